@@ -489,6 +489,7 @@ static const struct ptx_rule rules[] = {
 	{"vote.sync.any.pred", 0, 0, 3, 3, vote, NVW_CUDA_REDUCE_OR},
 	{"vote.sync.uni.pred", 0, 0, 3, 3, vote, NVW_CUDA_MATCH_ALL},
 	{"vote.sync.ballot.b32", 0, 0, 3, 3, vote, NVW_CUDA_BALLOT},
+	{"vote.ballot.sync.b32", 0, 0, 3, 3, vote, NVW_CUDA_BALLOT}, /* as cub writes it */
 	{"vote.all.pred", 0, 0, 2, 2, vote, NVW_CUDA_REDUCE_AND},
 	{"vote.any.pred", 0, 0, 2, 2, vote, NVW_CUDA_REDUCE_OR},
 	{"vote.uni.pred", 0, 0, 2, 2, vote, NVW_CUDA_MATCH_ALL},

@@ -97,10 +97,30 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 	return result;
 }
 
+template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T value)
+{
+	Word seen = *(volatile Word *)to, before, after;
+	T old;
+
+	do {
+		before = seen;
+		__builtin_memcpy(&old, &before, sizeof old);
+		const T sum = old + value;
+		__builtin_memcpy(&after, &sum, sizeof after);
+		seen = atomicCAS((Word *)to, before, after);
+	} while (seen != before);
+	return old;
+}
+
 #define NVW_CUDA_NARROW_OPERATION(T, T2, name, symbol)                  \
 	NVW_CUDA_BOTH T name(T a, T b)                                  \
 	{                                                               \
 		return T::of((double)(float)a symbol(double)(float) b); \
+	}                                                               \
+	NVW_CUDA_BOTH T name##_sat(T a, T b)                            \
+	{                                                               \
+		const float v = name(a, b);                             \
+		return T::of(v > 0 ? (v < 1 ? v : 1) : 0);              \
 	}                                                               \
 	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                            \
 	{                                                               \
@@ -122,24 +142,32 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 	{                                                               \
 		return a = name##2(a, b);                               \
 	}
-#define NVW_CUDA_NARROW_COMPARISON(T, T2, name, symbol)                  \
-	NVW_CUDA_BOTH bool name(T a, T b)                                \
-	{                                                                \
-		return (float)a symbol(float) b;                         \
-	}                                                                \
-	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                             \
-	{                                                                \
-		return T2(T::of(name(a.x, b.x)), T::of(name(a.y, b.y))); \
-	}                                                                \
-	NVW_CUDA_BOTH bool operator symbol(const T &a, const T &b)       \
-	{                                                                \
-		return name(a, b);                                       \
+#define NVW_CUDA_NARROW_COMPARISON(T, T2, name, symbol)                            \
+	NVW_CUDA_BOTH bool __h##name(T a, T b)                                     \
+	{                                                                          \
+		return (float)a symbol(float) b;                                   \
+	}                                                                          \
+	NVW_CUDA_BOTH T2 __h##name##2(T2 a, T2 b)                                  \
+	{                                                                          \
+		return T2(T::of(__h##name(a.x, b.x)), T::of(__h##name(a.y, b.y))); \
+	}                                                                          \
+	NVW_CUDA_BOTH bool __hb##name##2(T2 a, T2 b)                               \
+	{                                                                          \
+		return __h##name(a.x, b.x) && __h##name(a.y, b.y);                 \
+	}                                                                          \
+	NVW_CUDA_BOTH bool operator symbol(const T &a, const T &b)                 \
+	{                                                                          \
+		return __h##name(a, b);                                            \
 	}
-#define NVW_CUDA_NARROW_FUNCTION(T, T2, name, value) \
-	NVW_CUDA_BOTH T name(T a)                    \
-	{                                            \
-		const double v = (float)a;           \
-		return T::of(value);                 \
+#define NVW_CUDA_NARROW_FUNCTION(T, T2, name, value)   \
+	NVW_CUDA_BOTH T h##name(T a)                   \
+	{                                              \
+		const double v = (float)a;             \
+		return T::of(value);                   \
+	}                                              \
+	NVW_CUDA_BOTH T2 h2##name(T2 a)                \
+	{                                              \
+		return T2(h##name(a.x), h##name(a.y)); \
 	}
 /* Exact, also of not a number: on the bits. */
 #define NVW_CUDA_NARROW_SIGN(T, T2, name, bits)            \
@@ -214,27 +242,27 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 	NVW_CUDA_NARROW_OPERATION(T, T2, __hsub, -)                                      \
 	NVW_CUDA_NARROW_OPERATION(T, T2, __hmul, *)                                      \
 	NVW_CUDA_NARROW_OPERATION(T, T2, __hdiv, /)                                      \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __heq, ==)                                     \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __hne, !=)                                     \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __hlt, <)                                      \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __hle, <=)                                     \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __hgt, >)                                      \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, __hge, >=)                                     \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, eq, ==)                                        \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, ne, !=)                                        \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, lt, <)                                         \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, le, <=)                                        \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, gt, >)                                         \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, ge, >=)                                        \
 	NVW_CUDA_NARROW_CHOICE(T, T2, __hmax, >)                                         \
 	NVW_CUDA_NARROW_CHOICE(T, T2, __hmin, <)                                         \
 	NVW_CUDA_NARROW_SIGN(T, T2, __hneg, a.x ^ 0x8000)                                \
 	NVW_CUDA_NARROW_SIGN(T, T2, __habs, a.x & 0x7fff)                                \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hsqrt, __builtin_sqrt(v))                        \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hfloor, __builtin_floor(v))                      \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hceil, __builtin_ceil(v))                        \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, htrunc, __builtin_trunc(v))                      \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hrint, __builtin_rint(v))                        \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hrcp, 1 / v)                                     \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hrsqrt, 1 / __builtin_sqrt(v))                   \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hexp, __builtin_exp(v))                          \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hlog, __builtin_log(v))                          \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hsin, __builtin_sin(v))                          \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, hcos, __builtin_cos(v))                          \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, sqrt, __builtin_sqrt(v))                         \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, floor, __builtin_floor(v))                       \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, ceil, __builtin_ceil(v))                         \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, trunc, __builtin_trunc(v))                       \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, rint, __builtin_rint(v))                         \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, rcp, 1 / v)                                      \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, rsqrt, 1 / __builtin_sqrt(v))                    \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, exp, __builtin_exp(v))                           \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, log, __builtin_log(v))                           \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, sin, __builtin_sin(v))                           \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, cos, __builtin_cos(v))                           \
 	NVW_CUDA_BOTH T operator-(const T &a)                                            \
 	{                                                                                \
 		return __hneg(a);                                                        \
@@ -320,6 +348,30 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 	NVW_CUDA_BOTH float __high2float(T2 a)                                           \
 	{                                                                                \
 		return a.y;                                                              \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __lows2##Short##2(T2 a, T2 b)                                   \
+	{                                                                                \
+		return T2(a.x, b.x);                                                     \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __highs2##Short##2(T2 a, T2 b)                                  \
+	{                                                                                \
+		return T2(a.y, b.y);                                                     \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __lowhigh2highlow(T2 a)                                         \
+	{                                                                                \
+		return T2(a.y, a.x);                                                     \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __h2div(T2 a, T2 b)                                             \
+	{                                                                                \
+		return __hdiv2(a, b);                                                    \
+	}                                                                                \
+	NVW_CUDA_DEVICE T atomicAdd(T *to, T value)                                      \
+	{                                                                                \
+		return nvw_cuda_add_narrow<unsigned short>(to, value);                   \
+	}                                                                                \
+	NVW_CUDA_DEVICE T2 atomicAdd(T2 *to, T2 value)                                   \
+	{                                                                                \
+		return nvw_cuda_add_narrow<unsigned>(to, value);                         \
 	}
 
 #endif

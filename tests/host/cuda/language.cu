@@ -8,7 +8,10 @@
 #include <vector>
 
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/scan.h>
+#include <cuComplex.h>
+#include <cuda_pipeline.h>
 #include <cuda_profiler_api.h>
 
 #include "all_hold.h"
@@ -496,6 +499,46 @@ static bool arguments_of_all_kinds()
 	return is_clean() && y[0] == 14.75 && y[1] == 8.5 && y[2] == 68.5 && y[3] == 1132 && y[4] == 4321 && y[5] == 4321;
 }
 
+// Copies into shared memory by a block and by its lanes, and complex numbers.
+__global__ void copies(const int *from, cuDoubleComplex *z, int *out)
+{
+	__shared__ int all[96];
+	__shared__ int4 own[32];
+	const auto block = cooperative_groups::this_thread_block();
+	const unsigned i = threadIdx.x;
+
+	cooperative_groups::memcpy_async(block, all, from, 90 * sizeof *from);
+	__pipeline_memcpy_async(&own[i], from + 4 * i, sizeof *own);
+	__pipeline_commit();
+	__pipeline_wait_prior(0);
+	cooperative_groups::wait(block);
+	out[i] = all[89 - i] + own[i].w;
+	if (i == 0) {
+		z[2] = cuCdiv(cuCmul(z[0], z[1]), cuConj(z[1]));
+		z[3] = cuComplexFloatToDouble(cuCaddf(make_cuComplex(1, 2), make_cuFloatComplex(3, 4)));
+	}
+}
+
+static bool copies_into_shared_memory()
+{
+	int *const from = managed(128), *const out = managed(32);
+	cuDoubleComplex *z;
+	bool right = true;
+
+	cudaMallocManaged(&z, 4 * sizeof *z);
+	z[0] = make_cuDoubleComplex(3, 4);
+	z[1] = make_cuDoubleComplex(0, 2);
+	for (int i = 0; i < 128; i++) {
+		from[i] = i * i;
+	}
+	copies<<<1, 32>>>(from, z, out);
+	right = is_clean();
+	for (int i = 0; i < 32; i++) {
+		right = right && out[i] == (89 - i) * (89 - i) + (4 * i + 3) * (4 * i + 3);
+	}
+	return right && z[2].x == -3 && z[2].y == -4 && z[3].x == 4 && cuCimag(z[3]) == 6 && cuCabs(z[0]) == 5;
+}
+
 // A library that has variants by architecture (cub) launches the one that its kernels were compiled as.
 __global__ void architecture(int *p)
 {
@@ -540,7 +583,7 @@ int main()
 {
 	const claim all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
 		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"copied_objects", copied_objects}, {"arguments_of_all_kinds", arguments_of_all_kinds},
-		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
+		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"copies_into_shared_memory", copies_into_shared_memory}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions},
 		{"least_and_most_of_two_signs", least_and_most_of_two_signs}};
 	return all_hold(all);

@@ -165,8 +165,35 @@ template <class T> static void test(const char *name, int mantissa, int least)
 	printf("%s: %d wrong, %d others, %s\n", name, wrong, other, cudaGetErrorName(cudaGetLastError()));
 }
 
+// Contended atomics of one and of two numbers, and functions of both halves.
+__global__ void adds(__half2 *pair, __half *one, __nv_bfloat16 *b)
+{
+	const __half2 two = atomicAdd(pair, __floats2half2_rn(1, 0.5f));
+
+	atomicAdd(one + threadIdx.x % 2, __float2half(1));
+	atomicAdd(b, __float2bfloat16(1));
+	if (__hbge2(two, __float2half2_rn(0)) && __hadd_sat(__high2half(two), __float2half(3)) == __float2half(1)) {
+		atomicAdd(one + 2, __low2half(h2sqrt(__lowhigh2highlow(__floats2half2_rn(9, 4)))));
+	}
+}
+
+static void test_adds()
+{
+	__half2 *pair;
+	__half *one;
+	__nv_bfloat16 *b;
+
+	cudaMallocManaged(&pair, sizeof *pair);
+	cudaMallocManaged(&one, 3 * sizeof *one);
+	cudaMallocManaged(&b, sizeof *b);
+	adds<<<2, 64>>>(pair, one, b);
+	cudaDeviceSynchronize();
+	printf("%g %g %g %g %g %g\n", __low2float(*pair), __high2float(*pair), (float)one[0], (float)one[1], (float)one[2], (float)*b);
+}
+
 int main()
 {
+	test_adds();
 	test<__half>("half", 10, -14);
 	test<__nv_bfloat16>("bfloat16", 7, -126);
 }
