@@ -286,6 +286,36 @@ NVW_CUDA_DEVICE void sincospif(float a, float *sine, float *cosine)
 	*sine = sinpif(a);
 	*cosine = cospif(a);
 }
+/* These are overloaded: a float has the function of floats. */
+#define NVW_CUDA_OVERLOAD(name)             \
+	NVW_CUDA_DEVICE float name(float a) \
+	{                                   \
+		return name##f(a);          \
+	}
+NVW_CUDA_OVERLOAD(sinpi)
+NVW_CUDA_OVERLOAD(cospi)
+NVW_CUDA_OVERLOAD(rsqrt)
+NVW_CUDA_OVERLOAD(rcbrt)
+NVW_CUDA_OVERLOAD(exp10)
+NVW_CUDA_OVERLOAD(erfinv)
+NVW_CUDA_OVERLOAD(erfcinv)
+NVW_CUDA_OVERLOAD(erfcx)
+NVW_CUDA_OVERLOAD(normcdf)
+NVW_CUDA_OVERLOAD(normcdfinv)
+NVW_CUDA_OVERLOAD(cyl_bessel_i0)
+NVW_CUDA_OVERLOAD(cyl_bessel_i1)
+NVW_CUDA_OVERLOAD(j0)
+NVW_CUDA_OVERLOAD(j1)
+NVW_CUDA_OVERLOAD(y0)
+NVW_CUDA_OVERLOAD(y1)
+NVW_CUDA_DEVICE float jn(int n, float a)
+{
+	return jnf(n, a);
+}
+NVW_CUDA_DEVICE float yn(int n, float a)
+{
+	return ynf(n, a);
+}
 
 /* ---- Two or four parts of a word: x and y are a part of each operand */
 #ifndef NVW_CUDA_LEAN /* nvwave-nvcc tries without them first: reading them takes its time */

@@ -225,7 +225,7 @@ static void check_others()
 }
 
 // Functions that the C library lacks, and arguments of two types, against digits of a multiple-precision library.
-enum { SPECIAL = 19 };
+enum { SPECIAL = 20 };
 
 __global__ void specials(double *r, const double *by)
 {
@@ -238,7 +238,8 @@ __global__ void specials(double *r, const double *by)
 	const double values[SPECIAL] = {erfinv(x), erfinv(0.9999), erfinv(1e-8), erfcinv(1e-10), erfcinv(x + 1), cyl_bessel_i0(2 * x),
 		cyl_bessel_i1(2 * x), cyl_bessel_i0(40 * x), cyl_bessel_i1(-600 * x), erfcx(20 * x), erfcx(-6 * x), normcdfinv(0.975), j0(2 * x),
 		jn(two, 6 * x), exp10(3 * tenth), pow(x, two) + pow(2, x), rnorm(2, by) * norm(2, by) + remquo(7 * x, 1, &quotient) + quotient,
-		sine - cosine, scalbn(x, two) + (double)lroundf((float)x) + fmax(x, two) + atan2(x, 1.0f)};
+		sine - cosine, scalbn(x, two) + (double)lroundf((float)x) + fmax(x, two) + atan2(x, 1.0f),
+		erfinv((float)x) == erfinvf((float)x) && jn(two, (float)x) == jnf(two, (float)x) ? sizeof erfinv((float)x) : 0.0};
 
 	for (int i = 0; i < SPECIAL; i++) {
 		r[i] = values[i];
@@ -250,7 +251,7 @@ static void check_specials()
 	static const double expected[SPECIAL] = {0.47693627620446987338, 2.7510639057120796917, 8.8622692545275805539e-9, 4.5728249673894852748,
 		-0.47693627620446987338, 1.2660658777520083356, 0.56515910399248502721, 43558282.559553533272, -4.4683813850369544139e+128,
 		0.056140992743822585858, 16205.988853999586625, 1.9599639845400538556, 0.76519768655796655145, 0.48609126058589107691,
-		1.9952623149688795503, 0.25 + 1.4142135623730950488, 1 - 0.5 + 4, 0, 2 + 1 + 2 + 0.46364760900080611621};
+		1.9952623149688795503, 0.25 + 1.4142135623730950488, 1 - 0.5 + 4, 0, 2 + 1 + 2 + 0.46364760900080611621, sizeof(float)};
 	double *r, *by;
 
 	cudaMallocManaged(&r, sizeof expected);
