@@ -259,7 +259,7 @@ static bool is_marked(const uint8_t *marks, uint64_t at)
 	return at != UINT64_MAX && marks[at] != 0;
 }
 
-/* Counts statements that are new, not ways of branches. */
+/* Counts statements and ways of branches that are new. */
 static uint64_t add_marks(struct host_covered_object *o, const uint8_t *marks)
 {
 	uint64_t fresh = 0;
@@ -269,9 +269,7 @@ static uint64_t add_marks(struct host_covered_object *o, const uint8_t *marks)
 		struct host_statement *const to = &o->statement[s->statement];
 		const bool executes = is_marked(marks, s->executed), reaches = is_marked(marks, s->reached);
 
-		if (!s->is_branch) {
-			fresh += (executes && !to->executed) + (reaches && !to->reached);
-		}
+		fresh += (executes && !to->executed) + (reaches && !to->reached);
 		to->now_executed |= executes;
 		to->now_reached |= reaches;
 	}

@@ -34,8 +34,8 @@ struct host_coverage {
 
 /*
  * Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
- * executed, or went to a recorded mapping, for the first time, and how many calls led to a store, a flush or
- * a fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never
+ * executed, or went to a recorded mapping, for the first time, how many branches went a way for the first
+ * time, and how many calls led to a store, a flush or a fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never
  * flushes have no place.
  */
 NVW_CHECKED int host_coverage_add(
