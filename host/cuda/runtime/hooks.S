@@ -59,14 +59,22 @@
 	jmp	\back
 	.endm
 
-	.macro BEGIN name
+	/*
+	 * What the compiler takes for aligned has to be, as on a GPU. It makes accesses of 16 bytes of two of 8, so these
+	 * need 8.
+	 */
+	.macro BEGIN name, aligned
 	.p2align 4
 	.globl nvw_tsan_\name, nvw_tsan_unaligned_\name
 	.type nvw_tsan_\name, @function
 	.type nvw_tsan_unaligned_\name, @function
 nvw_tsan_\name:
-nvw_tsan_unaligned_\name:
 	.cfi_startproc
+	.if \aligned > 1
+	testb	$(\aligned - 1), %dil
+	jnz	nvw_cuda_misaligned
+	.endif
+nvw_tsan_unaligned_\name:
 	cmpq	$0, nvw_cuda_pending + NVW_CUDA_PENDING_N(%rip)
 	jne	2f
 1:	movq	nvw_cuda_machine(%rip), %rax
@@ -137,8 +145,8 @@ nvw_tsan_unaligned_\name:
 	.size nvw_tsan_\name, . - nvw_tsan_\name
 	.endm
 
-	.macro BEGIN_READ n, register
-	BEGIN	read\n
+	.macro BEGIN_READ n, register, aligned
+	BEGIN	read\n, \aligned
 	SHARED_OR 6f
 	BRING_SHARED \n, \register, 3f
 4:	SPEND	nvw_cuda_read\n\()_by_itself
@@ -163,7 +171,7 @@ nvw_tsan_unaligned_\name:
 
 	/* The machine's value goes to where the load that follows finds it. */
 	.macro READ n, log2, register
-	BEGIN_READ \n, \register
+	BEGIN_READ \n, \register, \n
 	ISSUE_LOAD \log2
 	mov	NVW_CUDA_REQUEST_VALUE(%r11), \register
 	mov	\register, (%rdi)
@@ -179,7 +187,7 @@ nvw_tsan_unaligned_\name:
 	READ	8, 3, %rax
 
 	/* In two pieces, which come to their place together: others, who may use it, run before each. */
-	BEGIN_READ 16, %xmm0
+	BEGIN_READ 16, %xmm0, 8
 	PUSH	%r8
 	PUSH	%r9
 	ISSUE_LOAD 3
@@ -201,8 +209,8 @@ nvw_tsan_unaligned_\name:
 	END	read16
 
 	/* The store follows: the next hook has the machine take its value. */
-	.macro WRITE n, log2
-	BEGIN	write\n
+	.macro WRITE n, log2, aligned
+	BEGIN	write\n, \aligned
 	movq	$0, nvw_cuda_looks(%rip)
 	SHARED_OR 6f
 	ANNOUNCE_SHARED \n, 3f
@@ -227,10 +235,10 @@ nvw_tsan_unaligned_\name:
 	END	write\n
 	.endm
 
-	WRITE	1, 0
-	WRITE	2, 1
-	WRITE	4, 2
-	WRITE	8, 3
-	WRITE	16, 3	/* two of 8 */
+	WRITE	1, 0, 1
+	WRITE	2, 1, 2
+	WRITE	4, 2, 4
+	WRITE	8, 3, 8
+	WRITE	16, 3, 8	/* two of 8 */
 
 	.section .note.GNU-stack,"",@progbits

@@ -160,6 +160,15 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 
 #define HERE __builtin_return_address(0)
 
+/* Where hooks.S goes in place of an access, as if it were called from there. */
+_Noreturn void nvw_cuda_misaligned(const void *address);
+
+void nvw_cuda_misaligned(const void *address)
+{
+	nvw_cuda_report(HERE, "accesses %p, which is not aligned to the size of the access", address);
+	nvw_cuda_end_kernel(cudaErrorMisalignedAddress);
+}
+
 /* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the long way to the machine. */
 #define PLAIN(n)                                                        \
 	void nvw_cuda_read##n##_by_itself(void *p);                     \

@@ -80,6 +80,8 @@ int main(int argc, char **argv)
 		endless<<<1, 32>>>(p);
 	} else if (!strcmp(mode, "divide")) {
 		divide<<<1, 32>>>(p);
+	} else if (!strcmp(mode, "misaligned")) {
+		behind<<<1, 32>>>((int *)((char *)p + 2), 0);
 	} else if (!strcmp(mode, "null")) {
 		null<<<1, 32>>>(0);
 	} else if (!strcmp(mode, "foreign")) {

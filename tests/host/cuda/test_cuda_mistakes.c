@@ -45,6 +45,9 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_mistake("divide",
 		"bad.cu:47 (divide): kernel divide, block (0,0,0), thread (0,0,0): divides by zero",
 		"cudaErrorLaunchFailure");
+	assert_mistake("misaligned",
+		"bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): accesses 0x",
+		"which is not aligned to the size of the access\ncudaErrorMisalignedAddress");
 	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
 		"cudaErrorIllegalAddress");
 	assert_int_equal(run("strip -o stripped bad && ./stripped wild"), 0);
