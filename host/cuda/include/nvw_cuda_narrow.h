@@ -97,6 +97,7 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 	return result;
 }
 
+#ifdef __CUDA__ /* a .cpp file has no atomics */
 template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T value)
 {
 	Word seen = *(volatile Word *)to, before, after;
@@ -111,6 +112,18 @@ template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T va
 	} while (seen != before);
 	return old;
 }
+#define NVW_CUDA_NARROW_ATOMICS(T, T2)                                 \
+	NVW_CUDA_DEVICE T atomicAdd(T *to, T value)                    \
+	{                                                              \
+		return nvw_cuda_add_narrow<unsigned short>(to, value); \
+	}                                                              \
+	NVW_CUDA_DEVICE T2 atomicAdd(T2 *to, T2 value)                 \
+	{                                                              \
+		return nvw_cuda_add_narrow<unsigned>(to, value);       \
+	}
+#else
+#define NVW_CUDA_NARROW_ATOMICS(T, T2)
+#endif
 
 #define NVW_CUDA_NARROW_OPERATION(T, T2, name, symbol)                  \
 	NVW_CUDA_BOTH T name(T a, T b)                                  \
@@ -365,13 +378,6 @@ template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T va
 	{                                                                                \
 		return __hdiv2(a, b);                                                    \
 	}                                                                                \
-	NVW_CUDA_DEVICE T atomicAdd(T *to, T value)                                      \
-	{                                                                                \
-		return nvw_cuda_add_narrow<unsigned short>(to, value);                   \
-	}                                                                                \
-	NVW_CUDA_DEVICE T2 atomicAdd(T2 *to, T2 value)                                   \
-	{                                                                                \
-		return nvw_cuda_add_narrow<unsigned>(to, value);                         \
-	}
+	NVW_CUDA_NARROW_ATOMICS(T, T2)
 
 #endif
