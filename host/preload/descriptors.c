@@ -5,7 +5,7 @@
  * of 0, and its thread waits until the descriptor is ready.
  *
  * What a thread of the program makes ready is ready at once, so it is the same in every run. Another process is
- * not controlled. Of the *outside* is a descriptor whose other end may belong to one: the schedule then repeats
+ * not controlled. A descriptor is *outside* if its other end may belong to one: the schedule then repeats
  * only as far as that process does, and the report says so when something has come from there.
  */
 #include <errno.h>

@@ -69,6 +69,17 @@ static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_rol
 	return NULL;
 }
 
+/* Who acts, what orders the stores, and who has a column of marks. */
+static const struct nouns {
+	const char *actors, *barrier, *column;
+} of_kernels = {"work-items", "persist barrier", "work-item or group"},
+  of_threads = {"threads", "fence", "thread"};
+
+static const struct nouns *nouns_of(const struct ct_result *r)
+{
+	return ct_model_has_threads(r->model) ? &of_threads : &of_kernels;
+}
+
 static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	if (ct_model_has_threads(r->model)) {
@@ -366,9 +377,9 @@ static void row(FILE *to, const struct ct_result *r, const struct ct_moment *m, 
 
 	if (m->left_out > 0) {
 		fprintf(to,
-			"<li><span class=\"left-out\">%llu moments of these work-items are left "
+			"<li><span class=\"left-out\">%llu moments of these %s are left "
 			"out</span></li>",
-			(ull)m->left_out);
+			(ull)m->left_out, nouns_of(r)->actors);
 	}
 	fprintf(to, "<li%s>", styles[m->role]);
 	mark(to, m, lane);
@@ -381,6 +392,7 @@ static void row(FILE *to, const struct ct_result *r, const struct ct_moment *m, 
 
 static void timeline(FILE *to, const struct ct_result *r, const struct ct_finding *d, bool is_open)
 {
+	const struct nouns *const nouns = nouns_of(r);
 	struct lanes lanes = {0};
 
 	if (d->moment_count == 0) {
@@ -390,14 +402,15 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 		lane_of(&lanes, &d->moment[i]);
 	}
 	fprintf(to,
-		"<details%s><summary>Before the crash: %u moments of the work-items behind the "
+		"<details%s><summary>Before the crash: %u moments of the %s behind the "
 		"finding</summary><p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; "
 		"<span class=\"kept\">&#9675;</span> store overwritten by a durable one &nbsp; <span "
 		"class=\"lost\">&#9675;</span> lost store &nbsp; <span "
-		"style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span "
+		"style=\"color:var(--bar)\">&#9644;</span> %s &nbsp; <span "
 		"style=\"color:var(--good)\">&#9670;</span> acknowledgement. Oldest first, one column of "
-		"marks per work-item or group.</p><ol class=\"timeline\" style=\"--lanes:%u\">",
-		words_if(is_open, " open"), d->moment_count, lanes.count);
+		"marks per %s.</p><ol class=\"timeline\" style=\"--lanes:%u\">",
+		words_if(is_open, " open"), d->moment_count, nouns->actors, nouns->barrier, nouns->column,
+		lanes.count);
 	for (unsigned i = 0; i < d->moment_count; i++) {
 		row(to, r, &d->moment[i], lane_of(&lanes, &d->moment[i]));
 	}
