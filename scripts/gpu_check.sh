@@ -122,6 +122,7 @@ if [ -z "$against" ]; then
 	against=$work/expected
 	expected "$against"
 fi
+[ -r "$against/version" ] || { echo "gpu_check.sh: $against has no version: expected a folder that --expect=FOLDER has written" >&2; exit 2; }
 echo "$gpu; $("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/CUDA \1/p'); $(cat "$against/version"); $(date +%F)"
 failed=0
 export NVCC_APPEND_FLAGS="-arch=native --extended-lambda"
