@@ -26,6 +26,7 @@ struct store {
 	uint64_t before;      /* the work-item's previous store, 0: none */
 	uint64_t instruction; /* of a program on the host: its pieces have no order */
 	uint32_t kernel, site;
+	uint8_t bytes; /* of the word */
 };
 
 struct site {
@@ -81,7 +82,8 @@ static int add_store(void *context, const struct nvw_log_record *record, uint64_
 		.acknowledged = UINT64_MAX,
 		.instruction = record->store.kernel == 0 ? record->store.group : UINT64_MAX,
 		.kernel = record->store.kernel,
-		.site = record->store.site};
+		.site = record->store.site,
+		.bytes = (uint8_t)((UINT8_MAX >> (8 - record->store.bytes)) << record->store.off % 8)};
 	r->words = MAX(r->words, record->store.off / 8 + 1);
 	return 0;
 }
@@ -286,9 +288,21 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 	return 0;
 }
 
-/* The newest store to the word that is not above this number; 0: none. */
-static uint64_t store_to(const struct ct_robust *r, uint64_t word, uint64_t number)
+/* Bytes of a word that have been read. */
+struct read {
+	uint64_t word;
+	uint8_t bytes;
+};
+
+static bool makes(const struct ct_robust *r, uint64_t number, const struct read *read)
 {
+	return r->store[number - 1].word == read->word && (r->store[number - 1].bytes & read->bytes) != 0;
+}
+
+/* The newest store to these bytes that is not above this number; 0: none. */
+static uint64_t store_to(const struct ct_robust *r, const struct read *read, uint64_t number)
+{
+	const uint64_t word = read->word;
 	uint64_t low, high;
 
 	if (word >= r->words) {
@@ -305,13 +319,13 @@ static uint64_t store_to(const struct ct_robust *r, uint64_t word, uint64_t numb
 			low = middle + 1;
 		}
 	}
-	if (low == r->first[word]) {
-		return 0;
+	while (low > r->first[word] && !makes(r, r->of_word[low - 1], read)) {
+		low--;
 	}
-	return r->of_word[low - 1];
+	return low > r->first[word] ? r->of_word[low - 1] : 0;
 }
 
-/* Which store the word has in the state, and those that are lost. */
+/* The newest store whose bytes the state has, and those that are lost. */
 struct versions {
 	uint64_t durable; /* 0: none of the run */
 	const struct ct_cell *cell;
@@ -319,19 +333,19 @@ struct versions {
 };
 
 static struct versions versions_of(
-	const struct ct_robust *r, const struct ct_medium *m, const unsigned *levels, uint64_t word)
+	const struct ct_robust *r, const struct ct_medium *m, const unsigned *levels, const struct read *read)
 {
-	const struct ct_cell *const c = ct_medium_cell_at(m, 8 * word);
+	const struct ct_cell *const c = ct_medium_cell_at(m, 8 * read->word);
 	struct versions v = {.cell = c};
 
 	if (c == NULL) {
-		v.durable = store_to(r, word, m->stores);
+		v.durable = store_to(r, read, m->stores);
 		return v;
 	}
 	v.level = levels[c - m->cell];
-	v.durable = store_to(r, word, c->write[0] - 1);
+	v.durable = store_to(r, read, c->write[0] - 1);
 	for (unsigned i = 0; i < c->count; i++) { /* of a line: also to other words */
-		if (ct_cell_has(c, v.level, i) && r->store[c->write[i] - 1].word == word) {
+		if (ct_cell_has(c, v.level, i) && makes(r, c->write[i], read)) {
 			v.durable = MAX(v.durable, c->write[i]);
 		}
 	}
@@ -412,31 +426,33 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	}
 }
 
-/* The bytes of the word that durable stores have made behind this version; of one whose stores are all to the
- * same bytes those before the durable one. */
-static bool is_covered(const struct versions *v, unsigned version)
+/* Have durable stores made all that was read of this version since? */
+static bool is_covered(const struct ct_robust *r, const struct versions *v, unsigned version, uint8_t bytes)
 {
 	const struct ct_cell *const c = v->cell;
 	uint8_t over = 0;
 
-	if (c->straight == 0) {
-		return c->write[version] < v->durable;
-	}
 	for (unsigned i = version + 1; i < c->count; i++) {
-		if (c->write[i] > c->write[version] && ct_cell_has(c, v->level, i)) {
-			over |= c->made[i].bytes;
+		const struct store *const later = &r->store[c->write[i] - 1];
+
+		if (later->word == r->store[c->write[version] - 1].word && ct_cell_has(c, v->level, i)) {
+			over |= later->bytes;
 		}
 	}
-	return (c->made[version].bytes & ~over) == 0;
+	return (bytes & ~over) == 0;
 }
 
-static void for_each_lost(struct state *s, uint64_t word, const struct versions *v,
+static void for_each_lost(struct state *s, const struct read *read, const struct versions *v,
 	void (*look)(struct state *s, uint64_t word, uint64_t number))
 {
+	const struct ct_robust *const r = s->robust;
+
 	for (unsigned i = 0; v->cell != NULL && i < v->cell->count; i++) {
-		if (!ct_cell_has(v->cell, v->level, i) && !is_covered(v, i) &&
-			s->robust->store[v->cell->write[i] - 1].word == word) {
-			look(s, word, v->cell->write[i]);
+		const uint64_t number = v->cell->write[i];
+
+		if (!ct_cell_has(v->cell, v->level, i) && makes(r, number, read) &&
+			!is_covered(r, v, i, r->store[number - 1].bytes & read->bytes)) {
+			look(s, read->word, number);
 		}
 	}
 }
@@ -447,29 +463,29 @@ static void note_earliest(struct state *s, uint64_t word, uint64_t number)
 	s->earliest = MIN(s->earliest, number);
 }
 
-static void note_versions(struct state *s, uint64_t word)
+static void note_versions(struct state *s, const struct read *read)
 {
-	const struct versions v = versions_of(s->robust, s->medium, s->levels, word);
+	const struct versions v = versions_of(s->robust, s->medium, s->levels, read);
 
 	note_durable(s, &v);
-	for_each_lost(s, word, &v, note_earliest);
+	for_each_lost(s, read, &v, note_earliest);
 }
 
-static void judge_versions(struct state *s, uint64_t word)
+static void judge_versions(struct state *s, const struct read *read)
 {
-	const struct versions v = versions_of(s->robust, s->medium, s->levels, word);
+	const struct versions v = versions_of(s->robust, s->medium, s->levels, read);
 
-	for_each_lost(s, word, &v, judge_lost);
+	for_each_lost(s, read, &v, judge_lost);
 }
 
 /* What was read, but for what recovery itself has written. */
-static void for_each_read(struct state *s, void (*look)(struct state *s, uint64_t word))
+static void for_each_read(struct state *s, void (*look)(struct state *s, const struct read *read))
 {
 	const struct nvw_pool_reads *const reads = s->medium->image.reads;
 
 	if (s->words != NULL) {
 		for (uint32_t i = 0; i < s->words->count; i++) {
-			look(s, s->words->word[i]);
+			look(s, &(struct read){s->words->word[i], s->words->bytes[i]});
 		}
 		return;
 	}
@@ -477,10 +493,10 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, uint64_
 		const uint64_t at = reads->order[i];
 
 		for (uint64_t bits = reads->words[at]; bits != 0; bits &= bits - 1) {
-			const uint64_t word = 64 * at + (uint64_t)__builtin_ctzll(bits);
+			const struct read all = {64 * at + (uint64_t)__builtin_ctzll(bits), UINT8_MAX};
 
-			if (bsearch(&word, s->robust->own, s->own, sizeof word, by_value) == NULL) {
-				look(s, word);
+			if (bsearch(&all.word, s->robust->own, s->own, sizeof all.word, by_value) == NULL) {
+				look(s, &all);
 			}
 		}
 	}

@@ -11,6 +11,9 @@
  * logs are made to be torn. Words that recovery has written are left out: what the crash left in them no
  * longer counts.
  *
+ * Of a program on the host bytes count: each that a command reads comes from its newest durable store, unless
+ * the command has overwritten it before, as an undo log does.
+ *
  * A robust program can still be wrong, and a suspicious state can be right: a digest that is read tells a
  * torn record from a whole one.
  *

@@ -36,7 +36,8 @@ enum {
 	STEP_PAGES = 4,
 	FAULTS_MANY = 8000, /* from then on a page is opened that teaches nothing once */
 	FAULTS_MAX = 20000,
-	PATIENCE = 1000, /* faults of a page that teach nothing; and so many for each word that is UNKNOWN: */
+	FAULTS_EXACT = 200000, /* the same where each word counts, and no maximum */
+	PATIENCE = 1000, /* faults of a page that teach nothing; and so many for each word not yet known: */
 	PATIENCE_PER_WORD = 64,
 	PATIENCE_IN_HASTE = 8,
 	FEW = 8, /* words */
@@ -44,8 +45,6 @@ enum {
 	DIRECTION_FLAG = 0x400,
 	SYSCALL_TRAPPED = 1
 };
-
-enum { UNKNOWN, READ, OVERWRITTEN }; /* a word */
 
 /* A mapping of the file. */
 struct map {
@@ -56,9 +55,9 @@ struct map {
 
 static struct {
 	struct ct_read_set *set;
-	uint8_t *word;   /* UNKNOWN ... */
+	uint8_t *known;  /* per word: bytes that were read or overwritten */
 	uint8_t *opened; /* 1 per page: for good */
-	uint16_t *left;  /* per page: words that may differ and are UNKNOWN */
+	uint16_t *left;  /* per page: words that may differ and are not known */
 	uint16_t *hot;   /* per page: faults that taught nothing */
 	struct map map[MAPS_MAX];
 	unsigned maps;
@@ -110,23 +109,40 @@ static bool varies(uint64_t word)
 	return is_observed(page) && (seen.set->varies[page][i / 64] >> i % 64 & 1) != 0;
 }
 
-static void note_word(uint64_t word, uint8_t what)
+static bool is_exact(uint64_t page)
 {
-	seen.word[word] = what;
-	seen.left[word * 8 / CT_READ_PAGE]--;
+	return ct_read_haste(seen.set)[page] == CT_EXACT;
 }
 
-static void note_read(uint64_t word)
+/* The bytes of the word that are among these of the file. */
+static uint8_t bytes_of(uint64_t word, uint64_t off, uint64_t bytes)
+{
+	const uint64_t begin = MAX(off, 8 * word) - 8 * word, end = MIN(off + bytes, 8 * word + 8) - 8 * word;
+
+	return (uint8_t)((UINT8_MAX >> (8 - (end - begin))) << begin);
+}
+
+static void note_known(uint64_t word, uint8_t bytes)
+{
+	const uint8_t before = seen.known[word];
+
+	seen.known[word] |= bytes;
+	seen.left[word * 8 / CT_READ_PAGE] -= before != UINT8_MAX && seen.known[word] == UINT8_MAX;
+}
+
+static void note_read(uint64_t word, uint8_t bytes)
 {
 	struct ct_read_set *const s = seen.set;
+	const uint8_t new = bytes &(uint8_t)~seen.known[word];
 
-	if (seen.word[word] != UNKNOWN) {
+	if (new == 0) {
 		return;
 	}
 	if (s->count == CT_READ_WORDS_MAX) {
 		give_up();
 	}
-	note_word(word, READ);
+	note_known(word, new);
+	s->bytes[s->count] = new;
 	s->word[s->count++] = (uint32_t)word;
 }
 
@@ -134,23 +150,28 @@ static void note_read(uint64_t word)
 static void note_bytes(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
+		const uint8_t read =
+			is_exact(word * 8 / CT_READ_PAGE) ? bytes_of(word, off, bytes) : UINT8_MAX;
+
 		if (varies(word)) {
-			note_read(word);
+			note_read(word, read);
 		}
 	}
 }
 
-/* As far as whole words are overwritten; what is left of others counts as read. */
+/* What is left of a word that is overwritten in part counts as read, unless bytes do. */
 static void note_store(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
+		const uint8_t over = bytes_of(word, off, bytes);
+
 		if (!varies(word)) {
 			continue;
 		}
-		if (word * 8 < off || word * 8 + 8 > off + bytes) {
-			note_read(word);
-		} else if (seen.word[word] == UNKNOWN) {
-			note_word(word, OVERWRITTEN);
+		if (over != UINT8_MAX && !is_exact(word * 8 / CT_READ_PAGE)) {
+			note_read(word, UINT8_MAX);
+		} else {
+			note_known(word, over);
 		}
 	}
 }
@@ -263,6 +284,18 @@ static unsigned patience_with(uint64_t page)
 	}
 	return ct_read_haste(seen.set)[page] == CT_HASTY ? PATIENCE_IN_HASTE :
 							   PATIENCE + PATIENCE_PER_WORD * seen.left[page];
+}
+
+/* It would take too long to see what else is read there. */
+static bool is_hopeless(uint64_t page)
+{
+	if (is_exact(page)) {
+		return seen.faults > FAULTS_EXACT;
+	}
+	if (seen.left[page] <= FEW && seen.hot[page] > PATIENCE) {
+		ct_read_haste(seen.set)[page] = CT_WAS_LATE;
+	}
+	return seen.hot[page] > patience_with(page);
 }
 
 static void note_access(const struct map *m, const struct ct_access *a)
@@ -396,7 +429,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 		pass_on(signal);
 		return;
 	}
-	if (++seen.faults > FAULTS_MAX) {
+	if (++seen.faults > FAULTS_MAX && !is_exact(page)) {
 		give_up();
 	}
 	if (do_string(c)) {
@@ -411,11 +444,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	}
 	note_access(m, &a);
 	seen.hot[page] += seen.left[page] == left;
-	/* Nothing is to be learnt any more, or it would take too long. */
-	if (seen.left[page] > 0 && seen.left[page] <= FEW && seen.hot[page] > PATIENCE) {
-		ct_read_haste(seen.set)[page] = CT_WAS_LATE;
-	}
-	if (seen.left[page] == 0 || seen.hot[page] > patience_with(page)) {
+	if (seen.left[page] == 0 || is_hopeless(page)) {
 		open_page(page);
 		return;
 	}
@@ -673,11 +702,11 @@ void ct_observe(struct ct_read_set *set)
 {
 	seen.set = set;
 	ct_elsewhere_begin();
-	seen.word = zeros((set->pages + 1) * (CT_READ_PAGE / 8));
+	seen.known = zeros((set->pages + 1) * (CT_READ_PAGE / 8));
 	seen.opened = zeros(set->pages + 1);
 	seen.left = zeros((set->pages + 1) * sizeof *seen.left);
 	seen.hot = zeros((set->pages + 1) * sizeof *seen.hot);
-	if (seen.word == MAP_FAILED || seen.opened == MAP_FAILED || seen.left == MAP_FAILED ||
+	if (seen.known == MAP_FAILED || seen.opened == MAP_FAILED || seen.left == MAP_FAILED ||
 		seen.hot == MAP_FAILED || !handle(SIGSEGV, on_fault) || !handle(SIGTRAP, on_step) ||
 		!handle(SIGSYS, on_call) || !trap_calls()) {
 		set->gave_up = 1;

@@ -15,8 +15,10 @@
 enum { CT_READ_PAGE = 4096, CT_READ_WORDS_MAX = 1 << 16, CT_READ_BITS = CT_READ_PAGE / 512 };
 
 /* A page that has been opened late, for a few words of which nothing was learnt, is opened soon in other
- * forks. That is for the judge to set: forks that are compared do the same. */
-enum ct_haste { CT_PATIENT, CT_HASTY, CT_WAS_LATE };
+ * forks. That is for the judge to set: forks that are compared do the same. Where what is read is itself the
+ * answer, bytes count, and no page is opened before all of its words are known, unless it would take
+ * seconds. */
+enum ct_haste { CT_PATIENT, CT_HASTY, CT_WAS_LATE, CT_EXACT };
 
 struct ct_read_set {
 	uint64_t device, inode; /* of the file */
@@ -26,6 +28,7 @@ struct ct_read_set {
 	volatile uint32_t gave_up; /* no set */
 	volatile uint32_t count;
 	uint32_t word[CT_READ_WORDS_MAX]; /* numbers of words of 8 bytes */
+	uint8_t bytes[CT_READ_WORDS_MAX]; /* of them: exact ones are in the list once for each that differs */
 	/* Per page: bits of the words that may differ. Behind them, at ct_read_pages(), a byte per page that
 	 * has some, and one that tells how soon it is opened (enum ct_haste). */
 	uint64_t varies[][CT_READ_BITS];

@@ -211,6 +211,7 @@ bool ct_same_reads_all(struct ct_same_reads *s, const struct ct_image *image, ui
 	for (uint64_t i = 0; s->set != NULL && i < s->set->pages; i++) {
 		memcpy(s->set->varies[i], words[i], sizeof none);
 		ct_read_pages(s->set)[i] = memcmp(words[i], none, sizeof none) != 0;
+		ct_read_haste(s->set)[i] = CT_EXACT;
 	}
 	return s->set != NULL;
 }

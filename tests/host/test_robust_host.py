@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_robust_host.py NVWAVE NVWAVE_CC EXAMPLES: of the examples --oracle=robust names what was not made durable before something later,
 by what their checks read. As they are there is one report, of words that an undo record takes back together: the two balances of a
-transfer. What is stored in the wrong order is robust, and so no finding."""
+transfer. What is stored in the wrong order is robust, and so no finding. What counts are the bytes that are read, as the crash has left
+them, however often their page is read."""
 import json
 import os
 import shutil
@@ -65,6 +66,43 @@ for name, first, then, check, lacking, robust, benign in CASES:
     for bug in robust:
         status, texts, err = judge(first, then + " " + bug, check)
         ok(texts == right, "%s_with_%s_is_robust" % (name, bug), texts, err)
+
+# A store to half a word is lost behind a durable one; what a reader of the other looks at besides.
+with open("half.c", "w") as f:
+    f.write("""#include <libpmem.h>
+#include <stdint.h>
+#include <string.h>
+
+struct pool { volatile uint32_t half[16]; volatile uint64_t valid[8]; };
+
+int main(int argc, char **argv)
+{
+	struct pool *const p = argc == 2 ? pmem_map_file(argv[1], 4096, PMEM_FILE_CREATE, 0600, 0, 0) : pmem_map_file(argv[1], 0, 0, 0, 0, 0);
+	uint64_t seen = 0;
+
+	if (argc == 2) {
+		p->half[0] = 1;
+		p->valid[0] = 1;
+		pmem_persist((const void *)&p->valid[0], 8);
+		return 0;
+	}
+	if (strcmp(argv[2], "restored") == 0) {
+		p->half[0] = 5;
+	}
+	for (unsigned i = strcmp(argv[2], "often") == 0 ? 3000 : 1; i > 0; i--) {
+		seen += p->valid[0];
+	}
+	if (strcmp(argv[2], "often") != 0) {
+		seen += p->half[strcmp(argv[2], "other") == 0];
+	}
+	return seen > 5000;
+}
+""")
+status, _, err = run(nvwave_cc, compiler, "-g", "-O1", "-o", "half", "half.c", "-lpmem")
+for reader, reports, name in [("half", 1, "is_told"), ("other", 0, "whose_other_half_is_read_is_not"), ("restored", 0, "that_is_overwritten_first_is_not"),
+                              ("often", 0, "on_a_page_that_is_read_often_is_not")]:
+    status, texts, err = judge("true", "./half pool", "./half {} " + reader)
+    ok(len(texts) == reports and status == reports and not err, "a_lost_half_%s" % name, texts, err)
 
 status, _, err = judge("./append_log pool 2", "./append_log pool 2", "./append_log {} | cat")
 ok(status == 2 and "cannot be seen" in err, "a_command_whose_reads_are_not_seen_gives_no_verdict", _, err)
