@@ -3,9 +3,10 @@
 #include <cstdio>
 
 #include <thrust/device_vector.h>
-#include <thrust/execution_policy.h>
+#include <thrust/system/cuda/execution_policy.h>
 #include <thrust/functional.h>
 #include <thrust/reduce.h>
+#include <thrust/reverse.h>
 #include <thrust/scan.h>
 #include <thrust/sequence.h>
 #include <thrust/sort.h>
@@ -31,6 +32,8 @@ static int of_cuda()
 	thrust::device_ptr<int> d(p);
 	thrust::sequence(d, d + 100);
 	doubles<<<1, 128>>>(p, 100);
+	thrust::sort(thrust::cuda::par.on(0), p, p + 100);
+	thrust::reverse(thrust::cuda::par_nosync.on(0), p, p + 50);
 	thrust::sort(thrust::device, p, p + 100, thrust::greater<int>());
 	doubles<<<1, 128>>>(p, 100);
 	cudaMemcpy(&last, p + 99, sizeof last, cudaMemcpyDeviceToHost);
