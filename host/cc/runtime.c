@@ -67,6 +67,13 @@ __attribute__((constructor(101))) static void find_hooks(void)
 	}
 }
 
+/* For nvwave's headers, whose hooks these are (nvw/ack.h, valgrind/pmemcheck.h). */
+void *__nvwave_cc_look_up(void *handle, const char *name);
+void *__nvwave_cc_look_up(void *handle, const char *name)
+{
+	return dlsym != NULL ? dlsym(handle, name) : NULL;
+}
+
 /* ---- Stores and loads ----------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void mark(void *place)

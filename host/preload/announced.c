@@ -33,12 +33,14 @@ static unsigned watched_count;
 /* A '*' stands for any letters; what is behind it may be followed by more. */
 /* clang-format off */
 static const char *const harmless[] = {
-	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
+	/* interposed here: fills.c, libc.c, libpmem.c, mapped_locks.c, threads.c */
 	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat",
 	"pmem_*", "pmem2_*", "mmap", "mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64",
 	"recv",
 	"readv", "preadv", "preadv64", "fread", "execve", "execv", "execvp", "execvpe",
-	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit",
+	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit", "pthread_mutex_init",
+	"pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock",
+	"pthread_mutex_clocklock", "pthread_mutex_unlock", "pthread_rwlock_*", "pthread_spin_*",
 	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf",
 	"vsnprintf", "fgets", "strtol",
 	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",

@@ -357,6 +357,8 @@ void host_forget_stores(uintptr_t start, uintptr_t end);
 /* Announces a store; streams: past the caches. Enters the recorder. It may be a part of what the thread
  * announced by host_announce(). */
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller);
+/* The same of a lock, by the C library: no undo log takes it back. */
+void host_lock_store(void *address, size_t n, const struct host_caller *caller);
 
 static inline void host_announce(const void *address, size_t n)
 {

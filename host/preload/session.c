@@ -60,14 +60,14 @@ void host_meet_thread(void)
 
 void host_lock(void)
 {
-	if (pthread_mutex_lock(&host_control->lock) == EOWNERDEAD) {
+	if (REAL(pthread_mutex_lock)(&host_control->lock) == EOWNERDEAD) {
 		pthread_mutex_consistent(&host_control->lock);
 	}
 }
 
 void host_unlock(void)
 {
-	pthread_mutex_unlock(&host_control->lock);
+	REAL(pthread_mutex_unlock)(&host_control->lock);
 }
 
 void host_gap(enum host_gap gap)

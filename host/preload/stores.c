@@ -28,6 +28,13 @@ static struct host_bytes whole_of(uintptr_t address, size_t n)
 	return (struct host_bytes){address, n};
 }
 
+static void pend(const struct host_mapping *m, const struct host_pending *p)
+{
+	host_record_others(m, p->address - m->start, p->n, p->site);
+	host_pend(p);
+	host_leave();
+}
+
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller)
 {
 	const struct host_mapping *const m = host_find(address);
@@ -45,9 +52,19 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 		.whole = whole_of((uintptr_t)address, n)};
 
 	host_check_logged(m, &p, caller->address);
-	host_record_others(m, (uintptr_t)address - m->start, n, p.site);
-	host_pend(&p);
-	host_leave();
+	pend(m, &p);
+}
+
+void host_lock_store(void *address, size_t n, const struct host_caller *caller)
+{
+	const struct host_mapping *const m = host_find(address);
+
+	if (enter(m, address, n)) {
+		pend(m, &(struct host_pending){.address = (uintptr_t)address,
+				.n = nvw_min(n, m->start + m->length - (uintptr_t)address),
+				.thread = host_self.number,
+				.site = host_site(caller)});
+	}
 }
 
 bool host_store_begins(void *address, size_t n, const struct host_caller *caller)

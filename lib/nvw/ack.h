@@ -49,8 +49,14 @@ typedef void nvw_ack_hook_(int what, unsigned long long number, const char *name
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* A program without the C library, or linked statically, does not have it. */
-extern void *nvw_ack_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
+/* A program without the C library, or linked statically, does not have it. nvwave-cc has one of its own: whoever
+ * calls dlsym() may call whatever that finds, and store what nobody announces. */
+#ifdef __NVWAVE_CC__
+#define NVW_ACK_LOOK_UP_ "__nvwave_cc_look_up"
+#else
+#define NVW_ACK_LOOK_UP_ "dlsym"
+#endif
+extern void *nvw_ack_look_up_(void *handle, const char *name) __asm__(NVW_ACK_LOOK_UP_) __attribute__((weak));
 #ifdef __cplusplus
 }
 #endif
@@ -67,7 +73,8 @@ static inline nvw_ack_hook_ *nvw_ack_find_(void)
 			nvw_ack_hook_ *function;
 		} found;
 
-		found.object = nvw_ack_dlsym_ ? nvw_ack_dlsym_((void *)0, "nvwave_operation_1") : (void *)0;
+		found.object =
+			nvw_ack_look_up_ ? nvw_ack_look_up_((void *)0, "nvwave_operation_1") : (void *)0;
 		__atomic_store_n(&hook, found.function, __ATOMIC_RELAXED);
 		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
 	}

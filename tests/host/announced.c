@@ -6,6 +6,7 @@
  * 	announced FILE plain|hidden|flushed|elsewhere|string|library
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,10 @@ void part(uint64_t *at);
 #include <dlfcn.h>
 #endif
 
+#ifdef ACK
+#include <nvw/ack.h>
+#endif
+
 #ifdef MALLOC
 void *malloc(size_t n)
 {
@@ -54,6 +59,17 @@ static void fence(void)
 	__asm__ volatile("mfence" ::: "memory");
 }
 
+/* Each fence finds what the C library has stored by then. */
+static void lock_in(pthread_mutex_t *lock)
+{
+	pthread_mutex_init(lock, NULL);
+	pthread_mutex_lock(lock);
+	fence();
+	pthread_mutex_unlock(lock);
+	fence();
+	pthread_mutex_destroy(lock);
+}
+
 /* mov %rax, (%rdi) */
 static void hide(uint64_t *at, uint64_t value)
 {
@@ -62,6 +78,9 @@ static void hide(uint64_t *at, uint64_t value)
 
 static void plain(uint64_t *pool)
 {
+#ifdef ACK
+	nvw_operation_begins(1, "one");
+#endif
 	for (unsigned i = 0; i < 40; i++) {
 		pool[i * 64] = i + 1;
 		if (i % 4 == 0) {
@@ -138,6 +157,7 @@ int main(int argc, char **argv)
 		(void)!stat(".", (struct stat *)&pool[512]);
 		(void)!fstat(fd, (struct stat *)&pool[1024]);
 		(void)clock_gettime(CLOCK_REALTIME, (struct timespec *)&pool[1536]);
+		lock_in((pthread_mutex_t *)&pool[2048]);
 		(void)strtol("7 8", (char **)&pool[2048], 10);
 		fence();
 	}

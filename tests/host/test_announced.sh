@@ -29,7 +29,7 @@ reason() { sed -n 's/^pages are compared at every fence: //p' report; }
 # The offsets of stores and flushes, and the fences, in their order.
 order() { awk '/ store / { print "store", $(NF - 2) } / flush / { print "flush" } / fence / { print "fence" }' dump; }
 
-echo 1..11
+echo 1..12
 
 "$wrapper" cc -O1 -g -o whole "$source"
 record whole plain auto
@@ -68,10 +68,15 @@ status=0
 for bits in 32 64; do
 	"$wrapper" cc -O1 -D_FILE_OFFSET_BITS=$bits -o library "$source"
 	record library library auto
-	! late && [ -z "$(reason)" ] || status=1
+	! late && [ -z "$(reason)" ] && head -n 1 dump | grep -q " 8-byte atomicity" || status=1
 	grep -q " store .*0x0 = 0x[0-9a-f]*333231$" dump || status=1
+	[ "$(grep -c " store .* 0x4000 = " dump)" -gt 1 ] || status=1
 done
 ok $status functions_of_the_c_library_that_are_interposed_announce_their_stores
+"$wrapper" cc -O1 -DACK -I"$(dirname "$source")/../../lib" -o told "$source"
+record told plain auto
+[ -z "$(reason)" ] && [ "$(grep -c " begin .*one$" dump)" -eq 1 ] && status=0 || status=1
+ok $status acknowledgements_leave_a_program_whole
 
 cc -O1 -c -DPART -o part.o "$source"
 "$wrapper" cc -O1 -DWHOLE -o partly "$source" part.o

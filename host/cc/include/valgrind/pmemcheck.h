@@ -63,8 +63,8 @@ typedef unsigned nvw_pmc_hook_(int what, unsigned long long n, const volatile vo
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* A program without the C library, or linked statically, does not have it. */
-extern void *nvw_pmc_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
+extern void *nvw_pmc_look_up_(void *handle, const char *name) __asm__("__nvwave_cc_look_up")
+	__attribute__((weak));
 #ifdef __cplusplus
 }
 #endif
@@ -81,7 +81,8 @@ static inline nvw_pmc_hook_ *nvw_pmc_find_(void)
 			nvw_pmc_hook_ *function;
 		} found;
 
-		found.object = nvw_pmc_dlsym_ ? nvw_pmc_dlsym_((void *)0, "nvwave_pmemcheck_1") : (void *)0;
+		found.object =
+			nvw_pmc_look_up_ ? nvw_pmc_look_up_((void *)0, "nvwave_pmemcheck_1") : (void *)0;
 		__atomic_store_n(&hook, found.function, __ATOMIC_RELAXED);
 		__atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
 	}
