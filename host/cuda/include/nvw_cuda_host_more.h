@@ -20,6 +20,22 @@ static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t)
 {
 	return cudaFree(p);
 }
+/* As CUDA 13 has them. */
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation {
+	enum cudaMemLocationType type;
+	int id;
+};
+static inline cudaError_t cudaMemPrefetchAsync(
+	const void *p, size_t bytes, struct cudaMemLocation where, unsigned, cudaStream_t stream = 0)
+{
+	return cudaMemPrefetchAsync(p, bytes, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId, stream);
+}
+static inline cudaError_t cudaMemAdvise(
+	const void *p, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation where)
+{
+	return cudaMemAdvise(p, bytes, advice, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId);
+}
 /* Pools: what is allocated from one is allocated like everything else, and freed at once. */
 typedef struct nvw_cuda_pool *cudaMemPool_t;
 enum cudaMemPoolAttr {

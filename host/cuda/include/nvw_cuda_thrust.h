@@ -3,6 +3,8 @@
 #ifndef NVW_CUDA_THRUST_H
 #define NVW_CUDA_THRUST_H
 
+#include <iostream> /* as thrust for CUDA does: programs count on it */
+
 #ifndef __CUDA_ARCH__
 extern "C" __attribute__((weak)) int nvw_cuda_has_thrust;
 int nvw_cuda_has_thrust = 1;

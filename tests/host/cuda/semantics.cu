@@ -462,12 +462,15 @@ __global__ void parts_of_a_warp(int *p, const __grid_constant__ int add)
 static bool wide_values_and_parts_of_warps()
 {
 	unsigned long long most = 1 << 20;
+	const cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
 	cudaMemPool_t pool;
 	int *p, found[32], right = 0;
 
 	cudaDeviceGetDefaultMemPool(&pool, 0);
 	cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &most);
 	cudaMallocFromPoolAsync(&p, sizeof found, pool, 0);
+	cudaMemPrefetchAsync(p, sizeof found, here, 0);
+	cudaMemAdvise(p, sizeof found, cudaMemAdviseSetPreferredLocation, here);
 	parts_of_a_warp<<<1, 32>>>(p, 2);
 	cudaMemcpy(found, p, sizeof found, cudaMemcpyDeviceToHost);
 	for (int x : found) {

@@ -52,6 +52,6 @@ int main()
 	thrust::sort(squares.begin(), squares.end(), thrust::greater<int>());
 	printf("%d ", (int)squares[0]);
 	thrust::inclusive_scan(squares.begin(), squares.end(), squares.begin());
-	printf("%d\n", (int)squares[99]);
+	std::cout << squares[99] << "\n"; // as with thrust for CUDA, which has included <iostream>
 	return of_cuda();
 }
