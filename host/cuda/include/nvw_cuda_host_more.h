@@ -29,12 +29,14 @@ struct cudaMemLocation {
 static inline cudaError_t cudaMemPrefetchAsync(
 	const void *p, size_t bytes, struct cudaMemLocation where, unsigned, cudaStream_t stream = 0)
 {
-	return cudaMemPrefetchAsync(p, bytes, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId, stream);
+	return cudaMemPrefetchAsync(
+		p, bytes, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId, stream);
 }
 static inline cudaError_t cudaMemAdvise(
 	const void *p, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation where)
 {
-	return cudaMemAdvise(p, bytes, advice, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId);
+	return cudaMemAdvise(
+		p, bytes, advice, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId);
 }
 /* Pools: what is allocated from one is allocated like everything else, and freed at once. */
 typedef struct nvw_cuda_pool *cudaMemPool_t;

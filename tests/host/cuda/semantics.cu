@@ -449,7 +449,7 @@ __global__ void parts_of_a_warp(int *p, const __grid_constant__ int add)
 	const wide w = {i + 0.5, i, -i, 2.0f * (float)i}, got = warp.shfl(w, 31 - i);
 	const double2 pair = warp.shfl_xor(make_double2(i, -i), 1);
 	const cg::coalesced_group odd = cg::binary_partition(warp, i % 2), third = cg::labeled_partition(warp, i % 3);
-	int sum = 0;
+	register int sum = 0; // nvcc takes it under C++17, too
 
 	for (int k = i % 3; k < 32; k += 3) {
 		sum += k;
