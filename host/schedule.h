@@ -104,6 +104,13 @@ struct host_schedule_plan {
 	uint32_t directed;        /* changes come right behind stores of places that are wanted */
 };
 
+/* A value was read before it was durable, and then something was made durable, before it was. */
+struct host_witness {
+	uint32_t store, load; /* sites */
+	uint64_t word;        /* what was read: its offset in the file / 8 */
+	uint64_t event;       /* the fence that made the other thing durable, by its number in the record */
+};
+
 struct host_schedule {
 	struct host_schedule_plan plan;
 
@@ -122,11 +129,8 @@ struct host_schedule {
 	} thread[HOST_SCHEDULE_THREADS + 1];
 	uint32_t switches;
 	struct host_switch made[HOST_SCHEDULE_SWITCHES], list[HOST_SCHEDULE_SWITCHES];
-	/* A value was read before it was durable, and then something was made durable, before it was. */
 	uint32_t witnesses;
-	struct {
-		uint32_t store, load; /* sites */
-	} witness[HOST_SCHEDULE_WITNESSES];
+	struct host_witness witness[HOST_SCHEDULE_WITNESSES]; /* one of each pair of sites */
 };
 
 #endif

@@ -3,8 +3,8 @@
  * Loads for the detector of persistency races (../persistency.h): one record for each place, word, set of
  * locks and clock of a thread.
  *
- * A load matters if its thread makes something durable afterwards. Until then it is open. It does not
- * matter if the thread, before its next store, flushes and fences the line itself: then what it has read is
+ * A load matters if its thread makes something durable afterwards, in another line: a line's stores become
+ * durable in order. Until then it is open. It does not matter if the thread, before its next store, flushes and fences the line itself: then what it has read is
  * durable.
  */
 #include "windows.h"
@@ -118,18 +118,18 @@ void host_loads_flushed(struct host_watched *w, uint64_t word)
 	}
 }
 
-void host_loads_fenced(struct host_watched *w, uint64_t durable)
+void host_loads_fenced(struct host_watched *w, const struct host_durable *durable)
 {
 	unsigned kept = 0;
 
 	host_witness_fence(w, durable);
-	if (durable == 0 && w->helped_count == 0) {
+	if (durable->last == 0 && w->helped_count == 0) {
 		return;
 	}
 	for (unsigned i = 0; i < w->open_count; i++) {
 		struct host_open_load o = w->open[i];
 
-		if (o.number < durable) {
+		if (o.number < host_durable_beside(durable, host_races->load[o.load].word)) {
 			host_races->load[o.load].state = HOST_LOAD_EFFECT;
 		} else if (o.helped && o.number > w->last_store) {
 			host_races->load[o.load].state = HOST_LOAD_IDLE;

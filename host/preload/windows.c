@@ -204,10 +204,21 @@ static void flush_joined(struct host_watched *w, uint64_t word)
 	}
 }
 
-/* The stores that the thread has flushed are durable; returns the number of its own last one. */
-static uint64_t end_windows(struct host_watched *w, uint32_t site)
+static void note_durable(struct host_durable *d, uint64_t number, uint64_t line)
 {
-	uint64_t last = 0;
+	if (line == d->line) {
+		d->last = nvw_max(d->last, number);
+	} else if (number < d->last) {
+		d->elsewhere = nvw_max(d->elsewhere, number);
+	} else {
+		*d = (struct host_durable){.last = number, .line = line, .elsewhere = d->last};
+	}
+}
+
+/* The stores that the thread has flushed are durable; returns its own. */
+static struct host_durable end_windows(struct host_watched *w, uint32_t site)
+{
+	struct host_durable durable = {.last = 0};
 
 	for (unsigned i = 0; i < w->flushed_count; i++) {
 		struct host_race_thread *const t = &host_races->thread[w->flushed[i].thread];
@@ -217,13 +228,13 @@ static uint64_t end_windows(struct host_watched *w, uint32_t site)
 			continue;
 		}
 		if (t == w->shared) {
-			last = nvw_max(last, s->number);
+			note_durable(&durable, s->number, s->word / (HOST_LINE / 8));
 			t->effect = s->clock;
 		}
 		close_window(w, t, s, site);
 	}
 	w->flushed_count = 0;
-	return last;
+	return durable;
 }
 
 void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
@@ -250,7 +261,9 @@ void host_check_flush(const struct host_mapping *m, const void *address, size_t 
 		host_loads_flushed(w, word);
 	}
 	if (how == HOST_FLUSH_IN_ORDER && w->flushed_count > 0) {
-		host_loads_fenced(w, end_windows(w, host_race_site(w, caller)));
+		const struct host_durable durable = end_windows(w, host_race_site(w, caller));
+
+		host_loads_fenced(w, &durable);
 	}
 	host_watch_ends();
 }
@@ -264,7 +277,9 @@ void host_check_fence(const struct host_caller *caller)
 	}
 	w->fenced = true;
 	if (w->flushed_count > 0 || w->helped_count > 0) {
-		host_loads_fenced(w, end_windows(w, host_race_site(w, caller)));
+		const struct host_durable durable = end_windows(w, host_race_site(w, caller));
+
+		host_loads_fenced(w, &durable);
 	}
 	host_watch_ends();
 }

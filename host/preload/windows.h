@@ -122,15 +122,26 @@ uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller
 
 /* ---- loads.c -------------------------------------------------------------------------------------- */
 
-/* The thread has flushed a line, from its first word on; has made its stores up to a number durable. */
+/* A thread's stores that its fence has made durable: the number of the last one, and its line; that of the last one
+ * to another line. 0: there is none. */
+struct host_durable {
+	uint64_t last, line, elsewhere;
+};
+/* Of those, the number of the last one outside of a word's line: stores to a line become durable in order. */
+static inline uint64_t host_durable_beside(const struct host_durable *d, uint64_t word)
+{
+	return word / (HOST_LINE / 8) == d->line ? d->elsewhere : d->last;
+}
+
+/* The thread has flushed a line, from its first word on; has fenced. */
 void host_loads_flushed(struct host_watched *w, uint64_t word);
-void host_loads_fenced(struct host_watched *w, uint64_t durable);
+void host_loads_fenced(struct host_watched *w, const struct host_durable *durable);
 
 /* ---- witness.c: where threads take turns ----------------------------------------------------------- */
 
-/* The thread has loaded a word, flushed a line, made its stores up to a number durable. */
+/* The thread has loaded a word, flushed a line, fenced. */
 void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site);
 void host_witness_flush(struct host_watched *w, uint64_t word);
-void host_witness_fence(struct host_watched *w, uint64_t durable);
+void host_witness_fence(struct host_watched *w, const struct host_durable *durable);
 
 #endif

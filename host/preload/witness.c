@@ -51,22 +51,24 @@ void host_witness_flush(struct host_watched *w, uint64_t word)
 	}
 }
 
-static void note(uint32_t store, uint32_t load)
+static void note(const struct host_early_load *l)
 {
 	struct host_schedule *const c = host_schedule;
+	const struct host_witness new = {.store = l->store->site,
+		.load = l->site,
+		.word = l->word & ((UINT64_C(1) << 48) - 1),
+		.event = host_control->events};
 	uint32_t i = 0;
 
-	while (i < c->witnesses && (c->witness[i].store != store || c->witness[i].load != load)) {
+	while (i < c->witnesses && (c->witness[i].store != new.store || c->witness[i].load != new.load)) {
 		i++;
 	}
 	if (i == c->witnesses && i < HOST_SCHEDULE_WITNESSES) {
-		c->witness[i].store = store;
-		c->witness[i].load = load;
-		c->witnesses++;
+		c->witness[c->witnesses++] = new;
 	}
 }
 
-void host_witness_fence(struct host_watched *w, uint64_t durable)
+void host_witness_fence(struct host_watched *w, const struct host_durable *durable)
 {
 	unsigned kept = 0;
 
@@ -75,8 +77,8 @@ void host_witness_fence(struct host_watched *w, uint64_t durable)
 		const bool is_open =
 			l->store->word == l->word && l->store->mask != 0 && l->store->number == l->stored;
 
-		if (is_open && l->loaded < durable) {
-			note(l->store->site, l->site);
+		if (is_open && l->loaded < host_durable_beside(durable, l->word)) {
+			note(l);
 		} else if (is_open && !l->helped) {
 			w->early[kept++] = *l;
 		}

@@ -210,6 +210,12 @@ TEST(what_the_reader_makes_durable_itself_is_no_race)
 	expect("helped-behind-a-store", RACE, "store_flush_outside", "load_store_and_help");
 }
 
+TEST(what_is_durable_in_the_line_that_was_read_comes_after_it)
+{
+	expect("effect-beside", CLEAN, "", "");
+	expect("effects", RACE, "store_flush_outside", "load_and_store_both");
+}
+
 TEST(a_load_that_nothing_durable_follows_is_left_out_and_counted)
 {
 	expect("no-effect", CLEAN, "", "");

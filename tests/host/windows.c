@@ -20,6 +20,7 @@ enum { POOL_BYTES = 1 << 16, LINE = 64 };
 
 static struct pool {
 	_Alignas(LINE) volatile uint64_t x; /* what is raced for */
+	volatile uint64_t beside;           /* in its line */
 	_Alignas(LINE) volatile uint64_t y; /* what the reader makes durable */
 	_Alignas(LINE) _Atomic uint64_t word;
 	_Alignas(LINE) volatile uint32_t half[2];
@@ -338,6 +339,20 @@ static void load_store_and_help(void)
 	persist(&pool->y);
 }
 
+static void load_and_store_beside(void)
+{
+	pool->beside = pool->x;
+	persist(&pool->beside);
+}
+
+static void load_and_store_both(void)
+{
+	pool->y = pool->x;
+	pool->beside = 1;
+	flush(&pool->y);
+	persist(&pool->beside);
+}
+
 static void load_and_forget(void)
 {
 	copy[0] = (char)pool->x;
@@ -514,6 +529,8 @@ static const struct pair pairs[] = {
 	{"helped", store_flush_outside, load_and_help},
 	{"helped-late", store_flush_outside, load_and_help_late},
 	{"helped-behind-a-store", store_flush_outside, load_store_and_help},
+	{"effect-beside", store_flush_outside, load_and_store_beside},
+	{"effects", store_flush_outside, load_and_store_both},
 	{"no-effect", store_flush_outside, load_and_forget},
 	{"published", store_then_publish, load_when_published},
 	{"lock-free", store_lock_free, load_lock_free},
