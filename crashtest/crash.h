@@ -425,6 +425,33 @@ struct ct_input {
 	char text[CT_TEXT_BYTES]; /* why it was refused, or "" */
 };
 
+/* A persistency race of a program's threads, as schedules have shown it: the power was cut after a thread had
+ * read a store that was not durable, and something else had become durable since, and that store was lost. */
+#define CT_RACE_FATES(X)        \
+	X(LOST, "lost", "lost") \
+	X(OPEN, "open", "open") \
+	X(TRIED, "tried", "tried, and nothing was lost")
+#define X(name, id, words) CT_RACE_##name,
+enum ct_race_fate { CT_RACE_FATES(X) CT_RACE_FATE_COUNT };
+#undef X
+const char *ct_race_fate_name(enum ct_race_fate fate);
+const char *ct_race_fate_words(enum ct_race_fate fate);
+
+struct ct_race {
+	char store[256], load[256]; /* places, with those that they are inlined at */
+	enum ct_race_fate fate;
+	bool predicted;           /* of first rank, in some schedule */
+	uint64_t schedule;        /* in which it happened, and lost something if any did; 0: it never did */
+	uint64_t cuts;            /* that were tried */
+	char text[CT_TEXT_BYTES]; /* what was lost, or why it is open; or "" */
+};
+
+struct ct_races {
+	struct ct_race *race; /* NULL: none were looked for, or there is none; lost ones come first */
+	unsigned count;
+	bool looked, no_load; /* no load was seen: the program announces none */
+};
+
 struct ct_corpus {
 	struct ct_input *input; /* NULL: there is none */
 	unsigned count, made;   /* made: by a fuzzer before */
@@ -503,6 +530,7 @@ struct ct_result {
 		bool outside; /* they depend on what another process has sent */
 		char first_stuck[2048];
 	} thread_schedules;
+	struct ct_races races;   /* of these threads; freed by ct_result_free() */
 	struct ct_corpus corpus; /* with several inputs; counts are sums over those that were tested */
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t hangs_alike;  /* checks that were cut early, in a function in which another hung (hang.h) */

@@ -92,7 +92,7 @@ static bool is_named(const struct host_place *p, const char *line)
 }
 
 /* The line, or one that it is inlined at. */
-static bool is_at(const struct host_session *s, uint32_t site, const char *line)
+static bool is_at(const struct host_session *s, uint32_t site, const void *line)
 {
 	struct host_place p[HOST_INLINED_MAX];
 	const unsigned n = host_places_of(s->control, site, p);
@@ -104,16 +104,31 @@ static bool is_at(const struct host_session *s, uint32_t site, const char *line)
 	return i < n;
 }
 
-int host_schedule_direct(struct host_session *s, const char *line)
+/* Returns how many places are wanted; the others go, unless keep says so. */
+static unsigned take_places(struct host_session *s, host_site_wanted *wanted, const void *context, bool keep)
 {
 	struct host_schedule_length *const l = &s->schedule->length;
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
-		if (l->place[i].exposed > 0 && !is_at(s, l->place[i].site, line)) {
-			l->place[i].exposed = 0;
-		}
+		const bool is_wanted = l->place[i].exposed > 0 && wanted(s, l->place[i].site, context);
+
+		n += is_wanted;
+		l->place[i].exposed *= is_wanted || keep;
 	}
-	if (count_places(l) == 0) {
+	return n;
+}
+
+void host_schedule_direct_at(struct host_session *s, host_site_wanted *wanted, const void *context)
+{
+	if (take_places(s, wanted, context, true) > 0) {
+		(void)take_places(s, wanted, context, false);
+	}
+}
+
+int host_schedule_direct(struct host_session *s, const char *line)
+{
+	if (take_places(s, is_at, line, false) == 0) {
 		return nvw_fail(NVW_E_INPUT,
 			"--switch-at=%s: no store of that line was executed while threads took turns", line);
 	}

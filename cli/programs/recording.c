@@ -10,11 +10,17 @@
 #include "host_machine.h"
 #include "recorded_log.h"
 #include "../../host/folder.h"
+#include "../schedules/crash_races.h"
 
 /* What the run's record is, and what the schedule has become. */
 static int take_schedule(struct host_session *s, struct crash_recording *r)
 {
 	NVW_TRY(host_schedule_check(s));
+	if (r->races != NULL) {
+		const bool aims = r->schedule->number == 1 && r->switch_at == NULL;
+
+		NVW_TRY(crash_races_take(r->races, s, aims));
+	}
 	if (r->schedule != NULL) {
 		if (r->switch_at != NULL) {
 			NVW_TRY(host_schedule_direct(s, r->switch_at));
@@ -78,6 +84,7 @@ int crash_record(struct crash_recording *r)
 		.stacks = r->stacks,
 		.compare = r->compare,
 		.coverage = r->coverage != NULL,
+		.check = r->races != NULL,
 		.schedule = r->schedule,
 		.switches = r->switches};
 	struct host_session s;

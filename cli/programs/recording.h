@@ -45,6 +45,7 @@ struct crash_recording {
 	const struct host_switch *switches;
 	struct host_schedule *made; /* output; the caller's room */
 	char end[2048];             /* output */
+	struct crash_races *races;  /* gets its persistency races; NULL: they are not looked for */
 };
 
 /* Returns 1 if there is a log, 0 if the program was killed before it mapped the file, or an error with a

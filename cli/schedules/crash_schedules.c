@@ -8,6 +8,7 @@
 #include "core/bounds.h"
 #include "core/stop.h"
 #include "../programs/crash_sum.h"
+#include "crash_races.h"
 #include "crash_schedules.h"
 #include "exec_schedules.h"
 #include "../report/words.h"
@@ -30,6 +31,7 @@ struct schedules {
 	struct cli_schedules asked;
 	struct host_schedule_length first;
 	struct cli_logs_seen logs;
+	struct crash_races *races; /* NULL: they are not looked for */
 	struct ct_result *sum;
 	struct ran ran, shorter;
 	struct { /* of the finding that is being shortened */
@@ -43,9 +45,10 @@ struct schedules {
 /* ---- Running -------------------------------------------------------------------------------------- */
 
 /* On a new copy of the image. 1: there is a log; 0: there is none. */
-static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan *plan,
+static int run_scheduled(struct schedules *x, const struct host_schedule_plan *plan,
 	const struct host_switch *list, struct host_schedule *ret_made, char ret_end[2048])
 {
+	struct crash_tested *const t = x->tested;
 	struct crash_recording *const r = &t->recorded;
 
 	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
@@ -55,6 +58,9 @@ static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan
 	r->schedule = plan;
 	r->switch_at = plan->number == 1 && plan->directed ? t->request->schedules.at : NULL;
 	r->switches = list;
+	if (list == NULL) {
+		r->races = x->races;
+	}
 	r->made = ret_made;
 	const int found = crash_record(r);
 
@@ -65,7 +71,7 @@ static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan
 static int run(struct schedules *x, const struct host_schedule_plan *plan, const struct host_switch *list,
 	struct ran *ret)
 {
-	const int found = run_scheduled(x->tested, plan, list, &ret->made, ret->end);
+	const int found = run_scheduled(x, plan, list, &ret->made, ret->end);
 
 	ret->has_log = found > 0;
 	if (found <= 0) {
@@ -334,10 +340,19 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 	}
 }
 
+/* A state of a cut fails, and no other store is lost there. */
+static void note_loss(void *context, struct ct_result *result)
+{
+	struct schedules *const x = context;
+
+	add(x, &x->ran.made.plan, &x->ran, result);
+}
+
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
+	const bool directed = x->asked.at != NULL || x->races != NULL;
 	const struct host_schedule_plan plan =
-		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->asked.at != NULL, &x->first);
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, directed, &x->first);
 
 	NVW_TRY(run(x, &plan, NULL, &x->ran));
 	if (number == 1) {
@@ -350,6 +365,9 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 	note_end(x, &plan);
 	if (!x->ran.is_new) {
 		return 0;
+	}
+	if (x->races != NULL) {
+		NVW_TRY(crash_races_try(x->races, x->tested, x->options, &rooms[0], note_loss, x));
 	}
 	return test_log(x, &plan, &rooms[0], &rooms[1]);
 }
@@ -370,6 +388,20 @@ static int test_all(struct schedules *x)
 	return error == NVW_E_STOPPED && x->sum->thread_schedules.run > 0 ? 0 : error; /* the others stand */
 }
 
+/* A cut is that of a processor's caches, and the images of its operations are not known. */
+static int check_races(const struct crash_tested *t, const struct ct_options *o)
+{
+	const bool is_x86 = o->model == CT_MODEL_OBSERVED || o->model == CT_MODEL_X86;
+
+	if (!is_x86 || t->machine->nvram.domain == EMU_DOMAIN_eadr) {
+		return nvw_fail(NVW_E_USAGE, "crash: --races is for --model=x86 and a domain without caches");
+	}
+	if (t->request->replays || o->robust) {
+		return nvw_fail(NVW_E_USAGE, "crash: --races needs --check or --check-lib");
+	}
+	return 0;
+}
+
 int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
 	struct schedules *const x = calloc(1, sizeof *x);
@@ -378,12 +410,28 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	if (x == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
 	}
+	if (t->request->schedules.races) {
+		const int refused = check_races(t, o);
+
+		if (refused) {
+			free(x);
+			return refused;
+		}
+	}
 	crash_sum_begin(ret_result);
 	x->tested = t;
 	x->options = o;
 	x->asked = t->request->schedules;
 	x->sum = ret_result;
-	const int error = test_all(x);
+	if (x->asked.races) {
+		x->races = crash_races_begin();
+	}
+	const int error = x->asked.races && x->races == NULL ? nvw_fail(NVW_E_MEMORY, "no memory for races") :
+							       test_all(x);
+
+	if (x->races != NULL) {
+		crash_races_end(x->races, &ret_result->races);
+	}
 
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	free(x->logs.hash);

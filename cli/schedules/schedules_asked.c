@@ -25,6 +25,7 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 		.only = cli_number(given, CLI_schedule),
 		.seed = cli_number(given, CLI_schedule_seed),
 		.depth = (unsigned)cli_number(given, CLI_schedule_depth),
+		.races = cli_given(given, CLI_race_cuts),
 		.at = cli_text(given, CLI_switch_at)};
 	if (ret_asked->only > 0 && ret_asked->count > 0) {
 		return nvw_fail(NVW_E_USAGE,

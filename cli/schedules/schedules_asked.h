@@ -14,6 +14,7 @@ struct cli_schedules {
 	uint64_t only;  /* this one alone; 0: all */
 	uint64_t seed;
 	unsigned depth;
+	bool races;     /* what is lost in the persistency races that happen */
 	const char *at; /* changes come behind stores of this line; NULL: anywhere */
 };
 NVW_CHECKED int cli_schedules_from(const struct cli_options *given, struct cli_schedules *ret_asked);

@@ -136,6 +136,30 @@ const char *ct_input_fate_words(enum ct_input_fate fate)
 	return fate_words[fate];
 }
 
+const char *ct_race_fate_name(enum ct_race_fate fate)
+{
+	static const char *const names[] = {
+#define X(name, id, words) id,
+		CT_RACE_FATES(X)
+#undef X
+	};
+
+	NVW_INVARIANT(fate < sizeof names / sizeof *names);
+	return names[fate];
+}
+
+const char *ct_race_fate_words(enum ct_race_fate fate)
+{
+	static const char *const words_of[] = {
+#define X(name, id, words) words,
+		CT_RACE_FATES(X)
+#undef X
+	};
+
+	NVW_INVARIANT(fate < sizeof words_of / sizeof *words_of);
+	return words_of[fate];
+}
+
 bool ct_verdict_passes(enum ct_verdict v)
 {
 	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED || v == CT_VERDICT_ROBUST;
@@ -154,6 +178,8 @@ void ct_result_free(struct ct_result *r)
 	r->interval = NULL;
 	r->interval_count = 0;
 	ct_coverage_free(&r->coverage);
+	free(r->races.race);
+	r->races = (struct ct_races){.count = 0};
 	free(r->corpus.input);
 	r->corpus = (struct ct_corpus){.count = 0};
 }

@@ -231,6 +231,29 @@ TEST(what_a_shorter_schedule_leaves_is_tested_up_to_its_failure)
 	}
 }
 
+/* The program's words, numbers aside, and what cannot be asked for. */
+TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
+{
+	static const char *const lost[] = {"persistency races: 1 lost (stores of 1 place), 0 open",
+		"lost: store ", "(publish_early), load ", "(consume); schedule 4: y is 6, and x is lost",
+		"smallest case: 1 of 1 writes in flight lost", NULL};
+	static const char *const tried[] = {"CONSISTENT",
+		"persistency races: 0 lost (stores of 0 places), 0 open",
+		"tried, and nothing was lost: store ", "(publish_early), load ", NULL};
+	static const char *const none[] = {
+		"persistency races: 0 lost (stores of 0 places), 0 open (stores of 0 places), 0 tried", NULL};
+	static const char *const refused[] = {"--races needs --check", NULL};
+
+	assert_int_equal(crash("race", "--schedule=4 --races --cures=off"), 1);
+	expect_words(lost);
+	assert_int_equal(crash("harmless", "--schedules=4 --races"), 0);
+	expect_words(tried);
+	assert_int_equal(crash("clean", "--schedule=4 --races"), 0);
+	expect_words(none);
+	assert_int_equal(crash("race", "--schedule=4 --races --oracle=robust"), 2);
+	expect_words(refused);
+}
+
 TEST(a_reply_before_its_value_is_durable_is_found_in_an_event_loop)
 {
 	static const char *const found[] = {

@@ -8,6 +8,7 @@
 #include "../words.h"
 #include "crash_report.h"
 #include "crash_text.h"
+#include "schedule_report.h"
 
 static const char *together(const struct ct_result *r)
 {
@@ -172,6 +173,7 @@ static void print_schedules(const struct ct_result *r, FILE *to)
 	if (r->thread_schedules.outside) {
 		fprintf(to, "%s\n", OUTSIDE_WORDS);
 	}
+	cli_crash_races_text(&r->races, to);
 }
 
 /* What the verdict rests on. */

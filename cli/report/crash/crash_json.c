@@ -121,7 +121,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
 		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, "
-		"s:o*, s:o*, s:o*}",
+		"s:o*, s:o*, s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", ct_mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -147,7 +147,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"cure_search", json_cure_search(r), "assumed", json_assumed(r), "source",
 		cli_statements_json(&r->coverage), "schedules", cli_schedules_json(&r->schedules),
 		"thread_schedules", json_threads(r), "unlogged", cli_unlogged_json(&r->unlogged), "corpus",
-		cli_corpus_json(r), "trusted", json_trusted(r));
+		cli_corpus_json(r), "trusted", json_trusted(r), "persistency_races",
+		cli_crash_races_json(&r->races));
 }
 
 /* The members of these names. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules in reports. See schedule_report.h. */
+#include <string.h>
+
 #include "schedule_report.h"
 #include "../provenance.h"
 #include "../words.h"
@@ -88,4 +90,79 @@ json_t *cli_schedules_json(const struct ct_schedules *s)
 		"exhausted", s->exhausted, "redundant", (json_int_t)s->redundant, "cut", (json_int_t)s->cut,
 		"depth", (int)s->depth, "seed", (json_int_t)s->seed, "seconds", s->seconds, "unlisted",
 		(json_int_t)s->unlisted, "findings", findings);
+}
+
+/* ---- Persistency races of a program's threads ------------------------------------------------------ */
+
+static void print_race(const struct ct_race *r, FILE *to)
+{
+	fprintf(to, "    %s: store %s, load %s", ct_race_fate_words(r->fate), r->store, r->load);
+	if (r->schedule == 0) {
+		fputs("; it did not happen", to);
+	} else {
+		fprintf(to, "; schedule %s", GROUPED(r->schedule));
+	}
+	if (r->text[0] != '\0') {
+		fprintf(to, ": %s", r->text);
+	}
+	fputc('\n', to);
+}
+
+/* Pairs of that fate, and places of their stores; the pairs are sorted by both. */
+static void count_fate(
+	const struct ct_races *r, enum ct_race_fate fate, unsigned *ret_pairs, unsigned *ret_places)
+{
+	const char *before = "";
+
+	*ret_pairs = *ret_places = 0;
+	for (unsigned i = 0; i < r->count; i++) {
+		if (r->race[i].fate == fate) {
+			++*ret_pairs;
+			*ret_places += strcmp(before, r->race[i].store) != 0;
+			before = r->race[i].store;
+		}
+	}
+}
+
+void cli_crash_races_text(const struct ct_races *r, FILE *to)
+{
+	const char *between = "persistency races: ";
+	unsigned pairs, places;
+
+	if (!r->looked) {
+		return;
+	}
+	for (unsigned fate = 0; fate < CT_RACE_FATE_COUNT; fate++) {
+		count_fate(r, (enum ct_race_fate)fate, &pairs, &places);
+		fprintf(to, "%s%u %s (stores of %u place%s)", between, pairs,
+			ct_race_fate_words((enum ct_race_fate)fate), places, plural(places));
+		between = ", ";
+	}
+	fputs("; what is lost is the store alone\n", to);
+	if (r->no_load) {
+		fputs("    no load of a mapped file was seen: build the program with nvwave-cc --loads\n",
+			to);
+	}
+	for (unsigned i = 0; i < r->count; i++) {
+		print_race(&r->race[i], to);
+	}
+}
+
+json_t *cli_crash_races_json(const struct ct_races *r)
+{
+	json_t *const list = json_array();
+
+	for (unsigned i = 0; i < r->count; i++) {
+		const struct ct_race *const x = &r->race[i];
+
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s}", "store", x->store, "load", x->load,
+				"fate", ct_race_fate_name(x->fate), "predicted", x->predicted, "schedule",
+				(json_int_t)x->schedule, "cuts", (json_int_t)x->cuts, "text", x->text));
+	}
+	if (!r->looked) {
+		json_decref(list);
+		return NULL;
+	}
+	return list;
 }

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See crash_races.h. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+
+#include "core/array.h"
+#include "core/bounds.h"
+#include "core/copy.h"
+#include "core/invariant.h"
+
+#include "../../host/candidates.h"
+#include "../programs/tested.h"
+#include "crash_races.h"
+
+/* Cuts of one race that lose nothing are enough; states of a cut: a line has few. */
+enum { CUTS_ENOUGH = 16, CUT_STATES = 4096, LINE = NVW_LOG_LINE_BYTES, STORES = 512, THREADS = 1 << 12 };
+
+/* A race of the last run. */
+struct happened {
+	size_t race;
+	struct host_witness witness;
+	struct host_place store;
+};
+
+struct crash_races {
+	struct ct_race *race;
+	size_t count, room;
+	struct happened happened[HOST_SCHEDULE_WITNESSES];
+	unsigned happened_count;
+	uint64_t schedule; /* of the last run */
+	bool loads;        /* were seen */
+};
+
+struct crash_races *crash_races_begin(void)
+{
+	return calloc(1, sizeof(struct crash_races));
+}
+
+static int by_fate(const void *a, const void *b)
+{
+	const struct ct_race *const x = a, *const y = b;
+
+	if (x->fate != y->fate) {
+		return x->fate < y->fate ? -1 : 1;
+	}
+	const int order = strcmp(x->store, y->store);
+
+	return order != 0 ? order : strcmp(x->load, y->load);
+}
+
+void crash_races_end(struct crash_races *x, struct ct_races *ret)
+{
+	if (x->count > 0) {
+		qsort(x->race, x->count, sizeof *x->race, by_fate);
+	}
+	*ret = (struct ct_races){
+		.race = x->race, .count = (unsigned)x->count, .looked = true, .no_load = !x->loads};
+	free(x);
+}
+
+/* ---- Which there are ------------------------------------------------------------------------------ */
+
+static void place_text(const struct host_session *s, uint32_t site, char text[256])
+{
+	struct host_place p[HOST_INLINED_MAX];
+	const unsigned n = host_places_of(s->control, site, p);
+	int at = snprintf(text, 256, "%.150s:%u (%s)", p[0].file, p[0].line, p[0].function);
+
+	for (unsigned i = 1; i < n && at < 256; i++) {
+		at += snprintf(text + at, 256 - (size_t)at, " at %s:%u", p[i].file, p[i].line);
+	}
+}
+
+/* The number of the pair, perhaps new. */
+static int race_of(struct crash_races *x, const struct host_session *s, uint32_t store, uint32_t load,
+	size_t *ret_number)
+{
+	struct ct_race new = {.fate = CT_RACE_OPEN};
+	size_t i = 0;
+
+	place_text(s, store, new.store);
+	place_text(s, load, new.load);
+	while (i < x->count && (strcmp(x->race[i].store, new.store) || strcmp(x->race[i].load, new.load))) {
+		i++;
+	}
+	*ret_number = i;
+	if (i < x->count) {
+		return 0;
+	}
+	if (!NVW_ROOM(x->race, x->room, x->count + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for races");
+	}
+	x->race[x->count++] = new;
+	return 0;
+}
+
+static int take_predicted(struct crash_races *x, const struct host_session *s)
+{
+	struct host_candidates found;
+	int error = host_candidates_find(s, &found);
+
+	if (error) {
+		return error;
+	}
+	x->loads = x->loads || found.races->loads_seen;
+	for (size_t i = 0; i < found.strong && !error; i++) {
+		size_t number;
+
+		error = race_of(x, s, found.list[i].store, found.list[i].load, &number);
+		if (!error) {
+			x->race[number].predicted = true;
+		}
+	}
+	host_candidates_free(&found);
+	return error;
+}
+
+static int take_happened(struct crash_races *x, const struct host_session *s)
+{
+	const struct host_schedule *const c = s->schedule;
+
+	x->happened_count = 0;
+	for (uint32_t i = 0; i < c->witnesses; i++) {
+		struct happened *const h = &x->happened[x->happened_count];
+
+		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
+		h->witness = c->witness[i];
+		host_place_of(s->control, h->witness.store, &h->store);
+		x->happened_count++;
+	}
+	return 0;
+}
+
+static bool is_predicted_store(const struct host_session *s, uint32_t site, const void *context)
+{
+	const struct crash_races *const x = context;
+	char text[256];
+	size_t i = 0;
+
+	place_text(s, site, text);
+	while (i < x->count && strcmp(x->race[i].store, text) != 0) {
+		i++;
+	}
+	return i < x->count;
+}
+
+int crash_races_take(struct crash_races *x, struct host_session *s, bool aims)
+{
+	NVW_INVARIANT(s->schedule != NULL);
+
+	x->schedule = s->schedule->plan.number;
+	NVW_TRY(take_predicted(x, s));
+	NVW_TRY(take_happened(x, s));
+	if (aims) {
+		host_schedule_direct_at(s, is_predicted_store, x);
+	}
+	return 0;
+}
+
+/* ---- The line of the store, record by record -------------------------------------------------------- */
+
+struct line {
+	uint64_t off;
+	uint64_t stores, certain; /* of them, the first so many are durable */
+	uint64_t flushed[THREADS];
+};
+
+static bool is_in(const struct line *l, const struct nvw_log_record *r)
+{
+	return r->kind == NVW_LOG_STORE && r->store.off / LINE * LINE == l->off;
+}
+
+static void follow_flush(struct line *l, const struct nvw_log_record *r)
+{
+	if (r->flush.off >= l->off + LINE || r->flush.off + r->flush.bytes <= l->off) {
+		return;
+	}
+	if (r->flush.ordered) {
+		l->certain = l->stores;
+	} else {
+		l->flushed[r->flush.thread % THREADS] = l->stores;
+	}
+}
+
+static void follow(struct line *l, const struct nvw_log_record *r)
+{
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		l->stores += is_in(l, r);
+		break;
+	case NVW_LOG_FLUSH:
+		follow_flush(l, r);
+		break;
+	case NVW_LOG_FENCE:
+		l->certain = nvw_max(l->certain, l->flushed[r->fence.thread % THREADS]);
+		break;
+	case NVW_LOG_DRAINED:
+		l->certain = l->stores;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- Where to cut --------------------------------------------------------------------------------- */
+
+/* Before this record, from 0; and how many stores of the line are certain there. */
+struct cut {
+	uint64_t record, certain;
+};
+
+struct search {
+	const struct happened *of;
+	struct line line;
+	uint32_t *site; /* those of the store's place */
+	size_t sites, room;
+	bool has_store, is_behind; /* the store was met; and the effect */
+	uint64_t store;            /* its number in the line, from 0 */
+	struct cut early, late;    /* record 0: none */
+};
+
+static int note_site(struct search *x, const struct nvw_log_record *r)
+{
+	if (r->site.line != x->of->store.line || strcmp(r->site.file, x->of->store.file) != 0) {
+		return 0;
+	}
+	if (!NVW_ROOM(x->site, x->room, x->sites + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for places");
+	}
+	x->site[x->sites++] = r->site.id;
+	return 0;
+}
+
+static bool is_raced(const struct search *x, const struct nvw_log_record *r)
+{
+	size_t i = 0;
+
+	if (!is_in(&x->line, r) || r->store.off / 8 != x->of->witness.word) {
+		return false;
+	}
+	while (i < x->sites && x->site[i] != r->store.site) {
+		i++;
+	}
+	return i < x->sites;
+}
+
+/* false: the store is certain, so there is no more to find. */
+static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
+{
+	const struct cut here = {.record = number, .certain = x->line.certain};
+
+	x->is_behind = x->is_behind || r->time_ps / 1000 > x->of->witness.event || r->kind == NVW_LOG_END;
+	if (!x->is_behind && is_raced(x, r)) {
+		x->store = x->line.stores;
+		x->has_store = true;
+	}
+	follow(&x->line, r);
+	if (!x->is_behind) {
+		return true;
+	}
+	if (!x->has_store || here.certain > x->store) {
+		return false;
+	}
+	x->late = here;
+	if (x->early.record == 0 && r->kind == NVW_LOG_ACK) {
+		x->early = (struct cut){.record = number + 1, .certain = x->line.certain};
+	}
+	return x->line.certain <= x->store;
+}
+
+static int search(struct search *x, struct nvw_log_reader *log)
+{
+	struct nvw_log_record r;
+	int more;
+
+	for (uint64_t i = 0; (more = nvw_log_next(log, &r)) == 1; i++) {
+		if (r.kind == NVW_LOG_SITE) {
+			NVW_TRY(note_site(x, &r));
+		}
+		if (!look(x, &r, i)) {
+			break;
+		}
+	}
+	return more < 0 ? more : 0;
+}
+
+/* ---- Cutting -------------------------------------------------------------------------------------- */
+
+/* What a cut log has: places, operations, acknowledgements, and at last the stores that are not certain. */
+struct cutting {
+	struct nvw_log_writer *to;
+	int base;
+	struct line line;
+	uint64_t certain, kept;
+	struct nvw_log_record store[STORES];
+	uint64_t time_ps;
+};
+
+static int apply(const struct cutting *c, const struct nvw_log_record *r)
+{
+	const void *const data = r->kind == NVW_LOG_HOST ? (const void *)r->host.data : &r->store.value;
+	const uint64_t off = r->kind == NVW_LOG_HOST ? r->host.off : r->store.off;
+	const size_t n = r->kind == NVW_LOG_HOST ? r->host.bytes : r->store.bytes;
+
+	if (pwrite(c->base, data, n, (off_t)off) != (ssize_t)n) {
+		return nvw_fail_errno("a copy of the image");
+	}
+	return 0;
+}
+
+static int take_record(struct cutting *c, const struct nvw_log_record *r)
+{
+	const bool keep = is_in(&c->line, r) && c->line.stores >= c->certain;
+
+	follow(&c->line, r);
+	c->time_ps = r->time_ps;
+	switch (r->kind) {
+	case NVW_LOG_SITE:
+	case NVW_LOG_BEGIN:
+	case NVW_LOG_ACK:
+	case NVW_LOG_THREADS:
+		return nvw_log_append(c->to, r);
+	case NVW_LOG_HOST:
+		return apply(c, r);
+	case NVW_LOG_STORE:
+		if (!keep) {
+			return apply(c, r);
+		}
+		c->store[c->kept++ % STORES] = *r;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int cut_log(struct cutting *c, struct nvw_log_reader *log, const struct cut *at)
+{
+	struct nvw_log_record r;
+	int more = 1;
+
+	for (uint64_t i = 0; i < at->record && (more = nvw_log_next(log, &r)) == 1; i++) {
+		NVW_TRY(take_record(c, &r));
+	}
+	for (uint64_t i = 0; i < c->kept && c->kept <= STORES && more > 0; i++) {
+		c->store[i].time_ps = c->time_ps;
+		NVW_TRY(nvw_log_append(c->to, &c->store[i]));
+	}
+	return more < 0 ? more : 0;
+}
+
+/* Writes log and image of the cut. */
+static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, uint64_t line,
+	const struct cut *at, const char *to_log, const char *to_base, uint64_t *ret_kept)
+{
+	struct cutting *const c = calloc(1, sizeof *c);
+
+	if (c == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
+	}
+	c->line.off = line;
+	c->certain = at->certain;
+	c->base = -1;
+	int error = nvw_copy_file(t->base, to_base);
+
+	if (!error) {
+		c->base = open(to_base, O_RDWR | O_CLOEXEC);
+		error = c->base < 0 ? nvw_fail_errno("%s", to_base) : nvw_log_rewind(log);
+	}
+	if (!error) {
+		error = nvw_log_create(to_log, nvw_log_info(log), &c->to);
+	}
+	if (!error) {
+		error = cut_log(c, log, at);
+		if (error) {
+			nvw_log_abandon(c->to);
+		} else {
+			error = nvw_log_close(c->to, c->time_ps + 1000);
+		}
+	}
+	if (c->base >= 0) {
+		close(c->base);
+	}
+	*ret_kept = c->kept;
+	free(c);
+	return error;
+}
+
+/* ---- What is lost --------------------------------------------------------------------------------- */
+
+static int explore_cut(const struct crash_tested *t, const struct ct_options *options, const char *log,
+	const char *base, struct ct_result *room)
+{
+	struct ct_foreign foreign = crash_tested_log(t);
+	struct ct_options o = *options;
+
+	foreign.store_log = log;
+	foreign.image = base;
+	o.states = CUT_STATES;
+	o.cures = false;
+	o.save = NULL;
+	ct_result_clear(room);
+	return crash_tested_explore(t, &foreign, &o, room);
+}
+
+/* Why a cut tells nothing, if it does not. */
+static void say_open(struct ct_race *race, const struct ct_result *room)
+{
+	const char *words = "not all states of the cut were tested";
+
+	if (room->without_crash && room->finding_count > 0) {
+		words = "fails without this loss, too: ";
+	} else if (room->states_undecided > 0) {
+		words = "no verdict: ";
+	}
+	const char *const what = room->finding_count > 0 ? room->finding[0].text : room->undecided;
+
+	snprintf(race->text, sizeof race->text, "%s%.180s", words, what);
+}
+
+static void judge(struct ct_race *race, const struct ct_result *room, uint64_t schedule)
+{
+	race->cuts++;
+	if (race->fate == CT_RACE_OPEN) {
+		race->schedule = schedule;
+		say_open(race, room);
+	}
+	if (room->without_crash || room->interrupted || room->states_undecided > 0) {
+		return;
+	}
+	if (room->finding_count > 0) {
+		race->fate = CT_RACE_LOST;
+		race->schedule = schedule;
+		snprintf(race->text, sizeof race->text, "%s", room->finding[0].text);
+	} else if (ct_covers_all(room)) {
+		race->fate = CT_RACE_TRIED;
+		race->text[0] = '\0';
+	}
+}
+
+struct attempt {
+	struct crash_races *all;
+	const struct crash_tested *tested;
+	const struct ct_options *options;
+	struct ct_result *room;
+	void (*lost)(void *context, struct ct_result *result);
+	void *context;
+};
+
+static int try_cut(
+	const struct attempt *a, struct nvw_log_reader *log, const struct search *x, const struct cut *at)
+{
+	struct ct_race *const race = &a->all->race[x->of->race];
+	char to_log[320], to_base[320];
+	uint64_t kept;
+
+	if (at->record == 0 || race->fate == CT_RACE_LOST) {
+		return 0;
+	}
+	snprintf(to_log, sizeof to_log, "%s.cut", a->tested->log);
+	snprintf(to_base, sizeof to_base, "%s.cut", a->tested->base);
+	int error = make_cut(a->tested, log, x->line.off, at, to_log, to_base, &kept);
+	const bool fits = !error && kept <= STORES;
+
+	if (fits) {
+		error = explore_cut(a->tested, a->options, to_log, to_base, a->room);
+	}
+	unlink(to_log);
+	unlink(to_base);
+	if (error || !fits) {
+		return error;
+	}
+	judge(race, a->room, a->all->schedule);
+	if (race->fate == CT_RACE_LOST) {
+		a->lost(a->context, a->room);
+	} else {
+		ct_result_free(a->room);
+	}
+	return 0;
+}
+
+static int try_race(const struct attempt *a, struct search *x)
+{
+	struct nvw_log_reader *log;
+
+	NVW_TRY(nvw_log_open(a->tested->log, &log));
+	x->line.off = x->of->witness.word * 8 / LINE * LINE;
+	int error = search(x, log);
+
+	if (!error) {
+		error = try_cut(a, log, x, &x->early);
+	}
+	if (!error && x->late.record != x->early.record) {
+		error = try_cut(a, log, x, &x->late);
+	}
+	nvw_log_reader_close(log);
+	return error;
+}
+
+int crash_races_try(struct crash_races *x, const struct crash_tested *t, const struct ct_options *o,
+	struct ct_result *room, void (*lost)(void *context, struct ct_result *result), void *context)
+{
+	const struct attempt a = {
+		.all = x, .tested = t, .options = o, .room = room, .lost = lost, .context = context};
+	int error = 0;
+
+	for (unsigned i = 0; i < x->happened_count && !error; i++) {
+		const struct ct_race *const race = &x->race[x->happened[i].race];
+		struct search *const one = calloc(1, sizeof *one);
+
+		if (one == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
+		}
+		one->of = &x->happened[i];
+		if (race->fate != CT_RACE_LOST && race->cuts < CUTS_ENOUGH) {
+			error = try_race(&a, one);
+		}
+		free(one->site);
+		free(one);
+	}
+	return error;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave crash --exec --schedules --races: what is lost if the power is cut within a persistency race.
+ *
+ * A schedule in which a race happens (../../host/schedule.h) has its run's log. The log is cut behind the
+ * effect of the load, at two places: at the next acknowledgement, and where the store is about to become
+ * durable. All that was stored until then is taken for durable, but for the last stores to the line of the
+ * raced one. So few states are left that all are tested, and a state that fails has lost nothing else.
+ */
+#ifndef CLI_CRASH_RACES_H
+#define CLI_CRASH_RACES_H
+
+#include <crashtest/crash.h>
+
+#include "../../host/schedules.h"
+
+struct crash_races;
+struct crash_tested;
+
+/* NULL: no memory. */
+struct crash_races *crash_races_begin(void);
+/* ret_races gets what was found out of them. */
+void crash_races_end(struct crash_races *races, struct ct_races *ret_races);
+
+/* After a run: the races that it predicts, and those that have happened. The first schedule of a directed
+ * plan gets the stores of these as aims, if it shall. */
+NVW_CHECKED int crash_races_take(struct crash_races *races, struct host_session *session, bool aims);
+
+/* Cuts the last run's log within the races that have happened. With room for a result; lost() gets each one
+ * that has a failing state. */
+NVW_CHECKED int crash_races_try(struct crash_races *races, const struct crash_tested *tested,
+	const struct ct_options *options, struct ct_result *room,
+	void (*lost)(void *context, struct ct_result *result), void *context);
+
+#endif
