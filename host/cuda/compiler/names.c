@@ -17,6 +17,8 @@
 
 #include "device.h"
 
+enum { WORDS_DIGITS = 20 };
+
 static const char *name_of(LLVMValueRef v)
 {
 	size_t length;
@@ -128,8 +130,8 @@ static char passed_number(LLVMValueRef f, unsigned parameter, unsigned bits)
 }
 
 /* How the compiler passes a parameter of a kernel: i in an integer register, c s b and C S likewise, but a signed or (capital, b)
- * unsigned number of 8, 16 or 1 bits that is extended; w a number of two words; f in a floating register; m in memory; x a long
- * double, in memory, too. */
+ * unsigned number of 8, 16 or 1 bits that is extended; w a number of two words; f in a floating register; m in memory, with the number
+ * of its words behind it; x a long double, in memory, too. */
 static char passed(LLVMValueRef f, unsigned parameter)
 {
 	const LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(f, parameter));
@@ -153,13 +155,24 @@ static char passed(LLVMValueRef f, unsigned parameter)
 	}
 }
 
+static unsigned long long words_of(struct device *d, LLVMValueRef f, unsigned parameter)
+{
+	LLVMAttributeRef byval = LLVMGetEnumAttributeAtIndex(f, parameter + 1, attribute_kind("byval"));
+	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(d->module);
+
+	return (LLVMABISizeOfType(layout, LLVMGetTypeAttributeValue(byval)) + 7) / 8;
+}
+
 static LLVMValueRef all_passed(struct device *d, LLVMValueRef f)
 {
 	const unsigned n = LLVMCountParams(f);
-	char *const letters = calloc(n + 1, 1);
+	char *const letters = calloc(n + 1, 1 + WORDS_DIGITS), *end = letters;
 
 	for (unsigned i = 0; i < n; i++) {
-		letters[i] = passed(f, i);
+		*end = passed(f, i);
+		if (*end++ == 'm') {
+			end += snprintf(end, 1 + WORDS_DIGITS, "%llu", words_of(d, f, i));
+		}
 	}
 	LLVMValueRef result = text(d, letters);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cooperative groups: the block, the grid (of cudaLaunchCooperativeKernel), tiles of at most a warp, and the lanes that are active.
- * Not: groups of several devices, clusters, and memcpy_async.
+ * Cooperative groups: the block, the grid (of cudaLaunchCooperativeKernel), tiles, and the lanes that are active. Not: groups of several
+ * devices, and clusters.
  */
 #ifndef NVW_CUDA_COOPERATIVE_GROUPS_H
 #define NVW_CUDA_COOPERATIVE_GROUPS_H
@@ -12,7 +12,36 @@ extern "C" __device__ void nvw_cuda_grid_barrier(void) __attribute__((convergent
 
 namespace cooperative_groups
 {
+/* Where some work-items wait for each other: the last to arrive of those expected begins the next phase. */
+struct nvw_meeting {
+	unsigned phase, expected, missing;
+
+	__device__ unsigned arrive(unsigned n = 1)
+	{
+		const unsigned now = __atomic_load_n(&phase, __ATOMIC_RELAXED);
+
+		if (__atomic_fetch_sub(&missing, n, __ATOMIC_ACQ_REL) == n) {
+			__atomic_store_n(
+				&missing, __atomic_load_n(&expected, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+			__atomic_store_n(&phase, now + 1, __ATOMIC_RELEASE);
+		}
+		return now;
+	}
+	__device__ void wait(unsigned of) const
+	{
+		while (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == of) {
+		}
+	}
+};
+/* What tiles of more than a warp share, by the number of the tile's first warp and by warp. */
+struct nvw_tile_memory {
+	nvw_meeting meeting[32];
+	unsigned long long value[32];
+};
+
 struct thread_block {
+	nvw_tile_memory *tiles = nullptr;
+
 	static __device__ void sync()
 	{
 		__syncthreads();
@@ -175,37 +204,14 @@ struct coalesced_group : nvw_lanes {
 	}
 };
 
-template <unsigned Size, class Parent = void> struct thread_block_tile : nvw_lanes {
-	static_assert(
-		Size && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 work-items");
-
-	template <class Other>
-	__device__ thread_block_tile(const thread_block_tile<Size, Other> &other) : nvw_lanes(other)
-	{
-	}
-	__device__ thread_block_tile()
+template <unsigned Size> struct nvw_tile : nvw_lanes {
+	__device__ nvw_tile(const nvw_tile_memory *)
 	    : nvw_lanes{(Size == 32 ? 0xffffffffu : (1u << Size % 32) - 1) << (nvw_cuda_lane() & ~(Size - 1))}
 	{
 	}
 	__device__ unsigned thread_rank() const
 	{
 		return nvw_cuda_lane() & (Size - 1);
-	}
-	static constexpr __device__ unsigned size()
-	{
-		return Size;
-	}
-	static constexpr __device__ unsigned num_threads()
-	{
-		return Size;
-	}
-	__device__ unsigned meta_group_rank() const
-	{
-		return thread_block::thread_rank() / Size;
-	}
-	__device__ unsigned meta_group_size() const
-	{
-		return (thread_block::size() + Size - 1) / Size;
 	}
 	template <class T> __device__ T shfl(T value, unsigned from) const
 	{
@@ -230,6 +236,104 @@ template <unsigned Size, class Parent = void> struct thread_block_tile : nvw_lan
 	template <class T> __device__ unsigned match_any(T value) const
 	{
 		return __match_any_sync(lanes, value) >> (nvw_cuda_lane() & ~(Size - 1));
+	}
+};
+
+template <unsigned Size> struct nvw_wide_tile {
+	nvw_tile_memory *memory;
+
+	__device__ nvw_wide_tile(nvw_tile_memory *memory) : memory(memory)
+	{
+	}
+	static __device__ unsigned thread_rank()
+	{
+		return thread_block::thread_rank() & (Size - 1);
+	}
+	static __device__ unsigned first_warp()
+	{
+		return (thread_block::thread_rank() & ~(Size - 1)) / 32;
+	}
+	__device__ void sync() const
+	{
+		nvw_meeting *const meeting = &memory->meeting[first_warp()];
+
+		meeting->wait(meeting->arrive());
+	}
+	template <class T> __device__ T shfl(T value, unsigned from) const
+	{
+		return exchange(value, thread_rank() == from % Size, from / 32 % (Size / 32));
+	}
+	/* Some store a value for their warp, all get that of one. */
+	template <class T> __device__ T exchange(T value, bool stores, unsigned warp) const
+	{
+		static_assert(
+			sizeof value <= 8, "tiles of more than a warp exchange values of at most 8 bytes");
+		sync();
+		if (stores) {
+			memcpy(&memory->value[thread_block::thread_rank() / 32], &value, sizeof value);
+		}
+		sync();
+		memcpy(&value, &memory->value[first_warp() + warp], sizeof value);
+		return value;
+	}
+	__device__ int any(int predicate) const
+	{
+		return reduce(__any_sync(0xffffffff, predicate), [](int a, int b) { return a | b; });
+	}
+	__device__ int all(int predicate) const
+	{
+		return !any(!predicate);
+	}
+	template <class T, class Operation> __device__ T reduce(T own, Operation operation) const
+	{
+		T result = exchange(own, nvw_cuda_lane() == 0, 0);
+
+		for (unsigned warp = 1; warp < Size / 32; warp++) {
+			memcpy(&own, &memory->value[first_warp() + warp], sizeof own);
+			result = operation(result, own);
+		}
+		return result;
+	}
+};
+
+template <bool Wide, unsigned Size> struct nvw_tile_of {
+	typedef nvw_tile<Size> type;
+};
+template <unsigned Size> struct nvw_tile_of<true, Size> {
+	typedef nvw_wide_tile<Size> type;
+};
+template <unsigned Size, class Parent = void>
+struct thread_block_tile : nvw_tile_of<(Size > 32), Size>::type {
+	static_assert(
+		Size && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 ... 1024 work-items");
+	typedef typename nvw_tile_of<(Size > 32), Size>::type base;
+
+	unsigned parent; /* the size of the group that it is a part of */
+
+	template <class Other>
+	__device__ thread_block_tile(const thread_block_tile<Size, Other> &other)
+	    : base(other), parent(other.parent)
+	{
+	}
+	__device__ explicit thread_block_tile(unsigned parent, nvw_tile_memory *memory = nullptr)
+	    : base(memory), parent(parent)
+	{
+	}
+	static constexpr __device__ unsigned size()
+	{
+		return Size;
+	}
+	static constexpr __device__ unsigned num_threads()
+	{
+		return Size;
+	}
+	__device__ unsigned meta_group_rank() const
+	{
+		return thread_block::thread_rank() % parent / Size;
+	}
+	__device__ unsigned meta_group_size() const
+	{
+		return (parent + Size - 1) / Size;
 	}
 };
 
@@ -280,9 +384,23 @@ static __forceinline__ __device__ coalesced_group coalesced_threads()
 	return coalesced_group(__activemask());
 }
 template <unsigned Size, class Parent>
-__device__ thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+__device__ thread_block_tile<Size, Parent> tiled_partition(const Parent &group)
 {
-	return thread_block_tile<Size, Parent>();
+	static_assert(Size <= 32, "tiles of more than a warp are parts of a block");
+	return thread_block_tile<Size, Parent>((unsigned)group.size());
+}
+template <unsigned Size>
+__device__ thread_block_tile<Size, thread_block> tiled_partition(const thread_block &block)
+{
+	if (Size > 32) {
+		const unsigned rank = block.thread_rank();
+
+		if (rank % Size == 0) {
+			block.tiles->meeting[rank / 32] = {0, Size, Size};
+		}
+		block.sync();
+	}
+	return thread_block_tile<Size, thread_block>(block.size(), block.tiles);
 }
 /* Tiles of a size that is known when it runs: a power of two, at most a warp. */
 static __forceinline__ __device__ thread_group tiled_partition(const thread_group &, unsigned size)
@@ -305,13 +423,11 @@ static __forceinline__ __device__ nvw_part binary_partition(const nvw_lanes &gro
 {
 	return labeled_partition(group, (int)predicate);
 }
-/* Tiles of more than a warp would need it. */
-template <unsigned Threads> struct block_tile_memory {
-	char unused;
+template <unsigned Threads> struct block_tile_memory : nvw_tile_memory {
 };
-template <unsigned Threads> __device__ thread_block this_thread_block(block_tile_memory<Threads> &)
+template <unsigned Threads> __device__ thread_block this_thread_block(block_tile_memory<Threads> &memory)
 {
-	return thread_block();
+	return thread_block{&memory};
 }
 template <class Group> __device__ void sync(const Group &group)
 {
@@ -346,6 +462,13 @@ __device__ T reduce(const Group &group, T value, Operation operation)
 		result = operation(result, group.shfl(value, i));
 	}
 	return result;
+}
+template <unsigned Size, class Parent, class T, class Operation>
+__device__ auto reduce(const thread_block_tile<Size, Parent> &tile, T value, Operation operation)
+	-> decltype(tile.nvw_wide_tile<Size>::reduce(value, operation))
+{
+	return tile.nvw_wide_tile<Size>::reduce(
+		reduce(thread_block_tile<32>(Size), value, operation), operation);
 }
 } // namespace cooperative_groups
 

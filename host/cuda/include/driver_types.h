@@ -134,6 +134,7 @@ typedef void (*cudaHostFn_t)(void *data);
 #define cudaDeviceScheduleSpin         1u
 #define cudaDeviceScheduleYield        2u
 #define cudaDeviceScheduleBlockingSync 4u
+#define cudaDeviceBlockingSync         4u
 #define cudaDeviceMapHost              8u
 #define cudaCpuDeviceId                (-1)
 
@@ -148,7 +149,13 @@ enum cudaSharedMemConfig {
 	cudaSharedMemBankSizeFourByte,
 	cudaSharedMemBankSizeEightByte
 };
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
+enum cudaLimit {
+	cudaLimitStackSize,
+	cudaLimitPrintfFifoSize,
+	cudaLimitMallocHeapSize,
+	cudaLimitMaxL2FetchGranularity = 5,
+	cudaLimitPersistingL2CacheSize
+};
 enum cudaFuncAttribute {
 	cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
 	cudaFuncAttributePreferredSharedMemoryCarveout = 9
@@ -167,44 +174,124 @@ enum cudaMemoryType {
 	cudaMemoryTypeDevice,
 	cudaMemoryTypeManaged
 };
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation {
+	enum cudaMemLocationType type;
+	int id;
+};
+enum cudaMemAccessFlags {
+	cudaMemAccessFlagsProtNone,
+	cudaMemAccessFlagsProtRead,
+	cudaMemAccessFlagsProtReadWrite = 3
+};
+struct cudaMemAccessDesc {
+	struct cudaMemLocation location;
+	enum cudaMemAccessFlags flags;
+};
+enum cudaDeviceP2PAttr {
+	cudaDevP2PAttrPerformanceRank = 1,
+	cudaDevP2PAttrAccessSupported,
+	cudaDevP2PAttrNativeAtomicSupported,
+	cudaDevP2PAttrCudaArrayAccessSupported
+};
+/* What a stream shall keep in the cache: the device has no such window. */
+enum cudaAccessProperty {
+	cudaAccessPropertyNormal,
+	cudaAccessPropertyStreaming,
+	cudaAccessPropertyPersisting
+};
+struct cudaAccessPolicyWindow {
+	void *base_ptr;
+	size_t num_bytes;
+	float hitRatio;
+	enum cudaAccessProperty hitProp, missProp;
+};
+typedef enum { cudaStreamAttributeAccessPolicyWindow = 1 } cudaStreamAttrID;
+typedef union {
+	struct cudaAccessPolicyWindow accessPolicyWindow;
+} cudaStreamAttrValue;
+
+/* Copies in three dimensions. Arrays are for textures. */
+struct cudaExtent {
+	size_t width, height, depth;
+};
+struct cudaPos {
+	size_t x, y, z;
+};
+struct cudaPitchedPtr {
+	void *ptr;
+	size_t pitch, xsize, ysize;
+};
+struct cudaMemcpy3DParms {
+	void *srcArray;
+	struct cudaPos srcPos;
+	struct cudaPitchedPtr srcPtr;
+	void *dstArray;
+	struct cudaPos dstPos;
+	struct cudaPitchedPtr dstPtr;
+	struct cudaExtent extent;
+	enum cudaMemcpyKind kind;
+};
+
 enum cudaComputeMode {
 	cudaComputeModeDefault,
 	cudaComputeModeExclusive,
 	cudaComputeModeProhibited,
 	cudaComputeModeExclusiveProcess
 };
+/* Their values are those of the properties at p. */
+#define NVW_CUDA_ATTRIBUTES(X)                                                                 \
+	X(cudaDevAttrMaxThreadsPerBlock, 1, p->maxThreadsPerBlock)                             \
+	X(cudaDevAttrMaxBlockDimX, 2, p->maxThreadsDim[0])                                     \
+	X(cudaDevAttrMaxBlockDimY, 3, p->maxThreadsDim[1])                                     \
+	X(cudaDevAttrMaxBlockDimZ, 4, p->maxThreadsDim[2])                                     \
+	X(cudaDevAttrMaxGridDimX, 5, p->maxGridSize[0])                                        \
+	X(cudaDevAttrMaxGridDimY, 6, p->maxGridSize[1])                                        \
+	X(cudaDevAttrMaxGridDimZ, 7, p->maxGridSize[2])                                        \
+	X(cudaDevAttrMaxSharedMemoryPerBlock, 8, (int)p->sharedMemPerBlock)                    \
+	X(cudaDevAttrTotalConstantMemory, 9, (int)p->totalConstMem)                            \
+	X(cudaDevAttrWarpSize, 10, p->warpSize)                                                \
+	X(cudaDevAttrMaxPitch, 11, (int)p->memPitch)                                           \
+	X(cudaDevAttrMaxRegistersPerBlock, 12, p->regsPerBlock)                                \
+	X(cudaDevAttrClockRate, 13, p->clockRate)                                              \
+	X(cudaDevAttrTextureAlignment, 14, (int)p->textureAlignment)                           \
+	X(cudaDevAttrGpuOverlap, 15, p->deviceOverlap)                                         \
+	X(cudaDevAttrMultiProcessorCount, 16, p->multiProcessorCount)                          \
+	X(cudaDevAttrKernelExecTimeout, 17, p->kernelExecTimeoutEnabled)                       \
+	X(cudaDevAttrIntegrated, 18, p->integrated)                                            \
+	X(cudaDevAttrCanMapHostMemory, 19, p->canMapHostMemory)                                \
+	X(cudaDevAttrComputeMode, 20, p->computeMode)                                          \
+	X(cudaDevAttrConcurrentKernels, 31, p->concurrentKernels)                              \
+	X(cudaDevAttrEccEnabled, 32, p->ECCEnabled)                                            \
+	X(cudaDevAttrPciBusId, 33, p->pciBusID)                                                \
+	X(cudaDevAttrPciDeviceId, 34, p->pciDeviceID)                                          \
+	X(cudaDevAttrMemoryClockRate, 36, p->memoryClockRate)                                  \
+	X(cudaDevAttrGlobalMemoryBusWidth, 37, p->memoryBusWidth)                              \
+	X(cudaDevAttrL2CacheSize, 38, p->l2CacheSize)                                          \
+	X(cudaDevAttrMaxThreadsPerMultiProcessor, 39, p->maxThreadsPerMultiProcessor)          \
+	X(cudaDevAttrAsyncEngineCount, 40, p->asyncEngineCount)                                \
+	X(cudaDevAttrUnifiedAddressing, 41, p->unifiedAddressing)                              \
+	X(cudaDevAttrPciDomainId, 50, p->pciDomainID)                                          \
+	X(cudaDevAttrComputeCapabilityMajor, 75, p->major)                                     \
+	X(cudaDevAttrComputeCapabilityMinor, 76, p->minor)                                     \
+	X(cudaDevAttrStreamPrioritiesSupported, 78, p->streamPrioritiesSupported)              \
+	X(cudaDevAttrMaxSharedMemoryPerMultiprocessor, 81, (int)p->sharedMemPerMultiprocessor) \
+	X(cudaDevAttrMaxRegistersPerMultiprocessor, 82, p->regsPerMultiprocessor)              \
+	X(cudaDevAttrManagedMemory, 83, p->managedMemory)                                      \
+	X(cudaDevAttrIsMultiGpuBoard, 84, p->isMultiGpuBoard)                                  \
+	X(cudaDevAttrHostNativeAtomicSupported, 86, p->hostNativeAtomicSupported)              \
+	X(cudaDevAttrPageableMemoryAccess, 88, p->pageableMemoryAccess)                        \
+	X(cudaDevAttrConcurrentManagedAccess, 89, p->concurrentManagedAccess)                  \
+	X(cudaDevAttrComputePreemptionSupported, 90, p->computePreemptionSupported)            \
+	X(cudaDevAttrCooperativeLaunch, 95, p->cooperativeLaunch)                              \
+	X(cudaDevAttrMaxSharedMemoryPerBlockOptin, 97, (int)p->sharedMemPerBlockOptin)         \
+	X(cudaDevAttrMaxBlocksPerMultiprocessor, 106, p->maxBlocksPerMultiProcessor)           \
+	X(cudaDevAttrMemoryPoolsSupported, 115, p->memoryPoolsSupported)
+
 enum cudaDeviceAttr {
-	cudaDevAttrMaxThreadsPerBlock = 1,
-	cudaDevAttrMaxBlockDimX,
-	cudaDevAttrMaxBlockDimY,
-	cudaDevAttrMaxBlockDimZ,
-	cudaDevAttrMaxGridDimX,
-	cudaDevAttrMaxGridDimY,
-	cudaDevAttrMaxGridDimZ,
-	cudaDevAttrMaxSharedMemoryPerBlock = 8,
-	cudaDevAttrTotalConstantMemory = 9,
-	cudaDevAttrWarpSize = 10,
-	cudaDevAttrMaxRegistersPerBlock = 12,
-	cudaDevAttrClockRate = 13,
-	cudaDevAttrMultiProcessorCount = 16,
-	cudaDevAttrIntegrated = 18,
-	cudaDevAttrCanMapHostMemory = 19,
-	cudaDevAttrComputeMode = 20,
-	cudaDevAttrConcurrentKernels = 31,
-	cudaDevAttrMemoryClockRate = 36,
-	cudaDevAttrGlobalMemoryBusWidth = 37,
-	cudaDevAttrL2CacheSize = 38,
-	cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-	cudaDevAttrUnifiedAddressing = 41,
-	cudaDevAttrComputeCapabilityMajor = 75,
-	cudaDevAttrComputeCapabilityMinor = 76,
-	cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-	cudaDevAttrManagedMemory = 83,
-	cudaDevAttrPageableMemoryAccess = 88,
-	cudaDevAttrConcurrentManagedAccess = 89,
-	cudaDevAttrCooperativeLaunch = 95,
-	cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-	cudaDevAttrMaxBlocksPerMultiprocessor = 106
+#define X(name, number, value) name = number,
+	NVW_CUDA_ATTRIBUTES(X)
+#undef X
 };
 
 struct cudaDeviceProp {
@@ -226,7 +313,15 @@ struct cudaDeviceProp {
 		pageableMemoryAccess;
 	size_t sharedMemPerBlockOptin;
 	int maxBlocksPerMultiProcessor, hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
-	size_t textureAlignment;
+	size_t textureAlignment, surfaceAlignment, texturePitchAlignment, reservedSharedMemPerBlock;
+	/* None: there are no textures, no window of the cache, and no second device. */
+	int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
+	int maxSurface1D, maxSurface2D[2], maxSurface3D[3];
+	int persistingL2CacheMaxSize, accessPolicyMaxWindowSize, cooperativeMultiDeviceLaunch,
+		isMultiGpuBoard, multiGpuBoardGroupID, tccDriver;
+	int computePreemptionSupported, streamPrioritiesSupported, memoryPoolsSupported,
+		globalL1CacheSupported, localL1CacheSupported, singleToDoublePrecisionPerfRatio,
+		directManagedMemAccessFromHost, pageableMemoryAccessUsesHostPageTables;
 };
 
 struct cudaPointerAttributes {

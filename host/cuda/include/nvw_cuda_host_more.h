@@ -20,24 +20,6 @@ static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t)
 {
 	return cudaFree(p);
 }
-/* As CUDA 13 has them. */
-enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
-struct cudaMemLocation {
-	enum cudaMemLocationType type;
-	int id;
-};
-static inline cudaError_t cudaMemPrefetchAsync(
-	const void *p, size_t bytes, struct cudaMemLocation where, unsigned, cudaStream_t stream = 0)
-{
-	return cudaMemPrefetchAsync(
-		p, bytes, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId, stream);
-}
-static inline cudaError_t cudaMemAdvise(
-	const void *p, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation where)
-{
-	return cudaMemAdvise(
-		p, bytes, advice, where.type == cudaMemLocationTypeDevice ? where.id : cudaCpuDeviceId);
-}
 /* Pools: what is allocated from one is allocated like everything else, and freed at once. */
 typedef struct nvw_cuda_pool *cudaMemPool_t;
 enum cudaMemPoolAttr {
@@ -51,14 +33,21 @@ static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
 	*ret = nullptr;
 	return cudaSuccess;
 }
-static inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
-{
-	return cudaSuccess;
-}
-static inline cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
-{
-	return cudaSuccess;
-}
+#define X(name, ...)                                \
+	static inline cudaError_t name(__VA_ARGS__) \
+	{                                           \
+		return cudaSuccess;                 \
+	}
+/* Hints, also as CUDA 13 has them, and settings of what is there without them. */
+X(cudaMemPoolSetAttribute, cudaMemPool_t, cudaMemPoolAttr, void *)
+X(cudaMemPoolSetAccess, cudaMemPool_t, const struct cudaMemAccessDesc *, size_t)
+X(cudaMemPoolTrimTo, cudaMemPool_t, size_t)
+X(cudaMemPrefetchAsync, const void *, size_t, struct cudaMemLocation, unsigned, cudaStream_t = 0)
+X(cudaMemAdvise, const void *, size_t, enum cudaMemoryAdvise, struct cudaMemLocation)
+X(cudaStreamAttachMemAsync, cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachHost)
+X(cudaStreamSetAttribute, cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue *)
+X(cudaCtxResetPersistingL2Cache)
+#undef X
 template <class T>
 static inline cudaError_t cudaMallocFromPoolAsync(T **ret, size_t bytes, cudaMemPool_t, cudaStream_t)
 {
@@ -94,6 +83,84 @@ static inline cudaError_t cudaMemcpyFromSymbolAsync(
 	void *to, const T &symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t = 0)
 {
 	return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+
+/* ---- Three dimensions, of which a copy has some in both */
+static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth)
+{
+	return {width, height, depth};
+}
+static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z)
+{
+	return {x, y, z};
+}
+static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t width, size_t height)
+{
+	return {p, pitch, width, height};
+}
+static inline cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret, struct cudaExtent extent)
+{
+	*ret = {nullptr, 0, extent.width, extent.height};
+	return cudaMallocPitch(&ret->ptr, &ret->pitch, extent.width, extent.height * extent.depth);
+}
+static inline char *nvw_cuda_slice(struct cudaPitchedPtr p, struct cudaPos at, size_t z)
+{
+	return (char *)p.ptr + ((at.z + z) * p.ysize + at.y) * p.pitch + at.x;
+}
+static inline cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
+{
+	cudaError_t error = p->srcArray || p->dstArray ? cudaErrorNotSupported : cudaSuccess;
+
+	for (size_t z = 0; z < p->extent.depth && error == cudaSuccess; z++) {
+		error = cudaMemcpy2D(nvw_cuda_slice(p->dstPtr, p->dstPos, z), p->dstPtr.pitch,
+			nvw_cuda_slice(p->srcPtr, p->srcPos, z), p->srcPtr.pitch, p->extent.width,
+			p->extent.height, p->kind);
+	}
+	return error;
+}
+static inline cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t = 0)
+{
+	return cudaMemcpy3D(p);
+}
+static inline cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int byte, struct cudaExtent extent)
+{
+	cudaError_t error = cudaSuccess;
+
+	for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++) {
+		error = cudaMemset2D(
+			nvw_cuda_slice(p, {0, 0, 0}, z), p.pitch, byte, extent.width, extent.height);
+	}
+	return error;
+}
+static inline cudaError_t cudaMemset3DAsync(
+	struct cudaPitchedPtr p, int byte, struct cudaExtent extent, cudaStream_t = 0)
+{
+	return cudaMemset3D(p, byte, extent);
+}
+
+/* ---- Several devices: there is one, which is no peer of itself */
+static inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned)
+{
+	return cudaSetDevice(-1); /* fails */
+}
+static inline cudaError_t cudaDeviceDisablePeerAccess(int)
+{
+	return cudaSetDevice(-1);
+}
+static inline cudaError_t cudaDeviceGetP2PAttribute(int *, enum cudaDeviceP2PAttr, int, int)
+{
+	return cudaSetDevice(-1);
+}
+static inline cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t n)
+{
+	const cudaError_t error = cudaSetDevice(to_device | from_device);
+
+	return error == cudaSuccess ? cudaMemcpy(to, from, n, cudaMemcpyDefault) : error;
+}
+static inline cudaError_t cudaMemcpyPeerAsync(
+	void *to, int to_device, const void *from, int from_device, size_t n, cudaStream_t = 0)
+{
+	return cudaMemcpyPeer(to, to_device, from, from_device, n);
 }
 static inline cudaError_t cudaDeviceCanAccessPeer(int *ret, int, int)
 {

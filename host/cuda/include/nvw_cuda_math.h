@@ -50,6 +50,19 @@ NVW_CUDA_MINMAX(int, unsigned)
 NVW_CUDA_MINMAX(long, unsigned long)
 NVW_CUDA_MINMAX(long long, unsigned long long)
 #undef NVW_CUDA_MINMAX
+#define NVW_CUDA_MINMAX(letter, type)                  \
+	NVW_CUDA_BOTH type letter##min(type a, type b) \
+	{                                              \
+		return min(a, b);                      \
+	}                                              \
+	NVW_CUDA_BOTH type letter##max(type a, type b) \
+	{                                              \
+		return max(a, b);                      \
+	}
+NVW_CUDA_MINMAX(u, unsigned)
+NVW_CUDA_MINMAX(ll, long long)
+NVW_CUDA_MINMAX(ull, unsigned long long)
+#undef NVW_CUDA_MINMAX
 NVW_CUDA_BOTH double min(float a, double b)
 {
 	return min((double)a, b);

@@ -39,6 +39,8 @@ static struct cudaDeviceProp properties = {
 	.cooperativeLaunch = 1,
 	.maxBlocksPerMultiProcessor = 32,
 	.textureAlignment = 512,
+	.memoryPoolsSupported = 1,
+	.deviceOverlap = 1,
 };
 
 /* Returns the properties of the machine, if there is one. Several threads may fill in the same. */
@@ -93,36 +95,20 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
 cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device)
 {
 	const struct cudaDeviceProp *const p = of_device();
-	const struct {
-		enum cudaDeviceAttr attribute;
-		long long value;
-	} all[] = {{cudaDevAttrMaxThreadsPerBlock, p->maxThreadsPerBlock},
-		{cudaDevAttrMaxBlockDimX, p->maxThreadsDim[0]},
-		{cudaDevAttrMaxBlockDimY, p->maxThreadsDim[1]},
-		{cudaDevAttrMaxBlockDimZ, p->maxThreadsDim[2]}, {cudaDevAttrMaxGridDimX, p->maxGridSize[0]},
-		{cudaDevAttrMaxGridDimY, p->maxGridSize[1]}, {cudaDevAttrMaxGridDimZ, p->maxGridSize[2]},
-		{cudaDevAttrMaxSharedMemoryPerBlock, (long long)p->sharedMemPerBlock},
-		{cudaDevAttrTotalConstantMemory, (long long)p->totalConstMem},
-		{cudaDevAttrWarpSize, p->warpSize}, {cudaDevAttrMaxRegistersPerBlock, p->regsPerBlock},
-		{cudaDevAttrClockRate, p->clockRate},
-		{cudaDevAttrMultiProcessorCount, p->multiProcessorCount}, {cudaDevAttrIntegrated, 0},
-		{cudaDevAttrCanMapHostMemory, 1}, {cudaDevAttrComputeMode, p->computeMode},
-		{cudaDevAttrConcurrentKernels, 1}, {cudaDevAttrMemoryClockRate, p->memoryClockRate},
-		{cudaDevAttrGlobalMemoryBusWidth, p->memoryBusWidth},
-		{cudaDevAttrL2CacheSize, p->l2CacheSize},
-		{cudaDevAttrMaxThreadsPerMultiProcessor, p->maxThreadsPerMultiProcessor},
-		{cudaDevAttrUnifiedAddressing, 1}, {cudaDevAttrComputeCapabilityMajor, p->major},
-		{cudaDevAttrComputeCapabilityMinor, p->minor},
-		{cudaDevAttrMaxSharedMemoryPerMultiprocessor, (long long)p->sharedMemPerMultiprocessor},
-		{cudaDevAttrManagedMemory, 1}, {cudaDevAttrPageableMemoryAccess, p->pageableMemoryAccess},
-		{cudaDevAttrConcurrentManagedAccess, p->concurrentManagedAccess},
-		{cudaDevAttrCooperativeLaunch, 1},
-		{cudaDevAttrMaxSharedMemoryPerBlockOptin, (long long)p->sharedMemPerBlockOptin},
-		{cudaDevAttrMaxBlocksPerMultiprocessor, p->maxBlocksPerMultiProcessor}};
+	static const enum cudaDeviceAttr names[] = {
+#define X(name, number, value) name,
+		NVW_CUDA_ATTRIBUTES(X)
+#undef X
+	};
+	const int values[] = {
+#define X(name, number, value) value,
+		NVW_CUDA_ATTRIBUTES(X)
+#undef X
+	};
 
-	for (unsigned i = 0; device == 0 && i < sizeof all / sizeof *all; i++) {
-		if (all[i].attribute == attribute) {
-			*ret = (int)all[i].value;
+	for (unsigned i = 0; device == 0 && i < sizeof names / sizeof *names; i++) {
+		if (names[i] == attribute) {
+			*ret = values[i];
 			return cudaSuccess;
 		}
 	}
@@ -150,13 +136,13 @@ static size_t limits[3] = {STACK_BYTES, 1 << 20, 8 << 20};
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
 	(void)value; /* stacks are large, and neither buffer nor heap have a bound */
-	return limit <= cudaLimitMallocHeapSize ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidValue);
+	return limit <= cudaLimitMallocHeapSize ? cudaSuccess : nvw_cuda_fail(cudaErrorUnsupportedLimit);
 }
 
 cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit)
 {
 	if (limit > cudaLimitMallocHeapSize) {
-		return nvw_cuda_fail(cudaErrorInvalidValue);
+		return nvw_cuda_fail(cudaErrorUnsupportedLimit);
 	}
 	*ret = limits[limit];
 	return cudaSuccess;

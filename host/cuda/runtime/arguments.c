@@ -24,7 +24,7 @@
 #include "runtime.h"
 
 enum {
-	BITS = 10,
+	BITS = 13,
 	SLOTS = INTEGERS + FLOATS + STACK_WORDS,
 	FIRST_ON_STACK = INTEGERS + FLOATS,
 	ARGS_MAX = 256
@@ -35,9 +35,7 @@ enum passed { IN_WORDS, IN_MEMORY, BY_REFERENCE };
 struct argument {
 	enum passed passed;
 	unsigned slot[2]; /* from 1; 0: none, of an empty structure */
-	unsigned
-		words; /* IN_MEMORY: of the structure, or up to the end of the stack if it is the last there */
-	bool is_last;  /* IN_MEMORY: its true length is unknown */
+	unsigned words;   /* IN_MEMORY: of the structure */
 	char extended; /* IN_WORDS: a small number, which the kernel expects to be extended: c, s, b, C, S; or 0 */
 };
 
@@ -168,23 +166,10 @@ const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel)
 
 /* ---- Signatures --------------------------------------------------------------------------------------- */
 
-/* Up to the next argument on the stack. */
-static unsigned words_in_memory(unsigned i, bool *ret_is_last)
-{
-	unsigned end = SLOTS + 1;
-
-	for (unsigned k = 0; k < asking.count; k++) {
-		const unsigned other = asking.code[k][0];
-
-		end = other > asking.code[i][0] && other < end ? other : end;
-	}
-	*ret_is_last = end == SLOTS + 1;
-	return end - asking.code[i][0];
-}
-
-/* The next argument, the number of the last one that travels, and the next register of each class and word of the stack. */
+/* The next argument, the number of the last one that travels, the next register of each class and word of the stack, and the words of
+ * the structure at hand. */
 struct cursor {
-	unsigned argument, last, integer, floating, word;
+	unsigned argument, last, integer, floating, word, words;
 };
 
 static bool is_empty(unsigned i)
@@ -272,7 +257,7 @@ static bool conclude(struct cursor *at, char how, struct argument *arguments)
 	to->slot[0] = asking.code[i][0];
 	to->extended = (char)(strchr("cCsSb", how) ? how : 0);
 	if (how == 'm') {
-		to->words = words_in_memory(i, &to->is_last);
+		to->words = at->words;
 		return to->passed == IN_MEMORY;
 	}
 	/* A stub may leave a number on the stack where it is. */
@@ -309,7 +294,7 @@ static const struct signature *signature_of(const struct kernel_entry *kernel)
 {
 	static struct signature *all;
 	struct argument arguments[ARGS_MAX] = {0};
-	struct cursor at = {0, 0, 1, INTEGERS + 1, FIRST_ON_STACK + 1};
+	struct cursor at = {0, 0, 1, INTEGERS + 1, FIRST_ON_STACK + 1, 0};
 	struct signature *s = all;
 
 	while (s && s->kernel != kernel) {
@@ -322,7 +307,9 @@ static const struct signature *signature_of(const struct kernel_entry *kernel)
 		return NULL;
 	}
 	ask_all(kernel);
-	for (const char *how = kernel->passed; *how; how++) {
+	for (const char *how = kernel->passed, *next; *how; how = next) {
+		next = how + 1 + strspn(how + 1, "0123456789");
+		at.words = (unsigned)strtoul(how + 1, NULL, 10);
 		if (!conclude(&at, *how, arguments)) {
 			return NULL;
 		}
@@ -356,21 +343,10 @@ static uint64_t *slot(struct image *image, unsigned number)
 	return &image->stack[i - FIRST_ON_STACK];
 }
 
-/* As much as there is, if the length is unknown: what follows the structure is not read by the kernel. */
-static void copy_memory(struct image *image, const struct argument *a, void *from)
+static void copy_memory(struct image *image, const struct argument *a, const void *from)
 {
-	const unsigned first = a->slot[0] - 1 - FIRST_ON_STACK;
-	struct iovec to = {&image->stack[first], 8ul * a->words}, source = {from, 8ul * a->words};
-	ssize_t got = 8l * a->words;
-
-	if (a->is_last) {
-		got = process_vm_readv(getpid(), &to, 1, &source, 1, 0);
-	}
-	if (!a->is_last || got < 0) {
-		memcpy(to.iov_base, from, to.iov_len);
-		got = 8l * a->words;
-	}
-	(void)slot(image, a->slot[0] + (unsigned)(got + 7) / 8 - 1);
+	memcpy(slot(image, a->slot[0]), from, 8ul * a->words);
+	(void)slot(image, a->slot[0] + a->words - 1);
 }
 
 /*
@@ -400,17 +376,18 @@ static bool keep_object(struct image *image, unsigned number, void *from)
 /* With copies of the objects on the present stack, aligned as they were. */
 static __attribute__((noinline)) void enter_with_objects(void (*function)(void), const struct image *image)
 {
-	struct image own = *image;
+	struct image *const own = __builtin_alloca(offsetof(struct image, stack) + 8 * image->stack_words);
 
+	memcpy(own, image, offsetof(struct image, stack) + 8 * image->stack_words);
 	for (unsigned i = 0; i < image->objects; i++) {
 		const struct object *const o = &image->object[i];
 		char *const room = __builtin_alloca(o->length + OBJECT_ALIGNED);
 		char *const copy = room + ((o->at - (uintptr_t)room) & (OBJECT_ALIGNED - 1));
 
 		memcpy(copy, o->bytes, o->length);
-		*slot(&own, o->slot) = (uint64_t)(uintptr_t)copy;
+		*slot(own, o->slot) = (uint64_t)(uintptr_t)copy;
 	}
-	nvw_cuda_enter(function, &own);
+	nvw_cuda_enter(function, own);
 }
 
 void nvw_cuda_enter_kernel(void (*function)(void), struct image *image)

@@ -72,7 +72,7 @@ struct variable_entry {
 };
 
 /* Registers and stack at the entry of a function, by the x86-64 ABI. */
-enum { INTEGERS = 6, FLOATS = 8, STACK_WORDS = 512 };
+enum { INTEGERS = 6, FLOATS = 8, STACK_WORDS = 4096 };
 /* An argument that is passed by reference: each work-item has a copy of it. */
 enum { OBJECTS_MAX = 24, OBJECT_MAX = 4096, OBJECT_ALIGNED = 128 };
 struct object {

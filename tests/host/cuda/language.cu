@@ -278,6 +278,99 @@ static bool host_functions()
 	       value == properties.multiProcessorCount && cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlockDimZ, 0) == cudaSuccess && value == 64;
 }
 
+// A part of 2 x 2 x 2 numbers from the middle of 4 x 3 x 3.
+static bool copies_in_three_dimensions()
+{
+	int from[3][3][4], back[2][2][2], *const first = &from[0][0][0];
+	cudaPitchedPtr device;
+	cudaMemcpy3DParms in = {}, out = {};
+
+	for (int i = 0; i < 36; i++) {
+		first[i] = i;
+	}
+	in.extent = make_cudaExtent(4 * sizeof(int), 3, 3);
+	cudaMalloc3D(&device, in.extent);
+	cudaMemset3D(device, 1, in.extent);
+	in.srcPtr = make_cudaPitchedPtr(from, 4 * sizeof(int), 4, 3);
+	in.dstPtr = out.srcPtr = device;
+	in.kind = cudaMemcpyHostToDevice;
+	cudaMemcpy3D(&in);
+	out.extent = make_cudaExtent(2 * sizeof(int), 2, 2);
+	out.srcPos = make_cudaPos(2 * sizeof(int), 1, 1);
+	out.dstPtr = make_cudaPitchedPtr(back, 2 * sizeof(int), 2, 2);
+	out.kind = cudaMemcpyDeviceToHost;
+	cudaMemcpy3DAsync(&out);
+	return is_clean() && back[0][0][0] == 18 && back[0][1][1] == 23 && back[1][0][0] == 30 && back[1][1][1] == 35;
+}
+
+struct most_words {
+	int word[8190]; // and a pointer: all that a launch may have
+};
+__global__ void sums_its_argument(const most_words words, int *out)
+{
+	int sum = 0;
+
+	for (int i = threadIdx.x; i < 8190; i += 64) {
+		sum += words.word[i];
+	}
+	atomicAdd(out, sum);
+}
+
+static bool arguments_of_32_kilobytes()
+{
+	int *out;
+	static most_words words;
+	int sum = 0;
+
+	for (int i = 0; i < 8190; i++) {
+		words.word[i] = i;
+		sum += i;
+	}
+	cudaMallocManaged(&out, sizeof *out);
+	*out = 0;
+	sums_its_argument<<<2, 64>>>(words, out);
+	cudaDeviceSynchronize();
+	return is_clean() && *out == 2 * sum;
+}
+
+// Tiles of four warps, and of one within them.
+__global__ void tiles_of_warps(int *out)
+{
+	__shared__ cg::block_tile_memory<256> memory;
+	const auto block = cg::this_thread_block(memory);
+	const auto tile = cg::tiled_partition<128>(block);
+	const cg::thread_block_tile<32> warp = cg::tiled_partition<32>(tile);
+	const int sum = cg::reduce(tile, (int)threadIdx.x, cg::plus<int>()), other = tile.shfl((int)threadIdx.x, 100);
+
+	tile.sync();
+	out[threadIdx.x] = sum + other + (tile.any(threadIdx.x == 200) ? 100000 : 0) + 1000000 * (int)warp.meta_group_rank() +
+			   10000000 * (int)warp.meta_group_size() + 100000000 * (int)tile.meta_group_rank();
+}
+
+static bool tiles_of_more_than_a_warp()
+{
+	int *out;
+
+	cudaMallocManaged(&out, 256 * sizeof *out);
+	tiles_of_warps<<<1, 256>>>(out);
+	cudaDeviceSynchronize();
+	return is_clean() && out[0] == 40000000 + 8128 + 100 && out[127] == 43000000 + 8128 + 100 && out[255] == 143000000 + 24512 + 228 + 100000;
+}
+
+// There is one device: it has no peers, and copies from it to itself are plain ones.
+static bool one_device()
+{
+	int there = 5, back = 0, *device, can;
+
+	cudaMalloc(&device, sizeof there);
+	cudaMemcpyPeer(device, 0, &there, 0, sizeof there);
+	cudaMemcpyPeerAsync(&back, 0, device, 0, sizeof back);
+	cudaDeviceCanAccessPeer(&can, 0, 1);
+	return is_clean() && back == 5 && can == 0 && cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice &&
+	       cudaMemcpyPeer(device, 1, &there, 0, sizeof there) == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice &&
+	       umin(3u, 0xffffffffu) == 3 && llmax(-1, 2) == 2;
+}
+
 // The optimizer has the call copy both straight out of their places, and other blocks have the same address for theirs.
 struct four_longs {
 	long a, b, c, d;
@@ -288,7 +381,7 @@ __device__ __noinline__ long mixes(four_longs x, four_longs y, four_longs z)
 }
 __global__ void passes_structures(const four_longs *from, long *out)
 {
-	__shared__ four_longs own[32];
+	__shared__ alignas(16) four_longs own[32];
 	long differ = 0;
 
 	own[threadIdx.x] = four_longs{(long)blockIdx.x, 0, (long)(threadIdx.x + blockIdx.x), 1};
@@ -585,6 +678,8 @@ int main()
 		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"copied_objects", copied_objects}, {"arguments_of_all_kinds", arguments_of_all_kinds},
 		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"copies_into_shared_memory", copies_into_shared_memory}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions},
+		{"copies_in_three_dimensions", copies_in_three_dimensions}, {"one_device", one_device},
+		{"arguments_of_32_kilobytes", arguments_of_32_kilobytes}, {"tiles_of_more_than_a_warp", tiles_of_more_than_a_warp},
 		{"least_and_most_of_two_signs", least_and_most_of_two_signs}};
 	return all_hold(all);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcu++'s atomics, cub's functions of a block and of a device, and curand's default generator in kernels. The program checks itself.
+// libcu++'s atomics, barriers and pipelines, cub's functions of a block and of a device, and curand's default generator in kernels. The program checks itself.
 #include <stdio.h>
 
 #include <cub/cub.cuh>
 #include <cuda/atomic>
+#include <cuda/pipeline>
 #include <curand_kernel.h>
 #include <memory>
 
@@ -16,6 +17,7 @@ struct results {
 	int scan[64];
 	float uniform[10];
 	unsigned skipped[2];
+	int met[64], piped[64];
 };
 
 // A block hands a value over by release and acquire; all count, in three scopes.
@@ -84,6 +86,49 @@ __global__ void numbers(results *r)
 	}
 }
 
+// All arrive ten times, and each sees what another has stored before.
+__global__ void meets(results *r)
+{
+	__shared__ cuda::barrier<cuda::thread_scope_block> all;
+	__shared__ int stored[64];
+	int seen = 0;
+
+	if (threadIdx.x == 0) {
+		init(&all, blockDim.x);
+	}
+	__syncthreads();
+	for (int i = 0; i < 10; i++) {
+		stored[threadIdx.x] = threadIdx.x + i;
+		all.wait(all.arrive());
+		seen += stored[63 - threadIdx.x];
+		all.arrive_and_wait();
+	}
+	r->met[threadIdx.x] = seen;
+}
+
+// One warp copies by two places, the other adds what it finds there.
+__global__ void pipes(results *r)
+{
+	__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+	__shared__ int place[2][32];
+	const bool copies = threadIdx.x < 32;
+	auto pipe = cuda::make_pipeline(cooperative_groups::this_thread_block(), &state, copies ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+	int sum = 0;
+
+	for (int i = 0; i < 10; i++) {
+		if (copies) {
+			pipe.producer_acquire();
+			cuda::memcpy_async(&place[i % 2][threadIdx.x], &r->scan[threadIdx.x + i], cuda::aligned_size_t<4>(sizeof(int)), pipe);
+			pipe.producer_commit();
+		} else {
+			pipe.consumer_wait();
+			sum += place[i % 2][63 - threadIdx.x];
+			pipe.consumer_release();
+		}
+	}
+	r->piped[threadIdx.x] = sum;
+}
+
 // Sums of a whole device: cub asks for memory, then launches.
 static bool device_sums()
 {
@@ -118,6 +163,8 @@ int main()
 	counts<<<1, 1>>>(r);
 	blocks<<<1, 64>>>(r);
 	numbers<<<1, 10>>>(r);
+	meets<<<1, 64>>>(r);
+	pipes<<<1, 64>>>(r);
 	wrong |= cudaDeviceSynchronize() != cudaSuccess;
 	wrong |= (r->handed != 42 || r->total != 128 || r->sums[0] != 64 || r->sums[1] != 64 || r->swapped != 7) << 1;
 	wrong |= (r->reduced != 63 * 32 || r->scan[63] != 62 * 63 / 2 || r->scan[5] != 10) << 2;
@@ -126,6 +173,7 @@ int main()
 	}
 	wrong |= (strcmp(numbers_here, published) || r->skipped[0] != r->skipped[1]) << 3;
 	wrong |= !device_sums() << 4;
+	wrong |= (r->met[0] != 10 * 63 + 45 || r->met[63] != 45 || r->piped[0] != 0 || r->piped[63] != 120 || r->piped[32] != 6165) << 5;
 	printf(wrong ? "wrong: %d\n" : "right\n", wrong);
 	return wrong;
 }

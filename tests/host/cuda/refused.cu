@@ -17,3 +17,4 @@ __global__ void multiplies(const half *a, float *d)
 	tex2D(d, 0, 1.5f, 2.5f);
 	surf2Dwrite(1.0f, 0, 4, 4);
 }
+void driver(CUmodule *m) {} // line 20

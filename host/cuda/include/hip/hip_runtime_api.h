@@ -226,33 +226,4 @@ static inline const char *hipGetErrorName(hipError_t error)
 	return name;
 }
 
-/* ---- Refused by name */
-#define NVW_HIP_REFUSED(what, name) \
-	template <class... Arguments> NVW_CUDA_REFUSED(what) hipError_t name(Arguments...);
-NVW_HIP_REFUSED("modules that are loaded", hipModuleLoad)
-NVW_HIP_REFUSED("modules that are loaded", hipModuleLoadData)
-NVW_HIP_REFUSED("modules that are loaded", hipModuleGetFunction)
-NVW_HIP_REFUSED("modules that are loaded", hipModuleLaunchKernel)
-NVW_HIP_REFUSED("modules that are loaded", hipModuleUnload)
-NVW_HIP_REFUSED("graphs", hipGraphCreate)
-NVW_HIP_REFUSED("graphs", hipGraphLaunch)
-NVW_HIP_REFUSED("graphs", hipGraphInstantiate)
-NVW_HIP_REFUSED("graphs", hipStreamBeginCapture)
-NVW_HIP_REFUSED("graphs", hipStreamEndCapture)
-NVW_HIP_REFUSED("textures", hipCreateTextureObject)
-NVW_HIP_REFUSED("textures", hipBindTexture)
-NVW_HIP_REFUSED("textures", hipBindTexture2D)
-NVW_HIP_REFUSED("textures", hipMallocArray)
-NVW_HIP_REFUSED("compilation at run time", hiprtcCreateProgram)
-NVW_HIP_REFUSED("compilation at run time", hiprtcCompileProgram)
-NVW_HIP_REFUSED("several devices", hipMemcpyPeer)
-NVW_HIP_REFUSED("several devices", hipDeviceEnablePeerAccess)
-NVW_HIP_REFUSED("several devices", hipLaunchCooperativeKernelMultiDevice)
-#undef NVW_HIP_REFUSED
-#define hipGraph_t     cudaGraph_t
-#define hipGraphExec_t cudaGraphExec_t
-typedef cudaTextureObject_t hipTextureObject_t NVW_CUDA_REFUSED("textures");
-typedef void *hipModule_t NVW_CUDA_REFUSED("modules that are loaded");
-typedef void *hipFunction_t NVW_CUDA_REFUSED("modules that are loaded");
-
 #endif
