@@ -16,6 +16,7 @@
 #include <nvw_cuda_libm.h>
 #endif
 
+#include <assert.h> /* programs count on what CUDA's own includes */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #define CUDART_VERSION 11080
 #define CUDA_VERSION   11080

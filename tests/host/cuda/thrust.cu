@@ -2,6 +2,8 @@
 // thrust's algorithms, which run on the host, beside a kernel on the same vector. The program checks itself.
 #include <cstdio>
 
+#include <thrust/host_vector.h>
+
 #include <thrust/device_vector.h>
 #include <thrust/system/cuda/execution_policy.h>
 #include <thrust/functional.h>
@@ -43,8 +45,12 @@ static int of_cuda()
 int main()
 {
 	thrust::device_vector<int> v(100), squares(100);
+	thrust::host_vector<int> sequence;
 
-	thrust::sequence(v.begin(), v.end());
+	sequence.push_back(0); // which asserts something: cuda_runtime.h includes <assert.h>
+	sequence.resize(100);
+	thrust::sequence(sequence.begin(), sequence.end());
+	v = sequence;
 	doubles<<<1, 128>>>(thrust::raw_pointer_cast(v.data()), 100);
 	cudaDeviceSynchronize();
 	printf("%d ", thrust::reduce(v.begin(), v.end(), 0, thrust::plus<int>()));
