@@ -274,6 +274,10 @@ template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T va
 	NVW_CUDA_NARROW_FUNCTION(T, T2, rsqrt, 1 / __builtin_sqrt(v))                    \
 	NVW_CUDA_NARROW_FUNCTION(T, T2, exp, __builtin_exp(v))                           \
 	NVW_CUDA_NARROW_FUNCTION(T, T2, log, __builtin_log(v))                           \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, exp2, __builtin_exp2(v))                         \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, exp10, __builtin_pow(10, v))                     \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, log2, __builtin_log2(v))                         \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, log10, __builtin_log10(v))                       \
 	NVW_CUDA_NARROW_FUNCTION(T, T2, sin, __builtin_sin(v))                           \
 	NVW_CUDA_NARROW_FUNCTION(T, T2, cos, __builtin_cos(v))                           \
 	NVW_CUDA_BOTH T operator-(const T &a)                                            \

@@ -173,7 +173,9 @@ __global__ void adds(__half2 *pair, __half *one, __nv_bfloat16 *b)
 	atomicAdd(one + threadIdx.x % 2, __float2half(1));
 	atomicAdd(b, __float2bfloat16(1));
 	if (__hbge2(two, __float2half2_rn(0)) && __hadd_sat(__high2half(two), __float2half(3)) == __float2half(1)) {
-		atomicAdd(one + 2, __low2half(h2sqrt(__lowhigh2highlow(__floats2half2_rn(9, 4)))));
+		const __half root = __low2half(h2sqrt(__lowhigh2highlow(__floats2half2_rn(9, 4))));
+
+		atomicAdd(one + 2, hlog10(hexp10(hlog2(hexp2(root)))));
 	}
 }
 
