@@ -10,16 +10,15 @@
 #include "host_machine.h"
 #include "recorded_log.h"
 #include "../../host/folder.h"
-#include "../schedules/crash_races.h"
 
 /* What the run's record is, and what the schedule has become. */
 static int take_schedule(struct host_session *s, struct crash_recording *r)
 {
 	NVW_TRY(host_schedule_check(s));
-	if (r->races != NULL) {
+	if (r->take_races != NULL) {
 		const bool aims = r->schedule->number == 1 && r->switch_at == NULL;
 
-		NVW_TRY(crash_races_take(r->races, s, aims));
+		NVW_TRY(r->take_races(r->races, s, aims));
 	}
 	if (r->schedule != NULL) {
 		if (r->switch_at != NULL) {
@@ -84,7 +83,7 @@ int crash_record(struct crash_recording *r)
 		.stacks = r->stacks,
 		.compare = r->compare,
 		.coverage = r->coverage != NULL,
-		.check = r->races != NULL,
+		.check = r->take_races != NULL,
 		.schedule = r->schedule,
 		.switches = r->switches};
 	struct host_session s;

@@ -10,6 +10,7 @@
 #include "../../host/coverage.h"
 #include "../../host/schedules.h"
 
+struct crash_races;
 struct crash_recording {
 	const struct emu_config *machine;
 	char *const *words;     /* of the command; NULL ends them */
@@ -45,7 +46,9 @@ struct crash_recording {
 	const struct host_switch *switches;
 	struct host_schedule *made; /* output; the caller's room */
 	char end[2048];             /* output */
-	struct crash_races *races;  /* gets its persistency races; NULL: they are not looked for */
+	/* Gets its persistency races (../schedules/crash_races.h); NULL: they are not looked for. */
+	int (*take_races)(struct crash_races *races, struct host_session *session, bool aims);
+	struct crash_races *races;
 };
 
 /* Returns 1 if there is a log, 0 if the program was killed before it mapped the file, or an error with a

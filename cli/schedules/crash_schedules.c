@@ -58,7 +58,8 @@ static int run_scheduled(struct schedules *x, const struct host_schedule_plan *p
 	r->schedule = plan;
 	r->switch_at = plan->number == 1 && plan->directed ? t->request->schedules.at : NULL;
 	r->switches = list;
-	if (list == NULL) {
+	if (list == NULL && x->races != NULL) {
+		r->take_races = crash_races_take;
 		r->races = x->races;
 	}
 	r->made = ret_made;
