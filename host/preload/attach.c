@@ -97,6 +97,7 @@ static void find_functions(void)
 	sigset_t set;
 	const int before = errno;
 
+	host_find_lock();
 	munmap(NULL, 0);
 	mprotect(NULL, 0, PROT_NONE);
 	if (pread(-1, &s, 0, 0) != 0 && pwrite(-1, &s, 0, 0) != 0 && write(-1, &s, 0) != 0 &&

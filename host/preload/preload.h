@@ -71,6 +71,7 @@ static inline struct host_thread *host_thread(void)
 int host_open(const char *name, int number, int flags);
 
 /* Shared between processes, and consistent again if its owner was killed. */
+void host_find_lock(void); /* before it is used */
 void host_lock(void);
 void host_unlock(void);
 

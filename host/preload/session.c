@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The session's state in a program: the shared block, this thread's number, the lock, files of the folder. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -58,16 +59,32 @@ void host_meet_thread(void)
 
 /* ---- The lock ------------------------------------------------------------------------------------- */
 
+/* The C library's: whoever interposes them has nothing to do with this lock. */
+static int (*lock)(pthread_mutex_t *mutex), (*unlock)(pthread_mutex_t *mutex);
+
+void host_find_lock(void)
+{
+	void *const library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+
+	*(void **)&lock = host_real("pthread_mutex_lock");
+	*(void **)&unlock = host_real("pthread_mutex_unlock");
+	if (library != NULL &&
+		host_dlsym(library, "pthread_mutex_lock") != NULL) { /* older ones have it apart */
+		*(void **)&lock = host_dlsym(library, "pthread_mutex_lock");
+		*(void **)&unlock = host_dlsym(library, "pthread_mutex_unlock");
+	}
+}
+
 void host_lock(void)
 {
-	if (REAL(pthread_mutex_lock)(&host_control->lock) == EOWNERDEAD) {
+	if (lock(&host_control->lock) == EOWNERDEAD) {
 		pthread_mutex_consistent(&host_control->lock);
 	}
 }
 
 void host_unlock(void)
 {
-	REAL(pthread_mutex_unlock)(&host_control->lock);
+	unlock(&host_control->lock);
 }
 
 void host_gap(enum host_gap gap)
