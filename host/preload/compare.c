@@ -136,7 +136,7 @@ bool host_compare(
 	while (from < to) {
 		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = nvw_min(page, to);
 
-		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
+		if (!host_is_same(m->alias + from, m->shadow + from, end - from)) {
 			changed |= compare_lines(m, from, end, kind, site);
 		}
 		from = end;

@@ -48,7 +48,7 @@ static bool settle_word(const struct host_pending *p, const struct host_mapping 
 	const size_t from = nvw_max(begin, word), to = nvw_min(begin + p->n, word + 8);
 	const uint8_t *const data = (const uint8_t *)&content + (from - word);
 
-	if (memcmp(data, m->shadow + from, to - from) == 0) {
+	if (host_is_same(data, m->shadow + from, to - from)) {
 		return false;
 	}
 	announce_wide(p, m, announced);
@@ -80,7 +80,7 @@ bool host_settle_store(const struct host_pending *p)
 	}
 	const size_t at = p->address - m->start, n = nvw_min(p->n, m->length - at);
 
-	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
+	return !host_is_same(m->alias + at, m->shadow + at, n) && settle(p, m, at, at + n, NULL);
 }
 
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)

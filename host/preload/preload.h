@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -248,6 +249,36 @@ void host_record_wide(const struct host_mapping *m, size_t at, size_t n, uint32_
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 
 /* ---- Comparing (compare.c) ------------------------------------------------------------------------ */
+
+/* Of the few bytes of a store, or of a line: the C library's functions are calls, of which one that copies is
+ * interposed here. */
+static inline bool host_is_same(const void *a, const void *b, size_t n)
+{
+	uint64_t differs = 0;
+
+	if (n != 8 && n != HOST_LINE) {
+		return memcmp(a, b, n) == 0;
+	}
+	for (size_t i = 0; i < n; i += 8) {
+		uint64_t x, y;
+
+		__builtin_memcpy(&x, (const uint8_t *)a + i, 8);
+		__builtin_memcpy(&y, (const uint8_t *)b + i, 8);
+		differs |= x ^ y;
+	}
+	return differs == 0;
+}
+
+static inline void host_copy_few(uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n == 8) {
+		__builtin_memcpy(to, from, 8);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		to[i] = from[i];
+	}
+}
 
 /* Under the lock: records the changes in a range of the mapping as of this kind; true if there were any. Fast
  * if not. */

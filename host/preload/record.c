@@ -360,7 +360,9 @@ void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint3
 
 	host_lines_of(m, (void *)(m->start + at), n, &from, &to);
 	host_compare(m, from, to, HOST_CHANGE, site);
-	memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE);
+	for (size_t i = from / HOST_LINE; i < to / HOST_LINE; i++) {
+		m->lines[i] = 1;
+	}
 }
 
 void host_record_change(

@@ -203,12 +203,28 @@ static bool is_same(const struct chain *c, const struct host_caller *caller)
 	return true;
 }
 
+/* Kept at to, if it can be checked again. */
+static uint32_t walk_from(const struct host_caller *caller, struct chain *to)
+{
+	struct walk w = {
+		.caller = caller, .chain = {.frame = caller->frame, .first = caller->address}, .whole = true};
+
+	if (caller->frame == 0) {
+		w.met = true;
+	} else {
+		_Unwind_Backtrace(step, &w);
+	}
+	w.chain.site = w.count > 0 ? number_of_frames(w.frame, w.count) : number_of(caller->address, 0);
+	if (w.whole && w.met) {
+		*to = w.chain;
+	}
+	return w.chain.site;
+}
+
 uint32_t host_site(const struct host_caller *caller)
 {
 	const uintptr_t depth = host_control->stacks ? caller->frame << 20 : 0;
 	const size_t hash = (((uintptr_t)caller->address ^ depth) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
-	struct walk w = {
-		.caller = caller, .chain = {.frame = caller->frame, .first = caller->address}, .whole = true};
 	struct chain *room = &chains[hash]; /* of an older one if there is no other */
 
 	for (unsigned i = 0; i < PROBES; i++) {
@@ -222,14 +238,5 @@ uint32_t host_site(const struct host_caller *caller)
 			return c->site;
 		}
 	}
-	if (caller->frame == 0) {
-		w.met = true;
-	} else {
-		_Unwind_Backtrace(step, &w);
-	}
-	w.chain.site = w.count > 0 ? number_of_frames(w.frame, w.count) : number_of(caller->address, 0);
-	if (w.whole && w.met) {
-		*room = w.chain;
-	}
-	return w.chain.site;
+	return walk_from(caller, room);
 }

@@ -158,11 +158,11 @@ void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *d
 			.bytes = (uint32_t)n,
 			.off = m->off + at,
 			.call = spool.call};
-		memset(e + 1, 0, 8);
-		memcpy(e + 1, data, n);
+		*(uint64_t *)(e + 1) = 0;
+		host_copy_few((uint8_t *)(e + 1), data, n);
 		host_publish(sizeof *e + 8);
 	}
-	memcpy(m->shadow + at, data, n);
+	host_copy_few(m->shadow + at, data, n);
 	m->lines[at / HOST_LINE] = 1;
 	m->page[at / HOST_PAGE].idle = 0;
 	host_self.stats->bytes_changed += n;
