@@ -249,7 +249,7 @@ TEST(shipped_structures_survive_under_every_protocol)
 			expect(all[k], CT_PERMITTED, 1000 / PART, -1, NULL, true);
 		}
 		expect(&btree, CT_OBSERVED, 1000 / PART, -1, "persist.model=buffered-epoch", true);
-		expect(&kv, CT_KILL, 5, -1, NULL, true);
+		expect(&kv, CT_KILL, 2, -1, NULL, true);
 	}
 	protocol = "vi";
 }
@@ -502,7 +502,7 @@ TEST(findings_name_the_barrier_that_was_taken_away)
 		while (strcmp(ct_model_info(model)->name, cases[i].mode)) {
 			model++;
 		}
-		r = run_under(&btree, CT_PERMITTED, model, 5000, mutation, NULL);
+		r = run_under(&btree, CT_PERMITTED, model, 1000, mutation, NULL);
 		for (unsigned k = 0; k < r.finding_count; k++) {
 			const struct ct_cause *const c = &r.finding[k].cause;
 
