@@ -16,7 +16,7 @@
  *	    do.
  *
  * Deviations: it is no paper's. A write fetches its line first and asks for ownership with a second request;
- * the protocols of a paper that do it with one are emu/protocol/rfo.c and mttop_wb.c.
+ * the protocols of a paper that do it with one are emu/protocol/tables/rfo.c and mttop_wb.c.
  *
  * It is not in protocols.def; tests bring it along as they do the skeleton.
  */

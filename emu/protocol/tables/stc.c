@@ -25,9 +25,9 @@
  * (4.4 says neither). A full BSQ stalls the loads of its CU, too. The EMU is at the node of the first L2
  * bank.
  */
-#include "tables.h"
+#include "../tables.h"
 
-#include "turns.h"
+#include "../turns.h"
 
 enum { I, V, L1_STATES, D = COH_TURNS_DIRTY, L2_STATES };
 

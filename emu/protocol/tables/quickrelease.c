@@ -27,7 +27,7 @@
  * L3 at once. The wL3 holds DRAM only (l3.c) and invalidates no CPUs, which this machine does not have. On a
  * machine without an L3 the S-FIFO of the L2 is the last.
  */
-#include "tables.h"
+#include "../tables.h"
 
 enum { I, V, W, D, STATES };
 

@@ -13,7 +13,7 @@
 #ifndef EMU_PROTOCOL_GPU_H
 #define EMU_PROTOCOL_GPU_H
 
-#include "tables.h"
+#include "../tables.h"
 
 /* The states of its lines, at both levels. */
 enum { I, V, D, GPU_STATES };

@@ -20,9 +20,9 @@
  * store waits get no lease, so its wait ends. The clock has no end (32 bits in 7.5), but messages carry 4
  * bytes of it.
  */
-#include "tables.h"
+#include "../tables.h"
 
-#include "leases.h"
+#include "../leases.h"
 
 enum { I, V, L1_STATES, D = COH_LEASES_DIRTY, L2_STATES };
 

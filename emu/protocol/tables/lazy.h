@@ -23,7 +23,7 @@
 #ifndef EMU_PROTOCOL_LAZY_H
 #define EMU_PROTOCOL_LAZY_H
 
-#include "tables.h"
+#include "../tables.h"
 
 enum { COH_LAZY_STATES = 4 };
 

@@ -26,56 +26,27 @@
  * directory. The CPU cores behind the paper's directory are the host, which reads and writes between kernels.
  * Dirty bytes do not go from owner to owner but by way of the L2 (directory.c, guarantee (2)).
  */
-#include "tables.h"
+#include "owned.h"
 
 enum { I, S, E, O, M, L1_STATES };
-enum { V = 1, X, L2_STATES };
 
 static const char *const l1_states[] = {"I", "S", "E", "O", "M"};
 static const char *const l2_states[] = {"I", "V", "X"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	[I] = {
-		[COH_L1_LOAD_MISS] = GO(I, read_shared),	[COH_L1_SHARED] = GO(S),		[COH_L1_ALONE] = GO(E),
-		[COH_L1_STORE] = GO(M, read_own),		[COH_L1_REGISTER] = GO(E, read_own),	[COH_L1_EVICT] = GO(I, drop),
-	},
-	[S] = {
-		[COH_L1_LOAD_HIT] = GO(S),			[COH_L1_STORE] = GO(M, own),		[COH_L1_REGISTER] = GO(E, own),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop),
-		[COH_L1_PERSIST] = GO(S),			[COH_L1_EVICT] = GO(I, drop),		[COH_L1_RECALL] = GO(I, drop),
-	},
-	[E] = {
-		[COH_L1_LOAD_HIT] = GO(E),			[COH_L1_STORE] = GO(M),			[COH_L1_REGISTER] = GO(E),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop),	[COH_L1_READ_ELSEWHERE] = GO(O),
-		[COH_L1_PERSIST] = GO(E),			[COH_L1_EVICT] = GO(I, disown, drop),	[COH_L1_RECALL] = GO(I, drop),
-	},
+	[I] = OWNED_I,
+	[S] = OWNED_S,
+	[E] = OWNED_E(GO(O)),
 	[O] = {
 		[COH_L1_LOAD_HIT] = GO(O),			[COH_L1_STORE] = GO(M, own),		[COH_L1_REGISTER] = GO(M, own),
 		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop), [COH_L1_READ_ELSEWHERE] = GO(O),
 		[COH_L1_PERSIST] = GO(O, write_back),		[COH_L1_EVICT] = GO(I, write_back, disown, drop), [COH_L1_RECALL] = GO(I, drop),
 	},
-	[M] = {
-		[COH_L1_LOAD_HIT] = GO(M),			[COH_L1_STORE] = GO(M),			[COH_L1_REGISTER] = GO(M),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop), [COH_L1_READ_ELSEWHERE] = GO(O),
-		[COH_L1_PERSIST] = GO(E, write_back),		[COH_L1_EVICT] = GO(I, write_back, disown, drop), [COH_L1_RECALL] = GO(I, drop),
-	},
+	[M] = OWNED_M(GO(O)),
 };
-
-static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN WANT OWN WRITTEN_BESIDE LEFT_BESIDE
-	 * READ_BESIDE DISOWN ENTER */
-	[I] = {NEVER,			GO(V, fetch),	GO(V),	NEVER,	NEVER,			GO(I, drop),				NEVER,		NEVER,	GO(I),				NEVER,	NEVER,		NEVER,		NEVER,		NEVER,	GO(V)},
-	[V] = {GO(V),			GO(V, fetch),	GO(V),	NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(X),	NEVER,		NEVER,		NEVER,		NEVER,	NEVER},
-	[X] = {GO(X, ask_owner),	NEVER,		GO(X),	NEVER,	GO(X, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	NEVER,	NEVER,		NEVER,		NEVER,		GO(V),	NEVER},
-};
-
-static const struct coh_row rows[] = {
-	{ON_ANY_LOAD | ON(ATOMIC_LOAD),		ANY_ORDER,	ALL,	{ld_l1}},
-	{ON(STORE) | ON(ATOMIC_STORE),		ANY_ORDER,	ALL,	{st_l1}},
-	{ON(RMW),				ANY_ORDER,	ALL,	{rmw_l1}},
-	{0, 0, 0, {NULL}},
-};
+static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = OWNED_L2(GO(X, ask_owner));
+static const struct coh_row rows[] = OWNED_ROWS;
 /* clang-format on */
 
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
@@ -88,15 +59,5 @@ const struct coh_protocol coh_rfo = {
 	.citation = "hechtman14 4.2",
 	.summary = "read for ownership: MOESI, inclusive full-map directory, synchronization in the L1, no "
 		   "scopes",
-	.scopes = EMU_SCOPES_WIDENED,
-	.l1_states = l1_states,
-	.l2_states = l2_states,
-	.l1_state_count = L1_STATES,
-	.l2_state_count = L2_STATES,
-	.l1 = &l1[0][0],
-	.l2 = &l2[0][0],
-	.inclusive = true,
-	.directory = true,
-	.rows = rows,
-	.broken_invariant = broken_invariant,
+	OWNED_PROTOCOL,
 };

@@ -19,7 +19,7 @@
 #ifndef EMU_PROTOCOL_DENOVO_H
 #define EMU_PROTOCOL_DENOVO_H
 
-#include "tables.h"
+#include "../tables.h"
 
 extern const struct coh_cell coh_denovo_l1[][COH_L1_EVENT_COUNT], coh_denovo_l2[][COH_L2_EVENT_COUNT];
 extern const char *const coh_denovo_states[];
