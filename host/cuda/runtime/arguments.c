@@ -88,10 +88,10 @@ void nvw_cuda_answer(void **args)
 	}
 }
 
-/* What the stub leaves as it is in its frame, the byte of an empty structure, is 0 then. */
+/* What the stub leaves as it is in its frame, the byte of an empty structure, is 0 then. The frame is behind all the stack words. */
 static __attribute__((noinline)) void clear_stack_below(void)
 {
-	char room[32 << 10];
+	char room[sizeof asking.image.stack + (32 << 10)];
 
 	memset(room, 0, sizeof room);
 	__asm__ volatile("" : : "r"(room) : "memory");

@@ -577,11 +577,22 @@ __global__ void seven(int a, int b, int c, double *y, double *z, const double *x
 	*y = a + 10 * b + 100 * c + 1000 * d + (z - x);
 }
 
+// What calls have left on the stack, far below, is no argument.
+__attribute__((noinline)) static void fill_stack()
+{
+	volatile char left[128 << 10];
+
+	for (volatile char &byte : left) {
+		byte = -1;
+	}
+}
+
 static bool arguments_of_all_kinds()
 {
 	const far_apart a = {{1, 2, 3}}, b = {{10, 20, 30}};
 	double *y;
 
+	fill_stack();
 	cudaMallocManaged(&y, 6 * sizeof *y);
 	half_of<<<1, 1>>>(twice(), {twice(), 1}, 2, 3, {twice(), 4}, y + 5);
 	seven<<<1, 1>>>(1, 2, 3, y + 4, y, y, 4);
