@@ -430,7 +430,7 @@ struct ct_input {
 #define CT_RACE_FATES(X)        \
 	X(LOST, "lost", "lost") \
 	X(OPEN, "open", "open") \
-	X(TRIED, "tried", "tried, and nothing was lost")
+	X(TRIED, "tried", "tried without a loss")
 #define X(name, id, words) CT_RACE_##name,
 enum ct_race_fate { CT_RACE_FATES(X) CT_RACE_FATE_COUNT };
 #undef X
