@@ -36,7 +36,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 19,
+	HOST_VERSION = 20,
 	HOST_FILES_MAX = 256,
 	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
@@ -281,10 +281,11 @@ struct host_control {
 	uint64_t kill_at; /* the session's processes are killed before this event; 0: never */
 	int32_t group;    /* their process group, unless they have left it */
 	uint32_t threads, processes,
-		attached;       /* numbers used so far; attached: programs that have begun in the session */
-	uint32_t kernel_logs;   /* logs of machines (cuda/recorded.h) */
-	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
-	bool instrumented;      /* a program was built by nvwave-cc */
+		attached;        /* numbers used so far; attached: programs that have begun in the session */
+	uint32_t kernel_logs;    /* logs of machines (cuda/recorded.h) */
+	uint64_t launches_alone; /* of kernels that did not run on a machine */
+	uint32_t libpmem_calls;  /* not 0: a function of libpmem was called */
+	bool instrumented;       /* a program was built by nvwave-cc */
 	char compared
 		[256];   /* why a program that nvwave-cc has built is compared at every fence; "": none is */
 	bool operations; /* it has announced or acknowledged operations */

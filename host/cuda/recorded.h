@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the machine in a CUDA program and the library that "nvwave exec" preloads: kernels that run on the machine, in a record.
+ * Between a CUDA program, with its machine, and the library that "nvwave exec" preloads: kernels that run on the machine, in a record, and
+ * how many do not.
  *
  * The machine writes a persist log of its own, a file of the session's folder. The session's spool has the place of each kernel among the
  * events of host code; when the session is converted, the kernel's records come there (host/merge.c). While a kernel runs, the program's mappings are a
@@ -30,9 +31,11 @@ struct nvwave_kernel_hooks {
 	void (*ends)(bool failed);
 	/* Before and after the calling thread uses memory of its own in the same way as persistent memory. */
 	void (*own)(bool begins);
+	/* A kernel runs by itself. */
+	void (*alone)(void);
 };
 
-#define NVWAVE_KERNEL_HOOKS "nvwave_kernel_hooks_1"
+#define NVWAVE_KERNEL_HOOKS "nvwave_kernel_hooks_2"
 /* The library's function of that name; NULL outside of nvwave exec. */
 typedef const struct nvwave_kernel_hooks *nvwave_find_kernel_hooks(void);
 

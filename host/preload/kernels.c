@@ -99,12 +99,17 @@ static void own(bool begins_now)
 	host_self.own = begins_now;
 }
 
-HOST_EXPORT nvwave_find_kernel_hooks nvwave_kernel_hooks_1;
+static void alone(void)
+{
+	__atomic_add_fetch(&host_control->launches_alone, 1, __ATOMIC_RELAXED);
+}
 
-HOST_EXPORT const struct nvwave_kernel_hooks *nvwave_kernel_hooks_1(void)
+HOST_EXPORT nvwave_find_kernel_hooks nvwave_kernel_hooks_2;
+
+HOST_EXPORT const struct nvwave_kernel_hooks *nvwave_kernel_hooks_2(void)
 {
 	static const struct nvwave_kernel_hooks hooks = {
-		.new_log = new_log, .begins = begins, .ends = ends, .own = own};
+		.new_log = new_log, .begins = begins, .ends = ends, .own = own, .alone = alone};
 
 	host_attach();
 	if (host_control == NULL) {

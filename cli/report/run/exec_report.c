@@ -71,11 +71,17 @@ static const char unwatched[] =
 	"no function of libpmem was called through the dynamic linker: a libpmem that is linked statically, "
 	"or flushes of the program's own, are not seen; nvwave-cc makes them seen";
 
-/* Kernels on the machine persist by themselves. */
+static bool has_kernels(const struct host_session *s)
+{
+	return s->kernels.library[0] != '\0' || s->control->launches_alone > 0;
+}
+
+/* Kernels on the machine persist by themselves, and most kernels have nothing to persist. */
 static bool has_no_flush(const struct host_session *s, const struct host_thread *sum)
 {
 	return s->control->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
-	       s->kernels.library[0] == '\0';
+	       s->kernels.library[0] == '\0' &&
+	       (s->control->launches_alone == 0 || s->control->file_count > 0);
 }
 
 /* Calls the function with each sentence that begins with "note: ". */
@@ -88,6 +94,15 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 		note(context, "the program did not load the recording library: nothing was recorded", 1);
 	} else if (has_no_flush(s, sum)) {
 		note(context, c->instrumented ? unflushed : unwatched, 1);
+	}
+	if (c->launches_alone > 0) {
+		char text[128];
+
+		snprintf(text, sizeof text,
+			"%llu kernel%s ran by %s; --protocol=NAME puts kernels on the machine",
+			(unsigned long long)c->launches_alone, plural(c->launches_alone),
+			c->launches_alone == 1 ? "itself" : "themselves");
+		note(context, text, 1);
 	}
 	if (c->threads > HOST_THREADS_MAX) {
 		note(context, "threads beyond the 1024th are not in the counts",
@@ -223,34 +238,28 @@ static void print_advice(const struct host_control *c, FILE *to)
 	}
 }
 
-static void print_counts(const struct host_session *s, const struct host_thread *sum, FILE *to)
+/* A program with kernels may do nothing else: what it has none of is left out. */
+static void count_line(FILE *to, bool zeros, const char *name, double value, const char *meaning)
 {
-	const struct host_control *const c = s->control;
-
-	line(to, "host.seconds", s->seconds, "that it ran (s)");
-	line(to, "host.processes", c->processes, "processes that were watched");
-	line(to, "host.threads", c->threads, "threads that called, or were recorded");
-#define STAT(name, meaning) line(to, "pmem." #name, (double)sum->name, meaning);
-	HOST_STATS(STAT)
-#undef STAT
-	line(to, "pmem.amplification", amplification(c, sum), "bytes flushed for each byte meant");
-}
-
-/* Whether the host called anything that is counted. */
-static bool has_counts(const struct host_thread *sum)
-{
-	uint64_t all = 0;
-
-#define STAT(name, meaning) all |= (uint64_t)sum->name;
-	HOST_STATS(STAT)
-#undef STAT
-	return all != 0;
+	if (zeros || value > 0) {
+		line(to, name, value, meaning);
+	}
 }
 
 static void print_host(const struct host_session *s, const struct host_thread *sum, FILE *to)
 {
-	print_counts(s, sum, to);
-	if (s->control->delays) {
+	const struct host_control *const c = s->control;
+	const bool zeros = !has_kernels(s);
+
+	line(to, "host.seconds", s->seconds, "that it ran (s)");
+	count_line(to, zeros, "host.processes", c->processes, "processes that were watched");
+	count_line(to, zeros, "host.threads", c->threads, "threads that called, or were recorded");
+#define STAT(name, meaning) count_line(to, zeros, "pmem." #name, (double)sum->name, meaning);
+	HOST_STATS(STAT)
+#undef STAT
+	count_line(
+		to, zeros, "pmem.amplification", amplification(c, sum), "bytes flushed for each byte meant");
+	if (c->delays && (zeros || sum->read.count + sum->write.count > 0)) {
 		print_delays(to, "read", &sum->read);
 		print_delays(to, "write", &sum->write);
 	}
@@ -266,11 +275,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	host_session_sum(s, &sum);
 	fprintf(to, "---------- %s %s\n", s->program, exec_report_ending(s, text));
 	cli_print_provenance(made_by, to);
-	if (s->kernels.library[0] && !has_counts(&sum)) { /* all of them 0: the report is on the kernels */
-		line(to, "host.seconds", s->seconds, "that it ran (s)");
-	} else {
-		print_host(s, &sum, to);
-	}
+	print_host(s, &sum, to);
 	print_operations(to, &sum.operations);
 	if (c->record || c->advice) {
 		print_advice(c, to);

@@ -12,6 +12,16 @@
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #endif
 
+#ifdef __CUDA_ARCH__ /* clang takes these of the host's functions for the device's there */
+#define _mm_clflush nvw_host_mm_clflush
+#define _mm_sfence  nvw_host_mm_sfence
+#define _mm_lfence  nvw_host_mm_lfence
+#define _mm_mfence  nvw_host_mm_mfence
+#define _mm_pause   nvw_host_mm_pause
+#define _mm_getcsr  nvw_host_mm_getcsr
+#define _mm_setcsr  nvw_host_mm_setcsr
+#endif
+
 #ifdef __CUDA__
 #include <nvw_cuda_libm.h>
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches: the configuration between <<< and >>>, and what is launched. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../recorded.h"
 #include "runtime.h"
 
 struct configuration {
@@ -52,6 +54,26 @@ static bool is_possible(const struct launch *l)
 	       l->dynamic <= DYNAMIC_MAX;
 }
 
+/* A session reports how many kernels it has not seen on the machine. */
+static void tell_session(void)
+{
+	static const struct nvwave_kernel_hooks *hooks;
+	static bool looked;
+
+	if (!looked) {
+		union {
+			void *address;
+			nvwave_find_kernel_hooks *find;
+		} found = {.address = dlsym(RTLD_DEFAULT, NVWAVE_KERNEL_HOOKS)};
+
+		hooks = found.find ? found.find() : NULL;
+		looked = true;
+	}
+	if (hooks) {
+		hooks->alone();
+	}
+}
+
 static cudaError_t launch(const void *stub, struct extent grid, struct extent block, void **args,
 	size_t shared, bool cooperative, const void *place)
 {
@@ -77,6 +99,9 @@ static cudaError_t launch(const void *stub, struct extent grid, struct extent bl
 	nvw_cuda_lock();
 	cudaError_t error = cudaErrorLaunchFailure;
 	if (nvw_cuda_arguments(kernel, args, &image)) {
+		if (!nvw_cuda_machine) {
+			tell_session();
+		}
 		nvw_cuda_in_kernel = true;
 		error = nvw_cuda_run(&l);
 		nvw_cuda_in_kernel = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs use of the language and of the host API besides semantics.cu. The program checks itself.
+#include <immintrin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,20 @@ static int *managed(size_t count)
 }
 
 static bool is_clean() { return cudaDeviceSynchronize() == cudaSuccess; }
+
+// A host that persists by itself.
+static bool instructions_of_the_processor()
+{
+	long word = 0;
+
+	_mm_clflush(&word);
+	_mm_sfence();
+	_mm_lfence();
+	_mm_mfence();
+	_mm_pause();
+	_mm_setcsr(_mm_getcsr());
+	return word == 0;
+}
 
 // ---- C++
 
@@ -691,6 +706,6 @@ int main()
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions},
 		{"copies_in_three_dimensions", copies_in_three_dimensions}, {"one_device", one_device},
 		{"arguments_of_32_kilobytes", arguments_of_32_kilobytes}, {"tiles_of_more_than_a_warp", tiles_of_more_than_a_warp},
-		{"least_and_most_of_two_signs", least_and_most_of_two_signs}};
+		{"least_and_most_of_two_signs", least_and_most_of_two_signs}, {"instructions_of_the_processor", instructions_of_the_processor}};
 	return all_hold(all);
 }

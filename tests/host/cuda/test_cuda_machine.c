@@ -75,6 +75,22 @@ static void an_atomic_that_races_is_told_with_its_line(void **state)
 	assert_output_has("host.seconds ");
 }
 
+static void kernels_that_run_by_themselves_are_told(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec -- ./machine published", nvwave), 0);
+	assert_output_has("note: 1 kernel ran by itself; --protocol=NAME puts kernels on the machine\n");
+	assert_null(strstr(output, "pmem."));
+	assert_null(strstr(output, "delay."));
+	assert_null(strstr(output, "libpmem"));
+	assert_int_equal(run("%s exec --protocol=gh -- ./machine published", nvwave), 0);
+	assert_null(strstr(output, "by itself"));
+	assert_int_equal(run("%s exec --delays=off -- true", nvwave), 0);
+	assert_output_has("pmem.flushes "); /* of a program without kernels, none is worth a line */
+	assert_null(strstr(output, "by itself"));
+}
+
 /* Under protocols that know scopes and that do not. */
 static void wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not(void **state)
 {
@@ -386,6 +402,7 @@ int main(void)
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
 		cmocka_unit_test(an_atomic_that_races_is_told_with_its_line),
+		cmocka_unit_test(kernels_that_run_by_themselves_are_told),
 		cmocka_unit_test(wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not),
 		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),

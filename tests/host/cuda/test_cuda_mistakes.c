@@ -178,6 +178,9 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has(
 		"refused.cu:20:13: error: unknown type name 'CUmodule': nvwave does not support the "
 		"driver interface\n");
+	assert_output_has(
+		"refused.cu:21:10: error: unknown type name 'CUstomers'\n"); /* nor is it the driver's */
+	assert_output_has("error: unknown type name 'CUdeviceless'\n");
 	assert_int_equal(run("echo 'int f() { return cuInit(0); }' >driver.cpp; " NVCC " -c driver.cpp"), 1);
 	assert_output_has(
 		"driver.cpp:1:18: error: use of undeclared identifier 'cuInit': nvwave does not support "
