@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcu++'s atomics, barriers and pipelines, cub's functions of a block and of a device, and curand's default generator in kernels. The program checks itself.
+// libcu++'s atomics, barriers and pipelines, cub's functions of a block and of a device, and curand's generators in kernels. The program checks itself.
 #include <stdio.h>
 
 #include <cub/cub.cuh>
@@ -18,6 +18,7 @@ struct results {
 	float uniform[10];
 	unsigned skipped[2];
 	int met[64], piped[64];
+	bool philox;
 };
 
 // A block hands a value over by release and acquire; all count, in three scopes.
@@ -84,6 +85,35 @@ __global__ void numbers(results *r)
 		r->skipped[0] = curand(&a);
 		r->skipped[1] = curand(&b);
 	}
+}
+
+// The known answers of Philox4x32-10 that its authors publish (Random123's kat_vectors), and that its calls agree on where they are.
+__global__ void philox(results *r)
+{
+	static const unsigned answers[3][4] = {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}};
+	static const unsigned long long key[3] = {0, ~0ull, 0x299f31d0a4093822}, low[3] = {0, ~0ull, 0x85a308d3243f6a88}, high[3] = {0, ~0ull, 0x0370734413198a2e};
+	curandStatePhilox4_32_10_t s, t;
+
+	r->philox = true;
+	for (int i = 0; i < 3; i++) {
+		curand_init(key[i], high[i], 4 * (low[i] % 4), &s);
+		for (int times = 0; times < 4; times++) {
+			skipahead(low[i] & ~3ull, &s); // a quarter of it, in blocks
+		}
+		for (int k = 0; k < 4; k++) {
+			r->philox = r->philox && curand(&s) == answers[i][k];
+		}
+	}
+	curand_init(5, 7, 0, &s);
+	for (int i = 0; i < 6; i++) {
+		curand(&s);
+	}
+	curand_init(5, 0, 6, &t);
+	skipahead_sequence(7, &t);
+	const uint4 four = curand4(&t);
+	r->philox = r->philox && curand(&s) == four.x && curand(&s) == four.y && curand(&s) == four.z && curand(&s) == four.w && curand(&s) == curand(&t);
+	const float4 u = curand_uniform4(&t), v = {curand_uniform(&s), curand_uniform(&s), curand_uniform(&s), curand_uniform(&s)};
+	r->philox = r->philox && u.x == v.x && u.y == v.y && u.z == v.z && u.w == v.w && curand_normal4(&s).w == curand_normal4(&t).w;
 }
 
 // All arrive ten times, and each sees what another has stored before.
@@ -163,6 +193,7 @@ int main()
 	counts<<<1, 1>>>(r);
 	blocks<<<1, 64>>>(r);
 	numbers<<<1, 10>>>(r);
+	philox<<<1, 1>>>(r);
 	meets<<<1, 64>>>(r);
 	pipes<<<1, 64>>>(r);
 	wrong |= cudaDeviceSynchronize() != cudaSuccess;
@@ -171,7 +202,7 @@ int main()
 	for (int i = 0; i < 10; i++) {
 		sprintf(numbers_here + 7 * i, "%.4f ", r->uniform[i]);
 	}
-	wrong |= (strcmp(numbers_here, published) || r->skipped[0] != r->skipped[1]) << 3;
+	wrong |= (strcmp(numbers_here, published) || r->skipped[0] != r->skipped[1] || !r->philox) << 3;
 	wrong |= !device_sums() << 4;
 	wrong |= (r->met[0] != 10 * 63 + 45 || r->met[63] != 45 || r->piped[0] != 0 || r->piped[63] != 120 || r->piped[32] != 6165) << 5;
 	printf(wrong ? "wrong: %d\n" : "right\n", wrong);
