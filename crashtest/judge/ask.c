@@ -53,6 +53,7 @@ static pid_t start_command(const struct ct_start *how)
 static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_answer)
 {
 	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct rusage usage = {.ru_minflt = 0};
 
 	ret_answer->in_time =
 		fd < 0 || ct_hang_wait(fd, pid, c->timeout_ms, &c->shared->hangs, ret_answer->where);
@@ -60,7 +61,10 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 		kill(-pid, SIGKILL); /* its remaining processes too: the next state is a new one */
 		close(fd);
 	}
-	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
+	while (wait4(pid, &ret_answer->status, 0, &usage) < 0 && errno == EINTR) {
+	}
+	if (ret_answer->in_time) {
+		ct_hang_ended(&usage);
 	}
 	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
 }

@@ -166,8 +166,7 @@ static void serve(int in, int out)
 	while (hear(in, &byte)) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
-		struct rusage usage = {.ru_minflt = 0};
-		int status = 0;
+		struct ct_fork_answer answer = {.status = 0};
 
 		if (pid == 0) {
 			setpgid(0, 0); /* so that its children can be ended with it */
@@ -183,12 +182,10 @@ static void serve(int in, int out)
 		setpgid(pid, pid);
 		tell(out, &number, sizeof number);
 		end_group(pid);
-		while (pid > 0 && wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
+		while (pid > 0 && wait4(pid, &answer.status, 0, &answer.usage) < 0 && errno == EINTR) {
 		}
 		ct_end_descendants(0); /* also descendants that left the group */
-		const int32_t answer[2] = {status, (int32_t)usage.ru_minflt};
-
-		tell(out, answer, sizeof answer);
+		tell(out, &answer, sizeof answer);
 	}
 	_exit(127);
 }

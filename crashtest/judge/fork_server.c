@@ -231,7 +231,7 @@ static bool request(const struct ct_start *how)
 }
 
 /* The first runs show how a checker uses its memory: from the next one on it has large pages. */
-static void enlarge_pages(const struct ct_start *how, int32_t faults)
+static void enlarge_pages(const struct ct_start *how, long faults)
 {
 	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {
 		stop_server();
@@ -243,7 +243,8 @@ static void enlarge_pages(const struct ct_start *how, int32_t faults)
 static bool run_on_server(
 	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
 {
-	int32_t pid, answer[2];
+	struct ct_fork_answer answer;
+	int32_t pid;
 
 	if (!request(how) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
 		return false;
@@ -252,11 +253,14 @@ static bool run_on_server(
 	if (!ret->in_time) {
 		kill(-pid, SIGKILL);
 	}
-	if (hear(answer, sizeof answer, START_MS) != 1) {
+	if (hear(&answer, sizeof answer, START_MS) != 1) {
 		return false;
 	}
-	ret->status = answer[0];
-	enlarge_pages(how, answer[1]);
+	if (ret->in_time) {
+		ct_hang_ended(&answer.usage);
+	}
+	ret->status = answer.status;
+	enlarge_pages(how, answer.usage.ru_minflt);
 	return true;
 }
 

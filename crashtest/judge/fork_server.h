@@ -7,14 +7,15 @@
  *	parent to server      per run: 'r', or 'o' if its reads are observed (read_set.h), a number of bytes
  *	                      (4 bytes), and those bytes: terminated entries
  *	                      of the environment, which replace the entries with their names
- *	server to parent      'K' when it is ready; then per run the child's pid, its status, and how many of
- *	                      its page faults brought memory, 4 bytes each
+ *	server to parent      'K' when it is ready; then per run the child's pid, 4 bytes, and struct
+ *	                      ct_fork_answer
  */
 #ifndef CRASHTEST_FORK_SERVER_H
 #define CRASHTEST_FORK_SERVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* "in,out,parent,reads": the server's ends of two pipes, the pid of its parent, and the descriptor of a set
@@ -43,6 +44,11 @@ struct ct_ending {
 	bool in_time;    /* false: it had to be killed, at where (hang.h) */
 	int status;      /* as from waitpid() */
 	char where[240]; /* CT_TEXT_BYTES */
+};
+
+struct ct_fork_answer {
+	int status;          /* as from wait4() */
+	struct rusage usage; /* of the child and its descendants */
 };
 
 enum { CT_FORK_MESSAGE_MAX = 1 << 17 };

@@ -43,6 +43,9 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 	return count;
 }
 
+/* CPU time of the slowest command of this process that terminated. */
+static double slowest;
+
 /* CPU time of all of them, and which has used most. */
 static double cpu_of(pid_t pid, pid_t *ret_busiest)
 {
@@ -100,21 +103,16 @@ bool ct_hang_wait(
 	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES])
 {
 	NVW_INVARIANT(pid > 0);
-	/* CPU time of the slowest command of this process that terminated, or more: what came after the last
-	 * look is wall-clock time. */
-	static double slowest;
 	const double began = ct_wall_seconds(), limit = 1e-3 * timeout_ms;
 	const double early = MAX(2 * slowest, 1e-3 * EARLIEST_MS);
 	unsigned look_ms = MIN(timeout_ms, FIRST_LOOK_MS), seen = 0;
-	double looked = 0, used = 0, at = began; /* used: until then */
+	double looked = 0;
 
 	ret_where[0] = '\0';
 	while (!ct_output_wait(fd, (int)look_ms)) {
 		pid_t busiest = pid;
 		const double cpu = cpu_of(pid, &busiest), wall = ct_wall_seconds() - began;
 
-		used = cpu;
-		at = began + wall;
 		if (cpu > limit || wall > CT_COMMAND_WALL_FACTOR * limit) {
 			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
 			if (hangs != NULL) {
@@ -132,12 +130,12 @@ bool ct_hang_wait(
 			look_ms *= 2;
 		}
 	}
-	/* On a busy computer a command may take ten times its CPU time: all that hang would then be waited
-	 * for. */
-	const double took = used + (ct_wall_seconds() - at);
-
-	slowest = MAX(slowest, took);
 	return true;
+}
+
+void ct_hang_ended(const struct rusage *usage)
+{
+	slowest = MAX(slowest, ct_cpu_of_usage(usage));
 }
 
 /* States are short: one may take ten times as long as any before, and still end. */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "../crash.h"
@@ -30,6 +31,10 @@ struct ct_hangs {
  */
 bool ct_hang_wait(
 	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES]);
+
+/* A command that answered in time has used this much, with its descendants. On a busy computer that is far
+ * less than its wall-clock time, by which every command that hangs would be waited for. */
+void ct_hang_ended(const struct rusage *usage);
 
 /* A state that a worker judges now. */
 struct ct_hang_state {

@@ -33,6 +33,13 @@ double ct_cpu_seconds(pid_t pid)
 	return clock_getcpuclockid(pid, &clock) == 0 ? seconds_of(clock) : -1;
 }
 
+double ct_cpu_of_usage(const struct rusage *usage)
+{
+	const struct timeval *const user = &usage->ru_utime, *const kernel = &usage->ru_stime;
+
+	return (double)(user->tv_sec + kernel->tv_sec) + 1e-6 * (double)(user->tv_usec + kernel->tv_usec);
+}
+
 bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms)
 {
 	const double limit = 1e-3 * limit_ms;

@@ -4,6 +4,7 @@
 #define CRASHTEST_PROCESS_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "frames.h"
@@ -12,6 +13,9 @@ double ct_wall_seconds(void);
 
 /* CPU time of a child; negative if it no longer exists. */
 double ct_cpu_seconds(pid_t pid);
+
+/* Of a child that was waited for. */
+double ct_cpu_of_usage(const struct rusage *usage);
 
 /* A sleeping process gets this many times its CPU limit in wall-clock time. */
 enum {

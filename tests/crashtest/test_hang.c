@@ -138,10 +138,14 @@ static bool answers(unsigned ms, unsigned timeout_ms, struct ct_hangs *h, double
 	int fd;
 	const pid_t pid = start(ms, &fd);
 	const bool in_time = ct_hang_wait(fd, pid, timeout_ms, h, where);
+	struct rusage usage;
 
-	*ret_cpu = ct_cpu_seconds(pid);
 	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	wait4(pid, NULL, 0, &usage);
+	*ret_cpu = ct_cpu_of_usage(&usage);
+	if (in_time) {
+		ct_hang_ended(&usage);
+	}
 	close(fd);
 	return in_time;
 }

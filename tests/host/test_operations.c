@@ -466,7 +466,7 @@ TEST(hangs_have_their_line_and_do_not_eat_the_budget)
 	clean();
 	assert_int_equal(
 		run("%s crash --exec='%s run pool 6 forgets' --image=pool --oracle=replay "
-		    "--and-then='%s go-on' --states=60 --timeout=200ms --cures=off --output-format=json "
+		    "--and-then='%s go-on' --states=60 --timeout=400ms --cures=off --output-format=json "
 		    "--html=page >report",
 			nvwave, skeleton, skeleton),
 		1);
