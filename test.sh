@@ -12,8 +12,8 @@
 set -eu
 cd "$(dirname "$0")"
 faults=--sample=3
-# A build's targets and suites; with --all everything.
-plain="all program-tests --no-suite=sanitized"
+# A build's targets and suites; with --all everything. "default": what it builds by default.
+plain="default program-tests --no-suite=sanitized"
 sanitized="sanitized-tests --suite=sanitized"
 if [ $# -gt 0 ]; then
 	if [ "$*" != --all ]; then
@@ -72,6 +72,9 @@ build_and_test() {
 	shift 2
 	echo "== $folder: $*"
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
+	case $targets in
+	default*) targets="$(scripts/default_targets.py "$folder") ${targets#default}" ;;
+	esac
 	# shellcheck disable=SC2086
 	ninja -C "$folder" $targets >"$folder/build.log" 2>&1 || {
 		tail -n 40 "$folder/build.log"
@@ -100,9 +103,6 @@ fio_src=
 if scripts/fetch_fio.sh build-fio; then
 	fio_src=build-fio
 fi
-# Linking every test with optimisation across files takes as long as the tests: only the command is built so, below.
-build_and_test build-release "$plain" -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
-
 # one_of NAME COMMAND...: a stage that passes or fails as one.
 one_of() {
 	stage=$1
@@ -142,16 +142,19 @@ readers_with_tsan() {
 		nice build-tsan/tests/test_host-readers
 }
 
-# Beside the next stages, where these leave a core idle.
+# Beside the stages that follow, where these leave a core idle.
+mkdir -p build-lto
 {
 	passed=0
 	failed=0
 	one_of "build-lto: the command as demo.sh builds it" lto_build
-	one_of "clang reads every file without a warning" nice tests/style/clang.py build-release
 	one_of build-tsan readers_with_tsan
-	echo "$passed $failed" >build-release/other_builds
-} >build-release/other_builds.log 2>&1 &
+	echo "$passed $failed" >build-lto/other_builds
+} >build-lto/other_builds.log 2>&1 &
 other_builds=$!
+
+# Linking every test with optimisation across files takes as long as the tests: only the command is built so, above.
+build_and_test build-release "$plain" -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
 
 # The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
@@ -168,6 +171,7 @@ if [ "$faults" = --all ]; then
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
+one_of "clang reads every file without a warning" tests/style/clang.py build-release
 # All of them in a copy of the tree a core, four at most: each copy is built.
 copies=1
 if [ "$faults" = --all ]; then
@@ -188,14 +192,14 @@ if [ "$faults" = --all ]; then
 	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi
 wait "$other_builds" || true
-cat build-release/other_builds.log
-if [ -f build-release/other_builds ]; then
-	read -r also_passed also_failed <build-release/other_builds
-	rm build-release/other_builds
+cat build-lto/other_builds.log
+if [ -f build-lto/other_builds ]; then
+	read -r also_passed also_failed <build-lto/other_builds
+	rm build-lto/other_builds
 	passed=$((passed + also_passed))
 	failed=$((failed + also_failed))
 else
-	echo "failed: the stages beside the planted faults ended before their count" >>"$failures"
+	echo "failed: the stages beside the others ended before their count" >>"$failures"
 	failed=$((failed + 1))
 fi
 
