@@ -185,6 +185,13 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has(
 		"driver.cpp:1:18: error: use of undeclared identifier 'cuInit': nvwave does not support "
 		"the driver interface\n");
+	assert_int_equal(
+		run("printf '#if __CUDA_ARCH__ == 520\n#error an old one\n#endif\n"
+		    "__global__ void k(float *p) { asm(\"neg.f32 %%%%0, %%%%0;\" : \"+f\"(*p)); }\n' "
+		    ">old.cu; " NVCC " -c old.cu"),
+		1);
+	assert_output_has(
+		"old.cu:2:2: error: an old one"); /* also where registers are renamed for this processor */
 	assert_int_equal(run("echo '#include <cublas_v2.h>' >library.cu; " NVCC " -c library.cu"), 1);
 	assert_output_has("'cublas_v2.h' file not found: nvwave does not support the libraries of the SDK\n");
 	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
