@@ -36,6 +36,20 @@ static uint64_t blocks(uint64_t count)
 	return (count + EMU_CACHE_BLOCK - 1) / EMU_CACHE_BLOCK;
 }
 
+/* Either stamps by sets of 16 ways, of which there is a power of two, or by lines. */
+__attribute__((unused)) static bool is_valid(const struct emu_cache *cache)
+{
+	return cache->sets > 0 && cache->ways > 0 && (cache->set == NULL) != (cache->stamps == NULL) &&
+	       (!cache->set || (cache->ways == WAYS && !(cache->sets & (cache->sets - 1)))) &&
+	       (uintptr_t)cache->tags % ALIGNMENT == 0 && (uintptr_t)cache->lines % ALIGNMENT == 0;
+}
+
+__attribute__((unused)) static bool is_fifo_valid(const struct emu_fifo *fifo)
+{
+	return !(fifo->mask & (fifo->mask + 1)) && fifo->capacity < fifo->mask &&
+	       emu_fifo_length(fifo) <= fifo->mask + 1;
+}
+
 int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config)
 {
 	const uint64_t count = config->size / EMU_LINE;
@@ -62,6 +76,7 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	}
 	cache->used = (void *)((char *)cache->tags + tags + stamps);
 	cache->lines = (void *)((char *)cache->used + used);
+	NVW_DEEP_INVARIANT(is_valid(cache));
 	return 0;
 }
 
@@ -266,6 +281,7 @@ void emu_set_touch(struct emu_set *set, uint32_t way)
 	if (set->clock == EMU_PINNED - 1) {
 		number_anew(set);
 	}
+	NVW_DEEP_INVARIANT(set->clock < EMU_PINNED - 1);
 	set->stamp[way] = ++set->clock;
 }
 
@@ -493,6 +509,7 @@ extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *li
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
+	NVW_DEEP_INVARIANT(is_valid(cache));
 	NVW_DEEP_INVARIANT(emu_cache_has(cache, line));
 	if (id == EMU_NO_LINE) {
 		clear(cache, line);
@@ -570,11 +587,13 @@ extern inline void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id)
 {
 	NVW_DEEP_INVARIANT(
 		emu_fifo_length(fifo) <= fifo->mask); /* entries beyond the capacity are drained at once */
+	NVW_DEEP_INVARIANT(is_fifo_valid(fifo));
 	fifo->ring[fifo->tail++ & fifo->mask] = id;
 }
 
 extern inline bool emu_fifo_pop(struct emu_fifo *fifo, emu_line_id *ret_id)
 {
+	NVW_DEEP_INVARIANT(is_fifo_valid(fifo));
 	if (fifo->head == fifo->tail) {
 		return false;
 	}

@@ -45,6 +45,7 @@ int emu_network_init(struct nvw_machine *m)
 	for (uint32_t bytes = 0; bytes < EMU_MESSAGE_BYTES; bytes++) {
 		n->flits[bytes] = flits_of(m, bytes);
 	}
+	NVW_INVARIANT(n->columns > 0 && n->columns * n->rows >= n->nodes);
 	n->link = calloc(links(n), sizeof *n->link);
 	n->place = calloc(n->nodes, sizeof *n->place);
 	if (!n->link || !n->place) {
@@ -154,6 +155,7 @@ static emu_time walk(
 {
 	struct emu_network *const n = &m->network;
 	const bool torus = m->config.topology == EMU_TOPOLOGY_torus;
+	NVW_DEEP_INVARIANT(from < n->nodes && to < n->nodes);
 	const struct emu_place at = n->place[from], end = n->place[to];
 	const size_t links = (size_t)n->nodes * PORTS, row = (size_t)n->columns * LINKS;
 	uint32_t steps;
@@ -259,6 +261,7 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_tim
 		size = n->columns;
 		apart = 1;
 	}
+	NVW_DEEP_INVARIANT(place < size);
 	const uint32_t both[] = {size - 1 - place, place};
 
 	for (unsigned back = 0; back < 2; back++, apart = -apart) {
@@ -332,6 +335,7 @@ void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *tex
 	static const char *const ports_of[] = {"out", "in"};
 	static const char *const names[] = {
 		[EAST] = "east", [WEST] = "west", [SOUTH] = "south", [NORTH] = "north"};
+	NVW_DEEP_INVARIANT(link < links(&m->network));
 	const uint32_t ports = m->network.nodes * PORTS;
 	char node[32];
 

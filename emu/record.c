@@ -50,6 +50,12 @@ struct emu_record {
 	uint32_t last_site_id;
 };
 
+/* A stream's first and last bucket are there, or neither. */
+__attribute__((unused)) static bool is_stream_valid(const struct stream *s)
+{
+	return (s->first == 0) == (s->last == 0);
+}
+
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 static uint32_t row_take(struct nvw_machine *m, struct nvw_rows *rows)
@@ -102,6 +108,8 @@ static uint32_t bucket_for(
 	if (epoch + 1 < stream_at(r, *stream)->issued) {
 		model_violation(m, site, "comes after a store of a later epoch was sent to the NVRAM");
 	}
+	NVW_DEEP_INVARIANT(is_stream_valid(stream_at(r, *stream)));
+	NVW_DEEP_INVARIANT(!stream_at(r, *stream)->closed);
 	last = stream_at(r, *stream)->last;
 	if (last && bucket_at(r, last)->epoch == epoch) {
 		return last;
@@ -142,6 +150,7 @@ static void stream_trim(struct emu_record *r, uint32_t stream)
 		}
 		nvw_rows_give(&r->buckets, empty);
 	}
+	NVW_DEEP_INVARIANT(is_stream_valid(s));
 	if (s->closed && !s->first) {
 		nvw_rows_give(&r->streams, stream);
 	}
@@ -198,6 +207,7 @@ uint64_t record_stores(const struct nvw_machine *m)
 
 static void chain(struct emu_record *r, struct emu_line *line, uint32_t first, uint32_t last)
 {
+	NVW_DEEP_INVARIANT(first && last && !line->stores == !line->stores_tail);
 	if (line->stores) {
 		store_at(r, line->stores_tail)->next = first;
 	} else {
@@ -237,6 +247,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 		bucket_at(r, buckets[k])->outstanding++;
 	}
 	r->outstanding++;
+	NVW_DEEP_INVARIANT(bytes > 0 && off % EMU_LINE + bytes <= EMU_LINE);
 	store_at(r, i)->site = site;
 	store_at(r, i)->bytes = ((UINT64_C(1) << bytes) - 1) << off % EMU_LINE;
 	chain(r, line, i, i);
@@ -341,6 +352,7 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 				stream_trim(r, b->stream);
 			}
 		}
+		NVW_DEEP_INVARIANT(r->outstanding > 0);
 		nvw_rows_give(&r->stores, i);
 		r->outstanding--;
 	}
@@ -361,6 +373,7 @@ static uint32_t place_of(const struct site_number *sites, uint32_t mask, const s
 {
 	uint32_t i = (uint32_t)nvw_mix64((uintptr_t)site) & mask;
 
+	NVW_DEEP_INVARIANT(!(mask & (mask + 1)));
 	while (sites[i].site && sites[i].site != site) {
 		i = (i + 1) & mask;
 	}
@@ -399,6 +412,7 @@ static void add_site(struct nvw_machine *m, uint32_t place, const struct nvw_sit
 			.function = site->function}};
 
 	log_append(m, &record);
+	NVW_DEEP_INVARIANT(!r->sites[place].site && r->site_count <= r->site_mask);
 	r->sites[place] = (struct site_number){site, r->site_count};
 	if (r->site_count > r->site_mask / 2) {
 		grow_sites(m);

@@ -34,11 +34,23 @@ static void move(struct emu_interval *to, const struct emu_interval *from, size_
 	}
 }
 
+/* See resource.h; the ends of intervals, but those at the gap, are not looked at. */
+__attribute__((unused)) static bool is_valid(const struct emu_resource *r)
+{
+	if (!r->busy) {
+		return !r->gap && !r->right && !r->end && !r->limit;
+	}
+	return r->busy < r->gap && r->gap <= r->right && r->right <= r->end && r->end <= r->limit &&
+	       (r->right < r->end || r->gap == r->right) && r->busy->from == 0 &&
+	       (r->right == r->end || r->gap[-1].to < r->right->from);
+}
+
 /* Drops what is over, but for one, which stays the first of all. */
 static void drop(struct emu_resource *r, emu_time now)
 {
 	struct emu_interval *first = r->busy;
 
+	NVW_DEEP_INVARIANT(is_valid(r));
 	while (first + 1 < r->gap && first[1].to <= now) {
 		first++;
 	}
@@ -103,6 +115,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	} else {
 		r->right = r->end = r->gap;
 	}
+	NVW_DEEP_INVARIANT(is_valid(r));
 	return true;
 }
 
@@ -175,6 +188,7 @@ static inline emu_time book_at_gap(
 	struct emu_interval *gap = r->gap, *right = r->right, *const end = r->end;
 	emu_time start = emu_later(t, gap[-1].to);
 
+	NVW_DEEP_INVARIANT(is_valid(r));
 	if (!occupancy) {
 		return start;
 	}
@@ -211,6 +225,7 @@ static __attribute__((noinline)) emu_time book_far(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
 	move_gap(r, t);
+	NVW_DEEP_INVARIANT(r->gap[-1].from <= t && (r->right == r->end || t < r->right->from));
 	return book_at_gap(m, r, t, occupancy);
 }
 
@@ -248,6 +263,7 @@ emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_tim
 	struct emu_interval *const gap = r->gap, *const right = r->right;
 	emu_time start;
 
+	NVW_DEEP_INVARIANT(is_valid(r));
 	if (gap == right) { /* also where there is no array yet */
 		return book_near(m, r, t, occupancy);
 	}

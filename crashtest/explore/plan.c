@@ -49,6 +49,13 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Each instant has an interval, and some have all of their states tested. */
+__attribute__((unused)) static bool is_valid(const struct ct_plan *plan)
+{
+	return plan->instants <= plan->interval_room && (plan->fresh != NULL || plan->instants == 0) &&
+	       plan->exhausted <= plan->instants && plan->draws <= plan->budget && plan->share <= CT_PLAN_CAP;
+}
+
 /* The largest share for which all instants together stay within the budget. */
 static int share_out(struct ct_plan *plan)
 {
@@ -72,6 +79,7 @@ static int share_out(struct ct_plan *plan)
 			plan->share = fair;
 			break;
 		}
+		NVW_INVARIANT(wants <= left);
 		left -= wants;
 	}
 	free(sorted);
@@ -188,7 +196,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 		plan.exhausted += ct_plan_exhausts(&plan, i);
 		plan.draws += ct_plan_share(&plan, i);
 	}
-	NVW_INVARIANT(plan.draws <= plan.budget);
+	NVW_INVARIANT(is_valid(&plan));
 	result->acks = nvw_acked_count(&m->acks);
 	result->trusts = m->rules.trusts;
 	result->trusted = m->trust.counts;
@@ -208,7 +216,7 @@ void ct_plan_destroy(struct ct_plan *plan)
 /* With fewer states than instants, equally spaced instants get one each, from a seeded start. */
 static bool chosen(const struct ct_plan *plan, uint64_t instant)
 {
-	NVW_INVARIANT(plan->instants > 0);
+	NVW_INVARIANT(plan->budget < plan->instants); /* else all have a share */
 	const uint64_t start = nvw_mix64(plan->seed + 0x517cc1b727220a95u) % plan->instants;
 	const unsigned __int128 a = (unsigned __int128)(instant - 1) * plan->budget + start;
 
@@ -236,6 +244,7 @@ bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
 
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *m)
 {
+	NVW_DEEP_INVARIANT(is_valid(plan));
 	if (ct_plan_exhausts(plan, m->instant)) {
 		return ct_states_numbers(m);
 	}

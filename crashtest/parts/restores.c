@@ -5,16 +5,19 @@
 
 #include <nvw/random.h>
 
+#include "core/invariant.h"
 #include "pool/layout.h"
 #include "restores.h"
 
 static struct ct_restore *at(const struct ct_restores *r, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number >= 1 && number <= r->at.count);
 	return (struct ct_restore *)r->at.at + (number - 1);
 }
 
 static uint32_t *bucket_of(const struct ct_restores *r, nvw_off off)
 {
+	NVW_DEEP_INVARIANT(r->buckets > 0 && !(r->buckets & (r->buckets - 1)));
 	return &r->bucket[nvw_mix64(off) & (r->buckets - 1)];
 }
 
@@ -25,6 +28,7 @@ static void remove_from(struct ct_restores *r, uint32_t number)
 	uint32_t *from = bucket_of(r, at(r, number)->off);
 
 	while (*from != number) {
+		NVW_DEEP_INVARIANT(*from != 0); /* it is in its bucket */
 		from = &at(r, *from)->next;
 	}
 	*from = at(r, number)->next;
@@ -105,6 +109,7 @@ static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_r
 {
 	int error = forget_entry(r, entry);
 
+	NVW_DEEP_INVARIANT(error || r->of_entry[entry] == 0);
 	if (!error) {
 		error = read_entry(r, entry);
 	}
@@ -142,6 +147,7 @@ static int change_stream(
 	const uint32_t first = stream * r->geometry.log_entries;
 	int error = 0;
 
+	NVW_INVARIANT(stream < r->geometry.streams);
 	*ret_fell = *ret_fell || now < had;
 	r->completed[stream] = now;
 	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had && !error; k++) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "watch.h"
 
 struct ct_look {
@@ -19,12 +21,21 @@ struct ct_thing {
 
 static struct ct_thing *thing_at(const struct ct_watch *w, uint64_t thing)
 {
+	NVW_DEEP_INVARIANT(thing <= w->thing.capacity);
 	return (struct ct_thing *)w->thing.at + thing;
 }
 
 static struct ct_look *look_at(const struct ct_watch *w, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number >= 1 && number <= w->look.count);
 	return (struct ct_look *)w->look.at + (number - 1);
+}
+
+/* Numbers of looks are from 1 on, and what is being tried is a part. */
+__attribute__((unused)) static bool is_valid(const struct ct_watch *w)
+{
+	return w->spare <= w->look.count && w->newest <= w->look.count && w->awake.count <= w->parts &&
+	       w->rounds > 0 && (!w->is_trying || (w->tries > 0 && w->trying < w->parts));
 }
 
 /* Room for a thing's number. */
@@ -84,6 +95,7 @@ static uint32_t *place(struct ct_watch *w)
 /* Takes out the part's next look, which is of an earlier try. */
 static void take_out(struct ct_watch *w)
 {
+	NVW_DEEP_INVARIANT(w->is_trying);
 	uint32_t *const at = place(w), number = *at;
 	struct ct_look *const gone = look_at(w, number);
 
@@ -119,6 +131,7 @@ static void forget_numbers(struct ct_watch *w)
 
 void ct_watch_try(struct ct_watch *w, uint32_t part)
 {
+	NVW_DEEP_INVARIANT(part < w->parts);
 	end_try(w);
 	w->trying = part;
 	w->newest = 0;
@@ -175,6 +188,7 @@ int ct_watch_look(struct ct_watch *w, uint64_t thing)
 	int error = thing < UINT32_MAX ? grow(w, thing + 1) :
 					 nvw_fail(NVW_E_MEMORY, "a check in parts of too many words");
 
+	NVW_DEEP_INVARIANT(is_valid(w) && w->is_trying);
 	if (error || thing_at(w, thing)->seen == w->tries) {
 		return error;
 	}
@@ -200,6 +214,7 @@ int ct_watch_wake_part(struct ct_watch *w, uint32_t part)
 {
 	int error = 0;
 
+	NVW_DEEP_INVARIANT(part < w->parts);
 	if (!w->is_awake[part]) {
 		error = ct_array_grow(&w->awake, w->awake.count + 1, sizeof part);
 		if (!error) {
@@ -214,6 +229,7 @@ int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 {
 	int error = 0;
 
+	NVW_DEEP_INVARIANT(is_valid(w));
 	end_try(w);
 	if (thing >= w->thing.capacity || thing_at(w, thing)->woken == w->rounds) {
 		return 0;
@@ -243,6 +259,7 @@ uint64_t ct_watch_take(struct ct_watch *w, const uint32_t **ret_parts)
 	for (uint64_t i = 0; i < count; i++) {
 		w->is_awake[parts[i]] = false;
 	}
+	NVW_DEEP_INVARIANT(is_valid(w));
 	w->awake.count = 0;
 	if (++w->rounds == 0) {
 		forget_numbers(w);

@@ -10,8 +10,16 @@
 #include <nvw/random.h>
 
 #include "core/filled.h"
+#include "core/invariant.h"
 
 #include "image.h"
+
+/* Maps, which count pages, belong to the bytes; reads of them are noted once. */
+__attribute__((unused)) static bool is_valid(const struct ct_image *image)
+{
+	return image->rw != NULL && image->bytes % 8 == 0 && image->undo_count <= image->undo_capacity &&
+	       (image->reads == NULL || image->reads->count <= image->bytes / 512 + 1);
+}
 
 /* A page of zeros stays a hole of the image, which costs nothing. */
 static void copy_filled(struct ct_image *image, const uint8_t *content, const uint8_t *filled)
@@ -67,6 +75,7 @@ int ct_image_create(const void *content, const uint8_t *filled, uint64_t bytes, 
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
 	}
+	NVW_DEEP_INVARIANT(is_valid(&image));
 	copy_filled(&image, content, filled);
 	*ret_image = image;
 	return 0;
@@ -86,6 +95,7 @@ int ct_image_own(struct ct_image *image)
 
 void ct_image_foresee(struct ct_image *image, const struct ct_image *other)
 {
+	NVW_DEEP_INVARIANT(image->bytes == other->bytes);
 	for (uint64_t page = 0; page * CT_PAGE < image->bytes; page++) {
 		for (unsigned i = 0; i < CT_PAGE_BITS && other->touched[page]; i++) {
 			image->varies[page * CT_PAGE_BITS + i] |= other->varies[page * CT_PAGE_BITS + i];
@@ -96,6 +106,7 @@ void ct_image_foresee(struct ct_image *image, const struct ct_image *other)
 
 int ct_image_track(struct ct_image *image)
 {
+	NVW_DEEP_INVARIANT(image->reads == NULL);
 	image->reads = calloc(1, sizeof *image->reads);
 	if (image->reads != NULL) {
 		image->reads->words = calloc(image->bytes / 512 + 1, sizeof *image->reads->words);
@@ -112,6 +123,7 @@ void ct_image_forget_reads(struct ct_image *image)
 {
 	struct nvw_pool_reads *const r = image->reads;
 
+	NVW_DEEP_INVARIANT(is_valid(image));
 	while (r != NULL && r->count > 0) {
 		r->words[r->order[--r->count]] = 0;
 	}
@@ -158,6 +170,7 @@ static void grow_undo(struct ct_image *image)
 
 static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
 {
+	NVW_DEEP_INVARIANT(off % 8 == 0 && off < image->bytes);
 	uint64_t *word = (uint64_t *)(image->rw + off);
 
 	image->hash ^= word_hash(off, *word) ^ word_hash(off, value);
@@ -168,6 +181,7 @@ static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
 
 void ct_image_set(struct ct_image *image, nvw_off off, uint64_t value)
 {
+	NVW_DEEP_INVARIANT(off % 8 == 0 && off < image->bytes);
 	const uint64_t old = ct_image_word(image, off);
 
 	if (old == value) {
@@ -198,6 +212,7 @@ int ct_image_write(void *context, nvw_off off, const void *from, size_t n)
 
 void ct_image_undo(struct ct_image *image, uint64_t mark)
 {
+	NVW_DEEP_INVARIANT(mark <= image->undo_count);
 	while (image->undo_count > mark) {
 		const struct ct_undo *u = &image->undo[--image->undo_count];
 

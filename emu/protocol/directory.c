@@ -85,6 +85,8 @@ static struct emu_line *entry_of(struct coh_event *e)
 	struct emu_cache *const cache = &m->directory.cache;
 	struct emu_line *entry = emu_cache_find(cache, e->id);
 
+	NVW_DEEP_INVARIANT(coh_has_directory(m) && m->directory.mshrs != NULL);
+
 	if (!entry) {
 		emu_line_id old;
 
@@ -95,6 +97,7 @@ static struct emu_line *entry_of(struct coh_event *e)
 			emu_cache_pin(cache, entry);
 			e->t = coh_l2_event(m, entry, old, COH_L2_EVICT, COH_BY_RECALL, e->t);
 		}
+		NVW_DEEP_INVARIANT(old == EMU_NO_LINE || !is_held(m, entry, old));
 		emu_cache_assign(cache, entry, e->id);
 		e->t = coh_l2_event_by(m, e->cu, entry, e->id, COH_L2_ENTER, COH_BY_ACCESS, e->t);
 	}
@@ -107,6 +110,7 @@ static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 	struct nvw_machine *const m = e->m;
 	const uint32_t bank = coh_bank_node(m, e->id);
 
+	NVW_DEEP_INVARIANT(emu_cache_has(&m->directory.cache, entry));
 	for (unsigned i = 0; i < m->config.cus && ~e->line->valid; i++) {
 		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, e->id);
 
@@ -185,6 +189,7 @@ static void grant(struct coh_event *e, struct emu_line *entry)
 {
 	NVW_DEEP_INVARIANT(coh_entry(e->m, e->id) == entry);
 	coh_sharer_add(entry, e->cu);
+	NVW_DEEP_INVARIANT(!has_other_sharers(entry, e->cu)); /* guarantee (1) */
 	entry->owner = (uint8_t)e->cu->id;
 	e->t = coh_l2_event_by(e->m, e->cu, entry, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
 }
@@ -208,6 +213,7 @@ void coh_line_read_shared(struct coh_event *e)
 	} else {
 		take_data(e, entry);
 	}
+	NVW_DEEP_INVARIANT(~e->line->valid == 0); /* a line comes whole */
 	is_shared = has_other_sharers(entry, e->cu);
 	coh_sharer_add(entry, e->cu);
 	if (!is_shared) {

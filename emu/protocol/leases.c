@@ -22,6 +22,17 @@ static struct leases_bank *bank_of(const struct nvw_machine *m, emu_line_id id)
 	return &m->leases->bank[emu_line_number(id) % m->l2.banks];
 }
 
+/* Ends of leases ascend. */
+__attribute__((unused)) static bool is_valid(const struct leases_bank *bank)
+{
+	for (uint32_t i = 1; i < bank->count; i++) {
+		if (bank->left[i - 1].until > bank->left[i].until) {
+			return false;
+		}
+	}
+	return bank->count <= bank->capacity;
+}
+
 /* The longest lease of the line from before it was replaced; NULL: none is remembered. */
 static struct leases_left *left_of(const struct nvw_machine *m, emu_line_id id)
 {
@@ -90,6 +101,7 @@ static void forget_ended(struct leases_bank *bank, emu_time now)
 {
 	uint32_t ended = 0;
 
+	NVW_DEEP_INVARIANT(is_valid(bank));
 	while (ended < bank->count && bank->left[ended].until <= now) {
 		ended++;
 	}
@@ -108,6 +120,7 @@ static void insert(struct leases_bank *bank, struct leases_left entry)
 		bank->left[i] = bank->left[i - 1];
 	}
 	bank->left[i] = entry;
+	NVW_DEEP_INVARIANT(is_valid(bank));
 }
 
 /* ---- Prediction ------------------------------------------------------------------------------ */
@@ -122,6 +135,7 @@ static void shorten(struct nvw_machine *m, struct leases_bank *bank)
 	const emu_time step = m->config.tcs.step;
 
 	bank->prediction = emu_later(bank->prediction, m->config.tcs.least + step) - step;
+	NVW_DEEP_INVARIANT(bank->prediction >= m->config.tcs.least);
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
@@ -146,6 +160,7 @@ void coh_line_lease(struct coh_event *e)
 	if (!e->by) {
 		return;
 	}
+	NVW_DEEP_INVARIANT(emu_cache_has(&m->l2.cache, line));
 	if (has_expired(m, e->by, line, e->id)) {
 		m->stats.tcs_expired++;
 		lengthen(m, bank_of(m, e->id));
@@ -219,6 +234,7 @@ static emu_time await_lease(const struct coh_request *r, emu_time t)
 		w->request.is_at_l2 = true;
 		coh_wake(m, w, coh_send_to_l2(r, t));
 	} else {
+		NVW_DEEP_INVARIANT(until > m->now);
 		shorten(m, bank_of(m, r->line));
 		refuse_until(m, r->line, until);
 		coh_wake(m, w, until);

@@ -18,6 +18,12 @@ static bool is_remote(const struct coh_request *r)
 	return r->steps[r->step] == &coh_lock_rmws;
 }
 
+/* Who waits has somebody to wait for. */
+__attribute__((unused)) static bool is_valid(const struct coh_lock *lock)
+{
+	return !lock->waiting || (*lock->end == NULL && (lock->holders > 0 || lock->passing > 0));
+}
+
 bool coh_is_locked_out(const struct coh_request *r)
 {
 	const struct coh_lock *const lock = &r->m->lock;
@@ -39,12 +45,14 @@ emu_time coh_await_lock(const struct coh_request *r, emu_time t)
 	w->next = NULL;
 	*(lock->waiting ? lock->end : &lock->waiting) = w;
 	lock->end = &w->next;
+	NVW_DEEP_INVARIANT(is_valid(lock));
 	return COH_NOT_YET;
 }
 
 void coh_take_lock(const struct coh_request *r)
 {
 	r->m->lock.holders += !r->again;
+	NVW_DEEP_INVARIANT(r->m->lock.holders > 0);
 }
 
 /* Those at the head of the queue that may go now: read-modify-writes up to the first remote operation, and
@@ -62,6 +70,7 @@ static void let_pass(struct nvw_machine *m)
 		++*(is_remote(&w->request) ? &lock->holders : &lock->passing);
 		coh_wake(m, w, last);
 	}
+	NVW_DEEP_INVARIANT(is_valid(lock));
 }
 
 void coh_open_lock(struct nvw_machine *m)

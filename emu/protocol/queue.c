@@ -53,6 +53,20 @@ static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wai
 	m->head_start = 0;
 }
 
+/* end is the place of the next request. */
+__attribute__((unused)) static bool is_valid(const struct coh_queue *q)
+{
+	struct coh_wait *const *place = &q->first;
+
+	while (*place) {
+		if ((*place)->request.line != q->line) {
+			return false;
+		}
+		place = &(*place)->next;
+	}
+	return place == q->end;
+}
+
 static void empty(struct coh_queue *q)
 {
 	while (q->first) {
@@ -68,6 +82,7 @@ static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
 	struct coh_queue **place = &m->queues;
 
 	while (*place != q) {
+		NVW_DEEP_INVARIANT(*place);
 		place = &(*place)->next;
 	}
 	*place = q->next;
@@ -79,6 +94,7 @@ static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
 static void serve(struct nvw_machine *m, void *what)
 {
 	struct coh_queue *const q = what;
+	NVW_DEEP_INVARIANT(q->first && is_valid(q));
 	const struct emu_cu *const cu = q->first->request.cu;
 
 	serve_one(m, q, &q->first);
@@ -142,8 +158,10 @@ bool coh_queue_up(const struct coh_request *r, emu_time t)
 		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a request that waits");
 		return false;
 	}
+	NVW_DEEP_INVARIANT(last->next == NULL);
 	*q->end = last;
 	q->end = &last->next;
+	NVW_DEEP_INVARIANT(is_valid(q));
 	return true;
 }
 

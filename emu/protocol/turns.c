@@ -21,6 +21,22 @@ static uint32_t bit_of(unsigned band)
 	return UINT32_C(1) << band;
 }
 
+/* The EMU grants some of its bands. A CU's BSQ has the stores that are blocked, whose bands it has noted. */
+__attribute__((unused)) static bool is_valid(const struct coh_turns *turns)
+{
+	const uint32_t beyond = ~(bit_of(turns->bands - 1) | (bit_of(turns->bands - 1) - 1));
+
+	return turns->bands > 0 && !(turns->bands & (turns->bands - 1)) && !(turns->granted & beyond) &&
+	       !(turns->next & beyond) && turns->current < turns->bands && turns->seb >= turns->seb_least &&
+	       turns->seb <= TURNS_SEB_MOST;
+}
+
+__attribute__((unused)) static bool is_cu_valid(const struct turns_cu *here)
+{
+	return (here->blocked != NULL) == (here->count > 0) && *here->blocked_end == NULL &&
+	       *here->outside_end == NULL && (here->blocked_bands != 0) == (here->count > 0);
+}
+
 static uint64_t address_of(emu_line_id id)
 {
 	return (uint64_t)id * EMU_LINE;
@@ -49,6 +65,7 @@ static emu_time at_emu_clock(const struct nvw_machine *m, emu_time t)
 static void schedule(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), bool is_a_choice)
 {
+	NVW_DEEP_INVARIANT(t + m->config.stc.cycle > t);
 	m->exec.background++;
 	m->turns->at = at_emu_clock(m, t);
 	(is_a_choice ? emu_schedule_open : emu_schedule)(m, m->turns->at, act, NULL);
@@ -60,6 +77,7 @@ static void demand_wakes(struct nvw_machine *m, emu_time t)
 	struct coh_turns *const turns = m->turns;
 	const emu_time period = m->config.stc.wakeup;
 
+	NVW_DEEP_INVARIANT(is_valid(turns));
 	if (turns->emu == TURNS_ASLEEP) {
 		t = emu_later(emu_later(t, turns->ready), m->now);
 		turns->emu = TURNS_WAKING;
@@ -111,6 +129,7 @@ static emu_time hold_up(const struct coh_request *r, emu_time t)
 		return t;
 	}
 	append(&here->outside_end, w);
+	NVW_DEEP_INVARIANT(is_cu_valid(here));
 	return COH_NOT_YET;
 }
 
@@ -130,6 +149,7 @@ static emu_time block(const struct coh_request *r, emu_time t)
 	append(&here->blocked_end, w);
 	here->count++;
 	here->blocked_bands |= bit_of(coh_band(m->turns, r->line));
+	NVW_DEEP_INVARIANT(is_cu_valid(here) && here->count <= m->config.stc.bsq);
 	m->stats.stc_bsq_most = emu_later(m->stats.stc_bsq_most, here->count);
 	demand(m, r->cu, r->line, t);
 	return COH_NOT_YET;
@@ -340,6 +360,7 @@ static void drain(struct nvw_machine *m, struct emu_cu *cu)
 
 		next = w->next;
 		if (m->turns->granted & bit_of(band)) {
+			NVW_DEEP_INVARIANT(here->count > 0);
 			here->count--;
 			coh_wake(m, w, m->now + left[bank]++ / m->config.stc.bsq_drain * m->cycle_ps);
 		} else {
@@ -354,6 +375,7 @@ static void let_in(struct nvw_machine *m, struct turns_cu *here)
 {
 	struct coh_wait *w = here->outside;
 
+	NVW_DEEP_INVARIANT(is_cu_valid(here));
 	if (is_full(m, here)) {
 		return;
 	}
@@ -372,6 +394,7 @@ static void enter_epochs(struct nvw_machine *m)
 	struct coh_turns *const turns = m->turns;
 
 	move_bands(m);
+	NVW_DEEP_INVARIANT(is_valid(turns) && turns->next != 0);
 	turns->granted = turns->next;
 	turns->changes++;
 	for (unsigned band = 0; band < turns->bands; band++) {
@@ -405,6 +428,7 @@ static void rest(struct nvw_machine *m)
 {
 	struct coh_turns *const turns = m->turns;
 
+	NVW_DEEP_INVARIANT(turns->emu != TURNS_ASLEEP);
 	turns->emu = TURNS_ASLEEP;
 	if (stays_awake(m)) {
 		turns->emu = TURNS_WAKING;
@@ -417,6 +441,7 @@ static void rest(struct nvw_machine *m)
  * sent in time. */
 static emu_time delay(const struct nvw_machine *m)
 {
+	NVW_DEEP_INVARIANT(m->now >= m->turns->at);
 	return m->now - m->turns->at;
 }
 
@@ -426,6 +451,7 @@ static void change(struct nvw_machine *m, void *nothing)
 	struct coh_turns *const turns = m->turns;
 	emu_time last = m->now;
 
+	NVW_DEEP_INVARIANT(m->exec.background > 0 && turns->emu == TURNS_CHANGING);
 	m->exec.background--;
 	enter_epochs(m);
 	for (unsigned i = 0; i < m->config.cus; i++) {
@@ -458,6 +484,7 @@ static void prepared(struct nvw_machine *m, void *nothing)
 	struct coh_turns *const turns = m->turns;
 	emu_time last = m->now, arrivals[EMU_CUS_MAX];
 
+	NVW_DEEP_INVARIANT(m->exec.background > 0 && turns->emu == TURNS_CHANGING);
 	m->exec.background--;
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const struct turns_cu *const here = &turns->cu[i];
@@ -504,6 +531,7 @@ static void wake_up(struct nvw_machine *m, void *nothing)
 	struct coh_turns *const turns = m->turns;
 	emu_time arrivals[EMU_CUS_MAX], last;
 
+	NVW_DEEP_INVARIANT(m->exec.background > 0 && turns->emu == TURNS_WAKING);
 	m->exec.background--;
 	catch_up(m);
 	turns->tick = turns->ready = m->now;

@@ -9,6 +9,13 @@
 #include "core/array.h"
 #include "core/invariant.h"
 
+/* Who counts operations has a bit for each of them. */
+__attribute__((unused)) static bool is_valid(const struct nvw_acks *acks)
+{
+	return acks->count <= 64 * acks->words && (acks->bits != NULL) == (acks->words > 0) &&
+	       (acks->begun != NULL) == (acks->begun_words > 0);
+}
+
 static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
 	if (!NVW_ROOM(*bitmap, *bitmap_words, words)) {
@@ -25,6 +32,7 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 			"acknowledged: operation %llu and %llu more: expected operations below %d",
 			(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
 	}
+	NVW_DEEP_INVARIANT(is_valid(acks));
 	NVW_TRY(grow(&acks->bits, &acks->words, (first + count + 63) / 64));
 	nvw__acks_restore(acks, first, count);
 	return 0;
@@ -49,6 +57,7 @@ void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count)
 	for (uint64_t op = first; op < first + count; op++) {
 		flip(acks, op, true);
 	}
+	NVW_DEEP_INVARIANT(acks->count >= count);
 }
 
 void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count)
@@ -57,10 +66,12 @@ void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count)
 	for (uint64_t op = first; op < first + count; op++) {
 		flip(acks, op, false);
 	}
+	NVW_DEEP_INVARIANT(is_valid(acks));
 }
 
 void nvw__acks_clear(struct nvw_acks *acks)
 {
+	NVW_DEEP_INVARIANT(is_valid(acks));
 	if (acks->words > 0) {
 		memset(acks->bits, 0, acks->words * sizeof *acks->bits);
 	}
@@ -77,6 +88,7 @@ int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
 		return nvw_fail(NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
 			(unsigned long long)op, NVW__ACKS_MAX);
 	}
+	NVW_DEEP_INVARIANT(is_valid(acks));
 	NVW_TRY(grow(&acks->begun, &acks->begun_words, op / 64 + 1));
 	acks->begun[op / 64] |= (uint64_t)1 << op % 64;
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "invariant.h"
 
 enum { ROOM_MIN = 16 };
 
@@ -14,6 +15,7 @@ bool nvw__room(void **at, uint64_t *capacity, uint64_t count, size_t bytes)
 	uint64_t more = NVW_OR(*capacity, ROOM_MIN);
 	char *grown;
 
+	NVW_INVARIANT(bytes > 0 && (*at != NULL || *capacity == 0));
 	if (count <= *capacity) {
 		return true;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "invariant.h"
 
 uint64_t nvw__filled_pages(uint64_t bytes)
 {
@@ -15,6 +16,7 @@ uint64_t nvw__filled_next(const uint8_t *map, uint64_t page, uint64_t pages)
 {
 	uint64_t eight = 0;
 
+	NVW_DEEP_INVARIANT(page <= pages);
 	while (page < pages && map[page] == 0) {
 		if (page + 8 > pages) {
 			page++;

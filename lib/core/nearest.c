@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "bounds.h"
+#include "invariant.h"
 
 enum { WORD_MAX = 64 };
 
@@ -24,6 +25,7 @@ static size_t distance(const char *a, const char *b)
 	if (columns > WORD_MAX) {
 		return columns;
 	}
+	NVW_DEEP_INVARIANT(columns < sizeof row / sizeof *row);
 	for (size_t k = 0; k <= columns; k++) {
 		row[k] = k;
 	}

@@ -2,6 +2,7 @@
 /* See rows.h. */
 #include "rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,14 @@
 #include "invariant.h"
 
 enum { ROWS_MIN = 256 };
+
+/* Rows have numbers from 1 on, and a free row is one that was taken. */
+__attribute__((unused)) static bool is_valid(const struct nvw_rows *rows)
+{
+	return rows->row_bytes >= sizeof rows->free && rows->free <= rows->count &&
+	       (rows->count == 0 || rows->count < rows->capacity) &&
+	       (rows->at != NULL) == (rows->capacity > 0);
+}
 
 /* Row 0 has a place too, which is not used. */
 static int grow(struct nvw_rows *rows)
@@ -32,7 +41,7 @@ uint32_t nvw_rows_take(struct nvw_rows *rows)
 {
 	uint32_t i = rows->free;
 
-	NVW_DEEP_INVARIANT(rows->row_bytes >= sizeof rows->free);
+	NVW_DEEP_INVARIANT(is_valid(rows));
 	if (i) {
 		memcpy(&rows->free, nvw_row(rows, i), sizeof rows->free);
 		NVW_DEEP_INVARIANT(rows->free <= rows->count);
@@ -42,12 +51,14 @@ uint32_t nvw_rows_take(struct nvw_rows *rows)
 		}
 		i = ++rows->count;
 	}
+	NVW_DEEP_INVARIANT(is_valid(rows));
 	memset(nvw_row(rows, i), 0, rows->row_bytes);
 	return i;
 }
 
 void nvw_rows_give(struct nvw_rows *rows, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(is_valid(rows));
 	NVW_DEEP_INVARIANT(i && i <= rows->count && i != rows->free);
 	memcpy(nvw_row(rows, i), &rows->free, sizeof rows->free);
 	rows->free = i;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "invariant.h"
+
 /* Zeroed but for row_bytes, which is at least 4. */
 struct nvw_rows {
 	char *at;
@@ -23,6 +25,7 @@ struct nvw_rows {
 
 static inline void *nvw_row(const struct nvw_rows *rows, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i <= rows->count);
 	return rows->at + (size_t)i * rows->row_bytes;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "invariant.h"
 #include "newfile.h"
 #include "stop.h"
 
@@ -192,6 +193,7 @@ int nvw_stop_wait(pid_t pid, int *ret_status)
 
 int nvw_stop_wait_showing(pid_t pid, int *ret_status, void (*show)(void *context), void *context)
 {
+	NVW_INVARIANT(pid > 0); /* -1 would be any child */
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	pid_t ended;
 

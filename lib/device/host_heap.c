@@ -45,6 +45,7 @@ static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_of
 	static const char zeros[4096];
 	int r = 0;
 
+	NVW_INVARIANT(off % 8 == 0 && bytes % 8 == 0);
 	while (bytes && r == 0) {
 		const uint64_t piece = nvw_min(bytes, sizeof zeros);
 		char now[sizeof zeros];
@@ -131,6 +132,8 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 {
 	const nvw_off off = nvw__chunk_off(&p->pmem->geometry, chunk);
 	uint64_t words[NVW_POOL_CHUNK_BYTES / NVW_HEAP_BLOCK_MIN];
+
+	NVW_INVARIANT(class < NVW_HEAP_CLASSES && nvw__class_blocks[class] <= sizeof words / sizeof *words);
 	const int r = read_words(p->machine, p->pmem, off, words, nvw__class_blocks[class]);
 
 	for (uint32_t i = 0; r == 0 && i < nvw__class_blocks[class] && p->count < p->wanted; i++) {
@@ -139,6 +142,7 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 		if (!nvw_unseal(nvw__block_word_off(off, i), words[i], &payload)) {
 			return damaged_word(p->machine, nvw__block_word_off(off, i), "a block word");
 		}
+		NVW_DEEP_INVARIANT(p->count < p->wanted);
 		if (is_free(p, payload)) {
 			p->found[p->count++] = nvw__block_off(off, class, i);
 		}
@@ -158,6 +162,7 @@ static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 {
 	const nvw_off off = nvw__chunk_word_off(&p->pmem->geometry, chunk);
 
+	NVW_DEEP_INVARIANT(chunk < p->pmem->geometry.chunk_count);
 	if (nvw_unseal(off, p->chunks[chunk], ret)) {
 		return 0;
 	}
@@ -310,6 +315,7 @@ static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
 	const uint64_t length = (bytes + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES;
 	uint64_t chunk;
 
+	NVW_INVARIANT(length > 0);
 	*ret_extent = 0;
 	NVW_TRY(find_run(p, length, &chunk));
 	if (chunk == g->chunk_count) {

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "core/invariant.h"
+
 struct range {
 	struct nvw_site *begin;
 	unsigned count;
@@ -15,6 +17,7 @@ static unsigned range_count;
 
 void nvw__have_sites(struct nvw_site *begin, struct nvw_site *end)
 {
+	NVW_INVARIANT(begin <= end);
 	for (unsigned i = 0; i < range_count; i++) {
 		if (ranges[i].begin == begin) {
 			return;
@@ -42,6 +45,7 @@ const struct nvw_site *nvw__site(unsigned i)
 {
 	const struct range *r = ranges;
 
+	NVW_DEEP_INVARIANT(i < nvw__site_count());
 	while (i >= r->count) {
 		i -= r->count;
 		r++;

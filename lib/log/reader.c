@@ -48,6 +48,14 @@ struct nvw_log_reader {
 	uint8_t raw[LOG_RAW_MAX];
 };
 
+/* What is left of a block is part of raw, whatever the file holds. */
+__attribute__((unused)) static bool is_valid(const struct nvw_log_reader *r)
+{
+	return r->p >= r->raw && r->p <= r->end && r->end <= r->raw + sizeof r->raw &&
+	       r->site_count <= r->site_capacity && r->block_off <= r->next_off &&
+	       r->first_block_off <= r->block_off;
+}
+
 static int damaged(const struct nvw_log_reader *r, uint64_t off, const char *what)
 {
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: %s", r->path, (unsigned long long)off, what);
@@ -315,6 +323,7 @@ static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, 
 	if (!NVW_ROOM(r->sites, r->site_capacity, r->site_count + 1)) {
 		return false;
 	}
+	NVW_DEEP_INVARIANT(r->site_count < r->site_capacity);
 	struct site *s = &r->sites[r->site_count];
 
 	s->line = line;
@@ -473,6 +482,7 @@ static bool get_issue_data(struct nvw_log_reader *r, unsigned tag, uint64_t *ret
 	if (left - head < (size_t)__builtin_popcountll(mask)) {
 		return false;
 	}
+	NVW_DEEP_INVARIANT(r->p <= r->end);
 	memset(r->line, 0, sizeof r->line);
 	for (unsigned i = 0; i < NVW_LOG_LINE_BYTES; i++) {
 		if (mask >> i & 1) {
@@ -675,6 +685,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 {
 	struct nvw_log_record record;
 
+	NVW_DEEP_INVARIANT(is_valid(r));
 	while (r->block_records == 0) {
 		if (r->p != r->end) {
 			return damaged(r, r->block_off, "the block has bytes after its last record");
@@ -691,6 +702,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 	if (!parse_record(r, &record)) {
 		return damaged(r, r->block_off, "the block holds an impossible record");
 	}
+	NVW_DEEP_INVARIANT(is_valid(r));
 	r->block_records--;
 	r->records++;
 	*ret_record = record;
@@ -716,6 +728,7 @@ static void forget_sites(struct nvw_log_reader *r)
 
 int nvw_log_rewind(struct nvw_log_reader *r)
 {
+	NVW_INVARIANT(r->first_block_off >= LOG_HEADER_FIXED_BYTES); /* its header has been read */
 	forget_sites(r);
 	r->block_off = r->next_off = r->first_block_off;
 	r->blocks = r->records = 0;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ struct nvw_log_writer {
 	uint8_t *stored;
 	uint8_t raw[LOG_RAW_MAX];
 };
+
+/* What is not written yet is in raw, with its records. */
+__attribute__((unused)) static bool is_valid(const struct nvw_log_writer *w)
+{
+	return w->p >= w->raw && w->p <= w->raw + LOG_RAW_MAX &&
+	       (w->p == w->raw) == (w->block_records == 0) && w->block_records <= w->records &&
+	       w->block_time_ps <= w->context.time_ps && w->error <= 0;
+}
 
 static int fail_write(struct nvw_log_writer *w)
 {
@@ -75,6 +84,7 @@ static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t
 	uint8_t *h = w->stored;
 
 	NVW_INVARIANT(LOG_BLOCK_HEADER_BYTES + n <= w->stored_capacity);
+	NVW_INVARIANT((kind == LOG_BLOCK_TRAILER) == (records == 0));
 	log_put32(h + 8, (uint32_t)n);
 	log_put32(h + 12, (uint32_t)raw);
 	log_put32(h + 16, records);
@@ -90,6 +100,7 @@ static int flush_block(struct nvw_log_writer *w)
 	const size_t raw = (size_t)(w->p - w->raw);
 	const uint64_t time_ps = w->context.time_ps;
 
+	NVW_DEEP_INVARIANT(is_valid(w));
 	if (raw == 0) {
 		return 0;
 	}
@@ -112,6 +123,7 @@ static int write_trailer(struct nvw_log_writer *w)
 {
 	uint8_t *body = w->stored + LOG_BLOCK_HEADER_BYTES;
 
+	NVW_INVARIANT(w->p == w->raw); /* no record comes after it */
 	log_put64(body, w->records);
 	log_put64(body + 8, w->blocks);
 	return seal_block(w, LOG_BLOCK_TRAILER, 16, 16, 0, w->context.time_ps);
@@ -135,6 +147,7 @@ static inline void put_difference(struct nvw_log_writer *w, uint64_t now, uint64
 
 static void put_bytes(struct nvw_log_writer *w, const void *from, size_t n)
 {
+	NVW_DEEP_INVARIANT(n <= (size_t)(w->raw + LOG_RAW_MAX - w->p));
 	memcpy(w->p, from, n);
 	w->p += n;
 }
@@ -156,6 +169,7 @@ static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record
 	const unsigned kind = nvw_min((unsigned)r->kind, NVW_LOG_THREADS);
 
 	*w->p++ = (uint8_t)(kind | flags | (same ? LOG_SAME_TIME : 0));
+	NVW_DEEP_INVARIANT(r->time_ps >= w->context.time_ps); /* a log ascends */
 	if (!same) {
 		put_varint(w, r->time_ps - w->context.time_ps);
 		w->context.time_ps = r->time_ps;
@@ -209,7 +223,7 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool same_stride = stride == c->store_stride;
 	const bool of_wider = w->layouts && (r->store.at != 0 || r->store.whole != r->store.bytes);
 
-	NVW_DEEP_INVARIANT(r->store.bytes > 0 && r->store.bytes <= 8);
+	NVW_DEEP_INVARIANT(r->store.bytes > 0 && r->store.off % 8 + r->store.bytes <= 8);
 	put_tag(w, r,
 		same_site * LOG_SAME_SITE | same_group * LOG_SAME_GROUP | same_epochs * LOG_SAME_EPOCHS);
 	*w->p++ = (uint8_t)((r->store.bytes - 1) | next_item * LOG_NEXT_ITEM | same_stride * LOG_SAME_STRIDE |
@@ -415,6 +429,7 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 	NVW_INVARIANT(w->p <= w->raw + LOG_RAW_MAX);
 	w->block_records++;
 	w->records++;
+	NVW_DEEP_INVARIANT(is_valid(w));
 	if (w->records == w->stop_after) {
 		nvw__log_stop();
 	}

@@ -33,6 +33,8 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 
 	while (r != NULL && n > 0 && word < end) {
 		const uint64_t count = nvw_min(end - word, 64 - word % 64);
+
+		NVW_DEEP_INVARIANT(word < pool->image.bytes / 8);
 		const uint64_t mask = nvw_low_bits(count) << word % 64;
 
 		if (r->words[word / 64] == 0) {
@@ -46,12 +48,14 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 
 const void *nvw_pool_base(const struct nvw_pool *pool)
 {
+	NVW_DEEP_INVARIANT(nvw__pool_is_valid(pool));
 	nvw__note_read(pool, 0, pool->geometry.bytes);
 	return pool->base;
 }
 
 void *nvw_pool_medium(struct nvw_pool *pool)
 {
+	NVW_DEEP_INVARIANT(nvw__pool_is_valid(pool));
 	if (pool->shared) {
 		return pool->writable;
 	}
@@ -123,12 +127,21 @@ static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
 	pool->unsynced_end = nvw_max(pool->unsynced_end, off + 8);
 }
 
+static bool is_writable(const struct nvw_pool *pool)
+{
+	if (pool->mapped_bytes == 0) {
+		return pool->image.write != NULL;
+	}
+	return pool->writable != NULL;
+}
+
 /* n bytes within one aligned word. */
 static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, size_t n)
 {
 	const nvw_off word_off = off & ~UINT64_C(7);
 	uint64_t word;
 
+	NVW_DEEP_INVARIANT(is_writable(pool));
 	NVW_INVARIANT(off - word_off + n <= 8); /* the medium changes by aligned words */
 	pool->words_written++;
 	if (pool->mapped_bytes == 0) {
@@ -138,14 +151,6 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 	memcpy((char *)&word + (off - word_off), from, n);
 	store_word(pool, word_off, word);
 	return 0;
-}
-
-static bool is_writable(const struct nvw_pool *pool)
-{
-	if (pool->mapped_bytes == 0) {
-		return pool->image.write != NULL;
-	}
-	return pool->writable != NULL;
 }
 
 static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
@@ -165,6 +170,8 @@ static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 
 int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_t n)
 {
+	NVW_DEEP_INVARIANT(nvw__pool_is_valid(pool));
+
 	const char *bytes = from;
 	int error = check_write(pool, off, n);
 
@@ -189,7 +196,7 @@ static int sync_one(struct nvw_pool *pool)
 	const nvw_off begin = pool->unsynced_begin;
 	const nvw_off end = pool->unsynced_end;
 
-	NVW_INVARIANT(begin <= end && end <= pool->geometry.bytes);
+	NVW_INVARIANT(nvw__pool_is_valid(pool));
 	if (begin == end) {
 		return 0;
 	}
@@ -244,6 +251,8 @@ uint64_t nvw_pool_run_bytes(const struct nvw_pool *first)
 	uint64_t bytes = 0;
 
 	for (; first != NULL; first = first->next) {
+		NVW_DEEP_INVARIANT(
+			first->next == NULL || first->next->begin == first->begin + first->geometry.bytes);
 		bytes += first->geometry.bytes;
 	}
 	return bytes;

@@ -30,6 +30,18 @@ struct nvw_pool {
 	uint64_t unsynced_begin, unsynced_end; /* written but not yet msynced */
 };
 
+/* The bytes are a mapping, which belongs to the file that is locked, or an image. Stores of kernels need a
+ * mapping, and are durable in it. */
+static inline bool nvw__pool_is_valid(const struct nvw_pool *pool)
+{
+	const bool is_image = pool->mapped_bytes == 0;
+
+	return pool->base != NULL && is_image == (pool->path == NULL) && is_image == (pool->lock_fd < 0) &&
+	       (pool->writable == NULL || (!is_image && pool->writable == pool->base)) &&
+	       (!pool->shared || pool->writable != NULL) && (!pool->is_pmem || pool->shared) &&
+	       pool->unsynced_begin <= pool->unsynced_end && pool->unsynced_end <= pool->geometry.bytes;
+}
+
 /* All offsets that follow from the parameters; NVW_E_USAGE names the impossible one. bytes must not be 0. */
 NVW_CHECKED int nvw__geometry(
 	uint64_t bytes, uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *ret_geometry);

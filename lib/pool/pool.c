@@ -60,6 +60,7 @@ static void unmap(struct nvw_pool *pool)
 	if (pool->mapped_bytes == 0) {
 		return;
 	}
+	NVW_INVARIANT(pool->base != NULL && (!pool->shared || pool->writable == pool->base));
 	if (pool->shared) {
 		/* The emulated NVRAM stores to the mapping directly, so all of it may be new. */
 		(void)pmem_msync(pool->writable, pool->mapped_bytes);
