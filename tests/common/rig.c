@@ -22,7 +22,7 @@ static void temporary(char *path, size_t n, const char *what)
 {
 	static unsigned number;
 
-	snprintf(path, n, "/tmp/nvwave-test-%ld-%u.%s", (long)getpid(), number++, what);
+	snprintf(path, n, "%s/nvwave-test-%ld-%u.%s", test_folder(), (long)getpid(), number++, what);
 	unlink(path);
 }
 

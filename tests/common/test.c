@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const struct registered *const __start_nvw_tests[] __attribute__((weak)), *const __stop_nvw_tests[]
 	__attribute__((weak));
@@ -12,6 +13,13 @@ __attribute__((weak)) const struct test_group test_group;
 static int by_line(const void *a, const void *b)
 {
 	return (*(const struct registered *const *)a)->line - (*(const struct registered *const *)b)->line;
+}
+
+const char *test_folder(void)
+{
+	static const char in_memory[] = "/dev/shm";
+
+	return access(in_memory, W_OK) == 0 ? in_memory : "/tmp";
 }
 
 int run_every_test(void)

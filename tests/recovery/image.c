@@ -49,7 +49,7 @@ void image_new(struct image *im)
 	char path[64];
 	struct nvw_pool *pool;
 
-	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(path);
 	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
 	*im = (struct image){.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};

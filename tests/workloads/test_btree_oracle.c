@@ -52,7 +52,7 @@ static void make_tree(const char *op)
 
 	memset(&tree, 0, sizeof tree);
 	plan_tree(op);
-	snprintf(tree.path, sizeof tree.path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	snprintf(tree.path, sizeof tree.path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(tree.path);
 	assert_int_equal(nvw_workload_btree.pool(tree.plan, &params), 0);
 	assert_int_equal(nvw_pool_create(tree.path, &params, &tree.pool), 0);

@@ -272,7 +272,7 @@ TEST(queens_are_counted_once_after_any_cut)
 
 static int begin(void **state)
 {
-	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	return 0;
 }
 
