@@ -306,7 +306,7 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 
 void host_session_end(struct host_session *s)
 {
-	host_places_close();
+	host_places_forget();
 	restore_signals();
 	running.held = false;
 	if (s->control != NULL) {

@@ -120,6 +120,11 @@ void host_session_sum(const struct host_session *session, struct host_thread *re
 /* The path of a library that is beside the one that is preloaded. Errors as of host_session_run(). */
 NVW_CHECKED int host_library_beside(const char *name, char *ret_path, size_t n);
 
+/* Each range of lines in whose content a comparison has found stores: f(context, number of the event, offset in the
+ * file, bytes). */
+typedef void host_found_function(void *context, uint64_t event, uint64_t off, uint64_t bytes);
+NVW_CHECKED int host_each_found(const struct host_session *session, host_found_function *f, void *context);
+
 /* A sentence with the reason why the record is incomplete. */
 const char *host_gap_text(enum host_gap gap);
 
@@ -137,13 +142,12 @@ void host_place_of(const struct host_control *control, uint32_t site, struct hos
 enum { HOST_INLINED_MAX = 8 };
 unsigned host_places_of(
 	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);
-/* What the instruction or the copy at a site stores to (lib/source/layout.h), valid until the next call;
- * NULL: it is not known. */
+/* What the instruction or the copy at a site stores to (lib/source/layout.h); NULL: it is not known. */
 const char *host_layout_of(const struct host_control *control, uint32_t site);
 /* An object's file, for its debug information; NULL without memory. dwfl_end() closes it. */
 struct Dwfl *host_object_open(const char *path);
-/* Closes the files that host_place_of() keeps open. */
-void host_places_close(void);
+/* The session ends: another one has modules of its own. What is known of their files stays. */
+void host_places_forget(void);
 
 /* The value in ns below which a fraction of the histogram lies; 0 if the histogram is empty. */
 uint64_t host_percentile(const struct host_histogram *h, double fraction);

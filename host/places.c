@@ -3,22 +3,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include <nvw/random.h>
 
 #include "exec.h"
+#include "core/array.h"
 #include "core/invariant.h"
 #include "source/field.h"
 #include "source/place.h"
 
-/* What was found for a site before: a search in the debug information takes milliseconds. */
+/* What was found for an address of an object: a search in the debug information takes milliseconds, and a
+ * program under many schedules has the same addresses in each of its runs. So it is kept for the life of the
+ * process. A file that has changed since is another object. */
 struct known {
-	unsigned count;
+	uint32_t object;
+	uint64_t address;
+	unsigned count;  /* 0: as of host_places_of() */
+	bool has_layout; /* it was looked for */
+	char *layout;
 	struct host_place place[];
 };
 
-/* Looked up once, for the life of the process, which reports on one session. */
-static struct known *known[HOST_SITES_MAX + 1];
-static Dwfl *opened[HOST_MODULES_MAX];
-static bool tried[HOST_MODULES_MAX];
+static struct {
+	struct object {
+		char *path;
+		struct stat is;
+		Dwfl *dwfl;
+	} * at;
+	uint32_t count, room;
+} objects;
+static uint32_t object_of[HOST_MODULES_MAX]; /* of the session's modules, from 1; 0: not known yet */
+
+static struct {
+	struct known **at; /* by hash; NULL: free */
+	uint64_t count, room;
+} table;
 
 Dwfl *host_object_open(const char *path)
 {
@@ -39,29 +59,45 @@ Dwfl *host_object_open(const char *path)
 	return dwfl;
 }
 
-static Dwfl *open_module(const struct host_control *c, uint32_t module)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
-	NVW_INVARIANT(module < sizeof c->module / sizeof *c->module);
-	if (!tried[module]) {
-		tried[module] = true;
-		opened[module] = host_object_open(c->module[module].path);
-	}
-	return opened[module];
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-void host_places_close(void)
+/* 0: no memory. */
+static uint32_t find_object(const char *path)
 {
-	for (unsigned i = 0; i < HOST_MODULES_MAX; i++) {
-		if (opened[i] != NULL) {
-			dwfl_end(opened[i]);
+	struct stat is = {.st_size = 0};
+
+	(void)stat(path, &is);
+	for (uint32_t i = 0; i < objects.count; i++) {
+		if (strcmp(objects.at[i].path, path) == 0 && is_same_file(&objects.at[i].is, &is)) {
+			return i + 1;
 		}
-		opened[i] = NULL;
-		tried[i] = false;
 	}
-	for (unsigned i = 0; i <= HOST_SITES_MAX; i++) {
-		free(known[i]);
-		known[i] = NULL;
+	char *const kept = strdup(path);
+
+	if (kept == NULL || !NVW_ROOM(objects.at, objects.room, objects.count + 1)) {
+		free(kept);
+		return 0;
 	}
+	objects.at[objects.count] = (struct object){.path = kept, .is = is, .dwfl = host_object_open(path)};
+	return ++objects.count;
+}
+
+static uint32_t object_of_module(const struct host_control *c, uint32_t module)
+{
+	NVW_INVARIANT(module < sizeof c->module / sizeof *c->module);
+	if (object_of[module] == 0) {
+		object_of[module] = find_object(c->module[module].path);
+	}
+	return object_of[module];
+}
+
+void host_places_forget(void)
+{
+	memset(object_of, 0, sizeof object_of);
 }
 
 static const struct host_site *known_site(const struct host_control *c, uint32_t site)
@@ -80,12 +116,12 @@ static Dwarf_Addr call_of(const struct host_site *s)
 
 static Dwfl_Module *module_of(const struct host_control *c, const struct host_site *s)
 {
-	Dwfl *const dwfl = open_module(c, s->module - 1);
+	const uint32_t object = object_of_module(c, s->module - 1);
 
-	if (dwfl == NULL) {
+	if (object == 0 || objects.at[object - 1].dwfl == NULL) {
 		return NULL;
 	}
-	return dwfl_addrmodule(dwfl, call_of(s));
+	return dwfl_addrmodule(objects.at[object - 1].dwfl, call_of(s));
 }
 
 static void name_function(struct host_place *p, const struct nvw__place *found)
@@ -94,45 +130,36 @@ static void name_function(struct host_place *p, const struct nvw__place *found)
 		*found->function ? found->function : "?");
 }
 
-void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
+static void find_place(const struct host_control *c, const struct host_site *s, struct host_place *p)
 {
-	const struct host_site *const s = known_site(c, site);
-
-	*p = (struct host_place){.file = "?", .function = "not flushed"};
-	if (s == NULL) {
-		return;
-	}
 	Dwfl_Module *const m = module_of(c, s);
 	struct nvw__place found = {0};
 
 	if (m != NULL) {
 		found = nvw__place_of(m, call_of(s));
 	}
+	*p = (struct host_place){.line = (uint32_t)found.line};
 	name_function(p, &found);
 	if (found.file == NULL) {
 		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[s->module - 1].path),
 			(unsigned long long)call_of(s));
+		p->line = 0;
 		return;
 	}
 	snprintf(p->file, sizeof p->file, "%s", found.file);
-	p->line = (uint32_t)found.line;
 }
 
-static unsigned find_places(
-	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
+static unsigned find_places(const struct host_control *c, const struct host_site *s,
+	struct host_place ret_places[HOST_INLINED_MAX])
 {
-	const struct host_site *const s = known_site(c, site);
-	Dwfl_Module *m = NULL;
+	Dwfl_Module *const m = module_of(c, s);
 	struct nvw__place found[HOST_INLINED_MAX];
 	unsigned count = 0;
 
-	if (s != NULL) {
-		m = module_of(c, s);
-	}
 	if (m != NULL) {
 		count = nvw__places_of(m, call_of(s), found, HOST_INLINED_MAX);
 	}
-	host_place_of(c, site, &ret_places[0]);
+	find_place(c, s, &ret_places[0]);
 	if (count > 0 && found[0].library) {
 		return 0;
 	}
@@ -146,45 +173,107 @@ static unsigned find_places(
 	return NVW_OR(count, 1);
 }
 
-static void remember(uint32_t site, const struct host_place *places, unsigned count)
+/* ---- What is known -------------------------------------------------------------------------------- */
+
+/* Where it is, or would be. */
+static struct known **entry_of(struct known **at, uint64_t room, uint32_t object, uint64_t address)
 {
-	NVW_INVARIANT(site < sizeof known / sizeof *known);
+	uint64_t i = nvw_mix64(address + ((uint64_t)object << 48)) & (room - 1);
 
-	const unsigned kept = NVW_OR(count, 1);
-	struct known *const k = malloc(sizeof *k + kept * sizeof *k->place);
-
-	if (k == NULL) {
-		return;
+	while (at[i] != NULL && (at[i]->object != object || at[i]->address != address)) {
+		i = (i + 1) & (room - 1);
 	}
-	k->count = count;
-	memcpy(k->place, places, kept * sizeof *places);
-	known[site] = k;
+	return &at[i];
+}
+
+static bool make_room(void)
+{
+	if (2 * (table.count + 1) <= table.room) {
+		return true;
+	}
+	const uint64_t room = table.room > 0 ? 2 * table.room : 1024;
+	struct known **const at = calloc(room, sizeof *at);
+
+	if (at == NULL) {
+		return false;
+	}
+	for (uint64_t i = 0; i < table.room; i++) {
+		if (table.at[i] != NULL) {
+			*entry_of(at, room, table.at[i]->object, table.at[i]->address) = table.at[i];
+		}
+	}
+	free(table.at);
+	table.at = at;
+	table.room = room;
+	return true;
+}
+
+/* What there is of a site, perhaps found now; NULL: no memory. */
+static struct known *known_of(const struct host_control *c, const struct host_site *s)
+{
+	struct host_place places[HOST_INLINED_MAX];
+	const uint32_t object = object_of_module(c, s->module - 1);
+
+	if (object == 0 || !make_room()) {
+		return NULL;
+	}
+	struct known **const k = entry_of(table.at, table.room, object, call_of(s));
+
+	if (*k != NULL) {
+		return *k;
+	}
+	const unsigned count = find_places(c, s, places), kept = NVW_OR(count, 1);
+
+	*k = calloc(1, sizeof **k + kept * sizeof *places);
+	if (*k != NULL) {
+		table.count++;
+		(*k)->object = object;
+		(*k)->address = call_of(s);
+		(*k)->count = count;
+		memcpy((*k)->place, places, kept * sizeof *places);
+	}
+	return *k;
 }
 
 unsigned host_places_of(
 	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
 {
-	if (site > HOST_SITES_MAX) {
-		return find_places(c, site, ret_places);
-	}
-	const struct known *const k = known[site];
+	const struct host_site *const s = known_site(c, site);
+	const struct known *const k = s ? known_of(c, s) : NULL;
 
 	if (k == NULL) {
-		const unsigned count = find_places(c, site, ret_places);
-
-		remember(site, ret_places, count);
-		return count;
+		ret_places[0] = (struct host_place){.file = "?", .function = "not flushed"};
+		return 1;
 	}
 	memcpy(ret_places, k->place, NVW_OR(k->count, 1) * sizeof *ret_places);
 	return k->count;
 }
 
+void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
+{
+	struct host_place places[HOST_INLINED_MAX];
+
+	(void)host_places_of(c, site, places);
+	*p = places[0];
+}
+
 const char *host_layout_of(const struct host_control *c, uint32_t site)
 {
-	static char layout[NVW__LAYOUT_BYTES];
+	char layout[NVW__LAYOUT_BYTES];
 	const struct host_site *const s = known_site(c, site);
-	Dwfl_Module *const m = s ? module_of(c, s) : NULL;
+	struct known *const k = s ? known_of(c, s) : NULL;
 	bool library = false;
 
-	return m != NULL && nvw__layout_of(m, call_of(s), &library, layout) ? layout : NULL;
+	if (k == NULL) {
+		return NULL;
+	}
+	if (!k->has_layout) {
+		Dwfl_Module *const m = module_of(c, s);
+
+		k->has_layout = true;
+		if (m != NULL && nvw__layout_of(m, call_of(s), &library, layout)) {
+			k->layout = strdup(layout);
+		}
+	}
+	return k->layout;
 }
