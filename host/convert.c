@@ -618,6 +618,25 @@ void host_convert_end(struct converter *c)
 	unmap(c);
 }
 
+int host_each_found(const struct host_session *s, host_found_function *f, void *context)
+{
+	struct converter c = {.s = s};
+
+	NVW_TRY(map_spool(&c));
+	for (uint64_t at = 0; at + sizeof(struct host_event) <= c.spool_bytes;) {
+		const struct host_event *const e = (const struct host_event *)(c.spool + at);
+
+		if (e->kind == HOST_CHANGE) {
+			f(context, e->call, e->off, e->bytes);
+		}
+		at += host_event_bytes(e);
+	}
+	if (c.spool != NULL) {
+		munmap((void *)(uintptr_t)c.spool, c.spool_bytes);
+	}
+	return 0;
+}
+
 /* ---- The base ------------------------------------------------------------------------------------- */
 
 int host_session_save_base(const struct host_session *s, unsigned i, const char *path)

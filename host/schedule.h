@@ -101,7 +101,8 @@ struct host_schedule_plan {
 	uint64_t points, exposed; /* of the first schedule */
 	struct host_aim aim;      /* nth 0: none */
 	uint32_t switches;        /* of the list */
-	uint32_t directed;        /* changes come right behind stores of places that are wanted */
+	bool directed;            /* changes come right behind stores of places that are wanted */
+	bool mixed;               /* threads are, until then */
 };
 
 /* A value was read before it was durable, and then something was made durable, before it was. */

@@ -16,6 +16,8 @@
 
 /* ---- Before the run ------------------------------------------------------------------------------- */
 
+enum { POLICIES_IN_TURN = 4 };
+
 static unsigned count_places(const struct host_schedule_length *first)
 {
 	unsigned n = 0;
@@ -37,18 +39,18 @@ static const struct host_store_place *place_number(const struct host_schedule_le
 	return p;
 }
 
-/* A place, and one of the times that it was executed, each as likely as another. */
+/* Plans take turns with the places. One of the times that it was executed, each as likely as another. */
 static struct host_aim draw_aim(
 	const struct host_schedule_plan *plan, const struct host_schedule_length *first)
 {
 	const unsigned places = count_places(first);
+	const uint64_t turn = plan->seed + (plan->directed ? plan->number : plan->number / POLICIES_IN_TURN);
 	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
 
 	if (places == 0) {
 		return (struct host_aim){.nth = 0};
 	}
-	const struct host_store_place *const p =
-		place_number(first, (unsigned)nvw_random_below(&random, places));
+	const struct host_store_place *const p = place_number(first, (unsigned)(turn % places));
 
 	return (struct host_aim){.code = p->code, .nth = 1 + nvw_random_below(&random, p->exposed)};
 }
@@ -56,7 +58,7 @@ static struct host_aim draw_aim(
 struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
 	const struct host_schedule_length *first)
 {
-	static const enum host_policy turns[] = {
+	static const enum host_policy turns[POLICIES_IN_TURN] = {
 		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM, HOST_POLICY_PLACES};
 	struct host_schedule_plan plan = {.seed = seed,
 		.number = number,
@@ -69,10 +71,13 @@ struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, 
 	if (number > 1 && directed) {
 		plan.policy = HOST_POLICY_PLACES;
 	} else if (number > 1) {
-		plan.policy = turns[number % (sizeof turns / sizeof *turns)];
+		plan.policy = turns[number % POLICIES_IN_TURN];
 	}
 	if (plan.policy == HOST_POLICY_PLACES) {
+		const unsigned places = nvw_max(count_places(first), 1u);
+
 		plan.aim = draw_aim(&plan, first);
+		plan.mixed = directed && number / places % 2 == 1;
 	}
 	return plan;
 }

@@ -26,11 +26,28 @@ struct happened {
 	struct host_place store;
 };
 
+/* A store to its line that was found by comparison, at this event. */
+struct found {
+	uint64_t line, event;
+};
+
+/* What a cut has shown: pairs with the same store have it in common. */
+struct outcome {
+	uint64_t line, record, store;
+	enum ct_race_fate fate;
+	char text[CT_TEXT_BYTES];
+};
+
 struct crash_races {
 	struct ct_race *race;
 	size_t count, room;
 	struct happened happened[HOST_SCHEDULE_WITNESSES];
 	unsigned happened_count;
+	struct found *found; /* of the last run */
+	size_t found_count, found_room;
+	bool found_more;         /* there is no memory for all of them */
+	struct outcome *outcome; /* of its cuts */
+	size_t outcomes, outcomes_room;
 	uint64_t schedule; /* of the last run */
 	bool loads;        /* were seen */
 };
@@ -57,6 +74,8 @@ void crash_races_end(struct crash_races *x, struct ct_races *ret)
 	if (x->count > 0) {
 		qsort(x->race, x->count, sizeof *x->race, by_fate);
 	}
+	free(x->found);
+	free(x->outcome);
 	*ret = (struct ct_races){
 		.race = x->race, .count = (unsigned)x->count, .looked = true, .no_load = !x->loads};
 	free(x);
@@ -135,6 +154,39 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 	return 0;
 }
 
+static uint64_t line_of(const struct happened *h)
+{
+	return h->witness.word * 8 / LINE * LINE;
+}
+
+static void note_found(void *context, uint64_t event, uint64_t off, uint64_t bytes)
+{
+	struct crash_races *const x = context;
+
+	for (unsigned i = 0; i < x->happened_count; i++) {
+		const uint64_t line = line_of(&x->happened[i]);
+
+		if (line + LINE <= off || line >= off + bytes) {
+			continue;
+		}
+		if (!NVW_ROOM(x->found, x->found_room, x->found_count + 1)) {
+			x->found_more = true;
+			return;
+		}
+		x->found[x->found_count++] = (struct found){.line = line, .event = event};
+	}
+}
+
+static bool is_found(const struct crash_races *x, uint64_t line, uint64_t event)
+{
+	size_t i = 0;
+
+	while (i < x->found_count && (x->found[i].line != line || x->found[i].event != event)) {
+		i++;
+	}
+	return i < x->found_count || x->found_more;
+}
+
 static bool is_predicted_store(const struct host_session *s, uint32_t site, const void *context)
 {
 	const struct crash_races *const x = context;
@@ -155,6 +207,8 @@ int crash_races_take(struct crash_races *x, struct host_session *s, bool aims)
 	x->schedule = s->schedule->plan.number;
 	NVW_TRY(take_predicted(x, s));
 	NVW_TRY(take_happened(x, s));
+	x->found_count = x->outcomes = 0;
+	NVW_TRY(host_each_found(s, note_found, x));
 	if (aims) {
 		host_schedule_direct_at(s, is_predicted_store, x);
 	}
@@ -208,18 +262,21 @@ static void follow(struct line *l, const struct nvw_log_record *r)
 
 /* ---- Where to cut --------------------------------------------------------------------------------- */
 
-/* Before this record, from 0; and how many stores of the line are certain there. */
+/* Before this record, from 0. Of the line's stores until then, so many are certain, and there are none found by
+ * comparison behind so many. */
 struct cut {
-	uint64_t record, certain;
+	uint64_t record, stores, certain, found;
 };
 
 struct search {
+	const struct crash_races *all;
 	const struct happened *of;
 	struct line line;
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
 	bool has_store, is_behind; /* the store was met; and the effect */
 	uint64_t store;            /* its number in the line, from 0 */
+	uint64_t found;            /* up to this number some stores were found by comparison */
 	struct cut early, late;    /* record 0: none */
 };
 
@@ -251,7 +308,8 @@ static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 /* false: the store is certain, so there is no more to find. */
 static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
 {
-	const struct cut here = {.record = number, .certain = x->line.certain};
+	const struct cut here = {
+		.record = number, .stores = x->line.stores, .certain = x->line.certain, .found = x->found};
 
 	x->is_behind = x->is_behind || r->time_ps / 1000 > x->of->witness.event || r->kind == NVW_LOG_END;
 	if (!x->is_behind && is_raced(x, r)) {
@@ -259,6 +317,9 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 		x->has_store = true;
 	}
 	follow(&x->line, r);
+	if (is_in(&x->line, r) && is_found(x->all, x->line.off, r->time_ps / 1000)) {
+		x->found = x->line.stores;
+	}
 	if (!x->is_behind) {
 		return true;
 	}
@@ -267,7 +328,10 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 	}
 	x->late = here;
 	if (x->early.record == 0 && r->kind == NVW_LOG_ACK) {
-		x->early = (struct cut){.record = number + 1, .certain = x->line.certain};
+		x->early = (struct cut){.record = number + 1,
+			.stores = x->line.stores,
+			.certain = x->line.certain,
+			.found = x->found};
 	}
 	return x->line.certain <= x->store;
 }
@@ -352,6 +416,17 @@ static int cut_log(struct cutting *c, struct nvw_log_reader *log, const struct c
 	return more < 0 ? more : 0;
 }
 
+/* All that is left uncertain was recorded store by store, whatever the rest of the log is. */
+static struct nvw_log_info info_of(struct nvw_log_reader *log, const struct cut *at)
+{
+	struct nvw_log_info info = *nvw_log_info(log);
+
+	if (at->found <= at->certain) {
+		info.atomicity = 8;
+	}
+	return info;
+}
+
 /* Writes log and image of the cut. */
 static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, uint64_t line,
 	const struct cut *at, const char *to_log, const char *to_base, uint64_t *ret_kept)
@@ -371,7 +446,9 @@ static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, ui
 		error = c->base < 0 ? nvw_fail_errno("%s", to_base) : nvw_log_rewind(log);
 	}
 	if (!error) {
-		error = nvw_log_create(to_log, nvw_log_info(log), &c->to);
+		const struct nvw_log_info info = info_of(log, at);
+
+		error = nvw_log_create(to_log, &info, &c->to);
 	}
 	if (!error) {
 		error = cut_log(c, log, at);
@@ -407,7 +484,7 @@ static int explore_cut(const struct crash_tested *t, const struct ct_options *op
 }
 
 /* Why a cut tells nothing, if it does not. */
-static void say_open(struct ct_race *race, const struct ct_result *room)
+static void say_open(struct outcome *o, const struct ct_result *room)
 {
 	const char *words = "not all states of the cut were tested";
 
@@ -418,26 +495,31 @@ static void say_open(struct ct_race *race, const struct ct_result *room)
 	}
 	const char *const what = room->finding_count > 0 ? room->finding[0].text : room->undecided;
 
-	snprintf(race->text, sizeof race->text, "%s%.180s", words, what);
+	snprintf(o->text, sizeof o->text, "%s%.180s", words, what);
 }
 
-static void judge(struct ct_race *race, const struct ct_result *room, uint64_t schedule)
+static void conclude(struct outcome *o, const struct ct_result *room)
+{
+	o->fate = CT_RACE_OPEN;
+	if (room->without_crash || room->interrupted || room->states_undecided > 0) {
+		say_open(o, room);
+	} else if (room->finding_count > 0) {
+		o->fate = CT_RACE_LOST;
+		snprintf(o->text, sizeof o->text, "%s", room->finding[0].text);
+	} else if (ct_covers_all(room)) {
+		o->fate = CT_RACE_TRIED;
+	} else {
+		say_open(o, room);
+	}
+}
+
+static void judge(struct ct_race *race, const struct outcome *o, uint64_t schedule)
 {
 	race->cuts++;
-	if (race->fate == CT_RACE_OPEN) {
+	if (race->fate == CT_RACE_OPEN || o->fate == CT_RACE_LOST) {
+		race->fate = o->fate;
 		race->schedule = schedule;
-		say_open(race, room);
-	}
-	if (room->without_crash || room->interrupted || room->states_undecided > 0) {
-		return;
-	}
-	if (room->finding_count > 0) {
-		race->fate = CT_RACE_LOST;
-		race->schedule = schedule;
-		snprintf(race->text, sizeof race->text, "%s", room->finding[0].text);
-	} else if (ct_covers_all(room)) {
-		race->fate = CT_RACE_TRIED;
-		race->text[0] = '\0';
+		snprintf(race->text, sizeof race->text, "%s", o->text);
 	}
 }
 
@@ -450,19 +532,16 @@ struct attempt {
 	void *context;
 };
 
-static int try_cut(
-	const struct attempt *a, struct nvw_log_reader *log, const struct search *x, const struct cut *at)
+/* 1: a result; 0: too many stores are uncertain. */
+static int explore_one(
+	const struct attempt *a, struct nvw_log_reader *log, uint64_t line, const struct cut *at)
 {
-	struct ct_race *const race = &a->all->race[x->of->race];
 	char to_log[320], to_base[320];
 	uint64_t kept;
 
-	if (at->record == 0 || race->fate == CT_RACE_LOST) {
-		return 0;
-	}
 	snprintf(to_log, sizeof to_log, "%s.cut", a->tested->log);
 	snprintf(to_base, sizeof to_base, "%s.cut", a->tested->base);
-	int error = make_cut(a->tested, log, x->line.off, at, to_log, to_base, &kept);
+	int error = make_cut(a->tested, log, line, at, to_log, to_base, &kept);
 	const bool fits = !error && kept <= STORES;
 
 	if (fits) {
@@ -470,15 +549,87 @@ static int try_cut(
 	}
 	unlink(to_log);
 	unlink(to_base);
-	if (error || !fits) {
-		return error;
+	return error ? error : fits;
+}
+
+/* Where the raced store is durable, and only later ones to its line are lost, some state fails: then the cut does not
+ * tell what it was. */
+static int look_with_it(const struct attempt *a, struct nvw_log_reader *log, const struct search *x,
+	const struct cut *at, struct outcome *o, bool *ret_fails)
+{
+	struct cut later = *at;
+
+	*ret_fails = false;
+	later.certain = x->store + 1;
+	if (later.certain >= at->stores) {
+		return 0;
 	}
-	judge(race, a->room, a->all->schedule);
-	if (race->fate == CT_RACE_LOST) {
+	const int explored = explore_one(a, log, x->line.off, &later);
+
+	if (explored <= 0) {
+		return explored;
+	}
+	*ret_fails = a->room->finding_count > 0;
+	if (*ret_fails) {
+		a->room->without_crash = true;
+		say_open(o, a->room);
+	}
+	ct_result_free(a->room);
+	return 0;
+}
+
+static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, const struct search *x,
+	const struct cut *at, struct outcome *ret)
+{
+	bool fails;
+
+	*ret = (struct outcome){
+		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
+	NVW_TRY(look_with_it(a, log, x, at, ret, &fails));
+	const int explored = fails ? 0 : explore_one(a, log, x->line.off, at);
+
+	if (explored <= 0) {
+		return explored;
+	}
+	conclude(ret, a->room);
+	if (ret->fate == CT_RACE_LOST) {
 		a->lost(a->context, a->room);
 	} else {
 		ct_result_free(a->room);
 	}
+	return 0;
+}
+
+static const struct outcome *known_outcome(
+	const struct crash_races *all, const struct search *x, const struct cut *at)
+{
+	size_t i = 0;
+
+	while (i < all->outcomes &&
+		(all->outcome[i].line != x->line.off || all->outcome[i].record != at->record ||
+			all->outcome[i].store != x->store)) {
+		i++;
+	}
+	return i < all->outcomes ? &all->outcome[i] : NULL;
+}
+
+static int try_cut(
+	const struct attempt *a, struct nvw_log_reader *log, const struct search *x, const struct cut *at)
+{
+	struct crash_races *const all = a->all;
+	struct ct_race *const race = &all->race[x->of->race];
+
+	if (at->record == 0 || race->fate == CT_RACE_LOST) {
+		return 0;
+	}
+	if (known_outcome(all, x, at) == NULL) {
+		if (!NVW_ROOM(all->outcome, all->outcomes_room, all->outcomes + 1)) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for cuts");
+		}
+		NVW_TRY(find_outcome(a, log, x, at, &all->outcome[all->outcomes]));
+		all->outcomes++;
+	}
+	judge(race, known_outcome(all, x, at), all->schedule);
 	return 0;
 }
 
@@ -487,7 +638,7 @@ static int try_race(const struct attempt *a, struct search *x)
 	struct nvw_log_reader *log;
 
 	NVW_TRY(nvw_log_open(a->tested->log, &log));
-	x->line.off = x->of->witness.word * 8 / LINE * LINE;
+	x->line.off = line_of(x->of);
 	int error = search(x, log);
 
 	if (!error) {
@@ -514,6 +665,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		if (one == NULL) {
 			return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
 		}
+		one->all = x;
 		one->of = &x->happened[i];
 		if (race->fate != CT_RACE_LOST && race->cuts < CUTS_ENOUGH) {
 			error = try_race(&a, one);

@@ -303,13 +303,14 @@ static int explain_in_short(
 	return 0;
 }
 
-/* A log that is new: result and room are for results. */
+/* A log that is new: result and room are for results. Where races are looked for, only what these lose is explained:
+ * the rest is another command's, and takes minutes. */
 static int test_log(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *result,
 	struct ct_result *room)
 {
 	NVW_TRY(look(x, *x->options, result));
-	for (const char *words;
-		!result->interrupted && (words = crash_sum_first_new(x->sum, result)) != NULL;) {
+	for (const char *words; x->races == NULL && !result->interrupted &&
+				(words = crash_sum_first_new(x->sum, result)) != NULL;) {
 		const unsigned before = x->sum->finding_count;
 
 		x->took.runs = 0;

@@ -70,7 +70,7 @@ void host_policy_begin(void)
 		draw_changes(p->depth, p->exposed);
 	} else if (p->policy == HOST_POLICY_RANDOM) {
 		policy.rarely = draw_rarity(p->points);
-	} else if (p->directed && p->number % 2 == 1) {
+	} else if (p->mixed) {
 		policy.rarely = draw_rarity(p->points);
 	}
 }

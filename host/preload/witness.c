@@ -25,6 +25,18 @@ static const struct host_race_store *open_store(
 	return NULL;
 }
 
+/* An earlier load says as much. */
+static bool is_known(const struct host_watched *w, const struct host_race_store *s, uint32_t site)
+{
+	unsigned i = 0;
+
+	while (i < w->early_count && (w->early[i].store != s || w->early[i].stored != s->number ||
+					     w->early[i].site != site || w->early[i].helped)) {
+		i++;
+	}
+	return i < w->early_count;
+}
+
 void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site)
 {
 	const uint32_t count = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);
@@ -34,7 +46,7 @@ void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uin
 		const struct host_race_store *const s =
 			t == w->shared || t->joined ? NULL : open_store(t, word, mask);
 
-		if (s != NULL) {
+		if (s != NULL && !is_known(w, s, site)) {
 			w->early[w->early_count++] = (struct host_early_load){.store = s,
 				.stored = s->number,
 				.word = word,

@@ -129,6 +129,43 @@ static void harmless(void)
 	both(consume_for_nothing, publish_early);
 }
 
+/* The order of what qsort() stores is not known; in a line of their own, or in that of x. */
+static int downwards(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+static void *sort_items(void *argument)
+{
+	consume_for_nothing(NULL);
+	pool->item[1] = 1;
+	qsort((void *)pool->item, 2, sizeof *pool->item, downwards);
+	persist(pool->item);
+	return NULL;
+}
+
+static void *sort_beside_x(void *argument)
+{
+	uint64_t *const beside = (uint64_t *)&pool->x + 1;
+
+	beside[1] = 1;
+	persist(beside);
+	qsort(beside, 2, sizeof *beside, downwards);
+	return publish_early(NULL);
+}
+
+static void harmless_with_others(void)
+{
+	both(sort_items, publish_early);
+}
+
+static void harmless_in_part(void)
+{
+	both(consume_for_nothing, sort_beside_x);
+}
+
 static void race(void)
 {
 	both(consume, publish_early);
@@ -929,7 +966,8 @@ static void works(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {{"race", race}, {"harmless", harmless}, {"clean", clean}, {"late", late}, {"rare", rare},
+} cases[] = {{"race", race}, {"harmless", harmless}, {"harmless-with-others", harmless_with_others},
+	{"harmless-in-part", harmless_in_part}, {"clean", clean}, {"late", late}, {"rare", rare},
 	{"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time},
 	{"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order},
 	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"follows", follows},
