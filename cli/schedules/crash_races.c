@@ -16,8 +16,15 @@
 #include "../programs/tested.h"
 #include "crash_races.h"
 
-/* Cuts of one race that lose nothing are enough; states of a cut: a line has few. */
-enum { CUTS_ENOUGH = 16, CUT_STATES = 4096, LINE = NVW_LOG_LINE_BYTES, STORES = 512, THREADS = 1 << 12 };
+/* Cuts of one race that lose nothing are enough, fewer of one of second rank; states of a cut: a line has few. */
+enum {
+	CUTS_ENOUGH = 16,
+	FEWER_CUTS = 4,
+	CUT_STATES = 4096,
+	LINE = NVW_LOG_LINE_BYTES,
+	STORES = 512,
+	THREADS = 1 << 12
+};
 
 /* A race of the last run. */
 struct happened {
@@ -651,6 +658,11 @@ static int try_race(const struct attempt *a, struct search *x)
 	return error;
 }
 
+static bool has_cuts_left(const struct ct_race *r)
+{
+	return r->fate != CT_RACE_LOST && r->cuts < (r->predicted ? CUTS_ENOUGH : FEWER_CUTS);
+}
+
 int crash_races_try(struct crash_races *x, const struct crash_tested *t, const struct ct_options *o,
 	struct ct_result *room, void (*lost)(void *context, struct ct_result *result), void *context)
 {
@@ -667,7 +679,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		}
 		one->all = x;
 		one->of = &x->happened[i];
-		if (race->fate != CT_RACE_LOST && race->cuts < CUTS_ENOUGH) {
+		if (has_cuts_left(race)) {
 			error = try_race(&a, one);
 		}
 		free(one->site);
