@@ -16,10 +16,12 @@
 #include "../programs/tested.h"
 #include "crash_races.h"
 
-/* Cuts of one race that lose nothing are enough, fewer of one of second rank; states of a cut: a line has few. */
+/* Cuts of one race that lose nothing are enough, fewer of one of second rank. Of the stores to its line so many
+ * earlier ones may be lost, too: a line that is never flushed has had many. States of a cut: a line has few. */
 enum {
 	CUTS_ENOUGH = 16,
 	FEWER_CUTS = 4,
+	EARLIER = 8,
 	CUT_STATES = 4096,
 	LINE = NVW_LOG_LINE_BYTES,
 	STORES = 512,
@@ -588,12 +590,14 @@ static int look_with_it(const struct attempt *a, struct nvw_log_reader *log, con
 static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, const struct search *x,
 	const struct cut *at, struct outcome *ret)
 {
+	struct cut last = *at;
 	bool fails;
 
+	last.certain = nvw_max(at->certain, x->store - nvw_min(x->store, EARLIER));
 	*ret = (struct outcome){
 		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
 	NVW_TRY(look_with_it(a, log, x, at, ret, &fails));
-	const int explored = fails ? 0 : explore_one(a, log, x->line.off, at);
+	const int explored = fails ? 0 : explore_one(a, log, x->line.off, &last);
 
 	if (explored <= 0) {
 		return explored;
