@@ -23,8 +23,8 @@ static const char *const words[KINDS] = {
 	[COMPARISON] = "eq ne lt le gt ge lo ls hi hs",         /* enum ptx_comparison */
 	[ROUNDING] = "rn rz rni rzi",
 	[VECTOR] = "v2 v4",
-	[VOLATILE] = "volatile",
-	[IGNORED_MEMORY] = "weak global shared local const param ca cg cs lu cv wb wt nc L1::* L2::*",
+	[VOLATILE] = "volatile cg cv wt", /* past the L1s */
+	[IGNORED_MEMORY] = "weak global shared local const param ca cs lu wb nc L1::* L2::*",
 	[IGNORED_PRECISION] = "rn ftz approx full uni",
 };
 #define W(kind) (1u << (kind))

@@ -174,23 +174,49 @@ static __forceinline__ __device__ unsigned __isShared(const void *p)
 	return (unsigned)nvw_cuda_is_shared(p);
 }
 
-/* ---- Loads and stores with cache hints: hints are not modelled */
-#define NVW_CUDA_LOADS(X) X(__ldg) X(__ldcg) X(__ldca) X(__ldcs) X(__ldlu) X(__ldcv)
-#define X(name)                                                                 \
+/* ---- Loads and stores with cache hints. Some go past the L1s, as volatile accesses do, by words: a structure has no volatile copy. */
+template <size_t Bytes> struct nvw_cuda_word {
+	typedef unsigned long long __attribute__((may_alias)) type;
+};
+template <> struct nvw_cuda_word<4> {
+	typedef unsigned __attribute__((may_alias)) type;
+};
+template <> struct nvw_cuda_word<2> {
+	typedef unsigned short __attribute__((may_alias)) type;
+};
+template <> struct nvw_cuda_word<1> {
+	typedef unsigned char type;
+};
+template <class T> static __forceinline__ __device__ void nvw_cuda_past_l1(T *to, const T *from)
+{
+	typedef typename nvw_cuda_word<alignof(T)>::type word;
+
+	for (unsigned i = 0; i < sizeof(T) / sizeof(word); i++) {
+		((volatile word *)to)[i] = ((const volatile word *)from)[i];
+	}
+}
+#define NVW_CUDA_LOAD(name, copy)                                               \
 	template <class T> static __forceinline__ __device__ T name(const T *p) \
 	{                                                                       \
-		return *p;                                                      \
+		T value;                                                        \
+		copy;                                                           \
+		return value;                                                   \
 	}
-NVW_CUDA_LOADS(X)
-#undef X
-#define NVW_CUDA_STORES(X) X(__stwb) X(__stcg) X(__stcs) X(__stwt)
-#define X(name)                                                                   \
-	template <class T> static __forceinline__ __device__ void name(T *p, T v) \
-	{                                                                         \
-		*p = v;                                                           \
+#define NVW_CUDA_STORE(name, copy)                                                    \
+	template <class T> static __forceinline__ __device__ void name(T *p, T value) \
+	{                                                                             \
+		copy;                                                                 \
 	}
-NVW_CUDA_STORES(X)
-#undef X
+NVW_CUDA_LOAD(__ldg, value = *p)
+NVW_CUDA_LOAD(__ldca, value = *p)
+NVW_CUDA_LOAD(__ldcs, value = *p)
+NVW_CUDA_LOAD(__ldlu, value = *p)
+NVW_CUDA_LOAD(__ldcg, nvw_cuda_past_l1(&value, p))
+NVW_CUDA_LOAD(__ldcv, nvw_cuda_past_l1(&value, p))
+NVW_CUDA_STORE(__stwb, *p = value)
+NVW_CUDA_STORE(__stcs, *p = value)
+NVW_CUDA_STORE(__stcg, nvw_cuda_past_l1(p, &value))
+NVW_CUDA_STORE(__stwt, nvw_cuda_past_l1(p, &value))
 
 /* ---- The C library inside kernels */
 extern "C" {

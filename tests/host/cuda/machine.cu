@@ -232,6 +232,35 @@ __global__ void published(int *head, publication how)
 	}
 }
 
+// ---- Accesses past the L1, which may have the line, and keep it
+
+static __device__ int past_the_l1(int *p, int how)
+{
+	int v;
+
+	if (how == 0) {
+		return __ldcg(p);
+	}
+	if (how == 1) {
+		return __ldcv((int2 *)p).x;
+	}
+	asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(p));
+	return v;
+}
+
+__global__ void hand_over_past_the_l1(int *p, int how)
+{
+	if (blockIdx.x == 1) {
+		const int before = *p;
+
+		while (past_the_l1(p, how) == 0) {
+		}
+		p[16] = past_the_l1(p, how) + before;
+	} else if (p[512] == 0) { // the other has the line by then
+		__stcg(p, 5 + how);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *const mode = argc > 1 ? argv[1] : "";
@@ -254,6 +283,8 @@ int main(int argc, char **argv)
 		hand_over<<<2, 1>>>(p, p + 512);
 	} else if (!strcmp(mode, "no-fences")) {
 		hand_over_without_fences<<<2, 1>>>(p, p + 512);
+	} else if (!strncmp(mode, "past", 4)) {
+		hand_over_past_the_l1<<<2, 1>>>(p, mode[4] - '0');
 	} else if (!strcmp(mode, "published")) {
 		published<<<2, 1>>>(p, LAST);
 	} else if (!strcmp(mode, "published-in-branches")) {

@@ -75,6 +75,22 @@ static void an_atomic_that_races_is_told_with_its_line(void **state)
 	assert_output_has("host.seconds ");
 }
 
+static void accesses_past_the_l1_see_what_is_stored_elsewhere(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	for (int how = 0; how < 3; how++) {
+		int first, second;
+
+		assert_int_equal(run("timeout 60 %s exec --protocol=vi --report=report -- ./machine past%d",
+					 nvwave, how),
+			0);
+		assert_int_equal(sscanf(output, "%d %d", &first, &second), 2);
+		assert_int_equal(first, 5 + how);
+		assert_int_equal(second, 5 + how);
+	}
+}
+
 static void kernels_that_run_by_themselves_are_told(void **state)
 {
 	NEEDS_MACHINE();
@@ -402,6 +418,7 @@ int main(void)
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
 		cmocka_unit_test(an_atomic_that_races_is_told_with_its_line),
+		cmocka_unit_test(accesses_past_the_l1_see_what_is_stored_elsewhere),
 		cmocka_unit_test(kernels_that_run_by_themselves_are_told),
 		cmocka_unit_test(wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not),
 		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
