@@ -3,7 +3,7 @@
 # nvwave exec: delays asked for and achieved, what a call costs, and how much recording slows programs down. Figures of
 # a machine that does other things besides are no worse than they look: delays are medians of single calls, and the
 # slow-down of transactions is in CPU time.
-#	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC INSERTS INSERTS-BY-NVWAVE-CC]
+#	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC INSERTS INSERTS-BY-NVWAVE-CC THREADS THREADS-BY-NVWAVE-CC]
 # PART=N does 1/N of the work: every run once, one latency.
 set -eu
 nvwave=$1
@@ -13,6 +13,8 @@ stores=${4-}
 watched=${5-}
 inserts=${6-}
 inserts_watched=${7-}
+threads=${8-}
+threads_watched=${9-}
 part=${PART:-1}
 asked="100 250 500 1000 3000"
 three="1 2 3"
@@ -109,6 +111,28 @@ if [ -n "$inserts_watched" ]; then
 	echo "recorded                                         $(over "$(inserted run --delays=off --record="$dir/log" -- "$inserts_watched")")"
 	echo "recorded, pages compared at every fence          $(over "$(inserted run --delays=off --compare=fences --record="$dir/log" -- "$inserts_watched")")"
 	rm -f "$dir/log" "$dir/log.image" "$dir/inserts"
+fi
+
+# CPU time of a command and what it has started, in ms: the least of three.
+cpu() {
+	for _ in $three; do
+		("$@" >"$dir/out" 2>&1 && times) | awk 'NR == 2 { sub("s", "", $1); sub("s", "", $2); split($1, u, "m"); split($2, s, "m")
+			print 1000 * (60 * (u[1] + s[1]) + u[2] + s[2]) }'
+	done | sort -n | head -n 1
+}
+if [ -n "$threads_watched" ]; then
+	echo
+	echo "CPU time of four threads under a schedule, with the log that it leaves, in ms"
+	for loop in "stores 4000000" "persists 400000" "inserts 200000"; do
+		name=${loop% *}
+		count=$((${loop#* } / part))
+		plain=$(cpu "$threads" "$dir/threads" "$name" "$count")
+		begun=$(cpu run --schedules=1 -- "$threads_watched" "$dir/threads" "$name" 1)
+		turns=$(cpu run --schedules=1 -- "$threads_watched" "$dir/threads" "$name" $((count / 10)))
+		# A tenth of the work; schedule 1 is run twice.
+		echo "$name $plain $begun $turns" | awk '{ t = ($4 - $3) * 10 / 2; printf "%-10s plain %6d, a schedule %6d: %.1f times\n", $1, $2, t, ($2 > 0 ? t / $2 : 0) }'
+	done
+	rm -f "$dir/threads"
 fi
 
 if ! command -v fio >/dev/null; then

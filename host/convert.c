@@ -8,7 +8,8 @@
  * the thread that flushes the line next is taken for the one that stored.
  *
  * Each store of a program built by nvwave-cc has its own number. If a file has no other stores, its log has
- * an atomicity of 8 bytes. A first pass over the spool, which writes nothing, finds that out.
+ * an atomicity of 8 bytes. That is taken for granted where the program was built by nvwave-cc, and the log is
+ * written anew if another store is met.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 	return 0;
 }
 
-int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
+static int meet_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
 	if (site > c->s->control->site_count) {
 		site = 0;
@@ -104,6 +105,17 @@ int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 		NVW_TRY(add_site(c, outer, number, outer != site));
 	}
 	*ret_site = c->site[site];
+	return 0;
+}
+
+int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
+{
+	const uint32_t known = site <= c->s->control->site_count ? c->site[site] : 0;
+
+	if (known == 0 || known == NO_SITE) {
+		return meet_site(c, site, ret_site);
+	}
+	*ret_site = known;
 	return 0;
 }
 
@@ -369,11 +381,17 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	}
 }
 
+/* A store was found by comparison, although none should be. */
+static bool is_refuted(const struct converter *c)
+{
+	return c->separate && c->found > 0;
+}
+
 static int convert_spool(struct converter *c)
 {
 	uint64_t at = 0;
 
-	while (at + sizeof(struct host_event) <= c->spool_bytes) {
+	while (at + sizeof(struct host_event) <= c->spool_bytes && !is_refuted(c)) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
 
 		NVW_TRY(convert_event(c, e, c->spool + at + sizeof *e));
@@ -497,33 +515,6 @@ static void unmap(struct converter *c)
 	c->replay_fd = -1;
 }
 
-/* The unit in which stores persist: 8 if each was recorded separately, 64 if some were found by
- * comparison. */
-static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
-{
-	const struct converter before = *c;
-	int error = 0;
-
-	*ret_atomicity = 64;
-	if (!c->s->control->instrumented) {
-		return 0;
-	}
-	NVW_TRY(convert_spool(c));
-	read_rest(c, &error);
-	if (c->found == 0) {
-		*ret_atomicity = 8;
-	}
-	unmap(c);
-	if (error == 0) {
-		error = host_merge_again(c);
-	}
-	*c = before;
-	c->replay = NULL;
-	c->replay_fd = -1;
-	NVW_TRY(error);
-	return map_replay(c);
-}
-
 /* Size of the file: when it was mapped, or now if it has grown since then, as far as it was mapped. */
 static uint64_t size_of(const struct host_session *s, unsigned i)
 {
@@ -545,7 +536,9 @@ static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw
 	}
 	NVW_TRY(map_replay(c));
 	NVW_TRY(host_merge_begin(c, merge));
-	NVW_TRY(find_atomicity(c, &info->atomicity));
+	c->named = info->layouts;
+	c->separate = c->s->control->instrumented && merge->info == NULL;
+	info->atomicity = c->separate ? 8 : 64;
 	if (merge->info) {
 		info->machine = merge->info->machine;
 		info->protocol = merge->info->protocol;
@@ -557,40 +550,97 @@ static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw
 	return 0;
 }
 
-static int fill_log(struct converter *c, uint32_t threads)
+static int fill_log(struct converter *c)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_THREADS, .threads = {.count = threads}};
+	const struct host_file *const f = &c->s->control->file[c->file];
+	struct nvw_log_record r = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
+	int error = 0;
 
 	NVW_TRY(host_convert_append(c, &r));
-	return convert_spool(c);
+	NVW_TRY(convert_spool(c));
+	if (!is_refuted(c) && !read_rest(c, &error)) {
+		fprintf(stderr,
+			"nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n",
+			f->path);
+	}
+	return error;
+}
+
+/* As before the first event, for another log there. */
+static int begin_again(struct converter *c, const struct converter *before, int fd, const char *name)
+{
+	const bool written = c->log != NULL;
+
+	nvw_log_abandon(c->log);
+	unmap(c);
+	*c = *before;
+	memset(c->site, 0, (HOST_SITES_MAX + 1) * sizeof *c->site);
+	memset(c->laid_out, 0, (HOST_SITES_MAX + 1) * sizeof *c->laid_out);
+	if (written && (fd < 0 || ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
+		return nvw_fail_errno("%s", name);
+	}
+	return map_replay(c);
+}
+
+/* The log of stores that were all recorded separately, as is likely. A pipe gets nothing yet: what it has cannot
+ * be taken back. ret_again: the log has still to be written there; -1: it is written. */
+static int try_separate(
+	struct converter *c, struct nvw_log_info *info, int fd, const char *name, int *ret_again)
+{
+	const struct converter before = *c;
+	int error = 0, other = fd;
+
+	*ret_again = -1;
+	if (lseek(fd, 0, SEEK_CUR) == 0) {
+		other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		error = nvw_log_create_fd(fd, name, info, &c->log);
+	}
+	if (!error) {
+		error = fill_log(c);
+	}
+	if (!error && (is_refuted(c) || c->log == NULL)) {
+		info->atomicity = is_refuted(c) ? 64 : 8;
+		error = begin_again(c, &before, other, name);
+		c->separate = false;
+		if (!error) {
+			*ret_again = other;
+			return 0;
+		}
+	}
+	if (other >= 0) {
+		close(other);
+	}
+	return error;
+}
+
+static int write_log(struct converter *c, struct nvw_log_info *info, int fd, const char *name)
+{
+	if (c->separate) {
+		NVW_TRY(try_separate(c, info, fd, name, &fd));
+	}
+	if (fd < 0) {
+		return 0;
+	}
+	NVW_TRY(nvw_log_create_fd(fd, name, info, &c->log));
+	return fill_log(c);
 }
 
 int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name)
 {
-	const struct host_file *const f = &c->s->control->file[c->file];
 	struct host_merge merge = {.log = NULL};
 	int error = prepare_log(c, &merge, info);
 
 	if (error) {
 		close(fd);
 	} else {
-		c->named = info->layouts;
-		error = nvw_log_create_fd(fd, name, info, &c->log);
-	}
-	if (!error) {
-		error = fill_log(c, f->threads);
-	}
-	if (!error && !read_rest(c, &error)) {
-		fprintf(stderr,
-			"nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n",
-			f->path);
+		error = write_log(c, info, fd, name);
 	}
 	if (merge.differing > 0) {
 		fprintf(stderr,
 			"nvwave: note: kernels left %llu words of %s otherwise than by the last of their "
 			"stores in "
 			"the log: their work-items race\n",
-			(unsigned long long)merge.differing, f->path);
+			(unsigned long long)merge.differing, c->s->control->file[c->file].path);
 	}
 	host_merge_end(&merge);
 	return error;

@@ -43,6 +43,7 @@ struct converter {
 	struct host_counts counts;
 	struct host_merge *merge;
 	bool named;     /* sites get layouts */
+	bool separate;  /* no store is found by comparison, else the log is written again */
 	bool in_kernel; /* the event that it has ended has not come yet */
 };
 
@@ -55,11 +56,11 @@ static inline int host_convert_append(struct converter *c, struct nvw_log_record
 /* With its data. */
 static inline uint64_t host_event_bytes(const struct host_event *e)
 {
-	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
-			      e->kind == HOST_BEGIN || e->kind == HOST_KERNEL || e->kind == HOST_GIVEN ||
-			      e->kind == HOST_WRITE || e->kind == HOST_NAME || e->kind == HOST_SYNC_NAMES;
+	static const uint32_t with_data = 1u << HOST_CHANGE | 1u << HOST_WRITTEN | 1u << HOST_STORE |
+					  1u << HOST_BEGIN | 1u << HOST_KERNEL | 1u << HOST_GIVEN |
+					  1u << HOST_WRITE | 1u << HOST_NAME | 1u << HOST_SYNC_NAMES;
 
-	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
+	return sizeof *e + (with_data >> e->kind & 1 ? (e->bytes + 7) & ~7u : 0);
 }
 
 /* ---- convert.c ------------------------------------------------------------------------------------ */
@@ -86,8 +87,6 @@ int host_files_image(struct converter *c, const char *path);
 /* Opens the logs of the machines that had parts of the file in their NVRAM. */
 int host_merge_begin(struct converter *c, struct host_merge *ret_merge);
 void host_merge_end(struct host_merge *merge);
-/* From the first kernel again. */
-int host_merge_again(struct converter *c);
 /* The event that a kernel begins: appends its records. Or that it has ended. */
 int host_merge_kernel(
 	struct converter *c, const struct host_event *e, const struct host_kernel_range *ranges);

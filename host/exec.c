@@ -150,16 +150,6 @@ static void set_machine(struct host_control *c, const struct host_machine *m)
 	c->accept = m->accepts;
 }
 
-static int make_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t a;
-
-	NVW_TRY(pthread_mutexattr_init(&a));
-	NVW_TRY(pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED));
-	NVW_TRY(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
-	return pthread_mutex_init(lock, &a);
-}
-
 static int make_file(const struct host_session *s, const char *name, off_t bytes)
 {
 	char path[300];
@@ -224,9 +214,6 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->coverage = o->coverage;
 	s->control->delays = o->delays;
 	set_machine(s->control, &o->machine);
-	if (make_lock(&s->control->lock)) {
-		return nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes");
-	}
 	s->control->schedule = o->schedule != NULL;
 	if (o->schedule != NULL) {
 		NVW_TRY(host_schedule_make(s, o->schedule, o->switches));
@@ -565,11 +552,9 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 /* Processes that still run are not waited for; their record ends here, between two events. */
 static void close_record(struct host_control *c)
 {
-	if (pthread_mutex_lock(&c->lock) == EOWNERDEAD) {
-		pthread_mutex_consistent(&c->lock);
-	}
+	host_take(&c->lock, (uint32_t)syscall(SYS_gettid));
 	c->closed = true;
-	pthread_mutex_unlock(&c->lock);
+	host_give_back(&c->lock);
 }
 
 int host_session_run(struct host_session *s, char *const argv[])

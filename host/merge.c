@@ -75,7 +75,8 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 
 	*m = (struct host_merge){.log = NULL};
 	c->merge = m;
-	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes && !error;) {
+	for (uint64_t at = 0; c->s->control->kernel_logs > 0 &&
+			      at + sizeof(struct host_event) <= c->spool_bytes && !error;) {
 		const struct host_event *const e = (const struct host_event *)(const void *)(c->spool + at);
 
 		if (e->kind == HOST_KERNEL && is_of_file(c, e)) {
@@ -86,20 +87,6 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 	if (!error && m->log_count) {
 		m->info = nvw_log_info(m->log[0].reader);
 	}
-	return error;
-}
-
-int host_merge_again(struct converter *c)
-{
-	struct host_merge *const m = c->merge;
-	int error = 0;
-
-	for (uint64_t i = 0; i < m->log_count && !error; i++) {
-		error = nvw_log_rewind(m->log[i].reader);
-		memset(m->log[i].site, 0, m->log[i].site_room * sizeof *m->log[i].site);
-	}
-	m->kernels = 0;
-	m->differing = 0;
 	return error;
 }
 

@@ -21,13 +21,15 @@
 #ifndef HOST_SESSION_H
 #define HOST_SESSION_H
 
+#include <errno.h>
 #include <fnmatch.h>
-#include <pthread.h>
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/bounds.h"
@@ -275,7 +277,7 @@ struct host_control {
 	double ticks_per_ns;
 	uint64_t device_free; /* when the device will have finished all its lines, in ticks */
 
-	pthread_mutex_t lock; /* lock of everything below except the counters; robust, shared by processes */
+	uint32_t lock; /* of everything below except the counters (preload/session.c) */
 	uint64_t spool_tail;
 	uint64_t events;
 	uint64_t kill_at; /* the session's processes are killed before this event; 0: never */
@@ -315,6 +317,49 @@ struct host_control {
 static inline size_t host_control_bytes(unsigned threads)
 {
 	return offsetof(struct host_control, thread) + threads * sizeof(struct host_thread);
+}
+
+/* ---- Its lock ------------------------------------------------------------------------------------- */
+
+/* A futex: the thread id of who has it (preload/session.c). */
+static inline void host_wait_and_take(uint32_t *lock, uint32_t seen, uint32_t id)
+{
+	const int before = errno;
+
+	while (true) {
+		const bool free = (seen & FUTEX_TID_MASK) == 0;
+		const uint32_t next = (free ? id : seen) | FUTEX_WAITERS;
+		const bool changed = __atomic_compare_exchange_n(
+			lock, &seen, next, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+
+		if (changed && free) {
+			break;
+		}
+		if (changed) {
+			syscall(SYS_futex, lock, FUTEX_WAIT, next, NULL, NULL, 0);
+			seen = __atomic_load_n(lock, __ATOMIC_RELAXED);
+		}
+	}
+	errno = before;
+}
+
+static inline void host_take(uint32_t *lock, uint32_t id)
+{
+	uint32_t seen = 0;
+
+	if (!__atomic_compare_exchange_n(lock, &seen, id, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		host_wait_and_take(lock, seen, id);
+	}
+}
+
+static inline void host_give_back(uint32_t *lock)
+{
+	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) & FUTEX_WAITERS) {
+		const int before = errno;
+
+		syscall(SYS_futex, lock, FUTEX_WAKE, 1, NULL, NULL, 0);
+		errno = before;
+	}
 }
 
 /* ---- Events --------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static void flush(const struct host_mapping *m, const void *at, size_t n, uint32
 	size_t from, to;
 
 	host_settle();
-	host_lines_of(m, at, n, &from, &to);
+	host_lines_of(m, (uintptr_t)at - m->start, n, &from, &to);
 	host_event(HOST_FLUSH, m->file, m->off + from, to - from, site);
 }
 

@@ -41,6 +41,7 @@ static const char *const harmless[] = {
 	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit", "pthread_mutex_init",
 	"pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock",
 	"pthread_mutex_clocklock", "pthread_mutex_unlock", "pthread_rwlock_*", "pthread_spin_*",
+	"pthread_barrier_*", "sem_*", "pthread_join",
 	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf",
 	"vsnprintf", "fgets", "strtol",
 	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
@@ -77,7 +78,7 @@ static const char *const harmless[] = {
 	"alarm", "sleep", "usleep", "sched_yield", "sysconf", "getpagesize", "madvise", "posix_madvise",
 	"mlock",
 	"munlock", "setlocale", "srand", "rand", "srandom", "random", "clock", "pthread_self", "pthread_exit",
-	"pthread_detach", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv",
+	"pthread_detach", "pthread_getspecific", "pthread_setspecific", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv",
 	"putenv",
 	"sync", "syncfs", "getopt", "getopt_long",
 	/* C++ without objects of the library's own */

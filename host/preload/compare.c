@@ -125,7 +125,7 @@ static bool compare_lines(
 
 bool host_window;
 
-bool host_compare(
+bool host_compare_pages(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
 	bool changed = false;
@@ -136,7 +136,7 @@ bool host_compare(
 	while (from < to) {
 		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = nvw_min(page, to);
 
-		if (!host_is_same(m->alias + from, m->shadow + from, end - from)) {
+		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
 			changed |= compare_lines(m, from, end, kind, site);
 		}
 		from = end;

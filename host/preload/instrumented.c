@@ -131,6 +131,8 @@ static void end(void)
 
 /* The registers that xsave must save: SSE, AVX, AVX-512; 0: there is no xsave. */
 __attribute__((visibility("hidden"))) uint32_t host_vector_state;
+/* There is xsavec, which leaves out what is as a process begins with it: mostly all but SSE. */
+__attribute__((used, visibility("hidden"))) uint8_t host_vector_compact;
 
 void host_vector_instruction(
 	unsigned what, void *address, void *place, size_t times); /* below, in assembly */
@@ -200,8 +202,7 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 	errno = before;
 }
 
-/* Saves the registers other than the general ones, in the standard layout of xsave, whose header must be
- * zero. */
+/* Saves the registers other than the general ones, in the layout of xsave, whose header must be zero. */
 __asm__(".pushsection .text\n"
 	".type host_vector_instruction, @function\n"
 	"host_vector_instruction:\n"
@@ -225,7 +226,11 @@ __asm__(".pushsection .text\n"
 	"	mov %rdx, 552(%rsp)\n"
 	"	mov %rdx, 560(%rsp)\n"
 	"	mov %rdx, 568(%rsp)\n"
-	"	xsave (%rsp)\n"
+	"	cmpb %dl, host_vector_compact(%rip)\n"
+	"	jz 4f\n"
+	"	xsavec (%rsp)\n"
+	"	jmp 2f\n"
+	"4:	xsave (%rsp)\n"
 	"	jmp 2f\n"
 	"1:	fxsave (%rsp)\n"
 	"2:	mov -32(%rbp), %rcx\n"
@@ -255,6 +260,7 @@ static uint32_t vector_state(void)
 		return 0;
 	}
 	__asm__("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+	host_vector_compact = __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && a >> 1 & 1;
 	return enabled & 0xe6;
 }
 

@@ -54,6 +54,10 @@ struct host_self {
 	struct host_turn *turn;               /* NULL: its turns are not controlled (turns.h) */
 	struct host_transaction *transaction; /* NULL: none has begun (transactions.c) */
 	struct host_annotated *annotated;     /* likewise (annotations.c) */
+	uint32_t id;                          /* the kernel's; 0: not asked yet */
+	struct robust_list_head *robust;      /* session.c */
+	struct robust_list *locking;
+	unsigned found; /* the mapping of its last access, by its place in the table */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -72,7 +76,6 @@ static inline struct host_thread *host_thread(void)
 int host_open(const char *name, int number, int flags);
 
 /* Shared between processes, and consistent again if its owner was killed. */
-void host_find_lock(void); /* before it is used */
 void host_lock(void);
 void host_unlock(void);
 
@@ -184,7 +187,12 @@ static inline struct host_mapping *host_find(const void *address)
 {
 	const uintptr_t at = (uintptr_t)address;
 
-	return at - host_lowest >= host_highest - host_lowest || host_self.own ? NULL : host_find_slowly(at);
+	if (at - host_lowest >= host_highest - host_lowest || host_self.own) {
+		return NULL;
+	}
+	struct host_mapping *const m = &host_mapping[host_self.found];
+
+	return at - m->start < m->length ? m : host_find_slowly(at);
 }
 
 /* The same before there is a session, too. */
@@ -230,60 +238,72 @@ bool host_enter(void);
 void host_leave(void);
 
 /* All under the lock of host_enter(). A call has a number, which its events carry. */
-uint64_t host_call(void);
+extern struct host_spool {
+	uint8_t *window; /* mapped part of the file */
+	uint64_t off, bytes;
+	uint64_t call;
+} host_spool;
+
+static inline uint64_t host_call(void)
+{
+	return host_spool.call;
+}
+
 void host_next_call(void);
+uint8_t *host_room_elsewhere(size_t n);
 /* Room for n bytes at the tail; NULL if there is none, or none is needed. */
-uint8_t *host_room(size_t n);
+static inline uint8_t *host_room(size_t n)
+{
+	const uint64_t at = host_control->spool_tail - host_spool.off;
+
+	if (__builtin_expect(
+		    at < host_spool.bytes && n <= host_spool.bytes - at && host_control->record, 1)) {
+		return host_spool.window + at;
+	}
+	return host_room_elsewhere(n);
+}
+
 /* Makes this many bytes of that room valid events. */
-void host_publish(uint64_t bytes);
+static inline void host_publish(uint64_t bytes)
+{
+	__atomic_store_n(&host_control->spool_tail, host_control->spool_tail + bytes, __ATOMIC_RELEASE);
+}
+
 void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site);
-/* The lines of a range, in the mapping. */
-void host_lines_of(
-	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to);
-/* Bytes of a word, at an offset of the mapping, stored by a thread. */
-void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
-	uint32_t thread, uint32_t site);
-/* The stores of the site that follow are parts of one to these bytes. */
-void host_record_wide(const struct host_mapping *m, size_t at, size_t n, uint32_t thread, uint32_t site);
+/* The lines of a range of the mapping. */
+static inline void host_lines_of(
+	const struct host_mapping *m, size_t at, size_t n, size_t *ret_from, size_t *ret_to)
+{
+	const size_t end = nvw_min(at + n, m->length);
+
+	*ret_from = at & ~(size_t)(HOST_LINE - 1);
+	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
+}
+
 /* A store past the caches has happened: records its flush. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 
 /* ---- Comparing (compare.c) ------------------------------------------------------------------------ */
 
-/* Of the few bytes of a store, or of a line: the C library's functions are calls, of which one that copies is
- * interposed here. */
-static inline bool host_is_same(const void *a, const void *b, size_t n)
+static inline bool host_is_same_line(const uint8_t *a, const uint8_t *b)
 {
-	uint64_t differs = 0;
+	typedef uint64_t pair __attribute__((vector_size(16), aligned(16), may_alias));
+	const pair *const x = (const pair *)a, *const y = (const pair *)b;
+	const pair differs = (x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]);
 
-	if (n != 8 && n != HOST_LINE) {
-		return memcmp(a, b, n) == 0;
-	}
-	for (size_t i = 0; i < n; i += 8) {
-		uint64_t x, y;
-
-		__builtin_memcpy(&x, (const uint8_t *)a + i, 8);
-		__builtin_memcpy(&y, (const uint8_t *)b + i, 8);
-		differs |= x ^ y;
-	}
-	return differs == 0;
+	return (differs[0] | differs[1]) == 0;
 }
 
-static inline void host_copy_few(uint8_t *to, const uint8_t *from, size_t n)
-{
-	if (n == 8) {
-		__builtin_memcpy(to, from, 8);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		to[i] = from[i];
-	}
-}
-
-/* Under the lock: records the changes in a range of the mapping as of this kind; true if there were any. Fast
- * if not. */
-bool host_compare(
+bool host_compare_pages(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site);
+/* Under the lock: records the changes in lines of the mapping as of this kind; true if there were any. Fast
+ * if not. */
+static inline bool host_compare(
+	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
+{
+	return (to - from != HOST_LINE || !host_is_same_line(m->alias + from, m->shadow + from)) &&
+	       host_compare_pages(m, from, to, kind, site);
+}
 /* A kernel runs: the content of mappings is nobody's, and is not compared. */
 extern bool host_window;
 
@@ -322,8 +342,6 @@ void host_record_rest(const struct host_mapping *m);
 void host_record_written(const struct host_mapping *m, size_t n);
 /* Records all changes since the last event, as of this kind. */
 void host_record_all(enum host_event_kind kind, uint32_t site);
-/* Records other changes in the lines of a coming store. */
-void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* Pages of the range are no longer hot: they are unmapped or protected. */
 void host_forget_hot(uintptr_t start, uintptr_t end);
 
@@ -338,7 +356,16 @@ void host_compare_always(const char *why);
  * compared; NULL: of all. */
 void host_check_announced(const struct host_mapping *m);
 /* Under the lock: an announced store comes. */
-void host_admit(const struct host_mapping *m, size_t at, size_t n);
+void host_admit_clean(const struct host_mapping *m, size_t at, size_t n);
+static inline void host_admit(const struct host_mapping *m, size_t at, size_t n)
+{
+	const size_t page = at / HOST_PAGE;
+
+	if (page != (at + n - 1) / HOST_PAGE ||
+		__atomic_load_n(&m->page[page].state, __ATOMIC_RELAXED) == HOST_CLEAN) {
+		host_admit_clean(m, at, n);
+	}
+}
 
 /* A write to a protected page. False: not a page of a recorded mapping. */
 bool host_page_fault(void *address);
@@ -362,7 +389,7 @@ void host_catch_faults(void);
 /* Remembers a removed mapping, for a message if it is accessed later. */
 void host_note_gone(const struct host_mapping *m);
 
-/* ---- Stores one by one (pending.c, stores.c) ------------------------------------------------------ */
+/* ---- Stores one by one (stores.c) ------------------------------------------------------ */
 
 /* An announced store that may not have happened yet. */
 struct host_pending {
@@ -372,10 +399,6 @@ struct host_pending {
 	bool streams;
 	struct host_bytes whole; /* what it is a part of; n 0: it is the whole */
 };
-/* Under the lock: announces a store. A change is attributed to a later store to the same bytes. */
-void host_pend(const struct host_pending *p);
-/* Under the lock: records a store if it has happened; false: nothing recorded. */
-bool host_settle_store(const struct host_pending *p);
 /* Under the lock: records the announced stores that have happened. */
 void host_settle(void);
 /* The same when the program ends or executes another; enters the recorder. */
@@ -477,8 +500,15 @@ void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 
 /* ---- Transactions of libpmemobj (transactions.c) ------------------------------------------------------ */
 
-/* Under the lock: this thread is about to store, by this code. */
-void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code);
+/* Under the lock: this thread is about to store, by this code, within a transaction. */
+void host_check_within(const struct host_mapping *m, const struct host_pending *p, const void *code);
+static inline void host_check_logged(
+	const struct host_mapping *m, const struct host_pending *p, const void *code)
+{
+	if (host_self.annotated != NULL || host_self.transaction != NULL) {
+		host_check_within(m, p, code);
+	}
+}
 /* A function of libpmemobj is about to store to these bytes for its caller, and no transaction takes that
  * back by itself. at may be NULL, or outside of mappings. */
 void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller);

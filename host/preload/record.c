@@ -322,7 +322,7 @@ static void admit_all(const struct host_mapping *m)
 	}
 }
 
-void host_admit(const struct host_mapping *m, size_t at, size_t n)
+void host_admit_clean(const struct host_mapping *m, size_t at, size_t n)
 {
 	for (size_t page = at / HOST_PAGE; page <= (at + n - 1) / HOST_PAGE; page++) {
 		const uintptr_t address = m->start + page * HOST_PAGE;
@@ -354,17 +354,6 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 	return idle;
 }
 
-void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site)
-{
-	size_t from, to;
-
-	host_lines_of(m, (void *)(m->start + at), n, &from, &to);
-	host_compare(m, from, to, HOST_CHANGE, site);
-	for (size_t i = from / HOST_LINE; i < to / HOST_LINE; i++) {
-		m->lines[i] = 1;
-	}
-}
-
 void host_record_change(
 	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
 {
@@ -377,7 +366,7 @@ void host_record_change(
 		if (host_control->instrumented) {
 			host_stored(m, address, n, site);
 		}
-		host_lines_of(m, address, n, &from, &to);
+		host_lines_of(m, (uintptr_t)address - m->start, n, &from, &to);
 		host_compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1,
 			(to - from) / HOST_LINE); /* stored to, even if unchanged */
@@ -398,7 +387,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	if (how != HOST_FLUSH_STREAMED) {
 		host_settle();
 	}
-	host_lines_of(m, address, n, &from, &to);
+	host_lines_of(m, (uintptr_t)address - m->start, n, &from, &to);
 	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) &&
 		host_compare(m, from, to, HOST_CHANGE, site)) {
 		stay_hot(m, from, to);

@@ -10,14 +10,9 @@ uintptr_t host_lowest, host_highest;
 
 struct host_mapping *host_find_slowly(uintptr_t at)
 {
-	static HOST_TLS unsigned last;
-
-	if (at - host_mapping[last].start < host_mapping[last].length) {
-		return &host_mapping[last];
-	}
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
 		if (at - host_mapping[i].start < host_mapping[i].length) {
-			last = i;
+			host_self.found = i;
 			return &host_mapping[i];
 		}
 	}

@@ -172,7 +172,7 @@ static bool may_store(const struct host_transaction *t, const struct host_mappin
 	       host_ranges_cover(&t->ranges, at, n);
 }
 
-void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code)
+void host_check_within(const struct host_mapping *m, const struct host_pending *p, const void *code)
 {
 	const struct host_transaction *const t = host_self.transaction;
 

@@ -165,7 +165,7 @@ static void wake(struct host_turn *t, bool timed_out)
 	}
 }
 
-static void wake_sleepers(void)
+static void wake_first(void)
 {
 	while (all.now >= all.first_until) {
 		for (unsigned i = 0; i < host_turns.count; i++) {
@@ -175,6 +175,13 @@ static void wake_sleepers(void)
 				wake(t, true);
 			}
 		}
+	}
+}
+
+static inline void wake_sleepers(void)
+{
+	if (all.now >= all.first_until) {
+		wake_first();
 	}
 }
 
@@ -230,9 +237,6 @@ static bool wake_ready(void)
 
 static void ask_in_time(void)
 {
-	if (all.waiting_for == 0) {
-		return;
-	}
 	if (all.ask || (all.outside && ++all.unasked >= ASK_EVERY)) {
 		wake_ready();
 	}
@@ -349,7 +353,7 @@ static void stop_polling_for(const void *object, bool any)
 {
 	bool some_poll = false;
 
-	for (unsigned i = 0; all.some_poll && i < host_turns.count; i++) {
+	for (unsigned i = 0; i < host_turns.count; i++) {
 		struct host_turn *const t = host_turns.of[i];
 
 		if (t->polls && (t->more ? any : has_seen(t, object))) {
@@ -418,9 +422,10 @@ static void go_on(void)
 	}
 }
 
+/* It may not go on. */
 static struct host_turn *default_of(struct host_turn *t)
 {
-	struct host_turn *next = host_turn_may_go(t) ? t : next_after(t);
+	struct host_turn *next = next_after(t);
 
 	while (next == NULL) {
 		go_on();
@@ -437,10 +442,12 @@ static void note_switch(const struct host_turn *t, const struct host_turn *next)
 	}
 }
 
-static struct host_turn *choose(struct host_turn *t, bool exposed)
+static inline struct host_turn *choose(struct host_turn *t, bool exposed)
 {
-	ask_in_time();
-	struct host_turn *const default_ = default_of(t);
+	if (all.waiting_for > 0) {
+		ask_in_time();
+	}
+	struct host_turn *const default_ = host_turn_may_go(t) ? t : default_of(t);
 	struct host_turn *next = default_;
 
 	if (host_schedule->switches == HOST_SCHEDULE_SWITCHES) {
@@ -498,13 +505,15 @@ static void count_place(void *store_place)
 }
 
 /* What it was about to change at its last point has changed. */
-static void tell_of_change(struct host_turn *t)
+static inline void tell_of_change(struct host_turn *t)
 {
 	const struct host_changing c = t->changing;
 
 	if (c.object != NULL || c.any) {
 		t->changing = (struct host_changing){.object = NULL};
-		stop_polling_for(c.object, c.any);
+		if (all.some_poll) {
+			stop_polling_for(c.object, c.any);
+		}
 	}
 }
 

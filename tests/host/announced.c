@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,27 @@ static void lock_in(pthread_mutex_t *lock)
 	pthread_mutex_unlock(lock);
 	fence();
 	pthread_mutex_destroy(lock);
+}
+
+static void *give(void *number)
+{
+	return number;
+}
+
+/* Likewise, and what it stores as a result. */
+static void wait_in(sem_t *semaphore, void **result)
+{
+	pthread_t thread;
+
+	sem_init(semaphore, 0, 1);
+	fence();
+	sem_wait(semaphore);
+	fence();
+	if (pthread_create(&thread, NULL, give, (void *)7) == 0) {
+		pthread_join(thread, result);
+	}
+	fence();
+	sem_getvalue(semaphore, (int *)(result + 1));
 }
 
 /* mov %rax, (%rdi) */
@@ -158,6 +180,7 @@ int main(int argc, char **argv)
 		(void)!fstat(fd, (struct stat *)&pool[1024]);
 		(void)clock_gettime(CLOCK_REALTIME, (struct timespec *)&pool[1536]);
 		lock_in((pthread_mutex_t *)&pool[2048]);
+		wait_in((sem_t *)&pool[2560], (void **)&pool[3072]);
 		(void)strtol("7 8", (char **)&pool[2048], 10);
 		fence();
 	}

@@ -71,6 +71,7 @@ for bits in 32 64; do
 	! late && [ -z "$(reason)" ] && head -n 1 dump | grep -q " 8-byte atomicity" || status=1
 	grep -q " store .*0x0 = 0x[0-9a-f]*333231$" dump || status=1
 	[ "$(grep -c " store .* 0x4000 = " dump)" -gt 1 ] || status=1
+	grep -q " store .* 0x6000 = 0x0*7$" dump || status=1
 done
 ok $status functions_of_the_c_library_that_are_interposed_announce_their_stores
 "$wrapper" cc -O1 -DACK -I"$(dirname "$source")/../../lib" -o told "$source"
