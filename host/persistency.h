@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persistency races of threads: what the preloaded library notes (preload/windows.c), and what the parent
+ * Persistency races of threads: what the preloaded library notes (preload/races/windows.c), and what the parent
  * makes of it (persistency.c).
  *
  * A *window* is the time from a store of a thread until its own fence behind a flush. A load of another
@@ -58,7 +58,7 @@ enum {
 	HOST_WORD_LOCKED = 1 << 9, /* a locked instruction has changed it */
 };
 
-/* A bit that may be a lock of the program's own (preload/owned.c). In a set of locks: its index and the flag. */
+/* A bit that may be a lock of the program's own (preload/races/owned.c). In a set of locks: its index and the flag. */
 #define HOST_OWN_LOCK (UINT64_C(1) << 63)
 struct host_own_lock {
 	uint64_t bit;  /* its number in memory; 0: none */

@@ -211,11 +211,11 @@ struct host_unfollowed {
 };
 
 /* A store within a transaction of libpmemobj to what was neither added to it nor allocated by it
- * (preload/transactions.c). Sites. */
+ * (preload/transactions/transactions.c). Sites. */
 struct host_unlogged {
 	uint32_t store, begun; /* begun: the outermost transaction */
 	uint32_t file, bytes;
-	bool annotated;      /* a transaction of the program's own (preload/annotations.c) */
+	bool annotated;      /* a transaction of the program's own (preload/transactions/annotations.c) */
 	uint32_t at, whole;  /* of the first time: where its bytes are in what it stores to, and that one's */
 	uint64_t off, times; /* off: of the first time */
 };

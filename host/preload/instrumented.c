@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "../cc/hooks.h"
-#include "windows.h"
+#include "races/windows.h"
 
 /* For the detector a place needs no callers, so it is found without a walk. */
 #define place_of(at) ((struct host_caller){.address = (at)})

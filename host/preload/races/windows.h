@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the detector of persistency races (../persistency.h) keeps of a thread, and calls of its parts:
+ * What the detector of persistency races (../../persistency.h) keeps of a thread, and calls of its parts:
  * order.c (threads, clocks), held.c and owned.c (locks), windows.c (stores, flushes, fences), loads.c.
  */
 #ifndef HOST_PRELOAD_WINDOWS_H
 #define HOST_PRELOAD_WINDOWS_H
 
-#include "../persistency.h"
-#include "preload.h"
+#include "../../persistency.h"
+#include "../preload.h"
 
 enum {
 	SITES_KEPT = 1 << 10,

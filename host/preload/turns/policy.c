@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which thread goes next (../schedule.h). Priorities are those of probabilistic concurrency testing: each
+ * Which thread goes next (../../schedule.h). Priorities are those of probabilistic concurrency testing: each
  * thread has a random one, the highest goes, and at depth - 1 random points the running thread's becomes the
  * lowest. Under "store and flush" these are points between a thread's store and its flush or fence: others
  * then go on with what is visible and not durable. Most of these are of the few places that are executed

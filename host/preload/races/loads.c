@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads for the detector of persistency races (../persistency.h): one record for each place, word, set of
+ * Loads for the detector of persistency races (../../persistency.h): one record for each place, word, set of
  * locks and clock of a thread.
  *
  * A load matters if its thread makes something durable afterwards, in another line: a line's stores become

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Windows for the detector of persistency races (../persistency.h): from a store until the fence of its
+ * Windows for the detector of persistency races (../../persistency.h): from a store until the fence of its
  * thread behind a flush of its line. The detector follows HawkSet (EuroSys'25), with these differences:
  *
  *	- A store past the caches needs no flush, and its window ends at the fence.

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../schedule.h"
+#include "../../schedule.h"
 
 /* A point of this thread: it is about to change something, has tried in vain, only polls. False: its turns
  * are not controlled, nor is anything that it does. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that take turns (../schedule.h): turns.c lets them wait and go on, policy.c chooses. Nothing here
+ * Threads that take turns (../../schedule.h): turns.c lets them wait and go on, policy.c chooses. Nothing here
  * is locked: all of it belongs to the thread whose turn it is.
  */
 #ifndef HOST_PRELOAD_TURNS_H
@@ -8,8 +8,8 @@
 
 #include <poll.h>
 
-#include "../schedule.h"
-#include "preload.h"
+#include "../../schedule.h"
+#include "../preload.h"
 
 enum host_turn_state { TURN_CAN_RUN, TURN_WAITS, TURN_ENDED };
 

@@ -3,7 +3,7 @@
 #ifndef HOST_RANGES_H
 #define HOST_RANGES_H
 
-#include "preload.h"
+#include "../preload.h"
 
 enum { HOST_RANGES_MAX = 1 << 14 };
 

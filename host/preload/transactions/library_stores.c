@@ -7,7 +7,7 @@
 #include <libpmemobj.h>
 #include <wchar.h>
 
-#include "preload.h"
+#include "../preload.h"
 
 /* ---- Copies and fills ------------------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
  * Persistency races that happen, where threads take turns (turns.c): a thread has read what another has
  * stored and not made durable, and makes something durable that it has stored since, while that still is not.
  *
- * The tables of other threads (../persistency.h) can be read because only one thread runs.
+ * The tables of other threads (../../persistency.h) can be read because only one thread runs.
  */
-#include "turns.h"
+#include "../turns/turns.h"
 #include "windows.h"
 
 /* A store of the word that is not durable; NULL: there is none. */

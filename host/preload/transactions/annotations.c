@@ -10,7 +10,7 @@
 
 #include "ranges.h"
 
-#include "../cc/include/valgrind/pmemcheck.h"
+#include "../../cc/include/valgrind/pmemcheck.h"
 
 enum { PIECE = 2048 }; /* bytes of a file in one event */
 
