@@ -317,7 +317,12 @@ static int test_log(struct schedules *x, const struct host_schedule_plan *plan, 
 		x->took.states = 0;
 		x->took.states_most = TIMES * result->states_tested;
 		x->took.until = ct_wall_seconds() + SECONDS;
-		NVW_TRY(explain_in_short(x, plan, words, room));
+		const int error = explain_in_short(x, plan, words, room);
+
+		if (error) { /* it may be interrupted */
+			add(x, plan, &x->ran, result);
+			return error;
+		}
 		if (x->sum->finding_count == before) {
 			break; /* there is no room, or it does not repeat */
 		}

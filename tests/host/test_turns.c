@@ -231,6 +231,28 @@ TEST(what_a_shorter_schedule_leaves_is_tested_up_to_its_failure)
 	}
 }
 
+/* Its fourth run is one of those that shorten the failing schedule. */
+TEST(what_was_found_before_an_interruption_is_reported)
+{
+	FILE *const go = fopen(in_dir("go"), "w");
+
+	assert_non_null(go);
+	fprintf(go, "n=$(cat runs)x\necho $n >runs\n[ $n = xxxx ] && kill -INT $(cat pid)\nexec %s $1 late\n",
+		program);
+	fclose(go);
+	assert_int_equal(
+		run("rm -f pool && truncate -s 65536 pool && : >runs && sh -c 'echo $$ >pid; exec %s crash "
+		    "--exec=\"sh go pool\" --image=pool --check=\"%s pool\" --schedule=6 --cures=off "
+		    "--output-format=json' >report",
+			nvwave, program),
+		1);
+	json_t *const o = report();
+
+	assert_true(json_is_true(json_object_get(o, "interrupted")));
+	assert_int_equal(json_array_size(json_object_get(o, "findings")), 1);
+	json_decref(o);
+}
+
 /* The program's words, numbers aside, and what cannot be asked for. */
 TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 {
