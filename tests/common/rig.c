@@ -87,6 +87,9 @@ void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *setting
 
 void rig_end(struct rig *rig)
 {
+	if (rig->machine == NULL) {
+		return;
+	}
 	if (rig->log) {
 		rig_ok(nvw_log_close(rig->log, nvw_time_ps(rig->machine)));
 	}

@@ -6,6 +6,7 @@
 #include "common/test.h"
 
 #include <emu.h>
+#include <nvw/host.h>
 
 struct rig {
 	struct emu_config config;
@@ -24,12 +25,19 @@ void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
 void rig_begin_under(struct rig *rig, const char *protocol);
 /* The same as rig_begin, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
-/* Ends the machine in order: closes the log, removes the pool (not the log). */
+/* Ends the machine in order: closes the log, removes the pool (not the log).
+ * Does nothing if the machine has not begun. */
 void rig_end(struct rig *rig);
+/* A rig that ends with its block. */
+#define RIG(name) struct rig name __attribute__((cleanup(rig_end))) = {0}
 
 /* Fails the test with the library's message if r is negative. */
 #define rig_ok(r) rig_check((r), #r, __FILE__, __LINE__)
 void rig_check(int r, const char *what, const char *file, int line);
+
+/* A launch that has to succeed. */
+#define rig_launch(rig, kernel, args, groups, group_size) \
+	rig_ok(nvw_launch((rig)->machine, #kernel, kernel, args, groups, group_size))
 
 /* The durable 8-byte word behind a device address of the pool. */
 uint64_t rig_durable(const struct rig *rig, const void *device);

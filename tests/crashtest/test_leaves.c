@@ -244,7 +244,7 @@ static void compare_run(
 	program.arrived = nvw_alloc(rig.machine, 64);
 	program.other = nvw_alloc(rig.machine, 4 * 64);
 	initial = copy_of(rig.pool);
-	rig_ok(nvw_launch(rig.machine, "random", run_program, &args, GROUPS, 1));
+	rig_launch(&rig, run_program, &args, GROUPS, 1);
 	const uint64_t bytes = nvw_pool_geometry(rig.pool)->bytes;
 
 	rig_end(&rig);

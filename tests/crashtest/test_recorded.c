@@ -396,7 +396,7 @@ static unsigned races_in(nvw_kernel kernel, enum nvw_group group)
 	rig_begin(&rig, 1, (const char *const[]){"protocol=wt", NULL});
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	w.a = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "scatter", kernel, &w, ITEMS, GROUP));
+	rig_launch(&rig, kernel, &w, ITEMS, GROUP);
 	count = emu_races(rig.machine)->count;
 	rig_end(&rig);
 	return count;

@@ -46,19 +46,18 @@ TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 		"l2.size=256B", "l2.ways=4", "l2.banks=1", NULL};
 
 	for (unsigned ahead = 0; ahead < 2; ahead++) {
-		struct rig rig;
+		RIG(rig);
 		struct shared_line s = {.ahead = ahead};
 
 		rig_begin(&rig, 0, settings);
 		s.x = (uint64_t *)(void *)rig.nvram;
 		s.before = s.x + 8;
 		s.other = nvw_alloc(rig.machine, 16 * 64);
-		rig_ok(nvw_launch(rig.machine, "shared", store_to_one_line, &s, 2, 1));
+		rig_launch(&rig, store_to_one_line, &s, 2, 1);
 		assert_true(emu_statistics(rig.machine)->l1_recalls > 1);
 		assert_int_equal(rig_durable(&rig, &s.x[0]), 2);
 		assert_int_equal(rig_durable(&rig, &s.x[1]), 3);
 		assert_int_equal(rig_durable(&rig, s.before), 5);
-		rig_end(&rig);
 	}
 }
 
@@ -88,13 +87,11 @@ static void store_in_many_epochs(const void *args)
 TEST(epochs_whose_stores_are_durable_take_no_memory)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 0, settings);
 	most_rows = 0;
-	rig_ok(nvw_launch(rig.machine, "epochs", store_in_many_epochs,
-		&(uint64_t *){(uint64_t *)(void *)rig.nvram}, 1, 1));
+	rig_launch(&rig, store_in_many_epochs, &(uint64_t *){(uint64_t *)(void *)rig.nvram}, 1, 1);
 	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);
 	assert_in_range(most_rows, 1, 200);
-	rig_end(&rig);
 }

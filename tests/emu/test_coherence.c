@@ -44,17 +44,16 @@ static void publish_and_read(const void *args)
 TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 {
 	for (uint64_t seed = 0; seed < 10; seed++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 
 		rig_begin(&rig, seed, NULL);
 		w.a = nvw_alloc(rig.machine, 64 * 64);
 		w.b = nvw_alloc(rig.machine, 64 * 8);
-		rig_ok(nvw_launch(rig.machine, "publish", publish_and_read, &w, 8 * 64, 64));
+		rig_launch(&rig, publish_and_read, &w, 8 * 64, 64);
 		for (unsigned group = 1; group < 8; group++) {
 			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -81,16 +80,15 @@ static void read_before_acquire(const void *args)
 
 TEST(a_load_without_an_acquire_returns_the_stale_copy)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	w.b = nvw_alloc(rig.machine, 128);
-	rig_ok(nvw_launch(rig.machine, "stale", read_before_acquire, &w, 128, 64));
+	rig_launch(&rig, read_before_acquire, &w, 128, 64);
 	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
-	rig_end(&rig);
 }
 
 /* A random program on private lines against a plain array: caches small enough to replace all the time. */
@@ -131,17 +129,16 @@ TEST(a_work_item_always_sees_its_own_stores)
 	};
 
 	for (unsigned i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 
 		rig_begin(&rig, i, shapes[i / 2]);
 		w.b = nvw_alloc(rig.machine, 8 * 256);
 		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
-		rig_ok(nvw_launch(rig.machine, "churn", churn, &w, 256, 64));
+		rig_launch(&rig, churn, &w, 256, 64);
 		for (unsigned id = 0; id < 256; id++) {
 			assert_int_equal(rig_visible(&rig, &w.b[id]), 1);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -183,19 +180,18 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		char protocol[64];
 		const char *const settings[] = {protocol, "nvram.domain=eadr", NULL};
-		struct rig rig;
+		RIG(rig);
 		struct two_scopes s;
 
 		snprintf(protocol, sizeof protocol, "protocol=%s", name);
 		rig_begin(&rig, 0, settings);
 		s.x = (uint64_t *)(void *)rig.nvram;
 		s.turn = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_launch(rig.machine, "scopes", store_in_two_scopes, &s, 2, 1));
+		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);
 		if (rig_durable(&rig, s.x) != rig_visible(&rig, s.x)) {
 			fail_msg("%s: %llu is durable, and %llu is visible", name,
 				(unsigned long long)rig_durable(&rig, s.x),
 				(unsigned long long)rig_visible(&rig, s.x));
 		}
-		rig_end(&rig);
 	}
 }

@@ -59,7 +59,7 @@ static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_
 
 TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	const struct emu_stats *s;
@@ -74,12 +74,11 @@ TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 	assert_int_equal(s->nvram2_reads, 2);
 	assert_int_equal(s->nvram_read_wait_ps, 5000);
 	assert_int_equal(s->nvram2_read_wait_ps, 5000);
-	rig_end(&rig);
 }
 
 TEST(a_write_waits_in_the_queue_of_its_own_device)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	emu_time done;
 
@@ -95,13 +94,12 @@ TEST(a_write_waits_in_the_queue_of_its_own_device)
 		assert_int_equal(emu_channel_write(rig.machine, second, ids[1], 0, &done), 5000 * i);
 		assert_int_equal(done, 5000000 + 5000 * i);
 	}
-	rig_end(&rig);
 }
 
 /* A line either way takes the time of a line, and writes of a line stay in their order. */
 TEST(reads_and_writes_of_a_shared_channel_take_turns)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
@@ -122,12 +120,11 @@ TEST(reads_and_writes_of_a_shared_channel_take_turns)
 	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 45000), 95000); /* a time that is left */
 	emu_channel_write(rig.machine, first, ids[0], 50000, &done);
 	assert_int_equal(done, 165000); /* behind the write that came before it, though there is room */
-	rig_end(&rig);
 }
 
 TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
@@ -140,7 +137,6 @@ TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 		assert_int_equal(done, 100000 + 10000 * i);
 		(void)emu_memory_read(rig.machine, ids[0], data, 0);
 	}
-	rig_end(&rig);
 }
 
 /*
@@ -149,7 +145,7 @@ TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
  */
 TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
@@ -160,7 +156,6 @@ TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 		assert_int_equal(done, 100000 + 5000 * i);
 		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 5000 * i);
 	}
-	rig_end(&rig);
 }
 
 /* As the controller accepts it (adr), or as the device has completed it. */
@@ -169,7 +164,7 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 	static const uint8_t data[EMU_LINE] = {7};
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		emu_line_id ids[2];
 
 		begin(&rig,
@@ -189,7 +184,6 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 		assert_int_equal(rig_durable(&rig, at.first), 7);
 		assert_int_equal(rig_durable(&rig, at.second), 7);
 		assert_int_equal(emu_statistics(rig.machine)->nvram2_words, 1);
-		rig_end(&rig);
 	}
 }
 
@@ -231,7 +225,7 @@ static void cut_at(emu_time time_ps, const char *const *settings)
 	at = lines_of(&rig);
 	emu_set_power_cut(rig.machine, &power);
 	if (setjmp(out) == 0) {
-		rig_ok(nvw_launch(rig.machine, "there_and_back", there_and_back, &at, 1, 1));
+		rig_launch(&rig, there_and_back, &at, 1, 1);
 	}
 	first = rig_durable(&rig, lines_of(&rig).first);
 	second = rig_durable(&rig, lines_of(&rig).second);
@@ -265,7 +259,7 @@ static void store_once(const void *args)
 
 TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint64_t before, fast;
 
@@ -273,20 +267,19 @@ TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 	struct lines at = lines_of(&rig);
 
 	before = nvw_time_ps(rig.machine);
-	rig_ok(nvw_launch(rig.machine, "store_once", store_once, &at.first, 1, 1));
+	rig_launch(&rig, store_once, &at.first, 1, 1);
 	fast = nvw_time_ps(rig.machine) - before;
 	before = nvw_time_ps(rig.machine);
-	rig_ok(nvw_launch(rig.machine, "store_once", store_once, &at.second, 1, 1));
+	rig_launch(&rig, store_once, &at.second, 1, 1);
 	assert_true(fast < 5000000);
 	assert_true(nvw_time_ps(rig.machine) - before >= 5000000);
-	rig_end(&rig);
 }
 
 /* ---- One pool ------------------------------------------------------------------------------ */
 
 TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint64_t out[16], in[16];
 
@@ -306,7 +299,6 @@ TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 	assert_int_equal(rig_durable(&rig, second - 8), 107);
 	assert_int_equal(rig_durable(&rig, second), 108);
 	assert_int_equal(nvw_read(m, in, end - 64, 72), NVW_E_USAGE);
-	rig_end(&rig);
 }
 
 static void store_across(const void *args)
@@ -316,14 +308,13 @@ static void store_across(const void *args)
 
 TEST(a_store_across_two_devices_crosses_a_line)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 
 	begin(&rig, (const char *const[]){"nvram2.holds=heap", NULL}, ids);
 	assert_int_equal(
 		nvw_launch(rig.machine, "store_across", store_across, &rig.nvram, 1, 1), NVW_E_KERNEL);
 	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
-	rig_end(&rig);
 }
 
 TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
@@ -346,7 +337,7 @@ TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
 
 TEST(a_dram_only_machine_has_dram_behind_both)
 {
-	struct rig rig;
+	RIG(rig);
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 
@@ -357,7 +348,6 @@ TEST(a_dram_only_machine_has_dram_behind_both)
 	assert_int_equal(emu_statistics(rig.machine)->dram_reads, 2);
 	assert_int_equal(emu_statistics(rig.machine)->nvram_reads, 0);
 	assert_int_equal(emu_statistics(rig.machine)->nvram2_reads, 0);
-	rig_end(&rig);
 }
 
 /* ---- Traffic and time ------------------------------------------------------------------------ */
@@ -393,7 +383,7 @@ static emu_time least_time(const struct nvw_machine *m, unsigned device, uint64_
 static void expect_time_for_traffic(const char *protocol, unsigned device, const char *shared)
 {
 	enum { ITEMS = 128, BYTES = 4 * ITEMS * EMU_LINE };
-	struct rig rig;
+	RIG(rig);
 	struct arrays a;
 	char setting[32];
 
@@ -404,7 +394,7 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 	a.counters = device == EMU_NVRAM ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, BYTES);
 	a.from = device == EMU_NVRAM ? a.counters + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
 	a.to = device == EMU_NVRAM ? a.from + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
-	rig_ok(nvw_launch(rig.machine, "use", load_store_and_count, &a, ITEMS, 16));
+	rig_launch(&rig, load_store_and_count, &a, ITEMS, 16);
 	const struct emu_traffic *const t = &rig.machine->device[device].traffic;
 	const bool is_shared = rig.config.device[device].shared;
 	const uint64_t lines = is_shared ? t->reads + t->writes : t->reads > t->writes ? t->reads : t->writes;
@@ -414,7 +404,6 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 		fail_msg("%s, %s, %s: %llu lines in %llu ps", protocol, rig.machine->device[device].name,
 			shared, (unsigned long long)lines, (unsigned long long)rig.machine->now);
 	}
-	rig_end(&rig);
 }
 
 TEST(no_protocol_is_faster_than_its_channels_carry_its_lines)

@@ -104,7 +104,7 @@ static void run(struct rig *rig, struct script *s, const struct step *steps, uns
 {
 	s->steps = steps;
 	s->count = count;
-	rig_ok(nvw_launch(rig->machine, "play", play, &s, CUS, 1));
+	rig_launch(rig, play, &s, CUS, 1);
 }
 
 #define RUN(rig, s, ...)                                \
@@ -128,7 +128,7 @@ TEST(a_line_has_one_writer_or_many_readers)
 
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, READ});
@@ -145,7 +145,6 @@ TEST(a_line_has_one_writer_or_many_readers)
 		expect_states(&rig, &s, "M I X");
 		assert_int_equal(rig_visible(&rig, s.a), 101);
 		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 1);
-		rig_end(&rig);
 	}
 }
 
@@ -154,7 +153,7 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, WRITE}, {1, READ}, {2, READ});
@@ -163,7 +162,6 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 		assert_int_equal(line_of(&rig, s.a, -1)->dirty != 0, i % 2 == 1);
 		assert_int_equal(emu_statistics(rig.machine)->l1_flush_revoke, i % 2);
 		assert_int_equal(emu_statistics(rig.machine)->l1_downgraded, i % 2 ? 1 : 2);
-		rig_end(&rig);
 	}
 }
 
@@ -172,7 +170,7 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 	for (unsigned i = 0; i < KINDS; i++) {
 		const uint64_t five = 5;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {2, WRITE});
@@ -182,7 +180,6 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 		rig_ok(nvw_write(rig.machine, s.a, &five, 8));
 		RUN(&rig, &s, {1, READ});
 		assert_int_equal(s.last, 5);
-		rig_end(&rig);
 	}
 }
 
@@ -192,7 +189,7 @@ TEST(a_read_modify_write_asks_for_ownership_at_once)
 	for (unsigned i = 0; i < KINDS; i++) {
 		const struct emu_stats *stats;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, ADD}, {1, ADD});
@@ -200,7 +197,6 @@ TEST(a_read_modify_write_asks_for_ownership_at_once)
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_owned, 2);
 		assert_int_equal(stats->l1_upgraded + stats->l1_downgraded, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -218,12 +214,11 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 
 	for (unsigned i = 0; i < 3 * KINDS; i++) {
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i / 3, NULL, true, &s);
 		run(&rig, &s, scripts[i % 3], 3);
 		assert_int_equal(rig_durable(&rig, s.a), 100);
-		rig_end(&rig);
 	}
 }
 
@@ -231,7 +226,7 @@ TEST(persistence_takes_no_ownership_away)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, true, &s);
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
@@ -240,7 +235,6 @@ TEST(persistence_takes_no_ownership_away)
 		assert_int_equal(rig_durable(&rig, s.a), 100);
 		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
 		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -264,7 +258,7 @@ static struct emu_stats store_three_lines(
 
 	rig_begin(rig, 0, settings);
 	*s = (struct script){.a = nvw_alloc(rig->machine, 192)};
-	rig_ok(nvw_launch(rig->machine, "three_lines", three_lines, &s, CUS, 1));
+	rig_launch(rig, three_lines, &s, CUS, 1);
 	for (unsigned n = 0; n < 3; n++) {
 		assert_int_equal(rig_visible(rig, &s->a[8 * n]), 7 + n);
 	}
@@ -281,7 +275,7 @@ TEST(the_directory_recalls_a_line_for_room)
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct emu_stats stats;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		stats = store_three_lines(&rig, &s, i % 2 ? "protocol=mttop-wb" : "protocol=rfo",
 			i < 2 ? "directory.lines=0" : "directory.lines=2");
@@ -290,7 +284,6 @@ TEST(the_directory_recalls_a_line_for_room)
 		assert_null(entry_of(&rig, s.a));
 		assert_int_equal(stats.l1_recalls, 1);
 		assert_int_equal(stats.directory_evictions, i / 2);
-		rig_end(&rig);
 	}
 }
 
@@ -300,7 +293,7 @@ TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
 	for (unsigned i = 0; i < 2; i++) {
 		struct emu_stats stats;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		stats = store_three_lines(
 			&rig, &s, i ? "protocol=mttop-wb" : "protocol=rfo", "directory.lines=64");
@@ -308,7 +301,6 @@ TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
 		assert_string_equal(state_at(&rig, s.a, 0), "M");
 		assert_int_equal(stats.l1_recalls, 0);
 		assert_int_equal(stats.directory_requests, 3);
-		rig_end(&rig);
 	}
 }
 
@@ -323,7 +315,7 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 			"directory.lines=64", "l2.size=128B", "l2.ways=2", "l2.banks=1", NULL};
 		const struct emu_stats *stats;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin(&rig, 0, settings);
 		s = (struct script){.a = nvw_alloc(rig.machine, 512)};
@@ -337,7 +329,6 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 		RUN(&rig, &s, {3, ADD});
 		assert_int_equal(rig_visible(&rig, s.a), 101);
 		assert_int_equal(stats->l2_load_misses, 4);
-		rig_end(&rig);
 	}
 }
 
@@ -408,7 +399,7 @@ static uint64_t time_with_mshrs(const char *mshrs)
 	uint64_t t;
 
 	begin(&rig, 2, mshrs, false, &s);
-	rig_ok(nvw_launch(rig.machine, "read_a_line_each", read_a_line_each, &args, CUS, 1));
+	rig_launch(&rig, read_a_line_each, &args, CUS, 1);
 	t = emu_statistics(rig.machine)->sim_time_ps;
 	rig_end(&rig);
 	return t;
@@ -432,14 +423,13 @@ TEST(hits_in_what_the_l1_has_written_are_counted)
 	for (unsigned i = 0; i < KINDS; i++) {
 		const struct emu_stats *stats;
 		struct script s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, READ}, {0, READ}, {0, WRITE}, {0, READ}, {0, ADD}, {1, READ}, {1, READ});
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_load_hits, 4);
 		assert_int_equal(stats->l1_modified_hits, 2);
-		rig_end(&rig);
 	}
 }
 
@@ -450,7 +440,7 @@ TEST(an_l3_keeps_what_owners_have_stored)
 		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1", NULL};
 	const struct emu_stats *stats;
 	struct script s;
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 0, settings);
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
@@ -460,7 +450,6 @@ TEST(an_l3_keeps_what_owners_have_stored)
 	assert_true(stats->l3_writes > 2);
 	assert_int_equal(stats->l3_writeback_sfifo, 0);
 	assert_int_equal(rig_visible(&rig, s.a), 100);
-	rig_end(&rig);
 }
 
 /* LdAcq and StRel are performed in the L1 (hechtman14 4.5.1): a line that is there needs no message. */
@@ -481,17 +470,15 @@ TEST(synchronization_stays_in_the_l1)
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s, *const args = &s;
 		const struct emu_stats *stats;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
-		rig_ok(nvw_launch(
-			rig.machine, "acquire_and_release", acquire_and_release_here, &args, CUS, 1));
+		rig_launch(&rig, acquire_and_release_here, &args, CUS, 1);
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_owned, 1);
 		assert_int_equal(stats->sync_l1, 10);
 		assert_int_equal(stats->invalidations_acquire + stats->flushes_release, 0);
 		assert_int_equal(stats->l1_load_misses, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -525,7 +512,7 @@ static struct emu_stats run_under(const char *consistency)
 	snprintf(setting, sizeof setting, "gpu.consistency=%s", consistency);
 	begin(&rig, 1, setting, false, &s);
 	s.a = nvw_alloc(rig.machine, 8 * 64);
-	rig_ok(nvw_launch(rig.machine, "load_then_store", load_then_store, &args, 1, 1));
+	rig_launch(&rig, load_then_store, &args, 1, 1);
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (4 + i)]), i);
 	}

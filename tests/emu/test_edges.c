@@ -69,7 +69,7 @@ TEST(messages_take_the_links_of_their_way_through_a_grid)
 					 "network.columns=5", "network.columns=0"};
 
 	for (unsigned i = 0; i < 8; i++) {
-		struct rig rig;
+		RIG(rig);
 		emu_time t = 0;
 
 		rig_begin(&rig, 0,
@@ -79,7 +79,6 @@ TEST(messages_take_the_links_of_their_way_through_a_grid)
 				send_alone(rig.machine, from, to, t += 1000000);
 			}
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -95,7 +94,7 @@ static void load_word(const void *args)
 /* What an L1 has held since its invalidations began to be counted is stale when the count begins anew. */
 TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 	const uint64_t old = 1, new = 2;
 
@@ -103,7 +102,7 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 	w.a = nvw_alloc(rig.machine, 64);
 	w.b = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, w.a, &old, sizeof old));
-	rig_ok(nvw_launch(rig.machine, "load", load_word, &w, 1, 1));
+	rig_launch(&rig, load_word, &w, 1, 1);
 	rig_ok(nvw_write(rig.machine, w.a, &new, sizeof new));
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
 
@@ -111,9 +110,8 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 		l1->lines[i].generation = 0;
 	}
 	l1->generation = UINT32_MAX;
-	rig_ok(nvw_launch(rig.machine, "load", load_word, &w, 1, 1));
+	rig_launch(&rig, load_word, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.b), new);
-	rig_end(&rig);
 }
 
 /* ---- Many CUs ---------------------------------------------------------------------------------- */
@@ -128,7 +126,7 @@ static void load_one(const void *args)
 TEST(the_l2_knows_every_cu_that_has_a_line)
 {
 	enum { CUS = 100 };
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 	unsigned known = 0, unknown = 0;
 
@@ -153,7 +151,6 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 	}
 	assert_int_equal(unknown, 0);
 	assert_true(known >= 2 * CUS);
-	rig_end(&rig);
 }
 
 /* ---- Queues, messages -------------------------------------------------------------------------- */
@@ -161,7 +158,7 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 {
 	enum { WRITES = 1000 };
-	struct rig rig;
+	RIG(rig);
 	emu_time done;
 
 	rig_begin(&rig, 0, (const char *const[]){"nvram.channels=1", "nvram.queue=16", NULL});
@@ -174,7 +171,6 @@ TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 		assert_int_equal(done, i * c->line_ps + c->write_ps);
 		assert_int_equal(accepted, i > 16 ? (i - 16) * c->line_ps : 0);
 	}
-	rig_end(&rig);
 }
 
 TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
@@ -184,7 +180,7 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 	for (unsigned n = 0; n < 2; n++) {
 		for (unsigned from = 0; from < 12; from++) {
 			char topology[64];
-			struct rig rig;
+			RIG(rig);
 			emu_time arrivals[EMU_CUS_MAX];
 
 			snprintf(topology, sizeof topology, "network.topology=%s", networks[n]);
@@ -204,7 +200,6 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 							     EMU_MESSAGE_CONTROL, later * (1 + cu)) -
 							     later * (1 + cu));
 			}
-			rig_end(&rig);
 		}
 	}
 }
@@ -222,12 +217,12 @@ static void add_one(const void *args)
  */
 TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, (const char *const[]){"protocol=dd", "gpu.cus=1", NULL});
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "add", add_one, &w, 1, 1));
+	rig_launch(&rig, add_one, &w, 1, 1);
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
 	const emu_time later = nvw_time_ps(rig.machine) + 50000000;
 	unsigned registered = 0;
@@ -239,10 +234,9 @@ TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 		}
 	}
 	assert_int_equal(registered, 1);
-	rig_ok(nvw_launch(rig.machine, "add", add_one, &w, 1, 1));
+	rig_launch(&rig, add_one, &w, 1, 1);
 	assert_true(nvw_time_ps(rig.machine) >= later);
 	assert_int_equal(rig_visible(&rig, w.a), 2);
-	rig_end(&rig);
 }
 
 struct ordered {
@@ -267,15 +261,14 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 		struct emu_stats stats[2];
 
 		for (unsigned k = 0; k < 2; k++) {
-			struct rig rig;
+			RIG(rig);
 			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
 			rig_begin_under(&rig, coh_protocols[i]->name);
 			o.data = nvw_alloc(rig.machine, 8 * 100);
 			o.flag = nvw_alloc(rig.machine, 128);
-			rig_ok(nvw_launch(rig.machine, "pass", pass_with_order, &o, 100, 10));
+			rig_launch(&rig, pass_with_order, &o, 100, 10);
 			stats[k] = *emu_statistics(rig.machine);
-			rig_end(&rig);
 		}
 		assert_memory_equal(&stats[0], &stats[1], sizeof stats[0]);
 	}
@@ -291,16 +284,15 @@ static void store_remotely(const void *args)
 /* alsop16 II.D: "lock all RMWs"; nothing comes in between, but others begin later. */
 TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, (const char *const[]){"protocol=rsp", "gpu.cus=4", NULL});
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "remote", store_remotely, &w, 1, 1));
+	rig_launch(&rig, store_remotely, &w, 1, 1);
 	for (unsigned cu = 0; cu < 4; cu++) {
 		assert_true(rig.machine->cus[cu].rmw_free > 0);
 	}
-	rig_end(&rig);
 }
 
 /* ---- The host ---------------------------------------------------------------------------------- */
@@ -319,7 +311,7 @@ static void add_to_words(const void *args)
 TEST(memory_that_is_given_back_is_not_written)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 		uint64_t mark, writes;
 
@@ -327,11 +319,10 @@ TEST(memory_that_is_given_back_is_not_written)
 		mark = nvw_mark(rig.machine);
 		w.a = nvw_alloc(rig.machine, 8 * 300);
 		w.b = nvw_alloc(rig.machine, 8 * 300);
-		rig_ok(nvw_launch(rig.machine, "add", add_to_words, &w, 300, 50));
+		rig_launch(&rig, add_to_words, &w, 300, 50);
 		writes = emu_statistics(rig.machine)->dram_writes;
 		nvw_release(rig.machine, mark);
 		assert_int_equal(emu_statistics(rig.machine)->dram_writes, writes);
-		rig_end(&rig);
 	}
 }
 
@@ -342,7 +333,7 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned in_nvram = 0; in_nvram < 2; in_nvram++) {
-			struct rig rig;
+			RIG(rig);
 			struct words w;
 
 			rig_begin_under(&rig, coh_protocols[i]->name);
@@ -355,13 +346,12 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 					values[id] = round * 1000000 + id;
 				}
 				rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
-				rig_ok(nvw_launch(rig.machine, "add", add_to_words, &w, ITEMS, 50));
+				rig_launch(&rig, add_to_words, &w, ITEMS, 50);
 				for (uint64_t id = 0; id < ITEMS; id++) {
 					assert_int_equal(rig_visible(&rig, &w.b[id]), values[id] + 1);
 					assert_int_equal(rig_visible(&rig, &w.a[id]), values[id] + 1100);
 				}
 			}
-			rig_end(&rig);
 		}
 	}
 }
@@ -379,7 +369,7 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 	enum { LINES = 200 };
 	static const char *const settings[] = {"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", NULL};
 	static uint64_t values[8 * LINES];
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, settings);
@@ -387,7 +377,7 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 	for (unsigned i = 0; i < 8 * LINES; i++) {
 		values[i] = 1000 + i;
 	}
-	rig_ok(nvw_launch(rig.machine, "store", store_lines, &w, LINES, 50));
+	rig_launch(&rig, store_lines, &w, LINES, 50);
 	assert_true(rig.machine->nvram.in_flight > 10);
 	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 	rig_ok(nvw_persist(rig.machine));
@@ -395,12 +385,11 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 		assert_int_equal(rig_durable(&rig, &w.a[i]), 1000 + i);
 		assert_int_equal(rig_visible(&rig, &w.a[i]), 1000 + i);
 	}
-	rig_end(&rig);
 }
 
 TEST(memory_that_was_given_back_comes_back_as_zeros)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
@@ -412,11 +401,10 @@ TEST(memory_that_was_given_back_comes_back_as_zeros)
 		for (unsigned i = 0; i < 100; i++) {
 			assert_int_equal(rig_visible(&rig, &w.a[i]), 0);
 		}
-		rig_ok(nvw_launch(rig.machine, "add", add_to_words, &w, 100, 50));
+		rig_launch(&rig, add_to_words, &w, 100, 50);
 		assert_int_equal(rig_visible(&rig, &w.b[99]), 1);
 		nvw_release(rig.machine, mark);
 	}
-	rig_end(&rig);
 }
 
 /* ---- The log ------------------------------------------------------------------------------------ */
@@ -470,7 +458,7 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 
 	rig_begin_logged(&rig, 0, settings);
 	w.a = (uint64_t *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "store", store_lines, &w, 200, 50));
+	rig_launch(&rig, store_lines, &w, 200, 50);
 	rig_ok(nvw_persist(rig.machine));
 	reader = log_of(&rig);
 	while (nvw_log_next(reader, &r) == 1) {
@@ -507,7 +495,7 @@ TEST(every_store_in_the_log_has_its_own_source_line)
 
 	rig_begin_logged(&rig, 0, NULL);
 	w.a = (uint64_t *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "stores", store_in_turn, &w, 1, 1));
+	rig_launch(&rig, store_in_turn, &w, 1, 1);
 	reader = log_of(&rig);
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_SITE) {

@@ -95,7 +95,7 @@ static void run(const char *const *settings, uint64_t seed, bool by_steps, struc
 	a.sums = nvw_alloc(rig.machine, 8 * ITEMS);
 	a.flag = nvw_alloc(rig.machine, 64);
 	a.nvram = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "mix", mix, &a, ITEMS, GROUP));
+	rig_launch(&rig, mix, &a, ITEMS, GROUP);
 	assert_true(!by_steps || !rig.machine->hits);
 	o->stats = *emu_statistics(rig.machine);
 	o->time_ps = nvw_time_ps(rig.machine);

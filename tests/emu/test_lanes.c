@@ -41,17 +41,16 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 {
 	const uint64_t before[2] = {10, 10};
 	struct sharing s = {.stored = stored, .crosswise = crosswise};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin_under(&rig, protocol);
 	s.w.a = nvw_alloc(rig.machine, 64);
 	s.w.b = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, s.w.a, before, sizeof before));
-	rig_ok(nvw_launch(rig.machine, "beside", load_beside_own_store, &s, 2, 2));
+	rig_launch(&rig, load_beside_own_store, &s, 2, 2);
 	for (uint64_t lane = 0; lane < 2; lane++) {
 		assert_int_equal(rig_visible(&rig, &s.w.b[lane]), (lane ^ crosswise) == stored ? 11 : 10);
 	}
-	rig_end(&rig);
 }
 
 TEST(lanes_that_share_a_line_load_what_each_of_them_needs)
@@ -80,7 +79,7 @@ static void copy_by_some(const void *args)
 
 TEST(lanes_that_have_no_neighbours_are_served_like_others)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, NULL);
@@ -91,12 +90,11 @@ TEST(lanes_that_have_no_neighbours_are_served_like_others)
 
 		rig_ok(nvw_write(rig.machine, &w.a[i], &value, sizeof value));
 	}
-	rig_ok(nvw_launch(rig.machine, "some", copy_by_some, &w, 64, 64));
+	rig_launch(&rig, copy_by_some, &w, 64, 64);
 	for (uint64_t i = 0; i < 64; i++) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]),
 			(i % 3 == 1 ? 1000 * i + 1 : 0) + (i % 4 != 2 ? 1000 * (63 - i) : 0));
 	}
-	rig_end(&rig);
 }
 
 enum { STACK_WORDS = 64, LONG_ITEMS = 512, LONG_ROUNDS = 1200 };
@@ -124,19 +122,18 @@ static void keep_numbers(const void *args)
 TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 {
 	const uint64_t seven = 7;
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	w.b = nvw_alloc(rig.machine, 8 * LONG_ITEMS);
 	rig_ok(nvw_write(rig.machine, w.a, &seven, sizeof seven));
-	rig_ok(nvw_launch(rig.machine, "numbers", keep_numbers, &w, LONG_ITEMS, LONG_ITEMS));
+	rig_launch(&rig, keep_numbers, &w, LONG_ITEMS, LONG_ITEMS);
 	assert_true(rig.machine->exec.huge_pages);
 	for (unsigned i = 0; i < LONG_ITEMS; i++) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]), 1);
 	}
-	rig_end(&rig);
 }
 
 enum { APART_GROUPS = 24, APART_ITEMS = 128 };
@@ -151,11 +148,11 @@ TEST(stacks_of_wavefronts_are_apart)
 {
 	const struct emu_exec *x;
 	struct words w = {0};
-	struct rig rig;
+	RIG(rig);
 	unsigned used = 0;
 
 	rig_begin(&rig, 0, NULL);
-	rig_ok(nvw_launch(rig.machine, "nothing", do_nothing, &w, APART_GROUPS * APART_ITEMS, APART_ITEMS));
+	rig_launch(&rig, do_nothing, &w, APART_GROUPS * APART_ITEMS, APART_ITEMS);
 	x = &rig.machine->exec;
 	for (uint32_t i = 0; i < x->wavefront_count; i++) {
 		const char *const stacks = x->wavefronts[i].stacks;
@@ -168,7 +165,6 @@ TEST(stacks_of_wavefronts_are_apart)
 		}
 	}
 	assert_int_equal(used, APART_GROUPS * APART_ITEMS / EMU_LANES);
-	rig_end(&rig);
 }
 
 /* A value of 4 bytes that is negative fills the request's 8 bytes with ones. */
@@ -182,16 +178,15 @@ static void exchange_negative(const void *args)
 
 TEST(a_compare_exchange_compares_as_many_bytes_as_its_type_has)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 	const int32_t before[2] = {-7, 5};
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, w.a, before, sizeof before));
-	rig_ok(nvw_launch(rig.machine, "exchange", exchange_negative, &w, 1, 1));
+	rig_launch(&rig, exchange_negative, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.a), UINT64_C(5) << 32 | 3);
-	rig_end(&rig);
 }
 
 static void add_to_own_store(const void *args)
@@ -207,18 +202,17 @@ static void add_to_own_store(const void *args)
 TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 
 		rig_begin_under(&rig, coh_protocols[i]->name);
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		w.b = nvw_alloc(rig.machine, 8 * 100);
-		rig_ok(nvw_launch(rig.machine, "own", add_to_own_store, &w, 100, 10));
+		rig_launch(&rig, add_to_own_store, &w, 100, 10);
 		for (unsigned id = 0; id < 100; id++) {
 			assert_int_equal(rig_visible(&rig, &w.b[id]), 5);
 			assert_int_equal(rig_visible(&rig, &w.a[id]), 6);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -233,16 +227,15 @@ static void fail_to_exchange(const void *args)
 TEST(a_compare_exchange_that_fails_stores_nothing)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 
 		rig_begin_under(&rig, coh_protocols[i]->name);
 		w.a = (uint64_t *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "fail", fail_to_exchange, &w, 100, 10));
+		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
 		assert_int_equal(emu_statistics(rig.machine)->nv_stores, 0);
 		assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -271,15 +264,14 @@ TEST(a_barrier_waits_for_a_work_item_that_comes_alone)
 	static const unsigned sizes[] = {2, 33, 64, 65, 200};
 
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w;
 
 		rig_begin(&rig, 1, NULL);
 		w.a = nvw_alloc(rig.machine, 64);
 		w.b = nvw_alloc(rig.machine, 64 * 64);
-		rig_ok(nvw_launch(rig.machine, "late", come_late, &w, sizes[i], sizes[i]));
+		rig_launch(&rig, come_late, &w, sizes[i], sizes[i]);
 		assert_int_equal(rig_visible(&rig, w.b), 1);
-		rig_end(&rig);
 	}
 }
 
@@ -302,17 +294,16 @@ static void name_two_groups(const void *args)
 TEST(lanes_may_name_different_groups_at_one_barrier)
 {
 	enum { ITEMS = 100 };
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 8 * ITEMS);
 	w.b = nvw_alloc(rig.machine, 8 * ITEMS);
-	rig_ok(nvw_launch(rig.machine, "two groups", name_two_groups, &w, ITEMS, ITEMS));
+	rig_launch(&rig, name_two_groups, &w, ITEMS, ITEMS);
 	for (uint64_t id = 0; id < ITEMS; id++) {
 		assert_int_equal(rig_visible(&rig, &w.b[id]), id | 1);
 	}
-	rig_end(&rig);
 }
 
 /* All of a wavefront at one place: a half acquires, and a lane in the middle is at another place first. */
@@ -333,11 +324,11 @@ TEST(lanes_may_have_different_places_and_operations)
 {
 	uint64_t before[64]; /* of the host: what each lane's last add returned */
 	struct words w = {.b = before};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "differ", differ, &w, 64, 64));
+	rig_launch(&rig, differ, &w, 64, 64);
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 63);
 	assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
 	assert_int_equal(rig_visible(&rig, &w.a[2]), 64);
@@ -346,7 +337,6 @@ TEST(lanes_may_have_different_places_and_operations)
 	 * The lane, the others without it, those that do not acquire, those that do while the others return.
 	 */
 	assert_int_equal(emu_statistics(rig.machine)->divergent_ops, 4);
-	rig_end(&rig);
 }
 
 /* All but the last of some neighbours at one place. */
@@ -365,15 +355,14 @@ TEST(the_last_of_some_lanes_may_have_another_place)
 {
 	for (uint64_t lanes = 2; lanes < 8; lanes++) {
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin(&rig, 1, NULL);
 		w.a = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_launch(rig.machine, "end", differ_at_the_end, &w, lanes, (unsigned)lanes));
+		rig_launch(&rig, differ_at_the_end, &w, lanes, (unsigned)lanes);
 		assert_int_equal(rig_visible(&rig, &w.a[0]), lanes - 1);
 		assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
 		assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
-		rig_end(&rig);
 	}
 }
 
@@ -422,16 +411,15 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct calls c = cases[i].calls, *const args = &c;
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin(&rig, 1, NULL);
 		c.word = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_launch(rig.machine, "calls", call_deep, &args, 3, 3));
+		rig_launch(&rig, call_deep, &args, 3, 3);
 		for (unsigned lane = 0; lane < 3; lane++) {
 			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : cases[i].loaded);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->wavefront_ops, 2);
-		rig_end(&rig);
 	}
 }
 
@@ -509,7 +497,7 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 		uint8_t bytes[8 * OBJECTS], stored[8 * OBJECTS] = {0}, expected[8 * OBJECTS] = {0};
 		uint64_t loaded[64];
 		struct order o;
-		struct rig rig;
+		RIG(rig);
 
 		choose_order(&o, &random);
 		rig_begin(&rig, 0, NULL);
@@ -520,7 +508,7 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 			bytes[i] = (uint8_t)nvw_random_below(&random, 256);
 		}
 		rig_ok(nvw_write(rig.machine, o.from, bytes, sizeof bytes));
-		rig_ok(nvw_launch(rig.machine, "order", follow_order, &o, 64, 64));
+		rig_launch(&rig, follow_order, &o, 64, 64);
 		rig_ok(nvw_read(rig.machine, stored, o.to, sizeof stored));
 		rig_ok(nvw_read(rig.machine, loaded, o.loaded, sizeof loaded));
 		for (unsigned lane = o.first; lane < o.end; lane++) {
@@ -533,7 +521,6 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 			memcpy(&expected[at], &value, size);
 		}
 		assert_memory_equal(stored, expected, sizeof expected);
-		rig_end(&rig);
 	}
 }
 
@@ -567,7 +554,7 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 	static const char *const buffered[] = {
 		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
 	uint32_t values[64];
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, buffered);
@@ -577,20 +564,19 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 		values[i] = i;
 	}
 	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
-	rig_ok(nvw_launch(rig.machine, "around", load_around_some_stores, &w, 64, 64));
+	rig_launch(&rig, load_around_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
 	rig_ok(nvw_read(rig.machine, values, w.b, sizeof values));
 	for (uint32_t i = 0; i < 64; i++) {
 		assert_int_equal(values[i], i % 16 / 3 == 1 ? 1000 + i : i);
 	}
-	rig_end(&rig);
 }
 
 TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 {
 	static const char *const buffered[] = {
 		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, buffered);
@@ -599,12 +585,11 @@ TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 	for (uint64_t i = 0; i < 64; i++) {
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
 	}
-	rig_ok(nvw_launch(rig.machine, "behind", load_behind_some_stores, &w, 64, 64));
+	rig_launch(&rig, load_behind_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
 	for (uint64_t i = 0; i < 64; i++) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]), i % 8 < 3 ? 1000 + i : i);
 	}
-	rig_end(&rig);
 }
 
 /* ---- What a work-item has while it waits ------------------------------------------------------ */
@@ -639,7 +624,7 @@ TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 {
 	enum { ITEMS = 4096 };
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=8", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, small);
@@ -648,9 +633,8 @@ TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 	for (uint64_t i = 0; i < KEPT; i++) {
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
 	}
-	rig_ok(nvw_launch(rig.machine, "keep", keep_while_waiting, &w, ITEMS, 128));
+	rig_launch(&rig, keep_while_waiting, &w, ITEMS, 128);
 	assert_true(emu_statistics(rig.machine)->preemptions > 0);
 	assert_int_equal(rig_visible(&rig, &w.b[0]), 0);
 	assert_int_equal(rig_visible(&rig, &w.b[1]), ITEMS);
-	rig_end(&rig);
 }

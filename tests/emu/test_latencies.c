@@ -143,7 +143,7 @@ TEST(launches_and_copies_take_the_time_that_the_machine_says)
 	static const char *const settings[] = {
 		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
 	char bytes[4000] = {0};
-	struct rig rig;
+	RIG(rig);
 	uint64_t begin, end;
 	void *block;
 
@@ -155,7 +155,7 @@ TEST(launches_and_copies_take_the_time_that_the_machine_says)
 	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
 	assert_int_equal(nvw_time_ps(rig.machine) - begin, 2 * (300 + 2000) * 1000);
 	begin = nvw_time_ps(rig.machine);
-	rig_ok(nvw_launch(rig.machine, "nothing", nothing_at_all, NULL, 1, 1));
+	rig_launch(&rig, nothing_at_all, NULL, 1, 1);
 	assert_in_range(nvw_time_ps(rig.machine) - begin, 7000000, 7100000);
 	nvw_end_measurement(rig.machine);
 	end = nvw_time_ps(rig.machine);
@@ -163,7 +163,6 @@ TEST(launches_and_copies_take_the_time_that_the_machine_says)
 	assert_int_equal(nvw_time_ps(rig.machine), end);
 	assert_int_equal(emu_statistics(rig.machine)->host_copies, 2);
 	assert_int_equal(emu_statistics(rig.machine)->host_launch_ps, 7000000);
-	rig_end(&rig);
 }
 
 /* ---- Instructions -------------------------------------------------------------------------------- */
@@ -193,7 +192,7 @@ static uint64_t time_of(const char *instruction, const char *memory, uint64_t wo
 
 	rig_begin(&rig, 1, (const char *const[]){instruction, memory, NULL});
 	c.word = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "count", load_and_work, &c, 1, 1));
+	rig_launch(&rig, load_and_work, &c, 1, 1);
 	ps = nvw_time_ps(rig.machine);
 	rig_end(&rig);
 	return ps;

@@ -31,7 +31,7 @@ struct task {
 
 static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, unsigned groups)
 {
-	rig_ok(nvw_launch(rig->machine, "task", kernel, t, groups, 1));
+	rig_launch(rig, kernel, t, groups, 1);
 }
 
 static struct task task_of(struct rig *rig, unsigned n)
@@ -69,7 +69,7 @@ static void read_twice(const void *args)
 TEST(a_line_is_hit_until_its_lease_ends)
 {
 	for (unsigned n = 4; n <= 400; n += 396) {
-		struct rig rig;
+		RIG(rig);
 		struct task t;
 
 		begin(&rig, "l1.size=64KiB", NULL);
@@ -77,7 +77,6 @@ TEST(a_line_is_hit_until_its_lease_ends)
 		launch(&rig, read_twice, &t, 1);
 		assert_int_equal(stats_of(&rig)->l1_load_hits, n == 4 ? 1 : 0);
 		assert_int_equal(stats_of(&rig)->tcs_expired, n == 4 ? 0 : 1);
-		rig_end(&rig);
 	}
 }
 
@@ -90,7 +89,7 @@ static void load_once(const void *args)
 
 TEST(data_are_found_again_by_the_next_kernel)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, NULL, NULL);
@@ -98,12 +97,11 @@ TEST(data_are_found_again_by_the_next_kernel)
 	launch(&rig, load_once, &t, 1);
 	launch(&rig, load_once, &t, 1);
 	assert_int_equal(stats_of(&rig)->l1_load_hits, 1);
-	rig_end(&rig);
 }
 
 TEST(a_read_and_its_answer_carry_a_timestamp)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "network.flit=4B", NULL);
@@ -111,7 +109,6 @@ TEST(a_read_and_its_answer_carry_a_timestamp)
 	launch(&rig, load_once, &t, 1);
 	/* A header of 8 bytes, and 4 of the clock; the same with a line. */
 	assert_int_equal(stats_of(&rig)->net_flits_read, (8 + 4) / 4 + (8 + 64 + 4) / 4);
-	rig_end(&rig);
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------ */
@@ -131,7 +128,7 @@ static void one_reads_one_writes(const void *args)
 
 TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, NULL, NULL);
@@ -141,7 +138,6 @@ TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 	assert_int_equal(stats_of(&rig)->waits_lease, 2);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
 	assert_int_equal(rig_visible(&rig, t.a), 7);
-	rig_end(&rig);
 }
 
 TEST(a_store_comes_to_the_l2_only_once)
@@ -149,14 +145,13 @@ TEST(a_store_comes_to_the_l2_only_once)
 	uint64_t atomics[2];
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct task t;
 
 		begin(&rig, i ? "tcs.lease=0cycles" : NULL, NULL);
 		t = task_of(&rig, 8);
 		launch(&rig, one_reads_one_writes, &t, 2);
 		atomics[i] = stats_of(&rig)->net_flits_write;
-		rig_end(&rig);
 	}
 	assert_int_equal(atomics[0], atomics[1]);
 }
@@ -172,7 +167,7 @@ static void read_then_write(const void *args)
 
 TEST(a_cu_does_not_wait_for_its_own_lease)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, NULL, NULL);
@@ -181,7 +176,6 @@ TEST(a_cu_does_not_wait_for_its_own_lease)
 	assert_int_equal(stats_of(&rig)->waits_lease, 0);
 	launch(&rig, read_then_write, &t, 1); /* what it stored keeps nobody from writing */
 	assert_int_equal(stats_of(&rig)->waits_lease, 0);
-	rig_end(&rig);
 }
 
 /* The first work-item reads the line; the second reads it later, and stores. */
@@ -200,7 +194,7 @@ static void both_read_one_writes(const void *args)
 
 TEST(a_lease_of_two_l1s_is_nobody_s_own)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, NULL, NULL);
@@ -208,7 +202,6 @@ TEST(a_lease_of_two_l1s_is_nobody_s_own)
 	launch(&rig, both_read_one_writes, &t, 2);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
-	rig_end(&rig);
 }
 
 /* The first two work-items read until they see the store of the third, and not at the same times. */
@@ -230,7 +223,7 @@ static void two_poll_one_writes(const void *args)
 
 TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "gpu.cus=3", "tcs.lease=400cycles");
@@ -239,7 +232,6 @@ TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->wait_lease_ps <= (uint64_t)2 * 400 * CYCLE);
 	assert_int_equal(rig_visible(&rig, t.a), 1);
-	rig_end(&rig);
 }
 
 /* Each work-item adds to a counter that all of them poll. */
@@ -255,14 +247,13 @@ static void add_and_poll(const void *args)
 
 TEST(all_stores_to_a_line_are_carried_out_however_many_wait)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "tcs.lease=300cycles", "tcs.step=8cycles");
 	t = task_of(&rig, 8);
 	launch(&rig, add_and_poll, &t, t.n);
 	assert_int_equal(rig_visible(&rig, t.a), 8);
-	rig_end(&rig);
 }
 
 /* ---- The prediction ---------------------------------------------------------------------------- */
@@ -308,7 +299,7 @@ static void read_write_read(const void *args)
 
 TEST(leases_do_not_grow_for_data_that_are_new)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "tcs.lease=100cycles", "tcs.step=10cycles");
@@ -316,7 +307,6 @@ TEST(leases_do_not_grow_for_data_that_are_new)
 	launch(&rig, read_write_read, &t, 2);
 	assert_int_equal(stats_of(&rig)->tcs_expired, 0);
 	assert_int_equal(predicted(&rig), 100);
-	rig_end(&rig);
 }
 
 TEST(predictions_have_bounds)
@@ -341,7 +331,7 @@ TEST(predictions_have_bounds)
 
 TEST(the_l2_remembers_the_leases_of_lines_that_it_replaces)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "l2.size=512B", "l2.ways=1");
@@ -351,7 +341,6 @@ TEST(the_l2_remembers_the_leases_of_lines_that_it_replaces)
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
 	assert_int_equal(stats_of(&rig)->tcs_full, 0);
-	rig_end(&rig);
 }
 
 static void read_all(const void *args)
@@ -364,7 +353,7 @@ TEST(a_line_without_an_mshr_waits_for_one)
 	uint64_t time[2];
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct task t;
 
 		begin(&rig, i ? "tcs.mshrs=2" : NULL, "l2.size=1KiB");
@@ -372,7 +361,6 @@ TEST(a_line_without_an_mshr_waits_for_one)
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(stats_of(&rig)->tcs_full > 0, i);
 		time[i] = stats_of(&rig)->sim_time_ps;
-		rig_end(&rig);
 	}
 	assert_true(time[1] > time[0] + (uint64_t)LEASE * CYCLE / 2);
 }
@@ -381,7 +369,7 @@ TEST(a_line_without_an_mshr_waits_for_one)
 
 TEST(memory_that_the_host_takes_back_is_forgotten)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 	uint64_t mark;
 
@@ -393,7 +381,6 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 	t = task_of(&rig, 0);
 	launch(&rig, load_once, &t, 2);
 	assert_int_equal(rig_visible(&rig, t.a), 0);
-	rig_end(&rig);
 }
 
 static void write_and_persist(const void *args)
@@ -413,7 +400,7 @@ static void write_and_persist(const void *args)
 /* The store is in no FIFO while it waits for a lease. */
 TEST(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, NULL, NULL);
@@ -423,5 +410,4 @@ TEST(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease)
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_int_equal(rig_durable(&rig, t.a), 7);
 	assert_int_equal(rig_durable(&rig, t.a + LINE_WORDS), 0); /* nobody has asked for it */
-	rig_end(&rig);
 }

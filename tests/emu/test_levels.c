@@ -54,7 +54,7 @@ static uint64_t in_memory(const struct rig *rig, const uint64_t *word)
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
 {
 	nvw_begin_measurement(rig->machine);
-	rig_ok(nvw_launch(rig->machine, "levels", kernel, &w, items, 1));
+	rig_launch(rig, kernel, &w, items, 1);
 	return *emu_statistics(rig->machine);
 }
 
@@ -83,7 +83,7 @@ TEST(a_load_of_what_was_stored_hits_the_write_cache)
 {
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "apart", NULL);
 	stats = run(&rig, store_and_load_it, &w, 1);
@@ -91,7 +91,6 @@ TEST(a_load_of_what_was_stored_hits_the_write_cache)
 	assert_int_equal(stats.l1_write_hits, 1);
 	assert_int_equal(stats.l1_load_misses, 0);
 	assert_int_equal(stats.l1_flush_read, 0);
-	rig_end(&rig);
 }
 
 /*
@@ -101,7 +100,7 @@ TEST(a_load_of_bytes_beside_writes_the_stored_ones_down_first)
 {
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "apart", NULL);
 	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t[]){1, 2, 3}, 24));
@@ -114,7 +113,6 @@ TEST(a_load_of_bytes_beside_writes_the_stored_ones_down_first)
 	assert_int_equal(stats.l1_flush_read, 1);
 	assert_int_equal(stats.l2_writeback_read, 1);
 	assert_int_equal(stats.l1_load_misses, 2);
-	rig_end(&rig);
 }
 
 /* CU 1 reads, CU 0 stores and releases, CU 1 reads again, with no acquire that would invalidate. */
@@ -181,7 +179,7 @@ TEST(a_write_cache_has_its_own_size)
 	for (unsigned i = 0; i < 2; i++) {
 		struct emu_stats stats;
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, "apart", i ? small : large);
 		stats = run(&rig, store_to_many_lines, &w, 1);
@@ -190,7 +188,6 @@ TEST(a_write_cache_has_its_own_size)
 		for (unsigned k = 0; k < 32; k++) {
 			assert_int_equal(rig_visible(&rig, &w.a[8 * k]), k + 1);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -206,7 +203,7 @@ TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 {
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 	uint64_t mark;
 
 	begin(&rig, &w, "apart", NULL);
@@ -224,7 +221,6 @@ TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 	assert_ptr_equal(nvw_alloc(rig.machine, 64), w.a);
 	run(&rig, load_first, &w, 2);
 	assert_int_equal(w.got[1], 0);
-	rig_end(&rig);
 }
 
 static int created(const char *protocol, const char *const *settings)
@@ -292,14 +288,13 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 		const char *const settings[] = {"l3.size=4KiB", models[i / PROTOCOLS % 2],
 			domains[i / PROTOCOLS / 2], i % 2 ? "l3.split=on" : NULL, NULL};
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 		struct durable d = {.rig = &rig}, *const args = &d;
 
 		begin(&rig, &w, protocols[i % PROTOCOLS], settings);
 		d.a = (uint64_t *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+		rig_launch(&rig, store_and_persist, &args, 8, 4);
 		assert_int_equal(d.lost, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -324,14 +319,13 @@ TEST(reads_that_miss_the_l2_hit_the_l3)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, "gd", i ? with : without);
 		run(&rig, store_to_many_lines, &w, 1);
 		run(&rig, load_all, &w, 1);
 		stats[i] = run(&rig, load_all, &w, 1);
 		assert_int_equal(w.got[0], 32 * 33 / 2);
-		rig_end(&rig);
 	}
 	assert_int_equal(stats[0].l3_accesses, 0);
 	assert_int_equal(stats[0].dram_reads, 32);
@@ -393,7 +387,7 @@ TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 	static const char *const settings[] = {"l3.size=4KiB", "l3.sfifo=2", NULL};
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "rsp", settings);
 	stats = run(&rig, store_two_lines_again, &w, 1);
@@ -401,7 +395,6 @@ TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 	assert_int_equal(stats.l3_writeback_sfifo, 6);
 	assert_int_equal(in_memory(&rig, &w.a[0]), 2);
 	assert_int_equal(rig_visible(&rig, &w.a[24]), 2);
-	rig_end(&rig);
 }
 
 /* ---- Tags and data ------------------------------------------------------------------------- */

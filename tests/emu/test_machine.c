@@ -30,18 +30,17 @@ TEST(every_work_item_runs_once_with_its_own_id)
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
 	for (unsigned i = 0; i < sizeof group_sizes / sizeof *group_sizes; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w = {.n = 3000};
 
 		rig_begin(&rig, i, NULL);
 		w.a = nvw_alloc(rig.machine, 8 * 4096);
-		rig_ok(nvw_launch(rig.machine, "ids", note_ids, &w, w.n, group_sizes[i]));
+		rig_launch(&rig, note_ids, &w, w.n, group_sizes[i]);
 		for (uint64_t id = 0; id < w.n; id++) {
 			assert_int_equal(rig_visible(&rig, &w.a[id]), id + 1);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->work_items,
 			(w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
-		rig_end(&rig);
 	}
 }
 
@@ -63,7 +62,7 @@ static void diverge(const void *args)
 
 TEST(diverged_lanes_compute_what_each_would_alone)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 3, NULL);
@@ -74,7 +73,7 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 
 		rig_ok(nvw_write(rig.machine, &w.a[i], &value, 8));
 	}
-	rig_ok(nvw_launch(rig.machine, "diverge", diverge, &w, 512, 128));
+	rig_launch(&rig, diverge, &w, 512, 128);
 	for (uint64_t id = 0; id < 512; id++) {
 		uint64_t sum = 0;
 
@@ -86,7 +85,6 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 		assert_int_equal(rig_visible(&rig, &w.b[id]), sum);
 	}
 	assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
-	rig_end(&rig);
 }
 
 static void spin_on_neighbour(const void *args)
@@ -103,13 +101,12 @@ static void spin_on_neighbour(const void *args)
 
 TEST(a_lane_that_spins_does_not_starve_its_wavefront)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "spin", spin_on_neighbour, &w, 64, 64));
-	rig_end(&rig);
+	rig_launch(&rig, spin_on_neighbour, &w, 64, 64);
 }
 
 static void take_turns_on_a_lock(const void *args)
@@ -128,15 +125,14 @@ static void take_turns_on_a_lock(const void *args)
  */
 TEST(lanes_that_spin_on_a_lock_let_its_holder_go_on)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "lock", take_turns_on_a_lock, &w, 64, 64));
+	rig_launch(&rig, take_turns_on_a_lock, &w, 64, 64);
 	assert_int_equal(rig_visible(&rig, &w.a[1]), 64);
 	assert_true(emu_statistics(rig.machine)->divergent_ops < 64 * 3 * 2 * 64);
-	rig_end(&rig);
 }
 
 /* ---- Atomics, sizes ------------------------------------------------------------------------ */
@@ -174,7 +170,7 @@ static void do_atomics(const void *args)
 
 static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned group_size)
 {
-	struct rig rig;
+	RIG(rig);
 	struct atomics a = {.scope = scope};
 	const uint64_t ones = UINT64_MAX, n = work_items;
 	uint8_t u8;
@@ -188,7 +184,7 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	a.u64 = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, &a.u64[2], &ones, 8));
 	rig_ok(nvw_write(rig.machine, &a.u64[4], &ones, 8));
-	rig_ok(nvw_launch(rig.machine, "atomics", do_atomics, &a, n, group_size));
+	rig_launch(&rig, do_atomics, &a, n, group_size);
 	rig_ok(nvw_read(rig.machine, &u8, a.u8, 1));
 	rig_ok(nvw_read(rig.machine, &u16, a.u16, 2));
 	rig_ok(nvw_read(rig.machine, &u32, a.u32, 4));
@@ -202,7 +198,6 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	assert_int_equal(rig_visible(&rig, &a.u64[4]), 1000 - (n - 1));
 	assert_int_equal(rig_visible(&rig, &a.u64[5]), n - 1);
 	assert_int_equal(rig_visible(&rig, &a.u64[6]), 2 * n);
-	rig_end(&rig);
 }
 
 TEST(atomics_of_agent_and_system_scope_lose_no_update_between_cus)
@@ -235,7 +230,7 @@ static void reverse(const void *args)
 
 TEST(a_work_group_barrier_separates_what_is_before_and_after)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 2, NULL);
@@ -243,11 +238,10 @@ TEST(a_work_group_barrier_separates_what_is_before_and_after)
 	for (uint64_t i = 0; i < 1024; i++) {
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
 	}
-	rig_ok(nvw_launch(rig.machine, "reverse", reverse, &w, 1024, 256));
+	rig_launch(&rig, reverse, &w, 1024, 256);
 	for (uint64_t i = 0; i < 1024; i++) {
 		assert_int_equal(rig_visible(&rig, &w.a[i]), i / 256 * 256 + 255 - i % 256 + 5);
 	}
-	rig_end(&rig);
 }
 
 static void rotate(const void *args)
@@ -270,7 +264,7 @@ static void rotate(const void *args)
 TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 {
 	static const char *const small[] = {"gpu.cus=2", "gpu.wavefronts_per_cu=8", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.n = 8192};
 
 	rig_begin(&rig, 4, small);
@@ -280,13 +274,12 @@ TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
 	}
 	assert_true(nvw_resident_work_items(rig.machine) < w.n);
-	rig_ok(nvw_launch(rig.machine, "rotate", rotate, &w, w.n, 128));
+	rig_launch(&rig, rotate, &w, w.n, 128);
 	for (uint64_t i = 0; i < w.n; i++) {
 		assert_int_equal(rig_visible(&rig, &w.a[i]), (i + 3) % w.n);
 		assert_int_equal(rig_visible(&rig, &w.b[i]), i + 3);
 	}
 	assert_true(emu_statistics(rig.machine)->preemptions > 0);
-	rig_end(&rig);
 }
 
 static void leave_early(const void *args)
@@ -299,14 +292,13 @@ static void leave_early(const void *args)
 
 TEST(a_deadlock_is_reported_with_who_waits_where)
 {
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	assert_int_equal(nvw_launch(rig.machine, "leaver", leave_early, NULL, 256, 128), NVW_E_DEADLOCK);
 	assert_non_null(strstr(nvw_error_message(), "127 work-items of work-group 1 wait at"));
 	assert_non_null(strstr(nvw_error_message(), "test_machine.c"));
 	assert_non_null(strstr(nvw_error_message(), "leave_early"));
-	rig_end(&rig);
 }
 
 /*
@@ -341,22 +333,21 @@ TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=4", NULL};
 
 	for (enum nvw_group group = NVW_WORKGROUP; group <= NVW_KERNEL; group++) {
-		struct rig rig;
+		RIG(rig);
 		struct words w = {.n = group};
 
 		rig_begin(&rig, 1, small);
 		emu_barriers_without_returned(rig.machine);
 		w.a = nvw_alloc(rig.machine, 8 * 512);
 		w.b = nvw_alloc(rig.machine, 8 * 512);
-		rig_ok(nvw_launch(rig.machine, "leaver", leave_now_and_then, &w, 512, 128));
+		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
 		assert_int_equal(emu_statistics(rig.machine)->barriers, group == NVW_KERNEL ? 2 : 8);
 		for (uint64_t i = 0; i < 512; i++) {
 			const bool stays = i % 5 != 2 && i % 128 != 127 && i % 3 != 1;
 
 			assert_int_equal(rig_visible(&rig, &w.b[i]), stays ? i + 11 : 0);
 		}
-		rig_ok(nvw_launch(rig.machine, "leaver", leave_now_and_then, &w, 512, 128));
-		rig_end(&rig);
+		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
 	}
 }
 
@@ -398,37 +389,34 @@ static void deep(const void *args)
 
 TEST(an_access_outside_both_ranges_stops_with_its_source_line)
 {
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	assert_int_equal(nvw_launch(rig.machine, "wild", wild_store, NULL, 128, 64), NVW_E_KERNEL);
 	assert_non_null(strstr(nvw_error_message(), "test_machine.c:"));
 	assert_non_null(strstr(nvw_error_message(), "store of 8 bytes at 0x8 by work-item 77"));
-	rig_end(&rig);
 }
 
 TEST(an_access_that_crosses_a_line_stops)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 128);
 	assert_int_equal(nvw_launch(rig.machine, "crossing", crossing_load, &w, 1, 1), NVW_E_KERNEL);
 	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
-	rig_end(&rig);
 }
 
 TEST(a_work_item_that_uses_up_its_stack_stops)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	assert_int_equal(nvw_launch(rig.machine, "deep", deep, &w, 1, 1), NVW_E_KERNEL);
 	assert_non_null(strstr(nvw_error_message(), "stack"));
-	rig_end(&rig);
 }
 
 static void shallow(const void *args)
@@ -450,26 +438,25 @@ static void shallow(const void *args)
 TEST(each_lane_has_all_of_its_stack)
 {
 	static const char *const small[] = {"host.stack=2KiB", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 1, small);
 	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
-	rig_ok(nvw_launch(rig.machine, "shallow", shallow, &w, 64, 64));
+	rig_launch(&rig, shallow, &w, 64, 64);
 	for (unsigned lane = 0; lane < 64; lane++) {
 		uint64_t value;
 
 		rig_ok(nvw_read(rig.machine, &value, &w.a[lane], sizeof value));
 		assert_int_equal(value, lane);
 	}
-	rig_end(&rig);
 }
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
 TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 {
-	struct rig rig;
+	RIG(rig);
 	uint64_t in[40], out[40];
 
 	rig_begin(&rig, 1, NULL);
@@ -486,7 +473,6 @@ TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 	assert_int_equal(rig_durable(&rig, rig.nvram + 8), 1);
 	assert_int_equal(nvw_write(rig.machine, in, in, 8), NVW_E_USAGE);
 	assert_null(nvw_alloc(rig.machine, UINT64_MAX));
-	rig_end(&rig);
 }
 
 /* ---- Determinism --------------------------------------------------------------------------- */
@@ -511,7 +497,7 @@ static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_
 	rig_begin_logged(&rig, seed, NULL);
 	w.a = (uint64_t *)(void *)rig.nvram;
 	w.b = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "race", race, &w, 2048, 128));
+	rig_launch(&rig, race, &w, 2048, 128);
 	rig_ok(nvw_persist(rig.machine));
 	for (uint64_t i = 0; i < 2048; i++) {
 		hash = nvw_mix64(hash ^ rig_durable(&rig, &w.a[i]));
@@ -580,7 +566,7 @@ static bool begins_at_steps_of(const char *setting, unsigned step)
 	rig_begin(&rig, 7, (const char *const[]){setting, NULL});
 	w.a = nvw_alloc(rig.machine, 8 * 64);
 	for (unsigned i = 0; i < 12; i++) {
-		rig_ok(nvw_launch(rig.machine, "ids", note_ids, &w, 64, 64));
+		rig_launch(&rig, note_ids, &w, 64, 64);
 		all = all && rig.machine->exec.slots[0].cu->id == i * step % rig.machine->config.cus;
 	}
 	rig_end(&rig);

@@ -272,7 +272,7 @@ static void run_program(unsigned number, const char *protocol)
 	const char *settings[9] = {chosen, size, ways, "gpu.wavefronts_per_cu=100",
 		number % 2 ? "store_buffer.entries=64" : "store_buffer.entries=0"};
 	unsigned l1_ways, more;
-	struct rig rig;
+	RIG(rig);
 
 	*p = (struct program){.random = {number}};
 	snprintf(chosen, sizeof chosen, "protocol=%s", protocol);
@@ -289,12 +289,11 @@ static void run_program(unsigned number, const char *protocol)
 	choose_rows(p, &rig);
 	for (unsigned launch = 0; launch < 2; launch++) {
 		choose_steps(p);
-		rig_ok(nvw_launch(rig.machine, "own bytes", take_steps, &p, p->items, p->group));
+		rig_launch(&rig, take_steps, &p, p->items, p->group);
 		assert_int_equal(p->wrong, 0);
 		rig_ok(nvw_persist(rig.machine));
 		compare(p, &rig);
 	}
-	rig_end(&rig);
 }
 
 TEST(each_work_item_finds_what_it_has_stored_to_its_own_bytes)

@@ -49,7 +49,7 @@ static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const 
 	w.a = (uint64_t *)(void *)rig.nvram;
 	emu_set_power_cut(rig.machine, &power);
 	if (setjmp(cut.out) == 0) {
-		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, ITEMS, GROUP));
+		rig_launch(&rig, ladder, &w, ITEMS, GROUP);
 	}
 	for (unsigned item = 0; item < ITEMS; item++) {
 		const uint64_t second = rig_durable(&rig, &w.a[16 * item + 8]);
@@ -136,7 +136,7 @@ static uint64_t time_of(const char *const *settings, enum nvw_group group, uint6
 
 	rig_begin(&rig, 0, settings);
 	w.a = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "wait", store_and_wait, &w, items, (unsigned)items));
+	rig_launch(&rig, store_and_wait, &w, items, (unsigned)items);
 	time = nvw_time_ps(rig.machine);
 	rig_end(&rig);
 	return time;
@@ -198,7 +198,7 @@ static uint64_t stall_on(uint64_t cu, enum nvw_group group)
 
 	rig_begin(&rig, 0, row_of_four);
 	p.word = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "place", store_on_one_cu, &p, 4, 1));
+	rig_launch(&rig, store_on_one_cu, &p, 4, 1);
 	stall = emu_statistics(rig.machine)->p_barrier_stall_ps;
 	rig_end(&rig);
 	return stall;
@@ -249,7 +249,7 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 
 		rig_begin_logged(&rig, 0, settings);
 		w.a = (uint64_t *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "update", update_in_epochs, &w, 256, 64));
+		rig_launch(&rig, update_in_epochs, &w, 256, 64);
 		rig_end(&rig);
 		rig_ok(nvw_log_open(rig.log_path, &reader));
 		while (nvw_log_next(reader, &r) == 1) {
@@ -275,16 +275,15 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 
 TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.group = NVW_KERNEL, .rounds = 2};
 
 	rig_begin(&rig, 0, NULL);
 	nvw_machine_set_volatile(rig.machine);
 	w.a = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+	rig_launch(&rig, ladder, &w, 64, 32);
 	assert_int_equal(rig_visible(&rig, &w.a[16 * 63 + 8]), 2);
 	assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
-	rig_end(&rig);
 }
 
 /* ---- Watched ------------------------------------------------------------------------------------- */
@@ -319,15 +318,14 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
 		"the writes in flight to NVRAM", "the acknowledgement"};
 	struct sights s = {.count = 0};
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.rounds = 0};
 	uint64_t at;
 
 	rig_begin(&rig, 0, NULL);
 	w.a = (uint64_t *)(void *)rig.nvram;
 	rig_ok(emu_watch(rig.machine, note_barriers, &s));
-	rig_ok(nvw_launch(rig.machine, "meet", store_and_meet, &w, 128, 128));
-	rig_end(&rig);
+	rig_launch(&rig, store_and_meet, &w, 128, 128);
 	assert_int_equal(s.count, 5);
 	assert_int_equal(s.seen[0].kind, EMU_SIGHT_BARRIER);
 	at = s.seen[0].from;
@@ -380,7 +378,7 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 
 		rig_begin_logged(&rig, 0, settings[i]);
 		w.a = (uint64_t *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "meet", meet_in_every_scope, &w, 256, 128));
+		rig_launch(&rig, meet_in_every_scope, &w, 256, 128);
 		rig_end(&rig);
 		rig_ok(nvw_log_open(rig.log_path, &reader));
 		while (nvw_log_next(reader, &r) == 1) {

@@ -29,7 +29,7 @@ static void race_across(const void *args)
 TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 	int r;
 
@@ -38,7 +38,6 @@ TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 	r = nvw_launch(rig.machine, "race", race_across, &w, 128, 64);
 	assert_int_equal(r, NVW_E_KERNEL);
 	assert_non_null(strstr(nvw_error_message(), "race across a persist barrier"));
-	rig_end(&rig);
 }
 
 struct overtaking {
@@ -73,16 +72,15 @@ TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 {
 	static const char *const settings[] = {
 		"persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1", "l2.nvw_fifo=1", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct overtaking o;
 
 	rig_begin(&rig, 0, settings);
 	o.lines = (uint64_t *)(void *)rig.nvram;
 	o.flag = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "overtake", overtake, &o, 128, 128));
+	rig_launch(&rig, overtake, &o, 128, 128);
 	assert_int_equal(rig_durable(&rig, &o.lines[8 * 199]), 199);
 	assert_true(emu_statistics(rig.machine)->buffer_stalls > 0);
-	rig_end(&rig);
 }
 
 /* Each round's store must wait for the one before. */
@@ -105,7 +103,7 @@ static struct emu_stats stats_with_buffer(const char *buffer)
 
 	rig_begin(&rig, 0, settings);
 	w.a = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "rounds", store_in_rounds, &w, 64, 64));
+	rig_launch(&rig, store_in_rounds, &w, 64, 64);
 	assert_int_equal(rig_durable(&rig, &w.a[8 * (19 * 64 + 63)]), 19);
 	stats = *emu_statistics(rig.machine);
 	rig_end(&rig);
@@ -160,7 +158,7 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 
 	for (unsigned i = 0; i < 8 * 8; i++) {
 		const unsigned first = i % 8, count = 1 + i / 8;
-		struct rig rig;
+		RIG(rig);
 		struct overlap o = {.first = first, .count = count};
 
 		if (first + count > 8) {
@@ -170,7 +168,7 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 		o.x = (uint64_t *)(void *)rig.nvram;
 		o.y = o.x + 8;
 		o.flag = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_launch(rig.machine, "overlap", store_overlapping, &o, 128, 64));
+		rig_launch(&rig, store_overlapping, &o, 128, 64);
 		assert_true(emu_statistics(rig.machine)->epoch_conflicts > 0);
 		for (unsigned word = 0; word < 8; word++) {
 			const bool second = word >= first && word < first + count;
@@ -179,7 +177,6 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 									word >= 2 && word < 6 ? 10 + word :
 												0);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -194,7 +191,7 @@ TEST(ordering_alone_is_faster_than_waiting)
 
 		rig_begin(&rig, 0, i ? buffered : NULL);
 		w.a = (uint64_t *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+		rig_launch(&rig, ladder, &w, 64, 32);
 		time[i] = nvw_time_ps(rig.machine);
 		rig_end(&rig);
 	}

@@ -98,7 +98,7 @@ static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
 {
 	struct args args = {.culprit = 70};
 	char place[64];
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	args.list =
@@ -110,7 +110,6 @@ static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
 			fail_msg("%s: not in: %s", word == words ? place : *word, nvw_error_message());
 		}
 	}
-	rig_end(&rig);
 }
 
 TEST(a_plain_store_of_a_kernel_is_told_with_its_line)
@@ -156,21 +155,20 @@ TEST(the_next_machine_is_as_good_as_new)
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const words[] = {"", NULL};
 		struct args args = {0};
-		struct rig rig;
+		RIG(rig);
 
 		assert_told(i % 2 ? loads_plainly : stores_plainly, true, words);
 		rig_begin(&rig, 1, NULL);
 		args.list = (struct list *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "right", is_right, &args, ITEMS, GROUP));
+		rig_launch(&rig, is_right, &args, ITEMS, GROUP);
 		assert_int_equal(rig_durable(&rig, &args.list[ITEMS - 1].key), ITEMS - 1);
-		rig_end(&rig);
 	}
 }
 
 TEST(the_faulting_store_changes_nothing)
 {
 	struct args args = {.culprit = 0};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	args.list = (struct list *)(void *)rig.nvram;
@@ -178,7 +176,6 @@ TEST(the_faulting_store_changes_nothing)
 		nvw_launch(rig.machine, "culprit", stores_plainly, &args, ITEMS, GROUP), NVW_E_KERNEL);
 	assert_int_equal(rig_durable(&rig, &args.list->key), 0);
 	assert_int_equal(nvw_launch(rig.machine, "next", is_right, &args, ITEMS, GROUP), NVW_E_KERNEL);
-	rig_end(&rig);
 }
 
 /* ---- Host code ----------------------------------------------------------------------------- */

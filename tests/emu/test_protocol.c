@@ -229,10 +229,10 @@ static uint64_t messages_of(const struct table_3 *row)
 	a.x = nvw_alloc(rig.machine, 64);
 	if (row->place != L2) {
 		a.group = row->place == L1_OF_ANOTHER;
-		rig_ok(nvw_launch(rig.machine, "place", execute_one, &a, GROUPS, 1));
+		rig_launch(&rig, execute_one, &a, GROUPS, 1);
 	}
 	a.group = 0;
-	rig_ok(nvw_launch(rig.machine, "execute", execute_one, &a, GROUPS, 1));
+	rig_launch(&rig, execute_one, &a, GROUPS, 1);
 	rig_end(&rig);
 	return messages;
 }
@@ -392,7 +392,7 @@ static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 	struct rig rig;
 
 	begin_passing(&rig, protocol, &p);
-	rig_ok(nvw_launch(rig.machine, "pass_on", pass_on, &p, 128, 64));
+	rig_launch(&rig, pass_on, &p, 128, 64);
 	assert_int_equal(rig_visible(&rig, p.stale), 0);
 	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
 	stats = *emu_statistics(rig.machine);
@@ -447,14 +447,13 @@ TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct passing p = {0};
-		struct rig rig;
+		RIG(rig);
 
 		begin_passing(&rig, coh_protocols[i]->name, &p);
-		rig_ok(nvw_launch(rig.machine, "share_falsely", share_falsely, &p, 128, 64));
+		rig_launch(&rig, share_falsely, &p, 128, 64);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
 		assert_int_equal(rig_visible(&rig, &p.data[1]), 7);
-		rig_end(&rig);
 	}
 }
 
@@ -472,17 +471,16 @@ TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct passing p = {0};
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin_under(&rig, names[i]);
 		p.data = nvw_alloc(rig.machine, 4 * 64);
-		rig_ok(nvw_launch(rig.machine, "add_locally", add_locally, &p, 256, 64));
+		rig_launch(&rig, add_locally, &p, 256, 64);
 		for (unsigned group = 0; group < 4; group++) {
 			assert_int_equal(rig_visible(&rig, &p.data[8 * group]), 64);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->l1_atomics == 0, i);
 		assert_int_equal(emu_statistics(rig.machine)->l2_atomics == 0, !i);
-		rig_end(&rig);
 	}
 }
 
@@ -508,12 +506,11 @@ TEST(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct passing p = {0};
-		struct rig rig;
+		RIG(rig);
 
 		begin_passing(&rig, coh_protocols[i]->name, &p);
-		rig_ok(nvw_launch(rig.machine, "fail_then_succeed", fail_then_succeed, &p, 2, 1));
+		rig_launch(&rig, fail_then_succeed, &p, 2, 1);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
-		rig_end(&rig);
 	}
 }
 
@@ -551,7 +548,7 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	rig_begin(&rig, 0, settings);
 	s.m = rig.machine;
 	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
-	rig_ok(nvw_launch(rig.machine, "store_words", store_words, &s, 1, 1));
+	rig_launch(&rig, store_words, &s, 1, 1);
 	for (unsigned i = 0; i < lines * words; i++) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (i / words) + i % words]), i / words + 1);
 	}
@@ -596,7 +593,7 @@ static void touch(const void *args)
 /* Plants each fault that the invariants name and sees it found. */
 TEST(broken_invariants_are_found)
 {
-	struct rig rig;
+	RIG(rig);
 	struct broken b;
 	struct emu_line *above, *below;
 	emu_line_id id = EMU_NO_LINE;
@@ -604,7 +601,7 @@ TEST(broken_invariants_are_found)
 
 	rig_begin(&rig, 0, NULL);
 	b.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "touch", touch, &b, 1, 1));
+	rig_launch(&rig, touch, &b, 1, 1);
 	assert_true(emu_locate(rig.machine, (uint64_t)(uintptr_t)b.a, 8, &id, &offset));
 	above = emu_cache_peek(&rig.machine->cus[0].l1, id);
 	below = emu_cache_peek(&rig.machine->l2.cache, id);
@@ -622,5 +619,4 @@ TEST(broken_invariants_are_found)
 	below->valid = 2;
 	assert_non_null(rig.machine->protocol->broken_invariant(rig.machine, id));
 	below->dirty = 0;
-	rig_end(&rig);
 }

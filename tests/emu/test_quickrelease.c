@@ -35,7 +35,7 @@ static void begin(struct rig *rig, struct words *w, const char *protocol, const 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
 {
 	nvw_begin_measurement(rig->machine);
-	rig_ok(nvw_launch(rig->machine, "kernel", kernel, &w, items, 1));
+	rig_launch(rig, kernel, &w, items, 1);
 	return *emu_statistics(rig->machine);
 }
 
@@ -95,14 +95,13 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, protocols[i], NULL);
 		run(&rig, store_each_word, &w, 1);
 		for (unsigned k = 0; k < 4 * WORDS; k++) {
 			assert_int_equal(rig_in_memory(rig.machine, &w.a[k]), k + 1);
 		}
-		rig_end(&rig);
 	}
 	assert_int_equal(alone("quickrelease", "flush L3", store_each_word, NULL).dram_writes, 0);
 }
@@ -269,7 +268,7 @@ TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 	for (unsigned i = 0; i < 3; i++) {
 		const bool is_kept = i == 2;
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, protocols[i], NULL);
 		run(&rig, load_first, &w, 4);
@@ -279,7 +278,6 @@ TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 		for (unsigned k = 0; k < 4; k++) {
 			assert_int_equal(w.got[k], 9);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -316,7 +314,7 @@ TEST(an_atomic_takes_a_place_in_the_s_fifo)
 	for (unsigned i = 0; i < 2; i++) {
 		struct emu_stats stats;
 		struct words w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, "quickrelease", small);
 		rig_ok(i ? emu_plant_fault(rig.machine, "write marker into the S-FIFO") : 0);
@@ -324,7 +322,6 @@ TEST(an_atomic_takes_a_place_in_the_s_fifo)
 		assert_int_equal(stats.l1_flush_sfifo, !i);
 		assert_int_equal(stats.l1_probes, 5 * 4);
 		assert_int_equal(stats.l2_atomics, 5);
-		rig_end(&rig);
 	}
 }
 

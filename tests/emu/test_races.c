@@ -294,15 +294,14 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 	for (unsigned i = 0; i < 3; i++) {
 		const char *const settings[] = {table[i].protocol, "gpu.cus=1", NULL};
 		struct program p = {0};
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin(&rig, 0, settings);
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 		p.data = nvw_alloc(rig.machine, 64);
 		p.flag = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_launch(rig.machine, "pass_on_one_cu", pass_on_one_cu, &p, 128, 64));
+		rig_launch(&rig, pass_on_one_cu, &p, 128, 64);
 		assert_int_equal(emu_races(rig.machine)->count, table[i].races);
-		rig_end(&rig);
 	}
 }
 
@@ -456,7 +455,7 @@ static unsigned races_of_meeting(const char *protocol, int group, bool far, uint
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	p.data = nvw_alloc(rig.machine, 8 * work_items);
 	for (unsigned kernel = 0; kernel < 2; kernel++) { /* kernels are ordered as well */
-		rig_ok(nvw_launch(rig.machine, "meet", meet, &p, work_items, 128));
+		rig_launch(&rig, meet, &p, work_items, 128);
 	}
 	count = emu_races(rig.machine)->count;
 	rig_end(&rig);

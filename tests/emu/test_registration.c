@@ -43,7 +43,7 @@ static struct args begin(struct rig *rig, const char *protocol, const char *cons
 
 static void run(struct rig *rig, nvw_kernel kernel, const struct args *args, unsigned groups, unsigned size)
 {
-	rig_ok(nvw_launch(rig->machine, "kernel", kernel, args, (uint64_t)groups * size, size));
+	rig_launch(rig, kernel, args, (uint64_t)groups * size, size);
 }
 
 static const struct emu_stats *stats(const struct rig *rig)
@@ -91,7 +91,7 @@ TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 	unsigned protocols = 0;
 
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p;
 
 		if (!coh_protocols[i]->registration) {
@@ -102,7 +102,6 @@ TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 		assert_int_equal(owners(&rig, p.a), 1);
 		assert_int_equal(rig_visible(&rig, p.a), 4 * 64 * ROUNDS);
 		assert_true(stats(&rig)->l1_revocations > 0);
-		rig_end(&rig);
 		protocols++;
 	}
 	assert_true(protocols >= 6);
@@ -125,7 +124,7 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 	static const char *const names[] = {"denovo-b", "dd"};
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
 		run(&rig, count_beside_others, &p, 4, 1);
@@ -134,7 +133,6 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 		}
 		assert_int_equal(owners(&rig, p.a), i ? 4 : 1);
 		assert_int_equal(stats(&rig)->l1_revocations == 0, i);
-		rig_end(&rig);
 	}
 }
 
@@ -152,7 +150,7 @@ TEST(local_synchronization_registers_nothing_under_dh_and_does_under_dd)
 	static const char *const names[] = {"dh", "dd"};
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
 		p.scope = NVW_SCOPE_WORKGROUP;
@@ -162,7 +160,6 @@ TEST(local_synchronization_registers_nothing_under_dh_and_does_under_dd)
 		p.scope = NVW_SCOPE_AGENT;
 		run(&rig, look, &p, 1, 64);
 		assert_int_equal(owners(&rig, p.a), 1);
-		rig_end(&rig);
 	}
 }
 
@@ -204,7 +201,7 @@ static void ask_once(const void *args)
 TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p;
 		struct queue_up q = {0};
 		uint64_t cu_at[QUEUED_GROUPS], changes = 0;
@@ -217,7 +214,7 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 		q.own = p.a;
 		q.scope = p.scope;
 		q.m = rig.machine;
-		rig_ok(nvw_launch(rig.machine, "ask_once", ask_once, &q, QUEUED_GROUPS, 1));
+		rig_launch(&rig, ask_once, &q, QUEUED_GROUPS, 1);
 		assert_int_equal(rig_visible(&rig, q.word), QUEUED_GROUPS);
 		for (unsigned group = 0; group < QUEUED_GROUPS; group++) {
 			cu_at[q.places[group]] = q.cus[group];
@@ -228,7 +225,6 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 		}
 		assert_int_equal(changes, rig.machine->config.cus - 1);
 		assert_int_equal(stats(&rig)->l1_revocations, rig.machine->config.cus - 1);
-		rig_end(&rig);
 	}
 }
 
@@ -261,7 +257,7 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
 		p.a = (uint64_t *)rig.nvram;
@@ -275,7 +271,6 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 		rig_ok(nvw_persist(rig.machine));
 		assert_int_equal(rig_durable(&rig, &p.a[0]), 2);
 		assert_int_equal(rig_durable(&rig, &p.a[1]), 2);
-		rig_end(&rig);
 	}
 }
 
@@ -295,7 +290,7 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 		uint64_t once;
 
@@ -312,7 +307,6 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 		assert_int_equal(stats(&rig)->l1_flush_persist, 1 + ROUNDS);
 		assert_int_equal(rig_durable(&rig, p.a), ROUNDS);
 		assert_int_equal(owners(&rig, p.a), 1);
-		rig_end(&rig);
 	}
 }
 
@@ -331,7 +325,7 @@ static void sweep(const void *args)
 
 static void expect_room(const char *protocol, const char *const *caches, bool small_l2)
 {
-	struct rig rig;
+	RIG(rig);
 	struct args p = begin(&rig, protocol, caches);
 
 	run(&rig, sweep, &p, 1, 1);
@@ -351,7 +345,6 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 	} else {
 		assert_int_equal(stats(&rig)->flushes_atomic_out, 0);
 	}
-	rig_end(&rig);
 }
 
 TEST(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes)
@@ -389,14 +382,13 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 			const bool lost =
 				i == 1 ||
 				(i == 2 && n == 1); /* alsop16 III.C.2 asks for it; sinclair15 does not */
-			struct rig rig;
+			RIG(rig);
 			struct args p = begin(&rig, names[n], settings);
 
 			run(&rig, return_to_an_atomic, &p, 1, 1);
 			assert_int_equal(rig_visible(&rig, p.a), 2);
 			assert_int_equal(stats(&rig)->l1_registrations, 1 + lost);
 			assert_int_equal(stats(&rig)->sync_evictions, lost && n == 0);
-			rig_end(&rig);
 		}
 	}
 }
@@ -421,7 +413,7 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 
 	for (unsigned i = 0; i < 2; i++) {
 		for (unsigned groups = 1; groups <= 2; groups++) {
-			struct rig rig;
+			RIG(rig);
 			struct args p = begin(&rig, names[i], NULL);
 
 			run(&rig, use_beside, &p, groups, 1);
@@ -435,7 +427,6 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 				assert_int_equal(stats(&rig)->l1_registrations,
 					1); /* data leave the registration alone */
 			}
-			rig_end(&rig);
 		}
 	}
 }
@@ -454,7 +445,7 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 	static const char *const names[] = {"dd+ro", "dd"};
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
 		for (uint64_t round = 1; round <= 3; round++) {
@@ -465,7 +456,6 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 			assert_int_equal(stats(&rig)->l1_load_misses,
 				round * (1 + i)); /* the flag comes with its registration */
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -483,7 +473,7 @@ TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned nvram = 0; nvram < 2; nvram++) {
 			const struct coh_registration *const registration = coh_protocols[i]->registration;
-			struct rig rig;
+			RIG(rig);
 			struct args p = begin(&rig, coh_protocols[i]->name, NULL);
 			uint64_t value = 5;
 
@@ -497,7 +487,6 @@ TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 				assert_int_equal(owners(&rig, p.a), registration && !registration->apart);
 				value += 100;
 			}
-			rig_end(&rig);
 		}
 	}
 }
@@ -599,7 +588,7 @@ TEST(every_broken_invariant_is_named)
 	static const char *const names[] = {"dd", "hlrc"};
 
 	for (unsigned n = 0; n < 2; n++) {
-		struct rig rig;
+		RIG(rig);
 		struct args p = begin(&rig, names[n], NULL);
 		const emu_line_id id = line_of(&rig, p.a);
 		struct emu_cache *const l1 = &rig.machine->cus[1].l1;
@@ -628,6 +617,5 @@ TEST(every_broken_invariant_is_named)
 			*c.second = second;
 			*c.below = below;
 		}
-		rig_end(&rig);
 	}
 }

@@ -78,11 +78,11 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 		struct words w, *const args = &w;
 		struct emu_stats stats;
 		emu_time flush;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, protocols[i / 3]);
 		w.kind = i % 3;
-		rig_ok(nvw_launch(rig.machine, "kernel", release_and_poll, &args, 2, 1));
+		rig_launch(&rig, release_and_poll, &args, 2, 1);
 		stats = *emu_statistics(rig.machine);
 		/* hlrc-scoped counts a release's time as the access's. */
 		flush = stats.release_ps ? stats.release_ps : stats.wait_release_ps;
@@ -93,7 +93,6 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 			assert_int_equal(stats.waits_release, 1);
 			assert_int_equal(stats.wait_release_ps, flush);
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -126,14 +125,13 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 
 	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
 		struct words w, *const args = &w;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &w, protocols[i]);
-		rig_ok(nvw_launch(rig.machine, "kernel", release_after_another, &args, 2, 2));
+		rig_launch(&rig, release_after_another, &args, 2, 2);
 		assert_true(w.other_begins >= w.begins && w.other_begins < w.ends);
 		/* Both wait for the end of the same flush, and the one that came second stores second. */
 		assert_true(w.other_ends > w.ends);
-		rig_end(&rig);
 	}
 }
 
@@ -154,14 +152,13 @@ TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 {
 	struct words w, *const args = &w;
 	struct emu_stats stats;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "rsp");
-	rig_ok(nvw_launch(rig.machine, "kernel", lock_and_count, &args, 4, 1));
+	rig_launch(&rig, lock_and_count, &args, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_lock > 0 && stats.wait_lock_ps > 0 && stats.waits_release > 0);
-	rig_end(&rig);
 }
 
 /* The paper's lock delays read-modify-writes in L1s (alsop16 II.D). */
@@ -179,13 +176,12 @@ TEST(remote_operations_do_not_wait_for_each_other)
 {
 	struct words w, *const args = &w;
 	struct emu_stats stats;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "rsp");
-	rig_ok(nvw_launch(rig.machine, "kernel", count_remotely, &args, 4, 1));
+	rig_launch(&rig, count_remotely, &args, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_release > 0);
 	assert_int_equal(stats.waits_lock, 0);
-	rig_end(&rig);
 }

@@ -46,7 +46,7 @@ TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 {
 	static const char *const many[] = {
 		"gpu.cus=128", "gpu.wavefronts_per_cu=16", "host.stack=1KiB", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 
 	if (!STACKS_ARE_SMALL) {
@@ -56,8 +56,7 @@ TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 
 	rig_begin(&rig, 1, many);
 	w.a = nvw_alloc(rig.machine, RESIDENT_ITEMS * sizeof *w.a);
-	rig_ok(nvw_launch(rig.machine, "meet", meet_half_way, &w, RESIDENT_ITEMS, 64));
+	rig_launch(&rig, meet_half_way, &w, RESIDENT_ITEMS, 64);
 	assert_true(resident_bytes() < before + RESIDENT_ITEMS * UINT64_C(2048));
 	assert_int_equal(rig_visible(&rig, &w.a[RESIDENT_ITEMS - 1]), 2);
-	rig_end(&rig);
 }

@@ -47,7 +47,7 @@ static struct emu_stats loaded_under(const char *protocol)
 	struct rig rig;
 
 	begin(&rig, protocol, &w);
-	rig_ok(nvw_launch(rig.machine, "store_then_load", store_then_load_at_the_l2, &w, 1, 1));
+	rig_launch(&rig, store_then_load_at_the_l2, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.a), 5);
 	stats = *emu_statistics(rig.machine);
 	rig_end(&rig);
@@ -94,7 +94,7 @@ static struct emu_stats released(enum nvw_scope scope, const char *without, stru
 		rig_ok(emu_plant_fault(rig.machine, without));
 	}
 	*r = (struct release){rig.machine, w.a, nvw_alloc(rig.machine, 64), scope, 0};
-	rig_ok(nvw_launch(rig.machine, "store_and_release", store_and_release, &r, 1, 1));
+	rig_launch(&rig, store_and_release, &r, 1, 1);
 	stats = *emu_statistics(rig.machine);
 	rig_end(&rig);
 	return stats;
@@ -136,7 +136,7 @@ TEST(an_instruction_that_was_put_off_is_carried_out_once)
 {
 	const char *const settings[] = {"protocol=skeleton", NULL};
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 0, settings);
 	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
@@ -144,7 +144,6 @@ TEST(an_instruction_that_was_put_off_is_carried_out_once)
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
 	assert_int_equal(rig_visible(&rig, &w.a[8]), 2 * 128);
 	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 4 * 2);
-	rig_end(&rig);
 }
 
 /*
@@ -160,21 +159,20 @@ static void add(const void *args)
 TEST(requests_that_wait_for_another_l1_say_so)
 {
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, "dd", &w);
-	rig_ok(nvw_launch(rig.machine, "add", add, &w, 4 * 64, 64));
+	rig_launch(&rig, add, &w, 4 * 64, 64);
 	assert_int_equal(rig_visible(&rig, w.a), 4 * 64);
 	assert_true(emu_statistics(rig.machine)->waits_owner > 0);
 	assert_true(emu_statistics(rig.machine)->wait_owner_ps > 0);
 	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 0);
-	rig_end(&rig);
 }
 
 TEST(waiting_is_counted_by_place_and_cause)
 {
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 	const struct emu_waited *rows;
 	const struct emu_stats *stats;
 	unsigned count;
@@ -193,7 +191,6 @@ TEST(waiting_is_counted_by_place_and_cause)
 	nvw_begin_measurement(rig.machine);
 	emu_waited(rig.machine, &count);
 	assert_int_equal(count, 0);
-	rig_end(&rig);
 }
 
 /* An action that forgets to say who wakes its request. */
@@ -207,7 +204,7 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 	static const struct coh_action_info action = {put_off_for_ever, "wait for nobody", COH_PART_ACCESS};
 	static const struct coh_row row = {.steps = {&action}};
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 	char line[64];
 	unsigned offset;
 	emu_line_id id = 0;
@@ -224,7 +221,6 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 	assert_non_null(strstr(nvw_error_message(), "1 work-items of work-group 0, the first is 0, wait at"));
 	assert_non_null(strstr(nvw_error_message(), ": \"wait for nobody\" of line"));
 	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
-	rig_end(&rig);
 }
 
 /* A kernel's beginning is no instruction that could wait. */
@@ -232,14 +228,13 @@ TEST(an_action_that_waits_where_no_instruction_is_ends_the_run)
 {
 	const coh_action steps[COH_STEPS_MAX] = {&coh_mark_sfifos};
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, "skeleton", &w);
 	coh_run_steps(rig.machine, &rig.machine->cus[0], steps, 0);
 	assert_int_equal(rig.machine->error, NVW_E_MODEL);
 	assert_non_null(strstr(nvw_error_message(), "an action waits at the beginning or end of a kernel"));
 	rig.machine->error = 0;
-	rig_end(&rig);
 }
 
 /* ---- Events to other L1s ------------------------------------------------------------------- */
@@ -302,7 +297,7 @@ static uint64_t right_under_directory(struct emu_stats *ret_stats)
 	t.turn = nvw_alloc(rig.machine, 128);
 	t.seen = nvw_alloc(rig.machine, 64 * CUS);
 	rig_ok(nvw_write(rig.machine, t.x, &(uint64_t){3}, 8));
-	rig_ok(nvw_launch(rig.machine, "share", share_write_and_share_again, &t, CUS, 1));
+	rig_launch(&rig, share_write_and_share_again, &t, CUS, 1);
 	for (unsigned cu = 1; cu < CUS; cu++) {
 		right += rig_visible(&rig, &t.seen[8 * cu]) == 7 && held(&rig, cu, t.x) == 7;
 	}
@@ -418,7 +413,7 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
 	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
 	nvw_begin_measurement(rig.machine);
-	rig_ok(nvw_launch(rig.machine, "add_up", add_up, &l, 64, 64));
+	rig_launch(&rig, add_up, &l, 64, 64);
 	for (unsigned i = 0; i < 64; i++) {
 		assert_int_equal(rig_visible(&rig, &l.sums[i]), 0xff00);
 	}
@@ -503,7 +498,7 @@ static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t 
 	f.m = rig.machine;
 	f.a = nvw_alloc(rig.machine, 64);
 	f.flag = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_launch(rig.machine, "load_and_synchronize", load_and_synchronize, &args, 1, 1));
+	rig_launch(&rig, load_and_synchronize, &args, 1, 1);
 	*ret_waits = emu_statistics(rig.machine)->waits_loads;
 	rig_end(&rig);
 	return f.took;
@@ -571,7 +566,7 @@ static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 	t = (struct turns){nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 64), NULL};
 	t.seen = synchronized ? t.turn : NULL;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-	rig_ok(nvw_launch(rig.machine, "load_and_tell", kernel, &t, 2, 1));
+	rig_launch(&rig, kernel, &t, 2, 1);
 	races = emu_races(rig.machine)->races;
 	rig_end(&rig);
 	return races;

@@ -60,7 +60,7 @@ static bool neither_is_seen(const char *const *settings, bool atomic)
 
 	begin(&rig, &s, "directory", settings);
 	s.atomic = atomic;
-	rig_ok(nvw_launch(rig.machine, "store_buffering", store_to_one_load_the_other, &args, 2, 1));
+	rig_launch(&rig, store_to_one_load_the_other, &args, 2, 1);
 	assert_int_equal(rig_visible(&rig, s.x), 1);
 	assert_int_equal(rig_visible(&rig, s.y), 1);
 	rig_end(&rig);
@@ -112,7 +112,7 @@ static uint64_t seen_of_the_message(const char *order)
 	struct rig rig;
 
 	begin(&rig, &s, "directory", settings);
-	rig_ok(nvw_launch(rig.machine, "message", store_twice_then_tell, &args, 2, 1));
+	rig_launch(&rig, store_twice_then_tell, &args, 2, 1);
 	rig_end(&rig);
 	return 10 * s.got[0] + s.got[1];
 }
@@ -142,7 +142,7 @@ static uint64_t time_of_eight(const char *order, uint64_t stride)
 
 	begin(&rig, &s, "tcs", settings);
 	s.stride = stride;
-	rig_ok(nvw_launch(rig.machine, "eight", store_eight, &args, 1, 1));
+	rig_launch(&rig, store_eight, &args, 1, 1);
 	assert_int_equal(rig_visible(&rig, &s.own[7 * stride]), 8);
 	time = emu_statistics(rig.machine)->sim_time_ps;
 	rig_end(&rig);
@@ -176,14 +176,13 @@ TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
 {
 	static const char *const settings[] = {"store_buffer.entries=4", NULL};
 	struct shared s, *const args = &s;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &s, "directory", settings);
-	rig_ok(nvw_launch(rig.machine, "neighbours", look_at_the_neighbour_s_store, &args, 2, 2));
+	rig_launch(&rig, look_at_the_neighbour_s_store, &args, 2, 2);
 	assert_int_equal(s.got[0], 7);
 	assert_int_equal(s.got[1], 0);
 	assert_int_equal(emu_statistics(rig.machine)->buffer_forwards, 1);
-	rig_end(&rig);
 }
 
 /* ---- A work-item's own stores -------------------------------------------------------------- */
@@ -237,10 +236,10 @@ TEST(a_work_item_sees_its_own_stores)
 		const char *const settings[] = {"store_buffer.entries=3", orders[i / 3], loads[i % 3], NULL};
 		struct shared s, *const args = &s;
 		const struct emu_stats *stats;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &s, "directory", settings);
-		rig_ok(nvw_launch(rig.machine, "random", store_and_load_at_random, &args, 8, 2));
+		rig_launch(&rig, store_and_load_at_random, &args, 8, 2);
 		for (unsigned n = 0; n < 8; n++) {
 			assert_int_equal(s.got[n], 0);
 		}
@@ -249,7 +248,6 @@ TEST(a_work_item_sees_its_own_stores)
 		assert_int_equal(stats->waits_overlap > 0, i % 3 != 2);
 		assert_true(stats->waits_drain > 0); /* at the return */
 		assert_true(stats->buffered_stores > 0);
-		rig_end(&rig);
 	}
 }
 
@@ -272,7 +270,7 @@ static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 	struct rig rig;
 
 	begin(&rig, &s, "directory", settings);
-	rig_ok(nvw_launch(rig.machine, "many", store_to_many_lines, &args, 1, 1));
+	rig_launch(&rig, store_to_many_lines, &args, 1, 1);
 	for (unsigned i = 0; i < 8; i++) {
 		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
 	}
@@ -326,15 +324,14 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 		const char *const settings[] = {
 			"store_buffer.entries=4", domains[i / 4 % 3], "store_buffer.order=unordered", NULL};
 		struct shared s;
-		struct rig rig;
+		RIG(rig);
 		struct durable d = {.rig = &rig, .group = (enum nvw_group)(i / 12)}, *const args = &d;
 
 		begin(&rig, &s, protocols[i % 4], settings);
 		d.a = (uint64_t *)(void *)rig.nvram;
-		rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+		rig_launch(&rig, store_and_persist, &args, 8, 4);
 		assert_int_equal(d.lost, 0);
 		assert_true(emu_statistics(rig.machine)->waits_drain > 0);
-		rig_end(&rig);
 	}
 }
 
@@ -344,18 +341,17 @@ TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 	static const char *const settings[] = {
 		"store_buffer.entries=4", "persist.model=buffered-epoch", NULL};
 	struct shared s;
-	struct rig rig;
+	RIG(rig);
 	struct durable d = {.rig = &rig, .group = NVW_WORKITEM}, *const args = &d;
 
 	begin(&rig, &s, "vi", settings);
 	d.a = (uint64_t *)(void *)rig.nvram;
-	rig_ok(nvw_launch(rig.machine, "persist", store_and_persist, &args, 8, 4));
+	rig_launch(&rig, store_and_persist, &args, 8, 4);
 	rig_ok(nvw_persist(rig.machine));
 	for (unsigned me = 0; me < 8; me++) {
 		assert_int_equal(rig_durable(&rig, &d.a[64 * me]), 4);
 	}
 	assert_true(emu_statistics(rig.machine)->checked_stores > 0);
-	rig_end(&rig);
 }
 
 TEST(strict_persistency_has_no_store_buffer)
@@ -399,7 +395,7 @@ static uint64_t races_of(bool atomic)
 	begin(&rig, &s, "vi", settings);
 	s.atomic = atomic;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-	rig_ok(nvw_launch(rig.machine, "tell", tell_and_read, &args, 2, 1));
+	rig_launch(&rig, tell_and_read, &args, 2, 1);
 	assert_true(!atomic || s.got[1] == 5);
 	races = emu_races(rig.machine)->races;
 	rig_end(&rig);
@@ -528,13 +524,12 @@ static unsigned outcomes(const char *entries)
 
 	do {
 		struct shared s, *const args = &s;
-		struct rig rig;
+		RIG(rig);
 
 		begin(&rig, &s, "directory", settings);
 		emu_set_scheduler(rig.machine, choose, &schedule);
-		rig_ok(nvw_launch(rig.machine, "store_then_load", store_then_load, &args, 2, 1));
+		rig_launch(&rig, store_then_load, &args, 2, 1);
 		seen |= 1u << (2 * s.got[0] + s.got[1]);
-		rig_end(&rig);
 	} while (next_schedule(&schedule));
 	return seen;
 }

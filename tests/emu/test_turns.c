@@ -31,7 +31,7 @@ struct task {
 
 static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, unsigned groups)
 {
-	rig_ok(nvw_launch(rig->machine, "task", kernel, t, groups, 1));
+	rig_launch(rig, kernel, t, groups, 1);
 }
 
 /* ---- Table 1 ----------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ TEST(a_line_goes_from_state_to_state_as_in_table_1)
 /* Load_U of a line that is in V: its epoch has come since. */
 TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t, beside;
 
 	begin(&rig, "stc-es", "gpu.cus=1", NULL);
@@ -164,7 +164,6 @@ TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 	assert_int_equal(emu_statistics(rig.machine)->stc_uncached, 1);
 	assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 0);
 	assert_int_equal(state_of(&rig, t.a), settled(1, table_1[1].load_u));
-	rig_end(&rig);
 }
 
 /* ---- What it is for ------------------------------------------------------------------------------ */
@@ -181,7 +180,7 @@ static void read_all(const void *args)
 TEST(data_are_found_again_by_the_next_kernel)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
-		struct rig rig;
+		RIG(rig);
 		struct task t = {.n = 32};
 
 		begin(&rig, variants[v], "l1.size=64KiB", "l1.ways=64");
@@ -190,14 +189,13 @@ TEST(data_are_found_again_by_the_next_kernel)
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(emu_statistics(rig.machine)->l1_load_misses, 32);
 		assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 32);
-		rig_end(&rig);
 	}
 }
 
 TEST(memory_that_the_host_takes_back_is_forgotten)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		struct rig rig;
+		RIG(rig);
 		struct task t = {.n = 16};
 		uint64_t mark;
 
@@ -211,7 +209,6 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(rig_visible(&rig, t.a), 0);
 		assert_null(emu_cache_peek(&rig.machine->cus[1].l1, line_of(&rig, t.a)));
-		rig_end(&rig);
 	}
 }
 
@@ -283,7 +280,7 @@ static void store_by_turns(const void *args)
 TEST(no_band_is_passed_over_while_others_are_written_again_and_again)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
-		struct rig rig;
+		RIG(rig);
 		uint64_t changes;
 		struct task t = {.n = 100, .flag = &changes};
 
@@ -293,7 +290,6 @@ TEST(no_band_is_passed_over_while_others_are_written_again_and_again)
 		launch(&rig, store_by_turns, &t, 3);
 		assert_true(changes <= 4);
 		assert_true(t.stats->stc_changes >= 20);
-		rig_end(&rig);
 	}
 }
 
@@ -310,7 +306,7 @@ TEST(naive_turns_go_round_whether_stores_wait_or_not)
 TEST(naive_turns_go_on_between_kernels)
 {
 	const struct emu_stats *stats;
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "stc-nv", "gpu.launch=100us", "stc.wakeup=100cycles");
@@ -320,7 +316,6 @@ TEST(naive_turns_go_on_between_kernels)
 	stats = emu_statistics(rig.machine);
 	assert_in_range(stats->stc_idle, 950, 1050);
 	assert_in_range(stats->stc_change_ps / (stats->stc_changes - stats->stc_idle), 1, 400000);
-	rig_end(&rig);
 }
 
 /* One store of the first work-item is on its way while the second one waits for another band. */
@@ -335,7 +330,7 @@ TEST(a_change_waits_for_the_acknowledgements_of_writes)
 
 TEST(a_store_does_not_leave_when_its_epoch_ends)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "stc-es", "gpu.cus=1", NULL);
@@ -345,7 +340,6 @@ TEST(a_store_does_not_leave_when_its_epoch_ends)
 	launch(&rig, store_once, &t, 1);
 	assert_int_equal(emu_statistics(rig.machine)->waits_turn, 1);
 	assert_int_equal(emu_statistics(rig.machine)->stc_changes, 1);
-	rig_end(&rig);
 }
 
 TEST(a_full_queue_holds_its_cu_up)
@@ -415,7 +409,7 @@ static void store_and_read_pages(const void *args)
 TEST(reads_never_wait_for_an_epoch)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		struct rig rig;
+		RIG(rig);
 		struct task t = {.n = 20};
 
 		begin(&rig, variants[v], NULL, NULL);
@@ -423,7 +417,6 @@ TEST(reads_never_wait_for_an_epoch)
 		launch(&rig, store_and_read_pages, &t, 5);
 		assert_in_range(emu_statistics(rig.machine)->waits_turn, 1, 20);
 		assert_int_equal(emu_statistics(rig.machine)->waits_bsq, 0);
-		rig_end(&rig);
 	}
 }
 
@@ -431,7 +424,7 @@ TEST(reads_never_wait_for_an_epoch)
 static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, emu_line_id))
 {
 	const char *broken;
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, "stc-es", NULL, NULL);
@@ -444,7 +437,6 @@ static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, e
 		fail_msg("%s is broken, found: %s", rule, broken ? broken : "nothing");
 	}
 	rig.machine->turns->cu[1].blocked = rig.machine->turns->cu[1].outside = NULL;
-	rig_end(&rig);
 }
 
 static struct coh_wait waiting;

@@ -78,7 +78,7 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 	char setting[48];
 	const char *const settings[] = {setting, NULL};
 	struct parts p = {.atomic_first = atomic_first};
-	struct rig rig;
+	RIG(rig);
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
 	rig_begin(&rig, 0, settings);
@@ -86,11 +86,10 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 	p.part = (uint32_t *)p.word + half;
 	p.other = (uint32_t *)p.word + !half;
 	p.flags = nvw_alloc(rig.machine, 2 * 64);
-	rig_ok(nvw_launch(rig.machine, "halves", add_to_halves, &p, 2, 1));
+	rig_launch(&rig, add_to_halves, &p, 2, 1);
 	rig_ok(nvw_persist(rig.machine));
 	assert_int_equal(rig_durable(&rig, p.word), rig_visible(&rig, p.word));
 	assert_int_equal(record_outstanding(rig.machine), 0);
-	rig_end(&rig);
 }
 
 /* The durability checker would end the kernel. */
@@ -153,15 +152,14 @@ TEST(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct parts p;
-		struct rig rig;
+		RIG(rig);
 
 		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
-		rig_ok(nvw_launch(rig.machine, "add", add_on_the_first_cu, &p, 2, 1));
-		rig_ok(nvw_launch(rig.machine, "half", store_a_half_on_the_second, &p, 2, 1));
-		rig_ok(nvw_launch(rig.machine, "word", store_the_word_on_the_first, &p, 2, 1));
+		rig_launch(&rig, add_on_the_first_cu, &p, 2, 1);
+		rig_launch(&rig, store_a_half_on_the_second, &p, 2, 1);
+		rig_launch(&rig, store_the_word_on_the_first, &p, 2, 1);
 		rig_ok(nvw_persist(rig.machine));
 		assert_int_equal(rig_durable(&rig, p.word), first_value);
-		rig_end(&rig);
 	}
 }
 
@@ -174,7 +172,7 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 		struct emu_line from = {0}, to = {0};
 		struct emu_group group = {0};
 		struct emu_wavefront *wf;
-		struct rig rig;
+		RIG(rig);
 
 		rig_begin(&rig, 0, NULL);
 		wf = &rig.machine->exec.wavefronts[0];
@@ -188,7 +186,6 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 			assert_non_null(
 				strstr(nvw_error_message(), "parts.c:7 was sent to the NVRAM in parts"));
 		}
-		rig_end(&rig);
 	}
 }
 
@@ -210,12 +207,11 @@ TEST(a_line_that_is_evicted_divides_no_store_beside_an_atomic)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct parts p;
-		struct rig rig;
+		RIG(rig);
 
 		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
-		rig_ok(nvw_launch(rig.machine, "evict", store_add_evict, &p, 1, 1));
+		rig_launch(&rig, store_add_evict, &p, 1, 1);
 		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
-		rig_end(&rig);
 	}
 }
 
@@ -252,14 +248,13 @@ TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
 	static const char *const settings[] = {"protocol=vi", "nvram.atomicity=64B", NULL};
 	struct neighbours n = {0}, *const args = &n;
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, settings);
 	n.rig = &rig;
 	n.p.word = (uint64_t *)(void *)rig.nvram;
 	n.p.flags = nvw_alloc(rig.machine, 2 * 64);
-	rig_ok(nvw_launch(rig.machine, "neighbours", store_neighbours, &args, 2, 1));
+	rig_launch(&rig, store_neighbours, &args, 2, 1);
 	assert_int_equal(n.second, second_value);
 	assert_int_equal(n.first, 0);
-	rig_end(&rig);
 }

@@ -41,7 +41,7 @@ static struct emu_undo_report found(nvw_kernel first, nvw_kernel second)
 	p.other = p.word + 8 * ITEMS;
 	p.dram = nvw_alloc(rig.machine, 64 * ITEMS);
 	p.epoch = (struct nvw_epoch){.pmem = &p.pmem};
-	rig_ok(nvw_launch(rig.machine, "first", first, &p, ITEMS, ITEMS));
+	rig_launch(&rig, first, &p, ITEMS, ITEMS);
 	if (second) {
 		rig_ok(nvw_launch(rig.machine, "second", second, &p, ITEMS, ITEMS));
 	}

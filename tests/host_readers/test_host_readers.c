@@ -525,15 +525,15 @@ static bool is_waited_for(struct nvw_readers *served)
 	args.pmem.readers = served;
 	args.block = nvw_alloc(rig.machine, sizeof *args.block);
 	rig_ok(nvw_heap_provision(rig.machine, &args.pmem, 64, 1));
-	rig_ok(nvw_launch(rig.machine, "allocate", block_kernel, &args, 1, 1));
+	rig_launch(&rig, block_kernel, &args, 1, 1);
 	rig_ok(nvw_read(rig.machine, &first, args.block, sizeof first));
 	thread = begin_lingering(&l, readers);
 	args.frees = true;
-	rig_ok(nvw_launch(rig.machine, "free", block_kernel, &args, 1, 1));
+	rig_launch(&rig, block_kernel, &args, 1, 1);
 	rig_ok(nvw_heap_provision(rig.machine, &args.pmem, 64, 1));
 	has_left = __atomic_load_n(&l.leaves, __ATOMIC_ACQUIRE);
 	args.frees = false;
-	rig_ok(nvw_launch(rig.machine, "allocate", block_kernel, &args, 1, 1));
+	rig_launch(&rig, block_kernel, &args, 1, 1);
 	rig_ok(nvw_read(rig.machine, &again, args.block, sizeof again));
 	assert_int_equal(again, first);
 	pthread_join(thread, NULL);
@@ -706,7 +706,7 @@ static void expect_of_fake(enum planted planted, unsigned scans, const char *tex
 	struct nvw_findings findings = {0};
 	struct nvw__sightings *sightings;
 	struct nvw__drive *drive;
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
 	sightings = nvw__sightings_create(&fake_workload, &plan, 1);
@@ -723,7 +723,6 @@ static void expect_of_fake(enum planted planted, unsigned scans, const char *tex
 	}
 	nvw__drive_destroy(drive);
 	nvw__sightings_destroy(sightings);
-	rig_end(&rig);
 }
 
 TEST(readers_report_a_version_that_goes_back)
@@ -753,7 +752,7 @@ TEST(a_workload_without_readers_and_one_without_durability_are_refused)
 	struct fake plan = {0};
 	struct nvw__sightings *sightings;
 	struct nvw__drive *drive;
-	struct rig rig;
+	RIG(rig);
 
 	assert_null(nvw__sightings_create(&deaf, &plan, 1));
 	assert_string_equal(nvw_error_message(), "deaf does not support host readers");
@@ -763,5 +762,4 @@ TEST(a_workload_without_readers_and_one_without_durability_are_refused)
 	assert_int_equal(
 		nvw__drive_start(&fake_workload, &plan, rig.machine, sightings, 0, 1, &drive), NVW_E_USAGE);
 	nvw__sightings_destroy(sightings);
-	rig_end(&rig);
 }

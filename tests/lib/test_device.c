@@ -51,7 +51,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 
 	for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
 		enum { N = 512 };
-		struct rig rig;
+		RIG(rig);
 		struct args a = {.bytes = sizes[s]};
 		uint64_t blocks[N];
 
@@ -59,7 +59,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 		rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 		rig_ok(nvw_heap_provision(rig.machine, &a.pmem, sizes[s], N - 100));
 		a.out = nvw_alloc(rig.machine, 8 * N);
-		rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+		rig_launch(&rig, allocate, &a, N, 64);
 		rig_ok(nvw_read(rig.machine, blocks, a.out, sizeof blocks));
 		qsort(blocks, N, 8, compare);
 		for (unsigned i = 0; i < N; i++) {
@@ -84,14 +84,13 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 			assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
 			assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_ALLOCATED);
 		}
-		rig_end(&rig);
 	}
 }
 
 TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 {
 	enum { N = 256 };
-	struct rig rig;
+	RIG(rig);
 	struct args a = {.bytes = 64};
 	uint64_t first[N], second[N];
 
@@ -99,11 +98,11 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
 	a.out = nvw_alloc(rig.machine, 8 * N);
-	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, first, a.out, sizeof first));
-	rig_ok(nvw_launch(rig.machine, "free", give_back, &a, N, 64));
+	rig_launch(&rig, give_back, &a, N, 64);
 	/* Nothing is set aside any more. */
-	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
 	for (unsigned i = 0; i < N; i++) {
 		assert_int_equal(second[i], 0);
@@ -120,7 +119,7 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 		assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
 		assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_FREE);
 	}
-	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, N, 64));
+	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
 	qsort(second, N, 8, compare);
 	for (unsigned i = 0; i < N; i++) {
@@ -128,12 +127,11 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 
 		assert_int_equal(reused, i % 2 == 0);
 	}
-	rig_end(&rig);
 }
 
 TEST(a_heap_that_is_too_small_is_an_error_that_changes_nothing)
 {
-	struct rig rig;
+	RIG(rig);
 	struct nvw_pmem pmem;
 	nvw_off extent;
 
@@ -146,7 +144,6 @@ TEST(a_heap_that_is_too_small_is_an_error_that_changes_nothing)
 	assert_int_equal(nvw_heap_free_extent(rig.machine, &pmem, extent + 64), NVW_E_USAGE);
 	rig_ok(nvw_heap_free_extent(rig.machine, &pmem, extent));
 	assert_int_equal(nvw_heap_free_extent(rig.machine, &pmem, extent), NVW_E_USAGE);
-	rig_end(&rig);
 }
 
 /* ---- Epochs -------------------------------------------------------------------------------- */
@@ -166,19 +163,18 @@ static void overflow_log(const void *args)
 
 TEST(a_full_undo_log_refuses_and_writes_nothing)
 {
-	struct rig rig;
+	RIG(rig);
 	struct args a = {0};
 	nvw_off next;
 
 	rig_begin(&rig, 0, NULL);
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	a.out = nvw_alloc(rig.machine, 8);
-	rig_ok(nvw_launch(rig.machine, "overflow", overflow_log, &a, 1, 1));
+	rig_launch(&rig, overflow_log, &a, 1, 1);
 	rig_ok(nvw_persist(rig.machine));
 	assert_int_equal(rig_visible(&rig, a.out), a.pmem.geometry.log_entries);
 	next = nvw__entry_off(&a.pmem.geometry, 4, 0);
 	assert_int_equal(nvw_pool_word(rig.pool, next), 0);
-	rig_end(&rig);
 }
 
 /* Each work-group of 16 changes its words, two epochs long, with the barriers of its scope. */
@@ -242,7 +238,7 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 	a.out = (uint64_t *)(void *)rig.nvram;
 	emu_set_power_cut(rig.machine, &cut);
 	if (setjmp(out) == 0) {
-		rig_ok(nvw_launch(rig.machine, "transact", transact, &a, ITEMS, GROUP));
+		rig_launch(&rig, transact, &a, ITEMS, GROUP);
 	}
 	bytes = nvw_pool_geometry(rig.pool)->bytes;
 	image = aligned_alloc(4096, bytes);
@@ -288,7 +284,7 @@ static void free_in_epoch(const void *args)
 
 TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 {
-	struct rig rig;
+	RIG(rig);
 	struct args a = {.bytes = 64};
 	struct nvw_recovery report = {0};
 	uint64_t bytes;
@@ -298,14 +294,13 @@ TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, a.bytes, 4));
 	a.out = nvw_alloc(rig.machine, 8);
-	rig_ok(nvw_launch(rig.machine, "allocate", allocate, &a, 1, 1));
-	rig_ok(nvw_launch(rig.machine, "free", free_in_epoch, &a, 1, 1));
+	rig_launch(&rig, allocate, &a, 1, 1);
+	rig_launch(&rig, free_in_epoch, &a, 1, 1);
 	block = rig_visible(&rig, a.out);
 	rig_ok(nvw_persist(rig.machine));
 	rig_ok(nvw_recover(rig.pool, &report));
 	assert_int_equal(report.blocks_kept, 1);
 	assert_true(nvw_heap_is_allocated(rig.pool, block, &bytes));
-	rig_end(&rig);
 }
 
 /* ---- Tearing ------------------------------------------------------------------------------- */
@@ -333,7 +328,7 @@ static unsigned cut_line(uint64_t seed, const char *const *settings)
 	a.out = (uint64_t *)(void *)rig.nvram;
 	emu_set_power_cut(rig.machine, &cut);
 	if (setjmp(out) == 0) {
-		rig_ok(nvw_launch(rig.machine, "line", store_line, &a, 1, 1));
+		rig_launch(&rig, store_line, &a, 1, 1);
 		fail_msg("the cut came too late");
 	}
 	durable = 0;
