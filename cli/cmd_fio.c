@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/order.h"
 #include "core/units.h"
 #include "programs/fio_run.h"
 #include "laboratory/sweep.h"
@@ -185,7 +186,7 @@ static int by_median(const void *a_, const void *b_)
 {
 	const struct sample *const a = a_, *const b = b_;
 
-	return (a->fio.p50_ns > b->fio.p50_ns) - (a->fio.p50_ns < b->fio.p50_ns);
+	return NVW_ORDER(a->fio.p50_ns, b->fio.p50_ns);
 }
 
 /* A read and a write of one run, with or without delays. */

@@ -9,6 +9,7 @@
 #include <emu.h>
 
 #include "commands.h"
+#include "core/member.h"
 #include "core/units.h"
 #include "laboratory/sweep.h"
 #include "report/numbers.h"
@@ -35,11 +36,6 @@ static void add(struct table *t, const char *a, const char *b, const char *c, co
 		json_object_set_new(row, t->columns[i], json_string(texts[i]));
 	}
 	json_array_append_new(t->rows, row);
-}
-
-static const char *cell(const json_t *row, const char *column)
-{
-	return json_string_value(json_object_get(row, column));
 }
 
 static void list_workloads(struct table *t)
@@ -211,11 +207,12 @@ static void list_option_axes(struct table *t)
 
 	json_array_foreach(options, i, option)
 	{
-		const char *const name = cell(option, "name"), *const command = cell(option, "command");
+		const char *const name = member_string(option, "name"), *const command = member_string(
+										option, "command");
 
 		for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
 			if (strcmp(command, commands[k]) == 0 && sweep_can_vary(name)) {
-				add(t, name, command, cell(option, "help"), NULL);
+				add(t, name, command, member_string(option, "help"), NULL);
 			}
 		}
 	}
@@ -281,7 +278,7 @@ static int widest(const struct table *t, const char *column)
 	int width = 0;
 
 	for (size_t i = 0; i < json_array_size(t->rows); i++) {
-		const int n = (int)strlen(cell(json_array_get(t->rows, i), column));
+		const int n = (int)strlen(member_string(json_array_get(t->rows, i), column));
 
 		if (n > width) {
 			width = n;
@@ -302,9 +299,9 @@ static void print_table(const struct table *t)
 		const json_t *const row = json_array_get(t->rows, i);
 
 		for (unsigned c = 0; c < last; c++) {
-			printf("%-*s  ", width[c], cell(row, t->columns[c]));
+			printf("%-*s  ", width[c], member_string(row, t->columns[c]));
 		}
-		puts(cell(row, t->columns[last]));
+		puts(member_string(row, t->columns[last]));
 	}
 }
 

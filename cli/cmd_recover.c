@@ -3,22 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/member.h"
+
 #include "commands.h"
 #include "pools/pool_command.h"
 #include "pools/folder.h"
 #include "pools/recover_one.h"
 #include "report/words.h"
 #include "session.h"
-
-static long long number(const json_t *report, const char *member)
-{
-	return json_integer_value(json_object_get(report, member));
-}
-
-static const char *text(const json_t *report, const char *member)
-{
-	return json_string_value(json_object_get(report, member));
-}
 
 /* One sentence with the verdict. */
 static void print_text(const json_t *report, const struct pool_recover_how *how)
@@ -28,14 +20,16 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks "
 	       "freed, %lld kept%s; structure %s: %s.\n%lld words %s; %lld log entries and %lld words of "
 	       "tables read\n",
-		text(report, "pool"), number(report, "epochs_completed"),
-		number(report, "epochs_rolled_back"), number(report, "words_restored"),
-		number(report, "entries_torn"), number(report, "blocks_freed"), number(report, "blocks_kept"),
-		words_if(number(report, "header_repaired"), ", header restored from its copy"),
-		text(report, "layout"), text(report, "structure"), number(report, "words_written"),
+		member_string(report, "pool"), member_number(report, "epochs_completed"),
+		member_number(report, "epochs_rolled_back"), member_number(report, "words_restored"),
+		member_number(report, "entries_torn"), member_number(report, "blocks_freed"),
+		member_number(report, "blocks_kept"),
+		words_if(member_number(report, "header_repaired"), ", header restored from its copy"),
+		member_string(report, "layout"), member_string(report, "structure"),
+		member_number(report, "words_written"),
 		how->dry_run ? "would have been written: nothing was changed (--dry-run)" : "written",
-		number(report, "entries_read"), number(report, "words_read"));
-	if (how->verify && number(report, "words_written_again") == 0) {
+		member_number(report, "entries_read"), member_number(report, "words_read"));
+	if (how->verify && member_number(report, "words_written_again") == 0) {
 		puts("verified: a second recovery writes nothing");
 	}
 	for (size_t i = 0; i < json_array_size(findings); i++) {

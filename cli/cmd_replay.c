@@ -16,6 +16,7 @@
 
 #include "commands.h"
 #include "programs/crash_exec.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"
@@ -37,24 +38,19 @@ struct replay {
 	void *plan;
 };
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
 static unsigned number_of(const json_t *o, const char *name)
 {
-	return (unsigned)json_integer_value(json_object_get(o, name));
+	return (unsigned)member_number(o, name);
 }
 
 /* Replays a finding of an external checker. */
 static int judge_by_checker(
 	const struct ct_saved *s, const struct ct_operations *operations, struct ct_finding *ret_finding)
 {
-	const struct ct_checker_is is = {.command = words_or(text_of(s->head, "checker"), NULL),
-		.library = text_of(s->head, "library"),
-		.next = words_or(text_of(s->head, "and_then"), NULL),
-		.bytes = (uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")),
+	const struct ct_checker_is is = {.command = words_or(member_text(s->head, "checker"), NULL),
+		.library = member_text(s->head, "library"),
+		.next = words_or(member_text(s->head, "and_then"), NULL),
+		.bytes = member_count(s->head, "image_bytes"),
 		.timeout_ms = number_of(s->head, "timeout_ms"),
 		.operations = operations};
 	struct ct_checker checker;
@@ -72,7 +68,7 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 {
 	struct ct_replay_oracle oracle;
 	int error = ct_replay_oracle_load(
-		command, words_or(text_of(s->head, "and_then"), NULL), s->head, &oracle);
+		command, words_or(member_text(s->head, "and_then"), NULL), s->head, &oracle);
 
 	if (!error) {
 		error = ct_saved_judge(
@@ -84,7 +80,7 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 
 static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
 {
-	const char *const recover = text_of(s->head, "recover");
+	const char *const recover = member_text(s->head, "recover");
 	struct ct_operations operations;
 	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &operations);
 
@@ -137,10 +133,10 @@ static int mutation_of(const struct nvw_workload *w, const char *name)
 static int prepare(struct replay *r)
 {
 	const json_t *const head = r->saved.head;
-	const char *const mutation = text_of(head, "mutation"), *name;
+	const char *const mutation = member_text(head, "mutation"), *name;
 	const json_t *value;
 
-	NVW_TRY(nvw_workload_load(text_of(head, "workload"), &r->workload));
+	NVW_TRY(nvw_workload_load(member_text(head, "workload"), &r->workload));
 	NVW_TRY(nvw__options_create(r->workload->options, &r->options));
 	json_object_foreach(json_object_get(head, "options"), name, value)
 	{
@@ -151,8 +147,7 @@ static int prepare(struct replay *r)
 	if (*mutation && number < 0) {
 		return nvw_fail(NVW_E_USAGE, "%s no longer has the mutation %s", r->workload->name, mutation);
 	}
-	return r->workload->prepare(
-		r->options, (uint64_t)json_integer_value(json_object_get(head, "seed")), number, &r->plan);
+	return r->workload->prepare(r->options, member_count(head, "seed"), number, &r->plan);
 }
 
 static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
@@ -257,7 +252,7 @@ static int print_json(const struct replay *r, const struct ct_finding *now, cons
 
 	return cli_print_json(
 		json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*, s:s*}", "verdict", verdict, "text", now->text,
-			"command", text_of(head, "command"), "finding", json_object_get(head, "finding"),
+			"command", member_text(head, "command"), "finding", json_object_get(head, "finding"),
 			"made_by", cli_provenance(NULL, NULL), "found_by", json_object_get(head, "made_by"),
 			"thread_schedule", again->words),
 		stdout);
@@ -284,9 +279,9 @@ static int print_text(const struct replay *r, const struct ct_finding *now, cons
 	}
 	printf("   %s\n", words_or(now->text, "the state passes recovery and check now"));
 	if (!same) {
-		printf("found then: %s\n", text_of(then, "text"));
+		printf("found then: %s\n", member_text(then, "text"));
 	}
-	puts(text_of(json_object_get(then, "cause"), "text"));
+	puts(member_text(json_object_get(then, "cause"), "text"));
 	print_schedule(head);
 	print_run(again);
 	cli_print_made_by(NULL);
@@ -294,7 +289,7 @@ static int print_text(const struct replay *r, const struct ct_finding *now, cons
 		puts("the finding was:");
 		cli_print_provenance(then_by, stdout);
 	} else {
-		printf("found by: %s\n", text_of(head, "command"));
+		printf("found by: %s\n", member_text(head, "command"));
 	}
 	return 0;
 }
@@ -304,7 +299,7 @@ static int run_again(const struct replay *r, struct ct_finding *ret_now)
 {
 	const struct cli_scheduled what = {.workload = r->workload,
 		.options = r->options,
-		.mutation = mutation_of(r->workload, text_of(r->saved.head, "mutation"))};
+		.mutation = mutation_of(r->workload, member_text(r->saved.head, "mutation"))};
 
 	return cli_replay_schedule(&what, r->saved.head, ret_now->text);
 }
@@ -328,7 +323,7 @@ static int judge_and_print(struct replay *r, bool json)
 	char then_shape[CT_TEXT_BYTES], now_shape[CT_TEXT_BYTES];
 
 	NVW_TRY(judge_again(r, &now));
-	ct_shape(text_of(json_object_get(r->saved.head, "finding"), "text"), then_shape);
+	ct_shape(member_text(json_object_get(r->saved.head, "finding"), "text"), then_shape);
 	ct_shape(now.text, now_shape);
 	const bool same = strcmp(then_shape, now_shape) == 0;
 	const char *const verdict = verdict_of(&now, same);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/member.h"
+
 #include "commands.h"
 #include "crash_command.h"
 #include "report/json_report.h"
@@ -11,11 +13,6 @@
 #include "report/page/report_index.h"
 #include "report/words.h"
 #include "session.h"
-
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
 
 static void print_texts(const char *what, const json_t *list)
 {
@@ -34,14 +31,15 @@ static void print_row(const json_t *row)
 	char time[REPORT_TIME_TEXT];
 
 	printf("%s  %-16s  %s  %s\n", report_index_time(row, time),
-		ct_verdict_words(report_index_verdict(row)), text_of(row, "subject"), text_of(row, "file"));
+		ct_verdict_words(report_index_verdict(row)), member_text(row, "subject"),
+		member_text(row, "file"));
 	print_texts("new", json_object_get(changes, "new"));
 	print_texts("gone", json_object_get(changes, "gone"));
-	if (*text_of(changes, "verdict") != '\0') {
-		printf("    the verdict was: %s\n", text_of(changes, "verdict"));
+	if (*member_text(changes, "verdict") != '\0') {
+		printf("    the verdict was: %s\n", member_text(changes, "verdict"));
 	}
-	if (*text_of(changes, "coverage") != '\0') {
-		printf("    the coverage was: %s\n", text_of(changes, "coverage"));
+	if (*member_text(changes, "coverage") != '\0') {
+		printf("    the coverage was: %s\n", member_text(changes, "coverage"));
 	}
 }
 
@@ -54,7 +52,7 @@ static bool fails(const json_t *reports)
 
 	json_array_foreach(reports, i, row)
 	{
-		const char *const subject = text_of(row, "subject");
+		const char *const subject = member_text(row, "subject");
 
 		if (json_object_get(seen, subject) == NULL) {
 			const enum ct_verdict verdict = report_index_verdict(row);

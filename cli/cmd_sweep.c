@@ -10,6 +10,7 @@
 #include <crashtest/judge/process.h>
 
 #include "commands.h"
+#include "core/member.h"
 #include "core/stop.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
@@ -126,8 +127,7 @@ static int write_file(const struct sweep_command *c, const char *end,
 static void count_points(struct sweep_command *c)
 {
 	for (unsigned i = 0; i < c->sweep.count; i++) {
-		const char *const status =
-			json_string_value(json_object_get(c->sweep.point[i].row, "status"));
+		const char *const status = member_string(c->sweep.point[i].row, "status");
 
 		c->counts.ok += !strcmp(status, "ok");
 		c->counts.wrong += !strcmp(status, "wrong");
@@ -139,18 +139,16 @@ static void count_points(struct sweep_command *c)
 static void print_mean(const struct sweep_command *c, const json_t *mean)
 {
 	const json_t *const half = json_object_get(mean, "confidence_95");
-	const struct confidence ratio = {json_real_value(json_object_get(mean, "geometric_mean")),
-		json_is_real(half) ? json_real_value(half) : NAN};
-	const long long groups = json_integer_value(json_object_get(mean, "groups"));
+	const struct confidence ratio = {
+		member_real(mean, "geometric_mean"), json_is_real(half) ? json_real_value(half) : NAN};
+	const long long groups = member_number(mean, "groups");
 	char text[CONFIDENCE_TEXT];
 
-	printf("%s relative to %s: %s %s times", json_string_value(json_object_get(mean, "metric")),
-		c->sweep.baseline.text, json_string_value(json_object_get(mean, "points")),
-		confidence_text(ratio, text));
+	printf("%s relative to %s: %s %s times", member_string(mean, "metric"), c->sweep.baseline.text,
+		member_string(mean, "points"), confidence_text(ratio, text));
 	if (groups > 1) {
-		printf(", geometric mean of %lld (%.4g to %.4g)", groups,
-			json_real_value(json_object_get(mean, "least")),
-			json_real_value(json_object_get(mean, "most")));
+		printf(", geometric mean of %lld (%.4g to %.4g)", groups, member_real(mean, "least"),
+			member_real(mean, "most"));
 	}
 	putchar('\n');
 }
@@ -175,13 +173,12 @@ static void print_failures(const struct sweep_command *c)
 
 	for (unsigned i = 0; i < c->sweep.count; i++) {
 		const struct sweep_point *const p = &c->sweep.point[i];
-		const char *const status = json_string_value(json_object_get(p->row, "status"));
+		const char *const status = member_string(p->row, "status");
 
 		if (strcmp(status, "ok") != 0 && shown++ < 10) {
 			char *const text = sweep_point_text(&c->sweep, p);
 
-			printf("%s: %s: %s\n", status, words_or(text, ""),
-				json_string_value(json_object_get(p->row, "reason")));
+			printf("%s: %s: %s\n", status, words_or(text, ""), member_string(p->row, "reason"));
 			free(text);
 		}
 	}

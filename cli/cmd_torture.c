@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
@@ -252,30 +253,25 @@ static int list_parts(struct torture_command *c)
 	return 0;
 }
 
-static uint64_t count_of(const json_t *row, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(row, name));
-}
-
 static void copy_text(const json_t *row, const char *name, char *ret_text, size_t bytes)
 {
-	snprintf(ret_text, bytes, "%s", words_or(json_string_value(json_object_get(row, name)), ""));
+	snprintf(ret_text, bytes, "%s", member_text(row, name));
 }
 
 /* As torture_run() would have gone on with the programs of this row. */
 static void add_row(struct torture_result *to, const json_t *row)
 {
-	to->programs += count_of(row, "programs");
-	to->work.operations += count_of(row, "operations");
-	to->work.l1_hits += count_of(row, "l1_hits");
-	to->work.l1_misses += count_of(row, "l1_misses");
-	to->work.l2_hits += count_of(row, "l2_hits");
-	to->work.l2_misses += count_of(row, "l2_misses");
-	to->cpu_seconds += json_real_value(json_object_get(row, "cpu_seconds"));
-	to->failed = json_is_true(json_object_get(row, "failed"));
-	to->seed = count_of(row, "seed");
-	to->steps = (unsigned)count_of(row, "steps");
-	to->steps_left = (unsigned)count_of(row, "steps_left");
+	to->programs += member_count(row, "programs");
+	to->work.operations += member_count(row, "operations");
+	to->work.l1_hits += member_count(row, "l1_hits");
+	to->work.l1_misses += member_count(row, "l1_misses");
+	to->work.l2_hits += member_count(row, "l2_hits");
+	to->work.l2_misses += member_count(row, "l2_misses");
+	to->cpu_seconds += member_real(row, "cpu_seconds");
+	to->failed = member_flag(row, "failed");
+	to->seed = member_count(row, "seed");
+	to->steps = (unsigned)member_count(row, "steps");
+	to->steps_left = (unsigned)member_count(row, "steps_left");
 	copy_text(row, "what", to->text, sizeof to->text);
 	copy_text(row, "program", to->listing, sizeof to->listing);
 }

@@ -12,6 +12,7 @@
 
 #include "core/copy.h"
 #include "core/folder.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "report/json_report.h"
@@ -30,8 +31,7 @@ static int by_file(const void *a, const void *b)
 {
 	const json_t *const *const one = a, *const *const other = b;
 
-	return strcmp(json_string_value(json_object_get(*one, "file")),
-		json_string_value(json_object_get(*other, "file")));
+	return strcmp(member_string(*one, "file"), member_string(*other, "file"));
 }
 
 static json_t *read_lines(FILE *file)
@@ -151,7 +151,7 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	struct nvw_folder scratch;
 	char from[PATH_BYTES], to[NVW__FOLDER_PATH + 16], command[COMMAND_BYTES];
 
-	snprintf(from, sizeof from, "%s/%s", folder, json_string_value(json_object_get(state, "file")));
+	snprintf(from, sizeof from, "%s/%s", folder, member_string(state, "file"));
 	NVW_TRY(nvw_folder_make("tool", true, &scratch));
 	snprintf(to, sizeof to, "%s/state", scratch.path);
 	int error = tool_command(tool, to, command);
@@ -209,7 +209,7 @@ static int tool_on_all(const char *folder, const char *tool, json_t *states, boo
 		int status = 0;
 
 		NVW_TRY(tool_on_state(folder, tool, state, &status));
-		add_time(&times[status & 0xff], json_real_value(json_object_get(state, "tool_seconds")));
+		add_time(&times[status & 0xff], member_real(state, "tool_seconds"));
 		*ret_failed += status != 0;
 	}
 	if (!quiet) {

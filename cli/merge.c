@@ -10,6 +10,9 @@
 #include <crashtest/explain/mend_order.h>
 #include <crashtest/group.h>
 
+#include "core/order.h"
+#include "core/member.h"
+
 #include "commands.h"
 #include "crash_command.h"
 #include "session.h"
@@ -19,22 +22,7 @@
 
 /* ---- Reading a report ---------------------------------------------------------------------------- */
 
-static uint64_t number_of(const json_t *o, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(o, name));
-}
-
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
-static bool flag_of(const json_t *o, const char *name)
-{
-	return json_is_true(json_object_get(o, name));
-}
-
-#define COPY(to, o, name) snprintf((to), sizeof(to), "%s", text_of((o), (name)))
+#define COPY(to, o, name) snprintf((to), sizeof(to), "%s", member_text((o), (name)))
 
 static enum ct_fate fate_of(const char *name)
 {
@@ -51,15 +39,15 @@ static void read_place(const json_t *place, struct ct_place *p)
 	COPY(p->file, place, "file");
 	COPY(p->function, place, "function");
 	COPY(p->kernel, place, "kernel");
-	p->line = (uint32_t)number_of(place, "line");
-	p->work_item = number_of(place, "work_item");
-	p->group = number_of(place, "group");
-	p->epoch_wi = (uint32_t)number_of(place, "epoch_wi");
-	p->epoch_wg = (uint32_t)number_of(place, "epoch_wg");
-	p->epoch_kr = (uint32_t)number_of(place, "epoch_kr");
-	p->off = number_of(place, "offset");
-	p->bytes = (uint32_t)number_of(place, "bytes");
-	p->fate = fate_of(text_of(place, "fate"));
+	p->line = (uint32_t)member_count(place, "line");
+	p->work_item = member_count(place, "work_item");
+	p->group = member_count(place, "group");
+	p->epoch_wi = (uint32_t)member_count(place, "epoch_wi");
+	p->epoch_wg = (uint32_t)member_count(place, "epoch_wg");
+	p->epoch_kr = (uint32_t)member_count(place, "epoch_kr");
+	p->off = member_count(place, "offset");
+	p->bytes = (uint32_t)member_count(place, "bytes");
+	p->fate = fate_of(member_text(place, "fate"));
 	cli_field_read(json_object_get(place, "stored"), &p->field);
 }
 
@@ -99,14 +87,14 @@ static void read_group(const json_t *lines, struct ct_cause *c)
 
 		COPY(to->file, line, "file");
 		COPY(to->caller_file, line, "caller_file");
-		to->caller_line = (uint32_t)number_of(line, "caller_line");
-		to->line = (uint32_t)number_of(line, "line");
+		to->caller_line = (uint32_t)member_count(line, "caller_line");
+		to->line = (uint32_t)member_count(line, "line");
 	}
 }
 
 static void read_cause(const json_t *o, struct ct_cause *c)
 {
-	c->kind = cause_kind_of(text_of(o, "kind"));
+	c->kind = cause_kind_of(member_text(o, "kind"));
 	COPY(c->text, o, "text");
 	COPY(c->file, o, "barrier_file");
 	COPY(c->function, o, "barrier_function");
@@ -116,30 +104,30 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	COPY(c->early, o, "early");
 	COPY(c->lost_function, o, "lost_function");
 	COPY(c->early_function, o, "early_function");
-	c->guessed = flag_of(o, "guessed");
+	c->guessed = member_flag(o, "guessed");
 	COPY(c->lost_caller, o, "lost_caller");
 	COPY(c->early_caller, o, "early_caller");
 	read_stack(json_object_get(o, "lost_stack"), c->lost_stack);
 	read_stack(json_object_get(o, "early_stack"), c->early_stack);
-	c->line = (uint32_t)number_of(o, "barrier_line");
-	c->group_more = (unsigned)number_of(o, "group_more");
+	c->line = (uint32_t)member_count(o, "barrier_line");
+	c->group_more = (unsigned)member_count(o, "group_more");
 	read_group(json_object_get(o, "group"), c);
 }
 
 static void read_finding(const json_t *o, struct ct_finding *f)
 {
-	*f = (struct ct_finding){.off = number_of(o, "offset"),
-		.states = number_of(o, "states"),
-		.first_time_ps = number_of(o, "first_time_ps"),
-		.instant = number_of(o, "instant"),
-		.draw = number_of(o, "draw"),
-		.signal = (int)number_of(o, "signal"),
-		.hung = flag_of(o, "hung"),
-		.units = number_of(o, "writes_in_flight"),
-		.minimised = flag_of(o, "minimised"),
-		.bounded = flag_of(o, "bounded"),
-		.sample = flag_of(o, "shares_states")};
-	f->units_durable = f->units - number_of(o, "writes_lost");
+	*f = (struct ct_finding){.off = member_count(o, "offset"),
+		.states = member_count(o, "states"),
+		.first_time_ps = member_count(o, "first_time_ps"),
+		.instant = member_count(o, "instant"),
+		.draw = member_count(o, "draw"),
+		.signal = (int)member_count(o, "signal"),
+		.hung = member_flag(o, "hung"),
+		.units = member_count(o, "writes_in_flight"),
+		.minimised = member_flag(o, "minimised"),
+		.bounded = member_flag(o, "bounded"),
+		.sample = member_flag(o, "shares_states")};
+	f->units_durable = f->units - member_count(o, "writes_lost");
 	COPY(f->text, o, "text");
 	COPY(f->where, o, "where");
 	COPY(f->operation, o, "operation");
@@ -161,7 +149,7 @@ struct merge {
 
 static const char *version_of(const json_t *report)
 {
-	return text_of(json_object_get(report, "made_by"), "version");
+	return member_text(json_object_get(report, "made_by"), "version");
 }
 
 /* Checks the values that must be equal in all shards of one exploration. */
@@ -205,14 +193,14 @@ static int add_findings(struct merge *m, const json_t *report)
 static void add_first_parts(struct ct_by_parts *p, const json_t *o)
 {
 	if (p->wide == 0) {
-		p->wide_forks = (uint32_t)number_of(o, "too_wide_words");
+		p->wide_forks = (uint32_t)member_count(o, "too_wide_words");
 		COPY(p->first_wide, o, "first_too_wide");
 	}
 	if (p->denied == 0) {
 		COPY(p->first_denied, o, "first_denied");
 	}
 	if (p->crowded == 0) {
-		p->crowd = number_of(o, "crowd_stores");
+		p->crowd = member_count(o, "crowd_stores");
 	}
 }
 
@@ -221,30 +209,30 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	struct ct_by_parts *const p = &r->by_parts;
 
 	add_first_parts(p, o);
-	r->instants_by_parts += number_of(o, "instants");
-	if (number_of(o, "parts") > p->parts) {
-		p->parts = number_of(o, "parts");
+	r->instants_by_parts += member_count(o, "instants");
+	if (member_count(o, "parts") > p->parts) {
+		p->parts = member_count(o, "parts");
 	}
-	p->evaluations += number_of(o, "evaluations");
-	if (number_of(o, "widest_words") > p->most_forks) {
-		p->most_forks = (uint32_t)number_of(o, "widest_words");
+	p->evaluations += member_count(o, "evaluations");
+	if (member_count(o, "widest_words") > p->most_forks) {
+		p->most_forks = (uint32_t)member_count(o, "widest_words");
 		COPY(p->widest, o, "widest");
 	}
-	p->wide += number_of(o, "too_wide");
-	p->denied += number_of(o, "denied");
-	p->confirmations += number_of(o, "confirmations");
-	p->missed += number_of(o, "missed");
-	p->crowded += number_of(o, "crowded");
-	p->died += number_of(o, "died");
+	p->wide += member_count(o, "too_wide");
+	p->denied += member_count(o, "denied");
+	p->confirmations += member_count(o, "confirmations");
+	p->missed += member_count(o, "missed");
+	p->crowded += member_count(o, "crowded");
+	p->died += member_count(o, "died");
 }
 
 static void add_recoveries(struct ct_result *r, const json_t *o)
 {
-	const struct ct_recoveries its = {.epochs_open = number_of(o, "epochs_open"),
-		.entries_read = number_of(o, "entries_read"),
-		.words_restored = number_of(o, "words_restored"),
-		.words_written = number_of(o, "words_written"),
-		.worked_on = number_of(o, "worked_on")};
+	const struct ct_recoveries its = {.epochs_open = member_count(o, "epochs_open"),
+		.entries_read = member_count(o, "entries_read"),
+		.words_restored = member_count(o, "words_restored"),
+		.words_written = member_count(o, "words_written"),
+		.worked_on = member_count(o, "worked_on")};
 
 	r->has_recoveries = r->has_recoveries || json_is_object(o);
 	ct_recoveries_join(&r->recoveries, &its);
@@ -263,30 +251,30 @@ static void add_counts(struct ct_result *r, const json_t *report)
 		{&r->instants_by_reads, "instants_by_reads"}, {&r->findings_unlisted, "findings_unlisted"}};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-		*counts[i].sum += number_of(report, counts[i].name);
+		*counts[i].sum += member_count(report, counts[i].name);
 	}
 	if (r->states_undecided == 0) {
 		COPY(r->undecided, report, "undecided");
 	}
-	r->states_undecided += number_of(report, "states_undecided");
-	r->executed = r->executed || flag_of(report, "checker_executed");
-	r->gave_up = r->gave_up || flag_of(report, "gave_up");
-	r->interrupted = r->interrupted || flag_of(report, "interrupted");
-	r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
-	r->explore_seconds += json_real_value(json_object_get(report, "explore_seconds"));
+	r->states_undecided += member_count(report, "states_undecided");
+	r->executed = r->executed || member_flag(report, "checker_executed");
+	r->gave_up = r->gave_up || member_flag(report, "gave_up");
+	r->interrupted = r->interrupted || member_flag(report, "interrupted");
+	r->host_seconds += member_real(report, "host_seconds");
+	r->explore_seconds += member_real(report, "explore_seconds");
 	const json_t *const trusted =
 		json_object_get(report, "trusted"); /* of the whole run, in each shard */
 
 	r->trusts = trusted != NULL;
-	r->trusted = (struct ct_trusted){
-		number_of(trusted, "ranges"), number_of(trusted, "stores"), number_of(trusted, "bytes")};
+	r->trusted = (struct ct_trusted){member_count(trusted, "ranges"), member_count(trusted, "stores"),
+		member_count(trusted, "bytes")};
 	add_parts(r, json_object_get(report, "by_parts"));
 	add_recoveries(r, json_object_get(report, "recovery"));
 }
 
 static int check_shard(struct merge *m, const json_t *report, const char *path)
 {
-	const uint64_t shard = number_of(report, "shard");
+	const uint64_t shard = member_count(report, "shard");
 
 	NVW_TRY(compare(m, report, path));
 	if (shard == 0) {
@@ -334,7 +322,7 @@ static int by_first(const void *a, const void *b)
 	if (x->instant != y->instant) {
 		return x->instant < y->instant ? -1 : 1;
 	}
-	return (x->draw > y->draw) - (x->draw < y->draw);
+	return NVW_ORDER(x->draw, y->draw);
 }
 
 static void complete(struct merge *m)
@@ -342,19 +330,19 @@ static void complete(struct merge *m)
 	struct ct_result *const r = &m->result;
 	const json_t *const o = m->first;
 
-	r->mode = strcmp(text_of(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
+	r->mode = strcmp(member_text(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
 	if (r->mode == CT_PERMITTED) {
-		ct_model_find(text_of(o, "model"), &r->model);
+		ct_model_find(member_text(o, "model"), &r->model);
 	}
-	r->stores = number_of(o, "stores");
-	r->barriers = number_of(o, "barriers");
-	r->acks = number_of(o, "acknowledged");
-	r->threads = number_of(o, "threads");
-	r->grouped = *text_of(o, "caution") != '\0';
-	r->sim_time_ps = (uint64_t)(1000 * json_real_value(json_object_get(o, "sim_time_ns")));
-	r->states_possible_log2 = json_real_value(json_object_get(o, "states_possible_log2"));
+	r->stores = member_count(o, "stores");
+	r->barriers = member_count(o, "barriers");
+	r->acks = member_count(o, "acknowledged");
+	r->threads = member_count(o, "threads");
+	r->grouped = *member_text(o, "caution") != '\0';
+	r->sim_time_ps = (uint64_t)(1000 * member_real(o, "sim_time_ns"));
+	r->states_possible_log2 = member_real(o, "states_possible_log2");
 	r->states_possible = exp2(r->states_possible_log2);
-	r->states_possible_exact = flag_of(o, "states_possible_exact");
+	r->states_possible_exact = member_flag(o, "states_possible_exact");
 	r->states_known = r->states_possible_exact;
 	r->consistent = r->states_failing == 0;
 	cli_unlogged_read(json_object_get(o, "unlogged"), &r->unlogged);
@@ -373,7 +361,7 @@ static int check_whole(const struct merge *m)
 		return nvw_fail(
 			NVW_E_USAGE, "--merge: expected the JSON reports of all shards of an exploration");
 	}
-	const uint64_t shards = number_of(m->first, "shards");
+	const uint64_t shards = member_count(m->first, "shards");
 
 	for (uint64_t i = 1; i <= shards; i++) {
 		if (!m->seen[i]) {
@@ -386,15 +374,15 @@ static int check_whole(const struct merge *m)
 
 static int show(const struct merge *m, bool json)
 {
-	const struct crash_heading heading = {.workload = text_of(m->first, "workload"),
-		.machine = text_of(m->first, "machine"),
-		.protocol = text_of(m->first, "protocol"),
-		.model = text_of(m->first, "model"),
-		.mutation = text_of(m->first, "mutation"),
-		.command = text_of(m->first, "repeat"),
+	const struct crash_heading heading = {.workload = member_text(m->first, "workload"),
+		.machine = member_text(m->first, "machine"),
+		.protocol = member_text(m->first, "protocol"),
+		.model = member_text(m->first, "model"),
+		.mutation = member_text(m->first, "mutation"),
+		.command = member_text(m->first, "repeat"),
 		.made_by = json_object_get(m->first, "made_by"),
-		.atomicity = (unsigned)number_of(m->first, "atomicity"),
-		.seed = number_of(m->first, "seed")};
+		.atomicity = (unsigned)member_count(m->first, "atomicity"),
+		.seed = member_count(m->first, "seed")};
 
 	if (json) {
 		return crash_report_json(&heading, &m->result, stdout);

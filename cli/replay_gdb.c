@@ -23,6 +23,7 @@
 
 #include "core/folder.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "replay_event.h"
 #include "report/words.h"
 
@@ -56,11 +57,6 @@ static void begin(struct gdb *g)
 	add(g, "-q");
 	ADD_COMMAND(g, "set breakpoint pending on");
 	ADD_COMMAND(g, "set print thread-events off");
-}
-
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
 }
 
 /* ---- Running gdb --------------------------------------------------------------------------------- */
@@ -169,12 +165,12 @@ static int run_checker(const struct ct_saved *s, const char *source, const char 
 
 static int of_program(const struct ct_saved *s)
 {
-	const char *source = text_of(s->head, "checker");
+	const char *source = member_text(s->head, "checker");
 	char path[NVW__FOLDER_PATH + 16];
 	struct nvw_folder folder;
 
 	if (*source == '\0') {
-		source = text_of(s->head, "recover");
+		source = member_text(s->head, "recover");
 	}
 	if (*source == '\0') {
 		return nvw_fail(
@@ -198,10 +194,9 @@ static const json_t *place_of(const json_t *finding, enum replay_at at)
 
 	json_array_foreach(json_object_get(finding, "places"), i, place)
 	{
-		const bool durable = strcmp(text_of(place, "fate"), ct_fate_name(CT_FATE_DURABLE)) == 0;
+		const bool durable = strcmp(member_text(place, "fate"), ct_fate_name(CT_FATE_DURABLE)) == 0;
 
-		if (durable == (at == REPLAY_AT_EARLY) &&
-			json_integer_value(json_object_get(place, "line")) > 0) {
+		if (durable == (at == REPLAY_AT_EARLY) && member_number(place, "line") > 0) {
 			return place;
 		}
 	}
@@ -216,22 +211,21 @@ static void add_run(struct gdb *g, const json_t *head)
 	json_t *value;
 
 	add(g, "run");
-	add(g, "%s", text_of(head, "workload"));
+	add(g, "%s", member_text(head, "workload"));
 	json_object_foreach(json_object_get(head, "options"), name, value)
 	{
 		add(g, "--%s=%s", name, json_string_value(value));
 	}
-	add(g, "--seed=%lld", (long long)json_integer_value(json_object_get(head, "seed")));
-	if (*text_of(head, "mutation") != '\0') {
-		add(g, "--mutate=%s", text_of(head, "mutation"));
+	add(g, "--seed=%lld", member_number(head, "seed"));
+	if (*member_text(head, "mutation") != '\0') {
+		add(g, "--mutate=%s", member_text(head, "mutation"));
 	}
-	add(g, "--machine=%s",
-		words_or(json_string_value(json_object_get(machine, "over")), text_of(head, "machine")));
+	add(g, "--machine=%s", words_or(member_string(machine, "over"), member_text(head, "machine")));
 	json_object_foreach(json_object_get(machine, "changed"), name, value)
 	{
 		add(g, "--set=%s=%s", name, json_string_value(value));
 	}
-	add(g, "--protocol=%s", text_of(head, "protocol"));
+	add(g, "--protocol=%s", member_text(head, "protocol"));
 }
 
 static int at_store(const json_t *head, enum replay_at at)
@@ -245,9 +239,8 @@ static int at_store(const json_t *head, enum replay_at at)
 	}
 	NVW_TRY(find_self(self));
 	begin(&g);
-	ADD_COMMAND(&g, "break %s:%lld if nvw_global_id() == %lld", text_of(place, "file"),
-		(long long)json_integer_value(json_object_get(place, "line")),
-		(long long)json_integer_value(json_object_get(place, "work_item")));
+	ADD_COMMAND(&g, "break %s:%lld if nvw_global_id() == %lld", member_text(place, "file"),
+		member_number(place, "line"), member_number(place, "work_item"));
 	ADD_COMMAND(&g, "run");
 	ADD_COMMAND(&g, "backtrace");
 	add(&g, "--args");
@@ -372,7 +365,7 @@ static bool has_store_buffers(const json_t *head)
 	char text[512];
 
 	emu_config_default(&config);
-	if (emu_config_load(&config, text_of(machine, "over")) != 0) { /* the run will say so */
+	if (emu_config_load(&config, member_text(machine, "over")) != 0) { /* the run will say so */
 		return false;
 	}
 	json_object_foreach(json_object_get(machine, "changed"), key, value)
@@ -391,13 +384,12 @@ static int at_side(const json_t *head, enum replay_at at)
 {
 	const json_t *const cause = json_object_get(json_object_get(head, "finding"), "cause");
 	const bool lost = at == REPLAY_AT_LOST;
-	const json_int_t number =
-		json_integer_value(json_object_get(cause, lost ? "lost_event" : "early_event"));
+	const json_int_t number = member_number(cause, lost ? "lost_event" : "early_event");
 
 	if (number > 0 && json_object_get(head, "workload") != NULL && !has_store_buffers(head)) {
 		bool moved = false;
 		const int result =
-			at_event(head, (uint64_t)number, text_of(cause, lost ? "lost" : "early"), &moved);
+			at_event(head, (uint64_t)number, member_text(cause, lost ? "lost" : "early"), &moved);
 
 		if (!moved) {
 			return result;

@@ -8,6 +8,7 @@
 #include <nvw/errors.h>
 
 #include "core/bounds.h"
+#include "core/order.h"
 #include "device/sites.h"
 
 static bool persists(const struct nvw_site *site)
@@ -52,7 +53,7 @@ static bool is_of_the_run(const char *file, const uint8_t *executed, unsigned si
 
 static int by_line(unsigned x, unsigned y)
 {
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* Functions of a program may be within others: lambdas. */

@@ -434,7 +434,7 @@ static int judge(const struct run *r, const char *path)
 	return error;
 }
 
-static int emulate(struct run *r, const char *path, int log_fd, const struct ct_cut *cut)
+static int begin(struct run *r, const char *path, int log_fd, const struct ct_cut *cut)
 {
 	const struct ct_subject *s = r->bench->subject;
 	const struct emu_power_cut power = {
@@ -444,62 +444,56 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		.acknowledged = acknowledged,
 		.context = r,
 	};
-	int error = 0;
 
 	if (r->bench->pool_count > 0) {
-		error = nvw_pool_open(path, NVW_POOL_WRITE, &r->pool);
+		NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, &r->pool));
 	}
-	if (!error) {
-		error = open_log(r, log_fd);
-	}
-	if (!error) {
-		error = emu_create(s->config, r->pool, r->log, &r->machine);
-	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(open_log(r, log_fd));
+	NVW_TRY(emu_create(s->config, r->pool, r->log, &r->machine));
 	emu_set_power_cut(r->machine, &power);
 	emu_set_host_fault(r->machine, host_fault, r);
 	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
 	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
 	set_limits(r);
 	nvw__sites_forget();
-	error = look_for_mistakes(r);
-	if (!error) {
-		error = set_up(r);
-	}
-	if (!error) {
-		error = run_kernels(r);
-	}
-	if (error) {
-		return error;
-	}
+	return look_for_mistakes(r);
+}
+
+static void note_what_ran(struct run *r)
+{
 	for (unsigned i = 0; i < r->shared->sites; i++) {
 		executed_of(r->shared)[i] |= nvw__site(i)->executed;
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);
 	r->shared->inserted_met = emu_inserted_met(r->machine);
 	r->shared->operations = operations_of(r);
-	if (s->judge != NULL) {
-		error = nvw_persist(r->machine);
-	}
+}
+
+/* Closes all, and returns the first error. */
+static int end(struct run *r, int error)
+{
 	const uint64_t ended_ps = nvw_time_ps(r->machine);
 
 	emu_destroy(r->machine);
 	const int unwritten = r->log ? nvw_log_close(r->log, ended_ps) : 0, untold = close_syncs(r);
 
 	nvw_pool_close(r->pool);
-	if (!error) {
-		error = unwritten;
-	}
-	if (!error) {
-		error = untold;
-	}
 	NVW_TRY(error);
-	if (s->judge) {
-		return judge(r, path);
-	}
-	return 0;
+	NVW_TRY(unwritten);
+	return untold;
+}
+
+/* After an error its process ends, with all that it has open. */
+static int emulate(struct run *r, const char *path, int log_fd, const struct ct_cut *cut)
+{
+	const struct ct_subject *s = r->bench->subject;
+
+	NVW_TRY(begin(r, path, log_fd, cut));
+	NVW_TRY(set_up(r));
+	NVW_TRY(run_kernels(r));
+	note_what_ran(r);
+	NVW_TRY(end(r, s->judge ? nvw_persist(r->machine) : 0));
+	return s->judge ? judge(r, path) : 0;
 }
 
 int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,
@@ -545,11 +539,7 @@ int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 	if (error) {
 		return error;
 	}
-	const int lost = nvw_stop_wait(pid, &status);
-
-	if (lost) {
-		return lost;
-	}
+	NVW_TRY(nvw_stop_wait(pid, &status));
 	if (shared->error) {
 		return nvw_fail(shared->error, "%s", shared->message);
 	}

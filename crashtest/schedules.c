@@ -5,6 +5,7 @@
 
 #include "schedules.h"
 #include "core/invariant.h"
+#include "core/member.h"
 
 const char *ct_schedule_kind_name(enum ct_schedule_kind kind)
 {
@@ -48,12 +49,11 @@ json_t *ct_schedule_json(const struct ct_schedule_named *n)
 
 bool ct_schedule_from_json(const json_t *o, struct ct_schedule_named *ret)
 {
-	const json_int_t depth = json_integer_value(json_object_get(o, "depth"));
+	const json_int_t depth = member_number(o, "depth");
 
-	*ret = (struct ct_schedule_named){
-		.number = (uint64_t)json_integer_value(json_object_get(o, "number")),
-		.seed = (uint64_t)json_integer_value(json_object_get(o, "seed")),
+	*ret = (struct ct_schedule_named){.number = member_count(o, "number"),
+		.seed = member_count(o, "seed"),
 		.depth = (unsigned)depth,
-		.turns = json_string_value(json_object_get(o, "turns"))};
+		.turns = member_string(o, "turns")};
 	return json_is_object(o) && depth >= 1 && depth <= EMU_ORDER_DEPTH_MAX;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
+
 #include "../laboratory/confidence.h"
 #include "plot_rows.h"
 
@@ -13,7 +15,7 @@ static int by_size(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* From the least row to the most. */

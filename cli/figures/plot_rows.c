@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/order.h"
 
 /* ---- Selected rows ------------------------------------------------------------------------------- */
 
@@ -81,7 +82,7 @@ static int by_number(const void *a, const void *b)
 
 	(void)plot_number(*(const char *const *)a, &x, &unit);
 	(void)plot_number(*(const char *const *)b, &y, &unit);
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* Whether all names are numbers of one unit. */

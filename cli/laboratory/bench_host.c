@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "core/bounds.h"
 #include "core/folder.h"
+#include "core/member.h"
 #include "core/stop.h"
 
 static const char pibench[] = "pibench:", command[] = "exec:";
@@ -192,7 +193,7 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 	snprintf(path, sizeof path, "%s/report.json", folder);
 	json_t *const report = json_load_file(path, 0, NULL);
 	const json_t *const operations = json_object_get(report, "operations");
-	const bool is_right = report && json_integer_value(json_object_get(report, "status")) == 0;
+	const bool is_right = report && member_number(report, "status") == 0;
 	const char *said = last_line(*o->err ? o->err : o->out);
 	int r = 0;
 

@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "confidence.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "former.h"
 
@@ -391,7 +392,7 @@ static const char *revision_of(const struct bench *b, const struct bench_row *ro
 	}
 	const json_t *const values = json_object_get(b->runs.point[row->first + seed].row, "values");
 
-	return words_or(json_string_value(json_object_get(values, "nvwave")), "");
+	return member_text(values, "nvwave");
 }
 
 static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "confidence.h"
 #include "core/invariant.h"
+#include "core/member.h"
 
 enum { LINE_BYTES = 64, WORD_BYTES = 8 };
 
@@ -84,12 +85,12 @@ static struct bench_number number_of(const double *value, unsigned count)
 
 static const char *status_of(const struct sweep_point *p)
 {
-	return json_string_value(json_object_get(p->row, "status"));
+	return member_string(p->row, "status");
 }
 
 static const char *reason_of(const struct sweep_point *p)
 {
-	return json_string_value(json_object_get(p->row, "reason"));
+	return member_string(p->row, "reason");
 }
 
 int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason)
@@ -120,7 +121,7 @@ static int judge_runs(const struct bench *b, struct bench_row *row)
 static int describe_states(struct bench_row *row, const json_t *values)
 {
 	const double possible = value_of(values, "states_possible_log2");
-	const bool all = !strcmp(json_string_value(json_object_get(values, "verdict")), "consistent");
+	const bool all = !strcmp(member_string(values, "verdict"), "consistent");
 	const int n =
 		all ? asprintf(&row->states, "all 2^%.0f", possible) :
 		      asprintf(&row->states, "%.0f of 2^%.0f", value_of(values, "states_tested"), possible);

@@ -7,6 +7,8 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/member.h"
+#include "core/order.h"
 #include "compare.h"
 
 enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
@@ -81,7 +83,7 @@ static char *name_of(json_t *row, json_t *const axes[2])
 /* Seeds whose texts differ have them one behind the other. */
 static void merge_text(json_t *texts, const char *name, const char *text)
 {
-	const char *const former = json_string_value(json_object_get(texts, name));
+	const char *const former = member_string(texts, name);
 
 	if (!former) {
 		json_object_set_new(texts, name, json_string(text));
@@ -220,7 +222,7 @@ static int compare_texts(struct comparison *c, const char *point, json_t *a, jso
 
 	json_object_foreach(a, name, value)
 	{
-		const char *const other = json_string_value(json_object_get(b, name));
+		const char *const other = member_string(b, name);
 		struct compare_row row = {.point = point,
 			.name = name,
 			.a_text = json_string_value(value),
@@ -280,7 +282,7 @@ static int by_importance(const void *a, const void *b)
 	if (x->importance != y->importance) {
 		return x->importance < y->importance ? 1 : -1;
 	}
-	return (x->order > y->order) - (x->order < y->order);
+	return NVW_ORDER(x->order, y->order);
 }
 
 static int compare_points(struct comparison *c, json_t *a, json_t *b)

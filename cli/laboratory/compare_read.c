@@ -5,6 +5,8 @@
 
 #include <nvw/input.h>
 
+#include "core/member.h"
+
 #include "compare.h"
 #include "../figures/plot.h"
 #include "sweep.h"
@@ -150,7 +152,7 @@ static void read_axis(json_t *row, const char *axis, const json_t *value)
 /* Keys before the status are axes. */
 static void read_line(json_t *line, json_t *rows)
 {
-	const bool is_ok = !strcmp(json_string_value(json_object_get(line, "status")), "ok");
+	const bool is_ok = !strcmp(member_string(line, "status"), "ok");
 	json_t *const row = add_row(rows), *value;
 	bool is_behind = false;
 	const char *key;
@@ -182,7 +184,7 @@ static void read_report(json_t *report, json_t *rows)
 
 static int read_value(const char *path, json_t *value, json_t *rows)
 {
-	const char *const output = json_string_value(json_object_get(value, "output"));
+	const char *const output = member_string(value, "output");
 
 	if (is_row(value)) {
 		read_line(value, rows);

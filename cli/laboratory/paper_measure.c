@@ -11,6 +11,7 @@
 
 #include "../report/provenance.h"
 #include "core/bounds.h"
+#include "core/member.h"
 #include "paper.h"
 
 struct choice {
@@ -374,14 +375,13 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 static bool number_of(const struct paper_measure *m, const struct sweep_point *p, const char *formula,
 	double *ret, struct paper_numbers *n)
 {
-	const char *const status = json_string_value(json_object_get(p->row, "status"));
+	const char *const status = member_string(p->row, "status");
 	char *const text = sweep_point_text(&m->of->sweep, p), missing[PAPER_NAME_BYTES];
 	bool good = false;
 
 	if (!status || strcmp(status, "ok") != 0) {
 		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", NVW_OR(text, ""),
-			NVW_OR(status, "not run"),
-			status ? json_string_value(json_object_get(p->row, "reason")) : "");
+			NVW_OR(status, "not run"), status ? member_string(p->row, "reason") : "");
 	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, missing)) {
 		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", NVW_OR(text, ""), missing);
 	} else {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/member.h"
 #include "core/units.h"
 #include "ini_file.h"
 #include "paper.h"
@@ -34,7 +35,7 @@ static int no_memory(void)
 
 const char *paper_text(const json_t *keys, const char *name)
 {
-	return json_string_value(json_object_get(keys, name));
+	return member_string(keys, name);
 }
 
 void paper_row_name(const struct paper_row *row, char *text, size_t room)

@@ -7,6 +7,7 @@
 
 #include <nvw/input.h>
 
+#include "core/member.h"
 #include "core/newfile.h"
 #include "report/words.h"
 #include "slurm_task.h"
@@ -70,7 +71,7 @@ static int write_outcome(const char *folder, const char *key, const struct sweep
 
 static char *copy_of(const json_t *o, const char *name)
 {
-	const char *const text = json_string_value(json_object_get(o, name));
+	const char *const text = member_string(o, name);
 
 	return text ? strdup(text) : NULL;
 }
@@ -80,9 +81,9 @@ bool slurm_read_outcome(const char *folder, const char *key, struct sweep_outcom
 	char *const path = outcome_path(folder, key);
 	json_t *const all = path ? json_load_file(path, 0, NULL) : NULL;
 
-	*o = (struct sweep_outcome){.exit_status = (int)json_integer_value(json_object_get(all, "exit")),
-		.timed_out = json_is_true(json_object_get(all, "timed_out")),
-		.seconds = json_real_value(json_object_get(all, "seconds")),
+	*o = (struct sweep_outcome){.exit_status = (int)member_number(all, "exit"),
+		.timed_out = member_flag(all, "timed_out"),
+		.seconds = member_real(all, "seconds"),
 		.out = copy_of(all, "out"),
 		.err = copy_of(all, "err")};
 	json_decref(all);
@@ -128,7 +129,7 @@ static int run_words(
 
 static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
 {
-	const char *const key = json_string_value(json_object_get(line, "key"));
+	const char *const key = member_string(line, "key");
 	struct sweep_words words = {.count = 0};
 	int r;
 
@@ -154,7 +155,7 @@ static int run_list(const char *path, const char *folder, char *text, uint64_t t
 		json_t *const o = json_loads(line, 0, NULL);
 
 		if (*line && !tasks) {
-			tasks = (unsigned long)json_integer_value(json_object_get(o, "tasks"));
+			tasks = (unsigned long)member_number(o, "tasks");
 			if (at < 1 || at > tasks) {
 				r = nvw_fail(NVW_E_INPUT,
 					"%s: expected the list of a job array with this task", path);

@@ -22,6 +22,7 @@
 #include <nvw/input.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "sweep.h"
 
 static const char heading[] = "nvwave sweep journal 1\n";
@@ -49,7 +50,7 @@ static json_t *row_of(const char *line, bool with_failed)
 		return NULL;
 	}
 	parsed = json_loads(row, 0, NULL);
-	const char *const status = json_string_value(json_object_get(parsed, "status"));
+	const char *const status = member_string(parsed, "status");
 
 	if (!status || (!with_failed && strcmp(status, "ok") && strcmp(status, "wrong"))) {
 		json_decref(parsed);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "core/member.h"
 #include "core/newfile.h"
 #include "sweep.h"
 #include "report/words.h"
@@ -98,7 +99,7 @@ json_t *sweep_values(json_t *report)
 	}
 	json_array_foreach(report, i, element)
 	{
-		const char *const name = json_string_value(json_object_get(element, "protocol"));
+		const char *const name = member_string(element, "protocol");
 
 		take_report(values, words_if(json_array_size(report) > 1 && name, name), element);
 	}
@@ -127,17 +128,17 @@ static void last_line(const char *text, char reason[REASON_BYTES])
 static void explain_wrong(json_t *report, json_t *values, const char *err, char reason[REASON_BYTES])
 {
 	const json_t *const finding = json_array_get(json_object_get(report, "findings"), 0);
-	const char *text = json_string_value(json_object_get(finding, "text"));
+	const char *text = member_string(finding, "text");
 
 	last_line(err, reason);
 	if (*reason) {
 		return;
 	}
 	if (!text) {
-		text = json_string_value(json_object_get(values, "what"));
+		text = member_string(values, "what");
 	}
 	if (!text) {
-		text = json_string_value(json_object_get(values, "verdict"));
+		text = member_string(values, "verdict");
 	}
 	snprintf(reason, REASON_BYTES, "%s", words_or(text, "exit status 1"));
 }

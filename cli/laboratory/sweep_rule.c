@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 #include "core/units.h"
 #include "sweep.h"
@@ -85,7 +86,7 @@ static int compare_values(const char *a, const char *b)
 	uint64_t x, y;
 
 	if (is_number(a, &x) && is_number(b, &y)) {
-		return (x > y) - (x < y);
+		return NVW_ORDER(x, y);
 	}
 	return strcmp(a, b);
 }

@@ -21,6 +21,7 @@
 
 #include "core/invariant.h"
 #include "core/folder.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "sweep.h"
@@ -307,7 +308,7 @@ static int finish_point(struct running *r, struct child *c)
 	if (error == 0) {
 		error = sweep_take(r->sweep, r->manner, r->journal, p, &outcome);
 	}
-	if (error == 0 && strcmp(json_string_value(json_object_get(p->row, "status")), "ok")) {
+	if (error == 0 && strcmp(member_string(p->row, "status"), "ok")) {
 		r->progress.failed++;
 	}
 	sweep_outcome_end(&outcome);

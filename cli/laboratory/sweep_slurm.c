@@ -26,6 +26,7 @@
 #include "core/bounds.h"
 #include "core/folder.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "../report/provenance.h"
@@ -177,12 +178,12 @@ static void read_places(struct front *f, char *text, unsigned *ret_tasks)
 	f->lines = json_object();
 	while ((line = strsep(&rest, "\n"))) {
 		json_t *const o = json_loads(line, 0, NULL);
-		const char *const key = json_string_value(json_object_get(o, "key"));
+		const char *const key = member_string(o, "key");
 
 		if (key) {
 			json_object_set_new(f->lines, key, json_integer(n++));
 		} else if (o) {
-			*ret_tasks = (unsigned)json_integer_value(json_object_get(o, "tasks"));
+			*ret_tasks = (unsigned)member_number(o, "tasks");
 		}
 		json_decref(o);
 	}

@@ -12,7 +12,9 @@
 #include "core/bounds.h"
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/newfile.h"
+#include "core/order.h"
 #include "confidence.h"
 #include "sweep.h"
 #include "report/words.h"
@@ -50,7 +52,7 @@ static int compare_points(const struct summary *m, const struct sweep_point *a, 
 {
 	for (unsigned i = 0; i < m->sweep->axis_count; i++) {
 		if ((int)i != m->seed && a->choice[i] != b->choice[i]) {
-			return (a->choice[i] > b->choice[i]) - (a->choice[i] < b->choice[i]);
+			return NVW_ORDER(a->choice[i], b->choice[i]);
 		}
 	}
 	return 0;
@@ -65,7 +67,7 @@ static int by_size(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 static bool value_of(const struct sweep_point *p, const char *metric, double *ret)
@@ -73,7 +75,7 @@ static bool value_of(const struct sweep_point *p, const char *metric, double *re
 	const json_t *const value = json_object_get(json_object_get(p->row, "values"), metric);
 
 	*ret = json_number_value(value);
-	return json_is_number(value) && !strcmp(json_string_value(json_object_get(p->row, "status")), "ok");
+	return json_is_number(value) && !strcmp(member_string(p->row, "status"), "ok");
 }
 
 static double median_of(const struct group *g)

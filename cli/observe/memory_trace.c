@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/order.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 
@@ -140,9 +141,9 @@ static int by_arrival(const void *a, const void *b)
 	const struct request *const x = a, *const y = b;
 
 	if (x->time_ps != y->time_ps) {
-		return (x->time_ps > y->time_ps) - (x->time_ps < y->time_ps);
+		return NVW_ORDER(x->time_ps, y->time_ps);
 	}
-	return (x->number > y->number) - (x->number < y->number);
+	return NVW_ORDER(x->number, y->number);
 }
 
 static int write_request(const struct cli_memory_trace *t, const struct request *r)

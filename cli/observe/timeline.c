@@ -17,6 +17,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/order.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "report/words.h"
@@ -245,7 +246,7 @@ static bool is_same_place(const struct row *a, const struct row *b)
 
 static int order_of(uint64_t a, uint64_t b)
 {
-	return (a > b) - (a < b);
+	return NVW_ORDER(a, b);
 }
 
 /* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
@@ -267,7 +268,7 @@ static int by_place(const void *a, const void *b)
 	if (x->sight.to != y->sight.to) {
 		return order_of(y->sight.to, x->sight.to);
 	}
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* The first lane that is free at the time. */

@@ -13,6 +13,7 @@
 
 #include "../commands.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/stop.h"
 #include "../report/words.h"
 
@@ -46,10 +47,9 @@ static void take_result(FILE *file, struct pool_outcome *o)
 	json_t *const all = json_loadf(file, 0, NULL);
 
 	if (all != NULL) {
-		o->error = (int)json_integer_value(json_object_get(all, "error"));
+		o->error = (int)member_number(all, "error");
 		o->report = json_incref(json_object_get(all, "report"));
-		snprintf(o->message, sizeof o->message, "%s",
-			json_string_value(json_object_get(all, "message")));
+		snprintf(o->message, sizeof o->message, "%s", member_string(all, "message"));
 		json_decref(all);
 	}
 }
@@ -141,7 +141,7 @@ int pool_outcome_status(const struct pool_outcome *o)
 
 static bool counts(const struct pool_outcome *o, const char *member)
 {
-	return json_integer_value(json_object_get(o->report, member)) > 0;
+	return member_number(o->report, member) > 0;
 }
 
 const char *pool_outcome_state(const struct pool_outcome *o)

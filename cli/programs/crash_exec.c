@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "../commands.h"
 #include "../report/words.h"
 #include "../schedules/crash_schedules.h"
@@ -88,20 +89,15 @@ int crash_exec_result(
 	return error;
 }
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
 int crash_exec_replay(
 	const struct emu_config *machine, const json_t *schedule, bool *ret_same, char ret_end[2048])
 {
 	/* It is run, and not judged. */
-	const struct crash_request request = {.exec = text_of(schedule, "exec"),
-		.image = text_of(schedule, "image"),
+	const struct crash_request request = {.exec = member_text(schedule, "exec"),
+		.image = member_text(schedule, "image"),
 		.check = "true",
-		.stacks = json_is_true(json_object_get(schedule, "stacks")),
-		.compare = json_is_true(json_object_get(schedule, "compare"))};
+		.stacks = member_flag(schedule, "stacks"),
+		.compare = member_flag(schedule, "compare")};
 	struct crash_tested t;
 	int error = crash_tested_begin(machine, &request, request.image, "", &t);
 

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/member.h"
+
 #include "../../host/kernels.h"
 #include "../report/words.h"
 
@@ -35,26 +37,23 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 
 static double statistic(json_t *kernel, const char *name)
 {
-	return (double)json_integer_value(json_object_get(json_object_get(kernel, "statistics"), name));
+	return (double)member_number(json_object_get(kernel, "statistics"), name);
 }
 
 static void print_kernel(json_t *k, FILE *to)
 {
 	const double hits = statistic(k, "l1.load_hits"), loads = hits + statistic(k, "l1.load_misses");
 
-	fprintf(to, "  %-24s %9lld %12lld %14.3f %14.0f %10.1f\n",
-		json_string_value(json_object_get(k, "kernel")),
-		(long long)json_integer_value(json_object_get(k, "launches")),
-		(long long)json_integer_value(json_object_get(k, "work_items")),
-		1e-6 * (double)json_integer_value(json_object_get(k, "sim_time_ps")),
-		statistic(k, "gpu.work_item_ops"), loads > 0 ? 100 * hits / loads : 0);
+	fprintf(to, "  %-24s %9lld %12lld %14.3f %14.0f %10.1f\n", member_string(k, "kernel"),
+		member_number(k, "launches"), member_number(k, "work_items"),
+		1e-6 * (double)member_number(k, "sim_time_ps"), statistic(k, "gpu.work_item_ops"),
+		loads > 0 ? 100 * hits / loads : 0);
 }
 
 static void print_access(const char *before, json_t *access, FILE *to)
 {
-	fprintf(to, "%s%s at %s:%lld", before, json_string_value(json_object_get(access, "kind")),
-		json_string_value(json_object_get(access, "file")),
-		(long long)json_integer_value(json_object_get(access, "line")));
+	fprintf(to, "%s%s at %s:%lld", before, member_string(access, "kind"), member_string(access, "file"),
+		member_number(access, "line"));
 }
 
 static void print_races(const json_t *races, FILE *to)
@@ -67,11 +66,11 @@ static void print_races(const json_t *races, FILE *to)
 	}
 	json_array_foreach(races, i, race)
 	{
-		fprintf(to, "race in kernel %s:", json_string_value(json_object_get(race, "kernel")));
+		fprintf(to, "race in kernel %s:", member_string(race, "kernel"));
 		print_access(" ", json_object_get(race, "first"), to);
 		print_access(" and ", json_object_get(race, "second"), to);
-		fprintf(to, ", %lld times%s\n", (long long)json_integer_value(json_object_get(race, "times")),
-			words_if(json_is_true(json_object_get(race, "scope_mismatch")), ", scope mismatch"));
+		fprintf(to, ", %lld times%s\n", member_number(race, "times"),
+			words_if(member_flag(race, "scope_mismatch"), ", scope mismatch"));
 	}
 }
 
@@ -84,8 +83,8 @@ void exec_kernels_text(const json_t *report, FILE *to)
 	if (!report) {
 		return;
 	}
-	fprintf(to, "kernels on %s, protocol %s:\n", json_string_value(json_object_get(report, "machine")),
-		json_string_value(json_object_get(report, "protocol")));
+	fprintf(to, "kernels on %s, protocol %s:\n", member_string(report, "machine"),
+		member_string(report, "protocol"));
 	fprintf(to, "  %-24s %9s %12s %14s %14s %10s\n", "kernel", "launches", "work-items", "sim. time (us)",
 		"operations", "L1 hits %");
 	json_array_foreach(kernels, i, k)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "../../host/program.h"
 #include "host_machine.h"
 #include "../report/words.h"
@@ -27,11 +28,7 @@ int fio_place_begin(struct fio_place *p)
 		return nvw_fail(
 			NVW_E_USAGE, "fio is not in PATH: install the Debian package fio (version 3)");
 	}
-	const int error = nvw_folder_make("fio", true, &p->folder);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_folder_make("fio", true, &p->folder));
 	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder.path);
 	snprintf(p->output, sizeof p->output, "%s/output", p->folder.path);
 	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder.path);
@@ -202,7 +199,7 @@ static int read_output(const struct fio_place *p, struct fio_run *run)
 
 const char *fio_version(const struct fio_run *run)
 {
-	return words_or(json_string_value(json_object_get(run->result, "fio version")), "none");
+	return words_or(member_string(run->result, "fio version"), "none");
 }
 
 /* ---- The run ------------------------------------------------------------------------------------- */
@@ -286,7 +283,7 @@ static const json_t *find_job(const struct fio_run *run, const char *name)
 
 	for (size_t i = 0; i < json_array_size(jobs); i++) {
 		const json_t *const job = json_array_get(jobs, i);
-		const char *const found = json_string_value(json_object_get(job, "jobname"));
+		const char *const found = member_string(job, "jobname");
 
 		if (found != NULL && strcmp(found, name) == 0) {
 			return job;

@@ -2,6 +2,7 @@
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "words.h"
 
 #include <stdarg.h>
@@ -236,20 +237,13 @@ void cli_provenance_moved(json_t *o, const char *option, const char *format, ...
 	json_object_set_new(json_object_get(o, "effective"), option, json_string(value));
 }
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	const char *const text = json_string_value(json_object_get(o, name));
-
-	return words_or(text, "");
-}
-
 static void print_changes(json_t *machine, FILE *to)
 {
-	const char *key, *over = text_of(machine, "over");
+	const char *key, *over = member_text(machine, "over");
 	json_t *const changed = json_object_get(machine, "changed"), *value;
 	unsigned n = 0;
 
-	if (json_object_size(changed) && strcmp(over, text_of(machine, "name"))) {
+	if (json_object_size(changed) && strcmp(over, member_text(machine, "name"))) {
 		fprintf(to, ", over %s", over);
 	}
 	const char *before = " with";
@@ -296,9 +290,9 @@ bool cli_is_usual_machine(const json_t *o)
 	struct emu_config usual;
 
 	emu_config_default(&usual);
-	return strcmp(text_of(machine, "name"), usual.name) == 0 &&
+	return strcmp(member_text(machine, "name"), usual.name) == 0 &&
 	       json_object_size(json_object_get(machine, "changed")) == 0 &&
-	       strcmp(text_of(o, "protocol"), usual.protocol) == 0;
+	       strcmp(member_text(o, "protocol"), usual.protocol) == 0;
 }
 
 void cli_print_provenance(const json_t *o, FILE *to)
@@ -313,12 +307,12 @@ void cli_print_origin(const json_t *o, bool names_machine, FILE *to)
 	if (!o) { /* a report from before there was one */
 		return;
 	}
-	fprintf(to, "made by: nvwave %s, %s\n", text_of(o, "version"), text_of(o, "command"));
+	fprintf(to, "made by: nvwave %s, %s\n", member_text(o, "version"), member_text(o, "command"));
 	if (machine && names_machine) {
-		fprintf(to, "machine: %s (%s)", text_of(machine, "name"), text_of(machine, "hash"));
+		fprintf(to, "machine: %s (%s)", member_text(machine, "name"), member_text(machine, "hash"));
 		print_changes(machine, to);
-		fprintf(to, "; protocol %s, seed %lld\n", text_of(o, "protocol"),
-			(long long)json_integer_value(json_object_get(o, "seed")));
+		fprintf(to, "; protocol %s, seed %lld\n", member_text(o, "protocol"),
+			member_number(o, "seed"));
 	}
 	print_effective(json_object_get(o, "effective"), to);
 }

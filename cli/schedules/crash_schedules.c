@@ -6,6 +6,7 @@
 #include <crashtest/judge/process.h>
 
 #include "core/bounds.h"
+#include "core/member.h"
 #include "core/stop.h"
 #include "../programs/crash_sum.h"
 #include "crash_races.h"
@@ -147,7 +148,7 @@ static uint32_t switches_of(const json_t *schedule, struct host_switch *list)
 int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *ret_same, char ret_end[2048])
 {
 	struct schedules *const x = calloc(1, sizeof *x);
-	const char *const hash = json_string_value(json_object_get(schedule, "log"));
+	const char *const hash = member_string(schedule, "log");
 	const struct host_schedule_plan plan = {.depth = 1, .number = 1};
 	char now[17];
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/member.h"
 #include "core/stop.h"
 #include "exec_schedules.h"
 #include "../report/words.h"
@@ -256,8 +257,7 @@ void exec_schedules_witness(
 		json_t *const witness = witness_of(x, pair);
 
 		if (witness != NULL) {
-			c->list[i].witness =
-				(uint64_t)json_integer_value(json_object_get(witness, "schedule"));
+			c->list[i].witness = member_count(witness, "schedule");
 			c->witnessed++;
 			json_object_set_new(witness, "candidate", json_true());
 		}
@@ -286,9 +286,8 @@ static void print_witnessed(const struct exec_schedules *x, FILE *to)
 			fprintf(to,
 				"    schedule %lld: load %s reads what store %s has not made durable, and "
 				"its thread makes something durable\n",
-				(long long)json_integer_value(json_object_get(one, "schedule")),
-				json_string_value(json_object_get(pair, "load")),
-				json_string_value(json_object_get(pair, "store")));
+				member_number(one, "schedule"), member_string(pair, "load"),
+				member_string(pair, "store"));
 		}
 	}
 }
@@ -310,10 +309,8 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 	json_array_foreach(x->ended, i, one)
 	{
 		if (i < PRINTED) {
-			fprintf(to, "    schedule %lld (%s): %s\n",
-				(long long)json_integer_value(json_object_get(one, "schedule")),
-				json_string_value(json_object_get(one, "policy")),
-				json_string_value(json_object_get(one, "text")));
+			fprintf(to, "    schedule %lld (%s): %s\n", member_number(one, "schedule"),
+				member_string(one, "policy"), member_string(one, "text"));
 		}
 	}
 	if (x->bad > PRINTED) {

@@ -10,6 +10,7 @@
 #include <crashtest/explain/finding.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/stop.h"
 
 #include "../commands.h"
@@ -123,7 +124,7 @@ static const char *text_like(const struct ct_schedules *s, const char *kind)
 
 int cli_replay_schedule(const struct cli_scheduled *what, const json_t *head, char ret_text[CT_TEXT_BYTES])
 {
-	const char *const kind = words_or(json_string_value(json_object_get(head, "without_crash")), "");
+	const char *const kind = member_text(head, "without_crash");
 	struct ct_schedule_named named;
 	struct ct_schedules found;
 	struct emu_config config;

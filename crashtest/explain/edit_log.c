@@ -6,6 +6,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "edit_log.h"
@@ -232,7 +233,7 @@ static int by_key(const void *a, const void *b)
 	if (x->key != y->key) {
 		return x->key < y->key ? -1 : 1;
 	}
-	return (x->place > y->place) - (x->place < y->place);
+	return NVW_ORDER(x->place, y->place);
 }
 
 int edit_log_settle(struct edit_log *log)

@@ -19,6 +19,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 
 #include "core/newfile.h"
 #include "core/options.h"
@@ -85,8 +86,8 @@ static json_t *machine_json(const struct emu_config *config)
 
 int ct_finding_machine(const json_t *head, struct emu_config *ret)
 {
-	const char *const text = json_string_value(json_object_get(head, "machine_file"));
-	const char *const name = json_string_value(json_object_get(head, "machine"));
+	const char *const text = member_string(head, "machine_file");
+	const char *const name = member_string(head, "machine");
 	const int fd = memfd_create("machine", MFD_CLOEXEC);
 	char path[64];
 
@@ -100,7 +101,7 @@ int ct_finding_machine(const json_t *head, struct emu_config *ret)
 
 	close(fd);
 	snprintf(ret->name, sizeof ret->name, "%s", NVW_OR(name, ""));
-	ret->seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+	ret->seed = member_count(head, "seed");
 	return error;
 }
 
@@ -523,8 +524,7 @@ struct shared {
 static void judge_again(const struct ct_saved *s, ct_judge judge, void *context, struct shared *shared)
 {
 	struct nvw_findings findings = {0};
-	const char *const text =
-		json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
+	const char *const text = member_string(json_object_get(s->head, "finding"), "text");
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 	struct ct_image image;
 	unsigned chosen = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/order.h"
 
 #include "losses.h"
 
@@ -26,7 +27,7 @@ static int by_off(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	return (x->off > y->off) - (x->off < y->off);
+	return NVW_ORDER(x->off, y->off);
 }
 
 static void note_content(const struct state *s, struct unit *u, uint64_t number)

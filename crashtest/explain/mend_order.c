@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 struct ordering {
@@ -15,7 +16,7 @@ struct ordering {
 /* Negative: a is mended before b. */
 static int compare_numbers(uint64_t a, uint64_t b)
 {
-	return (a > b) - (a < b);
+	return NVW_ORDER(a, b);
 }
 
 static bool needs_no_crash(const struct ct_finding *f)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "prefix.h"
@@ -18,7 +19,7 @@ static int by_off(const void *a, const void *b)
 {
 	const struct ct_loss *x = a, *y = b;
 
-	return (x->off > y->off) - (x->off < y->off);
+	return NVW_ORDER(x->off, y->off);
 }
 
 static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)

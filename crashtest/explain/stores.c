@@ -65,10 +65,9 @@ struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
 static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
 {
 	const nvw_off off = r->store.off & ~(nvw_off)7;
-	const int error = 2 * s->count >= s->capacity ? grow(s) : 0;
 
-	if (error) {
-		return error;
+	if (2 * s->count >= s->capacity) {
+		NVW_TRY(grow(s));
 	}
 	struct ct_word *w = slot(s, off);
 

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "core/bounds.h"
+#include "core/member.h"
 #include "core/newfile.h"
 
 #include "checkpoint.h"
@@ -27,8 +28,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 		e->options.stop_after, e->options.settle_after, plan->seed, plan->budget, plan->draws,
 		plan->instants, workers, sizeof(struct ct_shared)};
 	/* Another revision may judge otherwise. */
-	const char *const version =
-		json_string_value(json_object_get(json_object_get(e->head, "made_by"), "version"));
+	const char *const version = member_string(json_object_get(e->head, "made_by"), "version");
 	XXH64_state_t *const h = XXH64_createState();
 	char buffer[1 << 16];
 	ssize_t n;

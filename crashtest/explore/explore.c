@@ -181,11 +181,7 @@ static int make_ranges(struct exploration *x, const struct ct_image *last)
 
 		w->last = range_end(&x->plan, first, n + 1 == x->jobs ? UINT64_MAX : share, &draws);
 		w->last = MIN(w->last, end);
-		const int error = make_worker(x, w, first, draws, last);
-
-		if (error) {
-			return error;
-		}
+		NVW_TRY(make_worker(x, w, first, draws, last));
 		first = w->last + 1;
 	}
 	x->jobs = n;

@@ -11,6 +11,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/order.h"
 
 #include "../states/distinct.h"
 #include "../states/limits.h"
@@ -46,7 +47,7 @@ static int by_size(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a & CT_PLAN_CAP, y = *(const uint32_t *)b & CT_PLAN_CAP;
 
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* Each instant has an interval, and some have all of their states tested. */

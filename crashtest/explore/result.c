@@ -87,23 +87,26 @@ const char *ct_mode_name(enum ct_mode mode)
 	return modes[mode];
 }
 
-#define X(name, id, words) id,
-static const char *const names[] = {CT_VERDICTS(X)};
-#undef X
-#define X(name, id, words) words,
-static const char *const words[] = {CT_VERDICTS(X)};
+/* A constant in JSON, and in a text or page. */
+struct naming {
+	const char *name, *words;
+};
+
+#define X(name, id, words) {id, words},
+static const struct naming verdicts[] = {CT_VERDICTS(X)}, input_fates[] = {CT_INPUT_FATES(X)},
+			   race_fates[] = {CT_RACE_FATES(X)};
 #undef X
 
 const char *ct_verdict_name(enum ct_verdict v)
 {
-	NVW_INVARIANT(v < sizeof names / sizeof *names);
-	return names[v];
+	NVW_INVARIANT(v < sizeof verdicts / sizeof *verdicts);
+	return verdicts[v].name;
 }
 
 bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 {
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strcmp(names[i], name) == 0) {
+	for (unsigned i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+		if (strcmp(verdicts[i].name, name) == 0) {
 			*ret = (enum ct_verdict)i;
 			return true;
 		}
@@ -113,51 +116,32 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 
 const char *ct_verdict_words(enum ct_verdict v)
 {
-	NVW_INVARIANT(v < sizeof words / sizeof *words);
-	return words[v];
+	NVW_INVARIANT(v < sizeof verdicts / sizeof *verdicts);
+	return verdicts[v].words;
 }
-
-#define X(name, id, words) id,
-static const char *const fate_names[] = {CT_INPUT_FATES(X)};
-#undef X
-#define X(name, id, words) words,
-static const char *const fate_words[] = {CT_INPUT_FATES(X)};
-#undef X
 
 const char *ct_input_fate_name(enum ct_input_fate fate)
 {
-	NVW_INVARIANT(fate < sizeof fate_names / sizeof *fate_names);
-	return fate_names[fate];
+	NVW_INVARIANT(fate < CT_INPUT_FATE_COUNT);
+	return input_fates[fate].name;
 }
 
 const char *ct_input_fate_words(enum ct_input_fate fate)
 {
-	NVW_INVARIANT(fate < sizeof fate_words / sizeof *fate_words);
-	return fate_words[fate];
+	NVW_INVARIANT(fate < CT_INPUT_FATE_COUNT);
+	return input_fates[fate].words;
 }
 
 const char *ct_race_fate_name(enum ct_race_fate fate)
 {
-	static const char *const names[] = {
-#define X(name, id, words) id,
-		CT_RACE_FATES(X)
-#undef X
-	};
-
-	NVW_INVARIANT(fate < sizeof names / sizeof *names);
-	return names[fate];
+	NVW_INVARIANT(fate < CT_RACE_FATE_COUNT);
+	return race_fates[fate].name;
 }
 
 const char *ct_race_fate_words(enum ct_race_fate fate)
 {
-	static const char *const words_of[] = {
-#define X(name, id, words) words,
-		CT_RACE_FATES(X)
-#undef X
-	};
-
-	NVW_INVARIANT(fate < sizeof words_of / sizeof *words_of);
-	return words_of[fate];
+	NVW_INVARIANT(fate < CT_RACE_FATE_COUNT);
+	return race_fates[fate].words;
 }
 
 bool ct_verdict_passes(enum ct_verdict v)
@@ -230,6 +214,47 @@ static int join_failing(const struct ct_worker *worker, unsigned workers, struct
 	return error;
 }
 
+/* What one worker has counted and found. */
+static void join_worker(struct ct_result *r, struct ct_groups *all, const struct ct_shared *s)
+{
+	r->states_distinct += s->distinct;
+	r->states_equal += s->equal;
+	r->states_met += s->known;
+	r->states_failing += s->failing;
+	r->states_unread += s->unread;
+	r->states_alike += s->alike;
+	r->states_symmetric += s->symmetric;
+	r->states_settled += s->settled;
+	if (r->states_undecided == 0) {
+		snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
+	}
+	r->states_undecided += s->undecided;
+	r->instants_by_reads += s->by_reads;
+	r->gave_up = r->gave_up || s->gave_up;
+	r->hangs_alike += s->hangs_alike;
+	ct_groups_join(all, &s->groups);
+	ct_by_parts_join(&r->by_parts, &s->parts);
+	ct_recoveries_join(&r->recoveries, &s->recoveries);
+}
+
+/* Findings in their order, and, where a cure will be sought, samples of their states behind them. */
+static void list_findings(struct ct_result *r, const struct ct_groups *all, bool with_samples)
+{
+	r->findings_unlisted = all->unlisted;
+	r->finding_count = all->count;
+	for (unsigned i = 0; i < all->count; i++) {
+		r->finding[i] = all->group[i].finding;
+	}
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	if (with_samples) {
+		struct ct_finding *const behind = &r->finding[r->finding_count];
+		const unsigned samples = ct_groups_samples(all, behind, CT_FINDINGS_MAX - r->finding_count);
+
+		qsort(behind, samples, sizeof *behind, by_first);
+		r->finding_count += samples;
+	}
+}
+
 int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
 	const struct ct_worker *worker, unsigned workers, struct ct_result *r)
 {
@@ -240,27 +265,10 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 	}
 	ct_groups_clear(all);
 	for (unsigned i = 0; i < workers; i++) {
-		const struct ct_shared *s = worker[i].shared;
-
-		r->states_distinct += s->distinct;
-		r->states_equal += s->equal;
-		r->states_met += s->known;
-		r->states_failing += s->failing;
-		r->states_unread += s->unread;
-		r->states_alike += s->alike;
-		r->states_symmetric += s->symmetric;
-		r->states_settled += s->settled;
-		if (r->states_undecided == 0) {
-			snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
-		}
-		r->states_undecided += s->undecided;
-		r->instants_by_reads += s->by_reads;
-		r->gave_up = r->gave_up || s->gave_up;
-		r->hangs_alike += s->hangs_alike;
-		ct_groups_join(all, &s->groups);
-		ct_by_parts_join(&r->by_parts, &s->parts);
-		ct_recoveries_join(&r->recoveries, &s->recoveries);
+		join_worker(r, all, worker[i].shared);
 	}
+	list_findings(r, all, !options->unexplained);
+	free(all);
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
 	r->shard = options->shard;
 	r->shards = options->shards;
@@ -269,20 +277,6 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 	r->states_possible_log2 = plan->possible_log2;
 	r->states_possible_exact = plan->exact;
 	r->states_known = plan->known;
-	r->findings_unlisted = all->unlisted;
-	r->finding_count = all->count;
-	for (unsigned i = 0; i < all->count; i++) {
-		r->finding[i] = all->group[i].finding;
-	}
-	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
-	if (!options->unexplained) {
-		struct ct_finding *const behind = &r->finding[r->finding_count];
-		const unsigned samples = ct_groups_samples(all, behind, CT_FINDINGS_MAX - r->finding_count);
-
-		qsort(behind, samples, sizeof *behind, by_first);
-		r->finding_count += samples;
-	}
-	free(all);
 	NVW_TRY(join_failing(worker, workers, &r->failing));
 	return count_instants(plan, worker, workers, r);
 }

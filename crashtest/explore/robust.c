@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/order.h"
 
 #include "../crash.h"
 #include "../judge/ask.h"
@@ -265,13 +266,6 @@ void ct_robust_destroy(struct ct_robust *r)
 
 /* ---- One word of a state ------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The words that recovery has written. */
 static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t from, uint64_t *ret_count)
 {
@@ -283,7 +277,7 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 	for (uint64_t i = 0; i < count; i++) {
 		r->own[i] = image->undo[from + i].off / 8;
 	}
-	qsort(r->own, count, sizeof *r->own, by_value);
+	qsort(r->own, count, sizeof *r->own, nvw_by_u64);
 	*ret_count = count;
 	return 0;
 }
@@ -495,7 +489,7 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, const s
 		for (uint64_t bits = reads->words[at]; bits != 0; bits &= bits - 1) {
 			const struct read all = {64 * at + (uint64_t)__builtin_ctzll(bits), UINT8_MAX};
 
-			if (bsearch(&all.word, s->robust->own, s->own, sizeof all.word, by_value) == NULL) {
+			if (bsearch(&all.word, s->robust->own, s->own, sizeof all.word, nvw_by_u64) == NULL) {
 				look(s, &all);
 			}
 		}

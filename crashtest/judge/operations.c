@@ -8,6 +8,7 @@
 #include "core/invariant.h"
 
 #include "core/array.h"
+#include "core/order.h"
 
 #include "../log_walk.h"
 #include "operations.h"
@@ -16,7 +17,7 @@ static int by_number(const void *a, const void *b)
 {
 	const struct ct_operation *const x = a, *const y = b;
 
-	return (x->number > y->number) - (x->number < y->number);
+	return NVW_ORDER(x->number, y->number);
 }
 
 static struct ct_operation *add_operation(struct ct_operations *o, uint64_t number)

@@ -15,6 +15,7 @@
 #include "core/invariant.h"
 
 #include "core/array.h"
+#include "core/member.h"
 
 #include "../log_walk.h"
 #include "../states/image.h"
@@ -445,11 +446,7 @@ static int note_references(
 		return 0;
 	}
 	for (uint64_t i = 0; subset(s.count, i, &s.chosen); i++) {
-		const int error = reference_of(o, &s, &r);
-
-		if (error) {
-			return error;
-		}
+		NVW_TRY(reference_of(o, &s, &r));
 		made++;
 		failing += !r->useful;
 	}
@@ -544,26 +541,14 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 	json_object_set_new(finding, "accepted", accepted);
 }
 
-static const char *text_in(const json_t *object, const char *key)
-{
-	const char *const text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-static uint64_t number_in(const json_t *object, const char *key)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
 static int load_reference(const json_t *from, struct ct_reference *r)
 {
-	if (r == NULL || (r->text = strdup(text_in(from, "text"))) == NULL) {
+	if (r == NULL || (r->text = strdup(member_text(from, "text"))) == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
 	}
 	r->useful = true;
-	r->bytes = number_in(from, "bytes");
-	r->hash = strtoull(text_in(from, "hash"), NULL, 16);
+	r->bytes = member_count(from, "bytes");
+	r->hash = strtoull(member_text(from, "hash"), NULL, 16);
 	r->kept = strlen(r->text);
 	return 0;
 }
@@ -582,8 +567,8 @@ int ct_replay_oracle_load(
 	{
 		NVW_TRY(load_reference(one, new_reference(ret, 0)));
 	}
-	return ct_asked_make(number_in(head, "image_bytes"), next, (unsigned)number_in(head, "timeout_ms"),
-		NULL, &ret->asked);
+	return ct_asked_make(member_count(head, "image_bytes"), next,
+		(unsigned)member_count(head, "timeout_ms"), NULL, &ret->asked);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "../group.h"
@@ -178,19 +179,12 @@ static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 
 /* ---- All parts ---------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int by_part(const void *a, const void *b)
 {
 	const uint64_t x = ((const struct ct_part_trouble *)a)->part,
 		       y = ((const struct ct_part_trouble *)b)->part;
 
-	return (x > y) - (x < y);
+	return NVW_ORDER(x, y);
 }
 
 /* Forgets the answers of the parts that are tried now; those of the others stay. */
@@ -202,7 +196,7 @@ static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t c
 	for (uint64_t i = 0; i < p->trouble.count && count > 0; i++) {
 		const uint32_t part = (uint32_t)t[i].part;
 
-		if (bsearch(&part, tried, count, sizeof part, by_number) == NULL) {
+		if (bsearch(&part, tried, count, sizeof part, nvw_by_u32) == NULL) {
 			t[kept++] = t[i];
 		}
 	}

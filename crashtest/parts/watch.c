@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/order.h"
 
 #include "watch.h"
 
@@ -241,20 +242,13 @@ int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 	return error;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 uint64_t ct_watch_take(struct ct_watch *w, const uint32_t **ret_parts)
 {
 	const uint64_t count = w->awake.count;
 	const uint32_t *const parts = w->awake.at;
 
 	if (count > 1) {
-		qsort(w->awake.at, count, sizeof(uint32_t), by_number);
+		qsort(w->awake.at, count, sizeof(uint32_t), nvw_by_u32);
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		w->is_awake[parts[i]] = false;

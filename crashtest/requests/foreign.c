@@ -563,73 +563,83 @@ static bool is_of_both(const struct ct_options *o, const struct ct_store_log *co
 	return !blocks && counts->kernels > 0 && !ct_model_keeps_caches(o->model);
 }
 
-static int explore(const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v,
-	struct ct_result *ret_result)
-{
-	uint64_t first = 0;
-	json_t *const head = head_json(f, o, v->bytes);
-	struct jury jury = {.writes = NULL};
-	struct ct_promises promises = {.begin = 0};
-	int error = 0;
+/* What an exploration holds until it has ended. */
+struct held {
+	json_t *head;
+	struct jury jury;
+	struct ct_promises promises;
+	struct ct_robust *robust;
+};
 
-	if (f->last_only) {
-		error = ct_log_walk(v->log_fd, note_number, &first);
-	}
-	if (!error) {
-		error = swear_in(f, o, v, &jury);
-	}
-	if (jury.context == &jury.replay && !f->last_only) {
-		first = first_begin(&jury.operations);
-	}
-	if (!error && o->known != NULL && !v->blocks) {
-		ct_known_begin_log(o->known);
-		error = ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury.operations,
-			jury.context == &jury.replay, &promises);
-	}
+static int explore_with(struct held *h, const struct ct_foreign *f, const struct ct_options *o,
+	const struct evidence *v, struct ct_result *ret_result)
+{
+	struct jury *const jury = &h->jury;
 	const struct ct_rules rules = {
 		.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
 		.unit_bytes = o->atomicity,
 		.trusts = o->trusts,
 		.mixed = is_of_both(o, &v->counts, v->blocks),
 		.filled = v->filled};
-	struct ct_robust *robust = NULL;
+	uint64_t first = 0;
 
-	if (!error && o->robust && v->counts.grouped) {
-		error = nvw_fail(NVW_E_USAGE,
+	if (f->last_only) {
+		NVW_TRY(ct_log_walk(v->log_fd, note_number, &first));
+	}
+	NVW_TRY(swear_in(f, o, v, jury));
+	const bool replays = jury->context == &jury->replay;
+
+	if (replays && !f->last_only) {
+		first = first_begin(&jury->operations);
+	}
+	if (o->known != NULL && !v->blocks) {
+		ct_known_begin_log(o->known);
+		NVW_TRY(ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury->operations,
+			replays, &h->promises));
+	}
+	if (o->robust && v->counts.grouped) {
+		return nvw_fail(NVW_E_USAGE,
 			"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
 	}
-	if (!error && o->robust) {
-		error = ct_robust_create_of_program(v->log_fd, &rules, jury.asked, &robust);
+	if (o->robust) {
+		NVW_TRY(ct_robust_create_of_program(v->log_fd, &rules, jury->asked, &h->robust));
 	}
 	struct ct_hangs hangs = {0};
 	const struct ct_exploration e = {
 		.hangs = &hangs,
 		.first_record = first,
 		.rules = rules,
-		.robust = robust,
+		.robust = h->robust,
 		.grouped = v->counts.grouped,
 		.log_fd = v->log_fd,
 		.initial = v->image,
 		.bytes = whole_lines(v->bytes),
-		.judge = jury.judge,
-		.context = jury.writes ? (void *)jury.writes : jury.context,
-		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury.checker) : NULL,
+		.judge = jury->judge,
+		.context = jury->writes ? (void *)jury->writes : jury->context,
+		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury->checker) : NULL,
 		.options = *o,
-		.head = head,
-		.operations = &jury.operations,
-		.promises = promises.operation ? &promises : NULL,
-		.save = jury.context == &jury.replay ? ct_replay_oracle_save : NULL,
+		.head = h->head,
+		.operations = &jury->operations,
+		.promises = h->promises.operation ? &h->promises : NULL,
+		.save = replays ? ct_replay_oracle_save : NULL,
 		.stack = f->command || f->recover ? stack_of_command : NULL,
 	};
+	const int error = explore_after_final(f, &e, jury, ret_result);
 
-	if (!error) {
-		error = explore_after_final(f, &e, &jury, ret_result);
-		ret_result->robust = o->robust;
-	}
-	ct_robust_destroy(robust);
-	ct_promises_free(&promises);
-	dismiss(&jury);
-	json_decref(head);
+	ret_result->robust = o->robust;
+	return error;
+}
+
+static int explore(const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v,
+	struct ct_result *ret_result)
+{
+	struct held h = {.head = head_json(f, o, v->bytes)};
+	const int error = explore_with(&h, f, o, v, ret_result);
+
+	ct_robust_destroy(h.robust);
+	ct_promises_free(&h.promises);
+	dismiss(&h.jury);
+	json_decref(h.head);
 	return error;
 }
 

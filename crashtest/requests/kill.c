@@ -22,6 +22,7 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "core/stop.h"
@@ -319,13 +320,6 @@ static int explain(const struct killing *k, struct ct_finding *f)
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int by_trial(const void *a, const void *b)
 {
 	const struct ct_finding *x = a, *y = b;
@@ -337,7 +331,7 @@ static void gather(struct killing *k)
 {
 	struct ct_result *r = k->result;
 
-	qsort(k->seen, k->done, sizeof *k->seen, by_value);
+	qsort(k->seen, k->done, sizeof *k->seen, nvw_by_u64);
 	r->states_tested = k->done;
 	for (uint64_t i = 0; i < k->done; i++) {
 		r->states_distinct += i == 0 || k->seen[i] != k->seen[i - 1];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/order.h"
 
 #include "../log_walk.h"
 #include "../states/image.h"
@@ -94,7 +95,7 @@ static int add_record(void *context, const struct nvw_log_record *r, uint64_t nu
 /* Below 0, 0 or above 0. */
 static int order_of(uint64_t a, uint64_t b)
 {
-	return (a > b) - (a < b);
+	return NVW_ORDER(a, b);
 }
 
 static int by_writer(const void *a, const void *b)

@@ -6,6 +6,7 @@
 
 #include <nvw/random.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "distinct.h"
@@ -121,19 +122,12 @@ static uint64_t key_of_level(
 	return key;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static unsigned different(uint64_t *key, unsigned count)
 {
 	unsigned n = 1;
 
 	if (count > 1) {
-		qsort(key, count, sizeof *key, by_value);
+		qsort(key, count, sizeof *key, nvw_by_u64);
 	}
 	for (unsigned i = 1; i < count; i++) {
 		n += key[i] != key[i - 1];

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "elements.h"
@@ -199,15 +200,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct ct_element *x = a, *y = b;
 
-	return x->off != y->off ? (x->off < y->off ? -1 : 1) :
-				  (x->instruction > y->instruction) - (x->instruction < y->instruction);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
+	return x->off != y->off ? (x->off < y->off ? -1 : 1) : NVW_ORDER(x->instruction, y->instruction);
 }
 
 static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instruction)
@@ -248,7 +241,7 @@ static void join(const struct ct_medium *m, struct cluster *c, const struct ct_e
 
 static int end_cluster(struct ct_medium *m, struct cluster *c)
 {
-	qsort(c->instruction, c->count, sizeof c->instruction[0], by_number);
+	qsort(c->instruction, c->count, sizeof c->instruction[0], nvw_by_u64);
 	return c->count > 0 ? add_cluster(m, c) : 0;
 }
 

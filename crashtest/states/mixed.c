@@ -8,6 +8,7 @@
 #include "core/invariant.h"
 
 #include "core/array.h"
+#include "core/order.h"
 
 #include "mixed.h"
 
@@ -26,7 +27,7 @@ static int by_write(const void *a, const void *b)
 {
 	const struct ct_mixed_node *const x = a, *const y = b;
 
-	return (x->write > y->write) - (x->write < y->write);
+	return NVW_ORDER(x->write, y->write);
 }
 
 static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t cell)
@@ -82,13 +83,6 @@ static void join_instructions(struct ct_mixed *x)
 	x->count = kept;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Lines get numbers without gaps. */
 static bool number_lines(struct ct_mixed *x)
 {
@@ -103,7 +97,7 @@ static bool number_lines(struct ct_mixed *x)
 		line[n] = x->node[i].line;
 		n += x->node[i].kernel == 0;
 	}
-	qsort(line, n, sizeof *line, by_number);
+	qsort(line, n, sizeof *line, nvw_by_u32);
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 0 || line[i] != line[i - 1]) {
 			line[kept++] = line[i];
@@ -113,7 +107,7 @@ static bool number_lines(struct ct_mixed *x)
 		struct ct_mixed_node *const node = &x->node[i];
 
 		if (node->kernel == 0) {
-			const uint32_t *const at = bsearch(&node->line, line, kept, sizeof *line, by_number);
+			const uint32_t *const at = bsearch(&node->line, line, kept, sizeof *line, nvw_by_u32);
 
 			node->line = (uint32_t)(at - line);
 		}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/order.h"
 #include "core/invariant.h"
 
 #include "mixed.h"
@@ -134,13 +135,6 @@ static void chain_upto(const struct ct_medium *m, uint64_t write, unsigned *leve
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The number of the n-th version in flight, from 1; 0 for none. */
 static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 {
@@ -157,7 +151,7 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 		memcpy(all + count, m->cell[i].write, m->cell[i].count * sizeof *all);
 		count += m->cell[i].count;
 	}
-	qsort(all, count, sizeof *all, by_value);
+	qsort(all, count, sizeof *all, nvw_by_u64);
 	write = all[n - 1];
 	free(all);
 	return write;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/member.h"
+
 #include "field_words.h"
 #include "../words.h"
 
@@ -42,14 +44,9 @@ const char *cli_field_place(const struct ct_place *p, char ret[CLI_FIELD_BYTES])
 	return ret;
 }
 
-static uint64_t number_of(const json_t *o, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(o, name));
-}
-
 static void take_text(const json_t *o, const char *name, char *ret, size_t n)
 {
-	snprintf(ret, n, "%s", words_or(json_string_value(json_object_get(o, name)), ""));
+	snprintf(ret, n, "%s", member_text(o, name));
 }
 
 void cli_field_read(const json_t *stored, struct nvw__field *f)
@@ -58,8 +55,8 @@ void cli_field_read(const json_t *stored, struct nvw__field *f)
 	take_text(stored, "type", f->type, sizeof f->type);
 	take_text(stored, "of", f->of, sizeof f->of);
 	take_text(stored, "whole", f->whole, sizeof f->whole);
-	f->offset = number_of(stored, "offset");
-	f->bytes = number_of(stored, "size");
-	f->whole_bytes = number_of(stored, "whole_size");
-	f->part = json_is_true(json_object_get(stored, "part"));
+	f->offset = member_count(stored, "offset");
+	f->bytes = member_count(stored, "size");
+	f->whole_bytes = member_count(stored, "whole_size");
+	f->part = member_flag(stored, "part");
 }

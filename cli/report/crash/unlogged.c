@@ -10,6 +10,7 @@
 #include <emu.h>
 
 #include "core/bounds.h"
+#include "core/member.h"
 
 #include "../../../host/exec.h"
 #include "field_words.h"
@@ -230,16 +231,6 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 	return all;
 }
 
-static const char *string_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
-static uint64_t number_of(const json_t *o, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(o, name));
-}
-
 /* A report without it is of a version that knew transactions alone. */
 static enum ct_log_kind log_named(const char *name)
 {
@@ -256,17 +247,17 @@ static void read_one(const json_t *o, struct ct_unlogged *ret)
 	const json_t *const store = json_object_get(o, "store"), *const begun =
 									 json_object_get(o, "transaction");
 
-	*ret = (struct ct_unlogged){.log = log_named(string_of(o, "log")),
-		.line = (uint32_t)number_of(store, "line"),
-		.begun_line = (uint32_t)number_of(begun, "line"),
-		.bytes = (uint32_t)number_of(o, "bytes"),
-		.off = number_of(o, "offset"),
-		.times = number_of(o, "times")};
+	*ret = (struct ct_unlogged){.log = log_named(member_text(o, "log")),
+		.line = (uint32_t)member_count(store, "line"),
+		.begun_line = (uint32_t)member_count(begun, "line"),
+		.bytes = (uint32_t)member_count(o, "bytes"),
+		.off = member_count(o, "offset"),
+		.times = member_count(o, "times")};
 	cli_field_read(json_object_get(o, "stored"), &ret->field);
-	snprintf(ret->file, sizeof ret->file, "%s", string_of(store, "file"));
-	snprintf(ret->function, sizeof ret->function, "%s", string_of(store, "function"));
-	snprintf(ret->begun_file, sizeof ret->begun_file, "%s", string_of(begun, "file"));
-	snprintf(ret->begun_function, sizeof ret->begun_function, "%s", string_of(begun, "function"));
+	snprintf(ret->file, sizeof ret->file, "%s", member_text(store, "file"));
+	snprintf(ret->function, sizeof ret->function, "%s", member_text(store, "function"));
+	snprintf(ret->begun_file, sizeof ret->begun_file, "%s", member_text(begun, "file"));
+	snprintf(ret->begun_function, sizeof ret->begun_function, "%s", member_text(begun, "function"));
 }
 
 void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret)

@@ -14,19 +14,11 @@
 #include <config.h>
 #include <crashtest/group.h>
 
+#include "core/member.h"
+
 #include "../words.h"
 
 enum { PATH_BYTES = 4096, PAGE_HEAD_BYTES = 1 << 20 };
-
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
-static uint64_t number_of(const json_t *o, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(o, name));
-}
 
 static bool ends_in(const char *name, const char *end)
 {
@@ -41,7 +33,7 @@ enum ct_verdict report_index_verdict(const json_t *row)
 {
 	enum ct_verdict verdict = CT_VERDICT_UNDECIDED;
 
-	ct_verdict_named(text_of(json_object_get(row, "report"), "verdict"), &verdict);
+	ct_verdict_named(member_text(json_object_get(row, "report"), "verdict"), &verdict);
 	return verdict;
 }
 
@@ -64,7 +56,7 @@ static int check_report(const char *path, const json_t *o)
 	static const char *const texts[] = {"workload", "mode", "model", "machine", "protocol", "mutation"};
 	enum ct_verdict verdict;
 
-	if (!ct_verdict_named(text_of(o, "verdict"), &verdict)) {
+	if (!ct_verdict_named(member_text(o, "verdict"), &verdict)) {
 		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no verdict", path);
 	}
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -87,20 +79,20 @@ static bool is_usual_machine(const json_t *o)
 	struct emu_config usual;
 
 	emu_config_default(&usual);
-	return strcmp(text_of(o, "machine"), usual.name) == 0 &&
-	       strcmp(text_of(o, "protocol"), usual.protocol) == 0;
+	return strcmp(member_text(o, "machine"), usual.name) == 0 &&
+	       strcmp(member_text(o, "protocol"), usual.protocol) == 0;
 }
 
 /* What is compared from one report to the next: a test of the same thing in the same way. */
 static json_t *subject_of(const json_t *o)
 {
-	const bool on_machine = *text_of(o, "machine") != '\0' && !is_usual_machine(o);
-	const char *const mutation = text_of(o, "mutation");
+	const bool on_machine = *member_text(o, "machine") != '\0' && !is_usual_machine(o);
+	const char *const mutation = member_text(o, "mutation");
 
-	return json_sprintf("%s%s%s, %s mode, %s%s%s%s%s", text_of(o, "workload"),
-		words_if(*mutation, ", mutation "), mutation, text_of(o, "mode"), text_of(o, "model"),
-		words_if(on_machine, ", "), words_if(on_machine, text_of(o, "machine")),
-		words_if(on_machine, ", protocol "), words_if(on_machine, text_of(o, "protocol")));
+	return json_sprintf("%s%s%s, %s mode, %s%s%s%s%s", member_text(o, "workload"),
+		words_if(*mutation, ", mutation "), mutation, member_text(o, "mode"), member_text(o, "model"),
+		words_if(on_machine, ", "), words_if(on_machine, member_text(o, "machine")),
+		words_if(on_machine, ", protocol "), words_if(on_machine, member_text(o, "protocol")));
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
@@ -289,7 +281,7 @@ static int read_all(struct reading *r)
 
 static void find_page(const struct reading *r, json_t *row)
 {
-	const char *const file = text_of(row, "file");
+	const char *const file = member_text(row, "file");
 	char page[PATH_BYTES], path[2 * PATH_BYTES];
 
 	if (!ends_in(file, ".json")) {
@@ -306,13 +298,12 @@ static void find_page(const struct reading *r, json_t *row)
 static int by_time(const void *a, const void *b)
 {
 	const json_t *const x = *(json_t *const *)a, *const y = *(json_t *const *)b;
-	const double s = json_real_value(json_object_get(x, "time")),
-		     t = json_real_value(json_object_get(y, "time"));
+	const double s = member_real(x, "time"), t = member_real(y, "time");
 
 	if (s != t) {
 		return s < t ? 1 : -1;
 	}
-	return strcmp(text_of(y, "file"), text_of(x, "file"));
+	return strcmp(member_text(y, "file"), member_text(x, "file"));
 }
 
 static int sort(struct reading *r)
@@ -347,9 +338,9 @@ static bool is_same(const json_t *a, const json_t *b)
 {
 	const json_t *const x = json_object_get(a, "cause"), *const y = json_object_get(b, "cause");
 
-	return ct_shape_hash(text_of(a, "text")) == ct_shape_hash(text_of(b, "text")) &&
-	       strcmp(text_of(x, "lost_function"), text_of(y, "lost_function")) == 0 &&
-	       strcmp(text_of(x, "early_function"), text_of(y, "early_function")) == 0;
+	return ct_shape_hash(member_text(a, "text")) == ct_shape_hash(member_text(b, "text")) &&
+	       strcmp(member_text(x, "lost_function"), member_text(y, "lost_function")) == 0 &&
+	       strcmp(member_text(x, "early_function"), member_text(y, "early_function")) == 0;
 }
 
 static bool has_finding(const json_t *findings, const json_t *finding)
@@ -384,17 +375,19 @@ static json_t *only_in(const json_t *findings, const json_t *others)
 const char *report_index_coverage(const json_t *o, char buffer[REPORT_COVERAGE_TEXT])
 {
 	const json_t *const source = json_object_get(o, "source");
-	const uint64_t instants = number_of(o, "instants"), exhausted = number_of(o, "instants_exhausted");
-	int n = snprintf(
-		buffer, REPORT_COVERAGE_TEXT, "%s states tested", GROUPED(number_of(o, "states_distinct")));
+	const uint64_t instants = member_count(o, "instants"),
+		       exhausted = member_count(o, "instants_exhausted");
+	int n = snprintf(buffer, REPORT_COVERAGE_TEXT, "%s states tested",
+		GROUPED(member_count(o, "states_distinct")));
 
 	if (instants > 0) {
 		n += snprintf(buffer + n, REPORT_COVERAGE_TEXT - (size_t)n, ", %s of %s instants exhausted%s",
 			GROUPED(exhausted), GROUPED(instants), SHARE(exhausted, instants));
 	}
-	if (number_of(source, "statements") > 0) {
+	if (member_count(source, "statements") > 0) {
 		snprintf(buffer + n, REPORT_COVERAGE_TEXT - (size_t)n, ", %s of %s statements executed",
-			GROUPED(number_of(source, "executed")), GROUPED(number_of(source, "statements")));
+			GROUPED(member_count(source, "executed")),
+			GROUPED(member_count(source, "statements")));
 	}
 	return buffer;
 }
@@ -405,7 +398,7 @@ static json_t *changes(const json_t *row, const json_t *before)
 									  json_object_get(before, "report");
 	const json_t *const found = json_object_get(now, "findings"), *const known = json_object_get(
 									      then, "findings");
-	const bool other = strcmp(text_of(then, "verdict"), text_of(now, "verdict")) != 0;
+	const bool other = strcmp(member_text(then, "verdict"), member_text(now, "verdict")) != 0;
 	char covered[REPORT_COVERAGE_TEXT], was[REPORT_COVERAGE_TEXT];
 	const bool same = strcmp(report_index_coverage(now, covered), report_index_coverage(then, was)) == 0;
 
@@ -418,12 +411,12 @@ static json_t *changes(const json_t *row, const json_t *before)
 /* The next older one of its subject. */
 static const json_t *last_of(const json_t *rows, size_t i)
 {
-	const char *const subject = text_of(json_array_get(rows, i), "subject");
+	const char *const subject = member_text(json_array_get(rows, i), "subject");
 
 	for (size_t k = i + 1; k < json_array_size(rows); k++) {
 		const json_t *const row = json_array_get(rows, k);
 
-		if (strcmp(text_of(row, "subject"), subject) == 0) {
+		if (strcmp(member_text(row, "subject"), subject) == 0) {
 			return row;
 		}
 	}
@@ -487,7 +480,7 @@ int report_index_read(const char *folder, json_t **ret_reports)
 
 const char *report_index_time(const json_t *row, char buffer[REPORT_TIME_TEXT])
 {
-	const time_t time = (time_t)json_real_value(json_object_get(row, "time"));
+	const time_t time = (time_t)member_real(row, "time");
 	struct tm utc;
 
 	gmtime_r(&time, &utc);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/member.h"
 #include "core/newfile.h"
 #include "html_text.h"
 #include "machines.h"
@@ -14,11 +15,6 @@
 enum { PATH_BYTES = 4096, HEAD_BYTES = 4096 };
 
 extern const struct emu_text report_style[]; /* report.css */
-
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
 
 /* ---- One report ---------------------------------------------------------------------------------- */
 
@@ -45,12 +41,13 @@ static void heading(FILE *f, const json_t *row)
 
 	fprintf(f, "<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> ", html_look(verdict),
 		ct_verdict_words(verdict));
-	html_text(f, text_of(row, "subject"));
+	html_text(f, member_text(row, "subject"));
 	fprintf(f, "</h3><p class=\"soft\">%s", report_index_time(row, time));
-	if (*text_of(row, "page") != '\0' && strcmp(text_of(row, "page"), text_of(row, "file")) != 0) {
-		link_to(f, text_of(row, "page"), "");
+	if (*member_text(row, "page") != '\0' &&
+		strcmp(member_text(row, "page"), member_text(row, "file")) != 0) {
+		link_to(f, member_text(row, "page"), "");
 	}
-	link_to(f, text_of(row, "file"), "");
+	link_to(f, member_text(row, "file"), "");
 	fputs("</p>", f);
 }
 
@@ -80,7 +77,7 @@ static bool is_unchanged(const json_t *changes)
 {
 	return json_array_size(json_object_get(changes, "new")) == 0 &&
 	       json_array_size(json_object_get(changes, "gone")) == 0 &&
-	       *text_of(changes, "verdict") == '\0' && *text_of(changes, "coverage") == '\0';
+	       *member_text(changes, "verdict") == '\0' && *member_text(changes, "coverage") == '\0';
 }
 
 static void what_changed(FILE *f, const json_t *row)
@@ -92,12 +89,12 @@ static void what_changed(FILE *f, const json_t *row)
 		return;
 	}
 	fputs("<p class=\"soft\">Since", f);
-	link_to(f, text_of(changes, "since"), "");
+	link_to(f, member_text(changes, "since"), "");
 	fprintf(f, "%s</p>", is_unchanged(changes) ? ": nothing has changed." : ":");
 	texts(f, "lost", "new", json_object_get(changes, "new"));
 	texts(f, "kept", "gone", json_object_get(changes, "gone"));
-	change(f, "the verdict was", text_of(changes, "verdict"));
-	change(f, "the coverage was", text_of(changes, "coverage"));
+	change(f, "the verdict was", member_text(changes, "verdict"));
+	change(f, "the coverage was", member_text(changes, "coverage"));
 }
 
 /* In the order in which to mend them. */
@@ -116,14 +113,14 @@ static void findings(FILE *f, const json_t *report)
 		const json_t *const cause = json_object_get(finding, "cause");
 
 		fputs("<li>", f);
-		html_text(f, text_of(finding, "text"));
-		if (*text_of(cause, "lost") != '\0' && *text_of(cause, "early") != '\0') {
+		html_text(f, member_text(finding, "text"));
+		if (*member_text(cause, "lost") != '\0' && *member_text(cause, "early") != '\0') {
 			fputs(" <code class=\"soft\">", f);
-			html_text(f, text_of(cause, "lost"));
+			html_text(f, member_text(cause, "lost"));
 			fputs("</code> <span class=\"soft\">must be durable before</span> <code "
 			      "class=\"soft\">",
 				f);
-			html_text(f, text_of(cause, "early"));
+			html_text(f, member_text(cause, "early"));
 			fputs("</code>", f);
 		}
 		fputs("</li>", f);
@@ -141,7 +138,7 @@ static void report(FILE *f, const json_t *row)
 	fprintf(f, "<p>%s</p>", report_index_coverage(o, covered));
 	what_changed(f, row);
 	fputs("<p class=\"soft\"><code>", f);
-	html_text(f, text_of(o, "repeat"));
+	html_text(f, member_text(o, "repeat"));
 	fputs("</code></p></section>", f);
 }
 

@@ -2,6 +2,8 @@
 /* Problems as JUnit's XML, which CI systems show as tests. See problems.h. */
 #include <string.h>
 
+#include "core/member.h"
+
 #include "../page/html_text.h"
 #include "problems.h"
 #include "../words.h"
@@ -28,14 +30,9 @@ static void print_attribute(FILE *to, const char *name, const char *text)
 	fputc('"', to);
 }
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
 static bool is_note(const json_t *problem)
 {
-	return strcmp(text_of(problem, "level"), "note") == 0;
+	return strcmp(member_text(problem, "level"), "note") == 0;
 }
 
 static void begin_case(const struct cli_for_tools *r, const char *name, FILE *to)
@@ -52,11 +49,11 @@ static void print_steps(const json_t *problem, FILE *to)
 
 	json_array_foreach(json_object_get(problem, "steps"), i, step)
 	{
-		if (*text_of(step, "file") != '\0') {
-			print_text(to, text_of(step, "file"));
-			fprintf(to, ":%lld: ", (long long)json_integer_value(json_object_get(step, "line")));
+		if (*member_text(step, "file") != '\0') {
+			print_text(to, member_text(step, "file"));
+			fprintf(to, ":%lld: ", member_number(step, "line"));
 		}
-		print_text(to, text_of(step, "text"));
+		print_text(to, member_text(step, "text"));
 		fputc('\n', to);
 	}
 }
@@ -68,13 +65,13 @@ static void name_problem(const json_t *problem, char *name, size_t bytes)
 	const json_t *const steps = json_object_get(problem, "steps");
 	const json_t *const first = json_array_get(steps, 0),
 			    *last = json_array_get(steps, json_array_size(steps) - 1);
-	const char *const from = text_of(first, "function"), *to = text_of(last, "function");
+	const char *const from = member_text(first, "function"), *to = member_text(last, "function");
 
 	if (strcmp(from, to) == 0) {
 		to = "";
 	}
-	snprintf(name, bytes, "%s%s%s%s%s%s%s", text_of(problem, "rule"), words_if(first, " at "),
-		text_of(first, "file"), words_if(*from, ", "), from, words_if(*to, ", "), to);
+	snprintf(name, bytes, "%s%s%s%s%s%s%s", member_text(problem, "rule"), words_if(first, " at "),
+		member_text(first, "file"), words_if(*from, ", "), from, words_if(*to, ", "), to);
 }
 
 static void print_problem(const struct cli_for_tools *r, const json_t *problem, FILE *to)
@@ -84,10 +81,10 @@ static void print_problem(const struct cli_for_tools *r, const json_t *problem, 
 	name_problem(problem, name, sizeof name);
 	begin_case(r, name, to);
 	fputs(">\n      <failure", to);
-	print_attribute(to, "type", text_of(problem, "rule"));
-	print_attribute(to, "message", text_of(problem, "text"));
+	print_attribute(to, "type", member_text(problem, "rule"));
+	print_attribute(to, "message", member_text(problem, "text"));
 	fputc('>', to);
-	print_text(to, text_of(problem, "details"));
+	print_text(to, member_text(problem, "details"));
 	fputc('\n', to);
 	print_steps(problem, to);
 	fputs("</failure>\n    </testcase>\n", to);

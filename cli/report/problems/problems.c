@@ -9,6 +9,7 @@
 #include <crashtest/explain/cure.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "../patch/patch.h"
 #include "../crash/unlogged.h"
 #include "../words.h"
@@ -220,16 +221,6 @@ static json_t *finding_problem(const struct ct_finding *f)
 
 /* ---- Programs ------------------------------------------------------------------------------------ */
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	return words_or(json_string_value(json_object_get(o, name)), "");
-}
-
-static long long number_of(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(o, name));
-}
-
 static void add_problem(json_t *all, const char *rule, const char *level, const char *text, json_t *steps)
 {
 	json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "rule", rule, "level", level,
@@ -239,14 +230,14 @@ static void add_problem(json_t *all, const char *rule, const char *level, const 
 static void add_place(json_t *steps, const json_t *place, const char *text)
 {
 	if (json_is_object(place)) {
-		add_step(steps, text_of(place, "file"), (unsigned)number_of(place, "line"),
-			text_of(place, "function"), text);
+		add_step(steps, member_text(place, "file"), (unsigned)member_number(place, "line"),
+			member_text(place, "function"), text);
 	}
 }
 
 static void add_end(json_t *all, const json_t *report)
 {
-	const long long status = number_of(report, "status"), signal = number_of(report, "signal");
+	const long long status = member_number(report, "status"), signal = member_number(report, "signal");
 	char text[128];
 
 	if (signal != 0) {
@@ -265,11 +256,12 @@ static void add_waste(json_t *all, const json_t *row, const char *rule, const ch
 	json_t *const steps = json_array();
 	char text[256];
 
-	if (number_of(row, wasted) == 0) {
+	if (member_number(row, wasted) == 0) {
 		json_decref(steps);
 		return;
 	}
-	snprintf(text, sizeof text, "%lld of %lld %s", number_of(row, wasted), number_of(row, of), words);
+	snprintf(text, sizeof text, "%lld of %lld %s", member_number(row, wasted), member_number(row, of),
+		words);
 	add_place(steps, row, text);
 	add_problem(all, rule, "note", text, steps);
 }
@@ -300,7 +292,7 @@ static void add_candidates(json_t *all, const json_t *report)
 
 		add_place(steps, json_object_get(row, "store"), "this store is not yet durable");
 		add_place(steps, json_object_get(row, "load"), "when another thread may load it here");
-		add_problem(all, "persistency-race", number_of(row, "rank") == 1 ? "warning" : "note",
+		add_problem(all, "persistency-race", member_number(row, "rank") == 1 ? "warning" : "note",
 			"another thread may read this store before it is durable (a candidate: not "
 			"witnessed)",
 			steps);
@@ -318,7 +310,7 @@ static void add_races(json_t *all, const json_t *report)
 		char text[256];
 
 		snprintf(text, sizeof text, "two accesses of kernel %s race, %lld times",
-			text_of(row, "kernel"), number_of(row, "times"));
+			member_text(row, "kernel"), member_number(row, "times"));
 		add_place(steps, json_object_get(row, "first"), "this access");
 		add_place(steps, json_object_get(row, "second"), "and this one");
 		add_problem(all, "data-race", "error", text, steps);
@@ -330,7 +322,7 @@ static void add_unlogged_store(json_t *steps, const json_t *row, bool is_epoch)
 {
 	const char *const rule = is_epoch ? "goes to what its epoch has not logged" :
 					    "goes to what was not added to its transaction";
-	const char *const field = text_of(json_object_get(row, "stored"), "field");
+	const char *const field = member_text(json_object_get(row, "stored"), "field");
 	char text[CLI_FIELD_BYTES];
 
 	snprintf(text, sizeof text, "this store%s%s %s", words_if(*field, " to "), field, rule);
@@ -345,7 +337,7 @@ static void add_unlogged(json_t *all, const json_t *list)
 
 	json_array_foreach(list, i, row)
 	{
-		const bool is_epoch = strcmp(text_of(row, "log"), "epoch") == 0;
+		const bool is_epoch = strcmp(member_text(row, "log"), "epoch") == 0;
 		json_t *const steps = json_array();
 		char text[128];
 

@@ -18,6 +18,8 @@
 
 #include <xxhash.h>
 
+#include "core/member.h"
+
 #include "../json_report.h"
 #include "problems.h"
 #include "../provenance.h"
@@ -69,8 +71,8 @@ static json_t *artifact(const char *file)
 
 static json_t *physical(const json_t *step)
 {
-	const char *const file = json_string_value(json_object_get(step, "file"));
-	const json_int_t line = json_integer_value(json_object_get(step, "line"));
+	const char *const file = member_string(step, "file");
+	const json_int_t line = member_number(step, "line");
 	char name[PATH_MAX];
 
 	if (*file == '\0') {
@@ -89,7 +91,7 @@ static json_t *physical(const json_t *step)
 
 static json_t *location(const json_t *step)
 {
-	const char *const function = json_string_value(json_object_get(step, "function"));
+	const char *const function = member_string(step, "function");
 	json_t *const place = json_pack("{s:{s:O}, s:o*}", "message", "text", json_object_get(step, "text"),
 		"physicalLocation", physical(step));
 
@@ -120,8 +122,8 @@ static json_t *code_flow(const json_t *steps)
 /* Inserts a line in front of another one. */
 static json_t *replacement(const json_t *insertion)
 {
-	const json_int_t line = json_integer_value(json_object_get(insertion, "line"));
-	json_t *const text = json_sprintf("%s\n", json_string_value(json_object_get(insertion, "text")));
+	const json_int_t line = member_number(insertion, "line");
+	json_t *const text = json_sprintf("%s\n", member_string(insertion, "text"));
 
 	return json_pack("{s:{s:I, s:i, s:I, s:i}, s:{s:o}}", "deletedRegion", "startLine", line,
 		"startColumn", 1, "endLine", line, "endColumn", 1, "insertedContent", "text", text);
@@ -135,10 +137,9 @@ static json_t *fix_of(const json_t *fix)
 
 	json_array_foreach(json_object_get(fix, "insertions"), i, insertion)
 	{
-		json_array_append_new(
-			changes, json_pack("{s:o, s:[o]}", "artifactLocation",
-					 artifact(json_string_value(json_object_get(insertion, "file"))),
-					 "replacements", replacement(insertion)));
+		json_array_append_new(changes, json_pack("{s:o, s:[o]}", "artifactLocation",
+						       artifact(member_string(insertion, "file")),
+						       "replacements", replacement(insertion)));
 	}
 	return json_pack("{s:{s:O}, s:o}", "description", "text", json_object_get(fix, "text"),
 		"artifactChanges", changes);
@@ -189,15 +190,15 @@ static json_t *fingerprint(const json_t *problem)
 		return NULL;
 	}
 	XXH64_reset(hash, 0);
-	feed(hash, json_string_value(json_object_get(problem, "rule")));
-	feed_shape(hash, json_string_value(json_object_get(problem, "text")));
+	feed(hash, member_string(problem, "rule"));
+	feed_shape(hash, member_string(problem, "text"));
 	json_array_foreach(json_object_get(problem, "steps"), i, step)
 	{
-		const char *const file = json_string_value(json_object_get(step, "file"));
+		const char *const file = member_string(step, "file");
 
 		feed_shape(hash, name_here(file));
-		feed(hash, json_string_value(json_object_get(step, "function")));
-		feed_line(hash, file, json_integer_value(json_object_get(step, "line")));
+		feed(hash, member_string(step, "function"));
+		feed_line(hash, file, member_number(step, "line"));
 	}
 	json_t *const text = json_sprintf("%016llx", (unsigned long long)XXH64_digest(hash));
 
@@ -211,12 +212,11 @@ static json_t *result_of(const json_t *problem)
 {
 	const json_t *const steps = json_object_get(problem, "steps"), *const fix = json_object_get(
 									       problem, "fix");
-	const char *const rule = json_string_value(json_object_get(problem, "rule"));
-	const char *const details = json_string_value(json_object_get(problem, "details"));
-	const json_t *const at =
-		json_array_get(steps, (size_t)json_integer_value(json_object_get(problem, "at")));
-	json_t *const text = json_sprintf("%s%s%s", json_string_value(json_object_get(problem, "text")),
-		words_if(*details, "\n"), details);
+	const char *const rule = member_string(problem, "rule");
+	const char *const details = member_string(problem, "details");
+	const json_t *const at = json_array_get(steps, (size_t)member_number(problem, "at"));
+	json_t *const text =
+		json_sprintf("%s%s%s", member_string(problem, "text"), words_if(*details, "\n"), details);
 	json_t *const r = json_pack("{s:s, s:i, s:O, s:{s:o}, s:{s:o*}, s:[]}", "ruleId", rule, "ruleIndex",
 		(int)cli_rule_number(rule), "level", json_object_get(problem, "level"), "message", "text",
 		text, "partialFingerprints", "nvwaveCause/v1", fingerprint(problem), "locations");

@@ -8,6 +8,8 @@
 
 #include <emu.h>
 
+#include "core/member.h"
+
 #include "protocol_tables.h"
 #include "../../session.h"
 #include "../words.h"
@@ -85,11 +87,6 @@ static json_t *protocol_json(const char *protocol)
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* Line n of a cell: its actions, one per line, and the next state below them; "" after the last. */
 static const char *cell_line(const json_t *cell, size_t n, char *room, size_t size)
 {
@@ -102,7 +99,7 @@ static const char *cell_line(const json_t *cell, size_t n, char *room, size_t si
 	if (n < count) {
 		return json_string_value(json_array_get(actions, n));
 	}
-	snprintf(room, size, "-> %s", text_of(cell, "next"));
+	snprintf(room, size, "-> %s", member_string(cell, "next"));
 	return words_if(n == count, room);
 }
 
@@ -165,7 +162,7 @@ static void print_state(const json_t *rows, const json_t *row, enum emu_grid gri
 		if (!more) {
 			return;
 		}
-		put(words_if(n == 0, text_of(row, "state")), (int)strlen("state"), &owed);
+		put(words_if(n == 0, member_string(row, "state")), (int)strlen("state"), &owed);
 		for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
 			if (can_happen(rows, event->name)) {
 				put(cell_line(json_object_get(row, event->name), n, room, sizeof room),
@@ -220,7 +217,7 @@ static int width_of_column(const json_t *rows, const char *column)
 
 	json_array_foreach(rows, i, row)
 	{
-		const int length = (int)strlen(text_of(row, column));
+		const int length = (int)strlen(member_string(row, column));
 
 		if (length > width) {
 			width = length;
@@ -238,7 +235,7 @@ static void print_instruction(const json_t *row, const int width[INSTRUCTION_COL
 	int owed = 0;
 
 	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
-		put(text_of(row, instruction_columns[c]), width[c], &owed);
+		put(member_string(row, instruction_columns[c]), width[c], &owed);
 	}
 	join(actions, sizeof actions, json_object_get(row, "actions"));
 	put(actions, 0, &owed);
@@ -340,7 +337,8 @@ static void print(const json_t *p)
 {
 	const json_t *const l1 = json_object_get(p, "l1"), *const l2 = json_object_get(p, "l2");
 
-	printf("%s (%s)\n%s\n", text_of(p, "name"), text_of(p, "source"), text_of(p, "summary"));
+	printf("%s (%s)\n%s\n", member_string(p, "name"), member_string(p, "source"),
+		member_string(p, "summary"));
 	print_instructions(json_object_get(p, "instructions"));
 	print_grid("Lines of an L1", l1, EMU_GRID_L1);
 	print_grid("Lines of the L2", l2, EMU_GRID_L2);

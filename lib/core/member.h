@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Members of an object of JSON, by name; those of no object are not there. */
+#ifndef CORE_MEMBER_H
+#define CORE_MEMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+/* NULL if there is no such text. */
+static inline const char *member_string(const json_t *o, const char *name)
+{
+	return json_string_value(json_object_get(o, name));
+}
+
+/* "" if there is no such text. */
+static inline const char *member_text(const json_t *o, const char *name)
+{
+	const char *const text = member_string(o, name);
+
+	return text ? text : "";
+}
+
+static inline long long member_number(const json_t *o, const char *name)
+{
+	return json_integer_value(json_object_get(o, name));
+}
+
+static inline uint64_t member_count(const json_t *o, const char *name)
+{
+	return (uint64_t)member_number(o, name);
+}
+
+static inline double member_real(const json_t *o, const char *name)
+{
+	return json_real_value(json_object_get(o, name));
+}
+
+static inline bool member_flag(const json_t *o, const char *name)
+{
+	return json_is_true(json_object_get(o, name));
+}
+
+#endif
