@@ -232,6 +232,35 @@ struct emu_race_report {
 void emu_barriers_without_returned(struct nvw_machine *machine);
 
 /*
+ * From now on the order of diverged lanes is that of their source lines alone, not first that of their depth
+ * in calls: it is the same for a kernel with stacks and without.
+ */
+void emu_order_by_line(struct nvw_machine *machine);
+
+/*
+ * A kernel whose work-items have no stacks of their own. Between two requests the state of one is in a frame
+ * of frame_bytes, aligned to 64 bytes; the first word of a frame is the function that goes on with it, up to
+ * the next request, as of LLVM's coroutines. A work-item that makes a request in the middle of a call keeps
+ * the stack that it is on until the call returns.
+ */
+struct emu_resumable {
+	uint64_t frame_bytes;
+	/* Once per work-item, as the running one: fills in its frame. Makes no request. */
+	void (*begin)(const void *args, void *frame);
+};
+
+/*
+ * As nvw_launch(). kernel->begin() gets args. A frame's function returns when it has filled in nvw__self, or
+ * has called emu_post_return().
+ */
+NVW_CHECKED int emu_launch_resumable(struct nvw_machine *machine, const char *name,
+	const struct emu_resumable *kernel, const void *args, uint64_t work_items, unsigned group_size);
+/* The running work-item has returned: its frame is not resumed. */
+void emu_post_return(void);
+/* Leaves the running work-item, which has called emu_post_return(), from the middle of a call. */
+_Noreturn void emu_leave_resumable(void);
+
+/*
  * Enables race detection (docs/races.md): call it once, before the first launch. It takes no simulated time,
  * but memory and time of the host. NVW_E_MEMORY.
  */

@@ -31,6 +31,12 @@ struct emu_exec {
 	struct emu_wavefront *wavefronts;
 	uint32_t wavefront_count;
 	uint64_t *lanes_used; /* by the place of a wavefront's stacks: lanes that ever had one */
+	/* Frames of resumable kernels, likewise, and stacks that they run on (resumable.c). */
+	char *frames;
+	uint64_t frames_bytes, frame_bytes;
+	struct emu_carrier *carriers; /* unused ones */
+	uint32_t carrier_count;       /* so many stacks have been one */
+	struct emu_more_stacks *more_stacks;
 	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left
 	 * until then. */
 	uint64_t turns, turns_asked, turns_left;
@@ -42,6 +48,7 @@ struct emu_exec {
 
 	/* the running kernel */
 	nvw_kernel kernel;
+	const struct emu_resumable *resumable; /* in its place: work-items have no stacks of their own */
 	const void *args;
 	const char *name;
 	uint32_t number;
@@ -51,6 +58,7 @@ struct emu_exec {
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
 	uint64_t returned;                /* work-items */
 	bool without_returned;            /* barriers do not wait for them */
+	bool by_line;                     /* the order of diverged lanes */
 	emu_time arrived_first;
 	const struct nvw_site *barrier_site; /* source line of the kernel-wide persist barrier in progress */
 	uint32_t epoch_kr;                   /* kernel-wide persist barriers so far */

@@ -7,7 +7,8 @@
  *
  * Guarantees
  *   (1) The slowest lanes first, so that diverged lanes meet again: the deepest stack goes first, then the
- *       smallest line number (a lane inside a branch or a callee is behind one that waits after it).
+ *       smallest line number (a lane inside a branch or a callee is behind one that waits after it). The line
+ *       alone counts where a kernel may run without stacks (emu_order_by_line()).
  *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next of these in
  *       rotation goes first (a lane may spin on a word that another lane of its wavefront stores). Not the
  *       next of all: where most lanes spin on a lock, its holder would have one turn in thousands.
@@ -44,6 +45,15 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 	return like;
 }
 
+/* How deep in calls a lane is: a stack pointer, as if on the stack of lane 0. */
+static uintptr_t depth_of(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
+{
+	if (m->exec.by_line) {
+		return 0;
+	}
+	return (uintptr_t)emu_wavefront_stack(m, wf, lane) - lane * m->exec.stack_bytes;
+}
+
 /*
  * The lanes at the instruction of the laggard: this is the lane deepest in calls, or among several the
  * one furthest behind in its source. If all lanes return, those that return with the first.
@@ -51,14 +61,13 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	uint64_t op = NVW__RETURN, found = 0, before = 0;
-	uintptr_t deepest = UINTPTR_MAX; /* a stack pointer, as if on the stack of lane 0 */
+	uintptr_t deepest = UINTPTR_MAX;
 	const struct nvw_site *site = NULL;
 
 	EMU_FOR_LANES(lane, lanes)
 	{
 		const struct nvw_site *const its = wf->requests.site[lane];
-		const uintptr_t place =
-			(uintptr_t)emu_wavefront_stack(m, wf, lane) - lane * m->exec.stack_bytes;
+		const uintptr_t place = depth_of(m, wf, lane);
 
 		if (its == site && wf->requests.op[lane] == op) {
 			found |= UINT64_C(1) << lane;

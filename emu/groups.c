@@ -139,7 +139,9 @@ static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *asid
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		struct emu_wavefront *const wf = &slot->wavefronts[i];
 
-		emu_fiber_clean(wf->stacks, EMU_LANES * m->exec.stack_bytes);
+		if (!m->exec.resumable) {
+			emu_fiber_clean(wf->stacks, EMU_LANES * m->exec.stack_bytes);
+		}
 		for (uint64_t rest = wf->live; rest; rest &= rest - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(rest);
 			const uint64_t bytes = emu_wavefront_stack_used(m, wf, lane);
@@ -340,4 +342,9 @@ void emu_group_returned(struct nvw_machine *m, struct emu_group *group, uint32_t
 void emu_barriers_without_returned(struct nvw_machine *m)
 {
 	m->exec.without_returned = true;
+}
+
+void emu_order_by_line(struct nvw_machine *m)
+{
+	m->exec.by_line = true;
 }

@@ -30,6 +30,7 @@
 
 #include <stdint.h>
 
+struct emu_carrier;
 struct emu_wavefront;
 struct nvw_machine;
 
@@ -47,6 +48,7 @@ extern struct emu_now {
 	void (*by_call)(void); /* nvw__issue(), for what is rare */
 	struct emu_fiber engine;
 	struct nvw_machine *machine;
+	struct emu_carrier *carrier; /* resumable.c */
 #ifdef EMU_ASAN
 	const void *engine_stack;
 	size_t engine_stack_bytes;

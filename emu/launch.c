@@ -145,8 +145,7 @@ void emu_forget_kernel(struct nvw_machine *m)
 	emu_events_forget(m);
 }
 
-int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args,
-	uint64_t work_items, unsigned group_size)
+static int launch(struct nvw_machine *m, const char *name, uint64_t work_items, unsigned group_size)
 {
 	const unsigned width = (unsigned)m->config.wavefront_width;
 	struct emu_exec *const x = &m->exec;
@@ -161,8 +160,6 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 			"kernel %s: %llu work-items in groups of %u: both must be at least 1", name,
 			(unsigned long long)work_items, group_size);
 	}
-	x->kernel = kernel;
-	x->args = args;
 	x->name = name;
 	x->number++;
 	x->group_size = group_size;
@@ -178,7 +175,11 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	if (r < 0) {
 		return r;
 	}
-	expect_stacks(m);
+	if (!x->resumable) {
+		expect_stacks(m);
+	} else if ((r = emu_resumable_begin(x)) < 0) {
+		return r;
+	}
 	m->stats.kernels++;
 	m->stats.host_launch_ps += m->config.launch;
 	emu_spend(m, m->config.launch);
@@ -201,4 +202,21 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	}
 	record_kernel_finish(m);
 	return m->error;
+}
+
+int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const void *args,
+	uint64_t work_items, unsigned group_size)
+{
+	m->exec.kernel = kernel;
+	m->exec.resumable = NULL;
+	m->exec.args = args;
+	return launch(m, name, work_items, group_size);
+}
+
+int emu_launch_resumable(struct nvw_machine *m, const char *name, const struct emu_resumable *kernel,
+	const void *args, uint64_t work_items, unsigned group_size)
+{
+	m->exec.resumable = kernel;
+	m->exec.args = args;
+	return launch(m, name, work_items, group_size);
 }

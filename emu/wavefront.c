@@ -172,6 +172,10 @@ static void meet_inserted(void)
 
 static __attribute__((noinline, cold)) void issue_rarely(void)
 {
+	if (emu_now.machine->exec.resumable) {
+		emu_resumable_issue();
+		return;
+	}
 	if (emu_now.machine->inserted.count > 0) {
 		meet_inserted();
 	}
@@ -187,11 +191,17 @@ void nvw__issue(void)
 	}
 }
 
-/* The first and last function on a work-item's stack. */
-static void work_item(void)
+void emu_post_return(void)
 {
 	static const struct nvw_site at_return = {.file = "(return)", .function = ""};
 
+	nvw__self->site = &at_return;
+	nvw__self->op = NVW__RETURN;
+}
+
+/* The first and last function on a work-item's stack. */
+static void work_item(void)
+{
 #ifdef EMU_ASAN
 	/* The very first lane comes from the engine; later ones mostly from another lane. */
 	if (!emu_now.engine_stack) {
@@ -201,8 +211,7 @@ static void work_item(void)
 	}
 #endif
 	emu_now.machine->exec.kernel(emu_now.machine->exec.args);
-	nvw__self->site = &at_return;
-	nvw__self->op = NVW__RETURN;
+	emu_post_return();
 	for (;;) {
 		nvw__issue(); /* never resumed */
 	}
@@ -271,18 +280,26 @@ static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec 
  * they resume. */
 static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
-	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(wf->runnable)) >
+	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(emu_now.to_run)) >
 	       RED_ZONE + SMALL_FRAME;
 }
 
 extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	NVW_DEEP_INVARIANT(wf->runnable != 0 && (wf->runnable & ~wf->live) == 0);
+	emu_now.machine = m;
+	emu_now.wavefront = wf;
+	emu_now.lane = UINT64_MAX; /* lane 0 is behind it */
+	emu_now.to_run = wf->runnable;
+	wf->posted |= wf->runnable;
+	wf->runnable = 0;
+	if (m->exec.resumable) {
+		emu_resumable_run();
+		return;
+	}
 	if (__builtin_expect(--m->exec.turns_left == 0, 0)) {
 		consider_huge_pages(&m->exec);
 	}
-	emu_now.machine = m;
-	emu_now.wavefront = wf;
 	emu_now.cold = has_frame(m, wf);
 	emu_now.stack_bytes = m->exec.stack_bytes;
 	emu_now.floor_0 = (uintptr_t)wf->stacks + STACK_RESERVE;
@@ -290,10 +307,6 @@ extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront
 	if (m->inserted.count > 0) {
 		emu_now.floor_0 += ALWAYS_RARE; /* requests may meet barriers that the source does not have */
 	}
-	emu_now.lane = UINT64_MAX; /* lane 0 is behind it */
-	emu_now.to_run = wf->runnable;
-	wf->posted |= wf->runnable;
-	wf->runnable = 0;
 	emu_fiber_switch(&emu_now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
@@ -307,7 +320,10 @@ void emu_wavefront_prefetch(const struct emu_wavefront *wf)
 
 bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
 {
-	return (const char *)sp > m->exec.stacks && (const char *)sp <= m->exec.stacks + m->exec.stacks_bytes;
+	const char *const at = sp;
+
+	return (at > m->exec.stacks && at <= m->exec.stacks + m->exec.stacks_bytes) ||
+	       emu_is_more_stack(&m->exec, at);
 }
 
 void emu_lane_abandon(void)
@@ -332,10 +348,23 @@ static uint64_t place_of_stacks(const struct emu_exec *x, const struct emu_wavef
 	return (uint64_t)(slot - x->slots) * x->group_wavefronts + (uint64_t)(wf - slot->wavefronts);
 }
 
-static char *stacks_at(const struct emu_exec *x, uint64_t place)
+char *emu_stacks_at(const struct emu_exec *x, uint64_t place)
 {
 	NVW_DEEP_INVARIANT(place < x->wavefront_count);
 	return x->stacks + STACK_SLACK + place * EMU_LANES * x->stack_bytes;
+}
+
+static void start_fibers(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t place)
+{
+	wf->stacks = emu_stacks_at(&m->exec, place);
+	m->exec.lanes_used[place] |= wf->live;
+	EMU_FOR_LANES(lane, wf->live)
+	{
+		char *const bottom = stack_bottom(m, wf, lane);
+
+		emu_fiber_clean(bottom, m->exec.stack_bytes);
+		wf->fibers[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
+	}
 }
 
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
@@ -343,19 +372,18 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	const uint64_t place = place_of_stacks(&m->exec, wf);
 
 	NVW_INVARIANT(lanes > 0 && lanes <= EMU_LANES);
-	wf->stacks = stacks_at(&m->exec, place);
-	wf->live = nvw_low_bits(lanes);
-	wf->runnable = wf->live;
-	m->exec.lanes_used[place] |= wf->live;
+	wf->live = wf->runnable = wf->fresh = nvw_low_bits(lanes);
 	wf->posted = wf->parked = 0;
 	wf->turns = wf->fair = wf->queued = 0;
 	emu_loads_forget(m, wf);
 	wf->persist_stream = wf->persist_epoch = wf->persist_tag = 0;
+	wf->in_call = 0;
+	if (m->exec.resumable) {
+		wf->stacks = m->exec.frames + place * EMU_LANES * m->exec.frame_bytes;
+	} else {
+		start_fibers(m, wf, place);
+	}
 	for (unsigned lane = 0; lane < lanes; lane++) {
-		char *const bottom = stack_bottom(m, wf, lane);
-
-		emu_fiber_clean(bottom, m->exec.stack_bytes);
-		wf->fibers[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
 		wf->epoch_wi[lane] = wf->epoch_wg[lane] = wf->epoch_kr[lane] = 0;
 		wf->stream[lane] = 0;
 	}
@@ -364,6 +392,9 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 extern inline uint64_t emu_wavefront_stack_used(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
+	if (m->exec.resumable) {
+		return m->exec.frame_bytes;
+	}
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (uint64_t)(stack_top(m, wf, lane) - emu_wavefront_stack(m, wf, lane));
 #else
@@ -374,6 +405,9 @@ extern inline uint64_t emu_wavefront_stack_used(
 extern inline char *emu_wavefront_stack(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
+	if (m->exec.resumable) {
+		return wf->stacks + lane * m->exec.frame_bytes;
+	}
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (char *)wf->fibers[lane].sp - RED_ZONE;
 #else
@@ -422,7 +456,8 @@ static void clean_used_stacks(const struct emu_exec *x)
 {
 	for (uint32_t i = 0; x->lanes_used && i < x->wavefront_count; i++) {
 		for (uint64_t rest = x->lanes_used[i]; rest; rest &= rest - 1) {
-			emu_fiber_clean(stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes,
+			emu_fiber_clean(
+				emu_stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes,
 				x->stack_bytes);
 		}
 	}
@@ -439,4 +474,5 @@ void emu_wavefronts_finish(struct nvw_machine *m)
 	nvw__zeroed_free(x->wavefronts, x->wavefront_count * sizeof *x->wavefronts);
 	nvw__zeroed_free(x->slots, x->wavefront_count * sizeof *x->slots);
 	free(x->lanes_used);
+	emu_resumable_finish(x);
 }

@@ -12,6 +12,7 @@
 #include "issue.h"
 #include "levels.h"
 
+struct emu_exec;
 struct nvw_machine;
 
 enum { EMU_LANES = NVW__LANES };
@@ -50,12 +51,14 @@ struct emu_wavefront {
 	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
 	uint64_t changed;  /* lanes whose last read-modify-write has changed the memory */
+	/* Of a resumable kernel: lanes that have not begun; that are in the middle of a call (resumable.c). */
+	uint64_t fresh, in_call;
 	uint64_t first_global;
 	unsigned first_local;
 	uint32_t turns; /* since a posted lane was last passed over */
 	uint64_t age;   /* oldest job first */
 	struct emu_group *group;
-	char *stacks; /* stack of lane 0; the others follow */
+	char *stacks; /* stack, or frame, of lane 0; the others follow */
 	/* Number of persist barriers so far that order each lane's stores, by scope (equations 1 to 3). */
 	uint32_t epoch_wi[EMU_LANES], epoch_wg[EMU_LANES], epoch_kr[EMU_LANES];
 	uint32_t stream[EMU_LANES]; /* durability checker: per work-item, 0 until it stores to NVRAM */
@@ -63,6 +66,7 @@ struct emu_wavefront {
 	unsigned fair;           /* the lane that guarantee (2) of exec.c prefers next */
 	uint32_t queued;         /* delayed requests of the current instruction (protocol/wait.c) */
 	emu_time issued, served; /* while some do: when it was issued, when those that do not are done */
+	struct emu_carrier *carrier[EMU_LANES]; /* of lanes in_call */
 };
 
 /* Where a work-group can be resident: the wavefront contexts of a part of a CU. */
@@ -146,7 +150,9 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf);
 /* It has its turn soon. */
 void emu_wavefront_prefetch(const struct emu_wavefront *wf);
-/* The live part of a suspended lane's stack. */
+/* The stack of a wavefront's lane 0, by its place; the others follow. */
+char *emu_stacks_at(const struct emu_exec *x, uint64_t place);
+/* The live part of a suspended lane's stack, or its frame. */
 uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);
 /* The CU a wavefront runs on. */
@@ -159,6 +165,17 @@ bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp);
 /* Called in a signal handler that interrupted a work-item: leaves the work-item for good and returns to the
  * engine, with m->error set. */
 _Noreturn void emu_lane_abandon(void);
+
+/* ---- resumable.c: lanes without stacks ------------------------------------------------------- */
+
+int emu_resumable_begin(struct emu_exec *x);
+void emu_resumable_finish(struct emu_exec *x);
+/* Whether the stack pointer is in a stack that its kernels have beyond those of the machine. */
+bool emu_is_more_stack(const struct emu_exec *x, const char *sp);
+/* Runs the lanes of emu_now.to_run. */
+void emu_resumable_run(void);
+/* The request of the running lane, in the middle of a call; returns at its completion. */
+void emu_resumable_issue(void);
 
 /* ---- release.c: barriers open ---------------------------------------------------------------- */
 
