@@ -24,11 +24,19 @@ struct site {
 	bool flushes, is_branch;
 };
 
+/* A function that has copies (nvw__place.is_copy), whose branches are others. There may be several of one function; bsearch() finds the same
+ * one each time. */
+struct form {
+	const char *function;
+	bool ran, copies_ran;
+};
+
 struct host_covered_object {
 	struct host_marked is;
 	struct site *site; /* by statement */
 	struct host_statement *statement;
-	unsigned sites, statements;
+	struct form *form; /* by function */
+	unsigned sites, statements, forms;
 };
 
 static int no_memory(void)
@@ -135,7 +143,8 @@ static bool find_place(const struct nvw__functions *functions, uint64_t behind, 
 	f->at = (struct host_statement){.file = strdup(place.file),
 		.function = strdup(*place.function ? place.function : "?"),
 		.line = (unsigned)place.line,
-		.is_branch = f->site.is_branch};
+		.is_branch = f->site.is_branch,
+		.is_copy = f->site.is_branch && place.is_copy};
 	if (f->at.file == NULL || f->at.function == NULL) {
 		free(f->at.file);
 		free(f->at.function);
@@ -201,6 +210,34 @@ static int keep_all(struct host_covered_object *o, struct found *all, unsigned n
 	return 0;
 }
 
+static int by_function(const void *a, const void *b)
+{
+	const struct form *const x = a, *const y = b;
+
+	return strcmp(x->function, y->function);
+}
+
+static struct form *form_of(const struct host_covered_object *o, const char *function)
+{
+	return bsearch(&(struct form){.function = function}, o->form, o->forms, sizeof *o->form, by_function);
+}
+
+/* The functions that have copies. */
+static int find_forms(struct host_covered_object *o)
+{
+	o->form = calloc(o->statements + 1, sizeof *o->form);
+	if (o->form == NULL) {
+		return no_memory();
+	}
+	for (unsigned i = 0; i < o->statements; i++) {
+		if (o->statement[i].is_copy) {
+			o->form[o->forms++].function = o->statement[i].function;
+		}
+	}
+	qsort(o->form, o->forms, sizeof *o->form, by_function);
+	return 0;
+}
+
 static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 {
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, o->is.code);
@@ -218,8 +255,9 @@ static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 		return no_memory();
 	}
 	const unsigned n = find_all(&functions, &o->is, data, all);
-	const int error = keep_all(o, all, n);
+	int error = keep_all(o, all, n);
 
+	error = error ? error : find_forms(o);
 	nvw__functions_free(&functions);
 	free(all);
 	return error;
@@ -485,12 +523,46 @@ void host_coverage_settle(struct host_coverage *c, bool kept)
 	}
 }
 
+static bool has_run(const struct host_statement *s)
+{
+	return s->executed || s->reached;
+}
+
+static void see_forms(const struct host_covered_object *o)
+{
+	for (unsigned k = 0; k < o->statements; k++) {
+		const struct host_statement *const s = &o->statement[k];
+		struct form *const f = s->is_branch && has_run(s) ? form_of(o, s->function) : NULL;
+
+		if (f != NULL) {
+			f->ran |= !s->is_copy;
+			f->copies_ran |= s->is_copy;
+		}
+	}
+}
+
+/* A branch of the form of a kernel that no run has had: what has not run of the kernel is told by the other form. */
+static bool is_other_form(const struct host_covered_object *o, const struct host_statement *s)
+{
+	const struct form *const f = s->is_branch ? form_of(o, s->function) : NULL;
+
+	if (f == NULL) {
+		return false;
+	}
+	return s->is_copy ? !f->copies_ran : f->copies_ran && !f->ran;
+}
+
 int host_coverage_each(const struct host_coverage *c,
 	int (*meet)(void *context, const struct host_statement *statement), void *context)
 {
 	for (unsigned i = 0; i < c->objects; i++) {
-		for (unsigned k = 0; k < c->object[i].statements; k++) {
-			NVW_TRY(meet(context, &c->object[i].statement[k]));
+		const struct host_covered_object *const o = &c->object[i];
+
+		see_forms(o);
+		for (unsigned k = 0; k < o->statements; k++) {
+			if (!is_other_form(o, &o->statement[k])) {
+				NVW_TRY(meet(context, &o->statement[k]));
+			}
 		}
 	}
 	return 0;
@@ -506,6 +578,7 @@ void host_coverage_free(struct host_coverage *c)
 			free(o->statement[k].function);
 		}
 		free(o->statement);
+		free(o->form);
 		free(o->site);
 	}
 	free(c->object);

@@ -20,6 +20,7 @@ struct host_statement {
 	unsigned line;
 	bool flushes;   /* or fences */
 	bool is_branch; /* then executed: it has jumped; reached: it has gone on */
+	bool is_copy;   /* a branch in a copy of its function */
 	bool executed, reached;
 	bool now_executed, now_reached; /* by a run that host_coverage_settle() has not kept yet */
 };

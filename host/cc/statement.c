@@ -14,6 +14,14 @@ static void cut_type(struct stage *s, struct piece p)
 	}
 }
 
+/* What a compiler adds of itself has line 0: .loc FILE LINE COLUMN */
+static bool has_line(struct piece p)
+{
+	unsigned file, line;
+
+	return sscanf(p.at, ".loc %u %u", &file, &line) != 2 || line != 0;
+}
+
 static void direct(struct stage *s, struct piece p)
 {
 	if (piece_begins(p, ".intel_syntax") || piece_begins(p, ".att_syntax")) {
@@ -27,7 +35,7 @@ static void direct(struct stage *s, struct piece p)
 		s->framed = s->located = false;
 		s->announced = 0;
 	} else if (piece_begins(p, ".loc ") || piece_begins(p, ".loc\t")) {
-		s->located = true;
+		s->located = has_line(p);
 	} else if (piece_begins(p, ".rept") || piece_begins(p, ".irp")) {
 		s->repeats++;
 	} else if (piece_begins(p, ".endr") && s->repeats > 0) {

@@ -27,6 +27,8 @@
 
 #define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
+#define NVW_CUDA_STACKS_VARIABLE "NVWAVE_CUDA_STACKS" /* work-items have stacks, also where they could do without */
+
 #define NVW_CUDA_SBRP_VARIABLE "NVWAVE_CUDA_SBRP" /* host.sbrp: "nothing", "barriers", "refused" */
 
 enum nvw_cuda_order {
@@ -53,6 +55,9 @@ struct nvw_cuda_job {
 	uint64_t groups;
 	unsigned group_size;
 	void (*work_item)(uint64_t group, unsigned local);
+	/* A kernel whose work-items have no stacks: bytes of a frame, and what fills one in (emu_launch_resumable()). 0: they have. */
+	size_t frame_bytes;
+	void (*begin)(void *frame, uint64_t group, unsigned local);
 	const struct nvw_cuda_range *ranges;
 	size_t range_count;
 };
@@ -114,12 +119,14 @@ struct nvw_cuda_machine {
 	void (*persist)(unsigned scope, const void *place); /* 0 work-item, 1 block, 2 kernel */
 	void (*pass)(uint64_t ps, const void *place); /* lets others run for so long, at least a cycle */
 	void (*abandon)(void);   /* ends the kernel, and does not return; the runtime has said why */
+	void (*returned)(void);  /* the work-item, without a stack: its last request */
+	void (*leave)(void);     /* behind it, from the middle of a call; does not return */
 	uint64_t (*clock)(void); /* cycles */
 	uint64_t (*time_ps)(void);
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_9"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_10"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

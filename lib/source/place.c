@@ -120,6 +120,14 @@ static void add_place(const struct nvw__place *here, struct nvw__place *ret_plac
 	}
 }
 
+/* A compiler has put a function of its own around them. */
+static void mark_copies(struct nvw__place *places, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		places[i].is_copy = true;
+	}
+}
+
 /* The functions of an address, which is here, innermost first. */
 static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *scopes, int count,
 	struct nvw__place *ret_places, unsigned capacity)
@@ -132,6 +140,10 @@ static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
 			continue;
 		}
+		if (n > 0 && dwarf_hasattr(&scopes[i], DW_AT_artificial)) {
+			mark_copies(ret_places, n);
+			break;
+		}
 		own_name(&scopes[i], &here);
 		here.scope = scopes[i];
 		add_place(&here, &ret_places[n++]);
@@ -143,6 +155,31 @@ static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *
 		add_place(&here, &ret_places[n++]);
 	}
 	return n;
+}
+
+/* What has the address of the descriptions below: a block, or an inlined function. */
+static bool find_scope(Dwarf_Die *below, Dwarf_Addr address, Dwarf_Die *ret_die)
+{
+	for (int error = dwarf_child(below, ret_die); error == 0; error = dwarf_siblingof(ret_die, ret_die)) {
+		if (dwarf_haspc(ret_die, address) == 1) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Innermost first. */
+static int scopes_in(const Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die ret_scopes[SCOPES_MAX])
+{
+	Dwarf_Die *const end = ret_scopes + SCOPES_MAX, *at = end - 1;
+	Dwarf_Die inner;
+
+	*at = *function;
+	while (at > ret_scopes && find_scope(at, address, &inner)) {
+		*--at = inner;
+	}
+	memmove(ret_scopes, at, (size_t)(end - at) * sizeof *at);
+	return (int)(end - at);
 }
 
 /* The address and the functions that it was inlined in, innermost first. 0: no debug information. */
@@ -160,8 +197,14 @@ static unsigned frames_of(
 	/* Behind an inlined function the first array goes on with where that is written, the second with
 	 * where it is called. */
 	const int found = dwarf_getscopes(unit, address - bias, &innermost);
-	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
-	const unsigned n = frames_from(unit, here, scopes, count, ret_places, capacity);
+	int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
+	Dwarf_Die own[SCOPES_MAX];
+
+	if (found <= 0) { /* also where a function is inlined that another unit describes */
+		count = scopes_in(unit, address - bias, own);
+	}
+	const unsigned n =
+		frames_from(unit, here, scopes != NULL ? scopes : own, count, ret_places, capacity);
 
 	free(scopes);
 	free(innermost);
@@ -317,31 +360,6 @@ static int by_code(const void *key, const void *element)
 		return -1;
 	}
 	return address >= f->end;
-}
-
-/* What has the address of the descriptions below: a block, or an inlined function. */
-static bool find_scope(Dwarf_Die *below, Dwarf_Addr address, Dwarf_Die *ret_die)
-{
-	for (int error = dwarf_child(below, ret_die); error == 0; error = dwarf_siblingof(ret_die, ret_die)) {
-		if (dwarf_haspc(ret_die, address) == 1) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Innermost first. */
-static int scopes_in(const Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die ret_scopes[SCOPES_MAX])
-{
-	Dwarf_Die *const end = ret_scopes + SCOPES_MAX, *at = end - 1;
-	Dwarf_Die inner;
-
-	*at = *function;
-	while (at > ret_scopes && find_scope(at, address, &inner)) {
-		*--at = inner;
-	}
-	memmove(ret_scopes, at, (size_t)(end - at) * sizeof *at);
-	return (int)(end - at);
 }
 
 bool nvw__own_place_in(const struct nvw__functions *f, Dwarf_Addr address, struct nvw__place *ret_place,

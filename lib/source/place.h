@@ -14,6 +14,7 @@ struct nvw__place {
 	const char *file;
 	int line, column; /* column 0: unknown */
 	bool library;     /* in a header of the system, of a compiler, or of nvwave-nvcc */
+	bool is_copy; /* in a compiler's copy of a function, which is not named: a kernel without stacks */
 	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Inlined code has both:
 	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol
 	 * tables. */

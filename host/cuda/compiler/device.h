@@ -29,12 +29,19 @@ void define_numbers(struct device *d);
 void keep_calls_apart(struct device *d);
 /* Behind it: announces what the thread sanitizer leaves out, and has functions ask for their stack. */
 void announce(struct device *d);
+/* Behind it: kernels have copies that need no stacks, with this suffix. */
+void make_coroutines(struct device *d);
+#define LANES ".lanes"
+/* The kernels that the module defines, in an array to be freed. */
+unsigned find_kernels(struct device *d, LLVMValueRef **ret_kernels);
 /* Behind it: names that the host half does not have, and the tables of kernels and variables. */
 void name_symbols(struct device *d, const char *half, uint64_t arch);
 
 /* A function of the runtime; any: of any arguments behind the first. */
 LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef type);
 unsigned attribute_kind(const char *name);
+/* A name with a suffix, to be freed. */
+char *joined(const char *name, const char *suffix);
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer);
 
 #define FOR_FUNCTIONS(f, d) \

@@ -42,6 +42,7 @@ static bool change(struct device *d, char **arguments)
 		return translate_ptx(d);
 	}
 	announce(d);
+	make_coroutines(d);
 	name_symbols(d, arguments[3], strtoul(arguments[4], NULL, 10));
 	return true;
 }

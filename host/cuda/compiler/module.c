@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each stage asks of the module. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -19,6 +20,14 @@ unsigned attribute_kind(const char *name)
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer)
 {
 	return LLVMBuildPointerCast(d->builder, pointer, d->bytes, "");
+}
+
+char *joined(const char *name, const char *suffix)
+{
+	char *const both = malloc(strlen(name) + strlen(suffix) + 1);
+
+	strcpy(both, name);
+	return strcat(both, suffix);
 }
 
 static void for_block(struct device *d, LLVMBasicBlockRef block,

@@ -217,10 +217,20 @@ static void make_own(LLVMValueRef v)
 	LLVMSetComdat(v, NULL);
 }
 
+static LLVMValueRef coroutine_of(struct device *d, LLVMValueRef f)
+{
+	char *const name = joined(name_of(f), LANES);
+	LLVMValueRef coroutine = LLVMGetNamedFunction(d->module, name);
+
+	free(name);
+	return coroutine ? pointer_to(d, coroutine) : LLVMConstNull(d->bytes);
+}
+
 static void add_kernel(struct device *d, struct table *t, LLVMValueRef f, LLVMValueRef half, uint64_t arch)
 {
-	LLVMValueRef columns[] = {LLVMConstNull(d->bytes), pointer_to(d, f), text(d, name_of(f)),
-		all_passed(d, f), number(d, arch), number(d, count_arguments(d, f)), half};
+	LLVMValueRef columns[] = {LLVMConstNull(d->bytes), pointer_to(d, f), coroutine_of(d, f),
+		text(d, name_of(f)), all_passed(d, f), number(d, arch), number(d, count_arguments(d, f)),
+		half};
 
 	add_row(t, d, columns, sizeof columns / sizeof *columns);
 	make_own(f);
@@ -245,19 +255,34 @@ static bool is_kernel(LLVMValueRef annotation)
 	       LLVMIsAFunction(f) && is_defined(f) && !is_local(f);
 }
 
-static void list_kernels(struct device *d, LLVMValueRef half, uint64_t arch)
+unsigned find_kernels(struct device *d, LLVMValueRef **ret_kernels)
 {
 	LLVMValueRef annotations = LLVMGetNamedGlobal(d->module, "llvm.global.annotations");
 	LLVMValueRef list = annotations ? LLVMGetInitializer(annotations) : NULL;
-	struct table t = {0};
+	const int all = list ? LLVMGetNumOperands(list) : 0;
+	unsigned n = 0;
 
-	for (int i = 0; list && i < LLVMGetNumOperands(list); i++) {
+	*ret_kernels = calloc((size_t)all + 1, sizeof(LLVMValueRef));
+	for (int i = 0; i < all; i++) {
 		LLVMValueRef annotation = LLVMGetOperand(list, (unsigned)i);
 
 		if (is_kernel(annotation)) {
-			add_kernel(d, &t, without_casts(LLVMGetOperand(annotation, 0)), half, arch);
+			(*ret_kernels)[n++] = without_casts(LLVMGetOperand(annotation, 0));
 		}
 	}
+	return n;
+}
+
+static void list_kernels(struct device *d, LLVMValueRef half, uint64_t arch)
+{
+	LLVMValueRef *kernels;
+	const unsigned n = find_kernels(d, &kernels);
+	struct table t = {0};
+
+	for (unsigned i = 0; i < n; i++) {
+		add_kernel(d, &t, kernels[i], half, arch);
+	}
+	free(kernels);
 	emit_table(&t, d, "nvw_kernels");
 }
 
@@ -281,14 +306,6 @@ static void list_variables(struct device *d, LLVMValueRef half)
 }
 
 /* ---- Names */
-
-static char *joined(const char *name, const char *suffix)
-{
-	char *const both = malloc(strlen(name) + strlen(suffix) + 1);
-
-	strcpy(both, name);
-	return strcat(both, suffix);
-}
 
 static void rename_to(LLVMValueRef v, const char *name)
 {

@@ -34,7 +34,8 @@ static struct {
 	struct nvw_machine *machine;
 	char *fences; /* a line per work-item, by its number: fences release to it, and nobody else */
 	const struct nvw_cuda_job *job;
-	uint64_t of_volatile; /* in the op of a volatile access: it is no atomic */
+	struct emu_resumable resumable; /* of it */
+	uint64_t of_volatile;           /* in the op of a volatile access: it is no atomic */
 	bool failed;
 } self;
 
@@ -96,6 +97,7 @@ static int make_machine(uint64_t nvram_bytes)
 		return error;
 	}
 	emu_barriers_without_returned(self.machine);
+	emu_order_by_line(self.machine);
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
 	ranges_begin(self.machine, short_way.span, has_pinned(),
 		self.pool ? nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks : NULL,
@@ -143,6 +145,25 @@ static void kernel(const void *args)
 	job->work_item(nvw_group_id(), nvw_local_id());
 }
 
+static void begin(const void *args, void *frame)
+{
+	const struct nvw_cuda_job *const job = args;
+
+	job->begin(frame, nvw_group_id(), nvw_local_id());
+}
+
+static int launch_on_machine(const struct nvw_cuda_job *job)
+{
+	const uint64_t work_items = job->groups * job->group_size;
+
+	if (!job->frame_bytes) {
+		return nvw_launch(self.machine, job->name, kernel, job, work_items, job->group_size);
+	}
+	self.resumable = (struct emu_resumable){.frame_bytes = job->frame_bytes, .begin = begin};
+	return emu_launch_resumable(
+		self.machine, job->name, &self.resumable, job, work_items, job->group_size);
+}
+
 static int announce(const struct nvw_cuda_job *job)
 {
 	struct nvwave_kernel_range *const ranges = calloc(job->range_count + 1, sizeof *ranges);
@@ -162,8 +183,7 @@ static int launch(const struct nvw_cuda_job *job)
 {
 	self.job = job;
 	report_kernel_begins(self.machine, job);
-	int error = nvw_launch(
-		self.machine, job->name, kernel, job, job->groups * job->group_size, job->group_size);
+	int error = launch_on_machine(job);
 
 	report_kernel_ends(self.machine);
 	error = error ? error : ranges_give_back();
@@ -401,14 +421,16 @@ static const struct nvw_cuda_machine machine = {
 	.persist = persist,
 	.pass = pass,
 	.abandon = abandon,
+	.returned = emu_post_return,
+	.leave = emu_leave_resumable,
 	.clock = cycles,
 	.time_ps = time_ps,
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_9(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_10(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_9(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_10(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

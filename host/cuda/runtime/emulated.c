@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A kernel on the emulated machine: the machine has the fibers and decides who runs; blocks, warps and shared variables are ours.
+ * A kernel on the emulated machine: the machine has the fibers, or the frames of coroutines, and decides who runs; blocks, warps and shared
+ * variables are ours.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,49 @@ static void end_item(void)
 	}
 }
 
+/* ---- Without stacks: a kernel as a coroutine ---------------------------------------------------------------- */
+
+struct nvw_cuda_lanes nvw_cuda_lanes;
+
+static void begin_coroutine(void *frame, uint64_t number, unsigned local)
+{
+	begin_item(number, local);
+	nvw_cuda_lanes.frame = frame;
+	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
+}
+
+void nvw_cuda_lane_returns(void)
+{
+	nvw_cuda_settle();
+	end_item();
+	nvw_cuda_machine->returned();
+}
+
+static void leave_coroutine(void)
+{
+	nvw_cuda_lane_returns();
+	nvw_cuda_machine->leave();
+}
+
+/* 0: this launch needs stacks. */
+static size_t frame_bytes(void)
+{
+	struct nvw_cuda_description machine;
+
+	if (!nvw_cuda_launch.coroutine || nvw_cuda_launch.cooperative || nvw_cuda_launch.image->objects ||
+		getenv(NVW_CUDA_STACKS_VARIABLE)) {
+		return 0;
+	}
+	nvw_cuda_lanes = (struct nvw_cuda_lanes){
+		.span = nvw_cuda_machine->short_way->span, .self = nvw_cuda_machine->short_way->self};
+	emu_fiber_limit(0); /* the thread's own stack */
+	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
+	nvw_cuda_machine->describe(&machine);
+	return nvw_cuda_lanes.frame_bytes < machine.stack_bytes ? nvw_cuda_lanes.frame_bytes : 0;
+}
+
+/* ---- With stacks -------------------------------------------------------------------------------------------- */
+
 static void kernel_with_objects(void)
 {
 	nvw_cuda_enter_kernel(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
@@ -63,6 +107,8 @@ static void work_item(uint64_t number, unsigned local)
 	}
 }
 
+/* ---- The launch ---------------------------------------------------------------------------------------------- */
+
 static void forget_groups(void)
 {
 	for (uint64_t i = 0; i < nvw_cuda_launch.groups; i++) {
@@ -80,7 +126,9 @@ cudaError_t nvw_cuda_emulate(void)
 		.place = nvw_cuda_launch.place,
 		.groups = nvw_cuda_launch.groups,
 		.group_size = nvw_cuda_launch.group_size,
-		.work_item = work_item};
+		.work_item = work_item,
+		.frame_bytes = frame_bytes(),
+		.begin = begin_coroutine};
 	struct nvw_cuda_range *const ranges = nvw_cuda_ranges(&job.range_count);
 	bool done;
 
@@ -91,7 +139,7 @@ cudaError_t nvw_cuda_emulate(void)
 		return cudaErrorMemoryAllocation;
 	}
 	job.ranges = ranges;
-	nvw_cuda_running.leave = leave;
+	nvw_cuda_running.leave = job.frame_bytes ? leave_coroutine : leave;
 	done = nvw_cuda_machine->run(&job);
 	nvw_cuda_now = NULL;
 	forget_groups();

@@ -93,6 +93,7 @@ static cudaError_t launch(const void *stub, struct extent grid, struct extent bl
 		return nvw_cuda_fail(cudaErrorInvalidConfiguration);
 	}
 	l.kernel = kernel->kernel;
+	l.coroutine = kernel->coroutine;
 	l.name = nvw_cuda_kernel_name(kernel);
 	l.group_size = block.x * block.y * block.z;
 	l.groups = (uint64_t)grid.x * grid.y * grid.z;

@@ -6,7 +6,7 @@
  *	gpm.c                                   files of GPM's library
  *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
  *	schedule.c                              work-groups that are resident
- *	emulated.c                              or a kernel on the emulated machine
+ *	emulated.c                              or a kernel on the emulated machine, with stacks or without
  *	groups.c                                work-groups and their work-items, and their memory
  *	fault.c overflow.S                      faults of kernels and of host code; stacks that overflow
  *	hooks.c atomics.c library.c results.c   what compiled kernels call,
@@ -56,6 +56,7 @@ struct extent {
 struct kernel_entry {
 	const void *stub;
 	void (*kernel)(void);
+	void (*coroutine)(void); /* the kernel without stacks (compiler/coroutines.c); NULL: it has none */
 	const char *symbol;
 	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m, w, x (compiler/names.c) */
 	uint64_t arch;      /* that it was compiled for: 70 */
@@ -186,6 +187,7 @@ struct launch {
 	unsigned group_size;
 	size_t dynamic; /* bytes of dynamic shared memory */
 	bool cooperative;
+	void (*coroutine)(void); /* NULL: with stacks */
 };
 
 /* The running kernel. */
@@ -308,6 +310,19 @@ extern struct nvw_cuda_pending {
 	const struct nvw_site *site;
 	uint32_t op;
 } nvw_cuda_pending;
+
+/* What a coroutine finds its work-item by (include/nvw_cuda_lanes.h). */
+extern struct nvw_cuda_lanes {
+	struct nvw_cuda_span *span;
+	struct nvw__request **self;
+	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
+	void *frame;
+	size_t frame_bytes;
+} nvw_cuda_lanes;
+/* What a coroutine calls: an access by the long way, which fills in *site; the kernel has returned. aligned: that the address has to be. */
+void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site);
+void nvw_cuda_lane_write(void *address, size_t n, size_t aligned, const struct nvw_site **site);
+void nvw_cuda_lane_returns(void);
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);

@@ -261,6 +261,25 @@ __global__ void hand_over_past_the_l1(int *p, int how)
 	}
 }
 
+__global__ void adds_one(int *p)
+{
+	p[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+}
+// So many work-items, and the most memory that the process had, in KiB.
+static int resident(unsigned n)
+{
+	struct rusage used;
+	int *p, last;
+
+	cudaMalloc(&p, n * sizeof *p);
+	cudaMemset(p, 0, n * sizeof *p);
+	adds_one<<<n / 256, 256>>>(p);
+	cudaMemcpy(&last, p + n - 1, sizeof last, cudaMemcpyDeviceToHost);
+	getrusage(RUSAGE_SELF, &used);
+	printf("%ld\n", used.ru_maxrss);
+	return last != 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *const mode = argc > 1 ? argv[1] : "";
@@ -271,6 +290,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(mode, "check")) {
 		return check(argv[2]);
+	}
+	if (!strcmp(mode, "resident")) {
+		return resident((unsigned)atoi(argv[2]));
 	}
 	cudaMalloc(&p, 4096);
 	cudaMemset(p, 0, 4096);

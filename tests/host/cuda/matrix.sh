@@ -20,7 +20,8 @@ try() {
 	fi
 	for program in language ptx; do
 		if ! NVWAVE_CLANG=$1 "$nvcc" $2 --extended-lambda -w -o "$folder/$program" "$sources/$program.cu" >"$folder/messages" 2>&1 ||
-			! "$folder/$program" >"$folder/messages" 2>&1 || ! grep -q '^all hold$' "$folder/messages"; then
+			! "$folder/$program" >"$folder/messages" 2>&1 || ! grep -q '^all hold$' "$folder/messages" ||
+			! NVWAVE_CUDA_LIBRARY=${nvcc%/*}/libnvwave-cuda-machine.so "$folder/$program" >"$folder/messages" 2>&1; then
 			sed 's/^/# /' "$folder/messages"
 			echo "not ok $number - $program by $1 $2"
 			failed=1

@@ -172,10 +172,11 @@ static void each_kernel_has_its_time_and_statistics(void **state)
 	assert_int_equal(statistic("\"work_items\""), 320);
 	assert_int_equal(statistic("\"gpu.work_item_ops\""), 832);
 	assert_true(statistic("\"sim_time_ps\"") > 0);
-	assert_int_equal(run("sed '/seconds/d; /made_by/,$d' report >first; %s exec --protocol=dd "
-			     "--output-format=json --report=report -- "
-			     "./machine sums >sums && sed '/seconds/d; /made_by/,$d' report | diff first -",
-				 nvwave),
+	assert_int_equal(
+		run("sed '/seconds/d; /made_by/,/^  }/d' report >first; %s exec --protocol=dd "
+		    "--output-format=json --report=report -- "
+		    "./machine sums >sums && sed '/seconds/d; /made_by/,/^  }/d' report | diff first -",
+			nvwave),
 		0);
 }
 
@@ -405,6 +406,74 @@ static void sleeping_takes_simulated_time(void **state)
 	assert_in_range(atoll(at + 15), 5000000, 6000000);
 }
 
+/* ---- Without stacks ------------------------------------------------------------------------------ */
+
+/* Output and report, but for what the host's clock says, of a run as the environment asks. */
+static void run_as(const char *environment, const char *protocol, const char *program, const char *into)
+{
+	run("rm -f pool report; %s timeout 60 %s exec --protocol=%s --check=races --output-format=json "
+	    "--report=report -- %s >%s 2>&1; echo $? >>%s; sed '/seconds/d; /made_by/,/^  }/d' report >>%s",
+		environment, nvwave, protocol, program, into, into, into);
+}
+
+/* Those that no test before has built. */
+static void build_programs(void)
+{
+	static const char *const names[] = {"wide", "changes", "waits", "scopes"}, *const examples[] = {
+											   "vector_add",
+											   "reduction",
+											   "scan", "matmul",
+											   "histogram"};
+	char source[4096];
+
+	build_machine();
+	build_once("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(source, sizeof source, SOURCE("%s.cu"), names[i]);
+		build_once("-O1", names[i], source);
+	}
+	for (unsigned i = 0; i < sizeof examples / sizeof *examples; i++) {
+		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", examples[i]);
+		build_once("-O2 -arch=sm_70", examples[i], source);
+	}
+}
+
+static void a_kernel_is_the_same_with_stacks_and_without(void **state)
+{
+	static const char *const programs[] = {"./machine loads", "./machine fences", "./machine no-fences",
+		"./machine sums", "./machine published", "./machine published-in-branches",
+		"./machine persist1", "./machine persist2", "./machine persist3", "./machine memory",
+		"./machine many-fences", "./aside", "./changes", "./wide", "./waits shared", "./waits sleep",
+		"./scopes right", "./vector_add 1000", "./reduction 1000", "./scan 1000", "./matmul 32",
+		"./histogram 1000"};
+	static const char *const protocols[] = {"vi", "dd", "hlrc"};
+
+	NEEDS_MACHINE();
+	build_programs();
+	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+		const char *const protocol = protocols[i % 3];
+
+		run_as("", protocol, programs[i], "without");
+		run_as("NVWAVE_CUDA_STACKS=1", protocol, programs[i], "with");
+		if (run("cmp with without && grep -q sim_time_ps with")) {
+			print_error("%s, %s: %s", programs[i], protocol, output);
+			fail();
+		}
+	}
+}
+
+/* All of them have begun before the first ends: the machine has room. */
+static void a_million_work_items_take_two_gigabytes(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec --protocol=vi --set gpu.cus=128 --set "
+			     "gpu.wavefronts_per_cu=256 --report=report -- ./machine resident 1048576",
+				 nvwave),
+		0);
+	assert_true(strtoull(output, NULL, 10) < 2u << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +499,8 @@ int main(void)
 		cmocka_unit_test(accesses_of_odd_and_large_sizes_have_the_right_values),
 		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
 		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
+		cmocka_unit_test(a_kernel_is_the_same_with_stacks_and_without),
+		cmocka_unit_test(a_million_work_items_take_two_gigabytes),
 	};
 
 	return run_all(tests, sizeof tests / sizeof *tests);

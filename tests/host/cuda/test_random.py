@@ -69,6 +69,8 @@ class Bench:
         if protocol:
             words = (self.nvwave, 'exec', '--protocol=' + protocol, '--report=' + name + '.report', '--') + words
         status, output = run(self.folder, *words)
+        if protocol and run(self.folder, 'env', 'NVWAVE_CUDA_STACKS=1', *words) != (status, output):
+            output += 'with stacks the output is another one\n'
         lines = output.splitlines()
         there, here = ([line.partition(' ')[2] for line in lines if line.startswith(side)] for side in ('device ', 'host '))
         good = status == 0 and lines[-1:] == ['right'] and there == here

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kernels whose work-items have no stacks. Each kernel K that allows it has a copy, K.lanes, which is a coroutine: it gives way
+ * behind the request of an access, with what it still needs in a frame, and goes on when the machine has served it (emu/resumable.c).
+ *
+ *	call __tsan_read4(p); v = load p   ->   if (nvw_lanes_load(p, 4, &site)) { give way; v = nvw_lanes_loaded(); }
+ *	                                        else { nvw_cuda_lane_read(p, 4, 4, &site); v = load p; }
+ *
+ * The functions of include/nvw_cuda_lanes.h are inlined, and LLVM's own passes split the coroutine. Whatever else makes a request is a
+ * call, which keeps the stack that it is on.
+ *
+ * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as the compiler's own, and its
+ * instructions have line 0, so reports do not name it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include <llvm/Config/llvm-config.h>
+
+#include "device.h"
+
+/* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another attribute. */
+#if LLVM_VERSION_MAJOR < 15
+#define SPLIT \
+	"always-inline,function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,instsimplify,simplifycfg)"
+#else
+#define SPLIT "always-inline,coro-early,cgscc(coro-split),coro-cleanup,function(instsimplify,simplifycfg)"
+#endif
+
+enum { WORD = 8, WRITES = 1 << 8, UNALIGNED = 1 << 9 }; /* beside the bytes of an access */
+
+/* A coroutine that is being made. */
+struct coroutine {
+	LLVMValueRef function, frame, me; /* me: the work-item, in the frame */
+	LLVMBasicBlockRef end;            /* gives way, for good or not */
+	LLVMMetadataRef scope;
+};
+
+/* ---- Values ------------------------------------------------------------------------------------------------- */
+
+static LLVMTypeRef word(struct device *d, unsigned bits)
+{
+	return LLVMIntTypeInContext(d->context, bits);
+}
+
+static LLVMValueRef call(
+	struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, unsigned n)
+{
+	LLVMTypeRef types[8];
+
+	for (unsigned i = 0; i < n; i++) {
+		types[i] = LLVMTypeOf(arguments[i]);
+	}
+	LLVMTypeRef type = LLVMFunctionType(result, types, n, false);
+
+	return LLVMBuildCall2(d->builder, type, runtime_function(d, name, type), arguments, n, "");
+}
+
+static LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overloads, unsigned count,
+	LLVMValueRef *arguments, unsigned n)
+{
+	const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+
+	return LLVMBuildCall2(d->builder, LLVMIntrinsicGetType(d->context, id, overloads, count),
+		LLVMGetIntrinsicDeclaration(d->module, id, overloads, count), arguments, n, "");
+}
+
+/* A variable of the runtime. */
+static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef type)
+{
+	LLVMValueRef v = LLVMGetNamedGlobal(d->module, name);
+
+	v = v ? v : LLVMAddGlobal(d->module, type, name);
+	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
+}
+
+static LLVMBasicBlockRef block(struct device *d, struct coroutine *c)
+{
+	return LLVMAppendBasicBlockInContext(d->context, c->function, "");
+}
+
+/* ---- Giving way ----------------------------------------------------------------------------------------------- */
+
+/* Goes on in a new block. */
+static void give_way(struct device *d, struct coroutine *c)
+{
+	LLVMValueRef arguments[] = {
+		LLVMConstNull(LLVMTokenTypeInContext(d->context)), LLVMConstNull(word(d, 1))};
+	LLVMValueRef how = intrinsic(d, "llvm.coro.suspend", NULL, 0, arguments, 2);
+	LLVMBasicBlockRef on = block(d, c);
+	LLVMValueRef ways = LLVMBuildSwitch(d->builder, how, c->end, 1);
+
+	LLVMAddCase(ways, LLVMConstNull(word(d, 8)), on);
+	LLVMPositionBuilderAtEnd(d->builder, on);
+	if (c->me) {
+		LLVMBuildStore(d->builder, c->me, variable(d, "nvw_cuda_now", d->bytes));
+	}
+}
+
+static void build_end(struct device *d, struct coroutine *c)
+{
+	LLVMValueRef arguments[] = {c->frame, LLVMConstNull(word(d, 1)), NULL};
+	const unsigned id = LLVMLookupIntrinsicID("llvm.coro.end", strlen("llvm.coro.end"));
+	const unsigned n = LLVMCountParamTypes(LLVMIntrinsicGetType(d->context, id, NULL, 0));
+
+	arguments[2] = LLVMConstNull(LLVMTokenTypeInContext(d->context)); /* in later LLVMs */
+	LLVMPositionBuilderAtEnd(d->builder, c->end);
+	intrinsic(d, "llvm.coro.end", NULL, 0, arguments, n);
+	LLVMBuildRetVoid(d->builder);
+}
+
+/* ---- Accesses ------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef without_casts(LLVMValueRef v)
+{
+	while (LLVMIsABitCastInst(v) || (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMBitCast)) {
+		v = LLVMGetOperand(v, 0);
+	}
+	return v;
+}
+
+/* What a hook announces: bytes, WRITES, UNALIGNED. 0: no plain access of 1, 2, 4 or 8 bytes. */
+static unsigned announced_by(LLVMValueRef f)
+{
+	size_t length;
+	char what[8];
+	unsigned bytes;
+	const char *const name = LLVMGetValueName2(f, &length),
+			  *rest = strncmp(name, "__tsan_", 7) == 0 ? name + 7 : "";
+	const bool is_unaligned = strncmp(rest, "unaligned_", 10) == 0;
+
+	rest += is_unaligned ? 10 : 0;
+	if (sscanf(rest, "%5[a-z]%u", what, &bytes) != 2 || bytes > WORD) {
+		return 0;
+	}
+	if (strcmp(what, "write") == 0) {
+		bytes |= WRITES;
+	} else if (strcmp(what, "read") != 0) {
+		return 0;
+	}
+	return bytes | (is_unaligned ? UNALIGNED : 0);
+}
+
+static bool is_word(LLVMTypeRef type)
+{
+	switch (LLVMGetTypeKind(type)) {
+	case LLVMIntegerTypeKind:
+	case LLVMPointerTypeKind:
+	case LLVMHalfTypeKind:
+	case LLVMBFloatTypeKind:
+	case LLVMFloatTypeKind:
+	case LLVMDoubleTypeKind:
+	case LLVMVectorTypeKind:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The plain access behind its announcement. NULL: it is another one. */
+static LLVMValueRef access_behind(struct device *d, LLVMValueRef hook, unsigned what)
+{
+	LLVMValueRef i = LLVMGetNextInstruction(hook);
+
+	if (!i || !(what & WRITES ? LLVMIsAStoreInst(i) : LLVMIsALoadInst(i)) || LLVMGetVolatile(i) ||
+		LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) {
+		return NULL;
+	}
+	LLVMTypeRef type = LLVMTypeOf(what & WRITES ? LLVMGetOperand(i, 0) : i);
+	LLVMValueRef pointer = LLVMGetOperand(i, what & WRITES ? 1 : 0);
+	const unsigned long long bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
+
+	if (without_casts(pointer) != without_casts(LLVMGetOperand(hook, 0)) || !is_word(type) ||
+		(bits != 8 * (what & 0xff) && bits != 1)) {
+		return NULL;
+	}
+	return i;
+}
+
+/* A value as a number of 64 bits, and back. */
+static LLVMValueRef as_number(struct device *d, LLVMValueRef v)
+{
+	const unsigned bits =
+		(unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), LLVMTypeOf(v));
+
+	if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind) {
+		return LLVMBuildPtrToInt(d->builder, v, d->i64, "");
+	}
+	return LLVMBuildZExtOrBitCast(
+		d->builder, LLVMBuildBitCast(d->builder, v, word(d, bits), ""), d->i64, "");
+}
+
+static LLVMValueRef as_value(struct device *d, LLVMValueRef number, LLVMTypeRef type)
+{
+	const unsigned bits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
+
+	if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
+		return LLVMBuildIntToPtr(d->builder, number, type, "");
+	}
+	return LLVMBuildBitCast(
+		d->builder, LLVMBuildTruncOrBitCast(d->builder, number, word(d, bits), ""), type, "");
+}
+
+/* The access's place in the source, without its line. */
+static void stand_aside(struct device *d, struct coroutine *c, LLVMMetadataRef at)
+{
+	LLVMMetadataRef scope = at ? LLVMDILocationGetScope(at) : c->scope,
+			inlined = at ? LLVMDILocationGetInlinedAt(at) : NULL;
+
+	LLVMSetCurrentDebugLocation2(
+		d->builder, LLVMDIBuilderCreateDebugLocation(d->context, 0, 0, scope, inlined));
+}
+
+/* Its place in the source is its own, not the builder's. */
+static void move_to_end(struct device *d, LLVMValueRef i, LLVMBasicBlockRef to)
+{
+	LLVMSetCurrentDebugLocation2(d->builder, NULL);
+	LLVMInstructionRemoveFromParent(i);
+	LLVMPositionBuilderAtEnd(d->builder, to);
+	LLVMInsertIntoBuilder(d->builder, i);
+}
+
+/* A join that comes from another block now. */
+static void rename_incoming(struct device *d, LLVMValueRef phi, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
+{
+	LLVMPositionBuilderBefore(d->builder, phi);
+	LLVMSetCurrentDebugLocation2(d->builder, LLVMInstructionGetDebugLoc(phi));
+	LLVMValueRef renamed = LLVMBuildPhi(d->builder, LLVMTypeOf(phi), "");
+
+	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+		LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+		LLVMBasicBlockRef of = LLVMGetIncomingBlock(phi, i);
+
+		of = of == from ? to : of;
+		LLVMAddIncoming(renamed, &value, &of, 1);
+	}
+	LLVMReplaceAllUsesWith(phi, renamed);
+	LLVMInstructionEraseFromParent(phi);
+}
+
+/* What follows an instruction goes to a new block. */
+static LLVMBasicBlockRef split_behind(struct device *d, struct coroutine *c, LLVMValueRef i)
+{
+	LLVMBasicBlockRef from = LLVMGetInstructionParent(i), rest = block(d, c);
+	LLVMValueRef last = LLVMGetBasicBlockTerminator(from), next;
+
+	for (unsigned s = 0; s < LLVMGetNumSuccessors(last); s++) {
+		LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetSuccessor(last, s));
+
+		for (; LLVMIsAPHINode(at); at = next) {
+			next = LLVMGetNextInstruction(at);
+			rename_incoming(d, at, from, rest);
+		}
+	}
+	for (LLVMValueRef at = LLVMGetNextInstruction(i); at; at = next) {
+		next = LLVMGetNextInstruction(at);
+		move_to_end(d, at, rest);
+	}
+	return rest;
+}
+
+/* The value of a load, whichever way it took. */
+static void join(struct device *d, LLVMValueRef load, LLVMBasicBlockRef by_call, LLVMValueRef value,
+	LLVMBasicBlockRef by_giving_way, LLVMBasicBlockRef rest)
+{
+	LLVMValueRef first = LLVMGetFirstInstruction(rest);
+
+	LLVMPositionBuilderBefore(d->builder, first);
+	LLVMValueRef either = LLVMBuildPhi(d->builder, LLVMTypeOf(load), "");
+
+	LLVMReplaceAllUsesWith(load, either);
+	LLVMAddIncoming(
+		either, (LLVMValueRef[]){load, value}, (LLVMBasicBlockRef[]){by_call, by_giving_way}, 2);
+}
+
+/* Two calls are two places. */
+static void keep_apart(struct device *d, LLVMValueRef call)
+{
+	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0));
+}
+
+static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef hook, LLVMValueRef cell)
+{
+	const unsigned what = announced_by(LLVMGetCalledValue(hook));
+	LLVMValueRef access = access_behind(d, hook, what);
+	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
+	LLVMBasicBlockRef by_call = block(d, c), on = block(d, c), rest = split_behind(d, c, access);
+	LLVMValueRef pointer = LLVMGetOperand(hook, 0), value = NULL;
+	LLVMValueRef short_way[] = {pointer, LLVMConstInt(d->i64, what & 0xff, false), cell, NULL};
+	LLVMValueRef long_way[] = {pointer, LLVMConstInt(d->i64, what & 0xff, false),
+		LLVMConstInt(d->i64, what & UNALIGNED ? 1 : what & 0xff, false), cell};
+
+	LLVMPositionBuilderBefore(d->builder, hook);
+	stand_aside(d, c, at);
+	short_way[3] = what & WRITES ? as_number(d, LLVMGetOperand(access, 0)) : NULL;
+	LLVMBuildCondBr(d->builder,
+		call(d, what & WRITES ? "nvw_lanes_store" : "nvw_lanes_load", word(d, 1), short_way,
+			what & WRITES ? 4 : 3),
+		on, by_call);
+	LLVMPositionBuilderAtEnd(d->builder, on);
+	give_way(d, c);
+	if (!(what & WRITES)) {
+		value = as_value(d, call(d, "nvw_lanes_loaded", d->i64, NULL, 0), LLVMTypeOf(access));
+	}
+	on = LLVMGetInsertBlock(d->builder);
+	LLVMBuildBr(d->builder, rest);
+	LLVMPositionBuilderAtEnd(d->builder, by_call);
+	LLVMSetCurrentDebugLocation2(d->builder, at);
+	keep_apart(d, call(d, what & WRITES ? "nvw_cuda_lane_write" : "nvw_cuda_lane_read",
+			      LLVMVoidTypeInContext(d->context), long_way, 4));
+	move_to_end(d, access, by_call);
+	stand_aside(d, c, at);
+	LLVMBuildBr(d->builder, rest);
+	if (value) {
+		join(d, access, by_call, value, on, rest);
+	}
+	LLVMInstructionEraseFromParent(hook);
+}
+
+/* ---- Coroutines ------------------------------------------------------------------------------------------------- */
+
+/* Those of one place, in a call of the kernel, too: how it is called depends on them. */
+static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call, LLVMAttributeIndex at)
+{
+	const unsigned n = LLVMGetAttributeCountAtIndex(from, at);
+	LLVMAttributeRef *const all = calloc(n + 1, sizeof(LLVMAttributeRef));
+
+	LLVMGetAttributesAtIndex(from, at, all);
+	for (unsigned i = 0; i < n; i++) {
+		LLVMAddAttributeAtIndex(to, at, all[i]);
+		if (call) {
+			LLVMAddCallSiteAttribute(call, at, all[i]);
+		}
+	}
+	free(all);
+}
+
+static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call)
+{
+	for (unsigned i = 0; i < LLVMCountParams(from); i++) {
+		copy_attributes_at(from, to, call, i + 1);
+	}
+	copy_attributes_at(from, to, NULL, LLVMAttributeFunctionIndex);
+}
+
+static void mark_coroutine(struct device *d, LLVMValueRef f)
+{
+	static const char first[] = "coroutine.presplit";
+
+	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+		LLVM_VERSION_MAJOR < 15 ?
+			LLVMCreateStringAttribute(d->context, first, sizeof first - 1, "0", 1) :
+			LLVMCreateEnumAttribute(d->context, attribute_kind("presplitcoroutine"), 0));
+}
+
+static void inline_here(struct device *d, LLVMValueRef call)
+{
+	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(d->context, attribute_kind("alwaysinline"), 0));
+}
+
+/* Asked without a frame, it says how large that is. */
+static void build_begin(struct device *d, struct coroutine *c)
+{
+	LLVMValueRef nothing = LLVMConstNull(d->bytes), size;
+	LLVMValueRef id_arguments[] = {LLVMConstInt(word(d, 32), 16, false), nothing, nothing, nothing};
+	LLVMBasicBlockRef asked, begins;
+	LLVMTypeRef fields[] = {d->bytes, d->bytes, d->bytes, d->i64};
+	LLVMValueRef lanes =
+		variable(d, "nvw_cuda_lanes", LLVMStructTypeInContext(d->context, fields, 4, false));
+
+	LLVMPositionBuilderAtEnd(d->builder, block(d, c));
+	asked = block(d, c);
+	begins = block(d, c);
+	LLVMValueRef id = intrinsic(d, "llvm.coro.id", NULL, 0, id_arguments, 4);
+	LLVMTypeRef structure = LLVMStructTypeInContext(d->context, fields, 4, false);
+	LLVMValueRef memory = LLVMBuildLoad2(
+		d->builder, d->bytes, LLVMBuildStructGEP2(d->builder, structure, lanes, 2, ""), "");
+
+	size = intrinsic(d, "llvm.coro.size", &d->i64, 1, NULL, 0);
+	LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, memory, ""), asked, begins);
+	LLVMPositionBuilderAtEnd(d->builder, asked);
+	LLVMBuildStore(d->builder, size, LLVMBuildStructGEP2(d->builder, structure, lanes, 3, ""));
+	LLVMBuildRetVoid(d->builder);
+	LLVMPositionBuilderAtEnd(d->builder, begins);
+	c->frame = intrinsic(d, "llvm.coro.begin", NULL, 0, (LLVMValueRef[]){id, memory}, 2);
+	c->end = block(d, c);
+	give_way(d, c);
+	c->me = LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_now", d->bytes), "");
+}
+
+static LLVMMetadataRef describe(LLVMDIBuilderRef describer, LLVMMetadataRef file, LLVMValueRef f)
+{
+	size_t length;
+	const char *const name = LLVMGetValueName2(f, &length);
+	LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(describer, file, NULL, 0, LLVMDIFlagZero);
+	LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(describer, file, name, length, "", 0, file, 0,
+		type, true, true, 0, LLVMDIFlagArtificial, true);
+
+	LLVMSetSubprogram(f, scope);
+	return scope;
+}
+
+/* Arrays of variable size are nothing that a frame can have. */
+static bool has_frame(LLVMValueRef kernel)
+{
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+			if (LLVMIsAAllocaInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 0))) {
+				return false;
+			}
+		}
+	}
+	return !LLVMIsFunctionVarArg(LLVMGlobalGetValueType(kernel));
+}
+
+static struct coroutine copy_of(
+	struct device *d, LLVMValueRef kernel, LLVMDIBuilderRef describer, LLVMMetadataRef file)
+{
+	size_t length;
+	char *const name = joined(LLVMGetValueName2(kernel, &length), LANES);
+	LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
+	struct coroutine c = {.function = LLVMAddFunction(d->module, name, type)};
+
+	free(name);
+	c.scope = describe(describer, file, c.function);
+	stand_aside(d, &c, NULL);
+	build_begin(d, &c);
+
+	const unsigned n = LLVMCountParams(kernel);
+	LLVMValueRef *const arguments = calloc(n + 1, sizeof(LLVMValueRef));
+
+	LLVMGetParams(c.function, arguments);
+	LLVMValueRef body = LLVMBuildCall2(d->builder, type, kernel, arguments, n, "");
+
+	free(arguments);
+	copy_attributes(kernel, c.function, body);
+	mark_coroutine(d, c.function);
+	inline_here(d, body);
+	call(d, "nvw_cuda_lane_returns", LLVMVoidTypeInContext(d->context), NULL, 0);
+	LLVMBuildBr(d->builder, c.end);
+	build_end(d, &c);
+	return c;
+}
+
+/* ---- The module --------------------------------------------------------------------------------------------------- */
+
+static void run_passes(struct device *d, const char *passes)
+{
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	LLVMErrorRef error = LLVMRunPasses(d->module, passes, NULL, options);
+
+	if (error) {
+		fprintf(stderr, "nvwave-device: %s: %s\n", passes, LLVMGetErrorMessage(error));
+		exit(1);
+	}
+	LLVMDisposePassBuilderOptions(options);
+}
+
+/* Without attributes that keep a kernel of an unoptimized program from being inlined. */
+static void allow_copies(LLVMValueRef kernel)
+{
+	static const char *const kept[] = {"noinline", "optnone"};
+
+	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++) {
+		LLVMRemoveEnumAttributeAtIndex(kernel, LLVMAttributeFunctionIndex, attribute_kind(kept[i]));
+	}
+}
+
+/* A unit of its own, since LLVM's C interface knows no other way to describe a function. */
+static LLVMMetadataRef begin_unit(LLVMDIBuilderRef describer, LLVMValueRef kernel)
+{
+	LLVMMetadataRef described = LLVMGetSubprogram(kernel),
+			file = described ? LLVMDIScopeGetFile(described) :
+					   LLVMDIBuilderCreateFile(describer, "?", 1, "", 0);
+
+	LLVMDIBuilderCreateCompileUnit(describer, LLVMDWARFSourceLanguageC99, file, "nvwave", 6, true, "", 0,
+		0, "", 0, LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
+	return file;
+}
+
+static unsigned copy_kernels(
+	struct device *d, LLVMValueRef *kernels, unsigned count, struct coroutine *ret_copies)
+{
+	LLVMDIBuilderRef describer = LLVMCreateDIBuilder(d->module);
+	LLVMMetadataRef file = begin_unit(describer, kernels[0]);
+	unsigned copies = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (has_frame(kernels[i])) {
+			allow_copies(kernels[i]);
+			ret_copies[copies++] = copy_of(d, kernels[i], describer, file);
+		}
+	}
+	LLVMDIBuilderFinalize(describer);
+	LLVMDisposeDIBuilder(describer);
+	run_passes(d, "always-inline");
+	return copies;
+}
+
+static unsigned find_accesses(struct device *d, LLVMValueRef f, LLVMValueRef *ret_hooks)
+{
+	unsigned n = 0;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+			LLVMValueRef called =
+				LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+			const unsigned what = called ? announced_by(called) : 0;
+
+			if (what && access_behind(d, i, what)) {
+				if (ret_hooks) {
+					ret_hooks[n] = i;
+				}
+				n++;
+			}
+		}
+	}
+	return n;
+}
+
+/* Each access has a word of its own for its source line. */
+static void divide_accesses(struct device *d, struct coroutine *c)
+{
+	const unsigned n = find_accesses(d, c->function, NULL);
+	LLVMValueRef *const hooks = calloc(n + 1, sizeof(LLVMValueRef));
+	LLVMTypeRef cells = LLVMArrayType(d->bytes, n);
+	LLVMValueRef sites = LLVMAddGlobal(d->module, cells, "");
+
+	LLVMSetInitializer(sites, LLVMConstNull(cells));
+	LLVMSetLinkage(sites, LLVMPrivateLinkage);
+	find_accesses(d, c->function, hooks);
+	for (unsigned i = 0; i < n; i++) {
+		LLVMValueRef at[] = {LLVMConstNull(d->i64), LLVMConstInt(d->i64, i, false)};
+
+		divide_access(d, c, hooks[i], LLVMConstInBoundsGEP2(cells, sites, at, 2));
+	}
+	free(hooks);
+}
+
+/* The functions of include/nvw_cuda_lanes.h are inlined wherever they are called, and nothing optimizes the module any more. */
+static void forget_inlined(struct device *d)
+{
+	LLVMValueRef used = LLVMGetNamedGlobal(d->module, "llvm.compiler.used");
+	size_t length;
+
+	if (used) {
+		LLVMDeleteGlobal(used);
+	}
+	FOR_FUNCTIONS(f, d) {
+		if (strncmp(LLVMGetValueName2(f, &length), "nvw_lanes_", 10) == 0) {
+			LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);
+		}
+	}
+}
+
+/* A function that a coroutine has been split into. */
+static LLVMValueRef part_of(struct device *d, LLVMValueRef copy, const char *suffix)
+{
+	size_t length;
+	char *const name = joined(LLVMGetValueName2(copy, &length), suffix);
+	LLVMValueRef part = LLVMGetNamedFunction(d->module, name);
+
+	free(name);
+	return part;
+}
+
+static void forget_part(LLVMValueRef part)
+{
+	if (part) {
+		LLVMReplaceAllUsesWith(part, LLVMConstNull(LLVMTypeOf(part)));
+		LLVMDeleteFunction(part);
+	}
+}
+
+/* Nobody takes a coroutine away, so the functions for that are not kept. */
+static void finish_copy(struct device *d, LLVMValueRef copy)
+{
+	LLVMValueRef resume = part_of(d, copy, ".resume");
+
+	forget_part(part_of(d, copy, ".destroy"));
+	forget_part(part_of(d, copy, ".cleanup"));
+	LLVMSetLinkage(copy, LLVMInternalLinkage);
+	if (resume) {
+		LLVMSetLinkage(resume, LLVMInternalLinkage);
+	}
+}
+
+void make_coroutines(struct device *d)
+{
+	LLVMValueRef *kernels;
+	const unsigned count = find_kernels(d, &kernels);
+
+	if (count) {
+		struct coroutine *const copies = calloc(count, sizeof *copies);
+		const unsigned made = copy_kernels(d, kernels, count, copies);
+
+		for (unsigned i = 0; i < made; i++) {
+			divide_accesses(d, &copies[i]);
+		}
+		run_passes(d, SPLIT);
+		for (unsigned i = 0; i < made; i++) {
+			finish_copy(d, copies[i].function);
+		}
+		free(copies);
+	}
+	free(kernels);
+	forget_inlined(d);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plain access of a kernel whose work-items have no stacks (compiler/coroutines.c): nvwave-device puts a call of one of these functions before
+ * it, and a suspension behind the call, and then inlines the call. The runtime has the same structures (seam.h, runtime/runtime.h).
+ */
+#ifndef NVW_CUDA_LANES_H
+#define NVW_CUDA_LANES_H
+
+#ifdef __CUDA_ARCH__
+
+struct nvw_lanes_span {
+	unsigned long start, bytes, at;
+	unsigned char *touched;
+};
+
+struct nvw_lanes_request {
+	unsigned long address, others1[63], value, others2[63], compare, others3[63];
+	const void *site;
+	unsigned long others4[63], op;
+};
+
+extern "C" {
+extern __device__ struct {
+	const struct nvw_lanes_span *span;
+	struct nvw_lanes_request **self;
+} nvw_cuda_lanes;
+extern __device__ struct {
+	void *address, *place;
+	unsigned long n;
+} nvw_cuda_pending;
+extern __device__ unsigned long nvw_cuda_looks;
+}
+
+#define NVW_LANES(type, name, ...)                                                                                 \
+	static __device__                                                                                          \
+		__attribute__((__used__, __nodebug__, __always_inline__, __no_sanitize__("thread"))) type          \
+		name(__VA_ARGS__) __asm__(#name);                                                                  \
+	static __device__ type name(__VA_ARGS__)
+
+/* Fills in the request of an access to n bytes, 1, 2, 4 or 8. False: it goes the long way, by a call. */
+NVW_LANES(bool, nvw_lanes_post, unsigned long p, unsigned long n, const void *const *site, unsigned long kind,
+	unsigned long value)
+{
+	const struct nvw_lanes_span *const s = &nvw_cuda_lanes.span[p >> 12 & 63];
+	const unsigned long offset = p - s->start, at = s->at + offset;
+
+	if (offset + n - 1 >= s->bytes || (at & (n - 1)) || !*site || nvw_cuda_pending.n)
+		return false;
+	struct nvw_lanes_request *const r = *nvw_cuda_lanes.self;
+
+	s->touched[offset >> 6] = 1;
+	r->address = at;
+	r->value = value;
+	r->compare = 0;
+	r->site = *site;
+	r->op = kind | (unsigned long)__builtin_ctzl(n) << 8;
+	return true;
+}
+
+NVW_LANES(bool, nvw_lanes_load, void *p, unsigned long n, const void *const *site)
+{
+	return nvw_lanes_post((unsigned long)p, n, site, 0, 0);
+}
+
+/* The window keeps poison: nobody may read it but by a hook. */
+NVW_LANES(bool, nvw_lanes_store, void *p, unsigned long n, const void *const *site, unsigned long value)
+{
+	const unsigned long poison = 0xa5a5a5a5a5a5a5a5;
+
+	nvw_cuda_looks = 0;
+	if (!nvw_lanes_post((unsigned long)p, n, site, 2, value))
+		return false;
+	if (n == 8)
+		*(unsigned long *)p = poison;
+	else if (n == 4)
+		*(unsigned *)p = (unsigned)poison;
+	else if (n == 2)
+		*(unsigned short *)p = (unsigned short)poison;
+	else
+		*(unsigned char *)p = (unsigned char)poison;
+	return true;
+}
+
+/* What was loaded. */
+NVW_LANES(unsigned long, nvw_lanes_loaded, void)
+{
+	return (*nvw_cuda_lanes.self)->value;
+}
+
+#undef NVW_LANES
+#endif
+
+#endif
