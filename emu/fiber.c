@@ -10,33 +10,33 @@
  * The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
  * same in all fibers, because kernels do not change them.
  *
- * It ends with a jump: a processor predicts that a return goes behind the last call, and that was another
- * fiber's, elsewhere in the kernel; the target of a jump it takes for that of the jump before, and so for
- * where the neighbouring lane went on.
+ * A processor predicts that a return goes behind the last call. So the switch ends with a jump, whose target it
+ * takes for that of the jump before, and so for where the neighbouring lane went on; the switch between two calls
+ * of the same function ends with a return, and then the returns behind it are predicted, too.
  */
-__asm__(".text\n"
-	".globl emu_fiber_switch\n"
-	".hidden emu_fiber_switch\n"
-	".type emu_fiber_switch, @function\n"
-	"emu_fiber_switch:\n"
-	"	movq %rbx, (%rdi)\n"
-	"	movq %rbp, 8(%rdi)\n"
-	"	movq %r12, 16(%rdi)\n"
-	"	movq %r13, 24(%rdi)\n"
-	"	movq %r14, 32(%rdi)\n"
-	"	movq %r15, 40(%rdi)\n"
-	"	popq %rcx\n"
-	"	movq %rsp, 48(%rdi)\n"
-	"	movq %rcx, 56(%rdi)\n"
-	"	movq (%rsi), %rbx\n"
-	"	movq 8(%rsi), %rbp\n"
-	"	movq 16(%rsi), %r12\n"
-	"	movq 24(%rsi), %r13\n"
-	"	movq 32(%rsi), %r14\n"
-	"	movq 40(%rsi), %r15\n"
-	"	movq 48(%rsi), %rsp\n"
-	"	jmpq *56(%rsi)\n"
-	".size emu_fiber_switch, . - emu_fiber_switch\n");
+#define SWITCH(name, last)                               \
+	__asm__(".text\n"                                \
+		".globl " name "\n"                      \
+		".hidden " name "\n"                     \
+		".type " name ", @function\n" name ":\n" \
+		"	movq %rbx, (%rdi)\n"                   \
+		"	movq %rbp, 8(%rdi)\n"                  \
+		"	movq %r12, 16(%rdi)\n"                 \
+		"	movq %r13, 24(%rdi)\n"                 \
+		"	movq %r14, 32(%rdi)\n"                 \
+		"	movq %r15, 40(%rdi)\n"                 \
+		"	popq %rcx\n"                           \
+		"	movq %rsp, 48(%rdi)\n"                 \
+		"	movq %rcx, 56(%rdi)\n"                 \
+		"	movq (%rsi), %rbx\n"                   \
+		"	movq 8(%rsi), %rbp\n"                  \
+		"	movq 16(%rsi), %r12\n"                 \
+		"	movq 24(%rsi), %r13\n"                 \
+		"	movq 32(%rsi), %r14\n"                 \
+		"	movq 40(%rsi), %r15\n"                 \
+		"	movq 48(%rsi), %rsp\n" last ".size " name ", . - " name "\n")
+SWITCH("emu_fiber_switch", "	jmpq *56(%rsi)\n");
+SWITCH("emu_fiber_switch_alike", "	pushq 56(%rsi)\n	ret\n");
 
 struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 {
@@ -66,6 +66,11 @@ void emu_fiber_switch(struct emu_fiber *save, const struct emu_fiber *to)
 	save->sp = from;
 	running = to->sp;
 	swapcontext(from, running);
+}
+
+void emu_fiber_switch_alike(struct emu_fiber *save, const struct emu_fiber *to)
+{
+	emu_fiber_switch(save, to);
 }
 
 struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))

@@ -32,6 +32,8 @@ struct emu_fiber {
 
 /* Saves the running context in *save and continues with *to. */
 void emu_fiber_switch(struct emu_fiber *save, const struct emu_fiber *to);
+/* The same, faster where mostly the other context was saved by the same call in the source. */
+void emu_fiber_switch_alike(struct emu_fiber *save, const struct emu_fiber *to);
 
 /* An address at the end of the running stack, or a few words before it. */
 static inline const char *emu_fiber_here(void)

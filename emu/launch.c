@@ -209,6 +209,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 {
 	m->exec.kernel = kernel;
 	m->exec.resumable = NULL;
+	emu_now.by_call = nvw__issue;
 	m->exec.args = args;
 	return launch(m, name, work_items, group_size);
 }

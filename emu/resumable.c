@@ -20,11 +20,15 @@ enum { HOST_LINE = 64, AHEAD = 4, RESERVE = 512, CALLED = 16 << 10 };
 /* At the top of its stack. */
 struct emu_carrier {
 	struct emu_carrier *next; /* of the unused ones */
-	char *bottom;
-	uint64_t unused[6]; /* to the host's line, and so that the stack below it is aligned */
+	uint64_t unused[7];       /* to the host's line, and so that the stack below it is aligned */
 };
 
 /* ---- Carriers -------------------------------------------------------------------------------- */
+
+static char *bottom_of(const struct emu_exec *x, const struct emu_carrier *c)
+{
+	return (char *)(uintptr_t)(c + 1) - x->stack_bytes;
+}
 
 /* Stacks beyond those of the machine: of work-groups that are switched out in the middle of calls. */
 struct emu_more_stacks {
@@ -90,11 +94,7 @@ static struct emu_carrier *new_carrier(struct emu_exec *x)
 			NVW_E_MEMORY, "no memory for the stacks of work-items in the middle of calls");
 		return NULL;
 	}
-	char *const bottom = stacks + lane * x->stack_bytes;
-	struct emu_carrier *const c = (struct emu_carrier *)(void *)(bottom + x->stack_bytes) - 1;
-
-	c->bottom = bottom;
-	return c;
+	return (struct emu_carrier *)(void *)(stacks + (lane + 1) * x->stack_bytes) - 1;
 }
 
 static struct emu_carrier *take_carrier(struct emu_exec *x)
@@ -114,10 +114,13 @@ static void give_carrier(struct emu_exec *x, struct emu_carrier *c)
 	x->carriers = c;
 }
 
-static void run_on(struct emu_carrier *c)
+static void run_on(const struct emu_exec *x, struct emu_carrier *c)
 {
+	char *const bottom = bottom_of(x, c);
+
 	emu_now.carrier = c;
-	emu_fiber_limit((uintptr_t)c->bottom + RESERVE + CALLED);
+	emu_fiber_limit((uintptr_t)bottom + RESERVE + CALLED);
+	emu_fiber_announce(bottom, x->stack_bytes);
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------------- */
@@ -202,8 +205,8 @@ static const struct emu_fiber *running_lane(void)
 
 	if (is_in_call()) {
 		wf->in_call &= ~(UINT64_C(1) << emu_now.lane);
-		run_on(wf->carrier[emu_now.lane]);
-		emu_fiber_announce(emu_now.carrier->bottom, x->stack_bytes);
+		run_on(x, wf->carrier[emu_now.lane]);
+		emu_prefetch(wf->fibers[emu_now.lane + EMU_STACKS_AHEAD].sp);
 		return &wf->fibers[emu_now.lane];
 	}
 	struct emu_carrier *const c = take_carrier(x);
@@ -211,9 +214,8 @@ static const struct emu_fiber *running_lane(void)
 	if (!c) {
 		return engine();
 	}
-	run_on(c);
-	emu_fiber_announce(emu_now.carrier->bottom, x->stack_bytes);
-	begins = emu_fiber_prepare(emu_now.carrier->bottom, (char *)emu_now.carrier, carry);
+	run_on(x, c);
+	begins = emu_fiber_prepare(bottom_of(x, c), (char *)c, carry);
 	return &begins;
 }
 
@@ -238,18 +240,19 @@ void emu_resumable_issue(void)
 	struct emu_carrier *const me = emu_now.carrier;
 	struct emu_fiber *const own = &wf->fibers[emu_now.lane];
 
-	if (emu_fiber_here() < me->bottom + RESERVE) {
+	if (emu_fiber_here() < bottom_of(&emu_now.machine->exec, me) + RESERVE) {
 		overflow();
 	}
 	wf->in_call |= UINT64_C(1) << emu_now.lane;
 	wf->carrier[emu_now.lane] = me;
-	emu_fiber_switch(own, next_context());
+	emu_fiber_switch_alike(own, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
 
 void emu_resumable_run(void)
 {
 	emu_now.floor = ALWAYS_BY_CALL;
+	emu_now.by_call = emu_resumable_issue;
 	emu_fiber_switch(&emu_now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
@@ -259,8 +262,10 @@ void emu_leave_resumable(void)
 	struct emu_carrier *const me = emu_now.carrier;
 	struct emu_fiber nobody;
 
-	emu_fiber_clean(me->bottom, emu_now.machine->exec.stack_bytes);
-	give_carrier(&emu_now.machine->exec, me);
+	struct emu_exec *const x = &emu_now.machine->exec;
+
+	emu_fiber_clean(bottom_of(x, me), x->stack_bytes);
+	give_carrier(x, me);
 	emu_fiber_switch(&nobody, next_context());
 	__builtin_unreachable();
 }

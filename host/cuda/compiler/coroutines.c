@@ -33,7 +33,12 @@
 #define SPLIT "always-inline,coro-early,cgscc(coro-split),coro-cleanup,function(instsimplify,simplifycfg)"
 #endif
 
-enum { WORD = 8, WRITES = 1 << 8, UNALIGNED = 1 << 9 }; /* beside the bytes of an access */
+enum {
+	LARGE = 1024 /* bytes */,
+	WORD = 8,
+	WRITES = 1 << 8,
+	UNALIGNED = 1 << 9
+}; /* beside the bytes of an access */
 
 /* A coroutine that is being made. */
 struct coroutine {
@@ -265,20 +270,6 @@ static LLVMBasicBlockRef split_behind(struct device *d, struct coroutine *c, LLV
 	return rest;
 }
 
-/* The value of a load, whichever way it took. */
-static void join(struct device *d, LLVMValueRef load, LLVMBasicBlockRef by_call, LLVMValueRef value,
-	LLVMBasicBlockRef by_giving_way, LLVMBasicBlockRef rest)
-{
-	LLVMValueRef first = LLVMGetFirstInstruction(rest);
-
-	LLVMPositionBuilderBefore(d->builder, first);
-	LLVMValueRef either = LLVMBuildPhi(d->builder, LLVMTypeOf(load), "");
-
-	LLVMReplaceAllUsesWith(load, either);
-	LLVMAddIncoming(
-		either, (LLVMValueRef[]){load, value}, (LLVMBasicBlockRef[]){by_call, by_giving_way}, 2);
-}
-
 /* Two calls are two places. */
 static void keep_apart(struct device *d, LLVMValueRef call)
 {
@@ -286,41 +277,104 @@ static void keep_apart(struct device *d, LLVMValueRef call)
 		LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0));
 }
 
+/* An access that is being divided. */
+struct access {
+	LLVMValueRef is, pointer, bytes, aligned, cell;
+	LLVMValueRef stored,
+		loaded; /* a number; NULL: it loads. The value, whichever way it took; NULL: it stores */
+	LLVMBasicBlockRef rest;
+};
+
+/* Goes to a new block if that function of include/nvw_cuda_lanes.h says so, else to another, where the builder is then. */
+static LLVMBasicBlockRef branch(
+	struct device *d, struct coroutine *c, const struct access *a, const char *name)
+{
+	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->cell, a->stored};
+	LLVMBasicBlockRef there = block(d, c), here = block(d, c);
+	const bool takes_value = strcmp(name, "nvw_lanes_store") == 0;
+
+	LLVMBuildCondBr(d->builder, call(d, name, word(d, 1), arguments, takes_value ? 4 : 3), there, here);
+	LLVMPositionBuilderAtEnd(d->builder, here);
+	return there;
+}
+
+/* One way has been gone to its end, with the value of a load. */
+static void end_way(struct device *d, struct access *a, LLVMValueRef value)
+{
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(d->builder);
+
+	LLVMBuildBr(d->builder, a->rest);
+	if (a->loaded) {
+		LLVMAddIncoming(a->loaded, &value, &here, 1);
+	}
+}
+
+static void go_short_way(struct device *d, struct coroutine *c, struct access *a)
+{
+	LLVMValueRef value = NULL;
+
+	give_way(d, c);
+	if (a->loaded) {
+		value = as_value(d, call(d, "nvw_lanes_loaded", d->i64, NULL, 0), LLVMTypeOf(a->loaded));
+	}
+	end_way(d, a, value);
+}
+
+static void access_shared(struct device *d, struct access *a)
+{
+	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->stored}, value = NULL;
+
+	if (a->loaded) {
+		value = as_value(
+			d, call(d, "nvw_lanes_load_shared", d->i64, arguments, 2), LLVMTypeOf(a->loaded));
+	} else {
+		call(d, "nvw_lanes_store_shared", LLVMVoidTypeInContext(d->context), arguments, 3);
+	}
+	end_way(d, a, value);
+}
+
+static void go_long_way(struct device *d, struct access *a, LLVMMetadataRef at)
+{
+	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->aligned, a->cell};
+	LLVMBasicBlockRef here = LLVMGetInsertBlock(d->builder);
+
+	LLVMSetCurrentDebugLocation2(d->builder, at);
+	keep_apart(d, call(d, a->loaded ? "nvw_cuda_lane_read" : "nvw_cuda_lane_write",
+			      LLVMVoidTypeInContext(d->context), arguments, 4));
+	move_to_end(d, a->is, here);
+	end_way(d, a, a->is);
+}
+
 static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef hook, LLVMValueRef cell)
 {
-	const unsigned what = announced_by(LLVMGetCalledValue(hook));
-	LLVMValueRef access = access_behind(d, hook, what);
+	const unsigned what = announced_by(LLVMGetCalledValue(hook)), bytes = what & 0xff;
+	struct access a = {.is = access_behind(d, hook, what),
+		.pointer = LLVMGetOperand(hook, 0),
+		.bytes = LLVMConstInt(d->i64, bytes, false),
+		.aligned = LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false),
+		.cell = cell};
 	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
-	LLVMBasicBlockRef by_call = block(d, c), on = block(d, c), rest = split_behind(d, c, access);
-	LLVMValueRef pointer = LLVMGetOperand(hook, 0), value = NULL;
-	LLVMValueRef short_way[] = {pointer, LLVMConstInt(d->i64, what & 0xff, false), cell, NULL};
-	LLVMValueRef long_way[] = {pointer, LLVMConstInt(d->i64, what & 0xff, false),
-		LLVMConstInt(d->i64, what & UNALIGNED ? 1 : what & 0xff, false), cell};
 
+	a.rest = split_behind(d, c, a.is);
+	if (!(what & WRITES)) {
+		LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(a.rest));
+		a.loaded = LLVMBuildPhi(d->builder, LLVMTypeOf(a.is), "");
+		LLVMReplaceAllUsesWith(a.is, a.loaded);
+	}
 	LLVMPositionBuilderBefore(d->builder, hook);
 	stand_aside(d, c, at);
-	short_way[3] = what & WRITES ? as_number(d, LLVMGetOperand(access, 0)) : NULL;
-	LLVMBuildCondBr(d->builder,
-		call(d, what & WRITES ? "nvw_lanes_store" : "nvw_lanes_load", word(d, 1), short_way,
-			what & WRITES ? 4 : 3),
-		on, by_call);
-	LLVMPositionBuilderAtEnd(d->builder, on);
-	give_way(d, c);
-	if (!(what & WRITES)) {
-		value = as_value(d, call(d, "nvw_lanes_loaded", d->i64, NULL, 0), LLVMTypeOf(access));
+	if (what & WRITES) {
+		a.stored = as_number(d, LLVMGetOperand(a.is, 0));
 	}
-	on = LLVMGetInsertBlock(d->builder);
-	LLVMBuildBr(d->builder, rest);
-	LLVMPositionBuilderAtEnd(d->builder, by_call);
-	LLVMSetCurrentDebugLocation2(d->builder, at);
-	keep_apart(d, call(d, what & WRITES ? "nvw_cuda_lane_write" : "nvw_cuda_lane_read",
-			      LLVMVoidTypeInContext(d->context), long_way, 4));
-	move_to_end(d, access, by_call);
+	LLVMBasicBlockRef by_giving_way = branch(d, c, &a, a.loaded ? "nvw_lanes_load" : "nvw_lanes_store"),
+			  shared = branch(d, c, &a, "nvw_lanes_is_shared");
+
+	go_long_way(d, &a, at);
 	stand_aside(d, c, at);
-	LLVMBuildBr(d->builder, rest);
-	if (value) {
-		join(d, access, by_call, value, on, rest);
-	}
+	LLVMPositionBuilderAtEnd(d->builder, shared);
+	access_shared(d, &a);
+	LLVMPositionBuilderAtEnd(d->builder, by_giving_way);
+	go_short_way(d, c, &a);
 	LLVMInstructionEraseFromParent(hook);
 }
 
@@ -366,28 +420,31 @@ static void inline_here(struct device *d, LLVMValueRef call)
 		LLVMCreateEnumAttribute(d->context, attribute_kind("alwaysinline"), 0));
 }
 
+/* Fields of struct nvw_cuda_lanes. */
+enum { FRAME = 6, FRAME_BYTES = 7 };
+
 /* Asked without a frame, it says how large that is. */
 static void build_begin(struct device *d, struct coroutine *c)
 {
 	LLVMValueRef nothing = LLVMConstNull(d->bytes), size;
 	LLVMValueRef id_arguments[] = {LLVMConstInt(word(d, 32), 16, false), nothing, nothing, nothing};
 	LLVMBasicBlockRef asked, begins;
-	LLVMTypeRef fields[] = {d->bytes, d->bytes, d->bytes, d->i64};
-	LLVMValueRef lanes =
-		variable(d, "nvw_cuda_lanes", LLVMStructTypeInContext(d->context, fields, 4, false));
+	LLVMTypeRef fields[] = {
+		d->bytes, d->bytes, d->bytes, d->i64, d->bytes, d->bytes, d->bytes, d->i64}; /* runtime.h */
+	LLVMTypeRef structure = LLVMStructTypeInContext(d->context, fields, 8, false);
+	LLVMValueRef lanes = variable(d, "nvw_cuda_lanes", structure);
 
 	LLVMPositionBuilderAtEnd(d->builder, block(d, c));
 	asked = block(d, c);
 	begins = block(d, c);
 	LLVMValueRef id = intrinsic(d, "llvm.coro.id", NULL, 0, id_arguments, 4);
-	LLVMTypeRef structure = LLVMStructTypeInContext(d->context, fields, 4, false);
 	LLVMValueRef memory = LLVMBuildLoad2(
-		d->builder, d->bytes, LLVMBuildStructGEP2(d->builder, structure, lanes, 2, ""), "");
+		d->builder, d->bytes, LLVMBuildStructGEP2(d->builder, structure, lanes, FRAME, ""), "");
 
 	size = intrinsic(d, "llvm.coro.size", &d->i64, 1, NULL, 0);
 	LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, memory, ""), asked, begins);
 	LLVMPositionBuilderAtEnd(d->builder, asked);
-	LLVMBuildStore(d->builder, size, LLVMBuildStructGEP2(d->builder, structure, lanes, 3, ""));
+	LLVMBuildStore(d->builder, size, LLVMBuildStructGEP2(d->builder, structure, lanes, FRAME_BYTES, ""));
 	LLVMBuildRetVoid(d->builder);
 	LLVMPositionBuilderAtEnd(d->builder, begins);
 	c->frame = intrinsic(d, "llvm.coro.begin", NULL, 0, (LLVMValueRef[]){id, memory}, 2);
@@ -408,17 +465,32 @@ static LLVMMetadataRef describe(LLVMDIBuilderRef describer, LLVMMetadataRef file
 	return scope;
 }
 
+/* Structures that are passed by value go to the frame word by word, for which large ones are too slow to compile. */
+static bool passes_large(struct device *d, LLVMValueRef kernel)
+{
+	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(d->module);
+
+	for (unsigned i = 0; i < LLVMCountParams(kernel); i++) {
+		LLVMAttributeRef byval = LLVMGetEnumAttributeAtIndex(kernel, i + 1, attribute_kind("byval"));
+
+		if (byval && LLVMABISizeOfType(layout, LLVMGetTypeAttributeValue(byval)) > LARGE) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Arrays of variable size are nothing that a frame can have. */
-static bool has_frame(LLVMValueRef kernel)
+static bool has_arrays(LLVMValueRef kernel)
 {
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
 			if (LLVMIsAAllocaInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 0))) {
-				return false;
+				return true;
 			}
 		}
 	}
-	return !LLVMIsFunctionVarArg(LLVMGlobalGetValueType(kernel));
+	return false;
 }
 
 static struct coroutine copy_of(
@@ -494,7 +566,7 @@ static unsigned copy_kernels(
 	unsigned copies = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (has_frame(kernels[i])) {
+		if (!passes_large(d, kernels[i]) && !has_arrays(kernels[i])) {
 			allow_copies(kernels[i]);
 			ret_copies[copies++] = copy_of(d, kernels[i], describer, file);
 		}

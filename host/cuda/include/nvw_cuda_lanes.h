@@ -19,11 +19,21 @@ struct nvw_lanes_request {
 	unsigned long others4[63], op;
 };
 
+struct nvw_lanes_item {
+	void *sp, *next;
+	struct {
+		char others[104];
+		unsigned long places;
+	} *group;
+};
+
 extern "C" {
 extern __device__ struct {
 	const struct nvw_lanes_span *span;
 	struct nvw_lanes_request **self;
+	unsigned long shared, shared_bytes, dynamic, dynamic_end;
 } nvw_cuda_lanes;
+extern __device__ struct nvw_lanes_item *nvw_cuda_now;
 extern __device__ struct {
 	void *address, *place;
 	unsigned long n;
@@ -79,6 +89,40 @@ NVW_LANES(bool, nvw_lanes_store, void *p, unsigned long n, const void *const *si
 	else
 		*(unsigned char *)p = (unsigned char)poison;
 	return true;
+}
+
+/* Whether the address is one of a shared variable, whose place in the block may be used at once. */
+NVW_LANES(bool, nvw_lanes_is_shared, void *p, unsigned long n, const void *const *site)
+{
+	const unsigned long at = (unsigned long)p;
+
+	return at - nvw_cuda_lanes.shared < nvw_cuda_lanes.shared_bytes && !(at & (n - 1)) && *site &&
+	       !nvw_cuda_pending.n &&
+	       (at - nvw_cuda_lanes.dynamic >= 160 << 10 || at + n <= nvw_cuda_lanes.dynamic_end);
+}
+
+NVW_LANES(unsigned long, nvw_lanes_load_shared, void *p, unsigned long n)
+{
+	const unsigned long at = nvw_cuda_now->group->places + (unsigned long)p;
+
+	return n == 8   ? *(unsigned long *)at :
+	       n == 4 ? *(unsigned *)at :
+	       n == 2 ? *(unsigned short *)at :
+			*(unsigned char *)at;
+}
+
+NVW_LANES(void, nvw_lanes_store_shared, void *p, unsigned long n, unsigned long value)
+{
+	const unsigned long at = nvw_cuda_now->group->places + (unsigned long)p;
+
+	if (n == 8)
+		*(unsigned long *)at = value;
+	else if (n == 4)
+		*(unsigned *)at = (unsigned)value;
+	else if (n == 2)
+		*(unsigned short *)at = (unsigned short)value;
+	else
+		*(unsigned char *)at = (unsigned char)value;
 }
 
 /* What was loaded. */

@@ -79,8 +79,12 @@ static size_t frame_bytes(void)
 		getenv(NVW_CUDA_STACKS_VARIABLE)) {
 		return 0;
 	}
-	nvw_cuda_lanes = (struct nvw_cuda_lanes){
-		.span = nvw_cuda_machine->short_way->span, .self = nvw_cuda_machine->short_way->self};
+	nvw_cuda_lanes = (struct nvw_cuda_lanes){.span = nvw_cuda_machine->short_way->span,
+		.self = nvw_cuda_machine->short_way->self,
+		.shared = __start_nvw_shared,
+		.shared_bytes = nvw_cuda_shared_bytes(),
+		.dynamic = nvw_cuda_dynamic_shared,
+		.dynamic_end = nvw_cuda_dynamic_shared + nvw_cuda_launch.dynamic};
 	emu_fiber_limit(0); /* the thread's own stack */
 	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
 	nvw_cuda_machine->describe(&machine);

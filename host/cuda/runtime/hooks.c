@@ -113,7 +113,7 @@ static void meet_lane(void *address, size_t n, size_t aligned, const struct nvw_
 		end_misaligned(address, from);
 	}
 	settle();
-	if (!nvw_cuda_is_in_shared(address) && nvw_cuda_machine_has(address, n)) {
+	if (nvw_cuda_is_in_shared(address) || nvw_cuda_machine_has(address, n)) {
 		*site = nvw_cuda_machine->short_way->site(from);
 	}
 }

@@ -315,6 +315,9 @@ extern struct nvw_cuda_pending {
 extern struct nvw_cuda_lanes {
 	struct nvw_cuda_span *span;
 	struct nvw__request **self;
+	char *shared; /* all shared variables; the dynamic ones of a block */
+	size_t shared_bytes;
+	char *dynamic, *dynamic_end;
 	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
 	void *frame;
 	size_t frame_bytes;
