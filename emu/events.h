@@ -67,6 +67,15 @@ struct emu_exec {
 	struct nvw_random schedule; /* seeded choices */
 };
 
+/* Memory before the first stack, which an overflow may hit before it is detected. */
+enum { EMU_STACK_SLACK = 2 << 20 };
+/* The stack of a wavefront's lane 0, by its place; the others follow. */
+static inline char *emu_stacks_at(const struct emu_exec *x, uint64_t place)
+{
+	NVW_DEEP_INVARIANT(place < x->wavefront_count);
+	return x->stacks + EMU_STACK_SLACK + place * EMU_LANES * x->stack_bytes;
+}
+
 /* ---- events.c: what happens when ------------------------------------------------------------- */
 
 int emu_events_init(struct nvw_machine *m);

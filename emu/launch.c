@@ -145,7 +145,9 @@ void emu_forget_kernel(struct nvw_machine *m)
 	emu_events_forget(m);
 }
 
-static int launch(struct nvw_machine *m, const char *name, uint64_t work_items, unsigned group_size)
+/* Inlined, so that a debugger shows which function of the interface it is. */
+static inline __attribute__((always_inline)) int launch(
+	struct nvw_machine *m, const char *name, uint64_t work_items, unsigned group_size)
 {
 	const unsigned width = (unsigned)m->config.wavefront_width;
 	struct emu_exec *const x = &m->exec;

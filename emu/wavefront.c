@@ -14,13 +14,7 @@
 
 /* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask
  * itself. */
-enum {
-	STACK_RESERVE = 512,
-	STACK_CALLED = 16 << 10,
-	STACK_SLACK = 2 << 20,
-	STACK_GUARD = 1 << 16,
-	HOST_LINE = 64
-};
+enum { STACK_RESERVE = 512, STACK_CALLED = 16 << 10, STACK_GUARD = 1 << 16, HOST_LINE = 64 };
 /* Above any stack of a process. */
 #define ALWAYS_RARE (UINTPTR_MAX / 2)
 
@@ -247,7 +241,7 @@ static bool are_used(const struct emu_exec *x, uint64_t from, uint64_t to)
 static void use_huge_pages(struct emu_exec *x)
 {
 	const uint64_t of_one = EMU_LANES * x->stack_bytes;
-	char *const first = x->stacks + STACK_SLACK;
+	char *const first = x->stacks + EMU_STACK_SLACK;
 
 	for (char *at = first + -(uintptr_t)first % HUGE_PAGE;
 		at + HUGE_PAGE <= first + x->wavefront_count * of_one; at += HUGE_PAGE) {
@@ -348,12 +342,6 @@ static uint64_t place_of_stacks(const struct emu_exec *x, const struct emu_wavef
 	return (uint64_t)(slot - x->slots) * x->group_wavefronts + (uint64_t)(wf - slot->wavefronts);
 }
 
-char *emu_stacks_at(const struct emu_exec *x, uint64_t place)
-{
-	NVW_DEEP_INVARIANT(place < x->wavefront_count);
-	return x->stacks + STACK_SLACK + place * EMU_LANES * x->stack_bytes;
-}
-
 static void start_fibers(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t place)
 {
 	wf->stacks = emu_stacks_at(&m->exec, place);
@@ -432,7 +420,7 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	x->stack_bytes = nvw_max(x->stack_bytes, 8192 | HOST_LINE); /* the context is on it (fiber.c) */
 #endif
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
-	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
+	x->stacks_bytes = EMU_STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
 	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (x->stacks == MAP_FAILED) {

@@ -150,8 +150,6 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf);
 /* It has its turn soon. */
 void emu_wavefront_prefetch(const struct emu_wavefront *wf);
-/* The stack of a wavefront's lane 0, by its place; the others follow. */
-char *emu_stacks_at(const struct emu_exec *x, uint64_t place);
 /* The live part of a suspended lane's stack, or its frame. */
 uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);

@@ -27,7 +27,8 @@
 
 #define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
-#define NVW_CUDA_STACKS_VARIABLE "NVWAVE_CUDA_STACKS" /* work-items have stacks, also where they could do without */
+#define NVW_CUDA_STACKS_VARIABLE \
+	"NVWAVE_CUDA_STACKS" /* work-items have stacks, also where they could do without */
 
 #define NVW_CUDA_SBRP_VARIABLE "NVWAVE_CUDA_SBRP" /* host.sbrp: "nothing", "barriers", "refused" */
 

@@ -405,6 +405,9 @@ void host_settle(void);
 void host_settle_last(void);
 /* Under the lock: the same for one line whose content was read. */
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
+/* A store is pending from now on; records one that has happened. */
+void host_pend(const struct host_pending *p);
+void host_settle_store(const struct host_pending *p);
 /* A copy has been made: records its words, in ascending order. */
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded, because it is being removed. */

@@ -17,207 +17,7 @@
  *   (3) Missed stores (in a signal handler between another store and its hook; with too many threads) are
  *       found by comparison, like the stores of code that was not recompiled.
  */
-#include <string.h>
-
 #include "preload.h"
-
-enum { PENDING_MAX = 64 };
-
-/* In the order of their hooks, one per thread; under the lock. */
-static struct host_pending pending[PENDING_MAX];
-static unsigned pending_count;
-
-/* ---- Recording those that have happened -------------------------------------------------------------- */
-
-/* The stores of the site that follow are parts of one to these bytes. */
-static void record_wide(const struct host_mapping *m, size_t at, size_t n, const struct host_pending *p)
-{
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e);
-
-	if (e != NULL) {
-		*e = (struct host_event){.kind = HOST_WIDE,
-			.file = (uint16_t)m->file,
-			.thread = p->thread,
-			.site = p->site,
-			.bytes = (uint32_t)nvw_min(n, UINT32_MAX),
-			.off = m->off + at,
-			.call = host_call()};
-		host_publish(sizeof *e);
-	}
-}
-
-/* Before the first part of a store to several words, or of several instructions. */
-static void announce_wide(const struct host_pending *p, const struct host_mapping *m, bool *announced)
-{
-	const struct host_bytes own = {p->address, p->n}, whole = p->whole.n > 0 ? p->whole : own;
-	const size_t begin = whole.address - m->start;
-
-	if (!*announced && whole.address >= m->start &&
-		(whole.n > p->n || begin / 8 != (begin + whole.n - 1) / 8)) {
-		record_wide(m, begin, whole.n, p);
-	}
-	*announced = true;
-}
-
-/* Bytes of a word, at an offset of the mapping; the shadow has them from then on. */
-static inline void record_bytes(
-	const struct host_mapping *m, size_t at, uint64_t bytes, size_t n, const struct host_pending *p)
-{
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + 8);
-
-	if (e != NULL) {
-		*e = (struct host_event){.kind = HOST_STORE,
-			.file = (uint16_t)m->file,
-			.thread = p->thread,
-			.site = p->site,
-			.bytes = (uint32_t)n,
-			.off = m->off + at,
-			.call = host_call()};
-		*(uint64_t *)(e + 1) = bytes;
-		host_publish(sizeof *e + 8);
-	}
-	m->lines[at / HOST_LINE] = 1;
-	m->page[at / HOST_PAGE].idle = 0;
-	host_self.stats->bytes_changed += n;
-}
-
-/* Records the bytes of a store in one word, if they changed. content: of the word, read at once. */
-static inline bool settle_word(const struct host_pending *p, const struct host_mapping *m, size_t word,
-	uint64_t content, bool *announced)
-{
-	const size_t begin = p->address - m->start;
-	const size_t from = nvw_max(begin, word), n = nvw_min(begin + p->n, word + 8) - from;
-	const unsigned shift = 8 * (from % 8);
-	const uint64_t mask = UINT64_MAX >> (64 - 8 * n) << shift;
-	uint64_t *const shadow = (uint64_t *)(m->shadow + word);
-	const uint64_t change = (content ^ *shadow) & mask;
-
-	if (change == 0) {
-		return false;
-	}
-	announce_wide(p, m, announced);
-	record_bytes(m, from, (content & mask) >> shift, n, p);
-	*shadow ^= change;
-	return true;
-}
-
-/* At once, since other threads may be storing. */
-static inline uint64_t read_word(const struct host_mapping *m, size_t at)
-{
-	return *(const volatile uint64_t *)(m->alias + (at & ~(size_t)7));
-}
-
-/* Records the completed part of a store; line: its mapping's content from an offset on, NULL: read it now. */
-static bool settle(const struct host_pending *p, const struct host_mapping *m, size_t from, size_t to,
-	const uint64_t *line)
-{
-	bool changed = false, announced = false;
-
-	for (size_t word = from & ~(size_t)7; word < to; word += 8) {
-		const uint64_t content =
-			line ? line[(word - (from & ~(size_t)(HOST_LINE - 1))) / 8] : read_word(m, word);
-
-		changed |= settle_word(p, m, word, content, &announced);
-	}
-	return changed;
-}
-
-/* Records a store if it has happened; false: nothing recorded. */
-static inline bool settle_store(const struct host_pending *p)
-{
-	const struct host_mapping *const m = host_find((void *)p->address);
-
-	if (m == NULL || m->file < 0) {
-		return false;
-	}
-	const size_t at = p->address - m->start, n = nvw_min(p->n, m->length - at);
-
-	if (at / 8 == (at + n - 1) / 8) {
-		bool announced = false;
-
-		return settle_word(p, m, at & ~(size_t)7, read_word(m, at), &announced);
-	}
-	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
-}
-
-void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
-{
-	const struct host_pending p = {.address = (uintptr_t)address,
-		.n = nvw_min(n, m->start + m->length - (uintptr_t)address),
-		.thread = host_self.number,
-		.site = site};
-
-	settle_store(&p);
-}
-
-static void flush_stream(const struct host_pending *p)
-{
-	const struct host_mapping *const m = p->streams ? host_find((void *)p->address) : NULL;
-
-	if (m != NULL) {
-		host_record_streamed(m, p->address - m->start, p->n, p->site);
-	}
-}
-
-void host_settle(void)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < pending_count; i++) {
-		const struct host_pending p = pending[i];
-		const bool own = p.thread == host_self.number, changed = settle_store(&p);
-
-		if (own) {
-			flush_stream(&p);
-		} else if (!changed || p.n > 8 || p.streams) {
-			pending[kept++] = p;
-		}
-	}
-	pending_count = kept;
-}
-
-void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8])
-{
-	for (unsigned i = 0; i < pending_count; i++) {
-		const struct host_pending *const p = &pending[i];
-		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
-
-		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
-			settle(p, m, nvw_max(begin, at), nvw_min(begin + p->n, at + HOST_LINE), line);
-		}
-	}
-}
-
-void host_forget_stores(uintptr_t start, uintptr_t end)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < pending_count; i++) {
-		if (pending[i].address - start >= end - start) {
-			pending[kept++] = pending[i];
-		}
-	}
-	pending_count = kept;
-}
-
-/* A change is attributed to a later store to the same bytes; the oldest is dropped if there are too many. */
-static void pend(const struct host_pending *p)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = pending_count == PENDING_MAX; i < pending_count; i++) {
-		if (pending[i].streams || pending[i].address < p->address ||
-			pending[i].address + pending[i].n > p->address + p->n) {
-			pending[kept++] = pending[i];
-		}
-	}
-	pending_count = kept;
-	if (kept < PENDING_MAX) {
-		pending[pending_count++] = *p;
-	}
-}
-
-/* ---- Announcing ------------------------------------------------------------------------------------------ */
 
 static struct host_pending atomic; /* in progress by the thread that holds the lock */
 
@@ -259,7 +59,7 @@ static struct host_bytes whole_of(uintptr_t address, size_t n)
 static void comes(const struct host_mapping *m, const struct host_pending *p)
 {
 	record_others(m, p->address - m->start, p->n, p->site);
-	pend(p);
+	host_pend(p);
 	host_leave();
 }
 
@@ -312,7 +112,7 @@ bool host_store_begins(void *address, size_t n, const struct host_caller *caller
 
 void host_store_ends(void)
 {
-	settle_store(&atomic);
+	host_settle_store(&atomic);
 	host_leave();
 }
 

@@ -88,7 +88,8 @@ static __forceinline__ __device__ void nvw_cuda_philox(curandStatePhilox4_32_10_
 	for (int round = 0; round < 10; round++) {
 		const unsigned long long a = 0xd2511f53ull * x.x, b = 0xcd9e8d57ull * x.z;
 
-		x = {(unsigned)(b >> 32) ^ x.y ^ key.x, (unsigned)b, (unsigned)(a >> 32) ^ x.w ^ key.y, (unsigned)a};
+		x = {(unsigned)(b >> 32) ^ x.y ^ key.x, (unsigned)b, (unsigned)(a >> 32) ^ x.w ^ key.y,
+			(unsigned)a};
 		key = {key.x + 0x9e3779b9u, key.y + 0xbb67ae85u};
 	}
 	state->output = x;
@@ -211,7 +212,8 @@ template <class State> static __forceinline__ __device__ double curand_normal_do
 	return both.x;
 }
 
-template <class State> static __forceinline__ __device__ float curand_log_normal(State *state, float mean, float deviation)
+template <class State>
+static __forceinline__ __device__ float curand_log_normal(State *state, float mean, float deviation)
 {
 	return expf(mean + deviation * curand_normal(state));
 }

@@ -24,7 +24,7 @@ struct nvw_lanes_item {
 	struct {
 		char others[104];
 		unsigned long places;
-	} *group;
+	} * group;
 };
 
 extern "C" {
@@ -41,10 +41,10 @@ extern __device__ struct {
 extern __device__ unsigned long nvw_cuda_looks;
 }
 
-#define NVW_LANES(type, name, ...)                                                                                 \
-	static __device__                                                                                          \
-		__attribute__((__used__, __nodebug__, __always_inline__, __no_sanitize__("thread"))) type          \
-		name(__VA_ARGS__) __asm__(#name);                                                                  \
+#define NVW_LANES(type, name, ...)                                                                   \
+	static __device__                                                                            \
+		__attribute__((__used__, __nodebug__, __always_inline__, __no_sanitize__("thread"))) \
+		type name(__VA_ARGS__) __asm__(#name);                                               \
 	static __device__ type name(__VA_ARGS__)
 
 /* Fills in the request of an access to n bytes, 1, 2, 4 or 8. False: it goes the long way, by a call. */
@@ -105,7 +105,7 @@ NVW_LANES(unsigned long, nvw_lanes_load_shared, void *p, unsigned long n)
 {
 	const unsigned long at = nvw_cuda_now->group->places + (unsigned long)p;
 
-	return n == 8   ? *(unsigned long *)at :
+	return n == 8 ? *(unsigned long *)at :
 	       n == 4 ? *(unsigned *)at :
 	       n == 2 ? *(unsigned short *)at :
 			*(unsigned char *)at;
