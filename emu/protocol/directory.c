@@ -189,7 +189,6 @@ static void grant(struct coh_event *e, struct emu_line *entry)
 {
 	NVW_DEEP_INVARIANT(coh_entry(e->m, e->id) == entry);
 	coh_sharer_add(entry, e->cu);
-	NVW_DEEP_INVARIANT(!has_other_sharers(entry, e->cu)); /* guarantee (1) */
 	entry->owner = (uint8_t)e->cu->id;
 	e->t = coh_l2_event_by(e->m, e->cu, entry, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);
 }

@@ -42,7 +42,7 @@ __attribute__((unused)) static bool is_valid(const struct nvw_log_writer *w)
 {
 	return w->p >= w->raw && w->p <= w->raw + LOG_RAW_MAX &&
 	       (w->p == w->raw) == (w->block_records == 0) && w->block_records <= w->records &&
-	       w->block_time_ps <= w->context.time_ps && w->error <= 0;
+	       w->error <= 0;
 }
 
 static int fail_write(struct nvw_log_writer *w)
@@ -169,7 +169,6 @@ static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record
 	const unsigned kind = nvw_min((unsigned)r->kind, NVW_LOG_THREADS);
 
 	*w->p++ = (uint8_t)(kind | flags | (same ? LOG_SAME_TIME : 0));
-	NVW_DEEP_INVARIANT(r->time_ps >= w->context.time_ps); /* a log ascends */
 	if (!same) {
 		put_varint(w, r->time_ps - w->context.time_ps);
 		w->context.time_ps = r->time_ps;
