@@ -41,8 +41,7 @@ struct nvw_log_writer {
 __attribute__((unused)) static bool is_valid(const struct nvw_log_writer *w)
 {
 	return w->p >= w->raw && w->p <= w->raw + LOG_RAW_MAX &&
-	       (w->p == w->raw) == (w->block_records == 0) && w->block_records <= w->records &&
-	       w->error <= 0;
+	       (w->p == w->raw) == (w->block_records == 0) && w->block_records <= w->records && w->error <= 0;
 }
 
 static int fail_write(struct nvw_log_writer *w)
