@@ -55,6 +55,18 @@ extern struct emu_now {
 #endif
 } emu_now;
 
+/* First thing on a new stack. The very first lane comes from the engine; later ones mostly from another lane. */
+static inline void emu_lane_begins(void)
+{
+#ifdef EMU_ASAN
+	if (!emu_now.engine_stack) {
+		emu_fiber_arrive(&emu_now.engine_stack, &emu_now.engine_stack_bytes);
+	} else {
+		emu_fiber_arrive(NULL, NULL);
+	}
+#endif
+}
+
 /* The request of the running work-item; returns at its completion. No overflow of its stack is seen. */
 void emu_issue(void);
 

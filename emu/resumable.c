@@ -2,9 +2,10 @@
 /*
  * The lanes of a kernel whose work-items have no stacks of their own (emu_launch_resumable()).
  *
- * A carrier is a stack on which lanes run one after another: each is resumed, fills in its request and returns. A
- * lane whose request comes from the middle of a call keeps the carrier, and the next lane has another one. When it
- * has returned from the call, the carrier goes on with the lanes behind it. So there are no more carriers than work-items that have begun.
+ * A carrier is a stack on which lanes run one after another: each is resumed, fills in its request and
+ * returns. A lane whose request comes from the middle of a call keeps the carrier, and the next lane has another
+ * one. When the lane has returned from the call, the carrier goes on with the lanes behind it. So there are no
+ * more carriers than work-items that have begun.
  *
  * Carriers are the stacks that the lanes of other kernels have, in the order of their places, and then more of them.
  */
@@ -180,13 +181,7 @@ static void carry(void)
 	struct emu_fiber nobody;
 	bool more;
 
-#ifdef EMU_ASAN
-	if (!emu_now.engine_stack) {
-		emu_fiber_arrive(&emu_now.engine_stack, &emu_now.engine_stack_bytes);
-	} else {
-		emu_fiber_arrive(NULL, NULL);
-	}
-#endif
+	emu_lane_begins();
 	do {
 		resume();
 		more = next_lane();

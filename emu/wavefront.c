@@ -196,14 +196,7 @@ void emu_post_return(void)
 /* The first and last function on a work-item's stack. */
 static void work_item(void)
 {
-#ifdef EMU_ASAN
-	/* The very first lane comes from the engine; later ones mostly from another lane. */
-	if (!emu_now.engine_stack) {
-		emu_fiber_arrive(&emu_now.engine_stack, &emu_now.engine_stack_bytes);
-	} else {
-		emu_fiber_arrive(NULL, NULL);
-	}
-#endif
+	emu_lane_begins();
 	emu_now.machine->exec.kernel(emu_now.machine->exec.args);
 	emu_post_return();
 	for (;;) {

@@ -105,10 +105,13 @@ NVW_LANES(unsigned long, nvw_lanes_load_shared, void *p, unsigned long n)
 {
 	const unsigned long at = nvw_cuda_now->group->places + (unsigned long)p;
 
-	return n == 8 ? *(unsigned long *)at :
-	       n == 4 ? *(unsigned *)at :
-	       n == 2 ? *(unsigned short *)at :
-			*(unsigned char *)at;
+	if (n == 8)
+		return *(unsigned long *)at;
+	if (n == 4)
+		return *(unsigned *)at;
+	if (n == 2)
+		return *(unsigned short *)at;
+	return *(unsigned char *)at;
 }
 
 NVW_LANES(void, nvw_lanes_store_shared, void *p, unsigned long n, unsigned long value)
