@@ -78,8 +78,8 @@ static char *nearest_huge_page(char *at)
 
 /*
  * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge
- * pages: one fault in place of 256. This is for stacks of which a work-item uses about half anyway. A host
- * without huge pages uses small ones.
+ * pages: one fault in place of 256. This is for stacks of which a work-item uses about half anyway, and for
+ * wavefronts that have a work-item for every second stack. A host without huge pages uses small ones.
  */
 static void expect_stacks(struct nvw_machine *m)
 {
@@ -90,7 +90,8 @@ static void expect_stacks(struct nvw_machine *m)
 		    *const from = nearest_huge_page(first),
 		    *const to = nearest_huge_page(first + used * of_one);
 
-	if (used <= x->expected || m->config.stack > 2 * PAGE) {
+	if (used <= x->expected || m->config.stack > 2 * PAGE ||
+		2 * x->group_size < x->group_wavefronts * EMU_LANES) {
 		return;
 	}
 	x->expected = (uint32_t)used;

@@ -20,6 +20,7 @@ enum { STACK_RESERVE = 512, STACK_CALLED = 16 << 10, STACK_GUARD = 1 << 16, HOST
 
 enum { RED_ZONE = 128, /* below its stack pointer a function may have variables */ SMALL_FRAME = 128 };
 enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
+enum { KEPT_MOST = 4 << 20 }; /* bytes of stacks that outlive their machine */
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* of Linux 6.1; others refuse it */
@@ -398,6 +399,46 @@ extern inline char *emu_wavefront_stack(
 
 /* ---- Set-up -------------------------------------------------------------------------------- */
 
+/* The last machine's stacks, as zeros, while no machine has them: who explores schedules makes thousands of
+ * small machines one after another, and the host's calls for their stacks took a third of the time. */
+static struct {
+	char *stacks;
+	uint64_t bytes;
+} kept;
+
+static int take_stacks(struct emu_exec *x)
+{
+	if (kept.stacks && kept.bytes == x->stacks_bytes) {
+		x->stacks = kept.stacks;
+		kept.stacks = NULL;
+		return 0;
+	}
+	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (x->stacks == MAP_FAILED) {
+		x->stacks = NULL;
+		return nvw_fail_errno("no memory for the stacks of %u wavefronts", x->wavefront_count);
+	}
+	mprotect(x->stacks, STACK_GUARD, PROT_NONE); /* and behind that, an end to endless recursion */
+	return 0;
+}
+
+/* A kernel that has failed may have written below its stacks. */
+static void give_stacks_back(const struct nvw_machine *m)
+{
+	const struct emu_exec *const x = &m->exec;
+
+	if (m->error || x->stacks_bytes > KEPT_MOST) {
+		munmap(x->stacks, x->stacks_bytes);
+		return;
+	}
+	if (kept.stacks) {
+		munmap(kept.stacks, kept.bytes);
+	}
+	kept.stacks = x->stacks;
+	kept.bytes = x->stacks_bytes;
+}
+
 int emu_wavefronts_init(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
@@ -414,13 +455,7 @@ int emu_wavefronts_init(struct nvw_machine *m)
 #endif
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = EMU_STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
-	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (x->stacks == MAP_FAILED) {
-		x->stacks = NULL;
-		return nvw_fail_errno("no memory for the stacks of %u wavefronts", x->wavefront_count);
-	}
-	mprotect(x->stacks, STACK_GUARD, PROT_NONE); /* and behind that, an end to endless recursion */
+	NVW_TRY(take_stacks(x));
 	x->wavefronts = nvw__zeroed(x->wavefront_count * sizeof *x->wavefronts);
 	x->slots = nvw__zeroed(x->wavefront_count * sizeof *x->slots);
 	x->lanes_used = calloc(x->wavefront_count, sizeof *x->lanes_used);
@@ -435,11 +470,17 @@ int emu_wavefronts_init(struct nvw_machine *m)
 /* Most stacks of a machine are never used, and cleaning them all took half the time of sanitized tests. */
 static void clean_used_stacks(const struct emu_exec *x)
 {
+	const bool may_be_kept = x->stacks_bytes <= KEPT_MOST;
+
 	for (uint32_t i = 0; x->lanes_used && i < x->wavefront_count; i++) {
 		for (uint64_t rest = x->lanes_used[i]; rest; rest &= rest - 1) {
-			emu_fiber_clean(
-				emu_stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes,
-				x->stack_bytes);
+			char *const stack =
+				emu_stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes;
+
+			emu_fiber_clean(stack, x->stack_bytes);
+			if (may_be_kept) {
+				memset(stack, 0, x->stack_bytes);
+			}
 		}
 	}
 }
@@ -450,7 +491,7 @@ void emu_wavefronts_finish(struct nvw_machine *m)
 
 	if (x->stacks) {
 		clean_used_stacks(x);
-		munmap(x->stacks, x->stacks_bytes);
+		give_stacks_back(m);
 	}
 	nvw__zeroed_free(x->wavefronts, x->wavefront_count * sizeof *x->wavefronts);
 	nvw__zeroed_free(x->slots, x->wavefront_count * sizeof *x->slots);

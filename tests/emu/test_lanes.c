@@ -167,6 +167,39 @@ TEST(stacks_of_wavefronts_are_apart)
 	assert_int_equal(used, APART_GROUPS * APART_ITEMS / EMU_LANES);
 }
 
+static void fill_stack(const void *args)
+{
+	volatile char own[1024];
+
+	for (unsigned i = 0; i < sizeof own; i++) {
+		own[i] = 1;
+	}
+	do_nothing(args);
+}
+
+/* A kernel that reads a variable before it sets it has to do the same in the thousandth machine of a process as in the first. */
+TEST(stacks_that_machines_hand_on_are_zeros)
+{
+	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=1", NULL};
+	const char *before = NULL;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		RIG(rig);
+		struct words w = {0};
+
+		rig_begin(&rig, 0, small);
+		const struct emu_exec *const x = &rig.machine->exec;
+		const char *const stacks = emu_stacks_at(x, 0);
+
+		assert_true(turn == 0 || stacks == before);
+		before = stacks;
+		for (uint64_t i = 0; i < EMU_LANES * x->stack_bytes; i++) {
+			assert_int_equal(stacks[i], 0);
+		}
+		rig_launch(&rig, fill_stack, &w, EMU_LANES, EMU_LANES);
+	}
+}
+
 /* A value of 4 bytes that is negative fills the request's 8 bytes with ones. */
 static void exchange_negative(const void *args)
 {
