@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The text of the assembler stage: lines, comments, statements, directives and prefixes. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "../../lib/core/bounds.h"
 #include "stage.h"
 
@@ -14,12 +17,13 @@ static void cut_type(struct stage *s, struct piece p)
 	}
 }
 
-/* What a compiler adds of itself has line 0: .loc FILE LINE COLUMN */
+/* What a compiler adds of itself has line 0: .loc FILE LINE COLUMN. Each sscanf() would read all of the text that follows. */
 static bool has_line(struct piece p)
 {
-	unsigned file, line;
+	char *line;
 
-	return sscanf(p.at, ".loc %u %u", &file, &line) != 2 || line != 0;
+	strtoul(p.at + strlen(".loc "), &line, 10);
+	return strtoul(line, NULL, 10) != 0;
 }
 
 static void direct(struct stage *s, struct piece p)

@@ -559,6 +559,13 @@ TEST(what_cannot_be_watched_is_refused)
 	}
 }
 
+TEST(a_line_takes_no_longer_in_a_longer_text)
+{
+	run("rm -rf -- *");
+	run("{ echo '.file 1 \"x.c\"'; yes '.loc 1 2 3' | head -n 300000; } > lines.s");
+	assert_int_equal(run("ulimit -t 10; %s cc -c lines.s -o x.o", wrapper), 0);
+}
+
 TEST(it_compiles_as_the_compiler_alone_does)
 {
 	static const char *const commands[] = {
