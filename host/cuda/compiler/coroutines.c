@@ -577,6 +577,25 @@ static unsigned copy_kernels(
 	return copies;
 }
 
+/* Where a kernel's variables are is said of the kernel itself. Of its copy it would take most of the compiler's time. */
+static void forget_variables(LLVMValueRef f)
+{
+	LLVMValueRef next;
+	size_t length;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = next) {
+			LLVMValueRef called =
+				LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+
+			next = LLVMGetNextInstruction(i);
+			if (called && strncmp(LLVMGetValueName2(called, &length), "llvm.dbg.", 9) == 0) {
+				LLVMInstructionEraseFromParent(i);
+			}
+		}
+	}
+}
+
 static unsigned find_accesses(struct device *d, LLVMValueRef f, LLVMValueRef *ret_hooks)
 {
 	unsigned n = 0;
@@ -675,6 +694,7 @@ void make_coroutines(struct device *d)
 		const unsigned made = copy_kernels(d, kernels, count, copies);
 
 		for (unsigned i = 0; i < made; i++) {
+			forget_variables(copies[i].function);
 			divide_accesses(d, &copies[i]);
 		}
 		run_passes(d, SPLIT);
