@@ -371,15 +371,15 @@ class thread_group
 	}
 };
 
-static __forceinline__ __device__ thread_block this_thread_block()
+NVW_CUDA_INLINE thread_block this_thread_block()
 {
 	return thread_block();
 }
-static __forceinline__ __device__ grid_group this_grid()
+NVW_CUDA_INLINE grid_group this_grid()
 {
 	return grid_group();
 }
-static __forceinline__ __device__ coalesced_group coalesced_threads()
+NVW_CUDA_INLINE coalesced_group coalesced_threads()
 {
 	return coalesced_group(__activemask());
 }
@@ -403,7 +403,7 @@ __device__ thread_block_tile<Size, thread_block> tiled_partition(const thread_bl
 	return thread_block_tile<Size, thread_block>(block.size(), block.tiles);
 }
 /* Tiles of a size that is known when it runs: a power of two, at most a warp. */
-static __forceinline__ __device__ thread_group tiled_partition(const thread_group &, unsigned size)
+NVW_CUDA_INLINE thread_group tiled_partition(const thread_group &, unsigned size)
 {
 	const unsigned lane = nvw_cuda_lane();
 
@@ -419,7 +419,7 @@ template <class Label> __device__ nvw_part labeled_partition(const nvw_lanes &gr
 {
 	return nvw_part(__match_any_sync(group.lanes, label));
 }
-static __forceinline__ __device__ nvw_part binary_partition(const nvw_lanes &group, bool predicate)
+NVW_CUDA_INLINE nvw_part binary_partition(const nvw_lanes &group, bool predicate)
 {
 	return labeled_partition(group, (int)predicate);
 }

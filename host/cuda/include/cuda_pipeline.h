@@ -5,16 +5,15 @@
 
 #include <cuda_runtime.h>
 
-static __forceinline__ __device__ void __pipeline_memcpy_async(
-	void *to, const void *from, size_t bytes, size_t zeros = 0)
+NVW_CUDA_INLINE void __pipeline_memcpy_async(void *to, const void *from, size_t bytes, size_t zeros = 0)
 {
 	memcpy(to, from, bytes - zeros);
 	memset((char *)to + bytes - zeros, 0, zeros);
 }
-static __forceinline__ __device__ void __pipeline_commit()
+NVW_CUDA_INLINE void __pipeline_commit()
 {
 }
-static __forceinline__ __device__ void __pipeline_wait_prior(size_t)
+NVW_CUDA_INLINE void __pipeline_wait_prior(size_t)
 {
 }
 

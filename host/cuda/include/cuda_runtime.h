@@ -101,79 +101,56 @@ __device__ void nvw_cuda_sync_threads(void) __attribute__((convergent));
 __device__ int nvw_cuda_barrier(int kind, int predicate) __attribute__((convergent));
 /* scope: 1 block, 2 device, 3 system */
 __device__ void nvw_cuda_fence(int scope);
-__device__ long long nvw_cuda_clock(void);
-__device__ unsigned long long nvw_cuda_nanoseconds(void);
-__device__ void nvw_cuda_sleep(unsigned ns);
-__device__ void nvw_cuda_trap(void) __attribute__((noreturn));
 }
-static __forceinline__ __device__ int __syncthreads_count(int predicate)
+NVW_CUDA_INLINE int __syncthreads_count(int predicate)
 {
 	return nvw_cuda_barrier(1, predicate != 0);
 }
-static __forceinline__ __device__ int __syncthreads_and(int predicate)
+NVW_CUDA_INLINE int __syncthreads_and(int predicate)
 {
 	return nvw_cuda_barrier(2, predicate != 0);
 }
-static __forceinline__ __device__ int __syncthreads_or(int predicate)
+NVW_CUDA_INLINE int __syncthreads_or(int predicate)
 {
 	return nvw_cuda_barrier(3, predicate != 0);
 }
-static __forceinline__ __device__ void __threadfence_block(void)
+NVW_CUDA_INLINE void __threadfence_block(void)
 {
 	nvw_cuda_fence(1);
 }
-static __forceinline__ __device__ void __threadfence(void)
+NVW_CUDA_INLINE void __threadfence(void)
 {
 	nvw_cuda_fence(2);
 }
-static __forceinline__ __device__ void __threadfence_system(void)
+NVW_CUDA_INLINE void __threadfence_system(void)
 {
 	nvw_cuda_fence(3);
 }
-static __forceinline__ __device__ long long clock64(void)
-{
-	return nvw_cuda_clock();
-}
+__device__ long long clock64(void) __asm__("nvw_cuda_clock");
 __device__ clock_t clock(void) __asm__("nvw_cuda_clock");
-static __forceinline__ __device__ unsigned long long globaltimer(void)
-{
-	return nvw_cuda_nanoseconds();
-}
-static __forceinline__ __device__ void __nanosleep(unsigned ns)
-{
-	nvw_cuda_sleep(ns);
-}
-static __forceinline__ __device__ void __trap(void)
-{
-	nvw_cuda_trap();
-}
-static __forceinline__ __device__ void __brkpt(void)
-{
-	nvw_cuda_trap();
-}
+__device__ unsigned long long globaltimer(void) __asm__("nvw_cuda_nanoseconds");
+__device__ void __nanosleep(unsigned ns) __asm__("nvw_cuda_sleep");
+__device__ void __trap(void) __asm__("nvw_cuda_trap") __attribute__((noreturn));
+__device__ void __brkpt(void) __asm__("nvw_cuda_trap") __attribute__((noreturn));
 
 /* ---- Address spaces: addresses are the same in all of them. Those of shared variables fit into 32 bits. */
-extern "C" __device__ int nvw_cuda_is_shared(const void *address);
-static __forceinline__ __device__ size_t __cvta_generic_to_shared(const void *p)
+NVW_CUDA_INLINE size_t __cvta_generic_to_shared(const void *p)
 {
 	return (size_t)p;
 }
-static __forceinline__ __device__ size_t __cvta_generic_to_global(const void *p)
+NVW_CUDA_INLINE size_t __cvta_generic_to_global(const void *p)
 {
 	return (size_t)p;
 }
-static __forceinline__ __device__ void *__cvta_shared_to_generic(size_t p)
+NVW_CUDA_INLINE void *__cvta_shared_to_generic(size_t p)
 {
 	return (void *)p;
 }
-static __forceinline__ __device__ void *__cvta_global_to_generic(size_t p)
+NVW_CUDA_INLINE void *__cvta_global_to_generic(size_t p)
 {
 	return (void *)p;
 }
-static __forceinline__ __device__ unsigned __isShared(const void *p)
-{
-	return (unsigned)nvw_cuda_is_shared(p);
-}
+__device__ unsigned __isShared(const void *p) __asm__("nvw_cuda_is_shared");
 
 /* ---- Loads and stores with cache hints. Some go past the L1s, as volatile accesses do, by words: a structure has no volatile copy. */
 template <size_t Bytes> struct nvw_cuda_word {
@@ -188,7 +165,7 @@ template <> struct nvw_cuda_word<2> {
 template <> struct nvw_cuda_word<1> {
 	typedef unsigned char type;
 };
-template <class T> static __forceinline__ __device__ void nvw_cuda_past_l1(T *to, const T *from)
+template <class T> NVW_CUDA_INLINE void nvw_cuda_past_l1(T *to, const T *from)
 {
 	typedef typename nvw_cuda_word<alignof(T)>::type word;
 
@@ -196,17 +173,17 @@ template <class T> static __forceinline__ __device__ void nvw_cuda_past_l1(T *to
 		((volatile word *)to)[i] = ((const volatile word *)from)[i];
 	}
 }
-#define NVW_CUDA_LOAD(name, copy)                                               \
-	template <class T> static __forceinline__ __device__ T name(const T *p) \
-	{                                                                       \
-		T value;                                                        \
-		copy;                                                           \
-		return value;                                                   \
+#define NVW_CUDA_LOAD(name, copy)                             \
+	template <class T> NVW_CUDA_INLINE T name(const T *p) \
+	{                                                     \
+		T value;                                      \
+		copy;                                         \
+		return value;                                 \
 	}
-#define NVW_CUDA_STORE(name, copy)                                                    \
-	template <class T> static __forceinline__ __device__ void name(T *p, T value) \
-	{                                                                             \
-		copy;                                                                 \
+#define NVW_CUDA_STORE(name, copy)                                  \
+	template <class T> NVW_CUDA_INLINE void name(T *p, T value) \
+	{                                                           \
+		copy;                                               \
 	}
 NVW_CUDA_LOAD(__ldg, value = *p)
 NVW_CUDA_LOAD(__ldca, value = *p)

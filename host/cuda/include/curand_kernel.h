@@ -34,7 +34,7 @@ typedef struct curandStateMtgp32 curandStateMtgp32_t NVW_CUDA_REFUSED("this gene
 
 extern "C" __device__ void nvw_cuda_curand_skip(unsigned v[5], unsigned long long n, int by_sequences);
 
-static __forceinline__ __device__ void skipahead(unsigned long long n, curandState *state)
+NVW_CUDA_INLINE void skipahead(unsigned long long n, curandState *state)
 {
 	curandState own = *state;
 
@@ -43,7 +43,7 @@ static __forceinline__ __device__ void skipahead(unsigned long long n, curandSta
 	*state = own;
 }
 
-static __forceinline__ __device__ void skipahead_sequence(unsigned long long n, curandState *state)
+NVW_CUDA_INLINE void skipahead_sequence(unsigned long long n, curandState *state)
 {
 	curandState own = *state;
 
@@ -51,7 +51,7 @@ static __forceinline__ __device__ void skipahead_sequence(unsigned long long n, 
 	*state = own;
 }
 
-static __forceinline__ __device__ void curand_init(
+NVW_CUDA_INLINE void curand_init(
 	unsigned long long seed, unsigned long long sequence, unsigned long long offset, curandState *state)
 {
 	const unsigned low = 1099087573u * ((unsigned)seed ^ 0xaad26b49u),
@@ -66,7 +66,7 @@ static __forceinline__ __device__ void curand_init(
 	*state = own;
 }
 
-static __forceinline__ __device__ unsigned curand(curandState *state)
+NVW_CUDA_INLINE unsigned curand(curandState *state)
 {
 	const unsigned t = state->v[0] ^ (state->v[0] >> 2);
 
@@ -79,7 +79,7 @@ static __forceinline__ __device__ unsigned curand(curandState *state)
 	return state->v[4] + state->d;
 }
 
-static __forceinline__ __device__ void nvw_cuda_philox(curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE void nvw_cuda_philox(curandStatePhilox4_32_10_t *state)
 {
 	uint4 x = {(unsigned)state->at[0], (unsigned)(state->at[0] >> 32), (unsigned)state->at[1],
 		(unsigned)(state->at[1] >> 32)};
@@ -95,7 +95,7 @@ static __forceinline__ __device__ void nvw_cuda_philox(curandStatePhilox4_32_10_
 	state->output = x;
 }
 
-static __forceinline__ __device__ void skipahead(unsigned long long n, curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE void skipahead(unsigned long long n, curandStatePhilox4_32_10_t *state)
 {
 	const unsigned used = state->used + (unsigned)(n & 3);
 	const unsigned long long before = state->at[0];
@@ -106,21 +106,20 @@ static __forceinline__ __device__ void skipahead(unsigned long long n, curandSta
 	nvw_cuda_philox(state);
 }
 
-static __forceinline__ __device__ void skipahead_sequence(
-	unsigned long long n, curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE void skipahead_sequence(unsigned long long n, curandStatePhilox4_32_10_t *state)
 {
 	state->at[1] += n;
 	nvw_cuda_philox(state);
 }
 
-static __forceinline__ __device__ void curand_init(unsigned long long seed, unsigned long long sequence,
+NVW_CUDA_INLINE void curand_init(unsigned long long seed, unsigned long long sequence,
 	unsigned long long offset, curandStatePhilox4_32_10_t *state)
 {
 	*state = {{0, sequence}, {}, {(unsigned)seed, (unsigned)(seed >> 32)}};
 	skipahead(offset, state);
 }
 
-static __forceinline__ __device__ unsigned curand(curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE unsigned curand(curandStatePhilox4_32_10_t *state)
 {
 	const uint4 o = state->output;
 	const unsigned all[4] = {o.x, o.y, o.z, o.w}, one = all[state->used];
@@ -133,7 +132,7 @@ static __forceinline__ __device__ unsigned curand(curandStatePhilox4_32_10_t *st
 	return one;
 }
 
-static __forceinline__ __device__ uint4 curand4(curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE uint4 curand4(curandStatePhilox4_32_10_t *state)
 {
 	const unsigned a = curand(state), b = curand(state), c = curand(state);
 
@@ -141,19 +140,19 @@ static __forceinline__ __device__ uint4 curand4(curandStatePhilox4_32_10_t *stat
 }
 
 /* Above 0, up to 1. */
-template <class State> static __forceinline__ __device__ float curand_uniform(State *state)
+template <class State> NVW_CUDA_INLINE float curand_uniform(State *state)
 {
 	return (float)curand(state) * 0x1p-32f + 0x1p-33f;
 }
 
-template <class State> static __forceinline__ __device__ double curand_uniform_double(State *state)
+template <class State> NVW_CUDA_INLINE double curand_uniform_double(State *state)
 {
 	const unsigned x = curand(state), y = curand(state);
 
 	return (double)(x ^ (unsigned long long)y << 21) * 0x1p-53 + 0x1p-54;
 }
 
-static __forceinline__ __device__ float4 curand_uniform4(curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE float4 curand_uniform4(curandStatePhilox4_32_10_t *state)
 {
 	const float a = curand_uniform(state), b = curand_uniform(state), c = curand_uniform(state);
 
@@ -161,7 +160,7 @@ static __forceinline__ __device__ float4 curand_uniform4(curandStatePhilox4_32_1
 }
 
 /* Box and Muller's. */
-template <class State> static __forceinline__ __device__ float2 curand_normal2(State *state)
+template <class State> NVW_CUDA_INLINE float2 curand_normal2(State *state)
 {
 	const float u = curand_uniform(state);
 	const float angle = (float)curand(state) * (0x1p-32f * 6.2831855f) + 0x1p-33f * 6.2831855f;
@@ -170,14 +169,14 @@ template <class State> static __forceinline__ __device__ float2 curand_normal2(S
 	return make_float2(length * sinf(angle), length * cosf(angle));
 }
 
-static __forceinline__ __device__ float4 curand_normal4(curandStatePhilox4_32_10_t *state)
+NVW_CUDA_INLINE float4 curand_normal4(curandStatePhilox4_32_10_t *state)
 {
 	const float2 a = curand_normal2(state), b = curand_normal2(state);
 
 	return make_float4(a.x, a.y, b.x, b.y);
 }
 
-template <class State> static __forceinline__ __device__ double2 curand_normal2_double(State *state)
+template <class State> NVW_CUDA_INLINE double2 curand_normal2_double(State *state)
 {
 	const double u = curand_uniform_double(state),
 		     angle = curand_uniform_double(state) * 2 * 3.14159265358979323846;
@@ -186,7 +185,7 @@ template <class State> static __forceinline__ __device__ double2 curand_normal2_
 	return make_double2(length * sin(angle), length * cos(angle));
 }
 
-template <class State> static __forceinline__ __device__ float curand_normal(State *state)
+template <class State> NVW_CUDA_INLINE float curand_normal(State *state)
 {
 	if (state->boxmuller_flag) {
 		state->boxmuller_flag = 0;
@@ -199,7 +198,7 @@ template <class State> static __forceinline__ __device__ float curand_normal(Sta
 	return both.x;
 }
 
-template <class State> static __forceinline__ __device__ double curand_normal_double(State *state)
+template <class State> NVW_CUDA_INLINE double curand_normal_double(State *state)
 {
 	if (state->boxmuller_flag_double) {
 		state->boxmuller_flag_double = 0;
@@ -212,8 +211,7 @@ template <class State> static __forceinline__ __device__ double curand_normal_do
 	return both.x;
 }
 
-template <class State>
-static __forceinline__ __device__ float curand_log_normal(State *state, float mean, float deviation)
+template <class State> NVW_CUDA_INLINE float curand_log_normal(State *state, float mean, float deviation)
 {
 	return expf(mean + deviation * curand_normal(state));
 }

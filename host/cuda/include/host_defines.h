@@ -23,6 +23,8 @@
 #if !defined __noinline__ && __clang_major__ < 15
 #define __noinline__ __attribute__((noinline))
 #endif
+#define NVW_CUDA_INLINE      static __forceinline__ __device__
+#define NVW_CUDA_BOTH        static __forceinline__ __host__ __device__
 #define __align__(n)         __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __cudart_builtin__

@@ -40,8 +40,7 @@ enum nvw_cuda_scope { NVW_CUDA_BLOCK = 1, NVW_CUDA_DEVICE = 2, NVW_CUDA_SYSTEM =
 extern "C" __device__ unsigned long long nvw_cuda_atomic(
 	unsigned what, void *address, unsigned long long value, unsigned long long compare);
 
-template <class T>
-static __forceinline__ __device__ T nvw_cuda_typed_atomic(unsigned what, T *address, T value, T compare)
+template <class T> NVW_CUDA_INLINE T nvw_cuda_typed_atomic(unsigned what, T *address, T value, T compare)
 {
 	unsigned long long v = 0, c = 0;
 	T result;
@@ -54,7 +53,7 @@ static __forceinline__ __device__ T nvw_cuda_typed_atomic(unsigned what, T *addr
 }
 
 #define NVW_CUDA_ATOMIC_OF_SCOPE(name, operation, type, number, scope)                   \
-	static __forceinline__ __device__ type name(type *address, type value)           \
+	NVW_CUDA_INLINE type name(type *address, type value)                             \
 	{                                                                                \
 		return nvw_cuda_typed_atomic<type>(                                      \
 			operation | number << 8 | scope << 16, address, value, (type)0); \
@@ -89,11 +88,11 @@ NVW_CUDA_INTEGERS(atomicAnd, NVW_CUDA_AND)
 NVW_CUDA_INTEGERS(atomicOr, NVW_CUDA_OR)
 NVW_CUDA_INTEGERS(atomicXor, NVW_CUDA_XOR)
 
-#define NVW_CUDA_CAS_OF_SCOPE(name, type, number, scope)                                     \
-	static __forceinline__ __device__ type name(type *address, type compare, type value) \
-	{                                                                                    \
-		return nvw_cuda_typed_atomic<type>(                                          \
-			NVW_CUDA_CAS | number << 8 | scope << 16, address, value, compare);  \
+#define NVW_CUDA_CAS_OF_SCOPE(name, type, number, scope)                                    \
+	NVW_CUDA_INLINE type name(type *address, type compare, type value)                  \
+	{                                                                                   \
+		return nvw_cuda_typed_atomic<type>(                                         \
+			NVW_CUDA_CAS | number << 8 | scope << 16, address, value, compare); \
 	}
 #define NVW_CUDA_CASES(type, number)                                         \
 	NVW_CUDA_CAS_OF_SCOPE(atomicCAS, type, number, NVW_CUDA_DEVICE)      \

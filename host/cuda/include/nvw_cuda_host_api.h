@@ -18,18 +18,50 @@
 #pragma clang force_cuda_host_device begin
 #endif
 
+/* What C++ programs pass with its type, and the runtime, which is in C, gets as a pointer. */
+struct nvw_cuda_result {
+	void **p;
+
+	nvw_cuda_result(void **p) : p(p)
+	{
+	}
+	template <class T> nvw_cuda_result(T **p) : p((void **)(void *)p)
+	{
+	}
+};
+struct nvw_cuda_kernel {
+	const void *p;
+
+	nvw_cuda_kernel(const void *p) : p(p)
+	{
+	}
+	template <class K> nvw_cuda_kernel(K *kernel) : p((const void *)kernel)
+	{
+	}
+};
+struct nvw_cuda_symbol {
+	const void *p;
+
+	nvw_cuda_symbol(const void *p) : p(p)
+	{
+	}
+	template <class T> nvw_cuda_symbol(const T &variable) : p((const void *)&variable)
+	{
+	}
+};
+
 extern "C" {
 /* ---- Memory: device memory cannot be read or written by host code, other than by these copies. */
-cudaError_t cudaMalloc(void **ret, size_t bytes);
-cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t height);
-cudaError_t cudaMallocManaged(void **ret, size_t bytes, unsigned flags = cudaMemAttachGlobal);
-cudaError_t cudaMallocHost(void **ret, size_t bytes, unsigned flags = 0);
-cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags);
+cudaError_t cudaMalloc(nvw_cuda_result ret, size_t bytes);
+cudaError_t cudaMallocPitch(nvw_cuda_result ret, size_t *ret_pitch, size_t width, size_t height);
+cudaError_t cudaMallocManaged(nvw_cuda_result ret, size_t bytes, unsigned flags = cudaMemAttachGlobal);
+cudaError_t cudaMallocHost(nvw_cuda_result ret, size_t bytes, unsigned flags = 0);
+cudaError_t cudaHostAlloc(nvw_cuda_result ret, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
-cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags);
+cudaError_t cudaHostGetDevicePointer(nvw_cuda_result ret, void *host, unsigned flags);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(
 	void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream = 0);
@@ -37,12 +69,12 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 	size_t height, enum cudaMemcpyKind kind);
 cudaError_t cudaMemset(void *to, int byte, size_t bytes);
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream = 0);
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset = 0,
+cudaError_t cudaMemcpyToSymbol(nvw_cuda_symbol symbol, const void *from, size_t bytes, size_t offset = 0,
 	enum cudaMemcpyKind kind = cudaMemcpyHostToDevice);
-cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset = 0,
+cudaError_t cudaMemcpyFromSymbol(void *to, nvw_cuda_symbol symbol, size_t bytes, size_t offset = 0,
 	enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost);
-cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol);
-cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol);
+cudaError_t cudaGetSymbolAddress(nvw_cuda_result ret, nvw_cuda_symbol symbol);
+cudaError_t cudaGetSymbolSize(size_t *ret, nvw_cuda_symbol symbol);
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int device, cudaStream_t stream = 0);
 cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise advice, int device);
@@ -53,13 +85,13 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, c
 unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t cudaLaunchKernel(
 	const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream);
-cudaError_t cudaLaunchCooperativeKernel(
-	const void *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0);
-cudaError_t cudaFuncSetCacheConfig(const void *kernel, enum cudaFuncCache config);
-cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *kernel);
+cudaError_t cudaLaunchCooperativeKernel(nvw_cuda_kernel kernel, dim3 grid, dim3 block, void **args,
+	size_t shared = 0, cudaStream_t stream = 0);
+cudaError_t cudaFuncSetCacheConfig(nvw_cuda_kernel kernel, enum cudaFuncCache config);
+cudaError_t cudaFuncSetAttribute(nvw_cuda_kernel kernel, enum cudaFuncAttribute attribute, int value);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, nvw_cuda_kernel kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, const void *kernel, int block_size, size_t shared);
+	int *ret, nvw_cuda_kernel kernel, int block_size, size_t shared);
 
 /* ---- Devices, streams, events, errors */
 cudaError_t cudaGetDeviceCount(int *ret);
@@ -99,83 +131,12 @@ const char *cudaGetErrorString(cudaError_t error);
 const char *cudaGetErrorName(cudaError_t error);
 }
 
-/* ---- The same with types, as C++ programs call them */
-template <class T> static inline cudaError_t cudaMalloc(T **ret, size_t bytes)
-{
-	return cudaMalloc((void **)(void *)ret, bytes);
-}
-template <class T>
-static inline cudaError_t cudaMallocPitch(T **ret, size_t *ret_pitch, size_t width, size_t height)
-{
-	return cudaMallocPitch((void **)(void *)ret, ret_pitch, width, height);
-}
-template <class T>
-static inline cudaError_t cudaMallocManaged(T **ret, size_t bytes, unsigned flags = cudaMemAttachGlobal)
-{
-	return cudaMallocManaged((void **)(void *)ret, bytes, flags);
-}
-template <class T> static inline cudaError_t cudaMallocHost(T **ret, size_t bytes, unsigned flags = 0)
-{
-	return cudaMallocHost((void **)(void *)ret, bytes, flags);
-}
-template <class T> static inline cudaError_t cudaHostAlloc(T **ret, size_t bytes, unsigned flags)
-{
-	return cudaHostAlloc((void **)(void *)ret, bytes, flags);
-}
-template <class T> static inline cudaError_t cudaHostGetDevicePointer(T **ret, void *host, unsigned flags)
-{
-	return cudaHostGetDevicePointer((void **)(void *)ret, host, flags);
-}
-template <class T>
-static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
-	size_t offset = 0, enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
-{
-	return cudaMemcpyToSymbol((const void *)&symbol, from, bytes, offset, kind);
-}
-template <class T>
-static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
-	enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
-{
-	return cudaMemcpyFromSymbol(to, (const void *)&symbol, bytes, offset, kind);
-}
-template <class T, class S> static inline cudaError_t cudaGetSymbolAddress(T **ret, const S &symbol)
-{
-	return cudaGetSymbolAddress((void **)(void *)ret, (const void *)&symbol);
-}
-template <class S> static inline cudaError_t cudaGetSymbolSize(size_t *ret, const S &symbol)
-{
-	return cudaGetSymbolSize(ret, (const void *)&symbol);
-}
+/* The compiler calls the one above of each launch. */
 template <class K>
 static inline cudaError_t cudaLaunchKernel(
 	K *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0)
 {
 	return cudaLaunchKernel((const void *)kernel, grid, block, args, shared, stream);
-}
-template <class K>
-static inline cudaError_t cudaLaunchCooperativeKernel(
-	K *kernel, dim3 grid, dim3 block, void **args, size_t shared = 0, cudaStream_t stream = 0)
-{
-	return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, args, shared, stream);
-}
-template <class K> static inline cudaError_t cudaFuncSetCacheConfig(K *kernel, enum cudaFuncCache config)
-{
-	return cudaFuncSetCacheConfig((const void *)kernel, config);
-}
-template <class K>
-static inline cudaError_t cudaFuncSetAttribute(K *kernel, enum cudaFuncAttribute a, int value)
-{
-	return cudaFuncSetAttribute((const void *)kernel, a, value);
-}
-template <class K> static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, K *kernel)
-{
-	return cudaFuncGetAttributes(ret, (const void *)kernel);
-}
-template <class K>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, K *kernel, int block_size, size_t shared)
-{
-	return cudaOccupancyMaxActiveBlocksPerMultiprocessor(ret, (const void *)kernel, block_size, shared);
 }
 template <class K>
 static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(

@@ -12,7 +12,7 @@ static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *
 	*ret_least = *ret_greatest = 0;
 	return cudaSuccess;
 }
-template <class T> static inline cudaError_t cudaMallocAsync(T **ret, size_t bytes, cudaStream_t)
+static inline cudaError_t cudaMallocAsync(nvw_cuda_result ret, size_t bytes, cudaStream_t)
 {
 	return cudaMalloc(ret, bytes);
 }
@@ -48,8 +48,8 @@ X(cudaStreamAttachMemAsync, cudaStream_t, void *, size_t = 0, unsigned = cudaMem
 X(cudaStreamSetAttribute, cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue *)
 X(cudaCtxResetPersistingL2Cache)
 #undef X
-template <class T>
-static inline cudaError_t cudaMallocFromPoolAsync(T **ret, size_t bytes, cudaMemPool_t, cudaStream_t)
+static inline cudaError_t cudaMallocFromPoolAsync(
+	nvw_cuda_result ret, size_t bytes, cudaMemPool_t, cudaStream_t)
 {
 	return cudaMalloc(ret, bytes);
 }
@@ -72,15 +72,13 @@ static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const voi
 {
 	return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
-template <class T>
-static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes,
+static inline cudaError_t cudaMemcpyToSymbolAsync(nvw_cuda_symbol symbol, const void *from, size_t bytes,
 	size_t offset, enum cudaMemcpyKind kind, cudaStream_t = 0)
 {
 	return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
-template <class T>
-static inline cudaError_t cudaMemcpyFromSymbolAsync(
-	void *to, const T &symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind, cudaStream_t = 0)
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, nvw_cuda_symbol symbol, size_t bytes,
+	size_t offset, enum cudaMemcpyKind kind, cudaStream_t = 0)
 {
 	return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }

@@ -9,7 +9,7 @@
 
 /* To the nearest is what the processor does of itself. */
 #define NVW_CUDA_COMPUTED(type, suffix)                                                                      \
-	NVW_CUDA_DEVICE type nvw_cuda_computed##suffix(unsigned operation, int mode, type a, type b, type c) \
+	NVW_CUDA_INLINE type nvw_cuda_computed##suffix(unsigned operation, int mode, type a, type b, type c) \
 	{                                                                                                    \
 		if (mode != NVW_CUDA_RN) {                                                                   \
 			return nvw_cuda_rounded##suffix(operation, mode, a, b, c);                           \
@@ -38,7 +38,7 @@ NVW_CUDA_COMPUTED(float, f)
 	X(rd, NVW_CUDA_RD, __VA_ARGS__) X(ru, NVW_CUDA_RU, __VA_ARGS__) X(rz, NVW_CUDA_RZ, __VA_ARGS__)
 
 #define NVW_CUDA_ROUNDED(mode, number, name, suffix, type, operation, parameters, ...)               \
-	NVW_CUDA_DEVICE type name##_##mode parameters                                                \
+	NVW_CUDA_INLINE type name##_##mode parameters                                                \
 	{                                                                                            \
 		return nvw_cuda_computed##suffix(NVW_CUDA_ROUNDED_##operation, number, __VA_ARGS__); \
 	}
@@ -59,7 +59,7 @@ NVW_CUDA_ARITHMETIC(f, float, f, __fmaf)
 NVW_CUDA_IN_EVERY_MODE(NVW_CUDA_ROUNDED, __fmaf_ieee, f, float, FMA, (float a, float b, float c), a, b, c)
 
 #define NVW_CUDA_CONVERTED(mode, number, name, by, to, from) \
-	NVW_CUDA_DEVICE to name##_##mode(from a)             \
+	NVW_CUDA_INLINE to name##_##mode(from a)             \
 	{                                                    \
 		return number ? by(number, a) : (to)a;       \
 	}
@@ -70,22 +70,22 @@ NVW_CUDA_IN_EVERY_MODE(NVW_CUDA_CONVERTED, __ll2float, nvw_cuda_rounded_llf, flo
 NVW_CUDA_IN_EVERY_MODE(NVW_CUDA_CONVERTED, __ull2float, nvw_cuda_rounded_ullf, float, unsigned long long)
 NVW_CUDA_IN_EVERY_MODE(NVW_CUDA_CONVERTED, __ll2double, nvw_cuda_rounded_ll, double, long long)
 NVW_CUDA_IN_EVERY_MODE(NVW_CUDA_CONVERTED, __ull2double, nvw_cuda_rounded_ull, double, unsigned long long)
-NVW_CUDA_DEVICE double __int2double_rn(int a)
+NVW_CUDA_INLINE double __int2double_rn(int a)
 {
 	return a;
 }
-NVW_CUDA_DEVICE double __uint2double_rn(unsigned a)
+NVW_CUDA_INLINE double __uint2double_rn(unsigned a)
 {
 	return a;
 }
-NVW_CUDA_DEVICE float __frsqrt_rn(float a)
+NVW_CUDA_INLINE float __frsqrt_rn(float a)
 {
 	return (float)(1 / __builtin_sqrt((double)a));
 }
 
 /* The compiler has casts end at the type's ends. */
 #define NVW_CUDA_TO_INTEGER_BY(mode, by, name, from, type) \
-	NVW_CUDA_DEVICE type name##_##mode(from a)         \
+	NVW_CUDA_INLINE type name##_##mode(from a)         \
 	{                                                  \
 		return (type)__builtin_##by(a);            \
 	}
@@ -105,32 +105,32 @@ NVW_CUDA_TO_INTEGER(__double2ull, double, unsigned long long, )
 
 /* ---- Integers and halves of a double */
 
-NVW_CUDA_DEVICE long long __mul64hi(long long a, long long b)
+NVW_CUDA_INLINE long long __mul64hi(long long a, long long b)
 {
 	return (long long)((__int128)a * b >> 64);
 }
-NVW_CUDA_DEVICE int __rhadd(int a, int b)
+NVW_CUDA_INLINE int __rhadd(int a, int b)
 {
 	return (int)(((long long)a + b + 1) >> 1);
 }
-NVW_CUDA_DEVICE unsigned __urhadd(unsigned a, unsigned b)
+NVW_CUDA_INLINE unsigned __urhadd(unsigned a, unsigned b)
 {
 	return (unsigned)(((unsigned long long)a + b + 1) >> 1);
 }
-NVW_CUDA_DEVICE int __double2hiint(double a)
+NVW_CUDA_INLINE int __double2hiint(double a)
 {
 	return (int)(__double_as_longlong(a) >> 32);
 }
-NVW_CUDA_DEVICE int __double2loint(double a)
+NVW_CUDA_INLINE int __double2loint(double a)
 {
 	return (int)__double_as_longlong(a);
 }
-NVW_CUDA_DEVICE double __hiloint2double(int high, int low)
+NVW_CUDA_INLINE double __hiloint2double(int high, int low)
 {
 	return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
 /* The place of the n-th set bit from base upwards, of the -n-th downwards, of base itself for 0; ~0: there is none. */
-NVW_CUDA_DEVICE unsigned __fns(unsigned mask, unsigned base, int n)
+NVW_CUDA_INLINE unsigned __fns(unsigned mask, unsigned base, int n)
 {
 	const int step = n < 0 ? -1 : 1;
 	int left = n == 0 ? 1 : n * step;
@@ -146,11 +146,11 @@ NVW_CUDA_DEVICE unsigned __fns(unsigned mask, unsigned base, int n)
 	return ~0u;
 }
 #define NVW_CUDA_FUNNEL(by) ((by) < 32 ? (by) : 32)
-NVW_CUDA_DEVICE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by)
+NVW_CUDA_INLINE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by)
 {
 	return (unsigned)(((unsigned long long)high << 32 | low) << NVW_CUDA_FUNNEL(by) >> 32);
 }
-NVW_CUDA_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by)
+NVW_CUDA_INLINE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by)
 {
 	return (unsigned)(((unsigned long long)high << 32 | low) >> NVW_CUDA_FUNNEL(by));
 }
@@ -158,43 +158,43 @@ NVW_CUDA_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned 
 
 /* ---- Numbers */
 
-NVW_CUDA_DEVICE double sinpi(double x)
+NVW_CUDA_INLINE double sinpi(double x)
 {
 	const double part = remainder(x, 2.0);
 
 	return fabs(part) == 1 ? copysign(0.0, x) : sin(part * 3.14159265358979323846);
 }
-NVW_CUDA_DEVICE double cospi(double x)
+NVW_CUDA_INLINE double cospi(double x)
 {
 	const double part = fabs(remainder(x, 2.0));
 
 	return part == 0.5 ? 0.0 : cos(part * 3.14159265358979323846);
 }
-NVW_CUDA_DEVICE double norm3d(double a, double b, double c)
+NVW_CUDA_INLINE double norm3d(double a, double b, double c)
 {
 	return hypot(hypot(a, b), c);
 }
-NVW_CUDA_DEVICE double norm4d(double a, double b, double c, double d)
+NVW_CUDA_INLINE double norm4d(double a, double b, double c, double d)
 {
 	return hypot(hypot(a, b), hypot(c, d));
 }
-NVW_CUDA_DEVICE double rnorm3d(double a, double b, double c)
+NVW_CUDA_INLINE double rnorm3d(double a, double b, double c)
 {
 	return 1 / norm3d(a, b, c);
 }
-NVW_CUDA_DEVICE double rhypot(double a, double b)
+NVW_CUDA_INLINE double rhypot(double a, double b)
 {
 	return 1 / hypot(a, b);
 }
-NVW_CUDA_DEVICE double rnorm4d(double a, double b, double c, double d)
+NVW_CUDA_INLINE double rnorm4d(double a, double b, double c, double d)
 {
 	return 1 / norm4d(a, b, c, d);
 }
-NVW_CUDA_DEVICE double rcbrt(double a)
+NVW_CUDA_INLINE double rcbrt(double a)
 {
 	return 1 / cbrt(a);
 }
-template <class T> NVW_CUDA_DEVICE T nvw_cuda_norm(int n, const T *p)
+template <class T> NVW_CUDA_INLINE T nvw_cuda_norm(int n, const T *p)
 {
 	double sum = 0;
 
@@ -203,116 +203,96 @@ template <class T> NVW_CUDA_DEVICE T nvw_cuda_norm(int n, const T *p)
 	}
 	return (T)sum;
 }
-NVW_CUDA_DEVICE double norm(int n, const double *p)
+NVW_CUDA_INLINE double norm(int n, const double *p)
 {
 	return nvw_cuda_norm(n, p);
 }
-NVW_CUDA_DEVICE float normf(int n, const float *p)
+NVW_CUDA_INLINE float normf(int n, const float *p)
 {
 	return nvw_cuda_norm(n, p);
 }
-NVW_CUDA_DEVICE double rnorm(int n, const double *p)
+NVW_CUDA_INLINE double rnorm(int n, const double *p)
 {
 	return 1 / norm(n, p);
 }
-NVW_CUDA_DEVICE float rnormf(int n, const float *p)
+NVW_CUDA_INLINE float rnormf(int n, const float *p)
 {
 	return 1 / normf(n, p);
 }
-extern "C" {
-__device__ double nvw_cuda_erfinv(double);
-__device__ double nvw_cuda_erfcinv(double);
-__device__ double nvw_cuda_erfcx(double);
-__device__ double nvw_cuda_cyl_bessel_i(int, double);
-}
-NVW_CUDA_DEVICE double erfinv(double a)
-{
-	return nvw_cuda_erfinv(a);
-}
-NVW_CUDA_DEVICE double erfcinv(double a)
-{
-	return nvw_cuda_erfcinv(a);
-}
-NVW_CUDA_DEVICE double erfcx(double a)
-{
-	return nvw_cuda_erfcx(a);
-}
-NVW_CUDA_DEVICE double normcdfinv(double a)
+__device__ double erfinv(double) __asm__("nvw_cuda_erfinv");
+__device__ double erfcinv(double) __asm__("nvw_cuda_erfcinv");
+__device__ double erfcx(double) __asm__("nvw_cuda_erfcx");
+extern "C" __device__ double nvw_cuda_cyl_bessel_i(int, double);
+NVW_CUDA_INLINE double normcdfinv(double a)
 {
 	return -1.41421356237309504880 * erfcinv(2 * a);
 }
-NVW_CUDA_DEVICE double cyl_bessel_i0(double a)
+NVW_CUDA_INLINE double cyl_bessel_i0(double a)
 {
 	return nvw_cuda_cyl_bessel_i(0, a);
 }
-NVW_CUDA_DEVICE double cyl_bessel_i1(double a)
+NVW_CUDA_INLINE double cyl_bessel_i1(double a)
 {
 	return nvw_cuda_cyl_bessel_i(1, a);
 }
-NVW_CUDA_DEVICE void sincospi(double a, double *sine, double *cosine)
+NVW_CUDA_INLINE void sincospi(double a, double *sine, double *cosine)
 {
 	*sine = sinpi(a);
 	*cosine = cospi(a);
 }
-NVW_CUDA_DEVICE double nan(const char *)
+NVW_CUDA_INLINE double nan(const char *)
 {
 	return __builtin_nan("");
 }
-NVW_CUDA_DEVICE float nanf(const char *)
+NVW_CUDA_INLINE float nanf(const char *)
 {
 	return __builtin_nanf("");
 }
 #define NVW_CUDA_FLOAT(name, parameters, ...)    \
-	NVW_CUDA_DEVICE float name##f parameters \
+	NVW_CUDA_INLINE float name##f parameters \
 	{                                        \
 		return (float)name(__VA_ARGS__); \
 	}
-NVW_CUDA_FLOAT(sinpi, (float a), a)
-NVW_CUDA_FLOAT(cospi, (float a), a)
 NVW_CUDA_FLOAT(norm3d, (float a, float b, float c), a, b, c)
 NVW_CUDA_FLOAT(norm4d, (float a, float b, float c, float d), a, b, c, d)
 NVW_CUDA_FLOAT(rnorm3d, (float a, float b, float c), a, b, c)
 NVW_CUDA_FLOAT(rhypot, (float a, float b), a, b)
 NVW_CUDA_FLOAT(rnorm4d, (float a, float b, float c, float d), a, b, c, d)
-NVW_CUDA_FLOAT(rcbrt, (float a), a)
-NVW_CUDA_FLOAT(erfinv, (float a), a)
-NVW_CUDA_FLOAT(erfcinv, (float a), a)
-NVW_CUDA_FLOAT(erfcx, (float a), a)
-NVW_CUDA_FLOAT(normcdfinv, (float a), a)
-NVW_CUDA_FLOAT(cyl_bessel_i0, (float a), a)
-NVW_CUDA_FLOAT(cyl_bessel_i1, (float a), a)
-NVW_CUDA_DEVICE void sincospif(float a, float *sine, float *cosine)
-{
-	*sine = sinpif(a);
-	*cosine = cospif(a);
-}
 /* These are overloaded: a float has the function of floats. */
 #define NVW_CUDA_OVERLOAD(name)             \
-	NVW_CUDA_DEVICE float name(float a) \
+	NVW_CUDA_INLINE float name(float a) \
 	{                                   \
 		return name##f(a);          \
 	}
-NVW_CUDA_OVERLOAD(sinpi)
-NVW_CUDA_OVERLOAD(cospi)
 NVW_CUDA_OVERLOAD(rsqrt)
-NVW_CUDA_OVERLOAD(rcbrt)
 NVW_CUDA_OVERLOAD(exp10)
-NVW_CUDA_OVERLOAD(erfinv)
-NVW_CUDA_OVERLOAD(erfcinv)
-NVW_CUDA_OVERLOAD(erfcx)
 NVW_CUDA_OVERLOAD(normcdf)
-NVW_CUDA_OVERLOAD(normcdfinv)
-NVW_CUDA_OVERLOAD(cyl_bessel_i0)
-NVW_CUDA_OVERLOAD(cyl_bessel_i1)
 NVW_CUDA_OVERLOAD(j0)
 NVW_CUDA_OVERLOAD(j1)
 NVW_CUDA_OVERLOAD(y0)
 NVW_CUDA_OVERLOAD(y1)
-NVW_CUDA_DEVICE float jn(int n, float a)
+#define NVW_CUDA_FLOATS(name)                      \
+	NVW_CUDA_FLOAT(name, (float a), (double)a) \
+	NVW_CUDA_OVERLOAD(name)
+NVW_CUDA_FLOATS(sinpi)
+NVW_CUDA_FLOATS(cospi)
+NVW_CUDA_FLOATS(rcbrt)
+NVW_CUDA_FLOATS(erfinv)
+NVW_CUDA_FLOATS(erfcinv)
+NVW_CUDA_FLOATS(erfcx)
+NVW_CUDA_FLOATS(normcdfinv)
+NVW_CUDA_FLOATS(cyl_bessel_i0)
+NVW_CUDA_FLOATS(cyl_bessel_i1)
+NVW_CUDA_INLINE void sincospif(float a, float *sine, float *cosine)
+{
+	*sine = sinpif(a);
+	*cosine = cospif(a);
+}
+NVW_CUDA_INLINE float jn(int n, float a)
 {
 	return jnf(n, a);
 }
-NVW_CUDA_DEVICE float yn(int n, float a)
+NVW_CUDA_INLINE float yn(int n, float a)
 {
 	return ynf(n, a);
 }
@@ -320,7 +300,7 @@ NVW_CUDA_DEVICE float yn(int n, float a)
 /* ---- Two or four parts of a word: x and y are a part of each operand */
 #ifndef NVW_CUDA_LEAN /* nvwave-nvcc tries without them first: reading them takes its time */
 
-NVW_CUDA_DEVICE int nvw_cuda_within(int value, int least, int most)
+NVW_CUDA_INLINE int nvw_cuda_within(int value, int least, int most)
 {
 	if (value < least) {
 		return least;
@@ -329,7 +309,7 @@ NVW_CUDA_DEVICE int nvw_cuda_within(int value, int least, int most)
 }
 #define NVW_CUDA_SATURATED(value) nvw_cuda_within(value, most - all, most)
 #define NVW_CUDA_PARTS_OF(name, part, expression)                                                  \
-	NVW_CUDA_DEVICE unsigned name(unsigned a, unsigned b)                                      \
+	NVW_CUDA_INLINE unsigned name(unsigned a, unsigned b)                                      \
 	{                                                                                          \
 		const int all = (1 << 8 * sizeof(part)) - 1, most = (part)~0 < 0 ? all >> 1 : all; \
 		unsigned result = 0;                                                               \
@@ -377,28 +357,28 @@ NVW_CUDA_BOTH_PARTS(__vsetle, x <= y)
 NVW_CUDA_BOTH_PARTS(__vsetlt, x < y)
 
 #define NVW_CUDA_OF_ONE(name, by, a, b)              \
-	NVW_CUDA_DEVICE unsigned name##2(unsigned v) \
+	NVW_CUDA_INLINE unsigned name##2(unsigned v) \
 	{                                            \
 		return by##2(a, b);                  \
 	}                                            \
-	NVW_CUDA_DEVICE unsigned name##4(unsigned v) \
+	NVW_CUDA_INLINE unsigned name##4(unsigned v) \
 	{                                            \
 		return by##4(a, b);                  \
 	}
 NVW_CUDA_OF_ONE(__vneg, __vsub, 0, v)
 NVW_CUDA_OF_ONE(__vnegss, __vsubss, 0, v)
 NVW_CUDA_OF_ONE(__vabs, __vabsdiffs, v, 0)
-NVW_CUDA_DEVICE unsigned __vabsss2(unsigned v)
+NVW_CUDA_INLINE unsigned __vabsss2(unsigned v)
 {
 	return __vmaxs2(v, __vnegss2(v));
 }
-NVW_CUDA_DEVICE unsigned __vabsss4(unsigned v)
+NVW_CUDA_INLINE unsigned __vabsss4(unsigned v)
 {
 	return __vmaxs4(v, __vnegss4(v));
 }
 
 #define NVW_CUDA_SUM_OF(name, by, part)                               \
-	NVW_CUDA_DEVICE unsigned name(unsigned a, unsigned b)         \
+	NVW_CUDA_INLINE unsigned name(unsigned a, unsigned b)         \
 	{                                                             \
 		const unsigned all = by(a, b);                        \
 		unsigned sum = 0;                                     \

@@ -10,10 +10,6 @@
 #include <cuda_runtime.h>
 #include <nvw_cuda_rounding.h>
 
-#ifndef NVW_CUDA_BOTH /* a host compiler's file */
-#define NVW_CUDA_BOTH static __forceinline__
-#endif
-
 NVW_CUDA_BOTH unsigned long long nvw_cuda_bits_of(double value)
 {
 	unsigned long long bits;
@@ -36,7 +32,7 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 	enum { LEAST = 2 - (1 << (Exponent - 1)), MOST = (1 << (Exponent - 1)) - 1 }; /* exponents */
 	enum { INFINITE = ((1 << Exponent) - 1) << Mantissa, NOT_A_NUMBER = 0x7fff };
 
-	static __forceinline__ __host__ __device__ double widened(unsigned short x)
+	NVW_CUDA_BOTH double widened(unsigned short x)
 	{
 		const int e = (x & INFINITE) >> Mantissa, m = x & ((1 << Mantissa) - 1);
 		const double sign = x & 0x8000 ? -1 : 1;
@@ -48,8 +44,7 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 		       nvw_cuda_power((e ? e - 1 : 0) + LEAST - Mantissa);
 	}
 
-	static __forceinline__ __host__ __device__ unsigned short narrowed(
-		double value, int toward = NVW_CUDA_RN)
+	NVW_CUDA_BOTH unsigned short narrowed(double value, int toward = NVW_CUDA_RN)
 	{
 		const unsigned long long bits = nvw_cuda_bits_of(value);
 		const bool negative = bits >> 63, away = toward == (negative ? NVW_CUDA_RD : NVW_CUDA_RU);
@@ -98,7 +93,7 @@ NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 }
 
 #ifdef __CUDA__ /* a .cpp file has no atomics */
-template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T value)
+template <class Word, class T> NVW_CUDA_INLINE T nvw_cuda_add_narrow(T *to, T value)
 {
 	Word seen = *(volatile Word *)to, before, after;
 	T old;
@@ -113,11 +108,11 @@ template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T va
 	return old;
 }
 #define NVW_CUDA_NARROW_ATOMICS(T, T2)                                 \
-	NVW_CUDA_DEVICE T atomicAdd(T *to, T value)                    \
+	NVW_CUDA_INLINE T atomicAdd(T *to, T value)                    \
 	{                                                              \
 		return nvw_cuda_add_narrow<unsigned short>(to, value); \
 	}                                                              \
-	NVW_CUDA_DEVICE T2 atomicAdd(T2 *to, T2 value)                 \
+	NVW_CUDA_INLINE T2 atomicAdd(T2 *to, T2 value)                 \
 	{                                                              \
 		return nvw_cuda_add_narrow<unsigned>(to, value);       \
 	}
@@ -209,10 +204,10 @@ template <class Word, class T> NVW_CUDA_DEVICE T nvw_cuda_add_narrow(T *to, T va
 	}
 
 #ifdef __CUDA__
-#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)                           \
-	static __forceinline__ __device__ int __##Short##2int##suffix(T a) \
-	{                                                                  \
-		return __float2int##suffix(a);                             \
+#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)         \
+	NVW_CUDA_INLINE int __##Short##2int##suffix(T a) \
+	{                                                \
+		return __float2int##suffix(a);           \
 	}
 #else
 #define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)

@@ -33,27 +33,27 @@ __device__ unsigned nvw_cuda_active_mask(void)
 __device__ unsigned nvw_cuda_lane(void) __attribute__((const, nothrow));
 }
 
-static __forceinline__ __device__ unsigned __activemask(void)
+NVW_CUDA_INLINE unsigned __activemask(void)
 {
 	return nvw_cuda_active_mask();
 }
-static __forceinline__ __device__ void __syncwarp(unsigned mask = 0xffffffff)
+NVW_CUDA_INLINE void __syncwarp(unsigned mask = 0xffffffff)
 {
 	(void)nvw_cuda_meet(NVW_CUDA_MEET, mask, 0, 0);
 }
-static __forceinline__ __device__ unsigned __ballot_sync(unsigned mask, int predicate)
+NVW_CUDA_INLINE unsigned __ballot_sync(unsigned mask, int predicate)
 {
 	return (unsigned)nvw_cuda_meet(NVW_CUDA_BALLOT, mask, predicate != 0, 0);
 }
-static __forceinline__ __device__ int __any_sync(unsigned mask, int predicate)
+NVW_CUDA_INLINE int __any_sync(unsigned mask, int predicate)
 {
 	return __ballot_sync(mask, predicate) != 0;
 }
-static __forceinline__ __device__ int __all_sync(unsigned mask, int predicate)
+NVW_CUDA_INLINE int __all_sync(unsigned mask, int predicate)
 {
 	return __ballot_sync(mask, !predicate) == 0;
 }
-template <class T> static __forceinline__ __device__ unsigned long long nvw_cuda_bits(T value)
+template <class T> NVW_CUDA_INLINE unsigned long long nvw_cuda_bits(T value)
 {
 	static_assert(sizeof value <= 8, "__match_* take values of at most 8 bytes");
 	unsigned long long bits = 0;
@@ -62,7 +62,7 @@ template <class T> static __forceinline__ __device__ unsigned long long nvw_cuda
 	return bits;
 }
 /* Eight bytes at a time. */
-template <class T> static __forceinline__ __device__ T nvw_cuda_shuffle(unsigned mask, T value, unsigned from)
+template <class T> NVW_CUDA_INLINE T nvw_cuda_shuffle(unsigned mask, T value, unsigned from)
 {
 	unsigned long long words[(sizeof value + 7) / 8] = {};
 	T result;
@@ -74,41 +74,36 @@ template <class T> static __forceinline__ __device__ T nvw_cuda_shuffle(unsigned
 	__builtin_memcpy(&result, words, sizeof result);
 	return result;
 }
-template <class T>
-static __forceinline__ __device__ T __shfl_sync(unsigned mask, T value, int from, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_sync(unsigned mask, T value, int from, int width = 32)
 {
 	const unsigned first = nvw_cuda_lane() & ~(unsigned)(width - 1);
 
 	return nvw_cuda_shuffle(mask, value, first + ((unsigned)from & (unsigned)(width - 1)));
 }
-template <class T>
-static __forceinline__ __device__ T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32)
 {
 	const unsigned lane = nvw_cuda_lane(), at = lane & (unsigned)(width - 1);
 
 	return nvw_cuda_shuffle(mask, value, at >= by ? lane - by : lane);
 }
-template <class T>
-static __forceinline__ __device__ T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32)
 {
 	const unsigned lane = nvw_cuda_lane(), at = lane & (unsigned)(width - 1);
 
 	return nvw_cuda_shuffle(mask, value, at + by < (unsigned)width ? lane + by : lane);
 }
-template <class T>
-static __forceinline__ __device__ T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
 {
 	const unsigned lane = nvw_cuda_lane(), last = lane | (unsigned)(width - 1),
 		       from = lane ^ (unsigned)with;
 
 	return nvw_cuda_shuffle(mask, value, from <= last ? from : lane);
 }
-template <class T> static __forceinline__ __device__ unsigned __match_any_sync(unsigned mask, T value)
+template <class T> NVW_CUDA_INLINE unsigned __match_any_sync(unsigned mask, T value)
 {
 	return (unsigned)nvw_cuda_meet(NVW_CUDA_MATCH_ANY, mask, nvw_cuda_bits(value), 0);
 }
-template <class T>
-static __forceinline__ __device__ unsigned __match_all_sync(unsigned mask, T value, int *ret_all)
+template <class T> NVW_CUDA_INLINE unsigned __match_all_sync(unsigned mask, T value, int *ret_all)
 {
 	const unsigned same = (unsigned)nvw_cuda_meet(NVW_CUDA_MATCH_ALL, mask, nvw_cuda_bits(value), 0);
 
@@ -117,7 +112,7 @@ static __forceinline__ __device__ unsigned __match_all_sync(unsigned mask, T val
 }
 
 #define NVW_CUDA_REDUCE(name, type, kind)                                                        \
-	static __forceinline__ __device__ type name(unsigned mask, type value)                   \
+	NVW_CUDA_INLINE type name(unsigned mask, type value)                                     \
 	{                                                                                        \
 		return (type)nvw_cuda_meet(kind, mask, (unsigned long long)(long long)value, 0); \
 	}
@@ -133,31 +128,31 @@ NVW_CUDA_REDUCE(__reduce_xor_sync, unsigned, NVW_CUDA_REDUCE_XOR)
 #undef NVW_CUDA_REDUCE
 
 /* The forms without a mask, of older programs: the lanes that are active. */
-static __forceinline__ __device__ unsigned __ballot(int predicate)
+NVW_CUDA_INLINE unsigned __ballot(int predicate)
 {
 	return __ballot_sync(__activemask(), predicate);
 }
-static __forceinline__ __device__ int __any(int predicate)
+NVW_CUDA_INLINE int __any(int predicate)
 {
 	return __ballot(predicate) != 0;
 }
-static __forceinline__ __device__ int __all(int predicate)
+NVW_CUDA_INLINE int __all(int predicate)
 {
 	return __ballot(!predicate) == 0;
 }
-template <class T> static __forceinline__ __device__ T __shfl(T value, int from, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl(T value, int from, int width = 32)
 {
 	return __shfl_sync(__activemask(), value, from, width);
 }
-template <class T> static __forceinline__ __device__ T __shfl_up(T value, unsigned by, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_up(T value, unsigned by, int width = 32)
 {
 	return __shfl_up_sync(__activemask(), value, by, width);
 }
-template <class T> static __forceinline__ __device__ T __shfl_down(T value, unsigned by, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_down(T value, unsigned by, int width = 32)
 {
 	return __shfl_down_sync(__activemask(), value, by, width);
 }
-template <class T> static __forceinline__ __device__ T __shfl_xor(T value, int with, int width = 32)
+template <class T> NVW_CUDA_INLINE T __shfl_xor(T value, int with, int width = 32)
 {
 	return __shfl_xor_sync(__activemask(), value, with, width);
 }

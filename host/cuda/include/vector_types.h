@@ -5,38 +5,38 @@
 
 #include <host_defines.h>
 
-#define NVW_CUDA_VECTORS(name, type, align2, align4)                                                 \
-	struct name##1                                                                               \
-	{                                                                                            \
-		type x;                                                                              \
-	};                                                                                           \
-	struct __align__(align2) name##2                                                             \
-	{                                                                                            \
-		type x, y;                                                                           \
-	};                                                                                           \
-	struct name##3                                                                               \
-	{                                                                                            \
-		type x, y, z;                                                                        \
-	};                                                                                           \
-	struct __align__(align4) name##4                                                             \
-	{                                                                                            \
-		type x, y, z, w;                                                                     \
-	};                                                                                           \
-	static __inline__ __host__ __device__ name##1 make_##name##1(type x)                         \
-	{                                                                                            \
-		return name##1 {x};                                                                  \
-	}                                                                                            \
-	static __inline__ __host__ __device__ name##2 make_##name##2(type x, type y)                 \
-	{                                                                                            \
-		return name##2 {x, y};                                                               \
-	}                                                                                            \
-	static __inline__ __host__ __device__ name##3 make_##name##3(type x, type y, type z)         \
-	{                                                                                            \
-		return name##3 {x, y, z};                                                            \
-	}                                                                                            \
-	static __inline__ __host__ __device__ name##4 make_##name##4(type x, type y, type z, type w) \
-	{                                                                                            \
-		return name##4 {x, y, z, w};                                                         \
+#define NVW_CUDA_VECTORS(name, type, align2, align4)                         \
+	struct name##1                                                       \
+	{                                                                    \
+		type x;                                                      \
+	};                                                                   \
+	struct __align__(align2) name##2                                     \
+	{                                                                    \
+		type x, y;                                                   \
+	};                                                                   \
+	struct name##3                                                       \
+	{                                                                    \
+		type x, y, z;                                                \
+	};                                                                   \
+	struct __align__(align4) name##4                                     \
+	{                                                                    \
+		type x, y, z, w;                                             \
+	};                                                                   \
+	NVW_CUDA_BOTH name##1 make_##name##1(type x)                         \
+	{                                                                    \
+		return name##1 {x};                                          \
+	}                                                                    \
+	NVW_CUDA_BOTH name##2 make_##name##2(type x, type y)                 \
+	{                                                                    \
+		return name##2 {x, y};                                       \
+	}                                                                    \
+	NVW_CUDA_BOTH name##3 make_##name##3(type x, type y, type z)         \
+	{                                                                    \
+		return name##3 {x, y, z};                                    \
+	}                                                                    \
+	NVW_CUDA_BOTH name##4 make_##name##4(type x, type y, type z, type w) \
+	{                                                                    \
+		return name##4 {x, y, z, w};                                 \
 	}
 
 NVW_CUDA_VECTORS(char, signed char, 2, 4)

@@ -34,15 +34,15 @@ extern "C" __forceinline__ __device__ void __builtin_amdgcn_s_sleep(int n)
 	__nanosleep(64u * (unsigned)n);
 }
 
-static __forceinline__ __device__ long long wall_clock64(void)
+NVW_CUDA_INLINE long long wall_clock64(void)
 {
 	return (long long)globaltimer() / 10; /* 100 MHz */
 }
-template <class T> static __forceinline__ __device__ T unsafeAtomicAdd(T *address, T value)
+template <class T> NVW_CUDA_INLINE T unsafeAtomicAdd(T *address, T value)
 {
 	return atomicAdd(address, value);
 }
-template <class T> static __forceinline__ __device__ T safeAtomicAdd(T *address, T value)
+template <class T> NVW_CUDA_INLINE T safeAtomicAdd(T *address, T value)
 {
 	return atomicAdd(address, value);
 }
@@ -70,16 +70,15 @@ template <class T> static __forceinline__ __device__ T safeAtomicAdd(T *address,
 #define __hip_atomic_fetch_xor(address, value, order, scope) __atomic_fetch_xor(address, value, order)
 #define __builtin_amdgcn_fence(order, scope)                 __atomic_thread_fence(order)
 
-template <class T, class V>
-static __forceinline__ __device__ T nvw_hip_fetch_add(T *address, V value, int order)
+template <class T, class V> NVW_CUDA_INLINE T nvw_hip_fetch_add(T *address, V value, int order)
 {
 	return __atomic_fetch_add(address, (T)value, order);
 }
-static __forceinline__ __device__ float nvw_hip_fetch_add(float *address, float value, int)
+NVW_CUDA_INLINE float nvw_hip_fetch_add(float *address, float value, int)
 {
 	return atomicAdd(address, value);
 }
-static __forceinline__ __device__ double nvw_hip_fetch_add(double *address, double value, int)
+NVW_CUDA_INLINE double nvw_hip_fetch_add(double *address, double value, int)
 {
 	return atomicAdd(address, value);
 }
