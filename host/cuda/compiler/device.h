@@ -16,8 +16,9 @@ struct device {
 };
 
 /* The section of each kind of variable; the runtime finds them by it. */
-#define SHARED_SECTION "nvw_shared"
-#define DEVICE_SECTION "nvw_device"
+#define SHARED_SECTION  "nvw_shared"
+#define DEVICE_SECTION  "nvw_device"
+#define MANAGED_SECTION "nvw_managed"
 
 /* Before the optimizer: inline PTX becomes calls of the runtime. False, with messages, if some is not supported. */
 bool translate_ptx(struct device *d);

@@ -375,6 +375,9 @@ static bool is_elsewhere(const char *name)
 
 static void name_variable(struct device *d, LLVMValueRef v)
 {
+	if (is_in(v, MANAGED_SECTION)) {
+		return; /* the host's */
+	}
 	if (is_plain(v) && is_in(v, SHARED_SECTION)) {
 		make_own(v);
 	} else if (is_plain(v)) {

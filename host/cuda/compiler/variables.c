@@ -5,7 +5,11 @@
  *
  * Each kind goes into a section of its own, and is no longer internal: an optimizer that knew all accesses would move some across
  * barriers, and would take what the host writes for what it was at first. name_symbols() makes them internal again.
+ *
+ * A __managed__ variable is the host half's, and plain memory for both sides.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -42,11 +46,34 @@ static bool is_array_without_size(LLVMValueRef variable)
 	return LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetArrayLength(type) == 0;
 }
 
+static bool is_managed(LLVMValueRef variable)
+{
+	return LLVMGetSection(variable) && strcmp(LLVMGetSection(variable), MANAGED_SECTION) == 0;
+}
+
+/* The host half has the variable, under the same name. */
+static void leave_to_host(LLVMValueRef variable)
+{
+	size_t length;
+
+	if (LLVMGetLinkage(variable) == LLVMInternalLinkage) {
+		fprintf(stderr,
+			"nvwave-device: error: %s: nvwave does not support static __managed__ variables\n",
+			LLVMGetValueName2(variable, &length));
+		exit(1);
+	}
+	if (!LLVMIsDeclaration(variable)) {
+		LLVMSetLinkage(variable, LLVMAvailableExternallyLinkage);
+	}
+}
+
 static void place_variable(struct device *d, LLVMValueRef variable)
 {
 	const bool changes = !LLVMIsGlobalConstant(variable);
 
-	if (LLVMIsDeclaration(variable)) {
+	if (is_managed(variable)) {
+		leave_to_host(variable);
+	} else if (LLVMIsDeclaration(variable)) {
 		if (is_array_without_size(variable)) {
 			join_dynamic(d, variable);
 		}

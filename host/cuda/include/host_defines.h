@@ -18,6 +18,13 @@
 #define __constant__
 #endif
 
+/* A variable of the host that kernels know by its name (compiler/variables.c). */
+#ifdef __CUDA_ARCH__
+#define __managed__ __device__ __attribute__((section("nvw_managed")))
+#else
+#define __managed__ __attribute__((section("nvw_managed")))
+#endif
+
 #define __launch_bounds__(...) /* every kernel fits */
 #define __forceinline__        __inline__ __attribute__((always_inline))
 #if !defined __noinline__ && __clang_major__ < 15

@@ -4,6 +4,5 @@
 #define NVW_CUDA_REFUSED_H
 
 #define NVW_CUDA_REFUSED(what) __attribute__((unavailable("nvwave does not support " what)))
-#define __managed__            NVW_CUDA_REFUSED("__managed__ variables") __attribute__((device))
 
 #endif

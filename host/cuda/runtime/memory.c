@@ -271,6 +271,19 @@ static cudaError_t release(void *p)
 	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
 }
 
+/* __managed__ variables are one allocation, made before all others. */
+extern char __start_nvw_managed[] __attribute__((weak)), __stop_nvw_managed[] __attribute__((weak));
+
+__attribute__((constructor)) static void take_managed_variables(void)
+{
+	if (__start_nvw_managed) {
+		const size_t bytes = (size_t)(__stop_nvw_managed - __start_nvw_managed);
+
+		(void)insert(place_for(__start_nvw_managed),
+			&(struct block){.start = __start_nvw_managed, .bytes = bytes, .kind = MANAGED});
+	}
+}
+
 /* ---- Allocation ------------------------------------------------------------------------------------------------ */
 
 /* In a program with thrust (include/nvw_cuda_thrust.h), whose algorithms run on the host. */

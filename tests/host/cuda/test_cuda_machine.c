@@ -331,6 +331,24 @@ static void kernels_see_what_the_host_has_changed_in_between(void **state)
 	}
 }
 
+static void a_managed_variable_is_one_for_the_host_and_for_kernels(void **state)
+{
+	static const char *const protocols[] = {"vi", "hlrc", "dd"};
+
+	NEEDS_MACHINE();
+	build("-O1", "managed", SOURCE("managed.cu"));
+	assert_int_equal(run("./managed"), 0);
+	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=%s --report=report -- ./managed", nvwave, protocols[i]), 0);
+	}
+	assert_int_equal(
+		run("echo 'static __managed__ int own; __global__ void k() { own = 1; }' >own.cu; " NVCC
+		    " -c own.cu"),
+		1);
+	assert_output_has("own: nvwave does not support static __managed__ variables\n");
+}
+
 static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **state)
 {
 	NEEDS_MACHINE();
@@ -499,6 +517,7 @@ int main(void)
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
 		cmocka_unit_test(accesses_of_odd_and_large_sizes_have_the_right_values),
 		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
+		cmocka_unit_test(a_managed_variable_is_one_for_the_host_and_for_kernels),
 		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
 		cmocka_unit_test(a_kernel_is_the_same_with_stacks_and_without),
 		cmocka_unit_test(a_million_work_items_take_two_gigabytes),

@@ -162,7 +162,6 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has(
 		"refused.cu:7:11: error: unknown type name 'cudaGraphicsResource': nvwave does not support "
 		"graphics\n");
-	assert_output_has("'shared_by_both' is unavailable: nvwave does not support __managed__ variables");
 	assert_output_has(
 		"refused.cu:8:11: error: unknown type name 'cudaGraph_t': nvwave does not support graphs\n");
 	assert_output_has(
