@@ -45,8 +45,9 @@ many       | tests/host/cuda/many.cu                               |            
 memory     | tests/host/cuda/memory.cu                             |                                     | copies
 libraries  | tests/host/cuda/libraries.cu                          | -std=c++17                          |
 library    | tests/host/cuda/library.cu tests/host/cuda/library_host.cpp |                               |
-thrust     | tests/host/cuda/thrust.cu                             | -std=c++17                          |
+thrust     | tests/host/cuda/thrust.cu                             | -std=c++17 --extended-lambda        |
 changes    | tests/host/cuda/changes.cu                            |                                     |
+managed    | tests/host/cuda/managed.cu                            | -rdc=true                           |
 scopes     | tests/host/cuda/scopes.cu                             |                                     | right race missed
 waits      | tests/host/cuda/waits.cu                              |                                     | shared thread sleep
 machine    | tests/host/cuda/machine.cu                            |                                     | fences sums many-fences fences-alone persist1 persist2 persist3

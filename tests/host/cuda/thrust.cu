@@ -39,7 +39,9 @@ static int of_cuda()
 	thrust::sort(thrust::device, p, p + 100, thrust::greater<int>());
 	doubles<<<1, 128>>>(p, 100);
 	cudaMemcpy(&last, p + 99, sizeof last, cudaMemcpyDeviceToHost);
-	return d[0] != 396 || last != 0 || thrust::reduce(d, d + 100) != 19800;
+	const int by = 2; // an extended lambda
+	thrust::transform(d, d + 100, d, [by] __device__(int x) { return x * by; });
+	return d[0] != 792 || last != 0 || thrust::reduce(d, d + 100) != 39600;
 }
 
 int main()
