@@ -427,10 +427,11 @@ struct ct_input {
 
 /* A persistency race of a program's threads, as schedules have shown it: the power was cut after a thread had
  * read a store that was not durable, and something else had become durable since, and that store was lost. */
-#define CT_RACE_FATES(X)        \
-	X(LOST, "lost", "lost") \
-	X(OPEN, "open", "open") \
-	X(TRIED, "tried", "tried without a loss")
+#define CT_RACE_FATES(X)                          \
+	X(LOST, "lost", "lost")                   \
+	X(OPEN, "open", "open")                   \
+	X(TRIED, "tried", "tried without a loss") \
+	X(ABSENT, "not met", "not met")
 #define X(name, id, words) CT_RACE_##name,
 enum ct_race_fate { CT_RACE_FATES(X) CT_RACE_FATE_COUNT };
 #undef X
@@ -438,11 +439,12 @@ const char *ct_race_fate_name(enum ct_race_fate fate);
 const char *ct_race_fate_words(enum ct_race_fate fate);
 
 struct ct_race {
-	char store[256], load[256]; /* places, with those that they are inlined at */
-	enum ct_race_fate fate;
-	bool predicted;           /* of first rank, in some schedule */
-	uint64_t schedule;        /* in which it happened, and lost something if any did; 0: it never did */
-	uint64_t cuts;            /* that were tried */
+	char store[256], load[256];            /* places, with those that they are inlined at */
+	enum ct_race_fate fate, fate_of_store; /* of the store: the first that one of its races has */
+	bool predicted;                        /* of first rank, in some schedule */
+	uint64_t schedule; /* in which it happened, and lost something if any did; 0: it never did */
+	uint64_t cuts;     /* that were tried */
+	unsigned held;     /* how often a thread was held behind the store until others could not go on */
 	char text[CT_TEXT_BYTES]; /* what was lost, or why it is open; or "" */
 };
 

@@ -20,6 +20,8 @@ enum {
 	HOST_SCHEDULE_DEPTH = 64,
 	HOST_SCHEDULE_WITNESSES = 1024,
 	HOST_SCHEDULE_PLACES = 1024, /* of stores; a power of two */
+	HOST_SCHEDULE_AIMS_LOG2 = 3,
+	HOST_SCHEDULE_AIMS = 1 << HOST_SCHEDULE_AIMS_LOG2,
 };
 
 /* Who goes next. By turns, from schedule 2 on; the first has no switch. */
@@ -29,7 +31,7 @@ enum {
 	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random ones (PCT, ASPLOS 2010) */ \
 	POLICY(RANDOM, "random") \
 	POLICY(STORES, "store and flush") /* the changes come between a store and its flush or fence */ \
-	POLICY(PLACES, "a store's place") /* one change; each place is as likely */ \
+	POLICY(PLACES, "a store's place") /* a change for each aim; each place is as likely */ \
 	POLICY(SWITCHES, "switches") /* those of a list */
 /* clang-format on */
 
@@ -82,9 +84,9 @@ struct host_store_place {
 	uint32_t site, padding; /* of a directed plan */
 };
 
-/* A change at the one with this number, from 1, of a place. */
+/* A change at a place: where it is executed for the nth time, from 1, and at random once in so many times (0: never). */
 struct host_aim {
-	uint64_t code, nth;
+	uint64_t code, nth, rarely;
 };
 
 /* The length of schedule 1, from which the others are made. */
@@ -99,10 +101,11 @@ struct host_schedule_plan {
 	uint32_t depth;
 	uint32_t policy;          /* enum host_policy */
 	uint64_t points, exposed; /* of the first schedule */
-	struct host_aim aim;      /* nth 0: none */
-	uint32_t switches;        /* of the list */
-	bool directed;            /* changes come right behind stores of places that are wanted */
-	bool mixed;               /* threads are, until then */
+	struct host_aim aim[HOST_SCHEDULE_AIMS];
+	uint32_t aims;
+	uint32_t switches; /* of the list */
+	bool directed;     /* changes come right behind stores of places that are wanted */
+	bool mixed;        /* threads that are not held are */
 };
 
 /* A value was read before it was durable, and then something was made durable, before it was. */
@@ -128,6 +131,7 @@ struct host_schedule {
 		uint32_t waits, site; /* enum host_wait; where, in the session */
 		bool alive;
 	} thread[HOST_SCHEDULE_THREADS + 1];
+	uint32_t held[HOST_SCHEDULE_AIMS]; /* how often an aim's change came, and another thread went on */
 	uint32_t switches;
 	struct host_switch made[HOST_SCHEDULE_SWITCHES], list[HOST_SCHEDULE_SWITCHES];
 	uint32_t witnesses;

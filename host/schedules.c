@@ -16,7 +16,7 @@
 
 /* ---- Before the run ------------------------------------------------------------------------------- */
 
-enum { POLICIES_IN_TURN = 4 };
+enum { POLICIES_IN_TURN = 4, MORE_OFTEN = 4 };
 
 static unsigned count_places(const struct host_schedule_length *first)
 {
@@ -39,20 +39,47 @@ static const struct host_store_place *place_number(const struct host_schedule_le
 	return p;
 }
 
-/* Plans take turns with the places. One of the times that it was executed, each as likely as another. */
-static struct host_aim draw_aim(
-	const struct host_schedule_plan *plan, const struct host_schedule_length *first)
+/* One of the times that it was executed, each as likely as another; directed, in half of the cases some others, too. */
+static struct host_aim draw_aim(const struct host_store_place *p, bool directed, struct nvw_random *random)
+{
+	struct host_aim aim = {.code = p->code, .nth = 1 + nvw_random_below(random, p->exposed)};
+
+	if (directed && nvw_random_below(random, 2) == 1) {
+		aim.rarely = 1 + (p->exposed >> nvw_random_below(random, MORE_OFTEN));
+	}
+	return aim;
+}
+
+static bool is_aim(const struct host_schedule_plan *plan, uint64_t code)
+{
+	uint32_t i = 0;
+
+	while (i < plan->aims && plan->aim[i].code != code) {
+		i++;
+	}
+	return i < plan->aims;
+}
+
+/* Plans take turns with the places. A directed one has others beside. Where there are many, a thread that has read a
+ * store may be held itself, before it has made anything durable: so some plans have one. */
+static void draw_aims(struct host_schedule_plan *plan, const struct host_schedule_length *first)
 {
 	const unsigned places = count_places(first);
 	const uint64_t turn = plan->seed + (plan->directed ? plan->number : plan->number / POLICIES_IN_TURN);
 	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
+	const uint64_t most =
+		plan->directed ? UINT64_C(1) << nvw_random_below(&random, HOST_SCHEDULE_AIMS_LOG2 + 1) : 1;
+	uint64_t number = turn;
 
-	if (places == 0) {
-		return (struct host_aim){.nth = 0};
+	for (unsigned i = 0; i < most && places > 0; i++) {
+		const struct host_store_place *const p = place_number(first, (unsigned)(number % places));
+
+		if (!is_aim(plan, p->code)) {
+			plan->aim[plan->aims++] = draw_aim(p, plan->directed, &random);
+		}
+		number = nvw_random_below(&random, places);
 	}
-	const struct host_store_place *const p = place_number(first, (unsigned)(turn % places));
-
-	return (struct host_aim){.code = p->code, .nth = 1 + nvw_random_below(&random, p->exposed)};
+	plan->mixed = plan->directed && nvw_random_below(&random, 2) == 1;
 }
 
 struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
@@ -74,10 +101,7 @@ struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, 
 		plan.policy = turns[number % POLICIES_IN_TURN];
 	}
 	if (plan.policy == HOST_POLICY_PLACES) {
-		const unsigned places = nvw_max(count_places(first), 1u);
-
-		plan.aim = draw_aim(&plan, first);
-		plan.mixed = directed && number / places % 2 == 1;
+		draw_aims(&plan, first);
 	}
 	return plan;
 }
@@ -97,7 +121,7 @@ static bool is_named(const struct host_place *p, const char *line)
 }
 
 /* The line, or one that it is inlined at. */
-static bool is_at(const struct host_session *s, uint32_t site, const void *line)
+static bool is_at(const struct host_session *s, uint32_t site, const char *line)
 {
 	struct host_place p[HOST_INLINED_MAX];
 	const unsigned n = host_places_of(s->control, site, p);
@@ -109,31 +133,18 @@ static bool is_at(const struct host_session *s, uint32_t site, const void *line)
 	return i < n;
 }
 
-/* Returns how many places are wanted; the others go, unless keep says so. */
-static unsigned take_places(struct host_session *s, host_site_wanted *wanted, const void *context, bool keep)
-{
-	struct host_schedule_length *const l = &s->schedule->length;
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
-		const bool is_wanted = l->place[i].exposed > 0 && wanted(s, l->place[i].site, context);
-
-		n += is_wanted;
-		l->place[i].exposed *= is_wanted || keep;
-	}
-	return n;
-}
-
-void host_schedule_direct_at(struct host_session *s, host_site_wanted *wanted, const void *context)
-{
-	if (take_places(s, wanted, context, true) > 0) {
-		(void)take_places(s, wanted, context, false);
-	}
-}
-
 int host_schedule_direct(struct host_session *s, const char *line)
 {
-	if (take_places(s, is_at, line, false) == 0) {
+	struct host_schedule_length *const l = &s->schedule->length;
+	unsigned wanted = 0;
+
+	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
+		const bool is_wanted = l->place[i].exposed > 0 && is_at(s, l->place[i].site, line);
+
+		wanted += is_wanted;
+		l->place[i].exposed *= is_wanted;
+	}
+	if (wanted == 0) {
 		return nvw_fail(NVW_E_INPUT,
 			"--switch-at=%s: no store of that line was executed while threads took turns", line);
 	}

@@ -15,9 +15,6 @@ struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, 
 /* After schedule 1 of a directed plan: only the places of a line, FILE:LINE, stay in its length. NVW_E_INPUT:
  * there are none. */
 NVW_CHECKED int host_schedule_direct(struct host_session *session, const char *line);
-/* The same for the stores that are wanted; all stay if none is. */
-typedef bool host_site_wanted(const struct host_session *session, uint32_t site, const void *context);
-void host_schedule_direct_at(struct host_session *session, host_site_wanted *wanted, const void *context);
 const char *host_policy_name(uint32_t policy);
 
 /* Makes the file in the session's folder. list: the plan's switches, or NULL. */

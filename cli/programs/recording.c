@@ -16,9 +16,7 @@ static int take_schedule(struct host_session *s, struct crash_recording *r)
 {
 	NVW_TRY(host_schedule_check(s));
 	if (r->take_races != NULL) {
-		const bool aims = r->schedule->number == 1 && r->switch_at == NULL;
-
-		NVW_TRY(r->take_races(r->races, s, aims));
+		NVW_TRY(r->take_races(r->races, s));
 	}
 	if (r->schedule != NULL) {
 		if (r->switch_at != NULL) {

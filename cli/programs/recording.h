@@ -47,7 +47,7 @@ struct crash_recording {
 	struct host_schedule *made; /* output; the caller's room */
 	char end[2048];             /* output */
 	/* Gets its persistency races (../schedules/crash_races.h); NULL: they are not looked for. */
-	int (*take_races)(struct crash_races *races, struct host_session *session, bool aims);
+	int (*take_races)(struct crash_races *races, struct host_session *session);
 	struct crash_races *races;
 };
 

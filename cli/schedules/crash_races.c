@@ -16,12 +16,12 @@
 #include "../programs/tested.h"
 #include "crash_races.h"
 
-/* Cuts of one race that lose nothing are enough, fewer of one of second rank. Of the stores to its line so many
- * earlier ones may be lost, too: a line that is never flushed has had many. States of a cut: a line has few. */
+/* Cuts of one race that lose nothing are enough, fewer of one of second rank. A load that does not come while a
+ * store's thread is held so often, behind the store, is not waited for any more. States of a cut: a line has few. */
 enum {
 	CUTS_ENOUGH = 16,
 	FEWER_CUTS = 4,
-	EARLIER = 8,
+	HELD_ENOUGH = 8,
 	CUT_STATES = 4096,
 	LINE = NVW_LOG_LINE_BYTES,
 	STORES = 512,
@@ -47,7 +47,16 @@ struct outcome {
 	char text[CT_TEXT_BYTES];
 };
 
+/* Where stores are executed, of all runs. */
+struct place {
+	struct host_store_place of;
+	char store[256];
+	unsigned held; /* its thread, behind a store, until all others had ended or waited */
+};
+
 struct crash_races {
+	struct place *place;
+	size_t places, places_room;
 	struct ct_race *race;
 	size_t count, room;
 	struct happened happened[HOST_SCHEDULE_WITNESSES];
@@ -66,23 +75,72 @@ struct crash_races *crash_races_begin(void)
 	return calloc(1, sizeof(struct crash_races));
 }
 
+static int order_of(unsigned a, unsigned b)
+{
+	return (a > b) - (a < b);
+}
+
 static int by_fate(const void *a, const void *b)
 {
 	const struct ct_race *const x = a, *const y = b;
 
-	if (x->fate != y->fate) {
-		return x->fate < y->fate ? -1 : 1;
-	}
-	const int order = strcmp(x->store, y->store);
+	NVW_TRY(order_of(x->fate_of_store, y->fate_of_store));
+	NVW_TRY(strcmp(x->store, y->store));
+	NVW_TRY(order_of(x->fate, y->fate));
+	return strcmp(x->load, y->load);
+}
 
-	return order != 0 ? order : strcmp(x->load, y->load);
+/* Several copies of a line may have the same words. */
+static unsigned held(const struct crash_races *x, const char *store)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < x->places; i++) {
+		n += strcmp(x->place[i].store, store) == 0 ? x->place[i].held : 0;
+	}
+	return n;
+}
+
+static bool has_happened(const struct ct_race *r)
+{
+	return r->schedule != 0;
+}
+
+static void conclude_absent(const struct crash_races *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		struct ct_race *const r = &x->race[i];
+
+		r->held = held(x, r->store);
+		if (r->fate == CT_RACE_OPEN && !has_happened(r) && r->held >= HELD_ENOUGH) {
+			r->fate = CT_RACE_ABSENT;
+		}
+	}
+}
+
+/* A store's fate is the worst of its races'. */
+static void conclude_stores(const struct crash_races *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		struct ct_race *const r = &x->race[i];
+
+		r->fate_of_store = r->fate;
+		for (size_t k = 0; k < x->count; k++) {
+			if (x->race[k].fate < r->fate_of_store && strcmp(x->race[k].store, r->store) == 0) {
+				r->fate_of_store = x->race[k].fate;
+			}
+		}
+	}
 }
 
 void crash_races_end(struct crash_races *x, struct ct_races *ret)
 {
+	conclude_absent(x);
+	conclude_stores(x);
 	if (x->count > 0) {
 		qsort(x->race, x->count, sizeof *x->race, by_fate);
 	}
+	free(x->place);
 	free(x->found);
 	free(x->outcome);
 	*ret = (struct ct_races){
@@ -196,32 +254,100 @@ static bool is_found(const struct crash_races *x, uint64_t line, uint64_t event)
 	return i < x->found_count || x->found_more;
 }
 
-static bool is_predicted_store(const struct host_session *s, uint32_t site, const void *context)
+static int take_place(struct crash_races *x, const struct host_session *s, const struct host_store_place *p)
 {
-	const struct crash_races *const x = context;
-	char text[256];
 	size_t i = 0;
 
-	place_text(s, site, text);
-	while (i < x->count && strcmp(x->race[i].store, text) != 0) {
+	while (i < x->places && x->place[i].of.code != p->code) {
 		i++;
 	}
-	return i < x->count;
+	if (i < x->places) {
+		x->place[i].of.exposed = nvw_max(x->place[i].of.exposed, p->exposed);
+		return 0;
+	}
+	if (!NVW_ROOM(x->place, x->places_room, x->places + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for places");
+	}
+	x->place[i] = (struct place){.of = *p};
+	place_text(s, p->site, x->place[i].store);
+	x->places++;
+	return 0;
 }
 
-int crash_races_take(struct crash_races *x, struct host_session *s, bool aims)
+static int take_places(struct crash_races *x, const struct host_session *s)
+{
+	const struct host_schedule *const c = s->schedule;
+
+	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
+		if (c->length.place[i].exposed > 0) {
+			NVW_TRY(take_place(x, s, &c->length.place[i]));
+		}
+	}
+	for (size_t i = 0; i < x->places; i++) {
+		for (unsigned k = 0; k < c->plan.aims; k++) {
+			x->place[i].held += c->plan.aim[k].code == x->place[i].of.code ? c->held[k] : 0;
+		}
+	}
+	return 0;
+}
+
+int crash_races_take(struct crash_races *x, struct host_session *s)
 {
 	NVW_INVARIANT(s->schedule != NULL);
 
 	x->schedule = s->schedule->plan.number;
 	NVW_TRY(take_predicted(x, s));
 	NVW_TRY(take_happened(x, s));
+	NVW_TRY(take_places(x, s));
 	x->found_count = x->outcomes = 0;
-	NVW_TRY(host_each_found(s, note_found, x));
-	if (aims) {
-		host_schedule_direct_at(s, is_predicted_store, x);
+	return host_each_found(s, note_found, x);
+}
+
+/* ---- What the next schedule is for ------------------------------------------------------------------ */
+
+static bool has_cuts_left(const struct ct_race *r)
+{
+	return r->fate != CT_RACE_LOST && r->cuts < (r->predicted ? CUTS_ENOUGH : FEWER_CUTS);
+}
+
+/* A predicted race at this place is not decided; if it shall not have happened yet, such a one. */
+static bool is_wanted(const struct crash_races *x, const struct place *p, bool absent)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		const struct ct_race *const r = &x->race[i];
+
+		if (r->predicted && has_cuts_left(r) && !(absent && has_happened(r)) &&
+			strcmp(r->store, p->store) == 0) {
+			return true;
+		}
 	}
-	return 0;
+	return false;
+}
+
+/* Returns how many there are. */
+static unsigned aim_at(const struct crash_races *x, bool absent, struct host_schedule_length *length)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < x->places && n < HOST_SCHEDULE_PLACES; i++) {
+		if (is_wanted(x, &x->place[i], absent)) {
+			length->place[n++] = x->place[i].of;
+		}
+	}
+	return n;
+}
+
+void crash_races_aim(const struct crash_races *x, uint64_t number, struct host_schedule_length *length)
+{
+	const bool absent = number % 2 == 0;
+
+	memset(length->place, 0, sizeof length->place);
+	if (aim_at(x, absent, length) > 0 || (absent && aim_at(x, false, length) > 0)) {
+		return;
+	}
+	for (size_t i = 0; i < x->places && i < HOST_SCHEDULE_PLACES; i++) {
+		length->place[i] = x->place[i].of;
+	}
 }
 
 /* ---- The line of the store, record by record -------------------------------------------------------- */
@@ -593,7 +719,7 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 	struct cut last = *at;
 	bool fails;
 
-	last.certain = nvw_max(at->certain, x->store - nvw_min(x->store, EARLIER));
+	last.certain = nvw_max(at->certain, x->store);
 	*ret = (struct outcome){
 		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
 	NVW_TRY(look_with_it(a, log, x, at, ret, &fails));
@@ -660,11 +786,6 @@ static int try_race(const struct attempt *a, struct search *x)
 	}
 	nvw_log_reader_close(log);
 	return error;
-}
-
-static bool has_cuts_left(const struct ct_race *r)
-{
-	return r->fate != CT_RACE_LOST && r->cuts < (r->predicted ? CUTS_ENOUGH : FEWER_CUTS);
 }
 
 int crash_races_try(struct crash_races *x, const struct crash_tested *t, const struct ct_options *o,

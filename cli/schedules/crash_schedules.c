@@ -359,6 +359,10 @@ static void note_loss(void *context, struct ct_result *result)
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
 	const bool directed = x->asked.at != NULL || x->races != NULL;
+
+	if (number > 1 && x->races != NULL) {
+		crash_races_aim(x->races, number, &x->first);
+	}
 	const struct host_schedule_plan plan =
 		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, directed, &x->first);
 

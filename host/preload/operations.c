@@ -75,6 +75,7 @@ HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const c
 	if (host_control != NULL && (what == BEGINS || what == IS_DURABLE) && host_thread() != NULL) {
 		if (what == IS_DURABLE) {
 			end(host_thread(), number);
+			host_check_acknowledged();
 		}
 		record(what, number, name, &caller);
 		if (what == BEGINS) {

@@ -456,6 +456,7 @@ void host_check_load(
 void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
 	const struct host_caller *caller);
 void host_check_fence(const struct host_caller *caller);
+void host_check_acknowledged(void);
 
 /* An atomic is about to release, has acquired. */
 void host_check_release(const void *address);

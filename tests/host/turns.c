@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <nvw/ack.h>
+
 enum { POOL_BYTES = 1 << 16, LINE = 64, ITEMS = 12, SLOTS = 4 };
 
 static struct pool {
@@ -114,6 +116,30 @@ static void *consume(void *argument)
 	return NULL;
 }
 
+/* It stores nothing, and answers. */
+static void *answer_x(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t x = pool->x;
+	pthread_mutex_unlock(&a);
+
+	if (x != 0) {
+		nvw_operation_begins(1, "x is there");
+		nvw_operation_is_durable(1);
+	}
+	return NULL;
+}
+
+static void answered_early(void)
+{
+	both(answer_x, publish_early);
+}
+
+static void answered(void)
+{
+	both(answer_x, publish);
+}
+
 /* What it makes durable does not depend on what it has read. */
 static void *consume_for_nothing(void *argument)
 {
@@ -146,14 +172,49 @@ static void *sort_items(void *argument)
 	return NULL;
 }
 
-static void *sort_beside_x(void *argument)
+static void *sort_behind_x(void *argument)
 {
 	uint64_t *const beside = (uint64_t *)&pool->x + 1;
 
 	beside[1] = 1;
 	persist(beside);
+	pthread_mutex_lock(&a);
+	pool->x = 5;
+	pthread_mutex_unlock(&a);
 	qsort(beside, 2, sizeof *beside, downwards);
-	return publish_early(NULL);
+	persist(&pool->x);
+	return NULL;
+}
+
+/* What the consumer reads is beside x, and behind it; without x, what it makes durable is wrong. */
+static void *publish_beside_x(void *argument)
+{
+	volatile uint64_t *const beside = &pool->x + 1;
+
+	pool->x = 5;
+	pthread_mutex_lock(&a);
+	*beside = 1;
+	pthread_mutex_unlock(&a);
+	persist(beside);
+	return NULL;
+}
+
+static void *consume_beside_x(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t beside = (&pool->x)[1];
+	pthread_mutex_unlock(&a);
+
+	if (beside != 0) {
+		pool->y = 6;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void harmless_beside_x(void)
+{
+	both(consume_beside_x, publish_beside_x);
 }
 
 static void harmless_with_others(void)
@@ -163,7 +224,7 @@ static void harmless_with_others(void)
 
 static void harmless_in_part(void)
 {
-	both(consume_for_nothing, sort_beside_x);
+	both(consume_for_nothing, sort_behind_x);
 }
 
 static void race(void)
@@ -200,6 +261,35 @@ static void *publish_rarely_in_time(void *argument)
 	persist_often(OFTEN);
 	publish(NULL);
 	persist_often(OFTEN);
+	return NULL;
+}
+
+/* A store that is not reached where threads run one after the other, with its load ahead of it, or perhaps behind. */
+static volatile int begun;
+
+static void *publish_if_begun(void *argument)
+{
+	for (unsigned i = 0; i < LATER; i++) {
+		pool->item[0] = i;
+		persist(&pool->item[0]);
+	}
+	return begun ? publish_early(NULL) : NULL;
+}
+
+static void *consume_and_begin(void *argument)
+{
+	consume(NULL);
+	begun = 1;
+	persist_often(LATER);
+	return NULL;
+}
+
+static void *begin_and_consume(void *argument)
+{
+	begun = 1;
+	persist_often(LATER);
+	consume(NULL);
+	persist_often(1);
 	return NULL;
 }
 
@@ -264,6 +354,19 @@ static void exchanged(void)
 static void exchanged_in_time(void)
 {
 	both(consume_exchanged_in_time, exchange_rarely_in_time);
+}
+
+/* The first thread looks as well: what one thread alone has touched is not looked at. */
+static void unmet(void)
+{
+	(void)pool->x;
+	both(publish_if_begun, consume_and_begin);
+}
+
+static void met(void)
+{
+	(void)pool->x;
+	both(publish_if_begun, begin_and_consume);
 }
 
 static void late(void)
@@ -967,17 +1070,24 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"race", race}, {"harmless", harmless}, {"harmless-with-others", harmless_with_others},
-	{"harmless-in-part", harmless_in_part}, {"clean", clean}, {"late", late}, {"rare", rare},
-	{"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time},
-	{"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order},
-	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"follows", follows},
-	{"yields", yields}, {"own-lock", own_lock}, {"events", events}, {"events-early", events_early},
-	{"streams", streams}, {"from-outside", from_outside}, {"nobody-writes", nobody_writes},
-	{"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all}, {"blocks", blocks}, {"cancels", cancels},
-	{"works", works}};
+	{"harmless-in-part", harmless_in_part}, {"harmless-beside-x", harmless_beside_x}, {"clean", clean},
+	{"answered", answered}, {"answered-early", answered_early}, {"late", late}, {"rare", rare},
+	{"unmet", unmet}, {"met", met}, {"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time},
+	{"rare-in-time", rare_in_time}, {"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock},
+	{"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions}, {"spins", spins},
+	{"follows", follows}, {"yields", yields}, {"own-lock", own_lock}, {"events", events},
+	{"events-early", events_early}, {"streams", streams}, {"from-outside", from_outside},
+	{"nobody-writes", nobody_writes}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all},
+	{"blocks", blocks}, {"cancels", cancels}, {"works", works}};
 
 static int check(void)
 {
+	const char *const answered = getenv("NVWAVE_ACKNOWLEDGED");
+
+	if (answered != NULL && answered[0] != '\0' && pool->x == 0) {
+		puts("x was there, and is lost");
+		return 1;
+	}
 	if (pool->y != 0 && pool->x == 0) {
 		printf("y is %llu, and x is lost\n", (unsigned long long)pool->y);
 		return 1;

@@ -96,11 +96,12 @@ json_t *cli_schedules_json(const struct ct_schedules *s)
 
 static void print_race(const struct ct_race *r, FILE *to)
 {
-	fprintf(to, "    %s: store %s, load %s", ct_race_fate_words(r->fate), r->store, r->load);
+	fprintf(to, "        %s: load %s; ", ct_race_fate_words(r->fate), r->load);
 	if (r->schedule == 0) {
-		fputs("; it did not happen", to);
+		fprintf(to, "it did not happen, with the store held %s time%s", GROUPED(r->held),
+			plural(r->held));
 	} else {
-		fprintf(to, "; schedule %s", GROUPED(r->schedule));
+		fprintf(to, "schedule %s", GROUPED(r->schedule));
 	}
 	if (r->text[0] != '\0') {
 		fprintf(to, ": %s", r->text);
@@ -108,35 +109,61 @@ static void print_race(const struct ct_race *r, FILE *to)
 	fputc('\n', to);
 }
 
-/* Pairs of that fate, and places of their stores; the pairs are sorted by both. */
-static void count_fate(
-	const struct ct_races *r, enum ct_race_fate fate, unsigned *ret_pairs, unsigned *ret_places)
+static bool has_store_of_one_before(const struct ct_races *r, unsigned i)
 {
-	const char *before = "";
+	return i > 0 && strcmp(r->race[i - 1].store, r->race[i].store) == 0;
+}
 
-	*ret_pairs = *ret_places = 0;
+/* Races of that fate, and stores. */
+static void count_fate(
+	const struct ct_races *r, enum ct_race_fate fate, unsigned *ret_races, unsigned *ret_stores)
+{
+	*ret_races = *ret_stores = 0;
 	for (unsigned i = 0; i < r->count; i++) {
-		if (r->race[i].fate == fate) {
-			++*ret_pairs;
-			*ret_places += strcmp(before, r->race[i].store) != 0;
-			before = r->race[i].store;
+		*ret_races += r->race[i].fate == fate;
+		*ret_stores += r->race[i].fate_of_store == fate && !has_store_of_one_before(r, i);
+	}
+}
+
+static bool is_finding(enum ct_race_fate fate)
+{
+	return fate == CT_RACE_LOST || fate == CT_RACE_OPEN;
+}
+
+/* Those of a store that lost nothing are in JSON, one by one. */
+static void print_store(const struct ct_races *r, unsigned i, FILE *to)
+{
+	const struct ct_race *const x = &r->race[i];
+	const char *const store = x->store;
+	unsigned others = 0;
+
+	fprintf(to, "    %s: store %s\n", ct_race_fate_words(x->fate_of_store), store);
+	for (; i < r->count && strcmp(r->race[i].store, store) == 0; i++) {
+		if (r->race[i].fate == r->race[i].fate_of_store) {
+			print_race(&r->race[i], to);
 		}
+		others += r->race[i].fate != r->race[i].fate_of_store;
+	}
+	if (others > 0) {
+		fprintf(to, "        of %u other load%s no loss is known\n", others, plural(others));
 	}
 }
 
 void cli_crash_races_text(const struct ct_races *r, FILE *to)
 {
-	const char *between = "persistency races: ";
-	unsigned pairs, places;
+	static const char *const between[CT_RACE_FATE_COUNT] = {[CT_RACE_LOST] = "persistency races: ",
+		[CT_RACE_OPEN] = ", ",
+		[CT_RACE_TRIED] = "; not counted among them: ",
+		[CT_RACE_ABSENT] = ", "};
+	unsigned races, stores;
 
 	if (!r->looked) {
 		return;
 	}
 	for (unsigned fate = 0; fate < CT_RACE_FATE_COUNT; fate++) {
-		count_fate(r, (enum ct_race_fate)fate, &pairs, &places);
-		fprintf(to, "%s%u %s (stores of %u place%s)", between, pairs,
-			ct_race_fate_words((enum ct_race_fate)fate), places, plural(places));
-		between = ", ";
+		count_fate(r, (enum ct_race_fate)fate, &races, &stores);
+		fprintf(to, "%s%u store%s %s (%u load%s)", between[fate], stores, plural(stores),
+			ct_race_fate_words((enum ct_race_fate)fate), races, plural(races));
 	}
 	fputs("; what is lost is the store alone\n", to);
 	if (r->no_load) {
@@ -144,7 +171,12 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 			to);
 	}
 	for (unsigned i = 0; i < r->count; i++) {
-		print_race(&r->race[i], to);
+		if (!has_store_of_one_before(r, i) && is_finding(r->race[i].fate_of_store)) {
+			print_store(r, i, to);
+		} else if (!has_store_of_one_before(r, i)) {
+			fprintf(to, "    %s: store %s\n", ct_race_fate_words(r->race[i].fate_of_store),
+				r->race[i].store);
+		}
 	}
 }
 
@@ -155,10 +187,12 @@ json_t *cli_crash_races_json(const struct ct_races *r)
 	for (unsigned i = 0; i < r->count; i++) {
 		const struct ct_race *const x = &r->race[i];
 
-		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s}", "store", x->store, "load", x->load,
-				"fate", ct_race_fate_name(x->fate), "predicted", x->predicted, "schedule",
-				(json_int_t)x->schedule, "cuts", (json_int_t)x->cuts, "text", x->text));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:s}", "store", x->store,
+				      "load", x->load, "fate", ct_race_fate_name(x->fate), "fate_of_store",
+				      ct_race_fate_name(x->fate_of_store), "predicted", x->predicted,
+				      "schedule", (json_int_t)x->schedule, "cuts", (json_int_t)x->cuts,
+				      "held", (json_int_t)x->held, "text", x->text));
 	}
 	if (!r->looked) {
 		json_decref(list);

@@ -4,8 +4,9 @@
  * locks and clock of a thread.
  *
  * A load matters if its thread makes something durable afterwards, in another line: a line's stores become
- * durable in order. Until then it is open. It does not matter if the thread, before its next store, flushes and fences the line itself: then what it has read is
- * durable.
+ * durable in order. Or if the thread acknowledges an operation (nvw/ack.h): no crash takes back what others have
+ * been told. Until then it is open. It does not matter if the thread, before its next store, flushes and fences
+ * the line itself: then what it has read is durable.
  */
 #include "windows.h"
 
@@ -140,4 +141,19 @@ void host_loads_fenced(struct host_watched *w, const struct host_durable *durabl
 	}
 	w->open_count = kept;
 	w->helped_count = 0;
+}
+
+void host_check_acknowledged(void)
+{
+	struct host_watched *const w = host_watch_begins();
+
+	if (w == NULL) {
+		return;
+	}
+	host_witness_acknowledged(w);
+	for (unsigned i = 0; i < w->open_count; i++) {
+		host_races->load[w->open[i].load].state = HOST_LOAD_EFFECT;
+	}
+	w->open_count = w->helped_count = 0;
+	host_watch_ends();
 }

@@ -139,9 +139,10 @@ void host_loads_fenced(struct host_watched *w, const struct host_durable *durabl
 
 /* ---- witness.c: where threads take turns ----------------------------------------------------------- */
 
-/* The thread has loaded a word, flushed a line, fenced. */
+/* The thread has loaded a word, flushed a line, fenced; acknowledges an operation. */
 void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site);
 void host_witness_flush(struct host_watched *w, uint64_t word);
 void host_witness_fence(struct host_watched *w, const struct host_durable *durable);
+void host_witness_acknowledged(struct host_watched *w);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Persistency races that happen, where threads take turns (turns.c): a thread has read what another has
- * stored and not made durable, and makes something durable that it has stored since, while that still is not.
+ * stored and not made durable, and makes something durable that it has stored since, or acknowledges an
+ * operation, while that still is not.
  *
  * The tables of other threads (../../persistency.h) can be read because only one thread runs.
  */
@@ -80,20 +81,33 @@ static void note(const struct host_early_load *l)
 	}
 }
 
+static bool is_open(const struct host_early_load *l)
+{
+	return l->store->word == l->word && l->store->mask != 0 && l->store->number == l->stored;
+}
+
 void host_witness_fence(struct host_watched *w, const struct host_durable *durable)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < w->early_count; i++) {
 		const struct host_early_load *const l = &w->early[i];
-		const bool is_open =
-			l->store->word == l->word && l->store->mask != 0 && l->store->number == l->stored;
 
-		if (is_open && l->loaded < host_durable_beside(durable, l->word)) {
+		if (is_open(l) && l->loaded < host_durable_beside(durable, l->word)) {
 			note(l);
-		} else if (is_open && !l->helped) {
+		} else if (is_open(l) && !l->helped) {
 			w->early[kept++] = *l;
 		}
 	}
 	w->early_count = kept;
+}
+
+void host_witness_acknowledged(struct host_watched *w)
+{
+	for (unsigned i = 0; i < w->early_count; i++) {
+		if (is_open(&w->early[i])) {
+			note(&w->early[i]);
+		}
+	}
+	w->early_count = 0;
 }

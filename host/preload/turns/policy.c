@@ -5,7 +5,9 @@
  * lowest. Under "store and flush" these are points between a thread's store and its flush or fence: others
  * then go on with what is visible and not durable. Most of these are of the few places that are executed
  * often; under "a store's place" each place is as likely. A directed plan has only the places that are
- * wanted, and the change comes right behind the store: a flush need not be the next that its thread does.
+ * wanted, and the change comes right behind the store: a flush need not be the next that its thread does. The
+ * thread is held there until all others have ended or wait. There are several aims, so that one is held while
+ * another is, and what one run shows is not of one place alone.
  */
 #include <stdlib.h>
 
@@ -16,8 +18,8 @@ static struct {
 	uint64_t change[HOST_SCHEDULE_DEPTH];
 	unsigned changes, next;
 	int64_t lowest;
-	uint64_t rarely; /* a random switch at one point in this many */
-	uint64_t passed; /* executions of the aim's place so far */
+	uint64_t rarely;                     /* a random switch at one point in this many */
+	uint64_t passed[HOST_SCHEDULE_AIMS]; /* executions of the aim's place so far */
 } policy;
 
 static uint64_t mix(uint64_t x)
@@ -120,19 +122,49 @@ static const void *place_here(const struct host_turn *t, bool exposed)
 	return exposed ? t->store_place : NULL;
 }
 
-/* As by priority, with one change, at a place of stores. Half of the directed plans mix the threads until
- * then: by priority, one may have ended before another comes to the place. */
+/* The number of the aim whose change comes here; HOST_SCHEDULE_AIMS: none. */
+static unsigned aim_at(const struct host_turn *t, bool exposed)
+{
+	const struct host_schedule_plan *const p = &host_schedule->plan;
+	const uintptr_t code = (uintptr_t)place_here(t, exposed);
+	unsigned i = 0;
+
+	while (i < p->aims && (code == 0 || p->aim[i].code != code)) {
+		i++;
+	}
+	if (i == p->aims) {
+		return HOST_SCHEDULE_AIMS;
+	}
+	const bool is_drawn = p->aim[i].rarely > 0 && below(p->aim[i].rarely) == 0;
+
+	return ++policy.passed[i] == p->aim[i].nth || is_drawn ? i : HOST_SCHEDULE_AIMS;
+}
+
+static bool is_held(const struct host_turn *t)
+{
+	return t->priority < 0;
+}
+
+/* As by priority, with changes at places of stores. Half of the directed plans mix the threads that are not
+ * held: by priority, one may have ended before another comes to the place. */
 static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
 {
-	const struct host_aim *const aim = &host_schedule->plan.aim;
+	const unsigned aim = aim_at(t, exposed);
+	struct host_turn *next = default_;
 
-	if (aim->code != 0 && aim->code == (uintptr_t)place_here(t, exposed) && ++policy.passed == aim->nth) {
+	if (aim < HOST_SCHEDULE_AIMS) {
 		t->priority = --policy.lowest;
 	}
-	if (policy.rarely > 0 && policy.passed < aim->nth) {
-		return at_random(default_);
+	if (policy.rarely > 0) {
+		next = at_random(default_);
 	}
-	return highest(default_);
+	if (policy.rarely == 0 || is_held(next)) {
+		next = highest(default_);
+	}
+	if (aim < HOST_SCHEDULE_AIMS && next != t) {
+		host_schedule->held[aim]++;
+	}
+	return next;
 }
 
 /* Switches to a thread that cannot go are passed over: the list may be a part of what was made. */
