@@ -427,10 +427,11 @@ struct ct_input {
 
 /* A persistency race of a program's threads, as schedules have shown it: the power was cut after a thread had
  * read a store that was not durable, and something else had become durable since, and that store was lost. */
-#define CT_RACE_FATES(X)                          \
-	X(LOST, "lost", "lost")                   \
-	X(OPEN, "open", "open")                   \
-	X(TRIED, "tried", "tried without a loss") \
+#define CT_RACE_FATES(X)                               \
+	X(LOST, "lost", "lost")                        \
+	X(SHARED, "shared", "lost with one behind it") \
+	X(OPEN, "open", "open")                        \
+	X(TRIED, "tried", "tried without a loss")      \
 	X(ABSENT, "not met", "not met")
 #define X(name, id, words) CT_RACE_##name,
 enum ct_race_fate { CT_RACE_FATES(X) CT_RACE_FATE_COUNT };

@@ -33,6 +33,7 @@ struct happened {
 	size_t race;
 	struct host_witness witness;
 	struct host_place store;
+	bool fails_behind; /* where a store behind its own is lost, in the line, and its own is not */
 };
 
 /* A store to its line that was found by comparison, at this event. */
@@ -44,6 +45,7 @@ struct found {
 struct outcome {
 	uint64_t line, record, store;
 	enum ct_race_fate fate;
+	bool fails_behind;
 	char text[CT_TEXT_BYTES];
 };
 
@@ -215,7 +217,11 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 
 		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
 		h->witness = c->witness[i];
+		h->fails_behind = false;
 		host_place_of(s->control, h->witness.store, &h->store);
+		if (!has_happened(&x->race[h->race])) {
+			x->race[h->race].schedule = x->schedule;
+		}
 		x->happened_count++;
 	}
 	return 0;
@@ -405,7 +411,7 @@ struct cut {
 
 struct search {
 	const struct crash_races *all;
-	const struct happened *of;
+	struct happened *of;
 	struct line line;
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
@@ -440,14 +446,15 @@ static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 	return i < x->sites;
 }
 
-/* false: the store is certain, so there is no more to find. */
+/* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it is certain, so
+ * there is no more to find. */
 static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
 {
 	const struct cut here = {
 		.record = number, .stores = x->line.stores, .certain = x->line.certain, .found = x->found};
 
 	x->is_behind = x->is_behind || r->time_ps / 1000 > x->of->witness.event || r->kind == NVW_LOG_END;
-	if (!x->is_behind && is_raced(x, r)) {
+	if ((!x->is_behind || !x->has_store) && is_raced(x, r)) {
 		x->store = x->line.stores;
 		x->has_store = true;
 	}
@@ -455,10 +462,10 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 	if (is_in(&x->line, r) && is_found(x->all, x->line.off, r->time_ps / 1000)) {
 		x->found = x->line.stores;
 	}
-	if (!x->is_behind) {
+	if (!x->is_behind || !x->has_store) {
 		return true;
 	}
-	if (!x->has_store || here.certain > x->store) {
+	if (here.certain > x->store) {
 		return false;
 	}
 	x->late = here;
@@ -723,6 +730,7 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 	*ret = (struct outcome){
 		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
 	NVW_TRY(look_with_it(a, log, x, at, ret, &fails));
+	ret->fails_behind = fails;
 	const int explored = fails ? 0 : explore_one(a, log, x->line.off, &last);
 
 	if (explored <= 0) {
@@ -751,7 +759,7 @@ static const struct outcome *known_outcome(
 }
 
 static int try_cut(
-	const struct attempt *a, struct nvw_log_reader *log, const struct search *x, const struct cut *at)
+	const struct attempt *a, struct nvw_log_reader *log, struct search *x, const struct cut *at)
 {
 	struct crash_races *const all = a->all;
 	struct ct_race *const race = &all->race[x->of->race];
@@ -766,7 +774,10 @@ static int try_cut(
 		NVW_TRY(find_outcome(a, log, x, at, &all->outcome[all->outcomes]));
 		all->outcomes++;
 	}
-	judge(race, known_outcome(all, x, at), all->schedule);
+	const struct outcome *const o = known_outcome(all, x, at);
+
+	x->of->fails_behind = x->of->fails_behind || o->fails_behind;
+	judge(race, o, all->schedule);
 	return 0;
 }
 
@@ -786,6 +797,78 @@ static int try_race(const struct attempt *a, struct search *x)
 	}
 	nvw_log_reader_close(log);
 	return error;
+}
+
+/* The number of the raced store in its line; has_store false: it is not met. */
+static int find_store(const struct attempt *a, struct search *x)
+{
+	struct nvw_log_reader *log;
+
+	NVW_TRY(nvw_log_open(a->tested->log, &log));
+	x->all = a->all;
+	x->line.off = line_of(x->of);
+	const int error = search(x, log);
+
+	nvw_log_reader_close(log);
+	free(x->site);
+	x->site = NULL;
+	return error;
+}
+
+/* Whether the second one's store comes behind the first one's, in the same line. */
+static int comes_behind(
+	const struct attempt *a, struct happened *first, struct happened *second, bool *ret_behind)
+{
+	struct search *const x = calloc(2, sizeof *x);
+
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
+	}
+	x[0].of = first;
+	x[1].of = second;
+	int error = find_store(a, &x[0]);
+
+	if (!error) {
+		error = find_store(a, &x[1]);
+	}
+	*ret_behind = x[0].has_store && x[1].has_store && x[1].store > x[0].store;
+	free(x);
+	return error;
+}
+
+/* Stores of a line become durable in order, so no crash loses one and keeps what is behind it. If that is lost in a
+ * race itself, both are one mistake. */
+static int share_loss(const struct attempt *a, struct happened *h)
+{
+	struct crash_races *const all = a->all;
+	bool is_behind = false;
+
+	for (unsigned i = 0; i < all->happened_count && !is_behind; i++) {
+		struct happened *const other = &all->happened[i];
+		const struct ct_race *const lost = &all->race[other->race];
+
+		if (lost->fate != CT_RACE_LOST || line_of(other) != line_of(h)) {
+			continue;
+		}
+		NVW_TRY(comes_behind(a, h, other, &is_behind));
+		if (is_behind) {
+			all->race[h->race].fate = CT_RACE_SHARED;
+			snprintf(all->race[h->race].text, CT_TEXT_BYTES, "with %.200s", lost->store);
+		}
+	}
+	return 0;
+}
+
+static int share_losses(const struct attempt *a)
+{
+	for (unsigned i = 0; i < a->all->happened_count; i++) {
+		struct happened *const h = &a->all->happened[i];
+
+		if (h->fails_behind && a->all->race[h->race].fate == CT_RACE_OPEN) {
+			NVW_TRY(share_loss(a, h));
+		}
+	}
+	return 0;
 }
 
 int crash_races_try(struct crash_races *x, const struct crash_tested *t, const struct ct_options *o,
@@ -810,5 +893,5 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		free(one->site);
 		free(one);
 	}
-	return error;
+	return error ? error : share_losses(&a);
 }

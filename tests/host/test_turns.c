@@ -262,7 +262,7 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 		"smallest case: 1 of 1 writes in flight lost", NULL};
 	static const char *const tried[] = {"CONSISTENT",
 		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); not counted among them: "
-		"1 store tried without a loss (1 load)",
+		"0 stores lost with one behind it (0 loads), 1 store tried without a loss (1 load)",
 		"tried without a loss: store ", "(publish_early)\n", NULL};
 	static const char *const none[] = {
 		"0 stores tried without a loss (0 loads), 0 stores not met (0", NULL};
@@ -305,13 +305,23 @@ TEST(an_answer_before_what_was_read_is_durable_is_a_race)
 		"lost: load ", "(answer_x); ", "x was there, and is lost", NULL};
 	static const char *const none[] = {
 		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); "
-		"not counted among them: 0 stores tried",
+		"not counted among them: 0 stores lost with one",
 		NULL};
 
 	assert_int_equal(crash("answered-early", "--schedules=6 --races --cures=off"), 1);
 	expect_words(lost);
 	assert_int_equal(crash("answered", "--schedules=6 --races"), 0);
 	expect_words(none);
+}
+
+TEST(what_is_sent_before_what_was_read_is_durable_is_a_race)
+{
+	static const char *const lost[] = {"persistency races: 1 store lost (1 load)", "(publish_early)\n",
+		"lost: load ", "(tell_x); ", "x was there, and is lost", NULL};
+
+	assert_int_equal(crash("told-early", "--schedules=20 --races --cures=off"), 1);
+	expect_words(lost);
+	assert_int_equal(crash("told", "--schedules=20 --races"), 0);
 }
 
 /* The first schedule does not reach the store: what others predict is aimed at, too. */
@@ -321,7 +331,8 @@ TEST(a_load_that_does_not_come_while_its_store_is_held_is_no_finding)
 		"it did not happen, with the store held ", NULL};
 	static const char *const none[] = {
 		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); "
-		"not counted among them: 0 stores tried without a loss (0 loads), 1 store not met",
+		"not counted among them: 0 stores lost with one behind it (0 loads), 0 stores tried "
+		"without a loss (0 loads), 1 store not met",
 		"not met: store ", "(publish_early)", NULL};
 	static const char *const lost[] = {"persistency races: 1 store lost (1 load), 0 stores open",
 		"(publish_early)\n        lost: load ", "and x is lost", NULL};
@@ -332,6 +343,18 @@ TEST(a_load_that_does_not_come_while_its_store_is_held_is_no_finding)
 	expect_words(none);
 	assert_int_equal(crash("met", "--schedules=60 --races --states=1 --cures=off"), 1);
 	expect_words(lost);
+}
+
+TEST(what_is_lost_with_a_store_behind_it_is_one_mistake)
+{
+	static const char *const words[] = {
+		"persistency races: 1 store lost (1 load), 0 stores open (0 loads); "
+		"not counted among them: 1 store lost with one behind it (1 load)",
+		"lost: store ", "(publish_both)\n        lost: load ", "what is behind x is lost",
+		"lost with one behind it: store ", "(publish_both), with ", NULL};
+
+	assert_int_equal(crash("race-of-two", "--schedules=8 --races --states=1 --cures=off"), 1);
+	expect_words(words);
 }
 
 TEST(a_reply_before_its_value_is_durable_is_found_in_an_event_loop)

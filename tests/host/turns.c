@@ -29,7 +29,7 @@
 
 #include <nvw/ack.h>
 
-enum { POOL_BYTES = 1 << 16, LINE = 64, ITEMS = 12, SLOTS = 4 };
+enum { BOTH = 1 << 20, POOL_BYTES = 1 << 16, LINE = 64, ITEMS = 12, SLOTS = 4 };
 
 static struct pool {
 	_Alignas(LINE) volatile uint64_t x;
@@ -140,6 +140,53 @@ static void answered(void)
 	both(answer_x, publish);
 }
 
+/* Another thread answers, which has been told by a socket. */
+static int told[2];
+
+static void *tell_x(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t x = pool->x;
+	pthread_mutex_unlock(&a);
+	const bool failed = x != 0 && write(told[1], "x", 1) != 1;
+
+	close(told[1]);
+	return failed ? argument : NULL;
+}
+
+static void *answer_as_told(void *argument)
+{
+	char c;
+
+	if (read(told[0], &c, 1) == 1) {
+		nvw_operation_begins(1, "x is there");
+		nvw_operation_is_durable(1);
+	}
+	return NULL;
+}
+
+static void *tell_and_answer(void *argument)
+{
+	both(answer_as_told, tell_x);
+	return NULL;
+}
+
+static void told_early(void)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, told)) {
+		_exit(9);
+	}
+	both(tell_and_answer, publish_early);
+}
+
+static void told_in_time(void)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, told)) {
+		_exit(9);
+	}
+	both(tell_and_answer, publish);
+}
+
 /* What it makes durable does not depend on what it has read. */
 static void *consume_for_nothing(void *argument)
 {
@@ -215,6 +262,35 @@ static void *consume_beside_x(void *argument)
 static void harmless_beside_x(void)
 {
 	both(consume_beside_x, publish_beside_x);
+}
+
+/* What the consumer has read of one line is lost together. */
+static void *publish_both(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 5;
+	(&pool->x)[1] = 1;
+	pthread_mutex_unlock(&a);
+	persist(&pool->x);
+	return NULL;
+}
+
+static void *consume_both(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const bool there = pool->x != 0 && (&pool->x)[1] != 0;
+	pthread_mutex_unlock(&a);
+
+	if (there) {
+		pool->y = BOTH;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void race_of_two(void)
+{
+	both(consume_both, publish_both);
 }
 
 static void harmless_with_others(void)
@@ -1070,7 +1146,8 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"race", race}, {"harmless", harmless}, {"harmless-with-others", harmless_with_others},
-	{"harmless-in-part", harmless_in_part}, {"harmless-beside-x", harmless_beside_x}, {"clean", clean},
+	{"harmless-in-part", harmless_in_part}, {"harmless-beside-x", harmless_beside_x},
+	{"race-of-two", race_of_two}, {"clean", clean}, {"told", told_in_time}, {"told-early", told_early},
 	{"answered", answered}, {"answered-early", answered_early}, {"late", late}, {"rare", rare},
 	{"unmet", unmet}, {"met", met}, {"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time},
 	{"rare-in-time", rare_in_time}, {"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock},
@@ -1086,6 +1163,10 @@ static int check(void)
 
 	if (answered != NULL && answered[0] != '\0' && pool->x == 0) {
 		puts("x was there, and is lost");
+		return 1;
+	}
+	if (pool->y == BOTH && pool->x != 0 && (&pool->x)[1] == 0) {
+		puts("what is behind x is lost");
 		return 1;
 	}
 	if (pool->y != 0 && pool->x == 0) {

@@ -151,19 +151,21 @@ static void print_store(const struct ct_races *r, unsigned i, FILE *to)
 
 void cli_crash_races_text(const struct ct_races *r, FILE *to)
 {
-	static const char *const between[CT_RACE_FATE_COUNT] = {[CT_RACE_LOST] = "persistency races: ",
-		[CT_RACE_OPEN] = ", ",
-		[CT_RACE_TRIED] = "; not counted among them: ",
-		[CT_RACE_ABSENT] = ", "};
+	static const struct {
+		enum ct_race_fate fate;
+		const char *before;
+	} counts[] = {{CT_RACE_LOST, "persistency races: "}, {CT_RACE_OPEN, ", "},
+		{CT_RACE_SHARED, "; not counted among them: "}, {CT_RACE_TRIED, ", "},
+		{CT_RACE_ABSENT, ", "}};
 	unsigned races, stores;
 
 	if (!r->looked) {
 		return;
 	}
-	for (unsigned fate = 0; fate < CT_RACE_FATE_COUNT; fate++) {
-		count_fate(r, (enum ct_race_fate)fate, &races, &stores);
-		fprintf(to, "%s%u store%s %s (%u load%s)", between[fate], stores, plural(stores),
-			ct_race_fate_words((enum ct_race_fate)fate), races, plural(races));
+	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+		count_fate(r, counts[i].fate, &races, &stores);
+		fprintf(to, "%s%u store%s %s (%u load%s)", counts[i].before, stores, plural(stores),
+			ct_race_fate_words(counts[i].fate), races, plural(races));
 	}
 	fputs("; what is lost is the store alone\n", to);
 	if (r->no_load) {
@@ -174,8 +176,9 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 		if (!has_store_of_one_before(r, i) && is_finding(r->race[i].fate_of_store)) {
 			print_store(r, i, to);
 		} else if (!has_store_of_one_before(r, i)) {
-			fprintf(to, "    %s: store %s\n", ct_race_fate_words(r->race[i].fate_of_store),
-				r->race[i].store);
+			fprintf(to, "    %s: store %s%s%s\n", ct_race_fate_words(r->race[i].fate_of_store),
+				r->race[i].store, words_if(r->race[i].fate_of_store == CT_RACE_SHARED, ", "),
+				words_if(r->race[i].fate_of_store == CT_RACE_SHARED, r->race[i].text));
 		}
 	}
 }

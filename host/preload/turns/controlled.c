@@ -178,6 +178,13 @@ HOST_EXPORT void nvwave_descriptors_1(void)
 	}
 }
 
+HOST_EXPORT void nvwave_tells_1(void)
+{
+	if (takes_turns()) {
+		host_check_acknowledged();
+	}
+}
+
 HOST_EXPORT void nvwave_outside_1(bool has)
 {
 	if (host_scheduling && !host_self.inside) {

@@ -20,6 +20,8 @@ extern bool nvwave_wait_1(unsigned wait, const void *object, uint64_t until, voi
 extern bool nvwave_wait_for_1(struct pollfd *fds, unsigned n, uint64_t until, void *place);
 /* Other descriptors may be ready now. */
 extern void nvwave_descriptors_1(void);
+/* The thread is about to tell others something, by a socket. */
+extern void nvwave_tells_1(void);
 /* Another process may make descriptors ready; has: what this one does depends on it. */
 extern void nvwave_outside_1(bool has);
 /* The first n that wait for it can go on. changes: others may poll for it, too. */

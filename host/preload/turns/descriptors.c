@@ -137,6 +137,13 @@ static bool blocks(int fd, int flags)
 	return !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
+static bool is_socket(int fd)
+{
+	struct stat s;
+
+	return fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
+}
+
 /* Before a call that reads or writes; it does not wait behind this. True: it is a point. */
 static bool wait_to(short what, int fd, int flags, void *place)
 {
@@ -148,6 +155,9 @@ static bool wait_to(short what, int fd, int flags, void *place)
 	while (blocks(fd, flags) && REAL(poll)(&one, 1, 0) == 0) {
 		note_awaited(fd);
 		nvwave_wait_for_1(&one, 1, 0, place);
+	}
+	if (what == POLLOUT && is_socket(fd)) {
+		nvwave_tells_1();
 	}
 	return true;
 }
