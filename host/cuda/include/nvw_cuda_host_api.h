@@ -76,8 +76,6 @@ cudaError_t cudaMemcpyFromSymbol(void *to, nvw_cuda_symbol symbol, size_t bytes,
 cudaError_t cudaGetSymbolAddress(nvw_cuda_result ret, nvw_cuda_symbol symbol);
 cudaError_t cudaGetSymbolSize(size_t *ret, nvw_cuda_symbol symbol);
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
-cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, int device, cudaStream_t stream = 0);
-cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise advice, int device);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p);
 
 /* ---- Launches */
@@ -97,7 +95,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 cudaError_t cudaGetDeviceCount(int *ret);
 cudaError_t cudaGetDevice(int *ret);
 cudaError_t cudaSetDevice(int device);
-cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device);
 cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize(void);
@@ -105,8 +102,6 @@ cudaError_t cudaThreadSynchronize(void);
 cudaError_t cudaDeviceReset(void);
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit);
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config);
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
 cudaError_t cudaRuntimeGetVersion(int *ret);
 cudaError_t cudaDriverGetVersion(int *ret);
 cudaError_t cudaStreamCreate(cudaStream_t *ret);

@@ -39,6 +39,11 @@ static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
 		return cudaSuccess;                 \
 	}
 /* Hints, also as CUDA 13 has them, and settings of what is there without them. */
+X(cudaSetDeviceFlags, unsigned)
+X(cudaDeviceSetCacheConfig, enum cudaFuncCache)
+X(cudaDeviceSetSharedMemConfig, enum cudaSharedMemConfig)
+X(cudaMemPrefetchAsync, const void *, size_t, int, cudaStream_t = 0)
+X(cudaMemAdvise, const void *, size_t, enum cudaMemoryAdvise, int)
 X(cudaMemPoolSetAttribute, cudaMemPool_t, cudaMemPoolAttr, void *)
 X(cudaMemPoolSetAccess, cudaMemPool_t, const struct cudaMemAccessDesc *, size_t)
 X(cudaMemPoolTrimTo, cudaMemPool_t, size_t)

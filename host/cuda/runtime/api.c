@@ -77,12 +77,6 @@ cudaError_t cudaSetDevice(int device)
 	return device == 0 ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidDevice);
 }
 
-cudaError_t cudaSetDeviceFlags(unsigned flags)
-{
-	(void)flags;
-	return cudaSuccess;
-}
-
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
 {
 	if (device != 0) {
@@ -145,18 +139,6 @@ cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit)
 		return nvw_cuda_fail(cudaErrorUnsupportedLimit);
 	}
 	*ret = limits[limit];
-	return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
-{
-	(void)config;
-	return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
-{
-	(void)config;
 	return cudaSuccess;
 }
 

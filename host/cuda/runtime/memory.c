@@ -620,24 +620,6 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 	return cudaSuccess;
 }
 
-cudaError_t cudaMemPrefetchAsync(const void *p, size_t n, int device, cudaStream_t stream)
-{
-	(void)p;
-	(void)n;
-	(void)device;
-	(void)stream;
-	return cudaSuccess;
-}
-
-cudaError_t cudaMemAdvise(const void *p, size_t n, enum cudaMemoryAdvise advice, int device)
-{
-	(void)p;
-	(void)n;
-	(void)advice;
-	(void)device;
-	return cudaSuccess;
-}
-
 /* ---- Variables of the device -------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
