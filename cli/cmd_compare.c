@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "core/bounds.h"
 #include "core/units.h"
 #include "laboratory/compare.h"
 #include "report/json_report.h"

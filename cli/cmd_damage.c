@@ -221,6 +221,7 @@ static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
 	struct damage d;
 	char path[4096];
 
+	NVW_INVARIANT(i < c->copies);
 	if (!campaign_draw(c, first, places, i, &d)) {
 		return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how",
 			nvw_pool_path(first));

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
-#include "../host/kernels.h"
 #include "programs/host_machine.h"
 #include "programs/exec_kernels.h"
 #include "schedules/exec_schedules.h"
@@ -137,6 +136,8 @@ static int print_problems(const struct host_session *s, enum cli_format format, 
 		.seconds = s->seconds,
 		.problems = problems,
 		.made_by = json_object_get(report, "made_by")};
+
+	NVW_INVARIANT(format == CLI_FORMAT_SARIF || format == CLI_FORMAT_JUNIT);
 	const int error =
 		format == CLI_FORMAT_SARIF ? cli_print_sarif(&tools, to) : cli_print_junit(&tools, to);
 
@@ -324,6 +325,7 @@ static int check_words(const struct cli_options *o, int argc, int last)
 {
 	const bool records = cli_given(o, CLI_record);
 
+	NVW_INVARIANT(last <= argc);
 	if (o->argument_count) {
 		return nvw_fail(
 			NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"", o->argument[0]);

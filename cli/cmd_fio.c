@@ -241,6 +241,7 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 {
 	struct row *const rows = &m->row[m->row_count];
 
+	NVW_INVARIANT(bytes > 0);
 	if (m->row_count + 2 > ROWS_MAX) {
 		return nvw_fail(NVW_E_USAGE, "more than %d rows", ROWS_MAX);
 	}
@@ -281,6 +282,7 @@ static int run_latency(struct measuring *m)
 {
 	struct emu_config machine = *m->request->machine;
 
+	NVW_INVARIANT(m->sizes.count > 0);
 	for (unsigned i = 0; i < m->sizes.count; i++) {
 		NVW_TRY(write_job(m, "latency", m->sizes.value[i]));
 		NVW_TRY(add_latency(m, &machine, m->sizes.value[i], NULL, NULL));
@@ -307,6 +309,7 @@ static int run_bandwidth(struct measuring *m)
 {
 	struct emu_config machine = *m->request->machine;
 
+	NVW_INVARIANT(m->sizes.count == 1);
 	NVW_TRY(write_job(m, "bandwidth", m->sizes.value[0]));
 	NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], NULL));
 	for (unsigned i = 0; i < m->sweep.count; i++) {
@@ -481,6 +484,7 @@ static int run_test(const struct test *t, struct measuring *m)
 	const unsigned repeat = (unsigned)NVW_OR(m->request->repeat, 1);
 	int error = fio_place_begin(&m->place);
 
+	NVW_INVARIANT(m->row_count == 0);
 	/* Each size with and without delays, and the swept values with them. */
 	m->progress = (struct sweep_progress){
 		.what = "runs of fio", .to_run = (2 * m->sizes.count + m->sweep.count) * repeat};

@@ -8,7 +8,6 @@
 #include "pools/pool_command.h"
 #include "pools/folder.h"
 #include "registry.h"
-#include "session.h"
 
 struct use {
 	uint64_t blocks, bytes;

@@ -9,6 +9,7 @@
 #include <emu.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/units.h"
 #include "laboratory/sweep.h"
@@ -86,6 +87,7 @@ static void add_cure(const struct table *t, const struct nvw_workload *w, const 
 	json_t *const row = json_array_get(t->rows, json_array_size(t->rows) - 1);
 	const char *lacks = "", *options = m->options;
 
+	NVW_INVARIANT(json_array_size(t->rows) > 0);
 	for (const struct nvw_lack *l = w->lacks; l && l->mutation; l++) {
 		if (strcmp(l->mutation, m->name) == 0) {
 			lacks = l->lacks;
@@ -292,6 +294,7 @@ static void print_table(const struct table *t)
 	const unsigned last = columns_of(t) - 1;
 	int width[COLUMNS];
 
+	NVW_INVARIANT(last < COLUMNS);
 	for (unsigned c = 0; c < last; c++) {
 		width[c] = widest(t, t->columns[c]);
 	}

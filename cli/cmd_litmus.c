@@ -13,7 +13,6 @@
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/stop.h"
-#include "core/units.h"
 #include "examine.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
@@ -148,6 +147,7 @@ static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
 
 static int print_summary(const struct litmus_command *c)
 {
+	NVW_INVARIANT(c->protocol_count <= PROTOCOLS_MAX);
 	printf("\n%-12s %6s", "protocol", "tests");
 	for (unsigned v = 0; v < VERDICTS; v++) {
 		printf("  %s", verdicts[v]);
@@ -208,6 +208,7 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 {
 	unsigned chosen = 0;
 
+	NVW_INVARIANT(c->protocol_count > 0);
 	if (!report) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
 	}

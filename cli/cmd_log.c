@@ -10,6 +10,8 @@
 #include <crashtest/explain/finding.h>
 #include <nvw/persist_log.h>
 
+#include "core/invariant.h"
+
 #include "commands.h"
 #include "log_export.h"
 #include "session.h"
@@ -29,6 +31,7 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 {
 	void *grown = realloc(s->site, (s->count + 1) * sizeof *s->site);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (grown == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
 	}
@@ -102,6 +105,7 @@ static bool find_field(const struct sites *s, const struct nvw_log_record *r, st
 {
 	const char *const layout = s->site[r->store.site - 1].layout;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	return layout != NULL && nvw__layout_find(layout, r->store.at, r->store.bytes, r->store.whole, ret);
 }
 
@@ -136,6 +140,7 @@ static void print_done(const struct sites *s, const struct nvw_log_record *r)
 
 static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	print_place(s, r->barrier.site);
 	printf(" %s kernel %u work-item %llu group %llu work-items %u ends epoch %u",
 		scope_names[r->barrier.scope], r->barrier.kernel, (ull)r->barrier.work_item,
@@ -144,6 +149,7 @@ static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
 
 static void print_ack(const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_ACK && r->ack.count > 0);
 	print_operation_place(s, r->ack.site);
 	printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
 	if (r->ack.kernel != 0) {
@@ -157,6 +163,7 @@ static void print_ack(const struct sites *s, const struct nvw_log_record *r)
 
 static void print_begin(const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BEGIN);
 	print_operation_place(s, r->begin.site);
 	printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
 		words_if(*r->begin.name, ": "), r->begin.name);
@@ -164,6 +171,7 @@ static void print_begin(const struct sites *s, const struct nvw_log_record *r)
 
 static void print_host(const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
 	print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
 }
@@ -249,6 +257,7 @@ static void put_store(json_t *o, const struct sites *s, const struct nvw_log_rec
 
 static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	put_site(o, s, r->barrier.site);
 	json_object_set_new(o, "scope", json_string(scope_names[r->barrier.scope]));
 	put_number(o, "kernel", r->barrier.kernel);
@@ -263,6 +272,7 @@ static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_r
 
 static void put_called_site(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	put_number(o, "site", r->site.id);
 	put_site(o, s, r->site.id);
 	if (r->site.caller != 0) {
@@ -285,6 +295,7 @@ static void put_finish(json_t *o, const struct sites *s, const struct nvw_log_re
 
 static void put_issue(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_ISSUE);
 	put_number(o, "write", r->issue.write);
 	put_number(o, "offset", r->issue.off);
 	put_hex(o, "mask", (const uint8_t *)&r->issue.mask, 8);
@@ -318,6 +329,7 @@ static void put_ack(json_t *o, const struct sites *s, const struct nvw_log_recor
 
 static void put_begin(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BEGIN);
 	put_number(o, "site", r->begin.site);
 	put_number(o, "thread", r->begin.thread);
 	put_number(o, "operation", r->begin.number);
@@ -326,6 +338,7 @@ static void put_begin(json_t *o, const struct sites *s, const struct nvw_log_rec
 
 static void put_host(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	put_number(o, "offset", r->host.off);
 	put_hex(o, "data", r->host.data, r->host.bytes);
 }
@@ -360,6 +373,7 @@ static const char *const range_words[] = {[NVW_RANGE_ADDING] = "adds a range",
 
 static void print_range(const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_RANGE);
 	printf("thread %llu %s", (ull)r->range.thread, range_words[r->range.what]);
 	if (r->range.bytes > 0) {
 		printf(" %llu bytes at 0x%llx", (ull)r->range.bytes, (ull)r->range.off);
@@ -368,6 +382,7 @@ static void print_range(const struct sites *s, const struct nvw_log_record *r)
 
 static void put_range(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_RANGE);
 	put_number(o, "thread", r->range.thread);
 	json_object_set_new(o, "what", json_string(range_words[r->range.what]));
 	put_number(o, "offset", r->range.off);

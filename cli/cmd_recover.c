@@ -10,7 +10,6 @@
 #include "pools/folder.h"
 #include "pools/recover_one.h"
 #include "report/words.h"
-#include "session.h"
 
 /* One sentence with the verdict. */
 static void print_text(const json_t *report, const struct pool_recover_how *how)

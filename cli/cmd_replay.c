@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave replay FINDING: recovers and checks the state of a saved finding again. */
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <crashtest/judge/checker.h>
 #include <crashtest/explain/finding.h>
@@ -16,6 +14,7 @@
 
 #include "commands.h"
 #include "programs/crash_exec.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/options.h"
@@ -53,6 +52,8 @@ static int judge_by_checker(
 		.bytes = member_count(s->head, "image_bytes"),
 		.timeout_ms = number_of(s->head, "timeout_ms"),
 		.operations = operations};
+
+	NVW_INVARIANT(json_is_object(s->head));
 	struct ct_checker checker;
 	int error = ct_checker_create(&is, &checker);
 
@@ -105,6 +106,7 @@ static int judge_by_workload(const struct replay *r, struct ct_finding *ret_find
 static int judge_going_on(const struct replay *r, struct ct_finding *ret_finding)
 {
 	const struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
+
 	const json_t *const head = r->saved.head;
 	struct ct_go_on go_on;
 	struct emu_config config;

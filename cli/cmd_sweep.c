@@ -10,8 +10,8 @@
 #include <crashtest/judge/process.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/member.h"
-#include "core/stop.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
@@ -315,6 +315,7 @@ static int run_points(struct sweep_command *c)
 	struct sweep_manner manner = cli_manner(&c->given);
 	const double began = ct_wall_seconds();
 
+	NVW_INVARIANT(c->sweep.count > 0);
 	manner.reports = cli_text(&c->given, CLI_reports);
 	NVW_TRY(open_journal(c));
 	if (manner.reports) {
@@ -362,6 +363,7 @@ static int check_whole(const struct sweep_command *c)
 	const struct sweep *const s = &c->sweep;
 	unsigned missing = 0, first = 0;
 
+	NVW_INVARIANT(c->shards > 0);
 	for (unsigned i = s->count; i-- > 0;) {
 		if (!s->point[i].row) {
 			missing++;

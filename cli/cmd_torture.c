@@ -14,7 +14,6 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/stop.h"
-#include "core/units.h"
 #include "examine.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
@@ -212,6 +211,7 @@ static unsigned parts_of_run(const struct torture_command *c)
 static int make_words(
 	const struct torture_command *c, uint64_t first, uint64_t programs, struct sweep_words *w)
 {
+	NVW_INVARIANT(programs > 0);
 	NVW_TRY(spread_add_word(w, "torture"));
 	NVW_TRY(spread_add_word(w, "--output-format=json"));
 	NVW_TRY(spread_add_word(w, "--protocol=%s", c->options.protocol));
@@ -261,6 +261,7 @@ static void copy_text(const json_t *row, const char *name, char *ret_text, size_
 /* As torture_run() would have gone on with the programs of this row. */
 static void add_row(struct torture_result *to, const json_t *row)
 {
+	NVW_INVARIANT(!to->failed);
 	to->programs += member_count(row, "programs");
 	to->work.operations += member_count(row, "operations");
 	to->work.l1_hits += member_count(row, "l1_hits");
@@ -478,6 +479,7 @@ static int run_on_cluster(struct torture_command *c, const struct cli_options *o
 {
 	static const char *const left_out[] = {
 		"engine", "sbatch", "output-format", NULL}; /* --array divides */
+
 	const unsigned tasks = cli_given(o, CLI_array) ? (unsigned)cli_number(o, CLI_array) : TASKS;
 	struct sweep_words words;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, progress and exit status of "nvwave crash". See crash_command.h. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,8 +358,8 @@ int crash_check_foreign(const struct crash_request *r)
 	}
 	if (r->options.robust && (r->check == NULL || r->and_then != NULL)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, and "
-			"no --and-then");
+			"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, "
+			"and no --and-then");
 	}
 	if (r->recover != NULL && !r->replays) {
 		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");

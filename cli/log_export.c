@@ -12,6 +12,7 @@
 #include <nvw/persist_log.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "log_export.h"
 #include "session.h"
 
@@ -65,6 +66,7 @@ static int add_site(struct exporter *e, const struct nvw_log_record *r)
 {
 	char **const grown = realloc(e->frame, (e->frames + 1) * sizeof *grown);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (grown != NULL) {
 		e->frame = grown;
 	}
@@ -84,6 +86,7 @@ static void store(struct exporter *e, const struct nvw_log_record *r)
 	const bool goes_on = e->bytes > 0 && !e->words && r->store.group == e->group &&
 			     r->store.off == e->off + e->bytes && e->bytes + r->store.bytes <= LINE;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (!goes_on) {
 		write_pending(e);
 		e->off = r->store.off;

@@ -13,7 +13,6 @@
 #include "core/order.h"
 #include "core/member.h"
 
-#include "commands.h"
 #include "crash_command.h"
 #include "session.h"
 #include "report/crash/field_words.h"

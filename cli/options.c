@@ -78,6 +78,7 @@ static bool has(const char *command, unsigned id)
 
 static const char *help_of(unsigned command, unsigned id)
 {
+	NVW_INVARIANT(id < sizeof records / sizeof *records);
 	for (unsigned i = 0; i < sizeof own_helps / sizeof *own_helps; i++) {
 		if (own_helps[i].command == command && own_helps[i].option == id) {
 			return own_helps[i].text;
@@ -89,6 +90,7 @@ static const char *help_of(unsigned command, unsigned id)
 /* Others are for command lines that nvwave itself writes. */
 static bool is_listed(unsigned command, unsigned id)
 {
+	NVW_INVARIANT(id < sizeof records / sizeof *records);
 	return (records[id].commands >> command & 1) && *records[id].help;
 }
 
@@ -344,6 +346,7 @@ static int take_value(struct cli_options *o, unsigned id, const char *text)
 	const struct record *const r = &records[id];
 	const int error = parse_value(r, text, &o->value[id].number, &o->value[id].real);
 
+	NVW_INVARIANT(id < sizeof records / sizeof *records);
 	if (error) {
 		return nvw_fail(error, "%s: --%s: %s", o->command, r->name, nvw_error_message());
 	}

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/units.h"
+#include "core/invariant.h"
+
 #include "options.h"
 
 static const struct {
@@ -66,6 +67,7 @@ static int check_pair(const struct cli_options *o, unsigned a, unsigned b)
 {
 	const char *const x = cli_text(o, outputs[a].id), *const y = cli_text(o, outputs[b].id);
 
+	NVW_INVARIANT(a != b);
 	if (!strcmp(x, "-") || !are_same(x, y)) {
 		return 0;
 	}

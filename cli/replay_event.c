@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <nvw/persist_log.h>
 
@@ -54,6 +53,7 @@ static bool find_work_item(const struct nvw_log_record *r, struct by *ret)
 
 static bool has_arrived(const struct nvw_log_record *r, const struct by *by)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	switch (r->barrier.scope) {
 	case NVW_WORKITEM:
 		return by->work_item - r->barrier.work_item < 64 &&
@@ -81,6 +81,7 @@ static bool is_of(const struct nvw_log_record *r, const struct by *by)
 
 static int remember(struct places *p, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (!NVW_ROOM(p->place, p->room, r->site.id)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of a log");
 	}

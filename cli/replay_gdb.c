@@ -8,7 +8,6 @@
  */
 #include "replay_gdb.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>

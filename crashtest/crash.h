@@ -164,7 +164,8 @@ struct ct_place {
 	uint64_t value;
 	bool is_size; /* of a file: value has it in its low 48 bits */
 	bool is_name; /* of a file; value 0: no file has it any more */
-	char of[96]; /* of several files, the one that off is in, or whose size or name it is; "": there is one */
+	/* of several files, the one that off is in, or whose size or name it is; "": there is one */
+	char of[96];
 	struct nvw__field field; /* what it stores to; without a name: not known */
 	enum ct_fate fate;
 };
@@ -518,7 +519,8 @@ struct ct_result {
 	uint64_t states_settled;       /* not tested, by options.settle_after */
 	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* the reason of the first one */
-	int ended_by; /* the signal that has ended the program, so that the rest of it is not tested; 0: none */
+	/* the signal that has ended the program, so that the rest of it is not tested; 0: none */
+	int ended_by;
 	/* The final image of the program fails without any crash (finding[0] tells how) or gets no verdict:
 	 * nothing else was tested. */
 	uint64_t kernels; /* of a program on a machine, in one log with its host code (mixed.h) */

@@ -117,6 +117,7 @@ void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, 
 		.instant = f->instant,
 		.draw = f->draw};
 
+	NVW_INVARIANT(groups->count <= CT_FINDINGS_MAX);
 	if (g != NULL) {
 		memcpy(sample.text, f->text, sizeof sample.text);
 		add_sample(&g->sample[site % CT_SAMPLES], &sample);
@@ -436,6 +437,7 @@ void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 {
 	unsigned kept = 0;
 
+	NVW_INVARIANT(*count <= CT_FINDINGS_MAX);
 	while (merge_two(findings, count)) {
 	}
 	for (unsigned i = 0; i < *count; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What columns are called in a figure, and their units. See plot.h. */
-#include <math.h>
 #include <string.h>
 
 #include "core/invariant.h"

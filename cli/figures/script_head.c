@@ -90,8 +90,11 @@ static void label_share(struct script *s, char text[PLOT_LABEL_BYTES])
 	const struct plot *const p = s->p;
 
 	s->y_scale = 1;
-	snprintf(text, PLOT_LABEL_BYTES, p->y_label ? "%s" : "%s (%% of %s)", p->y_label ? p->y_label : p->y,
-		p->of_column);
+	if (p->y_label) {
+		snprintf(text, PLOT_LABEL_BYTES, "%s", p->y_label);
+	} else {
+		snprintf(text, PLOT_LABEL_BYTES, "%s (%% of %s)", p->y, p->of_column);
+	}
 	plot_wrap(text, p->paper.high - 2);
 }
 

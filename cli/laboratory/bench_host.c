@@ -4,17 +4,14 @@
  * latencies of the operations that the program acknowledges (nvw/ack.h). See bench.h.
  */
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "core/bounds.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
-#include "core/stop.h"
 
 static const char pibench[] = "pibench:", command[] = "exec:";
 
@@ -190,6 +187,7 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 {
 	char path[PATH_MAX], reason[1024];
 
+	NVW_INVARIANT(row->of_seed);
 	snprintf(path, sizeof path, "%s/report.json", folder);
 	json_t *const report = json_load_file(path, 0, NULL);
 	const json_t *const operations = json_object_get(report, "operations");

@@ -35,7 +35,7 @@ static void scaled(double x, const char *const *units, char cell[CELL_BYTES])
 		x /= 1000;
 		units++;
 	}
-	snprintf(cell, CELL_BYTES, x < 9.995 ? "%.2f%s" : x < 99.95 ? "%.1f%s" : "%.0f%s", x, *units);
+	snprintf(cell, CELL_BYTES, "%.*f%s", (x < 9.995) + (x < 99.95), x, *units);
 }
 
 static void print_number(double x, enum unit unit, char cell[CELL_BYTES])
@@ -88,7 +88,7 @@ static const char *checked_text(const struct bench *b, const struct bench_row *r
 	if (!b->of[row->of].workload) {
 		return "-";
 	}
-	return row->states ? row->states : b->states ? "not checked" : "unchecked";
+	return words_or(row->states, b->states ? "not checked" : "unchecked");
 }
 
 const char *bench_axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
@@ -397,6 +397,7 @@ static const char *revision_of(const struct bench *b, const struct bench_row *ro
 
 static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)
 {
+	NVW_INVARIANT(seed < b->seeds);
 	sweep_csv_field(workload_of(b, row), to);
 	fprintf(to, ",%s", b->of[row->of].mix);
 	for (unsigned i = 0; i < b->axis_count; i++) {

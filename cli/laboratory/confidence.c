@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/bounds.h"
 #include "core/invariant.h"
 
 double confidence_student(unsigned degrees)

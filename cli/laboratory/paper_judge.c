@@ -100,9 +100,10 @@ static bool is_near(const struct paper_row *row)
 	if (x >= p->low && x <= p->high) {
 		return true;
 	}
-	const double near = x < p->low ? p->low : p->high, other = x < p->low ? p->high : p->low;
-
-	return fabs(x - near) <= allowance(row, near, other);
+	if (x < p->low) {
+		return p->low - x <= allowance(row, p->low, p->high);
+	}
+	return fabs(x - p->high) <= allowance(row, p->high, p->low);
 }
 
 /* ---- The rules ----------------------------------------------------------------------------- */

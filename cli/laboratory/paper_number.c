@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/bounds.h"
 #include "paper.h"
 
 static const char *format_of(enum paper_form form)
 {
-	return form == PAPER_PERCENT || form == PAPER_SPEEDUP ? "%+.1f" :
-	       form == PAPER_VALUE                            ? "%.4g" :
-								"%.3g";
+	if (form == PAPER_PERCENT || form == PAPER_SPEEDUP) {
+		return "%+.1f";
+	}
+	return form == PAPER_VALUE ? "%.4g" : "%.3g";
 }
 
 void paper_one_number(double x, enum paper_form form, char text[32])

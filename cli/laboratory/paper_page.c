@@ -20,10 +20,13 @@ enum { TEXT_BYTES = 256, CELLS = 6 };
 /* The verdict, against the kept one. */
 static void judged_text(const struct paper_row *row, char *text, size_t room)
 {
-	const bool changed = row->is_kept && row->kept != row->verdict;
+	const char *const now = paper_verdict_text(row->verdict);
 
-	snprintf(text, room, "%s%s%s%s", paper_verdict_text(row->verdict), changed ? " (kept: " : "",
-		changed ? paper_verdict_text(row->kept) : "", changed ? ")" : "");
+	if (row->is_kept && row->kept != row->verdict) {
+		snprintf(text, room, "%s (kept: %s)", now, paper_verdict_text(row->kept));
+	} else {
+		snprintf(text, room, "%s", now);
+	}
 }
 
 /* Rows of the page: those of a paper that are wanted. */
@@ -79,8 +82,7 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	paper_number_text(&row->here, row->form, here);
 	judged_text(row, judged, sizeof judged);
 	has_reason = *row->judgement && strcmp(row->judgement, paper_usual_reason) != 0;
-	snprintf(verdict, sizeof verdict, "%s%s%s", judged, has_reason ? ": " : "",
-		has_reason ? row->judgement : "");
+	snprintf(verdict, sizeof verdict, has_reason ? "%s: %s" : "%s", judged, row->judgement);
 
 	const char *const cell[CELLS] = {name, what,
 		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), NVW_OR(paper, ""), here,
@@ -448,9 +450,10 @@ static void summary(const struct page *p)
 	page_paragraph(p, text);
 	if (!p->html) {
 		page_paragraph(p,
-			"What disagrees without a reason is not within a third of the paper's number. index.html, "
-			"which nvwave reproduce --kept writes from papers/, also has the values that the papers do "
-			"not give, rows at both ends of these, and the tables of other figures.");
+			"What disagrees without a reason is not within a third of the paper's number. "
+			"index.html, which nvwave reproduce --kept writes from papers/, also has the values "
+			"that the papers do not give, rows at both ends of these, and the tables of other "
+			"figures.");
 		return;
 	}
 	page_paragraph(p, "What disagrees without a reason is not within a third of the paper's number.");

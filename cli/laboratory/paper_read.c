@@ -12,6 +12,7 @@
 #include "core/bounds.h"
 #include "core/member.h"
 #include "core/units.h"
+#include "../report/words.h"
 #include "ini_file.h"
 #include "paper.h"
 
@@ -155,7 +156,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 		const char *const near = nvw_nearest(name, (const char *const *)known);
 
 		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
-			near ? "; did you mean " : "", NVW_OR(near, ""), near ? "?" : "");
+			words_if(near, "; did you mean "), words_or(near, ""), words_if(near, "?"));
 	}
 	return set_text(keys, name, value);
 }
@@ -260,11 +261,11 @@ static int parse_interval(const char *text, const char *where, struct paper_inte
 		good = good && parse_end(text, strlen(text), 0, &ret->low);
 		ret->high = ret->low;
 	}
-	return good && ret->low <= ret->high ?
-		       0 :
-		       nvw_fail(NVW_E_INPUT,
-			       "%s: paper: expected a number, LOW..HIGH, LOW.. or ..HIGH, found \"%s\"",
-			       where, text);
+	if (good && ret->low <= ret->high) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_INPUT, "%s: paper: expected a number, LOW..HIGH, LOW.. or ..HIGH, found \"%s\"",
+		where, text);
 }
 
 static int check_row(struct papers *p, struct paper_row *row)
@@ -373,31 +374,37 @@ static int read_paper(struct papers *p, const char *file)
 	return r;
 }
 
-int papers_read(const char *folder, struct papers *p)
+static int read_papers(struct papers *p, const char *folder)
 {
 	struct dirent **entry;
 	const int n = scandir(folder, &entry, is_paper_file, alphasort);
-	int r = n < 0  ? nvw_fail_errno("%s", folder) :
-		n == 0 ? nvw_fail(NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini",
-				 folder) :
-			 0;
+	int r = 0;
 
-	*p = (struct papers){.folder = folder};
+	if (n < 0) {
+		return nvw_fail_errno("%s", folder);
+	}
 	for (int i = 0; i < n; i++) {
 		r = NVW_OR(r, read_paper(p, entry[i]->d_name));
 		free(entry[i]);
 	}
-	if (n >= 0) {
-		free(entry);
+	free(entry);
+	if (n == 0) {
+		return nvw_fail(
+			NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
 	}
-	r = NVW_OR(r, inherit(p));
-	if (r == 0) {
-		drop_wholes(p);
+	return r;
+}
+
+int papers_read(const char *folder, struct papers *p)
+{
+	*p = (struct papers){.folder = folder};
+	NVW_TRY(read_papers(p, folder));
+	NVW_TRY(inherit(p));
+	drop_wholes(p);
+	for (unsigned i = 0; i < p->row_count; i++) {
+		NVW_TRY(check_row(p, &p->row[i]));
 	}
-	for (unsigned i = 0; i < p->row_count && r == 0; i++) {
-		r = check_row(p, &p->row[i]);
-	}
-	return r ? r : set_sensitive(p);
+	return set_sensitive(p);
 }
 
 static void table_end(struct paper_table *table)
@@ -485,8 +492,8 @@ static int check_name(const struct papers *p, const char *name)
 		const char *const near = nvw_nearest(name, known);
 
 		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s%s%s", name,
-			near ? "; did you mean " : ", see nvwave reproduce --list", NVW_OR(near, ""),
-			near ? "?" : "");
+			near ? "; did you mean " : ", see nvwave reproduce --list", words_or(near, ""),
+			words_if(near, "?"));
 	}
 	free(known);
 	return r;
@@ -497,11 +504,7 @@ int papers_choose(struct papers *p, const char *const *name, unsigned count, boo
 	unsigned wanted = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		const int r = check_name(p, name[i]);
-
-		if (r < 0) {
-			return r;
-		}
+		NVW_TRY(check_name(p, name[i]));
 	}
 	for (unsigned i = 0; i < p->row_count; i++) {
 		struct paper_row *const row = &p->row[i];

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/array.h"
@@ -161,6 +160,7 @@ static int check_part(const struct spread *s, unsigned i)
 	const struct sweep_outcome *const o = &s->part[i].outcome;
 	const char *const text = strncmp(o->err, "nvwave: ", 8) ? o->err : o->err + 8;
 
+	NVW_INVARIANT(i < s->count);
 	if (WIFSIGNALED(o->exit_status)) {
 		return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1, s->count,
 			strsignal(WTERMSIG(o->exit_status)));

@@ -4,10 +4,8 @@
  * results only: not on how many points ran side by side, which came from the journal, or how long they took.
  * That is a file of its own.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "core/member.h"
 #include "core/newfile.h"

@@ -27,7 +27,6 @@
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
-#include "core/newfile.h"
 #include "core/stop.h"
 #include "../report/provenance.h"
 #include "report/words.h"

@@ -7,7 +7,6 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "../commands.h"
-#include "../report/words.h"
 #include "../schedules/crash_schedules.h"
 #include "../session.h"
 #include "crash_corpus.h"

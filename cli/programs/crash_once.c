@@ -3,7 +3,6 @@
 #include "crash_once.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "../report/words.h"
 #include "try_cures.h"

@@ -3,7 +3,6 @@
 #include "exec_kernels.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/member.h"

@@ -2,13 +2,11 @@
 /* Runs of fio. See fio_run.h. */
 #include "fio_run.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <machines.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/invariant.h"

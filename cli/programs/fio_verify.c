@@ -10,17 +10,14 @@
  * in the record, fio has acknowledged n blocks. A run of the same job that ends after n blocks saves fio's
  * state for n, which [check] loads.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <crashtest/crash.h>
 #include <nvw/persist_log.h>
 #include <nvw/random.h>
 
-#include "../commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"

@@ -11,12 +11,9 @@
 #include <crashtest/states/model.h>
 
 #include "bug_list.h"
-#include "../commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "core/stop.h"
 #include "crash_exec.h"
-#include "../report/provenance.h"
 #include "../report/crash/self_test_report.h"
 
 enum { STATES = 1000, KILLS = 20 };

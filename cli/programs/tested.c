@@ -75,8 +75,8 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 	NVW_TRY(working_copy_make(image, &t->copy));
 	if (t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL)) {
 		return nvw_fail(NVW_E_USAGE,
-			"crash: --image=%s: a folder has files on a disk: it needs --model=files, and --check or "
-			"--oracle=replay",
+			"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
+			"--check or --oracle=replay",
 			image);
 	}
 	if (request->except != NULL && !t->copy.is_folder) {

@@ -11,11 +11,10 @@
 #include "../programs/crash_sum.h"
 #include "crash_races.h"
 #include "crash_schedules.h"
-#include "exec_schedules.h"
 #include "../report/words.h"
 
-/* What a finding's schedule may take to be shortened: so many runs and seconds, and so many times the states that
- * were tested to find it. */
+/* What a finding's schedule may take to be shortened: so many runs and seconds, and so many times the states
+ * that were tested to find it. */
 enum { RUNS = 60, SECONDS = 60, TIMES = 10 };
 
 /* A schedule that has been run. */
@@ -304,8 +303,8 @@ static int explain_in_short(
 	return 0;
 }
 
-/* A log that is new: result and room are for results. Where races are looked for, only what these lose is explained:
- * the rest is another command's, and takes minutes. */
+/* A log that is new: result and room are for results. Where races are looked for, only what these lose is
+ * explained: the rest is another command's, and takes minutes. */
 static int test_log(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *result,
 	struct ct_result *room)
 {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <crashtest/explain/finding.h>
 
@@ -13,7 +12,6 @@
 #include "core/member.h"
 #include "core/stop.h"
 
-#include "../commands.h"
 #include "../report/json_report.h"
 #include "../report/provenance.h"
 #include "../report/crash/schedule_report.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the caller at fault where a helper's line is wrong. See cause_callers.h. */
+#include "core/invariant.h"
+
 #include "cause_callers.h"
 
 static bool is_of_helper(const struct ct_stores *stores, uint32_t site, uint32_t lost)
@@ -10,6 +12,7 @@ static bool is_of_helper(const struct ct_stores *stores, uint32_t site, uint32_t
 
 static void wait_for(struct cause_helping *h, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	h->waiting[h->next++ % CAUSE_WAITING_MAX] = (struct cause_waiting){
 		.thread = r->store.work_item, .line = r->store.off & ~(nvw_off)63, .stored = true};
 }

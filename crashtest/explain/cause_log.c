@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "core/invariant.h"
+
 #include "cause_search.h"
 
 static void look_at_flush(struct cause_search *s, const struct nvw_log_record *r, uint64_t number)
@@ -26,6 +28,7 @@ static void look_at_flush(struct cause_search *s, const struct nvw_log_record *r
 
 static bool is_met_by(const struct nvw_log_record *r, const struct ct_store *s)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	if (r->barrier.kernel != s->kernel) {
 		return false;
 	}

@@ -40,9 +40,12 @@ static void atomic_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 	char a[LINE_TEXT];
 	size_t n = (size_t)snprintf(ret_text, bytes, "the stores at %s", line_text(&e->a, a));
 
+	NVW_INVARIANT(e->kind == CT_EDIT_ATOMIC && bytes > 0);
 	for (unsigned i = 0; i <= e->more_count && i <= CT_EDIT_MORE_MAX && n < bytes; i++) {
+		const struct ct_line *const line = i == 0 ? &e->b : &e->more[i - 1];
+
 		n += (size_t)snprintf(ret_text + n, bytes - n, "%s%s", i == e->more_count ? " and " : ", ",
-			line_text(i == 0 ? &e->b : &e->more[i - 1], a));
+			line_text(line, a));
 	}
 	if (n < bytes) {
 		snprintf(ret_text + n, bytes - n, " atomic");
@@ -93,10 +96,9 @@ void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, 
 	NVW_INVARIANT(bytes > 0);
 	*ret_text = '\0';
 	for (unsigned i = 0; i < count && n < bytes; i++) {
-		n += (size_t)snprintf(ret_text + n, bytes - n, "%s",
-			i == 0         ? "" :
-			i + 1 == count ? " and " :
-					 ", ");
+		if (i > 0) {
+			n += (size_t)snprintf(ret_text + n, bytes - n, "%s", i + 1 == count ? " and " : ", ");
+		}
 		if (n < bytes) {
 			ct_edit_text(&edits[i], ret_text + n, bytes - n);
 			n += strlen(ret_text + n);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "edit_log.h"
 #include "../states/models/models.h"
 
@@ -126,6 +128,7 @@ static int see_store(struct gathering *g, uint64_t place, const struct nvw_log_r
 	const bool there = is_at_any(g->log, g->edit, r->store.site);
 	int error = 0;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (p == NULL) {
 		return NVW_E_MEMORY;
 	}
@@ -144,6 +147,8 @@ static int see_store(struct gathering *g, uint64_t place, const struct nvw_log_r
 int edit_atomic(struct edit_log *log, const struct ct_edit *edit)
 {
 	struct gathering g = {.log = log, .edit = edit};
+
+	NVW_INVARIANT(edit->kind == CT_EDIT_ATOMIC);
 	int error = 0;
 
 	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
@@ -192,12 +197,14 @@ int edit_durable(struct edit_log *log, const struct ct_edit *e)
 {
 	const struct ct_limit durable = {.durable = (uint8_t)(1u << log->durables)};
 
+	NVW_INVARIANT(e->kind == CT_EDIT_DURABLE);
 	log->durables += log->durables < CT_ORDERS_MAX - 1;
 	return mark(log, &e->a, &durable);
 }
 
 int edit_ordered(struct edit_log *log, const struct ct_edit *e)
 {
+	NVW_INVARIANT(e->kind == CT_EDIT_ORDERED);
 	if (log->orders == CT_ORDERS_MAX) {
 		return nvw_fail(
 			NVW_E_USAGE, "at most %d pairs of lines can be assumed to be ordered", CT_ORDERS_MAX);

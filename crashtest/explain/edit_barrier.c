@@ -214,6 +214,7 @@ static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r
 	const bool at_a = k->edit->kind == CT_EDIT_BARRIER && !ct_edit_stands_before(k->edit) &&
 			  edit_log_is_at(k->log, r->store.site, &k->edit->a);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	act(k, place, r->store.work_item, !at_a);
 	come(k, place, r->store.work_item, r->store.site);
 	m->stores = m->uncovered = true;
@@ -231,6 +232,7 @@ static void see_ack(struct kernel *k, uint64_t place, struct nvw_log_record *r)
 {
 	const struct member *const m = member_at(k, r->ack.work_item);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
 	act(k, place, r->ack.work_item, true);
 	come(k, place, r->ack.work_item, r->ack.site);
 	if (!k->counting) {
@@ -258,6 +260,7 @@ static void see_barrier(struct kernel *k, uint64_t place, struct nvw_log_record 
 	const enum nvw_group scope = r->barrier.scope;
 	const uint64_t group = r->barrier.group;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
 	if (scope == NVW_WORKITEM) {
 		for (uint64_t lanes = r->barrier.lanes; lanes; lanes &= lanes - 1) {
 			const uint64_t item = r->barrier.work_item + (unsigned)__builtin_ctzll(lanes);
@@ -278,6 +281,7 @@ static void see_barrier(struct kernel *k, uint64_t place, struct nvw_log_record 
 /* The number of the epoch that it ends. */
 static void count_barrier(const struct kernel *k, struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	if (k->counting) {
 		return;
 	}
@@ -438,6 +442,7 @@ int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 {
 	uint64_t passes = 0;
 
+	NVW_INVARIANT(edit->kind == CT_EDIT_BARRIER || edit->kind == CT_EDIT_WIDEN);
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		if (edit_entry_at(log, i)->record.kind == NVW_LOG_LAUNCH) {
 			NVW_TRY(edit_kernel(log, edit, i, &passes));

@@ -270,6 +270,8 @@ static int look_for_rounds(const struct edit_log *log, struct ct_edit *e, struct
 int ct_edit_look_for_rounds(int log_fd, struct ct_edit *e)
 {
 	struct pair p = {0};
+
+	NVW_INVARIANT(e->kind == CT_EDIT_EXCHANGE);
 	struct edit_log log;
 
 	e->rounds = false;
@@ -325,6 +327,8 @@ static int exchange_all(struct edit_log *log, const struct ct_edit *e, struct pa
 int edit_exchange(struct edit_log *log, const struct ct_edit *e)
 {
 	struct pair p = {0};
+
+	NVW_INVARIANT(e->kind == CT_EDIT_EXCHANGE);
 	const int error = exchange_all(log, e, &p);
 
 	free_pair(&p);
@@ -376,6 +380,8 @@ static int find_on_host(const struct edit_log *log, const struct ct_line *line, 
 int edit_flushes(struct edit_log *log, const struct ct_edit *e)
 {
 	struct runs s = {0};
+
+	NVW_INVARIANT(e->kind == CT_EDIT_FLUSH);
 	int error = find_on_host(log, &e->a, CT_KIND(STORE), "store", &s);
 
 	for (uint64_t i = 0; i < s.run.count && !error; i++) {
@@ -390,6 +396,8 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 {
 	const uint32_t kinds = CT_KIND(STORE) | CT_KIND(FLUSH);
 	struct runs s = {0};
+
+	NVW_INVARIANT(e->kind == CT_EDIT_FENCE);
 	int error = find_on_host(log, &e->a, kinds, "store or flush", &s);
 
 	for (uint64_t i = 0; i < s.run.count && !error; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Findings in files. See finding.h. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -236,6 +235,17 @@ static json_t *edits_json(const struct ct_cure *c)
 	return edits;
 }
 
+/* JSON has no -inf: no state was possible. */
+static double json_number(double x)
+{
+	return isfinite(x) ? x : 0.0;
+}
+
+static json_t *cost_json(const struct ct_cure *c)
+{
+	return c->costed ? json_real((double)c->cost_ps / 1000) : json_null();
+}
+
 static json_t *cure_json(const struct ct_cure *c)
 {
 	static const char *const runs[] = {"", "holds", "refuted"};
@@ -247,11 +257,10 @@ static json_t *cure_json(const struct ct_cure *c)
 		"run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried, "refuted",
 		(int)c->refuted, "refuted_edit", c->refuted_edit, "refuted_why", c->refuted_why, "not_tried",
 		(int)c->left, "gone", c->gone, "other_cures", (int)c->others, "states_tested",
-		(json_int_t)c->states, "states_possible_log2",
-		isfinite(c->possible_log2) ? c->possible_log2 : 0.0, "states_possible_exact",
-		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,
-		"of_states", (json_int_t)c->only_of, "behind", (int)c->behind, "cured_by", (int)c->cured_by,
-		"cost_ns", c->costed ? json_real((double)c->cost_ps / 1000) : json_null());
+		(json_int_t)c->states, "states_possible_log2", json_number(c->possible_log2),
+		"states_possible_exact", c->possible_exact, "exhausted", c->exhaustive, "states_without_it",
+		(json_int_t)c->only, "of_states", (json_int_t)c->only_of, "behind", (int)c->behind,
+		"cured_by", (int)c->cured_by, "cost_ns", cost_json(c));
 }
 
 static json_t *thread_schedule_json(const struct ct_finding *f)
@@ -264,20 +273,46 @@ static json_t *thread_schedule_json(const struct ct_finding *f)
 		"states", (json_int_t)f->shorten_states);
 }
 
-json_t *ct_finding_json(const struct ct_finding *f)
+static json_t *acknowledged_json(const struct ct_finding *f)
 {
-	json_t *const places = json_array(), *const units = json_array(), *const also = json_array();
+	return f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null();
+}
+
+static json_t *places_json(const struct ct_finding *f)
+{
+	json_t *const places = json_array();
 
 	for (unsigned i = 0; i < f->place_count; i++) {
 		json_array_append_new(places, place_json(&f->place[i]));
 	}
+	return places;
+}
+
+static json_t *units_json(const struct ct_finding *f)
+{
+	json_t *const units = json_array();
+
 	for (unsigned i = 0; i < f->unit_count; i++) {
 		json_array_append_new(units, unit_json(&f->unit[i]));
 	}
+	return units;
+}
+
+static json_t *also_json(const struct ct_finding *f)
+{
+	json_t *const also = json_array();
+
 	for (unsigned i = 0; i < f->also_count; i++) {
 		json_array_append_new(also, json_pack("{s:s, s:I}", "text", f->also[i].text, "states",
 						    (json_int_t)f->also[i].states));
 	}
+	return also;
+}
+
+json_t *ct_finding_json(const struct ct_finding *f)
+{
+	const char *const input = *f->input ? f->input : NULL;
+
 	return json_pack(
 		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, "
 		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:I, s:o*, s:s*}",
@@ -285,14 +320,13 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
 		"writes_in_flight", (json_int_t)f->units, "writes_lost",
-		(json_int_t)(f->units - f->units_durable), "acknowledged",
-		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
-		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
-		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
-		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
-		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text",
-		"schedule", (json_int_t)f->schedule, "thread_schedule", thread_schedule_json(f), "input",
-		*f->input ? f->input : NULL);
+		(json_int_t)(f->units - f->units_durable), "acknowledged", acknowledged_json(f), "cause",
+		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places_json(f), "also",
+		also_json(f), "also_more", (int)f->also_more, "words", units_json(f), "saved", f->saved,
+		"where", f->where, "operation", f->operation, "in_flight", f->in_flight, "bounded",
+		f->bounded, "shares_states", f->sample, "stack", stack_json(f->stack), "states_by",
+		f->by_cure ? "cure" : "text", "schedule", (json_int_t)f->schedule, "thread_schedule",
+		thread_schedule_json(f), "input", input);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */

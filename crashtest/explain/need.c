@@ -54,6 +54,7 @@ static bool passes_with(struct need_search *s, uint64_t events, uint64_t acks, u
 	struct ct_losses *const l = &s->need->losses;
 	const struct ct_loss loss = l->loss[unit];
 
+	NVW_INVARIANT(unit < l->count);
 	memmove(&l->loss[unit], &l->loss[unit + 1], (l->count - unit - 1) * sizeof loss);
 	l->count--;
 	const bool passes = !need_fails_with_text(s, events, acks, l) && !s->need->bounded;

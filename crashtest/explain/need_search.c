@@ -2,6 +2,8 @@
 /* Tests of states. See need_search.h. */
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "../group.h"
 #include "need_search.h"
 
@@ -29,6 +31,7 @@ bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const str
 
 bool need_has_text(const struct nvw_findings *f, const char *text)
 {
+	NVW_INVARIANT(*text != '\0');
 	for (unsigned i = 0; i < f->kept; i++) {
 		if (strcmp(f->finding[i].text, text) == 0) {
 			return true;
@@ -99,7 +102,13 @@ bool need_is_same_item(const struct ct_store *a, const struct ct_store *b)
 /* 0: not at all. */
 unsigned need_related(const struct ct_store *a, const struct ct_store *b)
 {
-	return a->kernel != b->kernel ? 0 : a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
+	if (a->kernel != b->kernel) {
+		return 0;
+	}
+	if (a->work_item == b->work_item) {
+		return 3;
+	}
+	return a->group == b->group ? 2 : 1;
 }
 
 bool need_fails_somehow(struct need_search *s, uint64_t events)

@@ -197,6 +197,7 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 	struct ct_event e = {.kind = NVW_LOG_HOST,
 		.store = {.number = number, .off = r->host.off, .bytes = r->host.bytes}};
 
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	if (!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes)) {
 		return no_memory();
 	}

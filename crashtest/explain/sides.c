@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stores that a finding names: those that are durable and those that are lost. See sides.h. */
+#include "core/invariant.h"
+
+#include "need_search.h"
 #include "sides.h"
 
 /* One store a source place is enough. */
@@ -109,15 +112,6 @@ static void add_around(const struct ct_scene *scene, struct ct_side *durable)
 	}
 }
 
-/* How closely two stores are related in the program: 0 not at all. */
-static unsigned related(const struct ct_store *a, const struct ct_store *b)
-{
-	if (a->kernel != b->kernel) {
-		return 0;
-	}
-	return a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
-}
-
 static bool in_line(const struct ct_store *store, nvw_off off)
 {
 	return off != 0 && (store->off ^ off) < NVW_LOG_LINE_BYTES;
@@ -127,6 +121,7 @@ static bool in_line(const struct ct_store *store, nvw_off off)
 static void add_not_persisted(
 	const struct ct_scene *scene, const struct ct_side *durable, struct ct_side *lost)
 {
+	NVW_INVARIANT(lost->count == 0);
 	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
 		for (uint64_t i = 0; i < scene->stores->capacity; i++) {
 			const struct ct_store *store = &scene->stores->word[i].last;
@@ -142,7 +137,7 @@ static void add_not_persisted(
 				continue;
 			}
 			for (unsigned k = 0; k < durable->count; k++) {
-				if (related(store, &durable->store[k]) >= wanted) {
+				if (need_related(store, &durable->store[k]) >= wanted) {
 					add(lost, store);
 				}
 			}
@@ -162,7 +157,7 @@ static struct ct_need guess_need(const struct ct_side *durable, const struct ct_
 	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {
 		const struct ct_store *const store = &durable->store[i];
 		const uint64_t score = ((uint64_t)(store->number > lost->store[0].number) << 62) +
-				       ((uint64_t)related(store, &lost->store[0]) << 56) + store->number;
+				       ((uint64_t)need_related(store, &lost->store[0]) << 56) + store->number;
 
 		if (score > best) {
 			best = score;

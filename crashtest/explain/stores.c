@@ -8,6 +8,7 @@
 #include <nvw/random.h>
 
 #include "core/disk_image.h"
+#include "core/invariant.h"
 
 #include "stores.h"
 
@@ -45,6 +46,7 @@ static int grow(struct ct_stores *s)
 
 struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	return (struct ct_store){
 		.number = number,
 		.work_item = r->store.work_item,
@@ -66,6 +68,7 @@ static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64
 {
 	const nvw_off off = r->store.off & ~(nvw_off)7;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (2 * s->count >= s->capacity) {
 		NVW_TRY(grow(s));
 	}
@@ -84,6 +87,7 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 {
 	struct ct_names *site = realloc(s->site, (s->site_count + 1) * sizeof *site);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (site == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
 	}
@@ -102,6 +106,7 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 
 static int add_kernel(struct ct_stores *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_LAUNCH);
 	char(*kernel)[64] = realloc(s->kernel, (s->kernel_count + 1) * sizeof *kernel);
 
 	if (kernel == NULL) {

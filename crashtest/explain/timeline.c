@@ -6,6 +6,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
+
 #include "timeline.h"
 
 /* The moments of the cause are kept however old they are; from all others, only the last ones are kept. */
@@ -51,10 +53,13 @@ static enum ct_role role_of(const struct timeline *t)
 {
 	const struct ct_cause *const c = &t->finding->cause;
 
-	return t->record == c->lost_record    ? CT_ROLE_LOST :
-	       t->record == c->early_record   ? CT_ROLE_EARLY :
-	       t->record == c->barrier_record ? CT_ROLE_BARRIER :
-						CT_ROLE_NONE;
+	if (t->record == c->lost_record) {
+		return CT_ROLE_LOST;
+	}
+	if (t->record == c->early_record) {
+		return CT_ROLE_EARLY;
+	}
+	return t->record == c->barrier_record ? CT_ROLE_BARRIER : CT_ROLE_NONE;
 }
 
 static int64_t since_begin(const struct timeline *t, const struct nvw_log_record *r)
@@ -86,6 +91,7 @@ static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
 {
 	struct ct_moment *const m = add(t, CT_MOMENT_BARRIER, r, r->barrier.site);
 
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
 	m->scope = r->barrier.scope;
 	m->work_item = r->barrier.work_item;
 	m->group = r->barrier.group;
@@ -94,6 +100,7 @@ static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
 
 static bool complete(struct entry *e, unsigned count, const struct nvw_log_record *r, int64_t end_ps)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_PERSISTED);
 	for (unsigned i = 0; i < count; i++) {
 		struct ct_moment *const m = &e[i].moment;
 
@@ -117,6 +124,7 @@ static void complete_barrier(struct timeline *t, const struct nvw_log_record *r)
 /* Moments before a store whose value the image has: their stores to its bytes were not lost. */
 static void overwrite(struct timeline *t, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (memcmp(t->image + r->store.off, &r->store.value, r->store.bytes) != 0) {
 		return;
 	}

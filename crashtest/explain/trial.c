@@ -7,7 +7,6 @@
 #include "core/units.h"
 
 #include "trial.h"
-#include "../judge/operations.h"
 #include "../judge/process.h"
 
 static void tell(const struct ct_proof *p)
@@ -43,7 +42,11 @@ static int explore_log(struct ct_proof *p, const struct ct_exploration *of, cons
 	ct_result_free(p->trial);
 	const int error = ct_explore_edited(&e, edits, count, NULL, p->trial);
 
-	return error == NVW_E_USAGE ? 1 : error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
+	if (error == NVW_E_USAGE) {
+		return 1;
+	}
+	NVW_TRY(error);
+	return p->trial->interrupted ? NVW_E_STOPPED : 0;
 }
 
 /* The same of a run, with the edits that could not be run. */

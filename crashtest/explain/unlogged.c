@@ -5,6 +5,8 @@
 
 #include <emu.h>
 
+#include "core/invariant.h"
+
 #include "../crash.h"
 
 static bool is_alike(const struct ct_unlogged *a, const struct ct_unlogged *b)
@@ -15,6 +17,7 @@ static bool is_alike(const struct ct_unlogged *a, const struct ct_unlogged *b)
 
 void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *one)
 {
+	NVW_INVARIANT(list->count <= CT_UNLOGGED_MAX);
 	for (unsigned i = 0; i < list->count; i++) {
 		if (is_alike(&list->at[i], one)) {
 			list->at[i].times += one->times;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -13,6 +12,7 @@
 #include <xxhash.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 
@@ -80,6 +80,7 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 	struct nvw_new_file f;
 	int error = 0;
 
+	NVW_INVARIANT(workers > 0);
 	if (h == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
 	}
@@ -146,6 +147,7 @@ int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan
 {
 	int fd, error = nvw_input_open(path, O_RDONLY, &fd);
 
+	NVW_INVARIANT(workers > 0);
 	if (error == -ENOENT) {
 		return 0;
 	}
@@ -193,6 +195,7 @@ int ct_slice_write(const char *folder, unsigned number, uint64_t identity, const
 	char *const path = slice_path(folder, number);
 	const int error = path ? ct_checkpoint_write(path, identity + number, plan, worker, 1) : no_memory();
 
+	NVW_INVARIANT(number > 0);
 	free(path);
 	return error;
 }
@@ -228,6 +231,7 @@ int ct_slice_read(const char *folder, unsigned number, uint64_t identity, const 
 	char *const path = slice_path(folder, number);
 	const int error = path ? read_own(path, identity + number, plan, worker) : no_memory();
 
+	NVW_INVARIANT(number > 0);
 	free(path);
 	return error;
 }

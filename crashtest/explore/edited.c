@@ -14,9 +14,10 @@ static uint32_t idle_ones(const struct ct_options *o, const struct ct_limits *l)
 
 	for (unsigned i = 0; i < o->assumed_count && l != NULL; i++) {
 		const bool durable = o->assumed[i].kind == CT_EDIT_DURABLE;
-		const uint8_t matter = durable ? l->durable_matter : l->orders_matter;
+		const unsigned matters =
+			durable ? l->durable_matter >> durables++ : l->orders_matter >> orders++;
 
-		idle |= matter >> (durable ? durables++ : orders++) & 1 ? 0 : UINT32_C(1) << i;
+		idle |= (uint32_t) !(matters & 1) << i;
 	}
 	return idle;
 }

@@ -585,6 +585,7 @@ static int look_at_step(struct ct_orders *o, uint32_t number, uint32_t from, str
 	struct clock *const c = &o->clocks[number], *const own = &threads->next[s->wavefront];
 	const struct before *const b = &o->before;
 
+	NVW_INVARIANT(number < o->trace->steps);
 	NVW_TRY(find_before(o, s));
 	*c = *own;
 	for (uint32_t i = 0; i < b->count; i++) {

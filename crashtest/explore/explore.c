@@ -6,7 +6,6 @@
  * are divided anywhere; then a worker records the states of all instants before its range, without testing
  * them.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* See export.h. */
 #include "export.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "failing.h"
 #include "../group.h"
 

@@ -7,6 +7,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "known.h"
 #include "../log_walk.h"
 
@@ -129,6 +130,7 @@ static int add_store(struct reading *r, const struct nvw_log_record *record)
 	struct within *const w = within_of(r, record->store.work_item);
 	uint64_t *to = &r->promises->begin;
 
+	NVW_INVARIANT(record->kind == NVW_LOG_STORE);
 	if (w == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
 	}

@@ -257,6 +257,7 @@ bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_
 {
 	struct nvw_random r = {nvw_mix64(plan->seed ^ nvw_mix64(m->instant)) + draw * 0xa0761d6478bd642fu};
 
+	NVW_INVARIANT(is_valid(plan));
 	const bool by_number = ct_plan_exhausts(plan, m->instant);
 	const bool is_state = !by_number || ct_states_by_number(m, walk, draw, levels);
 

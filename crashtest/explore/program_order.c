@@ -233,6 +233,7 @@ static void need(struct ct_program_order *o, uint32_t member, uint64_t upto, uin
 {
 	struct ct_member *const m = &o->member[member];
 
+	NVW_INVARIANT(member < o->members);
 	if (needed(o, member) < upto) {
 		m->serial = o->serial;
 		m->upto = upto;
@@ -275,5 +276,6 @@ void ct_program_order_follow(struct ct_program_order *o, uint64_t stores, uint64
 
 uint64_t ct_program_order_later(const struct ct_program_order *o, uint32_t member, uint64_t store)
 {
+	NVW_INVARIANT(member < o->members);
 	return needed(o, member) >= store ? o->member[member].because : 0;
 }

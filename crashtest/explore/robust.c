@@ -56,6 +56,7 @@ static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 {
 	const char *const slash = strrchr(record->site.file, '/');
 
+	NVW_INVARIANT(record->kind == NVW_LOG_SITE);
 	if (!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the source places of a log");
 	}
@@ -557,8 +558,8 @@ static int judge_program(struct state *s, volatile uint32_t *phase)
 	if (s->words == NULL) {
 		NVW_TRY(ct_answer_note(&answer, s->findings));
 		return nvw_fail(CT_NO_ANSWER,
-			"what the command of --check reads cannot be seen: it needs a shell, has threads, starts "
-			"programs or makes a system call that is not followed");
+			"what the command of --check reads cannot be seen: it needs a shell, has threads, "
+			"starts programs or makes a system call that is not followed");
 	}
 	judge_reads(s);
 	return s->verdict;

@@ -319,7 +319,10 @@ static unsigned width_of_second(const struct instruction *i, bool *ret_writes)
 		*ret_writes = true;
 		return i->rex & W ? 8 : 4;
 	case 0xC7: /* cmpxchg8b, cmpxchg16b */
-		return i->field == 1 ? (i->rex & W ? 16 : 8) : 0;
+		if (i->field != 1) {
+			return 0;
+		}
+		return i->rex & W ? 16 : 8;
 	default:
 		return 0;
 	}

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <check/check.h>

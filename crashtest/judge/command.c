@@ -21,10 +21,17 @@ struct cut {
 
 static const char *special(char c)
 {
-	return strchr("|&;<>()\n", c) ? "a pipe, a list or a redirection" :
-	       strchr("*?[", c)       ? "a pattern" :
-	       strchr("$`", c)        ? "a variable or a substitution" :
-					NULL;
+	static const struct {
+		const char *characters, *are;
+	} kinds[] = {{"|&;<>()\n", "a pipe, a list or a redirection"}, {"*?[", "a pattern"},
+		{"$`", "a variable or a substitution"}};
+
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (strchr(kinds[i].characters, c)) {
+			return kinds[i].are;
+		}
+	}
+	return NULL;
 }
 
 static void cut_quoted(struct cut *c, char quote)

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

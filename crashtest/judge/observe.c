@@ -10,7 +10,6 @@
  * The kernel reads, too: every system call is trapped (seccomp), carried out here if it cannot read what is
  * not seen, and else ends the process, which has no set then. So does another thread, process or program.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -22,9 +21,7 @@
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "access.h"

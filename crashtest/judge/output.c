@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The output of checkers. See output.h. */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>

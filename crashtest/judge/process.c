@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "core/stop.h"
 
 #include "process.h"
@@ -73,6 +74,7 @@ static const char *phase_name(uint32_t phase)
 #undef X
 	};
 
+	NVW_INVARIANT(phase < sizeof names / sizeof *names);
 	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/wait.h>
 
 #include <nvw/random.h>
 
@@ -72,6 +71,7 @@ static int note_host(struct ct_replay_oracle *o, const struct nvw_log_record *r,
 {
 	struct ct_logged_store s = {.record = record};
 
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	for (uint32_t at = 0; at < r->host.bytes; at += 8) {
 		s.off = r->host.off + at;
 		s.bytes = MIN(r->host.bytes - at, 8);

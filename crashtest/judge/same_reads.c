@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fork_server.h"

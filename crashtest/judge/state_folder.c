@@ -11,6 +11,7 @@
 
 #include "core/filled.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 
 #include "state_folder.h"
 
@@ -56,6 +57,7 @@ static uint64_t thing_of(const struct filling *f, uint32_t name)
 {
 	const uint64_t word = named_by(f, name);
 
+	NVW_INVARIANT(name < f->disk->names);
 	return word != 0 && has_folders(f, f->disk->name[name]) ? word : 0;
 }
 
@@ -217,6 +219,7 @@ static int name_file(const struct filling *f, uint32_t name, uint64_t file)
 {
 	char path[PATH], first[PATH];
 
+	NVW_INVARIANT(name < f->disk->names);
 	path_of(f, f->disk->name[name], path);
 	for (uint32_t i = 0; i < name; i++) {
 		if (thing_of(f, i) != file) {
@@ -233,6 +236,7 @@ static int make_link(const struct filling *f, uint32_t name, uint64_t text)
 {
 	char path[PATH];
 
+	NVW_INVARIANT(name < f->disk->names && text < f->disk->names);
 	path_of(f, f->disk->name[name], path);
 	if (text >= f->disk->names || symlink(f->disk->name[text], path)) {
 		return nvw_fail_errno("%s", path);
@@ -244,6 +248,7 @@ static int make_name(const struct filling *f, uint32_t name, uint64_t word)
 {
 	char folder[NVW__DISK_NAME + 1];
 
+	NVW_INVARIANT(name < f->disk->names);
 	NVW_TRY(make_folders_of(f, f->disk->name[name]));
 	if (is_file(f, word)) {
 		return name_file(f, name, word);

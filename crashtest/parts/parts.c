@@ -6,7 +6,6 @@
 #include <sys/param.h>
 
 #include <check/check.h>
-#include <nvw/random.h>
 
 #include "core/order.h"
 #include "core/invariant.h"
@@ -144,6 +143,7 @@ static void note_width(struct ct_parts *p, uint64_t part, unsigned forks)
 /* Texts that differ in numbers alone are one shape. */
 uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
 {
+	NVW_INVARIANT(i < findings->count);
 	return ct_shape_hash(i < findings->kept ? findings->finding[i].text : "");
 }
 

@@ -210,6 +210,7 @@ static uint64_t end_of(const struct nvw_log_record *r)
 static bool are_grouped(
 	const struct nvw_log_info *log, const struct nvw_log_record *r, const struct nvw_log_record *before)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (ct_model_names_threads(log->model)) {
 		return log->atomicity == 64;
 	}
@@ -605,7 +606,7 @@ static int explore_with(struct held *h, const struct ct_foreign *f, const struct
 		NVW_TRY(ct_robust_create_of_program(v->log_fd, &rules, jury->asked, &h->robust));
 	}
 	struct ct_hangs hangs = {0};
-	const struct ct_exploration e = {
+	struct ct_exploration e = {
 		.hangs = &hangs,
 		.first_record = first,
 		.rules = rules,
@@ -615,15 +616,20 @@ static int explore_with(struct held *h, const struct ct_foreign *f, const struct
 		.initial = v->image,
 		.bytes = whole_lines(v->bytes),
 		.judge = jury->judge,
-		.context = jury->writes ? (void *)jury->writes : jury->context,
-		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury->checker) : NULL,
+		.context = NVW_OR((void *)jury->writes, jury->context),
 		.options = *o,
 		.head = h->head,
 		.operations = &jury->operations,
 		.promises = h->promises.operation ? &h->promises : NULL,
 		.save = replays ? ct_replay_oracle_save : NULL,
-		.stack = f->command || f->recover ? stack_of_command : NULL,
 	};
+
+	if (f->command || f->recover) {
+		e.stack = stack_of_command;
+	}
+	if (f->library && !o->whole) {
+		e.plain_parts = ct_checker_parts(&jury->checker);
+	}
 	const int error = explore_after_final(f, &e, jury, ret_result);
 
 	ret_result->robust = o->robust;
@@ -650,7 +656,8 @@ static int check_save(const struct ct_foreign *f, const struct ct_options *o, ui
 
 	if (o->save != NULL && bytes > most) {
 		return nvw_fail(NVW_E_USAGE,
-			"--save: a finding has the whole image: expected one of at most %llu bytes, and %s has %llu",
+			"--save: a finding has the whole image: expected one of at most %llu bytes, and %s "
+			"has %llu",
 			(unsigned long long)most, f->image, (unsigned long long)bytes);
 	}
 	return 0;
@@ -732,8 +739,8 @@ static int check_trust(const struct ct_options *o, const struct ct_store_log *co
 {
 	if (o->trusts && (counts->kernels > 0 || ct_model_info(o->model)->use != CT_USE_PROGRAMS)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--trust=transactions: transactions of libpmemobj are in logs of programs without kernels, "
-			"explored under x86, not %s",
+			"--trust=transactions: transactions of libpmemobj are in logs of programs without "
+			"kernels, explored under x86, not %s",
 			ct_model_info(o->model)->name);
 	}
 	return 0;

@@ -8,7 +8,6 @@
  * Trials are numbered; instant and torn writes of trial i depend only on the seed and i, so a trial can be
  * repeated with a log to explain its finding.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

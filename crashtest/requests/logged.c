@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <emu.h>
 
 #include "core/invariant.h"
 

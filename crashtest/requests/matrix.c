@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <unistd.h>
 
 #include "core/invariant.h"
 
@@ -37,6 +36,7 @@ struct survey {
 
 static int add_site(struct survey *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (!NVW_ROOM(s->site, s->site_capacity, s->sites + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
 	}
@@ -84,6 +84,7 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	struct ct_barrier *const b = barrier_of(s, r->barrier.site);
 	unsigned i = 0;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
 	if (b == NULL) {
 		return 0;
 	}
@@ -108,6 +109,7 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 
 static void complete_barrier(struct survey *s, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_PERSISTED);
 	for (unsigned i = 0; i < s->opens; i++) {
 		if (same(&s->open[i], r)) {
 			struct ct_barrier *const b = barrier_of(s, r->barrier.site);

@@ -24,7 +24,6 @@
 #include "../explore/every_order.h"
 #include "../explore/result.h"
 #include "../group.h"
-#include "../judge/oracle.h"
 #include "../judge/process.h"
 #include "modes.h"
 

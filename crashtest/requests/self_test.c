@@ -212,6 +212,7 @@ static int try_mutation(struct self_test *t, int i, const char *const *trial, un
 	const struct nvw_mutation *const m = &t->subject->workload->mutations[i];
 	const struct ct_self_test before = t->sum;
 
+	NVW_INVARIANT(i >= 0);
 	if (m->options != NULL) {
 		return try_one(t, i, m->found_by, m->options);
 	}

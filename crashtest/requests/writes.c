@@ -45,6 +45,7 @@ static int no_memory(void)
 
 static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	if (r->store.bytes != 8 || r->store.off % 8 != 0 || r->store.off > w->bytes - 8) {
 		return nvw_fail(NVW_E_INPUT,
 			"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
@@ -64,6 +65,7 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 
 static int add_acknowledgement(struct ct_writes *w, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
 	if (!NVW_ROOM(w->group, w->group_capacity, w->group_count + 1)) {
 		return no_memory();
 	}

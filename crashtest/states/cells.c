@@ -22,6 +22,7 @@ static int no_memory(void)
 
 int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 {
+	NVW_DEEP_INVARIANT(element > 0);
 	if (!nvw__room(&a->at, &a->capacity, count, element)) {
 		return no_memory();
 	}
@@ -64,6 +65,7 @@ bool ct_resize(void *at, size_t bytes)
 
 int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_content)
 {
+	NVW_DEEP_INVARIANT(c->words > 0);
 	if (c->count == c->capacity) {
 		const unsigned capacity = MAX(2 * c->capacity, 4);
 

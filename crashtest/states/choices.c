@@ -358,6 +358,7 @@ uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void 
 {
 	const struct ct_cell *const cell = ct_medium_cell_at(c->medium, off);
 
+	NVW_DEEP_INVARIANT(off % 8 == 0);
 	if (cell != NULL) {
 		return look(c, cell, off, of, from);
 	}
@@ -366,6 +367,7 @@ uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void 
 
 uint64_t ct_choices_word(struct ct_choices *c, nvw_off off)
 {
+	NVW_DEEP_INVARIANT(off % 8 == 0);
 	return ct_choices_ask(c, off, NULL, NULL);
 }
 

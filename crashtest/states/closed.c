@@ -156,6 +156,7 @@ static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
 
 bool ct_closed_may_have(struct ct_closed *c, uint32_t cell, unsigned level)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count && level <= c->medium->cell[cell].count);
 	return row_of_level(c, cell, level) &&
 	       may_add(c, (struct ct_row){c->row.at, word_count(c)}, UINT32_MAX);
 }
@@ -191,11 +192,13 @@ void ct_closed_levels(const struct ct_closed *c, uint32_t cell, unsigned *ret_le
 
 bool ct_closed_may_be_acked(const struct ct_closed *c, uint32_t told)
 {
+	NVW_DEEP_INVARIANT(told < c->medium->told.count);
 	return may_add(c, told_row(c, told), UINT32_MAX);
 }
 
 bool ct_closed_may_be_unacked(const struct ct_closed *c, uint32_t told)
 {
+	NVW_DEEP_INVARIANT(told < c->medium->told.count);
 	return !would_ack(c, told, (struct ct_row){0}, UINT32_MAX);
 }
 
@@ -268,6 +271,7 @@ void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
 
 void ct_closed_take_ack(struct ct_closed *c, uint32_t told, bool acked)
 {
+	NVW_DEEP_INVARIANT(told < c->medium->told.count);
 	note(c, acked ? &c->acked : &c->unacked, told);
 	if (acked) {
 		add_row(c, told_row(c, told));

@@ -220,6 +220,7 @@ int ct_distinct_host(struct ct_distinct *d, const struct ct_medium *m, const str
 	const nvw_off end = r->host.off + r->host.bytes;
 	int error = 0;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	for (nvw_off off = r->host.off & ~(nvw_off)7; off < end && !error; off += 8) {
 		uint64_t word = ct_image_word(&m->image, off);
 

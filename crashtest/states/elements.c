@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/bounds.h"
 #include "core/order.h"
 #include "core/invariant.h"
 
@@ -19,6 +20,7 @@ static struct ct_element *element_at(const struct ct_medium *m, uint64_t i)
 
 int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	NVW_TRY(ct_array_grow(&m->element, m->element.count + 1, sizeof(struct ct_element)));
 	m->stores++;
 	*element_at(m, m->element.count++) = (struct ct_element){.instruction = r->store.group,
@@ -33,6 +35,7 @@ int ct_element_flush(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
 	for (uint64_t i = 0; i < m->element.count; i++) {
 		struct ct_element *const e = element_at(m, i);
 
@@ -200,7 +203,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct ct_element *x = a, *y = b;
 
-	return x->off != y->off ? (x->off < y->off ? -1 : 1) : NVW_ORDER(x->instruction, y->instruction);
+	return NVW_OR(NVW_ORDER(x->off, y->off), NVW_ORDER(x->instruction, y->instruction));
 }
 
 static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instruction)

@@ -30,7 +30,8 @@ struct ct_image {
 	uint8_t *filled;  /* 1 per page that may have other bytes than 0; NULL: not recorded */
 	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
 	uint64_t *
-		varies; /* a bit per word that has been written, or may be in a later state (ct_image_foresee) */
+		/* a bit per word that has been written, or may be in a later state (ct_image_foresee) */
+		varies;
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
 	uint64_t *alike; /* states that had the answer of another one are counted here; NULL: not */
 	struct ct_recoveries

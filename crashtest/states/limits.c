@@ -188,12 +188,14 @@ static bool lower_once(const struct ct_medium *m, unsigned *levels)
 
 void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
+	NVW_DEEP_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
 	ct_levels_raise(m, cell, level, levels);
 	ct_limits_keep(m, levels);
 }
 
 void ct_states_raise_all(const struct ct_medium *m, unsigned first, unsigned end, unsigned *levels)
 {
+	NVW_DEEP_INVARIANT(first <= end && end <= m->cell_count);
 	ct_levels_raise_all(m, first, end, levels);
 	ct_limits_keep(m, levels);
 }
@@ -201,6 +203,7 @@ void ct_states_raise_all(const struct ct_medium *m, unsigned first, unsigned end
 /* What is durable for certain stays so: then the level comes back. */
 void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
+	NVW_DEEP_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
 	ct_levels_lower(m, cell, level, levels);
 	while (m->rules.limits != NULL && lower_once(m, levels)) {
 	}

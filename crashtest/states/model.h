@@ -39,12 +39,16 @@
 	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed") \
 	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store") \
 	X(SECTOR, "sector", \
-		"stores to one sector persist in the order in which they were made, those of one call together") \
-	X(SYNC, "sync", "what was written before a sync of its file, or of its range, is durable when the sync has returned") \
+		"stores to one sector persist in the order in which they were made, those of one call " \
+		"together") \
+	X(SYNC, "sync", "what was written before a sync of its file, or of its range, is durable when the " \
+		"sync has returned") \
 	X(SIZE, "size", \
-		"a file's sizes persist in order, each after what was written to uncover it; a range's sync covers them") \
+		"a file's sizes persist in order, each after what was written to uncover it; a range's " \
+		"sync covers them") \
 	X(NAMES, "names", \
-		"names persist in order, and after earlier cuts and before later sizes; a file that replaces another " \
+		"names persist in order, and after earlier cuts and before later sizes; a file that " \
+		"replaces another " \
 		"is whole; a sync of a file covers its last name, one of a folder all names (--fs)") \
 	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; " \
 	"no others")

@@ -26,6 +26,7 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 
 static void meet_site(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (m->rules.narrow_file != NULL && r->site.line == m->rules.narrow_line &&
 		strcmp(basename(r->site.file), basename(m->rules.narrow_file)) == 0) {
 		m->narrow_site = r->site.id;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "trust.h"
@@ -98,6 +97,7 @@ static void forget_held(
 /* The call has returned. If it has stored nothing, its bytes had been added before, or there is no entry. */
 static void end_range(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_DEEP_INVARIANT(r->kind == NVW_LOG_RANGE);
 	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
 		struct range *const its = range_at(m, i);
 
@@ -116,6 +116,7 @@ static int on_range(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	struct range new = {.thread = r->range.thread, .first = m->stores};
 
+	NVW_DEEP_INVARIANT(r->kind == NVW_LOG_RANGE);
 	switch (r->range.what) {
 	case NVW_RANGE_ADDING:
 		forget(m, is_open_of, new.thread);
@@ -212,6 +213,7 @@ static unsigned restored_bytes(const struct ct_medium *m, const struct ct_cell *
 {
 	unsigned bytes = 0;
 
+	NVW_DEEP_INVARIANT(version < c->count);
 	for (unsigned i = 0; i < c->words; i++) {
 		const nvw_off off = c->off + 8 * i;
 		const uint64_t changed =
@@ -251,6 +253,8 @@ static int keep_whole(struct ct_medium *m, unsigned cell)
 		.write = copy(c->write, c->count * sizeof *c->write),
 		.content = copy(c->content, (size_t)c->count * c->words * sizeof *c->content),
 		.made = copy(c->made, c->count * sizeof *c->made)};
+
+	NVW_DEEP_INVARIANT(cell < m->cell_count);
 	const int error = ct_array_grow(&m->trust.whole, m->trust.whole.count + 1, sizeof w);
 
 	if (error || w.write == NULL || w.content == NULL || w.made == NULL) {

@@ -6,10 +6,10 @@
  *
  * A version of a unit is *hidden* if it changes bytes of added ranges alone, and follows their adds. At an
  * instant cells are without hidden versions; between instants they have all. A range holds
- *   (1) when every store within the call that added it is durable, as its undo entry then is, and those of the
- *       thread's earlier ones are: recovery reads the log up to the first entry that is not whole;
- *   (2) up to the first fence of the thread's commit or abort: no log is taken back before that. What is not durable
- *       then is uncertain like any store.
+ *   (1) when every store within the call that added it is durable, as its undo entry then is, and those of
+ *       the thread's earlier ones are: recovery reads the log up to the first entry that is not whole;
+ *   (2) up to the first fence of the thread's commit or abort: no log is taken back before that. What is not
+ *       durable then is uncertain like any store.
  * The oldest of the ranges with a byte counts, as libpmemobj keeps its first content alone. A range without
  * an entry (POBJ_XADD_NO_SNAPSHOT, an object that is new) never holds: a new object is not restored, and is
  * not reached only if nothing wrong leads there.

@@ -4,7 +4,6 @@
 
 #include "core/invariant.h"
 #include "corpus_report.h"
-#include "../numbers.h"
 #include "../words.h"
 
 enum { NAMES_SHOWN = 4 };

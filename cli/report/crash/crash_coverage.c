@@ -149,7 +149,8 @@ static void print_untested(const struct ct_result *r, FILE *to)
 	}
 	if (r->ended_by != 0) {
 		fprintf(to,
-			"the program was ended by signal %d (%s): what it would have done then is not tested\n",
+			"the program was ended by signal %d (%s): what it would have done then is not "
+			"tested\n",
 			r->ended_by, strsignal(r->ended_by));
 	}
 	if (r->gave_up) {
@@ -181,8 +182,8 @@ static void print_trusted(const struct ct_result *r, FILE *to)
 {
 	if (r->trusts) {
 		fprintf(to,
-			"transactions trusted: %s store%s of %s byte%s to %s added range%s, which recovery by "
-			"libpmemobj takes back, were not uncertain; --trust=none tests them\n",
+			"transactions trusted: %s store%s of %s byte%s to %s added range%s, which recovery "
+			"by libpmemobj takes back, were not uncertain; --trust=none tests them\n",
 			GROUPED(r->trusted.stores), plural(r->trusted.stores), GROUPED(r->trusted.bytes),
 			plural(r->trusted.bytes), GROUPED(r->trusted.ranges), plural(r->trusted.ranges));
 	}
@@ -206,8 +207,8 @@ static void print_limits(const struct ct_result *r, FILE *to)
 	}
 	if (r->states_alike > 0) {
 		fprintf(to,
-			"%s states, %s of which differ from tested ones only in bytes that the checker did not "
-			"read\n",
+			"%s states, %s of which differ from tested ones only in bytes that the checker did "
+			"not read\n",
 			GROUPED(r->states_distinct), GROUPED(r->states_alike));
 	}
 	if (r->hangs_alike > 0) {

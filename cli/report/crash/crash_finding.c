@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <crashtest/explain/finding.h>
-
 #include "core/disk_image.h"
 #include "core/invariant.h"
 
@@ -167,8 +165,8 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 	print_text("with the input ", f->input, "", to);
 	if (f->thread_schedule > 0) {
 		fprintf(to,
-			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were tried "
-			"to shorten it\n",
+			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were "
+			"tried to shorten it\n",
 			(ull)f->thread_schedule, f->policy, f->switches, words_if(f->switches != 1, "es"),
 			f->shorten_runs, GROUPED(f->shorten_states));
 	}

@@ -120,8 +120,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, "
-		"s:o*, s:o*, s:o*, s:o*}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, "
+		"s:o*, s:o*, s:o*, s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", ct_mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),

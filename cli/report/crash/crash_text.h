@@ -14,7 +14,8 @@ void crash_possible_text(const struct ct_result *result, FILE *to);
 /* True if the test was of a program's files, not of its memory. */
 bool crash_is_on_disk(const struct ct_result *result);
 
-/* The number of possible states, how many of them were covered, and the limits of the verdict (crash_coverage.c). */
+/* The number of possible states, how many of them were covered, and the limits of the verdict
+ * (crash_coverage.c) */
 void crash_coverage_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 
 /* crash_finding.c */

@@ -6,7 +6,6 @@
 #include <crashtest/explain/cure.h>
 
 #include "core/bounds.h"
-#include "core/units.h"
 
 #include "cure_report.h"
 #include "../words.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The output of "nvwave crash --matrix". See crash_report.h. */
-#include <math.h>
 #include <stdio.h>
 
 #include <jansson.h>

@@ -11,7 +11,8 @@
 void cli_schedules_text(const struct ct_schedules *schedules, FILE *to);
 /* What is wrong without a crash. */
 void cli_schedule_findings_text(const struct ct_schedules *schedules, FILE *to);
-/* What the persistency races of a program's threads lose. Nothing, or NULL, where they were not looked for. */
+/* What the persistency races of a program's threads lose. Nothing, or NULL, where they were not looked
+ * for. */
 void cli_crash_races_text(const struct ct_races *races, FILE *to);
 json_t *cli_crash_races_json(const struct ct_races *races);
 /* null where none was asked for. */

@@ -3,7 +3,6 @@
 #include "statements.h"
 #include "core/invariant.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <nvw/errors.h>

@@ -13,8 +13,8 @@
  * unknown. */
 void cli_print_statements(const struct ct_coverage *coverage, FILE *to);
 
-/* Every statement that was not executed, and every branch that did not go both ways; NULL if it is unknown, or
- * without memory. */
+/* Every statement that was not executed, and every branch that did not go both ways; NULL if it is unknown,
+ * or without memory. */
 json_t *cli_statements_json(const struct ct_coverage *coverage);
 
 /* Writes an lcov tracefile, for genhtml and editors: whether each statement, each function and each way of a

@@ -75,7 +75,8 @@ const char *cli_unlogged_unseen(const struct host_control *c)
 	if (c->transactions == 0 || c->instrumented || !(c->record || c->advice)) {
 		return NULL;
 	}
-	return "of its transactions only calls of libpmemobj were looked at: nvwave-cc has its own stores looked at";
+	return "of its transactions only calls of libpmemobj were looked at: nvwave-cc has its own stores "
+	       "looked at";
 }
 
 void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogged_list *ret)
@@ -155,8 +156,8 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 	}
 	if (u->log == CT_LOG_EPOCH) {
 		snprintf(ret_text, bytes,
-			"log it before the persist barrier that comes before the store, or, if nothing durable "
-			"refers to it yet or the store stands by itself, say so: nvw_undo_spare()");
+			"log it before the persist barrier that comes before the store, or, if nothing "
+			"durable refers to it yet or the store stands by itself, say so: nvw_undo_spare()");
 		return;
 	}
 	cure_text(u, range, sizeof range);
@@ -215,8 +216,8 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 
 		cure_text(u, text, sizeof text);
 		json_array_append_new(all,
-			json_pack(
-				"{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s, s:o*}",
+			json_pack("{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s, "
+				  "s:o*}",
 				"log", logs[u->log].name, "store", "file", u->file, "line", (int)u->line,
 				"function", u->function, "transaction", "file", u->begun_file, "line",
 				(int)u->begun_line, "function", u->begun_function, "offset",

@@ -323,8 +323,8 @@ static void reservations(FILE *f, const struct ct_result *r)
 	}
 	if (r->trusts) {
 		fprintf(f,
-			"<p class=\"soft\">Transactions trusted: %llu stores of %llu bytes to %llu added ranges, "
-			"which recovery by libpmemobj takes back, were not uncertain.</p>",
+			"<p class=\"soft\">Transactions trusted: %llu stores of %llu bytes to %llu added "
+			"ranges, which recovery by libpmemobj takes back, were not uncertain.</p>",
 			(ull)r->trusted.stores, (ull)r->trusted.bytes, (ull)r->trusted.ranges);
 	}
 	if (r->states_alike > 0) {

@@ -126,7 +126,8 @@ void html_source(FILE *to, const struct ct_coverage *c)
 			continue;
 		}
 		if (shown++ == 0) {
-			fputs("<details><summary>Source of functions that were not executed in full</summary>",
+			fputs("<details><summary>Source of functions that were not executed in "
+			      "full</summary>",
 				to);
 		}
 		print_part(&p, to);

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <crashtest/explain/cure.h>
-
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"

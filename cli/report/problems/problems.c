@@ -38,8 +38,8 @@ static const struct cli_rule rules[] = {
 	{"inconsistent-state", "A crash state fails the check.",
 		"No two stores are known whose order would mend it."},
 	{"unlogged-store", "A store within a transaction or an epoch was never added to its undo log.",
-		"An abort, or the recovery from a power cut, does not take it back. Add the range before the store: "
-		"pmemobj_tx_add_range_direct(), or nvw_undo() of a kernel."},
+		"An abort, or the recovery from a power cut, does not take it back. Add the range before the "
+		"store: pmemobj_tx_add_range_direct(), or nvw_undo() of a kernel."},
 	{"recovery-dies", "Recovery or the check dies or hangs on a crash state.",
 		"Recovery must bear every state that a power cut can leave."},
 	{"program-failed", "The program failed.", "It ended with another status than 0, or by a signal."},

@@ -103,6 +103,7 @@ static void print_candidate(
 
 	const bool same_store = i > 0 && x[-1].hint == x->hint && x[-1].store == x->store;
 
+	NVW_INVARIANT(i < all->count);
 	if (x->hint == HOST_HINT_UNFLUSHED && same_store) {
 		return; /* the cause is in the store alone */
 	}
@@ -191,6 +192,11 @@ static json_t *locks_json(const struct host_control *c, const struct host_lockse
 	return list;
 }
 
+static json_t *witness_json(const struct host_candidate *x)
+{
+	return x->witness > 0 ? json_integer((json_int_t)x->witness) : NULL;
+}
+
 static json_t *candidate_json(
 	const struct host_session *s, const struct host_candidates *all, const struct host_candidate *x)
 {
@@ -202,7 +208,7 @@ static json_t *candidate_json(
 		"locks_over_window", locks_json(c, &all->races->lockset[x->over]), "locks_at_load",
 		locks_json(c, &all->races->lockset[x->at]), "times", (json_int_t)x->times, "rank",
 		x->hint <= HOST_HINT_UNFLUSHED ? 1 : 2, "hint", hint_text(x->hint), "witness",
-		x->witness > 0 ? json_integer((json_int_t)x->witness) : NULL);
+		witness_json(x));
 }
 
 static void add_note(void *context, const char *text, uint64_t times)

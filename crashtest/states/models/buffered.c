@@ -3,7 +3,6 @@
  * Buffered epoch persistency, gope18's alternative: only equations 1 to 3. The image holds all stores; a
  * state removes an upward-closed set, and with it the acknowledgements that waited for it.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Caches inside the persistence domain: a store is durable when it becomes visible. */
+#include "core/invariant.h"
+
 #include "models.h"
 
 static int store_through(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	for (unsigned i = 0; i < r->store.bytes; i++) {
 		ct_medium_set_byte(m, r->store.off + i, (uint8_t)(r->store.value >> 8 * i));
 	}

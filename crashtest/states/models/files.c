@@ -8,13 +8,15 @@
  * in bytes which it has not written there. So a state that has a size without the bytes which uncovered it
  * has the last size before that which may be (ct_files_level()).
  */
-#include "core/disk_image.h"
+
+#include "core/invariant.h"
 
 #include "../files.h"
 #include "models.h"
 
 static int store(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	NVW_TRY(ct_on_store(m, r));
 	if (r->store.off < m->metadata) {
 		return 0;
@@ -29,6 +31,7 @@ static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 	const nvw_off end = r->flush.off + r->flush.bytes;
 	const bool commits_all = m->chained;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
 	if (r->flush.off >= m->files) {
 		NVW_TRY(ct_files_sync(m, r->flush.off, r->flush.thread));
 	}

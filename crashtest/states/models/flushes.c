@@ -38,6 +38,7 @@ static bool is_ordered(const struct ct_flush *f, const struct nvw_log_record *r)
 
 static bool is_of_thread(const struct ct_flush *f, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_FENCE);
 	return f->thread == r->fence.thread;
 }
 
@@ -48,6 +49,7 @@ void ct_complete_ordered(struct ct_medium *m)
 
 static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_off line)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
 	NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
 	((struct ct_flush *)m->flush.at)[m->flush.count++] = (struct ct_flush){
 		.thread = r->flush.thread, .write = m->stores, .off = line, .ordered = r->flush.ordered};

@@ -4,7 +4,6 @@
  * which of them remain certain if the barrier is narrowed. Axioms: completion and, through it, equations 1 to
  * 3; visibility; drain.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -20,6 +19,7 @@ static uint64_t *at64(const struct ct_array *a, uint64_t i)
 
 static bool is_narrowed(const struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	return m->narrow_site != 0 && r->barrier.site == m->narrow_site;
 }
 
@@ -237,6 +237,7 @@ void ct_members_settle(struct ct_medium *m, const struct nvw_log_record *r)
 /* The remaining scope, or none: below NVW_WORKITEM. */
 static int narrower(const struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	return (int)r->barrier.scope - (int)m->rules.narrow_by;
 }
 
@@ -286,6 +287,7 @@ static void count_narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 
 int ct_on_persisted(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_PERSISTED);
 	NVW_TRY(ct_members_check(m, r->barrier.kernel, r->barrier.work_item, r->barrier.group));
 	if (!ct_has(m, CT_A(COMPLETION))) {
 		if (is_narrowed(m, r)) {
@@ -305,6 +307,7 @@ int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 	const uint64_t n = r->launch.work_items;
 	int error = ct_array_grow(&m->newest, n, sizeof(uint64_t));
 
+	NVW_INVARIANT(r->kind == NVW_LOG_LAUNCH);
 	if (!error) {
 		error = ct_array_grow(&m->owed_item, n, sizeof(uint64_t));
 	}
@@ -344,6 +347,7 @@ static void land_all(struct ct_medium *m)
 /* Axiom: drain. */
 int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_FINISH);
 	(void)r;
 	if (ct_has(m, CT_A(DRAIN)) && m->rules.mixed) {
 		ct_mixed_land_kernels(m, m->stores);
@@ -357,6 +361,7 @@ int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 /* Axiom: host. */
 int ct_on_drained(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_DRAINED);
 	(void)r;
 	land_all(m);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The logged run's own timing: writes completed by the device are durable, issued ones may be, in part. */
-#include <stdlib.h>
-#include <string.h>
+
+#include "core/invariant.h"
 
 #include "models.h"
 
@@ -9,6 +9,7 @@ static int issue(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const struct ct_flight f = {.write = r->issue.write, .off = r->issue.off, .mask = r->issue.mask};
 
+	NVW_INVARIANT(r->kind == NVW_LOG_ISSUE);
 	NVW_TRY(ct_medium_add_flight(m, &f));
 	return ct_medium_put(m, f.write, f.off, r->issue.data, f.mask);
 }
@@ -17,6 +18,7 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	uint64_t i = m->flight_head;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_DONE);
 	while (i < m->flight_count && (m->flight[i].write != r->done.write || m->flight[i].done)) {
 		i++;
 	}

@@ -2,6 +2,8 @@
 /* Records that several models treat alike. Axioms: host, drain, acknowledgement. */
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "models.h"
 
 static uint64_t *at64(const struct ct_array *a, uint64_t i)
@@ -31,6 +33,8 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 		.epoch_kr = r->store.epoch_kr,
 		.kernel = r->store.kernel,
 		.site = r->store.site};
+
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	const bool is_device = m->rules.mixed ? f.kernel != 0 : !ct_has(m, CT_A(LINE) | CT_A(SECTOR));
 	uint8_t data[NVW_LOG_LINE_BYTES];
 
@@ -59,6 +63,7 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 
 int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
 	if (ct_has(m, CT_A(DRAIN)) && !m->rules.mixed) {
 		ct_on_drained(m, r);
 	}
@@ -71,6 +76,7 @@ int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
 
 int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
 	m->changed = m->obliged = true;
 	if (r->ack.kernel != 0 && ct_has(m, CT_A(TOLD))) {
 		struct ct_told t = {.first = r->ack.first,
