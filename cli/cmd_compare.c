@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "laboratory/compare.h"
 #include "report/json_report.h"
@@ -27,6 +28,7 @@ static void value_text(double value, const char *unit, unsigned digits, char tex
 {
 	char number[NVW_UNIT_TEXT];
 
+	NVW_INVARIANT(digits > 0);
 	if (!strcmp(unit, "ps") && value >= 0) {
 		snprintf(text, VALUE_BYTES, "%s", nvw_format_rounded_time((uint64_t)value, digits, number));
 	} else if (value >= 0 && value < 1e15 && value == floor(value)) {
@@ -64,6 +66,16 @@ static void change_text(const struct compare_row *row, char text[VALUE_BYTES])
 	}
 }
 
+static void print_point(const struct compare_row *row, char change[VALUE_BYTES])
+{
+	if (*row->point) {
+		/* the sign ± has two bytes */
+		printf("   %-*s %s", CHANGE_WIDE + (strchr(change, '\xc2') != NULL), change, row->point);
+	} else if (*change) {
+		printf("   %s", change);
+	}
+}
+
 static void print_row(const struct compare_row *row)
 {
 	char a[VALUE_BYTES], b[VALUE_BYTES], change[VALUE_BYTES];
@@ -77,12 +89,7 @@ static void print_row(const struct compare_row *row)
 		change_text(row, change);
 	}
 	printf("%-*s %16s %16s", NAME_WIDE, row->name, a, b);
-	if (*row->point) {
-		/* the sign ± has two bytes */
-		printf("   %-*s %s", CHANGE_WIDE + (strchr(change, '\xc2') != NULL), change, row->point);
-	} else if (*change) {
-		printf("   %s", change);
-	}
+	print_point(row, change);
 	putchar('\n');
 }
 

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "pools/pool_command.h"
 #include "pools/campaign.h"
@@ -132,7 +133,7 @@ static json_t *row_json(const uint64_t row[CAMPAIGN_COUNT])
 	json_t *const object = json_object();
 
 	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
-		json_object_set_new(object, campaign_names[v], json_integer((json_int_t)row[v]));
+		member_set_count(object, campaign_names[v], row[v]);
 	}
 	return object;
 }
@@ -142,7 +143,7 @@ static json_t *reasons_json(const struct campaign *c)
 	json_t *const object = json_object();
 
 	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text != NULL; i++) {
-		json_object_set_new(object, c->reason[i].text, json_integer((json_int_t)c->reason[i].count));
+		member_set_count(object, c->reason[i].text, c->reason[i].count);
 	}
 	return object;
 }
@@ -171,8 +172,8 @@ static json_t *bad_json(const struct campaign *c)
 	for (unsigned i = 0; i < c->bad_count; i++) {
 		json_t *const one = damage_json(&c->bad[i].damage);
 
-		json_object_set_new(one, "verdict", json_string(campaign_names[c->bad[i].verdict]));
-		json_object_set_new(one, "message", json_string(c->bad[i].message));
+		member_set_text(one, "verdict", campaign_names[c->bad[i].verdict]);
+		member_set_text(one, "message", c->bad[i].message);
 		json_array_append_new(bad, one);
 	}
 	return bad;
@@ -231,7 +232,7 @@ static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
 	NVW_TRY(damage_copy(first, &d, path));
 	json_t *const one = damage_json(&d);
 
-	json_object_set_new(one, "file", json_string(strrchr(path, '/') + 1));
+	member_set_text(one, "file", strrchr(path, '/') + 1);
 	json_array_append_new(list, one);
 	return 0;
 }

@@ -34,7 +34,7 @@ static void add(struct table *t, const char *a, const char *b, const char *c, co
 	json_t *const row = json_object();
 
 	for (unsigned i = 0; i < COLUMNS && t->columns[i]; i++) {
-		json_object_set_new(row, t->columns[i], json_string(texts[i]));
+		member_set_text(row, t->columns[i], texts[i]);
 	}
 	json_array_append_new(t->rows, row);
 }
@@ -96,9 +96,9 @@ static void add_cure(const struct table *t, const struct nvw_workload *w, const 
 	if (!options) {
 		options = words_or(w->trial, "");
 	}
-	json_object_set_new(row, "options", json_string(options));
+	member_set_text(row, "options", options);
 
-	json_object_set_new(row, "lacks", json_string(lacks));
+	member_set_text(row, "lacks", lacks);
 }
 
 static void list_mutations(struct table *t)
@@ -184,8 +184,7 @@ static void add_choices(const struct table *t, const struct nvw_option *o)
 		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", words_if(i > 0, "|"),
 			o->choices[i]);
 	}
-	json_object_set_new(
-		json_array_get(t->rows, json_array_size(t->rows) - 1), "choices", json_string(text));
+	member_set_text(json_array_get(t->rows, json_array_size(t->rows) - 1), "choices", text);
 }
 
 static void list_options(struct table *t)

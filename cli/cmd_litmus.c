@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/stop.h"
 #include "examine.h"
 #include "report/json_report.h"
@@ -177,7 +178,7 @@ static int print_json(const struct litmus_command *c)
 		json_t *const counts = json_object();
 
 		for (unsigned v = 0; v < VERDICTS; v++) {
-			json_object_set_new(counts, verdicts[v], json_integer((json_int_t)c->count[p][v]));
+			member_set_count(counts, verdicts[v], c->count[p][v]);
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
 	}

@@ -11,6 +11,7 @@
 #include <nvw/persist_log.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 
 #include "commands.h"
 #include "log_export.h"
@@ -215,14 +216,9 @@ typedef void put_record(json_t *o, const struct sites *s, const struct nvw_log_r
 
 static void put_site(json_t *o, const struct sites *s, uint32_t id)
 {
-	json_object_set_new(o, "file", json_string(s->site[id - 1].file));
-	json_object_set_new(o, "line", json_integer(s->site[id - 1].line));
-	json_object_set_new(o, "function", json_string(s->site[id - 1].function));
-}
-
-static void put_number(json_t *o, const char *name, uint64_t value)
-{
-	json_object_set_new(o, name, json_integer((json_int_t)value));
+	member_set_text(o, "file", s->site[id - 1].file);
+	member_set_number(o, "line", s->site[id - 1].line);
+	member_set_text(o, "function", s->site[id - 1].function);
 }
 
 /* Values have 64 bits, more than JSON numbers. */
@@ -234,7 +230,7 @@ static void put_hex(json_t *o, const char *name, const uint8_t *data, uint32_t n
 		snprintf(text + 2 * i, 3, "%02x", data[i]);
 	}
 	text[2 * n] = '\0';
-	json_object_set_new(o, name, json_string(text));
+	member_set_text(o, name, text);
 }
 
 static void put_store(json_t *o, const struct sites *s, const struct nvw_log_record *r)
@@ -242,13 +238,13 @@ static void put_store(json_t *o, const struct sites *s, const struct nvw_log_rec
 	struct nvw__field field;
 
 	put_site(o, s, r->store.site);
-	put_number(o, "kernel", r->store.kernel);
-	put_number(o, "work_item", r->store.work_item);
-	put_number(o, "group", r->store.group);
-	put_number(o, "epoch_wi", r->store.epoch_wi);
-	put_number(o, "epoch_wg", r->store.epoch_wg);
-	put_number(o, "epoch_kr", r->store.epoch_kr);
-	put_number(o, "offset", r->store.off);
+	member_set_count(o, "kernel", r->store.kernel);
+	member_set_count(o, "work_item", r->store.work_item);
+	member_set_count(o, "group", r->store.group);
+	member_set_count(o, "epoch_wi", r->store.epoch_wi);
+	member_set_count(o, "epoch_wg", r->store.epoch_wg);
+	member_set_count(o, "epoch_kr", r->store.epoch_kr);
+	member_set_count(o, "offset", r->store.off);
 	put_hex(o, "data", (const uint8_t *)&r->store.value, r->store.bytes);
 	if (find_field(s, r, &field)) {
 		json_object_set_new(o, "stored", ct_field_json(&field));
@@ -259,12 +255,12 @@ static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_r
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
 	put_site(o, s, r->barrier.site);
-	json_object_set_new(o, "scope", json_string(scope_names[r->barrier.scope]));
-	put_number(o, "kernel", r->barrier.kernel);
-	put_number(o, "work_item", r->barrier.work_item);
-	put_number(o, "group", r->barrier.group);
-	put_number(o, "work_items", r->barrier.work_items);
-	put_number(o, "epoch", r->barrier.epoch);
+	member_set_text(o, "scope", scope_names[r->barrier.scope]);
+	member_set_count(o, "kernel", r->barrier.kernel);
+	member_set_count(o, "work_item", r->barrier.work_item);
+	member_set_count(o, "group", r->barrier.group);
+	member_set_count(o, "work_items", r->barrier.work_items);
+	member_set_count(o, "epoch", r->barrier.epoch);
 	if (r->barrier.lanes != 0) {
 		put_hex(o, "lanes", (const uint8_t *)&r->barrier.lanes, 8);
 	}
@@ -273,82 +269,82 @@ static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_r
 static void put_called_site(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	put_number(o, "site", r->site.id);
+	member_set_count(o, "site", r->site.id);
 	put_site(o, s, r->site.id);
 	if (r->site.caller != 0) {
-		put_number(o, "caller", r->site.caller);
+		member_set_count(o, "caller", r->site.caller);
 	}
 }
 
 static void put_launch(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	put_number(o, "kernel", r->launch.kernel);
-	json_object_set_new(o, "name", json_string(r->launch.name));
-	put_number(o, "work_items", r->launch.work_items);
-	put_number(o, "group_size", r->launch.group_size);
+	member_set_count(o, "kernel", r->launch.kernel);
+	member_set_text(o, "name", r->launch.name);
+	member_set_count(o, "work_items", r->launch.work_items);
+	member_set_count(o, "group_size", r->launch.group_size);
 }
 
 static void put_finish(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	put_number(o, "kernel", r->finish.kernel);
+	member_set_count(o, "kernel", r->finish.kernel);
 }
 
 static void put_issue(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_ISSUE);
-	put_number(o, "write", r->issue.write);
-	put_number(o, "offset", r->issue.off);
+	member_set_count(o, "write", r->issue.write);
+	member_set_count(o, "offset", r->issue.off);
 	put_hex(o, "mask", (const uint8_t *)&r->issue.mask, 8);
 	put_hex(o, "data", r->issue.data, NVW_LOG_LINE_BYTES);
 }
 
 static void put_done(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	put_number(o, "write", r->done.write);
+	member_set_count(o, "write", r->done.write);
 }
 
 static void put_ack(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	put_number(o, "first", r->ack.first);
-	put_number(o, "count", r->ack.count);
-	put_number(o, "kernel", r->ack.kernel);
+	member_set_count(o, "first", r->ack.first);
+	member_set_count(o, "count", r->ack.count);
+	member_set_count(o, "kernel", r->ack.kernel);
 	if (r->ack.kernel == 0 && r->ack.work_item == 0) {
 		return;
 	}
-	put_number(o, "site", r->ack.site);
+	member_set_count(o, "site", r->ack.site);
 	if (r->ack.kernel == 0) {
-		put_number(o, "thread", r->ack.work_item);
+		member_set_count(o, "thread", r->ack.work_item);
 		return;
 	}
-	put_number(o, "work_item", r->ack.work_item);
-	put_number(o, "group", r->ack.group);
-	put_number(o, "epoch_wi", r->ack.epoch_wi);
-	put_number(o, "epoch_wg", r->ack.epoch_wg);
-	put_number(o, "epoch_kr", r->ack.epoch_kr);
+	member_set_count(o, "work_item", r->ack.work_item);
+	member_set_count(o, "group", r->ack.group);
+	member_set_count(o, "epoch_wi", r->ack.epoch_wi);
+	member_set_count(o, "epoch_wg", r->ack.epoch_wg);
+	member_set_count(o, "epoch_kr", r->ack.epoch_kr);
 }
 
 static void put_begin(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_BEGIN);
-	put_number(o, "site", r->begin.site);
-	put_number(o, "thread", r->begin.thread);
-	put_number(o, "operation", r->begin.number);
-	json_object_set_new(o, "name", json_string(r->begin.name));
+	member_set_count(o, "site", r->begin.site);
+	member_set_count(o, "thread", r->begin.thread);
+	member_set_count(o, "operation", r->begin.number);
+	member_set_text(o, "name", r->begin.name);
 }
 
 static void put_host(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
-	put_number(o, "offset", r->host.off);
+	member_set_count(o, "offset", r->host.off);
 	put_hex(o, "data", r->host.data, r->host.bytes);
 }
 
 static void put_flush(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	put_site(o, s, r->flush.site);
-	put_number(o, "thread", r->flush.thread);
-	put_number(o, "offset", r->flush.off);
-	put_number(o, "bytes", r->flush.bytes);
+	member_set_count(o, "thread", r->flush.thread);
+	member_set_count(o, "offset", r->flush.off);
+	member_set_count(o, "bytes", r->flush.bytes);
 	if (r->flush.ordered) {
 		json_object_set_new(o, "ordered", json_true());
 	}
@@ -357,12 +353,12 @@ static void put_flush(json_t *o, const struct sites *s, const struct nvw_log_rec
 static void put_fence(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	put_site(o, s, r->fence.site);
-	put_number(o, "thread", r->fence.thread);
+	member_set_count(o, "thread", r->fence.thread);
 }
 
 static void put_threads(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	put_number(o, "count", r->threads.count);
+	member_set_count(o, "count", r->threads.count);
 }
 
 static const char *const range_words[] = {[NVW_RANGE_ADDING] = "adds a range",
@@ -383,10 +379,10 @@ static void print_range(const struct sites *s, const struct nvw_log_record *r)
 static void put_range(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_RANGE);
-	put_number(o, "thread", r->range.thread);
-	json_object_set_new(o, "what", json_string(range_words[r->range.what]));
-	put_number(o, "offset", r->range.off);
-	put_number(o, "bytes", r->range.bytes);
+	member_set_count(o, "thread", r->range.thread);
+	member_set_text(o, "what", range_words[r->range.what]);
+	member_set_count(o, "offset", r->range.off);
+	member_set_count(o, "bytes", r->range.bytes);
 }
 
 static void print_end(const struct sites *s, const struct nvw_log_record *r)
@@ -396,7 +392,7 @@ static void print_end(const struct sites *s, const struct nvw_log_record *r)
 
 static void put_end(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	json_object_set_new(o, "interrupted", json_boolean(r->end.interrupted));
+	member_set_flag(o, "interrupted", r->end.interrupted);
 }
 
 static void print_json(json_t *o)
@@ -458,9 +454,9 @@ static void json_record(const struct sites *s, const struct nvw_log_record *r, u
 {
 	json_t *o = json_object();
 
-	put_number(o, "event", number);
-	put_number(o, "time_ps", r->time_ps);
-	json_object_set_new(o, "record", json_string(kinds[r->kind].name));
+	member_set_count(o, "event", number);
+	member_set_count(o, "time_ps", r->time_ps);
+	member_set_text(o, "record", kinds[r->kind].name);
 	if (kinds[r->kind].put) {
 		kinds[r->kind].put(o, s, r);
 	}

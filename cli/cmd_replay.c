@@ -370,13 +370,8 @@ static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_ev
 	return 0;
 }
 
-static int replay(struct cli_options *given)
+static int check_argument(struct cli_options *given)
 {
-	const char *const path = cli_text(given, CLI_extract);
-	enum replay_at at;
-	uint64_t event;
-	struct replay r = {0};
-
 	if (given->argument_count == 0) {
 		return nvw_fail(
 			NVW_E_USAGE, "replay: expected a finding saved by nvwave crash --save=DIRECTORY");
@@ -384,13 +379,24 @@ static int replay(struct cli_options *given)
 	if (given->argument_count > 1) {
 		return cli_options_surplus(given, given->argument[1]);
 	}
+	return 0;
+}
+
+static int replay(struct cli_options *given)
+{
+	const char *const path = cli_text(given, CLI_extract);
+	enum replay_at at;
+	uint64_t event;
+	struct replay r = {0};
+
+	NVW_TRY(check_argument(given));
 	NVW_TRY(cli_options_check_use(given, cli_at(CLI_AT_NO_GDB, !cli_given(given, CLI_gdb))));
 	NVW_TRY(take_place(cli_text(given, CLI_gdb_at), &at, &event));
 	int result = ct_saved_load(given->argument[0], &r.saved);
 
 	if (result == 0 &&
 		cli_given(given, CLI_debugged)) { /* gdb stops the check for as long as a user looks */
-		json_object_set_new(r.saved.head, "timeout_ms", json_integer(DEBUGGED_MS));
+		member_set_number(r.saved.head, "timeout_ms", DEBUGGED_MS);
 	}
 	if (result == 0 && cli_given(given, CLI_gdb)) {
 		result = replay_in_gdb(given->argument[0], &r.saved, at, event);

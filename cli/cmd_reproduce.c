@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "core/folder.h"
+#include "core/member.h"
 #include "laboratory/paper.h"
 #include "figures/plot.h"
 #include "report/json_report.h"
@@ -59,17 +60,17 @@ static void add_judgement(json_t *o, const struct paper_row *row)
 {
 	char number[PAPER_NUMBER_BYTES];
 
-	json_object_set_new(o, "judgement", json_string(paper_verdict_text(row->verdict)));
-	json_object_set_new(o, "remark", json_string(row->judgement));
-	json_object_set_new(o, "no_longer_agrees", json_boolean(paper_is_lost(row)));
-	json_object_set_new(o, "moved", json_boolean(paper_has_moved(row)));
+	member_set_text(o, "judgement", paper_verdict_text(row->verdict));
+	member_set_text(o, "remark", row->judgement);
+	member_set_flag(o, "no_longer_agrees", paper_is_lost(row));
+	member_set_flag(o, "moved", paper_has_moved(row));
 	if (row->here.count) {
 		paper_number_text(&row->here, row->form, number);
-		json_object_set_new(o, "here", json_string(number));
-		json_object_set_new(o, "mean", json_real(row->here.mean));
-		json_object_set_new(o, "least", json_real(row->here.least));
-		json_object_set_new(o, "most", json_real(row->here.most));
-		json_object_set_new(o, "seeds", json_integer(row->here.count));
+		member_set_text(o, "here", number);
+		member_set_real(o, "mean", row->here.mean);
+		member_set_real(o, "least", row->here.least);
+		member_set_real(o, "most", row->here.most);
+		member_set_number(o, "seeds", row->here.count);
 	}
 }
 
@@ -82,7 +83,7 @@ static json_t *row_json(const struct paper_row *row, bool is_list)
 
 	json_object_update_missing(o, row->keys);
 	if (row->is_kept) {
-		json_object_set_new(o, "kept", json_string(paper_verdict_text(row->kept)));
+		member_set_text(o, "kept", paper_verdict_text(row->kept));
 	}
 	if (!is_list) {
 		add_judgement(o, row);

@@ -313,6 +313,13 @@ static void end(struct run *run)
 	nvw__description_clear(&run->report);
 }
 
+static void say_findings(const struct run *run, const struct cli_session *s)
+{
+	for (unsigned i = 0; i < run->findings.kept; i++) {
+		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
+	}
+}
+
 static int print(const struct run *run, const char *verdict)
 {
 	const struct cli_session *const s = run->session;
@@ -338,9 +345,7 @@ static int print(const struct run *run, const char *verdict)
 	} else {
 		cli_print_run(&result, stdout);
 	}
-	for (unsigned i = 0; i < run->findings.kept; i++) {
-		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
-	}
+	say_findings(run, s);
 	json_decref(result.made_by);
 	NVW_TRY(r);
 	return cli_flush();

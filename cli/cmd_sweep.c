@@ -167,6 +167,14 @@ static void print_means(const struct sweep_command *c)
 	}
 }
 
+static void print_failure(const struct sweep_command *c, const struct sweep_point *p, const char *status)
+{
+	char *const text = sweep_point_text(&c->sweep, p);
+
+	printf("%s: %s: %s\n", status, words_or(text, ""), member_string(p->row, "reason"));
+	free(text);
+}
+
 static void print_failures(const struct sweep_command *c)
 {
 	unsigned shown = 0;
@@ -176,10 +184,7 @@ static void print_failures(const struct sweep_command *c)
 		const char *const status = member_string(p->row, "status");
 
 		if (strcmp(status, "ok") != 0 && shown++ < 10) {
-			char *const text = sweep_point_text(&c->sweep, p);
-
-			printf("%s: %s: %s\n", status, words_or(text, ""), member_string(p->row, "reason"));
-			free(text);
+			print_failure(c, p, status);
 		}
 	}
 	if (shown > 10) {
@@ -290,6 +295,18 @@ static int open_journal(struct sweep_command *c)
 	return r;
 }
 
+static void forget_unreported(const char *folder, struct sweep_point *p)
+{
+	char *const path = sweep_report_path(p, folder);
+
+	if (p->row && (!path || access(path, R_OK))) {
+		json_decref(p->row);
+		p->row = NULL;
+		p->is_known = false;
+	}
+	free(path);
+}
+
 /* The folder; what is known but has no report there is not known. */
 static int prepare_reports(struct sweep_command *c, const char *folder)
 {
@@ -298,14 +315,7 @@ static int prepare_reports(struct sweep_command *c, const char *folder)
 	}
 	for (unsigned i = 0; i < c->sweep.count; i++) {
 		struct sweep_point *const p = &c->sweep.point[i];
-		char *const path = sweep_report_path(p, folder);
-
-		if (p->row && (!path || access(path, R_OK))) {
-			json_decref(p->row);
-			p->row = NULL;
-			p->is_known = false;
-		}
-		free(path);
+		forget_unreported(folder, p);
 	}
 	return 0;
 }

@@ -65,10 +65,8 @@ static uint64_t programs_of(const struct cli_options *o)
 	return o->value[CLI_seconds].real > 0 ? 0 : PROGRAMS;
 }
 
-static int take_torture(struct torture_command *c, const struct cli_options *o)
+static void take_values(struct torture_command *c, const struct cli_options *o)
 {
-	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
-
 	c->json = cli_json(o);
 	c->faults = cli_given(o, CLI_faults);
 	c->options.seed = cli_number(o, CLI_seed);
@@ -79,6 +77,13 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	c->setting_count = o->setting_count;
 	c->options.programs = programs_of(o);
 	c->programs_given = cli_given(o, CLI_programs);
+}
+
+static int take_torture(struct torture_command *c, const struct cli_options *o)
+{
+	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
+
+	take_values(c, o);
 	NVW_TRY(take_protocol(c, words_or(cli_text(o, CLI_torture_protocol), "each")));
 	if (o->argument_count) {
 		return cli_options_surplus(o, o->argument[0]);
@@ -141,19 +146,14 @@ static void set_hit_rate(json_t *row, const char *name, uint64_t hits, uint64_t 
 	json_object_set_new(row, name, all > 0 ? json_real((double)hits / all) : json_null());
 }
 
-static void set_number(json_t *row, const char *name, uint64_t value)
-{
-	json_object_set_new(row, name, json_integer((json_int_t)value));
-}
-
 static void describe_failure(json_t *row, const struct torture_result *result)
 {
-	set_number(row, "seed", result->seed);
-	json_object_set_new(row, "what", json_string(result->text));
+	member_set_count(row, "seed", result->seed);
+	member_set_text(row, "what", result->text);
 	if (*result->listing) {
-		set_number(row, "steps", result->steps);
-		set_number(row, "steps_left", result->steps_left);
-		json_object_set_new(row, "program", json_string(result->listing));
+		member_set_count(row, "steps", result->steps);
+		member_set_count(row, "steps_left", result->steps_left);
+		member_set_text(row, "program", result->listing);
 	}
 }
 
@@ -174,16 +174,16 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 		"programs", (json_int_t)result->programs, "operations", (json_int_t)result->work.operations,
 		"failed", result->failed, "interrupted", c->stopped);
 
-	json_object_set_new(row, "cpu_seconds", json_real(result->cpu_seconds));
-	set_number(row, "l1_hits", result->work.l1_hits);
-	set_number(row, "l1_misses", result->work.l1_misses);
-	set_number(row, "l2_hits", result->work.l2_hits);
-	set_number(row, "l2_misses", result->work.l2_misses);
+	member_set_real(row, "cpu_seconds", result->cpu_seconds);
+	member_set_count(row, "l1_hits", result->work.l1_hits);
+	member_set_count(row, "l1_misses", result->work.l1_misses);
+	member_set_count(row, "l2_hits", result->work.l2_hits);
+	member_set_count(row, "l2_misses", result->work.l2_misses);
 	set_hit_rate(row, "l1_hit_rate", result->work.l1_hits, result->work.l1_misses);
 	set_hit_rate(row, "l2_hit_rate", result->work.l2_hits, result->work.l2_misses);
 	json_object_set_new(row, "made_by", torture_provenance(c));
 	if (c->options.fault) {
-		json_object_set_new(row, "fault", json_string(c->options.fault));
+		member_set_text(row, "fault", c->options.fault);
 	}
 	if (result->failed) {
 		describe_failure(row, result);

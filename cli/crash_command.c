@@ -150,6 +150,24 @@ void crash_request_end(struct crash_request *r)
 	free(r->judge[2]);
 }
 
+static void take_kernel_schedules(const struct cli_options *given, struct ct_options *o)
+{
+	o->schedules = cli_number(given, CLI_kernel_schedules);
+	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);
+	o->every_order = cli_given(given, CLI_every_order);
+	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
+}
+
+static void take_robust(const struct cli_options *given, struct ct_options *o)
+{
+	o->robust = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 2;
+	if (o->robust) { /* its words say what is wrong */
+		o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
+		o->unexplained = true;
+		o->cures = false;
+	}
+}
+
 static void take_options(const struct cli_options *given, struct ct_options *o)
 {
 	take_mode(given, o);
@@ -169,16 +187,8 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	if (cli_given(given, CLI_atomicity)) {
 		o->atomicity = atomicity_of(cli_text(given, CLI_atomicity));
 	}
-	o->schedules = cli_number(given, CLI_kernel_schedules);
-	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);
-	o->every_order = cli_given(given, CLI_every_order);
-	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
-	o->robust = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 2;
-	if (o->robust) { /* its words say what is wrong */
-		o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
-		o->unexplained = true;
-		o->cures = false;
-	}
+	take_kernel_schedules(given, o);
+	take_robust(given, o);
 	o->settle_after = o->cures * SETTLE_AFTER;
 }
 
@@ -196,7 +206,7 @@ static int take_and_then(struct crash_request *r)
 	return 0;
 }
 
-int crash_request_from(const struct cli_options *given, struct crash_request *ret)
+static void take_values(const struct cli_options *given, struct crash_request *ret)
 {
 	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
 		.self_test = cli_given(given, CLI_self_test),
@@ -224,6 +234,31 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};
+}
+
+/* Which part of the states. */
+static int take_part(const struct cli_options *given, struct crash_request *ret)
+{
+	if (cli_given(given, CLI_slice)) {
+		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
+	}
+	if (cli_given(given, CLI_shard)) {
+		NVW_TRY(cli_parse_shard(
+			cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards));
+	}
+	return 0;
+}
+
+static void note_moved(const struct cli_options *given, struct crash_request *ret)
+{
+	ret->moves_mode = !cli_given(given, CLI_mode) && ret->options.mode != CT_OBSERVED;
+	ret->moves_cures = cli_number(given, CLI_cures) == 0 && !cli_given(given, CLI_cures) &&
+			   (!ret->options.cures || ret->options.shards > 0);
+}
+
+int crash_request_from(const struct cli_options *given, struct crash_request *ret)
+{
+	take_values(given, ret);
 	take_options(given, &ret->options);
 	NVW_TRY(cli_schedules_from(given, &ret->schedules));
 	NVW_TRY(take_assumptions(given, ret));
@@ -232,16 +267,8 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	}
 	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
-	if (cli_given(given, CLI_slice)) {
-		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
-	}
-	if (cli_given(given, CLI_shard)) {
-		NVW_TRY(cli_parse_shard(
-			cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards));
-	}
-	ret->moves_mode = !cli_given(given, CLI_mode) && ret->options.mode != CT_OBSERVED;
-	ret->moves_cures = cli_number(given, CLI_cures) == 0 && !cli_given(given, CLI_cures) &&
-			   (!ret->options.cures || ret->options.shards > 0);
+	NVW_TRY(take_part(given, ret));
+	note_moved(given, ret);
 	return 0;
 }
 
@@ -278,6 +305,7 @@ static void show_slice(const struct crash_run *r)
 {
 	const struct ct_options *const o = &r->request->options;
 
+	NVW_INVARIANT(o->slice <= o->jobs);
 	printf(r->json ? "{\"slice\": %u, \"slices\": %u, \"states_tested\": %llu}\n" :
 			 "slice %u of %u: %llu states tested, no verdict\n",
 		o->slice, o->jobs, (unsigned long long)r->result.states_tested);
@@ -484,19 +512,10 @@ static void say_moved(const struct crash_run *run)
 	}
 }
 
-static int test_and_show(struct crash_run *run)
+static int write_outputs(struct crash_run *run, const struct crash_request *q, unsigned *failed)
 {
-	const struct crash_request *const q = run->request;
-	unsigned failed = 0;
-	const int error = test(run);
-
-	nvw_stop_reporting();
-	NVW_TRY(error);
-	NVW_TRY(ct_order_findings(&run->result));
-	say_moved(run);
-	NVW_TRY(show(run));
 	if (q->options.exports) {
-		NVW_TRY(exported_end(q->options.exports, q->tool, run->heading->made_by, run->json, &failed));
+		NVW_TRY(exported_end(q->options.exports, q->tool, run->heading->made_by, run->json, failed));
 	}
 	NVW_TRY(cli_flush());
 	if (q->patch) {
@@ -508,6 +527,21 @@ static int test_and_show(struct crash_run *run)
 	if (q->coverage) {
 		NVW_TRY(cli_write_statements(&run->result.coverage, q->coverage));
 	}
+	return 0;
+}
+
+static int test_and_show(struct crash_run *run)
+{
+	const struct crash_request *const q = run->request;
+	unsigned failed = 0;
+	const int error = test(run);
+
+	nvw_stop_reporting();
+	NVW_TRY(error);
+	NVW_TRY(ct_order_findings(&run->result));
+	say_moved(run);
+	NVW_TRY(show(run));
+	NVW_TRY(write_outputs(run, q, &failed));
 	if (q->options.slice > 0) {
 		return run->result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
 	}

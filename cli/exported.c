@@ -12,6 +12,7 @@
 
 #include "core/copy.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/stop.h"
@@ -50,6 +51,7 @@ static json_t *in_order(const json_t *list)
 	const size_t count = json_array_size(list);
 	json_t **const at = calloc(count + 1, sizeof *at), *const ordered = json_array();
 
+	NVW_INVARIANT(json_is_array(list));
 	for (size_t i = 0; at != NULL && i < count; i++) {
 		at[i] = json_array_get(list, i);
 	}
@@ -164,8 +166,8 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	if (error == 0) {
 		error = run_tool(command, ret_status);
 	}
-	json_object_set_new(state, "tool_status", json_integer(*ret_status));
-	json_object_set_new(state, "tool_seconds", json_real(ct_wall_seconds() - began));
+	member_set_number(state, "tool_status", *ret_status);
+	member_set_real(state, "tool_seconds", ct_wall_seconds() - began);
 	nvw_folder_remove(&scratch);
 	return error;
 }
@@ -226,8 +228,9 @@ static int write_manifest(const char *folder, const char *tool, json_t *states, 
 	struct nvw_new_file file;
 	char path[PATH_BYTES];
 
+	NVW_INVARIANT(json_is_array(states));
 	if (tool != NULL) {
-		json_object_set_new(manifest, "tool", json_string(tool));
+		member_set_text(manifest, "tool", tool);
 	}
 	snprintf(path, sizeof path, "%s/manifest.json", folder);
 	const int error = nvw_new_file_begin(path, false, &file);

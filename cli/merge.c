@@ -8,9 +8,10 @@
 #include <jansson.h>
 
 #include <crashtest/explain/mend_order.h>
+#include <crashtest/explore/result.h>
 #include <crashtest/group.h>
 
-#include "core/order.h"
+#include "core/invariant.h"
 #include "core/member.h"
 
 #include "crash_command.h"
@@ -237,7 +238,7 @@ static void add_recoveries(struct ct_result *r, const json_t *o)
 	ct_recoveries_join(&r->recoveries, &its);
 }
 
-static void add_counts(struct ct_result *r, const json_t *report)
+static void add_sums(struct ct_result *r, const json_t *report)
 {
 	const struct {
 		uint64_t *sum;
@@ -252,6 +253,21 @@ static void add_counts(struct ct_result *r, const json_t *report)
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
 		*counts[i].sum += member_count(report, counts[i].name);
 	}
+}
+
+static void take_trusted(struct ct_result *r, const json_t *report)
+{
+	const json_t *const trusted =
+		json_object_get(report, "trusted"); /* of the whole run, in each shard */
+
+	r->trusts = trusted != NULL;
+	r->trusted = (struct ct_trusted){member_count(trusted, "ranges"), member_count(trusted, "stores"),
+		member_count(trusted, "bytes")};
+}
+
+static void add_counts(struct ct_result *r, const json_t *report)
+{
+	add_sums(r, report);
 	if (r->states_undecided == 0) {
 		COPY(r->undecided, report, "undecided");
 	}
@@ -261,12 +277,7 @@ static void add_counts(struct ct_result *r, const json_t *report)
 	r->interrupted = r->interrupted || member_flag(report, "interrupted");
 	r->host_seconds += member_real(report, "host_seconds");
 	r->explore_seconds += member_real(report, "explore_seconds");
-	const json_t *const trusted =
-		json_object_get(report, "trusted"); /* of the whole run, in each shard */
-
-	r->trusts = trusted != NULL;
-	r->trusted = (struct ct_trusted){member_count(trusted, "ranges"), member_count(trusted, "stores"),
-		member_count(trusted, "bytes")};
+	take_trusted(r, report);
 	add_parts(r, json_object_get(report, "by_parts"));
 	add_recoveries(r, json_object_get(report, "recovery"));
 }
@@ -275,6 +286,7 @@ static int check_shard(struct merge *m, const json_t *report, const char *path)
 {
 	const uint64_t shard = member_count(report, "shard");
 
+	NVW_INVARIANT(m->first != NULL);
 	NVW_TRY(compare(m, report, path));
 	if (shard == 0) {
 		return nvw_fail(NVW_E_INPUT, "%s: not a shard (--shard=I/N)", path);
@@ -314,25 +326,10 @@ static int add_report(struct merge *m, const char *path)
 	return error;
 }
 
-static int by_first(const void *a, const void *b)
+/* Those that are equal in all shards. */
+static void take_numbers(struct ct_result *r, const json_t *o)
 {
-	const struct ct_finding *const x = a, *const y = b;
-
-	if (x->instant != y->instant) {
-		return x->instant < y->instant ? -1 : 1;
-	}
-	return NVW_ORDER(x->draw, y->draw);
-}
-
-static void complete(struct merge *m)
-{
-	struct ct_result *const r = &m->result;
-	const json_t *const o = m->first;
-
-	r->mode = strcmp(member_text(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
-	if (r->mode == CT_PERMITTED) {
-		ct_model_find(member_text(o, "model"), &r->model);
-	}
+	NVW_INVARIANT(json_is_object(o));
 	r->stores = member_count(o, "stores");
 	r->barriers = member_count(o, "barriers");
 	r->acks = member_count(o, "acknowledged");
@@ -343,15 +340,33 @@ static void complete(struct merge *m)
 	r->states_possible = exp2(r->states_possible_log2);
 	r->states_possible_exact = member_flag(o, "states_possible_exact");
 	r->states_known = r->states_possible_exact;
-	r->consistent = r->states_failing == 0;
-	cli_unlogged_read(json_object_get(o, "unlogged"), &r->unlogged);
+}
+
+static void complete_findings(struct merge *m, struct ct_result *r)
+{
 	r->findings_unlisted += m->groups.unlisted;
 	r->finding_count = m->groups.count;
 	for (unsigned i = 0; i < m->groups.count; i++) {
 		r->finding[i] = m->groups.group[i].finding;
 	}
-	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);
 	ct_merge_causes(r->finding, &r->finding_count);
+}
+
+static void complete(struct merge *m)
+{
+	struct ct_result *const r = &m->result;
+	const json_t *const o = m->first;
+
+	NVW_INVARIANT(m->first != NULL);
+	r->mode = strcmp(member_text(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
+	if (r->mode == CT_PERMITTED) {
+		ct_model_find(member_text(o, "model"), &r->model);
+	}
+	take_numbers(r, o);
+	r->consistent = r->states_failing == 0;
+	cli_unlogged_read(json_object_get(o, "unlogged"), &r->unlogged);
+	complete_findings(m, r);
 }
 
 static int check_whole(const struct merge *m)
@@ -383,6 +398,7 @@ static int show(const struct merge *m, bool json)
 		.atomicity = (unsigned)member_count(m->first, "atomicity"),
 		.seed = member_count(m->first, "seed")};
 
+	NVW_INVARIANT(m->first != NULL);
 	if (json) {
 		return crash_report_json(&heading, &m->result, stdout);
 	}

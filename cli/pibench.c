@@ -24,6 +24,7 @@
 #include <common/ycsb.h>
 #include <nvw/ack.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 
 enum { WORD = 8, STATUS_WRONG = 1, STATUS_USAGE = 2 };
@@ -104,6 +105,7 @@ static void find(struct run *r, uint64_t record)
 	uint64_t value = 0;
 	const bool found = r->call->find(r->tree, (const char *)&key, WORD, (char *)&value);
 
+	NVW_INVARIANT(record < r->records + r->operations);
 	expect(r, found, "a look-up did not find", record);
 	expect(r, !found || value == r->value[record], "a look-up found another value of", record);
 }
@@ -112,6 +114,7 @@ static void insert(struct run *r, uint64_t record, uint64_t value)
 {
 	const uint64_t key = keys_of_record(record);
 
+	NVW_INVARIANT(record < r->records + r->operations);
 	r->value[record] = value;
 	expect(r, r->call->insert(r->tree, (const char *)&key, WORD, (const char *)&value, WORD),
 		"an insertion refused", record);
@@ -121,6 +124,7 @@ static void update(struct run *r, uint64_t record, uint64_t value)
 {
 	const uint64_t key = keys_of_record(record);
 
+	NVW_INVARIANT(record < r->records + r->operations);
 	r->value[record] = value;
 	expect(r, r->call->update(r->tree, (const char *)&key, WORD, (const char *)&value, WORD),
 		"an update did not find", record);
@@ -133,6 +137,7 @@ static void scan(struct run *r, uint64_t record, uint64_t length)
 	char *values = NULL;
 	const int found = r->call->scan(r->tree, (const char *)&key, WORD, (int)length, &values);
 
+	NVW_INVARIANT(record < r->records + r->operations);
 	expect(r, found >= 1 && found <= (int)length, "a scan had too few or too many from", record);
 	if (values == NULL) {
 		r->unseen++;

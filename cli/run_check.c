@@ -119,12 +119,11 @@ int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const 
 {
 	NVW_INVARIANT(c->workload != NULL && c->machine != NULL);
 
-	struct answer *const a =
-		mmap(NULL, sizeof *a, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct answer *const a = ct_shared_memory(sizeof *a);
 	pid_t pid;
 	int r;
 
-	if (a == MAP_FAILED) {
+	if (a == NULL) {
 		return nvw_fail_errno("no memory for a check");
 	}
 	a->verdict = "not checked";

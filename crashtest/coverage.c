@@ -69,15 +69,9 @@ static int by_function(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
 	const struct ct_statement *const x = a, *const y = b;
-	const int files = strcmp(x->file, y->file);
 
-	if (files != 0) {
-		return files;
-	}
-	if (x->line != y->line) {
-		return x->line < y->line ? -1 : 1;
-	}
-	return strcmp(x->function, y->function);
+	return NVW_OR(strcmp(x->file, y->file),
+		NVW_OR(NVW_ORDER(x->line, y->line), strcmp(x->function, y->function)));
 }
 
 /* A line may have several accesses, and a header's are in each file that includes it. */
@@ -200,6 +194,17 @@ static struct ct_statement *room_for(struct ct_coverage *c, bool is_branch)
 	return is_branch ? &c->branch[c->branches++] : &c->statement[c->count++];
 }
 
+static void order_statements(struct ct_coverage *c)
+{
+	if (c->count > 0) {
+		qsort(c->statement, c->count, sizeof *c->statement, by_function);
+		join_equal(c);
+		keep_branches(c);
+		note_first_lines(c);
+		qsort(c->statement, c->count, sizeof *c->statement, by_function);
+	}
+}
+
 int ct_coverage_of_program(
 	const struct ct_statement *statement, unsigned count, struct ct_coverage *ret_coverage)
 {
@@ -226,13 +231,7 @@ int ct_coverage_of_program(
 		s->function = keep_text(&at, statement[i].function);
 		s->first_line = 0;
 	}
-	if (c.count > 0) {
-		qsort(c.statement, c.count, sizeof *c.statement, by_function);
-		join_equal(&c);
-		keep_branches(&c);
-		note_first_lines(&c);
-		qsort(c.statement, c.count, sizeof *c.statement, by_function);
-	}
+	order_statements(&c);
 	count_all(&c);
 	*ret_coverage = c;
 	return 0;

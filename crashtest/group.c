@@ -380,6 +380,7 @@ bool ct_finding_has_text(const struct ct_finding *f, const char *text)
 
 void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)
 {
+	NVW_INVARIANT(to != from);
 	if (from->saved[0] != '\0') {
 		unlink(from->saved);
 	}
@@ -401,6 +402,7 @@ static void renumber(struct ct_finding *f, unsigned number)
 	char *const end = strrchr(f->saved, '-');
 	char old[sizeof f->saved];
 
+	NVW_INVARIANT(number > 0);
 	if (end == NULL) {
 		return;
 	}
@@ -418,6 +420,7 @@ static void renumber(struct ct_finding *f, unsigned number)
 /* True if two of them became one: which may be the cause of more. */
 static bool merge_two(struct ct_finding *findings, unsigned *count)
 {
+	NVW_INVARIANT(*count <= CT_FINDINGS_MAX);
 	for (unsigned k = 0; k < *count; k++) {
 		for (unsigned i = k + 1; i < *count; i++) {
 			if (!ct_causes_alike(&findings[k].cause, &findings[i].cause)) {

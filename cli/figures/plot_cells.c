@@ -21,6 +21,7 @@ static bool is_number(const char *text, double *ret)
 /* Rows of one cell are repetitions: they differ in the seed only. */
 static int check_same(const struct selection *s, unsigned row, unsigned other)
 {
+	NVW_INVARIANT(row < s->table->rows && other < s->table->rows);
 	for (int i = 0; i < s->axes; i++) {
 		const unsigned c = (unsigned)i;
 
@@ -69,6 +70,7 @@ static int read_y(const struct selection *s, unsigned row, double *ret)
 {
 	double whole;
 
+	NVW_INVARIANT(row < s->table->rows);
 	NVW_TRY(read_value(s, "y", row, s->y, ret));
 	if (!s->has_of) {
 		return 0;

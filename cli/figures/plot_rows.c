@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/order.h"
 
 /* ---- Selected rows ------------------------------------------------------------------------------- */
@@ -38,6 +39,7 @@ int plot_read_where(struct selection *s, char *text)
 
 bool plot_is_selected(const struct selection *s, unsigned row)
 {
+	NVW_INVARIANT(row < s->table->rows);
 	for (unsigned i = 0; i < s->count; i++) {
 		if (strcmp(plot_field(s->table, row, s->condition[i].column), s->condition[i].value) != 0) {
 			return false;
@@ -48,16 +50,19 @@ bool plot_is_selected(const struct selection *s, unsigned row)
 
 bool plot_is_axis(const struct selection *s, unsigned column)
 {
+	NVW_INVARIANT(column < s->table->columns);
 	return column < (unsigned)s->axes;
 }
 
 bool plot_is_ok(const struct selection *s, unsigned row)
 {
+	NVW_INVARIANT(row < s->table->rows);
 	return s->status < 0 || !strcmp(plot_field(s->table, row, (unsigned)s->status), "ok");
 }
 
 bool plot_has_place(const struct selection *s, unsigned row)
 {
+	NVW_INVARIANT(row < s->table->rows);
 	return plot_is_selected(s, row) &&
 	       (plot_is_ok(s, row) ||
 		       (plot_is_axis(s, s->x) && (!s->has_series || plot_is_axis(s, s->series))));

@@ -62,6 +62,19 @@ static double print_range(const struct script *s)
 	return least + 0.5 * (most - least);
 }
 
+static void print_cells(const struct script *s, const struct plot *p)
+{
+	fputs("$cells << EOD\n", s->to);
+	for (unsigned i = 0; i < plot_cell_count(p); i++) {
+		if (p->cell[i].count) {
+			fprintf(s->to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
+				p->cell[i].middle / s->y_scale);
+		}
+	}
+	fputs("EOD\nplot $cells using 1:2:(0.5):(0.5):3 with boxxyerror fc palette fs solid noborder\n",
+		s->to);
+}
+
 void script_heat(const struct script *s)
 {
 	const struct plot *const p = s->p;
@@ -82,13 +95,5 @@ void script_heat(const struct script *s)
 	if (has_room(s)) {
 		print_values(s, middle);
 	}
-	fputs("$cells << EOD\n", s->to);
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
-		if (p->cell[i].count) {
-			fprintf(s->to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
-				p->cell[i].middle / s->y_scale);
-		}
-	}
-	fputs("EOD\nplot $cells using 1:2:(0.5):(0.5):3 with boxxyerror fc palette fs solid noborder\n",
-		s->to);
+	print_cells(s, p);
 }

@@ -58,6 +58,7 @@ double script_place(const struct script *s, unsigned at)
 /* Where a series has its value: beside the others', if so decided; bars always. */
 double script_position(const struct script *s, unsigned of, unsigned at)
 {
+	NVW_INVARIANT(of < s->p->of.count && at < s->p->at.count);
 	return script_number(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
 }
 

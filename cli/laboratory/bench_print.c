@@ -443,7 +443,7 @@ static json_t *number_json(const struct bench_number *n)
 		n->most, "seeds", (int)n->count);
 
 	if (!isnan(n->half)) {
-		json_object_set_new(o, "confidence_95", json_real(n->half));
+		member_set_real(o, "confidence_95", n->half);
 	}
 	return o;
 }
@@ -453,15 +453,14 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 	json_t *const o = json_pack("{s:s, s:s}", "workload", workload_of(b, row), "mix", b->of[row->of].mix);
 
 	for (unsigned i = 0; i < b->axis_count; i++) {
-		json_object_set_new(
-			o, b->runs.axis[b->first_axis + i].name, json_string(bench_axis_value(b, row, i)));
+		member_set_text(o, b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
 	}
 	if (b->has_host) {
-		json_object_set_new(o, "time", json_string(time_of(b, row)));
+		member_set_text(o, "time", time_of(b, row));
 	}
-	json_object_set_new(o, "status", json_string(csv_status(row)));
-	json_object_set_new(o, "reason", json_string(words_or(row->reason, "")));
-	json_object_set_new(o, "crash_states", json_string(checked_text(b, row)));
+	member_set_text(o, "status", csv_status(row));
+	member_set_text(o, "reason", words_or(row->reason, ""));
+	member_set_text(o, "crash_states", checked_text(b, row));
 	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
 		json_object_set_new(o, metrics[i].column, number_json(&row->number[i]));
 	}

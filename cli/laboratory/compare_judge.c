@@ -86,7 +86,7 @@ static void merge_text(json_t *texts, const char *name, const char *text)
 	const char *const former = member_string(texts, name);
 
 	if (!former) {
-		json_object_set_new(texts, name, json_string(text));
+		member_set_text(texts, name, text);
 	} else if (!strstr(former, text)) {
 		json_object_set_new(texts, name, json_sprintf("%s, %s", former, text));
 	}
@@ -247,7 +247,7 @@ static void note_in_one(struct comparison *c, json_t *of, json_t *other, const c
 	json_object_foreach(of, name, value)
 	{
 		if (!json_object_get(other, name)) {
-			json_object_set_new(c->names_in_one, name, json_string(side));
+			member_set_text(c->names_in_one, name, side);
 		}
 	}
 }
@@ -297,13 +297,13 @@ static int compare_points(struct comparison *c, json_t *a, json_t *b)
 		if (other) {
 			NVW_TRY(compare_point(c, point, value, other));
 		} else {
-			json_object_set_new(c->points_in_one, point, json_string("a"));
+			member_set_text(c->points_in_one, point, "a");
 		}
 	}
 	json_object_foreach(b, point, value)
 	{
 		if (!json_object_get(a, point)) {
-			json_object_set_new(c->points_in_one, point, json_string("b"));
+			member_set_text(c->points_in_one, point, "b");
 		}
 	}
 	return 0;
@@ -322,7 +322,7 @@ static void note_axes(struct comparison *c, json_t *of, json_t *other, const cha
 		if (json_object_size(values) == 1 && !json_object_get(other, axis)) {
 			snprintf(text, sizeof text, "%s=%s", axis,
 				json_object_iter_key(json_object_iter(values)));
-			json_object_set_new(c->names_in_one, text, json_string(side));
+			member_set_text(c->names_in_one, text, side);
 		}
 	}
 }

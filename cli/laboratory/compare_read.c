@@ -36,7 +36,7 @@ static void end_row(json_t *row)
 static void add_axis(json_t *row, const char *axis, const char *value)
 {
 	if (strcmp(axis, "seed") != 0) {
-		json_object_set_new(json_object_get(row, "axes"), axis, json_string(value));
+		member_set_text(json_object_get(row, "axes"), axis, value);
 	}
 }
 
@@ -48,7 +48,7 @@ static bool is_left_out(const char *name)
 
 static void add_text(json_t *row, const char *name, const char *text)
 {
-	json_object_set_new(json_object_get(row, "texts"), name, json_string(text));
+	member_set_text(json_object_get(row, "texts"), name, text);
 }
 
 static void add_value(json_t *row, const char *name, const json_t *value)
@@ -57,8 +57,7 @@ static void add_value(json_t *row, const char *name, const json_t *value)
 		return;
 	}
 	if (json_is_number(value) && strcmp(name, "seed") != 0) {
-		json_object_set_new(
-			json_object_get(row, "numbers"), name, json_real(json_number_value(value)));
+		member_set_real(json_object_get(row, "numbers"), name, json_number_value(value));
 	} else if (json_is_string(value)) {
 		add_text(row, name, json_string_value(value));
 	} else if (json_is_integer(value)) {

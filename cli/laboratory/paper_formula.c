@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "paper.h"
 
 enum { DEPTH_MAX = 16 };
@@ -108,6 +110,7 @@ bool paper_formula(const char *formula, const json_t *values, double *ret, char 
 {
 	struct formula f = {.at = formula, .values = values};
 
+	NVW_INVARIANT(*formula != '\0');
 	*ret = sum(&f);
 	memcpy(ret_missing, f.missing, sizeof f.missing);
 	return !*f.missing;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Headings, paragraphs and tables, as HTML and as Markdown. See paper_markup.h. */
+#include "core/invariant.h"
+
 #include "../report/page/html_text.h"
 #include "paper_markup.h"
 
@@ -42,6 +44,7 @@ void page_paragraph(const struct page *p, const char *text)
 
 void page_table_row(const struct page *p, const char *const *cell, unsigned n, bool is_head)
 {
+	NVW_INVARIANT(n > 0);
 	page_mark(p, "<tr>", "|");
 	for (unsigned i = 0; i < n; i++) {
 		page_mark(p, is_head ? "<th>" : "<td>", " ");

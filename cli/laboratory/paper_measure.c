@@ -264,6 +264,21 @@ static const char *long_word(const struct papers *p, const char *paper)
 	return NULL;
 }
 
+static int set_axes(struct paper_table *t, const char *columns, const char *where)
+{
+	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->section.keys, "rows"));
+	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
+	if (t->rows < 0 || (columns && t->columns < 0)) {
+		return nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
+			t->measure.of->sweep.where);
+	}
+	if (columns && t->measure.of->sweep.axis[t->columns].count > PAPER_COLUMNS_MAX) {
+		return nvw_fail(NVW_E_INPUT, "%s: columns: expected an axis of at most %d values, found %u",
+			where, PAPER_COLUMNS_MAX, t->measure.of->sweep.axis[t->columns].count);
+	}
+	return 0;
+}
+
 static int set_table(struct papers *p, struct paper_table *t)
 {
 	static const char *const needed[] = {"what", "sweep", "points", "value", "as", "rows"};
@@ -276,22 +291,8 @@ static int set_table(struct papers *p, struct paper_table *t)
 			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
 		}
 	}
-	const int r = set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure);
-
-	if (r < 0) {
-		return r;
-	}
-	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->section.keys, "rows"));
-	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
-	if (t->rows < 0 || (columns && t->columns < 0)) {
-		return nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
-			t->measure.of->sweep.where);
-	}
-	if (columns && t->measure.of->sweep.axis[t->columns].count > PAPER_COLUMNS_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s: columns: expected an axis of at most %d values, found %u",
-			where, PAPER_COLUMNS_MAX, t->measure.of->sweep.axis[t->columns].count);
-	}
-	return 0;
+	NVW_TRY(set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure));
+	return set_axes(t, columns, where);
 }
 
 /* Leaves the points that are needed. */
@@ -340,6 +341,27 @@ static int open_row(struct papers *p, struct paper_row *row)
 	return 0;
 }
 
+static int open_if_wanted(struct papers *p, enum paper_run run, struct paper_row *row)
+{
+	row->wanted = row->wanted && (run != PAPER_RUN_LONG || long_word(p, row->paper)) &&
+		      (run != PAPER_RUN_ENDS || row->ends > 0);
+	if (row->wanted && !paper_text(row->keys, "cannot")) {
+		NVW_TRY(open_row(p, row));
+	}
+	return 0;
+}
+
+static int open_table_if_wanted(struct papers *p, enum paper_run run, struct paper_table *table)
+{
+	table->wanted =
+		table->wanted && (run == PAPER_RUN_ROWS || run == PAPER_RUN_NOTHING ||
+					 (run == PAPER_RUN_LONG && long_word(p, table->section.paper)));
+	if (table->wanted) {
+		NVW_TRY(set_table(p, table));
+	}
+	return 0;
+}
+
 int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_run run)
 {
 	p->data = data;
@@ -348,21 +370,12 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 	for (unsigned i = 0; i < p->row_count; i++) {
 		struct paper_row *const row = &p->row[i];
 
-		row->wanted = row->wanted && (run != PAPER_RUN_LONG || long_word(p, row->paper)) &&
-			      (run != PAPER_RUN_ENDS || row->ends > 0);
-		if (row->wanted && !paper_text(row->keys, "cannot")) {
-			NVW_TRY(open_row(p, row));
-		}
+		NVW_TRY(open_if_wanted(p, run, row));
 	}
 	for (unsigned i = 0; i < p->table_count; i++) {
 		struct paper_table *const table = &p->table[i];
 
-		table->wanted = table->wanted &&
-				(run == PAPER_RUN_ROWS || run == PAPER_RUN_NOTHING ||
-					(run == PAPER_RUN_LONG && long_word(p, table->section.paper)));
-		if (table->wanted) {
-			NVW_TRY(set_table(p, table));
-		}
+		NVW_TRY(open_table_if_wanted(p, run, table));
 	}
 	for (unsigned i = 0; i < p->sweep_count; i++) {
 		choose_points(p->sweep[i]);

@@ -256,6 +256,22 @@ static void show_sensitive(const struct page *p, const char *paper)
 	page_table_end(p);
 }
 
+static void show_ends_of_row(const struct page *p, const char *paper, const struct paper_row *row,
+	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
+{
+	char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
+
+	if (!is_shown(row, paper) || !ends_of_row(p, row, text)) {
+		return;
+	}
+	paper_row_name(row, name, sizeof name);
+	cell[0] = name;
+	for (unsigned k = 1; k < n; k++) {
+		cell[k] = text[k - 1];
+	}
+	page_table_row(p, cell, n, false);
+}
+
 /* A line per row that was measured at both ends of a free value, a column per value. */
 static void show_ends(const struct page *p, const char *paper)
 {
@@ -276,18 +292,7 @@ static void show_ends(const struct page *p, const char *paper)
 	page_table_begin(p);
 	page_table_row(p, cell, n, true);
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		const struct paper_row *const row = &p->papers->row[i];
-		char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
-
-		if (!is_shown(row, paper) || !ends_of_row(p, row, text)) {
-			continue;
-		}
-		paper_row_name(row, name, sizeof name);
-		cell[0] = name;
-		for (unsigned k = 1; k < n; k++) {
-			cell[k] = text[k - 1];
-		}
-		page_table_row(p, cell, n, false);
+		show_ends_of_row(p, paper, &p->papers->row[i], cell, n);
 	}
 	page_table_end(p);
 }

@@ -189,6 +189,7 @@ int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks
 		.give_up = give_up_part};
 	int r = slurm_run(&work, &manner);
 
+	NVW_INVARIANT(tasks > 0);
 	s->keeps_folder = r < 0; /* for the same command, or its messages */
 	if (r == NVW_E_STOPPED) {
 		return nvw_fail(r, "%s; the same command goes on from there", nvw_error_message());

@@ -6,6 +6,7 @@
 
 #include "core/bounds.h"
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "ini_file.h"
 #include "sweep.h"
@@ -144,6 +145,7 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 
 int sweep_add_axis(struct sweep *s, const char *name, const char *values)
 {
+	NVW_INVARIANT(s->axis_count <= SWEEP_AXES_MAX);
 	return add_axis(s, name, values, true);
 }
 

@@ -40,7 +40,7 @@ static void add_value(json_t *to, const char *name, json_t *value)
 	} else if (json_is_object(value)) {
 		flatten(to, words_if(strcmp(name, "stats"), name), value);
 	} else if (json_is_array(value)) {
-		json_object_set_new(to, name, json_integer((json_int_t)json_array_size(value)));
+		member_set_count(to, name, json_array_size(value));
 	} else if (!json_is_null(value)) {
 		json_object_set(to, name, value);
 	}

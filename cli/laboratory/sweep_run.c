@@ -195,6 +195,7 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 {
 	struct child c;
 
+	NVW_INVARIANT(words->count > 0);
 	*o = (struct sweep_outcome){.out = NULL};
 	NVW_TRY(start_child(&c, words));
 	for (;;) {
@@ -218,6 +219,18 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 
 /* ---- Progress ------------------------------------------------------------------------------------ */
 
+static void print_rate(struct sweep_progress *p, double now)
+{
+	if (p->ended && now > p->began) {
+		const double rate = p->ended / (now - p->began);
+
+		fprintf(stderr, ", %.3g/s", rate);
+		if (p->to_run) {
+			fprintf(stderr, ", %.0f s left", (p->to_run - p->ended) / rate);
+		}
+	}
+}
+
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, bool last)
 {
 	const double now = ct_wall_seconds();
@@ -234,14 +247,7 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 		fprintf(stderr, " of %u", p->to_run);
 	}
 	fprintf(stderr, " %s", words_or(p->what, "points"));
-	if (p->ended && now > p->began) {
-		const double rate = p->ended / (now - p->began);
-
-		fprintf(stderr, ", %.3g/s", rate);
-		if (p->to_run) {
-			fprintf(stderr, ", %.0f s left", (p->to_run - p->ended) / rate);
-		}
-	}
+	print_rate(p, now);
 	if (p->failed) {
 		fprintf(stderr, ", %u not ok", p->failed);
 	}
@@ -290,7 +296,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 	if (!p->row) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
 	}
-	json_object_set_new(p->row, "processor_seconds", json_real(o->processor_seconds));
+	member_set_real(p->row, "processor_seconds", o->processor_seconds);
 	return sweep_journal_add(journal, p);
 }
 

@@ -180,7 +180,7 @@ static void read_places(struct front *f, char *text, unsigned *ret_tasks)
 		const char *const key = member_string(o, "key");
 
 		if (key) {
-			json_object_set_new(f->lines, key, json_integer(n++));
+			member_set_number(f->lines, key, n++);
 		} else if (o) {
 			*ret_tasks = (unsigned)member_number(o, "tasks");
 		}

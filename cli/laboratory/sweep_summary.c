@@ -94,24 +94,24 @@ static void clear_groups(struct summary *m)
 	m->count = 0;
 }
 
-static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
+static int add_point(struct summary *m, const struct sweep_point **sorted, const char *metric, unsigned i)
 {
-	m->group = calloc(m->sweep->count, sizeof *m->group);
-	if (!m->group) {
+	NVW_INVARIANT(i < m->sweep->count);
+	if (i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0) {
+		m->group[m->count++].first = sorted[i];
+	}
+	struct group *const g = &m->group[m->count - 1];
+
+	if (!NVW_ROOM(g->value, g->room, g->ok + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
 	}
-	for (unsigned i = 0; i < m->sweep->count; i++) {
-		if (i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0) {
-			m->group[m->count++].first = sorted[i];
-		}
-		struct group *const g = &m->group[m->count - 1];
+	g->points++;
+	g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
+	return 0;
+}
 
-		if (!NVW_ROOM(g->value, g->room, g->ok + 1)) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
-		}
-		g->points++;
-		g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
-	}
+static void measure_groups(struct summary *m)
+{
 	for (unsigned i = 0; i < m->count; i++) {
 		struct group *const g = &m->group[i];
 
@@ -120,6 +120,18 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 			g->mean = confidence_of(g->value, g->ok);
 		}
 	}
+}
+
+static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
+{
+	m->group = calloc(m->sweep->count, sizeof *m->group);
+	if (!m->group) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+	}
+	for (unsigned i = 0; i < m->sweep->count; i++) {
+		NVW_TRY(add_point(m, sorted, metric, i));
+	}
+	measure_groups(m);
 	return 0;
 }
 
@@ -200,12 +212,12 @@ static json_t *row_of(const struct summary *m, const struct group *g, const char
 
 	for (unsigned k = 0; k < s->axis_count; k++) {
 		if ((int)k != m->seed) {
-			json_object_set_new(row, s->axis[k].name, json_string(sweep_value(s, g->first, k)));
+			member_set_text(row, s->axis[k].name, sweep_value(s, g->first, k));
 		}
 	}
-	json_object_set_new(row, "metric", json_string(metric));
-	json_object_set_new(row, "points", json_integer(g->points));
-	json_object_set_new(row, "ok", json_integer(g->ok));
+	member_set_text(row, "metric", metric);
+	member_set_number(row, "points", g->points);
+	member_set_number(row, "ok", g->ok);
 	add_values(row, g);
 	return row;
 }

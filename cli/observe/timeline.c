@@ -379,6 +379,7 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 	const struct emu_sight *const s = &row->sight;
 	char text[NAME], all[3 * NAME], *name = text;
 
+	NVW_INVARIANT(s->kind < EMU_SIGHT_KINDS);
 	if (names[s->kind]) {
 		return names[s->kind];
 	}
@@ -534,6 +535,16 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 	return 0;
 }
 
+static void sort_times(struct row **order, uint32_t count, uint64_t *times)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		times[i] = order[i]->sight.from;
+		times[count + i] = order[i]->sight.to;
+	}
+	qsort(times, count, sizeof *times, by_time);
+	qsort(times + count, count, sizeof *times, by_time);
+}
+
 /* The queue of a channel: its reads, or its writes, that have arrived and are not done. */
 static int write_queue(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
 {
@@ -543,18 +554,14 @@ static int write_queue(struct cli_timeline *t, void *writer, struct row **order,
 	const struct cli_track *track;
 	int r;
 
+	NVW_INVARIANT(count > 0);
 	snprintf(name, sizeof name, "%s: in flight", track_name(t, order[0]));
 	track = add_track(t, writer, find_track(t, 0, folder_of(t, s))->id, keep(t, name), true);
 	if (!times || !track) {
 		free(times);
 		return no_memory();
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		times[i] = order[i]->sight.from;
-		times[count + i] = order[i]->sight.to;
-	}
-	qsort(times, count, sizeof *times, by_time);
-	qsort(times + count, count, sizeof *times, by_time);
+	sort_times(order, count, times);
 	r = write_lengths(t, writer, track, times, times + count, count);
 	free(times);
 	return r;

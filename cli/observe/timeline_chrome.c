@@ -5,6 +5,8 @@
  */
 #include <jansson.h>
 
+#include "core/member.h"
+
 #include "timeline.h"
 
 struct writer {
@@ -75,11 +77,11 @@ static int mark_chrome(void *writer, const struct cli_mark *mark)
 		(double)mark->time_ps / 1e6);
 
 	if (event && mark->type == CLI_MARK_COUNTER) {
-		json_object_set_new(event, "name", json_string(mark->track->name));
+		member_set_text(event, "name", mark->track->name);
 		json_object_set_new(event, "args", json_pack("{s:I}", "value", (json_int_t)mark->value));
 	} else if (event && mark->type != CLI_MARK_END) {
-		json_object_set_new(event, "name", json_string(mark->name));
-		json_object_set_new(event, "cat", json_string(mark->category));
+		member_set_text(event, "name", mark->name);
+		member_set_text(event, "cat", mark->category);
 		json_object_set_new(event, "args", notes_of(mark));
 	}
 	return write_event(writer, event);

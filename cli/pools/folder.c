@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "../report/json_report.h"
 #include "pool/layout.h"
 
@@ -108,10 +109,10 @@ static void add(struct folder *f, const char *path, const struct pool_outcome *o
 	json_t *const one = o->report != NULL ? json_deep_copy(o->report) :
 						json_pack("{s:s, s:s}", "pool", path, "error", o->message);
 
-	json_object_set_new(one, "state", json_string(pool_outcome_state(o)));
-	json_object_set_new(one, "status", json_integer(pool_outcome_status(o)));
-	json_object_set_new(one, "host_seconds", json_real(o->seconds));
-	json_object_set_new(one, "memory_bytes", json_integer((json_int_t)o->memory_bytes));
+	member_set_text(one, "state", pool_outcome_state(o));
+	member_set_number(one, "status", pool_outcome_status(o));
+	member_set_real(one, "host_seconds", o->seconds);
+	member_set_count(one, "memory_bytes", o->memory_bytes);
 	json_array_append_new(f->pools, one);
 }
 

@@ -9,6 +9,7 @@
 #include "../commands.h"
 #include "core/invariant.h"
 #include "core/describe.h"
+#include "core/member.h"
 #include "../registry.h"
 #include "../session.h"
 #include "../report/words.h"
@@ -55,14 +56,14 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 	int r;
 
 	if (!w || !w->check) {
-		json_object_set_new(report, "structure", json_string("unknown layout, not checked"));
+		member_set_text(report, "structure", "unknown layout, not checked");
 		return 0;
 	}
 	r = w->check(NULL, pool, NULL, &findings);
 	if (r != 0 && r != NVW_E_INCONSISTENT) {
 		return r;
 	}
-	json_object_set_new(report, "structure", json_string(r ? "inconsistent" : "consistent"));
+	member_set_text(report, "structure", r ? "inconsistent" : "consistent");
 	list = json_array();
 	for (unsigned i = 0; i < findings.kept; i++) {
 		json_array_append_new(list, json_string(findings.finding[i].text));

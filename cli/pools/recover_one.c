@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See recover_one.h. */
+#include "core/member.h"
+
 #include "recover_one.h"
 
 #include <inttypes.h>
@@ -41,7 +43,7 @@ static int verify(struct nvw_pool *pool, json_t *report)
 	char text[128];
 
 	NVW_TRY(recover(pool, &again));
-	json_object_set_new(report, "words_written_again", json_integer((json_int_t)again.words_written));
+	member_set_count(report, "words_written_again", again.words_written);
 	if (again.words_written == 0) {
 		return 0;
 	}

@@ -33,13 +33,8 @@ static int take_schedule(struct host_session *s, struct crash_recording *r)
 	return recorded_log_take(s, r);
 }
 
-static int run_recorded(struct host_session *s, struct crash_recording *r)
+static void prepare_session(struct host_session *s, struct crash_recording *r)
 {
-	int error = 0;
-
-	if (r->emulate) {
-		error = cli_emulate_kernels(s, r->machine, NULL);
-	}
 	s->quiet = s->alone = true;
 	s->apart = r->kill_at > 0;
 	s->control->kill_at = r->kill_at;
@@ -47,6 +42,16 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->input = r->input;
 	s->model = r->model;
 	s->fs = r->fs;
+}
+
+static int run_recorded(struct host_session *s, struct crash_recording *r)
+{
+	int error = 0;
+
+	if (r->emulate) {
+		error = cli_emulate_kernels(s, r->machine, NULL);
+	}
+	prepare_session(s, r);
 	if (r->is_folder && !error) {
 		error = host_folder_take(s, r->path, r->except);
 	} else if (!r->from_map) {

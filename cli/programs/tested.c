@@ -58,6 +58,20 @@ static enum host_model place_of(const struct crash_request *r)
 	return r->options.mode == CT_PERMITTED && m->of_programs ? HOST_MODEL_X86 : HOST_MODEL_ANY;
 }
 
+static int check_copy(const struct crash_request *request, const char *image, struct crash_tested *t)
+{
+	if (t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL)) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
+			"--check or --oracle=replay",
+			image);
+	}
+	if (request->except != NULL && !t->copy.is_folder) {
+		return nvw_fail(NVW_E_USAGE, "crash: --except has no effect: the image is no folder");
+	}
+	return 0;
+}
+
 int crash_tested_begin(const struct emu_config *machine, const struct crash_request *request,
 	const char *image, const char *command, struct crash_tested *t)
 {
@@ -73,15 +87,7 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 		}
 	}
 	NVW_TRY(working_copy_make(image, &t->copy));
-	if (t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL)) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
-			"--check or --oracle=replay",
-			image);
-	}
-	if (request->except != NULL && !t->copy.is_folder) {
-		return nvw_fail(NVW_E_USAGE, "crash: --except has no effect: the image is no folder");
-	}
+	NVW_TRY(check_copy(request, image, t));
 	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
 	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
 	return working_copy_command(request->exec, request->image, request->corpus != NULL, &t->copy);

@@ -157,7 +157,7 @@ static json_t *keys_of(char *text)
 			snprintf(section, sizeof section, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
 		} else if (equals) {
 			snprintf(key, sizeof key, "%s.%.*s", section, (int)(equals - line), line);
-			json_object_set_new(keys, key, json_string(equals + 3));
+			member_set_text(keys, key, equals + 3);
 		}
 	}
 	return keys;
@@ -217,8 +217,8 @@ json_t *cli_provenance(const struct emu_config *machine, const char *command)
 	free(own);
 	if (o && machine) {
 		json_object_set_new(o, "machine", describe_machine(machine));
-		json_object_set_new(o, "protocol", json_string(machine->protocol));
-		json_object_set_new(o, "seed", json_integer((json_int_t)machine->seed));
+		member_set_text(o, "protocol", machine->protocol);
+		member_set_count(o, "seed", machine->seed);
 	}
 	return o;
 }
@@ -234,7 +234,7 @@ void cli_provenance_moved(json_t *o, const char *option, const char *format, ...
 	if (!json_object_get(o, "effective")) {
 		json_object_set_new(o, "effective", json_object());
 	}
-	json_object_set_new(json_object_get(o, "effective"), option, json_string(value));
+	member_set_text(json_object_get(o, "effective"), option, value);
 }
 
 static void print_changes(json_t *machine, FILE *to)

@@ -38,6 +38,7 @@ static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_se
 
 static void count_states(struct ct_account *a, struct ct_finding *f, const struct ct_failed_set *alone)
 {
+	NVW_INVARIANT(a->exact);
 	for (uint64_t i = 0; i < a->all.count; i++) {
 		a->held[i] = a->held[i] || !ct_failed_has(alone, a->all.at[i].state);
 	}
@@ -68,6 +69,18 @@ static bool has_all(const struct ct_result *r)
 	return ct_covers_all(r) || (tested && !(ct_model_info(r->model)->axioms & CT_A(INTERVAL)));
 }
 
+static void note_also_cured(struct ct_result *r, unsigned number, const struct ct_result *alone)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_cure *const c = &r->finding[i].cure;
+
+		if (c->gone && c->cured_by == 0 && !fails_so(&alone->failing, &r->finding[i])) {
+			c->cured_by = number + 1;
+			c->cured_in = alone->states_tested;
+		}
+	}
+}
+
 void ct_account_alone(
 	struct ct_account *a, struct ct_result *r, unsigned number, const struct ct_result *alone)
 {
@@ -81,14 +94,7 @@ void ct_account_alone(
 	} else {
 		a->open = true;
 	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_cure *const c = &r->finding[i].cure;
-
-		if (c->gone && c->cured_by == 0 && !fails_so(&alone->failing, &r->finding[i])) {
-			c->cured_by = number + 1;
-			c->cured_in = alone->states_tested;
-		}
-	}
+	note_also_cured(r, number, alone);
 }
 
 /* In the words of a finding for which there is neither cure nor assumption. */

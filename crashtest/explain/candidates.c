@@ -37,6 +37,7 @@ enum outcome { FAILS, COUNTS, HOLDS };
 static int try_set(struct ct_proof *p, const struct ct_finding *f, const unsigned *set, unsigned size,
 	enum outcome *ret_outcome)
 {
+	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
 	*ret_outcome = FAILS;
 	if (p->edits + size > CT_PROOF_EDITS) {
 		return 0;
@@ -63,6 +64,7 @@ static int confirm_set(struct ct_proof *p, unsigned size, enum outcome *outcome)
 	struct ct_cure_run run;
 	int error = 0;
 
+	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
 	if (p->by_running) {
 		return 0;
 	}
@@ -82,6 +84,7 @@ static int confirm_set(struct ct_proof *p, unsigned size, enum outcome *outcome)
 /* One that a run refutes is tried in no larger set. */
 static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigned *set, unsigned size)
 {
+	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
 	if (*p->why == '\0') {
 		return;
 	}
@@ -202,6 +205,7 @@ static int mask_finding(struct ct_proof *p, struct ct_finding *f)
 	const unsigned first[] = {0};
 	int error = 0;
 
+	NVW_INVARIANT(f->cure.count == 0);
 	f->proposals = (struct ct_proposals){.count = 1, .edit = {{.kind = CT_EDIT_ORDERED}}};
 	if (ct_propose_line(f->cause.lost, f->cause.lost_caller, &f->proposals.edit[0].a) &&
 		ct_propose_line(f->cause.early, f->cause.early_caller, &f->proposals.edit[0].b)) {

@@ -42,6 +42,7 @@ static void note_barrier(struct cause_search *s)
 	const struct ct_names *const at = cause_site_of(s, s->barrier.barrier.site);
 	struct ct_cause *const c = s->cause;
 
+	NVW_INVARIANT(s->found);
 	if (at != NULL) {
 		snprintf(c->file, sizeof c->file, "%s", at->file);
 		snprintf(c->function, sizeof c->function, "%s", at->function);
@@ -132,6 +133,7 @@ static void say_unfenced(struct cause_search *s, const char *lost, const char *w
 				 fence = cause_site_name(s, f->fence_site);
 	struct ct_cause *const c = s->cause;
 
+	NVW_INVARIANT(f->flushed != 0);
 	if (s->stores->of_files) {
 		cause_say(c, "the store at %s is lost, because the sync at %s has not returned before %s%s",
 			lost, flush.text, what, evicted);
@@ -185,6 +187,7 @@ static void find_flush(struct cause_search *s)
 
 static void find_order(struct cause_search *s)
 {
+	NVW_INVARIANT(s->need->form == CT_NEED_ORDER);
 	if (s->lost->kernel == 0) {
 		find_flush(s);
 	} else {
@@ -339,6 +342,7 @@ static void find_apart(struct cause_search *s)
 {
 	struct ct_cause *const c = s->cause;
 
+	NVW_INVARIANT(s->need->form == CT_NEED_APART);
 	if (s->need->early.kind == NVW_LOG_ACK) {
 		c->kind = CT_CAUSE_REVERSED;
 		cause_say(c,
@@ -442,6 +446,20 @@ static bool has_callers(const struct ct_stores *stores, const struct ct_store *s
 	return at != NULL && at->caller != 0;
 }
 
+static void find_by_form(struct cause_search *s)
+{
+	switch (s->need->form) {
+	case CT_NEED_ORDER:
+		find_order(s);
+		break;
+	case CT_NEED_APART:
+		find_apart(s);
+		break;
+	default:
+		find_logic(s);
+	}
+}
+
 int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_operations *operations,
 	const struct ct_need *need, uint64_t acknowledged, struct ct_cause *ret_cause,
 	struct ct_proposals *ret_proposals)
@@ -469,15 +487,6 @@ int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_op
 	}
 	cause_helping_callers(&s.helping, stores, need, &s.lost_caller, &s.early_caller);
 	note_sides(&s);
-	switch (need->form) {
-	case CT_NEED_ORDER:
-		find_order(&s);
-		break;
-	case CT_NEED_APART:
-		find_apart(&s);
-		break;
-	default:
-		find_logic(&s);
-	}
+	find_by_form(&s);
 	return 0;
 }

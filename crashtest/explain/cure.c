@@ -141,13 +141,8 @@ static int find_next(struct ct_proof *p, unsigned *ret_next)
 
 /* ---- Findings that turn out to be one ------------------------------------------------------------------ */
 
-/* Takes finding i into finding to. */
-static void join_finding(struct ct_result *r, unsigned to, unsigned i)
+static void renumber_cures(struct ct_result *r, unsigned to, unsigned i)
 {
-	NVW_INVARIANT(to != i && i < r->finding_count);
-	ct_finding_absorb(&r->finding[to], &r->finding[i]);
-	memmove(&r->finding[i], &r->finding[i + 1], (r->finding_count - i - 1) * sizeof r->finding[0]);
-	r->finding_count--;
 	for (unsigned k = 0; k < r->finding_count; k++) {
 		struct ct_cure *const c = &r->finding[k].cure;
 
@@ -157,6 +152,16 @@ static void join_finding(struct ct_result *r, unsigned to, unsigned i)
 			c->cured_by--;
 		}
 	}
+}
+
+/* Takes finding i into finding to. */
+static void join_finding(struct ct_result *r, unsigned to, unsigned i)
+{
+	NVW_INVARIANT(to != i && i < r->finding_count);
+	ct_finding_absorb(&r->finding[to], &r->finding[i]);
+	memmove(&r->finding[i], &r->finding[i + 1], (r->finding_count - i - 1) * sizeof r->finding[0]);
+	r->finding_count--;
+	renumber_cures(r, to, i);
 }
 
 /* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause

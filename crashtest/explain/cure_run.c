@@ -9,6 +9,8 @@
 
 #include <check/check.h>
 
+#include "core/invariant.h"
+
 #include "cure_run.h"
 #include "../judge/oracle.h"
 
@@ -40,22 +42,28 @@ static struct emu_inserted inserted_of(const struct ct_edit *e)
 
 /* ---- How it ended -------------------------------------------------------------------------------------- */
 
+static void make_one_line(struct ct_cure_run *run)
+{
+	for (char *c = run->why; *c != '\0'; c++) {
+		if (*c == '\n') {
+			*c = ' ';
+		}
+	}
+}
+
 /* Makes the message one line. A deadlock's report has a line for each place of waiting; one is enough. */
 static void take_message(const char *before, struct ct_cure_run *run)
 {
 	const char *const text = nvw_error_message();
 	int bytes = (int)strcspn(text, "\n");
 
+	NVW_INVARIANT(*before != '\0');
 	if (text[bytes] != '\0') {
 		bytes += 1 + (int)strcspn(text + bytes + 1, "\n");
 	}
 	bytes -= bytes > 0 && text[bytes - 1] == ',';
 	snprintf(run->why, sizeof run->why, "%s: %.*s", before, bytes, text);
-	for (char *c = run->why; *c != '\0'; c++) {
-		if (*c == '\n') {
-			*c = ' ';
-		}
-	}
+	make_one_line(run);
 }
 
 static bool is_result(int error)

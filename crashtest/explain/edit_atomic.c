@@ -52,6 +52,7 @@ static bool is_crossed(const struct gathering *g, const struct episode *p, uint6
 {
 	const nvw_off word = edit_entry_at(g->log, place)->record.store.off & ~(nvw_off)7;
 
+	NVW_INVARIANT(place < to);
 	for (uint64_t i = place + 1; i < to; i++) {
 		const struct nvw_log_record *const r = &edit_entry_at(g->log, i)->record;
 
@@ -68,6 +69,7 @@ static int flush_again(const struct gathering *g, uint64_t place, uint64_t to)
 	const struct nvw_log_record *const s = &edit_entry_at(g->log, place)->record;
 	const nvw_off line = s->store.off & ~(nvw_off)63;
 
+	NVW_INVARIANT(place < to);
 	for (uint64_t i = place + 1; i < to && s->store.kernel == 0; i++) {
 		const struct nvw_log_record r = edit_entry_at(g->log, i)->record;
 

@@ -137,6 +137,7 @@ static void count_laggards(const struct kernel *k, uint64_t item)
 	struct laggards *const l = laggards_of(k, item);
 	uint64_t first, end;
 
+	NVW_DEEP_INVARIANT(item < k->items);
 	*l = (struct laggards){.passed = UINT32_MAX};
 	scope_of(k, item, &first, &end);
 	for (uint64_t i = first; i < end; i++) {
@@ -169,6 +170,7 @@ static void pass(struct kernel *k, uint64_t place, uint64_t item)
 	struct member *const m = member_at(k, item);
 	const uint32_t site = m->site;
 
+	NVW_DEEP_INVARIANT(item < k->items);
 	m->site = 0;
 	if (k->counting) {
 		m->total++;

@@ -6,6 +6,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/order.h"
 #include "core/invariant.h"
 
@@ -230,17 +231,11 @@ static int by_key(const void *a, const void *b)
 {
 	const struct edit_entry *const x = a, *const y = b;
 
-	if (x->key != y->key) {
-		return x->key < y->key ? -1 : 1;
-	}
-	return NVW_ORDER(x->place, y->place);
+	return NVW_OR(NVW_ORDER(x->key, y->key), NVW_ORDER(x->place, y->place));
 }
 
-int edit_log_settle(struct edit_log *log)
+static int take_added(struct edit_log *log, uint64_t count)
 {
-	const uint64_t count = log->entry.count + log->added.count;
-	const uint64_t first_key = 2 * log->first + 2;
-
 	NVW_TRY(ct_array_grow(&log->entry, count, sizeof(struct edit_entry)));
 	for (uint64_t i = 0; i < log->added.count; i++) {
 		struct edit_entry *const e = edit_entry_at(log, log->entry.count + i);
@@ -250,7 +245,11 @@ int edit_log_settle(struct edit_log *log)
 	}
 	log->entry.count = count;
 	log->added.count = 0;
-	qsort(log->entry.at, count, sizeof(struct edit_entry), by_key);
+	return 0;
+}
+
+static void number_entries(struct edit_log *log, uint64_t count, uint64_t first_key)
+{
 	log->first = count;
 	for (uint64_t i = 0; i < count; i++) {
 		struct edit_entry *const e = edit_entry_at(log, i);
@@ -261,6 +260,16 @@ int edit_log_settle(struct edit_log *log)
 		e->place = i;
 		e->key = 2 * i + 2;
 	}
+}
+
+int edit_log_settle(struct edit_log *log)
+{
+	const uint64_t count = log->entry.count + log->added.count;
+	const uint64_t first_key = 2 * log->first + 2;
+
+	NVW_TRY(take_added(log, count));
+	qsort(log->entry.at, count, sizeof(struct edit_entry), by_key);
+	number_entries(log, count, first_key);
 	return 0;
 }
 
@@ -376,6 +385,7 @@ static unsigned near_sites(
 {
 	unsigned count = 0;
 
+	NVW_INVARIANT(kinds != 0);
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
 		const struct edit_site *const s = site_at(log, edit_site_of(r));

@@ -37,6 +37,7 @@ static void take_epochs(struct nvw_log_record *to, const struct nvw_log_record *
 {
 	uint32_t wi = from->store.epoch_wi, wg = from->store.epoch_wg, kr = from->store.epoch_kr;
 
+	NVW_INVARIANT(from->kind == NVW_LOG_STORE || from->kind == NVW_LOG_ACK);
 	if (from->kind == NVW_LOG_ACK) {
 		wi = from->ack.epoch_wi;
 		wg = from->ack.epoch_wg;
@@ -70,6 +71,7 @@ static const struct run *partner(const struct run *a, const struct runs *at_b)
 {
 	uint64_t low = 0, high = at_b->run.count;
 
+	NVW_INVARIANT(a->first <= a->last);
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
 
@@ -101,6 +103,7 @@ static int exchange(struct edit_log *log, const struct ct_edit *e, const struct 
 {
 	const bool acknowledges = edit_entry_at(log, a->first)->record.kind == NVW_LOG_ACK;
 
+	NVW_INVARIANT(a->first <= a->last && b->first <= b->last);
 	if (!acknowledges && !is_crossed(log, b, &e->b, a->first, b->last)) {
 		move_run(log, b, &e->b, a->first, false);
 		return 0;

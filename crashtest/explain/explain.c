@@ -651,12 +651,11 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 
 static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)
 {
-	struct explained *const shared =
-		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct explained *const shared = ct_shared_memory(sizeof *shared);
 	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
 	int error;
 
-	if (shared == MAP_FAILED) {
+	if (shared == NULL) {
 		return nvw_fail_errno("no memory for a finding");
 	}
 	shared->finding = *finding;

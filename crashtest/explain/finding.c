@@ -59,7 +59,7 @@ static json_t *options_json(const struct nvw_options *options)
 	const char *name, *text;
 
 	for (unsigned i = 0; options != NULL && nvw__options_given(options, i, &name, &text); i++) {
-		json_object_set_new(o, name, json_string(text));
+		member_set_text(o, name, text);
 	}
 	return o;
 }
@@ -117,7 +117,7 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 		json_object_set_new(o, "schedule", ct_schedule_json(s->schedule));
 	}
 	if (options->go_on > 0) {
-		json_object_set_new(o, "and_then", json_integer((json_int_t)options->go_on));
+		member_set_count(o, "and_then", options->go_on);
 	}
 	if (s->schedule || options->go_on > 0) {
 		json_object_set_new(o, "machine_file", machine_json(s->config));
@@ -144,8 +144,8 @@ json_t *ct_field_json(const struct nvw__field *f)
 	o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "field", f->name, "type", f->type, "of", f->of,
 		"offset", (json_int_t)f->offset, "size", (json_int_t)f->bytes, "part", f->part);
 	if (f->whole[0] != '\0') {
-		json_object_set_new(o, "whole", json_string(f->whole));
-		json_object_set_new(o, "whole_size", json_integer((json_int_t)f->whole_bytes));
+		member_set_text(o, "whole", f->whole);
+		member_set_count(o, "whole_size", f->whole_bytes);
 	}
 	return o;
 }
@@ -189,8 +189,8 @@ static json_t *line_json(const struct ct_line *l)
 	json_t *const o = json_pack("{s:s, s:i}", "file", l->file, "line", (int)l->line);
 
 	if (l->caller_line != 0) {
-		json_object_set_new(o, "caller_file", json_string(l->caller_file));
-		json_object_set_new(o, "caller_line", json_integer(l->caller_line));
+		member_set_text(o, "caller_file", l->caller_file);
+		member_set_number(o, "caller_line", l->caller_line);
 	}
 	return o;
 }
@@ -480,7 +480,7 @@ static int load_in_flight(struct ct_saved *s)
 	return error;
 }
 
-static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
+static int check_magic(const char *path, const uint8_t *file, size_t size)
 {
 	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
 		return damaged(path, 0, "a saved finding (NVWFIND)");
@@ -489,19 +489,12 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected version %d, found %llu", path, VERSION,
 			(unsigned long long)get(file + 8, 4));
 	}
-	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
+	return 0;
+}
 
-	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
-		return damaged(path, 12, "lengths that add up to the file's size");
-	}
-	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
-		return damaged(path, size - 8, "the checksum of the file");
-	}
-	s->head = json_loadb((const char *)file + HEAD_BYTES, text, 0, NULL);
-	if (!json_is_object(s->head)) {
-		return damaged(path, HEAD_BYTES, "a JSON object");
-	}
-	s->bytes = get(file + 16, 8);
+static int unpack_image(
+	const char *path, const uint8_t *file, struct ct_saved *s, uint64_t text, uint64_t packed)
+{
 	/* What is packed says its own size, so the header is not believed. */
 	if (ZSTD_getFrameContentSize(file + HEAD_BYTES + text, packed) != s->bytes ||
 		s->bytes > image_bytes_max) {
@@ -515,6 +508,26 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}
+	return 0;
+}
+
+static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
+{
+	NVW_TRY(check_magic(path, file, size));
+	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
+
+	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
+		return damaged(path, 12, "lengths that add up to the file's size");
+	}
+	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
+		return damaged(path, size - 8, "the checksum of the file");
+	}
+	s->head = json_loadb((const char *)file + HEAD_BYTES, text, 0, NULL);
+	if (!json_is_object(s->head)) {
+		return damaged(path, HEAD_BYTES, "a JSON object");
+	}
+	s->bytes = get(file + 16, 8);
+	NVW_TRY(unpack_image(path, file, s, text, packed));
 	NVW_TRY(load_acks(path, s));
 	return load_in_flight(s);
 }
@@ -589,6 +602,22 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 	shared->phase = CT_PHASE_IDLE;
 }
 
+static int check_ending(struct shared *shared, int status)
+{
+	if (shared->error) {
+		return nvw_fail(shared->error, "%s", shared->message);
+	}
+	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		return nvw_fail(
+			CT_NO_ANSWER, "the replaying process was killed by SIGKILL (was memory short?)");
+	}
+	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
+	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		return nvw_fail(CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
+	}
+	return 0;
+}
+
 static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 {
 	const double wall = ct_wall_seconds();
@@ -606,18 +635,7 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 		}
 		usleep(500);
 	}
-	if (shared->error) {
-		return nvw_fail(shared->error, "%s", shared->message);
-	}
-	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-		return nvw_fail(
-			CT_NO_ANSWER, "the replaying process was killed by SIGKILL (was memory short?)");
-	}
-	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
-	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		return nvw_fail(CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
-	}
-	return 0;
+	return check_ending(shared, status);
 }
 
 static int judge_once(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
@@ -641,10 +659,9 @@ static int judge_once(const struct ct_saved *saved, ct_judge judge, void *contex
 int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
 	struct ct_finding *ret_finding)
 {
-	struct shared *const shared =
-		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *const shared = ct_shared_memory(sizeof *shared);
 
-	if (shared == MAP_FAILED) {
+	if (shared == NULL) {
 		return nvw_fail_errno("no memory for a replay");
 	}
 	int error = judge_once(saved, judge, context, timeout_ms, shared);

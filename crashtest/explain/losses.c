@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/order.h"
 
 #include "losses.h"
@@ -45,6 +46,7 @@ static void follow_bytes(const struct state *s, struct unit *units, unsigned cou
 {
 	const unsigned n = s->unit_bytes;
 
+	NVW_INVARIANT(n > 0);
 	for (uint32_t i = 0, part; i < bytes; i += part) {
 		const nvw_off at = off + i, within = at % n;
 		const struct unit key = {.off = at - within};

@@ -128,6 +128,7 @@ static uint64_t find_relying(struct need_search *s, uint64_t begin, uint64_t end
 {
 	uint64_t lo = begin, hi = end - 1;
 
+	NVW_INVARIANT(begin < end);
 	if (!need_fails_with_text(s, hi, end, &s->need->losses) ||
 		need_fails_with_text(s, lo, end, &s->need->losses)) {
 		return end;
@@ -209,6 +210,7 @@ static void find_order(struct need_search *s, uint64_t begin, uint64_t early)
 	const struct ct_event *const e = need_event(s, early);
 	const uint64_t torn = e->kind == NVW_LOG_STORE ? window_torn(s, early) : 0;
 
+	NVW_INVARIANT(begin <= early && early < s->p->count);
 	if (torn != 0) {
 		window_note(s, early, torn);
 		window_try_reversed(s, early, &s->need->losses, early, torn);

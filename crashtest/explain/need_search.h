@@ -4,6 +4,8 @@
 #ifndef CRASHTEST_NEED_SEARCH_H
 #define CRASHTEST_NEED_SEARCH_H
 
+#include "core/invariant.h"
+
 #include "losses.h"
 #include "need.h"
 
@@ -17,6 +19,7 @@ struct need_search {
 
 static inline const struct ct_event *need_event(const struct need_search *s, uint64_t i)
 {
+	NVW_DEEP_INVARIANT(i < s->p->count);
 	return &s->p->event[i];
 }
 

@@ -89,10 +89,9 @@ void ct_prefix_add(struct ct_prefix *p, const struct ct_event *e)
 	}
 }
 
-void ct_prefix_make(struct ct_prefix *p, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+/* What was begun or acknowledged before the first event. */
+static void put_before(struct ct_prefix *p)
 {
-	NVW_DEEP_INVARIANT(stores <= p->count && acks <= p->count);
-	nvw__acks_clear(&p->acks);
 	for (uint64_t op = 0; op < p->before.begun_words * 64; op++) {
 		if (nvw__acks_in_flight(&p->before, op)) {
 			begin(p, op);
@@ -103,6 +102,13 @@ void ct_prefix_make(struct ct_prefix *p, uint64_t stores, uint64_t acks, const s
 			put_acks(p, op, 1);
 		}
 	}
+}
+
+void ct_prefix_make(struct ct_prefix *p, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	NVW_DEEP_INVARIANT(stores <= p->count && acks <= p->count);
+	nvw__acks_clear(&p->acks);
+	put_before(p);
 	for (uint64_t i = 0; i < stores || i < acks; i++) {
 		const struct ct_event *const e = &p->event[i];
 

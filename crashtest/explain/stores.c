@@ -209,6 +209,21 @@ static void place_in_files(const struct nvw__disk *d, nvw_off off, struct ct_pla
 	}
 }
 
+static void name_place(const struct ct_stores *s, const struct ct_store *store, struct ct_place *p)
+{
+	const struct ct_names *const at = ct_stores_site(s, store->site);
+
+	if (at != NULL) {
+		memcpy(p->file, at->file, sizeof p->file);
+		memcpy(p->function, at->function, sizeof p->function);
+		p->line = at->line;
+		if (at->layout != NULL &&
+			!nvw__layout_find(at->layout, store->at, store->bytes, store->whole, &p->field)) {
+			p->field = (struct nvw__field){.part = false};
+		}
+	}
+}
+
 void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, enum ct_fate fate,
 	struct ct_place *ret_place)
 {
@@ -228,17 +243,7 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		place_in_files(s->disk, store->off, &p);
 	}
 
-	const struct ct_names *const at = ct_stores_site(s, store->site);
-
-	if (at != NULL) {
-		memcpy(p.file, at->file, sizeof p.file);
-		memcpy(p.function, at->function, sizeof p.function);
-		p.line = at->line;
-		if (at->layout != NULL &&
-			!nvw__layout_find(at->layout, store->at, store->bytes, store->whole, &p.field)) {
-			p.field = (struct nvw__field){.part = false};
-		}
-	}
+	name_place(s, store, &p);
 	if (store->kernel >= 1 && store->kernel <= s->kernel_count) {
 		memcpy(p.kernel, s->kernel[store->kernel - 1], sizeof p.kernel);
 	}

@@ -6,6 +6,7 @@
 
 #include "../group.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "window.h"
 
 enum { CLOSERS_MAX = 48 };
@@ -95,6 +96,7 @@ static void trim_group(struct need_search *s, uint64_t first, uint64_t last, boo
 	struct ct_need *const n = s->need;
 	unsigned kept = 1;
 
+	NVW_INVARIANT(first < last);
 	for (unsigned i = 1; i < n->group_count; i++) {
 		const bool ends = n->group[i].site == need_event(s, last)->store.site;
 
@@ -140,6 +142,7 @@ static bool is_between(const struct need_search *s, uint64_t first, uint64_t i, 
 static bool fails_with_group(struct need_search *s, uint64_t events, const struct ct_losses *losses,
 	uint64_t first, uint64_t last, bool only_last)
 {
+	NVW_INVARIANT(first <= last && last < s->p->count);
 	if (!need_may_test(s)) {
 		return false;
 	}
@@ -321,6 +324,7 @@ static bool goes_on(struct need_search *s, uint64_t first, uint64_t last)
 	const struct ct_store *const by = &need_event(s, last)->store;
 	char kind[CT_TEXT_BYTES];
 
+	NVW_INVARIANT(first < last);
 	if (need_event(s, last)->kind != NVW_LOG_STORE) {
 		return false;
 	}
@@ -343,6 +347,7 @@ static void find_window(struct need_search *s, uint64_t first, bool alone)
 		       of_group = find_closing_in_group(s, first, alone);
 	uint64_t last = of_group != 0 && (own == 0 || of_group < own) ? of_group : own;
 
+	NVW_INVARIANT(first < s->p->count);
 	s->p->granted = NULL; /* what comes behind the crash goes with its acknowledgements */
 	last = NVW_OR(last, find_closing_event(s, first + 1));
 	s->need->goes_on = last != 0 && goes_on(s, first, last);

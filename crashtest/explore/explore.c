@@ -88,9 +88,8 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 		capacity *= 2;
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
-	w->shared = mmap(NULL, w->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w->shared == MAP_FAILED) {
-		w->shared = NULL;
+	w->shared = ct_shared_memory(w->shared_bytes);
+	if (w->shared == NULL) {
 		return nvw_fail_errno("no memory for %llu crash states", (unsigned long long)draws);
 	}
 	w->shared->seen_capacity = capacity;
@@ -99,10 +98,8 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 
 static int make_failing(struct ct_worker *w)
 {
-	w->failing =
-		mmap(NULL, sizeof *w->failing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w->failing == MAP_FAILED) {
-		w->failing = NULL;
+	w->failing = ct_shared_memory(sizeof *w->failing);
+	if (w->failing == NULL) {
 		return nvw_fail_errno("no memory for the states that fail");
 	}
 	return 0;
@@ -314,6 +311,19 @@ static int note_kill(struct exploration *x, struct ct_worker *w)
 	return replace(x, w);
 }
 
+static void count_death(
+	struct exploration *x, struct ct_worker *w, int status, struct ct_shared *s, struct ct_finding *f)
+{
+	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		strncat(f->text, ", which is no verdict", sizeof f->text - strlen(f->text) - 1);
+		ct_worker_note_undecided(s, &x->plan, f->text);
+	} else {
+		s->failing++;
+		ct_groups_add(&s->groups, f);
+		ct_failing_add(w->failing, s->judged, f->text);
+	}
+}
+
 /* The state in which the worker died is a finding, unless the worker was killed from outside or exited with
  * status 0. */
 static int note_death(struct exploration *x, struct ct_worker *w, int status)
@@ -339,14 +349,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	if (w->hung) {
 		ct_hang_remember(x->hangs, f.where);
 	}
-	if (!w->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		strncat(f.text, ", which is no verdict", sizeof f.text - strlen(f.text) - 1);
-		ct_worker_note_undecided(s, &x->plan, f.text);
-	} else {
-		s->failing++;
-		ct_groups_add(&s->groups, &f);
-		ct_failing_add(w->failing, s->judged, f.text);
-	}
+	count_death(x, w, status, s, &f);
 	return pass_by(x, w);
 }
 
@@ -494,6 +497,19 @@ static void stop_workers(struct exploration *x)
 	}
 }
 
+static void kill_worker(struct exploration *x, struct ct_worker *w)
+{
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+	w->pid = 0;
+	if (!w->shared->in_part) {
+		w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
+		x->torn = true;
+	}
+	w->shared->in_part = 0;
+	w->shared->phase = CT_PHASE_IDLE;
+}
+
 /* Kills workers whose state exceeds the time limit. The state counts as not tested, and the exploration
  * cannot be resumed from there. What parts were tried is tried again. */
 static void kill_late(struct exploration *x)
@@ -502,15 +518,7 @@ static void kill_late(struct exploration *x)
 		struct ct_worker *const w = &x->worker[i];
 
 		if (w->pid > 0) {
-			kill(w->pid, SIGKILL);
-			waitpid(w->pid, NULL, 0);
-			w->pid = 0;
-			if (!w->shared->in_part) {
-				w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
-				x->torn = true;
-			}
-			w->shared->in_part = 0;
-			w->shared->phase = CT_PHASE_IDLE;
+			kill_worker(x, w);
 		}
 	}
 }
@@ -573,24 +581,27 @@ static int write_slice(struct exploration *x, uint64_t alike)
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */
 
+static void end_worker(struct ct_worker *w)
+{
+	if (w->pid > 0) {
+		kill(w->pid, SIGKILL);
+		waitpid(w->pid, NULL, 0);
+	}
+	if (w->medium.reader != NULL) {
+		ct_medium_destroy(&w->medium);
+	}
+	if (w->shared != NULL) {
+		munmap(w->shared, w->shared_bytes);
+	}
+	if (w->failing != NULL) {
+		munmap(w->failing, sizeof *w->failing);
+	}
+}
+
 static void end_workers(struct exploration *x)
 {
 	for (unsigned i = 0; i < JOBS_MAX; i++) {
-		struct ct_worker *w = &x->worker[i];
-
-		if (w->pid > 0) {
-			kill(w->pid, SIGKILL);
-			waitpid(w->pid, NULL, 0);
-		}
-		if (w->medium.reader != NULL) {
-			ct_medium_destroy(&w->medium);
-		}
-		if (w->shared != NULL) {
-			munmap(w->shared, w->shared_bytes);
-		}
-		if (w->failing != NULL) {
-			munmap(w->failing, sizeof *w->failing);
-		}
+		end_worker(&x->worker[i]);
 	}
 }
 

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/order.h"
 
 #include "failing.h"
 #include "../group.h"
@@ -39,10 +41,7 @@ static int by_state(const void *a, const void *b)
 {
 	const struct ct_failed *const x = a, *const y = b;
 
-	if (x->state != y->state) {
-		return x->state < y->state ? -1 : 1;
-	}
-	return x->shape < y->shape ? -1 : x->shape > y->shape;
+	return NVW_OR(NVW_ORDER(x->state, y->state), NVW_ORDER(x->shape, y->shape));
 }
 
 void ct_failed_sort(struct ct_failed_set *s)

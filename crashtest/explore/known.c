@@ -9,6 +9,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "known.h"
+#include "../judge/process.h"
 #include "../log_walk.h"
 
 enum { CAPACITY = 1 << 22 }; /* a power of two; memory is used only as needed */
@@ -24,13 +25,10 @@ struct ct_known {
 
 int ct_known_create(struct ct_known **ret_known)
 {
-	void *const at =
-		mmap(NULL, sizeof **ret_known, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED) {
+	*ret_known = ct_shared_memory(sizeof **ret_known);
+	if (*ret_known == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the states of a corpus");
 	}
-	*ret_known = at;
 	return 0;
 }
 

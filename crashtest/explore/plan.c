@@ -167,6 +167,14 @@ static int add_instant(
 	return note_interval(plan, m, &n);
 }
 
+static void add_shares(struct ct_plan *plan)
+{
+	for (uint64_t i = 1; i <= plan->instants; i++) {
+		plan->exhausted += ct_plan_exhausts(plan, i);
+		plan->draws += ct_plan_share(plan, i);
+	}
+}
+
 int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct ct_result *result,
 	struct ct_plan *ret_plan)
 {
@@ -193,10 +201,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 		ct_plan_destroy(&plan);
 		return error;
 	}
-	for (uint64_t i = 1; i <= plan.instants; i++) {
-		plan.exhausted += ct_plan_exhausts(&plan, i);
-		plan.draws += ct_plan_share(&plan, i);
-	}
+	add_shares(&plan);
 	NVW_INVARIANT(is_valid(&plan));
 	result->acks = nvw_acked_count(&m->acks);
 	result->trusts = m->rules.trusts;

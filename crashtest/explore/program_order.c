@@ -104,6 +104,7 @@ static int meet(struct ct_program_order *o, const struct emu_sync *s, uint64_t n
 {
 	const uint32_t place = member_of(o, OF_PLACE, UINT64_MAX - number);
 
+	NVW_INVARIANT(s->kind == EMU_SYNC_GROUP || s->kind == EMU_SYNC_KERNEL);
 	if (s->kind == EMU_SYNC_KERNEL) {
 		for (uint32_t i = 0; i < o->members; i++) {
 			if (meets(&o->member[i], s)) {

@@ -67,6 +67,7 @@ bool ct_reads_are_many(struct ct_reads *r, const struct ct_medium *m, uint64_t b
 {
 	double states = 0;
 
+	NVW_INVARIANT(r->instant == m->instant);
 	list_cells(r, m);
 	for (unsigned i = 0; i < r->looked; i++) {
 		states += log2(m->cell[r->list[i]].count + 1.0);
@@ -133,20 +134,27 @@ static int by_rank(const void *a, const void *b, void *rank)
 	return (*(const unsigned *)a > *(const unsigned *)b) - (*(const unsigned *)a < *(const unsigned *)b);
 }
 
+static int add_siblings(struct ct_reads *r, const struct ct_medium *m, unsigned cell, unsigned now)
+{
+	for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count; level++) {
+		if (level != now) {
+			NVW_TRY(push(r, r->leaf, cell, level));
+		}
+	}
+	return 0;
+}
+
 /* The states below the leaf that agree in the cells read are covered; the others differ in the
  * first cell read, or agree in the first and differ in the second, and so on. */
 int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 {
+	NVW_INVARIANT(r->cells == m->cell_count);
 	list_cells(r, m);
 	qsort_r(r->list, r->looked, sizeof *r->list, by_rank, r->rank);
 	for (unsigned i = 0; i < r->looked; i++) {
 		const unsigned cell = r->list[i], now = r->leaf[cell];
 
-		for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count; level++) {
-			if (level != now) {
-				NVW_TRY(push(r, r->leaf, cell, level));
-			}
-		}
+		NVW_TRY(add_siblings(r, m, cell, now));
 		r->leaf[cell] = now | CT_FIXED;
 	}
 	return 0;

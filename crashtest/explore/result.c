@@ -7,16 +7,14 @@
 #include <sys/param.h>
 
 #include "core/bounds.h"
+#include "core/order.h"
 #include "result.h"
 
-static int by_first(const void *a, const void *b)
+int ct_by_first(const void *a, const void *b)
 {
 	const struct ct_finding *x = a, *y = b;
 
-	if (x->instant != y->instant) {
-		return x->instant < y->instant ? -1 : 1;
-	}
-	return x->draw < y->draw ? -1 : x->draw > y->draw;
+	return NVW_OR(NVW_ORDER(x->instant, y->instant), NVW_ORDER(x->draw, y->draw));
 }
 
 /* Counts the instants of this shard and the exhausted ones; copies all intervals for the report. */
@@ -237,6 +235,15 @@ static void join_worker(struct ct_result *r, struct ct_groups *all, const struct
 	ct_recoveries_join(&r->recoveries, &s->recoveries);
 }
 
+static void list_samples(struct ct_result *r, const struct ct_groups *all)
+{
+	struct ct_finding *const behind = &r->finding[r->finding_count];
+	const unsigned samples = ct_groups_samples(all, behind, CT_FINDINGS_MAX - r->finding_count);
+
+	qsort(behind, samples, sizeof *behind, ct_by_first);
+	r->finding_count += samples;
+}
+
 /* Findings in their order, and, where a cure will be sought, samples of their states behind them. */
 static void list_findings(struct ct_result *r, const struct ct_groups *all, bool with_samples)
 {
@@ -245,13 +252,9 @@ static void list_findings(struct ct_result *r, const struct ct_groups *all, bool
 	for (unsigned i = 0; i < all->count; i++) {
 		r->finding[i] = all->group[i].finding;
 	}
-	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);
 	if (with_samples) {
-		struct ct_finding *const behind = &r->finding[r->finding_count];
-		const unsigned samples = ct_groups_samples(all, behind, CT_FINDINGS_MAX - r->finding_count);
-
-		qsort(behind, samples, sizeof *behind, by_first);
-		r->finding_count += samples;
+		list_samples(r, all);
 	}
 }
 

@@ -15,6 +15,9 @@
 NVW_CHECKED int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
 	const struct ct_worker *worker, unsigned workers, struct ct_result *result);
 
+/* Orders findings by their first states. */
+int ct_by_first(const void *a, const void *b);
+
 /* Adds what the parts of another exploration did. */
 void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from);
 

@@ -272,6 +272,7 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 {
 	const uint64_t count = image->undo_count - from;
 
+	NVW_INVARIANT(from <= image->undo_count);
 	if (!NVW_ROOM(r->own, r->own_capacity, count + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the writes of recovery");
 	}
@@ -398,6 +399,7 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	const uint64_t later = ct_program_order_later(&r->order, r->member[number - 1], number);
 	const nvw_off off = 8 * word;
 
+	NVW_INVARIANT(number >= 1 && number <= r->count);
 	if (later != 0 && r->store[later - 1].instruction == lost->instruction && r->asked != NULL) {
 		return; /* its pieces */
 	}
@@ -427,6 +429,7 @@ static bool is_covered(const struct ct_robust *r, const struct versions *v, unsi
 	const struct ct_cell *const c = v->cell;
 	uint8_t over = 0;
 
+	NVW_DEEP_INVARIANT(version < v->cell->count);
 	for (unsigned i = version + 1; i < c->count; i++) {
 		const struct store *const later = &r->store[c->write[i] - 1];
 
@@ -522,6 +525,7 @@ static int read_parts(struct state *s, const struct nvw_pool *pool)
 	const struct nvw_parts *const parts = r->workload->parts;
 	const uint64_t count = parts->count(r->plan, nvw_pool_geometry(pool));
 
+	NVW_INVARIANT(r->workload->parts != NULL);
 	NVW_TRY(list_own(r, &m->image, s->applied, &s->own));
 	for (uint64_t i = 0; i < count; i++) {
 		ct_image_forget_reads(&m->image);
@@ -536,6 +540,7 @@ static int read_whole(struct state *s, struct nvw_pool *pool)
 	struct ct_robust *const r = s->robust;
 	struct nvw_recovery report = {0};
 
+	NVW_INVARIANT(r->workload->parts == NULL);
 	ct_image_forget_reads(&s->medium->image);
 	if (r->workload->recover != NULL) {
 		(void)r->workload->recover(pool, &report);
@@ -552,6 +557,7 @@ static int judge_program(struct state *s, volatile uint32_t *phase)
 	struct ct_robust *const r = s->robust;
 	struct ct_answer answer;
 
+	NVW_INVARIANT(r->asked != NULL);
 	*phase = CT_PHASE_CHECK;
 	NVW_TRY(ct_ask_reads(r->asked, &s->medium->image, &s->medium->acks,
 		(const uint64_t(*)[CT_READ_BITS])r->stored, &answer, &s->words));

@@ -110,6 +110,29 @@ static void note_shapes(struct range *r)
 	}
 }
 
+static void note_finding(struct range *r, struct ct_shared *s, uint64_t state,
+	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES], unsigned i)
+{
+	const struct nvw__finding *v = &r->findings.finding[i];
+	struct ct_finding f = {.off = v->off,
+		.states = 1,
+		.first_time_ps = r->medium->time_ps,
+		.instant = s->instant,
+		.draw = s->draw};
+	bool again = false;
+
+	ct_shape(v->text, shapes[i]);
+	for (unsigned k = 0; k < i && !again; k++) {
+		again = strcmp(shapes[k], shapes[i]) == 0;
+	}
+	note_shape(r, ct_parts_shape(&r->findings, i));
+	if (!again) {
+		snprintf(f.text, sizeof f.text, "%s", v->text);
+		ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
+		ct_failing_add(r->failing, state, f.text);
+	}
+}
+
 /* Each kind of finding counts once per state, however many keys it affects. */
 static void note_findings(struct range *r)
 {
@@ -119,24 +142,7 @@ static void note_findings(struct range *r)
 
 	s->failing++;
 	for (unsigned i = 0; i < r->findings.kept; i++) {
-		const struct nvw__finding *v = &r->findings.finding[i];
-		struct ct_finding f = {.off = v->off,
-			.states = 1,
-			.first_time_ps = r->medium->time_ps,
-			.instant = s->instant,
-			.draw = s->draw};
-		bool again = false;
-
-		ct_shape(v->text, shapes[i]);
-		for (unsigned k = 0; k < i && !again; k++) {
-			again = strcmp(shapes[k], shapes[i]) == 0;
-		}
-		note_shape(r, ct_parts_shape(&r->findings, i));
-		if (!again) {
-			snprintf(f.text, sizeof f.text, "%s", v->text);
-			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
-			ct_failing_add(r->failing, state, f.text);
-		}
+		note_finding(r, s, state, shapes, i);
 	}
 }
 
@@ -214,6 +220,24 @@ static bool begin_state(struct range *r, uint64_t draw)
 	return again;
 }
 
+static void note_verdict(struct range *r, struct ct_shared *s, bool again, int verdict)
+{
+	r->failed = r->failed || verdict != 0;
+	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
+	if (verdict == NVW_E_INCONSISTENT && !again) {
+		const unsigned known = s->groups.count;
+
+		note_findings(r);
+		if (s->groups.count != known) {
+			r->alike = 0;
+		}
+	} else if (verdict == CT_NO_ANSWER && !again) {
+		ct_worker_note_undecided(s, r->plan, nvw_error_message());
+	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
+		r->error = verdict;
+	}
+}
+
 /* Recovers and checks the medium's state, unless it was tested before; with learning also then, to record
  * reads. */
 static void judge_state(struct range *r, uint64_t draw, bool learning)
@@ -241,22 +265,26 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 				    ct_robust_judge(r->e->robust, m, r->levels, &r->findings, &s->phase) :
 				    r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
-	r->failed = r->failed || verdict != 0;
-	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
-	if (verdict == NVW_E_INCONSISTENT && !again) {
-		const unsigned known = s->groups.count;
-
-		note_findings(r);
-		if (s->groups.count != known) {
-			r->alike = 0;
-		}
-	} else if (verdict == CT_NO_ANSWER && !again) {
-		ct_worker_note_undecided(s, r->plan, nvw_error_message());
-	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
-		r->error = verdict;
-	}
+	note_verdict(r, s, again, verdict);
 	s->phase = CT_PHASE_IDLE;
 	s->judged = 0;
+}
+
+static void add_patterns(struct range *r, const struct ct_medium *m, uint64_t *pattern)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = 0; v < c->count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
+					      ct_cell_has(c, r->levels[i], v);
+
+			if (ct_cell_is_first(c, v)) {
+				pattern[f->work_item] += nvw_mix64(what);
+			}
+		}
+	}
 }
 
 /* A key of what happens to each work-item's stores in the state, independent of the work-items'
@@ -272,19 +300,7 @@ static uint64_t symmetric_key(struct range *r)
 	uint64_t *const pattern = r->pattern.at;
 
 	memset(pattern, 0, m->work_items * sizeof *pattern);
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		const struct ct_cell *const c = &m->cell[i];
-
-		for (unsigned v = 0; v < c->count; v++) {
-			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
-			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
-					      ct_cell_has(c, r->levels[i], v);
-
-			if (ct_cell_is_first(c, v)) {
-				pattern[f->work_item] += nvw_mix64(what);
-			}
-		}
-	}
+	add_patterns(r, m, pattern);
 	for (uint64_t i = 0; i < m->work_items; i++) {
 		if (pattern[i] != 0) {
 			key += nvw_mix64(pattern[i]);
@@ -425,6 +441,7 @@ static void count_parts(struct range *r)
 	struct ct_by_parts *const to = &r->shared->parts;
 	char name[CT_PART_NAME];
 
+	NVW_INVARIANT(r->parts != NULL);
 	to->parts = n->parts;
 	to->evaluations = r->evaluations + n->evaluations;
 	if (n->most_forks > to->most_forks) {
@@ -500,6 +517,29 @@ static bool is_known(struct range *r, uint64_t state)
 	return *place_of(r->shared, key_of(state)) != 0;
 }
 
+static void judge_whole(struct range *r, const struct ct_part_trouble *t, struct nvw_findings *said,
+	struct ct_medium *m, struct ct_shared *s)
+{
+	ct_medium_apply(m, r->levels);
+	const bool again = is_known(r, ct_medium_key(m));
+
+	nvw__findings_clear(&r->findings);
+	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+
+	s->distinct += !again;
+	s->parts.confirmations += !again;
+	r->here->distinct += !again;
+	if (verdict == NVW_E_INCONSISTENT && !again) {
+		note_findings(r);
+	} else if (verdict == NVW_E_INCONSISTENT) {
+		/* it was counted when it was judged first, perhaps before an interruption */
+		note_shapes(r);
+	} else if (verdict == 0) {
+		note_denied(r, t, said);
+	}
+	ct_medium_undo(m);
+}
+
 /* A part fails in a state: so must the whole check, or there is no finding. */
 static void confirm(struct range *r, const struct ct_part_trouble *t)
 {
@@ -507,6 +547,7 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	struct ct_medium *const m = r->medium;
 	struct ct_shared *const s = r->shared;
 
+	NVW_INVARIANT(r->parts != NULL);
 	s->in_part = 1;
 	s->phase = CT_PHASE_CHECK;
 	const bool is_there = ct_parts_remake(r->parts, t->part, t->evaluation, &said, r->levels);
@@ -515,24 +556,7 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	s->draw = ct_part_draw(t->part, t->evaluation);
 	s->sequence++;
 	if (is_there) {
-		ct_medium_apply(m, r->levels);
-		const bool again = is_known(r, ct_medium_key(m));
-
-		nvw__findings_clear(&r->findings);
-		const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
-
-		s->distinct += !again;
-		s->parts.confirmations += !again;
-		r->here->distinct += !again;
-		if (verdict == NVW_E_INCONSISTENT && !again) {
-			note_findings(r);
-		} else if (verdict == NVW_E_INCONSISTENT) {
-			/* it was counted when it was judged first, perhaps before an interruption */
-			note_shapes(r);
-		} else if (verdict == 0) {
-			note_denied(r, t, &said);
-		}
-		ct_medium_undo(m);
+		judge_whole(r, t, &said, m, s);
 	}
 	s->phase = CT_PHASE_IDLE;
 }

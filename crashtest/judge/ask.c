@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "core/disk_image.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 
 #include "ask.h"
@@ -54,6 +55,7 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct rusage usage = {.ru_minflt = 0};
 
+	NVW_INVARIANT(pid > 0);
 	ret_answer->in_time =
 		fd < 0 || ct_hang_wait(fd, pid, c->timeout_ms, &c->shared->hangs, ret_answer->where);
 	if (fd >= 0) {
@@ -186,6 +188,7 @@ static bool is_accepted(const struct ct_answer *a)
 static int go_on(const struct ct_asked *c, const struct sitting *s, enum way way, int output,
 	struct ct_answer *ret_answer)
 {
+	NVW_INVARIANT(c->next.source != NULL);
 	ret_answer->run = CT_RUN_NEXT;
 	if (!c->whole_output) {
 		ct_output_begin(false);
@@ -361,6 +364,20 @@ static bool was_not_executed(const struct ct_answer *a)
 	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
 }
 
+static int check_answer(struct ct_answer *ret)
+{
+	if (signal_of(ret) == SIGKILL) {
+		return nvw_fail(CT_NO_ANSWER,
+			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
+			CT_KILLS_MAX);
+	}
+	if (was_not_executed(ret)) {
+		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
+			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
+	}
+	return 0;
+}
+
 /* One that was killed from outside is asked again, and one that may have been told to stop: it need not have
  * died of that. One that dies each time of a signal other than SIGKILL does so by itself. */
 int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
@@ -386,16 +403,7 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 		}
 		again = is_killed(ret) || nvw_stop_signals() != signals;
 	}
-	if (signal_of(ret) == SIGKILL) {
-		return nvw_fail(CT_NO_ANSWER,
-			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
-			CT_KILLS_MAX);
-	}
-	if (was_not_executed(ret)) {
-		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
-			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
-	}
-	return 0;
+	return check_answer(ret);
 }
 
 int ct_ask_reads(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
@@ -494,13 +502,10 @@ int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 
 static int make_shared(struct ct_asked *c)
 {
-	void *const at =
-		mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED) {
+	c->shared = ct_shared_memory(sizeof *c->shared);
+	if (c->shared == NULL) {
 		return nvw_fail_errno("no memory for a checker");
 	}
-	c->shared = at;
 	return 0;
 }
 

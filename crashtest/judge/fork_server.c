@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parent's side of checkers' fork servers. See fork_server.h. */
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "fork_server.h"
 
 #include <errno.h>
@@ -246,6 +247,7 @@ static bool run_on_server(
 	struct ct_fork_answer answer;
 	int32_t pid;
 
+	NVW_INVARIANT(server.pid > 0);
 	if (!request(how) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
 		return false;
 	}

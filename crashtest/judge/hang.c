@@ -26,6 +26,7 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 {
 	unsigned count = 1;
 
+	NVW_INVARIANT(pid > 0);
 	list[0] = pid;
 	for (unsigned i = 0; i < count; i++) {
 		char path[64];

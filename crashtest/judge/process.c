@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,6 +47,14 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms)
 	const double limit = 1e-3 * limit_ms;
 
 	return ct_cpu_seconds(pid) - cpu > limit || ct_wall_seconds() - wall > CT_WALL_FACTOR * limit;
+}
+
+void *ct_shared_memory(size_t bytes)
+{
+	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	NVW_INVARIANT(bytes > 0);
+	return at == MAP_FAILED ? NULL : at;
 }
 
 void ct_child_begin(void)

@@ -26,6 +26,9 @@ enum {
 /* True if a process that began at (cpu, wall) seconds has used up its limit. */
 bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 
+/* Zeroed memory for this process and its children; NULL: there is none. Released by munmap(). */
+void *ct_shared_memory(size_t bytes);
+
 /* Called first in a child: it dies with its parent, or of any fatal signal, without a core file. */
 void ct_child_begin(void);
 

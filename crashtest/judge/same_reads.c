@@ -6,6 +6,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
+
 #include "fork_server.h"
 #include "same_reads.h"
 
@@ -68,6 +70,7 @@ static bool make_set(struct ct_same_reads *s, uint64_t bytes)
 	const uint64_t pages = (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE;
 	const size_t size = size_of_set(pages);
 
+	NVW_INVARIANT(bytes > 0);
 	s->fd = memfd_create("reads", MFD_CLOEXEC);
 	if (s->fd < 0) {
 		return false;
@@ -93,6 +96,7 @@ static bool observe_page(struct ct_same_reads *s, const struct ct_image *image, 
 	const bool more =
 		*observed == 0 || memcmp(s->set->varies[page], from, sizeof s->set->varies[page]) != 0;
 
+	NVW_INVARIANT(page < s->set->pages);
 	if (more) {
 		memcpy(s->set->varies[page], from, sizeof s->set->varies[page]);
 	}
@@ -365,17 +369,23 @@ void ct_same_reads_expect(struct ct_same_reads *s, uint64_t device, uint64_t ino
 	s->set->began = s->set->gave_up = s->set->count = 0;
 }
 
+static void note_given_up(struct ct_same_reads *s)
+{
+	s->gave_up++;
+	if (become_hasty(s)) {
+		forget(s);
+	}
+	s->useless = s->gave_up >= REFUSALS_MAX;
+}
+
 bool ct_same_reads_learn(struct ct_same_reads *s, const struct ct_image *image, const struct ct_answer *a)
 {
 	const bool whole = s->set->began && !s->set->gave_up && a->in_time && WIFEXITED(a->status);
 
+	NVW_INVARIANT(s->set != NULL);
 	s->observed++;
 	if (!whole) {
-		s->gave_up++;
-		if (become_hasty(s)) {
-			forget(s);
-		}
-		s->useless = s->gave_up >= REFUSALS_MAX;
+		note_given_up(s);
 		return false;
 	}
 	weigh(s);

@@ -14,6 +14,7 @@
 #include "core/disk_image.h"
 #include "core/filled.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 
 #include "state_file.h"
 
@@ -101,6 +102,7 @@ static int fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i
 	const bool has_data = f->page[i] & HAS_DATA;
 	const uint8_t *const wanted = NVW_OR(content, zeros);
 
+	NVW_INVARIANT(i * CT_PAGE < f->bytes);
 	if (memcmp(has_data ? f->map + at : zeros, wanted, n) == 0) {
 		return 0;
 	}

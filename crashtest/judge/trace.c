@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
+
 #include "source/frames.h"
 
 #include "output.h"
@@ -80,6 +82,7 @@ static void look_at_hang(struct trace *t)
 	const double began = ct_wall_seconds();
 	int status;
 
+	NVW_INVARIANT(t->pid > 0);
 	t->stack[0] = '\0';
 	kill(-t->pid, SIGSTOP);
 	while (ct_wall_seconds() - began < 0.2) {
@@ -101,6 +104,7 @@ static void follow(struct trace *t, unsigned timeout_ms)
 	const double began = ct_wall_seconds(), limit = 1e-3 * timeout_ms;
 	int status;
 
+	NVW_INVARIANT(t->pid > 0);
 	while (!t->ended) {
 		const pid_t thread = waitpid(-t->pid, &status, __WALL | WNOHANG);
 

@@ -33,6 +33,7 @@ static void remove_holder(struct ct_holders *h, uint32_t number)
 {
 	const struct ct_holder *const gone = at(h, number);
 
+	NVW_INVARIANT(number > 0);
 	if (gone->last != 0) {
 		at(h, gone->last)->next = gone->next;
 	} else {

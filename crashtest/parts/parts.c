@@ -81,6 +81,7 @@ static int check_chunk(struct ct_parts *p, uint64_t chunk)
 /* The parts of nvw_recover(), in the order of its metadata. */
 static int check_recovery(struct ct_parts *p, uint64_t part)
 {
+	NVW_INVARIANT(part < p->of_recovery);
 	if (part < p->of_entries) {
 		return check_entry(p, part);
 	}

@@ -280,6 +280,7 @@ static void each_version(struct versions *v, unsigned i, uint64_t completed)
 {
 	uint64_t word;
 
+	NVW_DEEP_INVARIANT(i <= NVW__ENTRY_WORDS);
 	if (i == NVW__ENTRY_WORDS) {
 		const struct nvw__undo undo = nvw__entry_undo(v->payload);
 

@@ -314,6 +314,7 @@ static int lengthen(struct evidence *v, uint64_t bytes)
 	struct evidence longer = *v;
 	const int error = make_image(bytes, &longer.image, &longer.filled);
 
+	NVW_INVARIANT(bytes > v->bytes);
 	if (!error) {
 		nvw__filled_copy(longer.image, v->image, v->filled, v->bytes);
 		memcpy(longer.filled, v->filled, nvw__filled_pages(v->bytes));
@@ -425,6 +426,7 @@ static int swear_in_replay(
 		.timeout_ms = o->timeout_ms,
 		.operations = &ret->operations};
 
+	NVW_INVARIANT(f->recover != NULL);
 	ret->judge = ct_replay_oracle_judge;
 	ret->context = &ret->replay;
 	ret->asked = &ret->replay.asked;
@@ -522,6 +524,15 @@ static bool counts_sectors(enum ct_model model)
 	return ct_model_info(model)->axioms & CT_A(SECTOR);
 }
 
+static void note_checker(struct jury *jury, struct ct_result *ret_result)
+{
+	if (jury->asked != NULL) {
+		ct_asked_why_executed(jury->asked, ret_result->why_executed);
+		ret_result->hangs_alike += ct_asked_alike(jury->asked);
+		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
+	}
+}
+
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
@@ -543,11 +554,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 		!ct_model_info(e->rules.model)->replays && !counts_sectors(e->rules.model)) {
 		error = ct_cure(e, e->rules.model, ret_result);
 	}
-	if (jury->asked != NULL) {
-		ct_asked_why_executed(jury->asked, ret_result->why_executed);
-		ret_result->hangs_alike += ct_asked_alike(jury->asked);
-		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
-	}
+	note_checker(jury, ret_result);
 	return error;
 }
 
@@ -571,6 +578,19 @@ struct held {
 	struct ct_promises promises;
 	struct ct_robust *robust;
 };
+
+static int begin_robust(struct held *h, const struct ct_options *o, const struct evidence *v,
+	struct jury *jury, const struct ct_rules *rules)
+{
+	if (o->robust && v->counts.grouped) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
+	}
+	if (o->robust) {
+		NVW_TRY(ct_robust_create_of_program(v->log_fd, rules, jury->asked, &h->robust));
+	}
+	return 0;
+}
 
 static int explore_with(struct held *h, const struct ct_foreign *f, const struct ct_options *o,
 	const struct evidence *v, struct ct_result *ret_result)
@@ -598,13 +618,7 @@ static int explore_with(struct held *h, const struct ct_foreign *f, const struct
 		NVW_TRY(ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury->operations,
 			replays, &h->promises));
 	}
-	if (o->robust && v->counts.grouped) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
-	}
-	if (o->robust) {
-		NVW_TRY(ct_robust_create_of_program(v->log_fd, &rules, jury->asked, &h->robust));
-	}
+	NVW_TRY(begin_robust(h, o, v, jury, &rules));
 	struct ct_hangs hangs = {0};
 	struct ct_exploration e = {
 		.hangs = &hangs,
@@ -815,7 +829,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	return ct_or_undecided(error, &o, ret_result);
 }
 
-void ct_result_add(struct ct_result *sum, struct ct_result *r)
+static void join_findings(struct ct_result *sum, struct ct_result *r)
 {
 	static struct ct_groups groups; /* too large for a stack, and there is no error to return */
 
@@ -832,6 +846,10 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	for (unsigned i = 0; i < groups.count; i++) {
 		sum->finding[i] = groups.group[i].finding;
 	}
+}
+
+static void join_answers(struct ct_result *sum, struct ct_result *r)
+{
 	sum->consistent = sum->consistent && r->consistent;
 	if (sum->unlogged.count == 0) { /* of the first run that has one */
 		sum->unlogged = r->unlogged;
@@ -849,6 +867,10 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	sum->threads = MAX(sum->threads, r->threads);
 	sum->atomicity = MAX(sum->atomicity, r->atomicity);
 	sum->grouped = sum->grouped || r->grouped;
+}
+
+static void add_counts(struct ct_result *sum, struct ct_result *r)
+{
 	sum->trusts = sum->trusts || r->trusts;
 	sum->trusted.ranges += r->trusted.ranges;
 	sum->trusted.stores += r->trusted.stores;
@@ -861,5 +883,12 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	sum->stores += r->stores;
 	sum->barriers += r->barriers;
 	sum->explore_seconds += r->explore_seconds;
+}
+
+void ct_result_add(struct ct_result *sum, struct ct_result *r)
+{
+	join_findings(sum, r);
+	join_answers(sum, r);
+	add_counts(sum, r);
 	ct_result_free(r);
 }

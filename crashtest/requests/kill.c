@@ -377,14 +377,13 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 
 static int make_slots(struct killing *k, uint64_t ack_ranges)
 {
+	NVW_INVARIANT(k->options->jobs > 0);
 	k->seen = malloc(k->options->states * sizeof *k->seen);
 	for (unsigned i = 0; i < k->options->jobs; i++) {
 		struct slot *s = &k->slot[i];
-		void *verdict = mmap(
-			NULL, sizeof *s->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		s->number = i;
-		s->verdict = verdict == MAP_FAILED ? NULL : verdict;
+		s->verdict = ct_shared_memory(sizeof *s->verdict);
 		s->run = ct_run_shared_create(ack_ranges + 1);
 		if (s->verdict == NULL || s->run == NULL || k->seen == NULL) {
 			return nvw_fail(NVW_E_MEMORY, "no memory for the trials");

@@ -160,6 +160,15 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	return error;
 }
 
+static int open_syncs(struct ct_logged *l)
+{
+	l->shared->syncs_fd = ct_log_file();
+	if (l->shared->syncs_fd < 0) {
+		return NVW_E_SYSTEM;
+	}
+	return 0;
+}
+
 static int run_logged(struct ct_logged *l, const struct ct_options *options)
 {
 	const struct ct_cut never = {.wanted = false};
@@ -174,10 +183,7 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 		return NVW_E_SYSTEM;
 	}
 	if (options->robust) {
-		l->shared->syncs_fd = ct_log_file();
-		if (l->shared->syncs_fd < 0) {
-			return NVW_E_SYSTEM;
-		}
+		NVW_TRY(open_syncs(l));
 	}
 	if (options->progress != NULL) {
 		options->progress(options->context, &emulating);

@@ -219,6 +219,7 @@ static void measure_run(const struct matrix *x, struct ct_barrier *b)
 	struct ct_options options = x->options;
 	struct ct_logged logged;
 
+	NVW_INVARIANT(b->spare > 0);
 	narrow.narrow_file = b->file;
 	narrow.narrow_line = b->line;
 	narrow.narrow_by = b->spare;

@@ -18,6 +18,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/stop.h"
 
 #include "../explain/finding.h"
@@ -109,7 +110,7 @@ static int save(struct schedules *x, struct ct_schedule_finding *f)
 	}
 	json_t *const head = ct_finding_subject(&x->subject, x->options, x->subject.command);
 
-	json_object_set_new(head, "without_crash", json_string(ct_schedule_kind_name(f->kind)));
+	member_set_text(head, "without_crash", ct_schedule_kind_name(f->kind));
 	snprintf(text->text, sizeof text->text, "%.*s", (int)sizeof text->text - 1, f->text);
 	ct_finding_name(x->options, x->ret->finding_count, text);
 	const int error = ct_finding_save(text->saved, head, text, "", 0, &none);
@@ -289,6 +290,7 @@ static int test_states(struct schedules *x, bool *fails)
 	const bool first = is_first(x);
 	struct ct_result *const r = calloc(1, sizeof *r);
 
+	NVW_INVARIANT(x->crashes);
 	if (r == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 	}
@@ -435,6 +437,7 @@ static int try_every_order(struct schedules *x)
 	const double began = ct_wall_seconds();
 	int more = 1;
 
+	NVW_INVARIANT(x->orders != NULL);
 	for (uint64_t i = 1; i <= x->options->schedules && more > 0 && !is_enough(x); i++) {
 		tell(x, i - 1);
 		if (nvw_stopping()) {
@@ -494,15 +497,36 @@ static int check_pool(
 	return error;
 }
 
-static int prepare(struct schedules *x, const struct ct_subject *subject)
+static int check_every_order(const struct schedules *x, const struct ct_options *o)
 {
-	const struct ct_options *const o = x->options;
-
 	if (o->every_order && x->crashes && o->mode != CT_PERMITTED) {
 		return nvw_fail(NVW_E_USAGE,
 			"--every-order: expected --mode=permitted: which states are observed is a matter of "
 			"times, which these orders do not have");
 	}
+	return 0;
+}
+
+static int prepare_runs(struct schedules *x)
+{
+	NVW_TRY(make_table(x));
+	if (x->crashes) {
+		NVW_TRY(ct_bench_create(&x->subject, &x->logged.bench));
+	} else {
+		NVW_TRY(ct_bench_create_any(&x->subject, &x->logged.bench));
+	}
+	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
+	if (x->logged.shared == NULL) {
+		return NVW_E_MEMORY;
+	}
+	return 0;
+}
+
+static int prepare(struct schedules *x, const struct ct_subject *subject)
+{
+	const struct ct_options *const o = x->options;
+
+	NVW_TRY(check_every_order(x, o));
 	if (o->every_order) {
 		NVW_TRY(ct_orders_create(true, x->crashes, &x->orders));
 		NVW_TRY(ct_orders_create(true, x->crashes, &x->again));
@@ -516,17 +540,7 @@ static int prepare(struct schedules *x, const struct ct_subject *subject)
 		(struct ct_rules){.model = o->mode == CT_PERMITTED ? o->model : ct_model_for(CT_USE_TIMING),
 			.unit_bytes = o->atomicity};
 	x->logged.log_fd = -1;
-	NVW_TRY(make_table(x));
-	if (x->crashes) {
-		NVW_TRY(ct_bench_create(&x->subject, &x->logged.bench));
-	} else {
-		NVW_TRY(ct_bench_create_any(&x->subject, &x->logged.bench));
-	}
-	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	if (x->logged.shared == NULL) {
-		return NVW_E_MEMORY;
-	}
-	return 0;
+	return prepare_runs(x);
 }
 
 static int run(struct schedules *x, const struct ct_subject *subject)

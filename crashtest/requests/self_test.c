@@ -130,6 +130,16 @@ static int test_with(
 	return ct_run(&subject, &options, t->result);
 }
 
+static void tell_first_finding(struct ct_trial *trial, const struct ct_result *r)
+{
+	if (r->finding_count > 0) {
+		snprintf(trial->text, sizeof trial->text, "%s", r->finding[0].text);
+	} else if (r->schedules.finding_count > 0) {
+		snprintf(trial->text, sizeof trial->text, "%.*s", (int)sizeof trial->text - 1,
+			r->schedules.finding[0].text);
+	}
+}
+
 static void tell_trial(struct self_test *t, int mutation, struct ct_trial *trial)
 {
 	const struct ct_result *const r = t->result;
@@ -137,12 +147,7 @@ static void tell_trial(struct self_test *t, int mutation, struct ct_trial *trial
 	NVW_INVARIANT(mutation < 0 || t->subject->workload->mutations != NULL);
 	trial->states_distinct = r->states_distinct;
 	trial->states_failing = r->states_failing;
-	if (r->finding_count > 0) {
-		snprintf(trial->text, sizeof trial->text, "%s", r->finding[0].text);
-	} else if (r->schedules.finding_count > 0) {
-		snprintf(trial->text, sizeof trial->text, "%.*s", (int)sizeof trial->text - 1,
-			r->schedules.finding[0].text);
-	}
+	tell_first_finding(trial, r);
 	if (mutation < 0) {
 		trial->as_expected = ct_is_consistent(r);
 		t->sum.clean++;

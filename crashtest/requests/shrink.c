@@ -66,6 +66,17 @@ static void tell_count(const struct ct_options *o, uint64_t count)
 	}
 }
 
+static void make_quick(struct ct_options *o)
+{
+	o->unexplained = true;
+	o->save = NULL;
+	o->resume = o->slices = NULL;
+	o->shard = o->shards = 0;
+	if (o->states == 0 || o->states > STATES_MAX) {
+		o->states = STATES_MAX;
+	}
+}
+
 void ct_find_fewest(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result)
 {
@@ -75,13 +86,7 @@ void ct_find_fewest(
 	if (result->finding_count == 0 || options->mode == CT_KILL || !counts(subject->workload, "count")) {
 		return;
 	}
-	o.unexplained = true;
-	o.save = NULL;
-	o.resume = o.slices = NULL;
-	o.shard = o.shards = 0;
-	if (o.states == 0 || o.states > STATES_MAX) {
-		o.states = STATES_MAX;
-	}
+	make_quick(&o);
 	most = nvw_option_u64(subject->options, "count");
 	o.progress = NULL;
 	/* Upwards, because small runs are fast, and more of their states are tested. */

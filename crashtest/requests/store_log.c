@@ -434,6 +434,28 @@ static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
 	return 0;
 }
 
+static int convert_and_close(struct converter *c, int error)
+{
+	error = convert(c);
+	if (error) {
+		nvw_log_abandon(c->log);
+	} else {
+		error = nvw_log_close(c->log, c->time_ps);
+	}
+	return error;
+}
+
+static void converter_end(struct converter *c, size_t bytes, void *map)
+{
+	for (unsigned i = 0; i < c->sites; i++) {
+		free(c->site[i]);
+	}
+	if (map != MAP_FAILED) {
+		munmap(map, bytes);
+	}
+	free(c);
+}
+
 int ct_store_log_convert(const char *path, const char *image_path, uint64_t image_bytes, int log_fd,
 	struct ct_store_log *ret_counts)
 {
@@ -457,20 +479,9 @@ int ct_store_log_convert(const char *path, const char *image_path, uint64_t imag
 		error = nvw_log_create_fd(dup(log_fd), "persist log", &info, &c->log);
 	}
 	if (!error) {
-		error = convert(c);
-		if (error) {
-			nvw_log_abandon(c->log);
-		} else {
-			error = nvw_log_close(c->log, c->time_ps);
-		}
+		error = convert_and_close(c, error);
 	}
 	*ret_counts = c->counts;
-	for (unsigned i = 0; i < c->sites; i++) {
-		free(c->site[i]);
-	}
-	if (map != MAP_FAILED) {
-		munmap(map, bytes);
-	}
-	free(c);
+	converter_end(c, bytes, map);
 	return error;
 }

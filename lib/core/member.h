@@ -42,4 +42,31 @@ static inline bool member_flag(const json_t *o, const char *name)
 	return json_is_true(json_object_get(o, name));
 }
 
+/* ---- Setting one ---------------------------------------------------------------------------- */
+
+static inline void member_set_text(json_t *o, const char *name, const char *text)
+{
+	json_object_set_new(o, name, json_string(text));
+}
+
+static inline void member_set_number(json_t *o, const char *name, long long number)
+{
+	json_object_set_new(o, name, json_integer(number));
+}
+
+static inline void member_set_count(json_t *o, const char *name, uint64_t count)
+{
+	member_set_number(o, name, (long long)count);
+}
+
+static inline void member_set_real(json_t *o, const char *name, double real)
+{
+	json_object_set_new(o, name, json_real(real));
+}
+
+static inline void member_set_flag(json_t *o, const char *name, bool flag)
+{
+	json_object_set_new(o, name, json_boolean(flag));
+}
+
 #endif

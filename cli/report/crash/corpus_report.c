@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "corpus_report.h"
 #include "../words.h"
 
@@ -124,9 +125,9 @@ static json_t *input_json(const struct ct_input *i)
 		"{s:s, s:s, s:s}", "name", i->name, "fate", ct_input_fate_name(i->fate), "why", i->text);
 
 	if (was_run(i) && WIFSIGNALED(i->status)) {
-		json_object_set_new(o, "signal", json_integer(WTERMSIG(i->status)));
+		member_set_number(o, "signal", WTERMSIG(i->status));
 	} else if (was_run(i)) {
-		json_object_set_new(o, "status", json_integer(WEXITSTATUS(i->status)));
+		member_set_number(o, "status", WEXITSTATUS(i->status));
 	}
 	return o;
 }

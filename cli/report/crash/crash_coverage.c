@@ -238,6 +238,16 @@ static void print_recoveries(const struct ct_recoveries *c, FILE *to)
 		GROUPED(c->epochs_open), GROUPED(c->entries_read), GROUPED(c->words_restored),
 		GROUPED(c->words_written));
 }
+static void print_covered(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	fprintf(to, "possible: ");
+	crash_possible_text(r, to);
+	fprintf(to, " states%s at %s instant%s; ", words_if(r->grouped, together(r)), GROUPED(r->instants),
+		plural(r->instants));
+	print_exhausted(h, r, to);
+	print_sampled(h, r, to);
+}
+
 void crash_coverage_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	if (r->without_crash) {
@@ -246,12 +256,7 @@ void crash_coverage_text(const struct crash_heading *h, const struct ct_result *
 		return;
 	}
 	if (r->mode != CT_KILL) {
-		fprintf(to, "possible: ");
-		crash_possible_text(r, to);
-		fprintf(to, " states%s at %s instant%s; ", words_if(r->grouped, together(r)),
-			GROUPED(r->instants), plural(r->instants));
-		print_exhausted(h, r, to);
-		print_sampled(h, r, to);
+		print_covered(h, r, to);
 	}
 	if (h->verbose) {
 		print_parts(r, to);

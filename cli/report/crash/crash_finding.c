@@ -137,6 +137,26 @@ static void print_explanation(
 	}
 }
 
+static void print_thread_schedule(FILE *to, const struct ct_finding *f)
+{
+	if (f->thread_schedule > 0) {
+		fprintf(to,
+			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were "
+			"tried to shorten it\n",
+			(ull)f->thread_schedule, f->policy, f->switches, words_if(f->switches != 1, "es"),
+			f->shorten_runs, GROUPED(f->shorten_states));
+	}
+}
+
+static void print_saved(FILE *to, const struct ct_finding *f)
+{
+	if (f->saved[0] != '\0') {
+		fputs("    replay with: nvwave replay ", to);
+		cli_print_quoted(f->saved, to);
+		fputc('\n', to);
+	}
+}
+
 void crash_finding_text(const struct crash_heading *h, const struct ct_result *r, unsigned i, FILE *to)
 {
 	NVW_INVARIANT(i < r->finding_count);
@@ -163,18 +183,8 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 	print_also(f, to);
 	print_explanation(h, r, f, to);
 	print_text("with the input ", f->input, "", to);
-	if (f->thread_schedule > 0) {
-		fprintf(to,
-			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were "
-			"tried to shorten it\n",
-			(ull)f->thread_schedule, f->policy, f->switches, words_if(f->switches != 1, "es"),
-			f->shorten_runs, GROUPED(f->shorten_states));
-	}
-	if (f->saved[0] != '\0') {
-		fputs("    replay with: nvwave replay ", to);
-		cli_print_quoted(f->saved, to);
-		fputc('\n', to);
-	}
+	print_thread_schedule(to, f);
+	print_saved(to, f);
 }
 
 /* An address in a file takes the place of a line. */

@@ -92,6 +92,17 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 	}
 }
 
+static void print_repetition(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	if (!r->consistent || r->unlogged.count > 0) {
+		fputc('\n', to);
+		if (r->fewest_operations > 0) {
+			fprintf(to, "smallest failing --count: %llu\n", (ull)r->fewest_operations);
+		}
+		fprintf(to, "repeat: %s\n", h->command);
+	}
+}
+
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	NVW_INVARIANT(h->command != NULL);
@@ -118,11 +129,5 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	if (r->findings_unlisted > 0) {
 		fprintf(to, "\n and %s states that fail in other ways\n", GROUPED(r->findings_unlisted));
 	}
-	if (!r->consistent || r->unlogged.count > 0) {
-		fputc('\n', to);
-		if (r->fewest_operations > 0) {
-			fprintf(to, "smallest failing --count: %llu\n", (ull)r->fewest_operations);
-		}
-		fprintf(to, "repeat: %s\n", h->command);
-	}
+	print_repetition(h, r, to);
 }

@@ -4,6 +4,8 @@
 
 #include <jansson.h>
 
+#include "core/invariant.h"
+
 #include "crash_report.h"
 #include "../json_report.h"
 #include "../provenance.h"
@@ -119,6 +121,7 @@ static void print_spare(const struct ct_barrier *b, FILE *to)
 	const unsigned of_all = list_models(under, CT_VERDICT_CONSISTENT, " or ", all);
 	const unsigned of_sample = list_models(under, CT_VERDICT_UNREFUTED, " or ", sampled);
 
+	NVW_INVARIANT(b->spare > 0);
 	if (of_all > 0 && is_none) {
 		fprintf(to, "not needed in any state that %s permits", all);
 	} else if (of_all > 0) {
@@ -219,7 +222,7 @@ static json_t *cell_json(const struct ct_matrix_cell *v)
 		v->text);
 }
 
-static json_t *barrier_json(const struct ct_barrier *b)
+static json_t *steps_json(const struct ct_barrier *b)
 {
 	json_t *const steps = json_array();
 
@@ -234,6 +237,12 @@ static json_t *barrier_json(const struct ct_barrier *b)
 		}
 		json_array_append_new(steps, step);
 	}
+	return steps;
+}
+
+static json_t *barrier_json(const struct ct_barrier *b)
+{
+	json_t *const steps = steps_json(b);
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:f, s:o, s:s, s:o, s:s}", "file", b->file, "line",
 		(int)b->line, "function", b->function, "scope", scope_name(b, 0), "met", (json_int_t)b->met,
 		"stall_ns", (double)b->stall_ps / 1000, "narrower", steps, "could_be",

@@ -2,6 +2,7 @@
 /* See statements.h. */
 #include "statements.h"
 #include "core/invariant.h"
+#include "core/member.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ static unsigned end_of_function(const struct ct_coverage *c, unsigned i)
 
 static bool flushes_in(const struct ct_coverage *c, unsigned begin, unsigned end)
 {
+	NVW_INVARIANT(begin <= end && end <= c->count);
 	while (begin < end && !c->statement[begin].flushes) {
 		begin++;
 	}
@@ -62,6 +64,7 @@ static void print_function(const struct ct_coverage *c, unsigned begin, unsigned
 	const struct ct_statement *const first = &c->statement[begin];
 	const char *before = ":";
 
+	NVW_INVARIANT(begin < end && end <= c->count);
 	if (executed_in(c, begin, end) == 0) {
 		fprintf(to, "all of %s (%s:%u)", first->function, base_of(first->file), first->line);
 		fputs(words_if(flushes_in(c, begin, end), ", which flushes"), to);
@@ -167,6 +170,7 @@ static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned 
 	const char *before = ":";
 	unsigned line = 0;
 
+	NVW_INVARIANT(begin < end && end <= c->branches);
 	fprintf(to, "%s (%s", first->function, base_of(first->file));
 	for (const struct ct_statement *b = first; b < &c->branch[end]; b++) {
 		if (went_one_way(b) && b->line != line) {
@@ -180,6 +184,7 @@ static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned 
 
 static bool has_one_way(const struct ct_coverage *c, unsigned begin, unsigned end)
 {
+	NVW_INVARIANT(end <= c->branches);
 	while (begin < end && !went_one_way(&c->branch[begin])) {
 		begin++;
 	}
@@ -248,7 +253,7 @@ static json_t *statement_json(const struct ct_coverage *c, const struct ct_state
 		json_pack("{s:s, s:i, s:s}", "file", s->file, "line", (int)s->line, "function", s->function);
 
 	if (c->of_program) {
-		json_object_set_new(o, "flushes", json_boolean(s->flushes));
+		member_set_flag(o, "flushes", s->flushes);
 	}
 	return o;
 }
@@ -288,8 +293,8 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 		(int)c->functions_executed, "not_executed", missed);
 
 	if (c->of_program) {
-		json_object_set_new(o, "reached", json_integer(c->reached));
-		json_object_set_new(o, "functions_reached", json_integer(c->functions_reached));
+		member_set_number(o, "reached", c->reached);
+		member_set_number(o, "functions_reached", c->functions_reached);
 		json_object_set_new(o, "branches", branches_json(c));
 	}
 	return o;
@@ -358,6 +363,7 @@ static void write_branches(const struct ct_coverage *c, const char *file, FILE *
 
 static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
 {
+	NVW_INVARIANT(begin < end && end <= c->count);
 	fprintf(to, "TN:nvwave\nSF:%s\n", c->statement[begin].file);
 	write_functions(c, begin, end, to);
 	write_branches(c, c->statement[begin].file, to);

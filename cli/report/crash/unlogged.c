@@ -180,22 +180,25 @@ static void tell_field(const struct nvw__field *f, FILE *to)
 	}
 }
 
+static void tell_one(const struct ct_unlogged *u, bool tries, FILE *to)
+{
+	const struct log_words *const w = &logs[u->log];
+	char text[CURE_BYTES];
+
+	fprintf(to, "\n rule  %s: the store at %s:%u (%s)\n", w->headline, u->file, u->line, u->function);
+	tell_field(&u->field, to);
+	fprintf(to, "    in the %s begun at %s:%u (%s)", w->begun, u->begun_file, u->begun_line,
+		u->begun_function);
+	fprintf(to, ", %u byte%s at %s offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes), w->of_what,
+		(ull)u->off, (ull)u->times, plural(u->times));
+	tell_cure(u, tries, text, sizeof text);
+	fprintf(to, "    %s\n    %s\n", w->rule, text);
+}
+
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to)
 {
 	for (unsigned i = 0; i < list->count; i++) {
-		const struct ct_unlogged *const u = &list->at[i];
-		const struct log_words *const w = &logs[u->log];
-		char text[CURE_BYTES];
-
-		fprintf(to, "\n rule  %s: the store at %s:%u (%s)\n", w->headline, u->file, u->line,
-			u->function);
-		tell_field(&u->field, to);
-		fprintf(to, "    in the %s begun at %s:%u (%s)", w->begun, u->begun_file, u->begun_line,
-			u->begun_function);
-		fprintf(to, ", %u byte%s at %s offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes),
-			w->of_what, (ull)u->off, (ull)u->times, plural(u->times));
-		tell_cure(u, tries, text, sizeof text);
-		fprintf(to, "    %s\n    %s\n", w->rule, text);
+		tell_one(&list->at[i], tries, to);
 	}
 	if (list->more > 0) {
 		fprintf(to, "\n and %llu such stores at other places\n", (ull)list->more);
@@ -309,30 +312,34 @@ json_t *cli_undo_json(const struct emu_undo_report *report)
 
 /* ---- Page ----------------------------------------------------------------------------------------- */
 
+static void html_one(FILE *f, const struct ct_unlogged *u)
+{
+	const struct log_words *const w = &logs[u->log];
+	char text[CURE_BYTES];
+
+	tell_cure(u, true, text, sizeof text);
+	fprintf(f, "<section class=\"card\"><h2>%c%s: the store at ", toupper(w->headline[0]),
+		w->headline + 1);
+	html_text(f, u->file);
+	fprintf(f, ":%u</h2><p>It is in the %s that begins at ", u->line, w->begun);
+	html_text(f, u->begun_file);
+	fprintf(f, ":%u, and %s. This is a rule of %s, whether a tested state fails or not.</p>",
+		u->begun_line, w->rule, w->whose);
+	if (cli_field_is_known(&u->field)) {
+		char words[CLI_FIELD_BYTES];
+
+		fputs("<p>It goes to <code>", f);
+		html_text(f, cli_field_words(&u->field, words));
+		fputs("</code>.</p>", f);
+	}
+	fputs("<p>", f);
+	html_text(f, text);
+	fputs("</p></section>", f);
+}
+
 void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++) {
-		const struct ct_unlogged *const u = &list->at[i];
-		const struct log_words *const w = &logs[u->log];
-		char text[CURE_BYTES];
-
-		tell_cure(u, true, text, sizeof text);
-		fprintf(f, "<section class=\"card\"><h2>%c%s: the store at ", toupper(w->headline[0]),
-			w->headline + 1);
-		html_text(f, u->file);
-		fprintf(f, ":%u</h2><p>It is in the %s that begins at ", u->line, w->begun);
-		html_text(f, u->begun_file);
-		fprintf(f, ":%u, and %s. This is a rule of %s, whether a tested state fails or not.</p>",
-			u->begun_line, w->rule, w->whose);
-		if (cli_field_is_known(&u->field)) {
-			char words[CLI_FIELD_BYTES];
-
-			fputs("<p>It goes to <code>", f);
-			html_text(f, cli_field_words(&u->field, words));
-			fputs("</code>.</p>", f);
-		}
-		fputs("<p>", f);
-		html_text(f, text);
-		fputs("</p></section>", f);
+		html_one(f, &list->at[i]);
 	}
 }

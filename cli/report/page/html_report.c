@@ -166,13 +166,8 @@ static void lead(FILE *f, const struct ct_result *r)
 	fputs("</p>", f);
 }
 
-static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+static void circumstances(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	title(f, h, r);
-	lead(f, r);
-	fputs("<p>", f); /* never without what it is said of */
-	crash_report_headline(r, f);
-	fputs("</p>", f);
 	fputs("<p class=\"soft\">", f);
 	if (*h->machine && crash_names_machine(h, r)) {
 		fprintf(f, "machine %s, protocol %s, %u-byte atomicity, ", h->machine, h->protocol,
@@ -185,6 +180,16 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	} else {
 		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
+}
+
+static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	title(f, h, r);
+	lead(f, r);
+	fputs("<p>", f); /* never without what it is said of */
+	crash_report_headline(r, f);
+	fputs("</p>", f);
+	circumstances(f, h, r);
 	fprintf(f, ", seed %llu%s", (ull)h->seed, words_if(*h->mutation, ", mutation "));
 	html_text(f, h->mutation);
 	fputs("</p><p><code>", f);
@@ -308,19 +313,8 @@ static void assumptions(FILE *f, const struct ct_result *r)
 	}
 }
 
-/* What the figures leave out, and how states were tested otherwise than a reader expects. */
-static void reservations(FILE *f, const struct ct_result *r)
+static void tell_left_out(FILE *f, const struct ct_result *r)
 {
-	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
-
-	for (unsigned i = 0, lines = crash_report_sampled(r, false, line); i < lines; i++) {
-		paragraph(f, "lost", "Sampled: ", line[i], "");
-	}
-	if (r->states_undecided > 0) {
-		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
-		html_text(f, r->undecided);
-		fputs("</p>", f);
-	}
 	if (r->trusts) {
 		fprintf(f,
 			"<p class=\"soft\">Transactions trusted: %llu stores of %llu bytes to %llu added "
@@ -345,6 +339,22 @@ static void reservations(FILE *f, const struct ct_result *r)
 			"failing in ways that are known.</p>",
 			(ull)r->states_settled);
 	}
+}
+
+/* What the figures leave out, and how states were tested otherwise than a reader expects. */
+static void reservations(FILE *f, const struct ct_result *r)
+{
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	for (unsigned i = 0, lines = crash_report_sampled(r, false, line); i < lines; i++) {
+		paragraph(f, "lost", "Sampled: ", line[i], "");
+	}
+	if (r->states_undecided > 0) {
+		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
+		html_text(f, r->undecided);
+		fputs("</p>", f);
+	}
+	tell_left_out(f, r);
 	assumptions(f, r);
 	if (r->why_executed[0] != '\0') {
 		paragraph(f, "soft", "The checker was executed anew for every state, because ",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 
 #include "../source_lines.h"
 #include "../words.h"
@@ -36,6 +37,7 @@ static struct part part_at(const struct ct_coverage *c, unsigned i)
 	const struct ct_statement *const first = &c->statement[i];
 	struct part p = {.all = c, .first = first, .first_line = first->line};
 
+	NVW_INVARIANT(i < c->count);
 	for (; i < c->count && is_of(&p, &c->statement[i]); i++) {
 		p.statements++;
 		widen(&p, c->statement[i].line);

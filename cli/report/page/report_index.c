@@ -290,7 +290,7 @@ static void find_page(const struct reading *r, json_t *row)
 	snprintf(page, sizeof page, "%.*shtml", (int)(strlen(file) - strlen("json")), file);
 	snprintf(path, sizeof path, "%s/%s", r->folder, page);
 	if (access(path, F_OK) == 0) {
-		json_object_set_new(row, "page", json_string(page));
+		member_set_text(row, "page", page);
 	}
 }
 

@@ -94,6 +94,18 @@ static void print_store(const struct host_control *c, const struct host_candidat
 	}
 }
 
+static void print_witness(const struct host_candidates *all, FILE *to, const struct host_candidate *x)
+{
+	if (x->hint > HOST_HINT_UNFLUSHED) {
+		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
+	}
+	if (x->witness > 0) {
+		fprintf(to, "    witnessed by schedule %llu\n", (unsigned long long)x->witness);
+	} else if (all->schedules > 0) {
+		fprintf(to, "    predicted, not witnessed\n");
+	}
+}
+
 /* A store is not told again for its next load. */
 static void print_candidate(
 	const struct host_session *s, const struct host_candidates *all, size_t i, FILE *to)
@@ -117,14 +129,7 @@ static void print_candidate(
 	print_locks(c, "    locks over that time:", &all->races->lockset[x->over], to);
 	print_locks(c, "; at the load:", &all->races->lockset[x->at], to);
 	fputc('\n', to);
-	if (x->hint > HOST_HINT_UNFLUSHED) {
-		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
-	}
-	if (x->witness > 0) {
-		fprintf(to, "    witnessed by schedule %llu\n", (unsigned long long)x->witness);
-	} else if (all->schedules > 0) {
-		fprintf(to, "    predicted, not witnessed\n");
-	}
+	print_witness(all, to, x);
 }
 
 static void print_note(void *context, const char *text, uint64_t times)
@@ -136,11 +141,8 @@ static void print_note(void *context, const char *text, uint64_t times)
 	}
 }
 
-void exec_races_text(const struct host_session *s, const struct host_candidates *c, FILE *to)
+static void print_counts(const struct host_candidates *c, FILE *to)
 {
-	if (c->races == NULL) {
-		return;
-	}
 	fprintf(to, "persistency races: %zu candidate%s at stores of %zu place%s, ", c->rank[0].count,
 		plural(c->rank[0].count), c->rank[0].stores, plural(c->rank[0].stores));
 	fprintf(to, "%zu place%s whose flush is late or missing, and %zu of second rank (",
@@ -154,6 +156,14 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 	}
 	fprintf(to, "); %zu window%s and %u load%s were compared\n", c->windows, plural(c->windows),
 		c->races->loads, plural(c->races->loads));
+}
+
+void exec_races_text(const struct host_session *s, const struct host_candidates *c, FILE *to)
+{
+	if (c->races == NULL) {
+		return;
+	}
+	print_counts(c, to);
 	for (size_t i = 0; i < c->count && i < PRINTED; i++) {
 		print_candidate(s, c, i, to);
 	}

@@ -7,6 +7,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "../provenance.h"
 #include "exec_report.h"
 #include "../crash/unlogged.h"
@@ -82,17 +83,9 @@ static bool has_no_flush(const struct host_session *s, const struct host_thread 
 	       (s->control->launches_alone == 0 || s->control->file_count > 0);
 }
 
-/* Calls the function with each sentence that begins with "note: ". */
-static void for_notes(const struct host_session *s, const struct host_thread *sum,
-	void (*note)(void *context, const char *text, uint64_t times), void *context)
+static void note_launches(void (*note)(void *context, const char *text, uint64_t times), void *context,
+	const struct host_control *c)
 {
-	const struct host_control *const c = s->control;
-
-	if (c->attached == 0) {
-		note(context, "the program did not load the recording library: nothing was recorded", 1);
-	} else if (has_no_flush(s, sum)) {
-		note(context, c->instrumented ? unflushed : unwatched, 1);
-	}
 	if (c->launches_alone > 0) {
 		char text[128];
 
@@ -102,6 +95,11 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 			c->launches_alone == 1 ? "itself" : "themselves");
 		note(context, text, 1);
 	}
+}
+
+static void note_gaps(void (*note)(void *context, const char *text, uint64_t times), void *context,
+	const struct host_control *c)
+{
 	if (c->threads > HOST_THREADS_MAX) {
 		note(context, "threads beyond the 1024th are not in the counts",
 			c->threads - HOST_THREADS_MAX);
@@ -115,6 +113,21 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
 		}
 	}
+}
+
+/* Calls the function with each sentence that begins with "note: ". */
+static void for_notes(const struct host_session *s, const struct host_thread *sum,
+	void (*note)(void *context, const char *text, uint64_t times), void *context)
+{
+	const struct host_control *const c = s->control;
+
+	if (c->attached == 0) {
+		note(context, "the program did not load the recording library: nothing was recorded", 1);
+	} else if (has_no_flush(s, sum)) {
+		note(context, c->instrumented ? unflushed : unwatched, 1);
+	}
+	note_launches(note, context, c);
+	note_gaps(note, context, c);
 	if (c->stray[0] != '\0') {
 		note(context, c->stray, 1);
 	}
@@ -207,6 +220,21 @@ static void print_note(void *context, const char *text, uint64_t times)
 	}
 }
 
+static void print_site(FILE *to, const struct host_place *p, const struct host_site *s)
+{
+	fprintf(to, "advice: %s:%u (%s): ", p->file, p->line, p->function);
+	if (s->idle_flushes > 0) {
+		fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
+			(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
+	}
+	if (s->empty_fences > 0) {
+		fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
+			words_if(s->idle_flushes, "; "), (unsigned long long)s->empty_fences,
+			(unsigned long long)s->fences);
+	}
+	fputc('\n', to);
+}
+
 static void print_advice(const struct host_control *c, FILE *to)
 {
 	uint32_t worst[PLACES + 1];
@@ -219,17 +247,7 @@ static void print_advice(const struct host_control *c, FILE *to)
 
 		host_place_of(c, worst[i], &p);
 		lacks_lines = lacks_lines || p.line == 0;
-		fprintf(to, "advice: %s:%u (%s): ", p.file, p.line, p.function);
-		if (s->idle_flushes > 0) {
-			fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
-				(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
-		}
-		if (s->empty_fences > 0) {
-			fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
-				words_if(s->idle_flushes, "; "), (unsigned long long)s->empty_fences,
-				(unsigned long long)s->fences);
-		}
-		fputc('\n', to);
+		print_site(to, &p, s);
 	}
 	if (lacks_lines) {
 		fputs("note: a place has no source line: compile with -g\n", to);
@@ -309,7 +327,7 @@ static json_t *operations_json(const struct host_operations *o)
 
 	operation_lines(o, lines);
 	for (unsigned i = 0; i < OPERATION_LINES; i++) {
-		json_object_set_new(all, lines[i].name, json_real(lines[i].value));
+		member_set_real(all, lines[i].name, lines[i].value);
 	}
 	return all;
 }
@@ -349,7 +367,7 @@ json_t *exec_report_json(const struct host_session *s, json_t *made_by, const js
 
 	host_session_sum(s, &sum);
 	for_notes(s, &sum, add_note, notes);
-#define STAT(name, meaning) json_object_set_new(stats, #name, json_integer((json_int_t)sum.name));
+#define STAT(name, meaning) member_set_count(stats, #name, sum.name);
 	HOST_STATS(STAT)
 #undef STAT
 	cli_unlogged_take(c, -1, &unlogged);
@@ -357,7 +375,7 @@ json_t *exec_report_json(const struct host_session *s, json_t *made_by, const js
 	const int signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
 	const char *const compared = words_or(c->compared, NULL);
 
-	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
+	member_set_real(stats, "amplification", amplification(c, &sum));
 	json_t *const o = json_pack(
 		"{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*, s:o*, s:o*}",
 		"program", s->program, "status", status, "signal", signal, "seconds", s->seconds, "processes",

@@ -12,6 +12,7 @@
 
 #include "core/invariant.h"
 #include "core/describe.h"
+#include "core/member.h"
 #include "../provenance.h"
 #include "race_report.h"
 #include "../crash/unlogged.h"
@@ -142,7 +143,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 
 static void add_device_stat(void *context, const char *name, uint64_t value, const struct emu_stat_info *info)
 {
-	json_object_set_new(context, name, json_integer((json_int_t)value));
+	member_set_count(context, name, value);
 }
 
 static json_t *stats_json(const struct cli_run_result *r)
@@ -152,15 +153,14 @@ static json_t *stats_json(const struct cli_run_result *r)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	for (unsigned i = 0; i < count; i++) {
-		json_object_set_new(
-			stats, table[i].name, json_integer((json_int_t)stat_value(r->stats, &table[i])));
+		member_set_count(stats, table[i].name, stat_value(r->stats, &table[i]));
 	}
 	each_device_stat(r, add_device_stat, stats);
 	for (unsigned i = 0; i < r->report->count; i++) {
 		json_object_set_new(stats, r->report->values[i].name, cli_value_json(&r->report->values[i]));
 	}
-	json_object_set_new(stats, "host_op_rate", json_real(rate(r)));
-	json_object_set_new(stats, "host_mem_usage", json_integer((json_int_t)memory_bytes()));
+	member_set_real(stats, "host_op_rate", rate(r));
+	member_set_count(stats, "host_mem_usage", memory_bytes());
 	return stats;
 }
 

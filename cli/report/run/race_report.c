@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Printing races. See race_report.h. */
+#include "core/member.h"
+
 #include "race_report.h"
 #include "../words.h"
 
@@ -95,8 +97,8 @@ static json_t *access_json(const struct emu_race_access *a)
 {
 	json_t *const json = place_json(a);
 
-	json_object_set_new(json, "work_item", json_integer((json_int_t)a->work_item));
-	json_object_set_new(json, "group", json_integer((json_int_t)a->group));
+	member_set_count(json, "work_item", a->work_item);
+	member_set_count(json, "group", a->group);
 	return json;
 }
 
