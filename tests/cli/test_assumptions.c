@@ -9,8 +9,6 @@
 
 #include <common/shell.h>
 
-static const char *nvwave;
-
 static const char log_text[] =
 	"START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first (list.c:31)|"
 	"STORE;0x1040;0x1;0x8;second (list.c:40)|STORE;0x1080;0x1;0x8;third "
@@ -29,45 +27,39 @@ static const char checker_text[] =
 
 static int crash(const char *options)
 {
-	return run("%s crash --store-log=log --image=pool --check-lib=./check.so %s", nvwave, options);
-}
-
-static void expect(const char *part)
-{
-	if (strstr(output, part) == NULL) {
-		fail_msg("expected \"%s\" in:\n%s", part, output);
-	}
+	return run("$NVWAVE crash --store-log=log --image=pool --check-lib=./check.so %s", options);
 }
 
 TEST(both_bugs_are_found_without_assumptions)
 {
 	assert_int_equal(crash(""), 1);
-	expect(" 1  second without first");
-	expect(" 2  third without second");
+	assert_output_has(" 1  second without first");
+	assert_output_has(" 2  third without second");
 }
 
 TEST(a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure)
 {
 	assert_int_equal(crash("--assume-durable=list.c:31"), 1);
-	expect("INCONSISTENT   1 finding");
-	expect("with list.c:31 assumed durable");
-	expect(" 1  third without second");
-	expect("verified on this log: with a flush after list.c:40 and a fence after list.c:40 no tested "
-	       "state fails");
+	assert_output_has("INCONSISTENT   1 finding");
+	assert_output_has("with list.c:31 assumed durable");
+	assert_output_has(" 1  third without second");
+	assert_output_has(
+		"verified on this log: with a flush after list.c:40 and a fence after list.c:40 no tested "
+		"state fails");
 	assert_int_equal(crash("--assume-durable=list.c:31 --assume-durable=list.c:40"), 0);
-	expect("and list.c:40 assumed durable");
+	assert_output_has("and list.c:40 assumed durable");
 }
 
 TEST(stores_assumed_ordered_take_their_bug_away_in_this_order_alone)
 {
 	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
-	expect("INCONSISTENT   1 finding");
-	expect(" 1  third without second");
+	assert_output_has("INCONSISTENT   1 finding");
+	assert_output_has(" 1  third without second");
 	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31"), 1);
-	expect(" 1  second without first");
+	assert_output_has(" 1  second without first");
 	assert_int_equal(
 		crash("--assume-ordered=list.c:31:list.c:40 --assume-ordered=list.c:40:list.c:50"), 0);
-	expect("with list.c:31 assumed ordered before list.c:40");
+	assert_output_has("with list.c:31 assumed ordered before list.c:40");
 }
 
 /*
@@ -78,62 +70,47 @@ TEST(an_assumption_that_changes_nothing_says_so)
 {
 #define NOTHING ", which changes nothing: no state is without it"
 	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
-	expect("with list.c:31 assumed ordered before list.c:40\n");
+	assert_output_has("with list.c:31 assumed ordered before list.c:40\n");
 	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31 --assume-ordered=list.c:40:list.c:50 "
 			       "--assume-durable=list.c:50 --html=page"),
 		1);
-	expect("with list.c:40 assumed ordered before list.c:31" NOTHING "\n");
-	expect("and list.c:40 assumed ordered before list.c:50\n");
-	expect("and list.c:50 assumed durable\n");
-	assert_int_equal(run("grep -q 'With list.c:40 assumed ordered before list.c:31" NOTHING "' page"), 0);
+	assert_output_has("with list.c:40 assumed ordered before list.c:31" NOTHING "\n");
+	assert_output_has("and list.c:40 assumed ordered before list.c:50\n");
+	assert_output_has("and list.c:50 assumed durable\n");
+	succeeds("grep -q 'With list.c:40 assumed ordered before list.c:31" NOTHING "' page");
 	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31 --output-format=json"), 1);
-	expect("\"changes_states\": false");
+	assert_output_has("\"changes_states\": false");
 	assert_int_equal(crash("--assume-durable=list.c:31 --model=eadr"), 0);
-	expect("with list.c:31 assumed durable" NOTHING "\n");
-	assert_int_equal(run("sed 's/STORE;0x1040/FLUSH;0x1000;0x40|FENCE|&/' log >fenced"), 0);
-	assert_int_equal(run("%s crash --store-log=fenced --image=pool --check-lib=./check.so "
-			     "--assume-ordered=list.c:31:list.c:40 --assume-ordered=list.c:40:list.c:50",
-				 nvwave),
-		0);
-	expect("with list.c:31 assumed ordered before list.c:40" NOTHING "\n");
-	expect("and list.c:40 assumed ordered before list.c:50\n");
+	assert_output_has("with list.c:31 assumed durable" NOTHING "\n");
+	succeeds("sed 's/STORE;0x1040/FLUSH;0x1000;0x40|FENCE|&/' log >fenced");
+	succeeds("$NVWAVE crash --store-log=fenced --image=pool --check-lib=./check.so "
+		 "--assume-ordered=list.c:31:list.c:40 --assume-ordered=list.c:40:list.c:50");
+	assert_output_has("with list.c:31 assumed ordered before list.c:40" NOTHING "\n");
+	assert_output_has("and list.c:40 assumed ordered before list.c:50\n");
 	run("rm fenced page");
 }
 
 TEST(an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it)
 {
 	assert_int_equal(crash("--assume-durable=list.c:33"), 2);
-	expect("list.c:33: the log has no store at this line; lines near it that have: 31, 40, 50");
+	assert_output_has(
+		"list.c:33: the log has no store at this line; lines near it that have: 31, 40, 50");
 }
 
 /* Few states were tested then: that says nothing against a cure. */
 TEST(stop_after_one_lists_one_and_denies_no_cure)
 {
 	assert_int_equal(crash("--stop-after=1"), 1);
-	expect("INCONSISTENT   1 finding");
-	assert_null(strstr(output, "\n 2  "));
-	assert_null(strstr(output, "no cure is known"));
+	assert_output_has("INCONSISTENT   1 finding");
+	assert_false(printed("\n 2  "));
+	assert_false(printed("no cure is known"));
 	assert_int_equal(crash("--stop-after=2"), 1);
-	expect("INCONSISTENT   2 findings");
-}
-
-static void write_text(const char *name, const char *text)
-{
-	char path[96];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	FILE *const f = fopen(path, "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	assert_output_has("INCONSISTENT   2 findings");
 }
 
 static int prepare(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-assumptions-XXXXXX");
-	if (nvwave == NULL || mkdtemp(dir) == NULL) {
+	if (shell_begin((const char *const[]){"NVWAVE", NULL})) {
 		return -1;
 	}
 	write_text("log", log_text);

@@ -2,6 +2,7 @@
 /*
  * The page of a crash test: what an engineer attaches to a bug report has to be on it, wherever it was made.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,20 +10,15 @@
 #include <common/shell.h>
 
 static char page[1 << 21];
-static const char *nvwave, *queue;
 
 static void read_page(void)
 {
-	char path[96];
-	FILE *f;
-	size_t n;
+	FILE *const f = fopen(in_dir("page.html"), "r");
 
-	snprintf(path, sizeof path, "%s/page.html", dir);
-	f = fopen(path, "r");
 	assert_non_null(f);
-	n = fread(page, 1, sizeof page - 1, f);
+	const size_t n = fread(page, 1, sizeof page - 1, f);
 	fclose(f);
-	unlink(path);
+	unlink(in_dir("page.html"));
 	page[n] = '\0';
 }
 
@@ -51,12 +47,9 @@ static void read_narrow_scope_page(void)
 	static char kept_page[sizeof page], kept_output[sizeof output];
 
 	if (!kept_page[0]) {
-		assert_int_equal(
-			run("%s crash btree --count=200 --preload=100 --batch=100 --group-size=64 "
-			    "--mutate=narrow-scope --model=buffered-epoch --states=300 --html=page.html "
-			    "--verbose",
-				nvwave),
-			1);
+		exits(1, "$NVWAVE crash btree --count=200 --preload=100 --batch=100 --group-size=64 "
+			 "--mutate=narrow-scope --model=buffered-epoch --states=300 --html=page.html "
+			 "--verbose");
 		read_page();
 		memcpy(kept_page, page, sizeof page);
 		memcpy(kept_output, output, sizeof output);
@@ -78,17 +71,15 @@ TEST(the_page_begins_with_a_plain_sentence)
 	assert_true(strstr(lead, " can be lost when workloads/") || strstr(lead, " can be lost when lib/") ||
 		    strstr(lead, " can be lost although the operation that needs it was acknowledged."));
 	assert_non_null(strstr(lead, " 2 more findings are below, in the order in which to mend them."));
-	assert_int_equal(
-		run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html", nvwave, queue), 1);
+	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --html=page.html");
 	read_page();
 	expect_parts((const char *const[]){", is durable already. With a work-item barrier before queue.c:",
 		" it does not happen in any tested state.", NULL});
-	assert_int_equal(run("%s crash kv --count=60 --batch=10 --states=300 --html=page.html", nvwave), 0);
+	succeeds("$NVWAVE crash kv --count=60 --batch=10 --states=300 --html=page.html");
 	read_page();
 	expect_parts((const char *const[]){
 		"<p class=\"lead\">A power cut at any tested instant of this run does no harm", NULL});
-	assert_int_equal(
-		run("%s crash stack --count=64 --model=epoch --states=100 --html=page.html", nvwave), 0);
+	succeeds("$NVWAVE crash stack --count=64 --model=epoch --states=100 --html=page.html");
 	read_page();
 	expect_parts((const char *const[]){
 		"<p class=\"lead\">No tested state fails. Only a sample", "NO FAILURE FOUND in ", NULL});
@@ -128,7 +119,7 @@ TEST(an_acknowledgement_has_its_source_line)
 	assert_non_null(at);
 	assert_non_null(strstr(at, "class=\"hit\""));
 	assert_non_null(strstr(strstr(at, "class=\"hit\""), "nvw_ack("));
-	assert_non_null(strstr(output, "the acknowledgement of operation"));
+	assert_output_has("the acknowledgement of operation");
 	assert_non_null(strstr(strstr(output, "the acknowledgement of operation"), " at workloads/btree/"));
 }
 
@@ -137,8 +128,7 @@ TEST(source_lines_are_those_of_the_code_that_ran)
 {
 	static const char *const parts[] = {"queue.c:", "class=\"hit\"", "payload_of(ticket, i)", NULL};
 
-	assert_int_equal(
-		run("%s crash %s --count=50 --mutate=forget-barrier --html=page.html", nvwave, queue), 1);
+	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --count=50 --mutate=forget-barrier --html=page.html");
 	read_page();
 	expect_parts(parts);
 	assert_null(strstr(page, "was not found"));
@@ -148,23 +138,18 @@ TEST(source_lines_are_those_of_the_code_that_ran)
 TEST(a_source_file_that_is_not_there_is_named_with_the_folders_searched)
 {
 	static const char *const parts[] = {
-		"nowhere.c:7", "The source file was not found; searched: ", "/tmp/nvwave-html-", NULL};
+		"nowhere.c:7", "The source file was not found; searched: ", "/tmp/nvwave-test-", NULL};
 
-	assert_int_equal(
-		run("printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first "
-		    "(nowhere.c:7)|"
-		    "STORE;0x1040;0x1;0x8;second (nowhere.c:8)|FLUSH;0x1000;0x80|FENCE|STOP' >log; truncate "
-		    "-s 4096 pool"),
-		0);
-	assert_int_equal(
-		run("%s crash --store-log=log --image=pool --html=page.html --check=\"sh -c 'test \\$(od "
-		    "-An -tu1 -N1 "
-		    "\\$0) -eq 1 || test \\$(od -An -tu1 -j64 -N1 \\$0) -eq 0'\"",
-			nvwave),
-		1);
+	succeeds("printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first "
+		 "(nowhere.c:7)|"
+		 "STORE;0x1040;0x1;0x8;second (nowhere.c:8)|FLUSH;0x1000;0x80|FENCE|STOP' >log; truncate "
+		 "-s 4096 pool");
+	exits(1, "$NVWAVE crash --store-log=log --image=pool --html=page.html --check=\"sh -c 'test \\$(od "
+		 "-An -tu1 -N1 "
+		 "\\$0) -eq 1 || test \\$(od -An -tu1 -j64 -N1 \\$0) -eq 0'\"");
 	read_page();
 	expect_parts(parts);
-	assert_int_equal(run("rm log pool"), 0);
+	succeeds("rm log pool");
 }
 
 /* Dies two calls below main() if the second store is there without the first. */
@@ -183,28 +168,20 @@ TEST(the_whole_stack_of_a_checker_that_dies_is_reported)
 {
 	static const char *const parts[] = {
 		"The stack there", "dies.c:4 (fail)\n", "dies.c:5 (look)\n", "dies.c:9 (main)", NULL};
-	FILE *source;
-	char path[96];
 
-	snprintf(path, sizeof path, "%s/dies.c", dir);
-	source = fopen(path, "w");
-	assert_non_null(source);
-	fputs(dying_checker, source);
-	fclose(source);
-	assert_int_equal(
-		run("cc -g -O1 -o dies dies.c && printf '%%s' "
-		    "'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
-		    "STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP' >log && truncate -s 4096 pool"),
-		0);
+	write_text("dies.c", dying_checker);
+	succeeds("cc -g -O1 -o dies dies.c && printf '%%s' "
+		 "'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
+		 "STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP' >log && truncate -s 4096 pool");
 	for (unsigned by_shell = 0; by_shell < 2; by_shell++) {
-		assert_int_equal(
-			run("%s crash --store-log=log --image=pool --html=page.html --cures=off --check='%s'",
-				nvwave, by_shell ? "true; ./dies" : "./dies"),
-			1);
+		exits(1,
+			"$NVWAVE crash --store-log=log --image=pool --html=page.html --cures=off "
+			"--check='%s'",
+			by_shell ? "true; ./dies" : "./dies");
 		read_page();
 		expect_parts(parts);
 	}
-	assert_int_equal(run("rm dies dies.c log pool"), 0);
+	succeeds("rm dies dies.c log pool");
 }
 
 TEST(the_page_is_one_file_without_scripts)
@@ -212,11 +189,8 @@ TEST(the_page_is_one_file_without_scripts)
 	static const char *const parts[] = {"<html lang=\"en\">", "width=device-width", "@media print",
 		"max-width: 560px", "tabindex=\"0\"", "</html>", NULL};
 
-	assert_int_equal(
-		run("%s crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value "
-		    "--html=page.html",
-			nvwave),
-		1);
+	exits(1, "$NVWAVE crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value "
+		 "--html=page.html");
 	read_page();
 	expect_parts(parts);
 	assert_null(strstr(page, "<script"));
@@ -233,7 +207,7 @@ TEST(the_times_of_intervals_are_as_wide_as_their_bars)
 	const char *begin, *bars, *times;
 	unsigned width = 0;
 
-	assert_int_equal(run("%s crash queue --count=64 --mode=permitted --html=page.html", nvwave), 0);
+	succeeds("$NVWAVE crash queue --count=64 --mode=permitted --html=page.html");
 	read_page();
 	begin = strstr(page, "<h2>Intervals</h2>");
 	assert_non_null(begin);
@@ -282,10 +256,7 @@ TEST(the_page_has_the_recovery_counts_of_the_text)
 
 static int make_dir(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	queue = getenv("TUTORIAL_QUEUE");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-html-XXXXXX");
-	return nvwave && queue && mkdtemp(dir) ? 0 : -1;
+	return shell_begin((const char *const[]){"NVWAVE", "TUTORIAL_QUEUE", NULL});
 }
 
 static int remove_dir(void **state)
@@ -298,10 +269,8 @@ TEST(a_store_that_a_durable_one_overwrote_is_not_called_lost)
 {
 	const char *early;
 
-	assert_int_equal(run("%s crash stack --model=epoch --mutate=publish-unordered --count=96 --stacks=4 "
-			     "--groups=2 --group-size=16 --states=2000 --html=page.html",
-				 nvwave),
-		1);
+	exits(1, "$NVWAVE crash stack --model=epoch --mutate=publish-unordered --count=96 --stacks=4 "
+		 "--groups=2 --group-size=16 --states=2000 --html=page.html");
 	read_page();
 	early = strstr(page, "<ol class=\"timeline\"");
 	assert_non_null(early);
@@ -344,18 +313,15 @@ TEST(the_cure_is_the_diff_that_patch_writes)
 {
 	static char diff[4096];
 
-	assert_int_equal(run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html "
-			     "--patch=cure.patch >/dev/null && exit 9; cat cure.patch; rm cure.patch",
-				 nvwave, queue),
-		0);
+	succeeds("$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --html=page.html "
+		 "--patch=cure.patch >/dev/null && exit 9; cat cure.patch; rm cure.patch");
 	read_page();
 	read_diff(diff, sizeof diff);
 	assert_non_null(strstr(diff, "\n+\t"));
 	assert_string_equal(diff, output);
 	/* What has no cure has no diff. */
-	assert_int_equal(run("%s crash %s --mutate=forget-barrier --states=500 --cures=off --html=page.html",
-				 nvwave, queue),
-		1);
+	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --cures=off "
+		 "--html=page.html");
 	read_page();
 	assert_null(strstr(page, "class=\"diff\""));
 }

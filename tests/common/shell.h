@@ -1,38 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands of the shell in a test's own folder. Each test has its own folder and output: all of it is in this
- * header.
+ * Commands of the shell in a test's own folder. They find the programs that the test needs in their environment:
+ * $NVWAVE, and what tests/meson.build names beside it.
  */
 #ifndef TESTS_COMMON_SHELL_H
 #define TESTS_COMMON_SHELL_H
 
 #include "common/test.h"
 
-#include <stdio.h>
-#include <sys/wait.h>
+#include <stdbool.h>
 
-static char dir[64];         /* where commands run; the test makes and removes it */
-static char output[1 << 16]; /* of the last command, also its standard error, as far as it fits */
+extern char dir[64];         /* where commands run */
+extern char output[1 << 16]; /* of the last command, also its standard error, as far as it fits */
 
 /* Runs a command line: its exit status, or 1000 and the signal that ended the shell. */
-static int run(const char *format, ...)
-{
-	char command[8192], line[8400];
-	va_list list;
+int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Fails the test, with the output, unless the exit status is this one. */
+#define exits(status, ...) shell_exits(status, __FILE__, __LINE__, __VA_ARGS__)
+#define succeeds(...)      exits(0, __VA_ARGS__)
+void shell_exits(int status, const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
-	va_start(list, format);
-	vsnprintf(command, sizeof command, format, list);
-	va_end(list);
-	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
-	FILE *const f = popen(line, "r");
+/* Is it in the output? */
+bool printed(const char *text);
+#define assert_output_has(text) shell_has(text, __FILE__, __LINE__)
+void shell_has(const char *text, const char *file, int line);
 
-	assert_non_null(f);
-	const size_t n = fread(output, 1, sizeof output - 1, f);
+/* The path of a file there; four of them are kept. */
+const char *in_dir(const char *name);
+void write_text(const char *name, const char *text);
+/* Takes everything out of the folder, but for hidden files. */
+void clean(void);
 
-	output[n] = '\0';
-	const int status = pclose(f);
+/* Makes the folder, in /tmp or elsewhere. -1: there is none, or one of these is not in the environment; NULL ends. */
+int shell_begin(const char *const *variables);
+int shell_begin_in(const char *folder, const char *const *variables);
+/* Takes the folder away; not 0: something hidden is left there. */
+int shell_end(void **state);
 
-	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-}
+/* The tests of a program have the folder, the command and what else they name. */
+#define GROUP_IN_FOLDER(...)                                                              \
+	static int begin_in_folder(void **state)                                          \
+	{                                                                                 \
+		return shell_begin((const char *const[]){"NVWAVE", ##__VA_ARGS__, NULL}); \
+	}                                                                                 \
+	GROUP(begin_in_folder, shell_end)
 
 #endif

@@ -16,8 +16,6 @@
 #include "common/shell.h"
 #include "common/skip.h"
 
-static const char *nvwave;
-
 /*
  * The beginning of a job; more of them may follow on one command line, which is quicker: each is a process.
  */
@@ -37,11 +35,6 @@ static void assert_fio(const char *options)
 	}
 }
 
-static void clean(void)
-{
-	run("rm -rf -- *");
-}
-
 static bool without_fio(void)
 {
 	return *FIO_ENGINE == '\0' || run("fio --version") != 0;
@@ -58,10 +51,7 @@ static bool without_fio(void)
 /* A figure of the JSON in "report": kind NULL for the top. */
 static double figure(const char *kind, const char *name)
 {
-	char path[96];
-
-	snprintf(path, sizeof path, "%s/report", dir);
-	json_t *const o = json_load_file(path, 0, NULL);
+	json_t *const o = json_load_file(in_dir("report"), 0, NULL);
 
 	assert_non_null(o);
 	const double value = json_number_value(json_object_get(kind ? json_object_get(o, kind) : o, name));
@@ -118,7 +108,7 @@ TEST(jobs_in_processes_have_a_machine_and_a_pool_each)
 		"--verify_state_save=0")) {
 		fail_msg("%s", output);
 	}
-	assert_int_equal(run("cmp -s job.0.0 job.1.0"), 1); /* both there, with different data */
+	exits(1, "cmp -s job.0.0 job.1.0"); /* both there, with different data */
 }
 
 /* ---- Simulated time --------------------------------------------------------------------------- */
@@ -127,14 +117,12 @@ TEST(the_same_job_takes_the_same_simulated_time)
 {
 	static const char job[] = "--rw=randrw --iodepth=8 --fsync=5 --report=report";
 	json_t *report[2];
-	char path[96];
 
 	NEEDS_FIO();
-	snprintf(path, sizeof path, "%s/report", dir);
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
 		assert_fio(job);
-		report[i] = json_load_file(path, 0, NULL);
+		report[i] = json_load_file(in_dir("report"), 0, NULL);
 		assert_non_null(report[i]);
 	}
 	assert_true(json_equal(report[0], report[1]));
@@ -164,7 +152,7 @@ static double first_sync(unsigned *ret_blocks)
 	double ns;
 	unsigned first, last;
 
-	assert_int_equal(run("%s log dump log | grep ' ack '", nvwave), 0);
+	succeeds("$NVWAVE log dump log | grep ' ack '");
 	assert_int_equal(sscanf(output, " %lf ack operations %u to %u", &ns, &first, &last), 3);
 	assert_int_equal(first, 0);
 	*ret_blocks = last + 1;
@@ -189,7 +177,7 @@ static bool survives(const char *fault)
 	clean();
 	snprintf(options + n, sizeof options - n, " --power_cut=%.3fns", when + 1);
 	assert_int_not_equal(fio(options), 0);
-	assert_non_null(strstr(output, "got signal=9"));
+	assert_output_has("got signal=9");
 	snprintf(options, sizeof options, "--rw=read --verify=crc32c --size=%uk", 4 * blocks);
 	const bool whole = fio(options) == 0;
 
@@ -207,17 +195,17 @@ TEST(what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not)
 
 TEST(the_log_of_a_job_is_explored_and_the_missing_barrier_found)
 {
-	static const char crash[] = "%s crash --store-log=log --image=log.image --states=500";
+	static const char crash[] = "$NVWAVE crash --store-log=log --image=log.image --states=500";
 
 	NEEDS_FIO();
 	assert_fio("--rw=randwrite --iodepth=8 --fsync=4 --log=log");
-	assert_int_equal(run(crash, nvwave), 0);
-	assert_non_null(strstr(output, "NO FAILURE FOUND in "));
+	succeeds(crash);
+	assert_output_has("NO FAILURE FOUND in ");
 	clean();
 	assert_fio("--rw=randwrite --iodepth=8 --fsync=4 --log=log --fault=no-barrier");
-	assert_int_equal(run(crash, nvwave), 1);
-	assert_non_null(strstr(output, "was acknowledged, but a word of it is older"));
-	assert_non_null(strstr(output, "host/fio_engine/kernel.c"));
+	exits(1, crash);
+	assert_output_has("was acknowledged, but a word of it is older");
+	assert_output_has("host/fio_engine/kernel.c");
 }
 
 /* ---- Refused ---------------------------------------------------------------------------------- */
@@ -269,24 +257,19 @@ TEST(a_pool_that_is_too_small_or_none_is_refused)
 	NEEDS_FIO();
 	assert_fio("--rw=write");
 	assert_int_not_equal(fio("--rw=write --size=1m"), 0);
-	assert_non_null(strstr(output, "pool has 65536 bytes, but the job needs 1048576"));
+	assert_output_has("pool has 65536 bytes, but the job needs 1048576");
 	run("head -c 65536 /dev/zero >pool");
 	assert_int_not_equal(fio("--rw=write"), 0);
-	assert_non_null(strstr(output, "no pool"));
+	assert_output_has("no pool");
 }
 
 int main(void)
 {
-	const char *const tmp = getenv("TMPDIR");
-
-	nvwave = getenv("NVWAVE");
-	snprintf(dir, sizeof dir, "%s/nvwave-fio-XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-	if (!nvwave || !mkdtemp(dir)) {
+	if (shell_begin((const char *const[]){"NVWAVE", NULL})) {
 		return 1;
 	}
 	const int failed = run_every_test();
 
-	clean();
-	rmdir(dir);
+	shell_end(NULL);
 	return failed;
 }

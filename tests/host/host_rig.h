@@ -6,7 +6,6 @@
 #include "common/test.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,28 +15,12 @@
 
 #include "common/shell.h"
 
-static const char *nvwave, *subject;
-
-static inline const char *in_dir(const char *name)
-{
-	static char path[4][160];
-	static unsigned next;
-	char *const p = path[next++ % 4];
-
-	snprintf(p, sizeof path[0], "%s/%s", dir, name);
-	return p;
-}
-
-static inline void clean(void)
-{
-	run("rm -rf -- *");
-}
-
 /* Records a mode of the subject on the file "pool"; the report is in "report". The exit status. */
 static inline int record(const char *mode, unsigned number)
 {
-	return run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u",
-		nvwave, subject, mode, number);
+	return run("$NVWAVE exec --delays=off --record=log --report=report --output-format=json -- "
+		   "$HOST_SUBJECT %s pool %u",
+		mode, number);
 }
 
 static inline json_t *report(void)
@@ -64,19 +47,10 @@ static inline uint8_t *read_whole(const char *name, size_t *ret_n)
 	return bytes;
 }
 
-static int begin(void **state)
+__attribute__((unused)) static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	subject = getenv("HOST_SUBJECT");
 	setenv("PMEM_IS_PMEM_FORCE", "0", 1);
-	snprintf(dir, sizeof dir, "/tmp/nvwave-host-XXXXXX");
-	return nvwave && subject && mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	clean();
-	return rmdir(dir);
+	return shell_begin((const char *const[]){"NVWAVE", "HOST_SUBJECT", NULL});
 }
 
 #endif

@@ -19,8 +19,6 @@
 
 enum { SITES = 256 };
 
-static const char *nvwave, *plain, *built; /* built: by nvwave-cc */
-
 /* The line of a source that has a text. */
 static unsigned line_in(const char *source, const char *text)
 {
@@ -56,13 +54,9 @@ static struct log recorded(const char *program, const char *options, const char 
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	struct log log = {.sites = 0};
-	char path[200];
 
-	assert_int_equal(
-		run("rm -f pool log; %s exec %s --record=log -- %s %s", nvwave, options, program, arguments),
-		0);
-	snprintf(path, sizeof path, "%s/log", dir);
-	assert_int_equal(nvw_log_open(path, &reader), 0);
+	succeeds("rm -f pool log; $NVWAVE exec %s --record=log -- %s %s", options, program, arguments);
+	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_SITE && log.sites < SITES) {
 			struct place *const p = &log.site[log.sites++];
@@ -91,19 +85,19 @@ static void stack_of(const struct log *log, char text[256])
 
 TEST(a_stores_site_has_all_callers_and_inlined_functions)
 {
-	struct log log = recorded(built, "", "run pool");
+	struct log log = recorded("$HOST_HELPERS_CC", "", "run pool");
 	char text[256];
 
 	stack_of(&log, text);
 	assert_string_equal(text, "set put fill main");
-	log = recorded(plain, "", "run pool"); /* found at the flush */
+	log = recorded("$HOST_HELPERS", "", "run pool"); /* found at the flush */
 	stack_of(&log, text);
 	assert_string_equal(text, "persist ends fill main");
 }
 
 TEST(without_stacks_a_site_is_its_place_alone)
 {
-	const struct log log = recorded(built, "--callers=off", "run pool");
+	const struct log log = recorded("$HOST_HELPERS_CC", "--callers=off", "run pool");
 	char text[256];
 
 	stack_of(&log, text);
@@ -120,7 +114,7 @@ TEST(without_stacks_a_site_is_its_place_alone)
 /* The second store of a place is found in the cache of stacks; the callers are of this one. */
 TEST(equal_stacks_have_one_site_and_others_have_others)
 {
-	const struct log log = recorded(built, "", "run pool");
+	const struct log log = recorded("$HOST_HELPERS_CC", "", "run pool");
 	const unsigned set = line_with("c->value = value;");
 	unsigned sets = 0;
 
@@ -128,7 +122,7 @@ TEST(equal_stacks_have_one_site_and_others_have_others)
 		sets += log.site[i].line == set;
 	}
 	assert_int_equal(sets, 4);
-	const struct log deep = recorded(built, "", "dive pool 60");
+	const struct log deep = recorded("$HOST_HELPERS_CC", "", "dive pool 60");
 	char text[256];
 
 	stack_of(&deep, text);
@@ -140,13 +134,10 @@ TEST(equal_stacks_have_one_site_and_others_have_others)
 
 static json_t *crash(const char *program, const char *forgotten)
 {
-	char path[200];
-
-	run("rm -f pool; %s crash --exec='%s run pool %s' --image=pool --oracle=replay --states=400 "
+	run("rm -f pool; $NVWAVE crash --exec=\"%s run pool %s\" --image=pool --oracle=replay --states=400 "
 	    "--html=page --output-format=json >report",
-		nvwave, program, forgotten);
-	snprintf(path, sizeof path, "%s/report", dir);
-	json_t *const report = json_load_file(path, 0, NULL);
+		program, forgotten);
+	json_t *const report = json_load_file(in_dir("report"), 0, NULL);
 
 	assert_non_null(report);
 	return report;
@@ -172,7 +163,7 @@ static bool ends_in_line(const char *place, unsigned line)
  */
 TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 {
-	json_t *const report = crash(built, "12");
+	json_t *const report = crash("$HOST_HELPERS_CC", "12");
 	const json_t *const findings = json_object_get(report, "findings");
 	const unsigned put[] = {line_with("put(1);"), line_with("put(2);")};
 	unsigned seen = 0;
@@ -197,14 +188,14 @@ TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 	}
 	assert_int_equal(seen, 3);
 	json_decref(report);
-	assert_int_equal(run("grep -c 'The stack of the lost store' page"), 0);
+	succeeds("grep -c 'The stack of the lost store' page");
 	assert_int_equal(atoi(output), 2);
 }
 
 /* Where every caller of the line is wrong, the line is at fault. */
 TEST(a_line_that_all_callers_get_wrong_is_one_cause)
 {
-	json_t *const report = crash(built, "0123");
+	json_t *const report = crash("$HOST_HELPERS_CC", "0123");
 	const json_t *const findings = json_object_get(report, "findings");
 	const json_t *const cause = json_object_get(json_array_get(findings, 0), "cause");
 
@@ -230,19 +221,15 @@ TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
 	for (unsigned level = 0; level < 2; level++) {
 		char end[32];
 
-		assert_int_equal(
-			run("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, levels[level], ATOMICS_SOURCE),
-			0);
-		assert_int_equal(run("rm -f pool; %s crash --exec='./atomics run pool' --image=pool "
-				     "--check='./atomics check'",
-					 nvwave),
-			1);
-		assert_null(strstr(output, "atomic_base"));
+		succeeds("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, levels[level], ATOMICS_SOURCE);
+		exits(1, "rm -f pool; $NVWAVE crash --exec='./atomics run pool' --image=pool "
+			 "--check='./atomics check'");
+		assert_false(printed("atomic_base"));
 		for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
 			snprintf(end, sizeof end, "atomics.cpp:%u ", line_in(ATOMICS_SOURCE, places[i]));
-			assert_non_null(strstr(output, end));
+			assert_output_has(end);
 		}
-		assert_non_null(strstr(output, "2 findings"));
+		assert_output_has("2 findings");
 	}
 }
 
@@ -259,50 +246,31 @@ TEST(a_patch_for_one_caller_stands_behind_its_call)
 	if (system("command -v patch cc >/dev/null") != 0) {
 		skip_test("patch and a C compiler are needed");
 	}
-	run("rm -f pool cures; %s crash --exec='%s note pool 1' --image=pool --oracle=replay --states=400 "
+	run("rm -f pool cures; $NVWAVE crash --exec=\"$HOST_HELPERS_CC note pool 1\" --image=pool "
+	    "--oracle=replay --states=400 "
 	    "--patch=cures "
-	    ">report",
-		nvwave, built);
+	    ">report");
 	snprintf(patch, sizeof patch, "+\tpmem_drain();");
-	assert_int_equal(run("grep -A1 'for operation 1' cures | tail -1"), 0);
+	succeeds("grep -A1 'for operation 1' cures | tail -1");
 	assert_string_equal(strtok(output, "\n"), patch);
-	assert_int_equal(run("grep -c '^+.' cures"), 0);
+	succeeds("grep -c '^+.' cures");
 	assert_int_equal(atoi(output), 2); /* with the name of the file */
-	assert_int_equal(run("cp %s patched.c && patch -s patched.c cures && "
-			     "cc -g -o patched -I$(dirname %s)/../../lib patched.c -lpmem",
-				 HELPERS_SOURCE, HELPERS_SOURCE),
-		0);
-	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./patched note pool 1' --image=pool --oracle=replay",
-			nvwave),
-		0);
+	succeeds("cp %s patched.c && patch -s patched.c cures && "
+		 "cc -g -o patched -I$(dirname %s)/../../lib patched.c -lpmem",
+		HELPERS_SOURCE, HELPERS_SOURCE);
+	succeeds("rm -f pool; $NVWAVE crash --exec='./patched note pool 1' --image=pool --oracle=replay");
 }
 
 /* The helper goes on with a store that relies on the fence. */
 TEST(a_fence_that_would_come_too_late_behind_the_call_is_no_patch)
 {
-	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool "
-	    "--check='%s check' "
-	    "--states=400 --patch=cures 2>notes",
-		nvwave, built, built);
-	assert_non_null(strstr(output, "verified on this log: with a fence after"));
+	run("rm -f pool cures; truncate -s 4096 pool; $NVWAVE crash --exec=\"$HOST_HELPERS_CC mark pool "
+	    "1\" --image=pool "
+	    "--check=\"$HOST_HELPERS_CC check\" "
+	    "--states=400 --patch=cures 2>notes");
+	assert_output_has("verified on this log: with a fence after");
 	assert_int_not_equal(run("test -e cures"), 0);
-	assert_int_equal(run("grep 'no patch for finding 1: its fence is for one caller, and' notes"), 0);
+	succeeds("grep 'no patch for finding 1: its fence is for one caller, and' notes");
 }
 
-static int begin(void **state)
-{
-	nvwave = getenv("NVWAVE");
-	plain = getenv("HOST_HELPERS");
-	built = getenv("HOST_HELPERS_CC");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-test-callers-XXXXXX");
-	return nvwave == NULL || plain == NULL || built == NULL || mkdtemp(dir) == NULL;
-}
-
-static int end(void **state)
-{
-	run("rm -rf -- %s", dir);
-	return 0;
-}
-
-GROUP(begin, end);
+GROUP_IN_FOLDER("HOST_HELPERS", "HOST_HELPERS_CC");

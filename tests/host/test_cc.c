@@ -20,24 +20,19 @@
 
 enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 
-static const char *nvwave, *wrapper;
 static char *subjects[8], *raw_logs[8]; /* one a compiler, NULL at the end */
 
 static void record(const char *program, const char *mode, unsigned number)
 {
-	run("rm -rf -- *");
-	assert_int_equal(
-		run("%s exec --delays=off --record=log --report=report --output-format=json -- %s %s pool %u",
-			nvwave, program, mode, number),
-		0);
+	clean();
+	succeeds("$NVWAVE exec --delays=off --record=log --report=report --output-format=json -- %s %s "
+		 "pool %u",
+		program, mode, number);
 }
 
 static FILE *open_in_dir(const char *name)
 {
-	char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	FILE *const f = fopen(path, "r");
+	FILE *const f = fopen(in_dir(name), "r");
 
 	assert_non_null(f);
 	return f;
@@ -45,11 +40,9 @@ static FILE *open_in_dir(const char *name)
 
 static struct nvw_log_reader *open_log(void)
 {
-	char path[128];
 	struct nvw_log_reader *reader;
 
-	snprintf(path, sizeof path, "%s/log", dir);
-	assert_int_equal(nvw_log_open(path, &reader), 0);
+	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
 	return reader;
 }
 
@@ -151,8 +144,8 @@ TEST(registers_flags_and_the_red_zone_survive)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "registers", 0);
-		assert_int_equal(run("%s exec -- %s registers pool", nvwave, *s), 0);
-		assert_int_equal(run("%s registers pool", *s), 0);
+		succeeds("$NVWAVE exec -- %s registers pool", *s);
+		succeeds("%s registers pool", *s);
 	}
 }
 
@@ -172,9 +165,9 @@ TEST(the_same_run_gives_the_same_log_byte_for_byte)
 {
 	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
 	record(subjects[0], "random", 7);
-	assert_int_equal(run("mv log /tmp/nvwave-first-log.%d", (int)getpid()), 0);
+	succeeds("mv log /tmp/nvwave-first-log.%d", (int)getpid());
 	record(subjects[0], "random", 7);
-	assert_int_equal(run("cmp log /tmp/nvwave-first-log.%d", (int)getpid()), 0);
+	succeeds("cmp log /tmp/nvwave-first-log.%d", (int)getpid());
 	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
 }
 
@@ -182,9 +175,8 @@ TEST(without_nvwave_a_program_does_the_same)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "random", 2);
-		assert_int_equal(
-			run("mv pool first && mv expected first.expected && %s random pool 2", *s), 0);
-		assert_int_equal(run("cmp pool first && cmp expected first.expected"), 0);
+		succeeds("mv pool first && mv expected first.expected && %s random pool 2", *s);
+		succeeds("cmp pool first && cmp expected first.expected");
 	}
 }
 
@@ -270,9 +262,10 @@ TEST(what_was_not_recompiled_is_found_by_comparing)
 /* Appends five values; the exit status. */
 static int crash(const char *program, const char *bug, const char *options)
 {
-	run("rm -rf -- *");
-	return run("%s crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s",
-		nvwave, program, bug, program, options);
+	clean();
+	return run(
+		"$NVWAVE crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s",
+		program, bug, program, options);
 }
 
 /* The source line that a bug is marked with, or a text is on. */
@@ -306,13 +299,13 @@ TEST(a_right_log_by_hand_is_consistent)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "", "--model=x86"), 0);
-		assert_non_null(strstr(output, "16 stores, 11 fences"));
-		assert_non_null(strstr(output, "exhausted"));
+		assert_output_has("16 stores, 11 fences");
+		assert_output_has("exhausted");
 		/* Which knows no lines: any of what is flushed may be there. */
 		assert_int_equal(crash(*s, "", "--model=pmreorder"), 1);
 		/* A crash may come between any two stores. */
 		assert_int_equal(crash(*s, "", "--model=eadr"), 0);
-		assert_non_null(strstr(output, "17 states at 17 instants"));
+		assert_output_has("17 states at 17 instants");
 	}
 }
 
@@ -320,10 +313,10 @@ TEST(a_count_stored_before_its_value_in_one_line_is_found)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "early", "--model=x86"), 1);
-		assert_non_null(strstr(output, "is counted, and wrong"));
+		assert_output_has("is counted, and wrong");
 		assert_true(names_line(line_of("/* early */")));
 		assert_true(names_line(line_of("/* early */") - 1));
-		assert_non_null(strstr(output, "in one line, which persists in program order"));
+		assert_output_has("in one line, which persists in program order");
 		assert_int_equal(crash(*s, "early", "--model=eadr"), 1);
 		assert_true(names_line(line_of("/* early */") - 1));
 	}
@@ -344,50 +337,45 @@ static const char early_source[] =
 
 static int crash_early(const char *options)
 {
-	return run(
-		"rm -f pool && head -c 4096 /dev/zero >pool && %s crash --exec='./early pool' --image=pool "
-		"--check='./plain check' %s",
-		nvwave, options);
-}
-
-static bool has(const char *text)
-{
-	return strstr(output, text) != NULL;
+	return run("rm -f pool && head -c 4096 /dev/zero >pool && $NVWAVE crash --exec='./early pool' "
+		   "--image=pool "
+		   "--check='./plain check' %s",
+		options);
 }
 
 TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 {
 	static const char says[] = "stores within a line were not ordered: build with nvwave-cc";
-	char path[128];
 
-	run("rm -rf -- *");
-	snprintf(path, sizeof path, "%s/early.c", dir);
-	FILE *const f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(early_source, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-	assert_int_equal(run("cc -O1 -o plain early.c -lpmem && cp plain early"), 0);
+	clean();
+	write_text("early.c", early_source);
+	succeeds("cc -O1 -o plain early.c -lpmem && cp plain early");
 	assert_int_equal(crash_early("--html=page"), 0);
-	assert_true(has("NO FAILURE FOUND in ") && has(says) && !has("100 %"));
-	assert_int_equal(run("grep -q '<p>NO FAILURE FOUND in .*%s' page", says), 0);
+	assert_output_has("NO FAILURE FOUND in ");
+	assert_output_has(says);
+	assert_false(printed("100 %"));
+	succeeds("grep -q '<p>NO FAILURE FOUND in .*%s' page", says);
 	assert_int_equal(crash_early("--mode=kill --states=3"), 0);
-	assert_true(has("NO FAILURE FOUND in 3 kills") && has(says));
+	assert_output_has("NO FAILURE FOUND in 3 kills");
+	assert_output_has(says);
 	assert_int_equal(crash_early("--output-format=json"), 0);
-	assert_true(has("\"verdict\": \"not-refuted\"") && has(says) && has("\"atomicity\": 64"));
-	assert_int_equal(run("%s cc -O1 -o early early.c -lpmem", wrapper), 0);
+	assert_output_has("\"verdict\": \"not-refuted\"");
+	assert_output_has(says);
+	assert_output_has("\"atomicity\": 64");
+	succeeds("$HOST_CC cc -O1 -o early early.c -lpmem");
 	assert_int_equal(crash_early("--cures=off"), 1);
-	assert_true(has("valid without its value") && !has(says));
+	assert_output_has("valid without its value");
+	assert_false(printed(says));
 	assert_int_equal(crash_early("--cures=off --output-format=json"), 1);
-	assert_true(has("\"atomicity\": 8"));
+	assert_output_has("\"atomicity\": 8");
 }
 
 TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "unflushed", "--model=x86"), 1);
-		assert_non_null(strstr(output, "is missing in its line"));
-		assert_non_null(strstr(output, "is never flushed"));
+		assert_output_has("is missing in its line");
+		assert_output_has("is never flushed");
 		assert_true(names_line(line_of("log->head.total = i + 1")));
 		assert_int_equal(crash(*s, "unflushed", "--model=eadr"), 0);
 	}
@@ -397,9 +385,9 @@ TEST(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "lean", "--model=x86"), 0);
-		assert_non_null(strstr(output, "16 stores, 6 fences"));
+		assert_output_has("16 stores, 6 fences");
 		assert_int_equal(crash(*s, "unfenced", "--model=x86"), 1);
-		assert_non_null(strstr(output, "but no fence follows before"));
+		assert_output_has("but no fence follows before");
 		assert_true(names_line(line_of("/* clflushopt */")));
 	}
 }
@@ -420,19 +408,17 @@ static bool may_overtake(bool ordered)
 				{.site = 1, .work_item = 1, .group = 2, .bytes = 8, .off = 64, .value = '2'}},
 	};
 	struct nvw_log_writer *log;
-	char path[128];
 
-	run("rm -rf -- *");
+	clean();
 	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; "
 	    "chmod +x check");
-	snprintf(path, sizeof path, "%s/two.log", dir);
-	assert_int_equal(nvw_log_create(path, &info, &log), 0);
+	assert_int_equal(nvw_log_create(in_dir("two.log"), &info, &log), 0);
 	for (unsigned i = 0; i < sizeof records / sizeof *records; i++) {
 		assert_int_equal(nvw_log_append(log, &records[i]), 0);
 	}
 	assert_int_equal(nvw_log_close(log, 0), 0);
-	assert_int_equal(run("%s log dump two.log | grep -c 'in order'", nvwave), ordered ? 0 : 1);
-	const int status = run("%s crash --store-log=two.log --image=image --check=./check", nvwave);
+	exits(ordered ? 0 : 1, "$NVWAVE log dump two.log | grep -c 'in order'");
+	const int status = run("$NVWAVE crash --store-log=two.log --image=image --check=./check");
 
 	assert_in_range(status, 0, 1);
 	return status == 1;
@@ -447,9 +433,9 @@ TEST(an_ordered_flush_is_before_all_later_stores_and_another_is_not)
 TEST(findings_are_small_and_replayed)
 {
 	assert_int_equal(crash(raw_logs[0], "early", ""), 1);
-	assert_non_null(strstr(output, "smallest case: 1 of 1 writes"));
-	assert_int_equal(run("%s replay found/finding-1", nvwave), 1);
-	assert_non_null(strstr(output, "REPRODUCED"));
+	assert_output_has("smallest case: 1 of 1 writes");
+	exits(1, "$NVWAVE replay found/finding-1");
+	assert_output_has("REPRODUCED");
 }
 
 TEST(kills_are_survived_by_a_right_log)
@@ -466,12 +452,10 @@ static json_int_t number(json_t *o, const char *object, const char *name)
 
 TEST(flushes_and_fences_count_and_take_time)
 {
-	run("rm -rf -- *");
-	assert_int_equal(
-		run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s "
-		    "append pool 10",
-			nvwave, raw_logs[0]),
-		0);
+	clean();
+	succeeds("$NVWAVE exec --set nvram.write=2us --advice --report=report --output-format=json -- %s "
+		 "append pool 10",
+		raw_logs[0]);
 	FILE *const f = open_in_dir("report");
 	json_t *const o = json_loadf(f, 0, NULL);
 
@@ -491,35 +475,30 @@ TEST(flushes_and_fences_count_and_take_time)
 
 TEST(a_flush_for_nothing_has_its_place)
 {
-	run("rm -rf -- *");
-	assert_int_equal(
-		run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include "
-		    "<unistd.h>\\n"
-		    "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return "
-		    "1;\\n"
-		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = "
-		    "1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
-		    "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c"),
-		0);
-	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --advice -- ./idle", wrapper, nvwave), 0);
-	assert_non_null(strstr(output, "idle.c:12 (main): 1 of 1 flushes were of lines not stored to"));
-	assert_non_null(strstr(output, "idle.c:14 (main): 1 of 1 drains had nothing flushed"));
+	clean();
+	succeeds("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include "
+		 "<unistd.h>\\n"
+		 "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return "
+		 "1;\\n"
+		 "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = "
+		 "1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
+		 "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c");
+	succeeds("$HOST_CC cc -O1 -o idle idle.c && $NVWAVE exec --advice -- ./idle");
+	assert_output_has("idle.c:12 (main): 1 of 1 flushes were of lines not stored to");
+	assert_output_has("idle.c:14 (main): 1 of 1 drains had nothing flushed");
 }
 
 TEST(a_program_that_flushes_nothing_is_told)
 {
-	run("rm -rf -- *");
-	assert_int_equal(
-		run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) "
-		    "{\n"
-		    "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
-		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
-		0);
-	assert_int_equal(
-		run("%s cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", wrapper, nvwave), 0);
-	assert_non_null(strstr(output, "note: nothing of a mapped file was flushed, neither by libpmem nor"));
-	assert_int_equal(run("cc -O1 -o idle idle.c && %s exec --record=log -- ./idle", nvwave), 0);
-	assert_non_null(strstr(output, "nvwave-cc makes them seen"));
+	clean();
+	succeeds("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) "
+		 "{\n"
+		 "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
+		 "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c");
+	succeeds("$HOST_CC cc -O1 -o idle idle.c && $NVWAVE exec --record=log -- ./idle");
+	assert_output_has("note: nothing of a mapped file was flushed, neither by libpmem nor");
+	succeeds("cc -O1 -o idle idle.c && $NVWAVE exec --record=log -- ./idle");
+	assert_output_has("nvwave-cc makes them seen");
 }
 
 /* ---- The wrapper ------------------------------------------------------------------------------ */
@@ -546,12 +525,12 @@ TEST(what_cannot_be_watched_is_refused)
 		{"cc -c macro.s", "macro.s:2: an instruction in the body of a .macro is not watched", 0},
 	};
 
-	run("rm -rf -- *");
+	clean();
 	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
 	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > "
 	    "macro.s");
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const int status = run("%s %s", wrapper, cases[i].arguments);
+		const int status = run("$HOST_CC %s", cases[i].arguments);
 
 		if (status != cases[i].status || strstr(output, cases[i].message) == NULL) {
 			fail_msg("%s: status %d, %s", cases[i].arguments, status, output);
@@ -569,17 +548,18 @@ TEST(a_line_takes_no_longer_in_a_longer_text)
 TEST(it_compiles_as_the_compiler_alone_does)
 {
 	static const char *const commands[] = {
-		"cc -c x.c -o x.o && %s cc x.o -o x && ./x",
+		"cc -c x.c -o x.o && $HOST_CC cc x.o -o x && ./x",
 		"cc -pipe -O2 x.c y.c -o x && ./x",
-		"cc -fPIC -shared -Wl,-z,defs -o lib.so y.c && %s cc x.c lib.so -Wl,-rpath,. -o x && ./x",
-		"cc -S x.c && cc -c x.s -o x.o && %s cc x.o -o x && ./x",
-		"cc -r -o both.o x.c y.c && %s cc both.o -o x && ./x",
-		"cc -E x.c | %s cc -x c - -o x && ./x",
+		"cc -fPIC -shared -Wl,-z,defs -o lib.so y.c && $HOST_CC cc x.c lib.so -Wl,-rpath,. -o x "
+		"&& ./x",
+		"cc -S x.c && cc -c x.s -o x.o && $HOST_CC cc x.o -o x && ./x",
+		"cc -r -o both.o x.c y.c && $HOST_CC cc both.o -o x && ./x",
+		"cc -E x.c | $HOST_CC cc -x c - -o x && ./x",
 		"cc -MMD -MF x.d -c x.c -o x.o && grep -q x.c x.d",
 		"cc -dumpmachine | grep -q x86_64",
 		"cc -masm=intel -O2 x.c -o x && ./x",
 		"cc -O2 -D_FORTIFY_SOURCE=2 x.c -o x && ./x",
-		"cc -O2 pre.h -o pre.h.gch && %s cc -O2 -Winvalid-pch -include pre.h x.c -o x && ./x",
+		"cc -O2 pre.h -o pre.h.gch && $HOST_CC cc -O2 -Winvalid-pch -include pre.h x.c -o x && ./x",
 		"cc -x c-header pre.txt -o pre.gch",
 		"cc -O2 -march=skylake-avx512 -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
 		("cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q "
@@ -587,10 +567,10 @@ TEST(it_compiles_as_the_compiler_alone_does)
 		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
 		"--loads cc -O2 -fno-plt -c plain.c -o x.o && nm x.o | grep -q tsan_read",
 		"cc -c section.s -o x.o",
-		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
+		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%rsp),%rax'",
 	};
 
-	run("rm -rf -- *");
+	clean();
 	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c; "
 	    "echo '.section \".linker-options\",\"e\",@llvm_linker_options' > section.s");
 	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, "
@@ -601,21 +581,16 @@ TEST(it_compiles_as_the_compiler_alone_does)
 	    "_mm_stream_si64((void *)&v, 7); "
 	    "_mm_sfence(); return v != 7; }\\n' > x.c; echo 'int y(int *p) { return *p = 3; }' > y.c");
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-		char command[256];
-
-		snprintf(command, sizeof command, commands[i], wrapper);
-		if (run("%s %s", wrapper, command) != 0) {
-			fail_msg("%s: %s", command, output);
-		}
+		succeeds("$HOST_CC %s", commands[i]);
 		assert_string_equal(output, "");
 	}
 }
 
 TEST(make_takes_it_for_a_compiler)
 {
-	run("rm -rf -- *");
+	clean();
 	run("printf 'int main(void) { return 0; }\\n' > x.c");
-	assert_int_equal(run("make -s CC='%s cc' x && ./x", wrapper), 0);
+	succeeds("make -s CC=\"$HOST_CC cc\" x && ./x");
 }
 
 /* ---- All -------------------------------------------------------------------------------------- */
@@ -633,26 +608,23 @@ static void split(const char *variable, char **to)
 
 static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	wrapper = getenv("HOST_CC");
 	split("HOST_CC_SUBJECTS", subjects);
 	split("HOST_RAW_LOGS", raw_logs);
-	snprintf(dir, sizeof dir, "/tmp/nvwave-cc-XXXXXX");
 	if (subjects[0] != NULL && getenv("HOST_CC_CLANG") == NULL) {
 		printf("# there is no clang: only gcc is tested\n");
 	}
 	if (subjects[0] != NULL && getenv("HOST_CC_CPP") == NULL) {
 		printf("# there is no C++ compiler: only C is tested\n");
 	}
-	return nvwave && wrapper && subjects[0] && raw_logs[0] && mkdtemp(dir) ? 0 : -1;
+	return subjects[0] && raw_logs[0] ? shell_begin((const char *const[]){"NVWAVE", "HOST_CC", NULL}) :
+					    -1;
 }
 
 static int end(void **state)
 {
-	run("rm -rf -- *");
 	free(subjects[0]);
 	free(raw_logs[0]);
-	return rmdir(dir);
+	return shell_end(state);
 }
 
 GROUP(begin, end);

@@ -20,14 +20,12 @@
 		skip_test("fio is not installed: its jobs did not run"); \
 	}
 
-static const char *nvwave, *jobs;
-
 /* nvwave fio's JSON, and its exit status. What fio says goes to standard error. */
 static json_t *fio(int expected, const char *arguments)
 {
 	json_error_t e;
 
-	assert_int_equal(run("%s fio %s --output-format=json 2>messages", nvwave, arguments), expected);
+	exits(expected, "$NVWAVE fio %s --output-format=json 2>messages", arguments);
 	json_t *const o = json_loads(output, 0, &e);
 
 	assert_non_null(o);
@@ -114,8 +112,7 @@ TEST(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept
 	assert_true(number(row_of(o, 1, "write", 128), "asked_ns") == 0); /* accepted is durable */
 	assert_string_equal(json_string_value(json_object_get(o, "domain")), "adr");
 	json_decref(o);
-	assert_int_equal(
-		run("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"), 0); /* without delays, with */
+	succeeds("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"); /* without delays, with */
 	assert_string_equal(output, "2\n");
 	assert_int_not_equal(run("ls kept.3"), 0);
 }
@@ -179,9 +176,9 @@ TEST(acknowledged_blocks_survive_kills)
 TEST(kills_before_any_acknowledged_block_verify_nothing)
 {
 	NEEDS_FIO();
-	assert_int_equal(run("%s fio verify --size=4k --kills=2", nvwave), 2);
-	assert_non_null(strstr(output,
-		"nothing was verified: no kill came after the first acknowledged block (the job writes 1)"));
+	exits(2, "$NVWAVE fio verify --size=4k --kills=2");
+	assert_output_has(
+		"nothing was verified: no kill came after the first acknowledged block (the job writes 1)");
 }
 
 TEST(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent)
@@ -206,31 +203,28 @@ TEST(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent)
 TEST(the_job_files_are_fios)
 {
 	NEEDS_FIO();
-	assert_int_equal(
-		run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || "
-		    "exit 1; done",
-			jobs),
-		0);
+	succeeds(
+		"for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only $FIO_JOBS/$j.fio || "
+		"exit 1; done");
 }
 
 TEST(a_damaged_block_is_found_by_hand)
 {
 	static const char write[] =
-		"NVRAM=pool %s exec -- fio --section=write --number_ios=20 --output=w %s/verify.fio";
+		"NVRAM=pool $NVWAVE exec -- fio --section=write --number_ios=20 --output=w "
+		"$FIO_JOBS/verify.fio";
 	static const char check[] =
-		"NVRAM=pool %s exec -- fio --section=check --readonly --output=c %s/verify.fio";
+		"NVRAM=pool $NVWAVE exec -- fio --section=check --readonly --output=c $FIO_JOBS/verify.fio";
 
 	NEEDS_FIO();
-	assert_int_equal(run(write, nvwave, jobs), 0);
-	assert_int_equal(run(check, nvwave, jobs), 0);
+	succeeds(write);
+	succeeds(check);
 	/* One of the written blocks: those that were not begin otherwise. */
-	assert_int_equal(
-		run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / "
-		    "4096; exit }') && "
-		    "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc"),
-		0);
-	assert_int_equal(run(check, nvwave, jobs), 1);
-	assert_non_null(strstr(output, "bad magic"));
+	succeeds("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / "
+		 "4096; exit }') && "
+		 "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc");
+	exits(1, check);
+	assert_output_has("bad magic");
 }
 
 /* ---- Refusals --------------------------------------------------------------------------------- */
@@ -240,7 +234,7 @@ static int with_fio(const char *script, const char *arguments)
 {
 	run("mkdir -p bin");
 	write_file("bin/fio", 0755, script);
-	return run("PATH=%s/bin:$PATH %s fio %s", dir, nvwave, arguments);
+	return run("PATH=%s/bin:$PATH $NVWAVE fio %s", dir, arguments);
 }
 
 TEST(fio_that_is_missing_or_fails_is_told)
@@ -263,22 +257,22 @@ TEST(fio_that_is_missing_or_fails_is_told)
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		snprintf(script, sizeof script, says, bad[i].json);
 		assert_int_equal(with_fio(script, "latency"), 2);
-		assert_non_null(strstr(output, bad[i].message));
+		assert_output_has(bad[i].message);
 	}
 	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "mixed"), 2);
-	assert_non_null(strstr(output, "fio exited with status 3"));
+	assert_output_has("fio exited with status 3");
 	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "verify"), 2);
-	assert_non_null(strstr(output, "fio exited with status 3"));
+	assert_output_has("fio exited with status 3");
 	/* Verifies nothing, and says that all is lost. */
 	assert_int_equal(with_fio("#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
 				  "PATH=${PATH#*:} exec fio \"$@\"\n",
 				 "verify --size=64k"),
 		2);
-	assert_non_null(strstr(output, "without a crash, fio fails to verify what it wrote"));
+	assert_output_has("without a crash, fio fails to verify what it wrote");
 	assert_int_equal(with_fio("#!/bin/sh\nkill -9 $$\n", "bandwidth"), 2);
-	assert_non_null(strstr(output, "killed by signal 9"));
-	assert_int_equal(run("PATH=%s %s fio mixed", dir, nvwave), 2);
-	assert_non_null(strstr(output, "fio is not in PATH"));
+	assert_output_has("killed by signal 9");
+	exits(2, "PATH=%s $NVWAVE fio mixed", dir);
+	assert_output_has("fio is not in PATH");
 }
 
 TEST(bad_options_are_told)
@@ -307,27 +301,17 @@ TEST(bad_options_are_told)
 
 	NEEDS_FIO();
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(run("%s fio %s", nvwave, bad[i].arguments), 2);
-		assert_non_null(strstr(output, bad[i].message));
+		exits(2, "$NVWAVE fio %s", bad[i].arguments);
+		assert_output_has(bad[i].message);
 	}
-	assert_int_equal(run("%s fio verify --bs=3", nvwave), 2); /* fio's own words */
-	assert_non_null(strstr(output, "Blocksize too small"));
+	exits(2, "$NVWAVE fio verify --bs=3"); /* fio's own words */
+	assert_output_has("Blocksize too small");
 }
 
-static int set_up(void **state)
+static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	jobs = getenv("FIO_JOBS");
-	snprintf(dir, sizeof dir, "%s/nvwave-test-fio-XXXXXX",
-		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	setenv("TMPDIR", "/dev/shm", access("/dev/shm", W_OK) == 0);
-	return nvwave && jobs && mkdtemp(dir) ? 0 : -1;
+	setenv("TMPDIR", test_folder(), strcmp(test_folder(), "/dev/shm") == 0);
+	return shell_begin_in(test_folder(), (const char *const[]){"NVWAVE", "FIO_JOBS", NULL});
 }
 
-static int tear_down(void **state)
-{
-	run("rm -rf -- *");
-	return rmdir(dir);
-}
-
-GROUP(set_up, tear_down);
+GROUP(begin, shell_end);

@@ -121,18 +121,18 @@ TEST(the_same_program_gives_the_same_log)
 {
 	clean();
 	assert_int_equal(record("stress", 3), 0);
-	assert_int_equal(run("mv log first && rm pool"), 0);
+	succeeds("mv log first && rm pool");
 	assert_int_equal(record("stress", 3), 0);
-	assert_int_equal(run("cmp log first"), 0);
+	succeeds("cmp log first");
 }
 
 TEST(a_file_that_was_there_is_the_image)
 {
 	clean();
 	assert_int_equal(record("stress", 1), 0);
-	assert_int_equal(run("cp pool before"), 0);
+	succeeds("cp pool before");
 	assert_int_equal(record("stress", 2), 0);
-	assert_int_equal(run("cmp before log.image"), 0);
+	succeeds("cmp before log.image");
 	replay_of("log", "pool");
 }
 
@@ -285,9 +285,8 @@ TEST(libpmem_that_is_looked_up_is_interposed)
 	assert_int_equal(stores_to("log", 2, 21), 1);
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 	clean();
-	assert_int_equal(run("%s exec --record=log --report=report --output-format=json -- %s pool", nvwave,
-				 getenv("HOST_LOADER")),
-		0);
+	succeeds("$NVWAVE exec --record=log --report=report --output-format=json -- %s pool",
+		getenv("HOST_LOADER"));
 	assert_int_equal(stores_to("log", 4, 44), 1);
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 }
@@ -300,15 +299,14 @@ TEST(msync_and_fsync_make_durable_like_a_flush_and_a_drain)
 
 	assert_int_equal(stores_to("log", 6, 66) + stores_to("log", 7, 77), 2);
 	assert_true(told.flushes >= 2 && told.fences_after_last_store >= 1);
-	assert_int_equal(
-		run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
+	succeeds("$NVWAVE crash --store-log=log --image=log.image --check=true --intervals");
 }
 
 TEST(every_line_that_a_range_touches_is_flushed_and_copies_are)
 {
 	clean();
 	assert_int_equal(record("crosses", 0), 0);
-	assert_int_equal(run("%s log dump log", nvwave), 0);
+	succeeds("$NVWAVE log dump log");
 	char *const first = strstr(output, "flush "), *const fence = first ? strstr(first, "fence ") : NULL;
 
 	assert_non_null(fence);
@@ -326,7 +324,7 @@ TEST(what_was_stored_before_a_fence_is_in_the_log_before_it)
 {
 	clean();
 	assert_int_equal(record("unflushed", 0), 0);
-	assert_int_equal(run("%s log dump log", nvwave), 0);
+	succeeds("$NVWAVE log dump log");
 	char *const before = strstr(output, "0x320 = 0x0000000000000008"),
 		    *const after = strstr(output, "0x640 = 0x0000000000000009");
 	char *fence = output;
@@ -352,9 +350,9 @@ TEST(an_event_has_the_programs_source_line)
 	fclose(source);
 	clean();
 	assert_int_equal(record("persist", 0), 0);
-	assert_int_equal(run("%s log dump log", nvwave), 0);
-	assert_non_null(strstr(output, "/pool, x86 persistency, ")); /* of no machine, by no kernel */
-	assert_null(strstr(output, "kernel"));
+	succeeds("$NVWAVE log dump log");
+	assert_output_has("/pool, x86 persistency, "); /* of no machine, by no kernel */
+	assert_false(printed("kernel"));
 	snprintf(expected, sizeof expected, "flush     tests/host/subject.c:%u (main)", line);
 	char *const flush = strstr(output, "flush     ");
 
@@ -363,4 +361,4 @@ TEST(an_event_has_the_programs_source_line)
 	assert_non_null(strstr(flush, expected));
 }
 
-GROUP(begin, end);
+GROUP(begin, shell_end);

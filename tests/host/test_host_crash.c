@@ -11,15 +11,13 @@
 
 #include "host_rig.h"
 
-static const char *append_log, *list, *indexed_log, *indexed_log_check;
-
 /* Nothing failed, and every state was tested of those that a comparison of lines can show (docs/host.md). */
 static void expect_exhausted(void)
 {
 	unsigned instants = 0, exhausted = 1;
 	const char *const possible = strstr(output, "possible:");
 
-	assert_non_null(strstr(output, "NO FAILURE FOUND in "));
+	assert_output_has("NO FAILURE FOUND in ");
 	assert_non_null(possible);
 	assert_int_equal(sscanf(possible, "possible: %*[^,], at %u instant", &instants), 1);
 	assert_non_null(strstr(possible, "; "));
@@ -34,23 +32,22 @@ TEST(a_right_log_is_consistent_and_each_planted_bug_is_found)
 	static const char *const bugs[] = {"one-drain", "no-flush", "header-first"};
 
 	clean();
-	assert_int_equal(run("%s pool 2", append_log), 0);
-	assert_int_equal(run("cp pool before"), 0);
-	assert_int_equal(
-		run("%s crash --exec='%s pool 3' --image=pool --check=%s", nvwave, append_log, append_log),
-		0);
+	succeeds("$HOST_APPEND_LOG pool 2");
+	succeeds("cp pool before");
+	succeeds("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=$HOST_APPEND_LOG");
 	expect_exhausted();
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved "
-				     "--states=200 --cures=off",
-					 nvwave, append_log, bugs[i], append_log),
-			1);
-		assert_non_null(strstr(output, "counts and is not whole"));
-		assert_non_null(strstr(output, "examples/append_log.c:"));
-		assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
-		assert_non_null(strstr(output, "REPRODUCED"));
+		exits(1,
+			"$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 %s\" --image=pool "
+			"--check=$HOST_APPEND_LOG --save=saved "
+			"--states=200 --cures=off",
+			bugs[i]);
+		assert_output_has("counts and is not whole");
+		assert_output_has("examples/append_log.c:");
+		exits(1, "$NVWAVE replay saved/finding-1");
+		assert_output_has("REPRODUCED");
 	}
-	assert_int_equal(run("cmp pool before"), 0); /* the programs worked on copies */
+	succeeds("cmp pool before"); /* the programs worked on copies */
 }
 
 TEST(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found)
@@ -62,24 +59,23 @@ TEST(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found)
 		{"index-unflushed", "is not in the index"}};
 
 	clean();
-	assert_int_equal(run("%s pool 2", indexed_log), 0);
-	assert_int_equal(
-		run("%s crash --exec='%s pool 6' --image=pool --check=%s", nvwave, indexed_log, indexed_log),
-		0);
+	succeeds("$HOST_INDEXED_LOG pool 2");
+	succeeds("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 6\" --image=pool --check=$HOST_INDEXED_LOG");
 	expect_exhausted();
-	assert_int_equal(run("%s crash --exec='%s pool 6' --image=pool --check-lib=%s --model=pmreorder",
-				 nvwave, indexed_log, indexed_log_check),
-		0);
+	succeeds("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 6\" --image=pool "
+		 "--check-lib=$HOST_INDEXED_LOG_CHECK --model=pmreorder");
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s --cures=off",
-					 nvwave, indexed_log, bugs[i].name, indexed_log),
-			1);
-		assert_non_null(strstr(output, bugs[i].text));
-		assert_non_null(strstr(output, "examples/indexed_log.c:"));
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s --cures=off",
-					 nvwave, indexed_log, bugs[i].name, indexed_log_check),
-			1);
-		assert_non_null(strstr(output, bugs[i].text));
+		exits(1,
+			"$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 4 %s\" --image=pool "
+			"--check=$HOST_INDEXED_LOG --cures=off",
+			bugs[i].name);
+		assert_output_has(bugs[i].text);
+		assert_output_has("examples/indexed_log.c:");
+		exits(1,
+			"$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 4 %s\" --image=pool "
+			"--check-lib=$HOST_INDEXED_LOG_CHECK --cures=off",
+			bugs[i].name);
+		assert_output_has(bugs[i].text);
 	}
 }
 
@@ -88,17 +84,16 @@ TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 	static const char *const bugs[] = {"no-add", "no-tx"};
 
 	clean();
-	assert_int_equal(run("%s create pool && %s append pool 1", list, list), 0);
-	assert_int_equal(
-		run("%s crash --exec='%s append pool 1' --image=pool --check='%s check' --states=150", nvwave,
-			list, list),
-		0);
+	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1");
+	succeeds("$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check=\"$HOST_LIST "
+		 "check\" --states=150");
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' "
-				     "--states=150 --cures=off",
-					 nvwave, list, bugs[i], list),
-			1);
-		assert_non_null(strstr(output, "examples/list.c:"));
+		exits(1,
+			"$NVWAVE crash --exec=\"$HOST_LIST append pool 1 %s\" --image=pool "
+			"--check=\"$HOST_LIST check\" "
+			"--states=150 --cures=off",
+			bugs[i]);
+		assert_output_has("examples/list.c:");
 	}
 }
 
@@ -111,38 +106,32 @@ TEST(a_check_that_names_the_image_judges_the_state)
 	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
 
 	clean();
-	assert_int_equal(run("%s create pool && %s append pool 1 && ln -s pool link", list, list), 0);
-	assert_int_equal(
-		run("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec %s check $1\\n' >judge; chmod "
-		    "+x judge",
-			list),
-		0);
+	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1 && ln -s pool link");
+	succeeds("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec $HOST_LIST check $1\\n' >judge; "
+		 "chmod "
+		 "+x judge");
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		const bool is_shell_s = names[i][0] == '$';
 
-		assert_int_equal(
-			run("%s crash --exec='%s append ./pool 1 no-tx' --image=%s --check=\"./judge %s\" "
-			    "--states=150 --stop-after=1 --cures=off",
-				nvwave, list, is_shell_s ? "$PWD/pool" : "pool", names[i]),
-			1);
-		assert_non_null(strstr(output, "examples/list.c:"));
+		exits(1,
+			"$NVWAVE crash --exec=\"$HOST_LIST append ./pool 1 no-tx\" --image=%s "
+			"--check=\"./judge %s\" "
+			"--states=150 --stop-after=1 --cures=off",
+			is_shell_s ? "$PWD/pool" : "pool", names[i]);
+		assert_output_has("examples/list.c:");
 	}
-	assert_int_equal(
-		run("%s crash --exec='%s append pool 1' --image=pool --check='cmp {} pool'", nvwave, list),
-		2);
-	assert_non_null(strstr(output, "--check: expected {} or pool, found both"));
-	assert_int_equal(run("rm link judge"), 0);
+	exits(2, "$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check='cmp {} pool'");
+	assert_output_has("--check: expected {} or pool, found both");
+	succeeds("rm link judge");
 }
 
 TEST(what_a_line_held_at_an_event_persists_together)
 {
 	clean();
 	/* The checker is not interposed, and the subject insists on persistent memory. */
-	assert_int_equal(
-		run("PMEM_IS_PMEM_FORCE=1 %s crash --exec='%s same-line {}' --image=pool --check='%s "
-		    "check-same-line'",
-			nvwave, subject, subject),
-		0);
+	succeeds("PMEM_IS_PMEM_FORCE=1 $NVWAVE crash --exec=\"$HOST_SUBJECT same-line {}\" --image=pool "
+		 "--check=\"$HOST_SUBJECT "
+		 "check-same-line\"");
 	expect_exhausted();
 }
 
@@ -151,40 +140,33 @@ TEST(a_recorded_log_is_explored_like_the_run_itself)
 	char first[64], *states;
 
 	clean();
-	assert_int_equal(run("%s pool 2 && cp pool copy", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --cures=off",
-				 nvwave, append_log, append_log),
-		1);
+	succeeds("$HOST_APPEND_LOG pool 2 && cp pool copy");
+	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 one-drain\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --cures=off");
 	states = strstr(output, "possible:");
 	assert_non_null(states);
 	snprintf(first, sizeof first, "%.40s", states);
-	assert_int_equal(run("%s exec --record=log -- %s pool 3 one-drain", nvwave, append_log), 0);
-	assert_int_equal(run("cmp copy log.image"), 0);
-	assert_int_equal(
-		run("%s crash --store-log=log --image=log.image --check=%s --cures=off", nvwave, append_log),
-		1);
-	assert_non_null(strstr(output, first));
+	succeeds("$NVWAVE exec --record=log -- $HOST_APPEND_LOG pool 3 one-drain");
+	succeeds("cmp copy log.image");
+	exits(1, "$NVWAVE crash --store-log=log --image=log.image --check=$HOST_APPEND_LOG --cures=off");
+	assert_output_has(first);
 }
 
 TEST(a_killed_program_leaves_states_that_are_checked)
 {
 	clean();
-	assert_int_equal(run("%s pool 2 && cp pool before", append_log), 0);
-	assert_int_equal(run("%s crash --mode=kill --exec='%s pool 4' --image=pool --check=%s --states=10",
-				 nvwave, append_log, append_log),
-		0);
-	assert_non_null(strstr(output, "10 kills"));
-	assert_int_equal(
-		run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 "
-		    "--save=saved",
-			nvwave, append_log, append_log),
-		1);
-	assert_non_null(strstr(output, "counts and is not whole"));
-	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
-	assert_int_equal(run("cmp pool before"), 0);
-	assert_int_equal(run("%s crash --mode=kill --exec='%s forks {}' --image=new --check=true --states=5",
-				 nvwave, subject),
-		0);
+	succeeds("$HOST_APPEND_LOG pool 2 && cp pool before");
+	succeeds("$NVWAVE crash --mode=kill --exec=\"$HOST_APPEND_LOG pool 4\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --states=10");
+	assert_output_has("10 kills");
+	exits(1, "$NVWAVE crash --mode=kill --exec=\"$HOST_APPEND_LOG pool 4 one-drain\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --states=20 "
+		 "--save=saved");
+	assert_output_has("counts and is not whole");
+	exits(1, "$NVWAVE replay saved/finding-1");
+	succeeds("cmp pool before");
+	succeeds("$NVWAVE crash --mode=kill --exec=\"$HOST_SUBJECT forks {}\" --image=new --check=true "
+		 "--states=5");
 }
 
 /* ---- Other models, threads -------------------------------------------------------------------- */
@@ -192,35 +174,32 @@ TEST(a_killed_program_leaves_states_that_are_checked)
 TEST(the_models_differ_where_they_should)
 {
 	clean();
-	assert_int_equal(run("%s pool 2", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3 no-flush' --image=pool --check=%s --model=eadr",
-				 nvwave, append_log, append_log),
-		0); /* caches are inside */
-	assert_int_equal(run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr "
-			     "--cures=off",
-				 nvwave, append_log, append_log),
-		1);
-	assert_int_equal(
-		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder "
-		    "--cures=off",
-			nvwave, append_log, append_log),
-		1);
+	succeeds("$HOST_APPEND_LOG pool 2");
+	succeeds("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 no-flush\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --model=eadr"); /* caches are inside */
+	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 header-first\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --model=eadr "
+		 "--cures=off");
+	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 one-drain\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --model=pmreorder "
+		 "--cures=off");
 }
 
 /* What the threads did in another order was not recorded. */
 TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 {
-	static const char crash[] = "%s crash --exec='%s %s {} 3' --image=pool --check=true --states=50 %s";
+	static const char crash[] =
+		"$NVWAVE crash --exec=\"$HOST_SUBJECT %s {} 3\" --image=pool --check=true --states=50 %s";
 
 	clean();
-	assert_int_equal(run(crash, nvwave, subject, "threads", "--html=page"), 0);
-	assert_non_null(strstr(output, "states of this recorded interleaving of"));
-	assert_non_null(strstr(output, "other interleavings of the threads may leave other states"));
-	assert_int_equal(run("grep -q 'the recorded interleaving of [0-9]* threads' page"), 0);
-	assert_int_equal(run(crash, nvwave, subject, "threads", "--output-format=json >json"), 0);
-	assert_int_equal(run("grep -q '^  \"threads\": [2-9],' json"), 0);
-	assert_int_equal(run(crash, nvwave, subject, "persist", ""), 0);
-	assert_null(strstr(output, "interleaving"));
+	succeeds(crash, "threads", "--html=page");
+	assert_output_has("states of this recorded interleaving of");
+	assert_output_has("other interleavings of the threads may leave other states");
+	succeeds("grep -q 'the recorded interleaving of [0-9]* threads' page");
+	succeeds(crash, "threads", "--output-format=json >json");
+	succeeds("grep -q '^  \"threads\": [2-9],' json");
+	succeeds(crash, "persist", "");
+	assert_false(printed("interleaving"));
 	expect_exhausted();
 }
 
@@ -228,14 +207,13 @@ TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 TEST(threads_that_only_store_are_counted)
 {
 	clean();
-	assert_int_equal(run("%s crash --exec='%s stores-apart {}' --image=pool --check=true --states=50",
-				 nvwave, subject),
-		0);
-	assert_non_null(strstr(output, " states of this recorded interleaving of 3 threads"));
-	assert_int_equal(run("%s exec --record=log -- %s stores-apart pool", nvwave, subject), 0);
-	assert_int_equal(run("%s log export log >lines", nvwave), 0);
-	assert_int_equal(run("%s crash --store-log=lines --image=log.image --check=true", nvwave), 0);
-	assert_non_null(strstr(output, "in one recorded order (the log names no threads)"));
+	succeeds("$NVWAVE crash --exec=\"$HOST_SUBJECT stores-apart {}\" --image=pool --check=true "
+		 "--states=50");
+	assert_output_has(" states of this recorded interleaving of 3 threads");
+	succeeds("$NVWAVE exec --record=log -- $HOST_SUBJECT stores-apart pool");
+	succeeds("$NVWAVE log export log >lines");
+	succeeds("$NVWAVE crash --store-log=lines --image=log.image --check=true");
+	assert_output_has("in one recorded order (the log names no threads)");
 }
 
 /* ---- Store logs ------------------------------------------------------------------------------- */
@@ -276,9 +254,7 @@ TEST(an_exported_store_log_gives_the_file)
 
 		clean();
 		assert_int_equal(record(modes[i], 1), 0);
-		assert_int_equal(
-			run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave),
-			0);
+		succeeds("$NVWAVE log export log >lines && $NVWAVE log export log --words >words");
 		for (unsigned words = 0; words < 2; words++) {
 			size_t bytes, now_bytes;
 			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole(
@@ -301,8 +277,9 @@ static const char *possible(const char *log, const char *model)
 	static unsigned next;
 	char *const kept = text[next++ % 4];
 
-	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s --cures=off", nvwave, log,
-		indexed_log_check, model);
+	run("$NVWAVE crash --store-log=%s --image=log.image --check-lib=$HOST_INDEXED_LOG_CHECK "
+	    "--model=%s --cures=off",
+		log, model);
 	const char *const found = strstr(output, "possible:");
 
 	assert_non_null(found);
@@ -313,20 +290,18 @@ static const char *possible(const char *log, const char *model)
 TEST(an_exported_store_log_is_explored_like_the_record)
 {
 	clean();
-	assert_int_equal(run("%s pool 2", indexed_log), 0);
-	assert_int_equal(run("%s exec --record=log -- %s pool 4 one-drain", nvwave, indexed_log), 0);
-	assert_int_equal(
-		run("%s log export log >lines && %s log export log --words >words", nvwave, nvwave), 0);
+	succeeds("$HOST_INDEXED_LOG pool 2");
+	succeeds("$NVWAVE exec --record=log -- $HOST_INDEXED_LOG pool 4 one-drain");
+	succeeds("$NVWAVE log export log >lines && $NVWAVE log export log --words >words");
 	assert_string_equal(possible("lines", "pmreorder"), possible("log", "pmreorder"));
-	assert_non_null(strstr(output, "counts and is not whole"));
-	assert_non_null(strstr(output, "examples/indexed_log.c:"));
+	assert_output_has("counts and is not whole");
+	assert_output_has("examples/indexed_log.c:");
 	assert_string_not_equal(possible("words", "pmreorder"), possible("log", "pmreorder"));
-	assert_int_equal(run("%s log export log --file='a;b'", nvwave), 2);
-	assert_non_null(strstr(output, "a;b"));
-	assert_int_equal(
-		run("%s run kv --count=20 --log=kernel && %s log export kernel >out", nvwave, nvwave), 2);
-	assert_non_null(strstr(output, "found a kernel's"));
-	assert_int_equal(run("test -s out"), 1);
+	exits(2, "$NVWAVE log export log --file='a;b'");
+	assert_output_has("a;b");
+	exits(2, "$NVWAVE run kv --count=20 --log=kernel && $NVWAVE log export kernel >out");
+	assert_output_has("found a kernel's");
+	exits(1, "test -s out");
 }
 
 /* ---- Checkers, bad input ---------------------------------------------------------------------- */
@@ -334,70 +309,50 @@ TEST(an_exported_store_log_is_explored_like_the_record)
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
 static int crash_with(const char *check)
 {
-	return run("%s crash --exec='%s pool 3' --image=pool --check=%s --timeout=2s --states=12", nvwave,
-		append_log, check);
+	return run("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=%s --timeout=2s "
+		   "--states=12",
+		check);
 }
 
 TEST(every_kind_of_checker_is_asked_about_every_state)
 {
 	clean();
-	assert_int_equal(run("%s pool 2", append_log), 0);
+	succeeds("$HOST_APPEND_LOG pool 2");
 	/* Forked from a server: none of it is left in the environment, and each run is one of its own. */
-	assert_int_equal(
-		run("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
-		    "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script"),
-		0);
+	succeeds("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
+		 "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script");
 	assert_int_equal(crash_with("./script"), 0);
-	assert_int_equal(run("test $(sort -u runs | wc -l) -ge 8"), 0);
+	succeeds("test $(sort -u runs | wc -l) -ge 8");
 	/* Static: executed each time. It changes the file, which must be made new. */
-	assert_int_equal(
-		run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], "
-		    "\"r+\"); int c = "
-		    "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static "
-		    "-o s s.c"),
-		0);
+	succeeds("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], "
+		 "\"r+\"); int c = "
+		 "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static "
+		 "-o s s.c");
 	assert_int_equal(crash_with("./s"), 0);
-	assert_int_equal(run("cc -o s s.c"), 0);
+	succeeds("cc -o s s.c");
 	assert_int_equal(crash_with("./s"), 0);
-	assert_int_equal(
-		run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s "
-		    "s.c"),
-		0);
+	succeeds("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s "
+		 "s.c");
 	assert_int_equal(crash_with("./s"), 1);
-	assert_non_null(strstr(output, "was killed by signal 11"));
-	assert_int_equal(
-		run("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c"), 0);
-	assert_int_equal(
-		run("%s crash --exec='%s pool 3' --image=pool --check=./s --timeout=100ms --states=2", nvwave,
-			append_log),
-		1);
-	assert_non_null(strstr(output, "does not terminate"));
+	assert_output_has("was killed by signal 11");
+	succeeds("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c");
+	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=./s "
+		 "--timeout=100ms --states=2");
+	assert_output_has("does not terminate");
 }
 
 TEST(crash_tests_that_cannot_be_are_refused)
 {
 	clean();
-	assert_int_equal(run("%s pool 1", append_log), 0);
-	assert_int_equal(
-		run("%s crash --exec='%s pool 3' --image=other --check=true", nvwave, append_log), 2);
-	assert_non_null(strstr(output, "expected other, or {}"));
-	assert_int_equal(run("%s crash --exec='%s pool 3' --check=true", nvwave, append_log), 2);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool", nvwave, append_log), 2);
-	assert_int_equal(run("%s crash --exec='ls pool' --image=pool --check=true", nvwave), 2);
-	assert_non_null(strstr(output, "did not map"));
-	assert_int_equal(run("%s crash kv --exec='ls pool' --image=pool --check=true", nvwave), 2);
-	assert_int_equal(run("%s crash --exec='%s pool 3' --image=pool --check=true --model=epoch", nvwave,
-				 append_log),
-		2);
+	succeeds("$HOST_APPEND_LOG pool 1");
+	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=other --check=true");
+	assert_output_has("expected other, or {}");
+	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --check=true");
+	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool");
+	exits(2, "$NVWAVE crash --exec='ls pool' --image=pool --check=true");
+	assert_output_has("did not map");
+	exits(2, "$NVWAVE crash kv --exec='ls pool' --image=pool --check=true");
+	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=true --model=epoch");
 }
 
-static int begin_with_examples(void **state)
-{
-	append_log = getenv("HOST_APPEND_LOG");
-	list = getenv("HOST_LIST");
-	indexed_log = getenv("HOST_INDEXED_LOG");
-	indexed_log_check = getenv("HOST_INDEXED_LOG_CHECK");
-	return append_log && list && indexed_log && indexed_log_check ? begin(state) : -1;
-}
-
-GROUP(begin_with_examples, end);
+GROUP_IN_FOLDER("HOST_SUBJECT", "HOST_APPEND_LOG", "HOST_LIST", "HOST_INDEXED_LOG", "HOST_INDEXED_LOG_CHECK");

@@ -16,9 +16,7 @@ static json_int_t stat_of(const json_t *o, const char *name)
 TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 {
 	clean();
-	assert_int_equal(run("%s exec --advice --report=report --output-format=json -- %s wastes pool",
-				 nvwave, subject),
-		0);
+	succeeds("$NVWAVE exec --advice --report=report --output-format=json -- $HOST_SUBJECT wastes pool");
 	json_t *const o = report(), *const advice = json_object_get(o, "advice");
 
 	assert_int_equal(stat_of(o, "flushes"), 20);
@@ -40,10 +38,8 @@ TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 TEST(a_delay_lasts_at_least_as_long_as_was_asked)
 {
 	clean();
-	assert_int_equal(
-		run("%s exec --set nvram.write=2us --report=report --output-format=json -- %s stress pool 1",
-			nvwave, subject),
-		0);
+	succeeds("$NVWAVE exec --set nvram.write=2us --report=report --output-format=json -- $HOST_SUBJECT "
+		 "stress pool 1");
 	json_t *const o = report(), *const delays = json_object_get(o, "write_delays");
 
 	assert_true(json_integer_value(json_object_get(delays, "count")) > 300);
@@ -60,12 +56,10 @@ TEST(without_latencies_the_bandwidth_is_left)
 
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
-		assert_int_equal(
-			run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s "
-			    "--report=report "
-			    "--output-format=json -- %s flushes pool",
-				nvwave, bandwidths[i], subject),
-			0);
+		succeeds("$NVWAVE exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s "
+			 "--report=report "
+			 "--output-format=json -- $HOST_SUBJECT flushes pool",
+			bandwidths[i]);
 		json_t *const o = report();
 
 		assert_int_equal(
@@ -78,10 +72,8 @@ TEST(without_latencies_the_bandwidth_is_left)
 TEST(under_eadr_nothing_waits_for_a_flush)
 {
 	clean();
-	assert_int_equal(
-		run("%s exec --set nvram.domain=eadr --report=report --output-format=json -- %s wastes pool",
-			nvwave, subject),
-		0);
+	succeeds("$NVWAVE exec --set nvram.domain=eadr --report=report --output-format=json -- "
+		 "$HOST_SUBJECT wastes pool");
 	json_t *const o = report();
 
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")), 0);
@@ -93,40 +85,36 @@ TEST(under_eadr_nothing_waits_for_a_flush)
 TEST(programs_that_cannot_be_interposed_are_refused)
 {
 	clean();
-	assert_int_equal(run("%s exec -- ./nothing", nvwave), 2);
-	assert_non_null(strstr(output, "expected a program"));
-	assert_int_equal(run("cp /bin/true t && chmod 4755 t && %s exec -- ./t", nvwave), 2);
-	assert_non_null(strstr(output, "set-user-id"));
-	assert_int_equal(run("%s exec -- %s", nvwave, dir), 2);
-	assert_int_equal(run("%s exec --", nvwave), 2);
-	assert_int_equal(run("%s exec true", nvwave), 2);
-	assert_int_equal(run("%s exec --delays=perhaps -- true", nvwave), 2);
-	assert_int_equal(run("echo 'int main(void) { return 0; }' >s.c && cc -static -o s s.c"), 0);
-	assert_int_equal(run("%s exec -- ./s", nvwave), 2);
-	assert_non_null(strstr(output, "statically linked"));
-	assert_int_equal(run("NVWAVE_PMEM_LIBRARY=/nowhere.so %s exec -- true", nvwave), 2);
-	assert_non_null(strstr(output, "/nowhere.so"));
+	exits(2, "$NVWAVE exec -- ./nothing");
+	assert_output_has("expected a program");
+	exits(2, "cp /bin/true t && chmod 4755 t && $NVWAVE exec -- ./t");
+	assert_output_has("set-user-id");
+	exits(2, "$NVWAVE exec -- %s", dir);
+	exits(2, "$NVWAVE exec --");
+	exits(2, "$NVWAVE exec true");
+	exits(2, "$NVWAVE exec --delays=perhaps -- true");
+	succeeds("echo 'int main(void) { return 0; }' >s.c && cc -static -o s s.c");
+	exits(2, "$NVWAVE exec -- ./s");
+	assert_output_has("statically linked");
+	exits(2, "NVWAVE_PMEM_LIBRARY=/nowhere.so $NVWAVE exec -- true");
+	assert_output_has("/nowhere.so");
 }
 
 TEST(a_program_without_libpmem_is_told)
 {
 	clean();
-	assert_int_equal(run("%s exec -- true", nvwave), 0);
-	assert_non_null(strstr(output, "no function of libpmem was called"));
-	assert_int_equal(run("%s exec --record=log -- true", nvwave), 2);
-	assert_non_null(strstr(output, "mapped no file"));
+	succeeds("$NVWAVE exec -- true");
+	assert_output_has("no function of libpmem was called");
+	exits(2, "$NVWAVE exec --record=log -- true");
+	assert_output_has("mapped no file");
 }
 
 TEST(nothing_is_left_behind)
 {
 	clean();
-	assert_int_equal(
-		run("mkdir t && TMPDIR=t %s exec --record=log --report=r -- %s dies pool 9", nvwave, subject),
-		1);
-	assert_int_equal(
-		run("TMPDIR=t %s crash --exec='%s unflushed {}' --image=pool --check=true", nvwave, subject),
-		0);
-	assert_int_equal(run("rmdir t"), 0);
+	exits(1, "mkdir t && TMPDIR=t $NVWAVE exec --record=log --report=r -- $HOST_SUBJECT dies pool 9");
+	succeeds("TMPDIR=t $NVWAVE crash --exec=\"$HOST_SUBJECT unflushed {}\" --image=pool --check=true");
+	succeeds("rmdir t");
 }
 
-GROUP(begin, end);
+GROUP(begin, shell_end);

@@ -17,23 +17,12 @@
 #include "common/shell.h"
 #include "common/skip.h"
 
-static const char *nvwave, *skeleton, *compiler;
-
-static void clean(void)
-{
-	run("rm -rf -- *");
-}
-
-static bool printed(const char *text)
-{
-	return strstr(output, text) != NULL;
-}
-
 static int crash_states(const char *bug, const char *oracle, unsigned states)
 {
-	return run("%s crash --exec='%s run pool 24 %s' --image=pool %s --timeout=200ms --states=%u "
+	return run("$NVWAVE crash --exec=\"$HOST_SKELETON run pool 24 %s\" --image=pool %s --timeout=200ms "
+		   "--states=%u "
 		   "--cures=off",
-		nvwave, skeleton, bug, oracle, states);
+		bug, oracle, states);
 }
 
 static int crash(const char *bug, const char *oracle)
@@ -45,7 +34,7 @@ static int crash_by(const char *bug, const char *command)
 {
 	char oracle[512];
 
-	snprintf(oracle, sizeof oracle, "--check='%s %s'", skeleton, command);
+	snprintf(oracle, sizeof oracle, "--check=\"$HOST_SKELETON %s\"", command);
 	return crash(bug, oracle);
 }
 
@@ -53,20 +42,8 @@ static int crash_and_then(const char *bug, const char *oracle)
 {
 	char both[512];
 
-	snprintf(both, sizeof both, "%s --and-then='%s go-on'", oracle, skeleton);
+	snprintf(both, sizeof both, "%s --and-then=\"$HOST_SKELETON go-on\"", oracle);
 	return crash(bug, both);
-}
-
-static void write_text(const char *name, const char *text)
-{
-	char path[200];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	FILE *const f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
 }
 
 /* ---- The record ------------------------------------------------------------------------------- */
@@ -77,13 +54,11 @@ TEST(each_store_lies_between_begin_and_acknowledgement_of_its_operation)
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	uint64_t open = UINT64_MAX, begun = 0, acknowledged = 0, stores = 0;
-	char path[200];
 	int more;
 
 	clean();
-	assert_int_equal(run("%s exec --record=log -- %s run pool 24", nvwave, skeleton), 0);
-	snprintf(path, sizeof path, "%s/log", dir);
-	assert_int_equal(nvw_log_open(path, &reader), 0);
+	succeeds("$NVWAVE exec --record=log -- $HOST_SKELETON run pool 24");
+	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
 	while ((more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_BEGIN) {
 			assert_int_equal(r.begin.number, begun++);
@@ -105,9 +80,8 @@ TEST(each_store_lies_between_begin_and_acknowledgement_of_its_operation)
 	assert_int_equal(begun, 24);
 	assert_int_equal(acknowledged, 24);
 	assert_true(stores > 40);
-	assert_int_equal(run("%s log dump log | grep -q 'skeleton.c:.*operation 1: put 10'", nvwave), 0);
-	assert_int_equal(
-		run("%s log dump --output-format=json log | grep -c '\"name\":\"put 10\"'", nvwave), 0);
+	succeeds("$NVWAVE log dump log | grep -q 'skeleton.c:.*operation 1: put 10'");
+	succeeds("$NVWAVE log dump --output-format=json log | grep -c '\"name\":\"put 10\"'");
 }
 
 static const char plain_program[] = "#include <nvw/ack.h>\n"
@@ -137,9 +111,8 @@ TEST(the_header_needs_nothing_and_does_nothing_outside_of_nvwave)
 		if (run("command -v %.*s", (int)strcspn(compilers[i], " "), compilers[i]) != 0) {
 			continue;
 		}
-		assert_int_equal(
-			run("%s -Wall -Wextra -Werror -I%s -o plain plain.c", compilers[i], HEADERS), 0);
-		assert_int_equal(run("./plain"), 0);
+		succeeds("%s -Wall -Wextra -Werror -I%s -o plain plain.c", compilers[i], HEADERS);
+		succeeds("./plain");
 		assert_string_equal(output, "done\n");
 		tried++;
 	}
@@ -161,7 +134,7 @@ static double reported(const char *name)
 TEST(exec_reports_latencies_and_flushes_of_operations)
 {
 	clean();
-	assert_int_equal(run("%s exec --set nvram.write=50us -- %s run pool 24", nvwave, skeleton), 0);
+	succeeds("$NVWAVE exec --set nvram.write=50us -- $HOST_SKELETON run pool 24");
 	assert_true(reported("operation.count ") == 24);
 	assert_true(reported("operation.p50 ") >= 49000 && reported("operation.p99 ") >= 49000);
 	assert_true(reported("operation.p50 ") <= reported("operation.p999 "));
@@ -170,10 +143,10 @@ TEST(exec_reports_latencies_and_flushes_of_operations)
 	assert_true(reported("operation.fences_per_op ") * 24 <= reported("pmem.fences "));
 	assert_true(reported("operation.lines_per_op ") * 24 <= reported("pmem.lines_flushed "));
 	assert_true(reported("operation.lines_per_op ") >= reported("operation.flushes_per_op "));
-	assert_int_equal(run("%s exec -- true", nvwave), 0);
+	succeeds("$NVWAVE exec -- true");
 	assert_true(reported("operation.count ") == -1);
 	write_text("plain.c", plain_program);
-	assert_int_equal(run("cc -I%s -o plain plain.c && %s exec -- ./plain", HEADERS, nvwave), 0);
+	succeeds("cc -I%s -o plain plain.c && $NVWAVE exec -- ./plain", HEADERS);
 	assert_true(reported("operation.count ") == 3 && reported("operation.fences_per_op ") == 0);
 }
 
@@ -201,7 +174,7 @@ TEST(operations_are_heard_from_programs_of_nvwave_cc_too)
 {
 	static const char *const by[] = {"cc -O2", "c++ -x c++ -O0", "clang -O1 -no-pie"};
 
-	if (compiler == NULL) {
+	if (!getenv("HOST_CC")) {
 		skip();
 	}
 	for (unsigned i = 0; i < sizeof by / sizeof by[0]; i++) {
@@ -210,20 +183,14 @@ TEST(operations_are_heard_from_programs_of_nvwave_cc_too)
 		if (run("command -v %.*s", (int)strcspn(by[i], " "), by[i]) != 0) {
 			continue;
 		}
-		assert_int_equal(run("%s %s -g -I%s -o mapping mapping.c", compiler, by[i], HEADERS), 0);
-		assert_int_equal(run("%s exec --record=log -- ./mapping pool", nvwave), 0);
+		succeeds("$HOST_CC %s -g -I%s -o mapping mapping.c", by[i], HEADERS);
+		succeeds("$NVWAVE exec --record=log -- ./mapping pool");
 		/* begin, store, flush, fence and acknowledgement of each, in this order */
-		assert_int_equal(
-			run("%s log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' "
-			    "' '",
-				nvwave),
-			0);
-		assert_true(
-			printed("begin store flush fence ack begin store flush fence ack begin store flush "
-				"fence ack begin store flush fence ack end"));
-		assert_int_equal(
-			run("%s log dump log | grep -v ' site ' | grep -c 'mapping.c:1[1-5] (main)'", nvwave),
-			0);
+		succeeds("$NVWAVE log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' "
+			 "' '");
+		assert_output_has("begin store flush fence ack begin store flush fence ack begin store flush "
+				  "fence ack begin store flush fence ack end");
+		succeeds("$NVWAVE log dump log | grep -v ' site ' | grep -c 'mapping.c:1[1-5] (main)'");
 		assert_string_equal(output, "20\n"); /* all events have their places, none the header's */
 	}
 }
@@ -259,11 +226,11 @@ TEST(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too)
 	if (run("command -v c++") != 0) {
 		skip();
 	}
-	assert_int_equal(run("c++ -O1 -g -o shop shop.cpp -lpmem"), 0);
-	assert_int_equal(run("%s exec --record=log -- ./shop pool", nvwave), 0);
-	assert_int_equal(run("%s log dump log", nvwave), 0);
-	assert_true(printed("shop.cpp:9 (shop::ledger<unsigned long>::add)"));
-	assert_true(printed("shop.cpp:10 (shop::ledger<unsigned long>::change, inlined in main)"));
+	succeeds("c++ -O1 -g -o shop shop.cpp -lpmem");
+	succeeds("$NVWAVE exec --record=log -- ./shop pool");
+	succeeds("$NVWAVE log dump log");
+	assert_output_has("shop.cpp:9 (shop::ledger<unsigned long>::add)");
+	assert_output_has("shop.cpp:10 (shop::ledger<unsigned long>::change, inlined in main)");
 	assert_false(printed("_ZN4shop"));
 }
 
@@ -282,16 +249,16 @@ TEST(checkers_are_told_what_was_acknowledged_however_they_are_started)
 	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
 		clean();
 		write_text("teller", teller);
-		assert_int_equal(run("chmod +x teller"), 0);
+		succeeds("chmod +x teller");
 		snprintf(command, sizeof command, "--check=\"%s\"", forms[i]);
 		if (i == 1) {
 			snprintf(command, sizeof command, "--check=\"%s\"", ": && ./teller");
 		}
 		/* An operation in flight is the one behind those that are acknowledged. */
 		assert_int_equal(crash("", command), 0);
-		assert_int_equal(run("sort -u told | sort -t- -k2 -n"), 0);
-		assert_true(printed("/\n0/1\n0-1/2\n")); /* the first one changes nothing */
-		assert_true(printed("\n0-23/\n"));       /* all of them */
+		succeeds("sort -u told | sort -t- -k2 -n");
+		assert_output_has("/\n0/1\n0-1/2\n"); /* the first one changes nothing */
+		assert_output_has("\n0-23/\n");       /* all of them */
 		assert_false(printed("\n0-3/5\n"));
 		if (i == 0) {
 			snprintf(first, sizeof first, "%.4000s", output);
@@ -317,10 +284,10 @@ TEST(a_library_is_told_the_same)
 {
 	clean();
 	write_text("check.c", library_source);
-	assert_int_equal(run("cc -shared -fPIC -I%s -o check.so check.c", HEADERS), 0);
+	succeeds("cc -shared -fPIC -I%s -o check.so check.c", HEADERS);
 	assert_int_equal(crash("", "--check-lib=./check.so"), 1);
-	assert_true(printed("after twelve operations"));
-	assert_true(printed("in flight: operation 12 ("));
+	assert_output_has("after twelve operations");
+	assert_output_has("in flight: operation 12 (");
 }
 
 /* ---- The skeleton ----------------------------------------------------------------------------- */
@@ -341,7 +308,7 @@ TEST(going_on_finds_what_look_ups_alone_do_not)
 	clean();
 	assert_int_equal(crash_by("forgets", "look"), 0);
 	assert_int_equal(crash_by("forgets", "check"), 1);
-	assert_true(printed("after going on, key"));
+	assert_output_has("after going on, key");
 }
 
 TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not)
@@ -350,31 +317,31 @@ TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not
 	clean();
 	assert_int_equal(crash("forgets", "--oracle=replay"), 0);
 	assert_int_equal(crash_and_then("forgets", "--oracle=replay --stop-after=1 --save=saved"), 1);
-	assert_true(printed(" 1  going on after recovery: the program does not terminate: "));
-	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
-	assert_true(printed("REPRODUCED   going on after recovery: the program does not terminate"));
+	assert_output_has(" 1  going on after recovery: the program does not terminate: ");
+	exits(1, "$NVWAVE replay saved/finding-1");
+	assert_output_has("REPRODUCED   going on after recovery: the program does not terminate");
 }
 
 TEST(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there)
 {
 	clean();
-	assert_int_equal(crash_by("", "look' --and-then='echo no room; exit 3;:"), 1);
-	assert_true(printed("going on after recovery: the program exited with status 3: no room"));
-	assert_int_equal(crash_by("", "look' --and-then='truncate -s 0"), 1);
-	assert_true(printed("after recovery, and going on: "));
+	assert_int_equal(crash_by("", "look\" --and-then=\"echo no room; exit 3;:"), 1);
+	assert_output_has("going on after recovery: the program exited with status 3: no room");
+	assert_int_equal(crash_by("", "look\" --and-then=\"truncate -s 0"), 1);
+	assert_output_has("after recovery, and going on: ");
 	assert_int_equal(crash("", "--check-lib=none.so --and-then=true"), 2);
-	assert_true(printed("--and-then=COMMAND needs --check=COMMAND or --oracle=replay"));
+	assert_output_has("--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
 }
 
 TEST(an_acknowledged_operation_is_named_with_its_store)
 {
 	clean();
 	assert_int_equal(crash_by("lazy", "look"), 1);
-	assert_true(printed("    operation 9 (put 0) was acknowledged\n"));
-	assert_true(printed("is never flushed: ordering it before operation 9 (put 0) is acknowledged"));
-	assert_true(printed("    in flight: operation 10 (drop 10)\n"));
+	assert_output_has("    operation 9 (put 0) was acknowledged\n");
+	assert_output_has("is never flushed: ordering it before operation 9 (put 0) is acknowledged");
+	assert_output_has("    in flight: operation 10 (drop 10)\n");
 	assert_int_equal(crash_by("early", "look"), 1);
-	assert_true(printed("in flight: operation 3 (put 6)"));
+	assert_output_has("in flight: operation 3 (put 6)");
 	assert_false(printed("is acknowledged"));
 }
 
@@ -384,77 +351,64 @@ TEST(without_a_checker_what_the_program_prints_tells)
 {
 	clean();
 	assert_int_equal(crash("early", "--oracle=replay"), 1);
-	assert_true(printed("\"key 10: 0\" instead of \"key 10: 2\""));
+	assert_output_has("\"key 10: 0\" instead of \"key 10: 2\"");
 	assert_int_equal(crash("lazy", "--oracle=replay"), 1);
-	assert_true(printed("operation 9 (put 0) was acknowledged"));
+	assert_output_has("operation 9 (put 0) was acknowledged");
 }
 
 TEST(the_command_that_prints_may_be_the_users)
 {
-	char oracle[600];
+	static const char oracle[] =
+		"--oracle=replay --recover=\"$HOST_SKELETON --recover-and-print pool | head -12\"";
 
 	clean();
-	snprintf(oracle, sizeof oracle,
-		"--oracle=replay --recover=\"%s --recover-and-print pool | head -12\"", skeleton);
 	assert_int_equal(crash_states("", oracle, 40), 0);
 	assert_int_equal(crash_states("lazy", oracle, 80), 1);
-	assert_true(
-		printed("executed anew for every state, because a shell has to read its command (a pipe"));
+	assert_output_has("executed anew for every state, because a shell has to read its command (a pipe");
 }
 
 TEST(a_finding_of_what_is_printed_is_replayed)
 {
 	clean();
 	assert_int_equal(crash("lazy", "--oracle=replay --save=saved"), 1);
-	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
-	assert_true(printed("REPRODUCED"));
+	exits(1, "$NVWAVE replay saved/finding-1");
+	assert_output_has("REPRODUCED");
 	/* A program that prints what it may passes. */
 	assert_int_equal(crash_by("lazy", "look --save=checked"), 1);
-	assert_int_equal(run("cd saved && %s replay finding-1", nvwave), 1);
+	exits(1, "cd saved && $NVWAVE replay finding-1");
 }
 
 TEST(a_finding_of_a_checker_is_replayed_with_its_operations)
 {
-	char oracle[300];
-
 	clean();
-	snprintf(oracle, sizeof oracle, "--check='%s look' --save=saved", skeleton);
-	assert_int_equal(crash("lazy", oracle), 1);
-	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
-	assert_true(printed("REPRODUCED"));
+	assert_int_equal(crash_by("lazy", "look\" --save=\"saved"), 1);
+	exits(1, "$NVWAVE replay saved/finding-1");
+	assert_output_has("REPRODUCED");
 }
 
 TEST(an_oracle_without_anything_to_compare_is_refused)
 {
 	clean();
-	assert_int_equal(
-		run("%s crash --exec='%s create pool' --image=pool --oracle=replay", nvwave, "cp /dev/null"),
-		2);
+	exits(2, "$NVWAVE crash --exec='cp /dev/null create pool' --image=pool --oracle=replay");
 	assert_int_equal(crash("", "--oracle=replay --check=true"), 2);
-	assert_true(printed("--oracle=replay cannot be combined with --check"));
+	assert_output_has("--oracle=replay cannot be combined with --check");
 	assert_int_equal(crash("", "--check=true --recover=true"), 2);
-	assert_true(printed("--recover has no effect without --oracle=replay"));
+	assert_output_has("--recover has no effect without --oracle=replay");
 	assert_int_equal(crash("", "--oracle=replay --recover='date +%N;:'"), 2);
-	assert_true(printed("prints different output for the same file"));
+	assert_output_has("prints different output for the same file");
 	assert_int_equal(crash("", "--oracle=replay --recover=false"), 2);
-	assert_true(printed("fails on the program's final file"));
+	assert_output_has("fails on the program's final file");
 }
 
 /* It dies on every file but the final one: what a state says, the run without a crash says, too. */
 TEST(a_command_that_also_fails_without_a_crash_is_said_to)
 {
-	char script[512];
-
 	clean();
-	snprintf(script, sizeof script,
-		"out=$(%s --recover-and-print $1); [ \"$out\" = \"$(cat want)\" ] || exit 3; echo \"$out\"",
-		skeleton);
-	write_text("frail", script);
-	assert_int_equal(
-		run("%s run whole 24 >/dev/null && %s --recover-and-print whole >want", skeleton, skeleton),
-		0);
+	write_text("frail", "out=$($HOST_SKELETON --recover-and-print $1); "
+			    "[ \"$out\" = \"$(cat want)\" ] || exit 3; echo \"$out\"");
+	succeeds("$HOST_SKELETON run whole 24 >/dev/null && $HOST_SKELETON --recover-and-print whole >want");
 	assert_int_equal(crash_states("", "--oracle=replay --recover='sh frail'", 40), 1);
-	assert_true(printed("exited with status 3; after the same operations it fails without a crash, too"));
+	assert_output_has("exited with status 3; after the same operations it fails without a crash, too");
 	assert_int_equal(crash("early", "--oracle=replay"), 1);
 	assert_false(printed("it fails without a crash, too"));
 }
@@ -464,19 +418,15 @@ TEST(hangs_have_their_line_and_do_not_eat_the_budget)
 {
 	skip_if_sanitized();
 	clean();
-	assert_int_equal(
-		run("%s crash --exec='%s run pool 6 forgets' --image=pool --oracle=replay "
-		    "--and-then='%s go-on' --states=60 --timeout=400ms --cures=off --output-format=json "
-		    "--html=page >report",
-			nvwave, skeleton, skeleton),
-		1);
-	assert_int_equal(
-		run("grep 'does not terminate: host/examples/skeleton.c:[0-9]* ([a-z_, ]*)' report"), 0);
-	assert_int_equal(run("grep '\"hangs_alike\": [1-9]' report"), 0);
-	assert_int_equal(run("test $(grep -A9 '\"stack\"' report | grep -c 'skeleton.c:[0-9]* (') -ge 2"), 0);
-	assert_int_equal(run("grep 'checks were cut early' page && grep 'in flight: operation' page && "
-			     "grep 'The stack there' page && rm page"),
-		0);
+	exits(1, "$NVWAVE crash --exec=\"$HOST_SKELETON run pool 6 forgets\" --image=pool --oracle=replay "
+		 "--and-then=\"$HOST_SKELETON go-on\" --states=60 --timeout=400ms --cures=off "
+		 "--output-format=json "
+		 "--html=page >report");
+	succeeds("grep 'does not terminate: host/examples/skeleton.c:[0-9]* ([a-z_, ]*)' report");
+	succeeds("grep '\"hangs_alike\": [1-9]' report");
+	succeeds("test $(grep -A9 '\"stack\"' report | grep -c 'skeleton.c:[0-9]* (') -ge 2");
+	succeeds("grep 'checks were cut early' page && grep 'in flight: operation' page && "
+		 "grep 'The stack there' page && rm page");
 }
 
 /* ---- Several threads -------------------------------------------------------------------------- */
@@ -522,27 +472,12 @@ TEST(of_operations_in_flight_any_subset_may_have_happened)
 {
 	clean();
 	write_text("threads.c", threads_program);
-	assert_int_equal(run("cc -O1 -g -pthread -I%s -o threads threads.c -lpmem", HEADERS), 0);
-	assert_int_equal(run("%s crash --exec='./threads pool' --image=pool --oracle=replay", nvwave), 0);
-	assert_int_equal(run("%s crash --exec='./threads pool bug' --image=pool --oracle=replay", nvwave), 1);
+	succeeds("cc -O1 -g -pthread -I%s -o threads threads.c -lpmem", HEADERS);
+	succeeds("$NVWAVE crash --exec='./threads pool' --image=pool --oracle=replay");
+	exits(1, "$NVWAVE crash --exec='./threads pool bug' --image=pool --oracle=replay");
 	assert_true(printed("(right) was acknowledged") || printed("(right) is acknowledged"));
 }
 
 /* ---- Beginning and end ------------------------------------------------------------------------ */
 
-static int begin(void **state)
-{
-	nvwave = getenv("NVWAVE");
-	skeleton = getenv("HOST_SKELETON");
-	compiler = getenv("HOST_CC");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-operations-XXXXXX");
-	return nvwave && skeleton && mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	clean();
-	return rmdir(dir);
-}
-
-GROUP(begin, end);
+GROUP_IN_FOLDER("HOST_SKELETON");

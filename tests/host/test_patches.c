@@ -15,30 +15,20 @@
 #include "common/shell.h"
 #include "common/skip.h"
 
-static const char *nvwave;
 static char temporary[64]; /* where nvwave makes its folders */
 
 /* A program in the test's folder: built by nvwave-cc, so that its stores have their own lines. */
 static void build(const char *source, const char *program)
 {
-	assert_int_equal(
-		run("rm -rf -- * && cp %s . && cp -f %s/*.h . && %s cc -g -O1 -I%s -o %s %s.c -lpmem", source,
-			EXAMPLES, NVWAVE_CC, HEADERS, program, program),
-		0);
+	succeeds("rm -rf -- * && cp %s . && cp -f %s/*.h . && %s cc -g -O1 -I%s -o %s %s.c -lpmem", source,
+		EXAMPLES, NVWAVE_CC, HEADERS, program, program);
 }
 
 static int crash(const char *program, const char *arguments, const char *check, const char *options)
 {
-	return run(
-		"%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 --cure-states=5000 %s",
-		nvwave, program, arguments, program, check, options);
-}
-
-static void expect(const char *part)
-{
-	if (strstr(output, part) == NULL) {
-		fail_msg("expected \"%s\" in:\n%s", part, output);
-	}
+	return run("$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
+		   "--cure-states=5000 %s",
+		program, arguments, program, check, options);
 }
 
 static void example(const char *program, char ret_path[300])
@@ -70,14 +60,12 @@ TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 		build(source, bugs[i].program);
 		assert_int_equal(
 			crash(bugs[i].program, bugs[i].arguments, bugs[i].check, "--patch=cures"), 1);
-		expect("verified on this log: with ");
-		assert_int_equal(run("cat cures"), 0);
-		expect(bugs[i].line);
-		assert_int_equal(
-			run("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c "
-			    "-lpmem",
-				NVWAVE_CC, HEADERS, bugs[i].program, bugs[i].program),
-			0);
+		assert_output_has("verified on this log: with ");
+		succeeds("cat cures");
+		assert_output_has(bugs[i].line);
+		succeeds("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c "
+			 "-lpmem",
+			NVWAVE_CC, HEADERS, bugs[i].program, bugs[i].program);
 		assert_int_equal(crash(bugs[i].program, bugs[i].arguments, bugs[i].check, ""), 0);
 	}
 }
@@ -107,14 +95,13 @@ static const char compile[] = NVWAVE_CC " cc -g -O1 -o ledger ledger.c -lpmem";
 TEST(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay)
 {
 	begin_ledger();
-	assert_int_equal(run("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary), 0);
+	succeeds("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary);
 	assert_int_equal(try_cures("entry-unflushed", compile), 1);
-	expect("verified by running: with a flush after ledger.c:");
-	assert_null(strstr(output, "on this log"));
-	assert_int_equal(
-		run("ls -l --full-time ledger* | diff - %s/before && rm %s/before", temporary, temporary), 0);
-	assert_int_equal(run("diff ledger.c %s/ledger.c", EXAMPLES), 0);
-	assert_int_equal(run("ls -A %s", temporary), 0);
+	assert_output_has("verified by running: with a flush after ledger.c:");
+	assert_false(printed("on this log"));
+	succeeds("ls -l --full-time ledger* | diff - %s/before && rm %s/before", temporary, temporary);
+	succeeds("diff ledger.c %s/ledger.c", EXAMPLES);
+	succeeds("ls -A %s", temporary);
 	assert_string_equal(output, ""); /* no copy is left */
 }
 
@@ -137,10 +124,10 @@ TEST(a_cure_with_which_states_still_fail_is_refuted)
 	begin_ledger();
 	snprintf(command, sizeof command, "cp $NVWAVE_SOURCES/ledger.c . && %s", compile);
 	assert_int_equal(try_cures("entry-unflushed", command), 1);
-	expect("refuted by running: with a flush after ledger.c:");
-	expect("tested states still fail (entry ");
-	expect("though no tested state of this log fails (");
-	assert_null(strstr(output, "verified"));
+	assert_output_has("refuted by running: with a flush after ledger.c:");
+	assert_output_has("tested states still fail (entry ");
+	assert_output_has("though no tested state of this log fails (");
+	assert_false(printed("verified"));
 }
 
 TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
@@ -157,8 +144,8 @@ TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
 	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
 		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", programs[i].text);
 		assert_int_equal(try_cures("entry-unflushed", "mv made ledger"), 1);
-		expect("refuted by running: with ");
-		expect(programs[i].said);
+		assert_output_has("refuted by running: with ");
+		assert_output_has(programs[i].said);
 	}
 }
 
@@ -176,9 +163,9 @@ TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_lo
 	begin_ledger();
 	for (unsigned i = 0; i < sizeof builds / sizeof *builds; i++) {
 		assert_int_equal(try_cures("entry-unflushed", builds[i].command), 1);
-		expect("verified on this log: with a flush after ledger.c:");
-		expect("not verified by running: ");
-		expect(builds[i].said);
+		assert_output_has("verified on this log: with a flush after ledger.c:");
+		assert_output_has("not verified by running: ");
+		assert_output_has(builds[i].said);
 	}
 }
 
@@ -187,39 +174,28 @@ TEST(a_cure_is_not_refuted_by_what_another_one_leaves)
 {
 	begin_ledger();
 	assert_int_equal(try_cures("entry-unflushed,no-undo", compile), 1);
-	assert_null(strstr(output, "refuted"));
-	assert_null(strstr(output, "verified by running: with"));
+	assert_false(printed("refuted"));
+	assert_false(printed("verified by running: with"));
 }
 
 TEST(a_program_that_is_not_named_from_the_working_directory_is_refused)
 {
 	begin_ledger();
-	assert_int_equal(
-		run("%s crash --exec=\"$PWD/ledger pool 3\" --image=pool --check=./ledger --try-cures=make",
-			nvwave),
-		2);
-	expect("--try-cures: expected --exec to begin with the program's path below the working directory");
-	assert_int_equal(
-		run("%s crash --exec='ledger pool 3' --image=pool --check=./ledger --try-cures=make", nvwave),
-		2);
-	assert_int_equal(
-		run("%s crash --exec='../ledger pool 3' --image=pool --check=./ledger --try-cures=make",
-			nvwave),
-		2);
-	assert_int_equal(
-		run("%s crash --exec='./ledger pool 3' --image=pool --check=./ledger --try-cures=make "
-		    "--cures=off",
-			nvwave),
-		2);
-	expect("--try-cures has no effect with --cures=off");
+	exits(2,
+		"$NVWAVE crash --exec=\"$PWD/ledger pool 3\" --image=pool --check=./ledger --try-cures=make");
+	assert_output_has(
+		"--try-cures: expected --exec to begin with the program's path below the working directory");
+	exits(2, "$NVWAVE crash --exec='ledger pool 3' --image=pool --check=./ledger --try-cures=make");
+	exits(2, "$NVWAVE crash --exec='../ledger pool 3' --image=pool --check=./ledger --try-cures=make");
+	exits(2, "$NVWAVE crash --exec='./ledger pool 3' --image=pool --check=./ledger --try-cures=make "
+		 "--cures=off");
+	assert_output_has("--try-cures has no effect with --cures=off");
 }
 
 static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-test-patches-XXXXXX");
 	snprintf(temporary, sizeof temporary, "/tmp/nvwave-test-patches-tmp-XXXXXX");
-	if (nvwave == NULL || mkdtemp(dir) == NULL || mkdtemp(temporary) == NULL) {
+	if (shell_begin((const char *const[]){"NVWAVE", NULL}) || !mkdtemp(temporary)) {
 		return -1;
 	}
 	return setenv("TMPDIR", temporary, 1);
@@ -227,8 +203,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	run("rm -rf -- %s %s", dir, temporary);
-	return 0;
+	run("rm -rf -- %s", temporary);
+	return shell_end(state);
 }
 
 GROUP(begin, end);

@@ -6,50 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include "common/shell.h"
-
-static const char *nvwave, *append_log, *indexed_log;
-
-static void expect(const char *text)
-{
-	if (strstr(output, text) == NULL) {
-		fail_msg("expected \"%s\" in: %s", text, output);
-	}
-}
 
 static int self_test_of(const char *program, const char *bugs, const char *options)
 {
-	return run("rm -f pool; %s pool 2 && %s crash --self-test --exec='%s pool 3' --image=pool --check=%s "
+	return run("rm -f pool; %s pool 2 && $NVWAVE crash --self-test --exec=\"%s pool 3\" --image=pool "
+		   "--check=%s "
 		   "--bugs=%s --states=200 %s",
-		program, nvwave, program, program, bugs, options);
+		program, program, program, bugs, options);
 }
 
 static int self_test(const char *bugs, const char *options)
 {
-	return self_test_of(append_log, bugs, options);
+	return self_test_of("$HOST_APPEND_LOG", bugs, options);
 }
 
 TEST(listed_bugs_are_found_with_the_lines_that_the_list_says)
 {
 	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", ""), 0);
-	expect("append_log   (none)           x86             clean ");
-	expect("one-drain        x86             found ");
-	expect("is not whole: append_log.c:62 durable, append_log.c:57 lost\n");
-	expect("3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
-	assert_int_equal(self_test_of(indexed_log, EXAMPLES "/indexed_log.bugs", ""), 0);
-	expect("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
+	assert_output_has("append_log   (none)           x86             clean ");
+	assert_output_has("one-drain        x86             found ");
+	assert_output_has("is not whole: append_log.c:62 durable, append_log.c:57 lost\n");
+	assert_output_has("3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
+	assert_int_equal(self_test_of("$HOST_INDEXED_LOG", EXAMPLES "/indexed_log.bugs", ""), 0);
+	assert_output_has("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
 }
 
 TEST(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else)
 {
 	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json"), 0);
-	expect("\"bugs\": 1,");
-	expect("\"false_alarms\": 0,");
-	expect("\"result\": \"harmless\"");
+	assert_output_has("\"bugs\": 1,");
+	assert_output_has("\"false_alarms\": 0,");
+	assert_output_has("\"result\": \"harmless\"");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = eadr x86\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
-	expect("one-drain        x86             FALSE ALARM ");
-	expect("0 of 0 bugs found, 1 false alarms");
+	assert_output_has("one-drain        x86             FALSE ALARM ");
+	assert_output_has("0 of 0 bugs found, 1 false alarms");
 }
 
 TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
@@ -57,47 +51,40 @@ TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
 	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments "
 	    "=\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
-	expect("a                x86             OTHER ");
-	expect("b                x86             MISSED ");
-	expect("0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
+	assert_output_has("a                x86             OTHER ");
+	assert_output_has("b                x86             MISSED ");
+	assert_output_has("0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nfinding = other words\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
-	expect("OTHER ");
+	assert_output_has("OTHER ");
 	/* append_log.c is another file. */
 	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = log.c:62\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
-	expect("OTHER ");
+	assert_output_has("OTHER ");
 	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = examples/append_log.c:62\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 0);
-	expect("found ");
+	assert_output_has("found ");
 }
 
 TEST(a_program_that_is_wrong_without_a_bug_is_a_false_alarm)
 {
-	run("rm -f pool; printf 'bugs = none\\n[none]\\narguments =\\n' >bugs; %s pool 2", append_log);
-	assert_int_equal(
-		run("%s crash --self-test --exec='%s pool 3 one-drain' --image=pool --check=%s --bugs=bugs",
-			nvwave, append_log, append_log),
-		1);
-	expect("(none)           x86             FALSE ALARM ");
+	run("rm -f pool; printf 'bugs = none\\n[none]\\narguments =\\n' >bugs; $HOST_APPEND_LOG pool 2");
+	exits(1, "$NVWAVE crash --self-test --exec=\"$HOST_APPEND_LOG pool 3 one-drain\" --image=pool "
+		 "--check=$HOST_APPEND_LOG --bugs=bugs");
+	assert_output_has("(none)           x86             FALSE ALARM ");
 }
 
 TEST(a_bug_stands_where_the_command_says_and_its_list_beside_the_program)
 {
-	run("rm -f pool; printf 'bugs = one-drain\\n' >program.bugs; cp %s program; ./program pool 2",
-		append_log);
-	assert_int_equal(
-		run("%s crash --self-test --exec='./program pool 3 {bug}' --image=pool --check=./program",
-			nvwave),
-		0);
-	expect("program      one-drain        x86             found ");
+	run("rm -f pool; printf 'bugs = one-drain\\n' >program.bugs; cp $HOST_APPEND_LOG program; "
+	    "./program pool 2");
+	succeeds("$NVWAVE crash --self-test --exec='./program pool 3 {bug}' --image=pool --check=./program");
+	assert_output_has("program      one-drain        x86             found ");
 	/* The file is no argument of the program. */
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = x86\\n' >program.bugs");
-	assert_int_equal(run("%s crash --self-test --exec='env A={bug} ./program pool 3' --image=pool "
-			     "--check=./program --bugs=program.bugs",
-				 nvwave),
-		0);
-	expect("one-drain        x86             harmless ");
+	succeeds("$NVWAVE crash --self-test --exec='env A={bug} ./program pool 3' --image=pool "
+		 "--check=./program --bugs=program.bugs");
+	assert_output_has("one-drain        x86             harmless ");
 }
 
 TEST(a_list_of_bugs_that_is_none_is_refused)
@@ -116,29 +103,22 @@ TEST(a_list_of_bugs_that_is_none_is_refused)
 	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		run("printf '%s\\n' >bugs", wrong[i].text);
 		assert_int_equal(self_test("bugs", ""), 2);
-		expect(wrong[i].message);
+		assert_output_has(wrong[i].message);
 	}
 	assert_int_equal(self_test("missing", ""), 2);
-	expect("missing: No such file");
-	assert_int_equal(run("%s crash --exec='true pool' --image=pool --check=true --bugs=bugs", nvwave), 2);
-	expect("--bugs has no effect without --self-test");
-	assert_int_equal(run("%s crash kv --self-test --model=epoch", nvwave), 2);
-	expect("--model has no effect with --self-test of a workload");
-	assert_int_equal(
-		run("printf 'bugs = a\\n' >bugs; %s crash --self-test --exec='true pool' --image=pool "
-		    "--check=true --bugs=bugs",
-			nvwave),
-		2);
-	expect("did not map or write the image's copy");
+	assert_output_has("missing: No such file");
+	exits(2, "$NVWAVE crash --exec='true pool' --image=pool --check=true --bugs=bugs");
+	assert_output_has("--bugs has no effect without --self-test");
+	exits(2, "$NVWAVE crash kv --self-test --model=epoch");
+	assert_output_has("--model has no effect with --self-test of a workload");
+	exits(2, "printf 'bugs = a\\n' >bugs; $NVWAVE crash --self-test --exec='true pool' --image=pool "
+		 "--check=true --bugs=bugs");
+	assert_output_has("did not map or write the image's copy");
 }
 
 static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	append_log = getenv("HOST_APPEND_LOG");
-	indexed_log = getenv("HOST_INDEXED_LOG");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-self-test-XXXXXX");
-	return nvwave && append_log && indexed_log && mkdtemp(dir) ? 0 : -1;
+	return shell_begin((const char *const[]){"NVWAVE", "HOST_APPEND_LOG", "HOST_INDEXED_LOG", NULL});
 }
 
 static int end(void **state)

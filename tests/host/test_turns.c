@@ -9,7 +9,6 @@
 
 #include "common/skip.h"
 
-static const char *program;
 static json_t *schedules;
 
 static void forget(void)
@@ -22,8 +21,9 @@ static void forget(void)
 static int under(const char *mode, const char *options)
 {
 	forget();
-	const int status = run("rm -f pool && %s exec %s --report=report --output-format=json -- %s pool %s",
-		nvwave, options, program, mode);
+	const int status = run(
+		"rm -f pool && $NVWAVE exec %s --report=report --output-format=json -- $HOST_TURNS pool %s",
+		options, mode);
 
 	if (status < 2) {
 		json_t *const o = report();
@@ -125,11 +125,11 @@ TEST(threads_that_look_for_ever_are_found)
 TEST(what_cannot_be_controlled_is_refused)
 {
 	assert_int_equal(under("cancels", "--schedules=2"), 2);
-	assert_non_null(strstr(output, "cannot be made to take turns: it cancels a thread"));
+	assert_output_has("cannot be made to take turns: it cancels a thread");
 	assert_int_equal(under("blocks", "--schedules=2"), 2);
-	assert_non_null(strstr(output, "waits in a call that is not controlled"));
+	assert_output_has("waits in a call that is not controlled");
 	assert_int_equal(under("race", "--schedule=2 --schedules=3"), 2);
-	assert_non_null(strstr(output, "expected one of them"));
+	assert_output_has("expected one of them");
 }
 
 /* ---- The same run ------------------------------------------------------------------------------------- */
@@ -144,14 +144,11 @@ TEST(one_seed_gives_one_log_byte_for_byte)
 			if (schedule == 5 && i >= times / 5) {
 				continue;
 			}
-			assert_int_equal(
-				run("rm -f pool && %s exec --schedule=%u --record=log --report=report "
-				    "-- %s pool %s",
-					nvwave, schedule, program, modes[schedule - 3]),
-				0);
-			assert_int_equal(run("test ! -e log.%u || cmp log log.%u && mv log log.%u", schedule,
-						 schedule, schedule),
-				0);
+			succeeds("rm -f pool && $NVWAVE exec --schedule=%u --record=log --report=report "
+				 "-- $HOST_TURNS pool %s",
+				schedule, modes[schedule - 3]);
+			succeeds("test ! -e log.%u || cmp log log.%u && mv log log.%u", schedule, schedule,
+				schedule);
 		}
 	}
 }
@@ -168,9 +165,10 @@ TEST(other_seeds_give_other_runs)
 /* Crash-tests the mode under schedules; returns the exit status. */
 static int crash(const char *mode, const char *options)
 {
-	return run("rm -rf pool found && truncate -s 65536 pool && %s crash --exec='%s pool %s' --image=pool "
-		   "--check='%s pool' --save=found %s",
-		nvwave, program, mode, program, options);
+	return run("rm -rf pool found && truncate -s 65536 pool && $NVWAVE crash --exec=\"$HOST_TURNS pool "
+		   "%s\" --image=pool "
+		   "--check=\"$HOST_TURNS pool\" --save=found %s",
+		mode, options);
 }
 
 static void expect_words(const char *const *words)
@@ -194,12 +192,10 @@ TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 	assert_int_equal(crash("race", ""), 0);
 	assert_int_equal(crash("race", "--schedules=20"), 1);
 	expect_words(found);
-	assert_int_equal(run("%s replay found/finding-1", nvwave), 1);
+	exits(1, "$NVWAVE replay found/finding-1");
 	expect_words(again);
-	assert_int_equal(run("printf x | dd of=pool bs=1 seek=9000 conv=notrunc 2>/dev/null; %s replay "
-			     "found/finding-1",
-				 nvwave),
-		1);
+	exits(1, "printf x | dd of=pool bs=1 seek=9000 conv=notrunc 2>/dev/null; $NVWAVE replay "
+		 "found/finding-1");
 	expect_words(other);
 }
 
@@ -234,18 +230,12 @@ TEST(what_a_shorter_schedule_leaves_is_tested_up_to_its_failure)
 /* Its fourth run is one of those that shorten the failing schedule. */
 TEST(what_was_found_before_an_interruption_is_reported)
 {
-	FILE *const go = fopen(in_dir("go"), "w");
-
-	assert_non_null(go);
-	fprintf(go, "n=$(cat runs)x\necho $n >runs\n[ $n = xxxx ] && kill -INT $(cat pid)\nexec %s $1 late\n",
-		program);
-	fclose(go);
-	assert_int_equal(
-		run("rm -f pool && truncate -s 65536 pool && : >runs && sh -c 'echo $$ >pid; exec %s crash "
-		    "--exec=\"sh go pool\" --image=pool --check=\"%s pool\" --schedule=6 --cures=off "
-		    "--output-format=json' >report",
-			nvwave, program),
-		1);
+	write_text("go",
+		"n=$(cat runs)x\necho $n >runs\n[ $n = xxxx ] && kill -INT $(cat pid)\nexec $HOST_TURNS "
+		"$1 late\n");
+	exits(1, "rm -f pool && truncate -s 65536 pool && : >runs && sh -c 'echo $$ >pid; exec $NVWAVE crash "
+		 "--exec=\"sh go pool\" --image=pool --check=\"$HOST_TURNS pool\" --schedule=6 --cures=off "
+		 "--output-format=json' >report");
 	json_t *const o = report();
 
 	assert_true(json_is_true(json_object_get(o, "interrupted")));
@@ -393,28 +383,18 @@ TEST(a_race_that_happens_is_witnessed)
 	static const char *const words[] = {
 		"consume reads what store ", "publish_early has not made durable", NULL};
 
-	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool race",
-				 nvwave, program),
-		1);
+	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool race");
 	expect_words(words);
-	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool clean",
-				 nvwave, program),
-		0);
-	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool spins",
-				 nvwave, program),
-		1);
-	assert_non_null(strstr(output, "    witnessed by schedule "));
-	assert_non_null(strstr(output, "(1 of them witnessed in 20 schedules)"));
-	assert_int_equal(
-		run("rm -f pool && %s exec --check=persistency:initial --schedules=20 -- %s pool excluded",
-			nvwave, program),
-		1);
-	assert_non_null(strstr(output, "    predicted, not witnessed"));
-	assert_int_equal(
-		run("rm -f pool && %s exec --check=persistency:initial --schedules=20 -- %s pool in-time",
-			nvwave, program),
-		1);
-	assert_non_null(strstr(output, "(0 of them witnessed in 20 schedules)"));
+	succeeds("rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool clean");
+	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool spins");
+	assert_output_has("    witnessed by schedule ");
+	assert_output_has("(1 of them witnessed in 20 schedules)");
+	exits(1, "rm -f pool && $NVWAVE exec --check=persistency:initial --schedules=20 -- $HOST_TURNS "
+		 "pool excluded");
+	assert_output_has("    predicted, not witnessed");
+	exits(1, "rm -f pool && $NVWAVE exec --check=persistency:initial --schedules=20 -- $HOST_TURNS "
+		 "pool in-time");
+	assert_output_has("(0 of them witnessed in 20 schedules)");
 }
 
 TEST(conditions_are_controlled_where_races_are_looked_for)
@@ -428,14 +408,10 @@ TEST(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often)
 	static const char *const words[] = {
 		"consume reads what store ", "publish_early has not made durable", NULL};
 
-	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=100 -- %s pool rare",
-				 nvwave, program),
-		1);
+	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=100 -- $HOST_TURNS pool rare");
 	expect_words(words);
-	assert_int_equal(
-		run("rm -f pool && %s exec --check=persistency --schedules=12 -- %s pool rare-in-time",
-			nvwave, program),
-		0);
+	succeeds("rm -f pool && $NVWAVE exec --check=persistency --schedules=12 -- $HOST_TURNS pool "
+		 "rare-in-time");
 }
 
 /* FILE:LINE of the store of the first race that was witnessed. */
@@ -449,8 +425,9 @@ static void take_place(char place[300])
 
 static int directed(const char *mode, const char *place)
 {
-	return run("rm -f pool && %s exec --check=persistency --schedules=12 --switch-at=%s -- %s pool %s",
-		nvwave, place, program, mode);
+	return run("rm -f pool && $NVWAVE exec --check=persistency --schedules=12 --switch-at=%s -- "
+		   "$HOST_TURNS pool %s",
+		place, mode);
 }
 
 TEST(an_exchange_of_what_is_mapped_is_a_store)
@@ -460,12 +437,11 @@ TEST(an_exchange_of_what_is_mapped_is_a_store)
 
 	char place[300];
 
-	run("rm -f pool && %s exec --check=persistency --schedules=100 -- %s pool exchanged", nvwave,
-		program);
+	run("rm -f pool && $NVWAVE exec --check=persistency --schedules=100 -- $HOST_TURNS pool exchanged");
 	expect_words(words);
 	take_place(place);
 	assert_int_equal(directed("exchanged-in-time", place), 0);
-	assert_null(strstr(output, "witnessed by schedule"));
+	assert_false(printed("witnessed by schedule"));
 }
 
 /* A line that is known: a tenth of the schedules do. */
@@ -475,27 +451,26 @@ TEST(a_directed_schedule_switches_behind_the_stores_of_its_line)
 		"consume reads what store ", "publish_early has not made durable", NULL};
 	char place[300];
 
-	run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool race", nvwave, program);
+	run("rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool race");
 	take_place(place);
 	assert_int_equal(directed("rare", place), 1);
 	expect_words(words);
-	assert_non_null(strstr(output, "schedules: 12 run"));
+	assert_output_has("schedules: 12 run");
 	assert_int_equal(directed("clean", strrchr(place, '/') + 1), 2);
-	assert_non_null(strstr(output, "no store of that line was executed while threads took turns"));
+	assert_output_has("no store of that line was executed while threads took turns");
 }
 
 /* ---- Setting up --------------------------------------------------------------------------------------- */
 
 static int begin_turns(void **state)
 {
-	program = getenv("HOST_TURNS");
-	return program ? begin(state) : -1;
+	return getenv("HOST_TURNS") ? begin(state) : -1;
 }
 
 static int end_turns(void **state)
 {
 	forget();
-	return end(state);
+	return shell_end(state);
 }
 
 GROUP(begin_turns, end_turns);

@@ -24,8 +24,8 @@ static int look(const char *program, const char *check, const char *mode)
 {
 	forget();
 	const int status =
-		run("%s exec --check=%s --delays=off --report=report --output-format=json -- %s pool %s",
-			nvwave, check, program, mode);
+		run("$NVWAVE exec --check=%s --delays=off --report=report --output-format=json -- %s pool %s",
+			check, program, mode);
 	json_t *const o = report();
 
 	races = json_incref(json_object_get(o, "persistency_races"));
@@ -285,16 +285,15 @@ TEST(a_flush_behind_later_stores_is_late)
 TEST(the_report_names_both_places_the_end_and_the_locks)
 {
 	static const char *const expected[] = {
-		("persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or missing, "
+		("persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or "
+		 "missing, "
 		 "and 0 of second rank"),
 		"candidate: not witnessed", "store ", "(store_two_locks), durable from ", "(fence",
 		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0, 1 time\n",
 		"locks over that time: of ", "; at the load: of ",
 		"not looked at: code that nvwave-cc --loads has not built"};
 
-	assert_int_equal(
-		run("%s exec --check=persistency --delays=off -- %s pool two-locks-a", nvwave, programs[0]),
-		1);
+	exits(1, "$NVWAVE exec --check=persistency --delays=off -- %s pool two-locks-a", programs[0]);
 	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
 		if (!strstr(output, expected[i])) {
 			fail_msg("expected \"%s\" in:\n%s", expected[i], output);
@@ -304,7 +303,7 @@ TEST(the_report_names_both_places_the_end_and_the_locks)
 
 TEST(a_program_whose_loads_are_not_announced_is_told)
 {
-	assert_int_equal(run("%s cc -O1 -g -pthread -o plain %s", getenv("HOST_CC"), WINDOWS_SOURCE), 0);
+	succeeds("%s cc -O1 -g -pthread -o plain %s", getenv("HOST_CC"), WINDOWS_SOURCE);
 	assert_int_equal(look("./plain", "persistency", "flush-outside"), 0);
 	assert_int_equal(json_array_size(candidates()), 0);
 	assert_int_equal(left_out("build the program with nvwave-cc --loads"), 1);
@@ -312,16 +311,16 @@ TEST(a_program_whose_loads_are_not_announced_is_told)
 
 TEST(candidates_are_found_beside_a_record_and_after_a_kill)
 {
-	assert_int_equal(run("%s exec --check=persistency --record=log --delays=off --report=report "
-			     "--output-format=json -- %s pool flush-outside",
-				 nvwave, programs[0]),
-		1);
+	exits(1,
+		"$NVWAVE exec --check=persistency --record=log --delays=off --report=report "
+		"--output-format=json -- %s pool flush-outside",
+		programs[0]);
 	json_t *const o = report();
 
 	assert_int_equal(
 		json_array_size(json_object_get(json_object_get(o, "persistency_races"), "candidates")), 1);
 	json_decref(o);
-	assert_int_equal(run("%s log dump log | grep -q fence", nvwave), 0);
+	succeeds("$NVWAVE log dump log | grep -q fence");
 	assert_int_equal(look(programs[0], "persistency", "killed"), 1);
 	assert_int_equal(json_array_size(candidates()), 1);
 }
@@ -342,7 +341,7 @@ static int begin_windows(void **state)
 static int end_windows(void **state)
 {
 	forget();
-	return end(state);
+	return shell_end(state);
 }
 
 GROUP(begin_windows, end_windows);

@@ -21,7 +21,6 @@ static const char *const bugs[] = {"", "one-drain", "no-flush", "index-first", "
 static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_EADR};
 enum { STATES_MAX = 512, MODELS = sizeof models / sizeof *models };
 
-static const char *nvwave, *indexed_log;
 static struct ct_checker checker;
 
 /* ---- A recorded program ----------------------------------------------------------------------- */
@@ -34,17 +33,13 @@ struct recorded {
 
 static struct recorded record(const char *bug, unsigned insertions)
 {
-	char path[200];
 	struct recorded r = {0};
 
-	assert_int_equal(run("rm -f pool log log.image && %s pool 2", indexed_log), 0);
-	assert_int_equal(
-		run("%s exec --record=log -- %s pool %u %s", nvwave, indexed_log, insertions, bug), 0);
-	snprintf(path, sizeof path, "%s/log", dir);
-	r.log_fd = open(path, O_RDONLY | O_CLOEXEC);
+	succeeds("rm -f pool log log.image && $HOST_INDEXED_LOG pool 2");
+	succeeds("$NVWAVE exec --record=log -- $HOST_INDEXED_LOG pool %u %s", insertions, bug);
+	r.log_fd = open(in_dir("log"), O_RDONLY | O_CLOEXEC);
 	assert_true(r.log_fd >= 0);
-	snprintf(path, sizeof path, "%s/log.image", dir);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = open(in_dir("log.image"), O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
 	r.bytes = (uint64_t)lseek(fd, 0, SEEK_END);
@@ -193,9 +188,9 @@ TEST(a_part_of_a_library_that_says_less_or_more_is_seen)
 
 static int crash(const char *bug, const char *options)
 {
-	assert_int_equal(run("rm -f pool && %s pool 2", indexed_log), 0);
-	return run("%s crash --exec='%s pool 12 %s' --image=pool --check-lib=%s %s", nvwave, indexed_log, bug,
-		getenv("HOST_INDEXED_LOG_CHECK"), options);
+	succeeds("rm -f pool && $HOST_INDEXED_LOG pool 2");
+	return run("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 12 %s\" --image=pool --check-lib=%s %s",
+		bug, getenv("HOST_INDEXED_LOG_CHECK"), options);
 }
 
 TEST(a_program_whose_library_has_parts_is_explored_by_them)
@@ -207,13 +202,13 @@ TEST(a_program_whose_library_has_parts_is_explored_by_them)
 		assert_int_equal(
 			crash(bugs[i], i % 2 ? "--verbose --jobs=3 --cures=off" : "--verbose --cures=off"),
 			i > 0);
-		assert_non_null(strstr(output, " evaluations of 3,073 parts"));
-		assert_non_null(strstr(output, i ? texts[i] : "NO FAILURE FOUND in "));
+		assert_output_has(" evaluations of 3,073 parts");
+		assert_output_has(i ? texts[i] : "NO FAILURE FOUND in ");
 		assert_true(i == 0 || strstr(output, "examples/indexed_log.c:") != NULL);
-		assert_null(strstr(output, "that the whole check passes"));
+		assert_false(printed("that the whole check passes"));
 	}
 	assert_int_equal(crash("", "--verbose --model=pmreorder"), 0);
-	assert_null(strstr(output, "by parts"));
+	assert_false(printed("by parts"));
 }
 
 static const char half_source[] = "#include <nvw/checker.h>\n"
@@ -224,29 +219,26 @@ static const char half_source[] = "#include <nvw/checker.h>\n"
 
 static int crash_with_library(const char *source, const char *more)
 {
-	char path[200];
-
-	snprintf(path, sizeof path, "%s/check.c", dir);
-	FILE *const f = fopen(path, "w");
+	FILE *const f = fopen(in_dir("check.c"), "w");
 
 	assert_non_null(f);
 	assert_true(fputs(source, f) >= 0 && fputs(more, f) >= 0);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(run("cc -shared -fPIC -I%s -o check.so check.c", HEADERS), 0);
-	assert_int_equal(run("rm -f pool && %s pool 2", indexed_log), 0);
-	return run("%s crash --exec='%s pool 2' --image=pool --check-lib=./check.so", nvwave, indexed_log);
+	succeeds("cc -shared -fPIC -I%s -o check.so check.c", HEADERS);
+	succeeds("rm -f pool && $HOST_INDEXED_LOG pool 2");
+	return run("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 2\" --image=pool --check-lib=./check.so");
 }
 
 TEST(a_library_with_half_of_the_functions_of_parts_is_refused)
 {
 	assert_int_equal(crash_with_library(half_source, ""), 2);
-	assert_non_null(strstr(output, "check.so: expected both nvw_check_parts and nvw_check_part"));
+	assert_output_has("check.so: expected both nvw_check_parts and nvw_check_part");
 }
 
 TEST(a_part_of_a_library_that_dies_is_reported_and_whole_states_are_tested)
 {
 	assert_int_equal(crash_with_library(half_source, count_source), 0);
-	assert_non_null(strstr(output, "sampled: a part crashed or hung"));
+	assert_output_has("sampled: a part crashed or hung");
 }
 
 /*
@@ -270,10 +262,9 @@ static void judge_once(const struct recorded *r)
 
 static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	indexed_log = getenv("HOST_INDEXED_LOG");
-	snprintf(dir, sizeof dir, "/tmp/nvwave-checker-parts-XXXXXX");
-	assert_true(nvwave && indexed_log && getenv("HOST_INDEXED_LOG_CHECK") && mkdtemp(dir));
+	assert_int_equal(shell_begin((const char *const[]){
+				 "NVWAVE", "HOST_INDEXED_LOG", "HOST_INDEXED_LOG_CHECK", NULL}),
+		0);
 	const struct recorded r = record("", 1);
 	const struct ct_checker_is is = {
 		.library = getenv("HOST_INDEXED_LOG_CHECK"), .bytes = r.bytes, .timeout_ms = 1000};
@@ -288,8 +279,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	ct_checker_destroy(&checker);
-	run("rm -rf -- *");
-	return rmdir(dir);
+	return shell_end(state);
 }
 
 GROUP(begin, end);

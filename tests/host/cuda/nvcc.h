@@ -5,13 +5,6 @@
 #ifndef TESTS_HOST_CUDA_NVCC_H
 #define TESTS_HOST_CUDA_NVCC_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +17,6 @@
 #define SOURCE(name) CUDA_TESTS "/" name
 
 static bool have_clang;
-static const char *nvwave;
 
 #define NEEDS_CLANG()                                           \
 	if (!have_clang) {                                      \
@@ -39,43 +31,27 @@ static const char *nvwave;
 #define NEEDS_MACHINE() NEEDS_CLANG()
 #endif
 
-static void assert_output_has(const char *text)
-{
-	if (!strstr(output, text)) {
-		print_error("expected \"%s\" in\n%s\n", text, output);
-		fail();
-	}
-}
-
 static void build(const char *options, const char *program, const char *sources)
 {
-	if (run(NVCC " %s -o %s %s", options, program, sources)) {
-		print_error("%s\n", output);
-		fail();
-	}
+	succeeds(NVCC " %s -o %s %s", options, program, sources);
 }
 
 /* Unless another test has built it. */
 static void build_once(const char *options, const char *program, const char *sources)
 {
-	char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", dir, program);
-	if (access(path, X_OK) != 0) {
+	if (access(in_dir(program), X_OK) != 0) {
 		build(options, program, sources);
 	}
 }
 
-static int run_all(const struct CMUnitTest *tests, size_t n)
+static int begin(void **state)
 {
-	nvwave = getenv("NVWAVE");
-	strcpy(dir, "/tmp/nvw-cuda-XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	have_clang = run(NVCC " -x cu -M /dev/null") == 0;
-	const int status = _cmocka_run_group_tests("cuda", tests, n, NULL, NULL);
+	const int r = shell_begin((const char *const[]){"NVWAVE", NULL});
 
-	run("rm -rf -- %s", dir);
-	return status;
+	have_clang = !r && run(NVCC " -x cu -M /dev/null") == 0;
+	return r;
 }
+
+GROUP(begin, shell_end);
 
 #endif

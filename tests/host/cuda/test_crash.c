@@ -12,11 +12,12 @@
 
 static int self_test(const char *model, const char *programs)
 {
-	return run("NVWAVE=%s NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES "/self_test.sh %s",
-		nvwave, model, programs);
+	return run("NVWAVE=$NVWAVE NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES
+		   "/self_test.sh %s",
+		model, programs);
 }
 
-static void bugs_of_kernels_are_found_under_epoch_persistency(void **state)
+TEST(bugs_of_kernels_are_found_under_epoch_persistency)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(self_test("epoch", "log hash_table queue"), 0);
@@ -29,7 +30,7 @@ static void bugs_of_kernels_are_found_under_epoch_persistency(void **state)
 }
 
 /* Its kernels end when all is durable, and that is what the queue's third bug lacks. */
-static void bugs_of_kernels_are_found_under_buffered_epoch_persistency(void **state)
+TEST(bugs_of_kernels_are_found_under_buffered_epoch_persistency)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(self_test("buffered-epoch", "log queue"), 0);
@@ -38,7 +39,7 @@ static void bugs_of_kernels_are_found_under_buffered_epoch_persistency(void **st
 	assert_output_has("queue        reuse            buffered-epoch  harmless ");
 }
 
-static void strict_persistency_orders_what_no_barrier_does(void **state)
+TEST(strict_persistency_orders_what_no_barrier_does)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(self_test("strict", "log"), 0);
@@ -49,19 +50,18 @@ static void strict_persistency_orders_what_no_barrier_does(void **state)
 static int crash(const char *bug, const char *options)
 {
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
-	return run("rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' "
-		   "--states=200 --cure-states=5000 %s",
-		nvwave, bug, options);
+	return run(
+		"rm -f pool; $NVWAVE crash --exec='./both run pool %s' --image=pool --check='./both check' "
+		"--states=200 --cure-states=5000 %s",
+		bug, options);
 }
 
-static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **state)
+TEST(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes)
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	assert_int_equal(run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool "
-			     "--check='./log check' --states=200 --cure-states=5000 --model=epoch",
-				 nvwave),
-		1);
+	exits(1, "rm -f pool; $NVWAVE crash --exec='./log append pool 2 unordered' --image=pool "
+		 "--check='./log check' --states=200 --cure-states=5000 --model=epoch");
 	assert_output_has("kernel \"append\" work-item ");
 	assert_output_has(
 		"verified on this log: with a work-group barrier after log.cu:61 no tested state fails");
@@ -69,7 +69,7 @@ static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **st
 }
 
 /* The barriers of one way are not those of the other; a store to the file is one, wherever kernels run. */
-static void what_kernels_never_executed_is_listed(void **state)
+TEST(what_kernels_never_executed_is_listed)
 {
 	static const struct {
 		const char *way, *options, *missed, *reached;
@@ -85,17 +85,17 @@ static void what_kernels_never_executed_is_listed(void **state)
 	NEEDS_MACHINE();
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
 	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
-		(void)run(
-			"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' "
-			"--states=20 --cures=off %s",
-			nvwave, runs[i].way, runs[i].options);
+		(void)run("rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool "
+			  "--check='./log check' "
+			  "--states=20 --cures=off %s",
+			runs[i].way, runs[i].options);
 		assert_output_has(runs[i].missed);
 		assert_output_has(runs[i].reached);
 		assert_output_has("one way: append (log.cu:66)");
 	}
 }
 
-static void host_code_and_kernels_are_in_one_log(void **state)
+TEST(host_code_and_kernels_are_in_one_log)
 {
 	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
 
@@ -108,7 +108,7 @@ static void host_code_and_kernels_are_in_one_log(void **state)
 		"./both run pool flushed under buffered-epoch (kernels) and x86 (host code): 198 stores");
 }
 
-static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **state)
+TEST(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel)
 {
 	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
 
@@ -129,25 +129,26 @@ static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **st
 }
 
 /* With the function that it is in, which its kernel has inlined, and without a header of ours. */
-static void an_atomic_that_publishes_too_early_is_found_at_its_line(void **state)
+TEST(an_atomic_that_publishes_too_early_is_found_at_its_line)
 {
 	static const char *const command =
-		"rm -f pool; %s crash --exec='./publish %s pool' --image=pool --check='./publish check pool' --states=60 %s";
+		"rm -f pool; $NVWAVE crash --exec='./publish %s pool' --image=pool --check='./publish "
+		"check pool' --states=60 %s";
 
 	NEEDS_MACHINE();
 	build("-O1", "publish", SOURCE("publish.cu"));
-	assert_int_equal(run(command, nvwave, "ordered", ""), 0);
+	succeeds(command, "ordered", "");
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(run(command, nvwave, "unordered", i ? "--model=epoch" : ""), 1);
+		exits(1, command, "unordered", i ? "--model=epoch" : "");
 		assert_output_has(" is in the list and not whole");
 		assert_output_has("publish.cu:19 (set_head, inlined in pushes)  store of 8 bytes at 0x0");
 		assert_output_has("publish.cu:26 (push, inlined in pushes)  store of 8 bytes at 0x");
-		assert_null(strstr(output, "nvw_cuda_atomics"));
+		assert_false(printed("nvw_cuda_atomics"));
 	}
 }
 
 /* Its line is that of the launch. */
-static void what_is_found_by_comparison_before_a_kernel_comes_before_its_stores(void **state)
+TEST(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(crash("library", "--model=epoch"), 1);
@@ -155,7 +156,7 @@ static void what_is_found_by_comparison_before_a_kernel_comes_before_its_stores(
 	assert_output_has("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight");
 }
 
-static void what_a_kernel_has_not_persisted_may_be_lost_behind_host_code(void **state)
+TEST(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(crash("unordered", "--model=epoch"), 1);
@@ -168,29 +169,22 @@ static void what_a_kernel_has_not_persisted_may_be_lost_behind_host_code(void **
 		crash("unordered", "--model=buffered-epoch"), 0); /* its kernels end when all is durable */
 }
 
-static void a_record_of_the_machine_is_a_store_log(void **state)
+TEST(a_record_of_the_machine_is_a_store_log)
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
-	assert_int_equal(
-		run("rm -f pool; %s exec --protocol=dd --record=both.log -- ./both run pool unordered",
-			nvwave),
-		0);
-	assert_int_equal(run("%s crash --store-log=both.log --image=both.log.image --check='./both check' "
-			     "--states=100",
-				 nvwave),
-		1);
+	succeeds("rm -f pool; $NVWAVE exec --protocol=dd --record=both.log -- ./both run pool unordered");
+	exits(1, "$NVWAVE crash --store-log=both.log --image=both.log.image --check='./both check' "
+		 "--states=100");
 	assert_output_has("both.log under epoch (kernels) and x86 (host code)");
-	assert_int_equal(
-		run("%s crash --store-log=both.log --image=both.log.image --check='./both check' --model=x86",
-			nvwave),
-		2);
+	exits(2, "$NVWAVE crash --store-log=both.log --image=both.log.image --check='./both check' "
+		 "--model=x86");
 	assert_output_has(
 		"a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not "
 		"x86");
 }
 
-static void a_kernel_that_fails_ends_the_record_and_that_is_said(void **state)
+TEST(a_kernel_that_fails_ends_the_record_and_that_is_said)
 {
 	NEEDS_MACHINE();
 	assert_int_equal(crash("wild", "--model=epoch"), 0);
@@ -199,48 +193,21 @@ static void a_kernel_that_fails_ends_the_record_and_that_is_said(void **state)
 		"had stored");
 }
 
-static void a_program_without_kernels_has_no_model_of_a_machine(void **state)
+TEST(a_program_without_kernels_has_no_model_of_a_machine)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./both check pool' --image=pool --check=true --model=epoch",
-			nvwave),
-		2);
+	exits(2, "rm -f pool; $NVWAVE crash --exec='./both check pool' --image=pool --check=true "
+		 "--model=epoch");
 	assert_output_has(
 		"the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
 		"eadr, or under files");
 }
 
-static void the_machine_s_own_memory_is_not_the_program_s(void **state)
+TEST(the_machine_s_own_memory_is_not_the_program_s)
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
-	assert_int_equal(
-		run("rm -f pool; %s exec --protocol=vi --output-format=json --report=report -- ./both run "
-		    "pool && cat report",
-			nvwave),
-		0);
+	succeeds("rm -f pool; $NVWAVE exec --protocol=vi --output-format=json --report=report -- ./both run "
+		 "pool && cat report");
 	assert_output_has("\"lines_flushed\": 6,"); /* begun and committed, three times */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bugs_of_kernels_are_found_under_epoch_persistency),
-		cmocka_unit_test(bugs_of_kernels_are_found_under_buffered_epoch_persistency),
-		cmocka_unit_test(strict_persistency_orders_what_no_barrier_does),
-		cmocka_unit_test(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes),
-		cmocka_unit_test(what_kernels_never_executed_is_listed),
-		cmocka_unit_test(host_code_and_kernels_are_in_one_log),
-		cmocka_unit_test(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel),
-		cmocka_unit_test(an_atomic_that_publishes_too_early_is_found_at_its_line),
-		cmocka_unit_test(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores),
-		cmocka_unit_test(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code),
-		cmocka_unit_test(a_record_of_the_machine_is_a_store_log),
-		cmocka_unit_test(a_kernel_that_fails_ends_the_record_and_that_is_said),
-		cmocka_unit_test(a_program_without_kernels_has_no_model_of_a_machine),
-		cmocka_unit_test(the_machine_s_own_memory_is_not_the_program_s),
-	};
-
-	return run_all(tests, sizeof tests / sizeof *tests);
 }

@@ -16,14 +16,14 @@ static void assert_all_hold(void)
 	assert_int_equal(status, 0);
 }
 
-static void cuda_programs_do_what_cuda_says_without_optimization(void **state)
+TEST(cuda_programs_do_what_cuda_says_without_optimization)
 {
 	NEEDS_CLANG();
 	build("-O0 -g -G -std=c++14", "semantics", SOURCE("semantics.cu") " " SOURCE("parts.cu"));
 	assert_all_hold();
 }
 
-static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
+TEST(files_are_compiled_one_by_one_as_makefiles_do)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
@@ -37,84 +37,80 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 }
 
 /* Without the lanes that spin on a lock: the machine's lockstep takes 20 s for them. */
-static void kernels_on_the_machine_do_the_same(void **state)
+TEST(kernels_on_the_machine_do_the_same)
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "semantics", SOURCE("semantics.cu") " " SOURCE("parts.cu"));
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./semantics -locks", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./semantics -locks");
 	assert_output_has("all hold");
-	assert_int_equal(run("%s exec --protocol=hlrc --report=report -- ./semantics -locks", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=hlrc --report=report -- ./semantics -locks");
 	assert_output_has("all hold");
 }
 
 /* Sums, products, quotients, fused ones and conversions. */
-static void numbers_of_sixteen_bits_are_rounded_once(void **state)
+TEST(numbers_of_sixteen_bits_are_rounded_once)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	build("-O1", "narrow", SOURCE("narrow.cu"));
-	assert_int_equal(run("./narrow"), 0);
+	succeeds("./narrow");
 	assert_string_equal(output, "128 64 64 64 256 128\n"
 				    "half: 0 wrong, 0 others, cudaSuccess\n"
 				    "bfloat16: 0 wrong, 0 others, cudaSuccess\n");
 }
 
 /* Those of GPM's makefiles control hardware; nvcc has options in the environment, too. */
-static void options_of_makefiles_are_taken(void **state)
+TEST(options_of_makefiles_are_taken)
 {
 	NEEDS_CLANG();
-	assert_int_equal(
-		run("printf '#include \"own.h\"\nint main() { return OWN + BEFORE + BEHIND; }\n' >env.cu; "
-		    "mkdir -p own_first own_second; echo '#define OWN 1' >own_first/own.h; echo '#define "
-		    "OWN 100' >own_second/own.h; "
-		    "NVCC_PREPEND_FLAGS=\"-Iown_first -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
-		    " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
-		7);
+	exits(7, "printf '#include \"own.h\"\nint main() { return OWN + BEFORE + BEHIND; }\n' >env.cu; "
+		 "mkdir -p own_first own_second; echo '#define OWN 1' >own_first/own.h; echo '#define "
+		 "OWN 100' >own_second/own.h; "
+		 "NVCC_PREPEND_FLAGS=\"-Iown_first -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
+		 " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env");
 	assert_string_equal(output, "");
-	assert_int_equal(
-		run("echo 'int twice(x) int x; { int *class = &x; return 2 * *class; }' >old.c; "
-		    "echo 'extern \"C\" int twice(int); int main() { return twice(4); }' >new.cu; " NVCC
-		    " -w -o old new.cu old.c && ./old"),
-		8);
+	exits(8, "echo 'int twice(x) int x; { int *class = &x; return 2 * *class; }' >old.c; "
+		 "echo 'extern \"C\" int twice(int); int main() { return twice(4); }' >new.cu; " NVCC
+		 " -w -o old new.cu old.c && ./old");
 }
 
-static void all_work_items_of_a_cooperative_launch_have_a_stack(void **state)
+TEST(all_work_items_of_a_cooperative_launch_have_a_stack)
 {
 	NEEDS_CLANG();
 	build("-O1", "many", SOURCE("many.cu"));
-	assert_int_equal(run("./many"), 0);
+	succeeds("./many");
 	assert_string_equal(output, "0 cudaSuccess\n");
 }
 
-static void intrinsics_round_and_divide_words_as_cuda_says(void **state)
+TEST(intrinsics_round_and_divide_words_as_cuda_says)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	build("-O1", "intrinsics", SOURCE("intrinsics.cu"));
-	assert_int_equal(run("./intrinsics"), 0);
+	succeeds("./intrinsics");
 	assert_string_equal(output, "all are right\n");
 }
 
 /* ---- Inline PTX ---------------------------------------------------------------------------------- */
 
-static void inline_ptx_does_what_it_says(void **state)
+TEST(inline_ptx_does_what_it_says)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	build("-O1", "ptx", SOURCE("ptx.cu"));
-	assert_int_equal(run("./ptx"), 0);
+	succeeds("./ptx");
 	assert_string_equal(output, "all hold\n");
 #ifndef __SANITIZE_ADDRESS__
-	assert_int_equal(run("%s exec --protocol=gh --check=races --report=report -- ./ptx", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=gh --check=races --report=report -- ./ptx");
 	assert_output_has("all hold\n");
-	assert_int_equal(run("cat report"), 0);
+	succeeds("cat report");
 	assert_output_has("no races");
 #endif
 }
 
 /* ---- Libraries and compilers --------------------------------------------------------------------- */
 
-static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(void **state)
+TEST(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
@@ -123,17 +119,14 @@ static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(
 		skip_test("there is no libcu++ or no cub (libcu++-dev, libcub-dev, libthrust-dev)");
 	}
 	build("-O1 -arch=sm_70", "libraries", SOURCE("libraries.cu"));
-	assert_int_equal(run("./libraries"), 0);
+	succeeds("./libraries");
 	assert_string_equal(output, "right\n");
-	assert_int_equal(
-		run("%s exec --protocol=gh --check=races --report=report -- ./libraries && cat report",
-			nvwave),
-		0);
+	succeeds("$NVWAVE exec --protocol=gh --check=races --report=report -- ./libraries && cat report");
 	assert_output_has("right\n");
 	assert_output_has("no races");
 }
 
-static void algorithms_of_thrust_are_right(void **state)
+TEST(algorithms_of_thrust_are_right)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
@@ -141,11 +134,11 @@ static void algorithms_of_thrust_are_right(void **state)
 		skip_test("there is no thrust (libthrust-dev)");
 	}
 	build("-O1", "thrust", SOURCE("thrust.cu"));
-	assert_int_equal(run("./thrust"), 0);
+	succeeds("./thrust");
 	assert_string_equal(output, "9900 39204 1313400\n");
 }
 
-static void other_compilers_do_the_same(void **state)
+TEST(other_compilers_do_the_same)
 {
 	static const char *const compilers[] = {"clang++-16", "clang++-19"};
 	unsigned found = 0;
@@ -155,10 +148,9 @@ static void other_compilers_do_the_same(void **state)
 	for (unsigned i = 0; i < sizeof compilers / sizeof *compilers; i++) {
 		if (run("command -v %s", compilers[i]) == 0) {
 			found++;
-			assert_int_equal(run("NVWAVE_CLANG=%s " NVCC
-					     " -O2 -std=c++20 -o by_other " SOURCE("ptx.cu") " && ./by_other",
-						 compilers[i]),
-				0);
+			succeeds("NVWAVE_CLANG=%s " NVCC
+				 " -O2 -std=c++20 -o by_other " SOURCE("ptx.cu") " && ./by_other",
+				compilers[i]);
 			assert_output_has("all hold\n");
 		}
 	}
@@ -169,7 +161,7 @@ static void other_compilers_do_the_same(void **state)
 
 /* ---- HIP ----------------------------------------------------------------------------------------- */
 
-static void hip_programs_are_compiled_and_right(void **state)
+TEST(hip_programs_are_compiled_and_right)
 {
 	static const char *const names[] = {"vector_add", "reduction", "histogram"};
 
@@ -186,7 +178,7 @@ static void hip_programs_are_compiled_and_right(void **state)
 	}
 }
 
-static void hip_s_atomics_sleep_and_tiles_are_there(void **state)
+TEST(hip_s_atomics_sleep_and_tiles_are_there)
 {
 	NEEDS_CLANG();
 	if (run(HIPCC " -O2 -o amd %s && ./amd", SOURCE("amd.cpp"))) {
@@ -198,117 +190,83 @@ static void hip_s_atomics_sleep_and_tiles_are_there(void **state)
 
 /* ---- The language -------------------------------------------------------------------------------- */
 
-static void programs_have_the_language_and_the_host_s_functions(void **state)
+TEST(programs_have_the_language_and_the_host_s_functions)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	build("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
-	assert_int_equal(run("./language"), 0);
+	succeeds("./language");
 	assert_string_equal(output, "nvwave with 16 multiprocessors\nall hold\n");
 }
 
-static void the_device_is_the_machine(void **state)
+TEST(the_device_is_the_machine)
 {
 	NEEDS_MACHINE();
 	build_once("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
-	assert_int_equal(
-		run("%s exec --machine=gope18 --set gpu.cus=12 --protocol=hlrc --report=report -- ./language",
-			nvwave),
-		0);
+	succeeds("$NVWAVE exec --machine=gope18 --set gpu.cus=12 --protocol=hlrc --report=report -- "
+		 "./language");
 	assert_string_equal(output, "nvwave gope18 with 12 multiprocessors\nall hold\n");
 }
 
 /* ---- The two halves ------------------------------------------------------------------------------ */
 
-static void functions_for_both_sides_are_two_functions(void **state)
+TEST(functions_for_both_sides_are_two_functions)
 {
 	NEEDS_CLANG();
 	build("-O0", "weak", SOURCE("weak.cu"));
-	assert_int_equal(run("./weak"), 0);
+	succeeds("./weak");
 	assert_string_equal(output, "device 1000 host 2\n");
 }
 
 /* The same with a wrapper that gives both the same names: the test above would notice. */
-static void a_build_that_merges_them_is_noticed(void **state)
+TEST(a_build_that_merges_them_is_noticed)
 {
 	NEEDS_CLANG();
-	assert_int_equal(run("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
-			     ")/nvwave-device-*[0-9] $(dirname " NVCC ")/libnvwave-cuda.a $(dirname " NVCC
-			     ")/include planted && cp $(dirname " NVCC ")/../cc/as $(dirname " NVCC
-			     ")/../cc/libnvwave-cc.a cc"),
-		0);
-	assert_int_equal(run("sed -i 's/objcopy .own/objcopy --redefine-sym=_Z4sidePi.dev=_Z4sidePi $own/' "
-			     "planted/nvwave-nvcc && grep -q Pi.dev=_Z4sidePi planted/nvwave-nvcc"),
-		0);
-	assert_int_equal(run("planted/nvwave-nvcc -O0 -o merged " SOURCE("weak.cu") " && ./merged"), 0);
+	succeeds("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
+		 ")/nvwave-device-*[0-9] $(dirname " NVCC ")/libnvwave-cuda.a $(dirname " NVCC
+		 ")/include planted && cp $(dirname " NVCC ")/../cc/as $(dirname " NVCC
+		 ")/../cc/libnvwave-cc.a cc");
+	succeeds("sed -i 's/objcopy .own/objcopy --redefine-sym=_Z4sidePi.dev=_Z4sidePi $own/' "
+		 "planted/nvwave-nvcc && grep -q Pi.dev=_Z4sidePi planted/nvwave-nvcc");
+	succeeds("planted/nvwave-nvcc -O0 -o merged " SOURCE("weak.cu") " && ./merged");
 	assert_string_not_equal(output, "device 1000 host 2\n");
 }
 
-static void names_of_files_and_types_are_kept_apart(void **state)
+TEST(names_of_files_and_types_are_kept_apart)
 {
 	NEEDS_CLANG();
 	build("-O2", "names", SOURCE("names.cu") " " SOURCE("names_there.cu"));
-	assert_int_equal(run("./names"), 0);
+	succeeds("./names");
 	assert_string_equal(output, "all hold\n");
 }
 
 /* ---- Memory -------------------------------------------------------------------------------------- */
 
 /* It took a system call for each allocation. */
-static void a_copy_does_not_take_longer_with_many_allocations(void **state)
+TEST(a_copy_does_not_take_longer_with_many_allocations)
 {
 	NEEDS_CLANG();
 	build_once("-O1", "memory", SOURCE("memory.cu"));
-	assert_int_equal(run("ulimit -t 5; ./memory copies"), 0);
+	succeeds("ulimit -t 5; ./memory copies");
 	assert_string_equal(output, "0 wrong\n");
 }
 
-static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
+TEST(pitched_memory_is_a_file_if_that_is_asked_for)
 {
 	NEEDS_CLANG();
 	build_once("-O1", "memory", SOURCE("memory.cu"));
-	assert_int_equal(run("./memory pitched && NVWAVE_PITCH_POOL=pitched ./memory pitched"), 0);
+	succeeds("./memory pitched && NVWAVE_PITCH_POOL=pitched ./memory pitched");
 	assert_string_equal(output, "64\n64\n");
-	assert_int_equal(run("./memory check pitched && od -An -td4 -j4096 -N4 pitched; rm pitched"), 0);
+	succeeds("./memory check pitched && od -An -td4 -j4096 -N4 pitched; rm pitched");
 	assert_string_equal(output, "           1\n");
-	assert_int_equal(
-		run("%s crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched "
-		    "--check='./memory check' --states=100",
-			nvwave),
-		1);
+	exits(1, "$NVWAVE crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched "
+		 "--check='./memory check' --states=100");
 	assert_output_has("it is marked, and value ");
 	assert_output_has(
-		"memory.cu:17 (store)  stores *mark (int, 4 bytes)   durable\n        4 bytes at pool offset 0x1000\n");
+		"memory.cu:17 (store)  stores *mark (int, 4 bytes)   durable\n        4 bytes at pool "
+		"offset 0x1000\n");
 	assert_output_has("memory.cu:14 (store)  stores values[threadIdx.x] (int, 4 bytes)   ");
-	assert_int_equal(run("NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched"), 1);
+	exits(1, "NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched");
 	assert_string_equal(output,
 		"nvwave: NVWAVE_PITCH_POOL=/nonexistent/pool: No such file or directory\nout of memory\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_sixteen_bits_are_rounded_once),
-		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
-		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
-		cmocka_unit_test(intrinsics_round_and_divide_words_as_cuda_says),
-		cmocka_unit_test(inline_ptx_does_what_it_says),
-		cmocka_unit_test(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right),
-		cmocka_unit_test(algorithms_of_thrust_are_right),
-		cmocka_unit_test(other_compilers_do_the_same),
-		cmocka_unit_test(hip_programs_are_compiled_and_right),
-		cmocka_unit_test(hip_s_atomics_sleep_and_tiles_are_there),
-		cmocka_unit_test(programs_have_the_language_and_the_host_s_functions),
-		cmocka_unit_test(the_device_is_the_machine),
-		cmocka_unit_test(functions_for_both_sides_are_two_functions),
-		cmocka_unit_test(a_build_that_merges_them_is_noticed),
-		cmocka_unit_test(names_of_files_and_types_are_kept_apart),
-		cmocka_unit_test(a_copy_does_not_take_longer_with_many_allocations),
-		cmocka_unit_test(pitched_memory_is_a_file_if_that_is_asked_for),
-		cmocka_unit_test(options_of_makefiles_are_taken),
-		cmocka_unit_test(kernels_on_the_machine_do_the_same),
-		cmocka_unit_test(all_work_items_of_a_cooperative_launch_have_a_stack),
-	};
-
-	return run_all(tests, sizeof tests / sizeof *tests);
 }

@@ -10,12 +10,12 @@
 
 static void assert_mistake(const char *mode, const char *message, const char *error)
 {
-	assert_int_equal(run("./bad %s", mode), 0);
+	succeeds("./bad %s", mode);
 	assert_output_has(message);
 	assert_output_has(error);
 }
 
-static void mistakes_in_kernels_are_told_with_their_lines(void **state)
+TEST(mistakes_in_kernels_are_told_with_their_lines)
 {
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
@@ -50,45 +50,45 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 		"which is not aligned to the size of the access\ncudaErrorMisalignedAddress");
 	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
 		"cudaErrorIllegalAddress");
-	assert_int_equal(run("strip -o stripped bad && ./stripped wild"), 0);
+	succeeds("strip -o stripped bad && ./stripped wild");
 	assert_output_has("nvwave: kernel behind, block (0,0,0), thread (0,0,0): writes to ");
 	assert_output_has("(no line is known: the program has no debug information here)");
 	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
 }
 
-static void mistakes_on_the_machine_are_told_too(void **state)
+TEST(mistakes_on_the_machine_are_told_too)
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad wild", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad wild");
 	assert_output_has("bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ");
 	assert_output_has(": a null pointer");
 	assert_output_has("cudaErrorIllegalAddress\n");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad far", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad far");
 	assert_output_has(": no allocation is within 1 MiB of it\n");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad behind", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad behind");
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad deep");
 	assert_output_has(
 		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 131072 bytes has "
 		"overflowed; use less stack, or --set host.stack=");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad endless", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad endless");
 	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 131072 bytes");
 	assert_output_has("cudaErrorLaunchFailure");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad divide", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad divide");
 	assert_output_has("kernel divide, block (0,0,0), thread (0,0,0): divides by zero");
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad mask", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./bad mask");
 	assert_output_has("lane 4 is not in its own mask 0xf");
-	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
+	exits(2, "$NVWAVE exec --protocol=vi -- true");
 	assert_output_has("--protocol: the program ran no kernels on the machine");
-	assert_null(strstr(output, "pmem.")); /* nothing was counted, so no line of zeros */
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
+	assert_false(printed("pmem.")); /* nothing was counted, so no line of zeros */
+	exits(1, "$NVWAVE exec --protocol=vi --report=report -- ./bad host");
 	assert_output_has("bad.cu:74 (main): host code reads from device memory");
 	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
 	assert_true(strstr(output, "ran no kernels") == NULL);
 }
 
-static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **state)
+TEST(a_stack_that_becomes_too_deep_between_two_accesses_is_told)
 {
 	static const struct {
 		const char *mode, *where;
@@ -105,42 +105,38 @@ static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **st
 			build(i ? "-O0" : "-O2", "deep", SOURCE("deep.cu"));
 		}
 		if (fits) {
-			assert_int_equal(run("./deep %s %u", modes[mode].mode, 2 * fits), 0);
+			succeeds("./deep %s %u", modes[mode].mode, 2 * fits);
 			assert_string_equal(output, "cudaSuccess 1\n");
-			assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
-						 modes[mode].mode, fits),
-				0);
+			succeeds("$NVWAVE exec --protocol=vi --report=report -- ./deep %s %u",
+				modes[mode].mode, fits);
 			assert_string_equal(output, "cudaSuccess 1\n");
-			assert_int_equal(
-				run("%s exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s "
-				    "%u",
-					nvwave, modes[mode].mode, 5 * fits),
-				0);
+			succeeds(
+				"$NVWAVE exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s "
+				"%u",
+				modes[mode].mode, 5 * fits);
 			assert_string_equal(output, "cudaSuccess 1\n");
 		}
-		assert_int_equal(run("./deep %s %u", modes[mode].mode, 5 * fits), 0);
+		succeeds("./deep %s %u", modes[mode].mode, 5 * fits);
 		assert_output_has(modes[mode].where);
 		assert_output_has("its stack of 262144 bytes has overflowed\ncudaErrorLaunchFailure 0\n");
-		assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
-					 modes[mode].mode, 2 * fits),
-			0);
+		succeeds("$NVWAVE exec --protocol=vi --report=report -- ./deep %s %u", modes[mode].mode,
+			2 * fits);
 		assert_output_has(modes[mode].where);
 		assert_output_has(
 			"its stack of 131072 bytes has overflowed; use less stack, or --set host.stack=");
 	}
 }
 
-static void a_mistake_is_told_right_while_another_thread_allocates(void **state)
+TEST(a_mistake_is_told_right_while_another_thread_allocates)
 {
 	NEEDS_CLANG();
 	build_once("-O1", "memory", SOURCE("memory.cu"));
-	assert_int_equal(run("./memory beside 2>told; grep -c 'memory.cu:14 (store): kernel store' told"), 0);
+	succeeds("./memory beside 2>told; grep -c 'memory.cu:14 (store): kernel store' told");
 	assert_string_equal(output, "20\n");
-	assert_int_equal(
-		run("grep -v ': 0 bytes behind the end of the allocation of 256 bytes at ' told"), 1);
+	exits(1, "grep -v ': 0 bytes behind the end of the allocation of 256 bytes at ' told");
 }
 
-static void host_code_that_reads_device_memory_is_told(void **state)
+TEST(host_code_that_reads_device_memory_is_told)
 {
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
@@ -153,10 +149,10 @@ static void host_code_that_reads_device_memory_is_told(void **state)
 
 /* ---- To the compilers ---------------------------------------------------------------------------- */
 
-static void what_is_not_supported_is_named(void **state)
+TEST(what_is_not_supported_is_named)
 {
 	NEEDS_CLANG();
-	assert_int_equal(run(NVCC " -c %s", SOURCE("refused.cu")), 1);
+	exits(1, NVCC " -c %s", SOURCE("refused.cu"));
 	assert_output_has("refused.cu:5:40: error: use of undeclared identifier 'tex2D': nvwave does not "
 			  "support textures\n");
 	assert_output_has(
@@ -180,40 +176,38 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has(
 		"refused.cu:21:10: error: unknown type name 'CUstomers'\n"); /* nor is it the driver's */
 	assert_output_has("error: unknown type name 'CUdeviceless'\n");
-	assert_int_equal(run("echo 'int f() { return cuInit(0); }' >driver.cpp; " NVCC " -c driver.cpp"), 1);
+	exits(1, "echo 'int f() { return cuInit(0); }' >driver.cpp; " NVCC " -c driver.cpp");
 	assert_output_has(
 		"driver.cpp:1:18: error: use of undeclared identifier 'cuInit': nvwave does not support "
 		"the driver interface\n");
-	assert_int_equal(
-		run("printf '#if __CUDA_ARCH__ == 520\n#error an old one\n#endif\n"
-		    "__global__ void k(float *p) { asm(\"neg.f32 %%%%0, %%%%0;\" : \"+f\"(*p)); }\n' "
-		    ">old.cu; " NVCC " -c old.cu"),
-		1);
+	exits(1, "printf '#if __CUDA_ARCH__ == 520\n#error an old one\n#endif\n"
+		 "__global__ void k(float *p) { asm(\"neg.f32 %%%%0, %%%%0;\" : \"+f\"(*p)); }\n' "
+		 ">old.cu; " NVCC " -c old.cu");
 	assert_output_has(
 		"old.cu:2:2: error: an old one"); /* also where registers are renamed for this processor */
-	assert_int_equal(run("echo '#include <cublas_v2.h>' >library.cu; " NVCC " -c library.cu"), 1);
+	exits(1, "echo '#include <cublas_v2.h>' >library.cu; " NVCC " -c library.cu");
 	assert_output_has("'cublas_v2.h' file not found: nvwave does not support the libraries of the SDK\n");
-	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
+	exits(1, NVCC " -c %s", SOURCE("refused_launch.cu"));
 	assert_output_has(
 		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ "
 		"function: "
 		"nvwave does not support dynamic parallelism\n");
-	assert_int_equal(run(NVCC " -ptx %s", SOURCE("weak.cu")), 2);
+	exits(2, NVCC " -ptx %s", SOURCE("weak.cu"));
 	assert_output_has("nvwave-nvcc: -ptx: not supported");
-	assert_int_equal(run(NVCC " -lcublas %s", SOURCE("weak.cu")), 2);
+	exits(2, NVCC " -lcublas %s", SOURCE("weak.cu"));
 	assert_output_has("nvwave-nvcc: -lcublas: this library of the SDK is not supported");
-	assert_int_equal(run(NVCC " --nonsense %s", SOURCE("weak.cu")), 2);
+	exits(2, NVCC " --nonsense %s", SOURCE("weak.cu"));
 	assert_output_has("nvwave-nvcc: --nonsense: this option is not known");
-	assert_int_equal(run(NVCC " missing.cu"), 2);
+	exits(2, NVCC " missing.cu");
 	assert_output_has("nvwave-nvcc: missing.cu: there is no such file");
-	assert_int_equal(run("echo 'int x = y;' >wrong.cu; " NVCC " -c wrong.cu"), 1);
+	exits(1, "echo 'int x = y;' >wrong.cu; " NVCC " -c wrong.cu");
 	assert_output_has("wrong.cu:1:9: error:");
 }
 
-static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state)
+TEST(inline_ptx_that_is_not_supported_is_named_with_its_line)
 {
 	NEEDS_CLANG();
-	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_ptx.cu")), 1);
+	exits(1, NVCC " -c %s", SOURCE("refused_ptx.cu"));
 	assert_output_has(
 		"refused_ptx.cu:7:2: error: inline PTX: nvwave does not support tex.2d.v4.f32.f32\n");
 	assert_output_has("refused_ptx.cu:8:2: error: inline PTX: nvwave does not support "
@@ -232,23 +226,21 @@ static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state
 		"refused_ptx.cu:14:2: error: inline PTX: nvwave does not support redux.sync.add.b32\n");
 }
 
-static void what_hip_has_and_we_do_not_is_named(void **state)
+TEST(what_hip_has_and_we_do_not_is_named)
 {
 	NEEDS_CLANG();
-	assert_int_equal(
-		run("printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' "
-		    ">m.cpp; " HIPCC " -c m.cpp"),
-		1);
+	exits(1, "printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' "
+		 ">m.cpp; " HIPCC " -c m.cpp");
 	assert_output_has(
 		"m.cpp:3:1: error: use of undeclared identifier 'hipModuleLoad': nvwave does not support "
 		"modules that are loaded\n");
-	assert_int_equal(run(HIPCC " -mwavefrontsize64 -c m.cpp"), 2);
+	exits(2, HIPCC " -mwavefrontsize64 -c m.cpp");
 	assert_output_has("nvwave-hipcc: -mwavefrontsize64: not supported: warps have 32 lanes");
-	assert_int_equal(run(HIPCC " -c m.cpp -lrocblas"), 2);
+	exits(2, HIPCC " -c m.cpp -lrocblas");
 	assert_output_has("nvwave-hipcc: -lrocblas: this library of the SDK is not supported");
 }
 
-static void what_cannot_be_compiled_or_written_is_told_before(void **state)
+TEST(what_cannot_be_compiled_or_written_is_told_before)
 {
 	static const struct {
 		const char *arguments, *message;
@@ -265,15 +257,15 @@ static void what_cannot_be_compiled_or_written_is_told_before(void **state)
 	NEEDS_CLANG();
 	run("mkdir -p folder.cu; cp %s .", SOURCE("weak.cu"));
 	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		assert_int_equal(run(NVCC " %s", wrong[i].arguments), 2);
+		exits(2, NVCC " %s", wrong[i].arguments);
 		assert_output_has(wrong[i].message);
 	}
-	assert_int_equal(run("TMPDIR=/nonexistent " NVCC " -c weak.cu"), 2);
+	exits(2, "TMPDIR=/nonexistent " NVCC " -c weak.cu");
 	assert_output_has("/nonexistent: no folder for temporary files can be made here (TMPDIR)");
 	run("rmdir folder.cu");
 }
 
-static void what_is_no_architecture_is_refused(void **state)
+TEST(what_is_no_architecture_is_refused)
 {
 	static const char *const right[] = {NVCC " -arch=sm_90a", NVCC " -arch compute_80",
 		NVCC " -arch=native", NVCC " -arch=all-major", NVCC " -arch=lto_80", NVCC " -arch=sm_37",
@@ -302,58 +294,38 @@ static void what_is_no_architecture_is_refused(void **state)
 	NEEDS_CLANG();
 	run("echo 'int main() { return 0; }' >empty.cu");
 	for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
-		assert_int_equal(run("%s -M empty.cu", right[i]), 0);
+		succeeds("%s -M empty.cu", right[i]);
 	}
 	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		assert_int_equal(run("%s -M empty.cu", wrong[i].command), 2);
+		exits(2, "%s -M empty.cu", wrong[i].command);
 		assert_output_has(wrong[i].message);
 	}
 }
 
 /* Also when the compiler that runs beside the script lives on. */
-static void an_interrupted_compilation_leaves_nothing(void **state)
+TEST(an_interrupted_compilation_leaves_nothing)
 {
 	NEEDS_CLANG();
-	assert_int_equal(run("mkdir left; { TMPDIR=$PWD/left " NVCC
-			     " -c %s & } ; sleep 0.4; kill -TERM $!; wait $!; s=$?; ls left; rmdir left; "
-			     "exit $s",
-				 SOURCE("semantics.cu")),
-		143);
+	exits(143,
+		"mkdir left; { TMPDIR=$PWD/left " NVCC
+		" -c %s & } ; sleep 0.4; kill -TERM $!; wait $!; s=$?; ls left; rmdir left; "
+		"exit $s",
+		SOURCE("semantics.cu"));
 	assert_string_equal(output, "");
 }
 
-static void a_missing_clang_is_told(void **state)
+TEST(a_missing_clang_is_told)
 {
-	assert_int_equal(run("NVWAVE_CLANG=/nonexistent/clang++ " NVCC " %s", SOURCE("weak.cu")), 2);
+	exits(2, "NVWAVE_CLANG=/nonexistent/clang++ " NVCC " %s", SOURCE("weak.cu"));
 	assert_string_equal(
 		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
-	assert_int_equal(run("NVWAVE_CLANG=true " NVCC " %s", SOURCE("weak.cu")), 2);
+	exits(2, "NVWAVE_CLANG=true " NVCC " %s", SOURCE("weak.cu"));
 	assert_string_equal(output, "nvwave-nvcc: NVWAVE_CLANG=true: expected clang++\n");
-	assert_int_equal(run("printf '#!/bin/sh\necho 99.0 clang\n' >clang99; chmod +x clang99; "
-			     "NVWAVE_CLANG=./clang99 " NVCC " %s",
-				 SOURCE("weak.cu")),
-		2);
+	exits(2,
+		"printf '#!/bin/sh\necho 99.0 clang\n' >clang99; chmod +x clang99; "
+		"NVWAVE_CLANG=./clang99 " NVCC " %s",
+		SOURCE("weak.cu"));
 	assert_string_equal(output,
 		"nvwave-nvcc: ./clang99 is clang 99, and nvwave was built without LLVM 99: install "
 		"llvm-99-dev and build nvwave again, or name another clang in NVWAVE_CLANG\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inline_ptx_that_is_not_supported_is_named_with_its_line),
-		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
-		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
-		cmocka_unit_test(a_mistake_is_told_right_while_another_thread_allocates),
-		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
-		cmocka_unit_test(what_is_not_supported_is_named),
-		cmocka_unit_test(what_cannot_be_compiled_or_written_is_told_before),
-		cmocka_unit_test(what_is_no_architecture_is_refused),
-		cmocka_unit_test(an_interrupted_compilation_leaves_nothing),
-		cmocka_unit_test(a_missing_clang_is_told),
-		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
-		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
-	};
-
-	return run_all(tests, sizeof tests / sizeof *tests);
 }

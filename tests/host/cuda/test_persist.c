@@ -22,28 +22,29 @@
 static int crash(const char *options, const char *how)
 {
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	return run("rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' "
+	return run("rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool --check='./log "
+		   "check' "
 		   "--states=500 %s",
-		nvwave, how, options);
+		how, options);
 }
 
-static void nothing_fails_in_a_right_log_of_a_kernel(void **state)
+TEST(nothing_fails_in_a_right_log_of_a_kernel)
 {
 	NEEDS_CLANG();
 	assert_int_equal(crash("", "barriers"), 0);
 	assert_output_has("NO FAILURE FOUND in ");
 	assert_output_has("130 stores, 128 fences");
-	assert_int_equal(run("rm -f pool; ./log append pool 2 && ./log check pool"), 0);
+	succeeds("rm -f pool; ./log append pool 2 && ./log check pool");
 	assert_string_equal(output, "64 records\n");
 }
 
 static int self_test(unsigned states, const char *programs)
 {
-	return run("NVWAVE=%s NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", nvwave, states,
-		programs);
+	return run(
+		"NVWAVE=$NVWAVE NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", states, programs);
 }
 
-static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
+TEST(bugs_of_a_kernel_s_log_are_found_with_their_lines)
 {
 	NEEDS_CLANG();
 	assert_int_equal(self_test(250, "log"), 0);
@@ -54,7 +55,7 @@ static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
 	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD " lost\n");
 }
 
-static void bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines(void **state)
+TEST(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
@@ -76,7 +77,7 @@ static void bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines(void
 			  " durable, queue.cu:" QUEUE_HEAD " lost\n");
 }
 
-static void a_bug_that_is_not_found_is_missed(void **state)
+TEST(a_bug_that_is_not_found_is_missed)
 {
 	NEEDS_CLANG();
 	assert_int_equal(self_test(1, "log"), 1);
@@ -85,22 +86,20 @@ static void a_bug_that_is_not_found_is_missed(void **state)
 	assert_output_has("there is no program \"lock\"");
 }
 
-static void shipped_persistent_programs_have_no_race(void **state)
+TEST(shipped_persistent_programs_have_no_race)
 {
 	static const char *const programs[] = {"log append", "hash_table insert", "queue pass"};
 
 	NEEDS_MACHINE();
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(
-			run("%s exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat "
-			    "report && rm races",
-				nvwave, programs[i]),
-			0);
+		succeeds("$NVWAVE exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat "
+			 "report && rm races",
+			programs[i]);
 		assert_output_has("no races");
 	}
 }
 
-static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
+TEST(fences_of_the_system_persist_where_the_machine_says_so)
 {
 	NEEDS_CLANG();
 	assert_int_equal(crash("", "fence"), 1);
@@ -116,21 +115,21 @@ static void build_gpm(void)
 	build_once("-O2", "gpm", SOURCE("gpm.cu -lpmem"));
 }
 
-static void functions_of_gpm_s_library_do_what_they_say(void **state)
+TEST(functions_of_gpm_s_library_do_what_they_say)
 {
 	NEEDS_CLANG();
 	build_gpm();
-	assert_int_equal(run("./gpm functions"), 0);
+	succeeds("./gpm functions");
 	assert_output_has("missing.dat: No such file");
 	assert_output_has("gpmcp_register: there is no group 1; the checkpoint has 1");
 	assert_output_has("all hold");
 }
 
-static void the_same_on_gpm_s_machine(void **state)
+TEST(the_same_on_gpm_s_machine)
 {
 	NEEDS_MACHINE();
 	build_gpm();
-	assert_int_equal(run("%s exec --machine=gpm22 --protocol=vi -- ./gpm functions", nvwave), 0);
+	succeeds("$NVWAVE exec --machine=gpm22 --protocol=vi -- ./gpm functions");
 	assert_output_has("all hold");
 }
 
@@ -138,12 +137,12 @@ static void the_same_on_gpm_s_machine(void **state)
 static int crash_gpm(const char *bug, const char *options)
 {
 	build_gpm();
-	return run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all "
+	return run("rm -f all; $NVWAVE crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all "
 		   "--check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
-		nvwave, bug, options);
+		bug, options);
 }
 
-static void files_of_gpm_s_library_are_one_crash_state(void **state)
+TEST(files_of_gpm_s_library_are_one_crash_state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(crash_gpm("", "--machine=gpm22 --states=60"), 0);
@@ -154,19 +153,17 @@ static void files_of_gpm_s_library_are_one_crash_state(void **state)
 	assert_output_has("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x");
 }
 
-static void copies_of_the_host_have_their_lines(void **state)
+TEST(copies_of_the_host_have_their_lines)
 {
 	NEEDS_CLANG();
 	build_gpm();
-	assert_int_equal(run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all "
-			     "--check='env NVWAVE_GPM_POOL={} ./gpm copied'",
-				 nvwave),
-		1);
+	exits(1, "rm -f all; $NVWAVE crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all "
+		 "--check='env NVWAVE_GPM_POOL={} ./gpm copied'");
 	assert_output_has("gpm.cu:" GPM_FILL " (copy_words)  store of 8 bytes at 0x1040   durable");
 	assert_output_has("gpm.cu:" GPM_COPY " (copy_words)  store of 8 bytes at 0x1000   lost in flight");
 }
 
-static void persists_while_data_direct_io_is_on_are_none(void **state)
+TEST(persists_while_data_direct_io_is_on_are_none)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
@@ -181,16 +178,15 @@ static long long picoseconds(const char *options)
 {
 	const char *at;
 
-	assert_int_equal(
-		run("%s exec --machine=gpm22 --protocol=vi %s --output-format=json --report=report -- ./gpm "
-		    "read && cat report",
-			nvwave, options),
-		0);
+	succeeds(
+		"$NVWAVE exec --machine=gpm22 --protocol=vi %s --output-format=json --report=report -- ./gpm "
+		"read && cat report",
+		options);
 	at = strstr(output, "\"sim_time_ps\"");
 	return at ? atoll(at + 15) : -1;
 }
 
-static void links_take_their_time(void **state)
+TEST(links_take_their_time)
 {
 	NEEDS_MACHINE();
 	build_gpm();
@@ -203,42 +199,20 @@ static void links_take_their_time(void **state)
 	assert_true(nearer - near >= 600000);
 }
 
-static void files_mapped_late_keep_the_machine(void **state)
+TEST(files_mapped_late_keep_the_machine)
 {
 	NEEDS_MACHINE();
 	build_gpm();
-	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./gpm late", nvwave), 0);
+	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./gpm late");
 	assert_output_has("later, warm");
 }
 
 /* ---- Published programs ----------------------------------------------------------------------- */
 
-static void what_published_programs_take_for_granted_is_there(void **state)
+TEST(what_published_programs_take_for_granted_is_there)
 {
 	NEEDS_CLANG();
 	build("-O1", "library", SOURCE("library.cu") " " SOURCE("library_host.cpp"));
-	assert_int_equal(run("./library"), 0);
+	succeeds("./library");
 	assert_string_equal(output, "1 1 1\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_fails_in_a_right_log_of_a_kernel),
-		cmocka_unit_test(bugs_of_a_kernel_s_log_are_found_with_their_lines),
-		cmocka_unit_test(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines),
-		cmocka_unit_test(a_bug_that_is_not_found_is_missed),
-		cmocka_unit_test(shipped_persistent_programs_have_no_race),
-		cmocka_unit_test(fences_of_the_system_persist_where_the_machine_says_so),
-		cmocka_unit_test(functions_of_gpm_s_library_do_what_they_say),
-		cmocka_unit_test(the_same_on_gpm_s_machine),
-		cmocka_unit_test(files_of_gpm_s_library_are_one_crash_state),
-		cmocka_unit_test(copies_of_the_host_have_their_lines),
-		cmocka_unit_test(persists_while_data_direct_io_is_on_are_none),
-		cmocka_unit_test(files_mapped_late_keep_the_machine),
-		cmocka_unit_test(what_published_programs_take_for_granted_is_there),
-		cmocka_unit_test(links_take_their_time),
-	};
-
-	return run_all(tests, sizeof tests / sizeof *tests);
 }

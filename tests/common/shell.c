@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See shell.h. */
+#include "common/shell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+char dir[64], output[1 << 16];
+
+static int run_line(const char *format, va_list list)
+{
+	char command[8192], line[8400];
+
+	vsnprintf(command, sizeof command, format, list);
+	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
+	FILE *const f = popen(line, "r");
+
+	assert_non_null(f);
+	const size_t n = fread(output, 1, sizeof output - 1, f);
+
+	output[n] = '\0';
+	const int status = pclose(f);
+
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int run(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	const int status = run_line(format, list);
+
+	va_end(list);
+	return status;
+}
+
+void shell_exits(int status, const char *file, int line, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	const int found = run_line(format, list);
+
+	va_end(list);
+	if (found != status) {
+		print_error("exit status %d, expected %d, behind\n%s\n", found, status, output);
+		_fail(file, line);
+	}
+}
+
+bool printed(const char *text)
+{
+	return strstr(output, text) != NULL;
+}
+
+void shell_has(const char *text, const char *file, int line)
+{
+	if (!printed(text)) {
+		print_error("expected \"%s\" in\n%s\n", text, output);
+		_fail(file, line);
+	}
+}
+
+const char *in_dir(const char *name)
+{
+	static char path[4][200];
+	static unsigned next;
+	char *const to = path[next++ % 4];
+
+	snprintf(to, sizeof path[0], "%s/%s", dir, name);
+	return to;
+}
+
+void write_text(const char *name, const char *text)
+{
+	FILE *const f = fopen(in_dir(name), "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+void clean(void)
+{
+	run("rm -rf -- *");
+}
+
+int shell_begin(const char *const *variables)
+{
+	return shell_begin_in("/tmp", variables);
+}
+
+int shell_begin_in(const char *folder, const char *const *variables)
+{
+	for (; *variables; variables++) {
+		if (!getenv(*variables)) {
+			return -1;
+		}
+	}
+	snprintf(dir, sizeof dir, "%s/nvwave-test-XXXXXX", folder);
+	if (!mkdtemp(dir)) {
+		dir[0] = '\0';
+		return -1;
+	}
+	return 0;
+}
+
+int shell_end(void **state)
+{
+	if (!dir[0]) {
+		return 0;
+	}
+	clean();
+	return rmdir(dir);
+}
