@@ -105,8 +105,8 @@ TEST(bad_input_is_refused_with_a_message_that_helps)
 		{"crush kv", "did you mean crash?"},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		command_expect(cases[i].words, 2, "", cases[i].message);
+	for_each(c, cases) {
+		command_expect(c->words, 2, "", c->message);
 	}
 	assert_int_equal(command_files(), 0);
 }
@@ -116,8 +116,8 @@ TEST(every_command_explains_itself)
 	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help",
 		"recover --help", "inspect --help", "log --help", "litmus --help", "list --help"};
 
-	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-		command_expect(commands[i], 0, "nvwave ", "");
+	for_each(command, commands) {
+		command_expect(*command, 0, "nvwave ", "");
 	}
 }
 
@@ -125,11 +125,11 @@ TEST(keys_of_machine_files_are_listed_by_section)
 {
 	const char *const l2 = command_run("list keys l2")->out;
 
-	assert_non_null(strstr(l2, "l2.banks"));
-	assert_null(strstr(l2, "\nl1."));
-	assert_non_null(strstr(command_run("list keys")->out, "device.hops"));
+	assert_has(l2, "l2.banks");
+	assert_lacks(l2, "\nl1.");
+	assert_has(command_run("list keys")->out, "device.hops");
 	assert_int_equal(command_run("list keys l4")->status, 2);
-	assert_non_null(strstr(command_run("list keys l4")->err, "no section \"l4\""));
+	assert_has(command_run("list keys l4")->err, "no section \"l4\"");
 }
 
 TEST(every_shipped_machine_runs_every_protocol)
@@ -175,9 +175,9 @@ TEST(a_machine_that_was_dumped_is_the_same_machine)
 	command_expect(words, 0, "", "");
 	command_read("a.ini", first, sizeof first);
 	command_read("b.ini", second, sizeof second);
-	assert_non_null(strstr(first, "cus = 7"));
-	assert_non_null(strstr(first, "write = 256ns"));
-	assert_non_null(strstr(first, "latency = 9cycles"));
+	assert_has(first, "cus = 7");
+	assert_has(first, "write = 256ns");
+	assert_has(first, "latency = 9cycles");
 	assert_string_equal(strchr(first, '\n'), strchr(second, '\n'));
 	command_remove("a.ini");
 	command_remove("b.ini");
@@ -262,20 +262,19 @@ TEST(a_run_is_told_in_a_few_lines_with_units)
 	assert_int_equal(o->status, 0);
 	snprintf(row, sizeof row, "\nsimulated time       %.4g us\n",
 		(double)json_integer_value(json_object_get(stats, "sim_time")) / 1e6);
-	assert_non_null(strstr(o->out, row));
+	assert_has(o->out, row);
 	snprintf(row, sizeof row, "\nL1 misses            %lld of %lld loads (", misses, loads);
-	assert_non_null(strstr(o->out, row));
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-		assert_non_null(strstr(o->out, rows[i]));
+	assert_has(o->out, row);
+	for_each(row, rows) {
+		assert_has(o->out, *row);
 	}
-	assert_null(strstr(o->out, "\nstore_buffer.forwards "));
+	assert_lacks(o->out, "\nstore_buffer.forwards ");
 	for (const char *at = o->out; (at = strchr(at, '\n')) != NULL; at++) {
 		lines++;
 	}
 	assert_in_range(lines, 10, 25);
 	/* There is nothing to say about the persistence of what keeps nothing. */
-	assert_null(
-		strstr(command_run("run sgemm --rows=32 --columns=48 --inner=16")->out, "persist barriers"));
+	assert_lacks(command_run("run sgemm --rows=32 --columns=48 --inner=16")->out, "persist barriers");
 	command_expect(
 		"run kv --count=9 --statistics --output-format=json", 2, "", "--statistics has no effect");
 	json_decref(root);
@@ -286,12 +285,12 @@ TEST(statistics_are_lines_between_markers)
 	const struct command_outcome *const o = command_run("run kv --count=100 --statistics");
 
 	assert_int_equal(o->status, 0);
-	assert_non_null(strstr(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time "));
-	assert_non_null(strstr(o->out, "  # simulated time of the measured part (ps)\n"));
-	assert_non_null(strstr(o->out, "\nhost_seconds "));
-	assert_non_null(strstr(o->out, "\nhost_op_rate "));
-	assert_non_null(strstr(o->out, "\nhost_mem_usage "));
-	assert_non_null(strstr(o->out, "\n---------- End Simulation Statistics   ----------\n"));
+	assert_has(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time ");
+	assert_has(o->out, "  # simulated time of the measured part (ps)\n");
+	assert_has(o->out, "\nhost_seconds ");
+	assert_has(o->out, "\nhost_op_rate ");
+	assert_has(o->out, "\nhost_mem_usage ");
+	assert_has(o->out, "\n---------- End Simulation Statistics   ----------\n");
 }
 
 TEST(host_readers_are_measured_beside_the_kernels)
@@ -303,17 +302,17 @@ TEST(host_readers_are_measured_beside_the_kernels)
 		"run kv --host-readers=2 --count=600 --batch=100 --mix=put=80,delete=20",
 		"run btree --host-readers=2 --count=600 --preload=300 --batch=100 --reader-scans=50"};
 
-	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
-		const struct command_outcome *const o = command_run(runs[i]);
+	for_each(given, runs) {
+		const struct command_outcome *const o = command_run(*given);
 
 		assert_int_equal(o->status, 0);
-		assert_non_null(strstr(o->out, ": consistent, for host readers too\n"));
-		assert_non_null(strstr(o->out, "\nhost_readers.gpu_operations                   600 "));
-		for (unsigned k = 0; k < sizeof rows / sizeof *rows; k++) {
+		assert_has(o->out, ": consistent, for host readers too\n");
+		assert_has(o->out, "\nhost_readers.gpu_operations                   600 ");
+		for_each(row, rows) {
 			char line[64];
 
-			snprintf(line, sizeof line, "\nhost_readers.%s ", rows[k]);
-			assert_non_null(strstr(o->out, line));
+			snprintf(line, sizeof line, "\nhost_readers.%s ", *row);
+			assert_has(o->out, line);
 		}
 	}
 }
@@ -322,13 +321,13 @@ TEST(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests)
 {
 	static const char *const scopes[] = {"workgroup", "kernel"};
 
-	for (unsigned i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+	for_each(row, scopes) {
 		char words[160];
 
 		snprintf(words, sizeof words,
 			"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 "
 			"--group-size=64 --scope=%s",
-			scopes[i]);
+			*row);
 		command_expect(words, 0, ": consistent", "");
 	}
 	command_expect("crash btree --barriers=paper --undo=off", 2, "", "a crash may break the tree");

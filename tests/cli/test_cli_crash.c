@@ -79,8 +79,8 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 			fail_msg("the page lacks %s", parts[i]);
 		}
 	}
-	assert_null(strstr(page, "<script"));
-	assert_null(strstr(page, "src="));
+	assert_lacks(page, "<script");
+	assert_lacks(page, "src=");
 	command_remove("page.html");
 	command_expect("run btree --order=15", 2, "", "--order: expected 4 to 14, found 15");
 	command_expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
@@ -288,9 +288,8 @@ TEST(every_time_of_a_report_counts_from_the_end_of_the_set_up)
 	expect_times_within_the_run(
 		LONG_SET_UP "--mode=observed --states=400 --cures=off --html=%D/page.html");
 	command_read("page.html", page, sizeof page);
-	assert_non_null(
-		strstr(page, "&minus;")); /* a store of the set-up, by a work-item of the same number */
-	assert_non_null(strstr(page, "times count from the end of the set-up"));
+	assert_has(page, "&minus;"); /* a store of the set-up, by a work-item of the same number */
+	assert_has(page, "times count from the end of the set-up");
 	command_remove("page.html");
 	expect_times_within_the_run(LONG_SET_UP "--mode=kill --states=60");
 }
@@ -334,20 +333,20 @@ TEST(a_sample_in_which_nothing_fails_is_not_consistent)
 	command_expect(WIDE " --output-format=json", 0, "\"verdict\": \"not-refuted\"", "");
 	command_expect(WIDE " --html=%D/page.html", 0, "NO FAILURE FOUND in 57 of 2^72 states", "");
 	command_read("page.html", page, sizeof page);
-	assert_non_null(strstr(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>"));
-	assert_non_null(strstr(page, "<p>NO FAILURE FOUND in 57 of 2^72 states"));
+	assert_has(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>");
+	assert_has(page, "<p>NO FAILURE FOUND in 57 of 2^72 states");
 	command_remove("page.html");
 	command_expect(
 		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --states=50 "
 		"--model=buffered-epoch --html=%D/page.html --verbose",
 		0, "sampled: a part looks at too much ", "");
 	command_read("page.html", page, sizeof page);
-	assert_non_null(strstr(page, "Sampled: a part looks at too much "));
+	assert_has(page, "Sampled: a part looks at too much ");
 	command_remove("page.html");
 	command_expect(SMALL, 0, "CONSISTENT   all ", "");
-	assert_null(strstr(command_run(SMALL)->out, "by parts"));
-	assert_null(strstr(command_run(SMALL)->out, "gope18"));
-	assert_non_null(strstr(command_run(SMALL)->out, "kv under epoch persistency, seed 1, "));
+	assert_lacks(command_run(SMALL)->out, "by parts");
+	assert_lacks(command_run(SMALL)->out, "gope18");
+	assert_has(command_run(SMALL)->out, "kv under epoch persistency, seed 1, ");
 	command_expect(SMALL " --verbose", 0, " by parts\nby parts: ", "");
 	command_expect(SMALL " --verbose", 0, "kv on gope18, protocol vi, epoch persistency, ", "");
 	command_expect(SMALL " --machine=gope18", 0, "\nmachine: gope18 (", "");
@@ -369,7 +368,7 @@ TEST(the_tutorial_finds_its_bug_and_mends_it)
 	command_expect(words, 0, "tutorial-queue on gope18", "");
 	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", getenv("TUTORIAL_QUEUE"));
 	command_expect(words, 1, "is committed, but not all of its payload", "");
-	assert_non_null(strstr(command_run(words)->out, "queue.c:"));
+	assert_has(command_run(words)->out, "queue.c:");
 	snprintf(words, sizeof words, "crash %s", getenv("TUTORIAL_QUEUE"));
 	command_expect(words, 0, "CONSISTENT   all ", "");
 	snprintf(words, sizeof words, "crash %s --model=epoch", getenv("TUTORIAL_QUEUE"));

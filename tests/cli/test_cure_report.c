@@ -41,21 +41,21 @@ TEST(a_cost_is_printed_only_when_it_was_measured)
 	const char *text = report(with_cure((struct ct_cure){
 		.verified = true, .costed = true, .cost_ps = 2000000, .cost_of_ps = 100000000}));
 
-	assert_non_null(strstr(text, "; it costs 2 us of simulated time (2 %)\n"));
+	assert_has(text, "; it costs 2 us of simulated time (2 %)\n");
 	text = report(with_cure((struct ct_cure){
 		.verified = true, .costed = true, .cost_ps = -1000000, .cost_of_ps = 100000000}));
-	assert_non_null(strstr(text, "; it costs no simulated time in this run\n"));
+	assert_has(text, "; it costs no simulated time in this run\n");
 	text = report(with_cure((struct ct_cure){.verified = true, .cost_of_ps = 100000000}));
-	assert_null(strstr(text, "simulated time"));
+	assert_lacks(text, "simulated time");
 }
 
 TEST(a_number_of_states_that_no_word_holds_is_a_power_of_two)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true, .exhaustive = true});
 
-	assert_non_null(strstr(report(r), "(all 2^80.0 possible states)"));
+	assert_has(report(r), "(all 2^80.0 possible states)");
 	r->finding[0].cure.possible_log2 = 4;
-	assert_non_null(strstr(report(r), "(all 16 possible states)"));
+	assert_has(report(r), "(all 16 possible states)");
 }
 
 TEST(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified)
@@ -81,8 +81,7 @@ TEST(the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_run
 		"(2,000 tested of at most 2^80.0 possible)\n");
 	assert_false(ct_cure_is_verified(&cure));
 	snprintf(cure.run_text, sizeof cure.run_text, "a copy does not build");
-	assert_non_null(strstr(
-		report(with_cure(cure)), "possible)\nnot verified by running: a copy does not build\n"));
+	assert_has(report(with_cure(cure)), "possible)\nnot verified by running: a copy does not build\n");
 	snprintf(cure.run_text, sizeof cure.run_text, "3 of 40 tested states still fail");
 	cure.run = CT_CURE_REFUTED;
 	assert_string_equal(report(with_cure(cure)),
@@ -159,12 +158,12 @@ TEST(only_a_cure_that_was_run_is_verified_by_running)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
 
-	assert_non_null(strstr(report(r), "verified on this log: with a work-item barrier after list.c:31 "));
+	assert_has(report(r), "verified on this log: with a work-item barrier after list.c:31 ");
 	r->finding[0].cure.run = CT_CURE_HOLDS;
-	assert_non_null(strstr(report(r), "verified by running: with a work-item barrier after list.c:31 "));
-	assert_null(strstr(report(r), "in this run"));
+	assert_has(report(r), "verified by running: with a work-item barrier after list.c:31 ");
+	assert_lacks(report(r), "in this run");
 	r->finding[0].cure.edit[0].scope = NVW_WORKGROUP;
-	assert_non_null(strstr(report(r), "; all work-items of its scope come to it in this run\n"));
+	assert_has(report(r), "; all work-items of its scope come to it in this run\n");
 }
 
 TEST(what_a_run_has_refuted_is_told)
@@ -175,9 +174,8 @@ TEST(what_a_run_has_refuted_is_told)
 		.refuted_edit = "a work-group barrier after list.c:31",
 		.refuted_why = "it would deadlock"});
 
-	assert_non_null(strstr(report(r),
-		"no cure: a work-group barrier after list.c:31: it would deadlock; likewise 1 "
-		"more\nverified by running: "));
+	assert_has(report(r), "no cure: a work-group barrier after list.c:31: it would deadlock; likewise 1 "
+			      "more\nverified by running: ");
 	r->finding[0].cure = (struct ct_cure){.count = 1,
 		.states = 100,
 		.edit = {r->finding[0].cure.edit[0]},

@@ -25,10 +25,10 @@ TEST(output_that_cannot_be_written_is_no_clean_end)
 		"crash kv --count=20 --states=50 --output-format=json", "torture --programs=2",
 		"torture --programs=2 --output-format=json", "crash --help"};
 
-	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+	for_each(command, commands) {
 		char line[512];
 
-		snprintf(line, sizeof line, "\"$NVWAVE\" %s >/dev/full 2>/dev/null", commands[i]);
+		snprintf(line, sizeof line, "\"$NVWAVE\" %s >/dev/full 2>/dev/null", *command);
 
 		const int status = system(line);
 

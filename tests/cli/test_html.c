@@ -70,7 +70,7 @@ TEST(the_page_begins_with_a_plain_sentence)
 	assert_true(lead < figures && figures < strstr(page, "<section"));
 	assert_true(strstr(lead, " can be lost when workloads/") || strstr(lead, " can be lost when lib/") ||
 		    strstr(lead, " can be lost although the operation that needs it was acknowledged."));
-	assert_non_null(strstr(lead, " 2 more findings are below, in the order in which to mend them."));
+	assert_has(lead, " 2 more findings are below, in the order in which to mend them.");
 	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --html=page.html");
 	read_page();
 	expect_parts((const char *const[]){", is durable already. With a work-item barrier before queue.c:",
@@ -117,10 +117,10 @@ TEST(an_acknowledgement_has_its_source_line)
 	read_narrow_scope_page();
 	at = strstr(page, "<b>acknowledged</b>");
 	assert_non_null(at);
-	assert_non_null(strstr(at, "class=\"hit\""));
-	assert_non_null(strstr(strstr(at, "class=\"hit\""), "nvw_ack("));
+	assert_has(at, "class=\"hit\"");
+	assert_has(strstr(at, "class=\"hit\""), "nvw_ack(");
 	assert_output_has("the acknowledgement of operation");
-	assert_non_null(strstr(strstr(output, "the acknowledgement of operation"), " at workloads/btree/"));
+	assert_has(strstr(output, "the acknowledgement of operation"), " at workloads/btree/");
 }
 
 /* The tutorial's queue.c has a namesake in the tree, and the page is made in a folder that has neither. */
@@ -131,7 +131,7 @@ TEST(source_lines_are_those_of_the_code_that_ran)
 	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --count=50 --mutate=forget-barrier --html=page.html");
 	read_page();
 	expect_parts(parts);
-	assert_null(strstr(page, "was not found"));
+	assert_lacks(page, "was not found");
 }
 
 /* A store log names source files that need not be on this machine. */
@@ -193,9 +193,9 @@ TEST(the_page_is_one_file_without_scripts)
 		 "--html=page.html");
 	read_page();
 	expect_parts(parts);
-	assert_null(strstr(page, "<script"));
-	assert_null(strstr(page, "src="));
-	assert_null(strstr(page, "href=\"http"));
+	assert_lacks(page, "<script");
+	assert_lacks(page, "src=");
+	assert_lacks(page, "href=\"http");
 }
 
 /*
@@ -218,7 +218,7 @@ TEST(the_times_of_intervals_are_as_wide_as_their_bars)
 	times = strstr(begin, "<p class=\"soft ends\">");
 	assert_true(bars && times && bars < times);
 	assert_int_equal(width, 31 * count_of(bars, times, "<span"));
-	assert_non_null(strstr(times, "</span></p></div>"));
+	assert_has(times, "</span></p></div>");
 }
 
 /*
@@ -236,18 +236,18 @@ TEST(the_page_has_the_recovery_counts_of_the_text)
 	figures = strstr(page, "Recovery, at most in a whole state");
 	assert_non_null(text);
 	assert_non_null(figures);
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+	for_each(name, names) {
 		char tile[96] = "<b>";
 		size_t n = 3;
 
-		text = strstr(text, names[i]);
+		text = strstr(text, *name);
 		assert_non_null(text);
-		for (text += strlen(names[i]) + 1;
+		for (text += strlen(*name) + 1;
 			(*text >= '0' && *text <= '9') || (*text == ',' && text[1] != ' '); text++) {
 			n += (size_t)snprintf(
 				tile + n, sizeof tile - n, *text == ',' ? "&#8239;" : "%c", *text);
 		}
-		snprintf(tile + n, sizeof tile - n, "</b>%s</div>", names[i]);
+		snprintf(tile + n, sizeof tile - n, "</b>%s</div>", *name);
 		if (!strstr(figures, tile)) {
 			fail_msg("the page lacks %s", tile);
 		}
@@ -274,9 +274,9 @@ TEST(a_store_that_a_durable_one_overwrote_is_not_called_lost)
 	read_page();
 	early = strstr(page, "<ol class=\"timeline\"");
 	assert_non_null(early);
-	assert_non_null(strstr(early, "store, overwritten: "));
-	assert_non_null(strstr(early, ">A</span> store, lost: "));
-	assert_null(strstr(early, ">B</span> store, lost: "));
+	assert_has(early, "store, overwritten: ");
+	assert_has(early, ">A</span> store, lost: ");
+	assert_lacks(early, ">B</span> store, lost: ");
 }
 
 /* The first diff of the page as text: without tags, and with the characters that they stand for. */
@@ -317,13 +317,13 @@ TEST(the_cure_is_the_diff_that_patch_writes)
 		 "--patch=cure.patch >/dev/null && exit 9; cat cure.patch; rm cure.patch");
 	read_page();
 	read_diff(diff, sizeof diff);
-	assert_non_null(strstr(diff, "\n+\t"));
+	assert_has(diff, "\n+\t");
 	assert_string_equal(diff, output);
 	/* What has no cure has no diff. */
 	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --cures=off "
 		 "--html=page.html");
 	read_page();
-	assert_null(strstr(page, "class=\"diff\""));
+	assert_lacks(page, "class=\"diff\"");
 }
 
 TEST(findings_are_in_the_order_of_the_text)

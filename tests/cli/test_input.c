@@ -70,10 +70,10 @@ TEST(an_error_of_reading_is_not_the_end_of_the_file)
 {
 	static const unsigned of_whole_files[] = {0, 1, 2, 3, 4, 7, 8, 9};
 
-	for (unsigned i = 0; i < sizeof of_whole_files / sizeof *of_whole_files; i++) {
+	for_each(reader, of_whole_files) {
 		char words[512];
 
-		snprintf(words, sizeof words, readers[of_whole_files[i]], "/proc/self/mem");
+		snprintf(words, sizeof words, readers[*reader], "/proc/self/mem");
 		command_expect(words, 2, "", "Input/output error");
 	}
 }
@@ -159,8 +159,8 @@ TEST(a_finding_that_claims_another_size_than_its_image_has_is_refused)
 {
 	static const uint64_t claims[] = {UINT64_MAX, 255, 257, UINT64_C(1) << 40};
 
-	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
-		write_finding("{\"acknowledged\": []}", claims[i]);
+	for_each(claim, claims) {
+		write_finding("{\"acknowledged\": []}", *claim);
 		command_expect("replay %D/finding", 2, "", "the size of the packed image");
 	}
 	write_finding("{\"acknowledged\": [[0, 4611686018427387904]]}", 256);
@@ -187,8 +187,8 @@ TEST(a_log_is_believed_only_as_far_as_its_records_and_the_image_go)
 	static const uint64_t claims[] = {UINT64_C(8) << 30, UINT64_MAX, UINT64_MAX - 63};
 
 	command_write("image", "a", 1);
-	for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
-		write_log(claims[i]);
+	for_each(claim, claims) {
+		write_log(*claim);
 		command_expect("crash --store-log=%D/log --image=%D/image --check=true", 2, "",
 			"the records and the image end at 1");
 	}

@@ -65,7 +65,7 @@ TEST(a_check_that_dies_is_named_with_its_line_and_the_report_is_printed)
 	static const char *const exits[] = {"the check ended the process with status 0", NULL};
 
 	expect("run", "check-dies", 1, words);
-	assert_non_null(strstr(command_run("run kv --count=50")->out, "consistent"));
+	assert_has(command_run("run kv --count=50")->out, "consistent");
 	expect("run", "check-aborts", 1, aborts);
 	expect("run", "check-exits", 1, exits);
 }

@@ -82,8 +82,8 @@ TEST(the_address_is_that_of_what_the_statement_names)
 		{WITH_PMEM("__atomic_store_n(at, 3, __ATOMIC_RELEASE);"), "pmem_persist(at, sizeof *at);"},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		expect(cases[i].source, PATCH_PERSIST, cases[i].expected);
+	for_each(c, cases) {
+		expect(c->source, PATCH_PERSIST, c->expected);
 		assert_int_equal(after, 4);
 	}
 }
@@ -125,10 +125,10 @@ TEST(what_cannot_be_read_safely_is_refused)
 	};
 	char source[512];
 
-	for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++) {
-		snprintf(source, sizeof source, WITH_PMEM("%s"), refused[i]);
+	for_each(text, refused) {
+		snprintf(source, sizeof source, WITH_PMEM("%s"), *text);
 		if (statement(source, PATCH_PERSIST) == NULL) {
-			fail_msg("\"%s\" gave %s", refused[i], said);
+			fail_msg("\"%s\" gave %s", *text, said);
 		}
 	}
 	assert_non_null(statement(

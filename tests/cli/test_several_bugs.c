@@ -129,8 +129,8 @@ TEST(of_several_bugs_at_once_each_gets_its_cure)
 	if (program == NULL) {
 		skip_test("nvwave-cc is for x86-64 only");
 	}
-	for (unsigned k = 0; k < sizeof sets / sizeof *sets; k++) {
-		const unsigned set = sets[k];
+	for_each(row, sets) {
+		const unsigned set = *row;
 		const struct command_outcome *o;
 		char words[4096], names[128] = "";
 
@@ -164,13 +164,13 @@ TEST(what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own)
 		"crash btree --mutate=narrow-scope --mode=permitted --model=buffered-epoch --states=300 "
 		"--count=100 --preload=50 --batch=100 --group-size=64 --seed=2 --cure-states=8000");
 	assert_int_equal(o->status, 1);
-	assert_non_null(strstr(o->out, met));
+	assert_has(o->out, met);
 	for (const char *at = o->out; (at = strstr(at, met)) != NULL; at += strlen(met)) {
 		const char *const end = strstr(at, "\n\n"), *const text = strstr(at, gone);
 
 		assert_true(text == NULL || (end != NULL && text > end));
 	}
-	assert_non_null(strstr(o->out, "no tested state fails")); /* cures were looked for */
+	assert_has(o->out, "no tested state fails"); /* cures were looked for */
 }
 
 /*

@@ -35,6 +35,9 @@ void rig_end(struct rig *rig);
 #define rig_ok(r) rig_check((r), #r, __FILE__, __LINE__)
 void rig_check(int r, const char *what, const char *file, int line);
 
+#define for_each_protocol(p) \
+	for (const struct coh_protocol *const *p##_at = coh_protocols, *p; (p = *p##_at) != NULL; p##_at++)
+
 /* A launch that has to succeed. */
 #define rig_launch(rig, kernel, args, groups, group_size) \
 	rig_ok(nvw_launch((rig)->machine, #kernel, kernel, args, groups, group_size))

@@ -57,14 +57,6 @@ bool printed(const char *text)
 	return strstr(output, text) != NULL;
 }
 
-void shell_has(const char *text, const char *file, int line)
-{
-	if (!printed(text)) {
-		print_error("expected \"%s\" in\n%s\n", text, output);
-		_fail(file, line);
-	}
-}
-
 const char *in_dir(const char *name)
 {
 	static char path[4][200];

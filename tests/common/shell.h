@@ -23,8 +23,7 @@ void shell_exits(int status, const char *file, int line, const char *format, ...
 
 /* Is it in the output? */
 bool printed(const char *text);
-#define assert_output_has(text) shell_has(text, __FILE__, __LINE__)
-void shell_has(const char *text, const char *file, int line);
+#define assert_output_has(text) assert_has(output, text)
 
 /* The path of a file there; four of them are kept. */
 const char *in_dir(const char *name);

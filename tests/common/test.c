@@ -22,6 +22,15 @@ const char *test_folder(void)
 	return access(in_memory, W_OK) == 0 ? in_memory : "/tmp";
 }
 
+void test_has(const char *text, const char *part, bool expected, const char *file, int line)
+{
+	assert_non_null(text);
+	if ((strstr(text, part) != NULL) != expected) {
+		print_error("%sexpected \"%s\" in\n%s\n", expected ? "" : "not ", part, text);
+		_fail(file, line);
+	}
+}
+
 int run_every_test(void)
 {
 	const size_t n = (size_t)(__stop_nvw_tests - __start_nvw_tests);

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,37 @@ struct registered {
 	static const struct registered *const property##_entry __attribute__((section("nvw_tests"), used)) = \
 		&property##_test;                                                                            \
 	static void property(void **state)
+
+/* Fails the test unless a text has this part, or if it has it; the library's last message. */
+#define assert_has(text, part)   test_has(text, part, true, __FILE__, __LINE__)
+#define assert_lacks(text, part) test_has(text, part, false, __FILE__, __LINE__)
+#define assert_error_has(part)   assert_has(nvw_error_message(), part)
+void test_has(const char *text, const char *part, bool expected, const char *file, int line);
+
+/* Each row of a table, by a pointer to it. */
+#define for_each(row, table) \
+	for (__typeof__(&(table)[0]) row = (table); row < (table) + sizeof(table) / sizeof *(table); row++)
+
+/* A kernel with its arguments as they are, or by a pointer to them. */
+#define KERNEL(name, type, given)                             \
+	static void name##_of(const void *args, type *given); \
+	static void name(const void *args)                    \
+	{                                                     \
+		name##_of(args, args);                        \
+	}                                                     \
+	static void name##_of(const void *args, type *const given)
+#define KERNEL_ON(name, type, given)                          \
+	static void name##_of(const void *args, type *given); \
+	static void name(const void *args)                    \
+	{                                                     \
+		name##_of(args, *(type *const *)args);        \
+	}                                                     \
+	static void name##_of(const void *args, type *const given)
+
+/* A checker of states. */
+#define CHECK(name)                                                                         \
+	static int name(void *context, struct ct_image *image, const struct nvw_acks *acks, \
+		struct nvw_findings *findings, volatile uint32_t *phase)
 
 /* What runs before all tests of the program, and after them. */
 struct test_group {

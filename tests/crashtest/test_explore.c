@@ -114,8 +114,7 @@ TEST(a_lost_acknowledged_operation_is_found)
 }
 
 /* Reports what the first two words hold. */
-static int judge_values(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_values)
 {
 	uint64_t first, second;
 
@@ -195,8 +194,7 @@ TEST(host_writes_are_durable_at_once)
 }
 
 /* Reports what the first words of two lines hold. */
-static int judge_lines(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_lines)
 {
 	*phase = CT_PHASE_CHECK;
 	return nvw_violation(
@@ -262,8 +260,7 @@ TEST(equal_states_are_tested_once_and_counted)
 
 /* ---- What a finding lists ---------------------------------------------------------------------------- */
 
-static int judge_line(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_line)
 {
 	uint64_t word, flag;
 

@@ -59,7 +59,7 @@ static void assert_place_is_found(const char *compiler)
 		skip_test("no %s here", compiler);
 	}
 	place_of_second(compiler, "-g", place);
-	assert_non_null(strstr(place, "planted.c:3 (second)"));
+	assert_has(place, "planted.c:3 (second)");
 }
 
 TEST(the_line_is_found_in_code_compiled_by_gcc)

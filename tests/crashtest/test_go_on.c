@@ -51,8 +51,8 @@ TEST(going_on_shows_what_is_handed_out_twice)
 {
 	crash(&nvw_workload, "", LATE_MARK, 2, 1);
 	assert_false(result.consistent);
-	assert_non_null(strstr(result.finding[0].text, "after recovery, and going on: operation "));
-	assert_non_null(strstr(result.finding[0].text, "has lost its place"));
+	assert_has(result.finding[0].text, "after recovery, and going on: operation ");
+	assert_has(result.finding[0].text, "has lost its place");
 	assert_in_range(result.states_failing, 1, result.states_distinct - 1);
 }
 
@@ -115,11 +115,10 @@ TEST(the_shipped_structures_go_on)
 	};
 
 	states = 120;
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		crash(cases[i].workload, cases[i].options, RIGHT, 8, 1);
+	for_each(c, cases) {
+		crash(c->workload, c->options, RIGHT, 8, 1);
 		if (!result.consistent || result.recoveries.worked_on != result.states_distinct) {
-			fail_msg("%s %s: %s", cases[i].workload->name, cases[i].options,
-				result.finding[0].text);
+			fail_msg("%s %s: %s", c->workload->name, c->options, result.finding[0].text);
 		}
 	}
 }
@@ -164,19 +163,19 @@ TEST(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked)
 	};
 
 	states = 80;
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct nvw_workload w = *cases[i].workload;
+	for_each(c, cases) {
+		struct nvw_workload w = *c->workload;
 
-		watched = cases[i].workload;
-		expected = cases[i].operations;
+		watched = c->workload;
+		expected = c->operations;
 		w.go_on = watched_go_on;
 		w.check = watched_check;
 		w.parts = NULL;
-		crash(&w, cases[i].options, RIGHT, 1000, 1);
+		crash(&w, c->options, RIGHT, 1000, 1);
 		if (!result.consistent) {
 			fail_msg("%s: %s", w.name, result.finding[0].text);
 		}
-		crash(&w, cases[i].options, RIGHT, 1, 1);
+		crash(&w, c->options, RIGHT, 1, 1);
 		assert_false(result.consistent); /* else nothing was left */
 	}
 }
@@ -200,7 +199,7 @@ static unsigned find_by_going_on(const struct nvw_workload *w, int mutation)
 	if (result.consistent) {
 		fail_msg("%s %s: nothing fails", w->name, w->mutations[mutation].name);
 	}
-	assert_non_null(strstr(result.finding[0].text, "going on"));
+	assert_has(result.finding[0].text, "going on");
 	crash(w, options, RIGHT, 8, 1);
 	assert_true(result.consistent);
 	assert_int_equal(result.recoveries.worked_on, result.states_distinct);
@@ -212,11 +211,11 @@ TEST(what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on)
 	unsigned found = 0;
 
 	states = 150;
-	for (unsigned i = 0; i < sizeof shipped / sizeof *shipped; i++) {
-		const struct nvw_mutation *const m = shipped[i]->mutations;
+	for_each(one, shipped) {
+		const struct nvw_mutation *const m = (*one)->mutations;
 
 		for (int k = 0; m != NULL && m[k].name != NULL; k++) {
-			found += !strcmp(m[k].found_by, "and-then") ? find_by_going_on(shipped[i], k) : 0;
+			found += !strcmp(m[k].found_by, "and-then") ? find_by_going_on(*one, k) : 0;
 		}
 	}
 	assert_true(found >= FORGETFUL);

@@ -23,8 +23,7 @@ static bool has_entry(const struct ct_image *image, unsigned op)
 	return image->ro[flag_off(op)] != 0;
 }
 
-static int judge_crashing(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_crashing)
 {
 	*phase = CT_PHASE_CHECK;
 	if (has_entry(image, 5) && !has_entry(image, 6)) {
@@ -41,14 +40,13 @@ TEST(a_check_that_dies_is_a_finding_and_the_rest_is_tested)
 	assert_false(r.consistent);
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].signal, SIGSEGV);
-	assert_non_null(strstr(r.finding[0].text, "the check was killed by signal 11"));
+	assert_has(r.finding[0].text, "the check was killed by signal 11");
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 	assert_int_equal(r.states_failing, r.finding[0].states);
 	assert_false(r.gave_up);
 }
 
-static int judge_hanging(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_hanging)
 {
 	*phase = CT_PHASE_RECOVER;
 	while (has_entry(image, 1) && !has_entry(image, 2) && nvw_acked_count(acks) < 2) {
@@ -78,8 +76,7 @@ static void __attribute__((noinline)) go_round(uint64_t times)
 }
 
 /* Hangs in every state with one entry missing; is slow where two are. */
-static int judge_hanging_often(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_hanging_often)
 {
 	unsigned missing = 0;
 
@@ -115,7 +112,7 @@ TEST(states_that_hang_alike_are_cut_early)
 	ct_result_free(&r);
 	assert_int_equal(r.finding_count, 1);
 	assert_string_equal(r.finding[0].text, "the check does not terminate");
-	assert_non_null(strstr(r.finding[0].where, "go_round"));
+	assert_has(r.finding[0].where, "go_round");
 	assert_true(r.states_failing >= 3);
 	assert_true(r.hangs_alike > 0 && r.hangs_alike < r.states_failing);
 	assert_true(r.states_failing < r.states_distinct - 1); /* the slow ones passed */
@@ -136,8 +133,7 @@ static struct ct_result explored_killing(unsigned times, ct_judge judge)
 	return r;
 }
 
-static int judge_killed(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_killed)
 {
 	*phase = CT_PHASE_RECOVER;
 	if (has_entry(image, 5) && !has_entry(image, 6) && *kills > 0) {
@@ -147,8 +143,7 @@ static int judge_killed(void *context, struct ct_image *image, const struct nvw_
 	return judge_queue(context, image, acks, findings, phase);
 }
 
-static int judge_killed_after(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_killed_after)
 {
 	const int verdict = judge_queue(context, image, acks, findings, phase);
 
@@ -196,11 +191,10 @@ TEST(a_state_whose_workers_are_killed_again_and_again_is_undecided)
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 	assert_false(ct_is_consistent(&r));
 	assert_string_equal(ct_verdict_name(ct_verdict_of(&r)), "undecided");
-	assert_non_null(strstr(r.undecided, "SIGKILL"));
+	assert_has(r.undecided, "SIGKILL");
 }
 
-static int judge_leaving(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_leaving)
 {
 	*phase = CT_PHASE_CHECK;
 	if (has_entry(image, 5) && !has_entry(image, 6)) {
@@ -219,8 +213,7 @@ TEST(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer)
 	assert_string_equal(r.undecided, "the check ended the process with status 0, which is no verdict");
 }
 
-static int judge_scribbling(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_scribbling)
 {
 	*phase = CT_PHASE_CHECK;
 	if (has_entry(image, 3) && !has_entry(image, 4)) {
@@ -237,8 +230,7 @@ TEST(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state)
 	assert_int_equal(r.finding[0].signal, SIGSEGV);
 }
 
-static int judge_recovering(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_recovering)
 {
 	const uint64_t zero = 0;
 

@@ -454,8 +454,8 @@ static void compare(uint64_t seed, enum ct_model model)
 TEST(host_code_and_kernels_have_the_states_that_their_axioms_permit)
 {
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
-		for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
-			compare(seed, models[i]);
+		for_each(model, models) {
+			compare(seed, *model);
 		}
 	}
 }

@@ -236,7 +236,7 @@ TEST(a_missing_barrier_is_found_in_both_modes_with_its_places)
 
 	assert_false(observed.consistent);
 	assert_int_equal(observed.finding_count, 1);
-	assert_non_null(strstr(observed.finding[0].text, "has no value"));
+	assert_has(observed.finding[0].text, "has no value");
 	assert_places(&observed.finding[0]);
 	assert_false(killed.consistent);
 	assert_int_equal(killed.finding_count, 1);
@@ -249,9 +249,9 @@ TEST(an_early_acknowledgement_is_found_in_both_modes)
 	const struct ct_result killed = crashed(CT_KILL, EARLY_ACK, 100, 1);
 
 	assert_false(observed.consistent);
-	assert_non_null(strstr(observed.finding[0].text, "is missing"));
+	assert_has(observed.finding[0].text, "is missing");
 	assert_false(killed.consistent);
-	assert_non_null(strstr(killed.finding[0].text, "is missing"));
+	assert_has(killed.finding[0].text, "is missing");
 }
 
 TEST(a_recovery_that_writes_again_is_found)
@@ -305,7 +305,7 @@ TEST(a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nest
 	for (unsigned i = 0; i < r.finding_count; i++) {
 		told = told || strstr(r.finding[i].text, "half there") ||
 		       strstr(r.finding[i].text, "after a second crash, at write 2 of recovery");
-		assert_null(strstr(r.finding[i].text, "has no value"));
+		assert_lacks(r.finding[i].text, "has no value");
 	}
 	assert_true(told);
 }
@@ -316,8 +316,8 @@ TEST(a_check_that_dies_is_a_finding_in_kill_mode)
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].signal, SIGBUS);
-	assert_non_null(strstr(r.finding[0].where, "test_modes.c:"));
-	assert_non_null(strstr(r.finding[0].where, "(check)"));
+	assert_has(r.finding[0].where, "test_modes.c:");
+	assert_has(r.finding[0].where, "(check)");
 	assert_in_range(r.states_failing, 1, 19);
 	assert_int_equal(r.states_tested, 20);
 }
@@ -508,8 +508,8 @@ TEST(the_smallest_failing_count_is_found_from_below_to_a_sixteenth)
 	static const uint64_t runs[][2] = {{1, 1}, {1, 9}, {2, 2}, {3, 3}, {3, 30}, {5, 6}, {9, 15}, {12, 15},
 		{15, 15}, {19, 30}, {30, 30}};
 
-	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
-		const uint64_t from = runs[i][0], count = runs[i][1], found = fewest(from, count);
+	for_each(given, runs) {
+		const uint64_t from = (*given)[0], count = (*given)[1], found = fewest(from, count);
 
 		assert_in_range(found, from, from + from / 16);
 		assert_in_range(found, 1, count);

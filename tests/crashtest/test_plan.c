@@ -85,8 +85,7 @@ static void end(void)
 	assert_int_equal(nvw_log_close(writer, UINT64_C(1) << 40), 0);
 }
 
-static int judge_flags(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_flags)
 {
 	int verdict = 0;
 
@@ -169,8 +168,7 @@ TEST(work_items_that_change_places_are_tested_once_and_the_bug_is_found)
 }
 
 /* A recovery that leaves its mark, in two words: no state may have it before. */
-static int judge_unmarked(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_unmarked)
 {
 	const uint64_t mark = 77;
 

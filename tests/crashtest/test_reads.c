@@ -92,8 +92,7 @@ static uint64_t look(const void *state, unsigned i)
 	return ct_image_word(image, place(i));
 }
 
-static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge)
 {
 	const uint64_t *const seed = context;
 
@@ -142,8 +141,7 @@ TEST(verdicts_are_those_of_going_through_every_state)
 }
 
 /* Word 0 alone decides, but for the states that have it: of these some kill, others fail. */
-static int judge_that_dies(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_that_dies)
 {
 	*phase = CT_PHASE_CHECK;
 	if (look(image, 0) == 0) {
@@ -195,8 +193,7 @@ TEST(a_death_in_a_tree_loses_no_state)
 static volatile unsigned *kills;
 
 /* Word 0 alone decides, if nobody kills the process on the way. */
-static int judge_that_is_killed(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_that_is_killed)
 {
 	*phase = CT_PHASE_CHECK;
 	if (look(image, 0) == 0) {

@@ -31,9 +31,8 @@ struct words {
 };
 
 /* Two lines of each work-item, a barrier between them, an acknowledgement at the end. */
-static void ladder(const void *args)
+KERNEL(ladder, const struct words, w)
 {
-	const struct words *const w = args;
 	uint64_t *const mine = w->a + (uint64_t)2 * LINE_WORDS * nvw_global_id();
 
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -60,25 +59,19 @@ static void change_words(const struct words *w, uint64_t *first, uint64_t id, ui
  * Lines that work-items share, read and changed at other places each round: words of other work-groups, too,
  * which nothing orders.
  */
-static void scatter(const void *args)
+KERNEL(scatter, const struct words, w)
 {
-	const struct words *const w = args;
-
 	change_words(w, w->a, nvw_global_id(), ITEMS);
 }
 
 /* The same within each work-group, whose barriers order it. */
-static void scatter_in_group(const void *args)
+KERNEL(scatter_in_group, const struct words, w)
 {
-	const struct words *const w = args;
-
 	change_words(w, w->a + nvw_global_id() / GROUP * GROUP, nvw_local_id(), GROUP);
 }
 
-static void add(const void *args)
+KERNEL(add, const struct words, w)
 {
-	const struct words *const w = args;
-
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		nvw_atomic_add(&w->a[nvw_global_id() / 2 * LINE_WORDS], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 		nvw_p_barrier(w->group);
@@ -198,8 +191,8 @@ static bool is_contradicted(const char *protocol, const char *model)
 		"no-l1", "wt", "quickrelease", "stc-nv", "stc-es", "stc-ab", "stc-mb", "tcs"};
 	bool is_named = false;
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		is_named |= !strcmp(protocol, names[i]);
+	for_each(name, names) {
+		is_named |= !strcmp(protocol, *name);
 	}
 	return is_named && !strcmp(model, "buffered-epoch");
 }

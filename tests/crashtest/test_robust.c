@@ -55,10 +55,8 @@ static void store_flag(const struct args *a)
 	nvw_store(&a->words[16 * a->op + 8], 1);
 }
 
-static void append(const void *args)
+KERNEL(append, const struct args, a)
 {
-	const struct args *const a = args;
-
 	store_record(a);
 	if (a->fault != NO_BARRIER && a->fault != UNREAD) {
 		nvw_p_barrier_wi();
@@ -76,18 +74,15 @@ static void only_record(const void *args)
 	store_record(args);
 }
 
-static void only_flag(const void *args)
+KERNEL(only_flag, const struct args, a)
 {
-	const struct args *const a = args;
-
 	store_flag(a);
 	nvw_p_barrier_wi();
 }
 
 /* The flag and, behind it in the same word, a mark. */
-static void append_in_halves(const void *args)
+KERNEL(append_in_halves, const struct args, a)
 {
-	const struct args *const a = args;
 	uint32_t *const flag = (uint32_t *)&a->words[16 * a->op + 8];
 
 	nvw_store(&flag[1], 7);
@@ -96,10 +91,8 @@ static void append_in_halves(const void *args)
 }
 
 /* One work-item of the group stores the record, the other the flag. */
-static void append_together(const void *args)
+KERNEL(append_together, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (nvw_local_id() == 0) {
 		store_record(a);
 	}
@@ -114,9 +107,8 @@ static void append_together(const void *args)
 
 /* Likewise in two groups: a word of the NVRAM tells the second one. Without TOLD_EARLY the first one has made
  * its record durable. */
-static void hand_on(const void *args)
+KERNEL(hand_on, const struct args, a)
 {
-	const struct args *const a = args;
 	uint64_t *const told = &a->words[16 * a->op + 4];
 
 	if (nvw_group_id() == 0) {
@@ -229,7 +221,7 @@ static void expect(int fault, const char *text)
 {
 	assert_int_equal(judge(&records, "", fault), 0);
 	assert_int_equal(result.finding_count, 1);
-	assert_non_null(strstr(result.finding[0].text, text));
+	assert_has(result.finding[0].text, text);
 }
 
 TEST(what_barriers_order_is_robust)
@@ -243,7 +235,7 @@ TEST(a_missing_barrier_is_told_with_both_stores)
 {
 	expect(NO_BARRIER,
 		" (store_record) is lost, and a later one of its work-item is durable: test_robust.c:");
-	assert_non_null(strstr(result.finding[0].text, " (store_flag)"));
+	assert_has(result.finding[0].text, " (store_flag)");
 }
 
 TEST(a_store_that_is_lost_behind_an_acknowledgement_is_told)
@@ -268,9 +260,9 @@ static void expect_of_two(const char *model, int right, int wrong)
 	assert_true(result.consistent);
 	assert_int_equal(judge_under(model, &records, "", wrong), 0);
 	assert_int_equal(result.finding_count, 1);
-	assert_non_null(strstr(result.finding[0].text,
-		" (store_record) is lost, and one of a work-item that synchronized behind it is durable: "
-		"test_robust.c:"));
+	assert_has(result.finding[0].text, " (store_record) is lost, and one of a work-item that "
+					   "synchronized behind it is durable: "
+					   "test_robust.c:");
 }
 
 TEST(a_barrier_of_a_group_orders_its_work_items)
@@ -294,8 +286,7 @@ TEST(an_acknowledgement_under_buffered_epochs_waits)
 	assert_true(result.consistent);
 	assert_int_equal(judge_under("buffered-epoch", &records, "", EARLY_ACK), 0);
 	assert_int_equal(result.finding_count, 1);
-	assert_non_null(strstr(
-		result.finding[0].text, " (store_flag) is lost, and was made before an acknowledgement"));
+	assert_has(result.finding[0].text, " (store_flag) is lost, and was made before an acknowledgement");
 }
 
 TEST(what_nobody_reads_does_not_count)
@@ -336,13 +327,13 @@ TEST(the_shipped_structures_have_at_most_the_reports_that_are_listed)
 			" (fill) is lost"},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(judge(cases[i].workload, cases[i].options, RIGHT), 0);
+	for_each(c, cases) {
+		assert_int_equal(judge(c->workload, c->options, RIGHT), 0);
 		for (unsigned k = 0; k < result.finding_count; k++) {
 			const char *const text = result.finding[k].text;
 
-			if (cases[i].benign == NULL || strstr(text, cases[i].benign) == NULL) {
-				fail_msg("%s %s: %s", cases[i].workload->name, cases[i].options, text);
+			if (c->benign == NULL || strstr(text, c->benign) == NULL) {
+				fail_msg("%s %s: %s", c->workload->name, c->options, text);
 			}
 		}
 	}
@@ -353,5 +344,5 @@ TEST(observed_mode_is_refused)
 	const struct ct_options o = {.mode = CT_OBSERVED, .states = 1, .jobs = 1, .robust = true};
 
 	assert_int_equal(small_run(&records, "", RIGHT, &o, &result), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "--oracle=robust: expected --mode=permitted"));
+	assert_error_has("--oracle=robust: expected --mode=permitted");
 }

@@ -58,8 +58,7 @@ static struct odd {
 	unsigned durable[CELLS], lost[CELLS], sparse, dense;
 } * odd;
 
-static int judge_density(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_density)
 {
 	unsigned durable = 0;
 
@@ -142,8 +141,7 @@ static int repeating_log(void)
 	return run.fd;
 }
 
-static int judge_nothing(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_nothing)
 {
 	return 0;
 }

@@ -137,8 +137,8 @@ TEST(shipped_structures_survive_every_observed_state)
 		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped,
 		&stack, &stack_group, &tiered, &tiered_two};
 
-	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-		expect(all[i], CT_OBSERVED, 3000, -1, NULL, true);
+	for_each(one, all) {
+		expect(*one, CT_OBSERVED, 3000, -1, NULL, true);
 	}
 }
 
@@ -157,15 +157,15 @@ TEST(shipped_structures_survive_on_every_domain_and_model)
 	static const char *const settings[] = {"nvram.domain=adr", "nvram.domain=eadr", "nvram.atomicity=64B",
 		"persist.model=buffered-epoch", "persist.model=strict"};
 
-	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
-		expect(&kv_resize, CT_OBSERVED, 2000, -1, settings[i], true);
-		expect(&btree, CT_OBSERVED, 2000, -1, settings[i], true);
-		expect(&btree_wide, CT_OBSERVED, 1000, -1, settings[i], true);
-		expect(&queue, CT_OBSERVED, 1000, -1, settings[i], true);
-		expect(&queue_visible, CT_OBSERVED, 500, -1, settings[i], true);
-		expect(&steal, CT_OBSERVED, 500, -1, settings[i], true);
-		expect(&stack, CT_OBSERVED, 500, -1, settings[i], true);
-		expect(&tiered, CT_OBSERVED, 500, -1, settings[i], true);
+	for_each(setting, settings) {
+		expect(&kv_resize, CT_OBSERVED, 2000, -1, *setting, true);
+		expect(&btree, CT_OBSERVED, 2000, -1, *setting, true);
+		expect(&btree_wide, CT_OBSERVED, 1000, -1, *setting, true);
+		expect(&queue, CT_OBSERVED, 1000, -1, *setting, true);
+		expect(&queue_visible, CT_OBSERVED, 500, -1, *setting, true);
+		expect(&steal, CT_OBSERVED, 500, -1, *setting, true);
+		expect(&stack, CT_OBSERVED, 500, -1, *setting, true);
+		expect(&tiered, CT_OBSERVED, 500, -1, *setting, true);
 	}
 }
 
@@ -176,8 +176,8 @@ TEST(two_pools_survive_on_every_pair_of_domains_and_under_every_model)
 		"far.hops=50", "nvram.atomicity=64B", "persist.model=buffered-epoch", "persist.model=strict",
 		"store_buffer.entries=8", "nvram.write=20us"};
 
-	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
-		expect(&tiered_two, CT_OBSERVED, 1000, -1, settings[i], true);
+	for_each(setting, settings) {
+		expect(&tiered_two, CT_OBSERVED, 1000, -1, *setting, true);
 	}
 	for (unsigned i = 0; i < 3; i++) {
 		static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
@@ -229,11 +229,11 @@ TEST(strict_hardware_orders_stores_whose_barrier_is_missing)
 		const char *mutation;
 	} cases[] = {{&kv, "publish-before-value"}, {&btree, "update-before-log"}};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const int mutation = mutation_called(cases[i].shipped->workload, cases[i].mutation);
+	for_each(c, cases) {
+		const int mutation = mutation_called(c->shipped->workload, c->mutation);
 
-		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, NULL, false);
-		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, "persist.model=strict", true);
+		expect(c->shipped, CT_OBSERVED, 2000, mutation, NULL, false);
+		expect(c->shipped, CT_OBSERVED, 2000, mutation, "persist.model=strict", true);
 	}
 }
 
@@ -356,16 +356,15 @@ TEST(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else)
 	} cases[] = {
 		{&queue, "no-claim"}, {&queue, "no-take-over"}, {&steal, "no-claim"}, {&steal, "late-claim"}};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for_each(c, cases) {
 		int mutation = 0;
 
-		while (strcmp(cases[i].shipped->workload->mutations[mutation].name, cases[i].mutation)) {
+		while (strcmp(c->shipped->workload->mutations[mutation].name, c->mutation)) {
 			mutation++;
 		}
-		expect(cases[i].shipped, CT_OBSERVED, 2000, mutation, NULL, true);
-		if (!run_under(cases[i].shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL)
-				.consistent) {
-			fail_msg("%s shows where barriers wait", cases[i].mutation);
+		expect(c->shipped, CT_OBSERVED, 2000, mutation, NULL, true);
+		if (!run_under(c->shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL).consistent) {
+			fail_msg("%s shows where barriers wait", c->mutation);
 		}
 	}
 }
@@ -490,27 +489,27 @@ TEST(findings_name_the_barrier_that_was_taken_away)
 			"was acknowledged before its stores were made"},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for_each(given, cases) {
 		static struct ct_result r;
 		enum ct_model model = CT_MODEL_STRICT;
 		bool found = false;
 		int mutation = 0;
 
-		while (strcmp(nvw_workload_btree.mutations[mutation].name, cases[i].mutation)) {
+		while (strcmp(nvw_workload_btree.mutations[mutation].name, given->mutation)) {
 			mutation++;
 		}
-		while (strcmp(ct_model_info(model)->name, cases[i].mode)) {
+		while (strcmp(ct_model_info(model)->name, given->mode)) {
 			model++;
 		}
 		r = run_under(&btree, CT_PERMITTED, model, 1000, mutation, NULL);
 		for (unsigned k = 0; k < r.finding_count; k++) {
 			const struct ct_cause *const c = &r.finding[k].cause;
 
-			found = found || (c->kind == cases[i].kind && !strcmp(c->needed, cases[i].needed) &&
-						 strstr(c->text, cases[i].text));
+			found = found || (c->kind == given->kind && !strcmp(c->needed, given->needed) &&
+						 strstr(c->text, given->text));
 		}
 		if (!found) {
-			fail_msg("%s: %s", cases[i].mutation,
+			fail_msg("%s: %s", given->mutation,
 				r.finding_count ? r.finding[0].cause.text : "nothing was found");
 		}
 	}

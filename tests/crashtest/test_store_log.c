@@ -266,8 +266,7 @@ static void permit_x86(struct op *op, unsigned n)
 
 /* ---- Against the explorer --------------------------------------------------------------------- */
 
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(note)
 {
 	*phase = CT_PHASE_CHECK;
 	memcpy(explored->image[explored->count++], image->ro, BYTES);
@@ -509,8 +508,8 @@ TEST(what_a_checker_of_bash_executes_is_executed)
 	char command[256];
 	static const char *const forms[] = {"%s", "bash %s", "X=1 %s", "exec %s", "exec bash %s"};
 
-	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		snprintf(command, sizeof command, forms[i], path);
+	for_each(form, forms) {
+		snprintf(command, sizeof command, *form, path);
 		assert_false(is_consistent(UNORDERED, command, CT_MODEL_X86));
 		assert_false(result.without_crash);
 		assert_int_equal(result.states_failing, 1);
@@ -610,7 +609,7 @@ TEST(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer)
 	assert_true(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -KILL $$\n"), CT_MODEL_X86));
 	assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "undecided");
 	assert_int_equal(ct_run_foreign(&foreign, &options, &result), NVW_E_INPUT);
-	assert_non_null(strstr(nvw_error_message(), "could not be executed (status 127)"));
+	assert_error_has("could not be executed (status 127)");
 }
 
 static const char *const from_outside[] = {"KILL", "TERM", "INT", "HUP"};
@@ -648,7 +647,7 @@ TEST(a_checker_that_is_killed_once_is_asked_again)
 	}
 	/* One that does so in every state does it by itself. */
 	assert_false(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -TERM $$\n"), CT_MODEL_X86));
-	assert_non_null(strstr(result.finding[0].text, "killed by signal 15"));
+	assert_has(result.finding[0].text, "killed by signal 15");
 }
 
 TEST(an_image_that_fails_without_any_crash_is_told_as_such)
@@ -667,8 +666,7 @@ TEST(an_image_that_fails_without_any_crash_is_told_as_such)
 }
 
 /* A third of the states fail. */
-static int judge_third(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_third)
 {
 	uint64_t key = 0;
 
@@ -769,7 +767,7 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 		write_file(in_dir("bad"), copy,
 			nvw_random_below(&r, 4) ? sizeof log - 1 : nvw_random_below(&r, sizeof log));
 		if (ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0) {
-			assert_non_null(strstr(nvw_error_message(), "bad"));
+			assert_error_has("bad");
 		}
 		close(fd);
 	}

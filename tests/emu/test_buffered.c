@@ -21,9 +21,8 @@ struct shared_line {
 };
 
 /* Two groups, each on its CU, store to words of one line. Both L1s hold it when the L2 needs its room. */
-static void store_to_one_line(const void *args)
+KERNEL(store_to_one_line, const struct shared_line, s)
 {
-	const struct shared_line *const s = args;
 	const unsigned group = (unsigned)nvw_group_id();
 
 	if (group == s->ahead) {

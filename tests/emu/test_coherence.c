@@ -13,10 +13,8 @@ struct words {
 
 /* ---- Coherence ----------------------------------------------------------------------------- */
 
-static void publish_and_read(const void *args)
+KERNEL(publish_and_read, const struct words, w)
 {
-	const struct words *const w = args;
-
 	if (nvw_local_id()) {
 		return;
 	}
@@ -57,10 +55,8 @@ TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 	}
 }
 
-static void read_before_acquire(const void *args)
+KERNEL(read_before_acquire, const struct words, w)
 {
-	const struct words *const w = args;
-
 	if (nvw_local_id()) {
 		return;
 	}
@@ -92,9 +88,8 @@ TEST(a_load_without_an_acquire_returns_the_stale_copy)
 }
 
 /* A random program on private lines against a plain array: caches small enough to replace all the time. */
-static void churn(const void *args)
+KERNEL(churn, const struct words, w)
 {
-	const struct words *const w = args;
 	uint64_t *const mine = w->a + nvw_global_id() * 64;
 	uint64_t x = nvw_global_id() + 1, wrong = 0, shadow[64] = {0};
 
@@ -157,10 +152,8 @@ static void await(uint64_t *turn, uint64_t tag)
  * The first group stores near, the second one stores at the L2 behind it, and then the first one's store
  * comes to the L2.
  */
-static void store_in_two_scopes(const void *args)
+KERNEL(store_in_two_scopes, const struct two_scopes, s)
 {
-	const struct two_scopes *const s = args;
-
 	if (nvw_group_id() == 0) {
 		nvw_atomic_store(s->x, 5, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
 		nvw_atomic_store(s->turn, 1, NVW_RELAXED, NVW_SCOPE_AGENT);

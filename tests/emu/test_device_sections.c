@@ -95,7 +95,7 @@ static void round_trip(const char *text, const char *part)
 		assert_int_equal(fclose(f), 0);
 	}
 	assert_string_equal(first, second);
-	assert_non_null(strstr(first, part));
+	assert_has(first, part);
 	free(first);
 	free(second);
 }
@@ -117,9 +117,9 @@ TEST(a_machine_without_further_devices_has_no_further_keys)
 	emu_config_default(&c);
 	assert_int_equal(emu_config_dump(&c, f), 0);
 	assert_int_equal(fclose(f), 0);
-	assert_null(strstr(text, "device "));
-	assert_null(strstr(text, "hops"));
-	assert_null(strstr(text, "energy"));
+	assert_lacks(text, "device ");
+	assert_lacks(text, "hops");
+	assert_lacks(text, "energy");
 	free(text);
 }
 
@@ -182,7 +182,7 @@ TEST(a_machine_has_a_bounded_number_of_devices)
 			"[device d%u]\nkind = nvram\nread = 1ns\nwrite = 1ns\n", i);
 	}
 	assert_int_equal(load(&c, text), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "at most 5 devices with sections of their own"));
+	assert_error_has("at most 5 devices with sections of their own");
 }
 
 TEST(values_that_no_device_can_have_are_refused)
@@ -199,14 +199,14 @@ TEST(values_that_no_device_can_have_are_refused)
 		{"big.size=4100B", "big.size: a multiple of 64B, not 4100B"},
 	};
 
-	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+	for_each(one, wrong) {
 		struct emu_config c;
 
 		load_ok(&c, FAR "[device big]\nkind = dram\nread = 1ns\nwrite = 1ns\n");
-		assert_int_equal(emu_config_set(&c, wrong[i].setting), 0);
+		assert_int_equal(emu_config_set(&c, one->setting), 0);
 		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
-		if (!strstr(nvw_error_message(), wrong[i].message)) {
-			fail_msg("%s: %s", wrong[i].setting, nvw_error_message());
+		if (!strstr(nvw_error_message(), one->message)) {
+			fail_msg("%s: %s", one->setting, nvw_error_message());
 		}
 	}
 }
@@ -225,17 +225,17 @@ TEST(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken)
 		{"stc.bsq=1048576", "stc.bsq=1048577", "stc.bsq: between 1 and 1048576, not 1048577"},
 	};
 
-	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+	for_each(limit, limits) {
 		struct emu_config c;
 
 		emu_config_default(&c);
 		assert_int_equal(emu_config_set(&c, "directory.ways=8"), 0);
-		assert_int_equal(emu_config_set(&c, limits[i].taken), 0);
+		assert_int_equal(emu_config_set(&c, limit->taken), 0);
 		assert_int_equal(emu_config_check(&c), 0);
-		assert_int_equal(emu_config_set(&c, limits[i].refused), 0);
+		assert_int_equal(emu_config_set(&c, limit->refused), 0);
 		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
-		if (!strstr(nvw_error_message(), limits[i].message)) {
-			fail_msg("%s: %s", limits[i].refused, nvw_error_message());
+		if (!strstr(nvw_error_message(), limit->message)) {
+			fail_msg("%s: %s", limit->refused, nvw_error_message());
 		}
 	}
 }
@@ -250,7 +250,7 @@ TEST(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused)
 	assert_int_equal(emu_config_set(&c, "l2.latency=9223372036854775cycles"), 0);
 	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000));
 	assert_int_not_equal(emu_config_set(&c, "l2.latency=9223372036854776cycles"), 0);
-	assert_non_null(strstr(nvw_error_message(), "\"9223372036854776cycles\" is too large"));
+	assert_error_has("\"9223372036854776cycles\" is too large");
 	assert_int_not_equal(emu_config_set(&c, "l2.latency=18446744073709551615cycles"), 0);
 	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000)); /* unchanged */
 }

@@ -192,10 +192,8 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 enum { ROUNDS = 3 };
 
 /* Each round stores to a line of each device, a barrier after each store. */
-static void there_and_back(const void *args)
+KERNEL(there_and_back, const struct lines, at)
 {
-	const struct lines *const at = args;
-
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		nvw_store(at->first, round);
 		nvw_p_barrier(NVW_WORKITEM);
@@ -241,10 +239,10 @@ TEST(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier)
 	static const char *const models[] = {
 		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
 
-	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+	for_each(model, models) {
 		for (emu_time t = 100000; t < 18000000; t += 400000) {
-			cut_at(t, (const char *const[]){FAST_THEN_SLOW, models[i], NULL});
-			cut_at(t, (const char *const[]){SLOW_THEN_FAST, models[i], NULL});
+			cut_at(t, (const char *const[]){FAST_THEN_SLOW, *model, NULL});
+			cut_at(t, (const char *const[]){SLOW_THEN_FAST, *model, NULL});
 		}
 	}
 }
@@ -314,7 +312,7 @@ TEST(a_store_across_two_devices_crosses_a_line)
 	begin(&rig, (const char *const[]){"nvram2.holds=heap", NULL}, ids);
 	assert_int_equal(
 		nvw_launch(rig.machine, "store_across", store_across, &rig.nvram, 1, 1), NVW_E_KERNEL);
-	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
+	assert_error_has("crosses a 64-byte line");
 }
 
 TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
@@ -326,7 +324,7 @@ TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
 	rig_ok(emu_config_check(&c)); /* there is no second device */
 	rig_ok(emu_config_set(&c, "nvram2.holds=half"));
 	assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "nvram2.domain: device, but nvram.domain is eadr"));
+	assert_error_has("nvram2.domain: device, but nvram.domain is eadr");
 	rig_ok(emu_config_set(&c, "nvram2.domain=eadr"));
 	rig_ok(emu_config_check(&c));
 	assert_string_equal(emu_domain_name(&c), "eadr");
@@ -408,10 +406,10 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 
 TEST(no_protocol_is_faster_than_its_channels_carry_its_lines)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		expect_time_for_traffic(coh_protocols[i]->name, EMU_DRAM, "dram.shared=off");
-		expect_time_for_traffic(coh_protocols[i]->name, EMU_DRAM, "dram.shared=on");
-		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=off");
-		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=on");
+	for_each_protocol(p) {
+		expect_time_for_traffic(p->name, EMU_DRAM, "dram.shared=off");
+		expect_time_for_traffic(p->name, EMU_DRAM, "dram.shared=on");
+		expect_time_for_traffic(p->name, EMU_NVRAM, "nvram.shared=off");
+		expect_time_for_traffic(p->name, EMU_NVRAM, "nvram.shared=on");
 	}
 }

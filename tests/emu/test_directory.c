@@ -34,10 +34,8 @@ struct script {
 };
 
 /* One work-group on each CU; a kernel-wide barrier between the steps. */
-static void play(const void *args)
+KERNEL_ON(play, struct script, s)
 {
-	struct script *const s = *(struct script *const *)args;
-
 	for (unsigned i = 0; i < s->count; i++) {
 		if (s->steps[i].cu % LINE == nvw_group_id()) {
 			uint64_t *const a = &s->a[8 * (s->steps[i].cu / LINE)];

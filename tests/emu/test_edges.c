@@ -84,10 +84,8 @@ TEST(messages_take_the_links_of_their_way_through_a_grid)
 
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
-static void load_word(const void *args)
+KERNEL(load_word, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_store(w->b, nvw_load(w->a));
 }
 
@@ -116,10 +114,8 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 
 /* ---- Many CUs ---------------------------------------------------------------------------------- */
 
-static void load_one(const void *args)
+KERNEL(load_one, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_store(&w->b[8 * nvw_global_id()], nvw_load(w->a));
 }
 
@@ -204,10 +200,8 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 	}
 }
 
-static void add_one(const void *args)
+KERNEL(add_one, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
@@ -244,10 +238,8 @@ struct ordered {
 	enum nvw_order order;
 };
 
-static void pass_with_order(const void *args)
+KERNEL(pass_with_order, const struct ordered, o)
 {
-	const struct ordered *const o = args;
-
 	nvw_store(&o->data[nvw_global_id()], 1);
 	nvw_atomic_add(o->flag, 1, o->order, NVW_SCOPE_AGENT);
 	(void)nvw_load(o->data);
@@ -257,14 +249,14 @@ static void pass_with_order(const void *args)
 
 TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		struct emu_stats stats[2];
 
 		for (unsigned k = 0; k < 2; k++) {
 			RIG(rig);
 			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
-			rig_begin_under(&rig, coh_protocols[i]->name);
+			rig_begin_under(&rig, p->name);
 			o.data = nvw_alloc(rig.machine, 8 * 100);
 			o.flag = nvw_alloc(rig.machine, 128);
 			rig_launch(&rig, pass_with_order, &o, 100, 10);
@@ -274,10 +266,8 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 	}
 }
 
-static void store_remotely(const void *args)
+KERNEL(store_remotely, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_atomic_store(w->a, 1, NVW_RELEASE, NVW_SCOPE_REMOTE_AGENT);
 }
 
@@ -297,9 +287,8 @@ TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 
 /* ---- The host ---------------------------------------------------------------------------------- */
 
-static void add_to_words(const void *args)
+KERNEL(add_to_words, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 
 	nvw_store(&w->b[id], nvw_load(&w->a[id]) + 1);
@@ -310,12 +299,12 @@ static void add_to_words(const void *args)
 /* Its dirty lines in the caches are no traffic, and take no time of a channel. */
 TEST(memory_that_is_given_back_is_not_written)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		RIG(rig);
 		struct words w;
 		uint64_t mark, writes;
 
-		rig_begin_under(&rig, coh_protocols[i]->name);
+		rig_begin_under(&rig, p->name);
 		mark = nvw_mark(rig.machine);
 		w.a = nvw_alloc(rig.machine, 8 * 300);
 		w.b = nvw_alloc(rig.machine, 8 * 300);
@@ -331,12 +320,12 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 {
 	enum { ITEMS = 300 };
 
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		for (unsigned in_nvram = 0; in_nvram < 2; in_nvram++) {
 			RIG(rig);
 			struct words w;
 
-			rig_begin_under(&rig, coh_protocols[i]->name);
+			rig_begin_under(&rig, p->name);
 			w.a = in_nvram ? (uint64_t *)rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
 			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 			for (uint64_t round = 1; round <= 3; round++) {
@@ -356,10 +345,8 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 	}
 }
 
-static void store_lines(const void *args)
+KERNEL(store_lines, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_store(&w->a[8 * nvw_global_id()], 1);
 }
 
@@ -475,10 +462,8 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 
 static unsigned at_first, at_second; /* lines */
 
-static void store_in_turn(const void *args)
+KERNEL(store_in_turn, const struct words, w)
 {
-	const struct words *const w = args;
-
 	for (unsigned i = 0; i < 10; i++) {
 		at_first = __LINE__, nvw_store(&w->a[2 * i], i);
 		at_second = __LINE__, nvw_store(&w->a[2 * i + 1], i);

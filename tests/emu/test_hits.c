@@ -33,9 +33,8 @@ struct arrays {
 		}                                                                \
 	} while (0)
 
-static void mix(const void *args)
+KERNEL(mix, const struct arrays, a)
 {
-	const struct arrays *const a = args;
 	uint64_t sum = nvw_global_id();
 
 	for (unsigned i = 0; i < ROUNDS; i++) {

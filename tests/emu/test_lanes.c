@@ -26,9 +26,8 @@ struct sharing {
 };
 
 /* A work-item stores a word, and has it in its L1; then two load a word each of that line. */
-static void load_beside_own_store(const void *args)
+KERNEL(load_beside_own_store, const struct sharing, s)
 {
-	const struct sharing *const s = args;
 	const uint64_t lane = nvw_local_id();
 
 	if (lane == s->stored) {
@@ -55,18 +54,17 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 
 TEST(lanes_that_share_a_line_load_what_each_of_them_needs)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		for (unsigned stored = 0; stored < 2; stored++) {
-			check_shared_line(coh_protocols[i]->name, stored, false);
-			check_shared_line(coh_protocols[i]->name, stored, true);
+			check_shared_line(p->name, stored, false);
+			check_shared_line(p->name, stored, true);
 		}
 	}
 }
 
 /* Every third work-item, so that no two are neighbours, and then those of which every fourth is missing. */
-static void copy_by_some(const void *args)
+KERNEL(copy_by_some, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 
 	if (id % 3 == 1) {
@@ -100,9 +98,8 @@ TEST(lanes_that_have_no_neighbours_are_served_like_others)
 enum { STACK_WORDS = 64, LONG_ITEMS = 512, LONG_ROUNDS = 1200 };
 
 /* A long life, with numbers on the stack. */
-static void keep_numbers(const void *args)
+KERNEL(keep_numbers, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 	volatile uint64_t own[STACK_WORDS];
 	uint64_t wrong = 0;
@@ -201,9 +198,8 @@ TEST(stacks_that_machines_hand_on_are_zeros)
 }
 
 /* A value of 4 bytes that is negative fills the request's 8 bytes with ones. */
-static void exchange_negative(const void *args)
+KERNEL(exchange_negative, const struct words, w)
 {
-	const struct words *const w = args;
 	int32_t *const word = (int32_t *)w->a;
 
 	nvw_atomic_compare_exchange(word, -7, 3, NVW_RELAXED, NVW_SCOPE_AGENT);
@@ -222,9 +218,8 @@ TEST(a_compare_exchange_compares_as_many_bytes_as_its_type_has)
 	assert_int_equal(rig_visible(&rig, w.a), UINT64_C(5) << 32 | 3);
 }
 
-static void add_to_own_store(const void *args)
+KERNEL(add_to_own_store, const struct words, w)
 {
-	const struct words *const w = args;
 	uint64_t *const mine = &w->a[nvw_global_id()];
 
 	nvw_store(mine, 5);
@@ -234,11 +229,11 @@ static void add_to_own_store(const void *args)
 /* Nothing but the order of the program says so: no release writes back what was stored. */
 TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		RIG(rig);
 		struct words w;
 
-		rig_begin_under(&rig, coh_protocols[i]->name);
+		rig_begin_under(&rig, p->name);
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		w.b = nvw_alloc(rig.machine, 8 * 100);
 		rig_launch(&rig, add_to_own_store, &w, 100, 10);
@@ -249,21 +244,19 @@ TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 	}
 }
 
-static void fail_to_exchange(const void *args)
+KERNEL(fail_to_exchange, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_atomic_compare_exchange(w->a, UINT64_C(1), 2, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 	nvw_atomic_compare_exchange(w->a + 8, UINT64_C(1), 2, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
 }
 
 TEST(a_compare_exchange_that_fails_stores_nothing)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		RIG(rig);
 		struct words w;
 
-		rig_begin_under(&rig, coh_protocols[i]->name);
+		rig_begin_under(&rig, p->name);
 		w.a = (uint64_t *)rig.nvram;
 		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
@@ -275,9 +268,8 @@ TEST(a_compare_exchange_that_fails_stores_nothing)
 /* ---- Barriers -------------------------------------------------------------------------------- */
 
 /* The last work-item comes by itself, long after the others. */
-static void come_late(const void *args)
+KERNEL(come_late, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 
 	if (id == nvw_group_size() - 1) {
@@ -296,22 +288,21 @@ TEST(a_barrier_waits_for_a_work_item_that_comes_alone)
 {
 	static const unsigned sizes[] = {2, 33, 64, 65, 200};
 
-	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+	for_each(size, sizes) {
 		RIG(rig);
 		struct words w;
 
 		rig_begin(&rig, 1, NULL);
 		w.a = nvw_alloc(rig.machine, 64);
 		w.b = nvw_alloc(rig.machine, 64 * 64);
-		rig_launch(&rig, come_late, &w, sizes[i], sizes[i]);
+		rig_launch(&rig, come_late, &w, *size, *size);
 		assert_int_equal(rig_visible(&rig, w.b), 1);
 	}
 }
 
 /* Odd lanes name themselves at the same barrier, store, and only then meet the others. */
-static void name_two_groups(const void *args)
+KERNEL(name_two_groups, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 	const bool is_odd = id & 1;
 
@@ -340,9 +331,8 @@ TEST(lanes_may_name_different_groups_at_one_barrier)
 }
 
 /* All of a wavefront at one place: a half acquires, and a lane in the middle is at another place first. */
-static void differ(const void *args)
+KERNEL(differ, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 
 	if (id == 37) {
@@ -373,10 +363,8 @@ TEST(lanes_may_have_different_places_and_operations)
 }
 
 /* All but the last of some neighbours at one place. */
-static void differ_at_the_end(const void *args)
+KERNEL(differ_at_the_end, const struct words, w)
 {
-	const struct words *const w = args;
-
 	if (nvw_local_id() + 1 == nvw_group_size()) {
 		nvw_atomic_add(&w->a[1], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	} else {
@@ -420,10 +408,8 @@ static __attribute__((noinline)) void call(struct calls *c, unsigned depth)
 	left = 0;
 }
 
-static void call_deep(const void *args)
+KERNEL_ON(call_deep, struct calls, c)
 {
-	struct calls *const c = *(struct calls *const *)args;
-
 	call(c, c->depth[nvw_local_id()]);
 }
 
@@ -442,15 +428,15 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 		{{.depth = {2, 2, 2}, .stores = {true, false, false}}, 0},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct calls c = cases[i].calls, *const args = &c;
+	for_each(given, cases) {
+		struct calls c = given->calls, *const args = &c;
 		RIG(rig);
 
 		rig_begin(&rig, 1, NULL);
 		c.word = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, call_deep, &args, 3, 3);
 		for (unsigned lane = 0; lane < 3; lane++) {
-			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : cases[i].loaded);
+			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : given->loaded);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->wavefront_ops, 2);
 	}
@@ -468,9 +454,8 @@ struct order {
 	uint8_t place[64];
 };
 
-static void follow_order(const void *args)
+KERNEL(follow_order, const struct order, o)
 {
-	const struct order *const o = args;
 	const uint64_t id = nvw_local_id(), at = (uint64_t)o->place[id] << o->log2_size;
 	uint64_t value = 0;
 
@@ -558,9 +543,8 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 }
 
 /* The first lanes of a line store words, which wait in the store buffer; then all lanes load theirs. */
-static void load_behind_some_stores(const void *args)
+KERNEL(load_behind_some_stores, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 
 	if (id % 8 < 3) {
@@ -570,9 +554,8 @@ static void load_behind_some_stores(const void *args)
 }
 
 /* Likewise lanes in the middle of a line, and words of 4 bytes. */
-static void load_around_some_stores(const void *args)
+KERNEL(load_around_some_stores, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_local_id();
 	uint32_t *const a = (uint32_t *)w->a, *const b = (uint32_t *)w->b;
 
@@ -633,9 +616,8 @@ enum { KEPT = 10 };
  * In registers, and in memory below the stack pointer, which a function that calls none may use. So a counter
  * numbers work-items.
  */
-static void keep_while_waiting(const void *args)
+KERNEL(keep_while_waiting, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t own = nvw_atomic_add(&w->b[1], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	volatile uint64_t below[KEPT];
 	uint64_t mixed[KEPT], wrong = 0;

@@ -40,19 +40,15 @@ struct distance {
 	uint64_t reader, writer; /* work-groups, each on the CU of its number */
 };
 
-static void read_line(const void *args)
+KERNEL(read_line, const struct distance, d)
 {
-	const struct distance *const d = args;
-
 	if (nvw_group_id() == d->reader) {
 		(void)nvw_load(d->line);
 	}
 }
 
-static void write_line(const void *args)
+KERNEL(write_line, const struct distance, d)
 {
-	const struct distance *const d = args;
-
 	if (nvw_group_id() == d->writer) {
 		nvw_store(d->line, 1);
 	}
@@ -104,10 +100,8 @@ TEST(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says)
 	assert_float_equal(most[1], 67, 1);
 }
 
-static void store_over_line(const void *args)
+KERNEL(store_over_line, const struct distance, d)
 {
-	const struct distance *const d = args;
-
 	if (nvw_group_id() == d->writer) {
 		nvw_store(d->line + nvw_local_id(), d->writer);
 	}
@@ -174,10 +168,8 @@ struct counted {
 
 enum { LOADS = 8 };
 
-static void load_and_work(const void *args)
+KERNEL(load_and_work, const struct counted, c)
 {
-	const struct counted *const c = args;
-
 	for (unsigned i = 0; i < LOADS; i++) {
 		(void)nvw_load(c->word);
 		nvw_work(c->work);

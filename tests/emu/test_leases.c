@@ -57,10 +57,8 @@ static const struct emu_stats *stats_of(const struct rig *rig)
 
 /* ---- Loads ------------------------------------------------------------------------------------- */
 
-static void read_twice(const void *args)
+KERNEL(read_twice, const struct task, t)
 {
-	const struct task *const t = args;
-
 	(void)nvw_load(t->a);
 	read_others(t);
 	(void)nvw_load(t->a);
@@ -80,10 +78,8 @@ TEST(a_line_is_hit_until_its_lease_ends)
 	}
 }
 
-static void load_once(const void *args)
+KERNEL(load_once, const struct task, t)
 {
-	const struct task *const t = args;
-
 	(void)nvw_load(t->a);
 }
 
@@ -114,10 +110,8 @@ TEST(a_read_and_its_answer_carry_a_timestamp)
 /* ---- Stores ------------------------------------------------------------------------------------ */
 
 /* The first work-item reads the line; the second stores to it some time later. */
-static void one_reads_one_writes(const void *args)
+KERNEL(one_reads_one_writes, const struct task, t)
 {
-	const struct task *const t = args;
-
 	if (nvw_global_id() == 0) {
 		(void)nvw_load(t->a);
 	} else {
@@ -156,10 +150,8 @@ TEST(a_store_comes_to_the_l2_only_once)
 	assert_int_equal(atomics[0], atomics[1]);
 }
 
-static void read_then_write(const void *args)
+KERNEL(read_then_write, const struct task, t)
 {
-	const struct task *const t = args;
-
 	(void)nvw_load(t->a);
 	nvw_store(t->a, 7);
 	assert_int_equal(nvw_load(t->a), 7);
@@ -179,10 +171,8 @@ TEST(a_cu_does_not_wait_for_its_own_lease)
 }
 
 /* The first work-item reads the line; the second reads it later, and stores. */
-static void both_read_one_writes(const void *args)
+KERNEL(both_read_one_writes, const struct task, t)
 {
-	const struct task *const t = args;
-
 	if (nvw_global_id() == 1) {
 		read_others(t);
 	}
@@ -205,10 +195,8 @@ TEST(a_lease_of_two_l1s_is_nobody_s_own)
 }
 
 /* The first two work-items read until they see the store of the third, and not at the same times. */
-static void two_poll_one_writes(const void *args)
+KERNEL(two_poll_one_writes, const struct task, t)
 {
-	const struct task *const t = args;
-
 	if (nvw_global_id() == 1) {
 		read_others(t);
 	}
@@ -235,9 +223,8 @@ TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 }
 
 /* Each work-item adds to a counter that all of them poll. */
-static void add_and_poll(const void *args)
+KERNEL(add_and_poll, const struct task, t)
 {
-	const struct task *const t = args;
 	const uint64_t all = t->n;
 
 	nvw_atomic_add(t->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
@@ -281,10 +268,8 @@ TEST(leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early)
 }
 
 /* The lease ended, and then the line was written: a longer one would have kept the store waiting. */
-static void read_write_read(const void *args)
+KERNEL(read_write_read, const struct task, t)
 {
-	const struct task *const t = args;
-
 	if (nvw_global_id() == 0) {
 		(void)nvw_load(t->a);
 		read_others(t);
@@ -383,10 +368,8 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 	assert_int_equal(rig_visible(&rig, t.a), 0);
 }
 
-static void write_and_persist(const void *args)
+KERNEL(write_and_persist, const struct task, t)
 {
-	const struct task *const t = args;
-
 	if (nvw_global_id() == 0) {
 		(void)nvw_load(t->a);
 	} else {

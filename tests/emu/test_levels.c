@@ -60,18 +60,14 @@ static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w,
 
 /* ---- Read and write caches apart ----------------------------------------------------------- */
 
-static void store_and_load_it(const void *args)
+KERNEL_ON(store_and_load_it, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	nvw_store(w->a, 5);
 	w->got[0] = nvw_load(w->a);
 }
 
-static void store_and_load_beside(const void *args)
+KERNEL_ON(store_and_load_beside, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	w->got[2] = nvw_load(&w->a[2]);
 	nvw_store(w->a, 6);
 	w->got[0] = nvw_load(w->a);
@@ -116,10 +112,8 @@ TEST(a_load_of_bytes_beside_writes_the_stored_ones_down_first)
 }
 
 /* CU 1 reads, CU 0 stores and releases, CU 1 reads again, with no acquire that would invalidate. */
-static void read_store_release_read(const void *args)
+KERNEL_ON(read_store_release_read, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	if (nvw_group_id() == 1) {
 		w->got[0] = nvw_load(w->a);
 		nvw_atomic_store(w->turn, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
@@ -161,10 +155,8 @@ TEST(what_leaves_the_l2_s_write_cache_takes_all_copies_along)
 	assert_int_equal(invalidated, 0);
 }
 
-static void store_to_many_lines(const void *args)
+KERNEL_ON(store_to_many_lines, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 32; i++) {
 		nvw_store(&w->a[8 * i], i + 1);
 	}
@@ -192,10 +184,8 @@ TEST(a_write_cache_has_its_own_size)
 }
 
 /* L1s keep their copies from kernel to kernel: what the host writes has to reach them. */
-static void load_first(const void *args)
+KERNEL_ON(load_first, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	w->got[nvw_group_id()] = nvw_load(w->a);
 }
 
@@ -246,15 +236,13 @@ TEST(a_protocol_says_whether_its_caches_are_apart)
 	assert_int_equal(created("apart", (const char *[]){"l1.split=on", "l2.split=auto", NULL}), 0);
 	assert_int_equal(created("vi", (const char *[]){"l1.split=off", NULL}), 0);
 	assert_int_equal(created("vi", (const char *[]){"l1.split=on", NULL}), NVW_E_CONFIG);
-	assert_non_null(
-		strstr(nvw_error_message(), "l1.split: protocol vi needs read and write caches in one"));
+	assert_error_has("l1.split: protocol vi needs read and write caches in one");
 	assert_int_equal(created("apart", (const char *[]){"l2.split=off", NULL}), NVW_E_CONFIG);
-	assert_non_null(
-		strstr(nvw_error_message(), "l2.split: protocol apart needs read and write caches apart"));
+	assert_error_has("l2.split: protocol apart needs read and write caches apart");
 	assert_int_equal(created("apart", (const char *[]){"l1.write_size=100B", NULL}), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "l1.write_size"));
+	assert_error_has("l1.write_size");
 	assert_int_equal(created("vi", (const char *[]){"l2.tag=25cycles", NULL}), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "l2.tag"));
+	assert_error_has("l2.tag");
 }
 
 /* ---- Persistence, through write caches and a third level ----------------------------------- */
@@ -265,9 +253,8 @@ struct durable {
 	unsigned lost;
 };
 
-static void store_and_persist(const void *args)
+KERNEL_ON(store_and_persist, struct durable, d)
 {
-	struct durable *const d = *(struct durable *const *)args;
 	const uint64_t me = nvw_global_id();
 
 	for (uint64_t i = 1; i <= 4; i++) {
@@ -300,10 +287,8 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 
 /* ---- A third level ------------------------------------------------------------------------- */
 
-static void load_all(const void *args)
+KERNEL_ON(load_all, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	w->got[0] = 0;
 	for (unsigned i = 0; i < 32; i++) {
 		w->got[0] += nvw_load(&w->a[8 * i]);
@@ -333,10 +318,8 @@ TEST(reads_that_miss_the_l2_hit_the_l3)
 	assert_int_equal(stats[1].l3_load_hits, 32);
 }
 
-static void store_one(const void *args)
+KERNEL_ON(store_one, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	nvw_store(w->a, 7);
 	nvw_atomic_store(w->turn, 1, NVW_RELEASE, NVW_SCOPE_SYSTEM);
 	w->got[0] = 1;
@@ -373,10 +356,8 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 	}
 }
 
-static void store_two_lines_again(const void *args)
+KERNEL_ON(store_two_lines_again, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 8; i++) {
 		nvw_atomic_add(&w->a[8 * (i % 4)], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	}
@@ -399,10 +380,8 @@ TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 
 /* ---- Tags and data ------------------------------------------------------------------------- */
 
-static void load_once(const void *args)
+KERNEL_ON(load_once, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	(void)nvw_load(w->a);
 	(void)nvw_load(w->a);
 }
@@ -436,10 +415,8 @@ TEST(a_miss_takes_the_latency_of_tags)
 
 /* ---- Acquires that invalidate nothing ------------------------------------------------------ */
 
-static void read_and_add(const void *args)
+KERNEL_ON(read_and_add, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	w->got[nvw_group_id()] = nvw_load(w->a);
 	if (nvw_group_id() == 1) {
 		nvw_store(w->a, w->got[1] + 1);
@@ -473,7 +450,7 @@ TEST(l1s_without_acquires_hit_what_is_up_to_date)
 		assert_int_equal(misses_of_cu_0(protocols[i], "l1.acquire=off"), 0);
 	}
 	assert_int_equal(created("dd", (const char *[]){"l1.acquire=off", NULL}), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "(vi, gd, gh, rsp, no-l1, wt, "));
-	assert_non_null(strstr(nvw_error_message(), "directory, skeleton); found dd"));
+	assert_error_has("(vi, gd, gh, rsp, no-l1, wt, ");
+	assert_error_has("directory, skeleton); found dd");
 	assert_int_equal(created("vi", (const char *[]){"l1.acquire=auto", NULL}), NVW_E_CONFIG);
 }

@@ -17,9 +17,8 @@ struct words {
 	uint64_t n;
 };
 
-static void note_ids(const void *args)
+KERNEL(note_ids, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 
 	nvw_store(&w->a[id], nvw_group_id() * nvw_group_size() + nvw_local_id() == id ? id + 1 : 0);
@@ -44,9 +43,8 @@ TEST(every_work_item_runs_once_with_its_own_id)
 	}
 }
 
-static void diverge(const void *args)
+KERNEL(diverge, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 	uint64_t sum = 0;
 
@@ -87,10 +85,8 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 	assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
 }
 
-static void spin_on_neighbour(const void *args)
+KERNEL(spin_on_neighbour, const struct words, w)
 {
-	const struct words *const w = args;
-
 	if (nvw_local_id() == 0) {
 		while (!nvw_atomic_load(&w->a[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
 		}
@@ -109,10 +105,8 @@ TEST(a_lane_that_spins_does_not_starve_its_wavefront)
 	rig_launch(&rig, spin_on_neighbour, &w, 64, 64);
 }
 
-static void take_turns_on_a_lock(const void *args)
+KERNEL(take_turns_on_a_lock, const struct words, w)
 {
-	const struct words *const w = args;
-
 	while (nvw_atomic_compare_exchange(&w->a[0], 0, 1, NVW_ACQUIRE, NVW_SCOPE_AGENT) != 0) {
 	}
 	nvw_store(&w->a[1], nvw_load(&w->a[1]) + 1);
@@ -145,9 +139,8 @@ struct atomics {
 	enum nvw_scope scope;
 };
 
-static void do_atomics(const void *args)
+KERNEL(do_atomics, const struct atomics, a)
 {
-	const struct atomics *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	nvw_atomic_add(a->u8, 1, NVW_RELAXED, a->scope);
@@ -213,9 +206,8 @@ TEST(atomics_of_work_group_scope_lose_no_update_within_a_group)
 
 /* ---- Barriers ------------------------------------------------------------------------------ */
 
-static void reverse(const void *args)
+KERNEL(reverse, const struct words, w)
 {
-	const struct words *const w = args;
 	const unsigned size = nvw_group_size(), id = nvw_local_id();
 	uint64_t *const mine = w->a + nvw_group_id() * size;
 
@@ -244,9 +236,8 @@ TEST(a_work_group_barrier_separates_what_is_before_and_after)
 	}
 }
 
-static void rotate(const void *args)
+KERNEL(rotate, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 	uint64_t mark = id; /* on the stack: must survive being set aside */
 
@@ -296,18 +287,17 @@ TEST(a_deadlock_is_reported_with_who_waits_where)
 
 	rig_begin(&rig, 1, NULL);
 	assert_int_equal(nvw_launch(rig.machine, "leaver", leave_early, NULL, 256, 128), NVW_E_DEADLOCK);
-	assert_non_null(strstr(nvw_error_message(), "127 work-items of work-group 1 wait at"));
-	assert_non_null(strstr(nvw_error_message(), "test_machine.c"));
-	assert_non_null(strstr(nvw_error_message(), "leave_early"));
+	assert_error_has("127 work-items of work-group 1 wait at");
+	assert_error_has("test_machine.c");
+	assert_error_has("leave_early");
 }
 
 /*
  * Every fifth work-item returns at once, every third of the others behind the first barrier; the last of a
  * group comes late, and returns.
  */
-static void leave_now_and_then(const void *args)
+KERNEL(leave_now_and_then, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id % 5 == 2) {
@@ -360,10 +350,8 @@ static void wild_store(const void *args)
 	}
 }
 
-static void crossing_load(const void *args)
+KERNEL(crossing_load, const struct words, w)
 {
-	const struct words *const w = args;
-
 	(void)nvw_load((uint64_t *)(void *)((char *)w->a + 60));
 }
 
@@ -393,8 +381,8 @@ TEST(an_access_outside_both_ranges_stops_with_its_source_line)
 
 	rig_begin(&rig, 1, NULL);
 	assert_int_equal(nvw_launch(rig.machine, "wild", wild_store, NULL, 128, 64), NVW_E_KERNEL);
-	assert_non_null(strstr(nvw_error_message(), "test_machine.c:"));
-	assert_non_null(strstr(nvw_error_message(), "store of 8 bytes at 0x8 by work-item 77"));
+	assert_error_has("test_machine.c:");
+	assert_error_has("store of 8 bytes at 0x8 by work-item 77");
 }
 
 TEST(an_access_that_crosses_a_line_stops)
@@ -405,7 +393,7 @@ TEST(an_access_that_crosses_a_line_stops)
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 128);
 	assert_int_equal(nvw_launch(rig.machine, "crossing", crossing_load, &w, 1, 1), NVW_E_KERNEL);
-	assert_non_null(strstr(nvw_error_message(), "crosses a 64-byte line"));
+	assert_error_has("crosses a 64-byte line");
 }
 
 TEST(a_work_item_that_uses_up_its_stack_stops)
@@ -416,7 +404,7 @@ TEST(a_work_item_that_uses_up_its_stack_stops)
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	assert_int_equal(nvw_launch(rig.machine, "deep", deep, &w, 1, 1), NVW_E_KERNEL);
-	assert_non_null(strstr(nvw_error_message(), "stack"));
+	assert_error_has("stack");
 }
 
 static void shallow(const void *args)
@@ -477,9 +465,8 @@ TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 
 /* ---- Determinism --------------------------------------------------------------------------- */
 
-static void race(const void *args)
+KERNEL(race, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t place = nvw_atomic_add(&w->b[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 
 	nvw_store(&w->a[place], nvw_global_id());

@@ -37,9 +37,8 @@ struct memory {
 };
 
 /* Loads, stores, atomics and barriers of every scope, on more lines than the caches have. */
-static void exercise(const void *args)
+KERNEL(exercise, const struct memory, p)
 {
-	const struct memory *const p = args;
 	const uint64_t me = nvw_global_id();
 
 	for (uint64_t i = 0; i < 8; i++) {
@@ -95,13 +94,13 @@ TEST(the_message_names_protocol_state_and_event)
 	copy(&v, coh_protocol_find("vi"));
 	v.l1[1 * COH_L1_EVENT_COUNT + COH_L1_EVICT].possible = false; /* [V][EVICT] = NEVER */
 	assert_int_equal(run_under(&v.protocol), NVW_E_MODEL);
-	assert_non_null(strstr(nvw_error_message(), "protocol vi"));
-	assert_non_null(strstr(nvw_error_message(), "event EVICT (replace) in state V of an L1"));
-	assert_non_null(strstr(nvw_error_message(), "NEVER"));
+	assert_error_has("protocol vi");
+	assert_error_has("event EVICT (replace) in state V of an L1");
+	assert_error_has("NEVER");
 	copy(&v, coh_protocol_find("vi"));
 	v.l2[2 * COH_L2_EVENT_COUNT + COH_L2_FLUSH].possible = false;
 	assert_int_equal(run_under(&v.protocol), NVW_E_MODEL);
-	assert_non_null(strstr(nvw_error_message(), "event FLUSH (flush) in state D of the L2"));
+	assert_error_has("event FLUSH (flush) in state D of the L2");
 }
 
 /*
@@ -123,8 +122,8 @@ static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, un
 		r = run_under(&v->protocol);
 		if (r) {
 			assert_int_equal(r, NVW_E_MODEL);
-			assert_non_null(strstr(nvw_error_message(), "NEVER"));
-			assert_non_null(strstr(nvw_error_message(), v->protocol.name));
+			assert_error_has("NEVER");
+			assert_error_has(v->protocol.name);
 			needed++;
 		}
 		cells[i].possible = true;
@@ -134,10 +133,10 @@ static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, un
 
 TEST(a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		struct variant v;
 
-		copy(&v, coh_protocols[i]);
+		copy(&v, p);
 		assert_int_equal(run_under(&v.protocol), 0);
 		assert_true(missed(&v, v.l1, v.protocol.l1_state_count * COH_L1_EVENT_COUNT, 5));
 		assert_true(missed(&v, v.l2, v.protocol.l2_state_count * COH_L2_EVENT_COUNT, 4));

@@ -145,9 +145,8 @@ static void take_step(struct program *p, const struct step *s, uint64_t id)
 	}
 }
 
-static void take_steps(const void *args)
+KERNEL_ON(take_steps, struct program, p)
 {
-	struct program *const p = *(struct program *const *)args;
 	const uint64_t id = nvw_global_id();
 
 	for (unsigned i = 0; i < p->steps; i++) {

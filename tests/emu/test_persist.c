@@ -369,14 +369,14 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 	static const char *const settings[][2] = {{NULL}, {"nvram.domain=eadr"}, {"persist.model=strict"}};
 	static const uint32_t work_items[] = {64, 128, 256};
 
-	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+	for_each(setting, settings) {
 		struct nvw_log_record r, met[7];
 		struct nvw_log_reader *reader;
 		struct rig rig;
 		struct words w = {.rounds = 0};
 		unsigned begun[3] = {0}, ended = 0, count = 0;
 
-		rig_begin_logged(&rig, 0, settings[i]);
+		rig_begin_logged(&rig, 0, *setting);
 		w.a = (uint64_t *)(void *)rig.nvram;
 		rig_launch(&rig, meet_in_every_scope, &w, 256, 128);
 		rig_end(&rig);

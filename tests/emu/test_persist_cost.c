@@ -109,10 +109,10 @@ static void compare_with_not_persisting(
 
 TEST(no_model_or_domain_is_faster_than_not_persisting)
 {
-	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+	for_each(program, programs) {
 		for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
-			compare_with_not_persisting(&programs[i], (enum nvw_group)group, latencies[0]);
-			compare_with_not_persisting(&programs[i], (enum nvw_group)group, latencies[1]);
+			compare_with_not_persisting(program, (enum nvw_group)group, latencies[0]);
+			compare_with_not_persisting(program, (enum nvw_group)group, latencies[1]);
 		}
 	}
 }

@@ -182,10 +182,8 @@ struct stores {
 	uint64_t *first, *second;
 };
 
-static void store_both(const void *args)
+KERNEL(store_both, const struct stores, s)
 {
-	const struct stores *const s = args;
-
 	nvw_store(s->first, 1);
 	nvw_store(s->second, 2);
 	nvw_p_barrier(NVW_WORKITEM);
@@ -242,10 +240,8 @@ TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 enum { ROUNDS = 3 };
 
 /* Each round stores to a line of each device, a barrier after each store. */
-static void there_and_back(const void *args)
+KERNEL(there_and_back, const struct stores, s)
 {
-	const struct stores *const s = args;
-
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		nvw_store(s->first, round);
 		nvw_p_barrier(NVW_WORKITEM);
@@ -289,10 +285,10 @@ TEST(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier)
 	static const char *const models[] = {
 		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
 
-	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+	for_each(model, models) {
 		for (emu_time t = 100000; t < 18000000; t += 600000) {
-			cut_at(t, false, models[i]);
-			cut_at(t, true, models[i]);
+			cut_at(t, false, *model);
+			cut_at(t, true, *model);
 		}
 	}
 }
@@ -345,11 +341,11 @@ TEST(allocations_name_the_dram_device_that_they_are_on)
 	rig_ok(nvw_read(m, &value, t.big, sizeof value));
 	assert_int_equal(value, 9);
 	assert_null(nvw_alloc_on(m, "big", 2 << 20));
-	assert_non_null(strstr(nvw_error_message(), "1048576 (big.size)"));
+	assert_error_has("1048576 (big.size)");
 	assert_null(nvw_alloc_on(m, "bigg", 64));
-	assert_non_null(strstr(nvw_error_message(), "has no device bigg; did you mean big?"));
+	assert_error_has("has no device bigg; did you mean big?");
 	assert_null(nvw_alloc_on(m, "far", 64));
-	assert_non_null(strstr(nvw_error_message(), "the device far is NVRAM"));
+	assert_error_has("the device far is NVRAM");
 	end(&t);
 }
 
@@ -422,7 +418,7 @@ TEST(no_device_has_the_line_whose_number_means_none)
 		if (r == 0) {
 			emu_destroy(m);
 		} else {
-			assert_non_null(strstr(nvw_error_message(), "larger than its line numbers reach"));
+			assert_error_has("larger than its line numbers reach");
 		}
 	}
 }

@@ -19,21 +19,21 @@ static const struct coh_row *row_in(const struct coh_protocol *p, unsigned n)
 
 TEST(every_instruction_order_scope_and_place_has_a_row)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		for (unsigned n = 0; n < SITUATIONS; n++) {
-			assert_non_null(row_in(coh_protocols[i], n));
+			assert_non_null(row_in(p, n));
 		}
 	}
 }
 
 TEST(every_row_can_be_reached)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		for (const struct coh_row *row = coh_protocols[i]->rows; row->instructions; row++) {
+	for_each_protocol(p) {
+		for (const struct coh_row *row = p->rows; row->instructions; row++) {
 			bool reached = false;
 
 			for (unsigned n = 0; n < SITUATIONS; n++) {
-				reached = reached || row_in(coh_protocols[i], n) == row;
+				reached = reached || row_in(p, n) == row;
 			}
 			assert_true(reached);
 		}
@@ -42,9 +42,7 @@ TEST(every_row_can_be_reached)
 
 TEST(actions_carry_the_names_of_the_papers)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		const struct coh_protocol *const p = coh_protocols[i];
-
+	for_each_protocol(p) {
 		for (const struct coh_row *row = p->rows; row->instructions; row++) {
 			for (unsigned s = 0; s < COH_STEPS_MAX && row->steps[s]; s++) {
 				assert_non_null(row->steps[s]->name);
@@ -164,23 +162,22 @@ TEST(rsp_denovo_and_hlrc_do_what_table_3_says)
 {
 	static const char *const without_scopes[] = {"denovo-b", "dd", "dd+ro", "hlrc"};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
-		assert_string_equal(steps_at(table[i].protocol, table[i].instruction, table[i].order,
-					    table[i].scope, table[i].place),
-			table[i].actions);
+	for_each(row, table) {
+		assert_string_equal(
+			steps_at(row->protocol, row->instruction, row->order, row->scope, row->place),
+			row->actions);
 	}
 	/* In a model without scopes, a scope changes nothing; and the members of a family share the table. */
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		for (unsigned k = 0; k < 4; k++) {
 			const bool same_family =
-				!strcmp(table[i].protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
+				!strcmp(row->protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
 
 			for (unsigned scope = 0;
-				same_family && strcmp(table[i].protocol, "rsp") && scope < COH_SCOPES;
-				scope++) {
-				assert_string_equal(steps_at(without_scopes[k], table[i].instruction,
-							    table[i].order, scope, table[i].place),
-					table[i].actions);
+				same_family && strcmp(row->protocol, "rsp") && scope < COH_SCOPES; scope++) {
+				assert_string_equal(steps_at(without_scopes[k], row->instruction, row->order,
+							    scope, row->place),
+					row->actions);
 			}
 		}
 	}
@@ -195,9 +192,8 @@ struct one_instruction {
 	uint64_t group; /* on the CU of this number */
 };
 
-static void execute_one(const void *args)
+KERNEL(execute_one, const struct one_instruction, a)
 {
-	const struct one_instruction *const a = args;
 	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
 	const enum nvw_order order = orders[a->row->order];
 	const enum nvw_scope scope = (enum nvw_scope)a->row->scope;
@@ -239,8 +235,8 @@ static uint64_t messages_of(const struct table_3 *row)
 
 TEST(each_message_of_table_3_is_sent_once)
 {
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
-		assert_int_equal(messages_of(&table[i]), table[i].messages);
+	for_each(row, table) {
+		assert_int_equal(messages_of(row), row->messages);
 	}
 }
 
@@ -361,9 +357,8 @@ struct passing {
 };
 
 /* Work-item 0 of each of two groups, on two CUs: data and flag go to and fro. */
-static void pass_on(const void *args)
+KERNEL(pass_on, const struct passing, p)
 {
-	const struct passing *const p = args;
 	const uint64_t me = nvw_group_id();
 
 	for (uint64_t round = 0; nvw_local_id() == 0 && round < ROUNDS; round++) {
@@ -408,9 +403,8 @@ static bool at_l1(const char *protocol)
 
 TEST(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).sync_l1 != 0,
-			at_l1(coh_protocols[i]->name));
+	for_each_protocol(p) {
+		assert_int_equal(passed_on(p->name, NVW_SCOPE_AGENT).sync_l1 != 0, at_l1(p->name));
 	}
 }
 
@@ -424,10 +418,8 @@ TEST(gd_knows_no_scopes)
  * Two CUs store to different words of one line; what one has read of it before, it must not read again after
  * an acquire.
  */
-static void share_falsely(const void *args)
+KERNEL(share_falsely, const struct passing, p)
 {
-	const struct passing *const p = args;
-
 	if (nvw_local_id() == 0 && nvw_group_id() == 0) {
 		(void)nvw_load(&p->data[1]);
 		nvw_store(&p->data[0], 5); /* dirty, and the whole line is valid */
@@ -445,11 +437,11 @@ static void share_falsely(const void *args)
 
 TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		struct passing p = {0};
 		RIG(rig);
 
-		begin_passing(&rig, coh_protocols[i]->name, &p);
+		begin_passing(&rig, protocol->name, &p);
 		rig_launch(&rig, share_falsely, &p, 128, 64);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
@@ -458,10 +450,8 @@ TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 }
 
 /* Every work-item adds with work-group scope; the groups count for themselves. */
-static void add_locally(const void *args)
+KERNEL(add_locally, const struct passing, p)
 {
-	const struct passing *const p = args;
-
 	nvw_atomic_add(&p->data[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_WORKGROUP);
 }
 
@@ -485,9 +475,8 @@ TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 }
 
 /* A compare-exchange that fails leaves a line that looks stored to; a flush passes; then one succeeds. */
-static void fail_then_succeed(const void *args)
+KERNEL(fail_then_succeed, const struct passing, p)
 {
-	const struct passing *const p = args;
 	const enum nvw_scope group = NVW_SCOPE_WORKGROUP, agent = NVW_SCOPE_AGENT;
 
 	if (nvw_group_id() == 0) {
@@ -504,11 +493,11 @@ static void fail_then_succeed(const void *args)
 
 TEST(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		struct passing p = {0};
 		RIG(rig);
 
-		begin_passing(&rig, coh_protocols[i]->name, &p);
+		begin_passing(&rig, protocol->name, &p);
 		rig_launch(&rig, fail_then_succeed, &p, 2, 1);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 	}
@@ -523,9 +512,8 @@ struct buffered_stores {
 	uint64_t *left;        /* host memory: lines that had to leave before the kernel's end */
 };
 
-static void store_words(const void *args)
+KERNEL(store_words, const struct buffered_stores, s)
 {
-	const struct buffered_stores *const s = args;
 	const struct emu_stats *const stats = emu_statistics(s->m);
 
 	for (unsigned word = 0; word < s->words; word++) {
@@ -567,14 +555,14 @@ TEST(a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries)
 {
 	static const char *const names[] = {"gd", "gh", "rsp", "dd", "dd+ro", "dh", "denovo-b", "hlrc", "vi"};
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		assert_int_equal(lines_that_leave(names[i], "lines", 8, 8), 0);
-		assert_int_equal(lines_that_leave(names[i], "lines", 9, 1), 1);
-		assert_int_equal(lines_that_leave(names[i], "words", 4, 1), 0);
-		assert_int_equal(lines_that_leave(names[i], "words", 5, 1), 1);
-		assert_int_equal(lines_that_leave(names[i], "words", 1, 4), 0);
-		assert_int_equal(lines_that_leave(names[i], "words", 1, 5), 1);
-		assert_int_equal(lines_that_leave(names[i], "words", 2, 3), 1);
+	for_each(name, names) {
+		assert_int_equal(lines_that_leave(*name, "lines", 8, 8), 0);
+		assert_int_equal(lines_that_leave(*name, "lines", 9, 1), 1);
+		assert_int_equal(lines_that_leave(*name, "words", 4, 1), 0);
+		assert_int_equal(lines_that_leave(*name, "words", 5, 1), 1);
+		assert_int_equal(lines_that_leave(*name, "words", 1, 4), 0);
+		assert_int_equal(lines_that_leave(*name, "words", 1, 5), 1);
+		assert_int_equal(lines_that_leave(*name, "words", 2, 3), 1);
 	}
 }
 
@@ -582,10 +570,8 @@ struct broken {
 	uint64_t *a;
 };
 
-static void touch(const void *args)
+KERNEL(touch, const struct broken, b)
 {
-	const struct broken *const b = args;
-
 	nvw_store(&b->a[0], 5);
 	(void)nvw_load(&b->a[0]);
 }

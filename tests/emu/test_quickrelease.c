@@ -58,10 +58,8 @@ static struct emu_stats alone(const char *protocol, const char *without, nvw_ker
 
 /* ---- What is combined ---------------------------------------------------------------------- */
 
-static void store_each_word(const void *args)
+KERNEL_ON(store_each_word, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 4 * WORDS; i++) {
 		nvw_store(&w->a[i], i + 1);
 	}
@@ -108,10 +106,8 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 
 /* ---- Releases ------------------------------------------------------------------------------ */
 
-static void store_and_release(const void *args)
+KERNEL_ON(store_and_release, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 16; i++) {
 		nvw_store(&w->a[WORDS * i], i + 1);
 	}
@@ -134,10 +130,8 @@ TEST(a_release_has_everything_before_it_in_memory)
 	assert_int_equal(w.got[0], 0);
 }
 
-static void release_by_a_store(const void *args)
+KERNEL_ON(release_by_a_store, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	nvw_store(w->a, 3);
 	nvw_atomic_store(w->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
 	w->got[0] = rig_in_memory(w->m, w->a);
@@ -200,10 +194,8 @@ TEST(a_release_pays_the_way_through_the_l2)
 	}
 }
 
-static void meet(const void *args)
+KERNEL_ON(meet, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 16; i++) {
 		nvw_store(&w->a[WORDS * i], i + 1);
 	}
@@ -222,10 +214,8 @@ TEST(a_work_group_barrier_waits_for_stores)
 
 /* ---- Acquires and copies ------------------------------------------------------------------- */
 
-static void load_acquire_load(const void *args)
+KERNEL_ON(load_acquire_load, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	(void)nvw_load(w->a);
 	(void)nvw_atomic_load(w->flag, NVW_ACQUIRE, NVW_SCOPE_AGENT);
 	(void)nvw_load(w->a);
@@ -246,17 +236,13 @@ TEST(an_acquire_does_nothing_under_quickrelease)
 	assert_int_equal(quick.acquire_ps, 0);
 }
 
-static void load_first(const void *args)
+KERNEL_ON(load_first, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	w->got[nvw_group_id()] = nvw_load(w->a);
 }
 
-static void store_first(const void *args)
+KERNEL_ON(store_first, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	nvw_store(w->a, 9);
 }
 
@@ -291,10 +277,8 @@ TEST(every_line_that_leaves_the_wl2_is_announced_to_all_l1s)
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
-static void add_on_two_lines(const void *args)
+KERNEL_ON(add_on_two_lines, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	nvw_store(w->a, 1);
 	for (unsigned i = 1; i <= 4; i++) {
 		nvw_atomic_add(&w->a[WORDS * i], 1, NVW_RELAXED, NVW_SCOPE_AGENT);

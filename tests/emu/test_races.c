@@ -72,10 +72,8 @@ static void wait_for(uint64_t *flag, uint64_t value, enum nvw_order order, enum 
 
 static unsigned at_store, at_release, at_acquire, at_load; /* lines */
 
-static void pass_message(const void *args)
+KERNEL(pass_message, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		at_store = __LINE__, nvw_store(p->data, 1);
 		at_release = __LINE__, nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
@@ -94,8 +92,8 @@ static const struct program right = {
 
 TEST(release_and_acquire_order_under_every_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		assert_int_equal(races_of(coh_protocols[i]->name, pass_message, right), 0);
+	for_each_protocol(p) {
+		assert_int_equal(races_of(p->name, pass_message, right), 0);
 	}
 }
 
@@ -114,13 +112,13 @@ static void assert_data_race(const struct emu_race_report *report, const char *f
 
 TEST(a_missing_release_or_acquire_is_a_race_under_every_protocol)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		for (unsigned missing = 0; missing < 2; missing++) {
 			struct program p = right;
 			struct emu_race_report report;
 
 			*(missing ? &p.get : &p.put) = NVW_RELAXED;
-			report = found(coh_protocols[i]->name, EMU_RACES_CLAIMED, pass_message, p);
+			report = found(protocol->name, EMU_RACES_CLAIMED, pass_message, p);
 			assert_data_race(&report, "store", at_store, "load", at_load);
 			assert_false(report.race[0].scopes_to_blame);
 			assert_int_equal(report.race[0].first.work_item, 0);
@@ -139,10 +137,8 @@ static unsigned at_stores, at_issue; /* lines */
  * Four lines, of which a store buffer of one entry makes three wait; two of the loads are issued before they
  * are used.
  */
-static void pass_four(const void *args)
+KERNEL(pass_four, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		for (unsigned i = 0; i < 4; i++) {
 			at_stores = __LINE__, nvw_store(p->data + (size_t)8 * i, 1);
@@ -217,10 +213,8 @@ TEST(a_scope_too_narrow_is_a_mismatch_that_is_named)
 static unsigned at_releases[2]; /* lines */
 
 /* Both releases are too narrow for who acquires. put_scope is the first's, get_scope the second's. */
-static void release_twice(const void *args)
+KERNEL(release_twice, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		nvw_store(p->data, 1);
 		at_releases[0] = __LINE__, (void)nvw_atomic_add(p->flag, 1, NVW_RELEASE, p->put_scope);
@@ -270,10 +264,8 @@ TEST(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone)
 }
 
 /* From group to group with work-group scope. */
-static void pass_on_one_cu(const void *args)
+KERNEL(pass_on_one_cu, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		nvw_store(p->data, 1);
 		nvw_atomic_store(p->flag, 1, NVW_RELEASE, WG);
@@ -308,10 +300,8 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 /* ---- Chains -------------------------------------------------------------------------------------------- */
 
 /* 0 of group 0 tells 1 of group 0 with work-group scope, who tells group 1 with agent scope. */
-static void pass_through_a_third(const void *args)
+KERNEL(pass_through_a_third, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (nvw_global_id() == 0) {
 		nvw_store(p->data, 1);
 		nvw_atomic_store(p->flag, 1, NVW_RELEASE, p->put_scope);
@@ -339,10 +329,8 @@ TEST(order_goes_through_a_third_work_item_and_other_scopes)
 }
 
 /* A relaxed read-modify-write (put: acquire) or a relaxed store (put: relaxed) comes between. */
-static void come_between(const void *args)
+KERNEL(come_between, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (nvw_global_id() == 0) {
 		nvw_store(p->data, 1);
 		nvw_atomic_store(p->flag, 1, NVW_RELEASE, AGENT);
@@ -374,10 +362,8 @@ TEST(read_modify_writes_continue_a_release_sequence_and_stores_end_it)
  * A compare-exchange that fails stores nothing: it releases nothing. get: what is expected of the flag, 0 as
  * a success.
  */
-static void exchange_and_fail(const void *args)
+KERNEL(exchange_and_fail, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		nvw_store(p->data, 1);
 		(void)nvw_atomic_compare_exchange(p->flag, (uint64_t)p->get, 7, NVW_ACQ_REL, AGENT);
@@ -398,10 +384,8 @@ TEST(a_compare_exchange_releases_if_it_succeeds)
 	assert_int_equal(races_of("vi", exchange_and_fail, p), 1);
 }
 
-static void add_relaxed(const void *args)
+KERNEL(add_relaxed, const struct program, p)
 {
-	const struct program *const p = args;
-
 	(void)nvw_atomic_add(p->flag, 1, NVW_RELAXED, p->put_scope);
 }
 
@@ -426,9 +410,8 @@ struct meeting {
 	bool far;  /* read what another group wrote */
 };
 
-static void meet(const void *args)
+KERNEL(meet, const struct meeting, p)
 {
-	const struct meeting *const p = args;
 	const uint64_t all = nvw_group_size() * nvw_group_count(), id = nvw_global_id();
 
 	for (unsigned round = 0; round < 3; round++) {
@@ -479,10 +462,8 @@ TEST(barriers_order_whom_they_join_and_nobody_else)
 
 /* ---- Data alone ---------------------------------------------------------------------------------------- */
 
-static void store_by_two_lanes(const void *args)
+KERNEL(store_by_two_lanes, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (nvw_global_id() < 2) {
 		nvw_store(p->data, p->put == NVW_RELAXED ? nvw_global_id() : 5);
 	}
@@ -504,10 +485,8 @@ TEST(lanes_of_a_wavefront_race_and_equal_values_are_noted)
 }
 
 /* Neighbouring bytes are not the same bytes; overlapping ones are (put: relaxed). */
-static void store_beside(const void *args)
+KERNEL(store_beside, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0)) {
 		nvw_store((uint8_t *)p->data + 3, 1);
 	} else if (first_of(1) && p->put == NVW_RELAXED) {
@@ -531,10 +510,8 @@ TEST(bytes_race_and_not_words)
 }
 
 /* Ordered by a kernel-wide barrier, and yet no read-only data. */
-static void load_read_only(const void *args)
+KERNEL(load_read_only, const struct program, p)
 {
-	const struct program *const p = args;
-
 	if (first_of(0) && p->put == NVW_RELAXED) {
 		nvw_store(p->data, 1);
 	}
@@ -569,19 +546,8 @@ TEST(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not)
 	if (nvw_global_id() % 8 == i) { \
 		nvw_store(p->data, i);  \
 	}
-static void store_everywhere(const void *args)
-{
-	const struct program *const p = args;
-
-	STORE(0)
-	STORE(1)
-	STORE(2)
-	STORE(3)
-	STORE(4)
-	STORE(5)
-	STORE(6)
-	STORE(7)
-}
+KERNEL(store_everywhere, const struct program, p){
+	STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5) STORE(6) STORE(7)}
 #undef STORE
 
 TEST(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit)

@@ -77,10 +77,8 @@ static unsigned owners(const struct rig *rig, const void *p)
 
 /* ---- Owners -------------------------------------------------------------------------------- */
 
-static void add(const void *args)
+KERNEL(add, const struct args, p)
 {
-	const struct args *const p = args;
-
 	for (unsigned i = 0; i < p->rounds; i++) {
 		nvw_atomic_add(p->a, 1, NVW_ACQ_REL, p->scope);
 	}
@@ -90,14 +88,14 @@ TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 {
 	unsigned protocols = 0;
 
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		RIG(rig);
 		struct args p;
 
-		if (!coh_protocols[i]->registration) {
+		if (!protocol->registration) {
 			continue;
 		}
-		p = begin(&rig, coh_protocols[i]->name, NULL);
+		p = begin(&rig, protocol->name, NULL);
 		run(&rig, add, &p, 4, 64);
 		assert_int_equal(owners(&rig, p.a), 1);
 		assert_int_equal(rig_visible(&rig, p.a), 4 * 64 * ROUNDS);
@@ -108,9 +106,8 @@ TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 }
 
 /* Each CU counts in a word of its own, of one line. */
-static void count_beside_others(const void *args)
+KERNEL(count_beside_others, const struct args, p)
 {
-	const struct args *const p = args;
 	uint64_t *const mine = &p->a[nvw_group_id()];
 
 	for (unsigned i = 0; i < p->rounds; i++) {
@@ -137,10 +134,8 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 }
 
 /* Loads atomically, with work-group scope: nothing but synchronization. */
-static void look(const void *args)
+KERNEL(look, const struct args, p)
 {
-	const struct args *const p = args;
-
 	(void)nvw_atomic_load(p->a, NVW_ACQUIRE, p->scope);
 	(void)nvw_atomic_load(p->a, NVW_ACQUIRE, p->scope);
 }
@@ -200,16 +195,16 @@ static void ask_once(const void *args)
  */
 TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		RIG(rig);
 		struct args p;
 		struct queue_up q = {0};
 		uint64_t cu_at[QUEUED_GROUPS], changes = 0;
 
-		if (!coh_protocols[i]->registration) {
+		if (!protocol->registration) {
 			continue;
 		}
-		p = begin(&rig, coh_protocols[i]->name, NULL);
+		p = begin(&rig, protocol->name, NULL);
 		q.word = p.flag;
 		q.own = p.a;
 		q.scope = p.scope;
@@ -231,10 +226,8 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 /* ---- Persistence --------------------------------------------------------------------------- */
 
 /* Group 0 stores and releases; group 1 takes the line away before group 0 comes to its persist barrier. */
-static void revoke_in_the_middle(const void *args)
+KERNEL(revoke_in_the_middle, const struct args, p)
 {
-	const struct args *const p = args;
-
 	if (nvw_group_id() == 0) {
 		nvw_store(&p->a[0], 1);
 		nvw_atomic_store(&p->flag[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
@@ -274,10 +267,8 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 	}
 }
 
-static void store_and_persist(const void *args)
+KERNEL(store_and_persist, const struct args, p)
 {
-	const struct args *const p = args;
-
 	for (unsigned i = 1; i <= p->rounds; i++) {
 		nvw_store(p->a, i);
 		nvw_p_barrier_wi();
@@ -313,10 +304,8 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 /* ---- Room ---------------------------------------------------------------------------------- */
 
 /* A store, then an atomic, to line after line: more than the caches hold. */
-static void sweep(const void *args)
+KERNEL(sweep, const struct args, p)
 {
-	const struct args *const p = args;
-
 	for (unsigned i = 0; i < p->rounds * p->lines; i++) {
 		nvw_store(p->out, i);
 		nvw_atomic_add(&p->a[WORDS * (i % p->lines)], 1, NVW_RELAXED, p->scope);
@@ -352,18 +341,16 @@ TEST(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes)
 	static const char *const small_l1[] = {"l1.size=256B", "l1.ways=2", NULL};
 	static const char *const small_l2[] = {"l2.size=512B", "l2.ways=2", "l2.banks=1", NULL};
 
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		if (coh_protocols[i]->registration) {
-			expect_room(coh_protocols[i]->name, small_l1, false);
-			expect_room(coh_protocols[i]->name, small_l2, true);
+	for_each_protocol(p) {
+		if (p->registration) {
+			expect_room(p->name, small_l1, false);
+			expect_room(p->name, small_l2, true);
 		}
 	}
 }
 
-static void return_to_an_atomic(const void *args)
+KERNEL(return_to_an_atomic, const struct args, p)
 {
-	const struct args *const p = args;
-
 	nvw_atomic_add(&p->a[0], 1, NVW_RELAXED, p->scope);
 	(void)nvw_load(&p->a[WORDS]);
 	(void)nvw_load(&p->a[2 * WORDS]);
@@ -396,9 +383,8 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 /* ---- Data that is not registered ----------------------------------------------------------- */
 
 /* Data of two CUs beside an atomic that both use. */
-static void use_beside(const void *args)
+KERNEL(use_beside, const struct args, p)
 {
-	const struct args *const p = args;
 	uint64_t *const mine = &p->a[1 + nvw_group_id()];
 
 	for (unsigned i = 0; i < p->rounds; i++) {
@@ -431,10 +417,8 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 	}
 }
 
-static void read_across_an_acquire(const void *args)
+KERNEL(read_across_an_acquire, const struct args, p)
 {
-	const struct args *const p = args;
-
 	(void)nvw_load_read_only(p->a);
 	(void)nvw_atomic_load(p->flag, NVW_ACQUIRE, NVW_SCOPE_AGENT);
 	nvw_store(p->out, nvw_load_read_only(p->a));
@@ -461,20 +445,18 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
-static void double_it(const void *args)
+KERNEL(double_it, const struct args, p)
 {
-	const struct args *const p = args;
-
 	nvw_store(p->a, 2 * nvw_load(p->a));
 }
 
 TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		for (unsigned nvram = 0; nvram < 2; nvram++) {
-			const struct coh_registration *const registration = coh_protocols[i]->registration;
+			const struct coh_registration *const registration = protocol->registration;
 			RIG(rig);
-			struct args p = begin(&rig, coh_protocols[i]->name, NULL);
+			struct args p = begin(&rig, protocol->name, NULL);
 			uint64_t value = 5;
 
 			p.a = nvram ? (uint64_t *)rig.nvram : p.a;
@@ -601,18 +583,18 @@ TEST(every_broken_invariant_is_named)
 		c.first = emu_cache_peek(&rig.machine->cus[0].l1, id);
 		c.below = emu_cache_peek(&rig.machine->l2.cache, id);
 		assert_true(c.first && c.below && c.first->registered == OWN);
-		for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
+		for_each(fault, faults) {
 			const struct emu_line first = *c.first, second = *c.second, below = *c.below;
 			const char *broken;
 
-			if (!strstr(faults[i].protocols, names[n])) {
+			if (!strstr(fault->protocols, names[n])) {
 				continue;
 			}
 			assert_null(rig.machine->protocol->broken_invariant(rig.machine, id));
-			faults[i].plant(&c);
+			fault->plant(&c);
 			broken = rig.machine->protocol->broken_invariant(rig.machine, id);
 			assert_non_null(broken);
-			assert_string_equal(broken, faults[i].what);
+			assert_string_equal(broken, fault->what);
 			*c.first = first;
 			*c.second = second;
 			*c.below = below;

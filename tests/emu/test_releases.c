@@ -53,10 +53,8 @@ static void release(struct words *w, uint64_t *flag)
 }
 
 /* One work-group releases, the other polls. */
-static void release_and_poll(const void *args)
+KERNEL_ON(release_and_poll, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	if (nvw_group_id() == 0) {
 		store_lines(w, 0);
 		w->begins = w->m->now;
@@ -97,10 +95,8 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 }
 
 /* Two wavefronts of a CU: the first one's flush takes the second one's stores along. */
-static void release_after_another(const void *args)
+KERNEL_ON(release_after_another, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	if (nvw_local_id() == 0) {
 		store_lines(w, 0);
 		w->begins = w->m->now;
@@ -123,11 +119,11 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 	static const char *const protocols[] = {
 		"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc-scoped", "quickrelease"};
 
-	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+	for_each(protocol, protocols) {
 		struct words w, *const args = &w;
 		RIG(rig);
 
-		begin(&rig, &w, protocols[i]);
+		begin(&rig, &w, *protocol);
 		rig_launch(&rig, release_after_another, &args, 2, 2);
 		assert_true(w.other_begins >= w.begins && w.other_begins < w.ends);
 		/* Both wait for the end of the same flush, and the one that came second stores second. */
@@ -136,9 +132,8 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 }
 
 /* A remote operation of one work-group, and read-modify-writes of others in their own L1s. */
-static void lock_and_count(const void *args)
+KERNEL_ON(lock_and_count, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
 	const bool is_owner = nvw_group_id() == 0;
 
 	for (unsigned i = 0; i < 40; i++) {
@@ -162,10 +157,8 @@ TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 }
 
 /* The paper's lock delays read-modify-writes in L1s (alsop16 II.D). */
-static void count_remotely(const void *args)
+KERNEL_ON(count_remotely, struct words, w)
 {
-	struct words *const w = *(struct words *const *)args;
-
 	for (unsigned i = 0; i < 40; i++) {
 		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
 		(void)nvw_atomic_add(w->flag, 1, NVW_ACQ_REL, NVW_SCOPE_REMOTE_AGENT);

@@ -21,10 +21,8 @@ struct words {
 enum { RESIDENT_ITEMS = 128 * 16 * 64 };
 
 /* Half way all of them are resident. */
-static void meet_half_way(const void *args)
+KERNEL(meet_half_way, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_store(&w->a[nvw_global_id()], 1);
 	nvw_barrier(NVW_KERNEL);
 	nvw_store(&w->a[nvw_global_id()], 2);

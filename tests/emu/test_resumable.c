@@ -31,9 +31,8 @@ static struct nvw_site load_site = {.file = "by_hand.c", .function = "adds", .li
 		       store_site = {.file = "by_hand.c", .function = "adds", .line = 11, .kind = NVW__STORE};
 static const uint32_t load_op = NVW__OP(LOAD, uint64_t, 0, 0), store_op = NVW__OP(STORE, uint64_t, 0, 0);
 
-static void with_stacks(const void *args)
+KERNEL(with_stacks, const struct words, w)
 {
-	const struct words *const w = args;
 	const uint64_t i = nvw_global_id();
 
 	for (uint64_t round = 0; round < rounds_of(i); round++) {

@@ -32,10 +32,8 @@ static void begin(struct rig *rig, const char *protocol, struct words *w)
 
 /* ---- The classifier ------------------------------------------------------------------------ */
 
-static void store_then_load_at_the_l2(const void *args)
+KERNEL(store_then_load_at_the_l2, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_atomic_store(w->a, 5, NVW_RELAXED, NVW_SCOPE_AGENT);
 	(void)nvw_atomic_load(w->a, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
@@ -74,10 +72,8 @@ struct release {
 	uint64_t in_memory; /* what memory has of the data when the release has returned */
 };
 
-static void store_and_release(const void *args)
+KERNEL_ON(store_and_release, struct release, r)
 {
-	struct release *const r = *(struct release *const *)args;
-
 	nvw_store(r->data, 5);
 	nvw_atomic_store(r->flag, 1, NVW_RELEASE, (enum nvw_scope)r->scope);
 	r->in_memory = rig_in_memory(r->m, r->data);
@@ -121,10 +117,8 @@ TEST(a_release_waits_until_its_marker_has_gone_through_the_s_fifos)
 }
 
 /* Work-items of two work-groups count their releases; each comes once, whatever waits meanwhile. */
-static void release_often(const void *args)
+KERNEL(release_often, const struct words, w)
 {
-	const struct words *const w = args;
-
 	for (unsigned i = 0; i < 5; i++) {
 		nvw_store(&w->a[8 * (2 + nvw_global_id())], i);
 		nvw_atomic_add(
@@ -149,10 +143,8 @@ TEST(an_instruction_that_was_put_off_is_carried_out_once)
 /*
  * DeNovoSync0's queue (sinclair15 3) puts off, too: several CUs add to what one of them has just asked for.
  */
-static void add(const void *args)
+KERNEL(add, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
@@ -217,10 +209,10 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 	assert_int_equal(nvw_launch(rig.machine, "store", store_on_cu_0, &w, 2, 1), NVW_E_DEADLOCK);
 	snprintf(line, sizeof line, "of line %#x (dram offset %#llx) was put off at", id,
 		(unsigned long long)emu_line_off(rig.machine, id));
-	assert_non_null(strstr(nvw_error_message(), line));
-	assert_non_null(strstr(nvw_error_message(), "1 work-items of work-group 0, the first is 0, wait at"));
-	assert_non_null(strstr(nvw_error_message(), ": \"wait for nobody\" of line"));
-	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
+	assert_error_has(line);
+	assert_error_has("1 work-items of work-group 0, the first is 0, wait at");
+	assert_error_has(": \"wait for nobody\" of line");
+	assert_error_has("to be woken by the acknowledgement of its marker");
 }
 
 /* A kernel's beginning is no instruction that could wait. */
@@ -233,7 +225,7 @@ TEST(an_action_that_waits_where_no_instruction_is_ends_the_run)
 	begin(&rig, "skeleton", &w);
 	coh_run_steps(rig.machine, &rig.machine->cus[0], steps, 0);
 	assert_int_equal(rig.machine->error, NVW_E_MODEL);
-	assert_non_null(strstr(nvw_error_message(), "an action waits at the beginning or end of a kernel"));
+	assert_error_has("an action waits at the beginning or end of a kernel");
 	rig.machine->error = 0;
 }
 
@@ -249,9 +241,8 @@ struct turns {
  * Every CU loads x; CU 0 stores; the others load again, one after the other. The turns are on a line of their
  * own.
  */
-static void share_write_and_share_again(const void *args)
+KERNEL(share_write_and_share_again, const struct turns, t)
 {
-	const struct turns *const t = args;
 	const uint64_t me = nvw_group_id();
 
 	(void)nvw_load(t->x);
@@ -375,9 +366,8 @@ struct loads {
 	bool issued;
 };
 
-static void add_up(const void *args)
+KERNEL(add_up, const struct loads, l)
 {
-	const struct loads *const l = args;
 	struct nvw_issued values[LINES];
 	uint64_t sum = 0;
 
@@ -429,9 +419,8 @@ static struct emu_stats added_up(const char *protocol, bool issued)
 
 TEST(loads_under_way_overlap_and_are_waited_for_where_they_are_used)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
-		const struct emu_stats blocking = added_up(coh_protocols[i]->name, false),
-				       issued = added_up(coh_protocols[i]->name, true);
+	for_each_protocol(p) {
+		const struct emu_stats blocking = added_up(p->name, false), issued = added_up(p->name, true);
 
 		assert_int_equal(blocking.use_ps, 0);
 		assert_true(issued.use_ps > 0);
@@ -439,7 +428,7 @@ TEST(loads_under_way_overlap_and_are_waited_for_where_they_are_used)
 		assert_int_equal(issued.net_messages, blocking.net_messages);
 		/* Where stores wait for their turn, the end may be the same. */
 		assert_true(issued.sim_time_ps < blocking.sim_time_ps ||
-			    (coh_protocols[i]->turns && issued.sim_time_ps == blocking.sim_time_ps));
+			    (p->turns && issued.sim_time_ps == blocking.sim_time_ps));
 		/* It waits for the slowest at least. */
 		assert_true(issued.use_ps > blocking.load_ps / LINES / 2);
 	}
@@ -470,9 +459,8 @@ struct fenced {
 	uint64_t took;
 };
 
-static void load_and_synchronize(const void *args)
+KERNEL_ON(load_and_synchronize, struct fenced, f)
 {
-	struct fenced *const f = *(struct fenced *const *)args;
 	struct nvw_issued value;
 	uint64_t before;
 
@@ -524,9 +512,8 @@ TEST(what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded)
  * The race detector takes a load where it is issued: a release behind it orders it before what the other
  * stores.
  */
-static void load_early_and_tell(const void *args)
+KERNEL(load_early_and_tell, const struct turns, t)
 {
-	const struct turns *const t = args;
 	struct nvw_issued value;
 
 	if (nvw_group_id() == 0) {
@@ -542,10 +529,8 @@ static void load_early_and_tell(const void *args)
 	nvw_store(t->x, 1);
 }
 
-static void load_late_and_tell(const void *args)
+KERNEL(load_late_and_tell, const struct turns, t)
 {
-	const struct turns *const t = args;
-
 	if (nvw_group_id() == 0) {
 		nvw_atomic_store(t->turn, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
 		(void)nvw_load_use(nvw_load_issue(t->x), uint64_t);

@@ -41,9 +41,8 @@ static void begin(struct rig *rig, struct shared *s, const char *protocol, const
 /* ---- Visibility ---------------------------------------------------------------------------- */
 
 /* The first store takes long; what comes behind it waits, and the load does not. */
-static void store_to_one_load_the_other(const void *args)
+KERNEL_ON(store_to_one_load_the_other, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
 	const uint64_t me = nvw_group_id();
 	uint64_t *const mine = me ? s->y : s->x, *const others = me ? s->x : s->y;
 
@@ -84,10 +83,8 @@ TEST(loads_pass_stores_that_wait_and_atomics_do_not)
  * The second store to x waits for the first one; the flag's store waits for it in a FIFO only. The other
  * work-item looks at both a few cycles later.
  */
-static void store_twice_then_tell(const void *args)
+KERNEL_ON(store_twice_then_tell, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
-
 	if (nvw_group_id() == 0) {
 		nvw_store(s->x, 1);
 		nvw_store(s->x, 2);
@@ -123,10 +120,8 @@ TEST(stores_leave_in_program_order_or_by_address)
 	assert_int_equal(seen_of_the_message("store_buffer.order=unordered"), 11);
 }
 
-static void store_eight(const void *args)
+KERNEL_ON(store_eight, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
-
 	for (uint64_t i = 0; i < 8; i++) {
 		nvw_store(&s->own[i * s->stride], i + 1);
 	}
@@ -162,9 +157,8 @@ TEST(unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other)
 }
 
 /* Lane 0 stores, lane 1 of the same wavefront looks. */
-static void look_at_the_neighbour_s_store(const void *args)
+KERNEL_ON(look_at_the_neighbour_s_store, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
 	const uint64_t me = nvw_global_id();
 
 	nvw_store(&s->own[8 * me], 1);
@@ -191,9 +185,8 @@ TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
  * Random stores and loads of every size in a word of the work-item's own. Its line goes from CU to CU, so
  * that stores wait.
  */
-static void store_and_load_at_random(const void *args)
+KERNEL_ON(store_and_load_at_random, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
 	const uint64_t me = nvw_global_id();
 	uint8_t *const line = (uint8_t *)&s->own[me], image[8] = {0};
 	struct nvw_random random = {nvw_mix64(me + 1)};
@@ -253,10 +246,8 @@ TEST(a_work_item_sees_its_own_stores)
 
 /* ---- Room ---------------------------------------------------------------------------------- */
 
-static void store_to_many_lines(const void *args)
+KERNEL_ON(store_to_many_lines, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
-
 	for (unsigned i = 0; i < 8; i++) {
 		nvw_store(&s->own[8 * i], i);
 	}
@@ -301,9 +292,8 @@ struct durable {
 	unsigned lost; /* stores that are not durable after their barrier */
 };
 
-static void store_and_persist(const void *args)
+KERNEL_ON(store_and_persist, struct durable, d)
 {
-	struct durable *const d = *(struct durable *const *)args;
 	const uint64_t me = nvw_global_id();
 
 	for (uint64_t i = 1; i <= 4; i++) {
@@ -363,16 +353,14 @@ TEST(strict_persistency_has_no_store_buffer)
 	rig_ok(emu_config_set(&config, "store_buffer.entries=1"));
 	rig_ok(emu_config_set(&config, "persist.model=strict"));
 	assert_int_equal(emu_create(&config, NULL, NULL, &m), NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "store_buffer.entries"));
+	assert_error_has("store_buffer.entries");
 }
 
 /* ---- Races --------------------------------------------------------------------------------- */
 
 /* A message, by release and acquire or without. */
-static void tell_and_read(const void *args)
+KERNEL_ON(tell_and_read, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
-
 	if (nvw_group_id() == 0) {
 		nvw_store(s->x, 5);
 		if (s->atomic) {
@@ -427,10 +415,8 @@ static emu_time wait_for_ever(const struct coh_request *r, emu_time t)
 	return coh_put_off(r, EMU_CAUSE_marker, t) ? COH_NOT_YET : t;
 }
 
-static void store_two_values(const void *args)
+KERNEL_ON(store_two_values, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
-
 	for (uint64_t i = 1; i <= 3; i++) {
 		nvw_store(s->x, i);
 		nvw_store(s->y, 10 * i);
@@ -475,8 +461,8 @@ TEST(a_store_that_nobody_wakes_is_named)
 	struct shared s;
 
 	assert_int_equal(run_with_an_action(wait_for_ever, &s), NVW_E_DEADLOCK);
-	assert_non_null(strstr(nvw_error_message(), "(store_two_values): \"wait\" of line"));
-	assert_non_null(strstr(nvw_error_message(), "to be woken by the acknowledgement of its marker"));
+	assert_error_has("(store_two_values): \"wait\" of line");
+	assert_error_has("to be woken by the acknowledgement of its marker");
 }
 
 /* ---- Orders that a scheduler chooses ------------------------------------------------------- */
@@ -506,9 +492,8 @@ static bool next_schedule(struct schedule *c)
 	return c->length && ++c->choice[c->length - 1];
 }
 
-static void store_then_load(const void *args)
+KERNEL_ON(store_then_load, struct shared, s)
 {
-	struct shared *const s = *(struct shared *const *)args;
 	const uint64_t me = nvw_group_id();
 
 	nvw_store(me ? s->y : s->x, 1);

@@ -71,24 +71,18 @@ static char settled(unsigned from, const char *entry)
 	return entry[1] == '_' ? table_1[row_of(entry)].data[0] : entry[0];
 }
 
-static void load_once(const void *args)
+KERNEL(load_once, const struct task, t)
 {
-	const struct task *const t = args;
-
 	(void)nvw_load(t->a);
 }
 
-static void store_once(const void *args)
+KERNEL(store_once, const struct task, t)
 {
-	const struct task *const t = args;
-
 	nvw_store(t->a, 7);
 }
 
-static void add_once(const void *args)
+KERNEL(add_once, const struct task, t)
 {
-	const struct task *const t = args;
-
 	(void)nvw_atomic_add(t->a, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
@@ -168,10 +162,8 @@ TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 
 /* ---- What it is for ------------------------------------------------------------------------------ */
 
-static void read_all(const void *args)
+KERNEL(read_all, const struct task, t)
 {
-	const struct task *const t = args;
-
 	for (unsigned i = 0; i < t->n; i++) {
 		(void)nvw_load(t->a + (size_t)8 * i);
 	}
@@ -215,10 +207,8 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 /* ---- Turns --------------------------------------------------------------------------------------- */
 
 /* Work-item i stores to page i. */
-static void store_to_own_page(const void *args)
+KERNEL(store_to_own_page, const struct task, t)
 {
-	const struct task *const t = args;
-
 	nvw_store(t->a + nvw_global_id() * PAGE, 1);
 }
 
@@ -262,9 +252,8 @@ TEST(several_bands_have_their_epoch_at_once)
  * Two work-items demand the first two pages in turn, each the one that the other has just left; the third one
  * wants page 9.
  */
-static void store_by_turns(const void *args)
+KERNEL(store_by_turns, const struct task, t)
 {
-	const struct task *const t = args;
 	const unsigned i = (unsigned)nvw_global_id();
 
 	if (i == 2) {
@@ -354,10 +343,8 @@ TEST(a_full_queue_holds_its_cu_up)
 }
 
 /* One work-item reads the first page of 16, one writes the first of the next 16: one band at SEB 12. */
-static void read_and_write_apart(const void *args)
+KERNEL(read_and_write_apart, const struct task, t)
 {
-	const struct task *const t = args;
-
 	for (unsigned i = 0; i < t->n; i++) {
 		if (nvw_global_id() == 1) {
 			nvw_store(t->a + (size_t)16 * PAGE + (size_t)8 * i, 1);
@@ -393,10 +380,8 @@ TEST(bands_move_until_what_is_read_and_what_is_written_are_apart)
 /* ---- The rules as invariants ----------------------------------------------------------------------- */
 
 /* Work-item 0 stores to all pages, the others read them. */
-static void store_and_read_pages(const void *args)
+KERNEL(store_and_read_pages, const struct task, t)
 {
-	const struct task *const t = args;
-
 	for (unsigned i = 0; i < t->n; i++) {
 		if (nvw_global_id() == 0) {
 			nvw_store(t->a + (size_t)i * PAGE, 1);

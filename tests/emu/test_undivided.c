@@ -58,10 +58,8 @@ static void store_words(const struct parts *p)
  * A work-item stores a word twice and adds to a half of it; one on another CU adds to that half in between,
  * and then to the other. They race: the last value may be either's.
  */
-static void add_to_halves(const void *args)
+KERNEL(add_to_halves, const struct parts, p)
 {
-	const struct parts *const p = args;
-
 	if (nvw_group_id() == 0) {
 		store_words(p);
 		return;
@@ -95,40 +93,34 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 /* The durability checker would end the kernel. */
 TEST(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(p) {
 		/* Under the others atomics and data share no write. */
-		if (coh_protocols[i]->registration && !coh_protocols[i]->registration->apart) {
+		if (p->registration && !p->registration->apart) {
 			for (unsigned k = 0; k < 4; k++) {
-				add_under(coh_protocols[i]->name, k & 1, k >> 1);
+				add_under(p->name, k & 1, k >> 1);
 			}
 		}
 	}
 }
 
 /* One kernel after the other; L1s have one line, so the load evicts the word's. */
-static void add_on_the_first_cu(const void *args)
+KERNEL(add_on_the_first_cu, const struct parts, p)
 {
-	const struct parts *const p = args;
-
 	if (nvw_group_id() == 0) {
 		add(p->part);
 	}
 }
 
-static void store_a_half_on_the_second(const void *args)
+KERNEL(store_a_half_on_the_second, const struct parts, p)
 {
-	const struct parts *const p = args;
-
 	if (nvw_group_id() == 1) {
 		nvw_store(p->other, 7);
 		(void)nvw_load(p->flags);
 	}
 }
 
-static void store_the_word_on_the_first(const void *args)
+KERNEL(store_the_word_on_the_first, const struct parts, p)
 {
-	const struct parts *const p = args;
-
 	if (nvw_group_id() == 0) {
 		nvw_store(p->word, first_value);
 		(void)nvw_load(p->flags);
@@ -150,11 +142,11 @@ static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const
 
 TEST(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		struct parts p;
 		RIG(rig);
 
-		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
+		begin_with_an_l1_of_one_line(&rig, &p, protocol->name);
 		rig_launch(&rig, add_on_the_first_cu, &p, 2, 1);
 		rig_launch(&rig, store_a_half_on_the_second, &p, 2, 1);
 		rig_launch(&rig, store_the_word_on_the_first, &p, 2, 1);
@@ -183,17 +175,14 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 		assert_int_equal(rig.machine->error, sent[i] == 0x0f00 ? NVW_E_MODEL : 0);
 		assert_int_equal(to.stores != 0, sent[i] == 0xff00);
 		if (rig.machine->error) {
-			assert_non_null(
-				strstr(nvw_error_message(), "parts.c:7 was sent to the NVRAM in parts"));
+			assert_error_has("parts.c:7 was sent to the NVRAM in parts");
 		}
 	}
 }
 
 /* The L1 has one line, so the load evicts the word's. */
-static void store_add_evict(const void *args)
+KERNEL(store_add_evict, const struct parts, p)
 {
-	const struct parts *const p = args;
-
 	nvw_store(p->word, first_value);
 	add(p->part);
 	(void)nvw_load(p->flags);
@@ -205,11 +194,11 @@ static void store_add_evict(const void *args)
 
 TEST(a_line_that_is_evicted_divides_no_store_beside_an_atomic)
 {
-	for (unsigned i = 0; coh_protocols[i]; i++) {
+	for_each_protocol(protocol) {
 		struct parts p;
 		RIG(rig);
 
-		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
+		begin_with_an_l1_of_one_line(&rig, &p, protocol->name);
 		rig_launch(&rig, store_add_evict, &p, 1, 1);
 		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
 	}
@@ -224,10 +213,8 @@ struct neighbours {
 };
 
 /* The word of another CU is stored first, to the same line, and no barrier follows it. */
-static void store_neighbours(const void *args)
+KERNEL_ON(store_neighbours, struct neighbours, n)
 {
-	struct neighbours *const n = *(struct neighbours *const *)args;
-
 	if (nvw_group_id() == 0) {
 		nvw_store(&n->p.word[0], first_value);
 		tell(&n->p, 0, 1);

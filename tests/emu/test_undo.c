@@ -88,9 +88,8 @@ static void finish(struct nvw_epoch *epoch)
 
 /* ---- What may be stored to ----------------------------------------------------------------- */
 
-static void logged(const void *args)
+KERNEL(logged, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	for (unsigned round = 0; round < 2; round++) {
@@ -108,9 +107,8 @@ static void logged(const void *args)
 }
 
 /* Each logs the word of its neighbour. */
-static void logged_by_another(const void *args)
+KERNEL(logged_by_another, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	logs(&epoch, p->word + 8 * ((nvw_global_id() + 1) % ITEMS));
@@ -120,9 +118,8 @@ static void logged_by_another(const void *args)
 	finish(&epoch);
 }
 
-static void allocated(const void *args)
+KERNEL(allocated, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
@@ -135,9 +132,8 @@ static void allocated(const void *args)
 	finish(&epoch);
 }
 
-static void spared(const void *args)
+KERNEL(spared, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	nvw_undo_reset(&epoch);
@@ -155,19 +151,16 @@ TEST(what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to)
 	assert_clean(spared, NULL);
 }
 
-static void copy_point(const void *args)
+KERNEL(copy_point, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	nvw_store(of_item(p->word), 1);
 	finish(&epoch);
 }
 
-static void not_in_an_epoch(const void *args)
+KERNEL(not_in_an_epoch, const struct program, p)
 {
-	const struct program *const p = args;
-
 	nvw_store(of_item(p->other), 1);
 	nvw_p_barrier_wi();
 }
@@ -183,9 +176,8 @@ TEST(a_stream_without_a_log_is_not_looked_at_nor_a_work_item_without_an_epoch)
 
 /* ---- What may not -------------------------------------------------------------------------- */
 
-static void one_word_too_few(const void *args)
+KERNEL(one_word_too_few, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	logs(&epoch, of_item(p->word));
@@ -196,9 +188,8 @@ static void one_word_too_few(const void *args)
 	finish(&epoch);
 }
 
-static void logged_before_the_epoch_ended(const void *args)
+KERNEL(logged_before_the_epoch_ended, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	logs(&epoch, of_item(p->word));
@@ -210,9 +201,8 @@ static void logged_before_the_epoch_ended(const void *args)
 	finish(&epoch);
 }
 
-static void allocated_by_an_earlier_epoch(const void *args)
+KERNEL(allocated_by_an_earlier_epoch, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
@@ -226,9 +216,8 @@ static void allocated_by_an_earlier_epoch(const void *args)
 }
 
 /* The block's word is the heap's, and need not be logged. */
-static void allocated_without_the_epoch(const void *args)
+KERNEL(allocated_without_the_epoch, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
@@ -239,9 +228,8 @@ static void allocated_without_the_epoch(const void *args)
 	finish(&epoch);
 }
 
-static void emptied(const void *args)
+KERNEL(emptied, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	logs(&epoch, of_item(p->word));
@@ -273,9 +261,8 @@ TEST(a_block_that_is_not_the_epochs_is_not_new)
 	assert_named(allocated_without_the_epoch, "store");
 }
 
-static void log_word(const void *args)
+KERNEL(log_word, const struct program, p)
 {
-	const struct program *const p = args;
 	const struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	logs(&epoch, of_item(p->word));
@@ -284,10 +271,8 @@ static void log_word(const void *args)
 
 static unsigned joined;
 
-static void go_on(const void *args)
+KERNEL(go_on, const struct program, p)
 {
-	const struct program *const p = args;
-
 	joined = __LINE__ + 1;
 	nvw_epoch_join(&p->epoch);
 	nvw_store(of_item(p->word), 1);
@@ -306,9 +291,8 @@ TEST(an_epoch_goes_on_in_another_kernel)
 	assert_int_equal(r.stores, 2 * ITEMS + 4 * ITEMS);
 }
 
-static void exchange(const void *args)
+KERNEL(exchange, const struct program, p)
 {
-	const struct program *const p = args;
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
 	nvw_undo_reset(&epoch);

@@ -124,11 +124,11 @@ TEST(what_is_not_on_the_device_is_refused_and_the_device_goes_on, make)
 	struct block_device *const d = open_with(&plain);
 	char buffer[2 * BLOCK];
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		const struct block_io io = {buffer, bad[i].off, bad[i].bytes, false, false};
+	for_each(option, bad) {
+		const struct block_io io = {buffer, option->off, option->bytes, false, false};
 
 		assert_int_equal(block_device_run(d, &io, 1), NVW_E_USAGE);
-		assert_non_null(strstr(nvw_error_message(), bad[i].message));
+		assert_error_has(option->message);
 	}
 	write_blocks(d, 0, 1, 7, true);
 	assert_blocks(d, 0, 1, 7);
@@ -140,7 +140,7 @@ TEST(a_process_has_one_device_at_a_time, make)
 	struct block_device *const first = open_with(&plain), *second;
 
 	assert_int_equal(block_device_open(pool, &plain, &second), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "one machine at a time"));
+	assert_error_has("one machine at a time");
 	assert_int_equal(block_device_close(first), 0);
 	assert_int_equal(block_device_close(open_with(&plain)), 0);
 }
@@ -156,8 +156,7 @@ TEST(a_pool_of_something_else_is_refused, make)
 	assert_int_equal(nvw_pool_create(pool, &params, &other), 0);
 	nvw_pool_close(other);
 	assert_int_equal(block_device_size(pool, &bytes), NVW_E_INPUT);
-	assert_non_null(
-		strstr(nvw_error_message(), "expected a pool of layout \"block-device\", found \"kv\""));
+	assert_error_has("expected a pool of layout \"block-device\", found \"kv\"");
 	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
 }
 
@@ -327,7 +326,7 @@ static void assert_found(const char *cause)
 {
 	assert_false(result.consistent);
 	assert_true(result.finding_count > 0);
-	assert_non_null(strstr(result.finding[0].text, "was acknowledged, but a word of it is older"));
+	assert_has(result.finding[0].text, "was acknowledged, but a word of it is older");
 	if (!strstr(result.finding[0].cause.text, cause)) {
 		fail_msg("found: %s", result.finding[0].cause.text);
 	}
@@ -370,11 +369,11 @@ TEST(what_cannot_be_explored_is_refused, make)
 
 	leave_log(BLOCK_FAULT_NONE, NVW_WORKGROUP, false);
 	assert_int_equal(ct_run_foreign(&foreign, &o, &result), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "not by kills"));
+	assert_error_has("not by kills");
 	o.mode = CT_PERMITTED;
 	o.model = CT_MODEL_X86;
 	assert_int_equal(ct_run_foreign(&foreign, &o, &result), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "not x86"));
+	assert_error_has("not x86");
 }
 
 TEST(a_file_that_is_no_log_has_no_writes)

@@ -179,12 +179,12 @@ TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 
 		assert_true(ends_in_line(text_in(cause, "lost"), line_with("c->value = value;")));
 		seen |= ends_in_line(caller, put[0]) ? 1 : ends_in_line(caller, put[1]) ? 2 : 4;
-		assert_non_null(strstr(text_in(cause, "text"), "(called at "));
+		assert_has(text_in(cause, "text"), "(called at ");
 		assert_true(json_is_true(json_object_get(cure, "verified_on_log")));
 		assert_true(json_is_false(json_object_get(cure, "verified")));
-		assert_non_null(strstr(text_in(edit, "text"), "(called at helpers.c:"));
+		assert_has(text_in(edit, "text"), "(called at helpers.c:");
 		assert_int_equal(json_array_size(stack), 4);
-		assert_non_null(strstr(json_string_value(json_array_get(stack, 1)), "(put)"));
+		assert_has(json_string_value(json_array_get(stack, 1)), "(put)");
 	}
 	assert_int_equal(seen, 3);
 	json_decref(report);
@@ -201,7 +201,7 @@ TEST(a_line_that_all_callers_get_wrong_is_one_cause)
 
 	assert_int_equal(json_array_size(findings), 1);
 	assert_string_equal(text_in(cause, "lost_caller"), "");
-	assert_null(strstr(text_in(cause, "text"), "called at"));
+	assert_lacks(text_in(cause, "text"), "called at");
 	json_decref(report);
 }
 
@@ -225,8 +225,8 @@ TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
 		exits(1, "rm -f pool; $NVWAVE crash --exec='./atomics run pool' --image=pool "
 			 "--check='./atomics check'");
 		assert_false(printed("atomic_base"));
-		for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-			snprintf(end, sizeof end, "atomics.cpp:%u ", line_in(ATOMICS_SOURCE, places[i]));
+		for_each(row, places) {
+			snprintf(end, sizeof end, "atomics.cpp:%u ", line_in(ATOMICS_SOURCE, *row));
 			assert_output_has(end);
 		}
 		assert_output_has("2 findings");

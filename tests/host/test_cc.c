@@ -413,8 +413,8 @@ static bool may_overtake(bool ordered)
 	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; "
 	    "chmod +x check");
 	assert_int_equal(nvw_log_create(in_dir("two.log"), &info, &log), 0);
-	for (unsigned i = 0; i < sizeof records / sizeof *records; i++) {
-		assert_int_equal(nvw_log_append(log, &records[i]), 0);
+	for_each(row, records) {
+		assert_int_equal(nvw_log_append(log, row), 0);
 	}
 	assert_int_equal(nvw_log_close(log, 0), 0);
 	exits(ordered ? 0 : 1, "$NVWAVE log dump two.log | grep -c 'in order'");
@@ -529,11 +529,11 @@ TEST(what_cannot_be_watched_is_refused)
 	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
 	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > "
 	    "macro.s");
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const int status = run("$HOST_CC %s", cases[i].arguments);
+	for_each(c, cases) {
+		const int status = run("$HOST_CC %s", c->arguments);
 
-		if (status != cases[i].status || strstr(output, cases[i].message) == NULL) {
-			fail_msg("%s: status %d, %s", cases[i].arguments, status, output);
+		if (status != c->status || strstr(output, c->message) == NULL) {
+			fail_msg("%s: status %d, %s", c->arguments, status, output);
 		}
 	}
 }
@@ -580,8 +580,8 @@ TEST(it_compiles_as_the_compiler_alone_does)
 	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); "
 	    "_mm_stream_si64((void *)&v, 7); "
 	    "_mm_sfence(); return v != 7; }\\n' > x.c; echo 'int y(int *p) { return *p = 3; }' > y.c");
-	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-		succeeds("$HOST_CC %s", commands[i]);
+	for_each(command, commands) {
+		succeeds("$HOST_CC %s", *command);
 		assert_string_equal(output, "");
 	}
 }

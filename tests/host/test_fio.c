@@ -190,7 +190,7 @@ TEST(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent)
 
 	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "inconsistent");
 	assert_true(number(o, "lost") > 0);
-	assert_non_null(strstr(json_string_value(json_object_get(kill_of(o, 0), "text")), "verify: "));
+	assert_has(json_string_value(json_object_get(kill_of(o, 0), "text")), "verify: ");
 	/* One seed, one kill. */
 	assert_true(number(kill_of(o, 0), "event") == number(kill_of(kept, 0), "event"));
 	assert_true(number(kill_of(o, 0), "acknowledged") == number(kill_of(kept, 0), "acknowledged"));
@@ -254,10 +254,10 @@ TEST(fio_that_is_missing_or_fails_is_told)
 	char script[512];
 
 	NEEDS_FIO();
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		snprintf(script, sizeof script, says, bad[i].json);
+	for_each(option, bad) {
+		snprintf(script, sizeof script, says, option->json);
 		assert_int_equal(with_fio(script, "latency"), 2);
-		assert_output_has(bad[i].message);
+		assert_output_has(option->message);
 	}
 	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "mixed"), 2);
 	assert_output_has("fio exited with status 3");
@@ -300,9 +300,9 @@ TEST(bad_options_are_told)
 	};
 
 	NEEDS_FIO();
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		exits(2, "$NVWAVE fio %s", bad[i].arguments);
-		assert_output_has(bad[i].message);
+	for_each(option, bad) {
+		exits(2, "$NVWAVE fio %s", option->arguments);
+		assert_output_has(option->message);
 	}
 	exits(2, "$NVWAVE fio verify --bs=3"); /* fio's own words */
 	assert_output_has("Blocksize too small");

@@ -313,10 +313,10 @@ TEST(every_line_that_a_range_touches_is_flushed_and_copies_are)
 	char *const second = strstr(fence, "flush ");
 
 	assert_non_null(second);
-	assert_non_null(strstr(second, "fence "));
+	assert_has(second, "fence ");
 	second[-1] = '\0';
-	assert_non_null(strstr(first, "0x0, 128 bytes"));
-	assert_non_null(strstr(second, "0x400, 128 bytes"));
+	assert_has(first, "0x0, 128 bytes");
+	assert_has(second, "0x400, 128 bytes");
 }
 
 /* The store that is flushed nowhere is found at the next fence, the one behind it at the end. */
@@ -358,7 +358,7 @@ TEST(an_event_has_the_programs_source_line)
 
 	assert_non_null(flush);
 	snprintf(expected, sizeof expected, "subject.c:%u (", line);
-	assert_non_null(strstr(flush, expected));
+	assert_has(flush, expected);
 }
 
 GROUP(begin, shell_end);

@@ -20,7 +20,7 @@ static void expect_exhausted(void)
 	assert_output_has("NO FAILURE FOUND in ");
 	assert_non_null(possible);
 	assert_int_equal(sscanf(possible, "possible: %*[^,], at %u instant", &instants), 1);
-	assert_non_null(strstr(possible, "; "));
+	assert_has(possible, "; ");
 	assert_int_equal(sscanf(strstr(possible, "; "), "; %u of them exhausted", &exhausted), 1);
 	assert_int_equal(instants, exhausted);
 }
@@ -64,18 +64,18 @@ TEST(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found)
 	expect_exhausted();
 	succeeds("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 6\" --image=pool "
 		 "--check-lib=$HOST_INDEXED_LOG_CHECK --model=pmreorder");
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+	for_each(bug, bugs) {
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 4 %s\" --image=pool "
 			"--check=$HOST_INDEXED_LOG --cures=off",
-			bugs[i].name);
-		assert_output_has(bugs[i].text);
+			bug->name);
+		assert_output_has(bug->text);
 		assert_output_has("examples/indexed_log.c:");
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 4 %s\" --image=pool "
 			"--check-lib=$HOST_INDEXED_LOG_CHECK --cures=off",
-			bugs[i].name);
-		assert_output_has(bugs[i].text);
+			bug->name);
+		assert_output_has(bug->text);
 	}
 }
 
@@ -110,14 +110,14 @@ TEST(a_check_that_names_the_image_judges_the_state)
 	succeeds("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec $HOST_LIST check $1\\n' >judge; "
 		 "chmod "
 		 "+x judge");
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		const bool is_shell_s = names[i][0] == '$';
+	for_each(name, names) {
+		const bool is_shell_s = (*name)[0] == '$';
 
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_LIST append ./pool 1 no-tx\" --image=%s "
 			"--check=\"./judge %s\" "
 			"--states=150 --stop-after=1 --cures=off",
-			is_shell_s ? "$PWD/pool" : "pool", names[i]);
+			is_shell_s ? "$PWD/pool" : "pool", *name);
 		assert_output_has("examples/list.c:");
 	}
 	exits(2, "$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check='cmp {} pool'");
@@ -249,11 +249,11 @@ TEST(an_exported_store_log_gives_the_file)
 {
 	static const char *const modes[] = {"stress", "descriptor", "unflushed", "scatters"};
 
-	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+	for_each(row, modes) {
 		unsigned stores[2];
 
 		clean();
-		assert_int_equal(record(modes[i], 1), 0);
+		assert_int_equal(record(*row, 1), 0);
 		succeeds("$NVWAVE log export log >lines && $NVWAVE log export log --words >words");
 		for (unsigned words = 0; words < 2; words++) {
 			size_t bytes, now_bytes;

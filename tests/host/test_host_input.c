@@ -312,13 +312,13 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	static const char *const calls[] = {"splice", "fallocate", "fallocate64"};
 	char sentence[64];
 
-	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
-		snprintf(sentence, sizeof sentence, "odd changes pool by %.*s() at ",
-			(int)strcspn(calls[i], "6"), calls[i]);
+	for_each(row, calls) {
+		snprintf(sentence, sizeof sentence, "odd changes pool by %.*s() at ", (int)strcspn(*row, "6"),
+			*row);
 		for (unsigned reads = 0; reads < 2; reads++) {
-			if (crash_of_written(reads ? "read" : "written", calls[i]) != 2 ||
+			if (crash_of_written(reads ? "read" : "written", *row) != 2 ||
 				!printed("UNDECIDED") || !printed(sentence) || !printed("odd.c:")) {
-				fail_msg("%s: %.500s", calls[i], output);
+				fail_msg("%s: %.500s", *row, output);
 			}
 		}
 	}
@@ -336,12 +336,12 @@ TEST(what_system_calls_write_is_recorded)
 		"pwritev2", "pwritev64v2", "sendfile", "sendfile64", "copy_file_range", "ftruncate",
 		"ftruncate64"};
 
-	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
-		const bool cuts = calls[i][0] == 'f';
+	for_each(row, calls) {
+		const bool cuts = (*row)[0] == 'f';
 
-		if (crash_of_written("read", calls[i]) != 0 || !printed(" under files:") ||
-			(!cuts && (crash_of_written("written", calls[i]) != 0 || !printed(" under x86:")))) {
-			fail_msg("%s: %.500s", calls[i], output);
+		if (crash_of_written("read", *row) != 0 || !printed(" under files:") ||
+			(!cuts && (crash_of_written("written", *row) != 0 || !printed(" under x86:")))) {
+			fail_msg("%s: %.500s", *row, output);
 		}
 	}
 	start_anew();
@@ -422,8 +422,8 @@ TEST(images_may_have_any_name)
 	static const char *const names[] = {"a b", "a'b", "a;b", "-a", "a(b"};
 
 	start_anew();
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		assert_int_equal(crash(names[i], "$HOST_APPEND_LOG {} 1", ""), 0);
+	for_each(name, names) {
+		assert_int_equal(crash(*name, "$HOST_APPEND_LOG {} 1", ""), 0);
 	}
 }
 
@@ -433,8 +433,8 @@ TEST(images_that_are_no_files_are_refused)
 
 	start_anew();
 	succeeds("mkfifo pipe && ln -s loop loop");
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		assert_int_equal(crash(names[i], "$HOST_APPEND_LOG {} 1", ""), 2);
+	for_each(name, names) {
+		assert_int_equal(crash(*name, "$HOST_APPEND_LOG {} 1", ""), 2);
 		assert_false(printed("Success"));
 	}
 }

@@ -27,7 +27,7 @@ TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 	for (size_t i = 0; i < 2; i++) {
 		const json_t *const a = json_array_get(advice, i);
 
-		assert_non_null(strstr(json_string_value(json_object_get(a, "file")), "subject.c"));
+		assert_has(json_string_value(json_object_get(a, "file")), "subject.c");
 		assert_int_equal(json_integer_value(json_object_get(a, "idle_flushes")) +
 					 json_integer_value(json_object_get(a, "empty_fences")),
 			10);

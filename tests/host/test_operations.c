@@ -107,11 +107,11 @@ TEST(the_header_needs_nothing_and_does_nothing_outside_of_nvwave)
 
 	clean();
 	write_text("plain.c", plain_program);
-	for (unsigned i = 0; i < sizeof compilers / sizeof compilers[0]; i++) {
-		if (run("command -v %.*s", (int)strcspn(compilers[i], " "), compilers[i]) != 0) {
+	for_each(compiler, compilers) {
+		if (run("command -v %.*s", (int)strcspn(*compiler, " "), *compiler) != 0) {
 			continue;
 		}
-		succeeds("%s -Wall -Wextra -Werror -I%s -o plain plain.c", compilers[i], HEADERS);
+		succeeds("%s -Wall -Wextra -Werror -I%s -o plain plain.c", *compiler, HEADERS);
 		succeeds("./plain");
 		assert_string_equal(output, "done\n");
 		tried++;

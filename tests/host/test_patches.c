@@ -55,18 +55,17 @@ TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 	if (system("command -v patch >/dev/null") != 0) {
 		skip_test("patch is needed");
 	}
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		example(bugs[i].program, source);
-		build(source, bugs[i].program);
-		assert_int_equal(
-			crash(bugs[i].program, bugs[i].arguments, bugs[i].check, "--patch=cures"), 1);
+	for_each(bug, bugs) {
+		example(bug->program, source);
+		build(source, bug->program);
+		assert_int_equal(crash(bug->program, bug->arguments, bug->check, "--patch=cures"), 1);
 		assert_output_has("verified on this log: with ");
 		succeeds("cat cures");
-		assert_output_has(bugs[i].line);
+		assert_output_has(bug->line);
 		succeeds("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c "
 			 "-lpmem",
-			NVWAVE_CC, HEADERS, bugs[i].program, bugs[i].program);
-		assert_int_equal(crash(bugs[i].program, bugs[i].arguments, bugs[i].check, ""), 0);
+			NVWAVE_CC, HEADERS, bug->program, bug->program);
+		assert_int_equal(crash(bug->program, bug->arguments, bug->check, ""), 0);
 	}
 }
 
@@ -113,7 +112,7 @@ TEST(of_several_cures_all_run_together)
 	assert_int_equal(try_cures("undo-unfenced,applied-early", compile), 1);
 	at = strstr(output, "verified by running: with ");
 	assert_non_null(at);
-	assert_non_null(strstr(at + 1, "verified by running: with "));
+	assert_has(at + 1, "verified by running: with ");
 }
 
 /* The build leaves the patch out: it is as if the program did something else with it than its log. */
@@ -141,11 +140,11 @@ TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
 	};
 
 	begin_ledger();
-	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
-		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", programs[i].text);
+	for_each(program, programs) {
+		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", program->text);
 		assert_int_equal(try_cures("entry-unflushed", "mv made ledger"), 1);
 		assert_output_has("refuted by running: with ");
-		assert_output_has(programs[i].said);
+		assert_output_has(program->said);
 	}
 }
 
@@ -161,11 +160,11 @@ TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_lo
 	};
 
 	begin_ledger();
-	for (unsigned i = 0; i < sizeof builds / sizeof *builds; i++) {
-		assert_int_equal(try_cures("entry-unflushed", builds[i].command), 1);
+	for_each(row, builds) {
+		assert_int_equal(try_cures("entry-unflushed", row->command), 1);
 		assert_output_has("verified on this log: with a flush after ledger.c:");
 		assert_output_has("not verified by running: ");
-		assert_output_has(builds[i].said);
+		assert_output_has(row->said);
 	}
 }
 

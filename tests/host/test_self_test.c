@@ -100,10 +100,10 @@ TEST(a_list_of_bugs_that_is_none_is_refused)
 			"expected arguments, finding, durable, lost or harmless, found \"words\""},
 		{"bugs =", "expected \"bugs = NAMES\", found no bug"}, {"x", "line 1 is neither"}};
 
-	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		run("printf '%s\\n' >bugs", wrong[i].text);
+	for_each(one, wrong) {
+		run("printf '%s\\n' >bugs", one->text);
 		assert_int_equal(self_test("bugs", ""), 2);
-		assert_output_has(wrong[i].message);
+		assert_output_has(one->message);
 	}
 	assert_int_equal(self_test("missing", ""), 2);
 	assert_output_has("missing: No such file");

@@ -112,14 +112,14 @@ TEST(a_deadlock_is_found_and_its_threads_are_named)
 	}
 	expect_clean("in-order", 1);
 	assert_int_equal(under("nobody-writes", "--schedule=1"), 1);
-	assert_non_null(strstr(first_end(), "thread 2 waits for a descriptor"));
+	assert_has(first_end(), "thread 2 waits for a descriptor");
 }
 
 TEST(threads_that_look_for_ever_are_found)
 {
 	assert_int_equal(under("livelock", "--schedule=1"), 1);
-	assert_non_null(strstr(first_end(), "no thread gets on"));
-	assert_non_null(strstr(first_end(), "polls at"));
+	assert_has(first_end(), "no thread gets on");
+	assert_has(first_end(), "polls at");
 }
 
 TEST(what_cannot_be_controlled_is_refused)

@@ -493,10 +493,8 @@ struct block_args {
 	bool frees;
 };
 
-static void block_kernel(const void *args)
+KERNEL(block_kernel, const struct block_args, a)
 {
-	const struct block_args *const a = args;
-
 	if (nvw_global_id() == 0) {
 		if (a->frees) {
 			nvw_pfree(&a->pmem, nvw_load(a->block), 64, NULL);
@@ -719,7 +717,7 @@ static void expect_of_fake(enum planted planted, unsigned scans, const char *tex
 	assert_int_equal(nvw__sightings_judge(sightings, &fake_workload, &plan, rig.pool, &findings),
 		text ? NVW_E_INCONSISTENT : 0);
 	if (text) {
-		assert_non_null(strstr(findings.finding[0].text, text));
+		assert_has(findings.finding[0].text, text);
 	}
 	nvw__drive_destroy(drive);
 	nvw__sightings_destroy(sightings);

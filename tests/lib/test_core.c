@@ -110,10 +110,10 @@ TEST(nonsense_is_refused)
 	uint64_t v;
 	bool cycles;
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(nvw_parse_count(bad[i], &v), NVW_E_USAGE);
-		assert_int_equal(nvw_parse_bytes(bad[i], &v), NVW_E_USAGE);
-		assert_int_equal(nvw_parse_time(bad[i], &v, &cycles), NVW_E_USAGE);
+	for_each(option, bad) {
+		assert_int_equal(nvw_parse_count(*option, &v), NVW_E_USAGE);
+		assert_int_equal(nvw_parse_bytes(*option, &v), NVW_E_USAGE);
+		assert_int_equal(nvw_parse_time(*option, &v, &cycles), NVW_E_USAGE);
 	}
 	assert_int_equal(nvw_parse_time("0.0001ps", &v, &cycles), NVW_E_USAGE);
 	assert_int_equal(nvw_parse_time("5", &v, &cycles), NVW_E_USAGE);
@@ -149,8 +149,8 @@ TEST(large_numbers_have_a_comma_after_every_third_digit_from_the_right)
 		{UINT64_MAX, "18,446,744,073,709,551,615"}};
 	char buffer[NVW_UNIT_TEXT];
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_string_equal(nvw_format_grouped(cases[i].n, buffer), cases[i].text);
+	for_each(c, cases) {
+		assert_string_equal(nvw_format_grouped(c->n, buffer), c->text);
 	}
 }
 
@@ -168,12 +168,11 @@ TEST(shares_and_rounded_times_are_for_readers)
 		{157812345, "157.8 us"}, {UINT64_C(2500000000000), "2.5 s"}};
 	char buffer[NVW_UNIT_TEXT];
 
-	for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++) {
-		assert_string_equal(
-			nvw_format_share(shares[i].part, shares[i].whole, buffer), shares[i].text);
+	for_each(row, shares) {
+		assert_string_equal(nvw_format_share(row->part, row->whole, buffer), row->text);
 	}
-	for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
-		assert_string_equal(nvw_format_rounded_time(times[i].ps, 4, buffer), times[i].text);
+	for_each(row, times) {
+		assert_string_equal(nvw_format_rounded_time(row->ps, 4, buffer), row->text);
 	}
 }
 
@@ -280,8 +279,8 @@ TEST(a_broken_invariant_ends_the_process_in_every_build)
 	assert_int_equal(end_of(true, false, text), 7);
 	assert_string_equal(text, "");
 	assert_int_equal(end_of(false, false, text), -SIGABRT);
-	assert_non_null(strstr(text, "test_core.c:"));
-	assert_non_null(strstr(text, "(end_of): a mistake in nvwave: holds does not hold"));
+	assert_has(text, "test_core.c:");
+	assert_has(text, "(end_of): a mistake in nvwave: holds does not hold");
 }
 
 TEST(a_broken_deep_invariant_ends_debug_builds)

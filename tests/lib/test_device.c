@@ -21,18 +21,14 @@ struct args {
 
 /* ---- Heap ---------------------------------------------------------------------------------- */
 
-static void allocate(const void *args)
+KERNEL(allocate, const struct args, a)
 {
-	const struct args *const a = args;
-
 	nvw_store(&a->out[nvw_global_id()], nvw_pmalloc(&a->pmem, a->bytes, NULL));
 	nvw_p_barrier_wi();
 }
 
-static void give_back(const void *args)
+KERNEL(give_back, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (nvw_global_id() % 2 == 0) {
 		nvw_pfree(&a->pmem, nvw_load(&a->out[nvw_global_id()]), a->bytes, NULL);
 	}
@@ -148,9 +144,8 @@ TEST(a_heap_that_is_too_small_is_an_error_that_changes_nothing)
 
 /* ---- Epochs -------------------------------------------------------------------------------- */
 
-static void overflow_log(const void *args)
+KERNEL(overflow_log, const struct args, a)
 {
-	const struct args *const a = args;
 	const struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, 3);
 	uint64_t logged = 0;
 
@@ -178,9 +173,8 @@ TEST(a_full_undo_log_refuses_and_writes_nothing)
 }
 
 /* Each work-group of 16 changes its words, two epochs long, with the barriers of its scope. */
-static void transact(const void *args)
+KERNEL(transact, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint32_t stream = a->group == NVW_KERNEL    ? 0 :
 				a->group == NVW_WORKGROUP ? (uint32_t)nvw_group_id() :
 							    (uint32_t)nvw_global_id();
@@ -273,9 +267,8 @@ TEST(epochs_of_every_scope_are_all_or_nothing_at_any_cut)
 }
 
 /* The epoch that frees the block is never completed. */
-static void free_in_epoch(const void *args)
+KERNEL(free_in_epoch, const struct args, a)
 {
-	const struct args *const a = args;
 	const struct nvw_epoch epoch = nvw_epoch_begin(&a->pmem, 0);
 
 	nvw_pfree(&a->pmem, nvw_load(&a->out[0]), a->bytes, &epoch);
@@ -305,10 +298,8 @@ TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 
 /* ---- Tearing ------------------------------------------------------------------------------- */
 
-static void store_line(const void *args)
+KERNEL(store_line, const struct args, a)
 {
-	const struct args *const a = args;
-
 	for (unsigned i = 0; i < 8; i++) {
 		nvw_store(&a->out[i], UINT64_MAX);
 	}

@@ -29,8 +29,8 @@ TEST(bytes_that_begin_or_end_between_two_elements_are_a_part_of_the_array)
 	} between[] = {{8, 8}, {9, 7}, {5, 6}};
 	struct nvw__field f;
 
-	for (unsigned i = 0; i < sizeof between / sizeof *between; i++) {
-		assert_true(nvw__layout_find(packed, between[i].at, between[i].bytes, 24, &f));
+	for_each(row, between) {
+		assert_true(nvw__layout_find(packed, row->at, row->bytes, 24, &f));
 		assert_string_equal(f.name, "pool->s.v");
 		assert_int_equal(f.offset, 1);
 		assert_int_equal(f.bytes, 16);

@@ -541,7 +541,7 @@ TEST(every_changed_byte_is_noticed)
 			if (error != NVW_E_DAMAGED && !(error == NVW_E_VERSION && i >= 8 && i < 12)) {
 				fail_msg("byte %zu xor %u: got %d", i, flip, error);
 			}
-			assert_non_null(strstr(nvw_error_message(), "test log: offset "));
+			assert_error_has("test log: offset ");
 			small[i] ^= (uint8_t)flip;
 		}
 	}
@@ -608,8 +608,7 @@ TEST(a_trailer_that_counts_other_records_is_noticed)
 		trailer[LOG_BLOCK_HEADER_BYTES + 8 * word]++;
 		log_put64(trailer, XXH64(trailer + 8, n - off[blocks - 1] - 8, log_block_seed(blocks - 1)));
 		assert_int_equal(verdict(small, n), NVW_E_DAMAGED);
-		assert_non_null(strstr(
-			nvw_error_message(), "the trailer's record count is not the number of records"));
+		assert_error_has("the trailer's record count is not the number of records");
 	}
 }
 
@@ -635,7 +634,7 @@ TEST(another_version_is_named)
 
 	small[8] = 99;
 	assert_int_equal(verdict(small, n), NVW_E_VERSION);
-	assert_non_null(strstr(nvw_error_message(), "99"));
+	assert_error_has("99");
 }
 
 TEST(an_abandoned_log_reads_as_far_as_it_went)
@@ -705,5 +704,5 @@ TEST(an_unwritable_path_is_reported)
 	struct nvw_log_writer *w;
 
 	assert_int_equal(nvw_log_create("/nowhere/at/all", &INFO, &w), NVW_E_SYSTEM);
-	assert_non_null(strstr(nvw_error_message(), "/nowhere/at/all"));
+	assert_error_has("/nowhere/at/all");
 }

@@ -200,6 +200,6 @@ TEST(a_protocol_without_ownership_is_refused)
 	struct litmus_list list = shipped();
 
 	assert_true(litmus_run_visibility(&list.test[0], &options, &report) < 0);
-	assert_non_null(strstr(nvw_error_message(), "(rfo, mttop-wb), or to be none; found vi"));
+	assert_error_has("(rfo, mttop-wb), or to be none; found vi");
 	litmus_list_free(&list);
 }

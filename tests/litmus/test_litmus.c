@@ -178,8 +178,8 @@ TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
 	const char *protocol, *citation, *summary;
 
-	for (unsigned f = 0; f < sizeof files / sizeof *files; f++) {
-		struct litmus_list list = load(files[f]);
+	for_each(row, files) {
+		struct litmus_list list = load(*row);
 
 		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary);
 			p += NEXT_PROTOCOL) {
@@ -297,14 +297,14 @@ TEST(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome)
 	};
 	struct litmus_list lists[] = {load("hrf.litmus"), load("remote.litmus")};
 
-	for (unsigned f = 0; f < sizeof faults / sizeof *faults; f++) {
+	for_each(fault, faults) {
 		const struct litmus_options options = {
-			.protocol = faults[f][0], .fault = faults[f][1], .stop_when_seen = true};
+			.protocol = (*fault)[0], .fault = (*fault)[1], .stop_when_seen = true};
 		bool found = false;
 
 		for (unsigned l = 0; l < 2; l++) {
 			for (unsigned i = 0; i < lists[l].count; i++) {
-				if (!strcmp(lists[l].test[i].name, faults[f][2])) {
+				if (!strcmp(lists[l].test[i].name, (*fault)[2])) {
 					const int r =
 						litmus_run_visibility(&lists[l].test[i], &options, &report);
 
@@ -315,7 +315,7 @@ TEST(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome)
 			}
 		}
 		if (!found) {
-			fail_msg("%s without \"%s\" passes %s", faults[f][0], faults[f][1], faults[f][2]);
+			fail_msg("%s without \"%s\" passes %s", (*fault)[0], (*fault)[1], (*fault)[2]);
 		}
 	}
 	litmus_list_free(&lists[0]);
@@ -372,16 +372,16 @@ TEST(a_barrier_with_device_scope_orders_memory_beyond_its_work_group)
 		{"BAR(rel.dev) 0", false}, {"BAR(ar.dev) 0", false}};
 	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		char text[256];
 
 		snprintf(text, sizeof text,
 			"test t\nmodel none\nP0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || P1@wg1{R(acq.dev) "
 			"r0<-y;"
 			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict allowed",
-			table[i].barrier);
+			row->barrier);
 		run_text(text, &options);
-		assert_int_equal(report.seen != 0, table[i].is_seen);
+		assert_int_equal(report.seen != 0, row->is_seen);
 	}
 }
 

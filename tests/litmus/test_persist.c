@@ -105,14 +105,14 @@ TEST(barriers_of_too_narrow_a_scope_show)
 		{"persist/counter-never-ahead-of-its-data", 1},
 	};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		const struct litmus_options options = {
-			.protocol = "vi", .narrower = table[i].narrower, .stop_when_seen = true};
+			.protocol = "vi", .narrower = row->narrower, .stop_when_seen = true};
 
-		run(find(table[i].name), LITMUS_EPOCH, &options);
+		run(find(row->name), LITMUS_EPOCH, &options);
 		if (!litmus_has_failed(&report)) {
-			fail_msg("%s does not notice barriers that are narrower by %u", table[i].name,
-				table[i].narrower);
+			fail_msg("%s does not notice barriers that are narrower by %u", row->name,
+				row->narrower);
 		}
 	}
 }
@@ -124,10 +124,10 @@ TEST(the_equations_hold_under_every_family_of_protocols)
 	static const char *const names[] = {"persist/wi-of-the-producer-agent", "persist/wg-orders-both-ways",
 		"persist/kr-orders-other-groups"};
 
-	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
+	for_each(protocol, protocols) {
 		for (unsigned n = 0; n < 3; n++) {
 			const struct litmus_options options = {
-				.protocol = protocols[p], .schedules = 3, .seed = 1};
+				.protocol = *protocol, .schedules = 3, .seed = 1};
 
 			run(find(names[n]), LITMUS_EPOCH, &options);
 			assert_string_equal(litmus_report_verdict(&report), "ok");

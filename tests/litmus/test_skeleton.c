@@ -105,8 +105,8 @@ TEST(litmus_tests_give_their_verdicts_under_them)
 	const char *const folder = getenv("LITMUS_TESTS");
 	char path[512];
 
-	for (unsigned f = 0; f < sizeof files / sizeof *files; f++) {
-		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", files[f]);
+	for_each(row, files) {
+		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", *row);
 		for (unsigned i = 0; i < PROTOCOLS; i++) {
 			expect_verdicts(protocols[i], path);
 		}

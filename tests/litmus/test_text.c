@@ -93,17 +93,17 @@ TEST(an_outcome_is_what_its_operators_say)
 		{"!!(x==5)", true},
 	};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		char text[256];
 		struct litmus_list list;
 		const struct litmus_test *t;
 		const struct litmus_state s = {.registers[0][0] = 1, .memory[0] = 5};
 
 		snprintf(text, sizeof text, HEAD "P0@wg0,dev0{R(plain) r0<-x}\noutcome %s\nverdict allowed\n",
-			table[i].outcome);
+			row->outcome);
 		t = parse(text, &list);
-		assert_string_equal(t->outcome_text, table[i].outcome);
-		assert_int_equal(litmus_holds(t, &s), table[i].holds);
+		assert_string_equal(t->outcome_text, row->outcome);
+		assert_int_equal(litmus_holds(t, &s), row->holds);
 		litmus_list_free(&list);
 	}
 }
@@ -189,13 +189,13 @@ TEST(mistakes_are_named_with_file_and_line)
 			"is longer than 31 characters"},
 	};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		struct litmus_list list = {0};
 
-		assert_int_equal(litmus_parse("t.litmus", table[i].text, &list), NVW_E_INPUT);
-		if (!strstr(nvw_error_message(), table[i].message) ||
+		assert_int_equal(litmus_parse("t.litmus", row->text, &list), NVW_E_INPUT);
+		if (!strstr(nvw_error_message(), row->message) ||
 			strncmp(nvw_error_message(), "t.litmus:", 9)) {
-			fail_msg("\"%s\" instead of \"%s\"", nvw_error_message(), table[i].message);
+			fail_msg("\"%s\" instead of \"%s\"", nvw_error_message(), row->message);
 		}
 		litmus_list_free(&list);
 	}
@@ -222,13 +222,13 @@ TEST(bounds_are_messages_and_not_overflows)
 		repeated(HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1", " && x==1", 40, "\nverdict allowed"),
 	};
 
-	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+	for_each(text, texts) {
 		struct litmus_list list = {0};
 
-		assert_int_equal(litmus_parse("t.litmus", texts[i], &list), NVW_E_INPUT);
-		assert_non_null(strstr(nvw_error_message(), "more than"));
+		assert_int_equal(litmus_parse("t.litmus", *text, &list), NVW_E_INPUT);
+		assert_error_has("more than");
 		litmus_list_free(&list);
-		free(texts[i]);
+		free(*text);
 	}
 }
 
@@ -281,12 +281,12 @@ TEST(mistakes_in_a_table_are_named_with_their_line)
 		{"name\tmodel\tthreads\toutcome\tverdict\n", "expected litmus tests, found none"},
 	};
 
-	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+	for_each(row, table) {
 		struct litmus_list list;
 
-		assert_int_equal(load_table(table[i][0], &list), NVW_E_INPUT);
-		if (!strstr(nvw_error_message(), table[i][1])) {
-			fail_msg("\"%s\" instead of \"%s\"", nvw_error_message(), table[i][1]);
+		assert_int_equal(load_table((*row)[0], &list), NVW_E_INPUT);
+		if (!strstr(nvw_error_message(), (*row)[1])) {
+			fail_msg("\"%s\" instead of \"%s\"", nvw_error_message(), (*row)[1]);
 		}
 		litmus_list_free(&list);
 	}

@@ -62,11 +62,11 @@ TEST(every_load_is_right_in_tiny_caches)
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
-		for (unsigned k = 0; k < sizeof machines / sizeof *machines; k++) {
+		for_each(row, machines) {
 			run(&(struct torture_options){.protocol = protocol,
 				.seed = 30,
 				.programs = TINY_PROGRAMS,
-				.settings = machines[k],
+				.settings = *row,
 				.shrink = true});
 			if (result.failed) {
 				fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
@@ -88,7 +88,7 @@ TEST(the_listing_has_the_settings_that_replace_drawn_ones)
 		.settings = settings,
 		.shrink = true});
 	assert_true(result.failed);
-	assert_non_null(strstr(result.listing, "\n  but: l2.size=512B l2.ways=2\n"));
+	assert_has(result.listing, "\n  but: l2.size=512B l2.ways=2\n");
 }
 
 /* The actions without which a protocol would not be one, of each of them; debug builds may notice more. */
@@ -139,11 +139,11 @@ TEST(a_protocol_without_one_of_its_actions_is_found)
 		{"tcs", "forget the clean bytes"},
 	};
 
-	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+	for_each(row, of) {
 		run(&(struct torture_options){
-			.protocol = of[i][0], .seed = 1, .programs = FAULT_PROGRAMS, .fault = of[i][1]});
+			.protocol = (*row)[0], .seed = 1, .programs = FAULT_PROGRAMS, .fault = (*row)[1]});
 		if (!result.failed) {
-			fail_msg("%s without \"%s\" passes for %s", of[i][0], of[i][1], of[i][0]);
+			fail_msg("%s without \"%s\" passes for %s", (*row)[0], (*row)[1], (*row)[0]);
 		}
 	}
 }
@@ -329,5 +329,5 @@ TEST(a_wrong_setting_is_said)
 		torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = settings},
 			&result),
 		NVW_E_CONFIG);
-	assert_non_null(strstr(nvw_error_message(), "l1.ways"));
+	assert_error_has("l1.ways");
 }

@@ -122,7 +122,7 @@ TEST(a_flipped_bit_in_any_array_is_a_violation)
 			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
 			assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
 			assert_int_equal(t.findings.count, 1);
-			assert_non_null(strstr(t.findings.finding[0].text, a->name));
+			assert_has(t.findings.finding[0].text, a->name);
 			byte ^= 1;
 			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
 		}
@@ -144,16 +144,16 @@ TEST(real_graphs_are_computed_alike)
 	};
 	const char *const shared = getenv("SHARED_DATA");
 
-	for (unsigned i = 0; i < sizeof real / sizeof *real; i++) {
+	for_each(row, real) {
 		char file[256], sizes[512];
 		struct test t;
 
-		snprintf(file, sizeof file, "%s/graphs/%s", shared ? shared : "", real[i].graph);
+		snprintf(file, sizeof file, "%s/graphs/%s", shared ? shared : "", row->graph);
 		if (!shared || access(file, R_OK) != 0) {
 			skip_test("%s is not there", file);
 		}
-		snprintf(sizes, sizeof sizes, "graph=%s%s", file, real[i].options);
-		t = begin(real[i].workload, sizes, "dd");
+		snprintf(sizes, sizeof sizes, "graph=%s%s", file, row->options);
+		t = begin(row->workload, sizes, "dd");
 		run_and_verify(&t);
 		end(&t);
 	}
@@ -203,11 +203,11 @@ TEST(sizes_out_of_range_are_refused_by_name)
 		{&nvw_workload_srad, "rows=1M columns=1M", "srad: expected arrays of at most 1 GiB"},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for_each(option, bad) {
 		void *plan;
 
-		assert_int_equal(prepare(bad[i].workload, bad[i].sizes, 1, &plan), NVW_E_USAGE);
-		assert_memory_equal(nvw_error_message(), bad[i].says, strlen(bad[i].says));
+		assert_int_equal(prepare(option->workload, option->sizes, 1, &plan), NVW_E_USAGE);
+		assert_memory_equal(nvw_error_message(), option->says, strlen(option->says));
 	}
 }
 

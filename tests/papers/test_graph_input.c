@@ -302,7 +302,7 @@ TEST(no_bytes_break_a_reader, NULL, remove_file)
 			graph_free(&g);
 			good++;
 		} else {
-			assert_non_null(strstr(nvw_error_message(), path));
+			assert_error_has(path);
 		}
 	}
 	assert_true(good > 100 && good < 3900);

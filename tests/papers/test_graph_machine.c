@@ -145,6 +145,6 @@ TEST(a_thief_whose_scope_does_not_reach_the_owner_is_noticed)
 	char finding[256];
 
 	assert_false(run(GRAPH_SSSP, "rsp", "vi", &figures, finding, sizeof(finding)));
-	assert_non_null(strstr(finding, "to be taken once"));
+	assert_has(finding, "to be taken once");
 	assert_true(figures.popped + figures.stolen > figures.tasks);
 }

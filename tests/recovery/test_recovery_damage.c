@@ -90,15 +90,15 @@ TEST(a_changed_byte_behind_either_header_is_mended)
 	const nvw_off at[] = {sizeof(struct nvw__header), NVW__COPY_OFF - 1,
 		NVW__COPY_OFF + sizeof(struct nvw__header), NVW__ROOTS_OFF - 1};
 
-	for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
+	for_each(row, at) {
 		struct nvw_recovery report;
 		struct image im;
 
 		build(&im);
-		im.bytes[at[i]] = 1;
+		im.bytes[*row] = 1;
 		assert_int_equal(recover(&im, &report), 0);
 		assert_int_equal(report.header_repaired, 1);
-		assert_int_equal(im.bytes[at[i]], 0);
+		assert_int_equal(im.bytes[*row], 0);
 		assert_memory_equal(im.bytes, im.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
 		free(im.bytes);
 	}
@@ -269,12 +269,12 @@ TEST(a_log_entry_that_points_outside_the_data_is_damage)
 {
 	static const nvw_off places[] = {0, 4096, 8, UINT64_C(1) << 34};
 
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+	for_each(row, places) {
 		struct image im;
 		struct nvw_recovery report;
 
 		build(&im);
-		put_entry(&im, 1, 0, 6, places[i], 1, 15);
+		put_entry(&im, 1, 0, 6, *row, 1, 15);
 		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
 		free(im.bytes);
 	}
@@ -299,12 +299,12 @@ TEST(a_sealed_word_that_says_the_impossible_is_damage)
 {
 	static const uint64_t payloads[] = {7, UINT64_C(3) << 24 | 1, UINT64_C(1) << 24};
 
-	for (unsigned i = 0; i < sizeof payloads / sizeof *payloads; i++) {
+	for_each(row, payloads) {
 		struct image im;
 		struct nvw_recovery report;
 
 		build(&im);
-		put_sealed(&im, nvw__est_off(&im.g, 2), payloads[i]);
+		put_sealed(&im, nvw__est_off(&im.g, 2), *row);
 		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
 		free(im.bytes);
 	}
@@ -352,12 +352,12 @@ TEST(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not)
 	struct image im;
 
 	image_new(&im); /* of three chunks */
-	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+	for_each(limit, limits) {
 		const nvw_off off = nvw__chunk_word_off(&im.g, 1);
 
-		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].refused));
+		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->refused));
 		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].taken));
+		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->taken));
 		assert_int_equal(recover(&im, &report), 0);
 	}
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_KINDS, 0));

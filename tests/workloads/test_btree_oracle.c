@@ -37,8 +37,8 @@ static void plan_tree(const char *op)
 	struct nvw_options *options;
 
 	assert_int_equal(nvw__options_create(nvw_workload_btree.options, &options), 0);
-	for (unsigned i = 0; i < sizeof given / sizeof *given; i++) {
-		assert_int_equal(nvw__options_set(options, given[i][0], given[i][1]), 0);
+	for_each(pair, given) {
+		assert_int_equal(nvw__options_set(options, (*pair)[0], (*pair)[1]), 0);
 	}
 	assert_int_equal(nvw_workload_btree.prepare(options, 1, -1, &tree.plan), 0);
 	nvw__options_free(options);

@@ -72,9 +72,9 @@ TEST(bugs_that_need_no_reordering_are_found)
 	static const enum queue_mutation bugs[] = {
 		QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
 
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		if (run(OPTIONS(SMALL), 1, (int)bugs[i], 1).inconsistent == 0) {
-			fail_msg("%s was not found", queue_mutations[bugs[i]].name);
+	for_each(bug, bugs) {
+		if (run(OPTIONS(SMALL), 1, (int)*bug, 1).inconsistent == 0) {
+			fail_msg("%s was not found", queue_mutations[*bug].name);
 		}
 	}
 }
@@ -258,8 +258,8 @@ TEST(bad_options_are_refused)
 		{{"capacity", "100"}, "expected a multiple of --group-size=64, found 100"},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		subject_expect_refusal(&nvw_workload_queue, &bad[i].option, bad[i].part);
+	for_each(option, bad) {
+		subject_expect_refusal(&nvw_workload_queue, &option->option, option->part);
 	}
 }
 
@@ -270,6 +270,6 @@ TEST(more_work_groups_than_the_machine_holds_are_refused)
 
 	assert_int_equal(queue_setup(s.plan, s.machine), 0);
 	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "expected at most 512 work-items at a time"));
+	assert_error_has("expected at most 512 work-items at a time");
 	subject_end(&s);
 }

@@ -126,7 +126,7 @@ static bool resume(struct saved_plan *plan, const char *const *settings)
 	emu_destroy(machine);
 	nvw_pool_close(pool);
 	if (error == NVW_E_USAGE) {
-		assert_non_null(strstr(nvw_error_message(), "has no recovery point"));
+		assert_error_has("has no recovery point");
 		return false;
 	}
 	ok(error);
@@ -241,8 +241,8 @@ TEST(a_mistake_of_a_task_loses_no_recovery_point)
 		machine = machine_of(pool, small);
 		ok(nvw_workload_saved_tasks.setup(&plan, machine));
 		assert_int_equal(saved_run(&plan, machine, false), NVW_E_FULL);
-		assert_non_null(strstr(nvw_error_message(), "programs.c:"));
-		assert_non_null(strstr(nvw_error_message(), "task fib in entry"));
+		assert_error_has("programs.c:");
+		assert_error_has("task fib in entry");
 		emu_destroy(machine);
 		nvw_pool_close(pool);
 		ok(open_pool(&plan, true, &pool));

@@ -60,14 +60,14 @@ TEST(bugs_that_need_no_reordering_are_found)
 	static const enum stack_mutation bugs[] = {STACK_FILL_AFTER_PUBLISH, STACK_RACY_PUSH,
 		STACK_STALE_LINK, STACK_TAKE_FIRST, STACK_TORN_ANNOUNCEMENT};
 
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+	for_each(bug, bugs) {
 		uint64_t inconsistent = 0;
 
 		for (unsigned seed = 1; seed <= 4 && inconsistent == 0; seed++) {
-			inconsistent += run(OPTIONS(SMALL), seed, (int)bugs[i], 1).inconsistent;
+			inconsistent += run(OPTIONS(SMALL), seed, (int)*bug, 1).inconsistent;
 		}
 		if (inconsistent == 0) {
-			fail_msg("%s was not found", stack_mutations[bugs[i]].name);
+			fail_msg("%s was not found", stack_mutations[*bug].name);
 		}
 	}
 }
@@ -252,7 +252,7 @@ TEST(bad_options_are_refused)
 		{{"group-size", "1025"}, "--group-size: expected 1 to 1024"},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		subject_expect_refusal(&nvw_workload_stack, &bad[i].option, bad[i].part);
+	for_each(option, bad) {
+		subject_expect_refusal(&nvw_workload_stack, &option->option, option->part);
 	}
 }

@@ -71,14 +71,14 @@ TEST(bugs_that_need_no_reordering_are_found)
 	static const enum steal_mutation bugs[] = {
 		STEAL_TORN_COMMIT, STEAL_OVERWRITTEN_RECORD, STEAL_RACY_STEAL};
 
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+	for_each(bug, bugs) {
 		uint64_t inconsistent = 0;
 
 		for (unsigned seed = 1; seed <= 4; seed++) {
-			inconsistent += run(OPTIONS(SMALL), seed, (int)bugs[i], 1, NULL).inconsistent;
+			inconsistent += run(OPTIONS(SMALL), seed, (int)*bug, 1, NULL).inconsistent;
 		}
 		if (inconsistent == 0) {
-			fail_msg("%s was not found", steal_mutations[bugs[i]].name);
+			fail_msg("%s was not found", steal_mutations[*bug].name);
 		}
 	}
 }
@@ -260,7 +260,7 @@ TEST(bad_options_are_refused)
 		{{"tasks", "1048576"}, "--tasks times --depth: expected at most 1048576"},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		subject_expect_refusal(&nvw_workload_steal_log, &bad[i].option, bad[i].part);
+	for_each(option, bad) {
+		subject_expect_refusal(&nvw_workload_steal_log, &option->option, option->part);
 	}
 }

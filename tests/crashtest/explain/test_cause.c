@@ -16,8 +16,7 @@ static nvw_off node_off(unsigned node)
 }
 
 /* A stack: word 0 is its head, a node's word its link. */
-static int judge_stack(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_stack)
 {
 	bool there[16] = {false};
 	uint64_t node;
@@ -74,15 +73,13 @@ static uint64_t word_at(const struct ct_image *image, nvw_off off)
 	return word;
 }
 
-static int judge_pair(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_pair)
 {
 	*phase = CT_PHASE_CHECK;
 	return word_at(image, 0) == word_at(image, 64) ? 0 : nvw_violation(findings, 64, "half a pair");
 }
 
-static int judge_first(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_first)
 {
 	*phase = CT_PHASE_CHECK;
 	return word_at(image, 0) == 0 || word_at(image, 64) != 0 ?
@@ -90,8 +87,7 @@ static int judge_first(void *context, struct ct_image *image, const struct nvw_a
 		       nvw_violation(findings, 64, "the first without the second");
 }
 
-static int judge_never(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_never)
 {
 	*phase = CT_PHASE_CHECK;
 	return word_at(image, 0) == 0 ? 0 : nvw_violation(findings, 0, "never right");
@@ -119,8 +115,8 @@ TEST(stores_of_which_no_order_helps_must_be_atomic)
 	assert_int_equal(f.cause.group_count, 2);
 	assert_int_equal(f.cause.group[0].line, 10);
 	assert_int_equal(f.cause.group[1].line, 20);
-	assert_non_null(strstr(f.cause.text, "the crash fell between queue.c:10 and :20"));
-	assert_non_null(strstr(f.cause.text, "must be atomic"));
+	assert_has(f.cause.text, "the crash fell between queue.c:10 and :20");
+	assert_has(f.cause.text, "must be atomic");
 	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_ATOMIC);
 }
 
@@ -134,8 +130,7 @@ TEST(stores_that_pass_in_the_other_order_are_exchanged)
 	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_EXCHANGE);
 }
 
-static int judge_complete(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_complete)
 {
 	const uint64_t word = word_at(image, 0);
 
@@ -170,12 +165,11 @@ TEST(a_run_that_ends_wrong_needs_no_crash)
 	const struct ct_finding f = of_two_stores(judge_never);
 
 	assert_int_equal(f.cause.kind, CT_CAUSE_LOGIC);
-	assert_non_null(strstr(f.cause.text, "no crash is needed"));
+	assert_has(f.cause.text, "no crash is needed");
 }
 
 /* Two flags, each of which needs its own data; the check has one sentence for both. */
-static int judge_two(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_two)
 {
 	*phase = CT_PHASE_CHECK;
 	for (nvw_off off = 0; off < 512; off += 256) {

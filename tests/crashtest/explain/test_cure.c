@@ -101,8 +101,7 @@ struct law {
 	bool odd;           /* and the last word is never 2, which no order can help */
 };
 
-static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge)
 {
 	const struct law *const law = context;
 	uint64_t word[5];
@@ -232,8 +231,7 @@ struct rules {
 	uint8_t *failed; /* by the set of durable stores: which rules it breaks; shared with the workers */
 };
 
-static int judge_rules(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge_rules)
 {
 	const struct rules *const r = context;
 	unsigned set = 0;

@@ -407,8 +407,8 @@ TEST(an_edit_of_a_line_without_records_names_lines_near_it)
 	const int fd = write_log(&h);
 
 	assert_int_equal(ct_edit_log(fd, 0, &nowhere, 1, &edited), NVW_E_USAGE);
-	assert_non_null(strstr(nvw_error_message(), "r.c:15"));
-	assert_non_null(strstr(nvw_error_message(), "10"));
+	assert_error_has("r.c:15");
+	assert_error_has("10");
 	close(fd);
 }
 

@@ -83,8 +83,7 @@ static int make_log(const struct step *step, unsigned count)
 	return fd;
 }
 
-static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+CHECK(judge)
 {
 	law *const *const is_broken = context;
 	uint64_t word[LINES] = {0};

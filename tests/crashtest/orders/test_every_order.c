@@ -91,9 +91,8 @@ static uint64_t *word_of(const struct args *a, const struct op *op)
 	return a->words + LINE * op->word;
 }
 
-static void kernel(const void *args)
+KERNEL(kernel, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t me = nvw_global_id();
 	uint64_t last = 1, hash = me;
 
@@ -378,12 +377,12 @@ TEST(litmus_tests_have_their_results)
 #undef NOTHING
 
 	protocol = "no-l1";
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for_each(c, cases) {
 		struct found found;
 
-		assert_true(run_all(launch, &cases[i].program, true, &found));
-		if (found.results.count != cases[i].results || found.runs != cases[i].runs) {
-			fail_msg("%s: %u results of %u runs", cases[i].name, found.results.count, found.runs);
+		assert_true(run_all(launch, &c->program, true, &found));
+		if (found.results.count != c->results || found.runs != c->runs) {
+			fail_msg("%s: %u results of %u runs", c->name, found.results.count, found.runs);
 		}
 		free_found(&found);
 	}

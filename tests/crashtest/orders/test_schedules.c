@@ -82,11 +82,11 @@ TEST(all_orders_of_few_accesses_are_found_and_no_more)
 		unsigned groups, times, orders, schedules;
 	} cases[] = {{2, 1, 2, 20}, {3, 1, 6, 60}, {2, 2, 6, 80}, {2, 3, 20, 400}, {4, 1, 24, 300}};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct ordered p = right(ORDERED_COUNTERS, 1, cases[i].groups);
+	for_each(c, cases) {
+		struct ordered p = right(ORDERED_COUNTERS, 1, c->groups);
 
-		p.times = cases[i].times;
-		assert_int_equal(run(&p, cases[i].schedules).different, cases[i].orders);
+		p.times = c->times;
+		assert_int_equal(run(&p, c->schedules).different, c->orders);
 	}
 }
 
@@ -260,11 +260,11 @@ TEST(every_order_is_run_once)
 		{ORDERED_COUNTERS, 2, 3, 20}, {ORDERED_COUNTERS, 4, 1, 24}, {ORDERED_SPIN, 2, 1, 2},
 		{ORDERED_CASLOCK, 2, 1, 4}};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct ordered p = right(cases[i].kind, 1, cases[i].groups);
+	for_each(c, cases) {
+		struct ordered p = right(c->kind, 1, c->groups);
 
-		p.times = cases[i].times;
-		assert_int_equal(run_every(&p).run, cases[i].orders);
+		p.times = c->times;
+		assert_int_equal(run_every(&p).run, c->orders);
 	}
 }
 

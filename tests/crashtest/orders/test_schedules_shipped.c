@@ -141,11 +141,11 @@ TEST(seeded_bugs_of_order_are_found)
 		{&queue, "racy-tickets"}, {&queue, "narrow-acquire"}, {&steal_log, "racy-steal"},
 		{&steal_log, "narrow-steal"}};
 
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		const struct ct_schedules found = run(bugs[i].what, bugs[i].mutation, 6, 1);
+	for_each(bug, bugs) {
+		const struct ct_schedules found = run(bug->what, bug->mutation, 6, 1);
 
 		assert_false(result.consistent);
-		print_message("# %s: %llu of %llu different schedules have findings\n", bugs[i].mutation,
+		print_message("# %s: %llu of %llu different schedules have findings\n", bug->mutation,
 			(unsigned long long)found.failing, (unsigned long long)found.different);
 	}
 }

@@ -84,13 +84,13 @@ TEST(what_kernels_never_executed_is_listed)
 
 	NEEDS_MACHINE();
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+	for_each(given, runs) {
 		(void)run("rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool "
 			  "--check='./log check' "
 			  "--states=20 --cures=off %s",
-			runs[i].way, runs[i].options);
-		assert_output_has(runs[i].missed);
-		assert_output_has(runs[i].reached);
+			given->way, given->options);
+		assert_output_has(given->missed);
+		assert_output_has(given->reached);
 		assert_output_has("one way: append (log.cu:66)");
 	}
 }

@@ -145,12 +145,12 @@ TEST(other_compilers_do_the_same)
 
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	for (unsigned i = 0; i < sizeof compilers / sizeof *compilers; i++) {
-		if (run("command -v %s", compilers[i]) == 0) {
+	for_each(compiler, compilers) {
+		if (run("command -v %s", *compiler) == 0) {
 			found++;
 			succeeds("NVWAVE_CLANG=%s " NVCC
 				 " -O2 -std=c++20 -o by_other " SOURCE("ptx.cu") " && ./by_other",
-				compilers[i]);
+				*compiler);
 			assert_output_has("all hold\n");
 		}
 	}
@@ -167,10 +167,10 @@ TEST(hip_programs_are_compiled_and_right)
 
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+	for_each(name, names) {
 		if (run(HIPCC " -O2 --offload-arch=gfx90a -o hip_%s " CUDA_EXAMPLES
 			      "/hip/%s.cpp -lamdhip64 && ./hip_%s",
-			    names[i], names[i], names[i])) {
+			    *name, *name, *name)) {
 			print_error("%s\n", output);
 			fail();
 		}

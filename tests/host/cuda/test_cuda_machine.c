@@ -125,10 +125,10 @@ TEST(a_fence_races_with_nothing_and_orders_nothing_by_itself)
 
 	NEEDS_MACHINE();
 	build_machine();
-	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
-		succeeds("$NVWAVE exec --check=%s --protocol=gh -- ./machine many-fences", models[i]);
+	for_each(model, models) {
+		succeeds("$NVWAVE exec --check=%s --protocol=gh -- ./machine many-fences", *model);
 		assert_output_has("no races");
-		exits(1, "$NVWAVE exec --check=%s --protocol=gh -- ./machine fences-alone", models[i]);
+		exits(1, "$NVWAVE exec --check=%s --protocol=gh -- ./machine fences-alone", *model);
 		assert_output_has("machine.cu:203 and load at ");
 		assert_output_has("machine.cu:209, ");
 	}
@@ -217,11 +217,11 @@ TEST(instructions_of_sbrp_persist_as_the_machine_says)
 
 	NEEDS_MACHINE();
 	build_machine();
-	for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
+	for_each(row, machines) {
 		succeeds("$NVWAVE exec --protocol=vi %s --output-format=json --report=report -- ./machine "
 			 "persist4 && cat report",
-			machines[i].set);
-		assert_int_equal(statistic("\"persist.barriers_wi\""), machines[i].barriers);
+			row->set);
+		assert_int_equal(statistic("\"persist.barriers_wi\""), row->barriers);
 	}
 	exits(1, "$NVWAVE exec --set host.sbrp=refused -- ./machine persist4 2>&1");
 	assert_output_has(
@@ -279,8 +279,8 @@ TEST(kernels_see_what_the_host_has_changed_in_between)
 	build("-O1", "changes", SOURCE("changes.cu"));
 	succeeds("./changes");
 	assert_string_equal(output, "wrong: 0, cudaSuccess\n");
-	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
-		succeeds("$NVWAVE exec --protocol=%s --report=report -- ./changes", protocols[i]);
+	for_each(row, protocols) {
+		succeeds("$NVWAVE exec --protocol=%s --report=report -- ./changes", *row);
 		assert_output_has("wrong: 0, cudaSuccess\n");
 		assert_output_has("a new machine, with cold caches");
 	}
@@ -391,13 +391,13 @@ static void build_programs(void)
 
 	build_machine();
 	build_once("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(source, sizeof source, SOURCE("%s.cu"), names[i]);
-		build_once("-O1", names[i], source);
+	for_each(name, names) {
+		snprintf(source, sizeof source, SOURCE("%s.cu"), *name);
+		build_once("-O1", *name, source);
 	}
-	for (unsigned i = 0; i < sizeof examples / sizeof *examples; i++) {
-		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", examples[i]);
-		build_once("-O2 -arch=sm_70", examples[i], source);
+	for_each(row, examples) {
+		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", *row);
+		build_once("-O2 -arch=sm_70", *row, source);
 	}
 }
 

@@ -256,9 +256,9 @@ TEST(what_cannot_be_compiled_or_written_is_told_before)
 
 	NEEDS_CLANG();
 	run("mkdir -p folder.cu; cp %s .", SOURCE("weak.cu"));
-	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		exits(2, NVCC " %s", wrong[i].arguments);
-		assert_output_has(wrong[i].message);
+	for_each(one, wrong) {
+		exits(2, NVCC " %s", one->arguments);
+		assert_output_has(one->message);
 	}
 	exits(2, "TMPDIR=/nonexistent " NVCC " -c weak.cu");
 	assert_output_has("/nonexistent: no folder for temporary files can be made here (TMPDIR)");
@@ -293,12 +293,12 @@ TEST(what_is_no_architecture_is_refused)
 
 	NEEDS_CLANG();
 	run("echo 'int main() { return 0; }' >empty.cu");
-	for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
-		succeeds("%s -M empty.cu", right[i]);
+	for_each(row, right) {
+		succeeds("%s -M empty.cu", *row);
 	}
-	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		exits(2, "%s -M empty.cu", wrong[i].command);
-		assert_output_has(wrong[i].message);
+	for_each(one, wrong) {
+		exits(2, "%s -M empty.cu", one->command);
+		assert_output_has(one->message);
 	}
 }
 
