@@ -161,6 +161,16 @@ void command_expect(const char *words, int status, const char *out, const char *
 	}
 }
 
+void command_prints(const char *words, const char *out)
+{
+	command_expect(words, 0, out, "");
+}
+
+void command_refuses(const char *words, const char *err)
+{
+	command_expect(words, 2, "", err);
+}
+
 void command_write(const char *name, const void *bytes, size_t n)
 {
 	char path[256];

@@ -28,18 +28,16 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 {
 	char line[512];
 
-	command_expect("crash kv --count=64 --states=100 --cures=off --and-then=4", 0,
-		"worked on after recovery: ", "");
-	command_expect("crash kv --count=64 --states=100 --oracle=robust", 0, "judged by what was read", "");
+	command_prints("crash kv --count=64 --states=100 --cures=off --and-then=4", "worked on after "
+										    "recovery: ");
+	command_prints("crash kv --count=64 --states=100 --oracle=robust", "judged by what was read");
 	command_expect("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value", 1,
 		"NOT ROBUST   ", "");
-	command_expect(
-		"crash kv --count=1 --oracle=robust --output-format=json", 0, "\"verdict\": \"robust\"", "");
-	command_expect(
-		"crash kv --oracle=robust --save=%D/robust", 2, "", "does not have the order of the run");
-	command_expect("crash kv --oracle=robust --and-then=4", 2, "", "--and-then has no effect");
-	command_expect("crash kv --oracle=replay", 2, "", "--oracle=replay is for programs");
-	command_expect("crash kv --and-then=some", 2, "", "--and-then: expected a number of operations");
+	command_prints("crash kv --count=1 --oracle=robust --output-format=json", "\"verdict\": \"robust\"");
+	command_refuses("crash kv --oracle=robust --save=%D/robust", "does not have the order of the run");
+	command_refuses("crash kv --oracle=robust --and-then=4", "--and-then has no effect");
+	command_refuses("crash kv --oracle=replay", "--oracle=replay is for programs");
+	command_refuses("crash kv --and-then=some", "--and-then: expected a number of operations");
 	snprintf(line, sizeof line,
 		"crash %s --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%%D/findings",
 		getenv("PLACES_WORKLOAD"));
@@ -82,8 +80,8 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 	assert_lacks(page, "<script");
 	assert_lacks(page, "src=");
 	command_remove("page.html");
-	command_expect("run btree --order=15", 2, "", "--order: expected 4 to 14, found 15");
-	command_expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
+	command_refuses("run btree --order=15", "--order: expected 4 to 14, found 15");
+	command_refuses("crash btree --count=50 --html=/nowhere/page.html", "/nowhere/page.html");
 	assert_int_equal(command_files(), 0);
 }
 
@@ -113,8 +111,8 @@ TEST(shards_together_are_the_whole)
 		command_text(name, command_run(words)->out);
 	}
 	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
-	command_expect("crash --merge %D/part-1 %D/part-3", 2, "", "shard 2 of 3 is missing");
-	command_expect("crash --merge %D/part-1 %D/part-1", 2, "", "given twice");
+	command_refuses("crash --merge %D/part-1 %D/part-3", "shard 2 of 3 is missing");
+	command_refuses("crash --merge %D/part-1 %D/part-1", "given twice");
 	char words[256];
 
 	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json",
@@ -175,28 +173,29 @@ TEST(an_interrupted_exploration_goes_on_where_it_was)
 		print_message("# the exploration was too quick to be interrupted\n");
 	}
 	command_text("checkpoint", "NVWCKPT and then something else");
-	command_expect(
-		"crash btree --count=50 --resume=%D/checkpoint", 2, "", "remove the file to start again");
+	command_refuses("crash btree --count=50 --resume=%D/checkpoint", "remove the file to start again");
 	command_remove("checkpoint");
 }
 
 TEST(the_matrix_says_which_barriers_are_needed)
 {
-	command_expect("crash btree --order=14 --count=100 --preload=50 --batch=100 --group-size=64 --matrix "
+	command_prints("crash btree --order=14 --count=100 --preload=50 --batch=100 --group-size=64 --matrix "
 		       "--states=200",
-		0, "(only buffered-epoch; no state that epoch permits fails)", "");
-	command_expect("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100", 0,
-		"not needed in any state that epoch or buffered-epoch permits: ", "");
-	command_expect(
-		"crash queue --count=48 --producers=1 --consumers=1 --capacity=16 --group-size=16 --matrix "
-		"--states=150",
-		0, "needed: with none scope message 0 is lost: its production was acknowledged", "");
+		"(only buffered-epoch; no state that epoch permits fails)");
+	command_prints("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100",
+		"not needed in "
+		"any state that epoch or buffered-epoch permits: ");
+	command_prints("crash queue --count=48 --producers=1 --consumers=1 --capacity=16 --group-size=16 "
+		       "--matrix "
+		       "--states=150",
+		"needed: with none scope message 0 is lost: its production was acknowledged");
 	command_expect(
 		"crash btree --count=100 --preload=50 --batch=100 --group-size=64 --matrix --states=200 "
 		"--mutate=no-undo",
 		1, " outside of the budget)", "");
-	command_expect("crash btree --count=60 --preload=20 --batch=60 --group-size=32 --matrix --states=20",
-		0, "nothing failed with work-group scope in a sample under buffered-epoch", "");
+	command_prints("crash btree --count=60 --preload=20 --batch=60 --group-size=32 --matrix "
+		       "--states=20",
+		"nothing failed with work-group scope in a sample under buffered-epoch");
 }
 
 /*
@@ -213,49 +212,48 @@ TEST(a_pool_on_two_nvram_devices_is_crash_tested_as_one)
 	static const char *const placed[] = {"crash btree " TWO_NVRAM, "crash btree " TWO_NVRAM SWAPPED};
 	char line[512];
 
-	for (unsigned i = 0; i < 2; i++) {
-		command_expect(placed[i], 0, "CONSISTENT   all ", "");
-		snprintf(line, sizeof line, "%s --mutate=update-before-log", placed[i]);
+	for_each(row, placed) {
+		command_prints(*row, "CONSISTENT   all ");
+		snprintf(line, sizeof line, "%s --mutate=update-before-log", *row);
 		command_expect(line, 1, "INCONSISTENT", "");
 	}
-	command_expect(
-		"crash btree " TWO_NVRAM " --mode=kill --states=3", 0, "NO FAILURE FOUND in 3 kills", "");
-	command_expect("run kv --machine=two-nvram --count=200 --output-format=json", 0,
-		"\"domain\": \"adr, nvram2 device\"", "");
-	command_expect("exec --machine=two-nvram -- true", 2, "",
-		"device nvram2: a program of the host runs on one NVRAM device");
+	command_prints("crash btree " TWO_NVRAM " --mode=kill --states=3", "NO FAILURE FOUND in 3 kills");
+	command_prints("run kv --machine=two-nvram --count=200 --output-format=json", "\"domain\": \"adr, "
+										      "nvram2 device\"");
+	command_refuses("exec --machine=two-nvram -- true", "device nvram2: a program of the host runs on "
+							    "one NVRAM device");
 }
 
 /* The log's pool on a near device, the table's on a far one; a crash state is one of both. */
 TEST(pools_on_two_nvram_devices_are_crash_tested_together)
 {
 #define NEAR_FAR "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
-	command_expect("crash " NEAR_FAR " --states=400", 0, "NO FAILURE FOUND in ", "");
-	command_expect("crash " NEAR_FAR " --mode=permitted --states=400", 0, "NO FAILURE FOUND in ", "");
-	command_expect("crash " NEAR_FAR " --mode=kill --states=3", 0, "NO FAILURE FOUND in 3 kills", "");
+	command_prints("crash " NEAR_FAR " --states=400", "NO FAILURE FOUND in ");
+	command_prints("crash " NEAR_FAR " --mode=permitted --states=400", "NO FAILURE FOUND in ");
+	command_prints("crash " NEAR_FAR " --mode=kill --states=3", "NO FAILURE FOUND in 3 kills");
 	command_expect("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", 1, "INCONSISTENT", "");
 	command_expect("crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", 1,
 		"INCONSISTENT", "");
-	command_expect("run " NEAR_FAR " --output-format=json", 0, "\"device.far.barrier_wait\": ", "");
-	command_expect("run " NEAR_FAR " --output-format=json", 0, "\"domain\": \"adr, far device\"", "");
-	command_expect("run " NEAR_FAR " --set far.write=2us --set nvram.hops=1", 0,
-		"with nvram.hops=1, device far.write=2000ns;", "");
-	command_expect("run " NEAR_FAR " --set far.wirte=2us", 2, "",
-		"far.wirte: not a key of a device; did you mean write?");
-	command_expect("run tiered --table-device=far", 2, "", "the machine gope18 has no device far");
-	command_expect("run tiered --machine=near-far --table-device=farr", 2, "",
-		"the machine near-far has no device farr; did you mean far?");
-	command_expect("exec --machine=near-far -- true", 2, "",
-		"device far: a program of the host runs on one NVRAM device");
-	command_expect("list stats", 0, "device.NAME.reads", "");
+	command_prints("run " NEAR_FAR " --output-format=json", "\"device.far.barrier_wait\": ");
+	command_prints("run " NEAR_FAR " --output-format=json", "\"domain\": \"adr, far device\"");
+	command_prints("run " NEAR_FAR " --set far.write=2us --set nvram.hops=1", "with nvram.hops=1, "
+										  "device far.write=2000ns;");
+	command_refuses("run " NEAR_FAR " --set far.wirte=2us", "far.wirte: not a key of a device; did "
+								"you mean write?");
+	command_refuses("run tiered --table-device=far", "the machine gope18 has no device far");
+	command_refuses("run tiered --machine=near-far --table-device=farr",
+		"the machine near-far has no "
+		"device farr; did you mean far?");
+	command_refuses("exec --machine=near-far -- true", "device far: a program of the host runs on one "
+							   "NVRAM device");
+	command_prints("list stats", "device.NAME.reads");
 }
 
 TEST(every_state_of_a_small_run_is_accounted_for)
 {
-	command_expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0,
-		"100 %: all instants exhausted", "");
-	command_expect(
-		"crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "exhausted", "");
+	command_prints("crash kv --count=6 --batch=2 --slots=16 --model=epoch", "100 %: all instants "
+										"exhausted");
+	command_prints("crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", "exhausted");
 }
 
 /* No time is later than the run, which the set-up is no part of. */
@@ -310,8 +308,8 @@ TEST(a_finding_that_is_gone_passes)
 		"the store is lost", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   the store is lost", "");
 	command_text("check", "exit 0\n");
-	command_expect("replay %D/findings/finding-1", 0, "PASSES   the state passes", "");
-	command_expect("replay %D/findings/finding-1 --output-format=json", 0, "\"verdict\": \"passes\"", "");
+	command_prints("replay %D/findings/finding-1", "PASSES   the state passes");
+	command_prints("replay %D/findings/finding-1 --output-format=json", "\"verdict\": \"passes\"");
 	command_remove("findings/finding-1");
 	command_remove("findings");
 	command_remove("check");
@@ -329,35 +327,36 @@ TEST(a_sample_in_which_nothing_fails_is_not_consistent)
 #define SMALL "crash kv --count=6 --batch=2 --slots=16 --model=epoch"
 	char page[200000];
 
-	command_expect(WIDE, 0, "NO FAILURE FOUND in 57 of 2^72 states", "");
-	command_expect(WIDE " --output-format=json", 0, "\"verdict\": \"not-refuted\"", "");
-	command_expect(WIDE " --html=%D/page.html", 0, "NO FAILURE FOUND in 57 of 2^72 states", "");
+	command_prints(WIDE, "NO FAILURE FOUND in 57 of 2^72 states");
+	command_prints(WIDE " --output-format=json", "\"verdict\": \"not-refuted\"");
+	command_prints(WIDE " --html=%D/page.html", "NO FAILURE FOUND in 57 of 2^72 states");
 	command_read("page.html", page, sizeof page);
 	assert_has(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>");
 	assert_has(page, "<p>NO FAILURE FOUND in 57 of 2^72 states");
 	command_remove("page.html");
-	command_expect(
-		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --states=50 "
-		"--model=buffered-epoch --html=%D/page.html --verbose",
-		0, "sampled: a part looks at too much ", "");
+	command_prints("crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 "
+		       "--states=50 "
+		       "--model=buffered-epoch --html=%D/page.html --verbose",
+		"sampled: a part looks at too much ");
 	command_read("page.html", page, sizeof page);
 	assert_has(page, "Sampled: a part looks at too much ");
 	command_remove("page.html");
-	command_expect(SMALL, 0, "CONSISTENT   all ", "");
+	command_prints(SMALL, "CONSISTENT   all ");
 	assert_lacks(command_run(SMALL)->out, "by parts");
 	assert_lacks(command_run(SMALL)->out, "gope18");
 	assert_has(command_run(SMALL)->out, "kv under epoch persistency, seed 1, ");
-	command_expect(SMALL " --verbose", 0, " by parts\nby parts: ", "");
-	command_expect(SMALL " --verbose", 0, "kv on gope18, protocol vi, epoch persistency, ", "");
-	command_expect(SMALL " --machine=gope18", 0, "\nmachine: gope18 (", "");
-	command_expect(SMALL " --set=nvram.write=300ns", 0, "kv on gope18, ", "");
-	command_expect(SMALL " --protocol=dd --machine=sinclair15", 0, "kv on sinclair15, protocol dd, ", "");
-	command_expect(SMALL " --output-format=json", 0, "\"verdict\": \"consistent\"", "");
-	command_expect(SMALL " --shard=1/1", 0, "NO FAILURE FOUND in ", "");
-	command_expect("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3", 0,
-		"NO FAILURE FOUND in 3 kills", "");
-	command_expect("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3 --output-format=json",
-		0, "\"verdict\": \"not-refuted\"", "");
+	command_prints(SMALL " --verbose", " by parts\nby parts: ");
+	command_prints(SMALL " --verbose", "kv on gope18, protocol vi, epoch persistency, ");
+	command_prints(SMALL " --machine=gope18", "\nmachine: gope18 (");
+	command_prints(SMALL " --set=nvram.write=300ns", "kv on gope18, ");
+	command_prints(SMALL " --protocol=dd --machine=sinclair15", "kv on sinclair15, protocol dd, ");
+	command_prints(SMALL " --output-format=json", "\"verdict\": \"consistent\"");
+	command_prints(SMALL " --shard=1/1", "NO FAILURE FOUND in ");
+	command_prints("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3", "NO FAILURE "
+											 "FOUND in 3 kills");
+	command_prints("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3 "
+		       "--output-format=json",
+		"\"verdict\": \"not-refuted\"");
 }
 
 TEST(the_tutorial_finds_its_bug_and_mends_it)
@@ -365,14 +364,14 @@ TEST(the_tutorial_finds_its_bug_and_mends_it)
 	char words[512];
 
 	snprintf(words, sizeof words, "run %s", getenv("TUTORIAL_QUEUE"));
-	command_expect(words, 0, "tutorial-queue on gope18", "");
+	command_prints(words, "tutorial-queue on gope18");
 	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", getenv("TUTORIAL_QUEUE"));
 	command_expect(words, 1, "is committed, but not all of its payload", "");
 	assert_has(command_run(words)->out, "queue.c:");
 	snprintf(words, sizeof words, "crash %s", getenv("TUTORIAL_QUEUE"));
-	command_expect(words, 0, "CONSISTENT   all ", "");
+	command_prints(words, "CONSISTENT   all ");
 	snprintf(words, sizeof words, "crash %s --model=epoch", getenv("TUTORIAL_QUEUE"));
-	command_expect(words, 0, "CONSISTENT   all 2^", "");
+	command_prints(words, "CONSISTENT   all 2^");
 }
 
 TEST(a_refused_store_says_the_real_limit)
@@ -389,19 +388,19 @@ TEST(a_refused_store_says_the_real_limit)
 	snprintf(log, sizeof log,
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1001|STOP", value);
 	command_text("a.log", log);
-	command_expect(command, 2, "", "expected a size from 0x1 to 0x1000 (4096 bytes), found \"0x1001");
+	command_refuses(command, "expected a size from 0x1 to 0x1000 (4096 bytes), found \"0x1001");
 	snprintf(log, sizeof log,
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1000|STOP", value);
 	command_text("a.log", log);
-	command_expect(command, 0, "1 store, ", "");
+	command_prints(command, "1 store, ");
 	command_remove("a.log");
 	command_remove("image");
 }
 
 TEST(logs_are_written_and_dumped)
 {
-	command_expect("run kv --count=20 --log=%D/a.nvl", 0, "", "");
-	command_expect("log dump %D/a.nvl", 0, "launch", "");
+	command_prints("run kv --count=20 --log=%D/a.nvl", "");
+	command_prints("log dump %D/a.nvl", "launch");
 	command_remove("a.nvl");
 }
 

@@ -82,7 +82,7 @@ TEST(a_file_that_cannot_be_written_whole_replaces_nothing)
 
 	snprintf(path, sizeof path, "%s/old", command_dir());
 	command_write("old", "whole", 5);
-	assert_int_equal(nvw_new_file_begin(path, false, &f), 0);
+	assert_ok(nvw_new_file_begin(path, false, &f));
 	getrlimit(RLIMIT_FSIZE, &before);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
@@ -94,10 +94,10 @@ TEST(a_file_that_cannot_be_written_whole_replaces_nothing)
 	assert_int_equal(size_of("old"), 5);
 	assert_int_equal(command_files(), 1);
 
-	assert_int_equal(nvw_new_file_begin(path, true, &f), 0);
+	assert_ok(nvw_new_file_begin(path, true, &f));
 	assert_true(nvw_new_file_end(&f, 0) < 0);
 	assert_int_equal(size_of("old"), 5);
-	assert_int_equal(nvw_new_file_begin(path, false, &f), 0);
+	assert_ok(nvw_new_file_begin(path, false, &f));
 	fputs("new content", f.file);
 	assert_int_equal(nvw_new_file_end(&f, 0), 0);
 	assert_int_equal(size_of("old"), 11);

@@ -25,32 +25,30 @@ static const char vi_l1[] =
 
 TEST(the_grid_of_an_l1_is_printed_with_events_as_columns)
 {
-	command_expect("list protocols vi", 0, vi_l1, "");
+	command_prints("list protocols vi", vi_l1);
 }
 
 /* The L2 of vi has no registrations, so it has no columns for them; that of dd has no atomics. */
 TEST(events_that_a_protocol_never_meets_have_no_column)
 {
-	command_expect("list protocols vi", 0,
-		"state  READ_HIT  READ_MISS  WRITE       ATOMIC      FLUSH       EVICT\n", "");
-	command_expect("list protocols dd", 0,
-		"state  READ_HIT  READ_MISS  WRITE       FLUSH       EVICT       REGISTER  RETURN\n", "");
-	command_expect("list protocols dd", 0, "R      -         -          -           -           -", "");
+	command_prints("list protocols vi", "state  READ_HIT  READ_MISS  WRITE       ATOMIC      FLUSH    "
+					    "   EVICT\n");
+	command_prints("list protocols dd", "state  READ_HIT  READ_MISS  WRITE       FLUSH       EVICT    "
+					    "   REGISTER  RETURN\n");
+	command_prints("list protocols dd", "R      -         -          -           -           -");
 }
 
 /* alsop16 Table 3, hLRC, and gope18 3 with the S-FIFO of the L2. */
 TEST(instructions_are_printed_with_the_actions_of_the_papers)
 {
-	command_expect("list protocols vi", 0,
-		"atomic store          release           system, remote system                       any    "
-		"flush local L1; flush L2; ST x at L2\n",
-		"");
-	command_expect("list protocols hlrc", 0,
+	command_prints("list protocols vi", "atomic store          release           system, remote "
+					    "system                       any    "
+					    "flush local L1; flush L2; ST x at L2\n");
+	command_prints("list protocols hlrc",
 		"atomic RMW            any    any    L2, another L1    "
-		"registration and data to the requesting L1; RMW x at L1; invalidate local L1\n",
-		"");
-	command_expect("list protocols hlrc", 0,
-		"kernel end                                            flush local L1\n", "");
+		"registration and data to the requesting L1; RMW x at L1; invalidate local L1\n");
+	command_prints("list protocols hlrc", "kernel end                                            "
+					      "flush local L1\n");
 }
 
 /* Member of the event in the state's row. */
@@ -95,10 +93,10 @@ TEST(every_listed_protocol_has_tables_and_no_other_has)
 
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		snprintf(words, sizeof words, "list protocols %s", name);
-		command_expect(words, 0, "Lines of the L2\nstate  READ_HIT", "");
+		command_prints(words, "Lines of the L2\nstate  READ_HIT");
 	}
-	command_expect("list protocols vu", 2, "", "there is no coherence protocol vu; did you mean vi?");
-	command_expect("list protocols vi gd", 2, "", "\"vi\" is an extra argument");
+	command_refuses("list protocols vu", "there is no coherence protocol vu; did you mean vi?");
+	command_refuses("list protocols vi gd", "\"vi\" is an extra argument");
 }
 
 GROUP(command_set_up, command_tear_down);

@@ -25,6 +25,10 @@ void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
 void rig_begin_under(struct rig *rig, const char *protocol);
 /* The same as rig_begin, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
+/* The same with settings that are written there. */
+#define rig_begin_set(rig, seed, ...) rig_begin(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
+#define rig_begin_logged_set(rig, seed, ...) \
+	rig_begin_logged(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
 /* Ends the machine in order: closes the log, removes the pool (not the log).
  * Does nothing if the machine has not begun. */
 void rig_end(struct rig *rig);

@@ -10,9 +10,11 @@
 
 char dir[64], output[1 << 16];
 
+static char command[8192];
+
 static int run_line(const char *format, va_list list)
 {
-	char command[8192], line[8400];
+	char line[8400];
 
 	vsnprintf(command, sizeof command, format, list);
 	snprintf(line, sizeof line, "cd %s && { %s ; } 2>&1", dir, command);
@@ -47,7 +49,7 @@ void shell_exits(int status, const char *file, int line, const char *format, ...
 
 	va_end(list);
 	if (found != status) {
-		print_error("exit status %d, expected %d, behind\n%s\n", found, status, output);
+		print_error("%s\nexit status %d, expected %d:\n%s\n", command, found, status, output);
 		_fail(file, line);
 	}
 }

@@ -31,6 +31,14 @@ void test_has(const char *text, const char *part, bool expected, const char *fil
 	}
 }
 
+void test_ok(int r, const char *call, const char *message, const char *file, int line)
+{
+	if (r != 0) {
+		print_error("%s: %d, %s\n", call, r, message);
+		_fail(file, line);
+	}
+}
+
 int run_every_test(void)
 {
 	const size_t n = (size_t)(__stop_nvw_tests - __start_nvw_tests);

@@ -33,11 +33,15 @@ struct registered {
 #define assert_error_has(part)   assert_has(nvw_error_message(), part)
 void test_has(const char *text, const char *part, bool expected, const char *file, int line);
 
+/* Fails the test, with the library's last message, unless it is 0. */
+#define assert_ok(call) test_ok(call, #call, nvw_error_message(), __FILE__, __LINE__)
+void test_ok(int r, const char *call, const char *message, const char *file, int line);
+
 /* Each row of a table, by a pointer to it. */
 #define for_each(row, table) \
 	for (__typeof__(&(table)[0]) row = (table); row < (table) + sizeof(table) / sizeof *(table); row++)
 
-/* A kernel with its arguments as they are, or by a pointer to them. */
+/* A kernel with its arguments as they are, or by a pointer to them; what names places calls it NAME_of. */
 #define KERNEL(name, type, given)                             \
 	static void name##_of(const void *args, type *given); \
 	static void name(const void *args)                    \

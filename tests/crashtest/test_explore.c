@@ -382,7 +382,7 @@ TEST(a_state_is_undone_however_many_words_it_changes)
 	struct ct_image image;
 	uint64_t hash = 0;
 
-	assert_int_equal(ct_image_create(zeroes, NULL, POOL_BYTES, &image), 0);
+	assert_ok(ct_image_create(zeroes, NULL, POOL_BYTES, &image));
 	for (unsigned i = 0; i < POOL_BYTES / 8; i++) {
 		hash = i == POOL_BYTES / 16 ? image.hash : hash;
 		half[i] = i < POOL_BYTES / 16 ? i + 1 : 0;

@@ -33,9 +33,7 @@ static void crash(const struct nvw_workload *w, const char *assignments, int mut
 		.go_on = operations,
 		.unexplained = true};
 
-	if (small_run(w, assignments, mutation, &o, &result) != 0) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(small_run(w, assignments, mutation, &o, &result));
 }
 
 TEST(look_ups_alone_are_right_in_every_state)

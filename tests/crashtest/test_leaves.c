@@ -143,7 +143,7 @@ static bool add_instant(struct ct_medium *m, struct keys *keys)
 	struct ct_count n;
 
 	assert_non_null(levels);
-	assert_int_equal(ct_states_count(m, &n), 0);
+	assert_ok(ct_states_count(m, &n));
 	const uint64_t numbers = n.fresh == CT_COUNT_MANY ? UINT64_MAX : ct_states_numbers(m);
 	const bool has_room = numbers <= STATES_MAX && keys->count + numbers <= KEYS_MAX;
 
@@ -228,7 +228,6 @@ static void compare_run(
 	const char *protocol, enum ct_model model, unsigned unit, uint64_t seed, struct sum *sum)
 {
 	char settings[3][64], what[128];
-	const char *const all[] = {settings[0], settings[1], settings[2], "l1.size=128B", "l1.ways=1", NULL};
 	struct program program, *const args = &program;
 	struct rig rig;
 	void *initial;
@@ -239,7 +238,7 @@ static void compare_run(
 	snprintf(settings[2], sizeof settings[2], "nvram.atomicity=%uB", unit);
 	snprintf(what, sizeof what, "%s, %s, units of %u bytes, seed %llu", protocol,
 		ct_model_info(model)->name, unit, (unsigned long long)seed);
-	rig_begin_logged(&rig, seed, all);
+	rig_begin_logged_set(&rig, seed, settings[0], settings[1], settings[2], "l1.size=128B", "l1.ways=1");
 	program.data = rig.nvram;
 	program.arrived = nvw_alloc(rig.machine, 64);
 	program.other = nvw_alloc(rig.machine, 4 * 64);

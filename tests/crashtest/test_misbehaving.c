@@ -107,7 +107,7 @@ TEST(states_that_hang_alike_are_cut_early)
 	};
 	static struct ct_result r;
 
-	assert_int_equal(ct_explore(&e, NULL, &r), 0);
+	assert_ok(ct_explore(&e, NULL, &r));
 	close(fd);
 	ct_result_free(&r);
 	assert_int_equal(r.finding_count, 1);

@@ -100,7 +100,7 @@ struct maker {
 static void append(struct maker *m, struct nvw_log_record r)
 {
 	r.time_ps = ++m->time_ps;
-	assert_int_equal(nvw_log_append(m->w, &r), 0);
+	assert_ok(nvw_log_append(m->w, &r));
 }
 
 static struct event *note(struct maker *m, enum nvw_log_kind kind)
@@ -248,7 +248,7 @@ static int make_program(uint64_t seed, struct history *h)
 	struct maker m = {.r = {seed}, .h = h};
 
 	*h = (struct history){0};
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &m.w));
 	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
 			   .site = {.id = 1, .line = 7, .file = "r.cu", .function = "f"}});
 	for (unsigned i = 0; i < STEPS; i++) {
@@ -258,7 +258,7 @@ static int make_program(uint64_t seed, struct history *h)
 			host_step(&m);
 		}
 	}
-	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);
+	assert_ok(nvw_log_close(m.w, m.time_ps));
 	return fd;
 }
 
@@ -403,7 +403,7 @@ static void enumerate(struct ct_medium *m, uint64_t seed)
 	struct ct_count count;
 	unsigned levels[STORES_MAX] = {0};
 
-	assert_int_equal(ct_states_count(m, &count), 0);
+	assert_ok(ct_states_count(m, &count));
 	assert_true(count.exact);
 	for (uint64_t i = 0; i < ct_states_numbers(m); i++) {
 		uint64_t word[WORDS];
@@ -431,14 +431,12 @@ static void compare(uint64_t seed, enum ct_model model)
 	permit(&h, model);
 	explored.count = 0;
 	add(&explored, first);
-	assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+	assert_ok(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m));
 	while ((more = ct_medium_next(&m)) == 1) {
 		enumerate(&m, seed);
 		sample(&m, &r, seed);
 	}
-	if (more) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(more);
 	ct_medium_destroy(&m);
 	close(fd);
 	for (unsigned i = 0; i < permitted.count; i++) {

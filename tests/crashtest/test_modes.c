@@ -199,9 +199,7 @@ static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states
 	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = jobs};
 	struct ct_result r;
 
-	if (ct_run(&subject, &options, &r)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_run(&subject, &options, &r));
 	ct_result_free(&r);
 	return r;
 }
@@ -272,11 +270,11 @@ TEST(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes)
 	struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
 	static struct ct_result r;
 
-	assert_int_equal(ct_run(&subject, &options, &r), 0);
+	assert_ok(ct_run(&subject, &options, &r));
 	assert_true(r.consistent);
 	ct_result_free(&r);
 	options.nested = true;
-	assert_int_equal(ct_run(&subject, &options, &r), 0);
+	assert_ok(ct_run(&subject, &options, &r));
 	assert_false(r.consistent);
 	assert_string_equal(r.finding[0].text,
 		"recovery that crashed before its write 2 and ran again leaves a different pool than "
@@ -360,7 +358,7 @@ TEST(slices_that_other_processes_explored_give_the_result_of_as_many_jobs)
 			.workload = &workload, .config = &config, .mutation = mutation};
 		struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 3, .settle_after = 1024};
 
-		assert_int_equal(ct_run(&subject, &options, &whole), 0);
+		assert_ok(ct_run(&subject, &options, &whole));
 		struct ct_interval *const expected = take_intervals(&whole);
 
 		options.slices = folder;
@@ -368,11 +366,11 @@ TEST(slices_that_other_processes_explored_give_the_result_of_as_many_jobs)
 			struct ct_options alone = options;
 
 			alone.unexplained = true;
-			assert_int_equal(ct_run(&subject, &alone, &slice), 0);
+			assert_ok(ct_run(&subject, &alone, &slice));
 			assert_in_range(slice.states_tested, 1, whole.states_tested - 1);
 			ct_result_free(&slice);
 		}
-		assert_int_equal(ct_run(&subject, &options, &taken), 0);
+		assert_ok(ct_run(&subject, &options, &taken));
 		struct ct_interval *const found = take_intervals(&taken);
 
 		assert_findings_equal(&whole, &taken);
@@ -487,11 +485,11 @@ static uint64_t fewest(uint64_t from, uint64_t count)
 	struct nvw_options *values;
 	char text[24];
 
-	assert_int_equal(nvw__options_create(counted_options, &values), 0);
+	assert_ok(nvw__options_create(counted_options, &values));
 	snprintf(text, sizeof text, "%u", (unsigned)from);
-	assert_int_equal(nvw__options_set(values, "from", text), 0);
+	assert_ok(nvw__options_set(values, "from", text));
 	snprintf(text, sizeof text, "%u", (unsigned)count);
-	assert_int_equal(nvw__options_set(values, "count", text), 0);
+	assert_ok(nvw__options_set(values, "count", text));
 	r = (struct ct_result){.finding_count = 1};
 	most_counted = 0;
 	ct_find_fewest(

@@ -32,7 +32,7 @@ static void append(struct nvw_log_record record)
 	static uint64_t time_ps;
 
 	record.time_ps = time_ps += 1000;
-	assert_int_equal(nvw_log_append(writer, &record), 0);
+	assert_ok(nvw_log_append(writer, &record));
 }
 
 /* Site number i is line 10 i. */
@@ -41,7 +41,7 @@ static int begin(void)
 	const struct nvw_log_info info = {.workload = "flags", .pool_bytes = POOL_BYTES, .atomicity = 8};
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &writer), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &writer));
 	for (uint32_t id = DATA; id <= WIDE; id++) {
 		append((struct nvw_log_record){.kind = NVW_LOG_SITE,
 			.site = {.id = id, .line = 10 * id, .file = "flags.c", .function = "put"}});
@@ -82,7 +82,7 @@ static void done(uint64_t write)
 
 static void end(void)
 {
-	assert_int_equal(nvw_log_close(writer, UINT64_C(1) << 40), 0);
+	assert_ok(nvw_log_close(writer, UINT64_C(1) << 40));
 }
 
 CHECK(judge_flags)
@@ -111,9 +111,7 @@ static struct ct_result explore(int fd, enum ct_model model, struct ct_options o
 		.judge = judge_flags,
 		.options = options};
 
-	if (ct_explore(&e, NULL, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_explore(&e, NULL, &result));
 	close(fd);
 	ct_result_free(&result);
 	return result;
@@ -201,7 +199,7 @@ TEST(nothing_of_what_recovery_wrote_is_in_another_state)
 		done(i + 1);
 	}
 	end();
-	assert_int_equal(ct_explore(&e, NULL, &result), 0);
+	assert_ok(ct_explore(&e, NULL, &result));
 	assert_int_equal(result.states_distinct, 64);
 	assert_true(result.consistent);
 	ct_result_free(&result);

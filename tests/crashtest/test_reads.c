@@ -32,21 +32,21 @@ static int make_log(void)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	struct nvw_log_record r = {
 		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
 
-	assert_int_equal(nvw_log_append(w, &r), 0);
+	assert_ok(nvw_log_append(w, &r));
 	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
 		.launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
-	assert_int_equal(nvw_log_append(w, &r), 0);
+	assert_ok(nvw_log_append(w, &r));
 	for (unsigned i = 0; i < WORDS; i++) {
 		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,
 			.time_ps = 1000 * (i + 1),
 			.store = {.site = 1, .kernel = 1, .bytes = 8, .off = place(i), .value = 1}};
-		assert_int_equal(nvw_log_append(w, &r), 0);
+		assert_ok(nvw_log_append(w, &r));
 	}
-	assert_int_equal(nvw_log_close(w, 100000), 0);
+	assert_ok(nvw_log_close(w, 100000));
 	return fd;
 }
 
@@ -123,9 +123,7 @@ TEST(verdicts_are_those_of_going_through_every_state)
 				.unexplained = seed % 8 != 0},
 		};
 
-		if (ct_explore(&e, NULL, &result)) {
-			fail_msg("%s", nvw_error_message());
-		}
+		assert_ok(ct_explore(&e, NULL, &result));
 		assert_int_equal(result.consistent, !some_state_fails(seed));
 		if (result.consistent) {
 			assert_int_equal(result.instants_by_reads, 1);
@@ -175,9 +173,7 @@ TEST(a_death_in_a_tree_loses_no_state)
 	const struct ct_exploration e = in_a_tree(fd, judge_that_dies);
 	bool killed = false, failed = false;
 
-	if (ct_explore(&e, NULL, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_explore(&e, NULL, &result));
 	for (unsigned i = 0; i < result.finding_count; i++) {
 		killed = killed || result.finding[i].signal == SIGABRT;
 		failed = failed || !strcmp(result.finding[i].text, "behind a state that kills");
@@ -216,7 +212,7 @@ TEST(a_kill_from_outside_in_a_tree_changes_nothing)
 	assert_true((const void *)kills != MAP_FAILED);
 	for (unsigned i = 0; i < 2; i++) {
 		*kills = 2 * i;
-		assert_int_equal(ct_explore(&e, NULL, &result[i]), 0);
+		assert_ok(ct_explore(&e, NULL, &result[i]));
 		assert_int_equal(*kills, 0);
 		ct_result_free(&result[i]);
 	}

@@ -200,15 +200,14 @@ static bool is_contradicted(const char *protocol, const char *model)
 static void run_one(FILE *to, const char *protocol, const char *model, const char *domain)
 {
 	char settings[3][64];
-	const char *const all[] = {settings[0], settings[1], settings[2], "l1.size=1KiB", "l1.ways=2",
-		"l2.size=8KiB", "l2.ways=2", NULL};
 	struct rig rig;
 	uint64_t statistics;
 
 	snprintf(settings[0], sizeof settings[0], "protocol=%s", protocol);
 	snprintf(settings[1], sizeof settings[1], "persist.model=%s", model);
 	snprintf(settings[2], sizeof settings[2], "nvram.domain=%s", domain);
-	rig_begin_logged(&rig, 1, all);
+	rig_begin_logged_set(&rig, 1, settings[0], settings[1], settings[2], "l1.size=1KiB", "l1.ways=2",
+		"l2.size=8KiB", "l2.ways=2");
 	rig_ok(launch_all(rig.machine, (uint64_t *)(void *)rig.nvram,
 		is_contradicted(protocol, model) ? scatter_in_group : scatter));
 	rig_ok(nvw_persist(rig.machine));

@@ -30,7 +30,7 @@ static size_t save(uint8_t *file, size_t room)
 	for (unsigned i = 0; i < BYTES; i++) {
 		image[i] = (uint8_t)(i * 7 ^ i >> 8);
 	}
-	assert_int_equal(nvw__acks_add(&acks, 3, 5), 0);
+	assert_ok(nvw__acks_add(&acks, 3, 5));
 	assert_int_equal(ct_finding_save(path, head, &finding, image, BYTES, &acks), 0);
 	json_decref(head);
 	nvw__acks_free(&acks);
@@ -87,11 +87,11 @@ static int write_log(void)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	const struct nvw_log_record site = {
 		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
 
-	assert_int_equal(nvw_log_append(w, &site), 0);
+	assert_ok(nvw_log_append(w, &site));
 	for (uint32_t i = 0; i < WRITES; i++) {
 		const struct nvw_log_record launch = {.kind = NVW_LOG_LAUNCH,
 			.time_ps = i,
@@ -102,11 +102,11 @@ static int write_log(void)
 		const struct nvw_log_record ack = {
 			.kind = NVW_LOG_ACK, .time_ps = i, .ack = {.first = i, .count = 1, .kernel = i + 1}};
 
-		assert_int_equal(nvw_log_append(w, &launch), 0);
-		assert_int_equal(nvw_log_append(w, &store), 0);
+		assert_ok(nvw_log_append(w, &launch));
+		assert_ok(nvw_log_append(w, &store));
 		assert_int_equal(i < HELD ? nvw_log_append(w, &ack) : 0, 0);
 	}
-	assert_int_equal(nvw_log_close(w, WRITES), 0);
+	assert_ok(nvw_log_close(w, WRITES));
 	return fd;
 }
 
@@ -119,8 +119,8 @@ static const char *said_of(const struct ct_writes *writes, uint64_t value)
 	struct nvw_acks acks = {0};
 	struct ct_image image;
 
-	assert_int_equal(nvw__acks_add(&acks, 0, HELD), 0);
-	assert_int_equal(ct_image_create(zeroes, NULL, BYTES, &image), 0);
+	assert_ok(nvw__acks_add(&acks, 0, HELD));
+	assert_ok(ct_image_create(zeroes, NULL, BYTES, &image));
 	assert_int_equal(ct_image_write(&image, 64, &value, 8), 0);
 	findings = (struct nvw_findings){0};
 	ct_writes_judge((void *)(uintptr_t)writes, &image, &acks, &findings, &phase);
@@ -136,9 +136,7 @@ TEST(a_word_may_hold_its_last_acknowledged_version_or_a_later_one)
 	const int fd = write_log();
 	struct ct_writes *writes;
 
-	if (ct_writes_create(fd, zeroes, BYTES, &writes)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_writes_create(fd, zeroes, BYTES, &writes));
 	assert_int_equal(ct_writes_count(writes), WRITES);
 	assert_string_equal(said_of(writes, 4), "");
 	assert_string_equal(said_of(writes, 3), "");

@@ -80,16 +80,16 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 	int r;
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, s == &tiered_two ? "near-far" : "gope18"), 0);
+	assert_ok(emu_config_load(&config, s == &tiered_two ? "near-far" : "gope18"));
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_int_equal(setting ? emu_config_set(&config, setting) : 0, 0);
 	for (unsigned i = 0; also[i]; i++) {
-		assert_int_equal(emu_config_set(&config, also[i]), 0);
+		assert_ok(emu_config_set(&config, also[i]));
 	}
-	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
+	assert_ok(nvw__options_create(s->workload->options, &values));
 	for (unsigned i = 0; s->options[i][0]; i++) {
-		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
+		assert_ok(nvw__options_set(values, s->options[i][0], s->options[i][1]));
 	}
 	const struct ct_subject subject = {
 		.workload = s->workload, .options = values, .config = &config, .mutation = mutation};
@@ -191,12 +191,12 @@ TEST(shipped_structures_survive_with_store_buffers)
 {
 	static const char *const entries[] = {"store_buffer.entries=1", "store_buffer.entries=8"};
 
-	for (unsigned i = 0; i < 2; i++) {
-		expect(&kv_resize, CT_OBSERVED, 1000, -1, entries[i], true);
-		expect(&btree, CT_OBSERVED, 500, -1, entries[i], true);
-		expect(&queue, CT_OBSERVED, 1000, -1, entries[i], true);
-		expect(&queue_visible, CT_OBSERVED, 500, -1, entries[i], true);
-		expect(&steal, CT_OBSERVED, 500, -1, entries[i], true);
+	for_each(entrie, entries) {
+		expect(&kv_resize, CT_OBSERVED, 1000, -1, *entrie, true);
+		expect(&btree, CT_OBSERVED, 500, -1, *entrie, true);
+		expect(&queue, CT_OBSERVED, 1000, -1, *entrie, true);
+		expect(&queue_visible, CT_OBSERVED, 500, -1, *entrie, true);
+		expect(&steal, CT_OBSERVED, 500, -1, *entrie, true);
 	}
 	expect(&kv, CT_KILL, 10, -1, entries[1], true);
 	expect(&queue, CT_KILL, 10, -1, entries[1], true);
@@ -301,9 +301,9 @@ TEST(structures_survive_with_owners_under_every_consistency_model)
 
 		protocol = protocols[i % 2];
 		also[1] = models[i / 2];
-		for (unsigned k = 0; k < 4; k++) {
-			expect(all[k], CT_OBSERVED, 120 / PART, -1, NULL, true);
-			expect(all[k], CT_OBSERVED, 120 / PART, -1, "persist.model=buffered-epoch", true);
+		for_each(row, all) {
+			expect(*row, CT_OBSERVED, 120 / PART, -1, NULL, true);
+			expect(*row, CT_OBSERVED, 120 / PART, -1, "persist.model=buffered-epoch", true);
 		}
 		run_clean(all[i % 4], CT_MODEL_EPOCH);
 		run_clean(all[i % 4], CT_MODEL_BUFFERED);
@@ -394,7 +394,7 @@ static void self_test_on(const struct nvw_workload *workload, const char *machin
 	unsigned mutations = 0;
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, machine), 0);
+	assert_ok(emu_config_load(&config, machine));
 	config.seed = 1;
 	const struct ct_subject subject = {.workload = workload, .config = &config, .mutation = -1};
 

@@ -341,11 +341,9 @@ static void replay(uint8_t image[BYTES])
 	struct nvw_log_record r;
 	struct ct_store_log counts;
 
-	if (ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts));
 	memset(image, 0, BYTES);
-	assert_int_equal(nvw_log_open_fd(dup(fd), "log", &reader), 0);
+	assert_ok(nvw_log_open_fd(dup(fd), "log", &reader));
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
 			assert_true(r.store.bytes <= 8 && r.store.off + r.store.bytes <= BYTES);
@@ -405,9 +403,7 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
 
 	write_file(foreign.store_log, log, strlen(log));
 	write_file(foreign.image, initial, sizeof initial);
-	if (ct_run_foreign(&foreign, &options, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_run_foreign(&foreign, &options, &result));
 	ct_result_free(&result);
 	return result.consistent;
 }
@@ -690,8 +686,8 @@ TEST(any_number_of_jobs_tests_the_same_states)
 
 		write_log(op, make_ops(seed, op), in_dir("log"));
 		assert_int_equal(ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts), 0);
-		for (unsigned i = 0; i < 2; i++) {
-			struct ct_exploration e = {.rules = {.model = models[i]},
+		for_each(model, models) {
+			struct ct_exploration e = {.rules = {.model = *model},
 				.log_fd = fd,
 				.initial = initial,
 				.bytes = BYTES,
@@ -702,9 +698,9 @@ TEST(any_number_of_jobs_tests_the_same_states)
 					.timeout_ms = 10000,
 					.unexplained = true}};
 
-			assert_int_equal(ct_explore(&e, NULL, &one), 0);
+			assert_ok(ct_explore(&e, NULL, &one));
 			for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
-				assert_int_equal(ct_explore(&e, NULL, &more), 0);
+				assert_ok(ct_explore(&e, NULL, &more));
 				assert_int_equal(more.states_distinct, one.states_distinct);
 				assert_int_equal(more.states_equal, one.states_equal);
 				assert_int_equal(more.states_failing, one.states_failing);

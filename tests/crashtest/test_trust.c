@@ -114,7 +114,7 @@ static void append(struct run *r, struct nvw_log_record record)
 {
 	record.time_ps = r->time += 1000;
 	if (r->time <= 1000 * r->stop) {
-		assert_int_equal(nvw_log_append(r->w, &record), 0);
+		assert_ok(nvw_log_append(r->w, &record));
 	}
 }
 
@@ -289,7 +289,7 @@ static int make_run(uint64_t seed)
 	struct run r = {.random = {seed}, .stop = UINT32_MAX};
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &r.w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &r.w));
 	append(&r, (struct nvw_log_record){.kind = NVW_LOG_SITE,
 			   .site = {.id = 1, .line = 7, .file = "t.c", .function = "f"}});
 	if (chance(&r, 3)) {
@@ -301,7 +301,7 @@ static int make_run(uint64_t seed)
 		}
 		step(&r, (unsigned)nvw_random_below(&r.random, 1 + seed % LANES));
 	}
-	assert_int_equal(nvw_log_close(r.w, nvw_min(r.time, 1000 * r.stop) + 1000), 0);
+	assert_ok(nvw_log_close(r.w, nvw_min(r.time, 1000 * r.stop) + 1000));
 	return fd;
 }
 
@@ -358,11 +358,11 @@ static bool find_outcomes(int fd, bool trusts, struct outcomes *o, struct ct_tru
 	struct ct_medium m;
 
 	o->states = o->keys = 0;
-	assert_int_equal(ct_medium_create(fd, initial, POOL, 0, &rules, &m), 0);
+	assert_ok(ct_medium_create(fd, initial, POOL, 0, &rules, &m));
 	while (few && ct_medium_next(&m) == 1) {
 		struct ct_count count;
 
-		assert_int_equal(ct_states_count(&m, &count), 0);
+		assert_ok(ct_states_count(&m, &count));
 		few = count.log2 < 13 && o->keys + STATES_MAX < KEYS_MAX;
 		if (few) {
 			recover_all(&m, o);

@@ -41,14 +41,12 @@ KERNEL(store_to_one_line, const struct shared_line, s)
 
 TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 {
-	static const char *const settings[] = {"persist.model=buffered-epoch", "gpu.first_cu=first",
-		"l2.size=256B", "l2.ways=4", "l2.banks=1", NULL};
-
 	for (unsigned ahead = 0; ahead < 2; ahead++) {
 		RIG(rig);
 		struct shared_line s = {.ahead = ahead};
 
-		rig_begin(&rig, 0, settings);
+		rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "gpu.first_cu=first", "l2.size=256B",
+			"l2.ways=4", "l2.banks=1");
 		s.x = (uint64_t *)(void *)rig.nvram;
 		s.before = s.x + 8;
 		s.other = nvw_alloc(rig.machine, 16 * 64);
@@ -85,10 +83,9 @@ static void store_in_many_epochs(const void *args)
 
 TEST(epochs_whose_stores_are_durable_take_no_memory)
 {
-	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 	RIG(rig);
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
 	most_rows = 0;
 	rig_launch(&rig, store_in_many_epochs, &(uint64_t *){(uint64_t *)(void *)rig.nvram}, 1, 1);
 	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);

@@ -172,12 +172,11 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		char protocol[64];
-		const char *const settings[] = {protocol, "nvram.domain=eadr", NULL};
 		RIG(rig);
 		struct two_scopes s;
 
 		snprintf(protocol, sizeof protocol, "protocol=%s", name);
-		rig_begin(&rig, 0, settings);
+		rig_begin_set(&rig, 0, protocol, "nvram.domain=eadr");
 		s.x = (uint64_t *)(void *)rig.nvram;
 		s.turn = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);

@@ -64,7 +64,7 @@ TEST(a_device_has_the_values_of_its_section_and_defaults_for_the_rest)
 	assert_int_equal(big->size, UINT64_C(2) << 30);
 	assert_int_equal(big->read_energy, c.dram.read_energy);
 	assert_int_equal(emu_config_check(&c), 0);
-	assert_int_equal(emu_config_set(&c, "gpu.clock=500MHz"), 0);
+	assert_ok(emu_config_set(&c, "gpu.clock=500MHz"));
 	assert_int_equal(big->read, 16000); /* 8 cycles still */
 	assert_string_equal(emu_domain_name(&c), "device, far adr");
 }
@@ -74,9 +74,9 @@ TEST(an_override_names_a_device_of_the_file_by_its_name)
 	struct emu_config c;
 
 	load_ok(&c, FAR);
-	assert_int_equal(emu_config_set(&c, "far.write=3us"), 0);
+	assert_ok(emu_config_set(&c, "far.write=3us"));
 	assert_int_equal(c.device[EMU_DEVICES_NAMED].write, 3000000);
-	assert_int_equal(emu_config_set(&c, "nvram.hops=2"), 0);
+	assert_ok(emu_config_set(&c, "nvram.hops=2"));
 	assert_int_equal(c.nvram.hops, 2);
 }
 
@@ -203,7 +203,7 @@ TEST(values_that_no_device_can_have_are_refused)
 		struct emu_config c;
 
 		load_ok(&c, FAR "[device big]\nkind = dram\nread = 1ns\nwrite = 1ns\n");
-		assert_int_equal(emu_config_set(&c, one->setting), 0);
+		assert_ok(emu_config_set(&c, one->setting));
 		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
 		if (!strstr(nvw_error_message(), one->message)) {
 			fail_msg("%s: %s", one->setting, nvw_error_message());
@@ -229,10 +229,10 @@ TEST(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken)
 		struct emu_config c;
 
 		emu_config_default(&c);
-		assert_int_equal(emu_config_set(&c, "directory.ways=8"), 0);
-		assert_int_equal(emu_config_set(&c, limit->taken), 0);
+		assert_ok(emu_config_set(&c, "directory.ways=8"));
+		assert_ok(emu_config_set(&c, limit->taken));
 		assert_int_equal(emu_config_check(&c), 0);
-		assert_int_equal(emu_config_set(&c, limit->refused), 0);
+		assert_ok(emu_config_set(&c, limit->refused));
 		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
 		if (!strstr(nvw_error_message(), limit->message)) {
 			fail_msg("%s: %s", limit->refused, nvw_error_message());
@@ -246,8 +246,8 @@ TEST(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused)
 	struct emu_config c;
 
 	emu_config_default(&c);
-	assert_int_equal(emu_config_set(&c, "gpu.clock=1GHz"), 0);
-	assert_int_equal(emu_config_set(&c, "l2.latency=9223372036854775cycles"), 0);
+	assert_ok(emu_config_set(&c, "gpu.clock=1GHz"));
+	assert_ok(emu_config_set(&c, "l2.latency=9223372036854775cycles"));
 	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000));
 	assert_int_not_equal(emu_config_set(&c, "l2.latency=9223372036854776cycles"), 0);
 	assert_error_has("\"9223372036854776cycles\" is too large");

@@ -89,11 +89,9 @@ static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
 static void begin(struct rig *rig, unsigned kind, const char *more, bool is_persistent, struct script *s)
 {
 	char setting[32];
-	const char *const settings[] = {
-		setting, kind < 2 ? "directory.lines=0" : "directory.lines=64", more, NULL};
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocols[kind]);
-	rig_begin(rig, 0, settings);
+	rig_begin_set(rig, 0, setting, kind < 2 ? "directory.lines=0" : "directory.lines=64", more);
 	*s = (struct script){
 		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 512)};
 }
@@ -251,10 +249,8 @@ static void three_lines(const void *args)
 static struct emu_stats store_three_lines(
 	struct rig *rig, struct script *s, const char *protocol, const char *directory)
 {
-	const char *const settings[] = {
-		protocol, directory, "directory.ways=2", "l2.size=128B", "l2.ways=2", "l2.banks=1", NULL};
-
-	rig_begin(rig, 0, settings);
+	rig_begin_set(
+		rig, 0, protocol, directory, "directory.ways=2", "l2.size=128B", "l2.ways=2", "l2.banks=1");
 	*s = (struct script){.a = nvw_alloc(rig->machine, 192)};
 	rig_launch(rig, three_lines, &s, CUS, 1);
 	for (unsigned n = 0; n < 3; n++) {
@@ -309,13 +305,12 @@ TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
 TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		const char *const settings[] = {i ? "protocol=mttop-wb" : "protocol=rfo",
-			"directory.lines=64", "l2.size=128B", "l2.ways=2", "l2.banks=1", NULL};
 		const struct emu_stats *stats;
 		struct script s;
 		RIG(rig);
 
-		rig_begin(&rig, 0, settings);
+		rig_begin_set(&rig, 0, i ? "protocol=mttop-wb" : "protocol=rfo", "directory.lines=64",
+			"l2.size=128B", "l2.ways=2", "l2.banks=1");
 		s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 		RUN(&rig, &s, {0, WRITE}, {1, READ}, {LINE, READ}, {2 * LINE, READ}, {3 * LINE, READ});
 		assert_null(line_of(&rig, s.a, -1));
@@ -337,15 +332,14 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
 	char protocol[32];
-	const char *const settings[] = {protocol,
-		kind < 2 || kind == KINDS ? "directory.lines=0" : "directory.lines=64", "l1.size=64B",
-		"l1.ways=1", NULL};
 	struct script s;
 	struct rig rig;
 	uint64_t before;
 
 	snprintf(protocol, sizeof protocol, "protocol=%s", protocols[kind]);
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, protocol,
+		kind < 2 || kind == KINDS ? "directory.lines=0" : "directory.lines=64", "l1.size=64B",
+		"l1.ways=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 	RUN(&rig, &s, {0, READ}, {2, READ}, {is_replaced ? LINE : 0, READ});
 	assert_int_equal(line_of(&rig, s.a, 0) == NULL, is_replaced);
@@ -434,13 +428,12 @@ TEST(hits_in_what_the_l1_has_written_are_counted)
 /* Table 4.1: S-FIFOs are QuickRelease's. */
 TEST(an_l3_keeps_what_owners_have_stored)
 {
-	const char *const settings[] = {"protocol=rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2",
-		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1", NULL};
 	const struct emu_stats *stats;
 	struct script s;
 	RIG(rig);
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, "protocol=rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2",
+		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 	RUN(&rig, &s, {0, WRITE}, {LINE, WRITE}, {2 * LINE, WRITE}, {3 * LINE, WRITE}, {4 * LINE, WRITE},
 		{5 * LINE, WRITE}, {6 * LINE, WRITE});

@@ -173,13 +173,13 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 {
 	static const char *const networks[] = {"crossbar", "mesh"};
 
-	for (unsigned n = 0; n < 2; n++) {
+	for_each(network, networks) {
 		for (unsigned from = 0; from < 12; from++) {
 			char topology[64];
 			RIG(rig);
 			emu_time arrivals[EMU_CUS_MAX];
 
-			snprintf(topology, sizeof topology, "network.topology=%s", networks[n]);
+			snprintf(topology, sizeof topology, "network.topology=%s", *network);
 			rig_begin(&rig, 0,
 				(const char *const[]){topology, "network.columns=4", "gpu.cus=12", NULL});
 			struct nvw_machine *const m = rig.machine;
@@ -354,12 +354,11 @@ KERNEL(store_lines, const struct words, w)
 TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 {
 	enum { LINES = 200 };
-	static const char *const settings[] = {"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", NULL};
 	static uint64_t values[8 * LINES];
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
 	w.a = (uint64_t *)rig.nvram;
 	for (unsigned i = 0; i < 8 * LINES; i++) {
 		values[i] = 1000 + i;
@@ -434,8 +433,6 @@ TEST(the_log_has_all_that_the_host_writes)
 /* There are four channels, all of which have many. */
 TEST(writes_complete_in_the_order_in_which_they_are_due)
 {
-	static const char *const settings[] = {
-		"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4", NULL};
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	struct rig rig;
@@ -443,7 +440,8 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 	uint64_t last = 0;
 	unsigned writes = 0;
 
-	rig_begin_logged(&rig, 0, settings);
+	rig_begin_logged_set(
+		&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4");
 	w.a = (uint64_t *)rig.nvram;
 	rig_launch(&rig, store_lines, &w, 200, 50);
 	rig_ok(nvw_persist(rig.machine));

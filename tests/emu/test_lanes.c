@@ -567,13 +567,11 @@ KERNEL(load_around_some_stores, const struct words, w)
 
 TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 {
-	static const char *const buffered[] = {
-		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
 	uint32_t values[64];
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 0, buffered);
+	rig_begin_set(&rig, 0, "protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, sizeof values);
 	w.b = nvw_alloc(rig.machine, sizeof values);
 	for (uint32_t i = 0; i < 64; i++) {
@@ -590,12 +588,10 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 
 TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 {
-	static const char *const buffered[] = {
-		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 0, buffered);
+	rig_begin_set(&rig, 0, "protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, 512);
 	w.b = nvw_alloc(rig.machine, 512);
 	for (uint64_t i = 0; i < 64; i++) {
@@ -638,11 +634,10 @@ KERNEL(keep_while_waiting, const struct words, w)
 TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 {
 	enum { ITEMS = 4096 };
-	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=8", NULL};
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 1, small);
+	rig_begin_set(&rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=8");
 	w.a = nvw_alloc(rig.machine, 8 * KEPT);
 	w.b = nvw_alloc(rig.machine, 64);
 	for (uint64_t i = 0; i < KEPT; i++) {

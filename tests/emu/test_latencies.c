@@ -134,14 +134,12 @@ static void nothing_at_all(const void *args)
 
 TEST(launches_and_copies_take_the_time_that_the_machine_says)
 {
-	static const char *const settings[] = {
-		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
 	char bytes[4000] = {0};
 	RIG(rig);
 	uint64_t begin, end;
 	void *block;
 
-	rig_begin(&rig, 1, settings);
+	rig_begin_set(&rig, 1, "gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s");
 	block = nvw_alloc(rig.machine, sizeof bytes);
 	nvw_begin_measurement(rig.machine);
 	begin = nvw_time_ps(rig.machine);

@@ -445,9 +445,9 @@ TEST(l1s_without_acquires_hit_what_is_up_to_date)
 {
 	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "wt"};
 
-	for (unsigned i = 0; i < 5; i++) {
-		assert_int_equal(misses_of_cu_0(protocols[i], "l1.acquire=on"), 2);
-		assert_int_equal(misses_of_cu_0(protocols[i], "l1.acquire=off"), 0);
+	for_each(protocol, protocols) {
+		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=on"), 2);
+		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=off"), 0);
 	}
 	assert_int_equal(created("dd", (const char *[]){"l1.acquire=off", NULL}), NVW_E_CONFIG);
 	assert_error_has("(vi, gd, gh, rsp, no-l1, wt, ");

@@ -254,11 +254,10 @@ KERNEL(rotate, const struct words, w)
 
 TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 {
-	static const char *const small[] = {"gpu.cus=2", "gpu.wavefronts_per_cu=8", NULL};
 	RIG(rig);
 	struct words w = {.n = 8192};
 
-	rig_begin(&rig, 4, small);
+	rig_begin_set(&rig, 4, "gpu.cus=2", "gpu.wavefronts_per_cu=8");
 	w.a = nvw_alloc(rig.machine, 8 * w.n);
 	w.b = nvw_alloc(rig.machine, 8 * w.n);
 	for (uint64_t i = 0; i < w.n; i++) {
@@ -320,13 +319,11 @@ KERNEL(leave_now_and_then, const struct words, w)
 
 TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 {
-	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=4", NULL};
-
 	for (enum nvw_group group = NVW_WORKGROUP; group <= NVW_KERNEL; group++) {
 		RIG(rig);
 		struct words w = {.n = group};
 
-		rig_begin(&rig, 1, small);
+		rig_begin_set(&rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=4");
 		emu_barriers_without_returned(rig.machine);
 		w.a = nvw_alloc(rig.machine, 8 * 512);
 		w.b = nvw_alloc(rig.machine, 8 * 512);
@@ -425,11 +422,10 @@ static void shallow(const void *args)
 
 TEST(each_lane_has_all_of_its_stack)
 {
-	static const char *const small[] = {"host.stack=2KiB", NULL};
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 1, small);
+	rig_begin_set(&rig, 1, "host.stack=2KiB");
 	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
 	rig_launch(&rig, shallow, &w, 64, 64);
 	for (unsigned lane = 0; lane < 64; lane++) {

@@ -26,8 +26,10 @@ struct args {
 #define HERE (__LINE__ + 1)
 static int line; /* of the dereference that a kernel is about to make */
 
-KERNEL(stores_plainly, const struct args, a)
+static void stores_plainly(const void *args)
 {
+	const struct args *const a = args;
+
 	nvw_store(&a->list[nvw_global_id()].key, 7);
 	if (nvw_global_id() == a->culprit) {
 		line = HERE;
@@ -36,8 +38,10 @@ KERNEL(stores_plainly, const struct args, a)
 	nvw_store(&a->list[nvw_global_id()].key, 8);
 }
 
-KERNEL(loads_plainly, const struct args, a)
+static void loads_plainly(const void *args)
 {
+	const struct args *const a = args;
+
 	if (nvw_global_id() == a->culprit) {
 		line = HERE;
 		const uint64_t key = a->list->key;
@@ -52,13 +56,16 @@ static __attribute__((noinline)) uint64_t follow(const struct list *l)
 	return next ? next->key : 0;
 }
 
-KERNEL(loads_in_a_function, const struct args, a)
+static void loads_in_a_function(const void *args)
 {
+	const struct args *const a = args;
+
 	nvw_store(&a->list[0].key, follow(a->list));
 }
 
-KERNEL(copies_plainly, const struct args, a)
+static void copies_plainly(const void *args)
 {
+	const struct args *const a = args;
 	char bytes[400];
 
 	if (nvw_global_id() == a->culprit) {
@@ -76,8 +83,10 @@ static void goes_astray(const void *args)
 	nowhere->key = 3;
 }
 
-KERNEL(is_right, const struct args, a)
+static void is_right(const void *args)
 {
+	const struct args *const a = args;
+
 	nvw_store(&a->list[nvw_global_id()].key, nvw_global_id());
 	nvw_p_barrier_wi();
 }
@@ -221,13 +230,13 @@ TEST(host_code_is_told_to_use_the_accessors)
 	const int wrote = host_process(writes, true);
 
 	assert_true(WIFEXITED(wrote) && WEXITSTATUS(wrote) == TOLD_STATUS);
-	assert_has(told, "test_plain_access.c:");
-	assert_has(told, "(writes)");
-	assert_has(told, "host code writes device memory (DRAM at offset 0x40)");
-	assert_has(told, "nvw_write(");
+	assert_non_null(strstr(told, "test_plain_access.c:"));
+	assert_non_null(strstr(told, "(writes)"));
+	assert_non_null(strstr(told, "host code writes device memory (DRAM at offset 0x40)"));
+	assert_non_null(strstr(told, "nvw_write("));
 	assert_int_equal(WEXITSTATUS(host_process(reads, true)), TOLD_STATUS);
-	assert_has(told, "(reads)");
-	assert_has(told, "nvw_read(");
+	assert_non_null(strstr(told, "(reads)"));
+	assert_non_null(strstr(told, "nvw_read("));
 }
 
 TEST(without_anybody_to_tell_host_code_dies_of_the_fault)

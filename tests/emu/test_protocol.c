@@ -169,13 +169,13 @@ TEST(rsp_denovo_and_hlrc_do_what_table_3_says)
 	}
 	/* In a model without scopes, a scope changes nothing; and the members of a family share the table. */
 	for_each(row, table) {
-		for (unsigned k = 0; k < 4; k++) {
+		for_each(without_scope, without_scopes) {
 			const bool same_family =
-				!strcmp(row->protocol, "hlrc") == !strcmp(without_scopes[k], "hlrc");
+				!strcmp(row->protocol, "hlrc") == !strcmp(*without_scope, "hlrc");
 
 			for (unsigned scope = 0;
 				same_family && strcmp(row->protocol, "rsp") && scope < COH_SCOPES; scope++) {
-				assert_string_equal(steps_at(without_scopes[k], row->instruction, row->order,
+				assert_string_equal(steps_at(*without_scope, row->instruction, row->order,
 							    scope, row->place),
 					row->actions);
 			}
@@ -331,20 +331,20 @@ TEST(gd_and_gh_do_what_the_paper_says)
 	static const enum nvw_scope scopes[] = {
 		NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
 
-	for (unsigned i = 0; i < 4; i++) {
-		const bool local = scopes[i] <= NVW_SCOPE_WORKGROUP;
+	for_each(scope, scopes) {
+		const bool local = *scope <= NVW_SCOPE_WORKGROUP;
 
-		assert_string_equal(steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]),
+		assert_string_equal(steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, *scope),
 			"LD x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]),
+		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, *scope),
 			"flush local L1; ST x at L2");
-		assert_string_equal(steps_text("gd", COH_RMW, COH_ACQ_REL, scopes[i]),
+		assert_string_equal(steps_text("gd", COH_RMW, COH_ACQ_REL, *scope),
 			"flush local L1; RMW x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gh", COH_ATOMIC_LOAD, COH_ACQUIRE, scopes[i]),
+		assert_string_equal(steps_text("gh", COH_ATOMIC_LOAD, COH_ACQUIRE, *scope),
 			local ? "LD x at L1" : "LD x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gh", COH_ATOMIC_STORE, COH_RELEASE, scopes[i]),
+		assert_string_equal(steps_text("gh", COH_ATOMIC_STORE, COH_RELEASE, *scope),
 			local ? "ST x at L1" : "flush local L1; ST x at L2");
-		assert_string_equal(steps_text("gh", COH_RMW, COH_ACQ_REL, scopes[i]),
+		assert_string_equal(steps_text("gh", COH_RMW, COH_ACQ_REL, *scope),
 			local ? "RMW x at L1" : "flush local L1; RMW x at L2; invalidate local L1");
 	}
 }
@@ -527,13 +527,12 @@ KERNEL(store_words, const struct buffered_stores, s)
 static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigned lines, unsigned words)
 {
 	char setting[32], entries[32] = "l1.sfifo_unit=";
-	const char *const settings[] = {setting, "l1.sfifo=8", strcat(entries, unit), NULL};
 	uint64_t left = 0;
 	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
 	struct rig rig;
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, setting, "l1.sfifo=8", strcat(entries, unit));
 	s.m = rig.machine;
 	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
 	rig_launch(&rig, store_words, &s, 1, 1);

@@ -70,8 +70,8 @@ TEST(write_through_combines_nothing_and_quickrelease_whole_lines)
 {
 	static const char *const through[] = {"no-l1", "wt"};
 
-	for (unsigned i = 0; i < 2; i++) {
-		const struct emu_stats stats = alone(through[i], NULL, store_each_word, NULL);
+	for_each(row, through) {
+		const struct emu_stats stats = alone(*row, NULL, store_each_word, NULL);
 
 		assert_int_equal(stats.l1_flush_through, 4 * WORDS);
 		assert_int_equal(stats.l2_writeback_through, 4 * WORDS);
@@ -91,11 +91,11 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 
-	for (unsigned i = 0; i < 3; i++) {
+	for_each(protocol, protocols) {
 		struct words w;
 		RIG(rig);
 
-		begin(&rig, &w, protocols[i], NULL);
+		begin(&rig, &w, *protocol, NULL);
 		run(&rig, store_each_word, &w, 1);
 		for (unsigned k = 0; k < 4 * WORDS; k++) {
 			assert_int_equal(rig_in_memory(rig.machine, &w.a[k]), k + 1);
@@ -122,8 +122,8 @@ TEST(a_release_has_everything_before_it_in_memory)
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 	struct words w;
 
-	for (unsigned i = 0; i < 3; i++) {
-		alone(protocols[i], NULL, store_and_release, &w);
+	for_each(protocol, protocols) {
+		alone(*protocol, NULL, store_and_release, &w);
 		assert_int_equal(w.got[0], 16);
 	}
 	alone("quickrelease", "marker through the S-FIFOs", store_and_release, &w);
@@ -186,9 +186,9 @@ TEST(a_release_pays_the_way_through_the_l2)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease", "gd"};
 
-	for (unsigned i = 0; i < 4; i++) {
-		const uint64_t near = release_with(protocols[i], "l2.latency=20cycles"),
-			       far = release_with(protocols[i], "l2.latency=1020cycles");
+	for_each(protocol, protocols) {
+		const uint64_t near = release_with(*protocol, "l2.latency=20cycles"),
+			       far = release_with(*protocol, "l2.latency=1020cycles");
 
 		assert_true(far >= near + 900000);
 	}

@@ -30,12 +30,11 @@ static struct emu_race_report found_with(const char *protocol, const char *also,
 	nvw_kernel kernel, struct program p)
 {
 	char setting[32];
-	const char *const settings[] = {setting, also, also ? "store_buffer.entries=1" : NULL, NULL};
 	struct emu_race_report report;
 	struct rig rig;
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, setting, also, also ? "store_buffer.entries=1" : NULL);
 	rig_ok(emu_check_races(rig.machine, model));
 	p.data = nvw_alloc(rig.machine, 4 * 64);
 	p.flag = nvw_alloc(rig.machine, 64);
@@ -284,11 +283,10 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 	} table[] = {{"protocol=gh", 0}, {"protocol=dh", 0}, {"protocol=vi", 2}};
 
 	for (unsigned i = 0; i < 3; i++) {
-		const char *const settings[] = {table[i].protocol, "gpu.cus=1", NULL};
 		struct program p = {0};
 		RIG(rig);
 
-		rig_begin(&rig, 0, settings);
+		rig_begin_set(&rig, 0, table[i].protocol, "gpu.cus=1");
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 		p.data = nvw_alloc(rig.machine, 64);
 		p.flag = nvw_alloc(rig.machine, 64);
@@ -449,13 +447,13 @@ TEST(barriers_order_whom_they_join_and_nobody_else)
 {
 	static const char *const protocols[] = {"vi", "gd"};
 
-	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKGROUP, false, 512), 0);
-		assert_int_equal(races_of_meeting(protocols[i], NVW_KERNEL, true, 512), 0);
-		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKGROUP, true, 512), 1);
-		assert_int_equal(races_of_meeting(protocols[i], NVW_WORKITEM, false, 512), 1);
-		assert_int_equal(races_of_meeting(protocols[i], -1, false, 512), 1);
-		assert_int_equal(races_of_meeting(protocols[i], -2, true, 512), 1); /* gope18 6.2 */
+	for_each(protocol, protocols) {
+		assert_int_equal(races_of_meeting(*protocol, NVW_WORKGROUP, false, 512), 0);
+		assert_int_equal(races_of_meeting(*protocol, NVW_KERNEL, true, 512), 0);
+		assert_int_equal(races_of_meeting(*protocol, NVW_WORKGROUP, true, 512), 1);
+		assert_int_equal(races_of_meeting(*protocol, NVW_WORKITEM, false, 512), 1);
+		assert_int_equal(races_of_meeting(*protocol, -1, false, 512), 1);
+		assert_int_equal(races_of_meeting(*protocol, -2, true, 512), 1); /* gope18 6.2 */
 	}
 	assert_int_equal(races_of_meeting("vi", NVW_KERNEL, true, 40000), 0); /* more than are resident */
 }
@@ -546,8 +544,19 @@ TEST(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not)
 	if (nvw_global_id() % 8 == i) { \
 		nvw_store(p->data, i);  \
 	}
-KERNEL(store_everywhere, const struct program, p){
-	STORE(0) STORE(1) STORE(2) STORE(3) STORE(4) STORE(5) STORE(6) STORE(7)}
+static void store_everywhere(const void *args)
+{
+	const struct program *const p = args;
+
+	STORE(0)
+	STORE(1)
+	STORE(2)
+	STORE(3)
+	STORE(4)
+	STORE(5)
+	STORE(6)
+	STORE(7)
+}
 #undef STORE
 
 TEST(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit)

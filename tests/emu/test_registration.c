@@ -249,9 +249,9 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 {
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for_each(name, names) {
 		RIG(rig);
-		struct args p = begin(&rig, names[i], NULL);
+		struct args p = begin(&rig, *name, NULL);
 
 		p.a = (uint64_t *)rig.nvram;
 		run(&rig, revoke_in_the_middle, &p, 2, 1);
@@ -280,9 +280,9 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 {
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for_each(name, names) {
 		RIG(rig);
-		struct args p = begin(&rig, names[i], NULL);
+		struct args p = begin(&rig, *name, NULL);
 		uint64_t once;
 
 		p.a = (uint64_t *)rig.nvram;
@@ -397,10 +397,10 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 {
 	static const char *const names[] = {"hlrc", "hlrc-scoped"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	for_each(name, names) {
 		for (unsigned groups = 1; groups <= 2; groups++) {
 			RIG(rig);
-			struct args p = begin(&rig, names[i], NULL);
+			struct args p = begin(&rig, *name, NULL);
 
 			run(&rig, use_beside, &p, groups, 1);
 			assert_int_equal(owners(&rig, p.a),
@@ -569,9 +569,9 @@ TEST(every_broken_invariant_is_named)
 	};
 	static const char *const names[] = {"dd", "hlrc"};
 
-	for (unsigned n = 0; n < 2; n++) {
+	for_each(name, names) {
 		RIG(rig);
-		struct args p = begin(&rig, names[n], NULL);
+		struct args p = begin(&rig, *name, NULL);
 		const emu_line_id id = line_of(&rig, p.a);
 		struct emu_cache *const l1 = &rig.machine->cus[1].l1;
 		struct copies c;
@@ -587,7 +587,7 @@ TEST(every_broken_invariant_is_named)
 			const struct emu_line first = *c.first, second = *c.second, below = *c.below;
 			const char *broken;
 
-			if (!strstr(fault->protocols, names[n])) {
+			if (!strstr(fault->protocols, *name)) {
 				continue;
 			}
 			assert_null(rig.machine->protocol->broken_invariant(rig.machine, id));

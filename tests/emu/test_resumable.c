@@ -113,12 +113,10 @@ struct outcome {
 static void run(enum nvw_group scope, const struct emu_resumable *kernel, struct outcome *ret)
 {
 	/* two groups per CU at a time, so that a kernel-wide barrier takes preemption */
-	static const char *const settings[] = {
-		"gpu.cus=2", "gpu.wavefronts_per_cu=4", "gpu.wavefront_width=32", NULL};
 	struct words w = {.scope = scope};
 	struct rig rig;
 
-	rig_begin(&rig, 1, settings);
+	rig_begin_set(&rig, 1, "gpu.cus=2", "gpu.wavefronts_per_cu=4", "gpu.wavefront_width=32");
 	emu_order_by_line(rig.machine);
 	w.a = nvw_alloc(rig.machine, sizeof ret->word);
 	w.b = nvw_alloc(rig.machine, sizeof ret->word);

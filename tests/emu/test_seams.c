@@ -117,8 +117,10 @@ TEST(a_release_waits_until_its_marker_has_gone_through_the_s_fifos)
 }
 
 /* Work-items of two work-groups count their releases; each comes once, whatever waits meanwhile. */
-KERNEL(release_often, const struct words, w)
+static void release_often(const void *args)
 {
+	const struct words *const w = args;
+
 	for (unsigned i = 0; i < 5; i++) {
 		nvw_store(&w->a[8 * (2 + nvw_global_id())], i);
 		nvw_atomic_add(
@@ -128,11 +130,10 @@ KERNEL(release_often, const struct words, w)
 
 TEST(an_instruction_that_was_put_off_is_carried_out_once)
 {
-	const char *const settings[] = {"protocol=skeleton", NULL};
 	struct words w;
 	RIG(rig);
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, "protocol=skeleton");
 	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
 	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
@@ -278,12 +279,11 @@ static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 
 static uint64_t right_under_directory(struct emu_stats *ret_stats)
 {
-	const char *const settings[] = {"protocol=directory", NULL};
 	struct turns t;
 	struct rig rig;
 	uint64_t right = 0;
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, "protocol=directory");
 	t.x = nvw_alloc(rig.machine, 64);
 	t.turn = nvw_alloc(rig.machine, 128);
 	t.seen = nvw_alloc(rig.machine, 64 * CUS);
@@ -387,7 +387,6 @@ KERNEL(add_up, const struct loads, l)
 static struct emu_stats added_up_with(const char *protocol, bool issued, const char *more)
 {
 	char setting[32];
-	const char *const settings[] = {setting, more, NULL};
 	uint64_t values[8 * LINES] = {0};
 	struct emu_stats stats;
 	struct loads l;
@@ -398,7 +397,7 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 		values[8 * i] = UINT64_C(0x100) << i;
 	}
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, setting, more);
 	a = nvw_alloc(rig.machine, sizeof values);
 	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
 	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
@@ -479,10 +478,9 @@ KERNEL_ON(load_and_synchronize, struct fenced, f)
 static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
 {
 	struct fenced f = {.order = order}, *const args = &f;
-	const char *const settings[] = {bound, NULL};
 	struct rig rig;
 
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, bound);
 	f.m = rig.machine;
 	f.a = nvw_alloc(rig.machine, 64);
 	f.flag = nvw_alloc(rig.machine, 64);

@@ -415,8 +415,10 @@ static emu_time wait_for_ever(const struct coh_request *r, emu_time t)
 	return coh_put_off(r, EMU_CAUSE_marker, t) ? COH_NOT_YET : t;
 }
 
-KERNEL_ON(store_two_values, struct shared, s)
+static void store_two_values(const void *args)
 {
+	struct shared *const s = *(struct shared *const *)args;
+
 	for (uint64_t i = 1; i <= 3; i++) {
 		nvw_store(s->x, i);
 		nvw_store(s->y, 10 * i);

@@ -74,12 +74,11 @@ KERNEL(add_to_halves, const struct parts, p)
 static void add_under(const char *protocol, unsigned half, bool atomic_first)
 {
 	char setting[48];
-	const char *const settings[] = {setting, NULL};
 	struct parts p = {.atomic_first = atomic_first};
 	RIG(rig);
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_set(&rig, 0, setting);
 	p.word = (uint64_t *)rig.nvram;
 	p.part = (uint32_t *)p.word + half;
 	p.other = (uint32_t *)p.word + !half;
@@ -130,10 +129,9 @@ KERNEL(store_the_word_on_the_first, const struct parts, p)
 static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const char *protocol)
 {
 	char setting[48];
-	const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
 
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(rig, 0, settings);
+	rig_begin_set(rig, 0, setting, "l1.size=64B", "l1.ways=1");
 	p->word = (uint64_t *)rig->nvram;
 	p->part = (uint32_t *)p->word;
 	p->other = p->part + 1;
@@ -233,11 +231,10 @@ KERNEL_ON(store_neighbours, struct neighbours, n)
  */
 TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
-	static const char *const settings[] = {"protocol=vi", "nvram.atomicity=64B", NULL};
 	struct neighbours n = {0}, *const args = &n;
 	RIG(rig);
 
-	rig_begin(&rig, 1, settings);
+	rig_begin_set(&rig, 1, "protocol=vi", "nvram.atomicity=64B");
 	n.rig = &rig;
 	n.p.word = (uint64_t *)(void *)rig.nvram;
 	n.p.flags = nvw_alloc(rig.machine, 2 * 64);

@@ -34,9 +34,7 @@ static struct block_device *open_with(const struct block_options *options)
 {
 	struct block_device *d;
 
-	if (block_device_open(pool, options, &d)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(block_device_open(pool, options, &d));
 	return d;
 }
 
@@ -62,9 +60,7 @@ static void write_blocks(struct block_device *d, unsigned first, unsigned count,
 			ios[k] = (struct block_io){
 				data[k], (uint64_t)(first + i + k) * BLOCK, BLOCK, true, durable};
 		}
-		if (block_device_run(d, ios, n)) {
-			fail_msg("%s", nvw_error_message());
-		}
+		assert_ok(block_device_run(d, ios, n));
 	}
 }
 
@@ -153,7 +149,7 @@ TEST(a_pool_of_something_else_is_refused, make)
 	uint64_t bytes;
 
 	unlink(pool);
-	assert_int_equal(nvw_pool_create(pool, &params, &other), 0);
+	assert_ok(nvw_pool_create(pool, &params, &other));
 	nvw_pool_close(other);
 	assert_int_equal(block_device_size(pool, &bytes), NVW_E_INPUT);
 	assert_error_has("expected a pool of layout \"block-device\", found \"kv\"");
@@ -279,9 +275,7 @@ static void explore(enum ct_mode mode, enum ct_model model)
 
 	ct_result_free(&result);
 	result = (struct ct_result){0};
-	if (ct_run_foreign(&foreign, &o, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_run_foreign(&foreign, &o, &result));
 }
 
 /* Overwrites under way, acknowledged by the writes themselves or by syncs. */

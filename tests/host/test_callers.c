@@ -56,7 +56,7 @@ static struct log recorded(const char *program, const char *options, const char 
 	struct log log = {.sites = 0};
 
 	succeeds("rm -f pool log; $NVWAVE exec %s --record=log -- %s %s", options, program, arguments);
-	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
+	assert_ok(nvw_log_open(in_dir("log"), &reader));
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_SITE && log.sites < SITES) {
 			struct place *const p = &log.site[log.sites++];
@@ -218,10 +218,10 @@ TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
 	if (system("command -v g++ >/dev/null") != 0) {
 		skip_test("a C++ compiler is needed");
 	}
-	for (unsigned level = 0; level < 2; level++) {
+	for_each(given, levels) {
 		char end[32];
 
-		succeeds("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, levels[level], ATOMICS_SOURCE);
+		succeeds("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, *given, ATOMICS_SOURCE);
 		exits(1, "rm -f pool; $NVWAVE crash --exec='./atomics run pool' --image=pool "
 			 "--check='./atomics check'");
 		assert_false(printed("atomic_base"));

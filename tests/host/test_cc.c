@@ -42,7 +42,7 @@ static struct nvw_log_reader *open_log(void)
 {
 	struct nvw_log_reader *reader;
 
-	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
+	assert_ok(nvw_log_open(in_dir("log"), &reader));
 	return reader;
 }
 
@@ -260,10 +260,10 @@ TEST(what_was_not_recompiled_is_found_by_comparing)
 /* ---- Crash tests ------------------------------------------------------------------------------ */
 
 /* Appends five values; the exit status. */
-static int crash(const char *program, const char *bug, const char *options)
+static void crash(int status, const char *program, const char *bug, const char *options)
 {
 	clean();
-	return run(
+	exits(status, 
 		"$NVWAVE crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s",
 		program, bug, program, options);
 }
@@ -298,13 +298,13 @@ static bool names_line(unsigned line)
 TEST(a_right_log_by_hand_is_consistent)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
-		assert_int_equal(crash(*s, "", "--model=x86"), 0);
+		crash(0, *s, "", "--model=x86");
 		assert_output_has("16 stores, 11 fences");
 		assert_output_has("exhausted");
 		/* Which knows no lines: any of what is flushed may be there. */
-		assert_int_equal(crash(*s, "", "--model=pmreorder"), 1);
+		crash(1, *s, "", "--model=pmreorder");
 		/* A crash may come between any two stores. */
-		assert_int_equal(crash(*s, "", "--model=eadr"), 0);
+		crash(0, *s, "", "--model=eadr");
 		assert_output_has("17 states at 17 instants");
 	}
 }
@@ -312,12 +312,12 @@ TEST(a_right_log_by_hand_is_consistent)
 TEST(a_count_stored_before_its_value_in_one_line_is_found)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
-		assert_int_equal(crash(*s, "early", "--model=x86"), 1);
+		crash(1, *s, "early", "--model=x86");
 		assert_output_has("is counted, and wrong");
 		assert_true(names_line(line_of("/* early */")));
 		assert_true(names_line(line_of("/* early */") - 1));
 		assert_output_has("in one line, which persists in program order");
-		assert_int_equal(crash(*s, "early", "--model=eadr"), 1);
+		crash(1, *s, "early", "--model=eadr");
 		assert_true(names_line(line_of("/* early */") - 1));
 	}
 }
@@ -335,9 +335,9 @@ static const char early_source[] =
 	"		return p[0] && !p[1];\n	}\n"
 	"	p[0] = 1;\n	p[1] = 7;\n	pmem_persist((void *)p, 16);\n	return 0;\n}\n";
 
-static int crash_early(const char *options)
+static void crash_early(int status, const char *options)
 {
-	return run("rm -f pool && head -c 4096 /dev/zero >pool && $NVWAVE crash --exec='./early pool' "
+	exits(status, "rm -f pool && head -c 4096 /dev/zero >pool && $NVWAVE crash --exec='./early pool' "
 		   "--image=pool "
 		   "--check='./plain check' %s",
 		options);
@@ -350,43 +350,43 @@ TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 	clean();
 	write_text("early.c", early_source);
 	succeeds("cc -O1 -o plain early.c -lpmem && cp plain early");
-	assert_int_equal(crash_early("--html=page"), 0);
+	crash_early(0, "--html=page");
 	assert_output_has("NO FAILURE FOUND in ");
 	assert_output_has(says);
 	assert_false(printed("100 %"));
 	succeeds("grep -q '<p>NO FAILURE FOUND in .*%s' page", says);
-	assert_int_equal(crash_early("--mode=kill --states=3"), 0);
+	crash_early(0, "--mode=kill --states=3");
 	assert_output_has("NO FAILURE FOUND in 3 kills");
 	assert_output_has(says);
-	assert_int_equal(crash_early("--output-format=json"), 0);
+	crash_early(0, "--output-format=json");
 	assert_output_has("\"verdict\": \"not-refuted\"");
 	assert_output_has(says);
 	assert_output_has("\"atomicity\": 64");
 	succeeds("$HOST_CC cc -O1 -o early early.c -lpmem");
-	assert_int_equal(crash_early("--cures=off"), 1);
+	crash_early(1, "--cures=off");
 	assert_output_has("valid without its value");
 	assert_false(printed(says));
-	assert_int_equal(crash_early("--cures=off --output-format=json"), 1);
+	crash_early(1, "--cures=off --output-format=json");
 	assert_output_has("\"atomicity\": 8");
 }
 
 TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
-		assert_int_equal(crash(*s, "unflushed", "--model=x86"), 1);
+		crash(1, *s, "unflushed", "--model=x86");
 		assert_output_has("is missing in its line");
 		assert_output_has("is never flushed");
 		assert_true(names_line(line_of("log->head.total = i + 1")));
-		assert_int_equal(crash(*s, "unflushed", "--model=eadr"), 0);
+		crash(0, *s, "unflushed", "--model=eadr");
 	}
 }
 
 TEST(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
-		assert_int_equal(crash(*s, "lean", "--model=x86"), 0);
+		crash(0, *s, "lean", "--model=x86");
 		assert_output_has("16 stores, 6 fences");
-		assert_int_equal(crash(*s, "unfenced", "--model=x86"), 1);
+		crash(1, *s, "unfenced", "--model=x86");
 		assert_output_has("but no fence follows before");
 		assert_true(names_line(line_of("/* clflushopt */")));
 	}
@@ -412,11 +412,11 @@ static bool may_overtake(bool ordered)
 	clean();
 	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; "
 	    "chmod +x check");
-	assert_int_equal(nvw_log_create(in_dir("two.log"), &info, &log), 0);
+	assert_ok(nvw_log_create(in_dir("two.log"), &info, &log));
 	for_each(row, records) {
-		assert_int_equal(nvw_log_append(log, row), 0);
+		assert_ok(nvw_log_append(log, row));
 	}
-	assert_int_equal(nvw_log_close(log, 0), 0);
+	assert_ok(nvw_log_close(log, 0));
 	exits(ordered ? 0 : 1, "$NVWAVE log dump two.log | grep -c 'in order'");
 	const int status = run("$NVWAVE crash --store-log=two.log --image=image --check=./check");
 
@@ -432,7 +432,7 @@ TEST(an_ordered_flush_is_before_all_later_stores_and_another_is_not)
 
 TEST(findings_are_small_and_replayed)
 {
-	assert_int_equal(crash(raw_logs[0], "early", ""), 1);
+	crash(1, raw_logs[0], "early", "");
 	assert_output_has("smallest case: 1 of 1 writes");
 	exits(1, "$NVWAVE replay found/finding-1");
 	assert_output_has("REPRODUCED");
@@ -440,7 +440,7 @@ TEST(findings_are_small_and_replayed)
 
 TEST(kills_are_survived_by_a_right_log)
 {
-	assert_int_equal(crash(raw_logs[0], "", "--mode=kill --states=5"), 0);
+	crash(0, raw_logs[0], "", "--mode=kill --states=5");
 }
 
 /* ---- Statistics ------------------------------------------------------------------------------- */

@@ -230,11 +230,11 @@ TEST(a_damaged_block_is_found_by_hand)
 /* ---- Refusals --------------------------------------------------------------------------------- */
 
 /* A program of that name that fio is taken to be. */
-static int with_fio(const char *script, const char *arguments)
+static void with_fio(int status, const char *script, const char *arguments)
 {
 	run("mkdir -p bin");
 	write_file("bin/fio", 0755, script);
-	return run("PATH=%s/bin:$PATH $NVWAVE fio %s", dir, arguments);
+	exits(status, "PATH=%s/bin:$PATH $NVWAVE fio %s", dir, arguments);
 }
 
 TEST(fio_that_is_missing_or_fails_is_told)
@@ -256,20 +256,19 @@ TEST(fio_that_is_missing_or_fails_is_told)
 	NEEDS_FIO();
 	for_each(option, bad) {
 		snprintf(script, sizeof script, says, option->json);
-		assert_int_equal(with_fio(script, "latency"), 2);
+		with_fio(2, script, "latency");
 		assert_output_has(option->message);
 	}
-	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "mixed"), 2);
+	with_fio(2, "#!/bin/sh\nexit 3\n", "mixed");
 	assert_output_has("fio exited with status 3");
-	assert_int_equal(with_fio("#!/bin/sh\nexit 3\n", "verify"), 2);
+	with_fio(2, "#!/bin/sh\nexit 3\n", "verify");
 	assert_output_has("fio exited with status 3");
 	/* Verifies nothing, and says that all is lost. */
-	assert_int_equal(with_fio("#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
+	with_fio(2, "#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
 				  "PATH=${PATH#*:} exec fio \"$@\"\n",
-				 "verify --size=64k"),
-		2);
+				 "verify --size=64k");
 	assert_output_has("without a crash, fio fails to verify what it wrote");
-	assert_int_equal(with_fio("#!/bin/sh\nkill -9 $$\n", "bandwidth"), 2);
+	with_fio(2, "#!/bin/sh\nkill -9 $$\n", "bandwidth");
 	assert_output_has("killed by signal 9");
 	exits(2, "PATH=%s $NVWAVE fio mixed", dir);
 	assert_output_has("fio is not in PATH");

@@ -61,7 +61,7 @@ static struct told replay_of(const char *log, const char *file)
 	uint8_t *const image = read_whole(image_name, &image_bytes), *const now =
 									     read_whole(file, &file_bytes);
 
-	assert_int_equal(nvw_log_open(in_dir(log), &reader), 0);
+	assert_ok(nvw_log_open(in_dir(log), &reader));
 	assert_true(image_bytes >= file_bytes); /* of a log of files, sizes follow */
 	while ((more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
@@ -95,7 +95,7 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 	struct nvw_log_record r;
 	unsigned n = 0;
 
-	assert_int_equal(nvw_log_open(in_dir(log), &reader), 0);
+	assert_ok(nvw_log_open(in_dir(log), &reader));
 	while (nvw_log_next(reader, &r) == 1) {
 		n += r.kind == NVW_LOG_STORE && r.store.off == 8 * word && r.store.value == value;
 	}
@@ -201,14 +201,14 @@ TEST(a_killed_program_leaves_all_its_stores_in_the_log)
 {
 	static const int signals[] = {SIGKILL, SIGSEGV, SIGABRT, SIGTERM};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for_each(signal, signals) {
 		clean();
-		assert_int_equal(record("dies", (unsigned)signals[i]), 1);
+		assert_int_equal(record("dies", (unsigned)*signal), 1);
 		assert_int_equal(stores_to("log", 300, 11), 1);
 		replay_of("log", "pool");
 		json_t *const o = report();
 
-		assert_int_equal(json_integer_value(json_object_get(o, "signal")), signals[i]);
+		assert_int_equal(json_integer_value(json_object_get(o, "signal")), *signal);
 		json_decref(o);
 	}
 }

@@ -36,12 +36,12 @@ TEST(a_right_log_is_consistent_and_each_planted_bug_is_found)
 	succeeds("cp pool before");
 	succeeds("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=$HOST_APPEND_LOG");
 	expect_exhausted();
-	for (unsigned i = 0; i < 3; i++) {
+	for_each(bug, bugs) {
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 %s\" --image=pool "
 			"--check=$HOST_APPEND_LOG --save=saved "
 			"--states=200 --cures=off",
-			bugs[i]);
+			*bug);
 		assert_output_has("counts and is not whole");
 		assert_output_has("examples/append_log.c:");
 		exits(1, "$NVWAVE replay saved/finding-1");
@@ -87,12 +87,12 @@ TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1");
 	succeeds("$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check=\"$HOST_LIST "
 		 "check\" --states=150");
-	for (unsigned i = 0; i < 2; i++) {
+	for_each(bug, bugs) {
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_LIST append pool 1 %s\" --image=pool "
 			"--check=\"$HOST_LIST check\" "
 			"--states=150 --cures=off",
-			bugs[i]);
+			*bug);
 		assert_output_has("examples/list.c:");
 	}
 }
@@ -307,9 +307,9 @@ TEST(an_exported_store_log_is_explored_like_the_record)
 /* ---- Checkers, bad input ---------------------------------------------------------------------- */
 
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
-static int crash_with(const char *check)
+static void crash_with(int status, const char *check)
 {
-	return run("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=%s --timeout=2s "
+	exits(status, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=%s --timeout=2s "
 		   "--states=12",
 		check);
 }
@@ -321,19 +321,19 @@ TEST(every_kind_of_checker_is_asked_about_every_state)
 	/* Forked from a server: none of it is left in the environment, and each run is one of its own. */
 	succeeds("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
 		 "-f \"$1\" && echo $$ >>runs\\n' >script && chmod +x script");
-	assert_int_equal(crash_with("./script"), 0);
+	crash_with(0, "./script");
 	succeeds("test $(sort -u runs | wc -l) -ge 8");
 	/* Static: executed each time. It changes the file, which must be made new. */
 	succeeds("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], "
 		 "\"r+\"); int c = "
 		 "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static "
 		 "-o s s.c");
-	assert_int_equal(crash_with("./s"), 0);
+	crash_with(0, "./s");
 	succeeds("cc -o s s.c");
-	assert_int_equal(crash_with("./s"), 0);
+	crash_with(0, "./s");
 	succeeds("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s "
 		 "s.c");
-	assert_int_equal(crash_with("./s"), 1);
+	crash_with(1, "./s");
 	assert_output_has("was killed by signal 11");
 	succeeds("sed -i 's/raise(11)/pause()/; s/^#/#include <unistd.h>\\n#/' s.c && cc -o s s.c");
 	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=./s "

@@ -23,14 +23,15 @@ static void start_anew(void)
 	succeeds("rm -rf -- * && mkdir tmp");
 }
 
-static int record(const char *mode, const char *more)
+static void record(int status, const char *mode, const char *more)
 {
-	return run("$NVWAVE exec --delays=off --record=log -- $HOST_ODD %s pool %s", mode, more);
+	exits(status, "$NVWAVE exec --delays=off --record=log -- $HOST_ODD %s pool %s", mode, more);
 }
 
-static int crash(const char *image, const char *command, const char *more)
+static void crash(int status, const char *image, const char *command, const char *more)
 {
-	return run("$NVWAVE crash --exec=\"%s\" --image=\"%s\" --check=$HOST_APPEND_LOG %s", command, image,
+	exits(status, "$NVWAVE crash --exec=\"%s\" --image=\"%s\" "
+		"--check=$HOST_APPEND_LOG %s", command, image,
 		more);
 }
 
@@ -61,7 +62,7 @@ static void assert_replays(unsigned unflushed)
 	unsigned late = 0;
 	int more;
 
-	assert_int_equal(nvw_log_open("log", &reader), 0);
+	assert_ok(nvw_log_open("log", &reader));
 	while ((more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
 			assert_true(r.store.off + 8 <= image_bytes);
@@ -132,13 +133,13 @@ TEST(programs_that_are_executed_by_a_list_are_looked_at)
 {
 	start_anew();
 	succeeds("printf 'int main(void) { return 0; }' >s.c && cc -static -o s s.c && cc -o d s.c");
-	assert_int_equal(record("list", "./s"), 0);
+	record(0, "list", "./s");
 	assert_output_has("cannot be interposed (static");
-	assert_int_equal(record("list", "./d"), 0);
+	record(0, "list", "./d");
 	assert_false(printed("note:"));
-	assert_int_equal(record("nothing", "./d"), 0);
+	record(0, "nothing", "./d");
 	assert_output_has("without LD_PRELOAD");
-	assert_int_equal(record("descriptor", "./d"), 0);
+	record(0, "descriptor", "./d");
 	assert_output_has("without LD_PRELOAD");
 }
 
@@ -217,14 +218,14 @@ TEST(a_signal_ends_the_program_and_not_the_report)
 {
 	static const char *const names[] = {"TERM", "HUP"}; /* a shell has its background ignore INT */
 
-	for (unsigned i = 0; i < 2; i++) {
+	for_each(name, names) {
 		start_anew();
 		exits(2,
 			"mkfifo ready; TMPDIR=$PWD/tmp $NVWAVE exec --record=log -- $HOST_ODD waits pool "
 			">ready "
 			"2>report & n=$!; "
 			"head -c 1 ready; kill -%s $n; wait $n",
-			names[i]);
+			*name);
 		succeeds("grep 'ended by signal' report && ! ls -d tmp/nvwave*");
 		assert_replays(0);
 	}
@@ -265,7 +266,7 @@ TEST(what_outlives_a_tested_program_is_ended)
 TEST(a_file_that_shrinks_does_not_end_the_program)
 {
 	start_anew();
-	assert_int_equal(record("shrinks", ""), 0);
+	record(0, "shrinks", "");
 	assert_output_has("became shorter");
 	assert_replays(0);
 }
@@ -273,7 +274,7 @@ TEST(a_file_that_shrinks_does_not_end_the_program)
 TEST(a_file_that_grows_under_its_mapping_is_recorded)
 {
 	start_anew();
-	assert_int_equal(record("grows", ""), 0);
+	record(0, "grows", "");
 	assert_false(printed("note:"));
 	assert_replays(0);
 }
@@ -281,7 +282,7 @@ TEST(a_file_that_grows_under_its_mapping_is_recorded)
 TEST(a_mapping_is_followed_where_it_goes)
 {
 	start_anew();
-	assert_int_equal(record("moves", ""), 0);
+	record(0, "moves", "");
 	assert_false(printed("note:"));
 	assert_replays(0);
 }
@@ -289,14 +290,14 @@ TEST(a_mapping_is_followed_where_it_goes)
 TEST(a_mapping_that_becomes_writable_is_recorded)
 {
 	start_anew();
-	assert_int_equal(record("later", ""), 0);
+	record(0, "later", "");
 	assert_replays(0);
 }
 
 TEST(a_part_of_a_mapping_that_becomes_writable_is_recorded)
 {
 	start_anew();
-	assert_int_equal(record("part-later", "nothing"), 0);
+	record(0, "part-later", "nothing");
 	assert_replays(0);
 }
 
@@ -325,7 +326,7 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	assert_int_equal(crash_of_written("written", "ftruncate"), 2);
 	assert_true(printed("UNDECIDED") && printed("odd changes pool by ftruncate() at "));
 	start_anew();
-	assert_int_equal(record("written", "splice"), 2);
+	record(2, "written", "splice");
 	assert_output_has("UNDECIDED");
 }
 
@@ -345,7 +346,7 @@ TEST(what_system_calls_write_is_recorded)
 		}
 	}
 	start_anew();
-	assert_int_equal(record("written", "pwrite"), 0);
+	record(0, "written", "pwrite");
 	assert_replays(0);
 }
 
@@ -354,14 +355,14 @@ TEST(what_is_written_while_nothing_is_mapped_is_no_matter)
 	assert_int_equal(crash_of_written("written", "nothing"), 0);
 	assert_int_equal(crash_of_written("between", "pwrite"), 0);
 	start_anew();
-	assert_int_equal(record("between", "pwrite"), 0);
+	record(0, "between", "pwrite");
 	assert_replays(0);
 }
 
 TEST(a_mapping_that_cannot_be_stored_to_is_not_recorded)
 {
 	start_anew();
-	assert_int_equal(record("read", "nothing"), 2);
+	record(2, "read", "nothing");
 	assert_output_has("mapped no file");
 	exits(2, "$NVWAVE crash --exec='true {}' --image=pool --check=true");
 	assert_output_has("did not map or write the image's copy");
@@ -370,21 +371,21 @@ TEST(a_mapping_that_cannot_be_stored_to_is_not_recorded)
 TEST(a_mapping_survives_calls_that_fail)
 {
 	start_anew();
-	assert_int_equal(record("misaligned", ""), 0);
+	record(0, "misaligned", "");
 	assert_replays(0);
 }
 
 TEST(the_kernel_may_write_into_a_mapping)
 {
 	start_anew();
-	assert_int_equal(record("reads", ""), 0);
+	record(0, "reads", "");
 	assert_replays(0);
 }
 
 TEST(the_programs_own_use_of_faults_stays)
 {
 	start_anew();
-	assert_int_equal(record("segv", ""), 0);
+	record(0, "segv", "");
 	assert_replays(0);
 }
 
@@ -423,7 +424,7 @@ TEST(images_may_have_any_name)
 
 	start_anew();
 	for_each(name, names) {
-		assert_int_equal(crash(*name, "$HOST_APPEND_LOG {} 1", ""), 0);
+		crash(0, *name, "$HOST_APPEND_LOG {} 1", "");
 	}
 }
 
@@ -434,7 +435,7 @@ TEST(images_that_are_no_files_are_refused)
 	start_anew();
 	succeeds("mkfifo pipe && ln -s loop loop");
 	for_each(name, names) {
-		assert_int_equal(crash(*name, "$HOST_APPEND_LOG {} 1", ""), 2);
+		crash(2, *name, "$HOST_APPEND_LOG {} 1", "");
 		assert_false(printed("Success"));
 	}
 }
@@ -457,10 +458,10 @@ TEST(an_image_that_is_replaced_is_told)
 		"$HOST_APPEND_LOG {} 1; cp {} {}.2; mv {}.2 {}; $HOST_APPEND_LOG {} 1; touch {}.more";
 
 	start_anew();
-	assert_int_equal(crash("pool", command, ""), 0);
+	crash(0, "pool", command, "");
 	assert_output_has("only the first is explored");
 	setenv("TMPDIR", "tmp", 1);
-	assert_int_equal(crash("pool", command, ""), 0);
+	crash(0, "pool", command, "");
 	unsetenv("TMPDIR");
 	succeeds("test -z \"$(ls tmp)\"");
 }
@@ -477,9 +478,9 @@ TEST(an_interrupt_ends_a_crash_test_by_kills)
 
 /* ---- Checkers --------------------------------------------------------------------------------- */
 
-static int check_by(const char *checker)
+static void check_by(int status, const char *checker)
 {
-	return run("$NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check='%s' --timeout=5s "
+	exits(status, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check='%s' --timeout=5s "
 		   "--states=4",
 		checker);
 }
@@ -488,17 +489,17 @@ TEST(a_checker_that_is_not_there_is_refused)
 {
 	start_anew();
 	succeeds(": >plain");
-	assert_int_equal(check_by("no-such-checker"), 2);
+	check_by(2, "no-such-checker");
 	assert_output_has("--check: no-such-checker: expected an executable program");
-	assert_int_equal(check_by("./plain"), 2);
-	assert_int_equal(check_by("true"), 0);
+	check_by(2, "./plain");
+	check_by(0, "true");
 }
 
 TEST(a_checker_may_print_much_but_has_to_end)
 {
 	start_anew();
 	succeeds("printf '#!/bin/sh\nset -e\nseq 3000000\n' >talks && chmod +x talks");
-	assert_int_equal(check_by("./talks"), 0);
+	check_by(0, "./talks");
 	succeeds("printf '#!/bin/sh\nyes\nexit 0\n' >talks");
 	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check=./talks "
 		 "--timeout=300ms --states=4");
@@ -512,7 +513,7 @@ TEST(a_checker_reads_nothing_and_leaves_nothing)
 		 "leaves");
 	succeeds("echo line | $NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check=./leaves "
 		 "--states=4");
-	assert_int_equal(check_by("./leaves; true"), 0); /* executed, not served */
+	check_by(0, "./leaves; true"); /* executed, not served */
 	exits(1, "ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid());
 }
 

@@ -24,9 +24,9 @@ static void build(const char *source, const char *program)
 		EXAMPLES, NVWAVE_CC, HEADERS, program, program);
 }
 
-static int crash(const char *program, const char *arguments, const char *check, const char *options)
+static void crash(int status, const char *program, const char *arguments, const char *check, const char *options)
 {
-	return run("$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
+	exits(status, "$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
 		   "--cure-states=5000 %s",
 		program, arguments, program, check, options);
 }
@@ -58,27 +58,27 @@ TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 	for_each(bug, bugs) {
 		example(bug->program, source);
 		build(source, bug->program);
-		assert_int_equal(crash(bug->program, bug->arguments, bug->check, "--patch=cures"), 1);
+		crash(1, bug->program, bug->arguments, bug->check, "--patch=cures");
 		assert_output_has("verified on this log: with ");
 		succeeds("cat cures");
 		assert_output_has(bug->line);
 		succeeds("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c "
 			 "-lpmem",
 			NVWAVE_CC, HEADERS, bug->program, bug->program);
-		assert_int_equal(crash(bug->program, bug->arguments, bug->check, ""), 0);
+		crash(0, bug->program, bug->arguments, bug->check, "");
 	}
 }
 
 /* ---- By --try-cures --------------------------------------------------------------------------- */
 
 /* The ledger's crash test with a build command, and options besides. */
-static int try_cures(const char *bugs, const char *command)
+static void try_cures(int status, const char *bugs, const char *command)
 {
 	char arguments[64], options[1024];
 
 	snprintf(arguments, sizeof arguments, "pool 3 %s", bugs);
 	snprintf(options, sizeof options, "--try-cures='%s'", command);
-	return crash("ledger", arguments, "", options);
+	crash(status, "ledger", arguments, "", options);
 }
 
 static void begin_ledger(void)
@@ -95,7 +95,7 @@ TEST(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay)
 {
 	begin_ledger();
 	succeeds("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary);
-	assert_int_equal(try_cures("entry-unflushed", compile), 1);
+	try_cures(1, "entry-unflushed", compile);
 	assert_output_has("verified by running: with a flush after ledger.c:");
 	assert_false(printed("on this log"));
 	succeeds("ls -l --full-time ledger* | diff - %s/before && rm %s/before", temporary, temporary);
@@ -109,7 +109,7 @@ TEST(of_several_cures_all_run_together)
 	const char *at;
 
 	begin_ledger();
-	assert_int_equal(try_cures("undo-unfenced,applied-early", compile), 1);
+	try_cures(1, "undo-unfenced,applied-early", compile);
 	at = strstr(output, "verified by running: with ");
 	assert_non_null(at);
 	assert_has(at + 1, "verified by running: with ");
@@ -122,7 +122,7 @@ TEST(a_cure_with_which_states_still_fail_is_refuted)
 
 	begin_ledger();
 	snprintf(command, sizeof command, "cp $NVWAVE_SOURCES/ledger.c . && %s", compile);
-	assert_int_equal(try_cures("entry-unflushed", command), 1);
+	try_cures(1, "entry-unflushed", command);
 	assert_output_has("refuted by running: with a flush after ledger.c:");
 	assert_output_has("tested states still fail (entry ");
 	assert_output_has("though no tested state of this log fails (");
@@ -142,7 +142,7 @@ TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
 	begin_ledger();
 	for_each(program, programs) {
 		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", program->text);
-		assert_int_equal(try_cures("entry-unflushed", "mv made ledger"), 1);
+		try_cures(1, "entry-unflushed", "mv made ledger");
 		assert_output_has("refuted by running: with ");
 		assert_output_has(program->said);
 	}
@@ -161,7 +161,7 @@ TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_lo
 
 	begin_ledger();
 	for_each(row, builds) {
-		assert_int_equal(try_cures("entry-unflushed", row->command), 1);
+		try_cures(1, "entry-unflushed", row->command);
 		assert_output_has("verified on this log: with a flush after ledger.c:");
 		assert_output_has("not verified by running: ");
 		assert_output_has(row->said);
@@ -172,7 +172,7 @@ TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_lo
 TEST(a_cure_is_not_refuted_by_what_another_one_leaves)
 {
 	begin_ledger();
-	assert_int_equal(try_cures("entry-unflushed,no-undo", compile), 1);
+	try_cures(1, "entry-unflushed,no-undo", compile);
 	assert_false(printed("refuted"));
 	assert_false(printed("verified by running: with"));
 }

@@ -10,38 +10,38 @@
 
 #include "common/shell.h"
 
-static int self_test_of(const char *program, const char *bugs, const char *options)
+static void self_test_of(int status, const char *program, const char *bugs, const char *options)
 {
-	return run("rm -f pool; %s pool 2 && $NVWAVE crash --self-test --exec=\"%s pool 3\" --image=pool "
+	exits(status, "rm -f pool; %s pool 2 && $NVWAVE crash --self-test --exec=\"%s pool 3\" --image=pool "
 		   "--check=%s "
 		   "--bugs=%s --states=200 %s",
 		program, program, program, bugs, options);
 }
 
-static int self_test(const char *bugs, const char *options)
+static void self_test(int status, const char *bugs, const char *options)
 {
-	return self_test_of("$HOST_APPEND_LOG", bugs, options);
+	self_test_of(status, "$HOST_APPEND_LOG", bugs, options);
 }
 
 TEST(listed_bugs_are_found_with_the_lines_that_the_list_says)
 {
-	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", ""), 0);
+	self_test(0, EXAMPLES "/append_log.bugs", "");
 	assert_output_has("append_log   (none)           x86             clean ");
 	assert_output_has("one-drain        x86             found ");
 	assert_output_has("is not whole: append_log.c:62 durable, append_log.c:57 lost\n");
 	assert_output_has("3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
-	assert_int_equal(self_test_of("$HOST_INDEXED_LOG", EXAMPLES "/indexed_log.bugs", ""), 0);
+	self_test_of(0, "$HOST_INDEXED_LOG", EXAMPLES "/indexed_log.bugs", "");
 	assert_output_has("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
 }
 
 TEST(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else)
 {
-	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json"), 0);
+	self_test(0, EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json");
 	assert_output_has("\"bugs\": 1,");
 	assert_output_has("\"false_alarms\": 0,");
 	assert_output_has("\"result\": \"harmless\"");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = eadr x86\\n' >bugs");
-	assert_int_equal(self_test("bugs", ""), 1);
+	self_test(1, "bugs", "");
 	assert_output_has("one-drain        x86             FALSE ALARM ");
 	assert_output_has("0 of 0 bugs found, 1 false alarms");
 }
@@ -50,19 +50,19 @@ TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
 {
 	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments "
 	    "=\\n' >bugs");
-	assert_int_equal(self_test("bugs", ""), 1);
+	self_test(1, "bugs", "");
 	assert_output_has("a                x86             OTHER ");
 	assert_output_has("b                x86             MISSED ");
 	assert_output_has("0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nfinding = other words\\n' >bugs");
-	assert_int_equal(self_test("bugs", ""), 1);
+	self_test(1, "bugs", "");
 	assert_output_has("OTHER ");
 	/* append_log.c is another file. */
 	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = log.c:62\\n' >bugs");
-	assert_int_equal(self_test("bugs", ""), 1);
+	self_test(1, "bugs", "");
 	assert_output_has("OTHER ");
 	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = examples/append_log.c:62\\n' >bugs");
-	assert_int_equal(self_test("bugs", ""), 0);
+	self_test(0, "bugs", "");
 	assert_output_has("found ");
 }
 
@@ -102,10 +102,10 @@ TEST(a_list_of_bugs_that_is_none_is_refused)
 
 	for_each(one, wrong) {
 		run("printf '%s\\n' >bugs", one->text);
-		assert_int_equal(self_test("bugs", ""), 2);
+		self_test(2, "bugs", "");
 		assert_output_has(one->message);
 	}
-	assert_int_equal(self_test("missing", ""), 2);
+	self_test(2, "missing", "");
 	assert_output_has("missing: No such file");
 	exits(2, "$NVWAVE crash --exec='true pool' --image=pool --check=true --bugs=bugs");
 	assert_output_has("--bugs has no effect without --self-test");

@@ -163,11 +163,13 @@ TEST(other_seeds_give_other_runs)
 /* ---- Crashes ------------------------------------------------------------------------------------------ */
 
 /* Crash-tests the mode under schedules; returns the exit status. */
-static int crash(const char *mode, const char *options)
+static void crash(int status, const char *mode, const char *options)
 {
-	return run("rm -rf pool found && truncate -s 65536 pool && $NVWAVE crash --exec=\"$HOST_TURNS pool "
-		   "%s\" --image=pool "
-		   "--check=\"$HOST_TURNS pool\" --save=found %s",
+	exits(status,
+		"rm -rf pool found && truncate -s 65536 pool && $NVWAVE crash --exec=\"$HOST_TURNS "
+		"pool "
+		"%s\" --image=pool "
+		"--check=\"$HOST_TURNS pool\" --save=found %s",
 		mode, options);
 }
 
@@ -189,8 +191,8 @@ TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 		"REPRODUCED", "the schedule was run again, and left the same log", NULL};
 	static const char *const other[] = {"REPRODUCED", "and left another log", NULL};
 
-	assert_int_equal(crash("race", ""), 0);
-	assert_int_equal(crash("race", "--schedules=20"), 1);
+	crash(0, "race", "");
+	crash(1, "race", "--schedules=20");
 	expect_words(found);
 	exits(1, "$NVWAVE replay found/finding-1");
 	expect_words(again);
@@ -214,7 +216,7 @@ static json_int_t shortened_by(const char *what)
 /* Two logs with as many states each were tested. Those of the runs between them end at the first failure. */
 TEST(what_a_shorter_schedule_leaves_is_tested_up_to_its_failure)
 {
-	assert_int_equal(crash("late", "--schedule=6 --cures=off --output-format=json >report"), 1);
+	crash(1, "late", "--schedule=6 --cures=off --output-format=json >report");
 	json_t *const o = report();
 	const json_int_t tested = json_integer_value(json_object_get(o, "states_distinct")) / 2;
 	const json_int_t runs = shortened_by("runs"), states = shortened_by("states");
@@ -258,13 +260,13 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 		"0 stores tried without a loss (0 loads), 0 stores not met (0", NULL};
 	static const char *const refused[] = {"--races needs --check", NULL};
 
-	assert_int_equal(crash("race", "--schedule=4 --races --cures=off"), 1);
+	crash(1, "race", "--schedule=4 --races --cures=off");
 	expect_words(lost);
-	assert_int_equal(crash("harmless", "--schedules=30 --races"), 0);
+	crash(0, "harmless", "--schedules=30 --races");
 	expect_words(tried);
-	assert_int_equal(crash("clean", "--schedule=4 --races"), 0);
+	crash(0, "clean", "--schedule=4 --races");
 	expect_words(none);
-	assert_int_equal(crash("race", "--schedule=4 --races --oracle=robust"), 2);
+	crash(2, "race", "--schedule=4 --races --oracle=robust");
 	expect_words(refused);
 }
 
@@ -280,11 +282,11 @@ TEST(a_cut_is_as_exact_as_the_stores_of_its_line)
 	static const char *const behind[] = {"persistency races: 0 stores lost (0 loads), 0 stores open",
 		"; not counted", "tried without a loss: store ", "(publish_beside_x)\n", NULL};
 
-	assert_int_equal(crash("harmless-beside-x", "--schedules=30 --races --states=1 --cures=off"), 1);
+	crash(1, "harmless-beside-x", "--schedules=30 --races --states=1 --cures=off");
 	expect_words(behind);
-	assert_int_equal(crash("harmless-with-others", "--schedules=30 --races"), 0);
+	crash(0, "harmless-with-others", "--schedules=30 --races");
 	expect_words(tried);
-	assert_int_equal(crash("harmless-in-part", "--schedules=30 --races"), 0);
+	crash(0, "harmless-in-part", "--schedules=30 --races");
 	expect_words(open);
 }
 
@@ -298,9 +300,9 @@ TEST(an_answer_before_what_was_read_is_durable_is_a_race)
 		"not counted among them: 0 stores lost with one",
 		NULL};
 
-	assert_int_equal(crash("answered-early", "--schedules=6 --races --cures=off"), 1);
+	crash(1, "answered-early", "--schedules=6 --races --cures=off");
 	expect_words(lost);
-	assert_int_equal(crash("answered", "--schedules=6 --races"), 0);
+	crash(0, "answered", "--schedules=6 --races");
 	expect_words(none);
 }
 
@@ -309,9 +311,9 @@ TEST(what_is_sent_before_what_was_read_is_durable_is_a_race)
 	static const char *const lost[] = {"persistency races: 1 store lost (1 load)", "(publish_early)\n",
 		"lost: load ", "(tell_x); ", "x was there, and is lost", NULL};
 
-	assert_int_equal(crash("told-early", "--schedules=20 --races --cures=off"), 1);
+	crash(1, "told-early", "--schedules=20 --races --cures=off");
 	expect_words(lost);
-	assert_int_equal(crash("told", "--schedules=20 --races"), 0);
+	crash(0, "told", "--schedules=20 --races");
 }
 
 /* The first schedule does not reach the store: what others predict is aimed at, too. */
@@ -327,11 +329,11 @@ TEST(a_load_that_does_not_come_while_its_store_is_held_is_no_finding)
 	static const char *const lost[] = {"persistency races: 1 store lost (1 load), 0 stores open",
 		"(publish_early)\n        lost: load ", "and x is lost", NULL};
 
-	assert_int_equal(crash("unmet", "--schedules=6 --races --states=1"), 0);
+	crash(0, "unmet", "--schedules=6 --races --states=1");
 	expect_words(few);
-	assert_int_equal(crash("unmet", "--schedules=60 --races --states=1"), 0);
+	crash(0, "unmet", "--schedules=60 --races --states=1");
 	expect_words(none);
-	assert_int_equal(crash("met", "--schedules=60 --races --states=1 --cures=off"), 1);
+	crash(1, "met", "--schedules=60 --races --states=1 --cures=off");
 	expect_words(lost);
 }
 
@@ -343,7 +345,7 @@ TEST(what_is_lost_with_a_store_behind_it_is_one_mistake)
 		"lost: store ", "(publish_both)\n        lost: load ", "what is behind x is lost",
 		"lost with one behind it: store ", "(publish_both), with ", NULL};
 
-	assert_int_equal(crash("race-of-two", "--schedules=8 --races --states=1 --cures=off"), 1);
+	crash(1, "race-of-two", "--schedules=8 --races --states=1 --cures=off");
 	expect_words(words);
 }
 
@@ -352,9 +354,9 @@ TEST(a_reply_before_its_value_is_durable_is_found_in_an_event_loop)
 	static const char *const found[] = {
 		"1 finding in ", "and x is lost", "(request)", "(answer, inlined in serve)", NULL};
 
-	assert_int_equal(crash("events-early", "--schedules=6 --cures=off"), 1);
+	crash(1, "events-early", "--schedules=6 --cures=off");
 	expect_words(found);
-	assert_int_equal(crash("events", "--schedules=6"), 0);
+	crash(0, "events", "--schedules=6");
 }
 
 TEST(its_clean_twin_stays_clean)
@@ -363,7 +365,7 @@ TEST(its_clean_twin_stays_clean)
 		"CONSISTENT   5 distinct states of 2 different schedules of 3 threads",
 		"20 schedules of the threads run, 2 different", NULL};
 
-	assert_int_equal(crash("clean", "--schedules=20"), 0);
+	crash(0, "clean", "--schedules=20");
 	expect_words(clean);
 }
 
@@ -371,9 +373,9 @@ TEST(a_deadlock_under_a_crash_test_is_told)
 {
 	static const char *const words[] = {"did not get to the end; schedule ", "deadlock: thread 1", NULL};
 
-	assert_int_equal(crash("deadlock", "--schedules=25"), 1);
+	crash(1, "deadlock", "--schedules=25");
 	expect_words(words);
-	assert_int_equal(crash("race", "--schedules=2 --mode=kill"), 2);
+	crash(2, "race", "--schedules=2 --mode=kill");
 }
 
 /* ---- Predicted races --------------------------------------------------------------------------------- */
@@ -423,10 +425,11 @@ static void take_place(char place[300])
 	assert_int_equal(sscanf(at, "reads what store %299s", place), 1);
 }
 
-static int directed(const char *mode, const char *place)
+static void directed(int status, const char *mode, const char *place)
 {
-	return run("rm -f pool && $NVWAVE exec --check=persistency --schedules=12 --switch-at=%s -- "
-		   "$HOST_TURNS pool %s",
+	exits(status,
+		"rm -f pool && $NVWAVE exec --check=persistency --schedules=12 --switch-at=%s -- "
+		"$HOST_TURNS pool %s",
 		place, mode);
 }
 
@@ -440,7 +443,7 @@ TEST(an_exchange_of_what_is_mapped_is_a_store)
 	run("rm -f pool && $NVWAVE exec --check=persistency --schedules=100 -- $HOST_TURNS pool exchanged");
 	expect_words(words);
 	take_place(place);
-	assert_int_equal(directed("exchanged-in-time", place), 0);
+	directed(0, "exchanged-in-time", place);
 	assert_false(printed("witnessed by schedule"));
 }
 
@@ -453,10 +456,10 @@ TEST(a_directed_schedule_switches_behind_the_stores_of_its_line)
 
 	run("rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool race");
 	take_place(place);
-	assert_int_equal(directed("rare", place), 1);
+	directed(1, "rare", place);
 	expect_words(words);
 	assert_output_has("schedules: 12 run");
-	assert_int_equal(directed("clean", strrchr(place, '/') + 1), 2);
+	directed(2, "clean", strrchr(place, '/') + 1);
 	assert_output_has("no store of that line was executed while threads took turns");
 }
 

@@ -78,20 +78,20 @@ TEST(numbers_are_read_in_their_units)
 	uint64_t v;
 	bool cycles;
 
-	assert_int_equal(nvw_parse_bytes("16KiB", &v), 0);
+	assert_ok(nvw_parse_bytes("16KiB", &v));
 	assert_int_equal(v, 16384);
 	assert_int_equal(
 		nvw_parse_bytes("0x40B", &v), NVW_E_USAGE); /* B is a hexadecimal digit: 0x40B has no unit */
-	assert_int_equal(nvw_parse_bytes("1.5MiB", &v), 0);
+	assert_ok(nvw_parse_bytes("1.5MiB", &v));
 	assert_int_equal(v, 3 << 19);
 	assert_int_equal(nvw_parse_count("12k", &v), 0);
 	assert_int_equal(v, 12000);
 	assert_int_equal(nvw_parse_count("0x1f", &v), 0);
 	assert_int_equal(v, 31);
-	assert_int_equal(nvw_parse_time("2.5ns", &v, &cycles), 0);
+	assert_ok(nvw_parse_time("2.5ns", &v, &cycles));
 	assert_int_equal(v, 2500);
 	assert_false(cycles);
-	assert_int_equal(nvw_parse_time("7cycles", &v, &cycles), 0);
+	assert_ok(nvw_parse_time("7cycles", &v, &cycles));
 	assert_int_equal(v, 7);
 	assert_true(cycles);
 	assert_int_equal(nvw_parse_frequency("1.2GHz", &v), 0);
@@ -129,9 +129,9 @@ TEST(what_is_formatted_is_read_back_the_same)
 		uint64_t back;
 		bool cycles;
 
-		assert_int_equal(nvw_parse_bytes(nvw_format_bytes(value, buffer), &back), 0);
+		assert_ok(nvw_parse_bytes(nvw_format_bytes(value, buffer), &back));
 		assert_int_equal(back, value);
-		assert_int_equal(nvw_parse_time(nvw_format_time(value, buffer), &back, &cycles), 0);
+		assert_ok(nvw_parse_time(nvw_format_time(value, buffer), &back, &cycles));
 		assert_int_equal(back, value);
 		assert_int_equal(nvw_parse_energy(nvw_format_energy(value, buffer), &back), 0);
 		assert_int_equal(back, value);

@@ -308,14 +308,14 @@ static int written_log(uint64_t n)
 	struct nvw_log_writer *w;
 
 	info.ranges = true;
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (uint64_t i = 0; i < n; i++) {
 		const struct nvw_log_record record = record_number(i);
 
-		assert_int_equal(nvw_log_append(w, &record), 0);
+		assert_ok(nvw_log_append(w, &record));
 	}
 	assert_int_equal(nvw_log_records(w), n);
-	assert_int_equal(nvw_log_close(w, n * 1000), 0);
+	assert_ok(nvw_log_close(w, n * 1000));
 	return fd;
 }
 
@@ -342,7 +342,7 @@ TEST(records_come_back_as_they_were_written_over_many_blocks)
 	const int fd = written_log(n);
 	struct nvw_log_reader *r;
 
-	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(fd, "test log", &r));
 	assert_reads_as_written(r, n);
 	assert_int_equal(nvw_log_rewind(r), 0);
 	assert_reads_as_written(r, n);
@@ -356,13 +356,13 @@ static int operations_log(bool operations, uint64_t n)
 	struct nvw_log_writer *w;
 
 	info.operations = operations;
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (uint64_t i = 0; i < n; i++) {
 		const struct nvw_log_record record = operation_number(i);
 
-		assert_int_equal(nvw_log_append(w, &record), 0);
+		assert_ok(nvw_log_append(w, &record));
 	}
-	assert_int_equal(nvw_log_close(w, n * 1000), 0);
+	assert_ok(nvw_log_close(w, n * 1000));
 	return fd;
 }
 
@@ -372,7 +372,7 @@ TEST(operations_of_a_program_come_back_with_thread_place_and_name)
 	struct nvw_log_reader *r;
 	struct nvw_log_record got;
 
-	assert_int_equal(nvw_log_open_fd(operations_log(true, N), "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(operations_log(true, N), "test log", &r));
 	assert_true(nvw_log_info(r)->operations);
 	for (uint64_t i = 0; i < N; i++) {
 		const struct nvw_log_record expected = operation_number(i);
@@ -399,7 +399,7 @@ TEST(only_a_log_of_operations_has_the_later_version)
 	fd = operations_log(false, 2);
 	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
 	assert_int_equal(head[8], NVW_LOG_VERSION);
-	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(fd, "test log", &r));
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
 	nvw_log_reader_close(r);
@@ -413,7 +413,7 @@ static int callers_log(bool callers, uint32_t of_c)
 	struct nvw_log_writer *w;
 
 	info.callers = callers;
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (uint32_t id = 1; id <= 3; id++) {
 		const struct nvw_log_record r = {.kind = NVW_LOG_SITE,
 			.site = {.id = id,
@@ -424,9 +424,9 @@ static int callers_log(bool callers, uint32_t of_c)
 					  id == 3 ? of_c :
 						    0}};
 
-		assert_int_equal(nvw_log_append(w, &r), 0);
+		assert_ok(nvw_log_append(w, &r));
 	}
-	assert_int_equal(nvw_log_close(w, 0), 0);
+	assert_ok(nvw_log_close(w, 0));
 	return fd;
 }
 
@@ -439,7 +439,7 @@ TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 
 	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
 	assert_int_equal(head[8], NVW_LOG_VERSION + NVW_LOG_WITH_CALLERS);
-	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(fd, "test log", &r));
 	assert_true(nvw_log_info(r)->callers && !nvw_log_info(r)->operations);
 	for (uint32_t id = 1; id <= 3; id++) {
 		assert_int_equal(nvw_log_next(r, &got), 1);
@@ -448,7 +448,7 @@ TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 	}
 	nvw_log_reader_close(r);
 	/* Without them it is a log as before. */
-	assert_int_equal(nvw_log_open_fd(callers_log(false, 2), "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(callers_log(false, 2), "test log", &r));
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(got.site.caller, 0);
@@ -461,7 +461,7 @@ TEST(a_caller_that_is_no_earlier_site_is_damage)
 	struct nvw_log_reader *r;
 	struct nvw_log_record got;
 
-	assert_int_equal(nvw_log_open_fd(callers_log(true, 3), "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(callers_log(true, 3), "test log", &r));
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
@@ -472,7 +472,7 @@ TEST(what_the_log_is_about_comes_back)
 {
 	struct nvw_log_reader *r;
 
-	assert_int_equal(nvw_log_open_fd(written_log(0), "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(written_log(0), "test log", &r));
 	const struct nvw_log_info *info = nvw_log_info(r);
 
 	assert_string_equal(info->workload, "kv");
@@ -618,12 +618,12 @@ TEST(a_store_beyond_the_pool_is_damage)
 	struct nvw_log_record r = record_number(0);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
-	assert_int_equal(nvw_log_append(w, &r), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &INFO, &w));
+	assert_ok(nvw_log_append(w, &r));
 	r = (struct nvw_log_record){
 		.kind = NVW_LOG_STORE, .store = {.site = 1, .bytes = 8, .off = INFO.pool_bytes}};
-	assert_int_equal(nvw_log_append(w, &r), 0);
-	assert_int_equal(nvw_log_close(w, 0), 0);
+	assert_ok(nvw_log_append(w, &r));
+	assert_ok(nvw_log_close(w, 0));
 	assert_int_equal(verdict(small, contents(fd, small, sizeof small)), NVW_E_DAMAGED);
 	close(fd);
 }
@@ -644,14 +644,14 @@ TEST(an_abandoned_log_reads_as_far_as_it_went)
 	struct nvw_log_reader *r;
 	struct nvw_log_record got;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &INFO, &w));
 	for (uint64_t i = 0; i < 10; i++) {
 		const struct nvw_log_record record = record_number(i);
 
-		assert_int_equal(nvw_log_append(w, &record), 0);
+		assert_ok(nvw_log_append(w, &record));
 	}
 	nvw_log_abandon(w);
-	assert_int_equal(nvw_log_open_fd(fd, "test log", &r), 0);
+	assert_ok(nvw_log_open_fd(fd, "test log", &r));
 	for (uint64_t i = 0; i < 10; i++) {
 		assert_int_equal(nvw_log_next(r, &got), 1);
 		assert_int_not_equal(got.kind, NVW_LOG_END);
@@ -688,7 +688,7 @@ TEST(a_disk_that_fills_up_is_reported_at_append_and_close)
 	struct nvw_log_writer *w;
 	int error = 0;
 
-	assert_int_equal(nvw_log_create_fd(fd, "test log", &INFO, &w), 0);
+	assert_ok(nvw_log_create_fd(fd, "test log", &INFO, &w));
 	assert_int_equal(dup2(open("/dev/full", O_WRONLY), fd), fd);
 	for (uint64_t i = 0; i < 200000 && !error; i++) {
 		const struct nvw_log_record record = record_number(i);

@@ -18,14 +18,10 @@ static const struct litmus_report *run_text(const char *text, const struct litmu
 	struct litmus_list list = {0};
 	static struct litmus_test test;
 
-	if (litmus_parse("t.litmus", text, &list)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(litmus_parse("t.litmus", text, &list));
 	test = list.test[0];
 	litmus_list_free(&list);
-	if (litmus_run_visibility(&test, options, &report)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(litmus_run_visibility(&test, options, &report));
 	return &report;
 }
 
@@ -36,9 +32,7 @@ static struct litmus_list load(const char *file)
 	char path[512];
 
 	snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", file);
-	if (litmus_load(path, &list)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(litmus_load(path, &list));
 	return list;
 }
 
@@ -241,8 +235,8 @@ TEST(what_scopes_leave_open_is_seen)
 	unsigned seen = 0;
 
 	for (unsigned i = 0; i < list.count; i++) {
-		for (unsigned n = 0; n < 4; n++) {
-			for (unsigned p = 0; p < 3 && !strcmp(list.test[i].name, names[n]); p++) {
+		for_each(name, names) {
+			for (unsigned p = 0; p < 3 && !strcmp(list.test[i].name, *name); p++) {
 				const struct litmus_options options = {
 					.protocol = protocols[p], .stop_when_seen = true};
 

@@ -125,11 +125,11 @@ TEST(the_equations_hold_under_every_family_of_protocols)
 		"persist/kr-orders-other-groups"};
 
 	for_each(protocol, protocols) {
-		for (unsigned n = 0; n < 3; n++) {
+		for_each(name, names) {
 			const struct litmus_options options = {
 				.protocol = *protocol, .schedules = 3, .seed = 1};
 
-			run(find(names[n]), LITMUS_EPOCH, &options);
+			run(find(*name), LITMUS_EPOCH, &options);
 			assert_string_equal(litmus_report_verdict(&report), "ok");
 			assert_true(report.states > 0);
 		}

@@ -20,9 +20,7 @@
 static const struct litmus_test *parse(const char *text, struct litmus_list *list)
 {
 	*list = (struct litmus_list){0};
-	if (litmus_parse("t.litmus", text, list)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(litmus_parse("t.litmus", text, list));
 	assert_int_equal(list->count, 1);
 	return list->test;
 }

@@ -209,7 +209,7 @@ TEST(a_program_runs_in_the_process_that_asks)
 	assert_non_null(program);
 	snprintf(path, sizeof path, "/tmp/nvwave-test-torture-%ld.pool", (long)getpid());
 	unlink(path);
-	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	assert_ok(nvw_pool_create(path, &params, &pool));
 	unlink(path);
 	assert_int_equal(torture_generate(program, "dd", 3, NULL), 0);
 	assert_int_equal(torture_run_program(program, pool, NULL, text, sizeof text, &work), 0);

@@ -81,11 +81,11 @@ TEST(results_do_not_depend_on_the_size_of_work_groups)
 	for (unsigned k = 0; k < KERNELS; k++) {
 		static const char *const group_sizes[] = {"1", "7", "1024"};
 
-		for (unsigned i = 0; i < 3; i++) {
+		for_each(group_size, group_sizes) {
 			char sizes[128];
 			struct test t;
 
-			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernels[k].sizes, group_sizes[i]);
+			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernels[k].sizes, *group_size);
 			t = begin(kernels[k].workload, sizes, "gd");
 			run_and_verify(&t);
 			end(&t);
@@ -117,14 +117,14 @@ TEST(a_flipped_bit_in_any_array_is_a_violation)
 			if (a->use == DENSE_SCRATCH) {
 				continue;
 			}
-			assert_int_equal(nvw_read(t.machine, &byte, last, 1), 0);
+			assert_ok(nvw_read(t.machine, &byte, last, 1));
 			byte ^= 1;
-			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
+			assert_ok(nvw_write(t.machine, last, &byte, 1));
 			assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
 			assert_int_equal(t.findings.count, 1);
 			assert_has(t.findings.finding[0].text, a->name);
 			byte ^= 1;
-			assert_int_equal(nvw_write(t.machine, last, &byte, 1), 0);
+			assert_ok(nvw_write(t.machine, last, &byte, 1));
 		}
 		assert_int_equal(verify(&t), 0);
 		end(&t);

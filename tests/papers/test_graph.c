@@ -160,7 +160,7 @@ TEST(page_rank_of_a_regular_graph_is_one)
 	struct nvw_machine *const m = run(p, 1);
 	uint64_t ranks[4];
 
-	assert_int_equal(nvw_read(m, ranks, p->result, sizeof(ranks)), 0);
+	assert_ok(nvw_read(m, ranks, p->result, sizeof(ranks)));
 	for (unsigned v = 0; v < 4; v++) {
 		assert_true(graph_distance(ranks[v], GRAPH_RANK_ONE) < 100);
 	}
@@ -184,7 +184,7 @@ TEST(nodes_that_cannot_be_reached_stay_far)
 
 		assert_verified(p, m);
 		if (a == GRAPH_SSSP) {
-			assert_int_equal(nvw_read(m, distances, p->result, sizeof(distances)), 0);
+			assert_ok(nvw_read(m, distances, p->result, sizeof(distances)));
 			assert_int_equal(distances[0], 0);
 			assert_int_equal(distances[2], graph_weight(0, 2));
 			assert_true(distances[1] == GRAPH_FAR && distances[3] == GRAPH_FAR);

@@ -34,9 +34,9 @@ static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
 	struct nvw_options *options;
 	void *plan = NULL;
 
-	assert_int_equal(nvw__options_create(algorithms[a].options, &options), 0);
+	assert_ok(nvw__options_create(algorithms[a].options, &options));
 	for (unsigned i = 0; i < sizeof(given) / sizeof(*given); i++) {
-		assert_int_equal(nvw__options_set(options, given[i][0], given[i][1]), 0);
+		assert_ok(nvw__options_set(options, given[i][0], given[i][1]));
 	}
 	assert_int_equal(algorithms[a].prepare(options, 1, -1, &plan), 0);
 	nvw__options_free(options);
@@ -56,10 +56,10 @@ static bool run(enum graph_algorithm a, const char *scenario, const char *protoc
 	int error;
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, "alsop16"), 0);
-	assert_int_equal(emu_config_set(&config, "gpu.cus=8"), 0);
+	assert_ok(emu_config_load(&config, "alsop16"));
+	assert_ok(emu_config_set(&config, "gpu.cus=8"));
 	snprintf(config.protocol, sizeof(config.protocol), "%s", protocol);
-	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
+	assert_ok(emu_create(&config, NULL, NULL, &machine));
 	if (graph_run(p, machine) != 0) {
 		fail_msg("%s, %s: %s", scenario, protocol, nvw_error_message());
 	}
@@ -91,10 +91,10 @@ TEST(scenarios_that_need_no_remote_scope_are_right_under_every_protocol)
 {
 	static const char *const protocols[] = {"vi", "gd", "gh"};
 
-	for (unsigned i = 0; i < 3; i++) {
-		expect_verified("baseline", protocols[i]);
-		expect_verified("scope-only", protocols[i]);
-		expect_verified("steal-only", protocols[i]);
+	for_each(protocol, protocols) {
+		expect_verified("baseline", *protocol);
+		expect_verified("scope-only", *protocol);
+		expect_verified("steal-only", *protocol);
 	}
 }
 
@@ -133,8 +133,8 @@ TEST(every_scenario_is_right_without_scopes)
 {
 	static const char *const scenarios[] = {"rsp", "denovo-b", "hlrc", "hlrc-scoped"};
 
-	for (unsigned i = 0; i < 4; i++) {
-		expect_verified(scenarios[i], "gd");
+	for_each(scenario, scenarios) {
+		expect_verified(*scenario, "gd");
 	}
 }
 

@@ -42,13 +42,13 @@ static struct nvw_options *parse(const struct nvw_workload *w, const char *text)
 	char copy[256], *rest = copy, *word;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	assert_int_equal(nvw__options_create(w->options, &options), 0);
+	assert_ok(nvw__options_create(w->options, &options));
 	while ((word = strsep(&rest, " ")) != NULL) {
 		char *const value = strchr(word, '=');
 
 		if (value != NULL) {
 			*value = 0;
-			assert_int_equal(nvw__options_set(options, word, value + 1), 0);
+			assert_ok(nvw__options_set(options, word, value + 1));
 		}
 	}
 	return options;
@@ -61,12 +61,12 @@ static struct nvw_machine *make_machine(const struct setting *s)
 	char cus[32];
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, "sinclair15"), 0);
+	assert_ok(emu_config_load(&config, "sinclair15"));
 	snprintf(cus, sizeof(cus), "gpu.cus=%u", (unsigned)s->cus);
-	assert_int_equal(emu_config_set(&config, cus), 0);
+	assert_ok(emu_config_set(&config, cus));
 	snprintf(config.protocol, sizeof(config.protocol), "%s", s->protocol);
 	config.seed = s->seed;
-	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
+	assert_ok(emu_create(&config, NULL, NULL, &machine));
 	return machine;
 }
 

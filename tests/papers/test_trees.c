@@ -178,9 +178,9 @@ static struct nvw_task_totals run_branching(
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	for (; *settings != NULL; settings++) {
-		assert_int_equal(emu_config_set(&config, *settings), 0);
+		assert_ok(emu_config_set(&config, *settings));
 	}
-	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
+	assert_ok(emu_create(&config, NULL, NULL, &machine));
 	sum = nvw_alloc(machine, sizeof *sum);
 	options.data = sum;
 	if (nvw_trees_run(machine, &branching, &options, branch, (const uint32_t[]){DEPTH}, 1, &totals) !=

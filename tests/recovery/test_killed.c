@@ -91,7 +91,7 @@ static void make(struct file *f, uint64_t seed)
 	struct nvw_pool *pool;
 
 	unlink(path);
-	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	assert_ok(nvw_pool_create(path, &params, &pool));
 	*f = (struct file){.g = *nvw_pool_geometry(pool)};
 	nvw_pool_close(pool);
 	map(f);
@@ -148,8 +148,8 @@ static void recover_file(void)
 	struct nvw_recovery report = {0};
 	struct nvw_pool *pool;
 
-	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &pool), 0);
-	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_ok(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
+	assert_ok(nvw_recover(pool, &report));
 	nvw_pool_close(pool);
 }
 

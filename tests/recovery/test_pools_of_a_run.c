@@ -68,7 +68,7 @@ TEST(the_first_pool_opens_all_in_their_order, begin, end)
 	assert_int_equal(access(second, F_OK), 0);
 	assert_int_equal(access(third, F_OK), 0);
 	nvw_pool_close(pool);
-	assert_int_equal(nvw_pool_open(path, NVW_POOL_READ, &pool), 0);
+	assert_ok(nvw_pool_open(path, NVW_POOL_READ, &pool));
 	assert_int_equal(nvw_pool_count(pool), 3);
 	assert_string_equal(nvw_pool_path(nvw_pool_number(pool, 1)), second);
 	assert_string_equal(nvw_pool_device(pool), "");
@@ -199,7 +199,7 @@ TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
 
 	const nvw_off off = nvw_pool_geometry(last)->chunks + 64, at = nvw_pool_begin(last) + off;
 
-	assert_int_equal(nvw_pool_write_word(last, off, 77), 0);
+	assert_ok(nvw_pool_write_word(last, off, 77));
 	assert_int_equal(*(uint64_t *)(void *)(im.bytes + at), 77);
 	assert_int_equal(words[at / 512] >> (at / 8 % 64) & 1, 0);
 	assert_int_equal(nvw_pool_word(last, off), 77);
@@ -249,7 +249,7 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 	memcpy(before.bytes, im.bytes, im.size);
 
 	assert_int_equal(open_image(&im, NULL, &pool), 0);
-	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(changed_word(pool), 1);
 	assert_int_equal(changed_word(nvw_pool_number(pool, 1)), 3);
 	assert_int_equal(report.epochs_rolled_back, 2);
@@ -259,7 +259,7 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 
 	/* Again: nothing; interrupted anywhere and repeated: the same bytes. */
 	assert_int_equal(open_image(&im, NULL, &pool), 0);
-	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(im.writes, 0);
 	nvw_pool_close(pool);
 	for (uint64_t stop = 0; stop < writes; stop++) {
@@ -273,7 +273,7 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 		nvw_pool_close(pool);
 		cut.stop_at = UINT64_MAX;
 		assert_int_equal(open_image(&cut, NULL, &pool), 0);
-		assert_int_equal(nvw_recover(pool, &report), 0);
+		assert_ok(nvw_recover(pool, &report));
 		nvw_pool_close(pool);
 		assert_memory_equal(cut.bytes, im.bytes, im.size);
 		free(cut.bytes);
@@ -329,18 +329,18 @@ TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, b
 	watching = true;
 	sync_count = 0;
 	for (unsigned i = 1; i < 3; i++) {
-		assert_int_equal(nvw_pool_write_word(nvw_pool_number(first, i), off, 7), 0);
+		assert_ok(nvw_pool_write_word(nvw_pool_number(first, i), off, 7));
 	}
-	assert_int_equal(nvw_pool_sync(nvw_pool_number(first, 1)), 0);
+	assert_ok(nvw_pool_sync(nvw_pool_number(first, 1)));
 	assert_int_equal(sync_count, 1);
-	assert_int_equal(nvw_pool_sync(first), 0);
+	assert_ok(nvw_pool_sync(first));
 	assert_int_equal(sync_count, 2);
 	for (unsigned i = 1; i < 3; i++) {
 		assert_ptr_equal(
 			synced[i - 1].at, (const char *)nvw_pool_base(nvw_pool_number(first, i)) + off);
 		assert_int_equal(synced[i - 1].bytes, 8);
 	}
-	assert_int_equal(nvw_pool_sync(first), 0);
+	assert_ok(nvw_pool_sync(first));
 	assert_int_equal(sync_count, 2); /* once is enough */
 	watching = false;
 	nvw_pool_close(first);
@@ -366,7 +366,7 @@ TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 		assert_int_equal(nvw_pool_write(pool, words + at, now, n), 0);
 		assert_int_equal(nvw_pool_words_written(pool) - written, (end - first) / 8);
 		assert_memory_equal((const char *)nvw_pool_base(pool) + words, expected, sizeof expected);
-		assert_int_equal(nvw_pool_sync(pool), 0);
+		assert_ok(nvw_pool_sync(pool));
 		assert_int_equal(sync_count, 1);
 		assert_ptr_equal(synced[0].at, (const char *)nvw_pool_base(pool) + words + first);
 		assert_int_equal(synced[0].bytes, end - first);

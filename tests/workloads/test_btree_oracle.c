@@ -36,9 +36,9 @@ static void plan_tree(const char *op)
 	const char *const given[][2] = {{"count", "60"}, {"preload", "60"}, {"batch", "20"}, {"op", op}};
 	struct nvw_options *options;
 
-	assert_int_equal(nvw__options_create(nvw_workload_btree.options, &options), 0);
+	assert_ok(nvw__options_create(nvw_workload_btree.options, &options));
 	for_each(pair, given) {
-		assert_int_equal(nvw__options_set(options, (*pair)[0], (*pair)[1]), 0);
+		assert_ok(nvw__options_set(options, (*pair)[0], (*pair)[1]));
 	}
 	assert_int_equal(nvw_workload_btree.prepare(options, 1, -1, &tree.plan), 0);
 	nvw__options_free(options);
@@ -55,16 +55,16 @@ static void make_tree(const char *op)
 	snprintf(tree.path, sizeof tree.path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(tree.path);
 	assert_int_equal(nvw_workload_btree.pool(tree.plan, &params), 0);
-	assert_int_equal(nvw_pool_create(tree.path, &params, &tree.pool), 0);
+	assert_ok(nvw_pool_create(tree.path, &params, &tree.pool));
 	emu_config_default(&config);
-	assert_int_equal(emu_create(&config, tree.pool, NULL, &machine), 0);
+	assert_ok(emu_create(&config, tree.pool, NULL, &machine));
 	assert_int_equal(nvw_workload_btree.setup(tree.plan, machine), 0);
 	assert_int_equal(nvw_workload_btree.run(tree.plan, machine), 0);
 	assert_int_equal(nvw_persist(machine), 0);
 	emu_destroy(machine);
 	nvw_pool_close(tree.pool);
-	assert_int_equal(nvw_pool_open(tree.path, NVW_POOL_PRIVATE, &tree.pool), 0);
-	assert_int_equal(nvw__acks_add(&tree.acks, 0, 60), 0);
+	assert_ok(nvw_pool_open(tree.path, NVW_POOL_PRIVATE, &tree.pool));
+	assert_ok(nvw__acks_add(&tree.acks, 0, 60));
 }
 
 static void end_tree(void)
@@ -114,7 +114,7 @@ static nvw_off first_of_level(unsigned level)
 
 static void set(nvw_off off, uint64_t value)
 {
-	assert_int_equal(nvw_pool_write_word(tree.pool, off, value), 0);
+	assert_ok(nvw_pool_write_word(tree.pool, off, value));
 }
 
 /* ---- What is broken ---------------------------------------------------------------------------- */

@@ -185,7 +185,7 @@ TEST(a_file_with_too_few_keys_is_refused, make_path, remove_path)
 	put_text("1\n2\n");
 	assert_int_equal(keys_make(&source, 3, &keys, &found), NVW_E_INPUT);
 	assert_error_has("expected 3 keys, found 2");
-	assert_int_equal(keys_make(&source, 0, &keys, &found), 0);
+	assert_ok(keys_make(&source, 0, &keys, &found));
 	assert_int_equal(found, 2);
 	free(keys);
 }
@@ -198,10 +198,10 @@ TEST(the_same_seed_gives_the_same_keys)
 		struct keys_source source = {.source = names[i], .seed = 5, .records = 1000};
 		uint64_t *a, *b, *c, n;
 
-		assert_int_equal(keys_make(&source, 500, &a, &n), 0);
-		assert_int_equal(keys_make(&source, 500, &b, &n), 0);
+		assert_ok(keys_make(&source, 500, &a, &n));
+		assert_ok(keys_make(&source, 500, &b, &n));
 		source.seed = 6;
-		assert_int_equal(keys_make(&source, 500, &c, &n), 0);
+		assert_ok(keys_make(&source, 500, &c, &n));
 		assert_memory_equal(a, b, 500 * sizeof(*a));
 		assert_true((memcmp(a, c, 500 * sizeof(*a)) == 0) == (i == 1));
 		free(a);
@@ -293,7 +293,7 @@ TEST(the_corda_trace_is_read_as_it_is)
 	if (shared == NULL || access(trace, R_OK) != 0) {
 		skip_test("%s is not there", trace);
 	}
-	assert_int_equal(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count), 0);
+	assert_ok(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count));
 	assert_int_equal(count, 135702);
 	assert_true(keys[0] == 0x391c8ee0c57542c7u);
 	qsort(keys, count, sizeof(*keys), compare_keys);

@@ -417,7 +417,7 @@ TEST(maps_are_carried_out_before_the_next_epoch)
 			words[i] = i + 3;
 			expected += words[i] * words[i];
 		}
-		assert_int_equal(nvw_write(m, data.from, words, sizeof words), 0);
+		assert_ok(nvw_write(m, data.from, words, sizeof words));
 		assert_int_equal(machines[which](m, &squares, &options, begin_squares, NULL, 0, &totals), 0);
 		assert_int_equal(totals.result[0], expected);
 		assert_int_equal(totals.maps, 2);

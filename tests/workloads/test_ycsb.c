@@ -57,7 +57,7 @@ TEST(every_used_property_is_read, make_path, remove_path)
 		 "readmodifywriteproportion=10\nrequestdistribution=latest\nrecordcount=7\n"
 		 "operationcount=8\nfieldcount=2\nfieldlength=33\nmaxscanlength=9\nminscanlength=4\n"
 		 "scanlengthdistribution=zipfian\nreadallfields=true\n");
-	assert_int_equal(ycsb_load(path, &y), 0);
+	assert_ok(ycsb_load(path, &y));
 	for (unsigned i = 0; i < 4; i++) {
 		assert_true(fabs(y.share[i] - 0.05 * (double[]){1, 2, 3, 4}[i]) < 1e-12);
 	}
@@ -100,8 +100,8 @@ TEST(the_names_are_the_published_files)
 		if (shared == NULL || access(file, R_OK) != 0) {
 			skip_test("%s is not there", file);
 		}
-		assert_int_equal(ycsb_load((char[]){*name, 0}, &by_name), 0);
-		assert_int_equal(ycsb_load(file, &by_file), 0);
+		assert_ok(ycsb_load((char[]){*name, 0}, &by_name));
+		assert_ok(ycsb_load(file, &by_file));
 		assert_memory_equal(&by_name, &by_file, sizeof(by_name));
 	}
 }
@@ -115,7 +115,7 @@ TEST(requests_follow_the_shares)
 		struct ycsb_requests r;
 		struct ycsb y;
 
-		assert_int_equal(ycsb_load((char[]){*name, 0}, &y), 0);
+		assert_ok(ycsb_load((char[]){*name, 0}, &y));
 		ycsb_requests_init(&r, &y, 1000, DRAWS, 1);
 		for (unsigned i = 0; i < DRAWS; i++) {
 			counts[ycsb_requests_next(&r).op]++;
@@ -132,12 +132,12 @@ TEST(requests_fall_on_present_records_only)
 {
 	static const enum ycsb_distribution all[] = {YCSB_UNIFORM, YCSB_ZIPFIAN, YCSB_LATEST};
 
-	for (unsigned d = 0; d < 3; d++) {
+	for_each(row, all) {
 		struct ycsb_requests r;
 		struct ycsb y;
 
-		assert_int_equal(ycsb_load("e", &y), 0);
-		y.request = all[d];
+		assert_ok(ycsb_load("e", &y));
+		y.request = *row;
 		ycsb_requests_init(&r, &y, 1, 3000, 9);
 		for (unsigned i = 0; i < 3000; i++) {
 			const uint64_t before = r.records;

@@ -63,24 +63,24 @@ int write_log(const struct history *h)
 	struct nvw_log_writer *w;
 	struct nvw_log_record r = {.kind = NVW_LOG_SITE};
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= LINE_GROUP; line++) {
 		r.site.id = r.site.line = line;
 		r.site.file = "src/r.c";
 		r.site.function = "f";
-		assert_int_equal(nvw_log_append(w, &r), 0);
+		assert_ok(nvw_log_append(w, &r));
 	}
 	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
 		.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}};
 	if (!h->host) {
-		assert_int_equal(nvw_log_append(w, &r), 0);
+		assert_ok(nvw_log_append(w, &r));
 	}
 	for (unsigned i = 0; i < h->events; i++) {
 		r = record_of(h, &h->event[i]);
 		r.time_ps = 1000 * (i + 1);
-		assert_int_equal(nvw_log_append(w, &r), 0);
+		assert_ok(nvw_log_append(w, &r));
 	}
-	assert_int_equal(nvw_log_close(w, 1000 * (h->events + 1)), 0);
+	assert_ok(nvw_log_close(w, 1000 * (h->events + 1)));
 	return fd;
 }
 
@@ -99,9 +99,7 @@ void explore(const struct ct_edited *edited, enum ct_model model)
 	};
 
 	explored->count = 0;
-	if (ct_explore(&e, NULL, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_explore(&e, NULL, &result));
 	assert_int_equal(result.instants, result.instants_exhausted);
 	ct_result_free(&result);
 }

@@ -44,11 +44,11 @@ static struct ct_result *test(const struct run *run, const char *mutation, enum 
 	int number = -1;
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, "gope18"), 0);
+	assert_ok(emu_config_load(&config, "gope18"));
 	config.seed = 1;
-	assert_int_equal(nvw__options_create(run->workload->options, &values), 0);
+	assert_ok(nvw__options_create(run->workload->options, &values));
 	for (unsigned i = 0; run->options[i][0]; i++) {
-		assert_int_equal(nvw__options_set(values, run->options[i][0], run->options[i][1]), 0);
+		assert_ok(nvw__options_set(values, run->options[i][0], run->options[i][1]));
 	}
 	while (mutation && (number < 0 || strcmp(run->workload->mutations[number].name, mutation))) {
 		number++;

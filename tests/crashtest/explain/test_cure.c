@@ -32,7 +32,7 @@ static void put(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	struct nvw_log_record timed = *r;
 
 	timed.time_ps = time_ps += 1000;
-	assert_int_equal(nvw_log_append(w, &timed), 0);
+	assert_ok(nvw_log_append(w, &timed));
 }
 
 /* Each line has a word of its own, into which the number of the round goes. */
@@ -55,7 +55,7 @@ static int make_log(void)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= 4; line++) {
 		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
 			       .site = {.id = line, .line = line, .file = "two.c", .function = "f"}});
@@ -68,7 +68,7 @@ static int make_log(void)
 		store(w, 0, 2, round);
 		store(w, 1, 4, round);
 	}
-	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 40), 0);
+	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
 	return fd;
 }
 
@@ -79,7 +79,7 @@ static int make_acked_log(void)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= 2; line++) {
 		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
 			       .site = {.id = line, .line = line, .file = "two.c", .function = "f"}});
@@ -91,7 +91,7 @@ static int make_acked_log(void)
 		put(w, &(struct nvw_log_record){.kind = NVW_LOG_ACK,
 			       .ack = {.first = round, .count = 1, .kernel = 1, .site = 2}});
 	}
-	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 50), 0);
+	assert_ok(nvw_log_close(w, UINT64_C(1) << 50));
 	return fd;
 }
 
@@ -141,8 +141,8 @@ static void cure(struct law law, unsigned jobs, struct ct_result *ret)
 		.context = &law,
 		.options = {.states = 1 << 20, .seed = 1, .jobs = jobs, .timeout_ms = 10000}};
 
-	assert_int_equal(ct_explore(&e, NULL, ret), 0);
-	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, ret), 0);
+	assert_ok(ct_explore(&e, NULL, ret));
+	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, ret));
 	close(fd);
 }
 
@@ -261,7 +261,7 @@ static int log_of_six(unsigned items)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= LINES; line++) {
 		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
 			       .site = {.id = line, .line = line, .file = "six.c", .function = "f"}});
@@ -271,7 +271,7 @@ static int log_of_six(unsigned items)
 	for (unsigned line = 1; line <= LINES; line++) {
 		store(w, line % items, line, 1);
 	}
-	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 40), 0);
+	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
 	return fd;
 }
 
@@ -398,8 +398,8 @@ TEST(every_failing_state_belongs_to_a_finding)
 		struct rules r = program(seed);
 		const struct ct_exploration e = explore_rules(&r, 1 + seed % 2);
 
-		assert_int_equal(ct_explore(&e, NULL, &result), 0);
-		assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, &result), 0);
+		assert_ok(ct_explore(&e, NULL, &result));
+		assert_ok(ct_cure(&e, CT_MODEL_EPOCH, &result));
 		assert_true(ct_covers_all(&result));
 		compare(&r, &e, &result);
 		ct_result_free(&result);
@@ -416,9 +416,9 @@ TEST(a_check_that_dies_of_two_bugs_has_two_findings)
 		.rule = {{.before = 1, .after = 2, .dies = true}, {.before = 8, .after = 16, .dies = true}}};
 	const struct ct_exploration e = explore_rules(&r, 1);
 
-	assert_int_equal(ct_explore(&e, NULL, &result), 0);
+	assert_ok(ct_explore(&e, NULL, &result));
 	assert_int_equal(result.finding_count, 1);
-	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, &result), 0);
+	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, &result));
 	assert_int_equal(result.finding_count, 2);
 	assert_true(result.finding[0].cure.verified && result.finding[1].cure.verified);
 	compare(&r, &e, &result);
@@ -439,9 +439,9 @@ TEST(what_is_left_of_a_cause_is_a_finding_of_its_own)
 			{.before = 16, .after = 32, .text = "torn"}}};
 	const struct ct_exploration e = explore_rules(&r, 1);
 
-	assert_int_equal(ct_explore(&e, NULL, &result), 0);
+	assert_ok(ct_explore(&e, NULL, &result));
 	assert_int_equal(result.finding_count, 1);
-	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, &result), 0);
+	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, &result));
 	assert_true(result.finding_count > 1);
 	compare(&r, &e, &result);
 	ct_result_free(&result);
@@ -459,8 +459,8 @@ static void search_with(uint64_t states, unsigned stop_after, struct ct_result *
 
 	e.options.cure_states = states;
 	e.options.stop_after = stop_after;
-	assert_int_equal(ct_explore(&e, NULL, ret), 0);
-	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, ret), 0);
+	assert_ok(ct_explore(&e, NULL, ret));
+	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, ret));
 	forget_rules(&r, &e);
 }
 

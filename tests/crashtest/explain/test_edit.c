@@ -288,9 +288,7 @@ static void compare(enum ct_model model, enum ct_edit_kind kind, enum nvw_group 
 		runs++;
 		const int fd = write_log(&h);
 
-		if (ct_edit_log(fd, 0, &c.edit, 1, &edited)) {
-			fail_msg("%s", nvw_error_message());
-		}
+		assert_ok(ct_edit_log(fd, 0, &c.edit, 1, &edited));
 		permitted.count = 0;
 		permit(&h, &c);
 		explore(&edited, model);

@@ -44,9 +44,7 @@ static void explore_rounds(bool host, const unsigned *lines, unsigned count, con
 	const int fd = rounds_log(host, lines, count);
 	struct ct_edited edited;
 
-	if (ct_edit_log(fd, 0, edits, n, &edited)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_edit_log(fd, 0, edits, n, &edited));
 	explore(&edited, model);
 	ct_edited_free(&edited);
 	close(fd);
@@ -65,17 +63,17 @@ TEST(atomic_stores_are_there_together_or_not_at_all)
 		CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_BUFFERED, CT_MODEL_EADR};
 	const struct ct_edit atomic = edit_of(CT_EDIT_ATOMIC, LINE_A, LINE_B, NVW_WORKITEM);
 
-	for (unsigned m = 0; m < 4; m++) {
+	for_each(model, models) {
 		bool rounds[3] = {false};
 
-		explore_rounds(false, lines, 3, &atomic, 1, models[m]);
+		explore_rounds(false, lines, 3, &atomic, 1, *model);
 		for (unsigned i = 0; i < explored->count; i++) {
 			const unsigned a = round_of(&explored->state[i], 0, 3),
 				       b = round_of(&explored->state[i], 2, 3);
 
 			if (a != b) {
 				fail_msg("%s: a state has half of what is atomic",
-					ct_model_info(models[m])->name);
+					ct_model_info(*model)->name);
 			}
 			rounds[a] = true;
 		}

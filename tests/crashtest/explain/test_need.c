@@ -38,7 +38,7 @@ static void put(struct nvw_log_writer *w, const struct nvw_log_record *r, uint64
 	struct nvw_log_record timed = *r;
 
 	timed.time_ps = *time_ps += 1000;
-	assert_int_equal(nvw_log_append(w, &timed), 0);
+	assert_ok(nvw_log_append(w, &timed));
 }
 
 static void put_launch(struct nvw_log_writer *w, unsigned kernel, uint64_t *time_ps)
@@ -56,7 +56,7 @@ static int make_log(const struct step *step, unsigned count)
 	struct nvw_log_writer *w;
 	uint64_t time_ps = 0;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line < LINES; line++) {
 		put(w,
 			&(struct nvw_log_record){.kind = NVW_LOG_SITE,
@@ -79,7 +79,7 @@ static int make_log(const struct step *step, unsigned count)
 					.value = 1}},
 			&time_ps);
 	}
-	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 40), 0);
+	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
 	return fd;
 }
 
@@ -108,7 +108,7 @@ static void explore(law *is_broken, const struct step *step, unsigned count, str
 		.context = &is_broken,
 		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000}};
 
-	assert_int_equal(ct_explore(&e, NULL, ret), 0);
+	assert_ok(ct_explore(&e, NULL, ret));
 	close(fd);
 }
 

@@ -193,7 +193,7 @@ static uint64_t launch(const void *what, struct nvw_machine *m)
 	if (error) {
 		return 1; /* it does not end */
 	}
-	assert_int_equal(nvw_read(m, words, a.words, sizeof words), 0);
+	assert_ok(nvw_read(m, words, a.words, sizeof words));
 	for (unsigned i = 0; i < WORDS; i++) {
 		hash = nvw_mix64(hash ^ words[LINE * i]) + i;
 	}
@@ -212,9 +212,9 @@ static void run_once(launcher *run, const void *what, struct ct_orders *orders, 
 
 	assert_non_null(seen);
 	emu_config_default(&config);
-	assert_int_equal(emu_config_set(&config, "gpu.wavefront_width=1"), 0);
+	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	assert_int_equal(emu_create(&config, NULL, NULL, &m), 0);
+	assert_ok(emu_create(&config, NULL, NULL, &m));
 	assert_int_equal(emu_set_order(m, &how, seen), 0);
 	const uint64_t result = run(what, m);
 
@@ -633,10 +633,10 @@ static void run_persistent(const struct program *p, struct ct_orders *orders)
 	memset(&watched, 0, sizeof watched);
 	watched.inner = ct_orders_asker(orders);
 	emu_config_default(&config);
-	assert_int_equal(emu_config_set(&config, "gpu.wavefront_width=1"), 0);
+	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
 	unlink(pool_path);
-	assert_int_equal(nvw_pool_create(pool_path, &params, &pool), 0);
-	assert_int_equal(emu_create(&config, pool, NULL, &m), 0);
+	assert_ok(nvw_pool_create(pool_path, &params, &pool));
+	assert_ok(emu_create(&config, pool, NULL, &m));
 	assert_int_equal(emu_set_order(m, &how, seen), 0);
 	assert_int_equal(nvw_pmem_attach(m, &pmem), 0);
 	const struct args a = {

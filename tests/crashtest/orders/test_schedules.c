@@ -48,9 +48,7 @@ static struct ct_schedules run_with(
 	config.wavefront_width = width;
 	config.seed = seed;
 	ordered_choose(program);
-	if (ct_run_schedules(&subject, &options, in_nvram, r) != 0) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_run_schedules(&subject, &options, in_nvram, r));
 	const struct ct_schedules found = r->schedules;
 
 	ct_result_free(r);

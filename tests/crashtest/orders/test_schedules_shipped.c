@@ -72,9 +72,9 @@ static struct ct_schedules run(
 
 	emu_config_default(&config);
 	config.seed = seed;
-	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
+	assert_ok(nvw__options_create(s->workload->options, &values));
 	for (unsigned i = 0; s->options[i][0]; i++) {
-		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
+		assert_ok(nvw__options_set(values, s->options[i][0], s->options[i][1]));
 	}
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = values,

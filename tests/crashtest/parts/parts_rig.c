@@ -12,14 +12,12 @@ bool rig_create(struct rig *r, const struct small *s, int mutation, uint64_t see
 
 	memset(r, 0, sizeof *r);
 	emu_config_default(&r->config);
-	assert_int_equal(emu_config_load(&r->config, "gope18"), 0);
+	assert_ok(emu_config_load(&r->config, "gope18"));
 	r->config.seed = seed;
 	assert_int_equal(setting ? emu_config_set(&r->config, setting) : 0, 0);
-	assert_int_equal(nvw__options_create(s->workload->options, &r->options), 0);
+	assert_ok(nvw__options_create(s->workload->options, &r->options));
 	for (unsigned i = 0; s->options[i][0]; i++) {
-		if (nvw__options_set(r->options, s->options[i][0], s->options[i][1])) {
-			fail_msg("%s", nvw_error_message());
-		}
+		assert_ok(nvw__options_set(r->options, s->options[i][0], s->options[i][1]));
 	}
 	r->subject = (struct ct_subject){
 		.workload = s->workload, .options = r->options, .config = &r->config, .mutation = mutation};
@@ -38,9 +36,8 @@ void rig_begin(struct rig *r, enum ct_model model)
 	const struct ct_bench *const b = &r->logged.bench;
 	const struct ct_rules rules = {.model = model};
 
-	assert_int_equal(ct_medium_create(r->logged.log_fd, b->initial, b->bytes,
-				 r->logged.shared->first_record, &rules, &r->medium),
-		0);
+	assert_ok(ct_medium_create(
+		r->logged.log_fd, b->initial, b->bytes, r->logged.shared->first_record, &rules, &r->medium));
 }
 
 bool rig_next(struct rig *r)

@@ -54,7 +54,7 @@ static void begin_medium(struct rig *rig, const struct recorded *r, enum ct_mode
 	const struct ct_rules rules = {.model = model};
 
 	*rig = (struct rig){.failed = 0};
-	assert_int_equal(ct_medium_create(r->log_fd, r->image, r->bytes, 0, &rules, &rig->medium), 0);
+	assert_ok(ct_medium_create(r->log_fd, r->image, r->bytes, 0, &rules, &rig->medium));
 }
 
 /* ---- All states ------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void compare_run(const struct recorded *recorded, const struct ct_plain_p
 	struct rig r;
 
 	begin_medium(&r, recorded, model);
-	assert_int_equal(ct_parts_create_plain(plain, &r.medium, &parts), 0);
+	assert_ok(ct_parts_create_plain(plain, &r.medium, &parts));
 	assert_non_null(parts);
 	ct_parts_noise(parts, noise);
 	while (rig_next(&r)) {
@@ -89,7 +89,7 @@ static void compare_run(const struct recorded *recorded, const struct ct_plain_p
 
 		sum->instants++;
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
-		assert_int_equal(ct_states_count(&r.medium, &count), 0);
+		assert_ok(ct_states_count(&r.medium, &count));
 		if (count.fresh == CT_COUNT_MANY || ct_states_numbers(&r.medium) > STATES_MAX) {
 			sum->left_out++;
 		} else {
@@ -186,10 +186,10 @@ TEST(a_part_of_a_library_that_says_less_or_more_is_seen)
 
 /* ---- The command ------------------------------------------------------------------------------ */
 
-static int crash(const char *bug, const char *options)
+static void crash(int status, const char *bug, const char *options)
 {
 	succeeds("rm -f pool && $HOST_INDEXED_LOG pool 2");
-	return run("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 12 %s\" --image=pool --check-lib=%s %s",
+	exits(status, "$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 12 %s\" --image=pool --check-lib=%s %s",
 		bug, getenv("HOST_INDEXED_LOG_CHECK"), options);
 }
 
@@ -199,15 +199,13 @@ TEST(a_program_whose_library_has_parts_is_explored_by_them)
 		"has an entry that does not count", "is not in the index"};
 
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		assert_int_equal(
-			crash(bugs[i], i % 2 ? "--verbose --jobs=3 --cures=off" : "--verbose --cures=off"),
-			i > 0);
+		crash(i > 0, bugs[i], i % 2 ? "--verbose --jobs=3 --cures=off" : "--verbose --cures=off");
 		assert_output_has(" evaluations of 3,073 parts");
 		assert_output_has(i ? texts[i] : "NO FAILURE FOUND in ");
 		assert_true(i == 0 || strstr(output, "examples/indexed_log.c:") != NULL);
 		assert_false(printed("that the whole check passes"));
 	}
-	assert_int_equal(crash("", "--verbose --model=pmreorder"), 0);
+	crash(0, "", "--verbose --model=pmreorder");
 	assert_false(printed("by parts"));
 }
 
@@ -217,7 +215,7 @@ static const char half_source[] = "#include <nvw/checker.h>\n"
 				  "	return *(const int *)c->image; }\n",
 		  count_source[] = "uint64_t nvw_check_parts(const struct nvw_check *c) { return 3; }\n";
 
-static int crash_with_library(const char *source, const char *more)
+static void crash_with_library(int status, const char *source, const char *more)
 {
 	FILE *const f = fopen(in_dir("check.c"), "w");
 
@@ -226,18 +224,19 @@ static int crash_with_library(const char *source, const char *more)
 	assert_int_equal(fclose(f), 0);
 	succeeds("cc -shared -fPIC -I%s -o check.so check.c", HEADERS);
 	succeeds("rm -f pool && $HOST_INDEXED_LOG pool 2");
-	return run("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 2\" --image=pool --check-lib=./check.so");
+	exits(status, "$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 2\" --image=pool "
+		      "--check-lib=./check.so");
 }
 
 TEST(a_library_with_half_of_the_functions_of_parts_is_refused)
 {
-	assert_int_equal(crash_with_library(half_source, ""), 2);
+	crash_with_library(2, half_source, "");
 	assert_output_has("check.so: expected both nvw_check_parts and nvw_check_part");
 }
 
 TEST(a_part_of_a_library_that_dies_is_reported_and_whole_states_are_tested)
 {
-	assert_int_equal(crash_with_library(half_source, count_source), 0);
+	crash_with_library(0, half_source, count_source);
 	assert_output_has("sampled: a part crashed or hung");
 }
 
@@ -269,7 +268,7 @@ static int begin(void **state)
 	const struct ct_checker_is is = {
 		.library = getenv("HOST_INDEXED_LOG_CHECK"), .bytes = r.bytes, .timeout_ms = 1000};
 
-	assert_int_equal(ct_checker_create(&is, &checker), 0);
+	assert_ok(ct_checker_create(&is, &checker));
 	judge_once(&r);
 	close(r.log_fd);
 	free(r.image);

@@ -50,7 +50,7 @@ static void view_a_run(struct rig *r, enum ct_model model)
 	struct ct_parts *parts;
 
 	rig_begin(r, model);
-	assert_int_equal(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts), 0);
+	assert_ok(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts));
 	while (rig_next(r) && instants++ < 2 * INSTANTS) {
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		for (unsigned i = 0; i < 3; i++) {
@@ -136,7 +136,7 @@ TEST(of_several_entries_that_restore_a_word_the_view_takes_recovery_s)
 		}
 		put_rivals(r.logged.bench.initial, &g, set);
 		rig_begin(&r, CT_MODEL_EPOCH);
-		assert_int_equal(ct_parts_create(&w, r.oracle.plan, &r.medium, &parts), 0);
+		assert_ok(ct_parts_create(&w, r.oracle.plan, &r.medium, &parts));
 		assert_true(rig_next(&r));
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		rig_choose(&r, 0);
@@ -199,7 +199,7 @@ TEST(what_the_log_restores_is_found_by_its_key)
 		put_rivals(r.logged.bench.initial, &g, 1u << i);
 		wanted = 1000 + i;
 		rig_begin(&r, CT_MODEL_EPOCH);
-		assert_int_equal(ct_parts_create(&w, r.oracle.plan, &r.medium, &in_parts), 0);
+		assert_ok(ct_parts_create(&w, r.oracle.plan, &r.medium, &in_parts));
 		assert_true(rig_next(&r));
 		assert_int_equal(ct_parts_try(in_parts, NULL, NULL), 0);
 		assert_int_equal(ct_parts_troubles(in_parts, &trouble), i == RIVALS);

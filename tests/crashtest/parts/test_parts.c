@@ -60,7 +60,7 @@ static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, 
 	struct ct_parts *parts;
 
 	rig_begin(r, model);
-	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+	assert_ok(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts));
 	assert_non_null(parts);
 	while (rig_next(r)) {
 		const struct ct_part_trouble *trouble;
@@ -166,11 +166,9 @@ static struct ct_result explore(struct rig *r, const struct nvw_workload *w, uns
 		.mode = CT_PERMITTED, .model = CT_MODEL_EPOCH, .states = 300, .seed = 1, .jobs = jobs};
 	static struct ct_result result;
 
-	assert_int_equal(ct_options_complete(NULL, &options), 0);
+	assert_ok(ct_options_complete(NULL, &options));
 	r->subject.workload = w;
-	if (ct_logged_explore(&r->logged, &rules, &options, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
 	ct_result_free(&result);
 	return result;
 }
@@ -253,10 +251,8 @@ static bool explore_piece(struct rig *r, struct ct_options options, struct said 
 	options.seed = 1;
 	options.jobs = options.jobs ? options.jobs : 1;
 	options.unexplained = true;
-	assert_int_equal(ct_options_complete(NULL, &options), 0);
-	if (ct_logged_explore(&r->logged, &rules, &options, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_options_complete(NULL, &options));
+	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
 	ct_result_free(&result);
 	if (!result.interrupted) {
 		add_said(said, &result);
@@ -354,7 +350,7 @@ TEST(confirmations_are_counted_apart_from_the_budget)
 			.whole = whole,
 			.unexplained = true};
 
-		assert_int_equal(ct_options_complete(NULL, &options), 0);
+		assert_ok(ct_options_complete(NULL, &options));
 		assert_int_equal(ct_logged_explore(&r.logged, &rules, &options, &result), 0);
 		ct_result_free(&result);
 		assert_false(result.consistent);

@@ -48,7 +48,7 @@ static uint64_t answers(
 
 		if (anew || parts == NULL) {
 			ct_parts_free(parts);
-			assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+			assert_ok(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts));
 			ct_parts_noise(parts, noise);
 		}
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
@@ -120,8 +120,7 @@ static unsigned say(struct rig *r, uint64_t bytes, uint64_t ret_said[SAID_MAX])
 
 	for (rig_begin(r, CT_MODEL_BUFFERED); rig_next(r) && n < SAID_MAX; n++) {
 		if (parts == NULL) {
-			assert_int_equal(
-				ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts), 0);
+			assert_ok(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts));
 			ct_parts_crowd_beyond(parts, bytes);
 		}
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
@@ -203,7 +202,7 @@ static struct ct_parts *make_parts(const struct asked *a)
 {
 	struct ct_parts *parts;
 
-	assert_int_equal(ct_parts_create(a->in_parts, a->rig->oracle.plan, &a->rig->medium, &parts), 0);
+	assert_ok(ct_parts_create(a->in_parts, a->rig->oracle.plan, &a->rig->medium, &parts));
 	return parts;
 }
 

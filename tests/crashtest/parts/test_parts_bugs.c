@@ -81,10 +81,8 @@ static struct ct_result explore(struct rig *r, enum ct_model model, bool by_part
 		.unexplained = !by_parts,
 		.save = by_parts ? folder : NULL};
 
-	assert_int_equal(ct_options_complete(NULL, &options), 0);
-	if (ct_logged_explore(&r->logged, &rules, &options, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(ct_options_complete(NULL, &options));
+	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
 	ct_result_free(&result);
 	return result;
 }

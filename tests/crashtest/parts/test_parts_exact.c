@@ -132,7 +132,7 @@ static bool number_of_states(const struct rig *r, unsigned *ret_states)
 	const uint64_t most = getenv("PARTS_SEEDS") ? RIG_STATES_MAX : STATES_FEW;
 	struct ct_count count;
 
-	assert_int_equal(ct_states_count(&r->medium, &count), 0);
+	assert_ok(ct_states_count(&r->medium, &count));
 	if (count.fresh == CT_COUNT_MANY || ct_states_numbers(&r->medium) > most) {
 		return false;
 	}
@@ -154,7 +154,7 @@ static void compare_run(
 	unsigned count;
 
 	rig_begin(r, model);
-	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+	assert_ok(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts));
 	assert_non_null(parts);
 	while (rig_next(r)) {
 		/*
@@ -267,7 +267,7 @@ static unsigned different_losses(
 	if (!acked) {
 		nvw__acks_clear(&r->medium.acks);
 	}
-	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
+	assert_ok(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts));
 	for (nvw_off off = NVW__ROOTS_OFF; off < r->medium.image.bytes; off += 8) {
 		const uint64_t now = ct_image_word(&r->medium.image, off);
 		uint64_t was;

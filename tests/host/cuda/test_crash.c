@@ -10,17 +10,18 @@
 #define LAUNCHED  "76" /* the launch */
 #define COMMITTED "86" /* where host code commits */
 
-static int self_test(const char *model, const char *programs)
+static void self_test(int status, const char *model, const char *programs)
 {
-	return run("NVWAVE=$NVWAVE NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES
-		   "/self_test.sh %s",
+	exits(status,
+		"NVWAVE=$NVWAVE NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES
+		"/self_test.sh %s",
 		model, programs);
 }
 
 TEST(bugs_of_kernels_are_found_under_epoch_persistency)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(self_test("epoch", "log hash_table queue"), 0);
+	self_test(0, "epoch", "log hash_table queue");
 	assert_output_has("log          (none)           epoch           clean ");
 	assert_output_has(
 		"is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           epoch       "
@@ -33,7 +34,7 @@ TEST(bugs_of_kernels_are_found_under_epoch_persistency)
 TEST(bugs_of_kernels_are_found_under_buffered_epoch_persistency)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(self_test("buffered-epoch", "log queue"), 0);
+	self_test(0, "buffered-epoch", "log queue");
 	assert_output_has("is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           "
 			  "buffered-epoch  found ");
 	assert_output_has("queue        reuse            buffered-epoch  harmless ");
@@ -42,15 +43,15 @@ TEST(bugs_of_kernels_are_found_under_buffered_epoch_persistency)
 TEST(strict_persistency_orders_what_no_barrier_does)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(self_test("strict", "log"), 0);
+	self_test(0, "strict", "log");
 	assert_output_has("log          (none)           strict          clean ");
 	assert_output_has("log          unordered        strict          harmless ");
 }
 
-static int crash(const char *bug, const char *options)
+static void crash(int status, const char *bug, const char *options)
 {
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
-	return run(
+	exits(status,
 		"rm -f pool; $NVWAVE crash --exec='./both run pool %s' --image=pool --check='./both check' "
 		"--states=200 --cure-states=5000 %s",
 		bug, options);
@@ -100,9 +101,9 @@ TEST(host_code_and_kernels_are_in_one_log)
 	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
 
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(crash("", models[i]), 0);
-		assert_int_equal(crash("flushed", models[i]), 0);
+	for_each(row, models) {
+		crash(0, "", *row);
+		crash(0, "flushed", *row);
 	}
 	assert_output_has(
 		"./both run pool flushed under buffered-epoch (kernels) and x86 (host code): 198 stores");
@@ -113,8 +114,8 @@ TEST(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel)
 	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
 
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(crash("unflushed", models[i]), 1);
+	for_each(row, models) {
+		crash(1, "unflushed", *row);
 		assert_output_has("is committed, and 0 has begun");
 		assert_output_has("both.cu:" COMMITTED
 				  " (main)  stores f->committed (unsigned long, 8 bytes)   durable\n"
@@ -151,7 +152,7 @@ TEST(an_atomic_that_publishes_too_early_is_found_at_its_line)
 TEST(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(crash("library", "--model=epoch"), 1);
+	crash(1, "library", "--model=epoch");
 	assert_output_has("is committed, and 0 has begun");
 	assert_output_has("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight");
 }
@@ -159,14 +160,13 @@ TEST(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores)
 TEST(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(crash("unordered", "--model=epoch"), 1);
+	crash(1, "unordered", "--model=epoch");
 	assert_output_has("is committed, and number");
 	assert_output_has("both.cu:" FILLED " (fill)  store of 4 bytes");
 	assert_output_has(
 		"a persist barrier at the end of its kernel, or a flush and a fence by host code behind it");
 	assert_output_has("verified on this log: with a work-item barrier after both.cu:" FILLED);
-	assert_int_equal(
-		crash("unordered", "--model=buffered-epoch"), 0); /* its kernels end when all is durable */
+	crash(0, "unordered", "--model=buffered-epoch"); /* its kernels end when all is durable */
 }
 
 TEST(a_record_of_the_machine_is_a_store_log)
@@ -187,7 +187,7 @@ TEST(a_record_of_the_machine_is_a_store_log)
 TEST(a_kernel_that_fails_ends_the_record_and_that_is_said)
 {
 	NEEDS_MACHINE();
-	assert_int_equal(crash("wild", "--model=epoch"), 0);
+	crash(0, "wild", "--model=epoch");
 	assert_output_has(
 		"note: the record has a gap: a kernel failed on the machine: the record ends with what it "
 		"had stored");

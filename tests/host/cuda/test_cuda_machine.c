@@ -106,12 +106,12 @@ TEST(wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not)
 
 	NEEDS_MACHINE();
 	build("-O1", "scopes", SOURCE("scopes.cu"));
-	for (unsigned i = 0; i < 2; i++) {
-		succeeds("$NVWAVE exec --check=races --protocol=%s -- ./scopes right", protocols[i]);
+	for_each(row, protocols) {
+		succeeds("$NVWAVE exec --check=races --protocol=%s -- ./scopes right", *row);
 		assert_output_has("no races");
 		succeeds("for s in $(./scopes); do $NVWAVE exec --check=races --protocol=%s --report=found "
 			 "-- ./scopes $s; test $? = 1 && grep -q ^race found || echo missed $s; done",
-			protocols[i]);
+			*row);
 		assert_string_equal(output, "");
 	}
 	exits(1, "$NVWAVE exec --check=races --protocol=hlrc -- ./scopes race:message-of-a-block");
@@ -349,9 +349,8 @@ TEST(work_items_that_wait_for_each_other_by_shared_variables_go_on)
 	build_once("-O1", "waits", SOURCE("waits.cu"));
 	succeeds("timeout 20 ./waits shared");
 	assert_string_equal(output, "no error\n95\n");
-	for (unsigned i = 0; i < 2; i++) {
-		succeeds("timeout 20 $NVWAVE exec --protocol=%s --report=report -- ./waits shared",
-			protocols[i]);
+	for_each(row, protocols) {
+		succeeds("timeout 20 $NVWAVE exec --protocol=%s --report=report -- ./waits shared", *row);
 		assert_string_equal(output, "no error\n95\n");
 	}
 }

@@ -19,35 +19,36 @@
 
 /* ---- Shipped programs ------------------------------------------------------------------------- */
 
-static int crash(const char *options, const char *how)
+static void crash(int status, const char *options, const char *how)
 {
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	return run("rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool --check='./log "
-		   "check' "
-		   "--states=500 %s",
+	exits(status,
+		"rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool --check='./log "
+		"check' "
+		"--states=500 %s",
 		how, options);
 }
 
 TEST(nothing_fails_in_a_right_log_of_a_kernel)
 {
 	NEEDS_CLANG();
-	assert_int_equal(crash("", "barriers"), 0);
+	crash(0, "", "barriers");
 	assert_output_has("NO FAILURE FOUND in ");
 	assert_output_has("130 stores, 128 fences");
 	succeeds("rm -f pool; ./log append pool 2 && ./log check pool");
 	assert_string_equal(output, "64 records\n");
 }
 
-static int self_test(unsigned states, const char *programs)
+static void self_test(int status, unsigned states, const char *programs)
 {
-	return run(
-		"NVWAVE=$NVWAVE NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", states, programs);
+	exits(status, "NVWAVE=$NVWAVE NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", states,
+		programs);
 }
 
 TEST(bugs_of_a_kernel_s_log_are_found_with_their_lines)
 {
 	NEEDS_CLANG();
-	assert_int_equal(self_test(250, "log"), 0);
+	self_test(0, 250, "log");
 	assert_output_has("log          (none)           x86             clean ");
 	assert_output_has("log          unordered        x86             found ");
 	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD
@@ -59,7 +60,7 @@ TEST(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	assert_int_equal(self_test(250, "hash_table queue"), 0);
+	self_test(0, 250, "hash_table queue");
 	assert_output_has("hash_table   (none)           x86             clean ");
 	assert_output_has(
 		"does not have its value: hash_table.cu:" TABLE_KEY " durable, hash_table.cu:" TABLE_VALUE
@@ -80,9 +81,9 @@ TEST(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines)
 TEST(a_bug_that_is_not_found_is_missed)
 {
 	NEEDS_CLANG();
-	assert_int_equal(self_test(1, "log"), 1);
+	self_test(1, 1, "log");
 	assert_output_has("log          narrow           x86             MISSED ");
-	assert_int_equal(self_test(1, "lock"), 2);
+	self_test(2, 1, "lock");
 	assert_output_has("there is no program \"lock\"");
 }
 
@@ -91,10 +92,10 @@ TEST(shipped_persistent_programs_have_no_race)
 	static const char *const programs[] = {"log append", "hash_table insert", "queue pass"};
 
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < 3; i++) {
+	for_each(program, programs) {
 		succeeds("$NVWAVE exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat "
 			 "report && rm races",
-			programs[i]);
+			*program);
 		assert_output_has("no races");
 	}
 }
@@ -102,9 +103,9 @@ TEST(shipped_persistent_programs_have_no_race)
 TEST(fences_of_the_system_persist_where_the_machine_says_so)
 {
 	NEEDS_CLANG();
-	assert_int_equal(crash("", "fence"), 1);
+	crash(1, "", "fence");
 	assert_output_has("is not whole");
-	assert_int_equal(crash("--set host.fence_system=durable", "fence"), 0);
+	crash(0, "--set host.fence_system=durable", "fence");
 	assert_output_has("CONSISTENT");
 }
 
@@ -134,21 +135,22 @@ TEST(the_same_on_gpm_s_machine)
 }
 
 /* Two files in one image; the check recovers by a kernel. */
-static int crash_gpm(const char *bug, const char *options)
+static void crash_gpm(int status, const char *bug, const char *options)
 {
 	build_gpm();
-	return run("rm -f all; $NVWAVE crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all "
-		   "--check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
+	exits(status,
+		"rm -f all; $NVWAVE crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all "
+		"--check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
 		bug, options);
 }
 
 TEST(files_of_gpm_s_library_are_one_crash_state)
 {
 	NEEDS_CLANG();
-	assert_int_equal(crash_gpm("", "--machine=gpm22 --states=60"), 0);
+	crash_gpm(0, "", "--machine=gpm22 --states=60");
 	assert_output_has("NO FAILURE FOUND in 60 distinct states");
 	skip_if_sanitized();
-	assert_int_equal(crash_gpm("unlogged", "--machine=gpm22 --states=30"), 1);
+	crash_gpm(1, "unlogged", "--machine=gpm22 --states=30");
 	assert_output_has(" have ");
 	assert_output_has("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x");
 }
@@ -167,10 +169,9 @@ TEST(persists_while_data_direct_io_is_on_are_none)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	assert_int_equal(crash_gpm("outside", "--machine=gpm22 --states=12"), 0);
-	assert_int_equal(
-		crash_gpm("outside", "--machine=gpm22 --set host.fence_system=switched --states=12"), 1);
-	assert_int_equal(crash_gpm("outside", "--machine=gpm22-eadr --states=12"), 0);
+	crash_gpm(0, "outside", "--machine=gpm22 --states=12");
+	crash_gpm(1, "outside", "--machine=gpm22 --set host.fence_system=switched --states=12");
+	crash_gpm(0, "outside", "--machine=gpm22-eadr --states=12");
 }
 
 /* The same loads of NVRAM and of pinned memory, across PCIe and without it. */
