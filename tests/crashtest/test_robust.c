@@ -55,8 +55,10 @@ static void store_flag(const struct args *a)
 	nvw_store(&a->words[16 * a->op + 8], 1);
 }
 
-KERNEL(append, const struct args, a)
+static void append(const void *args)
 {
+	const struct args *const a = args;
+
 	store_record(a);
 	if (a->fault != NO_BARRIER && a->fault != UNREAD) {
 		nvw_p_barrier_wi();
@@ -74,15 +76,19 @@ static void only_record(const void *args)
 	store_record(args);
 }
 
-KERNEL(only_flag, const struct args, a)
+static void only_flag(const void *args)
 {
+	const struct args *const a = args;
+
 	store_flag(a);
 	nvw_p_barrier_wi();
 }
 
 /* The flag and, behind it in the same word, a mark. */
-KERNEL(append_in_halves, const struct args, a)
+static void append_in_halves(const void *args)
 {
+	const struct args *const a = args;
+
 	uint32_t *const flag = (uint32_t *)&a->words[16 * a->op + 8];
 
 	nvw_store(&flag[1], 7);
@@ -91,8 +97,10 @@ KERNEL(append_in_halves, const struct args, a)
 }
 
 /* One work-item of the group stores the record, the other the flag. */
-KERNEL(append_together, const struct args, a)
+static void append_together(const void *args)
 {
+	const struct args *const a = args;
+
 	if (nvw_local_id() == 0) {
 		store_record(a);
 	}
@@ -107,8 +115,10 @@ KERNEL(append_together, const struct args, a)
 
 /* Likewise in two groups: a word of the NVRAM tells the second one. Without TOLD_EARLY the first one has made
  * its record durable. */
-KERNEL(hand_on, const struct args, a)
+static void hand_on(const void *args)
 {
+	const struct args *const a = args;
+
 	uint64_t *const told = &a->words[16 * a->op + 4];
 
 	if (nvw_group_id() == 0) {

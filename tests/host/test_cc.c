@@ -263,7 +263,7 @@ TEST(what_was_not_recompiled_is_found_by_comparing)
 static void crash(int status, const char *program, const char *bug, const char *options)
 {
 	clean();
-	exits(status, 
+	exits(status,
 		"$NVWAVE crash --exec='%s append pool 5 %s' --image=pool --check='%s check' --save=found %s",
 		program, bug, program, options);
 }
@@ -337,9 +337,10 @@ static const char early_source[] =
 
 static void crash_early(int status, const char *options)
 {
-	exits(status, "rm -f pool && head -c 4096 /dev/zero >pool && $NVWAVE crash --exec='./early pool' "
-		   "--image=pool "
-		   "--check='./plain check' %s",
+	exits(status,
+		"rm -f pool && head -c 4096 /dev/zero >pool && $NVWAVE crash --exec='./early pool' "
+		"--image=pool "
+		"--check='./plain check' %s",
 		options);
 }
 

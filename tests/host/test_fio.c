@@ -264,9 +264,10 @@ TEST(fio_that_is_missing_or_fails_is_told)
 	with_fio(2, "#!/bin/sh\nexit 3\n", "verify");
 	assert_output_has("fio exited with status 3");
 	/* Verifies nothing, and says that all is lost. */
-	with_fio(2, "#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
-				  "PATH=${PATH#*:} exec fio \"$@\"\n",
-				 "verify --size=64k");
+	with_fio(2,
+		"#!/bin/sh\nfor a; do case $a in --section=check) exit 1;; esac; done\n"
+		"PATH=${PATH#*:} exec fio \"$@\"\n",
+		"verify --size=64k");
 	assert_output_has("without a crash, fio fails to verify what it wrote");
 	with_fio(2, "#!/bin/sh\nkill -9 $$\n", "bandwidth");
 	assert_output_has("killed by signal 9");

@@ -309,8 +309,9 @@ TEST(an_exported_store_log_is_explored_like_the_record)
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
 static void crash_with(int status, const char *check)
 {
-	exits(status, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=%s --timeout=2s "
-		   "--states=12",
+	exits(status,
+		"$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=%s --timeout=2s "
+		"--states=12",
 		check);
 }
 

@@ -30,9 +30,10 @@ static void record(int status, const char *mode, const char *more)
 
 static void crash(int status, const char *image, const char *command, const char *more)
 {
-	exits(status, "$NVWAVE crash --exec=\"%s\" --image=\"%s\" "
-		"--check=$HOST_APPEND_LOG %s", command, image,
-		more);
+	exits(status,
+		"$NVWAVE crash --exec=\"%s\" --image=\"%s\" "
+		"--check=$HOST_APPEND_LOG %s",
+		command, image, more);
 }
 
 static uint8_t *read_whole(const char *name, size_t *ret_n)
@@ -480,8 +481,9 @@ TEST(an_interrupt_ends_a_crash_test_by_kills)
 
 static void check_by(int status, const char *checker)
 {
-	exits(status, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check='%s' --timeout=5s "
-		   "--states=4",
+	exits(status,
+		"$NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check='%s' --timeout=5s "
+		"--states=4",
 		checker);
 }
 

@@ -24,10 +24,12 @@ static void build(const char *source, const char *program)
 		EXAMPLES, NVWAVE_CC, HEADERS, program, program);
 }
 
-static void crash(int status, const char *program, const char *arguments, const char *check, const char *options)
+static void crash(
+	int status, const char *program, const char *arguments, const char *check, const char *options)
 {
-	exits(status, "$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
-		   "--cure-states=5000 %s",
+	exits(status,
+		"$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
+		"--cure-states=5000 %s",
 		program, arguments, program, check, options);
 }
 

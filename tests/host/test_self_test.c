@@ -12,9 +12,10 @@
 
 static void self_test_of(int status, const char *program, const char *bugs, const char *options)
 {
-	exits(status, "rm -f pool; %s pool 2 && $NVWAVE crash --self-test --exec=\"%s pool 3\" --image=pool "
-		   "--check=%s "
-		   "--bugs=%s --states=200 %s",
+	exits(status,
+		"rm -f pool; %s pool 2 && $NVWAVE crash --self-test --exec=\"%s pool 3\" --image=pool "
+		"--check=%s "
+		"--bugs=%s --states=200 %s",
 		program, program, program, bugs, options);
 }
 

@@ -275,8 +275,8 @@ static void strange_root(struct nvw_pool *pool, struct kv_view *v)
 {
 	struct nvw_recovery report = {0};
 
-	assert_ok(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT),
-				 v->table.slots + 64 + 8));
+	assert_ok(nvw_pool_write_word(
+		pool, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT), v->table.slots + 64 + 8));
 	assert_int_equal(kv_recover(pool, &report), NVW_E_DAMAGED);
 }
 
