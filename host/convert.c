@@ -658,13 +658,18 @@ int host_convert_begin(const struct host_session *s, unsigned i, struct converte
 	return map_spool(ret);
 }
 
+static void unmap_spool(const struct converter *c)
+{
+	if (c->spool != NULL) {
+		munmap((void *)(uintptr_t)c->spool, c->spool_bytes);
+	}
+}
+
 void host_convert_end(struct converter *c)
 {
 	free(c->site);
 	free(c->laid_out);
-	if (c->spool != NULL) {
-		munmap((void *)(uintptr_t)c->spool, c->spool_bytes);
-	}
+	unmap_spool(c);
 	unmap(c);
 }
 
@@ -681,10 +686,78 @@ int host_each_found(const struct host_session *s, host_found_function *f, void *
 		}
 		at += host_event_bytes(e);
 	}
-	if (c.spool != NULL) {
-		munmap((void *)(uintptr_t)c.spool, c.spool_bytes);
-	}
+	unmap_spool(&c);
 	return 0;
+}
+
+/* ---- Its hash ------------------------------------------------------------------------------------- */
+
+static inline uint64_t add_word(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		hash = add_word(hash, (uint8_t)*text);
+	}
+	return hash;
+}
+
+/* Of a site with its callers: their numbers are those in which the run has met them, also those that only a
+ * detector has asked for. */
+static uint64_t key_of(const struct host_control *c, uint32_t site)
+{
+	uint64_t key = 1;
+
+	for (; site > 0 && site <= c->site_count; site = c->site[site - 1].caller) {
+		const struct host_site *const at = &c->site[site - 1];
+
+		key = add_word(key, at->offset);
+		if (at->module > 0) {
+			key = add_text(key, c->module[at->module - 1].path);
+		}
+	}
+	return key;
+}
+
+static uint64_t add_event(
+	uint64_t hash, const struct host_control *control, const struct host_event *e, uint64_t *key)
+{
+	const uint64_t *const data = (const uint64_t *)(e + 1);
+	const uint64_t words = (host_event_bytes(e) - sizeof *e) / sizeof *data;
+	const uint32_t site = e->site <= control->site_count ? e->site : 0;
+
+	if (key[site] == 0) {
+		key[site] = key_of(control, site);
+	}
+	hash = add_word(hash, (uint64_t)e->kind << 48 | (uint64_t)e->file << 32 | e->thread);
+	hash = add_word(hash, key[site]);
+	hash = add_word(hash, e->off);
+	hash = add_word(hash, e->call << 32 ^ e->bytes);
+	for (uint64_t i = 0; i < words; i++) {
+		hash = add_word(hash, data[i]);
+	}
+	return hash;
+}
+
+int host_session_hash(const struct host_session *s, uint64_t *hash)
+{
+	struct converter c = {.s = s};
+	uint64_t *const key = calloc(HOST_SITES_MAX + 1, sizeof *key);
+	const int error = key ? map_spool(&c) : nvw_fail(NVW_E_MEMORY, "no memory for the hash of a record");
+
+	for (uint64_t at = 0; at + sizeof(struct host_event) <= c.spool_bytes;) {
+		const struct host_event *const e = (const struct host_event *)(c.spool + at);
+
+		*hash = add_event(*hash, s->control, e, key);
+		at += host_event_bytes(e);
+	}
+	unmap_spool(&c);
+	free(key);
+	return error;
 }
 
 /* ---- The base ------------------------------------------------------------------------------------- */

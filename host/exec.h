@@ -102,6 +102,9 @@ struct host_counts {
 NVW_CHECKED int host_session_convert(
 	struct host_session *session, unsigned i, int fd, const char *name, struct host_counts *ret_counts);
 
+/* Continues a hash with what a session has recorded: equal records make equal logs. */
+NVW_CHECKED int host_session_hash(const struct host_session *session, uint64_t *hash);
+
 /* Is the file's log of the model "files" (files.c)? */
 bool host_is_of_files(const struct host_session *session, unsigned i);
 

@@ -14,26 +14,25 @@
 
 enum { PRINTED = 16 };
 
-/* ---- Logs ----------------------------------------------------------------------------------------- */
+/* ---- Records -------------------------------------------------------------------------------------- */
 
-/* The hash covers all files that the program has mapped, and what they were before. */
-static int hash_logs(struct host_session *s, uint64_t *ret_hash)
+/* The hash covers what is recorded, and all files that the program has mapped: what they were before, and what
+ * they are, since stores may have come after the last event. */
+static int hash_record(const struct host_session *s, uint64_t *ret_hash)
 {
 	char path[300];
 
 	*ret_hash = s->control->file_count;
 	NVW_TRY(host_session_check_followed(s, NULL));
+	NVW_TRY(host_session_hash(s, ret_hash));
 	for (unsigned i = 0; i < s->control->file_count; i++) {
-		snprintf(path, sizeof path, "%s/log-%u", s->folder.path, i);
-		const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		const char *const now = s->control->file[i].path;
 
-		if (fd < 0) {
-			return nvw_fail_errno("%s", path);
-		}
-		NVW_TRY(host_session_convert(s, i, fd, "log", NULL));
-		NVW_TRY(cli_hash_file(path, ret_hash));
 		host_session_base(s, i, path, sizeof path);
 		NVW_TRY(cli_hash_file(path, ret_hash));
+		if (access(now, F_OK) == 0) {
+			NVW_TRY(cli_hash_file(now, ret_hash));
+		}
 	}
 	return 0;
 }
@@ -161,7 +160,7 @@ static void note_witnesses(struct exec_schedules *x, const struct host_session *
 static int note_run(struct exec_schedules *x, struct host_session *s, uint64_t *ret_hash)
 {
 	NVW_TRY(host_schedule_check(s));
-	NVW_TRY(hash_logs(s, ret_hash));
+	NVW_TRY(hash_record(s, ret_hash));
 	const int is_new = cli_log_is_new(&x->logs, *ret_hash);
 
 	if (is_new < 0) {
@@ -235,7 +234,7 @@ int exec_schedules_ran(struct exec_schedules *x, struct host_session *s)
 		x->repeats = true;
 		return 0;
 	}
-	NVW_TRY(hash_logs(s, &hash));
+	NVW_TRY(hash_record(s, &hash));
 	x->repeats = hash == x->first_hash;
 	return 0;
 }

@@ -41,7 +41,7 @@ static const char *const harmless[] = {
 	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit", "pthread_mutex_init",
 	"pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_timedlock",
 	"pthread_mutex_clocklock", "pthread_mutex_unlock", "pthread_rwlock_*", "pthread_spin_*",
-	"pthread_barrier_*", "sem_*", "pthread_join",
+	"pthread_barrier_*", "pthread_cond_*", "sem_*", "pthread_join",
 	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf",
 	"vsnprintf", "fgets", "strtol",
 	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
@@ -81,11 +81,12 @@ static const char *const harmless[] = {
 	"pthread_detach", "pthread_getspecific", "pthread_setspecific", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv",
 	"putenv",
 	"sync", "syncfs", "getopt", "getopt_long",
-	/* C++ without objects of the library's own */
+	/* C++: of the library's own objects those that no file has, and conditions, by the functions above */
+	"_ZNSt6thread*", "_ZNSt18condition_variable*", "_ZNSt6chrono3_V2*",
 	"__cxa_allocate_exception", "__cxa_throw", "__cxa_begin_catch", "__cxa_end_catch", "__cxa_rethrow",
 	"__cxa_free_exception", "__cxa_guard_*", "__cxa_pure_virtual", "__gxx_personality_v0",
 	"_Unwind_Resume",
-	"_ZSt*__throw_*", "_ZSt9terminatev", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev",
+	"_ZSt*__throw_", "_ZSt9terminatev", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev",
 	"_ZNSolsE*",
 	"_ZNSo*", "_ZStlsISt11char_traitsIcE*", "_ZSt16__ostream_insert*", "_ZSt4endl*", "_ZSt5flush*",
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bytes of a mapping against their shadow: lines that differ are recorded, and the shadow has them from then
- * on. A store that has been announced and is among them is recorded first, as itself (pending.c).
+ * on. A store that has been announced and is among them is recorded first, as itself (stores.c).
  */
 #include <string.h>
 

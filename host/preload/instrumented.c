@@ -45,21 +45,20 @@ static void fence_flushed(void *place)
 
 static void store(void *address, size_t n, void *place)
 {
-	if (__builtin_expect(host_mapping_of(address) != NULL, 0)) {
-		const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
-		const int before = errno;
+	const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
+	const int before = errno;
 
+	if (host_scheduling && host_find(address) != NULL) {
 		host_point(HOST_AT_STORE, address, place);
-		if (host_recording) {
-			host_announce(address, n);
-			host_store(address, n, false, &caller);
-		}
-		if (host_checking) {
-			host_check_store(
-				host_mapping_of(address), address, n, HOST_STORE_PLAIN, &place_of(place));
-		}
-		errno = before;
 	}
+	if (host_recording) {
+		host_announce(address, n);
+		host_store(address, n, false, &caller);
+	}
+	if (host_checking && host_find(address) != NULL) {
+		host_check_store(host_find(address), address, n, HOST_STORE_PLAIN, &place_of(place));
+	}
+	errno = before;
 }
 
 static void load(const void *address, size_t n, void *place)

@@ -16,6 +16,9 @@
 
 #include "../session.h"
 
+/* What is declared from here on is this library's own, and is not looked up through its table of symbols. */
+#pragma GCC visibility push(hidden)
+
 #define HOST_EXPORT __attribute__((visibility("default")))
 #define HOST_TLS    __thread __attribute__((tls_model("initial-exec")))
 
@@ -75,9 +78,31 @@ static inline struct host_thread *host_thread(void)
 /* Opens a file of the session's folder; close-on-exec. -1 if that fails. */
 int host_open(const char *name, int number, int flags);
 
-/* Shared between processes, and consistent again if its owner was killed. */
-void host_lock(void);
-void host_unlock(void);
+/*
+ * Shared between processes, and consistent again if its owner was killed: a futex with its owner's thread id, robust as a mutex of the C library is: the kernel frees what a thread that
+ * dies has named as that which it is about to lock (set_robust_list(2)). Unlike that one it is taken and given
+ * back in a dozen instructions, and it is nothing that others interpose.
+ */
+void host_meet_kernel(void);
+static inline void host_lock(void)
+{
+	uint32_t *const lock = &host_control->lock;
+
+	if (__builtin_expect(host_self.id == 0, 0)) {
+		host_meet_kernel();
+	}
+	struct robust_list_head *const robust = host_self.robust;
+
+	host_self.locking = robust->list_op_pending; /* the program's own, where a signal came */
+	robust->list_op_pending = (struct robust_list *)((char *)lock - robust->futex_offset);
+	host_take(lock, host_self.id);
+}
+
+static inline void host_unlock(void)
+{
+	host_give_back(&host_control->lock);
+	host_self.robust->list_op_pending = host_self.locking;
+}
 
 void host_gap(enum host_gap gap);
 
@@ -233,10 +258,6 @@ bool host_protecting(void *start, size_t length, bool writable);
 
 /* ---- The spool (spool.c) -------------------------------------------------------------------------- */
 
-/* Enters the recorder: false in a signal handler that interrupted it. host_leave() restores errno. */
-bool host_enter(void);
-void host_leave(void);
-
 /* All under the lock of host_enter(). A call has a number, which its events carry. */
 extern struct host_spool {
 	uint8_t *window; /* mapped part of the file */
@@ -249,7 +270,34 @@ static inline uint64_t host_call(void)
 	return host_spool.call;
 }
 
-void host_next_call(void);
+static inline void host_next_call(void)
+{
+	host_spool.call = ++host_control->events;
+}
+
+/* Enters the recorder: false in a signal handler that interrupted it. */
+bool host_cannot_enter(void);
+__attribute__((noreturn)) void host_kill(void);
+static inline bool host_enter(void)
+{
+	if (__builtin_expect(host_control->closed || host_self.inside, 0)) {
+		return host_cannot_enter();
+	}
+	host_self.inside = true;
+	host_lock();
+	host_next_call();
+	if (__builtin_expect(host_spool.call == host_control->kill_at, 0)) {
+		host_kill();
+	}
+	return true;
+}
+
+static inline void host_leave(void)
+{
+	host_unlock();
+	host_self.inside = false;
+}
+
 uint8_t *host_room_elsewhere(size_t n);
 /* Room for n bytes at the tail; NULL if there is none, or none is needed. */
 static inline uint8_t *host_room(size_t n)
@@ -397,6 +445,7 @@ struct host_pending {
 	size_t n;
 	uint32_t thread, site;
 	bool streams;
+	bool waits;              /* a function of a lock, which others may store to before it does */
 	struct host_bytes whole; /* what it is a part of; n 0: it is the whole */
 };
 /* Under the lock: records the announced stores that have happened. */
@@ -405,9 +454,6 @@ void host_settle(void);
 void host_settle_last(void);
 /* Under the lock: the same for one line whose content was read. */
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
-/* A store is pending from now on; records one that has happened. */
-void host_pend(const struct host_pending *p);
-void host_settle_store(const struct host_pending *p);
 /* A copy has been made: records its words, in ascending order. */
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded, because it is being removed. */
@@ -415,8 +461,10 @@ void host_forget_stores(uintptr_t start, uintptr_t end);
 /* Announces a store; streams: past the caches. Enters the recorder. It may be a part of what the thread
  * announced by host_announce(). */
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller);
-/* The same of a lock, by the C library: no undo log takes it back. */
-void host_lock_store(void *address, size_t n, const struct host_caller *caller);
+/* The same of a lock, by the C library, and of another (n 0: none): no undo log takes it back. waits: while
+ * others store to it. */
+void host_lock_store(
+	struct host_bytes lock, struct host_bytes also, bool waits, const struct host_caller *caller);
 
 static inline void host_announce(const void *address, size_t n)
 {
@@ -563,5 +611,7 @@ static inline struct host_site *host_place(uint32_t site)
 {
 	return &host_control->site[host_control->site[site - 1].place - 1];
 }
+
+#pragma GCC visibility pop
 
 #endif

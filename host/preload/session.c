@@ -2,7 +2,6 @@
 /* The session's state in a program: the shared block, this thread's number, the lock, files of the folder. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,12 +58,7 @@ void host_meet_thread(void)
 
 /* ---- The lock ------------------------------------------------------------------------------------- */
 
-/*
- * A futex with its owner's thread id, robust as a mutex of the C library is: the kernel frees what a thread that
- * dies has named as that which it is about to lock (set_robust_list(2)). Unlike that one it is taken and given
- * back in a dozen instructions, and it is nothing that others interpose.
- */
-static void meet_kernel(void)
+void host_meet_kernel(void)
 {
 	const int before = errno;
 	static HOST_TLS struct robust_list_head none; /* the C library has none */
@@ -75,26 +69,6 @@ static void meet_kernel(void)
 		host_self.robust = &none;
 	}
 	errno = before;
-}
-
-void host_lock(void)
-{
-	uint32_t *const lock = &host_control->lock;
-
-	if (host_self.id == 0) {
-		meet_kernel();
-	}
-	struct robust_list_head *const robust = host_self.robust;
-
-	host_self.locking = robust->list_op_pending; /* the program's own, where a signal came */
-	robust->list_op_pending = (struct robust_list *)((char *)lock - robust->futex_offset);
-	host_take(lock, host_self.id);
-}
-
-void host_unlock(void)
-{
-	host_give_back(&host_control->lock);
-	host_self.robust->list_op_pending = host_self.locking;
 }
 
 void host_gap(enum host_gap gap)

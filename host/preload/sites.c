@@ -18,11 +18,12 @@
 enum { CHAINS = 4096, PROBES = 8, DEPTH = 48, FRAMES = 40 };
 
 struct chain {
-	uintptr_t frame; /* of the first one; the stack may end before links of a deeper one */
-	void *first;     /* the call's return address; NULL: unused entry */
+	uintptr_t
+		frame; /* of the first one, where stacks count: the stack may end before links of a deeper one */
+	void *first; /* the call's return address; NULL: unused entry */
 	uint32_t site;
 	unsigned count; /* of the others */
-	struct {
+	struct link {
 		ptrdiff_t at; /* offset from the call's frame */
 		void *address;
 	} link[DEPTH];
@@ -190,13 +191,18 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 	return goes_on ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-static bool is_same(const struct chain *c, const struct host_caller *caller)
+static inline uintptr_t frame_of(const struct host_caller *caller)
 {
-	if (c->first != caller->address || (host_control->stacks && c->frame != caller->frame)) {
+	return host_control->stacks ? caller->frame : 0;
+}
+
+static inline bool is_same(const struct chain *c, const struct host_caller *caller, uintptr_t frame)
+{
+	if (c->first != caller->address || c->frame != frame) {
 		return false;
 	}
-	for (unsigned i = 0; i < c->count; i++) {
-		if (*(void **)(caller->frame + (uintptr_t)c->link[i].at) != c->link[i].address) {
+	for (const struct link *l = c->link, *const end = l + c->count; l < end; l++) {
+		if (*(void **)(caller->frame + (uintptr_t)l->at) != l->address) {
 			return false;
 		}
 	}
@@ -204,10 +210,11 @@ static bool is_same(const struct chain *c, const struct host_caller *caller)
 }
 
 /* Kept at to, if it can be checked again. */
-static uint32_t walk_from(const struct host_caller *caller, struct chain *to)
+__attribute__((noinline)) static uint32_t walk_from(const struct host_caller *caller, struct chain *to)
 {
-	struct walk w = {
-		.caller = caller, .chain = {.frame = caller->frame, .first = caller->address}, .whole = true};
+	struct walk w = {.caller = caller,
+		.chain = {.frame = frame_of(caller), .first = caller->address},
+		.whole = true};
 
 	if (caller->frame == 0) {
 		w.met = true;
@@ -223,19 +230,19 @@ static uint32_t walk_from(const struct host_caller *caller, struct chain *to)
 
 uint32_t host_site(const struct host_caller *caller)
 {
-	const uintptr_t depth = host_control->stacks ? caller->frame << 20 : 0;
-	const size_t hash = (((uintptr_t)caller->address ^ depth) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
+	const uintptr_t frame = frame_of(caller);
+	const size_t hash = (((uintptr_t)caller->address ^ frame << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
 	struct chain *room = &chains[hash]; /* of an older one if there is no other */
 
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct chain *const c = &chains[(hash + i) % CHAINS];
 
+		if (is_same(c, caller, frame)) {
+			return c->site;
+		}
 		if (c->first == NULL) {
 			room = c;
 			break;
-		}
-		if (is_same(c, caller)) {
-			return c->site;
 		}
 	}
 	return walk_from(caller, room);

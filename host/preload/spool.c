@@ -18,35 +18,21 @@ struct host_spool host_spool;
 
 /* ---- Entering ------------------------------------------------------------------------------------- */
 
-void host_next_call(void)
+bool host_cannot_enter(void)
 {
-	host_spool.call = ++host_control->events;
+	if (!host_control->closed) {
+		host_gap(HOST_GAP_INTERRUPTED);
+	}
+	return false;
 }
 
-bool host_enter(void)
+void host_kill(void)
 {
-	if (host_control->closed) {
-		return false;
-	}
-	if (host_self.inside) {
-		host_gap(HOST_GAP_INTERRUPTED);
-		return false;
-	}
-	host_self.inside = true;
-	host_lock();
-	host_next_call();
-	if (host_spool.call == host_control->kill_at) {
-		host_control->closed = true;
-		kill(-host_control->group, SIGKILL);
+	host_control->closed = true;
+	kill(-host_control->group, SIGKILL);
+	while (true) {
 		kill(0, SIGKILL); /* in case the process left the group */
 	}
-	return true;
-}
-
-void host_leave(void)
-{
-	host_unlock();
-	host_self.inside = false;
 }
 
 /* ---- The spool ------------------------------------------------------------------------------------ */

@@ -71,6 +71,51 @@ static void lock_in(pthread_mutex_t *lock)
 	pthread_mutex_destroy(lock);
 }
 
+/* Likewise; the wait gives the lock back, and is woken with it. */
+struct meeting {
+	pthread_mutex_t lock;
+	char between[64];
+	pthread_cond_t condition;
+	char behind[64];
+	uint64_t came;
+};
+
+static void *come(void *meeting)
+{
+	struct meeting *const m = meeting;
+
+	pthread_mutex_lock(&m->lock);
+	m->came = 1;
+	fence();
+	pthread_cond_signal(&m->condition);
+	fence();
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+static void meet_in(struct meeting *m)
+{
+	pthread_t thread;
+	struct timespec now;
+
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->condition, NULL);
+	pthread_mutex_lock(&m->lock);
+	if (pthread_create(&thread, NULL, come, m) != 0) {
+		return;
+	}
+	while (m->came == 0) {
+		pthread_cond_wait(&m->condition, &m->lock);
+		fence();
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	pthread_cond_timedwait(&m->condition, &m->lock, &now);
+	fence();
+	pthread_mutex_unlock(&m->lock);
+	pthread_join(thread, NULL);
+	pthread_cond_destroy(&m->condition);
+}
+
 static void *give(void *number)
 {
 	return number;
@@ -181,6 +226,7 @@ int main(int argc, char **argv)
 		(void)clock_gettime(CLOCK_REALTIME, (struct timespec *)&pool[1536]);
 		lock_in((pthread_mutex_t *)&pool[2048]);
 		wait_in((sem_t *)&pool[2560], (void **)&pool[3072]);
+		meet_in((struct meeting *)&pool[3584]);
 		(void)strtol("7 8", (char **)&pool[2048], 10);
 		fence();
 	}

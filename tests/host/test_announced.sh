@@ -29,7 +29,7 @@ reason() { sed -n 's/^pages are compared at every fence: //p' report; }
 # The offsets of stores and flushes, and the fences, in their order.
 order() { awk '/ store / { print "store", $(NF - 2) } / flush / { print "flush" } / fence / { print "fence" }' dump; }
 
-echo 1..12
+echo 1..13
 
 "$wrapper" cc -O1 -g -o whole "$source"
 record whole plain auto
@@ -72,8 +72,44 @@ for bits in 32 64; do
 	grep -q " store .*0x0 = 0x[0-9a-f]*333231$" dump || status=1
 	[ "$(grep -c " store .* 0x4000 = " dump)" -gt 1 ] || status=1
 	grep -q " store .* 0x6000 = 0x0*7$" dump || status=1
+	[ "$(grep -c " store .* 0x70[6-9]. = " dump)" -gt 2 ] || status=1
 done
 ok $status functions_of_the_c_library_that_are_interposed_announce_their_stores
+cat >conditions.cc <<END
+#include <condition_variable>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+struct pool {
+	std::mutex lock;
+	alignas(64) std::condition_variable came;
+	alignas(64) unsigned n;
+};
+int main(int, char **argv)
+{
+	const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+	void *const at = ftruncate(fd, 4096) ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	pool *const p = static_cast<pool *>(at);
+	std::thread thread([&] {
+		std::lock_guard<std::mutex> taken(p->lock);
+		p->n = 1;
+		p->came.notify_all();
+	});
+	std::unique_lock<std::mutex> taken(p->lock);
+	p->came.wait(taken, [&] { return p->n == 1; });
+	asm volatile("mfence" ::: "memory");
+	p->came.wait_for(taken, std::chrono::milliseconds(1));
+	asm volatile("mfence" ::: "memory");
+	taken.unlock();
+	thread.join();
+}
+END
+"$wrapper" c++ -O1 -g -o conditions conditions.cc -pthread
+record conditions plain auto
+! late && [ -z "$(reason)" ] && [ "$(grep -c " store .* 0x[4-7]. = " dump)" -gt 2 ] && status=0 || status=1
+ok $status so_do_conditions_with_the_lock_that_their_waits_give_back_in_c++_too
 "$wrapper" cc -O1 -DACK -I"$(dirname "$source")/../../lib" -o told "$source"
 record told plain auto
 [ -z "$(reason)" ] && [ "$(grep -c " begin .*one$" dump)" -eq 1 ] && status=0 || status=1

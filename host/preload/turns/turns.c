@@ -222,6 +222,7 @@ static bool is_ready(const struct host_turn *t)
 /* False: nobody was woken. */
 static bool wake_ready(void)
 {
+	const int before = errno;
 	bool woken = false;
 
 	all.ask = false;
@@ -232,6 +233,7 @@ static bool wake_ready(void)
 			woken = true;
 		}
 	}
+	errno = before;
 	return woken;
 }
 
@@ -426,11 +428,13 @@ static void go_on(void)
 static struct host_turn *default_of(struct host_turn *t)
 {
 	struct host_turn *next = next_after(t);
+	const int before = errno;
 
 	while (next == NULL) {
 		go_on();
 		next = next_after(t);
 	}
+	errno = before;
 	return next;
 }
 
@@ -462,16 +466,17 @@ static inline struct host_turn *choose(struct host_turn *t, bool exposed)
 }
 
 /* Gives the turn away where another thread is chosen. */
-static void take_turns(struct host_turn *t, bool exposed)
+static inline void take_turns(struct host_turn *t, bool exposed)
 {
-	const int before = errno;
 	struct host_turn *const next = choose(t, exposed);
 
 	if (next != t) {
+		const int before = errno;
+
 		give_turn(next);
 		wait_for_turn(t);
+		errno = before;
 	}
-	errno = before;
 }
 
 /* ---- Points --------------------------------------------------------------------------------------- */

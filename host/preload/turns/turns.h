@@ -11,6 +11,8 @@
 #include "../../schedule.h"
 #include "../preload.h"
 
+#pragma GCC visibility push(hidden)
+
 enum host_turn_state { TURN_CAN_RUN, TURN_WAITS, TURN_ENDED };
 
 enum { TURN_LINES = 8 };
@@ -102,5 +104,7 @@ void host_turn_drop(struct host_turn *t);
 
 /* Ends the program: it cannot be controlled, for this reason. */
 __attribute__((noreturn)) void host_schedule_refuse(const char *why);
+
+#pragma GCC visibility pop
 
 #endif
