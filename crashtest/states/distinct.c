@@ -6,6 +6,7 @@
 
 #include <nvw/random.h>
 
+#include "core/array.h"
 #include "core/order.h"
 #include "core/invariant.h"
 
@@ -17,6 +18,7 @@ enum { STEPS_OF_INSTANT = 1 << 18, STEPS_MAX = 1 << 21, KEYS_MAX = 1 << 20 };
 void ct_distinct_free(struct ct_distinct *d)
 {
 	free(d->key);
+	free(d->counted);
 	*d = (struct ct_distinct){0};
 }
 
@@ -165,19 +167,67 @@ static int count_contents(struct ct_distinct *d, const struct ct_medium *m, cons
 	return error;
 }
 
+/* What a unit had when its contents were counted last, in this period. */
+struct ct_counted {
+	nvw_off off;
+	uint64_t first, last, period; /* writes; 0: none */
+	unsigned count, all;
+	double log2;
+};
+
+/* Most units are as they were at the instant before: nothing was stored to them, nothing became durable. Versions
+ * come last and go first, unless recovery takes some back. */
+static bool is_as_before(const struct ct_counted *k, const struct ct_distinct *d, const struct ct_medium *m,
+	const struct ct_cell *c)
+{
+	return k->period == d->period && k->off == c->off && k->count == c->count &&
+	       c->count == c->old_count && c->count > 0 && k->first == c->write[0] &&
+	       k->last == c->write[c->count - 1] && !m->rules.trusts;
+}
+
+static int count_again(struct ct_distinct *d, const struct ct_medium *m, const struct ct_cell *c,
+	bool is_chain, struct ct_counted *k, struct contents *ret_of)
+{
+	NVW_TRY(count_contents(d, m, c, is_chain, ret_of));
+	*k = (struct ct_counted){.off = c->off,
+		.count = c->count,
+		.all = ret_of->all,
+		.period = d->period,
+		.log2 = log2(ret_of->all)};
+	if (c->count > 0) {
+		k->first = c->write[0];
+		k->last = c->write[c->count - 1];
+	}
+	return 0;
+}
+
+static int make_room(struct ct_distinct *d, unsigned cells)
+{
+	const uint64_t had = d->counted_room;
+
+	if (!NVW_ROOM(d->counted, d->counted_room, cells)) {
+		return no_memory();
+	}
+	memset(d->counted + had, 0, (d->counted_room - had) * sizeof *d->counted);
+	return 0;
+}
+
 /* Counts the states of all combinations of levels, or of a chain of them. */
 static int count_combinations(struct ct_distinct *d, const struct ct_medium *m, struct ct_count *n)
 {
 	const bool is_chain = ct_medium_levels(m) == CT_CHAIN;
 	double product[2] = {0}, sum[2] = {1, 1};
-	int error = 0;
+	int error = make_room(d, m->cell_count);
 
 	for (unsigned i = 0; i < m->cell_count && !error; i++) {
-		struct contents of = {1, 1};
+		struct ct_counted *const k = &d->counted[i];
+		struct contents of = {k->all, k->all};
 
-		error = count_contents(d, m, &m->cell[i], is_chain, &of);
-		product[0] += log2(of.all);
-		product[1] += log2(of.old);
+		if (!is_as_before(k, d, m, &m->cell[i])) {
+			error = count_again(d, m, &m->cell[i], is_chain, k, &of);
+		}
+		product[0] += k->log2;
+		product[1] += of.old == k->all ? k->log2 : log2(of.old);
 		sum[0] += of.all - 1;
 		sum[1] += of.old - 1;
 	}

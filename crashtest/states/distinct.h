@@ -14,6 +14,8 @@
 struct ct_distinct {
 	uint64_t *key; /* of states, and of contents of words; 0: none */
 	uint64_t count, room;
+	struct ct_counted *counted; /* [cell] */
+	uint64_t counted_room;
 	uint64_t steps;  /* spent on lists */
 	uint64_t period; /* the acknowledgements: states of two periods differ */
 	bool begun;
