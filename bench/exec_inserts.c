@@ -6,9 +6,7 @@
  *
  *	exec_inserts FILE [COUNT]      prints the CPU time of an insertion, in ns
  */
-#include <cpuid.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flush.h"
 #include "part.h"
 
 enum { LEAVES = 1 << 12, PAIRS = 14, INSERTIONS = 200000 };
@@ -28,28 +27,12 @@ struct leaf {
 	} pair[PAIRS];
 };
 
-static bool writes_back; /* the processor has clwb */
-
 static double now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void flush(const void *at)
-{
-	if (writes_back) {
-		__asm__ volatile("clwb %0" ::"m"(*(const volatile char *)at) : "memory");
-	} else {
-		__asm__ volatile("clflush %0" ::"m"(*(const volatile char *)at) : "memory");
-	}
-}
-
-static void fence(void)
-{
-	__asm__ volatile("sfence" ::: "memory");
 }
 
 static void insert(struct leaf *l, uint64_t key, uint64_t value)
@@ -79,7 +62,6 @@ int main(int argc, char **argv)
 {
 	uint64_t count = part_of(INSERTIONS);
 	struct leaf *leaf = MAP_FAILED;
-	unsigned a, b, c, d;
 	int fd = -1;
 
 	if (argc > 1) {
@@ -96,7 +78,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "exec_inserts FILE [COUNT]\n");
 		return 2;
 	}
-	writes_back = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 24 & 1);
+	writes_back = processor_writes_back();
 	const double began = now_ns();
 
 	for (uint64_t i = 0; i < count; i++) {

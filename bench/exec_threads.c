@@ -6,10 +6,8 @@
  *	exec_threads FILE persists COUNT    a store, a flush and a fence
  *	exec_threads FILE inserts COUNT     into sorted leaves: moves the greater pairs up, as exec_inserts.c does
  */
-#include <cpuid.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,25 +15,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "flush.h"
+
 enum { THREADS = 4, WORDS = 1 << 12, LEAF = 32, PAIRS = 14, HEAD = 4 };
 
 static uint64_t count;
-
-static bool writes_back; /* the processor has clwb */
-
-static void flush(const volatile void *at)
-{
-	if (writes_back) {
-		__asm__ volatile("clwb %0" ::"m"(*(const volatile char *)at) : "memory");
-	} else {
-		__asm__ volatile("clflush %0" ::"m"(*(const volatile char *)at) : "memory");
-	}
-}
-
-static void fence(void)
-{
-	__asm__ volatile("sfence" ::: "memory");
-}
 
 static uint64_t mix(uint64_t x)
 {
@@ -113,7 +97,7 @@ int main(int argc, char **argv)
 	const size_t bytes = THREADS * WORDS * sizeof(uint64_t);
 	pthread_t thread[THREADS];
 	const int fd = argc > 3 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
-	unsigned k = 0, a, b, c, d;
+	unsigned k = 0;
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes)) {
 		fprintf(stderr, "exec_threads FILE stores|persists|inserts COUNT\n");
@@ -122,7 +106,7 @@ int main(int argc, char **argv)
 	while (k < 2 && strcmp(loops[k].name, argv[2]) != 0) {
 		k++;
 	}
-	writes_back = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 24 & 1);
+	writes_back = processor_writes_back();
 	count = strtoull(argv[3], NULL, 0);
 	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 

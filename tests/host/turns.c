@@ -1024,6 +1024,20 @@ static void leave(void *value)
 	pthread_mutex_unlock(&a);
 }
 
+/* A robust lock, for as long as the thread lives: the next one gets it from nobody. */
+static pthread_mutex_t lasting;
+
+static void inherit(void)
+{
+	const int error = pthread_mutex_lock(&lasting);
+
+	if (error == EOWNERDEAD) {
+		pthread_mutex_consistent(&lasting);
+	} else if (error != 0) {
+		_exit(4);
+	}
+}
+
 static void *everything(void *argument)
 {
 	pthread_once(&once, init);
@@ -1045,13 +1059,18 @@ static void *everything(void *argument)
 	pool->item[1] = pool->item[1] + 1;
 	pthread_mutex_unlock(&b);
 	sem_post(&semaphore);
+	inherit();
 	pthread_exit(NULL);
 }
 
 static void all(void)
 {
 	pthread_t t[3];
+	pthread_mutexattr_t robust;
 
+	pthread_mutexattr_init(&robust);
+	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&lasting, &robust);
 	pthread_key_create(&key, leave);
 	pthread_barrier_init(&barrier, NULL, 3);
 	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);

@@ -208,6 +208,18 @@ void host_turn_wake(const void *object, unsigned n)
 	}
 }
 
+/* A thread ends, and may be a lock's owner: where the lock is robust, those who try again get it. */
+static void wake_heirs(void)
+{
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		struct host_turn *const t = host_turns.of[i];
+
+		if (t->state == TURN_WAITS && t->waits == HOST_WAIT_MUTEX) {
+			wake(t, false);
+		}
+	}
+}
+
 /* ---- Descriptors ---------------------------------------------------------------------------------- */
 
 /* What is wrong with a descriptor its thread's own call will tell. */
@@ -686,6 +698,7 @@ void host_turn_end(struct host_turn *t)
 	host_turn_drop(t);
 	host_turn_changes();
 	host_turn_wake(t, UINT32_MAX);
+	wake_heirs();
 	t->point++;
 	if (host_turns.count > 0) {
 		struct host_turn *const next = choose(t, false);
