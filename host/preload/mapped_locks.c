@@ -5,12 +5,12 @@
  *
  * They jump, so that the next library that has the function (locks.c, schedule.c) sees the program's place.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "preload.h"
+#include "real.h"
 
 /* clang-format off */
 #define LOCKS(LOCK, TAKE, RESULT, WAIT) \
@@ -49,23 +49,6 @@ static struct function {
 	void *real;
 } functions[] = {LOCKS(ROW, ROW_OF_TAKE, ROW_OF_RESULT, ROW_OF_WAIT)};
 
-static const void *object_of(void *f)
-{
-	Dl_info of;
-
-	return dladdr(f, &of) ? of.dli_fbase : NULL;
-}
-
-/* Of conditions' functions the C library has two versions; the other libraries have none. */
-static void *find_real(const char *name)
-{
-	void *const next = host_real(name);
-	void *const newer =
-		strncmp(name, "pthread_cond", 12) == 0 ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
-
-	return newer != NULL && object_of(newer) == object_of(next) ? newer : next;
-}
-
 __attribute__((used, visibility("hidden"))) void *host_lock_comes(
 	void *first, void *address, uintptr_t frame, unsigned number, void *second);
 
@@ -76,7 +59,7 @@ void *host_lock_comes(void *first, void *address, uintptr_t frame, unsigned numb
 	struct host_bytes stored = {(uintptr_t)first, f->first}, also = {(uintptr_t)second, f->second};
 
 	if (f->real == NULL) {
-		f->real = find_real(f->name);
+		f->real = newer_of(f->name, host_real(f->name));
 	}
 	if (also.n > 0 && host_find(second) == NULL) {
 		also.n = 0;

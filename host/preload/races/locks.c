@@ -6,13 +6,12 @@
  *
  * A condition's wait gives its mutex back and takes it again.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <string.h>
 #include <threads.h>
 #include <time.h>
+
+#include "../real.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PLACE  __builtin_return_address(0)
@@ -21,41 +20,14 @@ extern void nvwave_locked_1(const void *lock, bool for_reading, void *place);
 extern void nvwave_unlocking_1(const void *lock);
 extern void nvwave_joined_1(pthread_t thread);
 
-static bool is_of_one_object(void *a, void *b)
-{
-	Dl_info of_a, of_b;
-
-	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
-}
-
-/* The next one's: the library for schedules has no versions; of conditions' functions, of which the C library
- * has two, the newer. A search that fails allocates, and an allocator may take a lock: nothing else is searched
- * for by its version. */
-static void *find(const char *name)
-{
-	void *const next = dlsym(RTLD_NEXT, name);
-
-	if (strncmp(name, "pthread_cond", 12) != 0) {
-		return next;
-	}
-	void *const newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
-
-	return newer && is_of_one_object(next, newer) ? newer : next;
-}
-
-#define REAL(name)                                     \
-	({                                             \
-		static __typeof__(&name) real;         \
-		if (real == NULL) {                    \
-			*(void **)&real = find(#name); \
-		}                                      \
-		real;                                  \
+#define REAL(name)                                                                  \
+	({                                                                          \
+		static __typeof__(&name) real;                                      \
+		if (real == NULL) {                                                 \
+			*(void **)&real = newer_of(#name, dlsym(RTLD_NEXT, #name)); \
+		}                                                                   \
+		real;                                                               \
 	})
-
-static bool is_taken(int result)
-{
-	return result == 0 || result == EOWNERDEAD;
-}
 
 #define TAKE(name, type, for_reading)                                            \
 	EXPORT int name(type *lock)                                              \

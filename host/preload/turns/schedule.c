@@ -7,7 +7,6 @@
  * The objects stay the C library's, but for conditions, barriers and pthread_once(), where it would wait by
  * itself. Calls that wait for descriptors are in descriptors.c.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,16 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../real.h"
 #include "interposed.h"
 
 void *schedule_real(const char *name)
 {
-	void *newer = NULL;
-
-	if (strncmp(name, "pthread_cond", 12) == 0) {
-		newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
-	}
-	return newer ? newer : dlsym(RTLD_NEXT, name);
+	return newer_of(name, dlsym(RTLD_NEXT, name));
 }
 
 /* An absolute time, by any clock: all are one. 0 stands for none. */
@@ -39,11 +34,6 @@ static uint64_t ns_of(const struct timespec *t)
 }
 
 /* ---- Locks ---------------------------------------------------------------------------------------- */
-
-static bool is_taken(int result)
-{
-	return result == 0 || result == EOWNERDEAD;
-}
 
 /* A mutex that this thread has, and that says so: the C library's function returns at once. */
 static bool is_own_checked(pthread_mutex_t *m)
