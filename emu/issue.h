@@ -48,7 +48,10 @@ extern struct emu_now {
 	void (*by_call)(void); /* nvw__issue(), for what is rare */
 	struct emu_fiber engine;
 	struct nvw_machine *machine;
-	struct emu_carrier *carrier; /* resumable.c */
+	/* resumable.c */
+	struct emu_carrier *carrier;
+	char *frame;
+	uint64_t frame_bytes, plain; /* of to_run: lanes that neither begin nor are in the middle of a call */
 #ifdef EMU_ASAN
 	const void *engine_stack;
 	size_t engine_stack_bytes;

@@ -126,23 +126,22 @@ static void run_on(const struct emu_exec *x, struct emu_carrier *c)
 
 /* ---- Lanes ------------------------------------------------------------------------------------- */
 
-static char *frame_of(const struct emu_exec *x, const struct emu_wavefront *wf, uint64_t lane)
-{
-	NVW_DEEP_INVARIANT(lane < EMU_LANES);
-	return wf->stacks + lane * x->frame_bytes;
-}
-
 /* Makes the next lane of this turn the running one. False: the turn is over. */
 static bool next_lane(void)
 {
 	const uint64_t lanes = emu_now.to_run;
+	struct emu_wavefront *const wf = emu_now.wavefront;
 
 	if (!lanes) {
 		return false;
 	}
-	emu_now.lane += 1 + (unsigned)__builtin_ctzll(lanes);
-	emu_now.to_run = lanes >> __builtin_ctzll(lanes) >> 1;
-	nvw__self = emu_request(emu_now.wavefront, (unsigned)emu_now.lane);
+	const unsigned skipped = (unsigned)__builtin_ctzll(lanes);
+
+	emu_now.lane += 1 + skipped;
+	emu_now.to_run = lanes >> skipped >> 1;
+	emu_now.plain = emu_now.plain >> skipped >> 1;
+	emu_now.frame = wf->stacks + emu_now.lane * emu_now.frame_bytes;
+	nvw__self = emu_request(wf, (unsigned)emu_now.lane);
 	return true;
 }
 
@@ -151,19 +150,38 @@ static bool is_in_call(void)
 	return emu_now.wavefront->in_call >> emu_now.lane & 1;
 }
 
-static void resume(void)
+static inline void resume(void)
 {
-	const struct emu_exec *const x = &emu_now.machine->exec;
+	char *const frame = emu_now.frame;
+
+	(**(void (**)(void *))(void *)frame)(frame);
+}
+
+static void begin_if_fresh(void)
+{
 	struct emu_wavefront *const wf = emu_now.wavefront;
-	char *const frame = frame_of(x, wf, emu_now.lane);
 	const uint64_t me = UINT64_C(1) << emu_now.lane;
 
-	__builtin_prefetch(frame + AHEAD * x->frame_bytes);
-	if (__builtin_expect(wf->fresh & me, 0)) {
+	if (wf->fresh & me) {
 		wf->fresh &= ~me;
-		x->resumable->begin(x->args, frame);
+		emu_now.machine->exec.resumable->begin(emu_now.machine->exec.args, emu_now.frame);
 	}
-	(**(void (**)(void *))(void *)frame)(frame);
+}
+
+/* Mostly the next lane is the neighbour, and all that is the lane's moves on by one. All of it is in memory, since a lane may go on here in another turn. */
+static inline void resume_neighbours(void)
+{
+	while (emu_now.plain & 1) {
+		char *const frame = emu_now.frame + emu_now.frame_bytes;
+
+		emu_now.plain >>= 1;
+		emu_now.to_run >>= 1;
+		emu_now.lane++;
+		emu_now.frame = frame;
+		nvw__self = (struct nvw__request *)(void *)((uint64_t *)(void *)nvw__self + 1);
+		__builtin_prefetch(frame + AHEAD * emu_now.frame_bytes);
+		resume();
+	}
 }
 
 static const struct emu_fiber *engine(void)
@@ -183,7 +201,9 @@ static void carry(void)
 
 	emu_lane_begins();
 	do {
+		begin_if_fresh();
 		resume();
+		resume_neighbours();
 		more = next_lane();
 	} while (more && !is_in_call());
 	give_carrier(&emu_now.machine->exec, me);
@@ -248,6 +268,8 @@ void emu_resumable_run(void)
 {
 	emu_now.floor = ALWAYS_BY_CALL;
 	emu_now.by_call = emu_resumable_issue;
+	emu_now.frame_bytes = emu_now.machine->exec.frame_bytes;
+	emu_now.plain = emu_now.to_run & ~(emu_now.wavefront->fresh | emu_now.wavefront->in_call);
 	emu_fiber_switch(&emu_now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }

@@ -115,6 +115,9 @@ struct nvw_cuda_machine {
 	 * compare: NVW_CUDA_OF_FENCE for a load that is no access of the program's. */
 	uint64_t (*atomic)(unsigned operation, void *address, unsigned bytes, uint64_t value,
 		uint64_t compare, enum nvw_cuda_order order, unsigned scope, const void *place);
+	/* The same, for a work-item without a stack: only fills in the request. */
+	void (*ask)(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
+		enum nvw_cuda_order order, unsigned scope, const struct nvw_site *site);
 	void (*fence)(unsigned scope, const void *place);
 	void (*barrier)(bool grid, const void *place);
 	void (*persist)(unsigned scope, const void *place); /* 0 work-item, 1 block, 2 kernel */
@@ -127,7 +130,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_10"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_11"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

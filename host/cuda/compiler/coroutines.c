@@ -6,8 +6,8 @@
  *	call __tsan_read4(p); v = load p   ->   if (nvw_lanes_load(p, 4, &site)) { give way; v = nvw_lanes_loaded(); }
  *	                                        else { nvw_cuda_lane_read(p, 4, 4, &site); v = load p; }
  *
- * The functions of include/nvw_cuda_lanes.h are inlined, and LLVM's own passes split the coroutine. Whatever else makes a request is a
- * call, which keeps the stack that it is on.
+ * The functions of include/nvw_cuda_lanes.h are inlined, and LLVM's own passes split the coroutine. CUDA's atomics and __syncthreads() are divided
+ * likewise. Whatever else makes a request is a call, which keeps the stack that it is on.
  *
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as the compiler's own, and its
  * instructions have line 0, so reports do not name it.
@@ -28,9 +28,10 @@
 /* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another attribute. */
 #if LLVM_VERSION_MAJOR < 15
 #define SPLIT \
-	"always-inline,function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,instsimplify,simplifycfg)"
+	"always-inline,function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
 #else
-#define SPLIT "always-inline,coro-early,cgscc(coro-split),coro-cleanup,function(instsimplify,simplifycfg)"
+#define SPLIT \
+	"always-inline,coro-early,cgscc(coro-split),coro-cleanup,function(early-cse,jump-threading,simplifycfg)"
 #endif
 
 enum {
@@ -378,6 +379,79 @@ static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef ho
 	LLVMInstructionEraseFromParent(hook);
 }
 
+/* ---- Atomics and barriers --------------------------------------------------------------------------------------- */
+
+static LLVMValueRef call_here(struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments,
+	unsigned n, LLVMMetadataRef at)
+{
+	LLVMSetCurrentDebugLocation2(d->builder, at);
+	LLVMValueRef made = call(d, name, result, arguments, n);
+
+	keep_apart(d, made);
+	return made;
+}
+
+static void divide_atomic(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef cell)
+{
+	LLVMValueRef arguments[5];
+	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(is);
+	struct access a = {.rest = split_behind(d, c, is)};
+
+	for (unsigned i = 0; i < 4; i++) {
+		arguments[i] = LLVMGetOperand(is, i);
+	}
+	arguments[4] = cell;
+	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(a.rest));
+	a.loaded = LLVMBuildPhi(d->builder, d->i64, "");
+	LLVMReplaceAllUsesWith(is, a.loaded);
+	LLVMPositionBuilderBefore(d->builder, is);
+	LLVMBasicBlockRef asked = block(d, c), done = block(d, c);
+
+	LLVMBuildCondBr(
+		d->builder, call_here(d, "nvw_cuda_lane_atomic", word(d, 1), arguments, 5, at), asked, done);
+	LLVMInstructionEraseFromParent(is);
+	LLVMPositionBuilderAtEnd(d->builder, done);
+	end_way(d, &a, call_here(d, "nvw_cuda_lane_result", d->i64, NULL, 0, at));
+	LLVMPositionBuilderAtEnd(d->builder, asked);
+	give_way(d, c);
+	end_way(d, &a, call_here(d, "nvw_cuda_lane_answer", d->i64, arguments, 4, at));
+}
+
+static void divide_barrier(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef cell)
+{
+	LLVMBasicBlockRef here = LLVMGetInstructionParent(is), rest = split_behind(d, c, is);
+
+	LLVMPositionBuilderAtEnd(d->builder, here);
+	call_here(d, "nvw_cuda_lane_barrier", LLVMVoidTypeInContext(d->context), &cell, 1,
+		LLVMInstructionGetDebugLoc(is));
+	LLVMInstructionEraseFromParent(is);
+	give_way(d, c);
+	LLVMBuildBr(d->builder, rest);
+}
+
+/* How a call is divided. NULL: it is not. */
+typedef void divide(struct device *d, struct coroutine *c, LLVMValueRef call, LLVMValueRef cell);
+
+static divide *division_of(struct device *d, LLVMValueRef i)
+{
+	size_t length;
+	LLVMValueRef called = LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+
+	if (!called) {
+		return NULL;
+	}
+	const char *const name = LLVMGetValueName2(called, &length);
+	const unsigned what = announced_by(called);
+
+	if (what && access_behind(d, i, what)) {
+		return divide_access;
+	}
+	if (strcmp(name, "nvw_cuda_atomic") == 0) {
+		return divide_atomic;
+	}
+	return strcmp(name, "nvw_cuda_sync_threads") == 0 ? divide_barrier : NULL;
+}
+
 /* ---- Coroutines ------------------------------------------------------------------------------------------------- */
 
 /* Those of one place, in a call of the kernel, too: how it is called depends on them. */
@@ -524,6 +598,17 @@ static struct coroutine copy_of(
 
 /* ---- The module --------------------------------------------------------------------------------------------------- */
 
+/* A call is one place: the passes do not make two of it. */
+static void keep_single(struct device *d)
+{
+	FOR_FUNCTIONS(f, d) {
+		if (LLVMIsDeclaration(f)) {
+			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+				LLVMCreateEnumAttribute(d->context, attribute_kind("convergent"), 0));
+		}
+	}
+}
+
 static void run_passes(struct device *d, const char *passes)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -596,19 +681,15 @@ static void forget_variables(LLVMValueRef f)
 	}
 }
 
-static unsigned find_accesses(struct device *d, LLVMValueRef f, LLVMValueRef *ret_hooks)
+static unsigned find_divided(struct device *d, LLVMValueRef f, LLVMValueRef *ret_calls)
 {
 	unsigned n = 0;
 
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-			LLVMValueRef called =
-				LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
-			const unsigned what = called ? announced_by(called) : 0;
-
-			if (what && access_behind(d, i, what)) {
-				if (ret_hooks) {
-					ret_hooks[n] = i;
+			if (division_of(d, i)) {
+				if (ret_calls) {
+					ret_calls[n] = i;
 				}
 				n++;
 			}
@@ -617,23 +698,23 @@ static unsigned find_accesses(struct device *d, LLVMValueRef f, LLVMValueRef *re
 	return n;
 }
 
-/* Each access has a word of its own for its source line. */
-static void divide_accesses(struct device *d, struct coroutine *c)
+/* Each call has a word of its own for its source line. */
+static void divide_calls(struct device *d, struct coroutine *c)
 {
-	const unsigned n = find_accesses(d, c->function, NULL);
-	LLVMValueRef *const hooks = calloc(n + 1, sizeof(LLVMValueRef));
+	const unsigned n = find_divided(d, c->function, NULL);
+	LLVMValueRef *const calls = calloc(n + 1, sizeof(LLVMValueRef));
 	LLVMTypeRef cells = LLVMArrayType(d->bytes, n);
 	LLVMValueRef sites = LLVMAddGlobal(d->module, cells, "");
 
 	LLVMSetInitializer(sites, LLVMConstNull(cells));
 	LLVMSetLinkage(sites, LLVMPrivateLinkage);
-	find_accesses(d, c->function, hooks);
+	find_divided(d, c->function, calls);
 	for (unsigned i = 0; i < n; i++) {
 		LLVMValueRef at[] = {LLVMConstNull(d->i64), LLVMConstInt(d->i64, i, false)};
 
-		divide_access(d, c, hooks[i], LLVMConstInBoundsGEP2(cells, sites, at, 2));
+		division_of(d, calls[i])(d, c, calls[i], LLVMConstInBoundsGEP2(cells, sites, at, 2));
 	}
-	free(hooks);
+	free(calls);
 }
 
 /* The functions of include/nvw_cuda_lanes.h are inlined wherever they are called, and nothing optimizes the module any more. */
@@ -695,8 +776,9 @@ void make_coroutines(struct device *d)
 
 		for (unsigned i = 0; i < made; i++) {
 			forget_variables(copies[i].function);
-			divide_accesses(d, &copies[i]);
+			divide_calls(d, &copies[i]);
 		}
+		keep_single(d);
 		run_passes(d, SPLIT);
 		for (unsigned i = 0; i < made; i++) {
 			finish_copy(d, copies[i].function);

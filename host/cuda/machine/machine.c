@@ -233,22 +233,25 @@ static const struct nvw_site *site(const void *place)
 	return found;
 }
 
-static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
-	unsigned order, unsigned scope, uint64_t also, const void *place)
+static void fill_in(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
+	unsigned order, unsigned scope, uint64_t also, const struct nvw_site *its)
 {
 	const unsigned log2 = (unsigned)__builtin_ctz(bytes);
-	const uint64_t op = (kind | log2 << 8 | order << 16 | scope << 24) | also;
-
-	const struct nvw_site *const its = site(place);
 	struct nvw__request *const r = nvw__self;
 
 	r->address = address;
 	r->value = value;
 	r->compare = compare;
 	r->site = its;
-	r->op = op;
+	r->op = (kind | log2 << 8 | order << 16 | scope << 24) | also;
+}
+
+static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
+	unsigned order, unsigned scope, uint64_t also, const void *place)
+{
+	fill_in(kind, address, bytes, value, compare, order, scope, also, site(place));
 	nvw__issue_here();
-	return r->value;
+	return nvw__self->value;
 }
 
 /* The longest piece of an access that is aligned, and no longer than 8 bytes. */
@@ -321,8 +324,8 @@ static void store(void *address, size_t n, bool is_volatile, bool released, cons
 static const enum nvw_scope scopes[] = {
 	NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
 
-static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
-	enum nvw_cuda_order order, unsigned scope, const void *place)
+static void ask(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
+	enum nvw_cuda_order order, unsigned scope, const struct nvw_site *its)
 {
 	static const unsigned char kinds[] = {
 		[NVW_CUDA_ADD] = NVW__ADD,
@@ -344,9 +347,17 @@ static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64
 	};
 	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
 
-	return issue(kinds[operation], ranges_locate(address), bytes, value, compare,
+	fill_in(kinds[operation], ranges_locate(address), bytes, value, compare,
 		orders[order & NVW_CUDA_ACQ_REL], scopes[scope],
-		order & NVW_CUDA_BY_FENCE ? EMU_OP_BY_FENCE : 0, place);
+		order & NVW_CUDA_BY_FENCE ? EMU_OP_BY_FENCE : 0, its);
+}
+
+static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
+	enum nvw_cuda_order order, unsigned scope, const void *place)
+{
+	ask(operation, address, bytes, value, compare, order, scope, site(place));
+	nvw__issue_here();
+	return nvw__self->value;
 }
 
 static void fence(unsigned scope, const void *place)
@@ -416,6 +427,7 @@ static const struct nvw_cuda_machine machine = {
 	.load = load,
 	.store = store,
 	.atomic = atomic,
+	.ask = ask,
 	.fence = fence,
 	.barrier = barrier,
 	.persist = persist,
@@ -428,9 +440,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_10(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_11(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_10(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_11(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -119,11 +119,10 @@ struct request {
 	const void *place;
 };
 
-/* What follows a fence releases; a fence after a load acquires it. */
-static uint64_t on_machine(struct request *r)
+/* What follows a fence releases. */
+static void meet_fence(struct request *r)
 {
 	struct item *const me = nvw_cuda_now;
-	uint64_t old;
 
 	if (me->fenced && r->operation != NVW_CUDA_LOAD) {
 		if (!(r->order & NVW_CUDA_RELEASE)) {
@@ -131,13 +130,6 @@ static uint64_t on_machine(struct request *r)
 		}
 		me->fenced = false;
 	}
-	old = nvw_cuda_machine_atomic(r->operation, r->address, bytes_of(r->size), r->value, r->compare,
-		r->order, r->scope, r->place);
-	if (r->operation != NVW_CUDA_STORE) {
-		me->seen = r->address;
-		me->seen_bytes = bytes_of(r->size);
-	}
-	return old;
 }
 
 /* A store counts as a change, even of the same value. */
@@ -159,6 +151,19 @@ static bool changes_something(const struct request *r, uint64_t old)
 	       ((combine(r->operation, r->size, old, r->value, r->compare) ^ old) & mask);
 }
 
+/* The machine has answered with what was there. A fence after a load acquires it. */
+static uint64_t be_answered(const struct request *r, uint64_t old)
+{
+	struct item *const me = nvw_cuda_now;
+
+	if (r->operation != NVW_CUDA_STORE) {
+		me->seen = r->address;
+		me->seen_bytes = bytes_of(r->size);
+	}
+	note(r->operation, changes_something(r, old), r->place);
+	return old;
+}
+
 /* On the machine, of a variable that it does not have: whoever spins on one lets its writer run. */
 static void take_a_cycle(const void *place)
 {
@@ -174,10 +179,9 @@ static uint64_t execute(struct request *r)
 
 	nvw_cuda_settle();
 	if (nvw_cuda_machine_has(r->address, n)) {
-		const uint64_t before = on_machine(r);
-
-		note(r->operation, changes_something(r, before), r->place);
-		return before;
+		meet_fence(r);
+		return be_answered(r, nvw_cuda_machine_atomic(r->operation, r->address, n, r->value,
+					      r->compare, r->order, r->scope, r->place));
 	}
 	nvw_cuda_spend(VOLATILE_COST);
 	const bool recorded =
@@ -194,6 +198,48 @@ static uint64_t execute(struct request *r)
 	}
 	return old;
 }
+
+/* ---- Without a stack (compiler/coroutines.c) ------------------------------------------------------------------ */
+
+static struct request request_of(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
+{
+	return (struct request){what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, address, value, compare,
+		(enum nvw_cuda_order)(what >> 24), place};
+}
+
+bool nvw_cuda_lane_atomic(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const struct nvw_site **site)
+{
+	struct request r = request_of(what, address, value, compare, __builtin_return_address(0));
+
+	nvw_cuda_settle();
+	if (!nvw_cuda_machine_has(address, bytes_of(r.size))) {
+		nvw_cuda_now->result = execute(&r);
+		return false;
+	}
+	meet_fence(&r);
+	if (!*site) {
+		*site = nvw_cuda_machine->short_way->site(r.place);
+	}
+	nvw_cuda_machine->ask(
+		r.operation, address, bytes_of(r.size), value, compare, r.order, r.scope, *site);
+	return true;
+}
+
+uint64_t nvw_cuda_lane_result(void)
+{
+	return nvw_cuda_now->result;
+}
+
+uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint64_t compare)
+{
+	const struct request r = request_of(what, address, value, compare, __builtin_return_address(0));
+
+	return be_answered(&r, (*nvw_cuda_lanes.self)->value);
+}
+
+/* ---- With a stack ------------------------------------------------------------------------------------------------ */
 
 uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, unsigned order, void *address,
 	uint64_t value, uint64_t compare, const void *place)

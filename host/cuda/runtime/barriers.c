@@ -47,6 +47,24 @@ uint64_t nvw_cuda_machine_barrier_with(struct group *g, int predicate, const voi
 	return g->result;
 }
 
+void nvw_cuda_lane_barrier(const struct nvw_site **site)
+{
+	struct group *const g = nvw_cuda_now->group;
+	struct nvw__request *r;
+
+	nvw_cuda_settle();
+	if (!*site) {
+		*site = nvw_cuda_machine->short_way->site(__builtin_return_address(0));
+	}
+	g->waiting++;
+	maybe_count(g);
+	r = *nvw_cuda_lanes.self;
+	r->address = r->compare = 0;
+	r->value = NVW_WORKGROUP;
+	r->site = *site;
+	r->op = NVW__OP_BARRIER;
+}
+
 void nvw_cuda_sync_threads(void);
 int nvw_cuda_barrier(int kind, int predicate);
 

@@ -326,6 +326,13 @@ extern struct nvw_cuda_lanes {
 void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site);
 void nvw_cuda_lane_write(void *address, size_t n, size_t aligned, const struct nvw_site **site);
 void nvw_cuda_lane_returns(void);
+/* The request of an atomic, or false: the machine does not have the variable, and lane_result() is what it was. Behind the request, lane_answer(). */
+bool nvw_cuda_lane_atomic(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const struct nvw_site **site);
+uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint64_t compare);
+uint64_t nvw_cuda_lane_result(void);
+/* The request of __syncthreads(). */
+void nvw_cuda_lane_barrier(const struct nvw_site **site);
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);
