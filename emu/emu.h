@@ -255,6 +255,31 @@ struct emu_resumable {
  */
 NVW_CHECKED int emu_launch_resumable(struct nvw_machine *machine, const char *name,
 	const struct emu_resumable *kernel, const void *args, uint64_t work_items, unsigned group_size);
+/* The turn of a wavefront. */
+struct emu_turn {
+	uint64_t to_run; /* lanes still to run, from the one behind the running one on */
+	uint64_t lane;   /* the running one */
+	/* Of a resumable kernel: those of to_run that neither begin nor are in the middle of a call; the running one's frame. */
+	uint64_t plain;
+	char *frame;
+	uint64_t frame_bytes;
+};
+struct emu_turn *emu_turn(void);
+
+/* What a frame's function may go on with instead of its return: the next lane's frame, if that is a neighbour and plain. */
+static inline void *emu_turn_next(struct emu_turn *t)
+{
+	if (!(t->plain & 1)) {
+		return NULL;
+	}
+	t->plain >>= 1;
+	t->to_run >>= 1;
+	t->lane++;
+	t->frame += t->frame_bytes;
+	nvw__self = (struct nvw__request *)(void *)((uint64_t *)(void *)nvw__self + 1);
+	return t->frame;
+}
+
 /* The running work-item has returned: its frame is not resumed. */
 void emu_post_return(void);
 /* Leaves the running work-item, which has called emu_post_return(), from the middle of a call. */

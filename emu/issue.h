@@ -17,18 +17,18 @@
 /* struct emu_now */
 #define EMU_NOW_FIBER       0
 #define EMU_NOW_TO_RUN      8
-#define EMU_NOW_FLOOR       16
-#define EMU_NOW_STACK_BYTES 32
-#define EMU_NOW_LANE        48
-#define EMU_NOW_COLD        56
-#define EMU_NOW_BY_CALL     72
-#define EMU_NOW_ENGINE      80
+#define EMU_NOW_LANE        16
+#define EMU_NOW_FLOOR       48
+#define EMU_NOW_STACK_BYTES 64
+#define EMU_NOW_COLD        80
+#define EMU_NOW_BY_CALL     96
+#define EMU_NOW_ENGINE      104
 
 #define EMU_STACKS_AHEAD 3
 
 #ifndef __ASSEMBLER__
 
-#include <stdint.h>
+#include "emu.h"
 
 struct emu_carrier;
 struct emu_wavefront;
@@ -37,21 +37,17 @@ struct nvw_machine;
 /* The running work-item. A process runs one emulation at a time, on one thread. */
 extern struct emu_now {
 	struct emu_fiber *fiber;
-	uint64_t to_run;   /* lanes still to run in this turn, from the one behind the running one on */
+	struct emu_turn turn;
 	uintptr_t floor;   /* what is rare happens to a request of the running lane whose stack goes deeper */
 	uintptr_t floor_0; /* of lane 0 */
 	uint64_t stack_bytes;
 	struct emu_wavefront *wavefront;
-	uint64_t lane;
 	uint64_t cold;         /* 1: stacks are fetched ahead */
 	uintptr_t limit_0;     /* emu_fiber_limit() of lane 0 */
 	void (*by_call)(void); /* nvw__issue(), for what is rare */
 	struct emu_fiber engine;
 	struct nvw_machine *machine;
-	/* resumable.c */
-	struct emu_carrier *carrier;
-	char *frame;
-	uint64_t frame_bytes, plain; /* of to_run: lanes that neither begin nor are in the middle of a call */
+	struct emu_carrier *carrier; /* resumable.c */
 #ifdef EMU_ASAN
 	const void *engine_stack;
 	size_t engine_stack_bytes;

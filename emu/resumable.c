@@ -3,9 +3,9 @@
  * The lanes of a kernel whose work-items have no stacks of their own (emu_launch_resumable()).
  *
  * A carrier is a stack on which lanes run one after another: each is resumed, fills in its request and
- * returns. A lane whose request comes from the middle of a call keeps the carrier, and the next lane has another
- * one. When the lane has returned from the call, the carrier goes on with the lanes behind it. So there are no
- * more carriers than work-items that have begun.
+ * returns, or goes on with the next one (emu_turn_next()). A lane whose request comes from the middle of a call
+ * keeps the carrier, and the next lane has another one. When the lane has returned from the call, the carrier
+ * goes on with the lanes behind it. So there are no more carriers than work-items that have begun.
  *
  * Carriers are the stacks that the lanes of other kernels have, in the order of their places, and then more of them.
  */
@@ -129,7 +129,7 @@ static void run_on(const struct emu_exec *x, struct emu_carrier *c)
 /* Makes the next lane of this turn the running one. False: the turn is over. */
 static bool next_lane(void)
 {
-	const uint64_t lanes = emu_now.to_run;
+	const uint64_t lanes = emu_now.turn.to_run;
 	struct emu_wavefront *const wf = emu_now.wavefront;
 
 	if (!lanes) {
@@ -137,22 +137,22 @@ static bool next_lane(void)
 	}
 	const unsigned skipped = (unsigned)__builtin_ctzll(lanes);
 
-	emu_now.lane += 1 + skipped;
-	emu_now.to_run = lanes >> skipped >> 1;
-	emu_now.plain = emu_now.plain >> skipped >> 1;
-	emu_now.frame = wf->stacks + emu_now.lane * emu_now.frame_bytes;
-	nvw__self = emu_request(wf, (unsigned)emu_now.lane);
+	emu_now.turn.lane += 1 + skipped;
+	emu_now.turn.to_run = lanes >> skipped >> 1;
+	emu_now.turn.plain = emu_now.turn.plain >> skipped >> 1;
+	emu_now.turn.frame = wf->stacks + emu_now.turn.lane * emu_now.turn.frame_bytes;
+	nvw__self = emu_request(wf, (unsigned)emu_now.turn.lane);
 	return true;
 }
 
 static bool is_in_call(void)
 {
-	return emu_now.wavefront->in_call >> emu_now.lane & 1;
+	return emu_now.wavefront->in_call >> emu_now.turn.lane & 1;
 }
 
 static inline void resume(void)
 {
-	char *const frame = emu_now.frame;
+	char *const frame = emu_now.turn.frame;
 
 	(**(void (**)(void *))(void *)frame)(frame);
 }
@@ -160,28 +160,17 @@ static inline void resume(void)
 static void begin_if_fresh(void)
 {
 	struct emu_wavefront *const wf = emu_now.wavefront;
-	const uint64_t me = UINT64_C(1) << emu_now.lane;
+	const uint64_t me = UINT64_C(1) << emu_now.turn.lane;
 
 	if (wf->fresh & me) {
 		wf->fresh &= ~me;
-		emu_now.machine->exec.resumable->begin(emu_now.machine->exec.args, emu_now.frame);
+		emu_now.machine->exec.resumable->begin(emu_now.machine->exec.args, emu_now.turn.frame);
 	}
 }
 
-/* Mostly the next lane is the neighbour, and all that is the lane's moves on by one. All of it is in memory, since a lane may go on here in another turn. */
-static inline void resume_neighbours(void)
+struct emu_turn *emu_turn(void)
 {
-	while (emu_now.plain & 1) {
-		char *const frame = emu_now.frame + emu_now.frame_bytes;
-
-		emu_now.plain >>= 1;
-		emu_now.to_run >>= 1;
-		emu_now.lane++;
-		emu_now.frame = frame;
-		nvw__self = (struct nvw__request *)(void *)((uint64_t *)(void *)nvw__self + 1);
-		__builtin_prefetch(frame + AHEAD * emu_now.frame_bytes);
-		resume();
-	}
+	return &emu_now.turn;
 }
 
 static const struct emu_fiber *engine(void)
@@ -203,7 +192,6 @@ static void carry(void)
 	do {
 		begin_if_fresh();
 		resume();
-		resume_neighbours();
 		more = next_lane();
 	} while (more && !is_in_call());
 	give_carrier(&emu_now.machine->exec, me);
@@ -219,10 +207,10 @@ static const struct emu_fiber *running_lane(void)
 	struct emu_exec *const x = &emu_now.machine->exec;
 
 	if (is_in_call()) {
-		wf->in_call &= ~(UINT64_C(1) << emu_now.lane);
-		run_on(x, wf->carrier[emu_now.lane]);
-		emu_prefetch(wf->fibers[emu_now.lane + EMU_STACKS_AHEAD].sp);
-		return &wf->fibers[emu_now.lane];
+		wf->in_call &= ~(UINT64_C(1) << emu_now.turn.lane);
+		run_on(x, wf->carrier[emu_now.turn.lane]);
+		emu_prefetch(wf->fibers[emu_now.turn.lane + EMU_STACKS_AHEAD].sp);
+		return &wf->fibers[emu_now.turn.lane];
 	}
 	struct emu_carrier *const c = take_carrier(x);
 
@@ -253,13 +241,13 @@ void emu_resumable_issue(void)
 {
 	struct emu_wavefront *const wf = emu_now.wavefront;
 	struct emu_carrier *const me = emu_now.carrier;
-	struct emu_fiber *const own = &wf->fibers[emu_now.lane];
+	struct emu_fiber *const own = &wf->fibers[emu_now.turn.lane];
 
 	if (emu_fiber_here() < bottom_of(&emu_now.machine->exec, me) + RESERVE) {
 		overflow();
 	}
-	wf->in_call |= UINT64_C(1) << emu_now.lane;
-	wf->carrier[emu_now.lane] = me;
+	wf->in_call |= UINT64_C(1) << emu_now.turn.lane;
+	wf->carrier[emu_now.turn.lane] = me;
 	emu_fiber_switch_alike(own, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
@@ -268,8 +256,8 @@ void emu_resumable_run(void)
 {
 	emu_now.floor = ALWAYS_BY_CALL;
 	emu_now.by_call = emu_resumable_issue;
-	emu_now.frame_bytes = emu_now.machine->exec.frame_bytes;
-	emu_now.plain = emu_now.to_run & ~(emu_now.wavefront->fresh | emu_now.wavefront->in_call);
+	emu_now.turn.frame_bytes = emu_now.machine->exec.frame_bytes;
+	emu_now.turn.plain = emu_now.turn.to_run & ~(emu_now.wavefront->fresh | emu_now.wavefront->in_call);
 	emu_fiber_switch(&emu_now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }

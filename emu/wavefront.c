@@ -34,12 +34,12 @@ struct emu_now emu_now = {.by_call = nvw__issue};
 
 uint64_t nvw_global_id(void)
 {
-	return emu_now.wavefront->first_global + emu_now.lane;
+	return emu_now.wavefront->first_global + emu_now.turn.lane;
 }
 
 unsigned nvw_local_id(void)
 {
-	return emu_now.wavefront->first_local + emu_now.lane;
+	return emu_now.wavefront->first_local + emu_now.turn.lane;
 }
 
 uint64_t nvw_group_id(void)
@@ -90,16 +90,16 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 static const struct emu_fiber *next_context(void)
 {
 	struct emu_wavefront *const wf = emu_now.wavefront;
-	const uint64_t lanes = emu_now.to_run;
+	const uint64_t lanes = emu_now.turn.to_run;
 	uint64_t lane;
 
 	if (!lanes) {
 		emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
 		return &emu_now.engine;
 	}
-	lane = emu_now.lane + 1 + (unsigned)__builtin_ctzll(lanes);
-	emu_now.to_run = lanes >> __builtin_ctzll(lanes) >> 1;
-	emu_now.lane = lane;
+	lane = emu_now.turn.lane + 1 + (unsigned)__builtin_ctzll(lanes);
+	emu_now.turn.to_run = lanes >> __builtin_ctzll(lanes) >> 1;
+	emu_now.turn.lane = lane;
 	emu_now.floor = emu_now.floor_0 + lane * emu_now.stack_bytes;
 	emu_fiber_limit(emu_now.limit_0 + lane * emu_now.stack_bytes);
 	nvw__self = emu_request(wf, (unsigned)lane);
@@ -112,10 +112,10 @@ static const struct emu_fiber *next_context(void)
 /* What issue.S knows. */
 #define AT(structure, field, offset) _Static_assert(offsetof(structure, field) == (offset), #field)
 AT(struct emu_now, fiber, EMU_NOW_FIBER);
-AT(struct emu_now, to_run, EMU_NOW_TO_RUN);
+AT(struct emu_now, turn.to_run, EMU_NOW_TO_RUN);
 AT(struct emu_now, floor, EMU_NOW_FLOOR);
 AT(struct emu_now, stack_bytes, EMU_NOW_STACK_BYTES);
-AT(struct emu_now, lane, EMU_NOW_LANE);
+AT(struct emu_now, turn.lane, EMU_NOW_LANE);
 AT(struct emu_now, cold, EMU_NOW_COLD);
 AT(struct emu_now, by_call, EMU_NOW_BY_CALL);
 AT(struct emu_now, engine, EMU_NOW_ENGINE);
@@ -141,7 +141,7 @@ void emu_issue(void)
 static __attribute__((noinline)) void issue_deeper(void)
 {
 	if (emu_fiber_here() <
-		stack_bottom(emu_now.machine, emu_now.wavefront, emu_now.lane) + STACK_RESERVE) {
+		stack_bottom(emu_now.machine, emu_now.wavefront, emu_now.turn.lane) + STACK_RESERVE) {
 		overflow(emu_now.machine, nvw__self);
 	}
 	emu_issue();
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void issue_deeper(void)
 /* The barriers of another request come first; the request waits on this stack. */
 static void meet_inserted(void)
 {
-	const struct emu_saved_request own = emu_request_save(emu_now.wavefront, emu_now.lane);
+	const struct emu_saved_request own = emu_request_save(emu_now.wavefront, emu_now.turn.lane);
 	uint32_t due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
 
 	for (; due; due &= due - 1) {
@@ -161,7 +161,7 @@ static void meet_inserted(void)
 		nvw__self->address = 0;
 		nvw__self->value = emu_now.machine->inserted.barrier[i].scope;
 		issue_deeper();
-		emu_request_restore(emu_now.wavefront, emu_now.lane, own);
+		emu_request_restore(emu_now.wavefront, emu_now.turn.lane, own);
 	}
 }
 
@@ -268,7 +268,7 @@ static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec 
  * they resume. */
 static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
-	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(emu_now.to_run)) >
+	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(emu_now.turn.to_run)) >
 	       RED_ZONE + SMALL_FRAME;
 }
 
@@ -277,8 +277,8 @@ extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront
 	NVW_DEEP_INVARIANT(wf->runnable != 0 && (wf->runnable & ~wf->live) == 0);
 	emu_now.machine = m;
 	emu_now.wavefront = wf;
-	emu_now.lane = UINT64_MAX; /* lane 0 is behind it */
-	emu_now.to_run = wf->runnable;
+	emu_now.turn.lane = UINT64_MAX; /* lane 0 is behind it */
+	emu_now.turn.to_run = wf->runnable;
 	wf->posted |= wf->runnable;
 	wf->runnable = 0;
 	if (m->exec.resumable) {

@@ -170,7 +170,7 @@ int emu_resumable_begin(struct emu_exec *x);
 void emu_resumable_finish(struct emu_exec *x);
 /* Whether the stack pointer is in a stack that its kernels have beyond those of the machine. */
 bool emu_is_more_stack(const struct emu_exec *x, const char *sp);
-/* Runs the lanes of emu_now.to_run. */
+/* Runs the lanes of emu_now.turn.to_run. */
 void emu_resumable_run(void);
 /* The request of the running lane, in the middle of a call; returns at its completion. */
 void emu_resumable_issue(void);

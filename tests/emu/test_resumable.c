@@ -82,6 +82,19 @@ static void begin(const void *args, void *frame)
 	*(struct frame *)frame = (struct frame){.resume = resume, .w = args, .i = nvw_global_id()};
 }
 
+static void resume_neighbours(struct frame *f)
+{
+	do {
+		resume(f);
+	} while ((f = emu_turn_next(emu_turn())) != NULL);
+}
+
+static void begin_with_neighbours(const void *args, void *frame)
+{
+	begin(args, frame);
+	((struct frame *)frame)->resume = resume_neighbours;
+}
+
 /* The odd work-items leave from the middle of a call, the others return. */
 static void resume_and_leave(struct frame *f)
 {
@@ -103,6 +116,8 @@ static void begin_to_leave(const void *args, void *frame)
 /* ---- Both ------------------------------------------------------------------------------------- */
 
 static const struct emu_resumable adds = {.frame_bytes = sizeof(struct frame), .begin = begin},
+				  adds_in_turn = {.frame_bytes = sizeof(struct frame),
+					  .begin = begin_with_neighbours},
 				  leaves = {.frame_bytes = sizeof(struct frame), .begin = begin_to_leave};
 
 struct outcome {
@@ -144,6 +159,8 @@ TEST(a_kernel_without_stacks_is_the_same_run)
 
 			assert_int_equal(without.word[i], next * rounds_of(next));
 		}
+		assert_memory_equal(&with, &without, sizeof with);
+		run(scope, &adds_in_turn, &without);
 		assert_memory_equal(&with, &without, sizeof with);
 		assert_int_equal(scope == NVW_KERNEL, without.stats.preemptions > 0);
 	}

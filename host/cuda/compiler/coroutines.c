@@ -602,7 +602,7 @@ static struct coroutine copy_of(
 static void keep_single(struct device *d)
 {
 	FOR_FUNCTIONS(f, d) {
-		if (LLVMIsDeclaration(f)) {
+		if (LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f)) {
 			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
 				LLVMCreateEnumAttribute(d->context, attribute_kind("convergent"), 0));
 		}
@@ -752,6 +752,48 @@ static void forget_part(LLVMValueRef part)
 	}
 }
 
+/* Where it returns, it goes on with the neighbour. Variables of the stack stay at its beginning. */
+static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
+{
+	LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(resume),
+			  begins = LLVMInsertBasicBlockInContext(d->context, body, "");
+	LLVMValueRef frame = LLVMGetParam(resume, 0), next;
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(body); i; i = next) {
+		next = LLVMGetNextInstruction(i);
+		if (LLVMIsAAllocaInst(i)) {
+			move_to_end(d, i, begins);
+		}
+	}
+	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(body));
+	LLVMSetCurrentDebugLocation2(d->builder, NULL);
+	LLVMValueRef its = LLVMBuildPhi(d->builder, LLVMTypeOf(frame), "");
+
+	LLVMReplaceAllUsesWith(frame, its);
+	LLVMAddIncoming(its, &frame, &begins, 1);
+	LLVMPositionBuilderAtEnd(d->builder, begins);
+	LLVMBuildBr(d->builder, body);
+	for (LLVMBasicBlockRef b = body; b; b = LLVMGetNextBasicBlock(b)) {
+		LLVMValueRef last = LLVMGetBasicBlockTerminator(b);
+
+		if (LLVMIsAReturnInst(last)) {
+			LLVMBasicBlockRef end = LLVMInsertBasicBlockInContext(d->context, begins, "");
+
+			LLVMMoveBasicBlockAfter(end, b);
+			LLVMInstructionEraseFromParent(last);
+			LLVMPositionBuilderAtEnd(d->builder, b);
+			LLVMValueRef neighbour = LLVMBuildPointerCast(d->builder,
+				call(d, "nvw_lanes_next", d->bytes, NULL, 0), LLVMTypeOf(frame), "");
+
+			LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, neighbour, ""), end, body);
+			LLVMAddIncoming(its, &neighbour, &b, 1);
+			LLVMPositionBuilderAtEnd(d->builder, end);
+			LLVMBuildRetVoid(d->builder);
+			b = end;
+		}
+	}
+}
+
 /* Nobody takes a coroutine away, so the functions for that are not kept. */
 static void finish_copy(struct device *d, LLVMValueRef copy)
 {
@@ -761,6 +803,7 @@ static void finish_copy(struct device *d, LLVMValueRef copy)
 	forget_part(part_of(d, copy, ".cleanup"));
 	LLVMSetLinkage(copy, LLVMInternalLinkage);
 	if (resume) {
+		go_on_with_neighbours(d, resume);
 		LLVMSetLinkage(resume, LLVMInternalLinkage);
 	}
 }
@@ -783,6 +826,7 @@ void make_coroutines(struct device *d)
 		for (unsigned i = 0; i < made; i++) {
 			finish_copy(d, copies[i].function);
 		}
+		run_passes(d, "always-inline");
 		free(copies);
 	}
 	free(kernels);

@@ -27,11 +27,20 @@ struct nvw_lanes_item {
 	} * group;
 };
 
+struct nvw_lanes_turn {
+	unsigned long to_run, lane, plain;
+	char *frame;
+	unsigned long frame_bytes;
+};
+
 extern "C" {
 extern __device__ struct {
 	const struct nvw_lanes_span *span;
 	struct nvw_lanes_request **self;
 	unsigned long shared, shared_bytes, dynamic, dynamic_end;
+	void *frame;
+	unsigned long frame_bytes;
+	struct nvw_lanes_turn *turn;
 } nvw_cuda_lanes;
 extern __device__ struct nvw_lanes_item *nvw_cuda_now;
 extern __device__ struct {
@@ -132,6 +141,24 @@ NVW_LANES(void, nvw_lanes_store_shared, void *p, unsigned long n, unsigned long 
 NVW_LANES(unsigned long, nvw_lanes_loaded, void)
 {
 	return (*nvw_cuda_lanes.self)->value;
+}
+
+/* As the machine's emu_turn_next(). */
+NVW_LANES(char *, nvw_lanes_next, void)
+{
+	struct nvw_lanes_turn *const t = nvw_cuda_lanes.turn;
+
+	if (!(t->plain & 1))
+		return 0;
+	char *const frame = t->frame + t->frame_bytes;
+
+	t->plain >>= 1;
+	t->to_run >>= 1;
+	t->lane++;
+	t->frame = frame;
+	*(unsigned long *)nvw_cuda_lanes.self += 8;
+	__builtin_prefetch(frame + 4 * t->frame_bytes);
+	return frame;
 }
 
 #undef NVW_LANES

@@ -456,5 +456,6 @@ const struct nvw_cuda_machine *nvw_cuda_machine_11(void)
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return NULL;
 	}
+	short_way.turn = emu_turn();
 	return &machine;
 }

@@ -81,6 +81,7 @@ static size_t frame_bytes(void)
 	}
 	nvw_cuda_lanes = (struct nvw_cuda_lanes){.span = nvw_cuda_machine->short_way->span,
 		.self = nvw_cuda_machine->short_way->self,
+		.turn = nvw_cuda_machine->short_way->turn,
 		.shared = __start_nvw_shared,
 		.shared_bytes = nvw_cuda_shared_bytes(),
 		.dynamic = nvw_cuda_dynamic_shared,

@@ -321,6 +321,7 @@ extern struct nvw_cuda_lanes {
 	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
 	void *frame;
 	size_t frame_bytes;
+	struct emu_turn *turn;
 } nvw_cuda_lanes;
 /* What a coroutine calls: an access by the long way, which fills in *site; the kernel has returned. aligned: that the address has to be. */
 void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site);

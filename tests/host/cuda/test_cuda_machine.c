@@ -373,7 +373,7 @@ TEST(sleeping_takes_simulated_time)
 /* Output and report, but for what the host's clock says, of a run as the environment asks. */
 static void run_as(const char *environment, const char *protocol, const char *program, const char *into)
 {
-	run("rm -f pool report; %s timeout 60 $NVWAVE exec --protocol=%s --check=races --output-format=json "
+	run("rm -f pool report; %s timeout 600 $NVWAVE exec --protocol=%s --check=races --output-format=json "
 	    "--report=report -- %s >%s 2>&1; echo $? >>%s; sed '/seconds/d; /made_by/,/^  }/d' report >>%s",
 		environment, protocol, program, into, into, into);
 }
