@@ -14,6 +14,7 @@
 
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
+#include <llvm/Config/llvm-config.h>
 
 #include "device.h"
 
@@ -30,6 +31,12 @@ static bool read_module(struct device *d, const char *path)
 	const bool is_read = !LLVMParseBitcodeInContext2(d->context, buffer, &d->module);
 
 	LLVMDisposeMemoryBuffer(buffer);
+#if LLVM_VERSION_MAJOR == 19
+	/* Where variables are is said by calls, as in other LLVMs: records do not survive that blocks are divided. */
+	if (is_read) {
+		LLVMSetIsNewDbgInfoFormat(d->module, false);
+	}
+#endif
 	return is_read;
 }
 
