@@ -79,9 +79,10 @@ static inline struct host_thread *host_thread(void)
 int host_open(const char *name, int number, int flags);
 
 /*
- * Shared between processes, and consistent again if its owner was killed: a futex with its owner's thread id, robust as a mutex of the C library is: the kernel frees what a thread that
- * dies has named as that which it is about to lock (set_robust_list(2)). Unlike that one it is taken and given
- * back in a dozen instructions, and it is nothing that others interpose.
+ * Shared between processes, and consistent again if its owner was killed: a futex with its owner's thread id.
+ * The kernel frees what a thread that dies has named as what it is about to lock (set_robust_list(2)). Unlike
+ * a robust mutex of the C library it is taken and given back in a dozen instructions, and nobody interposes
+ * it.
  */
 void host_meet_kernel(void);
 static inline void host_lock(void)
@@ -454,6 +455,9 @@ void host_settle(void);
 void host_settle_last(void);
 /* Under the lock: the same for one line whose content was read. */
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8]);
+/* A store is pending from now on; records one that has happened. */
+void host_pend(const struct host_pending *p);
+void host_settle_store(const struct host_pending *p);
 /* A copy has been made: records its words, in ascending order. */
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded, because it is being removed. */
