@@ -20,7 +20,7 @@ enum { STACK_RESERVE = 512, STACK_CALLED = 16 << 10, STACK_GUARD = 1 << 16, HOST
 
 enum { RED_ZONE = 128, /* below its stack pointer a function may have variables */ SMALL_FRAME = 128 };
 enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
-enum { KEPT_MOST = 4 << 20 }; /* bytes of stacks that outlive their machine */
+enum { KEPT_MOST = 8 << 20 }; /* bytes of stacks that outlive their machine */
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* of Linux 6.1; others refuse it */

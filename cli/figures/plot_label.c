@@ -99,8 +99,6 @@ unsigned plot_longest(const struct plot_names *names)
 
 void plot_wrap(char *text, unsigned wide)
 {
-	NVW_INVARIANT(wide > 0);
-
 	char *blank = NULL;
 	unsigned in_line = 0;
 
@@ -131,7 +129,6 @@ unsigned plot_break(const char *name, unsigned wide, char text[PLOT_LABEL_BYTES]
 	char *to = text, *const end = text + PLOT_LABEL_BYTES - 2, *behind = NULL;
 	unsigned lines = 1, in_line = 0, since = 0;
 
-	NVW_INVARIANT(wide > 0);
 	for (const char *c = name; *c && to < end; c++) {
 		*to++ = *c;
 		in_line += begins_letter(*c);
@@ -162,7 +159,6 @@ void plot_shorten(const char *name, unsigned letters, char text[PLOT_LABEL_BYTES
 	unsigned letter = 0;
 	char *to = text, *const end = text + PLOT_LABEL_BYTES - 4;
 
-	NVW_INVARIANT(letters > 0);
 	for (const char *c = name; *c && to < end; c++) {
 		letter += begins_letter(*c);
 		if (all <= letters || letter <= head || letter > tail) {

@@ -58,7 +58,6 @@ void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 {
 	unsigned i = 0;
 
-	NVW_INVARIANT(*key != '\0');
 	while (i < lines->count && strcmp(lines->line[i].key, key) != 0) {
 		i++;
 	}

@@ -316,7 +316,6 @@ bool edit_log_has_returned(
 {
 	const struct edit_site *const s = site_at(log, site);
 
-	NVW_INVARIANT(site > 0);
 	return s != NULL && edit_log_caller(log, site, line) == NULL &&
 	       (s->caller != 0 || strcmp(s->function, caller->function) == 0);
 }

@@ -314,7 +314,6 @@ static int lengthen(struct evidence *v, uint64_t bytes)
 	struct evidence longer = *v;
 	const int error = make_image(bytes, &longer.image, &longer.filled);
 
-	NVW_INVARIANT(bytes > v->bytes);
 	if (!error) {
 		nvw__filled_copy(longer.image, v->image, v->filled, v->bytes);
 		memcpy(longer.filled, v->filled, nvw__filled_pages(v->bytes));

@@ -208,7 +208,9 @@ static int make_room(struct ct_distinct *d, unsigned cells)
 	if (!NVW_ROOM(d->counted, d->counted_room, cells)) {
 		return no_memory();
 	}
-	memset(d->counted + had, 0, (d->counted_room - had) * sizeof *d->counted);
+	for (uint64_t i = had; i < d->counted_room; i++) {
+		d->counted[i] = (struct ct_counted){0};
+	}
 	return 0;
 }
 
