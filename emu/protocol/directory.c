@@ -186,7 +186,7 @@ static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu 
 }
 
 /* A run that ended for a missing cell, or from which a test took an action (emu_plant_fault()), owes nothing. */
-static inline bool is_broken(const struct nvw_machine *m)
+__attribute__((unused)) static bool is_broken(const struct nvw_machine *m)
 {
 	return m->error || m->fault.line;
 }
