@@ -750,6 +750,8 @@ NVW_CHECKED int ct_run_foreign(
 /* Adds a result to a sum, merging findings whose texts differ only in numbers; frees it. Intervals are not
  * kept. */
 void ct_result_add(struct ct_result *sum, struct ct_result *result);
+/* log2 of 2^a + 2^b, which may be more than a double has. Minus infinity is log2 of 0. */
+double ct_log2_sum(double a, double b);
 
 /* ---- Self-test ----------------------------------------------------------------------------------------- */
 

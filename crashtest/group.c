@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,4 +455,13 @@ void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 	for (unsigned i = 0; i < *count; i++) {
 		renumber(&findings[i], i + 1);
 	}
+}
+
+/* ---- Sums of states ---------------------------------------------------------------------------------- */
+
+double ct_log2_sum(double a, double b)
+{
+	const double more = fmax(a, b), less = fmin(a, b);
+
+	return less == -INFINITY ? more : more + log2(1 + exp2(less - more));
 }

@@ -18,6 +18,8 @@ void crash_sum_begin(struct ct_result *sum)
 /* What ct_result_add() leaves out, as kills have none of it. */
 static void add_counts(struct ct_result *sum, const struct ct_result *r)
 {
+	const double of_others = sum->instants > 0 ? sum->states_possible_log2 : -INFINITY;
+
 	sum->states_tested += r->states_tested;
 	sum->states_met += r->states_met;
 	sum->states_unread += r->states_unread;
@@ -28,7 +30,7 @@ static void add_counts(struct ct_result *sum, const struct ct_result *r)
 	sum->instants_by_reads += r->instants_by_reads;
 	sum->instants_by_parts += r->instants_by_parts;
 	sum->states_possible += r->states_possible;
-	sum->states_possible_log2 = log2(fmax(sum->states_possible, 1));
+	sum->states_possible_log2 = fmax(0, ct_log2_sum(of_others, r->states_possible_log2));
 	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
 	sum->states_known = sum->states_known && r->states_known;
 	sum->proved = sum->proved || r->proved;

@@ -33,16 +33,6 @@ static double fresh_log2(const struct ct_count *n)
 	return n->log2 + log2(1 - exp2(gap));
 }
 
-static double log2_sum(double a, double b)
-{
-	const double high = fmax(a, b), low = fmin(a, b);
-
-	if (low == -INFINITY) {
-		return high;
-	}
-	return high + log2(1 + exp2(low - high));
-}
-
 static int by_size(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a & CT_PLAN_CAP, y = *(const uint32_t *)b & CT_PLAN_CAP;
@@ -161,7 +151,7 @@ static int add_instant(
 			(unsigned long long)plan->instants);
 	}
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
-	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));
+	plan->possible_log2 = ct_log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));
 	plan->exact = plan->exact && n.exact;
 	return note_interval(plan, m, &n);

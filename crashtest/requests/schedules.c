@@ -234,16 +234,6 @@ static int explore(struct schedules *x, bool explained, struct ct_result *ret)
 	return 0;
 }
 
-static double log2_sum(double a, double b)
-{
-	const double more = fmax(a, b), less = fmin(a, b);
-
-	if (!isfinite(less)) {
-		return more;
-	}
-	return more + log2(1 + exp2(less - more));
-}
-
 /* What is said of states and instants becomes a sum; what is said of the run stays that of the first. */
 static void join_states(struct ct_result *sum, const struct ct_result *r)
 {
@@ -255,7 +245,7 @@ static void join_states(struct ct_result *sum, const struct ct_result *r)
 	sum->states_planned += r->states_planned;
 	sum->states_asked = r->states_asked;
 	sum->states_possible += r->states_possible;
-	sum->states_possible_log2 = log2_sum(sum->states_possible_log2, r->states_possible_log2);
+	sum->states_possible_log2 = ct_log2_sum(sum->states_possible_log2, r->states_possible_log2);
 	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
 	sum->states_known = sum->states_known && r->states_known;
 	sum->instants_exhausted += r->instants_exhausted;

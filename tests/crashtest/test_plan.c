@@ -4,6 +4,7 @@
  * file, and names the barrier that is missing. On logs written by hand, of a flag that must not be durable
  * before its data.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -308,4 +309,13 @@ TEST(the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met)
 	assert_int_equal(own.kind, CT_CAUSE_APART);
 	assert_int_equal(own.line, 10 * NEAR);
 	assert_string_equal(own.needed, "work-item");
+}
+
+/* A recorded run of a server had 2^2368 states; a double has less than 2^1024. */
+TEST(states_of_several_runs_are_added_by_their_logarithms)
+{
+	assert_true(ct_log2_sum(2000, 2000) == 2001);
+	assert_true(ct_log2_sum(3, 3000) == 3000);
+	assert_true(ct_log2_sum(-INFINITY, 5) == 5);
+	assert_true(ct_log2_sum(-INFINITY, -INFINITY) == -INFINITY);
 }
