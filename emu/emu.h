@@ -177,12 +177,12 @@ _Noreturn void emu_fail_kernel(struct nvw_machine *machine, int error);
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-/* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. SOURCE: HRF, with the scopes that the
- * source has, whatever the protocol makes of them. */
+/* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. SOURCE: HRF,
+ * with the scopes that the source has, whatever the protocol makes of them. */
 enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF, EMU_RACES_SOURCE };
 
-/* In the op of a request, for race detection: an atomic load or store that is a volatile access in the program; an atomic that releases
- * because of a fence before it. */
+/* In the op of a request, for race detection: an atomic load or store that is a volatile access in the
+ * program; an atomic that releases because of a fence before it. */
 #define EMU_OP_VOLATILE (UINT64_C(1) << 32)
 #define EMU_OP_BY_FENCE (UINT64_C(1) << 33)
 
@@ -259,14 +259,16 @@ NVW_CHECKED int emu_launch_resumable(struct nvw_machine *machine, const char *na
 struct emu_turn {
 	uint64_t to_run; /* lanes still to run, from the one behind the running one on */
 	uint64_t lane;   /* the running one */
-	/* Of a resumable kernel: those of to_run that neither begin nor are in the middle of a call; the running one's frame. */
+	/* Of a resumable kernel: those of to_run that neither begin nor are in the middle of a call; the
+	 * running one's frame. */
 	uint64_t plain;
 	char *frame;
 	uint64_t frame_bytes;
 };
 struct emu_turn *emu_turn(void);
 
-/* What a frame's function may go on with instead of its return: the next lane's frame, if that is a neighbour and plain. */
+/* What a frame's function may go on with instead of its return: the next lane's frame, if that is a
+ * neighbour and plain. */
 static inline void *emu_turn_next(struct emu_turn *t)
 {
 	if (!(t->plain & 1)) {
@@ -291,8 +293,8 @@ _Noreturn void emu_leave_resumable(void);
  */
 NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model model);
 
-/* Before the first launch: relaxed atomics synchronize by fences, which are pairs of an atomic store and load of the work-item's own
- * (NVW__ATOMIC_STORE with a compare of 1). Without race detection nothing. */
+/* Before the first launch: relaxed atomics synchronize by fences, which are pairs of an atomic store and
+ * load of the work-item's own (NVW__ATOMIC_STORE with a compare of 1). Without race detection nothing. */
 void emu_races_know_fences(struct nvw_machine *machine);
 
 /* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */

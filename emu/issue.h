@@ -54,7 +54,8 @@ extern struct emu_now {
 #endif
 } emu_now;
 
-/* First thing on a new stack. The very first lane comes from the engine; later ones mostly from another lane. */
+/* First thing on a new stack. The very first lane comes from the engine; later ones mostly from another
+ * lane. */
 static inline void emu_lane_begins(void)
 {
 #ifdef EMU_ASAN

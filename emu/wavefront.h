@@ -51,7 +51,8 @@ struct emu_wavefront {
 	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
 	uint64_t changed;  /* lanes whose last read-modify-write has changed the memory */
-	/* Of a resumable kernel: lanes that have not begun; that are in the middle of a call (resumable.c). */
+	/* Of a resumable kernel: lanes that have not begun; that are in the middle of a call
+	 * (resumable.c). */
 	uint64_t fresh, in_call;
 	uint64_t first_global;
 	unsigned first_local;

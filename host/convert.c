@@ -582,8 +582,8 @@ static int begin_again(struct converter *c, const struct converter *before, int 
 	return map_replay(c);
 }
 
-/* The log of stores that were all recorded separately, as is likely. A pipe gets nothing yet: what it has cannot
- * be taken back. ret_again: the log has still to be written there; -1: it is written. */
+/* The log of stores that were all recorded separately, as is likely. A pipe gets nothing yet: what it has
+ * cannot be taken back. ret_again: the log has still to be written there; -1: it is written. */
 static int try_separate(
 	struct converter *c, struct nvw_log_info *info, int fd, const char *name, int *ret_again)
 {

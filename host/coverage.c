@@ -24,8 +24,8 @@ struct site {
 	bool flushes, is_branch;
 };
 
-/* A function that has copies (nvw__place.is_copy), whose branches are others. There may be several of one function; bsearch() finds the same
- * one each time. */
+/* A function that has copies (nvw__place.is_copy), whose branches are others. There may be several of one
+ * function; bsearch() finds the same one each time. */
 struct form {
 	const char *function;
 	bool ran, copies_ran;
@@ -541,7 +541,8 @@ static void see_forms(const struct host_covered_object *o)
 	}
 }
 
-/* A branch of the form of a kernel that no run has had: what has not run of the kernel is told by the other form. */
+/* A branch of the form of a kernel that no run has had: what has not run of the kernel is told by the
+ * other form. */
 static bool is_other_form(const struct host_covered_object *o, const struct host_statement *s)
 {
 	const struct form *const f = s->is_branch ? form_of(o, s->function) : NULL;

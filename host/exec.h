@@ -123,8 +123,8 @@ void host_session_sum(const struct host_session *session, struct host_thread *re
 /* The path of a library that is beside the one that is preloaded. Errors as of host_session_run(). */
 NVW_CHECKED int host_library_beside(const char *name, char *ret_path, size_t n);
 
-/* Each range of lines in whose content a comparison has found stores: f(context, number of the event, offset in the
- * file, bytes). */
+/* Each range of lines in whose content a comparison has found stores: f(context, number of the event,
+ * offset in the file, bytes). */
 typedef void host_found_function(void *context, uint64_t event, uint64_t off, uint64_t bytes);
 NVW_CHECKED int host_each_found(const struct host_session *session, host_found_function *f, void *context);
 

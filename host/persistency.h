@@ -58,7 +58,8 @@ enum {
 	HOST_WORD_LOCKED = 1 << 9, /* a locked instruction has changed it */
 };
 
-/* A bit that may be a lock of the program's own (preload/races/owned.c). In a set of locks: its index and the flag. */
+/* A bit that may be a lock of the program's own (preload/races/owned.c). In a set of locks: its index and
+ * the flag. */
 #define HOST_OWN_LOCK (UINT64_C(1) << 63)
 struct host_own_lock {
 	uint64_t bit;  /* its number in memory; 0: none */

@@ -84,7 +84,8 @@ struct host_store_place {
 	uint32_t site, padding; /* of a directed plan */
 };
 
-/* A change at a place: where it is executed for the nth time, from 1, and at random once in so many times (0: never). */
+/* A change at a place: where it is executed for the nth time, from 1, and at random once in so many times
+ * (0: never). */
 struct host_aim {
 	uint64_t code, nth, rarely;
 };

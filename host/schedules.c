@@ -39,7 +39,8 @@ static const struct host_store_place *place_number(const struct host_schedule_le
 	return p;
 }
 
-/* One of the times that it was executed, each as likely as another; directed, in half of the cases some others, too. */
+/* One of the times that it was executed, each as likely as another; directed, in half of the cases some
+ * others, too. */
 static struct host_aim draw_aim(const struct host_store_place *p, bool directed, struct nvw_random *random)
 {
 	struct host_aim aim = {.code = p->code, .nth = 1 + nvw_random_below(random, p->exposed)};
@@ -60,8 +61,8 @@ static bool is_aim(const struct host_schedule_plan *plan, uint64_t code)
 	return i < plan->aims;
 }
 
-/* Plans take turns with the places. A directed one has others beside. Where there are many, a thread that has read a
- * store may be held itself, before it has made anything durable: so some plans have one. */
+/* Plans take turns with the places. A directed one has others beside. Where there are many, a thread that
+ * has read a store may be held itself, before it has made anything durable: so some plans have one. */
 static void draw_aims(struct host_schedule_plan *plan, const struct host_schedule_length *first)
 {
 	const unsigned places = count_places(first);

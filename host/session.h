@@ -183,7 +183,8 @@ struct host_site {
 };
 
 /* The code of a loaded object that nvwave-cc has built, and where its marks are (preload/marks.c): as many
- * bytes for what was executed, and then for what went to a recorded mapping; on the next pages its counters. */
+ * bytes for what was executed, and then for what went to a recorded mapping; on the next pages its
+ * counters. */
 struct host_marked {
 	uint64_t code, bytes; /* as the object's file has it */
 	uint64_t counters, counter_bytes;
@@ -220,7 +221,8 @@ struct host_unlogged {
 	uint64_t off, times; /* off: of the first time */
 };
 
-/* The spool grows by these bytes, or by those of a larger event; mapped at a time. Most runs need no second window. */
+/* The spool grows by these bytes, or by those of a larger event; mapped at a time. Most runs need no
+ * second window. */
 enum { HOST_SPOOL_WINDOW = 1 << 21 };
 
 /* Reasons why the log is incomplete. Each one is reported. */

@@ -16,8 +16,9 @@
 #include "../programs/tested.h"
 #include "crash_races.h"
 
-/* Cuts of one race that lose nothing are enough, fewer of one of second rank. A load that does not come while a
- * store's thread is held so often, behind the store, is not waited for any more. States of a cut: a line has few. */
+/* Cuts of one race that lose nothing are enough, fewer of one of second rank. A load that does not come
+ * while a store's thread is held so often, behind the store, is not waited for any more. States of a cut:
+ * a line has few. */
 enum {
 	CUTS_ENOUGH = 16,
 	FEWER_CUTS = 4,
@@ -403,8 +404,8 @@ static void follow(struct line *l, const struct nvw_log_record *r)
 
 /* ---- Where to cut --------------------------------------------------------------------------------- */
 
-/* Before this record, from 0. Of the line's stores until then, so many are certain, and there are none found by
- * comparison behind so many. */
+/* Before this record, from 0. Of the line's stores until then, so many are certain, and there are none
+ * found by comparison behind so many. */
 struct cut {
 	uint64_t record, stores, certain, found;
 };
@@ -446,8 +447,8 @@ static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 	return i < x->sites;
 }
 
-/* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it is certain, so
- * there is no more to find. */
+/* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it
+ * is certain, so there is no more to find. */
 static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
 {
 	const struct cut here = {
@@ -694,8 +695,8 @@ static int explore_one(
 	return error ? error : fits;
 }
 
-/* Where the raced store is durable, and only later ones to its line are lost, some state fails: then the cut does not
- * tell what it was. */
+/* Where the raced store is durable, and only later ones to its line are lost, some state fails: then the
+ * cut does not tell what it was. */
 static int look_with_it(const struct attempt *a, struct nvw_log_reader *log, const struct search *x,
 	const struct cut *at, struct outcome *o, bool *ret_fails)
 {
@@ -836,8 +837,8 @@ static int comes_behind(
 	return error;
 }
 
-/* Stores of a line become durable in order, so no crash loses one and keeps what is behind it. If that is lost in a
- * race itself, both are one mistake. */
+/* Stores of a line become durable in order, so no crash loses one and keeps what is behind it. If that is
+ * lost in a race itself, both are one mistake. */
 static int share_loss(const struct attempt *a, struct happened *h)
 {
 	struct crash_races *const all = a->all;

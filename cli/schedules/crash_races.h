@@ -24,9 +24,9 @@ void crash_races_end(struct crash_races *races, struct ct_races *ret_races);
 
 /* After a run: the races that it predicts, those that have happened, and where it has stored. */
 NVW_CHECKED int crash_races_take(struct crash_races *races, struct host_session *session);
-/* The schedule of that number shall be directed at stores of predicted races that are not decided: these are the places
- * of the length from which it is planned. Every second one is for races that have not happened yet. All places, if
- * there is none. */
+/* The schedule of that number shall be directed at stores of predicted races that are not decided: these
+ * are the places of the length from which it is planned. Every second one is for races that have not
+ * happened yet. All places, if there is none. */
 void crash_races_aim(const struct crash_races *races, uint64_t number, struct host_schedule_length *length);
 
 /* Cuts the last run's log within the races that have happened. With room for a result; lost() gets each one

@@ -16,8 +16,8 @@ enum { PRINTED = 16 };
 
 /* ---- Records -------------------------------------------------------------------------------------- */
 
-/* The hash covers what is recorded, and all files that the program has mapped: what they were before, and what
- * they are, since stores may have come after the last event. */
+/* The hash covers what is recorded, and all files that the program has mapped: what they were before, and
+ * what they are, since stores may have come after the last event. */
 static int hash_record(const struct host_session *s, uint64_t *ret_hash)
 {
 	char path[300];

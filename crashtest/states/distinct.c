@@ -175,8 +175,8 @@ struct ct_counted {
 	double log2;
 };
 
-/* Most units are as they were at the instant before: nothing was stored to them, nothing became durable. Versions
- * come last and go first, unless recovery takes some back. */
+/* Most units are as they were at the instant before: nothing was stored to them, nothing became durable.
+ * Versions come last and go first, unless recovery takes some back. */
 static bool is_as_before(const struct ct_counted *k, const struct ct_distinct *d, const struct ct_medium *m,
 	const struct ct_cell *c)
 {

@@ -185,7 +185,8 @@ static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu 
 	return others;
 }
 
-/* A run that ended for a missing cell, or from which a test took an action (emu_plant_fault()), owes nothing. */
+/* A run that ended for a missing cell, or from which a test took an action (emu_plant_fault()), owes
+ * nothing. */
 __attribute__((unused)) static bool is_broken(const struct nvw_machine *m)
 {
 	return m->error || m->fault.line;

@@ -55,7 +55,8 @@ static struct piece callee(const struct instruction *i)
 	return target(i);
 }
 
-/* The function is one of the C library, of the kernel's calls, of libpmem, or one that CUDA's kernels call. */
+/* The function is one of the C library, of the kernel's calls, of libpmem, or one that CUDA's kernels
+ * call. */
 static unsigned library_kind(struct piece name)
 {
 	static const char *const stores[] = {"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy",

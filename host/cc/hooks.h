@@ -24,10 +24,10 @@
 #define NVWAVE_CC_WATCHED   "nvwave-cc: every store is announced"
 #define NVWAVE_CC_UNWATCHED "nvwave-cc: not every store is announced"
 
-/* The kinds of sites in the section that the assembler stage writes for the debugger's eyes alone: for each
- * site two addresses and a byte. The first is that which is marked when the site is executed (marks below), or
- * a counter that then is 1; the second that by which the recorder knows it, 0: none. A branch has two counters:
- * it jumped; it went on. */
+/* The kinds of sites in the section that the assembler stage writes for the debugger's eyes alone: for
+ * each site two addresses and a byte. The first is that which is marked when the site is executed (marks
+ * below), or a counter that then is 1; the second that by which the recorder knows it, 0: none. A branch
+ * has two counters: it jumped; it went on. */
 #define NVWAVE_CC_SITES       ".debug_nvwave"
 #define NVWAVE_CC_SITE_BYTES  17
 #define NVWAVE_CC_SITE_STORE  1
@@ -71,9 +71,9 @@ struct nvwave_cc_hooks {
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);
 
 #define NVWAVE_CC_MARKS "nvwave_cc_marks_2"
-/* Likewise: adding an address of that code to the result gives a byte, which counts how often the code there
- * is executed, up to 255. 0: nobody asks. The counters are those of the object, bytes 0: they are not on pages
- * of their own. */
+/* Likewise: adding an address of that code to the result gives a byte, which counts how often the code
+ * there is executed, up to 255. 0: nobody asks. The counters are those of the object, bytes 0: they are
+ * not on pages of their own. */
 typedef uintptr_t nvwave_cc_find_marks(const void *code, void *counters, size_t bytes);
 #endif
 

@@ -17,7 +17,8 @@ static void cut_type(struct stage *s, struct piece p)
 	}
 }
 
-/* What a compiler adds of itself has line 0: .loc FILE LINE COLUMN. Each sscanf() would read all of the text that follows. */
+/* What a compiler adds of itself has line 0: .loc FILE LINE COLUMN. Each sscanf() would read all of the
+ * text that follows. */
 static bool has_line(struct piece p)
 {
 	char *line;

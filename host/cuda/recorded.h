@@ -24,7 +24,8 @@ struct nvwave_kernel_range {
 struct nvwave_kernel_hooks {
 	/* A path for the log of a new machine, and its number; false: nothing is recorded. */
 	bool (*new_log)(char *ret_path, size_t n, uint32_t *ret_number);
-	/* A kernel is about to run, which has this number in that log. What host code has stored until now comes before it. */
+	/* A kernel is about to run, which has this number in that log. What host code has stored until now
+	 * comes before it. */
 	void (*begins)(uint32_t log, uint32_t kernel, const struct nvwave_kernel_range *ranges, size_t count,
 		const void *place);
 	/* It has ended, and the program has its stores. failed: it has not, and the record ends here. */

@@ -56,7 +56,8 @@ struct nvw_cuda_job {
 	uint64_t groups;
 	unsigned group_size;
 	void (*work_item)(uint64_t group, unsigned local);
-	/* A kernel whose work-items have no stacks: bytes of a frame, and what fills one in (emu_launch_resumable()). 0: they have. */
+	/* A kernel whose work-items have no stacks: bytes of a frame, and what fills one in
+	 * (emu_launch_resumable()). 0: they have. */
 	size_t frame_bytes;
 	void (*begin)(void *frame, uint64_t group, unsigned local);
 	const struct nvw_cuda_range *ranges;
@@ -108,7 +109,8 @@ struct nvw_cuda_machine {
 	const char *(*message)(void);
 	void (*end)(void); /* the report */
 
-	/* ---- In kernels. place: the return address of the call that announces, which leads to a source line. */
+	/* ---- In kernels. place: the return address of the call that announces, which leads to a source
+	 * line. */
 	bool (*has)(const void *address, size_t n); /* in one of the job's ranges */
 	void (*load)(void *address, size_t n, bool is_volatile, const void *place);
 	void (*store)(void *address, size_t n, bool is_volatile, bool released, const void *place);

@@ -144,8 +144,8 @@ static void *line_of(const void *address)
 	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
 }
 
-/* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed. What it
- * changes is seen at its thread's next access. */
+/* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed.
+ * What it changes is seen at its thread's next access. */
 static void locked(const void *address, size_t n, void *place)
 {
 	atomic(address, n, NVWAVE_CC_RELEASES, place);

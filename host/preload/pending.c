@@ -53,8 +53,8 @@ static inline void record_bytes(
 	host_self.stats->bytes_changed += n;
 }
 
-/* Records bytes of a store that lie in one word, if they changed. content: of the word, read at once. wide: its
- * first part is announced before. */
+/* Records bytes of a store that lie in one word, if they changed. content: of the word, read at once.
+ * wide: its first part is announced before. */
 static inline bool settle_word(const struct host_pending *p, const struct host_mapping *m, size_t at,
 	size_t n, uint64_t content, bool *wide)
 {

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The next function of that name; of conditions, of which the C library has two versions, the newer. The other
- * libraries have no versions. A search that fails allocates, and an allocator may take a lock: nothing else is
- * searched for by its version. */
+/* The next function of that name; of conditions, of which the C library has two versions, the newer. The
+ * other libraries have no versions. A search that fails allocates, and an allocator may take a lock:
+ * nothing else is searched for by its version. */
 static inline void *newer_of(const char *name, void *next)
 {
 	Dl_info of_next, of_newer;

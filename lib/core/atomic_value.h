@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What atomics make of values that are held in 64 bits: sums of floating numbers, and the signs of narrow integers. */
+/* What atomics make of values that are held in 64 bits: sums of floating numbers, and the signs of narrow
+ * integers. */
 #ifndef CORE_ATOMIC_VALUE_H
 #define CORE_ATOMIC_VALUE_H
 

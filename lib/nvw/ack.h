@@ -49,8 +49,8 @@ typedef void nvw_ack_hook_(int what, unsigned long long number, const char *name
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* A program without the C library, or linked statically, does not have it. nvwave-cc has one of its own: whoever
- * calls dlsym() may call whatever that finds, and store what nobody announces. */
+/* A program without the C library, or linked statically, does not have it. nvwave-cc has one of its own:
+ * whoever calls dlsym() may call whatever that finds, and store what nobody announces. */
 #ifdef __NVWAVE_CC__
 #define NVW_ACK_LOOK_UP_ "__nvwave_cc_look_up"
 #else

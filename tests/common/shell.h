@@ -31,7 +31,8 @@ void write_text(const char *name, const char *text);
 /* Takes everything out of the folder, but for hidden files. */
 void clean(void);
 
-/* Makes the folder, in /tmp or elsewhere. -1: there is none, or one of these is not in the environment; NULL ends. */
+/* Makes the folder, in /tmp or elsewhere. -1: there is none, or one of these is not in the environment;
+ * NULL ends. */
 int shell_begin(const char *const *variables);
 int shell_begin_in(const char *folder, const char *const *variables);
 /* Takes the folder away; not 0: something hidden is left there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small structure for tests: a plan that is a mutation, and a pool with one row of words, which its first root word
- * names. */
+/* A small structure for tests: a plan that is a mutation, and a pool with one row of words, which its
+ * first root word names. */
 #ifndef TESTS_CRASHTEST_WORDS_H
 #define TESTS_CRASHTEST_WORDS_H
 

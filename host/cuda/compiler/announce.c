@@ -91,7 +91,8 @@ static void announce_odd(
 	}
 }
 
-/* Where a function of the runtime returns to is the place that reports name: in the function that calls it. */
+/* Where a function of the runtime returns to is the place that reports name: in the function that calls
+ * it. */
 static void keep_place(LLVMValueRef caller)
 {
 	LLVMValueRef f = LLVMIsAFunction(LLVMGetCalledValue(caller));
@@ -124,8 +125,8 @@ static void announce_instruction(struct device *d, LLVMValueRef i, void *with)
 	}
 }
 
-/* Functions ask before they make a frame whether there is room for it (runtime/overflow.S); the compiler cannot do that for variadic
- * ones. */
+/* Functions ask before they make a frame whether there is room for it (runtime/overflow.S); the compiler
+ * cannot do that for variadic ones. */
 static void ask_for_stack(LLVMValueRef f)
 {
 	if (!LLVMIsDeclaration(f) && !LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f))) {

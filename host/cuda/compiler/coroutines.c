@@ -25,7 +25,8 @@
 
 #include "device.h"
 
-/* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another attribute. */
+/* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another
+ * attribute. */
 #if LLVM_VERSION_MAJOR < 15
 #define SPLIT \
 	"always-inline,function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
@@ -48,7 +49,8 @@ struct coroutine {
 	LLVMMetadataRef scope;
 };
 
-/* ---- Values ------------------------------------------------------------------------------------------------- */
+/* ---- Values
+ * ------------------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef word(struct device *d, unsigned bits)
 {
@@ -91,7 +93,8 @@ static LLVMBasicBlockRef block(struct device *d, struct coroutine *c)
 	return LLVMAppendBasicBlockInContext(d->context, c->function, "");
 }
 
-/* ---- Giving way ----------------------------------------------------------------------------------------------- */
+/* ---- Giving way
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Goes on in a new block. */
 static void give_way(struct device *d, struct coroutine *c)
@@ -121,7 +124,8 @@ static void build_end(struct device *d, struct coroutine *c)
 	LLVMBuildRetVoid(d->builder);
 }
 
-/* ---- Accesses ------------------------------------------------------------------------------------------------- */
+/* ---- Accesses
+ * ------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef without_casts(LLVMValueRef v)
 {
@@ -286,7 +290,8 @@ struct access {
 	LLVMBasicBlockRef rest;
 };
 
-/* Goes to a new block if that function of include/nvw_cuda_lanes.h says so, else to another, where the builder is then. */
+/* Goes to a new block if that function of include/nvw_cuda_lanes.h says so, else to another, where the
+ * builder is then. */
 static LLVMBasicBlockRef branch(
 	struct device *d, struct coroutine *c, const struct access *a, const char *name)
 {
@@ -379,7 +384,8 @@ static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef ho
 	LLVMInstructionEraseFromParent(hook);
 }
 
-/* ---- Atomics and barriers --------------------------------------------------------------------------------------- */
+/* ---- Atomics and barriers
+ * --------------------------------------------------------------------------------------- */
 
 static LLVMValueRef call_here(struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments,
 	unsigned n, LLVMMetadataRef at)
@@ -452,7 +458,8 @@ static divide *division_of(struct device *d, LLVMValueRef i)
 	return strcmp(name, "nvw_cuda_sync_threads") == 0 ? divide_barrier : NULL;
 }
 
-/* ---- Coroutines ------------------------------------------------------------------------------------------------- */
+/* ---- Coroutines
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Those of one place, in a call of the kernel, too: how it is called depends on them. */
 static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call, LLVMAttributeIndex at)
@@ -539,7 +546,8 @@ static LLVMMetadataRef describe(LLVMDIBuilderRef describer, LLVMMetadataRef file
 	return scope;
 }
 
-/* Structures that are passed by value go to the frame word by word, for which large ones are too slow to compile. */
+/* Structures that are passed by value go to the frame word by word, for which large ones are too slow to
+ * compile. */
 static bool passes_large(struct device *d, LLVMValueRef kernel)
 {
 	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(d->module);
@@ -596,7 +604,8 @@ static struct coroutine copy_of(
 	return c;
 }
 
-/* ---- The module --------------------------------------------------------------------------------------------------- */
+/* ---- The module
+ * --------------------------------------------------------------------------------------------------- */
 
 /* A call is one place: the passes do not make two of it. */
 static void keep_single(struct device *d)
@@ -662,7 +671,8 @@ static unsigned copy_kernels(
 	return copies;
 }
 
-/* Where a kernel's variables are is said of the kernel itself. Of its copy it would take most of the compiler's time. */
+/* Where a kernel's variables are is said of the kernel itself. Of its copy it would take most of the
+ * compiler's time. */
 static void forget_variables(LLVMValueRef f)
 {
 	LLVMValueRef next;
@@ -717,7 +727,8 @@ static void divide_calls(struct device *d, struct coroutine *c)
 	free(calls);
 }
 
-/* The functions of include/nvw_cuda_lanes.h are inlined wherever they are called, and nothing optimizes the module any more. */
+/* The functions of include/nvw_cuda_lanes.h are inlined wherever they are called, and nothing optimizes
+ * the module any more. */
 static void forget_inlined(struct device *d)
 {
 	LLVMValueRef used = LLVMGetNamedGlobal(d->module, "llvm.compiler.used");

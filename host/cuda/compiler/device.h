@@ -20,9 +20,11 @@ struct device {
 #define DEVICE_SECTION  "nvw_device"
 #define MANAGED_SECTION "nvw_managed"
 
-/* Before the optimizer: inline PTX becomes calls of the runtime. False, with messages, if some is not supported. */
+/* Before the optimizer: inline PTX becomes calls of the runtime. False, with messages, if some is not
+ * supported. */
 bool translate_ptx(struct device *d);
-/* Before the optimizer: shared and device variables go into their sections, dynamic shared memory becomes the runtime's. */
+/* Before the optimizer: shared and device variables go into their sections, dynamic shared memory becomes
+ * the runtime's. */
 void place_variables(struct device *d);
 /* Before it: conversions and shifts have the results that GPUs give. */
 void define_numbers(struct device *d);

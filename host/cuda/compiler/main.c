@@ -32,7 +32,8 @@ static bool read_module(struct device *d, const char *path)
 
 	LLVMDisposeMemoryBuffer(buffer);
 #if LLVM_VERSION_MAJOR == 19
-	/* Where variables are is said by calls, as in other LLVMs: records do not survive that blocks are divided. */
+	/* Where variables are is said by calls, as in other LLVMs: records do not survive that blocks are
+	 * divided. */
 	if (is_read) {
 		LLVMSetIsNewDbgInfoFormat(d->module, false);
 	}

@@ -129,9 +129,10 @@ static char passed_number(LLVMValueRef f, unsigned parameter, unsigned bits)
 	}
 }
 
-/* How the compiler passes a parameter of a kernel: i in an integer register, c s b and C S likewise, but a signed or (capital, b)
- * unsigned number of 8, 16 or 1 bits that is extended; w a number of two words; f in a floating register; m in memory, with the number
- * of its words behind it; x a long double, in memory, too. */
+/* How the compiler passes a parameter of a kernel: i in an integer register, c s b and C S likewise, but a
+ * signed or (capital, b) unsigned number of 8, 16 or 1 bits that is extended; w a number of two words; f
+ * in a floating register; m in memory, with the number of its words behind it; x a long double, in memory,
+ * too. */
 static char passed(LLVMValueRef f, unsigned parameter)
 {
 	const LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(f, parameter));
@@ -192,8 +193,8 @@ static LLVMValueRef operand_of_node(LLVMValueRef node, unsigned i)
 	return operands[i];
 }
 
-/* The debugger's description of a function has its type, and that a list: what it returns, then its arguments. Empty structures, which
- * are passed nowhere, are among them. */
+/* The debugger's description of a function has its type, and that a list: what it returns, then its
+ * arguments. Empty structures, which are passed nowhere, are among them. */
 static uint64_t count_arguments(struct device *d, LLVMValueRef f)
 {
 	enum { TYPE_OF_FUNCTION = 4, LIST_OF_TYPE = 3 };
@@ -323,7 +324,8 @@ static void rename_suffixed(struct device *d, LLVMValueRef v)
 	free(name);
 }
 
-/* Makes it this file's own, with a name by which the device halves of other files find it. Whatever else defines that is preferred. */
+/* Makes it this file's own, with a name by which the device halves of other files find it. Whatever else
+ * defines that is preferred. */
 static void make_own_but(struct device *d, LLVMValueRef v, const char *name)
 {
 	LLVMValueRef alias = LLVMAddAlias2(d->module, LLVMGlobalGetValueType(v), 0, v, name);
@@ -338,7 +340,8 @@ static bool is_plain(LLVMValueRef v)
 	return is_defined(v) && LLVMGetLinkage(v) == LLVMExternalLinkage && !LLVMGetComdat(v);
 }
 
-/* Names of C may be the compiler's, the C library's and the runtime's, so what is called by one is called so everywhere. */
+/* Names of C may be the compiler's, the C library's and the runtime's, so what is called by one is called
+ * so everywhere. */
 static void name_function(struct device *d, LLVMValueRef f)
 {
 	const char *const name = name_of(f);

@@ -7,7 +7,8 @@
 
 #include "device.h"
 
-/* The nearest integer of these bits; of what is no number 0, but the topmost bit for double and for 64 bits. */
+/* The nearest integer of these bits; of what is no number 0, but the topmost bit for double and for 64
+ * bits. */
 static LLVMValueRef saturated(struct device *d, LLVMValueRef x, unsigned bits, const char *intrinsic)
 {
 	LLVMTypeRef from = LLVMTypeOf(x), to = LLVMIntTypeInContext(d->context, bits), types[] = {to, from};

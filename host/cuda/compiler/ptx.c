@@ -276,7 +276,8 @@ static void blank_comments(char *text)
 	}
 }
 
-/* LLVM writes braces and bars as $( $) $|, and ${:uid} for the number of the statement: its labels are its own. */
+/* LLVM writes braces and bars as $( $) $|, and ${:uid} for the number of the statement: its labels are its
+ * own. */
 static void replace_dollars(char *text)
 {
 	static const struct {

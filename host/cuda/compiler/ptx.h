@@ -92,7 +92,8 @@ LLVMValueRef ptx_narrowed(struct ptx *p, LLVMValueRef value, LLVMTypeRef type);
 
 /* Takes it apart, finds its rule and translates it. */
 void ptx_instruction(struct ptx *p, char *text);
-/* The place of a word in a list of words with blanks between them; one that ends in * stands for all that begin so. -1: none. */
+/* The place of a word in a list of words with blanks between them; one that ends in * stands for all that
+ * begin so. -1: none. */
 int ptx_place_in(const char *list, const char *word);
 
 #endif

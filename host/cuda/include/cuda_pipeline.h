@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies to shared memory that overlap with other work on a GPU, of 4, 8 or 16 bytes: here they are made at once. */
+/* Copies to shared memory that overlap with other work on a GPU, of 4, 8 or 16 bytes: here they are made
+ * at once. */
 #ifndef NVW_CUDA_PIPELINE_H
 #define NVW_CUDA_PIPELINE_H
 

@@ -152,7 +152,8 @@ NVW_CUDA_INLINE void *__cvta_global_to_generic(size_t p)
 }
 __device__ unsigned __isShared(const void *p) __asm__("nvw_cuda_is_shared");
 
-/* ---- Loads and stores with cache hints. Some go past the L1s, as volatile accesses do, by words: a structure has no volatile copy. */
+/* ---- Loads and stores with cache hints. Some go past the L1s, as volatile accesses do, by words: a
+ * structure has no volatile copy. */
 template <size_t Bytes> struct nvw_cuda_word {
 	typedef unsigned long long __attribute__((may_alias)) type;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The types of the host API: errors, kinds of copies, streams, events, properties. Numbers are CUDA's, where programs print them. */
+/* The types of the host API: errors, kinds of copies, streams, events, properties. Numbers are CUDA's,
+ * where programs print them. */
 #ifndef NVW_CUDA_DRIVER_TYPES_H
 #define NVW_CUDA_DRIVER_TYPES_H
 #define __DRIVER_TYPES_H__ /* programs ask for CUDA's own guards */

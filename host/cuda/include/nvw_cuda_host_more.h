@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of the host API that are others under another name here: everything is complete when it returns, and there is one device. */
+/* Functions of the host API that are others under another name here: everything is complete when it
+ * returns, and there is one device. */
 #ifndef NVW_CUDA_HOST_MORE_H
 #define NVW_CUDA_HOST_MORE_H
 

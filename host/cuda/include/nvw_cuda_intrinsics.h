@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CUDA's intrinsics of which there are many of a kind: rounding modes, conversions, and parts of a word (__v*2, __v*4). */
+/* CUDA's intrinsics of which there are many of a kind: rounding modes, conversions, and parts of a word
+ * (__v*2, __v*4). */
 #ifndef NVW_CUDA_INTRINSICS_H
 #define NVW_CUDA_INTRINSICS_H
 
@@ -129,7 +130,8 @@ NVW_CUDA_INLINE double __hiloint2double(int high, int low)
 {
 	return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
 }
-/* The place of the n-th set bit from base upwards, of the -n-th downwards, of base itself for 0; ~0: there is none. */
+/* The place of the n-th set bit from base upwards, of the -n-th downwards, of base itself for 0; ~0: there
+ * is none. */
 NVW_CUDA_INLINE unsigned __fns(unsigned mask, unsigned base, int n)
 {
 	const int step = n < 0 ? -1 : 1;

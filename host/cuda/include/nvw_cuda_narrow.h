@@ -76,7 +76,8 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 	}
 };
 
-/* a * b is exact. What the sum leaves over makes its last bit odd, so that the next rounding cannot take it for a tie. */
+/* a * b is exact. What the sum leaves over makes its last bit odd, so that the next rounding cannot take
+ * it for a tie. */
 NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
 {
 	const double product = a * b, sum = product + c, part = sum - product,

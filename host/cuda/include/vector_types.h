@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CUDA's short vectors: int2, float4 ..., each with its make function. Those of 2 and 4 are aligned as on the device, to at most 16 bytes. */
+/* CUDA's short vectors: int2, float4 ..., each with its make function. Those of 2 and 4 are aligned as on
+ * the device, to at most 16 bytes. */
 #ifndef NVW_CUDA_VECTOR_TYPES_H
 #define NVW_CUDA_VECTOR_TYPES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The persist logs of machines, where the session is recorded; and what the preloaded library must know of kernels (../recorded.h). */
+/* The persist logs of machines, where the session is recorded; and what the preloaded library must know of
+ * kernels (../recorded.h). */
 #ifndef HOST_CUDA_MACHINE_LOGGED_H
 #define HOST_CUDA_MACHINE_LOGGED_H
 

@@ -42,7 +42,8 @@ static struct {
 static const struct nvw_site *site(const void *place);
 static struct nvw_cuda_short_way short_way = {.issue = nvw__issue_at, .self = &nvw__self, .site = site};
 
-/* ---- Life ------------------------------------------------------------------------------------------------ */
+/* ---- Life
+ * ------------------------------------------------------------------------------------------------ */
 
 static int make_pool(uint64_t bytes)
 {
@@ -136,7 +137,8 @@ static int prepare(const struct nvw_cuda_job *job)
 	return make_machine(nvram ? 2 * nvram + NVRAM_MORE : 0);
 }
 
-/* ---- Launches ----------------------------------------------------------------------------------------------- */
+/* ---- Launches
+ * ----------------------------------------------------------------------------------------------- */
 
 static void kernel(const void *args)
 {
@@ -220,7 +222,8 @@ static void end(void)
 	report_write(&self.config);
 }
 
-/* ---- In kernels ------------------------------------------------------------------------------------------------ */
+/* ---- In kernels
+ * ------------------------------------------------------------------------------------------------ */
 
 static const struct nvw_site *site(const void *place)
 {
@@ -265,7 +268,8 @@ static unsigned piece_of(uint64_t address, size_t n)
 	return piece;
 }
 
-/* Others may run before each piece, who may use the same bytes of the window. So all pieces come there together. */
+/* Others may run before each piece, who may use the same bytes of the window. So all pieces come there
+ * together. */
 static void load_together(void *address, size_t n, bool is_volatile, const void *place)
 {
 	char *const bytes = alloca(n);
@@ -416,7 +420,8 @@ static void describe(struct nvw_cuda_description *ret)
 	snprintf(ret->name, sizeof ret->name, "%s", self.config.name);
 }
 
-/* ---- The library -------------------------------------------------------------------------------------------- */
+/* ---- The library
+ * -------------------------------------------------------------------------------------------- */
 
 static const struct nvw_cuda_machine machine = {
 	.short_way = &short_way,

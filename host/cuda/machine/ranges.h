@@ -8,15 +8,16 @@
 #include "../recorded.h"
 #include "../seam.h"
 
-/* A new machine, with nvram_bytes of NVRAM at nvram. has_pinned: it has a device "pinned", for pinned memory. spans: where those go that
- * accesses have found (seam.h). */
+/* A new machine, with nvram_bytes of NVRAM at nvram. has_pinned: it has a device "pinned", for pinned
+ * memory. spans: where those go that accesses have found (seam.h). */
 void ranges_begin(struct nvw_machine *machine, struct nvw_cuda_span *spans, bool has_pinned,
 	const char *nvram, uint64_t nvram_bytes);
 /* Bytes of the job's persistent ranges. */
 uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job);
 /* Whether the machine's NVRAM and DRAM have room for the ranges that are new. */
 bool ranges_have_room(const struct nvw_cuda_job *job);
-/* Before a kernel: gives a place to ranges that are new, and writes to the machine what the program has changed. */
+/* Before a kernel: gives a place to ranges that are new, and writes to the machine what the program has
+ * changed. */
 NVW_CHECKED int ranges_take_over(const struct nvw_cuda_job *job);
 /* After it: reads from the machine the lines that the kernel has touched. */
 NVW_CHECKED int ranges_give_back(void);
@@ -25,8 +26,8 @@ NVW_CHECKED int ranges_give_back(void);
 size_t ranges_in_nvram(struct nvwave_kernel_range *ret_ranges);
 
 bool ranges_have(const void *address, size_t n);
-/* The machine's address of an address of the program that it has. The line is touched, also by a load: what it leaves in the window
- * may be stale. */
+/* The machine's address of an address of the program that it has. The line is touched, also by a load:
+ * what it leaves in the window may be stale. */
 uint64_t ranges_locate(const void *address);
 
 #endif

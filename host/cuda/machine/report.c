@@ -74,7 +74,8 @@ void report_kernel_ends(struct nvw_machine *machine)
 	now.kernel = NULL;
 }
 
-/* ---- Races --------------------------------------------------------------------------------------------------- */
+/* ---- Races
+ * --------------------------------------------------------------------------------------------------- */
 
 static json_t *access_json(const struct emu_race_access *a)
 {
@@ -102,7 +103,8 @@ void report_machine_ends(struct nvw_machine *machine)
 	}
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------- */
+/* ---- Writing
+ * ------------------------------------------------------------------------------------------------- */
 
 static json_t *stats_json(const struct emu_stats *stats)
 {

@@ -63,7 +63,8 @@ static struct nvw_site *look_up(const void *place)
 
 /* ---- Aside ---------------------------------------------------------------------------------------- */
 
-/* libdw keeps the lines of a file on the stack, 150 KB: more than a work-item's, whose neighbours' begin below it. */
+/* libdw keeps the lines of a file on the stack, 150 KB: more than a work-item's, whose neighbours' begin
+ * below it. */
 enum { ASIDE_BYTES = 1 << 20 };
 static struct {
 	const void *place;

@@ -5,8 +5,8 @@
 
 #include <nvw/kernel.h>
 
-/* The site of the call that returns to place. It lives as long as the process; the same place has the same site.
- * NULL: no memory. The end of the kernel has no place: NULL. */
+/* The site of the call that returns to place. It lives as long as the process; the same place has the same
+ * site. NULL: no memory. The end of the kernel has no place: NULL. */
 const struct nvw_site *site_of(const void *place);
 
 #endif

@@ -88,7 +88,8 @@ void nvw_cuda_answer(void **args)
 	}
 }
 
-/* What the stub leaves as it is in its frame, the byte of an empty structure, is 0 then. The frame is behind all the stack words. */
+/* What the stub leaves as it is in its frame, the byte of an empty structure, is 0 then. The frame is
+ * behind all the stack words. */
 static __attribute__((noinline)) void clear_stack_below(void)
 {
 	char room[sizeof asking.image.stack + (32 << 10)];
@@ -166,8 +167,8 @@ const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel)
 
 /* ---- Signatures --------------------------------------------------------------------------------------- */
 
-/* The next argument, the number of the last one that travels, the next register of each class and word of the stack, and the words of
- * the structure at hand. */
+/* The next argument, the number of the last one that travels, the next register of each class and word of
+ * the stack, and the words of the structure at hand. */
 struct cursor {
 	unsigned argument, last, integer, floating, word, words;
 };
@@ -177,7 +178,8 @@ static bool is_empty(unsigned i)
 	return asking.passed[i] == IN_WORDS && asking.code[i][0] == 0;
 }
 
-/* Whether a slot is one that the parameter may be in: of its class, behind those before it. The cursor goes behind it. */
+/* Whether a slot is one that the parameter may be in: of its class, behind those before it. The cursor
+ * goes behind it. */
 static bool is_next(struct cursor *at, char how, unsigned slot)
 {
 	unsigned *const next = slot > FIRST_ON_STACK ? &at->word : how == 'f' ? &at->floating : &at->integer;
@@ -223,7 +225,8 @@ static bool is_second(const struct cursor *at, char how, const struct argument *
 	return second == reg || (second == at->word && reg && next != reg);
 }
 
-/* Whether an argument has nothing in its first word (an empty structure, say) and a parameter is its second. */
+/* Whether an argument has nothing in its first word (an empty structure, say) and a parameter is its
+ * second. */
 static bool is_second_alone(const struct cursor *at, char how, unsigned i)
 {
 	const unsigned second = asking.code[i][1];

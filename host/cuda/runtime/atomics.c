@@ -9,7 +9,8 @@
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"
 
-/* ---- What an operation makes of a value ------------------------------------------------------------------ */
+/* ---- What an operation makes of a value
+ * ------------------------------------------------------------------ */
 
 static unsigned bytes_of(unsigned size)
 {
@@ -57,7 +58,8 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 	}
 }
 
-/* ---- Doing it ------------------------------------------------------------------------------------------------ */
+/* ---- Doing it
+ * ------------------------------------------------------------------------------------------------ */
 
 /* The operation on a variable of so many bits; also what the value became. */
 #define MODIFY(bits)                                                                                   \
@@ -199,7 +201,8 @@ static uint64_t execute(struct request *r)
 	return old;
 }
 
-/* ---- Without a stack (compiler/coroutines.c) ------------------------------------------------------------------ */
+/* ---- Without a stack (compiler/coroutines.c)
+ * ------------------------------------------------------------------ */
 
 static struct request request_of(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
@@ -239,7 +242,8 @@ uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint
 	return be_answered(&r, (*nvw_cuda_lanes.self)->value);
 }
 
-/* ---- With a stack ------------------------------------------------------------------------------------------------ */
+/* ---- With a stack
+ * ------------------------------------------------------------------------------------------------ */
 
 uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, unsigned order, void *address,
 	uint64_t value, uint64_t compare, const void *place)
@@ -360,7 +364,8 @@ uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t 
 	return execute_shortly(what, address, value, compare, place);
 }
 
-/* ---- The compiler's ------------------------------------------------------------------------------------------- */
+/* ---- The compiler's
+ * ------------------------------------------------------------------------------------------- */
 
 /* They have an order, but no scope: the widest. */
 static uint64_t of_compiler(unsigned operation, unsigned size, void *address, uint64_t value,

@@ -46,7 +46,8 @@ static void end_item(void)
 	}
 }
 
-/* ---- Without stacks: a kernel as a coroutine ---------------------------------------------------------------- */
+/* ---- Without stacks: a kernel as a coroutine
+ * ---------------------------------------------------------------- */
 
 struct nvw_cuda_lanes nvw_cuda_lanes;
 
@@ -92,7 +93,8 @@ static size_t frame_bytes(void)
 	return nvw_cuda_lanes.frame_bytes < machine.stack_bytes ? nvw_cuda_lanes.frame_bytes : 0;
 }
 
-/* ---- With stacks -------------------------------------------------------------------------------------------- */
+/* ---- With stacks
+ * -------------------------------------------------------------------------------------------- */
 
 static void kernel_with_objects(void)
 {
@@ -112,7 +114,8 @@ static void work_item(uint64_t number, unsigned local)
 	}
 }
 
-/* ---- The launch ---------------------------------------------------------------------------------------------- */
+/* ---- The launch
+ * ---------------------------------------------------------------------------------------------- */
 
 static void forget_groups(void)
 {

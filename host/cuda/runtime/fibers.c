@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom the engine chooses (schedule.c). */
+/* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom
+ * the engine chooses (schedule.c). */
 #include "runtime.h"
 
 struct item *nvw_cuda_now;
@@ -75,7 +76,8 @@ static void switch_to_next(struct item *me)
 	}
 }
 
-/* Mostly to one that begins, on the same stack: where no work-item waits for another, all of them have one. */
+/* Mostly to one that begins, on the same stack: where no work-item waits for another, all of them have
+ * one. */
 void nvw_cuda_pass_on(void)
 {
 	struct item *const me = nvw_cuda_now;

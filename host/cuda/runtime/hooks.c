@@ -203,7 +203,8 @@ void nvw_cuda_misaligned(const void *address)
 	end_misaligned(address, HERE);
 }
 
-/* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the long way to the machine. */
+/* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the
+ * long way to the machine. */
 #define PLAIN(n)                                                        \
 	void nvw_cuda_read##n##_by_itself(void *p);                     \
 	void nvw_cuda_write##n##_by_itself(void *p);                    \
@@ -356,7 +357,8 @@ void nvw_tsan_func_exit(void)
 	nvw_cuda_settle();
 }
 
-/* ---- Copies: calls, which do the whole of it ------------------------------------------------------------- */
+/* ---- Copies: calls, which do the whole of it
+ * ------------------------------------------------------------- */
 
 void *nvw_cuda_memmove(void *to, const void *from, size_t n);
 void *nvw_cuda_memcpy(void *to, const void *from, size_t n);

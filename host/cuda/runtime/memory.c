@@ -45,7 +45,8 @@ void nvw_cuda_unlock(void)
 	pthread_mutex_unlock(&kernels);
 }
 
-/* ---- Opening and closing --------------------------------------------------------------------------------- */
+/* ---- Opening and closing
+ * --------------------------------------------------------------------------------- */
 
 static void protect_all(int protection)
 {
@@ -79,7 +80,8 @@ bool nvw_cuda_is_device_memory(const void *address)
 	return arena && (const char *)address >= arena && (const char *)address < arena + ARENA_BYTES;
 }
 
-/* ---- The list ----------------------------------------------------------------------------------------------- */
+/* ---- The list
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool insert(size_t at, const struct block *block)
 {
@@ -284,7 +286,8 @@ __attribute__((constructor)) static void take_managed_variables(void)
 	}
 }
 
-/* ---- Allocation ------------------------------------------------------------------------------------------------ */
+/* ---- Allocation
+ * ------------------------------------------------------------------------------------------------ */
 
 /* In a program with thrust (include/nvw_cuda_thrust.h), whose algorithms run on the host. */
 extern int nvw_cuda_has_thrust __attribute__((weak));
@@ -445,9 +448,11 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 	}
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+/* ---- Copies
+ * ------------------------------------------------------------------------------------------------------ */
 
-/* The block of device memory that an address is in, for a copy: a program with many allocations copies often. */
+/* The block of device memory that an address is in, for a copy: a program with many allocations copies
+ * often. */
 static struct block *device_block(const void *p)
 {
 	struct block *const b = nvw_cuda_is_device_memory(p) ? nearest(p) : NULL;
@@ -620,7 +625,8 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 	return cudaSuccess;
 }
 
-/* ---- Variables of the device -------------------------------------------------------------------------------------- */
+/* ---- Variables of the device
+ * -------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
 {
@@ -670,7 +676,8 @@ cudaError_t cudaMemcpyFromSymbol(
 	return error ? error : cudaMemcpy(to, from, n, kind);
 }
 
-/* ---- For the machine ------------------------------------------------------------------------------------------------ */
+/* ---- For the machine
+ * ------------------------------------------------------------------------------------------------ */
 
 extern char __start_nvw_device[] __attribute__((weak)), __stop_nvw_device[] __attribute__((weak));
 
@@ -726,7 +733,8 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	return n;
 }
 
-/* In the order in which they were made, so that the machine's places do not depend on addresses. For a kernel, which takes over the changes. */
+/* In the order in which they were made, so that the machine's places do not depend on addresses. For a
+ * kernel, which takes over the changes. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count)
 {
 	struct nvw_cuda_range *all;

@@ -114,7 +114,8 @@ void nvw_cuda_persist_barrier(int scope)
 	persist(scope, __builtin_return_address(0));
 }
 
-/* A persist barrier of the work-item orders more than SBRP's instructions do, and it waits. pAcq needs none: the releaser has waited. */
+/* A persist barrier of the work-item orders more than SBRP's instructions do, and it waits. pAcq needs
+ * none: the releaser has waited. */
 void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place)
 {
 	static const char *const scopes[] = {"", "block", "device", "system"};

@@ -40,7 +40,8 @@ static uint64_t extended(uint64_t value, unsigned type)
 					      value << unused >> unused;
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------------- */
+/* ---- Memory
+ * ---------------------------------------------------------------------------------------------- */
 
 uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed)
 {
@@ -111,7 +112,8 @@ uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed)
 	return 0;
 }
 
-/* ---- Special registers ------------------------------------------------------------------------------------- */
+/* ---- Special registers
+ * ------------------------------------------------------------------------------------- */
 
 static uint64_t part(const struct extent *e, unsigned i)
 {
@@ -185,7 +187,8 @@ uint64_t nvw_ptx_special(uint64_t number)
 	}
 }
 
-/* ---- Others ------------------------------------------------------------------------------------------------- */
+/* ---- Others
+ * ------------------------------------------------------------------------------------------------- */
 
 /* kind: 0 sync, 1 popc, 2 and, 3 or */
 uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed)
@@ -193,8 +196,8 @@ uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed)
 	return executed ? (uint64_t)nvw_cuda_barrier_at((int)kind, predicate & 1, HERE) : 0;
 }
 
-/* shfl: the lane that it reads; -1: none within its bounds. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper half, then bound and mask of
- * segments. */
+/* shfl: the lane that it reads; -1: none within its bounds. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper
+ * half, then bound and mask of segments. */
 static int source_lane(uint64_t argument, uint64_t mode)
 {
 	const unsigned lane = nvw_cuda_now->lane, by = argument & 31, bound = mode & 31,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inline PTX: the numbers of types, operations and registers, for the compiler (compiler/ptx_instructions.c) and the runtime. */
+/* Inline PTX: the numbers of types, operations and registers, for the compiler
+ * (compiler/ptx_instructions.c) and the runtime. */
 #ifndef HOST_CUDA_PTX_H
 #define HOST_CUDA_PTX_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic of inline PTX (compiler/ptx.c): sources and results in 64 bits, of which those of the type count. */
+/* Arithmetic of inline PTX (compiler/ptx.c): sources and results in 64 bits, of which those of the type
+ * count. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ static int64_t signed_of(uint64_t value, unsigned bits)
 	return (int64_t)(value << (64 - bits)) >> (64 - bits);
 }
 
-/* ---- Floating numbers: 32-bit ones are computed as such ------------------------------------------------------ */
+/* ---- Floating numbers: 32-bit ones are computed as such
+ * ------------------------------------------------------ */
 
 static double as_double(uint64_t value, unsigned bytes)
 {
@@ -47,7 +49,8 @@ static double fused(double x, double y, double z, unsigned bytes)
 	return bytes == 4 ? (double)fmaf((float)x, (float)y, (float)z) : fma(x, y, z);
 }
 
-/* Sums, products, quotients and roots of floats that are computed as doubles and then rounded are those of floats. */
+/* Sums, products, quotients and roots of floats that are computed as doubles and then rounded are those of
+ * floats. */
 static double of_doubles(enum ptx_operation operation, double x, double y, double z, unsigned bytes)
 {
 	switch (operation) {
@@ -87,7 +90,8 @@ static double of_doubles(enum ptx_operation operation, double x, double y, doubl
 	}
 }
 
-/* ---- Integers -------------------------------------------------------------------------------------------------- */
+/* ---- Integers
+ * -------------------------------------------------------------------------------------------------- */
 
 static uint64_t high_half(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
@@ -266,7 +270,8 @@ static uint64_t of_integers(
 	}
 }
 
-/* ---- Comparisons and conversions ------------------------------------------------------------------------------- */
+/* ---- Comparisons and conversions
+ * ------------------------------------------------------------------------------- */
 
 /* Below, equal, above: bits of what holds; none: one of them is no number. */
 static unsigned relation(uint64_t a, uint64_t b, unsigned type, bool is_signed)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told of a kernel's mistakes, with its source lines: addr2line knows them; nvwave-nvcc needs its package anyway. */
+/* What is told of a kernel's mistakes, with its source lines: addr2line knows them; nvwave-nvcc needs its
+ * package anyway. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -50,7 +50,8 @@ struct extent {
 	unsigned x, y, z; /* as dim3 is passed by value: 12 bytes */
 };
 
-/* ---- Kernels and their arguments: tables that nvwave-device makes for every object file (compiler/names.c) */
+/* ---- Kernels and their arguments: tables that nvwave-device makes for every object file
+ * (compiler/names.c) */
 
 /* A __global__ function: its stub is the address that host code knows. */
 struct kernel_entry {
@@ -96,9 +97,11 @@ struct image {
 void nvw_cuda_enter(void (*function)(void), struct image *image);
 /* Likewise a kernel: what is passed by reference is copied to the present stack. */
 void nvw_cuda_enter_kernel(void (*function)(void), struct image *image);
-/* On the machine: calls a function for the running work-item, settles its last store and calls end() (enter.S). */
+/* On the machine: calls a function for the running work-item, settles its last store and calls end()
+ * (enter.S). */
 void nvw_cuda_run_item(void **way_out, void (*end)(void), void (*function)(void), struct image *image);
-/* Calls a function that does not return, on a stack that is empty at top and may be the running one (enter.S). */
+/* Calls a function that does not return, on a stack that is empty at top and may be the running one
+ * (enter.S). */
 _Noreturn void nvw_cuda_begin(void (*function)(void), char *top);
 /* Goes on there as if the kernel had returned, wherever in it the running work-item is. */
 _Noreturn void nvw_cuda_leave(void *way_out);
@@ -109,7 +112,8 @@ const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);
 const struct variable_entry *nvw_cuda_variable_of(const void *symbol);
 /* The kernel's name for people: without parameters. The string lives for ever. */
 const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel);
-/* Fills in an image from the array of pointers to arguments that cudaLaunchKernel() gets. False, with a message, if that cannot be done. */
+/* Fills in an image from the array of pointers to arguments that cudaLaunchKernel() gets. False, with a
+ * message, if that cannot be done. */
 bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct image *ret_image);
 /* While a stub is asked for its arguments: takes what it passes to cudaLaunchKernel(). */
 bool nvw_cuda_is_asking(void);
@@ -236,7 +240,8 @@ static inline bool nvw_cuda_can_run(const struct group *group)
 {
 	return group->begun < group->size || group->first;
 }
-/* The next of its work-items: one that begins, then those of the queue. NULL: no memory for its stack; the kernel ends. */
+/* The next of its work-items: one that begins, then those of the queue. NULL: no memory for its stack; the
+ * kernel ends. */
 struct item *nvw_cuda_take(struct group *group);
 /* The running work-item has returned: goes on with the next one. */
 _Noreturn void nvw_cuda_pass_on(void);
@@ -255,7 +260,8 @@ void nvw_cuda_end_group(struct group *group);
 /* The stack of a work-item, from its guard on; NULL: no memory. */
 char *nvw_cuda_take_stack(void);
 void nvw_cuda_give_stack(char *stack);
-/* Where it is empty: not all at the same place of their pages, so that their ends are spread over the sets of a cache. */
+/* Where it is empty: not all at the same place of their pages, so that their ends are spread over the sets
+ * of a cache. */
 static inline char *nvw_cuda_stack_top(char *stack)
 {
 	return stack + STACK_GUARD + STACK_BYTES - ((uintptr_t)stack >> 18) % 32 * 64;
@@ -271,7 +277,8 @@ void nvw_cuda_open_memory(void);
 void nvw_cuda_close_memory(void);
 bool nvw_cuda_is_device_memory(const void *address);
 
-/* Whether memory by cudaMallocPitch() is in a file; bytes of it, whole pages. NULL, with a message: there are none. */
+/* Whether memory by cudaMallocPitch() is in a file; bytes of it, whole pages. NULL, with a message: there
+ * are none. */
 bool nvw_cuda_pitched_is_file(void);
 void *nvw_cuda_map_pitched(size_t bytes);
 /* Describes where an address lies, for an error: "4 bytes behind the 400 bytes at 0x.. of cudaMalloc". */
@@ -298,7 +305,8 @@ static inline void *nvw_cuda_translate(void *address, size_t n)
 void nvw_cuda_announce(void *address, void *place, size_t n);
 /* Likewise, to the machine. */
 void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from);
-/* By now it is executed: its value goes to the place. Before anything else of a work-item, and before others run. */
+/* By now it is executed: its value goes to the place. Before anything else of a work-item, and before
+ * others run. */
 void nvw_cuda_settle(void);
 /* The running work-item has this one: nobody else runs between an announcement and the end of its store. */
 extern struct nvw_cuda_pending {
@@ -318,16 +326,19 @@ extern struct nvw_cuda_lanes {
 	char *shared; /* all shared variables; the dynamic ones of a block */
 	size_t shared_bytes;
 	char *dynamic, *dynamic_end;
-	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
+	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and
+	 * returns. */
 	void *frame;
 	size_t frame_bytes;
 	struct emu_turn *turn;
 } nvw_cuda_lanes;
-/* What a coroutine calls: an access by the long way, which fills in *site; the kernel has returned. aligned: that the address has to be. */
+/* What a coroutine calls: an access by the long way, which fills in *site; the kernel has returned.
+ * aligned: that the address has to be. */
 void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site);
 void nvw_cuda_lane_write(void *address, size_t n, size_t aligned, const struct nvw_site **site);
 void nvw_cuda_lane_returns(void);
-/* The request of an atomic, or false: the machine does not have the variable, and lane_result() is what it was. Behind the request, lane_answer(). */
+/* The request of an atomic, or false: the machine does not have the variable, and lane_result() is what it
+ * was. Behind the request, lane_answer(). */
 bool nvw_cuda_lane_atomic(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const struct nvw_site **site);
 uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint64_t compare);

@@ -17,7 +17,8 @@
 
 enum { RESIDENT_ITEMS = 4096, COOPERATIVE_ITEMS = 32768, SLICE = 4096 };
 
-/* ---- Work-items and work-groups --------------------------------------------------------------------------- */
+/* ---- Work-items and work-groups
+ * --------------------------------------------------------------------------- */
 
 /* What work-items that still run may wait for comes about. */
 static void leave(void)
@@ -85,7 +86,8 @@ static void finish_group(struct group *g)
 	nvw_cuda_end_group(g);
 }
 
-/* ---- The engine --------------------------------------------------------------------------------------------- */
+/* ---- The engine
+ * --------------------------------------------------------------------------------------------- */
 
 static bool can_start(void)
 {

@@ -10,7 +10,8 @@ double nvw_cuda_cyl_bessel_i(int order, double x);
 
 enum { STEPS = 6 };
 
-/* Where erf is x and erfc is y, by Halley's method: the one of the two is used that has all its digits there. */
+/* Where erf is x and erfc is y, by Halley's method: the one of the two is used that has all its digits
+ * there. */
 static double inverse(long double x, long double y, bool is_complement)
 {
 	const long double a = 0.147L, w = logl(y * (2 - y)), t = 2 / (M_PIl * a) + w / 2;

@@ -16,7 +16,8 @@
 
 enum { PATIENCE = 256, PATIENCE_ON_MACHINE = 1 << 16 }; /* the machine prefers some lanes for a while */
 
-/* ---- Results -------------------------------------------------------------------------------------------- */
+/* ---- Results
+ * -------------------------------------------------------------------------------------------- */
 
 static uint64_t ballot(const struct meeting *m)
 {
@@ -95,7 +96,8 @@ static uint64_t result_of(const struct meeting *m, unsigned lane)
 	}
 }
 
-/* ---- Meetings --------------------------------------------------------------------------------------------- */
+/* ---- Meetings
+ * --------------------------------------------------------------------------------------------- */
 
 static void conclude(struct warp *w, struct meeting *m)
 {
@@ -187,7 +189,8 @@ unsigned nvw_cuda_lane(void)
 	return nvw_cuda_now->lane;
 }
 
-/* ---- The active mask ----------------------------------------------------------------------------------------- */
+/* ---- The active mask
+ * ----------------------------------------------------------------------------------------- */
 
 /* Whether a lane may yet come to ask. */
 static bool others_run(const struct warp *w)

@@ -122,8 +122,8 @@ uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller
 
 /* ---- loads.c -------------------------------------------------------------------------------------- */
 
-/* A thread's stores that its fence has made durable: the number of the last one, and its line; that of the last one
- * to another line. 0: there is none. */
+/* A thread's stores that its fence has made durable: the number of the last one, and its line; that of the
+ * last one to another line. 0: there is none. */
 struct host_durable {
 	uint64_t last, line, elsewhere;
 };

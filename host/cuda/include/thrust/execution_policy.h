@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* thrust's algorithms run on the host: its mark has memory of cudaMalloc() open to host code, and its policies for CUDA are the host's. */
+/* thrust's algorithms run on the host: its mark has memory of cudaMalloc() open to host code, and its
+ * policies for CUDA are the host's. */
 #ifndef NVW_CUDA_THRUST_POLICY_H
 #define NVW_CUDA_THRUST_POLICY_H
 
