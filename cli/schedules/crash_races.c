@@ -11,6 +11,7 @@
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/invariant.h"
+#include "core/order.h"
 
 #include "../../host/candidates.h"
 #include "../programs/tested.h"
@@ -78,19 +79,21 @@ struct crash_races *crash_races_begin(void)
 	return calloc(1, sizeof(struct crash_races));
 }
 
-static int order_of(unsigned a, unsigned b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_fate(const void *a, const void *b)
 {
 	const struct ct_race *const x = a, *const y = b;
+	int order = NVW_ORDER(x->fate_of_store, y->fate_of_store);
 
-	NVW_TRY(order_of(x->fate_of_store, y->fate_of_store));
-	NVW_TRY(strcmp(x->store, y->store));
-	NVW_TRY(order_of(x->fate, y->fate));
-	return strcmp(x->load, y->load);
+	if (order == 0) {
+		order = strcmp(x->store, y->store);
+	}
+	if (order == 0) {
+		order = NVW_ORDER(x->fate, y->fate);
+	}
+	if (order == 0) {
+		order = strcmp(x->load, y->load);
+	}
+	return order;
 }
 
 /* Several copies of a line may have the same words. */

@@ -16,6 +16,14 @@ enum { PRINTED = 16 };
 
 /* ---- Records -------------------------------------------------------------------------------------- */
 
+/* What the program has put in a file's place may be a pipe, and nobody writes to it. */
+static bool is_regular(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 /* The hash covers what is recorded, and all files that the program has mapped: what they were before, and
  * what they are, since stores may have come after the last event. */
 static int hash_record(const struct host_session *s, uint64_t *ret_hash)
@@ -30,7 +38,7 @@ static int hash_record(const struct host_session *s, uint64_t *ret_hash)
 
 		host_session_base(s, i, path, sizeof path);
 		NVW_TRY(cli_hash_file(path, ret_hash));
-		if (access(now, F_OK) == 0) {
+		if (is_regular(now)) {
 			NVW_TRY(cli_hash_file(now, ret_hash));
 		}
 	}
