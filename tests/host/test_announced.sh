@@ -92,12 +92,12 @@ int main(int, char **argv)
 	const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
 	void *const at = ftruncate(fd, 4096) ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	pool *const p = static_cast<pool *>(at);
+	std::unique_lock<std::mutex> taken(p->lock); // before the thread, so that there is a wait
 	std::thread thread([&] {
-		std::lock_guard<std::mutex> taken(p->lock);
+		std::lock_guard<std::mutex> other(p->lock);
 		p->n = 1;
 		p->came.notify_all();
 	});
-	std::unique_lock<std::mutex> taken(p->lock);
 	p->came.wait(taken, [&] { return p->n == 1; });
 	asm volatile("mfence" ::: "memory");
 	p->came.wait_for(taken, std::chrono::milliseconds(1));
