@@ -77,11 +77,9 @@ static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 
 static int append(struct ct_array *to, const struct nvw_log_record *r, uint64_t key)
 {
-	NVW_TRY(ct_array_grow(to, to->count + 1, sizeof(struct edit_entry)));
-	((struct edit_entry *)to->at)[to->count] =
-		(struct edit_entry){.record = *r, .key = key, .place = to->count};
-	to->count++;
-	return 0;
+	const struct edit_entry entry = {.record = *r, .key = key, .place = to->count};
+
+	return ct_array_add(to, &entry, sizeof entry);
 }
 
 static int take_record(struct edit_log *log, struct nvw_log_record *r)

@@ -322,7 +322,6 @@ int ct_need_find(const struct ct_need_question *q, struct ct_need *ret_need)
 		ct_need_free(ret_need);
 		return error;
 	}
-	ret_need->lost_count = ret_need->losses.count;
 	if (is_logic(&s)) {
 		return 0;
 	}

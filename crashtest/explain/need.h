@@ -34,7 +34,6 @@ struct ct_need {
 	/* Apart: the stores of one work-item from early to lost, one a source place. */
 	unsigned group_count, group_more;
 	struct ct_store group[CT_GROUP_MAX];
-	unsigned lost_count; /* lost stores that the failure takes, in units */
 	struct ct_losses losses;
 	unsigned tests;
 	bool bounded; /* out of tests */

@@ -201,9 +201,8 @@ static int forget_word(struct ct_holders *h, uint32_t word)
 	while (h->of_word[word] != 0 && !error) {
 		const uint32_t number = h->of_word[word];
 
-		error = ct_array_grow(&h->old, h->old.count + 1, sizeof(uint64_t));
+		error = ct_array_add(&h->old, &at(h, number)->key, sizeof at(h, number)->key);
 		if (!error) {
-			((uint64_t *)h->old.at)[h->old.count++] = at(h, number)->key;
 			h->unknown -= at(h, number)->key == CT_HOLDERS_UNKNOWN;
 			h->of_word[word] = at(h, number)->sister;
 			remove_holder(h, number);

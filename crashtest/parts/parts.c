@@ -208,9 +208,7 @@ static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t c
 
 static int note_trouble(struct ct_parts *p, const struct ct_part_trouble *t)
 {
-	NVW_TRY(ct_array_grow(&p->trouble, p->trouble.count + 1, sizeof *t));
-	((struct ct_part_trouble *)p->trouble.at)[p->trouble.count++] = *t;
-	return 0;
+	return ct_array_add(&p->trouble, t, sizeof *t);
 }
 
 uint64_t ct_parts_crowd(const struct ct_parts *p)

@@ -95,9 +95,8 @@ static int forget_entry(struct ct_restores *r, uint32_t entry)
 	while (r->of_entry[entry] != 0 && !error) {
 		const uint32_t number = r->of_entry[entry];
 
-		error = ct_array_grow(&r->old, r->old.count + 1, sizeof(nvw_off));
+		error = ct_array_add(&r->old, &at(r, number)->off, sizeof at(r, number)->off);
 		if (!error) {
-			((nvw_off *)r->old.at)[r->old.count++] = at(r, number)->off;
 			r->of_entry[entry] = at(r, number)->sister;
 			remove_from(r, number);
 		}

@@ -217,11 +217,8 @@ int ct_watch_wake_part(struct ct_watch *w, uint32_t part)
 
 	NVW_DEEP_INVARIANT(part < w->parts);
 	if (!w->is_awake[part]) {
-		error = ct_array_grow(&w->awake, w->awake.count + 1, sizeof part);
-		if (!error) {
-			((uint32_t *)w->awake.at)[w->awake.count++] = part;
-			w->is_awake[part] = true;
-		}
+		error = ct_array_add(&w->awake, &part, sizeof part);
+		w->is_awake[part] = !error;
 	}
 	return error;
 }

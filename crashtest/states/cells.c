@@ -236,10 +236,9 @@ void ct_medium_note_word(struct ct_medium *m, nvw_off off)
 	if (!m->notes_changes || (a->count > 0 && ((nvw_off *)a->at)[a->count - 1] == off)) {
 		return;
 	}
-	if (ct_array_grow(a, a->count + 1, sizeof off)) {
+	if (ct_array_add(a, &off, sizeof off)) {
 		no_room();
 	}
-	((nvw_off *)a->at)[a->count++] = off;
 }
 
 static void note_unit(struct ct_medium *m, const struct ct_cell *c)
@@ -256,10 +255,11 @@ void ct_medium_note_acks(struct ct_medium *m, uint64_t first, uint64_t count)
 	if (!m->notes_changes) {
 		return;
 	}
-	if (ct_array_grow(a, a->count + 1, sizeof(struct ct_told))) {
+	const struct ct_told told = {.first = first, .count = count};
+
+	if (ct_array_add(a, &told, sizeof told)) {
 		no_room();
 	}
-	((struct ct_told *)a->at)[a->count++] = (struct ct_told){.first = first, .count = count};
 }
 
 /* ---- Content ----------------------------------------------------------------------------------------- */

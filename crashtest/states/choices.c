@@ -185,11 +185,12 @@ static unsigned take(struct ct_choices *c, unsigned branches)
 		return 0;
 	}
 	if (c->depth == c->fork.count) {
-		if (ct_array_grow(&c->fork, c->fork.count + 1, sizeof(struct ct_fork))) {
+		const struct ct_fork fork = {0, branches};
+
+		if (ct_array_add(&c->fork, &fork, sizeof fork)) {
 			c->too_many = true;
 			return 0;
 		}
-		((struct ct_fork *)c->fork.at)[c->fork.count++] = (struct ct_fork){0, branches};
 	}
 	return ((struct ct_fork *)c->fork.at)[c->depth++].at;
 }
@@ -210,11 +211,12 @@ static void narrow(
 		}
 	}
 	if (n->evaluation != c->evaluation) {
-		if (ct_array_grow(&c->met, c->met.count + 1, sizeof(uint32_t))) {
+		const uint32_t number = (uint32_t)(cell - c->medium->cell);
+
+		if (ct_array_add(&c->met, &number, sizeof number)) {
 			c->too_many = true;
 			return;
 		}
-		((uint32_t *)c->met.at)[c->met.count++] = (uint32_t)(cell - c->medium->cell);
 	}
 	n->evaluation = c->evaluation;
 	memcpy(n->levels, levels, sizeof levels);

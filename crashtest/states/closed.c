@@ -206,11 +206,9 @@ bool ct_closed_may_be_unacked(const struct ct_closed *c, uint32_t told)
 
 static void note(struct ct_closed *c, struct ct_array *to, uint32_t number)
 {
-	if (ct_array_grow(to, to->count + 1, sizeof number)) {
+	if (ct_array_add(to, &number, sizeof number)) {
 		c->has_failed = true;
-		return;
 	}
-	((uint32_t *)to->at)[to->count++] = number;
 }
 
 static void add_row(struct ct_closed *c, struct ct_row row)
@@ -233,11 +231,10 @@ void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned
 
 	const struct ct_levels_of range = {cell, least, most};
 
-	if (ct_array_grow(&c->range, c->range.count + 1, sizeof range)) {
+	if (ct_array_add(&c->range, &range, sizeof range)) {
 		c->has_failed = true;
 		return;
 	}
-	((struct ct_levels_of *)c->range.at)[c->range.count++] = range;
 	if (least > 0 && !is_durable(c, number_of(c, cell, least - 1))) {
 		const uint32_t number = number_of(c, cell, least - 1);
 
@@ -256,11 +253,10 @@ void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	const struct ct_levels_of range = {cell, level, level};
 
-	if (!row_of_level(c, cell, level) || ct_array_grow(&c->range, c->range.count + 1, sizeof range)) {
+	if (!row_of_level(c, cell, level) || ct_array_add(&c->range, &range, sizeof range)) {
 		c->has_failed = true;
 		return;
 	}
-	((struct ct_levels_of *)c->range.at)[c->range.count++] = range;
 	add_row(c, (struct ct_row){c->row.at, word_count(c)});
 	for (unsigned v = 0; v < of->count; v++) {
 		if (ct_cell_is_first(of, v) && !ct_cell_has(of, level, v)) {

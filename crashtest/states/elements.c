@@ -20,14 +20,14 @@ static struct ct_element *element_at(const struct ct_medium *m, uint64_t i)
 
 int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	NVW_TRY(ct_array_grow(&m->element, m->element.count + 1, sizeof(struct ct_element)));
-	m->stores++;
-	*element_at(m, m->element.count++) = (struct ct_element){.instruction = r->store.group,
+	const struct ct_element e = {.instruction = r->store.group,
 		.off = r->store.off,
 		.bytes = r->store.bytes,
 		.value = r->store.value};
-	return 0;
+
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
+	m->stores++;
+	return ct_array_add(&m->element, &e, sizeof e);
 }
 
 /* A flush of any part of an element flushes all of it. */

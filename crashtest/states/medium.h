@@ -21,6 +21,7 @@
 #ifndef CRASHTEST_MEDIUM_H
 #define CRASHTEST_MEDIUM_H
 
+#include <string.h>
 #include <sys/param.h>
 
 #include <check/check.h>
@@ -317,6 +318,13 @@ unsigned ct_cell_join(const struct ct_cell *cell, unsigned a, unsigned b);
 unsigned ct_cell_meet(const struct ct_cell *cell, unsigned a, unsigned b);
 
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
+/* Adds a copy of the element behind the others. */
+NVW_CHECKED static inline int ct_array_add(struct ct_array *a, const void *element, size_t bytes)
+{
+	NVW_TRY(ct_array_grow(a, a->count + 1, bytes));
+	memcpy((char *)a->at + a->count++ * bytes, element, bytes);
+	return 0;
+}
 /* at is the address of a pointer, which stays as it is without memory: false. */
 bool ct_resize(void *at, size_t bytes);
 /* Adds a cell of this many words without versions. */

@@ -14,12 +14,12 @@ static int note_growth(struct ct_medium *m, nvw_off at, unsigned slot, uint64_t 
 	if (slot >= d->slots || to > d->slot[slot].bytes) {
 		return 0;
 	}
-	NVW_TRY(ct_array_grow(&m->growth, m->growth.count + 1, sizeof(struct ct_growth)));
-	((struct ct_growth *)m->growth.at)[m->growth.count++] = (struct ct_growth){.write = m->stores,
+	const struct ct_growth growth = {.write = m->stores,
 		.at = at,
 		.from = d->slot[slot].off + from,
 		.end = d->slot[slot].off + to};
-	return 0;
+
+	return ct_array_add(&m->growth, &growth, sizeof growth);
 }
 
 /* ---- Needs: a change of metadata persists after another --------------------------------------------- */
@@ -29,10 +29,9 @@ static int add_need(struct ct_medium *m, nvw_off at, nvw_off other_at, uint64_t 
 	if (ct_files_is_durable(m, other_at, other)) {
 		return 0;
 	}
-	NVW_TRY(ct_array_grow(&m->need, m->need.count + 1, sizeof(struct ct_behind)));
-	((struct ct_behind *)m->need.at)[m->need.count++] =
-		(struct ct_behind){.write = m->stores, .at = at, .other = other, .other_at = other_at};
-	return 0;
+	const struct ct_behind behind = {.write = m->stores, .at = at, .other = other, .other_at = other_at};
+
+	return ct_array_add(&m->need, &behind, sizeof behind);
 }
 
 /* The newest change of a cell of metadata; 0: all are durable. */
@@ -61,9 +60,9 @@ static int add_needs_of_journal(struct ct_medium *m, nvw_off at)
 
 static int note_cut(struct ct_medium *m, nvw_off at)
 {
-	NVW_TRY(ct_array_grow(&m->cut, m->cut.count + 1, sizeof(struct ct_behind)));
-	((struct ct_behind *)m->cut.at)[m->cut.count++] = (struct ct_behind){.write = m->stores, .at = at};
-	return 0;
+	const struct ct_behind cut = {.write = m->stores, .at = at};
+
+	return ct_array_add(&m->cut, &cut, sizeof cut);
 }
 
 static int size_stored(struct ct_medium *m, const struct ct_cell *c, uint64_t word)
@@ -135,10 +134,9 @@ int ct_files_stored(struct ct_medium *m, nvw_off off, uint64_t word)
 
 static int flush_until(struct ct_medium *m, nvw_off at, uint64_t write, uint64_t thread)
 {
-	NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
-	((struct ct_flush *)m->flush.at)[m->flush.count++] =
-		(struct ct_flush){.thread = thread, .write = write, .off = at};
-	return 0;
+	const struct ct_flush flush = {.thread = thread, .write = write, .off = at};
+
+	return ct_array_add(&m->flush, &flush, sizeof flush);
 }
 
 /* Does a version of the names give the file a name, or take one from it? */

@@ -41,9 +41,7 @@ static struct range *range_at(const struct ct_medium *m, uint64_t i)
 
 static int add_range(struct ct_medium *m, const struct range *r)
 {
-	NVW_TRY(ct_array_grow(&m->trust.ranges, m->trust.ranges.count + 1, sizeof *r));
-	((struct range *)m->trust.ranges.at)[m->trust.ranges.count++] = *r;
-	return 0;
+	return ct_array_add(&m->trust.ranges, r, sizeof *r);
 }
 
 static bool is_any(const struct range *r, uint64_t thread)

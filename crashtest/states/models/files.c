@@ -42,9 +42,9 @@ static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 		if (!is_within && !commits_all) {
 			continue;
 		}
-		NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
-		((struct ct_flush *)m->flush.at)[m->flush.count++] =
-			(struct ct_flush){.thread = r->flush.thread, .write = m->stores, .off = c->off};
+		const struct ct_flush flush = {.thread = r->flush.thread, .write = m->stores, .off = c->off};
+
+		NVW_TRY(ct_array_add(&m->flush, &flush, sizeof flush));
 	}
 	return 0;
 }

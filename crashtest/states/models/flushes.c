@@ -50,11 +50,11 @@ void ct_complete_ordered(struct ct_medium *m)
 static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_off line)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
-	NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
-	((struct ct_flush *)m->flush.at)[m->flush.count++] = (struct ct_flush){
+	const struct ct_flush flush = {
 		.thread = r->flush.thread, .write = m->stores, .off = line, .ordered = r->flush.ordered};
+
 	m->ordered += r->flush.ordered;
-	return 0;
+	return ct_array_add(&m->flush, &flush, sizeof flush);
 }
 
 /* It flushes the lines that a store is in flight to: in others there is nothing to complete. */

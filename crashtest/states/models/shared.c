@@ -89,9 +89,8 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 			.epoch_kr = r->ack.epoch_kr};
 
 		NVW_TRY(ct_members_check(m, r->ack.kernel, t.work_item, t.group));
-		NVW_TRY(ct_array_grow(&m->told, m->told.count + 1, sizeof t));
 		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
-		((struct ct_told *)m->told.at)[m->told.count++] = t;
+		NVW_TRY(ct_array_add(&m->told, &t, sizeof t));
 	}
 	const uint64_t known = m->acks.count;
 	const int error = nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
