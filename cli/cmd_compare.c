@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "laboratory/compare.h"
 #include "report/json_report.h"
@@ -81,8 +82,8 @@ static void print_row(const struct compare_row *row)
 	char a[VALUE_BYTES], b[VALUE_BYTES], change[VALUE_BYTES];
 
 	if (row->a_text) {
-		snprintf(a, sizeof a, "%s", words_or(row->a_text, "-"));
-		snprintf(b, sizeof b, "%s", words_or(row->b_text, "-"));
+		NVW_PRINT(a, "%s", words_or(row->a_text, "-"));
+		NVW_PRINT(b, "%s", words_or(row->b_text, "-"));
 		*change = 0;
 	} else {
 		value_texts(row, a, b);

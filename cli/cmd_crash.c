@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/print.h"
+
 #include "commands.h"
 #include "crash_command.h"
 #include "examine.h"
@@ -69,7 +71,7 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 			fprintf(stderr, "nvwave: left out: %s\n", nvw_error_message());
 			continue;
 		}
-		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", name);
+		NVW_PRINT(s->config.protocol, "%s", name);
 		print_separator(s->json, tested++);
 		const int status = crash_workload(s, request);
 

@@ -8,6 +8,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "pools/pool_command.h"
 #include "pools/campaign.h"
 #include "report/json_report.h"
@@ -211,7 +212,7 @@ static int write_manifest(const char *folder, json_t *manifest)
 	struct nvw_new_file file;
 	char path[4096];
 
-	snprintf(path, sizeof path, "%s/manifest.json", folder);
+	NVW_PRINT(path, "%s/manifest.json", folder);
 	NVW_TRY(nvw_new_file_begin(path, false, &file));
 	return nvw_new_file_end(&file, cli_print_json(json_incref(manifest), file.file));
 }
@@ -227,7 +228,7 @@ static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
 		return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how",
 			nvw_pool_path(first));
 	}
-	snprintf(path, sizeof path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what],
+	NVW_PRINT(path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what],
 		damage_how_names[d.how]);
 	NVW_TRY(damage_copy(first, &d, path));
 	json_t *const one = damage_json(&d);

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "programs/host_machine.h"
 #include "programs/exec_kernels.h"
 #include "schedules/exec_schedules.h"
@@ -81,7 +82,7 @@ static int write_log_and_image(struct host_session *s, unsigned i, const char *l
 	char image[4200];
 
 	NVW_TRY(write_log(s, i, log));
-	snprintf(image, sizeof image, "%s.image", log);
+	NVW_PRINT(image, "%s.image", log);
 	NVW_TRY(check_distinct(s->control, image));
 	return host_session_save_image(s, i, image);
 }
@@ -96,7 +97,7 @@ static int write_logs(struct host_session *s, const char *path)
 	for (unsigned i = 0; i < s->control->file_count; i++) {
 		char log[4096];
 
-		snprintf(log, sizeof log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);
+		NVW_PRINT(log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);
 		NVW_TRY(write_log_and_image(s, i, log));
 	}
 	return 0;

@@ -11,6 +11,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/order.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "programs/fio_run.h"
 #include "laboratory/sweep.h"
@@ -102,7 +103,7 @@ static int parse_word(
 	if (list->count == LIST_MAX) {
 		return nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX);
 	}
-	snprintf(word, sizeof word, "%.*s", (int)n, at);
+	NVW_PRINT(word, "%.*s", (int)n, at);
 	return parse(word, &list->value[list->count++]);
 }
 
@@ -159,8 +160,7 @@ static int run_once(
 
 	*ret_run = (struct fio_run){.machine = machine, .delays = delays};
 	if (m->request->keep) {
-		snprintf(
-			keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", m->request->keep, m->runs + 1);
+		NVW_PRINT(keep, m->runs ? "%.4000s.%u" : "%.4000s", m->request->keep, m->runs + 1);
 		ret_run->keep = keep;
 	}
 	const int error = fio_run(&m->place, ret_run);
@@ -169,7 +169,7 @@ static int run_once(
 	m->runs++;
 	m->progress.ended = m->runs;
 	sweep_show(&m->manner, &m->progress, false);
-	snprintf(m->version, sizeof m->version, "%s", fio_version(ret_run));
+	NVW_PRINT(m->version, "%s", fio_version(ret_run));
 	return error;
 }
 
@@ -262,7 +262,7 @@ static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 	struct fio_lines lines = m->request->lines;
 	char bs[32];
 
-	snprintf(bs, sizeof bs, "%llu", (unsigned long long)bytes);
+	NVW_PRINT(bs, "%llu", (unsigned long long)bytes);
 	fio_add_line(&lines, "bs", bs);
 	return fio_write_job(&m->place, job, &lines);
 }
@@ -592,7 +592,7 @@ static int measure_or_verify(const struct cli_session *session)
 	NVW_TRY(check_arguments(&session->given));
 	take_options(&o, session);
 	if (strcmp(name, "bandwidth") != 0) {
-		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
+		NVW_PRINT(seed, "%llu", (unsigned long long)session->config.seed);
 		fio_add_line(&o.request.lines, "randseed", seed);
 	}
 	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {

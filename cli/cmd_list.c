@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "laboratory/sweep.h"
 #include "report/numbers.h"
@@ -147,7 +148,7 @@ static void list_device_stats(struct table *t)
 	for (unsigned i = 0; i < count; i++) {
 		char name[64];
 
-		snprintf(name, sizeof name, "device.NAME.%s", stats[i].name);
+		NVW_PRINT(name, "device.NAME.%s", stats[i].name);
 		add(t, name, stats[i].unit, stats[i].meaning, NULL);
 	}
 }

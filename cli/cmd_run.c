@@ -16,6 +16,7 @@
 #include "core/folder.h"
 #include "core/newfile.h"
 #include "core/pools.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
@@ -267,7 +268,7 @@ static int write_what_is_known(struct run *run, int stopped)
 {
 	char why[256];
 
-	snprintf(why, sizeof why, "%s", nvw_error_message());
+	NVW_PRINT(why, "%s", nvw_error_message());
 	nvw_stop_reporting();
 	if (nvw_stopping() && (run->log || cli_observers_write(run->observers))) {
 		fputs("\nnvwave: stopped: what is known is being written; a third signal ends it at once\n",

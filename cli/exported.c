@@ -15,6 +15,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "report/json_report.h"
 #include "session.h"
@@ -69,7 +70,7 @@ static int read_states(const char *folder, json_t **ret_list)
 {
 	char path[PATH_BYTES];
 
-	snprintf(path, sizeof path, "%s/states.jsonl", folder);
+	NVW_PRINT(path, "%s/states.jsonl", folder);
 	FILE *const file = fopen(path, "re");
 
 	if (file == NULL) {
@@ -139,8 +140,8 @@ static int copy_state(const char *from, const char *to)
 	for (unsigned i = 1; i < NVW_POOLS_MAX; i++) {
 		char its[2][PATH_BYTES + 16];
 
-		snprintf(its[0], sizeof its[0], "%s.%u", from, i);
-		snprintf(its[1], sizeof its[1], "%s.%u", to, i);
+		NVW_PRINT(its[0], "%s.%u", from, i);
+		NVW_PRINT(its[1], "%s.%u", to, i);
 		if (access(its[0], F_OK) == 0) {
 			NVW_TRY(nvw_copy_file(its[0], its[1]));
 		}
@@ -153,9 +154,9 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	struct nvw_folder scratch;
 	char from[PATH_BYTES], to[NVW__FOLDER_PATH + 16], command[COMMAND_BYTES];
 
-	snprintf(from, sizeof from, "%s/%s", folder, member_string(state, "file"));
+	NVW_PRINT(from, "%s/%s", folder, member_string(state, "file"));
 	NVW_TRY(nvw_folder_make("tool", true, &scratch));
-	snprintf(to, sizeof to, "%s/state", scratch.path);
+	NVW_PRINT(to, "%s/state", scratch.path);
 	int error = tool_command(tool, to, command);
 
 	if (error == 0) {
@@ -232,7 +233,7 @@ static int write_manifest(const char *folder, const char *tool, json_t *states, 
 	if (tool != NULL) {
 		member_set_text(manifest, "tool", tool);
 	}
-	snprintf(path, sizeof path, "%s/manifest.json", folder);
+	NVW_PRINT(path, "%s/manifest.json", folder);
 	const int error = nvw_new_file_begin(path, false, &file);
 
 	if (error != 0) {

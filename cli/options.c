@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "report/words.h"
 
@@ -281,9 +282,9 @@ int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *
 	const char *names[CLI_OPTIONS + 64];
 	char whose[512];
 
-	snprintf(whose, sizeof whose, "%s", o->command);
+	NVW_PRINT(whose, "%s", o->command);
 	if (workload) {
-		snprintf(whose, sizeof whose, "%s %s", o->command, workload->name);
+		NVW_PRINT(whose, "%s %s", o->command, workload->name);
 	}
 	list_names(o->command, workload, names);
 	const char *const other = owner(name), *const near = nvw_nearest(name, names);
@@ -535,7 +536,7 @@ static void print_record(const struct record *r, const char *help)
 	char text[1024];
 	const int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
 
-	snprintf(text, sizeof text, *r->standard ? "%s [%s]" : "%s", help, r->standard);
+	NVW_PRINT(text, *r->standard ? "%s [%s]" : "%s", help, r->standard);
 	if (used < HELP_COLUMN) {
 		printf("%*s", HELP_COLUMN - used, "");
 	} else {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/folder.h"
+#include "core/print.h"
 #include "core/units.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
@@ -92,7 +93,7 @@ static void load_folder(const char *folder)
 	for (int i = 0; i < count; i++) {
 		char path[PATH_BYTES];
 
-		if (snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name) < (int)sizeof path) {
+		if (NVW_PRINT(path, "%s/%s", folder, entry[i]->d_name) < (int)sizeof path) {
 			load_library(path);
 		}
 		free(entry[i]);
@@ -125,7 +126,7 @@ static void load_folder_beside(void)
 		return;
 	}
 	for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++) {
-		snprintf(path, sizeof path, "%s/%s", self, beside[i]);
+		NVW_PRINT(path, "%s/%s", self, beside[i]);
 		load_folder(path);
 	}
 }

@@ -9,13 +9,13 @@
  */
 #include "replay_event.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <nvw/persist_log.h>
 
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 /* The work-item of a record. */
 struct by {
@@ -87,7 +87,7 @@ static int remember(struct places *p, const struct nvw_log_record *r)
 	}
 	struct place *const at = &p->place[r->site.id - 1];
 
-	snprintf(at->file, sizeof at->file, "%s", r->site.file);
+	NVW_PRINT(at->file, "%s", r->site.file);
 	at->line = r->site.line;
 	p->count = r->site.id;
 	return 0;
@@ -145,7 +145,7 @@ static int find(
 	NVW_INVARIANT(by.site <= places->count);
 	const struct place *const place = &places->place[by.site - 1];
 
-	snprintf(ret->file, sizeof ret->file, "%s", place->file);
+	NVW_PRINT(ret->file, "%s", place->file);
 	ret->line = place->line;
 	ret->work_item = by.work_item;
 	return find_last(reader, &by, r.time_ps, &ret->after);

@@ -23,6 +23,7 @@
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "replay_event.h"
 #include "report/words.h"
 
@@ -176,7 +177,7 @@ static int of_program(const struct ct_saved *s)
 			NVW_E_USAGE, "--gdb: the finding is of a checker's library, and not of a command");
 	}
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
-	snprintf(path, sizeof path, "%s/state", folder.path);
+	NVW_PRINT(path, "%s/state", folder.path);
 	const int result = run_checker(s, source, path);
 
 	nvw_folder_remove(&folder);
@@ -318,7 +319,7 @@ static bool is_at(const struct replay_event *event, const char *place)
 {
 	char text[sizeof event->file + 16];
 
-	snprintf(text, sizeof text, "%s:%u", event->file, event->line);
+	NVW_PRINT(text, "%s:%u", event->file, event->line);
 	return strchr(place, ':') == NULL || strcmp(text, place) == 0;
 }
 
@@ -347,7 +348,7 @@ static int at_event(const json_t *head, uint64_t number, const char *place, bool
 			"event");
 	}
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
-	snprintf(log, sizeof log, "%s/log", folder.path);
+	NVW_PRINT(log, "%s/log", folder.path);
 	const int result = find_and_stop(head, number, place, log, ret_moved);
 
 	nvw_folder_remove(&folder);
@@ -369,7 +370,7 @@ static bool has_store_buffers(const json_t *head)
 	}
 	json_object_foreach(json_object_get(machine, "changed"), key, value)
 	{
-		snprintf(text, sizeof text, "%s=%s", key, json_string_value(value));
+		NVW_PRINT(text, "%s=%s", key, json_string_value(value));
 		if (emu_config_set(&config, text) != 0) {
 			return false;
 		}

@@ -2,6 +2,7 @@
 /* The check at the end of a run. See run_check.h. */
 #include "run_check.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "report/words.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ static int check(const struct cli_checked *c, struct answer *a)
 static void fail(struct answer *a, int result, const char *message)
 {
 	a->result = result;
-	snprintf(a->message, sizeof a->message, "%s", message);
+	NVW_PRINT(a->message, "%s", message);
 	a->phase = CT_PHASE_IDLE;
 }
 

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/options.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "laboratory/sweep.h"
 #include "registry.h"
@@ -182,7 +183,7 @@ static int take_protocol(struct cli_session *s, const char *value)
 	s->each_protocol = !strcmp(value, "each");
 	if (!s->each_protocol) {
 		NVW_TRY(cli_find_protocol(value));
-		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
+		NVW_PRINT(s->config.protocol, "%s", value);
 	}
 	return 0;
 }
@@ -362,7 +363,7 @@ static int choose_protocol(struct cli_session *s)
 	}
 	if (!s->protocol_named && implied) {
 		s->protocol_moved = strcmp(s->config.protocol, implied) != 0;
-		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", implied);
+		NVW_PRINT(s->config.protocol, "%s", implied);
 	}
 	if (s->each_protocol) {
 		return 0;

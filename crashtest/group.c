@@ -13,6 +13,7 @@
 #include <nvw/random.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "explain/cause.h"
 #include "group.h"
@@ -209,7 +210,7 @@ static bool is_inside(const struct ct_cause *c, const char *place)
 	char line[160];
 
 	for (unsigned i = 0; i < c->group_count; i++) {
-		snprintf(line, sizeof line, "%s:%u", c->group[i].file, c->group[i].line);
+		NVW_PRINT(line, "%s:%u", c->group[i].file, c->group[i].line);
 		if (strcmp(line, place) == 0) {
 			return true;
 		}
@@ -316,7 +317,7 @@ static bool is_place(const struct ct_place *p, const char *place)
 {
 	char text[sizeof p->file + 16];
 
-	snprintf(text, sizeof text, "%s:%u", p->file, p->line);
+	NVW_PRINT(text, "%s:%u", p->file, p->line);
 	return strcmp(text, place) == 0;
 }
 

@@ -14,6 +14,7 @@
 #include <check/check.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/folder.h"
 #include "core/pools.h"
@@ -256,7 +257,7 @@ static void acknowledged(void *context, uint64_t first, uint64_t count)
 	}
 	if (s->ack_count == s->ack_capacity) {
 		s->error = nvw_fail(NVW_E_MEMORY, "too many acknowledgements: the list of the run is full");
-		snprintf(s->message, sizeof s->message, "%s", nvw_error_message());
+		NVW_PRINT(s->message, "%s", nvw_error_message());
 		_exit(1);
 	}
 	s->ack[s->ack_count] = (struct ct_ack){.first = first, .count = count};
@@ -276,7 +277,7 @@ static void host_fault(void *context, const char *message)
 	struct ct_run_shared *s = ((struct run *)context)->shared;
 
 	s->error = NVW_E_USAGE;
-	snprintf(s->message, sizeof s->message, "%s", message);
+	NVW_PRINT(s->message, "%s", message);
 	_exit(1);
 }
 
@@ -517,7 +518,7 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 		ct_child_begin();
 		shared->error = emulate(&r, path, log_fd, cut);
 		if (shared->error) {
-			snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+			NVW_PRINT(shared->message, "%s", nvw_error_message());
 		}
 		_exit(shared->error != 0);
 	}

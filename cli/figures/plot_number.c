@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/print.h"
 #include "core/units.h"
 #include "plot.h"
 
@@ -90,7 +91,7 @@ static unsigned digits_of(const struct plot_names *n, double scale)
 	char text[32];
 
 	for (unsigned i = 0; i < n->count; i++) {
-		digits += (unsigned)snprintf(text, sizeof text, "%.10g", n->number[i] / scale);
+		digits += (unsigned)NVW_PRINT(text, "%.10g", n->number[i] / scale);
 	}
 	return digits;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and numbers on the axes of a figure. See script.h. */
+#include "core/print.h"
+
 #include "script.h"
 
 #include <math.h>
@@ -116,7 +118,7 @@ static void print_log_tics(const struct script *s)
 
 	for (unsigned i = 0; i < n->count; i++) {
 		char number[32];
-		const int letters = snprintf(number, sizeof number, "%.10g", script_number(s, i));
+		const int letters = NVW_PRINT(number, "%.10g", script_number(s, i));
 		double middle = 0;
 
 		if (axis > 0) {

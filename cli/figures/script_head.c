@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of gnuplot's script: how large, where the key is, what the axes are called. See script.h. */
+#include "core/print.h"
+
 #include "script.h"
 
 #include <math.h>
@@ -148,7 +150,7 @@ void script_head(struct script *s, const char *terminal)
 		cli_version, p->path, terminal, script_is_narrow(s) ? "0.6" : "1");
 	print_key(s);
 	if (p->title) {
-		snprintf(text, sizeof text, "%s", p->title);
+		NVW_PRINT(text, "%s", p->title);
 		plot_wrap(text, s->p->paper.wide - 4);
 		script_set(s, "title", text, "\n");
 	}

@@ -12,6 +12,7 @@
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 
 static const char pibench[] = "pibench:", command[] = "exec:";
 
@@ -133,7 +134,7 @@ static int add_words(const struct bench *b, const struct bench_row *row, unsigne
 	const char *const reference = b->of[row->of].reference;
 	char file[PATH_MAX];
 
-	snprintf(file, sizeof file, "%s/file", folder);
+	NVW_PRINT(file, "%s/file", folder);
 	NVW_TRY(add_word(w, "exec"));
 	NVW_TRY(add_word(w, "--output-format=json"));
 	NVW_TRY(add_word(w, "--report=%s/report.json", folder));
@@ -188,7 +189,7 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 	char path[PATH_MAX], reason[1024];
 
 	NVW_INVARIANT(row->of_seed);
-	snprintf(path, sizeof path, "%s/report.json", folder);
+	NVW_PRINT(path, "%s/report.json", folder);
 	json_t *const report = json_load_file(path, 0, NULL);
 	const json_t *const operations = json_object_get(report, "operations");
 	const bool is_right = report && member_number(report, "status") == 0;
@@ -204,7 +205,7 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 		said = "timed out";
 	}
 	if (!is_right || !json_is_object(operations)) {
-		snprintf(reason, sizeof reason, "%s", *said ? said : "it did not end with status 0");
+		NVW_PRINT(reason, "%s", *said ? said : "it did not end with status 0");
 		r = bench_set_status(row, json_is_object(operations) ? BENCH_LOSES : BENCH_FAILED, reason);
 	}
 	json_decref(report);

@@ -15,6 +15,7 @@
 #include "bench.h"
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/units.h"
 
 enum { TEXT_BYTES = 256 };
@@ -62,7 +63,7 @@ static int check_mixes(const char *list)
 	for (const char *at = list; at; at = sweep_behind(at, ",")) {
 		char name[TEXT_BYTES];
 
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+		NVW_PRINT(name, "%.*s", (int)strcspn(at, ","), at);
 		if (rank_of(name) == MIXES) {
 			return nvw_fail(NVW_E_USAGE,
 				"bench: --mix=%s: expected load, a, b, c, d, e, f or own, found \"%s\"", list,
@@ -90,7 +91,7 @@ static int add_case(struct bench *b, const struct nvw_workload *w, const char *r
 	struct bench_case *const c = &b->of[b->case_count++];
 
 	*c = (struct bench_case){.workload = w, .reference = reference, .mix = mix, .rank = rank_of(mix)};
-	snprintf(c->name, sizeof c->name, "%s", name);
+	NVW_PRINT(c->name, "%s", name);
 	return 0;
 }
 
@@ -195,7 +196,7 @@ static int add_pair(struct sweep *s, const char *what, const char *pair)
 	if (pair[n] == 0 || n == 0 || n >= sizeof name) {
 		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: expected NAME=VALUE", what, pair);
 	}
-	snprintf(name, sizeof name, "%.*s", (int)n, pair);
+	NVW_PRINT(name, "%.*s", (int)n, pair);
 	if (sweep_axis_named(s, axis_name(name)) >= 0 || !strcmp(name, "memory") || !strcmp(name, "seed")) {
 		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: %s is fixed already", what, pair, name);
 	}
@@ -302,7 +303,7 @@ static int add_settings(const struct bench *b, struct sweep *s, unsigned i)
 	if (!copy) {
 		return sweep_no_memory();
 	}
-	snprintf(section, sizeof section, "case %u", i);
+	NVW_PRINT(section, "case %u", i);
 	r = sweep_bundle_add(s, section, "workload", b->of[i].reference);
 	while (r == 0 && (pair = strsep(&rest, " "))) {
 		if (*pair) {
@@ -319,7 +320,7 @@ static int add_cases(const struct bench *b, struct sweep *s)
 	char name[24];
 
 	for (unsigned i = 0; i < b->case_count; i++) {
-		snprintf(name, sizeof name, "%u", i);
+		NVW_PRINT(name, "%u", i);
 		NVW_TRY(sweep_add_axis(s, "case", name));
 	}
 	return 0;
@@ -329,7 +330,7 @@ static int add_seeds(const struct bench *b, struct sweep *s)
 {
 	char seeds[24];
 
-	snprintf(seeds, sizeof seeds, "1..%u", b->seeds);
+	NVW_PRINT(seeds, "1..%u", b->seeds);
 	return sweep_add_axis(s, "seed", seeds);
 }
 
@@ -362,7 +363,7 @@ static int begin_crashes(struct bench *b)
 {
 	char states[24];
 
-	snprintf(states, sizeof states, "%llu", (unsigned long long)b->states);
+	NVW_PRINT(states, "%llu", (unsigned long long)b->states);
 	NVW_TRY(begin(b, &b->crashes, "crash"));
 	NVW_TRY(sweep_add_axis(&b->crashes, "states", states));
 	NVW_TRY(sweep_add_axis(&b->crashes, "stop-after", "1"));
@@ -419,14 +420,14 @@ static int memory_of(struct sweep *s, const struct emu_config *config, uint32_t 
 	char read[NVW_UNIT_TEXT], write[NVW_UNIT_TEXT], name[TEXT_BYTES], section[2 * TEXT_BYTES];
 	const struct sweep_axis *const a = &s->axis[sweep_axis_named(s, "memory")];
 
-	snprintf(name, sizeof name, "%s/%s", nvw_format_time(config->dram.read, read),
+	NVW_PRINT(name, "%s/%s", nvw_format_time(config->dram.read, read),
 		nvw_format_time(config->dram.write, write));
 	for (*ret = 0; *ret < a->count; ++*ret) {
 		if (!strcmp(a->value[*ret], name)) {
 			return 0;
 		}
 	}
-	snprintf(section, sizeof section, "memory %s", name);
+	NVW_PRINT(section, "memory %s", name);
 	NVW_TRY(sweep_bundle_add(s, section, "nvram.read", read));
 	NVW_TRY(sweep_bundle_add(s, section, "nvram.write", write));
 	return sweep_add_axis(s, "memory", name);

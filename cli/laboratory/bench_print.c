@@ -11,6 +11,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "former.h"
 
 enum { CELL_BYTES = 64, COLUMNS_MAX = 3 + BENCH_AXES_MAX + BENCH_METRIC_COUNT + 1 };
@@ -334,7 +335,7 @@ static int plan_row(const struct bench *b, const struct bench_row *row, struct t
 	}
 	values[n] = seed;
 	for (unsigned i = 0; i < seeds_of(b, row); i++) {
-		snprintf(seed, sizeof seed, "%u", i + 1);
+		NVW_PRINT(seed, "%u", i + 1);
 		NVW_TRY(table_plan_add(plan, values));
 	}
 	return 0;

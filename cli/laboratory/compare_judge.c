@@ -9,6 +9,7 @@
 #include "core/bounds.h"
 #include "core/member.h"
 #include "core/order.h"
+#include "core/print.h"
 #include "compare.h"
 
 enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
@@ -320,8 +321,7 @@ static void note_axes(struct comparison *c, json_t *of, json_t *other, const cha
 		char text[256];
 
 		if (json_object_size(values) == 1 && !json_object_get(other, axis)) {
-			snprintf(text, sizeof text, "%s=%s", axis,
-				json_object_iter_key(json_object_iter(values)));
+			NVW_PRINT(text, "%s=%s", axis, json_object_iter_key(json_object_iter(values)));
 			member_set_text(c->names_in_one, text, side);
 		}
 	}

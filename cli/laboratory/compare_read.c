@@ -6,6 +6,7 @@
 #include <nvw/input.h>
 
 #include "core/member.h"
+#include "core/print.h"
 
 #include "compare.h"
 #include "../figures/plot.h"
@@ -63,7 +64,7 @@ static void add_value(json_t *row, const char *name, const json_t *value)
 	} else if (json_is_integer(value)) {
 		char text[24];
 
-		snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+		NVW_PRINT(text, "%lld", (long long)json_integer_value(value));
 		add_text(row, name, text);
 	} else if (json_is_boolean(value)) {
 		add_text(row, name, json_is_true(value) ? "true" : "false");

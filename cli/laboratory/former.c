@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 static int no_memory(void)
 {
@@ -68,7 +69,7 @@ static int refuse_kind(const struct former *f)
 {
 	char why[80];
 
-	snprintf(why, sizeof why, "this is no table of a %s", f->plan->kind);
+	NVW_PRINT(why, "this is no table of a %s", f->plan->kind);
 	return former_refuse(f, why, "");
 }
 
@@ -76,7 +77,7 @@ static int refuse_axes(const struct former *f, const char *which, const char *ax
 {
 	char why[120];
 
-	snprintf(why, sizeof why, "this is the table of another %s, with %s", f->plan->kind, which);
+	NVW_PRINT(why, "this is the table of another %s, with %s", f->plan->kind, which);
 	return former_refuse(f, why, axis);
 }
 
@@ -153,7 +154,7 @@ static int refuse_point(const struct former *f, char *text)
 	for (char *c = text; (c = strchr(c, '\n'));) {
 		*c = c[1] ? ' ' : 0;
 	}
-	snprintf(why, sizeof why, "the table has a point that this %s lacks: ", f->plan->kind);
+	NVW_PRINT(why, "the table has a point that this %s lacks: ", f->plan->kind);
 	return former_refuse(f, why, text);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/bounds.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "../figures/plot.h"
 #include "paper.h"
 #include "paper_markup.h"
@@ -90,7 +91,7 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 	int r = table_path && path ? write_figure_table(p, first, table_path) :
 				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
 
-	snprintf(title, sizeof title, "%s, %s", first->paper, figure);
+	NVW_PRINT(title, "%s, %s", first->paper, figure);
 	r = NVW_OR(r, plot_paper(NULL, NULL, 0, &plot.paper));
 	r = NVW_OR(r, plot_table_read(table_path, &table));
 	r = NVW_OR(r, plot_cells(&plot, &table, NULL));

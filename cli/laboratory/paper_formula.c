@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "paper.h"
 
@@ -34,7 +35,7 @@ static double name(struct formula *f)
 	const size_t n = strspn(f->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 	const json_t *value;
 
-	snprintf(text, sizeof text, "%.*s", (int)n, f->at);
+	NVW_PRINT(text, "%.*s", (int)n, f->at);
 	f->at += n;
 	f->wrong = f->wrong || n == 0 || n >= sizeof text;
 	value = f->values ? json_object_get(f->values, text) : NULL;

@@ -13,6 +13,7 @@
 
 #include "core/bounds.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "../report/provenance.h"
 #include "paper.h"
 
@@ -154,8 +155,8 @@ static void show_kept(struct paper_row *row)
 
 	row->here = row->kept_here;
 	row->verdict = row->kept_inputs ? row->kept : PAPER_UNJUDGED;
-	snprintf(row->judgement, sizeof row->judgement, "%s", row->kept_inputs ? row->kept_remark : unknown);
-	snprintf(row->ran, sizeof row->ran, "%s", row->kept_inputs ? row->kept_ran : "");
+	NVW_PRINT(row->judgement, "%s", row->kept_inputs ? row->kept_remark : unknown);
+	NVW_PRINT(row->ran, "%s", row->kept_inputs ? row->kept_ran : "");
 }
 
 void papers_show_kept(struct papers *p)
@@ -182,7 +183,7 @@ static int take_end(struct papers *p, char *const field[FIELDS_MAX])
 			e->value[0] = strtod(field[5], NULL);
 			e->value[1] = strtod(field[6], NULL);
 			e->is_known = true;
-			snprintf(e->version, sizeof e->version, "%s", field[7]);
+			NVW_PRINT(e->version, "%s", field[7]);
 		}
 	}
 	return 0;

@@ -12,6 +12,7 @@
 #include "../report/provenance.h"
 #include "core/bounds.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "paper.h"
 
 struct choice {
@@ -77,7 +78,7 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 {
 	char seeds[32], name[256];
 
-	snprintf(name, sizeof name, "%s%s%s", file, word ? "@" : "", NVW_OR(word, ""));
+	NVW_PRINT(name, "%s%s%s", file, word ? "@" : "", NVW_OR(word, ""));
 	*ret = sweep_named(p, name);
 	if (*ret) {
 		return 0;
@@ -87,7 +88,7 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 	if (!s) {
 		return no_memory();
 	}
-	snprintf(seeds, sizeof seeds, "seed=1..%u", p->seeds);
+	NVW_PRINT(seeds, "seed=1..%u", p->seeds);
 
 	const char *words[] = {s->path, seeds, word};
 	const struct cli_options given = {
@@ -285,7 +286,7 @@ static int set_table(struct papers *p, struct paper_table *t)
 	const char *const columns = paper_text(t->section.keys, "columns");
 	char where[256];
 
-	snprintf(where, sizeof where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
+	NVW_PRINT(where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
 	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
 		if (!paper_text(t->section.keys, needed[i])) {
 			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
@@ -316,7 +317,7 @@ static int set_end(struct papers *p, const struct paper_row *row, const char *wh
 	for (unsigned k = 0; k < 2; k++) {
 		char word[128];
 
-		snprintf(word, sizeof word, "%s=%s", end->of->name, paper_text(end->of->keys, names[k]));
+		NVW_PRINT(word, "%s=%s", end->of->name, paper_text(end->of->keys, names[k]));
 		NVW_TRY(set_measure(p, row->keys, word, where, &end->at[k]));
 	}
 	return 0;
@@ -326,8 +327,8 @@ static int open_row(struct papers *p, struct paper_row *row)
 {
 	char where[256];
 
-	snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
-		*row->part ? " " : "", row->part);
+	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
+		row->part);
 	if (p->run == PAPER_RUN_ENDS) {
 		for (unsigned i = 0; i < row->ends; i++) {
 			NVW_TRY(set_end(p, row, where, &row->end[i]));
@@ -393,15 +394,14 @@ static bool number_of(const struct paper_measure *m, const struct sweep_point *p
 	bool good = false;
 
 	if (!status || strcmp(status, "ok") != 0) {
-		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", NVW_OR(text, ""),
-			NVW_OR(status, "not run"), status ? member_string(p->row, "reason") : "");
+		NVW_PRINT(n->reason, "%s: %s: %s", NVW_OR(text, ""), NVW_OR(status, "not run"),
+			status ? member_string(p->row, "reason") : "");
 	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, missing)) {
-		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", NVW_OR(text, ""), missing);
+		NVW_PRINT(n->reason, "%s: its report has no %s", NVW_OR(text, ""), missing);
 	} else {
 		good = isfinite(*ret);
 		if (!good) {
-			snprintf(n->reason, sizeof n->reason, "%s: %s is no number", NVW_OR(text, ""),
-				formula);
+			NVW_PRINT(n->reason, "%s: %s is no number", NVW_OR(text, ""), formula);
 		}
 	}
 	free(text);
@@ -427,7 +427,7 @@ static bool ratio_of(
 		least = fmin(least, y);
 	}
 	if (count && !(least > 0)) {
-		snprintf(n->reason, sizeof n->reason, "%s of what it is set against is 0", m->base);
+		NVW_PRINT(n->reason, "%s of what it is set against is 0", m->base);
 		return false;
 	}
 	if (count) {
@@ -670,7 +670,7 @@ void paper_at_points(const struct paper_measure *m, const char *formula, char *t
 			continue;
 		}
 		point_name(m, &s->point[i], name, sizeof name);
-		snprintf(entry, sizeof entry, "%s%s%g", name, *name ? " " : "", x);
+		NVW_PRINT(entry, "%s%s%g", name, *name ? " " : "", x);
 		append(text, room, entry);
 	}
 }
@@ -687,7 +687,7 @@ void papers_measure_ends(struct papers *p)
 			e->is_known = low.count && high.count;
 			e->value[0] = low.mean;
 			e->value[1] = high.mean;
-			snprintf(e->version, sizeof e->version, "%s", cli_version);
+			NVW_PRINT(e->version, "%s", cli_version);
 			snprintf(p->row[i].here.reason, PAPER_REASON_BYTES, "%s",
 				low.count ? high.reason : low.reason);
 		}

@@ -6,6 +6,7 @@
 
 #include "core/bounds.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "machines.h"
 #include "paper.h"
 #include "paper_markup.h"
@@ -82,7 +83,7 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	paper_number_text(&row->here, row->form, here);
 	judged_text(row, judged, sizeof judged);
 	has_reason = *row->judgement && strcmp(row->judgement, paper_usual_reason) != 0;
-	snprintf(verdict, sizeof verdict, has_reason ? "%s: %s" : "%s", judged, row->judgement);
+	NVW_PRINT(verdict, has_reason ? "%s: %s" : "%s", judged, row->judgement);
 
 	const char *const cell[CELLS] = {name, what,
 		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), NVW_OR(paper, ""), here,
@@ -331,7 +332,7 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	char title[TEXT_BYTES * 2];
 	unsigned n = 1;
 
-	snprintf(title, sizeof title, "%s: %s", t->section.name, paper_text(t->section.keys, "what"));
+	NVW_PRINT(title, "%s: %s", t->section.name, paper_text(t->section.keys, "what"));
 	page_head_line(p, 3, title);
 	page_table_begin(p);
 	for (unsigned k = 0; k < columns; k++) {
@@ -428,8 +429,8 @@ static void summary(const struct page *p)
 	char text[1024], made_by[TEXT_BYTES], of_seeds[128] = "Numbers are those of one seed.";
 
 	if (seeds > 1) {
-		snprintf(of_seeds, sizeof of_seeds,
-			"Numbers are means over %u seeds, in brackets the least and the most.", seeds);
+		NVW_PRINT(of_seeds, "Numbers are means over %u seeds, in brackets the least and the most.",
+			seeds);
 	}
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		const struct paper_row *const row = &p->papers->row[i];
@@ -440,18 +441,18 @@ static void summary(const struct page *p)
 			all++;
 		}
 	}
-	snprintf(text, sizeof text,
+	NVW_PRINT(text,
 		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be "
 		"judged here. %s",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
 		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], of_seeds);
 	page_paragraph(p, text);
 	if (lost > 0) {
-		snprintf(text, sizeof text, "%u rows that agreed no longer do.", lost);
+		NVW_PRINT(text, "%u rows that agreed no longer do.", lost);
 		page_paragraph(p, text);
 	}
 	versions(p->papers, made_by, sizeof made_by);
-	snprintf(text, sizeof text, "Measured by nvwave %s.", made_by);
+	NVW_PRINT(text, "Measured by nvwave %s.", made_by);
 	page_paragraph(p, text);
 	if (!p->html) {
 		page_paragraph(p,
@@ -464,8 +465,8 @@ static void summary(const struct page *p)
 	page_paragraph(p, "What disagrees without a reason is not within a third of the paper's number.");
 	versions_of_ends(p->papers, made_by, sizeof made_by);
 	if (*made_by) {
-		snprintf(text, sizeof text,
-			"Rows at both ends of a free value are of seed 1, measured by nvwave %s.", made_by);
+		NVW_PRINT(text, "Rows at both ends of a free value are of seed 1, measured by nvwave %s.",
+			made_by);
 		page_paragraph(p, text);
 	}
 }
@@ -488,7 +489,7 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	char text[TEXT_BYTES * 2];
 	int r = 0;
 
-	snprintf(text, sizeof text, "%s%s%s", paper->name, title ? ": " : "", NVW_OR(title, ""));
+	NVW_PRINT(text, "%s%s%s", paper->name, title ? ": " : "", NVW_OR(title, ""));
 	page_head_line(p, 2, text);
 	if (note) {
 		page_paragraph(p, note);

@@ -11,6 +11,7 @@
 
 #include "core/bounds.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "../report/words.h"
 #include "ini_file.h"
@@ -243,7 +244,7 @@ static bool parse_end(const char *text, size_t bytes, double infinite, double *r
 		*ret = infinite;
 		return bytes == 0;
 	}
-	snprintf(number, sizeof number, "%.*s", (int)bytes, text);
+	NVW_PRINT(number, "%.*s", (int)bytes, text);
 	*ret = strtod(number, &end);
 	return !*end && isfinite(*ret);
 }
@@ -274,8 +275,8 @@ static int check_row(struct papers *p, struct paper_row *row)
 	const bool cannot = paper_text(row->keys, "cannot") != NULL;
 	char where[256];
 
-	snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
-		*row->part ? " " : "", row->part);
+	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
+		row->part);
 	if (!paper_text(row->keys, "what") || !paper_text(row->keys, "in")) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected the keys what and in", where);
 	}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "report/words.h"
 #include "slurm_job.h"
@@ -199,8 +200,8 @@ static void take_state(struct slurm_job *job, unsigned long at, const char *stat
 	struct slurm_task *const task = &job->task[at - 1];
 
 	task->is_listed = true;
-	snprintf(task->state, sizeof task->state, "%s", state);
-	snprintf(task->reason, sizeof task->reason, "%s", reason);
+	NVW_PRINT(task->state, "%s", state);
+	NVW_PRINT(task->reason, "%s", reason);
 }
 
 /* "3", or "[2-4,7]" of tasks that did not start. */
@@ -245,8 +246,7 @@ static void ask_accounting(struct slurm_job *job)
 {
 	char command[160], *answer;
 
-	snprintf(command, sizeof command, "sacct -n -X -P -j %llu -o JobID,State,Reason 2>/dev/null",
-		job->number);
+	NVW_PRINT(command, "sacct -n -X -P -j %llu -o JobID,State,Reason 2>/dev/null", job->number);
 	if (ask(command, &answer) == 0) {
 		take_lines(job, answer);
 	}
@@ -267,7 +267,7 @@ static void take_unlisted(struct slurm_job *job, bool is_known)
 		}
 		const char *const state = is_known && is_pending(task) ? "CANCELLED" : "";
 
-		snprintf(task->state, sizeof task->state, "%s", state);
+		NVW_PRINT(task->state, "%s", state);
 		*task->reason = 0;
 		is_any = is_any || !*state;
 	}
@@ -281,7 +281,7 @@ int slurm_ask(struct slurm_job *job)
 	char command[128], *answer;
 
 	NVW_INVARIANT(job->number > 0);
-	snprintf(command, sizeof command, "squeue -h -r -t all -j %llu -o '%%K|%%T|%%r' 2>&1", job->number);
+	NVW_PRINT(command, "squeue -h -r -t all -j %llu -o '%%K|%%T|%%r' 2>&1", job->number);
 	const int status = ask(command, &answer);
 
 	if (!answer) {
@@ -453,7 +453,7 @@ static void say_submitted(struct slurm_job *job)
 {
 	char text[64];
 
-	snprintf(text, sizeof text, "submitted: %u task%s", job->count, plural(job->count));
+	NVW_PRINT(text, "submitted: %u task%s", job->count, plural(job->count));
 	print_line(job, text, NULL);
 	job->said = strdup("PENDING");
 }
@@ -479,14 +479,14 @@ void slurm_cancel(struct slurm_job *job, const char *why)
 {
 	char command[64], text[512], *answer;
 
-	snprintf(command, sizeof command, "scancel %llu 2>&1", job->number);
+	NVW_PRINT(command, "scancel %llu 2>&1", job->number);
 	const int status = ask(command, &answer);
 
 	if (status == 0) {
-		snprintf(text, sizeof text, "cancelled: %s", why);
+		NVW_PRINT(text, "cancelled: %s", why);
 	} else {
 		keep_first_line(answer);
-		snprintf(text, sizeof text, "not cancelled: %s", words_or(answer, "scancel says nothing"));
+		NVW_PRINT(text, "not cancelled: %s", words_or(answer, "scancel says nothing"));
 	}
 	print_line(job, text, NULL);
 	free(answer);

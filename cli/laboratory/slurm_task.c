@@ -9,6 +9,7 @@
 
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "report/words.h"
 #include "slurm_task.h"
 
@@ -62,7 +63,7 @@ static int write_outcome(const char *folder, const char *key, const struct sweep
 	if (!text) {
 		return no_memory();
 	}
-	snprintf(name, sizeof name, "%s.json", key);
+	NVW_PRINT(name, "%s.json", key);
 	const int r = slurm_write(folder, name, 0666, text);
 
 	free(text);

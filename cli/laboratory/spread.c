@@ -7,6 +7,7 @@
 
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "spread.h"
 
 enum { FOLDER_KEY_BYTES = 12 };
@@ -87,7 +88,7 @@ int spread_begin(struct spread *s, const struct sweep_words *command, const stru
 	*s = (struct spread){.folder = NULL};
 	NVW_TRY(sweep_slurm_find());
 	NVW_TRY(key_of(command, machine, key));
-	const int n = snprintf(name, sizeof name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
+	const int n = NVW_PRINT(name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
 
 	s->folder = slurm_folder(name, n);
 	if (!s->folder) {
@@ -106,7 +107,7 @@ int spread_add(struct spread *s, struct sweep_words *words)
 	struct spread_part *const p = &s->part[s->count++];
 
 	*p = (struct spread_part){.words = *words};
-	snprintf(p->key, sizeof p->key, "part-%u", s->count);
+	NVW_PRINT(p->key, "part-%u", s->count);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "core/bounds.h"
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "ini_file.h"
 #include "sweep.h"
@@ -83,7 +84,7 @@ static int add_range(struct sweep *s, struct sweep_axis *a, const char *text)
 			text, (last - at) / step + 1, RANGE_MAX);
 	}
 	while (at <= last) {
-		snprintf(number, sizeof number, "%" PRIu64, at);
+		NVW_PRINT(number, "%" PRIu64, at);
 		NVW_TRY(add_value(s, a, number));
 		at = multiplies ? at * step : at + step;
 	}

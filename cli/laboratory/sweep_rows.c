@@ -9,6 +9,7 @@
 
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "sweep.h"
 #include "report/words.h"
 
@@ -55,7 +56,7 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
 	{
 		char name[NAME_BYTES];
 
-		snprintf(name, sizeof name, "%s%s%s", prefix, words_if(*prefix, "."), key);
+		NVW_PRINT(name, "%s%s%s", prefix, words_if(*prefix, "."), key);
 		if (!is_left_out(key)) {
 			add_value(to, name, value);
 		}
@@ -73,7 +74,7 @@ static void add_effective(json_t *to, const char *prefix, json_t *report)
 	{
 		char name[NAME_BYTES];
 
-		snprintf(name, sizeof name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
+		NVW_PRINT(name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
 		json_object_set(to, name, value);
 	}
 }

@@ -5,6 +5,7 @@
 
 #include "core/order.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/units.h"
 #include "sweep.h"
 
@@ -27,7 +28,7 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where,
 			what, word);
 	}
-	snprintf(t->op, sizeof t->op, "%s", ops[op]);
+	NVW_PRINT(t->op, "%s", ops[op]);
 	const char *const text = at + strlen(ops[op]);
 
 	*at = 0;

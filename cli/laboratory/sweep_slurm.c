@@ -27,6 +27,7 @@
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "../report/provenance.h"
 #include "report/words.h"
@@ -208,7 +209,7 @@ static int submit_texts(struct front *f, const char *list, char *points, const c
 	free(command);
 	NVW_TRY(r);
 	read_places(f, points, &tasks);
-	snprintf(note, sizeof note, "%llu %s\n", f->job.number, list);
+	NVW_PRINT(note, "%llu %s\n", f->job.number, list);
 	return slurm_write(f->work->folder, "job", 0666, note);
 }
 
@@ -217,7 +218,7 @@ static int submit(struct front *f, unsigned missing)
 	const unsigned tasks = (unsigned)nvw_min(missing, NVW_OR(f->manner->tasks, TASKS));
 	char list[64];
 
-	snprintf(list, sizeof list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
+	NVW_PRINT(list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
 
 	char *const points = list_text(f, tasks), *const script = script_text(f, list);
 	const int r = submit_texts(f, list, points, script, tasks);
@@ -370,7 +371,7 @@ static int give_up(struct front *f, unsigned i, unsigned task, const struct slur
 	int r;
 
 	if (ending->retry == SLURM_RETRY) {
-		snprintf(times, sizeof times, "no result in %u jobs, the last of them ", f->tries);
+		NVW_PRINT(times, "no result in %u jobs, the last of them ", f->tries);
 	}
 	if (!log || asprintf(&reason, "%sjob %llu, task %u: %s: %s%s", times, f->job.number, task,
 			    words_or(ending->state, "ended"), ending->words, log) < 0) {

@@ -5,12 +5,12 @@
  */
 #include "latencies.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 enum { STEPS = 64, STEP_BITS = 6, POWERS = 64 - STEP_BITS };
 
@@ -170,8 +170,8 @@ static int describe_one(struct nvw_description *d, const char *of, const char *e
 {
 	char name[96], text[160];
 
-	snprintf(name, sizeof name, "latency.%s.%s", of, end);
-	snprintf(text, sizeof text, "%s %s", meaning, kind);
+	NVW_PRINT(name, "latency.%s.%s", of, end);
+	NVW_PRINT(text, "%s %s", meaning, kind);
 	return nvw_describe_u64(d, name, value, strcmp(end, "count") ? "ps" : "count", text);
 }
 
@@ -189,8 +189,8 @@ static int describe_operation(struct nvw_description *d, const struct histogram 
 	char of[64] = "operation", kind[64] = "operations of the structure, from beginning to end";
 
 	if (name) {
-		snprintf(of, sizeof of, "operation.%s", name);
-		snprintf(kind, sizeof kind, "operations \"%s\"", name);
+		NVW_PRINT(of, "operation.%s", name);
+		NVW_PRINT(kind, "operations \"%s\"", name);
 	}
 	if (h->count == 0) {
 		return 0;

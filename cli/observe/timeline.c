@@ -18,6 +18,7 @@
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/order.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "report/words.h"
@@ -86,7 +87,7 @@ int cli_window_parse(const char *text, struct cli_window *w)
 	if (!dots || (size_t)(dots - text) >= sizeof from) {
 		return nvw_fail(NVW_E_USAGE, "\"%s\": expected FROM..TO, such as 10us..20us", text);
 	}
-	snprintf(from, sizeof from, "%.*s", (int)(dots - text), text);
+	NVW_PRINT(from, "%.*s", (int)(dots - text), text);
 	NVW_TRY(parse_edge(from, &w->from_ps));
 	NVW_TRY(parse_edge(dots + 2, &w->to_ps));
 	if (w->from_ps >= w->to_ps) {
@@ -387,8 +388,7 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 	if (strchr(text, ',')) {
 		name = strchr(text, ',') + 2;
 	}
-	snprintf(all, sizeof all, "%s%s%s", name, words_or(ends[s->kind], ""),
-		words_if(row->lane == LANES, ", more"));
+	NVW_PRINT(all, "%s%s%s", name, words_or(ends[s->kind], ""), words_if(row->lane == LANES, ", more"));
 	return keep(t, all);
 }
 
@@ -555,7 +555,7 @@ static int write_queue(struct cli_timeline *t, void *writer, struct row **order,
 	int r;
 
 	NVW_INVARIANT(count > 0);
-	snprintf(name, sizeof name, "%s: in flight", track_name(t, order[0]));
+	NVW_PRINT(name, "%s: in flight", track_name(t, order[0]));
 	track = add_track(t, writer, find_track(t, 0, folder_of(t, s))->id, keep(t, name), true);
 	if (!times || !track) {
 		free(times);

@@ -11,6 +11,7 @@
 
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "perfetto.pb-c.h"
 #include "timeline.h"
 
@@ -148,7 +149,7 @@ static void annotate(struct writer *w, struct notes *n, const struct cli_mark *m
 	*n = (struct notes){0};
 	if (mark->site) {
 		note(w, n, &n->source, key_source);
-		snprintf(n->text, sizeof n->text, "%s:%u", mark->site->file, mark->site->line);
+		NVW_PRINT(n->text, "%s:%u", mark->site->file, mark->site->line);
 		n->source.string_value = n->text;
 	} else {
 		note(w, n, &n->number, key_number);

@@ -14,6 +14,7 @@
 #include "../commands.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "../report/words.h"
 
@@ -49,7 +50,7 @@ static void take_result(FILE *file, struct pool_outcome *o)
 	if (all != NULL) {
 		o->error = (int)member_number(all, "error");
 		o->report = json_incref(json_object_get(all, "report"));
-		snprintf(o->message, sizeof o->message, "%s", member_string(all, "message"));
+		NVW_PRINT(o->message, "%s", member_string(all, "message"));
 		json_decref(all);
 	}
 }
@@ -72,7 +73,7 @@ static void say_how_it_ended(struct pool_outcome *o, const char *path, int statu
 	if (WIFSIGNALED(status)) {
 		o->signal = WTERMSIG(status);
 		o->error = NVW_E_SYSTEM;
-		snprintf(o->message, sizeof o->message, "%s: %s (signal %d)", path,
+		NVW_PRINT(o->message, "%s: %s (signal %d)", path,
 			o->signal == SIGXCPU ? "it did not end in a minute of processor time" :
 					       "the process died",
 			o->signal);

@@ -17,6 +17,7 @@
 #include "core/invariant.h"
 #include "core/folder.h"
 #include "core/pools.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "recover_one.h"
 
@@ -294,7 +295,7 @@ static void count(
 
 		bad->damage = *d;
 		bad->verdict = verdict;
-		snprintf(bad->message, sizeof bad->message, "%s", message);
+		NVW_PRINT(bad->message, "%s", message);
 	}
 }
 
@@ -404,7 +405,7 @@ static int make_whole(struct run *r)
 	json_t *report = NULL;
 	char path[PATH_BYTES];
 
-	snprintf(path, sizeof path, "%s/whole", r->folder.path);
+	NVW_PRINT(path, "%s/whole", r->folder.path);
 	NVW_TRY(damage_copy(r->first, &none, path));
 	const int error = pool_recover_one(&how, path, &report);
 
@@ -427,7 +428,7 @@ static int make_whole(struct run *r)
 static int run_all(struct run *r)
 {
 	NVW_TRY(nvw_folder_make("damage", true, &r->folder));
-	snprintf(r->path, sizeof r->path, "%s/copy", r->folder.path);
+	NVW_PRINT(r->path, "%s/copy", r->folder.path);
 	NVW_TRY(damage_places_of(r->first, &r->places));
 	NVW_TRY(make_whole(r));
 	for (uint64_t i = 0; i < r->campaign->copies; i++) {

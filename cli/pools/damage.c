@@ -13,6 +13,7 @@
 #include "core/copy.h"
 #include "core/invariant.h"
 #include "core/pools.h"
+#include "core/print.h"
 #include "pool/layout.h"
 
 enum { TRIES = 64 };
@@ -206,7 +207,7 @@ static json_t *hexadecimal(uint64_t n)
 {
 	char text[24];
 
-	snprintf(text, sizeof text, "0x%llx", (unsigned long long)n);
+	NVW_PRINT(text, "0x%llx", (unsigned long long)n);
 	return json_string(text);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../report/json_report.h"
 #include "pool/layout.h"
 
@@ -56,7 +57,7 @@ static bool is_further(const char *path)
 	if (dot == NULL || dot[1] < '1' || dot[1] >= '0' + NVW_POOLS_MAX || dot[2] != '\0') {
 		return false;
 	}
-	snprintf(first, sizeof first, "%.*s", (int)(dot - path), path);
+	NVW_PRINT(first, "%.*s", (int)(dot - path), path);
 	return begins_as_a_pool(first);
 }
 
@@ -121,7 +122,7 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 	struct pool_outcome o;
 	char path[4096];
 
-	snprintf(path, sizeof path, "%s/%s", f->path, name);
+	NVW_PRINT(path, "%s/%s", f->path, name);
 	if (pool_is_folder(path) || is_further(path)) {
 		return 0;
 	}

@@ -10,6 +10,7 @@
 #include "core/invariant.h"
 #include "core/describe.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../registry.h"
 #include "../session.h"
 #include "../report/words.h"
@@ -91,7 +92,7 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 		{
 			char path[256];
 
-			snprintf(path, sizeof path, "%s%s%s", prefix, words_if(*prefix, "."), key);
+			NVW_PRINT(path, "%s%s%s", prefix, words_if(*prefix, "."), key);
 			print_value(path, key, member);
 		}
 		return;
@@ -101,7 +102,7 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 		{
 			char path[256];
 
-			snprintf(path, sizeof path, "%s[%zu]", prefix, i);
+			NVW_PRINT(path, "%s[%zu]", prefix, i);
 			print_value(path, name, member);
 		}
 		return;

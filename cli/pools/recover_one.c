@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See recover_one.h. */
 #include "core/member.h"
+#include "core/print.h"
 
 #include "recover_one.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include <nvw/recovery.h>
 
@@ -47,8 +47,7 @@ static int verify(struct nvw_pool *pool, json_t *report)
 	if (again.words_written == 0) {
 		return 0;
 	}
-	snprintf(text, sizeof text, "a second recovery wrote %" PRIu64 " words, expected none",
-		again.words_written);
+	NVW_PRINT(text, "a second recovery wrote %" PRIu64 " words, expected none", again.words_written);
 	json_array_append_new(json_object_get(report, "findings"), json_string(text));
 	return NVW_E_INCONSISTENT;
 }

@@ -9,6 +9,7 @@
 #include <crashtest/states/model.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "../laboratory/ini_file.h"
 
 /* ---- The file ------------------------------------------------------------------------------------ */
@@ -43,11 +44,11 @@ static int add_bugs(struct bug_list *l, const char *names)
 				"%s: bugs: expected at most %d names of at most %zu bytes", l->path, BUGS_MAX,
 				sizeof b->name - 1);
 		}
-		snprintf(b->name, sizeof b->name, "%.*s", (int)n, names);
+		NVW_PRINT(b->name, "%.*s", (int)n, names);
 		if (find(l, b->name) != NULL) {
 			return nvw_fail(NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path, b->name);
 		}
-		snprintf(b->arguments, sizeof b->arguments, "%.*s", (int)n, names);
+		NVW_PRINT(b->arguments, "%.*s", (int)n, names);
 		l->count++;
 	}
 	return 0;
@@ -83,7 +84,7 @@ static int set_models(const struct bug_list *l, struct bug *b, const char *model
 	for (const char *at = models; (n = next_word(&at)) > 0; at += n) {
 		char name[32];
 
-		snprintf(name, sizeof name, "%.*s", (int)n, at);
+		NVW_PRINT(name, "%.*s", (int)n, at);
 		if (ct_model_find(name, &model) == NULL) {
 			return nvw_fail(NVW_E_INPUT,
 				"%s: harmless: expected persistency models (x86, eadr, strict ...), found "
@@ -141,7 +142,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 int bug_list_read(const char *path, struct bug_list *ret_list)
 {
 	*ret_list = (struct bug_list){.count = 0};
-	snprintf(ret_list->path, sizeof ret_list->path, "%s", path);
+	NVW_PRINT(ret_list->path, "%s", path);
 	NVW_TRY(ini_file_read(path, on_key, ret_list));
 	if (ret_list->count == 0) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
@@ -171,8 +172,8 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 
 	for (unsigned i = 0; i < f->place_count && n > 0; i++) {
 		char text[192];
-		const size_t all = (size_t)snprintf(
-			text, sizeof text, "/%s:%u", f->place[i].file, (unsigned)f->place[i].line);
+		const size_t all =
+			(size_t)NVW_PRINT(text, "/%s:%u", f->place[i].file, (unsigned)f->place[i].line);
 
 		if ((f->place[i].fate == CT_FATE_DURABLE) == durable && all > n && all < sizeof text &&
 			text[all - n - 1] == '/' && strcmp(text + all - n, place) == 0) {

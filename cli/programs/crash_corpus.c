@@ -12,6 +12,7 @@
 
 #include "core/invariant.h"
 #include "core/copy.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "crash_corpus.h"
 #include "crash_sum.h"
@@ -115,7 +116,7 @@ static int test_log(struct corpus *x, const struct ct_input *input)
 		NVW_TRY(explore(x, true));
 	}
 	for (unsigned i = 0; i < x->room->finding_count; i++) {
-		snprintf(x->room->finding[i].input, sizeof x->room->finding[i].input, "%s", input->name);
+		NVW_PRINT(x->room->finding[i].input, "%s", input->name);
 	}
 	crash_sum_add(x->sum, x->room);
 	return 0;
@@ -136,7 +137,7 @@ static int refuse(struct ct_input *input, int error)
 		return error;
 	}
 	input->fate = CT_INPUT_REFUSED;
-	snprintf(input->text, sizeof input->text, "%s", nvw_error_message());
+	NVW_PRINT(input->text, "%s", nvw_error_message());
 	return 0;
 }
 

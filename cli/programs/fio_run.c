@@ -11,6 +11,7 @@
 
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../../host/program.h"
 #include "host_machine.h"
 #include "../report/words.h"
@@ -27,9 +28,9 @@ int fio_place_begin(struct fio_place *p)
 			NVW_E_USAGE, "fio is not in PATH: install the Debian package fio (version 3)");
 	}
 	NVW_TRY(nvw_folder_make("fio", true, &p->folder));
-	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder.path);
-	snprintf(p->output, sizeof p->output, "%s/output", p->folder.path);
-	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder.path);
+	NVW_PRINT(p->job, "%s/job.fio", p->folder.path);
+	NVW_PRINT(p->output, "%s/output", p->folder.path);
+	NVW_PRINT(p->pool, "%s/nvram", p->folder.path);
 	if (setenv("NVRAM", p->pool, 1)) {
 		return nvw_fail_errno("NVRAM");
 	}
@@ -63,7 +64,7 @@ void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 	}
 	lines->count += i == lines->count;
 	lines->line[i].key = key;
-	snprintf(lines->line[i].value, sizeof lines->line[i].value, "%s", value);
+	NVW_PRINT(lines->line[i].value, "%s", value);
 }
 
 /* The replacement of a line, or NULL. */
@@ -83,7 +84,7 @@ static bool has_key(const char *text, const char *key)
 {
 	char line[64];
 
-	snprintf(line, sizeof line, "\n%s=", key);
+	NVW_PRINT(line, "\n%s=", key);
 	return strstr(text, line) != NULL;
 }
 
@@ -210,8 +211,8 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 	static char fio[] = "fio", quiet[] = "--eta=never", format[] = "--output-format=json";
 	unsigned n = 0;
 
-	snprintf(word[0], sizeof word[0], "--output=%s", p->output);
-	snprintf(word[1], sizeof word[1], "--aux-path=%s", p->folder.path);
+	NVW_PRINT(word[0], "--output=%s", p->output);
+	NVW_PRINT(word[1], "--aux-path=%s", p->folder.path);
 	argv[n++] = fio;
 	argv[n++] = quiet;
 	argv[n++] = format;

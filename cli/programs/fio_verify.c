@@ -20,6 +20,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "../crash_command.h"
 #include "recording.h"
@@ -81,8 +82,8 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 		.model = HOST_MODEL_X86,
 		.judged = true};
 
-	snprintf(output, sizeof output, "--output=%s", v->place.output);
-	snprintf(aux, sizeof aux, "--aux-path=%s", v->place.folder.path);
+	NVW_PRINT(output, "--output=%s", v->place.output);
+	NVW_PRINT(aux, "--aux-path=%s", v->place.folder.path);
 	unlink(v->place.pool);
 	const int found = crash_record(&r);
 
@@ -105,7 +106,7 @@ static int try_check(const struct verify *v)
 {
 	char command[1500];
 
-	snprintf(command, sizeof command, "%s '%s' >&2", v->check, v->scratch);
+	NVW_PRINT(command, "%s '%s' >&2", v->check, v->scratch);
 	if (system(command)) {
 		return nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
 	}
@@ -118,12 +119,12 @@ static int save_state(struct verify *v, uint64_t blocks)
 	char number[48];
 	struct fio_run run = {.machine = v->request->machine, .argument = {"--section=write", number, NULL}};
 
-	snprintf(number, sizeof number, "--number_ios=%llu", (unsigned long long)blocks);
+	NVW_PRINT(number, "--number_ios=%llu", (unsigned long long)blocks);
 	setenv("NVRAM", v->scratch, 1);
 	const int error = fio_run(&v->place, &run);
 
 	setenv("NVRAM", v->place.pool, 1);
-	snprintf(v->version, sizeof v->version, "%s", fio_version(&run));
+	NVW_PRINT(v->version, "%s", fio_version(&run));
 	fio_run_end(&run);
 	NVW_TRY(error);
 	if (v->kill_count > 0) {
@@ -159,8 +160,7 @@ static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 		k->states = result->states_tested;
 		k->lost = result->states_failing;
 		v->undecided += result->states_undecided;
-		snprintf(k->text, sizeof k->text, "%s",
-			words_if(result->finding_count, result->finding[0].text));
+		NVW_PRINT(k->text, "%s", words_if(result->finding_count, result->finding[0].text));
 		ct_result_free(result);
 	}
 	free(result);
@@ -189,7 +189,7 @@ static int kill_once(struct verify *v, struct kill *k, uint64_t seed)
  */
 static void make_check(struct verify *v)
 {
-	snprintf(v->check, sizeof v->check,
+	NVW_PRINT(v->check,
 		"check() { NVRAM=\"$1\" PMEM_IS_PMEM_FORCE=1 fio --readonly --eta=never --section=check "
 		"--output=/dev/null --aux-path='%s' '%s' 2>\"$1.said\"; status=$?; sed -e '/refusing to "
 		"write/d' -e 's/ at file [^ ]*/ at/' \"$1.said\"; return $status; }; check",
@@ -337,9 +337,9 @@ static int begin_verify(struct verify *v)
 		return nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",
 			v->place.folder.path);
 	}
-	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder.path);
-	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder.path);
-	snprintf(v->scratch, sizeof v->scratch, "%s/scratch", v->place.folder.path);
+	NVW_PRINT(v->log, "%s/log", v->place.folder.path);
+	NVW_PRINT(v->base, "%s/base", v->place.folder.path);
+	NVW_PRINT(v->scratch, "%s/scratch", v->place.folder.path);
 	make_check(v);
 	return fio_write_job(&v->place, "verify", &lines);
 }

@@ -15,6 +15,7 @@
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/granularity.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "fuzz.h"
 
@@ -33,8 +34,7 @@ static void set_map_size(const char *program)
 	}
 	const uint64_t rounded = ((uint64_t)s.st_size + MAP_LEAST - 1) / MAP_LEAST * MAP_LEAST;
 
-	snprintf(bytes, sizeof bytes, "%llu",
-		(unsigned long long)nvw_min(nvw_max(rounded, MAP_LEAST), MAP_MOST));
+	NVW_PRINT(bytes, "%llu", (unsigned long long)nvw_min(nvw_max(rounded, MAP_LEAST), MAP_MOST));
 	setenv("AFL_MAP_SIZE", bytes, 1);
 }
 
@@ -62,9 +62,9 @@ _Noreturn static void become(const struct cli_fuzz *f, const char *library, cons
 	unsigned n = 12;
 	const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)f->seconds);
-	snprintf(timeout, sizeof timeout, "%u+", f->timeout_ms);
-	snprintf(output, sizeof output, "%s/afl", f->folder);
+	NVW_PRINT(seconds, "%llu", (unsigned long long)f->seconds);
+	NVW_PRINT(timeout, "%u+", f->timeout_ms);
+	NVW_PRINT(output, "%s/afl", f->folder);
 	for (unsigned i = 0; f->words[i] != NULL && i < WORDS_MAX; i++) {
 		words[n++] = f->words[i];
 	}
@@ -100,7 +100,7 @@ static int fail_by(const char *log)
 		const char *const at = strstr(line, "PROGRAM ABORT");
 
 		if (at != NULL) {
-			snprintf(last, sizeof last, "%.*s", (int)strcspn(at, "\n\x1b"), at);
+			NVW_PRINT(last, "%.*s", (int)strcspn(at, "\n\x1b"), at);
 		}
 	}
 	if (from != NULL) {
@@ -131,7 +131,7 @@ static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, co
 {
 	char from[PATH_BYTES + 256], to[PATH_BYTES];
 
-	snprintf(from, sizeof from, "%s/%s", folder, name);
+	NVW_PRINT(from, "%s/%s", folder, name);
 	name_input(f, kind, to, sizeof to);
 	if (nvw_copy_file(from, to) != 0) {
 		return nvw_fail_errno("%s", to);
@@ -145,7 +145,7 @@ static int keep_folder(struct cli_fuzz *f, const char *of_afl, const char *kind)
 	char path[PATH_BYTES];
 	struct dirent **entry;
 
-	snprintf(path, sizeof path, "%s/afl/default/%s", f->folder, of_afl);
+	NVW_PRINT(path, "%s/afl/default/%s", f->folder, of_afl);
 	const int n = scandir(path, &entry, NULL, alphasort);
 	int error = 0;
 
@@ -170,7 +170,7 @@ int cli_fuzz_run(struct cli_fuzz *f)
 			NVW_E_USAGE, "--fuzz: expected afl-fuzz of AFL++ (Debian: apt install afl++)");
 	}
 	NVW_TRY(host_library_beside("libnvwave-fuzz.so", library, sizeof library));
-	snprintf(log, sizeof log, "%s/afl.log", f->folder);
+	NVW_PRINT(log, "%s/afl.log", f->folder);
 	fflush(NULL);
 	const pid_t pid = fork();
 

@@ -2,6 +2,7 @@
 /* See recorded_log.h. */
 #include "recorded_log.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ static int refuse_cut(const struct host_session *s)
 	if (s->control->gap[HOST_GAP_SPOOL_FULL] == 0) {
 		return 0;
 	}
-	snprintf(path, sizeof path, "%s/spool", s->folder.path);
+	NVW_PRINT(path, "%s/spool", s->folder.path);
 	errno = ENOSPC;
 	return nvw_folder_fail(path, s->control->spool_tail + HOST_SPOOL_WINDOW);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "host_machine.h"
 #include "recorded_log.h"
@@ -55,7 +56,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	if (r->is_folder && !error) {
 		error = host_folder_take(s, r->path, r->except);
 	} else if (!r->from_map) {
-		snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
+		NVW_PRINT(s->control->image, "%.1023s", r->path);
 	}
 	if (!error && !r->is_folder) {
 		error = recorded_log_hash_image(r->path, &r->before);

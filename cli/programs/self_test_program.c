@@ -13,6 +13,7 @@
 #include "bug_list.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "crash_exec.h"
 #include "../report/crash/self_test_report.h"
 
@@ -66,7 +67,7 @@ static int read_list(struct self_test *t)
 	char path[4096];
 
 	if (list == NULL) {
-		snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
+		NVW_PRINT(path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
 		if (access(path, F_OK)) {
 			return nvw_fail(NVW_E_USAGE,
 				"--self-test: there is no %s: expected --bugs=FILE, the list of the "
@@ -76,7 +77,7 @@ static int read_list(struct self_test *t)
 		list = path;
 	}
 	NVW_TRY(bug_list_read(list, &t->bugs));
-	snprintf(t->name, sizeof t->name, "%.63s", basename(t->bugs.path));
+	NVW_PRINT(t->name, "%.63s", basename(t->bugs.path));
 	char *const end = strstr(t->name, ".bugs");
 
 	if (end != NULL && end > t->name) {
@@ -145,7 +146,7 @@ static void tell_finding(
 	if (result->finding_count > 0) {
 		describe(NVW_OR(found, &result->finding[0]), trial->text, sizeof trial->text);
 	} else if (!ct_is_consistent(result)) {
-		snprintf(trial->text, sizeof trial->text, "without a verdict: %.200s", result->undecided);
+		NVW_PRINT(trial->text, "without a verdict: %.200s", result->undecided);
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See tested.h. */
+#include "core/print.h"
+
 #include "tested.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +89,8 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 	}
 	NVW_TRY(working_copy_make(image, &t->copy));
 	NVW_TRY(check_copy(request, image, t));
-	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
-	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
+	NVW_PRINT(t->log, "%s/.log", t->copy.folder.path);
+	NVW_PRINT(t->base, "%s/.base", t->copy.folder.path);
 	return working_copy_command(request->exec, request->image, request->corpus != NULL, &t->copy);
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/invariant.h"
 #include "core/folder.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "../report/patch/patch.h"
@@ -162,7 +163,7 @@ static int copy_tree(struct copy *c, const char *image)
 		return nvw_fail(NVW_E_SYSTEM, "%s cannot be copied: %s", c->from, text);
 	}
 	if (strncmp(image, c->from, n) == 0 && image[n] == '/') {
-		snprintf(pool, sizeof pool, "%s/%s", c->tree, image + n + 1);
+		NVW_PRINT(pool, "%s/%s", c->tree, image + n + 1);
 		unlink(pool);
 	}
 	return 0;
@@ -175,9 +176,9 @@ static int begin(const struct cure_trial *t, struct copy *c)
 		return nvw_fail_errno("the working directory");
 	}
 	NVW_TRY(nvw_folder_make("cures", false, &c->folder));
-	snprintf(c->tree, sizeof c->tree, "%s/tree", c->folder.path);
-	snprintf(c->output, sizeof c->output, "%s/output", c->folder.path);
-	snprintf(c->program, sizeof c->program, "%.*s", (int)program_length(t->exec), t->exec);
+	NVW_PRINT(c->tree, "%s/tree", c->folder.path);
+	NVW_PRINT(c->output, "%s/output", c->folder.path);
+	NVW_PRINT(c->program, "%.*s", (int)program_length(t->exec), t->exec);
 	NVW_TRY(check_folder(c, t->image));
 	return copy_tree(c, t->image);
 }
@@ -215,22 +216,20 @@ static bool build(const struct cure_trial *t, const struct copy *c, struct outco
 {
 	char program[600], said[160];
 
-	snprintf(program, sizeof program, "%s/%s", c->tree, c->program);
+	NVW_PRINT(program, "%s/%s", c->tree, c->program);
 	unlink(program);
 	const int status = run_build(t, c);
 
 	tell_output(c->output, said, sizeof said);
 	if (nvw_stopping()) {
-		snprintf(o->text, sizeof o->text, "nvwave was stopped");
+		NVW_PRINT(o->text, "nvwave was stopped");
 	} else if (status == -1) {
-		snprintf(o->text, sizeof o->text, "the build of a copy with it took longer than %d s",
-			BUILD_SECONDS);
+		NVW_PRINT(o->text, "the build of a copy with it took longer than %d s", BUILD_SECONDS);
 	} else if (status != 0) {
-		snprintf(o->text, sizeof o->text, "a copy with it does not build (status %d)%s%s",
-			cli_exit_status(status), words_if(said[0], ": "), said);
+		NVW_PRINT(o->text, "a copy with it does not build (status %d)%s%s", cli_exit_status(status),
+			words_if(said[0], ": "), said);
 	} else if (access(program, X_OK) != 0) {
-		snprintf(o->text, sizeof o->text, "the build of a copy with it made no %.100s there",
-			c->program);
+		NVW_PRINT(o->text, "the build of a copy with it made no %.100s there", c->program);
 	}
 	return o->text[0] == '\0';
 }
@@ -239,11 +238,10 @@ static void tell_end(int status, int expected, struct outcome *o)
 {
 	o->run = CT_CURE_REFUTED;
 	if (WIFSIGNALED(status)) {
-		snprintf(o->text, sizeof o->text, "the program is ended by signal %d", WTERMSIG(status));
+		NVW_PRINT(o->text, "the program is ended by signal %d", WTERMSIG(status));
 	} else {
-		snprintf(o->text, sizeof o->text,
-			"the program ends with status %d, and not as before with %d", WEXITSTATUS(status),
-			cli_exit_status(expected));
+		NVW_PRINT(o->text, "the program ends with status %d, and not as before with %d",
+			WEXITSTATUS(status), cli_exit_status(expected));
 	}
 }
 
@@ -252,21 +250,21 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 	const char *const text = r->finding_count > 0 ? r->finding[0].text : "";
 
 	if (r->interrupted || r->gave_up) {
-		snprintf(o->text, sizeof o->text, "the test of a copy with it did not end");
+		NVW_PRINT(o->text, "the test of a copy with it did not end");
 	} else if (r->unlogged.count > 0) {
 		o->run = CT_CURE_REFUTED;
-		snprintf(o->text, sizeof o->text, "the store at %.120s:%u is still in no added range",
+		NVW_PRINT(o->text, "the store at %.120s:%u is still in no added range",
 			r->unlogged.at[0].file, r->unlogged.at[0].line);
 	} else if (ct_is_consistent(r)) {
 		o->run = CT_CURE_HOLDS;
 	} else if (r->finding_count == 0) {
-		snprintf(o->text, sizeof o->text, "the run with it has no verdict: %.150s", r->undecided);
+		NVW_PRINT(o->text, "the run with it has no verdict: %.150s", r->undecided);
 	} else if (r->without_crash) {
 		o->run = CT_CURE_REFUTED;
-		snprintf(o->text, sizeof o->text, "the final state is wrong without a crash (%.150s)", text);
+		NVW_PRINT(o->text, "the final state is wrong without a crash (%.150s)", text);
 	} else {
 		o->run = CT_CURE_REFUTED;
-		snprintf(o->text, sizeof o->text, "%llu of %llu tested states still fail (%.150s)",
+		NVW_PRINT(o->text, "%llu of %llu tested states still fail (%.150s)",
 			(unsigned long long)r->states_failing, (unsigned long long)r->states_tested, text);
 	}
 }
@@ -287,12 +285,11 @@ static int run_copy(const struct cure_trial *t, const struct copy *c, struct out
 	}
 	if (timed_out) {
 		o->run = CT_CURE_REFUTED;
-		snprintf(o->text, sizeof o->text, "the program does not end within %.0f s", limit);
+		NVW_PRINT(o->text, "the program does not end within %.0f s", limit);
 	} else if (status != t->status) {
 		tell_end(status, t->status, o);
 	} else if (error) {
-		snprintf(o->text, sizeof o->text, "a copy with it cannot be tested: %.150s",
-			nvw_error_message());
+		NVW_PRINT(o->text, "a copy with it cannot be tested: %.150s", nvw_error_message());
 	} else {
 		tell_result(o->result, o);
 	}
@@ -332,12 +329,12 @@ static void note_run(const struct outcome *o, unsigned applied, unsigned left, s
 	/* What fails without the cures of others refutes nobody's. */
 	if (o->run == CT_CURE_REFUTED && left > 0) {
 		c->run = CT_CURE_NOT_RUN;
-		snprintf(c->run_text, sizeof c->run_text,
-			"%.170s; the copy has no cure of %u other finding%s", o->text, left, plural(left));
+		NVW_PRINT(c->run_text, "%.170s; the copy has no cure of %u other finding%s", o->text, left,
+			plural(left));
 		return;
 	}
 	c->run = o->run;
-	snprintf(c->run_text, sizeof c->run_text, "%s", o->text);
+	NVW_PRINT(c->run_text, "%s", o->text);
 	if (c->run == CT_CURE_HOLDS) {
 		note_held(o->result, applied, c);
 	}
@@ -350,7 +347,7 @@ static void note_range(const struct outcome *o, unsigned left, struct ct_unlogge
 
 	u->run = o->run == CT_CURE_HOLDS || refuted ? o->run : CT_CURE_NOT_RUN;
 	u->states = o->result->states_tested;
-	snprintf(u->run_text, sizeof u->run_text, "%s", o->text);
+	NVW_PRINT(u->run_text, "%s", o->text);
 }
 
 static void note_ranges(struct ct_result *r, const char *const *why, const struct outcome *o, unsigned left)
@@ -361,8 +358,7 @@ static void note_ranges(struct ct_result *r, const char *const *why, const struc
 		if (why[CT_FINDINGS_MAX + i] == NULL) {
 			note_range(o, left, u);
 		} else {
-			snprintf(u->run_text, sizeof u->run_text, "there is no patch of it: %s",
-				why[CT_FINDINGS_MAX + i]);
+			NVW_PRINT(u->run_text, "there is no patch of it: %s", why[CT_FINDINGS_MAX + i]);
 		}
 	}
 }
@@ -382,7 +378,7 @@ static void note(struct ct_result *r, const char *const *why, const struct outco
 		if (c->verified && why[i] == NULL) {
 			note_run(o, applied, left, c);
 		} else if (c->verified) {
-			snprintf(c->run_text, sizeof c->run_text, "there is no patch of it: %s", why[i]);
+			NVW_PRINT(c->run_text, "there is no patch of it: %s", why[i]);
 		}
 	}
 }
@@ -424,7 +420,7 @@ void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
 	}
 	if (try_copy(t, r, &c, why, &o)) {
 		o.run = CT_CURE_NOT_RUN;
-		snprintf(o.text, sizeof o.text, "%s", nvw_error_message());
+		NVW_PRINT(o.text, "%s", nvw_error_message());
 	}
 	note(r, why, &o);
 	ct_result_free(o.result);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/copy.h"
+#include "core/print.h"
 #include "../../host/folder.h"
 #include "image_name.h"
 
@@ -44,9 +45,9 @@ int working_copy_make(const char *image, struct working_copy *w)
 		return nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 	}
 	NVW_TRY(nvw_folder_make("pool", true, &w->folder));
-	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder.path);
+	const int n = NVW_PRINT(w->path, "%s/", w->folder.path);
 
-	snprintf(w->input, sizeof w->input, "%s/.input", w->folder.path);
+	NVW_PRINT(w->input, "%s/.input", w->folder.path);
 
 	snprintf(w->path + n, sizeof w->path - (size_t)n, "%.255s", name);
 	for (char *c = w->path + n; *c != '\0'; c++) {

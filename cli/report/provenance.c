@@ -3,6 +3,7 @@
 #include "provenance.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "words.h"
 
 #include <stdarg.h>
@@ -154,9 +155,9 @@ static json_t *keys_of(char *text)
 		char *const equals = strstr(line, " = ");
 
 		if (*line == '[') {
-			snprintf(section, sizeof section, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
+			NVW_PRINT(section, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
 		} else if (equals) {
-			snprintf(key, sizeof key, "%s.%.*s", section, (int)(equals - line), line);
+			NVW_PRINT(key, "%s.%.*s", section, (int)(equals - line), line);
 			member_set_text(keys, key, equals + 3);
 		}
 	}
@@ -193,7 +194,7 @@ static json_t *describe_machine(const struct emu_config *machine)
 	char *const now = keys_text(&compared), *const before = keys_text(&base);
 
 	if (now) {
-		snprintf(hash, sizeof hash, "%016llx", (unsigned long long)XXH64(now, strlen(now), 0));
+		NVW_PRINT(hash, "%016llx", (unsigned long long)XXH64(now, strlen(now), 0));
 	}
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:o}", "name", machine->name, "hash", hash, "over",
 		base.name, "changed", now && before ? changes(now, before) : json_object());

@@ -12,6 +12,7 @@
 
 #include "source_lines.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "provenance.h"
 #include "words.h"
 
@@ -36,15 +37,14 @@ static void look_at_file(struct search *s, const char *path, const char *folder)
 		return;
 	}
 	if (*path == '/') {
-		snprintf(whole, sizeof whole, "%s", path);
+		NVW_PRINT(whole, "%s", path);
 	} else {
-		snprintf(whole, sizeof whole, "%s/%s", folder, path);
+		NVW_PRINT(whole, "%s/%s", folder, path);
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		if (snprintf(wanted, sizeof wanted, "%s%s/%s", folder, within[i], s->file) <
-				(int)sizeof wanted &&
+		if (NVW_PRINT(wanted, "%s%s/%s", folder, within[i], s->file) < (int)sizeof wanted &&
 			strcmp(wanted, whole) == 0 && access(whole, R_OK) == 0) {
-			snprintf(s->path, sizeof s->path, "%s", whole);
+			NVW_PRINT(s->path, "%s", whole);
 		}
 	}
 }
@@ -111,8 +111,8 @@ static const char *compiled_from(const char *file)
 	if (i == count) {
 		look_at_process(&s);
 		i = count < FOUND_MAX ? count++ : FOUND_MAX - 1;
-		snprintf(found[i].file, sizeof found[i].file, "%s", file);
-		snprintf(found[i].path, sizeof found[i].path, "%s", s.path);
+		NVW_PRINT(found[i].file, "%s", file);
+		NVW_PRINT(found[i].path, "%s", s.path);
 	}
 	NVW_INVARIANT(i < FOUND_MAX);
 	return found[i].path;
@@ -131,12 +131,11 @@ FILE *cli_open_source(const char *file, const char **ret_searched)
 		f = fopen(file, "re");
 	}
 	if (f == NULL && *file != '/') {
-		snprintf(path, sizeof path, "%s/%s", cli_source_root, file);
+		NVW_PRINT(path, "%s/%s", cli_source_root, file);
 		f = fopen(path, "re");
 	}
 	if (f == NULL) {
-		snprintf(searched, sizeof searched,
-			"%s, %s, and the folders that the debug information names",
+		NVW_PRINT(searched, "%s, %s, and the folders that the debug information names",
 			words_or(getcwd(path, sizeof path), "."), cli_source_root);
 		*ret_searched = searched;
 	}

@@ -7,6 +7,7 @@
 
 #include "core/bounds.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "../programs/crash_sum.h"
 #include "crash_races.h"
@@ -119,7 +120,7 @@ static json_t *schedule_json(
 		json_array_append_new(
 			switches, json_pack("[i, I, i]", (int)s->from, (json_int_t)s->point, (int)s->to));
 	}
-	snprintf(hash, sizeof hash, "%016llx", (unsigned long long)r->hash);
+	NVW_PRINT(hash, "%016llx", (unsigned long long)r->hash);
 	json_t *const o = json_pack("{s:I, s:I, s:i, s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "seed",
 		(json_int_t)plan->seed, "number", (json_int_t)plan->number, "depth", (int)plan->depth,
 		"policy", host_policy_name(plan->policy), "switches", switches, "log", hash, "exec", q->exec,
@@ -157,7 +158,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 	x->tested = t;
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
-	snprintf(now, sizeof now, "%016llx", (unsigned long long)x->ran.hash);
+	NVW_PRINT(now, "%016llx", (unsigned long long)x->ran.hash);
 	*ret_same = x->ran.has_log && hash != NULL && strcmp(hash, now) == 0;
 	memcpy(ret_end, x->ran.end, sizeof x->ran.end);
 	free(x->logs.hash);
@@ -177,7 +178,7 @@ static void add(struct schedules *x, const struct host_schedule_plan *plan, cons
 		f->switches = from->made.switches;
 		f->shorten_runs = x->took.runs;
 		f->shorten_states = x->took.states;
-		snprintf(f->policy, sizeof f->policy, "%s", host_policy_name(plan->policy));
+		NVW_PRINT(f->policy, "%s", host_policy_name(plan->policy));
 	}
 	crash_sum_add(x->sum, r);
 }
@@ -290,7 +291,7 @@ static int explain_in_short(
 	char text[CT_TEXT_BYTES];
 	uint32_t count = x->ran.made.switches;
 
-	snprintf(text, sizeof text, "%s", words);
+	NVW_PRINT(text, "%s", words);
 	memcpy(x->list, x->ran.made.made, count * sizeof *x->list);
 	NVW_TRY(shorten(x, plan, text, &count, room));
 	NVW_TRY(run_list(x, plan, x->list, count, &x->shorter));
@@ -342,8 +343,8 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 		return;
 	}
 	if (sum->thread_schedules.stuck++ == 0) {
-		snprintf(sum->thread_schedules.first_stuck, sizeof sum->thread_schedules.first_stuck,
-			"schedule %llu: %.1900s", (unsigned long long)plan->number, x->ran.end);
+		NVW_PRINT(sum->thread_schedules.first_stuck, "schedule %llu: %.1900s",
+			(unsigned long long)plan->number, x->ran.end);
 	}
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/print.h"
+
 #include "callers.h"
 
 enum { FRAMES_MAX = 64 };
@@ -115,8 +117,8 @@ void ct_callers_stack(const struct ct_stores *s, uint32_t site, char ret_stack[C
 	}
 	for (; n != NULL; n = names_of(s, n->caller)) {
 		char line[320];
-		const size_t length = (size_t)snprintf(line, sizeof line, "%s%s:%u (%.*s)", at ? "\n" : "",
-			n->file, n->line, (int)strcspn(n->function, ","), n->function);
+		const size_t length = (size_t)NVW_PRINT(line, "%s%s:%u (%.*s)", at ? "\n" : "", n->file,
+			n->line, (int)strcspn(n->function, ","), n->function);
 
 		if (left_out > 0 || at + length + 32 > CT_STACK_BYTES) {
 			left_out++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cure of one finding. See candidates.h. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "candidates.h"
 #include "cure.h"
@@ -75,7 +75,7 @@ static int confirm_set(struct ct_proof *p, unsigned size, enum outcome *outcome)
 	}
 	if (!error && run.end == CT_CURE_REFUTED) {
 		*outcome = FAILS;
-		snprintf(p->why, sizeof p->why, "%s", run.why);
+		NVW_PRINT(p->why, "%s", run.why);
 	}
 	ct_cure_run_free(&run);
 	return error;
@@ -90,7 +90,7 @@ static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigne
 	}
 	if (f->cure.refuted++ == 0) {
 		ct_edits_text(p->edit + p->edits, size, f->cure.refuted_edit, sizeof f->cure.refuted_edit);
-		snprintf(f->cure.refuted_why, sizeof f->cure.refuted_why, "%s", p->why);
+		NVW_PRINT(f->cure.refuted_why, "%s", p->why);
 	}
 	if (size == 1) {
 		p->refuted |= 1u << set[0];

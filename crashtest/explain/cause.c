@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "cause_search.h"
 
@@ -44,11 +45,11 @@ static void note_barrier(struct cause_search *s)
 
 	NVW_INVARIANT(s->found);
 	if (at != NULL) {
-		snprintf(c->file, sizeof c->file, "%s", at->file);
-		snprintf(c->function, sizeof c->function, "%s", at->function);
+		NVW_PRINT(c->file, "%s", at->file);
+		NVW_PRINT(c->function, "%s", at->function);
 		c->line = at->line;
 	}
-	snprintf(c->scope, sizeof c->scope, "%s", scopes[s->barrier.barrier.scope]);
+	NVW_PRINT(c->scope, "%s", scopes[s->barrier.barrier.scope]);
 	c->barrier_record = s->barrier_number;
 }
 
@@ -75,7 +76,7 @@ static void find_barrier(struct cause_search *s)
 				 lost = cause_place_of(s, s->lost);
 	struct ct_cause *const c = s->cause;
 
-	snprintf(c->needed, sizeof c->needed, "%s", scopes[needed]);
+	NVW_PRINT(c->needed, "%s", scopes[needed]);
 	if (s->found) {
 		note_barrier(s);
 	}
@@ -139,7 +140,7 @@ static void say_unfenced(struct cause_search *s, const char *lost, const char *w
 			lost, flush.text, what, evicted);
 		return;
 	}
-	snprintf(c->needed, sizeof c->needed, "fence");
+	NVW_PRINT(c->needed, "fence");
 	cause_say(c,
 		"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them "
 		"takes a "
@@ -168,7 +169,7 @@ static void find_flush(struct cause_search *s)
 	cause_add_caller(&flush_line, flusher);
 
 	c->kind = CT_CAUSE_MISSING;
-	snprintf(c->needed, sizeof c->needed, "%s", words->needed);
+	NVW_PRINT(c->needed, "%s", words->needed);
 	if (f->flushed == 0) {
 		cause_say(c, "the store at %s is never %s: ordering it before %s%s takes %s", lost.text,
 			words->done, what.text, evicted, words->takes);
@@ -210,7 +211,7 @@ static void say_reversed(struct cause_search *s)
 	struct ct_cause *const c = s->cause;
 
 	c->kind = CT_CAUSE_REVERSED;
-	snprintf(c->needed, sizeof c->needed, "%s", s->lost->kernel ? scopes[needed] : words_of(s)->needed);
+	NVW_PRINT(c->needed, "%s", s->lost->kernel ? scopes[needed] : words_of(s)->needed);
 	cause_say(c, "%s comes too early: it must follow the store at %s", early.text, lost.text);
 	cause_propose_exchange(s);
 	if (s->need->early.kind == NVW_LOG_HOST) {
@@ -231,7 +232,7 @@ static struct cause_place line_after(const struct ct_line *before, const struct 
 {
 	const bool is_same = before != NULL && strcmp(before->file, line->file) == 0;
 	struct cause_place p;
-	const int n = snprintf(p.text, sizeof p.text, "%s:%u", is_same ? "" : line->file, line->line);
+	const int n = NVW_PRINT(p.text, "%s:%u", is_same ? "" : line->file, line->line);
 
 	if (line->caller_line != 0) {
 		snprintf(p.text + n, sizeof p.text - (size_t)n, " (called at %s:%u)", line->caller_file,
@@ -296,14 +297,14 @@ static void say_atomic(struct cause_search *s)
 	struct ct_cause *const c = s->cause;
 
 	c->kind = CT_CAUSE_ATOMIC;
-	snprintf(c->needed, sizeof c->needed, "atomic stores");
+	NVW_PRINT(c->needed, "atomic stores");
 	c->group_count = n->group_count;
 	c->group_more = n->group_more;
 	for (unsigned i = 0; i < n->group_count; i++) {
 		c->group[i] = cause_line_of(s, n->group[i].site);
 		cause_add_caller(&c->group[i], cause_site_of(s, caller_in_group(s, i)));
 		if (c->group[i].line == 0) {
-			snprintf(c->group[i].file, sizeof c->group[i].file,
+			NVW_PRINT(c->group[i].file,
 				"a store at offset 0x%llx (no line: built without debug information)",
 				(unsigned long long)n->group[i].off);
 		}

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/print.h"
+
 #include "cause_search.h"
 #include "../judge/operations.h"
 
@@ -27,7 +29,7 @@ struct cause_place cause_place_of(const struct cause_search *s, const struct ct_
 	struct cause_place p;
 
 	if (at != NULL) {
-		snprintf(p.text, sizeof p.text, "%s:%u", at->file, at->line);
+		NVW_PRINT(p.text, "%s:%u", at->file, at->line);
 		if (called != NULL) {
 			const size_t n = strlen(p.text);
 
@@ -35,7 +37,7 @@ struct cause_place cause_place_of(const struct cause_search *s, const struct ct_
 				called->line);
 		}
 	} else {
-		snprintf(p.text, sizeof p.text, "offset 0x%llx (no line: built without debug information)",
+		NVW_PRINT(p.text, "offset 0x%llx (no line: built without debug information)",
 			(unsigned long long)store->off);
 	}
 	return p;
@@ -79,26 +81,23 @@ struct cause_place cause_name_event(const struct cause_search *s, const struct c
 	struct cause_place p;
 
 	if (e->kind == NVW_LOG_HOST) {
-		snprintf(p.text, sizeof p.text, "the host's write at offset 0x%llx",
-			(unsigned long long)e->store.off);
+		NVW_PRINT(p.text, "the host's write at offset 0x%llx", (unsigned long long)e->store.off);
 	} else if (e->kind == NVW_LOG_ACK && s->lost->kernel == 0) {
-		snprintf(p.text, sizeof p.text, "operation %.120s is acknowledged",
-			cause_operation_name(s).text);
+		NVW_PRINT(p.text, "operation %.120s is acknowledged", cause_operation_name(s).text);
 	} else if (e->kind == NVW_LOG_ACK && e->store.kernel == 0) {
-		snprintf(p.text, sizeof p.text, "the host's acknowledgement of operation %llu",
+		NVW_PRINT(p.text, "the host's acknowledgement of operation %llu",
 			(unsigned long long)s->operation);
 	} else if (e->kind == NVW_LOG_ACK && e->store.site != 0) {
-		snprintf(p.text, sizeof p.text,
-			"the acknowledgement of operation %llu at %.100s by work-item %llu",
+		NVW_PRINT(p.text, "the acknowledgement of operation %llu at %.100s by work-item %llu",
 			(unsigned long long)s->operation, cause_place_of(s, &e->store).text, item);
 	} else if (e->kind == NVW_LOG_ACK) {
-		snprintf(p.text, sizeof p.text, "the acknowledgement of operation %llu by work-item %llu",
+		NVW_PRINT(p.text, "the acknowledgement of operation %llu by work-item %llu",
 			(unsigned long long)s->operation, item);
 	} else if (e->store.kernel == 0) {
-		snprintf(p.text, sizeof p.text, "the store at %.380s", cause_place_of(s, &e->store).text);
+		NVW_PRINT(p.text, "the store at %.380s", cause_place_of(s, &e->store).text);
 	} else {
-		snprintf(p.text, sizeof p.text, "the store at %.150s (work-item %llu)",
-			cause_place_of(s, &e->store).text, item);
+		NVW_PRINT(p.text, "the store at %.150s (work-item %llu)", cause_place_of(s, &e->store).text,
+			item);
 	}
 	return p;
 }
@@ -110,7 +109,7 @@ struct ct_line cause_line_of(const struct cause_search *s, uint32_t site)
 
 	if (at != NULL) {
 		line.line = at->line;
-		snprintf(line.file, sizeof line.file, "%s", at->file);
+		NVW_PRINT(line.file, "%s", at->file);
 	}
 	return line;
 }

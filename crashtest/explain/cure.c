@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cures, proved: which finding is next, and what all cures come to together. See cure.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "cure.h"
 #include "account.h"
@@ -292,7 +292,7 @@ static void note_proof(const struct ct_proof *p, const struct ct_cure_run *run, 
 	c->costed = c->verified && ran;
 	c->cost_ps = run->cost_ps;
 	c->cost_of_ps = p->result->sim_time_ps;
-	snprintf(c->run_text, sizeof c->run_text, "%s", run->why);
+	NVW_PRINT(c->run_text, "%s", run->why);
 	c->others = p->cures - 1;
 	c->assumed = p->masks;
 	c->states = p->trial->states_tested;
@@ -325,7 +325,7 @@ static int explore_all(struct ct_proof *p, struct ct_cure_run *run)
 
 	if (error > 0 && *p->why != '\0') { /* together they are what none of them is */
 		run->end = CT_CURE_REFUTED;
-		snprintf(run->why, sizeof run->why, "%s", p->why);
+		NVW_PRINT(run->why, "%s", p->why);
 		return 0;
 	}
 	if (error || !ct_is_clean(p->trial)) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program run with its cure. See cure_run.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <check/check.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "cure_run.h"
 #include "../judge/oracle.h"
@@ -62,7 +62,7 @@ static void take_message(const char *before, struct ct_cure_run *run)
 		bytes += 1 + (int)strcspn(text + bytes + 1, "\n");
 	}
 	bytes -= bytes > 0 && text[bytes - 1] == ',';
-	snprintf(run->why, sizeof run->why, "%s: %.*s", before, bytes, text);
+	NVW_PRINT(run->why, "%s: %.*s", before, bytes, text);
 	make_one_line(run);
 }
 
@@ -132,7 +132,7 @@ static int run_with(const struct ct_exploration *e, const struct emu_inserted *i
 		       (int64_t)(recorded->end_ps - recorded->begin_ps);
 	if (!error && shared->inserted_met == 0) {
 		run->end = CT_CURE_REFUTED;
-		snprintf(run->why, sizeof run->why, "no work-item of the run with it comes to it");
+		NVW_PRINT(run->why, "no work-item of the run with it comes to it");
 	}
 	return take_result(error, shared, run);
 }

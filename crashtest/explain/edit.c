@@ -7,6 +7,7 @@
 
 #include "edit_log.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 /* ---- Words --------------------------------------------------------------------------------------------- */
 
@@ -111,7 +112,7 @@ void ct_line_called(struct ct_line *line, const char *file, uint32_t number)
 	while (strlen(file) >= sizeof line->caller_file && strchr(file, '/') != NULL) {
 		file = strchr(file, '/') + 1;
 	}
-	snprintf(line->caller_file, sizeof line->caller_file, "%s", file);
+	NVW_PRINT(line->caller_file, "%s", file);
 	line->caller_line = number;
 }
 

@@ -9,6 +9,7 @@
 #include "core/bounds.h"
 #include "core/order.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "edit_log.h"
 #include "../run.h"
@@ -67,7 +68,7 @@ static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 	NVW_TRY(ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site)));
 	struct edit_site *const s = (struct edit_site *)log->site.at + r->site.id - 1;
 
-	snprintf(s->file, sizeof s->file, "%s", r->site.file);
+	NVW_PRINT(s->file, "%s", r->site.file);
 	s->line = r->site.line;
 	s->caller = r->site.caller;
 	s->function = r->site.function;

@@ -21,6 +21,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/stop.h"
 
@@ -136,7 +137,7 @@ static bool judge(struct explanation *x)
 		ct_shape(v->text, shape);
 		same = strcmp(shape, x->shape) == 0;
 		if (same) {
-			snprintf(x->finding->text, sizeof x->finding->text, "%s", v->text);
+			NVW_PRINT(x->finding->text, "%s", v->text);
 			x->finding->off = v->off;
 		}
 	}
@@ -578,7 +579,7 @@ static void trace(struct explanation *x)
 	x->e->stack(x->e->context, &x->medium.image, &x->medium.acks, f->stack);
 	ct_medium_undo(&x->medium);
 	if (f->where[0] == '\0') {
-		snprintf(f->where, sizeof f->where, "%.*s", (int)strcspn(f->stack, "\n"), f->stack);
+		NVW_PRINT(f->where, "%.*s", (int)strcspn(f->stack, "\n"), f->stack);
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 
 #include "core/newfile.h"
 #include "core/options.h"
@@ -95,11 +96,11 @@ int ct_finding_machine(const json_t *head, struct emu_config *ret)
 		close(fd);
 		return nvw_fail(NVW_E_DAMAGED, "the finding has no machine");
 	}
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	NVW_PRINT(path, "/proc/self/fd/%d", fd);
 	const int error = emu_config_load(ret, path);
 
 	close(fd);
-	snprintf(ret->name, sizeof ret->name, "%s", NVW_OR(name, ""));
+	NVW_PRINT(ret->name, "%s", NVW_OR(name, ""));
 	ret->seed = member_count(head, "seed");
 	return error;
 }
@@ -129,7 +130,7 @@ void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_fin
 {
 	if (options->save != NULL) {
 		do {
-			snprintf(f->saved, sizeof f->saved, "%s/finding-%u", options->save, ++i);
+			NVW_PRINT(f->saved, "%s/finding-%u", options->save, ++i);
 		} while (access(f->saved, F_OK) == 0);
 	}
 }
@@ -154,7 +155,7 @@ static json_t *place_json(const struct ct_place *p)
 {
 	char value[2 * 8 + 3];
 
-	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
+	NVW_PRINT(value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
 	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s, s:o*}", "file",
 		p->file, "line", (int)p->line, "function", p->function, "kernel", p->kernel, "work_item",
 		(json_int_t)p->work_item, "group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi,
@@ -167,8 +168,8 @@ static json_t *unit_json(const struct ct_unit *u)
 {
 	char now[19], newest[19];
 
-	snprintf(now, sizeof now, "0x%016llx", (unsigned long long)u->now);
-	snprintf(newest, sizeof newest, "0x%016llx", (unsigned long long)u->newest);
+	NVW_PRINT(now, "0x%016llx", (unsigned long long)u->now);
+	NVW_PRINT(newest, "0x%016llx", (unsigned long long)u->newest);
 	return json_pack("{s:I, s:s, s:s, s:b, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest",
 		newest, "lost", u->lost);
 }
@@ -578,14 +579,14 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 
 	shared->error = ct_image_create(s->image, s->filled, s->bytes, &image);
 	if (shared->error) {
-		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		NVW_PRINT(shared->message, "%s", nvw_error_message());
 		return;
 	}
 	const int verdict = judge(context, &image, &s->acks, &findings, &shared->phase);
 
 	if (verdict != 0 && verdict != NVW_E_INCONSISTENT) {
 		shared->error = verdict;
-		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		NVW_PRINT(shared->message, "%s", nvw_error_message());
 	}
 	ct_shape(NVW_OR(text, ""), wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
@@ -595,8 +596,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 		}
 	}
 	if (findings.kept > 0) {
-		snprintf(shared->finding.text, sizeof shared->finding.text, "%s",
-			findings.finding[chosen].text);
+		NVW_PRINT(shared->finding.text, "%s", findings.finding[chosen].text);
 		shared->finding.off = findings.finding[chosen].off;
 	}
 	shared->phase = CT_PHASE_IDLE;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/print.h"
+
 #include "cure.h"
 
 static bool take_line(const char *text, char file[128], uint32_t *line)
@@ -63,7 +65,7 @@ static void add_wider(struct ct_proposals *p, const struct ct_cause *c)
 {
 	struct ct_line barrier = {.line = c->line};
 
-	snprintf(barrier.file, sizeof barrier.file, "%s", c->file);
+	NVW_PRINT(barrier.file, "%s", c->file);
 	if (barrier.line != 0 && strcmp(c->scope, "work-item") == 0) {
 		add(p, CT_EDIT_WIDEN, NVW_WORKGROUP, &barrier, NULL);
 	}

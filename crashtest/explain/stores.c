@@ -9,6 +9,7 @@
 
 #include "core/disk_image.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "stores.h"
 
@@ -99,8 +100,8 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	if (r->site.layout != NULL && (site->layout = strdup(r->site.layout)) == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
 	}
-	snprintf(site->file, sizeof site->file, "%s", r->site.file);
-	snprintf(site->function, sizeof site->function, "%s", r->site.function);
+	NVW_PRINT(site->file, "%s", r->site.file);
+	NVW_PRINT(site->function, "%s", r->site.function);
 	return 0;
 }
 
@@ -182,7 +183,7 @@ bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image)
 static void call_file(const struct nvw__disk *d, uint64_t file, struct ct_place *p)
 {
 	if (d->is_folder && file < d->files && d->first_name[file] > 0) {
-		snprintf(p->of, sizeof p->of, "%s", d->name[d->first_name[file] - 1]);
+		NVW_PRINT(p->of, "%s", d->name[d->first_name[file] - 1]);
 	}
 }
 
@@ -197,7 +198,7 @@ static void place_in_files(const struct nvw__disk *d, nvw_off off, struct ct_pla
 	for (uint32_t i = 0; d->is_folder && i < d->names; i++) {
 		if (off == nvw__disk_name_at(d, i)) {
 			p->is_name = true;
-			snprintf(p->of, sizeof p->of, "%s", d->name[i]);
+			NVW_PRINT(p->of, "%s", d->name[i]);
 			return;
 		}
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The moments before a crash. See timeline.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "timeline.h"
 
@@ -81,7 +81,7 @@ static struct ct_moment *add(
 	*e = (struct entry){.number = number,
 		.moment = {.role = role, .kind = kind, .time_ps = since_begin(t, r), .end_ps = INT64_MAX}};
 	if (at != NULL) {
-		snprintf(e->moment.file, sizeof e->moment.file, "%s", at->file);
+		NVW_PRINT(e->moment.file, "%s", at->file);
 		e->moment.line = at->line;
 	}
 	return &e->moment;

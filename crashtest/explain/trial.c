@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trials of cures. See trial.h. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/print.h"
 #include "core/units.h"
 
 #include "trial.h"
@@ -73,7 +73,7 @@ int ct_proof_explore(struct ct_proof *p, const struct ct_edit *edits, unsigned c
 	} else if (run.end == CT_CURE_HOLDS) {
 		error = explore_log_of(p, &run, kinds);
 	} else {
-		snprintf(p->why, sizeof p->why, "%s", run.why);
+		NVW_PRINT(p->why, "%s", run.why);
 		error = 1;
 	}
 	ct_cure_run_free(&run);
@@ -121,9 +121,9 @@ int ct_proof_explore_run(struct ct_proof *p, struct ct_cure_run *run, int kinds)
 	}
 	run->end = CT_CURE_REFUTED;
 	if (error > 0) {
-		snprintf(run->why, sizeof run->why, "the run with it does not do what the others change");
+		NVW_PRINT(run->why, "the run with it does not do what the others change");
 	} else {
-		snprintf(run->why, sizeof run->why, "of the run with it, %s of %s tested states fail: %s",
+		NVW_PRINT(run->why, "of the run with it, %s of %s tested states fail: %s",
 			nvw_format_grouped(p->trial->states_failing, a),
 			nvw_format_grouped(p->trial->states_tested, b),
 			p->trial->finding_count ? p->trial->finding[0].text : "no verdict");

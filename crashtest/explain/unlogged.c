@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places that store what an undo log cannot take back (struct ct_unlogged): one for each pair of lines. */
-#include <stdio.h>
 #include <string.h>
 
 #include <emu.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "../crash.h"
 
@@ -43,10 +43,10 @@ static struct ct_unlogged of_run(const struct emu_unlogged *x)
 		.off = x->offset,
 		.times = x->count};
 
-	snprintf(u.file, sizeof u.file, "%s", x->store->file);
-	snprintf(u.function, sizeof u.function, "%s", x->store->function);
-	snprintf(u.begun_file, sizeof u.begun_file, "%s", x->begun->file);
-	snprintf(u.begun_function, sizeof u.begun_function, "%s", x->begun->function);
+	NVW_PRINT(u.file, "%s", x->store->file);
+	NVW_PRINT(u.function, "%s", x->store->function);
+	NVW_PRINT(u.begun_file, "%s", x->begun->file);
+	NVW_PRINT(u.begun_function, "%s", x->begun->function);
 	return u;
 }
 

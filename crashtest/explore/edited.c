@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The exploration of a log with edits. */
-#include <stdio.h>
+
+#include "core/print.h"
 
 #include "../crash.h"
 #include "../states/limits.h"
@@ -73,7 +74,7 @@ static int name_options(int error)
 	if (error != NVW_E_USAGE) {
 		return error;
 	}
-	snprintf(text, sizeof text, "%s", nvw_error_message());
+	NVW_PRINT(text, "%s", nvw_error_message());
 	return nvw_fail(error, "--assume-durable or --assume-ordered: %s", text);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See export.h. */
+#include "core/print.h"
+
 #include "export.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,7 +54,7 @@ static int write_pools(const struct ct_exploration *e, const char *path, const u
 	for (unsigned i = 0; i < e->bench->pool_count; i++) {
 		char its[PATH_BYTES];
 
-		snprintf(its, sizeof its, i == 0 ? "%s" : "%s.%u", path, i);
+		NVW_PRINT(its, i == 0 ? "%s" : "%s.%u", path, i);
 		NVW_TRY(write_image(its, bytes, e->bench->pool_bytes[i]));
 		bytes += e->bench->pool_bytes[i];
 	}
@@ -64,12 +65,12 @@ static int write_pools(const struct ct_exploration *e, const char *path, const u
 static int write_line(const struct ct_exploration *e, const struct ct_medium *m, const char *name)
 {
 	char path[PATH_BYTES], line[512];
-	const int n = snprintf(line, sizeof line,
+	const int n = NVW_PRINT(line,
 		"{\"file\": \"%s\", \"instant\": %" PRIu64 ", \"time_ps\": %" PRIu64
 		", \"acknowledged\": %" PRIu64 ", \"state\": \"%016" PRIx64 "\"}\n",
 		name, m->instant, m->time_ps, m->acks.count, ct_medium_key(m));
 
-	snprintf(path, sizeof path, "%s/states.jsonl", e->options.exports);
+	NVW_PRINT(path, "%s/states.jsonl", e->options.exports);
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	const int error = fd >= 0 && write(fd, line, (size_t)n) == n ? 0 : nvw_fail_errno("%s", path);
 
@@ -83,9 +84,9 @@ int ct_export_state(const struct ct_exploration *e, const struct ct_medium *m, u
 {
 	char name[64], path[PATH_BYTES];
 
-	snprintf(name, sizeof name, "%06" PRIu64 "-%s%06" PRIu64, m->instant,
-		draw >= CT_DRAW_LEAF ? "leaf" : "", draw & ~CT_DRAW_LEAF);
-	snprintf(path, sizeof path, "%s/%s", e->options.exports, name);
+	NVW_PRINT(name, "%06" PRIu64 "-%s%06" PRIu64, m->instant, draw >= CT_DRAW_LEAF ? "leaf" : "",
+		draw & ~CT_DRAW_LEAF);
+	NVW_PRINT(path, "%s/%s", e->options.exports, name);
 	NVW_TRY(write_pools(e, path, m->image.rw));
 	return write_line(e, m, name);
 }

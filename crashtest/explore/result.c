@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the workers have found becomes one result. See result.h; crash.h has what is asked of a result. */
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/bounds.h"
 #include "core/order.h"
+#include "core/print.h"
 #include "result.h"
 
 int ct_by_first(const void *a, const void *b)
@@ -224,7 +224,7 @@ static void join_worker(struct ct_result *r, struct ct_groups *all, const struct
 	r->states_symmetric += s->symmetric;
 	r->states_settled += s->settled;
 	if (r->states_undecided == 0) {
-		snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
+		NVW_PRINT(r->undecided, "%s", s->why_undecided);
 	}
 	r->states_undecided += s->undecided;
 	r->instants_by_reads += s->by_reads;

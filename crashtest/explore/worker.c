@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of a worker. See worker.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -9,6 +8,7 @@
 #include <nvw/random.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "../parts/parts.h"
 #include "../judge/process.h"
@@ -127,7 +127,7 @@ static void note_finding(struct range *r, struct ct_shared *s, uint64_t state,
 	}
 	note_shape(r, ct_parts_shape(&r->findings, i));
 	if (!again) {
-		snprintf(f.text, sizeof f.text, "%s", v->text);
+		NVW_PRINT(f.text, "%s", v->text);
 		ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
 		ct_failing_add(r->failing, state, f.text);
 	}
@@ -150,7 +150,7 @@ void ct_worker_note_undecided(struct ct_shared *s, const struct ct_plan *plan, c
 {
 	plan->interval[s->instant - 1].undecided++;
 	if (s->undecided++ == 0) {
-		snprintf(s->why_undecided, sizeof s->why_undecided, "%s", why);
+		NVW_PRINT(s->why_undecided, "%s", why);
 	}
 }
 
@@ -447,7 +447,7 @@ static void count_parts(struct range *r)
 	if (n->most_forks > to->most_forks) {
 		to->most_forks = n->most_forks;
 		ct_parts_name(r->parts, n->widest, name);
-		snprintf(to->widest, sizeof to->widest, "%s", name);
+		NVW_PRINT(to->widest, "%s", name);
 	}
 }
 
@@ -490,7 +490,7 @@ static void note_wide(struct range *r, const struct ct_part_trouble *t)
 	NVW_INVARIANT(t->verdict == CT_PART_WIDE);
 	if (to->wide++ == 0) {
 		ct_parts_name(r->parts, t->part, name);
-		snprintf(to->first_wide, sizeof to->first_wide, "%s", name);
+		NVW_PRINT(to->first_wide, "%s", name);
 		to->wide_forks = t->forks;
 	}
 }
@@ -502,8 +502,7 @@ static void note_denied(struct range *r, const struct ct_part_trouble *t, const 
 
 	if (to->denied++ == 0) {
 		ct_parts_name(r->parts, t->part, name);
-		snprintf(to->first_denied, sizeof to->first_denied, "%s, which says: %.120s", name,
-			said->finding[0].text);
+		NVW_PRINT(to->first_denied, "%s, which says: %.120s", name, said->finding[0].text);
 	}
 }
 
@@ -756,7 +755,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	}
 	if (error) {
 		shared->error = error;
-		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		NVW_PRINT(shared->message, "%s", nvw_error_message());
 	}
 	shared->finished = !shared->stop;
 	_exit(0);

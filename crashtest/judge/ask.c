@@ -19,6 +19,7 @@
 
 #include "core/disk_image.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "ask.h"
@@ -150,7 +151,7 @@ static int run_forked(const struct ct_asked *c, const struct ct_start *how, stru
 	}
 	ret_answer->in_time = ending.in_time;
 	ret_answer->status = ending.status;
-	snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
+	NVW_PRINT(ret_answer->where, "%s", ending.where);
 	return 1;
 }
 
@@ -523,7 +524,7 @@ int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 	if (operations == NULL || operations->count == 0) {
 		return 0;
 	}
-	snprintf(ret->operations_path, sizeof ret->operations_path, "%s/operations", ret->folder.path);
+	NVW_PRINT(ret->operations_path, "%s/operations", ret->folder.path);
 	return ct_environment_write(ret->operations_path, operations);
 }
 

@@ -2,12 +2,13 @@
 /* Command lines of checkers. See command.h. */
 #include <ctype.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <nvw/errors.h>
+
+#include "core/print.h"
 
 #include "command.h"
 
@@ -111,7 +112,7 @@ static void cut(struct ct_command *c)
 	}
 	c->by_shell = at.why != NULL;
 	if (at.why != NULL) {
-		snprintf(c->why, sizeof c->why, "%s", at.why);
+		NVW_PRINT(c->why, "%s", at.why);
 	}
 }
 
@@ -126,7 +127,7 @@ static bool is_in_path(const char *name)
 	while (!found && *at != '\0') {
 		const size_t part = strcspn(at, ":");
 
-		snprintf(path, sizeof path, "%.*s%s%s", (int)part, at, part ? "/" : "", name);
+		NVW_PRINT(path, "%.*s%s%s", (int)part, at, part ? "/" : "", name);
 		found = access(path, X_OK) == 0;
 		at += part + (at[part] == ':');
 	}
@@ -141,7 +142,7 @@ static bool is_of_shell(const char *word)
 	if (word[strcspn(word, " \t\n|&;<>()$`\\\"'*?[]#~=%!{}")] != '\0') {
 		return false;
 	}
-	snprintf(text, sizeof text, "command -v %s >/dev/null 2>&1", word);
+	NVW_PRINT(text, "command -v %s >/dev/null 2>&1", word);
 	return system(text) == 0;
 }
 
@@ -162,7 +163,7 @@ int ct_command_make(const char *source, const char *option, struct ct_command *r
 		return 0;
 	}
 	ret->by_shell = true;
-	snprintf(ret->why, sizeof ret->why, "a command of the shell itself");
+	NVW_PRINT(ret->why, "a command of the shell itself");
 	if (strchr(program, '/') || !is_of_shell(program)) {
 		return nvw_fail(NVW_E_USAGE, "%s: %s: expected an executable program", option, program);
 	}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/granularity.h"
+#include "core/print.h"
 #include "environment.h"
 
 extern char **environ;
@@ -109,7 +110,7 @@ char *const *ct_environment_of(char *const assigned[], struct ct_told_state *tol
 		to[n++] = assigned[i];
 	}
 	if (told != NULL) {
-		snprintf(operations, sizeof operations, CT_OPERATIONS_VARIABLE "=%s", path);
+		NVW_PRINT(operations, CT_OPERATIONS_VARIABLE "=%s", path);
 		to[n++] = operations;
 		to[n++] = told->acknowledged;
 		to[n++] = told->in_flight;

@@ -12,6 +12,7 @@
 #include <nvw/random.h>
 
 #include "core/pools.h"
+#include "core/print.h"
 
 #include "../states/image.h"
 #include "go_on.h"
@@ -118,7 +119,7 @@ static void say_when(struct nvw_findings *findings, unsigned first)
 	char text[NVW__FINDING_TEXT];
 
 	for (unsigned i = first; i < findings->kept; i++) {
-		snprintf(text, sizeof text, "%s", findings->finding[i].text);
+		NVW_PRINT(text, "%s", findings->finding[i].text);
 		snprintf(findings->finding[i].text, sizeof text, "after recovery, and going on: %.*s",
 			(int)sizeof text - 40, text);
 	}
@@ -163,7 +164,7 @@ static int go_on(struct ct_go_on *g, const struct ct_image *image, const struct 
 	if (*seen == key) {
 		return 0;
 	}
-	snprintf(path, sizeof path, "%s/pool-%d", g->folder.path, (int)getpid());
+	NVW_PRINT(path, "%s/pool-%d", g->folder.path, (int)getpid());
 	NVW_TRY(write_pools(image, path));
 	const int verdict = go_on_from(g, path, before, &acks, findings, phase);
 

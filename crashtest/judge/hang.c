@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "source/frames.h"
 
@@ -31,7 +32,7 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 	for (unsigned i = 0; i < count; i++) {
 		char path[64];
 
-		snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);
+		NVW_PRINT(path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);
 		FILE *const f = fopen(path, "re");
 
 		while (f != NULL && count < TREE_MAX && fscanf(f, "%d", &list[count]) == 1) {

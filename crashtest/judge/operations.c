@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/array.h"
 #include "core/order.h"
@@ -44,7 +45,7 @@ static int note_begin(struct ct_operations *o, const struct nvw_log_record *r, u
 	}
 	new->begin = record;
 	new->thread = r->begin.thread;
-	snprintf(new->name, sizeof new->name, "%s", r->begin.name);
+	NVW_PRINT(new->name, "%s", r->begin.name);
 	return 0;
 }
 
@@ -195,7 +196,7 @@ int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
 			return no_memory();
 		}
 		if (name != NULL) {
-			snprintf(new->name, sizeof new->name, "%s", name);
+			NVW_PRINT(new->name, "%s", name);
 		}
 	}
 	join(ret);

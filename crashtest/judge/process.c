@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Watching processes. See process.h. */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "process.h"
@@ -103,13 +103,13 @@ void ct_describe_death(
 	ct_frames_place(frames, f->where);
 	ct_frames_stack(frames, f->stack);
 	if (hung) {
-		snprintf(f->text, sizeof f->text, "%s does not terminate", phase_name(phase));
+		NVW_PRINT(f->text, "%s does not terminate", phase_name(phase));
 	} else if (WIFSIGNALED(status)) {
 		f->signal = WTERMSIG(status);
-		snprintf(f->text, sizeof f->text, "%s was killed by signal %d (%s)", phase_name(phase),
-			f->signal, strsignal(f->signal));
+		NVW_PRINT(f->text, "%s was killed by signal %d (%s)", phase_name(phase), f->signal,
+			strsignal(f->signal));
 	} else if (phase != CT_PHASE_IDLE) {
-		snprintf(f->text, sizeof f->text, "%s ended the process with status %d", phase_name(phase),
+		NVW_PRINT(f->text, "%s ended the process with status %d", phase_name(phase),
 			WEXITSTATUS(status));
 	}
 }

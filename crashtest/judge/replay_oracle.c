@@ -9,6 +9,7 @@
 #include <nvw/random.h>
 
 #include "core/filled.h"
+#include "core/print.h"
 #include "core/zeroed.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
@@ -470,7 +471,7 @@ static void keep(struct printed *p, const struct ct_answer *a)
 	p->bytes = a->whole.bytes;
 	p->hash = a->whole.hash;
 	copy_text(p->text, &a->whole, &p->kept);
-	snprintf(p->line, sizeof p->line, "%s", a->line);
+	NVW_PRINT(p->line, "%s", a->line);
 }
 
 int ct_replay_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -531,7 +532,7 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 	char hash[24];
 
 	for (uint64_t i = 0; subset(s.count, i, &s.chosen) && reference_of(o, &s, &r) == 0; i++) {
-		snprintf(hash, sizeof hash, "%016" PRIx64, r->hash);
+		NVW_PRINT(hash, "%016" PRIx64, r->hash);
 		if (r->useful) {
 			json_array_append_new(accepted,
 				json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)r->bytes, "hash", hash,

@@ -2,7 +2,6 @@
 /* The file that a command judges. See state_file.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include "core/filled.h"
 #include "core/folder.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "state_file.h"
 
@@ -39,7 +39,7 @@ static int make(struct ct_state_file *f, const char *folder, uint64_t bytes)
 	forget(f);
 	f->pid = getpid();
 	f->bytes = bytes;
-	snprintf(f->path, sizeof f->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)f->pid);
+	NVW_PRINT(f->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)f->pid);
 	unlink(f->path);
 	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (f->fd < 0 || ftruncate(f->fd, (off_t)bytes) || fstat(f->fd, &s)) {

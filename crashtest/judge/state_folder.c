@@ -12,6 +12,7 @@
 #include "core/filled.h"
 #include "core/folder.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "state_folder.h"
 
@@ -117,7 +118,7 @@ static void sweep(const struct filling *f, const char *folder)
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
 			continue;
 		}
-		snprintf(name, sizeof name, "%.200s%s%.255s", folder, *folder ? "/" : "", e->d_name);
+		NVW_PRINT(name, "%.200s%s%.255s", folder, *folder ? "/" : "", e->d_name);
 		sweep_entry(f, name);
 	}
 	if (d != NULL) {
@@ -132,7 +133,7 @@ static int make_folders_of(const struct filling *f, const char *name)
 	char path[PATH];
 
 	for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		const int n = snprintf(path, sizeof path, "%s/", f->state->path);
+		const int n = NVW_PRINT(path, "%s/", f->state->path);
 
 		snprintf(path + n, sizeof path - (size_t)n, "%.*s", (int)(slash - name), name);
 		if (mkdir(path, 0777) && errno != EEXIST) {
@@ -254,7 +255,7 @@ static int make_name(const struct filling *f, uint32_t name, uint64_t word)
 		return name_file(f, name, word);
 	}
 	if (word == NVW__DISK_FOLDER) {
-		snprintf(folder, sizeof folder, "%s/", f->disk->name[name]);
+		NVW_PRINT(folder, "%s/", f->disk->name[name]);
 		return make_folders_of(f, folder);
 	}
 	return make_link(f, name, word - NVW__DISK_LINK);
@@ -265,7 +266,7 @@ int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, cons
 {
 	const struct filling f = {.state = state, .disk = disk, .image = image};
 
-	snprintf(state->path, sizeof state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
+	NVW_PRINT(state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
 	if (mkdir(state->path, 0777) && errno != EEXIST) {
 		return nvw_fail_errno("%s", state->path);
 	}

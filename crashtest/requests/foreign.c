@@ -2,7 +2,6 @@
 /* Exploring external store logs with external checkers. See crash.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -14,6 +13,7 @@
 #include "core/bounds.h"
 #include "core/filled.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/zeroed.h"
 
 #include "../judge/checker.h"
@@ -507,7 +507,7 @@ static int judge_final(const struct ct_exploration *e, struct jury *jury, struct
 	nvw__acks_free(&final.acks);
 	if (error == CT_NO_ANSWER) {
 		ret_result->states_undecided = 1;
-		snprintf(ret_result->undecided, sizeof ret_result->undecided, "%s", nvw_error_message());
+		NVW_PRINT(ret_result->undecided, "%s", nvw_error_message());
 		error = 0;
 	} else if (!error) {
 		ret_result->consistent = ret_result->finding[0].text[0] == '\0';
@@ -856,12 +856,12 @@ static void join_answers(struct ct_result *sum, struct ct_result *r)
 	sum->interrupted = sum->interrupted || r->interrupted;
 	sum->gave_up = sum->gave_up || r->gave_up;
 	if (sum->states_undecided == 0) {
-		snprintf(sum->undecided, sizeof sum->undecided, "%s", r->undecided);
+		NVW_PRINT(sum->undecided, "%s", r->undecided);
 	}
 	sum->states_undecided += r->states_undecided;
 	sum->executed = sum->executed || r->executed;
 	if (r->why_executed[0] != '\0') {
-		snprintf(sum->why_executed, sizeof sum->why_executed, "%s", r->why_executed);
+		NVW_PRINT(sum->why_executed, "%s", r->why_executed);
 	}
 	sum->threads = MAX(sum->threads, r->threads);
 	sum->atomicity = MAX(sum->atomicity, r->atomicity);

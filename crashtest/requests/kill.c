@@ -23,6 +23,7 @@
 
 #include "core/order.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/stop.h"
 
@@ -121,7 +122,7 @@ static int start_judging(const struct killing *k, struct slot *s)
 		ct_frames_catch(&s->verdict->frames);
 		s->verdict->error = judge(k, s);
 		if (s->verdict->error) {
-			snprintf(s->verdict->message, sizeof s->verdict->message, "%s", nvw_error_message());
+			NVW_PRINT(s->verdict->message, "%s", nvw_error_message());
 		}
 		_exit(0);
 	}
@@ -159,14 +160,14 @@ static void note(struct killing *k, const struct slot *s, int status)
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	if (was_killed(s, status)) {
-		snprintf(k->result->undecided, sizeof k->result->undecided,
+		NVW_PRINT(k->result->undecided,
 			"its process was killed by SIGKILL again and again (was memory short?)");
 		k->result->states_undecided++;
 		return;
 	}
 	if (!s->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0 && v->phase != CT_PHASE_IDLE) {
 		ct_describe_death(v->phase, false, status, &v->frames, &f);
-		snprintf(k->result->undecided, sizeof k->result->undecided, "%s", f.text);
+		NVW_PRINT(k->result->undecided, "%s", f.text);
 		k->result->states_undecided++;
 		return;
 	}
@@ -186,7 +187,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 		}
 		if (!again) {
 			f.off = v->findings.finding[i].off;
-			snprintf(f.text, sizeof f.text, "%s", v->findings.finding[i].text);
+			NVW_PRINT(f.text, "%s", v->findings.finding[i].text);
 			ct_groups_add(&k->groups, &f);
 		}
 	}

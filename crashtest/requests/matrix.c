@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verdict matrix: one run under every model, and with each of its barriers narrowed. See crash.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/array.h"
 #include "core/stop.h"
@@ -42,8 +42,8 @@ static int add_site(struct survey *s, const struct nvw_log_record *r)
 	}
 	struct ct_names *const site = &s->site[s->sites++];
 
-	snprintf(site->file, sizeof site->file, "%s", r->site.file);
-	snprintf(site->function, sizeof site->function, "%s", r->site.function);
+	NVW_PRINT(site->file, "%s", r->site.file);
+	NVW_PRINT(site->function, "%s", r->site.function);
 	site->line = r->site.line;
 	return 0;
 }
@@ -171,7 +171,7 @@ static void note_verdict(const struct ct_result *r, struct ct_matrix *x, struct 
 		.states_failing = r->states_failing,
 		.confirmations = r->by_parts.confirmations};
 	if (r->finding_count > 0) {
-		snprintf(ret_cell->text, sizeof ret_cell->text, "%s", r->finding[0].text);
+		NVW_PRINT(ret_cell->text, "%s", r->finding[0].text);
 	}
 }
 
@@ -225,7 +225,7 @@ static void measure_run(const struct matrix *x, struct ct_barrier *b)
 	narrow.narrow_by = b->spare;
 	options.progress = NULL;
 	if (ct_logged_create(&narrow, &options, &logged)) {
-		snprintf(b->trouble, sizeof b->trouble, "%s", nvw_error_message());
+		NVW_PRINT(b->trouble, "%s", nvw_error_message());
 		return;
 	}
 	b->measured = true;

@@ -19,6 +19,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "../explain/finding.h"
@@ -111,11 +112,11 @@ static int save(struct schedules *x, struct ct_schedule_finding *f)
 	json_t *const head = ct_finding_subject(&x->subject, x->options, x->subject.command);
 
 	member_set_text(head, "without_crash", ct_schedule_kind_name(f->kind));
-	snprintf(text->text, sizeof text->text, "%.*s", (int)sizeof text->text - 1, f->text);
+	NVW_PRINT(text->text, "%.*s", (int)sizeof text->text - 1, f->text);
 	ct_finding_name(x->options, x->ret->finding_count, text);
 	const int error = ct_finding_save(text->saved, head, text, "", 0, &none);
 
-	snprintf(f->saved, sizeof f->saved, "%s", text->saved);
+	NVW_PRINT(f->saved, "%s", text->saved);
 	json_decref(head);
 	free(text);
 	return error;
@@ -138,7 +139,7 @@ static int add_finding(struct schedules *x, enum ct_schedule_kind kind, const ch
 	struct ct_schedule_finding *const f = &s->finding[s->finding_count];
 
 	*f = (struct ct_schedule_finding){.kind = kind, .schedules = 1, .first = x->named.number};
-	snprintf(f->text, sizeof f->text, "%s", text);
+	NVW_PRINT(f->text, "%s", text);
 	int error = 0;
 
 	if (x->options->save != NULL) {
@@ -178,7 +179,7 @@ static int add_error(struct schedules *x, int error)
 {
 	char text[CT_SCHEDULE_TEXT];
 
-	snprintf(text, sizeof text, "%s", nvw_error_message());
+	NVW_PRINT(text, "%s", nvw_error_message());
 	switch (error) {
 	case 0:
 		return 0;

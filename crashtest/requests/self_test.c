@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The self-test: seeded bugs must be found, and the unmutated structure must have no finding. See crash.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "core/options.h"
 #include "core/stop.h"
@@ -133,10 +133,9 @@ static int test_with(
 static void tell_first_finding(struct ct_trial *trial, const struct ct_result *r)
 {
 	if (r->finding_count > 0) {
-		snprintf(trial->text, sizeof trial->text, "%s", r->finding[0].text);
+		NVW_PRINT(trial->text, "%s", r->finding[0].text);
 	} else if (r->schedules.finding_count > 0) {
-		snprintf(trial->text, sizeof trial->text, "%.*s", (int)sizeof trial->text - 1,
-			r->schedules.finding[0].text);
+		NVW_PRINT(trial->text, "%.*s", (int)sizeof trial->text - 1, r->schedules.finding[0].text);
 	}
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The smallest failing --count: whole tests with smaller values. See crash.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "core/options.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "../crash.h"
@@ -33,7 +33,7 @@ static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_o
 	for (unsigned i = 0; nvw__options_given(s->options, i, &name, &text); i++) {
 		NVW_TRY(nvw__options_set(*ret_options, name, text));
 	}
-	snprintf(number, sizeof number, "%llu", (unsigned long long)count);
+	NVW_PRINT(number, "%llu", (unsigned long long)count);
 	return nvw__options_set(*ret_options, "count", number);
 }
 

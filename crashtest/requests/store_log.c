@@ -13,6 +13,7 @@
 #include <nvw/input.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "../states/model.h"
 #include "store_log.h"
@@ -158,7 +159,7 @@ static int register_file(struct converter *c, const struct operation *o)
 	if (c->mappings == MAPPINGS_MAX) {
 		return nvw_fail(NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
 	}
-	snprintf(name, sizeof name, "%.*s", (int)o->field[1].length, o->field[1].text);
+	NVW_PRINT(name, "%.*s", (int)o->field[1].length, o->field[1].text);
 	if (c->mappings == 0) {
 		memcpy(c->first_file, name, sizeof name);
 	}
@@ -198,7 +199,7 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	char text[512];
 	int at = 0;
 
-	snprintf(text, sizeof text, "%.*s", (int)MIN(f->length, 500), f->text);
+	NVW_PRINT(text, "%.*s", (int)MIN(f->length, 500), f->text);
 	char *const open = strrchr(text, '('), *const colon = strrchr(text, ':');
 
 	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 ||
@@ -227,11 +228,11 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 		found = parse_frame(&o->field[i], function, file, &line);
 	}
 	if (!found) {
-		snprintf(file, sizeof file, "%s", basename(c->path));
-		snprintf(function, sizeof function, "operation");
+		NVW_PRINT(file, "%s", basename(c->path));
+		NVW_PRINT(function, "operation");
 		line = (uint32_t)c->instruction;
 	}
-	snprintf(name, sizeof name, "%s:%u", file, line);
+	NVW_PRINT(name, "%s:%u", file, line);
 	for (unsigned i = c->sites; found && i > 0; i--) {
 		if (strcmp(c->site[i - 1], name) == 0) {
 			*ret_site = i;
@@ -257,7 +258,7 @@ static int check_size(const struct converter *c, const struct field *f, uint64_t
 	if (bytes >= 1 && bytes <= STORE_BYTES_MAX) {
 		return 0;
 	}
-	snprintf(range, sizeof range, "a size from 0x1 to 0x%x (%d bytes)", STORE_BYTES_MAX, STORE_BYTES_MAX);
+	NVW_PRINT(range, "a size from 0x1 to 0x%x (%d bytes)", STORE_BYTES_MAX, STORE_BYTES_MAX);
 	return damaged(c, f->text, range);
 }
 

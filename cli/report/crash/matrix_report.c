@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "crash_report.h"
 #include "../json_report.h"
@@ -183,7 +184,7 @@ static void print_barriers(const struct ct_matrix *x, FILE *to)
 		const struct ct_barrier *const b = &x->barrier[i];
 		char place[256];
 
-		snprintf(place, sizeof place, "%s:%u (%s)", b->file, b->line, b->function);
+		NVW_PRINT(place, "%s:%u (%s)", b->file, b->line, b->function);
 		fprintf(to, "%-44s %-11s %6llu %7.2f us  ", place, scope_name(b, 0), (ull)b->met,
 			(double)b->stall_ps / 1e6);
 		print_advice(x, b, to);

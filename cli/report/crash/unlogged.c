@@ -11,6 +11,7 @@
 
 #include "core/bounds.h"
 #include "core/member.h"
+#include "core/print.h"
 
 #include "../../../host/exec.h"
 #include "field_words.h"
@@ -162,8 +163,7 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 	}
 	cure_text(u, range, sizeof range);
 	if (u->run == CT_CURE_HOLDS) {
-		snprintf(held, sizeof held,
-			": no store breaks the rule then, and none of %s tested states fails",
+		NVW_PRINT(held, ": no store breaks the rule then, and none of %s tested states fails",
 			GROUPED(u->states));
 	}
 	snprintf(ret_text, bytes, "%s%s: %s before %s:%u%s%s%s", words[u->run],
@@ -258,10 +258,10 @@ static void read_one(const json_t *o, struct ct_unlogged *ret)
 		.off = member_count(o, "offset"),
 		.times = member_count(o, "times")};
 	cli_field_read(json_object_get(o, "stored"), &ret->field);
-	snprintf(ret->file, sizeof ret->file, "%s", member_text(store, "file"));
-	snprintf(ret->function, sizeof ret->function, "%s", member_text(store, "function"));
-	snprintf(ret->begun_file, sizeof ret->begun_file, "%s", member_text(begun, "file"));
-	snprintf(ret->begun_function, sizeof ret->begun_function, "%s", member_text(begun, "function"));
+	NVW_PRINT(ret->file, "%s", member_text(store, "file"));
+	NVW_PRINT(ret->function, "%s", member_text(store, "function"));
+	NVW_PRINT(ret->begun_file, "%s", member_text(begun, "file"));
+	NVW_PRINT(ret->begun_function, "%s", member_text(begun, "function"));
 }
 
 void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret)

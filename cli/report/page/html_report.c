@@ -10,6 +10,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "html_finding.h"
 #include "html_source.h"
 #include "html_report.h"
@@ -83,7 +84,7 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 {
 	char verdict[64];
 
-	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
+	NVW_PRINT(verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
 		words_if(r->without_crash && !r->consistent, " WITHOUT ANY CRASH"));
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "html_text.h"
 #include "../words.h"
 
@@ -31,7 +32,7 @@ void html_text(FILE *to, const char *text)
 void html_figure(FILE *to, uint64_t n)
 {
 	char digits[24];
-	const int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+	const int count = NVW_PRINT(digits, "%llu", (unsigned long long)n);
 
 	for (int i = 0; i < count; i++) {
 		if (i > 0 && (count - i) % 3 == 0) {

@@ -15,6 +15,7 @@
 #include <crashtest/group.h>
 
 #include "core/member.h"
+#include "core/print.h"
 
 #include "../words.h"
 
@@ -233,7 +234,7 @@ static bool has_json(const char *page)
 {
 	char json[PATH_BYTES + 8];
 
-	snprintf(json, sizeof json, "%.*sjson", (int)(strlen(page) - strlen("html")), page);
+	NVW_PRINT(json, "%.*sjson", (int)(strlen(page) - strlen("html")), page);
 	return access(json, F_OK) == 0;
 }
 
@@ -242,7 +243,7 @@ static int read_file(struct reading *r, const char *name)
 	char path[PATH_BYTES];
 	struct stat s;
 
-	snprintf(path, sizeof path, "%s/%s", r->folder, name);
+	NVW_PRINT(path, "%s/%s", r->folder, name);
 	if (stat(path, &s) != 0) {
 		return nvw_fail_errno("%s", path);
 	}
@@ -287,8 +288,8 @@ static void find_page(const struct reading *r, json_t *row)
 	if (!ends_in(file, ".json")) {
 		return;
 	}
-	snprintf(page, sizeof page, "%.*shtml", (int)(strlen(file) - strlen("json")), file);
-	snprintf(path, sizeof path, "%s/%s", r->folder, page);
+	NVW_PRINT(page, "%.*shtml", (int)(strlen(file) - strlen("json")), file);
+	NVW_PRINT(path, "%s/%s", r->folder, page);
 	if (access(path, F_OK) == 0) {
 		member_set_text(row, "page", page);
 	}

@@ -6,6 +6,7 @@
 
 #include "core/member.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "html_text.h"
 #include "machines.h"
 #include "../provenance.h"
@@ -190,7 +191,7 @@ int report_index_page(const char *folder, const json_t *reports)
 	char path[PATH_BYTES];
 	struct nvw_new_file f;
 
-	snprintf(path, sizeof path, "%s/index.html", folder);
+	NVW_PRINT(path, "%s/index.html", folder);
 	NVW_TRY(check_place(path));
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	page(f.file, reports);

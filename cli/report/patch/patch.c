@@ -11,6 +11,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/print.h"
 #include "patch.h"
 #include "patch_flush.h"
 #include "patch_text.h"
@@ -155,8 +156,7 @@ static const char *barrier_at(
 	const char *const text = s->line[at->line - 1];
 
 	*ret = (struct insertion){.file = at->file, .line = at->line + !before};
-	snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text,
-		barriers[e->scope]);
+	NVW_PRINT(ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text, barriers[e->scope]);
 	return NULL;
 }
 
@@ -225,7 +225,7 @@ static const char *flush_at(
 
 	*ret = (struct insertion){.file = file, .line = after + 1, .fences = what == PATCH_FENCE};
 	if (why == NULL) {
-		snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, text);
+		NVW_PRINT(ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, text);
 	}
 	return why;
 }
@@ -572,7 +572,7 @@ static int apply_insertions(const struct ct_result *r, const char *folder, const
 		char below[PATH_MAX], path[2 * PATH_MAX];
 
 		end = end_of_file(in, i, count);
-		snprintf(path, sizeof path, "%s/%s", copy, name_below(in[i].file, folder, below));
+		NVW_PRINT(path, "%s/%s", copy, name_below(in[i].file, folder, below));
 		NVW_TRY(patch_file(&in[i], end - i, path));
 	}
 	return (int)count;

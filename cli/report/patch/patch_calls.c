@@ -8,6 +8,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "patch_calls.h"
 #include "patch_expression.h"
@@ -71,8 +72,7 @@ void patch_read_headers(struct patch_reader *r, const struct patch_lines *s)
 		const char *const name = at + strlen(begins);
 
 		if (strncmp(at, begins, strlen(begins)) == 0 && strchr(name, '"') != NULL) {
-			snprintf(path, sizeof path, "%.*s%.*s", folder, s->file, (int)strcspn(name, "\""),
-				name);
+			NVW_PRINT(path, "%.*s%.*s", folder, s->file, (int)strcspn(name, "\""), name);
 			read_header(r, path);
 		}
 	}
@@ -167,7 +167,7 @@ static void add_library(struct patch_reader *r, const char *prefix, const char *
 			.flushes = flushes, .fences = library_calls[i].fences, .sized = flushes, .far = far};
 
 		name_library_call(c.name, prefix, i);
-		snprintf(c.before, sizeof c.before, "%.70s%s", pool, words_if(*pool && flushes, ", "));
+		NVW_PRINT(c.before, "%.70s%s", pool, words_if(*pool && flushes, ", "));
 		add_call(r, &c);
 	}
 }
@@ -218,7 +218,7 @@ static void add_instructions(struct patch_reader *r)
 	for (unsigned i = 0; i < sizeof instructions / sizeof *instructions; i++) {
 		struct patch_call c = instructions[i];
 
-		snprintf(c.cast, sizeof c.cast, "(void *)");
+		NVW_PRINT(c.cast, "(void *)");
 		c.far = how_far(r, c.name, &at);
 		if (c.far < NOWHERE) {
 			add_call(r, &c);
@@ -309,7 +309,7 @@ static void add_own(struct patch_reader *r, const struct text *t, size_t at, siz
 	if (a.count == 0 || a.count > 2 || open - at >= sizeof c.name || !find_body(t, a.behind, &body)) {
 		return;
 	}
-	snprintf(c.name, sizeof c.name, "%.*s", (int)(open - at), t->code + at);
+	NVW_PRINT(c.name, "%.*s", (int)(open - at), t->code + at);
 	c.flushes = text_has_any(t->whole, body, flushing);
 	c.fences = text_has_any(t->whole, body, fencing);
 	if (takes_what_it_needs(t, &a, body, &c)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements, and the objects that they store to. See patch_target.h. */
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "patch_expression.h"
 #include "patch_target.h"
@@ -96,11 +96,11 @@ static bool take_object(const char *text, size_t from, size_t to, struct patch_t
 		return false;
 	}
 	if (object[0] == '*') {
-		snprintf(ret->address, sizeof ret->address, "%s", object + 1 + strspn(object + 1, " \t"));
+		NVW_PRINT(ret->address, "%s", object + 1 + strspn(object + 1, " \t"));
 	} else {
-		snprintf(ret->address, sizeof ret->address, "&%.190s", object);
+		NVW_PRINT(ret->address, "&%.190s", object);
 	}
-	snprintf(ret->size, sizeof ret->size, "sizeof %.190s", object);
+	NVW_PRINT(ret->size, "sizeof %.190s", object);
 	ret->in_line = true;
 	return true;
 }
@@ -121,7 +121,7 @@ static bool take_pointed(const char *text, struct text_span pointer, struct patc
 	if (!text_copy(ret->address, text, pointer) || !text_is_object(ret->address)) {
 		return false;
 	}
-	snprintf(ret->size, sizeof ret->size, "sizeof *%.180s", ret->address);
+	NVW_PRINT(ret->size, "sizeof *%.180s", ret->address);
 	ret->in_line = true;
 	return true;
 }
@@ -188,7 +188,7 @@ static bool take_call(const char *text, size_t at, size_t open, struct patch_tar
 		return false;
 	}
 	if (f->size == SIZE_OF_TEXT) {
-		snprintf(ret->size, sizeof ret->size, "strlen(%.180s) + 1", ret->address);
+		NVW_PRINT(ret->size, "strlen(%.180s) + 1", ret->address);
 		return true;
 	}
 	return f->size < (int)a.count && take_argument(text, a.span[f->size], ret->size);

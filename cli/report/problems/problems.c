@@ -10,6 +10,7 @@
 
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../patch/patch.h"
 #include "../crash/unlogged.h"
 #include "../words.h"
@@ -86,11 +87,11 @@ static void add_step_at(json_t *steps, const char *where, const char *function, 
 	char file[256], whole[TEXT_BYTES];
 
 	if (colon == NULL) {
-		snprintf(whole, sizeof whole, "%s: %s", where, text);
+		NVW_PRINT(whole, "%s: %s", where, text);
 		add_step(steps, "", 0, "", whole);
 		return;
 	}
-	snprintf(file, sizeof file, "%.*s", (int)(colon - where), where);
+	NVW_PRINT(file, "%.*s", (int)(colon - where), where);
 	add_step(steps, file, (unsigned)strtoul(colon + 1, NULL, 10), function, text);
 }
 
@@ -126,11 +127,10 @@ static void add_barrier(json_t *steps, const struct ct_finding *f)
 		strcat(text, " is missing");
 		add_step(steps, at->file, at->line, "", text);
 	} else if (*c->file != '\0') {
-		snprintf(text, sizeof text, "this barrier of %s scope is not enough",
-			words_or(c->scope, "unknown"));
+		NVW_PRINT(text, "this barrier of %s scope is not enough", words_or(c->scope, "unknown"));
 		add_step(steps, c->file, c->line, c->function, text);
 	} else {
-		snprintf(text, sizeof text, "before this a persist barrier is missing%s%s%s",
+		NVW_PRINT(text, "before this a persist barrier is missing%s%s%s",
 			words_if(*c->needed, ", of at least "), c->needed, words_if(*c->needed, " scope"));
 		add_step_at(steps, c->early, c->early_function, text);
 	}
@@ -153,10 +153,10 @@ static void add_places(json_t *steps, const struct ct_finding *f)
 		const struct ct_place *const p = &f->place[k];
 
 		if (cli_field_is_known(&p->field)) {
-			snprintf(text, sizeof text, "store to %s: %s", cli_field_words(&p->field, words),
+			NVW_PRINT(text, "store to %s: %s", cli_field_words(&p->field, words),
 				ct_fate_name(p->fate));
 		} else {
-			snprintf(text, sizeof text, "store of %u bytes at 0x%llx: %s", p->bytes,
+			NVW_PRINT(text, "store of %u bytes at 0x%llx: %s", p->bytes,
 				(unsigned long long)p->off, ct_fate_name(p->fate));
 		}
 		add_step(steps, p->file, p->line, p->function, text);
@@ -170,7 +170,7 @@ static void add_death(json_t *steps, const struct ct_finding *f)
 	char where[CT_TEXT_BYTES];
 
 	if (n > 0) {
-		snprintf(where, sizeof where, "%.*s", (int)n, f->where);
+		NVW_PRINT(where, "%.*s", (int)n, f->where);
 		add_step_at(steps, where, "", f->hung ? "it does not end here" : "it dies here");
 	}
 }
@@ -213,7 +213,7 @@ static json_t *finding_problem(const struct ct_finding *f)
 	if (ct_cure_is_verified(&f->cure) || f->cure.verified) {
 		ct_cure_text(&f->cure, cure, sizeof cure);
 	}
-	snprintf(details, sizeof details, "%s%s%s%s", f->cause.text, words_if(*cure, "\nwith "), cure,
+	NVW_PRINT(details, "%s%s%s%s", f->cause.text, words_if(*cure, "\nwith "), cure,
 		words_if(*cure, " no tested state fails"));
 	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:o*}", "rule", rule_of(f), "level", "error", "text",
 		f->text, "details", details, "at", 0, "steps", steps_of(f), "fix", fix_of(f));
@@ -241,9 +241,9 @@ static void add_end(json_t *all, const json_t *report)
 	char text[128];
 
 	if (signal != 0) {
-		snprintf(text, sizeof text, "the program died of %s", strsignal((int)signal));
+		NVW_PRINT(text, "the program died of %s", strsignal((int)signal));
 	} else {
-		snprintf(text, sizeof text, "the program ended with status %lld", status);
+		NVW_PRINT(text, "the program ended with status %lld", status);
 	}
 	if (signal != 0 || status != 0) {
 		add_problem(all, "program-failed", "error", text, json_array());
@@ -260,8 +260,7 @@ static void add_waste(json_t *all, const json_t *row, const char *rule, const ch
 		json_decref(steps);
 		return;
 	}
-	snprintf(text, sizeof text, "%lld of %lld %s", member_number(row, wasted), member_number(row, of),
-		words);
+	NVW_PRINT(text, "%lld of %lld %s", member_number(row, wasted), member_number(row, of), words);
 	add_place(steps, row, text);
 	add_problem(all, rule, "note", text, steps);
 }
@@ -309,8 +308,8 @@ static void add_races(json_t *all, const json_t *report)
 		json_t *const steps = json_array();
 		char text[256];
 
-		snprintf(text, sizeof text, "two accesses of kernel %s race, %lld times",
-			member_text(row, "kernel"), member_number(row, "times"));
+		NVW_PRINT(text, "two accesses of kernel %s race, %lld times", member_text(row, "kernel"),
+			member_number(row, "times"));
 		add_place(steps, json_object_get(row, "first"), "this access");
 		add_place(steps, json_object_get(row, "second"), "and this one");
 		add_problem(all, "data-race", "error", text, steps);
@@ -325,7 +324,7 @@ static void add_unlogged_store(json_t *steps, const json_t *row, bool is_epoch)
 	const char *const field = member_text(json_object_get(row, "stored"), "field");
 	char text[CLI_FIELD_BYTES];
 
-	snprintf(text, sizeof text, "this store%s%s %s", words_if(*field, " to "), field, rule);
+	NVW_PRINT(text, "this store%s%s %s", words_if(*field, " to "), field, rule);
 	add_place(steps, json_object_get(row, "store"), text);
 }
 
@@ -341,7 +340,7 @@ static void add_unlogged(json_t *all, const json_t *list)
 		json_t *const steps = json_array();
 		char text[128];
 
-		snprintf(text, sizeof text, "a store within %s was never added to its undo log",
+		NVW_PRINT(text, "a store within %s was never added to its undo log",
 			is_epoch ? "an epoch" : "a transaction");
 		add_unlogged_store(steps, row, is_epoch);
 		add_place(steps, json_object_get(row, "transaction"), "which begins here");

@@ -19,6 +19,7 @@
 #include <xxhash.h>
 
 #include "core/member.h"
+#include "core/print.h"
 
 #include "../json_report.h"
 #include "problems.h"
@@ -79,8 +80,7 @@ static json_t *physical(const json_t *step)
 		return NULL;
 	}
 	/* "program+0x1234" */
-	snprintf(name, sizeof name, "%.*s",
-		(int)(strstr(file, "+0x") ? strstr(file, "+0x") - file : PATH_MAX - 1), file);
+	NVW_PRINT(name, "%.*s", (int)(strstr(file, "+0x") ? strstr(file, "+0x") - file : PATH_MAX - 1), file);
 	json_t *const place = json_pack("{s:o}", "artifactLocation", artifact(name));
 
 	if (line > 0) {

@@ -8,6 +8,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../provenance.h"
 #include "exec_report.h"
 #include "../crash/unlogged.h"
@@ -89,8 +90,7 @@ static void note_launches(void (*note)(void *context, const char *text, uint64_t
 	if (c->launches_alone > 0) {
 		char text[128];
 
-		snprintf(text, sizeof text,
-			"%llu kernel%s ran by %s; --protocol=NAME puts kernels on the machine",
+		NVW_PRINT(text, "%llu kernel%s ran by %s; --protocol=NAME puts kernels on the machine",
 			(unsigned long long)c->launches_alone, plural(c->launches_alone),
 			c->launches_alone == 1 ? "itself" : "themselves");
 		note(context, text, 1);
@@ -151,12 +151,12 @@ static void print_delays(FILE *to, const char *kind, const struct host_delays *d
 	} points[] = {{"p50", 0.5}, {"p99", 0.99}};
 	char name[64];
 
-	snprintf(name, sizeof name, "delay.%s.count", kind);
+	NVW_PRINT(name, "delay.%s.count", kind);
 	line(to, name, (double)d->count, "delays injected");
 	for (unsigned i = 0; i < 2; i++) {
-		snprintf(name, sizeof name, "delay.%s.requested_%s", kind, points[i].name);
+		NVW_PRINT(name, "delay.%s.requested_%s", kind, points[i].name);
 		line(to, name, (double)host_percentile(&d->requested, points[i].fraction), "(ns)");
-		snprintf(name, sizeof name, "delay.%s.achieved_%s", kind, points[i].name);
+		NVW_PRINT(name, "delay.%s.achieved_%s", kind, points[i].name);
 		line(to, name, (double)host_percentile(&d->achieved, points[i].fraction), "(ns)");
 	}
 }
@@ -206,7 +206,7 @@ static void print_operations(FILE *to, const struct host_operations *o)
 	}
 	operation_lines(o, lines);
 	for (unsigned i = 0; i < OPERATION_LINES; i++) {
-		snprintf(name, sizeof name, "operation.%s", lines[i].name);
+		NVW_PRINT(name, "operation.%s", lines[i].name);
 		line(to, name, lines[i].value, lines[i].meaning);
 	}
 }

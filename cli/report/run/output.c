@@ -13,6 +13,7 @@
 #include "core/invariant.h"
 #include "core/describe.h"
 #include "core/member.h"
+#include "core/print.h"
 #include "../provenance.h"
 #include "race_report.h"
 #include "../crash/unlogged.h"
@@ -60,7 +61,7 @@ static void each_device_stat(const struct cli_run_result *r,
 		for (unsigned k = 0; emu_config_has_device(r->config, i) && k < count; k++) {
 			char name[64];
 
-			snprintf(name, sizeof name, "device.%s.%s", device, table[k].name);
+			NVW_PRINT(name, "device.%s.%s", device, table[k].name);
 			each(context, name,
 				*(const uint64_t *)(const void *)((const char *)&stats + table[k].offset),
 				&table[k]);
