@@ -182,11 +182,9 @@ static int compare_files(const struct cli_options *o, struct compare_command *c)
 	if (o->argument_count > 2) {
 		return cli_options_surplus(o, o->argument[2]);
 	}
-	if (o->argument_count < 2) {
-		return nvw_fail(NVW_E_USAGE,
-			"compare: expected two files: reports as JSON, or tables of sweeps as CSV or JSON "
-			"lines");
-	}
+	NVW_FAIL_IF(o->argument_count < 2, NVW_E_USAGE,
+		"compare: expected two files: reports as JSON, or tables of sweeps as CSV or JSON "
+		"lines");
 	NVW_TRY(cli_options_check_use(o, 0));
 	c->a = o->argument[0];
 	c->b = o->argument[1];

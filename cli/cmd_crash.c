@@ -158,27 +158,20 @@ static int check_mode(const struct cli_session *s, const struct crash_request *r
 	if (!text || r->options.mode == CT_PERMITTED) {
 		return 0;
 	}
-	if (r->exec && r->options.mode != CT_KILL) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --mode=%s has no effect on --exec: expected kill or permitted", text);
-	}
-	if (is_host_log) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --mode=%s has no effect on the store log of a program: expected permitted",
-			text);
-	}
+	NVW_FAIL_IF(r->exec && r->options.mode != CT_KILL, NVW_E_USAGE,
+		"crash: --mode=%s has no effect on --exec: expected kill or permitted", text);
+	NVW_FAIL_IF(is_host_log, NVW_E_USAGE,
+		"crash: --mode=%s has no effect on the store log of a program: expected permitted", text);
 	return 0;
 }
 
 static int check_subject(const struct cli_session *s, const struct crash_request *r)
 {
-	if (s->workload && (r->exec || r->store_log)) {
-		return nvw_fail(NVW_E_USAGE, "crash: %s cannot be combined with a workload (%s)",
-			r->exec ? "--exec" : "--store-log", s->workload->name);
-	}
-	if (!s->workload && !r->exec && !r->store_log && !r->self_test) {
-		return nvw_fail(NVW_E_USAGE, "crash: expected a workload (see nvwave list workloads)");
-	}
+	NVW_FAIL_IF(s->workload && (r->exec || r->store_log), NVW_E_USAGE,
+		"crash: %s cannot be combined with a workload (%s)", r->exec ? "--exec" : "--store-log",
+		s->workload->name);
+	NVW_FAIL_IF(!s->workload && !r->exec && !r->store_log && !r->self_test, NVW_E_USAGE,
+		"crash: expected a workload (see nvwave list workloads)");
 	return 0;
 }
 
@@ -192,10 +185,8 @@ static int check_slice(const struct cli_session *s)
 		{CLI_coverage, "coverage"}, {CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
 
 	for (unsigned i = 0; i < sizeof others / sizeof *others && cli_given(&s->given, CLI_slice); i++) {
-		if (cli_given(&s->given, others[i].id)) {
-			return nvw_fail(
-				NVW_E_USAGE, "crash: --%s has no effect with --slice", others[i].name);
-		}
+		NVW_FAIL_IF(cli_given(&s->given, others[i].id), NVW_E_USAGE,
+			"crash: --%s has no effect with --slice", others[i].name);
 	}
 	return 0;
 }
@@ -221,11 +212,9 @@ static int check_domain(const struct cli_session *s, const struct crash_request 
 
 static int check_format(const struct cli_session *s, const struct crash_request *r)
 {
-	if (s->each_protocol && r->format >= CLI_FORMAT_SARIF) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --protocol=each has no effect with --output-format=sarif or junit: name one "
-			"protocol");
-	}
+	NVW_FAIL_IF(s->each_protocol && r->format >= CLI_FORMAT_SARIF, NVW_E_USAGE,
+		"crash: --protocol=each has no effect with --output-format=sarif or junit: name one "
+		"protocol");
 	return 0;
 }
 

@@ -58,10 +58,8 @@ static int check_distinct(const struct host_control *c, const char *path)
 	struct stat s;
 
 	for (unsigned i = 0; stat(path, &s) == 0 && i < c->file_count; i++) {
-		if (c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino) {
-			return nvw_fail(NVW_E_INPUT,
-				"--record: %s is a file of the program and was not overwritten", path);
-		}
+		NVW_FAIL_IF(c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino, NVW_E_INPUT,
+			"--record: %s is a file of the program and was not overwritten", path);
 	}
 	return 0;
 }
@@ -71,9 +69,7 @@ static int write_log(struct host_session *s, unsigned i, const char *log)
 	NVW_TRY(check_distinct(s->control, log));
 	const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", log);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", log);
 	return host_session_convert(s, i, fd, log, NULL);
 }
 
@@ -91,9 +87,8 @@ static int write_log_and_image(struct host_session *s, unsigned i, const char *l
 static int write_logs(struct host_session *s, const char *path)
 {
 	NVW_TRY(host_session_check_followed(s, NULL));
-	if (s->control->file_count == 0) {
-		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that can be recorded");
-	}
+	NVW_FAIL_IF(s->control->file_count == 0, NVW_E_INPUT,
+		"--record: the program mapped no file that can be recorded");
 	for (unsigned i = 0; i < s->control->file_count; i++) {
 		char log[4096];
 
@@ -115,9 +110,7 @@ static int check_writable(const char *path)
 	if (fd < 0 && errno == ENXIO) { /* a pipe without a reader yet */
 		return 0;
 	}
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
 	close(fd);
 	if (!there) {
 		unlink(path);
@@ -149,9 +142,7 @@ static int print_problems(const struct host_session *s, enum cli_format format, 
 /* As JSON, or what is made of it. */
 static int print_made(const struct host_session *s, enum cli_format format, json_t *report, FILE *to)
 {
-	if (!report) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
+	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for the report");
 	if (format == CLI_FORMAT_JSON) {
 		return cli_print_json(report, to);
 	}
@@ -194,9 +185,7 @@ static int write_report(const struct host_session *s, const struct cli_session *
 		return nvw_new_file_end(&f, print_report(s, session, o, f.file));
 	}
 	NVW_TRY(print_report(s, session, o, stderr));
-	if (fflush(stderr) || ferror(stderr)) {
-		return nvw_fail_errno("standard error: cannot write the report");
-	}
+	NVW_FAIL_ERRNO_IF(fflush(stderr) || ferror(stderr), "standard error: cannot write the report");
 	return 0;
 }
 
@@ -214,15 +203,11 @@ static struct host_options options_of(const struct cli_session *session, const s
 
 static int check_request(const struct cli_session *session, const struct request *r)
 {
-	if (r->persistency && session->config.nvram.domain == EMU_DOMAIN_eadr) {
-		return nvw_fail(NVW_E_USAGE,
-			"--check=persistency: the domain is eadr, where every store is durable at once");
-	}
-	if (r->emulate && r->schedules.count > 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--schedules: threads of a program whose kernels run on the machine cannot take "
-			"turns");
-	}
+	NVW_FAIL_IF(r->persistency && session->config.nvram.domain == EMU_DOMAIN_eadr, NVW_E_USAGE,
+		"--check=persistency: the domain is eadr, where every store is durable at once");
+	NVW_FAIL_IF(r->emulate && r->schedules.count > 0, NVW_E_USAGE,
+		"--schedules: threads of a program whose kernels run on the machine cannot take "
+		"turns");
 	NVW_TRY(check_writable(r->record));
 	return check_writable(r->report);
 }
@@ -327,13 +312,9 @@ static int check_words(const struct cli_options *o, int argc, int last)
 	const bool records = cli_given(o, CLI_record);
 
 	NVW_INVARIANT(last <= argc);
-	if (o->argument_count) {
-		return nvw_fail(
-			NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"", o->argument[0]);
-	}
-	if (last + 1 >= argc) {
-		return nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
-	}
+	NVW_FAIL_IF(o->argument_count, NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
+		o->argument[0]);
+	NVW_FAIL_IF(last + 1 >= argc, NVW_E_USAGE, "exec: expected -- and a program");
 	const bool schedules = cli_given(o, CLI_host_schedules) || cli_given(o, CLI_schedule);
 	const bool races = cli_given(o, CLI_exec_races) && cli_number(o, CLI_exec_races) < PERSISTENCY;
 

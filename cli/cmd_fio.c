@@ -97,12 +97,8 @@ static int parse_word(
 {
 	char word[32];
 
-	if (n >= sizeof word) {
-		return nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at);
-	}
-	if (list->count == LIST_MAX) {
-		return nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX);
-	}
+	NVW_FAIL_IF(n >= sizeof word, NVW_E_USAGE, "\"%.40s\" is too long", at);
+	NVW_FAIL_IF(list->count == LIST_MAX, NVW_E_USAGE, "more than %d values", LIST_MAX);
 	NVW_PRINT(word, "%.*s", (int)n, at);
 	return parse(word, &list->value[list->count++]);
 }
@@ -124,9 +120,7 @@ static int parse_list(const char *option, const char *text,
 		error = parse_word(at, n, parse, ret_list);
 		at += n + (at[n] == ',');
 	}
-	if (error) {
-		return nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message());
-	}
+	NVW_FAIL_IF(error, NVW_E_USAGE, "%s: %s", option, nvw_error_message());
 	return 0;
 }
 
@@ -135,18 +129,14 @@ static int parse_latency(const char *word, uint64_t *ret_ps)
 	bool cycles = false;
 
 	NVW_TRY(nvw_parse_time(word, ret_ps, &cycles));
-	if (cycles) {
-		return nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word);
-	}
+	NVW_FAIL_IF(cycles, NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word);
 	return 0;
 }
 
 static int parse_rate(const char *word, uint64_t *ret_rate)
 {
 	NVW_TRY(nvw_parse_rate(word, ret_rate));
-	if (*ret_rate == 0) {
-		return nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word);
-	}
+	NVW_FAIL_IF(*ret_rate == 0, NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word);
 	return 0;
 }
 
@@ -242,9 +232,7 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 	struct row *const rows = &m->row[m->row_count];
 
 	NVW_INVARIANT(bytes > 0);
-	if (m->row_count + 2 > ROWS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "more than %d rows", ROWS_MAX);
-	}
+	NVW_FAIL_IF(m->row_count + 2 > ROWS_MAX, NVW_E_USAGE, "more than %d rows", ROWS_MAX);
 	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
 	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
 	m->row_count += 2;
@@ -473,9 +461,7 @@ static int take_lists(const struct test *t, const char *bs, const char *sweep, s
 	} else if (m->sizes.count > 1 && t->run != run_latency) {
 		expected = "one size (only latency takes a list)";
 	}
-	if (expected) {
-		return nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs);
-	}
+	NVW_FAIL_IF(expected, NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs);
 	return 0;
 }
 
@@ -504,9 +490,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 	struct measuring *const m = calloc(1, sizeof *m);
 	int error;
 
-	if (m == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the measurements");
-	}
+	NVW_FAIL_IF(m == NULL, NVW_E_MEMORY, "no memory for the measurements");
 	m->request = request;
 	error = take_lists(t, bs, sweep, m);
 	if (!error) {
@@ -558,9 +542,8 @@ static int verify(struct options *o)
 {
 	uint64_t bytes;
 
-	if (o->bs != NULL && cli_parse_block(o->bs, &bytes)) {
-		return nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
-	}
+	NVW_FAIL_IF(o->bs != NULL && cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s",
+		nvw_error_message());
 	if (o->bs != NULL) {
 		fio_add_line(&o->request.lines, "bs", o->bs);
 	}

@@ -353,10 +353,9 @@ static int list(struct cli_options *o)
 	if (o->argument_count == 2 && !strcmp(o->argument[0], "protocols")) {
 		return protocol_tables_print(o->argument[1], cli_json(o));
 	}
-	if (o->argument_count == 0) {
-		return nvw_fail(NVW_E_USAGE, "list: expected one of workloads, machines, keys, protocols, "
-					     "mutations, models, stats, options, axes, command-options");
-	}
+	NVW_FAIL_IF(o->argument_count == 0, NVW_E_USAGE,
+		"list: expected one of workloads, machines, keys, protocols, "
+		"mutations, models, stats, options, axes, command-options");
 	const bool of_section = o->argument_count == 2 && !strcmp(o->argument[0], "keys");
 
 	if (o->argument_count != 1 && !of_section) {

@@ -210,9 +210,7 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 	unsigned chosen = 0;
 
 	NVW_INVARIANT(c->protocol_count > 0);
-	if (!report) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
-	}
+	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for a report");
 	for (unsigned p = 0; p < c->protocol_count; p++) {
 		c->options.protocol = c->protocol[p];
 		for (unsigned i = 0; i < c->tests.count; i++) {
@@ -222,9 +220,7 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 			}
 		}
 	}
-	if (!chosen) {
-		return nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
-	}
+	NVW_FAIL_IF(!chosen, NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
 	return 0;
 }
 
@@ -269,10 +265,8 @@ static int take_litmus(struct litmus_command *c, const struct cli_options *o)
 	for (unsigned i = 0; i < o->argument_count; i++) {
 		NVW_TRY(litmus_load(o->argument[i], &c->tests));
 	}
-	if (c->tests.count == 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "litmus: expected .litmus files, .tsv tables, or folders of them");
-	}
+	NVW_FAIL_IF(c->tests.count == 0, NVW_E_USAGE,
+		"litmus: expected .litmus files, .tsv tables, or folders of them");
 	return 0;
 }
 

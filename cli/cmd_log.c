@@ -33,9 +33,7 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 	void *grown = realloc(s->site, (s->count + 1) * sizeof *s->site);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (grown == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
-	}
+	NVW_FAIL_IF(grown == NULL, NVW_E_MEMORY, "no memory for the sites of the log");
 	s->site = grown;
 	snprintf(s->site[s->count].file, sizeof s->site[0].file, "%s", r->site.file);
 	snprintf(s->site[s->count].function, sizeof s->site[0].function, "%s", r->site.function);
@@ -502,13 +500,9 @@ static int dump_log(const char *path, const struct cli_options *o)
 
 static int check_log(const struct cli_options *o, bool export)
 {
-	if (o->argument_count == 0 || (!export && strcmp(o->argument[0], "dump"))) {
-		return nvw_fail(NVW_E_USAGE, "log: expected dump or export, found \"%s\"",
-			words_or(o->argument[0], ""));
-	}
-	if (o->argument_count == 1) {
-		return nvw_fail(NVW_E_USAGE, "log %s: expected a persist log", o->argument[0]);
-	}
+	NVW_FAIL_IF(o->argument_count == 0 || (!export && strcmp(o->argument[0], "dump")), NVW_E_USAGE,
+		"log: expected dump or export, found \"%s\"", words_or(o->argument[0], ""));
+	NVW_FAIL_IF(o->argument_count == 1, NVW_E_USAGE, "log %s: expected a persist log", o->argument[0]);
 	if (o->argument_count > 2) {
 		return cli_options_surplus(o, o->argument[2]);
 	}

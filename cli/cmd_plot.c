@@ -47,16 +47,12 @@ static struct plot plot_from(const struct cli_options *o)
 /* What is named fits together. */
 static int check_plot(const struct plot *p)
 {
-	if (p->kind == PLOT_POINTS && p->baseline) {
-		return nvw_fail(
-			NVW_E_USAGE, "plot: --kind=points draws every row as it is: expected no --baseline");
-	}
-	if (p->series_label && !p->series) {
-		return nvw_fail(NVW_E_USAGE, "plot: --series-label needs --series, which it names");
-	}
-	if (p->kind == PLOT_HEAT && !p->series) {
-		return nvw_fail(NVW_E_USAGE, "plot: --kind=heat needs --series, the vertical axis");
-	}
+	NVW_FAIL_IF(p->kind == PLOT_POINTS && p->baseline, NVW_E_USAGE,
+		"plot: --kind=points draws every row as it is: expected no --baseline");
+	NVW_FAIL_IF(p->series_label && !p->series, NVW_E_USAGE,
+		"plot: --series-label needs --series, which it names");
+	NVW_FAIL_IF(p->kind == PLOT_HEAT && !p->series, NVW_E_USAGE,
+		"plot: --kind=heat needs --series, the vertical axis");
 	return 0;
 }
 
@@ -68,10 +64,8 @@ static int take_plot(const struct cli_options *o, struct plot *p)
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	if (!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output)) {
-		return nvw_fail(NVW_E_USAGE, "plot: expected a table, --x, --y and -o FILE: %s is missing",
-			first_missing(p));
-	}
+	NVW_FAIL_IF(!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output), NVW_E_USAGE,
+		"plot: expected a table, --x, --y and -o FILE: %s is missing", first_missing(p));
 	NVW_TRY(check_plot(p));
 	return cli_options_check_use(o, cli_at(CLI_AT_HEAT, p->kind == PLOT_HEAT));
 }
@@ -88,9 +82,8 @@ static int draw(const struct plot *p, const char *path, bool keeps_script)
 {
 	char *script = NULL;
 
-	if (keeps_script && asprintf(&script, "%s.gp", path) < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(keeps_script && asprintf(&script, "%s.gp", path) < 0, NVW_E_MEMORY,
+		"no memory for a file name");
 	const int r = plot_draw(p, path, script);
 
 	free(script);

@@ -145,9 +145,8 @@ static int prepare(struct replay *r)
 	}
 	const int number = mutation_of(r->workload, mutation);
 
-	if (*mutation && number < 0) {
-		return nvw_fail(NVW_E_USAGE, "%s no longer has the mutation %s", r->workload->name, mutation);
-	}
+	NVW_FAIL_IF(*mutation && number < 0, NVW_E_USAGE, "%s no longer has the mutation %s",
+		r->workload->name, mutation);
 	return r->workload->prepare(r->options, member_count(head, "seed"), number, &r->plan);
 }
 
@@ -162,9 +161,7 @@ static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
 
 static int extract_pool(const struct ct_saved *s, const struct nvw_pool *pool, char *path)
 {
-	if (!path) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
-	}
+	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for the path of a pool");
 	const int error = extract_to(path, s->image + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
 
 	free(path);
@@ -362,19 +359,15 @@ static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_ev
 		return 0;
 	}
 	*ret_at = REPLAY_AT_EVENT;
-	if (nvw_parse_count(text, ret_event) != 0 || *ret_event == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--at: expected failure, lost, early or the number of an event, found \"%s\"", text);
-	}
+	NVW_FAIL_IF(nvw_parse_count(text, ret_event) != 0 || *ret_event == 0, NVW_E_USAGE,
+		"--at: expected failure, lost, early or the number of an event, found \"%s\"", text);
 	return 0;
 }
 
 static int check_argument(struct cli_options *given)
 {
-	if (given->argument_count == 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "replay: expected a finding saved by nvwave crash --save=DIRECTORY");
-	}
+	NVW_FAIL_IF(given->argument_count == 0, NVW_E_USAGE,
+		"replay: expected a finding saved by nvwave crash --save=DIRECTORY");
 	if (given->argument_count > 1) {
 		return cli_options_surplus(given, given->argument[1]);
 	}

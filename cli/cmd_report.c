@@ -96,9 +96,8 @@ static int report(struct cli_options *o)
 {
 	json_t *reports = NULL;
 
-	if (o->argument_count == 0) {
-		return nvw_fail(NVW_E_USAGE, "report: expected a folder with reports of nvwave crash");
-	}
+	NVW_FAIL_IF(o->argument_count == 0, NVW_E_USAGE,
+		"report: expected a folder with reports of nvwave crash");
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}

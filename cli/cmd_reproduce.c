@@ -212,9 +212,8 @@ static int open_journal(const struct reproduce_command *c, struct paper_sweep *s
 {
 	char *path = NULL;
 
-	if (asprintf(&path, "%s/%s.journal", folder, s->name) < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(asprintf(&path, "%s/%s.journal", folder, s->name) < 0, NVW_E_MEMORY,
+		"no memory for a file name");
 	const int r = sweep_journal_open(&s->sweep, path, cli_given(&c->given, CLI_fresh), &s->journal);
 
 	free(path);
@@ -234,18 +233,15 @@ static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, c
 	}
 	const int r = sweep_run(&s->sweep, &manner, &s->journal);
 
-	if (r == NVW_E_STOPPED) {
-		return nvw_fail(r, "%s; what has been run is in %s, and the same command goes on from there",
-			nvw_error_message(), folder);
-	}
+	NVW_FAIL_IF(r == NVW_E_STOPPED, r,
+		"%s; what has been run is in %s, and the same command goes on from there",
+		nvw_error_message(), folder);
 	return r;
 }
 
 static int make_folder(const char *folder)
 {
-	if (mkdir(folder, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(folder, 0777) && errno != EEXIST, "%s", folder);
 	return 0;
 }
 
@@ -335,9 +331,7 @@ static int open_papers(struct reproduce_command *c)
 	const enum paper_run run = run_of(o);
 	const unsigned seeds = run == PAPER_RUN_ROWS ? (unsigned)cli_number(o, CLI_seeds) : 1;
 
-	if (!c->folder) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(!c->folder, NVW_E_MEMORY, "no memory for a file name");
 	NVW_TRY(papers_read(c->folder, &c->papers));
 	NVW_TRY(papers_choose(&c->papers, o->argument, o->argument_count, cli_given(o, CLI_short_rows)));
 	return papers_open(&c->papers, cli_text(o, CLI_data), seeds, run);

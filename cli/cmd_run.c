@@ -72,19 +72,16 @@ static int create_kept_pool(struct run *run, const char *path, struct nvw_pool_p
 	const char *const size = cli_text(&run->session->given, CLI_pool_size);
 	uint64_t bytes = 0;
 
-	if (size != NULL && nvw_parse_bytes(size, &bytes) != 0) {
-		return nvw_fail(NVW_E_USAGE, "--pool-size: %s", nvw_error_message());
-	}
+	NVW_FAIL_IF(size != NULL && nvw_parse_bytes(size, &bytes) != 0, NVW_E_USAGE, "--pool-size: %s",
+		nvw_error_message());
 	for (unsigned i = 0; i < count; i++) {
 		params[i].bytes = bytes;
 		params[i].sparse = size != NULL;
 	}
 	const int r = nvw_pool_create_several(path, params, count, &run->pool);
 
-	if (r == -EEXIST) {
-		return nvw_fail(r, "%s, and a run creates its pool: remove the file or name another",
-			nvw_error_message());
-	}
+	NVW_FAIL_IF(r == -EEXIST, r, "%s, and a run creates its pool: remove the file or name another",
+		nvw_error_message());
 	return r;
 }
 
@@ -96,10 +93,8 @@ static int create_pool(struct run *run)
 	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
 	unsigned count;
 
-	if (!s->workload->pool && kept) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool", s->workload->name);
-	}
+	NVW_FAIL_IF(!s->workload->pool && kept, NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool",
+		s->workload->name);
 	if (!s->workload->pool) {
 		return 0;
 	}
@@ -416,10 +411,8 @@ static int take_own(struct run *run)
 static int take_command_line(struct run *run)
 {
 	NVW_TRY(take_own(run));
-	if (run->session->each_protocol) {
-		return nvw_fail(NVW_E_USAGE,
-			"run: --protocol=each is not supported: name one protocol, or use nvwave crash");
-	}
+	NVW_FAIL_IF(run->session->each_protocol, NVW_E_USAGE,
+		"run: --protocol=each is not supported: name one protocol, or use nvwave crash");
 	return 0;
 }
 

@@ -113,9 +113,7 @@ static int write_file(const struct sweep_command *c, const char *end,
 {
 	char *const name = name_of(c, end);
 
-	if (!name) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(!name, NVW_E_MEMORY, "no memory for a file name");
 	const int r = write_to(c, name);
 
 	free(name);
@@ -286,9 +284,7 @@ static int open_journal(struct sweep_command *c)
 {
 	char *const path = name_of(c, ".journal");
 
-	if (!path) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for a file name");
 	const int r = sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal);
 
 	free(path);
@@ -310,9 +306,7 @@ static void forget_unreported(const char *folder, struct sweep_point *p)
 /* The folder; what is known but has no report there is not known. */
 static int prepare_reports(struct sweep_command *c, const char *folder)
 {
-	if (mkdir(folder, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(folder, 0777) && errno != EEXIST, "%s", folder);
 	for (unsigned i = 0; i < c->sweep.count; i++) {
 		struct sweep_point *const p = &c->sweep.point[i];
 		forget_unreported(folder, p);
@@ -334,11 +328,9 @@ static int run_points(struct sweep_command *c)
 	const int r = sweep_run(&c->sweep, &manner, &c->journal);
 
 	c->seconds = ct_wall_seconds() - began;
-	if (r == NVW_E_STOPPED) {
-		return nvw_fail(r,
-			"%s; what has been run is in %s.journal, and the same command goes on from there",
-			nvw_error_message(), c->output);
-	}
+	NVW_FAIL_IF(r == NVW_E_STOPPED, r,
+		"%s; what has been run is in %s.journal, and the same command goes on from there",
+		nvw_error_message(), c->output);
 	return r;
 }
 
@@ -360,10 +352,8 @@ static int take_journals(struct sweep_command *c)
 		o->argument_count--;
 		c->journals++;
 	}
-	if (!c->journals) {
-		return nvw_fail(
-			NVW_E_USAGE, "--merge: expected the sweep, and behind it the journals of all shards");
-	}
+	NVW_FAIL_IF(!c->journals, NVW_E_USAGE,
+		"--merge: expected the sweep, and behind it the journals of all shards");
 	return 0;
 }
 

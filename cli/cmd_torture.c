@@ -90,10 +90,8 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	}
 	NVW_TRY(cli_options_check_use(
 		o, cli_at(CLI_AT_FAULTS, c->faults) | cli_at(is_local ? CLI_AT_LOCAL : CLI_AT_SLURM, true)));
-	if (!is_local && c->options.programs == 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "--programs: with --engine=slurm expected a number from 1, found 0");
-	}
+	NVW_FAIL_IF(!is_local && c->options.programs == 0, NVW_E_USAGE,
+		"--programs: with --engine=slurm expected a number from 1, found 0");
 	return 0;
 }
 
@@ -437,9 +435,7 @@ static int run_protocol(struct torture_command *c, const char *protocol)
 {
 	struct torture_result *const result = calloc(1, sizeof *result);
 
-	if (!result) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
+	NVW_FAIL_IF(!result, NVW_E_MEMORY, "no memory for a result");
 	c->options.protocol = protocol;
 	const int r = (c->faults ? run_faults : run_programs)(c, result);
 

@@ -33,12 +33,10 @@ static int take_slice(const char *text, struct ct_options *o)
 {
 	int n = 0;
 
-	if (sscanf(text, "%u/%u:%n", &o->slice, &o->jobs, &n) != 2 || n == 0 || text[n] == '\0' ||
-		o->slice == 0 || o->slice > o->jobs || o->jobs > 64) {
-		return nvw_fail(NVW_E_USAGE,
-			"--slice: expected I/N:FOLDER with I from 1 to N and N at most 64, found \"%s\"",
-			text);
-	}
+	NVW_FAIL_IF(sscanf(text, "%u/%u:%n", &o->slice, &o->jobs, &n) != 2 || n == 0 || text[n] == '\0' ||
+			    o->slice == 0 || o->slice > o->jobs || o->jobs > 64,
+		NVW_E_USAGE, "--slice: expected I/N:FOLDER with I from 1 to N and N at most 64, found \"%s\"",
+		text);
 	o->slices = text + n;
 	o->cures = false;
 	o->unexplained = true;
@@ -114,9 +112,8 @@ static int take_assumption(const char *text, struct ct_edit *ret)
 
 static int take_assumptions(const struct cli_options *given, struct crash_request *r)
 {
-	if (given->assumption_count > CRASH_ASSUMPTIONS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "at most %d assumptions", CRASH_ASSUMPTIONS_MAX);
-	}
+	NVW_FAIL_IF(given->assumption_count > CRASH_ASSUMPTIONS_MAX, NVW_E_USAGE, "at most %d assumptions",
+		CRASH_ASSUMPTIONS_MAX);
 	r->options.assumed = r->assumed;
 	r->options.assumed_count = given->assumption_count;
 	for (unsigned i = 0; i < given->assumption_count; i++) {
@@ -198,11 +195,9 @@ static int take_and_then(struct crash_request *r)
 	if (r->and_then == NULL || r->exec != NULL || r->store_log != NULL) {
 		return 0;
 	}
-	if (nvw_parse_count(r->and_then, &r->options.go_on) != 0 || r->options.go_on == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--and-then: expected a number of operations, of a workload, found \"%s\"",
-			r->and_then);
-	}
+	NVW_FAIL_IF(nvw_parse_count(r->and_then, &r->options.go_on) != 0 || r->options.go_on == 0,
+		NVW_E_USAGE, "--and-then: expected a number of operations, of a workload, found \"%s\"",
+		r->and_then);
 	return 0;
 }
 
@@ -262,9 +257,8 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	take_options(given, &ret->options);
 	NVW_TRY(cli_schedules_from(given, &ret->schedules));
 	NVW_TRY(take_assumptions(given, ret));
-	if (ret->replays && ret->exec == NULL && ret->store_log == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--oracle=replay is for programs: a workload has a check");
-	}
+	NVW_FAIL_IF(ret->replays && ret->exec == NULL && ret->store_log == NULL, NVW_E_USAGE,
+		"--oracle=replay is for programs: a workload has a check");
 	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
 	NVW_TRY(take_part(given, ret));
@@ -376,29 +370,21 @@ static int check_judges(const struct crash_request *r)
 int crash_check_foreign(const struct crash_request *r)
 {
 	NVW_INVARIANT(r->exec != NULL || r->store_log != NULL);
-	if (r->image == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--store-log and --exec need --image=FILE: the file as it was "
-					     "before the program began");
-	}
-	if (r->replays && (r->check != NULL || r->check_lib != NULL)) {
-		return nvw_fail(NVW_E_USAGE, "--oracle=replay cannot be combined with --check and "
-					     "--check-lib: it needs no checker");
-	}
-	if (r->options.robust && (r->check == NULL || r->and_then != NULL)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, "
-			"and no --and-then");
-	}
-	if (r->recover != NULL && !r->replays) {
-		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");
-	}
-	if (r->replays && r->recover == NULL && r->exec == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
-	}
-	if (r->and_then != NULL && r->check == NULL && !r->replays) {
-		return nvw_fail(NVW_E_USAGE, "--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
-	}
+	NVW_FAIL_IF(r->image == NULL, NVW_E_USAGE,
+		"--store-log and --exec need --image=FILE: the file as it was "
+		"before the program began");
+	NVW_FAIL_IF(r->replays && (r->check != NULL || r->check_lib != NULL), NVW_E_USAGE,
+		"--oracle=replay cannot be combined with --check and "
+		"--check-lib: it needs no checker");
+	NVW_FAIL_IF(r->options.robust && (r->check == NULL || r->and_then != NULL), NVW_E_USAGE,
+		"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, "
+		"and no --and-then");
+	NVW_FAIL_IF(r->recover != NULL && !r->replays, NVW_E_USAGE,
+		"--recover has no effect without --oracle=replay");
+	NVW_FAIL_IF(r->replays && r->recover == NULL && r->exec == NULL, NVW_E_USAGE,
+		"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
+	NVW_FAIL_IF(r->and_then != NULL && r->check == NULL && !r->replays, NVW_E_USAGE,
+		"--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
 	return check_judges(r);
 }
 

@@ -74,9 +74,7 @@ static int read_states(const char *folder, json_t **ret_list)
 	FILE *const file = fopen(path, "re");
 
 	if (file == NULL) {
-		if (errno == ENOENT) {
-			return nvw_fail(NVW_E_INPUT, "%s: no state was tested", folder);
-		}
+		NVW_FAIL_IF(errno == ENOENT, NVW_E_INPUT, "%s: no state was tested", folder);
 		return nvw_fail_errno("%s", path);
 	}
 	json_t *const list = read_lines(file);
@@ -101,10 +99,8 @@ static int tool_command(const char *tool, const char *path, char command[COMMAND
 	} else {
 		n = snprintf(command, COMMAND_BYTES, "%s %s", tool, path);
 	}
-	if (n >= COMMAND_BYTES) {
-		return nvw_fail(NVW_E_USAGE, "--tool: expected a command of at most %d characters",
-			COMMAND_BYTES - PATH_BYTES);
-	}
+	NVW_FAIL_IF(n >= COMMAND_BYTES, NVW_E_USAGE, "--tool: expected a command of at most %d characters",
+		COMMAND_BYTES - PATH_BYTES);
 	return 0;
 }
 
@@ -125,9 +121,7 @@ static int run_tool(const char *command, int *ret_status)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
 	}
-	if (pid < 0) {
-		return nvw_fail_errno("--tool: no process");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "--tool: no process");
 	NVW_TRY(nvw_stop_wait(pid, &status));
 	*ret_status = cli_exit_status(status);
 	return 0;

@@ -70,10 +70,9 @@ static int add_site(struct exporter *e, const struct nvw_log_record *r)
 	if (grown != NULL) {
 		e->frame = grown;
 	}
-	if (grown == NULL || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function, r->site.file,
-				     r->site.line) < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
-	}
+	NVW_FAIL_IF(grown == NULL || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function,
+					     r->site.file, r->site.line) < 0,
+		NVW_E_MEMORY, "no memory for the sites of the log");
 	for (char *at = e->frame[e->frames]; (at = strpbrk(at, ";|\n")) != NULL;) {
 		*at = '_';
 	}
@@ -146,20 +145,16 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	if (*info->machine != '\0') {
 		return is_kernels(e);
 	}
-	if (strcmp(info->model, ct_model_info(ct_model_for(CT_USE_FILES))->name) == 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected a program that flushes by the processor, found one that syncs a file: "
-			"a store log has no syncs, and no sizes",
-			e->path);
-	}
+	NVW_FAIL_IF(strcmp(info->model, ct_model_info(ct_model_for(CT_USE_FILES))->name) == 0, NVW_E_INPUT,
+		"%s: expected a program that flushes by the processor, found one that syncs a file: "
+		"a store log has no syncs, and no sizes",
+		e->path);
 	if (file == NULL) {
 		file = info->options;
 	}
-	if (*file == '\0' || strpbrk(file, ";|\n") != NULL) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"",
-			e->path, file);
-	}
+	NVW_FAIL_IF(*file == '\0' || strpbrk(file, ";|\n") != NULL, NVW_E_INPUT,
+		"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"", e->path,
+		file);
 	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at,
 		(unsigned long long)info->pool_bytes);
 	while ((error = nvw_log_next(reader, &r)) == 1 && (error = export_record(e, &r)) == 0) {

@@ -159,17 +159,14 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 		"mutation", "atomicity", "shards", "stores", "sim_time_ns", "states_possible_log2"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i]))) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: \"%s\" differs from that of %s: expected shards of one exploration",
-				path, names[i], m->first_path);
-		}
+		NVW_FAIL_IF(
+			!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i])),
+			NVW_E_INPUT, "%s: \"%s\" differs from that of %s: expected shards of one exploration",
+			path, names[i], m->first_path);
 	}
-	if (strcmp(version_of(report), version_of(m->first)) != 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: made by nvwave %s, but %s by %s: expected shards of one exploration", path,
-			version_of(report), m->first_path, version_of(m->first));
-	}
+	NVW_FAIL_IF(strcmp(version_of(report), version_of(m->first)) != 0, NVW_E_INPUT,
+		"%s: made by nvwave %s, but %s by %s: expected shards of one exploration", path,
+		version_of(report), m->first_path, version_of(m->first));
 	return 0;
 }
 
@@ -178,9 +175,7 @@ static int add_findings(struct merge *m, const json_t *report)
 	const json_t *const findings = json_object_get(report, "findings");
 	struct ct_finding *const f = malloc(sizeof *f);
 
-	if (f == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a finding");
-	}
+	NVW_FAIL_IF(f == NULL, NVW_E_MEMORY, "no memory for a finding");
 	for (size_t i = 0; i < json_array_size(findings); i++) {
 		read_finding(json_array_get(findings, i), f);
 		ct_groups_add(&m->groups, f);
@@ -288,12 +283,8 @@ static int check_shard(struct merge *m, const json_t *report, const char *path)
 
 	NVW_INVARIANT(m->first != NULL);
 	NVW_TRY(compare(m, report, path));
-	if (shard == 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: not a shard (--shard=I/N)", path);
-	}
-	if (shard > 65536 || m->seen[shard]) {
-		return nvw_fail(NVW_E_INPUT, "%s: this shard is given twice", path);
-	}
+	NVW_FAIL_IF(shard == 0, NVW_E_INPUT, "%s: not a shard (--shard=I/N)", path);
+	NVW_FAIL_IF(shard > 65536 || m->seen[shard], NVW_E_INPUT, "%s: this shard is given twice", path);
 	m->seen[shard] = true;
 	return 0;
 }
@@ -303,10 +294,8 @@ static int add_report(struct merge *m, const char *path)
 	json_error_t where;
 	json_t *const report = json_load_file(path, 0, &where);
 
-	if (report == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json: %s",
-			path, where.text);
-	}
+	NVW_FAIL_IF(report == NULL, NVW_E_INPUT,
+		"%s: expected a report of nvwave crash --output-format=json: %s", path, where.text);
 	if (json_object_get(report, "states_distinct") == NULL) {
 		json_decref(report);
 		return nvw_fail(
@@ -370,17 +359,13 @@ static void complete(struct merge *m)
 
 static int check_whole(const struct merge *m)
 {
-	if (!m->first) {
-		return nvw_fail(
-			NVW_E_USAGE, "--merge: expected the JSON reports of all shards of an exploration");
-	}
+	NVW_FAIL_IF(
+		!m->first, NVW_E_USAGE, "--merge: expected the JSON reports of all shards of an exploration");
 	const uint64_t shards = member_count(m->first, "shards");
 
 	for (uint64_t i = 1; i <= shards; i++) {
-		if (!m->seen[i]) {
-			return nvw_fail(NVW_E_INPUT, "--merge: shard %llu of %llu is missing",
-				(unsigned long long)i, (unsigned long long)shards);
-		}
+		NVW_FAIL_IF(!m->seen[i], NVW_E_INPUT, "--merge: shard %llu of %llu is missing",
+			(unsigned long long)i, (unsigned long long)shards);
 	}
 	return 0;
 }

@@ -151,15 +151,10 @@ static int parse_count(const struct record *r, const char *text, uint64_t *ret)
 	if (error == 0 && *ret >= r->least && *ret <= r->most) {
 		return 0;
 	}
-	if (r->most < UINT64_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"expected a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", r->least, r->most,
-			text);
-	}
-	if (r->least > 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "expected a number from %" PRIu64 ", found \"%s\"", r->least, text);
-	}
+	NVW_FAIL_IF(r->most < UINT64_MAX, NVW_E_USAGE,
+		"expected a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", r->least, r->most, text);
+	NVW_FAIL_IF(r->least > 0, NVW_E_USAGE, "expected a number from %" PRIu64 ", found \"%s\"", r->least,
+		text);
 	return error;
 }
 
@@ -176,12 +171,9 @@ static int parse_time(const struct record *r, const char *text, uint64_t *ret)
 		ms = n;
 	}
 
-	if (!(ms >= (double)r->least && ms <= (double)r->most)) {
-		return nvw_fail(NVW_E_USAGE,
-			"expected a time from %" PRIu64 "ms to %" PRIu64
-			"s, such as 10s or 500ms, found \"%s\"",
-			r->least, r->most / 1000, text);
-	}
+	NVW_FAIL_IF(!(ms >= (double)r->least && ms <= (double)r->most), NVW_E_USAGE,
+		"expected a time from %" PRIu64 "ms to %" PRIu64 "s, such as 10s or 500ms, found \"%s\"",
+		r->least, r->most / 1000, text);
 	*ret = (uint64_t)ms;
 	return 0;
 }
@@ -190,10 +182,9 @@ int cli_parse_shard(const char *text, unsigned *ret_shard, unsigned *ret_shards)
 {
 	char after;
 
-	if (sscanf(text, "%u/%u%c", ret_shard, ret_shards, &after) != 2 || *ret_shard == 0 ||
-		*ret_shard > *ret_shards || *ret_shards > 65536) {
-		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
-	}
+	NVW_FAIL_IF(sscanf(text, "%u/%u%c", ret_shard, ret_shards, &after) != 2 || *ret_shard == 0 ||
+			    *ret_shard > *ret_shards || *ret_shards > 65536,
+		NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
 	return 0;
 }
 
@@ -210,10 +201,8 @@ int cli_parse_block(const char *text, uint64_t *ret_bytes)
 	if (*end != '\0' && strchr(units, *end | 0x20)) {
 		shift = 10 * (unsigned)(strchr(units, *end++ | 0x20) - units + 1);
 	}
-	if (*text < '0' || *text > '9' || !in_range || *end != '\0') {
-		return nvw_fail(
-			NVW_E_USAGE, "expected a size as fio writes it (64, 4k or 16m), found \"%s\"", text);
-	}
+	NVW_FAIL_IF(*text < '0' || *text > '9' || !in_range || *end != '\0', NVW_E_USAGE,
+		"expected a size as fio writes it (64, 4k or 16m), found \"%s\"", text);
 	*ret_bytes <<= shift;
 	return 0;
 }
@@ -232,9 +221,7 @@ static int parse_value(const struct record *r, const char *text, uint64_t *ret_n
 	case CLI_BLOCK:
 		return cli_parse_block(text, ret_number);
 	case CLI_TEXT:
-		if (*text == '\0') {
-			return nvw_fail(NVW_E_USAGE, "expected %s", r->value);
-		}
+		NVW_FAIL_IF(*text == '\0', NVW_E_USAGE, "expected %s", r->value);
 		return 0;
 	case CLI_FLAG:
 		break;
@@ -289,14 +276,9 @@ int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *
 	list_names(o->command, workload, names);
 	const char *const other = owner(name), *const near = nvw_nearest(name, names);
 
-	if (other) {
-		return nvw_fail(NVW_E_USAGE, "%s: there is no option --%s; it belongs to nvwave %s", whose,
-			name, other);
-	}
-	if (near) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: there is no option --%s; did you mean --%s?", whose, name, near);
-	}
+	NVW_FAIL_IF(other, NVW_E_USAGE, "%s: there is no option --%s; it belongs to nvwave %s", whose, name,
+		other);
+	NVW_FAIL_IF(near, NVW_E_USAGE, "%s: there is no option --%s; did you mean --%s?", whose, name, near);
 	return nvw_fail(NVW_E_USAGE, "%s: there is no option --%s; see nvwave %s --help", whose, name, whose);
 }
 
@@ -322,10 +304,8 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
 		const uint64_t idle = records[id].idle & circumstances;
 
-		if (idle && cli_given(o, id)) {
-			return nvw_fail(NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
-				records[id].name, texts[__builtin_ctzll(idle)]);
-		}
+		NVW_FAIL_IF(idle && cli_given(o, id), NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
+			records[id].name, texts[__builtin_ctzll(idle)]);
 	}
 	return 0;
 }
@@ -348,9 +328,7 @@ static int take_value(struct cli_options *o, unsigned id, const char *text)
 	const int error = parse_value(r, text, &o->value[id].number, &o->value[id].real);
 
 	NVW_INVARIANT(id < sizeof records / sizeof *records);
-	if (error) {
-		return nvw_fail(error, "%s: --%s: %s", o->command, r->name, nvw_error_message());
-	}
+	NVW_FAIL_IF(error, error, "%s: --%s: %s", o->command, r->name, nvw_error_message());
 	o->value[id].given = true;
 	o->value[id].text = text;
 	if (id == CLI_set) {
@@ -404,9 +382,7 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 {
 	char *const name = strdup(argv[*i] + 2);
 
-	if (!name) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
-	}
+	NVW_FAIL_IF(!name, NVW_E_MEMORY, "no memory for the command line");
 	NVW_INVARIANT(o->word_count < (unsigned)o->argc);
 	o->word[o->word_count++] = name;
 	const char *const value = split(name, argv, argc, i, cli_is_flag(o->command, name));
@@ -422,14 +398,10 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 	}
 	const bool is_flag = records[id].type == CLI_FLAG;
 
-	if (is_flag && value) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: --%s takes no value, found \"%s\"", o->command, name, value);
-	}
-	if (!is_flag && !value) {
-		return nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=%s", o->command, name, name,
-			records[id].value);
-	}
+	NVW_FAIL_IF(is_flag && value, NVW_E_USAGE, "%s: --%s takes no value, found \"%s\"", o->command, name,
+		value);
+	NVW_FAIL_IF(!is_flag && !value, NVW_E_USAGE, "%s: --%s needs a value: --%s=%s", o->command, name,
+		name, records[id].value);
 	return take_value(o, id, is_flag ? "" : value);
 }
 
@@ -448,9 +420,8 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 		.argument = calloc((size_t)argc, sizeof *o->argument),
 		.other = calloc((size_t)argc, sizeof *o->other),
 		.word = calloc((size_t)argc, sizeof *o->word)};
-	if (!o->setting || !o->assumption || !o->against || !o->argument || !o->other || !o->word) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
-	}
+	NVW_FAIL_IF(!o->setting || !o->assumption || !o->against || !o->argument || !o->other || !o->word,
+		NVW_E_MEMORY, "no memory for the command line");
 	for (int i = 1; i < argc && !error; i++) {
 		if (!strcmp(argv[i], "-h")) {
 			error = take_value(o, CLI_help, "");

@@ -229,23 +229,17 @@ static int open_tree(struct run *r)
 		.threads = 1};
 	void *const library = dlopen(r->library, RTLD_NOW | RTLD_LOCAL);
 
-	if (!library) {
-		return nvw_fail(NVW_E_USAGE, "%s", dlerror());
-	}
+	NVW_FAIL_IF(!library, NVW_E_USAGE, "%s", dlerror());
 	union {
 		void *object;
 		create_tree *function;
 	} create = {.object = dlsym(library, "create_tree")};
 
-	if (!create.object) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s exports no create_tree(): it was not built for PiBench", r->library);
-	}
+	NVW_FAIL_IF(!create.object, NVW_E_USAGE, "%s exports no create_tree(): it was not built for PiBench",
+		r->library);
 	r->tree = create.function(&options);
 	r->value = calloc(r->records + r->operations, sizeof *r->value);
-	if (!r->tree || !r->value) {
-		return nvw_fail(NVW_E_INPUT, "%s: create_tree() has made no tree", r->library);
-	}
+	NVW_FAIL_IF(!r->tree || !r->value, NVW_E_INPUT, "%s: create_tree() has made no tree", r->library);
 	r->call = (const struct tree_functions *)(const void *)(r->tree->table + FIRST + has_bulk_load(r));
 	return 0;
 }
@@ -350,12 +344,9 @@ static int take_words(struct run *r, int argc, char **argv)
 		}
 		NVW_TRY(take(r, option));
 	}
-	if (optind + 1 != argc) {
-		return nvw_fail(NVW_E_USAGE, "expected one library, see nvwave-pibench --help");
-	}
-	if (r->operations == 0 || r->operations >= 1 << 30) {
-		return nvw_fail(NVW_E_USAGE, "expected 1 to 2^30 - 1 operations");
-	}
+	NVW_FAIL_IF(optind + 1 != argc, NVW_E_USAGE, "expected one library, see nvwave-pibench --help");
+	NVW_FAIL_IF(r->operations == 0 || r->operations >= 1 << 30, NVW_E_USAGE,
+		"expected 1 to 2^30 - 1 operations");
 	r->library = argv[optind];
 	return 0;
 }

@@ -166,32 +166,19 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 	struct stat s;
 
 	/* The loader would wait for a pipe's writer. */
-	if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_USAGE,
-			"workload %s cannot be loaded: expected a shared object, found no regular file",
-			path);
-	}
+	NVW_FAIL_IF(stat(path, &s) == 0 && !S_ISREG(s.st_mode), NVW_E_USAGE,
+		"workload %s cannot be loaded: expected a shared object, found no regular file", path);
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-	if (object == NULL) {
-		return nvw_fail(NVW_E_USAGE, "workload %s cannot be loaded: %s", path, dlerror());
-	}
+	NVW_FAIL_IF(object == NULL, NVW_E_USAGE, "workload %s cannot be loaded: %s", path, dlerror());
 	const struct nvw_workload *const w = dlsym(object, "nvw_workload");
 
-	if (w == NULL && dlsym(object, "nvw_workloads") != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s is a library of workloads: with its folder in NVWAVE_WORKLOADS they have names",
-			path);
-	}
-	if (w == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"",
-			path);
-	}
-	if (!is_complete(w)) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s is not a workload: its nvw_workload has no name, prepare or run", path);
-	}
+	NVW_FAIL_IF(w == NULL && dlsym(object, "nvw_workloads") != NULL, NVW_E_USAGE,
+		"%s is a library of workloads: with its folder in NVWAVE_WORKLOADS they have names", path);
+	NVW_FAIL_IF(w == NULL, NVW_E_USAGE,
+		"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"", path);
+	NVW_FAIL_IF(!is_complete(w), NVW_E_USAGE,
+		"%s is not a workload: its nvw_workload has no name, prepare or run", path);
 	*ret_workload = w;
 	return 0;
 }
@@ -209,11 +196,9 @@ static int fail_unknown(const char *name)
 	names[n] = NULL;
 	const char *const near = nvw_nearest(name, names);
 
-	if (near != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"there is no workload %s; did you mean %s? (a shared object is named with a '/')",
-			name, near);
-	}
+	NVW_FAIL_IF(near != NULL, NVW_E_USAGE,
+		"there is no workload %s; did you mean %s? (a shared object is named with a '/')", name,
+		near);
 	return nvw_fail(NVW_E_USAGE,
 		"there is no workload %s; see nvwave list workloads (a shared object is named with a '/')",
 		name);

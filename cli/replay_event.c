@@ -82,9 +82,8 @@ static bool is_of(const struct nvw_log_record *r, const struct by *by)
 static int remember(struct places *p, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (!NVW_ROOM(p->place, p->room, r->site.id)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of a log");
-	}
+	NVW_FAIL_IF(
+		!NVW_ROOM(p->place, p->room, r->site.id), NVW_E_MEMORY, "no memory for the sites of a log");
 	struct place *const at = &p->place[r->site.id - 1];
 
 	NVW_PRINT(at->file, "%s", r->site.file);

@@ -66,9 +66,7 @@ static int execute(struct gdb *g)
 {
 	int status = 0;
 
-	if (g->no_memory) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for gdb's command line");
-	}
+	NVW_FAIL_IF(g->no_memory, NVW_E_MEMORY, "no memory for gdb's command line");
 	signal(SIGINT, SIG_IGN);
 	fflush(NULL);
 	const pid_t pid = fork();
@@ -78,12 +76,8 @@ static int execute(struct gdb *g)
 		execvp(g->word[0], g->word);
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
-		return nvw_fail_errno("cannot start gdb");
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-		return nvw_fail(NVW_E_USAGE, "--gdb: there is no gdb");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0 || waitpid(pid, &status, 0) < 0, "cannot start gdb");
+	NVW_FAIL_IF(WIFEXITED(status) && WEXITSTATUS(status) == 127, NVW_E_USAGE, "--gdb: there is no gdb");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -99,9 +93,7 @@ static int find_self(char self[PATH_BYTES])
 {
 	const ssize_t n = readlink("/proc/self/exe", self, PATH_BYTES - 1);
 
-	if (n < 0) {
-		return nvw_fail_errno("/proc/self/exe");
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "/proc/self/exe");
 	self[n] = '\0';
 	return 0;
 }
@@ -131,9 +123,8 @@ static int write_state(const char *path, const struct ct_saved *s)
 {
 	FILE *const f = fopen(path, "we");
 
-	if (f == NULL || fwrite(s->image, 1, s->bytes, f) != s->bytes || fclose(f) != 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(
+		f == NULL || fwrite(s->image, 1, s->bytes, f) != s->bytes || fclose(f) != 0, "%s", path);
 	return 0;
 }
 
@@ -146,12 +137,10 @@ static int run_checker(const struct ct_saved *s, const char *source, const char 
 
 	NVW_TRY(ct_command_make(source, "--check", &command));
 	NVW_TRY(write_state(path, s));
-	if (command.by_shell) {
-		return nvw_fail(NVW_E_USAGE,
-			"--gdb: the checker needs a shell (%s): try its parts on the state, "
-			"which --extract writes",
-			command.why);
-	}
+	NVW_FAIL_IF(command.by_shell, NVW_E_USAGE,
+		"--gdb: the checker needs a shell (%s): try its parts on the state, "
+		"which --extract writes",
+		command.why);
 	ct_command_fill(&command, path, &line);
 	begin(&g);
 	ADD_COMMAND(&g, "break exit");
@@ -172,10 +161,8 @@ static int of_program(const struct ct_saved *s)
 	if (*source == '\0') {
 		source = member_text(s->head, "recover");
 	}
-	if (*source == '\0') {
-		return nvw_fail(
-			NVW_E_USAGE, "--gdb: the finding is of a checker's library, and not of a command");
-	}
+	NVW_FAIL_IF(*source == '\0', NVW_E_USAGE,
+		"--gdb: the finding is of a checker's library, and not of a command");
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
 	NVW_PRINT(path, "%s/state", folder.path);
 	const int result = run_checker(s, source, path);
@@ -234,9 +221,8 @@ static int at_store(const json_t *head, enum replay_at at)
 	struct gdb g = {.count = 0};
 	char self[PATH_BYTES];
 
-	if (json_object_get(head, "workload") == NULL || place == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--at: the finding names no such store of a workload's run");
-	}
+	NVW_FAIL_IF(json_object_get(head, "workload") == NULL || place == NULL, NVW_E_USAGE,
+		"--at: the finding names no such store of a workload's run");
 	NVW_TRY(find_self(self));
 	begin(&g);
 	ADD_COMMAND(&g, "break %s:%lld if nvw_global_id() == %lld", member_text(place, "file"),
@@ -271,9 +257,7 @@ static int run_quietly(struct gdb *words)
 		_exit(127);
 	}
 	close(null);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
-		return nvw_fail_errno("cannot start the run");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0 || waitpid(pid, &status, 0) < 0, "cannot start the run");
 	if (!WIFEXITED(status) ||
 		WEXITSTATUS(status) > 1) { /* 1: its result is wrong, which is why it is tested */
 		return nvw_fail(NVW_E_USAGE, "--at: the run of the finding cannot be made again");
@@ -342,11 +326,9 @@ static int at_event(const json_t *head, uint64_t number, const char *place, bool
 	char log[NVW__FOLDER_PATH + 16];
 	struct nvw_folder folder;
 
-	if (json_object_get(head, "workload") == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--at=N: a program's run is not made again: only that of a workload stops at an "
-			"event");
-	}
+	NVW_FAIL_IF(json_object_get(head, "workload") == NULL, NVW_E_USAGE,
+		"--at=N: a program's run is not made again: only that of a workload stops at an "
+		"event");
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
 	NVW_PRINT(log, "%s/log", folder.path);
 	const int result = find_and_stop(head, number, place, log, ret_moved);
@@ -402,11 +384,9 @@ int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at,
 {
 	bool moved;
 
-	if (at == REPLAY_AT_EVENT && has_store_buffers(s->head)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--at=N: the machine has store buffers: a store is an event after its work-item has "
-			"gone on");
-	}
+	NVW_FAIL_IF(at == REPLAY_AT_EVENT && has_store_buffers(s->head), NVW_E_USAGE,
+		"--at=N: the machine has store buffers: a store is an event after its work-item has "
+		"gone on");
 	if (at == REPLAY_AT_EVENT) {
 		return at_event(s->head, event, "", &moved);
 	}

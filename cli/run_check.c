@@ -103,16 +103,12 @@ static int wait_for(pid_t pid, struct answer *a)
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			return nvw_fail_errno("the check's process was lost");
-		}
+		NVW_FAIL_ERRNO_IF(errno != EINTR, "the check's process was lost");
 	}
 	if (a->phase != CT_PHASE_IDLE) {
 		return describe_death(a, status);
 	}
-	if (a->result && a->result != NVW_E_INCONSISTENT) {
-		return nvw_fail(a->result, "%s", a->message);
-	}
+	NVW_FAIL_IF(a->result && a->result != NVW_E_INCONSISTENT, a->result, "%s", a->message);
 	return a->result;
 }
 
@@ -124,9 +120,7 @@ int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const 
 	pid_t pid;
 	int r;
 
-	if (a == NULL) {
-		return nvw_fail_errno("no memory for a check");
-	}
+	NVW_FAIL_ERRNO_IF(a == NULL, "no memory for a check");
 	a->verdict = "not checked";
 	a->phase = CT_PHASE_CHECK;
 	fflush(NULL);

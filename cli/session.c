@@ -76,17 +76,13 @@ int cli_new_folder(const char *option, const char *folder)
 	if (mkdir(folder, 0777) == 0) {
 		return 0;
 	}
-	if (errno == EEXIST) {
-		return nvw_fail(NVW_E_USAGE, "%s: %s exists, expected a new folder", option, folder);
-	}
+	NVW_FAIL_IF(errno == EEXIST, NVW_E_USAGE, "%s: %s exists, expected a new folder", option, folder);
 	return nvw_fail_errno("%s: %s", option, folder);
 }
 
 int cli_flush(void)
 {
-	if (fflush(stdout) != 0) {
-		return nvw_fail_errno("standard output cannot be written");
-	}
+	NVW_FAIL_ERRNO_IF(fflush(stdout) != 0, "standard output cannot be written");
 	if (ferror(stdout)) { /* why is no longer known */
 		return nvw_fail(NVW_E_SYSTEM, "standard output cannot be written");
 	}
@@ -170,10 +166,7 @@ int cli_find_protocol(const char *name)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	if (near) {
-		return nvw_fail(
-			NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name, near);
 	return nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols", name);
 }
 
@@ -193,9 +186,7 @@ static int take_setting(struct cli_session *s, const char *setting)
 {
 	const int error = emu_config_set(&s->config, setting);
 
-	if (error) {
-		return nvw_fail(error, "%s: %s", s->config.name, nvw_error_message());
-	}
+	NVW_FAIL_IF(error, error, "%s: %s", s->config.name, nvw_error_message());
 	if (!strncmp(setting, "gpu.protocol=", 13)) {
 		s->protocol_named = true;
 	}
@@ -232,10 +223,8 @@ static int without_workload(const struct cli_session *s, enum cli_subject subjec
 	if (o->other_count) {
 		return cli_options_unknown(o, NULL, o->other[0].name);
 	}
-	if (subject == CLI_WORKLOAD && !s->help) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected a workload (see nvwave list workloads)", o->command);
-	}
+	NVW_FAIL_IF(subject == CLI_WORKLOAD && !s->help, NVW_E_USAGE,
+		"%s: expected a workload (see nvwave list workloads)", o->command);
 	return 0;
 }
 
@@ -246,10 +235,8 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 	if (o->argument_count == 0) {
 		return without_workload(s, subject);
 	}
-	if (o->argument_count > 1) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected one workload, found %s and \"%s\"", o->command,
-			o->argument[0], o->argument[1]);
-	}
+	NVW_FAIL_IF(o->argument_count > 1, NVW_E_USAGE, "%s: expected one workload, found %s and \"%s\"",
+		o->command, o->argument[0], o->argument[1]);
 	s->reference = strchr(o->argument[0], '/') ? realpath(o->argument[0], NULL) : strdup(o->argument[0]);
 	return nvw_workload_load(o->argument[0], &s->workload);
 }
@@ -258,9 +245,7 @@ static int refuse_mutation(const struct nvw_workload *w, const char *value, cons
 {
 	const char *const near = nvw_nearest(value, names);
 
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", w->name, value, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", w->name, value, near);
 	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", w->name, value);
 }
 
@@ -269,9 +254,7 @@ static int take_mutation(struct cli_session *s, const char *value)
 	const char *names[65];
 	unsigned n = 0;
 
-	if (!s->workload) {
-		return nvw_fail(NVW_E_USAGE, "%s: --mutate needs a workload", s->given.command);
-	}
+	NVW_FAIL_IF(!s->workload, NVW_E_USAGE, "%s: --mutate needs a workload", s->given.command);
 	const struct nvw_mutation *const list = s->workload->mutations;
 
 	for (; list && n < 64 && list[n].name; n++) {
@@ -301,15 +284,11 @@ static int take_option(struct cli_session *s, const struct cli_other *other)
 	if (!s->workload || !has_option(s->workload, other->name)) {
 		return cli_options_unknown(&s->given, s->workload, other->name);
 	}
-	if (!other->value) {
-		return nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=VALUE", s->workload->name,
-			other->name, other->name);
-	}
+	NVW_FAIL_IF(!other->value, NVW_E_USAGE, "%s: --%s needs a value: --%s=VALUE", s->workload->name,
+		other->name, other->name);
 	const int error = nvw__options_set(s->options, other->name, other->value);
 
-	if (error < 0) {
-		return nvw_fail(error, "%s: %s", s->workload->name, nvw_error_message());
-	}
+	NVW_FAIL_IF(error < 0, error, "%s: %s", s->workload->name, nvw_error_message());
 	return 0;
 }
 
@@ -355,9 +334,7 @@ static int choose_protocol(struct cli_session *s)
 	const char *implied = asked.protocol;
 	int r = cli_find_protocol(s->config.protocol);
 
-	if (r < 0) {
-		return nvw_fail(NVW_E_CONFIG, "%s: gpu.protocol: %s", s->config.name, nvw_error_message());
-	}
+	NVW_FAIL_IF(r < 0, NVW_E_CONFIG, "%s: gpu.protocol: %s", s->config.name, nvw_error_message());
 	if (!implied && !emu_protocol_keeps(s->config.protocol, asked.scopes)) {
 		implied = asked.fallback;
 	}
@@ -385,9 +362,7 @@ static int prepare(struct cli_session *s)
 	}
 	NVW_TRY(choose_protocol(s));
 	s->options_text = nvw__options_text(s->options);
-	if (!s->options_text) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
-	}
+	NVW_FAIL_IF(!s->options_text, NVW_E_MEMORY, "no memory for the command line");
 	return 0;
 }
 

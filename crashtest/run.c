@@ -78,9 +78,7 @@ static int refuse_unfit(const struct ct_bench *b)
 {
 	const struct nvw_workload *const w = b->subject->workload;
 
-	if (w->unfit && w->unfit(b->plan)) {
-		return nvw_fail(NVW_E_USAGE, "%s", w->unfit(b->plan));
-	}
+	NVW_FAIL_IF(w->unfit && w->unfit(b->plan), NVW_E_USAGE, "%s", w->unfit(b->plan));
 	return 0;
 }
 
@@ -110,10 +108,8 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 {
 	const struct nvw_workload *const w = subject->workload;
 
-	if (w->pool == NULL || w->check == NULL) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
-	}
+	NVW_FAIL_IF(w->pool == NULL || w->check == NULL, NVW_E_USAGE,
+		"%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
 	return create(subject, true, ret_bench);
 }
 
@@ -134,9 +130,7 @@ void ct_bench_destroy(struct ct_bench *b)
 
 static int not_written(const char *path)
 {
-	if (errno == ENOSPC) {
-		return nvw_fail(NVW_E_FULL, "%s: no space is left", path);
-	}
+	NVW_FAIL_IF(errno == ENOSPC, NVW_E_FULL, "%s: no space is left", path);
 	return nvw_fail_errno("%s", path);
 }
 
@@ -145,9 +139,7 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	uint64_t at = 0;
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
 	while (at < bytes) {
 		const ssize_t n = write(fd, content + at, bytes - at);
 
@@ -159,9 +151,7 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 		}
 		at += (uint64_t)n;
 	}
-	if (close(fd)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(close(fd), "%s", path);
 	return 0;
 }
 
@@ -172,9 +162,7 @@ static int write_initial(const struct ct_bench *b, const char *path)
 	for (unsigned i = 0; i < b->pool_count; i++) {
 		char *const its = nvw__pool_path(path, i);
 
-		if (its == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
-		}
+		NVW_FAIL_IF(its == NULL, NVW_E_MEMORY, "no memory for the path of a pool");
 		const int error = write_file(its, content, b->pool_bytes[i]);
 
 		free(its);
@@ -316,10 +304,8 @@ static int look_at_limits(void *context, uint64_t until_ps, uint64_t *next_ps)
 	const struct ct_subject *const s = r->bench->subject;
 
 	r->shared->goes_on = until_ps > s->time_max_ps || operations_of(r) > s->operations_max;
-	if (r->shared->goes_on) {
-		return nvw_fail(NVW_E_DEADLOCK, "after %.2f us and %llu memory instructions",
-			(double)nvw_time_ps(r->machine) / 1e6, (unsigned long long)operations_of(r));
-	}
+	NVW_FAIL_IF(r->shared->goes_on, NVW_E_DEADLOCK, "after %.2f us and %llu memory instructions",
+		(double)nvw_time_ps(r->machine) / 1e6, (unsigned long long)operations_of(r));
 	*next_ps += s->time_max_ps / LOOKS + 1;
 	return 0;
 }
@@ -343,9 +329,7 @@ static void write_sync(void *context, const struct emu_sync *sync)
 static int tell_syncs(struct run *r)
 {
 	r->syncs = fdopen(dup(r->shared->syncs_fd), "w");
-	if (r->syncs == NULL) {
-		return nvw_fail_errno("the list of what synchronized");
-	}
+	NVW_FAIL_ERRNO_IF(r->syncs == NULL, "the list of what synchronized");
 	emu_tell_syncs(r->machine, write_sync, r);
 	return 0;
 }
@@ -358,9 +342,7 @@ static int close_syncs(struct run *r)
 	}
 	const bool failed = ferror(r->syncs) != 0;
 
-	if (fclose(r->syncs) != 0 || failed) {
-		return nvw_fail_errno("the list of what synchronized");
-	}
+	NVW_FAIL_ERRNO_IF(fclose(r->syncs) != 0 || failed, "the list of what synchronized");
 	return 0;
 }
 
@@ -394,9 +376,7 @@ static int run_kernels(struct run *r)
 	if (!error && s->workload->verify != NULL) {
 		error = s->workload->verify(r->bench->plan, r->machine, &findings);
 	}
-	if (error == NVW_E_INCONSISTENT && findings.kept > 0) {
-		return nvw_fail(error, "%s", findings.finding[0].text);
-	}
+	NVW_FAIL_IF(error == NVW_E_INCONSISTENT && findings.kept > 0, error, "%s", findings.finding[0].text);
 	return error;
 }
 
@@ -522,9 +502,7 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 		}
 		_exit(shared->error != 0);
 	}
-	if (pid < 0) {
-		return nvw_fail_errno("cannot start a process");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "cannot start a process");
 	*ret_pid = pid;
 	return 0;
 }
@@ -540,12 +518,9 @@ int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 		return error;
 	}
 	NVW_TRY(nvw_stop_wait(pid, &status));
-	if (shared->error) {
-		return nvw_fail(shared->error, "%s", shared->message);
-	}
-	if (WIFSIGNALED(status) && !(cut->wanted && WTERMSIG(status) == SIGKILL)) {
-		return nvw_fail(NVW_E_KERNEL, "%s: the emulated run was killed by signal %d (%s)",
-			b->subject->workload->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	}
+	NVW_FAIL_IF(shared->error, shared->error, "%s", shared->message);
+	NVW_FAIL_IF(WIFSIGNALED(status) && !(cut->wanted && WTERMSIG(status) == SIGKILL), NVW_E_KERNEL,
+		"%s: the emulated run was killed by signal %d (%s)", b->subject->workload->name,
+		WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return 0;
 }

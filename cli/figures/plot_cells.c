@@ -25,16 +25,14 @@ static int check_same(const struct selection *s, unsigned row, unsigned other)
 	for (int i = 0; i < s->axes; i++) {
 		const unsigned c = (unsigned)i;
 
-		if (c != s->x && c != s->y && !(s->has_series && c == s->series) &&
-			strcmp(s->table->field[c], "seed") &&
-			strcmp(plot_field(s->table, row, c), plot_field(s->table, other, c)) != 0) {
-			return nvw_fail(NVW_E_USAGE,
-				"plot: rows with the same place in the figure differ in %s (%s and %s): "
-				"choose one by --where=%s=%s, or take --series=%s",
-				s->table->field[c], plot_field(s->table, other, c),
-				plot_field(s->table, row, c), s->table->field[c],
-				plot_field(s->table, other, c), s->table->field[c]);
-		}
+		NVW_FAIL_IF(c != s->x && c != s->y && !(s->has_series && c == s->series) &&
+				    strcmp(s->table->field[c], "seed") &&
+				    strcmp(plot_field(s->table, row, c), plot_field(s->table, other, c)) != 0,
+			NVW_E_USAGE,
+			"plot: rows with the same place in the figure differ in %s (%s and %s): "
+			"choose one by --where=%s=%s, or take --series=%s",
+			s->table->field[c], plot_field(s->table, other, c), plot_field(s->table, row, c),
+			s->table->field[c], plot_field(s->table, other, c), s->table->field[c]);
 	}
 	return 0;
 }
@@ -58,10 +56,9 @@ static int read_value(
 
 	const char *const text = plot_field(s->table, row, column);
 
-	if (!is_number(text, ret)) {
-		return nvw_fail(NVW_E_USAGE, "plot: --%s: row %u of %s is \"%s\", which is no number", option,
-			row + 1, s->table->field[column], text);
-	}
+	NVW_FAIL_IF(!is_number(text, ret), NVW_E_USAGE,
+		"plot: --%s: row %u of %s is \"%s\", which is no number", option, row + 1,
+		s->table->field[column], text);
 	return 0;
 }
 
@@ -76,10 +73,9 @@ static int read_y(const struct selection *s, unsigned row, double *ret)
 		return 0;
 	}
 	NVW_TRY(read_value(s, "of", row, s->of, &whole));
-	if (!(whole > 0)) {
-		return nvw_fail(NVW_E_USAGE, "plot: --of: row %u of %s is \"%s\": a share needs more than 0",
-			row + 1, s->table->field[s->of], plot_field(s->table, row, s->of));
-	}
+	NVW_FAIL_IF(!(whole > 0), NVW_E_USAGE,
+		"plot: --of: row %u of %s is \"%s\": a share needs more than 0", row + 1,
+		s->table->field[s->of], plot_field(s->table, row, s->of));
 	*ret *= 100 / whole;
 	return 0;
 }
@@ -110,16 +106,12 @@ static int add_row(struct plot *p, const struct selection *s, unsigned row)
 
 static int check_size(const struct plot *p)
 {
-	if (p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --series=%s has %u values, and a figure at most %d: use --where or "
-			"--kind=heat",
-			p->series, p->of.count, PLOT_SERIES_MAX);
-	}
-	if (p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX)) {
-		return nvw_fail(
-			NVW_E_USAGE, "plot: --kind=heat takes at most %d values on each axis", PLOT_HEAT_MAX);
-	}
+	NVW_FAIL_IF(p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX, NVW_E_USAGE,
+		"plot: --series=%s has %u values, and a figure at most %d: use --where or "
+		"--kind=heat",
+		p->series, p->of.count, PLOT_SERIES_MAX);
+	NVW_FAIL_IF(p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX),
+		NVW_E_USAGE, "plot: --kind=heat takes at most %d values on each axis", PLOT_HEAT_MAX);
 	return 0;
 }
 
@@ -128,10 +120,8 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 	NVW_TRY(plot_collect(s, (int)s->x, false, &p->at));
 	NVW_TRY(plot_collect(s, s->has_series ? (int)s->series : -1, false, &p->of));
 	NVW_TRY(plot_choose_looks(s, &p->of));
-	if (!ok) {
-		return nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
-			words_if(p->left_out, ": none of the chosen points is ok"));
-	}
+	NVW_FAIL_IF(!ok, NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
+		words_if(p->left_out, ": none of the chosen points is ok"));
 	NVW_TRY(check_size(p));
 	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
 	if (!p->cell) {

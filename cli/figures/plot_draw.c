@@ -28,10 +28,8 @@ int plot_find_gnuplot(void)
 		}
 	}
 	free(path);
-	if (!found) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
-	}
+	NVW_FAIL_IF(!found, NVW_E_USAGE,
+		"plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
 	return 0;
 }
 
@@ -67,9 +65,7 @@ static int run_gnuplot(int script, int output)
 	int status, r;
 	pid_t pid;
 
-	if (messages < 0 || lseek(script, 0, SEEK_SET) < 0) {
-		return nvw_fail_errno("cannot start gnuplot");
-	}
+	NVW_FAIL_ERRNO_IF(messages < 0 || lseek(script, 0, SEEK_SET) < 0, "cannot start gnuplot");
 	pid = fork();
 	if (pid == 0) {
 		become_gnuplot(script, output, messages);
@@ -97,17 +93,11 @@ static int copy_picture(int picture, const struct nvw_new_file *to)
 	ssize_t n;
 
 	while ((n = pread(picture, part, sizeof part, at)) > 0) {
-		if (fwrite(part, 1, (size_t)n, to->file) != (size_t)n) {
-			return nvw_fail_errno("%s", to->path);
-		}
+		NVW_FAIL_ERRNO_IF(fwrite(part, 1, (size_t)n, to->file) != (size_t)n, "%s", to->path);
 		at += n;
 	}
-	if (n < 0) {
-		return nvw_fail_errno("cannot read gnuplot's picture");
-	}
-	if (at == 0) {
-		return nvw_fail(NVW_E_SYSTEM, "plot: gnuplot drew nothing");
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "cannot read gnuplot's picture");
+	NVW_FAIL_IF(at == 0, NVW_E_SYSTEM, "plot: gnuplot drew nothing");
 	return 0;
 }
 
@@ -117,9 +107,7 @@ static int draw_into(int script, const struct nvw_new_file *to)
 	const int picture = memfd_create("picture", MFD_CLOEXEC);
 	int r;
 
-	if (picture < 0) {
-		return nvw_fail_errno("cannot start gnuplot");
-	}
+	NVW_FAIL_ERRNO_IF(picture < 0, "cannot start gnuplot");
 	r = run_gnuplot(script, picture);
 	if (r == 0) {
 		r = copy_picture(picture, to);
@@ -144,9 +132,7 @@ int plot_draw(const struct plot *p, const char *path, const char *script)
 {
 	FILE *const commands = tmpfile();
 
-	if (!commands) {
-		return nvw_fail_errno("cannot write gnuplot's script");
-	}
+	NVW_FAIL_ERRNO_IF(!commands, "cannot write gnuplot's script");
 	const int r = draw_with(commands, p, path, script);
 
 	fclose(commands);

@@ -98,9 +98,7 @@ static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_p
 			p->baseline);
 	}
 	*ret_place = plot_place_of(names, strchr(p->baseline, '=') + 1);
-	if (*ret_place == names->count) {
-		return nvw_fail(NVW_E_USAGE, "plot: --baseline: no row has %s", p->baseline);
-	}
+	NVW_FAIL_IF(*ret_place == names->count, NVW_E_USAGE, "plot: --baseline: no row has %s", p->baseline);
 	return 0;
 }
 

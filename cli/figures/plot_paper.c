@@ -67,12 +67,10 @@ static int read_size(const char *size, struct plot_paper *p)
 		at++;
 		p->high_mm = read_length(&at);
 	}
-	if (*at || !is_length(p->wide_mm) || !is_length(p->high_mm)) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --size: expected a width such as 85mm, or 85mmx60mm, from 20mm to 2000mm, "
-			"found \"%s\"",
-			size);
-	}
+	NVW_FAIL_IF(*at || !is_length(p->wide_mm) || !is_length(p->high_mm), NVW_E_USAGE,
+		"plot: --size: expected a width such as 85mm, or 85mmx60mm, from 20mm to 2000mm, "
+		"found \"%s\"",
+		size);
 	return 0;
 }
 
@@ -86,16 +84,13 @@ static int read_font(const char *font, struct plot_paper *p)
 		p->letters_pt = strtod(comma + 1, &end);
 	}
 	p->font = strndup(font, comma ? (size_t)(comma - font) : strlen(font));
-	if (!p->font) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a font's name");
-	}
-	if (!*p->font || strpbrk(p->font, "'\"\\\n,") || (comma && (end == comma + 1 || *end)) ||
-		!(p->letters_pt >= 4 && p->letters_pt <= 72)) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --font: expected a name such as Times, or Times,8 with a size from 4 to 72 "
-			"points, found \"%s\"",
-			font);
-	}
+	NVW_FAIL_IF(!p->font, NVW_E_MEMORY, "no memory for a font's name");
+	NVW_FAIL_IF(!*p->font || strpbrk(p->font, "'\"\\\n,") || (comma && (end == comma + 1 || *end)) ||
+			    !(p->letters_pt >= 4 && p->letters_pt <= 72),
+		NVW_E_USAGE,
+		"plot: --font: expected a name such as Times, or Times,8 with a size from 4 to 72 "
+		"points, found \"%s\"",
+		font);
 	return 0;
 }
 
@@ -117,12 +112,10 @@ int plot_paper(const char *size, const char *font, unsigned palette, struct plot
 
 	p->wide = (unsigned)(SCREEN_WIDE * wide_pt / 600 * screen_pt / p->letters_pt);
 	p->high = (unsigned)(SCREEN_HIGH * high_pt / 375 * screen_pt / p->letters_pt);
-	if (p->wide < 24 || p->high < 14) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --size and --font: the figure has room for %u letters side by side and %u "
-			"lines: it needs 24 and 14",
-			p->wide, p->high / 2);
-	}
+	NVW_FAIL_IF(p->wide < 24 || p->high < 14, NVW_E_USAGE,
+		"plot: --size and --font: the figure has room for %u letters side by side and %u "
+		"lines: it needs 24 and 14",
+		p->wide, p->high / 2);
 	return 0;
 }
 

@@ -15,11 +15,8 @@ static int take_condition(struct selection *s, char *word)
 {
 	char *const equals = strchr(word, '=');
 
-	if (!equals || s->count == CONDITIONS_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"", CONDITIONS_MAX,
-			word);
-	}
+	NVW_FAIL_IF(!equals || s->count == CONDITIONS_MAX, NVW_E_USAGE,
+		"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"", CONDITIONS_MAX, word);
 	*equals = 0;
 	s->condition[s->count].value = equals + 1;
 	return plot_column(s->table, "where", word, &s->condition[s->count++].column);

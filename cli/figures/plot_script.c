@@ -21,25 +21,17 @@ static int check_plot(const struct plot *p)
 	double least, most;
 
 	plot_range(p, &least, &most);
-	if (p->baseline && !(least <= most)) {
-		return nvw_fail(NVW_E_USAGE, "plot: --baseline=%s: nothing is left: it has no values above 0",
-			p->baseline);
-	}
-	if (p->log_y && least <= 0) {
-		return nvw_fail(NVW_E_USAGE, "plot: --scale: %s has values that are not above 0", p->y);
-	}
-	if (p->log_x && p->kind == PLOT_BARS) {
-		return nvw_fail(NVW_E_USAGE, "plot: --scale: bars stand side by side: a logarithmic "
-					     "horizontal axis needs lines or points");
-	}
-	if (p->log_x && (!p->at.numbers || p->at.number[0] <= 0)) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
-	}
-	if (p->kind == PLOT_POINTS && !p->at.numbers) {
-		return nvw_fail(
-			NVW_E_USAGE, "plot: --kind=points: expected numbers in the column %s of --x", p->x);
-	}
+	NVW_FAIL_IF(p->baseline && !(least <= most), NVW_E_USAGE,
+		"plot: --baseline=%s: nothing is left: it has no values above 0", p->baseline);
+	NVW_FAIL_IF(p->log_y && least <= 0, NVW_E_USAGE, "plot: --scale: %s has values that are not above 0",
+		p->y);
+	NVW_FAIL_IF(p->log_x && p->kind == PLOT_BARS, NVW_E_USAGE,
+		"plot: --scale: bars stand side by side: a logarithmic "
+		"horizontal axis needs lines or points");
+	NVW_FAIL_IF(p->log_x && (!p->at.numbers || p->at.number[0] <= 0), NVW_E_USAGE,
+		"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
+	NVW_FAIL_IF(p->kind == PLOT_POINTS && !p->at.numbers, NVW_E_USAGE,
+		"plot: --kind=points: expected numbers in the column %s of --x", p->x);
 	return 0;
 }
 
@@ -79,8 +71,6 @@ int plot_script(const struct plot *p, const char *path, bool names_output, FILE 
 		script_set(&s, "output", path, "\n");
 	}
 	print[p->kind](&s);
-	if (fflush(to)) {
-		return nvw_fail_errno("cannot write gnuplot's script");
-	}
+	NVW_FAIL_ERRNO_IF(fflush(to), "cannot write gnuplot's script");
 	return 0;
 }

@@ -55,10 +55,8 @@ static int end_line(const char *path, struct plot_table *t, unsigned line, unsig
 	if (line == 1) {
 		t->columns = fields;
 	}
-	if (fields != t->columns) {
-		return nvw_fail(NVW_E_INPUT, "%s: line %u has %u fields, and the first line %u", path, line,
-			fields, t->columns);
-	}
+	NVW_FAIL_IF(fields != t->columns, NVW_E_INPUT, "%s: line %u has %u fields, and the first line %u",
+		path, line, fields, t->columns);
 	return 0;
 }
 
@@ -80,10 +78,8 @@ static int read_fields(const char *path, struct plot_table *t)
 		if (!NVW_ROOM(t->field, room, count + 1)) {
 			return plot_no_memory();
 		}
-		if (!cut_field(&at, &t->field[count], &end)) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: line %u is not CSV: text behind a quote, or none to end it", path, line);
-		}
+		NVW_FAIL_IF(!cut_field(&at, &t->field[count], &end), NVW_E_INPUT,
+			"%s: line %u is not CSV: text behind a quote, or none to end it", path, line);
 		count++;
 		in_line++;
 		if (end != ',') {
@@ -103,13 +99,10 @@ int plot_table_read(const char *path, struct plot_table *t)
 
 	*t = (struct plot_table){.text = NULL};
 	NVW_TRY(nvw_input_read(path, TABLE_BYTES_MAX, &t->text, &bytes));
-	if (strlen(t->text) != bytes) {
-		return nvw_fail(NVW_E_INPUT, "%s: this is not a table in CSV: it has a zero byte", path);
-	}
+	NVW_FAIL_IF(strlen(t->text) != bytes, NVW_E_INPUT,
+		"%s: this is not a table in CSV: it has a zero byte", path);
 	NVW_TRY(read_fields(path, t));
-	if (!t->rows) {
-		return nvw_fail(NVW_E_INPUT, "%s: this table has no rows", path);
-	}
+	NVW_FAIL_IF(!t->rows, NVW_E_INPUT, "%s: this table has no rows", path);
 	return 0;
 }
 
@@ -164,10 +157,8 @@ int plot_column(const struct plot_table *t, const char *what, const char *name, 
 	memcpy(names, t->field, t->columns * sizeof *names);
 	near = nvw_nearest(name, names);
 	free(names);
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what,
-			name, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what, name,
+		near);
 	list_columns(t, columns, sizeof columns);
 	return nvw_fail(
 		NVW_E_USAGE, "plot: --%s: the table has no column %s; it has %s", what, name, columns);

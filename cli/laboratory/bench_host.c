@@ -50,9 +50,8 @@ static int add_word(struct sweep_words *w, const char *format, ...)
 {
 	va_list values;
 
-	if (w->count == SWEEP_WORDS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "bench: a host program has more than %d words", SWEEP_WORDS_MAX);
-	}
+	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "bench: a host program has more than %d words",
+		SWEEP_WORDS_MAX);
 	va_start(values, format);
 	const int n = vasprintf(&w->word[w->count], format, values);
 

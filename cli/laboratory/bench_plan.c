@@ -64,11 +64,8 @@ static int check_mixes(const char *list)
 		char name[TEXT_BYTES];
 
 		NVW_PRINT(name, "%.*s", (int)strcspn(at, ","), at);
-		if (rank_of(name) == MIXES) {
-			return nvw_fail(NVW_E_USAGE,
-				"bench: --mix=%s: expected load, a, b, c, d, e, f or own, found \"%s\"", list,
-				name);
-		}
+		NVW_FAIL_IF(rank_of(name) == MIXES, NVW_E_USAGE,
+			"bench: --mix=%s: expected load, a, b, c, d, e, f or own, found \"%s\"", list, name);
 	}
 	return 0;
 }
@@ -79,14 +76,11 @@ static int add_case(struct bench *b, const struct nvw_workload *w, const char *r
 	if (!lists(cli_text(b->given, CLI_bench_mix), mix)) {
 		return 0;
 	}
-	if (b->case_count == BENCH_CASES_MAX) {
-		return nvw_fail(
-			NVW_E_USAGE, "bench: there are more than %d structures and mixes", BENCH_CASES_MAX);
-	}
+	NVW_FAIL_IF(b->case_count == BENCH_CASES_MAX, NVW_E_USAGE,
+		"bench: there are more than %d structures and mixes", BENCH_CASES_MAX);
 	for (unsigned i = 0; i < b->case_count; i++) {
-		if (!strcmp(b->of[i].reference, reference) && !strcmp(b->of[i].mix, mix)) {
-			return nvw_fail(NVW_E_USAGE, "bench: %s is named twice", reference);
-		}
+		NVW_FAIL_IF(!strcmp(b->of[i].reference, reference) && !strcmp(b->of[i].mix, mix), NVW_E_USAGE,
+			"bench: %s is named twice", reference);
 	}
 	struct bench_case *const c = &b->of[b->case_count++];
 
@@ -146,10 +140,8 @@ static int add_workloads(struct bench *b)
 	for (unsigned i = 0; given == 0 && i < sizeof standard / sizeof *standard; i++) {
 		NVW_TRY(add_workload(b, standard[i]));
 	}
-	if (b->case_count == 0) {
-		return nvw_fail(NVW_E_USAGE, "bench: --mix=%s: these structures have no such mix",
-			cli_text(b->given, CLI_bench_mix));
-	}
+	NVW_FAIL_IF(b->case_count == 0, NVW_E_USAGE, "bench: --mix=%s: these structures have no such mix",
+		cli_text(b->given, CLI_bench_mix));
 	return 0;
 }
 
@@ -193,13 +185,12 @@ static int add_pair(struct sweep *s, const char *what, const char *pair)
 	const size_t n = strcspn(pair, "=");
 	char name[TEXT_BYTES];
 
-	if (pair[n] == 0 || n == 0 || n >= sizeof name) {
-		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: expected NAME=VALUE", what, pair);
-	}
+	NVW_FAIL_IF(pair[n] == 0 || n == 0 || n >= sizeof name, NVW_E_USAGE,
+		"bench: --%s=%s: expected NAME=VALUE", what, pair);
 	NVW_PRINT(name, "%.*s", (int)n, pair);
-	if (sweep_axis_named(s, axis_name(name)) >= 0 || !strcmp(name, "memory") || !strcmp(name, "seed")) {
-		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: %s is fixed already", what, pair, name);
-	}
+	NVW_FAIL_IF(
+		sweep_axis_named(s, axis_name(name)) >= 0 || !strcmp(name, "memory") || !strcmp(name, "seed"),
+		NVW_E_USAGE, "bench: --%s=%s: %s is fixed already", what, pair, name);
 	return sweep_add_axis(s, axis_name(name), pair + n + 1);
 }
 
@@ -240,11 +231,8 @@ static int complete_axis(const struct bench *b, struct sweep *s, const char *nam
 	for (unsigned i = 0; i < b->case_count; i++) {
 		having += has_option(b->of[i].workload, name);
 	}
-	if (having == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"bench: --against: none of these structures has an option %s, nor has nvwave run",
-			name);
-	}
+	NVW_FAIL_IF(having == 0, NVW_E_USAGE,
+		"bench: --against: none of these structures has an option %s, nor has nvwave run", name);
 	if (having == b->case_count || has_value(&s->axis[sweep_axis_named(s, name)], "-")) {
 		return 0;
 	}
@@ -258,9 +246,8 @@ static int add_against(struct bench *b, struct sweep *s)
 		NVW_TRY(add_pair(s, "against", b->given->against[i]));
 	}
 	b->axis_count = s->axis_count - b->first_axis;
-	if (b->axis_count > BENCH_AXES_MAX) {
-		return nvw_fail(NVW_E_USAGE, "bench: there are more than %d axes", BENCH_AXES_MAX);
-	}
+	NVW_FAIL_IF(b->axis_count > BENCH_AXES_MAX, NVW_E_USAGE, "bench: there are more than %d axes",
+		BENCH_AXES_MAX);
 	for (unsigned i = 0; i < b->axis_count; i++) {
 		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
 	}
@@ -559,9 +546,7 @@ static int add_rows(struct planner *of)
 /* A table of refused rows says nothing: the first reason ends the command. */
 static int expect_runs(const struct bench *b)
 {
-	if (b->runs.count == 0 && !b->has_host) {
-		return nvw_fail(NVW_E_USAGE, "bench: %s", b->row[0].reason);
-	}
+	NVW_FAIL_IF(b->runs.count == 0 && !b->has_host, NVW_E_USAGE, "bench: %s", b->row[0].reason);
 	return 0;
 }
 

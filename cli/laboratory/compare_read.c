@@ -108,12 +108,10 @@ static int read_table(const char *path, const struct plot_table *t, json_t *rows
 	while (status < t->columns && strcmp(t->field[status], "status") != 0) {
 		status++;
 	}
-	if (status == 0 || status == t->columns) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: this is no table of nvwave sweep or bench: it has no column status behind its "
-			"axes",
-			path);
-	}
+	NVW_FAIL_IF(status == 0 || status == t->columns, NVW_E_INPUT,
+		"%s: this is no table of nvwave sweep or bench: it has no column status behind its "
+		"axes",
+		path);
 	for (unsigned row = 0; row < t->rows; row++) {
 		read_row(t, row, status, rows);
 	}
@@ -190,15 +188,12 @@ static int read_value(const char *path, json_t *value, json_t *rows)
 		read_line(value, rows);
 		return 0;
 	}
-	if (json_is_array(json_object_get(value, "summary")) && output) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: this is the report of a sweep, which has no values of points: name its table "
-			"%s.csv",
-			path, output);
-	}
-	if (!json_object_size(value) && !json_array_size(value)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave, or rows of a sweep", path);
-	}
+	NVW_FAIL_IF(json_is_array(json_object_get(value, "summary")) && output, NVW_E_INPUT,
+		"%s: this is the report of a sweep, which has no values of points: name its table "
+		"%s.csv",
+		path, output);
+	NVW_FAIL_IF(!json_object_size(value) && !json_array_size(value), NVW_E_INPUT,
+		"%s: expected a report of nvwave, or rows of a sweep", path);
 	read_report(value, rows);
 	return 0;
 }
@@ -212,9 +207,7 @@ static int read_json(const char *path, const char *text, json_t *rows)
 		json_error_t error;
 		json_t *const value = json_loads(text, JSON_DISABLE_EOF_CHECK, &error);
 
-		if (!value) {
-			return nvw_fail(NVW_E_INPUT, "%s: this is not JSON: %s", path, error.text);
-		}
+		NVW_FAIL_IF(!value, NVW_E_INPUT, "%s: this is not JSON: %s", path, error.text);
 		const int r = read_value(path, value, rows);
 
 		json_decref(value);

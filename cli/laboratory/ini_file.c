@@ -24,11 +24,9 @@ static int check_lines(const char *path, const char *text)
 	for (const char *at = text; *at; line++) {
 		const size_t n = strcspn(at, "\n");
 
-		if (n > LINE_BYTES_MAX) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: line %u has more than %d bytes: continue it in the next line, indented",
-				path, line, LINE_BYTES_MAX);
-		}
+		NVW_FAIL_IF(n > LINE_BYTES_MAX, NVW_E_INPUT,
+			"%s: line %u has more than %d bytes: continue it in the next line, indented", path,
+			line, LINE_BYTES_MAX);
 		at += n + (at[n] == '\n');
 	}
 	return 0;
@@ -50,10 +48,7 @@ static int read_text(const char *path, const char *text, struct reading *reading
 	const int line = ini_parse_string(text, on_line, reading);
 
 	NVW_TRY(reading->error);
-	if (line) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path, line);
-	}
+	NVW_FAIL_IF(line, NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path, line);
 	return 0;
 }
 

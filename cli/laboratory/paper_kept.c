@@ -369,10 +369,8 @@ static int read_lines(struct papers *p, const struct kept_file *f, const char *p
 		while (next && n < f->fields) {
 			field[n++] = strsep(&next, "\t");
 		}
-		if (*line && (n < f->fields || next)) {
-			return nvw_fail(NVW_E_INPUT, "%s: line %u has %s than %u fields", path, at,
-				next ? "more" : "fewer", f->fields);
-		}
+		NVW_FAIL_IF(*line && (n < f->fields || next), NVW_E_INPUT,
+			"%s: line %u has %s than %u fields", path, at, next ? "more" : "fewer", f->fields);
 		if (*line && at > 1) {
 			NVW_TRY(f->take(p, field));
 		}

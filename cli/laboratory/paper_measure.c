@@ -117,10 +117,8 @@ static int check_values(const struct sweep *s, const struct sweep_rule *rule, co
 			while (k < a->count && (strlen(a->value[k]) != n || strncmp(a->value[k], at, n))) {
 				k++;
 			}
-			if (k == a->count) {
-				return nvw_fail(NVW_E_INPUT, "%s: the axis %s of %s has no value %.*s", where,
-					a->name, s->where, (int)n, at);
-			}
+			NVW_FAIL_IF(k == a->count, NVW_E_INPUT, "%s: the axis %s of %s has no value %.*s",
+				where, a->name, s->where, (int)n, at);
 		}
 	}
 	return 0;
@@ -221,10 +219,8 @@ static int mark(const struct paper_measure *m, const char *where)
 		for (unsigned k = 0; k < n; k++) {
 			const struct sweep_point *const base = base_of(m, &s->point[i], k);
 
-			if (!base) {
-				return nvw_fail(
-					NVW_E_INPUT, "%s: %s excludes the points of over", where, s->where);
-			}
+			NVW_FAIL_IF(
+				!base, NVW_E_INPUT, "%s: %s excludes the points of over", where, s->where);
 			m->of->needed[base - s->point] = true;
 		}
 	}
@@ -269,14 +265,11 @@ static int set_axes(struct paper_table *t, const char *columns, const char *wher
 {
 	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->section.keys, "rows"));
 	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
-	if (t->rows < 0 || (columns && t->columns < 0)) {
-		return nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
-			t->measure.of->sweep.where);
-	}
-	if (columns && t->measure.of->sweep.axis[t->columns].count > PAPER_COLUMNS_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s: columns: expected an axis of at most %d values, found %u",
-			where, PAPER_COLUMNS_MAX, t->measure.of->sweep.axis[t->columns].count);
-	}
+	NVW_FAIL_IF(t->rows < 0 || (columns && t->columns < 0), NVW_E_INPUT,
+		"%s: rows and columns are axes of %s", where, t->measure.of->sweep.where);
+	NVW_FAIL_IF(columns && t->measure.of->sweep.axis[t->columns].count > PAPER_COLUMNS_MAX, NVW_E_INPUT,
+		"%s: columns: expected an axis of at most %d values, found %u", where, PAPER_COLUMNS_MAX,
+		t->measure.of->sweep.axis[t->columns].count);
 	return 0;
 }
 
@@ -288,9 +281,8 @@ static int set_table(struct papers *p, struct paper_table *t)
 
 	NVW_PRINT(where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
 	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
-		if (!paper_text(t->section.keys, needed[i])) {
-			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
-		}
+		NVW_FAIL_IF(!paper_text(t->section.keys, needed[i]), NVW_E_INPUT, "%s: expected the key %s",
+			where, needed[i]);
 	}
 	NVW_TRY(set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure));
 	return set_axes(t, columns, where);

@@ -277,14 +277,11 @@ static int check_row(struct papers *p, struct paper_row *row)
 
 	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
 		row->part);
-	if (!paper_text(row->keys, "what") || !paper_text(row->keys, "in")) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected the keys what and in", where);
-	}
+	NVW_FAIL_IF(!paper_text(row->keys, "what") || !paper_text(row->keys, "in"), NVW_E_INPUT,
+		"%s: expected the keys what and in", where);
 	for (unsigned i = 0; !cannot && i < sizeof needed / sizeof *needed; i++) {
-		if (!paper_text(row->keys, needed[i])) {
-			return nvw_fail(
-				NVW_E_INPUT, "%s: expected the key %s, or cannot = REASON", where, needed[i]);
-		}
+		NVW_FAIL_IF(!paper_text(row->keys, needed[i]), NVW_E_INPUT,
+			"%s: expected the key %s, or cannot = REASON", where, needed[i]);
 	}
 	return cannot ? 0 : parse_interval(paper_text(row->keys, "paper"), where, &row->published);
 }
@@ -296,10 +293,9 @@ static int check_sensitive(const struct papers *p, const struct paper_section *s
 	static const char *const needed[] = {"what", "low", "high", "source"};
 
 	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
-		if (!paper_text(s->keys, needed[i])) {
-			return nvw_fail(NVW_E_INPUT, "%s/%s.ini: [sensitive %s]: expected the key %s",
-				p->folder, s->paper, s->name, needed[i]);
-		}
+		NVW_FAIL_IF(!paper_text(s->keys, needed[i]), NVW_E_INPUT,
+			"%s/%s.ini: [sensitive %s]: expected the key %s", p->folder, s->paper, s->name,
+			needed[i]);
 	}
 	return 0;
 }
@@ -327,11 +323,9 @@ static int set_ends(struct papers *p, struct paper_row *row)
 		if (!concerns(&p->sensitive[i], row)) {
 			continue;
 		}
-		if (row->ends == PAPER_SENSITIVE_MAX) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s/%s.ini: more than %d sections [sensitive KEY] concern %s", p->folder,
-				row->paper, PAPER_SENSITIVE_MAX, row->id);
-		}
+		NVW_FAIL_IF(row->ends == PAPER_SENSITIVE_MAX, NVW_E_INPUT,
+			"%s/%s.ini: more than %d sections [sensitive KEY] concern %s", p->folder, row->paper,
+			PAPER_SENSITIVE_MAX, row->id);
 		row->end[row->ends++].of = &p->sensitive[i];
 	}
 	return 0;
@@ -381,18 +375,13 @@ static int read_papers(struct papers *p, const char *folder)
 	const int n = scandir(folder, &entry, is_paper_file, alphasort);
 	int r = 0;
 
-	if (n < 0) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
 	for (int i = 0; i < n; i++) {
 		r = NVW_OR(r, read_paper(p, entry[i]->d_name));
 		free(entry[i]);
 	}
 	free(entry);
-	if (n == 0) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
-	}
+	NVW_FAIL_IF(n == 0, NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
 	return r;
 }
 

@@ -95,10 +95,9 @@ int sweep_slurm_find(void)
 	const int status = ask("command -v sbatch squeue scancel 2>&1", &answer);
 
 	free(answer);
-	if (status) {
-		return nvw_fail(NVW_E_USAGE, "--engine=slurm: there is no sbatch: install Slurm's commands "
-					     "(on Debian, the package slurm-client)");
-	}
+	NVW_FAIL_IF(status, NVW_E_USAGE,
+		"--engine=slurm: there is no sbatch: install Slurm's commands "
+		"(on Debian, the package slurm-client)");
 	return 0;
 }
 

@@ -24,9 +24,8 @@ int spread_add_word(struct sweep_words *w, const char *format, ...)
 	va_list list;
 	int n;
 
-	if (w->count == SWEEP_WORDS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a part of a job array has more than %d words", SWEEP_WORDS_MAX);
-	}
+	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "a part of a job array has more than %d words",
+		SWEEP_WORDS_MAX);
 	va_start(list, format);
 	n = vasprintf(&w->word[w->count], format, list);
 	va_end(list);
@@ -162,10 +161,8 @@ static int check_part(const struct spread *s, unsigned i)
 	const char *const text = strncmp(o->err, "nvwave: ", 8) ? o->err : o->err + 8;
 
 	NVW_INVARIANT(i < s->count);
-	if (WIFSIGNALED(o->exit_status)) {
-		return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1, s->count,
-			strsignal(WTERMSIG(o->exit_status)));
-	}
+	NVW_FAIL_IF(WIFSIGNALED(o->exit_status), NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1,
+		s->count, strsignal(WTERMSIG(o->exit_status)));
 	if (WEXITSTATUS(o->exit_status) < 2) {
 		return 0;
 	}
@@ -192,9 +189,7 @@ int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks
 
 	NVW_INVARIANT(tasks > 0);
 	s->keeps_folder = r < 0; /* for the same command, or its messages */
-	if (r == NVW_E_STOPPED) {
-		return nvw_fail(r, "%s; the same command goes on from there", nvw_error_message());
-	}
+	NVW_FAIL_IF(r == NVW_E_STOPPED, r, "%s; the same command goes on from there", nvw_error_message());
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
 		r = check_part(s, i);
 	}

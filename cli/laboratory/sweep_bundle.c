@@ -57,17 +57,12 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 	if (!b) {
 		return sweep_no_memory();
 	}
-	if (b->count == SWEEP_BUNDLE_MAX) {
-		return nvw_fail(NVW_E_USAGE, "%s: [%s] has more than %d settings", s->where, section,
-			SWEEP_BUNDLE_MAX);
-	}
-	if (!*text) {
-		return nvw_fail(NVW_E_USAGE, "%s: [%s]: %s has no value; - leaves the option out", s->where,
-			section, name);
-	}
-	if (!strcmp(name, "seed")) {
-		return nvw_fail(NVW_E_USAGE, "%s: [%s]: seed has to be an axis", s->where, section);
-	}
+	NVW_FAIL_IF(b->count == SWEEP_BUNDLE_MAX, NVW_E_USAGE, "%s: [%s] has more than %d settings", s->where,
+		section, SWEEP_BUNDLE_MAX);
+	NVW_FAIL_IF(!*text, NVW_E_USAGE, "%s: [%s]: %s has no value; - leaves the option out", s->where,
+		section, name);
+	NVW_FAIL_IF(
+		!strcmp(name, "seed"), NVW_E_USAGE, "%s: [%s]: seed has to be an axis", s->where, section);
 	b->name[b->count] = strdup(name);
 	b->text[b->count] = strdup(text);
 	if (!b->name[b->count] || !b->text[b->count]) {
@@ -83,10 +78,9 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 static int check_values(const struct sweep *s, const struct sweep_axis *a)
 {
 	for (unsigned k = 0; sweep_is_bundle_axis(s, a->name) && k < a->count; k++) {
-		if (strcmp(a->value[k], "-") != 0 && !sweep_bundle_of(s, a->name, a->value[k])) {
-			return nvw_fail(NVW_E_USAGE, "%s: axis %s: the value %s has no section [%s %s]",
-				s->where, a->name, a->value[k], a->name, a->value[k]);
-		}
+		NVW_FAIL_IF(strcmp(a->value[k], "-") != 0 && !sweep_bundle_of(s, a->name, a->value[k]),
+			NVW_E_USAGE, "%s: axis %s: the value %s has no section [%s %s]", s->where, a->name,
+			a->value[k], a->name, a->value[k]);
 	}
 	return 0;
 }
@@ -94,12 +88,10 @@ static int check_values(const struct sweep *s, const struct sweep_axis *a)
 int sweep_bundle_check(const struct sweep *s)
 {
 	for (unsigned i = 0; i < s->bundle_count; i++) {
-		if (sweep_axis_named(s, s->bundle[i].axis) < 0) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] "
-				"of an axis",
-				s->where, s->bundle[i].axis, s->bundle[i].value);
-		}
+		NVW_FAIL_IF(sweep_axis_named(s, s->bundle[i].axis) < 0, NVW_E_USAGE,
+			"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] "
+			"of an axis",
+			s->where, s->bundle[i].axis, s->bundle[i].value);
 	}
 	for (unsigned i = 0; i < s->axis_count; i++) {
 		NVW_TRY(check_values(s, &s->axis[i]));

@@ -84,14 +84,10 @@ static int check_command(const struct sweep *s)
 {
 	const struct kind *const kind = kind_of(s->command);
 
-	if (!kind) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: command: expected run, crash, litmus or torture, found \"%s\"", s->where,
-			s->command);
-	}
-	if (kind->argument && !has_setting(s, kind->argument)) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected an axis %s", s->where, kind->expected);
-	}
+	NVW_FAIL_IF(!kind, NVW_E_USAGE, "%s: command: expected run, crash, litmus or torture, found \"%s\"",
+		s->where, s->command);
+	NVW_FAIL_IF(kind->argument && !has_setting(s, kind->argument), NVW_E_USAGE, "%s: expected an axis %s",
+		s->where, kind->expected);
 	return 0;
 }
 

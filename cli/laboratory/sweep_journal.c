@@ -97,9 +97,7 @@ static int take_rows(struct sweep *s, char *text, bool with_failed)
 	struct sweep_point **const sorted = malloc(s->count * sizeof(struct sweep_point *));
 	char *rest = text, *line;
 
-	if (!sorted) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the journal");
-	}
+	NVW_FAIL_IF(!sorted, NVW_E_MEMORY, "no memory for the journal");
 	for (unsigned i = 0; i < s->count; i++) {
 		sorted[i] = &s->point[i];
 	}
@@ -134,12 +132,10 @@ static int add_rows(struct sweep *s, const char *path, char *text)
 		return no_journal(path);
 	}
 	NVW_TRY(take_rows(s, text, true));
-	if (count_rows(s) == before) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: it has no result that is missing here: expected the journal of a shard of this "
-			"sweep, by the same program, machine and files",
-			path);
-	}
+	NVW_FAIL_IF(count_rows(s) == before, NVW_E_INPUT,
+		"%s: it has no result that is missing here: expected the journal of a shard of this "
+		"sweep, by the same program, machine and files",
+		path);
 	return 0;
 }
 
@@ -165,14 +161,11 @@ static int take_text(struct sweep *s, struct sweep_journal *j, bool fresh, char 
 		return no_journal(j->path);
 	}
 	if (is_new || fresh) {
-		if (ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0) {
-			return nvw_fail_errno("%s", j->path);
-		}
+		NVW_FAIL_ERRNO_IF(
+			ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0, "%s", j->path);
 		return 0;
 	}
-	if (ftruncate(j->fd, last + 1 - text)) {
-		return nvw_fail_errno("%s", j->path);
-	}
+	NVW_FAIL_ERRNO_IF(ftruncate(j->fd, last + 1 - text), "%s", j->path);
 	return take_rows(s, text, false);
 }
 
@@ -200,9 +193,7 @@ static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 	uint64_t bytes;
 
 	if (!lock_journal(j->fd)) {
-		if (errno != EWOULDBLOCK) {
-			return nvw_fail_errno("%s", j->path);
-		}
+		NVW_FAIL_ERRNO_IF(errno != EWOULDBLOCK, "%s", j->path);
 		return nvw_fail(NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output",
 			j->path);
 	}
@@ -216,9 +207,7 @@ static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
 {
 	*j = (struct sweep_journal){.fd = -1, .path = strdup(path)};
-	if (!j->path) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the journal");
-	}
+	NVW_FAIL_IF(!j->path, NVW_E_MEMORY, "no memory for the journal");
 	j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 	const int r = j->fd < 0 ? nvw_fail_errno("%s", path) : prepare(s, j, fresh);
 
@@ -232,12 +221,8 @@ static int write_line(const struct sweep_journal *j, const char *line, int bytes
 {
 	const ssize_t written = write(j->fd, line, (size_t)bytes);
 
-	if (written < 0) {
-		return nvw_fail_errno("%s", j->path);
-	}
-	if (written < bytes) {
-		return nvw_fail(NVW_E_FULL, "%s: no space is left", j->path);
-	}
+	NVW_FAIL_ERRNO_IF(written < 0, "%s", j->path);
+	NVW_FAIL_IF(written < bytes, NVW_E_FULL, "%s: no space is left", j->path);
 	return 0;
 }
 
@@ -255,9 +240,7 @@ int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
 		n = asprintf(&line, "%s %016" PRIx64 " %s\n", p->key, check_of(row), row);
 	}
 	free(row);
-	if (n < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
+	NVW_FAIL_IF(n < 0, NVW_E_MEMORY, "no memory for a result");
 	const int r = write_line(j, line, n);
 
 	free(line);

@@ -45,11 +45,8 @@ static int refuse(const struct sweep *s, const char *metric)
 {
 	const char *const near = cli_number_nearest(s->command, metric);
 
-	if (near) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: metrics: reports of %s have no number named %s; did you mean %s?", s->where,
-			s->command, metric, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "%s: metrics: reports of %s have no number named %s; did you mean %s?",
+		s->where, s->command, metric, near);
 	return nvw_fail(NVW_E_USAGE,
 		"%s: metrics: reports of %s have no number named %s; see nvwave list stats", s->where,
 		s->command, metric);
@@ -63,11 +60,9 @@ static int check_metric(const struct sweep *s, const char *metric)
 	if (cli_number_is_of(s->command, name)) {
 		return 0;
 	}
-	if (cli_number_is_of("host", name)) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: metrics: %s differs from run to run: it is in no table but NAME.host.csv",
-			s->where, metric);
-	}
+	NVW_FAIL_IF(cli_number_is_of("host", name), NVW_E_USAGE,
+		"%s: metrics: %s differs from run to run: it is in no table but NAME.host.csv", s->where,
+		metric);
 	if (may_be_a_workloads(s->command, name)) {
 		return 0;
 	}

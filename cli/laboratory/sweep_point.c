@@ -49,12 +49,10 @@ static bool is_argument(const struct sweep *s, const char *name)
 
 static int add_word(struct sweep_words *w, const char *format, const char *name, const char *value)
 {
-	if (w->count == SWEEP_WORDS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a point has more than %d options", SWEEP_WORDS_MAX);
-	}
-	if (asprintf(&w->word[w->count], format, name, value) < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a point");
-	}
+	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "a point has more than %d options",
+		SWEEP_WORDS_MAX);
+	NVW_FAIL_IF(
+		asprintf(&w->word[w->count], format, name, value) < 0, NVW_E_MEMORY, "no memory for a point");
 	w->count++;
 	return 0;
 }
@@ -90,18 +88,14 @@ void sweep_words_end(struct sweep_words *w)
 
 static int add_setting(const struct sweep *s, const char *name, const char *value, struct sweep_words *w)
 {
-	if (is_among(name, refused)) {
-		return nvw_fail(NVW_E_USAGE, "%s: --%s cannot be an axis: %s", s->where, name,
-			strcmp(name, "help") ? "points would share its file or the report's form" :
-					       "it runs nothing");
-	}
+	NVW_FAIL_IF(is_among(name, refused), NVW_E_USAGE, "%s: --%s cannot be an axis: %s", s->where, name,
+		strcmp(name, "help") ? "points would share its file or the report's form" :
+				       "it runs nothing");
 	if (!is_argument(s, name)) {
 		return add_option(s, name, value, w);
 	}
-	if (*value == '-') {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where, name, value);
-	}
+	NVW_FAIL_IF(*value == '-', NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where, name,
+		value);
 	return add_word(w, "%s%s", value, "");
 }
 
@@ -113,9 +107,7 @@ static int add_bundle(const struct sweep *s, const struct sweep_bundle *b, struc
 	for (unsigned i = 0; i < b->count && r == 0; i++) {
 		char *const text = sweep_resolve(s, b->text[i]);
 
-		if (!text) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a point");
-		}
+		NVW_FAIL_IF(!text, NVW_E_MEMORY, "no memory for a point");
 		r = add_setting(s, b->name[i], text, w);
 		free(text);
 	}
@@ -163,18 +155,14 @@ static int hash_of_bytes(const char *path, int fd, XXH128_hash_t *ret)
 {
 	struct stat about;
 
-	if (fstat(fd, &about)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fstat(fd, &about), "%s", path);
 	if (about.st_size == 0) {
 		*ret = XXH3_128bits(NULL, 0);
 		return 0;
 	}
 	void *const bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 
-	if (bytes == MAP_FAILED) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(bytes == MAP_FAILED, "%s", path);
 	*ret = XXH3_128bits(bytes, (size_t)about.st_size);
 	munmap(bytes, (size_t)about.st_size);
 	return 0;
@@ -223,9 +211,7 @@ static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *pat
 	const int n = scandir(path, &entry, is_visible, alphasort);
 	int r = 0;
 
-	if (n < 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", path);
 	for (int i = 0; i < n; i++) {
 		char *inner = NULL;
 
@@ -294,9 +280,7 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 		XXH3_128bits_update(state, text, bytes);
 	}
 	free(text);
-	if (!good) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the machine's description");
-	}
+	NVW_FAIL_IF(!good, NVW_E_MEMORY, "no memory for the machine's description");
 	return 0;
 }
 
@@ -328,9 +312,7 @@ int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct em
 	XXH3_state_t *const state = XXH3_createState();
 
 	NVW_INVARIANT(w->count > 0);
-	if (!state) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a point");
-	}
+	NVW_FAIL_IF(!state, NVW_E_MEMORY, "no memory for a point");
 	const int r = add_all(c, state, w, machine);
 	const XXH128_hash_t hash = XXH3_128bits_digest(state);
 

@@ -31,15 +31,11 @@ static char *trim(char *text)
 
 static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 {
-	if (!*text) {
-		return nvw_fail(NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out",
-			s->where, a->name);
-	}
+	NVW_FAIL_IF(!*text, NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out", s->where,
+		a->name);
 	for (unsigned i = 0; i < a->count; i++) {
-		if (!strcmp(a->value[i], text)) {
-			return nvw_fail(
-				NVW_E_USAGE, "%s: axis %s has the value %s twice", s->where, a->name, text);
-		}
+		NVW_FAIL_IF(!strcmp(a->value[i], text), NVW_E_USAGE, "%s: axis %s has the value %s twice",
+			s->where, a->name, text);
 	}
 	if (!NVW_ROOM(a->value, a->room, a->count + 1) || !(a->value[a->count] = strdup(text))) {
 		return sweep_no_memory();
@@ -74,15 +70,12 @@ static int add_range(struct sweep *s, struct sweep_axis *a, const char *text)
 	}
 	const bool multiplies = op == '*';
 
-	if (at > last || step < 1u + multiplies || (multiplies && at == 0) || last > UINT64_MAX / 2 / step) {
-		return nvw_fail(NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where,
-			a->name, text);
-	}
-	if (!multiplies && (last - at) / step >= RANGE_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: axis %s: the range %s has %" PRIu64 " values, of at most %d", s->where, a->name,
-			text, (last - at) / step + 1, RANGE_MAX);
-	}
+	NVW_FAIL_IF(at > last || step < 1u + multiplies || (multiplies && at == 0) ||
+			    last > UINT64_MAX / 2 / step,
+		NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where, a->name, text);
+	NVW_FAIL_IF(!multiplies && (last - at) / step >= RANGE_MAX, NVW_E_USAGE,
+		"%s: axis %s: the range %s has %" PRIu64 " values, of at most %d", s->where, a->name, text,
+		(last - at) / step + 1, RANGE_MAX);
 	while (at <= last) {
 		NVW_PRINT(number, "%" PRIu64, at);
 		NVW_TRY(add_value(s, a, number));
@@ -124,10 +117,8 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 	int at = sweep_axis_named(s, name);
 
 	if (at < 0) {
-		if (s->axis_count == SWEEP_AXES_MAX) {
-			return nvw_fail(
-				NVW_E_USAGE, "%s: there are more than %d axes", s->where, SWEEP_AXES_MAX);
-		}
+		NVW_FAIL_IF(s->axis_count == SWEEP_AXES_MAX, NVW_E_USAGE, "%s: there are more than %d axes",
+			s->where, SWEEP_AXES_MAX);
 		at = (int)s->axis_count;
 		s->axis[at] = (struct sweep_axis){.name = strdup(name), .from_words = from_words};
 		if (!s->axis[at].name) {
@@ -169,21 +160,17 @@ static int check_baseline(const struct sweep *s)
 		const struct sweep_term *const t = &s->baseline.term[i];
 		const struct sweep_axis *const a = &s->axis[t->axis];
 
-		if (strcmp(t->op, "=") || !has_value(a, t->text) || !strcmp(a->name, "seed")) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: baseline: %s%s%s is no value of an axis other than seed", s->where,
-				a->name, t->op, t->text);
-		}
+		NVW_FAIL_IF(strcmp(t->op, "=") || !has_value(a, t->text) || !strcmp(a->name, "seed"),
+			NVW_E_USAGE, "%s: baseline: %s%s%s is no value of an axis other than seed", s->where,
+			a->name, t->op, t->text);
 	}
 	return 0;
 }
 
 static int add_rule(struct sweep *s, const char *text)
 {
-	if (s->exclude_count == SWEEP_RULES_MAX) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: there are more than %d exclusions", s->where, SWEEP_RULES_MAX);
-	}
+	NVW_FAIL_IF(s->exclude_count == SWEEP_RULES_MAX, NVW_E_USAGE, "%s: there are more than %d exclusions",
+		s->where, SWEEP_RULES_MAX);
 	char *const copy = strdup(text);
 
 	if (!copy) {
@@ -232,10 +219,7 @@ static int on_own(struct sweep *s, const char *name, const char *value)
 	if (names[i]) {
 		return add_rule(s, value);
 	}
-	if (near) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name, near);
 	return nvw_fail(NVW_E_USAGE,
 		"%s: [sweep] has no key %s: expected command, baseline, exclude or metrics", s->where, name);
 }
@@ -262,10 +246,8 @@ static int take_word(struct sweep *s, const char *word)
 {
 	const char *const equals = strchr(word, '=');
 
-	if (!equals) {
-		return nvw_fail(NVW_E_USAGE,
-			"sweep: expected one file and axes as NAME=VALUE,VALUE..., found \"%s\"", word);
-	}
+	NVW_FAIL_IF(!equals, NVW_E_USAGE,
+		"sweep: expected one file and axes as NAME=VALUE,VALUE..., found \"%s\"", word);
 	char *const name = strndup(word, (size_t)(equals - word));
 
 	if (!name) {
@@ -344,10 +326,8 @@ static int enumerate(struct sweep *s)
 
 	for (unsigned i = 0; i < s->axis_count; i++) {
 		combinations *= s->axis[i].count;
-		if (combinations > SWEEP_POINTS_MAX) {
-			return nvw_fail(NVW_E_USAGE, "%s: the axes have more than %d combinations", s->where,
-				SWEEP_POINTS_MAX);
-		}
+		NVW_FAIL_IF(combinations > SWEEP_POINTS_MAX, NVW_E_USAGE,
+			"%s: the axes have more than %d combinations", s->where, SWEEP_POINTS_MAX);
 	}
 	do {
 		if (is_excluded(s, &at)) {
@@ -359,9 +339,7 @@ static int enumerate(struct sweep *s)
 		at.number = s->count + 1;
 		s->point[s->count++] = at;
 	} while (advance(s, &at));
-	if (!s->count) {
-		return nvw_fail(NVW_E_USAGE, "%s: every combination is excluded", s->where);
-	}
+	NVW_FAIL_IF(!s->count, NVW_E_USAGE, "%s: every combination is excluded", s->where);
 	return 0;
 }
 
@@ -370,11 +348,9 @@ int sweep_keep_shard(struct sweep *s, unsigned shard, unsigned shards)
 	unsigned kept = 0;
 
 	NVW_INVARIANT(shard >= 1 && shard <= shards);
-	if (shard > s->count) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: --shard=%u/%u: there are %u points, and none for this shard", s->where, shard,
-			shards, s->count);
-	}
+	NVW_FAIL_IF(shard > s->count, NVW_E_USAGE,
+		"%s: --shard=%u/%u: there are %u points, and none for this shard", s->where, shard, shards,
+		s->count);
 	for (unsigned i = shard - 1; i < s->count; i += shards) {
 		s->point[kept++] = s->point[i];
 	}
@@ -389,10 +365,8 @@ int sweep_read(struct sweep *s, const char *path, const struct cli_options *give
 		NVW_TRY(ini_file_read(path, on_key, s));
 	}
 	NVW_TRY(read_words(s, path != NULL, given));
-	if (!s->axis_count) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup", s->where);
-	}
+	NVW_FAIL_IF(!s->axis_count, NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup",
+		s->where);
 	if (!s->command) {
 		NVW_TRY(replace(&s->command, "run"));
 	}

@@ -23,20 +23,16 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 	while (op < 6 && strncmp(at, ops[op], strlen(ops[op]))) {
 		op++;
 	}
-	if (op == 6 || at == word || !at[strlen(ops[op])]) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where,
-			what, word);
-	}
+	NVW_FAIL_IF(op == 6 || at == word || !at[strlen(ops[op])], NVW_E_USAGE,
+		"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where, what,
+		word);
 	NVW_PRINT(t->op, "%s", ops[op]);
 	const char *const text = at + strlen(ops[op]);
 
 	*at = 0;
 	const int axis = sweep_axis_named(s, word);
 
-	if (axis < 0) {
-		return nvw_fail(NVW_E_USAGE, "%s: %s: there is no axis %s", s->where, what, word);
-	}
+	NVW_FAIL_IF(axis < 0, NVW_E_USAGE, "%s: %s: there is no axis %s", s->where, what, word);
 	t->axis = (unsigned)axis;
 	t->other = sweep_axis_named(s, text);
 	t->text = strdup(text);
@@ -48,10 +44,8 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 
 static int add_term(const struct sweep *s, const char *what, char *word, struct sweep_rule *rule)
 {
-	if (rule->count == SWEEP_TERMS_MAX) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: %s: there are more than %d terms", s->where, what, SWEEP_TERMS_MAX);
-	}
+	NVW_FAIL_IF(rule->count == SWEEP_TERMS_MAX, NVW_E_USAGE, "%s: %s: there are more than %d terms",
+		s->where, what, SWEEP_TERMS_MAX);
 	NVW_TRY(parse_term(s, what, word, &rule->term[rule->count]));
 	rule->count++;
 	return 0;

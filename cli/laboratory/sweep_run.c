@@ -164,18 +164,14 @@ static int outcome_of(struct child *c, struct sweep_outcome *o)
 	struct rusage used;
 
 	*o = (struct sweep_outcome){.timed_out = c->timed_out};
-	if (wait4(c->pid, &o->exit_status, 0, &used) < 0) {
-		return nvw_fail_errno("cannot wait for a point");
-	}
+	NVW_FAIL_ERRNO_IF(wait4(c->pid, &o->exit_status, 0, &used) < 0, "cannot wait for a point");
 	o->seconds = ct_wall_seconds() - c->began;
 	o->processor_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 	o->out = content_of(c->out);
 	o->err = content_of(c->err);
 	release_child(c);
-	if (!o->out || !o->err) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
+	NVW_FAIL_IF(!o->out || !o->err, NVW_E_MEMORY, "no memory for a result");
 	return 0;
 }
 
@@ -273,9 +269,7 @@ static int write_report(const struct sweep_point *p, const char *folder, const c
 	char *const path = sweep_report_path(p, folder);
 	struct nvw_new_file f;
 
-	if (!path) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for a file name");
 	int r = nvw_new_file_begin(path, false, &f);
 
 	if (r == 0) {
@@ -293,9 +287,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 		NVW_TRY(write_report(p, manner->reports, o->out));
 	}
 	p->row = sweep_row(o->exit_status, o->timed_out, o->seconds, o->out, o->err);
-	if (!p->row) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
+	NVW_FAIL_IF(!p->row, NVW_E_MEMORY, "no memory for a result");
 	member_set_real(p->row, "processor_seconds", o->processor_seconds);
 	return sweep_journal_add(journal, p);
 }
@@ -408,9 +400,7 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 		r.progress.to_run += s->point[i].row == NULL;
 	}
 	r.child = calloc(manner->jobs, sizeof *r.child);
-	if (!r.child) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the points");
-	}
+	NVW_FAIL_IF(!r.child, NVW_E_MEMORY, "no memory for the points");
 	if (r.progress.to_run > 0) {
 		error = check_temporary_folder();
 	}

@@ -335,9 +335,7 @@ static int begin_folder(struct front *f)
 		NVW_TRY(follow_earlier(f));
 		slurm_remove(folder);
 	}
-	if (mkdir(folder, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(folder, 0777) && errno != EEXIST, "%s", folder);
 	return 0;
 }
 

@@ -102,9 +102,7 @@ static int add_point(struct summary *m, const struct sweep_point **sorted, const
 	}
 	struct group *const g = &m->group[m->count - 1];
 
-	if (!NVW_ROOM(g->value, g->room, g->ok + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(g->value, g->room, g->ok + 1), NVW_E_MEMORY, "no memory for the summary");
 	g->points++;
 	g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
 	return 0;
@@ -125,9 +123,7 @@ static void measure_groups(struct summary *m)
 static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
 	m->group = calloc(m->sweep->count, sizeof *m->group);
-	if (!m->group) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
-	}
+	NVW_FAIL_IF(!m->group, NVW_E_MEMORY, "no memory for the summary");
 	for (unsigned i = 0; i < m->sweep->count; i++) {
 		NVW_TRY(add_point(m, sorted, metric, i));
 	}
@@ -314,10 +310,8 @@ static bool is_known(const struct sweep *s, const char *metric)
 
 static int summarise(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
-	if (!is_known(m->sweep, metric)) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where, metric);
-	}
+	NVW_FAIL_IF(!is_known(m->sweep, metric), NVW_E_USAGE, "%s: metrics: no point has a number named %s",
+		m->sweep->where, metric);
 	const int r = make_groups(m, sorted, metric);
 
 	if (r == 0) {

@@ -42,9 +42,7 @@ int cli_memory_trace_create(const char *path, enum cli_memory_format format, con
 	int r;
 
 	NVW_INVARIANT(cycle_ps > 0);
-	if (!t) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
-	}
+	NVW_FAIL_IF(!t, NVW_E_MEMORY, "no memory for a memory trace");
 	t->format = format;
 	t->device = device;
 	t->cycle_ps = cycle_ps;
@@ -155,9 +153,7 @@ static int write_request(const struct cli_memory_trace *t, const struct request 
 	if (t->format == CLI_MEMORY_DRAMSIM3) {
 		fprintf(t->file.file, " %" PRIu64, r->time_ps / t->cycle_ps);
 	}
-	if (fputc('\n', t->file.file) == EOF) {
-		return nvw_fail_errno("%s", t->file.path);
-	}
+	NVW_FAIL_ERRNO_IF(fputc('\n', t->file.file) == EOF, "%s", t->file.path);
 	return 0;
 }
 

@@ -60,9 +60,7 @@ static int create_timeline(struct cli_observers *o, const struct cli_options *op
 	if (cli_given(options, CLI_timeline_window)) {
 		const int r = cli_window_parse(cli_text(options, CLI_timeline_window), &window);
 
-		if (r) {
-			return nvw_fail(r, "--timeline-window=%s", nvw_error_message());
-		}
+		NVW_FAIL_IF(r, r, "--timeline-window=%s", nvw_error_message());
 	}
 	if (!cli_given(options, CLI_timeline)) {
 		return 0;
@@ -101,9 +99,7 @@ int cli_observers_create(
 {
 	struct cli_observers *const o = calloc(1, sizeof *o);
 
-	if (!o) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to observe the run");
-	}
+	NVW_FAIL_IF(!o, NVW_E_MEMORY, "no memory to observe the run");
 	*ret = o;
 	o->limit_text = cli_text(options, CLI_limit);
 	o->host_limit_text = cli_text(options, CLI_host_limit);
@@ -191,9 +187,8 @@ static int look(struct cli_observers *o, uint64_t until_ps)
 	NVW_INVARIANT(until_ps >= o->look_at_ps);
 	/* Nothing happens until then: looking more often shows nothing new. */
 	o->look_at_ps += (1 + (until_ps - o->look_at_ps) / look_ps) * look_ps;
-	if (o->host_limit > 0 && now - o->began > o->host_limit) {
-		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --host-limit=%s", o->host_limit_text);
-	}
+	NVW_FAIL_IF(o->host_limit > 0 && now - o->began > o->host_limit, NVW_E_STOPPED,
+		"UNDECIDED: stopped by --host-limit=%s", o->host_limit_text);
 	return 0;
 }
 
@@ -215,9 +210,7 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 	if (o->series && cli_series_next(o->series) == now) {
 		NVW_TRY(cli_series_ring(o->series));
 	}
-	if (o->limit_at_ps == now) {
-		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);
-	}
+	NVW_FAIL_IF(o->limit_at_ps == now, NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);
 	if (o->look_at_ps == now) {
 		NVW_TRY(look(o, until_ps));
 	}

@@ -60,9 +60,7 @@ int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, 
 	struct cli_series *const s = calloc(1, sizeof *s);
 	int r;
 
-	if (!s) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a table of statistics");
-	}
+	NVW_FAIL_IF(!s, NVW_E_MEMORY, "no memory for a table of statistics");
 	s->per = per;
 	s->interval_ps = interval_ps;
 	r = nvw_new_file_begin(path, false, &s->file);
@@ -162,9 +160,7 @@ int cli_series_start(struct cli_series *s, struct nvw_machine *machine)
 		s->account_count *= config->wavefronts_per_cu;
 	}
 	s->accounts = calloc(s->account_count, sizeof *s->accounts);
-	if (!s->accounts) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a table of statistics");
-	}
+	NVW_FAIL_IF(!s->accounts, NVW_E_MEMORY, "no memory for a table of statistics");
 	name_columns(s);
 	return 0;
 }
@@ -223,13 +219,11 @@ int cli_series_ring(struct cli_series *s)
 {
 	char interval[NVW_UNIT_TEXT], filled[NVW_UNIT_TEXT];
 
-	if (s->intervals++ == INTERVALS_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"--interval=%s: a table has at most %d intervals, and the run is longer than %s: "
-			"choose a longer interval",
-			nvw_format_time(s->interval_ps, interval), INTERVALS_MAX,
-			nvw_format_time(s->next_ps - s->interval_ps - s->origin_ps, filled));
-	}
+	NVW_FAIL_IF(s->intervals++ == INTERVALS_MAX, NVW_E_USAGE,
+		"--interval=%s: a table has at most %d intervals, and the run is longer than %s: "
+		"choose a longer interval",
+		nvw_format_time(s->interval_ps, interval), INTERVALS_MAX,
+		nvw_format_time(s->next_ps - s->interval_ps - s->origin_ps, filled));
 	write_difference(s, s->next_ps - s->origin_ps);
 	s->next_ps += s->interval_ps;
 	return 0;

@@ -72,9 +72,7 @@ static int parse_edge(const char *text, uint64_t *ret_ps)
 		return 0;
 	}
 	NVW_TRY(nvw_parse_time(text, ret_ps, &cycles));
-	if (cycles) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
-	}
+	NVW_FAIL_IF(cycles, NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
 	return 0;
 }
 
@@ -84,15 +82,12 @@ int cli_window_parse(const char *text, struct cli_window *w)
 	char from[NVW_UNIT_TEXT];
 
 	*w = (struct cli_window){.to_ps = UINT64_MAX};
-	if (!dots || (size_t)(dots - text) >= sizeof from) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\": expected FROM..TO, such as 10us..20us", text);
-	}
+	NVW_FAIL_IF(!dots || (size_t)(dots - text) >= sizeof from, NVW_E_USAGE,
+		"\"%s\": expected FROM..TO, such as 10us..20us", text);
 	NVW_PRINT(from, "%.*s", (int)(dots - text), text);
 	NVW_TRY(parse_edge(from, &w->from_ps));
 	NVW_TRY(parse_edge(dots + 2, &w->to_ps));
-	if (w->from_ps >= w->to_ps) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\": the window ends before it begins", text);
-	}
+	NVW_FAIL_IF(w->from_ps >= w->to_ps, NVW_E_USAGE, "\"%s\": the window ends before it begins", text);
 	return 0;
 }
 

@@ -55,9 +55,7 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 	trace.n_packet = 1;
 	trace.packet = &packet;
 	bytes = perfetto__trace__get_packed_size(&trace);
-	if (!NVW_ROOM(w->buffer, w->capacity, bytes)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(w->buffer, w->capacity, bytes), NVW_E_MEMORY, "no memory for a timeline");
 	perfetto__trace__pack(&trace, w->buffer);
 	if (fwrite(w->buffer, 1, bytes, w->file.to) != bytes) {
 		return cli_timeline_failed(&w->file);
@@ -170,9 +168,7 @@ static int named_mark(struct writer *w, Perfetto__TracePacket *packet, Perfetto_
 	event->has_name_iid = 1;
 	event->name_iid = intern(&w->names, mark->name, &name, &data.n_event_names);
 	category_number = intern(&w->categories, mark->category, &category, &data.n_event_categories);
-	if (!event->name_iid || !category_number) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
-	}
+	NVW_FAIL_IF(!event->name_iid || !category_number, NVW_E_MEMORY, "no memory for a timeline");
 	event->n_category_iids = 1;
 	event->category_iids = &category_number;
 	event->n_debug_annotations = notes.count;

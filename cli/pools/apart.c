@@ -86,9 +86,7 @@ static int begin(pool_work *work, void *context, const char *path, pid_t *ret_pi
 	int ends[2];
 
 	fflush(NULL);
-	if (pipe(ends) != 0) {
-		return nvw_fail_errno("no pipe");
-	}
+	NVW_FAIL_ERRNO_IF(pipe(ends) != 0, "no pipe");
 	*ret_pid = fork();
 	if (*ret_pid == 0) {
 		close(ends[0]);
@@ -113,9 +111,7 @@ int pool_apart(pool_work *work, void *context, const char *path, struct pool_out
 	*ret = (struct pool_outcome){.error = NVW_E_SYSTEM, .message = "the process left no result"};
 	NVW_TRY(begin(work, context, path, &pid, &from));
 	take(from, ret);
-	if (wait4(pid, &status, 0, &used) != pid) {
-		return nvw_fail_errno("no result of %s", path);
-	}
+	NVW_FAIL_ERRNO_IF(wait4(pid, &status, 0, &used) != pid, "no result of %s", path);
 	say_how_it_ended(ret, path, status);
 	ret->seconds = ct_wall_seconds() - began;
 	ret->memory_bytes = (uint64_t)used.ru_maxrss * 1024;

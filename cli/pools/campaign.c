@@ -54,17 +54,13 @@ static int map_file(const char *path, struct bytes *ret)
 	struct stat s;
 
 	*ret = (struct bytes){NULL, 0};
-	if (fd < 0 || fstat(fd, &s) != 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0 || fstat(fd, &s) != 0, "%s", path);
 	if (s.st_size != 0) {
 		ret->at = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_SHARED, fd, 0);
 		ret->count = (uint64_t)s.st_size;
 	}
 	close(fd);
-	if (ret->at == MAP_FAILED) {
-		return nvw_fail_errno("%s: cannot be mapped", path);
-	}
+	NVW_FAIL_ERRNO_IF(ret->at == MAP_FAILED, "%s: cannot be mapped", path);
 	return 0;
 }
 
@@ -81,9 +77,7 @@ static int each_file(const struct run *r,
 	for (unsigned i = 0; i < nvw_pool_count(r->first); i++) {
 		char *const path = nvw__pool_path(r->path, i);
 
-		if (path == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a path");
-		}
+		NVW_FAIL_IF(path == NULL, NVW_E_MEMORY, "no memory for a path");
 		const int error = visit((struct run *)(uintptr_t)r, i, path, context);
 
 		free(path);
@@ -94,9 +88,7 @@ static int each_file(const struct run *r,
 
 static int remove_file(struct run *r, unsigned pool, const char *path, void *context)
 {
-	if (unlink(path) != 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(unlink(path) != 0, "%s", path);
 	return 0;
 }
 
@@ -410,12 +402,10 @@ static int make_whole(struct run *r)
 	const int error = pool_recover_one(&how, path, &report);
 
 	json_decref(report);
-	if (error == NVW_E_INCONSISTENT) {
-		return nvw_fail(error,
-			"%s: it does not pass recovery and check without damage; nvwave recover --dry-run "
-			"says why",
-			nvw_pool_path(r->first));
-	}
+	NVW_FAIL_IF(error == NVW_E_INCONSISTENT, error,
+		"%s: it does not pass recovery and check without damage; nvwave recover --dry-run "
+		"says why",
+		nvw_pool_path(r->first));
 	if (error != 0) {
 		return error;
 	}
@@ -451,12 +441,10 @@ int campaign_run(struct campaign *campaign, const struct nvw_pool *first)
 
 	struct run r = {.campaign = campaign, .first = first};
 
-	if (nvw_pool_run_bytes(first) > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found "
-			"%" PRIu64 " bytes; --output keeps copies of larger ones",
-			nvw_pool_path(first), nvw_pool_run_bytes(first));
-	}
+	NVW_FAIL_IF(nvw_pool_run_bytes(first) > UINT64_C(1) << 30, NVW_E_USAGE,
+		"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found "
+		"%" PRIu64 " bytes; --output keeps copies of larger ones",
+		nvw_pool_path(first), nvw_pool_run_bytes(first));
 	const int error = run_all(&r);
 
 	free(r.read);

@@ -38,9 +38,8 @@ static int add_range(void *context, enum rec_live kind, nvw_off off, uint64_t by
 	struct collect *const c = context;
 	struct damage_places *const p = c->places;
 
-	if (!NVW_ROOM(p->ranges[kind], c->room[kind], p->count[kind] + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the live ranges of a pool");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(p->ranges[kind], c->room[kind], p->count[kind] + 1), NVW_E_MEMORY,
+		"no memory for the live ranges of a pool");
 	p->ranges[kind][p->count[kind]++] = (struct damage_range){c->pool, off, bytes, needed};
 	p->bytes[kind] += bytes;
 	return 0;
@@ -183,9 +182,7 @@ static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damag
 {
 	char *const path = nvw__pool_path(first_path, i);
 
-	if (path == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a path");
-	}
+	NVW_FAIL_IF(path == NULL, NVW_E_MEMORY, "no memory for a path");
 	int error = nvw_copy_file(nvw_pool_path(pool), path);
 
 	if (error == 0 && i == d->pool) {

@@ -168,9 +168,7 @@ static int all_files(struct folder *f, pool_work *work, void *context)
 	const int n = scandir(f->path, &names, NULL, alphasort);
 	int error = 0;
 
-	if (n < 0) {
-		return nvw_fail_errno("%s", f->path);
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", f->path);
 	for (int i = 0; i < n; i++) {
 		if (error == 0) {
 			error = one_file(f, names[i]->d_name, work, context);

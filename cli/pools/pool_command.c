@@ -24,9 +24,8 @@ static int parse(struct pool_command *c, int argc, char **argv)
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	if (o->argument_count == 0 && !c->help) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
-	}
+	NVW_FAIL_IF(o->argument_count == 0 && !c->help, NVW_E_USAGE,
+		"%s: expected a pool file, or a folder of pools", argv[0]);
 	c->path = o->argument[0];
 	return 0;
 }

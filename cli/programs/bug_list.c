@@ -39,15 +39,12 @@ static int add_bugs(struct bug_list *l, const char *names)
 	for (; (n = next_word(&names)) > 0; names += n) {
 		struct bug *const b = &l->bug[l->count];
 
-		if (l->count == BUGS_MAX || n >= sizeof b->name) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: bugs: expected at most %d names of at most %zu bytes", l->path, BUGS_MAX,
-				sizeof b->name - 1);
-		}
+		NVW_FAIL_IF(l->count == BUGS_MAX || n >= sizeof b->name, NVW_E_INPUT,
+			"%s: bugs: expected at most %d names of at most %zu bytes", l->path, BUGS_MAX,
+			sizeof b->name - 1);
 		NVW_PRINT(b->name, "%.*s", (int)n, names);
-		if (find(l, b->name) != NULL) {
-			return nvw_fail(NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path, b->name);
-		}
+		NVW_FAIL_IF(find(l, b->name) != NULL, NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path,
+			b->name);
 		NVW_PRINT(b->arguments, "%.*s", (int)n, names);
 		l->count++;
 	}
@@ -56,9 +53,8 @@ static int add_bugs(struct bug_list *l, const char *names)
 
 static int set(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
 {
-	if (strlen(value) >= bytes) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name, bytes - 1);
-	}
+	NVW_FAIL_IF(strlen(value) >= bytes, NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name,
+		bytes - 1);
 	snprintf(text, bytes, "%s", value);
 	return 0;
 }
@@ -69,10 +65,8 @@ static int set_place(const struct bug_list *l, const char *name, const char *val
 	const char *const colon = strrchr(value, ':');
 	char *end = NULL;
 
-	if (colon == NULL || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0') {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name, value);
-	}
+	NVW_FAIL_IF(colon == NULL || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0',
+		NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name, value);
 	return set(l, name, value, text, bytes);
 }
 
@@ -85,12 +79,10 @@ static int set_models(const struct bug_list *l, struct bug *b, const char *model
 		char name[32];
 
 		NVW_PRINT(name, "%.*s", (int)n, at);
-		if (ct_model_find(name, &model) == NULL) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: harmless: expected persistency models (x86, eadr, strict ...), found "
-				"\"%s\"",
-				l->path, name);
-		}
+		NVW_FAIL_IF(ct_model_find(name, &model) == NULL, NVW_E_INPUT,
+			"%s: harmless: expected persistency models (x86, eadr, strict ...), found "
+			"\"%s\"",
+			l->path, name);
 	}
 	return set(l, "harmless", models, b->harmless, sizeof b->harmless);
 }
@@ -132,10 +124,8 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	}
 	struct bug *const b = find(l, section);
 
-	if (b == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists",
-			l->path, section);
-	}
+	NVW_FAIL_IF(b == NULL, NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists",
+		l->path, section);
 	return set_key(l, b, name, value);
 }
 
@@ -144,9 +134,7 @@ int bug_list_read(const char *path, struct bug_list *ret_list)
 	*ret_list = (struct bug_list){.count = 0};
 	NVW_PRINT(ret_list->path, "%s", path);
 	NVW_TRY(ini_file_read(path, on_key, ret_list));
-	if (ret_list->count == 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
-	}
+	NVW_FAIL_IF(ret_list->count == 0, NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
 	return 0;
 }
 

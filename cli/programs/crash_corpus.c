@@ -58,9 +58,7 @@ static int add_input(struct ct_corpus *c, const char *name)
 {
 	struct ct_input *const more = realloc(c->input, (c->count + 1) * sizeof *more);
 
-	if (more == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the inputs of a corpus");
-	}
+	NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "no memory for the inputs of a corpus");
 	c->input = more;
 	c->input[c->count] = (struct ct_input){.fate = CT_INPUT_NOT_RUN};
 	snprintf(c->input[c->count].name, sizeof c->input[0].name, "%s", name);
@@ -74,18 +72,14 @@ static int find_inputs(struct corpus *x)
 	DIR *const folder = opendir(x->folder);
 	int error = 0;
 
-	if (folder == NULL) {
-		return nvw_fail_errno("--corpus: %s", x->folder);
-	}
+	NVW_FAIL_ERRNO_IF(folder == NULL, "--corpus: %s", x->folder);
 	for (struct dirent *e; (e = readdir(folder)) != NULL && !error;) {
 		error = is_input(x, e) ? add_input(c, e->d_name) : 0;
 	}
 	closedir(folder);
 	NVW_TRY(error);
-	if (c->count == 0) {
-		return nvw_fail(
-			NVW_E_INPUT, "--corpus: %s has no files: expected one for each run", x->folder);
-	}
+	NVW_FAIL_IF(c->count == 0, NVW_E_INPUT, "--corpus: %s has no files: expected one for each run",
+		x->folder);
 	qsort(c->input, c->count, sizeof *c->input, by_name);
 	return 0;
 }
@@ -176,9 +170,7 @@ static int run_input(struct crash_tested *t, const char *path)
 	*r = crash_tested_recording(t);
 	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
 	unlink(t->copy.input);
-	if (nvw_copy_file(path, t->copy.input) != 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(nvw_copy_file(path, t->copy.input) != 0, "%s", path);
 	r->judged = r->quiet = r->named = true;
 	r->limit = 1e-3 * t->request->input_timeout_ms;
 	if (!t->copy.names_input) {
@@ -222,11 +214,9 @@ static int try_all(struct corpus *x)
 	if (error == NVW_E_STOPPED) {
 		return 0; /* the others stand */
 	}
-	if (!error && !nvw_stopping() && cli_corpus_count(c, CT_INPUT_TESTED) == 0) {
-		return nvw_fail(NVW_E_INPUT, "--corpus: none of the %u inputs could be tested; %s %s%s%s",
-			c->count, c->input[0].name, ct_input_fate_words(c->input[0].fate),
-			*c->input[0].text ? ": " : "", c->input[0].text);
-	}
+	NVW_FAIL_IF(!error && !nvw_stopping() && cli_corpus_count(c, CT_INPUT_TESTED) == 0, NVW_E_INPUT,
+		"--corpus: none of the %u inputs could be tested; %s %s%s%s", c->count, c->input[0].name,
+		ct_input_fate_words(c->input[0].fate), *c->input[0].text ? ": " : "", c->input[0].text);
 	return error;
 }
 
@@ -235,9 +225,7 @@ static int run_all(struct corpus *x)
 	NVW_TRY(find_inputs(x));
 	NVW_TRY(ct_known_create(&x->known));
 	x->room = calloc(1, sizeof *x->room);
-	if (x->room == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for results");
-	}
+	NVW_FAIL_IF(x->room == NULL, NVW_E_MEMORY, "no memory for results");
 	return try_all(x);
 }
 

@@ -21,16 +21,12 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 			s->program, WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
 		return 0;
 	}
-	if (access(path, F_OK) != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--%s: the program ran no kernels on the machine, or ended before it could report on "
-			"them; nvwave-nvcc builds programs whose kernels run there",
-			option);
-	}
+	NVW_FAIL_IF(access(path, F_OK) != 0, NVW_E_USAGE,
+		"--%s: the program ran no kernels on the machine, or ended before it could report on "
+		"them; nvwave-nvcc builds programs whose kernels run there",
+		option);
 	*ret_report = json_load_file(path, 0, &wrong);
-	if (*ret_report == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, wrong.text);
-	}
+	NVW_FAIL_IF(*ret_report == NULL, NVW_E_INPUT, "%s: %s", path, wrong.text);
 	return 0;
 }
 

@@ -23,17 +23,13 @@ extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 int fio_place_begin(struct fio_place *p)
 {
 	*p = (struct fio_place){.job = ""};
-	if (host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING) {
-		return nvw_fail(
-			NVW_E_USAGE, "fio is not in PATH: install the Debian package fio (version 3)");
-	}
+	NVW_FAIL_IF(host_program_look("fio", NULL, 0) == HOST_PROGRAM_MISSING, NVW_E_USAGE,
+		"fio is not in PATH: install the Debian package fio (version 3)");
 	NVW_TRY(nvw_folder_make("fio", true, &p->folder));
 	NVW_PRINT(p->job, "%s/job.fio", p->folder.path);
 	NVW_PRINT(p->output, "%s/output", p->folder.path);
 	NVW_PRINT(p->pool, "%s/nvram", p->folder.path);
-	if (setenv("NVRAM", p->pool, 1)) {
-		return nvw_fail_errno("NVRAM");
-	}
+	NVW_FAIL_ERRNO_IF(setenv("NVRAM", p->pool, 1), "NVRAM");
 	return 0;
 }
 
@@ -108,21 +104,15 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 	const char *const text = job_text(job);
 
 	for (unsigned i = 0; i < lines->count; i++) {
-		if (!has_key(text, lines->line[i].key)) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: the job has no line \"%s=\", so the option cannot override it", job,
-				lines->line[i].key);
-		}
+		NVW_FAIL_IF(!has_key(text, lines->line[i].key), NVW_E_USAGE,
+			"%s: the job has no line \"%s=\", so the option cannot override it", job,
+			lines->line[i].key);
 	}
 	FILE *const to = fopen(p->job, "w");
 
-	if (to == NULL) {
-		return nvw_fail_errno("%s", p->job);
-	}
+	NVW_FAIL_ERRNO_IF(to == NULL, "%s", p->job);
 	write_lines(to, text, lines);
-	if (fclose(to)) {
-		return nvw_fail_errno("%s", p->job);
-	}
+	NVW_FAIL_ERRNO_IF(fclose(to), "%s", p->job);
 	return 0;
 }
 
@@ -148,9 +138,7 @@ static int keep(const char *path, const char *json)
 	FILE *const to = fopen(path, "w");
 	const bool written = to != NULL && fputs(json, to) >= 0;
 
-	if ((to != NULL && fclose(to)) || !written) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF((to != NULL && fclose(to)) || !written, "%s", path);
 	return 0;
 }
 
@@ -160,13 +148,9 @@ static int parse_json(struct fio_run *run, const char *json)
 	unsigned major = 0;
 
 	run->result = json_loads(json, JSON_DISABLE_EOF_CHECK, &e);
-	if (run->result == NULL) {
-		return nvw_fail(NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
-	}
-	if (sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3) {
-		return nvw_fail(
-			NVW_E_INPUT, "expected fio-3 or a later version, found \"%s\"", fio_version(run));
-	}
+	NVW_FAIL_IF(run->result == NULL, NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
+	NVW_FAIL_IF(sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3, NVW_E_INPUT,
+		"expected fio-3 or a later version, found \"%s\"", fio_version(run));
 	if (run->keep != NULL) {
 		return keep(run->keep, json);
 	}
@@ -176,14 +160,10 @@ static int parse_json(struct fio_run *run, const char *json)
 /* There may be warnings before the object. */
 static int parse_output(struct fio_run *run, const char *text)
 {
-	if (text == NULL) {
-		return nvw_fail(NVW_E_INPUT, "fio wrote no results");
-	}
+	NVW_FAIL_IF(text == NULL, NVW_E_INPUT, "fio wrote no results");
 	const char *const json = text[0] == '{' ? text : strstr(text, "\n{");
 
-	if (json == NULL) {
-		return nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text);
-	}
+	NVW_FAIL_IF(json == NULL, NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text);
 	return parse_json(run, json);
 }
 
@@ -227,10 +207,8 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 
 int fio_check(const struct fio_place *p, int status)
 {
-	if (WIFSIGNALED(status)) {
-		return nvw_fail(NVW_E_INPUT, "fio was killed by signal %d (%s)", WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
-	}
+	NVW_FAIL_IF(WIFSIGNALED(status), NVW_E_INPUT, "fio was killed by signal %d (%s)", WTERMSIG(status),
+		strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) == 0) {
 		return 0;
 	}
@@ -298,10 +276,8 @@ int fio_measured(const struct fio_run *run, const char *name, const char *direct
 	json_t *const job = (json_t *)(uintptr_t)find_job(run, name);
 	json_error_t e;
 
-	if (job == NULL) {
-		return nvw_fail(
-			NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
-	}
+	NVW_FAIL_IF(
+		job == NULL, NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
 	*m = (struct fio_measured){0};
 	if (json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios",
 		    &m->count, "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile",

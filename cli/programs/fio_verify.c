@@ -107,9 +107,7 @@ static int try_check(const struct verify *v)
 	char command[1500];
 
 	NVW_PRINT(command, "%s '%s' >&2", v->check, v->scratch);
-	if (system(command)) {
-		return nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
-	}
+	NVW_FAIL_IF(system(command), NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
 	return 0;
 }
 
@@ -151,9 +149,7 @@ static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 	};
 	struct ct_result *const result = calloc(1, sizeof *result);
 
-	if (result == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	}
+	NVW_FAIL_IF(result == NULL, NVW_E_MEMORY, "no memory for a result");
 	const int error = ct_run_foreign(&foreign, &options, result);
 
 	if (!error) {
@@ -216,9 +212,7 @@ static int run_kills(struct verify *v)
 
 	NVW_INVARIANT(kills <= KILLS_MAX);
 	NVW_TRY(record(v, 0, &v->events, &v->blocks));
-	if (v->blocks == 0) {
-		return nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
-	}
+	NVW_FAIL_IF(v->blocks == 0, NVW_E_INPUT, "fio wrote no block: nothing was recorded");
 	const struct sweep_manner manner = {.progress = isatty(STDERR_FILENO)};
 	struct sweep_progress progress = {.what = "kills", .to_run = (unsigned)kills};
 	int error = 0;
@@ -230,12 +224,10 @@ static int run_kills(struct verify *v)
 	}
 	sweep_show(&manner, &progress, true);
 	NVW_TRY(error);
-	if (!nvw_stopping() && v->states == 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"nothing was verified: no kill came after the first acknowledged block (the job "
-			"writes %llu)",
-			(unsigned long long)v->blocks);
-	}
+	NVW_FAIL_IF(!nvw_stopping() && v->states == 0, NVW_E_INPUT,
+		"nothing was verified: no kill came after the first acknowledged block (the job "
+		"writes %llu)",
+		(unsigned long long)v->blocks);
 	return 0;
 }
 
@@ -330,13 +322,9 @@ static int begin_verify(struct verify *v)
 	if (v->request->fault) {
 		fio_add_line(&lines, "sync", "0");
 	}
-	if (v->request->kills > KILLS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
-	}
-	if (strchr(v->place.folder.path, '\'') != NULL) {
-		return nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",
-			v->place.folder.path);
-	}
+	NVW_FAIL_IF(v->request->kills > KILLS_MAX, NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
+	NVW_FAIL_IF(strchr(v->place.folder.path, '\'') != NULL, NVW_E_USAGE,
+		"TMPDIR: expected a path without quotes, found %s", v->place.folder.path);
 	NVW_PRINT(v->log, "%s/log", v->place.folder.path);
 	NVW_PRINT(v->base, "%s/base", v->place.folder.path);
 	NVW_PRINT(v->scratch, "%s/scratch", v->place.folder.path);
@@ -364,9 +352,7 @@ int fio_verify(const struct fio_request *request)
 {
 	struct verify *const v = calloc(1, sizeof *v);
 
-	if (v == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the kills");
-	}
+	NVW_FAIL_IF(v == NULL, NVW_E_MEMORY, "no memory for the kills");
 	v->request = request;
 	const int result = verify_and_print(v);
 

@@ -133,9 +133,7 @@ static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, co
 
 	NVW_PRINT(from, "%s/%s", folder, name);
 	name_input(f, kind, to, sizeof to);
-	if (nvw_copy_file(from, to) != 0) {
-		return nvw_fail_errno("%s", to);
-	}
+	NVW_FAIL_ERRNO_IF(nvw_copy_file(from, to) != 0, "%s", to);
 	f->made++;
 	return 0;
 }
@@ -165,10 +163,8 @@ int cli_fuzz_run(struct cli_fuzz *f)
 {
 	char library[PATH_BYTES], afl[PATH_BYTES], log[PATH_BYTES];
 
-	if (host_program_look("afl-fuzz", afl, sizeof afl) == HOST_PROGRAM_MISSING) {
-		return nvw_fail(
-			NVW_E_USAGE, "--fuzz: expected afl-fuzz of AFL++ (Debian: apt install afl++)");
-	}
+	NVW_FAIL_IF(host_program_look("afl-fuzz", afl, sizeof afl) == HOST_PROGRAM_MISSING, NVW_E_USAGE,
+		"--fuzz: expected afl-fuzz of AFL++ (Debian: apt install afl++)");
 	NVW_TRY(host_library_beside("libnvwave-fuzz.so", library, sizeof library));
 	NVW_PRINT(log, "%s/afl.log", f->folder);
 	fflush(NULL);
@@ -177,9 +173,7 @@ int cli_fuzz_run(struct cli_fuzz *f)
 	if (pid == 0) {
 		become(f, library, log);
 	}
-	if (pid < 0) {
-		return nvw_fail_errno("afl-fuzz");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "afl-fuzz");
 	if (wait_for(pid) != 0 && !nvw_stopping()) {
 		return fail_by(log);
 	}

@@ -63,14 +63,10 @@ int cli_image_as_braces(const char *command, const char *image, const char *opti
 		fputs("{}", f);
 		at += length;
 	}
-	if (f == NULL || fclose(f)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
-	}
-	if (braces > 0 && named > 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
-			"judged; if the command needs the image as it was, give it a copy",
-			option, image, command);
-	}
+	NVW_FAIL_IF(f == NULL || fclose(f), NVW_E_MEMORY, "no memory for a command");
+	NVW_FAIL_IF(braces > 0 && named > 0, NVW_E_USAGE,
+		"%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
+		"judged; if the command needs the image as it was, give it a copy",
+		option, image, command);
 	return 0;
 }

@@ -145,9 +145,7 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	struct host_counts counts;
 	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", r->log);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", r->log);
 	if (r->schedule != NULL || r->named || r->is_folder) {
 		s->named = basename(r->path); /* the copy's folder is another in every test */
 	}
@@ -177,12 +175,10 @@ static int check_beginning(const struct host_session *s, const struct crash_reco
 		return 0;
 	}
 	NVW_TRY(recorded_log_hash_image(base, &hash));
-	if (hash != r->before) {
-		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() "
-			"with O_TRUNC), so it is not known what a crash may leave",
-			s->program, basename(r->path));
-	}
+	NVW_FAIL_IF(hash != r->before, NVW_E_INPUT,
+		"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() "
+		"with O_TRUNC), so it is not known what a crash may leave",
+		s->program, basename(r->path));
 	return 0;
 }
 
@@ -202,9 +198,8 @@ int recorded_log_take(struct host_session *s, struct crash_recording *r)
 	r->status = s->status;
 	r->seconds = s->seconds;
 	NVW_TRY(check_followed(s, r));
-	if (found && r->fs != NVW__FS_EXT4 && !host_is_of_files(s, file)) {
-		return nvw_fail(NVW_E_USAGE, "crash: --fs has no effect: the image is no file on a disk");
-	}
+	NVW_FAIL_IF(found && r->fs != NVW__FS_EXT4 && !host_is_of_files(s, file), NVW_E_USAGE,
+		"crash: --fs has no effect: the image is no file on a disk");
 	if (found) {
 		NVW_TRY(check_beginning(s, r, file));
 		cli_unlogged_take(s->control, (int)file, &r->unlogged);

@@ -68,12 +68,10 @@ static int read_list(struct self_test *t)
 
 	if (list == NULL) {
 		NVW_PRINT(path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
-		if (access(path, F_OK)) {
-			return nvw_fail(NVW_E_USAGE,
-				"--self-test: there is no %s: expected --bugs=FILE, the list of the "
-				"program's bugs",
-				path);
-		}
+		NVW_FAIL_IF(access(path, F_OK), NVW_E_USAGE,
+			"--self-test: there is no %s: expected --bugs=FILE, the list of the "
+			"program's bugs",
+			path);
 		list = path;
 	}
 	NVW_TRY(bug_list_read(list, &t->bugs));
@@ -183,9 +181,7 @@ static int try(struct self_test *t, const struct bug *bug)
 	struct crash_request request = t->request;
 	char *const command = command_with(t->request.exec, bug->arguments);
 
-	if (command == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
-	}
+	NVW_FAIL_IF(command == NULL, NVW_E_MEMORY, "no memory for a command");
 	memset(result, 0, sizeof *result);
 	request.exec = command;
 	const int error = crash_exec_result(t->machine, &request, result);
@@ -220,9 +216,7 @@ int crash_self_test_program(const struct emu_config *machine, const struct crash
 
 	struct self_test *const t = calloc(1, sizeof *t);
 
-	if (t == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a self-test");
-	}
+	NVW_FAIL_IF(t == NULL, NVW_E_MEMORY, "no memory for a self-test");
 	t->machine = machine;
 	t->request = *request;
 	t->report = (struct self_test_report){.of_program = true, .rows = json ? json_array() : NULL};

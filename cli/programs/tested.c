@@ -30,16 +30,13 @@ static char *default_recover(const char *exec)
 static int check_request(const struct crash_request *r)
 {
 	NVW_TRY(crash_check_foreign(r));
-	if (r->store_log != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --exec cannot be combined with --store-log: it makes its own log");
-	}
+	NVW_FAIL_IF(r->store_log != NULL, NVW_E_USAGE,
+		"crash: --exec cannot be combined with --store-log: it makes its own log");
 	if (r->try_cures != NULL) {
 		NVW_TRY(cli_try_cures_check(r->exec));
 	}
-	if (r->try_cures != NULL && !r->options.cures) {
-		return nvw_fail(NVW_E_USAGE, "crash: --try-cures has no effect with --cures=off");
-	}
+	NVW_FAIL_IF(r->try_cures != NULL && !r->options.cures, NVW_E_USAGE,
+		"crash: --try-cures has no effect with --cures=off");
 	return 0;
 }
 
@@ -61,15 +58,13 @@ static enum host_model place_of(const struct crash_request *r)
 
 static int check_copy(const struct crash_request *request, const char *image, struct crash_tested *t)
 {
-	if (t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL)) {
-		return nvw_fail(NVW_E_USAGE,
-			"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
-			"--check or --oracle=replay",
-			image);
-	}
-	if (request->except != NULL && !t->copy.is_folder) {
-		return nvw_fail(NVW_E_USAGE, "crash: --except has no effect: the image is no folder");
-	}
+	NVW_FAIL_IF(t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL),
+		NVW_E_USAGE,
+		"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
+		"--check or --oracle=replay",
+		image);
+	NVW_FAIL_IF(request->except != NULL && !t->copy.is_folder, NVW_E_USAGE,
+		"crash: --except has no effect: the image is no folder");
 	return 0;
 }
 
@@ -83,9 +78,7 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 	NVW_TRY(check_request(request));
 	if (request->replays) {
 		t->recover = recover_command(request);
-		if (t->recover == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a command");
-		}
+		NVW_FAIL_IF(t->recover == NULL, NVW_E_MEMORY, "no memory for a command");
 	}
 	NVW_TRY(working_copy_make(image, &t->copy));
 	NVW_TRY(check_copy(request, image, t));

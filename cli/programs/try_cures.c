@@ -107,12 +107,11 @@ int cli_try_cures_check(const char *exec)
 {
 	const size_t n = program_length(exec);
 
-	if (memchr(exec, '/', n) == NULL || exec[0] == '/' || memmem(exec, n, "..", 2) != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--try-cures: expected --exec to begin with the program's path below the working "
-			"directory, as ./PROGRAM, found \"%.*s\"",
-			(int)n, exec);
-	}
+	NVW_FAIL_IF(memchr(exec, '/', n) == NULL || exec[0] == '/' || memmem(exec, n, "..", 2) != NULL,
+		NVW_E_USAGE,
+		"--try-cures: expected --exec to begin with the program's path below the working "
+		"directory, as ./PROGRAM, found \"%.*s\"",
+		(int)n, exec);
 	return 0;
 }
 
@@ -133,20 +132,17 @@ static int check_folder(const struct copy *c, const char *image)
 {
 	const size_t n = strlen(c->from);
 
-	if (n == 1 || (strncmp(c->folder.path, c->from, n) == 0 && c->folder.path[n] == '/')) {
-		return nvw_fail(NVW_E_USAGE,
-			"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) "
-			"in it: run nvwave in the folder of the sources",
-			c->from);
-	}
+	NVW_FAIL_IF(n == 1 || (strncmp(c->folder.path, c->from, n) == 0 && c->folder.path[n] == '/'),
+		NVW_E_USAGE,
+		"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) "
+		"in it: run nvwave in the folder of the sources",
+		c->from);
 	found_bytes = 0;
 	left_out = image;
-	if (nftw(c->from, count_bytes, 32, FTW_PHYS | FTW_MOUNT) != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"the working directory, %s, is what is copied, and has more than %d MiB, or cannot "
-			"be read: run nvwave in the folder of the sources",
-			c->from, COPY_MIB);
-	}
+	NVW_FAIL_IF(nftw(c->from, count_bytes, 32, FTW_PHYS | FTW_MOUNT) != 0, NVW_E_USAGE,
+		"the working directory, %s, is what is copied, and has more than %d MiB, or cannot "
+		"be read: run nvwave in the folder of the sources",
+		c->from, COPY_MIB);
 	return 0;
 }
 
@@ -172,9 +168,7 @@ static int copy_tree(struct copy *c, const char *image)
 static int begin(const struct cure_trial *t, struct copy *c)
 {
 	NVW_TRY(cli_try_cures_check(t->exec));
-	if (getcwd(c->from, sizeof c->from) == NULL) {
-		return nvw_fail_errno("the working directory");
-	}
+	NVW_FAIL_ERRNO_IF(getcwd(c->from, sizeof c->from) == NULL, "the working directory");
 	NVW_TRY(nvw_folder_make("cures", false, &c->folder));
 	NVW_PRINT(c->tree, "%s/tree", c->folder.path);
 	NVW_PRINT(c->output, "%s/output", c->folder.path);
@@ -275,14 +269,10 @@ static int run_copy(const struct cure_trial *t, const struct copy *c, struct out
 	bool timed_out = false;
 	int status = t->status;
 
-	if (chdir(c->tree) != 0) {
-		return nvw_fail_errno("%s", c->tree);
-	}
+	NVW_FAIL_ERRNO_IF(chdir(c->tree) != 0, "%s", c->tree);
 	const int error = t->run(t->context, limit, o->result, &status, &timed_out);
 
-	if (chdir(c->from) != 0) {
-		return nvw_fail_errno("%s", c->from);
-	}
+	NVW_FAIL_ERRNO_IF(chdir(c->from) != 0, "%s", c->from);
 	if (timed_out) {
 		o->run = CT_CURE_REFUTED;
 		NVW_PRINT(o->text, "the program does not end within %.0f s", limit);

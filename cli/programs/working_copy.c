@@ -41,9 +41,7 @@ int working_copy_make(const char *image, struct working_copy *w)
 {
 	const char *const name = basename(image);
 
-	if (*name == '\0') {
-		return nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
-	}
+	NVW_FAIL_IF(*name == '\0', NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 	NVW_TRY(nvw_folder_make("pool", true, &w->folder));
 	const int n = NVW_PRINT(w->path, "%s/", w->folder.path);
 
@@ -99,14 +97,10 @@ static int name_copy(const char *command, const char *image, bool has_input, str
 			fputc(command[at++], f);
 		}
 	}
-	if (f == NULL || fclose(f)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
-	}
-	if (named == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--exec: expected %s, or {}, in \"%s\": the program must work on a copy of the image",
-			image, command);
-	}
+	NVW_FAIL_IF(f == NULL || fclose(f), NVW_E_MEMORY, "no memory for a command");
+	NVW_FAIL_IF(named == 0, NVW_E_USAGE,
+		"--exec: expected %s, or {}, in \"%s\": the program must work on a copy of the image", image,
+		command);
 	return 0;
 }
 
@@ -123,9 +117,7 @@ int working_copy_command(const char *command, const char *image, bool has_input,
 		return 0;
 	}
 	for (char *rest = w->text, *word; (word = strtok_r(rest, " \t", &rest)) != NULL;) {
-		if (n == WORDS_MAX) {
-			return nvw_fail(NVW_E_USAGE, "--exec: more than %d words", WORDS_MAX);
-		}
+		NVW_FAIL_IF(n == WORDS_MAX, NVW_E_USAGE, "--exec: more than %d words", WORDS_MAX);
 		w->words[n++] = word;
 	}
 	return 0;

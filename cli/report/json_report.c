@@ -6,15 +6,11 @@
 
 int cli_print_json(json_t *report, FILE *to)
 {
-	if (!report) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
+	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for the report");
 	const bool failed = json_dumpf(report, to, JSON_INDENT(2)) || fputc('\n', to) == EOF;
 
 	json_decref(report);
-	if (failed) {
-		return nvw_fail_errno("cannot write the report");
-	}
+	NVW_FAIL_ERRNO_IF(failed, "cannot write the report");
 	return 0;
 }
 

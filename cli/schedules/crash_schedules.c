@@ -152,9 +152,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 	const struct host_schedule_plan plan = {.depth = 1, .number = 1};
 	char now[17];
 
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
-	}
+	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for a schedule");
 	x->tested = t;
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
@@ -260,9 +258,7 @@ static int shorten(struct schedules *x, const struct host_schedule_plan *plan, c
 {
 	struct host_switch *const fewer = malloc((*count + 1) * sizeof *fewer);
 
-	if (fewer == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
-	}
+	NVW_FAIL_IF(fewer == NULL, NVW_E_MEMORY, "no memory for a schedule");
 	int alike = 0;
 
 	for (uint32_t n = *count; n > 0 && alike >= 0; n /= 2) {
@@ -405,12 +401,10 @@ static int check_races(const struct crash_tested *t, const struct ct_options *o)
 {
 	const bool is_x86 = o->model == CT_MODEL_OBSERVED || o->model == CT_MODEL_X86;
 
-	if (!is_x86 || t->machine->nvram.domain == EMU_DOMAIN_eadr) {
-		return nvw_fail(NVW_E_USAGE, "crash: --races is for --model=x86 and a domain without caches");
-	}
-	if (t->request->replays || o->robust) {
-		return nvw_fail(NVW_E_USAGE, "crash: --races needs --check or --check-lib");
-	}
+	NVW_FAIL_IF(!is_x86 || t->machine->nvram.domain == EMU_DOMAIN_eadr, NVW_E_USAGE,
+		"crash: --races is for --model=x86 and a domain without caches");
+	NVW_FAIL_IF(
+		t->request->replays || o->robust, NVW_E_USAGE, "crash: --races needs --check or --check-lib");
 	return 0;
 }
 
@@ -419,9 +413,7 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	struct schedules *const x = calloc(1, sizeof *x);
 	const double began = ct_wall_seconds();
 
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
-	}
+	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for schedules");
 	if (t->request->schedules.races) {
 		const int refused = check_races(t, o);
 

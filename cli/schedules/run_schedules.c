@@ -127,9 +127,8 @@ int cli_replay_schedule(const struct cli_scheduled *what, const json_t *head, ch
 	struct ct_schedules found;
 	struct emu_config config;
 
-	if (!ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
-		return nvw_fail(NVW_E_DAMAGED, "the finding has no schedule");
-	}
+	NVW_FAIL_IF(!ct_schedule_from_json(json_object_get(head, "schedule"), &named), NVW_E_DAMAGED,
+		"the finding has no schedule");
 	NVW_TRY(ct_finding_machine(head, &config));
 	const struct ct_subject subject = {.workload = what->workload,
 		.options = what->options,

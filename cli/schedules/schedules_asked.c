@@ -27,10 +27,8 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 		.depth = (unsigned)cli_number(given, CLI_schedule_depth),
 		.races = cli_given(given, CLI_race_cuts),
 		.at = cli_text(given, CLI_switch_at)};
-	if (ret_asked->only > 0 && ret_asked->count > 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--schedule runs one schedule, --schedules all up to a number: expected one of them");
-	}
+	NVW_FAIL_IF(ret_asked->only > 0 && ret_asked->count > 0, NVW_E_USAGE,
+		"--schedule runs one schedule, --schedules all up to a number: expected one of them");
 	if (ret_asked->only > 0) {
 		ret_asked->count = 1;
 	}
@@ -49,9 +47,7 @@ int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 	if (seen->count == seen->room) {
 		uint64_t *const more = realloc(seen->hash, (2 * seen->room + 64) * sizeof *more);
 
-		if (more == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the hashes of logs");
-		}
+		NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "no memory for the hashes of logs");
 		seen->hash = more;
 		seen->room = 2 * seen->room + 64;
 	}

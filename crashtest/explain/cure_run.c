@@ -104,9 +104,8 @@ static int judge(
 	struct nvw_findings findings = {0};
 	uint32_t phase;
 
-	if (ct_oracle_judge_pool(&oracle, pool, acks, &findings, &phase)) {
-		return nvw_fail(NVW_E_INCONSISTENT, "%s", findings.finding[0].text);
-	}
+	NVW_FAIL_IF(ct_oracle_judge_pool(&oracle, pool, acks, &findings, &phase), NVW_E_INCONSISTENT, "%s",
+		findings.finding[0].text);
 	return 0;
 }
 
@@ -165,9 +164,7 @@ int ct_cure_run(
 		return 0;
 	}
 	ret->rest = calloc(count, sizeof *ret->rest);
-	if (ret->rest == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the edits of a run");
-	}
+	NVW_FAIL_IF(ret->rest == NULL, NVW_E_MEMORY, "no memory for the edits of a run");
 	const unsigned barriers = sort_edits(edits, count, inserted, ret);
 
 	if (barriers == 0) {

@@ -98,13 +98,11 @@ static int gather(struct gathering *g, struct episode *p)
 		if (p->place[i] == to) {
 			continue;
 		}
-		if (is_crossed(g, p, p->place[i], to)) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s:%u: the stores cannot be put together in the log: in between, somebody "
-				"else "
-				"stored to their words",
-				g->edit->a.file, g->edit->a.line);
-		}
+		NVW_FAIL_IF(is_crossed(g, p, p->place[i], to), NVW_E_USAGE,
+			"%s:%u: the stores cannot be put together in the log: in between, somebody "
+			"else "
+			"stored to their words",
+			g->edit->a.file, g->edit->a.line);
 		error = flush_again(g, p->place[i], to);
 		e->record.store.epoch_wi = last->store.epoch_wi;
 		e->record.store.epoch_wg = last->store.epoch_wg;
@@ -207,10 +205,8 @@ int edit_durable(struct edit_log *log, const struct ct_edit *e)
 int edit_ordered(struct edit_log *log, const struct ct_edit *e)
 {
 	NVW_INVARIANT(e->kind == CT_EDIT_ORDERED);
-	if (log->orders == CT_ORDERS_MAX) {
-		return nvw_fail(
-			NVW_E_USAGE, "at most %d pairs of lines can be assumed to be ordered", CT_ORDERS_MAX);
-	}
+	NVW_FAIL_IF(log->orders == CT_ORDERS_MAX, NVW_E_USAGE,
+		"at most %d pairs of lines can be assumed to be ordered", CT_ORDERS_MAX);
 	const struct ct_limit before = {.before = (uint8_t)(1u << log->orders)},
 			      after = {.after = (uint8_t)(1u << log->orders)};
 	log->orders++;

@@ -367,11 +367,9 @@ static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 	for (uint64_t i = first; i < end; i++) {
 		const struct member *const m = member_at(k, i);
 
-		if (m->total != most && (m->total != 0 || k->edit->all_come)) {
-			return nvw_fail(NVW_E_USAGE,
-				"a wider barrier at %s:%u: not all of its work-items reach it equally often",
-				ct_edit_place(k->edit)->file, ct_edit_place(k->edit)->line);
-		}
+		NVW_FAIL_IF(m->total != most && (m->total != 0 || k->edit->all_come), NVW_E_USAGE,
+			"a wider barrier at %s:%u: not all of its work-items reach it equally often",
+			ct_edit_place(k->edit)->file, ct_edit_place(k->edit)->line);
 		k->even = k->even && (!m->stores || m->total == most);
 	}
 	return 0;
@@ -402,9 +400,8 @@ static void begin_again(struct kernel *k)
 /* Counts who passes how often, and then adds what that takes. */
 static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
 {
-	if (k->member == NULL || k->behind == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the work-items of a kernel");
-	}
+	NVW_FAIL_IF(k->member == NULL || k->behind == NULL, NVW_E_MEMORY,
+		"no memory for the work-items of a kernel");
 	for (uint64_t i = first; i < end; i++) {
 		see(k, i);
 	}

@@ -372,11 +372,8 @@ static int find_on_host(const struct edit_log *log, const struct ct_line *line, 
 	if (ret->run.count == 0) {
 		return edit_log_no_line(log, line, kinds, lacks);
 	}
-	if (run_at(ret, 0)->actor.kernel != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s:%u is in a kernel, which has barriers and no flushes or fences", line->file,
-			line->line);
-	}
+	NVW_FAIL_IF(run_at(ret, 0)->actor.kernel != 0, NVW_E_USAGE,
+		"%s:%u is in a kernel, which has barriers and no flushes or fences", line->file, line->line);
 	return 0;
 }
 

@@ -451,9 +451,8 @@ static int go_there(struct explanation *x, const struct origin *from)
 	while (error == 1 && (from->plan == NULL || x->medium.instant < x->finding->instant)) {
 		error = ct_medium_next(&x->medium);
 	}
-	if (error == 0 && from->plan != NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: it became shorter while it was read");
-	}
+	NVW_FAIL_IF(error == 0 && from->plan != NULL, NVW_E_DAMAGED,
+		"persist log: it became shorter while it was read");
 	return MIN(error, 0);
 }
 
@@ -533,9 +532,7 @@ static int remake(struct explanation *x, const struct origin *from)
 	}
 	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
 	x->spare = calloc(x->medium.cell_count + 1, sizeof *x->spare);
-	if (x->levels == NULL || x->spare == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
-	}
+	NVW_FAIL_IF(x->levels == NULL || x->spare == NULL, NVW_E_MEMORY, "no memory for a crash state");
 	if (from->plan != NULL) {
 		return remake_draw(x, from);
 	} else {
@@ -656,9 +653,7 @@ static int explain_from(const struct ct_exploration *e, const struct origin *fro
 	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
 	int error;
 
-	if (shared == NULL) {
-		return nvw_fail_errno("no memory for a finding");
-	}
+	NVW_FAIL_ERRNO_IF(shared == NULL, "no memory for a finding");
 	shared->finding = *finding;
 	while (!in_child(e, from, shared, judging, &error) && judging != JUDGES_NOTHING) {
 		shared->finding = *finding; /* a state killed or hung it */

@@ -486,10 +486,9 @@ static int check_magic(const char *path, const uint8_t *file, size_t size)
 	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
 		return damaged(path, 0, "a saved finding (NVWFIND)");
 	}
-	if (get(file + 8, 4) != VERSION) {
-		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected version %d, found %llu", path, VERSION,
-			(unsigned long long)get(file + 8, 4));
-	}
+	NVW_FAIL_IF(get(file + 8, 4) != VERSION, NVW_E_VERSION,
+		"%s: offset 8: expected version %d, found %llu", path, VERSION,
+		(unsigned long long)get(file + 8, 4));
 	return 0;
 }
 
@@ -502,10 +501,8 @@ static int unpack_image(
 		return damaged(path, 16, "the size of the packed image");
 	}
 	s->image = malloc(s->bytes + 1);
-	if (s->image == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
-			(unsigned long long)s->bytes);
-	}
+	NVW_FAIL_IF(s->image == NULL, NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
+		(unsigned long long)s->bytes);
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}
@@ -604,17 +601,12 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 
 static int check_ending(struct shared *shared, int status)
 {
-	if (shared->error) {
-		return nvw_fail(shared->error, "%s", shared->message);
-	}
-	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-		return nvw_fail(
-			CT_NO_ANSWER, "the replaying process was killed by SIGKILL (was memory short?)");
-	}
+	NVW_FAIL_IF(shared->error, shared->error, "%s", shared->message);
+	NVW_FAIL_IF(!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, CT_NO_ANSWER,
+		"the replaying process was killed by SIGKILL (was memory short?)");
 	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
-	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		return nvw_fail(CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
-	}
+	NVW_FAIL_IF(shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+		CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
 	return 0;
 }
 
@@ -650,9 +642,7 @@ static int judge_once(const struct ct_saved *saved, ct_judge judge, void *contex
 		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}
-	if (pid < 0) {
-		return nvw_fail_errno("cannot start a process");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "cannot start a process");
 	return wait_for(pid, timeout_ms, shared);
 }
 
@@ -661,9 +651,7 @@ int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, 
 {
 	struct shared *const shared = ct_shared_memory(sizeof *shared);
 
-	if (shared == NULL) {
-		return nvw_fail_errno("no memory for a replay");
-	}
+	NVW_FAIL_ERRNO_IF(shared == NULL, "no memory for a replay");
 	int error = judge_once(saved, judge, context, timeout_ms, shared);
 
 	for (unsigned i = 1; i < CT_KILLS_MAX && error == CT_NO_ANSWER; i++) {

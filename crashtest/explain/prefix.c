@@ -207,10 +207,8 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 	if (!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes)) {
 		return no_memory();
 	}
-	if (r->host.off + r->host.bytes > p->image.bytes) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: record %llu writes behind the pool's end",
-			(unsigned long long)number);
-	}
+	NVW_FAIL_IF(r->host.off + r->host.bytes > p->image.bytes, NVW_E_DAMAGED,
+		"persist log: record %llu writes behind the pool's end", (unsigned long long)number);
 	NVW_TRY(make_place(p));
 	e.count = p->data_bytes;
 	memcpy(p->data + p->data_bytes, r->host.data, r->host.bytes);
@@ -222,11 +220,8 @@ static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint6
 {
 	switch (r->kind) {
 	case NVW_LOG_STORE:
-		if (r->store.off + r->store.bytes > p->image.bytes) {
-			return nvw_fail(NVW_E_DAMAGED,
-				"persist log: record %llu stores behind the pool's end",
-				(unsigned long long)number);
-		}
+		NVW_FAIL_IF(r->store.off + r->store.bytes > p->image.bytes, NVW_E_DAMAGED,
+			"persist log: record %llu stores behind the pool's end", (unsigned long long)number);
 		return add_event(
 			p, &(struct ct_event){.kind = NVW_LOG_STORE, .store = ct_store_of(r, number)});
 	case NVW_LOG_HOST:

@@ -29,9 +29,7 @@ static int grow(struct ct_stores *s)
 
 	bigger.capacity = s->capacity ? 2 * s->capacity : 1024;
 	bigger.word = malloc(bigger.capacity * sizeof *bigger.word);
-	if (bigger.word == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of the run");
-	}
+	NVW_FAIL_IF(bigger.word == NULL, NVW_E_MEMORY, "no memory for the stores of the run");
 	for (uint64_t i = 0; i < bigger.capacity; i++) {
 		bigger.word[i].off = UINT64_MAX;
 	}
@@ -89,17 +87,14 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	struct ct_names *site = realloc(s->site, (s->site_count + 1) * sizeof *site);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (site == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
-	}
+	NVW_FAIL_IF(site == NULL, NVW_E_MEMORY, "no memory for the sites of the run");
 	s->site = site;
 	site += s->site_count++;
 	site->line = r->site.line;
 	site->caller = r->site.caller;
 	site->layout = NULL;
-	if (r->site.layout != NULL && (site->layout = strdup(r->site.layout)) == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
-	}
+	NVW_FAIL_IF(r->site.layout != NULL && (site->layout = strdup(r->site.layout)) == NULL, NVW_E_MEMORY,
+		"no memory for the sites of the run");
 	NVW_PRINT(site->file, "%s", r->site.file);
 	NVW_PRINT(site->function, "%s", r->site.function);
 	return 0;
@@ -110,9 +105,7 @@ static int add_kernel(struct ct_stores *s, const struct nvw_log_record *r)
 	NVW_INVARIANT(r->kind == NVW_LOG_LAUNCH);
 	char(*kernel)[64] = realloc(s->kernel, (s->kernel_count + 1) * sizeof *kernel);
 
-	if (kernel == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the kernels of the run");
-	}
+	NVW_FAIL_IF(kernel == NULL, NVW_E_MEMORY, "no memory for the kernels of the run");
 	s->kernel = kernel;
 	snprintf(kernel[s->kernel_count++], sizeof *kernel, "%s", r->launch.name);
 	return 0;

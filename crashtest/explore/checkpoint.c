@@ -33,9 +33,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	char buffer[1 << 16];
 	ssize_t n;
 
-	if (h == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
-	}
+	NVW_FAIL_IF(h == NULL, NVW_E_MEMORY, "no memory for a checkpoint");
 	XXH64_reset(h, 0);
 	XXH64_update(h, numbers, sizeof numbers);
 	XXH64_update(h, NVW_OR(version, ""), version ? strlen(version) : 0);
@@ -44,9 +42,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	}
 	*ret_identity = XXH64_digest(h);
 	XXH64_freeState(h);
-	if (n < 0) {
-		return nvw_fail_errno("persist log");
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "persist log");
 	return 0;
 }
 
@@ -81,9 +77,7 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 	int error = 0;
 
 	NVW_INVARIANT(workers > 0);
-	if (h == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
-	}
+	NVW_FAIL_IF(h == NULL, NVW_E_MEMORY, "no memory for a checkpoint");
 	error = nvw_new_file_begin(path, false, &f);
 	if (error == 0) {
 		XXH64_reset(h, 0);
@@ -122,12 +116,10 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	if (!get(f, h, &found, 8) || !get(f, h, &count, 8)) {
 		return wrong(path, "a whole checkpoint");
 	}
-	if (found != identity || count != workers) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: this is the checkpoint of another exploration (workload, options, seed, jobs "
-			"or build)",
-			path);
-	}
+	NVW_FAIL_IF(found != identity || count != workers, NVW_E_INPUT,
+		"%s: this is the checkpoint of another exploration (workload, options, seed, jobs "
+		"or build)",
+		path);
 	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {
 		return wrong(path, "a whole checkpoint");
 	}

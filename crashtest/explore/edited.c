@@ -53,11 +53,9 @@ int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edit
 	if (count == 0) {
 		return ct_explore(e, final, ret_result);
 	}
-	if (ct_model_info(e->rules.model)->replays) {
-		return nvw_fail(NVW_E_USAGE,
-			"an edited log, or one with assumptions, has no timing of its own: expected "
-			"--mode=permitted, found observed");
-	}
+	NVW_FAIL_IF(ct_model_info(e->rules.model)->replays, NVW_E_USAGE,
+		"an edited log, or one with assumptions, has no timing of its own: expected "
+		"--mode=permitted, found observed");
 	error = ct_edit_log(e->log_fd, e->first_record, edits, count, &edited);
 	if (!error) {
 		error = explore(e, &edited, final, ret_result);

@@ -292,9 +292,8 @@ static int add_frames(struct ct_orders *o)
 {
 	const struct trace *const t = o->trace;
 
-	if (!NVW_ROOM(o->frames, o->frame_capacity, t->steps)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for orders of %u steps", t->steps);
-	}
+	NVW_FAIL_IF(!NVW_ROOM(o->frames, o->frame_capacity, t->steps), NVW_E_MEMORY,
+		"no memory for orders of %u steps", t->steps);
 	for (uint32_t i = o->depth; i < t->steps; i++) {
 		const struct step *const s = &t->step[i];
 
@@ -316,9 +315,7 @@ static int finish(struct ct_orders *o, uint32_t i)
 	struct frame *const f = &o->frames[i];
 	struct foot *const foot = malloc(sizeof *foot + s->count * sizeof *foot->access);
 
-	if (foot == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a step's accesses");
-	}
+	NVW_FAIL_IF(foot == NULL, NVW_E_MEMORY, "no memory for a step's accesses");
 	*foot = (struct foot){
 		.next = f->feet, .wavefront = s->wavefront, .persists = s->persists, .count = s->count};
 	memcpy(foot->access, &o->trace->access[s->first], s->count * sizeof *foot->access);
@@ -393,9 +390,7 @@ static int grow(struct ct_orders *o)
 
 	larger.word_capacity = nvw_max(2 * o->word_capacity, 256);
 	larger.words = calloc(larger.word_capacity, sizeof *larger.words);
-	if (larger.words == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the words of a run");
-	}
+	NVW_FAIL_IF(larger.words == NULL, NVW_E_MEMORY, "no memory for the words of a run");
 	for (uint64_t i = 0; i < o->word_capacity; i++) {
 		if (o->words[i].word != 0) {
 			*place_of(&larger, o->words[i].word) = o->words[i];
@@ -444,9 +439,8 @@ static int add_before(struct before *b, uint32_t last)
 	if (last == 0) {
 		return 0;
 	}
-	if (!NVW_ROOM(b->step, b->capacity, b->count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the conflicts of a step");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(b->step, b->capacity, b->count + 1), NVW_E_MEMORY,
+		"no memory for the conflicts of a step");
 	b->step[b->count++] = last - 1;
 	return 0;
 }
@@ -630,9 +624,8 @@ static int find_races(struct ct_orders *o)
 	const uint32_t from = o->depth > 0 ? o->depth - 1 : 0;
 	struct threads threads = {0};
 
-	if (!NVW_ROOM(o->clocks, o->clock_capacity, t->steps)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the clocks of %u steps", t->steps);
-	}
+	NVW_FAIL_IF(!NVW_ROOM(o->clocks, o->clock_capacity, t->steps), NVW_E_MEMORY,
+		"no memory for the clocks of %u steps", t->steps);
 	forget(o);
 	for (uint32_t i = 0; i < t->steps; i++) {
 		if (i > 0 && t->step[i].kernel != t->step[i - 1].kernel) {
@@ -652,10 +645,8 @@ int ct_orders_next(struct ct_orders *o)
 {
 	int more;
 
-	if (o->trace->differs || o->trace->steps < o->depth) {
-		return nvw_fail(NVW_E_USAGE, "every order: the program did not do the same again at step %u",
-			o->trace->steps);
-	}
+	NVW_FAIL_IF(o->trace->differs || o->trace->steps < o->depth, NVW_E_USAGE,
+		"every order: the program did not do the same again at step %u", o->trace->steps);
 	o->is_whole = o->is_whole && !o->trace->is_too_long;
 	NVW_TRY(add_frames(o));
 	if (o->reduced) {
@@ -760,10 +751,9 @@ int ct_orders_follow(struct ct_orders *o, const char *text)
 	int used;
 
 	for (o->depth = 0; sscanf(text, " %u*%u%n", &wavefront, &count, &used) == 2; text += used) {
-		if (wavefront >= WAVEFRONTS || count > STEPS_MAX - o->depth ||
-			!NVW_ROOM(o->frames, o->frame_capacity, o->depth + count)) {
-			return nvw_fail(NVW_E_DAMAGED, "no order of steps: \"%.20s\"", text);
-		}
+		NVW_FAIL_IF(wavefront >= WAVEFRONTS || count > STEPS_MAX - o->depth ||
+				    !NVW_ROOM(o->frames, o->frame_capacity, o->depth + count),
+			NVW_E_DAMAGED, "no order of steps: \"%.20s\"", text);
 		while (count-- > 0) {
 			o->frames[o->depth++] = (struct frame){.wavefront = (uint8_t)wavefront};
 		}

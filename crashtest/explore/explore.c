@@ -89,9 +89,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
 	w->shared = ct_shared_memory(w->shared_bytes);
-	if (w->shared == NULL) {
-		return nvw_fail_errno("no memory for %llu crash states", (unsigned long long)draws);
-	}
+	NVW_FAIL_ERRNO_IF(w->shared == NULL, "no memory for %llu crash states", (unsigned long long)draws);
 	w->shared->seen_capacity = capacity;
 	return 0;
 }
@@ -99,9 +97,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 static int make_failing(struct ct_worker *w)
 {
 	w->failing = ct_shared_memory(sizeof *w->failing);
-	if (w->failing == NULL) {
-		return nvw_fail_errno("no memory for the states that fail");
-	}
+	NVW_FAIL_ERRNO_IF(w->failing == NULL, "no memory for the states that fail");
 	return 0;
 }
 
@@ -242,9 +238,7 @@ static int start(struct exploration *x, struct ct_worker *w)
 	if (w->pid == 0) {
 		ct_worker_run(x->e, &x->plan, w);
 	}
-	if (w->pid < 0) {
-		return nvw_fail_errno("cannot start a process");
-	}
+	NVW_FAIL_ERRNO_IF(w->pid < 0, "cannot start a process");
 	return 0;
 }
 
@@ -342,9 +336,8 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 		s->phase = CT_PHASE_IDLE;
 		return replace(x, w);
 	}
-	if (s->phase == CT_PHASE_IDLE) {
-		return nvw_fail(NVW_E_SYSTEM, "a worker exited between two states (status %d)", status);
-	}
+	NVW_FAIL_IF(s->phase == CT_PHASE_IDLE, NVW_E_SYSTEM, "a worker exited between two states (status %d)",
+		status);
 	ct_describe_death(s->phase, w->hung, status, &s->frames, &f);
 	if (w->hung) {
 		ct_hang_remember(x->hangs, f.where);
@@ -397,13 +390,9 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 		watch(x, w);
 		return 0;
 	}
-	if (pid < 0) {
-		return nvw_fail_errno("a worker process was lost");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "a worker process was lost");
 	w->pid = 0;
-	if (w->shared->error) {
-		return nvw_fail(w->shared->error, "%s", w->shared->message);
-	}
+	NVW_FAIL_IF(w->shared->error, w->shared->error, "%s", w->shared->message);
 	if (w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE)) {
 		return 0;
 	}
@@ -650,9 +639,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	struct exploration *x = calloc(1, sizeof *x);
 	const double began = ct_wall_seconds();
 
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
-	}
+	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for an exploration");
 	ct_result_clear(ret_result);
 	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;

@@ -53,10 +53,8 @@ static int share_out(struct ct_plan *plan)
 	uint32_t *sorted = malloc((plan->instants + 1) * sizeof *sorted);
 	uint64_t left = plan->budget;
 
-	if (sorted == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
-			(unsigned long long)plan->instants);
-	}
+	NVW_FAIL_IF(sorted == NULL, NVW_E_MEMORY, "no memory for a plan of %llu instants",
+		(unsigned long long)plan->instants);
 	for (uint64_t i = 0; i < plan->instants; i++) {
 		sorted[i] = plan->fresh[i];
 	}
@@ -108,10 +106,8 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 		struct ct_interval *grown = mmap(NULL, room * sizeof *grown, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-		if (grown == MAP_FAILED) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
-				(unsigned long long)room);
-		}
+		NVW_FAIL_IF(grown == MAP_FAILED, NVW_E_MEMORY, "no memory for a plan of %llu instants",
+			(unsigned long long)room);
 		if (plan->interval != NULL) {
 			memcpy(grown, plan->interval, i * sizeof *grown);
 			munmap(plan->interval, plan->interval_room * sizeof *grown);
@@ -146,10 +142,8 @@ static int add_instant(
 	NVW_TRY(ct_limits_look(m));
 	plan->known = plan->known && n.exact;
 	NVW_TRY(ct_distinct_count(distinct, m, &n));
-	if (!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of more than %llu instants",
-			(unsigned long long)plan->instants);
-	}
+	NVW_FAIL_IF(!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1), NVW_E_MEMORY,
+		"no memory for a plan of more than %llu instants", (unsigned long long)plan->instants);
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = ct_log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));

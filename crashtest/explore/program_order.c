@@ -45,9 +45,8 @@ static int make_room(struct ct_program_order *o, uint64_t count)
 	o->member = calloc(count + 1, sizeof *o->member);
 	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
 	o->mask = (uint32_t)(capacity - 1);
-	if (o->member == NULL || o->table == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
-	}
+	NVW_FAIL_IF(
+		o->member == NULL || o->table == NULL, NVW_E_MEMORY, "no memory for the order of a program");
 	return 0;
 }
 
@@ -66,9 +65,8 @@ static uint32_t member_of(struct ct_program_order *o, uint32_t kernel, uint64_t 
 
 static int add_edge(struct ct_program_order *o, const struct ct_edge *edge)
 {
-	if (!NVW_ROOM(o->edge, o->edge_capacity, o->edges + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(o->edge, o->edge_capacity, o->edges + 1), NVW_E_MEMORY,
+		"no memory for the order of a program");
 	o->edge[o->edges++] = *edge;
 	return 0;
 }
@@ -187,9 +185,7 @@ int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores,
 	uint32_t *const members = calloc(stores + 1, sizeof *members);
 
 	*ret_members = members;
-	if (members == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
-	}
+	NVW_FAIL_IF(members == NULL, NVW_E_MEMORY, "no memory for the order of a program");
 	NVW_TRY(make_room(o, stores + 2 * sync_count(fd)));
 	for (uint64_t i = 0; i < stores; i++) {
 		uint32_t kernel;

@@ -53,11 +53,10 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 	r->instant = m->instant;
 	r->cells = m->cell_count;
 	r->branches = 0;
-	if (!ct_resize(&r->leaf, (m->cell_count + 1) * sizeof *r->leaf) ||
-		!ct_resize(&r->list, (m->cell_count + 1) * sizeof *r->list) ||
-		!ct_resize(&r->rank, (m->cell_count + 1) * sizeof *r->rank)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
-	}
+	NVW_FAIL_IF(!ct_resize(&r->leaf, (m->cell_count + 1) * sizeof *r->leaf) ||
+			    !ct_resize(&r->list, (m->cell_count + 1) * sizeof *r->list) ||
+			    !ct_resize(&r->rank, (m->cell_count + 1) * sizeof *r->rank),
+		NVW_E_MEMORY, "no memory for the reads of recovery");
 	return 0;
 }
 
@@ -85,9 +84,7 @@ static int push(struct ct_reads *r, const unsigned *from, unsigned cell, unsigne
 	const uint64_t width = r->cells + 1;
 
 	NVW_INVARIANT(cell < r->cells);
-	if (r->branches >= BRANCHES_MAX) {
-		return nvw_fail(NVW_E_MEMORY, "too many branches of reads");
-	}
+	NVW_FAIL_IF(r->branches >= BRANCHES_MAX, NVW_E_MEMORY, "too many branches of reads");
 	NVW_TRY(ct_array_grow(&r->branch, (r->branches + 1) * width, sizeof(unsigned)));
 	unsigned *const to = branch_at(r, r->branches++);
 
@@ -101,9 +98,7 @@ int ct_tree_begin(struct ct_reads *r, const struct ct_medium *m)
 	NVW_INVARIANT(r->cells == m->cell_count);
 	NVW_TRY(ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned)));
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		if (m->cell[i].beyond > 0) {
-			return nvw_fail(NVW_E_MEMORY, "too many versions of a word");
-		}
+		NVW_FAIL_IF(m->cell[i].beyond > 0, NVW_E_MEMORY, "too many versions of a word");
 	}
 	memset(branch_at(r, 0), 0, (r->cells + 1) * sizeof(unsigned));
 	r->branches = 1;

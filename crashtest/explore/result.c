@@ -31,10 +31,8 @@ static int count_instants(
 		}
 	}
 	r->interval = malloc((plan->instants + 1) * sizeof *r->interval);
-	if (r->interval == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)plan->instants);
-	}
+	NVW_FAIL_IF(r->interval == NULL, NVW_E_MEMORY, "no memory for %llu intervals",
+		(unsigned long long)plan->instants);
 	if (plan->instants > 0) {
 		memcpy(r->interval, plan->interval, plan->instants * sizeof *r->interval);
 	}
@@ -263,9 +261,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 {
 	struct ct_groups *const all = malloc(sizeof *all);
 
-	if (all == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the findings of a test");
-	}
+	NVW_FAIL_IF(all == NULL, NVW_E_MEMORY, "no memory for the findings of a test");
 	ct_groups_clear(all);
 	for (unsigned i = 0; i < workers; i++) {
 		join_worker(r, all, worker[i].shared);

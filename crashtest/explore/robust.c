@@ -57,9 +57,8 @@ static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 	const char *const slash = strrchr(record->site.file, '/');
 
 	NVW_INVARIANT(record->kind == NVW_LOG_SITE);
-	if (!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the source places of a log");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1), NVW_E_MEMORY,
+		"no memory for the source places of a log");
 	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.60s:%u (%.63s)",
 		slash != NULL ? slash + 1 : record->site.file, record->site.line, record->site.function);
 	r->sites = MAX(r->sites, record->site.id + 1);
@@ -76,9 +75,8 @@ static int add_store(void *context, const struct nvw_log_record *record, uint64_
 	if (record->kind != NVW_LOG_STORE) {
 		return 0;
 	}
-	if (!NVW_ROOM(r->store, r->capacity, r->count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(r->store, r->capacity, r->count + 1), NVW_E_MEMORY,
+		"no memory for the stores of a log");
 	r->store[r->count++] = (struct store){.word = record->store.off / 8,
 		.work_item = record->store.work_item,
 		.acknowledged = UINT64_MAX,
@@ -145,9 +143,8 @@ static int sort_by_word(struct ct_robust *r)
 {
 	r->first = calloc(r->words + 2, sizeof *r->first);
 	r->of_word = calloc(r->count + 1, sizeof *r->of_word);
-	if (r->first == NULL || r->of_word == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
+	NVW_FAIL_IF(
+		r->first == NULL || r->of_word == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
 	for (uint64_t i = 0; i < r->count; i++) {
 		r->first[r->store[i].word + 2]++;
 	}
@@ -175,9 +172,7 @@ static int note_orders(struct ct_robust *r, int log_fd)
 {
 	struct acknowledging a = {.robust = r, .newest = calloc(r->order.members + 1, sizeof *a.newest)};
 
-	if (a.newest == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
+	NVW_FAIL_IF(a.newest == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
 	const int error = ct_log_walk(log_fd, note_order, &a);
 
 	NVW_INVARIANT(error != 0 || a.stores == r->count);
@@ -197,9 +192,7 @@ static int create(int log_fd, int syncs_fd, const struct ct_robust *is, struct c
 {
 	struct ct_robust *const r = malloc(sizeof *r);
 
-	if (r == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
+	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
 	*r = *is;
 	const int error = read_log(r, log_fd, syncs_fd);
 
@@ -216,19 +209,15 @@ int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 {
 	const struct ct_model_info *const model = ct_model_info(rules->model);
 
-	if (model->replays || !model->narrows || rules->mixed) {
-		return nvw_fail(
-			NVW_E_USAGE, "--oracle=robust: expected --mode=permitted and a model of epochs");
-	}
+	NVW_FAIL_IF(model->replays || !model->narrows || rules->mixed, NVW_E_USAGE,
+		"--oracle=robust: expected --mode=permitted and a model of epochs");
 	return create(log_fd, syncs_fd, &(struct ct_robust){.workload = workload, .plan = plan}, ret_robust);
 }
 
 static int find_words(struct ct_robust *r, uint64_t bytes)
 {
 	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
-	if (r->stored == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the words of an image");
-	}
+	NVW_FAIL_IF(r->stored == NULL, NVW_E_MEMORY, "no memory for the words of an image");
 	for (uint64_t i = 0; i < r->count; i++) {
 		const uint64_t word = r->store[i].word;
 
@@ -243,9 +232,8 @@ static int find_words(struct ct_robust *r, uint64_t bytes)
 int ct_robust_create_of_program(
 	int log_fd, const struct ct_rules *rules, const struct ct_asked *asked, struct ct_robust **ret_robust)
 {
-	if (!(ct_model_info(rules->model)->axioms & CT_A(LINE)) || rules->mixed) {
-		return nvw_fail(NVW_E_USAGE, "--oracle=robust: expected a program under the model x86");
-	}
+	NVW_FAIL_IF(!(ct_model_info(rules->model)->axioms & CT_A(LINE)) || rules->mixed, NVW_E_USAGE,
+		"--oracle=robust: expected a program under the model x86");
 	NVW_TRY(create(log_fd, 0, &(struct ct_robust){.asked = asked}, ret_robust));
 	return find_words(*ret_robust, asked->bytes);
 }
@@ -273,9 +261,8 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 	const uint64_t count = image->undo_count - from;
 
 	NVW_INVARIANT(from <= image->undo_count);
-	if (!NVW_ROOM(r->own, r->own_capacity, count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the writes of recovery");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(r->own, r->own_capacity, count + 1), NVW_E_MEMORY,
+		"no memory for the writes of recovery");
 	for (uint64_t i = 0; i < count; i++) {
 		r->own[i] = image->undo[from + i].off / 8;
 	}

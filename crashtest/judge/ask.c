@@ -160,9 +160,7 @@ static int run_executed(const struct ct_asked *c, const struct ct_start *how, st
 {
 	const pid_t pid = start_command(how);
 
-	if (pid < 0) {
-		return nvw_fail_errno("the checker cannot be started");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "the checker cannot be started");
 	finish(pid, c, ret_answer);
 	return 1;
 }
@@ -217,9 +215,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	NVW_TRY(prepare(c, image, acks, &s));
 	const int output = ct_output_begin(c->whole_output);
 
-	if (c->whole_output && output < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
-	}
+	NVW_FAIL_IF(c->whole_output && output < 0, NVW_E_MEMORY, "no memory for the output of a command");
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
 	ret_answer->run = CT_RUN_FIRST;
 	int end = run_command(c, &s, way, output, ret_answer);
@@ -328,9 +324,8 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	} else if (error == 0) {
 		error = ask(c, image, acks, EXECUTED, ret_answer);
 	}
-	if (error == 1 && c->shared->differs && c->shared->relied) {
-		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
-	}
+	NVW_FAIL_IF(error == 1 && c->shared->differs && c->shared->relied, NVW_E_SYSTEM,
+		"the checker gives different answers when it is forked");
 	return MIN(error, 0);
 }
 
@@ -367,15 +362,10 @@ static bool was_not_executed(const struct ct_answer *a)
 
 static int check_answer(struct ct_answer *ret)
 {
-	if (signal_of(ret) == SIGKILL) {
-		return nvw_fail(CT_NO_ANSWER,
-			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
-			CT_KILLS_MAX);
-	}
-	if (was_not_executed(ret)) {
-		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
-			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
-	}
+	NVW_FAIL_IF(signal_of(ret) == SIGKILL, CT_NO_ANSWER,
+		"the checker was killed by SIGKILL %u times in one state (was memory short?)", CT_KILLS_MAX);
+	NVW_FAIL_IF(was_not_executed(ret), NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
+		WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
 	return 0;
 }
 
@@ -504,9 +494,7 @@ int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 static int make_shared(struct ct_asked *c)
 {
 	c->shared = ct_shared_memory(sizeof *c->shared);
-	if (c->shared == NULL) {
-		return nvw_fail_errno("no memory for a checker");
-	}
+	NVW_FAIL_ERRNO_IF(c->shared == NULL, "no memory for a checker");
 	return 0;
 }
 

@@ -234,14 +234,10 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 	}
 	c->asked.bytes = is->bytes;
 	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);
-	if (c->library == NULL) {
-		return nvw_fail(NVW_E_USAGE, "%s", dlerror());
-	}
+	NVW_FAIL_IF(c->library == NULL, NVW_E_USAGE, "%s", dlerror());
 	*(void **)&c->check = dlsym(c->library, "nvw_check");
-	if (c->check == NULL) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", is->library);
-	}
+	NVW_FAIL_IF(c->check == NULL, NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)",
+		is->library);
 	return find_parts(c, is->library);
 }
 

@@ -150,9 +150,8 @@ static bool is_of_shell(const char *word)
 int ct_command_make(const char *source, const char *option, struct ct_command *ret)
 {
 	*ret = (struct ct_command){.source = source, .option = option};
-	if (strlen(source) >= CT_COMMAND_BYTES - 96) {
-		return nvw_fail(NVW_E_USAGE, "%s: the command is too long", option);
-	}
+	NVW_FAIL_IF(
+		strlen(source) >= CT_COMMAND_BYTES - 96, NVW_E_USAGE, "%s: the command is too long", option);
 	cut(ret);
 	if (ret->by_shell) {
 		return 0;
@@ -164,9 +163,8 @@ int ct_command_make(const char *source, const char *option, struct ct_command *r
 	}
 	ret->by_shell = true;
 	NVW_PRINT(ret->why, "a command of the shell itself");
-	if (strchr(program, '/') || !is_of_shell(program)) {
-		return nvw_fail(NVW_E_USAGE, "%s: %s: expected an executable program", option, program);
-	}
+	NVW_FAIL_IF(strchr(program, '/') || !is_of_shell(program), NVW_E_USAGE,
+		"%s: %s: expected an executable program", option, program);
 	return 0;
 }
 

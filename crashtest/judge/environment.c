@@ -14,9 +14,7 @@ int ct_environment_write(const char *path, const struct ct_operations *o)
 {
 	FILE *const f = fopen(path, "we");
 
-	if (f == NULL) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(f == NULL, "%s", path);
 	for (uint64_t i = 0; i < o->count; i++) {
 		fprintf(f, "%llu %s\n", (unsigned long long)o->at[i].number, o->at[i].name);
 	}

@@ -25,9 +25,7 @@ static int write_bytes(const char *path, const uint8_t *from, uint64_t bytes)
 	uint64_t at = 0;
 	ssize_t n = 1;
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
 	for (; at < bytes && n > 0; at += (uint64_t)MAX(n, 0)) {
 		n = pwrite(fd, from + at, bytes - at, (off_t)at);
 	}
@@ -194,10 +192,8 @@ int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *confi
 	struct ct_go_on *ret)
 {
 	*ret = (struct ct_go_on){.oracle = *oracle, .config = config, .operations = operations};
-	if (oracle->workload->go_on == NULL) {
-		return nvw_fail(NVW_E_USAGE, "--and-then: %s has no operations to go on with after a crash",
-			oracle->workload->name);
-	}
+	NVW_FAIL_IF(oracle->workload->go_on == NULL, NVW_E_USAGE,
+		"--and-then: %s has no operations to go on with after a crash", oracle->workload->name);
 	return nvw_folder_make("go-on", true, &ret->folder);
 }
 

@@ -89,9 +89,7 @@ static int tapped_write(void *context, nvw_off off, const void *from, size_t n)
 {
 	struct tap *tap = context;
 
-	if (tap->writes == tap->stop) {
-		return nvw_fail(NVW_E_STOPPED, "the power failed again");
-	}
+	NVW_FAIL_IF(tap->writes == tap->stop, NVW_E_STOPPED, "the power failed again");
 	tap->writes++;
 	return ct_image_write(tap->image, off, from, n);
 }

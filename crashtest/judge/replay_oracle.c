@@ -54,9 +54,8 @@ static uint32_t *open_of(struct open_operations *o, uint64_t thread)
 
 static int add_store(struct ct_replay_oracle *o, const struct ct_logged_store *store)
 {
-	if (!NVW_ROOM(o->store, o->store_capacity, o->store_count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(o->store, o->store_capacity, o->store_count + 1), NVW_E_MEMORY,
+		"no memory for the stores of a log");
 	o->store[o->store_count++] = *store;
 	return 0;
 }
@@ -247,9 +246,7 @@ static int fill_reference(struct ct_reference *r, const struct ct_answer *a)
 	r->bytes = a->whole.bytes;
 	r->hash = a->whole.hash;
 	r->text = malloc(TEXT_KEPT + 1);
-	if (r->text == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
-	}
+	NVW_FAIL_IF(r->text == NULL, NVW_E_MEMORY, "no memory for the output of a command");
 	copy_text(r->text, &a->whole, &r->kept);
 	return 0;
 }
@@ -275,9 +272,7 @@ static int reference_of(
 	if (made && r == NULL) {
 		free_image(&image);
 	}
-	if (r == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for an image without a crash");
-	}
+	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for an image without a crash");
 	int error = ct_ask(&o->asked, &image, s->acks, &a);
 
 	if (!error) {
@@ -411,12 +406,10 @@ static int compare_output(struct ct_replay_oracle *o, const struct nvw_acks *ack
 		}
 		nearest = nearer(o, nearest, r - o->reference, p);
 	}
-	if (nearest == NO_REFERENCE) {
-		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command fails on a file of the run without a crash: it must exit "
-			"with "
-			"status 0 after each acknowledged operation");
-	}
+	NVW_FAIL_IF(nearest == NO_REFERENCE, NVW_E_INPUT,
+		"--recover: the command fails on a file of the run without a crash: it must exit "
+		"with "
+		"status 0 after each acknowledged operation");
 	return differs(&o->reference[nearest], p, findings);
 }
 
@@ -502,21 +495,17 @@ int ct_replay_oracle_try(struct ct_replay_oracle *o, const struct nvw_acks *acks
 	const struct set all = {.acks = acks, .count = 0};
 
 	NVW_TRY(reference_of(o, &all, &first));
-	if (!first->useful) {
-		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command fails on the program's final file, without any crash%s%.200s",
-			first->kept ? ": " : "", first->text);
-	}
+	NVW_FAIL_IF(!first->useful, NVW_E_INPUT,
+		"--recover: the command fails on the program's final file, without any crash%s%.200s",
+		first->kept ? ": " : "", first->text);
 	const uint64_t hash = first->hash;
 
 	free(first->text);
 	o->reference_count = 0;
 	NVW_TRY(reference_of(o, &all, &second));
-	if (second->hash != hash) {
-		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command prints different output for the same file, so crash states "
-			"cannot be compared with it");
-	}
+	NVW_FAIL_IF(second->hash != hash, NVW_E_INPUT,
+		"--recover: the command prints different output for the same file, so crash states "
+		"cannot be compared with it");
 	return 0;
 }
 
@@ -544,9 +533,8 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 
 static int load_reference(const json_t *from, struct ct_reference *r)
 {
-	if (r == NULL || (r->text = strdup(member_text(from, "text"))) == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
-	}
+	NVW_FAIL_IF(r == NULL || (r->text = strdup(member_text(from, "text"))) == NULL, NVW_E_MEMORY,
+		"no memory for the output of a command");
 	r->useful = true;
 	r->bytes = member_count(from, "bytes");
 	r->hash = strtoull(member_text(from, "hash"), NULL, 16);
@@ -580,11 +568,9 @@ int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_orac
 		.initial = is->initial,
 		.filled = is->filled,
 		.asked = {.whole_output = true}};
-	if (is->operations->count == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
-			"nvw_operation_begins() and nvw_operation_is_durable()");
-	}
+	NVW_FAIL_IF(is->operations->count == 0, NVW_E_USAGE,
+		"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
+		"nvw_operation_begins() and nvw_operation_is_durable()");
 	NVW_TRY(ct_command_make(is->command, "--recover", &ret->asked.command));
 	NVW_TRY(ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &ret->asked));
 	return read_stores(ret, is->log_fd);

@@ -138,9 +138,7 @@ static const uint8_t *content_of(const struct ct_image *image, uint64_t off, uin
 /* The file has all its bytes while it is filled. */
 static int set_size(struct ct_state_file *f, uint64_t size)
 {
-	if (f->size != size && ftruncate(f->fd, (off_t)size)) {
-		return nvw_fail_errno("%s", f->path);
-	}
+	NVW_FAIL_ERRNO_IF(f->size != size && ftruncate(f->fd, (off_t)size), "%s", f->path);
 	f->size = size;
 	return 0;
 }

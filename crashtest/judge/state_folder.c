@@ -136,9 +136,7 @@ static int make_folders_of(const struct filling *f, const char *name)
 		const int n = NVW_PRINT(path, "%s/", f->state->path);
 
 		snprintf(path + n, sizeof path - (size_t)n, "%.*s", (int)(slash - name), name);
-		if (mkdir(path, 0777) && errno != EEXIST) {
-			return nvw_fail_errno("%s", path);
-		}
+		NVW_FAIL_ERRNO_IF(mkdir(path, 0777) && errno != EEXIST, "%s", path);
 	}
 	return 0;
 }
@@ -239,9 +237,7 @@ static int make_link(const struct filling *f, uint32_t name, uint64_t text)
 
 	NVW_INVARIANT(name < f->disk->names && text < f->disk->names);
 	path_of(f, f->disk->name[name], path);
-	if (text >= f->disk->names || symlink(f->disk->name[text], path)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(text >= f->disk->names || symlink(f->disk->name[text], path), "%s", path);
 	return 0;
 }
 
@@ -267,9 +263,7 @@ int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, cons
 	const struct filling f = {.state = state, .disk = disk, .image = image};
 
 	NVW_PRINT(state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
-	if (mkdir(state->path, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", state->path);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(state->path, 0777) && errno != EEXIST, "%s", state->path);
 	sweep(&f, "");
 	for (uint32_t i = 0; i < disk->names; i++) {
 		const uint64_t word = thing_of(&f, i);

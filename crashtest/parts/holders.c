@@ -66,9 +66,7 @@ static int grow(struct ct_holders *h)
 	}
 	uint32_t *const bucket = calloc(4 * h->buckets, sizeof *bucket);
 
-	if (bucket == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the references of a pool");
-	}
+	NVW_FAIL_IF(bucket == NULL, NVW_E_MEMORY, "no memory for the references of a pool");
 	const uint64_t had = h->buckets;
 	uint32_t *const old = h->bucket;
 
@@ -169,9 +167,8 @@ int ct_holders_start(struct ct_holders *h)
 	h->buckets = 4096;
 	h->bucket = calloc(h->buckets, sizeof *h->bucket);
 	h->of_word = calloc(words, sizeof *h->of_word);
-	if (h->bucket == NULL || h->of_word == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the references of a pool");
-	}
+	NVW_FAIL_IF(h->bucket == NULL || h->of_word == NULL, NVW_E_MEMORY,
+		"no memory for the references of a pool");
 	for (uint64_t i = 0; i < words && !error; i++) {
 		error = read_word(h, (uint32_t)i);
 	}

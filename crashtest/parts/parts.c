@@ -347,9 +347,7 @@ static int fill_parts(struct ct_parts *p, struct ct_medium *m)
 		NVW_TRY(ct_part_view_create(m, p->workload->parts->key, p->plan, &p->view));
 	}
 	number_parts(p);
-	if (p->count.parts > UINT32_MAX / 2) {
-		return nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
-	}
+	NVW_FAIL_IF(p->count.parts > UINT32_MAX / 2, NVW_E_USAGE, "a check of more than 2^31 parts");
 	return ct_part_view_watch(&p->view, p->count.parts);
 }
 
@@ -357,9 +355,7 @@ static int make_parts(const struct ct_parts *of, struct ct_medium *m, struct ct_
 {
 	struct ct_parts *const p = malloc(sizeof *p);
 
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
-	}
+	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "no memory for a check in parts");
 	*p = *of;
 	const int error = fill_parts(p, m);
 

@@ -150,9 +150,8 @@ static int new_look(struct ct_watch *w, uint32_t *ret_number)
 		w->spare = look_at(w, w->spare)->next;
 		return 0;
 	}
-	if (w->look.count == UINT32_MAX - 1) {
-		return nvw_fail(NVW_E_MEMORY, "the parts of a check look at too many words");
-	}
+	NVW_FAIL_IF(
+		w->look.count == UINT32_MAX - 1, NVW_E_MEMORY, "the parts of a check look at too many words");
 	const int error = ct_array_grow(&w->look, w->look.count + 1, sizeof(struct ct_look));
 
 	*ret_number = error ? 0 : (uint32_t)++w->look.count;

@@ -138,20 +138,13 @@ static int read_opened(const char *path, int fd, bool may_be_empty, struct evide
 {
 	struct stat s;
 
-	if (fstat(fd, &s)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fstat(fd, &s), "%s", path);
 	v->bytes = (uint64_t)s.st_size;
 	NVW_TRY(make_image(v->bytes, &v->image, &v->filled));
-	if (v->bytes == 0 && !may_be_empty) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected the file as it was before the log began, found an empty one", path);
-	}
-	if (read_bytes(fd, v->image, v->filled, v->bytes) < v->bytes) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected the file as it was before the log began, found one that cannot be read",
-			path);
-	}
+	NVW_FAIL_IF(v->bytes == 0 && !may_be_empty, NVW_E_INPUT,
+		"%s: expected the file as it was before the log began, found an empty one", path);
+	NVW_FAIL_IF(read_bytes(fd, v->image, v->filled, v->bytes) < v->bytes, NVW_E_INPUT,
+		"%s: expected the file as it was before the log began, found one that cannot be read", path);
 	return 0;
 }
 
@@ -267,12 +260,10 @@ static int count_all(struct survey *s, struct nvw_log_reader *reader)
 	int error;
 
 	while ((error = nvw_log_next(reader, &r)) == 1) {
-		if (is_of_kernel(s, &r)) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: expected the log of a program on the host, found a kernel's: crash "
-				"its workload",
-				s->path);
-		}
+		NVW_FAIL_IF(is_of_kernel(s, &r), NVW_E_INPUT,
+			"%s: expected the log of a program on the host, found a kernel's: crash "
+			"its workload",
+			s->path);
 		count_record(s, &r);
 	}
 	s->counts->threads = MAX(s->storing, s->created);
@@ -301,11 +292,9 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	*ret_pool = s.info->pool_bytes;
 	*ret_blocks = s.blocks;
 	nvw_log_reader_close(reader);
-	if (!error && *ret_pool > s.known && *ret_pool - s.known > untouched_max) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: the header gives the file %llu bytes, but the records and the image end at %llu",
-			path, (unsigned long long)*ret_pool, (unsigned long long)s.known);
-	}
+	NVW_FAIL_IF(!error && *ret_pool > s.known && *ret_pool - s.known > untouched_max, NVW_E_INPUT,
+		"%s: the header gives the file %llu bytes, but the records and the image end at %llu", path,
+		(unsigned long long)*ret_pool, (unsigned long long)s.known);
 	return error;
 }
 
@@ -336,12 +325,10 @@ static int open_persist_log(const struct ct_foreign *f, struct evidence *v)
 
 	NVW_TRY(nvw_input_open(f->store_log, O_RDONLY, &v->log_fd));
 	NVW_TRY(count_records(f->store_log, v->log_fd, v->bytes, &v->counts, &pool, &v->blocks));
-	if (whole_lines(pool) < whole_lines(v->bytes)) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it "
-			"was before the log began",
-			f->image, (unsigned long long)v->bytes, f->store_log, (unsigned long long)pool);
-	}
+	NVW_FAIL_IF(whole_lines(pool) < whole_lines(v->bytes), NVW_E_INPUT,
+		"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it "
+		"was before the log began",
+		f->image, (unsigned long long)v->bytes, f->store_log, (unsigned long long)pool);
 	pool = whole_lines(pool);
 	return pool > whole_lines(v->bytes) ? lengthen(v, pool) : 0;
 }
@@ -444,12 +431,10 @@ static int swear_in(
 	if (f->recover != NULL) {
 		return swear_in_replay(f, o, v, ret);
 	}
-	if (!v->blocks) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: --check or --check-lib is needed: only the log of a block device can be "
-			"checked without one",
-			f->store_log);
-	}
+	NVW_FAIL_IF(!v->blocks, NVW_E_USAGE,
+		"%s: --check or --check-lib is needed: only the log of a block device can be "
+		"checked without one",
+		f->store_log);
 	ret->judge = ct_writes_judge;
 	return ct_writes_create(v->log_fd, v->image, v->bytes, &ret->writes);
 }
@@ -581,10 +566,8 @@ struct held {
 static int begin_robust(struct held *h, const struct ct_options *o, const struct evidence *v,
 	struct jury *jury, const struct ct_rules *rules)
 {
-	if (o->robust && v->counts.grouped) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
-	}
+	NVW_FAIL_IF(o->robust && v->counts.grouped, NVW_E_USAGE,
+		"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
 	if (o->robust) {
 		NVW_TRY(ct_robust_create_of_program(v->log_fd, rules, jury->asked, &h->robust));
 	}
@@ -667,27 +650,22 @@ static int check_save(const struct ct_foreign *f, const struct ct_options *o, ui
 {
 	const uint64_t most = UINT64_C(4) << 30;
 
-	if (o->save != NULL && bytes > most) {
-		return nvw_fail(NVW_E_USAGE,
-			"--save: a finding has the whole image: expected one of at most %llu bytes, and %s "
-			"has %llu",
-			(unsigned long long)most, f->image, (unsigned long long)bytes);
-	}
+	NVW_FAIL_IF(o->save != NULL && bytes > most, NVW_E_USAGE,
+		"--save: a finding has the whole image: expected one of at most %llu bytes, and %s "
+		"has %llu",
+		(unsigned long long)most, f->image, (unsigned long long)bytes);
 	return 0;
 }
 
 static int check_block_options(const struct ct_foreign *f, const struct ct_options *o)
 {
-	if (o->mode == CT_KILL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--mode: the log of a block device is explored in observed or permitted mode, not "
-			"by kills");
-	}
-	if (o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--save needs a checker (--check or --check-lib): without one, the same command "
-			"repeats a finding");
-	}
+	NVW_FAIL_IF(o->mode == CT_KILL, NVW_E_USAGE,
+		"--mode: the log of a block device is explored in observed or permitted mode, not "
+		"by kills");
+	NVW_FAIL_IF(o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL,
+		NVW_E_USAGE,
+		"--save needs a checker (--check or --check-lib): without one, the same command "
+		"repeats a finding");
 	return 0;
 }
 
@@ -723,39 +701,30 @@ static int check_files(
 {
 	const bool is_files = o->model == CT_MODEL_FILES;
 
-	if (counts->of_files && f->library != NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--check-lib: a file on a disk is judged by a command (--check), which sees its "
-			"size");
-	}
-	if (counts->of_files && o->exports != NULL) {
-		return nvw_fail(NVW_E_USAGE, "--export-states: files on a disk are not exported");
-	}
+	NVW_FAIL_IF(counts->of_files && f->library != NULL, NVW_E_USAGE,
+		"--check-lib: a file on a disk is judged by a command (--check), which sees its "
+		"size");
+	NVW_FAIL_IF(counts->of_files && o->exports != NULL, NVW_E_USAGE,
+		"--export-states: files on a disk are not exported");
 
-	if (counts->of_files && !is_files) {
-		return nvw_fail(NVW_E_USAGE,
-			"--model: the program writes or syncs its file by system calls, and its log is "
-			"explored under files: for persistent memory, record it under %s",
-			ct_model_info(o->model)->name);
-	}
-	if (is_files && !counts->of_files) {
-		return nvw_fail(NVW_E_USAGE, "--model: files is of a log that was recorded under it");
-	}
-	if (o->atomicity > NVW_LOG_LINE_BYTES && !is_files) {
-		return nvw_fail(
-			NVW_E_USAGE, "--atomicity: sectors are those of files on a disk (--model=files)");
-	}
+	NVW_FAIL_IF(counts->of_files && !is_files, NVW_E_USAGE,
+		"--model: the program writes or syncs its file by system calls, and its log is "
+		"explored under files: for persistent memory, record it under %s",
+		ct_model_info(o->model)->name);
+	NVW_FAIL_IF(is_files && !counts->of_files, NVW_E_USAGE,
+		"--model: files is of a log that was recorded under it");
+	NVW_FAIL_IF(o->atomicity > NVW_LOG_LINE_BYTES && !is_files, NVW_E_USAGE,
+		"--atomicity: sectors are those of files on a disk (--model=files)");
 	return 0;
 }
 
 static int check_trust(const struct ct_options *o, const struct ct_store_log *counts)
 {
-	if (o->trusts && (counts->kernels > 0 || ct_model_info(o->model)->use != CT_USE_PROGRAMS)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--trust=transactions: transactions of libpmemobj are in logs of programs without "
-			"kernels, explored under x86, not %s",
-			ct_model_info(o->model)->name);
-	}
+	NVW_FAIL_IF(o->trusts && (counts->kernels > 0 || ct_model_info(o->model)->use != CT_USE_PROGRAMS),
+		NVW_E_USAGE,
+		"--trust=transactions: transactions of libpmemobj are in logs of programs without "
+		"kernels, explored under x86, not %s",
+		ct_model_info(o->model)->name);
 	return 0;
 }
 

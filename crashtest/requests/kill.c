@@ -126,9 +126,7 @@ static int start_judging(const struct killing *k, struct slot *s)
 		}
 		_exit(0);
 	}
-	if (s->pid < 0) {
-		return nvw_fail_errno("cannot start a process");
-	}
+	NVW_FAIL_ERRNO_IF(s->pid < 0, "cannot start a process");
 	s->stage = JUDGING;
 	s->hung = false;
 	s->cpu = 0;
@@ -196,9 +194,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 static int end_trial(struct killing *k, struct slot *s, int status)
 {
 	NVW_INVARIANT(s->stage == JUDGING && k->done < k->options->states);
-	if (s->verdict->error) {
-		return nvw_fail(s->verdict->error, "%s", s->verdict->message);
-	}
+	NVW_FAIL_IF(s->verdict->error, s->verdict->error, "%s", s->verdict->message);
 	if (was_killed(s, status) && ++s->kills < CT_KILLS_MAX) {
 		return start_judging(k, s); /* another crash, in recovery */
 	}
@@ -211,13 +207,10 @@ static int end_trial(struct killing *k, struct slot *s, int status)
 static int end_emulation(const struct killing *k, struct slot *s, int status)
 {
 	NVW_INVARIANT(s->stage == EMULATING);
-	if (s->run->error) {
-		return nvw_fail(s->run->error, "%s", s->run->message);
-	}
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
-		return nvw_fail(NVW_E_KERNEL, "the emulated run was killed by signal %d (%s)",
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
-	}
+	NVW_FAIL_IF(s->run->error, s->run->error, "%s", s->run->message);
+	NVW_FAIL_IF(WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL, NVW_E_KERNEL,
+		"the emulated run was killed by signal %d (%s)", WTERMSIG(status),
+		strsignal(WTERMSIG(status)));
 	return start_judging(k, s);
 }
 
@@ -238,9 +231,7 @@ static int look_after(struct killing *k, struct slot *s)
 		return 0;
 	}
 	s->pid = 0;
-	if (pid < 0) {
-		return nvw_fail_errno("a trial's process was lost");
-	}
+	NVW_FAIL_ERRNO_IF(pid < 0, "a trial's process was lost");
 	if (s->stage == EMULATING) {
 		return end_emulation(k, s, status);
 	}
@@ -275,10 +266,8 @@ static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *
 	uint8_t *const image = malloc(e->bytes);
 	int error;
 
-	if (image == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
-	}
+	NVW_FAIL_IF(image == NULL, NVW_E_MEMORY, "no memory for a pool of %llu bytes",
+		(unsigned long long)e->bytes);
 	nvw_pool_copy_run(pool, image);
 	error = ct_explain_image(e, image, f);
 	free(image);
@@ -386,9 +375,8 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 		s->number = i;
 		s->verdict = ct_shared_memory(sizeof *s->verdict);
 		s->run = ct_run_shared_create(ack_ranges + 1);
-		if (s->verdict == NULL || s->run == NULL || k->seen == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the trials");
-		}
+		NVW_FAIL_IF(s->verdict == NULL || s->run == NULL || k->seen == NULL, NVW_E_MEMORY,
+			"no memory for the trials");
 	}
 	return 0;
 }
@@ -444,9 +432,7 @@ int ct_run_kill(
 	struct killing *k = calloc(1, sizeof *k);
 	struct ct_bench bench;
 
-	if (k == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
-	}
+	NVW_FAIL_IF(k == NULL, NVW_E_MEMORY, "no memory for a crash test");
 	ct_result_clear(ret_result);
 	ret_result->mode = CT_KILL;
 	int error = ct_bench_create(subject, &bench);

@@ -41,11 +41,9 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 		}
 	}
 	nvw_pool_close(pool);
-	if (at < b->bytes) {
-		return nvw_fail(NVW_E_MODEL,
-			"the persist log does not account for the pool's final byte at offset %llu",
-			(unsigned long long)at);
-	}
+	NVW_FAIL_IF(at < b->bytes, NVW_E_MODEL,
+		"the persist log does not account for the pool's final byte at offset %llu",
+		(unsigned long long)at);
 	return 0;
 }
 
@@ -75,10 +73,8 @@ static int explore_to_the_end(const struct ct_exploration *e, struct ct_result *
 	uint8_t *const final = malloc(e->bytes);
 
 	NVW_INVARIANT(e->bench != NULL);
-	if (final == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
-	}
+	NVW_FAIL_IF(final == NULL, NVW_E_MEMORY, "no memory for a pool of %llu bytes",
+		(unsigned long long)e->bytes);
 	int error = ct_explore_assumed(e, final, ret_result);
 
 	if (!error && ct_model_info(e->rules.model)->replays) {
@@ -237,21 +233,17 @@ static int check_permitted(const struct ct_subject *subject, enum ct_model model
 {
 	const struct ct_model_info *const info = ct_model_info(model);
 
-	if (!info->of_runs && info->use != CT_USE_TIMING) {
-		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)", info->name);
-	}
-	if (!emu_model_info(subject->config->model)->meets) {
-		return nvw_fail(NVW_E_USAGE, "--mode=permitted needs a run whose barriers stall: remove "
-					     "persist.model=buffered-epoch");
-	}
+	NVW_FAIL_IF(!info->of_runs && info->use != CT_USE_TIMING, NVW_E_USAGE,
+		"--model: %s is for store logs (--store-log)", info->name);
+	NVW_FAIL_IF(!emu_model_info(subject->config->model)->meets, NVW_E_USAGE,
+		"--mode=permitted needs a run whose barriers stall: remove "
+		"persist.model=buffered-epoch");
 	return 0;
 }
 
 static int make_folder(const char *path)
 {
-	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(path, 0777) != 0 && errno != EEXIST, "%s", path);
 	return 0;
 }
 
@@ -275,21 +267,15 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	if (subject != NULL && o->mode == CT_PERMITTED) {
 		NVW_TRY(check_permitted(subject, o->model));
 	}
-	if (o->nested && o->mode == CT_KILL) {
-		return nvw_fail(NVW_E_USAGE, "--nested: expected --mode=observed or --mode=permitted");
-	}
-	if (o->go_on > 0 && o->robust) {
-		return nvw_fail(NVW_E_USAGE,
-			"--and-then has no effect with --oracle=robust: it judges what was read");
-	}
-	if (o->robust && (o->nested || o->save != NULL)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust cannot be combined with --nested and --save: a saved state "
-			"does not have the order of the run");
-	}
-	if (o->go_on > 0 && o->mode == CT_KILL) {
-		return nvw_fail(NVW_E_USAGE, "--and-then: expected --mode=observed or --mode=permitted");
-	}
+	NVW_FAIL_IF(o->nested && o->mode == CT_KILL, NVW_E_USAGE,
+		"--nested: expected --mode=observed or --mode=permitted");
+	NVW_FAIL_IF(o->go_on > 0 && o->robust, NVW_E_USAGE,
+		"--and-then has no effect with --oracle=robust: it judges what was read");
+	NVW_FAIL_IF(o->robust && (o->nested || o->save != NULL), NVW_E_USAGE,
+		"--oracle=robust cannot be combined with --nested and --save: a saved state "
+		"does not have the order of the run");
+	NVW_FAIL_IF(o->go_on > 0 && o->mode == CT_KILL, NVW_E_USAGE,
+		"--and-then: expected --mode=observed or --mode=permitted");
 	if (o->save != NULL) {
 		NVW_TRY(make_folder(o->save));
 	}
@@ -297,9 +283,8 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 		NVW_TRY(make_folder(o->slices));
 	}
 	set_defaults(subject, o);
-	if (o->jobs > 64 || o->states > (uint64_t)1 << 30) {
-		return nvw_fail(NVW_E_USAGE, "at most 64 jobs and 2^30 states");
-	}
+	NVW_FAIL_IF(o->jobs > 64 || o->states > (uint64_t)1 << 30, NVW_E_USAGE,
+		"at most 64 jobs and 2^30 states");
 	return 0;
 }
 

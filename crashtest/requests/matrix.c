@@ -37,9 +37,8 @@ struct survey {
 static int add_site(struct survey *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (!NVW_ROOM(s->site, s->site_capacity, s->sites + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(s->site, s->site_capacity, s->sites + 1), NVW_E_MEMORY,
+		"no memory for the sites of the run");
 	struct ct_names *const site = &s->site[s->sites++];
 
 	NVW_PRINT(site->file, "%s", r->site.file);
@@ -93,9 +92,8 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	while (i < s->opens && s->open[i].open) {
 		i++;
 	}
-	if (!NVW_ROOM(s->open, s->open_capacity, i + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the barriers of the run");
-	}
+	NVW_FAIL_IF(!NVW_ROOM(s->open, s->open_capacity, i + 1), NVW_E_MEMORY,
+		"no memory for the barriers of the run");
 	s->opens = MAX(s->opens, i + 1);
 	s->open[i] = (struct open_barrier){.site = r->barrier.site,
 		.epoch = r->barrier.epoch,
@@ -190,9 +188,7 @@ static int judge_cell(struct matrix *x, const struct ct_rules *rules, struct ct_
 	if (r->interrupted && r->consistent) {
 		return nvw_stop_error();
 	}
-	if (r->states_undecided > 0) {
-		return nvw_fail(NVW_E_SYSTEM, "no verdict for a state: %s", r->undecided);
-	}
+	NVW_FAIL_IF(r->states_undecided > 0, NVW_E_SYSTEM, "no verdict for a state: %s", r->undecided);
 	note_verdict(r, x->result, ret_cell);
 	return 0;
 }
@@ -312,9 +308,7 @@ int ct_run_matrix(
 	const double began = ct_wall_seconds();
 	struct matrix *const x = calloc(1, sizeof *x);
 
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a matrix");
-	}
+	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for a matrix");
 	memset(ret_matrix, 0, sizeof *ret_matrix);
 	x->subject = subject;
 	x->options = *options;

@@ -62,10 +62,8 @@ static int make_table(struct schedules *x)
 		x->known_capacity *= 2;
 	}
 	x->known = calloc(x->known_capacity, sizeof *x->known);
-	if (x->known == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu schedules",
-			(unsigned long long)x->options->schedules);
-	}
+	NVW_FAIL_IF(x->known == NULL, NVW_E_MEMORY, "no memory for %llu schedules",
+		(unsigned long long)x->options->schedules);
 	return 0;
 }
 
@@ -106,9 +104,7 @@ static int save(struct schedules *x, struct ct_schedule_finding *f)
 	struct ct_finding *const text = calloc(1, sizeof *text);
 	const struct nvw_acks none = {0};
 
-	if (text == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
-	}
+	NVW_FAIL_IF(text == NULL, NVW_E_MEMORY, "no memory to save a finding");
 	json_t *const head = ct_finding_subject(&x->subject, x->options, x->subject.command);
 
 	member_set_text(head, "without_crash", ct_schedule_kind_name(f->kind));
@@ -282,9 +278,7 @@ static int test_states(struct schedules *x, bool *fails)
 	struct ct_result *const r = calloc(1, sizeof *r);
 
 	NVW_INVARIANT(x->crashes);
-	if (r == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
-	}
+	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for a crash test");
 	int error = explore(x, first, r);
 
 	if (!error && !first && !has_all(x->sum, r)) {
@@ -396,9 +390,7 @@ static int try_order(struct schedules *x, uint64_t number)
 	free(x->turns);
 	x->named.turns = x->turns = ct_orders_text(x->orders);
 	x->ret->different++;
-	if (x->turns == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for an order");
-	}
+	NVW_FAIL_IF(x->turns == NULL, NVW_E_MEMORY, "no memory for an order");
 	NVW_TRY(ct_orders_follow(x->again, x->turns));
 	x->order.asker = ct_orders_asker(x->again);
 	return look_at(x, run_error);
@@ -482,19 +474,15 @@ static int check_pool(
 	if (w->check) {
 		error = w->check(plan, pool, acks, &findings);
 	}
-	if (error == NVW_E_INCONSISTENT && findings.kept > 0) {
-		return nvw_fail(error, "%s", findings.finding[0].text);
-	}
+	NVW_FAIL_IF(error == NVW_E_INCONSISTENT && findings.kept > 0, error, "%s", findings.finding[0].text);
 	return error;
 }
 
 static int check_every_order(const struct schedules *x, const struct ct_options *o)
 {
-	if (o->every_order && x->crashes && o->mode != CT_PERMITTED) {
-		return nvw_fail(NVW_E_USAGE,
-			"--every-order: expected --mode=permitted: which states are observed is a matter of "
-			"times, which these orders do not have");
-	}
+	NVW_FAIL_IF(o->every_order && x->crashes && o->mode != CT_PERMITTED, NVW_E_USAGE,
+		"--every-order: expected --mode=permitted: which states are observed is a matter of "
+		"times, which these orders do not have");
 	return 0;
 }
 
@@ -559,9 +547,7 @@ int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *
 	struct schedules *const x = calloc(1, sizeof *x);
 
 	NVW_INVARIANT(options->schedules > 0);
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
-	}
+	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for schedules");
 	struct ct_options o = *options;
 	int error = ct_options_complete(subject, &o);
 

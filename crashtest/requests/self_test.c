@@ -41,9 +41,7 @@ static int set_option(char *word, struct nvw_options *options)
 {
 	char *const equals = strchr(word, '=');
 
-	if (equals == NULL) {
-		return nvw_fail(NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
-	}
+	NVW_FAIL_IF(equals == NULL, NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
 	*equals = '\0';
 	return nvw__options_set(options, word, equals + 1);
 }
@@ -54,9 +52,7 @@ static int set_options(const char *text, struct nvw_options *options)
 	char *const copy = strdup(text), *rest = copy, *word;
 	int error = 0;
 
-	if (copy == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the options of a trial");
-	}
+	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "no memory for the options of a trial");
 	while (!error && (word = strtok_r(rest, " ", &rest)) != NULL) {
 		error = set_option(word, options);
 	}
@@ -252,9 +248,7 @@ int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *
 	const char *trial[TRIALS_MAX];
 	char *copy;
 
-	if (t.result == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a self-test");
-	}
+	NVW_FAIL_IF(t.result == NULL, NVW_E_MEMORY, "no memory for a self-test");
 	const unsigned count = trials(subject->workload, &copy, trial);
 	const int error = try_all(&t, trial, count);
 

@@ -156,9 +156,8 @@ static int register_file(struct converter *c, const struct operation *o)
 	NVW_TRY(number(c, &o->field[2], &m.address));
 	NVW_TRY(number(c, &o->field[3], &m.bytes));
 	NVW_TRY(number(c, &o->field[4], &m.offset));
-	if (c->mappings == MAPPINGS_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
-	}
+	NVW_FAIL_IF(
+		c->mappings == MAPPINGS_MAX, NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
 	NVW_PRINT(name, "%.*s", (int)o->field[1].length, o->field[1].text);
 	if (c->mappings == 0) {
 		memcpy(c->first_file, name, sizeof name);
@@ -427,9 +426,7 @@ static int open_text(struct converter *c, void **ret_map, size_t *ret_bytes)
 	*ret_bytes = (size_t)s.st_size;
 	*ret_map = mmap(NULL, *ret_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
-	if (*ret_map == MAP_FAILED) {
-		return nvw_fail_errno("%s", c->path);
-	}
+	NVW_FAIL_ERRNO_IF(*ret_map == MAP_FAILED, "%s", c->path);
 	c->text = *ret_map;
 	c->end = c->text + *ret_bytes;
 	return 0;
@@ -468,9 +465,7 @@ int ct_store_log_convert(const char *path, const char *image_path, uint64_t imag
 	size_t bytes = 0;
 	void *map = MAP_FAILED;
 
-	if (c == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a store log");
-	}
+	NVW_FAIL_IF(c == NULL, NVW_E_MEMORY, "no memory for a store log");
 	c->path = path;
 	c->image_path = image_path;
 	c->image_bytes = image_bytes;

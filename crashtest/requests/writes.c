@@ -46,12 +46,10 @@ static int no_memory(void)
 static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	if (r->store.bytes != 8 || r->store.off % 8 != 0 || r->store.off > w->bytes - 8) {
-		return nvw_fail(NVW_E_INPUT,
-			"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
-			" bytes at %" PRIu64,
-			w->bytes, r->store.bytes, r->store.off);
-	}
+	NVW_FAIL_IF(r->store.bytes != 8 || r->store.off % 8 != 0 || r->store.off > w->bytes - 8, NVW_E_INPUT,
+		"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
+		" bytes at %" PRIu64,
+		w->bytes, r->store.bytes, r->store.off);
 	if (!NVW_ROOM(w->version, w->capacity, w->count + 1)) {
 		return no_memory();
 	}
@@ -84,11 +82,8 @@ static int add_record(void *context, const struct nvw_log_record *r, uint64_t nu
 	if (r->kind == NVW_LOG_ACK && r->ack.kernel != 0) {
 		return add_acknowledgement(w, r);
 	}
-	if (r->kind == NVW_LOG_HOST) {
-		return nvw_fail(NVW_E_INPUT,
-			"expected the log of a block device, found a write by the host at %" PRIu64,
-			r->host.off);
-	}
+	NVW_FAIL_IF(r->kind == NVW_LOG_HOST, NVW_E_INPUT,
+		"expected the log of a block device, found a write by the host at %" PRIu64, r->host.off);
 	return 0;
 }
 

@@ -20,10 +20,8 @@ int ct_files_begin(struct ct_medium *m)
 	const bool is_of_files = ct_model_info(m->rules.model)->axioms & CT_A(SECTOR);
 
 	m->metadata = m->files = UINT64_MAX;
-	if (is_of_files && d == NULL) {
-		return nvw_fail(NVW_E_INPUT,
-			"persist log: expected the image of files that was recorded with it (LOG.image)");
-	}
+	NVW_FAIL_IF(is_of_files && d == NULL, NVW_E_INPUT,
+		"persist log: expected the image of files that was recorded with it (LOG.image)");
 	if (!is_of_files) {
 		return 0;
 	}

@@ -113,9 +113,8 @@ int ct_image_track(struct ct_image *image)
 		image->reads->order = calloc(image->bytes / 512 + 1, sizeof *image->reads->order);
 		image->reads->rank = calloc(image->bytes / 512 + 1, sizeof *image->reads->rank);
 	}
-	if (!image->reads || !image->reads->words || !image->reads->order || !image->reads->rank) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
-	}
+	NVW_FAIL_IF(!image->reads || !image->reads->words || !image->reads->order || !image->reads->rank,
+		NVW_E_MEMORY, "no memory for the reads of recovery");
 	return 0;
 }
 
@@ -200,10 +199,9 @@ int ct_image_write(void *context, nvw_off off, const void *from, size_t n)
 	const unsigned at = off & 7;
 	uint64_t word;
 
-	if (n > 8 - at || off >= image->bytes) {
-		return nvw_fail(NVW_E_DAMAGED, "recovery writes %zu bytes at offset %llu of a pool of %llu",
-			n, (unsigned long long)off, (unsigned long long)image->bytes);
-	}
+	NVW_FAIL_IF(n > 8 - at || off >= image->bytes, NVW_E_DAMAGED,
+		"recovery writes %zu bytes at offset %llu of a pool of %llu", n, (unsigned long long)off,
+		(unsigned long long)image->bytes);
 	word = ct_image_word(image, off - at);
 	memcpy((uint8_t *)&word + at, from, n);
 	ct_image_set(image, off - at, word);

@@ -213,9 +213,8 @@ static int make_memory(struct ct_medium *m)
 		m->completed = ct_mixed_completed;
 		m->mixed = calloc(1, sizeof *m->mixed);
 	}
-	if (m->cell_of == NULL || (m->rules.mixed && m->mixed == NULL)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
-	}
+	NVW_FAIL_IF(m->cell_of == NULL || (m->rules.mixed && m->mixed == NULL), NVW_E_MEMORY,
+		"no memory for the stores in flight");
 	return 0;
 }
 
@@ -229,11 +228,9 @@ static int fill_medium(struct ct_medium *m, const void *initial, uint64_t bytes)
 	m->joins = (axioms & CT_A(SECTOR)) ||
 		   ((axioms & (CT_A(LINE) | CT_A(AT_ONCE))) && ct_model_names_threads(log->model) &&
 			   log->atomicity == 64);
-	if (log->pool_bytes != bytes || bytes % m->unit_bytes != 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
-			(unsigned long long)bytes, m->unit_bytes, (unsigned long long)log->pool_bytes);
-	}
+	NVW_FAIL_IF(log->pool_bytes != bytes || bytes % m->unit_bytes != 0, NVW_E_INPUT,
+		"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
+		(unsigned long long)bytes, m->unit_bytes, (unsigned long long)log->pool_bytes);
 	NVW_TRY(ct_image_create(initial, m->rules.filled, bytes, &m->image));
 	NVW_TRY(ct_files_begin(m));
 	return make_memory(m);

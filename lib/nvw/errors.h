@@ -80,4 +80,20 @@ static inline int nvw__failure(int error)
 		}                           \
 	} while (0)
 
+/* Fail as nvw_fail() and nvw_fail_errno() do, from the calling function, if the condition is true:
+ *	NVW_FAIL_IF(banks > 1024, NVW_E_RANGE, "l2.banks is %u: expected at most 1024", banks);
+ */
+#define NVW_FAIL_IF(condition, ...)                   \
+	do {                                          \
+		if (condition) {                      \
+			return nvw_fail(__VA_ARGS__); \
+		}                                     \
+	} while (0)
+#define NVW_FAIL_ERRNO_IF(condition, ...)                   \
+	do {                                                \
+		if (condition) {                            \
+			return nvw_fail_errno(__VA_ARGS__); \
+		}                                           \
+	} while (0)
+
 #endif

@@ -375,25 +375,19 @@ static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end
 
 int cli_write_statements(const struct ct_coverage *c, const char *path)
 {
-	if (c->count == 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"--coverage: no statements of the program are known: build it with nvwave-cc, and do "
-			"not strip it");
-	}
+	NVW_FAIL_IF(c->count == 0, NVW_E_INPUT,
+		"--coverage: no statements of the program are known: build it with nvwave-cc, and do "
+		"not strip it");
 	FILE *const to = fopen(path, "w");
 	unsigned end;
 
-	if (to == NULL) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(to == NULL, "%s", path);
 	for (unsigned i = 0; i < c->count; i = end) {
 		end = end_of_file(c, i);
 		write_file(c, i, end, to);
 	}
 	const bool failed = ferror(to);
 
-	if (fclose(to) != 0 || failed) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fclose(to) != 0 || failed, "%s", path);
 	return 0;
 }

@@ -57,18 +57,14 @@ static int check_report(const char *path, const json_t *o)
 	static const char *const texts[] = {"workload", "mode", "model", "machine", "protocol", "mutation"};
 	enum ct_verdict verdict;
 
-	if (!ct_verdict_named(member_text(o, "verdict"), &verdict)) {
-		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no verdict", path);
-	}
+	NVW_FAIL_IF(!ct_verdict_named(member_text(o, "verdict"), &verdict), NVW_E_INPUT,
+		"%s: not a report of nvwave crash: it has no verdict", path);
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
-		if (!json_is_string(json_object_get(o, texts[i]))) {
-			return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no %s", path,
-				texts[i]);
-		}
+		NVW_FAIL_IF(!json_is_string(json_object_get(o, texts[i])), NVW_E_INPUT,
+			"%s: not a report of nvwave crash: it has no %s", path, texts[i]);
 	}
-	if (!are_findings(json_object_get(o, "findings"))) {
-		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no findings", path);
-	}
+	NVW_FAIL_IF(!are_findings(json_object_get(o, "findings")), NVW_E_INPUT,
+		"%s: not a report of nvwave crash: it has no findings", path);
 	return 0;
 }
 
@@ -110,9 +106,8 @@ static int add_row(struct reading *r, const char *file, const struct stat *s, js
 		ends_in(file, ".html") ? file : "", "time", time, "subject", subject_of(report), "report",
 		report);
 
-	if (row == NULL || json_array_append_new(r->rows, row) != 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for reports");
-	}
+	NVW_FAIL_IF(row == NULL || json_array_append_new(r->rows, row) != 0, NVW_E_MEMORY,
+		"no memory for reports");
 	return 0;
 }
 
@@ -139,9 +134,7 @@ static int read_json(struct reading *r, const char *path, const struct stat *s)
 	json_error_t error;
 	json_t *const all = json_load_file(path, 0, &error);
 
-	if (all == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
-	}
+	NVW_FAIL_IF(all == NULL, NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
 	const int result = add_reports(r, path, s, all);
 
 	json_decref(all);
@@ -179,19 +172,15 @@ static int read_page_text(struct reading *r, const char *path, const struct stat
 	if (strstr(page, REPORT_INDEX_MARK) != NULL) {
 		return 0;
 	}
-	if (end == NULL) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: not a page of nvwave crash, or one of an earlier revision, which needs its JSON "
-			"report beside it",
-			path);
-	}
+	NVW_FAIL_IF(end == NULL, NVW_E_INPUT,
+		"%s: not a page of nvwave crash, or one of an earlier revision, which needs its JSON "
+		"report beside it",
+		path);
 	*end = '\0';
 	plain_text(data);
 	json_t *const report = json_loads(data, 0, &error);
 
-	if (report == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s: its report is damaged: %s", path, error.text);
-	}
+	NVW_FAIL_IF(report == NULL, NVW_E_INPUT, "%s: its report is damaged: %s", path, error.text);
 	const int result = add_reports(r, path, s, report);
 
 	json_decref(report);
@@ -203,9 +192,7 @@ static int read_head(const char *path, char **ret)
 {
 	FILE *const f = fopen(path, "re");
 
-	if (f == NULL) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(f == NULL, "%s", path);
 	char *const text = malloc(PAGE_HEAD_BYTES);
 
 	if (text == NULL) {
@@ -244,9 +231,7 @@ static int read_file(struct reading *r, const char *name)
 	struct stat s;
 
 	NVW_PRINT(path, "%s/%s", r->folder, name);
-	if (stat(path, &s) != 0) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(stat(path, &s) != 0, "%s", path);
 	if (!S_ISREG(s.st_mode)) {
 		return 0;
 	}
@@ -265,9 +250,7 @@ static int read_all(struct reading *r)
 	const int n = scandir(r->folder, &names, NULL, alphasort);
 	int error = 0;
 
-	if (n < 0) {
-		return nvw_fail_errno("%s", r->folder);
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", r->folder);
 	for (int i = 0; i < n; i++) {
 		if (error == 0) {
 			error = read_file(r, names[i]->d_name);
@@ -447,12 +430,10 @@ static int read_and_compare(struct reading *r)
 	size_t i;
 
 	NVW_TRY(read_all(r));
-	if (json_array_size(r->rows) == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: there is no report: expected files of nvwave crash --output-format=json, or "
-			"pages of --html",
-			r->folder);
-	}
+	NVW_FAIL_IF(json_array_size(r->rows) == 0, NVW_E_USAGE,
+		"%s: there is no report: expected files of nvwave crash --output-format=json, or "
+		"pages of --html",
+		r->folder);
 	json_array_foreach(r->rows, i, row)
 	{
 		find_page(r, row);
@@ -466,9 +447,7 @@ int report_index_read(const char *folder, json_t **ret_reports)
 {
 	struct reading r = {.folder = folder, .rows = json_array()};
 
-	if (r.rows == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for reports");
-	}
+	NVW_FAIL_IF(r.rows == NULL, NVW_E_MEMORY, "no memory for reports");
 	const int error = read_and_compare(&r);
 
 	if (error) {

@@ -180,9 +180,8 @@ static int check_place(const char *path)
 	if (f != NULL) {
 		fclose(f);
 	}
-	if (strstr(head, REPORT_INDEX_MARK) == NULL) {
-		return nvw_fail(NVW_E_USAGE, "%s: it is no page of nvwave report, and is not replaced", path);
-	}
+	NVW_FAIL_IF(strstr(head, REPORT_INDEX_MARK) == NULL, NVW_E_USAGE,
+		"%s: it is no page of nvwave report, and is not replaced", path);
 	return 0;
 }
 

@@ -557,9 +557,7 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 	const bool good = source_read(in[0].file, &s) && rewrite(&s, in, count, path);
 
 	source_free(&s);
-	if (!good) {
-		return nvw_fail_errno("%s: cannot write the patched source", path);
-	}
+	NVW_FAIL_ERRNO_IF(!good, "%s: cannot write the patched source", path);
 	return 0;
 }
 

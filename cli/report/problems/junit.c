@@ -133,8 +133,6 @@ int cli_print_junit(const struct cli_for_tools *r, FILE *to)
 		}
 	}
 	fputs("  </testsuite>\n</testsuites>\n", to);
-	if (fflush(to) != 0 || ferror(to)) {
-		return nvw_fail_errno("cannot write the report");
-	}
+	NVW_FAIL_ERRNO_IF(fflush(to) != 0 || ferror(to), "cannot write the report");
 	return 0;
 }

@@ -317,11 +317,9 @@ int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 	if (error) {
 		return error;
 	}
-	if (r->launch.group_size == 0) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"persist log: record %llu: expected work-groups of at least 1 work-item, found 0",
-			(unsigned long long)m->record);
-	}
+	NVW_FAIL_IF(r->launch.group_size == 0, NVW_E_DAMAGED,
+		"persist log: record %llu: expected work-groups of at least 1 work-item, found 0",
+		(unsigned long long)m->record);
 	m->kernel = r->launch.kernel;
 	m->group_size = r->launch.group_size;
 	m->work_items = n;

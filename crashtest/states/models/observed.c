@@ -22,10 +22,8 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 	while (i < m->flight_count && (m->flight[i].write != r->done.write || m->flight[i].done)) {
 		i++;
 	}
-	if (i == m->flight_count) {
-		return nvw_fail(NVW_E_DAMAGED, "persist log: write %llu completes but was never issued",
-			(unsigned long long)r->done.write);
-	}
+	NVW_FAIL_IF(i == m->flight_count, NVW_E_DAMAGED,
+		"persist log: write %llu completes but was never issued", (unsigned long long)r->done.write);
 	ct_medium_land(m, &m->flight[i]);
 	return 0;
 }
