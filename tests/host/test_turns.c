@@ -73,6 +73,12 @@ TEST(every_way_to_wait_goes_on)
 	assert_true(json_is_false(json_object_get(schedules, "outside")));
 }
 
+TEST(a_pipe_in_the_place_of_the_file_is_not_waited_for)
+{
+	succeeds("rm -f pool && timeout 60 $NVWAVE exec --schedules=2 -- $HOST_TURNS pool leaves-pipe");
+	assert_output_has("schedules: 2 run");
+}
+
 TEST(what_another_process_sends_is_waited_for_and_told)
 {
 	assert_int_equal(under("from-outside", "--schedule=2"), 0);

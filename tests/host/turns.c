@@ -21,6 +21,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -1159,6 +1160,15 @@ static void works(void)
 	both(work_x, work_y);
 }
 
+static const char *pool_path;
+
+static void leaves_pipe(void)
+{
+	if (unlink(pool_path) || mkfifo(pool_path, 0600)) {
+		exit(9);
+	}
+}
+
 /* ---- The cases --------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -1174,7 +1184,7 @@ static const struct {
 	{"follows", follows}, {"yields", yields}, {"own-lock", own_lock}, {"events", events},
 	{"events-early", events_early}, {"streams", streams}, {"from-outside", from_outside},
 	{"nobody-writes", nobody_writes}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all},
-	{"blocks", blocks}, {"cancels", cancels}, {"works", works}};
+	{"blocks", blocks}, {"cancels", cancels}, {"works", works}, {"leaves-pipe", leaves_pipe}};
 
 static int check(void)
 {
@@ -1209,6 +1219,7 @@ int main(int argc, char **argv)
 	if (argc < 3) {
 		return check();
 	}
+	pool_path = argv[1];
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		if (strcmp(cases[i].name, argv[2]) == 0) {
 			cases[i].run();
