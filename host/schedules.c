@@ -62,14 +62,16 @@ static bool is_aim(const struct host_schedule_plan *plan, uint64_t code)
 }
 
 /* Plans take turns with the places. A directed one has others beside. Where there are many, a thread that
- * has read a store may be held itself, before it has made anything durable: so some plans have one. */
+ * has read a store may be held itself, before it has made anything durable: so some plans have one. A thread
+ * that is held behind its first store does not come to its second: so some have one where there are two. */
 static void draw_aims(struct host_schedule_plan *plan, const struct host_schedule_length *first)
 {
 	const unsigned places = count_places(first);
 	const uint64_t turn = plan->seed + (plan->directed ? plan->number : plan->number / POLICIES_IN_TURN);
 	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
-	const uint64_t most =
-		plan->directed ? UINT64_C(1) << nvw_random_below(&random, HOST_SCHEDULE_AIMS_LOG2 + 1) : 1;
+	const unsigned bits = places > 0 ? 63 - (unsigned)__builtin_clzll(places) : 0;
+	const uint64_t doublings = plan->directed ? nvw_min(HOST_SCHEDULE_AIMS_LOG2, bits) : 0;
+	const uint64_t most = UINT64_C(1) << nvw_random_below(&random, doublings + 1);
 	uint64_t number = turn;
 
 	for (unsigned i = 0; i < most && places > 0; i++) {
