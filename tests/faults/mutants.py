@@ -19,6 +19,7 @@ import re
 import sys
 import threading
 import time
+from ctypes import byref, c_uint, c_void_p
 
 import faults
 from faults import ROOT, Wrong
@@ -70,7 +71,10 @@ RUNTIME_IN = 'lib/core/error.c'  # part of every program
 OPERATORS = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&': '||', '||': '&&', '+': '-', '-': '+',
              '&': '|', '|': '&', '<<': '>>', '>>': '<<'}
 # Deleted, these change nothing that a test could see; what they are given is for people.
-UNSEEN = re.compile(r'free|\w*_free|fini|munmap|f?close|\w*_destroy|assert|\w*INVARIANT\w*|f?printf|nvw_fail|va_end|\w*_text')
+UNSEEN = re.compile(r'free|\w*_free|fini|munmap|f?close|\w*_destroy|assert|\w*INVARIANT\w*|f?printf|nvw_fail(_errno)?|va_end|\w*_text')
+
+# Their arguments are code like any other.
+TRANSPARENT = ('NVW_FAIL_IF', 'NVW_FAIL_ERRNO_IF')
 
 Mutant = collections.namedtuple('Mutant', 'path line kind before after start end')
 K = cindex.CursorKind
@@ -96,14 +100,22 @@ class Finder:
         if errors:
             raise Wrong('%s: clang: %s' % (path, errors[0].spelling))
         here = [c for c in unit.cursor.get_children() if c.location.file and c.location.file.name == os.path.join(ROOT, path)]
-        self.macros = sorted(self.range(c) for c in here if c.kind == K.MACRO_INSTANTIATION)
+        self.ends = {}
+        self.macros = sorted(self.range(c) for c in here if c.kind == K.MACRO_INSTANTIATION and c.spelling not in TRANSPARENT)
+        self.ends = dict(self.macros)
         for cursor in here:
             if cursor.kind == K.FUNCTION_DECL and cursor.is_definition():
                 self.visit(list(cursor.get_children())[-1], cursor)
 
-    @staticmethod
-    def range(cursor):
-        return cursor.extent.start.offset, cursor.extent.end.offset
+    def range(self, cursor):
+        """Where it is written: a macro's argument in the argument, what the macro makes in the macro's use."""
+        def offset_of(location):
+            file, line, column, offset = c_void_p(), c_uint(), c_uint(), c_uint()
+            cindex.conf.lib.clang_getFileLocation(location, byref(file), byref(line), byref(column), byref(offset))
+            return offset.value
+
+        end = offset_of(cursor.extent.end)
+        return offset_of(cursor.extent.start), self.ends.get(end, end)  # an argument that ends in a macro ends where that begins
 
     def source(self, start, end):
         return one_line(self.bytes[start:end].decode())
@@ -187,6 +199,9 @@ class Finder:
         macro = self.macro_around(statement)
         expression = statement.kind in (K.CALL_EXPR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR) or \
             statement.kind == K.BINARY_OPERATOR
+        if name in TRANSPARENT and statement.kind == K.DO_STMT:
+            self.add(statement, 'deleted', ';')
+            return
         if macro and (macro != (start, end) or name != 'NVW_TRY') or not macro and not expression or UNSEEN.fullmatch(name):
             return
         self.add(statement, 'deleted', ';')
@@ -247,7 +262,7 @@ class MutatedTree(faults.Tree):
             words = re.findall(r"'-D[^']*'|\S+", entry['command'])
             words = [w.strip("'") for w in words if w.strip("'").startswith(('-I', '-D', '-std'))]
             found.setdefault(path, ['-I' + os.path.join(entry['directory'], w[2:]) if w.startswith('-I') else w for w in words] +
-                             ['-I' + os.path.dirname(os.path.join(ROOT, path))])
+                             ['-iquote' + os.path.dirname(os.path.join(ROOT, path))])  # with -I, <limits.h> would be crashtest's
         return found
 
     def find(self):
