@@ -59,9 +59,8 @@ static int set_clock(struct emu_config *c, const char *text)
 	if (r < 0) {
 		return r;
 	}
-	if (!clock || clock > UINT64_C(1000000000000)) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\" is not between 1Hz and 1000GHz", text);
-	}
+	NVW_FAIL_IF(!clock || clock > UINT64_C(1000000000000), NVW_E_USAGE,
+		"\"%s\" is not between 1Hz and 1000GHz", text);
 	for (unsigned i = 0; i < KEYS; i++) {
 		const struct config_place place = place_of(c, &keys[i]);
 
@@ -75,10 +74,8 @@ static int set_clock(struct emu_config *c, const char *text)
 /* emu_create() checks whether a protocol of that name exists. */
 static int set_name(struct emu_config *c, const char *text)
 {
-	if (!*text || strlen(text) >= sizeof c->protocol) {
-		return nvw_fail(
-			NVW_E_USAGE, "\"%s\" is not a name of 1 to %zu bytes", text, sizeof c->protocol - 1);
-	}
+	NVW_FAIL_IF(!*text || strlen(text) >= sizeof c->protocol, NVW_E_USAGE,
+		"\"%s\" is not a name of 1 to %zu bytes", text, sizeof c->protocol - 1);
 	snprintf(c->protocol, sizeof c->protocol, "%s", text);
 	return 0;
 }
@@ -132,9 +129,7 @@ static int unknown_key(const struct emu_config *c, const char *full)
 	}
 	names[KEYS + n] = NULL;
 	near = nvw_nearest(full, names);
-	if (near) {
-		return nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near);
 	return nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine", full);
 }
 
@@ -152,9 +147,7 @@ static int set_by_name(struct emu_config *c, const char *full, const char *text)
 	if (!found) {
 		return unknown_key(c, full);
 	}
-	if (r < 0) {
-		return nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message());
-	}
+	NVW_FAIL_IF(r < 0, NVW_E_CONFIG, "%s: %s", full, nvw_error_message());
 	return 0;
 }
 
@@ -177,9 +170,8 @@ int emu_config_set(struct emu_config *c, const char *assignment)
 	char full[64];
 	int r;
 
-	if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof full) {
-		return nvw_fail(NVW_E_CONFIG, "\"%s\" is not of the form section.key=value", assignment);
-	}
+	NVW_FAIL_IF(!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof full,
+		NVW_E_CONFIG, "\"%s\" is not of the form section.key=value", assignment);
 	memcpy(full, assignment, (size_t)(equals - assignment));
 	full[equals - assignment] = 0;
 	r = set_by_name(&copy, full, equals + 1);
@@ -285,12 +277,9 @@ static int not_found(const char *name, int error)
 {
 	const char *const near = nvw_nearest(name, emu_machine_names());
 
-	if (error != -ENOENT || strchr(name, '/') || strchr(name, '.')) {
-		return nvw_fail(NVW_E_CONFIG, "machine file %s", nvw_error_message());
-	}
-	if (near) {
-		return nvw_fail(NVW_E_CONFIG, "there is no machine %s; did you mean %s?", name, near);
-	}
+	NVW_FAIL_IF(error != -ENOENT || strchr(name, '/') || strchr(name, '.'), NVW_E_CONFIG,
+		"machine file %s", nvw_error_message());
+	NVW_FAIL_IF(near, NVW_E_CONFIG, "there is no machine %s; did you mean %s?", name, near);
 	return nvw_fail(NVW_E_CONFIG,
 		"there is no shipped machine and no file called %s (see nvwave list machines)", name);
 }
@@ -340,10 +329,8 @@ int emu_config_load(struct emu_config *config, const char *name_or_path)
 	}
 	line = parse(&r);
 	free(file);
-	if (line) {
-		return nvw_fail(NVW_E_CONFIG, "%s:%d: %s", name_or_path, line,
-			r.error[0] ? r.error : "expected [section], key = value or a comment");
-	}
+	NVW_FAIL_IF(line, NVW_E_CONFIG, "%s:%d: %s", name_or_path, line,
+		r.error[0] ? r.error : "expected [section], key = value or a comment");
 	take_name(&r.config, name_or_path);
 	*config = r.config;
 	return 0;
@@ -370,9 +357,7 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 		fprintf(to, "%s = %s\n", keys[i].name, value);
 	}
 	config_devices_dump(config, to);
-	if (ferror(to)) {
-		return nvw_fail_errno("cannot write the machine file");
-	}
+	NVW_FAIL_ERRNO_IF(ferror(to), "cannot write the machine file");
 	return 0;
 }
 
@@ -391,44 +376,34 @@ const char *const *emu_machine_names(void)
 /* Conditions for a machine to exist, each with its message. */
 static int check_fifo(const char *cache, const char *name, uint64_t entries)
 {
-	if (entries == 0 || entries > 1u << 20) {
-		return nvw_fail(NVW_E_CONFIG, "%s.%s: expected a FIFO of 1 to 1048576 entries", cache, name);
-	}
+	NVW_FAIL_IF(entries == 0 || entries > 1u << 20, NVW_E_CONFIG,
+		"%s.%s: expected a FIFO of 1 to 1048576 entries", cache, name);
 	return 0;
 }
 
 static int check_cache(const char *name, const struct emu_cache_config *c)
 {
-	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {
-		return nvw_fail(NVW_E_CONFIG,
-			"%s.size: %" PRIu64 " bytes are not a multiple of one set of %" PRIu64
-			" lines of 64 bytes (%s.ways)",
-			name, c->size, c->ways, name);
-	}
-	if (c->size > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_CONFIG, "%s.size: more than 1GiB", name);
-	}
-	if (!c->write_ways || c->write_size < 64 * c->write_ways || c->write_size % (64 * c->write_ways) ||
-		c->write_size > UINT64_C(1) << 30) {
-		return nvw_fail(NVW_E_CONFIG,
-			"%s.write_size: %" PRIu64 " bytes are not between one set of %" PRIu64
-			" lines of 64 bytes (%s.write_ways) and 1GiB, and a multiple of it",
-			name, c->write_size, c->write_ways, name);
-	}
-	if (c->tag > c->latency) {
-		return nvw_fail(NVW_E_CONFIG,
-			"%s.tag: the look-up of tags takes no longer than a hit (%s.latency)", name, name);
-	}
+	NVW_FAIL_IF(!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways), NVW_E_CONFIG,
+		"%s.size: %" PRIu64 " bytes are not a multiple of one set of %" PRIu64
+		" lines of 64 bytes (%s.ways)",
+		name, c->size, c->ways, name);
+	NVW_FAIL_IF(c->size > UINT64_C(1) << 30, NVW_E_CONFIG, "%s.size: more than 1GiB", name);
+	NVW_FAIL_IF(!c->write_ways || c->write_size < 64 * c->write_ways ||
+			    c->write_size % (64 * c->write_ways) || c->write_size > UINT64_C(1) << 30,
+		NVW_E_CONFIG,
+		"%s.write_size: %" PRIu64 " bytes are not between one set of %" PRIu64
+		" lines of 64 bytes (%s.write_ways) and 1GiB, and a multiple of it",
+		name, c->write_size, c->write_ways, name);
+	NVW_FAIL_IF(c->tag > c->latency, NVW_E_CONFIG,
+		"%s.tag: the look-up of tags takes no longer than a hit (%s.latency)", name, name);
 	NVW_TRY(check_fifo(name, "sfifo", c->sfifo));
 	return check_fifo(name, "nvw_fifo", c->nvw_fifo);
 }
 
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
-	if (value < least || value > most) {
-		return nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key,
-			least, most, value);
-	}
+	NVW_FAIL_IF(value < least || value > most, NVW_E_CONFIG,
+		"%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key, least, most, value);
 	return 0;
 }
 
@@ -450,11 +425,9 @@ static int check_directory(const struct emu_directory_config *c)
 	NVW_TRY(check_range("directory.lines", c->lines, 0, 1u << 24));
 	NVW_TRY(check_range("directory.ways", c->ways, 1, 1u << 20));
 	NVW_TRY(check_range("directory.mshrs", c->mshrs, 1, 1u << 20));
-	if (c->lines % c->ways) {
-		return nvw_fail(NVW_E_CONFIG,
-			"directory.lines: %" PRIu64 " are not a multiple of directory.ways, %" PRIu64,
-			c->lines, c->ways);
-	}
+	NVW_FAIL_IF(c->lines % c->ways, NVW_E_CONFIG,
+		"directory.lines: %" PRIu64 " are not a multiple of directory.ways, %" PRIu64, c->lines,
+		c->ways);
 	return 0;
 }
 
@@ -497,12 +470,10 @@ static int check_store_buffer(const struct emu_config *config)
 	static const char *const keys_of[] = {"store_buffer.entries", "gpu.consistency"};
 
 	NVW_TRY(check_range(keys_of[0], c.store_buffer.entries, 0, STORES_MAX));
-	if (c.store_buffer.entries && c.model == EMU_MODEL_strict) {
-		return nvw_fail(NVW_E_CONFIG,
-			"%s: strict persistency has each store durable before the next one, so its stores "
-			"cannot wait in a buffer",
-			keys_of[c.consistency != 0]);
-	}
+	NVW_FAIL_IF(c.store_buffer.entries && c.model == EMU_MODEL_strict, NVW_E_CONFIG,
+		"%s: strict persistency has each store durable before the next one, so its stores "
+		"cannot wait in a buffer",
+		keys_of[c.consistency != 0]);
 	return 0;
 }
 
@@ -533,9 +504,7 @@ static int check_tcs(const struct emu_tcs_config *c)
 /* A switch that has a third position elsewhere has two here. */
 static int check_acquire(const struct emu_config *c)
 {
-	if (c->l1_acquire == EMU_AUTO) {
-		return nvw_fail(NVW_E_CONFIG, "l1.acquire: expected off or on, found auto");
-	}
+	NVW_FAIL_IF(c->l1_acquire == EMU_AUTO, NVW_E_CONFIG, "l1.acquire: expected off or on, found auto");
 	return 0;
 }
 
@@ -558,20 +527,13 @@ int emu_config_check(const struct emu_config *c)
 	NVW_TRY(check_stc(&c->stc));
 	NVW_TRY(check_tcs(&c->tcs));
 	NVW_TRY(config_devices_check(c));
-	if (c->nvram.atomicity != 8 && c->nvram.atomicity != 64) {
-		return nvw_fail(
-			NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->nvram.atomicity);
-	}
-	if (c->l2.ways < emu_model_info(c->model)->l2_ways) {
-		return nvw_fail(NVW_E_CONFIG,
-			"l2.ways: %s persistency needs at least %" PRIu64
-			": an eviction may need a second way",
-			emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
-	}
+	NVW_FAIL_IF(c->nvram.atomicity != 8 && c->nvram.atomicity != 64, NVW_E_CONFIG,
+		"nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->nvram.atomicity);
+	NVW_FAIL_IF(c->l2.ways < emu_model_info(c->model)->l2_ways, NVW_E_CONFIG,
+		"l2.ways: %s persistency needs at least %" PRIu64 ": an eviction may need a second way",
+		emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
 	NVW_TRY(check_store_buffer(c));
-	if (c->stack % 64) {
-		return nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
-	}
+	NVW_FAIL_IF(c->stack % 64, NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
 	return 0;
 }
 

@@ -189,14 +189,12 @@ static int check_name(const struct emu_config *c, const char *name, bool (*is_se
 {
 	const size_t n = strlen(name), good = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
 
-	if (n == 0 || n >= NVW_DEVICE_NAME_BYTES || good != n || name[0] < 'a' || name[0] > 'z') {
-		return nvw_fail(NVW_E_USAGE,
-			"a device's name has 1 to %d lower-case letters, digits, '-' and '_', a letter first",
-			NVW_DEVICE_NAME_BYTES - 1);
-	}
-	if (is_section(name) || is_of_every_machine(index_of(c, name))) {
-		return nvw_fail(NVW_E_USAGE, "%s is a section of every machine; choose another name", name);
-	}
+	NVW_FAIL_IF(n == 0 || n >= NVW_DEVICE_NAME_BYTES || good != n || name[0] < 'a' || name[0] > 'z',
+		NVW_E_USAGE,
+		"a device's name has 1 to %d lower-case letters, digits, '-' and '_', a letter first",
+		NVW_DEVICE_NAME_BYTES - 1);
+	NVW_FAIL_IF(is_section(name) || is_of_every_machine(index_of(c, name)), NVW_E_USAGE,
+		"%s is a section of every machine; choose another name", name);
 	return 0;
 }
 
@@ -209,10 +207,9 @@ static int create(
 	const struct config_place place = place_of(c, &d, &keys[KIND]);
 
 	NVW_TRY(check_name(c, name, is_section));
-	if (c->device_count == EMU_DEVICES_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a machine has at most %d devices with sections of their own",
-			EMU_DEVICES_MAX - EMU_DEVICES_NAMED);
-	}
+	NVW_FAIL_IF(c->device_count == EMU_DEVICES_MAX, NVW_E_USAGE,
+		"a machine has at most %d devices with sections of their own",
+		EMU_DEVICES_MAX - EMU_DEVICES_NAMED);
 	NVW_TRY(config_value_set(&place, keys[KIND].type, kind));
 	NVW_TRY(default_values(c, &d));
 	memcpy(d.name, name, strlen(name)); /* checked */
@@ -239,10 +236,8 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 	const char *names[KEYS + 1], *near;
 	unsigned n = 0;
 
-	if (find(name)) {
-		return nvw_fail(
-			NVW_E_USAGE, "a device of kind %s has no such key", kinds[c->device[device].kind]);
-	}
+	NVW_FAIL_IF(find(name), NVW_E_USAGE, "a device of kind %s has no such key",
+		kinds[c->device[device].kind]);
 	for (unsigned i = 0; i < KEYS; i++) {
 		if (has_key(c, device, &keys[i])) {
 			names[n++] = keys[i].name;
@@ -250,9 +245,7 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "not a key of a device; did you mean %s?", near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "not a key of a device; did you mean %s?", near);
 	return nvw_fail(NVW_E_USAGE, "not a key of a device");
 }
 
@@ -266,9 +259,7 @@ static int set_key(struct emu_config *c, unsigned device, const char *name, cons
 	if (!key || !has_key(c, device, key)) {
 		return unknown_key(c, device, name);
 	}
-	if (key == &keys[KIND]) {
-		return nvw_fail(NVW_E_USAGE, "there is a device %s already", d->name);
-	}
+	NVW_FAIL_IF(key == &keys[KIND], NVW_E_USAGE, "there is a device %s already", d->name);
 
 	const struct config_place place = place_of(c, d, key);
 
@@ -283,9 +274,7 @@ static int no_such_device(const struct emu_config *c, const char *name)
 {
 	const char *const near = nearest_device(c, name);
 
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near);
 	return nvw_fail(NVW_E_USAGE,
 		"there is no device %s: a section with kind = dram or kind = nvram creates it", name);
 }
@@ -362,11 +351,8 @@ int config_device_complete(const struct emu_config *c, unsigned device)
 	const struct emu_device_config *const d = &c->device[device];
 
 	for (unsigned k = 0; is_named(device) && k < KEYS; k++) {
-		if (keys[k].of == needed && !(d->given >> k & 1)) {
-			return nvw_fail(NVW_E_CONFIG,
-				"device %s: the key %s is missing, and it has no default", d->name,
-				keys[k].name);
-		}
+		NVW_FAIL_IF(keys[k].of == needed && !(d->given >> k & 1), NVW_E_CONFIG,
+			"device %s: the key %s is missing, and it has no default", d->name, keys[k].name);
 	}
 	return 0;
 }
@@ -382,28 +368,18 @@ static int check_device(const struct emu_config *c, unsigned device)
 	if (r < 0) {
 		return r;
 	}
-	if (!d->channels || d->channels > 1024) {
-		return nvw_fail(NVW_E_CONFIG, "%s.channels: expected 1 to 1024, found %" PRIu64, d->name,
-			d->channels);
-	}
-	if (d->shared == EMU_AUTO) {
-		return nvw_fail(NVW_E_CONFIG, "%s.shared: expected off or on, found auto", d->name);
-	}
-	if (!d->bandwidth) {
-		return nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", d->name);
-	}
-	if (d->hops > HOPS_MAX) {
-		return nvw_fail(NVW_E_CONFIG, "%s.hops: expected 0 to %d, found %" PRIu64, d->name, HOPS_MAX,
-			d->hops);
-	}
-	if (d->kind == EMU_KIND_dram && (d->size < 4096 || d->size > UINT64_C(64) << 30)) {
-		return nvw_fail(NVW_E_CONFIG, "%s.size (bytes): between 4096 and %" PRIu64 ", not %" PRIu64,
-			d->name, UINT64_C(64) << 30, d->size);
-	}
-	if (d->kind == EMU_KIND_dram && d->size % 64) {
-		return nvw_fail(
-			NVW_E_CONFIG, "%s.size: a multiple of 64B, not %" PRIu64 "B", d->name, d->size);
-	}
+	NVW_FAIL_IF(!d->channels || d->channels > 1024, NVW_E_CONFIG,
+		"%s.channels: expected 1 to 1024, found %" PRIu64, d->name, d->channels);
+	NVW_FAIL_IF(
+		d->shared == EMU_AUTO, NVW_E_CONFIG, "%s.shared: expected off or on, found auto", d->name);
+	NVW_FAIL_IF(!d->bandwidth, NVW_E_CONFIG, "%s.bandwidth: expected more than 0", d->name);
+	NVW_FAIL_IF(d->hops > HOPS_MAX, NVW_E_CONFIG, "%s.hops: expected 0 to %d, found %" PRIu64, d->name,
+		HOPS_MAX, d->hops);
+	NVW_FAIL_IF(d->kind == EMU_KIND_dram && (d->size < 4096 || d->size > UINT64_C(64) << 30),
+		NVW_E_CONFIG, "%s.size (bytes): between 4096 and %" PRIu64 ", not %" PRIu64, d->name,
+		UINT64_C(64) << 30, d->size);
+	NVW_FAIL_IF(d->kind == EMU_KIND_dram && d->size % 64, NVW_E_CONFIG,
+		"%s.size: a multiple of 64B, not %" PRIu64 "B", d->name, d->size);
 	return 0;
 }
 
@@ -434,12 +410,11 @@ static int check_domain(const struct emu_config *c, unsigned device)
 
 	const bool is_inside = c->device[device].domain == EMU_DOMAIN_eadr;
 
-	if (is_other_nvram(c, device) && is_inside != (c->nvram.domain == EMU_DOMAIN_eadr)) {
-		return nvw_fail(NVW_E_CONFIG,
-			"%s.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for all "
-			"NVRAM devices or for none",
-			c->device[device].name, domain_text(c, device), domain_text(c, EMU_NVRAM));
-	}
+	NVW_FAIL_IF(is_other_nvram(c, device) && is_inside != (c->nvram.domain == EMU_DOMAIN_eadr),
+		NVW_E_CONFIG,
+		"%s.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for all "
+		"NVRAM devices or for none",
+		c->device[device].name, domain_text(c, device), domain_text(c, EMU_NVRAM));
 	return 0;
 }
 

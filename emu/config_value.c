@@ -136,9 +136,8 @@ static int set_time(const struct config_place *p, const char *text)
 	if (r < 0) {
 		return r;
 	}
-	if (cycles && value > UINT64_MAX / 2 / cycle_ps(p->clock)) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
-	}
+	NVW_FAIL_IF(cycles && value > UINT64_MAX / 2 / cycle_ps(p->clock), NVW_E_USAGE, "\"%s\" is too large",
+		text);
 	*p->field = cycles ? value * cycle_ps(p->clock) : value;
 	*p->in_cycles = cycles ? *p->in_cycles | p->bit : *p->in_cycles & ~p->bit;
 	return 0;

@@ -44,10 +44,8 @@ static int map(uint64_t bytes, int protection, const char *what, char **ret_base
 {
 	void *const base = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (base == MAP_FAILED) {
-		return nvw_fail_errno(
-			"no address range of %llu bytes for the %s", (unsigned long long)bytes, what);
-	}
+	NVW_FAIL_ERRNO_IF(base == MAP_FAILED, "no address range of %llu bytes for the %s",
+		(unsigned long long)bytes, what);
 	*ret_base = base;
 	return 0;
 }
@@ -82,10 +80,9 @@ static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 	const uint64_t windows = (d->bytes + window_bytes - 1) / window_bytes;
 	const unsigned end = *next + (unsigned)windows;
 
-	if (windows > EMU_WINDOWS - *next) {
-		return nvw_fail(NVW_E_CONFIG, "%s: %llu bytes need more line numbers than the machine has",
-			d->name, (unsigned long long)d->bytes);
-	}
+	NVW_FAIL_IF(windows > EMU_WINDOWS - *next, NVW_E_CONFIG,
+		"%s: %llu bytes need more line numbers than the machine has", d->name,
+		(unsigned long long)d->bytes);
 	d->first = (emu_line_id)*next << EMU_WINDOW_BITS;
 	for (; *next < end; ++*next) {
 		m->window[*next] = (uint8_t)index;
@@ -134,10 +131,8 @@ static int nvram_init(struct nvw_machine *m, unsigned i, struct nvw_pool *pool, 
 	struct emu_device *const d = &m->device[i];
 
 	NVW_INVARIANT(from < to);
-	if (d->pool) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: the device %s has a pool already", nvw_pool_path(pool), d->name);
-	}
+	NVW_FAIL_IF(
+		d->pool, NVW_E_USAGE, "%s: the device %s has a pool already", nvw_pool_path(pool), d->name);
 	d->pool = pool;
 	d->off = nvw_pool_begin(pool) + from;
 	d->base = base + d->off;
@@ -168,19 +163,13 @@ static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, u
 	const int device = emu_config_device(&m->config, nvw_pool_device(pool));
 	nvw_off split = g->bytes;
 
-	if (device < 0) {
-		return nvw_fail(NVW_E_CONFIG, "%s: %s", nvw_pool_path(pool), nvw_error_message());
-	}
-	if (m->device[device].is_dram || device == EMU_NVRAM2) {
-		return nvw_fail(NVW_E_USAGE, "%s: the device %s %s: expected an NVRAM device",
-			nvw_pool_path(pool), m->device[device].name,
-			device == EMU_NVRAM2 ? "has a part of nvram's pool (nvram2.holds)" : "is DRAM");
-	}
-	if (!nvw_pool_medium(pool)) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: the pool is open for reading only, and a machine writes to its pool",
-			nvw_pool_path(pool));
-	}
+	NVW_FAIL_IF(device < 0, NVW_E_CONFIG, "%s: %s", nvw_pool_path(pool), nvw_error_message());
+	NVW_FAIL_IF(m->device[device].is_dram || device == EMU_NVRAM2, NVW_E_USAGE,
+		"%s: the device %s %s: expected an NVRAM device", nvw_pool_path(pool), m->device[device].name,
+		device == EMU_NVRAM2 ? "has a part of nvram's pool (nvram2.holds)" : "is DRAM");
+	NVW_FAIL_IF(!nvw_pool_medium(pool), NVW_E_USAGE,
+		"%s: the pool is open for reading only, and a machine writes to its pool",
+		nvw_pool_path(pool));
 	if (device == EMU_NVRAM) {
 		split = first_part(&m->config, g);
 		assert(split > 0 && split <= g->bytes);
@@ -229,10 +218,8 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 			NVW_TRY(dram_init(m, i, &next));
 		}
 	}
-	if (next > EMU_WINDOWS / 2 || (next == EMU_WINDOWS / 2 && reaches_no_line(m))) {
-		return nvw_fail(
-			NVW_E_CONFIG, "the machine's DRAM devices are larger than its line numbers reach");
-	}
+	NVW_FAIL_IF(next > EMU_WINDOWS / 2 || (next == EMU_WINDOWS / 2 && reaches_no_line(m)), NVW_E_CONFIG,
+		"the machine's DRAM devices are larger than its line numbers reach");
 	if (!pool) {
 		return 0;
 	}

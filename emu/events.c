@@ -179,9 +179,8 @@ int emu_events_init(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 
-	if (!NVW_ROOM(x->events, x->event_capacity, EVENTS_MIN)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %d events", EVENTS_MIN);
-	}
+	NVW_FAIL_IF(!NVW_ROOM(x->events, x->event_capacity, EVENTS_MIN), NVW_E_MEMORY,
+		"no memory for %d events", EVENTS_MIN);
 	return 0;
 }
 

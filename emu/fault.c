@@ -93,12 +93,9 @@ static int describe_kernel(const struct nvw_machine *m)
 	char line[PLACE_BYTES], memory[96];
 
 	place(line);
-	if (!is_device(m, fault.address)) {
-		return nvw_fail(NVW_E_KERNEL,
-			"%s: kernel %s: work-item %llu %s address %p, which it may not access", line,
-			m->exec.name, (unsigned long long)fault.work_item, verb(),
-			(const void *)fault.address);
-	}
+	NVW_FAIL_IF(!is_device(m, fault.address), NVW_E_KERNEL,
+		"%s: kernel %s: work-item %llu %s address %p, which it may not access", line, m->exec.name,
+		(unsigned long long)fault.work_item, verb(), (const void *)fault.address);
 	where(m, memory, sizeof memory);
 	return nvw_fail(NVW_E_KERNEL,
 		"%s: kernel %s: work-item %llu %s device memory (%s) by a plain dereference; use %s", line,
@@ -184,10 +181,10 @@ static int take(void)
 		.sa_sigaction = on_fault, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER)};
 	struct sigaction now;
 
-	if (sigaction(SIGSEGV, NULL, &now) < 0 ||
-		(now.sa_sigaction != on_fault && sigaction(SIGSEGV, &action, &fault.before) < 0)) {
-		return nvw_fail_errno("faults cannot be caught");
-	}
+	NVW_FAIL_ERRNO_IF(
+		sigaction(SIGSEGV, NULL, &now) < 0 ||
+			(now.sa_sigaction != on_fault && sigaction(SIGSEGV, &action, &fault.before) < 0),
+		"faults cannot be caught");
 	return 0;
 }
 
@@ -196,16 +193,12 @@ int emu_faults_catch(struct nvw_machine *m)
 	stack_t stack = {.ss_size = STACK_BYTES};
 
 	fault.stack = malloc(STACK_BYTES);
-	if (!fault.stack) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a signal stack");
-	}
+	NVW_FAIL_IF(!fault.stack, NVW_E_MEMORY, "no memory for a signal stack");
 	stack.ss_sp = fault.stack;
 	fault.machine = m;
 	fault.pending = false;
 	nvw__frames_prepare();
-	if (sigaltstack(&stack, &fault.stack_before) < 0) {
-		return nvw_fail_errno("faults cannot be caught");
-	}
+	NVW_FAIL_ERRNO_IF(sigaltstack(&stack, &fault.stack_before) < 0, "faults cannot be caught");
 	return take();
 }
 

@@ -158,10 +158,8 @@ static bool is_device_memory(const struct nvw_machine *m, const char *from, uint
 
 static int check_range(const struct nvw_machine *m, const void *device, uint64_t n)
 {
-	if (n && !is_device_memory(m, device, n)) {
-		return nvw_fail(NVW_E_USAGE, "a host copy of %llu bytes at %p is outside device memory",
-			(unsigned long long)n, device);
-	}
+	NVW_FAIL_IF(n && !is_device_memory(m, device, n), NVW_E_USAGE,
+		"a host copy of %llu bytes at %p is outside device memory", (unsigned long long)n, device);
 	return 0;
 }
 

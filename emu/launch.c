@@ -44,13 +44,10 @@ static int make_slots(struct nvw_machine *m)
 	struct emu_exec *const x = &m->exec;
 	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
 
-	if (!per_cu) {
-		return nvw_fail(NVW_E_USAGE,
-			"kernel %s: a work-group of %u work-items needs %u wavefronts, but a CU has %llu "
-			"(gpu.wavefronts_per_cu)",
-			x->name, x->group_size, x->group_wavefronts,
-			(unsigned long long)m->config.wavefronts_per_cu);
-	}
+	NVW_FAIL_IF(!per_cu, NVW_E_USAGE,
+		"kernel %s: a work-group of %u work-items needs %u wavefronts, but a CU has %llu "
+		"(gpu.wavefronts_per_cu)",
+		x->name, x->group_size, x->group_wavefronts, (unsigned long long)m->config.wavefronts_per_cu);
 	x->first_cu = first_cu(m);
 	x->slot_count = per_cu * (uint32_t)m->config.cus;
 	for (uint32_t i = 0; i < x->slot_count; i++) {
@@ -158,11 +155,9 @@ static inline __attribute__((always_inline)) int launch(
 	if (m->error) {
 		return m->error;
 	}
-	if (!group_size || !work_items) {
-		return nvw_fail(NVW_E_USAGE,
-			"kernel %s: %llu work-items in groups of %u: both must be at least 1", name,
-			(unsigned long long)work_items, group_size);
-	}
+	NVW_FAIL_IF(!group_size || !work_items, NVW_E_USAGE,
+		"kernel %s: %llu work-items in groups of %u: both must be at least 1", name,
+		(unsigned long long)work_items, group_size);
 	x->name = name;
 	x->number++;
 	x->group_size = group_size;

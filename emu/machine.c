@@ -130,9 +130,8 @@ static int caches_init(struct nvw_machine *m)
 	m->cus = calloc(m->config.cus, sizeof *m->cus);
 	m->l2.banks = (uint32_t)m->config.l2_banks;
 	m->l2.bank = calloc(m->l2.banks, sizeof *m->l2.bank);
-	if (!m->cus || !m->l2.bank) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu CUs", (unsigned long long)m->config.cus);
-	}
+	NVW_FAIL_IF(!m->cus || !m->l2.bank, NVW_E_MEMORY, "no memory for %llu CUs",
+		(unsigned long long)m->config.cus);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		struct emu_cu *const cu = &m->cus[i];
 
@@ -175,11 +174,8 @@ static void caches_finish(struct nvw_machine *m)
 static int protocol_init(struct nvw_machine *m)
 {
 	m->protocol = coh_protocol_find(m->config.protocol);
-	if (!m->protocol) {
-		return nvw_fail(NVW_E_CONFIG,
-			"there is no coherence protocol \"%s\"; see nvwave list protocols",
-			m->config.protocol);
-	}
+	NVW_FAIL_IF(!m->protocol, NVW_E_CONFIG,
+		"there is no coherence protocol \"%s\"; see nvwave list protocols", m->config.protocol);
 	m->tells_sharers = coh_tells_sharers(m->protocol);
 	/* Lists of actions end here at the latest; those of rows as well. */
 	NVW_INVARIANT(!m->protocol->kernel_begin[COH_STEPS_MAX] && !m->protocol->kernel_end[COH_STEPS_MAX] &&
@@ -191,12 +187,10 @@ static int protocol_init(struct nvw_machine *m)
 				const struct coh_row *const row =
 					coh_row_find(m->protocol, instruction, order, scope, place);
 
-				if (!row) {
-					return nvw_fail(NVW_E_MODEL,
-						"protocol %s: its table has no row for instruction %u, "
-						"order %u, scope %u, place %u",
-						m->protocol->name, instruction, order, scope, place);
-				}
+				NVW_FAIL_IF(!row, NVW_E_MODEL,
+					"protocol %s: its table has no row for instruction %u, "
+					"order %u, scope %u, place %u",
+					m->protocol->name, instruction, order, scope, place);
 				NVW_INVARIANT(!row->steps[COH_STEPS_MAX]);
 				m->rows[instruction][order][scope][place] = row;
 			}
@@ -248,9 +242,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 
 	NVW_TRY(emu_config_check(config));
 	m = calloc(1, sizeof *m);
-	if (!m) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a machine");
-	}
+	NVW_FAIL_IF(!m, NVW_E_MEMORY, "no memory for a machine");
 	m->config = emu_config_consistent(config);
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = m->clock.time_ps = m->alarm = UINT64_MAX;

@@ -48,9 +48,7 @@ int emu_network_init(struct nvw_machine *m)
 	NVW_INVARIANT(n->columns > 0 && n->columns * n->rows >= n->nodes);
 	n->link = calloc(links(n), sizeof *n->link);
 	n->place = calloc(n->nodes, sizeof *n->place);
-	if (!n->link || !n->place) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
-	}
+	NVW_FAIL_IF(!n->link || !n->place, NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
 	for (uint32_t i = 0; i < n->nodes; i++) {
 		n->place[i] = (struct emu_place){i % n->columns, i / n->columns};
 	}

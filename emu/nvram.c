@@ -73,9 +73,8 @@ int emu_nvram_init(struct nvw_machine *m)
 	n->tail = calloc(n->queue_count + 1, sizeof *n->tail);
 	n->by_line = calloc(1u << HASH_BITS, sizeof *n->by_line);
 	n->writes.row_bytes = sizeof(struct emu_nvram_write);
-	if (!n->head || !n->tail || !n->by_line) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the NVRAM's write queue");
-	}
+	NVW_FAIL_IF(
+		!n->head || !n->tail || !n->by_line, NVW_E_MEMORY, "no memory for the NVRAM's write queue");
 	n->next_done = UINT64_MAX;
 	return 0;
 }

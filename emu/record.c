@@ -566,9 +566,7 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 		return 0;
 	}
 	m->record = r = calloc(1, sizeof *r);
-	if (!r) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
-	}
+	NVW_FAIL_IF(!r, NVW_E_MEMORY, "no memory for the persist log");
 	r->log = log;
 	r->check = check && m->config.nvram.domain != EMU_DOMAIN_eadr;
 	r->buckets.row_bytes = sizeof(struct bucket);
@@ -576,9 +574,7 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 	r->stores.row_bytes = sizeof(struct store);
 	r->site_mask = SITES_MIN - 1;
 	r->sites = calloc(SITES_MIN, sizeof *r->sites);
-	if (!r->sites) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
-	}
+	NVW_FAIL_IF(!r->sites, NVW_E_MEMORY, "no memory for the persist log");
 	return 0;
 }
 

@@ -374,9 +374,7 @@ int emu_check_undo(struct nvw_machine *m)
 
 	assert(m->exec.number == 0 && m->undo == NULL);
 	m->undo = u;
-	if (u == NULL || !grow(u)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to check the undo log");
-	}
+	NVW_FAIL_IF(u == NULL || !grow(u), NVW_E_MEMORY, "no memory to check the undo log");
 	return 0;
 }
 

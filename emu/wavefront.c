@@ -459,9 +459,8 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	x->wavefronts = nvw__zeroed(x->wavefront_count * sizeof *x->wavefronts);
 	x->slots = nvw__zeroed(x->wavefront_count * sizeof *x->slots);
 	x->lanes_used = calloc(x->wavefront_count, sizeof *x->lanes_used);
-	if (!x->wavefronts || !x->slots || !x->lanes_used) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
-	}
+	NVW_FAIL_IF(!x->wavefronts || !x->slots || !x->lanes_used, NVW_E_MEMORY,
+		"no memory for %u wavefronts", x->wavefront_count);
 	x->turns_left = x->turns_asked = HUGE_AFTER;
 	x->schedule.state = nvw_mix64(m->config.seed);
 	return 0;

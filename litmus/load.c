@@ -21,9 +21,8 @@ static int read_all(const char *path, char **ret_text)
 	uint64_t bytes;
 	char *text;
 
-	if (nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes)) {
-		return nvw_fail(NVW_E_INPUT, "%s", nvw_error_message());
-	}
+	NVW_FAIL_IF(
+		nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes), NVW_E_INPUT, "%s", nvw_error_message());
 	if (memchr(text, 0, bytes)) {
 		free(text);
 		return nvw_fail(NVW_E_INPUT, "%s: found a 0 byte: the file is not text", path);
@@ -66,10 +65,8 @@ static int read_header(struct table *t, char *line)
 				t->column[c] = (int)i;
 			}
 		}
-		if (t->column[c] < 0 && c != INIT && c != RACE_FREE) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: expected a header line with a column \"%s\"",
-				t->path, t->line, columns[c]);
-		}
+		NVW_FAIL_IF(t->column[c] < 0 && c != INIT && c != RACE_FREE, NVW_E_INPUT,
+			"%s:%u: expected a header line with a column \"%s\"", t->path, t->line, columns[c]);
 	}
 	return 0;
 }
@@ -87,10 +84,8 @@ static int read_column(const struct table *t, struct litmus_test *test, const ch
 	}
 	NVW_TRY(take(&r));
 	litmus_skip(&r);
-	if (*r.at) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"",
-			t->path, t->line, columns[column], r.at);
-	}
+	NVW_FAIL_IF(*r.at, NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"", t->path,
+		t->line, columns[column], r.at);
 	return 0;
 }
 
@@ -102,10 +97,8 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 	const char *cell[COLUMNS];
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
-		if (t->column[c] >= (int)n) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: the row has %u columns and lacks \"%s\"",
-				t->path, t->line, n, columns[c]);
-		}
+		NVW_FAIL_IF(t->column[c] >= (int)n, NVW_E_INPUT,
+			"%s:%u: the row has %u columns and lacks \"%s\"", t->path, t->line, n, columns[c]);
 		cell[c] = t->column[c] < 0 ? none : cells[t->column[c]];
 	}
 	snprintf(test->file, sizeof test->file, "%s", t->path);
@@ -189,9 +182,7 @@ static int load_folder(const char *path, struct litmus_list *list, unsigned dept
 	const int n = scandir(path, &entries, NULL, alphasort);
 	int error = 0;
 
-	if (n < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	}
+	NVW_FAIL_IF(n < 0, NVW_E_INPUT, "%s: %s", path, strerror(errno));
 	for (int i = 0; i < n; i++) {
 		if (!error) {
 			error = load_entry(path, entries[i]->d_name, list, depth);
@@ -207,16 +198,12 @@ int litmus_load(const char *path, struct litmus_list *list)
 	const unsigned before = list->count;
 	struct stat s;
 
-	if (stat(path, &s)) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	}
+	NVW_FAIL_IF(stat(path, &s), NVW_E_INPUT, "%s: %s", path, strerror(errno));
 	if (S_ISDIR(s.st_mode)) {
 		NVW_TRY(load_folder(path, list, 0));
 	} else {
 		NVW_TRY(load_file(path, list));
 	}
-	if (list->count == before) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected litmus tests, found none", path);
-	}
+	NVW_FAIL_IF(list->count == before, NVW_E_INPUT, "%s: expected litmus tests, found none", path);
 	return 0;
 }

@@ -17,10 +17,8 @@ static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
 	if (!litmus_accept(r, ".rem")) {
 		return 0;
 	}
-	if (*ret < NVW_SCOPE_AGENT) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: only dev.rem and sys.rem are promoted, not %s.rem",
-			r->file, r->line, names[i]);
-	}
+	NVW_FAIL_IF(*ret < NVW_SCOPE_AGENT, NVW_E_INPUT,
+		"%s:%u: only dev.rem and sys.rem are promoted, not %s.rem", r->file, r->line, names[i]);
 	*ret = *ret == NVW_SCOPE_AGENT ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_REMOTE_SYSTEM;
 	return 0;
 }
@@ -39,11 +37,8 @@ static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool m
 		return i;
 	}
 	op->is_plain = i > NVW_SEQ_CST;
-	if (op->is_plain && !may_be_plain) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s:%u: expected an order and a scope, found plain: the access is atomic", r->file,
-			r->line);
-	}
+	NVW_FAIL_IF(op->is_plain && !may_be_plain, NVW_E_INPUT,
+		"%s:%u: expected an order and a scope, found plain: the access is atomic", r->file, r->line);
 	if (!op->is_plain) {
 		op->order = (enum nvw_order)i;
 		NVW_TRY(litmus_expect(r, "."));
@@ -72,10 +67,8 @@ static int take_issue(struct litmus_reader *r, struct litmus_thread *t, struct l
 	op->is_plain = true;
 	NVW_TRY(litmus_expect(r, "<-"));
 	NVW_TRY(litmus_take_variable(r, &op->variable));
-	if (op->to < 0) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s:%u: an ISSUE needs a register for its USE", r->file, r->line);
-	}
+	NVW_FAIL_IF(
+		op->to < 0, NVW_E_INPUT, "%s:%u: an ISSUE needs a register for its USE", r->file, r->line);
 	return 0;
 }
 
@@ -206,10 +199,8 @@ static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct l
 	do {
 		const unsigned i = op->condition_count;
 
-		if (i == LITMUS_CONDITIONS) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d conditions in a guard", r->file,
-				r->line, LITMUS_CONDITIONS);
-		}
+		NVW_FAIL_IF(i == LITMUS_CONDITIONS, NVW_E_INPUT, "%s:%u: more than %d conditions in a guard",
+			r->file, r->line, LITMUS_CONDITIONS);
 		NVW_TRY(litmus_take_source(r, t, "a register", &op->condition[i].register_number));
 		NVW_TRY(litmus_take_relation(r, &op->condition[i].relation));
 		NVW_TRY(litmus_take_value(r, t, &op->condition[i].value));
@@ -220,10 +211,8 @@ static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct l
 
 static int append_op(struct litmus_reader *r, struct litmus_thread *t, const struct litmus_op *op)
 {
-	if (t->op_count == LITMUS_OPS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d operations in a thread", r->file, r->line,
-			LITMUS_OPS);
-	}
+	NVW_FAIL_IF(t->op_count == LITMUS_OPS, NVW_E_INPUT, "%s:%u: more than %d operations in a thread",
+		r->file, r->line, LITMUS_OPS);
 	t->op[t->op_count++] = *op;
 	return 0;
 }
@@ -275,15 +264,13 @@ static int take_thread(struct litmus_reader *r)
 	struct litmus_thread *const t = &test->thread[test->thread_count];
 	unsigned number = 0;
 
-	if (test->thread_count == LITMUS_THREADS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d threads", r->file, r->line, LITMUS_THREADS);
-	}
+	NVW_FAIL_IF(test->thread_count == LITMUS_THREADS, NVW_E_INPUT, "%s:%u: more than %d threads", r->file,
+		r->line, LITMUS_THREADS);
 	NVW_TRY(litmus_expect(r, "P"));
 	NVW_TRY(litmus_take_small(r, &number));
-	if (number != test->thread_count) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: expected P%u, found P%u: threads are numbered from 0",
-			r->file, r->line, test->thread_count, number);
-	}
+	NVW_FAIL_IF(number != test->thread_count, NVW_E_INPUT,
+		"%s:%u: expected P%u, found P%u: threads are numbered from 0", r->file, r->line,
+		test->thread_count, number);
 	t->line = r->line;
 	NVW_TRY(litmus_expect(r, "@wg"));
 	NVW_TRY(litmus_take_small(r, &t->work_group));

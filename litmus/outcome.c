@@ -10,10 +10,8 @@ enum { NESTING_MAX = 64 };
 
 static int add_term(struct litmus_reader *r, struct litmus_term term)
 {
-	if (r->test->term_count == LITMUS_TERMS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome has more than %d terms", r->file, r->line,
-			LITMUS_TERMS);
-	}
+	NVW_FAIL_IF(r->test->term_count == LITMUS_TERMS, NVW_E_INPUT,
+		"%s:%u: the outcome has more than %d terms", r->file, r->line, LITMUS_TERMS);
 	r->test->term[r->test->term_count++] = term;
 	return 0;
 }
@@ -28,17 +26,12 @@ static int take_register_term(struct litmus_reader *r)
 	NVW_TRY(litmus_take_small(r, &term.thread));
 	NVW_TRY(litmus_expect(r, ":"));
 	NVW_TRY(litmus_take_word(r, name, "a register"));
-	if (term.thread >= r->test->thread_count) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s:%u: the outcome names thread %u; the number of threads is %u", r->file, r->line,
-			term.thread, r->test->thread_count);
-	}
+	NVW_FAIL_IF(term.thread >= r->test->thread_count, NVW_E_INPUT,
+		"%s:%u: the outcome names thread %u; the number of threads is %u", r->file, r->line,
+		term.thread, r->test->thread_count);
 	i = litmus_find_register(&r->test->thread[term.thread], name);
-	if (i < 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s:%u: the outcome names register %s, which thread %u does not use", r->file,
-			r->line, name, term.thread);
-	}
+	NVW_FAIL_IF(i < 0, NVW_E_INPUT, "%s:%u: the outcome names register %s, which thread %u does not use",
+		r->file, r->line, name, term.thread);
 	term.index = (unsigned)i;
 	return add_term(r, term);
 }
@@ -51,10 +44,8 @@ static int take_memory_term(struct litmus_reader *r)
 
 	NVW_TRY(litmus_take_word(r, name, "a variable, or thread:register"));
 	const int v = litmus_find_variable(r->test, name);
-	if (v < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which no thread uses",
-			r->file, r->line, name);
-	}
+	NVW_FAIL_IF(v < 0, NVW_E_INPUT, "%s:%u: the outcome names variable %s, which no thread uses", r->file,
+		r->line, name);
 	term.index = (unsigned)v;
 	return add_term(r, term);
 }
@@ -80,10 +71,8 @@ static int take_any(struct litmus_reader *r, unsigned depth);
 
 static int take_one(struct litmus_reader *r, unsigned depth)
 {
-	if (depth > NESTING_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome is nested more than %d deep", r->file,
-			r->line, NESTING_MAX);
-	}
+	NVW_FAIL_IF(depth > NESTING_MAX, NVW_E_INPUT, "%s:%u: the outcome is nested more than %d deep",
+		r->file, r->line, NESTING_MAX);
 	if (litmus_accept(r, "!")) {
 		NVW_TRY(take_one(r, depth + 1));
 		return add_term(r, (struct litmus_term){.kind = LITMUS_TERM_NOT});

@@ -59,10 +59,8 @@ int litmus_take_verdict(struct litmus_reader *r)
 		if (model < 0) {
 			return model;
 		}
-		if (r->test->under[model]) {
-			return nvw_fail(NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file, r->line,
-				models[model]);
-		}
+		NVW_FAIL_IF(r->test->under[model], NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file,
+			r->line, models[model]);
 		r->test->under[model] = said[i];
 	}
 }
@@ -74,10 +72,8 @@ int litmus_check_model(const struct litmus_reader *r)
 	if (litmus_model_is_known(r->test->model, &near)) {
 		return 0;
 	}
-	if (near) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; did you mean %s?",
-			r->file, r->line, r->test->model, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; did you mean %s?", r->file,
+		r->line, r->test->model, near);
 	return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; docs/litmus.md lists them",
 		r->file, r->line, r->test->model);
 }
@@ -111,13 +107,13 @@ static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
 	for (unsigned i = 0; i < t->term_count; i++) {
 		const struct litmus_term *const term = &t->term[i];
 
-		if (is_persist && (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY)) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only "
-				"nvm: "
-				"variables, since registers and DRAM are lost",
-				r->file, t->line, t->name);
-		}
+		NVW_FAIL_IF(is_persist &&
+				    (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY),
+			NVW_E_INPUT,
+			"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only "
+			"nvm: "
+			"variables, since registers and DRAM are lost",
+			r->file, t->line, t->name);
 		if (term->kind == LITMUS_TERM_NVRAM) {
 			t->variable[term->index].is_nvram = true;
 		}
@@ -142,20 +138,16 @@ int litmus_complete(struct litmus_reader *r)
 
 	NVW_TRY(check_terms(r, t));
 	if (has_verdict_under_a_model(t)) {
-		if (!is_persist) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: a verdict under a persistency model needs an outcome over "
-				"NVRAM "
-				"(nvm:)",
-				r->file, t->line, t->name);
-		}
+		NVW_FAIL_IF(!is_persist, NVW_E_INPUT,
+			"%s:%u: test %s: a verdict under a persistency model needs an outcome over "
+			"NVRAM "
+			"(nvm:)",
+			r->file, t->line, t->name);
 	} else if (is_persist) {
 		t->under[LITMUS_EPOCH] = t->verdict;
 	}
-	if (missing_part(t)) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name, missing_part(t));
-	}
+	NVW_FAIL_IF(missing_part(t), NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,
+		missing_part(t));
 	return 0;
 }
 
@@ -226,10 +218,8 @@ static int take_part(struct litmus_reader *r)
 	if (i < 0) {
 		return i;
 	}
-	if (!strcmp(names[i], "outcome") && r->test->term_count) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s:%u: test %s has a second outcome", r->file, r->line, r->test->name);
-	}
+	NVW_FAIL_IF(!strcmp(names[i], "outcome") && r->test->term_count, NVW_E_INPUT,
+		"%s:%u: test %s has a second outcome", r->file, r->line, r->test->name);
 	return takes[i](r);
 }
 

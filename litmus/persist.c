@@ -211,9 +211,7 @@ int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency p
 		mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int error;
 
-	if (b == MAP_FAILED) {
-		return nvw_fail_errno("no memory for a litmus test");
-	}
+	NVW_FAIL_ERRNO_IF(b == MAP_FAILED, "no memory for a litmus test");
 	bench = b;
 	b->options = options;
 	b->persistency = persistency;

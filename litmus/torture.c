@@ -177,9 +177,7 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		describe_death(status, progress);
 	}
-	if (progress->outcome < 0) {
-		return nvw_fail(progress->outcome, "%s", progress->text);
-	}
+	NVW_FAIL_IF(progress->outcome < 0, progress->outcome, "%s", progress->text);
 	return 0;
 }
 
@@ -253,9 +251,7 @@ static int look_closer(
 	FILE *to;
 	int r;
 
-	if (!p) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a program");
-	}
+	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a program");
 	r = torture_generate(p, o->protocol, result->seed, o->settings);
 	result->steps = steps_of(p);
 	if (r == 0) {
@@ -279,9 +275,7 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 	int r;
 
 	memset(result, 0, sizeof *result);
-	if (progress == MAP_FAILED) {
-		return nvw_fail_errno("torture: no shared memory");
-	}
+	NVW_FAIL_ERRNO_IF(progress == MAP_FAILED, "torture: no shared memory");
 	r = in_process(o, NULL, o->fault != NULL, progress);
 	result->programs = progress->programs;
 	result->work = progress->work;

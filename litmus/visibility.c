@@ -117,9 +117,7 @@ int litmus_run_visibility(
 	int error = 0;
 
 	litmus_report_begin(report, test, options);
-	if (!run) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
-	}
+	NVW_FAIL_IF(!run, NVW_E_MEMORY, "no memory for a litmus test");
 	run->test = run->execution.test = test;
 	run->options = options;
 	run->report = report;

@@ -13,10 +13,8 @@ int litmus_expected(const struct litmus_reader *r, const char *what)
 {
 	const size_t n = strcspn(r->at, " \t\r\n");
 
-	if (!*r->at) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file, r->line, what);
-	}
+	NVW_FAIL_IF(!*r->at, NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file, r->line,
+		what);
 	return nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found \"%.*s\"", r->file, r->line, what,
 		n < 24 ? (int)n + !n : 24, r->at);
 }
@@ -71,10 +69,8 @@ int litmus_take_word(struct litmus_reader *r, char word[LITMUS_WORD], const char
 	while (litmus_is_word(r->at[n])) {
 		n++;
 	}
-	if (n >= LITMUS_WORD) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: \"%.20s...\" is longer than %d characters", r->file,
-			r->line, r->at, LITMUS_WORD - 1);
-	}
+	NVW_FAIL_IF(n >= LITMUS_WORD, NVW_E_INPUT, "%s:%u: \"%.20s...\" is longer than %d characters",
+		r->file, r->line, r->at, LITMUS_WORD - 1);
 	memcpy(word, r->at, n);
 	word[n] = 0;
 	r->at += n;
@@ -97,11 +93,9 @@ int litmus_take_number(struct litmus_reader *r, int64_t *ret)
 	}
 	is_negative = *r->at == '-';
 	for (r->at += is_negative; isdigit((unsigned char)*r->at); r->at++) {
-		if (__builtin_mul_overflow(number, 10, &number) ||
-			__builtin_add_overflow(number, *r->at - '0', &number)) {
-			return nvw_fail(
-				NVW_E_INPUT, "%s:%u: the number is too large for 64 bits", r->file, r->line);
-		}
+		NVW_FAIL_IF(__builtin_mul_overflow(number, 10, &number) ||
+				    __builtin_add_overflow(number, *r->at - '0', &number),
+			NVW_E_INPUT, "%s:%u: the number is too large for 64 bits", r->file, r->line);
 	}
 	*ret = is_negative ? -number : number;
 	return 0;
@@ -112,10 +106,8 @@ int litmus_take_small(struct litmus_reader *r, unsigned *ret)
 	int64_t number = 0;
 
 	NVW_TRY(litmus_take_number(r, &number));
-	if (number < 0 || number > 255) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: expected a number from 0 to 255, found %lld", r->file,
-			r->line, (long long)number);
-	}
+	NVW_FAIL_IF(number < 0 || number > 255, NVW_E_INPUT,
+		"%s:%u: expected a number from 0 to 255, found %lld", r->file, r->line, (long long)number);
 	*ret = (unsigned)number;
 	return 0;
 }
@@ -154,10 +146,8 @@ int litmus_take_variable(struct litmus_reader *r, unsigned *ret)
 
 	NVW_TRY(litmus_take_word(r, name, "a variable"));
 	int v = litmus_find_variable(t, name);
-	if (v < 0 && t->variable_count == LITMUS_VARIABLES) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
-	}
+	NVW_FAIL_IF(v < 0 && t->variable_count == LITMUS_VARIABLES, NVW_E_INPUT,
+		"%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
 	if (v < 0) {
 		v = (int)t->variable_count++;
 		memcpy(t->variable[v].name, name, sizeof name);
@@ -185,10 +175,8 @@ int litmus_take_register(struct litmus_reader *r, struct litmus_thread *t, const
 	if (*ret >= 0 || !strcmp(name, "_")) {
 		return 0;
 	}
-	if (t->register_count == LITMUS_REGISTERS) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d registers in a thread", r->file, r->line,
-			LITMUS_REGISTERS);
-	}
+	NVW_FAIL_IF(t->register_count == LITMUS_REGISTERS, NVW_E_INPUT,
+		"%s:%u: more than %d registers in a thread", r->file, r->line, LITMUS_REGISTERS);
 	memcpy(t->register_name[t->register_count], name, sizeof name);
 	*ret = (int)t->register_count++;
 	return 0;
@@ -197,9 +185,7 @@ int litmus_take_register(struct litmus_reader *r, struct litmus_thread *t, const
 int litmus_take_source(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
 	NVW_TRY(litmus_take_register(r, t, what, ret));
-	if (*ret < 0) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
-	}
+	NVW_FAIL_IF(*ret < 0, NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
 	return 0;
 }
 

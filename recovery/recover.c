@@ -214,9 +214,7 @@ static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct
 		.words_before = nvw_pool_words_written(pool),
 		.damaged = nvw__header_damaged(pool),
 		.open = calloc(nvw_pool_geometry(pool)->streams, 1)};
-	if (!ret->open) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
-	}
+	NVW_FAIL_IF(!ret->open, NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
 
 	const int r = judge_all(pool, report, ret->open, &ret->unsettled);
 
@@ -279,10 +277,8 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 	uint64_t est;
 	int r;
 
-	if (stream >= g->streams) {
-		return nvw_fail(NVW_E_USAGE, "%s: there is no stream %u: the pool has %u streams",
-			nvw_pool_path(pool), stream, g->streams);
-	}
+	NVW_FAIL_IF(stream >= g->streams, NVW_E_USAGE, "%s: there is no stream %u: the pool has %u streams",
+		nvw_pool_path(pool), stream, g->streams);
 	r = rec_est(pool, stream, &est);
 	if (r < 0) {
 		return r;

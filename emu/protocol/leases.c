@@ -284,9 +284,8 @@ int coh_leases_init(struct nvw_machine *m)
 	if (m->leases) {
 		m->leases->bank = calloc(m->l2.banks, sizeof *m->leases->bank);
 	}
-	if (!m->leases || !m->leases->bank) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the leases of %u banks", m->l2.banks);
-	}
+	NVW_FAIL_IF(!m->leases || !m->leases->bank, NVW_E_MEMORY, "no memory for the leases of %u banks",
+		m->l2.banks);
 	for (uint32_t i = 0; i < m->l2.banks; i++) {
 		m->leases->bank[i].prediction = m->config.tcs.lease;
 	}

@@ -666,10 +666,8 @@ int coh_turns_init(struct nvw_machine *m)
 	if (turns) {
 		turns->cu = calloc(m->config.cus, sizeof *turns->cu);
 	}
-	if (!turns || !turns->cu) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the epochs of %llu CUs",
-			(unsigned long long)m->config.cus);
-	}
+	NVW_FAIL_IF(!turns || !turns->cu, NVW_E_MEMORY, "no memory for the epochs of %llu CUs",
+		(unsigned long long)m->config.cus);
 	turns->rules = m->protocol->turns;
 	turns->bands = 1u << m->config.stc.bits;
 	turns->seb = (unsigned)m->config.stc.seb;

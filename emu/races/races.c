@@ -341,9 +341,8 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 
 	assert(m->exec.number == 0 && !m->races);
 	m->races = r;
-	if (!r || !race_store_begin(r) || !race_grow_whats(r)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
-	}
+	NVW_FAIL_IF(!r || !race_store_begin(r) || !race_grow_whats(r), NVW_E_MEMORY,
+		"no memory for a race check");
 	r->scopes = scopes;
 	r->remote = of_protocol && m->protocol->scopes == EMU_SCOPES_PROMOTED;
 	r->by_cu = of_protocol && m->protocol->local_scope == COH_LOCAL_CU;

@@ -18,20 +18,16 @@ __attribute__((unused)) static bool is_valid(const struct nvw_acks *acks)
 
 static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
-	if (!NVW_ROOM(*bitmap, *bitmap_words, words)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
-			(unsigned long long)(words * 64));
-	}
+	NVW_FAIL_IF(!NVW_ROOM(*bitmap, *bitmap_words, words), NVW_E_MEMORY,
+		"no memory for %llu acknowledgements", (unsigned long long)(words * 64));
 	return 0;
 }
 
 int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 {
-	if (count > NVW__ACKS_MAX || first > NVW__ACKS_MAX - count) {
-		return nvw_fail(NVW_E_KERNEL,
-			"acknowledged: operation %llu and %llu more: expected operations below %d",
-			(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
-	}
+	NVW_FAIL_IF(count > NVW__ACKS_MAX || first > NVW__ACKS_MAX - count, NVW_E_KERNEL,
+		"acknowledged: operation %llu and %llu more: expected operations below %d",
+		(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
 	NVW_DEEP_INVARIANT(is_valid(acks));
 	NVW_TRY(grow(&acks->bits, &acks->words, (first + count + 63) / 64));
 	nvw__acks_restore(acks, first, count);
@@ -84,10 +80,8 @@ void nvw__acks_clear(struct nvw_acks *acks)
 
 int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
 {
-	if (op >= NVW__ACKS_MAX) {
-		return nvw_fail(NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
-			(unsigned long long)op, NVW__ACKS_MAX);
-	}
+	NVW_FAIL_IF(op >= NVW__ACKS_MAX, NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
+		(unsigned long long)op, NVW__ACKS_MAX);
 	NVW_DEEP_INVARIANT(is_valid(acks));
 	NVW_TRY(grow(&acks->begun, &acks->begun_words, op / 64 + 1));
 	acks->begun[op / 64] |= (uint64_t)1 << op % 64;

@@ -49,15 +49,11 @@ int nvw_copy_file(const char *from_path, const char *to_path)
 	struct stat s;
 
 	if (stat(from_path, &s)) {
-		if (errno == ENOENT) {
-			return nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT));
-		}
+		NVW_FAIL_IF(errno == ENOENT, -ENOENT, "%s: %s", from_path, strerror(ENOENT));
 		return nvw_fail_errno("%s", from_path);
 	}
-	if (!S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected a regular file, found a folder, a device or a pipe", from_path);
-	}
+	NVW_FAIL_IF(!S_ISREG(s.st_mode), NVW_E_INPUT,
+		"%s: expected a regular file, found a folder, a device or a pipe", from_path);
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	int to = -1, error = 0;
 

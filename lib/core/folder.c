@@ -233,15 +233,11 @@ static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 		name = in_memory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	}
 	where = realpath(name, NULL);
-	if (where == NULL) {
-		return nvw_fail_errno("TMPDIR: %s", name);
-	}
+	NVW_FAIL_ERRNO_IF(where == NULL, "TMPDIR: %s", name);
 	bytes = strlen(where);
 	snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
 	free(where);
-	if (bytes > 200) {
-		return nvw_fail(NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes", name);
-	}
+	NVW_FAIL_IF(bytes > 200, NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes", name);
 	return 0;
 }
 
@@ -311,9 +307,7 @@ int nvw_folder_make(const char *what, bool in_memory, struct nvw_folder *ret_fol
 
 int nvw_folder_fail(const char *path, uint64_t bytes)
 {
-	if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(errno != ENOSPC && errno != EDQUOT && errno != EFBIG, "%s", path);
 	return nvw_fail(NVW_E_SYSTEM, "%s: %s: %llu bytes are needed; set TMPDIR to a folder with more room",
 		path, strerror(errno), (unsigned long long)bytes);
 }

@@ -95,18 +95,14 @@ static int await_writer(const char *path, int fd)
 	int spare[2];
 	bool found = false;
 
-	if (pipe2(spare, O_CLOEXEC)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(pipe2(spare, O_CLOEXEC), "%s", path);
 	for (unsigned ms = 0; ms < WRITER_WAIT_MS && !found; ms += POLL_MS) {
 		errno = 0;
 		found = poll(&p, 1, POLL_MS) > 0 || has_writer(fd, spare[1]);
 	}
 	close(spare[0]);
 	close(spare[1]);
-	if (!found) {
-		return nvw_fail(NVW_E_INPUT, "%s: no process has this pipe open for writing", path);
-	}
+	NVW_FAIL_IF(!found, NVW_E_INPUT, "%s: no process has this pipe open for writing", path);
 	return 0;
 }
 
@@ -138,9 +134,7 @@ static int grow(const char *path, struct content *c)
 	const uint64_t room = NVW_OR(2 * c->room, FIRST_BYTES);
 	char *const bytes = realloc(c->bytes, room);
 
-	if (bytes == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for %" PRIu64 " bytes", path, room);
-	}
+	NVW_FAIL_IF(bytes == NULL, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " bytes", path, room);
 	c->bytes = bytes;
 	c->room = room;
 	return 0;
@@ -155,15 +149,12 @@ static int read_all(const char *path, int fd, uint64_t most, struct content *c)
 			NVW_TRY(grow(path, c));
 		}
 		n = read(fd, c->bytes + c->used, c->room - c->used - 1);
-		if (n < 0 && errno != EINTR) {
-			return nvw_fail(NVW_E_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-		}
+		NVW_FAIL_IF(n < 0 && errno != EINTR, NVW_E_INPUT, "%s: cannot be read: %s", path,
+			strerror(errno));
 		if (n > 0) {
 			c->used += (uint64_t)n;
 		}
-		if (c->used > most) {
-			return nvw_fail(NVW_E_INPUT, "%s: more than %" PRIu64 " bytes", path, most);
-		}
+		NVW_FAIL_IF(c->used > most, NVW_E_INPUT, "%s: more than %" PRIu64 " bytes", path, most);
 	} while (n != 0);
 	c->bytes[c->used] = 0;
 	return 0;

@@ -60,9 +60,8 @@ static void release(struct nvw_new_file *f)
 
 static int cannot(const char *path)
 {
-	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
-		return nvw_fail(NVW_E_FULL, "%s: no space is left", path);
-	}
+	NVW_FAIL_IF(errno == ENOSPC || errno == EDQUOT || errno == EFBIG, NVW_E_FULL, "%s: no space is left",
+		path);
 	return nvw_fail_errno("%s", path);
 }
 
@@ -122,9 +121,7 @@ static int give_name(const struct nvw_new_file *f)
 	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* unsupported here */
 		return 0;
 	}
-	if (errno == EEXIST) {
-		return nvw_fail(-EEXIST, "%s already exists", f->path);
-	}
+	NVW_FAIL_IF(errno == EEXIST, -EEXIST, "%s already exists", f->path);
 	return cannot(f->path);
 }
 

@@ -78,9 +78,7 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 	const unsigned count = length(table);
 	struct nvw_options *const options = calloc(1, sizeof *options + count * sizeof options->values[0]);
 
-	if (!options) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for options");
-	}
+	NVW_FAIL_IF(!options, NVW_E_MEMORY, "no memory for options");
 	options->table = table;
 	options->count = count;
 	options->moved = calloc(count + 1, sizeof *options->moved);
@@ -97,10 +95,8 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 		v->text = strdup(table[i].value);
 		if (r < 0 || !v->text) {
 			nvw__options_free(options);
-			if (r < 0) {
-				return nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name,
-					nvw_error_message());
-			}
+			NVW_FAIL_IF(r < 0, NVW_E_USAGE, "the default of option --%s: %s", table[i].name,
+				nvw_error_message());
 			return nvw_fail(NVW_E_MEMORY, "no memory for options");
 		}
 	}
@@ -131,9 +127,7 @@ static int unknown(const struct nvw_options *options, const char *name)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near);
-	}
+	NVW_FAIL_IF(near, NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near);
 	return nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
 }
 
@@ -147,14 +141,10 @@ int nvw__options_set(struct nvw_options *options, const char *name, const char *
 			continue;
 		}
 		r = parse(&options->table[i], text, &new);
-		if (r < 0) {
-			return nvw_fail(r, "--%s: %s", name, nvw_error_message());
-		}
+		NVW_FAIL_IF(r < 0, r, "--%s: %s", name, nvw_error_message());
 		new.text = strdup(text);
 		new.given = true;
-		if (!new.text) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for options");
-		}
+		NVW_FAIL_IF(!new.text, NVW_E_MEMORY, "no memory for options");
 		free(options->values[i].text);
 		options->values[i] = new;
 		return 0;

@@ -215,8 +215,6 @@ int nvw_stop_wait_showing(pid_t pid, int *ret_status, void (*show)(void *context
 		waitpid(pid, ret_status, 0);
 		return nvw_stop_error();
 	}
-	if (ended < 0) {
-		return nvw_fail_errno("a child process was lost");
-	}
+	NVW_FAIL_ERRNO_IF(ended < 0, "a child process was lost");
 	return 0;
 }

@@ -118,26 +118,21 @@ static int parse(const char *text, const struct unit *units, const char *expecte
 	bool whole;
 	const char *rest;
 
-	if (!split(text, &integer, &real, &whole, &rest)) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\" is not a number; expected %s", text, expected);
-	}
+	NVW_FAIL_IF(!split(text, &integer, &real, &whole, &rest), NVW_E_USAGE,
+		"\"%s\" is not a number; expected %s", text, expected);
 	for (const struct unit *u = units; u->name; u++) {
 		if (strcmp(rest, u->name)) {
 			continue;
 		}
 		real *= (long double)u->scale;
-		if (real > 0x1p63L || (whole && integer > (UINT64_C(1) << 63) / u->scale)) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
-		}
+		NVW_FAIL_IF(real > 0x1p63L || (whole && integer > (UINT64_C(1) << 63) / u->scale),
+			NVW_E_USAGE, "\"%s\" is too large", text);
 		*ret = whole ? integer * u->scale : (uint64_t)roundl(real);
-		if (!whole && fabsl(real - roundl(real)) > 1e-6L * (real + 1)) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number%s", text, whole_of(units));
-		}
+		NVW_FAIL_IF(!whole && fabsl(real - roundl(real)) > 1e-6L * (real + 1), NVW_E_USAGE,
+			"\"%s\" is not a whole number%s", text, whole_of(units));
 		return 0;
 	}
-	if (!*rest) {
-		return nvw_fail(NVW_E_USAGE, "%s has no unit; write %s", text, expected);
-	}
+	NVW_FAIL_IF(!*rest, NVW_E_USAGE, "%s has no unit; write %s", text, expected);
 	return nvw_fail(NVW_E_USAGE, "\"%s\" has an unknown unit \"%s\"; expected %s", text, rest, expected);
 }
 
@@ -181,9 +176,7 @@ int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 	if (*ret_cycles) {
 		char number[32];
 
-		if (digits >= sizeof number) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is too large", text);
-		}
+		NVW_FAIL_IF(digits >= sizeof number, NVW_E_USAGE, "\"%s\" is too large", text);
 		memcpy(number, text, digits);
 		number[digits] = 0;
 		return nvw_parse_count(number, ret);
@@ -200,9 +193,8 @@ int nvw_parse_real(const char *text, double *ret)
 
 	errno = 0;
 	*ret = strtod(text, &end);
-	if (end == text || *end || errno || !isfinite(*ret) || *ret < 0) {
-		return nvw_fail(NVW_E_USAGE, "\"%s\" is not a number; expected one such as 0.5", text);
-	}
+	NVW_FAIL_IF(end == text || *end || errno || !isfinite(*ret) || *ret < 0, NVW_E_USAGE,
+		"\"%s\" is not a number; expected one such as 0.5", text);
 	return 0;
 }
 

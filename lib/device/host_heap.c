@@ -67,9 +67,7 @@ int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_
 	uint64_t *next;
 
 	if (!pool) {
-		if (number) {
-			return nvw_fail(NVW_E_USAGE, "the machine has no pool number %u", number);
-		}
+		NVW_FAIL_IF(number, NVW_E_USAGE, "the machine has no pool number %u", number);
 		return nvw_fail(NVW_E_USAGE, "the machine has no pool");
 	}
 	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine) + nvw_pool_begin(pool);
@@ -206,12 +204,10 @@ static int collect_all(struct pass *p, unsigned class)
 			r = collect(p, chunk, class);
 		}
 	}
-	if (r == 0 && p->count < p->wanted) {
-		return nvw_fail(NVW_E_FULL,
-			"the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
-			" are needed",
-			p->count, nvw__class_block_bytes(class), p->wanted);
-	}
+	NVW_FAIL_IF(r == 0 && p->count < p->wanted, NVW_E_FULL,
+		"the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
+		" are needed",
+		p->count, nvw__class_block_bytes(class), p->wanted);
 	return r;
 }
 
@@ -223,9 +219,7 @@ static int pass_begin(struct pass *p)
 	p->chunks = malloc(8 * (uint64_t)g->chunk_count);
 	p->est = malloc(8 * (uint64_t)g->streams);
 	p->found = malloc(8 * NVW_OR(p->wanted, 1));
-	if (!p->chunks || !p->est || !p->found) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to scan the pool's heap");
-	}
+	NVW_FAIL_IF(!p->chunks || !p->est || !p->found, NVW_E_MEMORY, "no memory to scan the pool's heap");
 	NVW_TRY(r);
 	NVW_TRY(read_words(p->machine, p->pmem, g->chunk_table, p->chunks, g->chunk_count));
 	return read_words(p->machine, p->pmem, g->est, p->est, g->streams);
@@ -264,16 +258,12 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 	struct pass p = {.machine = machine, .pmem = pmem, .wanted = count};
 	int r;
 
-	if (!bytes || class == NVW_HEAP_CLASSES) {
-		return nvw_fail(NVW_E_USAGE, "expected a block of 1 to %d bytes, found %" PRIu64,
-			NVW_HEAP_BLOCK_MAX, bytes);
-	}
-	if (count > (uint64_t)pmem->geometry.chunk_count * nvw__class_blocks[class]) {
-		return nvw_fail(NVW_E_FULL,
-			"the pool's heap of %" PRIu32 " chunks has no room for %" PRIu64 " blocks of %" PRIu32
-			" bytes",
-			pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
-	}
+	NVW_FAIL_IF(!bytes || class == NVW_HEAP_CLASSES, NVW_E_USAGE,
+		"expected a block of 1 to %d bytes, found %" PRIu64, NVW_HEAP_BLOCK_MAX, bytes);
+	NVW_FAIL_IF(count > (uint64_t)pmem->geometry.chunk_count * nvw__class_blocks[class], NVW_E_FULL,
+		"the pool's heap of %" PRIu32 " chunks has no room for %" PRIu64 " blocks of %" PRIu32
+		" bytes",
+		pmem->geometry.chunk_count, count, nvw__class_block_bytes(class));
 	r = pass_begin(&p);
 	nvw_readers_wait(pmem->readers);
 	if (r == 0) {
@@ -318,12 +308,10 @@ static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
 	NVW_INVARIANT(length > 0);
 	*ret_extent = 0;
 	NVW_TRY(find_run(p, length, &chunk));
-	if (chunk == g->chunk_count) {
-		return nvw_fail(NVW_E_FULL,
-			"the pool's heap of %" PRIu32 " chunks has no run of %" PRIu64
-			" free chunks for %" PRIu64 " bytes",
-			g->chunk_count, length, bytes);
-	}
+	NVW_FAIL_IF(chunk == g->chunk_count, NVW_E_FULL,
+		"the pool's heap of %" PRIu32 " chunks has no run of %" PRIu64 " free chunks for %" PRIu64
+		" bytes",
+		g->chunk_count, length, bytes);
 	NVW_TRY(zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES));
 	NVW_TRY(write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk),
 		nvw__chunk_payload(NVW__CHUNK_EXTENT, length)));
@@ -337,9 +325,7 @@ int nvw_heap_alloc_extent(
 	struct pass p = {.machine = machine, .pmem = pmem};
 	int r;
 
-	if (!bytes) {
-		return nvw_fail(NVW_E_USAGE, "expected an extent of at least 1 byte, found 0");
-	}
+	NVW_FAIL_IF(!bytes, NVW_E_USAGE, "expected an extent of at least 1 byte, found 0");
 	r = pass_begin(&p);
 	if (r == 0) {
 		r = take_extent(&p, bytes, ret_extent);
@@ -355,17 +341,13 @@ int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw
 	uint64_t word = 0, payload = 0;
 	nvw_off off;
 
-	if (extent < g->chunks || chunk >= g->chunk_count || extent != nvw__chunk_off(g, chunk)) {
-		return nvw_fail(
-			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
-	}
+	NVW_FAIL_IF(extent < g->chunks || chunk >= g->chunk_count || extent != nvw__chunk_off(g, chunk),
+		NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	off = nvw__chunk_word_off(g, chunk);
 	NVW_TRY(nvw_persist(machine));
 	NVW_TRY(read_words(machine, pmem, off, &word, 1));
-	if (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT) {
-		return nvw_fail(
-			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
-	}
+	NVW_FAIL_IF(!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT,
+		NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	nvw_readers_wait(pmem->readers);
 	return write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
 }

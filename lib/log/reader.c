@@ -72,9 +72,7 @@ static int read_at(const struct nvw_log_reader *r, uint64_t off, void *to, size_
 		if (done < 0 && errno == EINTR) {
 			continue;
 		}
-		if (done < 0) {
-			return nvw_fail_errno("%s: cannot read", r->path);
-		}
+		NVW_FAIL_ERRNO_IF(done < 0, "%s: cannot read", r->path);
 		if (done == 0) {
 			break;
 		}
@@ -95,9 +93,7 @@ static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8
 			return damaged(r, LOG_HEADER_FIXED_BYTES, "the header's strings overrun the header");
 		}
 		r->strings[i] = strndup((const char *)p + 2, n);
-		if (r->strings[i] == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "%s: no memory", r->path);
-		}
+		NVW_FAIL_IF(r->strings[i] == NULL, NVW_E_MEMORY, "%s: no memory", r->path);
 		p += 2 + n;
 	}
 	if (p != end) {
@@ -116,18 +112,14 @@ static int read_header(struct nvw_log_reader *r)
 	if (error) {
 		return error;
 	}
-	if (got < LOG_MAGIC_BYTES || memcmp(h, LOG_MAGIC, LOG_MAGIC_BYTES) != 0) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0: expected a persist log (magic number), found other bytes", r->path);
-	}
+	NVW_FAIL_IF(got < LOG_MAGIC_BYTES || memcmp(h, LOG_MAGIC, LOG_MAGIC_BYTES) != 0, NVW_E_DAMAGED,
+		"%s: offset 0: expected a persist log (magic number), found other bytes", r->path);
 	if (got < LOG_HEADER_FIXED_BYTES) {
 		return damaged(r, got, "the file ends within the header");
 	}
-	if (log_get32(h + 8) < NVW_LOG_VERSION || log_get32(h + 8) > NVW_LOG_VERSION_LAST) {
-		return nvw_fail(NVW_E_VERSION,
-			"%s: offset 8: expected persist log version %d to %d, found %u", r->path,
-			NVW_LOG_VERSION, NVW_LOG_VERSION_LAST, log_get32(h + 8));
-	}
+	NVW_FAIL_IF(log_get32(h + 8) < NVW_LOG_VERSION || log_get32(h + 8) > NVW_LOG_VERSION_LAST,
+		NVW_E_VERSION, "%s: offset 8: expected persist log version %d to %d, found %u", r->path,
+		NVW_LOG_VERSION, NVW_LOG_VERSION_LAST, log_get32(h + 8));
 	const uint32_t bytes = log_get32(h + 12);
 
 	if (bytes < LOG_HEADER_FIXED_BYTES + 8 || bytes > LOG_HEADER_MAX) {
@@ -779,9 +771,7 @@ int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader
 {
 	struct nvw_log_reader *r = reader_new(fd, name);
 
-	if (r == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for the persist log's reader", name);
-	}
+	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "%s: no memory for the persist log's reader", name);
 	const int error = read_header(r);
 
 	if (error) {

@@ -537,9 +537,7 @@ int nvw_log_create(const char *path, const struct nvw_log_info *info, struct nvw
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s: cannot create the persist log", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s: cannot create the persist log", path);
 	return nvw_log_create_fd(fd, path, info, ret_writer);
 }
 

@@ -155,16 +155,12 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 
 static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
-	if (!in_pool(pool, off, n)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0x%" PRIx64 ": %" PRIu64
-			" bytes to write, expected a range within the pool's %" PRIu64 " bytes",
-			nvw_pool_path(pool), off, n, pool->geometry.bytes);
-	}
-	if (!is_writable(pool)) {
-		return nvw_fail(NVW_E_USAGE, "%s: the pool is open for reading only and cannot be written",
-			nvw_pool_path(pool));
-	}
+	NVW_FAIL_IF(!in_pool(pool, off, n), NVW_E_DAMAGED,
+		"%s: offset 0x%" PRIx64 ": %" PRIu64
+		" bytes to write, expected a range within the pool's %" PRIu64 " bytes",
+		nvw_pool_path(pool), off, n, pool->geometry.bytes);
+	NVW_FAIL_IF(!is_writable(pool), NVW_E_USAGE,
+		"%s: the pool is open for reading only and cannot be written", nvw_pool_path(pool));
 	return 0;
 }
 
@@ -200,9 +196,8 @@ static int sync_one(struct nvw_pool *pool)
 	if (begin == end) {
 		return 0;
 	}
-	if (pmem_msync(pool->writable + begin, end - begin) != 0) {
-		return nvw_fail_errno("%s: the pool cannot be made durable", nvw_pool_path(pool));
-	}
+	NVW_FAIL_ERRNO_IF(pmem_msync(pool->writable + begin, end - begin) != 0,
+		"%s: the pool cannot be made durable", nvw_pool_path(pool));
 	pool->unsynced_begin = 0;
 	pool->unsynced_end = 0;
 	return 0;

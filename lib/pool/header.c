@@ -52,26 +52,18 @@ uint64_t nvw__pool_bytes(uint32_t streams, uint32_t log_entries, uint64_t chunk_
 
 static int check_limits(uint64_t bytes, uint32_t streams, uint32_t log_entries)
 {
-	if (streams == 0 || streams > NVW__STREAMS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a pool has 1 to %" PRIu32 " epoch streams, not %" PRIu32,
-			NVW__STREAMS_MAX, streams);
-	}
-	if (log_entries == 0 || log_entries > NVW__LOG_ENTRIES_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"a pool has 1 to %" PRIu32 " undo log entries a stream, not %" PRIu32,
-			NVW__LOG_ENTRIES_MAX, log_entries);
-	}
-	if (bytes % NVW__PAGE_BYTES != 0 || bytes > NVW__POOL_BYTES_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"a pool's size is a multiple of %d bytes up to %" PRIu64 ", not %" PRIu64,
-			NVW__PAGE_BYTES, NVW__POOL_BYTES_MAX, bytes);
-	}
-	if (bytes < nvw__pool_bytes(streams, log_entries, 1)) {
-		return nvw_fail(NVW_E_USAGE,
-			"a pool with %" PRIu32 " streams of %" PRIu32
-			" undo log entries needs at least %" PRIu64 " bytes, not %" PRIu64,
-			streams, log_entries, nvw__pool_bytes(streams, log_entries, 1), bytes);
-	}
+	NVW_FAIL_IF(streams == 0 || streams > NVW__STREAMS_MAX, NVW_E_USAGE,
+		"a pool has 1 to %" PRIu32 " epoch streams, not %" PRIu32, NVW__STREAMS_MAX, streams);
+	NVW_FAIL_IF(log_entries == 0 || log_entries > NVW__LOG_ENTRIES_MAX, NVW_E_USAGE,
+		"a pool has 1 to %" PRIu32 " undo log entries a stream, not %" PRIu32, NVW__LOG_ENTRIES_MAX,
+		log_entries);
+	NVW_FAIL_IF(bytes % NVW__PAGE_BYTES != 0 || bytes > NVW__POOL_BYTES_MAX, NVW_E_USAGE,
+		"a pool's size is a multiple of %d bytes up to %" PRIu64 ", not %" PRIu64, NVW__PAGE_BYTES,
+		NVW__POOL_BYTES_MAX, bytes);
+	NVW_FAIL_IF(bytes < nvw__pool_bytes(streams, log_entries, 1), NVW_E_USAGE,
+		"a pool with %" PRIu32 " streams of %" PRIu32 " undo log entries needs at least %" PRIu64
+		" bytes, not %" PRIu64,
+		streams, log_entries, nvw__pool_bytes(streams, log_entries, 1), bytes);
 	return 0;
 }
 
@@ -125,9 +117,8 @@ int nvw__header_make(const struct nvw_pool *pool, struct nvw__header *ret_header
 	memcpy(h.layout, g->layout, sizeof h.layout);
 	memcpy(h.device, pool->device, sizeof h.device);
 	memcpy(h.run, pool->member.run, sizeof h.run);
-	if (getrandom(h.uuid, sizeof h.uuid, 0) != sizeof h.uuid) {
-		return nvw_fail_errno("no random number for the pool's uuid");
-	}
+	NVW_FAIL_ERRNO_IF(
+		getrandom(h.uuid, sizeof h.uuid, 0) != sizeof h.uuid, "no random number for the pool's uuid");
 	h.checksum = header_checksum(&h);
 	*ret_header = h;
 	return 0;
@@ -158,28 +149,21 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 {
 	struct nvw_pool_geometry g;
 
-	if (nvw__geometry(h->bytes, h->streams, h->log_entries, &g) != 0) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: the header's sizes are impossible: %s", path,
-			nvw_error_message());
-	}
-	if (h->header_bytes != sizeof *h || h->roots != g.roots || h->est != g.est || h->log != g.log ||
-		h->chunk_table != g.chunk_table || h->chunks != g.chunks || h->chunk_count != g.chunk_count ||
-		h->chunk_bytes != NVW_POOL_CHUNK_BYTES) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0x%zx: the header's offsets do not follow from its sizes", path,
-			offsetof(struct nvw__header, roots));
-	}
-	if (memchr(h->layout, 0, sizeof h->layout) == NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name is not terminated", path,
-			offsetof(struct nvw__header, layout));
-	}
+	NVW_FAIL_IF(nvw__geometry(h->bytes, h->streams, h->log_entries, &g) != 0, NVW_E_DAMAGED,
+		"%s: the header's sizes are impossible: %s", path, nvw_error_message());
+	NVW_FAIL_IF(h->header_bytes != sizeof *h || h->roots != g.roots || h->est != g.est ||
+			    h->log != g.log || h->chunk_table != g.chunk_table || h->chunks != g.chunks ||
+			    h->chunk_count != g.chunk_count || h->chunk_bytes != NVW_POOL_CHUNK_BYTES,
+		NVW_E_DAMAGED, "%s: offset 0x%zx: the header's offsets do not follow from its sizes", path,
+		offsetof(struct nvw__header, roots));
+	NVW_FAIL_IF(memchr(h->layout, 0, sizeof h->layout) == NULL, NVW_E_DAMAGED,
+		"%s: offset 0x%zx: the layout's name is not terminated", path,
+		offsetof(struct nvw__header, layout));
 	const bool more_follow = is_image && h->count > h->number + 1;
 
-	if (file_bytes < h->bytes || (file_bytes > h->bytes && !more_follow)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: the file has %" PRIu64 " bytes, expected %" PRIu64 " as its header says", path,
-			file_bytes, h->bytes);
-	}
+	NVW_FAIL_IF(file_bytes < h->bytes || (file_bytes > h->bytes && !more_follow), NVW_E_DAMAGED,
+		"%s: the file has %" PRIu64 " bytes, expected %" PRIu64 " as its header says", path,
+		file_bytes, h->bytes);
 	memcpy(g.layout, h->layout, sizeof g.layout);
 	*ret_geometry = g;
 	return 0;
@@ -190,31 +174,26 @@ static int check_member(const char *path, const struct nvw__header *h)
 {
 	const bool single = h->count == 0 && h->number == 0;
 
-	if (!single && (h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0x%zx: found pool %" PRIu32 " of %" PRIu32 ", expected one of 2 to %d",
-			path, offsetof(struct nvw__header, number), h->number, h->count, NVW_POOLS_MAX);
-	}
-	if (memchr(h->device, 0, sizeof h->device) == NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the device's name is not terminated", path,
-			offsetof(struct nvw__header, device));
-	}
+	NVW_FAIL_IF(!single && (h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count),
+		NVW_E_DAMAGED,
+		"%s: offset 0x%zx: found pool %" PRIu32 " of %" PRIu32 ", expected one of 2 to %d", path,
+		offsetof(struct nvw__header, number), h->number, h->count, NVW_POOLS_MAX);
+	NVW_FAIL_IF(memchr(h->device, 0, sizeof h->device) == NULL, NVW_E_DAMAGED,
+		"%s: offset 0x%zx: the device's name is not terminated", path,
+		offsetof(struct nvw__header, device));
 	return 0;
 }
 
 /* Reports the reason why neither page is intact, the most likely one first. */
 static int diagnose(const char *path, const struct nvw__header *h, const struct nvw__header *copy)
 {
-	if (!magic_matches(h) && !magic_matches(copy)) {
-		return nvw_fail(NVW_E_NOT_A_POOL,
-			"%s: offset 0x0: found no pool header, expected it to begin with \"nvwpool\"", path);
-	}
-	if (magic_matches(h) && h->version == copy->version && h->version != NVW__VERSION) {
-		return nvw_fail(NVW_E_VERSION,
-			"%s: offset 0x8: found format version %" PRIu32
-			", expected %d; use the version of nvwave that wrote it",
-			path, h->version, NVW__VERSION);
-	}
+	NVW_FAIL_IF(!magic_matches(h) && !magic_matches(copy), NVW_E_NOT_A_POOL,
+		"%s: offset 0x0: found no pool header, expected it to begin with \"nvwpool\"", path);
+	NVW_FAIL_IF(magic_matches(h) && h->version == copy->version && h->version != NVW__VERSION,
+		NVW_E_VERSION,
+		"%s: offset 0x8: found format version %" PRIu32
+		", expected %d; use the version of nvwave that wrote it",
+		path, h->version, NVW__VERSION);
 	return nvw_fail(NVW_E_DAMAGED,
 		"%s: offset 0x%zx: found header checksum %016" PRIx64 ", expected %016" PRIx64
 		", and the copy at 0x%x is damaged too",
@@ -223,10 +202,8 @@ static int diagnose(const char *path, const struct nvw__header *h, const struct 
 
 static int check_short(const char *path, const char *base, uint64_t bytes)
 {
-	if (bytes < sizeof NVW__MAGIC - 1 || memcmp(base, NVW__MAGIC, sizeof NVW__MAGIC - 1) != 0) {
-		return nvw_fail(NVW_E_NOT_A_POOL, "%s: the file has %" PRIu64 " bytes and no pool header",
-			path, bytes);
-	}
+	NVW_FAIL_IF(bytes < sizeof NVW__MAGIC - 1 || memcmp(base, NVW__MAGIC, sizeof NVW__MAGIC - 1) != 0,
+		NVW_E_NOT_A_POOL, "%s: the file has %" PRIu64 " bytes and no pool header", path, bytes);
 	return nvw_fail(NVW_E_DAMAGED,
 		"%s: the file has %" PRIu64 " bytes, expected at least %d for its two headers", path, bytes,
 		NVW__ROOTS_OFF);
@@ -244,11 +221,10 @@ int nvw__header_check(
 	if (!whole && !page_is_whole(copy)) {
 		return diagnose(path, (const void *)base, (const void *)copy);
 	}
-	if (whole && memcmp(base, copy, sizeof(struct nvw__header)) != 0 && page_is_whole(copy)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: offset 0x%x: the copy of the header is intact but belongs to another pool", path,
-			NVW__COPY_OFF);
-	}
+	NVW_FAIL_IF(whole && memcmp(base, copy, sizeof(struct nvw__header)) != 0 && page_is_whole(copy),
+		NVW_E_DAMAGED,
+		"%s: offset 0x%x: the copy of the header is intact but belongs to another pool", path,
+		NVW__COPY_OFF);
 
 	const struct nvw__header *const h = (const void *)(whole ? base : copy);
 

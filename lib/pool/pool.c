@@ -95,9 +95,7 @@ static int lock(struct nvw_pool *pool, bool alone)
 	if (flock(pool->lock_fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
 		return 0;
 	}
-	if (errno != EWOULDBLOCK) {
-		return nvw_fail_errno("%s: the pool cannot be locked", pool->path);
-	}
+	NVW_FAIL_ERRNO_IF(errno != EWOULDBLOCK, "%s: the pool cannot be locked", pool->path);
 	return nvw_fail(NVW_E_BUSY, "%s: the pool is in use by another process%s", pool->path,
 		alone ? "" : " that may write to it");
 }
@@ -109,10 +107,8 @@ static int map_shared(struct nvw_pool *pool)
 	void *p = pmem_map_file(pool->path, 0, 0, 0, &bytes, &is_pmem);
 
 	NVW_INVARIANT(pool->mapped_bytes == 0);
-	if (p == NULL) {
-		return nvw_fail(
-			NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path, pmem_errormsg());
-	}
+	NVW_FAIL_IF(
+		p == NULL, NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path, pmem_errormsg());
 	pool->base = p;
 	pool->writable = p;
 	pool->shared = true;
@@ -133,9 +129,7 @@ static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t byte
 	NVW_INVARIANT(pool->mapped_bytes == 0);
 	p = mmap(NULL, bytes, access, kind, pool->lock_fd, 0);
 
-	if (p == MAP_FAILED) {
-		return nvw_fail_errno("%s: the pool cannot be mapped", pool->path);
-	}
+	NVW_FAIL_ERRNO_IF(p == MAP_FAILED, "%s: the pool cannot be mapped", pool->path);
 	pool->base = p;
 	if (mode == NVW_POOL_PRIVATE) {
 		pool->writable = p;
@@ -152,9 +146,7 @@ static int create_file(struct nvw_pool *pool)
 	if (pool->lock_fd < 0) {
 		const int error = errno;
 
-		if (error == EEXIST) {
-			return nvw_fail(-error, "%s already exists", pool->path);
-		}
+		NVW_FAIL_IF(error == EEXIST, -error, "%s already exists", pool->path);
 		return nvw_fail(-error, "%s: %s", pool->path, strerror(error));
 	}
 	return 0;
@@ -164,9 +156,7 @@ static int open_file(struct nvw_pool *pool, int access)
 {
 	const int error = nvw_input_open(pool->path, access, &pool->lock_fd);
 
-	if (error == NVW_E_INPUT) {
-		return nvw_fail(NVW_E_NOT_A_POOL, "%s, not a pool", nvw_error_message());
-	}
+	NVW_FAIL_IF(error == NVW_E_INPUT, NVW_E_NOT_A_POOL, "%s, not a pool", nvw_error_message());
 	return error;
 }
 
@@ -174,12 +164,8 @@ static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
 {
 	struct stat st;
 
-	if (fstat(pool->lock_fd, &st) != 0) {
-		return nvw_fail_errno("%s", pool->path);
-	}
-	if (st.st_size == 0) {
-		return nvw_fail(NVW_E_NOT_A_POOL, "%s: the file is empty, expected a pool", pool->path);
-	}
+	NVW_FAIL_ERRNO_IF(fstat(pool->lock_fd, &st) != 0, "%s", pool->path);
+	NVW_FAIL_IF(st.st_size == 0, NVW_E_NOT_A_POOL, "%s: the file is empty, expected a pool", pool->path);
 	*ret_bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -247,23 +233,19 @@ static void append(struct nvw_pool *first, struct nvw_pool *pool)
 /* Is pool number i of first's run? */
 static int check_number(const struct nvw_pool *first, const struct nvw_pool *pool, unsigned i)
 {
-	if (pool->member.number != i || pool->member.count != first->member.count ||
-		memcmp(pool->member.run, first->member.run, sizeof pool->member.run) != 0) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: found pool %" PRIu32 " of another run, expected pool %u of %s's",
-			nvw_pool_path(pool), pool->member.number, i, nvw_pool_path(first));
-	}
+	NVW_FAIL_IF(pool->member.number != i || pool->member.count != first->member.count ||
+			    memcmp(pool->member.run, first->member.run, sizeof pool->member.run) != 0,
+		NVW_E_DAMAGED, "%s: found pool %" PRIu32 " of another run, expected pool %u of %s's",
+		nvw_pool_path(pool), pool->member.number, i, nvw_pool_path(first));
 	return 0;
 }
 
 static int check_first(const struct nvw_pool *pool)
 {
-	if (pool->member.number != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s is pool %" PRIu32 " of a run of %" PRIu32
-			": expected the first, whose name has no number suffix",
-			nvw_pool_path(pool), pool->member.number, pool->member.count);
-	}
+	NVW_FAIL_IF(pool->member.number != 0, NVW_E_USAGE,
+		"%s is pool %" PRIu32 " of a run of %" PRIu32
+		": expected the first, whose name has no number suffix",
+		nvw_pool_path(pool), pool->member.number, pool->member.count);
 	return 0;
 }
 
@@ -357,19 +339,13 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 	const uint64_t heap = NVW_OR(params->heap_bytes, 1);
 	uint64_t least;
 
-	if (memchr(params->layout, 0, sizeof params->layout) == NULL) {
-		return nvw_fail(NVW_E_USAGE, "a pool's layout name has at most %d characters",
-			NVW_POOL_LAYOUT_BYTES - 1);
-	}
-	if (heap > NVW__POOL_BYTES_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64,
-			NVW__POOL_BYTES_MAX, heap);
-	}
+	NVW_FAIL_IF(memchr(params->layout, 0, sizeof params->layout) == NULL, NVW_E_USAGE,
+		"a pool's layout name has at most %d characters", NVW_POOL_LAYOUT_BYTES - 1);
+	NVW_FAIL_IF(heap > NVW__POOL_BYTES_MAX, NVW_E_USAGE,
+		"a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64, NVW__POOL_BYTES_MAX, heap);
 	least = nvw__pool_bytes(streams, entries, (heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
-	if (params->bytes != 0 && params->bytes < least) {
-		return nvw_fail(NVW_E_USAGE, "this pool needs at least %" PRIu64 " bytes, not %" PRIu64,
-			least, params->bytes);
-	}
+	NVW_FAIL_IF(params->bytes != 0 && params->bytes < least, NVW_E_USAGE,
+		"this pool needs at least %" PRIu64 " bytes, not %" PRIu64, least, params->bytes);
 	NVW_TRY(nvw__geometry(NVW_OR(params->bytes, least), streams, entries, ret_geometry));
 	/* Bytes after the name's end are not part of it and must not differ between equal pools. */
 	snprintf(ret_geometry->layout, sizeof ret_geometry->layout, "%s", params->layout);
@@ -382,17 +358,13 @@ static int reserve(const struct nvw_pool *pool, uint64_t bytes, bool sparse)
 {
 	int error;
 
-	if (sparse && ftruncate(pool->lock_fd, (off_t)bytes) != 0) {
-		return nvw_fail_errno("%s", pool->path);
-	}
+	NVW_FAIL_ERRNO_IF(sparse && ftruncate(pool->lock_fd, (off_t)bytes) != 0, "%s", pool->path);
 	if (sparse) {
 		return 0;
 	}
 	error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
-	if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-		return nvw_fail(NVW_E_FULL, "%s: no room for a pool of %" PRIu64 " bytes: %s", pool->path,
-			bytes, strerror(error));
-	}
+	NVW_FAIL_IF(error == ENOSPC || error == EDQUOT || error == EFBIG, NVW_E_FULL,
+		"%s: no room for a pool of %" PRIu64 " bytes: %s", pool->path, bytes, strerror(error));
 	if (error != 0) {
 		errno = error;
 		return nvw_fail_errno("%s: %" PRIu64 " bytes cannot be reserved", pool->path, bytes);
@@ -484,12 +456,10 @@ int nvw_pool_create_several(
 	struct nvw__member run = {.count = count > 1 ? count : 0};
 	int error = 0;
 
-	if (count == 0 || count > NVW_POOLS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "a run has 1 to %d pools, not %u", NVW_POOLS_MAX, count);
-	}
-	if (count > 1 && getrandom(run.run, sizeof run.run, 0) != sizeof run.run) {
-		return nvw_fail_errno("no random number for the run's uuid");
-	}
+	NVW_FAIL_IF(count == 0 || count > NVW_POOLS_MAX, NVW_E_USAGE, "a run has 1 to %d pools, not %u",
+		NVW_POOLS_MAX, count);
+	NVW_FAIL_ERRNO_IF(count > 1 && getrandom(run.run, sizeof run.run, 0) != sizeof run.run,
+		"no random number for the run's uuid");
 	for (unsigned i = count; i-- > 0 && !error;) {
 		error = create_number(path, &params[i], &run, i, &pools[i]);
 	}

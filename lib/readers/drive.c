@@ -412,10 +412,8 @@ static int start_threads(struct nvw__drive *d, uint64_t seed)
 		*r = (struct reader){
 			.drive = d, .index = d->started, .random = {nvw_mix64(seed + d->started)}};
 		error = pthread_create(&r->thread, NULL, read_on, r);
-		if (error) {
-			return nvw_fail(
-				NVW_E_SYSTEM, "cannot start host reader %u: %s", d->started, strerror(error));
-		}
+		NVW_FAIL_IF(
+			error, NVW_E_SYSTEM, "cannot start host reader %u: %s", d->started, strerror(error));
 	}
 	while (__atomic_load_n(&d->ready, __ATOMIC_ACQUIRE) < d->started) {
 		usleep(50);
@@ -429,18 +427,12 @@ int nvw__drive_start(const struct nvw_workload *workload, void *plan, struct nvw
 	struct nvw__drive *d;
 	int error;
 
-	if (nvw_machine_is_volatile(machine)) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: host readers read durable data, but this workload keeps nothing in NVRAM",
-			workload->name);
-	}
-	if (!sightings->keys) {
-		return nvw_fail(NVW_E_USAGE, "%s: host readers have no key to look up", workload->name);
-	}
+	NVW_FAIL_IF(nvw_machine_is_volatile(machine), NVW_E_USAGE,
+		"%s: host readers read durable data, but this workload keeps nothing in NVRAM",
+		workload->name);
+	NVW_FAIL_IF(!sightings->keys, NVW_E_USAGE, "%s: host readers have no key to look up", workload->name);
 	d = calloc(1, sizeof *d);
-	if (!d) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for host readers");
-	}
+	NVW_FAIL_IF(!d, NVW_E_MEMORY, "no memory for host readers");
 	d->workload = workload;
 	d->plan = plan;
 	d->sightings = sightings;
@@ -566,9 +558,7 @@ static int describe_reads(const struct nvw__drive *d, const char *kind, size_t o
 	struct histogram *const all = calloc(1, sizeof *all);
 	int error;
 
-	if (!all) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the readers' latencies");
-	}
+	NVW_FAIL_IF(!all, NVW_E_MEMORY, "no memory for the readers' latencies");
 	for (unsigned i = 0; i < d->sightings->readers; i++) {
 		histogram_merge(all, (const void *)((const char *)&d->reader[i] + offset));
 	}

@@ -158,9 +158,7 @@ int nvw_readers_publish(struct nvw_readers *readers, uint64_t key, const uint64_
 	struct record *const record = malloc(sizeof *record);
 	struct cds_lfht_node *replaced;
 
-	if (!record) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a record of the readers' index");
-	}
+	NVW_FAIL_IF(!record, NVW_E_MEMORY, "no memory for a record of the readers' index");
 	if (readers->waiting >= RETIRED_MAX) {
 		nvw_readers_wait(readers);
 	}
@@ -187,10 +185,8 @@ int nvw_readers_publish_order(
 {
 	struct order *const order = malloc(sizeof *order + 16 * count), *const old = readers->order;
 
-	if (!order) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for a sorted array of %llu keys", (unsigned long long)count);
-	}
+	NVW_FAIL_IF(
+		!order, NVW_E_MEMORY, "no memory for a sorted array of %llu keys", (unsigned long long)count);
 	order->count = count;
 	for (uint64_t i = 0; i < count; i++) {
 		order->pairs[2 * i] = keys[i];

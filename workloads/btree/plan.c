@@ -35,9 +35,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 	const bool sequential = !strcmp(source, "sequential");
 
 	p->loaded = malloc(8 * (p->preload + 1));
-	if (!p->loaded) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu keys", (unsigned long long)p->preload);
-	}
+	NVW_FAIL_IF(!p->loaded, NVW_E_MEMORY, "no memory for %llu keys", (unsigned long long)p->preload);
 	for (uint64_t i = 0; i < p->preload; i++) {
 		p->loaded[i] = sequential ? i : keys_of_record(i);
 	}
@@ -92,9 +90,8 @@ static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *
 	p->keys = malloc(8 * (p->count + 1));
 	p->kinds = malloc(sizeof *p->kinds * (p->count + 1));
 	p->begun = calloc(p->count + 1, sizeof *p->begun);
-	if (!p->keys || !p->kinds || !p->begun) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
-	}
+	NVW_FAIL_IF(!p->keys || !p->kinds || !p->begun, NVW_E_MEMORY, "no memory for %llu operations",
+		(unsigned long long)p->count);
 	ycsb_requests_init(&requests, mix, p->preload, p->count, seed);
 	for (uint64_t i = 0; i < p->count; i++) {
 		const struct ycsb_request r = ycsb_requests_next(&requests);
@@ -108,10 +105,8 @@ static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *
 static int take_mix(const struct nvw_options *o, struct ycsb *mix, struct btree_plan *p)
 {
 	NVW_TRY(ycsb_of_options(o, mix));
-	if (nvw_option_given(o, "op")) {
-		return nvw_fail(
-			NVW_E_USAGE, "btree: --ycsb is a mix of operations: it cannot be combined with --op");
-	}
+	NVW_FAIL_IF(nvw_option_given(o, "op"), NVW_E_USAGE,
+		"btree: --ycsb is a mix of operations: it cannot be combined with --op");
 	p->reads_last = mix->share[YCSB_READ_MODIFY_WRITE] <= 0;
 	p->op = mix->share[YCSB_INSERT] > 0 ? BTREE_INSERT : BTREE_UPDATE;
 	if (!nvw_option_given(o, "preload")) {
@@ -120,9 +115,8 @@ static int take_mix(const struct nvw_options *o, struct ycsb *mix, struct btree_
 	if (!nvw_option_given(o, "count")) {
 		p->count = mix->operations;
 	}
-	if (!p->preload && mix->share[YCSB_INSERT] < 1) {
-		return nvw_fail(NVW_E_USAGE, "btree: --ycsb: expected at least one record to load, found 0");
-	}
+	NVW_FAIL_IF(!p->preload && mix->share[YCSB_INSERT] < 1, NVW_E_USAGE,
+		"btree: --ycsb: expected at least one record to load, found 0");
 	return 0;
 }
 
@@ -152,9 +146,7 @@ uint64_t btree_first_of(const struct btree_plan *p, uint64_t key, uint64_t op)
 static int sort_operations(struct btree_plan *p)
 {
 	p->by_key = malloc(8 * (p->count + 1));
-	if (!p->by_key) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
-	}
+	NVW_FAIL_IF(!p->by_key, NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
 	for (uint64_t i = 0; i < p->count; i++) {
 		p->by_key[p->by_key_count] = i;
 		p->by_key_count += is_sorted_in(p, i);
@@ -209,9 +201,8 @@ static int make_operations(const struct nvw_options *o, uint64_t seed, struct bt
 		NVW_TRY(make_preload("uniform", p));
 		return make_kinds(&mix, seed, p);
 	}
-	if (p->op != BTREE_INSERT && !p->preload) {
-		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
-	}
+	NVW_FAIL_IF(p->op != BTREE_INSERT && !p->preload, NVW_E_USAGE,
+		"btree: --op other than insert needs keys: give --preload=N");
 	NVW_TRY(make_preload(nvw_option_string(o, "keys"), p));
 	return make_keys(o, seed, p);
 }
@@ -230,11 +221,9 @@ static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_pl
 	p->is_paper = nvw_option_choice(o, "barriers") == 1;
 	p->slots = (unsigned)nvw_option_u64(o, "order");
 	NVW_TRY(check_bounds(o));
-	if (p->is_paper && p->undo) {
-		return nvw_fail(NVW_E_USAGE,
-			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: "
-			"give --undo=off");
-	}
+	NVW_FAIL_IF(p->is_paper && p->undo, NVW_E_USAGE,
+		"btree: --barriers=paper has one barrier per level, which cannot order an undo log: "
+		"give --undo=off");
 	NVW_TRY(make_operations(o, seed, p));
 	nvw_option_stands(o, "preload", "%llu", (unsigned long long)p->preload);
 	nvw_option_stands(o, "count", "%llu", (unsigned long long)p->count);
@@ -249,9 +238,7 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	struct btree_plan *const p = calloc(1, sizeof *p);
 	int error;
 
-	if (!p) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-	}
+	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a plan");
 	p->mutation = mutation;
 	error = make_plan(options, seed, p);
 	if (error) {
@@ -287,10 +274,9 @@ int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct btree_plan *const p = plan;
 
-	if (p->streams > UINT32_MAX / p->log_entries) {
-		return nvw_fail(NVW_E_USAGE, "btree: the undo log of a batch of %llu operations is too large",
-			(unsigned long long)p->batch);
-	}
+	NVW_FAIL_IF(p->streams > UINT32_MAX / p->log_entries, NVW_E_USAGE,
+		"btree: the undo log of a batch of %llu operations is too large",
+		(unsigned long long)p->batch);
 	/* A block costs its bytes and one word. */
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = p->nodes * (btree_node_bytes(p->slots) + 9) + NVW_POOL_CHUNK_BYTES,

@@ -116,9 +116,7 @@ static int load_tree(struct btree_run *r, uint64_t *keys, uint64_t *values, uint
 		total += level;
 	} while (level > 1);
 	nodes = malloc(8 * total);
-	if (!nodes) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
-	}
+	NVW_FAIL_IF(!nodes, NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
 	r->p->node_count = total;
 	error = load_levels(r, keys, values, pairs, nodes);
 	free(nodes);
@@ -212,9 +210,7 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	*ret_lows = lows;
 	*ret_count = count;
 	*ret_level = level;
-	if (error == NVW_E_MEMORY) {
-		return nvw_fail(error, "no memory to distribute the keys");
-	}
+	NVW_FAIL_IF(error == NVW_E_MEMORY, error, "no memory to distribute the keys");
 	return error;
 }
 
@@ -348,9 +344,7 @@ static int pad_arrays(struct btree_run *r)
 		words += arrays[i].words;
 	}
 	r->pad_words = calloc(words, sizeof *r->pad_words);
-	if (!r->pad_words) {
-		return nvw_fail(NVW_E_MEMORY, "btree: no memory for scratchpads");
-	}
+	NVW_FAIL_IF(!r->pad_words, NVW_E_MEMORY, "btree: no memory for scratchpads");
 	words = 0;
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
 		*arrays[i].array = r->pad_words + words;
@@ -367,15 +361,11 @@ static int host_arrays(struct btree_run *r)
 
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
 		*arrays[i] = malloc(8 * r->p->batch);
-		if (!*arrays[i]) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a batch of %llu operations",
-				(unsigned long long)r->p->batch);
-		}
+		NVW_FAIL_IF(!*arrays[i], NVW_E_MEMORY, "no memory for a batch of %llu operations",
+			(unsigned long long)r->p->batch);
 	}
 	r->parts = malloc(r->p->streams * sizeof *r->parts);
-	if (!r->parts) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a batch");
-	}
+	NVW_FAIL_IF(!r->parts, NVW_E_MEMORY, "no memory for a batch");
 	return 0;
 }
 
@@ -424,11 +414,9 @@ static int after_insert(struct btree_run *r)
 	struct btree_node node;
 	nvw_off root;
 	NVW_TRY(nvw_read(r->machine, &failed, r->args.failed, 8));
-	if (failed) {
-		return nvw_fail(NVW_E_FULL,
-			"btree: the pool's heap or undo log is too small for a batch of %llu keys",
-			(unsigned long long)r->args.n);
-	}
+	NVW_FAIL_IF(failed, NVW_E_FULL,
+		"btree: the pool's heap or undo log is too small for a batch of %llu keys",
+		(unsigned long long)r->args.n);
 	NVW_TRY(nvw_read(r->machine, &used, r->pmem.heap[btree_node_class(r->p->slots)].next, 8));
 	NVW_TRY(read_root(r, &root));
 	NVW_TRY(read_node(r, root, &node));
@@ -505,12 +493,9 @@ static int check_lookups(struct btree_run *r, uint64_t bound)
 		NVW_TRY(nvw_read(r->machine, &found, r->args.result + i, 8));
 		r->p->found += found != 0;
 		r->p->absent += found == 0;
-		if (found != expected) {
-			return nvw_fail(NVW_E_INCONSISTENT,
-				"btree: a lookup of key %llu found %llx, expected %llx",
-				(unsigned long long)key, (unsigned long long)found,
-				(unsigned long long)expected);
-		}
+		NVW_FAIL_IF(found != expected, NVW_E_INCONSISTENT,
+			"btree: a lookup of key %llu found %llx, expected %llx", (unsigned long long)key,
+			(unsigned long long)found, (unsigned long long)expected);
 	}
 	return 0;
 }
@@ -664,9 +649,7 @@ int btree_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 
 	btree_end_run(p);
 	p->run = r;
-	if (r == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "btree: no memory to go on");
-	}
+	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "btree: no memory to go on");
 	*r = (struct btree_run){.p = p, .machine = machine, .acks = acks, .wanted = operations};
 	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
 	NVW_TRY(find_tree(r));

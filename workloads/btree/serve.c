@@ -338,11 +338,9 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 			const uint64_t *const at =
 				bsearch(BTREE_KEY(node, slot), s->keys, s->key_count, 8, btree_compare_u64);
 
-			if (!at) {
-				return nvw_fail(NVW_E_INCONSISTENT,
-					"a scan found key %" PRIu64 ", which is never inserted",
-					*BTREE_KEY(node, slot));
-			}
+			NVW_FAIL_IF(!at, NVW_E_INCONSISTENT,
+				"a scan found key %" PRIu64 ", which is never inserted",
+				*BTREE_KEY(node, slot));
 			ret_sightings[found++] =
 				sighting_of(p, (uint64_t)(at - s->keys), value_at(p, node, slot), true);
 		}

@@ -26,11 +26,9 @@ int archive_load(const char *path, const struct archive_functions **ret)
 	};
 	void *const library = loaded ? NULL : dlopen(library_name, RTLD_LAZY | RTLD_LOCAL);
 
-	if (!loaded && library == NULL) {
-		return nvw_fail(NVW_E_SYSTEM,
-			"%s: cannot be read without %s, the library for compressed files: %s", path,
-			library_name, dlerror());
-	}
+	NVW_FAIL_IF(!loaded && library == NULL, NVW_E_SYSTEM,
+		"%s: cannot be read without %s, the library for compressed files: %s", path, library_name,
+		dlerror());
 	for (unsigned i = 0; !loaded && i < sizeof wanted / sizeof *wanted; i++) {
 		void *const f = dlsym(library, wanted[i].name);
 

@@ -10,11 +10,9 @@ int bounds_check(
 	for (unsigned i = 0; i < count; i++) {
 		const uint64_t value = nvw_option_u64(options, rows[i].option);
 
-		if (value < rows[i].least || value > rows[i].most) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, workload,
-				rows[i].option, rows[i].least, rows[i].most, value);
-		}
+		NVW_FAIL_IF(value < rows[i].least || value > rows[i].most, NVW_E_USAGE,
+			"%s: --%s: expected %" PRIu64 " to %" PRIu64 ", found %" PRIu64, workload,
+			rows[i].option, rows[i].least, rows[i].most, value);
 	}
 	return 0;
 }

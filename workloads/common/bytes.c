@@ -33,9 +33,7 @@ static int content_reserve(struct content *c, uint64_t more)
 	const uint64_t room = 2 * (c->used + more) + 1;
 	char *const bytes = realloc(c->bytes, room);
 
-	if (bytes == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " bytes of input", room);
-	}
+	NVW_FAIL_IF(bytes == NULL, NVW_E_MEMORY, "no memory for %" PRIu64 " bytes of input", room);
 	c->bytes = bytes;
 	c->room = room;
 	return 0;
@@ -52,18 +50,14 @@ static int read_all(struct archive *a, const char *path, struct content *c)
 
 		const la_ssize_t n = libarchive->read_data(a, c->bytes + c->used, BLOCK_BYTES);
 
-		if (n < 0) {
-			return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
-		}
+		NVW_FAIL_IF(n < 0, NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 		if (n == 0) {
 			c->bytes[c->used] = 0;
 			return 0;
 		}
 		c->used += (uint64_t)n;
-		if (c->used > bytes_max) {
-			return nvw_fail(
-				NVW_E_INPUT, "%s: more than %" PRIu64 " bytes of content", path, bytes_max);
-		}
+		NVW_FAIL_IF(c->used > bytes_max, NVW_E_INPUT, "%s: more than %" PRIu64 " bytes of content",
+			path, bytes_max);
 	}
 }
 
@@ -92,21 +86,16 @@ static int read_archive(struct archive *a, const char *path, struct source *s, s
 {
 	struct archive_entry *entry;
 
-	if (libarchive->read_support_filter_all(a) < ARCHIVE_WARN ||
-		libarchive->read_support_format_raw(a) != ARCHIVE_OK ||
-		libarchive->read_support_format_empty(a) != ARCHIVE_OK ||
-		libarchive->read_open(a, s, NULL, read_block, NULL) != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
-	}
+	NVW_FAIL_IF(libarchive->read_support_filter_all(a) < ARCHIVE_WARN ||
+			    libarchive->read_support_format_raw(a) != ARCHIVE_OK ||
+			    libarchive->read_support_format_empty(a) != ARCHIVE_OK ||
+			    libarchive->read_open(a, s, NULL, read_block, NULL) != ARCHIVE_OK,
+		NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 
 	const int header = libarchive->read_next_header(a, &entry);
 
-	if (header == ARCHIVE_EOF) {
-		return nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
-	}
-	if (header != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
-	}
+	NVW_FAIL_IF(header == ARCHIVE_EOF, NVW_E_INPUT, "%s: the file is empty", path);
+	NVW_FAIL_IF(header != ARCHIVE_OK, NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 	return read_all(a, path, c);
 }
 
@@ -114,9 +103,7 @@ int bytes_slurp(const char *path, char **ret_content, uint64_t *ret_bytes)
 {
 	struct source s;
 
-	if (nvw_input_open_stream(path, &s.fd)) {
-		return nvw_fail(NVW_E_INPUT, "%s", nvw_error_message());
-	}
+	NVW_FAIL_IF(nvw_input_open_stream(path, &s.fd), NVW_E_INPUT, "%s", nvw_error_message());
 	const int missing = archive_load(path, &libarchive);
 
 	if (missing) {

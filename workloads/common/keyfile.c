@@ -24,12 +24,10 @@ static uint64_t big_endian_64(const char *at)
 static int parse_binary(
 	const char *path, const char *content, uint64_t bytes, uint64_t *keys, uint64_t *ret_count)
 {
-	if (bytes % 8 != 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected big-endian keys of 8 bytes, found %" PRIu64
-			" bytes: the last key is cut short after %" PRIu64 " of 8 bytes",
-			path, bytes, bytes % 8);
-	}
+	NVW_FAIL_IF(bytes % 8 != 0, NVW_E_INPUT,
+		"%s: expected big-endian keys of 8 bytes, found %" PRIu64
+		" bytes: the last key is cut short after %" PRIu64 " of 8 bytes",
+		path, bytes, bytes % 8);
 	for (uint64_t i = 0; i < bytes / 8; i++) {
 		keys[i] = big_endian_64(content + 8 * i);
 	}
@@ -122,11 +120,9 @@ static int malformed(const char *path, uint64_t line, unsigned column, const cha
 	const int shown = (int)u64_min((uint64_t)(end - at), SHOWN_CHARS);
 	const char *const dots = end - at > SHOWN_CHARS ? "..." : "";
 
-	if (column > 1) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s:%" PRIu64 ": expected a 64-bit key in column %u, found \"%.*s%s\"", path, line,
-			column, shown, at, dots);
-	}
+	NVW_FAIL_IF(column > 1, NVW_E_INPUT,
+		"%s:%" PRIu64 ": expected a 64-bit key in column %u, found \"%.*s%s\"", path, line, column,
+		shown, at, dots);
 	return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected one 64-bit key, found \"%.*s%s\"", path, line,
 		shown, at, dots);
 }
@@ -153,10 +149,8 @@ static int parse_text(const char *path, const char *content, uint64_t bytes, uns
 		count += (uint64_t)found;
 		at = line_end;
 	}
-	if (count == 0) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: expected keys, found none in %" PRIu64 " lines", path, line);
-	}
+	NVW_FAIL_IF(
+		count == 0, NVW_E_INPUT, "%s: expected keys, found none in %" PRIu64 " lines", path, line);
 	*ret_count = count;
 	return 0;
 }

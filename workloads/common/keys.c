@@ -66,15 +66,11 @@ bool keys_is_file(const char *source)
 static int make_generated(const struct generator *g, const struct keys_source *s, uint64_t count,
 	uint64_t **ret_keys, uint64_t *ret_count)
 {
-	if (count == 0) {
-		return nvw_fail(NVW_E_USAGE, "keys: \"%s\" needs a number of keys", s->source);
-	}
+	NVW_FAIL_IF(count == 0, NVW_E_USAGE, "keys: \"%s\" needs a number of keys", s->source);
 
 	uint64_t *const keys = count > SIZE_MAX / sizeof(*keys) ? NULL : malloc(count * sizeof(*keys));
 
-	if (keys == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
-	}
+	NVW_FAIL_IF(keys == NULL, NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
 	g->fill(s, count, keys);
 	*ret_keys = keys;
 	*ret_count = count;
@@ -92,10 +88,8 @@ static int make_from_file(
 {
 	uint64_t *keys, found;
 
-	if (is_plain_word(s->source)) {
-		return nvw_fail(NVW_E_INPUT,
-			"keys: expected uniform, sequential, zipfian or a file, found \"%s\"", s->source);
-	}
+	NVW_FAIL_IF(is_plain_word(s->source), NVW_E_INPUT,
+		"keys: expected uniform, sequential, zipfian or a file, found \"%s\"", s->source);
 
 	const int error = keyfile_read(s->source, s->column, &keys, &found);
 

@@ -153,17 +153,13 @@ static int parse_line(char *line, struct ycsb *y, const struct place *place)
 	if (*name == 0 || *name == '#' || *name == '!') {
 		return 0;
 	}
-	if (name[strlen(name) - 1] == '\\') {
-		return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": lines continued by \"\\\" are not supported",
-			place->path, place->line);
-	}
+	NVW_FAIL_IF(name[strlen(name) - 1] == '\\', NVW_E_INPUT,
+		"%s:%" PRIu64 ": lines continued by \"\\\" are not supported", place->path, place->line);
 
 	char *const separator = strpbrk(name, "=:");
 
-	if (separator == NULL) {
-		return nvw_fail(NVW_E_INPUT, "%s:%" PRIu64 ": expected name=value, found \"%.40s\"",
-			place->path, place->line, name);
-	}
+	NVW_FAIL_IF(separator == NULL, NVW_E_INPUT, "%s:%" PRIu64 ": expected name=value, found \"%.40s\"",
+		place->path, place->line, name);
 	*separator = 0;
 	trim(name);
 	for (unsigned i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
@@ -205,17 +201,13 @@ static int normalise(const char *path, struct ycsb *y)
 	for (unsigned i = 0; i < YCSB_OPS; i++) {
 		sum += y->share[i];
 	}
-	if (sum <= 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected at least one proportion above 0", path);
-	}
+	NVW_FAIL_IF(sum <= 0, NVW_E_INPUT, "%s: expected at least one proportion above 0", path);
 	for (unsigned i = 0; i < YCSB_OPS; i++) {
 		y->share[i] /= sum;
 	}
-	if (y->scan_min == 0 || y->scan_min > y->scan_max) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected scans of 1 to maxscanlength records, found %" PRIu64 " to %" PRIu64,
-			path, y->scan_min, y->scan_max);
-	}
+	NVW_FAIL_IF(y->scan_min == 0 || y->scan_min > y->scan_max, NVW_E_INPUT,
+		"%s: expected scans of 1 to maxscanlength records, found %" PRIu64 " to %" PRIu64, path,
+		y->scan_min, y->scan_max);
 	return 0;
 }
 
@@ -263,15 +255,12 @@ int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb)
 	while (request <= YCSB_LATEST && strcmp(keys, distributions[request]) != 0) {
 		request++;
 	}
-	if (request > YCSB_LATEST) {
-		return nvw_fail(NVW_E_USAGE,
-			"--ycsb makes the keys: with it, expected --keys=uniform, zipfian or latest, found "
-			"\"%s\"",
-			keys);
-	}
-	if (ret_ycsb->share[YCSB_INSERT] == 1) {
-		return nvw_fail(NVW_E_USAGE, "--ycsb: of a mix that only inserts --keys changes nothing");
-	}
+	NVW_FAIL_IF(request > YCSB_LATEST, NVW_E_USAGE,
+		"--ycsb makes the keys: with it, expected --keys=uniform, zipfian or latest, found "
+		"\"%s\"",
+		keys);
+	NVW_FAIL_IF(ret_ycsb->share[YCSB_INSERT] == 1, NVW_E_USAGE,
+		"--ycsb: of a mix that only inserts --keys changes nothing");
 	ret_ycsb->request = request;
 	return 0;
 }

@@ -75,10 +75,8 @@ static int parse_mix(const char *text, struct mix *ret_mix)
 	for (unsigned i = 0; i < MIX_KINDS; i++) {
 		sum += mix.percent[i];
 	}
-	if (sum != PERCENT) {
-		return nvw_fail(NVW_E_USAGE, "--mix: expected percentages that make 100, found %u in \"%s\"",
-			sum, text);
-	}
+	NVW_FAIL_IF(sum != PERCENT, NVW_E_USAGE,
+		"--mix: expected percentages that make 100, found %u in \"%s\"", sum, text);
 	*ret_mix = mix;
 	return 0;
 }
@@ -108,12 +106,9 @@ static int out_of_memory(const struct kv_plan *p)
 
 static int check_counts(const struct kv_plan *p)
 {
-	if (p->preload > OPS_MAX || p->count > OPS_MAX || op_total(p) > OPS_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"kv: expected at most %d operations, found --preload=%" PRIu64
-			" and --count=%" PRIu64,
-			OPS_MAX, p->preload, p->count);
-	}
+	NVW_FAIL_IF(p->preload > OPS_MAX || p->count > OPS_MAX || op_total(p) > OPS_MAX, NVW_E_USAGE,
+		"kv: expected at most %d operations, found --preload=%" PRIu64 " and --count=%" PRIu64,
+		OPS_MAX, p->preload, p->count);
 	return 0;
 }
 
@@ -147,9 +142,8 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	struct ycsb_requests requests;
 	struct ycsb mix;
 
-	if (nvw_option_given(options, "mix")) {
-		return nvw_fail(NVW_E_USAGE, "--ycsb is a mix: it cannot be combined with --mix");
-	}
+	NVW_FAIL_IF(nvw_option_given(options, "mix"), NVW_E_USAGE,
+		"--ycsb is a mix: it cannot be combined with --mix");
 	NVW_TRY(ycsb_of_options(options, &mix));
 	if (!nvw_option_given(options, "preload")) {
 		p->preload = mix.records;
@@ -160,9 +154,8 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	if (!nvw_option_given(options, "value-size")) {
 		p->value_bytes = mix.field_count * mix.field_length;
 	}
-	if (p->preload == 0 && mix.share[YCSB_INSERT] < 1) {
-		return nvw_fail(NVW_E_USAGE, "--ycsb: expected at least one record to load, found 0");
-	}
+	NVW_FAIL_IF(p->preload == 0 && mix.share[YCSB_INSERT] < 1, NVW_E_USAGE,
+		"--ycsb: expected at least one record to load, found 0");
 	NVW_TRY(check_counts(p));
 	NVW_TRY(allocate_ops(p));
 	preload_records(p, false);
@@ -185,10 +178,8 @@ static int plan_file_keys(const struct nvw_options *options, struct kv_plan *p, 
 		wanted = op_total(p);
 	}
 	NVW_TRY(keys_make(&source, wanted, &p->keys, &found));
-	if (found < p->preload) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " keys to preload, found %" PRIu64,
-			source.source, p->preload, found);
-	}
+	NVW_FAIL_IF(found < p->preload, NVW_E_INPUT,
+		"%s: expected %" PRIu64 " keys to preload, found %" PRIu64, source.source, p->preload, found);
 	p->count = found - p->preload;
 	return 0;
 }
@@ -424,15 +415,10 @@ static void size_heap(struct kv_plan *p)
 
 static int check_options(const struct kv_plan *p)
 {
-	if (nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes)) == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--value-size: %" PRIu64
-			" bytes and the entry's header do not fit in a block of the heap",
-			p->value_bytes);
-	}
-	if (p->batch == 0) {
-		return nvw_fail(NVW_E_USAGE, "--batch: expected at least 1 operation per launch, found 0");
-	}
+	NVW_FAIL_IF(nvw_heap_block_bytes(kv_entry_bytes(p->value_bytes)) == 0, NVW_E_USAGE,
+		"--value-size: %" PRIu64 " bytes and the entry's header do not fit in a block of the heap",
+		p->value_bytes);
+	NVW_FAIL_IF(p->batch == 0, NVW_E_USAGE, "--batch: expected at least 1 operation per launch, found 0");
 	return 0;
 }
 
@@ -444,23 +430,18 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 			       p->mutation == KV_FREE_TABLE_FIRST;
 
 	if (p->mutation == KV_NARROW_SCOPE) {
-		if (nvw_option_given(options, "scope") && p->scope != KV_SCOPE_WORKGROUP) {
-			return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --scope=workgroup",
-				kv_mutations[p->mutation].name);
-		}
-		if (p->writers == KV_WRITERS_OWN && nvw_option_given(options, "writers")) {
-			return nvw_fail(NVW_E_USAGE, "mutation %s has no effect with --writers=own",
-				kv_mutations[p->mutation].name);
-		}
+		NVW_FAIL_IF(nvw_option_given(options, "scope") && p->scope != KV_SCOPE_WORKGROUP, NVW_E_USAGE,
+			"mutation %s has an effect only with --scope=workgroup",
+			kv_mutations[p->mutation].name);
+		NVW_FAIL_IF(p->writers == KV_WRITERS_OWN && nvw_option_given(options, "writers"), NVW_E_USAGE,
+			"mutation %s has no effect with --writers=own", kv_mutations[p->mutation].name);
 		p->scope = KV_SCOPE_WORKGROUP;
 		p->writers = KV_WRITERS_GROUP;
 	}
-	if (is_resize && plan_need(p).rebuilds == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"mutation %s has an effect only if the table grows: use fewer --slots or a larger "
-			"--count",
-			kv_mutations[p->mutation].name);
-	}
+	NVW_FAIL_IF(is_resize && plan_need(p).rebuilds == 0, NVW_E_USAGE,
+		"mutation %s has an effect only if the table grows: use fewer --slots or a larger "
+		"--count",
+		kv_mutations[p->mutation].name);
 	return 0;
 }
 
@@ -479,12 +460,10 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
 	p->scope = (enum kv_scope)nvw_option_choice(options, "scope");
 	p->writers = (enum kv_writers)nvw_option_choice(options, "writers");
-	if (p->scope == KV_SCOPE_WORKITEM && p->writers == KV_WRITERS_GROUP) {
-		return nvw_fail(NVW_E_USAGE,
-			"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item "
-			"scope do not "
-			"order what others of the group wrote");
-	}
+	NVW_FAIL_IF(p->scope == KV_SCOPE_WORKITEM && p->writers == KV_WRITERS_GROUP, NVW_E_USAGE,
+		"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item "
+		"scope do not "
+		"order what others of the group wrote");
 	p->log2_slots = KV_LOG2_SLOTS_MIN;
 	while (p->log2_slots < 30 && UINT64_C(1) << p->log2_slots < nvw_option_u64(options, "slots")) {
 		p->log2_slots++;
@@ -523,9 +502,7 @@ int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, v
 {
 	struct kv_plan *const p = calloc(1, sizeof(*p));
 
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-	}
+	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "no memory for a plan");
 	p->seed = seed;
 	p->mutation = (enum kv_mutation)mutation;
 

@@ -140,10 +140,9 @@ static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 
 static int judge_room(uint64_t op, uint64_t result)
 {
-	if (result == KV_RESULT_NO_BLOCK || result == KV_RESULT_NO_SLOT) {
-		return nvw_fail(NVW_E_FULL, "kv: operation %" PRIu64 " found no %s left", op,
-			result == KV_RESULT_NO_SLOT ? "slot" : "block");
-	}
+	NVW_FAIL_IF(result == KV_RESULT_NO_BLOCK || result == KV_RESULT_NO_SLOT, NVW_E_FULL,
+		"kv: operation %" PRIu64 " found no %s left", op,
+		result == KV_RESULT_NO_SLOT ? "slot" : "block");
 	return 0;
 }
 
@@ -164,15 +163,12 @@ static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
 	if (p->mutation != KV_UNMUTATED) {
 		return 0;
 	}
-	if (result == KV_RESULT_TORN) {
-		return nvw_fail(NVW_E_INCONSISTENT, "kv: operation %" PRIu64 " read a torn value", op);
-	}
-	if (is_get && !may_see(p, op, result)) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"kv: operation %" PRIu64 " got a value of key %" PRIu64
-			" that it cannot have seen (header %016" PRIx64 ")",
-			op, p->keys[op], result);
-	}
+	NVW_FAIL_IF(result == KV_RESULT_TORN, NVW_E_INCONSISTENT,
+		"kv: operation %" PRIu64 " read a torn value", op);
+	NVW_FAIL_IF(is_get && !may_see(p, op, result), NVW_E_INCONSISTENT,
+		"kv: operation %" PRIu64 " got a value of key %" PRIu64
+		" that it cannot have seen (header %016" PRIx64 ")",
+		op, p->keys[op], result);
 	return 0;
 }
 

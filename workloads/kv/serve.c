@@ -92,9 +92,7 @@ int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
 
 	p->notes = calloc(p->preload + p->count + 1, sizeof(*p->notes));
-	if (p->notes == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "kv: no memory to serve host readers");
-	}
+	NVW_FAIL_IF(p->notes == NULL, NVW_E_MEMORY, "kv: no memory to serve host readers");
 	p->readers = readers;
 	p->medium = nvw_pool_base(pool);
 	return publish_preload(p, pool);
@@ -138,19 +136,15 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 	const uint64_t header = record[STATE], bytes = kv_header_value_bytes(header);
 	uint64_t check = kv_check_begin(key, bytes);
 
-	if (entry[0] != key || entry[1] != header || bytes == 0 || bytes > KV_VALUE_MAX) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"the entry of key %" PRIu64 " at offset %" PRIu64
-			" was reused, or was never complete",
-			key, record[ENTRY]);
-	}
+	NVW_FAIL_IF(entry[0] != key || entry[1] != header || bytes == 0 || bytes > KV_VALUE_MAX,
+		NVW_E_INCONSISTENT,
+		"the entry of key %" PRIu64 " at offset %" PRIu64 " was reused, or was never complete", key,
+		record[ENTRY]);
 	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
 		check = kv_check_add(check, entry[2 + i]);
 	}
-	if (kv_check_end(check, bytes) != header) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key, record[ENTRY]);
-	}
+	NVW_FAIL_IF(kv_check_end(check, bytes) != header, NVW_E_INCONSISTENT,
+		"the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key, record[ENTRY]);
 	return 0;
 }
 

@@ -18,14 +18,13 @@ int kv_view_table(const struct nvw_pool *pool, struct kv_table *ret_table)
 	uint64_t bytes = 0;
 
 	*ret_table = t;
-	if (word != 0 &&
-		(t.log2_slots < KV_LOG2_SLOTS_MIN || t.log2_slots > KV_LOG2_SLOTS_MAX ||
-			!nvw_heap_is_allocated(pool, t.slots, &bytes) || bytes < 8 * kv_slot_count(t))) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root word %d at offset %" PRIu64 ": expected an allocated table, found "
-			"2^%u slots at offset %" PRIu64 " where %" PRIu64 " bytes are allocated",
-			nvw_pool_path(pool), KV_ROOT, root, t.log2_slots, t.slots, bytes);
-	}
+	NVW_FAIL_IF(word != 0 && (t.log2_slots < KV_LOG2_SLOTS_MIN || t.log2_slots > KV_LOG2_SLOTS_MAX ||
+					 !nvw_heap_is_allocated(pool, t.slots, &bytes) ||
+					 bytes < 8 * kv_slot_count(t)),
+		NVW_E_DAMAGED,
+		"%s: root word %d at offset %" PRIu64 ": expected an allocated table, found "
+		"2^%u slots at offset %" PRIu64 " where %" PRIu64 " bytes are allocated",
+		nvw_pool_path(pool), KV_ROOT, root, t.log2_slots, t.slots, bytes);
 	return 0;
 }
 
@@ -36,11 +35,9 @@ int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
 	NVW_TRY(kv_view_table(pool, &v.table));
 	if (v.table.slots != 0) {
 		v.words = nvw_pool_at(pool, v.table.slots, 8 * kv_slot_count(v.table));
-		if (v.words == NULL) {
-			return nvw_fail(NVW_E_DAMAGED,
-				"%s: the table at offset %" PRIu64 " lies outside the pool",
-				nvw_pool_path(pool), v.table.slots);
-		}
+		NVW_FAIL_IF(v.words == NULL, NVW_E_DAMAGED,
+			"%s: the table at offset %" PRIu64 " lies outside the pool", nvw_pool_path(pool),
+			v.table.slots);
 	}
 	*ret_view = v;
 	return 0;

@@ -13,9 +13,8 @@ static int find_effects(const struct queue_view *v, nvw_off **ret_effects)
 {
 	nvw_off *const effects = calloc(v->records + 1, sizeof *effects);
 
-	if (effects == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "queue: no memory to check %" PRIu64 " messages", v->records);
-	}
+	NVW_FAIL_IF(
+		effects == NULL, NVW_E_MEMORY, "queue: no memory to check %" PRIu64 " messages", v->records);
 	for (uint64_t i = v->consumers * v->records; i-- > 0;) {
 		const nvw_off off = queue_record(v->ledgers, v->records, i / v->records, i % v->records);
 		const uint64_t head = nvw_pool_word(v->pool, off);

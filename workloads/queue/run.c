@@ -57,24 +57,18 @@ static int queue_allocate(struct queue_args *a, struct nvw_machine *machine, uin
 	a->turns = nvw_alloc(machine, 8 * a->ring_batches);
 	a->drawn = nvw_alloc(machine, 64 * groups);
 	a->digests = nvw_alloc(machine, 8 * groups * a->plan->group_size);
-	if (!a->tail || !a->head || !a->turns || !a->drawn || !a->digests) {
-		return nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots",
-			a->plan->capacity);
-	}
+	NVW_FAIL_IF(!a->tail || !a->head || !a->turns || !a->drawn || !a->digests, NVW_E_MEMORY,
+		"queue: no memory for the turns of %" PRIu64 " slots", a->plan->capacity);
 	return 0;
 }
 
 /* A seeded bug may also show to consumers; only the crash states count. */
 static int queue_judge(const struct queue_plan *p)
 {
-	if (p->stuck != 0) {
-		return nvw_fail(NVW_E_DEADLOCK,
-			"queue: %" PRIu64 " work-groups waited for a turn that never came", p->stuck);
-	}
-	if (p->torn != 0 && p->mutation == QUEUE_UNMUTATED) {
-		return nvw_fail(
-			NVW_E_INCONSISTENT, "queue: consumers read %" PRIu64 " torn messages", p->torn);
-	}
+	NVW_FAIL_IF(p->stuck != 0, NVW_E_DEADLOCK,
+		"queue: %" PRIu64 " work-groups waited for a turn that never came", p->stuck);
+	NVW_FAIL_IF(p->torn != 0 && p->mutation == QUEUE_UNMUTATED, NVW_E_INCONSISTENT,
+		"queue: consumers read %" PRIu64 " torn messages", p->torn);
 	return 0;
 }
 

@@ -30,18 +30,17 @@ int queue_view_open(struct nvw_pool *pool, struct queue_view *ret_view)
 	if (v.ring == 0) {
 		return 0;
 	}
-	if (v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 ||
-		v.payload > QUEUE_PAYLOAD_MAX || v.records > QUEUE_TICKETS_MAX || v.consumers == 0 ||
-		v.consumers > QUEUE_CONSUMERS_MAX ||
-		!extent_is_allocated(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
-		!extent_is_allocated(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records))) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 3: expected allocated extents for a ring and its ledgers, found "
-			"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64
-			" ledgers of %" PRIu64 " records at offset %" PRIu64,
-			nvw_pool_path(pool), v.capacity, v.payload, v.ring, v.consumers, v.records,
-			v.ledgers);
-	}
+	NVW_FAIL_IF(
+		v.capacity == 0 || v.capacity > QUEUE_TICKETS_MAX || v.payload == 0 ||
+			v.payload > QUEUE_PAYLOAD_MAX || v.records > QUEUE_TICKETS_MAX || v.consumers == 0 ||
+			v.consumers > QUEUE_CONSUMERS_MAX ||
+			!extent_is_allocated(pool, v.ring, v.capacity * queue_slot_bytes(v.payload)) ||
+			!extent_is_allocated(pool, v.ledgers, v.consumers * queue_ledger_bytes(v.records)),
+		NVW_E_DAMAGED,
+		"%s: root words 0 to 3: expected allocated extents for a ring and its ledgers, found "
+		"%" PRIu64 " slots of %" PRIu64 " words at offset %" PRIu64 ", %" PRIu64
+		" ledgers of %" PRIu64 " records at offset %" PRIu64,
+		nvw_pool_path(pool), v.capacity, v.payload, v.ring, v.consumers, v.records, v.ledgers);
 	return 0;
 }
 

@@ -42,11 +42,10 @@ int stack_setup(void *plan, struct nvw_machine *machine)
 /* A seeded bug may lose nodes in the run itself; only the crash states count. */
 static int judge(const struct stack_plan *p)
 {
-	if (p->mutation == STACK_UNMUTATED && (p->stuck != 0 || p->pushed != p->count)) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"stack: %" PRIu64 " of %" PRIu64 " nodes were pushed, %" PRIu64 " operations gave up",
-			p->pushed, p->count, p->stuck);
-	}
+	NVW_FAIL_IF(p->mutation == STACK_UNMUTATED && (p->stuck != 0 || p->pushed != p->count),
+		NVW_E_INCONSISTENT,
+		"stack: %" PRIu64 " of %" PRIu64 " nodes were pushed, %" PRIu64 " operations gave up",
+		p->pushed, p->count, p->stuck);
 	return 0;
 }
 

@@ -27,15 +27,14 @@ int stack_view_open(struct nvw_pool *pool, struct stack_view *ret_view)
 	if (l.extent == 0) {
 		return 0;
 	}
-	if (l.stacks == 0 || l.stacks > STACK_STACKS_MAX || l.payload > STACK_PAYLOAD_MAX ||
-		l.nodes > STACK_NODES_MAX || l.work_items > STACK_WORK_ITEMS_MAX ||
-		!extent_is_allocated(pool, l.extent, stack_extent_bytes(&l))) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 2: expected an allocated extent for the stacks, found %" PRIu64
-			" stacks, %" PRIu64 " nodes of %" PRIu64 " words and %" PRIu64
-			" work-items at offset %" PRIu64,
-			nvw_pool_path(pool), l.stacks, l.nodes, l.payload, l.work_items, l.extent);
-	}
+	NVW_FAIL_IF(l.stacks == 0 || l.stacks > STACK_STACKS_MAX || l.payload > STACK_PAYLOAD_MAX ||
+			    l.nodes > STACK_NODES_MAX || l.work_items > STACK_WORK_ITEMS_MAX ||
+			    !extent_is_allocated(pool, l.extent, stack_extent_bytes(&l)),
+		NVW_E_DAMAGED,
+		"%s: root words 0 to 2: expected an allocated extent for the stacks, found %" PRIu64
+		" stacks, %" PRIu64 " nodes of %" PRIu64 " words and %" PRIu64
+		" work-items at offset %" PRIu64,
+		nvw_pool_path(pool), l.stacks, l.nodes, l.payload, l.work_items, l.extent);
 	return 0;
 }
 
@@ -94,10 +93,8 @@ int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 	bool *const is_there = calloc(v.layout.nodes + 1, sizeof *is_there);
 
-	if (is_there == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "stack: no memory to recover %" PRIu64 " nodes", v.layout.nodes);
-	}
+	NVW_FAIL_IF(is_there == NULL, NVW_E_MEMORY, "stack: no memory to recover %" PRIu64 " nodes",
+		v.layout.nodes);
 	for (uint64_t s = 0; s < v.layout.stacks; s++) {
 		stack_walk(&v, s, mark, is_there);
 	}

@@ -97,9 +97,7 @@ static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 	uint64_t left;
 	int error;
 
-	if (deques == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
-	}
+	NVW_FAIL_IF(deques == NULL, NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
 	left = a->rest == NULL ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);
@@ -116,23 +114,19 @@ static int steal_allocate(struct steal_args *a, struct nvw_machine *machine)
 	a->deques = nvw_alloc(machine, p->groups * steal_deque_bytes(p->tree.roots));
 	a->left = nvw_alloc(machine, 8);
 	a->drawn = nvw_alloc(machine, 64 * p->groups);
-	if (!a->deques || !a->left || !a->drawn) {
-		return nvw_fail(NVW_E_MEMORY,
-			"steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks", p->groups,
-			p->tree.roots);
-	}
+	NVW_FAIL_IF(!a->deques || !a->left || !a->drawn, NVW_E_MEMORY,
+		"steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks", p->groups,
+		p->tree.roots);
 	return fill_deques(a, machine);
 }
 
 /* A seeded bug may lose tasks or execute them twice; only the crash states count. */
 static int steal_judge(const struct steal_plan *p)
 {
-	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"steal-log: %" PRIu64 " tasks were executed, expected %" PRIu64 "%s", p->executed,
-			p->count,
-			p->scenario == STEAL_REMOTE ? " (does the protocol support remote scopes?)" : "");
-	}
+	NVW_FAIL_IF(p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count),
+		NVW_E_INCONSISTENT, "steal-log: %" PRIu64 " tasks were executed, expected %" PRIu64 "%s",
+		p->executed, p->count,
+		p->scenario == STEAL_REMOTE ? " (does the protocol support remote scopes?)" : "");
 	return 0;
 }
 

@@ -45,12 +45,10 @@ static int check_bounds(const struct nvw_options *options)
 	if (error != 0) {
 		return error;
 	}
-	if (nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64
-			" times %" PRIu64,
-			STEAL_TASKS_MAX, nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"));
-	}
+	NVW_FAIL_IF(nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX,
+		NVW_E_USAGE,
+		"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64 " times %" PRIu64,
+		STEAL_TASKS_MAX, nvw_option_u64(options, "tasks"), nvw_option_u64(options, "depth"));
 	return 0;
 }
 
@@ -89,9 +87,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return error;
 	}
 	p = calloc(1, sizeof *p);
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for a plan");
-	}
+	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "steal-log: no memory for a plan");
 	*p = (struct steal_plan){
 		.seed = seed,
 		.words = nvw_option_u64(options, "words"),

@@ -31,17 +31,16 @@ int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
 	if (v.tasks == 0) {
 		return 0;
 	}
-	if (tasks == 0 || v.tree.depth > STEAL_DEPTH_MAX || tasks > STEAL_TASKS_MAX || v.words == 0 ||
-		v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX ||
-		v.records > tasks || !extent_is_allocated(pool, v.tasks, tasks * item) ||
-		!extent_is_allocated(pool, v.logs, v.groups * v.records * item)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64
-			" tasks of "
-			"%" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " logs of %" PRIu64
-			" records at offset %" PRIu64,
-			nvw_pool_path(pool), tasks, v.words, v.tasks, v.groups, v.records, v.logs);
-	}
+	NVW_FAIL_IF(tasks == 0 || v.tree.depth > STEAL_DEPTH_MAX || tasks > STEAL_TASKS_MAX || v.words == 0 ||
+			    v.words > STEAL_WORDS_MAX || v.groups == 0 || v.groups > STEAL_GROUPS_MAX ||
+			    v.records > tasks || !extent_is_allocated(pool, v.tasks, tasks * item) ||
+			    !extent_is_allocated(pool, v.logs, v.groups * v.records * item),
+		NVW_E_DAMAGED,
+		"%s: root words 0 to 3: expected allocated extents for tasks and logs, found %" PRIu64
+		" tasks of "
+		"%" PRIu64 " words at offset %" PRIu64 ", %" PRIu64 " logs of %" PRIu64
+		" records at offset %" PRIu64,
+		nvw_pool_path(pool), tasks, v.words, v.tasks, v.groups, v.records, v.logs);
 	return 0;
 }
 

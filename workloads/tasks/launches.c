@@ -130,11 +130,9 @@ static int allocate_vector(struct trees *t)
 			t->run.machine, 4 * stride * (t->run.program->words + !t->run.program->words));
 	}
 	t->shared = nvw_alloc(t->run.machine, 4 * SHARED_WORDS);
-	if (!t->vector.code || !t->vector.word || !t->shared) {
-		return nvw_fail(NVW_E_MEMORY,
-			"program %s: no device memory for a task vector of %u entries with %u words",
-			t->run.program->name, t->run.options.entries, t->run.program->words);
-	}
+	NVW_FAIL_IF(!t->vector.code || !t->vector.word || !t->shared, NVW_E_MEMORY,
+		"program %s: no device memory for a task vector of %u entries with %u words",
+		t->run.program->name, t->run.options.entries, t->run.program->words);
 	return 0;
 }
 
@@ -168,10 +166,7 @@ static int tell_epoch(struct trees *t)
 		return 0;
 	}
 	entry = calloc(t->run.options.entries, sizeof *entry);
-	if (!entry) {
-		return nvw_fail(
-			NVW_E_MEMORY, "program %s: no memory to report an epoch", t->run.program->name);
-	}
+	NVW_FAIL_IF(!entry, NVW_E_MEMORY, "program %s: no memory to report an epoch", t->run.program->name);
 	error = nvw_read(t->run.machine, entry, t->vector.code, 4ul * t->run.options.entries);
 	if (error == 0) {
 		error = task_tell_epoch(&t->run, entry);
@@ -227,12 +222,11 @@ static int check_save(const struct task_run *run)
 		return 0;
 	}
 	for (unsigned i = 0; i < save->array_count; i++) {
-		if (save->arrays[i].bytes % 8 != 0 || (uintptr_t)save->arrays[i].device % 8 != 0) {
-			return nvw_fail(NVW_E_USAGE,
-				"program %s: recovery points: array %u: expected an 8-byte aligned array of "
-				"8-byte words",
-				run->program->name, i);
-		}
+		NVW_FAIL_IF(save->arrays[i].bytes % 8 != 0 || (uintptr_t)save->arrays[i].device % 8 != 0,
+			NVW_E_USAGE,
+			"program %s: recovery points: array %u: expected an 8-byte aligned array of "
+			"8-byte words",
+			run->program->name, i);
 	}
 	if (save->undo ? save->every != 1 : save->every == 0) {
 		return nvw_fail(NVW_E_USAGE,

@@ -345,11 +345,9 @@ int task_save(struct task_run *run, const struct save_vector *vector)
 	struct save_last last;
 
 	NVW_TRY(read_last(run, &last));
-	if (run->depth > NVW_TASK_SAVED_DEPTH_MAX) {
-		return nvw_fail(NVW_E_FULL,
-			"program %s: a recovery point has room for %u epochs that wait, found %u",
-			run->program->name, NVW_TASK_SAVED_DEPTH_MAX, run->depth);
-	}
+	NVW_FAIL_IF(run->depth > NVW_TASK_SAVED_DEPTH_MAX, NVW_E_FULL,
+		"program %s: a recovery point has room for %u epochs that wait, found %u", run->program->name,
+		NVW_TASK_SAVED_DEPTH_MAX, run->depth);
 	a = make_args(run, vector, next_copy(run->options.save, &last),
 		SAVE_STEP(run->options.save, entries, entries_in_use(run), entries_in_use(run)),
 		SAVE_STEP(run->options.save, depth, run->depth, run->depth));
@@ -373,14 +371,11 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 	const uint64_t pairs = save_pairs(run->now.end) - run->now.first / 2;
 	NVW_TRY(nvw_write(run->machine, &save->pmem->log_used[save->stream], &none, sizeof none));
 	NVW_TRY(nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP));
-	if (run->error != 0) {
-		return nvw_fail(run->error,
-			"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries "
-			"fits into %u",
-			run->program->name, run->number, save->pmem->geometry.log_entries,
-			run->options.entries,
-			nvw_task_log_entries(run->options.entries, run->program->words));
-	}
+	NVW_FAIL_IF(run->error != 0, run->error,
+		"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries "
+		"fits into %u",
+		run->program->name, run->number, save->pmem->geometry.log_entries, run->options.entries,
+		nvw_task_log_entries(run->options.entries, run->program->words));
 	return 0;
 }
 
@@ -413,16 +408,14 @@ static int read_header(
 	NVW_TRY(nvw_read(run->machine, h, run->options.save->pmem->base + copy, sizeof h));
 	*ret_depth = (uint32_t)h[SAVE_DEPTH];
 	*ret_entries = (uint32_t)h[SAVE_ENTRIES];
-	if (h[SAVE_NUMBER] != number || h[SAVE_UNDO] != run->options.save->undo ||
-		h[SAVE_ENTRIES] >> 32 != run->program->words || *ret_entries > run->options.entries ||
-		*ret_depth > NVW_TASK_SAVED_DEPTH_MAX) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u "
-			"words, saved %s undo logging",
-			run->program->name, (unsigned long long)number, (unsigned long long)copy,
-			run->options.entries, run->program->words,
-			run->options.save->undo ? "with" : "without");
-	}
+	NVW_FAIL_IF(h[SAVE_NUMBER] != number || h[SAVE_UNDO] != run->options.save->undo ||
+			    h[SAVE_ENTRIES] >> 32 != run->program->words ||
+			    *ret_entries > run->options.entries || *ret_depth > NVW_TASK_SAVED_DEPTH_MAX,
+		NVW_E_DAMAGED,
+		"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u "
+		"words, saved %s undo logging",
+		run->program->name, (unsigned long long)number, (unsigned long long)copy,
+		run->options.entries, run->program->words, run->options.save->undo ? "with" : "without");
 	run->next = (uint32_t)(h[SAVE_DEPTH] >> 32);
 	*t = (struct nvw_task_totals){.tasks = h[SAVE_TASKS],
 		.epochs = h[SAVE_EPOCHS],
@@ -444,10 +437,8 @@ int task_restore(struct task_run *run, const struct save_vector *vector)
 	struct save_last last;
 
 	NVW_TRY(read_last(run, &last));
-	if (last.number == 0) {
-		return nvw_fail(NVW_E_USAGE, "program %s: the pool has no recovery point to resume from",
-			run->program->name);
-	}
+	NVW_FAIL_IF(last.number == 0, NVW_E_USAGE,
+		"program %s: the pool has no recovery point to resume from", run->program->name);
 	NVW_TRY(read_header(run, copy_at(run, last.copy), last.number, &entries, &depth));
 	NVW_TRY(read_stack(run, copy_at(run, last.copy), depth));
 	a = make_args(run, vector, last.copy, entries, depth);

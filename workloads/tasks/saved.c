@@ -24,15 +24,13 @@ int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stre
 	s.depth = (uint32_t)nvw_pool_word(pool, copy + 8 * SAVE_DEPTH);
 	s.entries = (uint32_t)nvw_pool_word(pool, copy + 8 * SAVE_ENTRIES);
 	s.epochs = nvw_pool_word(pool, copy + 8 * SAVE_EPOCHS);
-	if (nvw_pool_word(pool, copy + 8 * SAVE_NUMBER) != number ||
-		nvw_pool_word(pool, copy + 8 * SAVE_ENTRIES) >> 32 != words || s.entries == 0 ||
-		s.entries > entries || s.depth > NVW_TASK_SAVED_DEPTH_MAX) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: recovery point %llu at offset %llu: expected its number, %u words per entry, at "
-			"most %u entries",
-			nvw_pool_path(pool), (unsigned long long)number, (unsigned long long)copy, words,
-			entries);
-	}
+	NVW_FAIL_IF(nvw_pool_word(pool, copy + 8 * SAVE_NUMBER) != number ||
+			    nvw_pool_word(pool, copy + 8 * SAVE_ENTRIES) >> 32 != words || s.entries == 0 ||
+			    s.entries > entries || s.depth > NVW_TASK_SAVED_DEPTH_MAX,
+		NVW_E_DAMAGED,
+		"%s: recovery point %llu at offset %llu: expected its number, %u words per entry, at "
+		"most %u entries",
+		nvw_pool_path(pool), (unsigned long long)number, (unsigned long long)copy, words, entries);
 	parts = save_parts(s.depth, undo ? 0 : s.entries, words, s.array_words);
 	s.ranges = copy + 8 * parts.ranges;
 	s.word_bytes = undo ? 4 * save_stride(entries) : 8 * save_pairs(s.entries);

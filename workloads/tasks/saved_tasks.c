@@ -63,18 +63,12 @@ static uint64_t array_bytes(const struct saved_plan *p)
 
 static int check_plan(const struct saved_plan *p)
 {
-	if (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) {
-		return nvw_fail(
-			NVW_E_USAGE, "saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, p->n);
-	}
-	if (p->recovery == SAVED_UNDO && p->every != 1) {
-		return nvw_fail(NVW_E_USAGE,
-			"saved-tasks: --checkpoint: expected 1 with --recovery=undo, found %u", p->every);
-	}
-	if (p->mutation >= SAVED_NO_LOG && p->recovery != SAVED_UNDO) {
-		return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --recovery=undo",
-			saved_mutations[p->mutation].name);
-	}
+	NVW_FAIL_IF(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX, NVW_E_USAGE,
+		"saved-tasks: --n: expected 1 to %d queens, found %u", QUEENS_MAX, p->n);
+	NVW_FAIL_IF(p->recovery == SAVED_UNDO && p->every != 1, NVW_E_USAGE,
+		"saved-tasks: --checkpoint: expected 1 with --recovery=undo, found %u", p->every);
+	NVW_FAIL_IF(p->mutation >= SAVED_NO_LOG && p->recovery != SAVED_UNDO, NVW_E_USAGE,
+		"mutation %s has an effect only with --recovery=undo", saved_mutations[p->mutation].name);
 	return 0;
 }
 
@@ -88,9 +82,7 @@ static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, v
 	*ret_plan = NULL;
 	NVW_TRY(BOUNDS_CHECK("saved-tasks", o, bounds));
 	p = malloc(sizeof *p);
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "saved-tasks: no memory for a plan");
-	}
+	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "saved-tasks: no memory for a plan");
 	*p = (struct saved_plan){
 		.program = (enum saved_program)nvw_option_choice(o, "program"),
 		.n = (uint32_t)nvw_option_u64(o, "n"),
@@ -204,9 +196,7 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 	const struct nvw_task_array array = {forgets ? unused : device, array_bytes(p)};
 	struct nvw_pmem pmem;
 	nvw_off area;
-	if (!device || !unused) {
-		return nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for an array");
-	}
+	NVW_FAIL_IF(!device || !unused, NVW_E_MEMORY, "saved-tasks: no device memory for an array");
 	NVW_TRY(nvw_pmem_attach(machine, &pmem));
 	NVW_TRY(roots_read(machine, &pmem, &area, 1));
 
@@ -259,11 +249,8 @@ static int saved_run_and_judge(void *plan, struct nvw_machine *machine)
 
 	NVW_TRY(saved_run(p, machine, false));
 	NVW_TRY(nvw_persist(machine));
-	if (p->mutation == SAVED_UNMUTATED && p->result != saved_expected(p)) {
-		return nvw_fail(NVW_E_INCONSISTENT,
-			"saved-tasks: the result is %" PRIu64 ", expected %" PRIu64, p->result,
-			saved_expected(p));
-	}
+	NVW_FAIL_IF(p->mutation == SAVED_UNMUTATED && p->result != saved_expected(p), NVW_E_INCONSISTENT,
+		"saved-tasks: the result is %" PRIu64 ", expected %" PRIu64, p->result, saved_expected(p));
 	return 0;
 }
 
@@ -386,14 +373,13 @@ static int open_saved(
 	if (*ret_area == 0) {
 		return 0;
 	}
-	if (p->program > SAVED_MARKS || p->recovery > SAVED_UNDO || p->n == 0 || p->n > N_MAX ||
-		(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
-		p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p))) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a "
-			"program",
-			nvw_pool_path(pool));
-	}
+	NVW_FAIL_IF(p->program > SAVED_MARKS || p->recovery > SAVED_UNDO || p->n == 0 || p->n > N_MAX ||
+			    (p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
+			    p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p)),
+		NVW_E_DAMAGED,
+		"%s: root words 0 and 1: expected an allocated extent for the recovery points of a "
+		"program",
+		nvw_pool_path(pool));
 	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, program_of(p)->words, array_bytes(p),
 		p->recovery == SAVED_UNDO, ret_saved);
 }

@@ -259,10 +259,8 @@ int task_push(struct task_run *run, const struct task_range *range)
 		const uint32_t room = 2 * run->room + 64;
 		struct task_range *const more = reallocarray(run->stack, room, sizeof *more);
 
-		if (more == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "program %s: no memory for a stack of %u epochs",
-				run->program->name, room);
-		}
+		NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "program %s: no memory for a stack of %u epochs",
+			run->program->name, room);
 		run->stack = more;
 		run->room = room;
 	}
@@ -357,9 +355,7 @@ int task_end_epoch(struct task_run *run, uint32_t next, bool joins, bool maps)
 	struct task_range joined = run->now;
 	int error = 0;
 
-	if (run->error != 0) {
-		return nvw_fail(run->error, "%s", run->text);
-	}
+	NVW_FAIL_IF(run->error != 0, run->error, "%s", run->text);
 	note(run, next, joins, maps);
 	if (joins) {
 		if (forked.first != forked.end) {
@@ -378,9 +374,8 @@ int task_tell_epoch(struct task_run *run, const uint32_t *entry)
 {
 	uint32_t *const waiting = calloc(run->depth + 1, sizeof *waiting);
 
-	if (waiting == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "program %s: no memory to report an epoch", run->program->name);
-	}
+	NVW_FAIL_IF(waiting == NULL, NVW_E_MEMORY, "program %s: no memory to report an epoch",
+		run->program->name);
 	for (uint32_t i = 0; i < run->depth; i++) {
 		waiting[i] = run->stack[run->depth - 1 - i].number;
 	}
@@ -401,14 +396,11 @@ static int check_program(struct task_run *run)
 	while (run->functions <= NVW_TASK_FUNCTIONS_MAX && p->functions[run->functions].run != NULL) {
 		run->functions++;
 	}
-	if (run->functions == 0 || run->functions > NVW_TASK_FUNCTIONS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "program %s: expected 1 to %u functions", p->name,
-			NVW_TASK_FUNCTIONS_MAX);
-	}
-	if (p->words > NVW_TASK_WORDS_MAX) {
-		return nvw_fail(NVW_E_USAGE, "program %s: expected at most %u words per entry, found %u",
-			p->name, NVW_TASK_WORDS_MAX, p->words);
-	}
+	NVW_FAIL_IF(run->functions == 0 || run->functions > NVW_TASK_FUNCTIONS_MAX, NVW_E_USAGE,
+		"program %s: expected 1 to %u functions", p->name, NVW_TASK_FUNCTIONS_MAX);
+	NVW_FAIL_IF(p->words > NVW_TASK_WORDS_MAX, NVW_E_USAGE,
+		"program %s: expected at most %u words per entry, found %u", p->name, NVW_TASK_WORDS_MAX,
+		p->words);
 	return 0;
 }
 
@@ -431,15 +423,12 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 		run->options.group_size = 256;
 	}
 	run->next = 1;
-	if (run->options.entries > NVW_TASK_ENTRIES_MAX) {
-		return nvw_fail(NVW_E_USAGE,
-			"program %s: expected a task vector of at most %u entries, found %u", program->name,
-			NVW_TASK_ENTRIES_MAX, run->options.entries);
-	}
-	if (run->options.depth > NVW_TASK_DEPTH_MAX) {
-		return nvw_fail(NVW_E_USAGE, "program %s: expected a stack of at most %u epochs, found %u",
-			program->name, NVW_TASK_DEPTH_MAX, run->options.depth);
-	}
+	NVW_FAIL_IF(run->options.entries > NVW_TASK_ENTRIES_MAX, NVW_E_USAGE,
+		"program %s: expected a task vector of at most %u entries, found %u", program->name,
+		NVW_TASK_ENTRIES_MAX, run->options.entries);
+	NVW_FAIL_IF(run->options.depth > NVW_TASK_DEPTH_MAX, NVW_E_USAGE,
+		"program %s: expected a stack of at most %u epochs, found %u", program->name,
+		NVW_TASK_DEPTH_MAX, run->options.depth);
 	NVW_TRY(check_program(run));
 	return task_push(run, &first);
 }
@@ -448,12 +437,11 @@ int task_run_first(struct task_run *run, nvw_task_run function, unsigned n, int3
 {
 	const unsigned f = task_function(run, function);
 
-	if (f == run->functions || run->program->functions[f].map || n > run->program->words) {
-		return nvw_fail(NVW_E_USAGE,
-			"program %s: its first task: expected a registered task function and at most %u "
-			"words, found %u",
-			run->program->name, run->program->words, n);
-	}
+	NVW_FAIL_IF(f == run->functions || run->program->functions[f].map || n > run->program->words,
+		NVW_E_USAGE,
+		"program %s: its first task: expected a registered task function and at most %u "
+		"words, found %u",
+		run->program->name, run->program->words, n);
 	*ret_code = task_code(run, f, 0);
 	return 0;
 }

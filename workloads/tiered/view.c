@@ -38,13 +38,10 @@ int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view)
 			.records = sizes & UINT32_MAX,
 			.words = sizes >> 32,
 			.count = extent_root(first, TIERED_COUNT)}};
-	if (ret_view->layout.log != 0 && !is_possible(ret_view)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 4: expected allocated extents for logs and table, found "
-			"offsets %" PRIu64 " and %" PRIu64 " for %" PRIu64 " work-items",
-			nvw_pool_path(first), ret_view->layout.log, ret_view->layout.table,
-			ret_view->layout.items);
-	}
+	NVW_FAIL_IF(ret_view->layout.log != 0 && !is_possible(ret_view), NVW_E_DAMAGED,
+		"%s: root words 0 to 4: expected allocated extents for logs and table, found "
+		"offsets %" PRIu64 " and %" PRIu64 " for %" PRIu64 " work-items",
+		nvw_pool_path(first), ret_view->layout.log, ret_view->layout.table, ret_view->layout.items);
 	return 0;
 }
 
@@ -81,10 +78,8 @@ bool tiered_has_record(
 
 static int write_table(const struct tiered_view *v, nvw_off off, uint64_t word)
 {
-	if (off < nvw_pool_begin(v->table)) {
-		return nvw_fail(NVW_E_DAMAGED,
-			"a log record names offset %" PRIu64 ", which is not in the table", off);
-	}
+	NVW_FAIL_IF(off < nvw_pool_begin(v->table), NVW_E_DAMAGED,
+		"a log record names offset %" PRIu64 ", which is not in the table", off);
 	return nvw_pool_write_word(v->table, off - nvw_pool_begin(v->table), word);
 }
 

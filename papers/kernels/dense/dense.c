@@ -46,11 +46,9 @@ static int read_graph(struct dense_plan *p, const char *name, const char *source
 	const uint64_t most = p->kernel->nodes_most;
 
 	NVW_TRY(graph_make(source, seed, &p->graph));
-	if (most != 0 && p->graph.nodes > most) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: --%s: expected a graph of at most %" PRIu64 " nodes, found %" PRIu32,
-			p->kernel->name, name, most, p->graph.nodes);
-	}
+	NVW_FAIL_IF(most != 0 && p->graph.nodes > most, NVW_E_USAGE,
+		"%s: --%s: expected a graph of at most %" PRIu64 " nodes, found %" PRIu32, p->kernel->name,
+		name, most, p->graph.nodes);
 	return 0;
 }
 
@@ -95,16 +93,12 @@ void dense_array_graph(struct dense_plan *p, unsigned i)
 static int allocate_inputs(struct dense_plan *p)
 {
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
-		if (array_bytes(a) > ARRAY_BYTES_MAX) {
-			return nvw_fail(NVW_E_USAGE,
-				"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
-				p->kernel->name, a->name, a->count);
-		}
+		NVW_FAIL_IF(array_bytes(a) > ARRAY_BYTES_MAX, NVW_E_USAGE,
+			"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
+			p->kernel->name, a->name, a->count);
 		a->input = calloc(a->count, element_bytes(a->type));
-		if (!a->input) {
-			return nvw_fail(NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
-				p->kernel->name, a->name, a->count);
-		}
+		NVW_FAIL_IF(!a->input, NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
+			p->kernel->name, a->name, a->count);
 		if (a->graph && p->graph.arcs) {
 			memcpy(a->input, a->graph, array_bytes(a));
 		}
@@ -118,9 +112,7 @@ int dense_prepare(
 	struct dense_plan *const p = calloc(1, sizeof(*p));
 	int r;
 
-	if (!p) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
-	}
+	NVW_FAIL_IF(!p, NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
 	p->kernel = kernel;
 	p->random.state = seed;
 	r = read_options(p, options, seed);
@@ -198,11 +190,9 @@ static int copy_in(struct dense_plan *p)
 		const uint64_t bytes = array_bytes(a);
 
 		a->device = nvw_alloc(p->machine, bytes);
-		if (!a->device) {
-			return nvw_fail(NVW_E_MEMORY,
-				"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name,
-				bytes, a->name);
-		}
+		NVW_FAIL_IF(!a->device, NVW_E_MEMORY,
+			"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name, bytes,
+			a->name);
 		NVW_TRY(nvw_write(p->machine, a->device, a->input, bytes));
 	}
 	return 0;
@@ -231,10 +221,8 @@ int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 
 	free(p->more);
 	p->more = calloc(groups, bytes);
-	if (p->more == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name, groups);
-	}
+	NVW_FAIL_IF(p->more == NULL, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads",
+		p->kernel->name, groups);
 	return 0;
 }
 
@@ -258,9 +246,7 @@ int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
 	void *const copy = malloc(array_bytes(a));
 	int r;
 
-	if (copy == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
-	}
+	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
 	r = dense_get(p, i, 0, a->count, copy);
 	if (r != 0) {
 		free(copy);
@@ -353,9 +339,7 @@ static int compare_on_device(struct dense_plan *p, struct nvw_machine *machine, 
 	char *const found = malloc(array_bytes(a));
 	int r;
 
-	if (found == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
-	}
+	NVW_FAIL_IF(found == NULL, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
 	r = nvw_read(machine, found, a->device, array_bytes(a));
 	if (r == 0) {
 		r = compare_array(a, found, findings);
@@ -389,9 +373,8 @@ static int allocate_expected(struct dense_plan *p)
 {
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		a->expected = malloc(array_bytes(a));
-		if (!a->expected) {
-			return nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
-		}
+		NVW_FAIL_IF(
+			!a->expected, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
 		memcpy(a->expected, a->input, array_bytes(a));
 	}
 	return 0;

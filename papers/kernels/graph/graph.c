@@ -10,16 +10,13 @@ int graph_add_edge(struct graph_edges *edges, uint32_t u, uint32_t v)
 	if (u == v) {
 		return 0;
 	}
-	if (edges->count == GRAPH_EDGES_MAX) {
-		return nvw_fail(NVW_E_INPUT, "graph: expected at most %d edges, found more", GRAPH_EDGES_MAX);
-	}
+	NVW_FAIL_IF(edges->count == GRAPH_EDGES_MAX, NVW_E_INPUT,
+		"graph: expected at most %d edges, found more", GRAPH_EDGES_MAX);
 	if (edges->count == edges->room) {
 		const uint64_t room = 2 * edges->room + 1024;
 		uint64_t *const pairs = realloc(edges->pairs, room * sizeof(*pairs));
 
-		if (pairs == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " edges", room);
-		}
+		NVW_FAIL_IF(pairs == NULL, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " edges", room);
 		edges->pairs = pairs;
 		edges->room = room;
 	}
@@ -111,10 +108,8 @@ int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *r
 	}
 	free(end);
 	free(unsorted);
-	if (g.row == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
-			nodes, edges->count);
-	}
+	NVW_FAIL_IF(g.row == NULL, NVW_E_MEMORY,
+		"graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges", nodes, edges->count);
 	return 0;
 }
 

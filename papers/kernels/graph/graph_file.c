@@ -179,10 +179,8 @@ static bool next_dimacs_line(struct scanner *s)
 
 static int read_dimacs_header(struct scanner *s, uint64_t *ret_nodes, uint64_t *ret_lines)
 {
-	if (!next_dimacs_line(s)) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: expected a line \"p WORD NODES EDGES\", found none", s->path);
-	}
+	NVW_FAIL_IF(!next_dimacs_line(s), NVW_E_INPUT,
+		"%s: expected a line \"p WORD NODES EDGES\", found none", s->path);
 	s->header = s->number;
 	if (!take_word(s, "p") || at_line_end(s)) {
 		return malformed(s, "\"p WORD NODES EDGES\"");
@@ -255,10 +253,8 @@ static bool take_metis_format(struct scanner *s, struct metis_layout *layout)
 static int read_metis_header(struct scanner *s, struct metis_layout *layout)
 {
 	do {
-		if (!next_metis_line(s)) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: expected a line \"NODES EDGES [fmt [ncon]]\", found none", s->path);
-		}
+		NVW_FAIL_IF(!next_metis_line(s), NVW_E_INPUT,
+			"%s: expected a line \"NODES EDGES [fmt [ncon]]\", found none", s->path);
 	} while (at_line_end(s));
 	s->header = s->number;
 	if (!take_number(s, &layout->nodes) || !take_number(s, &layout->edges) ||
@@ -358,10 +354,8 @@ static int read_matrix_size(struct scanner *s, uint64_t *ret_nodes, uint64_t *re
 {
 	uint64_t columns;
 
-	if (!next_matrix_line(s)) {
-		return nvw_fail(
-			NVW_E_INPUT, "%s: expected a line \"ROWS COLUMNS ENTRIES\", found none", s->path);
-	}
+	NVW_FAIL_IF(!next_matrix_line(s), NVW_E_INPUT,
+		"%s: expected a line \"ROWS COLUMNS ENTRIES\", found none", s->path);
 	s->header = s->number;
 	if (!take_number(s, ret_nodes) || !take_number(s, &columns) || !take_number(s, ret_entries) ||
 		!at_line_end(s) || columns != *ret_nodes) {
@@ -420,9 +414,8 @@ static int grow(struct renumbering *r)
 	struct renumbering larger = {.room = r->room ? 2 * r->room : 1024, .nodes = r->nodes};
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
-	if (larger.slots == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", larger.room / 2);
-	}
+	NVW_FAIL_IF(larger.slots == NULL, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes",
+		larger.room / 2);
 	for (uint64_t i = 0; i < r->room; i++) {
 		if (r->slots[i].node != 0) {
 			larger.slots[find_slot(&larger, r->slots[i].id)] = r->slots[i];
@@ -478,10 +471,8 @@ static int read_edge_list(struct scanner *s, struct graph_edges *edges, uint64_t
 	}
 	free(r.slots);
 	*ret_nodes = r.nodes;
-	if (error == 0 && r.nodes == 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected edges \"u v\", found none in %" PRIu64 " lines",
-			s->path, s->number);
-	}
+	NVW_FAIL_IF(error == 0 && r.nodes == 0, NVW_E_INPUT,
+		"%s: expected edges \"u v\", found none in %" PRIu64 " lines", s->path, s->number);
 	return error;
 }
 

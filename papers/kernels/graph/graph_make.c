@@ -37,10 +37,9 @@ static int make_grid(const char *at, struct made *m)
 {
 	uint64_t width, height;
 
-	if (!parse_number(&at, 1, GRAPH_NODES_MAX, &width) || *at++ != 'x' ||
-		!parse_number(&at, 1, GRAPH_NODES_MAX / width, &height) || *at != 0) {
-		return nvw_fail(NVW_E_USAGE, "expected grid:WxH of at most %d nodes", GRAPH_NODES_MAX);
-	}
+	NVW_FAIL_IF(!parse_number(&at, 1, GRAPH_NODES_MAX, &width) || *at++ != 'x' ||
+			    !parse_number(&at, 1, GRAPH_NODES_MAX / width, &height) || *at != 0,
+		NVW_E_USAGE, "expected grid:WxH of at most %d nodes", GRAPH_NODES_MAX);
 	m->nodes = (uint32_t)(width * height);
 	for (uint32_t v = 0; v < m->nodes; v++) {
 		if ((v + 1) % width) {
@@ -78,12 +77,11 @@ static int make_rmat(const char *at, struct made *m)
 	struct nvw_random random = {m->seed};
 	uint64_t scale, factor = RMAT_FACTOR;
 
-	if (!parse_number(&at, 1, RMAT_SCALE_MAX, &scale) ||
-		(*at == ':' && (++at, !parse_number(&at, 1, RMAT_FACTOR_MAX, &factor))) || *at != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
-			RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
-	}
+	NVW_FAIL_IF(!parse_number(&at, 1, RMAT_SCALE_MAX, &scale) ||
+			    (*at == ':' && (++at, !parse_number(&at, 1, RMAT_FACTOR_MAX, &factor))) ||
+			    *at != 0,
+		NVW_E_USAGE, "expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
+		RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
 	m->nodes = UINT32_C(1) << scale;
 	for (uint64_t i = 0; i < factor * m->nodes; i++) {
 		NVW_TRY(add_rmat_edge(m, &random, scale));
@@ -181,10 +179,8 @@ static int make_road(const char *at, struct made *m)
 	uint64_t nodes;
 	int error = 0;
 
-	if (!parse_number(&at, ROAD_LEAST, GRAPH_NODES_MAX, &nodes) || *at != 0) {
-		return nvw_fail(
-			NVW_E_USAGE, "expected road:N of %d to %d nodes", ROAD_LEAST, GRAPH_NODES_MAX);
-	}
+	NVW_FAIL_IF(!parse_number(&at, ROAD_LEAST, GRAPH_NODES_MAX, &nodes) || *at != 0, NVW_E_USAGE,
+		"expected road:N of %d to %d nodes", ROAD_LEAST, GRAPH_NODES_MAX);
 	r.width = root(nodes / 3);
 	r.crossings = nodes / 3 / r.width * r.width;
 	r.between = nodes - r.crossings;
@@ -192,9 +188,7 @@ static int make_road(const char *at, struct made *m)
 		r.roads += (unsigned)__builtin_popcount(road_joins(&r, c));
 	}
 	r.node = calloc(r.width, sizeof(*r.node));
-	if (r.node == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " crossings", r.width);
-	}
+	NVW_FAIL_IF(r.node == NULL, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " crossings", r.width);
 	for (uint64_t c = 0; c < r.crossings && error == 0; c++) {
 		error = build_crossing(&r, c);
 	}
@@ -288,20 +282,17 @@ static int make_chung_lu(const char *at, struct made *m)
 {
 	uint64_t nodes, arcs;
 
-	if (!parse_number(&at, 4 * NEAR, GRAPH_NODES_MAX, &nodes) || *at++ != ':' ||
-		!parse_number(&at, 2, 2 * GRAPH_EDGES_MAX, &arcs) || *at != 0 || arcs > 32 * nodes) {
-		return nvw_fail(NVW_E_USAGE,
-			"expected chung-lu:NODES:ARCS of %d to %d nodes, at most 32 arcs each", 4 * NEAR,
-			GRAPH_NODES_MAX);
-	}
+	NVW_FAIL_IF(!parse_number(&at, 4 * NEAR, GRAPH_NODES_MAX, &nodes) || *at++ != ':' ||
+			    !parse_number(&at, 2, 2 * GRAPH_EDGES_MAX, &arcs) || *at != 0 ||
+			    arcs > 32 * nodes,
+		NVW_E_USAGE, "expected chung-lu:NODES:ARCS of %d to %d nodes, at most 32 arcs each", 4 * NEAR,
+		GRAPH_NODES_MAX);
 	struct ranks r = {.node = calloc(nodes, sizeof(*r.node)),
 		.nodes = (uint32_t)nodes,
 		.first = sqrt((double)nodes / LARGEST_BY_MEAN),
 		.last = sqrt((double)nodes + (double)nodes / LARGEST_BY_MEAN)};
 
-	if (r.node == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", nodes);
-	}
+	NVW_FAIL_IF(r.node == NULL, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", nodes);
 	m->nodes = r.nodes;
 	shuffle_ranks(&r, m->seed);
 

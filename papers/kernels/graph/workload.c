@@ -112,14 +112,11 @@ static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 {
 	const double epsilon = nvw_option_real(options, "epsilon");
 
-	if (!(epsilon >= 0 && epsilon <= 1)) {
-		return nvw_fail(NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g", epsilon);
-	}
+	NVW_FAIL_IF(!(epsilon >= 0 && epsilon <= 1), NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g",
+		epsilon);
 	p->epsilon = (uint64_t)(epsilon * (double)GRAPH_RANK_ONE);
-	if (p->max_iterations == 0 && p->epsilon == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--max-iterations: expected 1 or more for pagerank without --epsilon, found 0");
-	}
+	NVW_FAIL_IF(p->max_iterations == 0 && p->epsilon == 0, NVW_E_USAGE,
+		"--max-iterations: expected 1 or more for pagerank without --epsilon, found 0");
 	return 0;
 }
 
@@ -131,9 +128,7 @@ static int graph_prepare(
 	struct graph_plan *const p = calloc(1, sizeof(*p));
 	int error;
 
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-	}
+	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "no memory for a plan");
 	p->algorithm = algorithm;
 	p->seed = seed;
 	error = take_common(names[algorithm], options, p);

@@ -57,15 +57,12 @@ int sync_read_poll_options(const char *workload, const struct nvw_options *optio
 		.gap = (uint32_t)nvw_option_u64(options, "poll-gap"),
 		.backoff_max = (uint32_t)nvw_option_u64(options, "backoff-max"),
 	};
-	if (ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
-		return nvw_fail(NVW_E_USAGE,
-			"--backoff-max needs --backoff=exponential; a linear back-off starts again "
-			"after 25 polls");
-	}
-	if (*ret_layout == SYNC_ROWS && shape->accesses < 2) {
-		return nvw_fail(
-			NVW_E_USAGE, "--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
-	}
+	NVW_FAIL_IF(ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max"),
+		NVW_E_USAGE,
+		"--backoff-max needs --backoff=exponential; a linear back-off starts again "
+		"after 25 polls");
+	NVW_FAIL_IF(*ret_layout == SYNC_ROWS && shape->accesses < 2, NVW_E_USAGE,
+		"--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
 	return 0;
 }
 
@@ -78,9 +75,7 @@ int sync_make_plan(uint64_t bytes,
 	void *const plan = calloc(1, bytes);
 	int error;
 
-	if (plan == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-	}
+	NVW_FAIL_IF(plan == NULL, NVW_E_MEMORY, "no memory for a plan");
 	error = read(options, seed, mutation, plan);
 	if (error != 0) {
 		free(plan);
@@ -109,12 +104,10 @@ int sync_make_places(
 		nvw_resident_work_items(machine) / cus / width / ((shape->group_size + width - 1) / width);
 	const uint64_t groups = shape->groups_per_cu * cus;
 
-	if (shape->groups_per_cu > fit) {
-		return nvw_fail(NVW_E_USAGE,
-			"--groups-per-cu: %" PRIu64
-			" work-groups of %u work-items wait for each other, but a CU has room for %" PRIu64,
-			shape->groups_per_cu, shape->group_size, fit);
-	}
+	NVW_FAIL_IF(shape->groups_per_cu > fit, NVW_E_USAGE,
+		"--groups-per-cu: %" PRIu64
+		" work-groups of %u work-items wait for each other, but a CU has room for %" PRIu64,
+		shape->groups_per_cu, shape->group_size, fit);
 	sync_free_places(ret_places);
 	*ret_places = (struct sync_places){
 		.cus = nvw_alloc(machine, cus * sizeof(struct sync_cu)),
@@ -123,9 +116,7 @@ int sync_make_places(
 		.cu_count = cus,
 		.group_count = groups,
 	};
-	if (!ret_places->has) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %" PRIu64 " work-groups", groups);
-	}
+	NVW_FAIL_IF(!ret_places->has, NVW_E_MEMORY, "no memory for %" PRIu64 " work-groups", groups);
 	return ret_places->cus && ret_places->groups ? 0 : NVW_E_MEMORY;
 }
 

@@ -181,10 +181,8 @@ static int run_lists(struct dense_plan *p)
 		NVW_TRY(dense_put(p, TAIL, 0, 1, &none));
 		NVW_TRY(dense_launch(p, relax_list, &a, a.count));
 		NVW_TRY(dense_get(p, TAIL, 0, 1, &a.count));
-		if (a.count > a.room) {
-			return nvw_fail(
-				NVW_E_FULL, "%s: the work list of %u nodes is full", p->kernel->name, a.room);
-		}
+		NVW_FAIL_IF(a.count > a.room, NVW_E_FULL, "%s: the work list of %u nodes is full",
+			p->kernel->name, a.room);
 		a.in = a.out;
 		a.out = (uint32_t *)read;
 	}

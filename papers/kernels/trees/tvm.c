@@ -110,10 +110,8 @@ static int push_mask(struct tvm *t, uint32_t depth, const bool *mask, uint32_t f
 {
 	bool *const copy = malloc(end - first + 1);
 
-	if (copy == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "program %s: no memory for a mask of %u entries",
-			t->run.program->name, end - first);
-	}
+	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "program %s: no memory for a mask of %u entries",
+		t->run.program->name, end - first);
 	memcpy(copy, mask + first, end - first);
 	t->stack[depth] = copy;
 	return 0;
@@ -169,10 +167,9 @@ static int begin(struct tvm *t, nvw_task_run function, const uint32_t *words, un
 	t->fork_mask = calloc(entries, sizeof *t->fork_mask);
 	t->join_mask = calloc(entries, sizeof *t->join_mask);
 	t->stack = calloc(NVW_TASK_DEPTH_MAX + 1, sizeof *t->stack);
-	if (!t->code || !t->word || !t->fork_mask || !t->join_mask || !t->stack) {
-		return nvw_fail(NVW_E_MEMORY, "program %s: no memory for a task vector of %u entries",
-			t->run.program->name, t->run.options.entries);
-	}
+	NVW_FAIL_IF(!t->code || !t->word || !t->fork_mask || !t->join_mask || !t->stack, NVW_E_MEMORY,
+		"program %s: no memory for a task vector of %u entries", t->run.program->name,
+		t->run.options.entries);
 	NVW_TRY(task_run_first(&t->run, function, n, &t->code[0]));
 	if (n > 0) {
 		memcpy(t->word, words, 4ul * n);
