@@ -164,8 +164,8 @@ static int print_json(const struct compare_command *c, bool same)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned i = 0; i < c->found.count; i++) {
-		json_array_append_new(rows, row_json(&c->found.row[i]));
+	NVW_EACH(row, c->found.row, c->found.count) {
+		json_array_append_new(rows, row_json(row));
 	}
 	return cli_print_json(
 		json_pack("{s:s, s:s, s:b, s:o, s:i, s:i, s:O, s:O, s:o}", "a", c->a, "b", c->b, "same", same,

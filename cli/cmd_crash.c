@@ -184,7 +184,7 @@ static int check_slice(const struct cli_session *s)
 	} others[] = {{CLI_jobs, "jobs"}, {CLI_resume, "resume"}, {CLI_save, "save"}, {CLI_html, "html"},
 		{CLI_coverage, "coverage"}, {CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
 
-	for (unsigned i = 0; i < sizeof others / sizeof *others && cli_given(&s->given, CLI_slice); i++) {
+	for (unsigned i = 0; i < NVW_COUNT(others) && cli_given(&s->given, CLI_slice); i++) {
 		NVW_FAIL_IF(cli_given(&s->given, others[i].id), NVW_E_USAGE,
 			"crash: --%s has no effect with --slice", others[i].name);
 	}

@@ -74,8 +74,8 @@ static uint64_t row_sum(const uint64_t row[CAMPAIGN_COUNT])
 {
 	uint64_t sum = 0;
 
-	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
-		sum += row[v];
+	NVW_EACH(one, row, CAMPAIGN_COUNT) {
+		sum += *one;
 	}
 	return sum;
 }
@@ -83,8 +83,8 @@ static uint64_t row_sum(const uint64_t row[CAMPAIGN_COUNT])
 static void print_row(const char *what, const char *how, const uint64_t row[CAMPAIGN_COUNT])
 {
 	printf("%-8s %-12s %8" PRIu64, what, how, row_sum(row));
-	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
-		printf(" %9" PRIu64, row[v]);
+	NVW_EACH(one, row, CAMPAIGN_COUNT) {
+		printf(" %9" PRIu64, *one);
 	}
 	putchar('\n');
 }
@@ -110,8 +110,8 @@ static void print_campaign(const struct campaign *c, const char *path)
 	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path,
 		c->seed);
 	printf("%-8s %-12s %8s", "what", "how", "copies");
-	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
-		printf(" %9s", campaign_names[v]);
+	NVW_EACH(campaign_name, campaign_names, CAMPAIGN_COUNT) {
+		printf(" %9s", *campaign_name);
 	}
 	putchar('\n');
 	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
@@ -124,8 +124,8 @@ static void print_campaign(const struct campaign *c, const char *path)
 	}
 	print_row("all", "", c->total);
 	print_reasons(c);
-	for (unsigned i = 0; i < c->bad_count; i++) {
-		print_bad(&c->bad[i]);
+	NVW_EACH(bad, c->bad, c->bad_count) {
+		print_bad(bad);
 	}
 }
 
@@ -170,11 +170,11 @@ static json_t *bad_json(const struct campaign *c)
 {
 	json_t *const bad = json_array();
 
-	for (unsigned i = 0; i < c->bad_count; i++) {
-		json_t *const one = damage_json(&c->bad[i].damage);
+	NVW_EACH(each, c->bad, c->bad_count) {
+		json_t *const one = damage_json(&each->damage);
 
-		member_set_text(one, "verdict", campaign_names[c->bad[i].verdict]);
-		member_set_text(one, "message", c->bad[i].message);
+		member_set_text(one, "verdict", campaign_names[each->verdict]);
+		member_set_text(one, "message", each->message);
 		json_array_append_new(bad, one);
 	}
 	return bad;

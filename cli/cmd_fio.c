@@ -426,9 +426,7 @@ static json_t *rows_json(const struct test *t, const struct measuring *m)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned i = 0; i < m->row_count; i++) {
-		const struct row *const r = &m->row[i];
-
+	NVW_EACH(r, m->row, m->row_count) {
 		json_array_append_new(
 			rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
 				      (json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked,
@@ -516,9 +514,9 @@ static void take_lines(struct options *o, const struct cli_options *given)
 	} lines[] = {{CLI_size, "size"}, {CLI_io_size, "io_size"}, {CLI_threads, "numjobs"},
 		{CLI_number_ios, "number_ios"}};
 
-	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-		if (cli_given(given, lines[i].id)) {
-			fio_add_line(&o->request.lines, lines[i].name, cli_text(given, lines[i].id));
+	NVW_EACH(line, lines, NVW_COUNT(lines)) {
+		if (cli_given(given, line->id)) {
+			fio_add_line(&o->request.lines, line->name, cli_text(given, line->id));
 		}
 	}
 }
@@ -578,9 +576,9 @@ static int measure_or_verify(const struct cli_session *session)
 		NVW_PRINT(seed, "%llu", (unsigned long long)session->config.seed);
 		fio_add_line(&o.request.lines, "randseed", seed);
 	}
-	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
-		if (!strcmp(name, tests[i].name)) {
-			return execute(&tests[i], &o.request, o.bs, o.sweep);
+	NVW_EACH(test, tests, NVW_COUNT(tests)) {
+		if (!strcmp(name, test->name)) {
+			return execute(test, &o.request, o.bs, o.sweep);
 		}
 	}
 	return verify(&o);

@@ -145,11 +145,11 @@ static void list_device_stats(struct table *t)
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_device_stat_table(&count);
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_EACH(stat, stats, count) {
 		char name[64];
 
-		NVW_PRINT(name, "device.NAME.%s", stats[i].name);
-		add(t, name, stats[i].unit, stats[i].meaning, NULL);
+		NVW_PRINT(name, "device.NAME.%s", stat->name);
+		add(t, name, stat->unit, stat->meaning, NULL);
 	}
 }
 
@@ -159,8 +159,8 @@ static void list_numbers(struct table *t)
 	unsigned count;
 	const struct cli_number *const numbers = cli_number_table(&count);
 
-	for (unsigned i = 0; i < count; i++) {
-		add(t, numbers[i].name, numbers[i].unit, numbers[i].meaning, NULL);
+	NVW_EACH(number, numbers, count) {
+		add(t, number->name, number->unit, number->meaning, NULL);
 	}
 }
 
@@ -169,8 +169,8 @@ static void list_stats(struct table *t)
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
 
-	for (unsigned i = 0; i < count; i++) {
-		add(t, stats[i].name, stats[i].unit, stats[i].meaning, NULL);
+	NVW_EACH(stat, stats, count) {
+		add(t, stat->name, stat->unit, stat->meaning, NULL);
 	}
 	list_device_stats(t);
 	list_numbers(t);
@@ -212,8 +212,8 @@ static void list_option_axes(struct table *t)
 		const char *const name = member_string(option, "name"), *const command = member_string(
 										option, "command");
 
-		for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
-			if (strcmp(command, commands[k]) == 0 && sweep_can_vary(name)) {
+		NVW_EACH(one, commands, NVW_COUNT(commands)) {
+			if (strcmp(command, *one) == 0 && sweep_can_vary(name)) {
 				add(t, name, command, member_string(option, "help"), NULL);
 			}
 		}
@@ -263,7 +263,7 @@ static const struct list {
 	{"command-options", list_command_options, {"command", "name", "default", "help"}},
 };
 
-enum { LISTS = sizeof lists / sizeof *lists };
+enum { LISTS = NVW_COUNT(lists) };
 
 static unsigned columns_of(const struct table *t)
 {

@@ -116,7 +116,7 @@ static json_t *to_json(const struct litmus_report *r)
 
 static int take_report(struct litmus_command *c, unsigned protocol, const struct litmus_report *r)
 {
-	NVW_INVARIANT(protocol < sizeof c->count / sizeof *c->count);
+	NVW_INVARIANT(protocol < NVW_COUNT(c->count));
 
 	const char *const verdict = litmus_report_verdict(r);
 
@@ -136,8 +136,8 @@ static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
 {
 	uint64_t all = 0;
 
-	for (unsigned v = 0; v < VERDICTS; v++) {
-		all += count[v];
+	NVW_EACH(one, count, VERDICTS) {
+		all += *one;
 	}
 	printf("%-12s %6" PRIu64, protocol, all);
 	for (unsigned v = 0; v < VERDICTS; v++) {
@@ -150,8 +150,8 @@ static int print_summary(const struct litmus_command *c)
 {
 	NVW_INVARIANT(c->protocol_count <= PROTOCOLS_MAX);
 	printf("\n%-12s %6s", "protocol", "tests");
-	for (unsigned v = 0; v < VERDICTS; v++) {
-		printf("  %s", verdicts[v]);
+	NVW_EACH(verdict, verdicts, VERDICTS) {
+		printf("  %s", *verdict);
 	}
 	putchar('\n');
 	for (unsigned p = 0; p < c->protocol_count; p++) {
@@ -213,10 +213,10 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for a report");
 	for (unsigned p = 0; p < c->protocol_count; p++) {
 		c->options.protocol = c->protocol[p];
-		for (unsigned i = 0; i < c->tests.count; i++) {
-			if (!c->only || strstr(c->tests.test[i].name, c->only)) {
+		NVW_EACH(test, c->tests.test, c->tests.count) {
+			if (!c->only || strstr(test->name, c->only)) {
 				chosen++;
-				NVW_TRY(run_test(c, p, &c->tests.test[i], report));
+				NVW_TRY(run_test(c, p, test, report));
 			}
 		}
 	}
@@ -262,8 +262,8 @@ static int take_litmus(struct litmus_command *c, const struct cli_options *o)
 	c->only = cli_text(o, CLI_test);
 	c->brief = cli_given(o, CLI_brief);
 	c->json = cli_json(o);
-	for (unsigned i = 0; i < o->argument_count; i++) {
-		NVW_TRY(litmus_load(o->argument[i], &c->tests));
+	NVW_EACH(argument, o->argument, o->argument_count) {
+		NVW_TRY(litmus_load(*argument, &c->tests));
 	}
 	NVW_FAIL_IF(c->tests.count == 0, NVW_E_USAGE,
 		"litmus: expected .litmus files, .tsv tables, or folders of them");

@@ -349,7 +349,7 @@ static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_ev
 
 	*ret_at = REPLAY_AT_FAILURE;
 	*ret_event = 0;
-	for (unsigned i = 0; text != NULL && i < sizeof names / sizeof *names; i++) {
+	for (unsigned i = 0; text != NULL && i < NVW_COUNT(names); i++) {
 		if (strcmp(text, names[i]) == 0) {
 			*ret_at = (enum replay_at)i;
 			return 0;

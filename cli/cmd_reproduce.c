@@ -95,9 +95,9 @@ static int print_json(const struct papers *p, bool is_list)
 {
 	json_t *const all = json_array();
 
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted) {
-			json_array_append_new(all, row_json(&p->row[i], is_list));
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted) {
+			json_array_append_new(all, row_json(row, is_list));
 		}
 	}
 	return cli_print_json(
@@ -155,9 +155,9 @@ static void print_points(const struct papers *p)
 {
 	unsigned points = 0, known = 0;
 
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		points += p->sweep[i]->sweep.count;
-		known += p->sweep[i]->known;
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		points += (*sweep)->sweep.count;
+		known += (*sweep)->known;
 	}
 	printf("%u points, %u of them unchanged since an earlier run; ", points, known);
 	if (p->seeds == 1) {
@@ -173,9 +173,9 @@ static int print_report(const struct reproduce_command *c, const char *folder)
 	const bool runs = p->run != PAPER_RUN_NOTHING;
 
 	printf("%-18s %-14s %-26s judgement\n", "row", "paper", "here: mean (least, most)");
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted) {
-			print_row(&p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted) {
+			print_row(row);
 		}
 	}
 	if (runs) {
@@ -193,8 +193,7 @@ static int print_report(const struct reproduce_command *c, const char *folder)
 /* Rows at both ends of the values that the papers do not give. */
 static void print_ends(const struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const row = &p->row[i];
+	NVW_EACH(row, p->row, p->row_count) {
 		char name[256], ends[1024];
 
 		if (!row->wanted) {
@@ -225,8 +224,8 @@ static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, c
 	const struct sweep_manner manner = cli_manner(&c->given);
 
 	NVW_TRY(open_journal(c, s, folder));
-	for (unsigned i = 0; i < s->sweep.count; i++) {
-		s->known += s->sweep.point[i].is_known;
+	NVW_EACH(point, s->sweep.point, s->sweep.count) {
+		s->known += point->is_known;
 	}
 	if (manner.progress) {
 		fprintf(stderr, "%s: %u points\n", s->name, s->sweep.count);
@@ -249,12 +248,12 @@ static int run_all(const struct reproduce_command *c, const char *folder)
 {
 	const struct papers *const p = &c->papers;
 
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		NVW_TRY(sweep_check(&p->sweep[i]->sweep));
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		NVW_TRY(sweep_check(&(*sweep)->sweep));
 	}
 	NVW_TRY(make_folder(folder));
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		NVW_TRY(run_sweep(c, p->sweep[i], folder));
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		NVW_TRY(run_sweep(c, *sweep, folder));
 	}
 	return 0;
 }
@@ -264,9 +263,9 @@ static int judge_rows(struct reproduce_command *c, const char *folder)
 	struct papers *const p = &c->papers;
 
 	papers_judge(p);
-	for (unsigned i = 0; i < p->row_count; i++) {
-		c->lost += p->row[i].wanted && paper_is_lost(&p->row[i]);
-		c->moved += p->row[i].wanted && paper_has_moved(&p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		c->lost += row->wanted && paper_is_lost(row);
+		c->moved += row->wanted && paper_has_moved(row);
 	}
 	NVW_TRY(papers_write(p, folder, c->has_gnuplot));
 	return cli_json(&c->given) ? print_json(p, false) : print_report(c, folder);
@@ -306,9 +305,9 @@ static int list_rows(struct papers *p, bool json)
 	if (json) {
 		return print_json(p, true);
 	}
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted) {
-			print_published(&p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted) {
+			print_published(row);
 		}
 	}
 	return 0;

@@ -74,9 +74,9 @@ static int create_kept_pool(struct run *run, const char *path, struct nvw_pool_p
 
 	NVW_FAIL_IF(size != NULL && nvw_parse_bytes(size, &bytes) != 0, NVW_E_USAGE, "--pool-size: %s",
 		nvw_error_message());
-	for (unsigned i = 0; i < count; i++) {
-		params[i].bytes = bytes;
-		params[i].sparse = size != NULL;
+	NVW_EACH(param, params, count) {
+		param->bytes = bytes;
+		param->sparse = size != NULL;
 	}
 	const int r = nvw_pool_create_several(path, params, count, &run->pool);
 
@@ -311,8 +311,8 @@ static void end(struct run *run)
 
 static void say_findings(const struct run *run, const struct cli_session *s)
 {
-	for (unsigned i = 0; i < run->findings.kept; i++) {
-		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
+	NVW_EACH(finding, run->findings.finding, run->findings.kept) {
+		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, finding->text);
 	}
 }
 
@@ -387,7 +387,7 @@ static int take_own(struct run *run)
 	const struct cli_options *const o = &run->session->given;
 	static const enum emu_race_model models[] = {EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF};
 
-	enum { CHECK_UNDO = sizeof models / sizeof *models };
+	enum { CHECK_UNDO = NVW_COUNT(models) };
 
 	run->check_undo = cli_given(o, CLI_races) && cli_number(o, CLI_races) == CHECK_UNDO;
 	run->look_for_races = cli_given(o, CLI_races) && !run->check_undo;

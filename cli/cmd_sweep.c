@@ -124,13 +124,13 @@ static int write_file(const struct sweep_command *c, const char *end,
 
 static void count_points(struct sweep_command *c)
 {
-	for (unsigned i = 0; i < c->sweep.count; i++) {
-		const char *const status = member_string(c->sweep.point[i].row, "status");
+	NVW_EACH(point, c->sweep.point, c->sweep.count) {
+		const char *const status = member_string(point->row, "status");
 
 		c->counts.ok += !strcmp(status, "ok");
 		c->counts.wrong += !strcmp(status, "wrong");
 		c->counts.failed += strcmp(status, "ok") != 0 && strcmp(status, "wrong") != 0;
-		c->counts.known += c->sweep.point[i].is_known;
+		c->counts.known += point->is_known;
 	}
 }
 
@@ -177,8 +177,7 @@ static void print_failures(const struct sweep_command *c)
 {
 	unsigned shown = 0;
 
-	for (unsigned i = 0; i < c->sweep.count; i++) {
-		const struct sweep_point *const p = &c->sweep.point[i];
+	NVW_EACH(p, c->sweep.point, c->sweep.count) {
 		const char *const status = member_string(p->row, "status");
 
 		if (strcmp(status, "ok") != 0 && shown++ < 10) {
@@ -226,9 +225,9 @@ static int print_json(const struct sweep_command *c)
 static void print_words(const struct sweep_words *words)
 {
 	fputs("nvwave", stdout);
-	for (int i = 0; i < words->count - 1; i++) {
+	NVW_EACH(word, words->word, words->count - 1) {
 		putchar(' ');
-		cli_print_quoted(words->word[i], stdout);
+		cli_print_quoted(*word, stdout);
 	}
 	putchar('\n');
 }
@@ -238,8 +237,8 @@ static json_t *words_json(const struct sweep_words *words)
 {
 	json_t *const point = json_array();
 
-	for (int i = 0; i < words->count - 1; i++) {
-		json_array_append_new(point, json_string(words->word[i]));
+	NVW_EACH(word, words->word, words->count - 1) {
+		json_array_append_new(point, json_string(*word));
 	}
 	return point;
 }
@@ -307,8 +306,7 @@ static void forget_unreported(const char *folder, struct sweep_point *p)
 static int prepare_reports(struct sweep_command *c, const char *folder)
 {
 	NVW_FAIL_ERRNO_IF(mkdir(folder, 0777) && errno != EEXIST, "%s", folder);
-	for (unsigned i = 0; i < c->sweep.count; i++) {
-		struct sweep_point *const p = &c->sweep.point[i];
+	NVW_EACH(p, c->sweep.point, c->sweep.count) {
 		forget_unreported(folder, p);
 	}
 	return 0;
@@ -385,8 +383,8 @@ static int merge_journals(struct sweep_command *c)
 {
 	const char *const *const journal = c->given.argument + c->given.argument_count;
 
-	for (unsigned i = 0; i < c->journals; i++) {
-		NVW_TRY(sweep_journal_merge(&c->sweep, journal[i]));
+	NVW_EACH(one, journal, c->journals) {
+		NVW_TRY(sweep_journal_merge(&c->sweep, *one));
 	}
 	return check_whole(c);
 }

@@ -101,9 +101,9 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 {
 	printf("  repeat: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
 		(unsigned long long)result->seed);
-	for (unsigned i = 0; i < c->setting_count; i++) {
+	NVW_EACH(setting, c->options.settings, c->setting_count) {
 		fputs(" --set=", stdout);
-		cli_print_quoted(c->options.settings[i], stdout);
+		cli_print_quoted(*setting, stdout);
 	}
 	if (c->options.fault) {
 		fputs(" --fault=", stdout);
@@ -214,8 +214,8 @@ static int make_words(
 	NVW_TRY(spread_add_word(w, "--protocol=%s", c->options.protocol));
 	NVW_TRY(spread_add_word(w, "--seed=%llu", (unsigned long long)(c->options.seed + first)));
 	NVW_TRY(spread_add_word(w, "--programs=%llu", (unsigned long long)programs));
-	for (unsigned i = 0; i < c->setting_count; i++) {
-		NVW_TRY(spread_add_word(w, "--set=%s", c->options.settings[i]));
+	NVW_EACH(setting, c->options.settings, c->setting_count) {
+		NVW_TRY(spread_add_word(w, "--set=%s", *setting));
 	}
 	if (c->options.fault) {
 		NVW_TRY(spread_add_word(w, "--fault=%s", c->options.fault));

@@ -469,7 +469,7 @@ int crash_status(enum ct_verdict verdict)
 		[CT_VERDICT_ROBUST] = STATUS_CLEAN,
 		[CT_VERDICT_NOT_ROBUST] = STATUS_INCONSISTENT};
 
-	NVW_INVARIANT(verdict < sizeof status / sizeof *status);
+	NVW_INVARIANT(verdict < NVW_COUNT(status));
 	return status[verdict];
 }
 

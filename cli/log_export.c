@@ -176,8 +176,8 @@ int log_export(const char *path, const char *file, bool words)
 		return error;
 	}
 	error = export(&e, reader, file);
-	for (uint32_t i = 0; i < e.frames; i++) {
-		free(e.frame[i]);
+	NVW_EACH(frame, e.frame, e.frames) {
+		free(*frame);
 	}
 	free(e.frame);
 	nvw_log_reader_close(reader);

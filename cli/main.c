@@ -22,14 +22,14 @@ static const struct {
 #undef COMMAND
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = NVW_COUNT(commands) };
 
 static int usage(FILE *to, int status)
 {
 	fputs("nvwave: an emulated GPU with persistent memory, and a crash tester for its programs\n\n", to);
-	for (unsigned i = 0; i < COMMANDS; i++) {
-		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments,
-			commands[i].summary);
+	NVW_EACH(command, commands, COMMANDS) {
+		fprintf(to, "  nvwave %s %s\n      %s\n", command->name, command->arguments,
+			command->summary);
 	}
 	fputs("\nnvwave help COMMAND explains a command, nvwave help run WORKLOAD also the workload's "
 	      "options.\n"
@@ -57,9 +57,9 @@ static int unknown(const char *name)
 
 static int run_command(int argc, char **argv)
 {
-	for (unsigned i = 0; i < COMMANDS; i++) {
-		if (!strcmp(argv[0], commands[i].name)) {
-			return commands[i].run(argc, argv);
+	NVW_EACH(command, commands, COMMANDS) {
+		if (!strcmp(argv[0], command->name)) {
+			return command->run(argc, argv);
 		}
 	}
 	return unknown(argv[0]);

@@ -158,11 +158,10 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed",
 		"mutation", "atomicity", "shards", "stores", "sim_time_ns", "states_possible_log2"};
 
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-		NVW_FAIL_IF(
-			!json_equal(json_object_get(report, names[i]), json_object_get(m->first, names[i])),
+	NVW_EACH(name, names, NVW_COUNT(names)) {
+		NVW_FAIL_IF(!json_equal(json_object_get(report, *name), json_object_get(m->first, *name)),
 			NVW_E_INPUT, "%s: \"%s\" differs from that of %s: expected shards of one exploration",
-			path, names[i], m->first_path);
+			path, *name, m->first_path);
 	}
 	NVW_FAIL_IF(strcmp(version_of(report), version_of(m->first)) != 0, NVW_E_INPUT,
 		"%s: made by nvwave %s, but %s by %s: expected shards of one exploration", path,
@@ -245,8 +244,8 @@ static void add_sums(struct ct_result *r, const json_t *report)
 		{&r->states_alike, "states_alike"}, {&r->states_symmetric, "states_symmetric"},
 		{&r->instants_by_reads, "instants_by_reads"}, {&r->findings_unlisted, "findings_unlisted"}};
 
-	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-		*counts[i].sum += member_count(report, counts[i].name);
+	NVW_EACH(one, counts, NVW_COUNT(counts)) {
+		*one->sum += member_count(report, one->name);
 	}
 }
 
@@ -392,8 +391,8 @@ static int show(const struct merge *m, bool json)
 
 static int merge_all(struct merge *m, const struct cli_options *given)
 {
-	for (unsigned i = 0; i < given->argument_count; i++) {
-		NVW_TRY(add_report(m, given->argument[i]));
+	NVW_EACH(argument, given->argument, given->argument_count) {
+		NVW_TRY(add_report(m, *argument));
 	}
 	NVW_TRY(check_whole(m));
 	complete(m);

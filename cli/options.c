@@ -79,10 +79,10 @@ static bool has(const char *command, unsigned id)
 
 static const char *help_of(unsigned command, unsigned id)
 {
-	NVW_INVARIANT(id < sizeof records / sizeof *records);
-	for (unsigned i = 0; i < sizeof own_helps / sizeof *own_helps; i++) {
-		if (own_helps[i].command == command && own_helps[i].option == id) {
-			return own_helps[i].text;
+	NVW_INVARIANT(id < NVW_COUNT(records));
+	NVW_EACH(own_help, own_helps, NVW_COUNT(own_helps)) {
+		if (own_help->command == command && own_help->option == id) {
+			return own_help->text;
 		}
 	}
 	return records[id].help;
@@ -91,7 +91,7 @@ static const char *help_of(unsigned command, unsigned id)
 /* Others are for command lines that nvwave itself writes. */
 static bool is_listed(unsigned command, unsigned id)
 {
-	NVW_INVARIANT(id < sizeof records / sizeof *records);
+	NVW_INVARIANT(id < NVW_COUNT(records));
 	return (records[id].commands >> command & 1) && *records[id].help;
 }
 
@@ -234,9 +234,9 @@ static int parse_value(const struct record *r, const char *text, uint64_t *ret_n
 /* " of nvwave run" for an option of other commands. */
 static const char *owner(const char *name)
 {
-	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		for (unsigned c = 0; c < COMMANDS && !strcmp(records[id].name, name); c++) {
-			if (records[id].commands >> c & 1) {
+	NVW_EACH(record, records, CLI_OPTIONS) {
+		for (unsigned c = 0; c < COMMANDS && !strcmp(record->name, name); c++) {
+			if (record->commands >> c & 1) {
 				return command_names[c];
 			}
 		}
@@ -327,7 +327,7 @@ static int take_value(struct cli_options *o, unsigned id, const char *text)
 	const struct record *const r = &records[id];
 	const int error = parse_value(r, text, &o->value[id].number, &o->value[id].real);
 
-	NVW_INVARIANT(id < sizeof records / sizeof *records);
+	NVW_INVARIANT(id < NVW_COUNT(records));
 	NVW_FAIL_IF(error, error, "%s: --%s: %s", o->command, r->name, nvw_error_message());
 	o->value[id].given = true;
 	o->value[id].text = text;
@@ -443,8 +443,8 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 
 void cli_options_end(struct cli_options *o)
 {
-	for (unsigned i = 0; i < o->word_count; i++) {
-		free(o->word[i]);
+	NVW_EACH(word, o->word, o->word_count) {
+		free(*word);
 	}
 	free(o->word);
 	free(o->setting);
@@ -529,7 +529,7 @@ void cli_options_help(const char *command, uint64_t circumstances)
 
 static json_t *record_json(unsigned command, unsigned id)
 {
-	NVW_INVARIANT(command < sizeof command_names / sizeof *command_names);
+	NVW_INVARIANT(command < NVW_COUNT(command_names));
 
 	static const char *const types[] = {"flag", "count", "real", "time", "choice", "text", "block"};
 	const struct record *const r = &records[id];

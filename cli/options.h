@@ -82,6 +82,8 @@ enum cli_circumstance {
 
 enum cli_option_id {
 #define OPTION(id, ...) CLI_##id,
+#include "core/each.h"
+
 #include "options.def"
 #undef OPTION
 	CLI_OPTIONS

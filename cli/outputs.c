@@ -28,7 +28,7 @@ static const struct {
 	{CLI_report, "report"},
 };
 
-enum { OUTPUTS = sizeof outputs / sizeof *outputs };
+enum { OUTPUTS = NVW_COUNT(outputs) };
 
 /* The folder of a path, without links; false if there is none. */
 static bool folder_of(const char *path, char ret_folder[PATH_MAX])

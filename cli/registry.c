@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/each.h"
 #include "core/folder.h"
 #include "core/print.h"
 #include "core/units.h"
@@ -90,13 +91,13 @@ static void load_folder(const char *folder)
 	struct dirent **entry;
 	const int count = scandir(folder, &entry, is_library, alphasort);
 
-	for (int i = 0; i < count; i++) {
+	NVW_EACH(one, entry, count) {
 		char path[PATH_BYTES];
 
-		if (NVW_PRINT(path, "%s/%s", folder, entry[i]->d_name) < (int)sizeof path) {
+		if (NVW_PRINT(path, "%s/%s", folder, (*one)->d_name) < (int)sizeof path) {
 			load_library(path);
 		}
-		free(entry[i]);
+		free(*one);
 	}
 	if (count >= 0) {
 		free(entry);
@@ -125,8 +126,8 @@ static void load_folder_beside(void)
 	if (*self == '\0') {
 		return;
 	}
-	for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++) {
-		NVW_PRINT(path, "%s/%s", self, beside[i]);
+	NVW_EACH(one, beside, NVW_COUNT(beside)) {
+		NVW_PRINT(path, "%s/%s", self, *one);
 		load_folder(path);
 	}
 }

@@ -83,8 +83,8 @@ static int execute(struct gdb *g)
 
 static int end(struct gdb *g, int result)
 {
-	for (unsigned i = 0; i < g->count; i++) {
-		free(g->word[i]);
+	NVW_EACH(word, g->word, g->count) {
+		free(*word);
 	}
 	return result;
 }

@@ -201,8 +201,8 @@ static int describe_machine(struct cli_session *s)
 	if (cli_given(o, CLI_machine)) {
 		NVW_TRY(emu_config_load(&s->config, cli_text(o, CLI_machine)));
 	}
-	for (unsigned i = 0; i < o->setting_count; i++) {
-		NVW_TRY(take_setting(s, o->setting[i]));
+	NVW_EACH(setting, o->setting, o->setting_count) {
+		NVW_TRY(take_setting(s, *setting));
 	}
 	if (cli_given(o, CLI_protocol)) {
 		NVW_TRY(take_protocol(s, cli_text(o, CLI_protocol)));

@@ -8,6 +8,7 @@
 #include <nvw/errors.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/order.h"
 #include "device/sites.h"
 
@@ -79,15 +80,15 @@ static void join_equal(struct ct_coverage *c)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < c->count; i++) {
-		const bool again = kept > 0 && by_place(&c->statement[kept - 1], &c->statement[i]) == 0;
+	NVW_EACH(statement, c->statement, c->count) {
+		const bool again = kept > 0 && by_place(&c->statement[kept - 1], statement) == 0;
 
 		if (again) {
-			c->statement[kept - 1].executed |= c->statement[i].executed;
-			c->statement[kept - 1].flushes |= c->statement[i].flushes;
-			c->statement[kept - 1].reached |= c->statement[i].reached;
+			c->statement[kept - 1].executed |= statement->executed;
+			c->statement[kept - 1].flushes |= statement->flushes;
+			c->statement[kept - 1].reached |= statement->reached;
 		} else {
-			c->statement[kept++] = c->statement[i];
+			c->statement[kept++] = *statement;
 		}
 	}
 	c->count = kept;
@@ -174,8 +175,8 @@ static void keep_branches(struct ct_coverage *c)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < c->branches; i++) {
-		const struct ct_statement b = c->branch[i];
+	NVW_EACH(branch, c->branch, c->branches) {
+		const struct ct_statement b = *branch;
 
 		if (bsearch(&b, c->statement, c->count, sizeof b, by_names) != NULL) {
 			c->branch[kept++] = b;
@@ -208,8 +209,8 @@ int ct_coverage_of_program(
 {
 	size_t bytes = 1;
 
-	for (unsigned i = 0; i < count; i++) {
-		bytes += strlen(statement[i].file) + strlen(statement[i].function) + 2;
+	NVW_EACH(one, statement, count) {
+		bytes += strlen(one->file) + strlen(one->function) + 2;
 	}
 	struct ct_coverage c = {.statement = calloc(count + 1, sizeof *c.statement),
 		.branch = calloc(count + 1, sizeof *c.branch),
@@ -221,12 +222,12 @@ int ct_coverage_of_program(
 		ct_coverage_free(&c);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the statements of the program");
 	}
-	for (unsigned i = 0; i < count; i++) {
-		struct ct_statement *const s = room_for(&c, statement[i].is_branch);
+	NVW_EACH(one, statement, count) {
+		struct ct_statement *const s = room_for(&c, one->is_branch);
 
-		*s = statement[i];
-		s->file = keep_text(&at, statement[i].file);
-		s->function = keep_text(&at, statement[i].function);
+		*s = *one;
+		s->file = keep_text(&at, one->file);
+		s->function = keep_text(&at, one->function);
 		s->first_line = 0;
 	}
 	order_statements(&c);

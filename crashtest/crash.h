@@ -45,6 +45,8 @@
 #include <nvw/persist_log.h>
 #include <nvw/workload.h>
 
+#include "core/each.h"
+
 #include "coverage.h"
 #include "schedules.h"
 #include "states/model.h"

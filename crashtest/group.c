@@ -141,12 +141,12 @@ bool ct_groups_has(const struct ct_groups *groups, const char *text)
 void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others)
 {
 	groups->unlisted += others->unlisted;
-	for (unsigned i = 0; i < others->count; i++) {
-		struct ct_group *const g = group_of(groups, &others->group[i].finding);
+	NVW_EACH(group, others->group, others->count) {
+		struct ct_group *const g = group_of(groups, &group->finding);
 
 		for (unsigned k = 0; g != NULL && k < CT_SAMPLES; k++) {
-			if (others->group[i].sample[k].used) {
-				add_sample(&g->sample[k], &others->group[i].sample[k]);
+			if (group->sample[k].used) {
+				add_sample(&g->sample[k], &group->sample[k]);
 			}
 		}
 	}
@@ -157,11 +157,11 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 	unsigned count = 0;
 
 	NVW_INVARIANT(room <= CT_FINDINGS_MAX);
-	for (unsigned i = 0; i < groups->count; i++) {
-		const struct ct_finding *const f = &groups->group[i].finding;
+	NVW_EACH(group, groups->group, groups->count) {
+		const struct ct_finding *const f = &group->finding;
 
 		for (unsigned k = 0; k < CT_SAMPLES && count < room; k++) {
-			const struct ct_sample *const s = &groups->group[i].sample[k];
+			const struct ct_sample *const s = &group->sample[k];
 
 			if (!s->used || (s->instant == f->instant && s->draw == f->draw)) {
 				continue;
@@ -181,8 +181,8 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 
 static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 {
-	for (unsigned i = 0; i < c->group_count; i++) {
-		if (memcmp(&c->group[i], line, sizeof *line) == 0) {
+	NVW_EACH(group, c->group, c->group_count) {
+		if (memcmp(group, line, sizeof *line) == 0) {
 			return true;
 		}
 	}
@@ -191,8 +191,8 @@ static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 
 bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b)
 {
-	for (unsigned i = 0; i < a->group_count; i++) {
-		if (is_in_group(b, &a->group[i])) {
+	NVW_EACH(group, a->group, a->group_count) {
+		if (is_in_group(b, group)) {
 			return true;
 		}
 	}
@@ -297,14 +297,14 @@ static void join_groups(struct ct_finding *to, const struct ct_finding *from)
 {
 	struct ct_cause *const c = &to->cause;
 
-	for (unsigned i = 0; i < from->cause.group_count; i++) {
-		if (is_in_group(c, &from->cause.group[i])) {
+	NVW_EACH(group, from->cause.group, from->cause.group_count) {
+		if (is_in_group(c, group)) {
 			continue;
 		}
 		if (c->group_count == CT_GROUP_MAX) {
 			c->group_more++;
 		} else {
-			c->group[c->group_count++] = from->cause.group[i];
+			c->group[c->group_count++] = *group;
 		}
 	}
 	c->group_more = MAX(c->group_more, from->cause.group_more);
@@ -445,11 +445,11 @@ void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 	NVW_INVARIANT(*count <= CT_FINDINGS_MAX);
 	while (merge_two(findings, count)) {
 	}
-	for (unsigned i = 0; i < *count; i++) {
-		if (findings[i].sample && findings[i].cause.kind == CT_CAUSE_NONE) {
-			unlink(findings[i].saved);
+	NVW_EACH(finding, findings, *count) {
+		if (finding->sample && finding->cause.kind == CT_CAUSE_NONE) {
+			unlink(finding->saved);
 		} else {
-			findings[kept++] = findings[i];
+			findings[kept++] = *finding;
 		}
 	}
 	*count = kept;

@@ -215,8 +215,8 @@ void ct_run_shared_destroy(struct ct_run_shared *s)
 int ct_run_acks(const struct ct_run_shared *s, struct nvw_acks *acks)
 {
 	NVW_INVARIANT(s->ack_count <= s->ack_capacity);
-	for (uint64_t i = 0; i < s->ack_count; i++) {
-		NVW_TRY(nvw__acks_add(acks, s->ack[i].first, s->ack[i].count));
+	NVW_EACH(ack, s->ack, s->ack_count) {
+		NVW_TRY(nvw__acks_add(acks, ack->first, ack->count));
 	}
 	return 0;
 }

@@ -19,10 +19,10 @@ static const char *scaled_unit(const char *unit, double most, double *ret_scale)
 		{"pJ", "nJ", 1e3}, {"operations/s", "Mop/s", 1e6}, {"operations/s", "kop/s", 1e3}};
 
 	*ret_scale = 1;
-	for (unsigned i = 0; i < sizeof scales / sizeof *scales; i++) {
-		if (!strcmp(unit, scales[i].unit) && most >= scales[i].scale) {
-			*ret_scale = scales[i].scale;
-			return scales[i].larger;
+	NVW_EACH(scale, scales, NVW_COUNT(scales)) {
+		if (!strcmp(unit, scale->unit) && most >= scale->scale) {
+			*ret_scale = scale->scale;
+			return scale->larger;
 		}
 	}
 	return unit;
@@ -87,8 +87,8 @@ unsigned plot_longest(const struct plot_names *names)
 {
 	unsigned longest = 0;
 
-	for (unsigned i = 0; i < names->count; i++) {
-		const unsigned letters = plot_letters(names->name[i]);
+	NVW_EACH(name, names->name, names->count) {
+		const unsigned letters = plot_letters(*name);
 
 		if (letters > longest) {
 			longest = letters;

@@ -60,9 +60,7 @@ static void measure_mean(const struct plot *p, struct plot_cell *c)
 
 void plot_measure_cells(struct plot *p)
 {
-	for (unsigned i = 0; i < p->at.count * p->of.count; i++) {
-		struct plot_cell *const c = &p->cell[i];
-
+	NVW_EACH(c, p->cell, p->at.count * p->of.count) {
 		if (!c->count) {
 			continue;
 		}

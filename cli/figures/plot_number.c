@@ -90,8 +90,8 @@ static unsigned digits_of(const struct plot_names *n, double scale)
 	unsigned digits = 0;
 	char text[32];
 
-	for (unsigned i = 0; i < n->count; i++) {
-		digits += (unsigned)NVW_PRINT(text, "%.10g", n->number[i] / scale);
+	NVW_EACH(number, n->number, n->count) {
+		digits += (unsigned)NVW_PRINT(text, "%.10g", *number / scale);
 	}
 	return digits;
 }
@@ -102,14 +102,13 @@ const char *plot_common_unit(const struct plot_names *n, double *ret_scale)
 	unsigned fewest = UINT32_MAX;
 
 	*ret_scale = 1;
-	for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
-		const unsigned digits =
-			strcmp(units[i].base, n->unit) ? UINT32_MAX : digits_of(n, units[i].scale);
+	NVW_EACH(one, units, NVW_COUNT(units)) {
+		const unsigned digits = strcmp(one->base, n->unit) ? UINT32_MAX : digits_of(n, one->scale);
 
 		if (digits < fewest) {
 			fewest = digits;
-			unit = units[i].unit;
-			*ret_scale = units[i].scale;
+			unit = one->unit;
+			*ret_scale = one->scale;
 		}
 	}
 	return unit;

@@ -41,12 +41,12 @@ static double read_length(const char **text)
 	char *end;
 	const double number = strtod(*text, &end);
 
-	for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
-		const size_t n = strlen(units[i].unit);
+	NVW_EACH(unit, units, NVW_COUNT(units)) {
+		const size_t n = strlen(unit->unit);
 
-		if (end > *text && !strncmp(end, units[i].unit, n)) {
+		if (end > *text && !strncmp(end, unit->unit, n)) {
 			*text = end + n;
-			return number * units[i].mm;
+			return number * unit->mm;
 		}
 	}
 	return 0;
@@ -189,7 +189,7 @@ int plot_terminal(const struct plot_paper *p, const char *path, char text[PLOT_T
 	} formats[] = {{".svg", svg}, {".png", png}, {".pdf", pdf}};
 	const char *const dot = strrchr(path, '.');
 
-	for (unsigned i = 0; dot && i < sizeof formats / sizeof *formats; i++) {
+	for (unsigned i = 0; dot && i < NVW_COUNT(formats); i++) {
 		if (!strcmp(dot, formats[i].end)) {
 			formats[i].write(p, text);
 			return 0;

@@ -37,8 +37,8 @@ int plot_read_where(struct selection *s, char *text)
 bool plot_is_selected(const struct selection *s, unsigned row)
 {
 	NVW_INVARIANT(row < s->table->rows);
-	for (unsigned i = 0; i < s->count; i++) {
-		if (strcmp(plot_field(s->table, row, s->condition[i].column), s->condition[i].value) != 0) {
+	NVW_EACH(condition, s->condition, s->count) {
+		if (strcmp(plot_field(s->table, row, condition->column), condition->value) != 0) {
 			return false;
 		}
 	}
@@ -93,8 +93,8 @@ static bool have_one_unit(struct plot_names *n)
 	const char *unit;
 	double number;
 
-	for (unsigned i = 0; i < n->count; i++) {
-		if (!plot_number(n->name[i], &number, &unit) || (n->unit && strcmp(unit, n->unit) != 0)) {
+	NVW_EACH(name, n->name, n->count) {
+		if (!plot_number(*name, &number, &unit) || (n->unit && strcmp(unit, n->unit) != 0)) {
 			return false;
 		}
 		n->unit = unit;

@@ -63,8 +63,8 @@ static const char *help_of_command(const struct plot_table *t, const char *name)
 {
 	const char *command = "run";
 
-	for (unsigned i = 0; i < t->columns; i++) {
-		if (!strcmp(t->field[i], "states_tested")) {
+	NVW_EACH(field, t->field, t->columns) {
+		if (!strcmp(*field, "states_tested")) {
 			command = "crash";
 		}
 	}

@@ -23,8 +23,8 @@ static bool break_into_lines(const struct plot_names *n, unsigned wide)
 {
 	char text[PLOT_LABEL_BYTES];
 
-	for (unsigned i = 0; i < n->count; i++) {
-		const unsigned lines = plot_break(n->name[i], wide, text);
+	NVW_EACH(name, n->name, n->count) {
+		const unsigned lines = plot_break(*name, wide, text);
 
 		if (!lines || lines > LINES_MAX) {
 			return false;
@@ -146,8 +146,8 @@ static void print_decades(const struct script *s, char axis, double least, doubl
 
 	fprintf(s->to, "set %ctics ", axis);
 	for (double decade = pow(10, floor(log10(least))); decade <= most; decade *= 10) {
-		for (unsigned i = 0; i < 3; i++) {
-			const double at = decade * steps[i];
+		NVW_EACH(step, steps, 3) {
+			const double at = decade * *step;
 
 			if (at >= least * 0.999 && at <= most * 1.001) {
 				fprintf(s->to, "%s'%.10g' %.10g", before, at, at);

@@ -16,9 +16,9 @@ static bool has_room(const struct script *s)
 	const struct plot *const p = s->p;
 	char text[32];
 
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
-		if (p->cell[i].count &&
-			(unsigned)value_text(p->cell[i].middle / s->y_scale, text) >= s->wide / p->at.count) {
+	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
+		if (cell->count &&
+			(unsigned)value_text(cell->middle / s->y_scale, text) >= s->wide / p->at.count) {
 			return false;
 		}
 	}
@@ -49,10 +49,10 @@ static double print_range(const struct script *s)
 	const struct plot *const p = s->p;
 	double least = INFINITY, most = -INFINITY;
 
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
-		if (p->cell[i].count) {
-			least = fmin(least, p->cell[i].middle / s->y_scale);
-			most = fmax(most, p->cell[i].middle / s->y_scale);
+	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
+		if (cell->count) {
+			least = fmin(least, cell->middle / s->y_scale);
+			most = fmax(most, cell->middle / s->y_scale);
 		}
 	}
 	if (least == most) {

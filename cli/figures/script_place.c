@@ -14,10 +14,10 @@ void plot_range(const struct plot *p, double *ret_least, double *ret_most)
 {
 	*ret_least = INFINITY;
 	*ret_most = -INFINITY;
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
-		if (p->cell[i].count) {
-			*ret_least = fmin(*ret_least, p->cell[i].low);
-			*ret_most = fmax(*ret_most, p->cell[i].high);
+	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
+		if (cell->count) {
+			*ret_least = fmin(*ret_least, cell->low);
+			*ret_most = fmax(*ret_most, cell->high);
 		}
 	}
 }

@@ -80,8 +80,8 @@ static void print_title(const struct script *s, unsigned of)
 
 static bool plot_has_spread(const struct plot *p)
 {
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
-		if (p->cell[i].count && p->cell[i].high > p->cell[i].low) {
+	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
+		if (cell->count && cell->high > cell->low) {
 			return true;
 		}
 	}
@@ -139,7 +139,7 @@ void script_lines(const struct script *s)
 		fprintf(s->to, " lc rgb '%s' lw %.3g dt %s", script_colour(s, i), 2.5 + wider_of(s, i),
 			dashes[(k + look / COLOURS) % 5]);
 		if (marked) {
-			fprintf(s->to, " pt %u ps %.3g", points[look % (sizeof points / sizeof *points)],
+			fprintf(s->to, " pt %u ps %.3g", points[look % (NVW_COUNT(points))],
 				(1 + wider_of(s, i) / 4) * thick);
 		}
 		print_title(s, i);

@@ -68,8 +68,8 @@ static int add_machine(const struct bench *b, const struct bench_row *row, struc
 	if (cli_given(b->given, CLI_machine)) {
 		NVW_TRY(add_word(w, "--machine=%s", cli_text(b->given, CLI_machine)));
 	}
-	for (unsigned i = 0; i < b->given->setting_count; i++) {
-		NVW_TRY(add_word(w, "--set=%s", b->given->setting[i]));
+	NVW_EACH(setting, b->given->setting, b->given->setting_count) {
+		NVW_TRY(add_word(w, "--set=%s", *setting));
 	}
 	for (unsigned i = 0; i < b->axis_count; i++) {
 		const char *const name = b->runs.axis[b->first_axis + i].name;
@@ -161,8 +161,8 @@ static void take_operations(const json_t *operations, double ret[BENCH_METRIC_CO
 		{BENCH_BARRIERS, "fences_per_op", 1}};
 	const double seconds = number_of(operations, "seconds");
 
-	for (unsigned i = 0; i < sizeof taken / sizeof *taken; i++) {
-		ret[taken[i].metric] = taken[i].unit * number_of(operations, taken[i].name);
+	NVW_EACH(one, taken, NVW_COUNT(taken)) {
+		ret[one->metric] = one->unit * number_of(operations, one->name);
 	}
 	if (seconds > 0) {
 		ret[BENCH_THROUGHPUT] = number_of(operations, "count") / seconds;
@@ -240,9 +240,9 @@ static int run_row(const struct bench *b, struct bench_row *row, uint64_t timeou
 
 int bench_host_run(struct bench *b, uint64_t timeout_ms)
 {
-	for (unsigned i = 0; i < b->row_count; i++) {
-		if (!b->of[b->row[i].of].workload) {
-			NVW_TRY(run_row(b, &b->row[i], timeout_ms));
+	NVW_EACH(row, b->row, b->row_count) {
+		if (!b->of[row->of].workload) {
+			NVW_TRY(run_row(b, row, timeout_ms));
 		}
 	}
 	return 0;

@@ -29,7 +29,7 @@ static const struct mix {
 	{NULL, "own", ""},
 };
 
-enum { MIXES = sizeof mixes / sizeof *mixes };
+enum { MIXES = NVW_COUNT(mixes) };
 
 /* The position of a mix in the table; MIXES: there is none of that name. */
 static unsigned rank_of(const char *name)
@@ -78,8 +78,8 @@ static int add_case(struct bench *b, const struct nvw_workload *w, const char *r
 	}
 	NVW_FAIL_IF(b->case_count == BENCH_CASES_MAX, NVW_E_USAGE,
 		"bench: there are more than %d structures and mixes", BENCH_CASES_MAX);
-	for (unsigned i = 0; i < b->case_count; i++) {
-		NVW_FAIL_IF(!strcmp(b->of[i].reference, reference) && !strcmp(b->of[i].mix, mix), NVW_E_USAGE,
+	NVW_EACH(of, b->of, b->case_count) {
+		NVW_FAIL_IF(!strcmp(of->reference, reference) && !strcmp(of->mix, mix), NVW_E_USAGE,
 			"bench: %s is named twice", reference);
 	}
 	struct bench_case *const c = &b->of[b->case_count++];
@@ -137,7 +137,7 @@ static int add_workloads(struct bench *b)
 	for (unsigned i = 0; i < given; i++) {
 		NVW_TRY(add_workload(b, b->given->argument[i]));
 	}
-	for (unsigned i = 0; given == 0 && i < sizeof standard / sizeof *standard; i++) {
+	for (unsigned i = 0; given == 0 && i < NVW_COUNT(standard); i++) {
 		NVW_TRY(add_workload(b, standard[i]));
 	}
 	NVW_FAIL_IF(b->case_count == 0, NVW_E_USAGE, "bench: --mix=%s: these structures have no such mix",
@@ -202,13 +202,13 @@ static int add_fixed(const struct bench *b, struct sweep *s)
 		const char *name;
 	} passed[] = {{CLI_machine, "machine"}, {CLI_protocol, "protocol"}, {CLI_mutate, "mutate"}};
 
-	for (unsigned i = 0; i < sizeof passed / sizeof *passed; i++) {
-		if (cli_given(b->given, passed[i].id)) {
-			NVW_TRY(sweep_add_axis(s, passed[i].name, cli_text(b->given, passed[i].id)));
+	NVW_EACH(one, passed, NVW_COUNT(passed)) {
+		if (cli_given(b->given, one->id)) {
+			NVW_TRY(sweep_add_axis(s, one->name, cli_text(b->given, one->id)));
 		}
 	}
-	for (unsigned i = 0; i < b->given->setting_count; i++) {
-		NVW_TRY(add_pair(s, "set", b->given->setting[i]));
+	NVW_EACH(setting, b->given->setting, b->given->setting_count) {
+		NVW_TRY(add_pair(s, "set", *setting));
 	}
 	return 0;
 }
@@ -228,8 +228,8 @@ static int complete_axis(const struct bench *b, struct sweep *s, const char *nam
 {
 	unsigned having = 0;
 
-	for (unsigned i = 0; i < b->case_count; i++) {
-		having += has_option(b->of[i].workload, name);
+	NVW_EACH(of, b->of, b->case_count) {
+		having += has_option(of->workload, name);
 	}
 	NVW_FAIL_IF(having == 0, NVW_E_USAGE,
 		"bench: --against: none of these structures has an option %s, nor has nvwave run", name);
@@ -242,8 +242,8 @@ static int complete_axis(const struct bench *b, struct sweep *s, const char *nam
 static int add_against(struct bench *b, struct sweep *s)
 {
 	b->first_axis = s->axis_count;
-	for (unsigned i = 0; i < b->given->against_count; i++) {
-		NVW_TRY(add_pair(s, "against", b->given->against[i]));
+	NVW_EACH(against, b->given->against, b->given->against_count) {
+		NVW_TRY(add_pair(s, "against", *against));
 	}
 	b->axis_count = s->axis_count - b->first_axis;
 	NVW_FAIL_IF(b->axis_count > BENCH_AXES_MAX, NVW_E_USAGE, "bench: there are more than %d axes",
@@ -579,10 +579,10 @@ int bench_plan(struct bench *b, const struct cli_options *given)
 
 void bench_end(struct bench *b)
 {
-	for (unsigned i = 0; i < b->row_count; i++) {
-		free(b->row[i].reason);
-		free(b->row[i].states);
-		free(b->row[i].of_seed);
+	NVW_EACH(row, b->row, b->row_count) {
+		free(row->reason);
+		free(row->states);
+		free(row->of_seed);
 	}
 	sweep_end(&b->runs);
 	sweep_end(&b->crashes);

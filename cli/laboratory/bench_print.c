@@ -46,14 +46,14 @@ static void print_number(double x, enum unit unit, char cell[CELL_BYTES])
 		[TIME] = {"ps", "ns", "us", "ms", "s", NULL},
 		[ENERGY] = {"pJ", "nJ", "uJ", "mJ", "J", NULL}};
 
-	NVW_INVARIANT(unit < sizeof units / sizeof *units);
+	NVW_INVARIANT(unit < NVW_COUNT(units));
 	scaled(x, units[unit], cell);
 }
 
 /* The mean; of the throughput also what the seeds leave open. */
 static void print_cell(const struct bench_row *row, unsigned metric, char cell[CELL_BYTES])
 {
-	NVW_INVARIANT(metric < sizeof row->number / sizeof *row->number);
+	NVW_INVARIANT(metric < NVW_COUNT(row->number));
 
 	const struct bench_number *const n = &row->number[metric];
 	char mean[CELL_BYTES], most[CELL_BYTES];
@@ -94,7 +94,7 @@ static const char *checked_text(const struct bench *b, const struct bench_row *r
 
 const char *bench_axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
 {
-	NVW_INVARIANT(axis < sizeof row->choice / sizeof *row->choice);
+	NVW_INVARIANT(axis < NVW_COUNT(row->choice));
 	return b->runs.axis[b->first_axis + axis].value[row->choice[axis]];
 }
 
@@ -158,8 +158,8 @@ static void fill_head(const struct bench *b, struct table *t)
 	if (b->has_host) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "time");
 	}
-	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
-		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metrics[i].head);
+	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metric->head);
 	}
 	snprintf(cell_at(t, 0, c), CELL_BYTES, "crash states");
 }
@@ -228,10 +228,10 @@ static void print_row_name(const struct bench *b, const struct bench_row *row, F
 
 static void print_reasons(const struct bench *b, FILE *to)
 {
-	for (unsigned i = 0; i < b->row_count; i++) {
-		if (b->row[i].reason) {
-			print_row_name(b, &b->row[i], to);
-			fprintf(to, ": %s: %s\n", checked_text(b, &b->row[i]), b->row[i].reason);
+	NVW_EACH(row, b->row, b->row_count) {
+		if (row->reason) {
+			print_row_name(b, row, to);
+			fprintf(to, ": %s: %s\n", checked_text(b, row), row->reason);
 		}
 	}
 }
@@ -344,8 +344,8 @@ static int plan_row(const struct bench *b, const struct bench_row *row, struct t
 static int plan_rows(const struct bench *b, struct table_plan *plan)
 {
 	plan_axes(b, plan);
-	for (unsigned i = 0; i < b->row_count; i++) {
-		NVW_TRY(plan_row(b, &b->row[i], plan));
+	NVW_EACH(row, b->row, b->row_count) {
+		NVW_TRY(plan_row(b, row, plan));
 	}
 	return 0;
 }
@@ -376,8 +376,8 @@ static void print_csv_head(const struct bench *b, FILE *to)
 	}
 	fputs(words_if(b->has_host, ",time"), to);
 	fputs(",seed,status,reason,crash_states", to);
-	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
-		fprintf(to, ",%s", metrics[i].column);
+	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {
+		fprintf(to, ",%s", metric->column);
 	}
 	fputs(",nvwave\n", to);
 }
@@ -425,9 +425,9 @@ int bench_write_csv(const struct bench *b, const char *path)
 
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	print_csv_head(b, f.file);
-	for (unsigned i = 0; i < b->row_count; i++) {
-		for (unsigned seed = 0; seed < seeds_of(b, &b->row[i]); seed++) {
-			print_csv_row(b, &b->row[i], seed, f.file);
+	NVW_EACH(row, b->row, b->row_count) {
+		for (unsigned seed = 0; seed < seeds_of(b, row); seed++) {
+			print_csv_row(b, row, seed, f.file);
 		}
 	}
 	return nvw_new_file_end(&f, 0);
@@ -472,8 +472,8 @@ json_t *bench_json(const struct bench *b)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned i = 0; i < b->row_count; i++) {
-		json_array_append_new(rows, row_json(b, &b->row[i]));
+	NVW_EACH(row, b->row, b->row_count) {
+		json_array_append_new(rows, row_json(b, row));
 	}
 	return json_pack("{s:I, s:I, s:i, s:b, s:o}", "records", (json_int_t)b->records, "operations",
 		(json_int_t)b->operations, "seeds", (int)b->seeds, "checked", b->states != 0, "rows", rows);

@@ -76,9 +76,9 @@ static struct bench_number number_of(const double *value, unsigned count)
 
 	n.mean = c.mean;
 	n.half = c.half;
-	for (unsigned i = 0; i < count; i++) {
-		n.least = fmin(n.least, value[i]);
-		n.most = fmax(n.most, value[i]);
+	NVW_EACH(one, value, count) {
+		n.least = fmin(n.least, *one);
+		n.most = fmax(n.most, *one);
 	}
 	return n;
 }
@@ -178,10 +178,10 @@ static void set_numbers(const struct bench *b, struct bench_row *row)
 	double of[BENCH_METRIC_COUNT][BENCH_SEEDS_MAX];
 	unsigned count[BENCH_METRIC_COUNT] = {0};
 
-	for (unsigned i = 0; i < b->seeds; i++) {
+	NVW_EACH(of_seed, row->of_seed, b->seeds) {
 		for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {
-			of[k][count[k]] = row->of_seed[i][k];
-			count[k] += !isnan(row->of_seed[i][k]);
+			of[k][count[k]] = (*of_seed)[k];
+			count[k] += !isnan((*of_seed)[k]);
 		}
 	}
 	for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {

@@ -7,6 +7,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/member.h"
 #include "core/order.h"
 #include "core/print.h"
@@ -194,9 +195,7 @@ static int compare_numbers(
 /* The same change of another point. */
 static struct compare_row *row_like(const struct comparison *c, const struct compare_row *row)
 {
-	for (unsigned i = 0; i < c->count; i++) {
-		struct compare_row *const other = &c->row[i];
-
+	NVW_EACH(other, c->row, c->count) {
 		if (other->a_text && !strcmp(other->name, row->name) && !strcmp(other->a_text, row->a_text) &&
 			!strcmp(other->b_text, row->b_text)) {
 			return other;

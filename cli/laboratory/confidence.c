@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 double confidence_student(unsigned degrees)
@@ -12,7 +13,7 @@ double confidence_student(unsigned degrees)
 	static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 		2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069,
 		2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-	enum { KNOWN = sizeof t / sizeof *t };
+	enum { KNOWN = NVW_COUNT(t) };
 
 	NVW_INVARIANT(degrees > 0);
 	return degrees <= KNOWN ? t[degrees - 1] : 1.960 + 2.5 / degrees;
@@ -24,11 +25,11 @@ struct confidence confidence_of(const double *value, unsigned count)
 	double squares = 0;
 
 	NVW_INVARIANT(count > 0);
-	for (unsigned i = 0; i < count; i++) {
-		c.mean += value[i] / count;
+	NVW_EACH(one, value, count) {
+		c.mean += *one / count;
 	}
-	for (unsigned i = 0; i < count; i++) {
-		squares += (value[i] - c.mean) * (value[i] - c.mean);
+	NVW_EACH(one, value, count) {
+		squares += (*one - c.mean) * (*one - c.mean);
 	}
 	if (count >= CONFIDENCE_SAMPLES) {
 		c.half = confidence_student(count - 1) * sqrt(squares / (count - 1) / count);

@@ -26,8 +26,8 @@ static char *text_of(const char *const *values, unsigned count)
 	if (!to) {
 		return NULL;
 	}
-	for (unsigned i = 0; i < count; i++) {
-		fprintf(to, "%s\n", values[i]);
+	NVW_EACH(value, values, count) {
+		fprintf(to, "%s\n", *value);
 	}
 	if (fclose(to)) {
 		free(text);

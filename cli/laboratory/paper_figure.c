@@ -65,9 +65,9 @@ static int write_figure_table(const struct page *p, const struct paper_row *firs
 		return r;
 	}
 	fprintf(f.file, "row,source,seed,%s\n", NVW_OR(unit, "value"));
-	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		if (is_of_figure(&p->papers->row[i], first->paper, figure)) {
-			figure_rows(&p->papers->row[i], f.file);
+	NVW_EACH(row, p->papers->row, p->papers->row_count) {
+		if (is_of_figure(row, first->paper, figure)) {
+			figure_rows(row, f.file);
 		}
 	}
 	return nvw_new_file_end(&f, 0);

@@ -25,7 +25,7 @@ static const char *const verdict_names[PAPER_VERDICTS] = {[PAPER_UNJUDGED] = "ca
 
 const char *paper_verdict_text(enum paper_verdict v)
 {
-	NVW_INVARIANT(v < sizeof verdict_names / sizeof *verdict_names);
+	NVW_INVARIANT(v < NVW_COUNT(verdict_names));
 	return verdict_names[v];
 }
 
@@ -167,9 +167,7 @@ static bool has_opposite_rows(const struct paper_row *row, char *remark, size_t 
 
 static bool turns_by_free_value(const struct paper_row *row, char *remark, size_t room)
 {
-	for (unsigned i = 0; i < row->ends; i++) {
-		const struct paper_end *const e = &row->end[i];
-
+	NVW_EACH(e, row->end, row->ends) {
 		if (e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]))) {
 			snprintf(remark, room, "the sign is decided by %s", e->of->name);
 			return true;
@@ -194,9 +192,9 @@ static const struct rule {
 
 static void judge(struct paper_row *row)
 {
-	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
-		if (rules[i].applies(row, row->judgement, sizeof row->judgement)) {
-			row->verdict = rules[i].verdict;
+	NVW_EACH(rule, rules, NVW_COUNT(rules)) {
+		if (rule->applies(row, row->judgement, sizeof row->judgement)) {
+			row->verdict = rule->verdict;
 			return;
 		}
 	}
@@ -217,9 +215,7 @@ static void tell_how_far(struct paper_row *row)
 
 void papers_judge(struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
-
+	NVW_EACH(row, p->row, p->row_count) {
 		if (row->wanted && row->measured) {
 			paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
 			tell_how_far(row);

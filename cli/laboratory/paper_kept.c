@@ -95,9 +95,9 @@ bool paper_has_moved(const struct paper_row *row)
 
 static struct paper_row *row_of(struct papers *p, const char *id, const char *part)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (!strcmp(p->row[i].id, id) && !strcmp(p->row[i].part, part)) {
-			return &p->row[i];
+	NVW_EACH(row, p->row, p->row_count) {
+		if (!strcmp(row->id, id) && !strcmp(row->part, part)) {
+			return row;
 		}
 	}
 	return NULL;
@@ -137,9 +137,7 @@ static void write_kept_judgement(const struct paper_row *row, FILE *to)
 
 static void write_judgements(const struct papers *p, FILE *to)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const row = &p->row[i];
-
+	NVW_EACH(row, p->row, p->row_count) {
 		if (row->wanted && row->measured && row->here.count > 0) {
 			write_judged(row, to);
 		} else if (row->kept_inputs) {
@@ -161,9 +159,9 @@ static void show_kept(struct paper_row *row)
 
 void papers_show_kept(struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted) {
-			show_kept(&p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted) {
+			show_kept(row);
 		}
 	}
 }
@@ -191,12 +189,8 @@ static int take_end(struct papers *p, char *const field[FIELDS_MAX])
 
 static void write_ends(const struct papers *p, FILE *to)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const row = &p->row[i];
-
-		for (unsigned k = 0; k < row->ends; k++) {
-			const struct paper_end *const e = &row->end[k];
-
+	NVW_EACH(row, p->row, p->row_count) {
+		NVW_EACH(e, row->end, row->ends) {
 			if (e->is_known) {
 				fprintf(to, "%s\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%s\n", row->id, row->part,
 					e->of->name, paper_text(e->of->keys, "low"),
@@ -211,9 +205,9 @@ static void write_ends(const struct papers *p, FILE *to)
 
 static struct paper_table *table_of(struct papers *p, const char *paper, const char *name)
 {
-	for (unsigned i = 0; i < p->table_count; i++) {
-		if (!strcmp(p->table[i].section.paper, paper) && !strcmp(p->table[i].section.name, name)) {
-			return &p->table[i];
+	NVW_EACH(table, p->table, p->table_count) {
+		if (!strcmp(table->section.paper, paper) && !strcmp(table->section.name, name)) {
+			return table;
 		}
 	}
 	return NULL;
@@ -255,9 +249,9 @@ bool paper_table_has(const struct paper_table *t, int axis, unsigned choice)
 {
 	const struct sweep *const s = &t->measure.of->sweep;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		if ((axis < 0 || s->point[i].choice[axis] == choice) &&
-			sweep_holds(s, &t->measure.points, &s->point[i])) {
+	NVW_EACH(point, s->point, s->count) {
+		if ((axis < 0 || point->choice[axis] == choice) &&
+			sweep_holds(s, &t->measure.points, point)) {
 			return true;
 		}
 	}
@@ -272,10 +266,9 @@ void paper_table_number(const struct papers *p, const struct paper_table *t, int
 		return;
 	}
 	*ret = (struct paper_numbers){.count = 0};
-	for (unsigned i = 0; i < t->kept_count; i++) {
-		if (!strcmp(t->kept[i].row, row_name(t, row)) &&
-			!strcmp(t->kept[i].column, column_name(t, column))) {
-			*ret = t->kept[i].here;
+	NVW_EACH(kept, t->kept, t->kept_count) {
+		if (!strcmp(kept->row, row_name(t, row)) && !strcmp(kept->column, column_name(t, column))) {
+			*ret = kept->here;
 		}
 	}
 }
@@ -319,20 +312,18 @@ static void write_measured(const struct papers *p, const struct paper_table *t, 
 
 static void write_kept_cells(const struct paper_table *t, FILE *to)
 {
-	for (unsigned i = 0; i < t->kept_count; i++) {
-		const struct paper_cell *const cell = &t->kept[i];
-
+	NVW_EACH(cell, t->kept, t->kept_count) {
 		write_cell(t, cell->row, cell->column, &cell->here, cell->version, to);
 	}
 }
 
 static void write_tables(const struct papers *p, FILE *to)
 {
-	for (unsigned i = 0; i < p->table_count; i++) {
-		if (p->table[i].wanted) {
-			write_measured(p, &p->table[i], to);
+	NVW_EACH(table, p->table, p->table_count) {
+		if (table->wanted) {
+			write_measured(p, table, to);
 		} else {
-			write_kept_cells(&p->table[i], to);
+			write_kept_cells(table, to);
 		}
 	}
 }

@@ -46,9 +46,9 @@ void page_table_row(const struct page *p, const char *const *cell, unsigned n, b
 {
 	NVW_INVARIANT(n > 0);
 	page_mark(p, "<tr>", "|");
-	for (unsigned i = 0; i < n; i++) {
+	NVW_EACH(one, cell, n) {
 		page_mark(p, is_head ? "<th>" : "<td>", " ");
-		page_put(p, cell[i]);
+		page_put(p, *one);
 		page_mark(p, "", " |");
 	}
 	page_mark(p, "</tr>\n", "\n");

@@ -45,9 +45,9 @@ static int choose(const struct choice *list, const char *text, const char *where
 
 static struct paper_sweep *sweep_named(const struct papers *p, const char *name)
 {
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		if (!strcmp(p->sweep[i]->name, name)) {
-			return p->sweep[i];
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		if (!strcmp((*sweep)->name, name)) {
+			return *sweep;
 		}
 	}
 	return NULL;
@@ -105,12 +105,11 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 /* Every value that a term names is one of its axis. */
 static int check_values(const struct sweep *s, const struct sweep_rule *rule, const char *where)
 {
-	for (unsigned i = 0; i < rule->count; i++) {
-		const struct sweep_axis *const a = &s->axis[rule->term[i].axis];
-		const bool is_list =
-			strpbrk(rule->term[i].op, "=!") != NULL && !strpbrk(rule->term[i].op, "<>");
+	NVW_EACH(term, rule->term, rule->count) {
+		const struct sweep_axis *const a = &s->axis[term->axis];
+		const bool is_list = strpbrk(term->op, "=!") != NULL && !strpbrk(term->op, "<>");
 
-		for (const char *at = is_list ? rule->term[i].text : NULL; at; at = sweep_behind(at, "|")) {
+		for (const char *at = is_list ? term->text : NULL; at; at = sweep_behind(at, "|")) {
 			const size_t n = strcspn(at, "|");
 			unsigned k = 0;
 
@@ -157,10 +156,10 @@ static unsigned alternatives(const struct sweep_rule *over)
 {
 	unsigned most = 1;
 
-	for (unsigned i = 0; i < over->count; i++) {
+	NVW_EACH(term, over->term, over->count) {
 		unsigned n = 1;
 
-		for (const char *at = over->term[i].text; (at = strchr(at, '|')); at++) {
+		for (const char *at = term->text; (at = strchr(at, '|')); at++) {
 			n++;
 		}
 		if (n > most) {
@@ -186,8 +185,8 @@ static struct sweep_point *base_of(const struct paper_measure *m, const struct s
 	const struct sweep *const s = &m->of->sweep;
 	struct sweep_point wanted = *p;
 
-	for (unsigned i = 0; i < m->over.count; i++) {
-		alternative(s, &m->over.term[i], at, &wanted.choice[m->over.term[i].axis]);
+	NVW_EACH(term, m->over.term, m->over.count) {
+		alternative(s, term, at, &wanted.choice[term->axis]);
 	}
 	for (unsigned low = 0, high = s->count; low < high;) {
 		const unsigned middle = (low + high) / 2;
@@ -280,9 +279,9 @@ static int set_table(struct papers *p, struct paper_table *t)
 	char where[256];
 
 	NVW_PRINT(where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
-	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
-		NVW_FAIL_IF(!paper_text(t->section.keys, needed[i]), NVW_E_INPUT, "%s: expected the key %s",
-			where, needed[i]);
+	NVW_EACH(one, needed, NVW_COUNT(needed)) {
+		NVW_FAIL_IF(!paper_text(t->section.keys, *one), NVW_E_INPUT, "%s: expected the key %s", where,
+			*one);
 	}
 	NVW_TRY(set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure));
 	return set_axes(t, columns, where);
@@ -322,9 +321,9 @@ static int open_row(struct papers *p, struct paper_row *row)
 	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
 		row->part);
 	if (p->run == PAPER_RUN_ENDS) {
-		for (unsigned i = 0; i < row->ends; i++) {
-			NVW_TRY(set_end(p, row, where, &row->end[i]));
-			row->form = row->end[i].at[0].form;
+		NVW_EACH(end, row->end, row->ends) {
+			NVW_TRY(set_end(p, row, where, end));
+			row->form = end->at[0].form;
 		}
 		return 0;
 	}
@@ -360,18 +359,14 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 	p->data = data;
 	p->seeds = seeds;
 	p->run = run;
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
-
+	NVW_EACH(row, p->row, p->row_count) {
 		NVW_TRY(open_if_wanted(p, run, row));
 	}
-	for (unsigned i = 0; i < p->table_count; i++) {
-		struct paper_table *const table = &p->table[i];
-
+	NVW_EACH(table, p->table, p->table_count) {
 		NVW_TRY(open_table_if_wanted(p, run, table));
 	}
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		choose_points(p->sweep[i]);
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		choose_points(*sweep);
 	}
 	return 0;
 }
@@ -487,10 +482,10 @@ static void spread(struct paper_numbers *n)
 	double total = 0;
 
 	n->least = n->most = n->value[0];
-	for (unsigned i = 0; i < n->count; i++) {
-		total += n->value[i];
-		n->least = fmin(n->least, n->value[i]);
-		n->most = fmax(n->most, n->value[i]);
+	NVW_EACH(value, n->value, n->count) {
+		total += *value;
+		n->least = fmin(n->least, *value);
+		n->most = fmax(n->most, *value);
 	}
 	n->mean = total / n->count;
 }
@@ -505,8 +500,7 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 	for (unsigned k = 0; k < s->axis[seed].count && n->count < PAPER_SEEDS_MAX; k++) {
 		struct sum sum = {.count = 0};
 
-		for (unsigned i = 0; i < s->count; i++) {
-			const struct sweep_point *const p = &s->point[i];
+		NVW_EACH(p, s->point, s->count) {
 			double x;
 
 			if (!is_at(p, seed, k) || !is_at(p, axis, choice) ||
@@ -559,9 +553,8 @@ static double ratio_over_seeds(const struct paper_measure *m, const struct sweep
 	double total = 0, x;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		if (is_same_but_seed(s, seed, first, &s->point[i]) &&
-			ratio_of(m, &s->point[i], &x, &unused)) {
+	NVW_EACH(point, s->point, s->count) {
+		if (is_same_but_seed(s, seed, first, point) && ratio_of(m, point, &x, &unused)) {
 			total += x;
 			n++;
 		}
@@ -571,12 +564,12 @@ static double ratio_over_seeds(const struct paper_measure *m, const struct sweep
 
 static bool differs(const struct paper_measure *m, unsigned axis, const struct sweep_point *from)
 {
-	NVW_INVARIANT(axis < sizeof from->choice / sizeof *from->choice);
+	NVW_INVARIANT(axis < NVW_COUNT(from->choice));
 
 	const struct sweep *const s = &m->of->sweep;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		if (is_first(m, &s->point[i]) && s->point[i].choice[axis] != from->choice[axis]) {
+	NVW_EACH(point, s->point, s->count) {
+		if (is_first(m, point) && point->choice[axis] != from->choice[axis]) {
 			return true;
 		}
 	}
@@ -627,9 +620,9 @@ bool paper_opposites(const struct paper_measure *m, double least, const char *na
 	if (!m->over.count || m->form == PAPER_VALUE || m->mean > PAPER_ARITHMETIC) {
 		return false;
 	}
-	for (unsigned i = 0; i < s->count; i++) {
-		if (is_first(m, &s->point[i])) {
-			logs += log(ratio_over_seeds(m, &s->point[i]));
+	NVW_EACH(point, s->point, s->count) {
+		if (is_first(m, point)) {
+			logs += log(ratio_over_seeds(m, point));
 			n++;
 		}
 	}
@@ -655,13 +648,13 @@ void paper_at_points(const struct paper_measure *m, const char *formula, char *t
 	double x;
 
 	*text = 0;
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_EACH(point, s->point, s->count) {
 		char name[64], entry[128];
 
-		if (!is_first(m, &s->point[i]) || !number_of(m, &s->point[i], formula, &x, &unused)) {
+		if (!is_first(m, point) || !number_of(m, point, formula, &x, &unused)) {
 			continue;
 		}
-		point_name(m, &s->point[i], name, sizeof name);
+		point_name(m, point, name, sizeof name);
 		NVW_PRINT(entry, "%s%s%g", name, *name ? " " : "", x);
 		append(text, room, entry);
 	}
@@ -669,9 +662,9 @@ void paper_at_points(const struct paper_measure *m, const char *formula, char *t
 
 void papers_measure_ends(struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		for (unsigned k = 0; p->row[i].wanted && k < p->row[i].ends; k++) {
-			struct paper_end *const e = &p->row[i].end[k];
+	NVW_EACH(row, p->row, p->row_count) {
+		for (unsigned k = 0; row->wanted && k < row->ends; k++) {
+			struct paper_end *const e = &row->end[k];
 			struct paper_numbers low, high;
 
 			paper_measure(&e->at[0], -1, 0, -1, 0, &low);
@@ -680,7 +673,7 @@ void papers_measure_ends(struct papers *p)
 			e->value[0] = low.mean;
 			e->value[1] = high.mean;
 			NVW_PRINT(e->version, "%s", cli_version);
-			snprintf(p->row[i].here.reason, PAPER_REASON_BYTES, "%s",
+			snprintf(row->here.reason, PAPER_REASON_BYTES, "%s",
 				low.count ? high.reason : low.reason);
 		}
 	}

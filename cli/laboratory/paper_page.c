@@ -99,9 +99,9 @@ static void show_rows(const struct page *p, const char *paper)
 
 	page_table_begin(p);
 	page_table_row(p, names, CELLS, true);
-	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		if (is_shown(&p->papers->row[i], paper)) {
-			show_row(p, &p->papers->row[i]);
+	NVW_EACH(row, p->papers->row, p->papers->row_count) {
+		if (is_shown(row, paper)) {
+			show_row(p, row);
 		}
 	}
 	page_table_end(p);
@@ -139,13 +139,13 @@ static void names_with(const struct papers *p, const char *paper, const char *(*
 {
 	size_t at = 0;
 
-	for (unsigned i = 0; i < p->row_count; i++) {
+	NVW_EACH(row, p->row, p->row_count) {
 		char name[TEXT_BYTES];
 
-		if (!has_remark(&p->row[i], paper, of, text)) {
+		if (!has_remark(row, paper, of, text)) {
 			continue;
 		}
-		paper_row_name(&p->row[i], name, sizeof name);
+		paper_row_name(row, name, sizeof name);
 		at += (size_t)snprintf(names + at, room - at, "%s%s", at ? ", " : "", name);
 		if (at >= room) {
 			at = room - 1;
@@ -189,9 +189,9 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 
 static const struct paper_end *end_of(const struct paper_row *row, const struct paper_section *s)
 {
-	for (unsigned i = 0; i < row->ends; i++) {
-		if (row->end[i].of == s && row->end[i].is_known) {
-			return &row->end[i];
+	NVW_EACH(end, row->end, row->ends) {
+		if (end->of == s && end->is_known) {
+			return end;
 		}
 	}
 	return NULL;
@@ -200,8 +200,8 @@ static const struct paper_end *end_of(const struct paper_row *row, const struct 
 /* A shown row that was measured at the value's ends; NULL if there is none. */
 static const struct paper_end *any_end(const struct papers *p, const struct paper_section *s)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_end *const e = p->row[i].wanted ? end_of(&p->row[i], s) : NULL;
+	NVW_EACH(row, p->row, p->row_count) {
+		const struct paper_end *const e = row->wanted ? end_of(row, s) : NULL;
 
 		if (e) {
 			return e;
@@ -242,9 +242,8 @@ static void show_sensitive(const struct page *p, const char *paper)
 	static const char *const names[] = {"", "value that the paper does not give", "from", "to", "source"};
 
 	page_table_begin(p);
-	page_table_row(p, names, sizeof names / sizeof *names, true);
-	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
-		const struct paper_section *const s = &p->papers->sensitive[i];
+	page_table_row(p, names, NVW_COUNT(names), true);
+	NVW_EACH(s, p->papers->sensitive, p->papers->sensitive_count) {
 		const char *const cell[] = {s->name, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
 			paper_text(s->keys, "high"), paper_text(s->keys, "source")};
 
@@ -252,7 +251,7 @@ static void show_sensitive(const struct page *p, const char *paper)
 			continue;
 		}
 
-		page_table_row(p, cell, sizeof cell / sizeof *cell, false);
+		page_table_row(p, cell, NVW_COUNT(cell), false);
 	}
 	page_table_end(p);
 }
@@ -292,8 +291,8 @@ static void show_ends(const struct page *p, const char *paper)
 	show_sensitive(p, paper);
 	page_table_begin(p);
 	page_table_row(p, cell, n, true);
-	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		show_ends_of_row(p, paper, &p->papers->row[i], cell, n);
+	NVW_EACH(row, p->papers->row, p->papers->row_count) {
+		show_ends_of_row(p, paper, row, cell, n);
 	}
 	page_table_end(p);
 }
@@ -389,9 +388,9 @@ static void add_version(char *text, size_t room, const char *version)
 static void versions(const struct papers *p, char *text, size_t room)
 {
 	*text = 0;
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted && p->row[i].here.count) {
-			add_version(text, room, version_of(p, &p->row[i]));
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted && row->here.count) {
+			add_version(text, room, version_of(p, row));
 		}
 	}
 }
@@ -400,8 +399,8 @@ static void versions(const struct papers *p, char *text, size_t room)
 static void versions_of_ends(const struct papers *p, char *text, size_t room)
 {
 	*text = 0;
-	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		const struct paper_end *const e = any_end(p, &p->sensitive[i]);
+	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
+		const struct paper_end *const e = any_end(p, sensitive);
 
 		if (e) {
 			add_version(text, room, e->version);
@@ -414,9 +413,9 @@ static unsigned seeds_of(const struct papers *p)
 {
 	unsigned seeds = 0;
 
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted && p->row[i].here.count > seeds) {
-			seeds = p->row[i].here.count;
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted && row->here.count > seeds) {
+			seeds = row->here.count;
 		}
 	}
 	return seeds;
@@ -432,9 +431,7 @@ static void summary(const struct page *p)
 		NVW_PRINT(of_seeds, "Numbers are means over %u seeds, in brackets the least and the most.",
 			seeds);
 	}
-	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		const struct paper_row *const row = &p->papers->row[i];
-
+	NVW_EACH(row, p->papers->row, p->papers->row_count) {
 		if (row->wanted) {
 			count[row->verdict]++;
 			lost += paper_is_lost(row);
@@ -473,8 +470,8 @@ static void summary(const struct page *p)
 
 static bool has_rows(const struct papers *p, const char *paper)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted && !strcmp(p->row[i].paper, paper)) {
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted && !strcmp(row->paper, paper)) {
 			return true;
 		}
 	}

@@ -51,8 +51,7 @@ static struct paper_row *row_named(struct papers *p, const char *section, const 
 {
 	const size_t n = strcspn(section, " ");
 
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
+	NVW_EACH(row, p->row, p->row_count) {
 		char name[128];
 
 		paper_row_name(row, name, sizeof name);
@@ -176,14 +175,14 @@ static struct paper_row *whole_of(struct papers *p, const struct paper_row *part
 
 static int inherit(struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const whole = whole_of(p, &p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		const struct paper_row *const whole = whole_of(p, row);
 		const char *const all = whole ? paper_text(whole->keys, "points") : NULL;
 
-		if (all && paper_text(p->row[i].keys, "points") && set_text(p->row[i].keys, "points", all)) {
+		if (all && paper_text(row->keys, "points") && set_text(row->keys, "points", all)) {
 			return no_memory();
 		}
-		if (whole && json_object_update_missing(p->row[i].keys, whole->keys)) {
+		if (whole && json_object_update_missing(row->keys, whole->keys)) {
 			return no_memory();
 		}
 	}
@@ -201,10 +200,10 @@ static void row_end(struct paper_row *row)
 	json_decref(row->keys);
 	sweep_rule_end(&row->measure.points);
 	sweep_rule_end(&row->measure.over);
-	for (unsigned i = 0; i < row->ends; i++) {
-		for (unsigned k = 0; k < 2; k++) {
-			sweep_rule_end(&row->end[i].at[k].points);
-			sweep_rule_end(&row->end[i].at[k].over);
+	NVW_EACH(end, row->end, row->ends) {
+		NVW_EACH(one, end->at, 2) {
+			sweep_rule_end(&one->points);
+			sweep_rule_end(&one->over);
 		}
 	}
 }
@@ -214,20 +213,20 @@ static void drop_wholes(struct papers *p)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < p->row_count; i++) {
+	NVW_EACH(row, p->row, p->row_count) {
 		bool has_parts = false;
 
-		for (unsigned k = 0; !*p->row[i].part && k < p->row_count; k++) {
-			has_parts = has_parts || (*p->row[k].part && !strcmp(p->row[k].id, p->row[i].id));
+		for (unsigned k = 0; !*row->part && k < p->row_count; k++) {
+			has_parts = has_parts || (*p->row[k].part && !strcmp(p->row[k].id, row->id));
 		}
-		p->row[i].wanted = !has_parts;
+		row->wanted = !has_parts;
 	}
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (p->row[i].wanted) {
-			p->row[kept] = p->row[i];
+	NVW_EACH(row, p->row, p->row_count) {
+		if (row->wanted) {
+			p->row[kept] = *row;
 			p->row[kept++].wanted = false;
 		} else {
-			row_end(&p->row[i]);
+			row_end(row);
 		}
 	}
 	p->row_count = kept;
@@ -279,7 +278,7 @@ static int check_row(struct papers *p, struct paper_row *row)
 		row->part);
 	NVW_FAIL_IF(!paper_text(row->keys, "what") || !paper_text(row->keys, "in"), NVW_E_INPUT,
 		"%s: expected the keys what and in", where);
-	for (unsigned i = 0; !cannot && i < sizeof needed / sizeof *needed; i++) {
+	for (unsigned i = 0; !cannot && i < NVW_COUNT(needed); i++) {
 		NVW_FAIL_IF(!paper_text(row->keys, needed[i]), NVW_E_INPUT,
 			"%s: expected the key %s, or cannot = REASON", where, needed[i]);
 	}
@@ -292,10 +291,9 @@ static int check_sensitive(const struct papers *p, const struct paper_section *s
 {
 	static const char *const needed[] = {"what", "low", "high", "source"};
 
-	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
-		NVW_FAIL_IF(!paper_text(s->keys, needed[i]), NVW_E_INPUT,
-			"%s/%s.ini: [sensitive %s]: expected the key %s", p->folder, s->paper, s->name,
-			needed[i]);
+	NVW_EACH(one, needed, NVW_COUNT(needed)) {
+		NVW_FAIL_IF(!paper_text(s->keys, *one), NVW_E_INPUT,
+			"%s/%s.ini: [sensitive %s]: expected the key %s", p->folder, s->paper, s->name, *one);
 	}
 	return 0;
 }
@@ -319,25 +317,25 @@ static bool concerns(const struct paper_section *s, const struct paper_row *row)
 
 static int set_ends(struct papers *p, struct paper_row *row)
 {
-	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		if (!concerns(&p->sensitive[i], row)) {
+	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
+		if (!concerns(sensitive, row)) {
 			continue;
 		}
 		NVW_FAIL_IF(row->ends == PAPER_SENSITIVE_MAX, NVW_E_INPUT,
 			"%s/%s.ini: more than %d sections [sensitive KEY] concern %s", p->folder, row->paper,
 			PAPER_SENSITIVE_MAX, row->id);
-		row->end[row->ends++].of = &p->sensitive[i];
+		row->end[row->ends++].of = sensitive;
 	}
 	return 0;
 }
 
 static int set_sensitive(struct papers *p)
 {
-	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		NVW_TRY(check_sensitive(p, &p->sensitive[i]));
+	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
+		NVW_TRY(check_sensitive(p, sensitive));
 	}
-	for (unsigned i = 0; i < p->row_count; i++) {
-		NVW_TRY(set_ends(p, &p->row[i]));
+	NVW_EACH(row, p->row, p->row_count) {
+		NVW_TRY(set_ends(p, row));
 	}
 	return 0;
 }
@@ -376,9 +374,9 @@ static int read_papers(struct papers *p, const char *folder)
 	int r = 0;
 
 	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
-	for (int i = 0; i < n; i++) {
-		r = NVW_OR(r, read_paper(p, entry[i]->d_name));
-		free(entry[i]);
+	NVW_EACH(one, entry, n) {
+		r = NVW_OR(r, read_paper(p, (*one)->d_name));
+		free(*one);
 	}
 	free(entry);
 	NVW_FAIL_IF(n == 0, NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
@@ -391,8 +389,8 @@ int papers_read(const char *folder, struct papers *p)
 	NVW_TRY(read_papers(p, folder));
 	NVW_TRY(inherit(p));
 	drop_wholes(p);
-	for (unsigned i = 0; i < p->row_count; i++) {
-		NVW_TRY(check_row(p, &p->row[i]));
+	NVW_EACH(row, p->row, p->row_count) {
+		NVW_TRY(check_row(p, row));
 	}
 	return set_sensitive(p);
 }
@@ -403,18 +401,18 @@ static void table_end(struct paper_table *table)
 	json_decref(table->section.keys);
 	sweep_rule_end(&table->measure.points);
 	sweep_rule_end(&table->measure.over);
-	for (unsigned i = 0; i < table->kept_count; i++) {
-		free(table->kept[i].row);
-		free(table->kept[i].column);
-		free(table->kept[i].version);
+	NVW_EACH(kept, table->kept, table->kept_count) {
+		free(kept->row);
+		free(kept->column);
+		free(kept->version);
 	}
 	free(table->kept);
 }
 
 static void sweeps_end(struct papers *p)
 {
-	for (unsigned i = 0; i < p->sweep_count; i++) {
-		struct paper_sweep *const s = p->sweep[i];
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		struct paper_sweep *const s = *sweep;
 
 		sweep_journal_close(&s->journal);
 		sweep_end(&s->sweep);
@@ -428,19 +426,19 @@ static void sweeps_end(struct papers *p)
 
 void papers_end(struct papers *p)
 {
-	for (unsigned i = 0; i < p->row_count; i++) {
-		row_end(&p->row[i]);
+	NVW_EACH(row, p->row, p->row_count) {
+		row_end(row);
 	}
-	for (unsigned i = 0; i < p->table_count; i++) {
-		table_end(&p->table[i]);
+	NVW_EACH(table, p->table, p->table_count) {
+		table_end(table);
 	}
-	for (unsigned i = 0; i < p->paper_count; i++) {
-		free(p->paper[i].name);
-		json_decref(p->paper[i].keys);
+	NVW_EACH(paper, p->paper, p->paper_count) {
+		free(paper->name);
+		json_decref(paper->keys);
 	}
-	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		free(p->sensitive[i].name);
-		json_decref(p->sensitive[i].keys);
+	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
+		free(sensitive->name);
+		json_decref(sensitive->keys);
 	}
 	sweeps_end(p);
 	free(p->sensitive);
@@ -453,8 +451,8 @@ void papers_end(struct papers *p)
 
 static bool is_named(const struct paper_row *row, const char *const *name, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (!strcmp(name[i], row->id) || !strcmp(name[i], row->paper)) {
+	NVW_EACH(one, name, count) {
+		if (!strcmp(*one, row->id) || !strcmp(*one, row->paper)) {
 			return true;
 		}
 	}
@@ -475,8 +473,8 @@ static int check_name(const struct papers *p, const char *name)
 	for (unsigned i = 0; known && i < p->paper_count; i++) {
 		known[n++] = p->paper[i].name;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		found = found || !strcmp(known[i], name);
+	NVW_EACH(one, known, n) {
+		found = found || !strcmp(*one, name);
 	}
 	if (known && !found) {
 		const char *const near = nvw_nearest(name, known);
@@ -493,21 +491,18 @@ int papers_choose(struct papers *p, const char *const *name, unsigned count, boo
 {
 	unsigned wanted = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		NVW_TRY(check_name(p, name[i]));
+	NVW_EACH(one, name, count) {
+		NVW_TRY(check_name(p, *one));
 	}
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
-
+	NVW_EACH(row, p->row, p->row_count) {
 		row->wanted = is_named(row, name, count) && (!is_short || paper_text(row->keys, "short"));
 		wanted += row->wanted;
 	}
-	for (unsigned i = 0; i < p->table_count; i++) {
-		struct paper_table *const table = &p->table[i];
+	NVW_EACH(table, p->table, p->table_count) {
 		bool whole = count == 0;
 
-		for (unsigned k = 0; k < count; k++) {
-			whole = whole || !strcmp(name[k], table->section.paper);
+		NVW_EACH(one, name, count) {
+			whole = whole || !strcmp(*one, table->section.paper);
 		}
 		table->wanted = whole && !is_short;
 	}

@@ -113,8 +113,8 @@ int slurm_follow(struct slurm_job *job, unsigned long long number, unsigned task
 	}
 	job->number = number;
 	job->count = tasks;
-	for (unsigned i = 0; i < tasks; i++) {
-		snprintf(job->task[i].state, SLURM_STATE_BYTES, "PENDING");
+	NVW_EACH(task, job->task, tasks) {
+		snprintf(task->state, SLURM_STATE_BYTES, "PENDING");
 	}
 	return 0;
 }
@@ -146,9 +146,9 @@ static const struct slurm_ending endings[] = {
 
 static const struct slurm_ending *ending_of(const char *state)
 {
-	for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++) {
-		if (!strcmp(state, endings[i].state)) {
-			return &endings[i];
+	NVW_EACH(ending, endings, NVW_COUNT(endings)) {
+		if (!strcmp(state, ending->state)) {
+			return ending;
 		}
 	}
 	return NULL;
@@ -164,8 +164,8 @@ const struct slurm_ending *slurm_ending(const struct slurm_job *job, unsigned ta
 
 bool slurm_is_active(const struct slurm_job *job)
 {
-	for (unsigned i = 0; i < job->count; i++) {
-		if (!ending_of(job->task[i].state)) {
+	NVW_EACH(task, job->task, job->count) {
+		if (!ending_of(task->state)) {
 			return true;
 		}
 	}
@@ -181,10 +181,10 @@ bool slurm_waits(const struct slurm_job *job)
 {
 	bool waits = false;
 
-	for (unsigned i = 0; i < job->count; i++) {
-		if (is_pending(&job->task[i])) {
+	NVW_EACH(task, job->task, job->count) {
+		if (is_pending(task)) {
 			waits = true;
-		} else if (!ending_of(job->task[i].state)) {
+		} else if (!ending_of(task->state)) {
 			return false;
 		}
 	}
@@ -258,9 +258,7 @@ static void take_unlisted(struct slurm_job *job, bool is_known)
 {
 	bool is_any = false;
 
-	for (unsigned i = 0; i < job->count; i++) {
-		struct slurm_task *const task = &job->task[i];
-
+	NVW_EACH(task, job->task, job->count) {
 		if (task->is_listed || ending_of(task->state)) {
 			continue;
 		}
@@ -289,8 +287,8 @@ int slurm_ask(struct slurm_job *job)
 	const bool is_known = status == 0 && *answer;
 
 	if (status == 0 || strstr(answer, "Invalid job id")) {
-		for (unsigned i = 0; i < job->count; i++) {
-			job->task[i].is_listed = false;
+		NVW_EACH(task, job->task, job->count) {
+			task->is_listed = false;
 		}
 		take_lines(job, answer);
 		take_unlisted(job, is_known);
@@ -326,9 +324,9 @@ static const struct {
 
 static const char *obstacle_of(const char *reason)
 {
-	for (unsigned i = 0; i < sizeof obstacles / sizeof *obstacles; i++) {
-		if (!strncmp(reason, obstacles[i].reason, strlen(obstacles[i].reason))) {
-			return obstacles[i].words;
+	NVW_EACH(obstacle, obstacles, NVW_COUNT(obstacles)) {
+		if (!strncmp(reason, obstacle->reason, strlen(obstacle->reason))) {
+			return obstacle->words;
 		}
 	}
 	return NULL;
@@ -349,9 +347,7 @@ static unsigned kinds_of(const struct slurm_job *job, struct kind kind[KINDS])
 {
 	unsigned count = 0, k;
 
-	for (unsigned i = 0; i < job->count; i++) {
-		const struct slurm_task *const task = &job->task[i];
-
+	NVW_EACH(task, job->task, job->count) {
 		if (!strncmp(task->state, "COMPLET", 7)) {
 			continue;
 		}

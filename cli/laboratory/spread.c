@@ -125,8 +125,8 @@ static int part_words(const void *of, unsigned i, struct sweep_words *ret_words)
 	const struct sweep_words *const from = &((const struct spread *)of)->part[i].words;
 
 	*ret_words = (struct sweep_words){.count = 0};
-	for (int k = 0; k < from->count; k++) {
-		NVW_TRY(spread_add_word(ret_words, "%s", from->word[k]));
+	NVW_EACH(word, from->word, from->count) {
+		NVW_TRY(spread_add_word(ret_words, "%s", *word));
 	}
 	return 0;
 }
@@ -201,9 +201,9 @@ void spread_end(struct spread *s)
 	if (s->folder && !s->keeps_folder) {
 		slurm_remove(s->folder);
 	}
-	for (unsigned i = 0; i < s->count; i++) {
-		sweep_words_end(&s->part[i].words);
-		sweep_outcome_end(&s->part[i].outcome);
+	NVW_EACH(part, s->part, s->count) {
+		sweep_words_end(&part->words);
+		sweep_outcome_end(&part->outcome);
 	}
 	free(s->part);
 	free(s->folder);

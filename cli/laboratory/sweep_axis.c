@@ -40,8 +40,8 @@ char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 	if (!f) {
 		return NULL;
 	}
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		varies = varies || s->axis[i].count > 1;
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		varies = varies || axis->count > 1;
 	}
 	for (unsigned i = 0; i < s->axis_count; i++) {
 		if (!varies || s->axis[i].count > 1) {

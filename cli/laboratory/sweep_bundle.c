@@ -12,9 +12,9 @@
 
 const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *axis, const char *value)
 {
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		if (!strcmp(s->bundle[i].axis, axis) && !strcmp(s->bundle[i].value, value)) {
-			return &s->bundle[i];
+	NVW_EACH(bundle, s->bundle, s->bundle_count) {
+		if (!strcmp(bundle->axis, axis) && !strcmp(bundle->value, value)) {
+			return bundle;
 		}
 	}
 	return NULL;
@@ -22,8 +22,8 @@ const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *ax
 
 bool sweep_is_bundle_axis(const struct sweep *s, const char *axis)
 {
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		if (!strcmp(s->bundle[i].axis, axis)) {
+	NVW_EACH(bundle, s->bundle, s->bundle_count) {
+		if (!strcmp(bundle->axis, axis)) {
 			return true;
 		}
 	}
@@ -87,14 +87,14 @@ static int check_values(const struct sweep *s, const struct sweep_axis *a)
 
 int sweep_bundle_check(const struct sweep *s)
 {
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		NVW_FAIL_IF(sweep_axis_named(s, s->bundle[i].axis) < 0, NVW_E_USAGE,
+	NVW_EACH(bundle, s->bundle, s->bundle_count) {
+		NVW_FAIL_IF(sweep_axis_named(s, bundle->axis) < 0, NVW_E_USAGE,
 			"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] "
 			"of an axis",
-			s->where, s->bundle[i].axis, s->bundle[i].value);
+			s->where, bundle->axis, bundle->value);
 	}
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		NVW_TRY(check_values(s, &s->axis[i]));
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		NVW_TRY(check_values(s, axis));
 	}
 	return 0;
 }
@@ -120,9 +120,7 @@ char *sweep_resolve(const struct sweep *s, const char *text)
 
 void sweep_bundles_end(struct sweep *s)
 {
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		struct sweep_bundle *const b = &s->bundle[i];
-
+	NVW_EACH(b, s->bundle, s->bundle_count) {
 		for (unsigned k = 0; k < b->count; k++) {
 			free(b->name[k]);
 			free(b->text[k]);

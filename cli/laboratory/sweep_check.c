@@ -22,9 +22,9 @@ static const struct kind {
 /* NULL: points cannot be of this command. */
 static const struct kind *kind_of(const char *command)
 {
-	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (!strcmp(command, kinds[i].command)) {
-			return &kinds[i];
+	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
+		if (!strcmp(command, kind->command)) {
+			return kind;
 		}
 	}
 	return NULL;
@@ -70,9 +70,9 @@ static int check_point(struct sweep_keys *c, const struct sweep *s, struct sweep
 /* An axis, or what a value of one stands for. */
 static bool has_setting(const struct sweep *s, const char *name)
 {
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		for (unsigned k = 0; k < s->bundle[i].count; k++) {
-			if (!strcmp(s->bundle[i].name[k], name)) {
+	NVW_EACH(bundle, s->bundle, s->bundle_count) {
+		NVW_EACH(one, bundle->name, bundle->count) {
+			if (!strcmp(*one, name)) {
 				return true;
 			}
 		}

@@ -12,9 +12,9 @@ static int plan_points(const struct sweep *s, struct table_plan *plan)
 	for (unsigned i = 0; i < s->axis_count; i++) {
 		plan->axis[i] = s->axis[i].name;
 	}
-	for (unsigned k = 0; k < s->count; k++) {
+	NVW_EACH(point, s->point, s->count) {
 		for (unsigned i = 0; i < s->axis_count; i++) {
-			values[i] = sweep_value(s, &s->point[k], i);
+			values[i] = sweep_value(s, point, i);
 		}
 		NVW_TRY(table_plan_add(plan, values));
 	}
@@ -36,8 +36,8 @@ static bool has_other_command(const struct former *f, const char *command)
 		if (cli_number_is_of(command, name)) {
 			return false;
 		}
-		for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
-			has_other = has_other || cli_number_is_of(commands[k], name);
+		NVW_EACH(command, commands, NVW_COUNT(commands)) {
+			has_other = has_other || cli_number_is_of(*command, name);
 		}
 	}
 	return has_other;

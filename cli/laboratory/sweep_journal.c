@@ -113,8 +113,8 @@ static unsigned count_rows(const struct sweep *s)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		n += s->point[i].row != NULL;
+	NVW_EACH(point, s->point, s->count) {
+		n += point->row != NULL;
 	}
 	return n;
 }

@@ -33,8 +33,8 @@ static bool may_be_a_workloads(const char *command, const char *name)
 	if (strcmp(command, "run") != 0 || cli_number_group(name)) {
 		return false;
 	}
-	for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
-		if (cli_number_is_of(others[i], name)) {
+	NVW_EACH(other, others, NVW_COUNT(others)) {
+		if (cli_number_is_of(*other, name)) {
 			return false;
 		}
 	}

@@ -80,8 +80,8 @@ static int add_option(const struct sweep *s, const char *name, const char *value
 
 void sweep_words_end(struct sweep_words *w)
 {
-	for (int i = 0; i < w->count; i++) {
-		free(w->word[i]);
+	NVW_EACH(word, w->word, w->count) {
+		free(*word);
 	}
 	w->count = 0;
 }
@@ -182,9 +182,9 @@ static int hash_of_file(const char *path, XXH128_hash_t *ret)
 /* Reads a file once for all points. */
 static int hash_once(struct sweep_keys *c, const char *path, XXH128_hash_t *ret)
 {
-	for (unsigned i = 0; i < c->known_count; i++) {
-		if (!strcmp(c->known[i].path, path)) {
-			*ret = c->known[i].hash;
+	NVW_EACH(known, c->known, c->known_count) {
+		if (!strcmp(known->path, path)) {
+			*ret = known->hash;
 			return 0;
 		}
 	}
@@ -212,15 +212,15 @@ static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *pat
 	int r = 0;
 
 	NVW_FAIL_ERRNO_IF(n < 0, "%s", path);
-	for (int i = 0; i < n; i++) {
+	NVW_EACH(one, entry, n) {
 		char *inner = NULL;
 
-		if (r == 0 && asprintf(&inner, "%s/%s", path, entry[i]->d_name) >= 0) {
+		if (r == 0 && asprintf(&inner, "%s/%s", path, (*one)->d_name) >= 0) {
 			XXH3_128bits_update(state, inner, strlen(inner) + 1);
 			r = add_path(c, state, inner);
 			free(inner);
 		}
-		free(entry[i]);
+		free(*one);
 	}
 	free(entry);
 	return r;
@@ -341,8 +341,8 @@ void sweep_keys_end(struct sweep_keys *c)
 	if (!c) {
 		return;
 	}
-	for (unsigned i = 0; i < c->known_count; i++) {
-		free(c->known[i].path);
+	NVW_EACH(known, c->known, c->known_count) {
+		free(known->path);
 	}
 	free(c->known);
 	free(c);

@@ -33,8 +33,8 @@ static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 {
 	NVW_FAIL_IF(!*text, NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out", s->where,
 		a->name);
-	for (unsigned i = 0; i < a->count; i++) {
-		NVW_FAIL_IF(!strcmp(a->value[i], text), NVW_E_USAGE, "%s: axis %s has the value %s twice",
+	NVW_EACH(value, a->value, a->count) {
+		NVW_FAIL_IF(!strcmp(*value, text), NVW_E_USAGE, "%s: axis %s has the value %s twice",
 			s->where, a->name, text);
 	}
 	if (!NVW_ROOM(a->value, a->room, a->count + 1) || !(a->value[a->count] = strdup(text))) {
@@ -103,8 +103,8 @@ static int add_values(struct sweep *s, struct sweep_axis *a, const char *values)
 
 static void clear_axis(struct sweep_axis *a)
 {
-	for (unsigned i = 0; i < a->count; i++) {
-		free(a->value[i]);
+	NVW_EACH(value, a->value, a->count) {
+		free(*value);
 	}
 	free(a->value);
 	a->value = NULL;
@@ -145,8 +145,8 @@ int sweep_add_axis(struct sweep *s, const char *name, const char *values)
 
 static bool has_value(const struct sweep_axis *a, const char *text)
 {
-	for (unsigned i = 0; i < a->count; i++) {
-		if (!strcmp(a->value[i], text)) {
+	NVW_EACH(value, a->value, a->count) {
+		if (!strcmp(*value, text)) {
 			return true;
 		}
 	}
@@ -156,8 +156,7 @@ static bool has_value(const struct sweep_axis *a, const char *text)
 /* A term of the baseline names one value that its axis has. */
 static int check_baseline(const struct sweep *s)
 {
-	for (unsigned i = 0; i < s->baseline.count; i++) {
-		const struct sweep_term *const t = &s->baseline.term[i];
+	NVW_EACH(t, s->baseline.term, s->baseline.count) {
 		const struct sweep_axis *const a = &s->axis[t->axis];
 
 		NVW_FAIL_IF(strcmp(t->op, "=") || !has_value(a, t->text) || !strcmp(a->name, "seed"),
@@ -182,8 +181,8 @@ static int add_rule(struct sweep *s, const char *text)
 
 static int parse_rules(struct sweep *s)
 {
-	for (unsigned i = 0; i < s->exclude_count; i++) {
-		NVW_TRY(sweep_rule_parse(s, "exclude", &s->exclude[i]));
+	NVW_EACH(exclude, s->exclude, s->exclude_count) {
+		NVW_TRY(sweep_rule_parse(s, "exclude", exclude));
 	}
 	if (s->baseline.text) {
 		NVW_TRY(sweep_rule_parse(s, "baseline", &s->baseline));
@@ -310,8 +309,8 @@ static bool advance(const struct sweep *s, struct sweep_point *p)
 
 static bool is_excluded(const struct sweep *s, const struct sweep_point *p)
 {
-	for (unsigned i = 0; i < s->exclude_count; i++) {
-		if (sweep_holds(s, &s->exclude[i], p)) {
+	NVW_EACH(exclude, s->exclude, s->exclude_count) {
+		if (sweep_holds(s, exclude, p)) {
 			return true;
 		}
 	}
@@ -324,8 +323,8 @@ static int enumerate(struct sweep *s)
 	uint64_t combinations = 1;
 	unsigned room = 0;
 
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		combinations *= s->axis[i].count;
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		combinations *= axis->count;
 		NVW_FAIL_IF(combinations > SWEEP_POINTS_MAX, NVW_E_USAGE,
 			"%s: the axes have more than %d combinations", s->where, SWEEP_POINTS_MAX);
 	}
@@ -377,16 +376,16 @@ int sweep_read(struct sweep *s, const char *path, const struct cli_options *give
 
 void sweep_end(struct sweep *s)
 {
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		clear_axis(&s->axis[i]);
-		free(s->axis[i].name);
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		clear_axis(axis);
+		free(axis->name);
 	}
-	for (unsigned i = 0; i < s->exclude_count; i++) {
-		sweep_rule_end(&s->exclude[i]);
+	NVW_EACH(exclude, s->exclude, s->exclude_count) {
+		sweep_rule_end(exclude);
 	}
 	sweep_rule_end(&s->baseline);
-	for (unsigned i = 0; i < s->count; i++) {
-		json_decref(s->point[i].row);
+	NVW_EACH(point, s->point, s->count) {
+		json_decref(point->row);
 	}
 	sweep_bundles_end(s);
 	free(s->point);

@@ -23,8 +23,8 @@ static bool is_left_out(const char *name)
 	static const char *const names[] = {"made_by", "repeat", "command", "options", "seconds",
 		"explore_seconds", "cpu_seconds", "version", "workers"};
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (!strcmp(name, names[i])) {
+	NVW_EACH(one, names, NVW_COUNT(names)) {
+		if (!strcmp(name, *one)) {
 			return true;
 		}
 	}
@@ -193,8 +193,8 @@ static json_t *columns(const struct sweep *s)
 	json_t *const names = json_object(), *value;
 	const char *key;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		json_object_foreach(json_object_get(s->point[i].row, "values"), key, value)
+	NVW_EACH(point, s->point, s->count) {
+		json_object_foreach(json_object_get(point->row, "values"), key, value)
 		{
 			if (sweep_axis_named(s, key) < 0) {
 				json_object_set_new(names, key, json_null());
@@ -238,8 +238,8 @@ static void print_head(const struct sweep *s, json_t *names, FILE *to)
 	const char *key;
 	json_t *value;
 
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		sweep_csv_field(s->axis[i].name, to);
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		sweep_csv_field(axis->name, to);
 		fputc(',', to);
 	}
 	fputs("status,reason", to);
@@ -283,8 +283,8 @@ int sweep_write_csv(const struct sweep *s, const char *path)
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	json_t *const names = columns(s);
 	print_head(s, names, f.file);
-	for (unsigned i = 0; i < s->count; i++) {
-		print_row(s, &s->point[i], names, f.file);
+	NVW_EACH(point, s->point, s->count) {
+		print_row(s, point, names, f.file);
 	}
 	json_decref(names);
 	return nvw_new_file_end(&f, 0);
@@ -297,14 +297,12 @@ int sweep_write_host(const struct sweep *s, const char *path)
 	struct nvw_new_file f;
 
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		sweep_csv_field(s->axis[i].name, f.file);
+	NVW_EACH(axis, s->axis, s->axis_count) {
+		sweep_csv_field(axis->name, f.file);
 		fputc(',', f.file);
 	}
 	fputs("status,host_seconds,processor_seconds\n", f.file);
-	for (unsigned k = 0; k < s->count; k++) {
-		const struct sweep_point *const p = &s->point[k];
-
+	NVW_EACH(p, s->point, s->count) {
 		print_axes(s, p, f.file);
 		print_value(json_object_get(p->row, "status"), f.file);
 		fputc(',', f.file);

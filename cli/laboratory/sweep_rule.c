@@ -122,8 +122,8 @@ static bool term_holds(const struct sweep *s, const struct sweep_term *t, const 
 bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)
 {
 	NVW_INVARIANT(rule->count <= SWEEP_TERMS_MAX);
-	for (unsigned i = 0; i < rule->count; i++) {
-		if (!term_holds(s, &rule->term[i], p)) {
+	NVW_EACH(term, rule->term, rule->count) {
+		if (!term_holds(s, term, p)) {
 			return false;
 		}
 	}
@@ -132,8 +132,8 @@ bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const str
 
 void sweep_rule_end(struct sweep_rule *rule)
 {
-	for (unsigned i = 0; i < rule->count; i++) {
-		free(rule->term[i].text);
+	NVW_EACH(term, rule->term, rule->count) {
+		free(term->text);
 	}
 	free(rule->text);
 }

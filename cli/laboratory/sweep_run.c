@@ -78,9 +78,9 @@ static void release_child(struct child *c)
 {
 	const int fds[] = {c->watch, c->out, c->err};
 
-	for (unsigned i = 0; i < 3; i++) {
-		if (fds[i] >= 0) {
-			close(fds[i]);
+	NVW_EACH(fd, fds, 3) {
+		if (*fd >= 0) {
+			close(*fd);
 		}
 	}
 	*c = (struct child){.pid = 0};
@@ -316,12 +316,12 @@ static int start_more(struct running *r)
 {
 	struct sweep *const s = r->sweep;
 
-	for (unsigned i = 0; i < r->manner->jobs; i++) {
+	NVW_EACH(child, r->child, r->manner->jobs) {
 		while (r->next < s->count && s->point[r->next].row) {
 			r->next++;
 		}
-		if (r->child[i].pid == 0 && r->next < s->count) {
-			NVW_TRY(start_point(&r->child[i], s, &s->point[r->next++]));
+		if (child->pid == 0 && r->next < s->count) {
+			NVW_TRY(start_point(child, s, &s->point[r->next++]));
 			r->active++;
 		}
 	}
@@ -359,10 +359,10 @@ static int wait_for_some(struct running *r)
 
 static void kill_all(struct running *r)
 {
-	for (unsigned i = 0; i < r->manner->jobs; i++) {
-		if (r->child[i].pid) {
-			kill_child(&r->child[i]);
-			release_child(&r->child[i]);
+	NVW_EACH(child, r->child, r->manner->jobs) {
+		if (child->pid) {
+			kill_child(child);
+			release_child(child);
 		}
 	}
 }
@@ -396,8 +396,8 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 	int error = 0;
 
 	NVW_INVARIANT(manner->jobs > 0 && manner->jobs <= JOBS_MAX);
-	for (unsigned i = 0; i < s->count; i++) {
-		r.progress.to_run += s->point[i].row == NULL;
+	NVW_EACH(point, s->point, s->count) {
+		r.progress.to_run += point->row == NULL;
 	}
 	r.child = calloc(manner->jobs, sizeof *r.child);
 	NVW_FAIL_IF(!r.child, NVW_E_MEMORY, "no memory for the points");

@@ -89,8 +89,8 @@ static int add_to_list(struct front *f, unsigned i, FILE *to)
 	json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
 	const int r = w->words(w->of, i, &words);
 
-	for (int k = 0; k < words.count; k++) {
-		json_array_append_new(json_object_get(line, "words"), json_string(words.word[k]));
+	NVW_EACH(word, words.word, words.count) {
+		json_array_append_new(json_object_get(line, "words"), json_string(*word));
 	}
 	json_dumpf(line, to, JSON_COMPACT);
 	fputc('\n', to);

@@ -37,8 +37,8 @@ struct summary {
 
 static bool is_of_baseline(const struct sweep *s, unsigned axis)
 {
-	for (unsigned i = 0; i < s->baseline.count; i++) {
-		if (s->baseline.term[i].axis == axis) {
+	NVW_EACH(term, s->baseline.term, s->baseline.count) {
+		if (term->axis == axis) {
 			return true;
 		}
 	}
@@ -86,8 +86,8 @@ static double median_of(const struct group *g)
 
 static void clear_groups(struct summary *m)
 {
-	for (unsigned i = 0; i < m->count; i++) {
-		free(m->group[i].value);
+	NVW_EACH(group, m->group, m->count) {
+		free(group->value);
 	}
 	free(m->group);
 	m->group = NULL;
@@ -110,9 +110,7 @@ static int add_point(struct summary *m, const struct sweep_point **sorted, const
 
 static void measure_groups(struct summary *m)
 {
-	for (unsigned i = 0; i < m->count; i++) {
-		struct group *const g = &m->group[i];
-
+	NVW_EACH(g, m->group, m->count) {
 		qsort(g->value, g->ok, sizeof(double), by_size);
 		if (g->ok) {
 			g->mean = confidence_of(g->value, g->ok);
@@ -156,11 +154,11 @@ static const struct group *base_of(const struct summary *m, const struct group *
 	const struct sweep *const s = m->sweep;
 	struct sweep_point wanted = *g->first;
 
-	for (unsigned i = 0; i < s->baseline.count; i++) {
-		const struct sweep_axis *const a = &s->axis[s->baseline.term[i].axis];
-		uint32_t *const choice = &wanted.choice[s->baseline.term[i].axis];
+	NVW_EACH(term, s->baseline.term, s->baseline.count) {
+		const struct sweep_axis *const a = &s->axis[term->axis];
+		uint32_t *const choice = &wanted.choice[term->axis];
 
-		for (*choice = 0; strcmp(a->value[*choice], s->baseline.term[i].text) != 0; ++*choice) {
+		for (*choice = 0; strcmp(a->value[*choice], term->text) != 0; ++*choice) {
 		}
 	}
 	return group_with(m, &wanted);
@@ -248,8 +246,7 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 	double sum = 0, squares = 0, least = INFINITY, most = 0;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < m->count; i++) {
-		const struct group *const g = &m->group[i];
+	NVW_EACH(g, m->group, m->count) {
 		char text[256];
 
 		variant_text(m, g, text, sizeof text);
@@ -297,8 +294,8 @@ static bool is_known(const struct sweep *s, const char *metric)
 {
 	bool any_ok = false;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		json_t *const values = json_object_get(s->point[i].row, "values");
+	NVW_EACH(point, s->point, s->count) {
+		json_t *const values = json_object_get(point->row, "values");
 
 		any_ok = any_ok || json_object_size(values);
 		if (json_is_number(json_object_get(values, metric))) {

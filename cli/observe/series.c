@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/units.h"
@@ -102,19 +103,19 @@ static void name_statistics(struct cli_series *s)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	put(s, "from,to");
-	for (unsigned i = 0; i < count; i++) {
+	NVW_EACH(one, table, count) {
 		put(s, ",");
-		put(s, table[i].name);
+		put(s, one->name);
 	}
 	put(s, "\n");
 }
 
 static void name_account(struct cli_series *s)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
-		s->failed = fprintf(s->file.file, ",stall.%s,stall.%s_time", kinds[i].column,
-				    kinds[i].column) < 0 ||
-			    s->failed;
+	NVW_EACH(kind, kinds, KINDS) {
+		s->failed =
+			fprintf(s->file.file, ",stall.%s,stall.%s_time", kind->column, kind->column) < 0 ||
+			s->failed;
 	}
 	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
 		const char *const cause = emu_cause_name((enum emu_cause)i);
@@ -175,15 +176,15 @@ static void write_difference(struct cli_series *s, uint64_t to_ps)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	s->failed = fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps) < 0 || s->failed;
-	for (unsigned i = 0; i < count; i++) {
-		if (table[i].offset == offsetof(struct emu_stats, sim_time_ps)) {
+	NVW_EACH(one, table, count) {
+		if (one->offset == offsetof(struct emu_stats, sim_time_ps)) {
 			put_number(s, to_ps - s->from_ps);
 			continue;
 		}
 		uint64_t a, b;
 
-		memcpy(&a, (const char *)&s->before + table[i].offset, sizeof a);
-		memcpy(&b, (const char *)&now + table[i].offset, sizeof b);
+		memcpy(&a, (const char *)&s->before + one->offset, sizeof a);
+		memcpy(&b, (const char *)&now + one->offset, sizeof b);
 		put_number(s, b - a);
 	}
 	put(s, "\n");

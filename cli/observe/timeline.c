@@ -15,6 +15,7 @@
 
 #include "core/bounds.h"
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/order.h"
@@ -109,9 +110,9 @@ static int choose_format(const char *path, const struct cli_timeline_format **re
 	} formats[] = {{".json", &cli_timeline_chrome}, {".pftrace", &cli_timeline_perfetto},
 		{".perfetto-trace", &cli_timeline_perfetto}};
 
-	for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
-		if (ends_with(path, formats[i].end)) {
-			*ret = formats[i].format;
+	NVW_EACH(format, formats, NVW_COUNT(formats)) {
+		if (ends_with(path, format->end)) {
+			*ret = format->format;
 			return 0;
 		}
 	}
@@ -306,9 +307,9 @@ static void give_lanes(struct row **order, uint32_t count)
 
 static struct cli_track *find_track(const struct cli_timeline *t, uint32_t folder, const char *name)
 {
-	for (uint32_t i = 0; i < t->track_count; i++) {
-		if (t->tracks[i]->folder == folder && t->tracks[i]->name == name) {
-			return t->tracks[i];
+	NVW_EACH(track, t->tracks, t->track_count) {
+		if ((*track)->folder == folder && (*track)->name == name) {
+			return *track;
 		}
 	}
 	return NULL;
@@ -434,12 +435,12 @@ static int end_slice(struct cli_timeline *t, void *writer, const struct cli_trac
 static int write_instants(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
 	const struct cli_track *track)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		struct cli_mark mark = mark_of(order[i], track);
+	NVW_EACH(one, order, count) {
+		struct cli_mark mark = mark_of(*one, track);
 
 		mark.type = CLI_MARK_INSTANT;
 		NVW_TRY(t->format->mark(writer, &mark));
-		mark.time_ps = order[i]->sight.to;
+		mark.time_ps = (*one)->sight.to;
 		mark.name = "done";
 		NVW_TRY(t->format->mark(writer, &mark));
 	}
@@ -468,14 +469,14 @@ static int write_track(struct cli_timeline *t, void *writer, struct row **order,
 {
 	struct open_slices open = {.depth = 0};
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct emu_sight *const s = &order[i]->sight;
-		const struct cli_mark mark = mark_of(order[i], track);
+	NVW_EACH(one, order, count) {
+		const struct emu_sight *const s = &(*one)->sight;
+		const struct cli_mark mark = mark_of(*one, track);
 		uint64_t to = s->to;
 
 		NVW_TRY(end_slices(t, writer, track, &open, s->from));
 		NVW_TRY(t->format->mark(writer, &mark));
-		if (mark.type != CLI_MARK_BEGIN || open.depth == sizeof open.to / sizeof *open.to) {
+		if (mark.type != CLI_MARK_BEGIN || open.depth == NVW_COUNT(open.to)) {
 			continue;
 		}
 		if (open.depth && open.to[open.depth - 1] < to) {
@@ -489,9 +490,7 @@ static int write_track(struct cli_timeline *t, void *writer, struct row **order,
 /* Parts have their barrier's kind and lane from here on: they are inside it. */
 static void join_parts(struct cli_timeline *t)
 {
-	for (uint32_t i = 0; i < t->count; i++) {
-		struct row *const row = &t->rows[i];
-
+	NVW_EACH(row, t->rows, t->count) {
 		if (row->sight.kind == EMU_SIGHT_PART) {
 			row->lane = t->rows[row->of].lane;
 			row->sight.kind = EMU_SIGHT_BARRIER;
@@ -680,8 +679,8 @@ void cli_timeline_free(struct cli_timeline *t)
 		free(name->text);
 		free(name);
 	}
-	for (uint32_t i = 0; i < t->track_count; i++) {
-		free(t->tracks[i]);
+	NVW_EACH(track, t->tracks, t->track_count) {
+		free(*track);
 	}
 	free(t->tracks);
 	free(t->rows);

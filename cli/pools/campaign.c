@@ -278,7 +278,7 @@ static int judge(struct run *r, const struct damage *damage, const struct pool_o
 static void count(
 	struct campaign *c, const struct damage *d, enum campaign_verdict verdict, const char *message)
 {
-	NVW_INVARIANT(verdict < sizeof c->total / sizeof *c->total);
+	NVW_INVARIANT(verdict < NVW_COUNT(c->total));
 	c->drawn++;
 	c->total[verdict]++;
 	c->count[d->what][d->how][verdict]++;

@@ -11,6 +11,7 @@
 
 #include "core/array.h"
 #include "core/copy.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/pools.h"
 #include "core/print.h"
@@ -58,8 +59,8 @@ int damage_places_of(const struct nvw_pool *first, struct damage_places *ret_pla
 
 void damage_places_end(struct damage_places *places)
 {
-	for (unsigned kind = 0; kind < REC_LIVE_KINDS; kind++) {
-		free(places->ranges[kind]);
+	NVW_EACH(range, places->ranges, REC_LIVE_KINDS) {
+		free(*range);
 	}
 	*places = (struct damage_places){.bytes = {0}};
 }
@@ -68,7 +69,7 @@ void damage_places_end(struct damage_places *places)
 static nvw_off draw_byte(
 	const struct damage_places *places, enum rec_live what, struct nvw_random *random, unsigned *ret_pool)
 {
-	NVW_INVARIANT(what < sizeof places->bytes / sizeof *places->bytes);
+	NVW_INVARIANT(what < NVW_COUNT(places->bytes));
 
 	uint64_t at = nvw_random_below(random, places->bytes[what]);
 	const struct damage_range *range = places->ranges[what];

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
@@ -169,11 +170,11 @@ static int all_files(struct folder *f, pool_work *work, void *context)
 	int error = 0;
 
 	NVW_FAIL_ERRNO_IF(n < 0, "%s", f->path);
-	for (int i = 0; i < n; i++) {
+	NVW_EACH(name, names, n) {
 		if (error == 0) {
-			error = one_file(f, names[i]->d_name, work, context);
+			error = one_file(f, (*name)->d_name, work, context);
 		}
-		free(names[i]);
+		free(*name);
 	}
 	free(names);
 	return error;

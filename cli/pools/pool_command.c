@@ -65,8 +65,8 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 	}
 	member_set_text(report, "structure", r ? "inconsistent" : "consistent");
 	list = json_array();
-	for (unsigned i = 0; i < findings.kept; i++) {
-		json_array_append_new(list, json_string(findings.finding[i].text));
+	NVW_EACH(finding, findings.finding, findings.kept) {
+		json_array_append_new(list, json_string(finding->text));
 	}
 	json_object_set_new(report, "findings", list);
 	return r;
@@ -75,8 +75,8 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 void pool_command_describe(json_t *object, const struct nvw_description *d)
 {
 	NVW_INVARIANT(json_is_object(object));
-	for (unsigned i = 0; i < d->count; i++) {
-		json_object_set_new(object, d->values[i].name, cli_value_json(&d->values[i]));
+	NVW_EACH(value, d->values, d->count) {
+		json_object_set_new(object, value->name, cli_value_json(value));
 	}
 }
 

@@ -23,9 +23,9 @@ static size_t next_word(const char **at)
 
 static struct bug *find(struct bug_list *l, const char *name)
 {
-	for (unsigned i = 0; i < l->count; i++) {
-		if (strcmp(l->bug[i].name, name) == 0) {
-			return &l->bug[i];
+	NVW_EACH(bug, l->bug, l->count) {
+		if (strcmp(bug->name, name) == 0) {
+			return bug;
 		}
 	}
 	return NULL;
@@ -174,9 +174,7 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 const struct ct_finding *bug_find(const struct bug *bug, const struct ct_result *result)
 {
 	NVW_INVARIANT(result->finding_count <= CT_FINDINGS_MAX);
-	for (unsigned i = 0; i < result->finding_count; i++) {
-		const struct ct_finding *const f = &result->finding[i];
-
+	NVW_EACH(f, result->finding, result->finding_count) {
 		if (strstr(f->text, bug->finding) != NULL && has_place(f, bug->durable, true) &&
 			has_place(f, bug->lost, false)) {
 			return f;

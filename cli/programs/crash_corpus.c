@@ -109,8 +109,8 @@ static int test_log(struct corpus *x, const struct ct_input *input)
 		ct_result_free(x->room);
 		NVW_TRY(explore(x, true));
 	}
-	for (unsigned i = 0; i < x->room->finding_count; i++) {
-		NVW_PRINT(x->room->finding[i].input, "%s", input->name);
+	NVW_EACH(finding, x->room->finding, x->room->finding_count) {
+		NVW_PRINT(finding->input, "%s", input->name);
 	}
 	crash_sum_add(x->sum, x->room);
 	return 0;

@@ -15,8 +15,8 @@ enum { KILLS = 20, STATES_A_KILL = 8 };
 static void add_kill(struct ct_result *result, struct ct_result *sum)
 {
 	result->states_failing = !result->consistent; /* kills are counted */
-	for (unsigned i = 0; i < result->finding_count; i++) {
-		result->finding[i].states = 1;
+	NVW_EACH(finding, result->finding, result->finding_count) {
+		finding->states = 1;
 	}
 	ct_result_add(sum, result);
 }

@@ -55,8 +55,8 @@ static unsigned count_verified(const struct ct_result *result)
 {
 	unsigned verified = result->unlogged.count;
 
-	for (unsigned i = 0; i < result->finding_count; i++) {
-		verified += result->finding[i].cure.verified;
+	NVW_EACH(finding, result->finding, result->finding_count) {
+		verified += finding->cure.verified;
 	}
 	return verified;
 }

@@ -50,8 +50,8 @@ void crash_sum_add(struct ct_result *sum, struct ct_result *r)
 
 bool crash_sum_has(const struct ct_result *r, const char *text)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (ct_shape_hash(r->finding[i].text) == ct_shape_hash(text)) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (ct_shape_hash(finding->text) == ct_shape_hash(text)) {
 			return true;
 		}
 	}
@@ -60,9 +60,9 @@ bool crash_sum_has(const struct ct_result *r, const char *text)
 
 const char *crash_sum_first_new(const struct ct_result *sum, const struct ct_result *r)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (!crash_sum_has(sum, r->finding[i].text)) {
-			return r->finding[i].text;
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (!crash_sum_has(sum, finding->text)) {
+			return finding->text;
 		}
 	}
 	return NULL;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
@@ -66,11 +67,11 @@ void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 /* The replacement of a line, or NULL. */
 static const char *replaced(const struct fio_lines *lines, const char *line)
 {
-	for (unsigned i = 0; i < lines->count; i++) {
-		const size_t n = strlen(lines->line[i].key);
+	NVW_EACH(one, lines->line, lines->count) {
+		const size_t n = strlen(one->key);
 
-		if (strncmp(line, lines->line[i].key, n) == 0 && line[n] == '=') {
-			return lines->line[i].value;
+		if (strncmp(line, one->key, n) == 0 && line[n] == '=') {
+			return one->value;
 		}
 	}
 	return NULL;
@@ -103,10 +104,9 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 {
 	const char *const text = job_text(job);
 
-	for (unsigned i = 0; i < lines->count; i++) {
-		NVW_FAIL_IF(!has_key(text, lines->line[i].key), NVW_E_USAGE,
-			"%s: the job has no line \"%s=\", so the option cannot override it", job,
-			lines->line[i].key);
+	NVW_EACH(line, lines->line, lines->count) {
+		NVW_FAIL_IF(!has_key(text, line->key), NVW_E_USAGE,
+			"%s: the job has no line \"%s=\", so the option cannot override it", job, line->key);
 	}
 	FILE *const to = fopen(p->job, "w");
 

@@ -277,8 +277,8 @@ static int print_text(const struct verify *v)
 		cli_domain_name(m), (unsigned long long)m->seed,
 		words_if(v->request->fault, ", fault no-drain"), (unsigned long long)v->blocks,
 		(unsigned long long)v->events);
-	for (uint64_t i = 0; i < v->kill_count; i++) {
-		print_kill(&v->kill[i]);
+	NVW_EACH(kill, v->kill, v->kill_count) {
+		print_kill(kill);
 	}
 	cli_print_made_by(m);
 	return 0;
@@ -288,9 +288,7 @@ static json_t *kills_json(const struct verify *v)
 {
 	json_t *const kills = json_array();
 
-	for (uint64_t i = 0; i < v->kill_count; i++) {
-		const struct kill *const k = &v->kill[i];
-
+	NVW_EACH(k, v->kill, v->kill_count) {
 		json_array_append_new(
 			kills, json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event,
 				       "acknowledged", (json_int_t)k->acknowledged, "states",

@@ -14,6 +14,7 @@
 #include "../../host/program.h"
 #include "core/bounds.h"
 #include "core/copy.h"
+#include "core/each.h"
 #include "core/granularity.h"
 #include "core/print.h"
 #include "core/stop.h"
@@ -44,8 +45,8 @@ static void set_environment(const struct cli_fuzz *f, const char *library)
 	static const char *const settings[] = {"AFL_NO_UI", "AFL_SKIP_CPUFREQ", "AFL_NO_AFFINITY",
 		"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES", "AFL_SKIP_BIN_CHECK", "PMEM_IS_PMEM_FORCE"};
 
-	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
-		setenv(settings[i], "1", 1);
+	NVW_EACH(setting, settings, NVW_COUNT(settings)) {
+		setenv(*setting, "1", 1);
 	}
 	setenv(NVW_GRANULARITY_VARIABLE, NVW_GRANULARITY, 1);
 	setenv("AFL_PRELOAD", library, 1);
@@ -147,11 +148,11 @@ static int keep_folder(struct cli_fuzz *f, const char *of_afl, const char *kind)
 	const int n = scandir(path, &entry, NULL, alphasort);
 	int error = 0;
 
-	for (int i = 0; i < n; i++) {
-		if (!error && is_made(entry[i]->d_name)) {
-			error = keep_one(f, path, entry[i]->d_name, kind);
+	NVW_EACH(one, entry, n) {
+		if (!error && is_made((*one)->d_name)) {
+			error = keep_one(f, path, (*one)->d_name, kind);
 		}
-		free(entry[i]);
+		free(*one);
 	}
 	if (n >= 0) {
 		free(entry);

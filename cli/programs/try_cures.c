@@ -293,8 +293,8 @@ static unsigned left_in(const struct ct_result *r, const char *const *why)
 {
 	unsigned left = 0;
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		left += why[i] != NULL;
+	NVW_EACH(one, why, r->finding_count) {
+		left += *one != NULL;
 	}
 	for (unsigned i = 0; i < r->unlogged.count; i++) {
 		left += why[CT_FINDINGS_MAX + i] != NULL;

@@ -7,6 +7,7 @@
 
 #include <emu.h>
 
+#include "core/each.h"
 #include "core/units.h"
 
 static const struct cli_number table[] = {
@@ -15,7 +16,7 @@ static const struct cli_number table[] = {
 #undef NUMBER
 };
 
-enum { NUMBERS = sizeof table / sizeof *table };
+enum { NUMBERS = NVW_COUNT(table) };
 
 /* The same names, and between them the commands whose reports have them. */
 static const struct {
@@ -36,9 +37,9 @@ const struct cli_number *cli_number_table(unsigned *ret_count)
 static bool statistic(
 	const struct emu_stat_info *stats, unsigned count, const char *name, struct cli_number *ret)
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (!strcmp(stats[i].name, name)) {
-			*ret = (struct cli_number){stats[i].name, stats[i].unit, stats[i].meaning};
+	NVW_EACH(stat, stats, count) {
+		if (!strcmp(stat->name, name)) {
+			*ret = (struct cli_number){stat->name, stat->unit, stat->meaning};
 			return true;
 		}
 	}
@@ -73,9 +74,9 @@ bool cli_number_named(const char *name, struct cli_number *ret)
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
 
-	for (unsigned i = 0; i < NUMBERS; i++) {
-		if (!strcmp(table[i].name, name)) {
-			*ret = table[i];
+	NVW_EACH(one, table, NUMBERS) {
+		if (!strcmp(one->name, name)) {
+			*ret = *one;
 			return true;
 		}
 	}
@@ -87,10 +88,10 @@ static bool is_there(const char *command, const char *name)
 {
 	const char *of = "";
 
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		if (places[i].command) {
-			of = places[i].command;
-		} else if (!strcmp(of, command) && !strcmp(places[i].name, name)) {
+	NVW_EACH(place, places, NVW_COUNT(places)) {
+		if (place->command) {
+			of = place->command;
+		} else if (!strcmp(of, command) && !strcmp(place->name, name)) {
 			return true;
 		}
 	}
@@ -116,11 +117,11 @@ static unsigned add_places(const char *command, const char **names, unsigned n)
 {
 	const char *of = "";
 
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		if (places[i].command) {
-			of = places[i].command;
+	NVW_EACH(place, places, NVW_COUNT(places)) {
+		if (place->command) {
+			of = place->command;
 		} else if (!strcmp(of, command)) {
-			names[n++] = places[i].name;
+			names[n++] = place->name;
 		}
 	}
 	return n;

@@ -11,6 +11,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "source_lines.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 #include "provenance.h"
@@ -41,8 +42,8 @@ static void look_at_file(struct search *s, const char *path, const char *folder)
 	} else {
 		NVW_PRINT(whole, "%s/%s", folder, path);
 	}
-	for (unsigned i = 0; i < 2; i++) {
-		if (NVW_PRINT(wanted, "%s%s/%s", folder, within[i], s->file) < (int)sizeof wanted &&
+	NVW_EACH(one, within, 2) {
+		if (NVW_PRINT(wanted, "%s%s/%s", folder, *one, s->file) < (int)sizeof wanted &&
 			strcmp(wanted, whole) == 0 && access(whole, R_OK) == 0) {
 			NVW_PRINT(s->path, "%s", whole);
 		}

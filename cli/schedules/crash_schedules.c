@@ -114,9 +114,7 @@ static json_t *schedule_json(
 	json_t *const switches = json_array();
 	char hash[17];
 
-	for (uint32_t i = 0; i < r->made.switches; i++) {
-		const struct host_switch *const s = &r->made.made[i];
-
+	NVW_EACH(s, r->made.made, r->made.switches) {
 		json_array_append_new(
 			switches, json_pack("[i, I, i]", (int)s->from, (json_int_t)s->point, (int)s->to));
 	}
@@ -169,9 +167,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 static void add(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *from,
 	struct ct_result *r)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_finding *const f = &r->finding[i];
-
+	NVW_EACH(f, r->finding, r->finding_count) {
 		f->thread_schedule = plan->number;
 		f->switches = from->made.switches;
 		f->shorten_runs = x->took.runs;

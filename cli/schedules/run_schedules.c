@@ -112,9 +112,9 @@ int cli_run_schedules(const struct cli_session *s)
 /* The finding of the saved one's kind, else the first. */
 static const char *text_like(const struct ct_schedules *s, const char *kind)
 {
-	for (unsigned i = 0; i < s->finding_count; i++) {
-		if (!strcmp(ct_schedule_kind_name(s->finding[i].kind), kind)) {
-			return s->finding[i].text;
+	NVW_EACH(finding, s->finding, s->finding_count) {
+		if (!strcmp(ct_schedule_kind_name(finding->kind), kind)) {
+			return finding->text;
 		}
 	}
 	return s->finding_count ? s->finding[0].text : "";

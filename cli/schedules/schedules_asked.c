@@ -39,8 +39,8 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 
 int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 {
-	for (size_t i = 0; i < seen->count; i++) {
-		if (seen->hash[i] == hash) {
+	NVW_EACH(one, seen->hash, seen->count) {
+		if (*one == hash) {
 			return 0;
 		}
 	}

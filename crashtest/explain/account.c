@@ -44,8 +44,8 @@ static void count_states(struct ct_account *a, struct ct_finding *f, const struc
 	}
 	f->states = count_gone(a, alone, 0);
 	f->by_cure = true;
-	for (unsigned k = 0; k < f->also_count; k++) {
-		f->also[k].states = count_gone(a, alone, ct_shape_hash(f->also[k].text));
+	NVW_EACH(also, f->also, f->also_count) {
+		also->states = count_gone(a, alone, ct_shape_hash(also->text));
 	}
 }
 
@@ -71,10 +71,10 @@ static bool has_all(const struct ct_result *r)
 
 static void note_also_cured(struct ct_result *r, unsigned number, const struct ct_result *alone)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_cure *const c = &r->finding[i].cure;
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		struct ct_cure *const c = &finding->cure;
 
-		if (c->gone && c->cured_by == 0 && !fails_so(&alone->failing, &r->finding[i])) {
+		if (c->gone && c->cured_by == 0 && !fails_so(&alone->failing, finding)) {
 			c->cured_by = number + 1;
 			c->cured_in = alone->states_tested;
 		}
@@ -100,8 +100,7 @@ void ct_account_alone(
 /* In the words of a finding for which there is neither cure nor assumption. */
 static bool is_listed(const struct ct_result *r, uint64_t shape)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		const struct ct_finding *const f = &r->finding[i];
+	NVW_EACH(f, r->finding, r->finding_count) {
 		bool is = ct_shape_hash(f->text) == shape;
 
 		for (unsigned k = 0; k < f->also_count && !is; k++) {

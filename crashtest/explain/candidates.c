@@ -112,8 +112,8 @@ static bool is_hopeless(
 
 	for (unsigned i = 0; i < size; i++) {
 		is = is || (p->refuted >> set[i] & 1);
-		for (unsigned k = 0; k < i; k++) {
-			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[set[k]]);
+		NVW_EACH(one, set, i) {
+			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[*one]);
 		}
 	}
 	return is;
@@ -261,9 +261,9 @@ static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)
 	struct ct_proposals *const all = &f->proposals;
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < all->count; i++) {
-		if (may_help(p, f, &all->edit[i])) {
-			all->edit[kept++] = all->edit[i];
+	NVW_EACH(edit, all->edit, all->count) {
+		if (may_help(p, f, edit)) {
+			all->edit[kept++] = *edit;
 			all->edit[kept - 1].all_come = p->e->bench == NULL;
 		}
 	}
@@ -274,14 +274,14 @@ static void drop_repeated(struct ct_proposals *p)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < p->count; i++) {
+	NVW_EACH(edit, p->edit, p->count) {
 		unsigned k = 0;
 
-		while (k < kept && !is_same_edit(&p->edit[k], &p->edit[i])) {
+		while (k < kept && !is_same_edit(&p->edit[k], edit)) {
 			k++;
 		}
 		if (k == kept) {
-			p->edit[kept++] = p->edit[i];
+			p->edit[kept++] = *edit;
 		}
 	}
 	p->count = kept;

@@ -18,7 +18,7 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 #undef X
 	};
 
-	NVW_INVARIANT(kind < sizeof names / sizeof *names);
+	NVW_INVARIANT(kind < NVW_COUNT(names));
 	return names[kind];
 }
 
@@ -55,7 +55,7 @@ static void note_barrier(struct cause_search *s)
 
 static void say_narrow(struct cause_search *s, const char *lost, const char *what, enum cause_scope needed)
 {
-	NVW_INVARIANT(needed < sizeof scopes / sizeof *scopes);
+	NVW_INVARIANT(needed < NVW_COUNT(scopes));
 	s->cause->kind = CT_CAUSE_NARROW;
 	cause_say(s->cause,
 		"the barrier at %s has only %s scope: ordering the store at %s (work-item %llu) before %s "

@@ -20,25 +20,21 @@ static void wait_for(struct cause_helping *h, const struct nvw_log_record *r)
 /* A store that has not become durable before its thread came to what relies on it is not right. */
 static void give_up(struct cause_helping *h, uint64_t thread)
 {
-	for (unsigned i = 0; i < CAUSE_WAITING_MAX; i++) {
-		h->waiting[i].stored = h->waiting[i].stored && h->waiting[i].thread != thread;
+	NVW_EACH(waiting, h->waiting, CAUSE_WAITING_MAX) {
+		waiting->stored = waiting->stored && waiting->thread != thread;
 	}
 }
 
 static void flush_waiting(struct cause_helping *h, nvw_off off, uint64_t bytes)
 {
-	for (unsigned i = 0; i < CAUSE_WAITING_MAX; i++) {
-		struct cause_waiting *const w = &h->waiting[i];
-
+	NVW_EACH(w, h->waiting, CAUSE_WAITING_MAX) {
 		w->flushed = w->flushed || (w->stored && off < w->line + 64 && off + bytes > w->line);
 	}
 }
 
 static void fence_waiting(struct cause_helping *h, uint64_t thread)
 {
-	for (unsigned i = 0; i < CAUSE_WAITING_MAX; i++) {
-		const struct cause_waiting *const w = &h->waiting[i];
-
+	NVW_EACH(w, h->waiting, CAUSE_WAITING_MAX) {
 		h->right_elsewhere = h->right_elsewhere || (w->stored && w->flushed && w->thread == thread);
 	}
 }

@@ -143,8 +143,8 @@ static int find_next(struct ct_proof *p, unsigned *ret_next)
 
 static void renumber_cures(struct ct_result *r, unsigned to, unsigned i)
 {
-	for (unsigned k = 0; k < r->finding_count; k++) {
-		struct ct_cure *const c = &r->finding[k].cure;
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		struct ct_cure *const c = &finding->cure;
 
 		if (c->cured_by == i + 1) {
 			c->cured_by = to + 1;
@@ -238,7 +238,7 @@ static int count_without(struct ct_proof *p, unsigned number)
 /* The others make it unnecessary. */
 static void drop(struct ct_proof *p, unsigned spare)
 {
-	NVW_INVARIANT(spare < sizeof p->result->finding / sizeof *p->result->finding);
+	NVW_INVARIANT(spare < NVW_COUNT(p->result->finding));
 	p->result->finding[spare].cure.count = 0;
 	p->result->finding[spare].cure.gone = true;
 	p->cures--;
@@ -311,8 +311,8 @@ static int note_proofs(struct ct_proof *p, const struct ct_cure_run *run)
 		if (c->count > 0) {
 			note_proof(p, run, c);
 		}
-		for (unsigned k = 0; k < c->count; k++) {
-			NVW_TRY(ct_edit_look_behind_call(p->e->log_fd, &c->edit[k]));
+		NVW_EACH(edit, c->edit, c->count) {
+			NVW_TRY(ct_edit_look_behind_call(p->e->log_fd, edit));
 		}
 	}
 	return 0;
@@ -368,8 +368,8 @@ static unsigned collect_one(const struct ct_proof *p, unsigned number, struct ct
 	for (unsigned i = 0; i < o->assumed_count && i < CT_PROOF_ASSUMED; i++) {
 		edit[count++] = o->assumed[i];
 	}
-	for (unsigned k = 0; k < c->count; k++) {
-		edit[count++] = c->edit[k];
+	NVW_EACH(one, c->edit, c->count) {
+		edit[count++] = *one;
 	}
 	if (c->masked) {
 		edit[count++] = c->mask;
@@ -400,8 +400,8 @@ static int account_each(struct ct_proof *p, struct ct_account *a)
 {
 	bool wanted = a->exact;
 
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
-		wanted = wanted || p->result->finding[i].cure.gone;
+	NVW_EACH(finding, p->result->finding, p->result->finding_count) {
+		wanted = wanted || finding->cure.gone;
 	}
 	for (unsigned i = 0; i < p->result->finding_count && wanted; i++) {
 		NVW_TRY(account_alone(p, a, i));
@@ -474,8 +474,8 @@ static bool may_search(const struct ct_proof *p)
 	const unsigned most = p->e->options.stop_after;
 	unsigned done = 0;
 
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
-		done += p->searched[i] != 0;
+	NVW_EACH(searched, p->searched, p->result->finding_count) {
+		done += *searched != 0;
 	}
 	return !ct_proof_is_spent(p) && (most == 0 || done < most);
 }
@@ -510,9 +510,7 @@ static void note_unsearched(struct ct_proof *p)
 	r->cure_states = p->used;
 	r->cure_states_most = p->most;
 	r->cures_unshown = p->unshown;
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_finding *const f = &r->finding[i];
-
+	NVW_EACH(f, r->finding, r->finding_count) {
 		f->cure.gone = !f->cure.searched && p->ended && !p->unshown;
 		if (!f->cure.searched && !p->ended && ct_proof_is_spent(p)) {
 			ct_candidates_propose(p, f);

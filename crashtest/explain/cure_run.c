@@ -143,13 +143,13 @@ static unsigned sort_edits(
 	unsigned barriers = 0;
 
 	run->exact = true;
-	for (unsigned i = 0; i < count; i++) {
-		if (is_barrier(&edits[i]) && barriers < EMU_INSERTED_MAX) {
-			inserted[barriers++] = inserted_of(&edits[i]);
+	NVW_EACH(edit, edits, count) {
+		if (is_barrier(edit) && barriers < EMU_INSERTED_MAX) {
+			inserted[barriers++] = inserted_of(edit);
 			continue;
 		}
-		run->rest[run->rest_count++] = edits[i];
-		run->exact = run->exact && is_assumption(&edits[i]);
+		run->rest[run->rest_count++] = *edit;
+		run->exact = run->exact && is_assumption(edit);
 	}
 	return barriers;
 }

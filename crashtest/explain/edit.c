@@ -19,7 +19,7 @@ const char *ct_edit_name(enum ct_edit_kind kind)
 #undef X
 	};
 
-	NVW_INVARIANT(kind < sizeof names / sizeof *names);
+	NVW_INVARIANT(kind < NVW_COUNT(names));
 	return names[kind];
 }
 

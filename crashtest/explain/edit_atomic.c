@@ -39,8 +39,8 @@ static bool is_at_any(const struct edit_log *log, const struct ct_edit *e, uint3
 
 static bool is_in(const struct episode *p, uint64_t place)
 {
-	for (unsigned i = 0; i < p->count; i++) {
-		if (p->place[i] == place) {
+	NVW_EACH(one, p->place, p->count) {
+		if (*one == place) {
 			return true;
 		}
 	}

@@ -361,8 +361,8 @@ static void add_near(uint32_t number, uint32_t to, uint32_t line[NEAR_MAX], unsi
 	unsigned at = *count;
 
 	NVW_INVARIANT(*count <= NEAR_MAX);
-	for (unsigned k = 0; k < *count; k++) {
-		if (line[k] == number) {
+	NVW_EACH(one, line, *count) {
+		if (*one == number) {
 			return;
 		}
 	}

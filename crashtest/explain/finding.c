@@ -50,7 +50,7 @@ const char *ct_fate_name(enum ct_fate fate)
 #undef X
 	};
 
-	NVW_INVARIANT(fate < sizeof names / sizeof *names);
+	NVW_INVARIANT(fate < NVW_COUNT(names));
 	return names[fate];
 }
 
@@ -200,8 +200,8 @@ static json_t *cause_json(const struct ct_cause *c)
 {
 	json_t *const group = json_array();
 
-	for (unsigned i = 0; i < c->group_count; i++) {
-		json_array_append_new(group, line_json(&c->group[i]));
+	NVW_EACH(one, c->group, c->group_count) {
+		json_array_append_new(group, line_json(one));
 	}
 	return json_pack(
 		"{s:s, s:b, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:s, s:o, s:o, "
@@ -222,8 +222,7 @@ static json_t *edits_json(const struct ct_cure *c)
 	json_t *const edits = json_array();
 	char text[1024];
 
-	for (unsigned i = 0; i < c->count; i++) {
-		const struct ct_edit *const e = &c->edit[i];
+	NVW_EACH(e, c->edit, c->count) {
 		const bool scoped = e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN;
 
 		ct_edit_text(e, text, sizeof text);
@@ -283,8 +282,8 @@ static json_t *places_json(const struct ct_finding *f)
 {
 	json_t *const places = json_array();
 
-	for (unsigned i = 0; i < f->place_count; i++) {
-		json_array_append_new(places, place_json(&f->place[i]));
+	NVW_EACH(place, f->place, f->place_count) {
+		json_array_append_new(places, place_json(place));
 	}
 	return places;
 }
@@ -293,8 +292,8 @@ static json_t *units_json(const struct ct_finding *f)
 {
 	json_t *const units = json_array();
 
-	for (unsigned i = 0; i < f->unit_count; i++) {
-		json_array_append_new(units, unit_json(&f->unit[i]));
+	NVW_EACH(unit, f->unit, f->unit_count) {
+		json_array_append_new(units, unit_json(unit));
 	}
 	return units;
 }

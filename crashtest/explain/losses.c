@@ -66,13 +66,11 @@ static void follow(const struct state *s, struct unit *units, unsigned count)
 	if (count == 0) {
 		return;
 	}
-	for (unsigned i = 0; i < count; i++) {
-		memcpy(units[i].now, s->p->image.rw + units[i].off, s->unit_bytes);
-		note_content(s, &units[i], 0);
+	NVW_EACH(unit, units, count) {
+		memcpy(unit->now, s->p->image.rw + unit->off, s->unit_bytes);
+		note_content(s, unit, 0);
 	}
-	for (uint64_t i = 0; i < s->p->here; i++) {
-		const struct ct_event *const e = &s->p->event[i];
-
+	NVW_EACH(e, s->p->event, s->p->here) {
 		if (e->kind == NVW_LOG_STORE || e->kind == NVW_LOG_HOST) {
 			follow_bytes(s, units, count, e->store.off,
 				e->kind == NVW_LOG_HOST ? s->p->data + e->count :

@@ -34,9 +34,9 @@ static bool is_before(const struct ct_finding *a, const struct ct_finding *b)
 		compare_numbers(a->first_time_ps, b->first_time_ps),
 	};
 
-	for (unsigned i = 0; i < sizeof orders / sizeof *orders; i++) {
-		if (orders[i] != 0) {
-			return orders[i] < 0;
+	NVW_EACH(order, orders, NVW_COUNT(orders)) {
+		if (*order != 0) {
+			return *order < 0;
 		}
 	}
 	return false;
@@ -98,8 +98,8 @@ static void rename_cures(const struct ordering *o)
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		now[o->number[i]] = i + 1;
 	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		r->finding[i].cure.cured_by = now[r->finding[i].cure.cured_by];
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		finding->cure.cured_by = now[finding->cure.cured_by];
 	}
 }
 

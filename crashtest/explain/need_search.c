@@ -31,8 +31,8 @@ bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const str
 
 bool need_has_text(const struct nvw_findings *f, const char *text)
 {
-	for (unsigned i = 0; i < f->kept; i++) {
-		if (strcmp(f->finding[i].text, text) == 0) {
+	NVW_EACH(finding, f->finding, f->kept) {
+		if (strcmp(finding->text, text) == 0) {
 			return true;
 		}
 	}
@@ -68,9 +68,9 @@ bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct
 /* A violation that a has and b has not; NULL: none. */
 static const char *new_text(const struct nvw_findings *a, const struct nvw_findings *b)
 {
-	for (unsigned i = 0; i < a->kept; i++) {
-		if (!need_has_text(b, a->finding[i].text)) {
-			return a->finding[i].text;
+	NVW_EACH(finding, a->finding, a->kept) {
+		if (!need_has_text(b, finding->text)) {
+			return finding->text;
 		}
 	}
 	return NULL;

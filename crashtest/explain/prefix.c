@@ -144,9 +144,9 @@ static void fold_data(struct ct_prefix *p)
 			first = p->event[i].count;
 		}
 	}
-	for (uint64_t i = 0; i < p->count; i++) {
-		if (p->event[i].kind == NVW_LOG_HOST) {
-			p->event[i].count -= first;
+	NVW_EACH(event, p->event, p->count) {
+		if (event->kind == NVW_LOG_HOST) {
+			event->count -= first;
 		}
 	}
 	p->data_bytes -= first;

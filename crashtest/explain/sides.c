@@ -8,8 +8,8 @@
 /* One store a source place is enough. */
 static void add(struct ct_side *side, const struct ct_store *store)
 {
-	for (unsigned i = 0; i < side->count; i++) {
-		if (side->store[i].site == store->site) {
+	NVW_EACH(one, side->store, side->count) {
+		if (one->site == store->site) {
 			return;
 		}
 	}
@@ -123,11 +123,10 @@ static void add_not_persisted(
 {
 	NVW_INVARIANT(lost->count == 0);
 	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
-		for (uint64_t i = 0; i < scene->stores->capacity; i++) {
-			const struct ct_store *store = &scene->stores->word[i].last;
+		NVW_EACH(word, scene->stores->word, scene->stores->capacity) {
+			const struct ct_store *store = &word->last;
 
-			if (scene->stores->word[i].off == UINT64_MAX ||
-				ct_store_is_durable(store, scene->medium->image.rw)) {
+			if (word->off == UINT64_MAX || ct_store_is_durable(store, scene->medium->image.rw)) {
 				continue;
 			}
 			if (wanted == 4) {
@@ -136,8 +135,8 @@ static void add_not_persisted(
 				}
 				continue;
 			}
-			for (unsigned k = 0; k < durable->count; k++) {
-				if (need_related(store, &durable->store[k]) >= wanted) {
+			NVW_EACH(one, durable->store, durable->count) {
+				if (need_related(store, one) >= wanted) {
 					add(lost, store);
 				}
 			}
@@ -174,10 +173,9 @@ static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const struct ct_store *newest = NULL;
 
-	for (uint64_t i = 0; i < scene->stores->capacity; i++) {
-		if (scene->stores->word[i].off != UINT64_MAX &&
-			(newest == NULL || scene->stores->word[i].last.number > newest->number)) {
-			newest = &scene->stores->word[i].last;
+	NVW_EACH(word, scene->stores->word, scene->stores->capacity) {
+		if (word->off != UINT64_MAX && (newest == NULL || word->last.number > newest->number)) {
+			newest = &word->last;
 		}
 	}
 	if (newest != NULL) {
@@ -207,14 +205,12 @@ void ct_sides_take(const struct ct_scene *scene, const struct ct_need *n, struct
 	if (n->form != CT_NEED_LOGIC && n->lost.kind == NVW_LOG_STORE) {
 		add(&sides->lost, &n->lost.store);
 	}
-	for (unsigned i = 0; i < n->losses.count; i++) {
-		for (nvw_off off = n->losses.loss[i].off; off < n->losses.loss[i].off + n->losses.unit_bytes;
-			off += 8) {
+	NVW_EACH(loss, n->losses.loss, n->losses.count) {
+		for (nvw_off off = loss->off; off < loss->off + n->losses.unit_bytes; off += 8) {
 			const struct ct_word *const w = ct_stores_at(scene->stores, off);
 
-			if (w != NULL && w->last.number >= n->losses.loss[i].from) {
-				add(&sides->lost,
-					w->before.number >= n->losses.loss[i].from ? &w->before : &w->last);
+			if (w != NULL && w->last.number >= loss->from) {
+				add(&sides->lost, w->before.number >= loss->from ? &w->before : &w->last);
 			}
 		}
 	}

@@ -30,12 +30,12 @@ static int grow(struct ct_stores *s)
 	bigger.capacity = s->capacity ? 2 * s->capacity : 1024;
 	bigger.word = malloc(bigger.capacity * sizeof *bigger.word);
 	NVW_FAIL_IF(bigger.word == NULL, NVW_E_MEMORY, "no memory for the stores of the run");
-	for (uint64_t i = 0; i < bigger.capacity; i++) {
-		bigger.word[i].off = UINT64_MAX;
+	NVW_EACH(word, bigger.word, bigger.capacity) {
+		word->off = UINT64_MAX;
 	}
-	for (uint64_t i = 0; i < s->capacity; i++) {
-		if (s->word[i].off != UINT64_MAX) {
-			*slot(&bigger, s->word[i].off) = s->word[i];
+	NVW_EACH(word, s->word, s->capacity) {
+		if (word->off != UINT64_MAX) {
+			*slot(&bigger, word->off) = *word;
 		}
 	}
 	free(s->word);
@@ -152,8 +152,8 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 
 void ct_stores_free(struct ct_stores *s)
 {
-	for (uint32_t i = 0; i < s->site_count; i++) {
-		free(s->site[i].layout);
+	NVW_EACH(site, s->site, s->site_count) {
+		free(site->layout);
 	}
 	free(s->word);
 	free(s->site);

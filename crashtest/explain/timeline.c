@@ -31,8 +31,8 @@ struct timeline {
 
 static bool is_behind(const struct ct_finding *f, uint64_t work_item, uint64_t group, bool by_group)
 {
-	for (unsigned i = 0; i < f->place_count; i++) {
-		if (f->place[i].work_item == work_item || (by_group && f->place[i].group == group)) {
+	NVW_EACH(place, f->place, f->place_count) {
+		if (place->work_item == work_item || (by_group && place->group == group)) {
 			return true;
 		}
 	}
@@ -41,8 +41,8 @@ static bool is_behind(const struct ct_finding *f, uint64_t work_item, uint64_t g
 
 static bool is_place(const struct ct_finding *f, nvw_off off)
 {
-	for (unsigned i = 0; i < f->place_count; i++) {
-		if (f->place[i].off == off) {
+	NVW_EACH(place, f->place, f->place_count) {
+		if (place->off == off) {
 			return true;
 		}
 	}
@@ -101,10 +101,10 @@ static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
 static bool complete(struct entry *e, unsigned count, const struct nvw_log_record *r, int64_t end_ps)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_PERSISTED);
-	for (unsigned i = 0; i < count; i++) {
-		struct ct_moment *const m = &e[i].moment;
+	NVW_EACH(one, e, count) {
+		struct ct_moment *const m = &one->moment;
 
-		if (e[i].number && m->kind == CT_MOMENT_BARRIER && m->end_ps == INT64_MAX &&
+		if (one->number && m->kind == CT_MOMENT_BARRIER && m->end_ps == INT64_MAX &&
 			m->scope == r->barrier.scope && m->work_item == r->barrier.work_item &&
 			m->group == r->barrier.group && m->value == r->barrier.epoch) {
 			m->end_ps = end_ps;
@@ -190,9 +190,9 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 /* The moment with that number, which must be among the kept ones. */
 static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 {
-	for (unsigned i = 0; i < t->pinned_count; i++) {
-		if (t->pinned[i].number == number) {
-			return &t->pinned[i];
+	NVW_EACH(pinned, t->pinned, t->pinned_count) {
+		if (pinned->number == number) {
+			return pinned;
 		}
 	}
 	return &t->ring[number % RING];

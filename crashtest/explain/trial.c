@@ -83,8 +83,8 @@ int ct_proof_explore(struct ct_proof *p, const struct ct_edit *edits, unsigned c
 void ct_proof_count(struct ct_proof *p)
 {
 	p->used += p->trial->states_tested;
-	for (unsigned i = 0; i < p->trial->finding_count; i++) {
-		p->used += p->trial->finding[i].tests;
+	NVW_EACH(finding, p->trial->finding, p->trial->finding_count) {
+		p->used += finding->tests;
 	}
 }
 

@@ -18,11 +18,11 @@ static bool is_alike(const struct ct_unlogged *a, const struct ct_unlogged *b)
 void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *one)
 {
 	NVW_INVARIANT(list->count <= CT_UNLOGGED_MAX);
-	for (unsigned i = 0; i < list->count; i++) {
-		if (is_alike(&list->at[i], one)) {
-			list->at[i].times += one->times;
-			if (strcmp(list->at[i].field.name, one->field.name) != 0) {
-				list->at[i].field.name[0] = '\0';
+	NVW_EACH(each, list->at, list->count) {
+		if (is_alike(each, one)) {
+			each->times += one->times;
+			if (strcmp(each->field.name, one->field.name) != 0) {
+				each->field.name[0] = '\0';
 			}
 			return;
 		}
@@ -57,8 +57,8 @@ void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged
 		return;
 	}
 	ret_list->more = report->unlisted;
-	for (unsigned i = 0; i < report->count; i++) {
-		const struct ct_unlogged one = of_run(&report->store[i]);
+	NVW_EACH(store, report->store, report->count) {
+		const struct ct_unlogged one = of_run(store);
 
 		ct_unlogged_add(ret_list, &one);
 	}

@@ -52,8 +52,8 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 /* The last one is always among them. */
 static void add_to_group(struct ct_need *n, const struct ct_store *store, bool is_last)
 {
-	for (unsigned i = 0; i < n->group_count; i++) {
-		if (n->group[i].site == store->site) {
+	NVW_EACH(group, n->group, n->group_count) {
+		if (group->site == store->site) {
 			return;
 		}
 	}
@@ -178,8 +178,8 @@ static bool is_closed(const struct need_search *s, const char *kind)
 {
 	char shape[CT_TEXT_BYTES];
 
-	for (unsigned i = 0; i < s->q->findings->kept; i++) {
-		ct_shape(s->q->findings->finding[i].text, shape);
+	NVW_EACH(finding, s->q->findings->finding, s->q->findings->kept) {
+		ct_shape(finding->text, shape);
 		if (kind == NULL || strcmp(shape, kind) == 0) {
 			return false;
 		}

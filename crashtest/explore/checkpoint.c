@@ -123,9 +123,8 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {
 		return wrong(path, "a whole checkpoint");
 	}
-	for (unsigned i = 0; i < workers; i++) {
-		if (!get(f, h, &bytes, 8) || bytes != worker[i].shared_bytes ||
-			!get(f, h, worker[i].shared, bytes)) {
+	NVW_EACH(one, worker, workers) {
+		if (!get(f, h, &bytes, 8) || bytes != one->shared_bytes || !get(f, h, one->shared, bytes)) {
 			return wrong(path, "a whole checkpoint");
 		}
 	}

@@ -22,6 +22,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "every_order.h"
 
@@ -114,7 +115,7 @@ static unsigned bit_of(enum mode mode)
 	static const unsigned bits[MODES] = {
 		[STORES] = EMU_STEP_STORES, [PERSISTS] = EMU_STEP_BARRIER, [ACKS] = EMU_STEP_ACK};
 
-	NVW_DEEP_INVARIANT(mode < sizeof bits / sizeof *bits);
+	NVW_DEEP_INVARIANT(mode < NVW_COUNT(bits));
 	return bits[mode];
 }
 
@@ -129,7 +130,7 @@ static bool do_conflict(enum mode a, enum mode b)
 		[ACKS] = {[PERSISTS] = true},
 	};
 
-	NVW_DEEP_INVARIANT(a < sizeof table / sizeof *table);
+	NVW_DEEP_INVARIANT(a < NVW_COUNT(table));
 	return table[a][b];
 }
 
@@ -147,11 +148,11 @@ static bool persists_conflict(unsigned a, unsigned b)
 
 static bool conflicts(const struct foot *f, const struct trace *t, const struct step *s)
 {
-	for (uint32_t i = 0; i < f->count; i++) {
+	NVW_EACH(one, f->access, f->count) {
 		for (uint32_t k = 0; k < s->count; k++) {
 			const struct access *const b = &t->access[s->first + k];
 
-			if (f->access[i].word == b->word && (f->access[i].changes || b->changes)) {
+			if (one->word == b->word && (one->changes || b->changes)) {
 				return true;
 			}
 		}
@@ -391,9 +392,9 @@ static int grow(struct ct_orders *o)
 	larger.word_capacity = nvw_max(2 * o->word_capacity, 256);
 	larger.words = calloc(larger.word_capacity, sizeof *larger.words);
 	NVW_FAIL_IF(larger.words == NULL, NVW_E_MEMORY, "no memory for the words of a run");
-	for (uint64_t i = 0; i < o->word_capacity; i++) {
-		if (o->words[i].word != 0) {
-			*place_of(&larger, o->words[i].word) = o->words[i];
+	NVW_EACH(word, o->words, o->word_capacity) {
+		if (word->word != 0) {
+			*place_of(&larger, word->word) = *word;
 		}
 	}
 	free(o->words);
@@ -431,8 +432,8 @@ static void join(struct clock *c, const struct clock *other)
 
 static int add_before(struct before *b, uint32_t last)
 {
-	for (uint32_t i = 0; i < b->count; i++) {
-		if (b->step[i] + 1 == last) {
+	NVW_EACH(step, b->step, b->count) {
+		if (*step + 1 == last) {
 			return 0;
 		}
 	}
@@ -505,7 +506,7 @@ static int note_step(struct ct_orders *o, const struct step *s, uint32_t number)
 
 static bool is_before(const struct ct_orders *o, uint32_t first, const struct clock *c)
 {
-	NVW_DEEP_INVARIANT(first < sizeof o->trace->step / sizeof *o->trace->step);
+	NVW_DEEP_INVARIANT(first < NVW_COUNT(o->trace->step));
 	return c->of[o->trace->step[first].wavefront] > first;
 }
 
@@ -535,7 +536,7 @@ static uint64_t initials(const struct ct_orders *o, uint32_t first, uint32_t sec
 static void want(struct ct_orders *o, uint32_t first, uint32_t second)
 {
 	NVW_DEEP_INVARIANT(first < o->frame_capacity);
-	NVW_DEEP_INVARIANT(second < sizeof o->trace->step / sizeof *o->trace->step);
+	NVW_DEEP_INVARIANT(second < NVW_COUNT(o->trace->step));
 
 	struct frame *const f = &o->frames[first];
 	const uint64_t begin = initials(o, first, second), who = begin & f->can_go;
@@ -560,8 +561,8 @@ static bool is_race(const struct ct_orders *o, uint32_t first, const struct cloc
 	if (is_before(o, first, own)) {
 		return false;
 	}
-	for (uint32_t i = 0; i < b->count; i++) {
-		if (b->step[i] != first && is_before(o, first, &o->clocks[b->step[i]])) {
+	NVW_EACH(step, b->step, b->count) {
+		if (*step != first && is_before(o, first, &o->clocks[*step])) {
 			return false;
 		}
 	}
@@ -582,8 +583,8 @@ static int look_at_step(struct ct_orders *o, uint32_t number, uint32_t from, str
 	NVW_INVARIANT(number < o->trace->steps);
 	NVW_TRY(find_before(o, s));
 	*c = *own;
-	for (uint32_t i = 0; i < b->count; i++) {
-		join(c, &o->clocks[b->step[i]]);
+	NVW_EACH(step, b->step, b->count) {
+		join(c, &o->clocks[*step]);
 	}
 	c->of[s->wavefront] = number + 1;
 	for (uint32_t i = 0; i < b->count && number >= from; i++) {
@@ -710,8 +711,8 @@ void ct_orders_destroy(struct ct_orders *o)
 	if (o == NULL) {
 		return;
 	}
-	for (uint32_t i = 0; i < o->depth; i++) {
-		free_feet(&o->frames[i]);
+	NVW_EACH(frame, o->frames, o->depth) {
+		free_feet(frame);
 	}
 	munmap(o->trace, sizeof *o->trace);
 	free(o->frames);

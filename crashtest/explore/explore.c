@@ -401,8 +401,8 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 
 static bool all_done(const struct exploration *x)
 {
-	for (unsigned i = 0; i < x->jobs; i++) {
-		if (x->worker[i].pid != 0) {
+	NVW_EACH(worker, x->worker, x->jobs) {
+		if (worker->pid != 0) {
 			return false;
 		}
 	}
@@ -413,8 +413,8 @@ static uint64_t tested(const struct exploration *x)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < x->jobs; i++) {
-		const struct ct_shared *const s = x->worker[i].shared;
+	NVW_EACH(worker, x->worker, x->jobs) {
+		const struct ct_shared *const s = worker->shared;
 
 		n += s->distinct + s->equal + s->unread + s->symmetric;
 	}
@@ -426,8 +426,7 @@ static void tell_progress(const struct exploration *x)
 	uint64_t behind = 0, all = 0;
 	bool by_parts = false;
 
-	for (unsigned i = 0; i < x->jobs; i++) {
-		const struct ct_worker *const w = &x->worker[i];
+	NVW_EACH(w, x->worker, x->jobs) {
 		const uint64_t instant = w->shared->instant;
 
 		by_parts = by_parts || w->shared->parts.parts > 0;
@@ -447,8 +446,8 @@ static void tell_progress(const struct exploration *x)
 
 static bool all_held(const struct exploration *x)
 {
-	for (unsigned i = 0; i < x->jobs; i++) {
-		if (x->worker[i].pid != 0 && !x->worker[i].shared->held) {
+	NVW_EACH(worker, x->worker, x->jobs) {
+		if (worker->pid != 0 && !worker->shared->held) {
 			return false;
 		}
 	}
@@ -461,8 +460,8 @@ static int write_down(struct exploration *x)
 {
 	int error = 0;
 
-	for (unsigned i = 0; i < x->jobs; i++) {
-		x->worker[i].shared->hold = 1;
+	NVW_EACH(worker, x->worker, x->jobs) {
+		worker->shared->hold = 1;
 	}
 	for (unsigned i = 0; i < 500 && !all_held(x); i++) {
 		usleep(1000);
@@ -470,8 +469,8 @@ static int write_down(struct exploration *x)
 	if (all_held(x)) {
 		error = ct_checkpoint_write(x->e->options.resume, x->identity, &x->plan, x->worker, x->jobs);
 	}
-	for (unsigned i = 0; i < x->jobs; i++) {
-		x->worker[i].shared->hold = 0;
+	NVW_EACH(worker, x->worker, x->jobs) {
+		worker->shared->hold = 0;
 	}
 	x->written = ct_wall_seconds();
 	return error;
@@ -481,8 +480,8 @@ static void stop_workers(struct exploration *x)
 {
 	x->stopping = true;
 	x->result->interrupted = true;
-	for (unsigned i = 0; i < x->jobs; i++) {
-		x->worker[i].shared->stop = 1;
+	NVW_EACH(worker, x->worker, x->jobs) {
+		worker->shared->stop = 1;
 	}
 }
 
@@ -589,8 +588,8 @@ static void end_worker(struct ct_worker *w)
 
 static void end_workers(struct exploration *x)
 {
-	for (unsigned i = 0; i < JOBS_MAX; i++) {
-		end_worker(&x->worker[i]);
+	NVW_EACH(worker, x->worker, JOBS_MAX) {
+		end_worker(worker);
 	}
 }
 

@@ -49,9 +49,9 @@ void ct_failed_sort(struct ct_failed_set *s)
 	if (s->count > 0) {
 		qsort(s->at, s->count, sizeof *s->at, by_state);
 	}
-	for (uint64_t i = 0; i < s->count; i++) {
-		if (kept == 0 || by_state(&s->at[kept - 1], &s->at[i]) != 0) {
-			s->at[kept++] = s->at[i];
+	NVW_EACH(one, s->at, s->count) {
+		if (kept == 0 || by_state(&s->at[kept - 1], one) != 0) {
+			s->at[kept++] = *one;
 		}
 	}
 	s->count = kept;

@@ -96,9 +96,9 @@ struct reading {
 
 static struct within *within_of(struct reading *r, uint64_t thread)
 {
-	for (uint64_t i = 0; i < r->count; i++) {
-		if (r->at[i].thread == thread) {
-			return &r->at[i];
+	NVW_EACH(one, r->at, r->count) {
+		if (one->thread == thread) {
+			return one;
 		}
 	}
 	if (!NVW_ROOM(r->at, r->capacity, r->count + 1)) {

@@ -11,6 +11,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 enum { OF_PLACE = UINT32_MAX, MANY = 4096 };
@@ -162,8 +163,8 @@ static int for_each_sync(
 	ssize_t n;
 
 	while ((n = pread(fd, some, sizeof some, at)) > 0) {
-		for (size_t i = 0; i < (size_t)n / sizeof *some; i++) {
-			NVW_TRY(look(r, &some[i], number++));
+		NVW_EACH(one, some, (size_t)n / sizeof *some) {
+			NVW_TRY(look(r, one, number++));
 		}
 		at += n;
 	}

@@ -68,8 +68,8 @@ bool ct_reads_are_many(struct ct_reads *r, const struct ct_medium *m, uint64_t b
 
 	NVW_INVARIANT(r->instant == m->instant);
 	list_cells(r, m);
-	for (unsigned i = 0; i < r->looked; i++) {
-		states += log2(m->cell[r->list[i]].count + 1.0);
+	NVW_EACH(list, r->list, r->looked) {
+		states += log2(m->cell[*list].count + 1.0);
 	}
 	return states > log2((double)budget + 1) + 1;
 }
@@ -97,8 +97,8 @@ int ct_tree_begin(struct ct_reads *r, const struct ct_medium *m)
 {
 	NVW_INVARIANT(r->cells == m->cell_count);
 	NVW_TRY(ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned)));
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		NVW_FAIL_IF(m->cell[i].beyond > 0, NVW_E_MEMORY, "too many versions of a word");
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		NVW_FAIL_IF(cell->beyond > 0, NVW_E_MEMORY, "too many versions of a word");
 	}
 	memset(branch_at(r, 0), 0, (r->cells + 1) * sizeof(unsigned));
 	r->branches = 1;

@@ -21,9 +21,7 @@ int ct_by_first(const void *a, const void *b)
 static int count_instants(
 	const struct ct_plan *plan, const struct ct_worker *worker, unsigned workers, struct ct_result *r)
 {
-	for (unsigned i = 0; i < workers; i++) {
-		const struct ct_worker *const w = &worker[i];
-
+	NVW_EACH(w, worker, workers) {
 		r->instants += w->last - w->first + 1;
 		for (uint64_t k = w->first; k <= w->last; k++) {
 			r->instants_exhausted += plan->interval[k - 1].exhausted;
@@ -79,7 +77,7 @@ const char *ct_mode_name(enum ct_mode mode)
 	static const char *const modes[] = {
 		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
 
-	NVW_INVARIANT(mode < sizeof modes / sizeof *modes);
+	NVW_INVARIANT(mode < NVW_COUNT(modes));
 	return modes[mode];
 }
 
@@ -95,13 +93,13 @@ static const struct naming verdicts[] = {CT_VERDICTS(X)}, input_fates[] = {CT_IN
 
 const char *ct_verdict_name(enum ct_verdict v)
 {
-	NVW_INVARIANT(v < sizeof verdicts / sizeof *verdicts);
+	NVW_INVARIANT(v < NVW_COUNT(verdicts));
 	return verdicts[v].name;
 }
 
 bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 {
-	for (unsigned i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(verdicts); i++) {
 		if (strcmp(verdicts[i].name, name) == 0) {
 			*ret = (enum ct_verdict)i;
 			return true;
@@ -112,7 +110,7 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 
 const char *ct_verdict_words(enum ct_verdict v)
 {
-	NVW_INVARIANT(v < sizeof verdicts / sizeof *verdicts);
+	NVW_INVARIANT(v < NVW_COUNT(verdicts));
 	return verdicts[v].words;
 }
 
@@ -263,8 +261,8 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 
 	NVW_FAIL_IF(all == NULL, NVW_E_MEMORY, "no memory for the findings of a test");
 	ct_groups_clear(all);
-	for (unsigned i = 0; i < workers; i++) {
-		join_worker(r, all, worker[i].shared);
+	NVW_EACH(one, worker, workers) {
+		join_worker(r, all, one->shared);
 	}
 	list_findings(r, all, !options->unexplained);
 	free(all);

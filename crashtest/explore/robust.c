@@ -145,8 +145,8 @@ static int sort_by_word(struct ct_robust *r)
 	r->of_word = calloc(r->count + 1, sizeof *r->of_word);
 	NVW_FAIL_IF(
 		r->first == NULL || r->of_word == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
-	for (uint64_t i = 0; i < r->count; i++) {
-		r->first[r->store[i].word + 2]++;
+	NVW_EACH(store, r->store, r->count) {
+		r->first[store->word + 2]++;
 	}
 	for (uint64_t w = 2; w <= r->words; w++) {
 		r->first[w + 1] += r->first[w];
@@ -218,8 +218,8 @@ static int find_words(struct ct_robust *r, uint64_t bytes)
 {
 	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
 	NVW_FAIL_IF(r->stored == NULL, NVW_E_MEMORY, "no memory for the words of an image");
-	for (uint64_t i = 0; i < r->count; i++) {
-		const uint64_t word = r->store[i].word;
+	NVW_EACH(store, r->store, r->count) {
+		const uint64_t word = store->word;
 
 		if (8 * word < bytes) {
 			r->stored[8 * word / CT_READ_PAGE][word / 64 % CT_READ_BITS] |= UINT64_C(1)
@@ -474,8 +474,8 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, const s
 		}
 		return;
 	}
-	for (uint32_t i = 0; i < reads->count; i++) {
-		const uint64_t at = reads->order[i];
+	NVW_EACH(order, reads->order, reads->count) {
+		const uint64_t at = *order;
 
 		for (uint64_t bits = reads->words[at]; bits != 0; bits &= bits - 1) {
 			const struct read all = {64 * at + (uint64_t)__builtin_ctzll(bits), UINT8_MAX};

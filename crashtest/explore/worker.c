@@ -301,9 +301,9 @@ static uint64_t symmetric_key(struct range *r)
 
 	memset(pattern, 0, m->work_items * sizeof *pattern);
 	add_patterns(r, m, pattern);
-	for (uint64_t i = 0; i < m->work_items; i++) {
-		if (pattern[i] != 0) {
-			key += nvw_mix64(pattern[i]);
+	NVW_EACH(one, pattern, m->work_items) {
+		if (*one != 0) {
+			key += nvw_mix64(*one);
 		}
 	}
 	return nvw_mix64(key);

@@ -8,6 +8,7 @@
 
 #include <nvw/errors.h>
 
+#include "core/each.h"
 #include "core/print.h"
 
 #include "command.h"
@@ -27,9 +28,9 @@ static const char *special(char c)
 	} kinds[] = {{"|&;<>()\n", "a pipe, a list or a redirection"}, {"*?[", "a pattern"},
 		{"$`", "a variable or a substitution"}};
 
-	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (strchr(kinds[i].characters, c)) {
-			return kinds[i].are;
+	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
+		if (strchr(kind->characters, c)) {
+			return kind->are;
 		}
 	}
 	return NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/granularity.h"
 #include "core/print.h"
 #include "environment.h"
@@ -83,8 +84,8 @@ static bool is_set_anew(const char *entry, char *const assigned[])
 		CT_ACKNOWLEDGED_VARIABLE "=", CT_IN_FLIGHT_VARIABLE "=", CT_OPERATIONS_VARIABLE "="};
 	bool is = false;
 
-	for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; i++) {
-		is = is || has_name_of(entry, ours[i]);
+	NVW_EACH(our, ours, NVW_COUNT(ours)) {
+		is = is || has_name_of(entry, *our);
 	}
 	for (unsigned i = 0; assigned[i] != NULL; i++) {
 		is = is || has_name_of(entry, assigned[i]);

@@ -11,8 +11,7 @@ static struct ct_frames *mine; /* of this child; the handler of a signal gets no
 static void leave_frames(int signal, siginfo_t *info, void *context)
 {
 	(void)info;
-	mine->count =
-		nvw__frames_take(context, mine->address, sizeof mine->address / sizeof mine->address[0]);
+	mine->count = nvw__frames_take(context, mine->address, NVW_COUNT(mine->address));
 	if (signal != CT_FRAMES_ASK) {
 		raise(signal); /* the default action, since the handler is reset */
 	}
@@ -32,8 +31,8 @@ void ct_frames_catch(struct ct_frames *frames)
 	frames->count = 0;
 	nvw__frames_prepare();
 	sigaltstack(&alternative, NULL);
-	for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-		sigaction(signals[i], &action, NULL);
+	NVW_EACH(signal, signals, NVW_COUNT(signals)) {
+		sigaction(*signal, &action, NULL);
 	}
 }
 

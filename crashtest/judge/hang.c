@@ -55,13 +55,13 @@ static double cpu_of(pid_t pid, pid_t *ret_busiest)
 	const unsigned count = tree(pid, list);
 	double sum = 0, most = -1;
 
-	for (unsigned i = 0; i < count; i++) {
-		const double cpu = ct_cpu_seconds(list[i]);
+	NVW_EACH(one, list, count) {
+		const double cpu = ct_cpu_seconds(*one);
 
 		sum += MAX(cpu, 0);
 		if (cpu > most) {
 			most = cpu;
-			*ret_busiest = list[i];
+			*ret_busiest = *one;
 		}
 	}
 	return sum;

@@ -9,6 +9,7 @@
 #include "core/print.h"
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/order.h"
 
 #include "../log_walk.h"
@@ -89,8 +90,7 @@ static void join(struct ct_operations *o)
 	if (o->count > 0) {
 		qsort(o->at, o->count, sizeof *o->at, by_number);
 	}
-	for (uint64_t i = 0; i < o->count; i++) {
-		const struct ct_operation *const next = &o->at[i];
+	NVW_EACH(next, o->at, o->count) {
 		struct ct_operation *const last = kept ? &o->at[kept - 1] : NULL;
 
 		if (last == NULL || last->number != next->number) {
@@ -157,12 +157,12 @@ void ct_operations_name(const struct ct_operations *operations, uint64_t number,
 
 int ct_operations_owe(const struct ct_operations *o, struct nvw_acks *acks)
 {
-	for (uint64_t i = 0; i < o->count; i++) {
-		if (o->at[i].begin) {
-			NVW_TRY(nvw__acks_begin(acks, o->at[i].number));
+	NVW_EACH(one, o->at, o->count) {
+		if (one->begin) {
+			NVW_TRY(nvw__acks_begin(acks, one->number));
 		}
-		if (o->at[i].durable) {
-			NVW_TRY(nvw__acks_add(acks, o->at[i].number, 1));
+		if (one->durable) {
+			NVW_TRY(nvw__acks_add(acks, one->number, 1));
 		}
 	}
 	return 0;

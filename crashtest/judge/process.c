@@ -65,8 +65,8 @@ void ct_child_begin(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	nvw_stop_leave_to_parent();
 	setrlimit(RLIMIT_CORE, &no_core);
-	for (unsigned i = 0; i < sizeof fatal / sizeof fatal[0]; i++) {
-		signal(fatal[i], SIG_DFL);
+	NVW_EACH(one, fatal, NVW_COUNT(fatal)) {
+		signal(*one, SIG_DFL);
 	}
 }
 
@@ -83,8 +83,8 @@ static const char *phase_name(uint32_t phase)
 #undef X
 	};
 
-	NVW_INVARIANT(phase < sizeof names / sizeof *names);
-	return phase < sizeof names / sizeof names[0] ? names[phase] : "nowhere";
+	NVW_INVARIANT(phase < NVW_COUNT(names));
+	return phase < NVW_COUNT(names) ? names[phase] : "nowhere";
 }
 
 void ct_end_hanging(pid_t pid, const struct ct_frames *frames)

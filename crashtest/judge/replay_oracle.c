@@ -578,8 +578,8 @@ int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_orac
 
 void ct_replay_oracle_destroy(struct ct_replay_oracle *o)
 {
-	for (uint64_t i = 0; i < o->reference_count; i++) {
-		free(o->reference[i].text);
+	NVW_EACH(reference, o->reference, o->reference_count) {
+		free(reference->text);
 	}
 	free(o->reference);
 	free(o->store);

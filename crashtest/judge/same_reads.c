@@ -40,8 +40,8 @@ struct ct_same_answer {
 
 static void forget(struct ct_same_reads *s)
 {
-	for (uint32_t i = 0; i < s->answers; i++) {
-		free(s->answer[i].text);
+	NVW_EACH(answer, s->answer, s->answers) {
+		free(answer->text);
 	}
 	s->answers = 0;
 	s->nodes = 1; /* 0 is none; its child is the first */

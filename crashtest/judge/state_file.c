@@ -11,6 +11,7 @@
 
 #include "core/bounds.h"
 #include "core/disk_image.h"
+#include "core/each.h"
 #include "core/filled.h"
 #include "core/folder.h"
 #include "core/invariant.h"
@@ -157,8 +158,8 @@ static int fill_from_slot(
 {
 	uint64_t word, bytes = NVW__DISK_PAGE;
 
-	for (uint32_t i = 0; i < d->slots; i++) {
-		bytes = MAX(bytes, d->slot[i].bytes);
+	NVW_EACH(slot, d->slot, d->slots) {
+		bytes = MAX(bytes, slot->bytes);
 	}
 	memcpy(&word, image->rw + nvw__disk_file_at(d, 0), sizeof word);
 	const struct nvw__disk_slot *const slot = &d->slot[MIN(NVW__DISK_SLOT(word), d->slots - 1)];

@@ -45,8 +45,8 @@ static bool is_fatal(int signal)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 
-	for (unsigned i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-		if (signal == signals[i]) {
+	NVW_EACH(one, signals, NVW_COUNT(signals)) {
+		if (signal == *one) {
 			return true;
 		}
 	}

@@ -72,8 +72,8 @@ static int grow(struct ct_holders *h)
 
 	h->bucket = bucket;
 	h->buckets *= 4;
-	for (uint64_t i = 0; i < had; i++) {
-		for (uint32_t k = old[i], next; k != 0; k = next) {
+	NVW_EACH(one, old, had) {
+		for (uint32_t k = *one, next; k != 0; k = next) {
 			next = at(h, k)->next;
 			add_to_bucket(h, k);
 		}

@@ -128,8 +128,8 @@ static bool is_no_matter(const struct ct_part_view *p, nvw_off off, const uint32
 {
 	uint64_t value;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (!ct_restores_one_value(&p->restores, entries[i], &value) || !is_always(p, off, value)) {
+	NVW_EACH(entry, entries, count) {
+		if (!ct_restores_one_value(&p->restores, *entry, &value) || !is_always(p, off, value)) {
 			return false;
 		}
 	}
@@ -144,8 +144,8 @@ static uint64_t restored_word(
 	const uint32_t n = p->geometry.log_entries;
 	uint64_t value;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (rec_through_restores(&p->through, entries[i] / n, entries[i] % n, off, &value)) {
+	NVW_EACH(entry, entries, count) {
+		if (rec_through_restores(&p->through, *entry / n, *entry % n, off, &value)) {
 			return is_block ? cannot_tell(p, off) : value;
 		}
 	}
@@ -314,11 +314,11 @@ static int take_words(struct ct_part_view *p)
 	const struct ct_restores_told told = {named, settled, p};
 	bool fell = false;
 
-	for (uint64_t i = 0; i < p->medium->changed_words.count; i++) {
-		NVW_TRY(ct_watch_wake(&p->watch, word[i] / 8));
+	NVW_EACH(one, word, p->medium->changed_words.count) {
+		NVW_TRY(ct_watch_wake(&p->watch, *one / 8));
 		if (!p->is_plain) {
-			NVW_TRY(ct_holders_changed(&p->holders, word[i], held, p));
-			NVW_TRY(ct_restores_changed(&p->restores, word[i], &told, &fell));
+			NVW_TRY(ct_holders_changed(&p->holders, *one, held, p));
+			NVW_TRY(ct_restores_changed(&p->restores, *one, &told, &fell));
 		}
 	}
 	p->medium->changed_words.count = 0;
@@ -333,9 +333,9 @@ static int take_acks(struct ct_part_view *p)
 {
 	const struct ct_told *const told = p->medium->changed_acks.at;
 
-	for (uint64_t i = 0; i < p->medium->changed_acks.count; i++) {
+	NVW_EACH(one, told, p->medium->changed_acks.count) {
 		NVW_TRY(ct_watch_wake(&p->watch, word_count(p)));
-		for (uint64_t op = told[i].first; op < told[i].first + told[i].count; op++) {
+		for (uint64_t op = one->first; op < one->first + one->count; op++) {
 			NVW_TRY(ct_watch_wake(&p->watch, thing_of_op(p, op)));
 		}
 	}

@@ -246,8 +246,8 @@ uint64_t ct_watch_take(struct ct_watch *w, const uint32_t **ret_parts)
 	if (count > 1) {
 		qsort(w->awake.at, count, sizeof(uint32_t), nvw_by_u32);
 	}
-	for (uint64_t i = 0; i < count; i++) {
-		w->is_awake[parts[i]] = false;
+	NVW_EACH(part, parts, count) {
+		w->is_awake[*part] = false;
 	}
 	NVW_DEEP_INVARIANT(is_valid(w));
 	w->awake.count = 0;

@@ -171,7 +171,7 @@ static uint64_t count_thread(struct threads *t, uint64_t thread)
 {
 	const uint64_t bit = UINT64_C(1) << thread % 64;
 
-	if (thread == 0 || thread / 64 >= sizeof t->seen / sizeof t->seen[0] || t->seen[thread / 64] & bit) {
+	if (thread == 0 || thread / 64 >= NVW_COUNT(t->seen) || t->seen[thread / 64] & bit) {
 		return 0;
 	}
 	t->seen[thread / 64] |= bit;
@@ -455,8 +455,8 @@ static uint64_t first_begin(const struct ct_operations *o)
 {
 	uint64_t before = UINT64_MAX;
 
-	for (uint64_t i = 0; i < o->count; i++) {
-		before = MIN(before, NVW_OR(o->at[i].begin, o->at[i].durable) - 1);
+	NVW_EACH(one, o->at, o->count) {
+		before = MIN(before, NVW_OR(one->begin, one->durable) - 1);
 	}
 	if (o->count == 0) {
 		return 0;
@@ -802,12 +802,12 @@ static void join_findings(struct ct_result *sum, struct ct_result *r)
 	static struct ct_groups groups; /* too large for a stack, and there is no error to return */
 
 	ct_groups_clear(&groups);
-	for (unsigned i = 0; i < sum->finding_count; i++) {
-		ct_groups_add(&groups, &sum->finding[i]);
+	NVW_EACH(finding, sum->finding, sum->finding_count) {
+		ct_groups_add(&groups, finding);
 	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		r->finding[i].instant += sum->instants; /* after all earlier ones */
-		ct_groups_add(&groups, &r->finding[i]);
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		finding->instant += sum->instants; /* after all earlier ones */
+		ct_groups_add(&groups, finding);
 	}
 	sum->finding_count = groups.count;
 	sum->findings_unlisted += groups.unlisted + r->findings_unlisted;

@@ -358,8 +358,8 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 	k->begin_ps = run->begin_ps;
 	k->end_ps = run->end_ps;
 	*ret_ack_ranges = run->ack_count;
-	for (uint64_t i = 0; i < run->ack_count; i++) {
-		k->result->acks += run->ack[i].count;
+	NVW_EACH(ack, run->ack, run->ack_count) {
+		k->result->acks += ack->count;
 	}
 	ct_run_shared_destroy(run);
 	return error;
@@ -383,9 +383,7 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 
 static void end_slots(struct killing *k)
 {
-	for (unsigned i = 0; i < 64; i++) {
-		struct slot *s = &k->slot[i];
-
+	NVW_EACH(s, k->slot, 64) {
 		if (s->pid > 0) {
 			kill(s->pid, SIGKILL);
 			waitpid(s->pid, NULL, 0);

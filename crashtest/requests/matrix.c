@@ -108,12 +108,12 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 static void complete_barrier(struct survey *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_PERSISTED);
-	for (unsigned i = 0; i < s->opens; i++) {
-		if (same(&s->open[i], r)) {
+	NVW_EACH(open, s->open, s->opens) {
+		if (same(open, r)) {
 			struct ct_barrier *const b = barrier_of(s, r->barrier.site);
 
-			s->open[i].open = false;
-			b->stall_ps += r->time_ps - s->open[i].time_ps;
+			open->open = false;
+			b->stall_ps += r->time_ps - open->time_ps;
 			return;
 		}
 	}
@@ -280,8 +280,8 @@ static int fill_matrix(struct matrix *x)
 {
 	NVW_TRY(survey_run(x));
 	NVW_TRY(judge_models(x));
-	for (unsigned i = 0; i < x->result->count; i++) {
-		NVW_TRY(judge_barrier(x, &x->result->barrier[i]));
+	NVW_EACH(barrier, x->result->barrier, x->result->count) {
+		NVW_TRY(judge_barrier(x, barrier));
 	}
 	return 0;
 }

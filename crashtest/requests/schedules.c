@@ -122,9 +122,9 @@ static int add_finding(struct schedules *x, enum ct_schedule_kind kind, const ch
 {
 	struct ct_schedules *const s = x->ret;
 
-	for (unsigned i = 0; i < s->finding_count; i++) {
-		if (is_alike(&s->finding[i], kind, text)) {
-			s->finding[i].schedules++;
+	NVW_EACH(finding, s->finding, s->finding_count) {
+		if (is_alike(finding, kind, text)) {
+			finding->schedules++;
 			return 0;
 		}
 	}
@@ -163,8 +163,8 @@ static int add_races(struct schedules *x, const struct emu_race_report *races)
 {
 	char text[CT_SCHEDULE_TEXT];
 
-	for (unsigned i = 0; i < races->count; i++) {
-		describe(&races->race[i], text);
+	NVW_EACH(race, races->race, races->count) {
+		describe(race, text);
 		NVW_TRY(add_finding(x, CT_SCHEDULE_RACE, text));
 	}
 	return 0;
@@ -197,10 +197,10 @@ static bool has_all(const struct ct_result *sum, const struct ct_result *r)
 {
 	unsigned known = 0;
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
 		unsigned k = 0;
 
-		while (k < sum->finding_count && !ct_finding_has_text(&sum->finding[k], r->finding[i].text)) {
+		while (k < sum->finding_count && !ct_finding_has_text(&sum->finding[k], finding->text)) {
 			k++;
 		}
 		known += k < sum->finding_count;
@@ -225,8 +225,8 @@ static int explore(struct schedules *x, bool explained, struct ct_result *ret)
 	o.cures = explained && o.cures && is_first(x) && x->orders == NULL;
 	ct_result_clear(ret);
 	NVW_TRY(ct_logged_explore(&x->logged, &x->rules, &o, ret));
-	for (unsigned i = 0; i < ret->finding_count; i++) {
-		ret->finding[i].schedule = x->named.number;
+	NVW_EACH(finding, ret->finding, ret->finding_count) {
+		finding->schedule = x->named.number;
 	}
 	return 0;
 }

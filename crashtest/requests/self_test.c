@@ -227,8 +227,8 @@ static int try_all(struct self_test *t, const char *const *trial, unsigned count
 {
 	const struct nvw_mutation *const m = t->subject->workload->mutations;
 
-	for (unsigned i = 0; i < count; i++) {
-		NVW_TRY(try_clean(t, trial[i]));
+	NVW_EACH(one, trial, count) {
+		NVW_TRY(try_clean(t, *one));
 	}
 	for (int i = 0; m && m[i].name; i++) {
 		NVW_TRY(try_mutation(t, i, trial, count));

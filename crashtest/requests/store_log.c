@@ -99,8 +99,8 @@ static int number(const struct converter *c, const struct field *f, uint64_t *re
 	const struct field digits = digits_of(f);
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < digits.length; i++) {
-		const int digit = hex_digit(digits.text[i]);
+	NVW_EACH(text, digits.text, digits.length) {
+		const int digit = hex_digit(*text);
 
 		if (digit < 0 || n >> 60) {
 			return damaged(c, f->text, "a hexadecimal number of at most 64 bits");
@@ -445,8 +445,8 @@ static int convert_and_close(struct converter *c, int error)
 
 static void converter_end(struct converter *c, size_t bytes, void *map)
 {
-	for (unsigned i = 0; i < c->sites; i++) {
-		free(c->site[i]);
+	NVW_EACH(site, c->site, c->sites) {
+		free(*site);
 	}
 	if (map != MAP_FAILED) {
 		munmap(map, bytes);

@@ -100,8 +100,8 @@ static void remove_cell(struct ct_medium *m, struct ct_cell *c)
 
 void ct_medium_drop_cells(struct ct_medium *m)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		m->cell_of[m->cell[i].off / m->unit_bytes] = 0;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		m->cell_of[cell->off / m->unit_bytes] = 0;
 	}
 	m->cell_count = 0;
 }
@@ -326,8 +326,8 @@ static bool orders_others(const struct ct_medium *m, const struct ct_cell *c, ui
 	if (!m->by_bytes || c == NULL) {
 		return false;
 	}
-	for (unsigned v = 0; v < c->count; v++) {
-		if (c->made[v].bytes != mask) {
+	NVW_EACH(made, c->made, c->count) {
+		if (made->bytes != mask) {
 			return true;
 		}
 	}

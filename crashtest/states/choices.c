@@ -384,13 +384,13 @@ void ct_choices_state(const struct ct_choices *c, unsigned *levels)
 		return;
 	}
 	memset(levels, 0, c->medium->cell_count * sizeof *levels);
-	for (uint64_t i = 0; i < c->met.count; i++) {
+	NVW_EACH(one, met, c->met.count) {
 		unsigned level = 0;
 
-		while (!is_open(c, &c->medium->cell[met[i]], level)) {
+		while (!is_open(c, &c->medium->cell[*one], level)) {
 			level++;
 		}
-		ct_levels_raise(c->medium, met[i], level, levels);
+		ct_levels_raise(c->medium, *one, level, levels);
 	}
 }
 

@@ -47,9 +47,9 @@ static int grow(struct ct_distinct *d)
 	if (more.key == NULL) {
 		return no_memory();
 	}
-	for (uint64_t i = 0; i < d->room; i++) {
-		if (d->key[i] != 0) {
-			*place_of(&more, d->key[i]) = d->key[i];
+	NVW_EACH(key, d->key, d->room) {
+		if (*key != 0) {
+			*place_of(&more, *key) = *key;
 		}
 	}
 	free(d->key);

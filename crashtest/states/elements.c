@@ -222,8 +222,8 @@ static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instructio
 
 static bool is_member(const struct cluster *c, uint64_t instruction)
 {
-	for (unsigned i = 0; i < c->count; i++) {
-		if (c->instruction[i] == instruction) {
+	NVW_EACH(one, c->instruction, c->count) {
+		if (*one == instruction) {
 			return true;
 		}
 	}

@@ -140,15 +140,15 @@ static bool lower(const struct ct_medium *m, const unsigned *levels, unsigned *s
 	const struct ct_behind *const need = m->need.at;
 	bool changed = false;
 
-	for (uint64_t i = 0; i < m->need.count; i++) {
-		const struct ct_cell *const c = ct_medium_cell_at(m, need[i].at);
+	NVW_EACH(one, need, m->need.count) {
+		const struct ct_cell *const c = ct_medium_cell_at(m, one->at);
 
-		if (c == NULL || !lacks(m, need[i].other_at, need[i].other, settled)) {
+		if (c == NULL || !lacks(m, one->other_at, one->other, settled)) {
 			continue;
 		}
 		unsigned *const level = &settled[c - m->cell];
 
-		if (lose(c, need[i].write, level)) {
+		if (lose(c, one->write, level)) {
 			*level = level_of(m, c, *level, levels);
 			changed = true;
 		}

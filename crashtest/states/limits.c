@@ -132,8 +132,8 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 	struct ct_limits *const l = m->rules.limits;
 
 	l->now++;
-	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
-		e->order[k] = UINT64_MAX;
+	NVW_EACH(order, e->order, CT_ORDERS_MAX) {
+		*order = UINT64_MAX;
 	}
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		for (unsigned v = 0; v < m->cell[i].count; v++) {

@@ -56,8 +56,8 @@ static void leave_instant(struct ct_medium *m)
 {
 	NVW_INVARIANT(m->instant > 0);
 	ct_trust_show(m);
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		m->cell[i].old_count = m->cell[i].count;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		cell->old_count = cell->count;
 	}
 	m->old_stores = m->stores;
 	m->changed = m->obliged = m->obliged_by_ack = false;
@@ -175,8 +175,8 @@ void ct_medium_undo(struct ct_medium *m)
 
 	NVW_INVARIANT(m->dropped.count <= m->dropped.capacity);
 	ct_image_undo(&m->image, 0);
-	for (uint64_t i = 0; i < m->dropped.count; i++) {
-		nvw__acks_restore(&m->acks, told[i].first, told[i].count);
+	NVW_EACH(one, told, m->dropped.count) {
+		nvw__acks_restore(&m->acks, one->first, one->count);
 	}
 	m->dropped.count = 0;
 }
@@ -266,10 +266,10 @@ void ct_medium_destroy(struct ct_medium *m)
 	nvw__acks_free(&m->acks);
 	free(m->changed_words.at);
 	free(m->changed_acks.at);
-	for (unsigned i = 0; i < m->cell_capacity; i++) {
-		free(m->cell[i].write);
-		free(m->cell[i].content);
-		free(m->cell[i].made);
+	NVW_EACH(cell, m->cell, m->cell_capacity) {
+		free(cell->write);
+		free(cell->content);
+		free(cell->made);
 	}
 	free(m->cell);
 	free(m->flight);

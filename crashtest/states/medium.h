@@ -30,6 +30,7 @@
 #include "image.h"
 #include "model.h"
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 /* A version is made by a store to these bytes of the unit, from a level of the cell. */

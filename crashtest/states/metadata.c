@@ -50,9 +50,9 @@ static int add_needs_of_journal(struct ct_medium *m, nvw_off at)
 	if (at != m->metadata && newest(m, m->metadata) != 0) {
 		NVW_TRY(add_need(m, at, m->metadata, newest(m, m->metadata)));
 	}
-	for (uint64_t i = 0; i < m->cut.count; i++) {
-		if (cut[i].at != at) {
-			NVW_TRY(add_need(m, at, cut[i].at, cut[i].write));
+	NVW_EACH(one, cut, m->cut.count) {
+		if (one->at != at) {
+			NVW_TRY(add_need(m, at, one->at, one->write));
 		}
 	}
 	return 0;
@@ -172,10 +172,10 @@ static void complete_growth(struct ct_medium *m, nvw_off at, uint64_t write)
 {
 	const struct ct_growth *const g = m->growth.at;
 
-	for (uint64_t i = 0; i < m->growth.count; i++) {
-		for (nvw_off off = g[i].from & ~(nvw_off)(m->unit_bytes - 1);
-			g[i].at == at && g[i].write <= write && off < g[i].end; off += m->unit_bytes) {
-			ct_medium_complete(m, off, g[i].write, CT_ALL_BYTES);
+	NVW_EACH(one, g, m->growth.count) {
+		for (nvw_off off = one->from & ~(nvw_off)(m->unit_bytes - 1);
+			one->at == at && one->write <= write && off < one->end; off += m->unit_bytes) {
+			ct_medium_complete(m, off, one->write, CT_ALL_BYTES);
 		}
 	}
 }
@@ -210,9 +210,9 @@ static void forget_cuts(struct ct_medium *m)
 	struct ct_behind *const cut = m->cut.at;
 	uint64_t kept = 0;
 
-	for (uint64_t i = 0; i < m->cut.count; i++) {
-		if (!ct_files_is_durable(m, cut[i].at, cut[i].write)) {
-			cut[kept++] = cut[i];
+	NVW_EACH(one, cut, m->cut.count) {
+		if (!ct_files_is_durable(m, one->at, one->write)) {
+			cut[kept++] = *one;
 		}
 	}
 	m->cut.count = kept;
@@ -227,11 +227,11 @@ bool ct_files_complete(struct ct_medium *m)
 	while (complete_needs(m)) {
 	}
 	forget_cuts(m);
-	for (uint64_t i = 0; i < m->growth.count; i++) {
-		if (!ct_files_is_durable(m, g[i].at, g[i].write)) {
-			g[kept++] = g[i];
+	NVW_EACH(one, g, m->growth.count) {
+		if (!ct_files_is_durable(m, one->at, one->write)) {
+			g[kept++] = *one;
 		} else {
-			without |= !ct_files_is_written(m, &g[i], NULL);
+			without |= !ct_files_is_written(m, one, NULL);
 		}
 	}
 	m->growth.count = kept;

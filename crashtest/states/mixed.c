@@ -67,8 +67,8 @@ static void join_instructions(struct ct_mixed *x)
 	uint64_t kept = 0;
 
 	NVW_INVARIANT(x->count <= x->room);
-	for (uint64_t i = 0; i < x->count; i++) {
-		const struct ct_mixed_node n = x->node[i];
+	NVW_EACH(node, x->node, x->count) {
+		const struct ct_mixed_node n = *node;
 		struct ct_mixed_node *const last = kept ? &x->node[kept - 1] : NULL;
 
 		if (last && n.kernel == 0 && last->kernel == 0 && n.instruction == last->instruction &&
@@ -93,9 +93,9 @@ static bool number_lines(struct ct_mixed *x)
 		free(line);
 		return false;
 	}
-	for (uint64_t i = 0; i < x->count; i++) {
-		line[n] = x->node[i].line;
-		n += x->node[i].kernel == 0;
+	NVW_EACH(node, x->node, x->count) {
+		line[n] = node->line;
+		n += node->kernel == 0;
 	}
 	qsort(line, n, sizeof *line, nvw_by_u32);
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,9 +103,7 @@ static bool number_lines(struct ct_mixed *x)
 			line[kept++] = line[i];
 		}
 	}
-	for (uint64_t i = 0; i < x->count; i++) {
-		struct ct_mixed_node *const node = &x->node[i];
-
+	NVW_EACH(node, x->node, x->count) {
 		if (node->kernel == 0) {
 			const uint32_t *const at = bsearch(&node->line, line, kept, sizeof *line, nvw_by_u32);
 
@@ -279,9 +277,7 @@ void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 	}
 	struct pass p = begin(m, x, true);
 
-	for (uint64_t i = 0; i < x->count; i++) {
-		const struct ct_mixed_node *const n = &x->node[i];
-
+	NVW_EACH(n, x->node, x->count) {
 		if (ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n)) {
 			continue;
 		}

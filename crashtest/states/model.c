@@ -75,7 +75,7 @@ const char *ct_axiom_text(unsigned i, const char **ret_name)
 #undef X
 	};
 
-	if (i >= sizeof axioms / sizeof axioms[0]) {
+	if (i >= NVW_COUNT(axioms)) {
 		return NULL;
 	}
 	*ret_name = axioms[i].name;

@@ -19,8 +19,8 @@ static bool lacks_states(const struct ct_medium *m, double *log2)
 {
 	uint64_t beyond = 0;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		beyond += m->cell[i].beyond;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		beyond += cell->beyond;
 	}
 	*log2 += (double)beyond;
 	return beyond > 0;
@@ -29,9 +29,9 @@ static bool lacks_states(const struct ct_medium *m, double *log2)
 static void free_count(const struct ct_medium *m, struct ct_count *n)
 {
 	n->old_log2 = 0;
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		n->log2 += log2(m->cell[i].count + 1.0);
-		n->old_log2 += log2(m->cell[i].old_count + 1.0);
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		n->log2 += log2(cell->count + 1.0);
+		n->old_log2 += log2(cell->old_count + 1.0);
 	}
 	if (m->obliged) {
 		n->old_log2 = -1;
@@ -94,8 +94,8 @@ static uint64_t chain_length(const struct ct_medium *m)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		n += m->cell[i].count;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		n += cell->count;
 	}
 	return n;
 }
@@ -104,8 +104,8 @@ static uint64_t chain_old(const struct ct_medium *m)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		n += m->cell[i].old_count;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		n += cell->old_count;
 	}
 	return n;
 }
@@ -147,9 +147,9 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 		free(all);
 		return 0;
 	}
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		memcpy(all + count, m->cell[i].write, m->cell[i].count * sizeof *all);
-		count += m->cell[i].count;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		memcpy(all + count, cell->write, cell->count * sizeof *all);
+		count += cell->count;
 	}
 	qsort(all, count, sizeof *all, nvw_by_u64);
 	write = all[n - 1];

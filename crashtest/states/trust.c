@@ -86,8 +86,8 @@ static void forget_held(
 	for (unsigned i = 0; some && i < m->cell_count && !m->changed; i++) {
 		const struct ct_cell *const c = &m->cell[i];
 
-		for (unsigned v = 0; v < c->count; v++) {
-			m->changed = m->changed || c->made[v].hidden;
+		NVW_EACH(made, c->made, c->count) {
+			m->changed = m->changed || made->hidden;
 		}
 	}
 }
@@ -158,11 +158,9 @@ int ct_trust_apply(struct ct_medium *m, const struct nvw_log_record *r)
 
 static bool is_durable(const struct ct_medium *m, const struct range *r)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		const struct ct_cell *const c = &m->cell[i];
-
-		for (unsigned v = 0; v < c->count; v++) {
-			if (c->write[v] > r->first && c->write[v] <= r->last) {
+	NVW_EACH(c, m->cell, m->cell_count) {
+		NVW_EACH(write, c->write, c->count) {
+			if (*write > r->first && *write <= r->last) {
 				return false;
 			}
 		}
@@ -357,8 +355,8 @@ void ct_trust_free(struct ct_medium *m)
 {
 	struct whole *const w = m->trust.whole.at;
 
-	for (uint64_t i = 0; i < m->trust.whole.count; i++) {
-		free_whole(&w[i]);
+	NVW_EACH(one, w, m->trust.whole.count) {
+		free_whole(one);
 	}
 	free(w);
 	free(m->trust.ranges.at);

@@ -14,8 +14,8 @@ unsigned cli_corpus_count(const struct ct_corpus *c, enum ct_input_fate fate)
 	unsigned n = 0;
 
 	NVW_INVARIANT(fate < CT_INPUT_FATE_COUNT);
-	for (unsigned i = 0; i < c->count; i++) {
-		n += c->input[i].fate == fate;
+	NVW_EACH(input, c->input, c->count) {
+		n += input->fate == fate;
 	}
 	return n;
 }
@@ -60,15 +60,15 @@ static void print_failed(const struct ct_corpus *c, FILE *to)
 {
 	unsigned shown = 0;
 
-	for (unsigned i = 0; i < c->count; i++) {
-		if (!failed(&c->input[i])) {
+	NVW_EACH(input, c->input, c->count) {
+		if (!failed(input)) {
 			continue;
 		}
 		if (shown == 0) {
 			fputs("the program failed with ", to);
 		}
 		if (go_on(shown++, to)) {
-			print_end(&c->input[i], to);
+			print_end(input, to);
 		}
 	}
 	if (shown > 0) {
@@ -85,9 +85,7 @@ static void print_names(const struct ct_corpus *c, enum ct_input_fate fate, FILE
 		return;
 	}
 	fprintf(to, "%s: ", ct_input_fate_words(fate));
-	for (unsigned i = 0; i < c->count; i++) {
-		const struct ct_input *const input = &c->input[i];
-
+	NVW_EACH(input, c->input, c->count) {
 		if (input->fate == fate && go_on(shown++, to)) {
 			fprintf(to, "%s%s%s%s", input->name, words_if(*input->text, " ("), input->text,
 				words_if(*input->text, ")"));
@@ -141,8 +139,8 @@ json_t *cli_corpus_json(const struct ct_result *r)
 		json_decref(inputs);
 		return NULL;
 	}
-	for (unsigned i = 0; i < c->count; i++) {
-		json_array_append_new(inputs, input_json(&c->input[i]));
+	NVW_EACH(input, c->input, c->count) {
+		json_array_append_new(inputs, input_json(input));
 	}
 	return json_pack("{s:o, s:i, s:I}", "inputs", inputs, "made", (int)c->made, "states_of_other_inputs",
 		(json_int_t)r->states_met);

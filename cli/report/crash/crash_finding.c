@@ -104,10 +104,10 @@ static void print_text(const char *before, const char *text, const char *behind,
 /* Failures in other words that have the same cause. */
 static void print_also(const struct ct_finding *f, FILE *to)
 {
-	for (unsigned k = 0; k < f->also_count; k++) {
-		fprintf(to, "    also: %s", f->also[k].text);
-		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
-			fprintf(to, " (%s state%s%s)", GROUPED(f->also[k].states), plural(f->also[k].states),
+	NVW_EACH(also, f->also, f->also_count) {
+		fprintf(to, "    also: %s", also->text);
+		if (also->states > 0) { /* else met behind a cure, and not counted */
+			fprintf(to, " (%s state%s%s)", GROUPED(also->states), plural(also->states),
 				words_if(!f->by_cure, " failing in these words"));
 		}
 		fputc('\n', to);
@@ -120,8 +120,8 @@ static void print_also(const struct ct_finding *f, FILE *to)
 static void print_explanation(
 	const struct crash_heading *h, const struct ct_result *r, const struct ct_finding *f, FILE *to)
 {
-	for (unsigned k = 0; k < f->place_count; k++) {
-		print_place(h, &f->place[k], to);
+	NVW_EACH(place, f->place, f->place_count) {
+		print_place(h, place, to);
 	}
 	if (f->cause.kind != CT_CAUSE_NONE) {
 		fprintf(to, "    %s\n", f->cause.text);
@@ -190,8 +190,8 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 /* An address in a file takes the place of a line. */
 static bool lacks_line(const struct ct_finding *f)
 {
-	for (unsigned k = 0; k < f->place_count; k++) {
-		if (f->place[k].line == 0 && strstr(f->place[k].file, "+0x") != NULL) {
+	NVW_EACH(place, f->place, f->place_count) {
+		if (place->line == 0 && strstr(place->file, "+0x") != NULL) {
 			return true;
 		}
 	}
@@ -200,8 +200,8 @@ static bool lacks_line(const struct ct_finding *f)
 
 void crash_lacking_lines_text(const struct ct_result *r, FILE *to)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (lacks_line(&r->finding[i])) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (lacks_line(finding)) {
 			fputs("\nnote: a place has no source line: compile with -g\n", to);
 			return;
 		}

@@ -26,8 +26,7 @@ static json_t *json_intervals(const struct ct_result *r)
 {
 	json_t *const all = json_array();
 
-	for (uint64_t i = 0; i < r->interval_count; i++) {
-		const struct ct_interval *const k = &r->interval[i];
+	NVW_EACH(k, r->interval, r->interval_count) {
 		const double log2_states = finite_or_0(k->possible_log2);
 
 		json_array_append_new(
@@ -114,8 +113,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 {
 	json_t *findings = json_array();
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		json_array_append_new(findings, ct_finding_json(finding));
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "

@@ -87,8 +87,8 @@ static void print_interval(const struct ct_interval *k, FILE *to)
 static void print_intervals(const struct ct_result *r, FILE *to)
 {
 	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "duplicate", "unread");
-	for (uint64_t i = 0; i < r->interval_count; i++) {
-		print_interval(&r->interval[i], to);
+	NVW_EACH(interval, r->interval, r->interval_count) {
+		print_interval(interval, to);
 	}
 }
 

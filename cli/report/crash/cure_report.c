@@ -54,9 +54,7 @@ static const char *with_others(const struct ct_cure *c)
 /* A barrier for which work-items wait for each other. */
 static bool is_wide(const struct ct_cure *c)
 {
-	for (unsigned i = 0; i < c->count; i++) {
-		const struct ct_edit *const e = &c->edit[i];
-
+	NVW_EACH(e, c->edit, c->count) {
 		if ((e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN) && e->scope != NVW_WORKITEM) {
 			return true;
 		}

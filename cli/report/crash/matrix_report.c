@@ -267,8 +267,8 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 {
 	json_t *const barriers = json_array();
 
-	for (unsigned i = 0; i < x->count; i++) {
-		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
+	NVW_EACH(barrier, x->barrier, x->count) {
+		json_array_append_new(barriers, barrier_json(barrier));
 	}
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:o, s:b, s:o, s:O*}",
 		"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",

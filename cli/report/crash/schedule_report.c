@@ -77,8 +77,8 @@ json_t *cli_schedules_json(const struct ct_schedules *s)
 {
 	json_t *const findings = json_array();
 
-	for (unsigned i = 0; i < s->finding_count; i++) {
-		json_array_append_new(findings, finding_json(&s->finding[i], s->every));
+	NVW_EACH(finding, s->finding, s->finding_count) {
+		json_array_append_new(findings, finding_json(finding, s->every));
 	}
 	if (s->asked == 0) {
 		json_decref(findings);
@@ -162,10 +162,10 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 	if (!r->looked) {
 		return;
 	}
-	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-		count_fate(r, counts[i].fate, &races, &stores);
-		fprintf(to, "%s%u store%s %s (%u load%s)", counts[i].before, stores, plural(stores),
-			ct_race_fate_words(counts[i].fate), races, plural(races));
+	NVW_EACH(one, counts, NVW_COUNT(counts)) {
+		count_fate(r, one->fate, &races, &stores);
+		fprintf(to, "%s%u store%s %s (%u load%s)", one->before, stores, plural(stores),
+			ct_race_fate_words(one->fate), races, plural(races));
 	}
 	fputs("; what is lost is the store alone\n", to);
 	if (r->no_load) {
@@ -187,9 +187,7 @@ json_t *cli_crash_races_json(const struct ct_races *r)
 {
 	json_t *const list = json_array();
 
-	for (unsigned i = 0; i < r->count; i++) {
-		const struct ct_race *const x = &r->race[i];
-
+	NVW_EACH(x, r->race, r->count) {
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:s}", "store", x->store,
 				      "load", x->load, "fate", ct_race_fate_name(x->fate), "fate_of_store",

@@ -144,8 +144,8 @@ static bool went_one_way(const struct ct_statement *b)
 /* Of the function in which a branch is. */
 static bool left_statements_out(const struct ct_coverage *c, const struct ct_statement *branch)
 {
-	for (unsigned i = 0; i < c->count; i++) {
-		if (!c->statement[i].executed && in_one_function(&c->statement[i], branch)) {
+	NVW_EACH(statement, c->statement, c->count) {
+		if (!statement->executed && in_one_function(statement, branch)) {
 			return true;
 		}
 	}
@@ -262,9 +262,7 @@ static json_t *branches_json(const struct ct_coverage *c)
 {
 	json_t *const places = json_array();
 
-	for (unsigned i = 0; i < c->branches; i++) {
-		const struct ct_statement *const b = &c->branch[i];
-
+	NVW_EACH(b, c->branch, c->branches) {
 		if (!b->executed || !b->reached) {
 			json_array_append_new(places, json_pack("{s:s, s:i, s:s, s:b, s:b}", "file", b->file,
 							      "line", (int)b->line, "function", b->function,
@@ -283,9 +281,9 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 		json_decref(missed);
 		return NULL;
 	}
-	for (unsigned i = 0; i < c->count; i++) {
-		if (!c->statement[i].executed) {
-			json_array_append_new(missed, statement_json(c, &c->statement[i]));
+	NVW_EACH(statement, c->statement, c->count) {
+		if (!statement->executed) {
+			json_array_append_new(missed, statement_json(c, statement));
 		}
 	}
 	json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "statements", (int)c->count, "executed",

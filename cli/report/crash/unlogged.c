@@ -106,8 +106,8 @@ static bool is_at(const struct ct_unlogged *u, const char *place)
 
 static bool flushes(const struct ct_cure *c, const struct ct_unlogged *u)
 {
-	for (unsigned k = 0; k < c->count; k++) {
-		if (ct_line_is(&c->edit[k].a, u->file, u->line)) {
+	NVW_EACH(edit, c->edit, c->count) {
+		if (ct_line_is(&edit->a, u->file, u->line)) {
 			return true;
 		}
 	}
@@ -116,9 +116,7 @@ static bool flushes(const struct ct_cure *c, const struct ct_unlogged *u)
 
 void cli_unlogged_mark(struct ct_result *r)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_finding *const f = &r->finding[i];
-
+	NVW_EACH(f, r->finding, r->finding_count) {
 		for (unsigned k = 0; k < r->unlogged.count && f->unlogged == 0; k++) {
 			const struct ct_unlogged *const u = &r->unlogged.at[k];
 			const bool is_cure = flushes(&f->cure, u);
@@ -197,8 +195,8 @@ static void tell_one(const struct ct_unlogged *u, bool tries, FILE *to)
 
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to)
 {
-	for (unsigned i = 0; i < list->count; i++) {
-		tell_one(&list->at[i], tries, to);
+	NVW_EACH(one, list->at, list->count) {
+		tell_one(one, tries, to);
 	}
 	if (list->more > 0) {
 		fprintf(to, "\n and %llu such stores at other places\n", (ull)list->more);
@@ -213,8 +211,7 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 		[CT_CURE_NOT_RUN] = "not run", [CT_CURE_HOLDS] = "holds", [CT_CURE_REFUTED] = "refuted"};
 	json_t *const all = json_array();
 
-	for (unsigned i = 0; i < list->count; i++) {
-		const struct ct_unlogged *const u = &list->at[i];
+	NVW_EACH(u, list->at, list->count) {
 		char text[512];
 
 		cure_text(u, text, sizeof text);
@@ -339,7 +336,7 @@ static void html_one(FILE *f, const struct ct_unlogged *u)
 
 void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 {
-	for (unsigned i = 0; i < list->count; i++) {
-		html_one(f, &list->at[i]);
+	NVW_EACH(one, list->at, list->count) {
+		html_one(f, one);
 	}
 }

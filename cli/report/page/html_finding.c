@@ -61,9 +61,9 @@ static void place(FILE *to, const char *file, uint32_t line)
 
 static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_role role)
 {
-	for (unsigned i = 0; i < d->moment_count; i++) {
-		if (d->moment[i].role == role) {
-			return &d->moment[i];
+	NVW_EACH(moment, d->moment, d->moment_count) {
+		if (moment->role == role) {
+			return moment;
 		}
 	}
 	return NULL;
@@ -94,9 +94,7 @@ static void name_field(FILE *to, const struct ct_finding *d, const struct ct_mom
 {
 	char words[CLI_FIELD_BYTES];
 
-	for (unsigned i = 0; i < d->place_count; i++) {
-		const struct ct_place *const p = &d->place[i];
-
+	NVW_EACH(p, d->place, d->place_count) {
 		if (p->off == m->off && p->bytes == m->bytes && p->line == m->line &&
 			cli_field_is_known(&p->field)) {
 			fputs("<code>", to);
@@ -398,8 +396,8 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 	if (d->moment_count == 0) {
 		return;
 	}
-	for (unsigned i = 0; i < d->moment_count; i++) {
-		lane_of(&lanes, &d->moment[i]);
+	NVW_EACH(moment, d->moment, d->moment_count) {
+		lane_of(&lanes, moment);
 	}
 	fprintf(to,
 		"<details%s><summary>Before the crash: %u moments of the %s behind the "
@@ -411,8 +409,8 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 		"marks per %s.</p><ol class=\"timeline\" style=\"--lanes:%u\">",
 		words_if(is_open, " open"), d->moment_count, nouns->actors, nouns->barrier, nouns->column,
 		lanes.count);
-	for (unsigned i = 0; i < d->moment_count; i++) {
-		row(to, r, &d->moment[i], lane_of(&lanes, &d->moment[i]));
+	NVW_EACH(moment, d->moment, d->moment_count) {
+		row(to, r, moment, lane_of(&lanes, moment));
 	}
 	fputs("</ol></details>", to);
 }
@@ -450,8 +448,8 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool h
 
 static bool knows_field(const struct ct_finding *d)
 {
-	for (unsigned i = 0; i < d->place_count; i++) {
-		if (cli_field_is_known(&d->place[i].field)) {
+	NVW_EACH(place, d->place, d->place_count) {
+		if (cli_field_is_known(&place->field)) {
 			return true;
 		}
 	}
@@ -472,8 +470,8 @@ static void places(FILE *to, const struct ct_finding *d)
 		words_if(on_device,
 			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"),
 		words_if(has_fields, "<th>field</th>"));
-	for (unsigned i = 0; i < d->place_count; i++) {
-		place_row(to, &d->place[i], on_device, has_fields);
+	NVW_EACH(place, d->place, d->place_count) {
+		place_row(to, place, on_device, has_fields);
 	}
 	fputs("</table></div></details>", to);
 }

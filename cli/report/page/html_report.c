@@ -425,8 +425,8 @@ static void coverage(FILE *f, const struct ct_result *r)
 
 static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (r->finding[i].instant > first && r->finding[i].instant <= end) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (finding->instant > first && finding->instant <= end) {
 			return true;
 		}
 	}
@@ -461,8 +461,8 @@ static void intervals(FILE *f, const struct ct_result *r)
 	if (n == 0) {
 		return;
 	}
-	for (uint64_t i = 0; i < n; i++) {
-		most = fmax(most, r->interval[i].possible_log2);
+	NVW_EACH(interval, r->interval, n) {
+		most = fmax(most, interval->possible_log2);
 	}
 	fprintf(f,
 		"<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%llupx\"><div "

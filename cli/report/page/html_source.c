@@ -42,9 +42,9 @@ static struct part part_at(const struct ct_coverage *c, unsigned i)
 		p.statements++;
 		widen(&p, c->statement[i].line);
 	}
-	for (unsigned k = 0; k < c->branches; k++) {
-		if (is_of(&p, &c->branch[k])) {
-			widen(&p, c->branch[k].line);
+	NVW_EACH(branch, c->branch, c->branches) {
+		if (is_of(&p, branch)) {
+			widen(&p, branch->line);
 		}
 	}
 	return p;
@@ -69,9 +69,7 @@ static enum look look_of(const struct part *p, unsigned line)
 			look = nvw_max(look, s->executed ? EXECUTED : LEFT_OUT);
 		}
 	}
-	for (unsigned k = 0; k < p->all->branches; k++) {
-		const struct ct_statement *const b = &p->all->branch[k];
-
+	NVW_EACH(b, p->all->branch, p->all->branches) {
 		if (b->executed != b->reached && (line == 0 || b->line == line) && is_of(p, b)) {
 			look = nvw_max(look, ONE_WAY);
 		}

@@ -67,6 +67,6 @@ const char *html_look(enum ct_verdict verdict)
 		[CT_VERDICT_ROBUST] = "sample",
 		[CT_VERDICT_NOT_ROBUST] = "bad"};
 
-	NVW_INVARIANT(verdict < sizeof looks / sizeof *looks);
+	NVW_INVARIANT(verdict < NVW_COUNT(looks));
 	return looks[verdict];
 }

@@ -59,9 +59,9 @@ static int check_report(const char *path, const json_t *o)
 
 	NVW_FAIL_IF(!ct_verdict_named(member_text(o, "verdict"), &verdict), NVW_E_INPUT,
 		"%s: not a report of nvwave crash: it has no verdict", path);
-	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
-		NVW_FAIL_IF(!json_is_string(json_object_get(o, texts[i])), NVW_E_INPUT,
-			"%s: not a report of nvwave crash: it has no %s", path, texts[i]);
+	NVW_EACH(text, texts, NVW_COUNT(texts)) {
+		NVW_FAIL_IF(!json_is_string(json_object_get(o, *text)), NVW_E_INPUT,
+			"%s: not a report of nvwave crash: it has no %s", path, *text);
 	}
 	NVW_FAIL_IF(!are_findings(json_object_get(o, "findings")), NVW_E_INPUT,
 		"%s: not a report of nvwave crash: it has no findings", path);
@@ -251,11 +251,11 @@ static int read_all(struct reading *r)
 	int error = 0;
 
 	NVW_FAIL_ERRNO_IF(n < 0, "%s", r->folder);
-	for (int i = 0; i < n; i++) {
+	NVW_EACH(name, names, n) {
 		if (error == 0) {
-			error = read_file(r, names[i]->d_name);
+			error = read_file(r, (*name)->d_name);
 		}
-		free(names[i]);
+		free(*name);
 	}
 	free(names);
 	return error;

@@ -33,8 +33,8 @@ struct source {
 
 static void source_free(struct source *s)
 {
-	for (uint32_t i = 0; i < s->count; i++) {
-		free(s->line[i]);
+	NVW_EACH(line, s->line, s->count) {
+		free(*line);
 	}
 	free(s->line);
 	*s = (struct source){0};
@@ -201,9 +201,9 @@ static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
 /* Another edit of a cure, of this kind and at the line of edit k. */
 static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind kind)
 {
-	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
-	for (unsigned i = 0; i < c->count; i++) {
-		if (c->edit[i].kind == kind && is_one_line(&c->edit[i].a, &c->edit[k].a)) {
+	NVW_INVARIANT(k < NVW_COUNT(c->edit));
+	NVW_EACH(edit, c->edit, c->count) {
+		if (edit->kind == kind && is_one_line(&edit->a, &c->edit[k].a)) {
 			return true;
 		}
 	}
@@ -234,7 +234,7 @@ static const char *flush_at(
  * stands behind the call. */
 static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertion *ret)
 {
-	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
+	NVW_INVARIANT(k < NVW_COUNT(c->edit));
 
 	const struct ct_edit *const e = &c->edit[k];
 	const bool called = e->a.caller_line != 0, flushes = e->kind == CT_EDIT_FLUSH;
@@ -265,7 +265,7 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 static const char *insertions_of(
 	const struct ct_cure *c, unsigned k, struct insertion *ret, unsigned *ret_count)
 {
-	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
+	NVW_INVARIANT(k < NVW_COUNT(c->edit));
 
 	const enum ct_edit_kind kind = c->edit[k].kind;
 
@@ -391,9 +391,9 @@ static const char *collect_finding(
 
 static bool has_insertion(const struct insertion *in, unsigned count, const struct insertion *one)
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (in[i].line == one->line && strcmp(in[i].file, one->file) == 0 &&
-			strcmp(in[i].text, one->text) == 0) {
+	NVW_EACH(each, in, count) {
+		if (each->line == one->line && strcmp(each->file, one->file) == 0 &&
+			strcmp(each->text, one->text) == 0) {
 			return true;
 		}
 	}

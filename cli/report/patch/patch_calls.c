@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 
@@ -27,8 +28,8 @@ bool patch_read(struct patch_reader *r, const struct patch_lines *s)
 	if (f == NULL) {
 		return false;
 	}
-	for (uint32_t i = 0; i < s->count; i++) {
-		fprintf(f, "%s\n", s->line[i]);
+	NVW_EACH(line, s->line, s->count) {
+		fprintf(f, "%s\n", *line);
 	}
 	if (fclose(f)) {
 		free(whole);
@@ -215,8 +216,8 @@ static void add_instructions(struct patch_reader *r)
 	};
 	size_t at;
 
-	for (unsigned i = 0; i < sizeof instructions / sizeof *instructions; i++) {
-		struct patch_call c = instructions[i];
+	NVW_EACH(instruction, instructions, NVW_COUNT(instructions)) {
+		struct patch_call c = *instruction;
 
 		NVW_PRINT(c.cast, "(void *)");
 		c.far = how_far(r, c.name, &at);
@@ -372,9 +373,7 @@ const struct patch_call *patch_choose(const struct patch_reader *r, enum patch_f
 
 	const struct patch_call *best = NULL;
 
-	for (unsigned i = 0; i < r->calls; i++) {
-		const struct patch_call *const c = &r->call[i];
-
+	NVW_EACH(c, r->call, r->calls) {
 		if (fits(c, what, in_line) && is_nearer(c, best, what & PATCH_FENCE)) {
 			best = c;
 		}

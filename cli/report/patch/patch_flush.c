@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include "patch_calls.h"
@@ -107,8 +108,8 @@ static bool is_in_kernel(const struct patch_reader *r)
 {
 	static const char *const words[] = {"__global__", "__device__"};
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (text_find_word(r->text[0].code, r->function, words[i]) < r->statement.from) {
+	NVW_EACH(word, words, 2) {
+		if (text_find_word(r->text[0].code, r->function, *word) < r->statement.from) {
 			return true;
 		}
 	}
@@ -123,8 +124,8 @@ static bool is_bit_field(const struct patch_reader *r, const struct patch_target
 	if (t->address[0] != '&' || *name == '\0') {
 		return false;
 	}
-	for (unsigned i = 0; i < r->texts; i++) {
-		if (patch_is_bit_field(r->text[i].code, name)) {
+	NVW_EACH(text, r->text, r->texts) {
+		if (patch_is_bit_field(text->code, name)) {
 			return true;
 		}
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 
@@ -159,9 +160,9 @@ static const struct stores *find_function(const char *text, size_t at, size_t en
 	if (strncmp(text + at, "std::", 5) == 0) {
 		at += 5;
 	}
-	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {
-		if (text_is(text + at, end - at, functions[i].name)) {
-			return &functions[i];
+	NVW_EACH(function, functions, NVW_COUNT(functions)) {
+		if (text_is(text + at, end - at, function->name)) {
+			return function;
 		}
 	}
 	return NULL;

@@ -54,7 +54,7 @@ static const struct cli_rule rules[] = {
 		"They cost time, and make nothing durable."},
 };
 
-enum { RULES = sizeof rules / sizeof *rules };
+enum { RULES = NVW_COUNT(rules) };
 
 const struct cli_rule *cli_rule(unsigned i)
 {
@@ -138,9 +138,8 @@ static void add_barrier(json_t *steps, const struct ct_finding *f)
 
 static void add_group(json_t *steps, const struct ct_cause *c)
 {
-	for (unsigned i = 0; i < c->group_count; i++) {
-		add_step(steps, c->group[i].file, c->group[i].line, "",
-			"one of the stores that must be atomic");
+	NVW_EACH(group, c->group, c->group_count) {
+		add_step(steps, group->file, group->line, "", "one of the stores that must be atomic");
 	}
 }
 
@@ -149,9 +148,7 @@ static void add_places(json_t *steps, const struct ct_finding *f)
 {
 	char text[CLI_FIELD_BYTES + 64], words[CLI_FIELD_BYTES];
 
-	for (unsigned k = 0; k < f->place_count; k++) {
-		const struct ct_place *const p = &f->place[k];
-
+	NVW_EACH(p, f->place, f->place_count) {
 		if (cli_field_is_known(&p->field)) {
 			NVW_PRINT(text, "store to %s: %s", cli_field_words(&p->field, words),
 				ct_fate_name(p->fate));
@@ -352,8 +349,8 @@ json_t *cli_crash_problems(const struct ct_result *r)
 {
 	json_t *const all = json_array();
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		json_array_append_new(all, finding_problem(&r->finding[i]));
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		json_array_append_new(all, finding_problem(finding));
 	}
 	json_t *const unlogged = cli_unlogged_json(&r->unlogged);
 

@@ -153,11 +153,11 @@ static void print_delays(FILE *to, const char *kind, const struct host_delays *d
 
 	NVW_PRINT(name, "delay.%s.count", kind);
 	line(to, name, (double)d->count, "delays injected");
-	for (unsigned i = 0; i < 2; i++) {
-		NVW_PRINT(name, "delay.%s.requested_%s", kind, points[i].name);
-		line(to, name, (double)host_percentile(&d->requested, points[i].fraction), "(ns)");
-		NVW_PRINT(name, "delay.%s.achieved_%s", kind, points[i].name);
-		line(to, name, (double)host_percentile(&d->achieved, points[i].fraction), "(ns)");
+	NVW_EACH(point, points, 2) {
+		NVW_PRINT(name, "delay.%s.requested_%s", kind, point->name);
+		line(to, name, (double)host_percentile(&d->requested, point->fraction), "(ns)");
+		NVW_PRINT(name, "delay.%s.achieved_%s", kind, point->name);
+		line(to, name, (double)host_percentile(&d->achieved, point->fraction), "(ns)");
 	}
 }
 
@@ -205,9 +205,9 @@ static void print_operations(FILE *to, const struct host_operations *o)
 		return;
 	}
 	operation_lines(o, lines);
-	for (unsigned i = 0; i < OPERATION_LINES; i++) {
-		NVW_PRINT(name, "operation.%s", lines[i].name);
-		line(to, name, lines[i].value, lines[i].meaning);
+	NVW_EACH(one, lines, OPERATION_LINES) {
+		NVW_PRINT(name, "operation.%s", one->name);
+		line(to, name, one->value, one->meaning);
 	}
 }
 
@@ -242,10 +242,10 @@ static void print_advice(const struct host_control *c, FILE *to)
 	struct host_place p = {.line = 1};
 	bool lacks_lines = false;
 
-	for (unsigned i = 0; i < n; i++) {
-		const struct host_site *const s = &c->site[worst[i] - 1];
+	NVW_EACH(one, worst, n) {
+		const struct host_site *const s = &c->site[*one - 1];
 
-		host_place_of(c, worst[i], &p);
+		host_place_of(c, *one, &p);
 		lacks_lines = lacks_lines || p.line == 0;
 		print_site(to, &p, s);
 	}
@@ -326,8 +326,8 @@ static json_t *operations_json(const struct host_operations *o)
 	json_t *const all = json_object();
 
 	operation_lines(o, lines);
-	for (unsigned i = 0; i < OPERATION_LINES; i++) {
-		member_set_real(all, lines[i].name, lines[i].value);
+	NVW_EACH(line, lines, OPERATION_LINES) {
+		member_set_real(all, line->name, line->value);
 	}
 	return all;
 }
@@ -344,10 +344,10 @@ static json_t *advice_json(const struct host_control *c)
 	const unsigned n = worst_sites(c, worst);
 	struct host_place p;
 
-	for (unsigned i = 0; i < n; i++) {
-		const struct host_site *const s = &c->site[worst[i] - 1];
+	NVW_EACH(one, worst, n) {
+		const struct host_site *const s = &c->site[*one - 1];
 
-		host_place_of(c, worst[i], &p);
+		host_place_of(c, *one, &p);
 		json_array_append_new(
 			list, json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I}", "file", p.file, "line",
 				      (int)p.line, "function", p.function, "flushes", (json_int_t)s->flushes,

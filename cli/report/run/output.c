@@ -75,9 +75,7 @@ static void print_waits(const struct cli_waits *w, FILE *to)
 {
 	fprintf(to, w->count ? "requests that waited, by source line and cause:\n" :
 			       "requests that waited: none\n");
-	for (unsigned i = 0; i < w->count; i++) {
-		const struct emu_waited *const row = &w->rows[i];
-
+	NVW_EACH(row, w->rows, w->count) {
 		fprintf(to, "  %12s  %8" PRIu64 " times  %-8s %s:%u (%s), for %s\n", ROUNDED_TIME(row->ps),
 			row->times, emu_cause_name(row->cause), row->site->file, row->site->line,
 			row->site->function, emu_cause_waker(row->cause));
@@ -96,13 +94,12 @@ static void print_statistics(const struct cli_run_result *r, FILE *to)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	fputs("---------- Begin Simulation Statistics ----------\n", to);
-	for (unsigned i = 0; i < count; i++) {
-		cli_line_u64(
-			to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
+	NVW_EACH(one, table, count) {
+		cli_line_u64(to, one->name, stat_value(r->stats, one), one->meaning, one->unit);
 	}
 	each_device_stat(r, print_device_stat, to);
-	for (unsigned i = 0; i < r->report->count; i++) {
-		cli_print_value(&r->report->values[i], to);
+	NVW_EACH(value, r->report->values, r->report->count) {
+		cli_print_value(value, to);
 	}
 	cli_line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
 	cli_line_real(
@@ -153,12 +150,12 @@ static json_t *stats_json(const struct cli_run_result *r)
 	unsigned count;
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
-	for (unsigned i = 0; i < count; i++) {
-		member_set_count(stats, table[i].name, stat_value(r->stats, &table[i]));
+	NVW_EACH(one, table, count) {
+		member_set_count(stats, one->name, stat_value(r->stats, one));
 	}
 	each_device_stat(r, add_device_stat, stats);
-	for (unsigned i = 0; i < r->report->count; i++) {
-		json_object_set_new(stats, r->report->values[i].name, cli_value_json(&r->report->values[i]));
+	NVW_EACH(value, r->report->values, r->report->count) {
+		json_object_set_new(stats, value->name, cli_value_json(value));
 	}
 	member_set_real(stats, "host_op_rate", rate(r));
 	member_set_count(stats, "host_mem_usage", memory_bytes());
@@ -169,9 +166,7 @@ static json_t *waits_json(const struct cli_waits *w)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned i = 0; i < w->count; i++) {
-		const struct emu_waited *const row = &w->rows[i];
-
+	NVW_EACH(row, w->rows, w->count) {
 		json_array_append_new(
 			rows, json_pack("{s:s, s:s, s:i, s:s, s:I, s:I}", "cause", emu_cause_name(row->cause),
 				      "file", row->site->file, "line", (int)row->site->line, "function",

@@ -227,7 +227,7 @@ static int width_of_column(const json_t *rows, const char *column)
 }
 
 static const char *const instruction_columns[] = {"instruction", "order", "scope", "place"};
-enum { INSTRUCTION_COLUMNS = sizeof instruction_columns / sizeof *instruction_columns };
+enum { INSTRUCTION_COLUMNS = NVW_COUNT(instruction_columns) };
 
 static void print_instruction(const json_t *row, const int width[INSTRUCTION_COLUMNS])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Printing races. See race_report.h. */
+#include "core/each.h"
 #include "core/member.h"
 
 #include "race_report.h"
@@ -122,8 +123,8 @@ json_t *cli_races_json(const struct emu_race_report *report)
 {
 	json_t *const pairs = json_array();
 
-	for (unsigned i = 0; i < report->count; i++) {
-		json_array_append_new(pairs, race_json(&report->race[i]));
+	NVW_EACH(race, report->race, report->count) {
+		json_array_append_new(pairs, race_json(race));
 	}
 	return json_pack("{s:s, s:I, s:I, s:o}", "model", report->model, "count", (json_int_t)report->races,
 		"unlisted", (json_int_t)report->unlisted, "pairs", pairs);

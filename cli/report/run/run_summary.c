@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/describe.h"
+#include "core/each.h"
 #include "output.h"
 #include "run_summary.h"
 #include "value_line.h"
@@ -108,9 +109,9 @@ static void own_figure(const struct nvw__value *v, FILE *to)
 
 void cli_run_own_figures(const struct cli_run_result *r, FILE *to)
 {
-	for (unsigned i = 0; i < r->report->count; i++) {
-		if (!is_nothing(&r->report->values[i])) {
-			own_figure(&r->report->values[i], to);
+	NVW_EACH(value, r->report->values, r->report->count) {
+		if (!is_nothing(value)) {
+			own_figure(value, to);
 		}
 	}
 }

@@ -13,16 +13,16 @@ static void complete_flushes(struct ct_medium *m,
 	struct ct_flush *const f = m->flush.at;
 	uint64_t kept = 0;
 
-	for (uint64_t i = 0; i < m->flush.count; i++) {
-		if (covers(&f[i], r)) {
+	NVW_EACH(one, f, m->flush.count) {
+		if (covers(one, r)) {
 			if (m->rules.mixed) {
-				ct_mixed_complete_flushed(m, f[i].off, f[i].write);
+				ct_mixed_complete_flushed(m, one->off, one->write);
 			} else {
-				ct_medium_complete(m, f[i].off, f[i].write, CT_ALL_BYTES);
+				ct_medium_complete(m, one->off, one->write, CT_ALL_BYTES);
 			}
-			m->ordered -= f[i].ordered;
+			m->ordered -= one->ordered;
 		} else {
-			f[kept++] = f[i];
+			f[kept++] = *one;
 		}
 	}
 	m->flush.count = kept;
@@ -60,8 +60,8 @@ static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_o
 /* It flushes the lines that a store is in flight to: in others there is nothing to complete. */
 static int flush_cells(struct ct_medium *m, const struct nvw_log_record *r, nvw_off begin, nvw_off end)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		const nvw_off off = m->cell[i].off;
+	NVW_EACH(cell, m->cell, m->cell_count) {
+		const nvw_off off = cell->off;
 
 		if (off >= begin && off < end) {
 			NVW_TRY(flush_line(m, r, off));

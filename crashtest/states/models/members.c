@@ -336,8 +336,8 @@ static void land_all(struct ct_medium *m)
 	const struct ct_told *const told = m->told.at;
 
 	ct_medium_land_all(m);
-	for (uint64_t i = 0; i < m->told.count; i++) {
-		ct_medium_note_acks(m, told[i].first, told[i].count); /* certain from now on */
+	NVW_EACH(one, told, m->told.count) {
+		ct_medium_note_acks(m, one->first, one->count); /* certain from now on */
 	}
 	m->told.count = 0;
 }
