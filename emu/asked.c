@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "asked.h"
 #include "device_memory.h"
@@ -91,8 +92,8 @@ __attribute__((no_sanitize("address"))) static uint64_t hash_words(
 {
 	const any_word *const from = words;
 
-	for (uint64_t i = 0; i < bytes / sizeof *from; i++) {
-		hash = nvw_mix64(hash ^ from[i]) + 0x9e3779b97f4a7c15u;
+	NVW_EACH(one, from, bytes / sizeof *from) {
+		hash = nvw_mix64(hash ^ *one) + 0x9e3779b97f4a7c15u;
 	}
 	return hash;
 }
@@ -130,9 +131,9 @@ static bool is_current(
 static bool comes_back(
 	const struct nvw_machine *m, const struct emu_asked *a, struct party *p, uint64_t state)
 {
-	for (unsigned i = 0; i < p->past_count; i++) {
-		if (p->past[i].state == state && is_current(m, a, p, p->past[i].first_read)) {
-			p->waits_for = p->past[i].first_read;
+	NVW_EACH(past, p->past, p->past_count) {
+		if (past->state == state && is_current(m, a, p, past->first_read)) {
+			p->waits_for = past->first_read;
 			return true;
 		}
 	}
@@ -190,8 +191,8 @@ static uint64_t posted_of(struct nvw_machine *m, struct emu_asked *a, uint64_t *
 	uint64_t posted = 0;
 
 	*ret_can_go = 0;
-	for (uint32_t i = 0; i < m->exec.event_count; i++) {
-		const uint64_t number = emu_wavefront_number(m, m->exec.events[i].wavefront);
+	NVW_EACH(event, m->exec.events, m->exec.event_count) {
+		const uint64_t number = emu_wavefront_number(m, event->wavefront);
 		struct party *const p = &a->party[number];
 
 		p->waits = p->waits && is_current(m, a, p, p->waits_for);

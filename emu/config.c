@@ -16,6 +16,8 @@
 
 #include <nvw/input.h>
 
+#include "core/each.h"
+
 #include "config_devices.h"
 #include "machines.h"
 
@@ -61,8 +63,8 @@ static int set_clock(struct emu_config *c, const char *text)
 	}
 	NVW_FAIL_IF(!clock || clock > UINT64_C(1000000000000), NVW_E_USAGE,
 		"\"%s\" is not between 1Hz and 1000GHz", text);
-	for (unsigned i = 0; i < KEYS; i++) {
-		const struct config_place place = place_of(c, &keys[i]);
+	NVW_EACH(key, keys, KEYS) {
+		const struct config_place place = place_of(c, key);
 
 		config_value_scale(&place, clock);
 	}
@@ -96,9 +98,9 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 
 static const struct key *find(const char *full)
 {
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (!strcmp(keys[i].full, full)) {
-			return &keys[i];
+	NVW_EACH(key, keys, KEYS) {
+		if (!strcmp(key->full, full)) {
+			return key;
 		}
 	}
 	return NULL;
@@ -106,8 +108,8 @@ static const struct key *find(const char *full)
 
 static bool is_section(const char *name)
 {
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (!strcmp(keys[i].section, name)) {
+	NVW_EACH(key, keys, KEYS) {
+		if (!strcmp(key->section, name)) {
 			return true;
 		}
 	}
@@ -155,9 +157,9 @@ void emu_config_default(struct emu_config *c)
 {
 	*c = (struct emu_config){.name = "gope18", .protocol = "vi", .clock = 1000000000};
 	config_devices_default(c);
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (set(c, &keys[i], keys[i].value) < 0) {
-			fprintf(stderr, "emu/config.def: %s: %s\n", keys[i].full, nvw_error_message());
+	NVW_EACH(key, keys, KEYS) {
+		if (set(c, key, key->value) < 0) {
+			fprintf(stderr, "emu/config.def: %s: %s\n", key->full, nvw_error_message());
 			abort();
 		}
 	}
@@ -342,19 +344,19 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 	const char *section = "";
 
 	fprintf(to, "; machine %s\n", config->name);
-	for (unsigned i = 0; i < KEYS; i++) {
-		const struct config_place place = place_of(&copy, &keys[i]);
+	NVW_EACH(key, keys, KEYS) {
+		const struct config_place place = place_of(&copy, key);
 		const char *value = config->protocol;
 		char buffer[NVW_UNIT_TEXT];
 
-		if (strcmp(section, keys[i].section)) {
-			section = keys[i].section;
+		if (strcmp(section, key->section)) {
+			section = key->section;
 			fprintf(to, "\n[%s]\n", section);
 		}
-		if (keys[i].type != NAME) {
-			value = config_value_text(&place, keys[i].type, buffer);
+		if (key->type != NAME) {
+			value = config_value_text(&place, key->type, buffer);
 		}
-		fprintf(to, "%s = %s\n", keys[i].name, value);
+		fprintf(to, "%s = %s\n", key->name, value);
 	}
 	config_devices_dump(config, to);
 	NVW_FAIL_ERRNO_IF(ferror(to), "cannot write the machine file");

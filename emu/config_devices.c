@@ -7,6 +7,7 @@
  * all.
  */
 #include "config_devices.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include <inttypes.h>
@@ -220,9 +221,9 @@ static int create(
 
 static const struct device_key *find(const char *name)
 {
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (!strcmp(keys[i].name, name)) {
-			return &keys[i];
+	NVW_EACH(key, keys, KEYS) {
+		if (!strcmp(key->name, name)) {
+			return key;
 		}
 	}
 	return NULL;
@@ -238,9 +239,9 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 
 	NVW_FAIL_IF(find(name), NVW_E_USAGE, "a device of kind %s has no such key",
 		kinds[c->device[device].kind]);
-	for (unsigned i = 0; i < KEYS; i++) {
-		if (has_key(c, device, &keys[i])) {
-			names[n++] = keys[i].name;
+	NVW_EACH(key, keys, KEYS) {
+		if (has_key(c, device, key)) {
+			names[n++] = key->name;
 		}
 	}
 	names[n] = NULL;
@@ -333,9 +334,9 @@ unsigned config_devices_names(
 
 void config_devices_scale(struct emu_config *c, uint64_t new_clock)
 {
-	for (unsigned i = 0; i < c->device_count; i++) {
-		for (unsigned k = 0; k < KEYS; k++) {
-			const struct config_place place = place_of(c, &c->device[i], &keys[k]);
+	NVW_EACH(device, c->device, c->device_count) {
+		NVW_EACH(key, keys, KEYS) {
+			const struct config_place place = place_of(c, device, key);
 
 			config_value_scale(&place, new_clock);
 		}
@@ -469,14 +470,14 @@ bool config_devices_key(unsigned i, struct emu_key *ret)
 	static const unsigned devices[] = {1 << EMU_DRAM, first, second, named};
 
 	for (unsigned d = 0; d <= EMU_DEVICES_NAMED; d++) {
-		for (unsigned k = 0; k < KEYS; k++) {
-			if (keys[k].of & devices[d] && i-- == 0) {
-				const bool is_needed = d == EMU_DEVICES_NAMED && keys[k].of == needed;
+		NVW_EACH(key, keys, KEYS) {
+			if (key->of & devices[d] && i-- == 0) {
+				const bool is_needed = d == EMU_DEVICES_NAMED && key->of == needed;
 
 				*ret = (struct emu_key){
-					.name = keys[k].full[d], .value = "", .meaning = keys[k].meaning};
+					.name = key->full[d], .value = "", .meaning = key->meaning};
 				if (!is_needed) {
-					ret->value = keys[k].value[kind_of(d)];
+					ret->value = key->value[kind_of(d)];
 				}
 				return true;
 			}

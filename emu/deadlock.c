@@ -2,6 +2,8 @@
 /* The report of a deadlock, when no event is left but work-items are: where they wait, and for what. */
 #include <stdio.h>
 
+#include "core/each.h"
+
 #include "device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
@@ -22,9 +24,9 @@ static unsigned collect(
 		group->saved ? (const struct emu_wavefront *)(const void *)group->saved :
 			       group->slot->wavefronts;
 
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		for (uint64_t rest = contexts[i].parked; rest; rest &= rest - 1) {
-			const struct nvw_site *const site = contexts[i].requests.site[__builtin_ctzll(rest)];
+	NVW_EACH(context, contexts, m->exec.group_wavefronts) {
+		for (uint64_t rest = context->parked; rest; rest &= rest - 1) {
+			const struct nvw_site *const site = context->requests.site[__builtin_ctzll(rest)];
 			unsigned k = 0;
 
 			while (k < count && (places[k].site != site || places[k].group != group->id)) {

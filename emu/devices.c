@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "booking.h"
 #include "device_memory.h"
@@ -228,9 +229,7 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 
 void emu_devices_finish(struct nvw_machine *m)
 {
-	for (unsigned i = 0; i < m->device_count; i++) {
-		struct emu_device *const d = &m->device[i];
-
+	NVW_EACH(d, m->device, m->device_count) {
 		emu_resources_finish(d->channels.read, d->channels.count);
 		free(d->channels.read);
 		free(d->channels.write_free);
@@ -252,9 +251,7 @@ void emu_devices_set_volatile(struct nvw_machine *m)
 
 	m->is_volatile = true;
 	m->persistent = 0;
-	for (unsigned i = 0; i < m->device_count; i++) {
-		struct emu_device *const d = &m->device[i];
-
+	NVW_EACH(d, m->device, m->device_count) {
 		if (!d->is_dram) {
 			d->channels.read_ps = dram->channels.read_ps;
 			d->channels.write_ps = dram->channels.write_ps;
@@ -370,9 +367,7 @@ void emu_devices_count(struct nvw_machine *m)
 	if (!m->is_volatile) {
 		nvram2 = m->device[EMU_NVRAM2].traffic;
 	}
-	for (unsigned i = 0; i < m->device_count; i++) {
-		const struct emu_device *const d = &m->device[i];
-
+	NVW_EACH(d, m->device, m->device_count) {
 		if (serves_as_dram(m, d)) {
 			add_up(&dram, &d->traffic);
 			dram_fj += energy_of(m, d);
@@ -419,7 +414,7 @@ const char *emu_device_statistics(const struct nvw_machine *m, unsigned i, struc
 
 void emu_devices_count_from_here(struct nvw_machine *m)
 {
-	for (unsigned i = 0; i < m->device_count; i++) {
-		m->device[i].traffic = (struct emu_traffic){0};
+	NVW_EACH(device, m->device, m->device_count) {
+		device->traffic = (struct emu_traffic){0};
 	}
 }

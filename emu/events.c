@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"
 
@@ -186,8 +187,8 @@ int emu_events_init(struct nvw_machine *m)
 
 void emu_events_forget(struct nvw_machine *m)
 {
-	for (uint32_t i = 0; i < m->exec.event_count; i++) {
-		free(m->exec.events[i].what);
+	NVW_EACH(event, m->exec.events, m->exec.event_count) {
+		free(event->what);
 	}
 	m->exec.event_count = 0;
 }

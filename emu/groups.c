@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "fiber.h"
 #include "machine.h"
@@ -97,8 +98,8 @@ void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t
 	struct emu_slot *const slot = group->slot;
 
 	NVW_INVARIANT(slot->resident == group);
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		record_close_wavefront(m, &slot->wavefronts[i]);
+	NVW_EACH(wavefront, slot->wavefronts, m->exec.group_wavefronts) {
+		record_close_wavefront(m, wavefront);
 	}
 	if (emu_is_watched(m)) {
 		emu_watch_leave(m, slot, t);
@@ -124,10 +125,9 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 {
 	uint64_t bytes = m->exec.group_wavefronts * sizeof(struct emu_wavefront);
 
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		for (uint64_t rest = slot->wavefronts[i].live; rest; rest &= rest - 1) {
-			bytes += emu_wavefront_stack_used(
-				m, &slot->wavefronts[i], (unsigned)__builtin_ctzll(rest));
+	NVW_EACH(wavefront, slot->wavefronts, m->exec.group_wavefronts) {
+		for (uint64_t rest = wavefront->live; rest; rest &= rest - 1) {
+			bytes += emu_wavefront_stack_used(m, wavefront, (unsigned)__builtin_ctzll(rest));
 		}
 	}
 	return bytes;
@@ -136,9 +136,7 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 /* Copies the live part of the stacks of the slot's contexts out or back. */
 static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *aside, bool out)
 {
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		struct emu_wavefront *const wf = &slot->wavefronts[i];
-
+	NVW_EACH(wf, slot->wavefronts, m->exec.group_wavefronts) {
 		if (!m->exec.resumable) {
 			emu_fiber_clean(wf->stacks, EMU_LANES * m->exec.stack_bytes);
 		}
@@ -269,8 +267,8 @@ static void kernel_arrival(
 	struct emu_group *const group = wf->group;
 	uint64_t there = 0;
 
-	for (unsigned i = 0; i < EMU_WAIT_KINDS; i++) {
-		there += x->arrived[i];
+	NVW_EACH(arrived, x->arrived, EMU_WAIT_KINDS) {
+		there += *arrived;
 	}
 	if (!there) {
 		x->arrived_first = t;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -103,8 +104,8 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 	const emu_line_id base = m->device[EMU_DRAM].first, first = base + (emu_line_id)(from / EMU_LINE),
 			  end = base + (emu_line_id)(to / EMU_LINE);
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		forget_stores(&m->cus[i].l1, first, end);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		forget_stores(&cu->l1, first, end);
 	}
 	forget_stores(&m->l2.cache, first, end);
 	forget_stores(m->l2.stores, first, end);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"
 
@@ -139,9 +140,7 @@ uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nv
 
 enum nvw_group emu_widened(struct nvw_machine *m, const struct nvw_site *site, enum nvw_group group)
 {
-	for (unsigned i = 0; i < m->inserted.count; i++) {
-		const struct emu_inserted *const b = &m->inserted.barrier[i];
-
+	NVW_EACH(b, m->inserted.barrier, m->inserted.count) {
 		if (b->where == EMU_INSERT_WIDENS && b->scope > group && is_at(site, b->file, b->line)) {
 			m->inserted.met++;
 			group = b->scope;

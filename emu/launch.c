@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -101,8 +102,8 @@ static emu_time on_every_cu(struct nvw_machine *m, const coh_action *steps)
 {
 	emu_time last = m->now;
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		last = emu_later(last, coh_run_steps(m, &m->cus[i], steps, m->now));
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		last = emu_later(last, coh_run_steps(m, cu, steps, m->now));
 	}
 	return last;
 }

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"
 
@@ -71,8 +72,8 @@ emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const emu_time *const done = of_lane(m, wf, (unsigned)__builtin_ctzll(rest));
 
-		for (unsigned i = 0; i < m->config.loads; i++) {
-			last = emu_later(last, done[i]);
+		NVW_EACH(one, done, m->config.loads) {
+			last = emu_later(last, *one);
 		}
 	}
 	return last;

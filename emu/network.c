@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "booking.h"
 #include "machine.h"
@@ -291,8 +292,8 @@ void emu_network_broadcast(
 	n->message = what;
 	t = book(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
-		for (uint32_t i = 0; i < n->nodes; i++) {
-			arrived[i] = t + m->config.hop;
+		NVW_EACH(one, arrived, n->nodes) {
+			*one = t + m->config.hop;
 		}
 		hops = 1;
 	} else {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -63,10 +64,10 @@ int emu_nvram_init(struct nvw_machine *m)
 {
 	struct emu_nvram *const n = &m->nvram;
 
-	for (unsigned i = 0; i < m->device_count; i++) {
-		if (m->device[i].pool) {
-			m->device[i].queue = n->queue_count;
-			n->queue_count += m->device[i].channels.count;
+	NVW_EACH(device, m->device, m->device_count) {
+		if (device->pool) {
+			device->queue = n->queue_count;
+			n->queue_count += device->channels.count;
 		}
 	}
 	n->head = calloc(n->queue_count + 1, sizeof *n->head);
@@ -226,8 +227,8 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 		complete_first(m, queue);
 	}
 	n->next_done = UINT64_MAX;
-	for (uint32_t q = 0; q < n->queue_count; q++) {
-		const uint32_t i = n->head[q];
+	NVW_EACH(head, n->head, n->queue_count) {
+		const uint32_t i = *head;
 
 		if (i && write_at(m, i)->done < n->next_done) {
 			n->next_done = write_at(m, i)->done;
@@ -248,16 +249,16 @@ emu_time emu_nvram_settled_at(const struct nvw_machine *m)
 {
 	emu_time t = m->now;
 
-	for (unsigned i = 0; i < m->device_count; i++) {
-		t = emu_later(t, device_settled_at(m, &m->device[i]));
+	NVW_EACH(device, m->device, m->device_count) {
+		t = emu_later(t, device_settled_at(m, device));
 	}
 	return t;
 }
 
 void emu_nvram_count_wait(struct nvw_machine *m)
 {
-	for (unsigned i = 0; i < m->device_count; i++) {
-		m->device[i].traffic.barrier_wait_ps += device_settled_at(m, &m->device[i]) - m->now;
+	NVW_EACH(device, m->device, m->device_count) {
+		device->traffic.barrier_wait_ps += device_settled_at(m, device) - m->now;
 	}
 }
 
@@ -314,8 +315,8 @@ void emu_nvram_tear(struct nvw_machine *m, uint64_t seed)
 	struct emu_nvram *const n = &m->nvram;
 	struct nvw_random random = {nvw_mix64(seed)};
 
-	for (uint32_t q = 0; q < n->queue_count; q++) {
-		for (uint32_t i = n->head[q]; i; i = write_at(m, i)->next_in_queue) {
+	NVW_EACH(head, n->head, n->queue_count) {
+		for (uint32_t i = *head; i; i = write_at(m, i)->next_in_queue) {
 			tear(m, write_at(m, i), &random);
 		}
 	}

@@ -27,6 +27,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "asked.h"
 #include "device_memory.h"
@@ -254,9 +255,9 @@ static bool grow(struct emu_chosen_order *o)
 	if (!larger.words) {
 		return false;
 	}
-	for (uint64_t i = 0; i < o->word_capacity; i++) {
-		if (o->words[i].key) {
-			*place_of(&larger, o->words[i].key) = o->words[i];
+	NVW_EACH(word, o->words, o->word_capacity) {
+		if (word->key) {
+			*place_of(&larger, word->key) = *word;
 		}
 	}
 	free(o->words);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/rows.h"
 #include "device_memory.h"
 #include "order.h"
@@ -345,8 +346,8 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 		const struct store store = *store_at(r, i);
 
 		next = store.next;
-		for (unsigned k = 0; k < 3; k++) {
-			struct bucket *const b = bucket_at(r, store.buckets[k]);
+		NVW_EACH(buckets, store.buckets, 3) {
+			struct bucket *const b = bucket_at(r, *buckets);
 
 			if (--b->outstanding == 0) {
 				stream_trim(r, b->stream);
@@ -466,8 +467,8 @@ void record_kernel_finish(struct nvw_machine *m)
 void record_close_wavefront(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	if (m->record && m->record->check) {
-		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-			stream_close(m->record, &wf->stream[lane]);
+		NVW_EACH(stream, wf->stream, EMU_LANES) {
+			stream_close(m->record, stream);
 		}
 	}
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Barriers open: waiting work-items continue. */
+#include "core/each.h"
+
 #include "machine.h"
 #include "protocol/protocol.h"
 
 void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t)
 {
 	memset(group->arrived, 0, sizeof group->arrived);
-	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
-		struct emu_wavefront *const wf = &group->slot->wavefronts[i];
-
+	NVW_EACH(wf, group->slot->wavefronts, m->exec.group_wavefronts) {
 		wf->runnable |= wf->parked;
 		wf->parked = 0;
 		if (wf->runnable) {
@@ -23,8 +23,8 @@ void emu_kernel_release(struct nvw_machine *m, emu_time t)
 	struct emu_group *oldest = x->live_groups;
 
 	memset(x->arrived, 0, sizeof x->arrived);
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		coh_run_steps(m, &m->cus[i], m->protocol->kernel_begin, t);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		coh_run_steps(m, cu, m->protocol->kernel_begin, t);
 	}
 	/* The list begins with the youngest. */
 	while (oldest && oldest->next_all) {

@@ -18,6 +18,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "device_memory.h"
 #include "names.h"
@@ -103,9 +104,9 @@ static bool grow(struct emu_undo *u)
 	}
 	u->marks = marks;
 	u->mark_mask = room - 1;
-	for (uint64_t i = 0; i < count; i++) {
-		if (old[i].key != 0) {
-			*slot_of(u, old[i].key) = old[i];
+	NVW_EACH(one, old, count) {
+		if (one->key != 0) {
+			*slot_of(u, one->key) = *one;
 		}
 	}
 	free(old);
@@ -256,9 +257,9 @@ void nvw__epoch_tell(const struct nvw__epoch_told *told)
 static struct emu_unlogged *place_for(
 	struct emu_undo_report *r, const struct nvw_site *store, const struct nvw_site *begun)
 {
-	for (unsigned i = 0; i < r->count; i++) {
-		if (r->store[i].store == store && r->store[i].begun == begun) {
-			return &r->store[i];
+	NVW_EACH(one, r->store, r->count) {
+		if (one->store == store && one->begun == begun) {
+			return one;
 		}
 	}
 	if (r->count == EMU_UNLOGGED_MAX) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"
 
@@ -23,9 +24,9 @@ static void count_cause(struct emu_stats *s, enum emu_cause cause, emu_time wait
 static struct emu_waited *find(
 	const struct emu_waited_table *t, const struct nvw_site *site, enum emu_cause cause)
 {
-	for (unsigned i = 0; i < t->count; i++) {
-		if (t->rows[i].site == site && t->rows[i].cause == cause) {
-			return &t->rows[i];
+	NVW_EACH(row, t->rows, t->count) {
+		if (row->site == site && row->cause == cause) {
+			return row;
 		}
 	}
 	return NULL;

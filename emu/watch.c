@@ -6,6 +6,7 @@
  * suffices for it.
  */
 #include "core/bounds.h"
+#include "core/each.h"
 #include "watch.h"
 
 #include <stdlib.h>
@@ -180,9 +181,9 @@ static const char *stat_name(const struct nvw_machine *m, const uint64_t *stat)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 	const uint64_t offset = (uint64_t)((const char *)stat - (const char *)&m->stats);
 
-	for (unsigned i = 0; i < count; i++) {
-		if (table[i].offset == offset) {
-			return table[i].name;
+	NVW_EACH(one, table, count) {
+		if (one->offset == offset) {
+			return one->name;
 		}
 	}
 	return "";

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/zeroed.h"
 #include "issue.h"
@@ -211,8 +212,8 @@ static uint32_t wavefronts_used(const struct emu_exec *x)
 {
 	uint32_t used = 0;
 
-	for (uint32_t i = 0; i < x->wavefront_count; i++) {
-		used += x->lanes_used[i] != 0;
+	NVW_EACH(lanes_used, x->lanes_used, x->wavefront_count) {
+		used += *lanes_used != 0;
 	}
 	return used;
 }
@@ -301,8 +302,8 @@ extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront
 
 void emu_wavefront_prefetch(const struct emu_wavefront *wf)
 {
-	for (unsigned lane = 0; lane < EMU_STACKS_AHEAD; lane++) {
-		emu_prefetch(&wf->fibers[lane]);
+	NVW_EACH(fiber, wf->fibers, EMU_STACKS_AHEAD) {
+		emu_prefetch(fiber);
 	}
 }
 

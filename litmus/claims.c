@@ -8,6 +8,7 @@
 
 #include <emu.h>
 
+#include "core/each.h"
 #include "core/units.h"
 #include "litmus.h"
 
@@ -113,12 +114,12 @@ bool litmus_model_is_known(const char *text, const char **ret_nearest)
 	const char *names[CLAIMS + 1];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < CLAIMS; i++) {
-		if (is_model(text, claims[i].model)) {
+	NVW_EACH(claim, claims, CLAIMS) {
+		if (is_model(text, claim->model)) {
 			return true;
 		}
-		if (!n || strcmp(names[n - 1], claims[i].model)) {
-			names[n++] = claims[i].model;
+		if (!n || strcmp(names[n - 1], claim->model)) {
+			names[n++] = claim->model;
 		}
 	}
 	names[n] = NULL;

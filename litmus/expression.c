@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "litmus.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b)
@@ -41,9 +42,7 @@ bool litmus_holds(const struct litmus_test *test, const struct litmus_state *sta
 	int64_t stack[LITMUS_TERMS];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < test->term_count; i++) {
-		const struct litmus_term *const t = &test->term[i];
-
+	NVW_EACH(t, test->term, test->term_count) {
 		switch (t->kind) {
 		case LITMUS_TERM_RELATION:
 			n--;
@@ -69,9 +68,9 @@ bool litmus_holds(const struct litmus_test *test, const struct litmus_state *sta
 
 static bool names_variable(const struct litmus_test *test, unsigned variable)
 {
-	for (unsigned i = 0; i < test->term_count; i++) {
-		if ((test->term[i].kind == LITMUS_TERM_MEMORY || test->term[i].kind == LITMUS_TERM_NVRAM) &&
-			test->term[i].index == variable) {
+	NVW_EACH(term, test->term, test->term_count) {
+		if ((term->kind == LITMUS_TERM_MEMORY || term->kind == LITMUS_TERM_NVRAM) &&
+			term->index == variable) {
 			return true;
 		}
 	}
@@ -100,8 +99,8 @@ void litmus_state_text(
 
 bool litmus_is_persist(const struct litmus_test *test)
 {
-	for (unsigned i = 0; i < test->term_count; i++) {
-		if (test->term[i].kind == LITMUS_TERM_NVRAM) {
+	NVW_EACH(term, test->term, test->term_count) {
+		if (term->kind == LITMUS_TERM_NVRAM) {
 			return true;
 		}
 	}
@@ -110,9 +109,9 @@ bool litmus_is_persist(const struct litmus_test *test)
 
 bool litmus_has_op(const struct litmus_test *test, enum litmus_op_kind kind)
 {
-	for (unsigned t = 0; t < test->thread_count; t++) {
-		for (unsigned i = 0; i < test->thread[t].op_count; i++) {
-			if (test->thread[t].op[i].kind == kind) {
+	NVW_EACH(thread, test->thread, test->thread_count) {
+		NVW_EACH(op, thread->op, thread->op_count) {
+			if (op->kind == kind) {
 				return true;
 			}
 		}

@@ -16,6 +16,8 @@
  */
 #include <string.h>
 
+#include "core/each.h"
+
 #include "internal.h"
 
 /* ---- Scripts ---------------------------------------------------------------------------------------- */
@@ -147,9 +149,9 @@ static int64_t value_of(const int64_t *registers, struct litmus_value v)
 
 static bool is_skipped(const struct litmus_op *op, const int64_t *registers)
 {
-	for (unsigned i = 0; i < op->condition_count; i++) {
-		if (!litmus_related(registers[op->condition[i].register_number], op->condition[i].relation,
-			    value_of(registers, op->condition[i].value))) {
+	NVW_EACH(condition, op->condition, op->condition_count) {
+		if (!litmus_related(registers[condition->register_number], condition->relation,
+			    value_of(registers, condition->value))) {
 			return true;
 		}
 	}

@@ -10,6 +10,7 @@
 #include <nvw/input.h>
 
 #include "parse.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
@@ -183,11 +184,11 @@ static int load_folder(const char *path, struct litmus_list *list, unsigned dept
 	int error = 0;
 
 	NVW_FAIL_IF(n < 0, NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	for (int i = 0; i < n; i++) {
+	NVW_EACH(entry, entries, n) {
 		if (!error) {
-			error = load_entry(path, entries[i]->d_name, list, depth);
+			error = load_entry(path, (*entry)->d_name, list, depth);
 		}
-		free(entries[i]);
+		free(*entry);
 	}
 	free(entries);
 	return error;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "words.h"
 
 /* ---- Parts ------------------------------------------------------------------------------------------ */
@@ -91,9 +92,9 @@ static const char *missing_part(const struct litmus_test *t)
 		{t->verdict != LITMUS_UNSAID, "verdict"},
 	};
 
-	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (!parts[i].is_there) {
-			return parts[i].name;
+	NVW_EACH(part, parts, sizeof parts / sizeof *parts) {
+		if (!part->is_there) {
+			return part->name;
 		}
 	}
 	return NULL;
@@ -104,9 +105,7 @@ static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
 {
 	const bool is_persist = litmus_is_persist(t);
 
-	for (unsigned i = 0; i < t->term_count; i++) {
-		const struct litmus_term *const term = &t->term[i];
-
+	NVW_EACH(term, t->term, t->term_count) {
 		NVW_FAIL_IF(is_persist &&
 				    (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY),
 			NVW_E_INPUT,
@@ -123,8 +122,8 @@ static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
 
 static bool has_verdict_under_a_model(const struct litmus_test *t)
 {
-	for (unsigned i = 0; i < LITMUS_PERSISTENCY_COUNT; i++) {
-		if (t->under[i] != LITMUS_UNSAID) {
+	NVW_EACH(under, t->under, LITMUS_PERSISTENCY_COUNT) {
+		if (*under != LITMUS_UNSAID) {
 			return true;
 		}
 	}

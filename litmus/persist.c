@@ -14,6 +14,7 @@
 #include <crashtest/crash.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/options.h"
 #include "core/stop.h"
 #include "internal.h"
@@ -68,10 +69,10 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 	const struct litmus_test *const test = b->report.test;
 	struct litmus_state state = {0};
 
-	for (unsigned i = 0; i < test->term_count; i++) {
-		const unsigned v = test->term[i].index;
+	NVW_EACH(term, test->term, test->term_count) {
+		const unsigned v = term->index;
 
-		if (test->term[i].kind == LITMUS_TERM_NVRAM) {
+		if (term->kind == LITMUS_TERM_NVRAM) {
 			state.memory[v] = (int64_t)nvw_pool_word(
 				p, nvw_pool_geometry(p)->chunks +
 					   litmus_variable_offset(&b->execution.situation, v));

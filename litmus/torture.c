@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/folder.h"
 #include "core/stop.h"
 #include "torture.h"
@@ -187,8 +188,8 @@ static unsigned steps_of(const struct torture_program *p)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < p->step_count; i++) {
-		count += !p->steps[i].removed;
+	NVW_EACH(step, p->steps, p->step_count) {
+		count += !step->removed;
 	}
 	return count;
 }
@@ -340,10 +341,9 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 			"releases their memory"},
 	};
 
-	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
-		if (!strcmp(known[i].action, action) &&
-			(!known[i].protocol || !strcmp(known[i].protocol, protocol))) {
-			return known[i].why;
+	NVW_EACH(one, known, sizeof known / sizeof *known) {
+		if (!strcmp(one->action, action) && (!one->protocol || !strcmp(one->protocol, protocol))) {
+			return one->why;
 		}
 	}
 	return NULL;

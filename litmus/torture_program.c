@@ -7,6 +7,7 @@
 #include <names.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "torture_program.h"
 
@@ -213,8 +214,8 @@ static void draw_issued(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(~seed);
 
-	for (unsigned i = 0; i < p->op_count; i++) {
-		p->ops[i].is_issued = nvw_random_below(&random, 3) == 0 && p->ops[i].kind == NVW__LOAD;
+	NVW_EACH(op, p->ops, p->op_count) {
+		op->is_issued = nvw_random_below(&random, 3) == 0 && op->kind == NVW__LOAD;
 	}
 }
 
@@ -404,8 +405,8 @@ static void deal(struct generator *g, bool *read_only, bool new_kernel)
 	struct torture_program *const p = g->p;
 
 	if (new_kernel) {
-		for (unsigned i = 0; i < p->data_count; i++) {
-			read_only[i] = false;
+		NVW_EACH(one, read_only, p->data_count) {
+			*one = false;
 		}
 		const bool has_read_only = chance(g, 60);
 
@@ -453,9 +454,9 @@ static unsigned draw_kind(struct generator *g)
 	} kinds[] = {{44, NVW__LOAD}, {86, NVW__STORE}, {92, NVW__P_BARRIER}};
 	const unsigned n = below(g, 100);
 
-	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (n < kinds[i].below) {
-			return kinds[i].kind;
+	NVW_EACH(kind, kinds, sizeof kinds / sizeof *kinds) {
+		if (n < kind->below) {
+			return kind->kind;
 		}
 	}
 	const unsigned kind = NVW__ATOMIC_LOAD + below(g, NVW__COMPARE_EXCHANGE - NVW__ATOMIC_LOAD);
@@ -728,9 +729,9 @@ const char *torture_variable_name(const struct torture_program *p, unsigned vari
 			unsigned variable;
 		} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
 
-		for (unsigned i = 0; i < 3; i++) {
-			if (variable == of_slot[i].variable) {
-				snprintf(buffer, TEXT, "%s%u", of_slot[i].name, slot);
+		NVW_EACH(one, of_slot, 3) {
+			if (variable == one->variable) {
+				snprintf(buffer, TEXT, "%s%u", one->name, slot);
 			}
 		}
 		for (unsigned group = 0; group < p->groups; group++) {

@@ -16,6 +16,8 @@
 #include <nvw/kernel.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
+
 #include "torture_program.h"
 
 enum { OPERATIONS_OF_STEP = 4, OPERATIONS_MAX = 600000, NOBODY = -1 };
@@ -607,8 +609,8 @@ static int set_up(struct run *run)
 		run->at[i] = (p->lines[i].is_nvram ? nvram : dram) + 64 * p->lines[i].number;
 		NVW_TRY(nvw_write(run->machine, run->at[i], zero, sizeof zero));
 	}
-	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
-		run->holder[slot] = NOBODY;
+	NVW_EACH(holder, run->holder, TORTURE_SLOTS) {
+		*holder = NOBODY;
 	}
 	if (p->schedule) {
 		emu_set_scheduler(run->machine, choose, run);

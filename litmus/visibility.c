@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/folder.h"
 #include "internal.h"
 
@@ -95,8 +96,8 @@ static int go_through_situations(struct runner *run)
 
 static bool needs_nvram(const struct litmus_test *test)
 {
-	for (unsigned v = 0; v < test->variable_count; v++) {
-		if (test->variable[v].is_nvram) {
+	NVW_EACH(variable, test->variable, test->variable_count) {
+		if (variable->is_nvram) {
 			return true;
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The decision table of undo log entries. See cases.h. */
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include "cases.h"
@@ -32,9 +33,9 @@ bool rec_case_fits(const struct rec_entry_case *row, const struct rec_entry_fact
 
 enum rec_verdict rec_judge_entry(const struct rec_entry_facts *facts)
 {
-	for (unsigned i = 0; i < REC_CASE_COUNT; i++) {
-		if (rec_case_fits(&rec_entry_cases[i], facts)) {
-			return rec_entry_cases[i].verdict;
+	NVW_EACH(rec_entry_case, rec_entry_cases, REC_CASE_COUNT) {
+		if (rec_case_fits(rec_entry_case, facts)) {
+			return rec_entry_case->verdict;
 		}
 	}
 	NVW_INVARIANT(!"a row for every combination");

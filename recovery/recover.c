@@ -14,6 +14,7 @@
 
 #include <nvw/recovery.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "pool/header.h"
 
@@ -263,8 +264,8 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	for (unsigned i = 0; i < count && r == 0; i++) {
 		r = recover_pool(&judged[i], report);
 	}
-	for (unsigned i = 0; i < count; i++) {
-		free(judged[i].open);
+	NVW_EACH(one, judged, count) {
+		free(one->open);
 	}
 	return r;
 }

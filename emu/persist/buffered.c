@@ -28,6 +28,7 @@
 
 #include "../device_memory.h"
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/rows.h"
 
@@ -230,8 +231,8 @@ static void uncarry(struct nvw_machine *m, uint32_t tag)
 	}
 	unuse(m, tag);
 	if (t.carriers == 1) {
-		for (unsigned k = 0; k < STREAMS; k++) {
-			advance(m, t.stream[k]);
+		NVW_EACH(stream, t.stream, STREAMS) {
+			advance(m, *stream);
 		}
 	}
 }
@@ -435,8 +436,8 @@ static void evict_what_goes_first(struct nvw_machine *m)
 {
 	const struct emu_fifo *const fifo = &m->l2.nvw_fifo;
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		evict_from_l1(m, &m->cus[i]);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		evict_from_l1(m, cu);
 	}
 	for (uint32_t i = fifo->head; i != fifo->tail && !m->error; i++) {
 		const emu_line_id id = fifo->ring[i & fifo->mask];

@@ -16,6 +16,8 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
+
 #include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "../record.h"
@@ -113,8 +115,8 @@ static void begin(struct nvw_machine *m, const struct persist_barrier *what, str
 	if (cu) {
 		at = flush_l1(m, cu, t);
 	} else {
-		for (unsigned i = 0; i < m->config.cus; i++) {
-			at = emu_later(at, flush_l1(m, &m->cus[i], t));
+		NVW_EACH(cu, m->cus, m->config.cus) {
+			at = emu_later(at, flush_l1(m, cu, t));
 		}
 	}
 	emu_schedule(m, at, at_l2, b);

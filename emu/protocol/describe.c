@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol's tables as texts: what nvwave list prints. */
+#include "core/each.h"
+
 #include "../names.h"
 #include "protocol.h"
 
@@ -41,9 +43,9 @@ static const char *short_name(coh_line_action action)
 {
 	const char *const text = coh_line_action_name(action);
 
-	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		if (strcmp(line_actions[i].text, text) == 0) {
-			return line_actions[i].name;
+	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+		if (strcmp(line_action->text, text) == 0) {
+			return line_action->name;
 		}
 	}
 	return text;
@@ -124,10 +126,10 @@ static bool describe_other(const struct coh_protocol *p, unsigned i, struct emu_
 		{"work-group barrier", p->group_barrier},
 	};
 
-	for (unsigned k = 0; k < sizeof others / sizeof *others; k++) {
-		if (others[k].steps[0] && i-- == 0) {
-			snprintf(ret_row->instructions, sizeof ret_row->instructions, "%s", others[k].name);
-			spell_steps(ret_row, others[k].steps);
+	NVW_EACH(other, others, sizeof others / sizeof *others) {
+		if (other->steps[0] && i-- == 0) {
+			snprintf(ret_row->instructions, sizeof ret_row->instructions, "%s", other->name);
+			spell_steps(ret_row, other->steps);
 			return true;
 		}
 	}

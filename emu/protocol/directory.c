@@ -24,6 +24,7 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "protocol.h"
 
@@ -56,8 +57,8 @@ static bool is_held(const struct nvw_machine *m, const struct emu_line *entry, e
 {
 	uint64_t sharers = 0;
 
-	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
-		sharers |= entry->sharers[word];
+	NVW_EACH(sharer, entry->sharers, EMU_CUS_MAX / 64) {
+		sharers |= *sharer;
 	}
 	return sharers || emu_cache_peek(&m->l2.cache, id);
 }

@@ -4,6 +4,7 @@
  * writes to NVRAM (gope18 6). Whole caches are flushed through them.
  */
 #include "../device_memory.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "protocol.h"
 
@@ -183,9 +184,7 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 	struct emu_cache *const l2 = m->l2.stores;
 	emu_time last = t;
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		struct emu_cu *const cu = &m->cus[i];
-
+	NVW_EACH(cu, m->cus, m->config.cus) {
 		for (uint32_t k = next_dirty_of_nvram(m, cu->stores, 0); k < lines_of(cu->stores);
 			k = next_dirty_of_nvram(m, cu->stores, k + 1)) {
 			last = emu_later(last,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation; what is
  * below a line. */
+#include "core/each.h"
+
 #include "../device_memory.h"
 #include "protocol.h"
 
@@ -47,8 +49,8 @@ const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsign
 	if (below && below->dirty && below->state != dirty) {
 		return "a dirty line of the L2 is not in its dirty state";
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && (line->dirty & ~line->valid)) {
 			return "a dirty byte of an L1 is not valid";
@@ -71,8 +73,8 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 	if (below && (below->valid & below->registered)) {
 		return "a registered byte has data in the L2";
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (!line) {
 			continue;
@@ -83,8 +85,7 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 		if (line->registered & known) {
 			return "a byte is registered in two L1s";
 		}
-		if (line->registered &&
-			(!below || line->registered & ~coh_registry_owned(below, &m->cus[i]))) {
+		if (line->registered && (!below || line->registered & ~coh_registry_owned(below, cu))) {
 			return "the L2 does not know who has registered a byte (inclusion)";
 		}
 		known |= line->registered;

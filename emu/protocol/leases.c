@@ -11,6 +11,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 enum { SHARED = UINT8_MAX }; /* in place of an owner: L1s of several CUs have had leases */
@@ -286,8 +287,8 @@ int coh_leases_init(struct nvw_machine *m)
 	}
 	NVW_FAIL_IF(!m->leases || !m->leases->bank, NVW_E_MEMORY, "no memory for the leases of %u banks",
 		m->l2.banks);
-	for (uint32_t i = 0; i < m->l2.banks; i++) {
-		m->leases->bank[i].prediction = m->config.tcs.lease;
+	NVW_EACH(bank, m->leases->bank, m->l2.banks) {
+		bank->prediction = m->config.tcs.lease;
 	}
 	return 0;
 }

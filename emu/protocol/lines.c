@@ -8,6 +8,7 @@
  * Many events find nothing to do. What they would do is not inlined, so that they save no registers for it.
  */
 #include "../device_memory.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "leases.h"
 
@@ -320,8 +321,8 @@ static bool has_sharers(const struct emu_line *line)
 {
 	uint64_t any = 0;
 
-	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
-		any |= line->sharers[word];
+	NVW_EACH(sharer, line->sharers, EMU_CUS_MAX / 64) {
+		any |= *sharer;
 	}
 	return any;
 }

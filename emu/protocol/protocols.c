@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of protocols, the names of their actions, and properties of a protocol by name. */
+#include "core/each.h"
+
 #include "protocol.h"
 
 /* ---- The protocols ------------------------------------------------------------------------- */
@@ -103,9 +105,9 @@ static const struct {
 
 const char *coh_line_action_name(coh_line_action action)
 {
-	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		if (line_actions[i].action == action) {
-			return line_actions[i].name;
+	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+		if (line_action->action == action) {
+			return line_action->name;
 		}
 	}
 	return NULL;
@@ -157,14 +159,14 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 {
 	m->fault.action = NULL;
 	m->fault.line = NULL;
-	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		if (!strcmp(actions[i]->name, action)) {
-			m->fault.action = actions[i];
+	NVW_EACH(one, actions, sizeof actions / sizeof *actions) {
+		if (!strcmp((*one)->name, action)) {
+			m->fault.action = *one;
 		}
 	}
-	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		if (!strcmp(line_actions[i].name, action)) {
-			m->fault.line = line_actions[i].action;
+	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+		if (!strcmp(line_action->name, action)) {
+			m->fault.line = line_action->action;
 		}
 	}
 	if (m->fault.action || m->fault.line) {

@@ -6,6 +6,8 @@
  * (self-invalidation) remains a sharer until the next message, so a message may find nothing; it is sent and
  * answered all the same.
  */
+#include "core/each.h"
+
 #include "protocol.h"
 
 bool coh_tells_sharers(const struct coh_protocol *protocol)
@@ -15,10 +17,9 @@ bool coh_tells_sharers(const struct coh_protocol *protocol)
 	bool tells = false;
 
 	for (const struct coh_cell *cell = protocol->l2; cell != end; cell++) {
-		for (unsigned i = 0; i < sizeof cell->actions / sizeof *cell->actions; i++) {
-			tells |= cell->actions[i] == coh_line_invalidate_sharers ||
-				 cell->actions[i] == coh_line_downgrade_owner ||
-				 cell->actions[i] == coh_line_ask_owner;
+		NVW_EACH(action, cell->actions, sizeof cell->actions / sizeof *cell->actions) {
+			tells |= *action == coh_line_invalidate_sharers ||
+				 *action == coh_line_downgrade_owner || *action == coh_line_ask_owner;
 		}
 	}
 	return tells;

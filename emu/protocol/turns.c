@@ -7,6 +7,7 @@
  * and when it wakes is the scheduler's choice.
  */
 #include "core/bounds.h"
+#include "core/each.h"
 #include "turns.h"
 
 #include <stdlib.h>
@@ -260,8 +261,8 @@ static void count_passed(struct nvw_machine *m, uint32_t chosen)
 /* DAR 3: by turns, a demand is passed over by each other band once at most. */
 static const char *broken_turn(const struct coh_turns *turns)
 {
-	for (unsigned band = 0; band < turns->bands; band++) {
-		if (turns->erv[band].passed >= turns->bands) {
+	NVW_EACH(erv, turns->erv, turns->bands) {
+		if (erv->passed >= turns->bands) {
 			return "a band is passed over for more than a round of epochs (rule DAR3)";
 		}
 	}
@@ -329,15 +330,15 @@ static void move_bands(struct nvw_machine *m)
 		(step > 0 && turns->seb >= TURNS_SEB_MOST)) {
 		return;
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		sweep(m, &m->cus[i]);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		sweep(m, cu);
 	}
 	turns->seb = (unsigned)((int)turns->seb + step);
 	memset(turns->last_granted, 0, sizeof turns->last_granted);
 	memset(turns->erv, 0, sizeof turns->erv);
 	turns->next = 0;
-	for (unsigned i = 0; i < turns->chosen_count; i++) {
-		turns->next |= bit_of(coh_band(turns, turns->chosen[i]));
+	NVW_EACH(chosen, turns->chosen, turns->chosen_count) {
+		turns->next |= bit_of(coh_band(turns, *chosen));
 	}
 	m->stats.stc_moves++;
 }
@@ -415,8 +416,8 @@ static void enter_epochs(struct nvw_machine *m)
  * goes on. */
 static bool stays_awake(const struct nvw_machine *m)
 {
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		if (m->turns->cu[i].blocked) {
+	NVW_EACH(cu, m->turns->cu, m->config.cus) {
+		if (cu->blocked) {
 			return true;
 		}
 	}
@@ -471,8 +472,8 @@ static emu_time tell_all(struct nvw_machine *m, emu_time t, emu_time *arrivals)
 	emu_time last = t;
 
 	emu_network_broadcast(m, emu_node(m), EMU_MESSAGE_CONTROL, t, arrivals);
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		last = emu_later(last, arrivals[i]);
+	NVW_EACH(arrival, arrivals, m->config.cus) {
+		last = emu_later(last, *arrival);
 	}
 	return last;
 }
@@ -521,8 +522,8 @@ static void catch_up(struct nvw_machine *m)
 		turns->erv[band].passed = 0;
 	}
 	turns->current = (unsigned)((turns->current + missed) % turns->bands);
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		m->cus[i].l1.generation = turns->changes;
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		cu->l1.generation = turns->changes;
 	}
 }
 
@@ -673,8 +674,8 @@ int coh_turns_init(struct nvw_machine *m)
 	turns->seb = (unsigned)m->config.stc.seb;
 	turns->seb_least = (unsigned)m->config.stc.seb_least;
 	turns->granted = 1;
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		empty(&turns->cu[i]);
+	NVW_EACH(cu, turns->cu, m->config.cus) {
+		empty(cu);
 	}
 	return 0;
 }
@@ -693,8 +694,8 @@ void coh_turns_forget(struct nvw_machine *m)
 		return;
 	}
 	m->turns->emu = TURNS_ASLEEP;
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		empty(&m->turns->cu[i]);
+	NVW_EACH(cu, m->turns->cu, m->config.cus) {
+		empty(cu);
 	}
 }
 

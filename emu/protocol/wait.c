@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "../store_buffer.h"
 #include "protocol.h"
@@ -105,8 +106,8 @@ void coh_wake(struct nvw_machine *m, struct coh_wait *w, emu_time t)
 
 static bool is_of_an_event(const struct nvw_machine *m, const struct coh_wait *w)
 {
-	for (uint32_t i = 0; i < m->exec.event_count; i++) {
-		if (m->exec.events[i].what == w) {
+	NVW_EACH(event, m->exec.events, m->exec.event_count) {
+		if (event->what == w) {
 			return true;
 		}
 	}

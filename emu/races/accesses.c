@@ -8,6 +8,7 @@
  * one.
  */
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "internal.h"
 
@@ -193,8 +194,8 @@ __attribute__((unused)) static bool is_whole(const struct emu_races *r, const st
 	const uint32_t lists[] = {c->reads, c->writes};
 	uint32_t n = 0;
 
-	for (unsigned k = 0; k < 2; k++) {
-		for (uint32_t i = lists[k]; i; i = access_at(r, i)->next) {
+	NVW_EACH(list, lists, 2) {
+		for (uint32_t i = *list; i; i = access_at(r, i)->next) {
 			if (access_at(r, i)->cell != c->number || !access_at(r, i)->lanes ||
 				n++ == c->count) {
 				return false;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "internal.h"
 
 enum { WHATS_MIN = 256 };
@@ -50,9 +51,9 @@ static struct what describe(const struct emu_races *r, const struct nvw_site *si
 	}
 	w.acquires = w.is_atomic && kind != NVW__ATOMIC_STORE && order != NVW_RELAXED && order != NVW_RELEASE;
 	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE && !by_fence;
-	for (uint32_t i = 0; i < r->what_count; i++) {
-		if (r->whats[i].site->line == site->line && !strcmp(r->whats[i].site->file, site->file)) {
-			w.line = r->whats[i].line;
+	NVW_EACH(what, r->whats, r->what_count) {
+		if (what->site->line == site->line && !strcmp(what->site->file, site->file)) {
+			w.line = what->line;
 			break;
 		}
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 enum { CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
@@ -154,9 +155,9 @@ struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 
 void race_forget_order(struct emu_races *r)
 {
-	for (uint64_t i = 0; i < r->wavefronts; i++) {
-		free(r->parties[i]);
-		r->parties[i] = NULL;
+	NVW_EACH(party, r->parties, r->wavefronts) {
+		free(*party);
+		*party = NULL;
 	}
 	vclock_reset(&r->clocks, r->wavefronts);
 	nvw_rows_reset(&r->accesses);
@@ -199,8 +200,8 @@ bool race_store_begin(struct emu_races *r)
 
 void race_store_free(struct emu_races *r)
 {
-	for (uint64_t i = 0; i < r->wavefronts; i++) {
-		free(r->parties[i]);
+	NVW_EACH(party, r->parties, r->wavefronts) {
+		free(*party);
 	}
 	vclock_finish(&r->clocks);
 	nvw_rows_finish(&r->accesses);

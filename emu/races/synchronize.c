@@ -8,6 +8,7 @@
  * report.
  */
 #include "internal.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "../device_memory.h"
 #include "../record.h"
@@ -56,9 +57,9 @@ static void get(const struct event *e, const struct cell *c, unsigned lane, vclo
 
 static void forget_sync(struct emu_races *r, struct sync *s)
 {
-	for (unsigned i = 0; i < RELEASED; i++) {
-		vclock_drop(&r->clocks, s->released[i]);
-		s->released[i] = VCLOCK_NONE;
+	NVW_EACH(released, s->released, RELEASED) {
+		vclock_drop(&r->clocks, *released);
+		*released = VCLOCK_NONE;
 	}
 	while (s->domains) {
 		const uint32_t i = s->domains;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vector clocks as trees with shared parts. See vclock.h. */
+#include "core/each.h"
 #include "core/invariant.h"
 #include "vclock.h"
 
@@ -212,8 +213,8 @@ static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock par
 		node = take(p);
 	}
 	if (!node) {
-		for (unsigned i = 0; i < FAN; i++) {
-			vclock_drop(p, parts[i]);
+		NVW_EACH(part, parts, FAN) {
+			vclock_drop(p, *part);
 		}
 		return uniform(least);
 	}
@@ -269,8 +270,8 @@ static vclock join(struct vclock_pool *p, vclock a, vclock b, unsigned level)
 		is_b = is_b && parts[i] == child(b, i);
 	}
 	if (is_a || is_b) {
-		for (unsigned i = 0; i < FAN; i++) {
-			vclock_drop(p, parts[i]);
+		NVW_EACH(part, parts, FAN) {
+			vclock_drop(p, *part);
 		}
 		return vclock_keep(is_a ? a : b);
 	}

@@ -2,6 +2,8 @@
 /* Lists of named values. See describe.h and nvw/recovery.h. */
 #include "describe.h"
 
+#include "core/each.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,12 +73,12 @@ int nvw_describe_text(
 
 void nvw__description_clear(struct nvw_description *d)
 {
-	for (unsigned i = 0; i < d->count; i++) {
-		free(d->values[i].name);
-		free(d->values[i].unit);
-		free(d->values[i].meaning);
-		if (d->values[i].type == NVW__VALUE_TEXT) {
-			free(d->values[i].text);
+	NVW_EACH(value, d->values, d->count) {
+		free(value->name);
+		free(value->unit);
+		free(value->meaning);
+		if (value->type == NVW__VALUE_TEXT) {
+			free(value->text);
 		}
 	}
 	free(d->values);

@@ -16,6 +16,8 @@
 
 #include "folder.h"
 
+#include "core/each.h"
+
 enum { FOLDERS_MAX = 16, DEPTH_MAX = 8, LISTING_BYTES = 2048, GRACE_SECONDS = 60, RETRIES = 20 };
 
 /* Those of this process: a handler of signals removes them. */
@@ -95,9 +97,9 @@ static void remove_at(int parent, const char *name, unsigned depth)
 
 void nvw__folders_remove_all(void)
 {
-	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
-		if (mine[i].taken && mine[i].owner == getpid()) {
-			remove_at(AT_FDCWD, mine[i].path, 0);
+	NVW_EACH(one, mine, FOLDERS_MAX) {
+		if (one->taken && one->owner == getpid()) {
+			remove_at(AT_FDCWD, one->path, 0);
 		}
 	}
 }
@@ -216,9 +218,9 @@ static void outlive_errors(void)
 	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
 	struct sigaction before;
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
-			sigaction(numbers[i], &action, NULL);
+	NVW_EACH(number, numbers, 2) {
+		if (sigaction(*number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+			sigaction(*number, &action, NULL);
 		}
 	}
 }
@@ -243,12 +245,12 @@ static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 
 static bool remember(const char *path)
 {
-	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
-		if (!mine[i].taken || mine[i].owner != getpid()) {
-			mine[i].taken = false;
-			snprintf(mine[i].path, sizeof mine[i].path, "%s", path);
-			mine[i].owner = getpid();
-			mine[i].taken = true;
+	NVW_EACH(one, mine, FOLDERS_MAX) {
+		if (!one->taken || one->owner != getpid()) {
+			one->taken = false;
+			snprintf(one->path, sizeof one->path, "%s", path);
+			one->owner = getpid();
+			one->taken = true;
 			return true;
 		}
 	}
@@ -258,9 +260,9 @@ static bool remember(const char *path)
 /* NULL if the folder is not this process's. */
 static volatile bool *taken_for(const char *path)
 {
-	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
-		if (mine[i].taken && mine[i].owner == getpid() && strcmp(mine[i].path, path) == 0) {
-			return &mine[i].taken;
+	NVW_EACH(one, mine, FOLDERS_MAX) {
+		if (one->taken && one->owner == getpid() && strcmp(one->path, path) == 0) {
+			return &one->taken;
 		}
 	}
 	return NULL;

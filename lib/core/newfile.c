@@ -9,6 +9,8 @@
 
 #include "newfile.h"
 
+#include "core/each.h"
+
 enum { UNFINISHED_MAX = 32, NAME_BYTES = 4096 };
 
 /* This process has so many unfinished files, for an end that does not come back. More than these stay behind
@@ -21,12 +23,12 @@ static struct {
 
 static void remember(const char *name)
 {
-	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
-		if (!unfinished[i].taken || unfinished[i].owner != getpid()) {
-			unfinished[i].taken = false;
-			snprintf(unfinished[i].name, NAME_BYTES, "%s", name);
-			unfinished[i].owner = getpid();
-			unfinished[i].taken = strlen(name) < NAME_BYTES;
+	NVW_EACH(one, unfinished, UNFINISHED_MAX) {
+		if (!one->taken || one->owner != getpid()) {
+			one->taken = false;
+			snprintf(one->name, NAME_BYTES, "%s", name);
+			one->owner = getpid();
+			one->taken = strlen(name) < NAME_BYTES;
 			return;
 		}
 	}
@@ -34,19 +36,18 @@ static void remember(const char *name)
 
 static void forget(const char *name)
 {
-	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
-		if (unfinished[i].taken && unfinished[i].owner == getpid() &&
-			strcmp(unfinished[i].name, name) == 0) {
-			unfinished[i].taken = false;
+	NVW_EACH(one, unfinished, UNFINISHED_MAX) {
+		if (one->taken && one->owner == getpid() && strcmp(one->name, name) == 0) {
+			one->taken = false;
 		}
 	}
 }
 
 void nvw__new_files_remove_all(void)
 {
-	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
-		if (unfinished[i].taken && unfinished[i].owner == getpid()) {
-			unlink(unfinished[i].name);
+	NVW_EACH(one, unfinished, UNFINISHED_MAX) {
+		if (one->taken && one->owner == getpid()) {
+			unlink(one->name);
 		}
 	}
 }

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/each.h"
+
 #include "folder.h"
 #include "invariant.h"
 #include "newfile.h"
@@ -131,10 +133,10 @@ void nvw_stop_catch(void)
 	struct sigaction before;
 
 	owner = getpid();
-	for (unsigned i = 0; i < CAUGHT; i++) {
-		if (caught[i] != SIGHUP ||
+	NVW_EACH(one, caught, CAUGHT) {
+		if (*one != SIGHUP ||
 			(sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)) {
-			sigaction(caught[i], &action, NULL);
+			sigaction(*one, &action, NULL);
 		}
 	}
 }
@@ -149,8 +151,8 @@ void nvw_stop_leave_to_parent(void)
 {
 	const struct sigaction action = {.sa_handler = leave, .sa_flags = SA_RESTART};
 
-	for (unsigned i = 0; i < CAUGHT; i++) {
-		sigaction(caught[i], &action, NULL);
+	NVW_EACH(one, caught, CAUGHT) {
+		sigaction(*one, &action, NULL);
 	}
 	signal(SIGALRM, SIG_DFL);
 	nvw__stop_signal = 0;

@@ -11,6 +11,7 @@
 
 #include <nvw/errors.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 struct unit {
@@ -206,9 +207,9 @@ int nvw_parse_bool(const char *text, bool *ret)
 	} words[] = {{"on", true}, {"off", false}, {"yes", true}, {"no", false}, {"true", true},
 		{"false", false}, {"1", true}, {"0", false}};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		if (!strcmp(text, words[i].word)) {
-			*ret = words[i].value;
+	NVW_EACH(word, words, sizeof words / sizeof *words) {
+		if (!strcmp(text, word->word)) {
+			*ret = word->value;
 			return 0;
 		}
 	}
@@ -220,10 +221,9 @@ int nvw_parse_bool(const char *text, bool *ret)
 static const char *format(uint64_t value, const struct unit *units, unsigned count, char *buffer)
 {
 	NVW_DEEP_INVARIANT(count > 0);
-	for (unsigned i = 0; i < count; i++) {
-		if (value && value % units[i].scale == 0) {
-			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "%s", value / units[i].scale,
-				units[i].name);
+	NVW_EACH(unit, units, count) {
+		if (value && value % unit->scale == 0) {
+			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "%s", value / unit->scale, unit->name);
 			return buffer;
 		}
 	}

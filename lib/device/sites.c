@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 struct range {
@@ -18,8 +19,8 @@ static unsigned range_count;
 void nvw__have_sites(struct nvw_site *begin, struct nvw_site *end)
 {
 	NVW_INVARIANT(begin <= end);
-	for (unsigned i = 0; i < range_count; i++) {
-		if (ranges[i].begin == begin) {
+	NVW_EACH(range, ranges, range_count) {
+		if (range->begin == begin) {
 			return;
 		}
 	}
@@ -35,8 +36,8 @@ unsigned nvw__site_count(void)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < range_count; i++) {
-		count += ranges[i].count;
+	NVW_EACH(range, ranges, range_count) {
+		count += range->count;
 	}
 	return count;
 }
@@ -55,9 +56,9 @@ const struct nvw_site *nvw__site(unsigned i)
 
 void nvw__sites_forget(void)
 {
-	for (unsigned i = 0; i < range_count; i++) {
-		for (unsigned k = 0; k < ranges[i].count; k++) {
-			ranges[i].begin[k].executed = 0;
+	NVW_EACH(range, ranges, range_count) {
+		NVW_EACH(begin, range->begin, range->count) {
+			begin->executed = 0;
 		}
 	}
 }

@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "format.h"
 
@@ -86,14 +87,14 @@ static int read_at(const struct nvw_log_reader *r, uint64_t off, void *to, size_
 
 static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8_t *end)
 {
-	for (unsigned i = 0; i < LOG_STRINGS; i++) {
+	NVW_EACH(string, r->strings, LOG_STRINGS) {
 		const size_t n = end - p < 2 ? SIZE_MAX : (size_t)(p[0] | p[1] << 8);
 
 		if (n > LOG_STRING_MAX || n > (size_t)(end - p) - 2) {
 			return damaged(r, LOG_HEADER_FIXED_BYTES, "the header's strings overrun the header");
 		}
-		r->strings[i] = strndup((const char *)p + 2, n);
-		NVW_FAIL_IF(r->strings[i] == NULL, NVW_E_MEMORY, "%s: no memory", r->path);
+		*string = strndup((const char *)p + 2, n);
+		NVW_FAIL_IF(*string == NULL, NVW_E_MEMORY, "%s: no memory", r->path);
 		p += 2 + n;
 	}
 	if (p != end) {
@@ -710,10 +711,10 @@ const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *r)
 
 static void forget_sites(struct nvw_log_reader *r)
 {
-	for (uint32_t i = 0; i < r->site_count; i++) {
-		free(r->sites[i].file);
-		free(r->sites[i].function);
-		free(r->sites[i].layout);
+	NVW_EACH(site, r->sites, r->site_count) {
+		free(site->file);
+		free(site->function);
+		free(site->layout);
 	}
 	r->site_count = 0;
 }
@@ -737,8 +738,8 @@ void nvw_log_reader_close(struct nvw_log_reader *r)
 	}
 	forget_sites(r);
 	free(r->sites);
-	for (unsigned i = 0; i < LOG_STRINGS; i++) {
-		free(r->strings[i]);
+	NVW_EACH(string, r->strings, LOG_STRINGS) {
+		free(*string);
 	}
 	ZSTD_freeDCtx(r->zstd);
 	free(r->stored);

@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include "format.h"
@@ -466,8 +467,8 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);
-	for (unsigned i = 0; i < LOG_STRINGS; i++) {
-		const char *const text = NVW_OR(strings[i], "");
+	NVW_EACH(string, strings, LOG_STRINGS) {
+		const char *const text = NVW_OR(*string, "");
 		const size_t n = strnlen(text, LOG_STRING_MAX);
 
 		*p++ = (uint8_t)n;

@@ -25,6 +25,7 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/pools.h"
 
@@ -440,10 +441,10 @@ static int create_number(const char *path, const struct nvw_pool_params *params,
 
 static void remove_all(struct nvw_pool **pools, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		if (pools[i] != NULL) {
-			(void)unlink(pools[i]->path);
-			nvw_pool_close(pools[i]);
+	NVW_EACH(pool, pools, count) {
+		if (*pool != NULL) {
+			(void)unlink((*pool)->path);
+			nvw_pool_close(*pool);
 		}
 	}
 }

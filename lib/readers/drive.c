@@ -3,6 +3,7 @@
 #include "readers/drive.h"
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include <inttypes.h>
@@ -82,8 +83,8 @@ uint64_t nvw__sightings_reads(const struct nvw__sightings *s)
 {
 	uint64_t reads = 0;
 
-	for (unsigned i = 0; i < s->readers; i++) {
-		reads += s->reader[i].reads;
+	NVW_EACH(reader, s->reader, s->readers) {
+		reads += reader->reads;
 	}
 	return reads;
 }
@@ -370,8 +371,8 @@ static void scan(struct reader *r, uint64_t number)
 		fault(r, nvw_error_message());
 		return;
 	}
-	for (unsigned i = 0; i < count; i++) {
-		r->pairs += found[i].present;
+	NVW_EACH(one, found, count) {
+		r->pairs += one->present;
 	}
 	judge_scan(r, number, found, count, known);
 }
@@ -510,10 +511,10 @@ static int describe_kind(
 	snprintf(name, sizeof name, "host_readers.%s_rate", kind);
 	NVW_TRY(nvw_describe_real(
 		description, name, a_second(h->count, seconds), "1/s", "of these a second of real time"));
-	for (unsigned i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantiles[i].name);
-		NVW_TRY(nvw_describe_u64(description, name, histogram_quantile(h, quantiles[i].of_1000), "ns",
-			quantiles[i].meaning));
+	NVW_EACH(quantile, quantiles, sizeof quantiles / sizeof *quantiles) {
+		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantile->name);
+		NVW_TRY(nvw_describe_u64(description, name, histogram_quantile(h, quantile->of_1000), "ns",
+			quantile->meaning));
 	}
 	return 0;
 }
@@ -524,8 +525,8 @@ static int describe_counts(
 	const struct nvw_readers_figures figures = nvw_readers_figures(d->readers);
 	uint64_t pairs = 0;
 
-	for (unsigned i = 0; i < d->sightings->readers; i++) {
-		pairs += d->reader[i].pairs;
+	NVW_EACH(reader, d->reader, d->sightings->readers) {
+		pairs += reader->pairs;
 	}
 	const struct {
 		const char *name;
@@ -544,9 +545,8 @@ static int describe_counts(
 		{"host_readers.grace_time", figures.grace_ns, "ns", "real time of these waits"},
 	};
 
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-		NVW_TRY(nvw_describe_u64(
-			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning));
+	NVW_EACH(row, rows, sizeof rows / sizeof *rows) {
+		NVW_TRY(nvw_describe_u64(description, row->name, row->value, row->unit, row->meaning));
 	}
 	return 0;
 }
@@ -559,8 +559,8 @@ static int describe_reads(const struct nvw__drive *d, const char *kind, size_t o
 	int error;
 
 	NVW_FAIL_IF(!all, NVW_E_MEMORY, "no memory for the readers' latencies");
-	for (unsigned i = 0; i < d->sightings->readers; i++) {
-		histogram_merge(all, (const void *)((const char *)&d->reader[i] + offset));
+	NVW_EACH(reader, d->reader, d->sightings->readers) {
+		histogram_merge(all, (const void *)((const char *)reader + offset));
 	}
 	error = describe_kind(all, kind, seconds, description);
 	free(all);

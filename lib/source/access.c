@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 #include "access.h"
@@ -162,9 +163,9 @@ static bool is_keyword(const char *s, long first, long last)
 	static const char *const words[] = {"if", "while", "for", "switch", "return", "else", "do", "case",
 		"sizeof", "co_return", "throw", "goto"};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		if (strlen(words[i]) == (size_t)(last - first + 1) &&
-			strncmp(s + first, words[i], strlen(words[i])) == 0) {
+	NVW_EACH(word, words, sizeof words / sizeof *words) {
+		if (strlen(*word) == (size_t)(last - first + 1) &&
+			strncmp(s + first, *word, strlen(*word)) == 0) {
 			return true;
 		}
 	}
@@ -327,10 +328,10 @@ static long behind_assignment(const char *s, long at)
 	static const char *const operators[] = {
 		"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "="};
 
-	for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++) {
-		const size_t n = strlen(operators[i]);
+	NVW_EACH(operator, operators, sizeof operators / sizeof *operators) {
+		const size_t n = strlen(*operator);
 
-		if (strncmp(s + at, operators[i], n) == 0 && s[at + (long)n] != '=' &&
+		if (strncmp(s + at, *operator, n) == 0 && s[at + (long)n] != '=' &&
 			(at == 0 || n > 1 || strchr("=!<>+-*/%|&^", s[at - 1]) == NULL)) {
 			return at + (long)n;
 		}
@@ -408,10 +409,10 @@ static const struct copier {
 
 static const struct copier *copier_of(const char *s, long from, long to)
 {
-	for (unsigned i = 0; i < sizeof copiers / sizeof *copiers; i++) {
-		if (strlen(copiers[i].name) == (size_t)(to - from) &&
-			strncmp(s + from, copiers[i].name, (size_t)(to - from)) == 0) {
-			return &copiers[i];
+	NVW_EACH(copier, copiers, sizeof copiers / sizeof *copiers) {
+		if (strlen(copier->name) == (size_t)(to - from) &&
+			strncmp(s + from, copier->name, (size_t)(to - from)) == 0) {
+			return copier;
 		}
 	}
 	return NULL;
@@ -462,9 +463,9 @@ static bool is_method_of_atomic(const char *s, long from, long to)
 	static const char *const names[] = {"store", "exchange", "fetch_add", "fetch_sub", "fetch_or",
 		"fetch_and", "fetch_xor", "compare_exchange_strong", "compare_exchange_weak"};
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strlen(names[i]) == (size_t)(to - from) &&
-			strncmp(s + from, names[i], (size_t)(to - from)) == 0) {
+	NVW_EACH(name, names, sizeof names / sizeof *names) {
+		if (strlen(*name) == (size_t)(to - from) &&
+			strncmp(s + from, *name, (size_t)(to - from)) == 0) {
 			return true;
 		}
 	}

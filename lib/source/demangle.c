@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 
 #include "demangle.h"
 
@@ -46,9 +47,9 @@ static size_t plain_length(const char *text)
 		"operator<<=", "operator>>=", "operator<=>", "operator<<", "operator>>",
 		"operator<=", "operator>=", "operator->*", "operator->", "operator<", "operator>"};
 
-	for (unsigned i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-		if (begins(text, plain[i])) {
-			return strlen(plain[i]);
+	NVW_EACH(one, plain, sizeof plain / sizeof plain[0]) {
+		if (begins(text, *one)) {
+			return strlen(*one);
 		}
 	}
 	return 0;

@@ -14,6 +14,8 @@
 
 #include "expression.h"
 
+#include "core/each.h"
+
 enum { NAME_BYTES = 96, TEXT_BYTES = 192, NESTED_MAX = 32 };
 
 struct parser {
@@ -291,8 +293,8 @@ static bool names_bytes(const char *words)
 		n -= 6;
 	}
 	snprintf(name, sizeof name, "%.*s", (int)n, words);
-	for (unsigned i = 0; i < sizeof types / sizeof *types; i++) {
-		if (strcmp(name, types[i]) == 0) {
+	NVW_EACH(type, types, sizeof types / sizeof *types) {
+		if (strcmp(name, *type) == 0) {
 			return true;
 		}
 	}

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/each.h"
+
 #include "access.h"
 #include "expression.h"
 #include "field.h"
@@ -305,9 +307,9 @@ static const char *without_casts(const char *text)
 {
 	static const char *const casts[] = {"(void*)", "(char*)", "(unsigned char*)", "(uint8_t*)"};
 
-	for (unsigned i = 0; i < sizeof casts / sizeof *casts; i++) {
-		if (strncmp(text, casts[i], strlen(casts[i])) == 0) {
-			return without_casts(text + strlen(casts[i]));
+	NVW_EACH(cast, casts, sizeof casts / sizeof *casts) {
+		if (strncmp(text, *cast, strlen(*cast)) == 0) {
+			return without_casts(text + strlen(*cast));
 		}
 	}
 	return text;

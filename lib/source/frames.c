@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "frames.h"
 #include "place.h"
@@ -214,11 +215,11 @@ static void add_frame(Dwfl *dwfl, Dwarf_Addr address, char *stack, size_t n)
 	struct nvw__place place[INLINED_MAX];
 	const unsigned count = is_system(module) ? 0 : nvw__places_of(module, address, place, INLINED_MAX);
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_EACH(one, place, count) {
 		const size_t at = strlen(stack);
 
-		snprintf(stack + at, n - at, "%s%.120s:%d (%s)", at ? "\n" : "", place[i].file, place[i].line,
-			function_of(&place[i]));
+		snprintf(stack + at, n - at, "%s%.120s:%d (%s)", at ? "\n" : "", one->file, one->line,
+			function_of(one));
 	}
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 
 #include "demangle.h"
 #include "place.h"
@@ -70,8 +71,8 @@ static bool is_library(const char *file)
 	const char *const name = basename(file);
 	bool is = begins(file, "/usr/include/") || begins(file, "/usr/local/include/");
 
-	for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
-		is = is || strstr(file, folders[i]) != NULL;
+	NVW_EACH(folder, folders, sizeof folders / sizeof *folders) {
+		is = is || strstr(file, *folder) != NULL;
 	}
 	return is || (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || begins(name, "nvw_cuda_") ||
 	       strcmp(name, "cuda_runtime.h") == 0 || strcmp(name, "cooperative_groups.h") == 0;
@@ -123,8 +124,8 @@ static void add_place(const struct nvw__place *here, struct nvw__place *ret_plac
 /* A compiler has put a function of its own around them. */
 static void mark_copies(struct nvw__place *places, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		places[i].is_copy = true;
+	NVW_EACH(place, places, count) {
+		place->is_copy = true;
 	}
 }
 
@@ -251,9 +252,9 @@ unsigned nvw__places_of(
 	const unsigned count = frames_of(module, address, ret_places, capacity);
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (!ret_places[i].library) {
-			ret_places[kept++] = ret_places[i];
+	NVW_EACH(ret_place, ret_places, count) {
+		if (!ret_place->library) {
+			ret_places[kept++] = *ret_place;
 		}
 	}
 	if (count > 0) {

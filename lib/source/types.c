@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 
 #include "types.h"
 
@@ -183,9 +184,9 @@ static const char *word_of(Dwarf_Die *type, int tag)
 		{DW_TAG_enumeration_type, "enum ", ""},
 	};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		if (words[i].tag == tag) {
-			return is_c(type) ? words[i].in_c : words[i].in_others;
+	NVW_EACH(word, words, sizeof words / sizeof *words) {
+		if (word->tag == tag) {
+			return is_c(type) ? word->in_c : word->in_others;
 		}
 	}
 	return "";
@@ -263,8 +264,8 @@ static bool is_qualifier(const char *word)
 	static const char *const words[] = {
 		"const", "volatile", "struct", "class", "union", "enum", "restrict"};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		if (strcmp(word, words[i]) == 0) {
+	NVW_EACH(one, words, sizeof words / sizeof *words) {
+		if (strcmp(word, *one) == 0) {
 			return true;
 		}
 	}

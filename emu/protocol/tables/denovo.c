@@ -3,6 +3,8 @@
  * invariants. */
 #include "denovo.h"
 
+#include "core/each.h"
+
 enum { I, V, D, R };
 
 const char *const coh_denovo_states[] = {"I", "V", "D", "R"};
@@ -33,8 +35,8 @@ const char *coh_denovo_broken_invariant(const struct nvw_machine *m, emu_line_id
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && (line->dirty & ~line->registered) && line->state != D) {
 			return "stored bytes that are not registered do not wait in state D";

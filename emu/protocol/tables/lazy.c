@@ -3,6 +3,8 @@
  * invalidations. */
 #include "lazy.h"
 
+#include "core/each.h"
+
 enum { I, V, D, R };
 
 const char *const coh_lazy_states[] = {"I", "V", "D", "R"};
@@ -28,8 +30,8 @@ const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
 /* A line in R holds only registered bytes, and no other line holds any; data waits in D. */
 const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (!line) {
 			continue;

@@ -12,6 +12,8 @@
  * Deviations: those of wt. A load's answer has the bytes that its wavefront wants; the thesis does not say
  * how much is sent.
  */
+#include "core/each.h"
+
 #include "through.h"
 
 /* clang-format off */
@@ -36,8 +38,8 @@ static const struct coh_row rows[] = {
 
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		if (emu_cache_peek(&m->cus[i].l1, id)) {
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		if (emu_cache_peek(&cu->l1, id)) {
 			return "a line has stayed in an L1";
 		}
 	}

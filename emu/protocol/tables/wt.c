@@ -15,6 +15,8 @@
  * alone, and that point is the L2. A wavefront waits until the L2 has accepted its store. A release waits for
  * other wavefronts of its CU, too.
  */
+#include "core/each.h"
+
 #include "through.h"
 
 /* clang-format off */
@@ -51,8 +53,8 @@ const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_i
 	if (below && below->dirty) {
 		return "the L2 has not written a byte through";
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	NVW_EACH(cu, m->cus, m->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && line->dirty) {
 			return "an L1 has not written a byte through";
