@@ -18,6 +18,7 @@
 
 #include "core/each.h"
 
+#include "core/invariant.h"
 #include "internal.h"
 
 /* ---- Scripts ---------------------------------------------------------------------------------------- */
@@ -291,6 +292,7 @@ unsigned litmus_variable_offset(const struct litmus_situation *s, unsigned v)
 {
 	const unsigned words = s->shares_lines ? 2 : 1;
 
+	NVW_INVARIANT(v < LITMUS_VARIABLES);
 	return v / words * 64 + v % words * 8;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/array.h"
 #include "core/each.h"
 #include "words.h"
@@ -247,6 +248,7 @@ struct litmus_test *litmus_list_add(struct litmus_list *list)
 		nvw_fail(NVW_E_MEMORY, "no memory for more than %u litmus tests", list->count);
 		return NULL;
 	}
+	NVW_INVARIANT(list->count < list->capacity);
 	memset(&list->test[list->count], 0, sizeof *list->test);
 	return &list->test[list->count];
 }

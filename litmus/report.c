@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "internal.h"
 
 void litmus_report_begin(
@@ -30,6 +31,7 @@ void litmus_report_count(struct litmus_report *report, const struct litmus_state
 	char text[2 * LITMUS_TEXT];
 	unsigned i = 0;
 
+	NVW_INVARIANT(report->outcome_count <= LITMUS_OUTCOMES);
 	litmus_state_text(report->test, state, text, sizeof text);
 	while (i < report->outcome_count && strcmp(report->outcome[i].text, text)) {
 		i++;

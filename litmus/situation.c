@@ -136,4 +136,5 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 	for (unsigned t = 0; t < test->thread_count; t++) {
 		ret->thread[group_of[t] * ret->group_size + members[group_of[t]]++] = (int)t;
 	}
+	NVW_INVARIANT(ret->groups <= test->thread_count && ret->group_size <= test->thread_count);
 }

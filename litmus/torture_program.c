@@ -650,6 +650,31 @@ static void link_turn(struct torture_program *p, struct torture_step *a, struct 
 	}
 }
 
+bool torture_program_is_valid(const struct torture_program *p)
+{
+	for (unsigned i = 0; i < p->step_count; i++) {
+		const struct torture_step *const s = &p->steps[i];
+
+		if (s->first_op + s->op_count > p->op_count || s->set >= (int)p->set_count ||
+			s->work_item >= p->groups * p->group_size) {
+			return false;
+		}
+	}
+	for (unsigned i = 0; i < p->op_count; i++) {
+		if (p->ops[i].variable >= p->variable_count) {
+			return false;
+		}
+	}
+	for (unsigned i = 0; i < p->variable_count; i++) {
+		const struct torture_variable *const v = &p->variables[i];
+
+		if (v->line >= p->line_count || v->offset + v->size > 64 || v->offset % v->size) {
+			return false;
+		}
+	}
+	return p->groups <= TORTURE_GROUPS_MAX && p->group_size <= TORTURE_GROUP_SIZE_MAX;
+}
+
 void torture_link(struct torture_program *p)
 {
 	struct torture_step *last[TORTURE_PHASES_MAX * TORTURE_SLOTS] = {NULL};
@@ -722,6 +747,7 @@ const char *torture_variable_name(const struct torture_program *p, unsigned vari
 {
 	enum { TEXT = 24 };
 
+	NVW_INVARIANT(variable < p->variable_count && p->data_count <= p->variable_count);
 	snprintf(buffer, TEXT, "d%u", variable);
 	for (unsigned slot = 0; variable >= p->data_count && slot < TORTURE_SLOTS; slot++) {
 		const struct {

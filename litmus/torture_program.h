@@ -137,6 +137,9 @@ NVW_CHECKED int torture_generate(
  * steps. */
 void torture_link(struct torture_program *program);
 
+/* Steps, operations and variables name what the program has; variables are aligned in their lines. */
+bool torture_program_is_valid(const struct torture_program *program);
+
 /* Prints the steps that are not removed, one per line. */
 void torture_print(const struct torture_program *program, FILE *to);
 

@@ -18,6 +18,7 @@
 
 #include "core/each.h"
 
+#include "core/invariant.h"
 #include "torture_program.h"
 
 enum { OPERATIONS_OF_STEP = 4, OPERATIONS_MAX = 600000, NOBODY = -1 };
@@ -655,6 +656,8 @@ int torture_run_program(const struct torture_program *program, struct nvw_pool *
 		.random = {nvw_mix64(program->seed)},
 		.text = text,
 		.text_bytes = text_bytes};
+
+	NVW_DEEP_INVARIANT(torture_program_is_valid(program));
 	int r = emu_create(&program->config, pool, NULL, &run.machine);
 
 	if (r == 0) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See roots.h. */
+#include <assert.h>
 #include "roots.h"
 
 int roots_write(
 	struct nvw_machine *machine, const struct nvw_pmem *pmem, const uint64_t *words, unsigned count)
 {
 	int error = 0;
+
+	assert(count <= NVW_POOL_ROOTS);
 
 	for (unsigned i = count; error == 0 && i-- > 0;) {
 		error = nvw_write(machine, pmem->base + nvw_pool_root_off(&pmem->geometry, i), &words[i], 8);
@@ -15,6 +18,7 @@ int roots_write(
 
 int roots_read(struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count)
 {
+	assert(count <= NVW_POOL_ROOTS);
 	return nvw_read(machine, ret_words, pmem->base + nvw_pool_root_off(&pmem->geometry, 0), 8 * count);
 }
 

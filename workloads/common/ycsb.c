@@ -4,6 +4,7 @@
  * distribution is spread over the loaded records and twice the expected inserts, and a draw that hits a
  * record not yet inserted is repeated.
  */
+#include <assert.h>
 #include "ycsb.h"
 
 #include <errno.h>
@@ -270,6 +271,7 @@ int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb)
 void ycsb_requests_init(
 	struct ycsb_requests *r, const struct ycsb *mix, uint64_t records, uint64_t operations, uint64_t seed)
 {
+	assert(mix->scan_min <= mix->scan_max);
 	*r = (struct ycsb_requests){.mix = *mix, .random = {seed}, .records = records};
 	r->expected = records + (uint64_t)(2 * mix->share[YCSB_INSERT] * (double)operations);
 	if (mix->request == YCSB_LATEST) {
@@ -336,5 +338,6 @@ struct ycsb_request ycsb_requests_next(struct ycsb_requests *r)
 	if (request.op == YCSB_SCAN) {
 		request.scan_length = choose_scan_length(r);
 	}
+	assert(request.record < r->records && request.scan_length <= r->mix.scan_max);
 	return request;
 }

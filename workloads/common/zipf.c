@@ -2,6 +2,7 @@
 /* Zipfian ranks (zipf.h). The names of variables are those of Gray et al., figure 3. */
 #include "zipf.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "bounds.h"
@@ -31,6 +32,7 @@ double zipf_zeta(uint64_t n, double theta)
 
 static void derive(struct zipf *z)
 {
+	assert(z->items > 0 && z->theta > 0 && z->theta < 1);
 	const double zeta2 = 1 + pow(2, -z->theta);
 
 	z->alpha = 1 / (1 - z->theta);
@@ -59,6 +61,7 @@ void zipf_grow(struct zipf *z, uint64_t items)
 
 uint64_t zipf_next(const struct zipf *z, struct nvw_random *random)
 {
+	assert(z->items > 0 && z->zeta >= 1);
 	const double u = nvw_random_real(random);
 	const double uz = u * z->zeta;
 
@@ -88,6 +91,7 @@ static uint64_t fnv64(uint64_t x)
 
 uint64_t zipf_scrambled(const struct zipf *z, uint64_t records, struct nvw_random *random)
 {
+	assert(records > 0);
 	return fnv64(zipf_next(z, random)) % records;
 }
 
