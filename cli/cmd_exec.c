@@ -142,7 +142,7 @@ static int print_problems(const struct host_session *s, enum cli_format format, 
 /* As JSON, or what is made of it. */
 static int print_made(const struct host_session *s, enum cli_format format, json_t *report, FILE *to)
 {
-	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for the report");
+	NVW_ALLOCATED(report, "no memory for the report");
 	if (format == CLI_FORMAT_JSON) {
 		return cli_print_json(report, to);
 	}

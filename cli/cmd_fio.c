@@ -488,7 +488,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 	struct measuring *const m = calloc(1, sizeof *m);
 	int error;
 
-	NVW_FAIL_IF(m == NULL, NVW_E_MEMORY, "no memory for the measurements");
+	NVW_ALLOCATED(m, "no memory for the measurements");
 	m->request = request;
 	error = take_lists(t, bs, sweep, m);
 	if (!error) {

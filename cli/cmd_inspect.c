@@ -138,7 +138,7 @@ static int inspect_opened(struct nvw_pool *pool, bool each_epoch, json_t **ret_r
 		(json_int_t)g->streams, "log_entries", (json_int_t)g->log_entries);
 
 	*ret_report = report;
-	NVW_FAIL_IF(report == NULL, NVW_E_MEMORY, "no memory for the report");
+	NVW_ALLOCATED(report, "no memory for the report");
 	NVW_TRY(add_epochs(pool, each_epoch, report));
 	NVW_TRY(add_heap(pool, report));
 	NVW_TRY(add_further_pools(pool, report));

@@ -210,7 +210,7 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 	unsigned chosen = 0;
 
 	NVW_INVARIANT(c->protocol_count > 0);
-	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for a report");
+	NVW_ALLOCATED(report, "no memory for a report");
 	for (unsigned p = 0; p < c->protocol_count; p++) {
 		c->options.protocol = c->protocol[p];
 		NVW_EACH(test, c->tests.test, c->tests.count) {

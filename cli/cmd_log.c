@@ -33,7 +33,7 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 	void *grown = realloc(s->site, (s->count + 1) * sizeof *s->site);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(grown == NULL, NVW_E_MEMORY, "no memory for the sites of the log");
+	NVW_ALLOCATED(grown, "no memory for the sites of the log");
 	s->site = grown;
 	snprintf(s->site[s->count].file, sizeof s->site[0].file, "%s", r->site.file);
 	snprintf(s->site[s->count].function, sizeof s->site[0].function, "%s", r->site.function);

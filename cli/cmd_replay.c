@@ -161,7 +161,7 @@ static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
 
 static int extract_pool(const struct ct_saved *s, const struct nvw_pool *pool, char *path)
 {
-	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for the path of a pool");
+	NVW_ALLOCATED(path, "no memory for the path of a pool");
 	const int error = extract_to(path, s->image + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
 
 	free(path);

@@ -330,7 +330,7 @@ static int open_papers(struct reproduce_command *c)
 	const enum paper_run run = run_of(o);
 	const unsigned seeds = run == PAPER_RUN_ROWS ? (unsigned)cli_number(o, CLI_seeds) : 1;
 
-	NVW_FAIL_IF(!c->folder, NVW_E_MEMORY, "no memory for a file name");
+	NVW_ALLOCATED(c->folder, "no memory for a file name");
 	NVW_TRY(papers_read(c->folder, &c->papers));
 	NVW_TRY(papers_choose(&c->papers, o->argument, o->argument_count, cli_given(o, CLI_short_rows)));
 	return papers_open(&c->papers, cli_text(o, CLI_data), seeds, run);

@@ -113,7 +113,7 @@ static int write_file(const struct sweep_command *c, const char *end,
 {
 	char *const name = name_of(c, end);
 
-	NVW_FAIL_IF(!name, NVW_E_MEMORY, "no memory for a file name");
+	NVW_ALLOCATED(name, "no memory for a file name");
 	const int r = write_to(c, name);
 
 	free(name);
@@ -283,7 +283,7 @@ static int open_journal(struct sweep_command *c)
 {
 	char *const path = name_of(c, ".journal");
 
-	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for a file name");
+	NVW_ALLOCATED(path, "no memory for a file name");
 	const int r = sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal);
 
 	free(path);

@@ -435,7 +435,7 @@ static int run_protocol(struct torture_command *c, const char *protocol)
 {
 	struct torture_result *const result = calloc(1, sizeof *result);
 
-	NVW_FAIL_IF(!result, NVW_E_MEMORY, "no memory for a result");
+	NVW_ALLOCATED(result, "no memory for a result");
 	c->options.protocol = protocol;
 	const int r = (c->faults ? run_faults : run_programs)(c, result);
 

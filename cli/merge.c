@@ -174,7 +174,7 @@ static int add_findings(struct merge *m, const json_t *report)
 	const json_t *const findings = json_object_get(report, "findings");
 	struct ct_finding *const f = malloc(sizeof *f);
 
-	NVW_FAIL_IF(f == NULL, NVW_E_MEMORY, "no memory for a finding");
+	NVW_ALLOCATED(f, "no memory for a finding");
 	for (size_t i = 0; i < json_array_size(findings); i++) {
 		read_finding(json_array_get(findings, i), f);
 		ct_groups_add(&m->groups, f);

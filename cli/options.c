@@ -382,7 +382,7 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 {
 	char *const name = strdup(argv[*i] + 2);
 
-	NVW_FAIL_IF(!name, NVW_E_MEMORY, "no memory for the command line");
+	NVW_ALLOCATED(name, "no memory for the command line");
 	NVW_INVARIANT(o->word_count < (unsigned)o->argc);
 	o->word[o->word_count++] = name;
 	const char *const value = split(name, argv, argc, i, cli_is_flag(o->command, name));

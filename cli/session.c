@@ -362,7 +362,7 @@ static int prepare(struct cli_session *s)
 	}
 	NVW_TRY(choose_protocol(s));
 	s->options_text = nvw__options_text(s->options);
-	NVW_FAIL_IF(!s->options_text, NVW_E_MEMORY, "no memory for the command line");
+	NVW_ALLOCATED(s->options_text, "no memory for the command line");
 	return 0;
 }
 

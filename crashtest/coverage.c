@@ -135,7 +135,7 @@ int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage)
 	const unsigned sites = nvw__site_count();
 	struct ct_coverage c = {.statement = calloc(sites + 1, sizeof *c.statement)};
 
-	NVW_FAIL_IF(c.statement == NULL, NVW_E_MEMORY, "no memory for the statements of the workload");
+	NVW_ALLOCATED(c.statement, "no memory for the statements of the workload");
 	for (unsigned i = 0; i < sites; i++) {
 		const struct nvw_site *const s = nvw__site(i);
 

@@ -162,7 +162,7 @@ static int write_initial(const struct ct_bench *b, const char *path)
 	for (unsigned i = 0; i < b->pool_count; i++) {
 		char *const its = nvw__pool_path(path, i);
 
-		NVW_FAIL_IF(its == NULL, NVW_E_MEMORY, "no memory for the path of a pool");
+		NVW_ALLOCATED(its, "no memory for the path of a pool");
 		const int error = write_file(its, content, b->pool_bytes[i]);
 
 		free(its);

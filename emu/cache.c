@@ -64,8 +64,7 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	cache->sets = (uint32_t)sets;
 	cache->bytes = tags + stamps + used + count * sizeof *cache->lines + ALIGNMENT;
 	cache->memory = nvw__zeroed(cache->bytes);
-	NVW_FAIL_IF(!cache->memory, NVW_E_MEMORY, "no memory for a cache of %llu lines",
-		(unsigned long long)count);
+	NVW_ALLOCATED(cache->memory, "no memory for a cache of %llu lines", (unsigned long long)count);
 	cache->tags = (void *)(cache->memory + -(uintptr_t)cache->memory % ALIGNMENT);
 	if (usual) {
 		cache->set = (void *)((char *)cache->tags + tags);
@@ -570,7 +569,7 @@ int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity)
 	fifo->capacity = capacity;
 	fifo->mask = size - 1;
 	fifo->ring = malloc(size * sizeof *fifo->ring);
-	NVW_FAIL_IF(!fifo->ring, NVW_E_MEMORY, "no memory for a FIFO of %u lines", capacity);
+	NVW_ALLOCATED(fifo->ring, "no memory for a FIFO of %u lines", capacity);
 	return 0;
 }
 

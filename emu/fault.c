@@ -193,7 +193,7 @@ int emu_faults_catch(struct nvw_machine *m)
 	stack_t stack = {.ss_size = STACK_BYTES};
 
 	fault.stack = malloc(STACK_BYTES);
-	NVW_FAIL_IF(!fault.stack, NVW_E_MEMORY, "no memory for a signal stack");
+	NVW_ALLOCATED(fault.stack, "no memory for a signal stack");
 	stack.ss_sp = fault.stack;
 	fault.machine = m;
 	fault.pending = false;

@@ -230,7 +230,7 @@ int emu_l3_init(struct nvw_machine *m)
 	l3->banks = (uint32_t)m->config.l3_banks;
 	l3->bank = calloc(l3->banks, sizeof *l3->bank);
 	l3->stores = config->split == 1 ? &l3->write : &l3->cache;
-	NVW_FAIL_IF(!l3->bank, NVW_E_MEMORY, "no memory for an L3");
+	NVW_ALLOCATED(l3->bank, "no memory for an L3");
 	NVW_TRY(emu_cache_init(&l3->cache, config));
 	if (config->split == 1) {
 		NVW_TRY(emu_cache_init(&l3->write, &own));

@@ -242,7 +242,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 
 	NVW_TRY(emu_config_check(config));
 	m = calloc(1, sizeof *m);
-	NVW_FAIL_IF(!m, NVW_E_MEMORY, "no memory for a machine");
+	NVW_ALLOCATED(m, "no memory for a machine");
 	m->config = emu_config_consistent(config);
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = m->clock.time_ps = m->alarm = UINT64_MAX;

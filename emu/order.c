@@ -612,7 +612,7 @@ int emu_set_order(struct nvw_machine *m, const struct emu_order *how, struct emu
 	struct emu_chosen_order *const o = calloc(1, sizeof *o);
 
 	NVW_INVARIANT(!m->order && how->depth <= EMU_ORDER_DEPTH_MAX);
-	NVW_FAIL_IF(!o, NVW_E_MEMORY, "no memory for the order of wavefronts");
+	NVW_ALLOCATED(o, "no memory for the order of wavefronts");
 	o->how = *how;
 	o->seen = seen;
 	m->order = o;

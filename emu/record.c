@@ -567,7 +567,7 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 		return 0;
 	}
 	m->record = r = calloc(1, sizeof *r);
-	NVW_FAIL_IF(!r, NVW_E_MEMORY, "no memory for the persist log");
+	NVW_ALLOCATED(r, "no memory for the persist log");
 	r->log = log;
 	r->check = check && m->config.nvram.domain != EMU_DOMAIN_eadr;
 	r->buckets.row_bytes = sizeof(struct bucket);
@@ -575,7 +575,7 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 	r->stores.row_bytes = sizeof(struct store);
 	r->site_mask = SITES_MIN - 1;
 	r->sites = calloc(SITES_MIN, sizeof *r->sites);
-	NVW_FAIL_IF(!r->sites, NVW_E_MEMORY, "no memory for the persist log");
+	NVW_ALLOCATED(r->sites, "no memory for the persist log");
 	return 0;
 }
 

@@ -362,8 +362,7 @@ int emu_store_buffers_init(struct nvw_machine *m)
 		return 0;
 	}
 	m->store_buffers = calloc(m->exec.wavefront_count, sizeof *m->store_buffers);
-	NVW_FAIL_IF(
-		!m->store_buffers, NVW_E_MEMORY, "no memory for %u store buffers", m->exec.wavefront_count);
+	NVW_ALLOCATED(m->store_buffers, "no memory for %u store buffers", m->exec.wavefront_count);
 	for (uint32_t i = 0; i < m->exec.wavefront_count; i++) {
 		struct emu_store_buffer *const b = &m->store_buffers[i];
 

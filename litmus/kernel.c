@@ -304,7 +304,7 @@ int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 	char *const nvram =
 		pool ? (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks : NULL;
 
-	NVW_FAIL_IF(!dram, NVW_E_MEMORY, "the machine's DRAM has no room for a litmus test");
+	NVW_ALLOCATED(dram, "the machine's DRAM has no room for a litmus test");
 	x->fence = (uint64_t *)(void *)(dram + LITMUS_VARIABLES * 64);
 	x->others = x->fence + 8;
 	x->barriers_stall = pool && emu_model_info(emu_machine_config(m)->model)->meets;

@@ -252,7 +252,7 @@ static int look_closer(
 	FILE *to;
 	int r;
 
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a program");
+	NVW_ALLOCATED(p, "no memory for a program");
 	r = torture_generate(p, o->protocol, result->seed, o->settings);
 	result->steps = steps_of(p);
 	if (r == 0) {

@@ -118,7 +118,7 @@ int litmus_run_visibility(
 	int error = 0;
 
 	litmus_report_begin(report, test, options);
-	NVW_FAIL_IF(!run, NVW_E_MEMORY, "no memory for a litmus test");
+	NVW_ALLOCATED(run, "no memory for a litmus test");
 	run->test = run->execution.test = test;
 	run->options = options;
 	run->report = report;

@@ -215,7 +215,7 @@ static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct
 		.words_before = nvw_pool_words_written(pool),
 		.damaged = nvw__header_damaged(pool),
 		.open = calloc(nvw_pool_geometry(pool)->streams, 1)};
-	NVW_FAIL_IF(!ret->open, NVW_E_MEMORY, "no memory to recover %s", nvw_pool_path(pool));
+	NVW_ALLOCATED(ret->open, "no memory to recover %s", nvw_pool_path(pool));
 
 	const int r = judge_all(pool, report, ret->open, &ret->unsettled);
 

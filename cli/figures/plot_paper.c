@@ -84,7 +84,7 @@ static int read_font(const char *font, struct plot_paper *p)
 		p->letters_pt = strtod(comma + 1, &end);
 	}
 	p->font = strndup(font, comma ? (size_t)(comma - font) : strlen(font));
-	NVW_FAIL_IF(!p->font, NVW_E_MEMORY, "no memory for a font's name");
+	NVW_ALLOCATED(p->font, "no memory for a font's name");
 	NVW_FAIL_IF(!*p->font || strpbrk(p->font, "'\"\\\n,") || (comma && (end == comma + 1 || *end)) ||
 			    !(p->letters_pt >= 4 && p->letters_pt <= 72),
 		NVW_E_USAGE,

@@ -15,16 +15,9 @@
 
 enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the comparison");
-}
-
 static int add_row(struct comparison *c, const struct compare_row *row)
 {
-	if (!NVW_ROOM(c->row, c->room, c->count + 1)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(c->row, c->room, c->count + 1), NVW_E_MEMORY, "no memory for the comparison");
 	c->row[c->count] = *row;
 	c->row[c->count].order = c->count;
 	c->count++;
@@ -129,9 +122,7 @@ static int make_points(const json_t *rows, json_t *const axes[2], json_t *points
 	{
 		char *const name = name_of(row, axes);
 
-		if (!name) {
-			return no_memory();
-		}
+		NVW_ALLOCATED(name, "no memory for the comparison");
 		if (!json_object_get(points, name)) {
 			json_object_set_new(points, name, json_pack("{s:{}, s:{}}", "numbers", "texts"));
 		}
@@ -148,9 +139,7 @@ static int take_samples(const json_t *array, struct confidence *ret)
 	const unsigned count = (unsigned)json_array_size(array);
 	double *const value = malloc((count + 1) * sizeof *value);
 
-	if (!value) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(value, "no memory for the comparison");
 	for (unsigned i = 0; i < count; i++) {
 		value[i] = json_real_value(json_array_get(array, i));
 	}

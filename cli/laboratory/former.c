@@ -167,9 +167,7 @@ static int check_row(const struct former *f, unsigned row)
 	}
 	char *const text = text_of(values, f->plan->axes);
 
-	if (!text) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(text, "no memory for the points of a table");
 	const bool is_point = json_object_get(f->plan->points, text) != NULL;
 	const int error = is_point ? 0 : refuse_point(f, text);
 

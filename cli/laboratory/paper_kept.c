@@ -222,9 +222,7 @@ static int take_cell(struct papers *p, char *const field[FIELDS_MAX])
 	}
 	struct paper_cell *const more = realloc(t->kept, (t->kept_count + 1) * sizeof *more);
 
-	if (!more) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(more, "no memory for what is kept of published results");
 	t->kept = more;
 	struct paper_cell *const cell = &more[t->kept_count++];
 

@@ -85,9 +85,7 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 	}
 	struct paper_sweep *const s = *ret = add_sweep(p, file, name);
 
-	if (!s) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(s, "no memory for the published results");
 	NVW_PRINT(seeds, "seed=1..%u", p->seeds);
 
 	const char *words[] = {s->path, seeds, word};

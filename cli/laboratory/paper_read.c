@@ -146,9 +146,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	json_t *const keys = keys_of(r->papers, section, r->paper, &known);
 	unsigned k = 0;
 
-	if (!keys) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(keys, "no memory for the published results");
 	while (known[k] && strcmp(known[k], name) != 0) {
 		k++;
 	}
@@ -179,12 +177,10 @@ static int inherit(struct papers *p)
 		const struct paper_row *const whole = whole_of(p, row);
 		const char *const all = whole ? paper_text(whole->keys, "points") : NULL;
 
-		if (all && paper_text(row->keys, "points") && set_text(row->keys, "points", all)) {
-			return no_memory();
-		}
-		if (whole && json_object_update_missing(row->keys, whole->keys)) {
-			return no_memory();
-		}
+		NVW_FAIL_IF(all && paper_text(row->keys, "points") && set_text(row->keys, "points", all),
+			NVW_E_MEMORY, "no memory for the published results");
+		NVW_FAIL_IF(whole && json_object_update_missing(row->keys, whole->keys), NVW_E_MEMORY,
+			"no memory for the published results");
 	}
 	return 0;
 }
@@ -354,9 +350,8 @@ static int read_paper(struct papers *p, const char *file)
 	struct paper *const more = realloc(p->paper, (p->paper_count + 1) * sizeof *more);
 	char *path = NULL;
 
-	if (!more || asprintf(&path, "%s/%s", p->folder, file) < 0) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!more || asprintf(&path, "%s/%s", p->folder, file) < 0, NVW_E_MEMORY,
+		"no memory for the published results");
 	p->paper = more;
 	more[p->paper_count++] = (struct paper){strndup(file, strlen(file) - 4), json_object()};
 

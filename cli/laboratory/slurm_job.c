@@ -16,11 +16,6 @@
 
 enum { ANSWER_STEP = 1 << 14, WAIT_MS = 100, KINDS = 16 };
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for a job array");
-}
-
 /* ---- Asking -------------------------------------------------------------------------------------- */
 
 /* Until there is more of an answer. An interrupted command still waits for it: a job whose number is not
@@ -108,9 +103,7 @@ int slurm_follow(struct slurm_job *job, unsigned long long number, unsigned task
 	NVW_INVARIANT(number > 0 && tasks > 0);
 	slurm_job_end(job);
 	job->task = calloc(tasks, sizeof *job->task);
-	if (!job->task) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(job->task, "no memory for a job array");
 	job->number = number;
 	job->count = tasks;
 	NVW_EACH(task, job->task, tasks) {
@@ -281,9 +274,7 @@ int slurm_ask(struct slurm_job *job)
 	NVW_PRINT(command, "squeue -h -r -t all -j %llu -o '%%K|%%T|%%r' 2>&1", job->number);
 	const int status = ask(command, &answer);
 
-	if (!answer) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(answer, "no memory for a job array");
 	const bool is_known = status == 0 && *answer;
 
 	if (status == 0 || strstr(answer, "Invalid job id")) {

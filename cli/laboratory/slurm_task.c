@@ -13,19 +13,12 @@
 #include "report/words.h"
 #include "slurm_task.h"
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for a job array");
-}
-
 int slurm_write(const char *folder, const char *name, int mode, const char *text)
 {
 	struct nvw_new_file f;
 	char *path = NULL;
 
-	if (asprintf(&path, "%s/%s", folder, name) < 0) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(asprintf(&path, "%s/%s", folder, name) < 0, NVW_E_MEMORY, "no memory for a job array");
 	int r = nvw_new_file_begin(path, false, &f);
 
 	if (r == 0) {
@@ -60,9 +53,7 @@ static int write_outcome(const char *folder, const char *key, const struct sweep
 	char *const text = json_dumps(all, JSON_COMPACT);
 
 	json_decref(all);
-	if (!text) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(text, "no memory for a job array");
 	NVW_PRINT(name, "%s.json", key);
 	const int r = slurm_write(folder, name, 0666, text);
 
@@ -176,9 +167,7 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 	char *text = NULL;
 	uint64_t bytes;
 
-	if (!folder) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(folder, "no memory for a job array");
 	int r = nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes);
 
 	if (r == 0) {

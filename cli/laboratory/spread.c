@@ -29,9 +29,7 @@ int spread_add_word(struct sweep_words *w, const char *format, ...)
 	va_start(list, format);
 	n = vasprintf(&w->word[w->count], format, list);
 	va_end(list);
-	if (n < 0) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(n < 0, NVW_E_MEMORY, "no memory for the parts of a job array");
 	w->count++;
 	return 0;
 }
@@ -90,9 +88,7 @@ int spread_begin(struct spread *s, const struct sweep_words *command, const stru
 	const int n = NVW_PRINT(name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
 
 	s->folder = slurm_folder(name, n);
-	if (!s->folder) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(s->folder, "no memory for the parts of a job array");
 	return 0;
 }
 
@@ -139,9 +135,8 @@ static int take_part(void *of, unsigned i, const struct sweep_outcome *o)
 	p->outcome.out = strdup(o->out);
 	p->outcome.err = strdup(o->err);
 	p->is_done = true;
-	if (!p->outcome.out || !p->outcome.err) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(
+		!p->outcome.out || !p->outcome.err, NVW_E_MEMORY, "no memory for the parts of a job array");
 	return 0;
 }
 

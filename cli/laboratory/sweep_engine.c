@@ -46,7 +46,7 @@ static int give_up_point(void *of, unsigned i, const char *status, const char *r
 	p->given_up++;
 	point->row = json_pack(
 		"{s:s, s:s, s:f, s:{}}", "status", status, "reason", reason, "seconds", 0.0, "values");
-	NVW_FAIL_IF(!point->row, NVW_E_MEMORY, "no memory for a result");
+	NVW_ALLOCATED(point->row, "no memory for a result");
 	return sweep_journal_add(p->journal, point);
 }
 
@@ -66,7 +66,7 @@ static int run_on_cluster(struct points *p)
 		.take = take_point,
 		.give_up = give_up_point};
 
-	NVW_FAIL_IF(!folder, NVW_E_MEMORY, "no memory for a job array");
+	NVW_ALLOCATED(folder, "no memory for a job array");
 	const int r = slurm_run(&work, p->manner);
 
 	if (r == 0 && p->given_up == 0) {

@@ -97,7 +97,7 @@ static int take_rows(struct sweep *s, char *text, bool with_failed)
 	struct sweep_point **const sorted = malloc(s->count * sizeof(struct sweep_point *));
 	char *rest = text, *line;
 
-	NVW_FAIL_IF(!sorted, NVW_E_MEMORY, "no memory for the journal");
+	NVW_ALLOCATED(sorted, "no memory for the journal");
 	for (unsigned i = 0; i < s->count; i++) {
 		sorted[i] = &s->point[i];
 	}
@@ -207,7 +207,7 @@ static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
 {
 	*j = (struct sweep_journal){.fd = -1, .path = strdup(path)};
-	NVW_FAIL_IF(!j->path, NVW_E_MEMORY, "no memory for the journal");
+	NVW_ALLOCATED(j->path, "no memory for the journal");
 	j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 	const int r = j->fd < 0 ? nvw_fail_errno("%s", path) : prepare(s, j, fresh);
 

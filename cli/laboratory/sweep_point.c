@@ -107,7 +107,7 @@ static int add_bundle(const struct sweep *s, const struct sweep_bundle *b, struc
 	for (unsigned i = 0; i < b->count && r == 0; i++) {
 		char *const text = sweep_resolve(s, b->text[i]);
 
-		NVW_FAIL_IF(!text, NVW_E_MEMORY, "no memory for a point");
+		NVW_ALLOCATED(text, "no memory for a point");
 		r = add_setting(s, b->name[i], text, w);
 		free(text);
 	}
@@ -280,7 +280,7 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 		XXH3_128bits_update(state, text, bytes);
 	}
 	free(text);
-	NVW_FAIL_IF(!good, NVW_E_MEMORY, "no memory for the machine's description");
+	NVW_ALLOCATED(good, "no memory for the machine's description");
 	return 0;
 }
 
@@ -312,7 +312,7 @@ int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct em
 	XXH3_state_t *const state = XXH3_createState();
 
 	NVW_INVARIANT(w->count > 0);
-	NVW_FAIL_IF(!state, NVW_E_MEMORY, "no memory for a point");
+	NVW_ALLOCATED(state, "no memory for a point");
 	const int r = add_all(c, state, w, machine);
 	const XXH128_hash_t hash = XXH3_128bits_digest(state);
 

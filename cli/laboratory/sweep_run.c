@@ -269,7 +269,7 @@ static int write_report(const struct sweep_point *p, const char *folder, const c
 	char *const path = sweep_report_path(p, folder);
 	struct nvw_new_file f;
 
-	NVW_FAIL_IF(!path, NVW_E_MEMORY, "no memory for a file name");
+	NVW_ALLOCATED(path, "no memory for a file name");
 	int r = nvw_new_file_begin(path, false, &f);
 
 	if (r == 0) {
@@ -287,7 +287,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 		NVW_TRY(write_report(p, manner->reports, o->out));
 	}
 	p->row = sweep_row(o->exit_status, o->timed_out, o->seconds, o->out, o->err);
-	NVW_FAIL_IF(!p->row, NVW_E_MEMORY, "no memory for a result");
+	NVW_ALLOCATED(p->row, "no memory for a result");
 	member_set_real(p->row, "processor_seconds", o->processor_seconds);
 	return sweep_journal_add(journal, p);
 }
@@ -400,7 +400,7 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 		r.progress.to_run += point->row == NULL;
 	}
 	r.child = calloc(manner->jobs, sizeof *r.child);
-	NVW_FAIL_IF(!r.child, NVW_E_MEMORY, "no memory for the points");
+	NVW_ALLOCATED(r.child, "no memory for the points");
 	if (r.progress.to_run > 0) {
 		error = check_temporary_folder();
 	}

@@ -121,7 +121,7 @@ static void measure_groups(struct summary *m)
 static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
 	m->group = calloc(m->sweep->count, sizeof *m->group);
-	NVW_FAIL_IF(!m->group, NVW_E_MEMORY, "no memory for the summary");
+	NVW_ALLOCATED(m->group, "no memory for the summary");
 	for (unsigned i = 0; i < m->sweep->count; i++) {
 		NVW_TRY(add_point(m, sorted, metric, i));
 	}

@@ -50,7 +50,7 @@ int cli_latencies_create(const char *const *operations, struct cli_latencies **r
 	struct cli_latencies *const l = calloc(1, sizeof *l + (WHICH + 1 + n) * sizeof *l->of);
 
 	*ret = l;
-	NVW_FAIL_IF(!l, NVW_E_MEMORY, "no memory for histograms of latencies");
+	NVW_ALLOCATED(l, "no memory for histograms of latencies");
 	l->operations = operations;
 	l->operation_count = n;
 	return 0;

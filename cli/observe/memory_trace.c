@@ -42,7 +42,7 @@ int cli_memory_trace_create(const char *path, enum cli_memory_format format, con
 	int r;
 
 	NVW_INVARIANT(cycle_ps > 0);
-	NVW_FAIL_IF(!t, NVW_E_MEMORY, "no memory for a memory trace");
+	NVW_ALLOCATED(t, "no memory for a memory trace");
 	t->format = format;
 	t->device = device;
 	t->cycle_ps = cycle_ps;

@@ -99,7 +99,7 @@ int cli_observers_create(
 {
 	struct cli_observers *const o = calloc(1, sizeof *o);
 
-	NVW_FAIL_IF(!o, NVW_E_MEMORY, "no memory to observe the run");
+	NVW_ALLOCATED(o, "no memory to observe the run");
 	*ret = o;
 	o->limit_text = cli_text(options, CLI_limit);
 	o->host_limit_text = cli_text(options, CLI_host_limit);

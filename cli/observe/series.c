@@ -61,7 +61,7 @@ int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, 
 	struct cli_series *const s = calloc(1, sizeof *s);
 	int r;
 
-	NVW_FAIL_IF(!s, NVW_E_MEMORY, "no memory for a table of statistics");
+	NVW_ALLOCATED(s, "no memory for a table of statistics");
 	s->per = per;
 	s->interval_ps = interval_ps;
 	r = nvw_new_file_begin(path, false, &s->file);
@@ -161,7 +161,7 @@ int cli_series_start(struct cli_series *s, struct nvw_machine *machine)
 		s->account_count *= config->wavefronts_per_cu;
 	}
 	s->accounts = calloc(s->account_count, sizeof *s->accounts);
-	NVW_FAIL_IF(!s->accounts, NVW_E_MEMORY, "no memory for a table of statistics");
+	NVW_ALLOCATED(s->accounts, "no memory for a table of statistics");
 	name_columns(s);
 	return 0;
 }

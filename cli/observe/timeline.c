@@ -128,9 +128,7 @@ int cli_timeline_create(const char *path, const struct cli_window *window, struc
 	int r;
 
 	NVW_INVARIANT(window->from_ps < window->to_ps);
-	if (!t) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(t, "no memory for a timeline");
 	t->window = *window;
 	t->complete_ps = UINT64_MAX;
 	r = choose_format(path, &t->format);
@@ -574,9 +572,7 @@ static int write_place(struct cli_timeline *t, void *writer, struct row **order,
 	for (uint32_t from = 0, to; from < count; from = to) {
 		const struct cli_track *const track = track_of(t, writer, order[from]);
 
-		if (!track) {
-			return no_memory();
-		}
+		NVW_ALLOCATED(track, "no memory for a timeline");
 		for (to = from; to < count && order[to]->lane == order[from]->lane; to++) {
 		}
 		if (order[from]->lane == LANES) {
@@ -622,17 +618,13 @@ static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 		NVW_TRY(write_place(t, writer, order + from, to - from));
 		show_written(t, to);
 	}
-	if (t->no_memory) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(t->no_memory, NVW_E_MEMORY, "no memory for a timeline");
 	return 0;
 }
 
 static int write_with(struct cli_timeline *t, struct row **order, struct cli_timeline_file *writer)
 {
-	if (!order || !writer) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!order || !writer, NVW_E_MEMORY, "no memory for a timeline");
 	*writer = (struct cli_timeline_file){t->file.file, t->file.path};
 	const int r = write_all(t, writer, order);
 	const int ended = t->format->end(writer);

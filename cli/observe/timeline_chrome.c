@@ -27,7 +27,7 @@ static int end_chrome(void *writer)
 /* Takes the event. */
 static int write_event(struct writer *w, json_t *event)
 {
-	NVW_FAIL_IF(!event, NVW_E_MEMORY, "no memory for a timeline");
+	NVW_ALLOCATED(event, "no memory for a timeline");
 	const bool good = fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->file.to) >= 0 &&
 			  json_dumpf(event, w->file.to, JSON_COMPACT) == 0;
 

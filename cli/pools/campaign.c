@@ -77,7 +77,7 @@ static int each_file(const struct run *r,
 	for (unsigned i = 0; i < nvw_pool_count(r->first); i++) {
 		char *const path = nvw__pool_path(r->path, i);
 
-		NVW_FAIL_IF(path == NULL, NVW_E_MEMORY, "no memory for a path");
+		NVW_ALLOCATED(path, "no memory for a path");
 		const int error = visit((struct run *)(uintptr_t)r, i, path, context);
 
 		free(path);

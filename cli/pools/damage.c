@@ -183,7 +183,7 @@ static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damag
 {
 	char *const path = nvw__pool_path(first_path, i);
 
-	NVW_FAIL_IF(path == NULL, NVW_E_MEMORY, "no memory for a path");
+	NVW_ALLOCATED(path, "no memory for a path");
 	int error = nvw_copy_file(nvw_pool_path(pool), path);
 
 	if (error == 0 && i == d->pool) {

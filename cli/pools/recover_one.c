@@ -71,7 +71,7 @@ static int recover_opened(struct nvw_pool *pool, const struct pool_recover_how *
 	NVW_TRY(recover(pool, &done));
 	json_t *const report = report_json(pool, &done, how->dry_run);
 
-	NVW_FAIL_IF(report == NULL, NVW_E_MEMORY, "no memory for the report");
+	NVW_ALLOCATED(report, "no memory for the report");
 	const int r = report_on(pool, how, report);
 
 	if (r == 0 || r == NVW_E_INCONSISTENT) {

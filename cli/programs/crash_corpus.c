@@ -58,7 +58,7 @@ static int add_input(struct ct_corpus *c, const char *name)
 {
 	struct ct_input *const more = realloc(c->input, (c->count + 1) * sizeof *more);
 
-	NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "no memory for the inputs of a corpus");
+	NVW_ALLOCATED(more, "no memory for the inputs of a corpus");
 	c->input = more;
 	c->input[c->count] = (struct ct_input){.fate = CT_INPUT_NOT_RUN};
 	snprintf(c->input[c->count].name, sizeof c->input[0].name, "%s", name);
@@ -225,7 +225,7 @@ static int run_all(struct corpus *x)
 	NVW_TRY(find_inputs(x));
 	NVW_TRY(ct_known_create(&x->known));
 	x->room = calloc(1, sizeof *x->room);
-	NVW_FAIL_IF(x->room == NULL, NVW_E_MEMORY, "no memory for results");
+	NVW_ALLOCATED(x->room, "no memory for results");
 	return try_all(x);
 }
 

@@ -26,7 +26,7 @@ static int explore_kill(struct crash_tested *t, const struct ct_options *o, stru
 	struct ct_result *const result = calloc(1, sizeof *result);
 	struct ct_options few = *o;
 
-	NVW_FAIL_IF(result == NULL, NVW_E_MEMORY, "no memory for a result");
+	NVW_ALLOCATED(result, "no memory for a result");
 	few.states = STATES_A_KILL;
 	if (sum->finding_count) { /* of the first one */
 		few.save = NULL;

@@ -149,7 +149,7 @@ static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 	};
 	struct ct_result *const result = calloc(1, sizeof *result);
 
-	NVW_FAIL_IF(result == NULL, NVW_E_MEMORY, "no memory for a result");
+	NVW_ALLOCATED(result, "no memory for a result");
 	const int error = ct_run_foreign(&foreign, &options, result);
 
 	if (!error) {
@@ -350,7 +350,7 @@ int fio_verify(const struct fio_request *request)
 {
 	struct verify *const v = calloc(1, sizeof *v);
 
-	NVW_FAIL_IF(v == NULL, NVW_E_MEMORY, "no memory for the kills");
+	NVW_ALLOCATED(v, "no memory for the kills");
 	v->request = request;
 	const int result = verify_and_print(v);
 

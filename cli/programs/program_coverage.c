@@ -17,7 +17,7 @@ static int meet_statement(void *context, const struct host_statement *s)
 		const unsigned room = 2 * all->room + 256;
 		struct ct_statement *const more = realloc(all->at, room * sizeof *more);
 
-		NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "no memory for the coverage of a program");
+		NVW_ALLOCATED(more, "no memory for the coverage of a program");
 		all->at = more;
 		all->room = room;
 	}

@@ -181,7 +181,7 @@ static int try(struct self_test *t, const struct bug *bug)
 	struct crash_request request = t->request;
 	char *const command = command_with(t->request.exec, bug->arguments);
 
-	NVW_FAIL_IF(command == NULL, NVW_E_MEMORY, "no memory for a command");
+	NVW_ALLOCATED(command, "no memory for a command");
 	memset(result, 0, sizeof *result);
 	request.exec = command;
 	const int error = crash_exec_result(t->machine, &request, result);
@@ -216,7 +216,7 @@ int crash_self_test_program(const struct emu_config *machine, const struct crash
 
 	struct self_test *const t = calloc(1, sizeof *t);
 
-	NVW_FAIL_IF(t == NULL, NVW_E_MEMORY, "no memory for a self-test");
+	NVW_ALLOCATED(t, "no memory for a self-test");
 	t->machine = machine;
 	t->request = *request;
 	t->report = (struct self_test_report){.of_program = true, .rows = json ? json_array() : NULL};

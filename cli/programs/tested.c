@@ -78,7 +78,7 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 	NVW_TRY(check_request(request));
 	if (request->replays) {
 		t->recover = recover_command(request);
-		NVW_FAIL_IF(t->recover == NULL, NVW_E_MEMORY, "no memory for a command");
+		NVW_ALLOCATED(t->recover, "no memory for a command");
 	}
 	NVW_TRY(working_copy_make(image, &t->copy));
 	NVW_TRY(check_copy(request, image, t));

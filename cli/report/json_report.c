@@ -6,7 +6,7 @@
 
 int cli_print_json(json_t *report, FILE *to)
 {
-	NVW_FAIL_IF(!report, NVW_E_MEMORY, "no memory for the report");
+	NVW_ALLOCATED(report, "no memory for the report");
 	const bool failed = json_dumpf(report, to, JSON_INDENT(2)) || fputc('\n', to) == EOF;
 
 	json_decref(report);

@@ -150,7 +150,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 	const struct host_schedule_plan plan = {.depth = 1, .number = 1};
 	char now[17];
 
-	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for a schedule");
+	NVW_ALLOCATED(x, "no memory for a schedule");
 	x->tested = t;
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
@@ -254,7 +254,7 @@ static int shorten(struct schedules *x, const struct host_schedule_plan *plan, c
 {
 	struct host_switch *const fewer = malloc((*count + 1) * sizeof *fewer);
 
-	NVW_FAIL_IF(fewer == NULL, NVW_E_MEMORY, "no memory for a schedule");
+	NVW_ALLOCATED(fewer, "no memory for a schedule");
 	int alike = 0;
 
 	for (uint32_t n = *count; n > 0 && alike >= 0; n /= 2) {
@@ -409,7 +409,7 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	struct schedules *const x = calloc(1, sizeof *x);
 	const double began = ct_wall_seconds();
 
-	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for schedules");
+	NVW_ALLOCATED(x, "no memory for schedules");
 	if (t->request->schedules.races) {
 		const int refused = check_races(t, o);
 

@@ -47,7 +47,7 @@ int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 	if (seen->count == seen->room) {
 		uint64_t *const more = realloc(seen->hash, (2 * seen->room + 64) * sizeof *more);
 
-		NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "no memory for the hashes of logs");
+		NVW_ALLOCATED(more, "no memory for the hashes of logs");
 		seen->hash = more;
 		seen->room = 2 * seen->room + 64;
 	}

@@ -164,7 +164,7 @@ int ct_cure_run(
 		return 0;
 	}
 	ret->rest = calloc(count, sizeof *ret->rest);
-	NVW_FAIL_IF(ret->rest == NULL, NVW_E_MEMORY, "no memory for the edits of a run");
+	NVW_ALLOCATED(ret->rest, "no memory for the edits of a run");
 	const unsigned barriers = sort_edits(edits, count, inserted, ret);
 
 	if (barriers == 0) {

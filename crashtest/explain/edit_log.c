@@ -16,20 +16,13 @@
 
 /* ---- Reading and writing ------------------------------------------------------------------------------- */
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory to edit the persist log");
-}
-
 /* A copy of what *data points to, which lasts as long as the log. */
 static int keep_bytes(struct edit_log *log, const void *data, size_t bytes, const void **ret)
 {
 	NVW_TRY(ct_array_grow(&log->owned, log->owned.count + 1, sizeof data));
 	void *const copy = malloc(bytes + 1);
 
-	if (copy == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(copy, "no memory to edit the persist log");
 	*ret = memcpy(copy, data, bytes);
 	((void **)log->owned.at)[log->owned.count++] = copy;
 	return 0;
@@ -137,9 +130,7 @@ static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
 	}
 	*ret = ct_limits_create(stores, log->groups);
-	if (*ret == NULL) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(*ret == NULL, NVW_E_MEMORY, "no memory to edit the persist log");
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		const struct edit_entry *const e = edit_entry_at(log, i);
 

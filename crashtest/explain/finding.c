@@ -500,8 +500,7 @@ static int unpack_image(
 		return damaged(path, 16, "the size of the packed image");
 	}
 	s->image = malloc(s->bytes + 1);
-	NVW_FAIL_IF(s->image == NULL, NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
-		(unsigned long long)s->bytes);
+	NVW_ALLOCATED(s->image, "%s: no memory for a pool of %llu bytes", path, (unsigned long long)s->bytes);
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}

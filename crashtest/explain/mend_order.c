@@ -109,7 +109,7 @@ int ct_order_findings(struct ct_result *r)
 	struct ct_finding *const spare = malloc(sizeof *spare);
 
 	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
-	NVW_FAIL_IF(spare == NULL, NVW_E_MEMORY, "no memory to order findings");
+	NVW_ALLOCATED(spare, "no memory to order findings");
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		o.number[i] = i + 1;
 	}

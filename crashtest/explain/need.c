@@ -37,7 +37,7 @@ static int minimise_losses(struct need_search *s)
 	const unsigned count = l->count;
 	struct ct_loss *const all = malloc((count + 1) * sizeof *all);
 
-	NVW_FAIL_IF(all == NULL, NVW_E_MEMORY, "no memory for the lost stores of a finding");
+	NVW_ALLOCATED(all, "no memory for the lost stores of a finding");
 	memcpy(all, l->loss, count * sizeof *all);
 	l->count = count > 0 ? raise_losses(s, all, 0, count, count, 0) : 0;
 	free(all);

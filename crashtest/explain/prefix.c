@@ -129,11 +129,6 @@ void ct_prefix_undo(struct ct_prefix *p)
 
 /* ---- Reading the log ----------------------------------------------------------------------------------- */
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the events of a run");
-}
-
 /* The data of the host's writes that are left come first. */
 static void fold_data(struct ct_prefix *p)
 {
@@ -191,9 +186,8 @@ static int make_place(struct ct_prefix *p)
 static int add_event(struct ct_prefix *p, const struct ct_event *e)
 {
 	NVW_TRY(make_place(p));
-	if (!NVW_ROOM(p->event, p->capacity, p->count + 1)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(p->event, p->capacity, p->count + 1), NVW_E_MEMORY,
+		"no memory for the events of a run");
 	p->event[p->count++] = *e;
 	return 0;
 }
@@ -204,9 +198,8 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 		.store = {.number = number, .off = r->host.off, .bytes = r->host.bytes}};
 
 	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
-	if (!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes), NVW_E_MEMORY,
+		"no memory for the events of a run");
 	NVW_FAIL_IF(r->host.off + r->host.bytes > p->image.bytes, NVW_E_DAMAGED,
 		"persist log: record %llu writes behind the pool's end", (unsigned long long)number);
 	NVW_TRY(make_place(p));

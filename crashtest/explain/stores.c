@@ -29,7 +29,7 @@ static int grow(struct ct_stores *s)
 
 	bigger.capacity = s->capacity ? 2 * s->capacity : 1024;
 	bigger.word = malloc(bigger.capacity * sizeof *bigger.word);
-	NVW_FAIL_IF(bigger.word == NULL, NVW_E_MEMORY, "no memory for the stores of the run");
+	NVW_ALLOCATED(bigger.word, "no memory for the stores of the run");
 	NVW_EACH(word, bigger.word, bigger.capacity) {
 		word->off = UINT64_MAX;
 	}
@@ -87,7 +87,7 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	struct ct_names *site = realloc(s->site, (s->site_count + 1) * sizeof *site);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(site == NULL, NVW_E_MEMORY, "no memory for the sites of the run");
+	NVW_ALLOCATED(site, "no memory for the sites of the run");
 	s->site = site;
 	site += s->site_count++;
 	site->line = r->site.line;
@@ -105,7 +105,7 @@ static int add_kernel(struct ct_stores *s, const struct nvw_log_record *r)
 	NVW_INVARIANT(r->kind == NVW_LOG_LAUNCH);
 	char(*kernel)[64] = realloc(s->kernel, (s->kernel_count + 1) * sizeof *kernel);
 
-	NVW_FAIL_IF(kernel == NULL, NVW_E_MEMORY, "no memory for the kernels of the run");
+	NVW_ALLOCATED(kernel, "no memory for the kernels of the run");
 	s->kernel = kernel;
 	snprintf(kernel[s->kernel_count++], sizeof *kernel, "%s", r->launch.name);
 	return 0;

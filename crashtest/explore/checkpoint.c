@@ -33,7 +33,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	char buffer[1 << 16];
 	ssize_t n;
 
-	NVW_FAIL_IF(h == NULL, NVW_E_MEMORY, "no memory for a checkpoint");
+	NVW_ALLOCATED(h, "no memory for a checkpoint");
 	XXH64_reset(h, 0);
 	XXH64_update(h, numbers, sizeof numbers);
 	XXH64_update(h, NVW_OR(version, ""), version ? strlen(version) : 0);
@@ -77,7 +77,7 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 	int error = 0;
 
 	NVW_INVARIANT(workers > 0);
-	NVW_FAIL_IF(h == NULL, NVW_E_MEMORY, "no memory for a checkpoint");
+	NVW_ALLOCATED(h, "no memory for a checkpoint");
 	error = nvw_new_file_begin(path, false, &f);
 	if (error == 0) {
 		XXH64_reset(h, 0);
@@ -198,9 +198,7 @@ static int read_own(const char *path, uint64_t identity, const struct ct_plan *p
 	const uint64_t begin = worker->first - 1, count = worker->last - begin;
 
 	its.interval = malloc((plan->instants + 1) * sizeof *its.interval);
-	if (its.interval == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(its.interval, "no memory for a slice of an exploration");
 	int error = ct_checkpoint_read(path, identity, &its, worker, 1);
 
 	if (error == 1) {

@@ -316,7 +316,7 @@ static int finish(struct ct_orders *o, uint32_t i)
 	struct frame *const f = &o->frames[i];
 	struct foot *const foot = malloc(sizeof *foot + s->count * sizeof *foot->access);
 
-	NVW_FAIL_IF(foot == NULL, NVW_E_MEMORY, "no memory for a step's accesses");
+	NVW_ALLOCATED(foot, "no memory for a step's accesses");
 	*foot = (struct foot){
 		.next = f->feet, .wavefront = s->wavefront, .persists = s->persists, .count = s->count};
 	memcpy(foot->access, &o->trace->access[s->first], s->count * sizeof *foot->access);
@@ -391,7 +391,7 @@ static int grow(struct ct_orders *o)
 
 	larger.word_capacity = nvw_max(2 * o->word_capacity, 256);
 	larger.words = calloc(larger.word_capacity, sizeof *larger.words);
-	NVW_FAIL_IF(larger.words == NULL, NVW_E_MEMORY, "no memory for the words of a run");
+	NVW_ALLOCATED(larger.words, "no memory for the words of a run");
 	NVW_EACH(word, o->words, o->word_capacity) {
 		if (word->word != 0) {
 			*place_of(&larger, word->word) = *word;

@@ -638,7 +638,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	struct exploration *x = calloc(1, sizeof *x);
 	const double began = ct_wall_seconds();
 
-	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for an exploration");
+	NVW_ALLOCATED(x, "no memory for an exploration");
 	ct_result_clear(ret_result);
 	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;

@@ -27,7 +27,7 @@ int ct_failed_take(struct ct_failed_set *to, const struct ct_failing *from)
 {
 	struct ct_failed *const at = realloc(to->at, (to->count + from->count + 1) * sizeof *at);
 
-	NVW_FAIL_IF(at == NULL, NVW_E_MEMORY, "no memory for the states that fail");
+	NVW_ALLOCATED(at, "no memory for the states that fail");
 	memcpy(at + to->count, from->at, from->count * sizeof *at);
 	to->at = at;
 	to->count += from->count;

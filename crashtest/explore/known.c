@@ -113,7 +113,7 @@ static int enter(struct reading *r, uint64_t thread, uint64_t number)
 	const struct ct_operation *const o = ct_operations_find(r->operations, number);
 	struct within *const w = within_of(r, thread);
 
-	NVW_FAIL_IF(w == NULL, NVW_E_MEMORY, "no memory for the operations of a log");
+	NVW_ALLOCATED(w, "no memory for the operations of a log");
 	r->begun = true;
 	w->operation = o ? (uint64_t)(o - r->operations->at) + 1 : 0;
 	return 0;
@@ -125,7 +125,7 @@ static int add_store(struct reading *r, const struct nvw_log_record *record)
 	uint64_t *to = &r->promises->begin;
 
 	NVW_INVARIANT(record->kind == NVW_LOG_STORE);
-	NVW_FAIL_IF(w == NULL, NVW_E_MEMORY, "no memory for the operations of a log");
+	NVW_ALLOCATED(w, "no memory for the operations of a log");
 	if (w->operation != 0) {
 		to = &r->promises->operation[w->operation - 1];
 	} else if (r->begun) {
@@ -158,7 +158,7 @@ int ct_promises_read(int log_fd, const void *image, uint64_t bytes, const struct
 
 	ret->begin = key_of_bytes(image, bytes);
 	ret->operation = calloc(operations->count + 1, sizeof *ret->operation);
-	NVW_FAIL_IF(ret->operation == NULL, NVW_E_MEMORY, "no memory for the operations of a log");
+	NVW_ALLOCATED(ret->operation, "no memory for the operations of a log");
 	for (uint64_t i = 0; i < operations->count; i++) {
 		const struct ct_operation *const o = &operations->at[i];
 

@@ -53,8 +53,7 @@ static int share_out(struct ct_plan *plan)
 	uint32_t *sorted = malloc((plan->instants + 1) * sizeof *sorted);
 	uint64_t left = plan->budget;
 
-	NVW_FAIL_IF(sorted == NULL, NVW_E_MEMORY, "no memory for a plan of %llu instants",
-		(unsigned long long)plan->instants);
+	NVW_ALLOCATED(sorted, "no memory for a plan of %llu instants", (unsigned long long)plan->instants);
 	for (uint64_t i = 0; i < plan->instants; i++) {
 		sorted[i] = plan->fresh[i];
 	}

@@ -186,7 +186,7 @@ int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores,
 	uint32_t *const members = calloc(stores + 1, sizeof *members);
 
 	*ret_members = members;
-	NVW_FAIL_IF(members == NULL, NVW_E_MEMORY, "no memory for the order of a program");
+	NVW_ALLOCATED(members, "no memory for the order of a program");
 	NVW_TRY(make_room(o, stores + 2 * sync_count(fd)));
 	for (uint64_t i = 0; i < stores; i++) {
 		uint32_t kernel;

@@ -29,8 +29,7 @@ static int count_instants(
 		}
 	}
 	r->interval = malloc((plan->instants + 1) * sizeof *r->interval);
-	NVW_FAIL_IF(r->interval == NULL, NVW_E_MEMORY, "no memory for %llu intervals",
-		(unsigned long long)plan->instants);
+	NVW_ALLOCATED(r->interval, "no memory for %llu intervals", (unsigned long long)plan->instants);
 	if (plan->instants > 0) {
 		memcpy(r->interval, plan->interval, plan->instants * sizeof *r->interval);
 	}
@@ -259,7 +258,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 {
 	struct ct_groups *const all = malloc(sizeof *all);
 
-	NVW_FAIL_IF(all == NULL, NVW_E_MEMORY, "no memory for the findings of a test");
+	NVW_ALLOCATED(all, "no memory for the findings of a test");
 	ct_groups_clear(all);
 	NVW_EACH(one, worker, workers) {
 		join_worker(r, all, one->shared);

@@ -172,7 +172,7 @@ static int note_orders(struct ct_robust *r, int log_fd)
 {
 	struct acknowledging a = {.robust = r, .newest = calloc(r->order.members + 1, sizeof *a.newest)};
 
-	NVW_FAIL_IF(a.newest == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
+	NVW_ALLOCATED(a.newest, "no memory for the stores of a log");
 	const int error = ct_log_walk(log_fd, note_order, &a);
 
 	NVW_INVARIANT(error != 0 || a.stores == r->count);
@@ -192,7 +192,7 @@ static int create(int log_fd, int syncs_fd, const struct ct_robust *is, struct c
 {
 	struct ct_robust *const r = malloc(sizeof *r);
 
-	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
+	NVW_ALLOCATED(r, "no memory for the stores of a log");
 	*r = *is;
 	const int error = read_log(r, log_fd, syncs_fd);
 
@@ -217,7 +217,7 @@ int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 static int find_words(struct ct_robust *r, uint64_t bytes)
 {
 	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
-	NVW_FAIL_IF(r->stored == NULL, NVW_E_MEMORY, "no memory for the words of an image");
+	NVW_ALLOCATED(r->stored, "no memory for the words of an image");
 	NVW_EACH(store, r->store, r->count) {
 		const uint64_t word = store->word;
 

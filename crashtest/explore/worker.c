@@ -409,7 +409,7 @@ static int make_room(struct range *r)
 	const unsigned n = 2 * r->medium->cell_count + 64;
 	unsigned *levels = realloc(r->levels, n * sizeof *levels);
 
-	NVW_FAIL_IF(levels == NULL, NVW_E_MEMORY, "no memory for a crash state");
+	NVW_ALLOCATED(levels, "no memory for a crash state");
 	r->levels = levels;
 	r->level_capacity = n;
 	return 0;

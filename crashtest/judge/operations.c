@@ -31,19 +31,12 @@ static struct ct_operation *add_operation(struct ct_operations *o, uint64_t numb
 	return &o->at[o->count++];
 }
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
-}
-
 static int note_begin(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
 {
 	struct ct_operation *const new = add_operation(o, r->begin.number);
 
 	NVW_INVARIANT(record > 0);
-	if (new == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(new, "no memory for the operations of a log");
 	new->begin = record;
 	new->thread = r->begin.thread;
 	NVW_PRINT(new->name, "%s", r->begin.name);
@@ -55,9 +48,7 @@ static int note_ack(struct ct_operations *o, const struct nvw_log_record *r, uin
 	struct ct_operation *const new = add_operation(o, r->ack.first);
 
 	NVW_INVARIANT(record > 0);
-	if (new == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(new, "no memory for the operations of a log");
 	new->durable = record;
 	new->thread = r->ack.work_item;
 	return 0;
@@ -192,9 +183,7 @@ int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
 			add_operation(ret, (uint64_t)json_integer_value(json_array_get(one, 0)));
 		const char *const name = json_string_value(json_array_get(one, 1));
 
-		if (new == NULL) {
-			return no_memory();
-		}
+		NVW_ALLOCATED(new, "no memory for the operations of a log");
 		if (name != NULL) {
 			NVW_PRINT(new->name, "%s", name);
 		}

@@ -246,7 +246,7 @@ static int fill_reference(struct ct_reference *r, const struct ct_answer *a)
 	r->bytes = a->whole.bytes;
 	r->hash = a->whole.hash;
 	r->text = malloc(TEXT_KEPT + 1);
-	NVW_FAIL_IF(r->text == NULL, NVW_E_MEMORY, "no memory for the output of a command");
+	NVW_ALLOCATED(r->text, "no memory for the output of a command");
 	copy_text(r->text, &a->whole, &r->kept);
 	return 0;
 }
@@ -272,7 +272,7 @@ static int reference_of(
 	if (made && r == NULL) {
 		free_image(&image);
 	}
-	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for an image without a crash");
+	NVW_ALLOCATED(r, "no memory for an image without a crash");
 	int error = ct_ask(&o->asked, &image, s->acks, &a);
 
 	if (!error) {

@@ -66,7 +66,7 @@ static int grow(struct ct_holders *h)
 	}
 	uint32_t *const bucket = calloc(4 * h->buckets, sizeof *bucket);
 
-	NVW_FAIL_IF(bucket == NULL, NVW_E_MEMORY, "no memory for the references of a pool");
+	NVW_ALLOCATED(bucket, "no memory for the references of a pool");
 	const uint64_t had = h->buckets;
 	uint32_t *const old = h->bucket;
 

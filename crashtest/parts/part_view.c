@@ -362,11 +362,6 @@ static void *pages(uint64_t bytes)
 	return at;
 }
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
-}
-
 static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_pool_image *handle)
 {
 	struct nvw_pool_image image = *handle;
@@ -376,9 +371,8 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 	image.image = made->words;
 	image.bytes = p->bytes;
 	image.context = p;
-	if (made->words == NULL || made->made_in == NULL) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(
+		made->words == NULL || made->made_in == NULL, NVW_E_MEMORY, "no memory for a check in parts");
 	memcpy(made->words, p->medium->image.rw, NVW__ROOTS_OFF); /* the headers, which no run changes */
 	return nvw_pool_open_image(&image, &made->pool);
 }
@@ -415,9 +409,7 @@ static int make_both(struct ct_part_view *p)
 					    .recovered = true};
 	unsigned *const none = calloc(p->medium->cell_count + 1, sizeof *none);
 
-	if (none == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(none, "no memory for a check in parts");
 	p->levels = none;
 	p->evaluation = 1;
 	int error = make(p, &p->before, &before);
@@ -456,9 +448,8 @@ int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
 	m->changed_words.count = m->changed_acks.count = 0;
 	p->before.words = pages(p->bytes);
 	p->before.made_in = pages(p->bytes / 2);
-	if (p->before.words == NULL || p->before.made_in == NULL) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(p->before.words == NULL || p->before.made_in == NULL, NVW_E_MEMORY,
+		"no memory for a check in parts");
 	return 0;
 }
 

@@ -355,7 +355,7 @@ static int make_parts(const struct ct_parts *of, struct ct_medium *m, struct ct_
 {
 	struct ct_parts *const p = malloc(sizeof *p);
 
-	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "no memory for a check in parts");
+	NVW_ALLOCATED(p, "no memory for a check in parts");
 	*p = *of;
 	const int error = fill_parts(p, m);
 

@@ -266,8 +266,7 @@ static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *
 	uint8_t *const image = malloc(e->bytes);
 	int error;
 
-	NVW_FAIL_IF(image == NULL, NVW_E_MEMORY, "no memory for a pool of %llu bytes",
-		(unsigned long long)e->bytes);
+	NVW_ALLOCATED(image, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
 	nvw_pool_copy_run(pool, image);
 	error = ct_explain_image(e, image, f);
 	free(image);
@@ -430,7 +429,7 @@ int ct_run_kill(
 	struct killing *k = calloc(1, sizeof *k);
 	struct ct_bench bench;
 
-	NVW_FAIL_IF(k == NULL, NVW_E_MEMORY, "no memory for a crash test");
+	NVW_ALLOCATED(k, "no memory for a crash test");
 	ct_result_clear(ret_result);
 	ret_result->mode = CT_KILL;
 	int error = ct_bench_create(subject, &bench);

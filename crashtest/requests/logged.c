@@ -73,8 +73,7 @@ static int explore_to_the_end(const struct ct_exploration *e, struct ct_result *
 	uint8_t *const final = malloc(e->bytes);
 
 	NVW_INVARIANT(e->bench != NULL);
-	NVW_FAIL_IF(final == NULL, NVW_E_MEMORY, "no memory for a pool of %llu bytes",
-		(unsigned long long)e->bytes);
+	NVW_ALLOCATED(final, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
 	int error = ct_explore_assumed(e, final, ret_result);
 
 	if (!error && ct_model_info(e->rules.model)->replays) {

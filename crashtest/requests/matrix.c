@@ -308,7 +308,7 @@ int ct_run_matrix(
 	const double began = ct_wall_seconds();
 	struct matrix *const x = calloc(1, sizeof *x);
 
-	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for a matrix");
+	NVW_ALLOCATED(x, "no memory for a matrix");
 	memset(ret_matrix, 0, sizeof *ret_matrix);
 	x->subject = subject;
 	x->options = *options;

@@ -62,8 +62,7 @@ static int make_table(struct schedules *x)
 		x->known_capacity *= 2;
 	}
 	x->known = calloc(x->known_capacity, sizeof *x->known);
-	NVW_FAIL_IF(x->known == NULL, NVW_E_MEMORY, "no memory for %llu schedules",
-		(unsigned long long)x->options->schedules);
+	NVW_ALLOCATED(x->known, "no memory for %llu schedules", (unsigned long long)x->options->schedules);
 	return 0;
 }
 
@@ -104,7 +103,7 @@ static int save(struct schedules *x, struct ct_schedule_finding *f)
 	struct ct_finding *const text = calloc(1, sizeof *text);
 	const struct nvw_acks none = {0};
 
-	NVW_FAIL_IF(text == NULL, NVW_E_MEMORY, "no memory to save a finding");
+	NVW_ALLOCATED(text, "no memory to save a finding");
 	json_t *const head = ct_finding_subject(&x->subject, x->options, x->subject.command);
 
 	member_set_text(head, "without_crash", ct_schedule_kind_name(f->kind));
@@ -278,7 +277,7 @@ static int test_states(struct schedules *x, bool *fails)
 	struct ct_result *const r = calloc(1, sizeof *r);
 
 	NVW_INVARIANT(x->crashes);
-	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "no memory for a crash test");
+	NVW_ALLOCATED(r, "no memory for a crash test");
 	int error = explore(x, first, r);
 
 	if (!error && !first && !has_all(x->sum, r)) {
@@ -390,7 +389,7 @@ static int try_order(struct schedules *x, uint64_t number)
 	free(x->turns);
 	x->named.turns = x->turns = ct_orders_text(x->orders);
 	x->ret->different++;
-	NVW_FAIL_IF(x->turns == NULL, NVW_E_MEMORY, "no memory for an order");
+	NVW_ALLOCATED(x->turns, "no memory for an order");
 	NVW_TRY(ct_orders_follow(x->again, x->turns));
 	x->order.asker = ct_orders_asker(x->again);
 	return look_at(x, run_error);
@@ -547,7 +546,7 @@ int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *
 	struct schedules *const x = calloc(1, sizeof *x);
 
 	NVW_INVARIANT(options->schedules > 0);
-	NVW_FAIL_IF(x == NULL, NVW_E_MEMORY, "no memory for schedules");
+	NVW_ALLOCATED(x, "no memory for schedules");
 	struct ct_options o = *options;
 	int error = ct_options_complete(subject, &o);
 

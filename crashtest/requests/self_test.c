@@ -52,7 +52,7 @@ static int set_options(const char *text, struct nvw_options *options)
 	char *const copy = strdup(text), *rest = copy, *word;
 	int error = 0;
 
-	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "no memory for the options of a trial");
+	NVW_ALLOCATED(copy, "no memory for the options of a trial");
 	while (!error && (word = strtok_r(rest, " ", &rest)) != NULL) {
 		error = set_option(word, options);
 	}
@@ -248,7 +248,7 @@ int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *
 	const char *trial[TRIALS_MAX];
 	char *copy;
 
-	NVW_FAIL_IF(t.result == NULL, NVW_E_MEMORY, "no memory for a self-test");
+	NVW_ALLOCATED(t.result, "no memory for a self-test");
 	const unsigned count = trials(subject->workload, &copy, trial);
 	const int error = try_all(&t, trial, count);
 

@@ -465,7 +465,7 @@ int ct_store_log_convert(const char *path, const char *image_path, uint64_t imag
 	size_t bytes = 0;
 	void *map = MAP_FAILED;
 
-	NVW_FAIL_IF(c == NULL, NVW_E_MEMORY, "no memory for a store log");
+	NVW_ALLOCATED(c, "no memory for a store log");
 	c->path = path;
 	c->image_path = image_path;
 	c->image_bytes = image_bytes;

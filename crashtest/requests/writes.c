@@ -36,11 +36,6 @@ struct ct_writes {
 	uint64_t bytes;
 };
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the log's writes");
-}
-
 /* ---- The log ------------------------------------------------------------------------------------------- */
 
 static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
@@ -50,9 +45,8 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 		"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
 		" bytes at %" PRIu64,
 		w->bytes, r->store.bytes, r->store.off);
-	if (!NVW_ROOM(w->version, w->capacity, w->count + 1)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(w->version, w->capacity, w->count + 1), NVW_E_MEMORY,
+		"no memory for the log's writes");
 	w->version[w->count] = (struct version){.off = r->store.off,
 		.order = w->count,
 		.by = (uint64_t)r->store.kernel << 32 | (uint32_t)r->store.group,
@@ -64,9 +58,8 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 static int add_acknowledgement(struct ct_writes *w, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
-	if (!NVW_ROOM(w->group, w->group_capacity, w->group_count + 1)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(w->group, w->group_capacity, w->group_count + 1), NVW_E_MEMORY,
+		"no memory for the log's writes");
 	w->group[w->group_count++] = (struct acknowledged){
 		.by = (uint64_t)r->ack.kernel << 32 | (uint32_t)r->ack.group, .op = r->ack.first};
 	return 0;
@@ -158,9 +151,7 @@ int ct_writes_create(int log_fd, const void *initial, uint64_t bytes, struct ct_
 {
 	struct ct_writes *const w = calloc(1, sizeof *w);
 
-	if (w == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(w, "no memory for the log's writes");
 	w->initial = initial;
 	w->bytes = bytes;
 	const int error = ct_log_walk(log_fd, add_record, w);

@@ -23,9 +23,8 @@ static int no_memory(void)
 int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 {
 	NVW_DEEP_INVARIANT(element > 0);
-	if (!nvw__room(&a->at, &a->capacity, count, element)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!nvw__room(&a->at, &a->capacity, count, element), NVW_E_MEMORY,
+		"no memory for the stores in flight");
 	return 0;
 }
 
@@ -34,9 +33,8 @@ int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
 	NVW_INVARIANT(ct_medium_cell_at(m, off) == NULL);
-	if (!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1), NVW_E_MEMORY,
+		"no memory for the stores in flight");
 	struct ct_cell *c = &m->cell[m->cell_count++];
 
 	if (words > c->words) {
@@ -69,11 +67,11 @@ int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_cont
 	if (c->count == c->capacity) {
 		const unsigned capacity = MAX(2 * c->capacity, 4);
 
-		if (!ct_resize(&c->write, capacity * sizeof *c->write) ||
-			!ct_resize(&c->content, (size_t)capacity * c->words * sizeof *c->content) ||
-			!ct_resize(&c->made, capacity * sizeof *c->made)) {
-			return no_memory();
-		}
+		NVW_FAIL_IF(
+			!ct_resize(&c->write, capacity * sizeof *c->write) ||
+				!ct_resize(&c->content, (size_t)capacity * c->words * sizeof *c->content) ||
+				!ct_resize(&c->made, capacity * sizeof *c->made),
+			NVW_E_MEMORY, "no memory for the stores in flight");
 		c->capacity = capacity;
 	}
 	c->write[c->count] = write;

@@ -44,9 +44,7 @@ static int grow(struct ct_distinct *d)
 	struct ct_distinct more = {.room = d->room ? 2 * d->room : 1024};
 
 	more.key = calloc(more.room, sizeof *more.key);
-	if (more.key == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(more.key, "no memory for the count of states");
 	NVW_EACH(key, d->key, d->room) {
 		if (*key != 0) {
 			*place_of(&more, *key) = *key;
@@ -205,9 +203,8 @@ static int make_room(struct ct_distinct *d, unsigned cells)
 {
 	const uint64_t had = d->counted_room;
 
-	if (!NVW_ROOM(d->counted, d->counted_room, cells)) {
-		return no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(d->counted, d->counted_room, cells), NVW_E_MEMORY,
+		"no memory for the count of states");
 	for (uint64_t i = had; i < d->counted_room; i++) {
 		d->counted[i] = (struct ct_counted){0};
 	}

@@ -256,7 +256,7 @@ int ct_element_cells(struct ct_medium *m)
 	nvw_off last_byte = 0;
 	int error = 0;
 
-	NVW_FAIL_IF(sorted == NULL, NVW_E_MEMORY, "no memory for an interval");
+	NVW_ALLOCATED(sorted, "no memory for an interval");
 	ct_medium_drop_cells(m);
 	for (uint64_t i = 0; i < m->element.count; i++) {
 		if (element_at(m, i)->flushed) {

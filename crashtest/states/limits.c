@@ -255,7 +255,7 @@ int ct_limits_look(const struct ct_medium *m)
 	}
 	unsigned *const levels = malloc(m->cell_count * sizeof *levels);
 
-	NVW_FAIL_IF(levels == NULL, NVW_E_MEMORY, "no memory for the levels of %u cells", m->cell_count);
+	NVW_ALLOCATED(levels, "no memory for the levels of %u cells", m->cell_count);
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		for (unsigned v = 0; v < m->cell[i].count; v++) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);

@@ -64,7 +64,7 @@ static int grow(struct strict *s)
 	struct store *const grown = malloc(capacity * sizeof *grown);
 
 	NVW_INVARIANT(s->end - s->first == s->capacity);
-	NVW_FAIL_IF(!grown, NVW_E_MEMORY, "no memory for %u stores that are not durable", capacity);
+	NVW_ALLOCATED(grown, "no memory for %u stores that are not durable", capacity);
 	for (uint32_t i = s->first; i != s->end; i++) {
 		grown[i & (capacity - 1)] = *store_at(s, i);
 	}

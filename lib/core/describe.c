@@ -27,19 +27,12 @@ static struct nvw__value *add(struct nvw_description *d, const char *name, enum 
 	return v;
 }
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for a description");
-}
-
 int nvw_describe_u64(struct nvw_description *description, const char *name, uint64_t value, const char *unit,
 	const char *meaning)
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_U64, unit, meaning);
 
-	if (!v) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(v, "no memory for a description");
 	v->u64 = value;
 	return 0;
 }
@@ -49,9 +42,7 @@ int nvw_describe_real(struct nvw_description *description, const char *name, dou
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_REAL, unit, meaning);
 
-	if (!v) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(v, "no memory for a description");
 	v->real = value;
 	return 0;
 }
@@ -61,13 +52,9 @@ int nvw_describe_text(
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_TEXT, "", meaning);
 
-	if (!v) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(v, "no memory for a description");
 	v->text = strdup(value);
-	if (!v->text) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(v->text, "no memory for a description");
 	return 0;
 }
 

@@ -134,7 +134,7 @@ static int grow(const char *path, struct content *c)
 	const uint64_t room = NVW_OR(2 * c->room, FIRST_BYTES);
 	char *const bytes = realloc(c->bytes, room);
 
-	NVW_FAIL_IF(bytes == NULL, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " bytes", path, room);
+	NVW_ALLOCATED(bytes, "%s: no memory for %" PRIu64 " bytes", path, room);
 	c->bytes = bytes;
 	c->room = room;
 	return 0;

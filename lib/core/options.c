@@ -78,7 +78,7 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 	const unsigned count = length(table);
 	struct nvw_options *const options = calloc(1, sizeof *options + count * sizeof options->values[0]);
 
-	NVW_FAIL_IF(!options, NVW_E_MEMORY, "no memory for options");
+	NVW_ALLOCATED(options, "no memory for options");
 	options->table = table;
 	options->count = count;
 	options->moved = calloc(count + 1, sizeof *options->moved);
@@ -144,7 +144,7 @@ int nvw__options_set(struct nvw_options *options, const char *name, const char *
 		NVW_FAIL_IF(r < 0, r, "--%s: %s", name, nvw_error_message());
 		new.text = strdup(text);
 		new.given = true;
-		NVW_FAIL_IF(!new.text, NVW_E_MEMORY, "no memory for options");
+		NVW_ALLOCATED(new.text, "no memory for options");
 		free(options->values[i].text);
 		options->values[i] = new;
 		return 0;

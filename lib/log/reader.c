@@ -772,7 +772,7 @@ int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader
 {
 	struct nvw_log_reader *r = reader_new(fd, name);
 
-	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "%s: no memory for the persist log's reader", name);
+	NVW_ALLOCATED(r, "%s: no memory for the persist log's reader", name);
 	const int error = read_header(r);
 
 	if (error) {

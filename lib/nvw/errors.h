@@ -96,4 +96,9 @@ static inline int nvw__failure(int error)
 		}                                           \
 	} while (0)
 
+/* Fails with NVW_E_MEMORY, from the calling function, if an allocation has returned NULL:
+ *	NVW_ALLOCATED(copy, "no memory for a copy of %s", path);
+ */
+#define NVW_ALLOCATED(pointer, ...) NVW_FAIL_IF(!(pointer), NVW_E_MEMORY, __VA_ARGS__)
+
 #endif

@@ -433,7 +433,7 @@ int nvw__drive_start(const struct nvw_workload *workload, void *plan, struct nvw
 		workload->name);
 	NVW_FAIL_IF(!sightings->keys, NVW_E_USAGE, "%s: host readers have no key to look up", workload->name);
 	d = calloc(1, sizeof *d);
-	NVW_FAIL_IF(!d, NVW_E_MEMORY, "no memory for host readers");
+	NVW_ALLOCATED(d, "no memory for host readers");
 	d->workload = workload;
 	d->plan = plan;
 	d->sightings = sightings;
@@ -558,7 +558,7 @@ static int describe_reads(const struct nvw__drive *d, const char *kind, size_t o
 	struct histogram *const all = calloc(1, sizeof *all);
 	int error;
 
-	NVW_FAIL_IF(!all, NVW_E_MEMORY, "no memory for the readers' latencies");
+	NVW_ALLOCATED(all, "no memory for the readers' latencies");
 	NVW_EACH(reader, d->reader, d->sightings->readers) {
 		histogram_merge(all, (const void *)((const char *)reader + offset));
 	}

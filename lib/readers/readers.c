@@ -158,7 +158,7 @@ int nvw_readers_publish(struct nvw_readers *readers, uint64_t key, const uint64_
 	struct record *const record = malloc(sizeof *record);
 	struct cds_lfht_node *replaced;
 
-	NVW_FAIL_IF(!record, NVW_E_MEMORY, "no memory for a record of the readers' index");
+	NVW_ALLOCATED(record, "no memory for a record of the readers' index");
 	if (readers->waiting >= RETIRED_MAX) {
 		nvw_readers_wait(readers);
 	}
@@ -185,8 +185,7 @@ int nvw_readers_publish_order(
 {
 	struct order *const order = malloc(sizeof *order + 16 * count), *const old = readers->order;
 
-	NVW_FAIL_IF(
-		!order, NVW_E_MEMORY, "no memory for a sorted array of %llu keys", (unsigned long long)count);
+	NVW_ALLOCATED(order, "no memory for a sorted array of %llu keys", (unsigned long long)count);
 	order->count = count;
 	for (uint64_t i = 0; i < count; i++) {
 		order->pairs[2 * i] = keys[i];

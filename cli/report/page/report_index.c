@@ -447,7 +447,7 @@ int report_index_read(const char *folder, json_t **ret_reports)
 {
 	struct reading r = {.folder = folder, .rows = json_array()};
 
-	NVW_FAIL_IF(r.rows == NULL, NVW_E_MEMORY, "no memory for reports");
+	NVW_ALLOCATED(r.rows, "no memory for reports");
 	const int error = read_and_compare(&r);
 
 	if (error) {
