@@ -7,135 +7,19 @@
 
 #include <jansson.h>
 
+#include <crashtest/explain/finding.h>
 #include <crashtest/explain/mend_order.h>
 #include <crashtest/explore/result.h>
 #include <crashtest/group.h>
 
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 
 #include "crash_command.h"
 #include "session.h"
-#include "report/crash/field_words.h"
 #include "report/crash/unlogged.h"
 #include "report/words.h"
-
-/* ---- Reading a report ---------------------------------------------------------------------------- */
-
-#define COPY(to, o, name) snprintf((to), sizeof(to), "%s", member_text((o), (name)))
-
-static enum ct_fate fate_of(const char *name)
-{
-	enum ct_fate fate = CT_FATE_DURABLE;
-
-	while (fate + 1 < CT_FATE_COUNT && strcmp(ct_fate_name(fate), name) != 0) {
-		fate++;
-	}
-	return fate;
-}
-
-static void read_place(const json_t *place, struct ct_place *p)
-{
-	COPY(p->file, place, "file");
-	COPY(p->function, place, "function");
-	COPY(p->kernel, place, "kernel");
-	p->line = (uint32_t)member_count(place, "line");
-	p->work_item = member_count(place, "work_item");
-	p->group = member_count(place, "group");
-	p->epoch_wi = (uint32_t)member_count(place, "epoch_wi");
-	p->epoch_wg = (uint32_t)member_count(place, "epoch_wg");
-	p->epoch_kr = (uint32_t)member_count(place, "epoch_kr");
-	p->off = member_count(place, "offset");
-	p->bytes = (uint32_t)member_count(place, "bytes");
-	p->fate = fate_of(member_text(place, "fate"));
-	cli_field_read(json_object_get(place, "stored"), &p->field);
-}
-
-static void read_places(const json_t *places, struct ct_finding *f)
-{
-	for (size_t i = 0; i < json_array_size(places) && f->place_count < CT_PLACES_MAX; i++) {
-		read_place(json_array_get(places, i), &f->place[f->place_count++]);
-	}
-}
-
-static enum ct_cause_kind cause_kind_of(const char *name)
-{
-	enum ct_cause_kind kind = CT_CAUSE_CONTENT;
-
-	while (kind > CT_CAUSE_NONE && strcmp(ct_cause_name(kind), name) != 0) {
-		kind--;
-	}
-	return kind;
-}
-
-static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
-{
-	for (size_t i = 0; i < json_array_size(lines); i++) {
-		const size_t at = strlen(ret_stack);
-
-		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", words_if(at, "\n"),
-			words_or(json_string_value(json_array_get(lines, i)), ""));
-	}
-}
-
-/* Lines that the cause names as a group. */
-static void read_group(const json_t *lines, struct ct_cause *c)
-{
-	for (size_t i = 0; i < json_array_size(lines) && c->group_count < CT_GROUP_MAX; i++) {
-		const json_t *const line = json_array_get(lines, i);
-		struct ct_line *const to = &c->group[c->group_count++];
-
-		COPY(to->file, line, "file");
-		COPY(to->caller_file, line, "caller_file");
-		to->caller_line = (uint32_t)member_count(line, "caller_line");
-		to->line = (uint32_t)member_count(line, "line");
-	}
-}
-
-static void read_cause(const json_t *o, struct ct_cause *c)
-{
-	c->kind = cause_kind_of(member_text(o, "kind"));
-	COPY(c->text, o, "text");
-	COPY(c->file, o, "barrier_file");
-	COPY(c->function, o, "barrier_function");
-	COPY(c->scope, o, "scope");
-	COPY(c->needed, o, "needed");
-	COPY(c->lost, o, "lost");
-	COPY(c->early, o, "early");
-	COPY(c->lost_function, o, "lost_function");
-	COPY(c->early_function, o, "early_function");
-	c->guessed = member_flag(o, "guessed");
-	COPY(c->lost_caller, o, "lost_caller");
-	COPY(c->early_caller, o, "early_caller");
-	read_stack(json_object_get(o, "lost_stack"), c->lost_stack);
-	read_stack(json_object_get(o, "early_stack"), c->early_stack);
-	c->line = (uint32_t)member_count(o, "barrier_line");
-	c->group_more = (unsigned)member_count(o, "group_more");
-	read_group(json_object_get(o, "group"), c);
-}
-
-static void read_finding(const json_t *o, struct ct_finding *f)
-{
-	*f = (struct ct_finding){.off = member_count(o, "offset"),
-		.states = member_count(o, "states"),
-		.first_time_ps = member_count(o, "first_time_ps"),
-		.instant = member_count(o, "instant"),
-		.draw = member_count(o, "draw"),
-		.signal = (int)member_count(o, "signal"),
-		.hung = member_flag(o, "hung"),
-		.units = member_count(o, "writes_in_flight"),
-		.minimised = member_flag(o, "minimised"),
-		.bounded = member_flag(o, "bounded"),
-		.sample = member_flag(o, "shares_states")};
-	f->units_durable = f->units - member_count(o, "writes_lost");
-	COPY(f->text, o, "text");
-	COPY(f->where, o, "where");
-	COPY(f->operation, o, "operation");
-	COPY(f->in_flight, o, "in_flight");
-	read_stack(json_object_get(o, "stack"), f->stack);
-	read_cause(json_object_get(o, "cause"), &f->cause);
-	read_places(json_object_get(o, "places"), f);
-}
 
 /* ---- Merging ------------------------------------------------------------------------------------- */
 
@@ -144,7 +28,7 @@ struct merge {
 	const char *first_path;
 	bool seen[65537];
 	struct ct_groups groups;
-	struct ct_result result;
+	struct ct_result result, shard; /* shard: what one report has */
 };
 
 static const char *version_of(const json_t *report)
@@ -176,60 +60,11 @@ static int add_findings(struct merge *m, const json_t *report)
 
 	NVW_ALLOCATED(f, "no memory for a finding");
 	for (size_t i = 0; i < json_array_size(findings); i++) {
-		read_finding(json_array_get(findings, i), f);
+		ct_finding_read(json_array_get(findings, i), f);
 		ct_groups_add(&m->groups, f);
 	}
 	free(f);
 	return 0;
-}
-
-/* Adds what is kept from the shard that first had it. */
-static void add_first_parts(struct ct_by_parts *p, const json_t *o)
-{
-	if (p->wide == 0) {
-		p->wide_forks = (uint32_t)member_count(o, "too_wide_words");
-		COPY(p->first_wide, o, "first_too_wide");
-	}
-	if (p->denied == 0) {
-		COPY(p->first_denied, o, "first_denied");
-	}
-	if (p->crowded == 0) {
-		p->crowd = member_count(o, "crowd_stores");
-	}
-}
-
-static void add_parts(struct ct_result *r, const json_t *o)
-{
-	struct ct_by_parts *const p = &r->by_parts;
-
-	add_first_parts(p, o);
-	r->instants_by_parts += member_count(o, "instants");
-	if (member_count(o, "parts") > p->parts) {
-		p->parts = member_count(o, "parts");
-	}
-	p->evaluations += member_count(o, "evaluations");
-	if (member_count(o, "widest_words") > p->most_forks) {
-		p->most_forks = (uint32_t)member_count(o, "widest_words");
-		COPY(p->widest, o, "widest");
-	}
-	p->wide += member_count(o, "too_wide");
-	p->denied += member_count(o, "denied");
-	p->confirmations += member_count(o, "confirmations");
-	p->missed += member_count(o, "missed");
-	p->crowded += member_count(o, "crowded");
-	p->died += member_count(o, "died");
-}
-
-static void add_recoveries(struct ct_result *r, const json_t *o)
-{
-	const struct ct_recoveries its = {.epochs_open = member_count(o, "epochs_open"),
-		.entries_read = member_count(o, "entries_read"),
-		.words_restored = member_count(o, "words_restored"),
-		.words_written = member_count(o, "words_written"),
-		.worked_on = member_count(o, "worked_on")};
-
-	r->has_recoveries = r->has_recoveries || json_is_object(o);
-	ct_recoveries_join(&r->recoveries, &its);
 }
 
 static void add_sums(struct ct_result *r, const json_t *report)
@@ -249,21 +84,22 @@ static void add_sums(struct ct_result *r, const json_t *report)
 	}
 }
 
-static void take_trusted(struct ct_result *r, const json_t *report)
+/* What is not one sum; trust is of the whole run, in each shard. */
+static void add_records(struct ct_result *r, const struct ct_result *shard)
 {
-	const json_t *const trusted =
-		json_object_get(report, "trusted"); /* of the whole run, in each shard */
-
-	r->trusts = trusted != NULL;
-	r->trusted = (struct ct_trusted){member_count(trusted, "ranges"), member_count(trusted, "stores"),
-		member_count(trusted, "bytes")};
+	ct_by_parts_join(&r->by_parts, &shard->by_parts);
+	ct_recoveries_join(&r->recoveries, &shard->recoveries);
+	r->instants_by_parts += shard->instants_by_parts;
+	r->has_recoveries = r->has_recoveries || shard->has_recoveries;
+	r->trusts = shard->trusts;
+	r->trusted = shard->trusted;
 }
 
 static void add_counts(struct ct_result *r, const json_t *report)
 {
 	add_sums(r, report);
 	if (r->states_undecided == 0) {
-		COPY(r->undecided, report, "undecided");
+		NVW_PRINT(r->undecided, "%s", member_text(report, "undecided"));
 	}
 	r->states_undecided += member_count(report, "states_undecided");
 	r->executed = r->executed || member_flag(report, "checker_executed");
@@ -271,9 +107,6 @@ static void add_counts(struct ct_result *r, const json_t *report)
 	r->interrupted = r->interrupted || member_flag(report, "interrupted");
 	r->host_seconds += member_real(report, "host_seconds");
 	r->explore_seconds += member_real(report, "explore_seconds");
-	take_trusted(r, report);
-	add_parts(r, json_object_get(report, "by_parts"));
-	add_recoveries(r, json_object_get(report, "recovery"));
 }
 
 static int check_shard(struct merge *m, const json_t *report, const char *path)
@@ -308,6 +141,9 @@ static int add_report(struct merge *m, const char *path)
 
 	if (!error) {
 		add_counts(&m->result, report);
+		ct_result_clear(&m->shard);
+		crash_records_read(report, &m->shard);
+		add_records(&m->result, &m->shard);
 		error = add_findings(m, report);
 	}
 	json_decref(report);
@@ -352,7 +188,7 @@ static void complete(struct merge *m)
 	}
 	take_numbers(r, o);
 	r->consistent = r->states_failing == 0;
-	cli_unlogged_read(json_object_get(o, "unlogged"), &r->unlogged);
+	cli_unlogged_read(o, &r->unlogged);
 	complete_findings(m, r);
 }
 

@@ -316,8 +316,8 @@ struct ct_finding {
 	/* The stack there: a line of text like where for each frame, innermost first; "" if unknown. A
 	 * command has one also for a death whose place is not known otherwise. */
 	char stack[CT_STACK_BYTES];
-	/* The smallest case found: units in flight, and how many of them were durable. */
-	uint64_t units, units_durable;
+	/* The smallest case found: units in flight, and how many of them were lost. */
+	uint64_t units, units_lost;
 	bool minimised;
 	/* Another cause of states that fail in the same words as those of an earlier finding: states has all
 	 * of them. */

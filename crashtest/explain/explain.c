@@ -324,13 +324,13 @@ static void count_units(struct explanation *x)
 	struct ct_finding *const f = x->finding;
 
 	f->units = x->medium.cell_count;
-	f->units_durable = 0;
+	f->units_lost = 0;
 	f->unit_count = 0;
 	for (unsigned i = 0; i < x->medium.cell_count; i++) {
 		const struct ct_cell *const c = &x->medium.cell[i];
 		const bool whole = x->levels[i] == c->count;
 
-		f->units_durable += whole;
+		f->units_lost += !whole;
 		if (!whole || is_early(x, c)) {
 			list_words(x, c, x->levels[i]);
 		}

@@ -11,6 +11,7 @@
 #include <check/check.h>
 
 #include "../crash.h"
+#include "../members.h"
 
 /* The object of a finding of a subject: everything that a replay needs but bytes and acknowledgements. NULL
  * without memory. */
@@ -20,11 +21,14 @@ json_t *ct_finding_subject(
 /* Where finding number i (from 0) will be saved, if options ask for it: under a name that is still free. */
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *finding);
 
-/* What a store goes to; NULL: it is not known. */
+/* Members (members.h) of what a store goes to; the same as JSON, NULL: it is not known. */
+extern const struct member ct_field_members[];
 json_t *ct_field_json(const struct nvw__field *field);
 
 /* The finding itself as JSON, as reports have it. */
 json_t *ct_finding_json(const struct ct_finding *finding);
+/* What ct_finding_json() has written, but for what cures it, its schedule and the acknowledgement. */
+void ct_finding_read(const json_t *o, struct ct_finding *ret_finding);
 
 /* Writes path, which is refused if it exists. head stays the caller's. */
 NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding,

@@ -121,6 +121,8 @@ TEST(shards_together_are_the_whole)
 
 	assert_int_equal(sum_of(merged, "states_failing"), failing);
 	assert_int_equal(sum_of(merged, "states_distinct"), distinct);
+	assert_non_null(strstr(merged, "\"newest\": \"0x")); /* the words of a finding */
+	assert_null(strstr(merged, "\"lost_event\": 0,"));
 	command_remove("part-1");
 	command_remove("part-2");
 	command_remove("part-3");

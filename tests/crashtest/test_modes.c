@@ -342,7 +342,7 @@ static void assert_findings_equal(const struct ct_result *a, const struct ct_res
 		assert_true(one->states == other->states && one->instant == other->instant &&
 			    one->draw == other->draw);
 		assert_int_equal(one->place_count, other->place_count);
-		assert_true(one->units == other->units && one->units_durable == other->units_durable);
+		assert_true(one->units == other->units && one->units_lost == other->units_lost);
 	}
 }
 

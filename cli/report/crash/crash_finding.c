@@ -128,8 +128,8 @@ static void print_explanation(
 	}
 	cli_cure_report(r, f, "    ", to);
 	if (f->minimised) {
-		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
-			(ull)(f->units - f->units_durable), (ull)f->units);
+		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n", (ull)f->units_lost,
+			(ull)f->units);
 	}
 	if (f->bounded) {
 		fputs("    the explanation ended at its bound of tested states: the cause may be another\n",

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include <crashtest/explain/finding.h>
+#include <crashtest/members.h>
 
 #include "core/invariant.h"
 
@@ -38,17 +39,52 @@ static json_t *json_intervals(const struct ct_result *r)
 	return all;
 }
 
-static json_t *json_parts(const struct ct_result *r)
-{
-	const struct ct_by_parts *const p = &r->by_parts;
+#define M(...)        MEMBER(OF, __VA_ARGS__)
+#define S(field, ...) MEMBER(OF, #field, field, __VA_ARGS__)
+#define P(key, field) MEMBER(OF, key, by_parts.field)
 
-	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I}",
-		"parts", (json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
-		(json_int_t)r->instants_by_parts, "widest_words", (int)p->most_forks, "widest", p->widest,
-		"too_wide", (json_int_t)p->wide, "too_wide_words", (int)p->wide_forks, "first_too_wide",
-		p->first_wide, "denied", (json_int_t)p->denied, "first_denied", p->first_denied, "missed",
-		(json_int_t)p->missed, "died", (json_int_t)p->died, "crowded", (json_int_t)p->crowded,
-		"crowd_stores", (json_int_t)p->crowd, "confirmations", (json_int_t)p->confirmations);
+#define OF struct ct_result
+static const struct member parts_members[] = {P("parts", parts), P("evaluations", evaluations),
+	M("instants", instants_by_parts), P("widest_words", most_forks), P("widest", widest),
+	P("too_wide", wide), P("too_wide_words", wide_forks), P("first_too_wide", first_wide),
+	P("denied", denied), P("first_denied", first_denied), P("missed", missed), P("died", died),
+	P("crowded", crowded), P("crowd_stores", crowd), P("confirmations", confirmations), {.name = NULL}};
+
+/* How the search for cures went. */
+static const struct member search_members[] = {M("states", cure_states), M("states_most", cure_states_most),
+	M("ended_by_budget", cure_search_ended), S(states_in_none), S(states_of_several), {.name = NULL}};
+
+/* Which schedules a program's threads had. */
+static const struct member thread_members[] = {M("run", thread_schedules.run),
+	M("different", thread_schedules.different), M("stuck", thread_schedules.stuck),
+	M("outside", thread_schedules.outside), M("first_stuck", thread_schedules.first_stuck),
+	{.name = NULL}};
+#undef OF
+
+#define OF struct ct_recoveries
+static const struct member recovery_members[] = {
+	S(epochs_open), S(entries_read), S(words_restored), S(words_written), S(worked_on), {.name = NULL}};
+#undef OF
+
+#define OF struct ct_trusted
+static const struct member trusted_members[] = {S(ranges), S(stores), S(bytes), {.name = NULL}};
+#undef OF
+
+static json_t *json_if(bool is, const struct member *members, const void *record)
+{
+	return is ? members_json(members, record) : NULL;
+}
+
+void crash_records_read(const json_t *report, struct ct_result *r)
+{
+	const json_t *const recovery = json_object_get(report, "recovery");
+	const json_t *const trusted = json_object_get(report, "trusted");
+
+	members_read(parts_members, json_object_get(report, "by_parts"), r);
+	members_read(recovery_members, recovery, &r->recoveries);
+	members_read(trusted_members, trusted, &r->trusted);
+	r->has_recoveries = json_is_object(recovery);
+	r->trusts = trusted != NULL;
 }
 
 static json_t *json_assumed(const struct ct_result *r)
@@ -63,50 +99,6 @@ static json_t *json_assumed(const struct ct_result *r)
 			json_pack("{s:s, s:b}", "text", text, "changes_states", !(r->assumed_idle >> i & 1)));
 	}
 	return all;
-}
-
-static json_t *json_recoveries(const struct ct_result *r)
-{
-	const struct ct_recoveries *const c = &r->recoveries;
-
-	if (!r->has_recoveries) {
-		return json_null();
-	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open,
-		"entries_read", (json_int_t)c->entries_read, "words_restored", (json_int_t)c->words_restored,
-		"words_written", (json_int_t)c->words_written, "worked_on", (json_int_t)c->worked_on);
-}
-
-/* Says how the search for cures went, if there was one. */
-static json_t *json_cure_search(const struct ct_result *r)
-{
-	if (!r->proved) {
-		return json_null();
-	}
-	return json_pack("{s:I, s:I, s:b, s:I, s:I}", "states", (json_int_t)r->cure_states, "states_most",
-		(json_int_t)r->cure_states_most, "ended_by_budget", r->cure_search_ended, "states_in_none",
-		(json_int_t)r->states_in_none, "states_of_several", (json_int_t)r->states_of_several);
-}
-
-/* Says which schedules a program's threads had. */
-static json_t *json_threads(const struct ct_result *r)
-{
-	if (r->thread_schedules.run == 0) {
-		return NULL;
-	}
-	return json_pack("{s:I, s:I, s:I, s:b, s:s}", "run", (json_int_t)r->thread_schedules.run, "different",
-		(json_int_t)r->thread_schedules.different, "stuck", (json_int_t)r->thread_schedules.stuck,
-		"outside", r->thread_schedules.outside, "first_stuck", r->thread_schedules.first_stuck);
-}
-
-/* NULL: they are not trusted. */
-static json_t *json_trusted(const struct ct_result *r)
-{
-	if (!r->trusts) {
-		return NULL;
-	}
-	return json_pack("{s:I, s:I, s:I}", "ranges", (json_int_t)r->trusted.ranges, "stores",
-		(json_int_t)r->trusted.stores, "bytes", (json_int_t)r->trusted.bytes);
 }
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
@@ -142,11 +134,14 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_alike", (json_int_t)r->states_alike, "states_settled", (json_int_t)r->states_settled,
-		"by_parts", json_parts(r), "made_by", h->made_by, "recovery", json_recoveries(r),
-		"cure_search", json_cure_search(r), "assumed", json_assumed(r), "source",
-		cli_statements_json(&r->coverage), "schedules", cli_schedules_json(&r->schedules),
-		"thread_schedules", json_threads(r), "unlogged", cli_unlogged_json(&r->unlogged), "corpus",
-		cli_corpus_json(r), "trusted", json_trusted(r), "persistency_races",
+		"by_parts", members_json(parts_members, r), "made_by", h->made_by, "recovery",
+		NVW_OR(json_if(r->has_recoveries, recovery_members, &r->recoveries), json_null()),
+		"cure_search", NVW_OR(json_if(r->proved, search_members, r), json_null()), "assumed",
+		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
+		cli_schedules_json(&r->schedules), "thread_schedules",
+		json_if(r->thread_schedules.run != 0, thread_members, r), "unlogged",
+		cli_unlogged_json(&r->unlogged), "corpus", cli_corpus_json(r), "trusted",
+		json_if(r->trusts, trusted_members, &r->trusted), "persistency_races",
 		cli_crash_races_json(&r->races));
 }
 

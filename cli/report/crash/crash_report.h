@@ -58,5 +58,7 @@ json_t *crash_report_brief(const struct crash_heading *heading, const struct ct_
 /* NVW_E_MEMORY, or NVW_E_SYSTEM if it could not be written. */
 NVW_CHECKED int crash_report_json(
 	const struct crash_heading *heading, const struct ct_result *result, FILE *to);
+/* What a report says that is not one number: parts, recovery and trust. */
+void crash_records_read(const json_t *report, struct ct_result *ret_result);
 
 #endif

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/member.h"
-
 #include "field_words.h"
 #include "../words.h"
 
@@ -42,21 +40,4 @@ const char *cli_field_place(const struct ct_place *p, char ret[CLI_FIELD_BYTES])
 	snprintf(ret, CLI_FIELD_BYTES, "%u byte%s at pool offset 0x%llx%s", p->bytes, plural(p->bytes),
 		(ull)p->off, cli_field_within(&p->field, within));
 	return ret;
-}
-
-static void take_text(const json_t *o, const char *name, char *ret, size_t n)
-{
-	snprintf(ret, n, "%s", member_text(o, name));
-}
-
-void cli_field_read(const json_t *stored, struct nvw__field *f)
-{
-	take_text(stored, "field", f->name, sizeof f->name);
-	take_text(stored, "type", f->type, sizeof f->type);
-	take_text(stored, "of", f->of, sizeof f->of);
-	take_text(stored, "whole", f->whole, sizeof f->whole);
-	f->offset = member_count(stored, "offset");
-	f->bytes = member_count(stored, "size");
-	f->whole_bytes = member_count(stored, "whole_size");
-	f->part = member_flag(stored, "part");
 }

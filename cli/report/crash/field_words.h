@@ -27,7 +27,4 @@ const char *cli_field_within(const struct nvw__field *field, char ret_words[CLI_
 /* The same with the place in the pool: "8 bytes at pool offset 0x3c00; the field is at ...". */
 const char *cli_field_place(const struct ct_place *p, char ret_words[CLI_FIELD_BYTES]);
 
-/* What ct_field_json() has written. */
-void cli_field_read(const json_t *stored, struct nvw__field *ret_field);
-
 #endif

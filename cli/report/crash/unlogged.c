@@ -7,10 +7,11 @@
 
 #include <crashtest/explain/cure.h>
 #include <crashtest/explain/finding.h>
+#include <crashtest/members.h>
 #include <emu.h>
 
 #include "core/bounds.h"
-#include "core/member.h"
+#include "core/invariant.h"
 #include "core/print.h"
 
 #include "../../../host/exec.h"
@@ -205,74 +206,62 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
 
+static const char *log_name(enum ct_log_kind log)
+{
+	return logs[log].name;
+}
+
+static const char *outcome_name(enum ct_cure_outcome run)
+{
+	static const char *const names[] = {
+		[CT_CURE_NOT_RUN] = "not run", [CT_CURE_HOLDS] = "holds", [CT_CURE_REFUTED] = "refuted"};
+
+	NVW_INVARIANT(run < NVW_COUNT(names));
+	return names[run];
+}
+
+static json_t *cure_json(const void *unlogged)
+{
+	char text[512];
+
+	cure_text(unlogged, text, sizeof text);
+	return json_string(text);
+}
+
+#define M(key, field) MEMBER(struct ct_unlogged, key, field)
+#define AS(...)       MEMBER_AS(struct ct_unlogged, __VA_ARGS__)
+
+static const struct member store_members[] = {
+	M("file", file), M("line", line), M("function", function), {.name = NULL}};
+static const struct member begun_members[] = {
+	M("file", begun_file), M("line", begun_line), M("function", begun_function), {.name = NULL}};
+/* A report without "log" is of a version that knew transactions alone. */
+static const struct member members[] = {
+	AS("log", log, MEMBER_NAME, .name_of = log_name, .most = CT_LOG_KINDS),
+	{.name = "store", .kind = MEMBER_RECORD, .of = store_members},
+	{.name = "transaction", .kind = MEMBER_RECORD, .of = begun_members}, M("offset", off),
+	M("bytes", bytes), M("times", times), {.name = "cure", .kind = MEMBER_MADE, .make = cure_json},
+	AS("run", run, MEMBER_NAME, .name_of = outcome_name, .most = CT_CURE_REFUTED + 1),
+	M("run_text", run_text), AS("stored", field, MEMBER_RECORD, .of = ct_field_members, .optional = true),
+	{.name = NULL}};
+static const struct member list_members[] = {
+	MEMBER_AS(struct ct_unlogged_list, "unlogged", at, MEMBER_LIST, .of = members,
+		.most = CT_UNLOGGED_MAX, .count_at = offsetof(struct ct_unlogged_list, count)),
+	{.name = NULL}};
+
 json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 {
-	static const char *const outcomes[] = {
-		[CT_CURE_NOT_RUN] = "not run", [CT_CURE_HOLDS] = "holds", [CT_CURE_REFUTED] = "refuted"};
-	json_t *const all = json_array();
+	json_t *const o = list->count > 0 ? members_json(list_members, list) : NULL;
+	json_t *const all = json_incref(json_object_get(o, "unlogged"));
 
-	NVW_EACH(u, list->at, list->count) {
-		char text[512];
-
-		cure_text(u, text, sizeof text);
-		json_array_append_new(all,
-			json_pack("{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s, "
-				  "s:o*}",
-				"log", logs[u->log].name, "store", "file", u->file, "line", (int)u->line,
-				"function", u->function, "transaction", "file", u->begun_file, "line",
-				(int)u->begun_line, "function", u->begun_function, "offset",
-				(json_int_t)u->off, "bytes", (int)u->bytes, "times", (json_int_t)u->times,
-				"cure", text, "run", outcomes[u->run], "run_text", u->run_text, "stored",
-				ct_field_json(&u->field)));
-	}
-	if (json_array_size(all) == 0) {
-		json_decref(all);
-		return NULL;
-	}
+	json_decref(o);
 	return all;
 }
 
-/* A report without it is of a version that knew transactions alone. */
-static enum ct_log_kind log_named(const char *name)
+void cli_unlogged_read(const json_t *report, struct ct_unlogged_list *ret)
 {
-	for (unsigned i = 0; i < CT_LOG_KINDS; i++) {
-		if (strcmp(logs[i].name, name) == 0) {
-			return (enum ct_log_kind)i;
-		}
-	}
-	return CT_LOG_TRANSACTION;
-}
-
-static void read_one(const json_t *o, struct ct_unlogged *ret)
-{
-	const json_t *const store = json_object_get(o, "store"), *const begun =
-									 json_object_get(o, "transaction");
-
-	*ret = (struct ct_unlogged){.log = log_named(member_text(o, "log")),
-		.line = (uint32_t)member_count(store, "line"),
-		.begun_line = (uint32_t)member_count(begun, "line"),
-		.bytes = (uint32_t)member_count(o, "bytes"),
-		.off = member_count(o, "offset"),
-		.times = member_count(o, "times")};
-	cli_field_read(json_object_get(o, "stored"), &ret->field);
-	NVW_PRINT(ret->file, "%s", member_text(store, "file"));
-	NVW_PRINT(ret->function, "%s", member_text(store, "function"));
-	NVW_PRINT(ret->begun_file, "%s", member_text(begun, "file"));
-	NVW_PRINT(ret->begun_function, "%s", member_text(begun, "function"));
-}
-
-void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret)
-{
-	const json_t *row;
-	size_t i;
-
 	*ret = (struct ct_unlogged_list){.count = 0};
-	json_array_foreach(list, i, row)
-	{
-		if (ret->count < CT_UNLOGGED_MAX) {
-			read_one(row, &ret->at[ret->count++]);
-		}
-	}
+	members_read(list_members, report, ret);
 }
 
 /* ---- A run of kernels ----------------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ void cli_unlogged_take(const struct host_control *control, int file, struct ct_u
 /* Each prints nothing, or NULL, without such a store. tries: the command can run a cure. */
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to);
 json_t *cli_unlogged_json(const struct ct_unlogged_list *list);
-/* What that has printed, of a report that is merged with others. */
-void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret_list);
+/* What a report has, which is merged with others. */
+void cli_unlogged_read(const json_t *report, struct ct_unlogged_list *ret_list);
 /* A run of kernels has this report. */
 void cli_print_undo(const struct emu_undo_report *report, FILE *to);
 json_t *cli_undo_json(const struct emu_undo_report *report);

@@ -543,8 +543,8 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 		fprintf(to, ", pool offset <code>0x%llx</code>", (ull)d->off);
 	}
 	if (d->minimised) {
-		fprintf(to, "; smallest case: %llu of %llu uncertain words lost",
-			(ull)(d->units - d->units_durable), (ull)d->units);
+		fprintf(to, "; smallest case: %llu of %llu uncertain words lost", (ull)d->units_lost,
+			(ull)d->units);
 	}
 	fputs("</p>", to);
 	also(to, d);
