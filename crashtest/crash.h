@@ -443,9 +443,11 @@ const char *ct_race_fate_name(enum ct_race_fate fate);
 const char *ct_race_fate_words(enum ct_race_fate fate);
 
 struct ct_race {
-	char store[256], load[256];            /* places, with those that they are inlined at */
+	char store[256], load[256]; /* places, with those that they are inlined at; load "": its flush is
+				     * late or missing, and it is lost alone */
 	enum ct_race_fate fate, fate_of_store; /* of the store: the first that one of its races has */
 	bool predicted;                        /* of first rank, in some schedule */
+	bool flushed;      /* its thread flushes the store in some schedule, if late; else no load is tried */
 	uint64_t schedule; /* in which it happened, and lost something if any did; 0: it never did */
 	uint64_t cuts;     /* that were tried */
 	unsigned held;     /* how often a thread was held behind the store until others could not go on */

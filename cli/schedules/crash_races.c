@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <nvw/persist_log.h>
+#include <nvw/random.h>
 
 #include "core/array.h"
 #include "core/bounds.h"
@@ -26,16 +27,29 @@ enum {
 	HELD_ENOUGH = 8,
 	CUT_STATES = 4096,
 	LINE = NVW_LOG_LINE_BYTES,
-	STORES = 512,
+	STORES = 64,
 	THREADS = 1 << 12
 };
 
-/* A race of the last run. */
+/* A race of the last run; or an execution of a store whose flush is late or missing, for whose loss no load
+ * is needed. */
 struct happened {
 	size_t race;
 	struct host_witness witness;
 	struct host_place store;
+	bool alone;
+	uint64_t record;   /* alone: the store's, in the log */
 	bool fails_behind; /* where a store behind its own is lost, in the line, and its own is not */
+};
+
+enum { UNFLUSHED = 256 };
+
+/* A store whose flush is late or missing, in the last run: one of its executions. */
+struct unflushed {
+	struct host_place store;
+	uint32_t site; /* of the session */
+	size_t race;
+	uint64_t executions, record, word;
 };
 
 /* A store to its line that was found by comparison, at this event. */
@@ -63,8 +77,10 @@ struct crash_races {
 	size_t places, places_room;
 	struct ct_race *race;
 	size_t count, room;
-	struct happened happened[HOST_SCHEDULE_WITNESSES];
+	struct happened happened[HOST_SCHEDULE_WITNESSES + UNFLUSHED];
 	unsigned happened_count;
+	struct unflushed unflushed[UNFLUSHED];
+	unsigned unflushed_count;
 	struct found *found; /* of the last run */
 	size_t found_count, found_room;
 	bool found_more;         /* there is no memory for all of them */
@@ -112,6 +128,11 @@ static bool has_happened(const struct ct_race *r)
 	return r->schedule != 0;
 }
 
+static bool is_alone(const struct ct_race *r)
+{
+	return r->load[0] == '\0';
+}
+
 static void conclude_absent(const struct crash_races *x)
 {
 	for (size_t i = 0; i < x->count; i++) {
@@ -122,6 +143,52 @@ static void conclude_absent(const struct crash_races *x)
 			r->fate = CT_RACE_ABSENT;
 		}
 	}
+}
+
+/* Its store's loss needs no load, as its thread has never flushed it: so races of it are not tried. */
+static bool is_covered(const struct crash_races *x, const struct ct_race *r)
+{
+	bool covered = false;
+
+	for (size_t i = 0; i < x->count && !is_alone(r); i++) {
+		const struct ct_race *const other = &x->race[i];
+
+		if (strcmp(other->store, r->store) != 0) {
+			continue;
+		}
+		if (other->flushed) {
+			return false;
+		}
+		covered = covered || (is_alone(other) && has_happened(other));
+	}
+	return covered;
+}
+
+/* Nor are they told. A store that is flushed late, and whose loss alone tells nothing, has its races. */
+static bool is_told(const struct crash_races *x, const struct ct_race *r)
+{
+	if (r->fate == CT_RACE_LOST) {
+		return true;
+	}
+	if (is_alone(r) && r->fate == CT_RACE_OPEN) {
+		return !r->flushed && has_happened(r);
+	}
+	return !is_covered(x, r);
+}
+
+static void forget_untold(struct crash_races *x)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < x->count; i++) {
+		struct ct_race moved = x->race[i];
+
+		if (is_told(x, &moved)) {
+			x->race[i] = x->race[told];
+			x->race[told++] = moved;
+		}
+	}
+	x->count = told;
 }
 
 /* A store's fate is the worst of its races'. */
@@ -141,6 +208,7 @@ static void conclude_stores(const struct crash_races *x)
 
 void crash_races_end(struct crash_races *x, struct ct_races *ret)
 {
+	forget_untold(x);
 	conclude_absent(x);
 	conclude_stores(x);
 	if (x->count > 0) {
@@ -167,7 +235,7 @@ static void place_text(const struct host_session *s, uint32_t site, char text[25
 	}
 }
 
-/* The number of the pair, perhaps new. */
+/* The number of the pair, perhaps new. Without a load: of a store that is lost alone. */
 static int race_of(struct crash_races *x, const struct host_session *s, uint32_t store, uint32_t load,
 	size_t *ret_number)
 {
@@ -175,7 +243,9 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 	size_t i = 0;
 
 	place_text(s, store, new.store);
-	place_text(s, load, new.load);
+	if (load != 0) {
+		place_text(s, load, new.load);
+	}
 	while (i < x->count && (strcmp(x->race[i].store, new.store) || strcmp(x->race[i].load, new.load))) {
 		i++;
 	}
@@ -187,6 +257,28 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 		return nvw_fail(NVW_E_MEMORY, "no memory for races");
 	}
 	x->race[x->count++] = new;
+	return 0;
+}
+
+/* One for each place: candidates are sorted by their stores. */
+static int take_unflushed(
+	struct crash_races *x, const struct host_session *s, const struct host_candidates *found)
+{
+	x->unflushed_count = 0;
+	for (size_t i = 0; i < found->strong && x->unflushed_count < UNFLUSHED; i++) {
+		const struct host_candidate *const c = &found->list[i];
+		const unsigned n = x->unflushed_count;
+
+		if (c->hint != HOST_HINT_UNFLUSHED || (n > 0 && x->unflushed[n - 1].site == c->store)) {
+			continue;
+		}
+		x->unflushed[n] = (struct unflushed){.site = c->store};
+		host_place_of(s->control, c->store, &x->unflushed[n].store);
+		NVW_TRY(race_of(x, s, c->store, 0, &x->unflushed[n].race));
+		x->race[x->unflushed[n].race].predicted = true;
+		x->race[x->unflushed[n].race].flushed |= c->end != 0;
+		x->unflushed_count++;
+	}
 	return 0;
 }
 
@@ -205,7 +297,11 @@ static int take_predicted(struct crash_races *x, const struct host_session *s)
 		error = race_of(x, s, found.list[i].store, found.list[i].load, &number);
 		if (!error) {
 			x->race[number].predicted = true;
+			x->race[number].flushed |= found.list[i].end != 0;
 		}
+	}
+	if (!error) {
+		error = take_unflushed(x, s, &found);
 	}
 	host_candidates_free(&found);
 	return error;
@@ -326,8 +422,8 @@ static bool is_wanted(const struct crash_races *x, const struct place *p, bool a
 	for (size_t i = 0; i < x->count; i++) {
 		const struct ct_race *const r = &x->race[i];
 
-		if (r->predicted && has_cuts_left(r) && !(absent && has_happened(r)) &&
-			strcmp(r->store, p->store) == 0) {
+		if (r->predicted && !is_alone(r) && has_cuts_left(r) && !(absent && has_happened(r)) &&
+			strcmp(r->store, p->store) == 0 && !is_covered(x, r)) {
 			return true;
 		}
 	}
@@ -420,9 +516,11 @@ struct search {
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
 	bool has_store, is_behind; /* the store was met; and the effect */
+	bool overwritten;          /* alone: another instruction has stored to its line since */
 	uint64_t store;            /* its number in the line, from 0 */
-	uint64_t found;            /* up to this number some stores were found by comparison */
-	struct cut early, late;    /* record 0: none */
+	uint64_t thread, instruction;
+	uint64_t found;         /* up to this number some stores were found by comparison */
+	struct cut early, late; /* record 0: none */
 };
 
 static int note_site(struct search *x, const struct nvw_log_record *r)
@@ -450,17 +548,31 @@ static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 	return i < x->sites;
 }
 
+static bool is_effect(const struct happened *h, const struct nvw_log_record *r, uint64_t number)
+{
+	if (h->alone) {
+		return number > h->record;
+	}
+	return r->time_ps / 1000 > h->witness.event || r->kind == NVW_LOG_END;
+}
+
 /* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it
- * is certain, so there is no more to find. */
+ * is certain, so there is no more to find. Alone, the store is lost behind the last acknowledgement before its
+ * line is stored to again, if there is one. */
 static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
 {
 	const struct cut here = {
 		.record = number, .stores = x->line.stores, .certain = x->line.certain, .found = x->found};
 
-	x->is_behind = x->is_behind || r->time_ps / 1000 > x->of->witness.event || r->kind == NVW_LOG_END;
+	x->is_behind = x->is_behind || is_effect(x->of, r, number);
 	if ((!x->is_behind || !x->has_store) && is_raced(x, r)) {
 		x->store = x->line.stores;
 		x->has_store = true;
+		x->thread = r->store.work_item;
+		x->instruction = r->store.group;
+	} else if (x->has_store && is_in(&x->line, r)) {
+		x->overwritten =
+			x->overwritten || r->store.work_item != x->thread || r->store.group != x->instruction;
 	}
 	follow(&x->line, r);
 	if (is_in(&x->line, r) && is_found(x->all, x->line.off, r->time_ps / 1000)) {
@@ -473,7 +585,7 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 		return false;
 	}
 	x->late = here;
-	if (x->early.record == 0 && r->kind == NVW_LOG_ACK) {
+	if (r->kind == NVW_LOG_ACK && (x->early.record == 0 || (x->of->alone && !x->overwritten))) {
 		x->early = (struct cut){.record = number + 1,
 			.stores = x->line.stores,
 			.certain = x->line.certain,
@@ -496,6 +608,87 @@ static int search(struct search *x, struct nvw_log_reader *log)
 		}
 	}
 	return more < 0 ? more : 0;
+}
+
+/* ---- Stores whose flush is late or missing ----------------------------------------------------------- */
+
+/* One of its executions, each as likely, and another one in each schedule. */
+static void note_execution(
+	struct crash_races *x, struct unflushed *u, const struct nvw_log_record *r, uint64_t number)
+{
+	u->executions++;
+	if (nvw_mix64(x->schedule << 40 ^ number) % u->executions == 0) {
+		u->record = number;
+		u->word = r->store.off / 8;
+	}
+}
+
+static struct unflushed *unflushed_at(struct crash_races *x, const struct nvw_log_record *r)
+{
+	unsigned i = 0;
+
+	while (i < x->unflushed_count && (x->unflushed[i].store.line != r->site.line ||
+						 strcmp(x->unflushed[i].store.file, r->site.file) != 0)) {
+		i++;
+	}
+	return i < x->unflushed_count ? &x->unflushed[i] : NULL;
+}
+
+static int find_executions(struct crash_races *x, struct nvw_log_reader *log)
+{
+	struct unflushed **of_site = NULL;
+	size_t room = 0, sites = 0;
+	struct nvw_log_record r;
+	int more;
+
+	for (uint64_t i = 0; (more = nvw_log_next(log, &r)) == 1; i++) {
+		if (r.kind == NVW_LOG_STORE && r.store.site < sites && of_site[r.store.site] != NULL) {
+			note_execution(x, of_site[r.store.site], &r, i);
+		}
+		if (r.kind != NVW_LOG_SITE) {
+			continue;
+		}
+		if (!NVW_ROOM(of_site, room, (size_t)r.site.id + 1)) {
+			more = nvw_fail(NVW_E_MEMORY, "no memory for places");
+			break;
+		}
+		for (; sites <= r.site.id; sites++) {
+			of_site[sites] = NULL;
+		}
+		of_site[r.site.id] = unflushed_at(x, &r);
+	}
+	free(of_site);
+	return nvw_min(more, 0);
+}
+
+/* They are tried as what has happened. */
+static int take_executions(struct crash_races *x, const char *path)
+{
+	struct nvw_log_reader *log;
+
+	if (x->unflushed_count == 0) {
+		return 0;
+	}
+	NVW_TRY(nvw_log_open(path, &log));
+	const int error = find_executions(x, log);
+
+	nvw_log_reader_close(log);
+	for (unsigned i = 0; i < x->unflushed_count && !error; i++) {
+		const struct unflushed *const u = &x->unflushed[i];
+
+		if (u->executions == 0) {
+			continue;
+		}
+		if (!has_happened(&x->race[u->race])) {
+			x->race[u->race].schedule = x->schedule;
+		}
+		x->happened[x->happened_count++] = (struct happened){.race = u->race,
+			.witness = {.store = u->site, .word = u->word},
+			.store = u->store,
+			.alone = true,
+			.record = u->record};
+	}
+	return error;
 }
 
 /* ---- Cutting -------------------------------------------------------------------------------------- */
@@ -683,7 +876,7 @@ static int explore_one(
 	const struct attempt *a, struct nvw_log_reader *log, uint64_t line, const struct cut *at)
 {
 	char to_log[320], to_base[320];
-	uint64_t kept;
+	uint64_t kept = 0;
 
 	snprintf(to_log, sizeof to_log, "%s.cut", a->tested->log);
 	snprintf(to_base, sizeof to_base, "%s.cut", a->tested->base);
@@ -737,8 +930,15 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 	ret->fails_behind = fails;
 	const int explored = fails ? 0 : explore_one(a, log, x->line.off, &last);
 
-	if (explored <= 0) {
+	if (explored < 0) {
 		return explored;
+	}
+	if (explored == 0) {
+		if (!fails) {
+			snprintf(ret->text, sizeof ret->text,
+				"more than %u stores to its line are not durable", STORES);
+		}
+		return 0;
 	}
 	conclude(ret, a->room);
 	if (ret->fate == CT_RACE_LOST) {
@@ -785,6 +985,17 @@ static int try_cut(
 	return 0;
 }
 
+/* What another thread has flushed and fenced by then is not lost. */
+static const struct outcome *without_cut(const struct search *x)
+{
+	static const struct outcome durable = {.fate = CT_RACE_TRIED,
+					    .text = "another thread's flush had made it durable by then"},
+				    unknown = {.fate = CT_RACE_OPEN,
+					    .text = "the store was not recorded by itself"};
+
+	return x->has_store ? &durable : &unknown;
+}
+
 static int try_race(const struct attempt *a, struct search *x)
 {
 	struct nvw_log_reader *log;
@@ -794,10 +1005,13 @@ static int try_race(const struct attempt *a, struct search *x)
 	int error = search(x, log);
 
 	if (!error) {
-		error = try_cut(a, log, x, &x->early);
+		error = try_cut(a, log, x, &x->late);
 	}
 	if (!error && x->late.record != x->early.record) {
-		error = try_cut(a, log, x, &x->late);
+		error = try_cut(a, log, x, &x->early);
+	}
+	if (!error && x->late.record == 0) {
+		judge(&a->all->race[x->of->race], without_cut(x), a->all->schedule);
 	}
 	nvw_log_reader_close(log);
 	return error;
@@ -880,7 +1094,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 {
 	const struct attempt a = {
 		.all = x, .tested = t, .options = o, .room = room, .lost = lost, .context = context};
-	int error = 0;
+	int error = take_executions(x, t->log);
 
 	for (unsigned i = 0; i < x->happened_count && !error; i++) {
 		const struct ct_race *const race = &x->race[x->happened[i].race];
@@ -891,7 +1105,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		}
 		one->all = x;
 		one->of = &x->happened[i];
-		if (has_cuts_left(race)) {
+		if (has_cuts_left(race) && !is_covered(x, race)) {
 			error = try_race(&a, one);
 		}
 		free(one->site);

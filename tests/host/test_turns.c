@@ -355,6 +355,22 @@ TEST(what_is_lost_with_a_store_behind_it_is_one_mistake)
 	expect_words(words);
 }
 
+/* Only the first schedule, in which the load comes too late to be acknowledged itself. */
+TEST(a_store_that_is_never_flushed_is_lost_without_a_load)
+{
+	static const char *const lost[] = {
+		"persistency races: 1 store lost (1 load), 0 stores open (0 loads)",
+		"(publish_forgotten)\n        lost: without a load, its flush is late or missing; schedule 1: ",
+		"x was there, and is lost", NULL};
+	static const char *const tried[] = {"0 stores lost (0 loads), 0 stores open (0 loads)",
+		"tried without a loss: store ", "(publish_forgotten)\n", NULL};
+
+	crash(1, "forgotten", "--schedules=1 --races --cures=off");
+	expect_words(lost);
+	crash(0, "forgotten-harmless", "--schedules=1 --races");
+	expect_words(tried);
+}
+
 TEST(a_reply_before_its_value_is_durable_is_found_in_an_event_loop)
 {
 	static const char *const found[] = {

@@ -122,6 +122,33 @@ static void *consume_for_nothing(void *argument)
 	return NULL;
 }
 
+/* It never flushes what it has stored. */
+static void *publish_forgotten(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 5;
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
+static void *forget_and_answer(void *argument)
+{
+	publish_forgotten(NULL);
+	nvw_operation_begins(1, "x is there");
+	nvw_operation_is_durable(1);
+	return NULL;
+}
+
+static void forgotten(void)
+{
+	both(forget_and_answer, consume_for_nothing);
+}
+
+static void forgotten_harmless(void)
+{
+	both(publish_forgotten, consume_for_nothing);
+}
+
 static void harmless(void)
 {
 	both(consume_for_nothing, publish_early);
@@ -448,4 +475,5 @@ const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
 	{"told", told_in_time}, {"told-early", told_early}, {"answered", answered},
 	{"answered-early", answered_early}, {"late", late}, {"rare", rare}, {"unmet", unmet}, {"met", met},
 	{"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time},
-	{"excluded", excluded}, {"in-time", in_time}, {NULL, NULL}};
+	{"excluded", excluded}, {"in-time", in_time}, {"forgotten", forgotten},
+	{"forgotten-harmless", forgotten_harmless}, {NULL, NULL}};

@@ -96,7 +96,12 @@ json_t *cli_schedules_json(const struct ct_schedules *s)
 
 static void print_race(const struct ct_race *r, FILE *to)
 {
-	fprintf(to, "        %s: load %s; ", ct_race_fate_words(r->fate), r->load);
+	if (r->load[0] == '\0') {
+		fprintf(to, "        %s: without a load, its flush is late or missing; ",
+			ct_race_fate_words(r->fate));
+	} else {
+		fprintf(to, "        %s: load %s; ", ct_race_fate_words(r->fate), r->load);
+	}
 	if (r->schedule == 0) {
 		fprintf(to, "it did not happen, with the store held %s time%s", GROUPED(r->held),
 			plural(r->held));
