@@ -235,6 +235,19 @@ static void place_text(const struct host_session *s, uint32_t site, char text[25
 	}
 }
 
+/* Where the log has a site: a function of a library's header has its caller's place there. */
+static void logged_place(const struct host_session *s, uint32_t site, struct host_place *ret_place)
+{
+	struct host_place p[HOST_INLINED_MAX];
+	unsigned n = host_places_of(s->control, site, p);
+
+	while (n == 0 && site > 0 && s->control->site[site - 1].caller != 0) {
+		site = s->control->site[site - 1].caller;
+		n = host_places_of(s->control, site, p);
+	}
+	*ret_place = p[0];
+}
+
 /* The number of the pair, perhaps new. Without a load: of a store that is lost alone. */
 static int race_of(struct crash_races *x, const struct host_session *s, uint32_t store, uint32_t load,
 	size_t *ret_number)
@@ -318,7 +331,7 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
 		h->witness = c->witness[i];
 		h->fails_behind = false;
-		host_place_of(s->control, h->witness.store, &h->store);
+		logged_place(s, h->witness.store, &h->store);
 		if (!has_happened(&x->race[h->race])) {
 			x->race[h->race].schedule = x->schedule;
 		}
@@ -516,6 +529,7 @@ struct search {
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
 	bool has_store, is_behind; /* the store was met; and the effect */
+	bool touched;              /* something has changed its word, in the whole run */
 	bool overwritten;          /* alone: another instruction has stored to its line since */
 	uint64_t store;            /* its number in the line, from 0 */
 	uint64_t thread, instruction;
@@ -556,6 +570,14 @@ static bool is_effect(const struct happened *h, const struct nvw_log_record *r, 
 	return r->time_ps / 1000 > h->witness.event || r->kind == NVW_LOG_END;
 }
 
+static bool changes_word(const struct nvw_log_record *r, uint64_t word)
+{
+	if (r->kind == NVW_LOG_HOST) {
+		return r->host.off < word * 8 + 8 && r->host.off + r->host.bytes > word * 8;
+	}
+	return r->kind == NVW_LOG_STORE && r->store.off / 8 == word;
+}
+
 /* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it
  * is certain, so there is no more to find. Alone, the store is lost behind the last acknowledgement before its
  * line is stored to again, if there is one. */
@@ -564,6 +586,7 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 	const struct cut here = {
 		.record = number, .stores = x->line.stores, .certain = x->line.certain, .found = x->found};
 
+	x->touched = x->touched || changes_word(r, x->of->witness.word);
 	x->is_behind = x->is_behind || is_effect(x->of, r, number);
 	if ((!x->is_behind || !x->has_store) && is_raced(x, r)) {
 		x->store = x->line.stores;
@@ -985,15 +1008,21 @@ static int try_cut(
 	return 0;
 }
 
-/* What another thread has flushed and fenced by then is not lost. */
+/* What another thread has flushed and fenced by then is not lost; nor is what was there already, which no
+ * record has. */
 static const struct outcome *without_cut(const struct search *x)
 {
-	static const struct outcome durable = {.fate = CT_RACE_TRIED,
-					    .text = "another thread's flush had made it durable by then"},
-				    unknown = {.fate = CT_RACE_OPEN,
-					    .text = "the store was not recorded by itself"};
+	static const struct outcome durable = {
+		.fate = CT_RACE_TRIED, .text = "another thread's flush had made it durable by then"};
+	static const struct outcome same = {
+		.fate = CT_RACE_TRIED, .text = "it stored what was there already"};
+	static const struct outcome unknown = {
+		.fate = CT_RACE_OPEN, .text = "the store was not recorded by itself"};
 
-	return x->has_store ? &durable : &unknown;
+	if (x->has_store) {
+		return &durable;
+	}
+	return x->touched ? &unknown : &same;
 }
 
 static int try_race(const struct attempt *a, struct search *x)

@@ -364,11 +364,15 @@ TEST(a_store_that_is_never_flushed_is_lost_without_a_load)
 		"x was there, and is lost", NULL};
 	static const char *const tried[] = {"0 stores lost (0 loads), 0 stores open (0 loads)",
 		"tried without a loss: store ", "(publish_forgotten)\n", NULL};
+	static const char *const nothing[] = {"0 stores lost (0 loads), 0 stores open (0 loads)",
+		"tried without a loss: store ", "(store_what_is_there)\n", NULL};
 
 	crash(1, "forgotten", "--schedules=1 --races --cures=off");
 	expect_words(lost);
 	crash(0, "forgotten-harmless", "--schedules=1 --races");
 	expect_words(tried);
+	crash(0, "forgotten-nothing", "--schedules=1 --races");
+	expect_words(nothing);
 }
 
 TEST(a_reply_before_its_value_is_durable_is_found_in_an_event_loop)

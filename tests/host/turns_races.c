@@ -144,6 +144,20 @@ static void forgotten(void)
 	both(forget_and_answer, consume_for_nothing);
 }
 
+/* It is zero already. */
+static void *store_what_is_there(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 0;
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
+static void forgotten_nothing(void)
+{
+	both(store_what_is_there, consume_for_nothing);
+}
+
 static void forgotten_harmless(void)
 {
 	both(publish_forgotten, consume_for_nothing);
@@ -476,4 +490,4 @@ const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
 	{"answered-early", answered_early}, {"late", late}, {"rare", rare}, {"unmet", unmet}, {"met", met},
 	{"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time},
 	{"excluded", excluded}, {"in-time", in_time}, {"forgotten", forgotten},
-	{"forgotten-harmless", forgotten_harmless}, {NULL, NULL}};
+	{"forgotten-harmless", forgotten_harmless}, {"forgotten-nothing", forgotten_nothing}, {NULL, NULL}};
