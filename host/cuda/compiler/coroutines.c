@@ -6,7 +6,8 @@
  *	call __tsan_read4(p); v = load p   ->   if (nvw_lanes_load(p, 4, &site)) { give way; v = nvw_lanes_loaded(); }
  *	                                        else { nvw_cuda_lane_read(p, 4, 4, &site); v = load p; }
  *
- * The functions of include/nvw_cuda_lanes.h are inlined, and LLVM's own passes split the coroutine. CUDA's atomics and __syncthreads() are divided
+ * LLVM's own passes split the coroutine, in a time that grows with the square of its blocks; behind that the
+ * functions of include/nvw_cuda_lanes.h are inlined, which have most of them. CUDA's atomics and __syncthreads() are divided
  * likewise. Whatever else makes a request is a call, which keeps the stack that it is on.
  *
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as the compiler's own, and its
@@ -29,10 +30,10 @@
  * attribute. */
 #if LLVM_VERSION_MAJOR < 15
 #define SPLIT \
-	"always-inline,function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
+	"function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup),always-inline,function(early-cse,jump-threading,simplifycfg)"
 #else
 #define SPLIT \
-	"always-inline,coro-early,cgscc(coro-split),coro-cleanup,function(early-cse,jump-threading,simplifycfg)"
+	"coro-early,cgscc(coro-split),coro-cleanup,always-inline,function(early-cse,jump-threading,simplifycfg)"
 #endif
 
 enum {

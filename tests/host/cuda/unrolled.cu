@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unrolled: a kernel of 300 accesses in a row, whose compilation must not grow with their square.
+#include <cstdio>
+
+__global__ void unrolled(const int *in, int *out, int stride)
+{
+	int sum = 0;
+
+#pragma unroll
+	for (int i = 0; i < 300; i++) {
+		sum += in[i * stride + threadIdx.x];
+	}
+	out[threadIdx.x] = sum;
+}
+
+int main()
+{
+	int *in, *out, wrong = 0;
+
+	cudaMallocManaged(&in, 300 * 32 * sizeof(int));
+	cudaMallocManaged(&out, 32 * sizeof(int));
+	for (int i = 0; i < 300 * 32; i++) {
+		in[i] = i;
+	}
+	unrolled<<<1, 32>>>(in, out, 32);
+	cudaDeviceSynchronize();
+	for (int i = 0; i < 32; i++) {
+		wrong += out[i] != 300 * i + 32 * 300 * 299 / 2;
+	}
+	printf("%d wrong\n", wrong);
+	return 0;
+}
