@@ -36,7 +36,7 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 {
 	const char *at = cli_text(o, id);
 
-	if (at == NULL) {
+	if (!at) {
 		*ret_set = (1u << count) - 1;
 		return 0;
 	}
@@ -100,7 +100,7 @@ static void print_bad(const struct campaign_bad *bad)
 
 static void print_reasons(const struct campaign *c)
 {
-	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text != NULL; i++) {
+	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text; i++) {
 		printf("  not noticeable: %s (%" PRIu64 ")\n", c->reason[i].text, c->reason[i].count);
 	}
 }
@@ -143,7 +143,7 @@ static json_t *reasons_json(const struct campaign *c)
 {
 	json_t *const object = json_object();
 
-	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text != NULL; i++) {
+	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text; i++) {
 		member_set_count(object, c->reason[i].text, c->reason[i].count);
 	}
 	return object;

@@ -101,7 +101,7 @@ static int write_logs(struct host_session *s, const char *path)
 /* Checked before the program runs, and not hours later. */
 static int check_writable(const char *path)
 {
-	if (path == NULL) {
+	if (!path) {
 		return 0;
 	}
 	const bool there = access(path, F_OK) == 0;
@@ -246,7 +246,7 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 	if (r->schedules.count > 0) {
 		NVW_TRY(exec_schedules_ran(&ret_outcome->schedules, s));
 	}
-	if (r->record != NULL) {
+	if (r->record) {
 		NVW_TRY(write_logs(s, r->record));
 	}
 	if (r->persistency) {

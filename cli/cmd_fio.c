@@ -236,7 +236,7 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
 	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
 	m->row_count += 2;
-	if (without != NULL) {
+	if (without) {
 		rows[0].without = without[0].without;
 		rows[1].without = without[1].without;
 	} else {
@@ -413,7 +413,7 @@ static int print_text(const struct test *t, const struct measuring *m)
 		t->row(&m->row[i]);
 	}
 	cli_print_made_by(machine);
-	if (t->starred != NULL) {
+	if (t->starred) {
 		printf("*: %s\n", t->starred);
 	} else {
 		printf("The bandwidth allows at most %.0f IOPS.\n",
@@ -540,9 +540,8 @@ static int verify(struct options *o)
 {
 	uint64_t bytes;
 
-	NVW_FAIL_IF(o->bs != NULL && cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s",
-		nvw_error_message());
-	if (o->bs != NULL) {
+	NVW_FAIL_IF(o->bs && cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s", nvw_error_message());
+	if (o->bs) {
 		fio_add_line(&o->request.lines, "bs", o->bs);
 	}
 	return fio_verify(&o->request);

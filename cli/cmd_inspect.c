@@ -168,7 +168,7 @@ static int inspect_row(void *context, const char *path, json_t **ret_report)
 	const int r = inspect_one(context, path, ret_report);
 	json_t *const report = *ret_report;
 
-	if (report != NULL) {
+	if (report) {
 		json_object_set(report, "epochs_incomplete",
 			json_object_get(json_object_get(report, "epochs"), "incomplete"));
 		json_object_set(report, "allocated_bytes",
@@ -192,7 +192,7 @@ static int inspect_command(const struct pool_command *c, int *ret_status)
 	}
 	const int r = inspect_one(&each_epoch, c->path, &report);
 
-	if (report == NULL) {
+	if (!report) {
 		return r;
 	}
 	const int printed = pool_command_print(report, c->json);

@@ -41,7 +41,7 @@ static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 	json_t *report = NULL;
 	const int r = pool_recover_one(how, c->path, &report);
 
-	if (report == NULL) {
+	if (!report) {
 		return r;
 	}
 	if (!c->json) {

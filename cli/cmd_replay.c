@@ -215,7 +215,7 @@ static struct run_again run_schedule(const struct replay *r)
 	struct emu_config machine;
 	bool same;
 
-	if (schedule == NULL) {
+	if (!schedule) {
 		return again;
 	}
 	emu_config_default(&machine);
@@ -234,7 +234,7 @@ static struct run_again run_schedule(const struct replay *r)
 
 static void print_run(const struct run_again *again)
 {
-	if (again->words == NULL) {
+	if (!again->words) {
 		return;
 	}
 	printf("%s%s%s\n", again->words, words_if(*again->why, ": "), again->why);
@@ -304,7 +304,7 @@ static int run_again(const struct replay *r, struct ct_finding *ret_now)
 
 static int judge_again(struct replay *r, struct ct_finding *ret_now)
 {
-	if (json_object_get(r->saved.head, "workload") == NULL) {
+	if (!json_object_get(r->saved.head, "workload")) {
 		return judge_foreign(&r->saved, ret_now);
 	}
 	NVW_TRY(prepare(r));
@@ -349,13 +349,13 @@ static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_ev
 
 	*ret_at = REPLAY_AT_FAILURE;
 	*ret_event = 0;
-	for (unsigned i = 0; text != NULL && i < NVW_COUNT(names); i++) {
+	for (unsigned i = 0; text && i < NVW_COUNT(names); i++) {
 		if (strcmp(text, names[i]) == 0) {
 			*ret_at = (enum replay_at)i;
 			return 0;
 		}
 	}
-	if (text == NULL) {
+	if (!text) {
 		return 0;
 	}
 	*ret_at = REPLAY_AT_EVENT;

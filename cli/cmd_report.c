@@ -54,7 +54,7 @@ static bool fails(const json_t *reports)
 	{
 		const char *const subject = member_text(row, "subject");
 
-		if (json_object_get(seen, subject) == NULL) {
+		if (!json_object_get(seen, subject)) {
 			const enum ct_verdict verdict = report_index_verdict(row);
 
 			failed = failed || crash_status(verdict) == STATUS_INCONSISTENT;

@@ -72,7 +72,7 @@ static int create_kept_pool(struct run *run, const char *path, struct nvw_pool_p
 	const char *const size = cli_text(&run->session->given, CLI_pool_size);
 	uint64_t bytes = 0;
 
-	NVW_FAIL_IF(size != NULL && nvw_parse_bytes(size, &bytes) != 0, NVW_E_USAGE, "--pool-size: %s",
+	NVW_FAIL_IF(size && nvw_parse_bytes(size, &bytes) != 0, NVW_E_USAGE, "--pool-size: %s",
 		nvw_error_message());
 	NVW_EACH(param, params, count) {
 		param->bytes = bytes;

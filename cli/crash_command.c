@@ -83,7 +83,7 @@ static bool take_order(const char *text, struct ct_edit *e)
 		}
 		*e->b.file = '\0';
 	}
-	if (strchr(e->b.file, '.') == NULL) {
+	if (!strchr(e->b.file, '.')) {
 		memcpy(e->b.file, e->a.file, sizeof e->b.file);
 	}
 	e->a.line = a;
@@ -125,15 +125,15 @@ static int take_assumptions(const struct cli_options *given, struct crash_reques
 /* In the commands that judge a state, its file takes the place of the image. */
 static int take_judges(struct crash_request *r)
 {
-	if (r->image != NULL && r->check != NULL) {
+	if (r->image && r->check) {
 		NVW_TRY(cli_image_as_braces(r->check, r->image, "--check", &r->judge[0]));
 		r->check = r->judge[0];
 	}
-	if (r->image != NULL && r->recover != NULL) {
+	if (r->image && r->recover) {
 		NVW_TRY(cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]));
 		r->recover = r->judge[1];
 	}
-	if (r->image != NULL && r->and_then != NULL) {
+	if (r->image && r->and_then) {
 		NVW_TRY(cli_image_as_braces(r->and_then, r->image, "--and-then", &r->judge[2]));
 		r->and_then = r->judge[2];
 	}
@@ -192,7 +192,7 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 /* A workload goes on by a number of operations, a program by a command. */
 static int take_and_then(struct crash_request *r)
 {
-	if (r->and_then == NULL || r->exec != NULL || r->store_log != NULL) {
+	if (!r->and_then || r->exec || r->store_log) {
 		return 0;
 	}
 	NVW_FAIL_IF(nvw_parse_count(r->and_then, &r->options.go_on) != 0 || r->options.go_on == 0,
@@ -257,7 +257,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	take_options(given, &ret->options);
 	NVW_TRY(cli_schedules_from(given, &ret->schedules));
 	NVW_TRY(take_assumptions(given, ret));
-	NVW_FAIL_IF(ret->replays && ret->exec == NULL && ret->store_log == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(ret->replays && !ret->exec && !ret->store_log, NVW_E_USAGE,
 		"--oracle=replay is for programs: a workload has a check");
 	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
@@ -354,13 +354,12 @@ static int show(const struct crash_run *r)
 /* A block device's log needs no checker. */
 static int check_judges(const struct crash_request *r)
 {
-	const bool has_one = (r->check == NULL) != (r->check_lib == NULL);
+	const bool has_one = (!r->check) != (!r->check_lib);
 
-	if (has_one || r->replays ||
-		(r->store_log != NULL && r->check == NULL && ct_is_block_log(r->store_log))) {
+	if (has_one || r->replays || (r->store_log && !r->check && ct_is_block_log(r->store_log))) {
 		return 0;
 	}
-	if (r->store_log != NULL && access(r->store_log, R_OK) != 0) {
+	if (r->store_log && access(r->store_log, R_OK) != 0) {
 		return nvw_fail_errno("%s", r->store_log); /* it may be one that needs none */
 	}
 	return nvw_fail(NVW_E_USAGE, "--store-log and --exec need one checker: --check=COMMAND, "
@@ -369,21 +368,21 @@ static int check_judges(const struct crash_request *r)
 
 int crash_check_foreign(const struct crash_request *r)
 {
-	NVW_INVARIANT(r->exec != NULL || r->store_log != NULL);
-	NVW_FAIL_IF(r->image == NULL, NVW_E_USAGE,
+	NVW_INVARIANT(r->exec || r->store_log);
+	NVW_FAIL_IF(!r->image, NVW_E_USAGE,
 		"--store-log and --exec need --image=FILE: the file as it was "
 		"before the program began");
-	NVW_FAIL_IF(r->replays && (r->check != NULL || r->check_lib != NULL), NVW_E_USAGE,
+	NVW_FAIL_IF(r->replays && (r->check || r->check_lib), NVW_E_USAGE,
 		"--oracle=replay cannot be combined with --check and "
 		"--check-lib: it needs no checker");
-	NVW_FAIL_IF(r->options.robust && (r->check == NULL || r->and_then != NULL), NVW_E_USAGE,
+	NVW_FAIL_IF(r->options.robust && (!r->check || r->and_then), NVW_E_USAGE,
 		"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, "
 		"and no --and-then");
-	NVW_FAIL_IF(r->recover != NULL && !r->replays, NVW_E_USAGE,
-		"--recover has no effect without --oracle=replay");
-	NVW_FAIL_IF(r->replays && r->recover == NULL && r->exec == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(
+		r->recover && !r->replays, NVW_E_USAGE, "--recover has no effect without --oracle=replay");
+	NVW_FAIL_IF(r->replays && !r->recover && !r->exec, NVW_E_USAGE,
 		"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
-	NVW_FAIL_IF(r->and_then != NULL && r->check == NULL && !r->replays, NVW_E_USAGE,
+	NVW_FAIL_IF(r->and_then && !r->check && !r->replays, NVW_E_USAGE,
 		"--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
 	return check_judges(r);
 }
@@ -422,7 +421,7 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 	}
 	NVW_TRY(ct_run(r->subject, o, &r->result));
 	cli_unlogged_mark(&r->result);
-	if (o->shards == 0 && o->slice == 0 && o->exports == NULL) {
+	if (o->shards == 0 && o->slice == 0 && !o->exports) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}
 	return 0;
@@ -432,7 +431,7 @@ static int test(struct crash_run *r)
 {
 	struct ct_options o = r->request->options;
 
-	if (o.exports != NULL) {
+	if (o.exports) {
 		NVW_TRY(exported_begin(o.exports));
 	}
 	if (isatty(STDERR_FILENO)) {
@@ -440,7 +439,7 @@ static int test(struct crash_run *r)
 	}
 	const int error = test_subject(r, &o);
 
-	if (o.progress != NULL) {
+	if (o.progress) {
 		fputs("\r\033[K", stderr);
 	}
 	return error;
@@ -543,11 +542,11 @@ static int test_and_show(struct crash_run *run)
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json)
 {
-	NVW_INVARIANT(subject != NULL || request->run != NULL || request->store_log != NULL);
+	NVW_INVARIANT(subject || request->run || request->store_log);
 
 	struct crash_run *const run = calloc(1, sizeof *run);
 
-	if (run == NULL) {
+	if (!run) {
 		nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 		return cli_fail();
 	}
@@ -565,7 +564,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 int crash_store_log(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
-	NVW_INVARIANT(request->exec != NULL || request->store_log != NULL);
+	NVW_INVARIANT(request->exec || request->store_log);
 
 	json_t *const made_by = cli_provenance(machine, command);
 	const struct crash_heading heading = {.workload = words_or(request->exec, request->store_log),

@@ -40,7 +40,7 @@ static json_t *read_lines(FILE *file)
 {
 	json_t *const list = json_array(), *line;
 
-	while ((line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+	while ((line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL))) {
 		json_array_append_new(list, line);
 	}
 	return list;
@@ -53,13 +53,13 @@ static json_t *in_order(const json_t *list)
 	json_t **const at = calloc(count + 1, sizeof *at), *const ordered = json_array();
 
 	NVW_INVARIANT(json_is_array(list));
-	for (size_t i = 0; at != NULL && i < count; i++) {
+	for (size_t i = 0; at && i < count; i++) {
 		at[i] = json_array_get(list, i);
 	}
-	if (at != NULL) {
+	if (at) {
 		qsort(at, count, sizeof *at, by_file);
 	}
-	for (size_t i = 0; at != NULL && i < count; i++) {
+	for (size_t i = 0; at && i < count; i++) {
 		json_array_append(ordered, at[i]);
 	}
 	free(at);
@@ -73,7 +73,7 @@ static int read_states(const char *folder, json_t **ret_list)
 	NVW_PRINT(path, "%s/states.jsonl", folder);
 	FILE *const file = fopen(path, "re");
 
-	if (file == NULL) {
+	if (!file) {
 		NVW_FAIL_IF(errno == ENOENT, NVW_E_INPUT, "%s: no state was tested", folder);
 		return nvw_fail_errno("%s", path);
 	}
@@ -93,7 +93,7 @@ static int tool_command(const char *tool, const char *path, char command[COMMAND
 	const char *const braces = strstr(tool, "{}");
 	int n;
 
-	if (braces != NULL) {
+	if (braces) {
 		n = snprintf(
 			command, COMMAND_BYTES, "%.*s%s%s", (int)(braces - tool), tool, path, braces + 2);
 	} else {
@@ -114,8 +114,8 @@ static int run_tool(const char *command, int *ret_status)
 
 	if (pid == 0) {
 		nvw_stop_leave_to_parent();
-		if (freopen("/dev/null", "r", stdin) == NULL || freopen("/dev/null", "w", stdout) == NULL ||
-			freopen("/dev/null", "w", stderr) == NULL) {
+		if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+			!freopen("/dev/null", "w", stderr)) {
 			_exit(127);
 		}
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -224,7 +224,7 @@ static int write_manifest(const char *folder, const char *tool, json_t *states, 
 	char path[PATH_BYTES];
 
 	NVW_INVARIANT(json_is_array(states));
-	if (tool != NULL) {
+	if (tool) {
 		member_set_text(manifest, "tool", tool);
 	}
 	NVW_PRINT(path, "%s/manifest.json", folder);
@@ -248,7 +248,7 @@ int exported_end(
 		printf("%zu states in %s; manifest.json says of which instants\n", json_array_size(states),
 			folder);
 	}
-	if (error == 0 && tool != NULL) {
+	if (error == 0 && tool) {
 		error = tool_on_all(folder, tool, states, quiet, ret_failed);
 	}
 	if (error == 0 || error == NVW_E_STOPPED) {

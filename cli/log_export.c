@@ -67,13 +67,13 @@ static int add_site(struct exporter *e, const struct nvw_log_record *r)
 	char **const grown = realloc(e->frame, (e->frames + 1) * sizeof *grown);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (grown != NULL) {
+	if (grown) {
 		e->frame = grown;
 	}
-	NVW_FAIL_IF(grown == NULL || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function,
-					     r->site.file, r->site.line) < 0,
+	NVW_FAIL_IF(!grown || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function, r->site.file,
+				      r->site.line) < 0,
 		NVW_E_MEMORY, "no memory for the sites of the log");
-	for (char *at = e->frame[e->frames]; (at = strpbrk(at, ";|\n")) != NULL;) {
+	for (char *at = e->frame[e->frames]; (at = strpbrk(at, ";|\n"));) {
 		*at = '_';
 	}
 	e->frames++;
@@ -149,10 +149,10 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 		"%s: expected a program that flushes by the processor, found one that syncs a file: "
 		"a store log has no syncs, and no sizes",
 		e->path);
-	if (file == NULL) {
+	if (!file) {
 		file = info->options;
 	}
-	NVW_FAIL_IF(*file == '\0' || strpbrk(file, ";|\n") != NULL, NVW_E_INPUT,
+	NVW_FAIL_IF(*file == '\0' || strpbrk(file, ";|\n"), NVW_E_INPUT,
 		"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"", e->path,
 		file);
 	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at,

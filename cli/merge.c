@@ -113,7 +113,7 @@ static int check_shard(struct merge *m, const json_t *report, const char *path)
 {
 	const uint64_t shard = member_count(report, "shard");
 
-	NVW_INVARIANT(m->first != NULL);
+	NVW_INVARIANT(m->first);
 	NVW_TRY(compare(m, report, path));
 	NVW_FAIL_IF(shard == 0, NVW_E_INPUT, "%s: not a shard (--shard=I/N)", path);
 	NVW_FAIL_IF(shard > 65536 || m->seen[shard], NVW_E_INPUT, "%s: this shard is given twice", path);
@@ -126,14 +126,14 @@ static int add_report(struct merge *m, const char *path)
 	json_error_t where;
 	json_t *const report = json_load_file(path, 0, &where);
 
-	NVW_FAIL_IF(report == NULL, NVW_E_INPUT,
-		"%s: expected a report of nvwave crash --output-format=json: %s", path, where.text);
-	if (json_object_get(report, "states_distinct") == NULL) {
+	NVW_FAIL_IF(!report, NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json: %s",
+		path, where.text);
+	if (!json_object_get(report, "states_distinct")) {
 		json_decref(report);
 		return nvw_fail(
 			NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json", path);
 	}
-	if (m->first == NULL) {
+	if (!m->first) {
 		m->first = json_incref(report);
 		m->first_path = path;
 	}
@@ -181,7 +181,7 @@ static void complete(struct merge *m)
 	struct ct_result *const r = &m->result;
 	const json_t *const o = m->first;
 
-	NVW_INVARIANT(m->first != NULL);
+	NVW_INVARIANT(m->first);
 	r->mode = strcmp(member_text(o, "mode"), "permitted") == 0 ? CT_PERMITTED : CT_OBSERVED;
 	if (r->mode == CT_PERMITTED) {
 		ct_model_find(member_text(o, "model"), &r->model);
@@ -217,7 +217,7 @@ static int show(const struct merge *m, bool json)
 		.atomicity = (unsigned)member_count(m->first, "atomicity"),
 		.seed = member_count(m->first, "seed")};
 
-	NVW_INVARIANT(m->first != NULL);
+	NVW_INVARIANT(m->first);
 	if (json) {
 		return crash_report_json(&heading, &m->result, stdout);
 	}
@@ -240,7 +240,7 @@ int crash_merge(const struct cli_options *given)
 {
 	struct merge *const m = calloc(1, sizeof *m); /* too large for a stack */
 
-	if (m == NULL) {
+	if (!m) {
 		nvw_fail(NVW_E_MEMORY, "no memory for a merged report");
 		return cli_fail();
 	}

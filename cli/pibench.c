@@ -139,7 +139,7 @@ static void scan(struct run *r, uint64_t record, uint64_t length)
 
 	NVW_INVARIANT(record < r->records + r->operations);
 	expect(r, found >= 1 && found <= (int)length, "a scan had too few or too many from", record);
-	if (values == NULL) {
+	if (!values) {
 		r->unseen++;
 	} else if (found >= 1) {
 		expect(r, !memcmp(values, &key, WORD) && !memcmp(values + WORD, &r->value[record], WORD),

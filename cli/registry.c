@@ -35,7 +35,7 @@ static unsigned found_count;
 
 static const struct nvw_workload *find_among(const struct cli_workload *w, const char *name)
 {
-	while (w->workload != NULL && strcmp(w->workload->name, name) != 0) {
+	while (w->workload && strcmp(w->workload->name, name) != 0) {
 		w++;
 	}
 	return w->workload;
@@ -43,14 +43,14 @@ static const struct nvw_workload *find_among(const struct cli_workload *w, const
 
 static void add(const struct nvw_workload *w, const char *from)
 {
-	if (found_count < WORKLOADS_MAX && find_among(found, w->name) == NULL) {
+	if (found_count < WORKLOADS_MAX && !find_among(found, w->name)) {
 		found[found_count++] = (struct cli_workload){.workload = w, .from = from};
 	}
 }
 
 static bool is_complete(const struct nvw_workload *w)
 {
-	return w->name != NULL && w->prepare != NULL && w->run != NULL;
+	return w->name != NULL && w->prepare && w->run;
 }
 
 static void load_library(const char *path)
@@ -59,16 +59,16 @@ static void load_library(const char *path)
 	const struct nvw_workload *const *list = NULL;
 	char *const from = strdup(path);
 
-	if (object != NULL) {
+	if (object) {
 		list = dlsym(object, "nvw_workloads");
 	}
 
-	if (list == NULL || from == NULL) {
+	if (!list || !from) {
 		fprintf(stderr, "nvwave: note: %s is no library of workloads: %s\n", path, dlerror());
 		free(from);
 		return;
 	}
-	for (unsigned i = 0; list[i] != NULL; i++) {
+	for (unsigned i = 0; list[i]; i++) {
 		if (is_complete(list[i])) {
 			add(list[i], from);
 		} else {
@@ -108,7 +108,7 @@ static void load_named_folders(const char *folders)
 {
 	char *const copy = strdup(folders), *rest = copy, *folder;
 
-	while ((folder = strsep(&rest, ":")) != NULL) {
+	while ((folder = strsep(&rest, ":"))) {
 		if (*folder != '\0') {
 			load_folder(folder);
 		}
@@ -139,10 +139,10 @@ const struct cli_workload *cli_workloads(void)
 	if (found_count > 0) {
 		return found;
 	}
-	for (unsigned i = 0; built_in[i] != NULL; i++) {
+	for (unsigned i = 0; built_in[i]; i++) {
 		add(built_in[i], "nvwave");
 	}
-	if (named != NULL) {
+	if (named) {
 		load_named_folders(named);
 	}
 	load_folder_beside();
@@ -153,7 +153,7 @@ const struct cli_workload *cli_workloads(void)
 
 const struct nvw_workload *nvw_workload_find(const char *name)
 {
-	for (unsigned i = 0; built_in[i] != NULL; i++) {
+	for (unsigned i = 0; built_in[i]; i++) {
 		if (strcmp(built_in[i]->name, name) == 0) {
 			return built_in[i];
 		}
@@ -171,12 +171,12 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 		"workload %s cannot be loaded: expected a shared object, found no regular file", path);
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-	NVW_FAIL_IF(object == NULL, NVW_E_USAGE, "workload %s cannot be loaded: %s", path, dlerror());
+	NVW_FAIL_IF(!object, NVW_E_USAGE, "workload %s cannot be loaded: %s", path, dlerror());
 	const struct nvw_workload *const w = dlsym(object, "nvw_workload");
 
-	NVW_FAIL_IF(w == NULL && dlsym(object, "nvw_workloads") != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!w && dlsym(object, "nvw_workloads"), NVW_E_USAGE,
 		"%s is a library of workloads: with its folder in NVWAVE_WORKLOADS they have names", path);
-	NVW_FAIL_IF(w == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!w, NVW_E_USAGE,
 		"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"", path);
 	NVW_FAIL_IF(!is_complete(w), NVW_E_USAGE,
 		"%s is not a workload: its nvw_workload has no name, prepare or run", path);
@@ -190,14 +190,14 @@ static int fail_unknown(const char *name)
 	const char *names[WORKLOADS_MAX + 1];
 	unsigned n = 0;
 
-	while (all[n].workload != NULL) {
+	while (all[n].workload) {
 		names[n] = all[n].workload->name;
 		n++;
 	}
 	names[n] = NULL;
 	const char *const near = nvw_nearest(name, names);
 
-	NVW_FAIL_IF(near != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(near, NVW_E_USAGE,
 		"there is no workload %s; did you mean %s? (a shared object is named with a '/')", name,
 		near);
 	return nvw_fail(NVW_E_USAGE,
@@ -207,11 +207,11 @@ static int fail_unknown(const char *name)
 
 int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload)
 {
-	if (strchr(name, '/') != NULL) {
+	if (strchr(name, '/')) {
 		return load_object(name, ret_workload);
 	}
 	*ret_workload = nvw_workload_find(name);
-	if (*ret_workload == NULL) {
+	if (!*ret_workload) {
 		return fail_unknown(name);
 	}
 	return 0;

@@ -146,7 +146,7 @@ static int run_checker(const struct ct_saved *s, const char *source, const char 
 	ADD_COMMAND(&g, "break exit");
 	ADD_COMMAND(&g, "run");
 	add(&g, "--args");
-	for (unsigned i = 0; line.word[i] != NULL; i++) {
+	for (unsigned i = 0; line.word[i]; i++) {
 		add(&g, "%s", line.word[i]);
 	}
 	return end(&g, execute(&g));
@@ -221,7 +221,7 @@ static int at_store(const json_t *head, enum replay_at at)
 	struct gdb g = {.count = 0};
 	char self[PATH_BYTES];
 
-	NVW_FAIL_IF(json_object_get(head, "workload") == NULL || place == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!json_object_get(head, "workload") || !place, NVW_E_USAGE,
 		"--at: the finding names no such store of a workload's run");
 	NVW_TRY(find_self(self));
 	begin(&g);
@@ -304,7 +304,7 @@ static bool is_at(const struct replay_event *event, const char *place)
 	char text[sizeof event->file + 16];
 
 	NVW_PRINT(text, "%s:%u", event->file, event->line);
-	return strchr(place, ':') == NULL || strcmp(text, place) == 0;
+	return !strchr(place, ':') || strcmp(text, place) == 0;
 }
 
 /* place: the event's; where it is another, the program has changed since. *ret_moved says so. */
@@ -326,7 +326,7 @@ static int at_event(const json_t *head, uint64_t number, const char *place, bool
 	char log[NVW__FOLDER_PATH + 16];
 	struct nvw_folder folder;
 
-	NVW_FAIL_IF(json_object_get(head, "workload") == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!json_object_get(head, "workload"), NVW_E_USAGE,
 		"--at=N: a program's run is not made again: only that of a workload stops at an "
 		"event");
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
@@ -368,7 +368,7 @@ static int at_side(const json_t *head, enum replay_at at)
 	const bool lost = at == REPLAY_AT_LOST;
 	const json_int_t number = member_number(cause, lost ? "lost_event" : "early_event");
 
-	if (number > 0 && json_object_get(head, "workload") != NULL && !has_store_buffers(head)) {
+	if (number > 0 && json_object_get(head, "workload") && !has_store_buffers(head)) {
 		bool moved = false;
 		const int result =
 			at_event(head, (uint64_t)number, member_text(cause, lost ? "lost" : "early"), &moved);
@@ -393,7 +393,7 @@ int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at,
 	if (at != REPLAY_AT_FAILURE) {
 		return at_side(s->head, at);
 	}
-	if (json_object_get(s->head, "workload") != NULL) {
+	if (json_object_get(s->head, "workload")) {
 		return of_workload(path);
 	}
 	return of_program(s);

@@ -114,13 +114,13 @@ static int wait_for(pid_t pid, struct answer *a)
 
 int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const char **ret_verdict)
 {
-	NVW_INVARIANT(c->workload != NULL && c->machine != NULL);
+	NVW_INVARIANT(c->workload && c->machine);
 
 	struct answer *const a = ct_shared_memory(sizeof *a);
 	pid_t pid;
 	int r;
 
-	NVW_FAIL_ERRNO_IF(a == NULL, "no memory for a check");
+	NVW_FAIL_ERRNO_IF(!a, "no memory for a check");
 	a->verdict = "not checked";
 	a->phase = CT_PHASE_CHECK;
 	fflush(NULL);

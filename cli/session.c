@@ -26,7 +26,7 @@
 
 const char *cli_mutation_name(const struct cli_session *s)
 {
-	NVW_INVARIANT(s->mutation < 0 || s->workload != NULL);
+	NVW_INVARIANT(s->mutation < 0 || s->workload);
 	return s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name;
 }
 
@@ -105,7 +105,7 @@ struct sweep_manner cli_manner(const struct cli_options *given)
 
 int cli_run_command(const struct cli_command *command, int argc, char **argv)
 {
-	NVW_INVARIANT(command->run != NULL && command->help != NULL);
+	NVW_INVARIANT(command->run && command->help);
 
 	struct cli_options given;
 	int result = cli_options_parse(&given, false, argc, argv);
@@ -409,7 +409,7 @@ int cli_session_try(const struct cli_session *s)
 {
 	void *plan = NULL;
 
-	NVW_INVARIANT(s->workload != NULL);
+	NVW_INVARIANT(s->workload);
 	const int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &plan);
 
 	if (plan && s->workload->dispose) {

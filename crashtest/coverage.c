@@ -31,7 +31,7 @@ static size_t folder_length(const char *file)
 {
 	const char *const slash = strrchr(file, '/');
 
-	return slash == NULL ? 0 : (size_t)(slash - file);
+	return !slash ? 0 : (size_t)(slash - file);
 }
 
 static bool in_one_folder(const char *a, const char *b)
@@ -178,7 +178,7 @@ static void keep_branches(struct ct_coverage *c)
 	NVW_EACH(branch, c->branch, c->branches) {
 		const struct ct_statement b = *branch;
 
-		if (bsearch(&b, c->statement, c->count, sizeof b, by_names) != NULL) {
+		if (bsearch(&b, c->statement, c->count, sizeof b, by_names)) {
 			c->branch[kept++] = b;
 			c->branches_both += b.executed && b.reached;
 			c->branches_one += b.executed != b.reached;
@@ -218,7 +218,7 @@ int ct_coverage_of_program(
 		.texts = malloc(bytes)};
 	char *at = c.texts;
 
-	if (c.statement == NULL || c.branch == NULL || c.texts == NULL) {
+	if (!c.statement || !c.branch || !c.texts) {
 		ct_coverage_free(&c);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the statements of the program");
 	}

@@ -120,7 +120,7 @@ void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, 
 		.draw = f->draw};
 
 	NVW_INVARIANT(groups->count <= CT_FINDINGS_MAX);
-	if (g != NULL) {
+	if (g) {
 		memcpy(sample.text, f->text, sizeof sample.text);
 		add_sample(&g->sample[site % CT_SAMPLES], &sample);
 	}
@@ -144,7 +144,7 @@ void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others)
 	NVW_EACH(group, others->group, others->count) {
 		struct ct_group *const g = group_of(groups, &group->finding);
 
-		for (unsigned k = 0; g != NULL && k < CT_SAMPLES; k++) {
+		for (unsigned k = 0; g && k < CT_SAMPLES; k++) {
 			if (group->sample[k].used) {
 				add_sample(&g->sample[k], &group->sample[k]);
 			}
@@ -337,7 +337,7 @@ static void list_lost(struct ct_finding *to, const struct ct_finding *from)
 {
 	const struct ct_place *const lost = lost_at(from, to->cause.lost);
 
-	if (lost == NULL || lost_at(to, to->cause.lost) != NULL) {
+	if (!lost || lost_at(to, to->cause.lost)) {
 		return;
 	}
 	to->place_count -= to->place_count == CT_PLACES_MAX;
@@ -405,7 +405,7 @@ static void renumber(struct ct_finding *f, unsigned number)
 	char old[sizeof f->saved];
 
 	NVW_INVARIANT(number > 0);
-	if (end == NULL) {
+	if (!end) {
 		return;
 	}
 	memcpy(old, f->saved, sizeof old);

@@ -64,7 +64,7 @@ static int make_initial(struct ct_bench *b)
 		b->pool_bytes[i] = nvw_pool_geometry(nvw_pool_number(pool, i))->bytes;
 	}
 	b->initial = malloc(b->bytes);
-	if (b->initial == NULL) {
+	if (!b->initial) {
 		error = nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
 	} else {
@@ -93,7 +93,7 @@ static int create(const struct ct_subject *subject, bool crashes, struct ct_benc
 	if (!error && crashes) {
 		error = refuse_unfit(&b);
 	}
-	if (!error && w->pool != NULL) {
+	if (!error && w->pool) {
 		error = make_initial(&b);
 	}
 	if (error) {
@@ -108,7 +108,7 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 {
 	const struct nvw_workload *const w = subject->workload;
 
-	NVW_FAIL_IF(w->pool == NULL || w->check == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!w->pool || !w->check, NVW_E_USAGE,
 		"%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
 	return create(subject, true, ret_bench);
 }
@@ -121,7 +121,7 @@ int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_b
 void ct_bench_destroy(struct ct_bench *b)
 {
 	nvw_folder_remove(&b->folder);
-	if (b->plan != NULL && b->subject->workload->dispose != NULL) {
+	if (b->plan && b->subject->workload->dispose) {
 		b->subject->workload->dispose(b->plan);
 	}
 	free(b->initial);
@@ -207,7 +207,7 @@ struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
 
 void ct_run_shared_destroy(struct ct_run_shared *s)
 {
-	if (s != NULL) {
+	if (s) {
 		munmap(s, shared_bytes(s->ack_capacity, s->sites));
 	}
 }
@@ -239,7 +239,7 @@ static void acknowledged(void *context, uint64_t first, uint64_t count)
 	struct ct_run_shared *s = ((struct run *)context)->shared;
 	struct ct_ack *last = s->ack_count ? &s->ack[s->ack_count - 1] : NULL;
 
-	if (last != NULL && last->first + last->count == first) {
+	if (last && last->first + last->count == first) {
 		last->count += count;
 		return;
 	}
@@ -329,7 +329,7 @@ static void write_sync(void *context, const struct emu_sync *sync)
 static int tell_syncs(struct run *r)
 {
 	r->syncs = fdopen(dup(r->shared->syncs_fd), "w");
-	NVW_FAIL_ERRNO_IF(r->syncs == NULL, "the list of what synchronized");
+	NVW_FAIL_ERRNO_IF(!r->syncs, "the list of what synchronized");
 	emu_tell_syncs(r->machine, write_sync, r);
 	return 0;
 }
@@ -337,7 +337,7 @@ static int tell_syncs(struct run *r)
 /* A full disk is met at the latest here. */
 static int close_syncs(struct run *r)
 {
-	if (r->syncs == NULL) {
+	if (!r->syncs) {
 		return 0;
 	}
 	const bool failed = ferror(r->syncs) != 0;
@@ -352,14 +352,14 @@ static int look_for_mistakes(struct run *r)
 	const struct ct_subject *const s = r->bench->subject;
 	NVW_TRY(emu_check_undo(r->machine));
 
-	if (s->order == NULL && r->shared->syncs_fd == 0) {
+	if (!s->order && r->shared->syncs_fd == 0) {
 		return 0;
 	}
 	NVW_TRY(emu_check_races(r->machine, EMU_RACES_CLAIMED));
 	if (r->shared->syncs_fd > 0) {
 		NVW_TRY(tell_syncs(r));
 	}
-	return s->order == NULL ? 0 : emu_set_order(r->machine, s->order, &r->shared->order);
+	return !s->order ? 0 : emu_set_order(r->machine, s->order, &r->shared->order);
 }
 
 static int run_kernels(struct run *r)
@@ -369,11 +369,11 @@ static int run_kernels(struct run *r)
 	int error = s->workload->run(r->bench->plan, r->machine);
 
 	r->shared->undo = *emu_undo(r->machine);
-	if (s->order == NULL) {
+	if (!s->order) {
 		return error;
 	}
 	r->shared->races = *emu_races(r->machine);
-	if (!error && s->workload->verify != NULL) {
+	if (!error && s->workload->verify) {
 		error = s->workload->verify(r->bench->plan, r->machine, &findings);
 	}
 	NVW_FAIL_IF(error == NVW_E_INCONSISTENT && findings.kept > 0, error, "%s", findings.finding[0].text);
@@ -384,7 +384,7 @@ static int run_kernels(struct run *r)
 static int set_up(struct run *r)
 {
 	const struct nvw_workload *w = r->bench->subject->workload;
-	if (w->setup != NULL) {
+	if (w->setup) {
 		NVW_TRY(w->setup(r->bench->plan, r->machine));
 	}
 	NVW_TRY(nvw_persist(r->machine));

@@ -202,7 +202,7 @@ static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 
 int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 {
-	NVW_INVARIANT(p->x != NULL && p->y != NULL);
+	NVW_INVARIANT(p->x && p->y);
 
 	char *const text = strdup(words_or(where, ""));
 

@@ -100,7 +100,7 @@ const char *bench_axis_value(const struct bench *b, const struct bench_row *row,
 
 static bool is_host(const struct bench *b, const struct bench_row *row)
 {
-	return b->of[row->of].workload == NULL;
+	return !b->of[row->of].workload;
 }
 
 /* The name that is the workload's own, not a path. */

@@ -95,7 +95,7 @@ static const char *reason_of(const struct sweep_point *p)
 
 int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason)
 {
-	NVW_INVARIANT(reason != NULL);
+	NVW_INVARIANT(reason);
 	free(row->reason);
 	row->status = status;
 	row->reason = strdup(reason);
@@ -201,7 +201,7 @@ static int group_of(const struct bench *b, const struct bench_row *row)
 		[BENCH_FAILED] = 4,
 		[BENCH_LOSES] = 6};
 
-	return groups[row->status] + (b->of[row->of].workload == NULL);
+	return groups[row->status] + (!b->of[row->of].workload);
 }
 
 /* By mix, the fastest first; rows alike in the order of the command line. */

@@ -54,7 +54,7 @@ static int read_text(const char *path, const char *text, struct reading *reading
 
 int ini_file_read(const char *path, ini_key *on_key, void *context)
 {
-	NVW_INVARIANT(on_key != NULL);
+	NVW_INVARIANT(on_key);
 
 	struct reading reading = {.on_key = on_key, .context = context};
 	char *text = NULL;

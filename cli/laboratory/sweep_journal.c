@@ -228,7 +228,7 @@ static int write_line(const struct sweep_journal *j, const char *line, int bytes
 
 int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
 {
-	NVW_INVARIANT(p->row != NULL);
+	NVW_INVARIANT(p->row);
 	if (j->fd < 0) {
 		return 0;
 	}

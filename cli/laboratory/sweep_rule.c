@@ -53,7 +53,7 @@ static int add_term(const struct sweep *s, const char *what, char *word, struct 
 
 int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule *rule)
 {
-	NVW_INVARIANT(rule->text != NULL);
+	NVW_INVARIANT(rule->text);
 
 	char *const copy = strdup(rule->text), *rest = copy, *next;
 	int r = 0;

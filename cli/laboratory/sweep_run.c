@@ -397,7 +397,7 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 
 	NVW_INVARIANT(manner->jobs > 0 && manner->jobs <= JOBS_MAX);
 	NVW_EACH(point, s->point, s->count) {
-		r.progress.to_run += point->row == NULL;
+		r.progress.to_run += !point->row;
 	}
 	r.child = calloc(manner->jobs, sizeof *r.child);
 	NVW_ALLOCATED(r.child, "no memory for the points");

@@ -146,7 +146,7 @@ int cli_timeline_create(const char *path, const struct cli_window *window, struc
 
 void cli_timeline_start(struct cli_timeline *t, const struct nvw_machine *machine)
 {
-	NVW_INVARIANT(t->machine == NULL);
+	NVW_INVARIANT(!t->machine);
 	t->machine = machine;
 	t->origin_ps = nvw_time_ps(machine);
 }

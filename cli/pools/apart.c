@@ -29,15 +29,15 @@ __attribute__((noreturn)) static void child(pool_work *work, void *context, cons
 	setrlimit(RLIMIT_CPU, &time);
 
 	const int error = work(context, path, &report);
-	const bool fails = error != 0 && report == NULL;
+	const bool fails = error != 0 && !report;
 	json_t *const all =
 		json_pack("{s:i, s:s}", "error", error, "message", words_if(fails, nvw_error_message()));
 	FILE *const file = fdopen(to, "w");
 
-	if (report != NULL) {
+	if (report) {
 		json_object_set_new(all, "report", report);
 	}
-	if (file == NULL || json_dumpf(all, file, JSON_COMPACT) != 0 || fclose(file) != 0) {
+	if (!file || json_dumpf(all, file, JSON_COMPACT) != 0 || fclose(file) != 0) {
 		_exit(1);
 	}
 	_exit(0);
@@ -47,7 +47,7 @@ static void take_result(FILE *file, struct pool_outcome *o)
 {
 	json_t *const all = json_loadf(file, 0, NULL);
 
-	if (all != NULL) {
+	if (all) {
 		o->error = (int)member_number(all, "error");
 		o->report = json_incref(json_object_get(all, "report"));
 		NVW_PRINT(o->message, "%s", member_string(all, "message"));
@@ -60,7 +60,7 @@ static void take(int from, struct pool_outcome *o)
 {
 	FILE *const file = fdopen(from, "r");
 
-	if (file == NULL) {
+	if (!file) {
 		close(from);
 		return;
 	}

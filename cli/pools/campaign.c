@@ -194,7 +194,7 @@ static const char *reason_of(const struct run *r, unsigned pool, nvw_off off, ui
 	if (!is_read(r, pool, off)) {
 		return "";
 	}
-	if (r->workload == NULL || r->workload->unguarded == NULL) {
+	if (!r->workload || !r->workload->unguarded) {
 		return NULL;
 	}
 	return r->workload->unguarded(r->whole, nvw_pool_begin(nvw_pool_number(r->whole, pool)) + off, found);
@@ -213,7 +213,7 @@ static const char *why_unguarded(const struct run *r, const struct damage *d)
 												 d->before) :
 											 one;
 
-	if (one == NULL || other == NULL) {
+	if (!one || !other) {
 		return NULL;
 	}
 	if (*one != '\0') {
@@ -226,8 +226,7 @@ static void count_reason(struct campaign *c, const char *text)
 {
 	unsigned i = 0;
 
-	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text != NULL &&
-		strcmp(c->reason[i].text, text) != 0) {
+	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text && strcmp(c->reason[i].text, text) != 0) {
 		i++;
 	}
 	c->reason[i].text = text;
@@ -238,7 +237,7 @@ static enum campaign_verdict judge_silent(struct run *r, const struct damage *da
 {
 	const char *const why = why_unguarded(r, damage);
 
-	if (why == NULL) {
+	if (!why) {
 		return CAMPAIGN_SILENT;
 	}
 	count_reason(r->campaign, why);
@@ -376,7 +375,7 @@ static int note_reads(struct run *r)
 	void *const image = malloc(bytes);
 	int error = NVW_E_MEMORY;
 
-	if (reads.words != NULL && reads.order != NULL && reads.rank != NULL && image != NULL) {
+	if (reads.words && reads.order && reads.rank && image) {
 		nvw_pool_copy_run(r->whole, image);
 		error = check_with_reads(r, image, &reads);
 	} else {

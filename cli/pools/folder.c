@@ -38,7 +38,7 @@ static bool begins_as_a_pool(const char *path)
 	char magic[2][8] = {""};
 	const size_t n = sizeof magic[0];
 
-	if (file == NULL) {
+	if (!file) {
 		return false;
 	}
 	const bool has = (fread(magic[0], 1, n, file) == n && memcmp(magic[0], NVW__MAGIC, n) == 0) ||
@@ -55,7 +55,7 @@ static bool is_further(const char *path)
 	const char *const dot = strrchr(path, '.');
 	char first[4096];
 
-	if (dot == NULL || dot[1] < '1' || dot[1] >= '0' + NVW_POOLS_MAX || dot[2] != '\0') {
+	if (!dot || dot[1] < '1' || dot[1] >= '0' + NVW_POOLS_MAX || dot[2] != '\0') {
 		return false;
 	}
 	NVW_PRINT(first, "%.*s", (int)(dot - path), path);
@@ -79,7 +79,7 @@ static void print_value(const struct pool_column *c, const json_t *report)
 static void print_head(const struct pool_column *columns)
 {
 	printf("%-*s  %-*s", NAME_WIDTH, "pool", STATE_WIDTH, "state");
-	for (const struct pool_column *c = columns; c->title != NULL; c++) {
+	for (const struct pool_column *c = columns; c->title; c++) {
 		printf("  %*s", c->width, c->title);
 	}
 	printf("  %9s  %9s\n", "time", "memory");
@@ -93,11 +93,11 @@ static void print_row(const struct folder *f, const char *name, const struct poo
 		print_head(f->columns);
 	}
 	printf("%-*s  %-*s", NAME_WIDTH, name, STATE_WIDTH, pool_outcome_state(o));
-	for (const struct pool_column *c = f->columns; c->title != NULL; c++) {
+	for (const struct pool_column *c = f->columns; c->title; c++) {
 		print_value(c, o->report);
 	}
 	printf("  %6.1f ms  %5.1f MiB\n", 1e3 * o->seconds, (double)o->memory_bytes / (1 << 20));
-	if (o->report == NULL) {
+	if (!o->report) {
 		printf("  %s\n", o->message);
 	}
 	for (size_t i = 0; i < json_array_size(findings); i++) {
@@ -108,8 +108,8 @@ static void print_row(const struct folder *f, const char *name, const struct poo
 
 static void add(struct folder *f, const char *path, const struct pool_outcome *o)
 {
-	json_t *const one = o->report != NULL ? json_deep_copy(o->report) :
-						json_pack("{s:s, s:s}", "pool", path, "error", o->message);
+	json_t *const one = o->report ? json_deep_copy(o->report) :
+					json_pack("{s:s, s:s}", "pool", path, "error", o->message);
 
 	member_set_text(one, "state", pool_outcome_state(o));
 	member_set_number(one, "status", pool_outcome_status(o));
@@ -133,7 +133,7 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 	}
 	NVW_TRY(pool_apart(work, context, path, &o));
 	f->count++;
-	if (f->pools != NULL) {
+	if (f->pools) {
 		add(f, path, &o);
 	} else {
 		print_row(f, name, &o);
@@ -149,7 +149,7 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 
 static int print_all(const struct folder *f)
 {
-	if (f->pools != NULL) {
+	if (f->pools) {
 		return cli_print_json(json_pack("{s:s, s:O, s:i, s:i}", "folder", f->path, "pools", f->pools,
 					      "other_files", (int)f->others, "status", f->status),
 			stdout);
@@ -183,7 +183,7 @@ static int all_files(struct folder *f, pool_work *work, void *context)
 int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
 	bool json, int *ret_status)
 {
-	NVW_INVARIANT(columns[0].title != NULL);
+	NVW_INVARIANT(columns[0].title);
 
 	struct folder f = {.path = path, .columns = columns};
 

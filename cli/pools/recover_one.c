@@ -17,7 +17,7 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
 
 	NVW_TRY(nvw_recover(pool, report));
-	if (w != NULL && w->recover != NULL) {
+	if (w && w->recover) {
 		NVW_TRY(w->recover(pool, report));
 	}
 	return nvw_pool_sync(pool);

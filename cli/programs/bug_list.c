@@ -43,8 +43,8 @@ static int add_bugs(struct bug_list *l, const char *names)
 			"%s: bugs: expected at most %d names of at most %zu bytes", l->path, BUGS_MAX,
 			sizeof b->name - 1);
 		NVW_PRINT(b->name, "%.*s", (int)n, names);
-		NVW_FAIL_IF(find(l, b->name) != NULL, NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path,
-			b->name);
+		NVW_FAIL_IF(
+			find(l, b->name), NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path, b->name);
 		NVW_PRINT(b->arguments, "%.*s", (int)n, names);
 		l->count++;
 	}
@@ -65,7 +65,7 @@ static int set_place(const struct bug_list *l, const char *name, const char *val
 	const char *const colon = strrchr(value, ':');
 	char *end = NULL;
 
-	NVW_FAIL_IF(colon == NULL || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0',
+	NVW_FAIL_IF(!colon || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0',
 		NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name, value);
 	return set(l, name, value, text, bytes);
 }
@@ -79,7 +79,7 @@ static int set_models(const struct bug_list *l, struct bug *b, const char *model
 		char name[32];
 
 		NVW_PRINT(name, "%.*s", (int)n, at);
-		NVW_FAIL_IF(ct_model_find(name, &model) == NULL, NVW_E_INPUT,
+		NVW_FAIL_IF(!ct_model_find(name, &model), NVW_E_INPUT,
 			"%s: harmless: expected persistency models (x86, eadr, strict ...), found "
 			"\"%s\"",
 			l->path, name);
@@ -124,8 +124,8 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	}
 	struct bug *const b = find(l, section);
 
-	NVW_FAIL_IF(b == NULL, NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists",
-		l->path, section);
+	NVW_FAIL_IF(!b, NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists", l->path,
+		section);
 	return set_key(l, b, name, value);
 }
 
@@ -175,7 +175,7 @@ const struct ct_finding *bug_find(const struct bug *bug, const struct ct_result 
 {
 	NVW_INVARIANT(result->finding_count <= CT_FINDINGS_MAX);
 	NVW_EACH(f, result->finding, result->finding_count) {
-		if (strstr(f->text, bug->finding) != NULL && has_place(f, bug->durable, true) &&
+		if (strstr(f->text, bug->finding) && has_place(f, bug->durable, true) &&
 			has_place(f, bug->lost, false)) {
 			return f;
 		}

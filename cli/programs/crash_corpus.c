@@ -72,8 +72,8 @@ static int find_inputs(struct corpus *x)
 	DIR *const folder = opendir(x->folder);
 	int error = 0;
 
-	NVW_FAIL_ERRNO_IF(folder == NULL, "--corpus: %s", x->folder);
-	for (struct dirent *e; (e = readdir(folder)) != NULL && !error;) {
+	NVW_FAIL_ERRNO_IF(!folder, "--corpus: %s", x->folder);
+	for (struct dirent *e; (e = readdir(folder)) && !error;) {
 		error = is_input(x, e) ? add_input(c, e->d_name) : 0;
 	}
 	closedir(folder);
@@ -105,7 +105,7 @@ static int explore(struct corpus *x, bool explained)
 static int test_log(struct corpus *x, const struct ct_input *input)
 {
 	NVW_TRY(explore(x, false));
-	if (!x->room->interrupted && crash_sum_first_new(x->sum, x->room) != NULL) {
+	if (!x->room->interrupted && crash_sum_first_new(x->sum, x->room)) {
 		ct_result_free(x->room);
 		NVW_TRY(explore(x, true));
 	}
@@ -264,7 +264,7 @@ int crash_corpus_run(struct crash_tested *t, const struct ct_options *o, struct 
 {
 	unsigned made = 0;
 
-	NVW_INVARIANT(t->request->corpus != NULL);
+	NVW_INVARIANT(t->request->corpus);
 	if (t->request->fuzz > 0) {
 		NVW_TRY(fuzz(t, &made));
 	}

@@ -17,7 +17,7 @@
 
 static int run_kind(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
-	if (t->request->corpus != NULL) {
+	if (t->request->corpus) {
 		return crash_corpus_run(t, o, ret_result);
 	}
 	if (t->request->schedules.count > 0) {
@@ -55,7 +55,7 @@ static struct crash_request to_explore(struct crash_tested *t)
 int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
-	NVW_INVARIANT(request->exec != NULL);
+	NVW_INVARIANT(request->exec);
 
 	struct crash_tested t;
 	const int error = crash_tested_begin(machine, request, request->image, command, &t);
@@ -74,7 +74,7 @@ int crash_exec(
 int crash_exec_result(
 	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result)
 {
-	NVW_INVARIANT(request->exec != NULL);
+	NVW_INVARIANT(request->exec);
 
 	struct crash_tested t;
 	int error = crash_tested_begin(machine, request, request->image, "", &t);

@@ -92,7 +92,7 @@ int crash_once_run(struct crash_tested *t, const struct ct_options *o, struct ct
 	if (!error && WIFSIGNALED(t->recorded.status)) {
 		ret_result->ended_by = WTERMSIG(t->recorded.status);
 	}
-	if (!error && t->request->try_cures != NULL && !ret_result->interrupted) {
+	if (!error && t->request->try_cures && !ret_result->interrupted) {
 		try_cures(t, o, ret_result);
 	}
 	return error;

@@ -26,7 +26,7 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 		"them; nvwave-nvcc builds programs whose kernels run there",
 		option);
 	*ret_report = json_load_file(path, 0, &wrong);
-	NVW_FAIL_IF(*ret_report == NULL, NVW_E_INPUT, "%s: %s", path, wrong.text);
+	NVW_FAIL_IF(!*ret_report, NVW_E_INPUT, "%s: %s", path, wrong.text);
 	return 0;
 }
 

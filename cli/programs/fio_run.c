@@ -46,7 +46,7 @@ static const char *job_text(const char *name)
 {
 	const struct emu_text *t = fio_jobs;
 
-	while (t->name != NULL && strcmp(t->name, name) != 0) {
+	while (t->name && strcmp(t->name, name) != 0) {
 		t++;
 	}
 	return t->text;
@@ -110,7 +110,7 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 	}
 	FILE *const to = fopen(p->job, "w");
 
-	NVW_FAIL_ERRNO_IF(to == NULL, "%s", p->job);
+	NVW_FAIL_ERRNO_IF(!to, "%s", p->job);
 	write_lines(to, text, lines);
 	NVW_FAIL_ERRNO_IF(fclose(to), "%s", p->job);
 	return 0;
@@ -124,10 +124,10 @@ static char *read_text(const char *path)
 	struct stat s;
 	char *text = NULL;
 
-	if (from != NULL && fstat(fileno(from), &s) == 0 && (text = malloc((size_t)s.st_size + 1)) != NULL) {
+	if (from && fstat(fileno(from), &s) == 0 && (text = malloc((size_t)s.st_size + 1))) {
 		text[fread(text, 1, (size_t)s.st_size, from)] = '\0';
 	}
-	if (from != NULL) {
+	if (from) {
 		fclose(from);
 	}
 	return text;
@@ -138,7 +138,7 @@ static int keep(const char *path, const char *json)
 	FILE *const to = fopen(path, "w");
 	const bool written = to != NULL && fputs(json, to) >= 0;
 
-	NVW_FAIL_ERRNO_IF((to != NULL && fclose(to)) || !written, "%s", path);
+	NVW_FAIL_ERRNO_IF((to && fclose(to)) || !written, "%s", path);
 	return 0;
 }
 
@@ -148,10 +148,10 @@ static int parse_json(struct fio_run *run, const char *json)
 	unsigned major = 0;
 
 	run->result = json_loads(json, JSON_DISABLE_EOF_CHECK, &e);
-	NVW_FAIL_IF(run->result == NULL, NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
+	NVW_FAIL_IF(!run->result, NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
 	NVW_FAIL_IF(sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3, NVW_E_INPUT,
 		"expected fio-3 or a later version, found \"%s\"", fio_version(run));
-	if (run->keep != NULL) {
+	if (run->keep) {
 		return keep(run->keep, json);
 	}
 	return 0;
@@ -160,10 +160,10 @@ static int parse_json(struct fio_run *run, const char *json)
 /* There may be warnings before the object. */
 static int parse_output(struct fio_run *run, const char *text)
 {
-	NVW_FAIL_IF(text == NULL, NVW_E_INPUT, "fio wrote no results");
+	NVW_FAIL_IF(!text, NVW_E_INPUT, "fio wrote no results");
 	const char *const json = text[0] == '{' ? text : strstr(text, "\n{");
 
-	NVW_FAIL_IF(json == NULL, NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text);
+	NVW_FAIL_IF(!json, NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text);
 	return parse_json(run, json);
 }
 
@@ -198,7 +198,7 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 	argv[n++] = format;
 	argv[n++] = word[0];
 	argv[n++] = word[1];
-	for (unsigned i = 0; i < FIO_ARGUMENTS_MAX && run->argument[i] != NULL; i++) {
+	for (unsigned i = 0; i < FIO_ARGUMENTS_MAX && run->argument[i]; i++) {
 		argv[n++] = (char *)(uintptr_t)run->argument[i];
 	}
 	argv[n++] = (char *)(uintptr_t)p->job;
@@ -223,7 +223,7 @@ int fio_check(const struct fio_place *p, int status)
 
 int fio_run(const struct fio_place *p, struct fio_run *run)
 {
-	NVW_INVARIANT(run->machine != NULL && run->result == NULL);
+	NVW_INVARIANT(run->machine && !run->result);
 
 	const struct host_options options = {
 		.machine = cli_host_machine(run->machine), .delays = run->delays};
@@ -262,7 +262,7 @@ static const json_t *find_job(const struct fio_run *run, const char *name)
 		const json_t *const job = json_array_get(jobs, i);
 		const char *const found = member_string(job, "jobname");
 
-		if (found != NULL && strcmp(found, name) == 0) {
+		if (found && strcmp(found, name) == 0) {
 			return job;
 		}
 	}
@@ -271,7 +271,7 @@ static const json_t *find_job(const struct fio_run *run, const char *name)
 
 int fio_measured(const struct fio_run *run, const char *name, const char *direction, struct fio_measured *m)
 {
-	NVW_INVARIANT(run->result != NULL);
+	NVW_INVARIANT(run->result);
 
 	json_t *const job = (json_t *)(uintptr_t)find_job(run, name);
 	json_error_t e;

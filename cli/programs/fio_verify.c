@@ -321,7 +321,7 @@ static int begin_verify(struct verify *v)
 		fio_add_line(&lines, "sync", "0");
 	}
 	NVW_FAIL_IF(v->request->kills > KILLS_MAX, NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
-	NVW_FAIL_IF(strchr(v->place.folder.path, '\'') != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(strchr(v->place.folder.path, '\''), NVW_E_USAGE,
 		"TMPDIR: expected a path without quotes, found %s", v->place.folder.path);
 	NVW_PRINT(v->log, "%s/log", v->place.folder.path);
 	NVW_PRINT(v->base, "%s/base", v->place.folder.path);

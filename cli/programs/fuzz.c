@@ -66,7 +66,7 @@ _Noreturn static void become(const struct cli_fuzz *f, const char *library, cons
 	NVW_PRINT(seconds, "%llu", (unsigned long long)f->seconds);
 	NVW_PRINT(timeout, "%u+", f->timeout_ms);
 	NVW_PRINT(output, "%s/afl", f->folder);
-	for (unsigned i = 0; f->words[i] != NULL && i < WORDS_MAX; i++) {
+	for (unsigned i = 0; f->words[i] && i < WORDS_MAX; i++) {
 		words[n++] = f->words[i];
 	}
 	setpgid(0, 0);
@@ -97,14 +97,14 @@ static int fail_by(const char *log)
 	FILE *const from = fopen(log, "r");
 	char line[512], last[512] = "it says nothing";
 
-	while (from != NULL && fgets(line, sizeof line, from) != NULL) {
+	while (from && fgets(line, sizeof line, from)) {
 		const char *const at = strstr(line, "PROGRAM ABORT");
 
-		if (at != NULL) {
+		if (at) {
 			NVW_PRINT(last, "%.*s", (int)strcspn(at, "\n\x1b"), at);
 		}
 	}
-	if (from != NULL) {
+	if (from) {
 		fclose(from);
 	}
 	return nvw_fail(NVW_E_INPUT, "--fuzz: afl-fuzz ended early: %s", last);
@@ -125,7 +125,7 @@ static void name_input(const struct cli_fuzz *f, const char *kind, char *ret_pat
 /* Those that it was given are in its queue, too. */
 static bool is_made(const char *name)
 {
-	return strncmp(name, "id:", 3) == 0 && strstr(name, ",orig:") == NULL;
+	return strncmp(name, "id:", 3) == 0 && !strstr(name, ",orig:");
 }
 
 static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, const char *kind)

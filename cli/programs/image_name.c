@@ -51,7 +51,7 @@ int cli_image_as_braces(const char *command, const char *image, const char *opti
 	unsigned braces = 0, named = 0;
 	FILE *const f = open_memstream(ret_command, &bytes);
 
-	for (size_t at = 0; f != NULL && command[at] != '\0';) {
+	for (size_t at = 0; f && command[at] != '\0';) {
 		const size_t length = cli_names_image(command, at, image);
 
 		if (length == 0) {
@@ -63,7 +63,7 @@ int cli_image_as_braces(const char *command, const char *image, const char *opti
 		fputs("{}", f);
 		at += length;
 	}
-	NVW_FAIL_IF(f == NULL || fclose(f), NVW_E_MEMORY, "no memory for a command");
+	NVW_FAIL_IF(!f || fclose(f), NVW_E_MEMORY, "no memory for a command");
 	NVW_FAIL_IF(braces > 0 && named > 0, NVW_E_USAGE,
 		"%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
 		"judged; if the command needs the image as it was, give it a copy",

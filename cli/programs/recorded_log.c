@@ -146,7 +146,7 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	NVW_FAIL_ERRNO_IF(fd < 0, "%s", r->log);
-	if (r->schedule != NULL || r->named || r->is_folder) {
+	if (r->schedule || r->named || r->is_folder) {
 		s->named = basename(r->path); /* the copy's folder is another in every test */
 	}
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));

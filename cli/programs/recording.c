@@ -16,17 +16,17 @@
 static int take_schedule(struct host_session *s, struct crash_recording *r)
 {
 	NVW_TRY(host_schedule_check(s));
-	if (r->take_races != NULL) {
+	if (r->take_races) {
 		NVW_TRY(r->take_races(r->races, s));
 	}
-	if (r->schedule != NULL) {
-		if (r->switch_at != NULL) {
+	if (r->schedule) {
+		if (r->switch_at) {
 			NVW_TRY(host_schedule_direct(s, r->switch_at));
 		}
 		memcpy(r->made, s->schedule, sizeof *r->made);
 		FILE *const to = fmemopen(r->end, sizeof r->end - 1, "w");
 
-		if (to != NULL) {
+		if (to) {
 			host_schedule_print_end(s, to);
 			fclose(to);
 		}
@@ -69,7 +69,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	if (s->timed_out && !nvw_stopping()) {
 		return 0;
 	}
-	if (r->coverage != NULL) {
+	if (r->coverage) {
 		NVW_TRY(host_coverage_add(r->coverage, s, &r->fresh));
 	}
 	if (nvw_stopping()) {
@@ -80,7 +80,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 
 int crash_record(struct crash_recording *r)
 {
-	NVW_INVARIANT(r->words[0] != NULL && r->path != NULL);
+	NVW_INVARIANT(r->words[0] && r->path);
 
 	const struct host_options options = {.machine = cli_host_machine(r->machine),
 		.record = true,

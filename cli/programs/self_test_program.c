@@ -42,10 +42,10 @@ static char *command_with(const char *exec, const char *arguments)
 	FILE *const f = open_memstream(&text, &bytes);
 	const char *at = exec, *next;
 
-	if (f == NULL) {
+	if (!f) {
 		return NULL;
 	}
-	for (; (next = strstr(at, mark)) != NULL; at = next + sizeof mark - 1) {
+	for (; (next = strstr(at, mark)); at = next + sizeof mark - 1) {
 		fprintf(f, "%.*s%s", (int)(next - at), at, arguments);
 	}
 	fputs(at, f);
@@ -66,7 +66,7 @@ static int read_list(struct self_test *t)
 	const char *const exec = t->request.exec, *list = t->request.bugs;
 	char path[4096];
 
-	if (list == NULL) {
+	if (!list) {
 		NVW_PRINT(path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
 		NVW_FAIL_IF(access(path, F_OK), NVW_E_USAGE,
 			"--self-test: there is no %s: expected --bugs=FILE, the list of the "
@@ -78,7 +78,7 @@ static int read_list(struct self_test *t)
 	NVW_PRINT(t->name, "%.63s", basename(t->bugs.path));
 	char *const end = strstr(t->name, ".bugs");
 
-	if (end != NULL && end > t->name) {
+	if (end && end > t->name) {
 		*end = '\0';
 	}
 	t->report.subject = t->name;
@@ -212,7 +212,7 @@ static int try_all(struct self_test *t)
 int crash_self_test_program(const struct emu_config *machine, const struct crash_request *request,
 	const char *command, bool json, bool *ret_good)
 {
-	NVW_INVARIANT(request->exec != NULL);
+	NVW_INVARIANT(request->exec);
 
 	struct self_test *const t = calloc(1, sizeof *t);
 

@@ -20,7 +20,7 @@ static char *default_recover(const char *exec)
 	const size_t n = strcspn(exec, " \t");
 	char *const text = malloc(n + sizeof option);
 
-	if (text != NULL) {
+	if (text) {
 		memcpy(text, exec, n);
 		memcpy(text + n, option, sizeof option);
 	}
@@ -30,12 +30,12 @@ static char *default_recover(const char *exec)
 static int check_request(const struct crash_request *r)
 {
 	NVW_TRY(crash_check_foreign(r));
-	NVW_FAIL_IF(r->store_log != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(r->store_log, NVW_E_USAGE,
 		"crash: --exec cannot be combined with --store-log: it makes its own log");
-	if (r->try_cures != NULL) {
+	if (r->try_cures) {
 		NVW_TRY(cli_try_cures_check(r->exec));
 	}
-	NVW_FAIL_IF(r->try_cures != NULL && !r->options.cures, NVW_E_USAGE,
+	NVW_FAIL_IF(r->try_cures && !r->options.cures, NVW_E_USAGE,
 		"crash: --try-cures has no effect with --cures=off");
 	return 0;
 }
@@ -58,12 +58,12 @@ static enum host_model place_of(const struct crash_request *r)
 
 static int check_copy(const struct crash_request *request, const char *image, struct crash_tested *t)
 {
-	NVW_FAIL_IF(t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL),
+	NVW_FAIL_IF(t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib),
 		NVW_E_USAGE,
 		"crash: --image=%s: a folder has files on a disk: it needs --model=files, and "
 		"--check or --oracle=replay",
 		image);
-	NVW_FAIL_IF(request->except != NULL && !t->copy.is_folder, NVW_E_USAGE,
+	NVW_FAIL_IF(request->except && !t->copy.is_folder, NVW_E_USAGE,
 		"crash: --except has no effect: the image is no folder");
 	return 0;
 }

@@ -84,14 +84,14 @@ static void tell_output(const char *output, char *ret_text, size_t bytes)
 	bool found = false;
 
 	ret_text[0] = '\0';
-	while (f != NULL && !found && fgets(line, sizeof line, f) != NULL) {
+	while (f && !found && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = '\0';
 		found = strstr(line, "error") != NULL;
 		if (line[0] != '\0') {
 			snprintf(ret_text, bytes, "%.150s", line);
 		}
 	}
-	if (f != NULL) {
+	if (f) {
 		fclose(f);
 	}
 }
@@ -107,8 +107,7 @@ int cli_try_cures_check(const char *exec)
 {
 	const size_t n = program_length(exec);
 
-	NVW_FAIL_IF(memchr(exec, '/', n) == NULL || exec[0] == '/' || memmem(exec, n, "..", 2) != NULL,
-		NVW_E_USAGE,
+	NVW_FAIL_IF(!memchr(exec, '/', n) || exec[0] == '/' || memmem(exec, n, "..", 2), NVW_E_USAGE,
 		"--try-cures: expected --exec to begin with the program's path below the working "
 		"directory, as ./PROGRAM, found \"%.*s\"",
 		(int)n, exec);
@@ -168,7 +167,7 @@ static int copy_tree(struct copy *c, const char *image)
 static int begin(const struct cure_trial *t, struct copy *c)
 {
 	NVW_TRY(cli_try_cures_check(t->exec));
-	NVW_FAIL_ERRNO_IF(getcwd(c->from, sizeof c->from) == NULL, "the working directory");
+	NVW_FAIL_ERRNO_IF(!getcwd(c->from, sizeof c->from), "the working directory");
 	NVW_TRY(nvw_folder_make("cures", false, &c->folder));
 	NVW_PRINT(c->tree, "%s/tree", c->folder.path);
 	NVW_PRINT(c->output, "%s/output", c->folder.path);
@@ -345,7 +344,7 @@ static void note_ranges(struct ct_result *r, const char *const *why, const struc
 	for (unsigned i = 0; i < r->unlogged.count; i++) {
 		struct ct_unlogged *const u = &r->unlogged.at[i];
 
-		if (why[CT_FINDINGS_MAX + i] == NULL) {
+		if (!why[CT_FINDINGS_MAX + i]) {
 			note_range(o, left, u);
 		} else {
 			NVW_PRINT(u->run_text, "there is no patch of it: %s", why[CT_FINDINGS_MAX + i]);
@@ -360,12 +359,12 @@ static void note(struct ct_result *r, const char *const *why, const struct outco
 
 	note_ranges(r, why, o, left);
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		applied += why[i] == NULL && r->finding[i].cure.verified;
+		applied += !why[i] && r->finding[i].cure.verified;
 	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		struct ct_cure *const c = &r->finding[i].cure;
 
-		if (c->verified && why[i] == NULL) {
+		if (c->verified && !why[i]) {
 			note_run(o, applied, left, c);
 		} else if (c->verified) {
 			NVW_PRINT(c->run_text, "there is no patch of it: %s", why[i]);
@@ -399,13 +398,13 @@ static int try_copy(const struct cure_trial *t, struct ct_result *r, struct copy
 
 void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
 {
-	NVW_INVARIANT(t->run != NULL && t->seconds >= 0);
+	NVW_INVARIANT(t->run && t->seconds >= 0);
 
 	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX] = {NULL};
 	struct outcome o = {.result = calloc(1, sizeof *o.result)};
 	struct copy c = {.from = ""};
 
-	if (o.result == NULL) {
+	if (!o.result) {
 		return;
 	}
 	if (try_copy(t, r, &c, why, &o)) {

@@ -82,7 +82,7 @@ static int name_copy(const char *command, const char *image, bool has_input, str
 	FILE *const f = open_memstream(&w->text, &bytes);
 	unsigned named = 0;
 
-	for (size_t at = 0; f != NULL && command[at] != '\0';) {
+	for (size_t at = 0; f && command[at] != '\0';) {
 		const size_t length = cli_names_image(command, at, image);
 
 		if (length > 0) {
@@ -97,7 +97,7 @@ static int name_copy(const char *command, const char *image, bool has_input, str
 			fputc(command[at++], f);
 		}
 	}
-	NVW_FAIL_IF(f == NULL || fclose(f), NVW_E_MEMORY, "no memory for a command");
+	NVW_FAIL_IF(!f || fclose(f), NVW_E_MEMORY, "no memory for a command");
 	NVW_FAIL_IF(named == 0, NVW_E_USAGE,
 		"--exec: expected %s, or {}, in \"%s\": the program must work on a copy of the image", image,
 		command);
@@ -110,13 +110,13 @@ int working_copy_command(const char *command, const char *image, bool has_input,
 	unsigned n = 0;
 
 	NVW_TRY(name_copy(command, image, has_input, w));
-	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
+	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n")) {
 		w->words[0] = shell;
 		w->words[1] = option;
 		w->words[2] = w->text;
 		return 0;
 	}
-	for (char *rest = w->text, *word; (word = strtok_r(rest, " \t", &rest)) != NULL;) {
+	for (char *rest = w->text, *word; (word = strtok_r(rest, " \t", &rest));) {
 		NVW_FAIL_IF(n == WORDS_MAX, NVW_E_USAGE, "--exec: more than %d words", WORDS_MAX);
 		w->words[n++] = word;
 	}

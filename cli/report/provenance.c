@@ -91,7 +91,7 @@ static void print_word(int i, const char *protocol, FILE *f)
 
 char *cli_command_text(const char *protocol)
 {
-	NVW_INVARIANT(words != NULL);
+	NVW_INVARIANT(words);
 
 	char *text = NULL;
 	size_t bytes;

@@ -34,7 +34,7 @@ static void look_at_file(struct search *s, const char *path, const char *folder)
 	static const char *const within[] = {"", "/.."};
 	char wanted[PATH_MAX], whole[PATH_MAX];
 
-	if (path == NULL) {
+	if (!path) {
 		return;
 	}
 	if (*path == '/') {
@@ -70,8 +70,7 @@ static int look_at_module(Dwfl_Module *module, void **user, const char *name, Dw
 	struct search *const s = context;
 	Dwarf_Addr bias;
 
-	for (Dwarf_Die *unit = NULL;
-		*s->path == '\0' && (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL;) {
+	for (Dwarf_Die *unit = NULL; *s->path == '\0' && (unit = dwfl_module_nextcu(module, unit, &bias));) {
 		look_at_unit(s, unit);
 	}
 	return *s->path == '\0' ? DWARF_CB_OK : DWARF_CB_ABORT;
@@ -86,7 +85,7 @@ static void look_at_process(struct search *s)
 		.debuginfo_path = &no_path};
 	Dwfl *const dwfl = dwfl_begin(&callbacks);
 
-	if (dwfl == NULL) {
+	if (!dwfl) {
 		return;
 	}
 	if (dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
@@ -128,14 +127,14 @@ FILE *cli_open_source(const char *file, const char **ret_searched)
 	if (*file != '/') {
 		f = fopen(compiled_from(file), "re");
 	}
-	if (f == NULL) {
+	if (!f) {
 		f = fopen(file, "re");
 	}
-	if (f == NULL && *file != '/') {
+	if (!f && *file != '/') {
 		NVW_PRINT(path, "%s/%s", cli_source_root, file);
 		f = fopen(path, "re");
 	}
-	if (f == NULL) {
+	if (!f) {
 		NVW_PRINT(searched, "%s, %s, and the folders that the debug information names",
 			words_or(getcwd(path, sizeof path), "."), cli_source_root);
 		*ret_searched = searched;

@@ -59,7 +59,7 @@ static int run_scheduled(struct schedules *x, const struct host_schedule_plan *p
 	r->schedule = plan;
 	r->switch_at = plan->number == 1 && plan->directed ? t->request->schedules.at : NULL;
 	r->switches = list;
-	if (list == NULL && x->races != NULL) {
+	if (!list && x->races) {
 		r->take_races = crash_races_take;
 		r->races = x->races;
 	}
@@ -155,7 +155,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
 	NVW_PRINT(now, "%016llx", (unsigned long long)x->ran.hash);
-	*ret_same = x->ran.has_log && hash != NULL && strcmp(hash, now) == 0;
+	*ret_same = x->ran.has_log && hash && strcmp(hash, now) == 0;
 	memcpy(ret_end, x->ran.end, sizeof x->ran.end);
 	free(x->logs.hash);
 	free(x);
@@ -302,8 +302,8 @@ static int test_log(struct schedules *x, const struct host_schedule_plan *plan, 
 	struct ct_result *room)
 {
 	NVW_TRY(look(x, *x->options, result));
-	for (const char *words; x->races == NULL && !result->interrupted &&
-				(words = crash_sum_first_new(x->sum, result)) != NULL;) {
+	for (const char *words;
+		x->races == NULL && !result->interrupted && (words = crash_sum_first_new(x->sum, result));) {
 		const unsigned before = x->sum->finding_count;
 
 		x->took.runs = 0;
@@ -350,9 +350,9 @@ static void note_loss(void *context, struct ct_result *result)
 
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
-	const bool directed = x->asked.at != NULL || x->races != NULL;
+	const bool directed = x->asked.at != NULL || x->races;
 
-	if (number > 1 && x->races != NULL) {
+	if (number > 1 && x->races) {
 		crash_races_aim(x->races, number, &x->first);
 	}
 	const struct host_schedule_plan plan =
@@ -370,7 +370,7 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 	if (!x->ran.is_new) {
 		return 0;
 	}
-	if (x->races != NULL) {
+	if (x->races) {
 		NVW_TRY(crash_races_try(x->races, x->tested, x->options, &rooms[0], note_loss, x));
 	}
 	return test_log(x, &plan, &rooms[0], &rooms[1]);
@@ -426,10 +426,10 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	if (x->asked.races) {
 		x->races = crash_races_begin();
 	}
-	const int error = x->asked.races && x->races == NULL ? nvw_fail(NVW_E_MEMORY, "no memory for races") :
-							       test_all(x);
+	const int error =
+		x->asked.races && !x->races ? nvw_fail(NVW_E_MEMORY, "no memory for races") : test_all(x);
 
-	if (x->races != NULL) {
+	if (x->races) {
 		crash_races_end(x->races, &ret_result->races);
 	}
 

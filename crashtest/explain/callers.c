@@ -51,7 +51,7 @@ static void take_chain(const struct ct_stores *s, uint32_t site, struct chain *r
 	const struct ct_names *n;
 
 	ret->count = 0;
-	for (; (n = names_of(s, site)) != NULL; site = n->caller) {
+	for (; (n = names_of(s, site)); site = n->caller) {
 		add_frame(ret, n, site);
 	}
 }
@@ -60,7 +60,7 @@ bool ct_callers_one_place(const struct ct_stores *s, uint32_t a, uint32_t b)
 {
 	const struct ct_names *const x = names_of(s, a), *const y = names_of(s, b);
 
-	return x != NULL && y != NULL && x->line != 0 && is_one_line(x, y);
+	return x != NULL && y && x->line != 0 && is_one_line(x, y);
 }
 
 /* Its index in a; 0: none. */
@@ -112,10 +112,10 @@ void ct_callers_stack(const struct ct_stores *s, uint32_t site, char ret_stack[C
 	unsigned left_out = 0;
 
 	ret_stack[0] = '\0';
-	if (n == NULL || n->caller == 0) {
+	if (!n || n->caller == 0) {
 		return;
 	}
-	for (; n != NULL; n = names_of(s, n->caller)) {
+	for (; n; n = names_of(s, n->caller)) {
 		char line[320];
 		const size_t length = (size_t)NVW_PRINT(line, "%s%s:%u (%.*s)", at ? "\n" : "", n->file,
 			n->line, (int)strcspn(n->function, ","), n->function);

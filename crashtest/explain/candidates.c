@@ -264,7 +264,7 @@ static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)
 	NVW_EACH(edit, all->edit, all->count) {
 		if (may_help(p, f, edit)) {
 			all->edit[kept++] = *edit;
-			all->edit[kept - 1].all_come = p->e->bench == NULL;
+			all->edit[kept - 1].all_come = !p->e->bench;
 		}
 	}
 	all->count = kept;
@@ -341,7 +341,7 @@ static int try_by_running(struct ct_proof *p, struct ct_finding *f, enum outcome
 {
 	int error = 0;
 
-	if (p->e->bench == NULL || p->by_running || f->proposals.count == 0 || !waits(p)) {
+	if (!p->e->bench || p->by_running || f->proposals.count == 0 || !waits(p)) {
 		return 0;
 	}
 	p->by_running = true;

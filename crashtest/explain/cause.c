@@ -44,7 +44,7 @@ static void note_barrier(struct cause_search *s)
 	struct ct_cause *const c = s->cause;
 
 	NVW_INVARIANT(s->found);
-	if (at != NULL) {
+	if (at) {
 		NVW_PRINT(c->file, "%s", at->file);
 		NVW_PRINT(c->function, "%s", at->function);
 		c->line = at->line;
@@ -400,7 +400,7 @@ static void note_caller(const struct cause_search *s, uint32_t site, char ret_ca
 {
 	const struct ct_names *const at = cause_site_of(s, site);
 
-	if (at != NULL) {
+	if (at) {
 		snprintf(ret_caller, 160, "%s:%u", at->file, at->line);
 	}
 }
@@ -412,7 +412,7 @@ static void note_side(const struct cause_search *s, const struct ct_store *store
 	const struct ct_names *const at = cause_site_of(s, store->site);
 
 	snprintf(ret_place, 160, "%.159s", cause_site_or_offset(s, store).text);
-	if (at != NULL) {
+	if (at) {
 		snprintf(ret_function, 64, "%s", at->function);
 	}
 }

@@ -28,9 +28,9 @@ struct cause_place cause_place_of(const struct cause_search *s, const struct ct_
 	const struct ct_names *const at = cause_site_of(s, store->site), *const called = called_at(s, store);
 	struct cause_place p;
 
-	if (at != NULL) {
+	if (at) {
 		NVW_PRINT(p.text, "%s:%u", at->file, at->line);
-		if (called != NULL) {
+		if (called) {
 			const size_t n = strlen(p.text);
 
 			snprintf(p.text + n, sizeof p.text - n, " (called at %s:%u)", called->file,
@@ -107,7 +107,7 @@ struct ct_line cause_line_of(const struct cause_search *s, uint32_t site)
 	const struct ct_names *const at = cause_site_of(s, site);
 	struct ct_line line = {.line = 0};
 
-	if (at != NULL) {
+	if (at) {
 		line.line = at->line;
 		NVW_PRINT(line.file, "%s", at->file);
 	}
@@ -116,7 +116,7 @@ struct ct_line cause_line_of(const struct cause_search *s, uint32_t site)
 
 void cause_add_caller(struct ct_line *line, const struct ct_names *called)
 {
-	if (called != NULL) {
+	if (called) {
 		ct_line_called(line, called->file, called->line);
 	}
 }

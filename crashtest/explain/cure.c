@@ -184,7 +184,7 @@ static bool is_too_early_for_both(const struct ct_finding *a, const struct ct_fi
 
 	return x->kind == CT_CAUSE_REVERSED && y->kind == CT_CAUSE_REVERSED &&
 	       strcmp(x->early, y->early) == 0 && strcmp(x->early_function, y->early_function) == 0 &&
-	       strchr(x->early, ':') != NULL && strcmp(x->lost_function, y->lost_function) == 0 &&
+	       strchr(x->early, ':') && strcmp(x->lost_function, y->lost_function) == 0 &&
 	       *x->lost_function != '\0' && a->cure.count > 0 && b->cure.count > 0 &&
 	       a->cure.count + b->cure.count <= CT_CURE_EDITS;
 }
@@ -568,7 +568,7 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 	struct ct_proof *const p = calloc(1, sizeof *p);
 	struct ct_result *const trial = calloc(1, sizeof *trial);
 
-	if (p == NULL || trial == NULL) {
+	if (!p || !trial) {
 		free(p);
 		free(trial);
 		return nvw_fail(NVW_E_MEMORY, "no memory to look for cures");

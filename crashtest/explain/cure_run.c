@@ -160,7 +160,7 @@ int ct_cure_run(
 	struct emu_inserted inserted[EMU_INSERTED_MAX];
 
 	*ret = (struct ct_cure_run){.log_fd = -1};
-	if (e->bench == NULL || count == 0) {
+	if (!e->bench || count == 0) {
 		return 0;
 	}
 	ret->rest = calloc(count, sizeof *ret->rest);
@@ -176,7 +176,7 @@ int ct_cure_run(
 	}
 	struct ct_run_shared *const shared = ct_run_shared_create(ACKS);
 
-	if (shared == NULL) {
+	if (!shared) {
 		return NVW_E_MEMORY;
 	}
 	const int error = run_with(e, inserted, barriers, shared, ret);

@@ -109,7 +109,7 @@ void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, 
 
 void ct_line_called(struct ct_line *line, const char *file, uint32_t number)
 {
-	while (strlen(file) >= sizeof line->caller_file && strchr(file, '/') != NULL) {
+	while (strlen(file) >= sizeof line->caller_file && strchr(file, '/')) {
 		file = strchr(file, '/') + 1;
 	}
 	NVW_PRINT(line->caller_file, "%s", file);

@@ -129,7 +129,7 @@ static int see_store(struct gathering *g, uint64_t place, const struct nvw_log_r
 	int error = 0;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	if (p == NULL) {
+	if (!p) {
 		return NVW_E_MEMORY;
 	}
 	if (p->count > 0 && (p->kernel != r->store.kernel || (first && p->beyond) ||

@@ -400,8 +400,7 @@ static void begin_again(struct kernel *k)
 /* Counts who passes how often, and then adds what that takes. */
 static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
 {
-	NVW_FAIL_IF(k->member == NULL || k->behind == NULL, NVW_E_MEMORY,
-		"no memory for the work-items of a kernel");
+	NVW_FAIL_IF(!k->member || !k->behind, NVW_E_MEMORY, "no memory for the work-items of a kernel");
 	for (uint64_t i = first; i < end; i++) {
 		see(k, i);
 	}

@@ -39,7 +39,7 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 	switch (r->kind) {
 	case NVW_LOG_SITE:
 		NVW_TRY(keep_text(log, &r->site.file));
-		if (r->site.layout != NULL) {
+		if (r->site.layout) {
 			NVW_TRY(keep_text(log, &r->site.layout));
 		}
 		return keep_text(log, &r->site.function);
@@ -130,7 +130,7 @@ static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
 	}
 	*ret = ct_limits_create(stores, log->groups);
-	NVW_FAIL_IF(*ret == NULL, NVW_E_MEMORY, "no memory to edit the persist log");
+	NVW_FAIL_IF(!*ret, NVW_E_MEMORY, "no memory to edit the persist log");
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		const struct edit_entry *const e = edit_entry_at(log, i);
 
@@ -292,9 +292,9 @@ const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t sit
 	const struct edit_site *s = site_at(log, site);
 
 	memcpy(caller.file, line->caller_file, sizeof line->caller_file);
-	while (s != NULL) {
+	while (s) {
 		s = site_at(log, s->caller);
-		if (s != NULL && ct_line_is(&caller, s->file, s->line)) {
+		if (s && ct_line_is(&caller, s->file, s->line)) {
 			return s;
 		}
 	}
@@ -306,7 +306,7 @@ bool edit_log_has_returned(
 {
 	const struct edit_site *const s = site_at(log, site);
 
-	return s != NULL && edit_log_caller(log, site, line) == NULL &&
+	return s != NULL && !edit_log_caller(log, site, line) &&
 	       (s->caller != 0 || strcmp(s->function, caller->function) == 0);
 }
 
@@ -315,7 +315,7 @@ bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_l
 	const struct edit_site *const s = site_at(log, site);
 
 	return s != NULL && ct_line_is(line, s->file, s->line) &&
-	       (line->caller_line == 0 || edit_log_caller(log, site, line) != NULL);
+	       (line->caller_line == 0 || edit_log_caller(log, site, line));
 }
 
 uint32_t edit_site_of(const struct nvw_log_record *r)
@@ -379,7 +379,7 @@ static unsigned near_sites(
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
 		const struct edit_site *const s = site_at(log, edit_site_of(r));
 
-		if (s != NULL && (kinds >> r->kind & 1) &&
+		if (s && (kinds >> r->kind & 1) &&
 			(ends_in(s->file, line->file) || ends_in(line->file, s->file))) {
 			add_near(s->line, line->line, ret_line, &count);
 		}

@@ -144,13 +144,13 @@ static int add_to_round(struct rounds *s, struct run *run, bool is_a)
 	if (*open != 0 && round_at(s, *open)->actor.kernel == run->actor.kernel) {
 		r = round_at(s, *open);
 	}
-	if (is_a && (r == NULL || r->count_b > 0)) {
+	if (is_a && (!r || r->count_b > 0)) {
 		NVW_TRY(ct_array_grow(&s->round, s->round.count + 1, sizeof(struct round)));
 		*open = ++s->round.count;
 		r = round_at(s, *open);
 		*r = (struct round){.actor = run->actor, .first = run->first};
 	}
-	if (r == NULL) {
+	if (!r) {
 		return 0;
 	}
 	run->round = *open;
@@ -297,7 +297,7 @@ static int exchange_pairs(
 	for (uint64_t i = 0; i < at_a->run.count && !error; i++) {
 		const struct run *const b = partner(run_at(at_a, i), at_b);
 
-		if (b != NULL) {
+		if (b) {
 			error = exchange(log, e, run_at(at_a, i), b);
 			pairs++;
 		}

@@ -117,7 +117,7 @@ static void judge_image(void *context, struct ct_image *image, const struct nvw_
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	nvw__findings_clear(&x->findings);
-	if (x->apart != NULL) {
+	if (x->apart) {
 		judge_apart(x, image, acks);
 	} else {
 		x->e->judge(x->e->context, image, acks, &x->findings, &phase);
@@ -208,7 +208,7 @@ static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
 	uint64_t *const kept = malloc(acks->words * sizeof *kept + 1);
 
 	NVW_INVARIANT(first <= end);
-	if (kept == NULL) {
+	if (!kept) {
 		return false;
 	}
 	ct_medium_apply(&x->medium, x->levels);
@@ -384,7 +384,7 @@ static void name_operations(struct explanation *x)
 	struct ct_finding *const f = x->finding;
 	size_t at = 0;
 
-	if (x->e->operations == NULL || x->e->operations->count == 0) {
+	if (!x->e->operations || x->e->operations->count == 0) {
 		return;
 	}
 	if (f->acknowledged != 0) {
@@ -448,11 +448,11 @@ static int go_there(struct explanation *x, const struct origin *from)
 {
 	int error = 1;
 
-	while (error == 1 && (from->plan == NULL || x->medium.instant < x->finding->instant)) {
+	while (error == 1 && (!from->plan || x->medium.instant < x->finding->instant)) {
 		error = ct_medium_next(&x->medium);
 	}
-	NVW_FAIL_IF(error == 0 && from->plan != NULL, NVW_E_DAMAGED,
-		"persist log: it became shorter while it was read");
+	NVW_FAIL_IF(
+		error == 0 && from->plan, NVW_E_DAMAGED, "persist log: it became shorter while it was read");
 	return MIN(error, 0);
 }
 
@@ -479,8 +479,7 @@ static int remake_part(struct explanation *x)
 	struct ct_parts *parts = NULL;
 	int error = ct_parts_of(x->e, &x->medium, &parts);
 
-	if (!error &&
-		(parts == NULL || !ct_parts_remake(parts, which >> 20, which & 0xfffff, &said, x->levels))) {
+	if (!error && (!parts || !ct_parts_remake(parts, which >> 20, which & 0xfffff, &said, x->levels))) {
 		error = nvw_fail(
 			NVW_E_DAMAGED, "a part of the check looks at other words when it is repeated");
 	}
@@ -532,8 +531,8 @@ static int remake(struct explanation *x, const struct origin *from)
 	}
 	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
 	x->spare = calloc(x->medium.cell_count + 1, sizeof *x->spare);
-	NVW_FAIL_IF(x->levels == NULL || x->spare == NULL, NVW_E_MEMORY, "no memory for a crash state");
-	if (from->plan != NULL) {
+	NVW_FAIL_IF(!x->levels || !x->spare, NVW_E_MEMORY, "no memory for a crash state");
+	if (from->plan) {
 		return remake_draw(x, from);
 	} else {
 		read_levels(x, from->image);
@@ -546,19 +545,19 @@ static void save(struct explanation *x, const struct origin *from)
 {
 	json_t *const head = json_copy((json_t *)(uintptr_t)x->e->head);
 
-	if (x->e->operations != NULL && x->e->operations->count > 0) {
+	if (x->e->operations && x->e->operations->count > 0) {
 		json_object_set_new(head, "operations", ct_operations_json(x->e->operations));
 	}
-	if (x->e->save != NULL) {
+	if (x->e->save) {
 		x->e->save(x->e->context, &x->medium.acks, head);
 	}
-	if (from->image == NULL) {
+	if (!from->image) {
 		ct_medium_apply(&x->medium, x->levels);
 	}
 	const uint8_t *const image = NVW_OR(from->image, x->medium.image.rw);
 
 	x->error = ct_finding_save(x->finding->saved, head, x->finding, image, x->e->bytes, &x->medium.acks);
-	if (from->image == NULL) {
+	if (!from->image) {
 		ct_medium_undo(&x->medium);
 	}
 	json_decref(head);
@@ -569,7 +568,7 @@ static void trace(struct explanation *x)
 {
 	struct ct_finding *const f = x->finding;
 
-	if (x->e->stack == NULL) {
+	if (!x->e->stack) {
 		return;
 	}
 	ct_medium_apply(&x->medium, x->levels);
@@ -653,7 +652,7 @@ static int explain_from(const struct ct_exploration *e, const struct origin *fro
 	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
 	int error;
 
-	NVW_FAIL_ERRNO_IF(shared == NULL, "no memory for a finding");
+	NVW_FAIL_ERRNO_IF(!shared, "no memory for a finding");
 	shared->finding = *finding;
 	while (!in_child(e, from, shared, judging, &error) && judging != JUDGES_NOTHING) {
 		shared->finding = *finding; /* a state killed or hung it */

@@ -47,7 +47,7 @@ static json_t *options_json(const struct nvw_options *options)
 	json_t *const o = json_object();
 	const char *name, *text;
 
-	for (unsigned i = 0; options != NULL && nvw__options_given(options, i, &name, &text); i++) {
+	for (unsigned i = 0; options && nvw__options_given(options, i, &name, &text); i++) {
 		member_set_text(o, name, text);
 	}
 	return o;
@@ -60,7 +60,7 @@ static json_t *machine_json(const struct emu_config *config)
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
 
-	if (f == NULL) {
+	if (!f) {
 		return NULL;
 	}
 	const int error = emu_config_dump(config, f);
@@ -80,7 +80,7 @@ int ct_finding_machine(const json_t *head, struct emu_config *ret)
 	char path[64];
 
 	emu_config_default(ret);
-	if (text == NULL || fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+	if (!text || fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
 		close(fd);
 		return nvw_fail(NVW_E_DAMAGED, "the finding has no machine");
 	}
@@ -116,7 +116,7 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
 {
-	if (options->save != NULL) {
+	if (options->save) {
 		do {
 			NVW_PRINT(f->saved, "%s/finding-%u", options->save, ++i);
 		} while (access(f->saved, F_OK) == 0);
@@ -180,7 +180,7 @@ static uint8_t *pack(const char *json, const void *image, uint64_t bytes, size_t
 	const size_t text = strlen(json), bound = ZSTD_compressBound(bytes);
 	uint8_t *const file = malloc(HEAD_BYTES + text + bound + 8);
 
-	if (file == NULL) {
+	if (!file) {
 		return NULL;
 	}
 	const size_t packed = ZSTD_compress(file + HEAD_BYTES + text, bound, image, bytes, 3);
@@ -216,7 +216,7 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 	uint8_t *const file = json ? pack(json, image, bytes, &size) : NULL;
 	int error;
 
-	if (file != NULL) {
+	if (file) {
 		error = write_whole(path, file, size);
 	} else {
 		error = nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
@@ -443,7 +443,7 @@ int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, 
 {
 	struct shared *const shared = ct_shared_memory(sizeof *shared);
 
-	NVW_FAIL_ERRNO_IF(shared == NULL, "no memory for a replay");
+	NVW_FAIL_ERRNO_IF(!shared, "no memory for a replay");
 	int error = judge_once(saved, judge, context, timeout_ms, shared);
 
 	for (unsigned i = 1; i < CT_KILLS_MAX && error == CT_NO_ANSWER; i++) {

@@ -54,7 +54,7 @@ static void follow_bytes(const struct state *s, struct unit *units, unsigned cou
 		part = n - within < bytes - i ? (uint32_t)(n - within) : bytes - i;
 		struct unit *const u = bsearch(&key, units, count, sizeof key, by_off);
 
-		if (u != NULL) {
+		if (u) {
 			memcpy(u->now + within, from + i, part);
 			note_content(s, u, number);
 		}
@@ -121,7 +121,7 @@ int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, const uint8_t
 
 	*ret_known = true;
 	*l = (struct ct_losses){.unit_bytes = unit_bytes, .loss = calloc(count + 1, sizeof *l->loss)};
-	if (!error && l->loss == NULL) {
+	if (!error && !l->loss) {
 		error = no_memory();
 	}
 	if (!error) {

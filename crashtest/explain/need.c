@@ -109,13 +109,12 @@ static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, cons
 		const struct ct_event *const e = last_lost(s, i, end);
 		const bool mends = e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i);
 
-		if (e != NULL &&
-			(best == NULL || is_likelier(&e->store, mends, &best->store, best_mends, early))) {
+		if (e && (!best || is_likelier(&e->store, mends, &best->store, best_mends, early))) {
 			best = e;
 			best_mends = mends;
 		}
 	}
-	if (best != NULL) {
+	if (best) {
 		s->need->lost = *best;
 	}
 }

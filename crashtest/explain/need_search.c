@@ -87,7 +87,7 @@ bool need_fails_for_losses(struct need_search *s, uint64_t events)
 	s->with = *s->q->findings;
 	need_fails(s, events, events, NULL);
 	text = s->need->bounded ? NULL : new_text(&s->with, s->q->findings);
-	if (text != NULL) {
+	if (text) {
 		memcpy(s->text, text, sizeof s->text);
 	}
 	return text != NULL;

@@ -24,7 +24,7 @@ static int by_off(const void *a, const void *b)
 
 static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)
 {
-	if (l == NULL || l->count == 0) {
+	if (!l || l->count == 0) {
 		return false;
 	}
 	const struct ct_loss key = {.off = off & ~(nvw_off)(l->unit_bytes - 1)};
@@ -64,8 +64,7 @@ static void put_host(struct ct_prefix *p, const struct ct_event *e)
 static void put_acks(struct ct_prefix *p, uint64_t first, uint64_t count)
 {
 	for (uint64_t op = first; op < first + count; op++) {
-		if ((p->granted == NULL || nvw_acked(p->granted, op)) &&
-			(p->only == 0 || p->only == op + 1)) {
+		if ((!p->granted || nvw_acked(p->granted, op)) && (p->only == 0 || p->only == op + 1)) {
 			if (nvw__acks_add(&p->acks, op, 1)) {
 				return;
 			}

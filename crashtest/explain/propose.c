@@ -43,7 +43,7 @@ static void add(struct ct_proposals *p, enum ct_edit_kind kind, enum nvw_group s
 		struct ct_edit *const e = &p->edit[p->count++];
 
 		*e = (struct ct_edit){.kind = kind, .scope = scope, .a = *a};
-		if (b != NULL) {
+		if (b) {
 			e->b = *b;
 		}
 	}

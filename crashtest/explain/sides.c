@@ -55,7 +55,7 @@ static void add_cell(const struct ct_scene *scene, const struct ct_cell *c, unsi
 	for (unsigned i = 0; i < c->words; i++) {
 		const struct ct_word *w = ct_stores_at(scene->stores, c->off + 8 * i);
 
-		if (w != NULL && level > 0 && stores_to(scene, c, after, level, i)) {
+		if (w && level > 0 && stores_to(scene, c, after, level, i)) {
 			add_matching(side, w, &c->content[(size_t)(level - 1) * c->words + i]);
 		}
 	}
@@ -103,9 +103,9 @@ static void add_around(const struct ct_scene *scene, struct ct_side *durable)
 		const struct ct_word *w =
 			at < scene->medium->image.bytes ? ct_stores_at(scene->stores, at) : NULL;
 
-		if (w != NULL && ct_store_is_durable(&w->last, scene->medium->image.rw)) {
+		if (w && ct_store_is_durable(&w->last, scene->medium->image.rw)) {
 			add(durable, &w->last);
-		} else if (w != NULL && w->before.number &&
+		} else if (w && w->before.number &&
 			   ct_store_is_durable(&w->before, scene->medium->image.rw)) {
 			add(durable, &w->before);
 		}
@@ -174,11 +174,11 @@ static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
 	const struct ct_store *newest = NULL;
 
 	NVW_EACH(word, scene->stores->word, scene->stores->capacity) {
-		if (word->off != UINT64_MAX && (newest == NULL || word->last.number > newest->number)) {
+		if (word->off != UINT64_MAX && (!newest || word->last.number > newest->number)) {
 			newest = &word->last;
 		}
 	}
-	if (newest != NULL) {
+	if (newest) {
 		add(durable, newest);
 	}
 }
@@ -209,7 +209,7 @@ void ct_sides_take(const struct ct_scene *scene, const struct ct_need *n, struct
 		for (nvw_off off = loss->off; off < loss->off + n->losses.unit_bytes; off += 8) {
 			const struct ct_word *const w = ct_stores_at(scene->stores, off);
 
-			if (w != NULL && w->last.number >= loss->from) {
+			if (w && w->last.number >= loss->from) {
 				add(&sides->lost, w->before.number >= loss->from ? &w->before : &w->last);
 			}
 		}

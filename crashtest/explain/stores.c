@@ -93,7 +93,7 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	site->line = r->site.line;
 	site->caller = r->site.caller;
 	site->layout = NULL;
-	NVW_FAIL_IF(r->site.layout != NULL && (site->layout = strdup(r->site.layout)) == NULL, NVW_E_MEMORY,
+	NVW_FAIL_IF(r->site.layout && !(site->layout = strdup(r->site.layout)), NVW_E_MEMORY,
 		"no memory for the sites of the run");
 	NVW_PRINT(site->file, "%s", r->site.file);
 	NVW_PRINT(site->function, "%s", r->site.function);
@@ -207,11 +207,11 @@ static void name_place(const struct ct_stores *s, const struct ct_store *store, 
 {
 	const struct ct_names *const at = ct_stores_site(s, store->site);
 
-	if (at != NULL) {
+	if (at) {
 		memcpy(p->file, at->file, sizeof p->file);
 		memcpy(p->function, at->function, sizeof p->function);
 		p->line = at->line;
-		if (at->layout != NULL &&
+		if (at->layout &&
 			!nvw__layout_find(at->layout, store->at, store->bytes, store->whole, &p->field)) {
 			p->field = (struct nvw__field){.part = false};
 		}
@@ -233,7 +233,7 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		.fate = fate,
 	};
 
-	if (s->disk != NULL) {
+	if (s->disk) {
 		place_in_files(s->disk, store->off, &p);
 	}
 

@@ -80,7 +80,7 @@ static struct ct_moment *add(
 	}
 	*e = (struct entry){.number = number,
 		.moment = {.role = role, .kind = kind, .time_ps = since_begin(t, r), .end_ps = INT64_MAX}};
-	if (at != NULL) {
+	if (at) {
 		NVW_PRINT(e->moment.file, "%s", at->file);
 		e->moment.line = at->line;
 	}

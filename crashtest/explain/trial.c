@@ -15,7 +15,7 @@ static void tell(const struct ct_proof *p)
 	const struct ct_progress progress = {
 		.what = "proving cures", .done = p->done, .seconds = ct_wall_seconds() - p->began};
 
-	if (o->progress != NULL) {
+	if (o->progress) {
 		o->progress(o->context, &progress);
 	}
 }

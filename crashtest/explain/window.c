@@ -180,7 +180,7 @@ static bool is_closed(const struct need_search *s, const char *kind)
 
 	NVW_EACH(finding, s->q->findings->finding, s->q->findings->kept) {
 		ct_shape(finding->text, shape);
-		if (kind == NULL || strcmp(shape, kind) == 0) {
+		if (!kind || strcmp(shape, kind) == 0) {
 			return false;
 		}
 	}
@@ -475,7 +475,7 @@ void window_apart(struct need_search *s, uint64_t last)
 	struct ct_losses more = {
 		.unit_bytes = l->unit_bytes, .loss = malloc((l->count + CLOSERS_MAX) * sizeof *l->loss)};
 
-	if (more.loss == NULL) {
+	if (!more.loss) {
 		return;
 	}
 	if (!find_opening_store(s, last, &more, true) && !find_opening_store(s, last, &more, false) &&

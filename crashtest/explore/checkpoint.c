@@ -147,14 +147,14 @@ int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan
 	}
 	FILE *const f = fdopen(fd, "rb");
 
-	if (f == NULL) {
+	if (!f) {
 		close(fd);
 		return nvw_fail_errno("%s", path);
 	}
 	XXH64_state_t *const h = XXH64_createState();
 	int r = NVW_E_MEMORY;
 
-	if (h != NULL) {
+	if (h) {
 		XXH64_reset(h, 0);
 		r = read_all(path, f, h, identity, plan, worker, workers);
 	}

@@ -13,7 +13,7 @@ static uint32_t idle_ones(const struct ct_options *o, const struct ct_limits *l)
 	unsigned durables = 0, orders = 0;
 	uint32_t idle = 0;
 
-	for (unsigned i = 0; i < o->assumed_count && l != NULL; i++) {
+	for (unsigned i = 0; i < o->assumed_count && l; i++) {
 		const bool durable = o->assumed[i].kind == CT_EDIT_DURABLE;
 		const unsigned matters =
 			durable ? l->durable_matter >> durables++ : l->orders_matter >> orders++;

@@ -175,7 +175,7 @@ static void wake(struct ct_orders *o, uint32_t kernel)
 {
 	const struct step *const s = last_step(o->trace);
 
-	if (s == NULL || s->kernel != kernel) {
+	if (!s || s->kernel != kernel) {
 		o->asleep = 0;
 		return;
 	}
@@ -193,11 +193,11 @@ static unsigned choose_freely(struct ct_orders *o, uint64_t who)
 {
 	const struct step *const s = last_step(o->trace);
 
-	if (s != NULL && (who >> s->wavefront & 1) != 0 && ++o->in_a_row < IN_A_ROW_MAX) {
+	if (s && (who >> s->wavefront & 1) != 0 && ++o->in_a_row < IN_A_ROW_MAX) {
 		return s->wavefront;
 	}
 	o->in_a_row = 0;
-	if (s != NULL) {
+	if (s) {
 		const uint64_t others = who & ~(UINT64_C(1) << s->wavefront);
 		const uint64_t behind = others & ~((UINT64_C(2) << s->wavefront) - 1);
 
@@ -262,7 +262,7 @@ static void note_access(void *context, uint64_t word, bool changes)
 	struct step *const s = last_step(t);
 
 	/* Lanes of a step access at most as many words as there is room for. */
-	if (s != NULL && t->accesses < ACCESSES_MAX) {
+	if (s && t->accesses < ACCESSES_MAX) {
 		t->access[t->accesses++] = (struct access){word, changes};
 		s->count++;
 	}
@@ -272,7 +272,7 @@ static void note_persist(void *context, unsigned what)
 {
 	struct step *const s = last_step(((struct ct_orders *)context)->trace);
 
-	if (s != NULL) {
+	if (s) {
 		s->persists |= (uint8_t)what;
 	}
 }
@@ -281,7 +281,7 @@ static void note_persist(void *context, unsigned what)
 
 static void free_feet(struct frame *f)
 {
-	while (f->feet != NULL) {
+	while (f->feet) {
 		struct foot *const next = f->feet->next;
 
 		free(f->feet);
@@ -329,7 +329,7 @@ static int finish(struct ct_orders *o, uint32_t i)
 static const struct foot *foot_of(const struct ct_orders *o, uint32_t i, unsigned wavefront)
 {
 	for (;; i--) {
-		for (const struct foot *f = o->frames[i].feet; f != NULL; f = f->next) {
+		for (const struct foot *f = o->frames[i].feet; f; f = f->next) {
 			if (f->wavefront == wavefront) {
 				return f;
 			}
@@ -689,7 +689,7 @@ int ct_orders_create(bool reduced, bool persists, struct ct_orders **ret)
 	void *const trace = mmap(NULL, sizeof *o->trace, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (o == NULL || trace == MAP_FAILED) {
+	if (!o || trace == MAP_FAILED) {
 		free(o);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the orders of wavefronts");
 	}
@@ -708,7 +708,7 @@ int ct_orders_create(bool reduced, bool persists, struct ct_orders **ret)
 
 void ct_orders_destroy(struct ct_orders *o)
 {
-	if (o == NULL) {
+	if (!o) {
 		return;
 	}
 	NVW_EACH(frame, o->frames, o->depth) {
@@ -731,7 +731,7 @@ char *ct_orders_text(const struct ct_orders *o)
 	char *text = NULL;
 	FILE *const f = open_memstream(&text, &bytes);
 
-	if (f == NULL) {
+	if (!f) {
 		return NULL;
 	}
 	for (uint32_t i = 0, k; i < t->steps; i = k) {

@@ -55,7 +55,7 @@ static void tell(const struct exploration *x, const char *what, uint64_t done, u
 	const struct ct_progress p = {
 		.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
 
-	if (o->progress != NULL) {
+	if (o->progress) {
 		o->progress(o->context, &p);
 	}
 }
@@ -89,7 +89,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
 	w->shared = ct_shared_memory(w->shared_bytes);
-	NVW_FAIL_ERRNO_IF(w->shared == NULL, "no memory for %llu crash states", (unsigned long long)draws);
+	NVW_FAIL_ERRNO_IF(!w->shared, "no memory for %llu crash states", (unsigned long long)draws);
 	w->shared->seen_capacity = capacity;
 	return 0;
 }
@@ -97,7 +97,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 static int make_failing(struct ct_worker *w)
 {
 	w->failing = ct_shared_memory(sizeof *w->failing);
-	NVW_FAIL_ERRNO_IF(w->failing == NULL, "no memory for the states that fail");
+	NVW_FAIL_ERRNO_IF(!w->failing, "no memory for the states that fail");
 	return 0;
 }
 
@@ -203,12 +203,12 @@ static int resume(struct exploration *x)
 	const struct ct_options *const o = &x->e->options;
 	int error = 0;
 
-	if (o->resume != NULL || o->slices != NULL) {
+	if (o->resume || o->slices) {
 		error = ct_checkpoint_identity(x->e->log_fd, x->e, &x->plan, x->jobs, &x->identity);
 	}
-	if (o->resume != NULL && error == 0) {
+	if (o->resume && error == 0) {
 		error = ct_checkpoint_read(o->resume, x->identity, &x->plan, x->worker, x->jobs);
-	} else if (o->slices != NULL && error == 0) {
+	} else if (o->slices && error == 0) {
 		error = take_slices(x);
 	}
 	for (unsigned i = 0; i < x->jobs && error >= 0; i++) {
@@ -536,18 +536,18 @@ static int run_workers(struct exploration *x)
 		for (unsigned i = 0; i < x->jobs && !error; i++) {
 			error = look_after(x, &x->worker[i]);
 		}
-		if (!error && o->resume != NULL && !x->stopping &&
+		if (!error && o->resume && !x->stopping &&
 			ct_wall_seconds() - x->written > CHECKPOINT_SECONDS) {
 			error = write_down(x);
 		}
 		tell_progress(x);
 	}
-	if (!error && o->resume != NULL && x->torn) {
+	if (!error && o->resume && x->torn) {
 		fprintf(stderr, "nvwave: note: %s stays as it was: a state took too long to wait for\n",
 			o->resume);
-	} else if (!error && o->resume != NULL && x->stopping) {
+	} else if (!error && o->resume && x->stopping) {
 		error = ct_checkpoint_write(o->resume, x->identity, &x->plan, x->worker, x->jobs);
-	} else if (!error && o->resume != NULL) {
+	} else if (!error && o->resume) {
 		unlink(o->resume);
 	}
 	return error;
@@ -575,13 +575,13 @@ static void end_worker(struct ct_worker *w)
 		kill(w->pid, SIGKILL);
 		waitpid(w->pid, NULL, 0);
 	}
-	if (w->medium.reader != NULL) {
+	if (w->medium.reader) {
 		ct_medium_destroy(&w->medium);
 	}
-	if (w->shared != NULL) {
+	if (w->shared) {
 		munmap(w->shared, w->shared_bytes);
 	}
-	if (w->failing != NULL) {
+	if (w->failing) {
 		munmap(w->failing, sizeof *w->failing);
 	}
 }
@@ -602,7 +602,7 @@ static int make_plan_and_ranges(struct exploration *x, void *final)
 	x->result->atomicity = ct_medium_atomicity(&m);
 	tell(x, "planning", 0, 0);
 	int error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
-	if (!error && final != NULL) {
+	if (!error && final) {
 		memcpy(final, m.image.rw, e->bytes);
 	}
 	x->began = ct_wall_seconds();
@@ -625,7 +625,7 @@ static int explain(struct exploration *x)
 			break;
 		}
 		tell(x, "explaining", i, r->finding_count);
-		if (e->head != NULL) {
+		if (e->head) {
 			ct_finding_name(&e->options, i, &r->finding[i]);
 		}
 		error = ct_explain(e, &x->plan, &r->finding[i]);

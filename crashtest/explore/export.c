@@ -48,7 +48,7 @@ static int write_image(const char *path, const uint8_t *bytes, uint64_t n)
 /* A run with several pools has their bytes one after the other. */
 static int write_pools(const struct ct_exploration *e, const char *path, const uint8_t *bytes)
 {
-	if (e->bench == NULL || e->bench->pool_count < 2) {
+	if (!e->bench || e->bench->pool_count < 2) {
 		return write_image(path, bytes, e->bytes);
 	}
 	for (unsigned i = 0; i < e->bench->pool_count; i++) {

@@ -12,7 +12,7 @@
 
 void ct_failing_add(struct ct_failing *to, uint64_t state, const char *text)
 {
-	if (to == NULL) {
+	if (!to) {
 		return;
 	}
 	if (to->count == CT_FAILING_MAX) {

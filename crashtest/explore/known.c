@@ -26,13 +26,13 @@ struct ct_known {
 int ct_known_create(struct ct_known **ret_known)
 {
 	*ret_known = ct_shared_memory(sizeof **ret_known);
-	NVW_FAIL_IF(*ret_known == NULL, NVW_E_MEMORY, "no memory for the states of a corpus");
+	NVW_FAIL_IF(!*ret_known, NVW_E_MEMORY, "no memory for the states of a corpus");
 	return 0;
 }
 
 void ct_known_destroy(struct ct_known *known)
 {
-	if (known != NULL) {
+	if (known) {
 		munmap(known, sizeof *known);
 	}
 }

@@ -43,7 +43,7 @@ static int by_size(const void *a, const void *b)
 /* Each instant has an interval, and some have all of their states tested. */
 __attribute__((unused)) static bool is_valid(const struct ct_plan *plan)
 {
-	return plan->instants <= plan->interval_room && (plan->fresh != NULL || plan->instants == 0) &&
+	return plan->instants <= plan->interval_room && (plan->fresh || plan->instants == 0) &&
 	       plan->exhausted <= plan->instants && plan->draws <= plan->budget && plan->share <= CT_PLAN_CAP;
 }
 
@@ -107,7 +107,7 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 
 		NVW_FAIL_IF(grown == MAP_FAILED, NVW_E_MEMORY, "no memory for a plan of %llu instants",
 			(unsigned long long)room);
-		if (plan->interval != NULL) {
+		if (plan->interval) {
 			memcpy(grown, plan->interval, i * sizeof *grown);
 			munmap(plan->interval, plan->interval_room * sizeof *grown);
 		}
@@ -196,7 +196,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 void ct_plan_destroy(struct ct_plan *plan)
 {
 	free(plan->fresh);
-	if (plan->interval != NULL) {
+	if (plan->interval) {
 		munmap(plan->interval, plan->interval_room * sizeof *plan->interval);
 	}
 	*plan = (struct ct_plan){0};

@@ -46,8 +46,7 @@ static int make_room(struct ct_program_order *o, uint64_t count)
 	o->member = calloc(count + 1, sizeof *o->member);
 	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
 	o->mask = (uint32_t)(capacity - 1);
-	NVW_FAIL_IF(
-		o->member == NULL || o->table == NULL, NVW_E_MEMORY, "no memory for the order of a program");
+	NVW_FAIL_IF(o->member == NULL || !o->table, NVW_E_MEMORY, "no memory for the order of a program");
 	return 0;
 }
 

@@ -128,7 +128,7 @@ static int note_order(void *context, const struct nvw_log_record *record, uint64
 
 		r->store[a->stores++].before = *newest;
 		*newest = a->stores;
-	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0 && r->asked == NULL) {
+	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0 && !r->asked) {
 		acknowledge_all(a, record->ack.first, number);
 	} else if (record->kind == NVW_LOG_ACK) {
 		const uint32_t member =
@@ -143,8 +143,7 @@ static int sort_by_word(struct ct_robust *r)
 {
 	r->first = calloc(r->words + 2, sizeof *r->first);
 	r->of_word = calloc(r->count + 1, sizeof *r->of_word);
-	NVW_FAIL_IF(
-		r->first == NULL || r->of_word == NULL, NVW_E_MEMORY, "no memory for the stores of a log");
+	NVW_FAIL_IF(r->first == NULL || !r->of_word, NVW_E_MEMORY, "no memory for the stores of a log");
 	NVW_EACH(store, r->store, r->count) {
 		r->first[store->word + 2]++;
 	}
@@ -240,7 +239,7 @@ int ct_robust_create_of_program(
 
 void ct_robust_destroy(struct ct_robust *r)
 {
-	if (r != NULL) {
+	if (r) {
 		free(r->store);
 		free(r->site);
 		free(r->first);
@@ -321,7 +320,7 @@ static struct versions versions_of(
 	const struct ct_cell *const c = ct_medium_cell_at(m, 8 * read->word);
 	struct versions v = {.cell = c};
 
-	if (c == NULL) {
+	if (!c) {
 		v.durable = store_to(r, read, m->stores);
 		return v;
 	}
@@ -387,7 +386,7 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	const nvw_off off = 8 * word;
 
 	NVW_INVARIANT(number >= 1 && number <= r->count);
-	if (later != 0 && r->store[later - 1].instruction == lost->instruction && r->asked != NULL) {
+	if (later != 0 && r->store[later - 1].instruction == lost->instruction && r->asked) {
 		return; /* its pieces */
 	}
 	if (later != 0 && r->member[later - 1] == r->member[number - 1]) {
@@ -432,7 +431,7 @@ static void for_each_lost(struct state *s, const struct read *read, const struct
 {
 	const struct ct_robust *const r = s->robust;
 
-	for (unsigned i = 0; v->cell != NULL && i < v->cell->count; i++) {
+	for (unsigned i = 0; v->cell && i < v->cell->count; i++) {
 		const uint64_t number = v->cell->write[i];
 
 		if (!ct_cell_has(v->cell, v->level, i) && makes(r, number, read) &&
@@ -468,7 +467,7 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, const s
 {
 	const struct nvw_pool_reads *const reads = s->medium->image.reads;
 
-	if (s->words != NULL) {
+	if (s->words) {
 		for (uint32_t i = 0; i < s->words->count; i++) {
 			look(s, &(struct read){s->words->word[i], s->words->bytes[i]});
 		}
@@ -480,7 +479,7 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, const s
 		for (uint64_t bits = reads->words[at]; bits != 0; bits &= bits - 1) {
 			const struct read all = {64 * at + (uint64_t)__builtin_ctzll(bits), UINT8_MAX};
 
-			if (bsearch(&all.word, s->robust->own, s->own, sizeof all.word, nvw_by_u64) == NULL) {
+			if (!bsearch(&all.word, s->robust->own, s->own, sizeof all.word, nvw_by_u64)) {
 				look(s, &all);
 			}
 		}
@@ -512,7 +511,7 @@ static int read_parts(struct state *s, const struct nvw_pool *pool)
 	const struct nvw_parts *const parts = r->workload->parts;
 	const uint64_t count = parts->count(r->plan, nvw_pool_geometry(pool));
 
-	NVW_INVARIANT(r->workload->parts != NULL);
+	NVW_INVARIANT(r->workload->parts);
 	NVW_TRY(list_own(r, &m->image, s->applied, &s->own));
 	for (uint64_t i = 0; i < count; i++) {
 		ct_image_forget_reads(&m->image);
@@ -527,9 +526,9 @@ static int read_whole(struct state *s, struct nvw_pool *pool)
 	struct ct_robust *const r = s->robust;
 	struct nvw_recovery report = {0};
 
-	NVW_INVARIANT(r->workload->parts == NULL);
+	NVW_INVARIANT(!r->workload->parts);
 	ct_image_forget_reads(&s->medium->image);
-	if (r->workload->recover != NULL) {
+	if (r->workload->recover) {
 		(void)r->workload->recover(pool, &report);
 	}
 	(void)r->workload->check(r->plan, pool, &s->medium->acks, NULL);
@@ -544,11 +543,11 @@ static int judge_program(struct state *s, volatile uint32_t *phase)
 	struct ct_robust *const r = s->robust;
 	struct ct_answer answer;
 
-	NVW_INVARIANT(r->asked != NULL);
+	NVW_INVARIANT(r->asked);
 	*phase = CT_PHASE_CHECK;
 	NVW_TRY(ct_ask_reads(r->asked, &s->medium->image, &s->medium->acks,
 		(const uint64_t(*)[CT_READ_BITS])r->stored, &answer, &s->words));
-	if (s->words == NULL) {
+	if (!s->words) {
 		NVW_TRY(ct_answer_note(&answer, s->findings));
 		return nvw_fail(CT_NO_ANSWER,
 			"what the command of --check reads cannot be seen: it needs a shell, has threads, "
@@ -574,10 +573,10 @@ int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *le
 	struct nvw_recovery report = {0};
 	struct nvw_pool *pool;
 
-	if (r->asked != NULL) {
+	if (r->asked) {
 		return judge_program(&s, phase);
 	}
-	NVW_INVARIANT(m->image.reads != NULL);
+	NVW_INVARIANT(m->image.reads);
 	*phase = CT_PHASE_RECOVER;
 	if (nvw_pool_open_image(&image, &pool) != 0) {
 		return nvw_violation(findings, 0, "the pool does not open: %s", nvw_error_message());
@@ -588,7 +587,7 @@ int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *le
 	if (error != 0) {
 		error = nvw_violation(findings, 0, "recovery refuses the pool: %s", nvw_error_message());
 	} else {
-		error = r->workload->parts != NULL ? read_parts(&s, pool) : read_whole(&s, pool);
+		error = r->workload->parts ? read_parts(&s, pool) : read_whole(&s, pool);
 	}
 	nvw_pool_close(pool);
 	return NVW_OR(error, s.verdict);

@@ -185,7 +185,7 @@ static bool is_elsewhere(struct range *r, uint64_t state)
 	const struct ct_exploration *const e = r->e;
 	struct ct_known *const known = e->options.known;
 
-	if (known == NULL || e->promises == NULL) {
+	if (!known || !e->promises) {
 		return false;
 	}
 	if (r->promised_at != r->medium->instant) {
@@ -252,7 +252,7 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	}
 	s->draw = draw;
 	s->sequence++;
-	if (r->e->options.exports != NULL && !again) {
+	if (r->e->options.exports && !again) {
 		r->error = ct_export_state(r->e, m, draw);
 		if (r->error != 0) {
 			return;
@@ -261,7 +261,7 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;
-	const int verdict = r->e->robust != NULL ?
+	const int verdict = r->e->robust ?
 				    ct_robust_judge(r->e->robust, m, r->levels, &r->findings, &s->phase) :
 				    r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
@@ -349,7 +349,7 @@ static bool is_over(const struct range *r)
 	const struct ct_groups *const met = &r->shared->groups;
 
 	return r->shared->stop || r->error || (o->stop_after > 0 && met->count >= o->stop_after) ||
-	       (o->stop_at != NULL && ct_groups_has(met, o->stop_at));
+	       (o->stop_at && ct_groups_has(met, o->stop_at));
 }
 
 /* Tests the leaves of the instant's tree: true if the tree was completed, and so all states of the instant
@@ -391,8 +391,8 @@ static bool try_tree(struct range *r, uint64_t draws)
 		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
 
-	return m->image.reads != NULL && r->e->robust == NULL && m->rules.limits == NULL && fits &&
-	       share >= WORTH_A_TREE && test_tree(r, share);
+	return m->image.reads != NULL && !r->e->robust && !m->rules.limits && fits && share >= WORTH_A_TREE &&
+	       test_tree(r, share);
 }
 
 /* The instant's states keep failing in ways that are known. */
@@ -403,7 +403,7 @@ static bool is_settled(const struct range *r)
 
 static int make_room(struct range *r)
 {
-	if (r->medium->cell_count <= r->level_capacity && r->levels != NULL) {
+	if (r->medium->cell_count <= r->level_capacity && r->levels) {
 		return 0;
 	}
 	const unsigned n = 2 * r->medium->cell_count + 64;
@@ -439,7 +439,7 @@ static void count_parts(struct range *r)
 	struct ct_by_parts *const to = &r->shared->parts;
 	char name[CT_PART_NAME];
 
-	NVW_INVARIANT(r->parts != NULL);
+	NVW_INVARIANT(r->parts);
 	to->parts = n->parts;
 	to->evaluations = r->evaluations + n->evaluations;
 	if (n->most_forks > to->most_forks) {
@@ -456,7 +456,7 @@ static bool try_parts(struct range *r)
 	const struct ct_part_trouble *trouble;
 	struct ct_shared *const s = r->shared;
 
-	if (r->parts == NULL || s->no_parts) {
+	if (!r->parts || s->no_parts) {
 		return false;
 	}
 	s->in_part = 1;
@@ -544,7 +544,7 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	struct ct_medium *const m = r->medium;
 	struct ct_shared *const s = r->shared;
 
-	NVW_INVARIANT(r->parts != NULL);
+	NVW_INVARIANT(r->parts);
 	s->in_part = 1;
 	s->phase = CT_PHASE_CHECK;
 	const bool is_there = ct_parts_remake(r->parts, t->part, t->evaluation, &said, r->levels);
@@ -576,7 +576,7 @@ static void confirm_parts(struct range *r)
 	const struct ct_part_trouble *t;
 	unsigned confirmations = 0;
 
-	if (r->parts == NULL || r->medium->instant < r->first || note_crowd(r)) {
+	if (!r->parts || r->medium->instant < r->first || note_crowd(r)) {
 		return;
 	}
 	const uint64_t count = ct_parts_troubles(r->parts, &t);
@@ -620,7 +620,7 @@ static int begin_instant(struct range *r, uint64_t draw)
 	r->shared->time_ps = m->time_ps;
 	r->here = &r->plan->interval[m->instant - 1];
 	m->image.reads = r->tracked;
-	return m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
+	return m->image.reads ? ct_reads_at(&r->reads, m) : 0;
 }
 
 /* How many of these are to be drawn: none if a tree of what is read has exhausted the instant. */
@@ -681,7 +681,7 @@ static int test_instant(struct range *r, uint64_t draw)
 	i.by_parts = try_parts(r);
 	NVW_TRY(r->error);
 	i.draws = draws_wanted(r, draw, i.all_draws, i.by_parts);
-	if (r->e->robust == NULL) {
+	if (!r->e->robust) {
 		m->image.reads = NULL; /* recording reads has a cost: only for trees */
 	}
 	r->alike = 0;
@@ -735,7 +735,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 
 	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells: no tree. */
 	if (!error && e->tells_reads && !e->rules.mixed &&
-		(e->robust != NULL || ct_model_info(e->rules.model)->levels != CT_GRAPH)) {
+		(e->robust || ct_model_info(e->rules.model)->levels != CT_GRAPH)) {
 		error = ct_image_track(&m->image);
 	}
 
@@ -744,7 +744,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	if (!error && !shared->no_parts) {
 		error = ct_parts_of(e, m, &r.parts);
 		/* Known also if the first of them ends the process. */
-		if (r.parts != NULL) {
+		if (r.parts) {
 			shared->parts.parts = ct_parts_count(r.parts)->parts;
 		}
 	}

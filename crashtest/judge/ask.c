@@ -93,7 +93,7 @@ static int fill(const struct ct_asked *c, const struct ct_image *image, const ch
 	static struct ct_state_folder folder;
 	const struct nvw__disk *const disk = nvw__disk_of(image->rw, c->bytes);
 
-	if (disk != NULL && disk->is_folder) {
+	if (disk && disk->is_folder) {
 		*ret_path = folder.path;
 		return ct_state_folder_fill(&folder, c->folder.path, image, disk);
 	}
@@ -116,7 +116,7 @@ static int prepare(const struct ct_asked *c, const struct ct_image *image, const
 	if (tells) {
 		NVW_TRY(ct_environment_tell(acks, &told));
 	}
-	if (c->next.source != NULL && nowhere < 0) {
+	if (c->next.source && nowhere < 0) {
 		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	}
 	*ret = (struct sitting){path, tells ? &told : NULL, file, nowhere};
@@ -134,7 +134,7 @@ static struct ct_start start_of(
 		.environment = ct_environment_of(command->assigned, s->told, c->operations_path),
 		.told = s->told,
 		.output = output,
-		.reads = same.pid == getpid() && same.set != NULL ? same.fd : -1};
+		.reads = same.pid == getpid() && same.set ? same.fd : -1};
 }
 
 /* 1, or 0 if it gives no answer as a fork. */
@@ -187,7 +187,7 @@ static bool is_accepted(const struct ct_answer *a)
 static int go_on(const struct ct_asked *c, const struct sitting *s, enum way way, int output,
 	struct ct_answer *ret_answer)
 {
-	NVW_INVARIANT(c->next.source != NULL);
+	NVW_INVARIANT(c->next.source);
 	ret_answer->run = CT_RUN_NEXT;
 	if (!c->whole_output) {
 		ct_output_begin(false);
@@ -220,7 +220,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	ret_answer->run = CT_RUN_FIRST;
 	int end = run_command(c, &s, way, output, ret_answer);
 
-	if (end == 1 && c->next.source != NULL && is_accepted(ret_answer)) {
+	if (end == 1 && c->next.source && is_accepted(ret_answer)) {
 		end = go_on(c, &s, way, output, ret_answer);
 	}
 	if (end == 1) {
@@ -271,8 +271,8 @@ static bool is_comparable(const struct ct_asked *c, const struct ct_image *image
 {
 	const char *const wanted = getenv(CT_READ_SETS_VARIABLE);
 
-	return !c->command.by_shell && !c->shared->differs && !c->shared->misread && c->next.source == NULL &&
-	       (wanted == NULL || strcmp(wanted, "off") != 0) && nvw__disk_of(image->rw, c->bytes) == NULL;
+	return !c->command.by_shell && !c->shared->differs && !c->shared->misread && !c->next.source &&
+	       (!wanted || strcmp(wanted, "off") != 0) && !nvw__disk_of(image->rw, c->bytes);
 }
 
 /* A hash of what the command is told beside the file. */
@@ -338,7 +338,7 @@ static int trust(const struct ct_asked *c, const struct ct_image *image, const s
 
 	if ((n & (n - 1)) != 0) {
 		c->shared->spared = 1;
-		if (image->alike != NULL) {
+		if (image->alike) {
 			++*image->alike;
 		}
 		return 0;
@@ -494,14 +494,14 @@ int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 static int make_shared(struct ct_asked *c)
 {
 	c->shared = ct_shared_memory(sizeof *c->shared);
-	NVW_FAIL_ERRNO_IF(c->shared == NULL, "no memory for a checker");
+	NVW_FAIL_ERRNO_IF(!c->shared, "no memory for a checker");
 	return 0;
 }
 
 int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 	const struct ct_operations *operations, struct ct_asked *ret)
 {
-	if (next != NULL) {
+	if (next) {
 		NVW_TRY(ct_command_make(next, "--and-then", &ret->next));
 	}
 	ret->bytes = bytes;
@@ -509,7 +509,7 @@ int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 	NVW_TRY(make_shared(ret));
 	/* In memory rather than on a disk: the files are written once a state. */
 	NVW_TRY(nvw_folder_make("check", true, &ret->folder));
-	if (operations == NULL || operations->count == 0) {
+	if (!operations || operations->count == 0) {
 		return 0;
 	}
 	NVW_PRINT(ret->operations_path, "%s/operations", ret->folder.path);
@@ -533,7 +533,7 @@ void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES]
 	char library[4096];
 
 	*ret_why = '\0';
-	if (c->shared == NULL) {
+	if (!c->shared) {
 		return;
 	}
 	if (c->command.by_shell) {
@@ -558,7 +558,7 @@ void ct_asked_destroy(struct ct_asked *c)
 {
 	ct_fork_server_end(); /* its command names a file in the folder */
 	nvw_folder_remove(&c->folder);
-	if (c->shared != NULL) {
+	if (c->shared) {
 		munmap(c->shared, sizeof *c->shared);
 	}
 	*c = (struct ct_asked){0};

@@ -85,7 +85,7 @@ static const void *look(const struct nvw_check *check, uint64_t off, size_t n)
 	if (off > check->bytes || n > check->bytes - off) {
 		return NULL;
 	}
-	if (asking != NULL) {
+	if (asking) {
 		asking->ask(asking->asker, off, n);
 	}
 	return (const uint8_t *)(asking ? asking->bytes : check->image) + off;
@@ -167,7 +167,7 @@ static void name_part(void *context, uint64_t part, char *ret_name, size_t n)
 	const struct ct_checker *const c = context;
 
 	snprintf(ret_name, n, "part %llu", (unsigned long long)part);
-	if (c->part_name != NULL) {
+	if (c->part_name) {
 		c->part_name(part, ret_name, n);
 		ret_name[n - 1] = '\0';
 	}
@@ -215,7 +215,7 @@ static int find_parts(struct ct_checker *c, const char *path)
 	*(void **)&c->part = dlsym(c->library, "nvw_check_part");
 	*(void **)&c->part_name = dlsym(c->library, "nvw_check_part_name");
 	c->in_parts = (struct ct_plain_parts){count_parts, check_part, name_part, c};
-	return (c->parts == NULL) == (c->part == NULL) ?
+	return (!c->parts) == (!c->part) ?
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
 			       "%s: expected both nvw_check_parts and nvw_check_part, or neither "
@@ -228,23 +228,22 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 	struct ct_checker *const c = ret_checker;
 
 	*c = (struct ct_checker){.operations = is->operations};
-	if (is->command != NULL) {
+	if (is->command) {
 		NVW_TRY(ct_command_make(is->command, "--check", &c->asked.command));
 		return ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &c->asked);
 	}
 	c->asked.bytes = is->bytes;
 	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);
-	NVW_FAIL_IF(c->library == NULL, NVW_E_USAGE, "%s", dlerror());
+	NVW_FAIL_IF(!c->library, NVW_E_USAGE, "%s", dlerror());
 	*(void **)&c->check = dlsym(c->library, "nvw_check");
-	NVW_FAIL_IF(c->check == NULL, NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)",
-		is->library);
+	NVW_FAIL_IF(!c->check, NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", is->library);
 	return find_parts(c, is->library);
 }
 
 void ct_checker_destroy(struct ct_checker *c)
 {
 	ct_asked_destroy(&c->asked);
-	if (c->library != NULL) {
+	if (c->library) {
 		dlclose(c->library);
 	}
 	*c = (struct ct_checker){0};

@@ -58,7 +58,7 @@ static void cut_word(struct cut *c)
 	if (strchr("#~", *c->from) || (strchr("!{}", *c->from) && strchr(" \t", c->from[1]))) {
 		c->why = "a word of the shell";
 	}
-	while (c->why == NULL && *c->from != '\0' && !strchr(" \t", *c->from)) {
+	while (!c->why && *c->from != '\0' && !strchr(" \t", *c->from)) {
 		const char here = *c->from++;
 
 		if (here == '\'' || here == '"') {
@@ -91,7 +91,7 @@ static void cut(struct ct_command *c)
 	struct cut at = {.from = c->source, .to = c->text};
 	unsigned words = 0, assigned = 0;
 
-	while (at.why == NULL) {
+	while (!at.why) {
 		at.from += strspn(at.from, " \t");
 		if (*at.from == '\0') {
 			break;
@@ -108,11 +108,11 @@ static void cut(struct ct_command *c)
 			at.why = "many words";
 		}
 	}
-	if (at.why == NULL && words == 0) {
+	if (!at.why && words == 0) {
 		at.why = "no program";
 	}
 	c->by_shell = at.why != NULL;
-	if (at.why != NULL) {
+	if (at.why) {
 		NVW_PRINT(c->why, "%s", at.why);
 	}
 }
@@ -123,7 +123,7 @@ static bool is_in_path(const char *name)
 {
 	const char *at = getenv("PATH");
 	char path[4096];
-	bool found = at == NULL;
+	bool found = !at;
 
 	while (!found && *at != '\0') {
 		const size_t part = strcspn(at, ":");
@@ -206,7 +206,7 @@ void ct_command_fill(const struct ct_command *c, const char *path, struct ct_com
 		}
 		ret->word[n++] = name;
 	}
-	for (unsigned i = 0; !c->by_shell && c->word[i] != NULL; i++) {
+	for (unsigned i = 0; !c->by_shell && c->word[i]; i++) {
 		ret->word[n++] = to;
 		placed += place(c->word[i], path, &to, end);
 	}

@@ -48,7 +48,7 @@ bool ct_elsewhere(ucontext_t *c, const struct ct_access *a, int64_t distance)
 	greg_t *const r = c->uc_mcontext.gregs;
 	const int32_t back = (int32_t)-distance;
 
-	if (area == NULL || !a->movable || -distance != back) {
+	if (!area || !a->movable || -distance != back) {
 		return false;
 	}
 	uint8_t *const slot = area + at, *next = slot + a->length;

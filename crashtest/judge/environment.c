@@ -15,7 +15,7 @@ int ct_environment_write(const char *path, const struct ct_operations *o)
 {
 	FILE *const f = fopen(path, "we");
 
-	NVW_FAIL_ERRNO_IF(f == NULL, "%s", path);
+	NVW_FAIL_ERRNO_IF(!f, "%s", path);
 	for (uint64_t i = 0; i < o->count; i++) {
 		fprintf(f, "%llu %s\n", (unsigned long long)o->at[i].number, o->at[i].name);
 	}
@@ -87,7 +87,7 @@ static bool is_set_anew(const char *entry, char *const assigned[])
 	NVW_EACH(our, ours, NVW_COUNT(ours)) {
 		is = is || has_name_of(entry, *our);
 	}
-	for (unsigned i = 0; assigned[i] != NULL; i++) {
+	for (unsigned i = 0; assigned[i]; i++) {
 		is = is || has_name_of(entry, assigned[i]);
 	}
 	return is;
@@ -100,15 +100,15 @@ char *const *ct_environment_of(char *const assigned[], struct ct_told_state *tol
 	static char granularity[] = NVW_GRANULARITY_VARIABLE "=" NVW_GRANULARITY;
 	unsigned n = 0;
 
-	for (char **entry = environ; *entry != NULL && n < MAX - 32; entry++) {
+	for (char **entry = environ; *entry && n < MAX - 32; entry++) {
 		if (!is_set_anew(*entry, assigned)) {
 			to[n++] = *entry;
 		}
 	}
-	for (unsigned i = 0; assigned[i] != NULL; i++) {
+	for (unsigned i = 0; assigned[i]; i++) {
 		to[n++] = assigned[i];
 	}
-	if (told != NULL) {
+	if (told) {
 		NVW_PRINT(operations, CT_OPERATIONS_VARIABLE "=%s", path);
 		to[n++] = operations;
 		to[n++] = told->acknowledged;

@@ -26,10 +26,10 @@ static bool has_one_thread(void)
 	const struct dirent *entry;
 	unsigned n = 0;
 
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	while (dir && (entry = readdir(dir))) {
 		n += entry->d_name[0] != '.';
 	}
-	if (dir != NULL) {
+	if (dir) {
 		closedir(dir);
 	}
 	return n == 1;
@@ -40,7 +40,7 @@ static char **find(const char *name)
 {
 	const size_t n = strlen(name);
 
-	for (char **entry = environ; *entry != NULL; entry++) {
+	for (char **entry = environ; *entry; entry++) {
 		if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=') {
 			return entry;
 		}
@@ -65,19 +65,19 @@ static void restore_environment(void)
 	char **const ours = find(CT_FORK_VARIABLE), **const preload = find("LD_PRELOAD");
 	char *const others = preload ? strchr(*preload, ':') : NULL;
 
-	if (others != NULL) {
+	if (others) {
 		char *const value = strchr(*preload, '=') + 1;
 
 		memmove(value, others + 1, strlen(others + 1) + 1);
-	} else if (preload != NULL) {
+	} else if (preload) {
 		drop(preload);
 	}
-	if (ours != NULL) {
+	if (ours) {
 		drop(find(CT_FORK_VARIABLE));
 	}
 	char **const tunables = find(CT_FORK_TUNABLES);
 
-	if (tunables != NULL && strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES) == 0) {
+	if (tunables && strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES) == 0) {
 		drop(tunables);
 	}
 }
@@ -131,7 +131,7 @@ static void set_environment(void)
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(told + at, "="), told + at);
 		char **const entry = find(name);
 
-		if (entry != NULL) {
+		if (entry) {
 			*entry = told + at;
 		}
 	}
@@ -173,7 +173,7 @@ static void serve(int in, int out)
 			close(in);
 			close(out);
 			set_environment();
-			if (byte == 'o' && reads != NULL) {
+			if (byte == 'o' && reads) {
 				ct_observe(reads);
 			}
 			return;
@@ -194,8 +194,7 @@ __attribute__((constructor)) static void begin(void)
 	char **const entry = find(CT_FORK_VARIABLE);
 	int in, out, parent, fd;
 
-	if (entry == NULL ||
-		sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d,%d", &in, &out, &parent, &fd) != 4) {
+	if (!entry || sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d,%d", &in, &out, &parent, &fd) != 4) {
 		return;
 	}
 	restore_environment();

@@ -63,7 +63,7 @@ static bool is_variable(const char *entry, const char *name)
 /* NULL if it is not set. */
 static const char *value_of(char *const *environment, const char *name)
 {
-	for (; *environment != NULL; environment++) {
+	for (; *environment; environment++) {
 		if (is_variable(*environment, name)) {
 			return *environment + strlen(name) + 1;
 		}
@@ -80,16 +80,16 @@ static bool make_environment(
 	char library[4096];
 	unsigned n = 0;
 
-	if (!ct_fork_server_library(library) || strpbrk(library, " :") != NULL) {
+	if (!ct_fork_server_library(library) || strpbrk(library, " :")) {
 		return false;
 	}
-	if (before == NULL) {
+	if (!before) {
 		before = "";
 	}
 	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, *before ? ":" : "", before);
 
 	snprintf(text[1], 8192, "%s=%d,%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid(), how->reads);
-	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
+	for (char *const *entry = from; *entry && n < ENVIRONMENT_MAX - 4; entry++) {
 		if (!is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
 		}
@@ -221,7 +221,7 @@ static bool request(const struct ct_start *how)
 	char *to = message + 1 + sizeof(uint32_t);
 
 	message[0] = how->observed ? 'o' : 'r';
-	if (told != NULL) {
+	if (told) {
 		to = stpcpy(to, told->acknowledged) + 1;
 		to = stpcpy(to, told->in_flight) + 1;
 	}
@@ -234,7 +234,7 @@ static bool request(const struct ct_start *how)
 /* The first runs show how a checker uses its memory: from the next one on it has large pages. */
 static void enlarge_pages(const struct ct_start *how, long faults)
 {
-	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {
+	if (!server.huge && faults > FAULTS_MANY && !value_of(how->environment, CT_FORK_TUNABLES)) {
 		stop_server();
 		server.huge = true;
 	}

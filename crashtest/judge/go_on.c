@@ -44,10 +44,10 @@ static int write_pools(const struct ct_image *image, const char *path)
 	int error = 0;
 
 	NVW_TRY(nvw_pool_open_image(&is, &first));
-	for (unsigned i = 0; error == 0 && (pool = nvw_pool_number(first, i)) != NULL; i++) {
+	for (unsigned i = 0; error == 0 && (pool = nvw_pool_number(first, i)); i++) {
 		char *const its = nvw__pool_path(path, i);
 
-		if (its == NULL) {
+		if (!its) {
 			error = NVW_E_MEMORY;
 		} else {
 			error = write_bytes(
@@ -182,7 +182,7 @@ int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks 
 	if (verdict != 0) {
 		return verdict;
 	}
-	if (image->recoveries != NULL) {
+	if (image->recoveries) {
 		image->recoveries->worked_on++;
 	}
 	return go_on(g, image, acks, findings, phase);
@@ -192,7 +192,7 @@ int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *confi
 	struct ct_go_on *ret)
 {
 	*ret = (struct ct_go_on){.oracle = *oracle, .config = config, .operations = operations};
-	NVW_FAIL_IF(oracle->workload->go_on == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!oracle->workload->go_on, NVW_E_USAGE,
 		"--and-then: %s has no operations to go on with after a crash", oracle->workload->name);
 	return nvw_folder_make("go-on", true, &ret->folder);
 }

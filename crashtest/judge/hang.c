@@ -35,10 +35,10 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 		NVW_PRINT(path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);
 		FILE *const f = fopen(path, "re");
 
-		while (f != NULL && count < TREE_MAX && fscanf(f, "%d", &list[count]) == 1) {
+		while (f && count < TREE_MAX && fscanf(f, "%d", &list[count]) == 1) {
 			count++;
 		}
-		if (f != NULL) {
+		if (f) {
 			fclose(f);
 		}
 	}
@@ -117,18 +117,18 @@ bool ct_hang_wait(
 
 		if (cpu > limit || wall > CT_COMMAND_WALL_FACTOR * limit) {
 			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
-			if (hangs != NULL) {
+			if (hangs) {
 				ct_hang_remember(hangs, ret_where);
 			}
 			return false;
 		}
-		if (hangs != NULL && hangs->count > 0 && cpu > early && cpu > looked + early / 2) {
+		if (hangs && hangs->count > 0 && cpu > early && cpu > looked + early / 2) {
 			looked = cpu;
 			if (is_seen_twice(hangs, busiest, &seen, ret_where)) {
 				return false;
 			}
 		}
-		if (look_ms < LOOK_MS && (hangs == NULL || hangs->count == 0)) {
+		if (look_ms < LOOK_MS && (!hangs || hangs->count == 0)) {
 			look_ms *= 2;
 		}
 	}

@@ -351,7 +351,7 @@ static uint64_t open_shortly(uint64_t at)
 	const struct map *const m = map_of(at);
 	const uint64_t page_at = at / CT_READ_PAGE * CT_READ_PAGE;
 
-	if (m == NULL || !is_closed((m->off + (page_at - m->at)) / CT_READ_PAGE)) {
+	if (!m || !is_closed((m->off + (page_at - m->at)) / CT_READ_PAGE)) {
 		return 0;
 	}
 	protect(page_at, m->protection);
@@ -396,10 +396,10 @@ static bool do_string(ucontext_t *c)
 	if (bytes == 0) {
 		return false;
 	}
-	if (read != NULL) {
+	if (read) {
 		note_bytes(read->off + (from - read->at), bytes);
 	}
-	if (written != NULL) {
+	if (written) {
 		note_store(written->off + (to - written->at), bytes);
 	}
 	const uint64_t one = open_shortly(to), other = s.copies ? open_shortly(from) : 0;
@@ -420,9 +420,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	const uint64_t at = (uint64_t)(uintptr_t)info->si_addr, page_at = at / CT_READ_PAGE * CT_READ_PAGE;
 	const struct map *const m = map_of(at);
 
-	const uint64_t page = m != NULL ? (m->off + (page_at - m->at)) / CT_READ_PAGE : 0;
+	const uint64_t page = m ? (m->off + (page_at - m->at)) / CT_READ_PAGE : 0;
 
-	if (info->si_code != SEGV_ACCERR || m == NULL || is_stepped(page_at) || !is_closed(page)) {
+	if (info->si_code != SEGV_ACCERR || !m || is_stepped(page_at) || !is_closed(page)) {
 		pass_on(signal);
 		return;
 	}
@@ -598,7 +598,7 @@ static bool is_known(long number)
 static bool points_to_file(const struct call *c)
 {
 	for (unsigned i = 0; i < 6; i++) {
-		if (map_of((uint64_t)c->a[i]) != NULL) {
+		if (map_of((uint64_t)c->a[i])) {
 			return true;
 		}
 	}

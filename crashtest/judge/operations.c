@@ -84,7 +84,7 @@ static void join(struct ct_operations *o)
 	NVW_EACH(next, o->at, o->count) {
 		struct ct_operation *const last = kept ? &o->at[kept - 1] : NULL;
 
-		if (last == NULL || last->number != next->number) {
+		if (!last || last->number != next->number) {
 			o->at[kept++] = *next;
 			continue;
 		}
@@ -128,7 +128,7 @@ const struct ct_operation *ct_operations_find(const struct ct_operations *o, uin
 {
 	const struct ct_operation wanted = {.number = number};
 
-	if (o == NULL || o->count == 0) {
+	if (!o || o->count == 0) {
 		return NULL;
 	}
 	return bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
@@ -139,7 +139,7 @@ void ct_operations_name(const struct ct_operations *operations, uint64_t number,
 	const struct ct_operation *const o = ct_operations_find(operations, number);
 
 	NVW_INVARIANT(room > 0);
-	if (o != NULL && *o->name != '\0') {
+	if (o && *o->name != '\0') {
 		snprintf(ret_text, room, "%llu (%s)", (unsigned long long)number, o->name);
 	} else {
 		snprintf(ret_text, room, "%llu", (unsigned long long)number);
@@ -184,7 +184,7 @@ int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
 		const char *const name = json_string_value(json_array_get(one, 1));
 
 		NVW_ALLOCATED(new, "no memory for the operations of a log");
-		if (name != NULL) {
+		if (name) {
 			NVW_PRINT(new->name, "%s", name);
 		}
 	}

@@ -18,10 +18,10 @@ static void note(struct ct_recoveries *noted, const struct nvw_pool *first, cons
 		.words_restored = report->words_restored};
 	const struct nvw_pool *pool;
 
-	if (noted == NULL) {
+	if (!noted) {
 		return;
 	}
-	for (unsigned i = 0; (pool = nvw_pool_number(first, i)) != NULL; i++) {
+	for (unsigned i = 0; (pool = nvw_pool_number(first, i)); i++) {
 		done.words_written += nvw_pool_words_written(pool);
 	}
 	ct_recoveries_join(noted, &done);
@@ -36,7 +36,7 @@ static int recover(const struct ct_oracle *o, struct nvw_pool *pool, struct ct_r
 	*phase = CT_PHASE_RECOVER;
 	int error = nvw_recover(pool, &report);
 
-	if (!error && o->workload->recover != NULL) {
+	if (!error && o->workload->recover) {
 		*phase = CT_PHASE_STRUCTURE;
 		error = o->workload->recover(pool, &report);
 	}

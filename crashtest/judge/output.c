@@ -35,7 +35,7 @@ static void keep_whole(const char *text, size_t n)
 	memcpy(output.text + output.text_kept, text, taken);
 	output.text_kept += taken;
 	output.bytes += n;
-	if (output.hash != NULL) {
+	if (output.hash) {
 		XXH64_update(output.hash, text, n);
 	}
 }
@@ -73,13 +73,13 @@ int ct_output_begin(bool whole)
 	drain();
 	output.kept = output.text_kept = output.bytes = 0;
 	output.whole = whole;
-	if (whole && output.hash == NULL) {
+	if (whole && !output.hash) {
 		output.hash = XXH64_createState();
 	}
-	if (output.hash != NULL) {
+	if (output.hash) {
 		XXH64_reset(output.hash, 0);
 	}
-	if (whole && output.hash == NULL) {
+	if (whole && !output.hash) {
 		return -1;
 	}
 	return output.to;
@@ -132,7 +132,7 @@ void ct_output_blank(char *line)
 void ct_output_whole(struct ct_output *ret)
 {
 	*ret = (struct ct_output){.bytes = output.bytes, .text = output.text, .kept = output.text_kept};
-	if (output.whole && output.hash != NULL) {
+	if (output.whole && output.hash) {
 		ret->hash = XXH64_digest(output.hash);
 	}
 }

@@ -193,7 +193,7 @@ static bool make_image(const struct ct_replay_oracle *o, const struct set *s, st
 
 	*ret = (struct ct_image){.rw = image, .ro = image, .bytes = bytes};
 	ret->filled = malloc(nvw__filled_pages(bytes));
-	if (image == NULL || in == NULL || ret->filled == NULL) {
+	if (!image || !in || !ret->filled) {
 		free_image(ret);
 		free(in);
 		return false;
@@ -230,7 +230,7 @@ static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 {
 	const size_t n = MIN(whole->kept, TEXT_KEPT);
 
-	NVW_INVARIANT(whole->text != NULL || whole->kept == 0);
+	NVW_INVARIANT(whole->text || whole->kept == 0);
 	for (size_t i = 0; i < n; i++) {
 		const char c = whole->text[i];
 
@@ -269,7 +269,7 @@ static int reference_of(
 	const bool made = make_image(o, s, &image);
 	struct ct_reference *const r = made ? new_reference(o, key) : NULL;
 
-	if (made && r == NULL) {
+	if (made && !r) {
 		free_image(&image);
 	}
 	NVW_ALLOCATED(r, "no memory for an image without a crash");
@@ -323,7 +323,7 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 		return nvw_violation(findings, 0, "%sthe command exited with status %d%s%s", p->when,
 			p->status, *p->line ? ": " : "", p->line);
 	}
-	if (nearest == NULL) {
+	if (!nearest) {
 		return nvw_violation(findings, 0, "the command prints something: %s", p->line);
 	}
 	differing_line(p->text, nearest->text, found);
@@ -533,7 +533,7 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 
 static int load_reference(const json_t *from, struct ct_reference *r)
 {
-	NVW_FAIL_IF(r == NULL || (r->text = strdup(member_text(from, "text"))) == NULL, NVW_E_MEMORY,
+	NVW_FAIL_IF(!r || !(r->text = strdup(member_text(from, "text"))), NVW_E_MEMORY,
 		"no memory for the output of a command");
 	r->useful = true;
 	r->bytes = member_count(from, "bytes");

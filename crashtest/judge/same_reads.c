@@ -45,7 +45,7 @@ static void forget(struct ct_same_reads *s)
 	}
 	s->answers = 0;
 	s->nodes = 1; /* 0 is none; its child is the first */
-	if (s->node != NULL) {
+	if (s->node) {
 		s->node[0].child = 0;
 	}
 }
@@ -57,7 +57,7 @@ static size_t size_of_set(uint64_t pages)
 
 static void remove_set(struct ct_same_reads *s)
 {
-	if (s->set != NULL) {
+	if (s->set) {
 		munmap(s->set, size_of_set(s->set->pages));
 		close(s->fd);
 		s->set = NULL;
@@ -138,7 +138,7 @@ static void begin_anew(struct ct_same_reads *s, const struct ct_image *image, ui
 {
 	const uint64_t pages = (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE;
 
-	if (s->pid != getpid() || s->set == NULL || s->set->pages != pages) {
+	if (s->pid != getpid() || !s->set || s->set->pages != pages) {
 		ct_fork_server_end(); /* it shares the set before */
 		remove_set(s);
 		s->useless = !make_set(s, bytes);
@@ -146,7 +146,7 @@ static void begin_anew(struct ct_same_reads *s, const struct ct_image *image, ui
 	s->pid = getpid();
 	s->serial = image->serial;
 	s->bytes = bytes;
-	if (s->set != NULL) {
+	if (s->set) {
 		observe_all(s, image);
 	}
 	forget(s);
@@ -183,7 +183,7 @@ static void observe_less(struct ct_same_reads *s, uint64_t told)
 
 bool ct_same_reads_begin(struct ct_same_reads *s, const struct ct_image *image, uint64_t bytes, uint64_t told)
 {
-	if (image->touched == NULL || image->serial == 0 || (s->pid == getpid() && s->useless)) {
+	if (!image->touched || image->serial == 0 || (s->pid == getpid() && s->useless)) {
 		return false;
 	}
 	if (s->pid == getpid() && s->pause > 0) {
@@ -208,10 +208,10 @@ bool ct_same_reads_all(struct ct_same_reads *s, const struct ct_image *image, ui
 {
 	static const uint64_t none[CT_READ_BITS];
 
-	if (s->pid != getpid() || s->set == NULL || s->bytes != bytes) {
+	if (s->pid != getpid() || !s->set || s->bytes != bytes) {
 		begin_anew(s, image, bytes);
 	}
-	for (uint64_t i = 0; s->set != NULL && i < s->set->pages; i++) {
+	for (uint64_t i = 0; s->set && i < s->set->pages; i++) {
 		memcpy(s->set->varies[i], words[i], sizeof none);
 		ct_read_pages(s->set)[i] = memcmp(words[i], none, sizeof none) != 0;
 		ct_read_haste(s->set)[i] = CT_EXACT;
@@ -237,7 +237,7 @@ static uint32_t node_with(const struct ct_same_reads *s, uint32_t first, uint64_
 
 bool ct_same_reads_find(struct ct_same_reads *s, const struct ct_image *image, struct ct_answer *ret)
 {
-	uint32_t at = s->node != NULL ? s->node[0].child : 0;
+	uint32_t at = s->node ? s->node[0].child : 0;
 
 	while (at != 0 && s->node[at].word != END) {
 		const uint32_t same = node_with(s, at, value_in(image, s->node[at].word));
@@ -264,17 +264,17 @@ static bool make_room(struct ct_same_reads *s, uint32_t nodes)
 	}
 	const uint32_t wanted = s->nodes + nodes + 1;
 
-	if (s->answer == NULL) {
+	if (!s->answer) {
 		s->answer = malloc(ANSWERS_MAX * sizeof *s->answer);
 	}
 	if (wanted > s->capacity) {
 		const uint32_t capacity = MAX(2 * s->capacity, wanted + 1024);
 		struct ct_same_node *const grown = realloc(s->node, capacity * sizeof *grown);
 
-		if (grown == NULL) {
+		if (!grown) {
 			return false;
 		}
-		if (s->node == NULL) {
+		if (!s->node) {
 			grown[0] = (struct ct_same_node){0};
 		}
 		s->node = grown;
@@ -299,7 +299,7 @@ static bool add_answer(struct ct_same_reads *s, const struct ct_answer *a)
 	}
 	to->answer = *a;
 	to->text = malloc(a->whole.kept + 1);
-	if (to->text == NULL) {
+	if (!to->text) {
 		return false;
 	}
 	if (a->whole.kept > 0) {
@@ -355,7 +355,7 @@ static bool become_hasty(struct ct_same_reads *s)
 	uint8_t *late = haste;
 	bool some = false;
 
-	while ((late = memchr(late, CT_WAS_LATE, (size_t)(end - late))) != NULL) {
+	while ((late = memchr(late, CT_WAS_LATE, (size_t)(end - late)))) {
 		*late = CT_HASTY;
 		some = true;
 	}
@@ -382,7 +382,7 @@ bool ct_same_reads_learn(struct ct_same_reads *s, const struct ct_image *image, 
 {
 	const bool whole = s->set->began && !s->set->gave_up && a->in_time && WIFEXITED(a->status);
 
-	NVW_INVARIANT(s->set != NULL);
+	NVW_INVARIANT(s->set);
 	s->observed++;
 	if (!whole) {
 		note_given_up(s);

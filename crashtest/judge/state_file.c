@@ -23,7 +23,7 @@ enum { HAS_DATA = 1, HAD_DATA = 2 }; /* of struct ct_state_file.page: now; when 
 
 static void forget(struct ct_state_file *f)
 {
-	if (f->map != NULL) {
+	if (f->map) {
 		munmap(f->map, f->bytes);
 		close(f->fd);
 	}
@@ -54,7 +54,7 @@ static int make(struct ct_state_file *f, const char *folder, uint64_t bytes)
 	void *const map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
 
 	f->page = calloc(bytes / CT_PAGE + 1, 1);
-	if (map == MAP_FAILED || f->page == NULL) {
+	if (map == MAP_FAILED || !f->page) {
 		const int error = nvw_fail_errno("%s", f->path);
 
 		close(f->fd);
@@ -119,7 +119,7 @@ static int fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i
 /* A page of the image from page on that may have other bytes than 0. filled NULL: each. */
 static uint64_t next_filled(const uint8_t *filled, uint64_t page, uint64_t pages)
 {
-	return filled == NULL ? page : nvw__filled_next(filled, page, pages);
+	return !filled ? page : nvw__filled_next(filled, page, pages);
 }
 
 /* The next page that is filled there, or that the file has, or had. */
@@ -146,7 +146,7 @@ static int set_size(struct ct_state_file *f, uint64_t size)
 
 static int prepare(struct ct_state_file *f, const char *folder, uint64_t bytes)
 {
-	if (f->map == NULL || f->pid != getpid() || f->bytes != bytes || !is_in_place(f)) {
+	if (!f->map || f->pid != getpid() || f->bytes != bytes || !is_in_place(f)) {
 		NVW_TRY(make(f, folder, bytes));
 	}
 	return set_size(f, bytes);
@@ -181,7 +181,7 @@ int ct_state_file_fill(
 {
 	const struct nvw__disk *const disk = nvw__disk_of(image->rw, bytes);
 
-	if (disk != NULL) {
+	if (disk) {
 		return fill_from_slot(f, folder, image, disk);
 	}
 	NVW_TRY(prepare(f, folder, bytes));
@@ -196,10 +196,10 @@ int ct_state_file_fill(
 		i = next_page(f, changed, i + 1, pages)) {
 		NVW_TRY(fill_page(f, content_of(image, 0, i), i));
 		f->page[i] = f->page[i] & HAS_DATA ? HAD_DATA : 0;
-		if (image->touched != NULL) {
+		if (image->touched) {
 			image->touched[i] = 0;
 		}
 	}
-	f->serial = image->touched != NULL ? image->serial : 0;
+	f->serial = image->touched ? image->serial : 0;
 	return 0;
 }

@@ -114,14 +114,14 @@ static void sweep(const struct filling *f, const char *folder)
 	path_of(f, folder, path);
 	DIR *const d = opendir(path);
 
-	while (d != NULL && (e = readdir(d)) != NULL) {
+	while (d && (e = readdir(d))) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
 			continue;
 		}
 		NVW_PRINT(name, "%.200s%s%.255s", folder, *folder ? "/" : "", e->d_name);
 		sweep_entry(f, name);
 	}
-	if (d != NULL) {
+	if (d) {
 		closedir(d);
 	}
 }
@@ -132,7 +132,7 @@ static int make_folders_of(const struct filling *f, const char *name)
 {
 	char path[PATH];
 
-	for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const int n = NVW_PRINT(path, "%s/", f->state->path);
 
 		snprintf(path + n, sizeof path - (size_t)n, "%.*s", (int)(slash - name), name);
@@ -155,7 +155,7 @@ static uint64_t next_data(int fd, uint64_t at, uint64_t size)
 /* An image that ct_image_create() has not made does not tell. */
 static bool is_filled(const struct ct_image *image, uint64_t off)
 {
-	return image->filled == NULL || image->filled[off / CT_PAGE];
+	return !image->filled || image->filled[off / CT_PAGE];
 }
 
 /* The next page that the image or the file has. */
@@ -164,7 +164,7 @@ static uint64_t next_wanted(
 {
 	const uint64_t end = nvw__filled_pages(off + size);
 
-	if (image->filled == NULL) {
+	if (!image->filled) {
 		return at;
 	}
 	return MIN(nvw__filled_next(image->filled, (off + at) / CT_PAGE, end) * CT_PAGE - off, MAX(data, at));

@@ -167,8 +167,7 @@ int ct_holders_start(struct ct_holders *h)
 	h->buckets = 4096;
 	h->bucket = calloc(h->buckets, sizeof *h->bucket);
 	h->of_word = calloc(words, sizeof *h->of_word);
-	NVW_FAIL_IF(h->bucket == NULL || h->of_word == NULL, NVW_E_MEMORY,
-		"no memory for the references of a pool");
+	NVW_FAIL_IF(!h->bucket || !h->of_word, NVW_E_MEMORY, "no memory for the references of a pool");
 	for (uint64_t i = 0; i < words && !error; i++) {
 		error = read_word(h, (uint32_t)i);
 	}

@@ -35,7 +35,7 @@ static uint64_t thing_of_op(const struct ct_part_view *p, uint64_t op)
 
 static void look(struct ct_part_view *p, uint64_t thing)
 {
-	if (p->levels == NULL && !p->unwatched && ct_watch_look(&p->watch, thing) != 0) {
+	if (!p->levels && !p->unwatched && ct_watch_look(&p->watch, thing) != 0) {
 		p->error = NVW_E_MEMORY;
 	}
 }
@@ -83,7 +83,7 @@ static uint64_t ask_before(void *context, nvw_off off, ct_of of, const void *fro
 	struct ct_part_view *const p = context;
 
 	look(p, off / 8);
-	if (p->levels != NULL || p->before.made_in[off / 8] == p->evaluation) {
+	if (p->levels || p->before.made_in[off / 8] == p->evaluation) {
 		return of(from, nvw_pool_word(p->before.pool, off));
 	}
 	return ct_choices_ask(&p->choices, off, of, from);
@@ -173,7 +173,7 @@ static uint64_t recovered_word(struct ct_part_view *p, nvw_off off)
 	if (count > RESTORES_MAX) {
 		return cannot_tell(p, off);
 	}
-	if (!is_block && p->levels == NULL && is_no_matter(p, off, entries, count)) {
+	if (!is_block && !p->levels && is_no_matter(p, off, entries, count)) {
 		return raw_word(p, off);
 	}
 	word = restored_word(p, off, is_block, entries, count);
@@ -197,7 +197,7 @@ static uint64_t ask_after(void *context, nvw_off off, ct_of of, const void *from
 	uint32_t entry;
 
 	look(p, off / 8);
-	if (p->levels != NULL || !in(off, p->geometry.chunks, p->bytes) ||
+	if (p->levels || !in(off, p->geometry.chunks, p->bytes) ||
 		p->after.made_in[off / 8] == p->evaluation ||
 		ct_restores_of(&p->restores, off, &entry, 1) > 0 ||
 		rec_through_is_block_word(&p->through, off)) {
@@ -210,7 +210,7 @@ static unsigned holders_after(void *context, uint64_t key, nvw_off *ret_offs, un
 {
 	struct ct_part_view *const p = context;
 
-	if (p->holders.key == NULL) {
+	if (!p->holders.key) {
 		p->is_wide = true;
 		return 0;
 	}
@@ -235,7 +235,7 @@ static bool asked(void *context, uint64_t op, bool acked)
 		return acked;
 	}
 	look(p, thing_of_op(p, op));
-	return acked && (p->levels != NULL || ct_choices_acked(&p->choices, op));
+	return acked && (p->levels || ct_choices_acked(&p->choices, op));
 }
 
 /* ---- Evaluations -------------------------------------------------------------------------------------- */
@@ -371,8 +371,7 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 	image.image = made->words;
 	image.bytes = p->bytes;
 	image.context = p;
-	NVW_FAIL_IF(
-		made->words == NULL || made->made_in == NULL, NVW_E_MEMORY, "no memory for a check in parts");
+	NVW_FAIL_IF(made->words == NULL || !made->made_in, NVW_E_MEMORY, "no memory for a check in parts");
 	memcpy(made->words, p->medium->image.rw, NVW__ROOTS_OFF); /* the headers, which no run changes */
 	return nvw_pool_open_image(&image, &made->pool);
 }
@@ -380,10 +379,10 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 static void unmake(struct ct_part_view *p, struct ct_made *made)
 {
 	nvw_pool_close(made->pool);
-	if (made->words != NULL) {
+	if (made->words) {
 		munmap(made->words, p->bytes);
 	}
-	if (made->made_in != NULL) {
+	if (made->made_in) {
 		munmap(made->made_in, p->bytes / 2);
 	}
 }
@@ -448,8 +447,7 @@ int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
 	m->changed_words.count = m->changed_acks.count = 0;
 	p->before.words = pages(p->bytes);
 	p->before.made_in = pages(p->bytes / 2);
-	NVW_FAIL_IF(p->before.words == NULL || p->before.made_in == NULL, NVW_E_MEMORY,
-		"no memory for a check in parts");
+	NVW_FAIL_IF(!p->before.words || !p->before.made_in, NVW_E_MEMORY, "no memory for a check in parts");
 	return 0;
 }
 

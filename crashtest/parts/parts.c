@@ -109,7 +109,7 @@ static int check_plain(struct ct_parts *p, uint64_t part)
 static int check_part(struct ct_parts *p, uint64_t part)
 {
 	NVW_INVARIANT(part < p->count.parts);
-	if (p->plain != NULL) {
+	if (p->plain) {
 		return check_plain(p, part);
 	}
 	if (part < p->of_recovery) {
@@ -197,7 +197,7 @@ static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t c
 	for (uint64_t i = 0; i < p->trouble.count && count > 0; i++) {
 		const uint32_t part = (uint32_t)t[i].part;
 
-		if (bsearch(&part, tried, count, sizeof part, nvw_by_u32) == NULL) {
+		if (!bsearch(&part, tried, count, sizeof part, nvw_by_u32)) {
 			t[kept++] = t[i];
 		}
 	}
@@ -231,7 +231,7 @@ int ct_parts_try(struct ct_parts *p, void (*began)(void *context, uint64_t part)
 
 	forget_trouble(p, tried, count);
 	for (uint64_t i = 0; i < count && !p->view.error; i++) {
-		if (began != NULL) {
+		if (began) {
 			began(context, tried[i]);
 		}
 		const struct ct_part_trouble t = try_part(p, tried[i]);
@@ -302,7 +302,7 @@ static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_n
 void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
 {
 	NVW_INVARIANT(part < p->count.parts);
-	if (p->plain != NULL) {
+	if (p->plain) {
 		p->plain->name(p->plain->context, part, ret_name, CT_PART_NAME);
 	} else if (part < p->of_recovery) {
 		name_of_recovery(p, part, ret_name);
@@ -315,7 +315,7 @@ void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PAR
 
 void ct_parts_free(struct ct_parts *p)
 {
-	if (p == NULL) {
+	if (!p) {
 		return;
 	}
 	ct_part_view_free(&p->view);
@@ -327,7 +327,7 @@ static void number_parts(struct ct_parts *p)
 {
 	const struct nvw_pool_geometry *const g = &p->view.geometry;
 
-	if (p->plain != NULL) {
+	if (p->plain) {
 		p->count.parts = p->plain->count(p->plain->context);
 		return;
 	}
@@ -341,7 +341,7 @@ static void number_parts(struct ct_parts *p)
 
 static int fill_parts(struct ct_parts *p, struct ct_medium *m)
 {
-	if (p->plain != NULL) {
+	if (p->plain) {
 		NVW_TRY(ct_part_view_create_plain(m, &p->view));
 	} else {
 		NVW_TRY(ct_part_view_create(m, p->workload->parts->key, p->plan, &p->view));
@@ -371,13 +371,12 @@ static bool has_one_pool(const struct nvw_workload *w, const void *plan)
 {
 	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
 
-	return w->further_pools == NULL || w->further_pools(plan, params) == 0;
+	return !w->further_pools || w->further_pools(plan, params) == 0;
 }
 
 static bool can_be_had(const struct nvw_workload *w, const void *plan, const struct ct_medium *m)
 {
-	return w != NULL && w->parts != NULL && has_one_pool(w, plan) && m->rules.limits == NULL &&
-	       !m->rules.mixed &&
+	return w != NULL && w->parts && has_one_pool(w, plan) && !m->rules.limits && !m->rules.mixed &&
 	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
 	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
 }
@@ -397,7 +396,7 @@ int ct_parts_create(
 /* True for a host program's models in which a state is any combination, or a number of stores. */
 static bool can_be_plain(const struct ct_medium *m)
 {
-	return m->rules.limits == NULL && !m->rules.mixed &&
+	return !m->rules.limits && !m->rules.mixed &&
 	       (ct_model_info(m->rules.model)->axioms & (CT_A(LINE) | CT_A(AT_ONCE)));
 }
 
@@ -405,7 +404,7 @@ int ct_parts_create_plain(
 	const struct ct_plain_parts *plain, struct ct_medium *m, struct ct_parts **ret_parts)
 {
 	*ret_parts = NULL;
-	if (plain == NULL || !can_be_plain(m)) {
+	if (!plain || !can_be_plain(m)) {
 		return 0;
 	}
 	const struct ct_parts of = {.plain = plain};
@@ -415,8 +414,8 @@ int ct_parts_create_plain(
 
 int ct_parts_of(const struct ct_exploration *e, struct ct_medium *m, struct ct_parts **ret_parts)
 {
-	return e->plain_parts != NULL ? ct_parts_create_plain(e->plain_parts, m, ret_parts) :
-					ct_parts_create(e->in_parts, e->plan, m, ret_parts);
+	return e->plain_parts ? ct_parts_create_plain(e->plain_parts, m, ret_parts) :
+				ct_parts_create(e->in_parts, e->plan, m, ret_parts);
 }
 
 /* ---- For tests ---------------------------------------------------------------------------------------- */

@@ -412,7 +412,7 @@ static int swear_in_replay(
 		.timeout_ms = o->timeout_ms,
 		.operations = &ret->operations};
 
-	NVW_INVARIANT(f->recover != NULL);
+	NVW_INVARIANT(f->recover);
 	ret->judge = ct_replay_oracle_judge;
 	ret->context = &ret->replay;
 	ret->asked = &ret->replay.asked;
@@ -425,10 +425,10 @@ static int swear_in(
 	if (!v->blocks) {
 		NVW_TRY(ct_operations_read(v->log_fd, &ret->operations));
 	}
-	if (f->command != NULL || f->library != NULL) {
+	if (f->command || f->library) {
 		return swear_in_checker(f, o, v->bytes, ret);
 	}
-	if (f->recover != NULL) {
+	if (f->recover) {
 		return swear_in_replay(f, o, v, ret);
 	}
 	NVW_FAIL_IF(!v->blocks, NVW_E_USAGE,
@@ -441,7 +441,7 @@ static int swear_in(
 
 static void dismiss(struct jury *jury)
 {
-	if (jury->writes != NULL) {
+	if (jury->writes) {
 		ct_writes_destroy(jury->writes);
 	}
 	ct_checker_destroy(&jury->checker);
@@ -510,7 +510,7 @@ static bool counts_sectors(enum ct_model model)
 
 static void note_checker(struct jury *jury, struct ct_result *ret_result)
 {
-	if (jury->asked != NULL) {
+	if (jury->asked) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);
 		ret_result->hangs_alike += ct_asked_alike(jury->asked);
 		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
@@ -520,7 +520,7 @@ static void note_checker(struct jury *jury, struct ct_result *ret_result)
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
-	if (!f->last_only && jury->writes == NULL && e->robust == NULL) {
+	if (!f->last_only && !jury->writes && !e->robust) {
 		NVW_TRY(judge_final(e, jury, ret_result));
 		if (ret_result->without_crash) {
 			return 0;
@@ -531,10 +531,10 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	int error = ct_explore_assumed(e, NULL, ret_result);
 
-	if (jury->asked != NULL && ct_asked_begins_anew(jury->asked)) {
+	if (jury->asked && ct_asked_begins_anew(jury->asked)) {
 		error = ct_explore_assumed(e, NULL, ret_result);
 	}
-	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
+	if (!error && e->options.cures && e->options.shards == 0 && !jury->writes &&
 		!ct_model_info(e->rules.model)->replays && !counts_sectors(e->rules.model)) {
 		error = ct_cure(e, e->rules.model, ret_result);
 	}
@@ -595,7 +595,7 @@ static int explore_with(struct held *h, const struct ct_foreign *f, const struct
 	if (replays && !f->last_only) {
 		first = first_begin(&jury->operations);
 	}
-	if (o->known != NULL && !v->blocks) {
+	if (o->known && !v->blocks) {
 		ct_known_begin_log(o->known);
 		NVW_TRY(ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury->operations,
 			replays, &h->promises));
@@ -650,7 +650,7 @@ static int check_save(const struct ct_foreign *f, const struct ct_options *o, ui
 {
 	const uint64_t most = UINT64_C(4) << 30;
 
-	NVW_FAIL_IF(o->save != NULL && bytes > most, NVW_E_USAGE,
+	NVW_FAIL_IF(o->save && bytes > most, NVW_E_USAGE,
 		"--save: a finding has the whole image: expected one of at most %llu bytes, and %s "
 		"has %llu",
 		(unsigned long long)most, f->image, (unsigned long long)bytes);
@@ -662,8 +662,7 @@ static int check_block_options(const struct ct_foreign *f, const struct ct_optio
 	NVW_FAIL_IF(o->mode == CT_KILL, NVW_E_USAGE,
 		"--mode: the log of a block device is explored in observed or permitted mode, not "
 		"by kills");
-	NVW_FAIL_IF(o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL,
-		NVW_E_USAGE,
+	NVW_FAIL_IF(o->save && !f->command && !f->library && !f->recover, NVW_E_USAGE,
 		"--save needs a checker (--check or --check-lib): without one, the same command "
 		"repeats a finding");
 	return 0;
@@ -701,10 +700,10 @@ static int check_files(
 {
 	const bool is_files = o->model == CT_MODEL_FILES;
 
-	NVW_FAIL_IF(counts->of_files && f->library != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(counts->of_files && f->library, NVW_E_USAGE,
 		"--check-lib: a file on a disk is judged by a command (--check), which sees its "
 		"size");
-	NVW_FAIL_IF(counts->of_files && o->exports != NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(counts->of_files && o->exports, NVW_E_USAGE,
 		"--export-states: files on a disk are not exported");
 
 	NVW_FAIL_IF(counts->of_files && !is_files, NVW_E_USAGE,

@@ -251,7 +251,7 @@ static int run_trials(struct killing *k)
 		for (unsigned i = 0; i < k->options->jobs && !error; i++) {
 			error = look_after(k, &k->slot[i]);
 		}
-		if (k->options->progress != NULL) {
+		if (k->options->progress) {
 			k->options->progress(k->options->context, &p);
 		}
 		usleep(500);
@@ -342,10 +342,10 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 	const struct ct_cut never = {.wanted = false};
 	const struct ct_progress emulating = {.what = "emulating"};
 
-	if (run == NULL) {
+	if (!run) {
 		return NVW_E_MEMORY;
 	}
-	if (k->options->progress != NULL) {
+	if (k->options->progress) {
 		k->options->progress(k->options->context, &emulating);
 	}
 	int error = ct_run_whole(k->bench, 0, -1, &never, run);
@@ -374,8 +374,7 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 		s->number = i;
 		s->verdict = ct_shared_memory(sizeof *s->verdict);
 		s->run = ct_run_shared_create(ack_ranges + 1);
-		NVW_FAIL_IF(s->verdict == NULL || s->run == NULL || k->seen == NULL, NVW_E_MEMORY,
-			"no memory for the trials");
+		NVW_FAIL_IF(!s->verdict || !s->run || !k->seen, NVW_E_MEMORY, "no memory for the trials");
 	}
 	return 0;
 }
@@ -387,7 +386,7 @@ static void end_slots(struct killing *k)
 			kill(s->pid, SIGKILL);
 			waitpid(s->pid, NULL, 0);
 		}
-		if (s->verdict != NULL) {
+		if (s->verdict) {
 			munmap(s->verdict, sizeof *s->verdict);
 		}
 		ct_run_shared_destroy(s->run);

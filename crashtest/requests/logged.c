@@ -65,14 +65,14 @@ static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules
 		return true;
 	}
 	return emu_model_info(s->config->model)->meets &&
-	       ct_model_find(emu_model_info(s->config->model)->name, ret_model) != NULL;
+	       ct_model_find(emu_model_info(s->config->model)->name, ret_model);
 }
 
 static int explore_to_the_end(const struct ct_exploration *e, struct ct_result *ret_result)
 {
 	uint8_t *const final = malloc(e->bytes);
 
-	NVW_INVARIANT(e->bench != NULL);
+	NVW_INVARIANT(e->bench);
 	NVW_ALLOCATED(final, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
 	int error = ct_explore_assumed(e, final, ret_result);
 
@@ -170,7 +170,7 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 	const struct ct_progress emulating = {.what = "emulating"};
 
 	l->shared = ct_run_shared_create(ACK_RANGES_MAX);
-	if (l->shared == NULL) {
+	if (!l->shared) {
 		return NVW_E_MEMORY;
 	}
 	l->log_fd = ct_log_file();
@@ -180,7 +180,7 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 	if (options->robust) {
 		NVW_TRY(open_syncs(l));
 	}
-	if (options->progress != NULL) {
+	if (options->progress) {
 		options->progress(options->context, &emulating);
 	}
 	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
@@ -204,7 +204,7 @@ void ct_logged_destroy(struct ct_logged *l)
 	if (l->log_fd >= 0) {
 		close(l->log_fd);
 	}
-	if (l->shared != NULL && l->shared->syncs_fd > 0) {
+	if (l->shared && l->shared->syncs_fd > 0) {
 		close(l->shared->syncs_fd);
 	}
 	ct_run_shared_destroy(l->shared);
@@ -263,19 +263,19 @@ static void set_defaults(const struct ct_subject *subject, struct ct_options *o)
 
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
-	if (subject != NULL && o->mode == CT_PERMITTED) {
+	if (subject && o->mode == CT_PERMITTED) {
 		NVW_TRY(check_permitted(subject, o->model));
 	}
 	NVW_FAIL_IF(o->nested && o->mode == CT_KILL, NVW_E_USAGE,
 		"--nested: expected --mode=observed or --mode=permitted");
 	NVW_FAIL_IF(o->go_on > 0 && o->robust, NVW_E_USAGE,
 		"--and-then has no effect with --oracle=robust: it judges what was read");
-	NVW_FAIL_IF(o->robust && (o->nested || o->save != NULL), NVW_E_USAGE,
+	NVW_FAIL_IF(o->robust && (o->nested || o->save), NVW_E_USAGE,
 		"--oracle=robust cannot be combined with --nested and --save: a saved state "
 		"does not have the order of the run");
 	NVW_FAIL_IF(o->go_on > 0 && o->mode == CT_KILL, NVW_E_USAGE,
 		"--and-then: expected --mode=observed or --mode=permitted");
-	if (o->save != NULL) {
+	if (o->save) {
 		NVW_TRY(make_folder(o->save));
 	}
 	if (o->slice > 0) {

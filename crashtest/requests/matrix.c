@@ -84,7 +84,7 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	unsigned i = 0;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
-	if (b == NULL) {
+	if (!b) {
 		return 0;
 	}
 	b->met++;
@@ -154,7 +154,7 @@ static void tell(struct matrix *x)
 		.total = x->total,
 		.seconds = ct_wall_seconds() - x->began};
 
-	if (x->options.progress != NULL) {
+	if (x->options.progress) {
 		x->options.progress(x->options.context, &p);
 	}
 }

@@ -137,7 +137,7 @@ static int add_finding(struct schedules *x, enum ct_schedule_kind kind, const ch
 	NVW_PRINT(f->text, "%s", text);
 	int error = 0;
 
-	if (x->options->save != NULL) {
+	if (x->options->save) {
 		error = save(x, f);
 	}
 	s->finding_count++;
@@ -221,7 +221,7 @@ static int explore(struct schedules *x, bool explained, struct ct_result *ret)
 	if (!explained) {
 		o.save = NULL;
 	}
-	o.cures = explained && o.cures && is_first(x) && x->orders == NULL;
+	o.cures = explained && o.cures && is_first(x) && !x->orders;
 	ct_result_clear(ret);
 	NVW_TRY(ct_logged_explore(&x->logged, &x->rules, &o, ret));
 	NVW_EACH(finding, ret->finding, ret->finding_count) {
@@ -409,7 +409,7 @@ static void tell(const struct schedules *x, uint64_t number)
 		.total = x->options->schedules,
 		.seconds = x->ret->seconds};
 
-	if (x->options->progress != NULL) {
+	if (x->options->progress) {
 		x->options->progress(x->options->context, &p);
 	}
 }
@@ -419,7 +419,7 @@ static int try_every_order(struct schedules *x)
 	const double began = ct_wall_seconds();
 	int more = 1;
 
-	NVW_INVARIANT(x->orders != NULL);
+	NVW_INVARIANT(x->orders);
 	for (uint64_t i = 1; i <= x->options->schedules && more > 0 && !is_enough(x); i++) {
 		tell(x, i - 1);
 		if (nvw_stopping()) {
@@ -451,7 +451,7 @@ static int try_drawn(struct schedules *x)
 
 static int try_all(struct schedules *x)
 {
-	const int error = x->orders != NULL ? try_every_order(x) : try_drawn(x);
+	const int error = x->orders ? try_every_order(x) : try_drawn(x);
 
 	x->sum->consistent = x->sum->consistent && x->ret->finding_count == 0;
 	if (error == NVW_E_STOPPED) {
@@ -494,7 +494,7 @@ static int prepare_runs(struct schedules *x)
 		NVW_TRY(ct_bench_create_any(&x->subject, &x->logged.bench));
 	}
 	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	if (x->logged.shared == NULL) {
+	if (!x->logged.shared) {
 		return NVW_E_MEMORY;
 	}
 	return 0;
@@ -512,7 +512,7 @@ static int prepare(struct schedules *x, const struct ct_subject *subject)
 	x->subject = *subject;
 	x->subject.order = &x->order;
 	x->subject.schedule = &x->named;
-	x->subject.judge = x->crashes || subject->workload->pool == NULL ? NULL : check_pool;
+	x->subject.judge = x->crashes || !subject->workload->pool ? NULL : check_pool;
 	x->named = (struct ct_schedule_named){.seed = o->seed, .depth = o->schedule_depth};
 	x->rules =
 		(struct ct_rules){.model = o->mode == CT_PERMITTED ? o->model : ct_model_for(CT_USE_TIMING),
@@ -607,9 +607,9 @@ int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule
 		error = prepare(x, subject);
 	}
 	if (!error) {
-		error = named->turns != NULL ? try_order_of(x, named) : try_drawn_of(x, named);
+		error = named->turns ? try_order_of(x, named) : try_drawn_of(x, named);
 	}
-	if (x != NULL) {
+	if (x) {
 		end(x);
 	}
 	free(sum);

@@ -41,7 +41,7 @@ static int set_option(char *word, struct nvw_options *options)
 {
 	char *const equals = strchr(word, '=');
 
-	NVW_FAIL_IF(equals == NULL, NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
+	NVW_FAIL_IF(!equals, NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
 	*equals = '\0';
 	return nvw__options_set(options, word, equals + 1);
 }
@@ -53,7 +53,7 @@ static int set_options(const char *text, struct nvw_options *options)
 	int error = 0;
 
 	NVW_ALLOCATED(copy, "no memory for the options of a trial");
-	while (!error && (word = strtok_r(rest, " ", &rest)) != NULL) {
+	while (!error && (word = strtok_r(rest, " ", &rest))) {
 		error = set_option(word, options);
 	}
 	free(copy);
@@ -139,7 +139,7 @@ static void tell_trial(struct self_test *t, int mutation, struct ct_trial *trial
 {
 	const struct ct_result *const r = t->result;
 
-	NVW_INVARIANT(mutation < 0 || t->subject->workload->mutations != NULL);
+	NVW_INVARIANT(mutation < 0 || t->subject->workload->mutations);
 	trial->states_distinct = r->states_distinct;
 	trial->states_failing = r->states_failing;
 	tell_first_finding(trial, r);
@@ -185,7 +185,7 @@ static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char
 	char *rest = *ret_copy = strdup(NVW_OR(w->trial, "")), *word;
 	unsigned count = 0;
 
-	while (rest != NULL && count < TRIALS_MAX && (word = strtok_r(rest, ";", &rest)) != NULL) {
+	while (rest && count < TRIALS_MAX && (word = strtok_r(rest, ";", &rest))) {
 		ret_trial[count++] = word + strspn(word, " ");
 	}
 	if (count == 0) {
@@ -203,7 +203,7 @@ static int try_clean(struct self_test *t, const char *trial)
 			NVW_TRY(try_one(t, -1, ct_model_info(m)->name, trial));
 		}
 	}
-	return t->subject->workload->go_on != NULL ? try_one(t, -1, and_then, trial) : 0;
+	return t->subject->workload->go_on ? try_one(t, -1, and_then, trial) : 0;
 }
 
 /* Tries with the mutation's own options, or else in the workload's trials until one shows it. */
@@ -213,7 +213,7 @@ static int try_mutation(struct self_test *t, int i, const char *const *trial, un
 	const struct ct_self_test before = t->sum;
 
 	NVW_INVARIANT(i >= 0);
-	if (m->options != NULL) {
+	if (m->options) {
 		return try_one(t, i, m->found_by, m->options);
 	}
 	for (unsigned k = 0; k < count && t->sum.found == before.found; k++) {

@@ -45,7 +45,7 @@ static bool fails(const struct ct_subject *subject, const struct ct_options *opt
 	struct nvw_options *values;
 	bool failed = false;
 
-	if (options_with(subject, count, &values) == 0 && result != NULL) {
+	if (options_with(subject, count, &values) == 0 && result) {
 		s.options = values;
 		if (ct_run(&s, options, result) == 0) {
 			failed = !result->consistent;
@@ -61,7 +61,7 @@ static void tell_count(const struct ct_options *o, uint64_t count)
 {
 	const struct ct_progress p = {.what = "smallest failing --count", .done = count};
 
-	if (o->progress != NULL) {
+	if (o->progress) {
 		o->progress(o->context, &p);
 	}
 }

@@ -201,8 +201,7 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	NVW_PRINT(text, "%.*s", (int)MIN(f->length, 500), f->text);
 	char *const open = strrchr(text, '('), *const colon = strrchr(text, ':');
 
-	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 ||
-		at == 0) {
+	if (!open || !colon || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 || at == 0) {
 		return false;
 	}
 	*colon = '\0';
@@ -361,7 +360,7 @@ static struct operation cut(const char *from, const char *end)
 	while (from <= end && o.count < FIELDS_MAX) {
 		const char *stop = memchr(from, ';', (size_t)(end - from));
 
-		if (stop == NULL) {
+		if (!stop) {
 			stop = end;
 		}
 		o.field[o.count++] = (struct field){from, (size_t)(stop - from)};
@@ -381,14 +380,14 @@ static int convert(struct converter *c)
 	const char *const start = memmem(c->text, (size_t)(c->end - c->text), "START", 5);
 	const char *at;
 
-	if (start == NULL) {
+	if (!start) {
 		return damaged(c, c->text, "a store log with START");
 	}
 	for (at = start + 5; at < c->end && *at == '|';) {
 		const char *const from = at + 1;
 		const char *end = memchr(from, '|', (size_t)(c->end - from));
 
-		if (end == NULL) {
+		if (!end) {
 			end = c->end;
 		}
 		if (is_stop(from, end)) {

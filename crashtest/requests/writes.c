@@ -169,7 +169,7 @@ int ct_writes_create(int log_fd, const void *initial, uint64_t bytes, struct ct_
 
 void ct_writes_destroy(struct ct_writes *w)
 {
-	if (w != NULL) {
+	if (w) {
 		free(w->version);
 		free(w->group);
 		free(w);
@@ -217,11 +217,11 @@ int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks
 		}
 		const struct version *const v = lost(w, first, next, ct_image_word(image, first->off), acks);
 
-		if (v != NULL && nvw_acked(acks, v->op)) {
+		if (v && nvw_acked(acks, v->op)) {
 			return nvw_violation(findings, v->off,
 				"write %" PRIu64 " was acknowledged, but a word of it is older", v->op);
 		}
-		if (v != NULL) {
+		if (v) {
 			return nvw_violation(findings, v->off,
 				"a word of write %" PRIu64 " is neither old nor new", v->op);
 		}

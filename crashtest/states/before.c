@@ -44,7 +44,7 @@ static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
 {
 	uint64_t *const bits = calloc(words + 1, sizeof *bits);
 
-	if (bits == NULL || ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits)) {
+	if (!bits || ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits)) {
 		free(bits);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the order of stores");
 	}
@@ -94,15 +94,15 @@ static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t
 {
 	uint64_t *bits;
 
-	if (b->kernel != NULL && b->kernel_epoch == epoch) {
+	if (b->kernel && b->kernel_epoch == epoch) {
 		return 0;
 	}
 	NVW_TRY(new_set(b, words, &bits));
-	if (b->kernel != NULL) {
+	if (b->kernel) {
 		add_set(bits, b->kernel, b->kernel_words);
 	}
-	for (uint32_t i = b->count;
-		i > 0 && (b->kernel == NULL || flight_at(m, i - 1)->epoch_kr >= b->kernel_epoch); i--) {
+	for (uint32_t i = b->count; i > 0 && (!b->kernel || flight_at(m, i - 1)->epoch_kr >= b->kernel_epoch);
+		i--) {
 		if (flight_at(m, i - 1)->epoch_kr < epoch) {
 			add_store(b, bits, i - 1);
 		}
@@ -120,15 +120,15 @@ static int close_group(
 	struct ct_member *const g = member(&b->group, group);
 	uint64_t *bits;
 
-	if (g->newest == 0 || (g->closed != NULL && g->epoch == epoch)) {
+	if (g->newest == 0 || (g->closed && g->epoch == epoch)) {
 		return 0;
 	}
 	NVW_TRY(new_set(b, words, &bits));
-	if (g->closed != NULL) {
+	if (g->closed) {
 		add_set(bits, g->closed, g->words);
 	}
 	for (uint32_t i = g->newest; i > 0; i = node_at(b, i - 1)->older_of_group) {
-		if (g->closed != NULL && flight_at(m, i - 1)->epoch_wg < g->epoch) {
+		if (g->closed && flight_at(m, i - 1)->epoch_wg < g->epoch) {
 			break;
 		}
 		if (flight_at(m, i - 1)->epoch_wg < epoch) {
@@ -174,7 +174,7 @@ static int base_of(
 	const struct ct_member *const g = member(&b->group, e->group);
 
 	add_set(bits, b->kernel, b->kernel_words);
-	if (g->closed != NULL) {
+	if (g->closed) {
 		add_set(bits, g->closed, g->words);
 	}
 	add_item(b, m, e, bits);
@@ -190,7 +190,7 @@ static bool is_regular(const struct ct_before *b, const struct ct_medium *m, con
 	const struct ct_member *const g = member(&b->group, e->group);
 	const uint32_t of_item = member(&b->item, e->item)->newest, of_group = g->newest;
 
-	return (g->closed == NULL || g->epoch <= e->wg) && (b->kernel == NULL || b->kernel_epoch <= e->kr) &&
+	return (!g->closed || g->epoch <= e->wg) && (!b->kernel || b->kernel_epoch <= e->kr) &&
 	       (of_item == 0 || flight_at(m, of_item - 1)->epoch_wi <= e->wi) &&
 	       (of_group == 0 || flight_at(m, of_group - 1)->epoch_wg <= e->wg) &&
 	       (b->count == 0 || flight_at(m, b->count - 1)->epoch_kr <= e->kr);

@@ -32,7 +32,7 @@ int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 
 int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
-	NVW_INVARIANT(ct_medium_cell_at(m, off) == NULL);
+	NVW_INVARIANT(!ct_medium_cell_at(m, off));
 	NVW_FAIL_IF(!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1), NVW_E_MEMORY,
 		"no memory for the stores in flight");
 	struct ct_cell *c = &m->cell[m->cell_count++];
@@ -55,7 +55,7 @@ bool ct_resize(void *at, size_t bytes)
 {
 	void *const grown = realloc(*(void **)at, bytes);
 
-	if (grown != NULL) {
+	if (grown) {
 		*(void **)at = grown;
 	}
 	return grown != NULL;
@@ -321,7 +321,7 @@ static int add_store(
 /* A store that changes nothing may yet come between stores to different bytes. */
 static bool orders_others(const struct ct_medium *m, const struct ct_cell *c, uint64_t mask)
 {
-	if (!m->by_bytes || c == NULL) {
+	if (!m->by_bytes || !c) {
 		return false;
 	}
 	NVW_EACH(made, c->made, c->count) {
@@ -377,7 +377,7 @@ static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned 
 	const void *before = m->image.rw + off;
 	uint64_t after[UNIT_MAX / 8];
 
-	if (c != NULL && c->count > 0) {
+	if (c && c->count > 0) {
 		before = newest_content(c);
 	}
 	memcpy(after, before, bytes);
@@ -392,7 +392,7 @@ static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned 
 		return 0; /* its durability makes no difference */
 	}
 	vary(m, off, bytes, after, before);
-	if (c == NULL) {
+	if (!c) {
 		NVW_TRY(ct_medium_add_cell(m, off, bytes / 8, &c));
 	}
 	NVW_TRY(put_content(m, c, write, after, (uint8_t)mask));
@@ -547,7 +547,7 @@ static unsigned level_of(const struct ct_medium *m, const struct ct_cell *c, uin
 void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write, uint64_t bytes)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
-	const unsigned level = c != NULL ? level_of(m, c, write, bytes) : 0;
+	const unsigned level = c ? level_of(m, c, write, bytes) : 0;
 	struct ct_last last;
 
 	if (level == 0) {
@@ -556,7 +556,7 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write, uint64
 	if (m->completed) {
 		last = last_of(m, c, level);
 	}
-	for (unsigned v = 0; m->rules.limits != NULL && v < c->count; v++) {
+	for (unsigned v = 0; m->rules.limits && v < c->count; v++) {
 		if (ct_cell_has(c, level, v)) {
 			note_landed(m, c->write[v]);
 		}
@@ -584,7 +584,7 @@ void ct_medium_set_byte(struct ct_medium *m, nvw_off off, uint8_t value)
 	((uint8_t *)&word)[off & 7] = value;
 	ct_medium_note_word(m, off & ~(nvw_off)7);
 	ct_image_set(&m->image, off & ~(nvw_off)7, word);
-	for (unsigned i = 0; c != NULL && i < c->count; i++) {
+	for (unsigned i = 0; c && i < c->count; i++) {
 		((uint8_t *)(c->content + (size_t)i * c->words))[off - c->off] = value;
 	}
 }
@@ -665,7 +665,7 @@ void ct_medium_land_all(struct ct_medium *m)
 			ct_medium_land(m, &m->flight[i]);
 		}
 	}
-	if (m->newest.at != NULL) {
+	if (m->newest.at) {
 		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
 	}
 }

@@ -156,7 +156,7 @@ static unsigned branch_of(const struct division *d, unsigned level, bool neighbo
 /* What is wanted of a word: all of it, if of is NULL. */
 static uint64_t what_of(uint64_t word, ct_of of, const void *from)
 {
-	return of == NULL ? word : of(from, word);
+	return !of ? word : of(from, word);
 }
 
 static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
@@ -361,7 +361,7 @@ uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void 
 	const struct ct_cell *const cell = ct_medium_cell_at(c->medium, off);
 
 	NVW_DEEP_INVARIANT(off % 8 == 0);
-	if (cell != NULL) {
+	if (cell) {
 		return look(c, cell, off, of, from);
 	}
 	return what_of(ct_image_word(&c->medium->image, off), of, from);

@@ -80,7 +80,7 @@ static bool can_be_listed(const struct ct_distinct *d, const struct ct_medium *m
 {
 	const uint64_t width = m->cell_count + 4;
 
-	return !d->unlisted && m->rules.limits == NULL && numbers <= STEPS_OF_INSTANT / width &&
+	return !d->unlisted && !m->rules.limits && numbers <= STEPS_OF_INSTANT / width &&
 	       d->steps + numbers * width <= STEPS_MAX && d->count + numbers <= KEYS_MAX;
 }
 

@@ -20,7 +20,7 @@ int ct_files_begin(struct ct_medium *m)
 	const bool is_of_files = ct_model_info(m->rules.model)->axioms & CT_A(SECTOR);
 
 	m->metadata = m->files = UINT64_MAX;
-	NVW_FAIL_IF(is_of_files && d == NULL, NVW_E_INPUT,
+	NVW_FAIL_IF(is_of_files && !d, NVW_E_INPUT,
 		"persist log: expected the image of files that was recorded with it (LOG.image)");
 	if (!is_of_files) {
 		return 0;
@@ -95,7 +95,7 @@ static unsigned level_of(
 	for (; level > 0; level--) {
 		const struct ct_growth *const g = growth_of(m, c->write[level - 1]);
 
-		if (g == NULL || ct_files_is_written(m, g, levels)) {
+		if (!g || ct_files_is_written(m, g, levels)) {
 			break;
 		}
 	}
@@ -106,7 +106,7 @@ bool ct_files_is_durable(const struct ct_medium *m, nvw_off at, uint64_t write)
 {
 	const struct ct_cell *const c = ct_medium_cell_at(m, at);
 
-	return c == NULL || c->count == 0 || c->write[0] > write;
+	return !c || c->count == 0 || c->write[0] > write;
 }
 
 /* ---- A state ---------------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static bool lower(const struct ct_medium *m, const unsigned *levels, unsigned *s
 	NVW_EACH(one, need, m->need.count) {
 		const struct ct_cell *const c = ct_medium_cell_at(m, one->at);
 
-		if (c == NULL || !lacks(m, one->other_at, one->other, settled)) {
+		if (!c || !lacks(m, one->other_at, one->other, settled)) {
 			continue;
 		}
 		unsigned *const level = &settled[c - m->cell];

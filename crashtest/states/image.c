@@ -18,7 +18,7 @@
 __attribute__((unused)) static bool is_valid(const struct ct_image *image)
 {
 	return image->rw != NULL && image->bytes % 8 == 0 && image->undo_count <= image->undo_capacity &&
-	       (image->reads == NULL || image->reads->count <= image->bytes / 512 + 1);
+	       (!image->reads || image->reads->count <= image->bytes / 512 + 1);
 }
 
 /* A page of zeros stays a hole of the image, which costs nothing. */
@@ -69,8 +69,7 @@ int ct_image_create(const void *content, const uint8_t *filled, uint64_t bytes, 
 	image.serial = ++serials;
 	image.rw = rw == MAP_FAILED ? NULL : rw;
 	image.ro = ro == MAP_FAILED ? NULL : ro;
-	if (image.rw == NULL || image.ro == NULL || image.undo == NULL || image.touched == NULL ||
-		image.filled == NULL || image.varies == NULL) {
+	if (!image.rw || !image.ro || !image.undo || !image.touched || !image.filled || !image.varies) {
 		ct_image_destroy(&image);
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
@@ -106,9 +105,9 @@ void ct_image_foresee(struct ct_image *image, const struct ct_image *other)
 
 int ct_image_track(struct ct_image *image)
 {
-	NVW_DEEP_INVARIANT(image->reads == NULL);
+	NVW_DEEP_INVARIANT(!image->reads);
 	image->reads = calloc(1, sizeof *image->reads);
-	if (image->reads != NULL) {
+	if (image->reads) {
 		image->reads->words = calloc(image->bytes / 512 + 1, sizeof *image->reads->words);
 		image->reads->order = calloc(image->bytes / 512 + 1, sizeof *image->reads->order);
 		image->reads->rank = calloc(image->bytes / 512 + 1, sizeof *image->reads->rank);
@@ -123,24 +122,24 @@ void ct_image_forget_reads(struct ct_image *image)
 	struct nvw_pool_reads *const r = image->reads;
 
 	NVW_DEEP_INVARIANT(is_valid(image));
-	while (r != NULL && r->count > 0) {
+	while (r && r->count > 0) {
 		r->words[r->order[--r->count]] = 0;
 	}
 }
 
 void ct_image_destroy(struct ct_image *image)
 {
-	if (image->rw != NULL) {
+	if (image->rw) {
 		munmap(image->rw, image->bytes);
 	}
-	if (image->ro != NULL) {
+	if (image->ro) {
 		munmap((void *)(uintptr_t)image->ro, image->bytes);
 	}
 	free(image->undo);
 	free(image->touched);
 	free(image->filled);
 	free(image->varies);
-	if (image->reads != NULL) {
+	if (image->reads) {
 		free(image->reads->words);
 		free(image->reads->order);
 		free(image->reads->rank);
@@ -159,7 +158,7 @@ static void grow_undo(struct ct_image *image)
 {
 	struct ct_undo *grown = realloc(image->undo, 2 * image->undo_capacity * sizeof *grown);
 
-	if (grown == NULL) {
+	if (!grown) {
 		fprintf(stderr, "nvwave: no memory for the undo log of a crash state\n");
 		_exit(2);
 	}

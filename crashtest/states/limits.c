@@ -13,13 +13,13 @@ struct ct_limits *ct_limits_create(uint64_t stores, uint32_t groups)
 {
 	struct ct_limits *const l = calloc(1, sizeof *l);
 
-	if (l != NULL) {
+	if (l) {
 		l->stores = stores;
 		l->groups = groups;
 		l->limit = calloc(stores + 1, sizeof *l->limit);
 		l->stamp = calloc((size_t)groups + 1, sizeof *l->stamp);
 	}
-	if (l != NULL && (l->limit == NULL || l->stamp == NULL)) {
+	if (l && (!l->limit || !l->stamp)) {
 		ct_limits_destroy(l);
 		return NULL;
 	}
@@ -28,7 +28,7 @@ struct ct_limits *ct_limits_create(uint64_t stores, uint32_t groups)
 
 void ct_limits_destroy(struct ct_limits *l)
 {
-	if (l != NULL) {
+	if (l) {
 		free(l->limit);
 		free(l->stamp);
 		free(l);
@@ -122,7 +122,7 @@ static bool raise_once(const struct ct_medium *m, unsigned *levels)
 
 void ct_limits_keep(const struct ct_medium *m, unsigned *levels)
 {
-	while (m->rules.limits != NULL && raise_once(m, levels)) {
+	while (m->rules.limits && raise_once(m, levels)) {
 	}
 }
 
@@ -205,7 +205,7 @@ void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 {
 	NVW_DEEP_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
 	ct_levels_lower(m, cell, level, levels);
-	while (m->rules.limits != NULL && lower_once(m, levels)) {
+	while (m->rules.limits && lower_once(m, levels)) {
 	}
 	ct_limits_keep(m, levels);
 }
@@ -250,7 +250,7 @@ int ct_limits_look(const struct ct_medium *m)
 {
 	struct ct_limits *const l = m->rules.limits;
 
-	if (l == NULL || m->cell_count == 0) {
+	if (!l || m->cell_count == 0) {
 		return 0;
 	}
 	unsigned *const levels = malloc(m->cell_count * sizeof *levels);

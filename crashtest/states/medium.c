@@ -19,7 +19,7 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	__attribute__((unused)) const bool completes = ct_order_completes(m, r);
 	__attribute__((unused)) const uint64_t durable = m->image.hash;
 
-	if (m->seen != NULL) {
+	if (m->seen) {
 		m->seen(m->context, m, r);
 	}
 	m->time_ps = r->time_ps > m->rules.begin_ps ? r->time_ps - m->rules.begin_ps : 0;
@@ -34,8 +34,8 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 
 	/* Else there should have been an instant before it, unless stores persist together. */
-	NVW_INVARIANT(completes || m->image.hash == durable || ct_keeps_all(m) || m->joins ||
-		      m->rules.limits != NULL);
+	NVW_INVARIANT(
+		completes || m->image.hash == durable || ct_keeps_all(m) || m->joins || m->rules.limits);
 	ct_image_commit(&m->image);
 	return error;
 }
@@ -213,7 +213,7 @@ static int make_memory(struct ct_medium *m)
 		m->completed = ct_mixed_completed;
 		m->mixed = calloc(1, sizeof *m->mixed);
 	}
-	NVW_FAIL_IF(m->cell_of == NULL || (m->rules.mixed && m->mixed == NULL), NVW_E_MEMORY,
+	NVW_FAIL_IF(!m->cell_of || (m->rules.mixed && !m->mixed), NVW_E_MEMORY,
 		"no memory for the stores in flight");
 	return 0;
 }
@@ -288,7 +288,7 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->settled.at);
 	free(m->landed.at);
 	ct_trust_free(m);
-	if (m->mixed != NULL) {
+	if (m->mixed) {
 		ct_mixed_free(m->mixed);
 		free(m->mixed);
 	}

@@ -124,7 +124,7 @@ int ct_files_stored(struct ct_medium *m, nvw_off off, uint64_t word)
 {
 	const struct ct_cell *const c = ct_medium_cell_at(m, off & ~(nvw_off)(NVW__DISK_PAGE - 1));
 
-	if (c == NULL || c->count == 0 || c->write[c->count - 1] != m->stores) {
+	if (!c || c->count == 0 || c->write[c->count - 1] != m->stores) {
 		return 0; /* it has changed nothing */
 	}
 	return off < m->files ? name_stored(m, c, off, word) : size_stored(m, c, word);

@@ -370,7 +370,7 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 static uint64_t write_up_to(
 	const struct ct_medium *m, const struct ct_cell *c, uint64_t instruction, uint64_t *ret_bytes)
 {
-	for (unsigned v = 0; c != NULL && v < c->count; v++) {
+	for (unsigned v = 0; c && v < c->count; v++) {
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
 		if (f->kernel == 0 && f->group <= instruction) {
@@ -431,7 +431,7 @@ void ct_mixed_land_kernels(struct ct_medium *m, uint64_t write)
 {
 	struct ct_mixed *const x = m->mixed;
 
-	NVW_INVARIANT(m->mixed != NULL);
+	NVW_INVARIANT(m->mixed);
 	x->chained = MAX(x->chained, write);
 	if (x->chaining) {
 		return;

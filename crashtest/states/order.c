@@ -27,7 +27,7 @@ bool ct_order_completes(const struct ct_medium *m, const struct nvw_log_record *
 static void meet_site(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (m->rules.narrow_file != NULL && r->site.line == m->rules.narrow_line &&
+	if (m->rules.narrow_file && r->site.line == m->rules.narrow_line &&
 		strcmp(basename(r->site.file), basename(m->rules.narrow_file)) == 0) {
 		m->narrow_site = r->site.id;
 	}
@@ -45,7 +45,7 @@ int ct_order_apply(struct ct_medium *m, const struct nvw_log_record *r)
 	} else if (ct_members_owe(m, r)) {
 		ct_members_settle(m, r);
 	}
-	if (how != NULL) {
+	if (how) {
 		return how(m, r);
 	}
 	return 0;

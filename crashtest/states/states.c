@@ -143,7 +143,7 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 	uint64_t write = 0;
 
 	NVW_DEEP_INVARIANT(n <= chain_length(m));
-	if (all == NULL || n == 0) {
+	if (!all || n == 0) {
 		free(all);
 		return 0;
 	}
@@ -190,7 +190,7 @@ static struct ct_graph *new_graph(uint64_t nodes)
 	}
 	struct ct_graph *const g = calloc(1, sizeof *g);
 
-	if (g != NULL) {
+	if (g) {
 		g->nodes = g->first_new = (unsigned)nodes;
 	}
 	return g;
@@ -205,9 +205,9 @@ static void note_after(struct ct_node *n, unsigned later)
 static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
-	struct ct_graph *const g = x != NULL ? new_graph(x->count) : NULL;
+	struct ct_graph *const g = x ? new_graph(x->count) : NULL;
 
-	for (unsigned i = 0; g != NULL && i < g->nodes; i++) {
+	for (unsigned i = 0; g && i < g->nodes; i++) {
 		const struct ct_mixed_node *const n = &x->node[i];
 
 		memcpy(g->node[i].cell, n->cell, sizeof n->cell);
@@ -235,7 +235,7 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 	const uint64_t n = m->flight_count - m->flight_head;
 	struct ct_graph *const g = new_graph(n);
 
-	for (unsigned i = 0; g != NULL && i < n; i++) {
+	for (unsigned i = 0; g && i < n; i++) {
 		g->node[i].cell[0] = f[i].cell;
 		g->node[i].version[0] = f[i].version;
 		g->node[i].count = 1;
@@ -333,7 +333,7 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 
 	free_count(m, n);
 	n->fresh = CT_COUNT_MANY;
-	if (m->cell_count == 0 && g != NULL) {
+	if (m->cell_count == 0 && g) {
 		n->exact = true;
 		n->fresh = m->obliged;
 		free(g);
@@ -344,11 +344,11 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 		return;
 	}
 	n->exact = false;
-	while (g != NULL && count < GRAPH_COUNT_MAX && steps < STEPS_MAX && graph_next(g, m->obliged)) {
+	while (g && count < GRAPH_COUNT_MAX && steps < STEPS_MAX && graph_next(g, m->obliged)) {
 		count++;
 		steps += g->nodes;
 	}
-	if (g != NULL && g->ended) {
+	if (g && g->ended) {
 		n->fresh = count;
 		n->exact = true;
 		/* Only fresh states are counted, as if there were no others. */
@@ -369,7 +369,7 @@ static bool reach_create(const struct ct_medium *m, uint32_t start, struct reach
 	r->item = malloc((m->work_items + 1) * sizeof *r->item);
 	r->group = malloc((m->work_items + 1) * sizeof *r->group);
 	r->kernel = start;
-	if (r->item == NULL || r->group == NULL) {
+	if (!r->item || !r->group) {
 		free(r->item);
 		free(r->group);
 		return false;
@@ -388,7 +388,7 @@ static void reach_free(struct reach *r)
 
 static void lose(struct reach *r, const struct ct_flight *f)
 {
-	NVW_DEEP_INVARIANT(r->item != NULL && r->group != NULL);
+	NVW_DEEP_INVARIANT(r->item && r->group);
 	r->item[f->work_item] = MIN(r->item[f->work_item], f->epoch_wi);
 	r->group[f->group] = MIN(r->group[f->group], f->epoch_wg);
 	r->kernel = MIN(r->kernel, f->epoch_kr);
@@ -423,7 +423,7 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 
 static void keep(struct reach *r, const struct ct_flight *f)
 {
-	NVW_DEEP_INVARIANT(r->item != NULL && r->group != NULL);
+	NVW_DEEP_INVARIANT(r->item && r->group);
 	r->item[f->work_item] = MAX(r->item[f->work_item], f->epoch_wi);
 	r->group[f->group] = MAX(r->group[f->group], f->epoch_wg);
 	r->kernel = MAX(r->kernel, f->epoch_kr);
@@ -462,7 +462,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
 
-	if (x == NULL || x->count == 0 || (nvw_random_u64(r) & 1)) {
+	if (!x || x->count == 0 || (nvw_random_u64(r) & 1)) {
 		free_sample(m, r, levels);
 		ct_mixed_close_up(m, levels);
 		return;
@@ -596,7 +596,7 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 		graph_count(m, &n);
 		break;
 	}
-	n.exact = n.exact && m->rules.limits == NULL; /* limits are not counted */
+	n.exact = n.exact && !m->rules.limits; /* limits are not counted */
 	*ret_count = n;
 	return 0;
 }
@@ -623,18 +623,18 @@ void ct_walk_end(struct ct_walk *w)
 static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64_t number, unsigned *levels)
 {
 	NVW_INVARIANT(m->instant > 0);
-	if (w->graph == NULL || w->instant != m->instant || w->next > number) {
+	if (!w->graph || w->instant != m->instant || w->next > number) {
 		ct_walk_end(w);
 		w->graph = graph_of(m);
 		w->instant = m->instant;
 	}
-	while (w->graph != NULL && w->next <= number) {
+	while (w->graph && w->next <= number) {
 		if (!graph_next(w->graph, m->obliged)) {
 			return false;
 		}
 		w->next++;
 	}
-	if (w->graph != NULL) {
+	if (w->graph) {
 		graph_levels(m, w->graph, levels);
 	}
 	return w->graph != NULL;

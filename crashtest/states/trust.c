@@ -27,8 +27,8 @@ struct whole {
 
 static bool is_on(const struct ct_medium *m)
 {
-	return m->rules.trusts && m->rules.limits == NULL &&
-	       ct_model_info(m->rules.model)->use == CT_USE_PROGRAMS && !m->rules.mixed;
+	return m->rules.trusts && !m->rules.limits && ct_model_info(m->rules.model)->use == CT_USE_PROGRAMS &&
+	       !m->rules.mixed;
 }
 
 static struct range *range_at(const struct ct_medium *m, uint64_t i)
@@ -234,7 +234,7 @@ static void *copy(const void *from, size_t bytes)
 {
 	void *const to = malloc(bytes);
 
-	if (to != NULL) {
+	if (to) {
 		memcpy(to, from, bytes);
 	}
 	return to;
@@ -253,7 +253,7 @@ static int keep_whole(struct ct_medium *m, unsigned cell)
 	NVW_DEEP_INVARIANT(cell < m->cell_count);
 	const int error = ct_array_grow(&m->trust.whole, m->trust.whole.count + 1, sizeof w);
 
-	if (error || w.write == NULL || w.content == NULL || w.made == NULL) {
+	if (error || !w.write || !w.content || !w.made) {
 		free(w.write);
 		free(w.content);
 		free(w.made);

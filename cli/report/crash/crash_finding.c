@@ -191,7 +191,7 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 static bool lacks_line(const struct ct_finding *f)
 {
 	NVW_EACH(place, f->place, f->place_count) {
-		if (place->line == 0 && strstr(place->file, "+0x") != NULL) {
+		if (place->line == 0 && strstr(place->file, "+0x")) {
 			return true;
 		}
 	}

@@ -150,7 +150,7 @@ static json_t *some_of(const json_t *o, const char *const *names)
 {
 	json_t *const some = json_object();
 
-	for (; *names != NULL; names++) {
+	for (; *names; names++) {
 		json_object_set(some, *names, json_object_get(o, *names));
 	}
 	return some;
@@ -180,7 +180,7 @@ json_t *crash_report_brief(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, brief_finding(finding));
 	}
 	json_object_set_new(brief, "findings", findings);
-	if (source != NULL) {
+	if (source) {
 		json_object_set_new(brief, "source", some_of(source, of_source));
 	}
 	json_decref(whole);
@@ -189,6 +189,6 @@ json_t *crash_report_brief(const struct crash_heading *h, const struct ct_result
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	NVW_INVARIANT(h->command != NULL);
+	NVW_INVARIANT(h->command);
 	return cli_print_json(json_result(h, r), to);
 }

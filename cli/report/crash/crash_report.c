@@ -105,7 +105,7 @@ static void print_repetition(const struct crash_heading *h, const struct ct_resu
 
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	NVW_INVARIANT(h->command != NULL);
+	NVW_INVARIANT(h->command);
 	crash_verdict_text(r, to);
 	print_subject(h, r, to);
 	crash_coverage_text(h, r, to);

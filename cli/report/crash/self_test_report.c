@@ -44,8 +44,8 @@ void self_test_row(struct self_test_report *r, const struct ct_trial *t, const c
 {
 	const char *const says = words_or(said, verdict(t));
 
-	NVW_INVARIANT(r->subject != NULL);
-	if (r->rows == NULL) {
+	NVW_INVARIANT(r->subject);
+	if (!r->rows) {
 		print_row(r, t, says);
 		return;
 	}
@@ -88,7 +88,7 @@ int self_test_sum(struct self_test_report *r, const struct ct_self_test *sum, co
 	json_t *const made_by = cli_provenance(config, command);
 
 	NVW_INVARIANT(sum->found <= sum->mutations && sum->alarms <= sum->clean);
-	if (r->rows != NULL) {
+	if (r->rows) {
 		print_sum_json(r, sum, made_by);
 	} else {
 		print_sum(r, sum, made_by);
@@ -119,7 +119,7 @@ static int add_all(const struct emu_config *config, const struct ct_options *opt
 	struct self_test_report *r, struct ct_self_test *sum)
 {
 	for (const struct cli_workload *w = cli_workloads(); w->workload && !sum->interrupted; w++) {
-		if (w->workload->check != NULL) {
+		if (w->workload->check) {
 			NVW_TRY(add(w->workload, config, options, r, sum));
 		}
 	}

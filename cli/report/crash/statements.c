@@ -379,7 +379,7 @@ int cli_write_statements(const struct ct_coverage *c, const char *path)
 	FILE *const to = fopen(path, "w");
 	unsigned end;
 
-	NVW_FAIL_ERRNO_IF(to == NULL, "%s", path);
+	NVW_FAIL_ERRNO_IF(!to, "%s", path);
 	for (unsigned i = 0; i < c->count; i = end) {
 		end = end_of_file(c, i);
 		write_file(c, i, end, to);

@@ -48,7 +48,7 @@ static void take_field(const struct host_control *c, const struct host_unlogged 
 {
 	const char *const layout = host_layout_of(c, from->store);
 
-	if (layout == NULL || !nvw__layout_find(layout, from->at, from->bytes, from->whole, ret)) {
+	if (!layout || !nvw__layout_find(layout, from->at, from->bytes, from->whole, ret)) {
 		*ret = (struct nvw__field){.part = false};
 	}
 }
@@ -136,7 +136,7 @@ void cli_unlogged_mark(struct ct_result *r)
 
 static void cure_text(const struct ct_unlogged *u, char *text, size_t bytes)
 {
-	if (u->log != CT_LOG_TRANSACTION || cli_patch_range(u, text, bytes) != NULL) {
+	if (u->log != CT_LOG_TRANSACTION || cli_patch_range(u, text, bytes)) {
 		snprintf(text, bytes, "%s", logs[u->log].cure);
 	}
 }

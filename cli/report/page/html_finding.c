@@ -31,14 +31,14 @@ static void source(FILE *to, const char *file, uint32_t line)
 	if (*file) {
 		f = cli_open_source(file, &searched);
 	}
-	if (f == NULL) {
+	if (!f) {
 		fputs("<p class=\"soft\">The source file was not found; searched: ", to);
 		html_text(to, words_or(searched, "nothing, since its name is unknown"));
 		fputs("</p>", to);
 		return;
 	}
 	fputs("<pre tabindex=\"0\">", to);
-	for (uint32_t i = 1; fgets(text, sizeof text, f) != NULL && i <= line + SOURCE_AROUND; i++) {
+	for (uint32_t i = 1; fgets(text, sizeof text, f) && i <= line + SOURCE_AROUND; i++) {
 		text[strcspn(text, "\n")] = '\0';
 		if (i + SOURCE_AROUND >= line) {
 			fprintf(to, "<span%s>%6u  ", words_if(i == line, " class=\"hit\""), i);
@@ -162,16 +162,16 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 	size_t bytes = 0;
 	FILE *const f = open_memstream(&text, &bytes);
 
-	if (f == NULL) {
+	if (!f) {
 		return;
 	}
-	if (d != NULL) {
+	if (d) {
 		cli_cure_report(r, d, "", f);
 	} else {
 		cli_cure_report_all(r, f);
 	}
 	fclose(f);
-	for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest)) != NULL;) {
+	for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest));) {
 		fputs("<p>", to);
 		html_text(to, line);
 		fputs("</p>", to);
@@ -201,15 +201,15 @@ static void diff(FILE *to, const struct ct_finding *d)
 	size_t bytes = 0;
 	FILE *const f = open_memstream(&text, &bytes);
 
-	if (f == NULL) {
+	if (!f) {
 		return;
 	}
 	const char *const why = cli_patch_print(d, f);
 
 	fclose(f);
-	if (why == NULL && bytes > 0) {
+	if (!why && bytes > 0) {
 		fputs("<p>The cure, for <code>patch -p1</code>:</p><pre class=\"diff\" tabindex=\"0\">", to);
-		for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && rest != NULL;) {
+		for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest;) {
 			diff_line(to, line);
 		}
 		fputs("</pre>", to);

@@ -71,7 +71,7 @@ static void data(FILE *f, const struct crash_heading *h, const struct ct_result 
 	json_t *const brief = crash_report_brief(h, r);
 	char *const text = json_dumps(brief, JSON_COMPACT);
 
-	if (text != NULL) {
+	if (text) {
 		fputs(REPORT_PAGE_MARK, f);
 		html_text(f, text);
 		fputs("\">", f);
@@ -103,7 +103,7 @@ static void lead_order(FILE *f, const struct ct_cause *c)
 {
 	fputs(" What is stored at ", f);
 	html_text(f, c->lost);
-	if (strchr(c->early, ':') == NULL) {
+	if (!strchr(c->early, ':')) {
 		fputs(" can be lost although the operation that needs it was acknowledged.", f);
 		return;
 	}
@@ -374,12 +374,12 @@ static void statements(FILE *f, const struct ct_coverage *c)
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
 
-	if (to == NULL) {
+	if (!to) {
 		return;
 	}
 	cli_print_statements(c, to);
 	fclose(to);
-	for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && *line != '\0';) {
+	for (char *rest = text, *line; (line = strsep(&rest, "\n")) && *line != '\0';) {
 		paragraph(f, "soft", "", line, "");
 	}
 	free(text);
@@ -492,7 +492,7 @@ static void axioms(FILE *f, const struct ct_result *r)
 		return;
 	}
 	fprintf(f, "<details><summary>The axioms of %s</summary><table>", ct_model_info(r->model)->name);
-	for (unsigned i = 0; (text = ct_axiom_text(i, &name)) != NULL; i++) {
+	for (unsigned i = 0; (text = ct_axiom_text(i, &name)); i++) {
 		if (ct_model_info(r->model)->axioms >> i & 1) {
 			fprintf(f, "<tr><th>%s</th><td>%s</td></tr>", name, text);
 		}

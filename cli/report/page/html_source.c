@@ -82,8 +82,7 @@ static void print_lines(const struct part *p, FILE *source, FILE *to)
 	char text[512];
 
 	fputs("<pre tabindex=\"0\">", to);
-	for (unsigned i = 1; fgets(text, sizeof text, source) != NULL && i <= p->last_line + LINES_AROUND;
-		i++) {
+	for (unsigned i = 1; fgets(text, sizeof text, source) && i <= p->last_line + LINES_AROUND; i++) {
 		if (i + LINES_AROUND < p->first_line) {
 			continue;
 		}
@@ -102,7 +101,7 @@ static void print_part(const struct part *p, FILE *to)
 	const char *searched;
 	FILE *const source = cli_open_source(p->first->file, &searched);
 
-	if (source == NULL) {
+	if (!source) {
 		return;
 	}
 	fputs("<p><code>", to);

@@ -106,8 +106,7 @@ static int add_row(struct reading *r, const char *file, const struct stat *s, js
 		ends_in(file, ".html") ? file : "", "time", time, "subject", subject_of(report), "report",
 		report);
 
-	NVW_FAIL_IF(row == NULL || json_array_append_new(r->rows, row) != 0, NVW_E_MEMORY,
-		"no memory for reports");
+	NVW_FAIL_IF(!row || json_array_append_new(r->rows, row) != 0, NVW_E_MEMORY, "no memory for reports");
 	return 0;
 }
 
@@ -134,7 +133,7 @@ static int read_json(struct reading *r, const char *path, const struct stat *s)
 	json_error_t error;
 	json_t *const all = json_load_file(path, 0, &error);
 
-	NVW_FAIL_IF(all == NULL, NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
+	NVW_FAIL_IF(!all, NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
 	const int result = add_reports(r, path, s, all);
 
 	json_decref(all);
@@ -169,10 +168,10 @@ static int read_page_text(struct reading *r, const char *path, const struct stat
 	char *const end = data ? strchr(data, '"') : NULL;
 	json_error_t error;
 
-	if (strstr(page, REPORT_INDEX_MARK) != NULL) {
+	if (strstr(page, REPORT_INDEX_MARK)) {
 		return 0;
 	}
-	NVW_FAIL_IF(end == NULL, NVW_E_INPUT,
+	NVW_FAIL_IF(!end, NVW_E_INPUT,
 		"%s: not a page of nvwave crash, or one of an earlier revision, which needs its JSON "
 		"report beside it",
 		path);
@@ -180,7 +179,7 @@ static int read_page_text(struct reading *r, const char *path, const struct stat
 	plain_text(data);
 	json_t *const report = json_loads(data, 0, &error);
 
-	NVW_FAIL_IF(report == NULL, NVW_E_INPUT, "%s: its report is damaged: %s", path, error.text);
+	NVW_FAIL_IF(!report, NVW_E_INPUT, "%s: its report is damaged: %s", path, error.text);
 	const int result = add_reports(r, path, s, report);
 
 	json_decref(report);
@@ -192,10 +191,10 @@ static int read_head(const char *path, char **ret)
 {
 	FILE *const f = fopen(path, "re");
 
-	NVW_FAIL_ERRNO_IF(f == NULL, "%s", path);
+	NVW_FAIL_ERRNO_IF(!f, "%s", path);
 	char *const text = malloc(PAGE_HEAD_BYTES);
 
-	if (text == NULL) {
+	if (!text) {
 		fclose(f);
 		return nvw_fail(NVW_E_MEMORY, "no memory for a page");
 	}
@@ -294,7 +293,7 @@ static int sort(struct reading *r)
 {
 	const size_t n = json_array_size(r->rows);
 	json_t **const list = malloc(n * sizeof *list), *const sorted = json_array();
-	int error = list == NULL || sorted == NULL;
+	int error = !list || !sorted;
 
 	for (size_t i = 0; i < n && !error; i++) {
 		list[i] = json_array_get(r->rows, i);
@@ -416,7 +415,7 @@ static void compare_all(json_t *rows)
 	{
 		const json_t *const before = last_of(rows, i);
 
-		if (before != NULL) {
+		if (before) {
 			json_object_set_new(row, "changes", changes(row, before));
 		}
 	}

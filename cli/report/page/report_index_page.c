@@ -85,7 +85,7 @@ static void what_changed(FILE *f, const json_t *row)
 {
 	const json_t *const changes = json_object_get(row, "changes");
 
-	if (changes == NULL) {
+	if (!changes) {
 		fputs("<p class=\"soft\">The first report of this subject.</p>", f);
 		return;
 	}
@@ -177,10 +177,10 @@ static int check_place(const char *path)
 	const size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
 
 	head[n] = '\0';
-	if (f != NULL) {
+	if (f) {
 		fclose(f);
 	}
-	NVW_FAIL_IF(strstr(head, REPORT_INDEX_MARK) == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!strstr(head, REPORT_INDEX_MARK), NVW_E_USAGE,
 		"%s: it is no page of nvwave report, and is not replaced", path);
 	return 0;
 }

@@ -44,7 +44,7 @@ static bool add_line(struct source *s, const char *text)
 {
 	char *const line = strdup(text);
 
-	if (line == NULL || !NVW_ROOM(s->line, s->room, s->count + 1)) {
+	if (!line || !NVW_ROOM(s->line, s->room, s->count + 1)) {
 		free(line);
 		return false;
 	}
@@ -61,7 +61,7 @@ static bool source_read(const char *file, struct source *ret)
 	bool good = true;
 
 	*ret = (struct source){0};
-	if (f == NULL) {
+	if (!f) {
 		return false;
 	}
 	while (good && getline(&text, &room, f) >= 0) {
@@ -78,7 +78,7 @@ static size_t code_bytes(const char *line)
 {
 	const char *comment = strstr(line, "/*");
 
-	if (comment == NULL) {
+	if (!comment) {
 		comment = strstr(line, "//");
 	}
 	return comment ? (size_t)(comment - line) : strlen(line);
@@ -101,13 +101,13 @@ static bool ends_statement(const struct source *s, uint32_t number)
 	while (number > 0 && last_of(s->line[number - 1]) == '\0') {
 		number--;
 	}
-	return number > 0 && strchr(";{}:", last_of(s->line[number - 1])) != NULL;
+	return number > 0 && strchr(";{}:", last_of(s->line[number - 1]));
 }
 
 /* The list ends with NULL. */
 static bool has_word(const char *line, const char *const *words)
 {
-	for (; *words != NULL; words++) {
+	for (; *words; words++) {
 		if (text_find_word(line, 0, *words) < code_bytes(line)) {
 			return true;
 		}
@@ -182,7 +182,7 @@ static const char *name_below(const char *file, const char *folder, char path[PA
 {
 	char whole[PATH_MAX];
 
-	if (realpath(folder, whole) == NULL || realpath(file, path) == NULL) {
+	if (!realpath(folder, whole) || !realpath(file, path)) {
 		return NULL;
 	}
 	const size_t n = strlen(whole);
@@ -224,7 +224,7 @@ static const char *flush_at(
 	const char *const at = s->line[line - 1];
 
 	*ret = (struct insertion){.file = file, .line = after + 1, .fences = what == PATCH_FENCE};
-	if (why == NULL) {
+	if (!why) {
 		NVW_PRINT(ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, text);
 	}
 	return why;
@@ -296,7 +296,7 @@ const char *cli_patch_range(const struct ct_unlogged *u, char *text, size_t byte
 	struct insertion in;
 	const char *const why = range_of(u, &in);
 
-	if (why == NULL) {
+	if (!why) {
 		snprintf(text, bytes, "%s", in.text + strspn(in.text, " \t"));
 	}
 	return why;
@@ -346,7 +346,7 @@ static void write_file(FILE *to, const struct insertion *in, unsigned count)
 	const char *name = name_below(in[0].file, ".", path);
 	struct source s;
 
-	if (name == NULL) {
+	if (!name) {
 		name = in[0].file + strspn(in[0].file, "/");
 	}
 	if (source_read(in[0].file, &s)) {
@@ -379,10 +379,10 @@ static const char *collect_finding(
 	for (unsigned k = 0; k < c->count; k++, *count += more) {
 		const char *const why = insertions_of(c, k, &in[*count], &more);
 
-		if (why != NULL) {
+		if (why) {
 			return why;
 		}
-		if (more > 0 && below != NULL && name_below(in[*count].file, below, path) == NULL) {
+		if (more > 0 && below && !name_below(in[*count].file, below, path)) {
 			return "its source file is not below the working directory, which is what is copied";
 		}
 	}
@@ -409,15 +409,15 @@ static const char *collect_range(
 	if (u->log != CT_LOG_TRANSACTION) {
 		return "nvwave does not know how it is logged";
 	}
-	if (below == NULL && u->run != CT_CURE_HOLDS) {
+	if (!below && u->run != CT_CURE_HOLDS) {
 		return "its cure was not verified by running (--try-cures)";
 	}
 	const char *const why = range_of(u, &in[*count]);
 
-	if (why == NULL && below != NULL && name_below(u->file, below, path) == NULL) {
+	if (!why && below && !name_below(u->file, below, path)) {
 		return "its source file is not below the working directory, which is what is copied";
 	}
-	*count += why == NULL && !has_insertion(in, *count, &in[*count]);
+	*count += !why && !has_insertion(in, *count, &in[*count]);
 	return why;
 }
 
@@ -437,7 +437,7 @@ static unsigned collect(const struct ct_result *r, const char *below, struct ins
 			continue;
 		}
 		why[i] = collect_finding(c, below, &in[count], &mine);
-		if (why[i] == NULL) { /* a part of a cure is none */
+		if (!why[i]) { /* a part of a cure is none */
 			count += mine;
 		}
 	}
@@ -476,12 +476,12 @@ static int write_insertions(const struct ct_result *r, const char *path, struct 
 	struct nvw_new_file f;
 
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (why[i] != NULL) {
+		if (why[i]) {
 			fprintf(stderr, "nvwave: note: no patch for finding %u: %s\n", i + 1, why[i]);
 		}
 	}
 	for (unsigned i = 0; i < r->unlogged.count; i++) {
-		if (why[CT_FINDINGS_MAX + i] != NULL) {
+		if (why[CT_FINDINGS_MAX + i]) {
 			fprintf(stderr, "nvwave: note: no patch for the store at %s:%u: %s\n",
 				r->unlogged.at[i].file, r->unlogged.at[i].line, why[CT_FINDINGS_MAX + i]);
 		}
@@ -500,7 +500,7 @@ const char *cli_patch_print(const struct ct_finding *f, FILE *to)
 	unsigned count;
 	const char *const why = collect_finding(&f->cure, NULL, in, &count);
 
-	if (why == NULL) {
+	if (!why) {
 		qsort(in, count, sizeof *in, by_place);
 		write_all(to, in, count);
 	}
@@ -512,7 +512,7 @@ static struct insertion *make_insertions(void)
 {
 	struct insertion *const in = calloc(INSERTIONS_MAX, sizeof *in);
 
-	if (in == NULL) {
+	if (!in) {
 		nvw_fail(NVW_E_MEMORY, "no memory for a patch");
 	}
 	return in;
@@ -521,7 +521,7 @@ static struct insertion *make_insertions(void)
 int cli_patch_write(const struct ct_result *r, const char *path)
 {
 	struct insertion *const in = make_insertions();
-	const int error = in == NULL ? NVW_E_MEMORY : write_insertions(r, path, in);
+	const int error = !in ? NVW_E_MEMORY : write_insertions(r, path, in);
 
 	free(in);
 	return error;
@@ -537,7 +537,7 @@ static bool rewrite(const struct source *s, const struct insertion *in, unsigned
 	}
 	FILE *const to = fopen(path, "wxe");
 
-	if (to == NULL) {
+	if (!to) {
 		return false;
 	}
 	for (uint32_t i = 1; i <= s->count + 1; i++) {
@@ -580,7 +580,7 @@ int cli_patch_apply(const struct ct_result *r, const char *folder, const char *c
 	const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
 {
 	struct insertion *const in = make_insertions();
-	const int count = in == NULL ? NVW_E_MEMORY : apply_insertions(r, folder, copy, in, ret_why);
+	const int count = !in ? NVW_E_MEMORY : apply_insertions(r, folder, copy, in, ret_why);
 
 	free(in);
 	return count;
@@ -591,7 +591,7 @@ json_t *cli_patch_insertions(const struct ct_finding *f)
 	struct insertion in[CT_CURE_EDITS];
 	unsigned count;
 
-	if (collect_finding(&f->cure, NULL, in, &count) != NULL || count == 0) {
+	if (collect_finding(&f->cure, NULL, in, &count) || count == 0) {
 		return NULL;
 	}
 	qsort(in, count, sizeof *in, by_place);

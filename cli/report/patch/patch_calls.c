@@ -25,7 +25,7 @@ bool patch_read(struct patch_reader *r, const struct patch_lines *s)
 	FILE *const f = open_memstream(&whole, &bytes);
 
 	NVW_INVARIANT(r->texts == 0);
-	if (f == NULL) {
+	if (!f) {
 		return false;
 	}
 	NVW_EACH(line, s->line, s->count) {
@@ -46,16 +46,16 @@ static void read_header(struct patch_reader *r, const char *path)
 	size_t bytes = 0;
 	FILE *const from = cli_open_source(path, &searched);
 
-	if (from == NULL) {
+	if (!from) {
 		return;
 	}
 	FILE *const to = open_memstream(&whole, &bytes);
 
-	for (int c; to != NULL && (c = getc(from)) != EOF;) {
+	for (int c; to && (c = getc(from)) != EOF;) {
 		putc(NVW_OR(c, ' '), to);
 	}
 	fclose(from);
-	if (to != NULL && fclose(to) == 0) {
+	if (to && fclose(to) == 0) {
 		r->texts += text_make(whole, bytes, &r->text[r->texts]);
 	}
 }
@@ -179,7 +179,7 @@ static void add_libpmem(struct patch_reader *r)
 	const unsigned far = nearest(r, "pmem_", &at);
 
 	for (unsigned i = 0; i < r->texts; i++) {
-		if (strstr(r->text[i].whole, "#include <libpmem.h>") != NULL) {
+		if (strstr(r->text[i].whole, "#include <libpmem.h>")) {
 			add_library(r, "pmem_", "", far);
 			return;
 		}
@@ -245,7 +245,7 @@ static bool take_cast(const char *text, struct text_span parameter, char cast[48
 	}
 	char *const star = strrchr(type, '*');
 
-	if (star == NULL || strchr(type, '*') != star ||
+	if (!star || strchr(type, '*') != star ||
 		!text_has_any(type, (struct text_span){0, strlen(type)}, known)) {
 		return false;
 	}
@@ -361,7 +361,7 @@ static bool fits(const struct patch_call *c, enum patch_flush what, bool in_line
 
 static bool is_nearer(const struct patch_call *c, const struct patch_call *best, bool fence)
 {
-	if (best == NULL || c->far < best->far) {
+	if (!best || c->far < best->far) {
 		return true;
 	}
 	return c->far == best->far && c->fences == fence && best->fences != fence;

@@ -19,7 +19,7 @@ static bool compares(const char *text, size_t at, struct text_span in)
 {
 	const char before = at > in.from ? text[at - 1] : ' ';
 
-	if (strchr("<>", before) != NULL) {
+	if (strchr("<>", before)) {
 		return at < in.from + 2 || text[at - 2] != before;
 	}
 	return strchr("=!", before) != NULL;

@@ -20,7 +20,7 @@ static const char *write_fence(const struct patch_reader *r, char *text, size_t 
 {
 	const struct patch_call *const fence = patch_choose(r, PATCH_FENCE, false);
 
-	if (fence == NULL) {
+	if (!fence) {
 		return "no function that fences was found in its source";
 	}
 	snprintf(text, bytes, "%s(%s);", fence->name, fence->before);
@@ -74,7 +74,7 @@ static const char *write_flush(const struct patch_reader *r, const struct patch_
 	const struct patch_call *const c = patch_choose(r, what, t->in_line);
 	char address[TEXT_EXPRESSION + 64];
 
-	if (c == NULL) {
+	if (!c) {
 		return "no function that flushes such a store was found in its source";
 	}
 	write_address(cast_of(r, c), t, address, sizeof address);
@@ -98,7 +98,7 @@ static size_t function_of(const char *code, size_t statement)
 {
 	size_t begin = 0;
 
-	for (const char *at = code; (at = strstr(at, "\n}")) != NULL && at + 1 < code + statement; at += 2) {
+	for (const char *at = code; (at = strstr(at, "\n}")) && at + 1 < code + statement; at += 2) {
 		begin = (size_t)(at + 2 - code);
 	}
 	return begin;
@@ -175,7 +175,7 @@ const char *patch_flush_statement(const struct patch_lines *s, uint32_t line, en
 	const char *why = "there is no memory to read its source";
 
 	NVW_INVARIANT(line >= 1 && line <= s->count);
-	if (r == NULL) {
+	if (!r) {
 		return why;
 	}
 	if (patch_read(r, s)) {

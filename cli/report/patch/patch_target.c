@@ -40,7 +40,7 @@ static size_t begin_of_statement(const char *code, size_t at)
 /* The next end of a statement or block that is in no bracket. */
 static size_t end_of_statement(const char *code, size_t at)
 {
-	while (code[at] != '\0' && strchr(";{}#", code[at]) == NULL) {
+	while (code[at] != '\0' && !strchr(";{}#", code[at])) {
 		size_t behind = 0;
 
 		if (strchr("([", code[at])) {
@@ -54,7 +54,7 @@ static size_t end_of_statement(const char *code, size_t at)
 /* With nothing but blanks before it on its line. */
 static bool begins_line(const char *code, size_t at)
 {
-	while (at > 0 && strchr(" \t", code[at - 1]) != NULL) {
+	while (at > 0 && strchr(" \t", code[at - 1])) {
 		at--;
 	}
 	return at == 0 || code[at - 1] == '\n';
@@ -179,7 +179,7 @@ static bool take_call(const char *text, size_t at, size_t open, struct patch_tar
 	const struct text_arguments a = text_arguments(text, open);
 	const struct stores *const f = find_function(text, at, open);
 
-	if (f == NULL || a.count == 0 || text[text_skip_space(text, a.behind)] != ';') {
+	if (!f || a.count == 0 || text[text_skip_space(text, a.behind)] != ';') {
 		return false;
 	}
 	if (f->size == SIZE_OF_POINTED) {
@@ -225,7 +225,7 @@ static bool is_one_value(const char *text, size_t at, size_t end)
 
 		depth += c == '(' || c == '[';
 		depth -= c == ')' || c == ']';
-		if (c == '{' || (c == ',' && depth == 0) || (strchr("+-", c) != NULL && doubled)) {
+		if (c == '{' || (c == ',' && depth == 0) || (strchr("+-", c) && doubled)) {
 			return false;
 		}
 		if (c == '=' && !doubled && (!compares || (before != '=' && text[at - 2] == before))) {
@@ -241,7 +241,7 @@ static size_t behind_operator(const char *text, size_t at)
 	static const char *const operators[] = {
 		"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "=", NULL};
 
-	for (unsigned i = 0; operators[i] != NULL; i++) {
+	for (unsigned i = 0; operators[i]; i++) {
 		const size_t n = strlen(operators[i]);
 
 		if (strncmp(text + at, operators[i], n) == 0 && text[at + n] != '=') {
@@ -309,7 +309,7 @@ bool patch_find_target(const char *text, struct text_span statement, struct patc
 /* Behind a type, as in "unsigned valid : 1;", and not as in "p ? p->valid : 1;". */
 static bool follows_word(const char *text, size_t at)
 {
-	while (at > 0 && strchr(" \t", text[at - 1]) != NULL) {
+	while (at > 0 && strchr(" \t", text[at - 1])) {
 		at--;
 	}
 	return at > 0 && text_is_word(text[at - 1]);
@@ -325,7 +325,7 @@ bool patch_is_bit_field(const char *code, const char *name)
 		}
 		const size_t width = text_skip_space(code, colon + 1), end = text_behind_word(code, width);
 
-		if (end > width && strchr(";,", code[text_skip_space(code, end)]) != NULL) {
+		if (end > width && strchr(";,", code[text_skip_space(code, end)])) {
 			return true;
 		}
 	}

@@ -58,10 +58,10 @@ void text_free(struct text *t)
 bool text_make(char *whole, size_t bytes, struct text *ret)
 {
 	*ret = (struct text){.whole = whole, .bytes = bytes};
-	if (whole != NULL) {
+	if (whole) {
 		ret->code = strdup(whole);
 	}
-	if (ret->code == NULL) {
+	if (!ret->code) {
 		text_free(ret);
 		return false;
 	}
@@ -100,7 +100,7 @@ size_t text_find_word(const char *text, size_t from, const char *word)
 	const size_t n = strlen(word);
 
 	NVW_INVARIANT(n > 0);
-	for (const char *at = text + from; (at = strstr(at, word)) != NULL; at += n) {
+	for (const char *at = text + from; (at = strstr(at, word)); at += n) {
 		if ((at == text || !text_is_word(at[-1])) && !text_is_word(at[n])) {
 			return (size_t)(at - text);
 		}
@@ -115,7 +115,7 @@ bool text_is(const char *word, size_t n, const char *name)
 
 bool text_is_one_of(const char *word, size_t n, const char *const *words)
 {
-	for (; *words != NULL; words++) {
+	for (; *words; words++) {
 		if (text_is(word, n, *words)) {
 			return true;
 		}
@@ -126,8 +126,8 @@ bool text_is_one_of(const char *word, size_t n, const char *const *words)
 bool text_has_any(const char *text, struct text_span in, const char *const *parts)
 {
 	NVW_INVARIANT(in.from <= in.to);
-	for (; *parts != NULL; parts++) {
-		if (memmem(text + in.from, in.to - in.from, *parts, strlen(*parts)) != NULL) {
+	for (; *parts; parts++) {
+		if (memmem(text + in.from, in.to - in.from, *parts, strlen(*parts))) {
 			return true;
 		}
 	}
@@ -138,7 +138,7 @@ size_t text_behind_bracket(const char *text, size_t at)
 {
 	int depth = 0;
 
-	NVW_INVARIANT(text[at] == '\0' || strchr("([{", text[at]) != NULL);
+	NVW_INVARIANT(text[at] == '\0' || strchr("([{", text[at]));
 	for (; text[at] != '\0'; at++) {
 		depth += strchr("([{", text[at]) != NULL;
 		depth -= strchr(")]}", text[at]) != NULL;
@@ -158,7 +158,7 @@ struct text_arguments text_arguments(const char *text, size_t open)
 	}
 	a.span[0].from = open + 1;
 	for (size_t at = open + 1; at < a.behind - 1; at++) {
-		if (strchr("([{", text[at]) != NULL) {
+		if (strchr("([{", text[at])) {
 			at = text_behind_bracket(text, at) - 1;
 		} else if (text[at] == ',' && a.count < TEXT_ARGUMENTS - 1) {
 			a.span[a.count++].to = at;
@@ -193,6 +193,5 @@ bool text_copy(char ret[TEXT_EXPRESSION], const char *text, struct text_span fro
 		end--;
 	}
 	snprintf(ret, TEXT_EXPRESSION, "%.*s", (int)(end - begin), text + begin);
-	return end > begin && end - begin < TEXT_EXPRESSION - 16 &&
-	       memchr(text + begin, '\n', end - begin) == NULL;
+	return end > begin && end - begin < TEXT_EXPRESSION - 16 && !memchr(text + begin, '\n', end - begin);
 }

@@ -14,7 +14,7 @@ static void print_text(FILE *to, const char *text)
 	char one[2] = "";
 
 	for (; *text != '\0'; text++) {
-		one[0] = (unsigned char)*text < ' ' && strchr("\t\n", *text) == NULL ? '?' : *text;
+		one[0] = (unsigned char)*text < ' ' && !strchr("\t\n", *text) ? '?' : *text;
 		html_text(to, one);
 	}
 }

@@ -86,7 +86,7 @@ static void add_step_at(json_t *steps, const char *where, const char *function, 
 	const char *const colon = strrchr(where, ':');
 	char file[256], whole[TEXT_BYTES];
 
-	if (colon == NULL) {
+	if (!colon) {
 		NVW_PRINT(whole, "%s: %s", where, text);
 		add_step(steps, "", 0, "", whole);
 		return;
@@ -196,7 +196,7 @@ static json_t *fix_of(const struct ct_finding *f)
 	json_t *const insertions = cli_patch_insertions(f);
 	char text[1024];
 
-	if (insertions == NULL) {
+	if (!insertions) {
 		return NULL;
 	}
 	ct_cure_text(&f->cure, text, sizeof text);

@@ -49,7 +49,7 @@ static const char *name_here(const char *file)
 {
 	char here[PATH_MAX];
 
-	if (getcwd(here, sizeof here) == NULL) {
+	if (!getcwd(here, sizeof here)) {
 		return file;
 	}
 	const size_t n = strlen(here);
@@ -156,7 +156,7 @@ static void feed(XXH64_state_t *hash, const char *text)
 static void feed_shape(XXH64_state_t *hash, const char *text)
 {
 	for (; *text != '\0'; text++) {
-		if (strchr(" \t\n0123456789", *text) == NULL) {
+		if (!strchr(" \t\n0123456789", *text)) {
 			XXH64_update(hash, text, 1);
 		}
 	}
@@ -170,12 +170,12 @@ static void feed_line(XXH64_state_t *hash, const char *file, json_int_t line)
 	FILE *const f = *file != '\0' && line > 0 ? cli_open_source(file, &searched) : NULL;
 	char text[1024];
 
-	for (json_int_t i = 0; f != NULL && fgets(text, sizeof text, f) != NULL; i++) {
+	for (json_int_t i = 0; f && fgets(text, sizeof text, f); i++) {
 		if (i + 1 == line) {
 			feed_shape(hash, text);
 		}
 	}
-	if (f != NULL) {
+	if (f) {
 		fclose(f);
 	}
 }
@@ -186,7 +186,7 @@ static json_t *fingerprint(const json_t *problem)
 	json_t *step;
 	size_t i;
 
-	if (hash == NULL) {
+	if (!hash) {
 		return NULL;
 	}
 	XXH64_reset(hash, 0);
@@ -221,13 +221,13 @@ static json_t *result_of(const json_t *problem)
 		(int)cli_rule_number(rule), "level", json_object_get(problem, "level"), "message", "text",
 		text, "partialFingerprints", "nvwaveCause/v1", fingerprint(problem), "locations");
 
-	if (at != NULL) {
+	if (at) {
 		json_array_append_new(json_object_get(r, "locations"), location(at));
 	}
 	if (json_array_size(steps) > 1) {
 		json_object_set_new(r, "codeFlows", json_pack("[o]", code_flow(steps)));
 	}
-	if (fix != NULL) {
+	if (fix) {
 		json_object_set_new(r, "fixes", json_pack("[o]", fix_of(fix)));
 	}
 	return r;
@@ -238,7 +238,7 @@ static json_t *rules_json(void)
 	json_t *const all = json_array();
 	const struct cli_rule *rule;
 
-	for (unsigned i = 0; (rule = cli_rule(i)) != NULL; i++) {
+	for (unsigned i = 0; (rule = cli_rule(i)); i++) {
 		json_array_append_new(
 			all, json_pack("{s:s, s:{s:s}, s:{s:s}}", "id", rule->id, "shortDescription", "text",
 				     rule->text, "help", "text", rule->help));
@@ -250,7 +250,7 @@ static json_t *bases(void)
 {
 	char here[PATH_MAX], uri[3 * PATH_MAX + 16] = "file://";
 
-	if (getcwd(here, sizeof here) == NULL) {
+	if (!getcwd(here, sizeof here)) {
 		return json_object();
 	}
 	encode(here, uri + strlen(uri), sizeof uri - strlen(uri) - 1);

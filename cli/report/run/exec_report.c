@@ -131,7 +131,7 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 	if (c->stray[0] != '\0') {
 		note(context, c->stray, 1);
 	}
-	if (cli_unlogged_unseen(c) != NULL) {
+	if (cli_unlogged_unseen(c)) {
 		note(context, cli_unlogged_unseen(c), 1);
 	}
 }

@@ -56,8 +56,7 @@ static void each_device_stat(const struct cli_run_result *r,
 	for (unsigned i = 0; i < r->config->device_count; i++) {
 		devices += emu_config_has_device(r->config, i);
 	}
-	for (unsigned i = 0; devices > 2 && (device = emu_device_statistics(r->machine, i, &stats)) != NULL;
-		i++) {
+	for (unsigned i = 0; devices > 2 && (device = emu_device_statistics(r->machine, i, &stats)); i++) {
 		for (unsigned k = 0; emu_config_has_device(r->config, i) && k < count; k++) {
 			char name[64];
 
@@ -111,7 +110,7 @@ static void print_statistics(const struct cli_run_result *r, FILE *to)
 
 void cli_print_run(const struct cli_run_result *r, FILE *to)
 {
-	NVW_INVARIANT(r->verdict != NULL);
+	NVW_INVARIANT(r->verdict);
 
 	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload,
 		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
@@ -178,7 +177,7 @@ static json_t *waits_json(const struct cli_waits *w)
 
 int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 {
-	NVW_INVARIANT(r->verdict != NULL);
+	NVW_INVARIANT(r->verdict);
 
 	json_t *const root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:o}",
 		"workload", r->workload, "options", r->options, "mutation", r->mutation, "machine",
