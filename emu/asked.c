@@ -170,13 +170,13 @@ static uint32_t find_owed(struct nvw_machine *m, struct emu_asked *a)
 	for (uint32_t i = 0; i < x->event_count; i++) {
 		const struct emu_event *const e = &x->events[i];
 
-		if (e->wavefront == NULL) {
+		if (!e->wavefront) {
 			owed = owed == x->event_count || precedes(e, &x->events[owed]) ? i : owed;
 			continue;
 		}
 		const struct party *const p = party_of(m, a, e->wavefront);
 
-		if (p != NULL && !p->is_ready &&
+		if (p && !p->is_ready &&
 			(between == x->event_count ||
 				e->wavefront->age < x->events[between].wavefront->age)) {
 			between = i;
@@ -265,7 +265,7 @@ bool emu_asked_puts_off(struct nvw_machine *m, struct emu_asked *a, const struct
 {
 	struct party *const p = party_of(m, a, wf);
 
-	if (p == NULL) {
+	if (!p) {
 		return true;
 	}
 	if (p->goes) {
@@ -302,7 +302,7 @@ void emu_asked_access(
 	struct party *const p = party_of(m, a, wf);
 	uint64_t word, last;
 
-	for (uint64_t rest = lanes; p != NULL && rest; rest &= rest - 1) {
+	for (uint64_t rest = lanes; p && rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 		const bool changes = a->words->changes(wf, lane);
 
@@ -323,12 +323,12 @@ struct emu_asked *emu_asked_create(
 {
 	struct emu_asked *const a = calloc(1, sizeof *a);
 
-	if (m->store_buffers != NULL || m->config.consistency == EMU_CONSISTENCY_rmo) {
+	if (m->store_buffers || m->config.consistency == EMU_CONSISTENCY_rmo) {
 		free(a);
 		nvw_fail(NVW_E_USAGE, "every order: expected a machine without store buffers");
 		return NULL;
 	}
-	if (a == NULL) {
+	if (!a) {
 		nvw_fail(NVW_E_MEMORY, "no memory for the order of wavefronts");
 		return NULL;
 	}

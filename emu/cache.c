@@ -39,7 +39,7 @@ static uint64_t blocks(uint64_t count)
 /* Either stamps by sets of 16 ways, of which there is a power of two, or by lines. */
 __attribute__((unused)) static bool is_valid(const struct emu_cache *cache)
 {
-	return cache->sets > 0 && cache->ways > 0 && (cache->set == NULL) != (cache->stamps == NULL) &&
+	return cache->sets > 0 && cache->ways > 0 && (!cache->set) != (!cache->stamps) &&
 	       (!cache->set || (cache->ways == WAYS && !(cache->sets & (cache->sets - 1)))) &&
 	       (uintptr_t)cache->tags % ALIGNMENT == 0 && (uintptr_t)cache->lines % ALIGNMENT == 0;
 }
@@ -85,14 +85,14 @@ void emu_cache_finish(struct emu_cache *cache)
 /* The usual cache's. */
 static inline uint32_t set_of(const struct emu_cache *cache, emu_line_id id)
 {
-	NVW_DEEP_INVARIANT(cache->set != NULL);
+	NVW_DEEP_INVARIANT(cache->set);
 	return id & (cache->sets - 1);
 }
 
 /* The first way of the set of any other. */
 static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 {
-	NVW_DEEP_INVARIANT(cache->set == NULL);
+	NVW_DEEP_INVARIANT(!cache->set);
 	return emu_interleave(emu_line_number(id), cache->sets) * cache->ways;
 }
 

@@ -53,7 +53,7 @@ static struct emu_inserted_item *item_at(struct nvw_machine *m, uint64_t id)
 		const uint64_t wanted = 2 * id + 64;
 		struct emu_inserted_item *const grown = realloc(m->inserted.item, wanted * sizeof *grown);
 
-		if (grown == NULL) {
+		if (!grown) {
 			if (!m->error) {
 				m->error = nvw_fail(NVW_E_MEMORY, "no memory for inserted barriers");
 			}
@@ -99,7 +99,7 @@ static uint32_t insertions_of(const struct nvw_machine *m, enum emu_insertion wh
 /* Whether another execution of a statement begins with the operation. */
 static bool begins(const struct emu_inserted_item *item, const struct nvw_site *site)
 {
-	return item->first == NULL || item->first == site || item->first->line != site->line ||
+	return !item->first || item->first == site || item->first->line != site->line ||
 	       strcmp(item->first->file, site->file) != 0;
 }
 
@@ -111,7 +111,7 @@ uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nv
 	if (kind != NVW__USE) {
 		item = item_at(m, id);
 	}
-	if (item == NULL) {
+	if (!item) {
 		return 0;
 	}
 	const uint32_t at = insertions_at(m, r->site), after = insertions_of(m, EMU_INSERT_AFTER);

@@ -305,7 +305,7 @@ static uint32_t version_of(const struct nvw_machine *m, uint64_t key)
 {
 	const struct word *const w = word_of(m->order, key, false);
 
-	return w != NULL ? w->version : 0;
+	return w ? w->version : 0;
 }
 
 static bool bit(const uint64_t *map, uint64_t key)
@@ -422,7 +422,7 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 	struct emu_chosen_order *const o = m->order;
 
 	count_turn(m, wf);
-	if (o->asked != NULL) {
+	if (o->asked) {
 		return m->error || emu_asked_puts_off(m, o->asked, wf);
 	}
 	struct party *const party = party_of(m, emu_wavefront_number(m, wf));
@@ -566,7 +566,7 @@ void emu_order_access(struct nvw_machine *m, const struct emu_wavefront *wf, uin
 {
 	struct party *const party = party_of(m, emu_wavefront_number(m, wf));
 
-	if (m->order->asked != NULL) {
+	if (m->order->asked) {
 		emu_asked_access(m, m->order->asked, wf, lanes);
 	}
 	if (!party || repeats(party, reading(m, wf, lanes))) {
@@ -621,7 +621,7 @@ int emu_set_order(struct nvw_machine *m, const struct emu_order *how, struct emu
 
 		o->asked = emu_asked_create(m, how->asker, &words);
 		m->scheduler.next = next_asked;
-		return o->asked != NULL ? 0 : NVW_E_USAGE;
+		return o->asked ? 0 : NVW_E_USAGE;
 	}
 	if (how->kind != EMU_ORDER_TIME) {
 		m->scheduler.next = next_event;

@@ -95,11 +95,11 @@ static struct mark *slot_of(const struct emu_undo *u, uint64_t key)
 static bool grow(struct emu_undo *u)
 {
 	struct mark *const old = u->marks;
-	const uint64_t count = old == NULL ? 0 : u->mark_mask + 1;
+	const uint64_t count = !old ? 0 : u->mark_mask + 1;
 	const uint64_t room = count == 0 ? MARKS_MIN : 2 * count;
 	struct mark *const marks = calloc(room, sizeof *marks);
 
-	if (marks == NULL) {
+	if (!marks) {
 		return false;
 	}
 	u->marks = marks;
@@ -216,14 +216,14 @@ void nvw__epoch_tell(const struct nvw__epoch_told *told)
 {
 	struct nvw_machine *const m = emu_now.machine;
 
-	if (m == NULL || m->undo == NULL || m->error) {
+	if (!m || !m->undo || m->error) {
 		return;
 	}
 	const uint64_t address = (uint64_t)(uintptr_t)told->at;
 	uint32_t stream = 0;
 
-	if (told->status == NULL ? !find_own_stream(m, &stream) :
-				   !find_stream(m, (uint64_t)(uintptr_t)told->status, &stream)) {
+	if (!told->status ? !find_own_stream(m, &stream) :
+			    !find_stream(m, (uint64_t)(uintptr_t)told->status, &stream)) {
 		return;
 	}
 	struct stream *const s = &m->undo->streams[stream];
@@ -280,7 +280,7 @@ static void tell(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned
 	struct emu_unlogged *const x = place_for(r, request->site, m->undo->members[item].begun);
 
 	r->unlogged++;
-	if (x == NULL) {
+	if (!x) {
 		r->unlisted++;
 		return;
 	}
@@ -313,8 +313,7 @@ static void look_at(struct nvw_machine *m, const struct emu_wavefront *wf, unsig
 	unsigned offset = 0;
 
 	if (!is_in_epoch(m, wf->first_global + lane) ||
-		!emu_locate(m, request->address, bytes, &line, &offset) ||
-		emu_device_of(m, line)->pool == NULL) {
+		!emu_locate(m, request->address, bytes, &line, &offset) || !emu_device_of(m, line)->pool) {
 		return;
 	}
 	m->undo->report.stores++;
@@ -373,15 +372,15 @@ int emu_check_undo(struct nvw_machine *m)
 {
 	struct emu_undo *const u = calloc(1, sizeof *u);
 
-	assert(m->exec.number == 0 && m->undo == NULL);
+	assert(m->exec.number == 0 && !m->undo);
 	m->undo = u;
-	NVW_FAIL_IF(u == NULL || !grow(u), NVW_E_MEMORY, "no memory to check the undo log");
+	NVW_FAIL_IF(!u || !grow(u), NVW_E_MEMORY, "no memory to check the undo log");
 	return 0;
 }
 
 const struct emu_undo_report *emu_undo(const struct nvw_machine *m)
 {
-	if (m->undo == NULL) {
+	if (!m->undo) {
 		return NULL;
 	}
 	return &m->undo->report;
@@ -389,7 +388,7 @@ const struct emu_undo_report *emu_undo(const struct nvw_machine *m)
 
 void emu_undo_finish(struct nvw_machine *m)
 {
-	if (m->undo == NULL) {
+	if (!m->undo) {
 		return;
 	}
 	free(m->undo->streams);

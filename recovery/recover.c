@@ -191,9 +191,9 @@ __attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
 	const uint32_t streams = nvw_pool_geometry(pool)->streams;
 	uint8_t *const open = calloc(streams, 1);
 	struct nvw_recovery ignored = {0};
-	bool unsettled = false, done = open == NULL || judge_all(pool, &ignored, open, &unsettled) == 0;
+	bool unsettled = false, done = !open || judge_all(pool, &ignored, open, &unsettled) == 0;
 
-	for (uint32_t i = 0; open != NULL && i < streams; i++) {
+	for (uint32_t i = 0; open && i < streams; i++) {
 		done = done && !open[i];
 	}
 	free(open);

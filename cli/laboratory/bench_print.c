@@ -308,6 +308,7 @@ static unsigned seeds_of(const struct bench *b, const struct bench_row *row)
 
 static void plan_axes(const struct bench *b, struct table_plan *plan)
 {
+	NVW_INVARIANT(plan->axes == 0 && b->axis_count + 4 <= TABLE_AXES_MAX);
 	plan->axis[plan->axes++] = "workload";
 	plan->axis[plan->axes++] = "mix";
 	for (unsigned i = 0; i < b->axis_count; i++) {
@@ -325,6 +326,7 @@ static int plan_row(const struct bench *b, const struct bench_row *row, struct t
 	char seed[16];
 	unsigned n = 0;
 
+	NVW_INVARIANT(b->axis_count + 4 <= TABLE_AXES_MAX);
 	values[n++] = workload_of(b, row);
 	values[n++] = b->of[row->of].mix;
 	for (unsigned i = 0; i < b->axis_count; i++) {

@@ -86,7 +86,7 @@ static struct emu_line *entry_of(struct coh_event *e)
 	struct emu_cache *const cache = &m->directory.cache;
 	struct emu_line *entry = emu_cache_find(cache, e->id);
 
-	NVW_DEEP_INVARIANT(coh_has_directory(m) && m->directory.mshrs != NULL);
+	NVW_DEEP_INVARIANT(coh_has_directory(m) && m->directory.mshrs);
 
 	if (!entry) {
 		emu_line_id old;

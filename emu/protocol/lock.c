@@ -21,7 +21,7 @@ static bool is_remote(const struct coh_request *r)
 /* Who waits has somebody to wait for. */
 __attribute__((unused)) static bool is_valid(const struct coh_lock *lock)
 {
-	return !lock->waiting || (*lock->end == NULL && (lock->holders > 0 || lock->passing > 0));
+	return !lock->waiting || (!*lock->end && (lock->holders > 0 || lock->passing > 0));
 }
 
 bool coh_is_locked_out(const struct coh_request *r)

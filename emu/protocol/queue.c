@@ -158,7 +158,7 @@ bool coh_queue_up(const struct coh_request *r, emu_time t)
 		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a request that waits");
 		return false;
 	}
-	NVW_DEEP_INVARIANT(last->next == NULL);
+	NVW_DEEP_INVARIANT(!last->next);
 	*q->end = last;
 	q->end = &last->next;
 	NVW_DEEP_INVARIANT(is_valid(q));

@@ -34,8 +34,8 @@ __attribute__((unused)) static bool is_valid(const struct coh_turns *turns)
 
 __attribute__((unused)) static bool is_cu_valid(const struct turns_cu *here)
 {
-	return (here->blocked != NULL) == (here->count > 0) && *here->blocked_end == NULL &&
-	       *here->outside_end == NULL && (here->blocked_bands != 0) == (here->count > 0);
+	return (here->blocked != NULL) == (here->count > 0) && !*here->blocked_end && !*here->outside_end &&
+	       (here->blocked_bands != 0) == (here->count > 0);
 }
 
 static uint64_t address_of(emu_line_id id)

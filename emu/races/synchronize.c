@@ -33,7 +33,7 @@ void race_tell_sync(
 		.kind = (uint16_t)kind,
 		.changes_word = changes_word};
 
-	if (m->races->told != NULL) {
+	if (m->races->told) {
 		m->races->told(m->races->context, &sync);
 	}
 }

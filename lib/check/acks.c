@@ -104,7 +104,7 @@ bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 {
 	const bool acked = op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
 
-	if (acks->asked != NULL) {
+	if (acks->asked) {
 		return acks->asked(acks->asker, op, acked);
 	}
 	return acked;
@@ -112,7 +112,7 @@ bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 
 uint64_t nvw_acked_count(const struct nvw_acks *acks)
 {
-	if (acks->asked != NULL) {
+	if (acks->asked) {
 		(void)acks->asked(acks->asker, NVW__ACKS_ALL, true);
 	}
 	return acks->count;

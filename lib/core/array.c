@@ -15,7 +15,7 @@ bool nvw__room(void **at, uint64_t *capacity, uint64_t count, size_t bytes)
 	uint64_t more = NVW_OR(*capacity, ROOM_MIN);
 	char *grown;
 
-	NVW_INVARIANT(bytes > 0 && (*at != NULL || *capacity == 0));
+	NVW_INVARIANT(bytes > 0 && (*at || *capacity == 0));
 	if (count <= *capacity) {
 		return true;
 	}

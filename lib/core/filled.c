@@ -32,7 +32,7 @@ void nvw__filled_copy(uint8_t *to, const uint8_t *from, const uint8_t *map, uint
 {
 	const uint64_t pages = nvw__filled_pages(bytes);
 
-	if (map == NULL) {
+	if (!map) {
 		memcpy(to, from, bytes);
 		return;
 	}

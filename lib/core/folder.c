@@ -41,7 +41,7 @@ void nvw_own_folder(char *ret_folder, size_t n)
 	nvw_own_path(ret_folder, n);
 	char *const slash = strrchr(ret_folder, '/');
 
-	if (slash != NULL) {
+	if (slash) {
 		*slash = '\0';
 	}
 }
@@ -115,7 +115,7 @@ static unsigned long long start_of(pid_t pid)
 
 	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
 	f = fopen(path, "re");
-	if (f == NULL) {
+	if (!f) {
 		return 0;
 	}
 	text[fread(text, 1, sizeof text - 1, f)] = '\0';
@@ -125,10 +125,10 @@ static unsigned long long start_of(pid_t pid)
 	 * the 22nd. */
 	char *at = strrchr(text, ')');
 
-	for (unsigned i = 2; at != NULL && i < 22; i++) {
+	for (unsigned i = 2; at && i < 22; i++) {
 		at = strchr(at + 1, ' ');
 	}
-	if (at != NULL) {
+	if (at) {
 		(void)sscanf(at, "%llu", &start);
 	}
 	return start;
@@ -172,7 +172,7 @@ static void sweep(const char *where)
 	const struct dirent *entry;
 	char path[2 * NVW__FOLDER_PATH + 16];
 
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	while (dir && (entry = readdir(dir))) {
 		int lock = -1;
 
 		snprintf(path, sizeof path, "%.*s/%s", NVW__FOLDER_PATH, where, entry->d_name);
@@ -183,7 +183,7 @@ static void sweep(const char *where)
 			close(lock);
 		}
 	}
-	if (dir != NULL) {
+	if (dir) {
 		closedir(dir);
 	}
 }
@@ -235,7 +235,7 @@ static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 		name = in_memory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	}
 	where = realpath(name, NULL);
-	NVW_FAIL_ERRNO_IF(where == NULL, "TMPDIR: %s", name);
+	NVW_FAIL_ERRNO_IF(!where, "TMPDIR: %s", name);
 	bytes = strlen(where);
 	snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
 	free(where);
@@ -272,7 +272,7 @@ static int make(const char *where, const char *what, struct nvw_folder *ret)
 {
 	snprintf(ret->path, sizeof ret->path, "%.200s/nvwave-%.8s-%ld-%llu-XXXXXX", where, what,
 		(long)getpid(), start_of(getpid()));
-	if (mkdtemp(ret->path) == NULL) {
+	if (!mkdtemp(ret->path)) {
 		const int error = nvw_fail_errno("%s", ret->path);
 
 		ret->path[0] = '\0';

@@ -80,7 +80,7 @@ static FILE *open_temporary(char *name)
 	if (fchmod(fd, 0666 & ~mask) == 0) {
 		file = fdopen(fd, "w");
 	}
-	if (file == NULL) {
+	if (!file) {
 		close(fd);
 		unlink(name);
 	}
@@ -93,19 +93,19 @@ int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_file *ret_fil
 	struct stat s;
 	const bool plain = stat(path, &s) != 0 || S_ISREG(s.st_mode);
 
-	if (f.path == NULL || (plain && asprintf(&f.temporary, "%s.XXXXXX", path) < 0)) {
+	if (!f.path || (plain && asprintf(&f.temporary, "%s.XXXXXX", path) < 0)) {
 		f.temporary = NULL;
 		release(&f);
 		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 	}
 	f.file = plain ? open_temporary(f.temporary) : fopen(path, "we");
-	if (f.file == NULL) {
+	if (!f.file) {
 		const int error = cannot(path);
 
 		release(&f);
 		return error;
 	}
-	if (f.temporary != NULL) {
+	if (f.temporary) {
 		remember(f.temporary);
 	}
 	*ret_file = f;
@@ -138,7 +138,7 @@ int nvw_new_file_end(struct nvw_new_file *f, int error)
 		}
 		error = cannot(f->path);
 	}
-	if (f->temporary != NULL) {
+	if (f->temporary) {
 		if (error == 0) {
 			error = give_name(f);
 		}

@@ -22,7 +22,7 @@ char *nvw__pool_path(const char *first, unsigned i)
 	const size_t n = strlen(first) + 16;
 	char *const path = malloc(n);
 
-	if (path != NULL) {
+	if (path) {
 		snprintf(path, n, i > 0 ? "%s.%u" : "%s", first, i);
 	}
 	return path;

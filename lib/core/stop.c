@@ -205,7 +205,7 @@ int nvw_stop_wait_showing(pid_t pid, int *ret_status, void (*show)(void *context
 		} else {
 			usleep(500);
 		}
-		if (show != NULL) {
+		if (show) {
 			show(context);
 		}
 	}

@@ -26,7 +26,7 @@ void nvw__have_sites(struct nvw_site *begin, struct nvw_site *end)
 	}
 	struct range *const more = realloc(ranges, (range_count + 1) * sizeof *ranges);
 
-	if (more != NULL) {
+	if (more) {
 		ranges = more;
 		ranges[range_count++] = (struct range){begin, (unsigned)(end - begin)};
 	}

@@ -94,7 +94,7 @@ static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8
 			return damaged(r, LOG_HEADER_FIXED_BYTES, "the header's strings overrun the header");
 		}
 		*string = strndup((const char *)p + 2, n);
-		NVW_FAIL_IF(*string == NULL, NVW_E_MEMORY, "%s: no memory", r->path);
+		NVW_FAIL_IF(!*string, NVW_E_MEMORY, "%s: no memory", r->path);
 		p += 2 + n;
 	}
 	if (p != end) {
@@ -324,7 +324,7 @@ static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, 
 	s->function = strndup(function, function_n);
 	s->layout = NULL;
 	r->site_count++; /* even if incomplete, so that it is freed */
-	return s->file != NULL && s->function != NULL;
+	return s->file != NULL && s->function;
 }
 
 static bool get_caller(struct nvw_log_reader *r, unsigned tag, uint32_t *ret_caller)
@@ -661,7 +661,7 @@ static bool parse_record(struct nvw_log_reader *r, struct nvw_log_record *ret)
 	const unsigned tag = *r->p++;
 
 	ret->kind = (enum nvw_log_kind)(tag & LOG_KIND_MASK);
-	if (get_record[ret->kind] == NULL) {
+	if (!get_record[ret->kind]) {
 		return false;
 	}
 	if (!(tag & LOG_SAME_TIME)) {
@@ -733,7 +733,7 @@ int nvw_log_rewind(struct nvw_log_reader *r)
 
 void nvw_log_reader_close(struct nvw_log_reader *r)
 {
-	if (r == NULL) {
+	if (!r) {
 		return;
 	}
 	forget_sites(r);
@@ -752,7 +752,7 @@ static struct nvw_log_reader *reader_new(int fd, const char *name)
 {
 	struct nvw_log_reader *r = calloc(1, sizeof *r);
 
-	if (r == NULL) {
+	if (!r) {
 		close(fd);
 		return NULL;
 	}
@@ -761,7 +761,7 @@ static struct nvw_log_reader *reader_new(int fd, const char *name)
 	r->path = strdup(name);
 	r->zstd = ZSTD_createDCtx();
 	r->stored = malloc(r->stored_capacity);
-	if (r->path == NULL || r->zstd == NULL || r->stored == NULL) {
+	if (!r->path || !r->zstd || !r->stored) {
 		nvw_log_reader_close(r);
 		return NULL;
 	}

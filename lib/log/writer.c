@@ -179,7 +179,7 @@ static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	const bool called = w->callers && r->site.caller != 0;
 
-	const bool laid_out = w->layouts && r->site.layout != NULL && *r->site.layout != '\0';
+	const bool laid_out = w->layouts && r->site.layout && *r->site.layout != '\0';
 
 	put_tag(w, r, called * LOG_CALLED | laid_out * LOG_LAID_OUT);
 	put_varint(w, r->site.id);
@@ -494,7 +494,7 @@ static struct nvw_log_writer *writer_new(int fd, const char *name)
 {
 	struct nvw_log_writer *w = calloc(1, sizeof *w);
 
-	if (w == NULL) {
+	if (!w) {
 		return NULL;
 	}
 	w->fd = fd;
@@ -503,7 +503,7 @@ static struct nvw_log_writer *writer_new(int fd, const char *name)
 	w->path = strdup(name);
 	w->zstd = ZSTD_createCCtx();
 	w->stored = malloc(w->stored_capacity);
-	if (w->path == NULL || w->zstd == NULL || w->stored == NULL ||
+	if (!w->path || !w->zstd || !w->stored ||
 		ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, COMPRESSION_LEVEL))) {
 		writer_free(w);
 		return NULL;
@@ -516,7 +516,7 @@ int nvw_log_create_fd(
 {
 	struct nvw_log_writer *w = writer_new(fd, name);
 
-	if (w == NULL) {
+	if (!w) {
 		close(fd);
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for the persist log's writer", name);
 	}
@@ -565,7 +565,7 @@ static int finish(struct nvw_log_writer *w)
 
 static int end_log(struct nvw_log_writer *w, uint64_t time_ps, bool interrupted)
 {
-	if (w == NULL) {
+	if (!w) {
 		return 0;
 	}
 	/* An interrupted run may have logged what comes after now. */
@@ -590,7 +590,7 @@ int nvw_log_interrupt(struct nvw_log_writer *w, uint64_t time_ps)
 
 void nvw_log_abandon(struct nvw_log_writer *w)
 {
-	if (w != NULL) {
+	if (w) {
 		finish(w);
 	}
 }

@@ -24,14 +24,14 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	struct nvw_pool_reads *const r = pool->image.reads;
 
-	if (pool->image.fetch != NULL) {
+	if (pool->image.fetch) {
 		pool->image.fetch(pool->image.context, pool->begin + off, n);
 	}
 
 	uint64_t word = (pool->begin + off) / 8;
 	const uint64_t end = (pool->begin + off + n + 7) / 8;
 
-	while (r != NULL && n > 0 && word < end) {
+	while (r && n > 0 && word < end) {
 		const uint64_t count = nvw_min(end - word, 64 - word % 64);
 
 		NVW_DEEP_INVARIANT(word < pool->image.bytes / 8);
@@ -90,7 +90,7 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
 	uint64_t (*of)(const void *from, uint64_t word), const void *from)
 {
-	if (pool->image.ask != NULL && in_pool(pool, off, 8)) {
+	if (pool->image.ask && in_pool(pool, off, 8)) {
 		return pool->image.ask(pool->image.context, pool->begin + off, of, from);
 	}
 	return of(from, nvw_pool_word(pool, off));
@@ -209,7 +209,7 @@ int nvw_pool_sync(struct nvw_pool *pool)
 
 	/* The first pool stands for all of its run. */
 	if (pool->begin == 0) {
-		for (pool = pool->next; !error && pool != NULL; pool = pool->next) {
+		for (pool = pool->next; !error && pool; pool = pool->next) {
 			error = sync_one(pool);
 		}
 	}
@@ -222,7 +222,7 @@ unsigned nvw_pool_count(const struct nvw_pool *first)
 {
 	unsigned n = 0;
 
-	for (; first != NULL; first = first->next) {
+	for (; first; first = first->next) {
 		n++;
 	}
 	return n;
@@ -230,7 +230,7 @@ unsigned nvw_pool_count(const struct nvw_pool *first)
 
 struct nvw_pool *nvw_pool_number(const struct nvw_pool *first, unsigned i)
 {
-	while (first != NULL && i-- > 0) {
+	while (first && i-- > 0) {
 		first = first->next;
 	}
 	return (struct nvw_pool *)(uintptr_t)first;
@@ -245,7 +245,7 @@ uint64_t nvw_pool_run_bytes(const struct nvw_pool *first)
 {
 	uint64_t bytes = 0;
 
-	for (; first != NULL; first = first->next) {
+	for (; first; first = first->next) {
 		NVW_DEEP_INVARIANT(
 			first->next == NULL || first->next->begin == first->begin + first->geometry.bytes);
 		bytes += first->geometry.bytes;
@@ -260,7 +260,7 @@ const char *nvw_pool_device(const struct nvw_pool *pool)
 
 void nvw_pool_copy_run(const struct nvw_pool *first, void *to)
 {
-	for (; first != NULL; first = first->next) {
+	for (; first; first = first->next) {
 		memcpy((char *)to + first->begin, nvw_pool_base(first), first->geometry.bytes);
 	}
 }

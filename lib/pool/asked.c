@@ -5,7 +5,7 @@
 
 unsigned nvw_pool_holders(const struct nvw_pool *pool, uint64_t key, nvw_off *ret_offs, unsigned max)
 {
-	if (pool->image.holders != NULL) {
+	if (pool->image.holders) {
 		return pool->image.holders(pool->image.context, key, ret_offs, max);
 	}
 	return 0;

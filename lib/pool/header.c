@@ -156,7 +156,7 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 			    h->chunk_count != g.chunk_count || h->chunk_bytes != NVW_POOL_CHUNK_BYTES,
 		NVW_E_DAMAGED, "%s: offset 0x%zx: the header's offsets do not follow from its sizes", path,
 		offsetof(struct nvw__header, roots));
-	NVW_FAIL_IF(memchr(h->layout, 0, sizeof h->layout) == NULL, NVW_E_DAMAGED,
+	NVW_FAIL_IF(!memchr(h->layout, 0, sizeof h->layout), NVW_E_DAMAGED,
 		"%s: offset 0x%zx: the layout's name is not terminated", path,
 		offsetof(struct nvw__header, layout));
 	const bool more_follow = is_image && h->count > h->number + 1;
@@ -178,7 +178,7 @@ static int check_member(const char *path, const struct nvw__header *h)
 		NVW_E_DAMAGED,
 		"%s: offset 0x%zx: found pool %" PRIu32 " of %" PRIu32 ", expected one of 2 to %d", path,
 		offsetof(struct nvw__header, number), h->number, h->count, NVW_POOLS_MAX);
-	NVW_FAIL_IF(memchr(h->device, 0, sizeof h->device) == NULL, NVW_E_DAMAGED,
+	NVW_FAIL_IF(!memchr(h->device, 0, sizeof h->device), NVW_E_DAMAGED,
 		"%s: offset 0x%zx: the device's name is not terminated", path,
 		offsetof(struct nvw__header, device));
 	return 0;

@@ -44,10 +44,10 @@ static int new_handle(const char *path, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *pool = calloc(1, sizeof *pool);
 
-	if (pool != NULL && path != NULL) {
+	if (pool && path) {
 		pool->path = strdup(path);
 	}
-	if (pool == NULL || (path != NULL && pool->path == NULL)) {
+	if (!pool || (path && !pool->path)) {
 		free(pool);
 		return no_handle();
 	}
@@ -61,7 +61,7 @@ static void unmap(struct nvw_pool *pool)
 	if (pool->mapped_bytes == 0) {
 		return;
 	}
-	NVW_INVARIANT(pool->base != NULL && (!pool->shared || pool->writable == pool->base));
+	NVW_INVARIANT(pool->base && (!pool->shared || pool->writable == pool->base));
 	if (pool->shared) {
 		/* The emulated NVRAM stores to the mapping directly, so all of it may be new. */
 		(void)pmem_msync(pool->writable, pool->mapped_bytes);
@@ -83,7 +83,7 @@ static void close_one(struct nvw_pool *pool)
 
 void nvw_pool_close(struct nvw_pool *pool)
 {
-	while (pool != NULL) {
+	while (pool) {
 		struct nvw_pool *const next = pool->next;
 
 		close_one(pool);
@@ -223,10 +223,10 @@ static void append(struct nvw_pool *first, struct nvw_pool *pool)
 {
 	struct nvw_pool *last = first;
 
-	while (last->next != NULL) {
+	while (last->next) {
 		last = last->next;
 	}
-	NVW_INVARIANT(pool->next == NULL && pool != last);
+	NVW_INVARIANT(!pool->next && pool != last);
 	pool->begin = last->begin + last->geometry.bytes;
 	last->next = pool;
 }
@@ -256,7 +256,7 @@ static int open_next(struct nvw_pool *first, unsigned i, enum nvw_pool_mode mode
 	char *const path = nvw__pool_path(first->path, i);
 	int error;
 
-	if (path == NULL) {
+	if (!path) {
 		return no_handle();
 	}
 	error = open_one(path, mode, &pool);
@@ -294,7 +294,7 @@ static int open_image_at(const struct nvw_pool_image *image, nvw_off begin, stru
 	pool->image = *image;
 	pool->base = (const char *)image->image + begin;
 	pool->begin = begin;
-	if (image->fetch != NULL) {
+	if (image->fetch) {
 		image->fetch(image->context, begin, NVW__ROOTS_OFF);
 	}
 	error = nvw__header_check("(image)", pool->base, image->bytes - begin, true, pool);
@@ -340,7 +340,7 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 	const uint64_t heap = NVW_OR(params->heap_bytes, 1);
 	uint64_t least;
 
-	NVW_FAIL_IF(memchr(params->layout, 0, sizeof params->layout) == NULL, NVW_E_USAGE,
+	NVW_FAIL_IF(!memchr(params->layout, 0, sizeof params->layout), NVW_E_USAGE,
 		"a pool's layout name has at most %d characters", NVW_POOL_LAYOUT_BYTES - 1);
 	NVW_FAIL_IF(heap > NVW__POOL_BYTES_MAX, NVW_E_USAGE,
 		"a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64, NVW__POOL_BYTES_MAX, heap);
@@ -431,7 +431,7 @@ static int create_number(const char *path, const struct nvw_pool_params *params,
 	int error;
 
 	member.number = i;
-	if (its == NULL) {
+	if (!its) {
 		return no_handle();
 	}
 	error = create_one(its, params, &member, ret_pool);
@@ -442,7 +442,7 @@ static int create_number(const char *path, const struct nvw_pool_params *params,
 static void remove_all(struct nvw_pool **pools, unsigned count)
 {
 	NVW_EACH(pool, pools, count) {
-		if (*pool != NULL) {
+		if (*pool) {
 			(void)unlink((*pool)->path);
 			nvw_pool_close(*pool);
 		}

@@ -27,13 +27,13 @@ static char *read_file(const char *path)
 	struct stat is;
 	char *text = NULL;
 
-	if (f == NULL) {
+	if (!f) {
 		return NULL;
 	}
 	if (fstat(fileno(f), &is) == 0 && S_ISREG(is.st_mode) && is.st_size <= SOURCE_MAX) {
 		text = malloc((size_t)is.st_size + 1);
 	}
-	if (text != NULL) {
+	if (text) {
 		text[fread(text, 1, (size_t)is.st_size, f)] = '\0';
 	}
 	fclose(f);
@@ -81,7 +81,7 @@ static char *behind_directive(char *at)
 
 static bool begins_line(const char *source, const char *at)
 {
-	while (at > source && strchr(" \t", at[-1]) != NULL) {
+	while (at > source && strchr(" \t", at[-1])) {
 		at--;
 	}
 	return at == source || at[-1] == '\n';
@@ -111,7 +111,7 @@ char *nvw__source_read(const char *path)
 {
 	char *const source = read_file(path);
 
-	for (char *at = source; at != NULL && *at != '\0';) {
+	for (char *at = source; at && *at != '\0';) {
 		char *const end = behind_no_code(source, at);
 		const bool literal = end > at && (*at == '"' || *at == '\'');
 
@@ -148,7 +148,7 @@ static long opening(const char *s, long at)
 {
 	int depth = 0;
 
-	for (; at >= 0 && strchr(";{}", s[at]) == NULL; at--) {
+	for (; at >= 0 && !strchr(";{}", s[at]); at--) {
 		depth += s[at] == ')' || s[at] == ']';
 		depth -= s[at] == '(' || s[at] == '[';
 		if (depth == 0) {
@@ -225,8 +225,7 @@ static long with_scopes(const char *s, long first)
 /* Could a statement or an operand begin behind this character? Then a star there is no multiplication. */
 static bool begins_operand(const char *s, long at)
 {
-	if (at < 0 || strchr(";{}(,):?=[<>!|+-/%^", s[at]) != NULL ||
-		(at > 0 && s[at] == '&' && s[at - 1] == '&')) {
+	if (at < 0 || strchr(";{}(,):?=[<>!|+-/%^", s[at]) || (at > 0 && s[at] == '&' && s[at - 1] == '&')) {
 		return true;
 	}
 	return is_word(s[at]) && is_keyword(s, first_of_word(s, at), at);
@@ -332,7 +331,7 @@ static long behind_assignment(const char *s, long at)
 		const size_t n = strlen(*operator);
 
 		if (strncmp(s + at, *operator, n) == 0 && s[at + (long)n] != '=' &&
-			(at == 0 || n > 1 || strchr("=!<>+-*/%|&^", s[at - 1]) == NULL)) {
+			(at == 0 || n > 1 || !strchr("=!<>+-*/%|&^", s[at - 1]))) {
 			return at + (long)n;
 		}
 	}
@@ -425,7 +424,7 @@ static bool take_argument(const char *s, long open, unsigned number, char ret[NV
 	long from = open + 1;
 
 	for (long at = open + 1; end > 0 && at < end; at++) {
-		if (strchr("([{", s[at]) != NULL) {
+		if (strchr("([{", s[at])) {
 			at = behind_bracket(s, at) - 1;
 		} else if (s[at] == ',' || at == end - 1) {
 			if (number-- == 0) {
@@ -442,7 +441,7 @@ static bool take_call(const char *s, long name, long open, struct nvw__access *r
 	const struct copier *const c = copier_of(s, name, behind_word(s, name));
 	char argument[NVW__ACCESS_TEXT];
 
-	if (c == NULL || !take_argument(s, open, c->argument, argument)) {
+	if (!c || !take_argument(s, open, c->argument, argument)) {
 		return false;
 	}
 	ret->kind = NVW__ACCESS_POINTED;
@@ -603,11 +602,11 @@ static long offset_of(const char *s, int line, int column)
 {
 	const char *at = s;
 
-	for (; line > 1 && at != NULL; line--) {
+	for (; line > 1 && at; line--) {
 		at = strchr(at, '\n');
 		at = at ? at + 1 : NULL;
 	}
-	if (at == NULL || column < 1 || (size_t)column > strcspn(at, "\n")) {
+	if (!at || column < 1 || (size_t)column > strcspn(at, "\n")) {
 		return NOWHERE;
 	}
 	return at - s + column - 1;

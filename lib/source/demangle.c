@@ -28,7 +28,7 @@ static demangle *find_demangle(void)
 		if (!library) {
 			library = dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);
 		}
-		if (library != NULL) {
+		if (library) {
 			*(void **)&found = dlsym(library, "__cxa_demangle");
 		}
 	}
@@ -78,7 +78,7 @@ void nvw__demangle(const char *symbol, size_t length, char *ret_name, size_t n)
 	int status = -1;
 	char *const name = function && whole ? function(whole, NULL, NULL, &status) : NULL;
 
-	if (name != NULL && status == 0) {
+	if (name && status == 0) {
 		snprintf(ret_name, n, "%.*s", (int)name_length(name), name);
 	} else {
 		snprintf(ret_name, n, "%.*s", (int)length, symbol);

@@ -217,7 +217,7 @@ static bool take_sum(struct parser *p, struct nvw__value *v)
 	uint64_t count;
 	bool nested;
 
-	if (strpbrk(p->at, "=?:,<>&|") != NULL || v->untyped || v->nested) {
+	if (strpbrk(p->at, "=?:,<>&|") || v->untyped || v->nested) {
 		return false;
 	}
 	p->at += strlen(p->at);
@@ -329,7 +329,7 @@ static bool take_group(struct parser *p, struct nvw__value *ret)
 		return false;
 	}
 	skip_space(p);
-	if (looks_like_type(text) && (is_word(*p->at) || strchr("(*&", *p->at) != NULL) && *p->at != '\0') {
+	if (looks_like_type(text) && (is_word(*p->at) || strchr("(*&", *p->at)) && *p->at != '\0') {
 		struct nvw__value whatever;
 
 		if (names_bytes(text)) {
@@ -381,7 +381,7 @@ static bool take_variable(struct parser *p, const char *name, struct nvw__value 
 		return false;
 	}
 	*ret = value_of(&type);
-	if (class.addr != NULL) {
+	if (class.addr) {
 		ret->of = class;
 		ret->has_of = true;
 		ret->offset = member.offset;

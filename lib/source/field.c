@@ -30,7 +30,7 @@ static char *last_source, last_path[PATH_MAX];
 
 static const char *source_of(const char *path)
 {
-	if (last_source == NULL || strcmp(path, last_path) != 0) {
+	if (!last_source || strcmp(path, last_path) != 0) {
 		free(last_source);
 		last_source = nvw__source_read(path);
 		snprintf(last_path, sizeof last_path, "%s", path);
@@ -57,7 +57,7 @@ static void path_of(const struct nvw__place *p, char ret[PATH_MAX])
 	Dwarf_Attribute attribute;
 	const char *const folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
 
-	if (p->file[0] == '/' || folder == NULL) {
+	if (p->file[0] == '/' || !folder) {
 		snprintf(ret, PATH_MAX, "%s", p->file);
 		return;
 	}
@@ -134,7 +134,7 @@ static bool is_static(Dwarf_Die *child)
 	Dwarf_Attribute attribute;
 
 	return dwarf_attr(child, DW_AT_external, &attribute) != NULL ||
-	       dwarf_attr(child, DW_AT_const_value, &attribute) != NULL;
+	       dwarf_attr(child, DW_AT_const_value, &attribute);
 }
 
 static bool is_part(Dwarf_Die *child)
@@ -154,13 +154,13 @@ static bool is_opaque(Dwarf_Die *structure)
 	}
 	do {
 		name = is_part(&child) ? dwarf_diename(&child) : NULL;
-		if (name != NULL && (strncmp(name, "_M_", 3) == 0 || strncmp(name, "_vptr", 5) == 0)) {
+		if (name && (strncmp(name, "_M_", 3) == 0 || strncmp(name, "_vptr", 5) == 0)) {
 			return true;
 		}
 		if (dwarf_tag(&child) == DW_TAG_inheritance) {
 			const char *const own = dwarf_diename(structure);
 
-			if (own != NULL && strncmp(own, "atomic<", 7) == 0) {
+			if (own && strncmp(own, "atomic<", 7) == 0) {
 				return true;
 			}
 		}

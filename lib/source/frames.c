@@ -86,12 +86,12 @@ static bool is_system(Dwfl_Module *module)
 	const char *const path =
 		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 
-	for (unsigned i = 0; path != NULL && i < sizeof names / sizeof names[0]; i++) {
-		if (strstr(path, names[i]) != NULL) {
+	for (unsigned i = 0; path && i < sizeof names / sizeof names[0]; i++) {
+		if (strstr(path, names[i])) {
 			return true;
 		}
 	}
-	return path == NULL;
+	return !path;
 }
 
 static const char *function_of(const struct nvw__place *p)
@@ -111,7 +111,7 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 		return;
 	}
 	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
-	if (p.file != NULL) {
+	if (p.file) {
 		snprintf(ret_place, n, "%.120s:%d (%s)", p.file, p.line, function_of(&p));
 	}
 }
@@ -135,7 +135,7 @@ static void first_place(Dwfl *dwfl, void *const *address, unsigned count, char *
 	for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
 		Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address[i]);
 
-		if (passed && module != NULL && is_own(module)) {
+		if (passed && module && is_own(module)) {
 			return;
 		}
 		place_of(dwfl, address[i], ret_place, n);
@@ -156,11 +156,10 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
 
 	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
-	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
-		dwfl_report_end(dwfl, NULL, NULL) == 0) {
+	if (dwfl && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
 		first_place(dwfl, address, count, ret_place, n);
 	}
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_end(dwfl);
 	}
 }
@@ -196,11 +195,11 @@ void nvw__process_place(pid_t pid, char *ret_place, size_t n)
 
 	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
-	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, pid) == 0 &&
-		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, pid, false) == 0) {
+	if (dwfl && dwfl_linux_proc_report(dwfl, pid) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0 &&
+		dwfl_linux_proc_attach(dwfl, pid, false) == 0) {
 		dwfl_getthread_frames(dwfl, pid, look_at_frame, &s);
 	}
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_end(dwfl);
 	}
 }
@@ -229,13 +228,12 @@ void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, si
 
 	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
-	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
-		dwfl_report_end(dwfl, NULL, NULL) == 0) {
+	if (dwfl && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
 		for (unsigned i = 0; i < count; i++) {
 			add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
 		}
 	}
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_end(dwfl);
 	}
 }
@@ -260,11 +258,11 @@ void nvw__stopped_stack(pid_t thread, char *ret_stack, size_t n)
 
 	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
-	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, thread) == 0 &&
-		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, thread, true) == 0) {
+	if (dwfl && dwfl_linux_proc_report(dwfl, thread) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0 &&
+		dwfl_linux_proc_attach(dwfl, thread, true) == 0) {
 		dwfl_getthread_frames(dwfl, thread, add_stopped_frame, &s);
 	}
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_end(dwfl);
 	}
 }

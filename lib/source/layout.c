@@ -75,7 +75,7 @@ static const char *take_part(const char *at, struct part *ret)
 static bool is_simple(const char *name)
 {
 	for (; *name != '\0'; name++) {
-		if (!isalnum((unsigned char)*name) && strchr("_.:[]->", *name) == NULL) {
+		if (!isalnum((unsigned char)*name) && !strchr("_.:[]->", *name)) {
 			return false;
 		}
 	}

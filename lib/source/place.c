@@ -29,10 +29,10 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *r
 {
 	Dwarf_Die *const indexed = dwfl_module_addrdie(module, address, ret_bias);
 
-	if (indexed != NULL && dwarf_haspc(indexed, address - *ret_bias) == 1) {
+	if (indexed && dwarf_haspc(indexed, address - *ret_bias) == 1) {
 		return indexed;
 	}
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, ret_bias)) != NULL;) {
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, ret_bias));) {
 		if (dwarf_haspc(unit, address - *ret_bias) == 1) {
 			return unit;
 		}
@@ -44,7 +44,7 @@ static bool line_of(Dwarf_Die *unit, Dwarf_Addr address, struct nvw__place *p)
 {
 	Dwarf_Line *const line = dwarf_getsrc_die(unit, address);
 
-	if (line == NULL || dwarf_lineno(line, &p->line) != 0) {
+	if (!line || dwarf_lineno(line, &p->line) != 0) {
 		return false;
 	}
 	if (dwarf_linecol(line, &p->column) != 0) {
@@ -72,7 +72,7 @@ static bool is_library(const char *file)
 	bool is = begins(file, "/usr/include/") || begins(file, "/usr/local/include/");
 
 	NVW_EACH(folder, folders, sizeof folders / sizeof *folders) {
-		is = is || strstr(file, *folder) != NULL;
+		is = is || strstr(file, *folder);
 	}
 	return is || (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || begins(name, "nvw_cuda_") ||
 	       strcmp(name, "cuda_runtime.h") == 0 || strcmp(name, "cooperative_groups.h") == 0;
@@ -86,7 +86,7 @@ static void own_name(Dwarf_Die *scope, struct nvw__place *p)
 			dwarf_diename(scope));
 
 	p->function[0] = '\0';
-	if (name != NULL) {
+	if (name) {
 		nvw__demangle(name, strlen(name), p->function, sizeof p->function);
 	}
 }
@@ -191,7 +191,7 @@ static unsigned frames_of(
 	Dwarf_Addr bias;
 	Dwarf_Die *const unit = unit_of(module, address, &bias), *innermost = NULL, *scopes = NULL;
 
-	if (unit == NULL || capacity == 0 || !line_of(unit, address - bias, &here)) {
+	if (!unit || capacity == 0 || !line_of(unit, address - bias, &here)) {
 		return 0;
 	}
 	here.unit = *unit;
@@ -238,7 +238,7 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 		p = frames[own];
 	}
 	p.function[0] = '\0';
-	if (symbol != NULL) {
+	if (symbol) {
 		nvw__demangle(symbol, strcspn(symbol, "."), function, sizeof function);
 		snprintf(p.function, sizeof p.function, inlined ? "%.80s, inlined in %s" : "%.0s%s",
 			frames[own].function, function);
@@ -270,7 +270,7 @@ static bool own_place(const struct nvw__place *frames, unsigned count, struct nv
 
 	*ret_place = frames[own];
 	*ret_through_library = own > 0;
-	return count > 0 && !frames[own].library && frames[own].scope.addr != NULL;
+	return count > 0 && !frames[own].library && frames[own].scope.addr;
 }
 
 bool nvw__own_place_of(
@@ -333,7 +333,7 @@ bool nvw__find_functions(Dwfl_Module *module, struct nvw__functions *ret_functio
 {
 	struct nvw__functions f = {.at = NULL};
 
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &f.bias)) != NULL;) {
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &f.bias));) {
 		if (!add_functions(&f, unit, unit)) {
 			nvw__functions_free(&f);
 			return false;
@@ -372,7 +372,7 @@ bool nvw__own_place_in(const struct nvw__functions *f, Dwarf_Addr address, struc
 	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}}, here = {.file = NULL};
 	Dwarf_Die scopes[SCOPES_MAX];
 
-	if (in == NULL) {
+	if (!in) {
 		return false;
 	}
 	here.unit = in->unit;

@@ -56,7 +56,7 @@ static bool same_type(Dwarf_Die *a, Dwarf_Die *b)
 	}
 	nvw__type_name(a, name, sizeof name);
 	nvw__type_name(b, other, sizeof other);
-	return strcmp(name, other) == 0 && strstr(name, "(unnamed)") == NULL &&
+	return strcmp(name, other) == 0 && !strstr(name, "(unnamed)") &&
 	       nvw__type_bytes(a) == nvw__type_bytes(b);
 }
 
@@ -88,7 +88,7 @@ static void search(struct found *f, Dwarf_Die *in, unsigned depth)
 		const int tag = dwarf_tag(&child);
 		const char *const name = dwarf_diename(&child);
 
-		if (f->is(tag) && name != NULL && strcmp(name, f->name) == 0 &&
+		if (f->is(tag) && name && strcmp(name, f->name) == 0 &&
 			!(f->is_type && flag_of(&child, DW_AT_declaration))) {
 			note_found(f, &child);
 		}
@@ -107,7 +107,7 @@ static void search_units(const struct nvw__scope *scope, struct found *f)
 
 	search(f, &unit, 0);
 	for (Dwarf_Die *other = NULL;
-		f->count == 0 && (other = dwfl_module_nextcu(scope->module, other, &bias)) != NULL;) {
+		f->count == 0 && (other = dwfl_module_nextcu(scope->module, other, &bias));) {
 		search(f, other, 0);
 	}
 }
@@ -118,7 +118,7 @@ static bool find_definition(const struct nvw__scope *scope, const char *name, Dw
 	struct found f = {.name = name, .is = is_structure, .is_type = true, .inside = true};
 	Dwarf_Addr bias;
 
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(scope->module, unit, &bias)) != NULL;) {
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(scope->module, unit, &bias));) {
 		search(&f, unit, 0);
 	}
 	*ret = f.type;
@@ -250,7 +250,7 @@ void nvw__type_name(Dwarf_Die *type, char *ret, size_t n)
 	const char *const sign = sign_of(tag);
 
 	snprintf(ret, n, "%s%s%s", word_of(type, tag), of,
-		sign + (end > 0 && strchr("*&", of[end - 1]) != NULL && *sign == ' '));
+		sign + (end > 0 && strchr("*&", of[end - 1]) && *sign == ' '));
 }
 
 static bool is_any_type(int tag)
@@ -344,10 +344,10 @@ bool nvw__member_of(Dwarf_Die *child, struct nvw__member *ret)
 	if (!nvw__type_of(child, &ret->type)) {
 		return false;
 	}
-	if (dwarf_attr(child, DW_AT_data_bit_offset, &attribute) != NULL) {
+	if (dwarf_attr(child, DW_AT_data_bit_offset, &attribute)) {
 		return dwarf_formudata(&attribute, &value) == 0 && place_bits(child, value, ret);
 	}
-	if (dwarf_attr(child, DW_AT_data_member_location, &attribute) != NULL) {
+	if (dwarf_attr(child, DW_AT_data_member_location, &attribute)) {
 		const bool known = dwarf_formudata(&attribute, &value) == 0;
 
 		ret->offset = known ? value : 0;
@@ -386,10 +386,10 @@ static bool search_members(const struct nvw__scope *scope, Dwarf_Die *structure,
 		const char *const own = dwarf_diename(&child);
 		const bool is_member = dwarf_tag(&child) == DW_TAG_member;
 
-		if (is_member && own != NULL && strcmp(own, name) == 0) {
+		if (is_member && own && strcmp(own, name) == 0) {
 			return !flag_of(&child, DW_AT_external) && nvw__member_of(&child, ret);
 		}
-		if (is_member && own == NULL && search_part(scope, &child, name, ret, depth)) {
+		if (is_member && !own && search_part(scope, &child, name, ret, depth)) {
 			return true;
 		}
 	} while (dwarf_siblingof(&child, &child) == 0);
@@ -427,7 +427,7 @@ static void search_function(const struct nvw__scope *scope, struct found *f)
 	Dwarf_Attribute attribute;
 
 	search(f, &function, 0);
-	if (dwarf_formref_die(dwarf_attr(&function, DW_AT_abstract_origin, &attribute), &written) != NULL) {
+	if (dwarf_formref_die(dwarf_attr(&function, DW_AT_abstract_origin, &attribute), &written)) {
 		search(f, &written, 0);
 	}
 }
@@ -491,12 +491,11 @@ static bool count_of(Dwarf_Die *range, uint64_t *ret)
 	Dwarf_Word value;
 
 	*ret = 0; /* of a flexible array */
-	if (dwarf_attr(range, DW_AT_count, &attribute) != NULL) {
+	if (dwarf_attr(range, DW_AT_count, &attribute)) {
 		*ret = dwarf_formudata(&attribute, &value) == 0 ? value : 0;
 		return true;
 	}
-	if (dwarf_attr(range, DW_AT_upper_bound, &attribute) != NULL &&
-		dwarf_formudata(&attribute, &value) == 0) {
+	if (dwarf_attr(range, DW_AT_upper_bound, &attribute) && dwarf_formudata(&attribute, &value) == 0) {
 		*ret = value + 1;
 	}
 	return true;

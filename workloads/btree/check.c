@@ -172,7 +172,7 @@ static void walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off ab
 		if (level == 0) {
 			w->keys += btree_count(node->order);
 		}
-		if (level == 0 && w->c.plan != NULL) {
+		if (level == 0 && w->c.plan) {
 			judge_leaf(w, off, node);
 		}
 		low = node->high + 1;

@@ -421,7 +421,7 @@ static struct btree_owed owed_to(const struct btree_case *c, uint64_t key)
 		owed.end++;
 	}
 	owed.loaded = plan->loaded_count > 0 &&
-		      bsearch(&key, plan->loaded, plan->loaded_count, sizeof key, by_value) != NULL;
+		      bsearch(&key, plan->loaded, plan->loaded_count, sizeof key, by_value);
 	return owed;
 }
 

@@ -526,7 +526,7 @@ static bool is_owed(const struct btree_run *r, uint64_t op)
 
 static bool is_wanted(struct btree_run *r, uint64_t op)
 {
-	if (r->acks == NULL) {
+	if (!r->acks) {
 		return true;
 	}
 	const bool wanted = r->wanted > 0 && is_owed(r, op);
@@ -649,7 +649,7 @@ int btree_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 
 	btree_end_run(p);
 	p->run = r;
-	NVW_FAIL_IF(r == NULL, NVW_E_MEMORY, "btree: no memory to go on");
+	NVW_FAIL_IF(!r, NVW_E_MEMORY, "btree: no memory to go on");
 	*r = (struct btree_run){.p = p, .machine = machine, .acks = acks, .wanted = operations};
 	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
 	NVW_TRY(find_tree(r));

@@ -26,13 +26,13 @@ int archive_load(const char *path, const struct archive_functions **ret)
 	};
 	void *const library = loaded ? NULL : dlopen(library_name, RTLD_LAZY | RTLD_LOCAL);
 
-	NVW_FAIL_IF(!loaded && library == NULL, NVW_E_SYSTEM,
+	NVW_FAIL_IF(!loaded && !library, NVW_E_SYSTEM,
 		"%s: cannot be read without %s, the library for compressed files: %s", path, library_name,
 		dlerror());
 	for (unsigned i = 0; !loaded && i < sizeof wanted / sizeof *wanted; i++) {
 		void *const f = dlsym(library, wanted[i].name);
 
-		if (f == NULL) {
+		if (!f) {
 			dlclose(library);
 			return nvw_fail(NVW_E_SYSTEM, "%s: cannot be read: %s has no function %s", path,
 				library_name, wanted[i].name);

@@ -137,7 +137,7 @@ static int parse_text(const char *path, const char *content, uint64_t bytes, uns
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
 
 		line++;
-		if (line_end == NULL) {
+		if (!line_end) {
 			line_end = end;
 		}
 
@@ -198,7 +198,7 @@ int keyfile_read(const char *path, unsigned column, uint64_t **ret_keys, uint64_
 	 * last line without a key. */
 	uint64_t *const keys = malloc((bytes / 2 + 2) * sizeof(*keys));
 
-	if (keys == NULL) {
+	if (!keys) {
 		error = nvw_fail(NVW_E_MEMORY, "no memory for the keys of %s", path);
 	} else if (is_text || (!is_binary && looks_like_text(content, bytes))) {
 		error = parse_text(path, content, bytes, column, keys, &count);

@@ -60,7 +60,7 @@ static const struct generator *find_generator(const char *name)
 
 bool keys_is_file(const char *source)
 {
-	return find_generator(source) == NULL;
+	return !find_generator(source);
 }
 
 static int make_generated(const struct generator *g, const struct keys_source *s, uint64_t count,
@@ -70,7 +70,7 @@ static int make_generated(const struct generator *g, const struct keys_source *s
 
 	uint64_t *const keys = count > SIZE_MAX / sizeof(*keys) ? NULL : malloc(count * sizeof(*keys));
 
-	NVW_FAIL_IF(keys == NULL, NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
+	NVW_FAIL_IF(!keys, NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
 	g->fill(s, count, keys);
 	*ret_keys = keys;
 	*ret_count = count;
@@ -80,7 +80,7 @@ static int make_generated(const struct generator *g, const struct keys_source *s
 /* If there is no such file, it is probably a misspelt generator. */
 static bool is_plain_word(const char *source)
 {
-	return strchr(source, '/') == NULL && strchr(source, ':') == NULL && access(source, F_OK) != 0;
+	return !strchr(source, '/') && !strchr(source, ':') && access(source, F_OK) != 0;
 }
 
 static int make_from_file(
@@ -110,7 +110,7 @@ int keys_make(const struct keys_source *source, uint64_t count, uint64_t **ret_k
 {
 	const struct generator *const g = find_generator(source->source);
 
-	if (g != NULL) {
+	if (g) {
 		return make_generated(g, source, count, ret_keys, ret_count);
 	}
 	return make_from_file(source, count, ret_keys, ret_count);

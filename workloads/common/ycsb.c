@@ -139,7 +139,7 @@ static char *trim(char *text)
 {
 	char *end = text + strlen(text);
 
-	while (end > text && strchr(" \t\r\f", end[-1]) != NULL) {
+	while (end > text && strchr(" \t\r\f", end[-1])) {
 		end--;
 	}
 	*end = 0;
@@ -159,7 +159,7 @@ static int parse_line(char *line, struct ycsb *y, const struct place *place)
 
 	char *const separator = strpbrk(name, "=:");
 
-	NVW_FAIL_IF(separator == NULL, NVW_E_INPUT, "%s:%" PRIu64 ": expected name=value, found \"%.40s\"",
+	NVW_FAIL_IF(!separator, NVW_E_INPUT, "%s:%" PRIu64 ": expected name=value, found \"%.40s\"",
 		place->path, place->line, name);
 	*separator = 0;
 	trim(name);
@@ -178,9 +178,9 @@ static int parse_lines(const char *path, char *content, struct ycsb *y)
 	struct place place = {path, 0};
 	char *next;
 
-	for (char *line = content; line != NULL; line = next) {
+	for (char *line = content; line; line = next) {
 		next = strchr(line, '\n');
-		if (next != NULL) {
+		if (next) {
 			*next++ = 0;
 		}
 		place.line++;

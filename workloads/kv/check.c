@@ -101,13 +101,13 @@ int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, str
 	c.table = view.table;
 	c.words = view.words;
 	NVW_TRY(kv_check_table(&c));
-	if (c.owed.plan != NULL) {
+	if (c.owed.plan) {
 		c.owed.plan->checks++;
 	}
-	if (c.words != NULL) {
+	if (c.words) {
 		error = check_slots(&c, &entries);
 	}
-	if (c.owed.plan != NULL) {
+	if (c.owed.plan) {
 		lost = check_keys(&c);
 	}
 	if (error != 0 || lost != 0) {
@@ -121,7 +121,7 @@ const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
 {
 	struct kv_view v;
 
-	if (kv_view_open(pool, &v) != 0 || v.words == NULL || off < v.table.slots ||
+	if (kv_view_open(pool, &v) != 0 || !v.words || off < v.table.slots ||
 		off >= v.table.slots + 8 * kv_slot_count(v.table)) {
 		return NULL;
 	}

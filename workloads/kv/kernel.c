@@ -125,7 +125,7 @@ static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t rec
 static void note(const struct kv_batch_args *a, const struct kv_change *c, uint64_t index, uint64_t before,
 	uint64_t after)
 {
-	if (a->notes != NULL) {
+	if (a->notes) {
 		a->notes[c->op] = (struct kv_note){a->table.slots + 8 * index, before, after};
 	}
 }

@@ -86,7 +86,7 @@ static uint64_t slot_of(const struct kv_case *c, uint64_t key, uint64_t but, boo
 	if (c->table.slots == 0) {
 		return UINT64_MAX;
 	}
-	if (c->words != NULL) {
+	if (c->words) {
 		return probe(c, key, but, live);
 	}
 	const unsigned holders = nvw_pool_holders(c->pool, 1 + (kv_hash(key) >> 48), off, HOLDERS_MAX);
@@ -113,7 +113,7 @@ int kv_check_table(const struct kv_case *c)
 		return nvw_violation(c->findings, nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT),
 			"%s", nvw_error_message());
 	}
-	if (c->owed.plan == NULL || kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
+	if (!c->owed.plan || kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
 		return 0;
 	}
 	return nvw_violation(c->findings, nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT),
@@ -129,7 +129,7 @@ static int check_value(const struct kv_case *c, nvw_off entry, uint64_t key, uin
 		return nvw_violation(
 			c->findings, entry, "key %" PRIu64 " is present, but was never put", key);
 	}
-	if (c->words != NULL) {
+	if (c->words) {
 		plan->seen[id] = plan->checks;
 	}
 	if (kv_may_hold(&c->owed, &plan->by_key[id], header)) {
@@ -200,7 +200,7 @@ int kv_check_slot(const struct kv_case *c, uint64_t index)
 		error = nvw_violation(c->findings, slot,
 			"key %" PRIu64 " has two slots: %" PRIu64 " and %" PRIu64, key, other, index);
 	}
-	if (error || (word & KV_DELETED) != 0 || c->owed.plan == NULL) {
+	if (error || (word & KV_DELETED) != 0 || !c->owed.plan) {
 		return error;
 	}
 	return check_value(c, entry, key, nvw_pool_word(c->pool, entry + 8));

@@ -116,7 +116,7 @@ static int allocate_ops(struct kv_plan *p)
 {
 	const uint64_t n = op_total(p) + 1;
 
-	if (p->keys == NULL) {
+	if (!p->keys) {
 		p->keys = calloc(n, sizeof(*p->keys));
 	}
 	p->kinds = calloc(n, sizeof(*p->kinds));
@@ -198,7 +198,7 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 		NVW_TRY(keys_make(&source, p->count, &keys, &found));
 	}
 	p->keys = calloc(op_total(p) + 1, sizeof(*p->keys));
-	if (p->keys == NULL) {
+	if (!p->keys) {
 		free(keys);
 		return out_of_memory(p);
 	}
@@ -502,7 +502,7 @@ int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, v
 {
 	struct kv_plan *const p = calloc(1, sizeof(*p));
 
-	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "no memory for a plan");
+	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a plan");
 	p->seed = seed;
 	p->mutation = (enum kv_mutation)mutation;
 
@@ -520,7 +520,7 @@ void kv_dispose(void *plan)
 {
 	struct kv_plan *const p = plan;
 
-	if (p != NULL) {
+	if (p) {
 		free(p->keys);
 		free(p->kinds);
 		free(p->key_ids);

@@ -93,10 +93,10 @@ int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	struct kv_view v;
 	int error = kv_view_open(pool, &v);
 
-	if (error == 0 && v.words != NULL) {
+	if (error == 0 && v.words) {
 		error = fill_holes(&v, report);
 	}
-	if (error == 0 && v.words == NULL) {
+	if (error == 0 && !v.words) {
 		error = kv_view_expect_empty(pool);
 	}
 	if (error == 0) {

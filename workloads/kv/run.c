@@ -386,7 +386,7 @@ int kv_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *ack
 	struct kv_plan *const p = plan;
 	uint32_t *const kinds = malloc(p->batch * sizeof *kinds);
 	struct run r = {0};
-	int error = kinds == NULL ? nvw_fail(NVW_E_MEMORY, "kv: no memory for a batch") : 0;
+	int error = !kinds ? nvw_fail(NVW_E_MEMORY, "kv: no memory for a batch") : 0;
 
 	if (error == 0) {
 		error = find_table(p, nvw_machine_pool(machine));

@@ -55,7 +55,7 @@ static int publish_slot(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t
 	nvw_reader_enter(p->readers);
 	now = nvw_reader_find(p->readers, key);
 	nvw_reader_leave(p->readers);
-	if (now == NULL) {
+	if (!now) {
 		now = never;
 	}
 	if (now[ENTRY] == entry) {
@@ -76,7 +76,7 @@ static int publish_preload(struct kv_plan *p, struct nvw_pool *pool)
 	struct kv_view v;
 
 	NVW_TRY(kv_view_open(pool, &v));
-	for (uint64_t i = 0; v.words != NULL && i < kv_slot_count(v.table); i++) {
+	for (uint64_t i = 0; v.words && i < kv_slot_count(v.table); i++) {
 		const nvw_off entry = kv_slot_entry(v.words[i]);
 
 		if (entry != 0 && (v.words[i] & KV_DELETED) == 0) {
@@ -92,7 +92,7 @@ int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
 
 	p->notes = calloc(p->preload + p->count + 1, sizeof(*p->notes));
-	NVW_FAIL_IF(p->notes == NULL, NVW_E_MEMORY, "kv: no memory to serve host readers");
+	NVW_FAIL_IF(!p->notes, NVW_E_MEMORY, "kv: no memory to serve host readers");
 	p->readers = readers;
 	p->medium = nvw_pool_base(pool);
 	return publish_preload(p, pool);
@@ -155,7 +155,7 @@ int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_
 	const uint64_t *const record = nvw_reader_find(p->readers, key);
 
 	*ret_sighting = (struct nvw_sighting){.number = number};
-	if (record == NULL) {
+	if (!record) {
 		return 0;
 	}
 	ret_sighting->version = record[VERSION];
@@ -186,7 +186,7 @@ static uint64_t recovered_state(const struct kv_view *v, uint64_t key)
 {
 	uint64_t i = kv_home(v->table, kv_hash(key));
 
-	for (uint64_t n = 0; v->words != NULL && n < kv_slot_count(v->table) && v->words[i] != 0; n++) {
+	for (uint64_t n = 0; v->words && n < kv_slot_count(v->table) && v->words[i] != 0; n++) {
 		const uint64_t word = v->words[i];
 		const nvw_off entry = kv_slot_entry(word);
 		uint64_t there;

@@ -35,7 +35,7 @@ int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
 	NVW_TRY(kv_view_table(pool, &v.table));
 	if (v.table.slots != 0) {
 		v.words = nvw_pool_at(pool, v.table.slots, 8 * kv_slot_count(v.table));
-		NVW_FAIL_IF(v.words == NULL, NVW_E_DAMAGED,
+		NVW_FAIL_IF(!v.words, NVW_E_DAMAGED,
 			"%s: the table at offset %" PRIu64 " lies outside the pool", nvw_pool_path(pool),
 			v.table.slots);
 	}
@@ -73,7 +73,7 @@ static void count_slot(const struct kv_view *v, uint64_t i, struct census *c)
 	const uint64_t *const entry = nvw_pool_at(v->pool, kv_slot_entry(word), KV_ENTRY_HEAD_BYTES);
 
 	c->fillers += word == KV_FILLER;
-	if (word == 0 || kv_slot_entry(word) == 0 || entry == NULL) {
+	if (word == 0 || kv_slot_entry(word) == 0 || !entry) {
 		return;
 	}
 	if ((word & KV_DELETED) != 0) {
@@ -118,7 +118,7 @@ static struct census count_slots(const struct kv_view *v)
 {
 	struct census c = {0};
 
-	for (uint64_t i = 0; v->words != NULL && i < kv_slot_count(v->table); i++) {
+	for (uint64_t i = 0; v->words && i < kv_slot_count(v->table); i++) {
 		count_slot(v, i, &c);
 	}
 	return c;
@@ -143,5 +143,5 @@ int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
 
 	const struct census c = count_slots(&v);
 
-	return describe(description, &c, v.words == NULL ? 0 : kv_slot_count(v.table));
+	return describe(description, &c, !v.words ? 0 : kv_slot_count(v.table));
 }

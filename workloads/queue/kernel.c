@@ -49,7 +49,7 @@ enum { POLLS_MAX = 1 << 22 };
 /* Whether there is such a message, and a crash has left something to do with it. */
 static bool is_to(const struct queue_args *a, uint64_t ticket, unsigned what)
 {
-	return ticket < a->plan->count && (a->rest == NULL || (a->rest->to_do[ticket] & what) != 0);
+	return ticket < a->plan->count && (!a->rest || (a->rest->to_do[ticket] & what) != 0);
 }
 
 /* ---- Taking turns --------------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static uint64_t place(const struct queue_args *a, uint64_t consumer, uint64_t i)
 
 static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uint64_t i)
 {
-	const uint64_t at = a->rest == NULL ? i : STEP(a->replaced, place, a, consumer, i);
+	const uint64_t at = !a->rest ? i : STEP(a->replaced, place, a, consumer, i);
 
 	return nvw_at(&a->pmem, uint64_t, queue_record(a->ledgers, a->plan->count, consumer, at));
 }
@@ -263,7 +263,7 @@ static uint64_t records_before(const struct queue_args *a, const struct queue_me
 	const uint64_t first = m->batch * nvw_group_size();
 	uint64_t records = 0;
 
-	if (a->rest == NULL) {
+	if (!a->rest) {
 		return u64_min(a->plan->count - first, end);
 	}
 	for (unsigned i = 0; i < end; i++) {

@@ -66,7 +66,7 @@ static bool has_effect(const struct queue_case *c, uint64_t ticket, nvw_off befo
 {
 	nvw_off off[HOLDERS_MAX];
 
-	if (c->effects != NULL) {
+	if (c->effects) {
 		return ticket < c->v.records && c->effects[ticket] != 0 && c->effects[ticket] < before;
 	}
 	const unsigned holders = nvw_pool_holders(c->v.pool, ticket + 1, off, HOLDERS_MAX);
@@ -107,13 +107,13 @@ static bool is_as_planned(const struct queue_case *c)
 {
 	const struct queue_plan *const p = c->plan;
 
-	return p == NULL || (c->v.capacity == p->capacity && c->v.payload == p->payload &&
-				    c->v.records == p->count && c->v.consumers == p->consumers);
+	return !p || (c->v.capacity == p->capacity && c->v.payload == p->payload &&
+			     c->v.records == p->count && c->v.consumers == p->consumers);
 }
 
 static int check_shape(const struct queue_case *c)
 {
-	if (c->v.ring == 0 && c->acks != NULL && nvw_acked_count(c->acks) != 0) {
+	if (c->v.ring == 0 && c->acks && nvw_acked_count(c->acks) != 0) {
 		return nvw_violation(c->findings, 0, "the queue is lost: operations were acknowledged");
 	}
 	if (c->v.ring != 0 && !is_as_planned(c)) {
@@ -130,7 +130,7 @@ static bool is_whole(const struct queue_case *c, nvw_off slot, uint64_t ticket)
 	for (uint64_t i = 0; i < c->v.payload; i++) {
 		digest = queue_digest_add(digest, words[i]);
 	}
-	return words[c->v.payload] == digest && (c->plan == NULL || c->plan->digests[ticket] == digest);
+	return words[c->v.payload] == digest && (!c->plan || c->plan->digests[ticket] == digest);
 }
 
 /* The message that was in the slot before this one, which is there now or has its effect. */
@@ -177,7 +177,7 @@ static int check_message(const struct queue_case *c, uint64_t t)
 
 	int error = 0;
 
-	if (c->acks == NULL || queue_is_done(c, t)) {
+	if (!c->acks || queue_is_done(c, t)) {
 		return 0;
 	}
 	if (nvw_acked(c->acks, c->v.records + t)) {
@@ -194,7 +194,7 @@ static int check_message(const struct queue_case *c, uint64_t t)
 /* Does the record at off have the effect of this message? */
 static bool is_result(const struct queue_case *c, nvw_off off, uint64_t t)
 {
-	const uint64_t digest = c->plan != NULL ? c->plan->digests[t] : nvw_pool_word(c->v.pool, off + 8);
+	const uint64_t digest = c->plan ? c->plan->digests[t] : nvw_pool_word(c->v.pool, off + 8);
 
 	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
 		if (nvw_pool_word(c->v.pool, off + 8 * (1 + i)) != queue_result(digest, i)) {

@@ -95,7 +95,7 @@ static int launch(struct queue_plan *p, struct nvw_machine *machine, const struc
 		.plan = p,
 		.replaced = queue_replaced(p->mutation),
 		.rest = rest,
-		.batches = rest != NULL ? rest->batches : (p->count + p->group_size - 1) / p->group_size,
+		.batches = rest ? rest->batches : (p->count + p->group_size - 1) / p->group_size,
 		.ring_batches = p->capacity / p->group_size,
 	};
 
@@ -106,7 +106,7 @@ static int launch(struct queue_plan *p, struct nvw_machine *machine, const struc
 	a.ring = words[QUEUE_RING];
 	a.ledgers = words[QUEUE_LEDGERS];
 	NVW_TRY(queue_allocate(&a, machine, groups));
-	if (rest != NULL) {
+	if (rest) {
 		NVW_TRY(set_turns(&a, machine));
 	}
 	return nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
@@ -218,7 +218,7 @@ int queue_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 		.used = calloc(p->consumers, sizeof *rest.used)};
 	int error = 0;
 
-	if (rest.to_do == NULL || rest.places == NULL || rest.used == NULL) {
+	if (!rest.to_do || !rest.places || !rest.used) {
 		error = nvw_fail(
 			NVW_E_MEMORY, "queue: no memory to go on with %" PRIu64 " messages", p->count);
 	}

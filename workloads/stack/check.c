@@ -29,7 +29,7 @@ static bool is_whole(const struct check *c, nvw_off off, uint64_t node)
 		digest = stack_digest_add(digest, nvw_pool_word(c->v.pool, off + 8 * i));
 	}
 	return nvw_pool_word(c->v.pool, off + 8 * (1 + payload)) == digest &&
-	       (c->plan == NULL || stack_word(c->plan->seed, node, payload, payload) == digest);
+	       (!c->plan || stack_word(c->plan->seed, node, payload, payload) == digest);
 }
 
 static bool check_node(void *context, uint64_t stack, nvw_off off, uint64_t node)
@@ -108,7 +108,7 @@ static void check_all(struct check *c)
 	for (uint64_t i = 0; i < c->v.layout.work_items; i++) {
 		check_announcement(c, i);
 	}
-	for (uint64_t t = 0; c->acks != NULL && t < c->v.layout.nodes; t++) {
+	for (uint64_t t = 0; c->acks && t < c->v.layout.nodes; t++) {
 		check_acknowledged(c, t);
 	}
 }
@@ -122,15 +122,14 @@ int stack_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
 	}
 	if (c.v.layout.extent == 0) {
-		if (acks != NULL && nvw_acked_count(acks) != 0) {
+		if (acks && nvw_acked_count(acks) != 0) {
 			return nvw_violation(
 				findings, 0, "the stacks are lost: operations were acknowledged");
 		}
 		return 0;
 	}
 	c.state = calloc(c.v.layout.nodes + 1, sizeof *c.state);
-	NVW_FAIL_IF(c.state == NULL, NVW_E_MEMORY, "stack: no memory to check %" PRIu64 " nodes",
-		c.v.layout.nodes);
+	NVW_FAIL_IF(!c.state, NVW_E_MEMORY, "stack: no memory to check %" PRIu64 " nodes", c.v.layout.nodes);
 	check_all(&c);
 	free(c.state);
 	return c.error;

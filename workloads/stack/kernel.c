@@ -39,7 +39,7 @@ enum { RETRIES_MAX = 1 << 16 };
 
 static bool does(const struct stack_args *a, uint64_t node, unsigned what)
 {
-	return node < a->plan->count && (a->does == NULL || (a->does[node] & what) != 0);
+	return node < a->plan->count && (!a->does || (a->does[node] & what) != 0);
 }
 
 static void fill_word(const struct stack_args *a, uint64_t node, uint64_t i)

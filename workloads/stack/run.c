@@ -177,7 +177,7 @@ int stack_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 		.is_there = calloc(p->count, sizeof *r.is_there)};
 	int error = 0;
 
-	if (r.does == NULL || r.is_there == NULL) {
+	if (!r.does || !r.is_there) {
 		error = nvw_fail(NVW_E_MEMORY, "stack: no memory to go on with %" PRIu64 " nodes", p->count);
 	}
 	if (error == 0) {

@@ -263,7 +263,7 @@ static void complete(const struct steal_args *a, const struct steal_work *w)
 /* Whether one more task is to be carried out. */
 static bool is_wanted(const struct steal_args *a)
 {
-	if (a->rest == NULL) {
+	if (!a->rest) {
 		return true;
 	}
 	if (a->rest->children == 0) {
@@ -316,7 +316,7 @@ static uint64_t records_used(const struct steal_work *w)
 void steal_kernel(const void *args)
 {
 	const struct steal_args *const a = args;
-	uint64_t records = a->rest == NULL ? 0 : a->rest->records[nvw_group_id()], task;
+	uint64_t records = !a->rest ? 0 : a->rest->records[nvw_group_id()], task;
 
 	while ((task = take_task(a)) != NO_TASK && records < a->plan->count) {
 		const uint64_t begun = nvw_operation_begin();

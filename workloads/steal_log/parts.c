@@ -53,7 +53,7 @@ static nvw_off record_of(const struct steal_case *c, uint64_t task, nvw_off befo
 {
 	nvw_off off[HOLDERS_MAX];
 
-	if (c->records != NULL) {
+	if (c->records) {
 		return c->records[task] < before ? c->records[task] : 0;
 	}
 	const unsigned holders = nvw_pool_holders(c->v.pool, task + 1, off, HOLDERS_MAX);
@@ -83,17 +83,17 @@ static uint64_t state_of(const struct steal_case *c, uint64_t task)
  * is wrong. */
 static const uint64_t *words_at(const struct steal_case *c, nvw_off off)
 {
-	return c->records != NULL ? nvw_pool_at(c->v.pool, off + 8, 8 * c->v.words) : NULL;
+	return c->records ? nvw_pool_at(c->v.pool, off + 8, 8 * c->v.words) : NULL;
 }
 
 static uint64_t word_of(const struct steal_case *c, nvw_off off, const uint64_t *words, uint64_t i)
 {
-	return words != NULL ? words[i] : nvw_pool_word(c->v.pool, off + 8 * (1 + i));
+	return words ? words[i] : nvw_pool_word(c->v.pool, off + 8 * (1 + i));
 }
 
 static bool is_planned(const struct steal_case *c, uint64_t task)
 {
-	return c->plan == NULL || c->plan->exists[task];
+	return !c->plan || c->plan->exists[task];
 }
 
 /* ---- The parts ------------------------------------------------------------------------------------ */
@@ -102,14 +102,14 @@ static bool is_as_planned(const struct steal_case *c)
 {
 	const struct steal_plan *const p = c->plan;
 
-	return p == NULL || (c->v.tree.roots == p->tree.roots && c->v.tree.depth == p->tree.depth &&
-				    c->v.tree.spawn == p->tree.spawn && c->v.words == p->words &&
-				    c->v.groups == p->groups && c->v.records == p->count);
+	return !p || (c->v.tree.roots == p->tree.roots && c->v.tree.depth == p->tree.depth &&
+			     c->v.tree.spawn == p->tree.spawn && c->v.words == p->words &&
+			     c->v.groups == p->groups && c->v.records == p->count);
 }
 
 static int check_shape(const struct steal_case *c)
 {
-	if (c->v.tasks == 0 && c->acks != NULL && nvw_acked_count(c->acks) != 0) {
+	if (c->v.tasks == 0 && c->acks && nvw_acked_count(c->acks) != 0) {
 		return nvw_violation(c->findings, 0, "the tasks are lost: operations were acknowledged");
 	}
 	if (c->v.tasks != 0 && !is_as_planned(c)) {
@@ -124,8 +124,8 @@ static bool is_result(const struct steal_case *c, nvw_off off, uint64_t task)
 	const uint64_t *const words = words_at(c, off);
 
 	for (uint64_t i = 0; i < c->v.words; i++) {
-		const uint64_t input = c->plan != NULL ? c->plan->inputs[task * c->v.words + i] :
-							 word_of(c, off_of(c, task), NULL, i);
+		const uint64_t input = c->plan ? c->plan->inputs[task * c->v.words + i] :
+						 word_of(c, off_of(c, task), NULL, i);
 
 		if (word_of(c, off, words, i) != steal_result(task, input, i)) {
 			return false;
@@ -190,14 +190,13 @@ static bool is_input(const struct steal_case *c, uint64_t task)
 {
 	const nvw_off off = off_of(c, task);
 	const uint64_t *const words = words_at(c, off);
-	const nvw_off made = c->plan == NULL && task >= c->v.tree.roots ?
-				     record_of(c, task - c->v.tree.roots, UINT64_MAX) :
-				     0;
+	const nvw_off made =
+		!c->plan && task >= c->v.tree.roots ? record_of(c, task - c->v.tree.roots, UINT64_MAX) : 0;
 
 	for (uint64_t i = 0; i < c->v.words; i++) {
 		const uint64_t word = word_of(c, off, words, i);
 
-		if (c->plan != NULL && word != c->plan->inputs[task * c->v.words + i]) {
+		if (c->plan && word != c->plan->inputs[task * c->v.words + i]) {
 			return false;
 		}
 		if (made != 0 && word != steal_child_input(word_of(c, made, NULL, i))) {
@@ -239,7 +238,7 @@ static int check_task(const struct steal_case *c, uint64_t task)
 {
 	const int error = check_state(c, task);
 
-	if (c->acks != NULL && nvw_acked(c->acks, task) && record_of(c, task, UINT64_MAX) == 0) {
+	if (c->acks && nvw_acked(c->acks, task) && record_of(c, task, UINT64_MAX) == 0) {
 		return nvw_violation(c->findings, off_of(c, task),
 			"the result of task %" PRIu64 " is lost: it was acknowledged", task);
 	}

@@ -97,8 +97,8 @@ static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 	uint64_t left;
 	int error;
 
-	NVW_FAIL_IF(deques == NULL, NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
-	left = a->rest == NULL ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
+	NVW_FAIL_IF(!deques, NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
+	left = !a->rest ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);
 	if (error != 0) {
@@ -215,7 +215,7 @@ int steal_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 		.children = operations};
 	int error = 0;
 
-	if (rest.records == NULL || rest.exists == NULL || rest.is_done == NULL) {
+	if (!rest.records || !rest.exists || !rest.is_done) {
 		error = nvw_fail(NVW_E_MEMORY, "steal-log: no memory to go on with %" PRIu64 " tasks", tasks);
 	}
 	if (error == 0) {

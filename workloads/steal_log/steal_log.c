@@ -87,7 +87,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return error;
 	}
 	p = calloc(1, sizeof *p);
-	NVW_FAIL_IF(p == NULL, NVW_E_MEMORY, "steal-log: no memory for a plan");
+	NVW_FAIL_IF(!p, NVW_E_MEMORY, "steal-log: no memory for a plan");
 	*p = (struct steal_plan){
 		.seed = seed,
 		.words = nvw_option_u64(options, "words"),
@@ -101,7 +101,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	};
 	p->inputs = calloc(steal_task_count(&p->tree), 8 * p->words);
 	p->exists = calloc(steal_task_count(&p->tree), sizeof *p->exists);
-	if (p->inputs == NULL || p->exists == NULL) {
+	if (!p->inputs || !p->exists) {
 		steal_dispose(p);
 		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for the inputs of tasks");
 	}
@@ -123,7 +123,7 @@ void steal_dispose(void *plan)
 {
 	struct steal_plan *const p = plan;
 
-	if (p != NULL) {
+	if (p) {
 		free(p->inputs);
 		free(p->exists);
 		free(p);

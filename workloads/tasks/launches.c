@@ -162,7 +162,7 @@ static int tell_epoch(struct trees *t)
 	uint32_t *entry;
 	int error;
 
-	if (t->run.options.on_epoch == NULL) {
+	if (!t->run.options.on_epoch) {
 		return 0;
 	}
 	entry = calloc(t->run.options.entries, sizeof *entry);
@@ -207,7 +207,7 @@ static int save_if_due(struct trees *t)
 {
 	const struct nvw_task_save *const save = t->run.options.save;
 
-	if (save == NULL || (t->run.depth != 0 && t->run.totals.epochs % save->every != 0)) {
+	if (!save || (t->run.depth != 0 && t->run.totals.epochs % save->every != 0)) {
 		return 0;
 	}
 	t->points++;
@@ -218,7 +218,7 @@ static int check_save(const struct task_run *run)
 {
 	const struct nvw_task_save *const save = run->options.save;
 
-	if (save == NULL) {
+	if (!save) {
 		return 0;
 	}
 	for (unsigned i = 0; i < save->array_count; i++) {

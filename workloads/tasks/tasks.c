@@ -102,10 +102,10 @@ static bool may(const struct nvw_task *t, const struct nvw_site *site, const cha
 		snprintf(what, sizeof what, "a map function may not %s", act);
 	} else if (t->ended) {
 		snprintf(what, sizeof what, "%s after its end: it had joined or emitted", act);
-	} else if (function != NULL && *ret_function == r->functions) {
+	} else if (function && *ret_function == r->functions) {
 		snprintf(what, sizeof what, "%s of a function that program %s has not registered", act,
 			r->program->name);
-	} else if (function != NULL && r->program->functions[*ret_function].map != map) {
+	} else if (function && r->program->functions[*ret_function].map != map) {
 		snprintf(what, sizeof what, "%s of %s, which is %sa map function", act,
 			r->program->functions[*ret_function].name, map ? "not " : "");
 	} else if (n > r->program->words) {
@@ -243,7 +243,7 @@ static int full_stack(struct task_run *run, const struct task_range *range)
 
 	snprintf(what, sizeof what, "epoch %u: the stack of epochs is full (%u wait, expected at most %u)",
 		range->number, run->depth, run->options.depth);
-	if (run->last.site == NULL) { /* a recovery point's stack */
+	if (!run->last.site) { /* a recovery point's stack */
 		return nvw_fail(NVW_E_FULL, "program %s: %s", run->program->name, what);
 	}
 	describe(run, run->last.site, run->last.function, run->last.entry, what);
@@ -259,7 +259,7 @@ int task_push(struct task_run *run, const struct task_range *range)
 		const uint32_t room = 2 * run->room + 64;
 		struct task_range *const more = reallocarray(run->stack, room, sizeof *more);
 
-		NVW_FAIL_IF(more == NULL, NVW_E_MEMORY, "program %s: no memory for a stack of %u epochs",
+		NVW_FAIL_IF(!more, NVW_E_MEMORY, "program %s: no memory for a stack of %u epochs",
 			run->program->name, room);
 		run->stack = more;
 		run->room = room;
@@ -374,8 +374,7 @@ int task_tell_epoch(struct task_run *run, const uint32_t *entry)
 {
 	uint32_t *const waiting = calloc(run->depth + 1, sizeof *waiting);
 
-	NVW_FAIL_IF(waiting == NULL, NVW_E_MEMORY, "program %s: no memory to report an epoch",
-		run->program->name);
+	NVW_FAIL_IF(!waiting, NVW_E_MEMORY, "program %s: no memory to report an epoch", run->program->name);
 	for (uint32_t i = 0; i < run->depth; i++) {
 		waiting[i] = run->stack[run->depth - 1 - i].number;
 	}
@@ -393,7 +392,7 @@ static int check_program(struct task_run *run)
 {
 	const struct nvw_task_program *const p = run->program;
 
-	while (run->functions <= NVW_TASK_FUNCTIONS_MAX && p->functions[run->functions].run != NULL) {
+	while (run->functions <= NVW_TASK_FUNCTIONS_MAX && p->functions[run->functions].run) {
 		run->functions++;
 	}
 	NVW_FAIL_IF(run->functions == 0 || run->functions > NVW_TASK_FUNCTIONS_MAX, NVW_E_USAGE,

@@ -117,7 +117,7 @@ static bool is_whole(const struct tiered_case *c, uint64_t op)
 static bool is_as_planned(const struct tiered_case *c)
 {
 	const struct tiered_layout *const l = &c->v.layout;
-	const struct tiered_layout *const planned = c->plan != NULL ? &c->plan->shape : l;
+	const struct tiered_layout *const planned = c->plan ? &c->plan->shape : l;
 
 	return l->items == planned->items && l->keys == planned->keys && l->records == planned->records &&
 	       l->words == planned->words && l->count == planned->count;
@@ -125,7 +125,7 @@ static bool is_as_planned(const struct tiered_case *c)
 
 static int check_shape(const struct tiered_case *c)
 {
-	if (c->v.layout.log == 0 && c->acks != NULL && nvw_acked_count(c->acks) != 0) {
+	if (c->v.layout.log == 0 && c->acks && nvw_acked_count(c->acks) != 0) {
 		return nvw_violation(c->findings, 0, "the table is lost: puts were acknowledged");
 	}
 	if (c->v.layout.log != 0 && !is_as_planned(c)) {
@@ -158,7 +158,7 @@ static int check_stored(const struct tiered_case *c, uint64_t item, uint64_t key
 
 	*ret_op = op;
 	if (op != UINT64_MAX &&
-		(op >= l->count || op % l->items != item || (c->plan != NULL && key_of(c, op) != key))) {
+		(op >= l->count || op % l->items != item || (c->plan && key_of(c, op) != key))) {
 		return nvw_violation(c->findings, row,
 			"the row of key %" PRIu64 " of work-item %" PRIu64 " names put %" PRIu64
 			", which is none of this key",
@@ -193,7 +193,7 @@ static uint64_t next_put(const struct tiered_case *c, uint64_t item, uint64_t ke
 /* (2) */
 static int check_next(const struct tiered_case *c, uint64_t item, uint64_t key, uint64_t op)
 {
-	const uint64_t next = c->acks != NULL ? next_put(c, item, key, op) : UINT64_MAX;
+	const uint64_t next = c->acks ? next_put(c, item, key, op) : UINT64_MAX;
 
 	if (next == UINT64_MAX || !nvw_acked(c->acks, next)) {
 		return 0;

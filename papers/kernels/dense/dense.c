@@ -136,7 +136,7 @@ void dense_dispose(void *plan)
 	for (unsigned i = 0; p && i < p->arrays; i++) {
 		free(p->array[i].input);
 	}
-	if (p != NULL) {
+	if (p) {
 		graph_free(&p->graph);
 		free(p->more);
 	}
@@ -221,8 +221,8 @@ int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 
 	free(p->more);
 	p->more = calloc(groups, bytes);
-	NVW_FAIL_IF(p->more == NULL, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads",
-		p->kernel->name, groups);
+	NVW_FAIL_IF(
+		!p->more, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name, groups);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
 	void *const copy = malloc(array_bytes(a));
 	int r;
 
-	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
+	NVW_FAIL_IF(!copy, NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
 	r = dense_get(p, i, 0, a->count, copy);
 	if (r != 0) {
 		free(copy);
@@ -285,7 +285,7 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	};
 
 	NVW_TRY(FIGURES_DESCRIBE(description, rows));
-	return p->kernel->report == NULL ? 0 : p->kernel->report(p, description);
+	return !p->kernel->report ? 0 : p->kernel->report(p, description);
 }
 
 /* ---- The check ------------------------------------------------------------------------------------- */
@@ -339,7 +339,7 @@ static int compare_on_device(struct dense_plan *p, struct nvw_machine *machine, 
 	char *const found = malloc(array_bytes(a));
 	int r;
 
-	NVW_FAIL_IF(found == NULL, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+	NVW_FAIL_IF(!found, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
 	r = nvw_read(machine, found, a->device, array_bytes(a));
 	if (r == 0) {
 		r = compare_array(a, found, findings);

@@ -26,7 +26,7 @@ static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t ele
 		return NULL;
 	}
 	device = nvw_alloc(r->machine, n * element + 1);
-	if (device == NULL) {
+	if (!device) {
 		*error = nvw_fail(NVW_E_MEMORY,
 			"graph: the machine's DRAM (dram.size) is too small for %" PRIu64
 			" nodes and %" PRIu64 " edges",
@@ -47,7 +47,7 @@ static void *make_array(struct run *r, uint64_t n, uint64_t element,
 		return NULL;
 	}
 	array = calloc(n + 1, element);
-	if (array == NULL) {
+	if (!array) {
 		*error = nvw_fail(NVW_E_MEMORY, "graph: no memory for an array of %" PRIu64, n);
 		return NULL;
 	}
@@ -153,7 +153,7 @@ static int start_graph(struct run *r)
 	a->left = to_device(r, NULL, p->queues, a->left_stride, &error);
 	a->changed = to_device(r, NULL, 1, sizeof(*a->changed), &error);
 	r->tails = calloc(p->queues, sizeof(*r->tails));
-	if (error == 0 && r->tails == NULL) {
+	if (error == 0 && !r->tails) {
 		error = nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " queues", p->queues);
 	}
 	return error;

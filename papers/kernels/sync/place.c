@@ -75,7 +75,7 @@ int sync_make_plan(uint64_t bytes,
 	void *const plan = calloc(1, bytes);
 	int error;
 
-	NVW_FAIL_IF(plan == NULL, NVW_E_MEMORY, "no memory for a plan");
+	NVW_FAIL_IF(!plan, NVW_E_MEMORY, "no memory for a plan");
 	error = read(options, seed, mutation, plan);
 	if (error != 0) {
 		free(plan);

@@ -26,7 +26,7 @@ int trees_prepare(
 	NVW_TRY(BOUNDS_CHECK(kernel->name, options, bounds));
 	NVW_TRY(dense_prepare(kernel, options, seed, ret_plan));
 	run = calloc(1, sizeof *run);
-	if (run == NULL) {
+	if (!run) {
 		dense_dispose(*ret_plan);
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
 	}

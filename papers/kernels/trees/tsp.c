@@ -116,10 +116,10 @@ static void trees_tsp_expect(struct dense_plan *p)
 	const int32_t *const distances = p->array[DISTANCES].expected;
 	int32_t *const best = malloc(sizeof *best * sets * n), *const shortest = p->array[SHORTEST].expected;
 
-	for (uint32_t i = 0; best != NULL && i < sets * n; i++) {
+	for (uint32_t i = 0; best && i < sets * n; i++) {
 		best[i] = i == n ? 0 : NONE; /* the path of city 0 */
 	}
-	for (uint32_t set = 1; best != NULL && set < sets; set += 2) {
+	for (uint32_t set = 1; best && set < sets; set += 2) {
 		for (uint32_t last = 0; last < n; last++) {
 			const int32_t length = best[set * n + last];
 

@@ -110,7 +110,7 @@ static int push_mask(struct tvm *t, uint32_t depth, const bool *mask, uint32_t f
 {
 	bool *const copy = malloc(end - first + 1);
 
-	NVW_FAIL_IF(copy == NULL, NVW_E_MEMORY, "program %s: no memory for a mask of %u entries",
+	NVW_FAIL_IF(!copy, NVW_E_MEMORY, "program %s: no memory for a mask of %u entries",
 		t->run.program->name, end - first);
 	memcpy(copy, mask + first, end - first);
 	t->stack[depth] = copy;
@@ -152,7 +152,7 @@ static int epoch(struct tvm *t)
 	t->stack[r->depth] = NULL;
 	NVW_TRY(error);
 	NVW_TRY(end_epoch(t));
-	return r->options.on_epoch == NULL ? 0 : task_tell_epoch(r, (const uint32_t *)(const void *)t->code);
+	return !r->options.on_epoch ? 0 : task_tell_epoch(r, (const uint32_t *)(const void *)t->code);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ static int begin(struct tvm *t, nvw_task_run function, const uint32_t *words, un
 
 static void end(struct tvm *t)
 {
-	for (uint32_t i = 0; t->stack != NULL && i <= NVW_TASK_DEPTH_MAX; i++) {
+	for (uint32_t i = 0; t->stack && i <= NVW_TASK_DEPTH_MAX; i++) {
 		free(t->stack[i]);
 	}
 	free(t->stack);
