@@ -235,19 +235,6 @@ static void place_text(const struct host_session *s, uint32_t site, char text[25
 	}
 }
 
-/* Where the log has a site: a function of a library's header has its caller's place there. */
-static void logged_place(const struct host_session *s, uint32_t site, struct host_place *ret_place)
-{
-	struct host_place p[HOST_INLINED_MAX];
-	unsigned n = host_places_of(s->control, site, p);
-
-	while (n == 0 && site > 0 && s->control->site[site - 1].caller != 0) {
-		site = s->control->site[site - 1].caller;
-		n = host_places_of(s->control, site, p);
-	}
-	*ret_place = p[0];
-}
-
 /* The number of the pair, perhaps new. Without a load: of a store that is lost alone. */
 static int race_of(struct crash_races *x, const struct host_session *s, uint32_t store, uint32_t load,
 	size_t *ret_number)
@@ -331,7 +318,7 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
 		h->witness = c->witness[i];
 		h->fails_behind = false;
-		logged_place(s, h->witness.store, &h->store);
+		host_place_of(s->control, h->witness.store, &h->store);
 		if (!has_happened(&x->race[h->race])) {
 			x->race[h->race].schedule = x->schedule;
 		}
