@@ -10,7 +10,7 @@
 #include "internal.h"
 
 /* Each choice that is going to be repeated is one of those that were offered. */
-static bool is_valid(const struct litmus_search *s)
+__attribute__((unused)) static bool is_valid(const struct litmus_search *s)
 {
 	for (unsigned i = 0; !s->is_random && i < s->length; i++) {
 		if (s->choice[i] >= s->count[i]) {
