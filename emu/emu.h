@@ -268,8 +268,8 @@ struct emu_turn {
 struct emu_turn *emu_turn(void);
 
 /* What a frame's function may go on with instead of its return: the next lane's frame, if that is a
- * neighbour and plain. */
-static inline void *emu_turn_next(struct emu_turn *t)
+ * neighbour and plain. self: nvw__self. */
+static inline void *emu_turn_next(struct emu_turn *t, struct nvw__request **self)
 {
 	if (!(t->plain & 1)) {
 		return NULL;
@@ -278,7 +278,7 @@ static inline void *emu_turn_next(struct emu_turn *t)
 	t->to_run >>= 1;
 	t->lane++;
 	t->frame += t->frame_bytes;
-	nvw__self = (struct nvw__request *)(void *)((uint64_t *)(void *)nvw__self + 1);
+	*self = (struct nvw__request *)(void *)((uint64_t *)(void *)*self + 1);
 	return t->frame;
 }
 

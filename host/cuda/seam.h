@@ -95,7 +95,7 @@ struct nvw_cuda_short_way {
 	struct nvw__request **self;                /* the running work-item's, also after the issue */
 	void (*issue)(void);                       /* to be jumped to; goes on at rcx (nvw__issue_at()) */
 	const struct nvw_site *(*site)(const void *place); /* for ever; does not return without memory */
-	struct emu_turn *turn;                             /* emu.h: include/nvw_cuda_lanes.h has the same */
+	struct emu_turn *turn;                             /* emu.h */
 };
 
 /* What the request of an atomic load or store has as compare where a fence makes it (nvw/kernel.h). */

@@ -86,7 +86,7 @@ static void resume_neighbours(struct frame *f)
 {
 	do {
 		resume(f);
-	} while ((f = emu_turn_next(emu_turn())) != NULL);
+	} while ((f = emu_turn_next(emu_turn(), &nvw__self)) != NULL);
 }
 
 static void begin_with_neighbours(const void *args, void *frame)

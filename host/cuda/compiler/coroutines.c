@@ -3,12 +3,14 @@
  * Kernels whose work-items have no stacks. Each kernel K that allows it has a copy, K.lanes, which is a coroutine: it gives way
  * behind the request of an access, with what it still needs in a frame, and goes on when the machine has served it (emu/resumable.c).
  *
- *	call __tsan_read4(p); v = load p   ->   if (nvw_lanes_load(p, 4, &site)) { give way; v = nvw_lanes_loaded(); }
- *	                                        else { nvw_cuda_lane_read(p, 4, 4, &site); v = load p; }
+ *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4);
+ *	                                        if (!q) { give way; q = the request's value; }
+ *	                                        v = load q
  *
- * LLVM's own passes split the coroutine, in a time that grows with the square of its blocks; behind that the
- * functions of include/nvw_cuda_lanes.h are inlined, which have most of them. CUDA's atomics and __syncthreads() are divided
- * likewise. Whatever else makes a request is a call, which keeps the stack that it is on.
+ * The function of the runtime says where the access finds its bytes (runtime/lanes.c). NULL: it has filled in
+ * the request. LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An access
+ * of what seems a shared variable is not divided. CUDA's atomics and __syncthreads() are divided as accesses are.
+ * Whatever else makes a request is a call, which keeps the stack that it is on.
  *
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as the compiler's own, and its
  * instructions have line 0, so reports do not name it.
@@ -30,14 +32,15 @@
  * attribute. */
 #if LLVM_VERSION_MAJOR < 15
 #define SPLIT \
-	"function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup),always-inline,function(early-cse,jump-threading,simplifycfg)"
+	"function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
 #else
-#define SPLIT \
-	"coro-early,cgscc(coro-split),coro-cleanup,always-inline,function(early-cse,jump-threading,simplifycfg)"
+#define SPLIT "coro-early,cgscc(coro-split),coro-cleanup,function(early-cse,jump-threading,simplifycfg)"
 #endif
 
 enum {
 	LARGE = 1024 /* bytes */,
+	VALUE = 64 /* word of a request, whose fields are this far apart */,
+	STEPS_MAX = 8 /* to where an address comes from */,
 	WORD = 8,
 	WRITES = 1 << 8,
 	UNALIGNED = 1 << 9
@@ -45,8 +48,8 @@ enum {
 
 /* A coroutine that is being made. */
 struct coroutine {
-	LLVMValueRef function, frame, me; /* me: the work-item, in the frame */
-	LLVMBasicBlockRef end;            /* gives way, for good or not */
+	LLVMValueRef function, frame;
+	LLVMBasicBlockRef end; /* gives way, for good or not */
 	LLVMMetadataRef scope;
 };
 
@@ -71,6 +74,12 @@ static LLVMValueRef call(
 	return LLVMBuildCall2(d->builder, type, runtime_function(d, name, type), arguments, n, "");
 }
 
+static void inline_here(struct device *d, LLVMValueRef call)
+{
+	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(d->context, attribute_kind("alwaysinline"), 0));
+}
+
 static LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overloads, unsigned count,
 	LLVMValueRef *arguments, unsigned n)
 {
@@ -87,6 +96,15 @@ static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef typ
 
 	v = v ? v : LLVMAddGlobal(d->module, type, name);
 	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
+}
+
+/* A word's place behind an address. */
+static LLVMValueRef word_behind(struct device *d, LLVMValueRef address, unsigned words)
+{
+	LLVMValueRef at = LLVMConstInt(d->i64, words, false);
+
+	return LLVMBuildGEP2(d->builder, d->bytes,
+		LLVMBuildPointerCast(d->builder, address, LLVMPointerType(d->bytes, 0), ""), &at, 1, "");
 }
 
 static LLVMBasicBlockRef block(struct device *d, struct coroutine *c)
@@ -108,9 +126,6 @@ static void give_way(struct device *d, struct coroutine *c)
 
 	LLVMAddCase(ways, LLVMConstNull(word(d, 8)), on);
 	LLVMPositionBuilderAtEnd(d->builder, on);
-	if (c->me) {
-		LLVMBuildStore(d->builder, c->me, variable(d, "nvw_cuda_now", d->bytes));
-	}
 }
 
 static void build_end(struct device *d, struct coroutine *c)
@@ -194,7 +209,7 @@ static LLVMValueRef access_behind(struct device *d, LLVMValueRef hook, unsigned 
 	return i;
 }
 
-/* A value as a number of 64 bits, and back. */
+/* A value as a number of 64 bits. */
 static LLVMValueRef as_number(struct device *d, LLVMValueRef v)
 {
 	const unsigned bits =
@@ -205,17 +220,6 @@ static LLVMValueRef as_number(struct device *d, LLVMValueRef v)
 	}
 	return LLVMBuildZExtOrBitCast(
 		d->builder, LLVMBuildBitCast(d->builder, v, word(d, bits), ""), d->i64, "");
-}
-
-static LLVMValueRef as_value(struct device *d, LLVMValueRef number, LLVMTypeRef type)
-{
-	const unsigned bits = (unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
-
-	if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
-		return LLVMBuildIntToPtr(d->builder, number, type, "");
-	}
-	return LLVMBuildBitCast(
-		d->builder, LLVMBuildTruncOrBitCast(d->builder, number, word(d, bits), ""), type, "");
 }
 
 /* The access's place in the source, without its line. */
@@ -283,105 +287,117 @@ static void keep_apart(struct device *d, LLVMValueRef call)
 		LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0));
 }
 
-/* An access that is being divided. */
-struct access {
-	LLVMValueRef is, pointer, bytes, aligned, cell;
-	LLVMValueRef stored,
-		loaded; /* a number; NULL: it loads. The value, whichever way it took; NULL: it stores */
-	LLVMBasicBlockRef rest;
-};
-
-/* Goes to a new block if that function of include/nvw_cuda_lanes.h says so, else to another, where the
- * builder is then. */
-static LLVMBasicBlockRef branch(
-	struct device *d, struct coroutine *c, const struct access *a, const char *name)
+static bool is_of_block(LLVMValueRef v)
 {
-	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->cell, a->stored};
-	LLVMBasicBlockRef there = block(d, c), here = block(d, c);
-	const bool takes_value = strcmp(name, "nvw_lanes_store") == 0;
+	size_t length;
+	const char *const section = LLVMGetSection(v);
 
-	LLVMBuildCondBr(d->builder, call(d, name, word(d, 1), arguments, takes_value ? 4 : 3), there, here);
+	return (section && strcmp(section, SHARED_SECTION) == 0) ||
+	       strcmp(LLVMGetValueName2(v, &length), "nvw_cuda_dynamic_shared") == 0;
+}
+
+/* An address that is not one of a shared variable, or is one that this does not see, goes the long way. */
+static bool seems_shared(LLVMValueRef v)
+{
+	for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+		v = without_casts(v);
+		if (LLVMIsAGlobalVariable(v)) {
+			return is_of_block(v);
+		}
+		if (LLVMIsAPHINode(v)) {
+			v = LLVMGetIncomingValue(v, 0);
+		} else if (LLVMIsAGetElementPtrInst(v) ||
+			   (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMGetElementPtr)) {
+			v = LLVMGetOperand(v, 0);
+		} else {
+			return false;
+		}
+	}
+	return false;
+}
+
+/* The call that says where the bytes of an access are: in its place in the source. */
+static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what, LLVMValueRef is,
+	LLVMValueRef cell, bool is_shared)
+{
+	const unsigned bytes = what & 0xff;
+	char name[64];
+
+	snprintf(name, sizeof name, "nvw_cuda_lane_%s%s%u", what & WRITES ? "write" : "read",
+		is_shared ? "_shared" : "", bytes);
+	LLVMPositionBuilderBefore(d->builder, hook);
+	LLVMValueRef arguments[] = {LLVMGetOperand(hook, 0), cell,
+		LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false),
+		what & WRITES ? as_number(d, LLVMGetOperand(is, 0)) : NULL};
+	LLVMValueRef place = call(d, name, d->bytes, arguments, what & WRITES ? 4 : 3);
+
+	keep_apart(d, place);
+	return place;
+}
+
+/* Where the machine's answer is. */
+static LLVMValueRef build_answer(struct device *d)
+{
+	LLVMValueRef self =
+		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_lane_self", d->bytes), "");
+	LLVMValueRef request = LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, self, 0), "");
+
+	return as_bytes(d, word_behind(d, request, VALUE));
+}
+
+static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
+{
+	const unsigned pointer = LLVMIsAStoreInst(is) ? 1 : 0;
+
+	LLVMSetOperand(is, pointer,
+		LLVMBuildPointerCast(d->builder, place, LLVMTypeOf(LLVMGetOperand(is, pointer)), ""));
+}
+
+/* Behind the place, which the access is told by if it has one. Else others run, and the machine has done it:
+ * its answer is where a load finds its value. */
+static void divide_by_place(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef place)
+{
+	const bool stores = LLVMIsAStoreInst(is);
+	LLVMBasicBlockRef here = LLVMGetInstructionParent(place),
+			  rest = split_behind(d, c, stores ? is : place), asked = block(d, c),
+			  has_place = stores ? block(d, c) : rest;
+
+	stand_aside(d, c, LLVMInstructionGetDebugLoc(place));
 	LLVMPositionBuilderAtEnd(d->builder, here);
-	return there;
-}
-
-/* One way has been gone to its end, with the value of a load. */
-static void end_way(struct device *d, struct access *a, LLVMValueRef value)
-{
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(d->builder);
-
-	LLVMBuildBr(d->builder, a->rest);
-	if (a->loaded) {
-		LLVMAddIncoming(a->loaded, &value, &here, 1);
-	}
-}
-
-static void go_short_way(struct device *d, struct coroutine *c, struct access *a)
-{
-	LLVMValueRef value = NULL;
-
+	LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, place, ""), asked, has_place);
+	LLVMPositionBuilderAtEnd(d->builder, asked);
 	give_way(d, c);
-	if (a->loaded) {
-		value = as_value(d, call(d, "nvw_lanes_loaded", d->i64, NULL, 0), LLVMTypeOf(a->loaded));
+	if (stores) {
+		LLVMBuildBr(d->builder, rest);
+		LLVMPositionBuilderAtEnd(d->builder, has_place);
+		access_at(d, is, place);
+		move_to_end(d, is, has_place);
+		LLVMBuildBr(d->builder, rest);
+		return;
 	}
-	end_way(d, a, value);
-}
+	LLVMValueRef answer = build_answer(d);
+	LLVMBasicBlockRef answered = LLVMGetInsertBlock(d->builder);
 
-static void access_shared(struct device *d, struct access *a)
-{
-	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->stored}, value = NULL;
+	LLVMBuildBr(d->builder, rest);
+	LLVMPositionBuilderBefore(d->builder, is);
+	LLVMValueRef found = LLVMBuildPhi(d->builder, d->bytes, "");
 
-	if (a->loaded) {
-		value = as_value(
-			d, call(d, "nvw_lanes_load_shared", d->i64, arguments, 2), LLVMTypeOf(a->loaded));
-	} else {
-		call(d, "nvw_lanes_store_shared", LLVMVoidTypeInContext(d->context), arguments, 3);
-	}
-	end_way(d, a, value);
-}
-
-static void go_long_way(struct device *d, struct access *a, LLVMMetadataRef at)
-{
-	LLVMValueRef arguments[] = {a->pointer, a->bytes, a->aligned, a->cell};
-	LLVMBasicBlockRef here = LLVMGetInsertBlock(d->builder);
-
-	LLVMSetCurrentDebugLocation2(d->builder, at);
-	keep_apart(d, call(d, a->loaded ? "nvw_cuda_lane_read" : "nvw_cuda_lane_write",
-			      LLVMVoidTypeInContext(d->context), arguments, 4));
-	move_to_end(d, a->is, here);
-	end_way(d, a, a->is);
+	LLVMAddIncoming(found, (LLVMValueRef[]){place, answer}, (LLVMBasicBlockRef[]){here, answered}, 2);
+	access_at(d, is, found);
 }
 
 static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef hook, LLVMValueRef cell)
 {
-	const unsigned what = announced_by(LLVMGetCalledValue(hook)), bytes = what & 0xff;
-	struct access a = {.is = access_behind(d, hook, what),
-		.pointer = LLVMGetOperand(hook, 0),
-		.bytes = LLVMConstInt(d->i64, bytes, false),
-		.aligned = LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false),
-		.cell = cell};
-	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
+	const unsigned what = announced_by(LLVMGetCalledValue(hook));
+	LLVMValueRef is = access_behind(d, hook, what);
+	const bool is_shared = seems_shared(LLVMGetOperand(hook, 0));
+	LLVMValueRef place = ask_place(d, hook, what, is, cell, is_shared);
 
-	a.rest = split_behind(d, c, a.is);
-	if (!(what & WRITES)) {
-		LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(a.rest));
-		a.loaded = LLVMBuildPhi(d->builder, LLVMTypeOf(a.is), "");
-		LLVMReplaceAllUsesWith(a.is, a.loaded);
+	if (is_shared) {
+		access_at(d, is, place);
+	} else {
+		divide_by_place(d, c, is, place);
 	}
-	LLVMPositionBuilderBefore(d->builder, hook);
-	stand_aside(d, c, at);
-	if (what & WRITES) {
-		a.stored = as_number(d, LLVMGetOperand(a.is, 0));
-	}
-	LLVMBasicBlockRef by_giving_way = branch(d, c, &a, a.loaded ? "nvw_lanes_load" : "nvw_lanes_store"),
-			  shared = branch(d, c, &a, "nvw_lanes_is_shared");
-
-	go_long_way(d, &a, at);
-	stand_aside(d, c, at);
-	LLVMPositionBuilderAtEnd(d->builder, shared);
-	access_shared(d, &a);
-	LLVMPositionBuilderAtEnd(d->builder, by_giving_way);
-	go_short_way(d, c, &a);
 	LLVMInstructionEraseFromParent(hook);
 }
 
@@ -400,28 +416,32 @@ static LLVMValueRef call_here(struct device *d, const char *name, LLVMTypeRef re
 
 static void divide_atomic(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef cell)
 {
-	LLVMValueRef arguments[5];
+	LLVMValueRef arguments[5], results[2];
 	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(is);
-	struct access a = {.rest = split_behind(d, c, is)};
+	LLVMBasicBlockRef here = LLVMGetInstructionParent(is), rest = split_behind(d, c, is),
+			  asked = block(d, c), ways[] = {block(d, c), NULL};
 
 	for (unsigned i = 0; i < 4; i++) {
 		arguments[i] = LLVMGetOperand(is, i);
 	}
 	arguments[4] = cell;
-	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(a.rest));
-	a.loaded = LLVMBuildPhi(d->builder, d->i64, "");
-	LLVMReplaceAllUsesWith(is, a.loaded);
-	LLVMPositionBuilderBefore(d->builder, is);
-	LLVMBasicBlockRef asked = block(d, c), done = block(d, c);
-
-	LLVMBuildCondBr(
-		d->builder, call_here(d, "nvw_cuda_lane_atomic", word(d, 1), arguments, 5, at), asked, done);
-	LLVMInstructionEraseFromParent(is);
-	LLVMPositionBuilderAtEnd(d->builder, done);
-	end_way(d, &a, call_here(d, "nvw_cuda_lane_result", d->i64, NULL, 0, at));
+	LLVMPositionBuilderAtEnd(d->builder, here);
+	LLVMBuildCondBr(d->builder, call_here(d, "nvw_cuda_lane_atomic", word(d, 1), arguments, 5, at), asked,
+		ways[0]);
+	LLVMPositionBuilderAtEnd(d->builder, ways[0]);
+	results[0] = call_here(d, "nvw_cuda_lane_result", d->i64, NULL, 0, at);
+	LLVMBuildBr(d->builder, rest);
 	LLVMPositionBuilderAtEnd(d->builder, asked);
 	give_way(d, c);
-	end_way(d, &a, call_here(d, "nvw_cuda_lane_answer", d->i64, arguments, 4, at));
+	results[1] = call_here(d, "nvw_cuda_lane_answer", d->i64, arguments, 4, at);
+	ways[1] = LLVMGetInsertBlock(d->builder);
+	LLVMBuildBr(d->builder, rest);
+	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(rest));
+	LLVMValueRef result = LLVMBuildPhi(d->builder, d->i64, "");
+
+	LLVMAddIncoming(result, results, ways, 2);
+	LLVMReplaceAllUsesWith(is, result);
+	LLVMInstructionEraseFromParent(is);
 }
 
 static void divide_barrier(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef cell)
@@ -496,43 +516,37 @@ static void mark_coroutine(struct device *d, LLVMValueRef f)
 			LLVMCreateEnumAttribute(d->context, attribute_kind("presplitcoroutine"), 0));
 }
 
-static void inline_here(struct device *d, LLVMValueRef call)
-{
-	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-		LLVMCreateEnumAttribute(d->context, attribute_kind("alwaysinline"), 0));
-}
+/* Words of a coroutine's frame: two functions, then the work-item. */
+enum { WORK_ITEM = 2 };
 
-/* Fields of struct nvw_cuda_lanes. */
-enum { FRAME = 6, FRAME_BYTES = 7 };
-
-/* Asked without a frame, it says how large that is. */
+/* Asked without a frame, it says how large that is. The work-item is what LLVM calls a promise: it stands at the
+ * frame's beginning. */
 static void build_begin(struct device *d, struct coroutine *c)
 {
 	LLVMValueRef nothing = LLVMConstNull(d->bytes), size;
-	LLVMValueRef id_arguments[] = {LLVMConstInt(word(d, 32), 16, false), nothing, nothing, nothing};
 	LLVMBasicBlockRef asked, begins;
-	LLVMTypeRef fields[] = {
-		d->bytes, d->bytes, d->bytes, d->i64, d->bytes, d->bytes, d->bytes, d->i64}; /* runtime.h */
-	LLVMTypeRef structure = LLVMStructTypeInContext(d->context, fields, 8, false);
-	LLVMValueRef lanes = variable(d, "nvw_cuda_lanes", structure);
 
 	LLVMPositionBuilderAtEnd(d->builder, block(d, c));
 	asked = block(d, c);
 	begins = block(d, c);
+	LLVMValueRef me = LLVMBuildAlloca(d->builder, d->bytes, "");
+	LLVMValueRef id_arguments[] = {
+		LLVMConstInt(word(d, 32), 16, false), as_bytes(d, me), nothing, nothing};
 	LLVMValueRef id = intrinsic(d, "llvm.coro.id", NULL, 0, id_arguments, 4);
-	LLVMValueRef memory = LLVMBuildLoad2(
-		d->builder, d->bytes, LLVMBuildStructGEP2(d->builder, structure, lanes, FRAME, ""), "");
+	LLVMValueRef memory =
+		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_lane_frame", d->bytes), "");
 
 	size = intrinsic(d, "llvm.coro.size", &d->i64, 1, NULL, 0);
 	LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, memory, ""), asked, begins);
 	LLVMPositionBuilderAtEnd(d->builder, asked);
-	LLVMBuildStore(d->builder, size, LLVMBuildStructGEP2(d->builder, structure, lanes, FRAME_BYTES, ""));
+	LLVMBuildStore(d->builder, size, variable(d, "nvw_cuda_lane_frame_bytes", d->i64));
 	LLVMBuildRetVoid(d->builder);
 	LLVMPositionBuilderAtEnd(d->builder, begins);
 	c->frame = intrinsic(d, "llvm.coro.begin", NULL, 0, (LLVMValueRef[]){id, memory}, 2);
 	c->end = block(d, c);
+	LLVMBuildStore(d->builder,
+		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_now", d->bytes), ""), me);
 	give_way(d, c);
-	c->me = LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_now", d->bytes), "");
 }
 
 static LLVMMetadataRef describe(LLVMDIBuilderRef describer, LLVMMetadataRef file, LLVMValueRef f)
@@ -728,23 +742,6 @@ static void divide_calls(struct device *d, struct coroutine *c)
 	free(calls);
 }
 
-/* The functions of include/nvw_cuda_lanes.h are inlined wherever they are called, and nothing optimizes
- * the module any more. */
-static void forget_inlined(struct device *d)
-{
-	LLVMValueRef used = LLVMGetNamedGlobal(d->module, "llvm.compiler.used");
-	size_t length;
-
-	if (used) {
-		LLVMDeleteGlobal(used);
-	}
-	FOR_FUNCTIONS(f, d) {
-		if (strncmp(LLVMGetValueName2(f, &length), "nvw_lanes_", 10) == 0) {
-			LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);
-		}
-	}
-}
-
 /* A function that a coroutine has been split into. */
 static LLVMValueRef part_of(struct device *d, LLVMValueRef copy, const char *suffix)
 {
@@ -783,6 +780,8 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 
 	LLVMReplaceAllUsesWith(frame, its);
 	LLVMAddIncoming(its, &frame, &begins, 1);
+	LLVMBuildStore(d->builder, LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, its, WORK_ITEM), ""),
+		variable(d, "nvw_cuda_now", d->bytes));
 	LLVMPositionBuilderAtEnd(d->builder, begins);
 	LLVMBuildBr(d->builder, body);
 	for (LLVMBasicBlockRef b = body; b; b = LLVMGetNextBasicBlock(b)) {
@@ -795,7 +794,7 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			LLVMInstructionEraseFromParent(last);
 			LLVMPositionBuilderAtEnd(d->builder, b);
 			LLVMValueRef neighbour = LLVMBuildPointerCast(d->builder,
-				call(d, "nvw_lanes_next", d->bytes, NULL, 0), LLVMTypeOf(frame), "");
+				call(d, "nvw_cuda_lane_next", d->bytes, NULL, 0), LLVMTypeOf(frame), "");
 
 			LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, neighbour, ""), end, body);
 			LLVMAddIncoming(its, &neighbour, &b, 1);
@@ -838,9 +837,7 @@ void make_coroutines(struct device *d)
 		for (unsigned i = 0; i < made; i++) {
 			finish_copy(d, copies[i].function);
 		}
-		run_passes(d, "always-inline");
 		free(copies);
 	}
 	free(kernels);
-	forget_inlined(d);
 }

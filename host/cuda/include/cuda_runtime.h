@@ -50,7 +50,6 @@
 
 #ifdef __CUDA__ /* what follows is for kernels: a .cpp file has the host API only */
 #include <nvw_cuda_atomics.h>
-#include <nvw_cuda_lanes.h>
 #include <nvw_cuda_math.h>
 #include <nvw_cuda_refused.h>
 #include <nvw_cuda_warp.h>

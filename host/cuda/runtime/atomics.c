@@ -239,7 +239,7 @@ uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint
 {
 	const struct request r = request_of(what, address, value, compare, __builtin_return_address(0));
 
-	return be_answered(&r, (*nvw_cuda_lanes.self)->value);
+	return be_answered(&r, (*nvw_cuda_lane_self)->value);
 }
 
 /* ---- With a stack

@@ -58,7 +58,7 @@ void nvw_cuda_lane_barrier(const struct nvw_site **site)
 	}
 	g->waiting++;
 	maybe_count(g);
-	r = *nvw_cuda_lanes.self;
+	r = *nvw_cuda_lane_self;
 	r->address = r->compare = 0;
 	r->value = NVW_WORKGROUP;
 	r->site = *site;

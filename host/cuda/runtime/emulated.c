@@ -49,12 +49,10 @@ static void end_item(void)
 /* ---- Without stacks: a kernel as a coroutine
  * ---------------------------------------------------------------- */
 
-struct nvw_cuda_lanes nvw_cuda_lanes;
-
 static void begin_coroutine(void *frame, uint64_t number, unsigned local)
 {
 	begin_item(number, local);
-	nvw_cuda_lanes.frame = frame;
+	nvw_cuda_lane_frame = frame;
 	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
 }
 
@@ -81,16 +79,17 @@ static size_t frame_bytes(void)
 		return 0;
 	}
 	nvw_cuda_lanes = (struct nvw_cuda_lanes){.span = nvw_cuda_machine->short_way->span,
-		.self = nvw_cuda_machine->short_way->self,
 		.turn = nvw_cuda_machine->short_way->turn,
 		.shared = __start_nvw_shared,
 		.shared_bytes = nvw_cuda_shared_bytes(),
 		.dynamic = nvw_cuda_dynamic_shared,
 		.dynamic_end = nvw_cuda_dynamic_shared + nvw_cuda_launch.dynamic};
+	nvw_cuda_lane_self = nvw_cuda_machine->short_way->self;
+	nvw_cuda_lane_frame = NULL;
 	emu_fiber_limit(0); /* the thread's own stack */
 	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
 	nvw_cuda_machine->describe(&machine);
-	return nvw_cuda_lanes.frame_bytes < machine.stack_bytes ? nvw_cuda_lanes.frame_bytes : 0;
+	return nvw_cuda_lane_frame_bytes < machine.stack_bytes ? nvw_cuda_lane_frame_bytes : 0;
 }
 
 /* ---- With stacks

@@ -45,10 +45,18 @@ _Noreturn void nvw_cuda_overflow(const void *place)
 	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 }
 
+_Noreturn void nvw_cuda_end_illegal(const void *place, const char *verb, const void *address)
+{
+	char near[256];
+
+	nvw_cuda_describe_address(address, near, sizeof near);
+	nvw_cuda_report(place, "%s %p: %s", verb, address, near);
+	nvw_cuda_end_kernel(cudaErrorIllegalAddress);
+}
+
 static void on_kernel_fault(int number, const siginfo_t *info, const ucontext_t *context)
 {
 	const char *const pc = (const char *)context->uc_mcontext.gregs[REG_RIP];
-	char near[256];
 
 	if (number == SIGFPE) {
 		nvw_cuda_report(pc + 1, "divides by zero, or the smallest number by -1");
@@ -57,9 +65,7 @@ static void on_kernel_fault(int number, const siginfo_t *info, const ucontext_t 
 	if (nvw_cuda_is_stack_guard(info->si_addr)) { /* of what kernels call in the C library */
 		nvw_cuda_overflow(pc + 1);
 	}
-	nvw_cuda_describe_address(info->si_addr, near, sizeof near);
-	nvw_cuda_report(pc + 1, "%s %p: %s", verb(context), info->si_addr, near);
-	nvw_cuda_end_kernel(cudaErrorIllegalAddress);
+	nvw_cuda_end_illegal(pc + 1, verb(context), info->si_addr);
 }
 
 static _Noreturn void on_host_fault(const siginfo_t *info, const ucontext_t *context)

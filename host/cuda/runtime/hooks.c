@@ -100,39 +100,10 @@ static __attribute__((noinline)) void announce_to_machine(void *address, size_t 
 	}
 }
 
-static _Noreturn void end_misaligned(const void *address, const void *from)
+_Noreturn void nvw_cuda_end_misaligned(const void *address, const void *from)
 {
 	nvw_cuda_report(from, "accesses %p, which is not aligned to the size of the access", address);
 	nvw_cuda_end_kernel(cudaErrorMisalignedAddress);
-}
-
-/* The site is known before others run: then the next access goes the short way. */
-static void meet_lane(void *address, size_t n, size_t aligned, const struct nvw_site **site, const void *from)
-{
-	if ((uintptr_t)address % aligned) {
-		end_misaligned(address, from);
-	}
-	settle();
-	if (nvw_cuda_is_in_shared(address) || nvw_cuda_machine_has(address, n)) {
-		*site = nvw_cuda_machine->short_way->site(from);
-	}
-}
-
-void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site)
-{
-	const void *const from = __builtin_return_address(0);
-
-	meet_lane(address, n, aligned, site, from);
-	load_from_machine(address, n, 1, from);
-}
-
-void nvw_cuda_lane_write(void *address, size_t n, size_t aligned, const struct nvw_site **site)
-{
-	const void *const from = __builtin_return_address(0);
-
-	meet_lane(address, n, aligned, site, from);
-	nvw_cuda_works();
-	announce_to_machine(address, n, 1, from);
 }
 
 static inline void read_by_itself(void *address, size_t n, int cost)
@@ -200,7 +171,7 @@ _Noreturn void nvw_cuda_misaligned(const void *address);
 
 void nvw_cuda_misaligned(const void *address)
 {
-	end_misaligned(address, HERE);
+	nvw_cuda_end_misaligned(address, HERE);
 }
 
 /* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the

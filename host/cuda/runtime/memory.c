@@ -14,7 +14,8 @@
 #include "runtime.h"
 
 enum { PAGE = 4096, ALIGNED = 256, LARGE_FROM = 4 << 20, LARGE_PART = 8 };
-#define ARENA_BYTES (UINT64_C(1) << 40)
+/* Of addresses. Where there are fewer (a limit, valgrind) the arena is smaller. */
+#define ARENA_BYTES_MAX (UINT64_C(1) << 40)
 
 enum memory_kind { DEVICE, MANAGED, PINNED, REGISTERED, PITCHED /* in a file: pitched.c */ };
 
@@ -33,6 +34,7 @@ static struct block *blocks; /* by address */
 static size_t block_count, block_room;
 static uint64_t block_numbers;
 static char *arena;
+static size_t arena_bytes;
 static unsigned open_count;
 
 void nvw_cuda_lock(void)
@@ -77,7 +79,7 @@ void nvw_cuda_close_memory(void)
 
 bool nvw_cuda_is_device_memory(const void *address)
 {
-	return arena && (const char *)address >= arena && (const char *)address < arena + ARENA_BYTES;
+	return arena && (const char *)address >= arena && (const char *)address < arena + arena_bytes;
 }
 
 /* ---- The list
@@ -146,15 +148,19 @@ static char *gap(size_t page_bytes)
 		}
 		from = blocks[i].pages + blocks[i].page_bytes + PAGE;
 	}
-	return (size_t)(arena + ARENA_BYTES - from) >= page_bytes + PAGE ? from : NULL;
+	return (size_t)(arena + arena_bytes - from) >= page_bytes + PAGE ? from : NULL;
 }
 
 static bool make_arena(void)
 {
-	if (!arena) {
-		arena = mmap(
-			NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		arena = arena == MAP_FAILED ? NULL : arena;
+	for (size_t bytes = ARENA_BYTES_MAX; !arena && bytes > PAGE; bytes /= 2) {
+		void *const pages =
+			mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (pages != MAP_FAILED) {
+			arena = pages;
+			arena_bytes = bytes;
+		}
 	}
 	return arena;
 }
@@ -181,7 +187,7 @@ static cudaError_t allocate_device(size_t bytes, void **ret)
 	const size_t aligned = round_up(bytes, ALIGNED), page_bytes = round_up(aligned, PAGE);
 	struct block b = {.bytes = bytes, .page_bytes = page_bytes, .kind = DEVICE, .changed_end = bytes};
 
-	if (aligned < bytes || page_bytes >= ARENA_BYTES || !make_arena() || !(b.pages = gap(page_bytes))) {
+	if (aligned < bytes || !make_arena() || page_bytes >= arena_bytes || !(b.pages = gap(page_bytes))) {
 		return cudaErrorMemoryAllocation;
 	}
 	b.start = b.pages + page_bytes - aligned;

@@ -10,6 +10,7 @@
  *	groups.c                                work-groups and their work-items, and their memory
  *	fault.c overflow.S                      faults of kernels and of host code; stacks that overflow
  *	hooks.c atomics.c library.c results.c   what compiled kernels call,
+ *	lanes.c                                 without stacks,
  *	ptx.c ptx_compute.c curand.c            also for inline PTX, and random numbers,
  *	warp.c barriers.c persist.c             to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
@@ -33,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../emu/emu.h"
 #include "../../../emu/fiber.h"
 #include "../include/driver_types.h"
 #include "../seam.h"
@@ -305,6 +307,9 @@ static inline void *nvw_cuda_translate(void *address, size_t n)
 void nvw_cuda_announce(void *address, void *place, size_t n);
 /* Likewise, to the machine. */
 void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from);
+/* They end the kernel. */
+_Noreturn void nvw_cuda_end_illegal(const void *place, const char *verb, const void *address);
+_Noreturn void nvw_cuda_end_misaligned(const void *address, const void *from);
 /* By now it is executed: its value goes to the place. Before anything else of a work-item, and before
  * others run. */
 void nvw_cuda_settle(void);
@@ -319,23 +324,31 @@ extern struct nvw_cuda_pending {
 	uint32_t op;
 } nvw_cuda_pending;
 
-/* What a coroutine finds its work-item by (include/nvw_cuda_lanes.h). */
+/* What a work-item without a stack accesses (lanes.c). */
 extern struct nvw_cuda_lanes {
 	struct nvw_cuda_span *span;
-	struct nvw__request **self;
 	char *shared; /* all shared variables; the dynamic ones of a block */
 	size_t shared_bytes;
 	char *dynamic, *dynamic_end;
-	/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and
-	 * returns. */
-	void *frame;
-	size_t frame_bytes;
 	struct emu_turn *turn;
 } nvw_cuda_lanes;
-/* What a coroutine calls: an access by the long way, which fills in *site; the kernel has returned.
- * aligned: that the address has to be. */
-void nvw_cuda_lane_read(void *address, size_t n, size_t aligned, const struct nvw_site **site);
-void nvw_cuda_lane_write(void *address, size_t n, size_t aligned, const struct nvw_site **site);
+extern struct nvw__request **nvw_cuda_lane_self;
+/* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
+extern void *nvw_cuda_lane_frame;
+extern size_t nvw_cuda_lane_frame_bytes;
+/* What a coroutine calls: an access (lanes.c), and behind its request the neighbour's frame, or NULL; the kernel
+ * has returned. */
+#define LANE_ACCESSES(n)                                                                                     \
+	void *nvw_cuda_lane_read##n(void *p, const struct nvw_site **site, size_t aligned);                  \
+	void *nvw_cuda_lane_write##n(void *p, const struct nvw_site **site, size_t aligned, uint64_t value); \
+	void *nvw_cuda_lane_read_shared##n(void *p, const struct nvw_site **site, size_t aligned);           \
+	void *nvw_cuda_lane_write_shared##n(                                                                 \
+		void *p, const struct nvw_site **site, size_t aligned, uint64_t value);
+LANE_ACCESSES(1)
+LANE_ACCESSES(2)
+LANE_ACCESSES(4)
+LANE_ACCESSES(8)
+void *nvw_cuda_lane_next(void);
 void nvw_cuda_lane_returns(void);
 /* The request of an atomic, or false: the machine does not have the variable, and lane_result() is what it
  * was. Behind the request, lane_answer(). */

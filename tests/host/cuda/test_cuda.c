@@ -251,6 +251,15 @@ TEST(a_copy_does_not_take_longer_with_many_allocations)
 	assert_string_equal(output, "0 wrong\n");
 }
 
+TEST(device_memory_needs_no_terabyte_of_addresses)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	build_once("-O1", "memory", SOURCE("memory.cu"));
+	succeeds("ulimit -v 8000000; ./memory copies");
+	assert_string_equal(output, "0 wrong\n");
+}
+
 TEST(pitched_memory_is_a_file_if_that_is_asked_for)
 {
 	NEEDS_CLANG();
