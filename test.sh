@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what is missing, builds in four ways and runs the tests: optimised with gcc, the command also across files;
+# Installs what is missing, builds in three ways and runs the tests: optimised with gcc, as demo.sh does;
 # debug with address and undefined sanitizers (the emulator's own checks are on in it); and what has threads with thread
 # sanitizer. Each test runs in one of the first two (tests/meson.build). clang reads every file without a warning.
 # On Debian 12, as root.
@@ -90,14 +90,6 @@ build_and_test() {
 	echo "== took $(($(date +%s) - began)) s"
 }
 
-# verdicts_of NVWAVE: is a structure consistent, and the same one with a planted bug not?
-verdicts_of() {
-	"$1" crash kv --mode=observed --count=200 --states=500 >/dev/null || return 1
-	status=0
-	"$1" crash kv --mode=observed --count=200 --states=500 --mutate=publish-before-value >/dev/null || status=$?
-	[ "$status" -eq 1 ]
-}
-
 # fio's headers, for its ioengine; without them the engine's tests are skipped.
 fio_src=
 if scripts/fetch_fio.sh build-fio; then
@@ -118,50 +110,33 @@ one_of() {
 	echo "== took $(($(date +%s) - began)) s"
 }
 
-# set_up FOLDER MESON-OPTIONS...: once.
-set_up() {
-	folder=$1
-	shift
-	[ -f "$folder/build.ninja" ] || meson setup "$folder" -Dwerror=true "$@" >/dev/null
-}
-
-# build FOLDER [TARGET]: what failed is shown.
-build() {
-	nice ninja -C "$@" >"$1/build.log" 2>&1 || {
-		tail -n 40 "$1/build.log"
+readers_with_tsan() {
+	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
+	nice ninja -C build-tsan tests/test_host-readers >build-tsan/build.log 2>&1 || {
+		tail -n 40 build-tsan/build.log
 		return 1
 	}
-}
-
-lto_build() {
-	set_up build-lto && build build-lto cli/nvwave && verdicts_of build-lto/cli/nvwave
-}
-
-readers_with_tsan() {
-	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false -Dc_args=-g1 && build build-tsan tests/test_host-readers &&
-		nice build-tsan/tests/test_host-readers
+	nice build-tsan/tests/test_host-readers
 }
 
 # Beside the stages that follow, where these leave a core idle.
-mkdir -p build-lto
+mkdir -p build-tsan
 {
 	passed=0
 	failed=0
-	one_of "build-lto: the command as demo.sh builds it" lto_build
 	one_of build-tsan readers_with_tsan
-	echo "$passed $failed" >build-lto/other_builds
-} >build-lto/other_builds.log 2>&1 &
-other_builds=$!
+	echo "$passed $failed" >build-tsan/count
+} >build-tsan/stage.log 2>&1 &
+other_build=$!
 
-# Linking every test with optimisation across files takes as long as the tests: only the command is built so, above.
-build_and_test build-release "$plain" -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
+build_and_test build-release "$plain" -Dwerror=true -Dfio_src="$fio_src"
 
 # The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 # Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
 # optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information
 # and checks of objects' sizes, which the address sanitizer does as well, would make a third more to compile.
-build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size"
+build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size"
 if [ "$faults" = --all ]; then
 	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
@@ -191,15 +166,15 @@ if [ "$faults" = --all ]; then
 	one_of "CUDA programs by each clang, at each level" tests/host/cuda/matrix.sh build-release/host/cuda/nvwave-nvcc tests/host/cuda
 	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi
-wait "$other_builds" || true
-cat build-lto/other_builds.log
-if [ -f build-lto/other_builds ]; then
-	read -r also_passed also_failed <build-lto/other_builds
-	rm build-lto/other_builds
+wait "$other_build" || true
+cat build-tsan/stage.log
+if [ -f build-tsan/count ]; then
+	read -r also_passed also_failed <build-tsan/count
+	rm build-tsan/count
 	passed=$((passed + also_passed))
 	failed=$((failed + also_failed))
 else
-	echo "failed: the stages beside the others ended before their count" >>"$failures"
+	echo "failed: build-tsan ended before its count" >>"$failures"
 	failed=$((failed + 1))
 fi
 

@@ -37,7 +37,7 @@ static uint64_t blocks(uint64_t count)
 }
 
 /* Either stamps by sets of 16 ways, of which there is a power of two, or by lines. */
-__attribute__((unused)) static bool is_valid(const struct emu_cache *cache)
+__attribute__((unused)) static bool cache_is_valid(const struct emu_cache *cache)
 {
 	return cache->sets > 0 && cache->ways > 0 && (!cache->set) != (!cache->stamps) &&
 	       (!cache->set || (cache->ways == WAYS && !(cache->sets & (cache->sets - 1)))) &&
@@ -73,7 +73,7 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	}
 	cache->used = (void *)((char *)cache->tags + tags + stamps);
 	cache->lines = (void *)((char *)cache->used + used);
-	NVW_DEEP_INVARIANT(is_valid(cache));
+	NVW_DEEP_INVARIANT(cache_is_valid(cache));
 	return 0;
 }
 
@@ -357,6 +357,16 @@ extern inline struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu
 	return &cache->lines[start + way];
 }
 
+void emu_cache_update(struct emu_cache *cache, emu_line_id id, const uint8_t *data, uint64_t mask)
+{
+	struct emu_line *const line = emu_cache_peek(cache, id);
+
+	if (line) {
+		emu_copy_masked(line->data, data, mask & line->valid);
+		line->dirty &= ~mask;
+	}
+}
+
 /* ---- Replacement ----------------------------------------------------------------------------- */
 
 static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
@@ -506,7 +516,7 @@ extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *li
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
-	NVW_DEEP_INVARIANT(is_valid(cache));
+	NVW_DEEP_INVARIANT(cache_is_valid(cache));
 	NVW_DEEP_INVARIANT(emu_cache_has(cache, line));
 	if (id == EMU_NO_LINE) {
 		clear(cache, line);

@@ -52,6 +52,8 @@ void emu_cache_finish(struct emu_cache *cache);
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);
 /* Like find, without changing the replacement order. */
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id);
+/* Its copy of the line, if there is one, has these bytes from now on, where it has any; they are clean. */
+void emu_cache_update(struct emu_cache *cache, emu_line_id id, const uint8_t *data, uint64_t mask);
 /* The line that id would replace: an unused one, else the least recently used of its set, preferably one
  * without registered bytes if the cache requires that (alsop16 III.C.2). */
 struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id);

@@ -60,14 +60,14 @@ static void unmap(char *base, uint64_t bytes)
 
 void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes)
 {
-	enum { HUGE_PAGE = 2 << 20 };
 	char *const first = d->behind + from;
-	const uint64_t before = -(uintptr_t)first % HUGE_PAGE;
+	const uint64_t before = -(uintptr_t)first % EMU_HUGE_PAGE;
 
 	NVW_INVARIANT(from + bytes <= d->bytes);
-	if (bytes >= 2 * HUGE_PAGE) {
+	if (bytes >= 2 * EMU_HUGE_PAGE) {
 		/* Where the host has no huge pages, nothing changes. */
-		(void)madvise(first + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+		(void)madvise(
+			first + before, (bytes - before) / EMU_HUGE_PAGE * EMU_HUGE_PAGE, MADV_HUGEPAGE);
 	}
 }
 

@@ -56,8 +56,8 @@ struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 
 /* A context's ucontext_t is at the bottom of its stack; the engine's is static. The address of the ucontext_t
  * identifies the context. */
-static ucontext_t engine;
-static ucontext_t *running = &engine;
+static ucontext_t engine_context;
+static ucontext_t *running = &engine_context;
 
 void emu_fiber_switch(struct emu_fiber *save, const struct emu_fiber *to)
 {

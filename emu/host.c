@@ -234,16 +234,6 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 	return r;
 }
 
-static void update(struct emu_cache *cache, emu_line_id id, const uint8_t *data, uint64_t mask)
-{
-	struct emu_line *const cached = emu_cache_peek(cache, id);
-
-	if (cached) {
-		emu_copy_masked(cached->data, data, mask & cached->valid);
-		cached->dirty &= ~mask;
-	}
-}
-
 /* Updates the caches' copies of a line with the host's data. */
 static void update_caches(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
@@ -254,11 +244,11 @@ static void update_caches(
 	NVW_DEEP_INVARIANT(offset + n <= EMU_LINE);
 	memcpy(data + offset, from, n);
 	coh_registry_update(m, id, data, mask);
-	update(&m->l2.cache, id, data, mask);
-	update(m->l2.stores, id, data, mask);
+	emu_cache_update(&m->l2.cache, id, data, mask);
+	emu_cache_update(m->l2.stores, id, data, mask);
 	emu_l3_update(m, id, data, mask);
 	for (unsigned i = 0; keeps_l1s(m) && i < m->config.cus; i++) {
-		update(&m->cus[i].l1, id, data, mask);
+		emu_cache_update(&m->cus[i].l1, id, data, mask);
 	}
 }
 

@@ -68,7 +68,7 @@ static struct emu_line *obtain(struct nvw_machine *m, struct emu_cache *cache, e
 }
 
 /* The oldest lines of the S-FIFO, until at most keep are left in it. */
-static emu_time drain(struct nvw_machine *m, uint32_t keep, uint64_t *cause, emu_time t)
+static emu_time drain_sfifo(struct nvw_machine *m, uint32_t keep, uint64_t *cause, emu_time t)
 {
 	emu_time last = t;
 	emu_line_id id;
@@ -86,7 +86,7 @@ static emu_time drain(struct nvw_machine *m, uint32_t keep, uint64_t *cause, emu
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t)
 {
 	NVW_DEEP_INVARIANT(m->l3.banks > 0);
-	return drain(m, 0, &m->stats.l3_writeback_release, t);
+	return drain_sfifo(m, 0, &m->stats.l3_writeback_release, t);
 }
 
 /* ---- Reads and writes of the L2 ------------------------------------------------------------ */
@@ -160,7 +160,7 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 		line->in_sfifo = true;
 		emu_fifo_push(&m->l3.sfifo, id);
 	}
-	return drain(m, m->l3.sfifo.capacity, &m->stats.l3_writeback_sfifo, t);
+	return drain_sfifo(m, m->l3.sfifo.capacity, &m->stats.l3_writeback_sfifo, t);
 }
 
 /* ---- The host's look ----------------------------------------------------------------------- */
@@ -177,25 +177,15 @@ void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	}
 }
 
-static void update(struct emu_cache *cache, emu_line_id id, const uint8_t *data, uint64_t mask)
-{
-	struct emu_line *const line = emu_cache_peek(cache, id);
-
-	if (line) {
-		emu_copy_masked(line->data, data, mask & line->valid);
-		line->dirty &= ~mask;
-	}
-}
-
 void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
 {
 	if (m->l3.banks) {
-		update(&m->l3.cache, id, data, mask);
-		update(m->l3.stores, id, data, mask);
+		emu_cache_update(&m->l3.cache, id, data, mask);
+		emu_cache_update(m->l3.stores, id, data, mask);
 	}
 }
 
-static void forget(struct nvw_machine *m, struct emu_cache *cache, emu_line_id first, emu_line_id end)
+static void forget_lines(struct nvw_machine *m, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
 	const uint32_t count = cache->sets * cache->ways;
 
@@ -210,8 +200,8 @@ static void forget(struct nvw_machine *m, struct emu_cache *cache, emu_line_id f
 
 void emu_l3_forget(struct nvw_machine *m, emu_line_id first, emu_line_id end)
 {
-	forget(m, &m->l3.cache, first, end);
-	forget(m, &m->l3.write, first, end);
+	forget_lines(m, &m->l3.cache, first, end);
+	forget_lines(m, &m->l3.write, first, end);
 }
 
 /* ---- A machine's life ---------------------------------------------------------------------- */

@@ -64,14 +64,14 @@ static int make_slots(struct nvw_machine *m)
 	return 0;
 }
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { PAGE = 4096 };
 
 /* The nearest huge page, so that no page of stacks is huge of which this kernel would use less than half. */
 static char *nearest_huge_page(char *at)
 {
-	char *const next = at + -(uintptr_t)at % HUGE_PAGE;
+	char *const next = at + -(uintptr_t)at % EMU_HUGE_PAGE;
 
-	return next - at <= HUGE_PAGE / 2 ? next : next - HUGE_PAGE;
+	return next - at <= EMU_HUGE_PAGE / 2 ? next : next - EMU_HUGE_PAGE;
 }
 
 /*

@@ -37,6 +37,7 @@
 #include "watch.h"
 
 enum { EMU_FJ_A_PJ = 1000 };
+enum { EMU_HOST_LINE = 64, EMU_HUGE_PAGE = 2 << 20 }; /* of the machine that the emulator runs on */
 
 struct coh_request;
 struct coh_action_info;
@@ -191,6 +192,12 @@ void coh_queue_forget(struct nvw_machine *m);
 
 /* Opens the lock of a kernel that did not finish. */
 void coh_lock_forget(struct nvw_machine *m);
+
+/* The counter at this offset of the statistics. */
+static inline uint64_t *emu_counter(struct nvw_machine *m, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)&m->stats + offset);
+}
 
 /* ---- protocol/leases.c ----------------------------------------------------------------------- */
 

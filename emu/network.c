@@ -94,7 +94,7 @@ static __attribute__((noinline, cold)) emu_time watch_link(
 }
 
 /* The message occupies the link, or port, from t on or later; returns from when. */
-static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
+static inline emu_time book_link(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
 {
 	NVW_DEEP_INVARIANT(link < links(&m->network));
 	if (emu_is_watched(m)) {
@@ -116,7 +116,7 @@ static emu_time follow(struct nvw_machine *m, const struct line *line, uint32_t 
 {
 	NVW_DEEP_INVARIANT(at < line->size && steps <= line->size);
 	while (steps--) {
-		t = book(m, line->first + at * line->stride, t, occupancy) + m->config.hop;
+		t = book_link(m, line->first + at * line->stride, t, occupancy) + m->config.hop;
 		if (!up) {
 			at = NVW_OR(at, line->size) - 1;
 		} else if (++at == line->size) {
@@ -184,11 +184,6 @@ extern inline uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t b
 	return flits_of(m, bytes);
 }
 
-static uint64_t *counter(struct nvw_machine *m, size_t offset)
-{
-	return (uint64_t *)(void *)((char *)&m->stats + offset);
-}
-
 static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, uint32_t hops)
 {
 	static const struct {
@@ -208,8 +203,8 @@ static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, 
 	m->stats.net_messages++;
 	m->stats.net_flits += flits;
 	m->stats.net_flit_hops += (uint64_t)flits * hops;
-	*counter(m, by_class[what].flits) += flits;
-	*counter(m, by_class[what].hops) += (uint64_t)flits * hops;
+	*emu_counter(m, by_class[what].flits) += flits;
+	*emu_counter(m, by_class[what].hops) += (uint64_t)flits * hops;
 }
 
 /* Sends a message other than across a crossbar, or while an observer watches. */
@@ -220,13 +215,13 @@ static __attribute__((noinline)) emu_time send_far(
 	uint32_t hops = 1;
 
 	m->network.message = what;
-	t = book(m, from * PORTS, t, occupancy);
+	t = book_link(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		t += m->config.hop;
 	} else {
 		t = walk(m, from, to, occupancy, t, &hops);
 	}
-	t = book(m, to * PORTS + 1, t, occupancy) + occupancy;
+	t = book_link(m, to * PORTS + 1, t, occupancy) + occupancy;
 	count(m, what, flits, hops);
 	return t;
 }
@@ -269,7 +264,7 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_tim
 		emu_time *at = arrived + from, t = *at;
 
 		for (uint32_t i = 0; i < steps; i++) {
-			t = book(m, link, t, occupancy) + m->config.hop;
+			t = book_link(m, link, t, occupancy) + m->config.hop;
 			link += (size_t)(apart * LINKS);
 			at += apart;
 			*at = t;
@@ -290,7 +285,7 @@ void emu_network_broadcast(
 
 	NVW_INVARIANT(from < n->nodes && n->nodes <= NODES_MAX);
 	n->message = what;
-	t = book(m, from * PORTS, t, occupancy);
+	t = book_link(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {
 		NVW_EACH(one, arrived, n->nodes) {
 			*one = t + m->config.hop;
@@ -310,7 +305,8 @@ void emu_network_broadcast(
 
 		ret_arrivals[i] = t;
 		if (node != from) {
-			ret_arrivals[i] = book(m, node * PORTS + 1, arrived[node], occupancy) + occupancy;
+			ret_arrivals[i] =
+				book_link(m, node * PORTS + 1, arrived[node], occupancy) + occupancy;
 		}
 	}
 	count(m, what, flits, hops);

@@ -370,7 +370,7 @@ uint64_t record_outstanding(const struct nvw_machine *m)
 /* ---- Kernels, barriers, the host ----------------------------------------------------------- */
 
 /* The position of a site in a table of mask + 1 entries: where it is, or would be. */
-static uint32_t place_of(const struct site_number *sites, uint32_t mask, const struct nvw_site *site)
+static uint32_t site_index(const struct site_number *sites, uint32_t mask, const struct nvw_site *site)
 {
 	uint32_t i = (uint32_t)nvw_mix64((uintptr_t)site) & mask;
 
@@ -394,7 +394,7 @@ static void grow_sites(struct nvw_machine *m)
 	}
 	for (uint32_t i = 0; i <= r->site_mask; i++) {
 		if (r->sites[i].site) {
-			grown[place_of(grown, mask, r->sites[i].site)] = r->sites[i];
+			grown[site_index(grown, mask, r->sites[i].site)] = r->sites[i];
 		}
 	}
 	free(r->sites);
@@ -426,13 +426,13 @@ static uint32_t site_id(struct nvw_machine *m, const struct nvw_site *site)
 	struct emu_record *const r = m->record;
 
 	if (site != r->last_site) {
-		const uint32_t place = place_of(r->sites, r->site_mask, site);
+		const uint32_t place = site_index(r->sites, r->site_mask, site);
 
 		if (!r->sites[place].site) {
 			add_site(m, place, site);
 		}
 		r->last_site = site;
-		r->last_site_id = r->sites[place_of(r->sites, r->site_mask, site)].id;
+		r->last_site_id = r->sites[site_index(r->sites, r->site_mask, site)].id;
 	}
 	return r->last_site_id;
 }

@@ -35,7 +35,7 @@ static void move(struct emu_interval *to, const struct emu_interval *from, size_
 }
 
 /* See resource.h; the ends of intervals, but those at the gap, are not looked at. */
-__attribute__((unused)) static bool is_valid(const struct emu_resource *r)
+__attribute__((unused)) static bool resource_is_valid(const struct emu_resource *r)
 {
 	if (!r->busy) {
 		return !r->gap && !r->right && !r->end && !r->limit;
@@ -46,11 +46,11 @@ __attribute__((unused)) static bool is_valid(const struct emu_resource *r)
 }
 
 /* Drops what is over, but for one, which stays the first of all. */
-static void drop(struct emu_resource *r, emu_time now)
+static void drop_past(struct emu_resource *r, emu_time now)
 {
 	struct emu_interval *first = r->busy;
 
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(resource_is_valid(r));
 	while (first + 1 < r->gap && first[1].to <= now) {
 		first++;
 	}
@@ -93,7 +93,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	size_t capacity = (size_t)(r->limit - r->busy), behind, count;
 
 	if (r->busy) {
-		drop(r, now);
+		drop_past(r, now);
 	}
 	behind = (size_t)(r->end - r->right);
 	count = (size_t)(r->gap - r->busy) + behind;
@@ -115,7 +115,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	} else {
 		r->right = r->end = r->gap;
 	}
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(resource_is_valid(r));
 	return true;
 }
 
@@ -188,7 +188,7 @@ static inline emu_time book_at_gap(
 	struct emu_interval *gap = r->gap, *right = r->right, *const end = r->end;
 	emu_time start = emu_later(t, gap[-1].to);
 
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(resource_is_valid(r));
 	if (!occupancy) {
 		return start;
 	}
@@ -263,7 +263,7 @@ emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_tim
 	struct emu_interval *const gap = r->gap, *const right = r->right;
 	emu_time start;
 
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(resource_is_valid(r));
 	if (gap == right) { /* also where there is no array yet */
 		return book_near(m, r, t, occupancy);
 	}

@@ -15,7 +15,7 @@
 #include "core/bounds.h"
 #include "machine.h"
 
-enum { HOST_LINE = 64, AHEAD = 4, RESERVE = 512, CALLED = 16 << 10 };
+enum { AHEAD = 4, RESERVE = 512, CALLED = 16 << 10 };
 #define ALWAYS_BY_CALL (UINTPTR_MAX / 2) /* above any stack of a process */
 
 /* At the top of its stack. */
@@ -150,7 +150,7 @@ static bool is_in_call(void)
 	return emu_now.wavefront->in_call >> emu_now.turn.lane & 1;
 }
 
-static inline void resume(void)
+static inline void resume_lane(void)
 {
 	char *const frame = emu_now.turn.frame;
 
@@ -191,7 +191,7 @@ static void carry(void)
 	emu_lane_begins();
 	do {
 		begin_if_fresh();
-		resume();
+		resume_lane();
 		more = next_lane();
 	} while (more && !is_in_call());
 	give_carrier(&emu_now.machine->exec, me);
@@ -222,12 +222,12 @@ static const struct emu_fiber *running_lane(void)
 	return &begins;
 }
 
-static const struct emu_fiber *next_context(void)
+static const struct emu_fiber *next_resumed(void)
 {
 	return next_lane() ? running_lane() : engine();
 }
 
-static void overflow(void)
+static void report_overflow(void)
 {
 	if (!emu_now.machine->error) {
 		emu_now.machine->error = nvw_fail(NVW_E_KERNEL,
@@ -244,11 +244,11 @@ void emu_resumable_issue(void)
 	struct emu_fiber *const own = &wf->fibers[emu_now.turn.lane];
 
 	if (emu_fiber_here() < bottom_of(&emu_now.machine->exec, me) + RESERVE) {
-		overflow();
+		report_overflow();
 	}
 	wf->in_call |= UINT64_C(1) << emu_now.turn.lane;
 	wf->carrier[emu_now.turn.lane] = me;
-	emu_fiber_switch_alike(own, next_context());
+	emu_fiber_switch_alike(own, next_resumed());
 	emu_fiber_arrive(NULL, NULL);
 }
 
@@ -258,7 +258,7 @@ void emu_resumable_run(void)
 	emu_now.by_call = emu_resumable_issue;
 	emu_now.turn.frame_bytes = emu_now.machine->exec.frame_bytes;
 	emu_now.turn.plain = emu_now.turn.to_run & ~(emu_now.wavefront->fresh | emu_now.wavefront->in_call);
-	emu_fiber_switch(&emu_now.engine, next_context());
+	emu_fiber_switch(&emu_now.engine, next_resumed());
 	emu_fiber_arrive(NULL, NULL);
 }
 
@@ -271,7 +271,7 @@ void emu_leave_resumable(void)
 
 	emu_fiber_clean(bottom_of(x, me), x->stack_bytes);
 	give_carrier(x, me);
-	emu_fiber_switch(&nobody, next_context());
+	emu_fiber_switch(&nobody, next_resumed());
 	__builtin_unreachable();
 }
 
@@ -280,9 +280,9 @@ void emu_leave_resumable(void)
 /* An odd number of the host's lines, as stacks have. */
 static uint64_t frame_room(uint64_t bytes)
 {
-	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE;
+	const uint64_t lines = (bytes + EMU_HOST_LINE - 1) / EMU_HOST_LINE;
 
-	return (lines | 1) * HOST_LINE;
+	return (lines | 1) * EMU_HOST_LINE;
 }
 
 static void forget_frames(struct emu_exec *x)

@@ -83,7 +83,7 @@ struct look_up {
 	bool overlaps; /* some store has some of them, and no younger one has all */
 };
 
-static void look_at(struct look_up *found, const struct emu_saved_request *store, unsigned store_size,
+static void look_at_store(struct look_up *found, const struct emu_saved_request *store, unsigned store_size,
 	uint64_t address, unsigned size)
 {
 	NVW_DEEP_INVARIANT(size <= 8 && store_size <= 8);
@@ -105,7 +105,7 @@ static struct look_up look_up(const struct emu_store_buffer *b, const struct coh
 
 	for (const struct emu_stored *e = b->oldest; e; e = e->younger) {
 		if (e->line == r->line && e->lanes >> lane & 1) {
-			look_at(&found, &e->lane[lane].request, e->size, r->wf->requests.address[lane],
+			look_at_store(&found, &e->lane[lane].request, e->size, r->wf->requests.address[lane],
 				r->size);
 		}
 	}
@@ -286,7 +286,7 @@ static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
 	return t;
 }
 
-static emu_time store(const struct coh_request *r, emu_time t)
+static emu_time store_into(const struct coh_request *r, emu_time t)
 {
 	struct emu_store_buffer *const b = buffer_of(r->m, r->wf);
 	struct coh_request request = *r;
@@ -317,7 +317,7 @@ static uint64_t forward(const struct emu_store_buffer *b, const struct coh_reque
 	return others;
 }
 
-static emu_time load(const struct coh_request *r, emu_time t, uint64_t *late)
+static emu_time load_past(const struct coh_request *r, emu_time t, uint64_t *late)
 {
 	const struct emu_store_buffer *const b = buffer_of(r->m, r->wf);
 	struct coh_request others = *r;
@@ -343,7 +343,7 @@ emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64
 
 	*late = r->lanes;
 	if (r->kind == NVW__STORE) {
-		return store(r, t);
+		return store_into(r, t);
 	}
 	if (!buffer_of(r->m, r->wf)->count) {
 		return coh_execute(&request, t);
@@ -351,7 +351,7 @@ emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64
 	if (coh_is_atomic(r)) {
 		return put_off(r, EMU_CAUSE_drain, t, begin);
 	}
-	return load(r, t, late);
+	return load_past(r, t, late);
 }
 
 /* ---- A machine's life ---------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ int emu_store_buffers_init(struct nvw_machine *m)
 	return 0;
 }
 
-static void forget(struct emu_store_buffer *b)
+static void forget_buffered(struct emu_store_buffer *b)
 {
 	while (b->oldest) {
 		struct emu_stored *const e = b->oldest;
@@ -392,7 +392,7 @@ static void forget(struct emu_store_buffer *b)
 void emu_store_buffers_forget(struct nvw_machine *m)
 {
 	for (uint32_t i = 0; m->store_buffers && i < m->exec.wavefront_count; i++) {
-		forget(&m->store_buffers[i]);
+		forget_buffered(&m->store_buffers[i]);
 	}
 }
 

@@ -25,7 +25,7 @@
 
 enum { MARKS_MIN = 1 << 10, BLOCK = 64 };
 
-struct stream {
+struct undo_stream {
 	uint32_t turn; /* epochs that have ended */
 	uint32_t log;  /* times that its log was emptied */
 	bool uses_log;
@@ -44,7 +44,7 @@ struct member {
 };
 
 struct emu_undo {
-	struct stream *streams;
+	struct undo_stream *streams;
 	uint64_t stream_room;
 	uint32_t stream_count;
 	struct mark *marks;
@@ -80,7 +80,7 @@ static uint64_t key_of_stream(uint64_t status)
 	return status | 4;
 }
 
-static struct mark *slot_of(const struct emu_undo *u, uint64_t key)
+static struct mark *mark_slot(const struct emu_undo *u, uint64_t key)
 {
 	NVW_DEEP_INVARIANT(key != 0 && u->mark_count <= u->mark_mask);
 
@@ -106,7 +106,7 @@ static bool grow(struct emu_undo *u)
 	u->mark_mask = room - 1;
 	NVW_EACH(one, old, count) {
 		if (one->key != 0) {
-			*slot_of(u, one->key) = *one;
+			*mark_slot(u, one->key) = *one;
 		}
 	}
 	free(old);
@@ -118,13 +118,13 @@ static void put_mark(struct nvw_machine *m, uint64_t key, uint32_t stream)
 	NVW_DEEP_INVARIANT(stream < m->undo->stream_count);
 
 	struct emu_undo *const u = m->undo;
-	const struct stream *const s = &u->streams[stream];
+	const struct undo_stream *const s = &u->streams[stream];
 
 	if (2 * u->mark_count > u->mark_mask && !grow(u)) {
 		out_of_memory(m);
 		return;
 	}
-	struct mark *const mark = slot_of(u, key);
+	struct mark *const mark = mark_slot(u, key);
 
 	u->mark_count += mark->key == 0;
 	*mark = (struct mark){key, stream, s->turn, s->log};
@@ -150,8 +150,8 @@ static bool is_marked(const struct emu_undo *u, uint64_t word)
 {
 	NVW_DEEP_INVARIANT(word % 8 == 0);
 
-	const struct mark *const w = slot_of(u, key_of_word(word));
-	const struct mark *const line = slot_of(u, key_of_line(word & ~(uint64_t)(BLOCK - 1)));
+	const struct mark *const w = mark_slot(u, key_of_word(word));
+	const struct mark *const line = mark_slot(u, key_of_line(word & ~(uint64_t)(BLOCK - 1)));
 
 	return (w->key != 0 && w->turn == u->streams[w->stream].turn &&
 		       w->log == u->streams[w->stream].log) ||
@@ -163,7 +163,7 @@ static bool is_marked(const struct emu_undo *u, uint64_t word)
 static bool find_stream(struct nvw_machine *m, uint64_t status, uint32_t *ret_stream)
 {
 	struct emu_undo *const u = m->undo;
-	const struct mark *const known = slot_of(u, key_of_stream(status));
+	const struct mark *const known = mark_slot(u, key_of_stream(status));
 
 	*ret_stream = known->stream;
 	if (known->key != 0) {
@@ -226,7 +226,7 @@ void nvw__epoch_tell(const struct nvw__epoch_told *told)
 			    !find_stream(m, (uint64_t)(uintptr_t)told->status, &stream)) {
 		return;
 	}
-	struct stream *const s = &m->undo->streams[stream];
+	struct undo_stream *const s = &m->undo->streams[stream];
 
 	switch (told->what) {
 	case NVW__EPOCH_JOINED:
@@ -269,8 +269,8 @@ static struct emu_unlogged *place_for(
 	return &r->store[r->count++];
 }
 
-static void tell(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, emu_line_id line,
-	unsigned offset)
+static void report_word(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane,
+	emu_line_id line, unsigned offset)
 {
 	NVW_DEEP_INVARIANT(wf->first_global + lane < m->undo->member_room);
 
@@ -305,7 +305,7 @@ static bool is_logged(const struct emu_undo *u, uint64_t address, unsigned bytes
 	return true;
 }
 
-static void look_at(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+static void look_at_lane(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 	const struct nvw__request *const request = emu_request(wf, lane);
 	const unsigned bytes = 1u << (request->op >> 8 & 0xff);
@@ -318,14 +318,14 @@ static void look_at(struct nvw_machine *m, const struct emu_wavefront *wf, unsig
 	}
 	m->undo->report.stores++;
 	if (!is_logged(m->undo, request->address, bytes)) {
-		tell(m, wf, lane, line, offset);
+		report_word(m, wf, lane, line, offset);
 	}
 }
 
 static void look_at_lanes(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
-		look_at(m, wf, (unsigned)__builtin_ctzll(lanes));
+		look_at_lane(m, wf, (unsigned)__builtin_ctzll(lanes));
 	}
 }
 
@@ -361,7 +361,7 @@ void emu_undo_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
 		if (has_exchanged(emu_request(wf, lane))) {
-			look_at(m, wf, lane);
+			look_at_lane(m, wf, lane);
 		}
 	}
 }

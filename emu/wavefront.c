@@ -15,12 +15,12 @@
 
 /* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask
  * itself. */
-enum { STACK_RESERVE = 512, STACK_CALLED = 16 << 10, STACK_GUARD = 1 << 16, HOST_LINE = 64 };
+enum { STACK_RESERVE = 512, STACK_CALLED = 16 << 10, STACK_GUARD = 1 << 16 };
 /* Above any stack of a process. */
 #define ALWAYS_RARE (UINTPTR_MAX / 2)
 
 enum { RED_ZONE = 128, /* below its stack pointer a function may have variables */ SMALL_FRAME = 128 };
-enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
+enum { HUGE_AFTER = 1024 };
 enum { KEPT_MOST = 8 << 20 }; /* bytes of stacks that outlive their machine */
 
 #ifndef MADV_COLLAPSE
@@ -238,12 +238,12 @@ static void use_huge_pages(struct emu_exec *x)
 	const uint64_t of_one = EMU_LANES * x->stack_bytes;
 	char *const first = x->stacks + EMU_STACK_SLACK;
 
-	for (char *at = first + -(uintptr_t)first % HUGE_PAGE;
-		at + HUGE_PAGE <= first + x->wavefront_count * of_one; at += HUGE_PAGE) {
+	for (char *at = first + -(uintptr_t)first % EMU_HUGE_PAGE;
+		at + EMU_HUGE_PAGE <= first + x->wavefront_count * of_one; at += EMU_HUGE_PAGE) {
 		const uint64_t offset = (uint64_t)(at - first);
 
-		if (are_used(x, offset / of_one, (offset + HUGE_PAGE + of_one - 1) / of_one) &&
-			madvise(at, HUGE_PAGE, MADV_COLLAPSE) < 0) {
+		if (are_used(x, offset / of_one, (offset + EMU_HUGE_PAGE + of_one - 1) / of_one) &&
+			madvise(at, EMU_HUGE_PAGE, MADV_COLLAPSE) < 0) {
 			return;
 		}
 	}
@@ -447,12 +447,12 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
 	/* An odd number of the host's lines, because otherwise all stacks would map to the same sets of its
 	 * caches. */
-	x->stack_bytes = m->config.stack | HOST_LINE;
+	x->stack_bytes = m->config.stack | EMU_HOST_LINE;
 #if defined(EMU_ASAN) || defined(NVW__TSAN)
-	x->stack_bytes = x->stack_bytes < 65536 ? 65536 | HOST_LINE :
+	x->stack_bytes = x->stack_bytes < 65536 ? 65536 | EMU_HOST_LINE :
 						  x->stack_bytes; /* red zones; the run time's own frames */
 #elif defined(EMU_FIBER_UCONTEXT) || !defined(__x86_64__)
-	x->stack_bytes = nvw_max(x->stack_bytes, 8192 | HOST_LINE); /* the context is on it (fiber.c) */
+	x->stack_bytes = nvw_max(x->stack_bytes, 8192 | EMU_HOST_LINE); /* the context is on it (fiber.c) */
 #endif
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = EMU_STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;

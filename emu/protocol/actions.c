@@ -65,7 +65,7 @@ static emu_time hit_in_l1(const struct coh_request *r, struct emu_line *line, em
 	return t;
 }
 
-static struct emu_line *look_up(const struct coh_request *r, struct emu_cache *cache)
+static struct emu_line *find_line(const struct coh_request *r, struct emu_cache *cache)
 {
 	return r->is_looked_up ? r->found : coh_l1_find(r->m, r->cu, cache, r->line);
 }
@@ -93,7 +93,7 @@ static struct emu_line *look_in_write_cache(const struct coh_request *r, emu_tim
 static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 {
 	struct nvw_machine *const m = r->m;
-	struct emu_line *line = look_up(r, &r->cu->l1);
+	struct emu_line *line = find_line(r, &r->cu->l1);
 
 	if (line && coh_hits(m, r->cu, line, r->bytes)) {
 		*t = hit_in_l1(r, line, *t);
@@ -153,7 +153,7 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 	t = l1_port(r, t) + m->config.l1.occupancy;
 	m->stats.l1_stores++;
 	prepare(r, r->cu, &t);
-	line = look_up(r, r->cu->stores);
+	line = find_line(r, r->cu->stores);
 	if (!line) {
 		line = coh_l1_replace(m, r->cu, r->cu->stores, r->line, &t);
 		coh_l2_include(m, r->cu, r->line, t);

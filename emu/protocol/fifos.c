@@ -87,7 +87,7 @@ emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *
 }
 
 /* The next line to leave the L2 was stored long ago: the host's caches have lost what is behind it. */
-static void prefetch_next(const struct nvw_machine *m, const struct emu_fifo *fifo)
+static void prefetch_oldest(const struct nvw_machine *m, const struct emu_fifo *fifo)
 {
 	if (emu_fifo_length(fifo)) {
 		emu_memory_prefetch(m, fifo->ring[fifo->head & fifo->mask]);
@@ -108,7 +108,7 @@ emu_time coh_drain_l2(
 		}
 		if (fifo == &m->l2.sfifo) {
 			line->in_sfifo = false;
-			prefetch_next(m, fifo);
+			prefetch_oldest(m, fifo);
 		}
 		if (line->dirty) {
 			const emu_time start =

@@ -56,7 +56,7 @@ static inline unsigned lanes_of_line(struct place p, int shift)
 	return (unsigned)nvw_min((EMU_LINE - p.offset) >> shift, p.end - p.lane);
 }
 
-static inline uint64_t bytes_of(struct place p, unsigned count, int shift)
+static inline uint64_t bytes_of_run(struct place p, unsigned count, int shift)
 {
 	return UINT64_MAX >> (EMU_LINE - (count << shift)) << p.offset;
 }
@@ -81,7 +81,7 @@ static void give_up(struct coh_request *r, struct emu_line *line)
 }
 
 /* The port, at t. */
-static inline emu_time book(const struct coh_request *r, emu_time t)
+static inline emu_time book_port(const struct coh_request *r, emu_time t)
 {
 	return emu_book(r->m, &r->cu->l1_port, t, r->m->config.l1.occupancy);
 }
@@ -92,7 +92,7 @@ static inline emu_time granted(const struct nvw_machine *m, const struct emu_lin
 }
 
 /* As ld_l1() of actions.c. */
-static struct place load(struct coh_request *r, struct place p, emu_time t, emu_time *done)
+static struct place load_next(struct coh_request *r, struct place p, emu_time t, emu_time *done)
 {
 	struct nvw_machine *const m = r->m;
 	const int shift = __builtin_ctz(r->size);
@@ -102,14 +102,14 @@ static struct place load(struct coh_request *r, struct place p, emu_time t, emu_
 
 	while (p.lane < p.end) {
 		const unsigned count = lanes_of_line(p, shift);
-		const uint64_t bytes = bytes_of(p, count, shift);
+		const uint64_t bytes = bytes_of_run(p, count, shift);
 		struct emu_line *const line = emu_cache_find(&r->cu->l1, r->line);
 
 		if (!line || !stays(r, line, COH_L1_LOAD_HIT) || !coh_hits(m, r->cu, line, bytes)) {
 			give_up(r, line);
 			break;
 		}
-		last = emu_later(last, emu_later(book(r, t) + m->config.l1.latency, granted(m, line)));
+		last = emu_later(last, emu_later(book_port(r, t) + m->config.l1.latency, granted(m, line)));
 		modified += line->dirty != 0;
 		read_only += (line->read_only & bytes) == bytes;
 		coh_lanes_load_run(&r->wf->requests.value[p.lane], line->data + p.offset, r->size, count);
@@ -126,7 +126,7 @@ static struct place load(struct coh_request *r, struct place p, emu_time t, emu_
 }
 
 /* As st_l1(). */
-static struct place store(struct coh_request *r, struct place p, emu_time t, emu_time *done)
+static struct place store_next(struct coh_request *r, struct place p, emu_time t, emu_time *done)
 {
 	struct nvw_machine *const m = r->m;
 	const int shift = __builtin_ctz(r->size);
@@ -135,14 +135,14 @@ static struct place store(struct coh_request *r, struct place p, emu_time t, emu
 		const unsigned count = lanes_of_line(p, shift);
 		struct emu_line *const line = emu_cache_find(&r->cu->l1, r->line);
 
-		r->bytes = bytes_of(p, count, shift);
+		r->bytes = bytes_of_run(p, count, shift);
 		const bool is_own = line && line->registered && !(r->bytes & ~line->registered);
 
 		if (!line || !stays(r, line, is_own ? COH_L1_STORE_OWN : COH_L1_STORE)) {
 			give_up(r, line);
 			break;
 		}
-		emu_time at = book(r, t) + m->config.l1.occupancy;
+		emu_time at = book_port(r, t) + m->config.l1.occupancy;
 
 		at = is_own ? emu_later(at, granted(m, line)) : at;
 		m->stats.l1_accesses++;
@@ -166,5 +166,5 @@ unsigned coh_serve_hits(
 	const struct place from = {lane, end, offset};
 
 	*done = t;
-	return r->kind == NVW__LOAD ? load(r, from, t, done).lane : store(r, from, t, done).lane;
+	return r->kind == NVW__LOAD ? load_next(r, from, t, done).lane : store_next(r, from, t, done).lane;
 }

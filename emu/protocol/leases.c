@@ -24,7 +24,7 @@ static struct leases_bank *bank_of(const struct nvw_machine *m, emu_line_id id)
 }
 
 /* Ends of leases ascend. */
-__attribute__((unused)) static bool is_valid(const struct leases_bank *bank)
+__attribute__((unused)) static bool leases_are_valid(const struct leases_bank *bank)
 {
 	for (uint32_t i = 1; i < bank->count; i++) {
 		if (bank->left[i - 1].until > bank->left[i].until) {
@@ -102,7 +102,7 @@ static void forget_ended(struct leases_bank *bank, emu_time now)
 {
 	uint32_t ended = 0;
 
-	NVW_DEEP_INVARIANT(is_valid(bank));
+	NVW_DEEP_INVARIANT(leases_are_valid(bank));
 	while (ended < bank->count && bank->left[ended].until <= now) {
 		ended++;
 	}
@@ -121,7 +121,7 @@ static void insert(struct leases_bank *bank, struct leases_left entry)
 		bank->left[i] = bank->left[i - 1];
 	}
 	bank->left[i] = entry;
-	NVW_DEEP_INVARIANT(is_valid(bank));
+	NVW_DEEP_INVARIANT(leases_are_valid(bank));
 }
 
 /* ---- Prediction ------------------------------------------------------------------------------ */
@@ -245,7 +245,7 @@ static emu_time await_lease(const struct coh_request *r, emu_time t)
 
 /* ---- Invariants ------------------------------------------------------------------------------ */
 
-static const char *broken_copy(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+static const char *broken_lease(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
 	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
@@ -269,7 +269,7 @@ const char *coh_leases_broken(const struct nvw_machine *m, emu_line_id id)
 	const char *broken = NULL;
 
 	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
-		broken = broken_copy(m, &m->cus[i], id);
+		broken = broken_lease(m, &m->cus[i], id);
 	}
 	return NVW_OR(broken, coh_broken_dirty(m, id, COH_LEASES_DIRTY));
 }

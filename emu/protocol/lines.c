@@ -100,11 +100,6 @@ void coh_line_fetch(struct coh_event *e)
 	}
 }
 
-static uint64_t *counter(struct nvw_machine *m, size_t offset)
-{
-	return (uint64_t *)(void *)((char *)&m->stats + offset);
-}
-
 static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 {
 	static const size_t by_reason[] = {
@@ -121,7 +116,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 	};
 
 	NVW_DEEP_INVARIANT(reason < sizeof by_reason / sizeof *by_reason);
-	++*counter(m, by_reason[reason]);
+	++*emu_counter(m, by_reason[reason]);
 }
 
 /* The L2 takes over the dirty and the registered bytes of an L1's line. */
@@ -195,7 +190,7 @@ static __attribute__((noinline)) void write_back_to_memory(struct coh_event *e)
 		[COH_BY_STORE] = offsetof(struct emu_stats, l2_writeback_through),
 	};
 
-	++*counter(m, by_reason[e->reason]);
+	++*emu_counter(m, by_reason[e->reason]);
 	e->t = emu_l3_write(m, e->id, e->line, e->t);
 	m->l2.taken = emu_later(m->l2.taken, e->t);
 }

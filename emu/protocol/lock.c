@@ -19,7 +19,7 @@ static bool is_remote(const struct coh_request *r)
 }
 
 /* Who waits has somebody to wait for. */
-__attribute__((unused)) static bool is_valid(const struct coh_lock *lock)
+__attribute__((unused)) static bool lock_is_valid(const struct coh_lock *lock)
 {
 	return !lock->waiting || (!*lock->end && (lock->holders > 0 || lock->passing > 0));
 }
@@ -45,7 +45,7 @@ emu_time coh_await_lock(const struct coh_request *r, emu_time t)
 	w->next = NULL;
 	*(lock->waiting ? lock->end : &lock->waiting) = w;
 	lock->end = &w->next;
-	NVW_DEEP_INVARIANT(is_valid(lock));
+	NVW_DEEP_INVARIANT(lock_is_valid(lock));
 	return COH_NOT_YET;
 }
 
@@ -70,7 +70,7 @@ static void let_pass(struct nvw_machine *m)
 		++*(is_remote(&w->request) ? &lock->holders : &lock->passing);
 		coh_wake(m, w, last);
 	}
-	NVW_DEEP_INVARIANT(is_valid(lock));
+	NVW_DEEP_INVARIANT(lock_is_valid(lock));
 }
 
 void coh_open_lock(struct nvw_machine *m)

@@ -54,7 +54,7 @@ static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wai
 }
 
 /* end is the place of the next request. */
-__attribute__((unused)) static bool is_valid(const struct coh_queue *q)
+__attribute__((unused)) static bool queue_is_valid(const struct coh_queue *q)
 {
 	struct coh_wait *const *place = &q->first;
 
@@ -67,7 +67,7 @@ __attribute__((unused)) static bool is_valid(const struct coh_queue *q)
 	return place == q->end;
 }
 
-static void empty(struct coh_queue *q)
+static void empty_queue(struct coh_queue *q)
 {
 	while (q->first) {
 		struct coh_wait *const first = q->first;
@@ -86,7 +86,7 @@ static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
 		place = &(*place)->next;
 	}
 	*place = q->next;
-	empty(q);
+	empty_queue(q);
 	free(q);
 }
 
@@ -94,7 +94,7 @@ static void remove_queue(struct nvw_machine *m, struct coh_queue *q)
 static void serve(struct nvw_machine *m, void *what)
 {
 	struct coh_queue *const q = what;
-	NVW_DEEP_INVARIANT(q->first && is_valid(q));
+	NVW_DEEP_INVARIANT(q->first && queue_is_valid(q));
 	const struct emu_cu *const cu = q->first->request.cu;
 
 	serve_one(m, q, &q->first);
@@ -161,14 +161,14 @@ bool coh_queue_up(const struct coh_request *r, emu_time t)
 	NVW_DEEP_INVARIANT(!last->next);
 	*q->end = last;
 	q->end = &last->next;
-	NVW_DEEP_INVARIANT(is_valid(q));
+	NVW_DEEP_INVARIANT(queue_is_valid(q));
 	return true;
 }
 
 void coh_queue_forget(struct nvw_machine *m)
 {
 	for (struct coh_queue *q = m->queues; q; q = q->next) {
-		empty(q);
+		empty_queue(q);
 	}
 	m->queues = NULL; /* events own their memory */
 }

@@ -81,7 +81,8 @@ static struct emu_line *replace_in_l2(
 }
 
 /* The same, with a flush ahead of it where the victim asks for one; that may bring the line along. */
-static struct emu_line *make_room(struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
+static struct emu_line *replace_or_flush(
+	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
 	struct emu_line *line = NULL;
 
@@ -131,7 +132,7 @@ static struct emu_line *read_apart(
 	}
 	line = emu_cache_find(&m->l2.cache, id);
 	if (!line) {
-		line = make_room(m, &m->l2.cache, id, t);
+		line = replace_or_flush(m, &m->l2.cache, id, t);
 	}
 	miss_in_l2(m, by, line, id, t);
 	return line;
@@ -147,7 +148,7 @@ struct emu_line *coh_l2_obtain_by(
 	}
 	line = emu_cache_find(m->l2.stores, id);
 	if (!line) {
-		line = make_room(m, m->l2.stores, id, t);
+		line = replace_or_flush(m, m->l2.stores, id, t);
 	}
 	bytes &= ~line->registered;
 	if (!bytes) {

@@ -42,7 +42,7 @@ static bool supply(const struct coh_event *e, const struct emu_line *line)
 
 /* A message to one L1, its action, and its answer with so many bytes; returns when the answer is at the
  * L2. */
-static emu_time tell(
+static emu_time send_and_wait(
 	struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint32_t bytes, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
@@ -72,7 +72,7 @@ static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t 
 	emu_cache_pin(cache, e->line);
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
-			last = emu_later(last, tell(e, &m->cus[i], event, 0, count));
+			last = emu_later(last, send_and_wait(e, &m->cus[i], event, 0, count));
 		}
 	}
 	emu_cache_find(cache, e->id); /* no longer pinned */
@@ -105,7 +105,7 @@ void coh_line_ask_owner(struct coh_event *e)
 		emu_copy_masked(reader->data, line->data, line->valid);
 		reader->valid |= line->valid;
 	}
-	e->t = tell(e, owner, COH_L1_READ_ELSEWHERE, EMU_LINE, &m->stats.l1_downgraded);
+	e->t = send_and_wait(e, owner, COH_L1_READ_ELSEWHERE, EMU_LINE, &m->stats.l1_downgraded);
 }
 
 void coh_recall_entry(struct coh_event *e)

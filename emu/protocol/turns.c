@@ -23,7 +23,7 @@ static uint32_t bit_of(unsigned band)
 }
 
 /* The EMU grants some of its bands. A CU's BSQ has the stores that are blocked, whose bands it has noted. */
-__attribute__((unused)) static bool is_valid(const struct coh_turns *turns)
+__attribute__((unused)) static bool turns_are_valid(const struct coh_turns *turns)
 {
 	const uint32_t beyond = ~(bit_of(turns->bands - 1) | (bit_of(turns->bands - 1) - 1));
 
@@ -78,7 +78,7 @@ static void demand_wakes(struct nvw_machine *m, emu_time t)
 	struct coh_turns *const turns = m->turns;
 	const emu_time period = m->config.stc.wakeup;
 
-	NVW_DEEP_INVARIANT(is_valid(turns));
+	NVW_DEEP_INVARIANT(turns_are_valid(turns));
 	if (turns->emu == TURNS_ASLEEP) {
 		t = emu_later(emu_later(t, turns->ready), m->now);
 		turns->emu = TURNS_WAKING;
@@ -345,7 +345,7 @@ static void move_bands(struct nvw_machine *m)
 
 /* The stores of the current epochs leave the BSQ, some from each bank per cycle; the others demand theirs
  * again. */
-static void drain(struct nvw_machine *m, struct emu_cu *cu)
+static void drain_bsq(struct nvw_machine *m, struct emu_cu *cu)
 {
 	struct turns_cu *const here = &m->turns->cu[cu->id];
 	struct coh_wait *w = here->blocked, *next;
@@ -395,7 +395,7 @@ static void enter_epochs(struct nvw_machine *m)
 	struct coh_turns *const turns = m->turns;
 
 	move_bands(m);
-	NVW_DEEP_INVARIANT(is_valid(turns) && turns->next != 0);
+	NVW_DEEP_INVARIANT(turns_are_valid(turns) && turns->next != 0);
 	turns->granted = turns->next;
 	turns->changes++;
 	for (unsigned band = 0; band < turns->bands; band++) {
@@ -456,7 +456,7 @@ static void change(struct nvw_machine *m, void *nothing)
 	m->exec.background--;
 	enter_epochs(m);
 	for (unsigned i = 0; i < m->config.cus; i++) {
-		drain(m, &m->cus[i]);
+		drain_bsq(m, &m->cus[i]);
 		let_in(m, &turns->cu[i]);
 		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
 					       EMU_MESSAGE_CONTROL, m->now));
@@ -649,7 +649,7 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 
 /* ---- A machine's life ------------------------------------------------------------------------ */
 
-static void empty(struct turns_cu *here)
+static void empty_cu(struct turns_cu *here)
 {
 	*here = (struct turns_cu){.stops = UINT64_MAX};
 	here->blocked_end = &here->blocked;
@@ -675,7 +675,7 @@ int coh_turns_init(struct nvw_machine *m)
 	turns->seb_least = (unsigned)m->config.stc.seb_least;
 	turns->granted = 1;
 	NVW_EACH(cu, turns->cu, m->config.cus) {
-		empty(cu);
+		empty_cu(cu);
 	}
 	return 0;
 }
@@ -695,7 +695,7 @@ void coh_turns_forget(struct nvw_machine *m)
 	}
 	m->turns->emu = TURNS_ASLEEP;
 	NVW_EACH(cu, m->turns->cu, m->config.cus) {
-		empty(cu);
+		empty_cu(cu);
 	}
 }
 

@@ -31,7 +31,7 @@ for target in $targets; do
 	programs="$programs tests/fuzz/fuzz_$target"
 done
 [ -f build-fuzz/build.ninja ] || CC=clang meson setup build-fuzz -Dfuzz=true -Dbuildtype=debug -Doptimization=1 \
-	-Db_lto=false -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all >/dev/null
+	-Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=all >/dev/null
 # shellcheck disable=SC2086
 ninja -C build-fuzz $programs >build-fuzz/build.log 2>&1 || { tail -n 40 build-fuzz/build.log; exit 1; }
 
