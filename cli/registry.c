@@ -91,6 +91,9 @@ static void load_folder(const char *folder)
 	struct dirent **entry;
 	const int count = scandir(folder, &entry, is_library, alphasort);
 
+	if (count < 0) {
+		return;
+	}
 	NVW_EACH(one, entry, count) {
 		char path[PATH_BYTES];
 
@@ -99,9 +102,7 @@ static void load_folder(const char *folder)
 		}
 		free(*one);
 	}
-	if (count >= 0) {
-		free(entry);
-	}
+	free(entry);
 }
 
 static void load_named_folders(const char *folders)

@@ -148,15 +148,16 @@ static int keep_folder(struct cli_fuzz *f, const char *of_afl, const char *kind)
 	const int n = scandir(path, &entry, NULL, alphasort);
 	int error = 0;
 
+	if (n < 0) {
+		return 0; /* none of this kind was made */
+	}
 	NVW_EACH(one, entry, n) {
 		if (!error && is_made((*one)->d_name)) {
 			error = keep_one(f, path, (*one)->d_name, kind);
 		}
 		free(*one);
 	}
-	if (n >= 0) {
-		free(entry);
-	}
+	free(entry);
 	return error;
 }
 
