@@ -19,7 +19,7 @@ enum {
 	HOST_SCHEDULE_SWITCHES = 1 << 16,
 	HOST_SCHEDULE_DEPTH = 64,
 	HOST_SCHEDULE_WITNESSES = 1024,
-	HOST_SCHEDULE_PLACES = 1024, /* of stores; a power of two */
+	HOST_SCHEDULE_PLACES = 1024, /* of stores, and of loads; a power of two */
 	HOST_SCHEDULE_AIMS_LOG2 = 3,
 	HOST_SCHEDULE_AIMS = 1 << HOST_SCHEDULE_AIMS_LOG2,
 };
@@ -77,23 +77,26 @@ struct host_switch {
 };
 
 /* How often the flushes and fences that came next behind the stores of a place were executed; of a directed
- * plan, the stores. */
-struct host_store_place {
+ * plan, the stores, or the loads. */
+struct host_access_place {
 	uint64_t code; /* 0: free */
 	uint64_t exposed;
-	uint32_t site, padding; /* of a directed plan */
+	uint32_t site; /* of a directed plan */
+	bool loads;
 };
 
 /* A change at a place: where it is executed for the nth time, from 1, and at random once in so many times
  * (0: never). */
 struct host_aim {
 	uint64_t code, nth, rarely;
+	bool ahead; /* of a load, until another thread has stored to its word */
 };
 
 /* The length of schedule 1, from which the others are made. */
 struct host_schedule_length {
 	uint64_t points, exposed; /* all points; those between a store and its flush or fence */
-	struct host_store_place place[HOST_SCHEDULE_PLACES]; /* by hash */
+	struct host_access_place place[HOST_SCHEDULE_PLACES]; /* by hash */
+	struct host_access_place load[HOST_SCHEDULE_PLACES];  /* of a directed plan */
 };
 
 /* What is common to both sides' idea of a schedule. */
@@ -105,8 +108,8 @@ struct host_schedule_plan {
 	struct host_aim aim[HOST_SCHEDULE_AIMS];
 	uint32_t aims;
 	uint32_t switches; /* of the list */
-	bool directed;     /* changes come right behind stores of places that are wanted */
-	bool mixed;        /* threads that are not held are */
+	bool directed; /* changes come right behind stores, or ahead of loads, of places that are wanted */
+	bool mixed;    /* threads that are not held are */
 };
 
 /* A value was read before it was durable, and then something was made durable, before it was. */

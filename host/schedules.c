@@ -29,9 +29,9 @@ static unsigned count_places(const struct host_schedule_length *first)
 }
 
 /* The place of that number, from 0, by hash. */
-static const struct host_store_place *place_number(const struct host_schedule_length *first, unsigned number)
+static const struct host_access_place *place_number(const struct host_schedule_length *first, unsigned number)
 {
-	const struct host_store_place *p = first->place;
+	const struct host_access_place *p = first->place;
 
 	while (p->exposed == 0 || number-- > 0) {
 		p++;
@@ -41,9 +41,10 @@ static const struct host_store_place *place_number(const struct host_schedule_le
 
 /* One of the times that it was executed, each as likely as another; directed, in half of the cases some
  * others, too. */
-static struct host_aim draw_aim(const struct host_store_place *p, bool directed, struct nvw_random *random)
+static struct host_aim draw_aim(const struct host_access_place *p, bool directed, struct nvw_random *random)
 {
-	struct host_aim aim = {.code = p->code, .nth = 1 + nvw_random_below(random, p->exposed)};
+	struct host_aim aim = {
+		.code = p->code, .nth = 1 + nvw_random_below(random, p->exposed), .ahead = p->loads};
 
 	if (directed && nvw_random_below(random, 2) == 1) {
 		aim.rarely = 1 + (p->exposed >> nvw_random_below(random, MORE_OFTEN));
@@ -67,15 +68,14 @@ static bool is_aim(const struct host_schedule_plan *plan, uint64_t code)
 static void draw_aims(struct host_schedule_plan *plan, const struct host_schedule_length *first)
 {
 	const unsigned places = count_places(first);
-	const uint64_t turn = plan->seed + (plan->directed ? plan->number : plan->number / POLICIES_IN_TURN);
 	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
 	const unsigned bits = places > 0 ? 63 - (unsigned)__builtin_clzll(places) : 0;
 	const uint64_t doublings = plan->directed ? nvw_min(HOST_SCHEDULE_AIMS_LOG2, bits) : 0;
 	const uint64_t most = UINT64_C(1) << nvw_random_below(&random, doublings + 1);
-	uint64_t number = turn;
+	uint64_t number = plan->seed + plan->number / POLICIES_IN_TURN;
 
 	for (unsigned i = 0; i < most && places > 0; i++) {
-		const struct host_store_place *const p = place_number(first, (unsigned)(number % places));
+		const struct host_access_place *const p = place_number(first, (unsigned)(number % places));
 
 		if (!is_aim(plan, p->code)) {
 			plan->aim[plan->aims++] = draw_aim(p, plan->directed, &random);

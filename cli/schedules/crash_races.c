@@ -65,10 +65,10 @@ struct outcome {
 	char text[CT_TEXT_BYTES];
 };
 
-/* Where stores are executed, of all runs. */
+/* Where stores and loads are executed, of all runs. */
 struct place {
-	struct host_store_place of;
-	char store[256];
+	struct host_access_place of;
+	char text[256];
 	unsigned held; /* its thread, behind a store, until all others had ended or waited */
 };
 
@@ -118,7 +118,7 @@ static unsigned held(const struct crash_races *x, const char *store)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < x->places; i++) {
-		n += strcmp(x->place[i].store, store) == 0 ? x->place[i].held : 0;
+		n += strcmp(x->place[i].text, store) == 0 ? x->place[i].held : 0;
 	}
 	return n;
 }
@@ -360,11 +360,12 @@ static bool is_found(const struct crash_races *x, uint64_t line, uint64_t event)
 	return i < x->found_count || x->found_more;
 }
 
-static int take_place(struct crash_races *x, const struct host_session *s, const struct host_store_place *p)
+static int take_place(
+	struct crash_races *x, const struct host_session *s, const struct host_access_place *p, bool loads)
 {
 	size_t i = 0;
 
-	while (i < x->places && x->place[i].of.code != p->code) {
+	while (i < x->places && (x->place[i].of.code != p->code || x->place[i].of.loads != loads)) {
 		i++;
 	}
 	if (i < x->places) {
@@ -375,7 +376,8 @@ static int take_place(struct crash_races *x, const struct host_session *s, const
 		return nvw_fail(NVW_E_MEMORY, "no memory for places");
 	}
 	x->place[i] = (struct place){.of = *p};
-	place_text(s, p->site, x->place[i].store);
+	x->place[i].of.loads = loads;
+	place_text(s, p->site, x->place[i].text);
 	x->places++;
 	return 0;
 }
@@ -386,11 +388,14 @@ static int take_places(struct crash_races *x, const struct host_session *s)
 
 	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
 		if (c->length.place[i].exposed > 0) {
-			NVW_TRY(take_place(x, s, &c->length.place[i]));
+			NVW_TRY(take_place(x, s, &c->length.place[i], false));
+		}
+		if (c->length.load[i].exposed > 0) {
+			NVW_TRY(take_place(x, s, &c->length.load[i], true));
 		}
 	}
 	for (size_t i = 0; i < x->places; i++) {
-		for (unsigned k = 0; k < c->plan.aims; k++) {
+		for (unsigned k = 0; k < c->plan.aims && !x->place[i].of.loads; k++) {
 			x->place[i].held += c->plan.aim[k].code == x->place[i].of.code ? c->held[k] : 0;
 		}
 	}
@@ -416,27 +421,36 @@ static bool has_cuts_left(const struct ct_race *r)
 	return r->fate != CT_RACE_LOST && r->cuts < (r->predicted ? CUTS_ENOUGH : FEWER_CUTS);
 }
 
-/* A predicted race at this place is not decided; if it shall not have happened yet, such a one. */
-static bool is_wanted(const struct crash_races *x, const struct place *p, bool absent)
+/* Which places: all stores; those of predicted races that are not decided; of such that have not happened yet;
+ * and their loads. */
+enum aims { AIM_STORES, AIM_UNDECIDED, AIM_ABSENT, AIM_ABSENT_LOADS };
+
+static bool is_wanted(const struct crash_races *x, const struct place *p, enum aims aims)
 {
-	for (size_t i = 0; i < x->count; i++) {
+	const bool absent = aims >= AIM_ABSENT;
+
+	if (p->of.loads != (aims == AIM_ABSENT_LOADS)) {
+		return false;
+	}
+	for (size_t i = 0; i < x->count && aims != AIM_STORES; i++) {
 		const struct ct_race *const r = &x->race[i];
 
 		if (r->predicted && !is_alone(r) && has_cuts_left(r) && !(absent && has_happened(r)) &&
-			strcmp(r->store, p->store) == 0 && !is_covered(x, r)) {
+			strcmp(p->of.loads ? r->load : r->store, p->text) == 0 && !is_covered(x, r)) {
 			return true;
 		}
 	}
-	return false;
+	return aims == AIM_STORES;
 }
 
 /* Returns how many there are. */
-static unsigned aim_at(const struct crash_races *x, bool absent, struct host_schedule_length *length)
+static unsigned aim_at(const struct crash_races *x, enum aims aims, struct host_schedule_length *length)
 {
 	unsigned n = 0;
 
+	memset(length->place, 0, sizeof length->place);
 	for (size_t i = 0; i < x->places && n < HOST_SCHEDULE_PLACES; i++) {
-		if (is_wanted(x, &x->place[i], absent)) {
+		if (is_wanted(x, &x->place[i], aims)) {
 			length->place[n++] = x->place[i].of;
 		}
 	}
@@ -445,14 +459,11 @@ static unsigned aim_at(const struct crash_races *x, bool absent, struct host_sch
 
 void crash_races_aim(const struct crash_races *x, uint64_t number, struct host_schedule_length *length)
 {
-	const bool absent = number % 2 == 0;
+	static const enum aims turns[] = {AIM_ABSENT_LOADS, AIM_UNDECIDED, AIM_ABSENT, AIM_UNDECIDED};
+	enum aims aims = turns[number % 4];
 
-	memset(length->place, 0, sizeof length->place);
-	if (aim_at(x, absent, length) > 0 || (absent && aim_at(x, false, length) > 0)) {
-		return;
-	}
-	for (size_t i = 0; i < x->places && i < HOST_SCHEDULE_PLACES; i++) {
-		length->place[i] = x->place[i].of;
+	while (aim_at(x, aims, length) == 0 && aims > AIM_STORES) {
+		aims--;
 	}
 }
 

@@ -87,7 +87,7 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 		host_check_changes(address, n);
 	} else if (how == NVWAVE_CC_LOADED) {
 		host_point(
-			HOST_AT_LOAD, address, place); /* behind it, or behind an exchange that has failed */
+			HOST_AT_LOOK, address, place); /* behind it, or behind an exchange that has failed */
 	}
 	if (how & NVWAVE_CC_LOADED) {
 		host_check_acquire(address);

@@ -540,7 +540,8 @@ enum host_point {
 	HOST_AT_FENCE,
 	HOST_AT_SYNC
 };
-/* This thread is about to do something: another may go first. LOOK: it tries, or yields. */
+/* This thread is about to do something: another may go first. LOOK: it tries, or yields, or has loaded
+ * by an atomic. */
 void host_turn_point(enum host_point what, const void *object, void *place);
 static inline void host_point(enum host_point what, const void *object, void *place)
 {

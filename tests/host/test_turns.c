@@ -343,6 +343,21 @@ TEST(a_load_that_does_not_come_while_its_store_is_held_is_no_finding)
 	expect_words(lost);
 }
 
+/* In no other of these schedules does the load come. */
+TEST(a_reader_is_held_ahead_of_its_load_until_its_word_is_stored)
+{
+	static const char *const lost[] = {"persistency races: 1 store lost (1 load), 0 stores open",
+		"(fill)\n        lost: load ", "(look_up); ", "and x is lost", NULL};
+	static const char *const none[] = {
+		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads)", "not met: store ",
+		"(fill", NULL};
+
+	crash(1, "slot", "--schedules=40 --races --states=1 --cures=off");
+	expect_words(lost);
+	crash(0, "slot-alone", "--schedules=60 --races --states=1");
+	expect_words(none);
+}
+
 TEST(what_is_lost_with_a_store_behind_it_is_one_mistake)
 {
 	static const char *const words[] = {

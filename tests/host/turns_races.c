@@ -406,6 +406,60 @@ static void met(void)
 	both(publish_if_begun, begin_and_consume);
 }
 
+/* A slot is looked at if it is listed, and is filled while it is not: who is to read it before it is durable
+ * has looked at the list before. Or never does, as the two exclude each other. */
+static volatile int listed = 1;
+
+static void *fill(void *argument)
+{
+	listed = 0;
+	persist_often(LATER);
+	pool->x = 5;
+	persist(&pool->x);
+	listed = 1;
+	return NULL;
+}
+
+static void *look_up(void *argument)
+{
+	const uint64_t x = listed ? pool->x : 0;
+
+	if (x != 0) {
+		pool->y = x + 1;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void slot(void)
+{
+	(void)pool->x;
+	both(fill, look_up);
+}
+
+static void *fill_alone(void *argument)
+{
+	sem_wait(&semaphore);
+	fill(NULL);
+	sem_post(&semaphore);
+	return NULL;
+}
+
+static void *look_up_alone(void *argument)
+{
+	sem_wait(&semaphore);
+	look_up(NULL);
+	sem_post(&semaphore);
+	return NULL;
+}
+
+static void slot_alone(void)
+{
+	(void)pool->x;
+	sem_init(&semaphore, 0, 1);
+	both(fill_alone, look_up_alone);
+}
+
 static void late(void)
 {
 	both(publish_late, consume_at_once);
@@ -488,6 +542,7 @@ const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
 	{"harmless-beside-x", harmless_beside_x}, {"race-of-two", race_of_two}, {"clean", clean},
 	{"told", told_in_time}, {"told-early", told_early}, {"answered", answered},
 	{"answered-early", answered_early}, {"late", late}, {"rare", rare}, {"unmet", unmet}, {"met", met},
-	{"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time},
-	{"excluded", excluded}, {"in-time", in_time}, {"forgotten", forgotten},
-	{"forgotten-harmless", forgotten_harmless}, {"forgotten-nothing", forgotten_nothing}, {NULL, NULL}};
+	{"slot", slot}, {"slot-alone", slot_alone}, {"exchanged", exchanged},
+	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
+	{"in-time", in_time}, {"forgotten", forgotten}, {"forgotten-harmless", forgotten_harmless},
+	{"forgotten-nothing", forgotten_nothing}, {NULL, NULL}};

@@ -7,7 +7,9 @@
  * often; under "a store's place" each place is as likely. A directed plan has only the places that are
  * wanted, and the change comes right behind the store: a flush need not be the next that its thread does. The
  * thread is held there until all others have ended or wait. There are several aims, so that one is held while
- * another is, and what one run shows is not of one place alone.
+ * another is, and what one run shows is not of one place alone. Or the places are those of loads: a thread is
+ * held ahead of one until another has stored to what it is about to load. Then that one is held, and the load
+ * comes at once (as in RaceFuzzer, PLDI 2008).
  */
 #include <stdlib.h>
 
@@ -126,10 +128,10 @@ static const void *place_here(const struct host_turn *t, bool exposed)
 static unsigned aim_at(const struct host_turn *t, bool exposed)
 {
 	const struct host_schedule_plan *const p = &host_schedule->plan;
-	const uintptr_t code = (uintptr_t)place_here(t, exposed);
+	const uintptr_t behind = (uintptr_t)place_here(t, exposed), ahead = (uintptr_t)t->place;
 	unsigned i = 0;
 
-	while (i < p->aims && (code == 0 || p->aim[i].code != code)) {
+	while (i < p->aims && p->aim[i].code != (p->aim[i].ahead ? ahead : behind)) {
 		i++;
 	}
 	if (i == p->aims) {
@@ -145,15 +147,46 @@ static bool is_held(const struct host_turn *t)
 	return t->priority < 0;
 }
 
+static bool is_same_word(const void *a, const void *b)
+{
+	return (uintptr_t)a / 8 == (uintptr_t)b / 8;
+}
+
+/* The thread that is held ahead of a load of what this one has just stored; NULL: none is. */
+static struct host_turn *reader_of(const struct host_turn *t)
+{
+	for (unsigned i = 0; i < host_turns.count && t->stored_to != NULL; i++) {
+		struct host_turn *const reader = host_turns.of[i];
+
+		if (is_same_word(reader->ahead_of, t->stored_to) && host_turn_may_go(reader)) {
+			return reader;
+		}
+	}
+	return NULL;
+}
+
+static void hold(struct host_turn *t)
+{
+	t->priority = --policy.lowest;
+}
+
 /* As by priority, with changes at places of stores. Half of the directed plans mix the threads that are not
  * held: by priority, one may have ended before another comes to the place. */
 static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
 {
+	struct host_turn *next = default_, *const reader = reader_of(t);
+
+	t->ahead_of = NULL;
+	if (reader != NULL) {
+		hold(t);
+		reader->priority = INT64_MAX;
+		return reader;
+	}
 	const unsigned aim = aim_at(t, exposed);
-	struct host_turn *next = default_;
 
 	if (aim < HOST_SCHEDULE_AIMS) {
-		t->priority = --policy.lowest;
+		hold(t);
+		t->ahead_of = host_schedule->plan.aim[aim].ahead ? t->at : NULL;
 	}
 	if (policy.rarely > 0) {
 		next = at_random(default_);

@@ -502,16 +502,15 @@ static void poll_from_now(struct host_turn *t)
 }
 
 /* Beyond the room places are not counted. */
-static void count_place(void *store_place)
+static void count_place(struct host_access_place *table, void *place)
 {
-	struct host_schedule_length *const l = &host_schedule->length;
-	const uint64_t code = (uintptr_t)store_place, hash = code * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+	const uint64_t code = (uintptr_t)place, hash = code * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
 	for (unsigned i = 0; i < PLACE_PROBES; i++) {
-		struct host_store_place *const p = &l->place[(hash + i) % HOST_SCHEDULE_PLACES];
+		struct host_access_place *const p = &table[(hash + i) % HOST_SCHEDULE_PLACES];
 
 		if (p->code == 0 && host_schedule->plan.directed) {
-			p->site = site_of(store_place);
+			p->site = site_of(place);
 		}
 		if (p->code == 0 || p->code == code) {
 			p->code = code;
@@ -555,13 +554,17 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 		what == HOST_AT_STORE || (what == HOST_AT_ATOMIC && host_mapping_of(object) != NULL);
 	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
 
+	struct host_schedule_length *const l = &host_schedule->length;
+
 	tell_of_change(t);
-	host_schedule->length.points++;
-	host_schedule->length.exposed += exposed;
+	l->points++;
+	l->exposed += exposed;
 	if (host_schedule->plan.directed && stores) {
-		count_place(t->place);
+		count_place(l->place, t->place);
+	} else if (host_schedule->plan.directed && what == HOST_AT_LOAD) {
+		count_place(l->load, t->place);
 	} else if (exposed && !host_schedule->plan.directed) {
-		count_place(t->store_place);
+		count_place(l->place, t->store_place);
 	}
 	t->point++;
 	all.now += POINT_NS;
@@ -578,6 +581,7 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 	}
 	if (stores) {
 		t->store_place = t->place;
+		t->stores_to = object;
 	}
 	return exposed;
 }
@@ -589,6 +593,9 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 	host_self.turn = NULL;                           /* a signal's handler takes no part */
 	t->before = place != t->place ? t->place : NULL; /* a locked instruction has two points */
 	t->place = place;
+	t->stored_to = t->stores_to;
+	t->stores_to = NULL;
+	t->at = object;
 	const bool exposed = note_point(t, what, object);
 
 	wake_sleepers();

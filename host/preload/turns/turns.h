@@ -43,9 +43,12 @@ struct host_turn {
 	const void *object;
 	struct pollfd *fds; /* that it waits for */
 	unsigned fd_count;
-	void *place, *before;         /* of its last point; of the one before it, if it is another's */
-	void *store_place;            /* of its last store */
-	uint64_t point, since, until; /* until: a time; 0: for ever */
+	void *place, *before;              /* of its last point; of the one before it, if it is another's */
+	void *store_place;                 /* of its last store */
+	const void *at;                    /* of its last point */
+	const void *stores_to, *stored_to; /* what it was about to store to there, and at the point before */
+	const void *ahead_of;              /* it is held ahead of a load of this; NULL: it is not */
+	uint64_t point, since, until;      /* until: a time; 0: for ever */
 	int64_t priority;
 	uint64_t self; /* pthread_t */
 	void *(*start)(void *);
