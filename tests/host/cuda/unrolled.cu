@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unrolled: a kernel of 300 accesses in a row, whose compilation must not grow with their square.
+// unrolled: a kernel of 300 accesses in a row, each of which may give way.
 #include <cstdio>
 
 __global__ void unrolled(const int *in, int *out, int stride)
