@@ -20,6 +20,16 @@ const char *nvw_pool_path(const struct nvw_pool *pool)
 	return NVW_OR(pool->path, "(image)");
 }
 
+/* Words of a group of 64. */
+static inline void note_words(struct nvw_pool_reads *r, uint64_t group, uint64_t mask)
+{
+	if (r->words[group] == 0) {
+		r->rank[group] = r->count;
+		r->order[r->count++] = (uint32_t)group;
+	}
+	r->words[group] |= mask;
+}
+
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	struct nvw_pool_reads *const r = pool->image.reads;
@@ -35,13 +45,7 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 		const uint64_t count = nvw_min(end - word, 64 - word % 64);
 
 		NVW_DEEP_INVARIANT(word < pool->image.bytes / 8);
-		const uint64_t mask = nvw_low_bits(count) << word % 64;
-
-		if (r->words[word / 64] == 0) {
-			r->rank[word / 64] = r->count;
-			r->order[r->count++] = (uint32_t)(word / 64);
-		}
-		r->words[word / 64] |= mask;
+		note_words(r, word / 64, nvw_low_bits(count) << word % 64);
 		word += count;
 	}
 }
@@ -76,14 +80,21 @@ const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 	return pool->base + off;
 }
 
+/* What a check mostly reads. */
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 {
-	uint64_t word = 0;
+	const uint64_t at = pool->begin + off;
+	uint64_t word;
 
-	if (in_pool(pool, off, 8)) {
-		nvw__note_read(pool, off, 8);
-		memcpy(&word, pool->base + off, 8);
+	if (!in_pool(pool, off, 8)) {
+		return 0;
 	}
+	if (pool->image.fetch || at % 8 != 0) {
+		nvw__note_read(pool, off, 8);
+	} else if (pool->image.reads) {
+		note_words(pool->image.reads, at / 512, UINT64_C(1) << at / 8 % 64);
+	}
+	memcpy(&word, pool->base + off, 8);
 	return word;
 }
 
