@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unrolled: a kernel of 300 accesses in a row, each of which may give way.
+// unrolled: a kernel of 300 accesses in a row, each of which may give way. A function that is called behind them
+// knows its work-item.
 #include <cstdio>
+
+__device__ __noinline__ unsigned place()
+{
+	return threadIdx.x;
+}
 
 __global__ void unrolled(const int *in, int *out, int stride)
 {
@@ -10,7 +16,7 @@ __global__ void unrolled(const int *in, int *out, int stride)
 	for (int i = 0; i < 300; i++) {
 		sum += in[i * stride + threadIdx.x];
 	}
-	out[threadIdx.x] = sum;
+	out[place()] = sum;
 }
 
 int main()
