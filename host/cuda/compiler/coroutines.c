@@ -686,9 +686,7 @@ static unsigned copy_kernels(
 	return copies;
 }
 
-/* Where a kernel's variables are is said of the kernel itself. Of its copy it would take most of the
- * compiler's time. */
-static void forget_variables(LLVMValueRef f)
+void forget_variables(LLVMValueRef f)
 {
 	LLVMValueRef next;
 	size_t length;

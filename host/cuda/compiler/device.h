@@ -32,6 +32,8 @@ void define_numbers(struct device *d);
 void keep_calls_apart(struct device *d);
 /* Behind it: announces what the thread sanitizer leaves out, and has functions ask for their stack. */
 void announce(struct device *d);
+/* Takes out where a function's variables are, which is most of what is said of it. */
+void forget_variables(LLVMValueRef f);
 /* Behind it: kernels have copies that need no stacks, with this suffix. */
 void make_coroutines(struct device *d);
 #define LANES ".lanes"

@@ -3,7 +3,7 @@
  * nvwave-device: what nvwave-nvcc does to a device half, in LLVM's bitcode, before clang optimizes it and makes calls of its loads
  * and stores, and behind that.
  *
- *	nvwave-device before IN OUT
+ *	nvwave-device before IN OUT [-G]		-G: a debugger finds the variables of kernels
  *	nvwave-device behind IN OUT HALF ARCH		HALF names the source file in the tables, ARCH is __CUDA_ARCH__ / 10
  *
  * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first ones.
@@ -41,9 +41,18 @@ static bool read_module(struct device *d, const char *path)
 	return is_read;
 }
 
-static bool change(struct device *d, char **arguments)
+enum { BEFORE = 3, BEHIND = 5 }; /* arguments */
+
+static bool change(struct device *d, int count, char **arguments)
 {
 	if (strcmp(arguments[0], "before") == 0) {
+		const bool has_variables = count > BEFORE;
+
+		FOR_FUNCTIONS(f, d) {
+			if (!has_variables) {
+				forget_variables(f);
+			}
+		}
 		place_variables(d);
 		define_numbers(d);
 		keep_calls_apart(d);
@@ -60,15 +69,15 @@ int main(int argc, char **argv)
 	struct device d = {.context = LLVMContextCreate()};
 	bool is_done = false;
 
-	if (argc != 4 && argc != 6) {
-		fprintf(stderr, "usage: nvwave-device before IN OUT, or behind IN OUT HALF ARCH\n");
+	if (argc < 1 + BEFORE || argc > 1 + BEHIND) {
+		fprintf(stderr, "usage: nvwave-device before IN OUT [-G], or behind IN OUT HALF ARCH\n");
 		return 2;
 	}
 	d.builder = LLVMCreateBuilderInContext(d.context);
 	d.i64 = LLVMInt64TypeInContext(d.context);
 	d.bytes = LLVMPointerType(LLVMInt8TypeInContext(d.context), 0);
 	if (read_module(&d, argv[2])) {
-		is_done = change(&d, argv + 1) && LLVMWriteBitcodeToFile(d.module, argv[3]) == 0;
+		is_done = change(&d, argc - 1, argv + 1) && LLVMWriteBitcodeToFile(d.module, argv[3]) == 0;
 		LLVMDisposeModule(d.module);
 	}
 	LLVMDisposeBuilder(d.builder);
