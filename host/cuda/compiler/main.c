@@ -41,12 +41,10 @@ static bool read_module(struct device *d, const char *path)
 	return is_read;
 }
 
-enum { BEFORE = 3, BEHIND = 5 }; /* arguments */
-
-static bool change(struct device *d, int count, char **arguments)
+static bool change(struct device *d, char **arguments)
 {
 	if (strcmp(arguments[0], "before") == 0) {
-		const bool has_variables = count > BEFORE;
+		const bool has_variables = arguments[3] != NULL;
 
 		FOR_FUNCTIONS(f, d) {
 			if (!has_variables) {
@@ -69,7 +67,7 @@ int main(int argc, char **argv)
 	struct device d = {.context = LLVMContextCreate()};
 	bool is_done = false;
 
-	if (argc < 1 + BEFORE || argc > 1 + BEHIND) {
+	if (argc != 6 && (argc < 4 || argc > 5 || strcmp(argv[1], "before") != 0)) {
 		fprintf(stderr, "usage: nvwave-device before IN OUT [-G], or behind IN OUT HALF ARCH\n");
 		return 2;
 	}
@@ -77,7 +75,7 @@ int main(int argc, char **argv)
 	d.i64 = LLVMInt64TypeInContext(d.context);
 	d.bytes = LLVMPointerType(LLVMInt8TypeInContext(d.context), 0);
 	if (read_module(&d, argv[2])) {
-		is_done = change(&d, argc - 1, argv + 1) && LLVMWriteBitcodeToFile(d.module, argv[3]) == 0;
+		is_done = change(&d, argv + 1) && LLVMWriteBitcodeToFile(d.module, argv[3]) == 0;
 		LLVMDisposeModule(d.module);
 	}
 	LLVMDisposeBuilder(d.builder);
