@@ -236,6 +236,7 @@ static int take_predicted(struct crash_races *x, const struct host_session *s)
 static int take_happened(struct crash_races *x, const struct host_session *s)
 {
 	const struct host_schedule *const c = s->schedule;
+	struct host_place inlined[HOST_INLINED_MAX];
 
 	x->happened_count = 0;
 	for (uint32_t i = 0; i < c->witnesses; i++) {
@@ -244,7 +245,8 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
 		h->witness = c->witness[i];
 		h->fails_behind = false;
-		host_place_of(s->control, h->witness.store, &h->store);
+		h->nameless = host_places_of(s->control, h->witness.store, inlined) == 0;
+		h->store = inlined[0];
 		if (!has_happened(&x->race[h->race])) {
 			x->race[h->race].schedule = x->schedule;
 		}

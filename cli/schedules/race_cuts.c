@@ -77,7 +77,7 @@ struct search {
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
 	bool has_store, is_behind; /* the store was met; and the effect */
-	bool touched;              /* something has changed its word, in the whole run */
+	bool touched, unnamed;     /* its word was changed, in the whole run; by what, is not known */
 	bool overwritten;          /* alone: another instruction has stored to its line since */
 	uint64_t store;            /* its number in the line, from 0 */
 	uint64_t thread, instruction;
@@ -136,6 +136,13 @@ static bool changes_word(const struct nvw_log_record *r, uint64_t word)
 	return r->kind == NVW_LOG_STORE && r->store.off / 8 == word;
 }
 
+/* It was recorded by itself, with its place. */
+static bool is_named(const struct search *x, const struct nvw_log_record *r)
+{
+	return r->kind == NVW_LOG_STORE && r->store.site != 0 &&
+	       !is_found(x->all, x->line.off, r->time_ps / 1000);
+}
+
 /* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it
  * is certain, so there is no more to find. Alone, the store is lost behind the last acknowledgement before its
  * line is stored to again, if there is one. */
@@ -144,7 +151,10 @@ static bool look(struct search *x, const struct nvw_log_record *r, uint64_t numb
 	const struct cut here = {
 		.record = number, .stores = x->line.stores, .certain = x->line.certain, .found = x->found};
 
-	x->touched = x->touched || changes_word(r, x->of->witness.word);
+	if (changes_word(r, x->of->witness.word)) {
+		x->touched = true;
+		x->unnamed = x->unnamed || !is_named(x, r);
+	}
 	x->is_behind = x->is_behind || is_effect(x->of, r, number);
 	if ((!x->is_behind || !x->has_store) && is_raced(x, r)) {
 		x->store = x->line.stores;
@@ -580,7 +590,7 @@ static const struct outcome *without_cut(const struct search *x)
 	if (x->has_store) {
 		return &durable;
 	}
-	return x->touched ? &unknown : &same;
+	return x->unnamed || (x->touched && x->of->nameless) ? &unknown : &same;
 }
 
 static int try_race(const struct attempt *a, struct search *x)

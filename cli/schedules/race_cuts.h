@@ -15,6 +15,7 @@ struct happened {
 	size_t race;
 	struct host_witness witness;
 	struct host_place store;
+	bool nameless; /* code of a library's header: the log has its caller's place */
 	bool alone;
 	uint64_t record;   /* alone: the store's, in the log */
 	bool fails_behind; /* where a store behind its own is lost, in the line, and its own is not */

@@ -144,6 +144,13 @@ static void forgotten(void)
 	both(forget_and_answer, consume_for_nothing);
 }
 
+static int downwards(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
 /* It is zero already. */
 static void *store_what_is_there(void *argument)
 {
@@ -158,6 +165,24 @@ static void forgotten_nothing(void)
 	both(store_what_is_there, consume_for_nothing);
 }
 
+/* What changes it later is recorded by itself, or is found by comparison. */
+static void forgotten_nothing_yet(void)
+{
+	both(store_what_is_there, consume_for_nothing);
+	pool->x = 5;
+	persist(&pool->x);
+}
+
+static void forgotten_perhaps(void)
+{
+	both(store_what_is_there, consume_for_nothing);
+	pool->x = 0;
+	(&pool->x)[1] = 1;
+	persist(&pool->y);
+	qsort((void *)&pool->x, 2, sizeof pool->x, downwards);
+	persist(&pool->x);
+}
+
 static void forgotten_harmless(void)
 {
 	both(publish_forgotten, consume_for_nothing);
@@ -169,13 +194,6 @@ static void harmless(void)
 }
 
 /* The order of what qsort() stores is not known; in a line of their own, or in that of x. */
-static int downwards(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x < y) - (x > y);
-}
-
 static void *sort_items(void *argument)
 {
 	consume_for_nothing(NULL);
@@ -545,4 +563,5 @@ const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
 	{"slot", slot}, {"slot-alone", slot_alone}, {"exchanged", exchanged},
 	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
 	{"in-time", in_time}, {"forgotten", forgotten}, {"forgotten-harmless", forgotten_harmless},
-	{"forgotten-nothing", forgotten_nothing}, {NULL, NULL}};
+	{"forgotten-nothing", forgotten_nothing}, {"forgotten-nothing-yet", forgotten_nothing_yet},
+	{"forgotten-perhaps", forgotten_perhaps}, {NULL, NULL}};
