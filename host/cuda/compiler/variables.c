@@ -54,14 +54,6 @@ static bool is_managed(LLVMValueRef variable)
 /* The host half has the variable, under the same name. */
 static void leave_to_host(LLVMValueRef variable)
 {
-	size_t length;
-
-	if (LLVMGetLinkage(variable) == LLVMInternalLinkage) {
-		fprintf(stderr,
-			"nvwave-device: error: %s: nvwave does not support static __managed__ variables\n",
-			LLVMGetValueName2(variable, &length));
-		exit(1);
-	}
 	if (!LLVMIsDeclaration(variable)) {
 		LLVMSetLinkage(variable, LLVMAvailableExternallyLinkage);
 	}

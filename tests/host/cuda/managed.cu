@@ -11,6 +11,7 @@ __device__ __managed__ long sum = 5;
 }
 __managed__ __device__ int values[N];
 __managed__ int *pointer, declared = 7;
+static __managed__ int own = 3, of_kernels = 4;
 
 __device__ void add(int value)
 {
@@ -22,6 +23,9 @@ __global__ void change()
 	values[threadIdx.x] += threadIdx.x;
 	add(declared);
 	pointer[threadIdx.x] = declared;
+	if (threadIdx.x == 0) {
+		own += of_kernels++;
+	}
 }
 
 static bool check(bool right, const char *what)
@@ -46,6 +50,7 @@ int main()
 		wrong += check(values[1] == 11 && values[N - 1] == round * (N - 1), "values of kernels");
 		wrong += check(pointer[N - 1] == round, "the host's value");
 	}
+	wrong += check(own == 3 + 4 + 5, "static variables");
 	wrong += check(inside::sum == 5 + N + 2 * N, "a sum of atomics");
 	wrong += check(cudaPointerGetAttributes(&of, values) == cudaSuccess && of.type == cudaMemoryTypeManaged, "the kind of memory");
 	return wrong;
