@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/copy.h"
+#include "core/stop.h"
 
 #include "../programs/tested.h"
 #include "race_cuts.h"
@@ -693,7 +694,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		.all = x, .tested = t, .options = o, .room = room, .lost = lost, .context = context};
 	int error = take_executions(x, t->log);
 
-	for (unsigned i = 0; i < x->happened_count && !error; i++) {
+	for (unsigned i = 0; i < x->happened_count && !error && !nvw_stopping(); i++) {
 		const struct ct_race *const race = &x->race[x->happened[i].race];
 		struct search *const one = calloc(1, sizeof *one);
 
