@@ -78,7 +78,8 @@ struct search {
 	uint32_t *site; /* those of the store's place */
 	size_t sites, room;
 	bool has_store, is_behind; /* the store was met; and the effect */
-	bool touched, unnamed;     /* its word was changed, in the whole run; by what, is not known */
+	bool touched;              /* some store has changed its word, in the whole run */
+	bool unnamed;              /* one of them is not known by its place */
 	bool overwritten;          /* alone: another instruction has stored to its line since */
 	uint64_t store;            /* its number in the line, from 0 */
 	uint64_t thread, instruction;
@@ -137,7 +138,7 @@ static bool changes_word(const struct nvw_log_record *r, uint64_t word)
 	return r->kind == NVW_LOG_STORE && r->store.off / 8 == word;
 }
 
-/* It was recorded by itself, with its place. */
+/* The store was recorded by itself, with its place. */
 static bool is_named(const struct search *x, const struct nvw_log_record *r)
 {
 	return r->kind == NVW_LOG_STORE && r->store.site != 0 &&
@@ -586,7 +587,7 @@ static const struct outcome *without_cut(const struct search *x)
 	static const struct outcome same = {
 		.fate = CT_RACE_TRIED, .text = "it stored what was there already"};
 	static const struct outcome unknown = {
-		.fate = CT_RACE_OPEN, .text = "the store was not recorded by itself"};
+		.fate = CT_RACE_OPEN, .text = "the store was not found in the log"};
 
 	if (x->has_store) {
 		return &durable;

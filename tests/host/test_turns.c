@@ -382,7 +382,7 @@ TEST(a_store_that_is_never_flushed_is_lost_without_a_load)
 	static const char *const nothing[] = {"0 stores lost (0 loads), 0 stores open (0 loads)",
 		"tried without a loss: store ", "(store_what_is_there)\n", NULL};
 	static const char *const perhaps[] = {"0 stores lost (0 loads), 1 store open (",
-		"(store_what_is_there)\n", "the store was not recorded by itself", NULL};
+		"(store_what_is_there)\n", "the store was not found in the log", NULL};
 
 	crash(1, "forgotten", "--schedules=1 --races --cures=off");
 	expect_words(lost);

@@ -11,7 +11,8 @@ __device__ __managed__ long sum = 5;
 }
 __managed__ __device__ int values[N];
 __managed__ int *pointer, declared = 7;
-static __managed__ int own = 3, of_kernels = 4;
+static __managed__ int own = 3;
+__managed__ static int of_kernels = 4;
 
 __device__ void add(int value)
 {
