@@ -71,7 +71,7 @@ build_and_test() {
 	began=$(date +%s)
 	shift 2
 	echo "== $folder: $*"
-	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
+	[ -f "$folder/build.ninja" ] || meson setup "$folder" -Dtests=true "$@" >/dev/null
 	case $targets in
 	default) targets=$(scripts/default_targets.py "$folder") ;;
 	esac
@@ -111,7 +111,7 @@ one_of() {
 }
 
 readers_with_tsan() {
-	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
+	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dtests=true -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
 	nice ninja -C build-tsan tests/test_host-readers >build-tsan/build.log 2>&1 || {
 		tail -n 40 build-tsan/build.log
 		return 1

@@ -46,7 +46,7 @@ tar -xf "$out/nvwave-$version.tar.xz" -C "$out"
 cd "$out/nvwave-$version"
 # A repository around the folder is not this tree's.
 export GIT_DIR=/nonexistent
-meson setup build -Dwerror=true >/dev/null
+meson setup build -Dtests=true -Dwerror=true >/dev/null
 ninja -C build all tests >build/build.log || {
 	tail -n 40 build/build.log
 	exit 1

@@ -10,13 +10,13 @@
 #include "core/invariant.h"
 
 /* Who counts operations has a bit for each of them. */
-__attribute__((unused)) static bool is_valid(const struct nvw_acks *acks)
+__attribute__((unused)) static bool acks_are_valid(const struct nvw_acks *acks)
 {
 	return acks->count <= 64 * acks->words && (acks->bits != NULL) == (acks->words > 0) &&
 	       (acks->begun != NULL) == (acks->begun_words > 0);
 }
 
-static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
+static int grow_bitmap(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
 	NVW_FAIL_IF(!NVW_ROOM(*bitmap, *bitmap_words, words), NVW_E_MEMORY,
 		"no memory for %llu acknowledgements", (unsigned long long)(words * 64));
@@ -28,8 +28,8 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 	NVW_FAIL_IF(count > NVW__ACKS_MAX || first > NVW__ACKS_MAX - count, NVW_E_KERNEL,
 		"acknowledged: operation %llu and %llu more: expected operations below %d",
 		(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
-	NVW_DEEP_INVARIANT(is_valid(acks));
-	NVW_TRY(grow(&acks->bits, &acks->words, (first + count + 63) / 64));
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
+	NVW_TRY(grow_bitmap(&acks->bits, &acks->words, (first + count + 63) / 64));
 	nvw__acks_restore(acks, first, count);
 	return 0;
 }
@@ -62,12 +62,12 @@ void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count)
 	for (uint64_t op = first; op < first + count; op++) {
 		flip(acks, op, false);
 	}
-	NVW_DEEP_INVARIANT(is_valid(acks));
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 }
 
 void nvw__acks_clear(struct nvw_acks *acks)
 {
-	NVW_DEEP_INVARIANT(is_valid(acks));
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 	if (acks->words > 0) {
 		memset(acks->bits, 0, acks->words * sizeof *acks->bits);
 	}
@@ -82,8 +82,8 @@ int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
 {
 	NVW_FAIL_IF(op >= NVW__ACKS_MAX, NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
 		(unsigned long long)op, NVW__ACKS_MAX);
-	NVW_DEEP_INVARIANT(is_valid(acks));
-	NVW_TRY(grow(&acks->begun, &acks->begun_words, op / 64 + 1));
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
+	NVW_TRY(grow_bitmap(&acks->begun, &acks->begun_words, op / 64 + 1));
 	acks->begun[op / 64] |= (uint64_t)1 << op % 64;
 	return 0;
 }

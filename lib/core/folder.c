@@ -243,7 +243,7 @@ static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 	return 0;
 }
 
-static bool remember(const char *path)
+static bool remember_folder(const char *path)
 {
 	NVW_EACH(one, mine, FOLDERS_MAX) {
 		if (!one->taken || one->owner != getpid()) {
@@ -278,7 +278,7 @@ static int make(const char *where, const char *what, struct nvw_folder *ret)
 		ret->path[0] = '\0';
 		return error;
 	}
-	if (!remember(ret->path)) {
+	if (!remember_folder(ret->path)) {
 		rmdir(ret->path);
 		ret->path[0] = '\0';
 		return nvw_fail(NVW_E_SYSTEM, "more than %d temporary folders at a time", FOLDERS_MAX);

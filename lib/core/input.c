@@ -16,7 +16,7 @@
 
 enum { FIRST_BYTES = 1 << 16, WRITER_WAIT_MS = 1000, POLL_MS = 20 };
 
-static int cannot(const char *path, int error)
+static int cannot_read(const char *path, int error)
 {
 	return nvw_fail(-error, "%s: %s", path, strerror(error));
 }
@@ -55,15 +55,15 @@ static int open_checked(const char *path, int flags, bool pipes_too, int *ret_fd
 	int fd, error;
 
 	if (stat(path, s)) {
-		return cannot(path, errno);
+		return cannot_read(path, errno);
 	}
 	NVW_TRY(check_kind(path, s->st_mode, pipes_too));
 	fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		return cannot(path, errno);
+		return cannot_read(path, errno);
 	}
 	if (fstat(fd, s)) {
-		error = cannot(path, errno);
+		error = cannot_read(path, errno);
 	} else {
 		error = check_kind(path, s->st_mode, pipes_too);
 	}
@@ -129,7 +129,7 @@ struct content {
 	uint64_t used, room;
 };
 
-static int grow(const char *path, struct content *c)
+static int grow_content(const char *path, struct content *c)
 {
 	const uint64_t room = NVW_OR(2 * c->room, FIRST_BYTES);
 	char *const bytes = realloc(c->bytes, room);
@@ -146,7 +146,7 @@ static int read_all(const char *path, int fd, uint64_t most, struct content *c)
 
 	do {
 		if (c->room - c->used < 2) {
-			NVW_TRY(grow(path, c));
+			NVW_TRY(grow_content(path, c));
 		}
 		n = read(fd, c->bytes + c->used, c->room - c->used - 1);
 		NVW_FAIL_IF(n < 0 && errno != EINTR, NVW_E_INPUT, "%s: cannot be read: %s", path,

@@ -21,7 +21,7 @@ static struct {
 	volatile bool taken;
 } unfinished[UNFINISHED_MAX];
 
-static void remember(const char *name)
+static void remember_unfinished(const char *name)
 {
 	NVW_EACH(one, unfinished, UNFINISHED_MAX) {
 		if (!one->taken || one->owner != getpid()) {
@@ -59,7 +59,7 @@ static void release(struct nvw_new_file *f)
 	*f = (struct nvw_new_file){.file = NULL};
 }
 
-static int cannot(const char *path)
+static int cannot_write(const char *path)
 {
 	NVW_FAIL_IF(errno == ENOSPC || errno == EDQUOT || errno == EFBIG, NVW_E_FULL, "%s: no space is left",
 		path);
@@ -100,13 +100,13 @@ int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_file *ret_fil
 	}
 	f.file = plain ? open_temporary(f.temporary) : fopen(path, "we");
 	if (!f.file) {
-		const int error = cannot(path);
+		const int error = cannot_write(path);
 
 		release(&f);
 		return error;
 	}
 	if (f.temporary) {
-		remember(f.temporary);
+		remember_unfinished(f.temporary);
 	}
 	*ret_file = f;
 	return 0;
@@ -123,7 +123,7 @@ static int give_name(const struct nvw_new_file *f)
 		return 0;
 	}
 	NVW_FAIL_IF(errno == EEXIST, -EEXIST, "%s already exists", f->path);
-	return cannot(f->path);
+	return cannot_write(f->path);
 }
 
 int nvw_new_file_end(struct nvw_new_file *f, int error)
@@ -136,7 +136,7 @@ int nvw_new_file_end(struct nvw_new_file *f, int error)
 		if (closed) {
 			errno = before;
 		}
-		error = cannot(f->path);
+		error = cannot_write(f->path);
 	}
 	if (f->temporary) {
 		if (error == 0) {

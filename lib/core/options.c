@@ -49,7 +49,7 @@ static int parse_choice(const struct nvw_option *option, const char *text, uint6
 	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
 }
 
-static int parse(const struct nvw_option *option, const char *text, struct value *value)
+static int parse_option(const struct nvw_option *option, const char *text, struct value *value)
 {
 	bool on = false;
 	int r = 0;
@@ -89,7 +89,7 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 	for (unsigned i = 0; i < count; i++) {
 		struct value *const v = &options->values[i];
 		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ?
-				      parse(&table[i], table[i].value, v) :
+				      parse_option(&table[i], table[i].value, v) :
 				      0;
 
 		v->text = strdup(table[i].value);
@@ -140,7 +140,7 @@ int nvw__options_set(struct nvw_options *options, const char *name, const char *
 		if (strcmp(options->table[i].name, name)) {
 			continue;
 		}
-		r = parse(&options->table[i], text, &new);
+		r = parse_option(&options->table[i], text, &new);
 		NVW_FAIL_IF(r < 0, r, "--%s: %s", name, nvw_error_message());
 		new.text = strdup(text);
 		new.given = true;
@@ -236,7 +236,7 @@ static bool differs(const struct nvw_option *o, const char *text, const struct v
 	if (o->type == NVW_OPTION_STRING || !*text) {
 		return strcmp(v->text, text) != 0;
 	}
-	return parse(o, text, &other) < 0 || other.u64 != v->u64 || other.real != v->real;
+	return parse_option(o, text, &other) < 0 || other.u64 != v->u64 || other.real != v->real;
 }
 
 bool nvw_option_changed(const struct nvw_options *options, const char *name)

@@ -12,7 +12,7 @@
 enum { ROWS_MIN = 256 };
 
 /* Rows have numbers from 1 on, and a free row is one that was taken. */
-__attribute__((unused)) static bool is_valid(const struct nvw_rows *rows)
+__attribute__((unused)) static bool rows_are_valid(const struct nvw_rows *rows)
 {
 	return rows->row_bytes >= sizeof rows->free && rows->free <= rows->count &&
 	       (rows->count == 0 || rows->count < rows->capacity) &&
@@ -20,7 +20,7 @@ __attribute__((unused)) static bool is_valid(const struct nvw_rows *rows)
 }
 
 /* Row 0 has a place too, which is not used. */
-static int grow(struct nvw_rows *rows)
+static int grow_rows(struct nvw_rows *rows)
 {
 	const uint32_t capacity = NVW_OR(2 * rows->capacity, ROWS_MIN);
 	char *grown;
@@ -41,24 +41,24 @@ uint32_t nvw_rows_take(struct nvw_rows *rows)
 {
 	uint32_t i = rows->free;
 
-	NVW_DEEP_INVARIANT(is_valid(rows));
+	NVW_DEEP_INVARIANT(rows_are_valid(rows));
 	if (i) {
 		memcpy(&rows->free, nvw_row(rows, i), sizeof rows->free);
 		NVW_DEEP_INVARIANT(rows->free <= rows->count);
 	} else {
-		if (rows->count + 1 >= rows->capacity && grow(rows) < 0) {
+		if (rows->count + 1 >= rows->capacity && grow_rows(rows) < 0) {
 			return 0;
 		}
 		i = ++rows->count;
 	}
-	NVW_DEEP_INVARIANT(is_valid(rows));
+	NVW_DEEP_INVARIANT(rows_are_valid(rows));
 	memset(nvw_row(rows, i), 0, rows->row_bytes);
 	return i;
 }
 
 void nvw_rows_give(struct nvw_rows *rows, uint32_t i)
 {
-	NVW_DEEP_INVARIANT(is_valid(rows));
+	NVW_DEEP_INVARIANT(rows_are_valid(rows));
 	NVW_DEEP_INVARIANT(i && i <= rows->count && i != rows->free);
 	memcpy(nvw_row(rows, i), &rows->free, sizeof rows->free);
 	rows->free = i;

@@ -112,7 +112,7 @@ static const char *whole_of(const struct unit *units)
 }
 
 /* The number in multiples of the unit's base. expected names examples. */
-static int parse(const char *text, const struct unit *units, const char *expected, uint64_t *ret)
+static int parse_number(const char *text, const struct unit *units, const char *expected, uint64_t *ret)
 {
 	uint64_t integer;
 	long double real;
@@ -139,7 +139,7 @@ static int parse(const char *text, const struct unit *units, const char *expecte
 
 int nvw_parse_count(const char *text, uint64_t *ret)
 {
-	return parse(text, count_units, "a number such as 12, 10k, 3M or 0x40", ret);
+	return parse_number(text, count_units, "a number such as 12, 10k, 3M or 0x40", ret);
 }
 
 int nvw_parse_bytes(const char *text, uint64_t *ret)
@@ -150,22 +150,22 @@ int nvw_parse_bytes(const char *text, uint64_t *ret)
 	if (digits && !text[digits]) {
 		snprintf(expected, sizeof expected, "%.16sB or %.16sKiB", text, text);
 	}
-	return parse(text, byte_units, expected, ret);
+	return parse_number(text, byte_units, expected, ret);
 }
 
 int nvw_parse_frequency(const char *text, uint64_t *ret)
 {
-	return parse(text, frequency_units, "a frequency such as 800MHz or 1GHz", ret);
+	return parse_number(text, frequency_units, "a frequency such as 800MHz or 1GHz", ret);
 }
 
 int nvw_parse_rate(const char *text, uint64_t *ret)
 {
-	return parse(text, rate_units, "a rate such as 12.8GB/s", ret);
+	return parse_number(text, rate_units, "a rate such as 12.8GB/s", ret);
 }
 
 int nvw_parse_energy(const char *text, uint64_t *ret)
 {
-	return parse(text, energy_units, "an energy such as 1265pJ or 16nJ", ret);
+	return parse_number(text, energy_units, "an energy such as 1265pJ or 16nJ", ret);
 }
 
 int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
@@ -185,7 +185,7 @@ int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 	if (digits && !text[digits]) {
 		snprintf(expected, sizeof expected, "%.16sns or %.16scycles", text, text);
 	}
-	return parse(text, time_units, expected, ret);
+	return parse_number(text, time_units, expected, ret);
 }
 
 int nvw_parse_real(const char *text, double *ret)

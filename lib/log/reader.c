@@ -50,7 +50,7 @@ struct nvw_log_reader {
 };
 
 /* What is left of a block is part of raw, whatever the file holds. */
-__attribute__((unused)) static bool is_valid(const struct nvw_log_reader *r)
+__attribute__((unused)) static bool reader_is_valid(const struct nvw_log_reader *r)
 {
 	return r->p >= r->raw && r->p <= r->end && r->end <= r->raw + sizeof r->raw &&
 	       r->site_count <= r->site_capacity && r->block_off <= r->next_off &&
@@ -300,7 +300,7 @@ static const char *keep_name(struct nvw_log_reader *r, const char *name, size_t 
 	return r->name;
 }
 
-static bool in_pool(const struct nvw_log_reader *r, uint64_t off, uint64_t n)
+static bool in_logged_pool(const struct nvw_log_reader *r, uint64_t off, uint64_t n)
 {
 	return n <= r->info.pool_bytes && off <= r->info.pool_bytes - n;
 }
@@ -436,7 +436,7 @@ static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	ret->store.at = 0;
 	ret->store.whole = bytes;
 	if (!get_store_context(r, tag, how) || !get_wider(r, how, ret) || (size_t)(r->end - r->p) < bytes ||
-		!in_pool(r, c->store_off, bytes) || (c->store_off & 7) + bytes > 8) {
+		!in_logged_pool(r, c->store_off, bytes) || (c->store_off & 7) + bytes > 8) {
 		return false;
 	}
 	ret->store.site = c->site;
@@ -504,7 +504,7 @@ static bool get_issue(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	ret->issue.write = c->issue_write;
 	ret->issue.off = c->issue_off;
 	ret->issue.data = r->line;
-	return in_pool(r, c->issue_off, NVW_LOG_LINE_BYTES);
+	return in_logged_pool(r, c->issue_off, NVW_LOG_LINE_BYTES);
 }
 
 static bool get_done(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -576,7 +576,8 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 
 	ret->host.off = c->host_off;
 	if (!get_difference(r, &ret->host.off) || !get_u32(r, &ret->host.bytes) ||
-		!in_pool(r, ret->host.off, ret->host.bytes) || ret->host.bytes > (size_t)(r->end - r->p)) {
+		!in_logged_pool(r, ret->host.off, ret->host.bytes) ||
+		ret->host.bytes > (size_t)(r->end - r->p)) {
 		return false;
 	}
 	ret->host.data = r->p;
@@ -590,7 +591,7 @@ static bool get_flush(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	ret->flush.ordered = tag & LOG_ORDERED;
 	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) &&
 	       get_varint(r, &ret->flush.off) && get_varint(r, &ret->flush.bytes) &&
-	       in_pool(r, ret->flush.off, ret->flush.bytes) && known_site(r, ret->flush.site);
+	       in_logged_pool(r, ret->flush.off, ret->flush.bytes) && known_site(r, ret->flush.site);
 }
 
 static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -609,7 +610,7 @@ static bool get_range(struct nvw_log_reader *r, struct nvw_log_record *ret)
 	ret->kind = NVW_LOG_RANGE;
 	ret->range.what = (enum nvw_log_range)what;
 	return get_varint(r, &ret->range.thread) && get_varint(r, &ret->range.off) &&
-	       get_varint(r, &ret->range.bytes) && in_pool(r, ret->range.off, ret->range.bytes);
+	       get_varint(r, &ret->range.bytes) && in_logged_pool(r, ret->range.off, ret->range.bytes);
 }
 
 static bool get_threads(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -678,7 +679,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 {
 	struct nvw_log_record record;
 
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(reader_is_valid(r));
 	while (r->block_records == 0) {
 		if (r->p != r->end) {
 			return damaged(r, r->block_off, "the block has bytes after its last record");
@@ -695,7 +696,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 	if (!parse_record(r, &record)) {
 		return damaged(r, r->block_off, "the block holds an impossible record");
 	}
-	NVW_DEEP_INVARIANT(is_valid(r));
+	NVW_DEEP_INVARIANT(reader_is_valid(r));
 	r->block_records--;
 	r->records++;
 	*ret_record = record;

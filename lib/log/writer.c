@@ -39,7 +39,7 @@ struct nvw_log_writer {
 };
 
 /* What is not written yet is in raw, with its records. */
-__attribute__((unused)) static bool is_valid(const struct nvw_log_writer *w)
+__attribute__((unused)) static bool writer_is_valid(const struct nvw_log_writer *w)
 {
 	return w->p >= w->raw && w->p <= w->raw + LOG_RAW_MAX &&
 	       (w->p == w->raw) == (w->block_records == 0) && w->block_records <= w->records && w->error <= 0;
@@ -100,7 +100,7 @@ static int flush_block(struct nvw_log_writer *w)
 	const size_t raw = (size_t)(w->p - w->raw);
 	const uint64_t time_ps = w->context.time_ps;
 
-	NVW_DEEP_INVARIANT(is_valid(w));
+	NVW_DEEP_INVARIANT(writer_is_valid(w));
 	if (raw == 0) {
 		return 0;
 	}
@@ -428,7 +428,7 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 	NVW_INVARIANT(w->p <= w->raw + LOG_RAW_MAX);
 	w->block_records++;
 	w->records++;
-	NVW_DEEP_INVARIANT(is_valid(w));
+	NVW_DEEP_INVARIANT(writer_is_valid(w));
 	if (w->records == w->stop_after) {
 		nvw__log_stop();
 	}

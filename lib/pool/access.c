@@ -66,14 +66,14 @@ void *nvw_pool_medium(struct nvw_pool *pool)
 	return NULL;
 }
 
-static bool in_pool(const struct nvw_pool *pool, nvw_off off, uint64_t n)
+static bool lies_in_pool(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	return off <= pool->geometry.bytes && n <= pool->geometry.bytes - off;
 }
 
 const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
-	if (!in_pool(pool, off, n)) {
+	if (!lies_in_pool(pool, off, n)) {
 		return NULL;
 	}
 	nvw__note_read(pool, off, n);
@@ -86,7 +86,7 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 	const uint64_t at = pool->begin + off;
 	uint64_t word;
 
-	if (!in_pool(pool, off, 8)) {
+	if (!lies_in_pool(pool, off, 8)) {
 		return 0;
 	}
 	if (pool->image.fetch || at % 8 != 0) {
@@ -101,7 +101,7 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
 	uint64_t (*of)(const void *from, uint64_t word), const void *from)
 {
-	if (pool->image.ask && in_pool(pool, off, 8)) {
+	if (pool->image.ask && lies_in_pool(pool, off, 8)) {
 		return pool->image.ask(pool->image.context, pool->begin + off, of, from);
 	}
 	return of(from, nvw_pool_word(pool, off));
@@ -166,7 +166,7 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 
 static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
-	NVW_FAIL_IF(!in_pool(pool, off, n), NVW_E_DAMAGED,
+	NVW_FAIL_IF(!lies_in_pool(pool, off, n), NVW_E_DAMAGED,
 		"%s: offset 0x%" PRIx64 ": %" PRIu64
 		" bytes to write, expected a range within the pool's %" PRIu64 " bytes",
 		nvw_pool_path(pool), off, n, pool->geometry.bytes);

@@ -3,6 +3,7 @@
 #include "readers/drive.h"
 
 #include "core/bounds.h"
+#include "core/clock.h"
 #include "core/each.h"
 #include "core/invariant.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
@@ -231,14 +231,6 @@ struct nvw__drive {
 	struct reader reader[NVW__READERS_MAX];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Versions in order, with present and absent keys distinguished; 0: no observation. */
 static uint64_t code_of(const struct nvw_sighting *s)
 {
@@ -259,7 +251,7 @@ static void fault(const struct reader *r, const char *text)
 	}
 }
 
-static void remember(const struct reader *r, const struct nvw_sighting *s)
+static void remember_sighting(const struct reader *r, const struct nvw_sighting *s)
 {
 	struct seen *const seen = &seen_by(r->drive->sightings, r->index)[s->number];
 	uint64_t *const newest = newest_of(r, s->number);
@@ -290,19 +282,19 @@ static void judge(const struct reader *r, const struct nvw_sighting *s, uint64_t
 			presence[known & 1]);
 		fault(r, text);
 	}
-	remember(r, s);
+	remember_sighting(r, s);
 }
 
 static bool look_up(struct reader *r, uint64_t number, struct nvw_sighting *ret)
 {
 	struct nvw__drive *const d = r->drive;
-	const uint64_t known = __atomic_load_n(newest_of(r, number), __ATOMIC_ACQUIRE), began = now_ns();
+	const uint64_t known = __atomic_load_n(newest_of(r, number), __ATOMIC_ACQUIRE), began = nvw__now_ns();
 	int error;
 
 	nvw_reader_enter(d->readers);
 	error = d->workload->serving->lookup(d->plan, number, ret);
 	nvw_reader_leave(d->readers);
-	histogram_add(&r->lookups, now_ns() - began);
+	histogram_add(&r->lookups, nvw__now_ns() - began);
 	if (error) {
 		fault(r, nvw_error_message());
 		return false;
@@ -347,7 +339,7 @@ static void judge_scan(struct reader *r, uint64_t first, const struct nvw_sighti
 		}
 	}
 	for (; at < count; at++) {
-		remember(r, &found[at]);
+		remember_sighting(r, &found[at]);
 	}
 }
 
@@ -362,11 +354,11 @@ static void scan(struct reader *r, uint64_t number)
 	for (unsigned i = 0; i < SCAN_KEYS && number + i < d->sightings->keys; i++) {
 		known[i] = __atomic_load_n(newest_of(r, number + i), __ATOMIC_ACQUIRE);
 	}
-	began = now_ns();
+	began = nvw__now_ns();
 	nvw_reader_enter(d->readers);
 	error = d->workload->serving->scan(d->plan, number, SCAN_KEYS, found, &count);
 	nvw_reader_leave(d->readers);
-	histogram_add(&r->scans, now_ns() - began);
+	histogram_add(&r->scans, nvw__now_ns() - began);
 	if (error) {
 		fault(r, nvw_error_message());
 		return;
@@ -405,7 +397,7 @@ static void *read_on(void *context)
 
 static int start_threads(struct nvw__drive *d, uint64_t seed)
 {
-	d->began_ns = now_ns();
+	d->began_ns = nvw__now_ns();
 	for (; d->started < d->sightings->readers; d->started++) {
 		struct reader *const r = &d->reader[d->started];
 		int error;
@@ -468,7 +460,7 @@ void nvw__drive_stop(struct nvw__drive *d)
 		pthread_join(d->reader[d->started - 1].thread, NULL);
 	}
 	if (!d->ended_ns) {
-		d->ended_ns = now_ns();
+		d->ended_ns = nvw__now_ns();
 	}
 }
 

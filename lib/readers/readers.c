@@ -11,13 +11,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <urcu.h>
 #include <urcu/rculfhash.h>
 
 #include <nvw/random.h>
 
+#include "core/clock.h"
 #include "core/tsan.h"
 
 #ifdef NVW__TSAN
@@ -105,14 +105,6 @@ static void free_retired(struct nvw_readers *readers)
 	readers->waiting = 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void nvw_readers_wait(struct nvw_readers *readers)
 {
 	uint64_t began;
@@ -120,10 +112,10 @@ void nvw_readers_wait(struct nvw_readers *readers)
 	if (!readers) {
 		return;
 	}
-	began = now_ns();
+	began = nvw__now_ns();
 	synchronize_rcu();
 	grace_elapsed(readers);
-	readers->figures.grace_ns += now_ns() - began;
+	readers->figures.grace_ns += nvw__now_ns() - began;
 	readers->figures.grace_periods++;
 	free_retired(readers);
 }

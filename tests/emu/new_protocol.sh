@@ -11,7 +11,7 @@ commands=$(sed -n '/^## Adding the next/,$s/^    //p' docs/protocols.md)
 cd "$copy"
 git init -q && git add -A # tests ask git for the tree's files
 sh -euc "$commands"
-meson setup build -Dwerror=true >/dev/null
+meson setup build -Dtests=true -Dwerror=true >/dev/null
 ninja -C build cli/nvwave >build.log || {
 	tail -n 40 build.log
 	exit 1

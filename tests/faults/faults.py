@@ -39,7 +39,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # test.sh's optimised build, if it is there: a copy of it, with its objects, is where a fault is tried first.
 BUILT = os.path.join(ROOT, 'build-release')
 # The checks of a debug build are on, as in the sanitized build of test.sh, without the cost of the sanitizers.
-MESON_OPTIONS = ['-Dbuildtype=debug', '-Doptimization=1']
+MESON_OPTIONS = ['-Dtests=true', '-Dbuildtype=debug', '-Doptimization=1']
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\w+|[^\w\s]')
 
 Edit = collections.namedtuple('Edit', 'path function old new')
