@@ -91,7 +91,7 @@ __global__ void accesses(cells *from, cells *to)
 	asm volatile("ld.acquire.sys.b64 %0, [%1];" : "=l"(l) : "l"(&from->l) : "memory");
 	asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(f) : "l"(&from->f));
 	asm volatile("ld.global.f64 %0, [%1];" : "=d"(d) : "l"(&from->d));
-	asm volatile("st.relaxed.cta.u8 [%0], %1;" ::"l"(&to->b), "r"(b) : "memory");
+	asm volatile("st.relaxed.cta.u8 [%0], %1;" ::"l"(&to->b) "r"(b) : "memory"); // nvcc needs no comma
 	asm volatile("st.global.u8 [%0+1], %1;" ::"l"(to), "r"(s) : "memory");
 	asm volatile("st.volatile.global.u16 [%0], %1;" ::"l"(&to->h), "h"((short)h) : "memory");
 	asm volatile("st.global.v2.b32 [%0], {%1, %2};\n\tst.global.v2.b32 [%0+8], {%3, %4};" ::"l"(to->w), "r"(w0), "r"(w1), "r"(w2), "r"(w3) : "memory");

@@ -80,7 +80,8 @@ TEST(options_of_makefiles_are_taken)
 		 "NVCC_PREPEND_FLAGS=\"-Iown_first -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
 		 " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env");
 	assert_string_equal(output, "");
-	exits(8, "echo 'int twice(x) int x; { int *class = &x; return 2 * *class; }' >old.c; "
+	exits(8, "echo 'int twice(x) int x; { int *class = &x; return 2 * *class; }' >cuda_old.h; "
+		 "echo '#include \"cuda_old.h\"' >old.c; "
 		 "echo 'extern \"C\" int twice(int); int main() { return twice(4); }' >new.cu; " NVCC
 		 " -w -o old new.cu old.c && ./old");
 }
