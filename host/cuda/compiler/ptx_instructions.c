@@ -29,7 +29,7 @@ static const char *const words[KINDS] = {
 };
 #define W(kind) (1u << (kind))
 
-enum { ACQUIRE = 1, RELEASE = 2, PREDICATE = 16, U64_TYPE = 7 };
+enum { ACQUIRE = 1, RELEASE = 2 };
 enum lane_values { OF_PREDICATES, OF_32_BITS, OF_64_BITS };
 enum barrier_kind { SYNC, POPC, AND, OR };
 
@@ -423,6 +423,10 @@ enum { ANY_WORDS = 1 << 30 };
 #define ACCESS     W(TYPE), W(ORDER) | W(SCOPE) | W(VECTOR) | W(VOLATILE) | W(IGNORED_MEMORY)
 #define ATOMICALLY W(TYPE) | W(ATOMIC), W(ORDER) | W(SCOPE) | W(IGNORED_MEMORY)
 #define NUMERIC    W(TYPE), W(IGNORED_PRECISION)
+#define EXACT(name, operands, translate, number)                  \
+	{                                                         \
+		name, 0, 0, operands, operands, translate, number \
+	}
 
 static const struct ptx_rule rules[] = {
 	{"ld", ACCESS, 2, 2, load, 0},
@@ -433,45 +437,12 @@ static const struct ptx_rule rules[] = {
 	{"fence", W(SCOPE), W(STRENGTH), 0, 0, fence, 0},
 	{"membar", W(LEVEL), 0, 0, 0, fence, 0},
 
-	{"mov", NUMERIC, 2, 2, move, PTX_MOV},
-	{"add", NUMERIC, 3, 3, compute, PTX_ADD},
-	{"sub", NUMERIC, 3, 3, compute, PTX_SUB},
+#define X(operation, name, operands) {name, NUMERIC, operands, operands, compute, PTX_##operation},
+	PTX_OPERATIONS(X)
+#undef X
+		{"mov", NUMERIC, 2, 2, move, PTX_MOV},
 	{"mul", NUMERIC, 3, 3, compute, PTX_MUL_LO},
-	{"mul.lo", NUMERIC, 3, 3, compute, PTX_MUL_LO},
-	{"mul.hi", NUMERIC, 3, 3, compute, PTX_MUL_HI},
-	{"mul.wide", NUMERIC, 3, 3, compute, PTX_MUL_WIDE},
 	{"mad", NUMERIC, 4, 4, compute, PTX_MAD_LO},
-	{"mad.lo", NUMERIC, 4, 4, compute, PTX_MAD_LO},
-	{"mad.hi", NUMERIC, 4, 4, compute, PTX_MAD_HI},
-	{"mad.wide", NUMERIC, 4, 4, compute, PTX_MAD_WIDE},
-	{"fma", NUMERIC, 4, 4, compute, PTX_FMA},
-	{"div", NUMERIC, 3, 3, compute, PTX_DIV},
-	{"rem", NUMERIC, 3, 3, compute, PTX_REM},
-	{"min", NUMERIC, 3, 3, compute, PTX_MIN},
-	{"max", NUMERIC, 3, 3, compute, PTX_MAX},
-	{"abs", NUMERIC, 2, 2, compute, PTX_ABS},
-	{"neg", NUMERIC, 2, 2, compute, PTX_NEG},
-	{"and", NUMERIC, 3, 3, compute, PTX_AND},
-	{"or", NUMERIC, 3, 3, compute, PTX_OR},
-	{"xor", NUMERIC, 3, 3, compute, PTX_XOR},
-	{"not", NUMERIC, 2, 2, compute, PTX_NOT},
-	{"shl", NUMERIC, 3, 3, compute, PTX_SHL},
-	{"shr", NUMERIC, 3, 3, compute, PTX_SHR},
-	{"popc", NUMERIC, 2, 2, compute, PTX_POPC},
-	{"clz", NUMERIC, 2, 2, compute, PTX_CLZ},
-	{"brev", NUMERIC, 2, 2, compute, PTX_BREV},
-	{"bfe", NUMERIC, 4, 4, compute, PTX_BFE},
-	{"bfi", NUMERIC, 5, 5, compute, PTX_BFI},
-	{"lop3", NUMERIC, 5, 5, compute, PTX_LOP3},
-	{"prmt", NUMERIC, 4, 4, compute, PTX_PRMT},
-	{"selp", NUMERIC, 4, 4, compute, PTX_SELP},
-	{"sqrt", NUMERIC, 2, 2, compute, PTX_SQRT},
-	{"rcp", NUMERIC, 2, 2, compute, PTX_RCP},
-	{"rsqrt", NUMERIC, 2, 2, compute, PTX_RSQRT},
-	{"ex2", NUMERIC, 2, 2, compute, PTX_EX2},
-	{"lg2", NUMERIC, 2, 2, compute, PTX_LG2},
-	{"sin", NUMERIC, 2, 2, compute, PTX_SIN},
-	{"cos", NUMERIC, 2, 2, compute, PTX_COS},
 	{"setp", W(TYPE) | W(COMPARISON), 0, 3, 3, compare, 0},
 	{"cvt", W(TYPE) | W(FROM), W(ROUNDING) | W(IGNORED_PRECISION), 2, 2, convert, 0},
 	{"cvta", 0, ANY_WORDS, 2, 2, to_generic, 0},
@@ -480,36 +451,36 @@ static const struct ptx_rule rules[] = {
 	{"bar.red.popc.u32", 0, 0, 0, -1, barrier, POPC},
 	{"bar.red.and.pred", 0, 0, 0, -1, barrier, AND},
 	{"bar.red.or.pred", 0, 0, 0, -1, barrier, OR},
-	{"bar.warp.sync", 0, 0, 1, 1, synchronize_warp, 0},
-	{"shfl.sync.idx.b32", 0, 0, 5, 5, shuffle, 0},
-	{"shfl.sync.up.b32", 0, 0, 5, 5, shuffle, 1},
-	{"shfl.sync.down.b32", 0, 0, 5, 5, shuffle, 2},
-	{"shfl.sync.bfly.b32", 0, 0, 5, 5, shuffle, 3},
-	{"vote.sync.all.pred", 0, 0, 3, 3, vote, NVW_CUDA_REDUCE_AND},
-	{"vote.sync.any.pred", 0, 0, 3, 3, vote, NVW_CUDA_REDUCE_OR},
-	{"vote.sync.uni.pred", 0, 0, 3, 3, vote, NVW_CUDA_MATCH_ALL},
-	{"vote.sync.ballot.b32", 0, 0, 3, 3, vote, NVW_CUDA_BALLOT},
-	{"vote.ballot.sync.b32", 0, 0, 3, 3, vote, NVW_CUDA_BALLOT}, /* as cub writes it */
-	{"vote.all.pred", 0, 0, 2, 2, vote, NVW_CUDA_REDUCE_AND},
-	{"vote.any.pred", 0, 0, 2, 2, vote, NVW_CUDA_REDUCE_OR},
-	{"vote.uni.pred", 0, 0, 2, 2, vote, NVW_CUDA_MATCH_ALL},
-	{"vote.ballot.b32", 0, 0, 2, 2, vote, NVW_CUDA_BALLOT},
+	EXACT("bar.warp.sync", 1, synchronize_warp, 0),
+	EXACT("shfl.sync.idx.b32", 5, shuffle, 0),
+	EXACT("shfl.sync.up.b32", 5, shuffle, 1),
+	EXACT("shfl.sync.down.b32", 5, shuffle, 2),
+	EXACT("shfl.sync.bfly.b32", 5, shuffle, 3),
+	EXACT("vote.sync.all.pred", 3, vote, NVW_CUDA_REDUCE_AND),
+	EXACT("vote.sync.any.pred", 3, vote, NVW_CUDA_REDUCE_OR),
+	EXACT("vote.sync.uni.pred", 3, vote, NVW_CUDA_MATCH_ALL),
+	EXACT("vote.sync.ballot.b32", 3, vote, NVW_CUDA_BALLOT),
+	EXACT("vote.ballot.sync.b32", 3, vote, NVW_CUDA_BALLOT), /* as cub writes it */
+	EXACT("vote.all.pred", 2, vote, NVW_CUDA_REDUCE_AND),
+	EXACT("vote.any.pred", 2, vote, NVW_CUDA_REDUCE_OR),
+	EXACT("vote.uni.pred", 2, vote, NVW_CUDA_MATCH_ALL),
+	EXACT("vote.ballot.b32", 2, vote, NVW_CUDA_BALLOT),
 	{"match.any.sync", W(TYPE), 0, 3, 3, match, NVW_CUDA_MATCH_ANY},
 	{"match.all.sync", W(TYPE), 0, 3, 3, match, NVW_CUDA_MATCH_ALL},
-	{"redux.sync.add.u32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_ADD},
-	{"redux.sync.add.s32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_ADD},
-	{"redux.sync.min.u32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_MIN},
-	{"redux.sync.max.u32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_MAX},
-	{"redux.sync.min.s32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_SIGNED_MIN},
-	{"redux.sync.max.s32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_SIGNED_MAX},
-	{"redux.sync.and.b32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_AND},
-	{"redux.sync.or.b32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_OR},
-	{"redux.sync.xor.b32", 0, 0, 3, 3, reduce, NVW_CUDA_REDUCE_XOR},
-	{"activemask.b32", 0, 0, 1, 1, active_mask, 0},
+	EXACT("redux.sync.add.u32", 3, reduce, NVW_CUDA_REDUCE_ADD),
+	EXACT("redux.sync.add.s32", 3, reduce, NVW_CUDA_REDUCE_ADD),
+	EXACT("redux.sync.min.u32", 3, reduce, NVW_CUDA_REDUCE_MIN),
+	EXACT("redux.sync.max.u32", 3, reduce, NVW_CUDA_REDUCE_MAX),
+	EXACT("redux.sync.min.s32", 3, reduce, NVW_CUDA_REDUCE_SIGNED_MIN),
+	EXACT("redux.sync.max.s32", 3, reduce, NVW_CUDA_REDUCE_SIGNED_MAX),
+	EXACT("redux.sync.and.b32", 3, reduce, NVW_CUDA_REDUCE_AND),
+	EXACT("redux.sync.or.b32", 3, reduce, NVW_CUDA_REDUCE_OR),
+	EXACT("redux.sync.xor.b32", 3, reduce, NVW_CUDA_REDUCE_XOR),
+	EXACT("activemask.b32", 1, active_mask, 0),
 
-	{"nanosleep.u32", 0, 0, 1, 1, sleep_, 0},
-	{"trap", 0, 0, 0, 0, trap, 0},
-	{"exit", 0, 0, 0, 0, leave, 0},
+	EXACT("nanosleep.u32", 1, sleep_, 0),
+	EXACT("trap", 0, trap, 0),
+	EXACT("exit", 0, leave, 0),
 	{"prefetch", 0, ANY_WORDS, 0, -1, hint, 0},
 	{"prefetchu", 0, ANY_WORDS, 0, -1, hint, 0},
 	{"discard", 0, ANY_WORDS, 0, -1, hint, 0},

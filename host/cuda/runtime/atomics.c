@@ -61,34 +61,17 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 /* ---- Doing it
  * ------------------------------------------------------------------------------------------------ */
 
-/* The operation on a variable of so many bits; also what the value became. */
+/* The operation on a variable of so many bits; also what the value became. What changes nothing is not written. */
 #define MODIFY(bits)                                                                                   \
 	static uint64_t modify##bits(void *address, unsigned operation, unsigned size, uint64_t value, \
 		uint64_t compare, uint64_t *ret_new)                                                   \
 	{                                                                                              \
-		uint##bits##_t *const p = address, v = (uint##bits##_t)value;                          \
-		uint##bits##_t old = (uint##bits##_t)compare, new;                                     \
+		uint##bits##_t *const p = address, old = __atomic_load_n(p, __ATOMIC_SEQ_CST), new;    \
                                                                                                        \
-		switch (operation) {                                                                   \
-		case NVW_CUDA_CAS:                                                                     \
-			*ret_new = __atomic_compare_exchange_n(                                        \
-					   p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ?    \
-					   v :                                                         \
-					   old;                                                        \
-			return old;                                                                    \
-		case NVW_CUDA_EXCHANGE:                                                                \
-		case NVW_CUDA_STORE:                                                                   \
-			*ret_new = v;                                                                  \
-			return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                            \
-		default:                                                                               \
-			break;                                                                         \
-		}                                                                                      \
-		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
-		new = old;                                                                             \
-		while (operation != NVW_CUDA_LOAD &&                                                   \
-			(new = (uint##bits##_t)combine(operation, size, old, value, compare),          \
-				!__atomic_compare_exchange_n(                                          \
-					p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))) {   \
+		while ((new = (uint##bits##_t)combine(                                                 \
+				operation, size, old, value, (uint##bits##_t)compare)) != old &&       \
+			!__atomic_compare_exchange_n(                                                  \
+				p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {            \
 		}                                                                                      \
 		*ret_new = new;                                                                        \
 		return old;                                                                            \
@@ -254,8 +237,6 @@ uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, u
 	return execute(&r);
 }
 
-uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
-
 /* Where an atomic is one instruction: nobody else runs before it, and nobody has to know. */
 static inline bool is_plain(void)
 {
@@ -279,33 +260,22 @@ static inline uint64_t end_shortly(uint64_t old, bool changes, const void *place
 	return old;
 }
 
-static inline uint64_t add32(uint32_t *p, uint32_t value, const void *place)
-{
-	return end_shortly(__atomic_fetch_add(p, value, __ATOMIC_SEQ_CST), value != 0, place);
-}
-
-static inline uint64_t add64(uint64_t *p, uint64_t value, const void *place)
-{
-	return end_shortly(__atomic_fetch_add(p, value, __ATOMIC_SEQ_CST), value != 0, place);
-}
-
-static inline uint64_t swap32(uint32_t *p, uint32_t value, uint32_t compare, const void *place)
-{
-	uint32_t old = compare;
-	const bool swapped =
-		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-
-	return end_shortly(old, swapped && value != compare, place);
-}
-
-static inline uint64_t swap64(uint64_t *p, uint64_t value, uint64_t compare, const void *place)
-{
-	uint64_t old = compare;
-	const bool swapped =
-		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-
-	return end_shortly(old, swapped && value != compare, place);
-}
+#define SHORTLY(bits)                                                                                  \
+	static inline uint64_t add##bits(uint##bits##_t *p, uint##bits##_t value, const void *place)   \
+	{                                                                                              \
+		return end_shortly(__atomic_fetch_add(p, value, __ATOMIC_SEQ_CST), value != 0, place); \
+	}                                                                                              \
+	static inline uint64_t swap##bits(                                                             \
+		uint##bits##_t *p, uint##bits##_t value, uint##bits##_t compare, const void *place)    \
+	{                                                                                              \
+		uint##bits##_t old = compare;                                                          \
+		const bool swapped = __atomic_compare_exchange_n(                                      \
+			p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
+                                                                                                       \
+		return end_shortly(old, swapped && value != compare, place);                           \
+	}
+SHORTLY(32)
+SHORTLY(64)
 
 static __attribute__((noinline)) uint64_t modify_shortly(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
@@ -386,37 +356,29 @@ static uint64_t of_compiler(unsigned operation, unsigned size, void *address, ui
 #define DO(bits, operation, v, c) \
 	((uint##bits##_t)of_compiler(operation, NVW_CUDA_##bits, p, v, c, order, __builtin_return_address(0)))
 
-#define READ_MODIFY_WRITE(bits, name, operation)                                             \
-	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order); \
-	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order)  \
-	{                                                                                    \
-		return DO(bits, operation, v, 0);                                            \
+#define OPERATION(bits, name, operation)                                                    \
+	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order) \
+	{                                                                                   \
+		return DO(bits, operation, v, 0);                                           \
 	}
 
-#define OF_SIZE(bits)                                                                \
-	uint##bits##_t nvw_tsan_atomic##bits##_load(void *p, int order);             \
-	void nvw_tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order);    \
-	uint##bits##_t nvw_tsan_atomic##bits##_compare_exchange_val(                 \
-		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed); \
-	READ_MODIFY_WRITE(bits, fetch_add, NVW_CUDA_ADD)                             \
-	READ_MODIFY_WRITE(bits, fetch_sub, NVW_CUDA_SUB)                             \
-	READ_MODIFY_WRITE(bits, fetch_and, NVW_CUDA_AND)                             \
-	READ_MODIFY_WRITE(bits, fetch_or, NVW_CUDA_OR)                               \
-	READ_MODIFY_WRITE(bits, fetch_xor, NVW_CUDA_XOR)                             \
-	READ_MODIFY_WRITE(bits, exchange, NVW_CUDA_EXCHANGE)                         \
-	uint##bits##_t nvw_tsan_atomic##bits##_load(void *p, int order)              \
-	{                                                                            \
-		return DO(bits, NVW_CUDA_LOAD, 0, 0);                                \
-	}                                                                            \
-	void nvw_tsan_atomic##bits##_store(void *p, uint##bits##_t v, int order)     \
-	{                                                                            \
-		(void)DO(bits, NVW_CUDA_STORE, v, 0);                                \
-	}                                                                            \
-	uint##bits##_t nvw_tsan_atomic##bits##_compare_exchange_val(                 \
-		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed)  \
-	{                                                                            \
-		(void)failed;                                                        \
-		return DO(bits, NVW_CUDA_CAS, v, c);                                 \
+#define OF_SIZE(bits)                                                               \
+	OPERATION(bits, fetch_add, NVW_CUDA_ADD)                                    \
+	OPERATION(bits, fetch_sub, NVW_CUDA_SUB)                                    \
+	OPERATION(bits, fetch_and, NVW_CUDA_AND)                                    \
+	OPERATION(bits, fetch_or, NVW_CUDA_OR)                                      \
+	OPERATION(bits, fetch_xor, NVW_CUDA_XOR)                                    \
+	OPERATION(bits, exchange, NVW_CUDA_EXCHANGE)                                \
+	OPERATION(bits, store, NVW_CUDA_STORE)                                      \
+	uint##bits##_t nvw_tsan_atomic##bits##_load(void *p, int order)             \
+	{                                                                           \
+		return DO(bits, NVW_CUDA_LOAD, 0, 0);                               \
+	}                                                                           \
+	uint##bits##_t nvw_tsan_atomic##bits##_compare_exchange_val(                \
+		void *p, uint##bits##_t c, uint##bits##_t v, int order, int failed) \
+	{                                                                           \
+		(void)failed;                                                       \
+		return DO(bits, NVW_CUDA_CAS, v, c);                                \
 	}
 OF_SIZE(8)
 OF_SIZE(16)

@@ -38,7 +38,7 @@ void nvw_cuda_item_left_machine(struct group *g)
 	maybe_count(g);
 }
 
-uint64_t nvw_cuda_machine_barrier_with(struct group *g, int predicate, const void *place)
+static uint64_t barrier_on_machine(struct group *g, int predicate, const void *place)
 {
 	g->counts += predicate;
 	g->waiting++;
@@ -65,9 +65,6 @@ void nvw_cuda_lane_barrier(const struct nvw_site **site)
 	r->op = NVW__OP_BARRIER;
 }
 
-void nvw_cuda_sync_threads(void);
-int nvw_cuda_barrier(int kind, int predicate);
-
 static void wait_at_barrier(struct item *me, int predicate, const void *place)
 {
 	struct group *const g = me->group;
@@ -89,7 +86,7 @@ int nvw_cuda_barrier_at(int kind, int predicate, const void *place)
 
 	nvw_cuda_settle();
 	if (nvw_cuda_machine) {
-		me->result = nvw_cuda_machine_barrier_with(me->group, predicate, place);
+		me->result = barrier_on_machine(me->group, predicate, place);
 	} else {
 		wait_at_barrier(me, predicate, place);
 	}

@@ -52,8 +52,6 @@ static void make_powers(void)
 	made = true;
 }
 
-void nvw_cuda_curand_skip(uint32_t v[WORDS], uint64_t n, int by_sequences);
-
 /* n steps, or n sequences of 2^67. */
 void nvw_cuda_curand_skip(uint32_t v[WORDS], uint64_t n, int by_sequences)
 {

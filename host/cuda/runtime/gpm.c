@@ -33,11 +33,6 @@ struct table {
 _Static_assert(sizeof(struct table) == PAGE, "the table has a page");
 #define KIND UINT64_C(0x314c4f4f504d5047) /* "GPMPOOL1" */
 
-void *nvw_gpm_map(const char *path, size_t *len, int create);
-int nvw_gpm_unmap(void *address, size_t len);
-int nvw_gpm_is_mapped(const void *address, size_t len);
-void nvw_gpm_persist(void *address, size_t len);
-
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
 

@@ -167,38 +167,32 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 #define HERE __builtin_return_address(0)
 
 /* Where hooks.S goes in place of an access, as if it were called from there. */
-_Noreturn void nvw_cuda_misaligned(const void *address);
-
-void nvw_cuda_misaligned(const void *address)
+_Noreturn void nvw_cuda_misaligned(const void *address)
 {
 	nvw_cuda_end_misaligned(address, HERE);
 }
 
 /* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the
  * long way to the machine. */
-#define PLAIN(n)                                                        \
-	void nvw_cuda_read##n##_by_itself(void *p);                     \
-	void nvw_cuda_write##n##_by_itself(void *p);                    \
-	void nvw_cuda_read##n##_on_machine(void *p, const void *from);  \
-	void nvw_cuda_write##n##_on_machine(void *p, const void *from); \
-	void nvw_cuda_read##n##_by_itself(void *p)                      \
-	{                                                               \
-		settle();                                               \
-		read_by_itself(p, n, 1);                                \
-	}                                                               \
-	void nvw_cuda_write##n##_by_itself(void *p)                     \
-	{                                                               \
-		settle();                                               \
-		nvw_cuda_works();                                       \
-		write_by_itself(p, n, 1, HERE);                         \
-	}                                                               \
-	void nvw_cuda_read##n##_on_machine(void *p, const void *from)   \
-	{                                                               \
-		load_from_machine(p, n, 1, from);                       \
-	}                                                               \
-	void nvw_cuda_write##n##_on_machine(void *p, const void *from)  \
-	{                                                               \
-		announce_to_machine(p, n, 1, from);                     \
+#define PLAIN(n)                                                       \
+	void nvw_cuda_read##n##_by_itself(void *p)                     \
+	{                                                              \
+		settle();                                              \
+		read_by_itself(p, n, 1);                               \
+	}                                                              \
+	void nvw_cuda_write##n##_by_itself(void *p)                    \
+	{                                                              \
+		settle();                                              \
+		nvw_cuda_works();                                      \
+		write_by_itself(p, n, 1, HERE);                        \
+	}                                                              \
+	void nvw_cuda_read##n##_on_machine(void *p, const void *from)  \
+	{                                                              \
+		load_from_machine(p, n, 1, from);                      \
+	}                                                              \
+	void nvw_cuda_write##n##_on_machine(void *p, const void *from) \
+	{                                                              \
+		announce_to_machine(p, n, 1, from);                    \
 	}
 PLAIN(1)
 PLAIN(2)
@@ -206,42 +200,25 @@ PLAIN(4)
 PLAIN(8)
 PLAIN(16)
 
-#define HOOKS(n)                                            \
-	void nvw_tsan_volatile_read##n(void *p);            \
-	void nvw_tsan_volatile_write##n(void *p);           \
-	void nvw_tsan_unaligned_volatile_read##n(void *p);  \
-	void nvw_tsan_unaligned_volatile_write##n(void *p); \
-	void nvw_tsan_volatile_read##n(void *p)             \
+#define HOOK(kind, access, n)                               \
+	void nvw_tsan_##kind##_##access##n(void *p)         \
 	{                                                   \
-		before_read(p, n, VOLATILE_COST, HERE);     \
-	}                                                   \
-	void nvw_tsan_volatile_write##n(void *p)            \
-	{                                                   \
-		before_write(p, n, VOLATILE_COST, HERE);    \
-	}                                                   \
-	void nvw_tsan_unaligned_volatile_read##n(void *p)   \
-	{                                                   \
-		before_read(p, n, VOLATILE_COST, HERE);     \
-	}                                                   \
-	void nvw_tsan_unaligned_volatile_write##n(void *p)  \
-	{                                                   \
-		before_write(p, n, VOLATILE_COST, HERE);    \
+		before_##access(p, n, VOLATILE_COST, HERE); \
 	}
+#define HOOKS(n)                \
+	HOOK(volatile, read, n) \
+	HOOK(volatile, write, n) HOOK(unaligned_volatile, read, n) HOOK(unaligned_volatile, write, n)
 HOOKS(1)
 HOOKS(2)
 HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 
-void nvw_cuda_before_copy(void *p, size_t n);
-
 /* A structure that is passed by value (compiler/announce.c). */
 void nvw_cuda_before_copy(void *p, size_t n)
 {
 	before_read(p, n, 1, HERE);
 }
-
-void nvw_cuda_before_copies(int count, ...);
 
 static bool has_place_elsewhere(void *p, size_t n)
 {
@@ -289,19 +266,11 @@ void nvw_cuda_before_copies(int count, ...)
 	va_end(list);
 }
 
-void nvw_cuda_before_store(void *p, size_t n);
-
 /* A store of a size that the sanitizer does not know. */
 void nvw_cuda_before_store(void *p, size_t n)
 {
 	before_write(p, n, 1, HERE);
 }
-
-void nvw_tsan_vptr_read(void *p);
-void nvw_tsan_vptr_update(void *p, void *value);
-void nvw_tsan_init(void);
-void nvw_tsan_func_entry(void *caller);
-void nvw_tsan_func_exit(void);
 
 void nvw_tsan_vptr_read(void *p)
 {
@@ -318,25 +287,8 @@ void nvw_tsan_init(void)
 {
 }
 
-void nvw_tsan_func_entry(void *caller)
-{
-	(void)caller;
-}
-
-void nvw_tsan_func_exit(void)
-{
-	nvw_cuda_settle();
-}
-
 /* ---- Copies: calls, which do the whole of it
  * ------------------------------------------------------------- */
-
-void *nvw_cuda_memmove(void *to, const void *from, size_t n);
-void *nvw_cuda_memcpy(void *to, const void *from, size_t n);
-void *nvw_cuda_memset(void *to, int byte, size_t n);
-void *nvw_tsan_memcpy(void *to, const void *from, size_t n);
-void *nvw_tsan_memmove(void *to, const void *from, size_t n);
-void *nvw_tsan_memset(void *to, int byte, size_t n);
 
 /* Where the bytes of an address are now: those in the machine are brought into the window. */
 static void *fetched(void *from, size_t n, const void *place)

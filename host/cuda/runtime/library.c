@@ -6,17 +6,6 @@
 
 #include "runtime.h"
 
-struct extent nvw_cuda_thread_idx(void);
-struct extent nvw_cuda_block_idx(void);
-struct extent nvw_cuda_block_dim(void);
-struct extent nvw_cuda_grid_dim(void);
-void nvw_cuda_sleep(unsigned ns);
-_Noreturn void nvw_cuda_trap(void);
-_Noreturn void nvw_cuda_assert_failed(
-	const char *expression, const char *file, unsigned line, const char *function);
-void *nvw_cuda_malloc(size_t bytes);
-void nvw_cuda_free(void *p);
-
 struct extent nvw_cuda_thread_idx(void)
 {
 	return nvw_cuda_now->thread;

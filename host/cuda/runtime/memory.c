@@ -201,38 +201,30 @@ static cudaError_t allocate_device(size_t bytes, void **ret)
 	return cudaSuccess;
 }
 
-static cudaError_t allocate_plain(size_t bytes, enum memory_kind kind, void **ret)
+static char *map_plain(size_t bytes)
+{
+	char *const pages =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret)
 {
 	struct block b = {.bytes = bytes, .page_bytes = round_up(bytes, PAGE), .kind = kind};
 
-	b.pages = mmap(NULL, b.page_bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	b.start = b.pages;
-	if (b.page_bytes < bytes || b.pages == MAP_FAILED || !insert(place_for(b.start), &b)) {
-		return cudaErrorMemoryAllocation;
+	if (kind == DEVICE) {
+		return allocate_device(bytes, ret);
 	}
-	*ret = b.start;
-	return cudaSuccess;
-}
-
-static cudaError_t allocate_pitched(size_t bytes, void **ret)
-{
-	struct block b = {.bytes = bytes, .page_bytes = round_up(bytes, PAGE), .kind = PITCHED};
-
-	b.pages = b.page_bytes < bytes ? NULL : nvw_cuda_map_pitched(b.page_bytes);
+	if (b.page_bytes >= bytes) {
+		b.pages = (kind == PITCHED ? nvw_cuda_map_pitched : map_plain)(b.page_bytes);
+	}
 	b.start = b.pages;
 	if (!b.pages || !insert(place_for(b.start), &b)) {
 		return cudaErrorMemoryAllocation;
 	}
 	*ret = b.start;
 	return cudaSuccess;
-}
-
-static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret)
-{
-	return kind == DEVICE  ? allocate_device(bytes, ret) :
-	       kind == PITCHED ? allocate_pitched(bytes, ret) :
-				 allocate_plain(bytes, kind, ret);
 }
 
 static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)

@@ -29,8 +29,6 @@ static void to_machine(const struct nvw_cuda_pending *p)
 }
 
 /* What does not go the short way. */
-void nvw_cuda_settle_rarely(void);
-
 void nvw_cuda_settle_rarely(void)
 {
 	const struct nvw_cuda_pending p = nvw_cuda_pending;

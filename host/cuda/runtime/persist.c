@@ -31,8 +31,6 @@ static __attribute__((constructor)) void begin(void)
 	}
 }
 
-void nvw_cuda_switch_direct_io(int on);
-
 void nvw_cuda_switch_direct_io(int on)
 {
 	direct_io = on != 0;
@@ -43,12 +41,8 @@ static bool is_durable(unsigned scope)
 	return scope == NVW_CUDA_SYSTEM && (fences == DURABLE || (fences == SWITCHED && !direct_io));
 }
 
-void nvw_cuda_fence(int scope);
-void nvw_cuda_persist_barrier(int scope);
 void nvw_cuda_grid_barrier(void);
 int nvw_cuda_barrier(int kind, int predicate);
-void nvw_tsan_atomic_thread_fence(int order);
-void nvw_tsan_atomic_signal_fence(int order);
 
 static void fence_on_machine(struct item *me, unsigned scope, const void *place)
 {

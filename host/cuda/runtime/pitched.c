@@ -29,7 +29,7 @@ bool nvw_cuda_pitched_is_file(void)
 	return *pool() != 0;
 }
 
-void *nvw_cuda_map_pitched(size_t bytes)
+char *nvw_cuda_map_pitched(size_t bytes)
 {
 	const int fd = open(pool(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	const uint64_t end = used_bytes + bytes;

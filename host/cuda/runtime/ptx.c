@@ -16,21 +16,6 @@
 
 #define HERE __builtin_return_address(0)
 
-uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed);
-uint64_t nvw_ptx_store(
-	uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value, uint64_t executed);
-uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare, uint64_t executed);
-uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed);
-uint64_t nvw_ptx_special(uint64_t number);
-uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed);
-uint64_t nvw_ptx_meet(
-	uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode, uint64_t executed);
-uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode);
-uint64_t nvw_ptx_active_mask(uint64_t executed);
-uint64_t nvw_ptx_sleep(uint64_t ns, uint64_t executed);
-uint64_t nvw_ptx_trap(uint64_t executed);
-uint64_t nvw_ptx_exit(uint64_t executed);
-
 /* As in a register: signed values are extended. */
 static uint64_t extended(uint64_t value, unsigned type)
 {

@@ -9,46 +9,51 @@ enum ptx_kind { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT };
 #define PTX_BYTES(type) (1u << ((type)&3))
 #define PTX_KIND(type)  ((enum ptx_kind)((type) >> 2 & 3))
 
+/* Operations on registers: their names, as the PTX manual writes them, and how many operands they have. */
+#define PTX_OPERATIONS(X)          \
+	X(ADD, "add", 3)           \
+	X(SUB, "sub", 3)           \
+	X(MUL_LO, "mul.lo", 3)     \
+	X(MUL_HI, "mul.hi", 3)     \
+	X(MUL_WIDE, "mul.wide", 3) \
+	X(MAD_LO, "mad.lo", 4)     \
+	X(MAD_HI, "mad.hi", 4)     \
+	X(MAD_WIDE, "mad.wide", 4) \
+	X(FMA, "fma", 4)           \
+	X(DIV, "div", 3)           \
+	X(REM, "rem", 3)           \
+	X(MIN, "min", 3)           \
+	X(MAX, "max", 3)           \
+	X(ABS, "abs", 2)           \
+	X(NEG, "neg", 2)           \
+	X(AND, "and", 3)           \
+	X(OR, "or", 3)             \
+	X(XOR, "xor", 3)           \
+	X(NOT, "not", 2)           \
+	X(SHL, "shl", 3)           \
+	X(SHR, "shr", 3)           \
+	X(POPC, "popc", 2)         \
+	X(CLZ, "clz", 2)           \
+	X(BREV, "brev", 2)         \
+	X(BFE, "bfe", 4)           \
+	X(BFI, "bfi", 5)           \
+	X(LOP3, "lop3", 5)         \
+	X(PRMT, "prmt", 4)         \
+	X(SELP, "selp", 4)         \
+	X(SQRT, "sqrt", 2)         \
+	X(RCP, "rcp", 2)           \
+	X(RSQRT, "rsqrt", 2)       \
+	X(EX2, "ex2", 2)           \
+	X(LG2, "lg2", 2)           \
+	X(SIN, "sin", 2)           \
+	X(COS, "cos", 2)
 enum ptx_operation {
-	PTX_MOV,
-	PTX_ADD,
-	PTX_SUB,
-	PTX_MUL_LO,
-	PTX_MUL_HI,
-	PTX_MUL_WIDE,
-	PTX_MAD_LO,
-	PTX_MAD_HI,
-	PTX_MAD_WIDE,
-	PTX_FMA,
-	PTX_DIV,
-	PTX_REM,
-	PTX_MIN,
-	PTX_MAX,
-	PTX_ABS,
-	PTX_NEG,
-	PTX_AND,
-	PTX_OR,
-	PTX_XOR,
-	PTX_NOT,
-	PTX_SHL,
-	PTX_SHR,
-	PTX_POPC,
-	PTX_CLZ,
-	PTX_BREV,
-	PTX_BFE,
-	PTX_BFI,
-	PTX_PRMT,
-	PTX_SELP,
-	PTX_SQRT,
-	PTX_RCP,
-	PTX_RSQRT,
-	PTX_EX2,
-	PTX_LG2,
-	PTX_SIN,
-	PTX_COS,
+#define X(operation, name, operands) PTX_##operation,
+	PTX_OPERATIONS(X)
+#undef X
+		PTX_MOV,
 	PTX_CVT,
-	PTX_SETP,
-	PTX_LOP3
+	PTX_SETP
 };
 
 enum ptx_comparison { PTX_EQ, PTX_NE, PTX_LT, PTX_LE, PTX_GT, PTX_GE, PTX_LO, PTX_LS, PTX_HI, PTX_HS };

@@ -7,8 +7,6 @@
 #include "ptx.h"
 #include "runtime.h"
 
-uint64_t nvw_ptx_compute(uint64_t what, uint64_t a, uint64_t b, uint64_t c);
-
 static uint64_t narrowed(uint64_t value, unsigned bits)
 {
 	return bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);

@@ -15,10 +15,6 @@ static void store(void *to, const void *value, size_t n, const void *place)
 }
 
 #define OF_TYPE(type, suffix)                                                                 \
-	type nvw_cuda_frexp##suffix(type x, int *ret_exponent);                               \
-	type nvw_cuda_modf##suffix(type x, type *ret_whole);                                  \
-	type nvw_cuda_remquo##suffix(type x, type y, int *ret_quotient);                      \
-	void nvw_cuda_sincos##suffix(type x, type *ret_sine, type *ret_cosine);               \
 	type nvw_cuda_frexp##suffix(type x, int *ret_exponent)                                \
 	{                                                                                     \
 		int exponent;                                                                 \

@@ -282,7 +282,7 @@ bool nvw_cuda_is_device_memory(const void *address);
 /* Whether memory by cudaMallocPitch() is in a file; bytes of it, whole pages. NULL, with a message: there
  * are none. */
 bool nvw_cuda_pitched_is_file(void);
-void *nvw_cuda_map_pitched(size_t bytes);
+char *nvw_cuda_map_pitched(size_t bytes);
 /* Describes where an address lies, for an error: "4 bytes behind the 400 bytes at 0x.. of cudaMalloc". */
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n);
 /* Bytes of all shared variables; where those at shared are, less where the program has them. */
@@ -336,28 +336,6 @@ extern struct nvw__request **nvw_cuda_lane_self;
 /* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
 extern void *nvw_cuda_lane_frame;
 extern size_t nvw_cuda_lane_frame_bytes;
-/* What a coroutine calls: an access (lanes.c), and behind its request the neighbour's frame, or NULL; the kernel
- * has returned. */
-#define LANE_ACCESSES(n)                                                                                     \
-	void *nvw_cuda_lane_read##n(void *p, const struct nvw_site **site, size_t aligned);                  \
-	void *nvw_cuda_lane_write##n(void *p, const struct nvw_site **site, size_t aligned, uint64_t value); \
-	void *nvw_cuda_lane_read_shared##n(void *p, const struct nvw_site **site, size_t aligned);           \
-	void *nvw_cuda_lane_write_shared##n(                                                                 \
-		void *p, const struct nvw_site **site, size_t aligned, uint64_t value);
-LANE_ACCESSES(1)
-LANE_ACCESSES(2)
-LANE_ACCESSES(4)
-LANE_ACCESSES(8)
-void *nvw_cuda_lane_next(void);
-void nvw_cuda_lane_returns(void);
-/* The request of an atomic, or false: the machine does not have the variable, and lane_result() is what it
- * was. Behind the request, lane_answer(). */
-bool nvw_cuda_lane_atomic(
-	unsigned what, void *address, uint64_t value, uint64_t compare, const struct nvw_site **site);
-uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint64_t compare);
-uint64_t nvw_cuda_lane_result(void);
-/* The request of __syncthreads(). */
-void nvw_cuda_lane_barrier(const struct nvw_site **site);
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);
@@ -377,8 +355,6 @@ void nvw_cuda_machine_pass(const void *place);
 void nvw_cuda_machine_sleep(unsigned ns, const void *place);
 /* __nanosleep(), on the machine or not (library.c). */
 void nvw_cuda_sleep_at(unsigned ns, const void *place);
-/* A work-item comes to its block's barrier on the machine; returns the votes (barriers.c). */
-uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
 /* Runs nvw_cuda_launch on it (emulated.c). */
 cudaError_t nvw_cuda_emulate(void);
 

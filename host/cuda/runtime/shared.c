@@ -37,8 +37,6 @@ static void check_dynamic(const char *address, size_t n)
 	}
 }
 
-int nvw_cuda_is_shared(const void *address);
-
 int nvw_cuda_is_shared(const void *address)
 {
 	return nvw_cuda_is_in_shared(address);

@@ -3,11 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-double nvw_cuda_erfcinv(double y);
-double nvw_cuda_erfinv(double x);
-double nvw_cuda_erfcx(double x);
-double nvw_cuda_cyl_bessel_i(int order, double x);
-
 enum { STEPS = 6 };
 
 /* Where erf is x and erfc is y, by Halley's method: the one of the two is used that has all its digits

@@ -20,12 +20,6 @@ struct binary {
 	void *unused;
 };
 
-const char *__cudaRegisterFatBinary(const struct binary *binary);
-void __cudaRegisterFatBinaryEnd(const char *half);
-void __cudaUnregisterFatBinary(const char *half);
-int __cudaRegisterFunction(const char *half, const void *stub, const char *name);
-void __cudaRegisterVar(const char *half, const void *shadow, const char *name);
-
 /* Its result is handed to the others. */
 const char *__cudaRegisterFatBinary(const struct binary *binary)
 {

@@ -175,14 +175,10 @@ uint64_t nvw_cuda_meet_at(int kind, unsigned mask, uint64_t value, unsigned argu
 	return me->result;
 }
 
-uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument);
-
 uint64_t nvw_cuda_meet(int kind, unsigned mask, uint64_t value, unsigned argument)
 {
 	return nvw_cuda_meet_at(kind, mask, value, argument, __builtin_return_address(0));
 }
-
-unsigned nvw_cuda_lane(void);
 
 unsigned nvw_cuda_lane(void)
 {
@@ -237,8 +233,6 @@ unsigned nvw_cuda_active_mask_at(const void *place)
 	}
 	return (unsigned)me->result;
 }
-
-unsigned nvw_cuda_active_mask(void);
 
 unsigned nvw_cuda_active_mask(void)
 {
