@@ -15,21 +15,9 @@
 
 enum { STRUCTURES_MAX = 256 };
 
-static LLVMTypeRef void_function(struct device *d, unsigned parameters, LLVMTypeRef *types, bool is_variadic)
-{
-	return LLVMFunctionType(LLVMVoidTypeInContext(d->context), types, parameters, is_variadic);
-}
-
-static void call(struct device *d, LLVMTypeRef type, const char *name, LLVMValueRef *arguments, unsigned n)
-{
-	LLVMBuildCall2(d->builder, type, runtime_function(d, name, type), arguments, n, "");
-}
-
 static void announce_range(struct device *d, const char *name, LLVMValueRef *range)
 {
-	LLVMTypeRef types[] = {d->bytes, d->i64};
-
-	call(d, void_function(d, 2, types, false), name, range, 2);
+	call(d, name, LLVMVoidTypeInContext(d->context), range, 2);
 }
 
 static void announce_structures(struct device *d, LLVMValueRef *list, unsigned structures)
@@ -40,7 +28,10 @@ static void announce_structures(struct device *d, LLVMValueRef *list, unsigned s
 		announce_range(d, "nvw_cuda_before_copy", list + 1);
 	} else if (structures) {
 		list[0] = LLVMConstInt(i32, structures, 0);
-		call(d, void_function(d, 1, &i32, true), "nvw_cuda_before_copies", list, 1 + 2 * structures);
+		LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(d->context), &i32, 1, true);
+
+		LLVMBuildCall2(d->builder, type, runtime_function(d, "nvw_cuda_before_copies", type), list,
+			1 + 2 * structures, "");
 	}
 }
 
@@ -95,16 +86,15 @@ static void announce_odd(
  * it. */
 static void keep_place(LLVMValueRef caller)
 {
-	LLVMValueRef f = LLVMIsAFunction(LLVMGetCalledValue(caller));
+	LLVMValueRef f = called_by(caller);
 
 	if (f && LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f)) {
 		LLVMSetTailCall(caller, false);
 	}
 }
 
-static void announce_instruction(struct device *d, LLVMValueRef i, void *with)
+static void announce_instruction(struct device *d, LLVMValueRef i)
 {
-	(void)with;
 	LLVMPositionBuilderBefore(d->builder, i); /* and at its place in the source */
 	switch (LLVMGetInstructionOpcode(i)) {
 	case LLVMCall:
@@ -138,10 +128,9 @@ static void ask_for_stack(LLVMValueRef f)
 void keep_calls_apart(struct device *d)
 {
 	LLVMAttributeRef nomerge = LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0);
-	size_t length;
 
 	FOR_FUNCTIONS(f, d) {
-		if (LLVMIsDeclaration(f) && strncmp(LLVMGetValueName2(f, &length), "nvw_cuda_", 9) == 0) {
+		if (LLVMIsDeclaration(f) && begins(name_of(f), "nvw_cuda_")) {
 			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, nomerge);
 		}
 	}
@@ -149,8 +138,11 @@ void keep_calls_apart(struct device *d)
 
 void announce(struct device *d)
 {
-	for_instructions(d, announce_instruction, NULL);
 	FOR_FUNCTIONS(f, d) {
+		FOR_INSTRUCTIONS(i, f)
+		{
+			announce_instruction(d, i);
+		}
 		ask_for_stack(f);
 	}
 }

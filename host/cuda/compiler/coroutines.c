@@ -61,32 +61,10 @@ static LLVMTypeRef word(struct device *d, unsigned bits)
 	return LLVMIntTypeInContext(d->context, bits);
 }
 
-static LLVMValueRef call(
-	struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, unsigned n)
-{
-	LLVMTypeRef types[8];
-
-	for (unsigned i = 0; i < n; i++) {
-		types[i] = LLVMTypeOf(arguments[i]);
-	}
-	LLVMTypeRef type = LLVMFunctionType(result, types, n, false);
-
-	return LLVMBuildCall2(d->builder, type, runtime_function(d, name, type), arguments, n, "");
-}
-
-static void inline_here(struct device *d, LLVMValueRef call)
+static void mark_call(struct device *d, LLVMValueRef call, const char *attribute)
 {
 	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-		LLVMCreateEnumAttribute(d->context, attribute_kind("alwaysinline"), 0));
-}
-
-static LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overloads, unsigned count,
-	LLVMValueRef *arguments, unsigned n)
-{
-	const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-
-	return LLVMBuildCall2(d->builder, LLVMIntrinsicGetType(d->context, id, overloads, count),
-		LLVMGetIntrinsicDeclaration(d->module, id, overloads, count), arguments, n, "");
+		LLVMCreateEnumAttribute(d->context, attribute_kind(attribute), 0));
 }
 
 /* A variable of the runtime. */
@@ -154,12 +132,10 @@ static LLVMValueRef without_casts(LLVMValueRef v)
 /* What a hook announces: bytes, WRITES, UNALIGNED. 0: no plain access of 1, 2, 4 or 8 bytes. */
 static unsigned announced_by(LLVMValueRef f)
 {
-	size_t length;
 	char what[8];
 	unsigned bytes;
-	const char *const name = LLVMGetValueName2(f, &length),
-			  *rest = strncmp(name, "__tsan_", 7) == 0 ? name + 7 : "";
-	const bool is_unaligned = strncmp(rest, "unaligned_", 10) == 0;
+	const char *rest = begins(name_of(f), "__tsan_") ? name_of(f) + 7 : "";
+	const bool is_unaligned = begins(rest, "unaligned_");
 
 	rest += is_unaligned ? 10 : 0;
 	if (sscanf(rest, "%5[a-z]%u", what, &bytes) != 2 || bytes > WORD) {
@@ -280,20 +256,9 @@ static LLVMBasicBlockRef split_behind(struct device *d, struct coroutine *c, LLV
 	return rest;
 }
 
-/* Two calls are two places. */
-static void keep_apart(struct device *d, LLVMValueRef call)
-{
-	LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-		LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0));
-}
-
 static bool is_of_block(LLVMValueRef v)
 {
-	size_t length;
-	const char *const section = LLVMGetSection(v);
-
-	return (section && strcmp(section, SHARED_SECTION) == 0) ||
-	       strcmp(LLVMGetValueName2(v, &length), "nvw_cuda_dynamic_shared") == 0;
+	return is_in(v, SHARED_SECTION) || strcmp(name_of(v), "nvw_cuda_dynamic_shared") == 0;
 }
 
 /* An address that is not one of a shared variable, or is one that this does not see, goes the long way. */
@@ -331,7 +296,7 @@ static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what
 		what & WRITES ? as_number(d, LLVMGetOperand(is, 0)) : NULL};
 	LLVMValueRef place = call(d, name, d->bytes, arguments, what & WRITES ? 4 : 3);
 
-	keep_apart(d, place);
+	mark_call(d, place, "nomerge"); /* two calls are two places */
 	return place;
 }
 
@@ -410,7 +375,7 @@ static LLVMValueRef call_here(struct device *d, const char *name, LLVMTypeRef re
 	LLVMSetCurrentDebugLocation2(d->builder, at);
 	LLVMValueRef made = call(d, name, result, arguments, n);
 
-	keep_apart(d, made);
+	mark_call(d, made, "nomerge");
 	return made;
 }
 
@@ -461,13 +426,12 @@ typedef void divide(struct device *d, struct coroutine *c, LLVMValueRef call, LL
 
 static divide *division_of(struct device *d, LLVMValueRef i)
 {
-	size_t length;
-	LLVMValueRef called = LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+	LLVMValueRef called = called_by(i);
 
 	if (!called) {
 		return NULL;
 	}
-	const char *const name = LLVMGetValueName2(called, &length);
+	const char *const name = name_of(called);
 	const unsigned what = announced_by(called);
 
 	if (what && access_behind(d, i, what)) {
@@ -551,11 +515,10 @@ static void build_begin(struct device *d, struct coroutine *c)
 
 static LLVMMetadataRef describe(LLVMDIBuilderRef describer, LLVMMetadataRef file, LLVMValueRef f)
 {
-	size_t length;
-	const char *const name = LLVMGetValueName2(f, &length);
+	const char *const name = name_of(f);
 	LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(describer, file, NULL, 0, LLVMDIFlagZero);
-	LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(describer, file, name, length, "", 0, file, 0,
-		type, true, true, 0, LLVMDIFlagArtificial, true);
+	LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(describer, file, name, strlen(name), "", 0, file,
+		0, type, true, true, 0, LLVMDIFlagArtificial, true);
 
 	LLVMSetSubprogram(f, scope);
 	return scope;
@@ -580,11 +543,10 @@ static bool passes_large(struct device *d, LLVMValueRef kernel)
 /* Arrays of variable size are nothing that a frame can have. */
 static bool has_arrays(LLVMValueRef kernel)
 {
-	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-			if (LLVMIsAAllocaInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 0))) {
-				return true;
-			}
+	FOR_INSTRUCTIONS(i, kernel)
+	{
+		if (LLVMIsAAllocaInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 0))) {
+			return true;
 		}
 	}
 	return false;
@@ -593,8 +555,7 @@ static bool has_arrays(LLVMValueRef kernel)
 static struct coroutine copy_of(
 	struct device *d, LLVMValueRef kernel, LLVMDIBuilderRef describer, LLVMMetadataRef file)
 {
-	size_t length;
-	char *const name = joined(LLVMGetValueName2(kernel, &length), LANES);
+	char *const name = joined(name_of(kernel), LANES);
 	LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
 	struct coroutine c = {.function = LLVMAddFunction(d->module, name, type)};
 
@@ -612,7 +573,7 @@ static struct coroutine copy_of(
 	free(arguments);
 	copy_attributes(kernel, c.function, body);
 	mark_coroutine(d, c.function);
-	inline_here(d, body);
+	mark_call(d, body, "alwaysinline");
 	call(d, "nvw_cuda_lane_returns", LLVMVoidTypeInContext(d->context), NULL, 0);
 	LLVMBuildBr(d->builder, c.end);
 	build_end(d, &c);
@@ -688,18 +649,10 @@ static unsigned copy_kernels(
 
 void forget_variables(LLVMValueRef f)
 {
-	LLVMValueRef next;
-	size_t length;
-
-	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = next) {
-			LLVMValueRef called =
-				LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
-
-			next = LLVMGetNextInstruction(i);
-			if (called && strncmp(LLVMGetValueName2(called, &length), "llvm.dbg.", 9) == 0) {
-				LLVMInstructionEraseFromParent(i);
-			}
+	FOR_INSTRUCTIONS(i, f)
+	{
+		if (called_by(i) && begins(name_of(called_by(i)), "llvm.dbg.")) {
+			LLVMInstructionEraseFromParent(i);
 		}
 	}
 }
@@ -708,14 +661,13 @@ static unsigned find_divided(struct device *d, LLVMValueRef f, LLVMValueRef *ret
 {
 	unsigned n = 0;
 
-	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-			if (division_of(d, i)) {
-				if (ret_calls) {
-					ret_calls[n] = i;
-				}
-				n++;
+	FOR_INSTRUCTIONS(i, f)
+	{
+		if (division_of(d, i)) {
+			if (ret_calls) {
+				ret_calls[n] = i;
 			}
+			n++;
 		}
 	}
 	return n;
@@ -743,8 +695,7 @@ static void divide_calls(struct device *d, struct coroutine *c)
 /* A function that a coroutine has been split into. */
 static LLVMValueRef part_of(struct device *d, LLVMValueRef copy, const char *suffix)
 {
-	size_t length;
-	char *const name = joined(LLVMGetValueName2(copy, &length), suffix);
+	char *const name = joined(name_of(copy), suffix);
 	LLVMValueRef part = LLVMGetNamedFunction(d->module, name);
 
 	free(name);

@@ -48,13 +48,27 @@ unsigned attribute_kind(const char *name);
 /* A name with a suffix, to be freed. */
 char *joined(const char *name, const char *suffix);
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer);
+const char *name_of(LLVMValueRef v);
+bool begins(const char *text, const char *with);
+/* Whether a variable is in a section. */
+bool is_in(LLVMValueRef v, const char *section);
+/* The function that an instruction calls by its name; NULL: it calls none. */
+LLVMValueRef called_by(LLVMValueRef i);
+/* Calls of the runtime and of LLVM's own functions, at the builder's place. */
+LLVMValueRef call(
+	struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, unsigned n);
+LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overloads, unsigned count,
+	LLVMValueRef *arguments, unsigned n);
 
 #define FOR_FUNCTIONS(f, d) \
 	for (LLVMValueRef f = LLVMGetFirstFunction((d)->module); f; f = LLVMGetNextFunction(f))
 #define FOR_VARIABLES(v, d) \
 	for (LLVMValueRef v = LLVMGetFirstGlobal((d)->module); v; v = LLVMGetNextGlobal(v))
 
-/* Calls visit for each instruction of the module, which may take it away. */
-void for_instructions(struct device *d, void (*visit)(struct device *, LLVMValueRef, void *), void *with);
+/* Of a function; the body may take i away. */
+#define FOR_INSTRUCTIONS(i, f)                                                                     \
+	for (LLVMBasicBlockRef b_ = LLVMGetFirstBasicBlock(f); b_; b_ = LLVMGetNextBasicBlock(b_)) \
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b_), next_;                          \
+			i && (next_ = LLVMGetNextInstruction(i), true); i = next_)
 
 #endif

@@ -30,22 +30,45 @@ char *joined(const char *name, const char *suffix)
 	return strcat(both, suffix);
 }
 
-static void for_block(struct device *d, LLVMBasicBlockRef block,
-	void (*visit)(struct device *, LLVMValueRef, void *), void *with)
+const char *name_of(LLVMValueRef v)
 {
-	LLVMValueRef next;
+	size_t length;
 
-	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-		next = LLVMGetNextInstruction(i);
-		visit(d, i, with);
-	}
+	return LLVMGetValueName2(v, &length);
 }
 
-void for_instructions(struct device *d, void (*visit)(struct device *, LLVMValueRef, void *), void *with)
+bool begins(const char *text, const char *with)
 {
-	FOR_FUNCTIONS(f, d) {
-		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-			for_block(d, b, visit, with);
-		}
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+bool is_in(LLVMValueRef v, const char *section)
+{
+	return LLVMGetSection(v) && strcmp(LLVMGetSection(v), section) == 0;
+}
+
+LLVMValueRef called_by(LLVMValueRef i)
+{
+	return LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+}
+
+LLVMValueRef call(struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, unsigned n)
+{
+	LLVMTypeRef types[8];
+
+	for (unsigned i = 0; i < n; i++) {
+		types[i] = LLVMTypeOf(arguments[i]);
 	}
+	LLVMTypeRef type = LLVMFunctionType(result, types, n, false);
+
+	return LLVMBuildCall2(d->builder, type, runtime_function(d, name, type), arguments, n, "");
+}
+
+LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overloads, unsigned count,
+	LLVMValueRef *arguments, unsigned n)
+{
+	const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+
+	return LLVMBuildCall2(d->builder, LLVMIntrinsicGetType(d->context, id, overloads, count),
+		LLVMGetIntrinsicDeclaration(d->module, id, overloads, count), arguments, n, "");
 }

@@ -19,18 +19,6 @@
 
 enum { WORDS_DIGITS = 20 };
 
-static const char *name_of(LLVMValueRef v)
-{
-	size_t length;
-
-	return LLVMGetValueName2(v, &length);
-}
-
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 static bool is_local(LLVMValueRef v)
 {
 	const LLVMLinkage linkage = LLVMGetLinkage(v);
@@ -47,11 +35,6 @@ static bool is_known(LLVMValueRef v)
 static bool is_defined(LLVMValueRef v)
 {
 	return !LLVMIsDeclaration(v) && LLVMGetLinkage(v) != LLVMAvailableExternallyLinkage;
-}
-
-static bool is_in(LLVMValueRef v, const char *section)
-{
-	return LLVMGetSection(v) && strcmp(LLVMGetSection(v), section) == 0;
 }
 
 /* ---- Tables */

@@ -9,13 +9,10 @@
 
 /* The nearest integer of these bits; of what is no number 0, but the topmost bit for double and for 64
  * bits. */
-static LLVMValueRef saturated(struct device *d, LLVMValueRef x, unsigned bits, const char *intrinsic)
+static LLVMValueRef saturated(struct device *d, LLVMValueRef x, unsigned bits, const char *name)
 {
 	LLVMTypeRef from = LLVMTypeOf(x), to = LLVMIntTypeInContext(d->context, bits), types[] = {to, from};
-	const unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
-	LLVMValueRef f = LLVMGetIntrinsicDeclaration(d->module, id, types, 2);
-	LLVMValueRef integer =
-		LLVMBuildCall2(d->builder, LLVMIntrinsicGetType(d->context, id, types, 2), f, &x, 1, "");
+	LLVMValueRef integer = intrinsic(d, name, types, 2, &x, 1);
 
 	if (bits < 64 && LLVMGetTypeKind(from) == LLVMFloatTypeKind) {
 		return integer;
@@ -25,7 +22,7 @@ static LLVMValueRef saturated(struct device *d, LLVMValueRef x, unsigned bits, c
 }
 
 /* GPUs convert to 32 or 64 bits, and cut the narrower types out of 32. */
-static LLVMValueRef converted(struct device *d, LLVMValueRef i, const char *intrinsic)
+static LLVMValueRef converted(struct device *d, LLVMValueRef i, const char *name)
 {
 	LLVMValueRef x = LLVMGetOperand(i, 0);
 	const LLVMTypeKind from = LLVMGetTypeKind(LLVMTypeOf(x));
@@ -37,7 +34,7 @@ static LLVMValueRef converted(struct device *d, LLVMValueRef i, const char *intr
 	}
 	const unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(i)) > 32 ? 64 : 32;
 
-	return LLVMBuildTrunc(d->builder, saturated(d, x, bits, intrinsic), LLVMTypeOf(i), "");
+	return LLVMBuildTrunc(d->builder, saturated(d, x, bits, name), LLVMTypeOf(i), "");
 }
 
 static LLVMValueRef shifted(struct device *d, LLVMValueRef i, LLVMOpcode shift)
@@ -59,11 +56,10 @@ static LLVMValueRef shifted(struct device *d, LLVMValueRef i, LLVMOpcode shift)
 	return LLVMBuildSelect(d->builder, is_in, LLVMBuildBinOp(d->builder, shift, x, by, ""), out, "");
 }
 
-static void define_instruction(struct device *d, LLVMValueRef i, void *with)
+static void define_instruction(struct device *d, LLVMValueRef i)
 {
 	LLVMValueRef defined = i;
 
-	(void)with;
 	LLVMPositionBuilderBefore(d->builder, i);
 	switch (LLVMGetInstructionOpcode(i)) {
 	case LLVMFPToSI:
@@ -88,5 +84,10 @@ static void define_instruction(struct device *d, LLVMValueRef i, void *with)
 
 void define_numbers(struct device *d)
 {
-	for_instructions(d, define_instruction, NULL);
+	FOR_FUNCTIONS(f, d) {
+		FOR_INSTRUCTIONS(i, f)
+		{
+			define_instruction(d, i);
+		}
+	}
 }

@@ -370,9 +370,9 @@ static void translate_text(struct ptx *p, char *text, char *constraints)
 	LLVMInstructionEraseFromParent(p->statement);
 }
 
-static void translate_statement(struct device *d, LLVMValueRef i, void *with)
+static void translate_statement(struct device *d, LLVMValueRef i, bool *failed)
 {
-	struct ptx p = {.d = d, .statement = i, .failed = with};
+	struct ptx p = {.d = d, .statement = i, .failed = failed};
 
 	if (!LLVMIsACallInst(i) || !LLVMIsAInlineAsm(LLVMGetCalledValue(i))) {
 		return;
@@ -393,6 +393,11 @@ bool translate_ptx(struct device *d)
 {
 	bool failed = false;
 
-	for_instructions(d, translate_statement, &failed);
+	FOR_FUNCTIONS(f, d) {
+		FOR_INSTRUCTIONS(i, f)
+		{
+			translate_statement(d, i, &failed);
+		}
+	}
 	return !failed;
 }

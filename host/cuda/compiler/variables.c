@@ -46,11 +46,6 @@ static bool is_array_without_size(LLVMValueRef variable)
 	return LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetArrayLength(type) == 0;
 }
 
-static bool is_managed(LLVMValueRef variable)
-{
-	return LLVMGetSection(variable) && strcmp(LLVMGetSection(variable), MANAGED_SECTION) == 0;
-}
-
 /* The host half has the variable, under the same name. */
 static void leave_to_host(LLVMValueRef variable)
 {
@@ -63,7 +58,7 @@ static void place_variable(struct device *d, LLVMValueRef variable)
 {
 	const bool changes = !LLVMIsGlobalConstant(variable);
 
-	if (is_managed(variable)) {
+	if (is_in(variable, MANAGED_SECTION)) {
 		leave_to_host(variable);
 	} else if (LLVMIsDeclaration(variable)) {
 		if (is_array_without_size(variable)) {
@@ -79,9 +74,7 @@ static void place_variable(struct device *d, LLVMValueRef variable)
 void place_variables(struct device *d)
 {
 	FOR_VARIABLES(v, d) {
-		size_t length;
-
-		if (strncmp(LLVMGetValueName2(v, &length), "llvm.", 5) != 0) {
+		if (!begins(name_of(v), "llvm.")) {
 			place_variable(d, v);
 		}
 	}
