@@ -127,11 +127,9 @@ static void ask_for_stack(LLVMValueRef f)
 /* Two calls in the branches of a function are two places. */
 void keep_calls_apart(struct device *d)
 {
-	LLVMAttributeRef nomerge = LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0);
-
 	FOR_FUNCTIONS(f, d) {
 		if (LLVMIsDeclaration(f) && begins(name_of(f), "nvw_cuda_")) {
-			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, nomerge);
+			mark(d, f, "nomerge");
 		}
 	}
 }
@@ -139,8 +137,7 @@ void keep_calls_apart(struct device *d)
 void announce(struct device *d)
 {
 	FOR_FUNCTIONS(f, d) {
-		FOR_INSTRUCTIONS(i, f)
-		{
+		FOR_INSTRUCTIONS(i, f) {
 			announce_instruction(d, i);
 		}
 		ask_for_stack(f);

@@ -474,10 +474,12 @@ static void mark_coroutine(struct device *d, LLVMValueRef f)
 {
 	static const char first[] = "coroutine.presplit";
 
+	if (LLVM_VERSION_MAJOR >= 15) {
+		mark(d, f, "presplitcoroutine");
+		return;
+	}
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-		LLVM_VERSION_MAJOR < 15 ?
-			LLVMCreateStringAttribute(d->context, first, sizeof first - 1, "0", 1) :
-			LLVMCreateEnumAttribute(d->context, attribute_kind("presplitcoroutine"), 0));
+		LLVMCreateStringAttribute(d->context, first, sizeof first - 1, "0", 1));
 }
 
 /* Words of a coroutine's frame: two functions, then the work-item. */
@@ -543,8 +545,7 @@ static bool passes_large(struct device *d, LLVMValueRef kernel)
 /* Arrays of variable size are nothing that a frame can have. */
 static bool has_arrays(LLVMValueRef kernel)
 {
-	FOR_INSTRUCTIONS(i, kernel)
-	{
+	FOR_INSTRUCTIONS(i, kernel) {
 		if (LLVMIsAAllocaInst(i) && !LLVMIsConstant(LLVMGetOperand(i, 0))) {
 			return true;
 		}
@@ -588,8 +589,7 @@ static void keep_single(struct device *d)
 {
 	FOR_FUNCTIONS(f, d) {
 		if (LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f)) {
-			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(d->context, attribute_kind("convergent"), 0));
+			mark(d, f, "convergent");
 		}
 	}
 }
@@ -649,8 +649,7 @@ static unsigned copy_kernels(
 
 void forget_variables(LLVMValueRef f)
 {
-	FOR_INSTRUCTIONS(i, f)
-	{
+	FOR_INSTRUCTIONS(i, f) {
 		if (called_by(i) && begins(name_of(called_by(i)), "llvm.dbg.")) {
 			LLVMInstructionEraseFromParent(i);
 		}
@@ -661,8 +660,7 @@ static unsigned find_divided(struct device *d, LLVMValueRef f, LLVMValueRef *ret
 {
 	unsigned n = 0;
 
-	FOR_INSTRUCTIONS(i, f)
-	{
+	FOR_INSTRUCTIONS(i, f) {
 		if (division_of(d, i)) {
 			if (ret_calls) {
 				ret_calls[n] = i;

@@ -45,6 +45,7 @@ void name_symbols(struct device *d, const char *half, uint64_t arch);
 /* A function of the runtime; any: of any arguments behind the first. */
 LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef type);
 unsigned attribute_kind(const char *name);
+void mark(struct device *d, LLVMValueRef function, const char *attribute);
 /* A name with a suffix, to be freed. */
 char *joined(const char *name, const char *suffix);
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer);

@@ -17,6 +17,12 @@ unsigned attribute_kind(const char *name)
 	return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
+void mark(struct device *d, LLVMValueRef function, const char *attribute)
+{
+	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(d->context, attribute_kind(attribute), 0));
+}
+
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer)
 {
 	return LLVMBuildPointerCast(d->builder, pointer, d->bytes, "");

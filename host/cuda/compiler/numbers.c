@@ -85,8 +85,7 @@ static void define_instruction(struct device *d, LLVMValueRef i)
 void define_numbers(struct device *d)
 {
 	FOR_FUNCTIONS(f, d) {
-		FOR_INSTRUCTIONS(i, f)
-		{
+		FOR_INSTRUCTIONS(i, f) {
 			define_instruction(d, i);
 		}
 	}

@@ -394,8 +394,7 @@ bool translate_ptx(struct device *d)
 	bool failed = false;
 
 	FOR_FUNCTIONS(f, d) {
-		FOR_INSTRUCTIONS(i, f)
-		{
+		FOR_INSTRUCTIONS(i, f) {
 			translate_statement(d, i, &failed);
 		}
 	}

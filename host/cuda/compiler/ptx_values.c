@@ -58,12 +58,6 @@ char *ptx_trimmed(char *text)
 }
 
 /* Lanes meet in these functions, each call a place of its own. */
-static void mark(struct device *d, LLVMValueRef function, const char *attribute)
-{
-	LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-		LLVMCreateEnumAttribute(d->context, attribute_kind(attribute), 0));
-}
-
 LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...)
 {
 	LLVMValueRef arguments[ARGUMENTS_MAX];
