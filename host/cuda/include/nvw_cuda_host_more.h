@@ -54,6 +54,19 @@ X(cudaStreamAttachMemAsync, cudaStream_t, void *, size_t = 0, unsigned = cudaMem
 X(cudaStreamSetAttribute, cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue *)
 X(cudaCtxResetPersistingL2Cache)
 #undef X
+/* What would be waited for is complete: they say whether a kernel has failed. */
+#define X(name, ...)                                \
+	static inline cudaError_t name(__VA_ARGS__) \
+	{                                           \
+		return cudaDeviceSynchronize();     \
+	}
+X(cudaThreadSynchronize)
+X(cudaStreamSynchronize, cudaStream_t)
+X(cudaStreamQuery, cudaStream_t)
+X(cudaStreamWaitEvent, cudaStream_t, cudaEvent_t, unsigned = 0)
+X(cudaEventSynchronize, cudaEvent_t)
+X(cudaEventQuery, cudaEvent_t)
+#undef X
 static inline cudaError_t cudaMallocFromPoolAsync(
 	nvw_cuda_result ret, size_t bytes, cudaMemPool_t, cudaStream_t)
 {

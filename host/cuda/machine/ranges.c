@@ -17,7 +17,7 @@ struct place {
 	size_t room;                 /* whole lines */
 	char *shadow;
 	uint8_t *touched; /* by line; all 0 between kernels */
-	bool persistent, pinned, seen;
+	bool seen;
 };
 
 static struct {
@@ -65,13 +65,17 @@ uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job)
 /* ---- Places
  * ---------------------------------------------------------------------------------------------- */
 
+static bool is_of_kind(const struct place *p, const struct nvw_cuda_range *r)
+{
+	return p->range.persistent == r->persistent && p->range.pinned == r->pinned;
+}
+
 static struct place *place_of(const struct nvw_cuda_range *r)
 {
 	for (size_t i = 0; i < self.count; i++) {
 		struct place *const p = &self.places[i];
 
-		if (p->range.start == r->start && p->range.bytes == r->bytes &&
-			p->persistent == r->persistent && p->pinned == r->pinned) {
+		if (p->range.start == r->start && p->range.bytes == r->bytes && is_of_kind(p, r)) {
 			return p;
 		}
 	}
@@ -98,8 +102,7 @@ static struct place *unused_place(const struct nvw_cuda_range *r)
 	for (size_t i = 0; i < self.count; i++) {
 		struct place *const p = &self.places[i];
 
-		if (!p->range.bytes && p->persistent == r->persistent && p->pinned == r->pinned &&
-			p->room >= wanted && p->room <= 2 * wanted) {
+		if (!p->range.bytes && is_of_kind(p, r) && p->room >= wanted && p->room <= 2 * wanted) {
 			return p;
 		}
 	}
@@ -121,7 +124,7 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 {
 	struct place *const more = realloc(self.places, (self.count + 1) * sizeof *more);
-	struct place p = {.room = lines(r->bytes) * LINE, .persistent = r->persistent, .pinned = r->pinned};
+	struct place p = {.room = lines(r->bytes) * LINE};
 
 	if (more) {
 		self.places = more;
@@ -253,7 +256,7 @@ size_t ranges_in_nvram(struct nvwave_kernel_range *ret)
 	for (size_t i = 0; i < self.count; i++) {
 		const struct place *const p = &self.places[i];
 
-		if (p->persistent && p->range.bytes) {
+		if (p->range.persistent && p->range.bytes) {
 			ret[count++] = (struct nvwave_kernel_range){.start = p->range.start,
 				.bytes = p->range.bytes,
 				.off = (uint64_t)(p->at - base)};

@@ -115,11 +115,6 @@ cudaError_t cudaDeviceSynchronize(void)
 	return nvw_cuda_failed();
 }
 
-cudaError_t cudaThreadSynchronize(void)
-{
-	return nvw_cuda_failed();
-}
-
 cudaError_t cudaDeviceReset(void)
 {
 	nvw_cuda_forget_errors();
@@ -243,26 +238,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 	return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-	(void)stream;
-	return nvw_cuda_failed();
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-	(void)stream;
-	return nvw_cuda_failed();
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
-{
-	(void)stream;
-	(void)event;
-	(void)flags;
-	return nvw_cuda_failed();
-}
-
 struct nvw_cuda_event {
 	struct timespec when;
 	bool recorded;
@@ -291,18 +266,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	(void)stream;
 	clock_gettime(CLOCK_MONOTONIC, &event->when);
 	event->recorded = true;
-	return nvw_cuda_failed();
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-	(void)event;
-	return nvw_cuda_failed();
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-	(void)event;
 	return nvw_cuda_failed();
 }
 
