@@ -97,6 +97,11 @@ TEST(what_a_thread_does_not_look_at_lets_it_wait)
 	expect_clean("follows", 5);
 }
 
+TEST(a_thread_that_looks_at_much_keeps_its_turn)
+{
+	assert_int_equal(under("looks-around", "--schedules=1"), 0);
+}
+
 /* An hour, which would take one, and clocks that agree with it. */
 TEST(sleeps_take_the_time_of_the_schedule)
 {

@@ -173,6 +173,28 @@ static void follows(void)
 	both(follow, lead);
 }
 
+/* A thousand looks at different lines in a row are no wait: by the schedule's time nobody else goes on. */
+static void *look_around(void *argument)
+{
+	enum { LINES = 16, WORDS = 8, LOOKS = 900 };
+
+	static atomic_int around[LINES * WORDS * 2];
+	const uint64_t began = now_ns();
+
+	for (int i = 0; i < LOOKS; i++) {
+		atomic_load(&around[i % LINES * WORDS * 2]);
+	}
+	if (now_ns() - began > 150000) {
+		_exit(4);
+	}
+	return NULL;
+}
+
+static void looks_around(void)
+{
+	both(look_around, look_around);
+}
+
 static void *yield(void *argument)
 {
 	while (!atomic_load_explicit(&ready, memory_order_relaxed)) {
@@ -268,4 +290,5 @@ static void timeouts(void)
 
 const struct turns_case turns_waits[] = {{"deadlock", deadlock}, {"in-order", in_order},
 	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"follows", follows},
-	{"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {NULL, NULL}};
+	{"looks-around", looks_around}, {"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps},
+	{"timeouts", timeouts}, {NULL, NULL}};

@@ -10,7 +10,8 @@
  * process may make them ready, the last resort is to wait, as the computer does.
  *
  * A thread that looks often and changes nothing *polls*: it goes on when another has changed something of
- * what it looks at, or when all poll. If nothing changes for very long, nothing ever will.
+ * what it looks at, or when all poll. Who looks at many lines is mostly on its way through data, and polls
+ * later. If nothing changes for very long, nothing ever will.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,6 +24,7 @@
 
 enum {
 	LOOKS = 64,          /* then a thread polls */
+	LOOKS_AROUND = 1024, /* the same where it looks at many lines */
 	AT_A_TIME = 10000,   /* points of a thread, then others go first */
 	POINT_NS = 100,      /* a point takes this long */
 	UNCHANGED = 1 << 24, /* looks in a row after which nothing will change any more */
@@ -493,6 +495,11 @@ static inline void take_turns(struct host_turn *t, bool exposed)
 
 /* ---- Points --------------------------------------------------------------------------------------- */
 
+static inline bool seems_to_poll(const struct host_turn *t)
+{
+	return t->looks > (t->lines == TURN_LINES ? LOOKS_AROUND : LOOKS);
+}
+
 static void poll_from_now(struct host_turn *t)
 {
 	t->polls = true;
@@ -599,7 +606,7 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 	const bool exposed = note_point(t, what, object);
 
 	wake_sleepers();
-	if (t->looks > LOOKS) {
+	if (seems_to_poll(t)) {
 		poll_from_now(t);
 	} else if (++t->at_a_time > AT_A_TIME) {
 		t->more = true;
