@@ -340,16 +340,6 @@ static void *move(void *to, const void *from, size_t n, const void *place)
 	return to;
 }
 
-void *nvw_cuda_memmove(void *to, const void *from, size_t n)
-{
-	return move(to, from, n, HERE);
-}
-
-void *nvw_cuda_memcpy(void *to, const void *from, size_t n)
-{
-	return move(to, from, n, HERE);
-}
-
 static void *fill(void *to, int byte, size_t n, const void *place)
 {
 	nvw_cuda_settle();
@@ -364,22 +354,19 @@ static void *fill(void *to, int byte, size_t n, const void *place)
 	return to;
 }
 
-void *nvw_cuda_memset(void *to, int byte, size_t n)
-{
-	return fill(to, byte, n, HERE);
-}
-
-void *nvw_tsan_memcpy(void *to, const void *from, size_t n)
-{
-	return move(to, from, n, HERE);
-}
-
-void *nvw_tsan_memmove(void *to, const void *from, size_t n)
-{
-	return move(to, from, n, HERE);
-}
-
-void *nvw_tsan_memset(void *to, int byte, size_t n)
-{
-	return fill(to, byte, n, HERE);
-}
+/* The program's calls (nvwave-nvcc), and those that the sanitizer makes. */
+#define COPIES(prefix)                                               \
+	void *prefix##_memcpy(void *to, const void *from, size_t n)  \
+	{                                                            \
+		return move(to, from, n, HERE);                      \
+	}                                                            \
+	void *prefix##_memmove(void *to, const void *from, size_t n) \
+	{                                                            \
+		return move(to, from, n, HERE);                      \
+	}                                                            \
+	void *prefix##_memset(void *to, int byte, size_t n)          \
+	{                                                            \
+		return fill(to, byte, n, HERE);                      \
+	}
+COPIES(nvw_cuda)
+COPIES(nvw_tsan)
