@@ -495,9 +495,12 @@ static inline void take_turns(struct host_turn *t, bool exposed)
 
 /* ---- Points --------------------------------------------------------------------------------------- */
 
+/* A directed plan wants others to go on while it holds a thread. */
 static inline bool seems_to_poll(const struct host_turn *t)
 {
-	return t->looks > (t->lines == TURN_LINES ? LOOKS_AROUND : LOOKS);
+	const bool around = t->lines == TURN_LINES && !host_schedule->plan.directed;
+
+	return t->looks > (around ? LOOKS_AROUND : LOOKS);
 }
 
 static void poll_from_now(struct host_turn *t)
