@@ -16,6 +16,11 @@
 
 enum { PATIENCE = 256, PATIENCE_ON_MACHINE = 1 << 16 }; /* the machine prefers some lanes for a while */
 
+/* The lanes of a mask. */
+#define FOR_LANES(lane, mask)                                                                       \
+	for (unsigned rest_ = (mask), lane; rest_ && (lane = (unsigned)__builtin_ctz(rest_), true); \
+		rest_ &= rest_ - 1)
+
 /* ---- Results
  * -------------------------------------------------------------------------------------------- */
 
@@ -23,9 +28,7 @@ static uint64_t ballot(const struct meeting *m)
 {
 	uint64_t result = 0;
 
-	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(rest);
-
+	FOR_LANES(lane, m->arrived) {
 		result |= (m->value[lane] ? UINT64_C(1) : 0) << lane;
 	}
 	return result;
@@ -35,9 +38,7 @@ static uint64_t same_as(const struct meeting *m, unsigned lane)
 {
 	uint64_t result = 0;
 
-	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
-		const unsigned other = (unsigned)__builtin_ctz(rest);
-
+	FOR_LANES(other, m->arrived) {
 		result |= (m->value[lane] == m->value[other] ? UINT64_C(1) : 0) << other;
 	}
 	return result;
@@ -70,8 +71,8 @@ static uint64_t reduce(const struct meeting *m)
 	const unsigned first = (unsigned)__builtin_ctz(m->arrived);
 	uint64_t result = m->value[first];
 
-	for (unsigned rest = m->arrived & (m->arrived - 1); rest; rest &= rest - 1) {
-		result = reduce_two(m->kind, result, m->value[__builtin_ctz(rest)]);
+	FOR_LANES(lane, m->arrived & (m->arrived - 1)) {
+		result = reduce_two(m->kind, result, m->value[lane]);
 	}
 	return result;
 }
@@ -101,9 +102,7 @@ static uint64_t result_of(const struct meeting *m, unsigned lane)
 
 static void conclude(struct warp *w, struct meeting *m)
 {
-	for (unsigned rest = m->arrived; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(rest);
-
+	FOR_LANES(lane, m->arrived) {
 		w->item[lane]->result = result_of(m, lane);
 		nvw_cuda_wake(w->item[lane]);
 	}
@@ -191,9 +190,7 @@ unsigned nvw_cuda_lane(void)
 /* Whether a lane may yet come to ask. */
 static bool others_run(const struct warp *w)
 {
-	for (unsigned rest = w->live; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(rest);
-
+	FOR_LANES(lane, w->live) {
 		if (w->item[lane]->state == RUNNABLE && !w->asking[lane]) {
 			return true;
 		}
@@ -208,9 +205,7 @@ static void answer(struct warp *w, const void *place)
 	for (unsigned lane = 0; lane < WARP; lane++) {
 		mask |= w->asking[lane] == place ? 1u << lane : 0;
 	}
-	for (unsigned rest = mask; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctz(rest);
-
+	FOR_LANES(lane, mask) {
 		w->asking[lane] = NULL;
 		w->item[lane]->result = mask;
 	}
