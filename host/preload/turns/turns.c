@@ -11,7 +11,7 @@
  *
  * A thread that looks often and changes nothing *polls*: it goes on when another has changed something of
  * what it looks at, or when all poll. Who looks at many lines is mostly on its way through data, and polls
- * later. If nothing changes for very long, nothing ever will.
+ * later in a long run. If nothing changes for very long, nothing ever will.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -24,7 +24,8 @@
 
 enum {
 	LOOKS = 64,          /* then a thread polls */
-	LOOKS_AROUND = 1024, /* the same where it looks at many lines */
+	LOOKS_AROUND = 1024, /* the same where it looks at many lines, after so many times: */
+	AROUND = 4096,
 	AT_A_TIME = 10000,   /* points of a thread, then others go first */
 	POINT_NS = 100,      /* a point takes this long */
 	UNCHANGED = 1 << 24, /* looks in a row after which nothing will change any more */
@@ -44,7 +45,8 @@ struct host_turns host_turns;
 static struct host_turn room[HOST_SCHEDULE_THREADS + 1]; /* by number */
 static struct {
 	uint64_t now, first_until, waits, unchanged;
-	int32_t ending; /* id of the thread that gave its turn away at its end, and may still be there */
+	int32_t ending;  /* id of the thread that gave its turn away at its end, and may still be there */
+	unsigned around; /* times that who looked at many lines was taken to poll */
 	bool some_poll;
 	bool ask, outside;             /* about descriptors; another process may make them ready */
 	unsigned waiting_for, unasked; /* threads that wait for some; points since they were asked about */
@@ -495,12 +497,17 @@ static inline void take_turns(struct host_turn *t, bool exposed)
 
 /* ---- Points --------------------------------------------------------------------------------------- */
 
-/* A directed plan wants others to go on while it holds a thread. */
+/* Who looks at many lines does not wait, but lets others go on between its looks: that finds more, so it is
+ * given up only in a long run. */
 static inline bool seems_to_poll(const struct host_turn *t)
 {
-	const bool around = t->lines == TURN_LINES && !host_schedule->plan.directed;
+	const bool around = t->lines == TURN_LINES;
 
-	return t->looks > (around ? LOOKS_AROUND : LOOKS);
+	if (t->looks <= LOOKS || (around && all.around == AROUND && t->looks <= LOOKS_AROUND)) {
+		return false;
+	}
+	all.around += around && all.around < AROUND;
+	return true;
 }
 
 static void poll_from_now(struct host_turn *t)
