@@ -47,7 +47,8 @@ static const char *layout_of(struct converter *c, uint32_t site)
 }
 
 /* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a
- * library's header has its caller's place. */
+ * library's header has its caller's place; where races are looked for under a schedule, its own is in the log,
+ * too, and no store has that. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
 {
 	struct host_place place[HOST_INLINED_MAX];
@@ -58,6 +59,16 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 		return 0;
 	}
 	if (count == 0 && caller != 0) {
+		if (c->s->schedule != NULL) {
+			struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+				.site = {.id = ++c->sites,
+					.line = place[0].line,
+					.file = place[0].file,
+					.function = place[0].function,
+					.caller = caller}};
+
+			NVW_TRY(host_convert_append(c, &r));
+		}
 		c->site[site] = caller;
 		c->laid_out[site] = c->laid_out[caller_of(c, site)];
 		return 0;

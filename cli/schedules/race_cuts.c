@@ -105,7 +105,7 @@ static int note_site(struct search *x, const struct nvw_log_record *r)
 	if (!NVW_ROOM(x->site, x->room, x->sites + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for places");
 	}
-	x->site[x->sites++] = r->site.id;
+	x->site[x->sites++] = x->of->nameless && r->site.caller != 0 ? r->site.caller : r->site.id;
 	return 0;
 }
 

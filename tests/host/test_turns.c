@@ -317,6 +317,16 @@ TEST(an_answer_before_what_was_read_is_durable_is_a_race)
 	expect_words(none);
 }
 
+TEST(a_store_of_a_librarys_header_is_lost_like_others)
+{
+	static const char *const lost[] = {"persistency races: 1 store lost (1 load)",
+		"lost: store /usr/include/put.h:9 (put_by_header)\n", "(answer_x); ",
+		"x was there, and is lost", "(publish_through_header)  store of 8 bytes at ", NULL};
+
+	crash(1, "answered-through-header", "--schedules=24 --races --cures=off");
+	expect_words(lost);
+}
+
 TEST(what_is_sent_before_what_was_read_is_durable_is_a_race)
 {
 	static const char *const lost[] = {"persistency races: 1 store lost (1 load)", "(publish_early)\n",
