@@ -3,6 +3,7 @@
 #include <emu.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "schedules.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -12,7 +13,7 @@ const char *ct_schedule_kind_name(enum ct_schedule_kind kind)
 #define X(name, text) text,
 	static const char *const names[] = {CT_SCHEDULE_KINDS(X)};
 
-	NVW_INVARIANT(kind < sizeof names / sizeof *names);
+	NVW_INVARIANT(kind < NVW_COUNT(names));
 #undef X
 
 	return names[kind];

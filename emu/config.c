@@ -38,7 +38,7 @@ static const struct key keys[] = {
 #undef KEY
 };
 
-enum { KEYS = sizeof keys / sizeof *keys, NAMES_MAX = KEYS + CONFIG_DEVICE_NAMES_MAX };
+enum { KEYS = NVW_COUNT(keys), NAMES_MAX = KEYS + CONFIG_DEVICE_NAMES_MAX };
 _Static_assert(KEYS <= 128, "emu_config.in_cycles has a bit for each key");
 
 static struct config_place place_of(struct emu_config *c, const struct key *key)

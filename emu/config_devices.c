@@ -44,7 +44,7 @@ static const struct device_key keys[] = {
 #undef DEVICE_KEY
 };
 
-enum { KEYS = sizeof keys / sizeof *keys, KIND = 0 };
+enum { KEYS = NVW_COUNT(keys), KIND = 0 };
 _Static_assert((int)KEYS <= (int)CONFIG_DEVICE_KEYS_MAX, "as many keys as a device may have");
 
 static struct config_place place_of(
@@ -64,7 +64,7 @@ static bool is_named(unsigned device)
 /* Whether the device's section may have the key. */
 static bool has_key(const struct emu_config *c, unsigned device, const struct device_key *key)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 	if (is_named(device)) {
 		return key->of >> (EMU_DEVICES_NAMED + c->device[device].kind) & 1;
 	}
@@ -231,7 +231,7 @@ static const struct device_key *find(const char *name)
 
 static int unknown_key(const struct emu_config *c, unsigned device, const char *name)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	static const char *const kinds[] = {[EMU_KIND_dram] = "dram", [EMU_KIND_nvram] = "nvram"};
 	const char *names[KEYS + 1], *near;
@@ -252,7 +252,7 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 
 static int set_key(struct emu_config *c, unsigned device, const char *name, const char *text)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	struct emu_device_config *const d = &c->device[device];
 	const struct device_key *const key = find(name);
@@ -347,7 +347,7 @@ void config_devices_scale(struct emu_config *c, uint64_t new_clock)
 
 int config_device_complete(const struct emu_config *c, unsigned device)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	const struct emu_device_config *const d = &c->device[device];
 
@@ -360,7 +360,7 @@ int config_device_complete(const struct emu_config *c, unsigned device)
 
 static int check_device(const struct emu_config *c, unsigned device)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	enum { HOPS_MAX = 1000 };
 	const struct emu_device_config *const d = &c->device[device];
@@ -386,7 +386,7 @@ static int check_device(const struct emu_config *c, unsigned device)
 
 static const char *domain_text(const struct emu_config *c, unsigned device)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	static const char *const names[] = {
 #define X(name, text) text,
@@ -399,7 +399,7 @@ static const char *domain_text(const struct emu_config *c, unsigned device)
 
 static bool is_other_nvram(const struct emu_config *c, unsigned device)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 	return device != EMU_NVRAM && emu_config_has_device(c, device) &&
 	       c->device[device].kind == EMU_KIND_nvram;
 }
@@ -407,7 +407,7 @@ static bool is_other_nvram(const struct emu_config *c, unsigned device)
 /* Flushing the caches when the power fails is up to the processor, not to a device. */
 static int check_domain(const struct emu_config *c, unsigned device)
 {
-	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
 	const bool is_inside = c->device[device].domain == EMU_DOMAIN_eadr;
 

@@ -76,6 +76,7 @@ static const char *const units[] = {
 static const char *const models[] = {
 #define MACHINE_MODEL(id, symbol, name) name,
 #define STATE_MODEL(id, symbol, name)
+#include "core/each.h"
 #include "persist/models.def"
 #undef MACHINE_MODEL
 #undef STATE_MODEL
@@ -101,7 +102,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_sbrp] = sbrps,
 		[ENUM_model] = models};
 
-	NVW_INVARIANT(type < sizeof words / sizeof *words);
+	NVW_INVARIANT(type < NVW_COUNT(words));
 	return words[type];
 }
 

@@ -74,7 +74,7 @@ void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes
 /* Gives the device as many windows of line numbers as its bytes need, from the next on. */
 static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 {
-	NVW_DEEP_INVARIANT(index < sizeof m->device / sizeof *m->device);
+	NVW_DEEP_INVARIANT(index < NVW_COUNT(m->device));
 
 	struct emu_device *const d = &m->device[index];
 	const uint64_t window_bytes = (UINT64_C(1) << EMU_WINDOW_BITS) * EMU_LINE;
@@ -95,7 +95,7 @@ static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 /* A device in the machine's description; it has no bytes yet, so no address leads to it. */
 static int device_init(struct nvw_machine *m, unsigned i)
 {
-	NVW_DEEP_INVARIANT(i < sizeof m->config.device / sizeof *m->config.device);
+	NVW_DEEP_INVARIANT(i < NVW_COUNT(m->config.device));
 
 	const struct emu_device_config *const config = &m->config.device[i];
 	struct emu_device *const d = &m->device[i];
@@ -114,7 +114,7 @@ static int device_init(struct nvw_machine *m, unsigned i)
 
 static int dram_init(struct nvw_machine *m, unsigned i, unsigned *next)
 {
-	NVW_DEEP_INVARIANT(i < sizeof m->config.device / sizeof *m->config.device);
+	NVW_DEEP_INVARIANT(i < NVW_COUNT(m->config.device));
 
 	struct emu_device *const d = &m->device[i];
 

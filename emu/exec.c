@@ -28,8 +28,8 @@ enum { PASSED_OVER_MAX = 64 };
 
 static bool same_instruction(const struct emu_requests *r, unsigned a, unsigned b)
 {
-	NVW_DEEP_INVARIANT(a < sizeof r->op / sizeof *r->op);
-	NVW_DEEP_INVARIANT(b < sizeof r->op / sizeof *r->op);
+	NVW_DEEP_INVARIANT(a < NVW_COUNT(r->op));
+	NVW_DEEP_INVARIANT(b < NVW_COUNT(r->op));
 	return r->site[a] == r->site[b] && r->op[a] == r->op[b];
 }
 

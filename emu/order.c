@@ -460,7 +460,7 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 
 static bool changes_memory(const struct emu_wavefront *wf, unsigned lane)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof wf->requests.op / sizeof *wf->requests.op);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(wf->requests.op));
 
 	const unsigned kind = wf->requests.op[lane] & 0xff;
 

@@ -182,7 +182,7 @@ static void log_append(struct nvw_machine *m, const struct nvw_log_record *recor
 static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, nvw_off off,
 	unsigned bytes, uint64_t value)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof wf->epoch_kr / sizeof *wf->epoch_kr);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(wf->epoch_kr));
 
 	const struct nvw_log_record record = {.kind = NVW_LOG_STORE,
 		.time_ps = m->now,
@@ -220,7 +220,7 @@ static void chain(struct emu_record *r, struct emu_line *line, uint32_t first, u
 void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, struct emu_line *line,
 	nvw_off off, unsigned bytes, uint64_t value)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof wf->epoch_kr / sizeof *wf->epoch_kr);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(wf->epoch_kr));
 
 	struct emu_record *const r = m->record;
 	const struct nvw_site *const site = wf->requests.site[lane];

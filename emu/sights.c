@@ -14,7 +14,7 @@ const char *emu_sight_name(enum emu_sight_kind kind)
 #undef X
 	};
 
-	NVW_INVARIANT(kind < sizeof names / sizeof *names);
+	NVW_INVARIANT(kind < NVW_COUNT(names));
 	return names[kind];
 }
 

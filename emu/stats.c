@@ -2,6 +2,8 @@
 /* The tables of statistics, from stats.def and device_stats.def. */
 #include "machine.h"
 
+#include "core/each.h"
+
 static const struct emu_stat_info table[] = {
 #define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_stats, field)},
 #include "stats.def"
@@ -10,18 +12,19 @@ static const struct emu_stat_info table[] = {
 
 const struct emu_stat_info *emu_stat_table(unsigned *ret_count)
 {
-	*ret_count = sizeof table / sizeof *table;
+	*ret_count = NVW_COUNT(table);
 	return table;
 }
 
 static const struct emu_stat_info device_table[] = {
 #define STAT(field, name, unit, meaning) {name, unit, meaning, offsetof(struct emu_device_stats, field)},
+#include "core/each.h"
 #include "device_stats.def"
 #undef STAT
 };
 
 const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count)
 {
-	*ret_count = sizeof device_table / sizeof *device_table;
+	*ret_count = NVW_COUNT(device_table);
 	return device_table;
 }

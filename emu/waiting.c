@@ -74,13 +74,13 @@ static const struct {
 
 const char *emu_cause_name(enum emu_cause cause)
 {
-	NVW_INVARIANT(cause < sizeof causes / sizeof *causes);
+	NVW_INVARIANT(cause < NVW_COUNT(causes));
 	return causes[cause].name;
 }
 
 const char *emu_cause_waker(enum emu_cause cause)
 {
-	NVW_INVARIANT(cause < sizeof causes / sizeof *causes);
+	NVW_INVARIANT(cause < NVW_COUNT(causes));
 	return causes[cause].waker;
 }
 

@@ -12,6 +12,7 @@
 
 #include "cc/hooks.h"
 #include "core/array.h"
+#include "core/each.h"
 #include "coverage.h"
 #include "source/place.h"
 
@@ -229,9 +230,9 @@ static int find_forms(struct host_covered_object *o)
 	if (o->form == NULL) {
 		return no_memory();
 	}
-	for (unsigned i = 0; i < o->statements; i++) {
-		if (o->statement[i].is_copy) {
-			o->form[o->forms++].function = o->statement[i].function;
+	NVW_EACH(statement, o->statement, o->statements) {
+		if (statement->is_copy) {
+			o->form[o->forms++].function = statement->function;
 		}
 	}
 	qsort(o->form, o->forms, sizeof *o->form, by_function);
@@ -267,9 +268,9 @@ static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 static int object_of(
 	struct host_coverage *c, const struct host_marked *m, struct host_covered_object **ret_object)
 {
-	for (unsigned i = 0; i < c->objects; i++) {
-		if (c->object[i].is.bytes == m->bytes && strcmp(c->object[i].is.path, m->path) == 0) {
-			*ret_object = &c->object[i];
+	NVW_EACH(object, c->object, c->objects) {
+		if (object->is.bytes == m->bytes && strcmp(object->is.path, m->path) == 0) {
+			*ret_object = object;
 			return 0;
 		}
 	}
@@ -302,8 +303,7 @@ static uint64_t add_marks(struct host_covered_object *o, const uint8_t *marks)
 {
 	uint64_t fresh = 0;
 
-	for (unsigned i = 0; i < o->sites; i++) {
-		const struct site *const s = &o->site[i];
+	NVW_EACH(s, o->site, o->sites) {
 		struct host_statement *const to = &o->statement[s->statement];
 		const bool executes = is_marked(marks, s->executed), reaches = is_marked(marks, s->reached);
 
@@ -318,8 +318,8 @@ static uint64_t end_of_marks(const struct host_control *c)
 {
 	uint64_t end = 0;
 
-	for (uint32_t i = 0; i < c->marked_count; i++) {
-		end = nvw_max(end, c->marked[i].off + host_marked_bytes(&c->marked[i]));
+	NVW_EACH(marked, c->marked, c->marked_count) {
+		end = nvw_max(end, marked->off + host_marked_bytes(marked));
 	}
 	return end;
 }
@@ -366,12 +366,10 @@ static bool is_at(const struct host_statement *s, const char *file, uint32_t lin
 
 static struct host_statement *statement_at(struct host_coverage *c, const char *file, uint32_t line)
 {
-	for (unsigned i = 0; i < c->objects; i++) {
-		const struct host_covered_object *const o = &c->object[i];
-
-		for (unsigned k = 0; k < o->statements; k++) {
-			if (is_at(&o->statement[k], file, line)) {
-				return &o->statement[k];
+	NVW_EACH(o, c->object, c->objects) {
+		NVW_EACH(statement, o->statement, o->statements) {
+			if (is_at(statement, file, line)) {
+				return statement;
 			}
 		}
 	}
@@ -457,9 +455,9 @@ static int make_room(struct host_coverage *c)
 	if (more == NULL) {
 		return no_memory();
 	}
-	for (uint64_t i = 0; i < c->room; i++) {
-		if (c->place[i] != 0) {
-			*slot_of(more, room, c->place[i]) = c->place[i];
+	NVW_EACH(place, c->place, c->room) {
+		if (*place != 0) {
+			*slot_of(more, room, *place) = *place;
 		}
 	}
 	free(c->place);
@@ -480,11 +478,11 @@ static uint64_t key_of(const struct host_control *control, const struct host_sit
 
 static int add_places(struct host_coverage *c, const struct host_control *control, uint64_t *fresh)
 {
-	for (uint32_t i = 0; i < control->site_count; i++) {
+	NVW_EACH(site, control->site, control->site_count) {
 		if (2 * (c->places + 1) > c->room) {
 			NVW_TRY(make_room(c));
 		}
-		const uint64_t key = key_of(control, &control->site[i]);
+		const uint64_t key = key_of(control, site);
 		uint64_t *const slot = slot_of(c->place, c->room, key);
 
 		c->places += *slot == 0;
@@ -516,9 +514,9 @@ static void settle(struct host_statement *s, bool kept)
 
 void host_coverage_settle(struct host_coverage *c, bool kept)
 {
-	for (unsigned i = 0; i < c->objects; i++) {
-		for (unsigned k = 0; k < c->object[i].statements; k++) {
-			settle(&c->object[i].statement[k], kept);
+	NVW_EACH(object, c->object, c->objects) {
+		NVW_EACH(statement, object->statement, object->statements) {
+			settle(statement, kept);
 		}
 	}
 }
@@ -530,8 +528,7 @@ static bool has_run(const struct host_statement *s)
 
 static void see_forms(const struct host_covered_object *o)
 {
-	for (unsigned k = 0; k < o->statements; k++) {
-		const struct host_statement *const s = &o->statement[k];
+	NVW_EACH(s, o->statement, o->statements) {
 		struct form *const f = s->is_branch && has_run(s) ? form_of(o, s->function) : NULL;
 
 		if (f != NULL) {
@@ -556,13 +553,11 @@ static bool is_other_form(const struct host_covered_object *o, const struct host
 int host_coverage_each(const struct host_coverage *c,
 	int (*meet)(void *context, const struct host_statement *statement), void *context)
 {
-	for (unsigned i = 0; i < c->objects; i++) {
-		const struct host_covered_object *const o = &c->object[i];
-
+	NVW_EACH(o, c->object, c->objects) {
 		see_forms(o);
-		for (unsigned k = 0; k < o->statements; k++) {
-			if (!is_other_form(o, &o->statement[k])) {
-				NVW_TRY(meet(context, &o->statement[k]));
+		NVW_EACH(statement, o->statement, o->statements) {
+			if (!is_other_form(o, statement)) {
+				NVW_TRY(meet(context, statement));
 			}
 		}
 	}
@@ -571,12 +566,10 @@ int host_coverage_each(const struct host_coverage *c,
 
 void host_coverage_free(struct host_coverage *c)
 {
-	for (unsigned i = 0; i < c->objects; i++) {
-		struct host_covered_object *const o = &c->object[i];
-
-		for (unsigned k = 0; k < o->statements; k++) {
-			free(o->statement[k].file);
-			free(o->statement[k].function);
+	NVW_EACH(o, c->object, c->objects) {
+		NVW_EACH(statement, o->statement, o->statements) {
+			free(statement->file);
+			free(statement->function);
 		}
 		free(o->statement);
 		free(o->form);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "exec.h"
 #include "folder.h"
 #include "kernels.h"
@@ -72,7 +73,7 @@ static double measure_ticks(void)
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
-enum { PASSED = sizeof passed / sizeof *passed };
+enum { PASSED = NVW_COUNT(passed) };
 
 /* A handler of signals has no context. */
 static struct {
@@ -105,8 +106,8 @@ static void hold_signals(void)
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (unsigned i = 0; i < PASSED; i++) {
-		sigaddset(&set, passed[i]);
+	NVW_EACH(one, passed, PASSED) {
+		sigaddset(&set, *one);
 	}
 	sigprocmask(SIG_BLOCK, &set, &running.mask);
 	running.seen = 0;
@@ -420,14 +421,14 @@ static unsigned left_running(const pid_t *before, unsigned n, bool end)
 		const unsigned count = children(now);
 
 		met = 0;
-		for (unsigned i = 0; i < count; i++) {
-			if (is_among(now[i], before, n) || waitpid(now[i], NULL, WNOHANG) == now[i]) {
+		NVW_EACH(one, now, count) {
+			if (is_among(*one, before, n) || waitpid(*one, NULL, WNOHANG) == *one) {
 				continue;
 			}
 			met++;
 			if (end) {
-				kill(now[i], SIGKILL);
-				waitpid(now[i], NULL, 0);
+				kill(*one, SIGKILL);
+				waitpid(*one, NULL, 0);
 			}
 		}
 		left += met;
@@ -596,8 +597,7 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 	struct host_place p;
 	char line[16] = "";
 
-	for (unsigned i = 0; i < c->unfollowed_count; i++) {
-		const struct host_unfollowed *const u = &c->unfollowed[i];
+	NVW_EACH(u, c->unfollowed, c->unfollowed_count) {
 		const char *const brackets = strchr(u->call, '(') ? "" : "()";
 
 		const bool is_any = u->inode == 0;
@@ -698,8 +698,8 @@ uint64_t host_percentile(const struct host_histogram *h, double fraction)
 {
 	uint64_t total = 0, seen = 0;
 
-	for (unsigned b = 0; b < HOST_BINS; b++) {
-		total += h->bin[b];
+	NVW_EACH(bin, h->bin, HOST_BINS) {
+		total += *bin;
 	}
 	for (unsigned b = 0; b < HOST_BINS && total > 0; b++) {
 		seen += h->bin[b];
@@ -718,6 +718,6 @@ const char *host_gap_text(enum host_gap gap)
 #undef GAP
 	};
 
-	NVW_INVARIANT(gap < sizeof texts / sizeof *texts);
+	NVW_INVARIANT(gap < NVW_COUNT(texts));
 	return texts[gap];
 }

@@ -21,6 +21,7 @@
 #include "core/disk_image.h"
 
 #include "convert.h"
+#include "core/each.h"
 #include "folder.h"
 
 /* What is known of a file while the events are gone through. */
@@ -180,8 +181,8 @@ static int find_files(const struct converter *c, struct disk *d)
 	const struct host_control *const s = c->s->control;
 	const size_t folder = strlen(s->folder);
 
-	for (unsigned i = 0; i < HOST_FILES_MAX; i++) {
-		d->of[i] = -1;
+	NVW_EACH(of, d->of, HOST_FILES_MAX) {
+		*of = -1;
 	}
 	for (unsigned i = 0; i < s->file_count; i++) {
 		const struct host_file *const f = &s->file[i];
@@ -265,9 +266,9 @@ static int lay_out(struct converter *c, struct disk *d)
 		NVW_TRY(see_event(c, d, e));
 		at += host_event_bytes(e);
 	}
-	for (uint32_t i = 0; i < d->is.slots; i++) {
-		d->is.slot[i].off = off;
-		off += d->is.slot[i].bytes;
+	NVW_EACH(slot, d->is.slot, d->is.slots) {
+		slot->off = off;
+		off += slot->bytes;
 	}
 	d->is.at = off;
 	c->bytes = nvw__disk_file_at(&d->is, d->is.files) + NVW__DISK_BYTES;
@@ -657,8 +658,8 @@ static uint32_t most_threads(const struct converter *c, const struct disk *d)
 {
 	uint32_t most = 1;
 
-	for (unsigned k = 0; k < d->is.files; k++) {
-		most = (uint32_t)nvw_max(c->s->control->file[d->of_file[k]].threads, most);
+	NVW_EACH(of_file, d->of_file, d->is.files) {
+		most = (uint32_t)nvw_max(c->s->control->file[*of_file].threads, most);
 	}
 	return most;
 }

@@ -12,6 +12,7 @@
 
 #include "core/copy.h"
 
+#include "core/each.h"
 #include "folder.h"
 
 enum { DEPTH_MAX = 16 };
@@ -42,15 +43,15 @@ static int walk(const char *folder, unsigned depth, meet *call, void *context)
 	if (n < 0) {
 		return nvw_fail_errno("%s", folder);
 	}
-	for (int i = 0; i < n; i++) {
-		const char *const name = entry[i]->d_name;
+	NVW_EACH(one, entry, n) {
+		const char *const name = (*one)->d_name;
 		char path[1024];
 
 		snprintf(path, sizeof path, "%s/%s", folder, name);
 		if (!error && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
 			error = visit(path, depth, call, context);
 		}
-		free(entry[i]);
+		free(*one);
 	}
 	free(entry);
 	return error;
@@ -243,8 +244,8 @@ int host_folder_check(const struct host_session *s, const struct nvw__disk *disk
 	uint64_t names = 0;
 
 	NVW_TRY(walk(s->control->folder, 0, check_name, &k));
-	for (uint32_t i = 0; i < disk->names; i++) {
-		names += named[i] != 0;
+	NVW_EACH(one, named, disk->names) {
+		names += *one != 0;
 	}
 	if (k.met != names) {
 		return nvw_fail(NVW_E_INPUT,

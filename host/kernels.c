@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/folder.h"
 #include "cuda/seam.h"
 
@@ -18,8 +19,8 @@ static int find_machine(char ret_path[HOST_LIBRARY_PATH])
 	char self[HOST_LIBRARY_PATH];
 
 	nvw_own_folder(self, sizeof self);
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		snprintf(ret_path, HOST_LIBRARY_PATH, "%.4000s/%s", self, places[i]);
+	NVW_EACH(place, places, NVW_COUNT(places)) {
+		snprintf(ret_path, HOST_LIBRARY_PATH, "%.4000s/%s", self, *place);
 		if (access(ret_path, R_OK) == 0) {
 			return 0;
 		}

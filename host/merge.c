@@ -13,6 +13,7 @@
 
 #include "convert.h"
 #include "core/array.h"
+#include "core/each.h"
 
 static int no_memory(void)
 {
@@ -31,8 +32,8 @@ static bool is_of_file(const struct converter *c, const struct host_event *e)
 {
 	const struct host_kernel_range *const r = ranges_of(e);
 
-	for (size_t i = 0; i < e->bytes / sizeof *r; i++) {
-		if (r[i].bytes > 0 && r[i].file == c->file) {
+	NVW_EACH(one, r, e->bytes / sizeof *r) {
+		if (one->bytes > 0 && one->file == c->file) {
 			return true;
 		}
 	}
@@ -41,9 +42,9 @@ static bool is_of_file(const struct converter *c, const struct host_event *e)
 
 static struct machine_log *find_log(const struct host_merge *m, uint32_t number)
 {
-	for (uint64_t i = 0; i < m->log_count; i++) {
-		if (m->log[i].number == number) {
-			return &m->log[i];
+	NVW_EACH(log, m->log, m->log_count) {
+		if (log->number == number) {
+			return log;
 		}
 	}
 	return NULL;
@@ -92,9 +93,9 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 
 void host_merge_end(struct host_merge *m)
 {
-	for (uint64_t i = 0; i < m->log_count; i++) {
-		nvw_log_reader_close(m->log[i].reader);
-		free(m->log[i].site);
+	NVW_EACH(log, m->log, m->log_count) {
+		nvw_log_reader_close(log->reader);
+		free(log->site);
 	}
 	free(m->log);
 	*m = (struct host_merge){.log = NULL};
@@ -133,9 +134,7 @@ static uint32_t site_in_log(const struct taken *t, uint32_t site)
 /* The file's offset of an offset in the NVRAM. */
 static bool locate(const struct taken *t, uint64_t nvram, uint64_t *ret_off)
 {
-	for (size_t i = 0; i < t->range_count; i++) {
-		const struct host_kernel_range *const r = &t->range[i];
-
+	NVW_EACH(r, t->range, t->range_count) {
 		if (r->file == t->c->file && nvram - r->nvram < r->bytes) {
 			*ret_off = r->off + (nvram - r->nvram);
 			return *ret_off < t->c->bytes;

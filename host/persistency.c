@@ -10,6 +10,7 @@
 
 #include "candidates.h"
 #include "core/bounds.h"
+#include "core/each.h"
 
 enum { HEADS = 1 << 14 };
 
@@ -395,6 +396,6 @@ const char *host_race_limit_text(enum host_race_limit limit)
 #undef LIMIT
 	};
 
-	NVW_INVARIANT(limit < sizeof texts / sizeof *texts);
+	NVW_INVARIANT(limit < NVW_COUNT(texts));
 	return texts[limit];
 }

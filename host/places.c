@@ -7,6 +7,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "exec.h"
 #include "core/array.h"
 #include "core/invariant.h"
@@ -88,7 +89,7 @@ static uint32_t find_object(const char *path)
 
 static uint32_t object_of_module(const struct host_control *c, uint32_t module)
 {
-	NVW_INVARIANT(module < sizeof c->module / sizeof *c->module);
+	NVW_INVARIANT(module < NVW_COUNT(c->module));
 	if (object_of[module] == 0) {
 		object_of[module] = find_object(c->module[module].path);
 	}
@@ -197,9 +198,9 @@ static bool make_room(void)
 	if (at == NULL) {
 		return false;
 	}
-	for (uint64_t i = 0; i < table.room; i++) {
-		if (table.at[i] != NULL) {
-			*entry_of(at, room, table.at[i]->object, table.at[i]->address) = table.at[i];
+	NVW_EACH(one, table.at, table.room) {
+		if (*one != NULL) {
+			*entry_of(at, room, (*one)->object, (*one)->address) = *one;
 		}
 	}
 	free(table.at);

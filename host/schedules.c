@@ -11,6 +11,7 @@
 #include <nvw/random.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "schedules.h"
 #include "core/invariant.h"
 
@@ -22,8 +23,8 @@ static unsigned count_places(const struct host_schedule_length *first)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
-		n += first->place[i].exposed > 0;
+	NVW_EACH(place, first->place, HOST_SCHEDULE_PLACES) {
+		n += place->exposed > 0;
 	}
 	return n;
 }
@@ -141,11 +142,11 @@ int host_schedule_direct(struct host_session *s, const char *line)
 	struct host_schedule_length *const l = &s->schedule->length;
 	unsigned wanted = 0;
 
-	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
-		const bool is_wanted = l->place[i].exposed > 0 && is_at(s, l->place[i].site, line);
+	NVW_EACH(place, l->place, HOST_SCHEDULE_PLACES) {
+		const bool is_wanted = place->exposed > 0 && is_at(s, place->site, line);
 
 		wanted += is_wanted;
-		l->place[i].exposed *= is_wanted;
+		place->exposed *= is_wanted;
 	}
 	if (wanted == 0) {
 		return nvw_fail(NVW_E_INPUT,
@@ -162,7 +163,7 @@ const char *host_policy_name(uint32_t policy)
 #undef POLICY
 	};
 
-	NVW_INVARIANT(policy < sizeof names / sizeof *names);
+	NVW_INVARIANT(policy < NVW_COUNT(names));
 	return names[policy];
 }
 
@@ -293,13 +294,13 @@ static const char *wait_text(uint32_t wait)
 #undef WAIT
 	};
 
-	NVW_INVARIANT(wait < sizeof texts / sizeof *texts);
+	NVW_INVARIANT(wait < NVW_COUNT(texts));
 	return texts[wait];
 }
 
 static void print_thread(const struct host_session *s, uint32_t i, FILE *to)
 {
-	NVW_INVARIANT(i < sizeof s->schedule->thread / sizeof *s->schedule->thread);
+	NVW_INVARIANT(i < NVW_COUNT(s->schedule->thread));
 
 	const uint32_t waits = s->schedule->thread[i].waits, site = s->schedule->thread[i].site;
 	struct host_place p;

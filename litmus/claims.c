@@ -64,7 +64,7 @@ static const struct claim {
 	{"none", ALL, false, "the test names no memory model"},
 };
 
-enum { CLAIMS = sizeof claims / sizeof *claims };
+enum { CLAIMS = NVW_COUNT(claims) };
 
 /* The text after a model's name may give the edition: "2 (Batty et al.)", "6.0", "; ...". */
 static bool is_edition(const char *text)

@@ -129,6 +129,6 @@ const char *litmus_persistency_name(enum litmus_persistency persistency)
 #undef STATE_MODEL
 	};
 
-	NVW_INVARIANT(persistency < sizeof names / sizeof *names);
+	NVW_INVARIANT(persistency < NVW_COUNT(names));
 	return names[persistency];
 }

@@ -76,7 +76,7 @@ static int read_header(struct table *t, char *line)
 static int read_column(const struct table *t, struct litmus_test *test, const char *text, enum column column,
 	int (*take)(struct litmus_reader *))
 {
-	NVW_INVARIANT(column < sizeof columns / sizeof *columns);
+	NVW_INVARIANT(column < NVW_COUNT(columns));
 
 	struct litmus_reader r = {.file = t->path, .line = t->line, .at = text, .test = test};
 

@@ -93,7 +93,7 @@ static const char *missing_part(const struct litmus_test *t)
 		{t->verdict != LITMUS_UNSAID, "verdict"},
 	};
 
-	NVW_EACH(part, parts, sizeof parts / sizeof *parts) {
+	NVW_EACH(part, parts, NVW_COUNT(parts)) {
 		if (!part->is_there) {
 			return part->name;
 		}

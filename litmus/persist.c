@@ -191,7 +191,7 @@ static int go_through_situations(struct bench *b)
 	};
 	int error = 0;
 
-	for (unsigned i = 0; i < sizeof list / sizeof *list && !error && !has_enough(b); i++) {
+	for (unsigned i = 0; i < NVW_COUNT(list) && !error && !has_enough(b); i++) {
 		if (list[i].mode == CT_PERMITTED || !b->options->narrower) {
 			b->execution.situation = list[i].situation;
 			error = go_through_schedules(b, list[i].mode);
@@ -206,7 +206,7 @@ static int go_through_situations(struct bench *b)
 int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
 	const struct litmus_options *options, struct litmus_report *ret_report)
 {
-	NVW_INVARIANT(persistency < sizeof test->under / sizeof *test->under);
+	NVW_INVARIANT(persistency < NVW_COUNT(test->under));
 
 	struct bench *const b =
 		mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "internal.h"
 
@@ -47,7 +48,7 @@ bool litmus_situation(const struct litmus_test *test, unsigned i, uint64_t seed,
 		{.name = "one CU", .is_one_cu = true},
 		{.name = "one CU, lines in the L1", .is_one_cu = true, .warm = all},
 	};
-	const unsigned fixed_count = sizeof fixed / sizeof *fixed;
+	const unsigned fixed_count = NVW_COUNT(fixed);
 	unsigned sets = 2;
 
 	NVW_INVARIANT(test->variable_count <= LITMUS_VARIABLES);

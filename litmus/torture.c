@@ -341,7 +341,7 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 			"releases their memory"},
 	};
 
-	NVW_EACH(one, known, sizeof known / sizeof *known) {
+	NVW_EACH(one, known, NVW_COUNT(known)) {
 		if (!strcmp(one->action, action) && (!one->protocol || !strcmp(one->protocol, protocol))) {
 			return one->why;
 		}

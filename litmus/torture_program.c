@@ -454,7 +454,7 @@ static unsigned draw_kind(struct generator *g)
 	} kinds[] = {{44, NVW__LOAD}, {86, NVW__STORE}, {92, NVW__P_BARRIER}};
 	const unsigned n = below(g, 100);
 
-	NVW_EACH(kind, kinds, sizeof kinds / sizeof *kinds) {
+	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
 		if (n < kind->below) {
 			return kind->kind;
 		}
@@ -469,7 +469,7 @@ static unsigned draw_kind(struct generator *g)
  * until the barrier. An atomic load may register its variable, but stores nothing. */
 static bool claim(struct generator *g, unsigned variable, unsigned work_item, unsigned kind)
 {
-	NVW_INVARIANT(variable < sizeof g->owner / sizeof *g->owner);
+	NVW_INVARIANT(variable < NVW_COUNT(g->owner));
 
 	int *const owner = &g->owner[variable];
 
@@ -652,22 +652,18 @@ static void link_turn(struct torture_program *p, struct torture_step *a, struct 
 
 bool torture_program_is_valid(const struct torture_program *p)
 {
-	for (unsigned i = 0; i < p->step_count; i++) {
-		const struct torture_step *const s = &p->steps[i];
-
+	NVW_EACH(s, p->steps, p->step_count) {
 		if (s->first_op + s->op_count > p->op_count || s->set >= (int)p->set_count ||
 			s->work_item >= p->groups * p->group_size) {
 			return false;
 		}
 	}
-	for (unsigned i = 0; i < p->op_count; i++) {
-		if (p->ops[i].variable >= p->variable_count) {
+	NVW_EACH(op, p->ops, p->op_count) {
+		if (op->variable >= p->variable_count) {
 			return false;
 		}
 	}
-	for (unsigned i = 0; i < p->variable_count; i++) {
-		const struct torture_variable *const v = &p->variables[i];
-
+	NVW_EACH(v, p->variables, p->variable_count) {
 		if (v->line >= p->line_count || v->offset + v->size > 64 || v->offset % v->size) {
 			return false;
 		}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 
@@ -91,7 +92,7 @@ static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 	const uint64_t rank = (h->count * per_mille + 999) / 1000;
 	uint64_t seen = 0;
 
-	for (unsigned i = 0; i < sizeof h->bucket / sizeof *h->bucket; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(h->bucket); i++) {
 		seen += h->bucket[i];
 		if (seen >= rank) {
 			return nvw_min(end_of(i), h->longest);

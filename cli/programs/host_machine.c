@@ -5,6 +5,7 @@
 
 #include <host/kernels.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "host_machine.h"
 
@@ -32,7 +33,7 @@ static const char *further_device(const struct emu_config *m)
 
 struct host_machine cli_host_machine(const struct emu_config *m)
 {
-	NVW_INVARIANT(m->fence_system < sizeof fences / sizeof *fences);
+	NVW_INVARIANT(m->fence_system < NVW_COUNT(fences));
 	return (struct host_machine){.name = m->name,
 		.read_ps = m->nvram.read,
 		.write_ps = m->nvram.write,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
@@ -65,7 +66,7 @@ static void print_environment(FILE *to)
 	for (char **v = environ; *v; v++) {
 		const char *const equals = strchr(*v, '=');
 
-		for (unsigned i = 0; equals && i < sizeof prefixes / sizeof *prefixes; i++) {
+		for (unsigned i = 0; equals && i < NVW_COUNT(prefixes); i++) {
 			if (!strncmp(*v, prefixes[i], strlen(prefixes[i]))) {
 				fprintf(to, "%.*s=", (int)(equals - *v), *v);
 				cli_print_quoted(equals + 1, to);

@@ -183,7 +183,7 @@ static void unuse(struct nvw_machine *m, uint32_t tag)
 /* The tag of the lane's current store. */
 static uint32_t tag_of(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof wf->epoch_kr / sizeof *wf->epoch_kr);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(wf->epoch_kr));
 
 	struct buffer *const b = buffer_of(m);
 	const struct tag want = {

@@ -12,6 +12,7 @@
 static const struct persist_model *const models[] = {
 #define MACHINE_MODEL(id, symbol, name) &persist_##symbol,
 #define STATE_MODEL(id, symbol, name)
+#include "core/each.h"
 #include "models.def"
 #undef MACHINE_MODEL
 #undef STATE_MODEL
@@ -19,7 +20,7 @@ static const struct persist_model *const models[] = {
 
 const struct emu_model_info *emu_model_info(uint64_t model)
 {
-	if (model < sizeof models / sizeof *models) {
+	if (model < NVW_COUNT(models)) {
 		return &models[model]->info;
 	}
 	return NULL;
@@ -97,7 +98,7 @@ void persist_watch(struct nvw_machine *m, const struct persist_barrier *b, bool 
 
 	emu_tell(m, &sight);
 	sight.kind = EMU_SIGHT_PART;
-	for (unsigned i = 0; parts && i < sizeof ends / sizeof *ends; i++) {
+	for (unsigned i = 0; parts && i < NVW_COUNT(ends); i++) {
 		sight.to = ends[i];
 		sight.what = waits_for[i];
 		if (sight.from < sight.to) {
@@ -229,7 +230,7 @@ void persist_kernel_arrived(struct nvw_machine *m, emu_time t)
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof wf->epoch_kr / sizeof *wf->epoch_kr);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(wf->epoch_kr));
 
 	struct record_ack ack = {.first = first, .count = count};
 

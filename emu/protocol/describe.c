@@ -32,7 +32,7 @@ const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigne
 
 const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
 {
-	if (i < sizeof line_actions / sizeof *line_actions) {
+	if (i < NVW_COUNT(line_actions)) {
 		return &line_actions[i];
 	}
 	return NULL;
@@ -43,7 +43,7 @@ static const char *short_name(coh_line_action action)
 {
 	const char *const text = coh_line_action_name(action);
 
-	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
 		if (strcmp(line_action->text, text) == 0) {
 			return line_action->name;
 		}
@@ -71,7 +71,7 @@ bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state,
 	if (!cell->possible) {
 		return false;
 	}
-	for (unsigned i = 0; i < sizeof cell->actions / sizeof *cell->actions && cell->actions[i]; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(cell->actions) && cell->actions[i]; i++) {
 		ret_cell->actions[i] = short_name(cell->actions[i]);
 	}
 	ret_cell->next = emu_protocol_state(protocol, grid, cell->next);
@@ -126,7 +126,7 @@ static bool describe_other(const struct coh_protocol *p, unsigned i, struct emu_
 		{"work-group barrier", p->group_barrier},
 	};
 
-	NVW_EACH(other, others, sizeof others / sizeof *others) {
+	NVW_EACH(other, others, NVW_COUNT(others)) {
 		if (other->steps[0] && i-- == 0) {
 			snprintf(ret_row->instructions, sizeof ret_row->instructions, "%s", other->name);
 			spell_steps(ret_row, other->steps);

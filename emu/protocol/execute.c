@@ -158,7 +158,7 @@ static enum coh_instruction instruction_of(unsigned kind)
 		[NVW__COMPARE_EXCHANGE] = COH_RMW,
 	};
 
-	NVW_DEEP_INVARIANT(kind < sizeof of / sizeof *of);
+	NVW_DEEP_INVARIANT(kind < NVW_COUNT(of));
 	return of[kind];
 }
 
@@ -173,7 +173,7 @@ extern inline const struct coh_row *const *coh_rows_of(
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
-	NVW_DEEP_INVARIANT(order < sizeof orders / sizeof *orders);
+	NVW_DEEP_INVARIANT(order < NVW_COUNT(orders));
 	return m->rows[instruction_of(kind)][orders[order]][scope];
 }
 

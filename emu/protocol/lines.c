@@ -115,7 +115,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 		[COH_BY_STORE] = offsetof(struct emu_stats, l1_flush_through),
 	};
 
-	NVW_DEEP_INVARIANT(reason < sizeof by_reason / sizeof *by_reason);
+	NVW_DEEP_INVARIANT(reason < NVW_COUNT(by_reason));
 	++*emu_counter(m, by_reason[reason]);
 }
 

@@ -105,7 +105,7 @@ static const struct {
 
 const char *coh_line_action_name(coh_line_action action)
 {
-	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
 		if (line_action->action == action) {
 			return line_action->name;
 		}
@@ -139,12 +139,12 @@ const char *emu_protocol_action(const char *protocol, unsigned wanted)
 {
 	const struct coh_protocol *const p = coh_protocol_find(protocol);
 
-	for (unsigned i = 0; p && i < sizeof actions / sizeof *actions; i++) {
+	for (unsigned i = 0; p && i < NVW_COUNT(actions); i++) {
 		if (rows_name(p, actions[i]) && wanted-- == 0) {
 			return actions[i]->name;
 		}
 	}
-	for (unsigned i = 0; p && i < sizeof line_actions / sizeof *line_actions; i++) {
+	for (unsigned i = 0; p && i < NVW_COUNT(line_actions); i++) {
 		if ((cells_name(p->l1, p->l1_state_count * COH_L1_EVENT_COUNT, line_actions[i].action) ||
 			    cells_name(
 				    p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
@@ -159,12 +159,12 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 {
 	m->fault.action = NULL;
 	m->fault.line = NULL;
-	NVW_EACH(one, actions, sizeof actions / sizeof *actions) {
+	NVW_EACH(one, actions, NVW_COUNT(actions)) {
 		if (!strcmp((*one)->name, action)) {
 			m->fault.action = *one;
 		}
 	}
-	NVW_EACH(line_action, line_actions, sizeof line_actions / sizeof *line_actions) {
+	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
 		if (!strcmp(line_action->name, action)) {
 			m->fault.line = line_action->action;
 		}

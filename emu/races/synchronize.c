@@ -234,7 +234,7 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 static void acquire_scoped(
 	const struct event *e, const struct cell *c, const struct sync *s, struct party *party, unsigned lane)
 {
-	NVW_DEEP_INVARIANT(lane < sizeof party->ordered / sizeof *party->ordered);
+	NVW_DEEP_INVARIANT(lane < NVW_COUNT(party->ordered));
 
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;

@@ -15,6 +15,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/units.h"
 
 static const char layout[] = "block-device";
@@ -329,8 +330,8 @@ static int end_device(struct block_device *d)
 	}
 	emu_destroy(d->machine);
 	nvw_pool_close(d->pool);
-	for (unsigned i = 0; i < BLOCK_KINDS; i++) {
-		free(d->sample[i].ps);
+	NVW_EACH(sample, d->sample, BLOCK_KINDS) {
+		free(sample->ps);
 	}
 	free(d->copies);
 	free(d);
@@ -376,7 +377,7 @@ int block_device_close(struct block_device *d)
 
 static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint64_t bytes)
 {
-	NVW_INVARIANT(kind < sizeof d->sample / sizeof *d->sample);
+	NVW_INVARIANT(kind < NVW_COUNT(d->sample));
 
 	struct sample *const s = &d->sample[kind];
 
@@ -406,8 +407,8 @@ static int check_range(const struct block_device *d, const struct block_io *io)
 
 static int check_all(const struct block_device *d, const struct block_io *ios, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
-		NVW_TRY(check_range(d, &ios[i]));
+	NVW_EACH(io, ios, count) {
+		NVW_TRY(check_range(d, io));
 	}
 	return 0;
 }
@@ -530,7 +531,7 @@ static int compare(const void *a, const void *b)
 
 void block_device_figures(struct block_device *d, enum block_kind kind, struct block_figures *ret)
 {
-	NVW_INVARIANT(kind < sizeof d->sample / sizeof *d->sample);
+	NVW_INVARIANT(kind < NVW_COUNT(d->sample));
 
 	struct sample *const s = &d->sample[kind];
 

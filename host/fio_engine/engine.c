@@ -17,6 +17,7 @@
 #include <optgroup.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "device.h"
 #include "report.h"
 
@@ -324,10 +325,10 @@ static void run_gathered(struct thread_data *td, struct engine *e)
 	const int error = block_device_run(e->device, e->ios, e->gathered_count);
 	const int number = error ? fail(td, error) : 0;
 
-	for (unsigned i = 0; i < e->gathered_count; i++) {
-		e->gathered[i]->error = (unsigned)number;
-		e->gathered[i]->resid = number ? e->gathered[i]->xfer_buflen : 0;
-		e->done[e->done_count++] = e->gathered[i];
+	NVW_EACH(gathered, e->gathered, e->gathered_count) {
+		(*gathered)->error = (unsigned)number;
+		(*gathered)->resid = number ? (*gathered)->xfer_buflen : 0;
+		e->done[e->done_count++] = *gathered;
 	}
 	e->gathered_count = 0;
 }

@@ -6,6 +6,7 @@
 
 #include <emu.h>
 
+#include "core/each.h"
 #include "core/units.h"
 
 static const char *const kind_names[] = {
@@ -71,9 +72,9 @@ static json_t *machine_json(struct block_device *d)
 	unsigned n;
 	const struct emu_stat_info *const table = emu_stat_table(&n);
 
-	for (unsigned i = 0; i < n; i++) {
-		json_object_set_new(all, table[i].name,
-			json_integer((json_int_t) * (const uint64_t *)(values + table[i].offset)));
+	NVW_EACH(one, table, n) {
+		json_object_set_new(all, one->name,
+			json_integer((json_int_t) * (const uint64_t *)(values + one->offset)));
 	}
 	return all;
 }

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum { OBJECTS_MAX = 64 };
@@ -108,8 +109,8 @@ static bool matches(const char *name, const char *pattern)
 
 static bool is_harmless(const char *name)
 {
-	for (unsigned i = 0; i < sizeof harmless / sizeof *harmless; i++) {
-		if (matches(name, harmless[i])) {
+	NVW_EACH(one, harmless, NVW_COUNT(harmless)) {
+		if (matches(name, *one)) {
 			return true;
 		}
 	}
@@ -127,8 +128,8 @@ void host_announces(const void *code)
 
 static bool is_watched(uintptr_t base)
 {
-	for (unsigned i = 0; i < watched_count; i++) {
-		if (watched[i] == base) {
+	NVW_EACH(one, watched, watched_count) {
+		if (*one == base) {
 			return true;
 		}
 	}
@@ -150,8 +151,8 @@ static uint32_t count_hashed(const uint32_t *gnu)
 	const uint32_t *const chain = bucket + gnu[0];
 	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < gnu[0]; i++) {
-		last = (uint32_t)nvw_max(bucket[i], last);
+	NVW_EACH(one, bucket, gnu[0]) {
+		last = (uint32_t)nvw_max(*one, last);
 	}
 	if (last < gnu[1]) {
 		return 0;
@@ -301,9 +302,9 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 		}
 		return main_program;
 	}
-	for (unsigned i = 0; i < o->dlpi_phnum; i++) {
-		if (o->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-			dynamic = (const void *)(o->dlpi_addr + o->dlpi_phdr[i].p_vaddr);
+	NVW_EACH(header, o->dlpi_phdr, o->dlpi_phnum) {
+		if (header->p_type == PT_DYNAMIC) {
+			dynamic = (const void *)(o->dlpi_addr + header->p_vaddr);
 		}
 	}
 	const struct symbols s = dynamic ? symbols_of(o->dlpi_addr, dynamic) : (struct symbols){0};

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 /* ---- Forks ---------------------------------------------------------------------------------------- */
@@ -150,9 +151,9 @@ __attribute__((destructor)) static void detach(void)
 	if (host_control == NULL || !host_recording || !host_enter()) {
 		return;
 	}
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		if (host_mapping[i].length > 0 && host_mapping[i].file >= 0) {
-			host_record_rest(&host_mapping[i]);
+	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+		if (one->length > 0 && one->file >= 0) {
+			host_record_rest(one);
 		}
 	}
 	host_leave();

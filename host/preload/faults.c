@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum { GONE_MAX = 8 };
@@ -60,9 +61,7 @@ void host_note_gone(const struct host_mapping *m)
 /* Records an access of a program to memory that it has unmapped. */
 static void note_stray(uintptr_t address)
 {
-	for (unsigned i = 0; i < GONE_MAX; i++) {
-		const struct gone *const g = &gone[i];
-
+	NVW_EACH(g, gone, GONE_MAX) {
 		if (address - g->start < g->end - g->start) {
 			snprintf(host_control->stray, sizeof host_control->stray,
 				"the program touched %s, offset %llu of the mapping, after it had unmapped "

@@ -20,6 +20,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 #include "../program.h"
 
@@ -147,9 +148,7 @@ HOST_EXPORT int msync(void *addr, size_t length, int flags)
 /* Records stores through all recorded mappings of the file. */
 static void synced_file(const struct stat *s, const struct host_caller *caller)
 {
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length == 0 || m->file < 0) {
 			continue;
 		}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 /* Libraries whose functions are interposed, by prefix, where they are not behind this one. */
@@ -38,7 +39,7 @@ void *host_real(const char *name)
 	host_own_function(NULL, NULL);
 	void *f = host_dlsym(RTLD_NEXT, name);
 
-	for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && f == NULL; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(libraries) && f == NULL; i++) {
 		if (strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0) {
 			f = library_function(&libraries[i], name);
 		}

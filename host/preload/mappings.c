@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 static size_t whole_pages(size_t n)
@@ -310,9 +311,7 @@ static void find_bounds(void)
 {
 	uintptr_t lowest = UINTPTR_MAX, highest = 0;
 
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length > 0) {
 			lowest = nvw_min(m->start, lowest);
 			highest = nvw_max(m->start + m->length, highest);
@@ -326,9 +325,9 @@ static void find_bounds(void)
 
 static struct host_mapping *free_entry(void)
 {
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		if (host_mapping[i].length == 0) {
-			return &host_mapping[i];
+	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+		if (one->length == 0) {
+			return one;
 		}
 	}
 	host_gap(HOST_GAP_MAPPINGS);
@@ -464,9 +463,7 @@ bool host_has_mapped(uint64_t device, uint64_t inode)
 
 void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
 {
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length == 0 || m->file != file || m->off >= end || m->off + m->length <= off) {
 			continue;
 		}
@@ -509,16 +506,12 @@ static void split(struct host_mapping *m, size_t at)
 /* Makes entries begin and end at the ends of the range. */
 static void cut_at(uintptr_t start, uintptr_t end)
 {
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length > 0 && start > m->start && start < m->start + m->length) {
 			split(m, start - m->start);
 		}
 	}
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length > 0 && end > m->start && end < m->start + m->length) {
 			split(m, end - m->start);
 		}
@@ -545,8 +538,8 @@ static bool touches(const struct host_mapping *m, uintptr_t start, uintptr_t end
 
 static bool any_touches(uintptr_t start, uintptr_t end)
 {
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		if (touches(&host_mapping[i], start, end)) {
+	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+		if (touches(one, start, end)) {
 			return true;
 		}
 	}
@@ -562,9 +555,7 @@ void host_unmapping(void *address, size_t length)
 		return; /* the kernel rejects unaligned addresses */
 	}
 	cut_at(start, end);
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (touches(m, start, end)) {
 			host_note_gone(m);
 			drop(m);
@@ -690,9 +681,7 @@ bool host_protecting(void *address, size_t length, bool writable)
 		return false;
 	}
 	cut_at(start, end);
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (touches(m, start, end) && m->file >= 0) {
 			host_record_rest(m);
 			host_forget_hot(m->start, m->start + m->length);

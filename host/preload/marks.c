@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../cc/hooks.h"
+#include "core/each.h"
 #include "preload.h"
 
 /* What this process has marked. Places are looked up without the lock: an entry is whole before the count has
@@ -25,11 +26,11 @@ void host_reached(const void *place)
 {
 	const unsigned n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 
-	for (unsigned i = 0; i < n; i++) {
-		const uintptr_t at = (uintptr_t)place - marks[i].start;
+	NVW_EACH(mark, marks, n) {
+		const uintptr_t at = (uintptr_t)place - mark->start;
 
-		if (at < marks[i].bytes) {
-			marks[i].reached[at] = 1;
+		if (at < mark->bytes) {
+			mark->reached[at] = 1;
 			return;
 		}
 	}
@@ -49,8 +50,8 @@ static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
 	struct code *const c = to;
 
 	(void)size;
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *const p = &object->dlpi_phdr[i];
+	NVW_EACH(header, object->dlpi_phdr, object->dlpi_phnum) {
+		const ElfW(Phdr) *const p = header;
 		const uintptr_t start = object->dlpi_addr + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && c->at - start < p->p_memsz) {
@@ -70,9 +71,7 @@ static const struct host_marked *room_for(int fd, const char *path, const struct
 	struct host_control *const c = host_control;
 	uint64_t end = 0;
 
-	for (uint32_t i = 0; i < c->marked_count; i++) {
-		const struct host_marked *const m = &c->marked[i];
-
+	NVW_EACH(m, c->marked, c->marked_count) {
 		if (m->bytes == code->bytes && strcmp(m->path, path) == 0) {
 			return m;
 		}

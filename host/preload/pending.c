@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum { PENDING_MAX = 64 };
@@ -139,8 +140,7 @@ void host_settle(void)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < pending_count; i++) {
-		const struct host_pending *const p = &pending[i];
+	NVW_EACH(p, pending, pending_count) {
 		const bool own = p->thread == host_self.number, changed = settle_store(p);
 
 		if (own && p->streams) {
@@ -154,8 +154,7 @@ void host_settle(void)
 
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8])
 {
-	for (unsigned i = 0; i < pending_count; i++) {
-		const struct host_pending *const p = &pending[i];
+	NVW_EACH(p, pending, pending_count) {
 		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
 
 		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
@@ -168,9 +167,9 @@ void host_forget_stores(uintptr_t start, uintptr_t end)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < pending_count; i++) {
-		if (pending[i].address - start >= end - start) {
-			pending[kept++] = pending[i];
+	NVW_EACH(one, pending, pending_count) {
+		if (one->address - start >= end - start) {
+			pending[kept++] = *one;
 		}
 	}
 	pending_count = kept;

@@ -41,6 +41,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum {
@@ -199,9 +200,7 @@ void host_compare_always(const char *why)
 	}
 	host_check_announced(NULL);
 	host_announced = false;
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
+	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		for (size_t page = 0; m->length > 0 && m->file >= 0 && page < m->length / HOST_PAGE; page++) {
 			heat(m, page);
 		}
@@ -314,8 +313,8 @@ static bool admit(struct host_page *p)
 
 static void admit_all(const struct host_mapping *m)
 {
-	for (size_t page = 0; page < m->length / HOST_PAGE; page++) {
-		admit(&m->page[page]);
+	NVW_EACH(one, m->page, m->length / HOST_PAGE) {
+		admit(one);
 	}
 	if (host_protect(m->start, m->length, PROT_READ | PROT_WRITE)) {
 		make_writable(m->start); /* which says what is wrong */

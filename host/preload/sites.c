@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum { CHAINS = 4096, PROBES = 8, DEPTH = 48, FRAMES = 40 };
@@ -47,8 +48,8 @@ static bool is_library(const char *path)
 		"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
 	const char *const name = basename(path);
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strncmp(name, names[i], strlen(names[i])) == 0) {
+	NVW_EACH(one, names, NVW_COUNT(names)) {
+		if (strncmp(name, *one, strlen(*one)) == 0) {
 			return true;
 		}
 	}

@@ -27,6 +27,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 enum { PIECE = 1 << 20 }; /* bytes of an event, at most */
@@ -38,9 +39,9 @@ static void find_name(int fd, const struct stat *s, char name[256])
 	const struct host_control *const c = host_control;
 	char link[64], path[4096];
 
-	for (unsigned i = 0; i < c->file_count; i++) {
-		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
-			snprintf(name, 256, "%.255s", basename(c->file[i].path));
+	NVW_EACH(file, c->file, c->file_count) {
+		if (file->device == s->st_dev && file->inode == s->st_ino) {
+			snprintf(name, 256, "%.255s", basename(file->path));
 			return;
 		}
 	}
@@ -57,8 +58,8 @@ void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32
 {
 	struct host_control *const c = host_control;
 
-	for (unsigned i = 0; i < c->unfollowed_count; i++) {
-		if (c->unfollowed[i].inode == s->st_ino && c->unfollowed[i].device == s->st_dev) {
+	NVW_EACH(unfollowed, c->unfollowed, c->unfollowed_count) {
+		if (unfollowed->inode == s->st_ino && unfollowed->device == s->st_dev) {
 			return;
 		}
 	}
@@ -141,8 +142,8 @@ static uint64_t bytes_of(const struct iovec *v, int count)
 {
 	uint64_t bytes = 0;
 
-	for (int i = 0; i < count; i++) {
-		bytes += v[i].iov_len;
+	NVW_EACH(one, v, count) {
+		bytes += one->iov_len;
 	}
 	return bytes;
 }
@@ -645,9 +646,9 @@ static void called(long number, const long a[6], const struct host_caller *calle
 		uses_io_uring("syscall(SYS_io_uring_setup)", caller);
 		return;
 	}
-	for (unsigned i = 0; i < sizeof by_number / sizeof *by_number; i++) {
-		if (by_number[i].number == number) {
-			changed((int)a[by_number[i].fd], by_number[i].call, caller);
+	NVW_EACH(one, by_number, NVW_COUNT(by_number)) {
+		if (one->number == number) {
+			changed((int)a[one->fd], one->call, caller);
 		}
 	}
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "bounds.h"
+#include "core/each.h"
 #include "invariant.h"
 
 enum { WORD_MAX = 64 };
@@ -25,7 +26,7 @@ static size_t distance(const char *a, const char *b)
 	if (columns > WORD_MAX) {
 		return columns;
 	}
-	NVW_DEEP_INVARIANT(columns < sizeof row / sizeof *row);
+	NVW_DEEP_INVARIANT(columns < NVW_COUNT(row));
 	for (size_t k = 0; k <= columns; k++) {
 		row[k] = k;
 	}

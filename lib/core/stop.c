@@ -24,7 +24,7 @@ enum { UNWIND_MS = 900, REPORT_MS = 20000, PATIENCE = 3, WAIT_MS = 50, CHILDREN_
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 
-enum { CAUGHT = sizeof caught / sizeof *caught };
+enum { CAUGHT = NVW_COUNT(caught) };
 
 volatile int nvw__stop_signal;
 

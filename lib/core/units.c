@@ -207,7 +207,7 @@ int nvw_parse_bool(const char *text, bool *ret)
 	} words[] = {{"on", true}, {"off", false}, {"yes", true}, {"no", false}, {"true", true},
 		{"false", false}, {"1", true}, {"0", false}};
 
-	NVW_EACH(word, words, sizeof words / sizeof *words) {
+	NVW_EACH(word, words, NVW_COUNT(words)) {
 		if (!strcmp(text, word->word)) {
 			*ret = word->value;
 			return 0;

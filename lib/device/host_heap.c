@@ -17,6 +17,7 @@
 #include <nvw/readers.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "pool/layout.h"
 
@@ -131,7 +132,7 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 	const nvw_off off = nvw__chunk_off(&p->pmem->geometry, chunk);
 	uint64_t words[NVW_POOL_CHUNK_BYTES / NVW_HEAP_BLOCK_MIN];
 
-	NVW_INVARIANT(class < NVW_HEAP_CLASSES && nvw__class_blocks[class] <= sizeof words / sizeof *words);
+	NVW_INVARIANT(class < NVW_HEAP_CLASSES && nvw__class_blocks[class] <= NVW_COUNT(words));
 	const int r = read_words(p->machine, p->pmem, off, words, nvw__class_blocks[class]);
 
 	for (uint32_t i = 0; r == 0 && i < nvw__class_blocks[class] && p->count < p->wanted; i++) {

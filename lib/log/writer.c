@@ -423,7 +423,7 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 	if (w->p > w->raw + LOG_RAW_MAX - LOG_RECORD_MAX && flush_block(w)) {
 		return w->error;
 	}
-	NVW_INVARIANT(record->kind < sizeof put_record / sizeof *put_record && put_record[record->kind]);
+	NVW_INVARIANT(record->kind < NVW_COUNT(put_record) && put_record[record->kind]);
 	put_record[record->kind](w, record);
 	NVW_INVARIANT(w->p <= w->raw + LOG_RAW_MAX);
 	w->block_records++;

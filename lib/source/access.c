@@ -163,7 +163,7 @@ static bool is_keyword(const char *s, long first, long last)
 	static const char *const words[] = {"if", "while", "for", "switch", "return", "else", "do", "case",
 		"sizeof", "co_return", "throw", "goto"};
 
-	NVW_EACH(word, words, sizeof words / sizeof *words) {
+	NVW_EACH(word, words, NVW_COUNT(words)) {
 		if (strlen(*word) == (size_t)(last - first + 1) &&
 			strncmp(s + first, *word, strlen(*word)) == 0) {
 			return true;
@@ -327,7 +327,7 @@ static long behind_assignment(const char *s, long at)
 	static const char *const operators[] = {
 		"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "="};
 
-	NVW_EACH(operator, operators, sizeof operators / sizeof *operators) {
+	NVW_EACH(operator, operators, NVW_COUNT(operators)) {
 		const size_t n = strlen(*operator);
 
 		if (strncmp(s + at, *operator, n) == 0 && s[at + (long)n] != '=' &&
@@ -408,7 +408,7 @@ static const struct copier {
 
 static const struct copier *copier_of(const char *s, long from, long to)
 {
-	NVW_EACH(copier, copiers, sizeof copiers / sizeof *copiers) {
+	NVW_EACH(copier, copiers, NVW_COUNT(copiers)) {
 		if (strlen(copier->name) == (size_t)(to - from) &&
 			strncmp(s + from, copier->name, (size_t)(to - from)) == 0) {
 			return copier;
@@ -462,7 +462,7 @@ static bool is_method_of_atomic(const char *s, long from, long to)
 	static const char *const names[] = {"store", "exchange", "fetch_add", "fetch_sub", "fetch_or",
 		"fetch_and", "fetch_xor", "compare_exchange_strong", "compare_exchange_weak"};
 
-	NVW_EACH(name, names, sizeof names / sizeof *names) {
+	NVW_EACH(name, names, NVW_COUNT(names)) {
 		if (strlen(*name) == (size_t)(to - from) &&
 			strncmp(s + from, *name, (size_t)(to - from)) == 0) {
 			return true;

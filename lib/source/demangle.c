@@ -47,7 +47,7 @@ static size_t plain_length(const char *text)
 		"operator<<=", "operator>>=", "operator<=>", "operator<<", "operator>>",
 		"operator<=", "operator>=", "operator->*", "operator->", "operator<", "operator>"};
 
-	NVW_EACH(one, plain, sizeof plain / sizeof plain[0]) {
+	NVW_EACH(one, plain, NVW_COUNT(plain)) {
 		if (begins(text, *one)) {
 			return strlen(*one);
 		}

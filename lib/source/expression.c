@@ -293,7 +293,7 @@ static bool names_bytes(const char *words)
 		n -= 6;
 	}
 	snprintf(name, sizeof name, "%.*s", (int)n, words);
-	NVW_EACH(type, types, sizeof types / sizeof *types) {
+	NVW_EACH(type, types, NVW_COUNT(types)) {
 		if (strcmp(name, *type) == 0) {
 			return true;
 		}

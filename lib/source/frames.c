@@ -86,7 +86,7 @@ static bool is_system(Dwfl_Module *module)
 	const char *const path =
 		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 
-	for (unsigned i = 0; path && i < sizeof names / sizeof names[0]; i++) {
+	for (unsigned i = 0; path && i < NVW_COUNT(names); i++) {
 		if (strstr(path, names[i])) {
 			return true;
 		}

@@ -184,7 +184,7 @@ static const char *word_of(Dwarf_Die *type, int tag)
 		{DW_TAG_enumeration_type, "enum ", ""},
 	};
 
-	NVW_EACH(word, words, sizeof words / sizeof *words) {
+	NVW_EACH(word, words, NVW_COUNT(words)) {
 		if (word->tag == tag) {
 			return is_c(type) ? word->in_c : word->in_others;
 		}
@@ -264,7 +264,7 @@ static bool is_qualifier(const char *word)
 	static const char *const words[] = {
 		"const", "volatile", "struct", "class", "union", "enum", "restrict"};
 
-	NVW_EACH(one, words, sizeof words / sizeof *words) {
+	NVW_EACH(one, words, NVW_COUNT(words)) {
 		if (strcmp(word, *one) == 0) {
 			return true;
 		}

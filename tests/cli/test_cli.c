@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "common/skip.h"
+#include "core/each.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,22 +223,22 @@ TEST(json_of_run_and_crash_has_what_is_promised)
 	json_t *root = json_loads(command_run("run kv --count=200 --output-format=json")->out, 0, &error);
 
 	assert_non_null(root);
-	for (unsigned i = 0; i < 8; i++) {
-		static const char *const members[] = {"workload", "machine", "protocol", "seed",
-			"sim_time_ns", "work_item_ops", "host_seconds", "stats"};
+	static const char *const members[] = {"workload", "machine", "protocol", "seed", "sim_time_ns",
+		"work_item_ops", "host_seconds", "stats"};
 
-		assert_non_null(json_object_get(root, members[i]));
+	NVW_EACH(member, members, NVW_COUNT(members)) {
+		assert_non_null(json_object_get(root, *member));
 	}
 	json_decref(root);
 	root = json_loads(
 		command_run("crash btree --count=100 --states=500 --output-format=json")->out, 0, &error);
 	assert_non_null(root);
 	assert_string_equal(json_string_value(json_object_get(root, "verdict")), "consistent");
-	for (unsigned i = 0; i < 5; i++) {
-		static const char *const members[] = {
-			"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
+	static const char *const crash_members[] = {
+		"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
 
-		assert_non_null(json_object_get(root, members[i]));
+	NVW_EACH(member, crash_members, NVW_COUNT(crash_members)) {
+		assert_non_null(json_object_get(root, *member));
 	}
 	json_decref(root);
 }
@@ -436,8 +437,8 @@ TEST(litmus_tests_have_verdicts_and_exit_statuses)
 	snprintf(words, sizeof words, "litmus %s --test=zzz", path[0]);
 	command_refuses(words, "no test's name contains \"zzz\"");
 	command_refuses("litmus", "expected .litmus files");
-	for (unsigned i = 0; i < 3; i++) {
-		unlink(path[i]);
+	NVW_EACH(one, path, 3) {
+		unlink(*one);
 	}
 }
 

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "common/skip.h"
+#include "core/each.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -69,12 +70,12 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 
 	command_expect(BROKEN " --html=%D/page.html", 1, "INCONSISTENT", "");
 	command_read("page.html", page, sizeof page);
-	for (unsigned i = 0; i < 7; i++) {
-		static const char *const parts[] = {"INCONSISTENT", "made by nvwave ", "id=\"finding-1\"",
-			"Before the crash", "Words that matter", "insert.c:", "</html>"};
+	static const char *const parts[] = {"INCONSISTENT", "made by nvwave ", "id=\"finding-1\"",
+		"Before the crash", "Words that matter", "insert.c:", "</html>"};
 
-		if (!strstr(page, parts[i])) {
-			fail_msg("the page lacks %s", parts[i]);
+	NVW_EACH(part, parts, NVW_COUNT(parts)) {
+		if (!strstr(page, *part)) {
+			fail_msg("the page lacks %s", *part);
 		}
 	}
 	assert_lacks(page, "<script");

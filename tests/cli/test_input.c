@@ -16,6 +16,7 @@
 #include <nvw/persist_log.h>
 
 #include "command.h"
+#include "core/each.h"
 
 /* Every option and argument that names a file, where the file's name goes. */
 static const char *const readers[] = {
@@ -32,7 +33,7 @@ static const char *const readers[] = {
 	"crash --store-log=%s --image=%%D/image --check=true",
 };
 
-enum { READERS = sizeof readers / sizeof *readers };
+enum { READERS = NVW_COUNT(readers) };
 
 /* A folder of tests, or of pools, is what it takes. */
 static bool takes_folders(const char *words)
@@ -44,10 +45,10 @@ static bool takes_folders(const char *words)
 static void each_reader_refuses(const char *path, const char *message)
 {
 	command_write("image", "", 1);
-	for (unsigned i = 0; i < READERS; i++) {
+	NVW_EACH(reader, readers, READERS) {
 		char words[512];
 
-		snprintf(words, sizeof words, readers[i], path);
+		snprintf(words, sizeof words, *reader, path);
 		if (takes_folders(words) && !strcmp(path, "%D")) {
 			continue;
 		}

@@ -6,15 +6,16 @@
 #include <string.h>
 
 #include "core/describe.h"
+#include "core/each.h"
 #include "latencies.h"
 
 static const char *const names[] = {"get", "put", NULL};
 
 static uint64_t value(const struct nvw_description *d, const char *name)
 {
-	for (unsigned i = 0; i < d->count; i++) {
-		if (!strcmp(d->values[i].name, name)) {
-			return d->values[i].u64;
+	NVW_EACH(value, d->values, d->count) {
+		if (!strcmp(value->name, name)) {
+			return value->u64;
 		}
 	}
 	return UINT64_MAX;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "core/each.h"
 
 #define SMALL_GRAPH "--graph=grid:24x24 --queues=8 --group-size=16 --max-iterations=2"
 #define SMALL_STEAL "--tasks=24 --groups=4 --depth=4 --group-size=16"
@@ -32,7 +33,7 @@ static const struct {
 	{"saved-tasks", "--recovery=undo", ""},
 };
 
-enum { PROGRAMS = sizeof programs / sizeof *programs };
+enum { PROGRAMS = NVW_COUNT(programs) };
 
 static void expect_pair(unsigned i, const char *protocol)
 {

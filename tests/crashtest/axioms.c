@@ -67,9 +67,7 @@ static struct moment moment_at(const struct history *h, unsigned p)
 {
 	struct moment t = {0};
 
-	for (unsigned i = 0; i < p; i++) {
-		const struct event *const e = &h->event[i];
-
+	NVW_EACH(e, h->event, p) {
 		t.stores |= e->kind == NVW_LOG_STORE ? 1u << e->store : 0;
 		t.acks |= e->kind == NVW_LOG_ACK ? 1u << e->ack : 0;
 		t.floor |= (e->kind == NVW_LOG_PERSISTED ? e->covers : 0) | e->owed;

@@ -158,9 +158,9 @@ static void step(struct nvw_machine *m)
 	if (m->time_ps <= m->cut.time_ps) {
 		return;
 	}
-	for (unsigned i = 0; i < m->flights; i++) {
+	NVW_EACH(flight, m->flight, m->flights) {
 		if (nvw_random_u64(&r) & 1) {
-			memcpy(m->pool->mapped + m->flight[i].off, &m->flight[i].value, 8);
+			memcpy(m->pool->mapped + flight->off, &flight->value, 8);
 		}
 	}
 	m->cut.die(m->cut.context);

@@ -44,9 +44,9 @@ static void end_badly(const char *what)
 
 static const struct nvw_workload *find_workload(const char *name)
 {
-	for (unsigned i = 0; i < sizeof workloads / sizeof *workloads; i++) {
-		if (strcmp(workloads[i]->name, name) == 0) {
-			return workloads[i];
+	NVW_EACH(workload, workloads, NVW_COUNT(workloads)) {
+		if (strcmp((*workload)->name, name) == 0) {
+			return *workload;
 		}
 	}
 	fprintf(stderr, "judge: no workload %s\n", name);

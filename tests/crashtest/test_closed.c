@@ -137,9 +137,7 @@ static bool is_acked(const struct kernel *k, unsigned set, uint64_t op)
 {
 	bool acked = true;
 
-	for (unsigned t = 0; t < k->tolds; t++) {
-		const struct ct_told *const told = &k->told[t];
-
+	NVW_EACH(told, k->told, k->tolds) {
 		for (unsigned i = 0; i < STORES && told->first == op; i++) {
 			const struct ct_flight *const f = &k->flight[i];
 

@@ -126,8 +126,8 @@ CHECK(judge_values)
 
 static bool has_finding(const struct ct_result *r, const char *text)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (strcmp(r->finding[i].text, text) == 0) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (strcmp(finding->text, text) == 0) {
 			return true;
 		}
 	}
@@ -246,8 +246,8 @@ TEST(equal_states_are_tested_once_and_counted)
 		for (unsigned i = 0; i < 12; i++) {
 			write[i] = log_issue(&run, 64 * i, round % 2 ? 0 : 1);
 		}
-		for (unsigned i = 0; i < 12; i++) {
-			log_done(&run, write[i]);
+		NVW_EACH(one, write, 12) {
+			log_done(&run, *one);
 		}
 	}
 	log_end(&run);

@@ -111,9 +111,9 @@ static void run_program(const void *args)
 	const struct program *const p = *(const struct program *const *)args;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		for (unsigned i = 0; i < OPERATIONS; i++) {
-			if (p->operation[i].round == round && p->operation[i].group == nvw_group_id()) {
-				carry_out(p, &p->operation[i]);
+		NVW_EACH(operation, p->operation, OPERATIONS) {
+			if (operation->round == round && operation->group == nvw_group_id()) {
+				carry_out(p, operation);
 			}
 		}
 		nvw_atomic_add(p->arrived, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
@@ -211,8 +211,8 @@ static void compare(const char *log, const void *initial, uint64_t bytes, enum c
 	assert_non_null(file);
 	if (list_states(fileno(file), initial, bytes, &as_run, &observed) &&
 		list_states(fileno(file), initial, bytes, &as_model, &permitted)) {
-		for (uint64_t i = 0; i < observed.count; i++) {
-			if (!has(&permitted, observed.key[i])) {
+		NVW_EACH(key, observed.key, observed.count) {
+			if (!has(&permitted, *key)) {
 				fail_msg("%s: the run leaves a state that is not permitted", what);
 			}
 		}

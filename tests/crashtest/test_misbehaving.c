@@ -160,8 +160,8 @@ TEST(a_worker_that_is_killed_from_outside_changes_no_verdict)
 	const ct_judge judges[] = {judge_killed, judge_killed_after};
 
 	clean = explored(log_of_queue(10, false), judge_queue, 20000, 1);
-	for (unsigned i = 0; i < 2; i++) {
-		const struct ct_result r = explored_killing(2, judges[i]);
+	NVW_EACH(judge, judges, 2) {
+		const struct ct_result r = explored_killing(2, *judge);
 
 		assert_int_equal(r.finding_count, clean.finding_count);
 		assert_string_equal(r.finding[0].text, clean.finding[0].text);

@@ -70,8 +70,8 @@ static struct set permitted, explored;
 
 static bool has(const struct set *set, const uint64_t *word)
 {
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->word[i], word, sizeof set->word[i]) == 0) {
+	NVW_EACH(one, set->word, set->count) {
+		if (memcmp(*one, word, sizeof *one) == 0) {
 			return true;
 		}
 	}
@@ -439,8 +439,8 @@ static void compare(uint64_t seed, enum ct_model model)
 	assert_ok(more);
 	ct_medium_destroy(&m);
 	close(fd);
-	for (unsigned i = 0; i < permitted.count; i++) {
-		if (!has(&explored, permitted.word[i])) {
+	NVW_EACH(word, permitted.word, permitted.count) {
+		if (!has(&explored, *word)) {
 			fail_msg("%s, program %llu: a state that the axioms permit is not explored (%u of %u "
 				 "are)",
 				ct_model_info(model)->name, (unsigned long long)seed, explored.count,

@@ -51,18 +51,18 @@ static void compare(
 		permit(&h);
 		explore(fd, model, by, unit, &result);
 		assert_int_equal(result.instants, result.instants_exhausted);
-		for (unsigned i = 0; i < explored->count; i++) {
+		NVW_EACH(state, explored->state, explored->count) {
 			/*
 			 * Buffered: an earlier crash may have had fewer acknowledgements than the stores
 			 * would allow.
 			 */
-			if (!has(&permitted, &explored->state[i], model == CT_MODEL_BUFFERED)) {
+			if (!has(&permitted, state, model == CT_MODEL_BUFFERED)) {
 				fail_msg("%s, seed %llu: a state was explored that the axioms forbid",
 					ct_model_info(model)->name, (unsigned long long)seed);
 			}
 		}
-		for (unsigned i = 0; i < permitted.count; i++) {
-			if (!has(explored, &permitted.state[i], true)) {
+		NVW_EACH(state, permitted.state, permitted.count) {
+			if (!has(explored, state, true)) {
 				fail_msg("%s, seed %llu: a permitted state was not explored",
 					ct_model_info(model)->name, (unsigned long long)seed);
 			}
@@ -127,10 +127,10 @@ TEST(models_are_contained_in_each_other)
 		const int fd = make_run(seed, 0, false, &h);
 
 		smaller.count = 0;
-		for (unsigned i = 0; i < 4; i++) {
-			explore(fd, chain[i], 0, 8, &result);
-			for (unsigned k = 0; k < smaller.count; k++) {
-				assert_true(has(explored, &smaller.state[k], true));
+		NVW_EACH(one, chain, 4) {
+			explore(fd, *one, 0, 8, &result);
+			NVW_EACH(state, smaller.state, smaller.count) {
+				assert_true(has(explored, state, true));
 			}
 			smaller = *explored;
 		}
@@ -207,15 +207,15 @@ TEST(sampled_and_minimised_states_are_permitted_ones)
 		{CT_MODEL_BUFFERED, permit_buffered}};
 
 	for (uint64_t seed = 1; seed <= 2 * RUNS; seed++) {
-		for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
-			const struct ct_rules rules = {.model = models[i].model, .unit_bytes = 8};
+		NVW_EACH(model, models, NVW_COUNT(models)) {
+			const struct ct_rules rules = {.model = model->model, .unit_bytes = 8};
 			struct nvw_random r = {seed};
 			struct ct_medium m;
 			static struct history h;
 			const int fd = make_run(seed, 0, seed > RUNS, &h);
 
 			permitted.count = 0;
-			models[i].permit(&h);
+			model->permit(&h);
 			assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
 			while (ct_medium_next(&m) == 1) {
 				sample(&m, &r);
@@ -270,11 +270,11 @@ TEST(any_number_of_jobs_tests_the_same_states)
 		static struct history h;
 		const int fd = make_run(seed, 0, false, &h);
 
-		for (unsigned i = 0; i < 4; i++) {
+		NVW_EACH(model, models, 4) {
 			for (uint64_t states = 40; states <= 10000; states *= 250) {
-				explore_by_jobs(fd, models[i], states, 1, &one);
+				explore_by_jobs(fd, *model, states, 1, &one);
 				for (unsigned jobs = 2; jobs <= 3; jobs++) {
-					explore_by_jobs(fd, models[i], states, jobs, &more);
+					explore_by_jobs(fd, *model, states, jobs, &more);
 					assert_same_result(&one, &more);
 					ct_result_free(&more);
 				}

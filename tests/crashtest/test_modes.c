@@ -300,10 +300,10 @@ TEST(a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nest
 	bool told = false;
 
 	assert_false(r.consistent);
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		told = told || strstr(r.finding[i].text, "half there") ||
-		       strstr(r.finding[i].text, "after a second crash, at write 2 of recovery");
-		assert_lacks(r.finding[i].text, "has no value");
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		told = told || strstr(finding->text, "half there") ||
+		       strstr(finding->text, "after a second crash, at write 2 of recovery");
+		assert_lacks(finding->text, "has no value");
 	}
 	assert_true(told);
 }

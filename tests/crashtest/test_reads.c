@@ -174,9 +174,9 @@ TEST(a_death_in_a_tree_loses_no_state)
 	bool killed = false, failed = false;
 
 	assert_ok(ct_explore(&e, NULL, &result));
-	for (unsigned i = 0; i < result.finding_count; i++) {
-		killed = killed || result.finding[i].signal == SIGABRT;
-		failed = failed || !strcmp(result.finding[i].text, "behind a state that kills");
+	NVW_EACH(finding, result.finding, result.finding_count) {
+		killed = killed || finding->signal == SIGABRT;
+		failed = failed || !strcmp(finding->text, "behind a state that kills");
 	}
 	assert_true(killed);
 	assert_true(failed);

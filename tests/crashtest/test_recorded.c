@@ -114,12 +114,12 @@ static uint64_t hash_statistics(struct nvw_machine *m)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 	uint64_t hash = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_EACH(one, table, count) {
 		uint64_t value;
 
-		memcpy(&value, (const char *)stats + table[i].offset, sizeof value);
+		memcpy(&value, (const char *)stats + one->offset, sizeof value);
 		if (value) {
-			mix_text(&hash, table[i].name);
+			mix_text(&hash, one->name);
 			mix(&hash, value);
 		}
 	}
@@ -178,7 +178,7 @@ static uint64_t hash_log(const char *path)
 }
 
 static const char *const domains[] = {"device", "adr", "eadr"};
-enum { DOMAINS = sizeof domains / sizeof *domains };
+enum { DOMAINS = NVW_COUNT(domains) };
 
 /*
  * Under buffered epochs work-items do not meet at persist barriers. In scatter a group that is a round ahead

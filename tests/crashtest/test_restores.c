@@ -211,8 +211,8 @@ static void compare_values(const struct ct_restores *r, const struct plain *p, u
 	assert_int_equal(ct_restores_values(r, word_off(word), found, VALUES), count);
 	for (unsigned i = 0; i < count; i++) {
 		assert_true(p->restores[word][found[i] >> 45]);
-		for (unsigned k = 0; k < i; k++) {
-			assert_int_not_equal(found[i], found[k]);
+		NVW_EACH(one, found, i) {
+			assert_int_not_equal(found[i], *one);
 		}
 	}
 	assert_true(ct_restores_values(r, word_off(word), few, 1) >= (count > 1 ? 2 : count));

@@ -339,8 +339,8 @@ TEST(the_shipped_structures_have_at_most_the_reports_that_are_listed)
 
 	for_each(c, cases) {
 		assert_int_equal(judge(c->workload, c->options, RIGHT), 0);
-		for (unsigned k = 0; k < result.finding_count; k++) {
-			const char *const text = result.finding[k].text;
+		NVW_EACH(finding, result.finding, result.finding_count) {
+			const char *const text = finding->text;
 
 			if (c->benign == NULL || strstr(text, c->benign) == NULL) {
 				fail_msg("%s %s: %s", c->workload->name, c->options, text);

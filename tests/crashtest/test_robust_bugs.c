@@ -24,14 +24,7 @@ static const struct nvw_workload *const workloads[] = {
 };
 #undef WORKLOAD
 
-enum {
-	WORKLOADS = sizeof workloads / sizeof *workloads,
-	MODELS = 2,
-	FEW = 12,
-	STATES = 500,
-	FEW_STATES = 100,
-	REPORTS = 3
-};
+enum { WORKLOADS = NVW_COUNT(workloads), MODELS = 2, FEW = 12, STATES = 500, FEW_STATES = 100, REPORTS = 3 };
 
 static const char *const models[MODELS] = {"epoch", "buffered-epoch"};
 

@@ -25,8 +25,8 @@ static int batch_log(unsigned batches)
 			write[i] = log_issue(&run, data_off(op), 100 + op);
 			write[40 + i] = log_issue(&run, flag_off(op), 1);
 		}
-		for (unsigned i = 0; i < 80; i++) {
-			log_done(&run, write[i]);
+		NVW_EACH(one, write, 80) {
+			log_done(&run, *one);
 		}
 		for (unsigned i = 0; i < 40; i++) {
 			log_acknowledge(&run, 40 * batch + i);
@@ -84,8 +84,8 @@ TEST(samples_have_every_density_and_leave_out_no_cell)
 	for (unsigned i = 0; i < CELLS; i++) {
 		write[i] = log_issue(&run, 8 * (nvw_off)i, 1);
 	}
-	for (unsigned i = 0; i < CELLS; i++) {
-		log_done(&run, write[i]);
+	NVW_EACH(one, write, CELLS) {
+		log_done(&run, *one);
 	}
 	log_end(&run);
 	odd = mmap(NULL, sizeof *odd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -132,8 +132,8 @@ static int repeating_log(void)
 		for (unsigned i = 0; i < 6; i++) {
 			write[i] = log_issue(&run, 64 * i, round % 2 ? 7 : 1);
 		}
-		for (unsigned i = 0; i < 6; i++) {
-			log_done(&run, write[i]);
+		NVW_EACH(one, write, 6) {
+			log_done(&run, *one);
 		}
 		log_acknowledge(&run, 0);
 	}

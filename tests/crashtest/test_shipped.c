@@ -179,10 +179,10 @@ TEST(two_pools_survive_on_every_pair_of_domains_and_under_every_model)
 	for_each(setting, settings) {
 		expect(&tiered_two, CT_OBSERVED, 1000, -1, *setting, true);
 	}
-	for (unsigned i = 0; i < 3; i++) {
-		static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 
-		run_clean(&tiered_two, models[i]);
+	NVW_EACH(model, models, NVW_COUNT(models)) {
+		run_clean(&tiered_two, *model);
 	}
 }
 
@@ -244,7 +244,7 @@ TEST(shipped_structures_survive_under_every_protocol)
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
 		static const struct shipped *const all[] = {&kv_resize, &kv_group, &btree, &btree_kernel};
 
-		for (unsigned k = i % one_in(4); k < sizeof all / sizeof *all; k += one_in(4)) {
+		for (unsigned k = i % one_in(4); k < NVW_COUNT(all); k += one_in(4)) {
 			expect(all[k], CT_OBSERVED, 1000 / PART, -1, NULL, true);
 			expect(all[k], CT_PERMITTED, 1000 / PART, -1, NULL, true);
 		}
@@ -267,7 +267,7 @@ TEST(queues_stealing_and_stacks_survive_under_every_protocol)
 	const char *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
-		for (unsigned k = i % one_in(4); k < sizeof all / sizeof *all; k += one_in(4)) {
+		for (unsigned k = i % one_in(4); k < NVW_COUNT(all); k += one_in(4)) {
 			if (all[k] == &steal_remote && !knows_remote_scopes(protocol)) {
 				continue;
 			}
@@ -502,8 +502,8 @@ TEST(findings_name_the_barrier_that_was_taken_away)
 			model++;
 		}
 		r = run_under(&btree, CT_PERMITTED, model, 1000, mutation, NULL);
-		for (unsigned k = 0; k < r.finding_count; k++) {
-			const struct ct_cause *const c = &r.finding[k].cause;
+		NVW_EACH(finding, r.finding, r.finding_count) {
+			const struct ct_cause *const c = &finding->cause;
 
 			found = found || (c->kind == given->kind && !strcmp(c->needed, given->needed) &&
 						 strstr(c->text, given->text));

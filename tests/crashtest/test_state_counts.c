@@ -164,8 +164,8 @@ TEST(a_word_with_too_many_versions_is_never_exhausted)
 					       .value = 1 + i}});
 	}
 	assert_int_equal(nvw_log_close(maker.w, maker.time_ps), 0);
-	for (unsigned i = 0; i < 2; i++) {
-		const struct ct_rules rules = {.model = models[i]};
+	NVW_EACH(model, models, 2) {
+		const struct ct_rules rules = {.model = *model};
 		struct nvw_random r = {7};
 		struct ct_count count;
 		struct ct_medium m;

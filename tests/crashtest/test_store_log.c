@@ -60,8 +60,8 @@ static void write_file(const char *path, const void *data, size_t n)
 
 static void add(struct images *set, const uint8_t *image)
 {
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->image[i], image, BYTES) == 0) {
+	NVW_EACH(one, set->image, set->count) {
+		if (memcmp(*one, image, BYTES) == 0) {
 			return;
 		}
 	}
@@ -71,8 +71,8 @@ static void add(struct images *set, const uint8_t *image)
 
 static bool has(const struct images *set, const uint8_t *image)
 {
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->image[i], image, BYTES) == 0) {
+	NVW_EACH(one, set->image, set->count) {
+		if (memcmp(*one, image, BYTES) == 0) {
 			return true;
 		}
 	}
@@ -191,17 +191,17 @@ static void permit_pmreorder(struct op *op, unsigned n)
 		if (op[i].kind != FENCE) {
 			continue;
 		}
-		for (unsigned k = 0; k < i; k++) {
-			if (op[k].kind == STORE && op[k].flushed && !op[k].done) {
-				flushed[count++] = &op[k];
-				op[k].done = true;
+		NVW_EACH(one, op, i) {
+			if (one->kind == STORE && one->flushed && !one->done) {
+				flushed[count++] = one;
+				one->done = true;
 			}
 		}
 		if (count > 0) {
 			permute(flushed, count, 0, image);
 		}
-		for (unsigned k = 0; k < count; k++) {
-			put(image, flushed[k]);
+		NVW_EACH(one, flushed, count) {
+			put(image, *one);
 		}
 	}
 }
@@ -219,12 +219,12 @@ static void combine(const struct op *op, const struct piece *piece, unsigned pie
 	uint8_t image[BYTES] = {0};
 	unsigned met[3] = {0};
 
-	for (unsigned i = 0; i < pieces; i++) {
-		const unsigned line = piece[i].off / 64;
+	NVW_EACH(one, piece, pieces) {
+		const unsigned line = one->off / 64;
 
 		if (met[line]++ < level[line]) {
-			memcpy(image + piece[i].off,
-				op[piece[i].op].value + (piece[i].off - op[piece[i].op].off), piece[i].bytes);
+			memcpy(image + one->off, op[one->op].value + (one->off - op[one->op].off),
+				one->bytes);
 		}
 	}
 	add(&expected, image);
@@ -307,14 +307,14 @@ static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned 
 		permit(op, n);
 		explore(in_dir("log"), model, &result);
 		assert_int_equal(result.instants, result.instants_exhausted);
-		for (unsigned i = 0; i < explored->count; i++) {
-			if (!has(&expected, explored->image[i])) {
+		NVW_EACH(image, explored->image, explored->count) {
+			if (!has(&expected, *image)) {
 				fail_msg("seed %llu: an impossible image was tested",
 					(unsigned long long)seed);
 			}
 		}
-		for (unsigned i = 0; i < expected.count; i++) {
-			if (!has(explored, expected.image[i])) {
+		NVW_EACH(image, expected.image, expected.count) {
+			if (!has(explored, *image)) {
 				fail_msg("seed %llu: an image was not tested", (unsigned long long)seed);
 			}
 		}
@@ -615,12 +615,12 @@ TEST(a_fork_server_that_is_killed_is_started_again)
 {
 	char text[512];
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_EACH(one, from_outside, 4) {
 		snprintf(text, sizeof text,
 			"#!/bin/sh\nread parent </proc/$PPID/comm\n"
 			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; "
 			"}\nexit 0\n",
-			in_dir("pids"), in_dir("pids"), from_outside[i]);
+			in_dir("pids"), in_dir("pids"), *one);
 		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
 		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
 		assert_string_equal(result.why_executed, "");
@@ -632,10 +632,10 @@ TEST(a_checker_that_is_killed_once_is_asked_again)
 {
 	char text[512];
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_EACH(one, from_outside, 4) {
 		snprintf(text, sizeof text,
 			"#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
-			in_dir("pids"), in_dir("pids"), from_outside[i]);
+			in_dir("pids"), in_dir("pids"), *one);
 		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
 		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
 		assert_string_equal(result.why_executed, "");

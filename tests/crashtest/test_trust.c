@@ -82,8 +82,8 @@ static uint64_t recovered(const uint8_t *image)
 			memcpy(data + e.word, e.old, 8 * e.count);
 		}
 	}
-	for (unsigned i = 0; i < WORDS; i++) {
-		key = nvw_mix64(key + data[i]);
+	NVW_EACH(one, data, WORDS) {
+		key = nvw_mix64(key + *one);
 	}
 	return key;
 }
@@ -324,9 +324,9 @@ static void sort_out(struct outcomes *o)
 	uint64_t kept = 0;
 
 	qsort(o->key, o->keys, sizeof *o->key, by_key);
-	for (uint64_t i = 0; i < o->keys; i++) {
-		if (kept == 0 || o->key[i] != o->key[kept - 1]) {
-			o->key[kept++] = o->key[i];
+	NVW_EACH(key, o->key, o->keys) {
+		if (kept == 0 || *key != o->key[kept - 1]) {
+			o->key[kept++] = *key;
 		}
 	}
 	o->keys = kept;

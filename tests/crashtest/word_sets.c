@@ -28,8 +28,8 @@ struct state state_of(struct ct_image *image, const struct nvw_acks *acks)
 
 void add(struct set *set, const struct state *s)
 {
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
+	NVW_EACH(state, set->state, set->count) {
+		if (memcmp(state, s, sizeof *s) == 0) {
 			return;
 		}
 	}
@@ -39,10 +39,9 @@ void add(struct set *set, const struct state *s)
 
 bool has(const struct set *set, const struct state *s, bool at_least)
 {
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 &&
-			(at_least ? (set->state[i].acks & s->acks) == s->acks :
-				    set->state[i].acks == s->acks)) {
+	NVW_EACH(state, set->state, set->count) {
+		if (memcmp(state->word, s->word, sizeof s->word) == 0 &&
+			(at_least ? (state->acks & s->acks) == s->acks : state->acks == s->acks)) {
 			return true;
 		}
 	}

@@ -4,6 +4,7 @@
  */
 #include "common/rig.h"
 
+#include "core/each.h"
 #include "machine.h"
 
 /* ---- Sets searched at once --------------------------------------------------------------------- */
@@ -31,9 +32,9 @@ TEST(a_set_searched_at_once_gives_what_a_search_way_by_way_gives)
 			assert_int_equal(emu_find_way(words, ways, tag), emu_scan_tags(words, ways, tag));
 			found += emu_find_way(words, ways, tag) < ways;
 		}
-		for (uint32_t i = 0; i < ways; i++) {
+		NVW_EACH(word, words, ways) {
 			if (nvw_random_below(&random, 2)) {
-				words[i] = corners[nvw_random_below(&random, 6)];
+				*word = corners[nvw_random_below(&random, 6)];
 			}
 		}
 		assert_int_equal(emu_find_oldest(words, ways), emu_scan_oldest(words, ways));
@@ -58,8 +59,8 @@ TEST(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once)
 		emu_cache_assign(&cache, &cache.lines[i], n % 5 ? 1000 + i : EMU_NO_LINE);
 		has[i] = n % 5;
 	}
-	for (unsigned i = 0; i < LINES; i++) {
-		tags += has[i];
+	NVW_EACH(ha, has, LINES) {
+		tags += *ha;
 	}
 	for (uint32_t i = emu_cache_next(&cache, 0); i < LINES; i = emu_cache_next(&cache, i + 1)) {
 		assert_true(has[i]);
@@ -139,7 +140,7 @@ TEST(a_cache_replaces_what_a_list_by_last_use_replaces)
 	enum { WAYS_MAX = 20, SETS_MAX = 4, ROUNDS = 12000 };
 	static const uint32_t ways[] = {16, 16, 4, 20, 7}, sets[] = {4, 3, 4, 2, 1};
 
-	for (unsigned k = 0; k < 2 * sizeof ways / sizeof *ways; k++) {
+	for (unsigned k = 0; k < 2 * NVW_COUNT(ways); k++) {
 		const uint32_t n = sets[k / 2];
 		const struct emu_cache_config config = {
 			.size = EMU_LINE * n * ways[k / 2], .ways = ways[k / 2]};
@@ -167,8 +168,8 @@ TEST(the_oldest_of_16_ways_is_the_one_that_a_scan_finds)
 		const uint64_t range = round % 3 ? 256 : 4;
 		struct emu_set set = {.clock = 0};
 
-		for (unsigned way = 0; way < 16; way++) {
-			set.stamp[way] = (uint8_t)(nvw_random_below(&random, range) * (256 / range));
+		NVW_EACH(stamp, set.stamp, 16) {
+			*stamp = (uint8_t)(nvw_random_below(&random, range) * (256 / range));
 		}
 		assert_int_equal(emu_set_oldest(&set), emu_set_scan_oldest(&set));
 	}
@@ -203,14 +204,14 @@ TEST(bytes_with_a_value_are_those_that_a_look_at_each_finds)
 		uint8_t line[EMU_LINE];
 		uint64_t found;
 
-		for (unsigned i = 0; i < EMU_LINE; i++) {
+		NVW_EACH(one, line, EMU_LINE) {
 			const unsigned other = (unsigned)nvw_random_below(&random, 1024);
 
 			/* the value, a neighbour of it, one with another highest bit, any */
-			line[i] = (uint8_t)(other % 4 == 0 ? value :
-					    other % 4 == 1 ? value + 1u :
-					    other % 4 == 2 ? value ^ 0x80u :
-							     other / 4);
+			*one = (uint8_t)(other % 4 == 0 ? value :
+					 other % 4 == 1 ? value + 1u :
+					 other % 4 == 2 ? value ^ 0x80u :
+							  other / 4);
 		}
 		found = emu_bytes_with(line, value);
 		for (unsigned i = 0; i < EMU_LINE; i++) {

@@ -2,6 +2,7 @@
 /* What work-items see of each other's stores, and when. */
 #include "common/rig.h"
 
+#include "core/each.h"
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ TEST(a_work_item_always_sees_its_own_stores)
 		{"network.topology=torus", "gpu.cus=7", "nvram.channels=4", "l2.size=8KiB", NULL},
 	};
 
-	for (unsigned i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+	for (unsigned i = 0; i < 2 * NVW_COUNT(shapes); i++) {
 		RIG(rig);
 		struct words w;
 
@@ -131,8 +132,8 @@ TEST(a_work_item_always_sees_its_own_stores)
 		w.b = nvw_alloc(rig.machine, 8 * 256);
 		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
 		rig_launch(&rig, churn, &w, 256, 64);
-		for (unsigned id = 0; id < 256; id++) {
-			assert_int_equal(rig_visible(&rig, &w.b[id]), 1);
+		NVW_EACH(b, w.b, 256) {
+			assert_int_equal(rig_visible(&rig, b), 1);
 		}
 	}
 }

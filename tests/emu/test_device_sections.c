@@ -12,6 +12,8 @@
 
 #include <config.h>
 
+#include "core/each.h"
+
 #define FAR "[device far]\nkind = nvram\nread = 300ns\nwrite = 2us\n"
 
 static int load(struct emu_config *c, const char *text)
@@ -156,7 +158,7 @@ TEST(every_mistake_in_a_section_is_named_with_its_line)
 		{"[nvram]\nkind = dram\n", ".ini:2: ", "nvram.kind is not a key of a machine"},
 	};
 
-	for (unsigned i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(mistakes); i++) {
 		struct emu_config c;
 
 		assert_int_equal(load(&c, mistakes[i].text), NVW_E_CONFIG);

@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -485,8 +486,8 @@ static void load_then_store(const void *args)
 	for (unsigned i = 0; i < 4; i++) {
 		values[i] = nvw_load_issue(&s->a[8 * i]);
 	}
-	for (unsigned i = 0; i < 4; i++) {
-		sum += nvw_load_use(values[i], uint64_t);
+	NVW_EACH(value, values, 4) {
+		sum += nvw_load_use(*value, uint64_t);
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		nvw_store(&s->a[8 * (4 + i)], sum + i);

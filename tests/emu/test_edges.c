@@ -11,6 +11,7 @@
 
 #include <nvw/persist_log.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
@@ -104,8 +105,8 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 	rig_ok(nvw_write(rig.machine, w.a, &new, sizeof new));
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
 
-	for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
-		l1->lines[i].generation = 0;
+	NVW_EACH(line, l1->lines, l1->sets * l1->ways) {
+		line->generation = 0;
 	}
 	l1->generation = UINT32_MAX;
 	rig_launch(&rig, load_word, &w, 1, 1);
@@ -221,9 +222,9 @@ TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 	const emu_time later = nvw_time_ps(rig.machine) + 50000000;
 	unsigned registered = 0;
 
-	for (uint32_t i = 0; i < l1->sets * l1->ways; i++) {
-		if (l1->lines[i].registered) {
-			l1->lines[i].granted = later;
+	NVW_EACH(line, l1->lines, l1->sets * l1->ways) {
+		if (line->registered) {
+			line->granted = later;
 			registered++;
 		}
 	}
@@ -280,8 +281,8 @@ TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 	rig_begin(&rig, 0, (const char *const[]){"protocol=rsp", "gpu.cus=4", NULL});
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, store_remotely, &w, 1, 1);
-	for (unsigned cu = 0; cu < 4; cu++) {
-		assert_true(rig.machine->cus[cu].rmw_free > 0);
+	NVW_EACH(cus, rig.machine->cus, 4) {
+		assert_true(cus->rmw_free > 0);
 	}
 }
 
@@ -384,8 +385,8 @@ TEST(memory_that_was_given_back_comes_back_as_zeros)
 
 	for (unsigned round = 0; round < 2; round++) {
 		w.a = nvw_alloc(rig.machine, 8 * 100);
-		for (unsigned i = 0; i < 100; i++) {
-			assert_int_equal(rig_visible(&rig, &w.a[i]), 0);
+		NVW_EACH(a, w.a, 100) {
+			assert_int_equal(rig_visible(&rig, a), 0);
 		}
 		rig_launch(&rig, add_to_words, &w, 100, 50);
 		assert_int_equal(rig_visible(&rig, &w.b[99]), 1);

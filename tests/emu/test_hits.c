@@ -12,6 +12,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -138,7 +139,7 @@ TEST(hits_are_what_their_steps_are_under_every_model)
 	static const char *const models[] = {
 		"persist.model=buffered-epoch", "persist.model=strict", "nvram.domain=eadr"};
 
-	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(models); i++) {
 		check_both((const char *const[]){models[i], NULL}, i);
 		check_both((const char *const[]){models[i], "protocol=dd", NULL}, i);
 	}

@@ -10,6 +10,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -128,8 +129,8 @@ TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 	rig_ok(nvw_write(rig.machine, w.a, &seven, sizeof seven));
 	rig_launch(&rig, keep_numbers, &w, LONG_ITEMS, LONG_ITEMS);
 	assert_true(rig.machine->exec.huge_pages);
-	for (unsigned i = 0; i < LONG_ITEMS; i++) {
-		assert_int_equal(rig_visible(&rig, &w.b[i]), 1);
+	NVW_EACH(b, w.b, LONG_ITEMS) {
+		assert_int_equal(rig_visible(&rig, b), 1);
 	}
 }
 
@@ -168,8 +169,8 @@ static void fill_stack(const void *args)
 {
 	volatile char own[1024];
 
-	for (unsigned i = 0; i < sizeof own; i++) {
-		own[i] = 1;
+	NVW_EACH(one, own, sizeof own) {
+		*one = 1;
 	}
 	do_nothing(args);
 }
@@ -190,8 +191,8 @@ TEST(stacks_that_machines_hand_on_are_zeros)
 
 		assert_true(turn == 0 || stacks == before);
 		before = stacks;
-		for (uint64_t i = 0; i < EMU_LANES * x->stack_bytes; i++) {
-			assert_int_equal(stacks[i], 0);
+		NVW_EACH(stack, stacks, EMU_LANES * x->stack_bytes) {
+			assert_int_equal(*stack, 0);
 		}
 		rig_launch(&rig, fill_stack, &w, EMU_LANES, EMU_LANES);
 	}
@@ -522,8 +523,8 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 		o.from = nvw_alloc(rig.machine, sizeof bytes);
 		o.to = nvw_alloc(rig.machine, sizeof stored);
 		o.loaded = nvw_alloc(rig.machine, sizeof loaded);
-		for (unsigned i = 0; i < sizeof bytes; i++) {
-			bytes[i] = (uint8_t)nvw_random_below(&random, 256);
+		NVW_EACH(byte, bytes, sizeof bytes) {
+			*byte = (uint8_t)nvw_random_below(&random, 256);
 		}
 		rig_ok(nvw_write(rig.machine, o.from, bytes, sizeof bytes));
 		rig_launch(&rig, follow_order, &o, 64, 64);

@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -269,7 +270,7 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 	static const char *const models[] = {"persist.model=epoch", "persist.model=strict"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
 	static const char *const protocols[] = {"apart", "vi", "rsp", "dd", "quickrelease", "wt", "no-l1"};
-	enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
+	enum { PROTOCOLS = NVW_COUNT(protocols) };
 
 	for (unsigned i = 0; i < PROTOCOLS * 2 * 3; i++) {
 		const char *const settings[] = {"l3.size=4KiB", models[i / PROTOCOLS % 2],

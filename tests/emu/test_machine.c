@@ -8,6 +8,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -28,7 +29,7 @@ TEST(every_work_item_runs_once_with_its_own_id)
 {
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
-	for (unsigned i = 0; i < sizeof group_sizes / sizeof *group_sizes; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(group_sizes); i++) {
 		RIG(rig);
 		struct words w = {.n = 3000};
 
@@ -482,8 +483,8 @@ static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_
 	w.b = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, race, &w, 2048, 128);
 	rig_ok(nvw_persist(rig.machine));
-	for (uint64_t i = 0; i < 2048; i++) {
-		hash = nvw_mix64(hash ^ rig_durable(&rig, &w.a[i]));
+	NVW_EACH(a, w.a, 2048) {
+		hash = nvw_mix64(hash ^ rig_durable(&rig, a));
 	}
 	*ret_stats = *emu_statistics(rig.machine);
 	strcpy(log_path, rig.log_path);
@@ -529,8 +530,8 @@ TEST(ten_seeds_give_more_than_one_interleaving)
 
 		hashes[seed] = race_once(seed, &stats, log);
 		unlink(log);
-		for (unsigned i = 0; i < seed; i++) {
-			is_new = is_new && hashes[i] != hashes[seed];
+		NVW_EACH(hash, hashes, seed) {
+			is_new = is_new && *hash != hashes[seed];
 		}
 		different += is_new;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { CELLS_MAX = 256, LINES = 512, WORK_ITEMS = 128, GROUP = 64 };
@@ -110,14 +111,14 @@ static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, un
 {
 	unsigned needed = 0, possible = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_EACH(cell, cells, count) {
 		int r;
 
-		if (!cells[i].possible) {
+		if (!cell->possible) {
 			continue;
 		}
 		possible++;
-		cells[i].possible = false;
+		cell->possible = false;
 		r = run_under(&v->protocol);
 		if (r) {
 			assert_int_equal(r, NVW_E_MODEL);
@@ -125,7 +126,7 @@ static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, un
 			assert_error_has(v->protocol.name);
 			needed++;
 		}
-		cells[i].possible = true;
+		cell->possible = true;
 	}
 	return needed >= least || needed >= possible / 2;
 }

@@ -12,6 +12,7 @@
 #include <nvw/kernel.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -191,8 +192,8 @@ static void choose_rows(struct program *p, struct rig *rig)
 		r->base = r->is_nvram ? rig->nvram + i * (ROW_BYTES + 64 - ROW_BYTES % 64) :
 					nvw_alloc(rig->machine, ROW_BYTES);
 		choose_places(p, r);
-		for (unsigned k = 0; k < ROW_BYTES; k++) {
-			r->now[k] = (uint8_t)below(p, 256);
+		NVW_EACH(now, r->now, ROW_BYTES) {
+			*now = (uint8_t)below(p, 256);
 		}
 		rig_ok(nvw_write(rig->machine, r->base, r->now, ROW_BYTES));
 	}
@@ -244,16 +245,16 @@ static const char *choose_setting(struct program *p)
 		"l2.nvw_fifo=1", "l1.sfifo=1", "l1.sfifo_unit=words", "l1.occupancy=0cycles",
 		"l2.latency=500cycles", "nvram.write=0ns", "stc.bsq=4", "tcs.lease=20cycles"};
 
-	return settings[below(p, sizeof settings / sizeof *settings)];
+	return settings[below(p, NVW_COUNT(settings))];
 }
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void compare(const struct program *p, const struct rig *rig)
 {
-	for (unsigned i = 0; i < ROWS; i++) {
+	NVW_EACH(one, p->row, ROWS) {
 		uint8_t visible[ROW_BYTES];
-		const struct row *const r = &p->row[i];
+		const struct row *const r = one;
 
 		rig_ok(nvw_read(rig->machine, visible, r->base, ROW_BYTES));
 		assert_memory_equal(visible, r->now, ROW_BYTES);

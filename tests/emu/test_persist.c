@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/each.h"
+
 /* ---- Power cuts: what an epoch model promises, looked at from outside ---------------------------- */
 
 struct cut {
@@ -237,9 +239,8 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 {
 	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
 
-	for (unsigned i = 0; i < 3; i++) {
-		const char *const settings[] = {
-			"persist.model=strict", "nvram.channels=3", protocols[i], NULL};
+	NVW_EACH(protocol, protocols, 3) {
+		const char *const settings[] = {"persist.model=strict", "nvram.channels=3", *protocol, NULL};
 		static nvw_off stored[4096];
 		struct rig rig;
 		struct words w = {.rounds = 3};
@@ -392,8 +393,8 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 			} else if (r.kind == NVW_LOG_PERSISTED) {
 				bool found = false;
 
-				for (unsigned k = 0; k < count; k++) {
-					found = found || is_end_of(&r, &met[k]);
+				NVW_EACH(one, met, count) {
+					found = found || is_end_of(&r, one);
 				}
 				assert_true(found);
 				ended++;

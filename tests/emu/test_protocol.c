@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -48,11 +49,11 @@ TEST(actions_carry_the_names_of_the_papers)
 				assert_non_null(row->steps[s]->name);
 			}
 		}
-		for (unsigned n = 0; n < p->l1_state_count * COH_L1_EVENT_COUNT; n++) {
-			for (unsigned s = 0; s < 3 && p->l1[n].actions[s]; s++) {
-				assert_non_null(coh_line_action_name(p->l1[n].actions[s]));
+		NVW_EACH(l1, p->l1, p->l1_state_count * COH_L1_EVENT_COUNT) {
+			for (unsigned s = 0; s < 3 && l1->actions[s]; s++) {
+				assert_non_null(coh_line_action_name(l1->actions[s]));
 			}
-			assert_true(p->l1[n].next < p->l1_state_count);
+			assert_true(l1->next < p->l1_state_count);
 		}
 	}
 }
@@ -539,8 +540,8 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	for (unsigned i = 0; i < lines * words; i++) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (i / words) + i % words]), i / words + 1);
 	}
-	for (unsigned i = 0; i < rig.machine->config.cus; i++) {
-		assert_int_equal(rig.machine->cus[i].buffered, 0);
+	NVW_EACH(cu, rig.machine->cus, rig.machine->config.cus) {
+		assert_int_equal(cu->buffered, 0);
 	}
 	rig_end(&rig);
 	return left;

@@ -7,6 +7,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -158,9 +159,9 @@ TEST(a_release_waits_for_what_memory_has_to_acknowledge)
 		{"wt", "wait for the acknowledgements of stores"},
 		{"quickrelease", "marker through the S-FIFOs"}};
 
-	for (unsigned i = 0; i < 3; i++) {
-		const struct emu_stats with = alone(cases[i][0], NULL, store_and_release, NULL),
-				       without = alone(cases[i][0], cases[i][1], store_and_release, NULL);
+	NVW_EACH(one, cases, 3) {
+		const struct emu_stats with = alone((*one)[0], NULL, store_and_release, NULL),
+				       without = alone((*one)[0], (*one)[1], store_and_release, NULL);
 
 		assert_true(with.release_ps > 0);
 		assert_int_equal(without.release_ps, 0);
@@ -261,8 +262,8 @@ TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 		assert_int_equal(run(&rig, load_first, &w, 4).l1_load_hits, is_kept ? 4 : 0);
 		run(&rig, store_first, &w, 1);
 		assert_int_equal(run(&rig, load_first, &w, 4).l1_load_hits, 0);
-		for (unsigned k = 0; k < 4; k++) {
-			assert_int_equal(w.got[k], 9);
+		NVW_EACH(got, w.got, 4) {
+			assert_int_equal(*got, 9);
 		}
 	}
 }

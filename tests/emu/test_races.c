@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
 
@@ -231,8 +232,8 @@ TEST(the_latest_of_several_missed_releases_is_blamed)
 		const struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, release_twice, p);
 		const struct emu_race *data = NULL;
 
-		for (unsigned i = 0; i < report.count; i++) {
-			data = report.race[i].kind == EMU_RACE_DATA ? &report.race[i] : data;
+		NVW_EACH(race, report.race, report.count) {
+			data = race->kind == EMU_RACE_DATA ? race : data;
 		}
 		assert_non_null(data);
 		assert_true(data->scopes_to_blame);
@@ -282,16 +283,16 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 		unsigned races;
 	} table[] = {{"protocol=gh", 0}, {"protocol=dh", 0}, {"protocol=vi", 2}};
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_EACH(one, table, 3) {
 		struct program p = {0};
 		RIG(rig);
 
-		rig_begin_set(&rig, 0, table[i].protocol, "gpu.cus=1");
+		rig_begin_set(&rig, 0, one->protocol, "gpu.cus=1");
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 		p.data = nvw_alloc(rig.machine, 64);
 		p.flag = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, pass_on_one_cu, &p, 128, 64);
-		assert_int_equal(emu_races(rig.machine)->count, table[i].races);
+		assert_int_equal(emu_races(rig.machine)->count, one->races);
 	}
 }
 

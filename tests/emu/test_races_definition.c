@@ -9,6 +9,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
 #include "races/vclock.h"
@@ -43,8 +44,8 @@ TEST(shared_clocks_are_the_same_as_plain_ones)
 	vclock clocks[CLOCKS];
 
 	vclock_reset(&pool, WAVEFRONTS);
-	for (unsigned i = 0; i < CLOCKS; i++) {
-		clocks[i] = VCLOCK_NONE;
+	NVW_EACH(clock, clocks, CLOCKS) {
+		*clock = VCLOCK_NONE;
 	}
 	for (uint32_t time = 1; time < 4000; time++) {
 		const unsigned a = (unsigned)nvw_random_below(&random, CLOCKS),
@@ -188,13 +189,13 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 	}
 	y.time = ++d->knows[0][y.item].of[y.item];
 	d->knows[1][y.item].of[y.item] = y.time;
-	for (unsigned i = 0; i < d->seen_count; i++) {
-		races += is_race(d, &d->seen[i], &y);
+	NVW_EACH(seen, d->seen, d->seen_count) {
+		races += is_race(d, seen, &y);
 	}
 	d->seen[d->seen_count++] = y;
-	for (unsigned i = 0; i < d->released_count; i++) {
-		if (!y.write || rmw || d->released[i].place != y.place || !(d->released[i].mask & y.mask)) {
-			d->released[kept++] = d->released[i];
+	NVW_EACH(released, d->released, d->released_count) {
+		if (!y.write || rmw || released->place != y.place || !(released->mask & y.mask)) {
+			d->released[kept++] = *released;
 		}
 	}
 	d->released_count = kept;
@@ -212,17 +213,17 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 
 static void group_meets(struct definition *d, unsigned group)
 {
-	for (unsigned which = 0; which < 2; which++) {
+	NVW_EACH(know, d->knows, 2) {
 		struct plain_clock all = {{0}};
 
 		for (unsigned i = 0; i < ITEMS; i++) {
 			if (group_of_item(i) == group) {
-				learn_plain(&all, &d->knows[which][i]);
+				learn_plain(&all, &(*know)[i]);
 			}
 		}
 		for (unsigned i = 0; i < ITEMS; i++) {
 			if (group_of_item(i) == group) {
-				d->knows[which][i] = all;
+				(*know)[i] = all;
 			}
 		}
 	}

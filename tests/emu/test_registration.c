@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -67,8 +68,8 @@ static unsigned owners(const struct rig *rig, const void *p)
 	unsigned n = 0;
 
 	assert_null(rig->machine->protocol->broken_invariant(rig->machine, id));
-	for (unsigned i = 0; i < rig->machine->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&rig->machine->cus[i].l1, id);
+	NVW_EACH(cu, rig->machine->cus, rig->machine->config.cus) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		n += line && line->registered;
 	}
@@ -125,8 +126,8 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 		struct args p = begin(&rig, names[i], NULL);
 
 		run(&rig, count_beside_others, &p, 4, 1);
-		for (unsigned group = 0; group < 4; group++) {
-			assert_int_equal(rig_visible(&rig, &p.a[group]), ROUNDS);
+		NVW_EACH(a, p.a, 4) {
+			assert_int_equal(rig_visible(&rig, a), ROUNDS);
 		}
 		assert_int_equal(owners(&rig, p.a), i ? 4 : 1);
 		assert_int_equal(stats(&rig)->l1_revocations == 0, i);
@@ -177,8 +178,8 @@ static void ask_once(const void *args)
 	const uint64_t me = nvw_group_id();
 
 	q->cus[me] = nvw_cu_id();
-	for (uint64_t before = 0; before < me; before++) {
-		if (q->cus[before] == q->cus[me]) {
+	NVW_EACH(cu, q->cus, me) {
+		if (*cu == q->cus[me]) {
 			for (unsigned i = 0; i < LATER; i++) {
 				nvw_store(&q->own[WORDS * me], i);
 			}

@@ -6,6 +6,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { LINES = 48, WORDS = EMU_LINE / 8 };
@@ -71,7 +72,7 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
 		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
 
-	for (unsigned i = 0; i < 3 * sizeof protocols / sizeof *protocols; i++) {
+	for (unsigned i = 0; i < 3 * NVW_COUNT(protocols); i++) {
 		struct words w, *const args = &w;
 		struct emu_stats stats;
 		emu_time flush;

@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "protocol/protocol.h"
 
@@ -403,8 +404,8 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
 	nvw_begin_measurement(rig.machine);
 	rig_launch(&rig, add_up, &l, 64, 64);
-	for (unsigned i = 0; i < 64; i++) {
-		assert_int_equal(rig_visible(&rig, &l.sums[i]), 0xff00);
+	NVW_EACH(sum, l.sums, 64) {
+		assert_int_equal(rig_visible(&rig, sum), 0xff00);
 	}
 	stats = *emu_statistics(rig.machine);
 	rig_end(&rig);

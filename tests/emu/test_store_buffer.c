@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { SETTINGS = 6 };
@@ -233,8 +234,8 @@ TEST(a_work_item_sees_its_own_stores)
 
 		begin(&rig, &s, "directory", settings);
 		rig_launch(&rig, store_and_load_at_random, &args, 8, 2);
-		for (unsigned n = 0; n < 8; n++) {
-			assert_int_equal(s.got[n], 0);
+		NVW_EACH(got, s.got, 8) {
+			assert_int_equal(*got, 0);
 		}
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->buffer_forwards > 0, i % 3 == 0);

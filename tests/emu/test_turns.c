@@ -7,6 +7,7 @@
 
 #include <nvw/host.h>
 
+#include "core/each.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "protocol/turns.h"
@@ -186,12 +187,12 @@ TEST(data_are_found_again_by_the_next_kernel)
 
 TEST(memory_that_the_host_takes_back_is_forgotten)
 {
-	for (unsigned v = 0; v < VARIANTS; v++) {
+	NVW_EACH(variant, variants, VARIANTS) {
 		RIG(rig);
 		struct task t = {.n = 16};
 		uint64_t mark;
 
-		begin(&rig, variants[v], NULL, NULL);
+		begin(&rig, *variant, NULL, NULL);
 		mark = nvw_mark(rig.machine);
 		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 		launch(&rig, store_once, &t, 1);
@@ -393,11 +394,11 @@ KERNEL(store_and_read_pages, const struct task, t)
 
 TEST(reads_never_wait_for_an_epoch)
 {
-	for (unsigned v = 0; v < VARIANTS; v++) {
+	NVW_EACH(variant, variants, VARIANTS) {
 		RIG(rig);
 		struct task t = {.n = 20};
 
-		begin(&rig, variants[v], NULL, NULL);
+		begin(&rig, *variant, NULL, NULL);
 		t.a = nvw_alloc(rig.machine, (uint64_t)t.n * 4096);
 		launch(&rig, store_and_read_pages, &t, 5);
 		assert_in_range(emu_statistics(rig.machine)->waits_turn, 1, 20);

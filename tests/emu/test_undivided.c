@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/each.h"
 #include "protocol/protocol.h"
 #include "record.h"
 
@@ -158,7 +159,7 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 	static const struct nvw_site site = {.file = "parts.c", .function = "store", .line = 7};
 	static const uint64_t sent[] = {0xff00, 0x0f00, 0x00ff};
 
-	for (unsigned i = 0; i < sizeof sent / sizeof *sent; i++) {
+	NVW_EACH(one, sent, NVW_COUNT(sent)) {
 		struct emu_line from = {0}, to = {0};
 		struct emu_group group = {0};
 		struct emu_wavefront *wf;
@@ -169,9 +170,9 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 		wf->group = &group;
 		wf->requests.site[0] = &site;
 		record_store(rig.machine, wf, 0, &from, 8, 8, 1);
-		record_split(rig.machine, &to, &from, sent[i]);
-		assert_int_equal(rig.machine->error, sent[i] == 0x0f00 ? NVW_E_MODEL : 0);
-		assert_int_equal(to.stores != 0, sent[i] == 0xff00);
+		record_split(rig.machine, &to, &from, *one);
+		assert_int_equal(rig.machine->error, *one == 0x0f00 ? NVW_E_MODEL : 0);
+		assert_int_equal(to.stores != 0, *one == 0xff00);
 		if (rig.machine->error) {
 			assert_error_has("parts.c:7 was sent to the NVRAM in parts");
 		}

@@ -15,6 +15,7 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
+#include "core/each.h"
 
 /*
  * The beginning of a job; more of them may follow on one command line, which is quicker: each is a process.
@@ -119,11 +120,11 @@ TEST(the_same_job_takes_the_same_simulated_time)
 	json_t *report[2];
 
 	NEEDS_FIO();
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_EACH(one, report, 2) {
 		clean();
 		assert_fio(job);
-		report[i] = json_load_file(in_dir("report"), 0, NULL);
-		assert_non_null(report[i]);
+		*one = json_load_file(in_dir("report"), 0, NULL);
+		assert_non_null(*one);
 	}
 	assert_true(json_equal(report[0], report[1]));
 	assert_true(figure(NULL, "simulated_ns") > 0);
@@ -235,12 +236,12 @@ TEST(bad_options_are_explained_and_fio_fails)
 
 	NEEDS_FIO();
 	/* Side by side, in a folder each: fio takes its time to end. */
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(bad); i++) {
 		run("mkdir %u && cd %u && { { fio --clocksource=clock_gettime --verify_state_save=0" JOB(
 			    "job", "pool") "%s >out 2>&1; echo $? >status; } >/dev/null & }",
 			i, i, bad[i].options);
 	}
-	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(bad); i++) {
 		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status "
 		    "%u/out",
 			i, i, i);

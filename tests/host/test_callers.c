@@ -16,6 +16,7 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
+#include "core/each.h"
 
 enum { SITES = 256 };
 
@@ -104,9 +105,9 @@ TEST(without_stacks_a_site_is_its_place_alone)
 	assert_string_equal(text, "set");
 	unsigned sets = 0;
 
-	for (unsigned i = 0; i < log.sites; i++) {
-		assert_int_equal(log.site[i].caller, 0);
-		sets += strcmp(log.site[i].function, "set") == 0;
+	NVW_EACH(site, log.site, log.sites) {
+		assert_int_equal(site->caller, 0);
+		sets += strcmp(site->function, "set") == 0;
 	}
 	assert_int_equal(sets, 1); /* whoever calls it */
 }
@@ -118,8 +119,8 @@ TEST(equal_stacks_have_one_site_and_others_have_others)
 	const unsigned set = line_with("c->value = value;");
 	unsigned sets = 0;
 
-	for (unsigned i = 0; i < log.sites; i++) {
-		sets += log.site[i].line == set;
+	NVW_EACH(site, log.site, log.sites) {
+		sets += site->line == set;
 	}
 	assert_int_equal(sets, 4);
 	const struct log deep = recorded("$HOST_HELPERS_CC", "", "dive pool 60");

@@ -17,6 +17,7 @@
 #include <nvw/persist_log.h>
 
 #include "common/shell.h"
+#include "core/each.h"
 
 enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 
@@ -202,8 +203,8 @@ TEST(atomics_of_threads_are_recorded_one_by_one)
 			}
 		}
 		assert_int_equal(counted, THREADS * ROUNDS);
-		for (unsigned i = 0; i < THREADS; i++) {
-			assert_true(own[i][0] == ROUNDS && own[i][1] == ROUNDS);
+		NVW_EACH(one, own, THREADS) {
+			assert_true((*one)[0] == ROUNDS && (*one)[1] == ROUNDS);
 		}
 		nvw_log_reader_close(reader);
 		replay();

@@ -16,6 +16,7 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
+#include "core/each.h"
 
 static int crash_states(const char *bug, const char *oracle, unsigned states)
 {
@@ -177,13 +178,13 @@ TEST(operations_are_heard_from_programs_of_nvwave_cc_too)
 	if (!getenv("HOST_CC")) {
 		skip();
 	}
-	for (unsigned i = 0; i < sizeof by / sizeof by[0]; i++) {
+	NVW_EACH(one, by, NVW_COUNT(by)) {
 		clean();
 		write_text("mapping.c", mapping_program);
-		if (run("command -v %.*s", (int)strcspn(by[i], " "), by[i]) != 0) {
+		if (run("command -v %.*s", (int)strcspn(*one, " "), *one) != 0) {
 			continue;
 		}
-		succeeds("$HOST_CC %s -g -I%s -o mapping mapping.c", by[i], HEADERS);
+		succeeds("$HOST_CC %s -g -I%s -o mapping mapping.c", *one, HEADERS);
 		succeeds("$NVWAVE exec --record=log -- ./mapping pool");
 		/* begin, store, flush, fence and acknowledgement of each, in this order */
 		succeeds("$NVWAVE log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' "
@@ -246,7 +247,7 @@ TEST(checkers_are_told_what_was_acknowledged_however_they_are_started)
 	static const char *const forms[] = {"./teller", "./teller;:", "X=1 ./teller"};
 	char command[64], first[1 << 12] = "";
 
-	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(forms); i++) {
 		clean();
 		write_text("teller", teller);
 		succeeds("chmod +x teller");

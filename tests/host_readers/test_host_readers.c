@@ -22,6 +22,7 @@
 
 #include "check/check.h"
 #include "core/describe.h"
+#include "core/each.h"
 #include "core/options.h"
 #include "core/tsan.h"
 #include "lib/readers/drive.h"
@@ -86,7 +87,7 @@ static const struct subject {
 static const struct subject *const all[] = {&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_wide,
 	&btree_kernel, &btree_buffered, &btree_update, &btree_delete};
 
-enum { SUBJECTS = sizeof all / sizeof *all };
+enum { SUBJECTS = NVW_COUNT(all) };
 
 struct run {
 	const struct subject *subject;
@@ -219,14 +220,14 @@ static uint64_t hash_file(const char *path, uint64_t *ret_bytes)
 
 TEST(readers_change_neither_the_statistics_nor_the_persist_log)
 {
-	for (unsigned i = 0; i < SUBJECTS; i++) {
+	NVW_EACH(one, all, SUBJECTS) {
 		struct emu_stats stats[2];
 		uint64_t hash[2], bytes[2];
 
 		for (unsigned with = 0; with < 2; with++) {
 			struct run r;
 
-			prepare(&r, all[i], -1);
+			prepare(&r, *one, -1);
 			execute(&r, with, UINT64_MAX);
 			stats[with] = *emu_statistics(r.machine);
 			hash[with] = hash_file(r.log_path, &bytes[with]);
@@ -256,10 +257,10 @@ static int judge(const struct run *r, struct nvw_pool *pool)
 
 TEST(readers_of_a_run_that_ends_see_every_key_in_order_and_whole)
 {
-	for (unsigned i = 0; i < SUBJECTS; i++) {
+	NVW_EACH(one, all, SUBJECTS) {
 		struct run r;
 
-		prepare(&r, all[i], -1);
+		prepare(&r, *one, -1);
 		execute(&r, true, UINT64_MAX);
 		assert_true(nvw__sightings_reads(r.sightings) >= READERS);
 		assert_true(nvw__sightings_keys(r.sightings) > 0);
@@ -276,8 +277,8 @@ static uint64_t inspected(const struct run *r, const char *name)
 	uint64_t value = UINT64_MAX;
 
 	rig_ok(r->subject->workload->inspect(r->pool, &d));
-	for (unsigned i = 0; i < d.count; i++) {
-		value = strcmp(d.values[i].name, name) ? value : d.values[i].u64;
+	NVW_EACH(values, d.values, d.count) {
+		value = strcmp(values->name, name) ? value : values->u64;
 	}
 	nvw__description_clear(&d);
 	return value;
@@ -285,12 +286,12 @@ static uint64_t inspected(const struct run *r, const char *name)
 
 TEST(what_readers_find_at_the_end_is_what_the_run_has_left)
 {
-	for (unsigned i = 0; i < SUBJECTS; i++) {
-		const struct nvw_serving *const serving = all[i]->workload->serving;
+	NVW_EACH(one, all, SUBJECTS) {
+		const struct nvw_serving *const serving = (*one)->workload->serving;
 		uint64_t keys, present = 0;
 		struct run r;
 
-		prepare(&r, all[i], -1);
+		prepare(&r, *one, -1);
 		execute(&r, true, UINT64_MAX);
 		rig_ok(serving->keys(r.plan, &keys));
 		for (uint64_t n = 0; n < keys; n++) {
@@ -303,7 +304,7 @@ TEST(what_readers_find_at_the_end_is_what_the_run_has_left)
 		}
 		assert_true(keys > 100);
 		assert_int_equal(present,
-			inspected(&r, all[i]->workload == &nvw_workload_kv ? "kv.keys" : "btree.keys"));
+			inspected(&r, (*one)->workload == &nvw_workload_kv ? "kv.keys" : "btree.keys"));
 		finish(&r);
 		dispose(&r);
 	}
@@ -376,8 +377,8 @@ static bool kill_often(const struct subject *s, int mutation, unsigned kills)
 
 TEST(nothing_that_readers_of_a_killed_run_saw_is_taken_back)
 {
-	for (unsigned i = 0; i < SUBJECTS; i++) {
-		assert_false(kill_often(all[i], -1, TIMES_KILLED));
+	NVW_EACH(one, all, SUBJECTS) {
+		assert_false(kill_often(*one, -1, TIMES_KILLED));
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <nvw/host.h>
 #include <nvw/recovery.h>
 
+#include "core/each.h"
 #include "pool/layout.h"
 
 struct args {
@@ -45,7 +46,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 {
 	static const uint64_t sizes[] = {1, 64, 65, 512, 4096, NVW_HEAP_BLOCK_MAX};
 
-	for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+	for (unsigned s = 0; s < NVW_COUNT(sizes); s++) {
 		enum { N = 512 };
 		RIG(rig);
 		struct args a = {.bytes = sizes[s]};
@@ -100,8 +101,8 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 	/* Nothing is set aside any more. */
 	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
-	for (unsigned i = 0; i < N; i++) {
-		assert_int_equal(second[i], 0);
+	NVW_EACH(one, second, N) {
+		assert_int_equal(*one, 0);
 	}
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
 	/* What may be handed out now is free on the medium too, or a crash could find it in two hands. */
@@ -300,8 +301,8 @@ TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 
 KERNEL(store_line, const struct args, a)
 {
-	for (unsigned i = 0; i < 8; i++) {
-		nvw_store(&a->out[i], UINT64_MAX);
+	NVW_EACH(out, a->out, 8) {
+		nvw_store(out, UINT64_MAX);
 	}
 	nvw_p_barrier_wi();
 }
@@ -323,8 +324,8 @@ static unsigned cut_line(uint64_t seed, const char *const *settings)
 		fail_msg("the cut came too late");
 	}
 	durable = 0;
-	for (unsigned i = 0; i < 8; i++) {
-		const uint64_t word = rig_durable(&rig, &a.out[i]);
+	NVW_EACH(out, a.out, 8) {
+		const uint64_t word = rig_durable(&rig, out);
 
 		assert_true(word == 0 || word == UINT64_MAX);
 		durable += word != 0;

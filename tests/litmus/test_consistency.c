@@ -13,6 +13,7 @@
 #include <litmus/torture.h>
 
 #include "common/skip.h"
+#include "core/each.h"
 
 enum { MODELS = 4, SCHEDULES = 80, SEARCH = 3000 };
 enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
@@ -91,7 +92,7 @@ static void expect_under(const char *protocol)
 {
 	struct litmus_list list = shipped();
 
-	assert_int_equal(list.count, sizeof table / sizeof *table);
+	assert_int_equal(list.count, NVW_COUNT(table));
 	for (unsigned i = 0; i < list.count; i++) {
 		assert_string_equal(list.test[i].name, table[i].test);
 		for (unsigned model = 0; model < MODELS; model++) {

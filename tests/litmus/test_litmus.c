@@ -10,6 +10,7 @@
 #include <litmus/litmus.h>
 
 #include "common/skip.h"
+#include "core/each.h"
 
 static struct litmus_report report;
 
@@ -43,12 +44,12 @@ static unsigned failures(const struct litmus_list *list, const struct litmus_opt
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < list->count; i++) {
-		if (litmus_is_persist(&list->test[i])) {
+	NVW_EACH(test, list->test, list->count) {
+		if (litmus_is_persist(test)) {
 			continue;
 		}
-		if (litmus_run_visibility(&list->test[i], options, &report)) {
-			fail_msg("%s: %s", list->test[i].name, nvw_error_message());
+		if (litmus_run_visibility(test, options, &report)) {
+			fail_msg("%s: %s", test->name, nvw_error_message());
 		}
 		if (litmus_has_failed(&report)) {
 			printf("# %s under %s: %s\n", report.test->name, options->protocol, report.witness);
@@ -135,8 +136,8 @@ TEST(outcomes_are_counted_by_final_state)
 	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
 	assert_true(report.outcome[0].holds);
 	assert_int_equal(report.outcome[0].count, report.seen);
-	for (unsigned i = 0; i < report.outcome_count; i++) {
-		all += report.outcome[i].count;
+	NVW_EACH(outcome, report.outcome, report.outcome_count) {
+		all += outcome->count;
 	}
 	assert_int_equal(all, report.schedules);
 	assert_string_equal(litmus_report_verdict(&report), "not claimed, allowed seen");
@@ -234,13 +235,13 @@ TEST(what_scopes_leave_open_is_seen)
 	struct litmus_list list = load("hrf.litmus");
 	unsigned seen = 0;
 
-	for (unsigned i = 0; i < list.count; i++) {
+	NVW_EACH(test, list.test, list.count) {
 		for_each(name, names) {
-			for (unsigned p = 0; p < 3 && !strcmp(list.test[i].name, *name); p++) {
+			for (unsigned p = 0; p < 3 && !strcmp(test->name, *name); p++) {
 				const struct litmus_options options = {
 					.protocol = protocols[p], .stop_when_seen = true};
 
-				assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+				assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
 				assert_string_equal(litmus_report_verdict(&report), "allowed, seen");
 				seen++;
 			}
@@ -296,11 +297,10 @@ TEST(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome)
 			.protocol = (*fault)[0], .fault = (*fault)[1], .stop_when_seen = true};
 		bool found = false;
 
-		for (unsigned l = 0; l < 2; l++) {
-			for (unsigned i = 0; i < lists[l].count; i++) {
-				if (!strcmp(lists[l].test[i].name, (*fault)[2])) {
-					const int r =
-						litmus_run_visibility(&lists[l].test[i], &options, &report);
+		NVW_EACH(list, lists, 2) {
+			NVW_EACH(test, list->test, list->count) {
+				if (!strcmp(test->name, (*fault)[2])) {
+					const int r = litmus_run_visibility(test, &options, &report);
 
 					/* Debug builds end such a run at the first broken invariant. */
 					assert_true(r == 0 || r == NVW_E_MODEL);
@@ -340,15 +340,15 @@ TEST(a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart)
 		{"forbidden", "not claimed, FORBIDDEN SEEN"}, {"allowed", "not claimed, allowed seen"}};
 	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_EACH(one, said, 2) {
 		char text[256];
 
 		snprintf(text, sizeof text,
 			"test t\nmodel x86-TSO\nP0@wg0{W(plain) x=1; W(plain) y=1} || P1@wg1{R(plain) r0<-y;"
 			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict %s",
-			said[i][0]);
+			(*one)[0]);
 		run_text(text, &options);
-		assert_string_equal(litmus_report_verdict(&report), said[i][1]);
+		assert_string_equal(litmus_report_verdict(&report), (*one)[1]);
 		assert_false(litmus_has_failed(&report));
 	}
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "core/each.h"
 
 #include <litmus/litmus.h>
 
@@ -49,9 +50,9 @@ TEST(every_test_gives_its_verdict_under_the_models_that_it_names)
 	unsigned verdicts = 0;
 
 	assert_true(tests.count >= 40);
-	for (unsigned i = 0; i < tests.count; i++) {
+	NVW_EACH(test, tests.test, tests.count) {
 		for (unsigned p = 0; p < LITMUS_PERSISTENCY_COUNT; p++) {
-			const enum litmus_verdict said = tests.test[i].under[p];
+			const enum litmus_verdict said = test->under[p];
 			const struct litmus_options options = {.protocol = "vi",
 				.schedules = said == LITMUS_ALLOWED ? 20 : 3,
 				.seed = 1,
@@ -60,13 +61,12 @@ TEST(every_test_gives_its_verdict_under_the_models_that_it_names)
 			if (!said) {
 				continue;
 			}
-			run(&tests.test[i], p, &options);
+			run(test, p, &options);
 			verdicts++;
 			if (strcmp(litmus_report_verdict(&report),
 				    said == LITMUS_FORBIDDEN ? "ok" : "allowed, seen")) {
-				fail_msg("%s under %s: %s (%s)", tests.test[i].name,
-					litmus_persistency_name(p), litmus_report_verdict(&report),
-					report.witness);
+				fail_msg("%s under %s: %s (%s)", test->name, litmus_persistency_name(p),
+					litmus_report_verdict(&report), report.witness);
 			}
 		}
 	}
@@ -75,9 +75,9 @@ TEST(every_test_gives_its_verdict_under_the_models_that_it_names)
 
 static const struct litmus_test *find(const char *name)
 {
-	for (unsigned i = 0; i < tests.count; i++) {
-		if (!strcmp(tests.test[i].name, name)) {
-			return &tests.test[i];
+	NVW_EACH(test, tests.test, tests.count) {
+		if (!strcmp(test->name, name)) {
+			return test;
 		}
 	}
 	fail_msg("there is no test %s", name);

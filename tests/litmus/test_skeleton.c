@@ -10,6 +10,8 @@
 #include <litmus/litmus.h>
 #include <litmus/torture.h>
 
+#include "core/each.h"
+
 enum { PROGRAMS = 60, PROTOCOLS = 3 };
 
 static const char *const protocols[] = {"skeleton", "directory", "apart"};
@@ -31,15 +33,15 @@ TEST(random_programs_are_right_under_them)
 {
 	static struct torture_result result;
 
-	for (unsigned i = 0; i < PROTOCOLS; i++) {
+	NVW_EACH(protocol, protocols, PROTOCOLS) {
 		assert_int_equal(torture_run(
 					 &(struct torture_options){
-						 .protocol = protocols[i], .seed = 1, .programs = PROGRAMS},
+						 .protocol = *protocol, .seed = 1, .programs = PROGRAMS},
 					 &result),
 			0);
 		if (result.failed) {
-			fail_msg("%s, seed %llu: %s", protocols[i], (unsigned long long)result.seed,
-				result.text);
+			fail_msg(
+				"%s, seed %llu: %s", *protocol, (unsigned long long)result.seed, result.text);
 		}
 		assert_int_equal(result.programs, PROGRAMS);
 	}
@@ -92,8 +94,8 @@ static void expect_verdicts(const char *protocol, const char *path)
 
 	assert_int_equal(litmus_load(path, &list), 0);
 	assert_true(list.count > 0);
-	for (unsigned i = 0; i < list.count; i++) {
-		assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+	NVW_EACH(test, list.test, list.count) {
+		assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
 		assert_false(litmus_has_failed(&report));
 	}
 	litmus_list_free(&list);
@@ -107,8 +109,8 @@ TEST(litmus_tests_give_their_verdicts_under_them)
 
 	for_each(row, files) {
 		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", *row);
-		for (unsigned i = 0; i < PROTOCOLS; i++) {
-			expect_verdicts(protocols[i], path);
+		NVW_EACH(protocol, protocols, PROTOCOLS) {
+			expect_verdicts(*protocol, path);
 		}
 	}
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "core/each.h"
 
 #include <litmus/torture.h>
 #include <litmus/torture_program.h>
@@ -229,9 +230,7 @@ TEST(programs_contain_every_style)
 	assert_non_null(p);
 	for (unsigned seed = 0; seed < 50; seed++) {
 		assert_int_equal(torture_generate(p, "rsp", seed, NULL), 0);
-		for (unsigned i = 0; i < p->step_count; i++) {
-			const struct torture_step *const step = &p->steps[i];
-
+		NVW_EACH(step, p->steps, p->step_count) {
 			meetings += step->kind == TORTURE_MEET && !step->persist;
 			persist += step->kind == TORTURE_MEET && step->persist;
 			if (step->kind != TORTURE_ACCESS) {
@@ -242,8 +241,8 @@ TEST(programs_contain_every_style)
 			far += step->acquire.variable >= 0 && step->acquire.scope == NVW_SCOPE_REMOTE_AGENT;
 		}
 	}
-	for (unsigned style = 0; style < TORTURE_STYLE_COUNT; style++) {
-		assert_true(steps[style] > 50);
+	NVW_EACH(step, steps, TORTURE_STYLE_COUNT) {
+		assert_true(*step > 50);
 	}
 	assert_true(local > 50 && far > 50 && meetings > 50 && persist > 50);
 	free(p);

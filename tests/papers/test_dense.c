@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/skip.h"
+#include "core/each.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
 #define KERNELS(X)                                                                                     \
@@ -58,7 +59,7 @@ static const struct kernel {
 #undef X
 };
 
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = NVW_COUNT(kernels) };
 
 /* ---- Device and host ------------------------------------------------------------------------------- */
 
@@ -67,8 +68,8 @@ TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 	const char *protocol, *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
-		for (unsigned k = 0; k < KERNELS; k++) {
-			struct test t = begin(kernels[k].workload, kernels[k].sizes, protocol);
+		NVW_EACH(kernel, kernels, KERNELS) {
+			struct test t = begin(kernel->workload, kernel->sizes, protocol);
 
 			run_and_verify(&t);
 			end(&t);
@@ -78,15 +79,15 @@ TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 
 TEST(results_do_not_depend_on_the_size_of_work_groups)
 {
-	for (unsigned k = 0; k < KERNELS; k++) {
+	NVW_EACH(kernel, kernels, KERNELS) {
 		static const char *const group_sizes[] = {"1", "7", "1024"};
 
 		for_each(group_size, group_sizes) {
 			char sizes[128];
 			struct test t;
 
-			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernels[k].sizes, *group_size);
-			t = begin(kernels[k].workload, sizes, "gd");
+			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernel->sizes, *group_size);
+			t = begin(kernel->workload, sizes, "gd");
 			run_and_verify(&t);
 			end(&t);
 		}
@@ -95,8 +96,8 @@ TEST(results_do_not_depend_on_the_size_of_work_groups)
 
 TEST(smallest_sizes_work)
 {
-	for (unsigned k = 0; k < KERNELS; k++) {
-		struct test t = begin(kernels[k].workload, kernels[k].smallest, "gd");
+	NVW_EACH(kernel, kernels, KERNELS) {
+		struct test t = begin(kernel->workload, kernel->smallest, "gd");
 
 		run_and_verify(&t);
 		end(&t);
@@ -105,12 +106,11 @@ TEST(smallest_sizes_work)
 
 TEST(a_flipped_bit_in_any_array_is_a_violation)
 {
-	for (unsigned k = 0; k < KERNELS; k++) {
-		struct test t = begin(kernels[k].workload, kernels[k].sizes, "gd");
+	NVW_EACH(kernel, kernels, KERNELS) {
+		struct test t = begin(kernel->workload, kernel->sizes, "gd");
 
 		run_and_verify(&t);
-		for (unsigned i = 0; i < t.plan->arrays; i++) {
-			const struct dense_array *const a = &t.plan->array[i];
+		NVW_EACH(a, t.plan->array, t.plan->arrays) {
 			uint8_t *const last = (uint8_t *)a->device + bytes_of(a) - 4;
 			uint8_t byte;
 
@@ -173,13 +173,13 @@ static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan 
 
 TEST(inputs_follow_from_the_seed)
 {
-	for (unsigned k = 0; k < KERNELS; k++) {
-		const struct nvw_workload *const w = kernels[k].workload;
+	NVW_EACH(kernel, kernels, KERNELS) {
+		const struct nvw_workload *const w = kernel->workload;
 		void *first, *again, *other;
 
-		assert_int_equal(prepare(w, kernels[k].sizes, 1, &first), 0);
-		assert_int_equal(prepare(w, kernels[k].sizes, 1, &again), 0);
-		assert_int_equal(prepare(w, kernels[k].sizes, 2, &other), 0);
+		assert_int_equal(prepare(w, kernel->sizes, 1, &first), 0);
+		assert_int_equal(prepare(w, kernel->sizes, 1, &again), 0);
+		assert_int_equal(prepare(w, kernel->sizes, 2, &other), 0);
 		assert_true(has_same_inputs(first, again));
 		assert_false(has_same_inputs(first, other));
 		w->dispose(first);
@@ -458,8 +458,8 @@ TEST(lavamd_forces_cancel)
 		}
 	}
 	assert_true(most > 0.1);
-	for (unsigned k = 0; k < 3; k++) {
-		assert_close(sum[k], 0, 1e-10);
+	NVW_EACH(one, sum, 3) {
+		assert_close(*one, 0, 1e-10);
 	}
 	free(forces);
 	end(&t);

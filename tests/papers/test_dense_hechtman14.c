@@ -2,6 +2,8 @@
 /* What hechtman14's kernels compute, by properties that neither device nor sequential version knows. */
 #include "dense_test.h"
 
+#include "core/each.h"
+
 extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_workload_histogram,
 	nvw_workload_reduction, nvw_workload_dct, nvw_workload_spmv, nvw_workload_sort, nvw_workload_apsp,
 	nvw_workload_convolution, nvw_workload_fft, nvw_workload_barnes_hut, nvw_workload_dijkstra,
@@ -118,8 +120,8 @@ TEST(spmv_of_ones_counts_neighbours)
 	for (unsigned i = 0; i < array_of(&t, "values")->count; i++) {
 		values[i] = 1;
 	}
-	for (unsigned i = 0; i < WIDTH * HEIGHT; i++) {
-		vector[i] = 1;
+	NVW_EACH(one, vector, WIDTH * HEIGHT) {
+		*one = 1;
 	}
 	run_and_verify(&t);
 	product = result(&t, "product");
@@ -350,7 +352,7 @@ TEST(scratchpads_change_no_result_and_save_accesses)
 		{&nvw_workload_srad, "rows=23 columns=31 iterations=3", false}};
 	static const char *const group_sizes[] = {"1", "7", "100", "256", "1024"};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof *cases * 5; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(cases) * 5; i++) {
 		uint64_t requests[2];
 
 		for (unsigned on = 0; on < 2; on++) {
@@ -378,13 +380,13 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 		{"rows=23 columns=31 iterations=2 scratchpad=on", "odd"},
 		{"rows=23 columns=31 iterations=3 scratchpad=on", "even"}};
 
-	for (unsigned i = 0; i < 3; i++) {
-		struct test t = begin(&nvw_workload_hotspot, cases[i].sizes, "gd");
+	NVW_EACH(one, cases, 3) {
+		struct test t = begin(&nvw_workload_hotspot, one->sizes, "gd");
 		const struct dense_array *a = t.plan->array;
 		uint8_t byte;
 
 		run_and_verify(&t);
-		while (strcmp(a->name, cases[i].array) != 0) {
+		while (strcmp(a->name, one->array) != 0) {
 			a++;
 		}
 		assert_int_equal(nvw_read(t.machine, &byte, a->device, 1), 0);

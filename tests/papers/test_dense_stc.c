@@ -4,6 +4,8 @@
  */
 #include "dense_test.h"
 
+#include "core/each.h"
+
 extern const struct nvw_workload nvw_workload_vec_cpy, nvw_workload_cache_reuse, nvw_workload_fg_share,
 	nvw_workload_bc, nvw_workload_fw, nvw_workload_mis, nvw_workload_dgemm, nvw_workload_lulesh_proxy,
 	nvw_workload_snap_proxy, nvw_workload_hpgmg_proxy;
@@ -89,8 +91,8 @@ TEST(bc_divides_paths_of_equal_length)
 
 	run_and_verify(&t);
 	centrality = result(&t, "centrality");
-	for (unsigned v = 0; v < 4; v++) {
-		assert_true(centrality[v] == 1);
+	NVW_EACH(one, centrality, 4) {
+		assert_true(*one == 1);
 	}
 	free(centrality);
 	end(&t);
@@ -213,8 +215,8 @@ TEST(lulesh_keeps_energy)
 		sum[0] += before[e];
 		sum[1] += energies[e];
 	}
-	for (unsigned i = 0; i < 3 * NODES; i++) {
-		motion += velocities[i] * velocities[i] / 2;
+	NVW_EACH(velocity, velocities, 3 * NODES) {
+		motion += *velocity * *velocity / 2;
 	}
 	assert_true(motion > 1e-3);
 	assert_close(sum[1] + motion, sum[0], 0.2 * motion);

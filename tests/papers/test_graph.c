@@ -13,6 +13,7 @@
 
 #include "../workloads/ideal.h"
 
+#include "core/each.h"
 #include "papers/kernels/graph/plan.h"
 
 #define OPTIONS(...) ((const struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
@@ -161,8 +162,8 @@ TEST(page_rank_of_a_regular_graph_is_one)
 	uint64_t ranks[4];
 
 	assert_ok(nvw_read(m, ranks, p->result, sizeof(ranks)));
-	for (unsigned v = 0; v < 4; v++) {
-		assert_true(graph_distance(ranks[v], GRAPH_RANK_ONE) < 100);
+	NVW_EACH(rank, ranks, 4) {
+		assert_true(graph_distance(*rank, GRAPH_RANK_ONE) < 100);
 	}
 	assert_int_equal(graph_rank(20 * GRAPH_RANK_ONE), 3 * GRAPH_RANK_ONE / 20 + 17 * GRAPH_RANK_ONE);
 	ideal_destroy();
@@ -306,14 +307,14 @@ TEST(bad_options_are_refused)
 		{GRAPH_PAGERANK, {"max-iterations", "0"}, "--max-iterations: expected 1"},
 	};
 
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		const struct algorithm *const a = &algorithms[bad[i].algorithm];
+	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
+		const struct algorithm *const a = &algorithms[one->algorithm];
 		void *plan = NULL;
-		const int error = a->prepare(ideal_options(a->options, OPTIONS(bad[i].option)), 1, -1, &plan);
+		const int error = a->prepare(ideal_options(a->options, OPTIONS(one->option)), 1, -1, &plan);
 
-		if (error == 0 || plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name,
-				bad[i].option.value, error, bad[i].part, nvw_error_message());
+		if (error == 0 || plan != NULL || strstr(nvw_error_message(), one->part) == NULL) {
+			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", one->option.name,
+				one->option.value, error, one->part, nvw_error_message());
 		}
 	}
 }

@@ -14,6 +14,7 @@
 
 #include "common/skip.h"
 
+#include "core/each.h"
 #include "papers/kernels/graph/graph.h"
 
 /* ---- Files ----------------------------------------------------------------------------------------- */
@@ -449,12 +450,12 @@ TEST(bad_generators_are_refused)
 		"rmat:4x", "road:", "road:11", "road:33554433", "road:99999999999999999999", "chung-lu:500",
 		"chung-lu:255:600", "chung-lu:500:1", "chung-lu:500:16001", "chung-lu:500:600:7"};
 
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
 		char part[64];
 
-		snprintf(part, sizeof(part), "found \"%s\"", bad[i]);
-		expect_refusal(bad[i], NVW_E_USAGE, part);
-		expect_refusal(bad[i], NVW_E_USAGE, "--graph: expected ");
+		snprintf(part, sizeof(part), "found \"%s\"", *one);
+		expect_refusal(*one, NVW_E_USAGE, part);
+		expect_refusal(*one, NVW_E_USAGE, "--graph: expected ");
 	}
 }
 
@@ -476,19 +477,19 @@ TEST(real_graphs_have_their_published_sizes)
 	};
 	const char *const shared = getenv("SHARED_DATA");
 
-	for (unsigned i = 0; i < sizeof(real) / sizeof(*real); i++) {
+	NVW_EACH(one, real, sizeof(real) / sizeof(*real)) {
 		char file[512];
 
-		snprintf(file, sizeof(file), "%s/graphs/%s", shared ? shared : "", real[i].name);
+		snprintf(file, sizeof(file), "%s/graphs/%s", shared ? shared : "", one->name);
 		if (shared == NULL || access(file, R_OK) != 0) {
 			skip_test("%s is not there", file);
 		}
 
 		struct graph g = make(file, 1);
 
-		assert_int_equal(g.nodes, real[i].nodes);
-		assert_int_equal(g.arcs, 2 * real[i].edges);
-		assert_int_equal(largest_degree(&g), real[i].largest);
+		assert_int_equal(g.nodes, one->nodes);
+		assert_int_equal(g.arcs, 2 * one->edges);
+		assert_int_equal(largest_degree(&g), one->largest);
 		graph_free(&g);
 	}
 }

@@ -13,6 +13,7 @@
 #include "check/check.h"
 #include "core/options.h"
 
+#include "core/each.h"
 #include "papers/kernels/graph/plan.h"
 
 static const struct algorithm {
@@ -35,8 +36,8 @@ static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
 	void *plan = NULL;
 
 	assert_ok(nvw__options_create(algorithms[a].options, &options));
-	for (unsigned i = 0; i < sizeof(given) / sizeof(*given); i++) {
-		assert_ok(nvw__options_set(options, given[i][0], given[i][1]));
+	NVW_EACH(one, given, sizeof(given) / sizeof(*given)) {
+		assert_ok(nvw__options_set(options, (*one)[0], (*one)[1]));
 	}
 	assert_int_equal(algorithms[a].prepare(options, 1, -1, &plan), 0);
 	nvw__options_free(options);

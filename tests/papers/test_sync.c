@@ -13,6 +13,7 @@
 
 #include "check/check.h"
 #include "common/skip.h"
+#include "core/each.h"
 #include "core/options.h"
 #include "papers/kernels/sync/rows.h"
 
@@ -103,9 +104,9 @@ static int run(const struct nvw_workload *w, const char *text, const struct sett
 
 static void expect_right(const struct nvw_workload *w, const char *text)
 {
-	for (unsigned i = 0; i < PROTOCOLS; i++) {
+	NVW_EACH(protocol, protocols, PROTOCOLS) {
 		for (uint64_t seed = 0; seed < 3; seed++) {
-			const struct setting s = {protocols[i], 3 + seed, seed, -1};
+			const struct setting s = {*protocol, 3 + seed, seed, -1};
 			struct nvw_findings findings;
 
 			if (run(w, text, &s, &findings) != 0) {
@@ -122,16 +123,16 @@ TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	NVW_EACH(kind, kinds, sizeof(kinds) / sizeof(*kinds)) {
 		static const char *const sharings[] = {"global", "local", "local scope=global",
 			"global layout=flat polls=alone",
 			"local layout=flat poll-gap=20 backoff=exponential"};
 
-		for (unsigned k = 0; k < sizeof(sharings) / sizeof(*sharings); k++) {
+		NVW_EACH(sharing, sharings, sizeof(sharings) / sizeof(*sharings)) {
 			char text[128];
 
-			snprintf(text, sizeof(text), "iterations=15 accesses=3 kind=%s sharing=%s", kinds[i],
-				sharings[k]);
+			snprintf(text, sizeof(text), "iterations=15 accesses=3 kind=%s sharing=%s", *kind,
+				*sharing);
 			expect_right(&nvw_workload_mutex, text);
 		}
 	}
@@ -169,8 +170,8 @@ TEST(every_node_of_a_tree_is_visited_once)
 TEST(every_seeded_bug_is_noticed)
 {
 	skip_if_sanitized();
-	for (unsigned i = 0; i < WORKLOADS; i++) {
-		const struct nvw_workload *const w = workloads[i];
+	NVW_EACH(workload, workloads, WORKLOADS) {
+		const struct nvw_workload *const w = *workload;
 
 		for (int m = 0; w->mutations[m].name != NULL; m++) {
 			const struct setting s = {"gh", 15, 1, m};
@@ -191,13 +192,13 @@ TEST(every_seeded_bug_is_noticed_in_the_flat_layout_too)
 
 	const struct nvw_workload *const laid_out[] = {&nvw_workload_mutex, &nvw_workload_semaphore};
 
-	for (unsigned i = 0; i < sizeof(laid_out) / sizeof(*laid_out); i++) {
-		for (int m = 0; laid_out[i]->mutations[m].name != NULL; m++) {
+	NVW_EACH(one, laid_out, sizeof(laid_out) / sizeof(*laid_out)) {
+		for (int m = 0; (*one)->mutations[m].name != NULL; m++) {
 			const struct setting s = {"gh", 15, 1, m};
 			struct nvw_findings findings;
 
-			assert_int_equal(run(laid_out[i], "layout=flat iterations=30", &s, &findings),
-				NVW_E_INCONSISTENT);
+			assert_int_equal(
+				run(*one, "layout=flat iterations=30", &s, &findings), NVW_E_INCONSISTENT);
 		}
 	}
 }
@@ -344,14 +345,13 @@ TEST(bad_options_are_refused)
 		{&nvw_workload_uts, "queue=0", "--queue: expected 1", -1},
 	};
 
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		const struct setting s = {"gh", 4, 1, bad[i].mutation};
+	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
+		const struct setting s = {"gh", 4, 1, one->mutation};
 		struct nvw_findings findings;
 
-		if (run(bad[i].workload, bad[i].text, &s, &findings) != NVW_E_USAGE ||
-			strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("%s: expected \"%s\" in \"%s\"", bad[i].text, bad[i].part,
-				nvw_error_message());
+		if (run(one->workload, one->text, &s, &findings) != NVW_E_USAGE ||
+			strstr(nvw_error_message(), one->part) == NULL) {
+			fail_msg("%s: expected \"%s\" in \"%s\"", one->text, one->part, nvw_error_message());
 		}
 	}
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../workloads/ideal.h"
+#include "core/each.h"
 
 /* clang-format off */
 #define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {"group-size", "8"}, {NULL, NULL}})
@@ -46,12 +47,12 @@ TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	NVW_EACH(kind, kinds, sizeof(kinds) / sizeof(*kinds)) {
+		expect_right(
+			&nvw_workload_mutex, OPTIONS({"kind", *kind}, {"iterations", "5"}, {"accesses", "2"},
+						     {"backoff", "exponential"}, {"backoff-max", "4"}));
 		expect_right(&nvw_workload_mutex,
-			OPTIONS({"kind", kinds[i]}, {"iterations", "5"}, {"accesses", "2"},
-				{"backoff", "exponential"}, {"backoff-max", "4"}));
-		expect_right(&nvw_workload_mutex,
-			OPTIONS({"kind", kinds[i]}, {"sharing", "local"}, {"iterations", "10"},
+			OPTIONS({"kind", *kind}, {"sharing", "local"}, {"iterations", "10"},
 				{"accesses", "2"}, {"backoff", "exponential"}, {"backoff-max", "4"}));
 	}
 }

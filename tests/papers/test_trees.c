@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/skip.h"
+#include "core/each.h"
 #include "papers/kernels/trees/trees.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
@@ -47,7 +48,7 @@ static const struct subject {
 };
 
 enum { DEPTH = 9 };
-enum { PROGRAMS = sizeof programs / sizeof *programs, RIVALS = sizeof rivals / sizeof *rivals };
+enum { PROGRAMS = NVW_COUNT(programs), RIVALS = NVW_COUNT(rivals) };
 
 static struct nvw_task_totals run_with(
 	const struct nvw_workload *w, const char *sizes, const char *more, const char *protocol)
@@ -73,23 +74,23 @@ TEST(programs_compute_under_every_protocol_what_the_host_computes)
 	const char *protocol, *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
-		for (unsigned k = 0; k < PROGRAMS; k++) {
-			run_with(programs[k].workload, programs[k].sizes, "", protocol);
+		NVW_EACH(program, programs, PROGRAMS) {
+			run_with(program->workload, program->sizes, "", protocol);
 		}
-		for (unsigned k = 0; k < RIVALS; k++) {
-			run_with(rivals[k].workload, rivals[k].sizes, "", protocol);
-			run_with(rivals[k].workload, rivals[k].smallest, "", protocol);
+		NVW_EACH(rival, rivals, RIVALS) {
+			run_with(rival->workload, rival->sizes, "", protocol);
+			run_with(rival->workload, rival->smallest, "", protocol);
 		}
 	}
 }
 
 TEST(results_depend_neither_on_work_groups_nor_on_room)
 {
-	for (unsigned k = 0; k < PROGRAMS; k++) {
-		run_with(programs[k].workload, programs[k].sizes, " group-size=1", "gd");
-		run_with(programs[k].workload, programs[k].sizes, " group-size=7 entries=1777", "gd");
-		run_with(programs[k].workload, programs[k].sizes, " group-size=1024", "gd");
-		run_with(programs[k].workload, programs[k].smallest, "", "gd");
+	NVW_EACH(program, programs, PROGRAMS) {
+		run_with(program->workload, program->sizes, " group-size=1", "gd");
+		run_with(program->workload, program->sizes, " group-size=7 entries=1777", "gd");
+		run_with(program->workload, program->sizes, " group-size=1024", "gd");
+		run_with(program->workload, program->smallest, "", "gd");
 	}
 }
 
@@ -103,10 +104,10 @@ static bool depends_on_the_schedule(const struct nvw_workload *w)
 /* Otherwise the tasks, and the epochs that they run in, depend on nothing but the program. */
 TEST(programs_run_the_same_epochs_on_the_formal_machine)
 {
-	for (unsigned k = 0; k < PROGRAMS; k++) {
-		const struct nvw_workload *const w = programs[k].workload;
-		const struct nvw_task_totals trees = run_with(w, programs[k].sizes, "", "vi"),
-					     tvm = run_with(w, programs[k].sizes, " runtime=tvm", "vi");
+	NVW_EACH(program, programs, PROGRAMS) {
+		const struct nvw_workload *const w = program->workload;
+		const struct nvw_task_totals trees = run_with(w, program->sizes, "", "vi"),
+					     tvm = run_with(w, program->sizes, " runtime=tvm", "vi");
 
 		if (!depends_on_the_schedule(w)) {
 			assert_memory_equal(&trees, &tvm, sizeof trees);

@@ -28,8 +28,8 @@ TEST(exactly_one_case_fits_every_combination_of_facts)
 			.relation = (enum rec_relation)(n >> 3)};
 		unsigned fitting = 0;
 
-		for (unsigned i = 0; i < REC_CASE_COUNT; i++) {
-			fitting += rec_case_fits(&rec_entry_cases[i], &facts);
+		NVW_EACH(rec_entry_case, rec_entry_cases, REC_CASE_COUNT) {
+			fitting += rec_case_fits(rec_entry_case, &facts);
 		}
 		assert_int_equal(fitting, 1);
 	}

@@ -7,6 +7,8 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
+
 /* ---- Torn entries -------------------------------------------------------------------------------- */
 
 TEST(a_torn_entry_is_ignored_whichever_words_are_missing)
@@ -39,7 +41,7 @@ TEST(an_entry_is_torn_however_long_ago_its_slot_was_used)
 {
 	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
 
-	for (unsigned i = 0; i < sizeof distances / sizeof *distances * 16; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(distances) * 16; i++) {
 		const uint64_t old = 70000, epoch = old + distances[i / 16];
 		const unsigned words = i % 16;
 		struct image im;
@@ -154,7 +156,7 @@ TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 {
 	static const struct nvw__member members[] = {
 		{.count = 1}, {.number = 1}, {.count = 2, .number = 2}, {.count = NVW_POOLS_MAX + 1}};
-	enum { MEMBERS = sizeof members / sizeof *members };
+	enum { MEMBERS = NVW_COUNT(members) };
 	struct nvw_recovery report;
 	struct image im;
 
@@ -235,7 +237,7 @@ TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 	whole = image_copy(&im);
 	assert_int_equal(recover(&whole, &report), 0);
 	expected = meaning(&whole);
-	for (unsigned c = 0; c < sizeof changes; c++) {
+	NVW_EACH(change, changes, sizeof changes) {
 		for (nvw_off at = 0; at < im.g.chunks + table; at++) {
 			/* Root words are the structure's own, and so is what nothing uses between the tables
 			 * and the chunks. */
@@ -246,7 +248,7 @@ TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 				(at >= im.g.chunk_table + 64 && at < im.g.chunks)) {
 				continue;
 			}
-			flip(&im, at, changes[c], expected);
+			flip(&im, at, *change, expected);
 		}
 	}
 	free(im.bytes);

@@ -14,6 +14,8 @@
 #include <nvw/epoch.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
+
 enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
 
 struct nvw_pool {
@@ -357,9 +359,9 @@ int nvw_heap_provision(struct nvw_machine *m, struct nvw_pmem *pmem, uint64_t by
 	m->heap.count = count;
 	m->heap.next = 0;
 	assert(m->heap.blocks != NULL);
-	for (uint64_t i = 0; i < count; i++) {
-		m->heap.blocks[i] = find_run((bytes + UNIT - 1) / UNIT, &unit);
-		if (m->heap.blocks[i] == 0) {
+	NVW_EACH(block, m->heap.blocks, count) {
+		*block = find_run((bytes + UNIT - 1) / UNIT, &unit);
+		if (*block == 0) {
 			return nvw_fail(NVW_E_FULL, "ideal heap is full");
 		}
 	}

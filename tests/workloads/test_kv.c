@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "subject.h"
 #include "workloads/kv/kernel.h"
 #include "workloads/kv/plan.h"
@@ -400,14 +401,14 @@ TEST(bad_options_are_refused)
 		{{"count", "99999999999"}, "at most"},
 	};
 
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
 		void *plan = NULL;
 		const int error =
-			kv_prepare(ideal_options(kv_options, OPTIONS(bad[i].option)), 1, KV_UNMUTATED, &plan);
+			kv_prepare(ideal_options(kv_options, OPTIONS(one->option)), 1, KV_UNMUTATED, &plan);
 
-		if (error == 0 || plan != NULL || strstr(nvw_error_message(), bad[i].part) == NULL) {
-			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", bad[i].option.name,
-				bad[i].option.value, error, bad[i].part, nvw_error_message());
+		if (error == 0 || plan != NULL || strstr(nvw_error_message(), one->part) == NULL) {
+			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", one->option.name,
+				one->option.value, error, one->part, nvw_error_message());
 		}
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "subject.h"
 #include "workloads/queue/plan.h"
 
@@ -26,8 +27,8 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 	uint64_t consumed = 0;
 
 	subject_run(&s, mutation, every);
-	for (uint64_t i = 0; i < p->consumers; i++) {
-		consumed += p->consumed[i];
+	NVW_EACH(one, p->consumed, p->consumers) {
+		consumed += *one;
 	}
 	if (mutation < 0) {
 		assert_int_equal(consumed, p->count);

@@ -11,6 +11,7 @@
 
 #include "tasks/tasks.h"
 
+#include "core/each.h"
 #include "ideal.h"
 
 typedef int machine_run(struct nvw_machine *machine, const struct nvw_task_program *program,
@@ -155,7 +156,7 @@ TEST(a_postorder_walk_goes_through_table_5_1)
 	for (unsigned which = 0; which < 2; which++) {
 		visits = 0;
 		run_on(which, &walk, postorder, (uint32_t[]){1}, 1, NULL, 1);
-		assert_int_equal(count[which], sizeof rows / sizeof *rows);
+		assert_int_equal(count[which], NVW_COUNT(rows));
 		for (unsigned i = 0; i < count[which]; i++) {
 			struct kept *const k = &kept[which][i];
 
@@ -322,13 +323,13 @@ TEST(without_joins_entries_are_used_again)
 {
 	const uint32_t depth = 20; /* 64 tasks in the last epoch, 381 in all */
 
-	for (unsigned which = 0; which < 2; which++) {
+	NVW_EACH(machine, machines, 2) {
 		const struct nvw_task_options options = {.entries = 200, .group_size = 8};
 		struct nvw_task_totals totals;
 
 		seen = 0;
-		assert_int_equal(machines[which](ideal_create(1 << 20, 1), &spreading, &options, spread,
-					 &depth, 1, &totals),
+		assert_int_equal((*machine)(ideal_create(1 << 20, 1), &spreading, &options, spread, &depth, 1,
+					 &totals),
 			0);
 		ideal_destroy();
 		assert_int_equal(totals.tasks, seen);
@@ -384,8 +385,8 @@ static void add_squares(struct nvw_task *t)
 	const struct square_data *const d = nvw_task_data(t);
 	uint32_t total = 0;
 
-	for (uint32_t i = 0; i < 64; i++) {
-		total += nvw_load(&d->to[i]);
+	NVW_EACH(to, d->to, 64) {
+		total += nvw_load(to);
 	}
 	nvw_emit(t, total);
 }
@@ -406,7 +407,7 @@ static const struct nvw_task_program squares = {
 
 TEST(maps_are_carried_out_before_the_next_epoch)
 {
-	for (unsigned which = 0; which < 2; which++) {
+	NVW_EACH(machine, machines, 2) {
 		struct nvw_machine *const m = ideal_create(1 << 20, 1);
 		struct square_data data = {nvw_alloc(m, 4 * 64), nvw_alloc(m, 4 * 64)};
 		const struct nvw_task_options options = {.entries = 64, .group_size = 8, .data = &data};
@@ -418,7 +419,7 @@ TEST(maps_are_carried_out_before_the_next_epoch)
 			expected += words[i] * words[i];
 		}
 		assert_ok(nvw_write(m, data.from, words, sizeof words));
-		assert_int_equal(machines[which](m, &squares, &options, begin_squares, NULL, 0, &totals), 0);
+		assert_int_equal((*machine)(m, &squares, &options, begin_squares, NULL, 0, &totals), 0);
 		assert_int_equal(totals.result[0], expected);
 		assert_int_equal(totals.maps, 2);
 		ideal_destroy();
@@ -516,7 +517,7 @@ TEST(mistakes_end_the_run_and_are_named)
 		{leaf, NVW_E_USAGE, "its first task"},
 	};
 
-	for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+	for (unsigned i = 0; i < 2 * NVW_COUNT(cases); i++) {
 		const struct nvw_task_options options = {.entries = 100, .group_size = 8, .depth = 30};
 		struct nvw_task_totals totals;
 

@@ -4,6 +4,7 @@
 #include "core/invariant.h"
 
 #include "../words.h"
+#include "core/each.h"
 
 enum { PRINTED = 64 };
 
@@ -21,7 +22,7 @@ static const char *hint_text(enum host_hint hint)
 		"clears",
 		"locked instructions change these bytes, which are not flushed at once: they may be a lock"};
 
-	NVW_INVARIANT(hint < sizeof texts / sizeof *texts);
+	NVW_INVARIANT(hint < NVW_COUNT(texts));
 	return texts[hint];
 }
 

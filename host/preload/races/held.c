@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/each.h"
 #include "windows.h"
 
 HOST_EXPORT void nvwave_locked_1(const void *lock, bool for_reading, void *place);
@@ -13,9 +14,9 @@ HOST_EXPORT void nvwave_unlocking_1(const void *lock);
 
 static struct host_held *held(struct host_watched *w, const void *lock)
 {
-	for (unsigned i = 0; i < w->held_count; i++) {
-		if (w->held[i].lock == (uintptr_t)lock) {
-			return &w->held[i];
+	NVW_EACH(held, w->held, w->held_count) {
+		if (held->lock == (uintptr_t)lock) {
+			return held;
 		}
 	}
 	return NULL;
@@ -104,8 +105,8 @@ static uint32_t number_of(const struct host_lockset *s)
 	if (s->count == 0) {
 		return 0;
 	}
-	for (unsigned i = 0; i < s->count; i++) {
-		hash = (hash ^ s->lock[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	NVW_EACH(lock, s->lock, s->count) {
+		hash = (hash ^ *lock) * UINT64_C(0x9e3779b97f4a7c15);
 	}
 	host_lock();
 	for (uint64_t i = hash >> 40;; i++) {
@@ -129,14 +130,14 @@ uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken)
 {
 	struct host_lockset s = {0};
 
-	for (unsigned i = 0; i < w->held_count; i++) {
-		if (w->held[i].number <= taken) {
-			add(&s, &w->held[i]);
+	NVW_EACH(held, w->held, w->held_count) {
+		if (held->number <= taken) {
+			add(&s, held);
 		}
 	}
-	for (unsigned i = 0; i < w->held_count; i++) {
-		if (w->held[i].for_reading && w->held[i].number <= taken) {
-			mark_shared(&s, &w->held[i]);
+	NVW_EACH(held, w->held, w->held_count) {
+		if (held->for_reading && held->number <= taken) {
+			mark_shared(&s, held);
 		}
 	}
 	return number_of(&s);

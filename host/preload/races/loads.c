@@ -10,6 +10,8 @@
  */
 #include "windows.h"
 
+#include "core/each.h"
+
 static bool is_same(const struct host_race_load *a, const struct host_race_load *b)
 {
 	return a->word == b->word && a->site == b->site && a->lockset == b->lockset && a->clock == b->clock &&
@@ -109,9 +111,7 @@ void host_check_load(
 void host_loads_flushed(struct host_watched *w, uint64_t word)
 {
 	host_witness_flush(w, word);
-	for (unsigned i = 0; i < w->open_count; i++) {
-		struct host_open_load *const o = &w->open[i];
-
+	NVW_EACH(o, w->open, w->open_count) {
 		if (!o->helped && host_races->load[o->load].word - word < HOST_LINE / 8) {
 			o->helped = true;
 			w->helped_count++;
@@ -127,8 +127,8 @@ void host_loads_fenced(struct host_watched *w, const struct host_durable *durabl
 	if (durable->last == 0 && w->helped_count == 0) {
 		return;
 	}
-	for (unsigned i = 0; i < w->open_count; i++) {
-		struct host_open_load o = w->open[i];
+	NVW_EACH(open, w->open, w->open_count) {
+		struct host_open_load o = *open;
 
 		if (o.number < host_durable_beside(durable, host_races->load[o.load].word)) {
 			host_races->load[o.load].state = HOST_LOAD_EFFECT;
@@ -151,8 +151,8 @@ void host_check_acknowledged(void)
 		return;
 	}
 	host_witness_acknowledged(w);
-	for (unsigned i = 0; i < w->open_count; i++) {
-		host_races->load[w->open[i].load].state = HOST_LOAD_EFFECT;
+	NVW_EACH(open, w->open, w->open_count) {
+		host_races->load[open->load].state = HOST_LOAD_EFFECT;
 	}
 	w->open_count = w->helped_count = 0;
 	host_watch_ends();

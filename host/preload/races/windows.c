@@ -15,6 +15,7 @@
  */
 #include <string.h>
 
+#include "core/each.h"
 #include "windows.h"
 
 /* ---- Stores that are not durable ------------------------------------------------------------------ */
@@ -220,9 +221,9 @@ static struct host_durable end_windows(struct host_watched *w, uint32_t site)
 {
 	struct host_durable durable = {.last = 0};
 
-	for (unsigned i = 0; i < w->flushed_count; i++) {
-		struct host_race_thread *const t = &host_races->thread[w->flushed[i].thread];
-		struct host_race_store *const s = &t->store[w->flushed[i].entry];
+	NVW_EACH(flushed, w->flushed, w->flushed_count) {
+		struct host_race_thread *const t = &host_races->thread[flushed->thread];
+		struct host_race_store *const s = &t->store[flushed->entry];
 
 		if (s->mask == 0 || s->state != HOST_STORE_FLUSHED) {
 			continue;

@@ -7,6 +7,7 @@
  * The tables of other threads (../../persistency.h) can be read because only one thread runs.
  */
 #include "../turns/turns.h"
+#include "core/each.h"
 #include "windows.h"
 
 /* A store of the word that is not durable; NULL: there is none. */
@@ -59,8 +60,8 @@ void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uin
 
 void host_witness_flush(struct host_watched *w, uint64_t word)
 {
-	for (unsigned i = 0; i < w->early_count; i++) {
-		w->early[i].helped = w->early[i].helped || w->early[i].word - word < HOST_LINE / 8;
+	NVW_EACH(early, w->early, w->early_count) {
+		early->helped = early->helped || early->word - word < HOST_LINE / 8;
 	}
 }
 
@@ -90,9 +91,7 @@ void host_witness_fence(struct host_watched *w, const struct host_durable *durab
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < w->early_count; i++) {
-		const struct host_early_load *const l = &w->early[i];
-
+	NVW_EACH(l, w->early, w->early_count) {
 		if (is_open(l) && l->loaded < host_durable_beside(durable, l->word)) {
 			note(l);
 		} else if (is_open(l) && !l->helped) {
@@ -104,9 +103,9 @@ void host_witness_fence(struct host_watched *w, const struct host_durable *durab
 
 void host_witness_acknowledged(struct host_watched *w)
 {
-	for (unsigned i = 0; i < w->early_count; i++) {
-		if (is_open(&w->early[i])) {
-			note(&w->early[i]);
+	NVW_EACH(early, w->early, w->early_count) {
+		if (is_open(early)) {
+			note(early);
 		}
 	}
 	w->early_count = 0;

@@ -8,6 +8,7 @@
 #include <wchar.h>
 
 #include "../preload.h"
+#include "core/each.h"
 
 /* ---- Copies and fills ------------------------------------------------------------------------------- */
 
@@ -144,9 +145,9 @@ HOST_EXPORT int pmemobj_list_move(PMEMobjpool *pop, size_t pe_old_offset, void *
 /* Published outside a transaction, an object is like any other. */
 HOST_EXPORT int pmemobj_publish(PMEMobjpool *pop, struct pobj_action *actv, size_t actvcnt)
 {
-	for (size_t i = 0; i < actvcnt; i++) {
-		if (actv[i].type == POBJ_ACTION_TYPE_HEAP) {
-			host_transaction_publishes((const char *)pop + actv[i].heap.offset);
+	NVW_EACH(one, actv, actvcnt) {
+		if (one->type == POBJ_ACTION_TYPE_HEAP) {
+			host_transaction_publishes((const char *)pop + one->heap.offset);
 		}
 	}
 	return REAL(pmemobj_publish)(pop, actv, actvcnt);

@@ -2,6 +2,8 @@
 /* See ranges.h. They are in the order in which they came, and may overlap. */
 #include "ranges.h"
 
+#include "core/each.h"
+
 void host_ranges_add(struct host_ranges *r, const void *start, size_t bytes)
 {
 	if (r->count == HOST_RANGES_MAX) {
@@ -30,9 +32,9 @@ void host_ranges_remove(struct host_ranges *r, const void *start, size_t bytes)
 
 void host_ranges_drop(struct host_ranges *r, const void *start)
 {
-	for (unsigned i = 0; i < r->count; i++) {
-		if (r->range[i].start == (uintptr_t)start) {
-			r->range[i] = r->range[--r->count];
+	NVW_EACH(range, r->range, r->count) {
+		if (range->start == (uintptr_t)start) {
+			*range = r->range[--r->count];
 			return;
 		}
 	}

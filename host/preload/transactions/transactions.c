@@ -17,6 +17,7 @@
 #include <link.h>
 #include <wchar.h>
 
+#include "core/each.h"
 #include "ranges.h"
 
 struct host_transaction {
@@ -38,11 +39,11 @@ static int find_library(struct dl_phdr_info *object, size_t bytes, void *functio
 	const uintptr_t *const of = functions;
 
 	(void)bytes;
-	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-		const uintptr_t start = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-		const uintptr_t end = start + object->dlpi_phdr[i].p_memsz;
+	NVW_EACH(header, object->dlpi_phdr, object->dlpi_phnum) {
+		const uintptr_t start = object->dlpi_addr + header->p_vaddr;
+		const uintptr_t end = start + header->p_memsz;
 
-		for (unsigned k = 0; k < 2 && object->dlpi_phdr[i].p_type == PT_LOAD; k++) {
+		for (unsigned k = 0; k < 2 && header->p_type == PT_LOAD; k++) {
 			if (of[k] >= start && of[k] < end) {
 				library[k].start = start;
 				library[k].end = end;

@@ -6,15 +6,17 @@
  */
 #include "ranges.h"
 
+#include "core/each.h"
+
 static struct host_ranges *ignored; /* of all threads; under the lock */
 
 void host_note_unlogged(const struct host_unlogged *found)
 {
 	struct host_control *const c = host_control;
 
-	for (uint32_t i = 0; i < c->unlogged_count; i++) {
-		if (c->unlogged[i].store == found->store && c->unlogged[i].begun == found->begun) {
-			c->unlogged[i].times++;
+	NVW_EACH(unlogged, c->unlogged, c->unlogged_count) {
+		if (unlogged->store == found->store && unlogged->begun == found->begun) {
+			unlogged->times++;
 			return;
 		}
 	}

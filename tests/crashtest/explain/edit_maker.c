@@ -113,9 +113,7 @@ static bool is_storing(const struct maker *m, unsigned item)
 {
 	unsigned line = 0;
 
-	for (unsigned i = 0; i < m->h->events; i++) {
-		const struct event *const e = &m->h->event[i];
-
+	NVW_EACH(e, m->h->event, m->h->events) {
 		line = e->kind != NVW_LOG_PERSISTED && e->item / GROUP == item / GROUP &&
 				       (e->of_group || e->item == item) ?
 			       e->line :
@@ -143,8 +141,8 @@ void make_run(uint64_t seed, unsigned line, enum nvw_group waiting, struct histo
 
 	*h = (struct history){.host = false};
 	make_programs(&m, line);
-	for (unsigned i = 0; i < ITEMS; i++) {
-		left += m.left[i];
+	NVW_EACH(one, m.left, ITEMS) {
+		left += *one;
 	}
 	while (left > 0) {
 		const unsigned item = below(&m, ITEMS);

@@ -56,8 +56,8 @@ TEST(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well)
 	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge_stack, 1000, 1);
 	bool found = false;
 
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		const struct ct_cause *const c = &r.finding[i].cause;
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		const struct ct_cause *const c = &finding->cause;
 
 		found = found || (c->kind == CT_CAUSE_MISSING && !strcmp(c->lost, "queue.c:10") &&
 					 !strcmp(c->early, "queue.c:20") && !strcmp(c->needed, "work-item"));

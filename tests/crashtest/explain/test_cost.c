@@ -67,9 +67,9 @@ static struct ct_result *test(const struct run *run, const char *mutation, enum 
 /* The verified cure of the first finding that has one. */
 static const struct ct_cure *cure_of(const struct ct_result *r)
 {
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (r->finding[i].cure.verified) {
-			return &r->finding[i].cure;
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (finding->cure.verified) {
+			return &finding->cure;
 		}
 	}
 	fail_msg("no cure is verified");

@@ -185,8 +185,8 @@ TEST(two_bugs_are_both_listed_and_cured)
 		bool first = false, second = false;
 
 		cure((struct law){.first = true, .second = true}, jobs, &r);
-		for (unsigned i = 0; i < r.finding_count; i++) {
-			const struct ct_cure *const c = &r.finding[i].cure;
+		NVW_EACH(finding, r.finding, r.finding_count) {
+			const struct ct_cure *const c = &finding->cure;
 
 			assert_true(c->count == 0 || c->verified);
 			assert_true(c->count == 0 || c->only > 0);
@@ -205,8 +205,8 @@ TEST(what_no_order_helps_has_no_verified_cure)
 
 	cure((struct law){.first = true, .odd = true}, 1, &r);
 	assert_true(r.finding_count >= 2);
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		assert_false(r.finding[i].cure.verified);
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		assert_false(finding->cure.verified);
 	}
 	assert_true(r.states_uncured > 0);
 	assert_int_equal(r.states_in_none, 0); /* they fail in the words of the finding without a cure */
@@ -345,8 +345,7 @@ static void compare(const struct rules *r, const struct ct_exploration *e, const
 
 	look(e, NULL, 0, all);
 	memcpy(kept, all, SETS);
-	for (unsigned i = 0; i < result->finding_count; i++) {
-		const struct ct_finding *const f = &result->finding[i];
+	NVW_EACH(f, result->finding, result->finding_count) {
 		uint64_t gone = 0;
 
 		if (f->cure.cured_by > 0) {
@@ -364,8 +363,8 @@ static void compare(const struct rules *r, const struct ct_exploration *e, const
 		assert_true(f->by_cure);
 		assert_int_equal(f->states, gone);
 	}
-	for (unsigned k = 0; k < SETS; k++) {
-		in_none += kept[k] != 0;
+	NVW_EACH(one, kept, SETS) {
+		in_none += *one != 0;
 	}
 	assert_int_equal(in_none, 0);
 	assert_int_equal(result->states_in_none, 0);
@@ -380,13 +379,13 @@ static struct rules program(unsigned seed)
 	struct rules r = {.items = 1 + (unsigned)nvw_random_below(&random, 2)};
 
 	r.count = 2 + (unsigned)nvw_random_below(&random, 2);
-	for (unsigned i = 0; i < r.count; i++) {
+	NVW_EACH(rule, r.rule, r.count) {
 		const unsigned after = 1 + (unsigned)nvw_random_below(&random, LINES - 1);
 
-		r.rule[i].before = 1U << nvw_random_below(&random, after);
-		r.rule[i].after = 1U << after;
-		r.rule[i].text = texts[nvw_random_below(&random, 2)];
-		r.rule[i].dies = nvw_random_below(&random, 8) == 0;
+		rule->before = 1U << nvw_random_below(&random, after);
+		rule->after = 1U << after;
+		rule->text = texts[nvw_random_below(&random, 2)];
+		rule->dies = nvw_random_below(&random, 8) == 0;
 	}
 	return r;
 }

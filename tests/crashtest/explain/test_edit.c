@@ -153,9 +153,9 @@ static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
 static void visible_at(const struct history *h, unsigned p, uint32_t *ret_stores, uint32_t *ret_acks)
 {
 	*ret_stores = *ret_acks = 0;
-	for (unsigned i = 0; i < p; i++) {
-		*ret_stores |= (uint32_t)(h->event[i].kind == NVW_LOG_STORE) << h->event[i].number;
-		*ret_acks |= (uint32_t)(h->event[i].kind == NVW_LOG_ACK) << h->event[i].number;
+	NVW_EACH(event, h->event, p) {
+		*ret_stores |= (uint32_t)(event->kind == NVW_LOG_STORE) << event->number;
+		*ret_acks |= (uint32_t)(event->kind == NVW_LOG_ACK) << event->number;
 	}
 }
 
@@ -213,14 +213,14 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 
 static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
 {
-	for (unsigned i = 0; i < explored->count; i++) {
-		if (!has(&permitted, &explored->state[i], model == CT_MODEL_BUFFERED)) {
+	NVW_EACH(state, explored->state, explored->count) {
+		if (!has(&permitted, state, model == CT_MODEL_BUFFERED)) {
 			fail_msg("%s, %s, seed %llu: a state was explored that the edit forbids",
 				ct_model_info(model)->name, what, (unsigned long long)seed);
 		}
 	}
-	for (unsigned i = 0; i < permitted.count; i++) {
-		if (!has(explored, &permitted.state[i], true)) {
+	NVW_EACH(state, permitted.state, permitted.count) {
+		if (!has(explored, state, true)) {
 			fail_msg("%s, %s, seed %llu: a state that the edit permits was not explored",
 				ct_model_info(model)->name, what, (unsigned long long)seed);
 		}

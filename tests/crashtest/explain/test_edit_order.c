@@ -67,9 +67,8 @@ TEST(atomic_stores_are_there_together_or_not_at_all)
 		bool rounds[3] = {false};
 
 		explore_rounds(false, lines, 3, &atomic, 1, *model);
-		for (unsigned i = 0; i < explored->count; i++) {
-			const unsigned a = round_of(&explored->state[i], 0, 3),
-				       b = round_of(&explored->state[i], 2, 3);
+		NVW_EACH(state, explored->state, explored->count) {
+			const unsigned a = round_of(state, 0, 3), b = round_of(state, 2, 3);
 
 			if (a != b) {
 				fail_msg("%s: a state has half of what is atomic",
@@ -88,9 +87,8 @@ TEST(exchanged_stores_are_visible_in_the_other_order)
 	bool between = false;
 
 	explore_rounds(false, lines, 3, &exchange, 1, CT_MODEL_STRICT);
-	for (unsigned i = 0; i < explored->count; i++) {
-		const unsigned a = round_of(&explored->state[i], 0, 3),
-			       b = round_of(&explored->state[i], 2, 3);
+	NVW_EACH(state, explored->state, explored->count) {
+		const unsigned a = round_of(state, 0, 3), b = round_of(state, 2, 3);
 
 		assert_true(a <= b);
 		between = between || a < b;
@@ -113,8 +111,7 @@ TEST(exchanged_rounds_move_every_store_of_a_loop)
 		assert_true(exchange.rounds);
 		close(fd);
 		explore_rounds(false, lines[k], 4, &exchange, 1, CT_MODEL_STRICT);
-		for (unsigned i = 0; i < explored->count; i++) {
-			const struct state *const s = &explored->state[i];
+		NVW_EACH(s, explored->state, explored->count) {
 			const unsigned first = round_of(s, 0, 4), middle = round_of(s, k == 0 ? 1 : 2, 4),
 				       last = round_of(s, 3, 4);
 
@@ -147,9 +144,8 @@ TEST(a_flush_and_a_fence_make_a_store_durable_before_the_next)
 		bool early = false;
 
 		explore_rounds(true, lines, 2, both, n, CT_MODEL_X86);
-		for (unsigned i = 0; i < explored->count; i++) {
-			early = early ||
-				round_of(&explored->state[i], 1, 2) > round_of(&explored->state[i], 0, 2);
+		NVW_EACH(state, explored->state, explored->count) {
+			early = early || round_of(state, 1, 2) > round_of(state, 0, 2);
 		}
 		assert_int_equal(early, n == 1); /* a flush without a fence is none */
 	}

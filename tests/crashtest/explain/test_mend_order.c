@@ -32,8 +32,8 @@ static const char *order(void)
 	size_t n = 0;
 
 	assert_int_equal(ct_order_findings(&result), 0);
-	for (unsigned i = 0; i < result.finding_count; i++) {
-		n += (size_t)snprintf(texts + n, sizeof texts - n, "%s ", result.finding[i].text);
+	NVW_EACH(finding, result.finding, result.finding_count) {
+		n += (size_t)snprintf(texts + n, sizeof texts - n, "%s ", finding->text);
 	}
 	return texts;
 }

@@ -114,8 +114,8 @@ static void explore(law *is_broken, const struct step *step, unsigned count, str
 
 static bool has_line(const struct ct_cause *c, unsigned line)
 {
-	for (unsigned i = 0; i < c->group_count; i++) {
-		if (c->group[i].line == line) {
+	NVW_EACH(group, c->group, c->group_count) {
+		if (group->line == line) {
 			return true;
 		}
 	}
@@ -144,8 +144,8 @@ TEST(two_stores_in_flight_that_fail_in_both_orders_must_be_atomic)
 
 	explore(chain, step, 5, &r);
 	assert_true(r.finding_count > 0);
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		const struct ct_cause *const c = &r.finding[i].cause;
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		const struct ct_cause *const c = &finding->cause;
 
 		assert_int_equal(c->kind, CT_CAUSE_ATOMIC);
 		assert_true(has_line(c, 2) && has_line(c, 4));
@@ -176,8 +176,8 @@ TEST(halves_of_a_word_must_be_atomic_whoever_was_overtaken)
 
 	explore(announcement, step, 3, &r);
 	assert_true(r.finding_count > 0);
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		const struct ct_cause *const c = &r.finding[i].cause;
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		const struct ct_cause *const c = &finding->cause;
 
 		assert_int_equal(c->kind, CT_CAUSE_ATOMIC);
 		assert_true(has_line(c, 2) && has_line(c, 3));
@@ -252,9 +252,9 @@ TEST(a_window_ends_with_the_next_store_of_the_group_that_ends_it)
 	static struct ct_result r;
 	bool seen = false;
 
-	explore(broken_twice, step, sizeof step / sizeof *step, &r);
-	for (unsigned i = 0; i < r.finding_count; i++) {
-		const struct ct_cause *const c = &r.finding[i].cause;
+	explore(broken_twice, step, NVW_COUNT(step), &r);
+	NVW_EACH(finding, r.finding, r.finding_count) {
+		const struct ct_cause *const c = &finding->cause;
 
 		if (strcmp(c->early, "need.c:1") == 0) {
 			seen = true;

@@ -21,6 +21,7 @@
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "crashtest/explore/every_order.h"
 #include "ordered.h"
 
@@ -113,9 +114,9 @@ static struct program draw(struct nvw_random *r, enum kind first, enum kind last
 	struct program p = {.threads = 2 + (unsigned)nvw_random_below(r, 2), .count = 3};
 
 	p.is_one_group = nvw_random_below(r, 3) == 0;
-	for (unsigned t = 0; t < p.threads; t++) {
+	NVW_EACH(one, p.op, p.threads) {
 		for (unsigned i = 0; i < p.count; i++) {
-			p.op[t][i] =
+			(*one)[i] =
 				(struct op){.kind = first + (enum kind)nvw_random_below(r, last - first + 1),
 					.word = (unsigned)nvw_random_below(r, WORDS),
 					.value = 1 + (unsigned)nvw_random_below(r, 3),
@@ -155,9 +156,9 @@ static void finish(struct set *s)
 	unsigned kept = 0;
 
 	qsort(s->of, s->count, sizeof *s->of, by_value);
-	for (unsigned i = 0; i < s->count; i++) {
-		if (kept == 0 || s->of[kept - 1] != s->of[i]) {
-			s->of[kept++] = s->of[i];
+	NVW_EACH(of, s->of, s->count) {
+		if (kept == 0 || s->of[kept - 1] != *of) {
+			s->of[kept++] = *of;
 		}
 	}
 	s->count = kept;
@@ -409,7 +410,7 @@ TEST(locks_and_barriers_have_the_results_of_every_order)
 		unsigned size, groups;
 	} cases[] = {{ORDERED_CASLOCK, 1, 2}, {ORDERED_TICKETLOCK, 1, 2}, {ORDERED_TTASLOCK, 1, 2},
 		{ORDERED_CASLOCK, 1, 3}, {ORDERED_XF_BARRIER, 1, 2}, {ORDERED_TICKETLOCK, 1, 3}};
-	const unsigned count = sizeof cases / sizeof *cases - (getenv("EVERY_CASE") == NULL);
+	const unsigned count = NVW_COUNT(cases) - (getenv("EVERY_CASE") == NULL);
 
 	protocol = "vi";
 	for (unsigned i = 0; i < count; i++) {
@@ -541,8 +542,8 @@ static void add_states(struct states *s)
 
 	assert_non_null(n);
 	add_instant(s, n, 0, 0);
-	for (unsigned i = 0; i < watched.count; i++) {
-		apply(n, &watched.event[i]);
+	NVW_EACH(event, watched.event, watched.count) {
+		apply(n, event);
 		add_instant(s, n, 0, 0);
 	}
 	free(n);
@@ -572,8 +573,8 @@ static bool has_acks(uint64_t all, uint64_t some)
 /* A state of one of the runs, with the same acknowledgements or more. */
 static bool is_covered(const struct states *by, const struct state *s)
 {
-	for (unsigned i = 0; i < by->count; i++) {
-		if (by->of[i].stores == s->stores && has_acks(by->of[i].acks, s->acks)) {
+	NVW_EACH(of, by->of, by->count) {
+		if (of->stores == s->stores && has_acks(of->acks, s->acks)) {
 			return true;
 		}
 	}
@@ -585,9 +586,9 @@ static void sort_states(struct states *s)
 	unsigned kept = 0;
 
 	qsort(s->of, s->count, sizeof *s->of, by_state);
-	for (unsigned i = 0; i < s->count; i++) {
-		if (kept == 0 || by_state(&s->of[kept - 1], &s->of[i]) != 0) {
-			s->of[kept++] = s->of[i];
+	NVW_EACH(of, s->of, s->count) {
+		if (kept == 0 || by_state(&s->of[kept - 1], of) != 0) {
+			s->of[kept++] = *of;
 		}
 	}
 	s->count = kept;
@@ -685,8 +686,8 @@ TEST(every_crash_state_of_every_order_is_found)
 
 		all_runs += run_all_persistent(&p, false, &all);
 		runs += run_all_persistent(&p, true, &reduced);
-		for (unsigned i = 0; i < all.count; i++) {
-			if (!is_covered(&reduced, &all.of[i])) {
+		NVW_EACH(of, all.of, all.count) {
+			if (!is_covered(&reduced, of)) {
 				fail_msg("seed %llu: a state is missing: one of %u", (unsigned long long)seed,
 					all.count);
 			}

@@ -200,7 +200,7 @@ static const struct {
 	{ORDERED_XF_BARRIER, MASTER_REL2RX, 2, 2, true, BOTH},
 	{ORDERED_XF_BARRIER, WEAKEST, 2, 2, true, SAMPLED},
 };
-enum { ANSWERS = sizeof answers / sizeof *answers };
+enum { ANSWERS = NVW_COUNT(answers) };
 
 static struct ordered program_of(unsigned answer)
 {

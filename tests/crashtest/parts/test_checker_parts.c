@@ -19,7 +19,7 @@
 
 static const char *const bugs[] = {"", "one-drain", "no-flush", "index-first", "index-unflushed"};
 static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_EADR};
-enum { STATES_MAX = 512, MODELS = sizeof models / sizeof *models };
+enum { STATES_MAX = 512, MODELS = NVW_COUNT(models) };
 
 static struct ct_checker checker;
 
@@ -116,21 +116,19 @@ static struct rig_sum compare_bug(
 
 TEST(parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fails)
 {
-	for (unsigned m = 0; m < MODELS; m++) {
-		for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-			const struct rig_sum n =
-				compare_bug(bugs[i], ct_checker_parts(&checker), models[m], 0);
+	NVW_EACH(model, models, MODELS) {
+		for (unsigned i = 0; i < NVW_COUNT(bugs); i++) {
+			const struct rig_sum n = compare_bug(bugs[i], ct_checker_parts(&checker), *model, 0);
 
 			print_message("# %s, '%s': %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",
-				ct_model_info(models[m])->name, bugs[i], n.instants - n.left_out, n.left_out,
+				ct_model_info(*model)->name, bugs[i], n.instants - n.left_out, n.left_out,
 				n.states, n.failing);
 			assert_int_equal(n.different, 0);
 			assert_true(n.states > 0 && n.left_out <= n.instants / 2);
 			/* Under eadr a flush that is missing does no harm. */
-			assert_true(
-				(n.failing > 0) ==
-				(models[m] == CT_MODEL_X86 ? i > 0 : strcmp(bugs[i], "index-first") == 0));
+			assert_true((n.failing > 0) ==
+				    (*model == CT_MODEL_X86 ? i > 0 : strcmp(bugs[i], "index-first") == 0));
 		}
 	}
 }
@@ -198,7 +196,7 @@ TEST(a_program_whose_library_has_parts_is_explored_by_them)
 	static const char *const texts[] = {NULL, "counts and is not whole", "counts and is not whole",
 		"has an entry that does not count", "is not in the index"};
 
-	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(bugs); i++) {
 		crash(i > 0, bugs[i], i % 2 ? "--verbose --jobs=3 --cures=off" : "--verbose --cures=off");
 		assert_output_has(" evaluations of 3,073 parts");
 		assert_output_has(i ? texts[i] : "NO FAILURE FOUND in ");

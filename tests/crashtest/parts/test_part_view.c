@@ -78,7 +78,7 @@ TEST(the_view_tells_what_recovery_writes)
 static const struct {
 	uint32_t stream, entry;
 } rivals[] = {{0, 0}, {0, 3}, {1, 1}, {2, 0}, {2, 2}};
-enum { RIVALS = sizeof rivals / sizeof *rivals };
+enum { RIVALS = NVW_COUNT(rivals) };
 
 static int pool_with_streams(const void *plan, struct nvw_pool_params *ret_params)
 {

@@ -21,7 +21,7 @@
 
 static const enum ct_model models[] = {
 	CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_OBSERVED, CT_MODEL_EADR, CT_MODEL_BUFFERED};
-enum { MODELS = sizeof models / sizeof *models };
+enum { MODELS = NVW_COUNT(models) };
 
 /*
  * ---- Against the whole check ------------------------------------------------------------------------------
@@ -213,11 +213,11 @@ static void add_said(struct said *to, const struct ct_result *r)
 	to->instants += r->instants;
 	to->by_parts += r->instants_by_parts;
 	to->exhausted += r->instants_exhausted;
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
 		char shape[CT_TEXT_BYTES] = "";
 		unsigned k = 0;
 
-		ct_shape(r->finding[i].text, shape);
+		ct_shape(finding->text, shape);
 		while (k < to->findings && strcmp(to->texts[k], shape) != 0) {
 			k++;
 		}

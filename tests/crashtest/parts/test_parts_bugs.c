@@ -22,11 +22,11 @@
 
 static const struct nvw_workload *const structures[] = {&nvw_workload_queue, &nvw_workload_steal_log,
 	&nvw_workload_kv, &nvw_workload_btree, &nvw_workload_tiered};
-enum { STRUCTURES = sizeof structures / sizeof *structures, TRIALS_MAX = 8 };
+enum { STRUCTURES = NVW_COUNT(structures), TRIALS_MAX = 8 };
 
 static const enum ct_model models[] = {
 	CT_MODEL_OBSERVED, CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_EADR, CT_MODEL_BUFFERED};
-enum { MODELS = sizeof models / sizeof *models };
+enum { MODELS = NVW_COUNT(models) };
 
 static char folder[] = "/tmp/nvwave-parts-XXXXXX";
 
@@ -105,9 +105,7 @@ static bool is_found(struct rig *r, enum ct_model model)
 	const struct ct_result result = explore(r, model, true);
 
 	assert_int_equal(result.by_parts.denied + result.by_parts.missed + result.by_parts.died, 0);
-	for (unsigned i = 0; i < result.finding_count; i++) {
-		const struct ct_finding *const f = &result.finding[i];
-
+	NVW_EACH(f, result.finding, result.finding_count) {
 		assert_true(f->draw >= CT_DRAW_PART);
 		assert_true(f->minimised);
 		assert_true(f->cause.text[0] != '\0');
@@ -150,8 +148,8 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 
 	skip_if_sanitized();
 	assert_non_null(mkdtemp(folder));
-	for (unsigned i = 0; i < STRUCTURES; i++) {
-		const struct nvw_mutation *const m = structures[i]->mutations;
+	NVW_EACH(structure, structures, STRUCTURES) {
+		const struct nvw_mutation *const m = (*structure)->mutations;
 
 		for (int k = 0; m[k].name != NULL; k++) {
 			if (strcmp(m[k].found_by, "and-then") == 0 ||
@@ -159,8 +157,8 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 				continue; /* no state of this run shows it, with parts or without */
 			}
 			bugs++;
-			if (!is_found_somewhere(structures[i], k, getenv("PARTS_SEEDS") != NULL)) {
-				fail_msg("%s, mutation %s: parts alone do not find it", structures[i]->name,
+			if (!is_found_somewhere(*structure, k, getenv("PARTS_SEEDS") != NULL)) {
+				fail_msg("%s, mutation %s: parts alone do not find it", (*structure)->name,
 					m[k].name);
 			}
 		}

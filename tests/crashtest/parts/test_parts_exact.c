@@ -22,7 +22,7 @@ extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
 static const enum ct_model models[] = {
 	CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_OBSERVED, CT_MODEL_BUFFERED};
-enum { MODELS = sizeof models / sizeof *models };
+enum { MODELS = NVW_COUNT(models) };
 
 /*
  * An instant with more states than STATES_FEW is left out, and counted. With PARTS_SEEDS in the environment
@@ -63,7 +63,7 @@ static const struct structure {
 			{"keys", {"1", "2"}}, {"records", {"1", "2", "3"}}, {"words", {"0", "1"}}}},
 	{&nvw_workload, {{"count", {"1"}}}},
 };
-enum { STRUCTURES = sizeof structures / sizeof *structures };
+enum { STRUCTURES = NVW_COUNT(structures) };
 
 static unsigned length(const char *const *values)
 {
@@ -209,26 +209,26 @@ TEST(parts_fail_in_exactly_the_states_in_which_the_whole_check_fails)
 {
 	uint64_t failing[MODELS] = {0};
 
-	for (unsigned i = 0; i < STRUCTURES; i++) {
+	NVW_EACH(structure, structures, STRUCTURES) {
 		struct rig_sum sum[MODELS] = {0};
 
 		for (uint64_t seed = 1; seed <= seeds(); seed++) {
-			compare_structure(&structures[i], seed, sum);
+			compare_structure(structure, seed, sum);
 		}
 		for (unsigned m = 0; m < MODELS; m++) {
 			const struct rig_sum *const n = &sum[m];
 
 			print_message("# %s, %s: %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",
-				structures[i].workload->name, ct_model_info(models[m])->name,
+				structure->workload->name, ct_model_info(models[m])->name,
 				n->instants - n->left_out, n->left_out, n->states, n->failing);
-			assert_true(n->left_out <= n->instants / 4 || has_many(&structures[i], models[m]));
+			assert_true(n->left_out <= n->instants / 4 || has_many(structure, models[m]));
 			assert_int_equal(n->wide, 0);
 			failing[m] += n->failing;
 		}
 	}
-	for (unsigned m = 0; m < MODELS; m++) {
-		assert_true(failing[m] > 0);
+	NVW_EACH(one, failing, MODELS) {
+		assert_true(*one > 0);
 	}
 }
 
@@ -353,10 +353,10 @@ TEST(a_part_that_says_less_or_more_is_seen_under_every_model)
 	struct nvw_parts parts = *nvw_workload_queue.parts;
 
 	w.parts = &parts;
-	for (unsigned m = 0; m < MODELS; m++) {
+	NVW_EACH(model, models, MODELS) {
 		parts.check = check_nothing;
-		see_difference(&w, models[m]);
+		see_difference(&w, *model);
 		parts.check = check_that_cries;
-		see_difference(&w, models[m]);
+		see_difference(&w, *model);
 	}
 }
