@@ -14,6 +14,7 @@
  *       next of all: where most lanes spin on a lock, its holder would have one turn in thousands.
  */
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/stop.h"
 #include "device_memory.h"
 #include "machine.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "device_memory.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interpreter of the synchronization tables: it finds an instruction's row and executes its actions in
  * order. */
+#include "core/each.h"
 #include "core/invariant.h"
 #include "protocol.h"
 

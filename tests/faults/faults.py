@@ -224,7 +224,7 @@ def options_of(built):
     """Those that the build folder was set up with; paths are relative to the tree."""
     parser = configparser.RawConfigParser()
     parser.read(os.path.join(built, 'meson-private', 'cmd_line.txt'), encoding='utf-8')
-    options = dict(parser['options'])
+    options = dict(parser['options'], tests='true')
     if options.get('fio_src'):
         options['fio_src'] = os.path.join(ROOT, options['fio_src'])
     return ['-D%s=%s' % option for option in options.items()]
