@@ -36,9 +36,9 @@ static unsigned flags_of(const char *mode)
 		{"writemap-mapasync", MDB_WRITEMAP | MDB_MAPASYNC},
 	};
 
-	NVW_EACH(one, modes, NVW_COUNT(modes)) {
-		if (strcmp(mode, one->name) == 0) {
-			return one->flags;
+	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+		if (strcmp(mode, modes[i].name) == 0) {
+			return modes[i].flags;
 		}
 	}
 	fprintf(stderr, "no mode %s\n", mode);
