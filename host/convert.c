@@ -47,8 +47,8 @@ static const char *layout_of(struct converter *c, uint32_t site)
 }
 
 /* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a
- * library's header has its caller's place; where races are looked for under a schedule, its own is in the log,
- * too, and no store has that. */
+ * library's header has its caller's place; under a schedule, where races may be looked for, its own is in the
+ * log, too, and no store has that. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
 {
 	struct host_place place[HOST_INLINED_MAX];
