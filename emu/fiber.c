@@ -10,9 +10,9 @@
  * The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
  * same in all fibers, because kernels do not change them.
  *
- * A processor predicts that a return goes behind the last call. So the switch ends with a jump, whose target it
- * takes for that of the jump before, and so for where the neighbouring lane went on; the switch between two calls
- * of the same function ends with a return, and then the returns behind it are predicted, too.
+ * A processor predicts that a return goes behind the last call. So the switch ends with a jump, whose target
+ * it takes for that of the jump before, and so for where the neighbouring lane went on; the switch between
+ * two calls of the same function ends with a return, and then the returns behind it are predicted, too.
  */
 #define SWITCH(name, last)                               \
 	__asm__(".text\n"                                \

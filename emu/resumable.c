@@ -3,11 +3,12 @@
  * The lanes of a kernel whose work-items have no stacks of their own (emu_launch_resumable()).
  *
  * A carrier is a stack on which lanes run one after another: each is resumed, fills in its request and
- * returns, or goes on with the next one (emu_turn_next()). A lane whose request comes from the middle of a call
- * keeps the carrier, and the next lane has another one. When the lane has returned from the call, the carrier
- * goes on with the lanes behind it. So there are no more carriers than work-items that have begun.
+ * returns, or goes on with the next one (emu_turn_next()). A lane whose request comes from the middle of a
+ * call keeps the carrier, and the next lane has another one. When the lane has returned from the call, the
+ * carrier goes on with the lanes behind it. So there are no more carriers than work-items that have begun.
  *
- * Carriers are the stacks that the lanes of other kernels have, in the order of their places, and then more of them.
+ * Carriers are the stacks that the lanes of other kernels have, in the order of their places, and then more
+ * of them.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What runs of a program have executed of what nvwave-cc or nvwave-nvcc has built: statements of its source,
- * kernels included, that store, flush or fence. They are known from a section of its executable and shared objects (cc/hooks.h), executed
- * or not; those of an object that no run has loaded are not known.
+ * kernels included, that store, flush or fence. They are known from a section of its executable and shared
+ * objects (cc/hooks.h), executed or not; those of an object that no run has loaded are not known.
  *
  * Likewise the conditional jumps that the compiler has made: whether one has jumped, whether it has gone on.
  *
@@ -36,8 +36,8 @@ struct host_coverage {
 /*
  * Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
  * executed, or went to a recorded mapping, for the first time, how many branches went a way for the first
- * time, and how many calls led to a store, a flush or a fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never
- * flushes have no place.
+ * time, and how many calls led to a store, a flush or a fence for the first time. 1 for a program of which
+ * nvwave-cc has built nothing: stores that it never flushes have no place.
  */
 NVW_CHECKED int host_coverage_add(
 	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persistency races of threads: what the preloaded library notes (preload/races/windows.c), and what the parent
- * makes of it (persistency.c).
+ * Persistency races of threads: what the preloaded library notes (preload/races/windows.c), and what the
+ * parent makes of it (persistency.c).
  *
  * A *window* is the time from a store of a thread until its own fence behind a flush. A load of another
- * thread within it reads what is not durable. HawkSet (EuroSys'25) predicts such loads from one run: a
- * window and a load of the same bytes are a candidate unless the creation and the joining of threads order
- * them, or a lock excludes them that is held over the whole window, in one piece.
+ * thread within it reads what is not durable. HawkSet (EuroSys'25) predicts such loads from one run: a window
+ * and a load of the same bytes are a candidate unless the creation and the joining of threads order them, or
+ * a lock excludes them that is held over the whole window, in one piece.
  *
- * The file "races" of the session's folder has one struct host_races. It is sparse: what is not used takes
- * no memory. Everything in it is bounded, and what had no room is counted.
+ * The file "races" of the session's folder has one struct host_races. It is sparse: what is not used takes no
+ * memory. Everything in it is bounded, and what had no room is counted.
  */
 #ifndef HOST_PERSISTENCY_H
 #define HOST_PERSISTENCY_H

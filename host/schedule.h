@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One schedule of a threaded program: the file "schedule" of a session's folder. The preloaded library lets
- * one thread run at a time (preload/turns/turns.c) and decides at *points* which one: operations that synchronise,
- * and persistent accesses that nvwave-cc announces.
+ * one thread run at a time (preload/turns/turns.c) and decides at *points* which one: operations that
+ * synchronise, and persistent accesses that nvwave-cc announces.
  *
  * Without a decision the running thread continues; one that waits, has ended or only polls is followed by the
  * next one by number that can run. A *switch* is a decision otherwise: behind which point of which thread,

@@ -329,8 +329,8 @@ int crash_races_take(struct crash_races *x, struct host_session *s)
 
 /* ---- What the next schedule is for ------------------------------------------------------------------ */
 
-/* Which places: all stores; those of predicted races that are not decided; of such that have not happened yet;
- * and their loads. */
+/* Which places: all stores; those of predicted races that are not decided; of such that have not happened
+ * yet; and their loads. */
 enum aims { AIM_STORES, AIM_UNDECIDED, AIM_ABSENT, AIM_ABSENT_LOADS };
 
 static bool is_wanted(const struct crash_races *x, const struct place *p, enum aims aims)

@@ -5,8 +5,8 @@
  * A schedule in which a race happens (../../host/schedule.h) has its run's log. The log is cut behind the
  * effect of the load, at two places: at the next acknowledgement, and where the store is about to become
  * durable. All that was stored until then is taken for durable, but for the last stores to the line of the
- * raced one. So few states are left that all are tested, and a state that fails has lost nothing else. The same
- * without a load of a store whose flush is late or missing.
+ * raced one. So few states are left that all are tested, and a state that fails has lost nothing else. The
+ * same without a load of a store whose flush is late or missing.
  */
 #ifndef CLI_CRASH_RACES_H
 #define CLI_CRASH_RACES_H

@@ -145,8 +145,8 @@ static bool is_named(const struct search *x, const struct nvw_log_record *r)
 	       !is_found(x->all, x->line.off, r->time_ps / 1000);
 }
 
-/* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it
- * is certain, so there is no more to find. Alone, the store is lost behind the last acknowledgement before its
+/* A store is recorded at its thread's next event or another's, perhaps behind its load's effect. false: it is
+ * certain, so there is no more to find. Alone, the store is lost behind the last acknowledgement before its
  * line is stored to again, if there is one. */
 static bool look(struct search *x, const struct nvw_log_record *r, uint64_t number)
 {

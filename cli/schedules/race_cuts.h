@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of the races of a program's runs (crash_races.c), and where the power is cut (race_cuts.c). */
+/* What is known of the races of a program's runs (crash_races.c), and where the power is cut
+ * (race_cuts.c). */
 #ifndef CLI_RACE_CUTS_H
 #define CLI_RACE_CUTS_H
 

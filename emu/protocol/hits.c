@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Instructions that only the local L1 learns of, as most are: neighbouring lanes load or store neighbouring
- * objects of lines that the L1 has. Then the steps of execute.c and actions.c come to a look-up, a turn at the
- * port and a copy for each line; what does not depend on the line is asked once for the instruction.
+ * objects of lines that the L1 has. Then the steps of execute.c and actions.c come to a look-up, a turn at
+ * the port and a copy for each line; what does not depend on the line is asked once for the instruction.
  *
  * Guarantee: times, statistics, states and the order of replacement are those of the steps. What differs from
  * a hit in any way, such as a line that an acquire has invalidated, goes by the steps.

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences of a program whose atomics are relaxed (CUDA's), as C++ and PTX define them. What a work-item's atomics have read, a
- * fence acquires; what the work-item knows at a fence, its atomics behind that release. Two such synchronize only as far as the
- * scopes of the fence and of the atomic both reach, so clocks are kept for the block and for the device.
+ * Fences of a program whose atomics are relaxed (CUDA's), as C++ and PTX define them. What a work-item's
+ * atomics have read, a fence acquires; what the work-item knows at a fence, its atomics behind that release.
+ * Two such synchronize only as far as the scopes of the fence and of the atomic both reach, so clocks are
+ * kept for the block and for the device.
  *
- * Volatile accesses are no atomics: they race. But they read and pass on clocks like atomics, so that a flag which is volatile is
- * told once, and not also everything that it was meant to order. And neither compilers nor GPUs exchange an atomic or volatile
- * access with the atomics in front of it, so it comes after what these have read, without a fence (accesses.c).
+ * Volatile accesses are no atomics: they race. But they read and pass on clocks like atomics, so that a flag
+ * which is volatile is told once, and not also everything that it was meant to order. And neither compilers
+ * nor GPUs exchange an atomic or volatile access with the atomics in front of it, so it comes after what
+ * these have read, without a fence (accesses.c).
  */
 #include "internal.h"
 

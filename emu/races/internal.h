@@ -2,7 +2,8 @@
 /*
  * Shared by the parts of the race detector: races.c takes instructions and barriers, accesses.c compares
  * accesses with earlier ones, synchronize.c keeps the clocks of releases, report.c makes the report,
- * operations.c numbers source lines and their operations, fences.c has the clocks of fences, store.c owns the memory.
+ * operations.c numbers source lines and their operations, fences.c has the clocks of fences, store.c owns the
+ * memory.
  *
  * Every 8 aligned bytes that a kernel accesses have a cell: the accesses that no later one subsumes, and the
  * clocks released into it. Time is one counter for the kernel; it advances after each instruction that

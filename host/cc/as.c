@@ -21,12 +21,12 @@
  * of libpmem gets a call before it that does. A jump to any of them, as the last call of a function, becomes
  * a call and a return: else its place would be that of the function's caller.
  *
- * Every conditional jump of compiled code marks which way it goes, with plain stores of a byte, which change no
- * flags: jne L becomes je 1f; movb $1, JUMPED; jmp L; 1: movb $1, WENT_ON. Only the jumps that compilers add of
- * themselves, to check the stack, are left as they are.
+ * Every conditional jump of compiled code marks which way it goes, with plain stores of a byte, which change
+ * no flags: jne L becomes je 1f; movb $1, JUMPED; jmp L; 1: movb $1, WENT_ON. Only the jumps that compilers
+ * add of themselves, to check the stack, are left as they are.
  *
- * Kernels of CUDA programs have announcements of their own (NVWAVE_CC_DEVICE). Nothing is inserted there but the
- * marks: their sites have counters, as branches have.
+ * Kernels of CUDA programs have announcements of their own (NVWAVE_CC_DEVICE). Nothing is inserted there but
+ * the marks: their sites have counters, as branches have.
  *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.

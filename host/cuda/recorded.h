@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between a CUDA program, with its machine, and the library that "nvwave exec" preloads: kernels that run on the machine, in a record, and
- * how many do not.
+ * Between a CUDA program, with its machine, and the library that "nvwave exec" preloads: kernels that run on
+ * the machine, in a record, and how many do not.
  *
- * The machine writes a persist log of its own, a file of the session's folder. The session's spool has the place of each kernel among the
- * events of host code; when the session is converted, the kernel's records come there (host/merge.c). While a kernel runs, the program's mappings are a
- * window (seam.h): their content is not compared.
+ * The machine writes a persist log of its own, a file of the session's folder. The session's spool has the
+ * place of each kernel among the events of host code; when the session is converted, the kernel's records
+ * come there (host/merge.c). While a kernel runs, the program's mappings are a window (seam.h): their content
+ * is not compared.
  */
 #ifndef HOST_CUDA_RECORDED_H
 #define HOST_CUDA_RECORDED_H

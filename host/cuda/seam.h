@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the runtime in a CUDA program and the emulated machine, a shared library that is loaded when the environment names one
- * (NVWAVE_CUDA_LIBRARY). Without it kernels run by themselves.
+ * Between the runtime in a CUDA program and the emulated machine, a shared library that is loaded when the
+ * environment names one (NVWAVE_CUDA_LIBRARY). Without it kernels run by themselves.
  *
- * While a kernel runs, what its memory holds is in the machine: in caches, in memory. The program's own bytes are a window: a load brings
- * the machine's value there, right before the instruction that reads it; a store takes the value from there, once the instruction
- * has been executed. Between kernels the program's bytes are the truth; run() takes over what has changed, and gives back what the kernel touched.
+ * While a kernel runs, what its memory holds is in the machine: in caches, in memory. The program's own bytes
+ * are a window: a load brings the machine's value there, right before the instruction that reads it; a store
+ * takes the value from there, once the instruction has been executed. Between kernels the program's bytes are
+ * the truth; run() takes over what has changed, and gives back what the kernel touched.
  *
  * A function called in a kernel may let other work-items run before it returns.
  */
@@ -72,8 +73,8 @@ struct nvw_cuda_description {
 };
 
 /*
- * The short way of an access, which needs no call but the issue: a span of memory that the machine has, found by the number of its page.
- * What it holds is true until the kernel ends.
+ * The short way of an access, which needs no call but the issue: a span of memory that the machine has, found
+ * by the number of its page. What it holds is true until the kernel ends.
  */
 struct nvw_cuda_span {
 	const char *start; /* in the program */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks of the C library that lie in a mapping: what its functions store to them is announced, as a copy is. It
- * belongs to no transaction, so no undo log has to take it back. So are results of such functions.
+ * Locks of the C library that lie in a mapping: what its functions store to them is announced, as a copy is.
+ * It belongs to no transaction, so no undo log has to take it back. So are results of such functions.
  *
  * They jump, so that the next library that has the function (locks.c, schedule.c) sees the program's place.
  */

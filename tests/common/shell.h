@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands of the shell in a test's own folder. They find the programs that the test needs in their environment:
- * $NVWAVE, and what tests/meson.build names beside it.
+ * Commands of the shell in a test's own folder. They find the programs that the test needs in their
+ * environment: $NVWAVE, and what tests/meson.build names beside it.
  */
 #ifndef TESTS_COMMON_SHELL_H
 #define TESTS_COMMON_SHELL_H

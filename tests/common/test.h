@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test function: TEST(the_property_that_it_defends) { ... }, with functions that run before and after it, if
- * it has them. It is a test by being there: the program runs those of its file in their order.
+ * A test function: TEST(the_property_that_it_defends) { ... }, with functions that run before and after it,
+ * if it has them. It is a test by being there: the program runs those of its file in their order.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H

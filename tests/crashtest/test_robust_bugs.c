@@ -2,9 +2,9 @@
 /*
  * How many seeded bugs does robustness find? Counted are those that lack a barrier, have one of too narrow a
  * scope, or store in two halves without one: by the words of the workloads themselves. Each is looked for
- * under both models of epochs; found is what has a report that the workload without bugs does not have, which has at
- * most three in all of its trials.
- * Without EVERY_CASE in the environment every FEW-th bug is tried; of right structures the test "robust" has some.
+ * under both models of epochs; found is what has a report that the workload without bugs does not have, which
+ * has at most three in all of its trials. Without EVERY_CASE in the environment every FEW-th bug is tried; of
+ * right structures the test "robust" has some.
  */
 #include "common/test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trusted transactions (crashtest/states/trust.h): random runs of two threads with an undo log of their own each, in
- * which library and program forget this or that. Recovery makes of the states without trust what it makes of those
- * with it, and these are fewer.
+ * Trusted transactions (crashtest/states/trust.h): random runs of two threads with an undo log of their own
+ * each, in which library and program forget this or that. Recovery makes of the states without trust what it
+ * makes of those with it, and these are fewer.
  */
 #include "common/test.h"
 
@@ -204,7 +204,8 @@ static void next_generation(struct run *r, unsigned thread, unsigned lane)
 	r->lane[lane] = (struct lane){.runs = false};
 }
 
-/* Sometimes nothing is flushed, and the log ends with the fence: what trust does not see before is there behind it. */
+/* Sometimes nothing is flushed, and the log ends with the fence: what trust does not see before is there
+ * behind it. */
 static void commit(struct run *r, unsigned lane)
 {
 	range(r, NVW_RANGE_SETTLES, lane, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions that only the local L1 learns of (emu/protocol/hits.c) against the same ones by their steps: a planted fault that is in no
- * table has every instruction go by the steps, and changes nothing else.
+ * Instructions that only the local L1 learns of (emu/protocol/hits.c) against the same ones by their steps: a
+ * planted fault that is in no table has every instruction go by the steps, and changes nothing else.
  */
 #include "common/rig.h"
 
@@ -23,7 +23,8 @@ struct arrays {
 	uint64_t seed;
 };
 
-/* All work-items of a group draw the same numbers, so that their accesses are of neighbours, and begin anywhere in a line. */
+/* All work-items of a group draw the same numbers, so that their accesses are of neighbours, and begin
+ * anywhere in a line. */
 #define ACCESS(type)                                                             \
 	do {                                                                     \
 		type *const at = (type *)(void *)words + start + nvw_local_id(); \

@@ -175,7 +175,8 @@ static void fill_stack(const void *args)
 	do_nothing(args);
 }
 
-/* A kernel that reads a variable before it sets it has to do the same in the thousandth machine of a process as in the first. */
+/* A kernel that reads a variable before it sets it has to do the same in the thousandth machine of a process
+ * as in the first. */
 TEST(stacks_that_machines_hand_on_are_zeros)
 {
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=1", NULL};

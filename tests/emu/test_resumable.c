@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A kernel without stacks, written by hand as a compiler makes one, and the same kernel with stacks: both are the same run. */
+/* A kernel without stacks, written by hand as a compiler makes one, and the same kernel with stacks: both are
+ * the same run. */
 #include "common/rig.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@ struct words {
 	enum nvw_group scope; /* of the barrier */
 };
 
-/* Each adds to a word of its own, meets the others in the middle of a call, and takes over a neighbour's; some go on
- * longer. */
+/* Each adds to a word of its own, meets the others in the middle of a call, and takes over a neighbour's;
+ * some go on longer. */
 static void meet_and_take_over(const struct words *w, uint64_t i)
 {
 	nvw_barrier(w->scope);

@@ -190,7 +190,8 @@ static double stat_of(const char *name)
 	return strtod(at + strlen(name), NULL);
 }
 
-/* The counters of the first threads have memory from the beginning; those of others take it when they come. */
+/* The counters of the first threads have memory from the beginning; those of others take it when they
+ * come. */
 TEST(a_thread_without_memory_for_its_counters_runs_and_is_told)
 {
 	start_anew();

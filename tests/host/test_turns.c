@@ -281,8 +281,8 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 	expect_words(refused);
 }
 
-/* Stores that are found by comparison matter in the line of the raced one, and the loss of earlier ones is not its
- * own. */
+/* Stores that are found by comparison matter in the line of the raced one, and the loss of earlier ones is
+ * not its own. */
 TEST(a_cut_is_as_exact_as_the_stores_of_its_line)
 {
 	static const char *const tried[] = {"stores within a line were not ordered", " 0 stores open",

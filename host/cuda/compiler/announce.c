@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the thread sanitizer does not announce. A structure that is passed by value is copied by the call itself, and the optimizer
- * may have it copied straight out of device memory. So a call that announces it is put before each such call: one for all structures
- * of the call, since others may run while one of them is announced.
+ * What the thread sanitizer does not announce. A structure that is passed by value is copied by the call
+ * itself, and the optimizer may have it copied straight out of device memory. So a call that announces it is
+ * put before each such call: one for all structures of the call, since others may run while one of them is
+ * announced.
  *
- * Likewise loads and stores of a size that the sanitizer leaves out: 3, 5, 6, 7 or 12 bytes, which the optimizer makes of small
- * structures, and more than 16, which it makes of several values that are added up.
+ * Likewise loads and stores of a size that the sanitizer leaves out: 3, 5, 6, 7 or 12 bytes, which the
+ * optimizer makes of small structures, and more than 16, which it makes of several values that are added up.
  */
 #include <string.h>
 

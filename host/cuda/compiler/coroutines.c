@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels whose work-items have no stacks. Each kernel K that allows it has a copy, K.lanes, which is a coroutine: it gives way
- * behind the request of an access, with what it still needs in a frame, and goes on when the machine has served it (emu/resumable.c).
+ * Kernels whose work-items have no stacks. Each kernel K that allows it has a copy, K.lanes, which is a
+ * coroutine: it gives way behind the request of an access, with what it still needs in a frame, and goes on
+ * when the machine has served it (emu/resumable.c).
  *
  *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4);
  *	                                        if (!q) { give way; q = the request's value; }
  *	                                        v = load q
  *
  * The function of the runtime says where the access finds its bytes (runtime/lanes.c). NULL: it has filled in
- * the request. LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An access
- * of what seems a shared variable is not divided. CUDA's atomics and __syncthreads() are divided as accesses are.
- * Whatever else makes a request is a call, which keeps the stack that it is on.
+ * the request. LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An
+ * access of what seems a shared variable is not divided. CUDA's atomics and __syncthreads() are divided as
+ * accesses are. Whatever else makes a request is a call, which keeps the stack that it is on.
  *
- * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as the compiler's own, and its
- * instructions have line 0, so reports do not name it.
+ * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as
+ * the compiler's own, and its instructions have line 0, so reports do not name it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -485,8 +486,8 @@ static void mark_coroutine(struct device *d, LLVMValueRef f)
 /* Words of a coroutine's frame: two functions, then the work-item. */
 enum { WORK_ITEM = 2 };
 
-/* Asked without a frame, it says how large that is. The work-item is what LLVM calls a promise: it stands at the
- * frame's beginning. */
+/* Asked without a frame, it says how large that is. The work-item is what LLVM calls a promise: it stands at
+ * the frame's beginning. */
 static void build_begin(struct device *d, struct coroutine *c)
 {
 	LLVMValueRef nothing = LLVMConstNull(d->bytes), size;

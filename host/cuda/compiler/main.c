@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave-device: what nvwave-nvcc does to a device half, in LLVM's bitcode, before clang optimizes it and makes calls of its loads
- * and stores, and behind that.
+ * nvwave-device: what nvwave-nvcc does to a device half, in LLVM's bitcode, before clang optimizes it and
+ * makes calls of its loads and stores, and behind that.
  *
  *	nvwave-device before IN OUT [-G]		-G: a debugger finds the variables of kernels
  *	nvwave-device behind IN OUT HALF ARCH		HALF names the source file in the tables, ARCH is __CUDA_ARCH__ / 10
  *
- * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first ones.
+ * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first
+ * ones.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of the device half, and its tables. Both halves define functions for both sides, of which the linker would keep one: so
- * everything that the device half defines gets the suffix .dev, and so does what it expects of the device halves of other files.
- * Kernels and plain variables are this file's own; for other files' device halves a variable has another name, NAME.dev.
+ * Names of the device half, and its tables. Both halves define functions for both sides, of which the linker
+ * would keep one: so everything that the device half defines gets the suffix .dev, and so does what it
+ * expects of the device halves of other files. Kernels and plain variables are this file's own; for other
+ * files' device halves a variable has another name, NAME.dev.
  *
- * A kernel, and a variable that the host knows, stands in a table with its name in the source file. The host half announces its stubs and
- * shadows by these names when the program begins (runtime/tables.c).
+ * A kernel, and a variable that the host knows, stands in a table with its name in the source file. The host
+ * half announces its stubs and shadows by these names when the program begins (runtime/tables.c).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What C++ leaves open and GPUs define (PTX ISA, cvt, shl, shr): a number outside of an integer type becomes its end, and a shift by the
- * width or more takes all bits out. docs/cuda-hardware.md has what a GPU did.
+ * What C++ leaves open and GPUs define (PTX ISA, cvt, shl, shr): a number outside of an integer type becomes
+ * its end, and a shift by the width or more takes all bits out. docs/cuda-hardware.md has what a GPU did.
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inline PTX in the device half, before it is optimized. Each instruction becomes calls of the runtime's functions (runtime/ptx.c);
- * what is not supported is an error with its source line.
+ * Inline PTX in the device half, before it is optimized. Each instruction becomes calls of the runtime's
+ * functions (runtime/ptx.c); what is not supported is an error with its source line.
  *
- * There is no control flow in a statement: under a predicate arithmetic is done and its result dropped, an access is asked for with the
- * predicate. Of a predicate the lowest bit counts. A branch forwards makes a predicate of what lies before its label: only who
- * has not jumped there executes it.
+ * There is no control flow in a statement: under a predicate arithmetic is done and its result dropped, an
+ * access is asked for with the predicate. Of a predicate the lowest bit counts. A branch forwards makes a
+ * predicate of what lies before its label: only who has not jumped there executes it.
  */
 #include "ptx.h"
 

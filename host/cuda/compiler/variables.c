@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The variables of the device half. A __shared__ variable is the one kind that has no initial value (parts of others, their padding,
- * may have none). What else can be changed is a __device__ or __constant__ variable, which the host may initialize.
+ * The variables of the device half. A __shared__ variable is the one kind that has no initial value (parts of
+ * others, their padding, may have none). What else can be changed is a __device__ or __constant__ variable,
+ * which the host may initialize.
  *
- * Each kind goes into a section of its own, and is no longer internal: an optimizer that knew all accesses would move some across
- * barriers, and would take what the host writes for what it was at first. name_symbols() makes them internal again.
+ * Each kind goes into a section of its own, and is no longer internal: an optimizer that knew all accesses
+ * would move some across barriers, and would take what the host writes for what it was at first.
+ * name_symbols() makes them internal again.
  *
  * A __managed__ variable is the host half's, and plain memory for both sides.
  */

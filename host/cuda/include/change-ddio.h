@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data direct I/O, by the names of GPM's library. With it on, a kernel's store to persistent memory of the host ends in a cache; with it
- * off, in the memory controller, where it is durable. Here nothing is switched; under host.fence_system=switched
- * (docs/machine-files.md) __threadfence_system() persists while it is off.
+ * Data direct I/O, by the names of GPM's library. With it on, a kernel's store to persistent memory of the
+ * host ends in a cache; with it off, in the memory controller, where it is durable. Here nothing is switched;
+ * under host.fence_system=switched (docs/machine-files.md) __threadfence_system() persists while it is off.
  */
 #ifndef NVW_CHANGE_DDIO_H
 #define NVW_CHANGE_DDIO_H

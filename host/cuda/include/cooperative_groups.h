@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cooperative groups: the block, the grid (of cudaLaunchCooperativeKernel), tiles, and the lanes that are active. Not: groups of several
- * devices, and clusters.
+ * Cooperative groups: the block, the grid (of cudaLaunchCooperativeKernel), tiles, and the lanes that are
+ * active. Not: groups of several devices, and clusters.
  */
 #ifndef NVW_CUDA_COOPERATIVE_GROUPS_H
 #define NVW_CUDA_COOPERATIVE_GROUPS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA's runtime API, as nvwave-nvcc includes it before every source. Device code reaches the runtime (host/cuda/runtime) by the
- * functions nvw_cuda_*; its loads, stores and atomics on plain types are announced by the compiler.
+ * CUDA's runtime API, as nvwave-nvcc includes it before every source. Device code reaches the runtime
+ * (host/cuda/runtime) by the functions nvw_cuda_*; its loads, stores and atomics on plain types are announced
+ * by the compiler.
  */
 #ifndef NVW_CUDA_RUNTIME_H
 #define NVW_CUDA_RUNTIME_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * curand's device API with its generators XORWOW (the default) and Philox4x32-10: the same numbers as curand's for the same seed, sequence and
- * offset. Other generators, and distributions other than uniform and normal ones, are not there.
+ * curand's device API with its generators XORWOW (the default) and Philox4x32-10: the same numbers as
+ * curand's for the same seed, sequence and offset. Other generators, and distributions other than uniform and
+ * normal ones, are not there.
  */
 #ifndef NVW_CUDA_CURAND_KERNEL_H
 #define NVW_CUDA_CURAND_KERNEL_H

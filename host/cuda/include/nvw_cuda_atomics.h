@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA's atomics. They are relaxed; the suffix _block or _system is the scope, without one it is the device. All reach one function
- * of the runtime, with the operation, the size and the scope in one number, since the compiler's own atomics lose the scope.
+ * CUDA's atomics. They are relaxed; the suffix _block or _system is the scope, without one it is the device.
+ * All reach one function of the runtime, with the operation, the size and the scope in one number, since the
+ * compiler's own atomics lose the scope.
  */
 #ifndef NVW_CUDA_ATOMICS_H
 #define NVW_CUDA_ATOMICS_H

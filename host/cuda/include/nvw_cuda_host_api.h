@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host API, as far as it exists here; docs/cuda.md has the table. Launches and copies are complete when they return, whatever
- * their stream: streams order nothing that is not ordered already. Errors of a kernel are sticky, as with CUDA: every later call
- * returns them.
+ * The host API, as far as it exists here; docs/cuda.md has the table. Launches and copies are complete when
+ * they return, whatever their stream: streams order nothing that is not ordered already. Errors of a kernel
+ * are sticky, as with CUDA: every later call returns them.
  */
 #ifndef NVW_CUDA_HOST_API_H
 #define NVW_CUDA_HOST_API_H
@@ -11,8 +11,8 @@
 #include <vector_types.h>
 
 /*
- * In the host half nobody executes device functions, and nvcc does not look into them: a library's may call these where its device
- * code is left out (#ifdef __CUDA_ARCH__).
+ * In the host half nobody executes device functions, and nvcc does not look into them: a library's may call
+ * these where its device code is left out (#ifdef __CUDA_ARCH__).
  */
 #if defined __CUDA__ && !defined __CUDA_ARCH__
 #pragma clang force_cuda_host_device begin

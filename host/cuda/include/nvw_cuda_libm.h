@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's functions in kernels. Results are the host's; a GPU rounds some of them otherwise. It is included before <cmath>, whose
- * templates (pow(x, 2)) call what is declared before them.
+ * The C library's functions in kernels. Results are the host's; a GPU rounds some of them otherwise. It is
+ * included before <cmath>, whose templates (pow(x, 2)) call what is declared before them.
  */
 #ifndef NVW_CUDA_LIBM_H
 #define NVW_CUDA_LIBM_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Floating numbers of 16 bits, for cuda_fp16.h and cuda_bf16.h, of which one has 5 bits of exponent and 10 of mantissa, the other 8 and 7.
- * Each operation is done in double and rounded once: a double has more than twice the bits and more exponents, so that the result is
- * the correctly rounded one, also where double has rounded before. A fused multiplication and addition is rounded to odd first.
+ * Floating numbers of 16 bits, for cuda_fp16.h and cuda_bf16.h, of which one has 5 bits of exponent and 10 of
+ * mantissa, the other 8 and 7. Each operation is done in double and rounded once: a double has more than
+ * twice the bits and more exponents, so that the result is the correctly rounded one, also where double has
+ * rounded before. A fused multiplication and addition is rounded to odd first.
  */
 #ifndef NVW_CUDA_NARROW_H
 #define NVW_CUDA_NARROW_H

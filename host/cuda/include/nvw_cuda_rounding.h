@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between intrinsics and the runtime: operations in a rounding mode, one of <fenv.h>'s numbers for this processor.
+ * Between intrinsics and the runtime: operations in a rounding mode, one of <fenv.h>'s numbers for this
+ * processor.
  */
 #ifndef NVW_CUDA_ROUNDING_H
 #define NVW_CUDA_ROUNDING_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Warps: 32 work-items of a block. Lanes meet at these functions and nowhere else; the lanes of a mask that have not returned meet
- * there, and a lane that is not in its own mask is an error. Values have at most 8 bytes.
+ * Warps: 32 work-items of a block. Lanes meet at these functions and nowhere else; the lanes of a mask that
+ * have not returned meet there, and a lane that is not in its own mask is an error. Values have at most 8
+ * bytes.
  */
 #ifndef NVW_CUDA_WARP_H
 #define NVW_CUDA_WARP_H

@@ -2,8 +2,9 @@
 /*
  * The emulated machine as CUDA programs load it (seam.h): its life, launches, and what kernels ask for.
  *
- * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and NVRAM_MORE, if there are any. Mappings
- * that find no room later make a new machine, which is told: its caches are cold, and its time begins anew.
+ * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and
+ * NVRAM_MORE, if there are any. Mappings that find no room later make a new machine, which is told: its
+ * caches are cold, and its time begins anew.
  *
  * A process has one, and CUDA's functions take no context: it is in static objects of this folder's files.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every range of the program has a place in the machine's DRAM or NVRAM, and a shadow: what the machine holds there between kernels.
- * What differs from it before a kernel, the program has written; where it cannot have written, nobody looks. A place whose range is gone is used again by a range of its kind
- * that fits.
+ * Every range of the program has a place in the machine's DRAM or NVRAM, and a shadow: what the machine holds
+ * there between kernels. What differs from it before a kernel, the program has written; where it cannot have
+ * written, nobody looks. A place whose range is gone is used again by a range of its kind that fits.
  */
 #include "ranges.h"
 

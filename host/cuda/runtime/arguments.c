@@ -2,18 +2,21 @@
 /*
  * From the arguments of a launch to registers.
  *
- * A launch passes pointers to the arguments, without their types. Which register or stack word an argument travels in follows from
- * its type by the ABI, and the compiler knows: the kernel's stub takes the arguments as the kernel does, and passes their addresses
- * on. So the stub is called, once per bit, with a pattern in all registers and stack words: bit i of the number of each. What the
- * arguments then contain says which registers they came from.
+ * A launch passes pointers to the arguments, without their types. Which register or stack word an argument
+ * travels in follows from its type by the ABI, and the compiler knows: the kernel's stub takes the arguments
+ * as the kernel does, and passes their addresses on. So the stub is called, once per bit, with a pattern in
+ * all registers and stack words: bit i of the number of each. What the arguments then contain says which
+ * registers they came from.
  *
- * The compiler's own text of the kernel has the number of arguments, and the parameters that travel in their order
- * (kernel_entry.passed). So it says which of them take two registers, and which small numbers must be extended to a word.
+ * The compiler's own text of the kernel has the number of arguments, and the parameters that travel in their
+ * order (kernel_entry.passed). So it says which of them take two registers, and which small numbers must be
+ * extended to a word.
  *
- * Every word of an argument is decoded by its lowest bit, because a bool keeps no other. An argument whose address is on the stack
- * that the stub was given is a structure in memory. One whose address is itself a pattern was passed by reference: an object that a
- * function copies. Each work-item gets a copy of its own, since it may change its parameters. One that no pattern changes is an empty
- * structure (a functor, a lambda without captures), which travels nowhere.
+ * Every word of an argument is decoded by its lowest bit, because a bool keeps no other. An argument whose
+ * address is on the stack that the stub was given is a structure in memory. One whose address is itself a
+ * pattern was passed by reference: an object that a function copies. Each work-item gets a copy of its own,
+ * since it may change its parameters. One that no pattern changes is an empty structure (a functor, a lambda
+ * without captures), which travels nowhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,9 +213,10 @@ static unsigned begin_of_next(unsigned i)
 }
 
 /*
- * Whether a parameter is the second word of the argument that has the one before it. What follows an argument of one word in the
- * stub's frame may be a copy of any register or stack word, also of the next parameter's; then that is where the next argument
- * begins. Only behind a number of two words on the stack is a second word there while registers are left.
+ * Whether a parameter is the second word of the argument that has the one before it. What follows an argument
+ * of one word in the stub's frame may be a copy of any register or stack word, also of the next parameter's;
+ * then that is where the next argument begins. Only behind a number of two words on the stack is a second
+ * word there while registers are left.
  */
 static bool is_second(const struct cursor *at, char how, const struct argument *before, unsigned second)
 {
@@ -353,8 +357,8 @@ static void copy_memory(struct image *image, const struct argument *a, const voi
 }
 
 /*
- * An object that is passed by reference, kept for the work-items' copies. Its length is not known, so it is as much as there is, up to
- * what all arguments may have together.
+ * An object that is passed by reference, kept for the work-items' copies. Its length is not known, so it is
+ * as much as there is, up to what all arguments may have together.
  */
 static bool keep_object(struct image *image, unsigned number, void *from)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Atomics: CUDA's functions (include/nvw_cuda_atomics.h), and the compiler's own (std::atomic, __atomic_fetch_add ...), which the
- * thread sanitizer's names announce. Both do the whole operation. The host may touch the same memory, so they are atomic there,
- * too. A work-item that executes one lets others run now and then.
+ * Atomics: CUDA's functions (include/nvw_cuda_atomics.h), and the compiler's own (std::atomic,
+ * __atomic_fetch_add ...), which the thread sanitizer's names announce. Both do the whole operation. The host
+ * may touch the same memory, so they are atomic there, too. A work-item that executes one lets others run now
+ * and then.
  */
 #include <core/atomic_value.h>
 
@@ -61,7 +62,8 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 /* ---- Doing it
  * ------------------------------------------------------------------------------------------------ */
 
-/* The operation on a variable of so many bits; also what the value became. What changes nothing is not written. */
+/* The operation on a variable of so many bits; also what the value became. What changes nothing is not
+ * written. */
 #define MODIFY(bits)                                                                                   \
 	static uint64_t modify##bits(void *address, unsigned operation, unsigned size, uint64_t value, \
 		uint64_t compare, uint64_t *ret_new)                                                   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * XORWOW (Marsaglia 2003) far ahead, for curand_init(): a step of its 160 bits is linear, so many steps are a power of a matrix.
- * The powers to powers of two are made at the first use.
+ * XORWOW (Marsaglia 2003) far ahead, for curand_init(): a step of its 160 bits is linear, so many steps are a
+ * power of a matrix. The powers to powers of two are made at the first use.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A kernel on the emulated machine: the machine has the fibers, or the frames of coroutines, and decides who runs; blocks, warps and shared
- * variables are ours.
+ * A kernel on the emulated machine: the machine has the fibers, or the frames of coroutines, and decides who
+ * runs; blocks, warps and shared variables are ours.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults: accesses outside of all memory, by kernels and by host code to device memory, stacks that overflow, and divisions by zero. The
- * handler has a stack of its own. A kernel's fault ends the kernel with the error that CUDA has for it; a fault of host code ends the program.
+ * Faults: accesses outside of all memory, by kernels and by host code to device memory, stacks that overflow,
+ * and divisions by zero. The handler has a stack of its own. A kernel's fault ends the kernel with the error
+ * that CUDA has for it; a fault of host code ends the program.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files of GPM's library (include/libgpm.cuh): each by itself, or all of a program in one, which NVWAVE_GPM_POOL names. A crash test
- * looks at one file, and the state of a program with several is that of all at one instant.
+ * Files of GPM's library (include/libgpm.cuh): each by itself, or all of a program in one, which
+ * NVWAVE_GPM_POOL names. A crash test looks at one file, and the state of a program with several is that of
+ * all at one instant.
  *
- * The one file begins with a table of names. An entry counts once its length is not 0, which is stored last; so a crash leaves the
- * entry, or none.
+ * The one file begins with a table of names. An entry counts once its length is not 0, which is stored last;
+ * so a crash leaves the entry, or none.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks, by themselves and on the machine. One whose work-items have all returned is as new, but for its shared variables, so the next
- * block has its memory, and so has the next kernel whose blocks have the same shape.
+ * Blocks, by themselves and on the machine. One whose work-items have all returned is as new, but for its
+ * shared variables, so the next block has its memory, and so has the next kernel whose blocks have the same
+ * shape.
  */
 #include <stdlib.h>
 #include <string.h>

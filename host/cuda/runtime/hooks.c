@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the compiler has put before every load and store of kernels: the functions of the thread sanitizer, which is not linked.
+ * What the compiler has put before every load and store of kernels: the functions of the thread sanitizer,
+ * which is not linked.
  *
- * Global memory is plain memory. A shared variable has one address for all work-groups and a place per work-group: a load's hook
- * brings the value to that address, where the load that follows finds it; a store's hook leaves a note, and the next hook, or
- * whatever else lets others run, takes the stored value to the group's place. Nothing else runs between a hook and its access.
+ * Global memory is plain memory. A shared variable has one address for all work-groups and a place per
+ * work-group: a load's hook brings the value to that address, where the load that follows finds it; a store's
+ * hook leaves a note, and the next hook, or whatever else lets others run, takes the stored value to the
+ * group's place. Nothing else runs between a hook and its access.
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -226,8 +228,9 @@ static bool has_place_elsewhere(void *p, size_t n)
 }
 
 /*
- * Several structures of one call: pairs of address and size. Others may run while one of them is brought, and may overwrite those before
- * it: a shared variable has one address for all blocks. So all are put in place again in the end, when nobody else runs.
+ * Several structures of one call: pairs of address and size. Others may run while one of them is brought, and
+ * may overwrite those before it: a shared variable has one address for all blocks. So all are put in place
+ * again in the end, when nobody else runs.
  */
 void nvw_cuda_before_copies(int count, ...)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plain accesses of kernels whose work-items have no stacks, as compiler/coroutines.c has them call: each function
- * says where the access finds its bytes. NULL: it has filled in the request, and the lane gives way.
+ * Plain accesses of kernels whose work-items have no stacks, as compiler/coroutines.c has them call: each
+ * function says where the access finds its bytes. NULL: it has filled in the request, and the lane gives way.
  *
- * *site is the access's own, and unknown at first. It is known before others run: then the next access goes the
- * short way.
+ * *site is the access's own, and unknown at first. It is known before others run: then the next access goes
+ * the short way.
  */
 #include "runtime.h"
 

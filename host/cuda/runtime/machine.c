@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The emulated machine, if the environment names one: kernels' accesses go to it. What is called in a kernel may let other work-items
- * run, so the running one is remembered here.
+ * The emulated machine, if the environment names one: kernels' accesses go to it. What is called in a kernel
+ * may let other work-items run, so the running one is remembered here.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory: a range of addresses of its own. Each allocation has its own pages and ends, rounded up to 256 bytes, where they
- * end, with nothing behind it. While no kernel and no copy runs, nothing can access it, so host code that dereferences a device
- * pointer faults, as with a GPU. Managed and pinned memory lies elsewhere and is plain memory for both sides.
+ * Device memory: a range of addresses of its own. Each allocation has its own pages and ends, rounded up to
+ * 256 bytes, where they end, with nothing behind it. While no kernel and no copy runs, nothing can access it,
+ * so host code that dereferences a device pointer faults, as with a GPU. Managed and pinned memory lies
+ * elsewhere and is plain memory for both sides.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -171,8 +172,9 @@ static size_t round_up(size_t bytes, size_t to)
 }
 
 /*
- * Kernels access tables anywhere, and every launch opens and closes all pages, so large ones are cheaper. Not for more than a part of the computer's
- * memory: of such an allocation a program may touch little, and would get much.
+ * Kernels access tables anywhere, and every launch opens and closes all pages, so large ones are cheaper. Not
+ * for more than a part of the computer's memory: of such an allocation a program may touch little, and would
+ * get much.
  */
 static void ask_for_large_pages(const struct block *b)
 {

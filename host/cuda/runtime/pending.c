@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A store that was announced: once it has been executed, its value goes to the group's place of a shared variable, or to the machine.
+ * A store that was announced: once it has been executed, its value goes to the group's place of a shared
+ * variable, or to the machine.
  */
 #include <string.h>
 

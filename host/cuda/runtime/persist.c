@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences and persist barriers: the machine's, or, where a record is made, flushes and fences. The record has one thread: all
- * work-items flush before the first of them fences.
+ * Fences and persist barriers: the machine's, or, where a record is made, flushes and fences. The record has
+ * one thread: all work-items flush before the first of them fences.
  */
 #include <stdlib.h>
 #include <string.h>

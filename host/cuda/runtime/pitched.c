@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory by cudaMallocPitch() in a file, which NVWAVE_PITCH_POOL names: SBRP's simulator takes it for persistent (sbrp23 3), so its programs
- * have no other files. Each allocation begins at the next page of the file, in the order of the calls. A program that runs again finds what
- * it has left there.
+ * Memory by cudaMallocPitch() in a file, which NVWAVE_PITCH_POOL names: SBRP's simulator takes it for
+ * persistent (sbrp23 3), so its programs have no other files. Each allocation begins at the next page of the
+ * file, in the order of the calls. A program that runs again finds what it has left there.
  */
 #include <errno.h>
 #include <fcntl.h>

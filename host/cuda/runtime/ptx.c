@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inline PTX that touches memory, orders it, or lets lanes meet: what nvwave-device makes of its instructions. All values are 64 bits wide,
- * of which each function uses those of its type; executed is 0 where the instruction's predicate does not hold, and 1 otherwise.
- * ptx_compute.c has the arithmetic.
+ * Inline PTX that touches memory, orders it, or lets lanes meet: what nvwave-device makes of its
+ * instructions. All values are 64 bits wide, of which each function uses those of its type; executed is 0
+ * where the instruction's predicate does not hold, and 1 otherwise. ptx_compute.c has the arithmetic.
  *
- * SBRP's instructions (sbrp23 5) are relaxed accesses and fences with scopes: st.relaxed is pRel, ld.relaxed pAcq, fence.acq_rel.sys
- * dFence, a narrower fence oFence. host.sbrp says what they promise of persistency.
+ * SBRP's instructions (sbrp23 5) are relaxed accesses and fences with scopes: st.relaxed is pRel, ld.relaxed
+ * pAcq, fence.acq_rel.sys dFence, a narrower fence oFence. host.sbrp says what they promise of persistency.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels' stores to files in the record of "nvwave exec --record" and "nvwave crash --exec", in order with those of host code: by the
- * hooks that programs of nvwave-cc use (host/cc/hooks.h). A work-item remembers the lines that it has stored to; its persist barrier
- * flushes them and fences.
+ * Kernels' stores to files in the record of "nvwave exec --record" and "nvwave crash --exec", in order with
+ * those of host code: by the hooks that programs of nvwave-cc use (host/cc/hooks.h). A work-item remembers
+ * the lines that it has stored to; its persist barrier flushes them and fences.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's functions that store a result where their caller says: nothing announces those stores. Kernels get these in their place
- * (nvwave-nvcc).
+ * The C library's functions that store a result where their caller says: nothing announces those stores.
+ * Kernels get these in their place (nvwave-nvcc).
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The runtime that nvwave-nvcc links into CUDA programs: kernels run in the launching thread, work-items as fibers.
+ * The runtime that nvwave-nvcc links into CUDA programs: kernels run in the launching thread, work-items as
+ * fibers.
  *
  *	api.c                                   the host API
  *	gpm.c                                   files of GPM's library
@@ -22,10 +23,11 @@
  *
  * Calls go downwards.
  *
- * CUDA's functions take no context: what they work on is the process's, so it is in static objects of these files.
+ * CUDA's functions take no context: what they work on is the process's, so it is in static objects of these
+ * files.
  *
- * One kernel runs at a time; host threads that launch wait for each other. nvw_cuda_now is the running work-item, NULL outside of
- * kernels.
+ * One kernel runs at a time; host threads that launch wait for each other. nvw_cuda_now is the running
+ * work-item, NULL outside of kernels.
  */
 #ifndef HOST_CUDA_RUNTIME_H
 #define HOST_CUDA_RUNTIME_H
@@ -219,8 +221,8 @@ cudaError_t nvw_cuda_run(const struct launch *launch);
 /* Lets other work-items of the kernel run. */
 void nvw_cuda_yield(void);
 /*
- * By itself a work-item lets others run after so many accesses; volatile and atomic ones count more, since somebody may spin on them. What is left
- * of its turn: all of it for each work-item that goes on.
+ * By itself a work-item lets others run after so many accesses; volatile and atomic ones count more, since
+ * somebody may spin on them. What is left of its turn: all of it for each work-item that goes on.
  */
 enum { TURN = 64, VOLATILE_COST = 16 };
 extern int nvw_cuda_turn;

@@ -2,13 +2,14 @@
 /*
  * The work-items of a kernel as fibers.
  *
- * Work-groups that have begun are resident: a ring, at most RESIDENT_ITEMS work-items of them (all of a cooperative launch). One
- * work-group runs at a time, its runnable work-items in turn, for SLICE turns; so most groups run from beginning to end without a
- * change, and yet groups and lanes that spin on each other's stores make progress. A group whose work-items all wait, or whose
- * slice is over, gives way to the next of the ring, or to one that begins, while there is room.
+ * Work-groups that have begun are resident: a ring, at most RESIDENT_ITEMS work-items of them (all of a
+ * cooperative launch). One work-group runs at a time, its runnable work-items in turn, for SLICE turns; so
+ * most groups run from beginning to end without a change, and yet groups and lanes that spin on each other's
+ * stores make progress. A group whose work-items all wait, or whose slice is over, gives way to the next of
+ * the ring, or to one that begins, while there is room.
  *
- * When no work-item of a resident group can run and none can begin, the kernel is stuck: that ends it with a report of where they
- * wait.
+ * When no work-item of a resident group can run and none can begin, the kernel is stuck: that ends it with a
+ * report of where they wait.
  */
 #include <stdio.h>
 #include <string.h>

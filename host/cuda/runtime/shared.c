@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared variables: one address in the program, a place per work-group. nvwave-nvcc gathers the static ones in a section; the dynamic ones,
- * which all begin at one address, are in it, too.
+ * Shared variables: one address in the program, a place per work-group. nvwave-nvcc gathers the static ones
+ * in a section; the dynamic ones, which all begin at one address, are in it, too.
  */
 #include "runtime.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of a kernel's plain access to the machine (seam.h): hooks.S and pending.S go it, with what this header tells of C's structures.
+ * The short way of a kernel's plain access to the machine (seam.h): hooks.S and pending.S go it, with what
+ * this header tells of C's structures.
  *
- * There are thousands of lanes, and their stacks are cold whenever they resume. So the way from the compiled kernel to the machine's
- * issue is one call deep, and has little to remember.
+ * There are thousands of lanes, and their stacks are cold whenever they resume. So the way from the compiled
+ * kernel to the machine's issue is one call deep, and has little to remember.
  */
 #ifndef HOST_CUDA_RUNTIME_SHORT_WAY_H
 #define HOST_CUDA_RUNTIME_SHORT_WAY_H

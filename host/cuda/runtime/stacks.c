@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stacks of work-items that run by themselves: mapped once, with memory below that nothing can touch. The one that was given back last is
- * taken first: its memory is in the caches.
+ * The stacks of work-items that run by themselves: mapped once, with memory below that nothing can touch. The
+ * one that was given back last is taken first: its memory is in the caches.
  *
- * A guard splits a mapping, and a process may have 65,530 of them. Stacks beyond GUARDED have as much memory below them, which nobody uses: functions
- * of kernels ask for room (overflow.S), and so it is for what they call.
+ * A guard splits a mapping, and a process may have 65,530 of them. Stacks beyond GUARDED have as much memory
+ * below them, which nobody uses: functions of kernels ask for room (overflow.S), and so it is for what they
+ * call.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

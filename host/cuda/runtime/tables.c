@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels and variables of the device, by what host code knows of them. nvwave-device makes tables of them in each object file, one
- * behind the other in the program. When the program begins the host half of each announces the addresses of its stubs and shadows by
- * name, by CUDA's own functions for that, which the compiler calls: its "device binary" is the name of its device half.
+ * Kernels and variables of the device, by what host code knows of them. nvwave-device makes tables of them in
+ * each object file, one behind the other in the program. When the program begins the host half of each
+ * announces the addresses of its stubs and shadows by name, by CUDA's own functions for that, which the
+ * compiler calls: its "device binary" is the name of its device half.
  */
 #include <string.h>
 

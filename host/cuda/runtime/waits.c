@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that wait for what does not come. A kernel waits while it changes nothing: its work-items read, some of them by volatile or atomic
- * accesses. If that takes a second of this thread's time it is told, once: a launch ends before the launching thread goes on, so that a store
- * behind it never comes. Another host thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting.
+ * Kernels that wait for what does not come. A kernel waits while it changes nothing: its work-items read,
+ * some of them by volatile or atomic accesses. If that takes a second of this thread's time it is told, once:
+ * a launch ends before the launching thread goes on, so that a store behind it never comes. Another host
+ * thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting.
  */
 #include <time.h>
 

@@ -2,12 +2,13 @@
 /*
  * Where lanes of a warp meet: votes, shuffles, __syncwarp().
  *
- * A meeting is known by its mask: lanes with different masks meet separately. It is complete when all lanes of the mask that have
- * not returned are there, and everyone's result is computed at that moment, so that a fast lane may come back for the next one
- * while a slow one has not yet left.
+ * A meeting is known by its mask: lanes with different masks meet separately. It is complete when all lanes
+ * of the mask that have not returned are there, and everyone's result is computed at that moment, so that a
+ * fast lane may come back for the next one while a slow one has not yet left.
  *
- * The active mask is the set of lanes that ask for it at the same place: a lane that asks lets the others run until they ask as
- * well, or wait, or return. Lanes that spin on each other would hold that up for ever, so it is given up after some turns.
+ * The active mask is the set of lanes that ask for it at the same place: a lane that asks lets the others run
+ * until they ask as well, or wait, or return. Lanes that spin on each other would hold that up for ever, so
+ * it is given up after some turns.
  */
 #include <string.h>
 

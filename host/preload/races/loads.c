@@ -4,9 +4,9 @@
  * locks and clock of a thread.
  *
  * A load matters if its thread makes something durable afterwards, in another line: a line's stores become
- * durable in order. Or if the thread acknowledges an operation (nvw/ack.h): no crash takes back what others have
- * been told. Until then it is open. It does not matter if the thread, before its next store, flushes and fences
- * the line itself: then what it has read is durable.
+ * durable in order. Or if the thread acknowledges an operation (nvw/ack.h): no crash takes back what others
+ * have been told. Until then it is open. It does not matter if the thread, before its next store, flushes and
+ * fences the line itself: then what it has read is durable.
  */
 #include "windows.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that wait for descriptors, of a program whose threads take turns (schedule.c): epoll, poll, select, and
- * reading, writing and accepting where the descriptor blocks. As with locks, the call is tried, with a time-out
- * of 0, and its thread waits until the descriptor is ready.
+ * Calls that wait for descriptors, of a program whose threads take turns (schedule.c): epoll, poll, select,
+ * and reading, writing and accepting where the descriptor blocks. As with locks, the call is tried, with a
+ * time-out of 0, and its thread waits until the descriptor is ready.
  *
- * What a thread of the program makes ready is ready at once, so it is the same in every run. Another process is
- * not controlled. A descriptor is *outside* if its other end may belong to one: the schedule then repeats
+ * What a thread of the program makes ready is ready at once, so it is the same in every run. Another process
+ * is not controlled. A descriptor is *outside* if its other end may belong to one: the schedule then repeats
  * only as far as that process does, and the report says so when something has come from there.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that take turns (../../schedule.h): turns.c lets them wait and go on, policy.c chooses. Nothing here
- * is locked: all of it belongs to the thread whose turn it is.
+ * Threads that take turns (../../schedule.h): turns.c lets them wait and go on, policy.c chooses. Nothing
+ * here is locked: all of it belongs to the thread whose turn it is.
  */
 #ifndef HOST_PRELOAD_TURNS_H
 #define HOST_PRELOAD_TURNS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA sources through nvwave-nvcc, in a temporary folder. Without clang and its LLVM every test says that it is left out.
+ * CUDA sources through nvwave-nvcc, in a temporary folder. Without clang and its LLVM every test says that it
+ * is left out.
  */
 #ifndef TESTS_HOST_CUDA_NVCC_H
 #define TESTS_HOST_CUDA_NVCC_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HIP, as nvwave-hipcc compiles it: CUDA under other names, as on HIP's platform for NVIDIA. Warps have 32 lanes, and ballots 32 bits.
+ * HIP, as nvwave-hipcc compiles it: CUDA under other names, as on HIP's platform for NVIDIA. Warps have 32
+ * lanes, and ballots 32 bits.
  */
 #ifndef NVW_HIP_RUNTIME_H
 #define NVW_HIP_RUNTIME_H
@@ -48,8 +49,8 @@ template <class T> NVW_CUDA_INLINE T safeAtomicAdd(T *address, T value)
 }
 
 /*
- * clang's atomics for HIP: with their order, and the widest scope whichever is asked for. Those that are missing (minimum and maximum) are
- * errors at their use.
+ * clang's atomics for HIP: with their order, and the widest scope whichever is asked for. Those that are
+ * missing (minimum and maximum) are errors at their use.
  */
 #define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
 #define __HIP_MEMORY_SCOPE_WAVEFRONT    2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HIP's host API: other names for CUDA's, as on HIP's platform for NVIDIA. What has no counterpart is refused by name at each use.
+ * HIP's host API: other names for CUDA's, as on HIP's platform for NVIDIA. What has no counterpart is refused
+ * by name at each use.
  */
 #ifndef NVW_HIP_RUNTIME_API_H
 #define NVW_HIP_RUNTIME_API_H
