@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program's list of its seeded bugs, for nvwave crash --self-test --exec (docs/host.md). */
+/* A program's list of its seeded bugs, for nvwave crash --self-test --exec (docs/host-crash.md). */
 #ifndef CLI_BUG_LIST_H
 #define CLI_BUG_LIST_H
 
