@@ -44,7 +44,7 @@ static bool in_one_folder(const char *a, const char *b)
 /* Has the run executed an access in this file's folder? */
 static bool is_of_the_run(const char *file, const uint8_t *executed, unsigned sites)
 {
-	for (unsigned i = 0; i < sites; i++) {
+	NVW_FOR(i, sites) {
 		if (executed[i] && in_one_folder(nvw__site(i)->file, file)) {
 			return true;
 		}
@@ -104,7 +104,7 @@ static void count_all(struct ct_coverage *c)
 {
 	bool executed = false, reached = false;
 
-	for (unsigned i = 0; i < c->count; i++) {
+	NVW_FOR(i, c->count) {
 		const struct ct_statement *const s = &c->statement[i];
 
 		if (i == 0 || !in_one_function(s - 1, s)) {
@@ -123,7 +123,7 @@ static void count_all(struct ct_coverage *c)
 /* They are in the order of their functions' names, and come into that of the functions' places. */
 static void note_first_lines(struct ct_coverage *c)
 {
-	for (unsigned i = 0; i < c->count; i++) {
+	NVW_FOR(i, c->count) {
 		struct ct_statement *const s = &c->statement[i];
 
 		s->first_line = i > 0 && in_one_function(s - 1, s) ? s[-1].first_line : s->line;
@@ -136,7 +136,7 @@ int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage)
 	struct ct_coverage c = {.statement = calloc(sites + 1, sizeof *c.statement)};
 
 	NVW_ALLOCATED(c.statement, "no memory for the statements of the workload");
-	for (unsigned i = 0; i < sites; i++) {
+	NVW_FOR(i, sites) {
 		const struct nvw_site *const s = nvw__site(i);
 
 		if (persists(s) && is_of_the_run(s->file, executed, sites)) {

@@ -209,7 +209,7 @@ static bool is_inside(const struct ct_cause *c, const char *place)
 {
 	char line[160];
 
-	for (unsigned i = 0; i < c->group_count; i++) {
+	NVW_FOR(i, c->group_count) {
 		NVW_PRINT(line, "%s:%u", c->group[i].file, c->group[i].line);
 		if (strcmp(line, place) == 0) {
 			return true;
@@ -323,7 +323,7 @@ static bool is_place(const struct ct_place *p, const char *place)
 
 static const struct ct_place *lost_at(const struct ct_finding *f, const char *place)
 {
-	for (unsigned i = 0; i < f->place_count; i++) {
+	NVW_FOR(i, f->place_count) {
 		if (f->place[i].fate != CT_FATE_DURABLE && is_place(&f->place[i], place)) {
 			return &f->place[i];
 		}
@@ -423,7 +423,7 @@ static void renumber(struct ct_finding *f, unsigned number)
 static bool merge_two(struct ct_finding *findings, unsigned *count)
 {
 	NVW_INVARIANT(*count <= CT_FINDINGS_MAX);
-	for (unsigned k = 0; k < *count; k++) {
+	NVW_FOR(k, *count) {
 		for (unsigned i = k + 1; i < *count; i++) {
 			if (!ct_causes_alike(&findings[k].cause, &findings[i].cause)) {
 				continue;
@@ -453,7 +453,7 @@ void ct_merge_causes(struct ct_finding *findings, unsigned *count)
 		}
 	}
 	*count = kept;
-	for (unsigned i = 0; i < *count; i++) {
+	NVW_FOR(i, *count) {
 		renumber(&findings[i], i + 1);
 	}
 }

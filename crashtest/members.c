@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ static json_t *list_json(const struct member *m, const char *record)
 	const unsigned count = *(const unsigned *)(record + m->count_at);
 
 	NVW_INVARIANT(count <= m->most);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		json_array_append_new(list, members_json(m->of, record + m->at + i * (m->bytes / m->most)));
 	}
 	return list;

@@ -60,7 +60,7 @@ static int make_initial(struct ct_bench *b)
 		return error;
 	}
 	b->bytes = nvw_pool_run_bytes(pool);
-	for (unsigned i = 0; i < b->pool_count; i++) {
+	NVW_FOR(i, b->pool_count) {
 		b->pool_bytes[i] = nvw_pool_geometry(nvw_pool_number(pool, i))->bytes;
 	}
 	b->initial = malloc(b->bytes);
@@ -159,7 +159,7 @@ static int write_initial(const struct ct_bench *b, const char *path)
 {
 	const uint8_t *content = b->initial;
 
-	for (unsigned i = 0; i < b->pool_count; i++) {
+	NVW_FOR(i, b->pool_count) {
 		char *const its = nvw__pool_path(path, i);
 
 		NVW_ALLOCATED(its, "no memory for the path of a pool");
@@ -441,7 +441,7 @@ static int begin(struct run *r, const char *path, int log_fd, const struct ct_cu
 
 static void note_what_ran(struct run *r)
 {
-	for (unsigned i = 0; i < r->shared->sites; i++) {
+	NVW_FOR(i, r->shared->sites) {
 		executed_of(r->shared)[i] |= nvw__site(i)->executed;
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);

@@ -28,7 +28,7 @@ static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_se
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < a->all.count; i++) {
+	NVW_FOR(i, a->all.count) {
 		const bool counts = shape ? a->all.at[i].shape == shape : ct_failed_is_first(&a->all, i);
 
 		n += counts && !ct_failed_has(alone, a->all.at[i].state);
@@ -39,7 +39,7 @@ static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_se
 static void count_states(struct ct_account *a, struct ct_finding *f, const struct ct_failed_set *alone)
 {
 	NVW_INVARIANT(a->exact);
-	for (uint64_t i = 0; i < a->all.count; i++) {
+	NVW_FOR(i, a->all.count) {
 		a->held[i] = a->held[i] || !ct_failed_has(alone, a->all.at[i].state);
 	}
 	f->states = count_gone(a, alone, 0);

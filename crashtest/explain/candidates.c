@@ -42,7 +42,7 @@ static int try_set(struct ct_proof *p, const struct ct_finding *f, const unsigne
 	if (p->edits + size > CT_PROOF_EDITS) {
 		return 0;
 	}
-	for (unsigned i = 0; i < size; i++) {
+	NVW_FOR(i, size) {
 		p->edit[p->edits + i] = f->proposals.edit[set[i]];
 	}
 	const int error = ct_proof_search(p, p->edit, p->edits + size, CT_TRIAL_FIRST);
@@ -110,7 +110,7 @@ static bool is_hopeless(
 {
 	bool is = false;
 
-	for (unsigned i = 0; i < size; i++) {
+	NVW_FOR(i, size) {
 		is = is || (p->refuted >> set[i] & 1);
 		NVW_EACH(one, set, i) {
 			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[*one]);
@@ -154,7 +154,7 @@ static void keep_set(struct ct_finding *f, const unsigned *set, unsigned size)
 {
 	NVW_INVARIANT(size <= CT_CURE_MAX);
 	f->cure.count = size;
-	for (unsigned i = 0; i < size; i++) {
+	NVW_FOR(i, size) {
 		f->cure.edit[i] = f->proposals.edit[set[i]];
 	}
 }

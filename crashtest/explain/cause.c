@@ -300,7 +300,7 @@ static void say_atomic(struct cause_search *s)
 	NVW_PRINT(c->needed, "atomic stores");
 	c->group_count = n->group_count;
 	c->group_more = n->group_more;
-	for (unsigned i = 0; i < n->group_count; i++) {
+	NVW_FOR(i, n->group_count) {
 		c->group[i] = cause_line_of(s, n->group[i].site);
 		cause_add_caller(&c->group[i], cause_site_of(s, caller_in_group(s, i)));
 		if (c->group[i].line == 0) {

@@ -37,7 +37,7 @@ static unsigned stuck_kinds(const struct ct_proof *p)
 {
 	unsigned kinds = 0;
 
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
+	NVW_FOR(i, p->result->finding_count) {
 		const struct ct_finding *const f = &p->result->finding[i];
 
 		if (is_stuck(p, i)) {
@@ -57,7 +57,7 @@ static unsigned find_new(const struct ct_proof *p, const struct ct_finding *left
 {
 	unsigned alike = NO_FINDING;
 
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
+	NVW_FOR(i, p->result->finding_count) {
 		const struct ct_finding *const f = &p->result->finding[i];
 
 		if (p->searched[i] == 0 && is_one_cause(f, left)) {
@@ -112,7 +112,7 @@ static unsigned finding_of(struct ct_proof *p, const struct ct_finding *left)
 	if (found != NO_FINDING) {
 		return found;
 	}
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
+	NVW_FOR(i, p->result->finding_count) {
 		const bool one = is_one_cause(&p->result->finding[i], left);
 
 		if (one && is_stuck(p, i)) {
@@ -208,7 +208,7 @@ static void join_too_early(struct ct_proof *p, unsigned to, unsigned i)
 
 static void join_all_too_early(struct ct_proof *p)
 {
-	for (unsigned k = 0; k < p->result->finding_count; k++) {
+	NVW_FOR(k, p->result->finding_count) {
 		for (unsigned i = p->result->finding_count; i-- > k + 1;) {
 			if (is_too_early_for_both(&p->result->finding[k], &p->result->finding[i])) {
 				join_too_early(p, k, i);
@@ -305,7 +305,7 @@ static void note_proof(const struct ct_proof *p, const struct ct_cure_run *run, 
 static int note_proofs(struct ct_proof *p, const struct ct_cure_run *run)
 {
 	p->result->states_uncured = p->trial->states_failing;
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
+	NVW_FOR(i, p->result->finding_count) {
 		struct ct_cure *const c = &p->result->finding[i].cure;
 
 		if (c->count > 0) {

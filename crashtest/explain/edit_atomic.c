@@ -179,7 +179,7 @@ static int mark(struct edit_log *log, const struct ct_line *line, const struct c
 {
 	uint64_t marked = 0;
 
-	for (uint64_t i = 0; i < log->entry.count; i++) {
+	NVW_FOR(i, log->entry.count) {
 		struct edit_entry *const e = edit_entry_at(log, i);
 
 		if (e->record.kind == NVW_LOG_STORE && edit_log_is_at(log, e->record.store.site, line)) {

@@ -330,7 +330,7 @@ static void see(struct kernel *k, uint64_t place)
 		}
 		break;
 	case NVW_LOG_FINISH:
-		for (uint64_t i = 0; i < k->items; i++) {
+		NVW_FOR(i, k->items) {
 			act(k, place, i, true);
 		}
 		break;
@@ -387,7 +387,7 @@ static int compare_members(struct kernel *k)
 
 static void begin_again(struct kernel *k)
 {
-	for (uint64_t i = 0; i < k->items; i++) {
+	NVW_FOR(i, k->items) {
 		*member_at(k, i) = (struct member){.total = member_at(k, i)->total};
 	}
 	for (uint64_t i = 0, first, end; i < k->items; i = end) {
@@ -441,7 +441,7 @@ int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 	uint64_t passes = 0;
 
 	NVW_INVARIANT(edit->kind == CT_EDIT_BARRIER || edit->kind == CT_EDIT_WIDEN);
-	for (uint64_t i = 0; i < log->entry.count; i++) {
+	NVW_FOR(i, log->entry.count) {
 		if (edit_entry_at(log, i)->record.kind == NVW_LOG_LAUNCH) {
 			NVW_TRY(edit_kernel(log, edit, i, &passes));
 		}

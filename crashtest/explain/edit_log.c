@@ -126,12 +126,12 @@ static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 	if (!log->limited) {
 		return 0;
 	}
-	for (uint64_t i = 0; i < log->entry.count; i++) {
+	NVW_FOR(i, log->entry.count) {
 		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
 	}
 	*ret = ct_limits_create(stores, log->groups);
 	NVW_FAIL_IF(!*ret, NVW_E_MEMORY, "no memory to edit the persist log");
-	for (uint64_t i = 0; i < log->entry.count; i++) {
+	NVW_FOR(i, log->entry.count) {
 		const struct edit_entry *const e = edit_entry_at(log, i);
 
 		if (e->record.kind == NVW_LOG_STORE) {
@@ -178,7 +178,7 @@ int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **r
 
 void edit_log_free(struct edit_log *log)
 {
-	for (uint64_t i = 0; i < log->owned.count; i++) {
+	NVW_FOR(i, log->owned.count) {
 		free(((void **)log->owned.at)[i]);
 	}
 	nvw_log_reader_close(log->reader);
@@ -227,7 +227,7 @@ static int by_key(const void *a, const void *b)
 static int take_added(struct edit_log *log, uint64_t count)
 {
 	NVW_TRY(ct_array_grow(&log->entry, count, sizeof(struct edit_entry)));
-	for (uint64_t i = 0; i < log->added.count; i++) {
+	NVW_FOR(i, log->added.count) {
 		struct edit_entry *const e = edit_entry_at(log, log->entry.count + i);
 
 		*e = ((struct edit_entry *)log->added.at)[i];
@@ -241,7 +241,7 @@ static int take_added(struct edit_log *log, uint64_t count)
 static void number_entries(struct edit_log *log, uint64_t count, uint64_t first_key)
 {
 	log->first = count;
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		struct edit_entry *const e = edit_entry_at(log, i);
 
 		if (e->key >= first_key && log->first == count) {
@@ -375,7 +375,7 @@ static unsigned near_sites(
 	unsigned count = 0;
 
 	NVW_INVARIANT(kinds != 0);
-	for (uint64_t i = 0; i < log->entry.count; i++) {
+	NVW_FOR(i, log->entry.count) {
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
 		const struct edit_site *const s = site_at(log, edit_site_of(r));
 
@@ -395,7 +395,7 @@ int edit_log_no_line(
 	char text[160] = "";
 	size_t at = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%u",
 			i ? ", " : "; lines near it that have: ", nearest[i]);
 	}

@@ -186,7 +186,7 @@ static int find_rounds(const struct runs *at_a, const struct runs *at_b, struct 
 static void find_crossed(
 	const struct edit_log *log, const struct ct_edit *e, const struct runs *at_b, const struct rounds *s)
 {
-	for (uint64_t i = 0; i < at_b->run.count; i++) {
+	NVW_FOR(i, at_b->run.count) {
 		const struct run *const b = run_at(at_b, i);
 
 		if (b->round != 0) {
@@ -201,7 +201,7 @@ static void find_crossed(
 static int move_first_runs(
 	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct rounds *s)
 {
-	for (uint64_t i = 0; i < at_a->run.count; i++) {
+	NVW_FOR(i, at_a->run.count) {
 		const struct run *const a = run_at(at_a, i);
 		const struct round *const r = round_at(s, a->round);
 
@@ -439,7 +439,7 @@ int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)
 	NVW_TRY(edit_log_read(log_fd, 0, &log));
 	error = edit_runs_find(&log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), &s);
 	e->behind_call = !error;
-	for (uint64_t i = 0; i < s.run.count; i++) {
+	NVW_FOR(i, s.run.count) {
 		e->behind_call = e->behind_call && ends_with_call(&log, run_at(&s, i), &e->a);
 	}
 	free(s.run.at);

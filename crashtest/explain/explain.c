@@ -217,7 +217,7 @@ static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
 	nvw__acks_drop(acks, end, all - end);
 	const bool same = judge(x);
 
-	for (uint64_t op = 0; op < all; op++) {
+	NVW_FOR(op, all) {
 		if (kept[op / 64] >> op % 64 & 1) {
 			nvw__acks_restore(acks, op, 1);
 		}
@@ -326,7 +326,7 @@ static void count_units(struct explanation *x)
 	f->units = x->medium.cell_count;
 	f->units_lost = 0;
 	f->unit_count = 0;
-	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+	NVW_FOR(i, x->medium.cell_count) {
 		const struct ct_cell *const c = &x->medium.cell[i];
 		const bool whole = x->levels[i] == c->count;
 
@@ -459,7 +459,7 @@ static int go_there(struct explanation *x, const struct origin *from)
 /* How many of the writes in flight to each unit are in the image. */
 static void read_levels(struct explanation *x, const uint8_t *image)
 {
-	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+	NVW_FOR(i, x->medium.cell_count) {
 		const struct ct_cell *c = &x->medium.cell[i];
 		unsigned level = c->count;
 

@@ -149,7 +149,7 @@ static json_t *acks_json(
 static void put(uint8_t *to, uint64_t value, unsigned bytes)
 {
 	NVW_DEEP_INVARIANT(bytes <= 8);
-	for (unsigned i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		to[i] = (uint8_t)(value >> 8 * i);
 	}
 }
@@ -159,7 +159,7 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
 	uint64_t value = 0;
 
 	NVW_DEEP_INVARIANT(bytes <= 8);
-	for (unsigned i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		value |= (uint64_t)from[i] << 8 * i;
 	}
 	return value;

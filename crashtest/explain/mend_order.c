@@ -95,7 +95,7 @@ static void rename_cures(const struct ordering *o)
 	struct ct_result *const r = o->result;
 	unsigned now[CT_FINDINGS_MAX + 1] = {0};
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		now[o->number[i]] = i + 1;
 	}
 	NVW_EACH(finding, r->finding, r->finding_count) {
@@ -110,10 +110,10 @@ int ct_order_findings(struct ct_result *r)
 
 	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
 	NVW_ALLOCATED(spare, "no memory to order findings");
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		o.number[i] = i + 1;
 	}
-	for (unsigned place = 0; place < r->finding_count; place++) {
+	NVW_FOR(place, r->finding_count) {
 		put(&o, place, choose(&o, place), spare);
 	}
 	rename_cures(&o);

@@ -105,7 +105,7 @@ static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, cons
 	const struct ct_event *best = NULL;
 	bool best_mends = false;
 
-	for (unsigned i = 0; i < s->need->losses.count; i++) {
+	NVW_FOR(i, s->need->losses.count) {
 		const struct ct_event *const e = last_lost(s, i, end);
 		const bool mends = e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i);
 

@@ -159,7 +159,7 @@ static int fold(struct ct_prefix *p, uint64_t oldest)
 	ct_prefix_make(p, oldest, 0, NULL);
 	p->granted = granted;
 	ct_image_commit(&p->image);
-	for (uint64_t i = 0; i < oldest; i++) {
+	NVW_FOR(i, oldest) {
 		const struct ct_event *const e = &p->event[i];
 
 		if (e->kind == NVW_LOG_BEGIN) {

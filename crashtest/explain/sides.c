@@ -37,7 +37,7 @@ static bool stores_to(
 {
 	uint64_t before = ct_image_word(&scene->medium->image, c->off + 8 * word);
 
-	for (unsigned v = 0; v < level; v++) {
+	NVW_FOR(v, level) {
 		const uint64_t now = c->content[(size_t)v * c->words + word];
 
 		if (v >= after && now != before) {
@@ -52,7 +52,7 @@ static bool stores_to(
 static void add_cell(const struct ct_scene *scene, const struct ct_cell *c, unsigned after, unsigned level,
 	struct ct_side *side)
 {
-	for (unsigned i = 0; i < c->words; i++) {
+	NVW_FOR(i, c->words) {
 		const struct ct_word *w = ct_stores_at(scene->stores, c->off + 8 * i);
 
 		if (w && level > 0 && stores_to(scene, c, after, level, i)) {
@@ -63,7 +63,7 @@ static void add_cell(const struct ct_scene *scene, const struct ct_cell *c, unsi
 
 static void add_in_flight(const struct ct_scene *scene, struct ct_side *lost)
 {
-	for (unsigned i = 0; i < scene->medium->cell_count; i++) {
+	NVW_FOR(i, scene->medium->cell_count) {
 		const struct ct_cell *c = &scene->medium->cell[i];
 		unsigned v = 0;
 

@@ -128,7 +128,7 @@ static void overwrite(struct timeline *t, const struct nvw_log_record *r)
 	if (memcmp(t->image + r->store.off, &r->store.value, r->store.bytes) != 0) {
 		return;
 	}
-	for (unsigned i = 0; i < t->pinned_count + RING; i++) {
+	NVW_FOR(i, t->pinned_count + RING) {
 		struct ct_moment *const m = i < RING ? &t->ring[i].moment : &t->pinned[i - RING].moment;
 
 		if (m->kind == CT_MOMENT_STORE && m->off >= r->store.off &&

@@ -140,7 +140,7 @@ unsigned ct_proof_collect(const struct ct_proof *p, unsigned except, struct ct_e
 	for (unsigned i = 0; i < o->assumed_count && i < CT_PROOF_ASSUMED; i++) {
 		edits[count++] = o->assumed[i];
 	}
-	for (unsigned i = 0; i < p->result->finding_count; i++) {
+	NVW_FOR(i, p->result->finding_count) {
 		const struct ct_cure *const c = &p->result->finding[i].cure;
 
 		for (unsigned k = 0; k < c->count && i != except && count < CT_PROOF_EDITS; k++) {

@@ -149,7 +149,7 @@ static bool persists_conflict(unsigned a, unsigned b)
 static bool conflicts(const struct foot *f, const struct trace *t, const struct step *s)
 {
 	NVW_EACH(one, f->access, f->count) {
-		for (uint32_t k = 0; k < s->count; k++) {
+		NVW_FOR(k, s->count) {
 			const struct access *const b = &t->access[s->first + k];
 
 			if (one->word == b->word && (one->changes || b->changes)) {
@@ -425,7 +425,7 @@ static void forget(struct ct_orders *o)
 
 static void join(struct clock *c, const struct clock *other)
 {
-	for (unsigned w = 0; w < WAVEFRONTS; w++) {
+	NVW_FOR(w, WAVEFRONTS) {
 		c->of[w] = nvw_max(c->of[w], other->of[w]);
 	}
 }
@@ -451,7 +451,7 @@ static int find_before_word(struct ct_orders *o, const struct step *s, const str
 	struct last *l;
 
 	NVW_TRY(last_of(o, a->word, &l));
-	for (unsigned w = 0; w < WAVEFRONTS; w++) {
+	NVW_FOR(w, WAVEFRONTS) {
 		if (w == s->wavefront) {
 			continue;
 		}
@@ -478,7 +478,7 @@ static int find_before_persist(struct ct_orders *o, const struct step *s)
 static int find_before(struct ct_orders *o, const struct step *s)
 {
 	o->before.count = 0;
-	for (uint32_t i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		NVW_TRY(find_before_word(o, s, &o->trace->access[s->first + i]));
 	}
 	return find_before_persist(o, s);
@@ -488,7 +488,7 @@ static int note_step(struct ct_orders *o, const struct step *s, uint32_t number)
 {
 	struct last *l;
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		const struct access *const a = &o->trace->access[s->first + i];
 
 		NVW_TRY(last_of(o, a->word, &l));
@@ -606,12 +606,12 @@ static void open_barriers(const struct step *s, const struct step *next, struct 
 	if (opened == 0) {
 		return;
 	}
-	for (unsigned w = 0; w < WAVEFRONTS; w++) {
+	NVW_FOR(w, WAVEFRONTS) {
 		if (w == s->wavefront || (opened >> w & 1) != 0) {
 			join(&all, &threads->next[w]);
 		}
 	}
-	for (unsigned w = 0; w < WAVEFRONTS; w++) {
+	NVW_FOR(w, WAVEFRONTS) {
 		if (w == s->wavefront || (opened >> w & 1) != 0) {
 			join(&threads->next[w], &all);
 		}
@@ -628,7 +628,7 @@ static int find_races(struct ct_orders *o)
 	NVW_FAIL_IF(!NVW_ROOM(o->clocks, o->clock_capacity, t->steps), NVW_E_MEMORY,
 		"no memory for the clocks of %u steps", t->steps);
 	forget(o);
-	for (uint32_t i = 0; i < t->steps; i++) {
+	NVW_FOR(i, t->steps) {
 		if (i > 0 && t->step[i].kernel != t->step[i - 1].kernel) {
 			forget(o);
 			memset(&threads, 0, sizeof threads);

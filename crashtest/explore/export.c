@@ -51,7 +51,7 @@ static int write_pools(const struct ct_exploration *e, const char *path, const u
 	if (!e->bench || e->bench->pool_count < 2) {
 		return write_image(path, bytes, e->bytes);
 	}
-	for (unsigned i = 0; i < e->bench->pool_count; i++) {
+	NVW_FOR(i, e->bench->pool_count) {
 		char its[PATH_BYTES];
 
 		NVW_PRINT(its, i == 0 ? "%s" : "%s.%u", path, i);

@@ -159,7 +159,7 @@ int ct_promises_read(int log_fd, const void *image, uint64_t bytes, const struct
 	ret->begin = key_of_bytes(image, bytes);
 	ret->operation = calloc(operations->count + 1, sizeof *ret->operation);
 	NVW_ALLOCATED(ret->operation, "no memory for the operations of a log");
-	for (uint64_t i = 0; i < operations->count; i++) {
+	NVW_FOR(i, operations->count) {
 		const struct ct_operation *const o = &operations->at[i];
 
 		ret->operation[i] = continue_key(o->number, key_of_bytes(o->name, strlen(o->name)));
@@ -186,7 +186,7 @@ uint64_t ct_promises_key(
 {
 	uint64_t key = p->begin;
 
-	for (uint64_t i = 0; i < operations->count; i++) {
+	NVW_FOR(i, operations->count) {
 		const uint64_t number = operations->at[i].number;
 
 		if (is_acknowledged(acks, number)) {

@@ -54,12 +54,12 @@ static int share_out(struct ct_plan *plan)
 	uint64_t left = plan->budget;
 
 	NVW_ALLOCATED(sorted, "no memory for a plan of %llu instants", (unsigned long long)plan->instants);
-	for (uint64_t i = 0; i < plan->instants; i++) {
+	NVW_FOR(i, plan->instants) {
 		sorted[i] = plan->fresh[i];
 	}
 	qsort(sorted, plan->instants, sizeof *sorted, by_size);
 	plan->share = CT_PLAN_CAP;
-	for (uint64_t i = 0; i < plan->instants; i++) {
+	NVW_FOR(i, plan->instants) {
 		const uint64_t fair = left / (plan->instants - i);
 		const uint64_t wants = sorted[i] & CT_PLAN_CAP;
 

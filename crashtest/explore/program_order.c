@@ -104,7 +104,7 @@ static int meet(struct ct_program_order *o, const struct emu_sync *s, uint64_t n
 
 	NVW_INVARIANT(s->kind == EMU_SYNC_GROUP || s->kind == EMU_SYNC_KERNEL);
 	if (s->kind == EMU_SYNC_KERNEL) {
-		for (uint32_t i = 0; i < o->members; i++) {
+		NVW_FOR(i, o->members) {
 			if (meets(&o->member[i], s)) {
 				NVW_TRY(pass(o, s, i, place));
 			}
@@ -187,7 +187,7 @@ int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores,
 	*ret_members = members;
 	NVW_ALLOCATED(members, "no memory for the order of a program");
 	NVW_TRY(make_room(o, stores + 2 * sync_count(fd)));
-	for (uint64_t i = 0; i < stores; i++) {
+	NVW_FOR(i, stores) {
 		uint32_t kernel;
 		const uint64_t id = work_item(context, i, &kernel);
 

@@ -29,7 +29,7 @@ static bool is_read(const struct ct_medium *m, const struct ct_cell *c, uint32_t
 static void list_cells(struct ct_reads *r, const struct ct_medium *m)
 {
 	r->looked = 0;
-	for (unsigned i = 0; i < r->cells; i++) {
+	NVW_FOR(i, r->cells) {
 		if (is_read(m, &m->cell[i], &r->rank[i])) {
 			r->list[r->looked++] = i;
 		}
@@ -112,7 +112,7 @@ bool ct_tree_next(struct ct_reads *r, const struct ct_medium *m, unsigned *level
 		return false;
 	}
 	memcpy(r->leaf, branch_at(r, --r->branches), r->cells * sizeof *r->leaf);
-	for (unsigned i = 0; i < r->cells; i++) {
+	NVW_FOR(i, r->cells) {
 		levels[i] = r->leaf[i] & ~CT_FIXED;
 	}
 	return true;
@@ -146,7 +146,7 @@ int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 	NVW_INVARIANT(r->cells == m->cell_count);
 	list_cells(r, m);
 	qsort_r(r->list, r->looked, sizeof *r->list, by_rank, r->rank);
-	for (unsigned i = 0; i < r->looked; i++) {
+	NVW_FOR(i, r->looked) {
 		const unsigned cell = r->list[i], now = r->leaf[cell];
 
 		NVW_TRY(add_siblings(r, m, cell, now));

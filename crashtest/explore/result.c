@@ -98,7 +98,7 @@ const char *ct_verdict_name(enum ct_verdict v)
 
 bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 {
-	for (unsigned i = 0; i < NVW_COUNT(verdicts); i++) {
+	NVW_FOR(i, NVW_COUNT(verdicts)) {
 		if (strcmp(verdicts[i].name, name) == 0) {
 			*ret = (enum ct_verdict)i;
 			return true;
@@ -244,7 +244,7 @@ static void list_findings(struct ct_result *r, const struct ct_groups *all, bool
 {
 	r->findings_unlisted = all->unlisted;
 	r->finding_count = all->count;
-	for (unsigned i = 0; i < all->count; i++) {
+	NVW_FOR(i, all->count) {
 		r->finding[i] = all->group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);

@@ -151,7 +151,7 @@ static int sort_by_word(struct ct_robust *r)
 		r->first[w + 1] += r->first[w];
 	}
 	/* first[w + 1] is now where word w begins, and becomes where it ends. */
-	for (uint64_t i = 0; i < r->count; i++) {
+	NVW_FOR(i, r->count) {
 		r->of_word[r->first[r->store[i].word + 1]++] = i + 1;
 	}
 	return 0;
@@ -262,7 +262,7 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 	NVW_INVARIANT(from <= image->undo_count);
 	NVW_FAIL_IF(!NVW_ROOM(r->own, r->own_capacity, count + 1), NVW_E_MEMORY,
 		"no memory for the writes of recovery");
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		r->own[i] = image->undo[from + i].off / 8;
 	}
 	qsort(r->own, count, sizeof *r->own, nvw_by_u64);
@@ -326,7 +326,7 @@ static struct versions versions_of(
 	}
 	v.level = levels[c - m->cell];
 	v.durable = store_to(r, read, c->write[0] - 1);
-	for (unsigned i = 0; i < c->count; i++) { /* of a line: also to other words */
+	NVW_FOR(i, c->count) { /* of a line: also to other words */
 		if (ct_cell_has(c, v.level, i) && makes(r, c->write[i], read)) {
 			v.durable = MAX(v.durable, c->write[i]);
 		}
@@ -468,7 +468,7 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, const s
 	const struct nvw_pool_reads *const reads = s->medium->image.reads;
 
 	if (s->words) {
-		for (uint32_t i = 0; i < s->words->count; i++) {
+		NVW_FOR(i, s->words->count) {
 			look(s, &(struct read){s->words->word[i], s->words->bytes[i]});
 		}
 		return;
@@ -513,7 +513,7 @@ static int read_parts(struct state *s, const struct nvw_pool *pool)
 
 	NVW_INVARIANT(r->workload->parts);
 	NVW_TRY(list_own(r, &m->image, s->applied, &s->own));
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		ct_image_forget_reads(&m->image);
 		(void)parts->check(r->plan, pool, &m->acks, i, NULL);
 		judge_reads(s);

@@ -105,7 +105,7 @@ static void note_shape(struct range *r, uint64_t shape)
 
 static void note_shapes(struct range *r)
 {
-	for (unsigned i = 0; i < r->findings.kept; i++) {
+	NVW_FOR(i, r->findings.kept) {
 		note_shape(r, ct_parts_shape(&r->findings, i));
 	}
 }
@@ -141,7 +141,7 @@ static void note_findings(struct range *r)
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	s->failing++;
-	for (unsigned i = 0; i < r->findings.kept; i++) {
+	NVW_FOR(i, r->findings.kept) {
 		note_finding(r, s, state, shapes, i);
 	}
 }
@@ -272,10 +272,10 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 
 static void add_patterns(struct range *r, const struct ct_medium *m, uint64_t *pattern)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
-		for (unsigned v = 0; v < c->count; v++) {
+		NVW_FOR(v, c->count) {
 			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
 					      ct_cell_has(c, r->levels[i], v);

@@ -16,7 +16,7 @@ int ct_environment_write(const char *path, const struct ct_operations *o)
 	FILE *const f = fopen(path, "we");
 
 	NVW_FAIL_ERRNO_IF(!f, "%s", path);
-	for (uint64_t i = 0; i < o->count; i++) {
+	NVW_FOR(i, o->count) {
 		fprintf(f, "%llu %s\n", (unsigned long long)o->at[i].number, o->at[i].name);
 	}
 	const bool whole = !ferror(f);

@@ -89,7 +89,7 @@ static int run(
 
 static int copy_acks(const struct nvw_acks *from, struct nvw_acks *to)
 {
-	for (uint64_t op = 0; op < 64 * from->words; op++) {
+	NVW_FOR(op, 64 * from->words) {
 		if (from->bits[op / 64] >> op % 64 & 1) {
 			NVW_TRY(nvw__acks_add(to, op, 1));
 		}

@@ -29,7 +29,7 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 
 	NVW_INVARIANT(pid > 0);
 	list[0] = pid;
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		char path[64];
 
 		NVW_PRINT(path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);

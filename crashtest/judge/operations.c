@@ -165,7 +165,7 @@ json_t *ct_operations_json(const struct ct_operations *o)
 {
 	json_t *const all = json_array();
 
-	for (uint64_t i = 0; i < o->count; i++) {
+	NVW_FOR(i, o->count) {
 		json_array_append_new(all, json_pack("[I, s]", (json_int_t)o->at[i].number, o->at[i].name));
 	}
 	return all;

@@ -147,7 +147,7 @@ static uint64_t key_of(const struct set *s, const struct ct_operations *operatio
 {
 	uint64_t key = s->acks->hash;
 
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		if (s->chosen >> i & 1) {
 			key ^= nvw_mix64(operations->at[s->flying[i]].number + 0x2545f4914f6cdd1du);
 		}
@@ -161,7 +161,7 @@ static uint64_t end_of(const struct set *s, const struct ct_operations *operatio
 {
 	uint64_t last = 0, end = UINT64_MAX;
 
-	for (uint32_t i = 0; i < operations->count; i++) {
+	NVW_FOR(i, operations->count) {
 		const struct ct_operation *const o = &operations->at[i];
 
 		if (has(s, operations, i)) {
@@ -170,7 +170,7 @@ static uint64_t end_of(const struct set *s, const struct ct_operations *operatio
 			last = MAX(last, ended);
 		}
 	}
-	for (uint32_t i = 0; i < operations->count; i++) {
+	NVW_FOR(i, operations->count) {
 		const struct ct_operation *const o = &operations->at[i];
 
 		if (o->begin > last && o->begin < end && !has(s, operations, i)) {
@@ -199,7 +199,7 @@ static bool make_image(const struct ct_replay_oracle *o, const struct set *s, st
 		return false;
 	}
 	in[0] = 1; /* of no operation */
-	for (uint32_t i = 0; i < o->operations->count; i++) {
+	NVW_FOR(i, o->operations->count) {
 		in[i + 1] = has(s, o->operations, i);
 	}
 	nvw__filled_copy(image, o->initial, o->filled, bytes);
@@ -231,7 +231,7 @@ static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 	const size_t n = MIN(whole->kept, TEXT_KEPT);
 
 	NVW_INVARIANT(whole->text || whole->kept == 0);
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const char c = whole->text[i];
 
 		to[i] = c == '\n' || (c >= ' ' && c <= '~') ? c : '?';
@@ -418,7 +418,7 @@ static int compare_saved(
 {
 	int64_t nearest = NO_REFERENCE;
 
-	for (uint64_t i = 0; i < o->reference_count; i++) {
+	NVW_FOR(i, o->reference_count) {
 		if (equals(&o->reference[i], p)) {
 			return 0;
 		}

@@ -109,7 +109,7 @@ static bool does_vary(const struct ct_image *image, uint64_t page)
 {
 	uint64_t any = 0;
 
-	for (unsigned i = 0; i < CT_PAGE_BITS; i++) {
+	NVW_FOR(i, CT_PAGE_BITS) {
 		any |= image->varies[page * CT_PAGE_BITS + i];
 	}
 	return any != 0;
@@ -157,7 +157,7 @@ static void observe_more(struct ct_same_reads *s, const struct ct_image *image)
 {
 	bool more = false;
 
-	for (uint64_t i = 0; i < s->set->pages; i++) {
+	NVW_FOR(i, s->set->pages) {
 		if (image->touched[i]) {
 			more = observe_page(s, image, i, CHANGED) || more;
 		}
@@ -315,7 +315,7 @@ static bool add_path(struct ct_same_reads *s, const struct ct_image *image)
 	const uint32_t count = s->set->count;
 	uint32_t above = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const uint32_t word = s->set->word[i], first = s->node[above].child;
 		const uint64_t value = value_in(image, word);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/filled.h"
 #include "core/folder.h"
 #include "core/invariant.h"
@@ -42,7 +43,7 @@ static uint64_t named_by(const struct filling *f, uint32_t name)
  * in the image was left out of it (--except), and is there. */
 static bool has_folders(const struct filling *f, const char *name)
 {
-	for (uint32_t i = 0; i < f->disk->names; i++) {
+	NVW_FOR(i, f->disk->names) {
 		const char *const folder = f->disk->name[i];
 		const size_t n = strlen(folder);
 
@@ -76,7 +77,7 @@ static void path_of(const struct filling *f, const char *name, char ret[PATH])
 
 static bool is_wanted(const struct filling *f, const char *name)
 {
-	for (uint32_t i = 0; i < f->disk->names; i++) {
+	NVW_FOR(i, f->disk->names) {
 		if (strcmp(f->disk->name[i], name) == 0) {
 			return is_file(f, thing_of(f, i));
 		}
@@ -220,7 +221,7 @@ static int name_file(const struct filling *f, uint32_t name, uint64_t file)
 
 	NVW_INVARIANT(name < f->disk->names);
 	path_of(f, f->disk->name[name], path);
-	for (uint32_t i = 0; i < name; i++) {
+	NVW_FOR(i, name) {
 		if (thing_of(f, i) != file) {
 			continue;
 		}
@@ -265,7 +266,7 @@ int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, cons
 	NVW_PRINT(state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
 	NVW_FAIL_ERRNO_IF(mkdir(state->path, 0777) && errno != EEXIST, "%s", state->path);
 	sweep(&f, "");
-	for (uint32_t i = 0; i < disk->names; i++) {
+	NVW_FOR(i, disk->names) {
 		const uint64_t word = thing_of(&f, i);
 
 		if (word != 0) {

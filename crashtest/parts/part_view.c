@@ -273,7 +273,7 @@ void ct_part_view_begin(struct ct_part_view *p)
 
 static int wake_all(struct ct_part_view *p)
 {
-	for (uint64_t i = 0; i < p->watch.parts; i++) {
+	NVW_FOR(i, p->watch.parts) {
 		NVW_TRY(ct_watch_wake_part(&p->watch, (uint32_t)i));
 	}
 	return 0;

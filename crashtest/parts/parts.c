@@ -434,7 +434,7 @@ void ct_parts_walk(
 	struct ct_parts *p, void (*tried)(void *context, const struct ct_tried *tried), void *context)
 {
 	p->view.unwatched = true;
-	for (uint64_t part = 0; part < p->count.parts; part++) {
+	NVW_FOR(part, p->count.parts) {
 		struct ct_tried t = {.part = part};
 
 		ct_choices_begin(&p->view.choices, p->view.medium);

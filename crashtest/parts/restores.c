@@ -332,7 +332,7 @@ bool ct_restores_one_value(const struct ct_restores *r, uint32_t entry, uint64_t
 	const nvw_off off = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
 	uint64_t payload[NVW__ENTRY_WORDS];
 
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		if (!open_version(
 			    r, off + 8 * i, r->completed[entry / r->geometry.log_entries], &payload[i])) {
 			return false;

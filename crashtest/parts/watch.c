@@ -125,7 +125,7 @@ static void end_try(struct ct_watch *w)
 /* They begin again. No part is being tried, or it has looked at nothing yet. */
 static void forget_numbers(struct ct_watch *w)
 {
-	for (uint64_t i = 0; i < w->thing.capacity; i++) {
+	NVW_FOR(i, w->thing.capacity) {
 		thing_at(w, i)->seen = thing_at(w, i)->woken = 0;
 	}
 }

@@ -810,7 +810,7 @@ static void join_findings(struct ct_result *sum, struct ct_result *r)
 	}
 	sum->finding_count = groups.count;
 	sum->findings_unlisted += groups.unlisted + r->findings_unlisted;
-	for (unsigned i = 0; i < groups.count; i++) {
+	NVW_FOR(i, groups.count) {
 		sum->finding[i] = groups.group[i].finding;
 	}
 }

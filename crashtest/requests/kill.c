@@ -102,7 +102,7 @@ static int judge(const struct killing *k, struct slot *s)
 		return 0;
 	}
 	v->hash = nvw_acked_count(&acks);
-	for (unsigned i = 0; i < k->bench->pool_count; i++) {
+	NVW_FOR(i, k->bench->pool_count) {
 		v->hash = XXH64(nvw_pool_base(nvw_pool_number(pool, i)), k->bench->pool_bytes[i], v->hash);
 	}
 	ct_oracle_judge_pool(&oracle, pool, &acks, &v->findings, &v->phase);
@@ -176,7 +176,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 		return;
 	}
 	k->result->states_failing += v->findings.kept > 0;
-	for (unsigned i = 0; i < v->findings.kept; i++) {
+	NVW_FOR(i, v->findings.kept) {
 		bool again = false;
 
 		ct_shape(v->findings.finding[i].text, shapes[i]);
@@ -321,7 +321,7 @@ static void gather(struct killing *k)
 
 	qsort(k->seen, k->done, sizeof *k->seen, nvw_by_u64);
 	r->states_tested = k->done;
-	for (uint64_t i = 0; i < k->done; i++) {
+	NVW_FOR(i, k->done) {
 		r->states_distinct += i == 0 || k->seen[i] != k->seen[i - 1];
 	}
 	r->states_equal = r->states_tested - r->states_distinct;
@@ -329,7 +329,7 @@ static void gather(struct killing *k)
 	r->sim_time_ps = k->end_ps - k->begin_ps;
 	r->findings_unlisted = k->groups.unlisted;
 	r->finding_count = k->groups.count;
-	for (unsigned i = 0; i < k->groups.count; i++) {
+	NVW_FOR(i, k->groups.count) {
 		r->finding[i] = k->groups.group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_trial);
@@ -368,7 +368,7 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 {
 	NVW_INVARIANT(k->options->jobs > 0);
 	k->seen = malloc(k->options->states * sizeof *k->seen);
-	for (unsigned i = 0; i < k->options->jobs; i++) {
+	NVW_FOR(i, k->options->jobs) {
 		struct slot *s = &k->slot[i];
 
 		s->number = i;

@@ -31,7 +31,7 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 
 	ct_bench_pool_path(b, 0, path, sizeof path);
 	NVW_TRY(nvw_pool_open(path, NVW_POOL_READ, &pool));
-	for (unsigned i = 0; i < b->pool_count; i++) {
+	NVW_FOR(i, b->pool_count) {
 		const struct nvw_pool *const its = nvw_pool_number(pool, i);
 		const nvw_off begin = nvw_pool_begin(its), end = begin + b->pool_bytes[i];
 		const uint8_t *const real = nvw_pool_base(its);

@@ -121,7 +121,7 @@ static int value_of(const struct converter *c, const struct field *f, uint64_t b
 
 	NVW_INVARIANT(bytes <= STORE_BYTES_MAX);
 	memset(ret, 0, bytes);
-	for (size_t i = 0; i < digits.length; i++) {
+	NVW_FOR(i, digits.length) {
 		const int digit = hex_digit(digits.text[digits.length - 1 - i]);
 
 		if (digit < 0 || (i / 2 >= bytes && digit != 0)) {

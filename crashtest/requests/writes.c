@@ -134,7 +134,7 @@ static void number_writes(struct ct_writes *w)
 	if (w->group_count > 0) {
 		qsort(w->group, w->group_count, sizeof *w->group, by_group);
 	}
-	for (uint64_t i = 0; i < w->count; i++) {
+	NVW_FOR(i, w->count) {
 		struct version *const v = &w->version[i];
 
 		if (i > 0 && v[-1].by == v->by) {

@@ -57,7 +57,7 @@ static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
 
 static void add_set(uint64_t *to, const uint64_t *from, uint32_t words)
 {
-	for (uint32_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		to[i] |= from[i];
 	}
 }
@@ -345,7 +345,7 @@ static int add_told(struct ct_before *b, const struct ct_medium *m, uint64_t i)
 
 static void forget_rows(struct ct_before *b)
 {
-	for (uint64_t i = 0; i < b->owned.count; i++) {
+	NVW_FOR(i, b->owned.count) {
 		free(((uint64_t **)b->owned.at)[i]);
 	}
 	b->owned.count = 0;
@@ -356,7 +356,7 @@ static void forget_rows(struct ct_before *b)
 /* The kernel has ended: everything is durable. */
 static void forget(struct ct_before *b)
 {
-	for (uint64_t i = 0; i < b->told_ops.count; i++) {
+	NVW_FOR(i, b->told_ops.count) {
 		const struct ct_told *const t = (const struct ct_told *)b->told_ops.at + i;
 
 		memset((uint32_t *)b->told_of.at + t->first, 0, t->count * sizeof(uint32_t));

@@ -129,7 +129,7 @@ bool ct_cell_orders(const struct ct_cell *c, unsigned a, unsigned b)
 static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, uint8_t bytes)
 {
 	NVW_DEEP_INVARIANT(count <= c->count);
-	for (unsigned v = 0; v < count; v++) {
+	NVW_FOR(v, count) {
 		if (ct_cell_is_first(c, v) && (c->made[v].bytes & bytes) && !ct_cell_has(c, level, v)) {
 			return false;
 		}
@@ -159,7 +159,7 @@ static unsigned gather(const struct ct_cell *c, unsigned a, unsigned b, bool bot
 {
 	unsigned level = 0;
 
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		const bool in_a = ct_cell_has(c, a, v), in_b = ct_cell_has(c, b, v);
 
 		if (ct_cell_is_first(c, v) && (both ? in_a && in_b : in_a || in_b)) {
@@ -207,7 +207,7 @@ unsigned ct_cell_without(const struct ct_cell *c, unsigned level, unsigned versi
 	if (c->straight == 0) {
 		return MIN(level, version);
 	}
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		const bool is_it = c->write[v] == c->write[version];
 
 		if (ct_cell_is_first(c, v) && !is_it && ct_cell_has(c, level, v) &&
@@ -264,7 +264,7 @@ void ct_medium_note_acks(struct ct_medium *m, uint64_t first, uint64_t count)
 
 static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_t *content)
 {
-	for (unsigned i = 0; i < c->words; i++) {
+	NVW_FOR(i, c->words) {
 		ct_image_set(&m->image, c->off + 8 * i, content[i]);
 	}
 }
@@ -474,7 +474,7 @@ static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c
 	struct ct_last last = {0};
 
 	NVW_DEEP_INVARIANT(level <= c->count);
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		if (!ct_cell_has(c, level, v)) {
 			continue;
 		}
@@ -499,7 +499,7 @@ static void drop_below(struct ct_cell *c, unsigned level)
 		(size_t)(c->count - level) * c->words * sizeof *c->content);
 	c->count -= level;
 	c->old_count -= MIN(level, c->old_count);
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		c->made[v].from = v;
 	}
 }
@@ -515,7 +515,7 @@ static void remake(struct ct_medium *m, struct ct_cell *c, unsigned level)
 	c->content = NULL;
 	c->count = c->capacity = c->old_count = c->straight = c->beyond = 0;
 	c->base[0] = had.content[level - 1];
-	for (unsigned v = 0; v < had.count; v++) {
+	NVW_FOR(v, had.count) {
 		if (ct_cell_is_first(&had, v) && !ct_cell_has(&had, level, v)) {
 			if (add_store(m, c, had.write[v], had.content[v], had.made[v].bytes)) {
 				fprintf(stderr, "nvwave: no memory for the versions of a word\n");
@@ -606,7 +606,7 @@ void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
 	/* Found while the image of the content is the durable one. */
 	const unsigned *const settled = ct_files_settle(m, levels);
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const bool is_metadata = settled != NULL && m->cell[i].off >= m->metadata;
 
 		set_level(m, &m->cell[i], is_metadata ? settled[i] : levels[i]);

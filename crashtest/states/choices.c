@@ -165,7 +165,7 @@ static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_o
 	NVW_DEEP_INVARIANT(cell->count < CT_CHOICE_LEVELS);
 	d->count = cell->count + 1;
 	d->branches = 0;
-	for (unsigned level = 0; level < d->count; level++) {
+	NVW_FOR(level, d->count) {
 		d->open[level] = is_open(c, cell, level);
 		if (d->open[level]) {
 			const uint64_t word = content(c, cell, level, off);
@@ -203,7 +203,7 @@ static void narrow(
 	unsigned first = d->count, last = 0;
 
 	NVW_DEEP_INVARIANT(branch < d->branches);
-	for (unsigned level = 0; level < d->count; level++) {
+	NVW_FOR(level, d->count) {
 		if (d->open[level] && d->branch[level] == branch) {
 			levels[level / 64] |= UINT64_C(1) << level % 64;
 			first = MIN(first, level);

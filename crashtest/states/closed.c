@@ -72,7 +72,7 @@ static bool would_ack(const struct ct_closed *c, uint32_t told, struct ct_row wi
 {
 	const struct ct_row row = told_row(c, told);
 
-	for (uint32_t i = 0; i < row.words; i++) {
+	NVW_FOR(i, row.words) {
 		uint64_t has = c->is_empty ? 0 : durable(c)[i];
 
 		has |= i < with.words ? with.bits[i] : 0;
@@ -87,14 +87,14 @@ static bool would_ack(const struct ct_closed *c, uint32_t told, struct ct_row wi
 /* May the least set be extended by this row, and this store? */
 static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t number)
 {
-	for (uint64_t i = 0; i < c->lost.count; i++) {
+	NVW_FOR(i, c->lost.count) {
 		const uint32_t lost = numbers(&c->lost)[i];
 
 		if (lost == number || ct_row_has(with, lost)) {
 			return false;
 		}
 	}
-	for (uint64_t i = 0; i < c->unacked.count; i++) {
+	NVW_FOR(i, c->unacked.count) {
 		if (would_ack(c, numbers(&c->unacked)[i], with, number)) {
 			return false;
 		}
@@ -115,7 +115,7 @@ static unsigned least_level(const struct ct_closed *c, uint32_t cell)
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	unsigned level = 0;
 
-	for (unsigned v = 0; v < of->count; v++) {
+	NVW_FOR(v, of->count) {
 		if (ct_cell_is_first(of, v) && is_durable(c, number_of(c, cell, v))) {
 			level = ct_cell_with(of, level, v);
 		}
@@ -132,18 +132,18 @@ static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
 	uint64_t *const row = c->row.at;
 
 	memset(row, 0, word_count(c) * sizeof *row);
-	for (unsigned v = 0; v < of->count; v++) {
+	NVW_FOR(v, of->count) {
 		if (ct_cell_has(of, level, v)) {
 			const uint32_t number = number_of(c, cell, v);
 			const struct ct_row before = ct_before_row(&c->before, number);
 
-			for (uint32_t i = 0; i < before.words; i++) {
+			NVW_FOR(i, before.words) {
 				row[i] |= before.bits[i];
 			}
 			row[number / 64] |= UINT64_C(1) << number % 64;
 		}
 	}
-	for (unsigned v = 0; v < of->count; v++) {
+	NVW_FOR(v, of->count) {
 		const uint32_t number = number_of(c, cell, v);
 
 		if (!ct_cell_has(of, level, v) &&
@@ -220,7 +220,7 @@ static void add_row(struct ct_closed *c, struct ct_row row)
 		memset(durable(c), 0, word_count(c) * sizeof(uint64_t));
 		c->is_empty = false;
 	}
-	for (uint32_t i = 0; i < row.words; i++) {
+	NVW_FOR(i, row.words) {
 		durable(c)[i] |= row.bits[i];
 	}
 }
@@ -258,7 +258,7 @@ void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
 		return;
 	}
 	add_row(c, (struct ct_row){c->row.at, word_count(c)});
-	for (unsigned v = 0; v < of->count; v++) {
+	NVW_FOR(v, of->count) {
 		if (ct_cell_is_first(of, v) && !ct_cell_has(of, level, v)) {
 			note(c, &c->lost, number_of(c, cell, v));
 		}
@@ -278,7 +278,7 @@ void ct_closed_take_ack(struct ct_closed *c, uint32_t told, bool acked)
 
 void ct_closed_state(const struct ct_closed *c, unsigned *levels)
 {
-	for (unsigned i = 0; i < c->medium->cell_count; i++) {
+	NVW_FOR(i, c->medium->cell_count) {
 		unsigned most;
 
 		if (c->medium->cell[i].straight == 0) {
@@ -294,7 +294,7 @@ static bool is_acked(const struct ct_closed *c, uint32_t told, const unsigned *l
 {
 	const struct ct_row row = told_row(c, told);
 
-	for (uint32_t i = 0; i < c->before.count; i++) {
+	NVW_FOR(i, c->before.count) {
 		const struct ct_flight *const f = &c->medium->flight[c->medium->flight_head + i];
 
 		if (ct_row_has(row, i) &&

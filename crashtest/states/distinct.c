@@ -116,7 +116,7 @@ static uint64_t key_of_level(
 	uint64_t key = 0;
 
 	NVW_DEEP_INVARIANT(level <= c->count);
-	for (unsigned i = 0; i < c->words; i++) {
+	NVW_FOR(i, c->words) {
 		key = key_of(d, key, c->off + 8 * i, ct_cell_word(m, c, level, c->off + 8 * i));
 	}
 	return key;

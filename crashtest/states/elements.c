@@ -36,7 +36,7 @@ int ct_element_flush(struct ct_medium *m, const struct nvw_log_record *r)
 	const nvw_off end = r->flush.off + r->flush.bytes;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
-	for (uint64_t i = 0; i < m->element.count; i++) {
+	NVW_FOR(i, m->element.count) {
 		struct ct_element *const e = element_at(m, i);
 
 		if (e->off < end && r->flush.off < e->off + e->bytes) {
@@ -63,7 +63,7 @@ int ct_element_fence(struct ct_medium *m, const struct nvw_log_record *r)
 
 	(void)r;
 	ct_medium_drop_cells(m);
-	for (uint64_t i = 0; i < m->element.count; i++) {
+	NVW_FOR(i, m->element.count) {
 		const struct ct_element e = *element_at(m, i);
 
 		for (unsigned k = 0; e.flushed && k < e.bytes; k++) {
@@ -91,7 +91,7 @@ struct cluster {
 static void put_instruction(
 	const struct ct_medium *m, const struct cluster *c, uint64_t instruction, uint8_t *content)
 {
-	for (uint64_t i = 0; i < m->element.count; i++) {
+	NVW_FOR(i, m->element.count) {
 		const struct ct_element *const e = element_at(m, i);
 
 		if (e->instruction == instruction) {
@@ -104,7 +104,7 @@ static int add_outcome(struct ct_medium *m, struct ct_cell *cell, const uint8_t 
 {
 	uint64_t *to;
 
-	for (unsigned i = 0; i < cell->count; i++) {
+	NVW_FOR(i, cell->count) {
 		if (memcmp(cell->content + (size_t)i * cell->words, content, 8 * (size_t)cell->words) == 0) {
 			return 0;
 		}
@@ -127,7 +127,7 @@ static int add_subsets(struct ct_medium *m, const struct cluster *c, struct ct_c
 
 	for (uint64_t set = 1; set < UINT64_C(1) << c->count && !error; set++) {
 		memcpy(content, m->image.rw + c->begin, c->end - c->begin);
-		for (unsigned i = 0; i < c->count; i++) {
+		NVW_FOR(i, c->count) {
 			if (set >> i & 1) {
 				put_instruction(m, c, c->instruction[i], content);
 			}
@@ -168,7 +168,7 @@ static int add_some(struct ct_medium *m, const struct cluster *c, struct ct_cell
 	m->inexact = true;
 	for (unsigned k = 0; k < 2 * c->count && !error; k++) {
 		memcpy(content, m->image.rw + c->begin, c->end - c->begin);
-		for (unsigned i = 0; i < c->count; i++) {
+		NVW_FOR(i, c->count) {
 			if (k < c->count ? i != k : i <= k - c->count) {
 				put_instruction(m, c, c->instruction[i], content);
 			}
@@ -210,7 +210,7 @@ static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instructio
 {
 	nvw_off end = 0;
 
-	for (uint64_t i = 0; i < m->element.count; i++) {
+	NVW_FOR(i, m->element.count) {
 		const struct ct_element *const e = element_at(m, i);
 
 		if (e->instruction == instruction && e->off + e->bytes > end) {
@@ -258,7 +258,7 @@ int ct_element_cells(struct ct_medium *m)
 
 	NVW_ALLOCATED(sorted, "no memory for an interval");
 	ct_medium_drop_cells(m);
-	for (uint64_t i = 0; i < m->element.count; i++) {
+	NVW_FOR(i, m->element.count) {
 		if (element_at(m, i)->flushed) {
 			sorted[n++] = *element_at(m, i);
 		}

@@ -167,7 +167,7 @@ const unsigned *ct_files_settle(struct ct_medium *m, const unsigned *levels)
 	}
 	unsigned *const settled = m->settled.at;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		settled[i] = levels[i];
 		if (m->cell[i].off >= m->files) {
 			settled[i] = level_of(m, &m->cell[i], levels[i], levels);

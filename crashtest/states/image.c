@@ -9,6 +9,7 @@
 
 #include <nvw/random.h>
 
+#include "core/each.h"
 #include "core/filled.h"
 #include "core/invariant.h"
 
@@ -27,7 +28,7 @@ static void copy_filled(struct ct_image *image, const uint8_t *content, const ui
 	static const uint8_t zeros[CT_PAGE];
 	const uint64_t pages = nvw__filled_pages(image->bytes);
 
-	for (uint64_t i = 0; i < pages; i++) {
+	NVW_FOR(i, pages) {
 		i = filled ? nvw__filled_next(filled, i, pages) : i;
 		if (i >= pages) {
 			break;

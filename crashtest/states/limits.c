@@ -64,11 +64,11 @@ static void see_durable(const struct ct_medium *m, const unsigned *levels, struc
 	struct ct_limits *const l = m->rules.limits;
 
 	l->now++;
-	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
+	NVW_FOR(k, CT_ORDERS_MAX) {
 		e->order[k] = m->landed_after[k];
 	}
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < m->cell[i].count; v++) {
+	NVW_FOR(i, m->cell_count) {
+		NVW_FOR(v, m->cell[i].count) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
 			const uint64_t number = m->cell[i].write[v];
 
@@ -107,7 +107,7 @@ static bool raise_once(const struct ct_medium *m, unsigned *levels)
 	bool changed = false;
 
 	see_durable(m, levels, &e);
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
 		for (unsigned v = c->count; v > 0; v--) {
@@ -135,8 +135,8 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 	NVW_EACH(order, e->order, CT_ORDERS_MAX) {
 		*order = UINT64_MAX;
 	}
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < m->cell[i].count; v++) {
+	NVW_FOR(i, m->cell_count) {
+		NVW_FOR(v, m->cell[i].count) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
 			const uint64_t number = m->cell[i].write[v];
 
@@ -173,10 +173,10 @@ static bool lower_once(const struct ct_medium *m, unsigned *levels)
 	bool changed = false;
 
 	see_lost(m, levels, &e);
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
-		for (unsigned v = 0; v < c->count; v++) {
+		NVW_FOR(v, c->count) {
 			if (ct_cell_has(c, levels[i], v) && must_be_lost(m, &e, c, v)) {
 				ct_levels_lower(m, i, ct_cell_without(c, levels[i], v), levels);
 				changed = true;
@@ -223,7 +223,7 @@ static uint8_t broken_by(
 	NVW_INVARIANT(version < m->cell[cell].count);
 	memset(levels, 0, m->cell_count * sizeof *levels);
 	ct_levels_raise(m, cell, version + 1, levels);
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
 			if (m->cell[i].write[v] < number) {
 				broken |= limit_of(m, &m->cell[i], v)->before;
@@ -240,7 +240,7 @@ static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell 
 
 	uint8_t broken = 0;
 
-	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
+	NVW_FOR(k, CT_ORDERS_MAX) {
 		broken |= (unsigned)(c->write[version] < m->landed_after[k]) << k;
 	}
 	return broken & limit_of(m, c, version)->before;
@@ -256,8 +256,8 @@ int ct_limits_look(const struct ct_medium *m)
 	unsigned *const levels = malloc(m->cell_count * sizeof *levels);
 
 	NVW_ALLOCATED(levels, "no memory for the levels of %u cells", m->cell_count);
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < m->cell[i].count; v++) {
+	NVW_FOR(i, m->cell_count) {
+		NVW_FOR(v, m->cell[i].count) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
 			const uint8_t open = at->after & (uint8_t)~l->orders_matter;
 

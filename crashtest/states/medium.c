@@ -75,7 +75,7 @@ __attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m
 {
 	const unsigned fewest = !of_intervals(m);
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
 		if (m->cell_of[c->off / m->unit_bytes] != i + 1 || c->count < fewest ||
@@ -100,7 +100,7 @@ __attribute__((unused)) static bool flights_are_in_order(const struct ct_medium 
 	if (ct_model_info(m->rules.model)->axioms & CT_A(DEVICE)) {
 		return true; /* write-backs, with numbers of the log */
 	}
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const struct ct_flight *const f = &m->flight[m->flight_head + i];
 
 		if (f->write != m->stores - (count - 1 - i) || (i == 0 && f->done)) {

@@ -187,7 +187,7 @@ static bool complete_needs(struct ct_medium *m)
 	uint64_t kept = 0;
 	bool changed = false;
 
-	for (uint64_t i = 0; i < m->need.count; i++) {
+	NVW_FOR(i, m->need.count) {
 		const struct ct_behind n = need[i];
 
 		if (ct_files_is_durable(m, n.other_at, n.other)) {

@@ -39,7 +39,7 @@ static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t
 	if (!NVW_ROOM(x->node, x->room, x->count + c->count)) {
 		return false;
 	}
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
 		if (!ct_cell_is_first(c, v)) {
@@ -98,7 +98,7 @@ static bool number_lines(struct ct_mixed *x)
 		n += node->kernel == 0;
 	}
 	qsort(line, n, sizeof *line, nvw_by_u32);
-	for (uint32_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		if (i == 0 || line[i] != line[i - 1]) {
 			line[kept++] = line[i];
 		}
@@ -118,7 +118,7 @@ static bool number_lines(struct ct_mixed *x)
 static bool make(const struct ct_medium *m, struct ct_mixed *x)
 {
 	x->count = 0;
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		if (!add_versions(m, x, i)) {
 			return false;
 		}
@@ -159,8 +159,8 @@ static bool has_equations(const struct ct_medium *m)
 static bool share_bytes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
 {
-	for (unsigned i = 0; i < a->count; i++) {
-		for (unsigned k = 0; k < b->count; k++) {
+	NVW_FOR(i, a->count) {
+		NVW_FOR(k, b->count) {
 			if (a->cell[i] == b->cell[k] &&
 				ct_cell_orders(&m->cell[a->cell[i]], a->version[i], b->version[k])) {
 				return true;
@@ -193,7 +193,7 @@ static bool has(const struct ct_medium *m, const struct ct_mixed_node *n, unsign
 
 bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
-	for (unsigned i = 0; i < n->count; i++) {
+	NVW_FOR(i, n->count) {
 		if (!has(m, n, i, levels)) {
 			return false;
 		}
@@ -203,7 +203,7 @@ bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *
 
 static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
-	for (unsigned i = 0; i < n->count; i++) {
+	NVW_FOR(i, n->count) {
 		if (has(m, n, i, levels)) {
 			return false;
 		}
@@ -281,7 +281,7 @@ void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 		if (ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n)) {
 			continue;
 		}
-		for (unsigned k = 0; k < n->count; k++) {
+		NVW_FOR(k, n->count) {
 			unsigned *const level = &levels[n->cell[k]];
 
 			*level = ct_cell_without(&m->cell[n->cell[k]], *level, n->version[k]);
@@ -355,7 +355,7 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 		if (is_lost(m, n, levels) && !comes_before_durable(m, &p, n)) {
 			continue;
 		}
-		for (unsigned k = 0; k < n->count; k++) {
+		NVW_FOR(k, n->count) {
 			unsigned *const level = &levels[n->cell[k]];
 
 			*level = ct_cell_with(&m->cell[n->cell[k]], *level, n->version[k]);

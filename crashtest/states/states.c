@@ -59,7 +59,7 @@ static bool free_by_number(const struct ct_medium *m, uint64_t number, unsigned 
 {
 	bool fresh = m->obliged;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const unsigned radix = m->cell[i].count + 1;
 
 		levels[i] = (unsigned)(number % radix);
@@ -72,7 +72,7 @@ static bool free_by_number(const struct ct_medium *m, uint64_t number, unsigned 
 static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
 {
 	if (nvw_random_u64(r) & 1) {
-		for (unsigned i = 0; i < m->cell_count; i++) {
+		NVW_FOR(i, m->cell_count) {
 			levels[i] = (unsigned)nvw_random_below(r, m->cell[i].count + 1);
 		}
 		return;
@@ -80,7 +80,7 @@ static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigne
 	/* Each further version is durable with the same random probability. */
 	const uint64_t density = nvw_random_u64(r);
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		levels[i] = 0;
 		while (levels[i] < m->cell[i].count && nvw_random_u64(r) < density) {
 			levels[i]++;
@@ -125,7 +125,7 @@ static void chain_count(const struct ct_medium *m, struct ct_count *n)
 /* All stores up to a number are durable. */
 static void chain_upto(const struct ct_medium *m, uint64_t write, unsigned *levels)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *c = &m->cell[i];
 
 		levels[i] = 0;
@@ -287,7 +287,7 @@ static bool graph_next(struct ct_graph *g, bool with_old)
 		return false;
 	}
 	g->lost[i / 64] |= UINT64_C(1) << i % 64;
-	for (unsigned k = 0; k < i; k++) {
+	NVW_FOR(k, i) {
 		g->lost[k / 64] &= ~(UINT64_C(1) << k % 64);
 	}
 	if (with_old) {
@@ -316,10 +316,10 @@ static bool is_durable(const struct ct_medium *m, const struct ct_flight *f, con
 static void graph_levels(const struct ct_medium *m, const struct ct_graph *g, unsigned *levels)
 {
 	NVW_INVARIANT(g->nodes <= NODES_MAX);
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		levels[i] = m->cell[i].count;
 	}
-	for (unsigned i = 0; i < g->nodes; i++) {
+	NVW_FOR(i, g->nodes) {
 		for (unsigned k = 0; is_lost(g, i) && k < g->node[i].count; k++) {
 			lose_version(m, g->node[i].cell[k], g->node[i].version[k], levels);
 		}
@@ -374,7 +374,7 @@ static bool reach_create(const struct ct_medium *m, uint32_t start, struct reach
 		free(r->group);
 		return false;
 	}
-	for (uint64_t i = 0; i < m->work_items; i++) {
+	NVW_FOR(i, m->work_items) {
 		r->item[i] = r->group[i] = start;
 	}
 	return true;
@@ -467,7 +467,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 		ct_mixed_close_up(m, levels);
 		return;
 	}
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		levels[i] = m->cell[i].count;
 	}
 	const unsigned reaches = 64 - (unsigned)__builtin_clzll(x->count);
@@ -489,7 +489,7 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 	uint64_t first = m->flight_count;
 	unsigned seeds = 1;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		levels[i] = m->cell[i].count;
 	}
 	if (n == 0) {
@@ -504,7 +504,7 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 	if (nvw_random_below(r, 32) == 0) {
 		return; /* nothing is lost */
 	}
-	for (unsigned s = 0; s < seeds; s++) {
+	NVW_FOR(s, seeds) {
 		const uint64_t back = 1 + nvw_random_below(r, MIN(window, n));
 		const struct ct_flight *const f = &m->flight[m->flight_count - back];
 
@@ -521,7 +521,7 @@ static bool is_chain(const struct ct_medium *m, const unsigned *levels)
 {
 	uint64_t durable = 0, lost = UINT64_MAX;
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
 		if (levels[i] > 0 && c->write[levels[i] - 1] > durable) {
@@ -563,7 +563,7 @@ static bool is_closed(const struct ct_medium *m, const unsigned *levels)
 /* Does the model permit these levels? */
 __attribute__((unused)) static bool is_permitted(const struct ct_medium *m, const unsigned *levels)
 {
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		if (levels[i] > m->cell[i].count) {
 			return false;
 		}

@@ -67,7 +67,7 @@ static bool forget(
 	const uint64_t before = m->trust.ranges.count;
 	uint64_t kept = 0;
 
-	for (uint64_t i = 0; i < before; i++) {
+	NVW_FOR(i, before) {
 		if (which(range_at(m, i), thread)) {
 			continue;
 		}
@@ -96,7 +96,7 @@ static void forget_held(
 static void end_range(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_DEEP_INVARIANT(r->kind == NVW_LOG_RANGE);
-	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+	NVW_FOR(i, m->trust.ranges.count) {
 		struct range *const its = range_at(m, i);
 
 		if (is_open_of(its, r->range.thread) && its->first != m->stores) {
@@ -128,7 +128,7 @@ static int on_range(struct ct_medium *m, const struct nvw_log_record *r)
 		new.end = new.off + r->range.bytes;
 		return add_range(m, &new);
 	case NVW_RANGE_SETTLES:
-		for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+		NVW_FOR(i, m->trust.ranges.count) {
 			struct range *const its = range_at(m, i);
 
 			its->settles = its->settles || its->thread == new.thread;
@@ -171,7 +171,7 @@ static bool is_durable(const struct ct_medium *m, const struct range *r)
 /* Entries before it in its log are whole. */
 static bool follows_whole_ones(const struct ct_medium *m, uint64_t number)
 {
-	for (uint64_t i = 0; i < number; i++) {
+	NVW_FOR(i, number) {
 		const struct range *const r = range_at(m, i);
 
 		if (r->thread == range_at(m, number)->thread && r->is_logged && !r->holds) {
@@ -183,7 +183,7 @@ static bool follows_whole_ones(const struct ct_medium *m, uint64_t number)
 
 static void find_what_holds(struct ct_medium *m)
 {
-	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+	NVW_FOR(i, m->trust.ranges.count) {
 		struct range *const r = range_at(m, i);
 
 		r->holds = r->holds ||
@@ -194,7 +194,7 @@ static void find_what_holds(struct ct_medium *m)
 /* Does a range that holds take back what this write has stored to the byte? */
 static bool is_restored(const struct ct_medium *m, nvw_off off, uint64_t write)
 {
-	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+	NVW_FOR(i, m->trust.ranges.count) {
 		const struct range *const r = range_at(m, i);
 
 		if (!r->is_open && off >= r->off && off < r->end) {
@@ -210,7 +210,7 @@ static unsigned restored_bytes(const struct ct_medium *m, const struct ct_cell *
 	unsigned bytes = 0;
 
 	NVW_DEEP_INVARIANT(version < c->count);
-	for (unsigned i = 0; i < c->words; i++) {
+	NVW_FOR(i, c->words) {
 		const nvw_off off = c->off + 8 * i;
 		const uint64_t changed =
 			ct_cell_word(m, c, version, off) ^ ct_cell_word(m, c, version + 1, off);
@@ -270,7 +270,7 @@ static void take_out(struct ct_cell *c, const struct whole *w, unsigned old)
 	bool is_old = true;
 
 	c->count = c->old_count = 0;
-	for (unsigned v = 0; v < w->count; v++) {
+	NVW_FOR(v, w->count) {
 		if (w->made[v].hidden) {
 			continue;
 		}
@@ -288,7 +288,7 @@ static bool look_at(struct ct_medium *m, struct ct_cell *c)
 {
 	bool changes = false, any = false;
 
-	for (unsigned v = 0; v < c->count; v++) {
+	NVW_FOR(v, c->count) {
 		struct ct_version *const its = &c->made[v];
 		const unsigned bytes = restored_bytes(m, c, v);
 
@@ -314,7 +314,7 @@ int ct_trust_hide(struct ct_medium *m)
 	}
 	NVW_INVARIANT(m->trust.whole.count == 0);
 	find_what_holds(m);
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		struct ct_cell *const c = &m->cell[i];
 
 		if (look_at(m, c)) {
@@ -338,7 +338,7 @@ void ct_trust_show(struct ct_medium *m)
 {
 	struct whole *const w = m->trust.whole.at;
 
-	for (uint64_t i = 0; i < m->trust.whole.count; i++) {
+	NVW_FOR(i, m->trust.whole.count) {
 		struct ct_cell *const c = &m->cell[w[i].cell];
 
 		NVW_INVARIANT(c->count <= w[i].count);

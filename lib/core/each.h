@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops over the elements of an array. */
+/* Loops over the elements of an array, and over numbers. */
 #ifndef CORE_EACH_H
 #define CORE_EACH_H
 
@@ -12,5 +12,10 @@
  */
 #define NVW_EACH(element, array, count) \
 	for (__auto_type element = (array) + 0; element < (array) + (count); element++)
+
+/* A loop whose variable counts from 0 to below count, which it has the type of:
+ *	NVW_FOR(version, cell->count) {
+ */
+#define NVW_FOR(index, count) for (__typeof__((count) + 0) index = 0; index < (count); index++)
 
 #endif

@@ -32,7 +32,7 @@ void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 	}
 	memset(m->lost_item.at, 0xff, m->work_items * sizeof(uint32_t));
 	memset(m->lost_group.at, 0xff, m->work_items * sizeof(uint32_t));
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
 		for (unsigned v = c->straight == 0 ? levels[i] : 0; v < c->count; v++) {

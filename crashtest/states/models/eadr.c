@@ -7,7 +7,7 @@
 static int store_through(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	for (unsigned i = 0; i < r->store.bytes; i++) {
+	NVW_FOR(i, r->store.bytes) {
 		ct_medium_set_byte(m, r->store.off + i, (uint8_t)(r->store.value >> 8 * i));
 	}
 	m->stores++;

@@ -35,7 +35,7 @@ static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 	if (r->flush.off >= m->files) {
 		NVW_TRY(ct_files_sync(m, r->flush.off, r->flush.thread));
 	}
-	for (unsigned i = 0; i < m->cell_count; i++) {
+	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 		const bool is_within = c->off < end && c->off + 8 * (nvw_off)c->words > r->flush.off;
 

@@ -171,7 +171,7 @@ static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_reco
 		first = r->barrier.group * m->group_size;
 		count = m->group_size;
 	}
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if ((r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) &&
 			is_owing(m, first + i)) {
 			return true;
@@ -185,7 +185,7 @@ __attribute__((unused)) static uint64_t owing(const struct ct_medium *m)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < m->work_items; i++) {
+	NVW_FOR(i, m->work_items) {
 		n += *at64(&m->owed_item, i) != 0;
 	}
 	for (uint64_t g = 0; g * m->group_size < m->work_items; g++) {
@@ -226,7 +226,7 @@ void ct_members_settle(struct ct_medium *m, const struct nvw_log_record *r)
 		for_members(m, r, settle_member, 0);
 		break;
 	default:
-		for (uint64_t i = 0; i < m->work_items; i++) {
+		NVW_FOR(i, m->work_items) {
 			settle_member(m, i, 0);
 		}
 	}

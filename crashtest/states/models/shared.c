@@ -67,7 +67,7 @@ int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
 	if (ct_has(m, CT_A(DRAIN)) && !m->rules.mixed) {
 		ct_on_drained(m, r);
 	}
-	for (uint32_t i = 0; i < r->host.bytes; i++) {
+	NVW_FOR(i, r->host.bytes) {
 		ct_medium_set_byte(m, r->host.off + i, r->host.data[i]);
 	}
 	m->changed = m->obliged = true;
