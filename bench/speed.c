@@ -16,7 +16,7 @@
 #include <emu.h>
 #include <nvw/host.h>
 
-#include "fiber.h"
+#include "wavefront/fiber.h"
 #include "kernels.h"
 #include "machine.h"
 #include "part.h"

@@ -3,7 +3,7 @@
 #ifndef CLI_CRASH_COMMAND_H
 #define CLI_CRASH_COMMAND_H
 
-#include <config.h>
+#include <config/config.h>
 
 #include "report/crash/crash_report.h"
 #include "options.h"

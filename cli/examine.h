@@ -8,7 +8,7 @@
 #ifndef CLI_EXAMINE_H
 #define CLI_EXAMINE_H
 
-#include <config.h>
+#include <config/config.h>
 
 /* ret_config: the effective machine of a workload. */
 NVW_CHECKED int cli_examine_run(int argc, char **argv, struct emu_config *ret_config);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/judge/command.h>
 
 #include "core/folder.h"

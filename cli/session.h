@@ -3,7 +3,7 @@
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
-#include <config.h>
+#include <config/config.h>
 #include <nvw/workload.h>
 
 #include "options.h"

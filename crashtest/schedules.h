@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Other orders of a workload's wavefronts. Schedule 0 is the order of the machine's times; the others are
- * drawn from the seed: those with an odd number by PCT, the others at random (emu/order.c says what is
+ * drawn from the seed: those with an odd number by PCT, the others at random (emu/time/order.c says what is
  * drawn). With every order they are the orders of conflicting accesses, numbered from 1
  * (explore/every_order.h).
  */

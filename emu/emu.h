@@ -20,8 +20,8 @@
 #include <nvw/host.h>
 #include <nvw/persist_log.h>
 
-#include "config.h"
-#include "watch.h"
+#include "config/config.h"
+#include "observe/watch.h"
 
 /*
  * Creates a machine. pool (open with NVW_POOL_WRITE) becomes its NVRAM; NULL for a machine without NVRAM.
@@ -391,7 +391,7 @@ const struct emu_waited *emu_waited(struct nvw_machine *machine, unsigned *ret_c
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */
 struct emu_stats {
 #define STAT(field, name, unit, meaning) uint64_t field;
-#include "stats.def"
+#include "observe/stats.def"
 #undef STAT
 };
 
@@ -409,7 +409,7 @@ const struct emu_stats *emu_statistics(struct nvw_machine *machine);
 /* Statistics of one memory device: STAT(field, name, unit, meaning) in device_stats.def. */
 struct emu_device_stats {
 #define STAT(field, name, unit, meaning) uint64_t field;
-#include "device_stats.def"
+#include "observe/device_stats.def"
 #undef STAT
 };
 

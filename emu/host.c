@@ -11,11 +11,11 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
-#include "record.h"
+#include "observe/record.h"
 
 static void *alloc(struct emu_device *d, uint64_t bytes)
 {

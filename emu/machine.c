@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A machine's life, and its statistics. */
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "core/invariant.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
-#include "order.h"
+#include "time/order.h"
 #include "races/races.h"
-#include "undo.h"
-#include "record.h"
-#include "store_buffer.h"
+#include "observe/undo.h"
+#include "observe/record.h"
+#include "exec/store_buffer.h"
 
 static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)
 {
@@ -311,7 +311,7 @@ static void add_up_energy(struct emu_stats *s)
 #define ENERGY(component, counted, femtojoules, source) \
 	s->energy_##component += s->counted * UINT64_C(femtojoules) / EMU_FJ_A_PJ;
 #define DEVICE_ENERGY(kind, operation, femtojoules, source) /* devices.c */
-#include "energy.def"
+#include "observe/energy.def"
 #undef ENERGY
 #undef DEVICE_ENERGY
 }

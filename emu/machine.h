@@ -30,11 +30,11 @@
 
 #include <assert.h>
 
-#include "devices.h"
+#include "memory/devices.h"
 #include "emu.h"
-#include "events.h"
-#include "network.h"
-#include "watch.h"
+#include "time/events.h"
+#include "memory/network.h"
+#include "observe/watch.h"
 
 enum { EMU_FJ_A_PJ = 1000 };
 enum { EMU_HOST_LINE = 64, EMU_HUGE_PAGE = 2 << 20 }; /* of the machine that the emulator runs on */

@@ -2,7 +2,7 @@
 /* The names of sights and of their places (watch.h), for those who show them. */
 #include <stdio.h>
 
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "machine.h"

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include <names.h>
+#include <observe/names.h>
 #include <nvw/random.h>
 
 #include "core/each.h"

@@ -6,7 +6,7 @@ import sys
 
 output, table, files = sys.argv[1], sys.argv[2], sys.argv[3:]
 with open(output, "w", encoding="utf-8") as out:
-    out.write('#include "machines.h"\n\nconst struct emu_text %s[] = {\n' % table)
+    out.write('#include "config/machines.h"\n\nconst struct emu_text %s[] = {\n' % table)
     for path in sorted(files):
         name = os.path.splitext(os.path.basename(path))[0]
         out.write('\t{"%s",\n' % name)

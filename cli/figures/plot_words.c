@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include <config.h>
+#include <config/config.h>
 
 #include "../options.h"
 #include "../registry.h"

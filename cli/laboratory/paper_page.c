@@ -7,7 +7,7 @@
 #include "core/bounds.h"
 #include "core/newfile.h"
 #include "core/print.h"
-#include "machines.h"
+#include "config/machines.h"
 #include "paper.h"
 #include "paper_markup.h"
 #include "../report/provenance.h"

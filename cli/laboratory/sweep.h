@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <config.h>
+#include <config/config.h>
 #include <jansson.h>
 
 #include "../options.h"

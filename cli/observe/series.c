@@ -3,7 +3,7 @@
  * Rows of statistics. See series.h.
  *
  * Intervals and launches have the differences of the machine's statistics between two moments, so that rows
- * add up to the report. CUs and work-groups have what sights say of them (emu/watch.h): the machine's
+ * add up to the report. CUs and work-groups have what sights say of them (emu/observe/watch.h): the machine's
  * statistics are sums over all of it.
  */
 #include "series.h"

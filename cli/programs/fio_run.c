@@ -3,7 +3,7 @@
 #include "fio_run.h"
 
 #include <fcntl.h>
-#include <machines.h>
+#include <config/machines.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #ifndef CLI_HOST_MACHINE_H
 #define CLI_HOST_MACHINE_H
 
-#include <config.h>
+#include <config/config.h>
 
 #include <host/exec.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLI_RECORDING_H
 #define CLI_RECORDING_H
 
-#include <config.h>
+#include <config/config.h>
 
 #include <crashtest/crash.h>
 

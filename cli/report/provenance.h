@@ -14,7 +14,7 @@
 #ifndef CLI_PROVENANCE_H
 #define CLI_PROVENANCE_H
 
-#include <config.h>
+#include <config/config.h>
 #include <stdio.h>
 
 #include <jansson.h>

@@ -47,7 +47,7 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 	return 0;
 }
 
-/* Caches are inside the domain for all NVRAM devices or for none (emu/config_devices.c). */
+/* Caches are inside the domain for all NVRAM devices or for none (emu/config/config_devices.c). */
 static bool keeps_caches(const struct ct_subject *s)
 {
 	return s->config->nvram.domain == EMU_DOMAIN_eadr;

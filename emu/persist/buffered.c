@@ -26,14 +26,14 @@
  */
 #include <stdlib.h>
 
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "core/array.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/rows.h"
 
 #include "../protocol/protocol.h"
-#include "../record.h"
+#include "../observe/record.h"
 #include "persist.h"
 
 enum { WAVEFRONT, GROUP, KERNEL, STREAMS };

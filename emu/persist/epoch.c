@@ -18,9 +18,9 @@
 
 #include "core/each.h"
 
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "../protocol/protocol.h"
-#include "../record.h"
+#include "../observe/record.h"
 #include "persist.h"
 
 /* The command processor's node in the network: the papers do not place it. */

@@ -4,7 +4,7 @@
  * barrier, which has nothing else to do. Write-backs cost time and do not change the medium, except where
  * what they bring comes later in coherence order than what it has.
  */
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "persist.h"
 
 #include "../protocol/protocol.h"

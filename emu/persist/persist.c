@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Common code of the persistency models: their list, the meeting at a barrier, acknowledgements, the host's
  * waits. */
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "core/invariant.h"
 #include "persist.h"
 

@@ -18,7 +18,7 @@
 #define EMU_PERSIST_H
 
 #include "../machine.h"
-#include "../record.h"
+#include "../observe/record.h"
 
 struct coh_request;
 

@@ -4,7 +4,7 @@
  */
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"

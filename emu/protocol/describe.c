@@ -2,7 +2,7 @@
 /* A protocol's tables as texts: what nvwave list prints. */
 #include "core/each.h"
 
-#include "../names.h"
+#include "../observe/names.h"
 #include "protocol.h"
 
 #include <stdio.h>

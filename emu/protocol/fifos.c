@@ -3,7 +3,7 @@
  * The FIFOs of both levels: S-FIFOs hold the dirty lines since the last release (gope18 3), NVW-FIFOs the
  * writes to NVRAM (gope18 6). Whole caches are flushed through them.
  */
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "protocol.h"

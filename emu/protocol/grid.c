@@ -7,7 +7,7 @@
  * named in the table.
  */
 #include "core/invariant.h"
-#include "../booking.h"
+#include "../time/booking.h"
 #include "protocol.h"
 
 /* ---- Ports --------------------------------------------------------------------------------- */

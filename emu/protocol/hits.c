@@ -7,8 +7,8 @@
  * Guarantee: times, statistics, states and the order of replacement are those of the steps. What differs from
  * a hit in any way, such as a line that an acquire has invalidated, goes by the steps.
  */
-#include "../booking.h"
-#include "../device_memory.h"
+#include "../time/booking.h"
+#include "../memory/device_memory.h"
 #include "../persist/persist.h"
 #include "core/bounds.h"
 #include "core/invariant.h"

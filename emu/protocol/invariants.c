@@ -3,7 +3,7 @@
  * below a line. */
 #include "core/each.h"
 
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "protocol.h"
 
 /* The bytes on the L2's side of a line. */

@@ -7,13 +7,13 @@
  *
  * Many events find nothing to do. What they would do is not inlined, so that they save no registers for it.
  */
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "leases.h"
 
 #include "../persist/persist.h"
-#include "../record.h"
+#include "../observe/record.h"
 
 /* Fetches bytes of the event that other L1s have registered: each answers with its bytes of the line. */
 static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *below, emu_time t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry's records in the L2: the owner of each byte. Ownership does not change here (registry.c). */
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "protocol.h"
 
 uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t bytes)

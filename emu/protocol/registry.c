@@ -19,11 +19,11 @@
  */
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"
-#include "../record.h"
+#include "../observe/record.h"
 
 const struct coh_registration coh_registers_bytes = {0};
 const struct coh_registration coh_registers_lines = {.also_registered = UINT64_MAX, .also_taken = UINT64_MAX};

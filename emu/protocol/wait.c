@@ -12,7 +12,7 @@
 
 #include "core/each.h"
 #include "core/invariant.h"
-#include "../store_buffer.h"
+#include "../exec/store_buffer.h"
 #include "protocol.h"
 
 static void enlist(struct nvw_machine *m, struct coh_wait *w)

@@ -11,7 +11,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "../device_memory.h"
+#include "../memory/device_memory.h"
 #include "../protocol/protocol.h"
 #include "internal.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "core/bounds.h"
-#include "../device_memory.h"
-#include "../names.h"
+#include "../memory/device_memory.h"
+#include "../observe/names.h"
 #include "internal.h"
 
 static uint64_t work_item_of(const struct nvw_machine *m, uint32_t wavefront, unsigned lane)

@@ -10,8 +10,8 @@
 #include "internal.h"
 #include "core/each.h"
 #include "core/invariant.h"
-#include "../device_memory.h"
-#include "../record.h"
+#include "../memory/device_memory.h"
+#include "../observe/record.h"
 
 bool race_learn(struct emu_races *r, vclock *clock, vclock other)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rig.h"
 
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <check/check.h>
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/states/image.h>
 #include <crashtest/requests/modes.h>
 #include <crashtest/judge/oracle.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/crash.h>
 #include <emu.h>
 

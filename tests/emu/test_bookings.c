@@ -6,7 +6,7 @@
 
 #include <nvw/random.h>
 
-#include "booking.h"
+#include "time/booking.h"
 #include "machine.h"
 
 enum { INSTANTS = 100000 };

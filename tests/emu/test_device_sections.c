@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <config.h>
+#include <config/config.h>
 
 #include "core/each.h"
 

@@ -10,7 +10,7 @@
 
 #include <nvw/kernel.h>
 
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 

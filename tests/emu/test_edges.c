@@ -12,7 +12,7 @@
 #include <nvw/persist_log.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 

@@ -11,7 +11,7 @@
 #include <nvw/kernel.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 struct words {

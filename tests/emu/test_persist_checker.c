@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "persist/persist.h"
-#include "record.h"
+#include "observe/record.h"
 
 /* Work-item 0 of a small kernel as the test drives it: stores recorded by hand on lines of its own. */
 struct hand {

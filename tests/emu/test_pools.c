@@ -11,7 +11,7 @@
 
 #include <nvw/kernel.h>
 
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 
 enum { FAR = EMU_DEVICES_NAMED, BIG, HEAP_BYTES = 1 << 20 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { SITUATIONS = COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES };

@@ -8,7 +8,7 @@
 #include <nvw/kernel.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { LINES = 64, WORDS = EMU_LINE / 8 };

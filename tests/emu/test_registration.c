@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { WORDS = 8 /* of a line */, ROUNDS = 50 };

@@ -8,7 +8,7 @@
 #include <nvw/host.h>
 
 #include "core/each.h"
-#include "device_memory.h"
+#include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/turns.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/each.h"
 #include "protocol/protocol.h"
-#include "record.h"
+#include "observe/record.h"
 
 enum { WORDS = 8 /* of a line */ };
 

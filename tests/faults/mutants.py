@@ -32,8 +32,8 @@ except ImportError:
 # What is mutated, and the tests that defend it: quick ones, for a sample. With --tests=* every test is asked.
 AREAS = [
     ('emu/persist/*.c', 'persist buffered edges'),
-    ('emu/{record,nvram,store_buffer,late_loads,inserted}.c', 'persist buffered edges devices store-buffer consistency inserted undivided'),
-    ('emu/{cache,line,resource,groups}.c', 'caches bookings lanes machine edges'),
+    ('emu/{observe/record,memory/nvram,exec/store_buffer,exec/late_loads,wavefront/inserted}.c', 'persist buffered edges devices store-buffer consistency inserted undivided'),
+    ('emu/{memory/cache,time/resource,exec/groups}.c', 'caches bookings lanes machine edges'),
     ('emu/races/*.c', 'races races-definition'),
     ('recovery/*.c', 'recovery pools-of-a-run device part-view kv'),
     ('lib/{pool,device}/*.c', 'recovery pools-of-a-run device kv'),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <config.h>
+#include <config/config.h>
 
 #include "fuzz.h"
 

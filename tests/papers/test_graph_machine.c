@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <config.h>
+#include <config/config.h>
 #include <emu.h>
 
 #include "check/check.h"

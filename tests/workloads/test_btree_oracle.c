@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "common/test.h"
 
-#include <config.h>
+#include <config/config.h>
 #include <emu.h>
 
 #include "check/check.h"

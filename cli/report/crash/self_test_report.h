@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/crash.h>
 
 struct self_test_report {

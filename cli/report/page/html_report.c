@@ -18,7 +18,7 @@
 #include "report_index.h"
 #include "../crash/statements.h"
 #include "html_text.h"
-#include "machines.h"
+#include "config/machines.h"
 #include "../crash/unlogged.h"
 #include "../words.h"
 

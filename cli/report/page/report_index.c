@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/group.h>
 
 #include "core/member.h"

@@ -8,7 +8,7 @@
 #include "core/newfile.h"
 #include "core/print.h"
 #include "html_text.h"
-#include "machines.h"
+#include "config/machines.h"
 #include "../provenance.h"
 #include "report_index.h"
 #include "../words.h"

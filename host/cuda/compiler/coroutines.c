@@ -2,7 +2,7 @@
 /*
  * Kernels whose work-items have no stacks. Each kernel K that allows it has a copy, K.lanes, which is a
  * coroutine: it gives way behind the request of an access, with what it still needs in a frame, and goes on
- * when the machine has served it (emu/resumable.c).
+ * when the machine has served it (emu/wavefront/resumable.c).
  *
  *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4);
  *	                                        if (!q) { give way; q = the request's value; }

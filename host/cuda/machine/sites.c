@@ -10,7 +10,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "fiber.h"
+#include "wavefront/fiber.h"
 #include "source/place.h"
 
 struct entry {

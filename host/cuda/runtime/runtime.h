@@ -37,7 +37,7 @@
 #include <stdint.h>
 
 #include "../../../emu/emu.h"
-#include "../../../emu/fiber.h"
+#include "../../../emu/wavefront/fiber.h"
 #include "../include/driver_types.h"
 #include "../seam.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/crash.h>
 #include <emu.h>
 

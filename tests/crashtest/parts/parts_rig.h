@@ -6,7 +6,7 @@
 #include "common/test.h"
 
 #include <check/check.h>
-#include <config.h>
+#include <config/config.h>
 #include <crashtest/requests/modes.h>
 #include <crashtest/judge/oracle.h>
 #include <crashtest/parts/parts.h>
