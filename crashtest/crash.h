@@ -144,6 +144,14 @@ struct ct_options {
 	void *context;
 };
 
+/* Calls options->progress, if there is one. */
+static inline void ct_tell(const struct ct_options *options, const struct ct_progress *progress)
+{
+	if (options->progress) {
+		options->progress(options->context, progress);
+	}
+}
+
 /* The fate of a store; ELSEWHERE: in a state that fails of the same cause, whose words the cause has. */
 #define CT_FATES(X)                  \
 	X(DURABLE, "durable")        \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/invariant.h"
+#include "core/search.h"
 
 #include "edit_runs.h"
 
@@ -69,19 +70,10 @@ static void move_run(
 /* The run at b that follows one at a, before the actor's next one at a. */
 static const struct run *partner(const struct run *a, const struct runs *at_b)
 {
-	uint64_t low = 0, high = at_b->run.count;
-
 	NVW_INVARIANT(a->first <= a->last);
-	while (low < high) {
-		const uint64_t middle = low + (high - low) / 2;
+	const uint64_t behind = NVW_FIRST(i, 0, at_b->run.count, run_at(at_b, i)->first > a->last);
 
-		if (run_at(at_b, middle)->first > a->last) {
-			high = middle;
-		} else {
-			low = middle + 1;
-		}
-	}
-	for (uint64_t k = low; k < at_b->run.count && run_at(at_b, k)->first < a->again; k++) {
+	for (uint64_t k = behind; k < at_b->run.count && run_at(at_b, k)->first < a->again; k++) {
 		const struct run *const b = run_at(at_b, k);
 
 		if (b->actor.kernel == a->actor.kernel && b->actor.number == a->actor.number) {

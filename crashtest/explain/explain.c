@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/bits.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
@@ -218,7 +219,7 @@ static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
 	const bool same = judge(x);
 
 	NVW_FOR(op, all) {
-		if (kept[op / 64] >> op % 64 & 1) {
+		if (nvw_has_bit(kept, op)) {
 			nvw__acks_restore(acks, op, 1);
 		}
 	}

@@ -5,6 +5,7 @@
 
 #include "need.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "window.h"
 
 enum { LOST_TRIED_MAX = 24 };
@@ -123,26 +124,15 @@ static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, cons
  * operations count as not acknowledged: a check that tells of one violation alone would tell of theirs. */
 static uint64_t find_relying(struct need_search *s, uint64_t begin, uint64_t end)
 {
-	uint64_t lo = begin, hi = end - 1;
+	const struct ct_losses *const losses = &s->need->losses;
 
 	NVW_INVARIANT(begin < end);
-	if (!need_fails_with_text(s, hi, end, &s->need->losses) ||
-		need_fails_with_text(s, lo, end, &s->need->losses)) {
+	if (!need_fails_with_text(s, end - 1, end, losses) || need_fails_with_text(s, begin, end, losses)) {
 		return end;
 	}
-	while (hi - lo > 1) {
-		const uint64_t middle = lo + (hi - lo) / 2;
+	const uint64_t first = NVW_FIRST(i, begin + 1, end - 1, need_fails_with_text(s, i, end, losses));
 
-		if (need_fails_with_text(s, middle, end, &s->need->losses)) {
-			hi = middle;
-		} else {
-			lo = middle;
-		}
-	}
-	if (s->need->bounded) {
-		return end;
-	}
-	return hi - 1;
+	return s->need->bounded ? end : first - 1;
 }
 
 /* An acknowledgement is the last straw. If some store before it relies on the lost one as well, that is the
@@ -241,20 +231,16 @@ static void find_what_is_cut(struct need_search *s, uint64_t last)
 static void find_with_losses(struct need_search *s)
 {
 	const uint64_t begin = first_lost(s);
-	uint64_t lo = begin, hi = s->p->here;
 
-	while (hi - lo > 1) {
-		const uint64_t middle = lo + (hi - lo) / 2;
-
-		if (need_fails_for_losses(s, middle)) {
-			hi = middle;
-		} else {
-			lo = middle;
-		}
-	}
-	if (lo == s->p->here || !need_fails_for_losses(s, hi)) {
+	if (begin == s->p->here) {
 		return;
 	}
+	const uint64_t hi = NVW_FIRST(i, begin + 1, s->p->here, need_fails_for_losses(s, i));
+
+	if (!need_fails_for_losses(s, hi)) {
+		return;
+	}
+
 	const struct ct_event *const e = need_event(s, hi - 1);
 
 	if (ct_prefix_loses(&s->need->losses, e)) {

@@ -10,17 +10,15 @@
 #include "core/disk_image.h"
 #include "core/invariant.h"
 #include "core/print.h"
+#include "core/search.h"
 
 #include "stores.h"
 
 static struct ct_word *slot(const struct ct_stores *s, nvw_off off)
 {
-	uint64_t i = nvw_mix64(off) & (s->capacity - 1);
+	const struct ct_word *const w = s->word;
 
-	while (s->word[i].off != UINT64_MAX && s->word[i].off != off) {
-		i = (i + 1) & (s->capacity - 1);
-	}
-	return &s->word[i];
+	return &s->word[NVW_PROBE(i, nvw_mix64(off), s->capacity, w[i].off == UINT64_MAX || w[i].off == off)];
 }
 
 static int grow(struct ct_stores *s)

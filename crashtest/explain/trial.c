@@ -11,13 +11,9 @@
 
 static void tell(const struct ct_proof *p)
 {
-	const struct ct_options *const o = &p->e->options;
-	const struct ct_progress progress = {
-		.what = "proving cures", .done = p->done, .seconds = ct_wall_seconds() - p->began};
-
-	if (o->progress) {
-		o->progress(o->context, &progress);
-	}
+	ct_tell(&p->e->options,
+		&(struct ct_progress){
+			.what = "proving cures", .done = p->done, .seconds = ct_wall_seconds() - p->began});
 }
 
 /* Explores of's log. 0: done, 1: an edit is refused, else an error. kinds: how many, or an extent. */

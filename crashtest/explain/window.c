@@ -7,6 +7,7 @@
 #include "../group.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "window.h"
 
 enum { CLOSERS_MAX = 48 };
@@ -34,19 +35,9 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 	if (s->need->bounded || (lo == 0 && fails_as(s, 0))) {
 		return end;
 	}
-	while (hi - lo > 1) {
-		const uint64_t middle = lo + (hi - lo) / 2;
+	const uint64_t first = NVW_FIRST(i, lo + 1, hi, fails_as(s, i));
 
-		if (fails_as(s, middle)) {
-			hi = middle;
-		} else {
-			lo = middle;
-		}
-	}
-	if (s->need->bounded) {
-		return end;
-	}
-	return hi - 1;
+	return s->need->bounded ? end : first - 1;
 }
 
 /* The last one is always among them. */
@@ -286,16 +277,7 @@ static uint64_t find_closing_event(struct need_search *s, uint64_t begin)
 	if (s->need->bounded || (hi == s->p->count && fails_in_kind(s, hi, kind))) {
 		return 0;
 	}
-	while (hi - lo > 1) {
-		const uint64_t middle = lo + (hi - lo) / 2;
-
-		if (fails_in_kind(s, middle, kind)) {
-			lo = middle;
-		} else {
-			hi = middle;
-		}
-	}
-	return hi - 1;
+	return NVW_FIRST(i, lo + 1, hi, !fails_in_kind(s, i, kind)) - 1;
 }
 
 /* ---- The window ---------------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "every_order.h"
 
 enum {
@@ -377,12 +378,10 @@ static int go_back(struct ct_orders *o)
 
 static struct last *place_of(const struct ct_orders *o, uint64_t word)
 {
-	uint64_t i = nvw_mix64(word) & (o->word_capacity - 1);
+	const struct last *const w = o->words;
 
-	while (o->words[i].word != 0 && o->words[i].word != word) {
-		i = (i + 1) & (o->word_capacity - 1);
-	}
-	return &o->words[i];
+	return &o->words[NVW_PROBE(
+		i, nvw_mix64(word), o->word_capacity, w[i].word == 0 || w[i].word == word)];
 }
 
 static int grow(struct ct_orders *o)

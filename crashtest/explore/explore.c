@@ -51,13 +51,10 @@ struct exploration {
 
 static void tell(const struct exploration *x, const char *what, uint64_t done, uint64_t total)
 {
-	const struct ct_options *o = &x->e->options;
 	const struct ct_progress p = {
 		.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
 
-	if (o->progress) {
-		o->progress(o->context, &p);
-	}
+	ct_tell(&x->e->options, &p);
 }
 
 /* ---- Ranges -------------------------------------------------------------------------------------------- */

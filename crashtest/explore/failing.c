@@ -6,6 +6,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/order.h"
+#include "core/search.h"
 
 #include "failing.h"
 #include "../group.h"
@@ -60,17 +61,8 @@ void ct_failed_sort(struct ct_failed_set *s)
 
 bool ct_failed_has(const struct ct_failed_set *s, uint64_t state)
 {
-	uint64_t first = 0, end = s->count;
+	const uint64_t first = NVW_FIRST(i, 0, s->count, s->at[i].state >= state);
 
-	while (first < end) {
-		const uint64_t middle = first + (end - first) / 2;
-
-		if (s->at[middle].state < state) {
-			first = middle + 1;
-		} else {
-			end = middle;
-		}
-	}
 	return first < s->count && s->at[first].state == state;
 }
 

@@ -7,7 +7,9 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/bits.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "known.h"
 #include "../judge/process.h"
 #include "../log_walk.h"
@@ -45,11 +47,9 @@ void ct_known_begin_log(struct ct_known *known)
 bool ct_known_meets(struct ct_known *k, uint64_t state)
 {
 	const uint64_t key = nvw_mix64(state) | 1;
-	uint64_t i = key >> 1 & (CAPACITY - 1), none = 0;
+	const uint64_t i = NVW_PROBE(p, key >> 1, CAPACITY, k->state[p].key == 0 || k->state[p].key == key);
+	uint64_t none = 0;
 
-	while (k->state[i].key != 0 && k->state[i].key != key) {
-		i = (i + 1) & (CAPACITY - 1);
-	}
 	if (k->state[i].key == key) {
 		return k->state[i].log != 0 && k->state[i].log != k->log;
 	}
@@ -178,7 +178,7 @@ void ct_promises_free(struct ct_promises *p)
 
 static bool is_acknowledged(const struct nvw_acks *acks, uint64_t op)
 {
-	return op / 64 < acks->words && acks->bits[op / 64] >> op % 64 & 1;
+	return op / 64 < acks->words && nvw_has_bit(acks->bits, op);
 }
 
 uint64_t ct_promises_key(

@@ -13,6 +13,7 @@
 #include "core/array.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/search.h"
 
 enum { OF_PLACE = UINT32_MAX, MANY = 4096 };
 
@@ -246,18 +247,7 @@ void ct_program_order_need(struct ct_program_order *o, uint32_t member, uint64_t
 /* The number of edges that were made within this many stores. */
 static uint64_t edges_until(const struct ct_program_order *o, uint64_t stores)
 {
-	uint64_t low = 0, high = o->edges;
-
-	while (low < high) {
-		const uint64_t middle = (low + high) / 2;
-
-		if (o->edge[middle].at > stores) {
-			high = middle;
-		} else {
-			low = middle + 1;
-		}
-	}
-	return low;
+	return NVW_FIRST(i, 0, o->edges, o->edge[i].at > stores);
 }
 
 void ct_program_order_follow(struct ct_program_order *o, uint64_t stores, uint64_t earliest)

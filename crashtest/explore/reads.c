@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bits.h"
 #include "core/invariant.h"
 
 #include "reads.h"
@@ -17,7 +18,7 @@ static bool is_read(const struct ct_medium *m, const struct ct_cell *c, uint32_t
 	const struct nvw_pool_reads *const reads = m->image.reads;
 
 	for (uint64_t word = c->off / 8; word < c->off / 8 + c->words; word++) {
-		if (reads->words[word / 64] >> word % 64 & 1) {
+		if (nvw_has_bit(reads->words, word)) {
 			*ret_rank = reads->rank[word / 64];
 			return true;
 		}

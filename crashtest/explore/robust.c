@@ -11,6 +11,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/order.h"
+#include "core/search.h"
 
 #include "../crash.h"
 #include "../judge/ask.h"
@@ -284,27 +285,16 @@ static bool makes(const struct ct_robust *r, uint64_t number, const struct read 
 /* The newest store to these bytes that is not above this number; 0: none. */
 static uint64_t store_to(const struct ct_robust *r, const struct read *read, uint64_t number)
 {
-	const uint64_t word = read->word;
-	uint64_t low, high;
-
-	if (word >= r->words) {
+	if (read->word >= r->words) {
 		return 0;
 	}
-	low = r->first[word];
-	high = r->first[word + 1];
-	while (low < high) {
-		const uint64_t middle = (low + high) / 2;
+	const uint64_t first = r->first[read->word];
+	uint64_t end = NVW_FIRST(i, first, r->first[read->word + 1], r->of_word[i] > number);
 
-		if (r->of_word[middle] > number) {
-			high = middle;
-		} else {
-			low = middle + 1;
-		}
+	while (end > first && !makes(r, r->of_word[end - 1], read)) {
+		end--;
 	}
-	while (low > r->first[word] && !makes(r, r->of_word[low - 1], read)) {
-		low--;
-	}
-	return low > r->first[word] ? r->of_word[low - 1] : 0;
+	return end > first ? r->of_word[end - 1] : 0;
 }
 
 /* The newest store whose bytes the state has, and those that are lost. */

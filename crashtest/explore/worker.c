@@ -9,6 +9,7 @@
 
 #include "core/invariant.h"
 #include "core/print.h"
+#include "core/search.h"
 
 #include "../parts/parts.h"
 #include "../judge/process.h"
@@ -61,12 +62,7 @@ static uint64_t key_of(uint64_t state)
 /* Where its key is, or belongs. */
 static uint64_t *place_of(struct ct_shared *s, uint64_t key)
 {
-	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
-
-	while (s->seen[i] != 0 && s->seen[i] != key) {
-		i = (i + 1) & (s->seen_capacity - 1);
-	}
-	return &s->seen[i];
+	return &s->seen[NVW_PROBE(i, key >> 1, s->seen_capacity, s->seen[i] == 0 || s->seen[i] == key)];
 }
 
 /* True if the state has not been tested before; records it. */

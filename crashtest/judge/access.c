@@ -4,6 +4,8 @@
  * size that is too large is harmless: a word is taken for read that is not. One that is too small would hide
  * a read, so a size is given only where the operand's width is certain.
  */
+#include "core/each.h"
+
 #include "access.h"
 
 /* An instruction, as far as it is decoded. */
@@ -374,8 +376,7 @@ static unsigned width_of_long(const struct instruction *i)
 	const unsigned whole = i->vector ? i->vector : 16;
 	const uint8_t code = i->code;
 
-	for (unsigned k = 0; k < sizeof ranges / sizeof ranges[0]; k++) {
-		const struct range *const r = &ranges[k];
+	NVW_EACH(r, ranges, NVW_COUNT(ranges)) {
 		const uint8_t form = i->vector ? VEX : LEGACY;
 
 		if (r->map == i->map && (r->forms & form) && code >= r->first && code <= r->last) {

@@ -11,6 +11,7 @@
 #include <emu.h>
 #include <nvw/random.h>
 
+#include "core/bits.h"
 #include "core/pools.h"
 #include "core/print.h"
 
@@ -90,7 +91,7 @@ static int run(
 static int copy_acks(const struct nvw_acks *from, struct nvw_acks *to)
 {
 	NVW_FOR(op, 64 * from->words) {
-		if (from->bits[op / 64] >> op % 64 & 1) {
+		if (nvw_has_bit(from->bits, op)) {
 			NVW_TRY(nvw__acks_add(to, op, 1));
 		}
 	}

@@ -24,6 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/each.h"
+
 #include "access.h"
 #include "elsewhere.h"
 #include "read_set.h"
@@ -177,9 +179,9 @@ static void note_store(uint64_t off, uint64_t bytes)
 
 static const struct map *map_of(uint64_t at)
 {
-	for (unsigned i = 0; i < seen.maps; i++) {
-		if (at >= seen.map[i].at && at - seen.map[i].at < seen.map[i].bytes) {
-			return &seen.map[i];
+	NVW_EACH(m, seen.map, seen.maps) {
+		if (at >= m->at && at - m->at < m->bytes) {
+			return m;
 		}
 	}
 	return NULL;
@@ -187,8 +189,8 @@ static const struct map *map_of(uint64_t at)
 
 static bool overlaps(uint64_t at, uint64_t bytes)
 {
-	for (unsigned i = 0; i < seen.maps; i++) {
-		if (at < seen.map[i].at + seen.map[i].bytes && seen.map[i].at < at + bytes) {
+	NVW_EACH(m, seen.map, seen.maps) {
+		if (at < m->at + m->bytes && m->at < at + bytes) {
 			return true;
 		}
 	}
@@ -228,9 +230,7 @@ static void open_page(uint64_t page)
 
 	note_bytes(off, CT_READ_PAGE);
 	seen.opened[page] = 1;
-	for (unsigned i = 0; i < seen.maps; i++) {
-		const struct map *const m = &seen.map[i];
-
+	NVW_EACH(m, seen.map, seen.maps) {
 		if (off >= m->off && off - m->off < m->bytes) {
 			protect(m->at + (off - m->off), m->protection);
 		}
@@ -254,8 +254,8 @@ static void pass_on(int signal)
 
 static bool is_stepped(uint64_t page_at)
 {
-	for (unsigned i = 0; i < seen.steps; i++) {
-		if (seen.step[i] == page_at) {
+	NVW_EACH(step, seen.step, seen.steps) {
+		if (*step == page_at) {
 			return true;
 		}
 	}
@@ -364,7 +364,7 @@ static void store_elements(greg_t *r, const struct string *s, uint64_t bytes)
 	const uint8_t *const from = (const uint8_t *)(uintptr_t)r[REG_RSI];
 	const uint64_t value = (uint64_t)r[REG_RAX];
 
-	for (uint64_t i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		((volatile uint8_t *)to)[i] = s->copies ? from[i] : (uint8_t)(value >> 8 * (i % s->width));
 	}
 	r[REG_RDI] += (greg_t)bytes;
@@ -519,13 +519,12 @@ static long unmap_memory(const struct call *c)
 	const uint64_t at = (uint64_t)c->a[0],
 		       bytes = ((uint64_t)c->a[1] + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE;
 
-	for (unsigned i = 0; i < seen.maps; i++) {
-		if (seen.map[i].at == at && seen.map[i].bytes == bytes) {
-			if (seen.map[i].beside != 0) {
-				ct_observe_call(
-					SYS_munmap, (long)at + seen.map[i].beside, (long)bytes, 0, 0, 0, 0);
+	NVW_EACH(m, seen.map, seen.maps) {
+		if (m->at == at && m->bytes == bytes) {
+			if (m->beside != 0) {
+				ct_observe_call(SYS_munmap, (long)at + m->beside, (long)bytes, 0, 0, 0, 0);
 			}
-			seen.map[i] = seen.map[--seen.maps];
+			*m = seen.map[--seen.maps];
 			return carry_out(c);
 		}
 	}
@@ -587,8 +586,8 @@ static bool is_known(long number)
 		SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo, SYS_time, SYS_uname,
 		SYS_write};
 
-	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
-		if (known[i] == number) {
+	NVW_EACH(one, known, NVW_COUNT(known)) {
+		if (*one == number) {
 			return true;
 		}
 	}
@@ -597,8 +596,8 @@ static bool is_known(long number)
 
 static bool points_to_file(const struct call *c)
 {
-	for (unsigned i = 0; i < 6; i++) {
-		if (map_of((uint64_t)c->a[i])) {
+	NVW_EACH(argument, c->a, NVW_COUNT(c->a)) {
+		if (map_of((uint64_t)*argument)) {
 			return true;
 		}
 	}
@@ -660,7 +659,7 @@ static bool trap_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+	const struct sock_fprog program = {NVW_COUNT(code), code};
 
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) {
 		return true;
@@ -688,7 +687,7 @@ static void *zeros(size_t bytes)
 
 static void count_words(void)
 {
-	for (uint64_t page = 0; page < seen.set->pages; page++) {
+	NVW_FOR(page, seen.set->pages) {
 		for (unsigned i = 0; i < CT_READ_BITS && is_observed(page); i++) {
 			seen.left[page] += (uint16_t)__builtin_popcountll(seen.set->varies[page][i]);
 		}

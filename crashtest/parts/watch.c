@@ -39,20 +39,10 @@ __attribute__((unused)) static bool is_valid(const struct ct_watch *w)
 	       w->rounds > 0 && (!w->is_trying || (w->tries > 0 && w->trying < w->parts));
 }
 
-/* Room for a thing's number. */
+/* Room for a thing's number. Most have it: each look asks. */
 static int grow(struct ct_watch *w, uint64_t things)
 {
-	const uint64_t had = w->thing.capacity;
-
-	if (things <= had) {
-		return 0;
-	}
-	const int error = ct_array_grow(&w->thing, things, sizeof(struct ct_thing));
-
-	if (!error) {
-		memset(thing_at(w, had), 0, (w->thing.capacity - had) * sizeof(struct ct_thing));
-	}
-	return error;
+	return things <= w->thing.capacity ? 0 : ct_array_grow(&w->thing, things, sizeof(struct ct_thing));
 }
 
 int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)

@@ -251,9 +251,7 @@ static int run_trials(struct killing *k)
 		for (unsigned i = 0; i < k->options->jobs && !error; i++) {
 			error = look_after(k, &k->slot[i]);
 		}
-		if (k->options->progress) {
-			k->options->progress(k->options->context, &p);
-		}
+		ct_tell(k->options, &p);
 		usleep(500);
 	}
 	return error;
@@ -340,14 +338,11 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 {
 	struct ct_run_shared *run = ct_run_shared_create(ACK_RANGES_MAX);
 	const struct ct_cut never = {.wanted = false};
-	const struct ct_progress emulating = {.what = "emulating"};
 
 	if (!run) {
 		return NVW_E_MEMORY;
 	}
-	if (k->options->progress) {
-		k->options->progress(k->options->context, &emulating);
-	}
+	ct_tell(k->options, &(struct ct_progress){.what = "emulating"});
 	int error = ct_run_whole(k->bench, 0, -1, &never, run);
 
 	if (!error) {

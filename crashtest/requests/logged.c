@@ -167,7 +167,6 @@ static int open_syncs(struct ct_logged *l)
 static int run_logged(struct ct_logged *l, const struct ct_options *options)
 {
 	const struct ct_cut never = {.wanted = false};
-	const struct ct_progress emulating = {.what = "emulating"};
 
 	l->shared = ct_run_shared_create(ACK_RANGES_MAX);
 	if (!l->shared) {
@@ -180,9 +179,7 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 	if (options->robust) {
 		NVW_TRY(open_syncs(l));
 	}
-	if (options->progress) {
-		options->progress(options->context, &emulating);
-	}
+	ct_tell(options, &(struct ct_progress){.what = "emulating"});
 	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
 }
 

@@ -147,16 +147,14 @@ struct matrix {
 	struct ct_result judged;
 };
 
-static void tell(struct matrix *x)
+static void tell(const struct matrix *x)
 {
 	const struct ct_progress p = {.what = "verdicts",
 		.done = x->done,
 		.total = x->total,
 		.seconds = ct_wall_seconds() - x->began};
 
-	if (x->options.progress) {
-		x->options.progress(x->options.context, &p);
-	}
+	ct_tell(&x->options, &p);
 }
 
 static void note_verdict(const struct ct_result *r, struct ct_matrix *x, struct ct_matrix_cell *ret_cell)

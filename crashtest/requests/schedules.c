@@ -20,6 +20,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
+#include "core/search.h"
 #include "core/stop.h"
 
 #include "../explain/finding.h"
@@ -69,11 +70,7 @@ static int make_table(struct schedules *x)
 static bool is_new(struct schedules *x, uint64_t order)
 {
 	const uint64_t key = order | (order == 0);
-	uint64_t i = key & (x->known_capacity - 1);
-
-	while (x->known[i] != 0 && x->known[i] != key) {
-		i = (i + 1) & (x->known_capacity - 1);
-	}
+	const uint64_t i = NVW_PROBE(k, key, x->known_capacity, x->known[k] == 0 || x->known[k] == key);
 	const bool new = x->known[i] == 0;
 
 	x->known[i] = key;
@@ -409,9 +406,7 @@ static void tell(const struct schedules *x, uint64_t number)
 		.total = x->options->schedules,
 		.seconds = x->ret->seconds};
 
-	if (x->options->progress) {
-		x->options->progress(x->options->context, &p);
-	}
+	ct_tell(x->options, &p);
 }
 
 static int try_every_order(struct schedules *x)

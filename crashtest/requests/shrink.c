@@ -59,11 +59,7 @@ static bool fails(const struct ct_subject *subject, const struct ct_options *opt
 
 static void tell_count(const struct ct_options *o, uint64_t count)
 {
-	const struct ct_progress p = {.what = "smallest failing --count", .done = count};
-
-	if (o->progress) {
-		o->progress(o->context, &p);
-	}
+	ct_tell(o, &(struct ct_progress){.what = "smallest failing --count", .done = count});
 }
 
 static void make_quick(struct ct_options *o)

@@ -66,9 +66,9 @@ static void add_set(uint64_t *to, const uint64_t *from, uint32_t words)
 static void add_store(const struct ct_before *b, uint64_t *to, uint32_t number)
 {
 	NVW_DEEP_INVARIANT(number < b->count);
-	if (!(to[number / 64] >> number % 64 & 1)) {
+	if (!nvw_has_bit(to, number)) {
 		add_set(to, row_at(b, number)->bits, row_at(b, number)->words);
-		to[number / 64] |= UINT64_C(1) << number % 64;
+		nvw_set_bit(to, number);
 	}
 }
 
@@ -311,15 +311,9 @@ static int told_row_of(struct ct_before *b, const struct ct_medium *m, const str
 
 static int grow_told(struct ct_before *b, const struct ct_told *t, uint64_t i)
 {
-	const uint64_t had = b->told_of.capacity;
-
 	NVW_TRY(ct_array_grow(&b->told_row, i + 1, sizeof(struct ct_row)));
 	NVW_TRY(ct_array_grow(&b->told_of, t->first + t->count, sizeof(uint32_t)));
-	NVW_TRY(ct_array_grow(&b->told_ops, i + 1, sizeof *t));
-	if (b->told_of.capacity > had) {
-		memset((uint32_t *)b->told_of.at + had, 0, (b->told_of.capacity - had) * sizeof(uint32_t));
-	}
-	return 0;
+	return ct_array_grow(&b->told_ops, i + 1, sizeof *t);
 }
 
 static int add_told(struct ct_before *b, const struct ct_medium *m, uint64_t i)
@@ -353,17 +347,22 @@ static void forget_rows(struct ct_before *b)
 	b->bytes = 0;
 }
 
-/* The kernel has ended: everything is durable. */
-static void forget(struct ct_before *b)
+static void forget_told(struct ct_before *b)
 {
 	NVW_FOR(i, b->told_ops.count) {
 		const struct ct_told *const t = (const struct ct_told *)b->told_ops.at + i;
 
 		memset((uint32_t *)b->told_of.at + t->first, 0, t->count * sizeof(uint32_t));
 	}
+	b->told_row.count = b->told_ops.count = 0;
+}
+
+/* The kernel has ended: everything is durable. */
+static void forget(struct ct_before *b)
+{
+	forget_told(b);
 	forget_rows(b);
 	b->count = 0;
-	b->told_row.count = b->told_ops.count = 0;
 	b->item.count = b->group.count = 0;
 	b->too_many = false;
 }
@@ -382,14 +381,18 @@ void ct_before_free(struct ct_before *b)
 	*b = (struct ct_before){0};
 }
 
+static int begin_members(struct ct_array *members, uint64_t count)
+{
+	NVW_TRY(ct_array_grow(members, count, sizeof(struct ct_member)));
+	memset(members->at, 0, count * sizeof(struct ct_member));
+	return 0;
+}
+
 static int begin_kernel(struct ct_before *b, const struct ct_medium *m, uint64_t first)
 {
 	b->first = first;
-	NVW_TRY(ct_array_grow(&b->item, m->work_items + 1, sizeof(struct ct_member)));
-	NVW_TRY(ct_array_grow(&b->group, m->work_items + 1, sizeof(struct ct_member)));
-	memset(b->item.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
-	memset(b->group.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
-	return 0;
+	NVW_TRY(begin_members(&b->item, m->work_items + 1));
+	return begin_members(&b->group, m->work_items + 1);
 }
 
 int ct_before_update(struct ct_before *b, const struct ct_medium *m)

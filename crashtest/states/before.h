@@ -16,6 +16,7 @@
 
 #include "medium.h"
 
+#include "core/bits.h"
 #include "core/invariant.h"
 
 struct ct_row {
@@ -63,7 +64,7 @@ uint32_t ct_before_told(const struct ct_before *before, uint64_t op);
 
 static inline bool ct_row_has(struct ct_row row, uint32_t number)
 {
-	return number / 64 < row.words && (row.bits[number / 64] >> number % 64 & 1);
+	return number / 64 < row.words && nvw_has_bit(row.bits, number);
 }
 
 #endif

@@ -665,7 +665,5 @@ void ct_medium_land_all(struct ct_medium *m)
 			ct_medium_land(m, &m->flight[i]);
 		}
 	}
-	if (m->newest.at) {
-		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
-	}
+	ct_array_zero_numbers(&m->newest);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/bits.h"
 #include "core/invariant.h"
 
 #include "choices.h"
@@ -68,15 +69,10 @@ int ct_choices_changed(struct ct_choices *c, const struct ct_medium *m)
 
 void ct_choices_begin(struct ct_choices *c, const struct ct_medium *m)
 {
-	const uint64_t had = c->cell.capacity;
-
 	c->medium = m;
 	c->fork.count = 0;
 	c->too_many = ct_array_grow(&c->cell, m->cell_count + 1, sizeof(struct ct_narrowed)) != 0;
-	if (c->cell.capacity > had) {
-		memset((struct ct_narrowed *)c->cell.at + had, 0,
-			(c->cell.capacity - had) * sizeof(struct ct_narrowed));
-	}
+
 	begin_evaluation(c);
 }
 
@@ -126,7 +122,7 @@ static bool is_open(const struct ct_choices *c, const struct ct_cell *cell, unsi
 	const uint64_t first = first_of(cell, level), beyond = beyond_of(cell, level);
 
 	NVW_DEEP_INVARIANT(level <= cell->count);
-	if (n->evaluation == c->evaluation && !(n->levels[level / 64] >> level % 64 & 1)) {
+	if (n->evaluation == c->evaluation && !nvw_has_bit(n->levels, level)) {
 		return false;
 	}
 	return !is_chain(c) || MAX(first, c->least) < MIN(beyond, c->beyond);
@@ -205,7 +201,7 @@ static void narrow(
 	NVW_DEEP_INVARIANT(branch < d->branches);
 	NVW_FOR(level, d->count) {
 		if (d->open[level] && d->branch[level] == branch) {
-			levels[level / 64] |= UINT64_C(1) << level % 64;
+			nvw_set_bit(levels, level);
 			first = MIN(first, level);
 			last = level;
 		}

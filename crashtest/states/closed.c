@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "closed.h"
+#include "core/bits.h"
 #include "core/invariant.h"
+#include "core/search.h"
 
 struct ct_levels_of {
 	uint32_t cell;
@@ -28,7 +30,7 @@ static uint64_t *durable(const struct ct_closed *c)
 
 static bool is_durable(const struct ct_closed *c, uint32_t number)
 {
-	return !c->is_empty && (durable(c)[number / 64] >> number % 64 & 1);
+	return !c->is_empty && nvw_has_bit(durable(c), number);
 }
 
 static uint32_t number_of(const struct ct_closed *c, uint32_t cell, unsigned version)
@@ -140,14 +142,13 @@ static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
 			NVW_FOR(i, before.words) {
 				row[i] |= before.bits[i];
 			}
-			row[number / 64] |= UINT64_C(1) << number % 64;
+			nvw_set_bit(row, number);
 		}
 	}
 	NVW_FOR(v, of->count) {
 		const uint32_t number = number_of(c, cell, v);
 
-		if (!ct_cell_has(of, level, v) &&
-			((row[number / 64] >> number % 64 & 1) || is_durable(c, number))) {
+		if (!ct_cell_has(of, level, v) && (nvw_has_bit(row, number) || is_durable(c, number))) {
 			return false;
 		}
 	}
@@ -166,28 +167,10 @@ void ct_closed_levels(const struct ct_closed *c, uint32_t cell, unsigned *ret_le
 {
 	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
 
-	unsigned least = 0, most = c->medium->cell[cell].count;
+	const unsigned count = c->medium->cell[cell].count;
 
-	for (unsigned beyond = most; least < beyond;) {
-		const unsigned middle = (least + beyond) / 2;
-
-		if (is_durable(c, number_of(c, cell, middle))) {
-			least = middle + 1;
-		} else {
-			beyond = middle;
-		}
-	}
-	for (unsigned sure = least; sure < most;) {
-		const unsigned middle = (sure + most) / 2;
-
-		if (may_be_durable(c, number_of(c, cell, middle))) {
-			sure = middle + 1;
-		} else {
-			most = middle;
-		}
-	}
-	*ret_least = least;
-	*ret_most = most;
+	*ret_least = NVW_FIRST(level, 0, count, !is_durable(c, number_of(c, cell, level)));
+	*ret_most = NVW_FIRST(level, *ret_least, count, !may_be_durable(c, number_of(c, cell, level)));
 }
 
 bool ct_closed_may_be_acked(const struct ct_closed *c, uint32_t told)
@@ -239,7 +222,7 @@ void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned
 		const uint32_t number = number_of(c, cell, least - 1);
 
 		add_row(c, ct_before_row(&c->before, number));
-		durable(c)[number / 64] |= UINT64_C(1) << number % 64;
+		nvw_set_bit(durable(c), number);
 	}
 	if (most < c->medium->cell[cell].count) {
 		note(c, &c->lost, number_of(c, cell, most));

@@ -9,6 +9,7 @@
 #include "core/array.h"
 #include "core/order.h"
 #include "core/invariant.h"
+#include "core/search.h"
 
 #include "distinct.h"
 
@@ -31,12 +32,7 @@ static int no_memory(void)
 
 static uint64_t *place_of(const struct ct_distinct *d, uint64_t key)
 {
-	uint64_t i = key >> 20 & (d->room - 1);
-
-	while (d->key[i] != 0 && d->key[i] != key) {
-		i = (i + 1) & (d->room - 1);
-	}
-	return &d->key[i];
+	return &d->key[NVW_PROBE(i, key >> 20, d->room, d->key[i] == 0 || d->key[i] == key)];
 }
 
 static int grow(struct ct_distinct *d)

@@ -6,6 +6,7 @@
 #include "core/array.h"
 #include "core/disk_image.h"
 #include "core/invariant.h"
+#include "core/search.h"
 
 #include "files.h"
 
@@ -41,18 +42,9 @@ unsigned ct_files_unit(const struct ct_medium *m, nvw_off off)
 static const struct ct_growth *growth_of(const struct ct_medium *m, uint64_t write)
 {
 	const struct ct_growth *const g = m->growth.at;
-	uint64_t low = 0, high = m->growth.count;
+	const uint64_t first = NVW_FIRST(i, 0, m->growth.count, g[i].write >= write);
 
-	while (low < high) {
-		const uint64_t middle = (low + high) / 2;
-
-		if (g[middle].write < write) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low < m->growth.count && g[low].write == write ? &g[low] : NULL;
+	return first < m->growth.count && g[first].write == write ? &g[first] : NULL;
 }
 
 /* Does a version, against the one before it, change bytes of the image in a range? */

@@ -78,6 +78,15 @@ struct ct_told {
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
 };
 
+static inline void ct_epoch_lower(uint32_t *epoch, uint32_t to)
+{
+	*epoch = MIN(*epoch, to);
+}
+static inline void ct_epoch_raise(uint32_t *epoch, uint32_t to)
+{
+	*epoch = MAX(*epoch, to);
+}
+
 /* A flush that its thread has not fenced yet. */
 struct ct_flush {
 	uint64_t thread, write; /* write: the newest store at that time */
@@ -325,6 +334,18 @@ NVW_CHECKED static inline int ct_array_add(struct ct_array *a, const void *eleme
 	NVW_TRY(ct_array_grow(a, a->count + 1, bytes));
 	memcpy((char *)a->at + a->count++ * bytes, element, bytes);
 	return 0;
+}
+/* An element of an array of uint64_t; all of them become 0. */
+static inline uint64_t *ct_array_number(const struct ct_array *a, uint64_t i)
+{
+	NVW_DEEP_INVARIANT(i < a->capacity);
+	return (uint64_t *)a->at + i;
+}
+static inline void ct_array_zero_numbers(struct ct_array *a)
+{
+	if (a->at) {
+		memset(a->at, 0, a->capacity * sizeof(uint64_t));
+	}
 }
 /* at is the address of a pointer, which stays as it is without memory: false. */
 bool ct_resize(void *at, size_t bytes);

@@ -249,12 +249,16 @@ static void note_lost(const struct ct_medium *m, struct pass *p, const struct ct
 	}
 	p->chained = is_chained(m);
 	if (counts_epochs(m, p, n)) {
-		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
-
-		*item = MIN(n->epoch_wi, *item);
-		*group = MIN(n->epoch_wg, *group);
-		p->kernel_epoch = MIN(p->kernel_epoch, n->epoch_kr);
+		ct_epoch_lower(&p->item[n->work_item], n->epoch_wi);
+		ct_epoch_lower(&p->group[n->group], n->epoch_wg);
+		ct_epoch_lower(&p->kernel_epoch, n->epoch_kr);
 	}
+}
+
+static bool has_later_epoch(const struct pass *p, const struct ct_mixed_node *n)
+{
+	return p->item[n->work_item] < n->epoch_wi || p->group[n->group] < n->epoch_wg ||
+	       p->kernel_epoch < n->epoch_kr;
 }
 
 /* Something earlier is lost that must persist before the node. */
@@ -263,9 +267,7 @@ static bool comes_after_lost(const struct ct_medium *m, const struct pass *p, co
 	if (n->kernel == 0) {
 		return p->line[n->line] < n->instruction;
 	}
-	return p->chained || (counts_epochs(m, p, n) && (p->item[n->work_item] < n->epoch_wi ||
-								p->group[n->group] < n->epoch_wg ||
-								p->kernel_epoch < n->epoch_kr));
+	return p->chained || (counts_epochs(m, p, n) && has_later_epoch(p, n));
 }
 
 void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
@@ -320,12 +322,16 @@ static void note_durable(const struct ct_medium *m, struct pass *p, const struct
 	}
 	p->chained = is_chained(m);
 	if (counts_epochs(m, p, n)) {
-		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
-
-		*item = MAX(n->epoch_wi, *item);
-		*group = MAX(n->epoch_wg, *group);
-		p->kernel_epoch = MAX(p->kernel_epoch, n->epoch_kr);
+		ct_epoch_raise(&p->item[n->work_item], n->epoch_wi);
+		ct_epoch_raise(&p->group[n->group], n->epoch_wg);
+		ct_epoch_raise(&p->kernel_epoch, n->epoch_kr);
 	}
+}
+
+static bool has_earlier_epoch(const struct pass *p, const struct ct_mixed_node *n)
+{
+	return p->item[n->work_item] > n->epoch_wi || p->group[n->group] > n->epoch_wg ||
+	       p->kernel_epoch > n->epoch_kr;
 }
 
 /* Something later is durable that must persist after the node. */
@@ -335,9 +341,7 @@ static bool comes_before_durable(
 	if (n->kernel == 0) {
 		return p->line[n->line] > n->instruction;
 	}
-	return p->chained || (counts_epochs(m, p, n) && (p->item[n->work_item] > n->epoch_wi ||
-								p->group[n->group] > n->epoch_wg ||
-								p->kernel_epoch > n->epoch_kr));
+	return p->chained || (counts_epochs(m, p, n) && has_earlier_epoch(p, n));
 }
 
 void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/bits.h"
 #include "core/order.h"
 #include "core/invariant.h"
 
@@ -55,7 +56,7 @@ static void free_count(const struct ct_medium *m, struct ct_count *n)
 	n->fresh = (uint64_t)fmin(fresh, CT_COUNT_MANY);
 }
 
-static bool free_by_number(const struct ct_medium *m, uint64_t number, unsigned *levels)
+static bool free_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
 {
 	bool fresh = m->obliged;
 
@@ -199,7 +200,7 @@ static struct ct_graph *new_graph(uint64_t nodes)
 static void note_after(struct ct_node *n, unsigned later)
 {
 	NVW_DEEP_INVARIANT(later < NODES_MAX);
-	n->after[later / 64] |= UINT64_C(1) << later % 64;
+	nvw_set_bit(n->after, later);
 }
 
 static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
@@ -254,7 +255,7 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 static bool is_lost(const struct ct_graph *g, unsigned i)
 {
 	NVW_DEEP_INVARIANT(i < g->nodes);
-	return g->lost[i / 64] >> i % 64 & 1;
+	return nvw_has_bit(g->lost, i);
 }
 
 static bool may_lose(const struct ct_graph *g, unsigned i)
@@ -286,7 +287,7 @@ static bool graph_next(struct ct_graph *g, bool with_old)
 		g->ended = true;
 		return false;
 	}
-	g->lost[i / 64] |= UINT64_C(1) << i % 64;
+	nvw_set_bit(g->lost, i);
 	NVW_FOR(k, i) {
 		g->lost[k / 64] &= ~(UINT64_C(1) << k % 64);
 	}
@@ -389,9 +390,9 @@ static void reach_free(struct reach *r)
 static void lose(struct reach *r, const struct ct_flight *f)
 {
 	NVW_DEEP_INVARIANT(r->item && r->group);
-	r->item[f->work_item] = MIN(r->item[f->work_item], f->epoch_wi);
-	r->group[f->group] = MIN(r->group[f->group], f->epoch_wg);
-	r->kernel = MIN(r->kernel, f->epoch_kr);
+	ct_epoch_lower(&r->item[f->work_item], f->epoch_wi);
+	ct_epoch_lower(&r->group[f->group], f->epoch_wg);
+	ct_epoch_lower(&r->kernel, f->epoch_kr);
 }
 
 /* Loses all stores that must persist after a lost one. levels has the initially lost stores. */
@@ -424,13 +425,13 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 static void keep(struct reach *r, const struct ct_flight *f)
 {
 	NVW_DEEP_INVARIANT(r->item && r->group);
-	r->item[f->work_item] = MAX(r->item[f->work_item], f->epoch_wi);
-	r->group[f->group] = MAX(r->group[f->group], f->epoch_wg);
-	r->kernel = MAX(r->kernel, f->epoch_kr);
+	ct_epoch_raise(&r->item[f->work_item], f->epoch_wi);
+	ct_epoch_raise(&r->group[f->group], f->epoch_wg);
+	ct_epoch_raise(&r->kernel, f->epoch_kr);
 }
 
 /* Makes all stores durable that must persist before a durable one. */
-static void close_downward(const struct ct_medium *m, unsigned *levels)
+static void close_downward(const struct ct_medium *m, uint64_t newest, unsigned *levels)
 {
 	struct reach r;
 
@@ -560,60 +561,6 @@ static bool is_closed(const struct ct_medium *m, const unsigned *levels)
 	return closed;
 }
 
-/* Does the model permit these levels? */
-__attribute__((unused)) static bool is_permitted(const struct ct_medium *m, const unsigned *levels)
-{
-	NVW_FOR(i, m->cell_count) {
-		if (levels[i] > m->cell[i].count) {
-			return false;
-		}
-	}
-	switch (ct_medium_levels(m)) {
-	case CT_CHAIN:
-		return is_chain(m, levels);
-	case CT_GRAPH:
-		return is_closed(m, levels);
-	case CT_FREE:
-		break;
-	}
-	return true;
-}
-
-/* ---- All ----------------------------------------------------------------------------------------------- */
-
-int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
-{
-	struct ct_count n = {0};
-
-	switch (ct_medium_levels(m)) {
-	case CT_FREE:
-		free_count(m, &n);
-		break;
-	case CT_CHAIN:
-		chain_count(m, &n);
-		break;
-	case CT_GRAPH:
-		graph_count(m, &n);
-		break;
-	}
-	n.exact = n.exact && !m->rules.limits; /* limits are not counted */
-	*ret_count = n;
-	return 0;
-}
-
-uint64_t ct_states_numbers(const struct ct_medium *m)
-{
-	struct ct_count n;
-
-	if (ct_medium_levels(m) == CT_CHAIN) {
-		return chain_length(m) + 1;
-	}
-	if (ct_states_count(m, &n)) {
-		return 0;
-	}
-	return ct_medium_levels(m) == CT_GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
-}
-
 void ct_walk_end(struct ct_walk *w)
 {
 	free(w->graph);
@@ -640,23 +587,104 @@ static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64
 	return w->graph != NULL;
 }
 
-static bool by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
+static void graph_or_mixed_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
 {
+	if (m->rules.mixed) {
+		mixed_sample(m, random, levels);
+	} else {
+		graph_sample(m, random, levels);
+	}
+}
+
+/* ---- The three of them ------------------------------------------------------------------------------- */
+
+static bool chain_by_number(
+	const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
+{
+	chain_upto(m, chain_write(m, number), levels);
+	return m->obliged || number > chain_old(m);
+}
+
+static void chain_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
+{
+	chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
+}
+
+static void chain_lower(const struct ct_medium *m, uint64_t write, unsigned *levels)
+{
+	chain_upto(m, write - 1, levels);
+}
+
+static void graph_lower(const struct ct_medium *m, uint64_t write, unsigned *levels)
+{
+	close_upward(m, m->flight_head, levels);
+}
+
+/* How the models combine levels. */
+static const struct combination {
+	void (*count)(const struct ct_medium *m, struct ct_count *n);
+	bool (*by_number)(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels);
+	void (*sample)(const struct ct_medium *m, struct nvw_random *random, unsigned *levels);
+	/* With the stores that must be durable before those that are, whose newest is this one; without those
+	 * that must be durable after one that is lost. NULL: there are none. */
+	void (*raise)(const struct ct_medium *m, uint64_t write, unsigned *levels);
+	void (*lower)(const struct ct_medium *m, uint64_t write, unsigned *levels);
+} combinations[] = {
+	[CT_FREE] = {free_count, free_by_number, free_sample, NULL, NULL},
+	[CT_CHAIN] = {chain_count, chain_by_number, chain_sample, chain_upto, chain_lower},
+	[CT_GRAPH] = {graph_count, graph_by_number, graph_or_mixed_sample, close_downward, graph_lower},
+};
+
+static const struct combination *combination_of(const struct ct_medium *m)
+{
+	return &combinations[ct_medium_levels(m)];
+}
+
+/* Does the model permit these levels? */
+__attribute__((unused)) static bool is_permitted(const struct ct_medium *m, const unsigned *levels)
+{
+	NVW_FOR(i, m->cell_count) {
+		if (levels[i] > m->cell[i].count) {
+			return false;
+		}
+	}
 	switch (ct_medium_levels(m)) {
 	case CT_CHAIN:
-		chain_upto(m, chain_write(m, number), levels);
-		return m->obliged || number > chain_old(m);
+		return is_chain(m, levels);
 	case CT_GRAPH:
-		return graph_by_number(m, walk, number, levels);
+		return is_closed(m, levels);
 	case CT_FREE:
 		break;
 	}
-	return free_by_number(m, number, levels);
+	return true;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
+{
+	*ret_count = (struct ct_count){0};
+	combination_of(m)->count(m, ret_count);
+	ret_count->exact = ret_count->exact && !m->rules.limits; /* limits are not counted */
+	return 0;
+}
+
+uint64_t ct_states_numbers(const struct ct_medium *m)
+{
+	struct ct_count n;
+
+	if (ct_medium_levels(m) == CT_CHAIN) {
+		return chain_length(m) + 1;
+	}
+	if (ct_states_count(m, &n)) {
+		return 0;
+	}
+	return ct_medium_levels(m) == CT_GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
 }
 
 bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
 {
-	const bool is_there = by_number(m, walk, number, levels);
+	const bool is_there = combination_of(m)->by_number(m, walk, number, levels);
 
 	NVW_DEEP_INVARIANT(!is_there || is_permitted(m, levels));
 	return is_there;
@@ -664,31 +692,17 @@ bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64
 
 void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
 {
-	switch (ct_medium_levels(m)) {
-	case CT_CHAIN:
-		chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
-		break;
-	case CT_GRAPH:
-		if (m->rules.mixed) {
-			mixed_sample(m, random, levels);
-		} else {
-			graph_sample(m, random, levels);
-		}
-		break;
-	case CT_FREE:
-		free_sample(m, random, levels);
-		break;
-	}
+	combination_of(m)->sample(m, random, levels);
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
 /* With the stores that must be durable before those that are. newest: the number of the newest one. */
 static void close_raised(const struct ct_medium *m, uint64_t newest, unsigned *levels)
 {
-	if (ct_medium_levels(m) == CT_CHAIN) {
-		chain_upto(m, newest, levels);
-	} else if (ct_medium_levels(m) == CT_GRAPH) {
-		close_downward(m, levels);
+	const struct combination *const by = combination_of(m);
+
+	if (by->raise) {
+		by->raise(m, newest, levels);
 	}
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
@@ -724,15 +738,15 @@ void ct_levels_raise_all(const struct ct_medium *m, unsigned first, unsigned end
 
 void ct_levels_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
+	const struct combination *const by = combination_of(m);
+
 	NVW_INVARIANT(cell < m->cell_count);
 	if (level >= levels[cell]) {
 		return;
 	}
 	levels[cell] = ct_cell_meet(&m->cell[cell], levels[cell], level);
-	if (ct_medium_levels(m) == CT_CHAIN) {
-		chain_upto(m, m->cell[cell].write[level] - 1, levels);
-	} else if (ct_medium_levels(m) == CT_GRAPH) {
-		close_upward(m, m->flight_head, levels);
+	if (by->lower) {
+		by->lower(m, m->cell[cell].write[level], levels);
 	}
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }

@@ -31,10 +31,15 @@ static bool is_on(const struct ct_medium *m)
 	       !m->rules.mixed;
 }
 
+static struct range *ranges_of(const struct ct_medium *m)
+{
+	return m->trust.ranges.at;
+}
+
 static struct range *range_at(const struct ct_medium *m, uint64_t i)
 {
 	NVW_DEEP_INVARIANT(i < m->trust.ranges.count);
-	return (struct range *)m->trust.ranges.at + i;
+	return ranges_of(m) + i;
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
@@ -96,9 +101,7 @@ static void forget_held(
 static void end_range(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_DEEP_INVARIANT(r->kind == NVW_LOG_RANGE);
-	NVW_FOR(i, m->trust.ranges.count) {
-		struct range *const its = range_at(m, i);
-
+	NVW_EACH(its, ranges_of(m), m->trust.ranges.count) {
 		if (is_open_of(its, r->range.thread) && its->first != m->stores) {
 			its->off = r->range.off;
 			its->end = r->range.off + r->range.bytes;
@@ -128,9 +131,7 @@ static int on_range(struct ct_medium *m, const struct nvw_log_record *r)
 		new.end = new.off + r->range.bytes;
 		return add_range(m, &new);
 	case NVW_RANGE_SETTLES:
-		NVW_FOR(i, m->trust.ranges.count) {
-			struct range *const its = range_at(m, i);
-
+		NVW_EACH(its, ranges_of(m), m->trust.ranges.count) {
 			its->settles = its->settles || its->thread == new.thread;
 		}
 		return 0;
@@ -169,12 +170,10 @@ static bool is_durable(const struct ct_medium *m, const struct range *r)
 }
 
 /* Entries before it in its log are whole. */
-static bool follows_whole_ones(const struct ct_medium *m, uint64_t number)
+static bool follows_whole_ones(const struct ct_medium *m, const struct range *entry)
 {
-	NVW_FOR(i, number) {
-		const struct range *const r = range_at(m, i);
-
-		if (r->thread == range_at(m, number)->thread && r->is_logged && !r->holds) {
+	NVW_EACH(r, ranges_of(m), entry - ranges_of(m)) {
+		if (r->thread == entry->thread && r->is_logged && !r->holds) {
 			return false;
 		}
 	}
@@ -183,20 +182,16 @@ static bool follows_whole_ones(const struct ct_medium *m, uint64_t number)
 
 static void find_what_holds(struct ct_medium *m)
 {
-	NVW_FOR(i, m->trust.ranges.count) {
-		struct range *const r = range_at(m, i);
-
+	NVW_EACH(r, ranges_of(m), m->trust.ranges.count) {
 		r->holds = r->holds ||
-			   (r->is_logged && !r->is_open && follows_whole_ones(m, i) && is_durable(m, r));
+			   (r->is_logged && !r->is_open && follows_whole_ones(m, r) && is_durable(m, r));
 	}
 }
 
 /* Does a range that holds take back what this write has stored to the byte? */
 static bool is_restored(const struct ct_medium *m, nvw_off off, uint64_t write)
 {
-	NVW_FOR(i, m->trust.ranges.count) {
-		const struct range *const r = range_at(m, i);
-
+	NVW_EACH(r, ranges_of(m), m->trust.ranges.count) {
 		if (!r->is_open && off >= r->off && off < r->end) {
 			return r->holds && write > r->last;
 		}

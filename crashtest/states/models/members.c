@@ -12,11 +12,6 @@
 #include "../mixed.h"
 #include "models.h"
 
-static uint64_t *at64(const struct ct_array *a, uint64_t i)
-{
-	return (uint64_t *)a->at + i;
-}
-
 static bool is_narrowed(const struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED);
@@ -40,7 +35,7 @@ int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, 
  * visible before. */
 static void land_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	uint64_t *const newest = at64(&m->newest, item);
+	uint64_t *const newest = ct_array_number(&m->newest, item);
 	uint64_t write = *newest, kept = 0;
 
 	NVW_DEEP_INVARIANT(item < m->work_items);
@@ -124,13 +119,13 @@ static void for_members(struct ct_medium *m, const struct nvw_log_record *r,
 
 static void owe_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	m->owed += *at64(&m->owed_item, item) == 0;
-	*at64(&m->owed_item, item) = upto;
+	m->owed += *ct_array_number(&m->owed_item, item) == 0;
+	*ct_array_number(&m->owed_item, item) = upto;
 }
 
 static void owe_group(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	uint64_t *const owed = at64(&m->owed_group, item / m->group_size);
+	uint64_t *const owed = ct_array_number(&m->owed_group, item / m->group_size);
 
 	m->owed += *owed == 0;
 	*owed = upto;
@@ -138,8 +133,9 @@ static void owe_group(struct ct_medium *m, uint64_t item, uint64_t upto)
 
 static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	uint64_t *const mine = at64(&m->owed_item, item), *const groups =
-								  at64(&m->owed_group, item / m->group_size);
+	uint64_t *const mine = ct_array_number(&m->owed_item, item), *const groups =
+									     ct_array_number(&m->owed_group,
+										     item / m->group_size);
 
 	(void)upto;
 	if (*mine != 0) {
@@ -156,8 +152,8 @@ static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
 
 static bool is_owing(const struct ct_medium *m, uint64_t item)
 {
-	return item < m->work_items &&
-	       (*at64(&m->owed_item, item) || *at64(&m->owed_group, item / m->group_size));
+	return item < m->work_items && (*ct_array_number(&m->owed_item, item) ||
+					       *ct_array_number(&m->owed_group, item / m->group_size));
 }
 
 static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_record *r)
@@ -186,10 +182,10 @@ __attribute__((unused)) static uint64_t owing(const struct ct_medium *m)
 	uint64_t n = 0;
 
 	NVW_FOR(i, m->work_items) {
-		n += *at64(&m->owed_item, i) != 0;
+		n += *ct_array_number(&m->owed_item, i) != 0;
 	}
 	for (uint64_t g = 0; g * m->group_size < m->work_items; g++) {
-		n += *at64(&m->owed_group, g) != 0;
+		n += *ct_array_number(&m->owed_group, g) != 0;
 	}
 	return n;
 }
@@ -261,13 +257,13 @@ static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 static void count_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
 	(void)upto;
-	++*at64(&m->owed_item, item);
+	++*ct_array_number(&m->owed_item, item);
 }
 
 static void count_group(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
 	(void)upto;
-	*at64(&m->owed_group, item / m->group_size) += item % m->group_size == 0;
+	*ct_array_number(&m->owed_group, item / m->group_size) += item % m->group_size == 0;
 }
 
 static void count_narrowed(struct ct_medium *m, const struct nvw_log_record *r)
@@ -302,32 +298,29 @@ int ct_on_persisted(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
+/* They owe nothing: stores in flight from earlier kernels are only ordered by the host's waits. */
+static int begin_members(struct ct_medium *m, uint64_t count)
+{
+	struct ct_array *const of[] = {&m->newest, &m->owed_item, &m->owed_group};
+
+	NVW_EACH(array, of, NVW_COUNT(of)) {
+		NVW_TRY(ct_array_grow(*array, count, sizeof(uint64_t)));
+		ct_array_zero_numbers(*array);
+	}
+	m->owed = 0;
+	return 0;
+}
+
 int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	const uint64_t n = r->launch.work_items;
-	int error = ct_array_grow(&m->newest, n, sizeof(uint64_t));
-
 	NVW_INVARIANT(r->kind == NVW_LOG_LAUNCH);
-	if (!error) {
-		error = ct_array_grow(&m->owed_item, n, sizeof(uint64_t));
-	}
-	if (!error) {
-		error = ct_array_grow(&m->owed_group, n, sizeof(uint64_t));
-	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(begin_members(m, r->launch.work_items));
 	NVW_FAIL_IF(r->launch.group_size == 0, NVW_E_DAMAGED,
 		"persist log: record %llu: expected work-groups of at least 1 work-item, found 0",
 		(unsigned long long)m->record);
 	m->kernel = r->launch.kernel;
 	m->group_size = r->launch.group_size;
-	m->work_items = n;
-	m->owed = 0;
-	/* Stores in flight from earlier kernels are only ordered by the host's waits. */
-	memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
-	memset(m->owed_item.at, 0, m->owed_item.capacity * sizeof(uint64_t));
-	memset(m->owed_group.at, 0, m->owed_group.capacity * sizeof(uint64_t));
+	m->work_items = r->launch.work_items;
 	return 0;
 }
 
@@ -349,7 +342,7 @@ int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 	(void)r;
 	if (ct_has(m, CT_A(DRAIN)) && m->rules.mixed) {
 		ct_mixed_land_kernels(m, m->stores);
-		memset(m->newest.at, 0, m->newest.capacity * sizeof(uint64_t));
+		ct_array_zero_numbers(&m->newest);
 	} else if (ct_has(m, CT_A(DRAIN))) {
 		land_all(m);
 	}
@@ -368,8 +361,8 @@ void ct_lower_epochs(
 	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
 {
 	if (m->narrow_site != 0 && !ct_has(m, CT_A(COMPLETION))) {
-		*wi -= (uint32_t)*at64(&m->owed_item, item);
-		*wg -= (uint32_t)*at64(&m->owed_group, group);
+		*wi -= (uint32_t)*ct_array_number(&m->owed_item, item);
+		*wg -= (uint32_t)*ct_array_number(&m->owed_group, group);
 		*kr -= (uint32_t)m->owed;
 	}
 }

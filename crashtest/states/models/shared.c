@@ -6,11 +6,6 @@
 
 #include "models.h"
 
-static uint64_t *at64(const struct ct_array *a, uint64_t i)
-{
-	return (uint64_t *)a->at + i;
-}
-
 static void keep_place(const struct ct_medium *m, struct ct_flight *f)
 {
 	const struct ct_cell *const c = ct_medium_cell_at(m, ct_flight_unit(m, f));
@@ -51,8 +46,8 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 	if (ct_keeps_all(m)) {
 		keep_place(m, &f);
 	} else if (is_device) {
-		f.older = *at64(&m->newest, f.work_item);
-		*at64(&m->newest, f.work_item) = f.write;
+		f.older = *ct_array_number(&m->newest, f.work_item);
+		*ct_array_number(&m->newest, f.work_item) = f.write;
 	}
 	m->stores++;
 	if (is_device || m->rules.mixed) {
