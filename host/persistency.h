@@ -126,13 +126,13 @@ struct host_race_thread {
 struct host_races {
 	bool initial; /* also words that one thread alone has touched so far */
 	uint64_t limit[HOST_RACE_LIMIT_COUNT];
-	uint64_t private_windows; /* left out because of that */
-	bool loads_seen;          /* by a hook for them: code was built with --loads */
+	bool loads_seen; /* by a hook for them: code was built with --loads */
 	uint32_t threads, pages, windows, loads, clocks, locksets; /* used; from 1 */
 	struct {
 		uint64_t device, inode;
 	} file[HOST_RACE_FILES];
 	uint32_t files;
+	uint64_t private_windows;                  /* left out: one thread alone had touched the bytes */
 	uint64_t page_key[2 * HOST_RACE_PAGES];    /* by hash: the page's first word; 0: free */
 	uint32_t page_number[2 * HOST_RACE_PAGES]; /* from 1 */
 	uint32_t window_index[HOST_RACE_INDEX], load_index[HOST_RACE_INDEX];

@@ -505,14 +505,16 @@ void host_check_store(const struct host_mapping *m, const void *address, size_t 
 	const struct host_caller *caller);
 void host_check_load(
 	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
+/* It has acquired, too. */
+void host_check_atomic_load(
+	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
 void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
 	const struct host_caller *caller);
 void host_check_fence(const struct host_caller *caller);
 void host_check_acknowledged(void);
 
-/* An atomic is about to release, has acquired. */
+/* An atomic is about to release. */
 void host_check_release(const void *address);
-void host_check_acquire(const void *address);
 /* An atomic is about to store to a word; it has (owned.c). */
 void host_check_changes(const void *address, size_t n);
 void host_check_changed(const void *address, size_t n, const struct host_caller *caller);

@@ -225,6 +225,7 @@ TEST(a_load_that_nothing_durable_follows_is_left_out_and_counted)
 TEST(what_atomics_order_in_this_run_is_of_second_rank)
 {
 	expect("published", SECOND_RANK, "store_then_publish", "load_when_published");
+	expect("published-again", SECOND_RANK, "store_then_publish", "load_when_published");
 }
 
 TEST(what_may_be_a_lock_is_of_second_rank)

@@ -372,6 +372,22 @@ static void load_when_published(void)
 	consume(pool->x);
 }
 
+static void store_then_publish_again(void)
+{
+	atomic_store(&published, 0);
+	pass_turn(1);
+	wait_turn(2);
+	store_then_publish();
+}
+
+static void load_when_published_again(void)
+{
+	atomic_load(&published);
+	pass_turn(2);
+	wait_turn(1);
+	load_when_published();
+}
+
 static void store_lock_free(void)
 {
 	uint64_t before = 0;
@@ -533,6 +549,7 @@ static const struct pair pairs[] = {
 	{"effects", store_flush_outside, load_and_store_both},
 	{"no-effect", store_flush_outside, load_and_forget},
 	{"published", store_then_publish, load_when_published},
+	{"published-again", store_then_publish_again, load_when_published_again},
 	{"lock-free", store_lock_free, load_lock_free},
 	{"own-lock", store_own_lock, load_lock_free},
 	{"own-locked", store_own_locked, load_own_locked},

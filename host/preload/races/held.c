@@ -142,12 +142,3 @@ uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken)
 	}
 	return number_of(&s);
 }
-
-uint32_t host_lockset(struct host_watched *w)
-{
-	if (!w->lockset_known) {
-		w->lockset = host_lockset_since(w, w->taken);
-		w->lockset_known = true;
-	}
-	return w->lockset;
-}

@@ -4,7 +4,8 @@
  *
  * The creation and the joining of threads order what they do in every run: clock. Atomics order it in this
  * run, perhaps not in another: hints, a clock that has both. A release at an address and a later acquire
- * there are kept in a table of addresses; one that is full forgets, and the hint is then missing.
+ * there are kept in a table of addresses; one that is full forgets, and the hint is then missing. Each clock
+ * there has a version: who has acquired it learns nothing from it until it changes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +15,17 @@
 
 #include "windows.h"
 
-enum { ADDRESSES = 1 << 13, PROBES = 8, CLOCKS_OF_THREADS = 1 << 10 }; /* the last clocks are for those */
+enum { PROBES = 8, CLOCKS_OF_THREADS = 1 << 10 }; /* the last clocks are for those */
 
 struct host_races *host_races;
 bool host_checking;
 
-static struct released {
-	uintptr_t address;
-	uint32_t busy;
-	struct host_clock hints;
+static struct {
+	struct released {
+		uintptr_t address;
+		uint32_t version, busy;
+	} at[RELEASED];
+	struct host_clock hints[RELEASED];
 } * released;
 
 static void *allocate(size_t n)
@@ -43,7 +46,7 @@ void host_check_attach(void)
 			NULL, sizeof *host_races, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		close(fd);
 	}
-	released = allocate(ADDRESSES * sizeof *released);
+	released = allocate(sizeof *released);
 	host_self.inside = inside;
 	if (at != MAP_FAILED && released != NULL) {
 		host_races = at;
@@ -73,11 +76,18 @@ static uint32_t keep(const struct host_clock *c, uint32_t room)
 	return number;
 }
 
-static void join(struct host_clock *to, const struct host_clock *from)
+/* True: that has changed it. */
+static bool join(struct host_clock *to, const struct host_clock *from)
 {
+	uint32_t changes = 0;
+
 	for (unsigned i = 0; i < HOST_RACE_THREADS; i++) {
-		to->of[i] = (uint32_t)nvw_max(to->of[i], from->of[i]);
+		const uint32_t joined = (uint32_t)nvw_max(to->of[i], from->of[i]);
+
+		changes |= to->of[i] ^ joined;
+		to->of[i] = joined;
 	}
+	return changes != 0;
 }
 
 static void clock_changed(struct host_watched *w)
@@ -130,7 +140,7 @@ static void tick(struct host_watched *w)
 }
 
 /* A thread that was not created by a function that we see. */
-static void meet(void)
+void host_watch_meets(void)
 {
 	const int before = errno;
 	struct host_watched *const w = new_thread();
@@ -141,30 +151,8 @@ static void meet(void)
 	}
 	host_self.watched = w;
 	host_self.unwatched = w == NULL;
+	host_self.inside = w != NULL;
 	errno = before;
-}
-
-struct host_watched *host_watch_begins(void)
-{
-	if (!host_checking || host_self.own || host_self.unwatched || host_control->closed) {
-		return NULL;
-	}
-	if (host_self.inside) {
-		return NULL;
-	}
-	host_self.inside = true;
-	if (host_self.watched == NULL) {
-		meet();
-	}
-	if (host_self.watched == NULL) {
-		host_self.inside = false;
-	}
-	return host_self.watched;
-}
-
-void host_watch_ends(void)
-{
-	host_self.inside = false;
 }
 
 /* The creator's clock, so far, comes before the thread. */
@@ -242,12 +230,12 @@ HOST_EXPORT void nvwave_joined_1(pthread_t thread)
 /* ---- Atomics -------------------------------------------------------------------------------------- */
 
 /* The entry of an address; NULL: none, and, for a new one, no room. */
-static struct released *released_at(uintptr_t address, bool new)
+static inline struct released *released_at(uintptr_t address, bool new)
 {
 	const size_t hash = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 40);
 
 	for (unsigned i = 0; i < PROBES; i++) {
-		struct released *const r = &released[(hash + i) % ADDRESSES];
+		struct released *const r = &released->at[(hash + i) % RELEASED];
 		uintptr_t found = __atomic_load_n(&r->address, __ATOMIC_ACQUIRE);
 
 		if (found == 0 && !new) {
@@ -285,8 +273,12 @@ void host_check_release(const void *address)
 	}
 	r = released_at((uintptr_t)address, true);
 	if (r != NULL) {
+		uint32_t *const acquired = &w->acquired[r - released->at];
+
 		hold(r);
-		join(&r->hints, &w->shared->hints);
+		join(&released->hints[r - released->at], &w->shared->hints);
+		*acquired += *acquired == r->version; /* it knows what it adds */
+		__atomic_store_n(&r->version, r->version + 1, __ATOMIC_RELEASE);
 		let_go(r);
 		w->shared->hints.of[w->number - 1]++;
 		w->hints = 0;
@@ -294,24 +286,20 @@ void host_check_release(const void *address)
 	host_watch_ends();
 }
 
-void host_check_acquire(const void *address)
+void host_acquire(struct host_watched *w, const void *address)
 {
-	struct host_watched *const w = host_watch_begins();
-	struct released *r;
+	struct released *const r = released_at((uintptr_t)address, false);
+	uint32_t *const acquired = r ? &w->acquired[r - released->at] : NULL;
 
-	if (w == NULL) {
+	if (r == NULL || *acquired == __atomic_load_n(&r->version, __ATOMIC_ACQUIRE)) {
 		return;
 	}
-	r = released_at((uintptr_t)address, false);
-	if (r != NULL) {
-		const struct host_clock before = w->shared->hints;
+	hold(r);
+	const bool learns = join(&w->shared->hints, &released->hints[r - released->at]);
 
-		hold(r);
-		join(&w->shared->hints, &r->hints);
-		let_go(r);
-		if (memcmp(&before, &w->shared->hints, sizeof before) != 0) {
-			w->hints = 0;
-		}
+	*acquired = r->version;
+	let_go(r);
+	if (learns) {
+		w->hints = 0;
 	}
-	host_watch_ends();
 }

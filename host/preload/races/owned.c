@@ -201,13 +201,11 @@ void host_check_will_change(size_t n, void *place)
 	}
 }
 
-void host_own_later(struct host_watched *w)
+void host_own_changed(struct host_watched *w)
 {
 	const size_t n = w->later_bytes;
 	const struct host_caller caller = {.address = w->later_place};
 
-	if (n > 0) {
-		w->later_bytes = 0;
-		changed(w, w->changing, n, &caller);
-	}
+	w->later_bytes = 0;
+	changed(w, w->changing, n, &caller);
 }

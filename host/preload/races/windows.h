@@ -10,6 +10,8 @@
 #include "../preload.h"
 
 enum {
+	RELEASED = 1 << 13, /* addresses at which atomics have released */
+	PAGES_KEPT = 1 << 6,
 	SITES_KEPT = 1 << 10,
 	LOADS_KEPT = 1 << 12,
 	OPEN_LOADS = 1 << 14,
@@ -65,16 +67,20 @@ struct host_watched {
 	bool lockset_known;
 
 	unsigned flushed_count, open_count, helped_count;
-	uint64_t last_page; /* key; and its words */
-	uint32_t *last_words;
+	uint32_t acquired[RELEASED]; /* the version of the clock there that it has, or had */
+	struct {
+		uint64_t key; /* 0: none */
+		uint32_t *word;
+	} page[PAGES_KEPT];
 	struct {
 		const void *address;
 		uint32_t site;
 	} site[SITES_KEPT];
-	struct {
+	struct host_kept_load {
 		uint64_t word;
 		uint32_t site, lockset, clock, load;
 		uint8_t mask;
+		bool matters; /* the load: that does not change any more */
 	} load[LOADS_KEPT];
 	struct host_flushed flushed[FLUSHED_STORES];
 	struct host_open_load open[OPEN_LOADS];
@@ -86,9 +92,29 @@ extern struct host_races *host_races;
 
 /* ---- order.c -------------------------------------------------------------------------------------- */
 
+void host_watch_meets(void);
+
 /* Enters the detector: NULL if this thread is not looked at, or is inside of it or of the recorder. */
-struct host_watched *host_watch_begins(void);
-void host_watch_ends(void);
+static inline struct host_watched *host_watch_begins(void)
+{
+	if (!host_checking || host_self.own || host_self.unwatched || host_control->closed ||
+		host_self.inside) {
+		return NULL;
+	}
+	host_self.inside = true;
+	if (__builtin_expect(host_self.watched == NULL, 0)) {
+		host_watch_meets();
+	}
+	return host_self.watched;
+}
+
+static inline void host_watch_ends(void)
+{
+	host_self.inside = false;
+}
+
+/* An atomic of the thread has acquired. */
+void host_acquire(struct host_watched *w, const void *address);
 
 void host_race_limit(enum host_race_limit limit);
 /* The number of the thread's clock of hints, for a record. */
@@ -97,28 +123,90 @@ uint32_t host_hints(struct host_watched *w);
 /* ---- held.c --------------------------------------------------------------------------------------- */
 
 /* The set of locks that the thread holds; those that it has held since its acquisition of that number. */
-uint32_t host_lockset(struct host_watched *w);
 uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
+static inline uint32_t host_lockset(struct host_watched *w)
+{
+	if (!w->lockset_known) {
+		w->lockset = host_lockset_since(w, w->taken);
+		w->lockset_known = true;
+	}
+	return w->lockset;
+}
 
 /* ---- owned.c -------------------------------------------------------------------------------------- */
 
 /* The thread stores to bytes that may be locks of the program's own: it holds these no more. */
 void host_own_stored(struct host_watched *w, const void *address, size_t n);
 /* A locked instruction that was announced has happened: before the next load or store is looked at. */
-void host_own_later(struct host_watched *w);
+void host_own_changed(struct host_watched *w);
+static inline void host_own_later(struct host_watched *w)
+{
+	if (__builtin_expect(w->later_bytes > 0, 0)) {
+		host_own_changed(w);
+	}
+}
 
 /* ---- words.c -------------------------------------------------------------------------------------- */
+
+uint32_t *host_find_page(struct host_watched *w, uint64_t key);
+uint32_t host_find_race_site(struct host_watched *w, const struct host_caller *caller);
+
+/* The states of the words of a page, by its key: its first word's number / HOST_RACE_WORDS. NULL: there is no
+ * room. */
+static inline uint32_t *host_page_of(struct host_watched *w, uint64_t key)
+{
+	const size_t at = key % PAGES_KEPT;
+
+	return w->page[at].key == key ? w->page[at].word : host_find_page(w, key);
+}
 
 /* The words of an access: f(w, word, its state, mask of bytes, context) for each. */
 typedef void host_word_function(
 	struct host_watched *w, uint64_t word, uint32_t *state, unsigned mask, const void *context);
-void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
+void host_each_of_many(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
 	host_word_function *f, const void *context);
+static inline __attribute__((always_inline)) void host_each_word(struct host_watched *w,
+	const struct host_mapping *m, const void *address, size_t n, host_word_function *f,
+	const void *context)
+{
+	const uintptr_t at = (uintptr_t)address - m->start, byte = at % 8;
+	const bool one = byte + n <= 8 && at + n <= m->length && m->race_file != 0;
+	const uint64_t word = (uint64_t)m->race_file << 48 | (m->off + at) / 8;
+	uint32_t *const page = one ? host_page_of(w, word / HOST_RACE_WORDS) : NULL;
+
+	if (__builtin_expect(page != NULL, 1)) {
+		f(w, word, &page[word % HOST_RACE_WORDS], 0xffu >> (8 - n) << byte, context);
+	} else {
+		host_each_of_many(w, m, address, n, f, context);
+	}
+}
+
 /* 0: there is no room for it. */
-uint32_t host_word_state(struct host_watched *w, uint64_t word);
+static inline uint32_t host_word_state(struct host_watched *w, uint64_t word)
+{
+	const uint32_t *const page = host_page_of(w, word / HOST_RACE_WORDS);
+
+	return page ? __atomic_load_n(&page[word % HOST_RACE_WORDS], __ATOMIC_RELAXED) : 0;
+}
+
 /* This thread touches a word: its state from now on. */
-uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags);
-uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller);
+uint32_t host_touch_first(const struct host_watched *w, uint32_t *state, uint32_t flags);
+static inline uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags)
+{
+	const uint32_t now = __atomic_load_n(state, __ATOMIC_RELAXED);
+	const bool known = (now & HOST_WORD_SHARED) || (now & HOST_WORD_OWNER) == w->number;
+
+	return known && (now & flags) == flags ? now : host_touch_first(w, state, flags);
+}
+
+/* A place without a frame has no callers, so its address is enough to know it again. */
+static inline uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller)
+{
+	const size_t at = (uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+	const bool known = caller->frame == 0 && w->site[at].address == caller->address;
+
+	return known ? w->site[at].site : host_find_race_site(w, caller);
+}
 
 /* ---- loads.c -------------------------------------------------------------------------------------- */
 

@@ -21,8 +21,7 @@ static uint32_t file_of(const struct host_mapping *m)
 	return ++r->files;
 }
 
-/* The states of the words of a page, by its key: its first word's number / HOST_RACE_WORDS. Under the lock.
- * */
+/* Under the lock. */
 static uint32_t *new_page(uint64_t key)
 {
 	struct host_races *const r = host_races;
@@ -45,18 +44,18 @@ static uint32_t *new_page(uint64_t key)
 	}
 }
 
-static uint32_t *page_of(struct host_watched *w, uint64_t key)
+uint32_t *host_find_page(struct host_watched *w, uint64_t key)
 {
-	if (w->last_page != key) {
-		host_lock();
-		w->last_words = new_page(key);
-		host_unlock();
-		w->last_page = key;
-	}
-	return w->last_words;
+	const size_t at = key % PAGES_KEPT;
+
+	host_lock();
+	w->page[at].word = new_page(key);
+	host_unlock();
+	w->page[at].key = key;
+	return w->page[at].word;
 }
 
-void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
+void host_each_of_many(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
 	host_word_function *f, const void *context)
 {
 	const uintptr_t from = (uintptr_t)address;
@@ -69,7 +68,7 @@ void host_each_word(struct host_watched *w, const struct host_mapping *m, const 
 	}
 	for (uintptr_t at = from & ~(uintptr_t)7; at < end; at += 8) {
 		const uint64_t word = (uint64_t)m->race_file << 48 | (m->off + (at - m->start)) / 8;
-		uint32_t *const page = m->race_file ? page_of(w, word / HOST_RACE_WORDS) : NULL;
+		uint32_t *const page = m->race_file ? host_page_of(w, word / HOST_RACE_WORDS) : NULL;
 		unsigned mask = 0xff;
 
 		if (at < from) {
@@ -86,14 +85,7 @@ void host_each_word(struct host_watched *w, const struct host_mapping *m, const 
 	}
 }
 
-uint32_t host_word_state(struct host_watched *w, uint64_t word)
-{
-	const uint32_t *const page = page_of(w, word / HOST_RACE_WORDS);
-
-	return page ? __atomic_load_n(&page[word % HOST_RACE_WORDS], __ATOMIC_RELAXED) : 0;
-}
-
-uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags)
+uint32_t host_touch_first(const struct host_watched *w, uint32_t *state, uint32_t flags)
 {
 	uint32_t before = __atomic_load_n(state, __ATOMIC_RELAXED), now;
 
@@ -109,19 +101,15 @@ uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t
 	return now;
 }
 
-/* A place without a frame has no callers, so its address is enough to know it again. */
-uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller)
+uint32_t host_find_race_site(struct host_watched *w, const struct host_caller *caller)
 {
-	const size_t at = (uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15) >> 54;
-	uint32_t site;
-
-	if (caller->frame == 0 && w->site[at].address == caller->address) {
-		return w->site[at].site;
-	}
 	host_lock();
-	site = host_site(caller);
+	const uint32_t site = host_site(caller);
+
 	host_unlock();
 	if (caller->frame == 0) {
+		const size_t at = (uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+
 		w->site[at].address = caller->address;
 		w->site[at].site = site;
 	}
