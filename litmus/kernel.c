@@ -21,6 +21,11 @@
 #include "core/invariant.h"
 #include "internal.h"
 
+static unsigned work_items(const struct litmus_execution *x)
+{
+	return x->geometry.groups * x->geometry.group_size;
+}
+
 /* ---- Scripts ---------------------------------------------------------------------------------------- */
 
 static void append(struct litmus_execution *x, unsigned item, struct litmus_step step)
@@ -39,6 +44,11 @@ static void warm_up(struct litmus_execution *x, unsigned item)
 	}
 }
 
+static uint64_t *other_line(const struct litmus_execution *x, unsigned item, uint64_t i)
+{
+	return x->others + 8 * (LITMUS_OTHER_LINES * item + i % LITMUS_OTHER_LINES);
+}
+
 /* Accesses up to two lines of its own, so that others are evicted. */
 static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 {
@@ -46,10 +56,7 @@ static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 
 	for (unsigned n = x->situation.evicting ? h % 3 : 0; n; n--) {
 		h = nvw_mix64(h);
-		append(x, item,
-			(struct litmus_step){
-				.at = x->others + 8 * (LITMUS_OTHER_LINES * item + h % LITMUS_OTHER_LINES),
-				.is_store = h >> 8 & 1});
+		append(x, item, (struct litmus_step){.at = other_line(x, item, h), .is_store = h >> 8 & 1});
 	}
 }
 
@@ -57,9 +64,7 @@ static void disturb(struct litmus_execution *x, unsigned item, unsigned where)
 static void push_out(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
 	if (x->situation.drains && op->kind >= LITMUS_STORE && op->kind <= LITMUS_COMPARE_EXCHANGE) {
-		append(x, item,
-			(struct litmus_step){
-				.at = x->others + 8 * LITMUS_OTHER_LINES * item, .is_store = true});
+		append(x, item, (struct litmus_step){.at = other_line(x, item, 0), .is_store = true});
 	}
 }
 
@@ -69,44 +74,45 @@ static bool is_group_wide(const struct litmus_op *op)
 	       (op->kind == LITMUS_PERSIST_BARRIER && op->group != NVW_WORKITEM);
 }
 
+/* A work-item without a thread takes part in the first thread's barriers. */
+static void write_barriers(struct litmus_execution *x, unsigned item)
+{
+	const int first = x->geometry.thread[item - item % x->geometry.group_size];
+	const struct litmus_thread *const t = &x->test->thread[first];
+
+	NVW_EACH(op, t->op, t->op_count) {
+		if (is_group_wide(op) && !op->condition_count) {
+			append(x, item, (struct litmus_step){.op = op});
+		}
+	}
+}
+
 static void write_script(struct litmus_execution *x, unsigned item)
 {
-	const int mine = x->geometry.thread[item];
-	const int first = x->geometry.thread[item - item % x->geometry.group_size];
-	const struct litmus_thread *const t = &x->test->thread[mine < 0 ? first : mine];
+	const struct litmus_thread *const t = &x->test->thread[x->geometry.thread[item]];
 
-	x->script[item].count = 0;
-	if (mine >= 0) {
-		warm_up(x, item);
-	}
-	for (unsigned i = 0; i < t->op_count; i++) {
-		if (mine >= 0) {
-			append(x, item, (struct litmus_step){.op = &t->op[i]});
-			push_out(x, item, &t->op[i]);
-			disturb(x, item, i);
-		} else if (is_group_wide(&t->op[i]) && !t->op[i].condition_count) {
-			append(x, item, (struct litmus_step){.op = &t->op[i]});
-		}
+	warm_up(x, item);
+	NVW_EACH(op, t->op, t->op_count) {
+		append(x, item, (struct litmus_step){.op = op});
+		push_out(x, item, op);
+		disturb(x, item, (unsigned)(op - t->op));
 	}
 }
 
 /* The work-item's next action, from step i on. */
 static enum litmus_next next_from(const struct litmus_execution *x, unsigned item, unsigned i)
 {
-	for (; i < x->script[item].count; i++) {
+	for (; i < x->script[item].count && x->geometry.thread[item] >= 0; i++) {
 		const struct litmus_op *const op = x->script[item].step[i].op;
 
-		if (!op) {
-			return LITMUS_NEXT_ALONE;
-		}
-		if (op->kind == LITMUS_USE) {
+		if (!op || op->kind == LITMUS_USE) {
 			return LITMUS_NEXT_ALONE;
 		}
 		if (op->kind != LITMUS_SET && op->kind != LITMUS_FLUSH) {
-			return x->geometry.thread[item] < 0 ? LITMUS_NEXT_ALONE : LITMUS_NEXT_SHARED;
+			return LITMUS_NEXT_SHARED;
 		}
 	}
-	return LITMUS_NEXT_ALONE; /* it returns */
+	return LITMUS_NEXT_ALONE; /* it returns, or completes its group */
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------------------- */
@@ -123,7 +129,7 @@ static void go_on(struct litmus_execution *x, unsigned first, unsigned count)
 /* The work-item is about to wait for others; the last to arrive does not wait. */
 static void arrive(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
-	const unsigned size = x->geometry.group_size, group = item / size, items = x->geometry.groups * size;
+	const unsigned size = x->geometry.group_size, group = item / size, items = work_items(x);
 	unsigned *const arrived = &x->arrived[group][op->kind == LITMUS_PERSIST_BARRIER];
 
 	if (!is_group_wide(op) || (op->kind == LITMUS_PERSIST_BARRIER && !x->barriers_stall)) {
@@ -206,37 +212,40 @@ static uint64_t perform(const struct litmus_execution *x, const struct litmus_op
 	}
 }
 
-static void take_step(struct litmus_execution *x, unsigned item, const struct litmus_step *s)
+static void execute_op(struct litmus_execution *x, unsigned item, const struct litmus_op *op)
 {
 	const int thread = x->geometry.thread[item];
-	int64_t none[LITMUS_REGISTERS] = {0}, *const registers =
-						      thread < 0 ? none : x->state.registers[thread];
-	uint64_t result;
+	int64_t none[LITMUS_REGISTERS] = {0};
+	int64_t *const registers = thread < 0 ? none : x->state.registers[thread];
 
-	if (!s->op) {
-		if (s->is_store) {
-			nvw_store(s->at, 1);
-		} else {
-			(void)nvw_load(s->at);
-		}
+	if (is_skipped(op, registers)) {
 		return;
 	}
-	if (is_skipped(s->op, registers)) {
+	if (op->kind == LITMUS_ISSUE) {
+		x->issued[thread][op->to] = nvw_load_issue(x->variable[op->variable]);
 		return;
 	}
-	if (s->op->kind == LITMUS_ISSUE) {
-		x->issued[thread][s->op->to] = nvw_load_issue(x->variable[s->op->variable]);
+	if (op->kind == LITMUS_USE) {
+		registers[op->to] = (int64_t)nvw_load_use(x->issued[thread][op->to], uint64_t);
 		return;
 	}
-	if (s->op->kind == LITMUS_USE) {
-		registers[s->op->to] = (int64_t)nvw_load_use(x->issued[thread][s->op->to], uint64_t);
-		return;
+	arrive(x, item, op);
+	const uint64_t a = (uint64_t)value_of(registers, op->a), b = (uint64_t)value_of(registers, op->b);
+	const uint64_t result = perform(x, op, a, b);
+
+	if (op->to >= 0) {
+		registers[op->to] = (int64_t)result;
 	}
-	arrive(x, item, s->op);
-	result = perform(
-		x, s->op, (uint64_t)value_of(registers, s->op->a), (uint64_t)value_of(registers, s->op->b));
-	if (s->op->to >= 0) {
-		registers[s->op->to] = (int64_t)result;
+}
+
+static void take_step(struct litmus_execution *x, unsigned item, const struct litmus_step *s)
+{
+	if (s->op) {
+		execute_op(x, item, s->op);
+	} else if (s->is_store) {
+		nvw_store(s->at, 1);
+	} else {
+		(void)nvw_load(s->at);
 	}
 }
 
@@ -261,27 +270,37 @@ static void note_turn(struct litmus_search *s, int thread)
 	}
 }
 
-/* Wavefronts are offered in the order of their work-items. */
-static unsigned choose(void *context, unsigned count)
+/* The work-items that can go on, in order. */
+static unsigned find_ready(const struct litmus_execution *x, unsigned ready[LITMUS_ITEMS])
 {
-	struct litmus_execution *const x = context;
-	unsigned ready[LITMUS_ITEMS], n = 0, chosen;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < x->geometry.groups * x->geometry.group_size; i++) {
+	for (unsigned i = 0; i < work_items(x); i++) {
 		if (x->next[i] <= LITMUS_NEXT_SHARED) {
 			ready[n++] = i;
 		}
 	}
-	if (x->is_anonymous ||
-		n != count) { /* a barrier opened unexpectedly: the identity of the wavefronts is unknown */
+	return n;
+}
+
+/* Wavefronts are offered in the order of their work-items. */
+static unsigned choose(void *context, unsigned count)
+{
+	struct litmus_execution *const x = context;
+	unsigned ready[LITMUS_ITEMS];
+	const unsigned n = find_ready(x, ready);
+
+	/* A barrier may have opened unexpectedly: then the identity of the wavefronts is unknown. */
+	if (x->is_anonymous || n != count) {
 		return litmus_search_choose(x->search, count);
 	}
-	for (unsigned i = 0; i < n; i++) {
-		if (x->next[ready[i]] == LITMUS_NEXT_ALONE) {
-			return i;
+	NVW_EACH(item, ready, n) {
+		if (x->next[*item] == LITMUS_NEXT_ALONE) {
+			return (unsigned)(item - ready);
 		}
 	}
-	chosen = litmus_search_choose(x->search, count);
+	const unsigned chosen = litmus_search_choose(x->search, count);
+
 	note_turn(x->search, x->geometry.thread[ready[chosen]]);
 	return chosen;
 }
@@ -290,45 +309,59 @@ static unsigned choose(void *context, unsigned count)
 
 unsigned litmus_variable_offset(const struct litmus_situation *s, unsigned v)
 {
-	const unsigned words = s->shares_lines ? 2 : 1;
+	const unsigned words = 1 + s->shares_lines;
 
 	NVW_INVARIANT(v < LITMUS_VARIABLES);
 	return v / words * 64 + v % words * 8;
 }
 
+/* Each variable at its place in DRAM or, where the test has a pool, NVRAM. */
+static int place_variables(struct litmus_execution *x, struct nvw_machine *m, char *dram)
+{
+	struct nvw_pool *const pool = nvw_machine_pool(m);
+
+	for (unsigned v = 0; v < x->test->variable_count; v++) {
+		const struct litmus_variable *const variable = &x->test->variable[v];
+		char *base = dram;
+
+		if (pool && variable->is_nvram) {
+			base = (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks;
+		}
+		x->variable[v] = (uint64_t *)(void *)(base + litmus_variable_offset(&x->situation, v));
+		if (variable->initial || pool) {
+			NVW_TRY(nvw_write(m, x->variable[v], &variable->initial, sizeof variable->initial));
+		}
+	}
+	return 0;
+}
+
+static void write_scripts(struct litmus_execution *x)
+{
+	for (unsigned i = 0; i < work_items(x); i++) {
+		x->script[i].count = 0;
+		if (x->geometry.thread[i] < 0) {
+			write_barriers(x, i);
+		} else {
+			write_script(x, i);
+		}
+		x->next[i] = next_from(x, i, 0);
+	}
+}
+
 int litmus_execution_prepare(struct litmus_execution *x, struct nvw_machine *m)
 {
-	const unsigned items = x->geometry.groups * x->geometry.group_size;
-	char *const dram = nvw_alloc(m, (LITMUS_VARIABLES + 1 + LITMUS_OTHER_LINES * items) * 64);
-	struct nvw_pool *const pool = nvw_machine_pool(m);
-	char *const nvram =
-		pool ? (char *)(uintptr_t)nvw_nvram_base(m) + nvw_pool_geometry(pool)->chunks : NULL;
+	char *const dram = nvw_alloc(m, (LITMUS_VARIABLES + 1 + LITMUS_OTHER_LINES * work_items(x)) * 64);
 
 	NVW_ALLOCATED(dram, "the machine's DRAM has no room for a litmus test");
 	x->fence = (uint64_t *)(void *)(dram + LITMUS_VARIABLES * 64);
 	x->others = x->fence + 8;
-	x->barriers_stall = pool && emu_model_info(emu_machine_config(m)->model)->meets;
+	x->barriers_stall = nvw_machine_pool(m) && emu_model_info(emu_machine_config(m)->model)->meets;
 	x->arrived_kernel = 0;
 	memset(x->arrived, 0, sizeof x->arrived);
 	memset(&x->state, 0, sizeof x->state);
 	memset(x->issued, 0, sizeof x->issued);
-	for (unsigned v = 0; v < x->test->variable_count; v++) {
-		const struct litmus_variable *const variable = &x->test->variable[v];
-		int error = 0;
-
-		x->variable[v] = (uint64_t *)(void *)((pool && variable->is_nvram ? nvram : dram) +
-						      litmus_variable_offset(&x->situation, v));
-		if (variable->initial || pool) {
-			error = nvw_write(m, x->variable[v], &variable->initial, sizeof variable->initial);
-		}
-		if (error) {
-			return error;
-		}
-	}
-	for (unsigned i = 0; i < items; i++) {
-		write_script(x, i);
-		x->next[i] = next_from(x, i, 0);
-	}
+	NVW_TRY(place_variables(x, m, dram));
+	write_scripts(x);
 	return 0;
 }
 
@@ -338,16 +371,13 @@ int litmus_execution_run(struct litmus_execution *x, struct nvw_machine *m)
 		litmus_search_begin(x->search);
 		emu_set_scheduler(m, choose, x);
 	}
-	return nvw_launch(m, "litmus", interpret, &x, x->geometry.groups * x->geometry.group_size,
-		x->geometry.group_size);
+	return nvw_launch(m, "litmus", interpret, &x, work_items(x), x->geometry.group_size);
 }
 
 int litmus_execution_read(struct litmus_execution *x, struct nvw_machine *m)
 {
-	int error = 0;
-
-	for (unsigned v = 0; v < x->test->variable_count && !error; v++) {
-		error = nvw_read(m, &x->state.memory[v], x->variable[v], sizeof x->state.memory[v]);
+	for (unsigned v = 0; v < x->test->variable_count; v++) {
+		NVW_TRY(nvw_read(m, &x->state.memory[v], x->variable[v], sizeof x->state.memory[v]));
 	}
-	return error;
+	return 0;
 }

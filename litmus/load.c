@@ -12,6 +12,7 @@
 #include "parse.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
 
@@ -20,16 +21,14 @@ enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
 static int read_all(const char *path, char **ret_text)
 {
 	uint64_t bytes;
-	char *text;
 
-	NVW_FAIL_IF(
-		nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes), NVW_E_INPUT, "%s", nvw_error_message());
-	if (memchr(text, 0, bytes)) {
-		free(text);
-		return nvw_fail(NVW_E_INPUT, "%s: found a 0 byte: the file is not text", path);
+	NVW_FAIL_IF(nvw_input_read(path, FILE_BYTES_MAX, ret_text, &bytes), NVW_E_INPUT, "%s",
+		nvw_error_message());
+	if (!memchr(*ret_text, 0, bytes)) {
+		return 0;
 	}
-	*ret_text = text;
-	return 0;
+	free(*ret_text);
+	return nvw_fail(NVW_E_INPUT, "%s: found a 0 byte: the file is not text", path);
 }
 
 /* ---- Tables ----------------------------------------------------------------------------------------- */
@@ -38,7 +37,7 @@ enum column { NAME, MODEL, THREADS, INIT, OUTCOME, VERDICT, RACE_FREE, COLUMNS }
 static const char *const columns[] = {"name", "model", "threads", "init", "outcome", "verdict", "race_free"};
 
 struct table {
-	const char *path;
+	const char *file;
 	unsigned line;
 	int column[COLUMNS]; /* position; -1: not in the table */
 };
@@ -54,20 +53,26 @@ static unsigned cut(char *line, char *cells[COLUMNS_MAX])
 	return n;
 }
 
+/* The position of a name among the cells; -1: none. */
+static int find(char *const *cells, unsigned count, const char *name)
+{
+	for (unsigned i = count; i--;) {
+		if (!strcmp(cells[i], name)) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
 static int read_header(struct table *t, char *line)
 {
 	char *cells[COLUMNS_MAX];
 	const unsigned n = cut(line, cells);
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
-		t->column[c] = -1;
-		for (unsigned i = 0; i < n; i++) {
-			if (!strcmp(cells[i], columns[c])) {
-				t->column[c] = (int)i;
-			}
-		}
-		NVW_FAIL_IF(t->column[c] < 0 && c != INIT && c != RACE_FREE, NVW_E_INPUT,
-			"%s:%u: expected a header line with a column \"%s\"", t->path, t->line, columns[c]);
+		t->column[c] = find(cells, n, columns[c]);
+		LITMUS_FAIL_IF(t, t->column[c] < 0 && c != INIT && c != RACE_FREE,
+			"expected a header line with a column \"%s\"", columns[c]);
 	}
 	return 0;
 }
@@ -78,38 +83,51 @@ static int read_column(const struct table *t, struct litmus_test *test, const ch
 {
 	NVW_INVARIANT(column < NVW_COUNT(columns));
 
-	struct litmus_reader r = {.file = t->path, .line = t->line, .at = text, .test = test};
+	struct litmus_reader r = {.file = t->file, .line = t->line, .at = text, .test = test};
 
 	if (!strcmp(text, "-")) {
 		return 0;
 	}
 	NVW_TRY(take(&r));
 	litmus_skip(&r);
-	NVW_FAIL_IF(*r.at, NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"", t->path,
-		t->line, columns[column], r.at);
+	LITMUS_FAIL_IF(t, *r.at, "column \"%s\": expected its end, found \"%.24s\"", columns[column], r.at);
 	return 0;
+}
+
+/* The row's cells in the order of enum column. */
+static int read_cells(const struct table *t, char *line, const char *ret_cell[COLUMNS])
+{
+	char *cells[COLUMNS_MAX];
+	const unsigned n = cut(line, cells);
+
+	for (unsigned c = 0; c < COLUMNS; c++) {
+		const int at = t->column[c];
+
+		LITMUS_FAIL_IF(t, at >= (int)n, "the row has %u columns and lacks \"%s\"", n, columns[c]);
+		ret_cell[c] = at < 0 ? "-" : cells[at];
+	}
+	return 0;
+}
+
+static int read_model(struct litmus_reader *r, const char *text)
+{
+	if (!strcmp(text, "-") || !*text) {
+		return 0;
+	}
+	NVW_PRINT(r->test->model, "%s", text);
+	return litmus_check_model(r);
 }
 
 static int read_row(const struct table *t, char *line, struct litmus_test *test)
 {
-	struct litmus_reader reader = {.file = t->path, .line = t->line, .test = test};
-	char *cells[COLUMNS_MAX], none[] = "-";
-	const unsigned n = cut(line, cells);
+	struct litmus_reader reader = {.file = t->file, .line = t->line, .test = test};
 	const char *cell[COLUMNS];
 
-	for (unsigned c = 0; c < COLUMNS; c++) {
-		NVW_FAIL_IF(t->column[c] >= (int)n, NVW_E_INPUT,
-			"%s:%u: the row has %u columns and lacks \"%s\"", t->path, t->line, n, columns[c]);
-		cell[c] = t->column[c] < 0 ? none : cells[t->column[c]];
-	}
-	snprintf(test->file, sizeof test->file, "%s", t->path);
-	snprintf(test->name, sizeof test->name, "%s", cell[NAME]);
-	snprintf(test->model, sizeof test->model, "%s", strcmp(cell[MODEL], "-") ? cell[MODEL] : "");
+	NVW_TRY(read_cells(t, line, cell));
+	NVW_PRINT(test->name, "%s", cell[NAME]);
 	test->line = t->line;
 	test->is_racy = !strcmp(cell[RACE_FREE], "false");
-	if (*test->model) {
-		NVW_TRY(litmus_check_model(&reader));
-	}
+	NVW_TRY(read_model(&reader, cell[MODEL]));
 	NVW_TRY(read_column(t, test, cell[INIT], INIT, litmus_take_init));
 	NVW_TRY(read_column(t, test, cell[THREADS], THREADS, litmus_take_threads));
 	NVW_TRY(read_column(t, test, cell[OUTCOME], OUTCOME, litmus_take_outcome));
@@ -117,9 +135,19 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 	return litmus_complete(&reader);
 }
 
+static int add_row(const struct table *t, char *line, struct litmus_list *list)
+{
+	struct litmus_test *test;
+
+	NVW_TRY(litmus_list_add(list, t->file, &test));
+	NVW_TRY(read_row(t, line, test));
+	list->count++;
+	return 0;
+}
+
 static int parse_table(const char *path, char *text, struct litmus_list *list)
 {
-	struct table t = {.path = path};
+	struct table t = {.file = path};
 
 	for (char *line; (line = strsep(&text, "\n"));) {
 		t.line++;
@@ -127,13 +155,7 @@ static int parse_table(const char *path, char *text, struct litmus_list *list)
 		if (t.line == 1) {
 			NVW_TRY(read_header(&t, line));
 		} else if (*line) {
-			struct litmus_test *const test = litmus_list_add(list);
-
-			if (!test) {
-				return NVW_E_MEMORY;
-			}
-			NVW_TRY(read_row(&t, line, test));
-			list->count++;
+			NVW_TRY(add_row(&t, line, list));
 		}
 	}
 	return 0;
@@ -159,22 +181,23 @@ static int load_file(const char *path, struct litmus_list *list)
 
 static int load_folder(const char *path, struct litmus_list *list, unsigned depth);
 
+static bool is_of_tests(const char *path)
+{
+	return ends_with(path, ".litmus") || ends_with(path, ".tsv");
+}
+
 static int load_entry(const char *folder, const char *name, struct litmus_list *list, unsigned depth)
 {
 	char path[4096];
 	struct stat s;
 
-	if (*name == '.' || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-		stat(path, &s)) {
+	if (*name == '.' || NVW_PRINT(path, "%s/%s", folder, name) >= (int)sizeof path || stat(path, &s)) {
 		return 0;
 	}
 	if (S_ISDIR(s.st_mode) && depth < 16) {
 		return load_folder(path, list, depth + 1);
 	}
-	if (ends_with(path, ".litmus") || ends_with(path, ".tsv")) {
-		return load_file(path, list);
-	}
-	return 0;
+	return is_of_tests(path) ? load_file(path, list) : 0;
 }
 
 static int load_folder(const char *path, struct litmus_list *list, unsigned depth)
@@ -200,11 +223,7 @@ int litmus_load(const char *path, struct litmus_list *list)
 	struct stat s;
 
 	NVW_FAIL_IF(stat(path, &s), NVW_E_INPUT, "%s: %s", path, strerror(errno));
-	if (S_ISDIR(s.st_mode)) {
-		NVW_TRY(load_folder(path, list, 0));
-	} else {
-		NVW_TRY(load_file(path, list));
-	}
+	NVW_TRY(S_ISDIR(s.st_mode) ? load_folder(path, list, 0) : load_file(path, list));
 	NVW_FAIL_IF(list->count == before, NVW_E_INPUT, "%s: expected litmus tests, found none", path);
 	return 0;
 }

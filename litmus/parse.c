@@ -12,9 +12,17 @@
 #include "core/invariant.h"
 #include "core/array.h"
 #include "core/each.h"
+#include "core/print.h"
 #include "words.h"
 
 /* ---- Parts ------------------------------------------------------------------------------------------ */
+
+/* Whether another word follows, behind any of these characters. */
+static bool has_more(struct litmus_reader *r, const char *between)
+{
+	r->at += strspn(r->at, between);
+	return litmus_is_word(*r->at);
+}
 
 /* x=1 y=2, optionally with commas */
 int litmus_take_init(struct litmus_reader *r)
@@ -25,16 +33,14 @@ int litmus_take_init(struct litmus_reader *r)
 		NVW_TRY(litmus_take_variable(r, &v));
 		NVW_TRY(litmus_expect(r, "="));
 		NVW_TRY(litmus_take_number(r, &r->test->variable[v].initial));
-		r->at += strspn(r->at, " \t,;");
-	} while (litmus_is_word(*r->at));
+	} while (has_more(r, " \t,;"));
 	return 0;
 }
 
 /* forbidden, allowed; in a persist test followed by the persistency models that it applies to */
-int litmus_take_verdict(struct litmus_reader *r)
+/* The verdicts under the persistency models that are listed. */
+static int take_models(struct litmus_reader *r, enum litmus_verdict verdict)
 {
-	static const char *const verdicts[] = {"forbidden", "allowed", NULL};
-	static const enum litmus_verdict said[] = {LITMUS_FORBIDDEN, LITMUS_ALLOWED};
 	static const char *const models[] = {
 #define MACHINE_MODEL(id, symbol, name) name,
 #define STATE_MODEL(id, symbol, name)
@@ -42,29 +48,29 @@ int litmus_take_verdict(struct litmus_reader *r)
 #undef MACHINE_MODEL
 #undef STATE_MODEL
 		NULL};
-	const int i = litmus_take_choice(r, verdicts, "forbidden or allowed");
 
-	if (i < 0) {
-		return i;
+	while (has_more(r, " \t,")) {
+		unsigned model;
+
+		NVW_TRY(litmus_take_choice(
+			r, models, "a persistency model: strict, epoch or buffered-epoch", &model));
+		LITMUS_FAIL_IF(r, r->test->under[model], "a second verdict for %s", models[model]);
+		r->test->under[model] = verdict;
 	}
+	return 0;
+}
+
+int litmus_take_verdict(struct litmus_reader *r)
+{
+	static const char *const verdicts[] = {"forbidden", "allowed", NULL};
+	static const enum litmus_verdict said[] = {LITMUS_FORBIDDEN, LITMUS_ALLOWED};
+	unsigned i;
+
+	NVW_TRY(litmus_take_choice(r, verdicts, "forbidden or allowed", &i));
 	if (!r->test->verdict) {
 		r->test->verdict = said[i];
 	}
-	for (;;) {
-		r->at += strspn(r->at, " \t,");
-		if (!litmus_is_word(*r->at)) {
-			return 0;
-		}
-		const int model =
-			litmus_take_choice(r, models, "a persistency model: strict, epoch or buffered-epoch");
-
-		if (model < 0) {
-			return model;
-		}
-		NVW_FAIL_IF(r->test->under[model], NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file,
-			r->line, models[model]);
-		r->test->under[model] = said[i];
-	}
+	return take_models(r, said[i]);
 }
 
 int litmus_check_model(const struct litmus_reader *r)
@@ -74,10 +80,9 @@ int litmus_check_model(const struct litmus_reader *r)
 	if (litmus_model_is_known(r->test->model, &near)) {
 		return 0;
 	}
-	NVW_FAIL_IF(near, NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; did you mean %s?", r->file,
-		r->line, r->test->model, near);
-	return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; docs/litmus.md lists them",
-		r->file, r->line, r->test->model);
+	LITMUS_FAIL_IF(r, near, "there is no memory model \"%.60s\"; did you mean %s?", r->test->model, near);
+	return LITMUS_FAIL(
+		r, "there is no memory model \"%.60s\"; docs/litmus.md lists them", r->test->model);
 }
 
 /* What the test lacks; NULL: nothing. */
@@ -102,16 +107,18 @@ static const char *missing_part(const struct litmus_test *t)
 }
 
 /* Registers and DRAM are lost in a crash. */
+static bool is_lost(const struct litmus_term *term)
+{
+	return term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY;
+}
+
 static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
 {
 	const bool is_persist = litmus_is_persist(t);
 
 	NVW_EACH(term, t->term, t->term_count) {
-		NVW_FAIL_IF(is_persist &&
-				    (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY),
-			NVW_E_INPUT,
-			"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only "
-			"nvm: "
+		NVW_FAIL_IF(is_persist && is_lost(term), NVW_E_INPUT,
+			"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only nvm: "
 			"variables, since registers and DRAM are lost",
 			r->file, t->line, t->name);
 		if (term->kind == LITMUS_TERM_NVRAM) {
@@ -134,20 +141,18 @@ static bool has_verdict_under_a_model(const struct litmus_test *t)
 int litmus_complete(struct litmus_reader *r)
 {
 	struct litmus_test *const t = r->test;
-	const bool is_persist = litmus_is_persist(t);
+	const bool is_persist = litmus_is_persist(t), has_models = has_verdict_under_a_model(t);
 
 	NVW_TRY(check_terms(r, t));
-	if (has_verdict_under_a_model(t)) {
-		NVW_FAIL_IF(!is_persist, NVW_E_INPUT,
-			"%s:%u: test %s: a verdict under a persistency model needs an outcome over "
-			"NVRAM "
-			"(nvm:)",
-			r->file, t->line, t->name);
-	} else if (is_persist) {
+	NVW_FAIL_IF(has_models && !is_persist, NVW_E_INPUT,
+		"%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM (nvm:)",
+		r->file, t->line, t->name);
+	if (is_persist && !has_models) {
 		t->under[LITMUS_EPOCH] = t->verdict;
 	}
-	NVW_FAIL_IF(missing_part(t), NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,
-		missing_part(t));
+	const char *const missing = missing_part(t);
+
+	NVW_FAIL_IF(missing, NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name, missing);
 	return 0;
 }
 
@@ -165,10 +170,7 @@ static int take_line(struct litmus_reader *r, char *text, size_t room)
 	for (n = (int)strlen(text); n && isspace((unsigned char)text[n - 1]); n--) {
 		text[n - 1] = 0;
 	}
-	if (!*text) {
-		return litmus_expected(r, "text");
-	}
-	return 0;
+	return *text ? 0 : litmus_expected(r, "text");
 }
 
 static int take_model(struct litmus_reader *r)
@@ -197,9 +199,14 @@ static int take_nvram(struct litmus_reader *r)
 
 		NVW_TRY(litmus_take_variable(r, &v));
 		r->test->variable[v].is_nvram = true;
-		r->at += strspn(r->at, " \t,");
-	} while (litmus_is_word(*r->at));
+	} while (has_more(r, " \t,"));
 	return 0;
+}
+
+static int take_outcome(struct litmus_reader *r)
+{
+	LITMUS_FAIL_IF(r, r->test->term_count, "test %s has a second outcome", r->test->name);
+	return litmus_take_outcome(r);
 }
 
 static int take_part(struct litmus_reader *r)
@@ -207,50 +214,46 @@ static int take_part(struct litmus_reader *r)
 	static const char *const names[] = {
 		"model", "note", "init", "nvram", "outcome", "verdict", "racy", NULL};
 	static int (*const takes[])(struct litmus_reader *) = {take_model, take_note, litmus_take_init,
-		take_nvram, litmus_take_outcome, litmus_take_verdict, take_racy};
-	int i;
+		take_nvram, take_outcome, litmus_take_verdict, take_racy};
+	unsigned i;
 
 	if (*r->at == 'P' && isdigit((unsigned char)r->at[1])) {
 		return litmus_take_threads(r);
 	}
-	i = litmus_take_choice(
-		r, names, "a thread, or test, model, note, init, nvram, outcome, verdict or racy");
-	if (i < 0) {
-		return i;
-	}
-	NVW_FAIL_IF(!strcmp(names[i], "outcome") && r->test->term_count, NVW_E_INPUT,
-		"%s:%u: test %s has a second outcome", r->file, r->line, r->test->name);
+	NVW_TRY(litmus_take_choice(
+		r, names, "a thread, or test, model, note, init, nvram, outcome, verdict or racy", &i));
 	return takes[i](r);
+}
+
+static bool at_test(const struct litmus_reader *r)
+{
+	return !strncmp(r->at, "test", 4) && !litmus_is_word(r->at[4]);
 }
 
 /* "test NAME" and its parts, up to the next test. */
 static int take_test(struct litmus_reader *r)
 {
-	static const char *const begin[] = {"test", NULL};
-	const int found = litmus_take_choice(r, begin, "test NAME");
-
 	r->test->line = r->line;
-	if (found < 0) {
-		return found;
+	if (!at_test(r)) {
+		return litmus_expected(r, "test NAME");
 	}
+	r->at += strlen("test");
 	NVW_TRY(take_line(r, r->test->name, sizeof r->test->name));
-	litmus_skip(r);
-	while (*r->at && (strncmp(r->at, "test", 4) || litmus_is_word(r->at[4]))) {
+	for (litmus_skip(r); *r->at && !at_test(r); litmus_skip(r)) {
 		NVW_TRY(take_part(r));
-		litmus_skip(r);
 	}
 	return litmus_complete(r);
 }
 
-struct litmus_test *litmus_list_add(struct litmus_list *list)
+int litmus_list_add(struct litmus_list *list, const char *file, struct litmus_test **ret)
 {
-	if (!NVW_ROOM(list->test, list->capacity, list->count + 1)) {
-		nvw_fail(NVW_E_MEMORY, "no memory for more than %u litmus tests", list->count);
-		return NULL;
-	}
+	NVW_ALLOCATED(NVW_ROOM(list->test, list->capacity, list->count + 1),
+		"no memory for more than %u litmus tests", list->count);
 	NVW_INVARIANT(list->count < list->capacity);
-	memset(&list->test[list->count], 0, sizeof *list->test);
-	return &list->test[list->count];
+	*ret = &list->test[list->count];
+	memset(*ret, 0, sizeof **ret);
+	NVW_PRINT((*ret)->file, "%s", file);
+	return 0;
 }
 
 int litmus_parse(const char *name, const char *text, struct litmus_list *list)
@@ -258,11 +261,7 @@ int litmus_parse(const char *name, const char *text, struct litmus_list *list)
 	struct litmus_reader r = {.file = name, .line = 1, .at = text};
 
 	for (litmus_skip(&r); *r.at; litmus_skip(&r)) {
-		r.test = litmus_list_add(list);
-		if (!r.test) {
-			return NVW_E_MEMORY;
-		}
-		snprintf(r.test->file, sizeof r.test->file, "%s", name);
+		NVW_TRY(litmus_list_add(list, name, &r.test));
 		NVW_TRY(take_test(&r));
 		list->count++;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "internal.h"
 
 void litmus_report_begin(
@@ -12,7 +13,7 @@ void litmus_report_begin(
 {
 	*report = (struct litmus_report){
 		.test = test, .persistency = -1, .said = test->verdict, .is_exhaustive = true};
-	snprintf(report->protocol, sizeof report->protocol, "%s", options->protocol);
+	NVW_PRINT(report->protocol, "%s", options->protocol);
 	report->is_claimed = litmus_claimed(test, options->protocol, options->settings, &report->why);
 }
 
@@ -22,7 +23,7 @@ void litmus_report_witness(struct litmus_report *report, const struct litmus_sit
 	char schedule[LITMUS_TEXT];
 
 	litmus_search_text(search, schedule, sizeof schedule);
-	snprintf(report->witness, sizeof report->witness, "%s: %s", situation->name, schedule);
+	NVW_PRINT(report->witness, "%s: %s", situation->name, schedule);
 }
 
 void litmus_report_count(struct litmus_report *report, const struct litmus_state *state)
@@ -38,10 +39,10 @@ void litmus_report_count(struct litmus_report *report, const struct litmus_state
 	}
 	if (i == LITMUS_OUTCOMES) { /* the last entry stands for all others */
 		i--;
-		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "(others)");
+		NVW_PRINT(report->outcome[i].text, "(others)");
 	} else if (i == report->outcome_count) {
 		report->outcome_count++;
-		snprintf(report->outcome[i].text, sizeof report->outcome[i].text, "%s", text);
+		NVW_PRINT(report->outcome[i].text, "%s", text);
 	}
 	report->outcome[i].holds |= holds;
 	report->outcome[i].count++;

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "internal.h"
 
 enum { EVICTING_SITUATIONS = 6 };
@@ -24,7 +26,7 @@ static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, 
 	s->evicting = nvw_mix64(seed * EVICTING_SITUATIONS + i + 1) | 1;
 	s->warm = (uint32_t)(s->evicting >> 32) & every_variable(test);
 	s->shares_lines = i % 3 == 2;
-	snprintf(s->name, sizeof s->name, "evictions %u", i + 1);
+	NVW_PRINT(s->name, "evictions %u", i + 1);
 }
 
 /* Initial content of the L1s: nothing, everything, or one variable. */
@@ -32,10 +34,10 @@ static void set_warm(const struct litmus_test *test, unsigned i, struct litmus_s
 {
 	if (i < 2) {
 		s->warm = i * every_variable(test);
-		snprintf(s->name, sizeof s->name, i ? "lines in the L1s" : "lines absent");
+		NVW_PRINT(s->name, i ? "lines in the L1s" : "lines absent");
 	} else {
 		s->warm = UINT32_C(1) << (i - 2);
-		snprintf(s->name, sizeof s->name, "%s alone in the L1s", test->variable[i - 2].name);
+		NVW_PRINT(s->name, "%s alone in the L1s", test->variable[i - 2].name);
 	}
 }
 
@@ -84,8 +86,8 @@ int litmus_machine(const struct litmus_test *test, const struct litmus_situation
 
 	litmus_geometry(test, &g);
 	emu_config_default(ret);
-	snprintf(ret->name, sizeof ret->name, "litmus");
-	snprintf(ret->protocol, sizeof ret->protocol, "%s", options->protocol);
+	NVW_PRINT(ret->name, "litmus");
+	NVW_PRINT(ret->protocol, "%s", options->protocol);
 	ret->seed = 0; /* work-group g is on CU g */
 	ret->cus = g.groups;
 	ret->wavefront_width = 1; /* every thread is scheduled separately */
@@ -113,6 +115,23 @@ int litmus_machine(const struct litmus_test *test, const struct litmus_situation
 	return 0;
 }
 
+static bool share_a_group(const struct litmus_thread *a, const struct litmus_thread *b)
+{
+	return a->work_group == b->work_group && a->device == b->device;
+}
+
+/* The group of thread t, which the first thread with its work-group and device has begun. */
+static unsigned join(const struct litmus_test *test, unsigned t, unsigned *group_of, unsigned *groups)
+{
+	unsigned other = 0;
+
+	while (!share_a_group(&test->thread[other], &test->thread[t])) {
+		other++;
+	}
+	group_of[t] = other < t ? group_of[other] : (*groups)++;
+	return group_of[t];
+}
+
 /* Work-groups are numbered in order of appearance. */
 void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret)
 {
@@ -121,17 +140,9 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 	*ret = (struct litmus_geometry){0};
 	memset(ret->thread, -1, sizeof ret->thread);
 	for (unsigned t = 0; t < test->thread_count; t++) {
-		unsigned other = 0;
+		const unsigned size = ++members[join(test, t, group_of, &ret->groups)];
 
-		while (test->thread[other].work_group != test->thread[t].work_group ||
-			test->thread[other].device != test->thread[t].device) {
-			other++;
-		}
-		group_of[t] = other < t ? group_of[other] : ret->groups++;
-		members[group_of[t]]++;
-		if (members[group_of[t]] > ret->group_size) {
-			ret->group_size = members[group_of[t]];
-		}
+		ret->group_size = (unsigned)nvw_max(ret->group_size, size);
 	}
 	memset(members, 0, sizeof members);
 	for (unsigned t = 0; t < test->thread_count; t++) {

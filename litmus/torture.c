@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/folder.h"
+#include "core/print.h"
 #include "core/stop.h"
 #include "torture.h"
 #include "torture_program.h"
@@ -28,11 +30,11 @@ struct progress {
 	char text[TORTURE_TEXT];
 };
 
-static double seconds_now(void)
+static double seconds_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -58,14 +60,6 @@ static void begin_process(bool quiet)
 	}
 }
 
-static double processor_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void add_up(struct torture_work *to, const struct torture_work *one)
 {
 	to->operations += one->operations;
@@ -80,32 +74,32 @@ static void run_one(const struct torture_program *program, const char *fault, st
 	struct progress *progress)
 {
 	struct torture_work work = {0};
-	const double begin = processor_seconds();
+	const double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 
 	alarm(HANGS_AFTER_SECONDS);
 	progress->outcome =
 		torture_run_program(program, pool, fault, progress->text, sizeof progress->text, &work);
 	if (progress->outcome < 0) {
-		snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
+		NVW_PRINT(progress->text, "%s", nvw_error_message());
 	}
-	progress->cpu_seconds += processor_seconds() - begin;
+	progress->cpu_seconds += seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin;
 	add_up(&progress->work, &work);
 	progress->programs++;
 }
 
 static void run_many(const struct torture_options *o, struct nvw_pool *pool, struct progress *progress)
 {
-	const double end = o->seconds > 0 ? seconds_now() + o->seconds : 0;
+	const double end = o->seconds > 0 ? seconds_of(CLOCK_MONOTONIC) + o->seconds : 0;
 	struct torture_program *const program = malloc(sizeof *program);
 
 	for (uint64_t i = 0; program && progress->outcome == 0 && (!o->programs || i < o->programs); i++) {
-		if (i && end > 0 && seconds_now() >= end) {
+		if (i && end > 0 && seconds_of(CLOCK_MONOTONIC) >= end) {
 			break;
 		}
 		progress->seed = o->seed + i;
 		progress->outcome = torture_generate(program, o->protocol, progress->seed, o->settings);
 		if (progress->outcome < 0) {
-			snprintf(progress->text, sizeof progress->text, "%s", nvw_error_message());
+			NVW_PRINT(progress->text, "%s", nvw_error_message());
 		} else {
 			run_one(program, o->fault, pool, progress);
 		}
@@ -119,15 +113,12 @@ static void describe_death(int status, struct progress *progress)
 {
 	progress->outcome = 1;
 	progress->programs++;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-		snprintf(progress->text, sizeof progress->text, "the machine does not come back (%d s)",
-			HANGS_AFTER_SECONDS);
-	} else if (WIFSIGNALED(status)) {
-		snprintf(progress->text, sizeof progress->text, "the machine died: %s",
-			strsignal(WTERMSIG(status)));
+	if (WIFEXITED(status)) {
+		NVW_PRINT(progress->text, "the machine ended with status %d", WEXITSTATUS(status));
+	} else if (WTERMSIG(status) == SIGALRM) {
+		NVW_PRINT(progress->text, "the machine does not come back (%d s)", HANGS_AFTER_SECONDS);
 	} else {
-		snprintf(progress->text, sizeof progress->text, "the machine ended with status %d",
-			WEXITSTATUS(status));
+		NVW_PRINT(progress->text, "the machine died: %s", strsignal(WTERMSIG(status)));
 	}
 }
 
@@ -201,25 +192,31 @@ static bool can_go(const struct torture_step *step)
 	       (step->kind == TORTURE_MEET && step->persist);
 }
 
+/* Removes count steps from first on; false if there is none. */
+static bool remove_steps(struct torture_program *p, unsigned first, unsigned count)
+{
+	bool changed = false;
+
+	NVW_EACH(step, p->steps + first, nvw_min(count, p->step_count - first)) {
+		changed |= can_go(step) && !step->removed;
+		step->removed |= can_go(step);
+	}
+	torture_link(p);
+	return changed;
+}
+
 /* Removes count steps from first on, if the program then still fails. */
 static int try_without(const struct torture_options *o, struct torture_program *p, unsigned first,
 	unsigned count, struct progress *progress)
 {
 	struct torture_step before[TORTURE_STEPS_MAX];
-	bool changed = false;
-	int r;
 
 	memcpy(before, p->steps, sizeof before);
-	for (unsigned i = first; i < first + count && i < p->step_count; i++) {
-		if (can_go(&p->steps[i]) && !p->steps[i].removed) {
-			p->steps[i].removed = changed = true;
-		}
-	}
-	if (!changed) {
+	if (!remove_steps(p, first, count)) {
 		return 0;
 	}
-	torture_link(p);
-	r = in_process(o, p, true, progress);
+	const int r = in_process(o, p, true, progress);
+
 	if (r == 0 && progress->outcome == 0) {
 		memcpy(p->steps, before, sizeof before);
 		torture_link(p);
@@ -227,29 +224,46 @@ static int try_without(const struct torture_options *o, struct torture_program *
 	return r;
 }
 
+/* Goes through the steps once, count at a time. */
+static int shrink_by(const struct torture_options *o, struct torture_program *p, unsigned count,
+	unsigned *trials, struct progress *progress, char *text)
+{
+	for (unsigned first = 0; first < p->step_count && *trials < SHRINK_TRIALS; first += count) {
+		++*trials;
+		NVW_TRY(try_without(o, p, first, count, progress));
+		if (progress->outcome == 1) {
+			snprintf(text, TORTURE_TEXT, "%s", progress->text);
+		}
+	}
+	return 0;
+}
+
 static int shrink(
 	const struct torture_options *o, struct torture_program *p, struct progress *progress, char *text)
 {
 	unsigned trials = 0;
-	int r = 0;
 
-	for (unsigned count = p->step_count / 2; count && r == 0; count /= 2) {
-		for (unsigned first = 0; r == 0 && first < p->step_count && trials < SHRINK_TRIALS;
-			first += count, trials++) {
-			r = try_without(o, p, first, count, progress);
-			if (r == 0 && progress->outcome == 1) {
-				snprintf(text, TORTURE_TEXT, "%s", progress->text);
-			}
-		}
+	for (unsigned count = p->step_count / 2; count; count /= 2) {
+		NVW_TRY(shrink_by(o, p, count, &trials, progress, text));
 	}
-	return r;
+	return 0;
+}
+
+static void list(const struct torture_program *p, struct torture_result *result)
+{
+	FILE *const to = fmemopen(result->listing, sizeof result->listing, "w");
+
+	if (to) {
+		torture_print(p, to);
+		fclose(to);
+		result->listing[sizeof result->listing - 1] = 0;
+	}
 }
 
 static int look_closer(
 	const struct torture_options *o, struct progress *progress, struct torture_result *result)
 {
 	struct torture_program *const p = malloc(sizeof *p);
-	FILE *to;
 	int r;
 
 	NVW_ALLOCATED(p, "no memory for a program");
@@ -259,12 +273,7 @@ static int look_closer(
 		r = shrink(o, p, progress, result->text);
 	}
 	result->steps_left = steps_of(p);
-	to = fmemopen(result->listing, sizeof result->listing, "w");
-	if (to) {
-		torture_print(p, to);
-		fclose(to);
-		result->listing[sizeof result->listing - 1] = 0;
-	}
+	list(p, result);
 	free(p);
 	return r;
 }
@@ -295,6 +304,10 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 
 const char *torture_unnoticed(const char *protocol, const char *action)
 {
+	static const char forgotten[] = "lines are only forgotten to be given to another, which empties them";
+	static const char released[] =
+		"lines are forgotten to be given to another, which empties them, or when the "
+		"host releases their memory";
 	static const struct {
 		const char *protocol; /* NULL: of any */
 		const char *action, *why;
@@ -309,14 +322,10 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 			"the L2 has a store's bytes at once: the wait is time"},
 		{"quickrelease", "write marker into the S-FIFO",
 			"the bytes of an atomic wait nowhere: its place in the S-FIFO is time"},
-		{"denovo-b", "forget the line",
-			"lines are only forgotten to be given to another, which empties them"},
-		{"dd", "forget the line",
-			"lines are only forgotten to be given to another, which empties them"},
-		{"dd+ro", "forget the line",
-			"lines are only forgotten to be given to another, which empties them"},
-		{"dh", "forget the line",
-			"lines are only forgotten to be given to another, which empties them"},
+		{"denovo-b", "forget the line", forgotten},
+		{"dd", "forget the line", forgotten},
+		{"dd+ro", "forget the line", forgotten},
+		{"dh", "forget the line", forgotten},
 		{"mttop-wb", "give up the right to write",
 			"the directory asks an owner that is gone, and reads the L2; debug builds see the "
 			"wrong name"},
@@ -327,18 +336,10 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 		{"tcs", "remember the lease of the line that leaves",
 			"a small L1 replaces a line before the L2 does; debug builds see a lease that the L2 "
 			"does not know"},
-		{"stc-nv", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host "
-			"releases their memory"},
-		{"stc-es", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host "
-			"releases their memory"},
-		{"stc-ab", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host "
-			"releases their memory"},
-		{"stc-mb", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host "
-			"releases their memory"},
+		{"stc-nv", "forget the line", released},
+		{"stc-es", "forget the line", released},
+		{"stc-ab", "forget the line", released},
+		{"stc-mb", "forget the line", released},
 	};
 
 	NVW_EACH(one, known, NVW_COUNT(known)) {

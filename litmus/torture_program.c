@@ -7,8 +7,10 @@
 #include <observe/names.h>
 #include <nvw/random.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "torture_program.h"
 
 struct generator {
@@ -23,9 +25,14 @@ struct generator {
 
 enum { FREE = -1, READERS = -2 };
 
+static unsigned drawn(struct nvw_random *random, unsigned bound)
+{
+	return (unsigned)nvw_random_below(random, bound);
+}
+
 static unsigned below(struct generator *g, unsigned bound)
 {
-	return (unsigned)nvw_random_below(&g->random, bound);
+	return drawn(&g->random, bound);
 }
 
 static bool chance(struct generator *g, unsigned percent)
@@ -58,12 +65,69 @@ __attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, 
 	return emu_config_set(&p->config, setting);
 }
 
+/* A key whose value is drawn: a word, or least and up to bound - 1 more, or as many times doubled. */
+struct draw {
+	const char *key;
+	const char *const *words;
+	unsigned least, bound;
+	bool doubled;
+	const char *unit;
+};
+#define SUM(key, least, bound, unit)                 \
+	{                                            \
+		key, NULL, least, bound, false, unit \
+	}
+#define DOUBLED(key, least, bound, unit)            \
+	{                                           \
+		key, NULL, least, bound, true, unit \
+	}
+#define WORD(key, words)                                   \
+	{                                                  \
+		key, words, 0, NVW_COUNT(words), false, "" \
+	}
+
+static int draw_key(struct torture_program *p, struct nvw_random *random, const struct draw *draw)
+{
+	const unsigned n = drawn(random, draw->bound);
+
+	if (draw->words) {
+		return set(p, "%s=%s", draw->key, draw->words[n]);
+	}
+	return set(p, "%s=%u%s", draw->key, draw->doubled ? draw->least << n : draw->least + n, draw->unit);
+}
+
+static int draw_keys(
+	struct torture_program *p, struct nvw_random *random, const struct draw *draws, unsigned count)
+{
+	NVW_EACH(draw, draws, count) {
+		NVW_TRY(draw_key(p, random, draw));
+	}
+	return 0;
+}
+#define DRAW(p, random, draws) draw_keys((p), (random), (draws), NVW_COUNT(draws))
+
 /* Small caches and FIFOs, so that rare events happen often. */
 static int draw_machine(struct generator *g)
 {
 	static const char *const domains[] = {"device", "device", "adr", "eadr"};
 	static const char *const topologies[] = {"crossbar", "mesh", "torus"};
 	static const char *const replacements[] = {"auto", "lru", "registered-last"};
+	static const struct draw cus[] = {SUM("gpu.cus", 1, 6, "")};
+	static const struct draw caches[] = {
+		DOUBLED("l1.size", 256, 4, "B"),
+		DOUBLED("l1.ways", 1, 3, ""),
+		SUM("l1.sfifo", 1, 8, ""),
+		SUM("l1.nvw_fifo", 1, 8, ""),
+		WORD("l1.replacement", replacements),
+		DOUBLED("l2.size", 1024, 5, "B"),
+		DOUBLED("l2.ways", 1, 3, ""),
+		DOUBLED("l2.banks", 1, 3, ""),
+		SUM("l2.sfifo", 1, 8, ""),
+		SUM("l2.nvw_fifo", 1, 8, ""),
+		WORD("l2.replacement", replacements),
+		WORD("network.topology", topologies),
+	};
+	static const struct draw nvram[] = {WORD("nvram.domain", domains), SUM("nvram.queue", 1, 8, "")};
 	struct torture_program *const p = g->p;
 
 	p->machine[0] = 0;
@@ -71,23 +135,11 @@ static int draw_machine(struct generator *g)
 	if (chance(g, 75)) {
 		p->config.seed = nvw_random_u64(&g->random) >> 32;
 	}
-	NVW_TRY(set(p, "gpu.cus=%u", 1 + below(g, 6)));
+	NVW_TRY(DRAW(p, &g->random, cus));
 	NVW_TRY(set(p, "gpu.wavefront_width=%u", chance(g, 80) ? 1 + below(g, 4) : 8));
-	NVW_TRY(set(p, "l1.size=%uB", 256u << below(g, 4)));
-	NVW_TRY(set(p, "l1.ways=%u", 1u << below(g, 3)));
-	NVW_TRY(set(p, "l1.sfifo=%u", 1 + below(g, 8)));
-	NVW_TRY(set(p, "l1.nvw_fifo=%u", 1 + below(g, 8)));
-	NVW_TRY(set(p, "l1.replacement=%s", replacements[below(g, 3)]));
-	NVW_TRY(set(p, "l2.size=%uB", 1024u << below(g, 5)));
-	NVW_TRY(set(p, "l2.ways=%u", 1u << below(g, 3)));
-	NVW_TRY(set(p, "l2.banks=%u", 1u << below(g, 3)));
-	NVW_TRY(set(p, "l2.sfifo=%u", 1 + below(g, 8)));
-	NVW_TRY(set(p, "l2.nvw_fifo=%u", 1 + below(g, 8)));
-	NVW_TRY(set(p, "l2.replacement=%s", replacements[below(g, 3)]));
-	NVW_TRY(set(p, "network.topology=%s", topologies[below(g, 3)]));
+	NVW_TRY(DRAW(p, &g->random, caches));
 	NVW_TRY(set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside"));
-	NVW_TRY(set(p, "nvram.domain=%s", domains[below(g, 4)]));
-	return set(p, "nvram.queue=%u", 1 + below(g, 8));
+	return DRAW(p, &g->random, nvram);
 }
 
 /* Called when the L2 is known: buffered epochs need two ways of it. */
@@ -110,26 +162,27 @@ static struct nvw_random drawn_apart(uint64_t seed)
 
 static int draw_store_buffer(struct torture_program *p, struct nvw_random *random)
 {
-	static const char *const orders[] = {"fifo", "unordered"}, *const loads[] = {
-									   "forward", "pass", "wait"};
+	static const char *const orders[] = {"fifo", "unordered"};
+	static const char *const loads[] = {"forward", "pass", "wait"};
+	static const struct draw buffer[] = {SUM("store_buffer.entries", 1, 4, ""),
+		WORD("store_buffer.order", orders), WORD("store_buffer.loads", loads)};
 
-	if (nvw_random_below(random, 4) == 0 && p->config.model != EMU_MODEL_strict) {
-		NVW_TRY(set(p, "store_buffer.entries=%u", 1 + (unsigned)nvw_random_below(random, 4)));
-		NVW_TRY(set(p, "store_buffer.order=%s", orders[nvw_random_below(random, 2)]));
-		NVW_TRY(set(p, "store_buffer.loads=%s", loads[nvw_random_below(random, 3)]));
+	if (drawn(random, 4) || p->config.model == EMU_MODEL_strict) {
+		return 0;
 	}
-	return 0;
+	return DRAW(p, random, buffer);
 }
 
 /* Few and narrow bands, short epochs, and queues that are often full. */
 static int draw_turns(struct torture_program *p, struct nvw_random *random)
 {
-	NVW_TRY(set(p, "stc.bits=%u", 1 + (unsigned)nvw_random_below(random, 3)));
+	static const struct draw bits[] = {SUM("stc.bits", 1, 3, "")};
+	static const struct draw turns[] = {SUM("stc.seb", 6, 3, ""), SUM("stc.at_once", 1, 3, ""),
+		SUM("stc.wakeup", 1, 40, "cycles"), SUM("stc.bsq", 1, 6, "")};
+
+	NVW_TRY(DRAW(p, random, bits));
 	NVW_TRY(set(p, "stc.seb_least=6"));
-	NVW_TRY(set(p, "stc.seb=%u", 6 + (unsigned)nvw_random_below(random, 3)));
-	NVW_TRY(set(p, "stc.at_once=%u", 1 + (unsigned)nvw_random_below(random, 3)));
-	NVW_TRY(set(p, "stc.wakeup=%ucycles", 1 + (unsigned)nvw_random_below(random, 40)));
-	return set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
+	return DRAW(p, random, turns);
 }
 
 /* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for
@@ -137,28 +190,28 @@ static int draw_turns(struct torture_program *p, struct nvw_random *random)
 static int draw_leases(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6c6561736573));
-	const unsigned powers = p->schedule ? 10 : 6;
 
-	NVW_TRY(set(p, "tcs.lease=%ucycles", 5u << nvw_random_below(&random, powers)));
+	NVW_TRY(set(p, "tcs.lease=%ucycles", 5u << drawn(&random, p->schedule ? 10 : 6)));
 	NVW_TRY(set(p, "tcs.most=%ucycles", p->schedule ? 8000 : 160));
-	NVW_TRY(set(p, "tcs.step=%ucycles", (unsigned)nvw_random_below(&random, 40)));
-	return set(p, "tcs.mshrs=%u", 8u << nvw_random_below(&random, 3));
+	NVW_TRY(set(p, "tcs.step=%ucycles", drawn(&random, 40)));
+	return set(p, "tcs.mshrs=%u", 8u << drawn(&random, 3));
 }
 
 /* Options of machines: store buffers, a bound on loads in flight, an L3. */
 static int draw_options(struct torture_program *p, uint64_t seed)
 {
+	static const char *const splits[] = {"off", "on"};
+	static const struct draw loads[] = {SUM("gpu.loads", 1, 4, "")};
+	static const struct draw l3[] = {DOUBLED("l3.size", 2048, 3, "B"), DOUBLED("l3.ways", 1, 3, ""),
+		SUM("l3.sfifo", 1, 8, ""), WORD("l3.split", splits)};
 	struct nvw_random random = drawn_apart(seed);
 
 	NVW_TRY(draw_store_buffer(p, &random));
-	if (nvw_random_below(&random, 2)) {
-		NVW_TRY(set(p, "gpu.loads=%u", 1 + (unsigned)nvw_random_below(&random, 4)));
+	if (drawn(&random, 2)) {
+		NVW_TRY(DRAW(p, &random, loads));
 	}
-	if (nvw_random_below(&random, 4) == 0) {
-		NVW_TRY(set(p, "l3.size=%uB", 2048u << nvw_random_below(&random, 3)));
-		NVW_TRY(set(p, "l3.ways=%u", 1u << nvw_random_below(&random, 3)));
-		NVW_TRY(set(p, "l3.sfifo=%u", 1 + (unsigned)nvw_random_below(&random, 8)));
-		NVW_TRY(set(p, "l3.split=%s", nvw_random_below(&random, 2) ? "on" : "off"));
+	if (drawn(&random, 4) == 0) {
+		NVW_TRY(DRAW(p, &random, l3));
 	}
 	return draw_turns(p, &random);
 }
@@ -167,32 +220,26 @@ static int draw_options(struct torture_program *p, uint64_t seed)
 static int draw_directory(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6469726563));
-	const unsigned ways = 1u << nvw_random_below(&random, 3);
+	const unsigned ways = 1u << drawn(&random, 3);
 
-	if (emu_protocol_has_owners(p->config.protocol) && nvw_random_below(&random, 2)) {
-		NVW_TRY(set(p, "directory.ways=%u", ways));
-		NVW_TRY(set(p, "directory.lines=%u", ways << nvw_random_below(&random, 7)));
-		NVW_TRY(set(p, "directory.mshrs=%u", 1u << nvw_random_below(&random, 4)));
+	if (!emu_protocol_has_owners(p->config.protocol) || !drawn(&random, 2)) {
+		return 0;
 	}
-	return 0;
+	NVW_TRY(set(p, "directory.ways=%u", ways));
+	NVW_TRY(set(p, "directory.lines=%u", ways << drawn(&random, 7)));
+	return set(p, "directory.mshrs=%u", 1u << drawn(&random, 4));
 }
 
 /* Where caches are apart, write caches of a few lines. */
 static int draw_write_caches(struct torture_program *p, uint64_t seed)
 {
+	const unsigned least = (unsigned)emu_model_info(p->config.model)->l2_ways;
+	const struct draw caches[] = {DOUBLED("l1.write_size", 256, 3, "B"),
+		DOUBLED("l1.write_ways", 1, 3, ""), DOUBLED("l2.write_size", 512, 4, "B"),
+		DOUBLED("l2.write_ways", NVW_OR(least, 1), 2, "")};
 	struct nvw_random random = drawn_apart(seed + 1);
-	unsigned least = (unsigned)emu_model_info(p->config.model)->l2_ways;
 
-	if (least == 0) {
-		least = 1;
-	}
-	if (emu_protocol_is_apart(p->config.protocol)) {
-		NVW_TRY(set(p, "l1.write_size=%uB", 256u << nvw_random_below(&random, 3)));
-		NVW_TRY(set(p, "l1.write_ways=%u", 1u << nvw_random_below(&random, 3)));
-		NVW_TRY(set(p, "l2.write_size=%uB", 512u << nvw_random_below(&random, 4)));
-		NVW_TRY(set(p, "l2.write_ways=%u", least << nvw_random_below(&random, 2)));
-	}
-	return 0;
+	return emu_protocol_is_apart(p->config.protocol) ? DRAW(p, &random, caches) : 0;
 }
 
 /* Every second machine has a consistency model if its protocol lets it. */
@@ -200,9 +247,9 @@ static int draw_consistency(struct torture_program *p, uint64_t seed)
 {
 	static const char *const of[] = {"sc-simple", "sc-wb", "tso", "rmo"};
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x636f6e736973));
-	const unsigned model = (unsigned)nvw_random_below(&random, 8);
+	const unsigned model = drawn(&random, 8);
 
-	if (model >= 4 || !emu_protocol_has_owners(p->config.protocol) ||
+	if (model >= NVW_COUNT(of) || !emu_protocol_has_owners(p->config.protocol) ||
 		p->config.model == EMU_MODEL_strict) {
 		return 0;
 	}
@@ -215,16 +262,22 @@ static void draw_issued(struct torture_program *p, uint64_t seed)
 	struct nvw_random random = drawn_apart(~seed);
 
 	NVW_EACH(op, p->ops, p->op_count) {
-		op->is_issued = nvw_random_below(&random, 3) == 0 && op->kind == NVW__LOAD;
+		op->is_issued = drawn(&random, 3) == 0 && op->kind == NVW__LOAD;
 	}
 }
 
-static int apply(struct torture_program *p, const char *const *settings)
+static int apply(struct torture_program *p)
 {
-	for (; settings && *settings; settings++) {
-		NVW_TRY(emu_config_set(&p->config, *settings));
+	for (const char *const *setting = p->settings; setting && *setting; setting++) {
+		NVW_TRY(emu_config_set(&p->config, *setting));
 	}
 	return 0;
+}
+
+static int apply_checked(struct torture_program *p)
+{
+	NVW_TRY(apply(p));
+	return emu_config_check(&p->config);
 }
 
 static unsigned wavefronts_per_group(const struct torture_program *p)
@@ -239,20 +292,14 @@ static int draw_groups(struct generator *g)
 {
 	struct torture_program *const p = g->p;
 	const unsigned cus = (unsigned)p->config.cus;
-	unsigned wavefronts;
 
 	p->groups = 1 + below(g, chance(g, 30) ? 4 * cus : cus + 2);
-	if (p->groups > TORTURE_GROUPS_MAX) {
-		p->groups = TORTURE_GROUPS_MAX;
-	}
+	p->groups = (unsigned)nvw_min(p->groups, TORTURE_GROUPS_MAX);
 	p->group_size = 1 + below(g, TORTURE_GROUP_SIZE_MAX);
-	wavefronts = wavefronts_per_group(p);
 	p->crowded = p->groups > cus && chance(g, 20);
 	p->schedule = below(g, 3);
-	if (!p->crowded) {
-		wavefronts *= (p->groups + cus - 1) / cus;
-	}
-	return set(p, "gpu.wavefronts_per_cu=%u", wavefronts);
+	return set(p, "gpu.wavefronts_per_cu=%u",
+		wavefronts_per_group(p) * (p->crowded ? 1 : (p->groups + cus - 1) / cus));
 }
 
 /* Settings may leave less room than was drawn. */
@@ -282,12 +329,12 @@ static void draw_lines(struct generator *g)
 static bool place(struct generator *g, unsigned from, unsigned to, unsigned size)
 {
 	struct torture_program *const p = g->p;
-	const unsigned places = (to - from) * (64 / size), start = below(g, places);
+	const unsigned of_line = 64 / size, places = (to - from) * of_line, start = below(g, places);
 
 	for (unsigned i = 0; i < places; i++) {
-		const unsigned n = (start + i) % places, line = from + n / (64 / size),
-			       offset = n % (64 / size) * size;
-		const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
+		const unsigned n = (start + i) % places, line = from + n / of_line,
+			       offset = n % of_line * size;
+		const uint64_t mask = nvw_low_bits(size) << offset;
 
 		if (!(g->used[line] & mask)) {
 			g->used[line] |= mask;
@@ -310,14 +357,12 @@ static uint8_t place_sync(struct generator *g, unsigned least_size)
 	return (uint8_t)(p->variable_count - 1);
 }
 
-static void draw_variables(struct generator *g)
+/* Half of the bytes of the other lines stay free for synchronization variables. */
+static void draw_data(struct generator *g, unsigned wanted)
 {
 	struct torture_program *const p = g->p;
-	const unsigned wanted = 4 + below(g, TORTURE_DATA_MAX - 4);
 
-	draw_lines(g);
-	for (unsigned i = 0; i < wanted; i++) {
-		/* Half of the bytes of the other lines stay free for synchronization variables. */
+	for (; wanted; wanted--) {
 		const unsigned first = g->apart || chance(g, 70) ? g->sync_lines : 0;
 
 		if (p->variable_count < 8 * (p->line_count - 1) || g->apart) {
@@ -325,13 +370,28 @@ static void draw_variables(struct generator *g)
 		}
 	}
 	p->data_count = p->variable_count;
+}
+
+static void place_slot(struct generator *g, unsigned slot)
+{
+	struct torture_program *const p = g->p;
+
+	p->lock[slot] = place_sync(g, 1u << below(g, 3));
+	p->turn[slot] = place_sync(g, 2);
+	p->ticket[slot] = place_sync(g, 2);
+	NVW_EACH(turn, p->local_turn[slot], p->groups) {
+		*turn = place_sync(g, 2);
+	}
+}
+
+static void draw_variables(struct generator *g)
+{
+	const unsigned wanted = 4 + below(g, TORTURE_DATA_MAX - 4);
+
+	draw_lines(g);
+	draw_data(g, wanted);
 	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
-		p->lock[slot] = place_sync(g, 1u << below(g, 3));
-		p->turn[slot] = place_sync(g, 2);
-		p->ticket[slot] = place_sync(g, 2);
-		for (unsigned group = 0; group < p->groups; group++) {
-			p->local_turn[slot][group] = place_sync(g, 2);
-		}
+		place_slot(g, slot);
 	}
 }
 
@@ -342,17 +402,18 @@ static uint8_t scope_of(struct generator *g, enum nvw_scope least)
 {
 	static const uint8_t wider[] = {NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM,
 		NVW_SCOPE_REMOTE_AGENT, NVW_SCOPE_REMOTE_SYSTEM};
+	const bool has_scopes = g->p->promises.scopes;
 
-	if (chance(g, g->p->promises.scopes ? 80 : 50)) {
+	if (chance(g, has_scopes ? 80 : 50)) {
 		return (uint8_t)least;
 	}
-	if (!g->p->promises.scopes) {
+	if (!has_scopes) {
 		return (uint8_t)below(g, NVW_SCOPE_REMOTE_SYSTEM + 1);
 	}
 	if (least == NVW_SCOPE_REMOTE_AGENT) {
 		return NVW_SCOPE_REMOTE_SYSTEM;
 	}
-	return wider[below(g, 5)];
+	return wider[below(g, NVW_COUNT(wider))];
 }
 
 static uint8_t order_of(struct generator *g, enum nvw_order least)
@@ -398,48 +459,58 @@ static void add_op(struct generator *g, struct torture_step *step, unsigned kind
 	step->op_count++;
 }
 
-/* Sets with random styles, and the data dealt to them. A kernel's read-only data stay read-only in all of its
- * phases. */
-static void deal(struct generator *g, bool *read_only, bool new_kernel)
+/* A kernel's read-only data, which stay so in all of its phases. */
+static void draw_read_only(struct generator *g, bool *read_only)
+{
+	const unsigned data = g->p->data_count;
+
+	memset(read_only, 0, data);
+	for (unsigned n = chance(g, 60) ? data / 4 : 0; n; n--) {
+		read_only[below(g, data)] = true;
+	}
+}
+
+static void draw_set(struct generator *g, unsigned slot)
+{
+	struct torture_program *const p = g->p;
+	struct torture_set *const s = &p->sets[p->set_count++];
+
+	*s = (struct torture_set){.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
+	if (s->style == TORTURE_STEAL && !p->promises.remote) {
+		s->style = TORTURE_LOCK;
+	}
+	if (slot == 0) {
+		s->style = TORTURE_READ_ONLY;
+		return;
+	}
+	if (s->style == TORTURE_STEAL || chance(g, 40) || (s->style == TORTURE_TURN && p->crowded)) {
+		s->group = (int)below(g, p->groups);
+	}
+}
+
+/* The first set has the read-only data. */
+static void deal_data(struct generator *g, const bool *read_only)
 {
 	struct torture_program *const p = g->p;
 
-	if (new_kernel) {
-		NVW_EACH(one, read_only, p->data_count) {
-			*one = false;
-		}
-		const bool has_read_only = chance(g, 60);
-
-		for (unsigned i = 0; has_read_only && i < p->data_count / 4; i++) {
-			read_only[below(g, p->data_count)] = true;
-		}
-	}
-	g->first_set = p->set_count;
-	g->sets = 2 + below(g, TORTURE_SLOTS - 1);
-	for (unsigned slot = 0; slot < g->sets; slot++) {
-		struct torture_set *const s = &p->sets[p->set_count++];
-
-		*s = (struct torture_set){
-			.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
-		if (s->style == TORTURE_STEAL && !p->promises.remote) {
-			s->style = TORTURE_LOCK;
-		}
-		if (slot == 0) {
-			s->style = TORTURE_READ_ONLY;
-		} else if (s->style == TORTURE_STEAL || chance(g, 40) ||
-			   (s->style == TORTURE_TURN && p->crowded)) {
-			s->group = (int)below(g, p->groups);
-		}
-	}
 	for (unsigned i = 0; i < p->data_count; i++) {
-		struct torture_set *s = &p->sets[g->first_set];
+		struct torture_set *const s =
+			&p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
 
-		if (!read_only[i]) {
-			s += 1 + below(g, g->sets - 1);
-		}
 		s->variables[s->count++] = (uint8_t)i;
 		g->owner[i] = FREE;
 	}
+}
+
+/* Sets with random styles, and the data dealt to them. */
+static void deal(struct generator *g, const bool *read_only)
+{
+	g->first_set = g->p->set_count;
+	g->sets = 2 + below(g, TORTURE_SLOTS - 1);
+	for (unsigned slot = 0; slot < g->sets; slot++) {
+		draw_set(g, slot);
+	}
+	deal_data(g, read_only);
 }
 
 static bool is_store(unsigned kind)
@@ -487,18 +558,21 @@ static bool claim(struct generator *g, unsigned variable, unsigned work_item, un
 	return true;
 }
 
+static unsigned kind_for(struct generator *g, const struct torture_set *s)
+{
+	const unsigned kind = draw_kind(g);
+
+	if (s->style != TORTURE_READ_ONLY) {
+		return kind;
+	}
+	return chance(g, 75) ? NVW__LOAD_READ_ONLY : NVW__LOAD;
+}
+
 static void add_ops(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
 	for (unsigned n = 1 + below(g, 4); n; n--) {
-		const unsigned variable = s->variables[below(g, s->count)];
-		unsigned kind = draw_kind(g);
+		const unsigned variable = s->variables[below(g, s->count)], kind = kind_for(g, s);
 
-		if (s->style == TORTURE_READ_ONLY) {
-			kind = NVW__LOAD;
-			if (chance(g, 75)) {
-				kind = NVW__LOAD_READ_ONLY;
-			}
-		}
 		if (kind == NVW__P_BARRIER || s->style != TORTURE_PHASED ||
 			claim(g, variable, step->work_item, kind)) {
 			add_op(g, step, kind, variable);
@@ -506,9 +580,20 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 	}
 }
 
+static struct torture_sync draw_sync(
+	struct generator *g, int16_t variable, unsigned ways, enum nvw_order order, enum nvw_scope least)
+{
+	struct torture_sync sync = {.variable = variable, .how = (uint8_t)below(g, ways)};
+
+	sync.order = order_of(g, order);
+	sync.scope = scope_of(g, least);
+	return sync;
+}
+
 /* Draws how a group acquires and releases the lock of a set. */
 static void draw_lock(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
+	const uint8_t lock = g->p->lock[s->slot];
 	enum nvw_scope least = NVW_SCOPE_AGENT;
 
 	if (s->group == (int)group_of(g->p, step->work_item)) {
@@ -516,34 +601,49 @@ static void draw_lock(struct generator *g, struct torture_step *step, const stru
 	} else if (s->style == TORTURE_STEAL) {
 		least = NVW_SCOPE_REMOTE_AGENT;
 	}
-	step->acquire = (struct torture_sync){.variable = g->p->lock[s->slot],
-		.how = (uint8_t)below(g, 4),
-		.order = order_of(g, NVW_ACQUIRE),
-		.scope = scope_of(g, least)};
-	step->release = (struct torture_sync){.variable = g->p->lock[s->slot],
-		.how = (uint8_t)below(g, 4),
-		.order = order_of(g, NVW_RELEASE),
-		.scope = scope_of(g, least)};
+	step->acquire = draw_sync(g, lock, 4, NVW_ACQUIRE, least);
+	step->release = draw_sync(g, lock, 4, NVW_RELEASE, least);
+}
+
+static bool has_lock(const struct torture_set *s)
+{
+	return s->style == TORTURE_LOCK || s->style == TORTURE_STEAL;
+}
+
+static void draw_syncs(struct generator *g, struct torture_step *step, const struct torture_set *s)
+{
+	if (has_lock(s)) {
+		draw_lock(g, step, s);
+	} else if (s->style == TORTURE_TURN || s->style == TORTURE_TICKET) {
+		/* Variables, tags and least scopes are set by torture_link(). */
+		step->acquire = draw_sync(g, TORTURE_NONE, 3, NVW_ACQUIRE, NVW_SCOPE_WORKGROUP);
+		step->release = draw_sync(g, TORTURE_NONE, 2, NVW_RELEASE, NVW_SCOPE_WORKGROUP);
+	}
+}
+
+/* Of tickets, tickets_before counts those that are used until torture_link(). */
+static bool is_open_to(const struct torture_program *p, const struct torture_set *s, unsigned work_item)
+{
+	if (s->style == TORTURE_TICKET && s->tickets_before == s->count) {
+		return false;
+	}
+	return s->count &&
+	       (s->style == TORTURE_STEAL || s->group < 0 || s->group == (int)group_of(p, work_item));
 }
 
 /* Adds a work-item's access to a set of this phase that is open to it. */
 static void add_access(struct generator *g)
 {
 	struct torture_program *const p = g->p;
-	const unsigned work_item = below(g, p->groups * p->group_size),
-		       set = g->first_set + below(g, g->sets);
-	struct torture_set *const s = &p->sets[set];
+	const unsigned work_item = below(g, p->groups * p->group_size);
+	struct torture_set *const s = &p->sets[g->first_set + below(g, g->sets)];
 	struct torture_step *step;
 
-	if (!s->count ||
-		(s->style != TORTURE_STEAL && s->group >= 0 && s->group != (int)group_of(p, work_item))) {
+	if (!is_open_to(p, s, work_item)) {
 		return;
 	}
-	if (s->style == TORTURE_TICKET && s->tickets_before == s->count) {
-		return; /* all are used; tickets_before counts them until torture_link() */
-	}
 	step = add_step(g, TORTURE_ACCESS);
-	step->set = (int)set;
+	step->set = (int)(s - p->sets);
 	step->work_item = work_item;
 	add_ops(g, step, s);
 	if (!step->op_count) {
@@ -551,38 +651,30 @@ static void add_access(struct generator *g)
 		return;
 	}
 	s->tickets_before += s->style == TORTURE_TICKET;
-	if (s->style == TORTURE_LOCK || s->style == TORTURE_STEAL) {
-		draw_lock(g, step, s);
-	} else if (s->style == TORTURE_TURN || s->style == TORTURE_TICKET) {
-		/* Variables, tags and least scopes are set by torture_link(). */
-		step->acquire = (struct torture_sync){.variable = TORTURE_NONE,
-			.how = (uint8_t)below(g, 3),
-			.order = order_of(g, NVW_ACQUIRE),
-			.scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
-		step->release = (struct torture_sync){.variable = TORTURE_NONE,
-			.how = (uint8_t)below(g, 2),
-			.order = order_of(g, NVW_RELEASE),
-			.scope = scope_of(g, NVW_SCOPE_WORKGROUP)};
+	draw_syncs(g, step, s);
+}
+
+/* The group's phased sets may be dealt anew. */
+static void free_phased(struct generator *g, int group)
+{
+	NVW_EACH(s, g->p->sets + g->first_set, g->sets) {
+		for (unsigned i = 0; s->style == TORTURE_PHASED && s->group == group && i < s->count; i++) {
+			g->owner[s->variables[i]] = FREE;
+		}
 	}
 }
 
 static void add_meeting(struct generator *g)
 {
-	struct torture_program *const p = g->p;
 	struct torture_step *const step = add_step(g, TORTURE_MEET);
 
 	step->persist = chance(g, 50);
 	if (!step->persist || !chance(g, 25)) {
-		step->group = (int)below(g, p->groups);
+		step->group = (int)below(g, g->p->groups);
 	}
 	/* A persist barrier orders persists; it makes nothing visible. */
-	for (unsigned set = g->first_set; !step->persist && set < p->set_count; set++) {
-		const struct torture_set *const s = &p->sets[set];
-
-		for (unsigned i = 0; s->style == TORTURE_PHASED && s->group == step->group && i < s->count;
-			i++) {
-			g->owner[s->variables[i]] = FREE;
-		}
+	if (!step->persist) {
+		free_phased(g, step->group);
 	}
 }
 
@@ -595,23 +687,27 @@ static void add_host_stores(struct generator *g)
 	}
 }
 
+static void begin_phase(struct generator *g, bool new_kernel, bool *read_only)
+{
+	if (!new_kernel) {
+		add_step(g, TORTURE_MEET);
+		return;
+	}
+	if (chance(g, 75)) {
+		add_host_stores(g);
+	}
+	add_step(g, TORTURE_LAUNCH);
+	draw_read_only(g, read_only);
+}
+
 static void draw_steps(struct generator *g)
 {
 	const unsigned phases = 1 + below(g, TORTURE_PHASES_MAX), steps = 10 + below(g, 50);
 	bool read_only[TORTURE_DATA_MAX] = {false};
 
 	for (unsigned phase = 0; phase < phases; phase++) {
-		const bool new_kernel = phase == 0 || chance(g, 50);
-
-		if (new_kernel) {
-			if (chance(g, 75)) {
-				add_host_stores(g);
-			}
-			add_step(g, TORTURE_LAUNCH);
-		} else {
-			add_step(g, TORTURE_MEET);
-		}
-		deal(g, read_only, new_kernel);
+		begin_phase(g, phase == 0 || chance(g, 50), read_only);
+		deal(g, read_only);
 		for (unsigned n = steps; n; n--) {
 			if (chance(g, 7)) {
 				add_meeting(g);
@@ -624,12 +720,11 @@ static void draw_steps(struct generator *g)
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-static uint8_t at_least(const struct torture_program *p, uint8_t scope, enum nvw_scope least)
+static void widen(const struct torture_program *p, struct torture_sync *sync)
 {
-	if (p->promises.scopes && scope < least) {
-		return (uint8_t)least;
+	if (p->promises.scopes) {
+		sync->scope = (uint8_t)nvw_max(sync->scope, NVW_SCOPE_AGENT);
 	}
-	return scope;
 }
 
 /* b follows a in a set whose steps take turns: the first step of the next work-item waits for a word written
@@ -645,62 +740,113 @@ static void link_turn(struct torture_program *p, struct torture_step *a, struct 
 	a->release.variable = b->acquire.variable = local ? p->local_turn[slot][group] : p->turn[slot];
 	a->release.tag = b->acquire.tag = (uint16_t)(a - p->steps + 1);
 	if (!local) {
-		a->release.scope = at_least(p, a->release.scope, NVW_SCOPE_AGENT);
-		b->acquire.scope = at_least(p, b->acquire.scope, NVW_SCOPE_AGENT);
+		widen(p, &a->release);
+		widen(p, &b->acquire);
 	}
+}
+
+static bool step_is_valid(const struct torture_program *p, const struct torture_step *s)
+{
+	return s->first_op + s->op_count <= p->op_count && s->set < (int)p->set_count &&
+	       s->work_item < p->groups * p->group_size;
+}
+
+static bool variable_is_valid(const struct torture_program *p, const struct torture_variable *v)
+{
+	return v->line < p->line_count && v->offset + v->size <= 64 && v->offset % v->size == 0;
 }
 
 bool torture_program_is_valid(const struct torture_program *p)
 {
-	NVW_EACH(s, p->steps, p->step_count) {
-		if (s->first_op + s->op_count > p->op_count || s->set >= (int)p->set_count ||
-			s->work_item >= p->groups * p->group_size) {
-			return false;
-		}
+	bool is_valid = p->groups <= TORTURE_GROUPS_MAX && p->group_size <= TORTURE_GROUP_SIZE_MAX;
+
+	NVW_EACH(step, p->steps, p->step_count) {
+		is_valid &= step_is_valid(p, step);
 	}
 	NVW_EACH(op, p->ops, p->op_count) {
-		if (op->variable >= p->variable_count) {
-			return false;
-		}
+		is_valid &= op->variable < p->variable_count;
 	}
 	NVW_EACH(v, p->variables, p->variable_count) {
-		if (v->line >= p->line_count || v->offset + v->size > 64 || v->offset % v->size) {
-			return false;
-		}
+		is_valid &= variable_is_valid(p, v);
 	}
-	return p->groups <= TORTURE_GROUPS_MAX && p->group_size <= TORTURE_GROUP_SIZE_MAX;
+	return is_valid;
+}
+
+/* The steps of the program before the one that is linked. */
+struct links {
+	struct torture_step *last[TORTURE_PHASES_MAX * TORTURE_SLOTS]; /* of each set that takes turns */
+	uint32_t tickets[TORTURE_SLOTS];
+	unsigned sets; /* sets with a step so far; they are in the order of their phases */
+};
+
+static void begin_sets(struct torture_program *p, struct links *links, int until)
+{
+	for (; (int)links->sets <= until; links->sets++) {
+		struct torture_set *const s = &p->sets[links->sets];
+
+		s->tickets_before = links->tickets[s->slot];
+	}
+}
+
+static void link_ticket(struct torture_program *p, const struct torture_set *s, struct torture_step *step)
+{
+	step->acquire.variable = p->ticket[s->slot];
+	if (s->group < 0) {
+		widen(p, &step->acquire);
+	}
+}
+
+static void link_step(struct torture_program *p, struct links *links, struct torture_step *step)
+{
+	const struct torture_set *const s = &p->sets[step->set];
+	struct torture_step **const last = &links->last[step->set];
+
+	if (s->style == TORTURE_TICKET) {
+		link_ticket(p, s, step);
+		links->tickets[s->slot]++;
+	} else if (s->style == TORTURE_TURN) {
+		step->acquire.variable = step->release.variable = TORTURE_NONE;
+		if (*last) {
+			link_turn(p, *last, step);
+		}
+		*last = step;
+	}
 }
 
 void torture_link(struct torture_program *p)
 {
-	struct torture_step *last[TORTURE_PHASES_MAX * TORTURE_SLOTS] = {NULL};
-	uint32_t tickets[TORTURE_SLOTS] = {0};
+	struct links links = {0};
 
-	for (unsigned i = 0, set = 0; i < p->step_count; i++) {
-		struct torture_step *const step = &p->steps[i];
-		struct torture_set *const s = step->set < 0 ? NULL : &p->sets[step->set];
-
-		/* Sets are in the order of their phases. */
-		for (; s && (int)set <= step->set; set++) {
-			p->sets[set].tickets_before = tickets[p->sets[set].slot];
-		}
-		if (!s || step->removed) {
-			continue;
-		}
-		if (s->style == TORTURE_TICKET) {
-			step->acquire.variable = p->ticket[s->slot];
-			if (s->group < 0) {
-				step->acquire.scope = at_least(p, step->acquire.scope, NVW_SCOPE_AGENT);
-			}
-			tickets[s->slot]++;
-		} else if (s->style == TORTURE_TURN) {
-			step->acquire.variable = step->release.variable = TORTURE_NONE;
-			if (last[step->set]) {
-				link_turn(p, last[step->set], step);
-			}
-			last[step->set] = step;
+	NVW_EACH(step, p->steps, p->step_count) {
+		begin_sets(p, &links, step->set);
+		if (step->set >= 0 && !step->removed) {
+			link_step(p, &links, step);
 		}
 	}
+}
+
+/* The options of the machine that may depend on its protocol and model. */
+static int draw_additions(struct torture_program *p)
+{
+	NVW_TRY(draw_options(p, p->seed));
+	NVW_TRY(draw_write_caches(p, p->seed));
+	NVW_TRY(draw_consistency(p, p->seed));
+	NVW_TRY(draw_directory(p, p->seed));
+	return apply_checked(p);
+}
+
+static int draw_configuration(struct generator *g)
+{
+	struct torture_program *const p = g->p;
+
+	NVW_TRY(draw_machine(g));
+	NVW_TRY(apply(p));
+	NVW_TRY(draw_model(g));
+	NVW_TRY(apply(p)); /* they may name the model */
+	NVW_TRY(draw_additions(p));
+	NVW_TRY(draw_groups(g));
+	NVW_TRY(draw_leases(p, p->seed));
+	return apply_checked(p);
 }
 
 int torture_generate(
@@ -713,21 +859,8 @@ int torture_generate(
 	p->promises = torture_promises_of(protocol);
 	p->settings = settings;
 	emu_config_default(&p->config);
-	snprintf(p->config.protocol, sizeof p->config.protocol, "%s", protocol);
-	NVW_TRY(draw_machine(&g));
-	NVW_TRY(apply(p, settings));
-	NVW_TRY(draw_model(&g));
-	NVW_TRY(apply(p, settings)); /* they may name the model */
-	NVW_TRY(draw_options(p, seed));
-	NVW_TRY(draw_write_caches(p, seed));
-	NVW_TRY(draw_consistency(p, seed));
-	NVW_TRY(draw_directory(p, seed));
-	NVW_TRY(apply(p, settings));
-	NVW_TRY(emu_config_check(&p->config));
-	NVW_TRY(draw_groups(&g));
-	NVW_TRY(draw_leases(p, seed));
-	NVW_TRY(apply(p, settings));
-	NVW_TRY(emu_config_check(&p->config));
+	NVW_PRINT(p->config.protocol, "%s", protocol);
+	NVW_TRY(draw_configuration(&g));
 	p->crowded = p->crowded || is_crowded(p);
 	g.random.state = nvw_mix64(seed ^ 0x70726f6772616d);
 	draw_variables(&g);
@@ -739,28 +872,32 @@ int torture_generate(
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-const char *torture_variable_name(const struct torture_program *p, unsigned variable, char buffer[24])
+static void name_in_slot(const struct torture_program *p, unsigned variable, unsigned slot, char buffer[24])
 {
 	enum { TEXT = 24 };
+	const struct {
+		const char *name;
+		unsigned variable;
+	} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
 
+	NVW_EACH(one, of_slot, NVW_COUNT(of_slot)) {
+		if (variable == one->variable) {
+			snprintf(buffer, TEXT, "%s%u", one->name, slot);
+		}
+	}
+	for (unsigned group = 0; group < p->groups; group++) {
+		if (variable == p->local_turn[slot][group]) {
+			snprintf(buffer, TEXT, "turn%u.%u", slot, group);
+		}
+	}
+}
+
+const char *torture_variable_name(const struct torture_program *p, unsigned variable, char buffer[24])
+{
 	NVW_INVARIANT(variable < p->variable_count && p->data_count <= p->variable_count);
-	snprintf(buffer, TEXT, "d%u", variable);
+	snprintf(buffer, 24, "d%u", variable);
 	for (unsigned slot = 0; variable >= p->data_count && slot < TORTURE_SLOTS; slot++) {
-		const struct {
-			const char *name;
-			unsigned variable;
-		} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
-
-		NVW_EACH(one, of_slot, 3) {
-			if (variable == one->variable) {
-				snprintf(buffer, TEXT, "%s%u", one->name, slot);
-			}
-		}
-		for (unsigned group = 0; group < p->groups; group++) {
-			if (variable == p->local_turn[slot][group]) {
-				snprintf(buffer, TEXT, "turn%u.%u", slot, group);
-			}
-		}
+		name_in_slot(p, variable, slot, buffer);
 	}
 	return buffer;
 }
@@ -802,6 +939,16 @@ static void print_op(const struct torture_program *p, const struct torture_step 
 	putc(';', to);
 }
 
+static void print_meeting(const struct torture_step *step, FILE *to)
+{
+	fprintf(to, "%s of ", step->persist ? "persist barrier" : "barrier");
+	if (step->group < 0) {
+		fputs("the kernel", to);
+	} else {
+		fprintf(to, "work-group %d", step->group);
+	}
+}
+
 static void print_subject(const struct torture_program *p, const struct torture_step *step, FILE *to)
 {
 	switch (step->kind) {
@@ -809,15 +956,10 @@ static void print_subject(const struct torture_program *p, const struct torture_
 		fprintf(to, "launch: %u work-groups of %u", p->groups, p->group_size);
 		break;
 	case TORTURE_HOST:
-		fprintf(to, "host:");
+		fputs("host:", to);
 		break;
 	case TORTURE_MEET:
-		fprintf(to, "%s of ", step->persist ? "persist barrier" : "barrier");
-		if (step->group < 0) {
-			fprintf(to, "the kernel");
-		} else {
-			fprintf(to, "work-group %d", step->group);
-		}
+		print_meeting(step, to);
 		break;
 	case TORTURE_ACCESS:
 		fprintf(to, "work-item %u of group %u, %s:", step->work_item, group_of(p, step->work_item),
@@ -825,15 +967,13 @@ static void print_subject(const struct torture_program *p, const struct torture_
 	}
 }
 
-static void print_step(const struct torture_program *p, unsigned i, FILE *to)
+static void print_step(const struct torture_program *p, const struct torture_step *step, FILE *to)
 {
-	const struct torture_step *const step = &p->steps[i];
-
-	fprintf(to, "  %3u ", i);
+	fprintf(to, "  %3u ", (unsigned)(step - p->steps));
 	print_subject(p, step, to);
 	print_sync(p, "acquire", &step->acquire, to);
-	for (unsigned k = 0; k < step->op_count; k++) {
-		print_op(p, step, &p->ops[step->first_op + k], to);
+	NVW_EACH(op, p->ops + step->first_op, step->op_count) {
+		print_op(p, step, op, to);
 	}
 	print_sync(p, "release", &step->release, to);
 	putc('\n', to);
@@ -853,16 +993,21 @@ static void print_line(const struct torture_program *p, unsigned line, FILE *to)
 	}
 }
 
+static void print_settings(const char *const *setting, FILE *to)
+{
+	fputs("  but:", to);
+	for (; *setting; setting++) {
+		fprintf(to, " %s", *setting);
+	}
+	putc('\n', to);
+}
+
 void torture_print(const struct torture_program *p, FILE *to)
 {
 	fprintf(to, "  machine: %s, seed %llu, schedule %u\n", p->machine, (unsigned long long)p->config.seed,
 		p->schedule);
 	if (p->settings && *p->settings) {
-		fputs("  but:", to);
-		for (const char *const *setting = p->settings; *setting; setting++) {
-			fprintf(to, " %s", *setting);
-		}
-		putc('\n', to);
+		print_settings(p->settings, to);
 	}
 	fputs("  lines:", to);
 	for (unsigned line = 0; line < p->line_count; line++) {
@@ -870,9 +1015,9 @@ void torture_print(const struct torture_program *p, FILE *to)
 		print_line(p, line, to);
 	}
 	putc('\n', to);
-	for (unsigned i = 0; i < p->step_count; i++) {
-		if (!p->steps[i].removed) {
-			print_step(p, i, to);
+	NVW_EACH(step, p->steps, p->step_count) {
+		if (!step->removed) {
+			print_step(p, step, to);
 		}
 	}
 }

@@ -16,8 +16,8 @@
 #include <nvw/kernel.h>
 #include <nvw/random.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
-
 #include "core/invariant.h"
 #include "torture_program.h"
 
@@ -116,7 +116,7 @@ static uint64_t truncated(const struct run *run, unsigned variable, uint64_t val
 {
 	const unsigned size = run->p->variables[variable].size;
 
-	return value & (UINT64_MAX >> (64 - 8 * size));
+	return value & nvw_low_bits(8 * size);
 }
 
 /* Before each memory operation; false if the run is over. */
@@ -157,13 +157,13 @@ static uint64_t result_of(unsigned kind, unsigned size, uint64_t before, uint64_
 	case NVW__OR:
 		return before | v;
 	case NVW__MIN:
-		return before < v ? before : v;
+		return nvw_min(before, v);
 	case NVW__MAX:
-		return before > v ? before : v;
+		return nvw_max(before, v);
 	case NVW__SIGNED_MIN:
-		return (before ^ sign) < (v ^ sign) ? before : v;
+		return nvw_min(before ^ sign, v ^ sign) ^ sign;
 	case NVW__SIGNED_MAX:
-		return (before ^ sign) > (v ^ sign) ? before : v;
+		return nvw_max(before ^ sign, v ^ sign) ^ sign;
 	case NVW__XOR:
 		return before ^ v;
 	case NVW__INCREMENT:
@@ -294,8 +294,7 @@ static unsigned operate_all(
 	const struct torture_step *const step = &run->p->steps[number];
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < step->op_count; i++) {
-		const struct torture_op *const op = &run->p->ops[step->first_op + i];
+	NVW_EACH(op, run->p->ops + step->first_op, step->op_count) {
 		const unsigned variable = own < 0 ? op->variable : (unsigned)own;
 
 		if (!op->is_issued) {
@@ -425,10 +424,9 @@ static void meet(const struct run *run, const struct torture_step *step)
 static void work_item(const void *args)
 {
 	struct run *const run = *(struct run *const *)args;
-	const struct torture_program *const p = run->p;
 
 	for (unsigned i = run->first_step; i < run->end_step && !run->failed; i++) {
-		const struct torture_step *const step = &p->steps[i];
+		const struct torture_step *const step = &run->p->steps[i];
 
 		if (step->removed) {
 			continue;
@@ -457,24 +455,19 @@ static void image_of(const struct run *run, unsigned line, uint8_t image[64])
 	}
 }
 
-static void compare_line(struct run *run, unsigned line, const char *what, const uint8_t *got)
+static bool holds(const struct torture_variable *v, unsigned line, unsigned byte)
 {
-	uint8_t image[64];
-	unsigned byte = 0;
+	return v->line == line && byte >= v->offset && byte < (unsigned)v->offset + v->size;
+}
 
-	image_of(run, line, image);
-	while (byte < 64 && got[byte] == image[byte]) {
-		byte++;
-	}
-	if (byte == 64) {
-		return;
-	}
+static void report_byte(struct run *run, unsigned line, unsigned byte, const char *what, const uint8_t *got)
+{
 	for (unsigned i = 0; i < run->p->variable_count; i++) {
 		const struct torture_variable *const v = &run->p->variables[i];
 		uint64_t value = 0;
 		char name[24];
 
-		if (v->line == line && byte >= v->offset && byte < v->offset + (unsigned)v->size) {
+		if (holds(v, line, byte)) {
 			memcpy(&value, got + v->offset, v->size);
 			report(run, "after kernel %u %s of %s is %#llx, expected %#llx", run->kernel, what,
 				torture_variable_name(run->p, i, name), (unsigned long long)value,
@@ -485,15 +478,25 @@ static void compare_line(struct run *run, unsigned line, const char *what, const
 		what, byte, line, got[byte]);
 }
 
+static void compare_line(struct run *run, unsigned line, const char *what, const uint8_t *got)
+{
+	uint8_t image[64];
+
+	image_of(run, line, image);
+	for (unsigned byte = 0; byte < 64; byte++) {
+		if (got[byte] != image[byte]) {
+			report_byte(run, line, byte, what, got);
+			return;
+		}
+	}
+}
+
 static int compare_visible(struct run *run)
 {
 	for (unsigned line = 0; line < run->p->line_count; line++) {
 		uint8_t got[64];
-		const int r = nvw_read(run->machine, got, run->at[line], sizeof got);
 
-		if (r < 0) {
-			return r;
-		}
+		NVW_TRY(nvw_read(run->machine, got, run->at[line], sizeof got));
 		compare_line(run, line, "the visible value", got);
 	}
 	return 0;
@@ -502,32 +505,28 @@ static int compare_visible(struct run *run)
 static int compare_durable(struct run *run)
 {
 	const struct nvw_pool *const pool = nvw_machine_pool(run->machine);
-	const int r = nvw_persist(run->machine);
+	const char *const base = nvw_nvram_base(run->machine);
 
-	for (unsigned line = 0; r == 0 && line < run->p->line_count; line++) {
+	NVW_TRY(nvw_persist(run->machine));
+	for (unsigned line = 0; line < run->p->line_count; line++) {
 		if (run->p->lines[line].is_nvram) {
-			const char *const base = nvw_nvram_base(run->machine);
-
 			compare_line(run, line, "the durable value",
-				nvw_pool_at(pool, (nvw_off)((const char *)run->at[line] - base), 64));
+				nvw_pool_at(pool, (nvw_off)(run->at[line] - base), 64));
 		}
 	}
-	return r;
+	return 0;
 }
 
 static int host_stores(struct run *run, const struct torture_step *step)
 {
-	int r = 0;
-
-	for (unsigned i = 0; r == 0 && i < step->op_count; i++) {
-		const struct torture_op *const op = &run->p->ops[step->first_op + i];
+	NVW_EACH(op, run->p->ops + step->first_op, step->op_count) {
 		const uint64_t value = truncated(run, op->variable, op->value);
 
 		run->expected[op->variable] = value;
-		r = nvw_write(run->machine, address_of(run, op->variable), &value,
-			run->p->variables[op->variable].size);
+		NVW_TRY(nvw_write(run->machine, address_of(run, op->variable), &value,
+			run->p->variables[op->variable].size));
 	}
-	return r;
+	return 0;
 }
 
 /* The steps up to the next launch or host store; returns the first step after them. */
@@ -544,44 +543,39 @@ static int launch(struct run *run, unsigned first, unsigned end)
 {
 	struct run *const args[] = {run};
 	const struct torture_program *const p = run->p;
-	int r;
 
 	run->first_step = first;
 	run->end_step = end;
-	r = nvw_launch(
+	const int r = nvw_launch(
 		run->machine, "torture", work_item, args, (uint64_t)p->groups * p->group_size, p->group_size);
+
 	if (run->failed) {
 		return 0; /* others may have waited for work-items that gave up */
 	}
 	NVW_TRY(r);
 	NVW_TRY(compare_visible(run));
 	/* Not after every kernel, because it writes everything back. */
-	if (end == p->step_count || run->kernel % 2) {
-		return compare_durable(run);
-	}
-	return 0;
+	return end == p->step_count || run->kernel % 2 ? compare_durable(run) : 0;
 }
 
 static int execute(struct run *run)
 {
 	const struct torture_program *const p = run->p;
-	int r = 0;
 
-	for (unsigned i = 0; r == 0 && !run->failed && i < p->step_count;) {
-		if (p->steps[i].kind == TORTURE_LAUNCH) {
-			const unsigned end = kernel_end(p, i + 1);
+	for (unsigned i = 0; !run->failed && i < p->step_count;) {
+		const struct torture_step *const step = &p->steps[i++];
 
-			r = launch(run, i + 1, end);
-			run->kernel += r == 0 && !run->failed;
+		if (step->kind == TORTURE_LAUNCH) {
+			const unsigned end = kernel_end(p, i);
+
+			NVW_TRY(launch(run, i, end));
+			run->kernel += !run->failed;
 			i = end;
-		} else {
-			if (!p->steps[i].removed) {
-				r = host_stores(run, &p->steps[i]);
-			}
-			i++;
+		} else if (!step->removed) {
+			NVW_TRY(host_stores(run, step));
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* The same wavefront again in three of four cases, otherwise any. */

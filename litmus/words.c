@@ -5,28 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
+#include "core/print.h"
 #include "words.h"
 
 /* ---- Characters and words --------------------------------------------------------------------------- */
 
 int litmus_expected(const struct litmus_reader *r, const char *what)
 {
-	const size_t n = strcspn(r->at, " \t\r\n");
+	const int n = (int)strcspn(r->at, " \t\r\n");
 
-	NVW_FAIL_IF(!*r->at, NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file, r->line,
-		what);
-	return nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found \"%.*s\"", r->file, r->line, what,
-		n < 24 ? (int)n + !n : 24, r->at);
+	LITMUS_FAIL_IF(r, !*r->at, "expected %s, found the end of the file", what);
+	return LITMUS_FAIL(r, "expected %s, found \"%.*s\"", what, (int)nvw_min(24, nvw_max(n, 1)), r->at);
 }
 
 void litmus_skip(struct litmus_reader *r)
 {
-	for (; isspace((unsigned char)*r->at) || *r->at == '#'; r->at++) {
+	for (;; r->at++) {
 		if (*r->at == '#') {
 			r->at += strcspn(r->at, "\n");
-			if (!*r->at) {
-				return;
-			}
+		}
+		if (!isspace((unsigned char)*r->at)) {
+			return;
 		}
 		r->line += *r->at == '\n';
 	}
@@ -46,11 +46,11 @@ int litmus_expect(struct litmus_reader *r, const char *text)
 {
 	char what[32];
 
-	snprintf(what, sizeof what, "\"%s\"", text);
-	if (!litmus_accept(r, text)) {
-		return litmus_expected(r, what);
+	if (litmus_accept(r, text)) {
+		return 0;
 	}
-	return 0;
+	NVW_PRINT(what, "\"%s\"", text);
+	return litmus_expected(r, what);
 }
 
 bool litmus_is_word(char c)
@@ -69,8 +69,8 @@ int litmus_take_word(struct litmus_reader *r, char word[LITMUS_WORD], const char
 	while (litmus_is_word(r->at[n])) {
 		n++;
 	}
-	NVW_FAIL_IF(n >= LITMUS_WORD, NVW_E_INPUT, "%s:%u: \"%.20s...\" is longer than %d characters",
-		r->file, r->line, r->at, LITMUS_WORD - 1);
+	LITMUS_FAIL_IF(
+		r, n >= LITMUS_WORD, "\"%.20s...\" is longer than %d characters", r->at, LITMUS_WORD - 1);
 	memcpy(word, r->at, n);
 	word[n] = 0;
 	r->at += n;
@@ -83,21 +83,31 @@ static bool at_number(struct litmus_reader *r)
 	return isdigit((unsigned char)r->at[*r->at == '-']);
 }
 
+static int add_digit(struct litmus_reader *r, int64_t *number)
+{
+	LITMUS_FAIL_IF(r,
+		__builtin_mul_overflow(*number, 10, number) ||
+			__builtin_add_overflow(*number, *r->at - '0', number),
+		"the number is too large for 64 bits");
+	return 0;
+}
+
 int litmus_take_number(struct litmus_reader *r, int64_t *ret)
 {
 	int64_t number = 0;
-	bool is_negative;
 
 	if (!at_number(r)) {
 		return litmus_expected(r, "a number");
 	}
-	is_negative = *r->at == '-';
+	const bool is_negative = *r->at == '-';
+
 	for (r->at += is_negative; isdigit((unsigned char)*r->at); r->at++) {
-		NVW_FAIL_IF(__builtin_mul_overflow(number, 10, &number) ||
-				    __builtin_add_overflow(number, *r->at - '0', &number),
-			NVW_E_INPUT, "%s:%u: the number is too large for 64 bits", r->file, r->line);
+		NVW_TRY(add_digit(r, &number));
 	}
-	*ret = is_negative ? -number : number;
+	*ret = number;
+	if (is_negative) {
+		*ret = -number;
+	}
 	return 0;
 }
 
@@ -106,22 +116,28 @@ int litmus_take_small(struct litmus_reader *r, unsigned *ret)
 	int64_t number = 0;
 
 	NVW_TRY(litmus_take_number(r, &number));
-	NVW_FAIL_IF(number < 0 || number > 255, NVW_E_INPUT,
-		"%s:%u: expected a number from 0 to 255, found %lld", r->file, r->line, (long long)number);
+	LITMUS_FAIL_IF(r, number < 0 || number > 255, "expected a number from 0 to 255, found %lld",
+		(long long)number);
 	*ret = (unsigned)number;
 	return 0;
 }
 
-int litmus_take_choice(struct litmus_reader *r, const char *const *names, const char *what)
+/* Whether the name comes next; a word only if it ends there. */
+static bool at_name(const struct litmus_reader *r, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return !strncmp(r->at, name, n) && !(litmus_is_word(name[n - 1]) && litmus_is_word(r->at[n]));
+}
+
+int litmus_take_choice(struct litmus_reader *r, const char *const *names, const char *what, unsigned *ret)
 {
 	litmus_skip(r);
-	for (int i = 0; names[i]; i++) {
-		const size_t n = strlen(names[i]);
-
-		if (!strncmp(r->at, names[i], n) &&
-			!(litmus_is_word(names[i][n - 1]) && litmus_is_word(r->at[n]))) {
-			r->at += n;
-			return i;
+	for (unsigned i = 0; names[i]; i++) {
+		if (at_name(r, names[i])) {
+			r->at += strlen(names[i]);
+			*ret = i;
+			return 0;
 		}
 	}
 	return litmus_expected(r, what);
@@ -139,18 +155,25 @@ int litmus_find_variable(const struct litmus_test *t, const char *name)
 	return -1;
 }
 
+static int add_variable(struct litmus_reader *r, const char name[LITMUS_WORD], unsigned *ret)
+{
+	struct litmus_test *const t = r->test;
+
+	LITMUS_FAIL_IF(r, t->variable_count == LITMUS_VARIABLES, "more than %d variables", LITMUS_VARIABLES);
+	*ret = t->variable_count++;
+	memcpy(t->variable[*ret].name, name, LITMUS_WORD);
+	return 0;
+}
+
 int litmus_take_variable(struct litmus_reader *r, unsigned *ret)
 {
 	char name[LITMUS_WORD];
-	struct litmus_test *const t = r->test;
 
 	NVW_TRY(litmus_take_word(r, name, "a variable"));
-	int v = litmus_find_variable(t, name);
-	NVW_FAIL_IF(v < 0 && t->variable_count == LITMUS_VARIABLES, NVW_E_INPUT,
-		"%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
+	const int v = litmus_find_variable(r->test, name);
+
 	if (v < 0) {
-		v = (int)t->variable_count++;
-		memcpy(t->variable[v].name, name, sizeof name);
+		return add_variable(r, name, ret);
 	}
 	*ret = (unsigned)v;
 	return 0;
@@ -166,36 +189,43 @@ int litmus_find_register(const struct litmus_thread *t, const char *name)
 	return -1;
 }
 
-int litmus_take_register(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
+static int add_register(struct litmus_reader *r, const char name[LITMUS_WORD], int *ret)
 {
-	char name[LITMUS_WORD];
+	struct litmus_thread *const t = r->thread;
 
-	NVW_TRY(litmus_take_word(r, name, what));
-	*ret = litmus_find_register(t, name);
-	if (*ret >= 0 || !strcmp(name, "_")) {
-		return 0;
-	}
-	NVW_FAIL_IF(t->register_count == LITMUS_REGISTERS, NVW_E_INPUT,
-		"%s:%u: more than %d registers in a thread", r->file, r->line, LITMUS_REGISTERS);
-	memcpy(t->register_name[t->register_count], name, sizeof name);
+	LITMUS_FAIL_IF(r, t->register_count == LITMUS_REGISTERS, "more than %d registers in a thread",
+		LITMUS_REGISTERS);
+	memcpy(t->register_name[t->register_count], name, LITMUS_WORD);
 	*ret = (int)t->register_count++;
 	return 0;
 }
 
-int litmus_take_source(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
+int litmus_take_register(struct litmus_reader *r, const char *what, int *ret)
 {
-	NVW_TRY(litmus_take_register(r, t, what, ret));
-	NVW_FAIL_IF(*ret < 0, NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
+	char name[LITMUS_WORD];
+
+	NVW_TRY(litmus_take_word(r, name, what));
+	*ret = litmus_find_register(r->thread, name);
+	if (*ret >= 0 || !strcmp(name, "_")) {
+		return 0;
+	}
+	return add_register(r, name, ret);
+}
+
+int litmus_take_source(struct litmus_reader *r, const char *what, int *ret)
+{
+	NVW_TRY(litmus_take_register(r, what, ret));
+	LITMUS_FAIL_IF(r, *ret < 0, "_ has no value");
 	return 0;
 }
 
-int litmus_take_value(struct litmus_reader *r, struct litmus_thread *t, struct litmus_value *ret)
+int litmus_take_value(struct litmus_reader *r, struct litmus_value *ret)
 {
 	ret->register_number = -1;
 	if (at_number(r)) {
 		return litmus_take_number(r, &ret->number);
 	}
-	return litmus_take_source(r, t, "a number or a register", &ret->register_number);
+	return litmus_take_source(r, "a number or a register", &ret->register_number);
 }
 
 static const char *const relations[] = {
@@ -206,11 +236,9 @@ static const char *const relations[] = {
 
 int litmus_take_relation(struct litmus_reader *r, enum litmus_relation *ret)
 {
-	const int i = litmus_take_choice(r, relations, "one of == != <= >= < >");
+	unsigned i;
 
-	if (i < 0) {
-		return i;
-	}
+	NVW_TRY(litmus_take_choice(r, relations, "one of == != <= >= < >", &i));
 	*ret = (enum litmus_relation)i;
 	return 0;
 }

@@ -17,23 +17,21 @@ NVW_CHECKED int litmus_take_word(struct litmus_reader *reader, char word[LITMUS_
 NVW_CHECKED int litmus_take_number(struct litmus_reader *reader, int64_t *ret);
 /* A number from 0 to 255: a thread, work-group, device or barrier. */
 NVW_CHECKED int litmus_take_small(struct litmus_reader *reader, unsigned *ret);
-/* The next of the names; -1 and a message if there is none. */
-NVW_CHECKED int litmus_take_choice(struct litmus_reader *reader, const char *const *names, const char *what);
+/* The position of the name that comes next. */
+NVW_CHECKED int litmus_take_choice(
+	struct litmus_reader *reader, const char *const *names, const char *what, unsigned *ret);
 
 /* -1: there is none of that name. */
 int litmus_find_variable(const struct litmus_test *test, const char *name);
 int litmus_find_register(const struct litmus_thread *thread, const char *name);
 /* The variable with that name; created if needed. */
 NVW_CHECKED int litmus_take_variable(struct litmus_reader *reader, unsigned *ret);
-/* The register with that name, created if needed; "_" stands for none. */
-NVW_CHECKED int litmus_take_register(
-	struct litmus_reader *reader, struct litmus_thread *thread, const char *what, int *ret);
+/* The register of the thread with that name, created if needed; "_" stands for none. */
+NVW_CHECKED int litmus_take_register(struct litmus_reader *reader, const char *what, int *ret);
 /* A register that has been assigned, for reading. */
-NVW_CHECKED int litmus_take_source(
-	struct litmus_reader *reader, struct litmus_thread *thread, const char *what, int *ret);
+NVW_CHECKED int litmus_take_source(struct litmus_reader *reader, const char *what, int *ret);
 /* A number or a register. */
-NVW_CHECKED int litmus_take_value(
-	struct litmus_reader *reader, struct litmus_thread *thread, struct litmus_value *ret);
+NVW_CHECKED int litmus_take_value(struct litmus_reader *reader, struct litmus_value *ret);
 NVW_CHECKED int litmus_take_relation(struct litmus_reader *reader, enum litmus_relation *ret);
 
 #endif

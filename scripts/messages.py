@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-CALL = re.compile(r'\b(?:nvw_fail|nvw_fail_errno|NVW_FAIL_IF|NVW_FAIL_ERRNO_IF|NVW_ALLOCATED|nvw_violation|cli_options_surplus|damaged|bad_access)\s*\(')
+CALL = re.compile(r'\b(?:nvw_fail|nvw_fail_errno|NVW_FAIL_IF|NVW_FAIL_ERRNO_IF|NVW_ALLOCATED|LITMUS_FAIL|LITMUS_FAIL_IF|nvw_violation|cli_options_surplus|damaged|bad_access)\s*\(')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 FOLDERS = ("lib", "recovery", "emu", "workloads", "crashtest", "litmus", "host", "cli")
 
