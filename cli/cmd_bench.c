@@ -12,10 +12,13 @@
 /* "x.csv" -> "x.journal"; freed by the caller. */
 static char *journal_of(const char *output)
 {
-	const size_t n = strlen(output), cut = n > 4 && !strcmp(output + n - 4, ".csv") ? 4 : 0;
+	size_t n = strlen(output);
 	char *path;
 
-	return asprintf(&path, "%.*s.journal", (int)(n - cut), output) < 0 ? NULL : path;
+	if (n > 4 && !strcmp(output + n - 4, ".csv")) {
+		n -= 4;
+	}
+	return asprintf(&path, "%.*s.journal", (int)n, output) < 0 ? NULL : path;
 }
 
 /* Both sweeps' results are in one journal: their keys differ. Without --output none is kept. */
@@ -74,9 +77,10 @@ static int measure(struct bench *b, const struct cli_options *o)
 static int bench(struct cli_options *o)
 {
 	struct bench b = {.given = o};
+	const uint64_t at = cli_at(CLI_AT_UNCHECKED, cli_given(o, CLI_unchecked)) |
+			    cli_at(CLI_AT_NO_OUTPUT, !cli_given(o, CLI_bench_output));
 
-	NVW_TRY(cli_options_check_use(o, cli_at(CLI_AT_UNCHECKED, cli_given(o, CLI_unchecked)) |
-						 cli_at(CLI_AT_NO_OUTPUT, !cli_given(o, CLI_bench_output))));
+	NVW_TRY(cli_options_check_use(o, at));
 	const int result = measure(&b, o);
 
 	bench_end(&b);

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/print.h"
 #include "core/units.h"
 #include "laboratory/compare.h"
@@ -96,19 +97,16 @@ static void print_row(const struct compare_row *row)
 
 static void print_in_one(const struct compare_command *c, json_t *names, const char *what, uint64_t rows)
 {
-	const char *name;
-	json_t *side;
 	uint64_t shown = 0;
 
-	json_object_foreach(names, name, side)
-	{
+	JSON_EACH_MEMBER(name, side, names) {
 		if (shown++ < rows) {
 			printf("only in %s: %s%s\n", strcmp(json_string_value(side), "a") ? c->b : c->a, what,
 				words_or(name, "a run without axes"));
 		}
 	}
 	if (shown > rows) {
-		printf("and %llu more that only one has\n", (unsigned long long)(shown - rows));
+		printf("and %llu more that only one has\n", (ull)(shown - rows));
 	}
 }
 
@@ -124,8 +122,8 @@ static int print_text(const struct compare_command *c, uint64_t rows)
 		print_row(&f->row[i]);
 	}
 	if (f->count > rows) {
-		printf("and %llu less important ones; --rows=%u lists all\n",
-			(unsigned long long)(f->count - rows), f->count);
+		printf("and %llu less important ones; --rows=%u lists all\n", (ull)(f->count - rows),
+			f->count);
 	}
 	print_in_one(c, f->names_in_one, "", rows);
 	printf("%s: A is %s, B is %s\n%u differ",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/print.h"
 
 #include "commands.h"
@@ -165,12 +166,22 @@ static int check_mode(const struct cli_session *s, const struct crash_request *r
 	return 0;
 }
 
+/* The option that names another subject than a workload; NULL: there is none. */
+static const char *foreign_option(const struct crash_request *r)
+{
+	if (r->exec) {
+		return "--exec";
+	}
+	return r->store_log ? "--store-log" : NULL;
+}
+
 static int check_subject(const struct cli_session *s, const struct crash_request *r)
 {
-	NVW_FAIL_IF(s->workload && (r->exec || r->store_log), NVW_E_USAGE,
-		"crash: %s cannot be combined with a workload (%s)", r->exec ? "--exec" : "--store-log",
-		s->workload->name);
-	NVW_FAIL_IF(!s->workload && !r->exec && !r->store_log && !r->self_test, NVW_E_USAGE,
+	const char *const foreign = foreign_option(r);
+
+	NVW_FAIL_IF(s->workload && foreign, NVW_E_USAGE, "crash: %s cannot be combined with a workload (%s)",
+		foreign, s->workload->name);
+	NVW_FAIL_IF(!s->workload && !foreign && !r->self_test, NVW_E_USAGE,
 		"crash: expected a workload (see nvwave list workloads)");
 	return 0;
 }
@@ -237,10 +248,7 @@ static int dispatch(struct cli_session *s, struct crash_request *r)
 	if (r->store_log || r->exec) {
 		return test_foreign(s, r);
 	}
-	if (s->each_protocol) {
-		return crash_under_each(s, r);
-	}
-	return crash_workload(s, r);
+	return s->each_protocol ? crash_under_each(s, r) : crash_workload(s, r);
 }
 
 /* ---- On a cluster -------------------------------------------------------------------------------- */
@@ -311,12 +319,8 @@ static int merge(int argc, char **argv)
 	struct cli_options given;
 	int status = cli_options_parse(&given, false, argc, argv);
 
-	if (!status) {
-		status = cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true));
-	}
-	if (!status) {
-		status = crash_merge(&given);
-	}
+	status = NVW_OR(status, cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true)));
+	status = NVW_OR(status, crash_merge(&given));
 	cli_options_end(&given);
 	return cli_status(status);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/words.h"
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -21,7 +22,7 @@ static int bit_of(const char *option, const char *word, size_t n, const char *co
 	unsigned *set)
 {
 	for (unsigned i = 0; i < count; i++) {
-		if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0) {
+		if (text_is(word, n, names[i])) {
 			*set |= 1u << i;
 			return 0;
 		}
@@ -143,8 +144,8 @@ static json_t *reasons_json(const struct campaign *c)
 {
 	json_t *const object = json_object();
 
-	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text; i++) {
-		member_set_count(object, c->reason[i].text, c->reason[i].count);
+	for (const struct campaign_reason *r = c->reason; r < c->reason + CAMPAIGN_REASONS && r->text; r++) {
+		member_set_count(object, r->text, r->count);
 	}
 	return object;
 }

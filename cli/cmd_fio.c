@@ -90,10 +90,9 @@ static double asked_ns(const struct emu_config *m, const char *op, uint64_t byte
 	return 1e-3 * (double)ps + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
 }
 
-/* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
- * option's name. */
-static int parse_word(
-	const char *at, size_t n, int (*parse)(const char *word, uint64_t *ret_value), struct list *list)
+typedef int parse_value(const char *word, uint64_t *ret_value);
+
+static int parse_word(const char *at, size_t n, parse_value *parse, struct list *list)
 {
 	char word[32];
 
@@ -105,8 +104,7 @@ static int parse_word(
 
 /* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
  * option's name. */
-static int parse_list(const char *option, const char *text,
-	int (*parse)(const char *word, uint64_t *ret_value), struct list *ret_list)
+static int parse_list(const char *option, const char *text, parse_value *parse, struct list *ret_list)
 {
 	int error = 0;
 
@@ -166,7 +164,8 @@ static int run_once(
 /* For the job with the row's operation, or the only job. */
 static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
 {
-	const struct host_delays *const delays = !strcmp(op, "write") ? &run->sum.write : &run->sum.read;
+	const struct host_thread *const sum = &run->sum;
+	const struct host_delays *const delays = strcmp(op, "write") ? &sum->read : &sum->write;
 
 	ret_sample->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
 	return fio_measured(run, words_or(job, op), op, &ret_sample->fio);
@@ -196,13 +195,12 @@ static int sample_rows(struct measuring *m, const struct emu_config *machine, bo
 static void keep_median(struct sample *samples, uint64_t count, bool with, struct row *row)
 {
 	qsort(samples, count, sizeof *samples, by_median);
-	const struct sample *const median = &samples[count / 2];
-
+	samples += count / 2;
 	if (with) {
-		row->with = median->fio;
-		row->exec_p50 = median->exec_p50;
+		row->with = samples->fio;
+		row->exec_p50 = samples->exec_p50;
 	} else {
-		row->without = median->fio;
+		row->without = samples->fio;
 	}
 }
 
@@ -250,7 +248,7 @@ static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 	struct fio_lines lines = m->request->lines;
 	char bs[32];
 
-	NVW_PRINT(bs, "%llu", (unsigned long long)bytes);
+	NVW_PRINT(bs, "%llu", (ull)bytes);
 	fio_add_line(&lines, "bs", bs);
 	return fio_write_job(&m->place, job, &lines);
 }
@@ -260,8 +258,8 @@ static int add_latency(struct measuring *m, const struct emu_config *machine, ui
 	const struct row without[2])
 {
 	NVW_TRY(add_rows(m, machine, bytes, job, without));
-	for (unsigned i = m->row_count - 2; i < m->row_count; i++) {
-		m->row[i].asked = asked_ns(machine, m->row[i].op, bytes);
+	NVW_EACH(row, m->row + m->row_count - 2, 2) {
+		row->asked = asked_ns(machine, row->op, bytes);
 	}
 	return 0;
 }
@@ -287,8 +285,8 @@ static int add_bandwidth(
 	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
 	NVW_TRY(add_rows(m, machine, bytes, NULL, without));
-	for (unsigned i = m->row_count - 2; i < m->row_count; i++) {
-		m->row[i].asked = rate_of(machine);
+	NVW_EACH(row, m->row + m->row_count - 2, 2) {
+		row->asked = rate_of(machine);
 	}
 	return 0;
 }
@@ -333,8 +331,8 @@ static void latency_row(const struct row *r)
 {
 	char exec[16];
 
-	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (unsigned long long)r->bytes, r->asked,
-		exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (ull)r->bytes, r->asked, exec_text(r, exec),
+		r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
 		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
 			words_if(r->without.p50_ns > r->asked, " *"));
@@ -351,8 +349,8 @@ static void bandwidth_head(void)
 
 static void bandwidth_row(const struct row *r)
 {
-	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes,
-		1e-6 * r->asked, 1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
+	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (ull)r->bytes, 1e-6 * r->asked,
+		1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
 		100 * (r->with.bytes_per_s / r->asked - 1),
 		words_if(r->without.bytes_per_s < r->asked, " *"));
 }
@@ -367,8 +365,8 @@ static void mixed_row(const struct row *r)
 {
 	char exec[16];
 
-	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (unsigned long long)r->bytes,
-		r->asked, exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops,
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f %9.0f %15.0f\n", r->op, (ull)r->bytes, r->asked,
+		exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns, r->with.iops,
 		r->without.iops);
 }
 
@@ -381,7 +379,7 @@ static json_t *measured_json(const struct fio_measured *m)
 struct test {
 	const char *name, *asked;  /* JSON name of the requested value */
 	const char *sizes, *sweep; /* the default lists */
-	int (*parse_sweep)(const char *word, uint64_t *ret_value);
+	parse_value *parse_sweep;
 	int (*run)(struct measuring *measuring);
 	void (*head)(void);
 	void (*row)(const struct row *row);
@@ -486,14 +484,12 @@ static int run_test(const struct test *t, struct measuring *m)
 static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)
 {
 	struct measuring *const m = calloc(1, sizeof *m);
-	int error;
 
 	NVW_ALLOCATED(m, "no memory for the measurements");
 	m->request = request;
-	error = take_lists(t, bs, sweep, m);
-	if (!error) {
-		error = run_test(t, m);
-	}
+	int error = take_lists(t, bs, sweep, m);
+
+	error = NVW_OR(error, run_test(t, m));
 	free(m);
 	return error;
 }
@@ -540,8 +536,8 @@ static int verify(struct options *o)
 {
 	uint64_t bytes;
 
-	NVW_FAIL_IF(o->bs && cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s", nvw_error_message());
 	if (o->bs) {
+		NVW_FAIL_IF(cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s", nvw_error_message());
 		fio_add_line(&o->request.lines, "bs", o->bs);
 	}
 	return fio_verify(&o->request);
@@ -572,7 +568,7 @@ static int measure_or_verify(const struct cli_session *session)
 	NVW_TRY(check_arguments(&session->given));
 	take_options(&o, session);
 	if (strcmp(name, "bandwidth") != 0) {
-		NVW_PRINT(seed, "%llu", (unsigned long long)session->config.seed);
+		NVW_PRINT(seed, "%llu", (ull)session->config.seed);
 		fio_add_line(&o.request.lines, "randseed", seed);
 	}
 	NVW_EACH(test, tests, NVW_COUNT(tests)) {
@@ -588,9 +584,9 @@ int cmd_fio(int argc, char **argv)
 	struct cli_session session;
 	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
 
-	if (result == 0 && session.help) {
+	if (!result && session.help) {
 		print_help();
-	} else if (result == 0) {
+	} else if (!result) {
 		result = measure_or_verify(&session);
 	}
 	cli_session_end(&session);

@@ -149,31 +149,32 @@ static int inspect_opened(struct nvw_pool *pool, bool each_epoch, json_t **ret_r
 /* A pool_work; the context is a bool: each epoch of its own. */
 static int inspect_one(void *context, const char *path, json_t **ret_report)
 {
+	const bool *const check = context;
 	struct nvw_pool *pool;
 
 	NVW_TRY(nvw_pool_open(path, NVW_POOL_READ, &pool));
-	const int r = inspect_opened(pool, *(const bool *)context, ret_report);
+	const int r = inspect_opened(pool, *check, ret_report);
 
 	nvw_pool_close(pool);
-	if (r != 0 && r != NVW_E_INCONSISTENT) {
+	if (r && r != NVW_E_INCONSISTENT) {
 		json_decref(*ret_report);
 		*ret_report = NULL;
 	}
 	return r;
 }
 
-/* What the table of a folder shows of the inner objects. */
+/* A column of the table is a member of a part of the report. */
+static void lift(json_t *report, const char *column, const char *part, const char *member)
+{
+	json_object_set(report, column, json_object_get(json_object_get(report, part), member));
+}
+
 static int inspect_row(void *context, const char *path, json_t **ret_report)
 {
 	const int r = inspect_one(context, path, ret_report);
-	json_t *const report = *ret_report;
 
-	if (report) {
-		json_object_set(report, "epochs_incomplete",
-			json_object_get(json_object_get(report, "epochs"), "incomplete"));
-		json_object_set(report, "allocated_bytes",
-			json_object_get(json_object_get(report, "heap"), "allocated_bytes"));
-	}
+	lift(*ret_report, "epochs_incomplete", "epochs", "incomplete");
+	lift(*ret_report, "allocated_bytes", "heap", "allocated_bytes");
 	return r;
 }
 

@@ -9,6 +9,7 @@
 #include <emu.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
@@ -204,11 +205,9 @@ static void list_options(struct table *t)
 static void list_option_axes(struct table *t)
 {
 	static const char *const commands[] = {"run", "crash", "litmus", "torture"};
-	json_t *const options = cli_options_json(), *option;
-	size_t i;
+	json_t *const options = cli_options_json();
 
-	json_array_foreach(options, i, option)
-	{
+	JSON_EACH(option, options) {
 		const char *const name = member_string(option, "name"), *const command = member_string(
 										option, "command");
 
@@ -279,12 +278,8 @@ static int widest(const struct table *t, const char *column)
 {
 	int width = 0;
 
-	for (size_t i = 0; i < json_array_size(t->rows); i++) {
-		const int n = (int)strlen(member_string(json_array_get(t->rows, i), column));
-
-		if (n > width) {
-			width = n;
-		}
+	JSON_EACH(row, t->rows) {
+		width = (int)nvw_max((uint64_t)width, strlen(member_string(row, column)));
 	}
 	return width;
 }

@@ -11,6 +11,7 @@
 #include <litmus/litmus.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/stop.h"
@@ -276,9 +277,7 @@ int cli_examine_litmus(int argc, char **argv)
 	struct cli_options given;
 	int error = cli_options_parse(&given, false, argc, argv);
 
-	if (!error) {
-		error = take_litmus(&c, &given);
-	}
+	error = NVW_OR(error, take_litmus(&c, &given));
 	litmus_list_free(&c.tests);
 	cli_options_end(&given);
 	return error;

@@ -10,6 +10,7 @@
 #include <crashtest/explain/finding.h>
 #include <nvw/persist_log.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
 
@@ -46,8 +47,6 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 static const char *const scope_names[] = {
 	[NVW_WORKITEM] = "work-item", [NVW_WORKGROUP] = "work-group", [NVW_KERNEL] = "kernel"};
 
-typedef unsigned long long ull;
-
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
 typedef void print_record(const struct sites *s, const struct nvw_log_record *r);
@@ -58,11 +57,7 @@ static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
 		if (i % 8 == 0) {
 			putchar(' ');
 		}
-		if (n > 64 || mask >> i & 1) {
-			printf("%02x", data[i]);
-		} else {
-			fputs("..", stdout);
-		}
+		printf(n > 64 || mask >> i & 1 ? "%02x" : "..", data[i]);
 	}
 }
 
@@ -105,7 +100,7 @@ static bool find_field(const struct sites *s, const struct nvw_log_record *r, st
 	const char *const layout = s->site[r->store.site - 1].layout;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	return layout != NULL && nvw__layout_find(layout, r->store.at, r->store.bytes, r->store.whole, ret);
+	return layout && nvw__layout_find(layout, r->store.at, r->store.bytes, r->store.whole, ret);
 }
 
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
@@ -164,8 +159,8 @@ static void print_begin(const struct sites *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_BEGIN);
 	print_operation_place(s, r->begin.site);
-	printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
-		words_if(*r->begin.name, ": "), r->begin.name);
+	printf(*r->begin.name ? "thread %llu  operation %llu: %s" : "thread %llu  operation %llu",
+		(ull)r->begin.thread, (ull)r->begin.number, r->begin.name);
 }
 
 static void print_host(const struct sites *s, const struct nvw_log_record *r)
@@ -222,12 +217,11 @@ static void put_site(json_t *o, const struct sites *s, uint32_t id)
 /* Values have 64 bits, more than JSON numbers. */
 static void put_hex(json_t *o, const char *name, const uint8_t *data, uint32_t n)
 {
-	char text[2 * 4096 + 1];
+	char text[2 * 4096 + 1] = "", *at = text;
 
-	for (uint32_t i = 0; i < n; i++) {
-		snprintf(text + 2 * i, 3, "%02x", data[i]);
+	NVW_EACH(byte, data, n) {
+		at += sprintf(at, "%02x", *byte);
 	}
-	text[2 * n] = '\0';
 	member_set_text(o, name, text);
 }
 
@@ -269,7 +263,7 @@ static void put_called_site(json_t *o, const struct sites *s, const struct nvw_l
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	member_set_count(o, "site", r->site.id);
 	put_site(o, s, r->site.id);
-	if (r->site.caller != 0) {
+	if (r->site.caller) {
 		member_set_count(o, "caller", r->site.caller);
 	}
 }

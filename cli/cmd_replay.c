@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "programs/crash_exec.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
@@ -66,15 +67,12 @@ static int judge_by_checker(
 /* Replays a finding of --oracle=replay: the possible outputs of the state were saved with it. */
 static int judge_by_output(const struct ct_saved *s, const char *command, struct ct_finding *ret_finding)
 {
-	struct ct_replay_oracle oracle;
-	int error = ct_replay_oracle_load(
-		command, words_or(member_text(s->head, "and_then"), NULL), s->head, &oracle);
+	const char *const next = words_or(member_text(s->head, "and_then"), NULL);
+	struct ct_replay_oracle o;
+	int error = ct_replay_oracle_load(command, next, s->head, &o);
 
-	if (!error) {
-		error = ct_saved_judge(
-			s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
-	}
-	ct_replay_oracle_destroy(&oracle);
+	error = NVW_OR(error, ct_saved_judge(s, ct_replay_oracle_judge, &o, o.asked.timeout_ms, ret_finding));
+	ct_replay_oracle_destroy(&o);
 	return error;
 }
 
@@ -261,8 +259,8 @@ static void print_schedule(const json_t *head)
 	struct ct_schedule_named named;
 
 	if (ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
-		printf("under schedule %llu (%s), seed %llu\n", (unsigned long long)named.number,
-			ct_schedule_way(named.number, named.turns != NULL), (unsigned long long)named.seed);
+		printf("under schedule %llu (%s), seed %llu\n", (ull)named.number,
+			ct_schedule_way(named.number, named.turns != NULL), (ull)named.seed);
 	}
 }
 
@@ -334,9 +332,7 @@ static int judge_and_print(struct replay *r, bool json)
 
 static void replay_end(struct replay *r)
 {
-	if (r->plan && r->workload->dispose) {
-		r->workload->dispose(r->plan);
-	}
+	cli_dispose(r->workload, r->plan);
 	nvw__options_free(r->options);
 	ct_saved_free(&r->saved);
 }

@@ -16,11 +16,7 @@
 
 static void print_texts(const char *what, const json_t *list)
 {
-	json_t *text;
-	size_t i;
-
-	json_array_foreach(list, i, text)
-	{
+	JSON_EACH(text, list) {
 		printf("    %s: %s\n", what, json_string_value(text));
 	}
 }
@@ -46,12 +42,10 @@ static void print_row(const json_t *row)
 /* Whether the newest report of some subject fails. The newest come first. */
 static bool fails(const json_t *reports)
 {
-	json_t *const seen = json_object(), *row;
+	json_t *const seen = json_object();
 	bool failed = false;
-	size_t i;
 
-	json_array_foreach(reports, i, row)
-	{
+	JSON_EACH(row, reports) {
 		const char *const subject = member_text(row, "subject");
 
 		if (!json_object_get(seen, subject)) {
@@ -67,11 +61,7 @@ static bool fails(const json_t *reports)
 
 static void print_text(const char *folder, const json_t *reports)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(reports, i, row)
-	{
+	JSON_EACH(row, reports) {
 		print_row(row);
 	}
 	printf("%s/index.html: %s report%s\n", folder, GROUPED(json_array_size(reports)),

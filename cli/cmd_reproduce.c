@@ -27,17 +27,17 @@ struct reproduce_command {
 /* Beside the installed program; NULL: it is not there. */
 static char *installed_folder(void)
 {
-	char self[4096], *path = NULL;
+	char self[4096], *path;
 
 	nvw_own_folder(self, sizeof self);
 	if (asprintf(&path, "%s/../share/nvwave/papers", self) < 0) {
 		return NULL;
 	}
-	if (access(path, R_OK)) {
-		free(path);
-		return NULL;
+	if (!access(path, R_OK)) {
+		return path;
 	}
-	return path;
+	free(path);
+	return NULL;
 }
 
 /* --papers; else beside the installed program; else where the program was built from. */
@@ -46,12 +46,12 @@ static char *papers_folder(const struct cli_options *o)
 	if (cli_given(o, CLI_papers)) {
 		return strdup(cli_text(o, CLI_papers));
 	}
-	char *const installed = installed_folder(), *built_from = NULL;
+	char *folder = installed_folder();
 
-	if (installed) {
-		return installed;
+	if (!folder && asprintf(&folder, "%s/papers", cli_source_root) < 0) {
+		return NULL;
 	}
-	return asprintf(&built_from, "%s/papers", cli_source_root) < 0 ? NULL : built_from;
+	return folder;
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */
@@ -205,11 +205,10 @@ static void print_ends(const struct papers *p)
 	}
 }
 
-/* ---- The command --------------------------------------------------------------------------------- */
-
+//* ---- The command --------------------------------------------------------------------------------- */
 static int open_journal(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
 {
-	char *path = NULL;
+	char *path;
 
 	NVW_FAIL_IF(asprintf(&path, "%s/%s.journal", folder, s->name) < 0, NVW_E_MEMORY,
 		"no memory for a file name");
@@ -274,11 +273,13 @@ static int judge_rows(struct reproduce_command *c, const char *folder)
 /* The pages, from what is kept. */
 static int show_kept(struct reproduce_command *c, const char *folder)
 {
-	NVW_TRY(papers_read_kept(&c->papers));
-	papers_show_kept(&c->papers);
+	struct papers *const p = &c->papers;
+
+	NVW_TRY(papers_read_kept(p));
+	papers_show_kept(p);
 	NVW_TRY(make_folder(folder));
-	NVW_TRY(papers_write(&c->papers, folder, false));
-	return cli_json(&c->given) ? print_json(&c->papers, false) : print_report(c, folder);
+	NVW_TRY(papers_write(p, folder, false));
+	return cli_json(&c->given) ? print_json(p, false) : print_report(c, folder);
 }
 
 static int report_rows(struct reproduce_command *c, const char *folder)

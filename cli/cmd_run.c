@@ -147,9 +147,11 @@ static int start_readers(struct run *run)
 /* Workloads that acknowledge operations have an option for their number. */
 static uint64_t operations(const struct run *run)
 {
-	for (const struct nvw_option *o = run->session->workload->options; o && o->name; o++) {
+	const struct cli_session *const s = run->session;
+
+	for (const struct nvw_option *o = s->workload->options; o && o->name; o++) {
 		if (!strcmp(o->name, "count") && o->type == NVW_OPTION_COUNT) {
-			return nvw_option_u64(run->session->options, "count");
+			return nvw_option_u64(s->options, o->name);
 		}
 	}
 	return 0;
@@ -301,9 +303,7 @@ static void end(struct run *run)
 	emu_destroy(run->machine);
 	nvw_log_abandon(run->log);
 	nvw_pool_close(run->pool);
-	if (run->plan && run->session->workload->dispose) {
-		run->session->workload->dispose(run->plan);
-	}
+	cli_dispose(run->session->workload, run->plan);
 	nvw__acks_free(&run->acks);
 	cli_observers_free(run->observers);
 	nvw__description_clear(&run->report);

@@ -153,14 +153,12 @@ static void print_mean(const struct sweep_command *c, const json_t *mean)
 
 static void print_means(const struct sweep_command *c)
 {
-	json_t *const means = json_object_get(c->summary, "geometric_means"), *mean;
-	size_t i;
+	json_t *const means = json_object_get(c->summary, "geometric_means");
 
 	if (json_array_size(means)) {
 		puts("\nmeans over the seeds, ± 95 % confidence (Student's t)");
 	}
-	json_array_foreach(means, i, mean)
-	{
+	JSON_EACH(mean, means) {
 		print_mean(c, mean);
 	}
 }
@@ -391,11 +389,13 @@ static int merge_journals(struct sweep_command *c)
 
 static int take_parts(struct sweep_command *c)
 {
-	if (cli_given(&c->given, CLI_merge)) {
+	const struct cli_options *const given = &c->given;
+
+	if (cli_given(given, CLI_merge)) {
 		NVW_TRY(take_journals(c));
 	}
-	if (cli_given(&c->given, CLI_shard)) {
-		return cli_parse_shard(cli_text(&c->given, CLI_shard), &c->shard, &c->shards);
+	if (cli_given(given, CLI_shard)) {
+		return cli_parse_shard(cli_text(given, CLI_shard), &c->shard, &c->shards);
 	}
 	return 0;
 }

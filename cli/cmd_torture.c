@@ -100,7 +100,7 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 static void print_repetition(const struct torture_command *c, const struct torture_result *result)
 {
 	printf("  repeat: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
-		(unsigned long long)result->seed);
+		(ull)result->seed);
 	NVW_EACH(setting, c->options.settings, c->setting_count) {
 		fputs(" --set=", stdout);
 		cli_print_quoted(*setting, stdout);
@@ -122,11 +122,10 @@ static const char *said_of(const struct torture_command *c, const struct torture
 
 static void print_result(const struct torture_command *c, const struct torture_result *result)
 {
-	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol,
-		(unsigned long long)result->programs, (unsigned long long)result->work.operations,
-		said_of(c, result));
+	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol, (ull)result->programs,
+		(ull)result->work.operations, said_of(c, result));
 	if (result->failed) {
-		printf("  seed %llu: %s\n", (unsigned long long)result->seed, result->text);
+		printf("  seed %llu: %s\n", (ull)result->seed, result->text);
 		print_repetition(c, result);
 	}
 	if (result->failed && *result->listing) {
@@ -148,11 +147,12 @@ static void describe_failure(json_t *row, const struct torture_result *result)
 {
 	member_set_count(row, "seed", result->seed);
 	member_set_text(row, "what", result->text);
-	if (*result->listing) {
-		member_set_count(row, "steps", result->steps);
-		member_set_count(row, "steps_left", result->steps_left);
-		member_set_text(row, "program", result->listing);
+	if (!*result->listing) {
+		return;
 	}
+	member_set_count(row, "steps", result->steps);
+	member_set_count(row, "steps_left", result->steps_left);
+	member_set_text(row, "program", result->listing);
 }
 
 /* --faults and --seconds move the number of programs. */
@@ -161,7 +161,7 @@ static json_t *torture_provenance(const struct torture_command *c)
 	json_t *const made_by = cli_provenance(NULL, NULL);
 
 	if (!c->programs_given && c->options.programs != PROGRAMS) {
-		cli_provenance_moved(made_by, "programs", "%llu", (unsigned long long)c->options.programs);
+		cli_provenance_moved(made_by, "programs", "%llu", (ull)c->options.programs);
 	}
 	return made_by;
 }
@@ -212,8 +212,8 @@ static int make_words(
 	NVW_TRY(spread_add_word(w, "torture"));
 	NVW_TRY(spread_add_word(w, "--output-format=json"));
 	NVW_TRY(spread_add_word(w, "--protocol=%s", c->options.protocol));
-	NVW_TRY(spread_add_word(w, "--seed=%llu", (unsigned long long)(c->options.seed + first)));
-	NVW_TRY(spread_add_word(w, "--programs=%llu", (unsigned long long)programs));
+	NVW_TRY(spread_add_word(w, "--seed=%llu", (ull)(c->options.seed + first)));
+	NVW_TRY(spread_add_word(w, "--programs=%llu", (ull)programs));
 	NVW_EACH(setting, c->options.settings, c->setting_count) {
 		NVW_TRY(spread_add_word(w, "--set=%s", *setting));
 	}
@@ -369,11 +369,11 @@ static void print_fault(
 {
 	printf("%-11s  %-48s  ", c->options.protocol, c->options.fault);
 	if (result->failed) {
-		printf("found after %llu: %s\n", (unsigned long long)result->programs, result->text);
+		printf("found after %llu: %s\n", (ull)result->programs, result->text);
 	} else if (unnoticed) {
-		printf("survived %llu: %s\n", (unsigned long long)result->programs, unnoticed);
+		printf("survived %llu: %s\n", (ull)result->programs, unnoticed);
 	} else {
-		printf("survived %llu, WHICH IT SHOULD NOT\n", (unsigned long long)result->programs);
+		printf("survived %llu, WHICH IT SHOULD NOT\n", (ull)result->programs);
 	}
 	fflush(stdout);
 }

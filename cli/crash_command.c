@@ -302,7 +302,7 @@ static void show_slice(const struct crash_run *r)
 	NVW_INVARIANT(o->slice <= o->jobs);
 	printf(r->json ? "{\"slice\": %u, \"slices\": %u, \"states_tested\": %llu}\n" :
 			 "slice %u of %u: %llu states tested, no verdict\n",
-		o->slice, o->jobs, (unsigned long long)r->result.states_tested);
+		o->slice, o->jobs, (ull)r->result.states_tested);
 }
 
 /* The problems of the result, for other tools. */
@@ -450,8 +450,8 @@ static enum ct_verdict verdict_of(const struct crash_run *r)
 	if (!r->request->matrix) {
 		return ct_verdict_of(&r->result);
 	}
-	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
-		if (r->matrix.under[i].verdict == CT_VERDICT_INCONSISTENT) {
+	NVW_EACH(cell, r->matrix.under, CT_MODEL_COUNT) {
+		if (cell->verdict == CT_VERDICT_INCONSISTENT) {
 			return CT_VERDICT_INCONSISTENT;
 		}
 	}
@@ -487,7 +487,7 @@ static void say_moved(const struct crash_run *run)
 		cli_provenance_moved(made_by, name, "%s", value);
 	}
 	if (q->options.states == 0 && states != 0 && states != STATES_STATED) {
-		cli_provenance_moved(made_by, "states", "%llu", (unsigned long long)states);
+		cli_provenance_moved(made_by, "states", "%llu", (ull)states);
 	}
 	if (q->moves_mode && !q->matrix) {
 		cli_provenance_moved(made_by, "mode", "%s", ct_mode_name(q->options.mode));

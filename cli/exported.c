@@ -198,11 +198,8 @@ static void print_times(const char *tool, const struct tool_times times[STATUSES
 static int tool_on_all(const char *folder, const char *tool, json_t *states, bool quiet, unsigned *ret_failed)
 {
 	struct tool_times times[STATUSES] = {{0}};
-	json_t *state;
-	size_t i;
 
-	json_array_foreach(states, i, state)
-	{
+	JSON_EACH(state, states) {
 		int status = 0;
 
 		NVW_TRY(tool_on_state(folder, tool, state, &status));

@@ -11,6 +11,7 @@
 #include <crashtest/states/model.h>
 #include <nvw/persist_log.h>
 
+#include "report/words.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "log_export.h"
@@ -59,7 +60,7 @@ static void write_flush(uint64_t off, uint64_t bytes)
 {
 	const uint64_t first = off / LINE * LINE, end = (off + bytes + LINE - 1) / LINE * LINE;
 
-	printf("FLUSH;0x%llx;0x%llx", mapped_at + first, (unsigned long long)(end - first));
+	printf("FLUSH;0x%llx;0x%llx", mapped_at + first, (ull)(end - first));
 }
 
 static int add_site(struct exporter *e, const struct nvw_log_record *r)
@@ -155,8 +156,7 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	NVW_FAIL_IF(*file == '\0' || strpbrk(file, ";|\n"), NVW_E_INPUT,
 		"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"", e->path,
 		file);
-	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at,
-		(unsigned long long)info->pool_bytes);
+	printf("START|REGISTER_FILE;%s;0x%llx;0x%llx;0x0|", file, mapped_at, (ull)info->pool_bytes);
 	while ((error = nvw_log_next(reader, &r)) == 1 && (error = export_record(e, &r)) == 0) {
 	}
 	if (error == 0) {

@@ -90,7 +90,7 @@ static void add_records(struct ct_result *r, const struct ct_result *shard)
 	ct_by_parts_join(&r->by_parts, &shard->by_parts);
 	ct_recoveries_join(&r->recoveries, &shard->recoveries);
 	r->instants_by_parts += shard->instants_by_parts;
-	r->has_recoveries = r->has_recoveries || shard->has_recoveries;
+	r->has_recoveries |= shard->has_recoveries;
 	r->trusts = shard->trusts;
 	r->trusted = shard->trusted;
 }
@@ -196,11 +196,10 @@ static int check_whole(const struct merge *m)
 {
 	NVW_FAIL_IF(
 		!m->first, NVW_E_USAGE, "--merge: expected the JSON reports of all shards of an exploration");
-	const uint64_t shards = member_count(m->first, "shards");
+	const ull shards = member_count(m->first, "shards");
 
-	for (uint64_t i = 1; i <= shards; i++) {
-		NVW_FAIL_IF(!m->seen[i], NVW_E_INPUT, "--merge: shard %llu of %llu is missing",
-			(unsigned long long)i, (unsigned long long)shards);
+	for (ull i = 1; i <= shards; i++) {
+		NVW_FAIL_IF(!m->seen[i], NVW_E_INPUT, "--merge: shard %llu of %llu is missing", i, shards);
 	}
 	return 0;
 }

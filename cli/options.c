@@ -136,7 +136,7 @@ static int parse_choice(const struct record *r, const char *text, uint64_t *ret)
 	size_t n;
 
 	for (unsigned i = 0; (n = choice(r, i, &at)) > 0; i++) {
-		if (strlen(text) == n && !strncmp(text, at, n)) {
+		if (text_is(at, n, text)) {
 			*ret = i;
 			return 0;
 		}
@@ -347,14 +347,11 @@ static int take_value(struct cli_options *o, unsigned id, const char *text)
  * none. */
 static const char *split(char *name, char **argv, int argc, int *i, bool is_flag)
 {
-	char *const equals = strchr(name, '=');
+	char *value = name;
 
-	if (equals) {
-		*equals = 0;
-		return equals + 1;
-	}
-	if (is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2)) {
-		return NULL;
+	strsep(&value, "=");
+	if (value || is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2)) {
+		return value;
 	}
 	return argv[++*i];
 }
@@ -522,7 +519,7 @@ void cli_options_help(const char *command, uint64_t circumstances)
 
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
 		if (is_listed(number, id) && !(records[id].idle & circumstances)) {
-			print_record(&records[id], help_of(number, id));
+			print_record(records + id, help_of(number, id));
 		}
 	}
 }

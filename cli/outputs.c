@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 
 #include "options.h"
 
@@ -33,12 +34,14 @@ enum { OUTPUTS = NVW_COUNT(outputs) };
 /* The folder of a path, without links; false if there is none. */
 static bool folder_of(const char *path, char ret_folder[PATH_MAX])
 {
+	char folder[PATH_MAX];
 	const char *const slash = strrchr(path, '/');
-	char *const folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	const bool found = folder && realpath(folder, ret_folder);
 
-	free(folder);
-	return found;
+	if (!slash) {
+		return realpath(".", ret_folder);
+	}
+	NVW_PRINT(folder, "%.*s", (int)(slash - path) + 1, path);
+	return realpath(folder, ret_folder);
 }
 
 static const char *name_of(const char *path)

@@ -7,6 +7,7 @@
  * work-item executes the line. Between its last record of an earlier time and this one it executes the line
  * once, unless it does so without a record (a failed exchange).
  */
+#include "report/words.h"
 #include "replay_event.h"
 
 #include <stdlib.h>
@@ -109,8 +110,7 @@ static int read_event(
 		}
 	}
 	NVW_TRY(more);
-	return nvw_fail(NVW_E_USAGE, "--at=%llu: the run has %llu events", (unsigned long long)*number,
-		(unsigned long long)at);
+	return nvw_fail(NVW_E_USAGE, "--at=%llu: the run has %llu events", (ull)*number, (ull)at);
 }
 
 static int find_last(

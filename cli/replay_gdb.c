@@ -176,14 +176,10 @@ static int of_program(const struct ct_saved *s)
 /* The store that was lost, or that relies on it; NULL: the finding names none. */
 static const json_t *place_of(const json_t *finding, enum replay_at at)
 {
-	json_t *place;
-	size_t i;
+	JSON_EACH(place, json_object_get(finding, "places")) {
+		const bool durable = !strcmp(member_text(place, "fate"), ct_fate_name(CT_FATE_DURABLE));
 
-	json_array_foreach(json_object_get(finding, "places"), i, place)
-	{
-		const bool durable = strcmp(member_text(place, "fate"), ct_fate_name(CT_FATE_DURABLE)) == 0;
-
-		if (durable == (at == REPLAY_AT_EARLY) && member_number(place, "line") > 0) {
+		if (durable == (at == REPLAY_AT_EARLY) && member_count(place, "line")) {
 			return place;
 		}
 	}
@@ -194,13 +190,10 @@ static const json_t *place_of(const json_t *finding, enum replay_at at)
 static void add_run(struct gdb *g, const json_t *head)
 {
 	const json_t *const machine = json_object_get(json_object_get(head, "made_by"), "machine");
-	const char *name;
-	json_t *value;
 
 	add(g, "run");
 	add(g, "%s", member_text(head, "workload"));
-	json_object_foreach(json_object_get(head, "options"), name, value)
-	{
+	JSON_EACH_MEMBER(name, value, json_object_get(head, "options")) {
 		add(g, "--%s=%s", name, json_string_value(value));
 	}
 	add(g, "--seed=%lld", member_number(head, "seed"));
@@ -208,8 +201,7 @@ static void add_run(struct gdb *g, const json_t *head)
 		add(g, "--mutate=%s", member_text(head, "mutation"));
 	}
 	add(g, "--machine=%s", words_or(member_string(machine, "over"), member_text(head, "machine")));
-	json_object_foreach(json_object_get(machine, "changed"), name, value)
-	{
+	JSON_EACH_MEMBER(name, value, json_object_get(machine, "changed")) {
 		add(g, "--set=%s=%s", name, json_string_value(value));
 	}
 	add(g, "--protocol=%s", member_text(head, "protocol"));
@@ -286,7 +278,7 @@ static int stop_at(const json_t *head, const char *self, const char *log, const 
 	if (event->of_work_item) {
 		ADD_COMMAND(&g, "delete 1");
 		ADD_COMMAND(&g, "break %s:%u if nvw_global_id() == %llu", event->file, event->line,
-			(unsigned long long)event->work_item);
+			(ull)event->work_item);
 		ADD_COMMAND(&g, "continue");
 	}
 	ADD_COMMAND(&g, "backtrace");
@@ -294,7 +286,7 @@ static int stop_at(const json_t *head, const char *self, const char *log, const 
 	add(&g, "%s", self);
 	add_run(&g, head);
 	add(&g, "--log=%s", log);
-	add(&g, "--stop-at-event=%llu", (unsigned long long)event->after);
+	add(&g, "--stop-at-event=%llu", (ull)event->after);
 	return end(&g, execute(&g));
 }
 
@@ -342,16 +334,13 @@ static bool has_store_buffers(const json_t *head)
 {
 	json_t *const machine = json_object_get(json_object_get(head, "made_by"), "machine");
 	struct emu_config config;
-	const char *key;
-	json_t *value;
 	char text[512];
 
 	emu_config_default(&config);
 	if (emu_config_load(&config, member_text(machine, "over")) != 0) { /* the run will say so */
 		return false;
 	}
-	json_object_foreach(json_object_get(machine, "changed"), key, value)
-	{
+	JSON_EACH_MEMBER(key, value, json_object_get(machine, "changed")) {
 		NVW_PRINT(text, "%s=%s", key, json_string_value(value));
 		if (emu_config_set(&config, text) != 0) {
 			return false;

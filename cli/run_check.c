@@ -71,13 +71,12 @@ static void host_fault(void *context, const char *message)
 
 static _Noreturn void answer(const struct cli_checked *c, struct answer *a)
 {
-	int r;
-
 	ct_child_begin();
 	ct_frames_catch(&a->frames);
 	emu_set_host_fault(c->machine, host_fault, a);
-	r = check(c, a);
-	fail(a, r, r ? nvw_error_message() : "");
+	const int r = check(c, a);
+
+	fail(a, r, words_if(r, nvw_error_message()));
 	fflush(NULL); /* output of the check */
 	_exit(0);
 }

@@ -221,7 +221,7 @@ static int without_workload(const struct cli_session *s, enum cli_subject subjec
 	const struct cli_options *const o = &s->given;
 
 	if (o->other_count) {
-		return cli_options_unknown(o, NULL, o->other[0].name);
+		return cli_options_unknown(o, NULL, o->other->name);
 	}
 	NVW_FAIL_IF(subject == CLI_WORKLOAD && !s->help, NVW_E_USAGE,
 		"%s: expected a workload (see nvwave list workloads)", o->command);
@@ -405,6 +405,13 @@ json_t *cli_session_provenance(const struct cli_session *s, const char *command)
 	return made_by;
 }
 
+void cli_dispose(const struct nvw_workload *w, void *plan)
+{
+	if (plan && w->dispose) {
+		w->dispose(plan);
+	}
+}
+
 int cli_session_try(const struct cli_session *s)
 {
 	void *plan = NULL;
@@ -412,9 +419,7 @@ int cli_session_try(const struct cli_session *s)
 	NVW_INVARIANT(s->workload);
 	const int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &plan);
 
-	if (plan && s->workload->dispose) {
-		s->workload->dispose(plan);
-	}
+	cli_dispose(s->workload, plan);
 	return r;
 }
 

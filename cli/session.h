@@ -48,6 +48,9 @@ NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char 
 /* Whether the workload can be prepared with these options: prepares and disposes of it. */
 NVW_CHECKED int cli_session_try(const struct cli_session *session);
 
+/* Frees what the workload's prepare() has made; NULL: nothing. */
+void cli_dispose(const struct nvw_workload *workload, void *plan);
+
 /* Where the result comes from, with the options whose defaults other options have moved. The workload is
  * prepared already. command NULL: that of this process. NULL without memory. */
 struct json_t *cli_session_provenance(const struct cli_session *session, const char *command);

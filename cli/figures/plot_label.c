@@ -42,7 +42,7 @@ static void shorten_time(char *text, unsigned wide)
 	char *const at = strstr(text, of);
 
 	if (at && plot_letters(text) > wide) {
-		memmove(at, at + sizeof of - 1, strlen(at) - (sizeof of - 1) + 1);
+		memmove(at, at + sizeof of - 1, strlen(at + sizeof of - 1) + 1);
 	}
 }
 

@@ -26,9 +26,11 @@ static bool draws_all(const struct plot *p)
 
 static void measure_median(struct plot_cell *c)
 {
-	c->middle = (c->value[(c->count - 1) / 2] + c->value[c->count / 2]) / 2;
-	c->low = c->value[0];
-	c->high = c->value[c->count - 1];
+	const unsigned last = c->count - 1;
+
+	c->middle = (c->value[last / 2] + c->value[c->count / 2]) / 2;
+	c->low = *c->value;
+	c->high = c->value[last];
 }
 
 /* What cannot be below 0 is not drawn there, nor what has no logarithm. */

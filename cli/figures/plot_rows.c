@@ -79,11 +79,11 @@ unsigned plot_place_of(const struct plot_names *n, const char *name)
 
 static int by_number(const void *a, const void *b)
 {
-	const char *unit;
+	const char *const *const left = a, *const *const right = b, *unit;
 	double x, y;
 
-	(void)plot_number(*(const char *const *)a, &x, &unit);
-	(void)plot_number(*(const char *const *)b, &y, &unit);
+	(void)plot_number(*left, &x, &unit);
+	(void)plot_number(*right, &y, &unit);
 	return NVW_ORDER(x, y);
 }
 

@@ -84,10 +84,10 @@ static size_t words_of(const char *help, bool numbers)
 {
 	const size_t n = strcspn(help, ",;:([");
 
-	if (n > WORDS_MAX || n == 0 || (!numbers && !goes_on(help)) || !strncmp(help, "which ", 6)) {
+	if (n > WORDS_MAX || !n || (!numbers && !goes_on(help)) || !strncmp(help, "which ", 6)) {
 		return 0;
 	}
-	return help[n - 1] == ' ' ? n - 1 : n;
+	return n - (help[n - 1] == ' ');
 }
 
 bool plot_words(const struct plot_table *t, const char *column, bool numbers, char text[PLOT_LABEL_BYTES])

@@ -53,10 +53,9 @@ static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
 /* Values that are written with units have a common one. */
 static void label_unit(struct script *s, char text[PLOT_LABEL_BYTES])
 {
-	const char *const unit = plot_common_unit(&s->p->at, &s->x_scale);
 	const size_t n = strlen(text);
 
-	snprintf(text + n, PLOT_LABEL_BYTES - n, " (%s)", unit);
+	snprintf(text + n, PLOT_LABEL_BYTES - n, " (%s)", plot_common_unit(&s->p->at, &s->x_scale));
 	plot_wrap(text, s->p->paper.wide - AXIS_ROOM);
 }
 

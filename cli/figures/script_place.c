@@ -62,20 +62,18 @@ double script_position(const struct script *s, unsigned of, unsigned at)
 	return script_number(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
 }
 
-/* How high a value is drawn, in a figure of the height 1. */
+/* Where a value stands between the least and the most: 0 to 1. */
+static double place_between(double value, double least, double most)
+{
+	return most > least ? (value - least) / (most - least) : 0;
+}
+
 static double height(const struct plot *p, double value, double least, double most)
 {
 	if (p->log_y) {
-		least = log(least);
-		most = log(most);
-		value = log(value);
-	} else {
-		least = fmin(least, 0);
+		return place_between(log(value), log(least), log(most));
 	}
-	if (most <= least) {
-		return 0;
-	}
-	return (value - least) / (most - least);
+	return place_between(value, fmin(least, 0), most);
 }
 
 /* Whether the points of two series, with their spread, cover each other. */

@@ -65,17 +65,16 @@ void script_failures(const struct script *s)
 	}
 }
 
-/* ---- Drawing ------------------------------------------------------------------------------------- */
-
+//* ---- Drawing ------------------------------------------------------------------------------------- */
 static void print_title(const struct script *s, unsigned of)
 {
 	NVW_INVARIANT(of < s->p->of.count);
-	if (s->p->series) {
-		fputs(" title ", s->to);
-		script_quote(s->p->of.name[of], s->to);
-	} else {
+	if (!s->p->series) {
 		fputs(" notitle", s->to);
+		return;
 	}
+	fputs(" title ", s->to);
+	script_quote(s->p->of.name[of], s->to);
 }
 
 static bool plot_has_spread(const struct plot *p)
@@ -117,13 +116,9 @@ static void print_all_data(const struct script *s)
 /* How much wider than the last one a series is drawn. */
 static double wider_of(const struct script *s, unsigned of)
 {
-	const double widest = 3;
-	const unsigned behind = s->p->of.count - 1 - of;
+	const double widest = 3, last = s->p->of.count - 1, behind = last - of;
 
-	if (!s->cover || s->beside > 0) {
-		return 0;
-	}
-	return fmin(behind * 1.2, widest * behind / (s->p->of.count - 1));
+	return s->cover && s->beside <= 0 ? fmin(behind * 1.2, widest * behind / last) : 0;
 }
 
 void script_lines(const struct script *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts of gnuplot's script. See script.h. */
+#include "../report/words.h"
 #include "script.h"
 #include "core/invariant.h"
 
@@ -23,12 +24,10 @@ void script_quote(const char *text, FILE *to)
 	for (; *text; text++) {
 		if (*text == '\n') {
 			fputs("'.\"\\n\".'", to);
-			continue;
+		} else {
+			fputs(words_if(*text == '\'', "'"), to);
+			fputc(*text, to);
 		}
-		if (*text == '\'') {
-			fputc('\'', to);
-		}
-		fputc(*text, to);
 	}
 	fputc('\'', to);
 }

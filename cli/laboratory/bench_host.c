@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/words.h"
 #include "bench.h"
 #include "core/bounds.h"
 #include "core/folder.h"
@@ -99,8 +100,8 @@ static int add_pibench(const struct bench *b, const struct bench_row *row, unsig
 	free(words);
 	NVW_TRY(r);
 	NVW_TRY(add_word(w, "--mix=%s", of->mix));
-	NVW_TRY(add_word(w, "--records=%llu", (unsigned long long)b->records));
-	NVW_TRY(add_word(w, "--operations=%llu", (unsigned long long)b->operations));
+	NVW_TRY(add_word(w, "--records=%llu", (ull)b->records));
+	NVW_TRY(add_word(w, "--operations=%llu", (ull)b->operations));
 	NVW_TRY(add_word(w, "--seed=%u", seed + 1));
 	return add_word(w, "--pool=%s", file);
 }

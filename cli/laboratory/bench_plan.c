@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/words.h"
 #include "../examine.h"
 #include "../registry.h"
 #include "bench.h"
@@ -92,9 +93,9 @@ static int add_case(struct bench *b, const struct nvw_workload *w, const char *r
 /* An index for PiBench has the mixes of btree. */
 static int add_pibench(struct bench *b, const char *reference, const char *name)
 {
-	for (unsigned i = 0; i + 1 < MIXES; i++) {
-		if (!strcmp(mixes[i].workload, "btree")) {
-			NVW_TRY(add_case(b, NULL, reference, name, mixes[i].name));
+	NVW_EACH(mix, mixes, MIXES - 1) {
+		if (!strcmp(mix->workload, "btree")) {
+			NVW_TRY(add_case(b, NULL, reference, name, mix->name));
 		}
 	}
 	return 0;
@@ -110,22 +111,28 @@ static int add_host(struct bench *b, const char *reference)
 				   add_case(b, NULL, reference, name, "own");
 }
 
+static int add_mixes(struct bench *b, const char *reference, const struct nvw_workload *w)
+{
+	bool has_mixes = false;
+
+	NVW_EACH(mix, mixes, MIXES - 1) {
+		if (!strcmp(mix->workload, w->name)) {
+			has_mixes = true;
+			NVW_TRY(add_case(b, w, reference, w->name, mix->name));
+		}
+	}
+	return has_mixes ? 0 : add_case(b, w, reference, w->name, "own");
+}
+
 static int add_workload(struct bench *b, const char *reference)
 {
 	const struct nvw_workload *w;
-	bool has_mixes = false;
 
 	if (bench_is_host(reference)) {
 		return add_host(b, reference);
 	}
 	NVW_TRY(nvw_workload_load(reference, &w));
-	for (unsigned i = 0; i + 1 < MIXES; i++) {
-		if (!strcmp(mixes[i].workload, w->name)) {
-			has_mixes = true;
-			NVW_TRY(add_case(b, w, reference, w->name, mixes[i].name));
-		}
-	}
-	return has_mixes ? 0 : add_case(b, w, reference, w->name, "own");
+	return add_mixes(b, reference, w);
 }
 
 static int add_workloads(struct bench *b)
@@ -147,9 +154,9 @@ static int add_workloads(struct bench *b)
 
 static const char *options_of(const struct bench_case *c)
 {
-	for (unsigned i = 0; i + 1 < MIXES; i++) {
-		if (!strcmp(mixes[i].workload, c->workload->name) && !strcmp(mixes[i].name, c->mix)) {
-			return mixes[i].options;
+	NVW_EACH(mix, mixes, MIXES - 1) {
+		if (!strcmp(mix->workload, c->workload->name) && !strcmp(mix->name, c->mix)) {
+			return mix->options;
 		}
 	}
 	return "";
@@ -261,22 +268,21 @@ static void number_text(const struct bench *b, const char *value, char text[TEXT
 
 	snprintf(text, TEXT_BYTES, "%s", value);
 	if (*value == '{') {
-		snprintf(text, TEXT_BYTES, "%llu", (unsigned long long)n);
+		snprintf(text, TEXT_BYTES, "%llu", (ull)n);
 	}
 }
 
 /* One "name=value" of a mix; --against replaces it. */
 static int add_setting(const struct bench *b, struct sweep *s, const char *section, char *pair)
 {
-	char *const value = strchr(pair, '=');
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES], *value = pair;
 
+	strsep(&value, "=");
 	NVW_INVARIANT(value);
-	*value = 0;
 	if (sweep_axis_named(s, pair) >= 0) {
 		return 0;
 	}
-	number_text(b, value + 1, text);
+	number_text(b, value, text);
 	return sweep_bundle_add(s, section, pair, text);
 }
 
@@ -350,7 +356,7 @@ static int begin_crashes(struct bench *b)
 {
 	char states[24];
 
-	NVW_PRINT(states, "%llu", (unsigned long long)b->states);
+	NVW_PRINT(states, "%llu", (ull)b->states);
 	NVW_TRY(begin(b, &b->crashes, "crash"));
 	NVW_TRY(sweep_add_axis(&b->crashes, "states", states));
 	NVW_TRY(sweep_add_axis(&b->crashes, "stop-after", "1"));

@@ -393,9 +393,7 @@ static const char *revision_of(const struct bench *b, const struct bench_row *ro
 	if (is_host(b, row)) {
 		return cli_version;
 	}
-	const json_t *const values = json_object_get(b->runs.point[row->first + seed].row, "values");
-
-	return member_text(values, "nvwave");
+	return member_text(json_object_get(b->runs.point[row->first + seed].row, "values"), "nvwave");
 }
 
 static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)

@@ -201,7 +201,7 @@ static int group_of(const struct bench *b, const struct bench_row *row)
 		[BENCH_FAILED] = 4,
 		[BENCH_LOSES] = 6};
 
-	return groups[row->status] + (!b->of[row->of].workload);
+	return groups[row->status] + !b->of[row->of].workload;
 }
 
 /* By mix, the fastest first; rows alike in the order of the command line. */

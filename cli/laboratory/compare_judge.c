@@ -18,31 +18,30 @@ enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
 static int add_row(struct comparison *c, const struct compare_row *row)
 {
 	NVW_FAIL_IF(!NVW_ROOM(c->row, c->room, c->count + 1), NVW_E_MEMORY, "no memory for the comparison");
-	c->row[c->count] = *row;
-	c->row[c->count].order = c->count;
-	c->count++;
+	struct compare_row *const to = &c->row[c->count];
+
+	*to = *row;
+	to->order = c->count++;
 	return 0;
 }
 
 /* ---- Points of rows ------------------------------------------------------------------------------ */
 
+/* The member, which is made if it is not there. */
+static json_t *object_at(json_t *of, const char *name)
+{
+	if (!json_object_get(of, name)) {
+		json_object_set_new(of, name, json_object());
+	}
+	return json_object_get(of, name);
+}
+
 /* {"AXIS": ["VALUE", ...]} */
 static void collect_axes(const json_t *rows, json_t *axes)
 {
-	const json_t *row;
-	const char *axis;
-	json_t *value;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-	{
-		json_object_foreach(json_object_get(row, "axes"), axis, value)
-		{
-			if (!json_object_get(axes, axis)) {
-				json_object_set_new(axes, axis, json_object());
-			}
-			json_object_set_new(
-				json_object_get(axes, axis), json_string_value(value), json_true());
+	JSON_EACH(row, rows) {
+		JSON_EACH_MEMBER(axis, value, json_object_get(row, "axes")) {
+			member_set_flag(object_at(axes, axis), json_string_value(value), true);
 		}
 	}
 }
@@ -59,14 +58,12 @@ static char *name_of(json_t *row, json_t *const axes[2])
 	char *name = NULL;
 	size_t bytes;
 	FILE *const to = open_memstream(&name, &bytes);
-	const char *axis, *separator = "";
-	json_t *value;
+	const char *separator = "";
 
 	if (!to) {
 		return NULL;
 	}
-	json_object_foreach(json_object_get(row, "axes"), axis, value)
-	{
+	JSON_EACH_MEMBER(axis, value, json_object_get(row, "axes")) {
 		if (varies(axes, axis)) {
 			fprintf(to, "%s%s=%s", separator, axis, json_string_value(value));
 			separator = " ";
@@ -91,21 +88,16 @@ static void merge_row(json_t *point, json_t *row, json_t *const axes[2])
 {
 	json_t *const texts = json_object_get(point, "texts"), *const numbers =
 								       json_object_get(point, "numbers");
-	const char *name;
-	json_t *value;
 
-	json_object_foreach(json_object_get(row, "axes"), name, value)
-	{
+	JSON_EACH_MEMBER(name, value, json_object_get(row, "axes")) {
 		if (!varies(axes, name)) {
 			merge_text(texts, name, json_string_value(value));
 		}
 	}
-	json_object_foreach(json_object_get(row, "texts"), name, value)
-	{
+	JSON_EACH_MEMBER(name, value, json_object_get(row, "texts")) {
 		merge_text(texts, name, json_string_value(value));
 	}
-	json_object_foreach(json_object_get(row, "numbers"), name, value)
-	{
+	JSON_EACH_MEMBER(name, value, json_object_get(row, "numbers")) {
 		if (!json_object_get(numbers, name)) {
 			json_object_set_new(numbers, name, json_array());
 		}
@@ -115,11 +107,7 @@ static void merge_row(json_t *point, json_t *row, json_t *const axes[2])
 
 static int make_points(const json_t *rows, json_t *const axes[2], json_t *points)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		char *const name = name_of(row, axes);
 
 		NVW_ALLOCATED(name, "no memory for the comparison");
@@ -206,11 +194,7 @@ static int add_text(struct comparison *c, const struct compare_row *row)
 
 static int compare_texts(struct comparison *c, const char *point, json_t *a, json_t *b)
 {
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(a, name, value)
-	{
+	JSON_EACH_MEMBER(name, value, a) {
 		const char *const other = member_string(b, name);
 		struct compare_row row = {.point = point,
 			.name = name,
@@ -230,11 +214,7 @@ static int compare_texts(struct comparison *c, const char *point, json_t *a, jso
 
 static void note_in_one(struct comparison *c, json_t *of, json_t *other, const char *side)
 {
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(of, name, value)
-	{
+	JSON_EACH_MEMBER(name, value, of) {
 		if (!json_object_get(other, name)) {
 			member_set_text(c->names_in_one, name, side);
 		}
@@ -244,12 +224,9 @@ static void note_in_one(struct comparison *c, json_t *of, json_t *other, const c
 static int compare_point(struct comparison *c, const char *point, json_t *a, json_t *b)
 {
 	json_t *const of_a = json_object_get(a, "numbers"), *const of_b = json_object_get(b, "numbers");
-	const char *name;
-	json_t *value;
 
 	NVW_TRY(compare_texts(c, point, json_object_get(a, "texts"), json_object_get(b, "texts")));
-	json_object_foreach(of_a, name, value)
-	{
+	JSON_EACH_MEMBER(name, value, of_a) {
 		json_t *const other = json_object_get(of_b, name);
 
 		if (other) {
@@ -276,11 +253,7 @@ static int by_importance(const void *a, const void *b)
 
 static int compare_points(struct comparison *c, json_t *a, json_t *b)
 {
-	const char *point;
-	json_t *value;
-
-	json_object_foreach(a, point, value)
-	{
+	JSON_EACH_MEMBER(point, value, a) {
 		json_t *const other = json_object_get(b, point);
 
 		if (other) {
@@ -289,8 +262,7 @@ static int compare_points(struct comparison *c, json_t *a, json_t *b)
 			member_set_text(c->points_in_one, point, "a");
 		}
 	}
-	json_object_foreach(b, point, value)
-	{
+	JSON_EACH_MEMBER(point, value, b) {
 		if (!json_object_get(a, point)) {
 			member_set_text(c->points_in_one, point, "b");
 		}
@@ -301,11 +273,7 @@ static int compare_points(struct comparison *c, json_t *a, json_t *b)
 /* Axes with one value that only one of both files has. */
 static void note_axes(struct comparison *c, json_t *of, json_t *other, const char *side)
 {
-	const char *axis;
-	json_t *values;
-
-	json_object_foreach(of, axis, values)
-	{
+	JSON_EACH_MEMBER(axis, values, of) {
 		char text[256];
 
 		if (json_object_size(values) == 1 && !json_object_get(other, axis)) {

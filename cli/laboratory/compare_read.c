@@ -151,12 +151,10 @@ static void read_axis(json_t *row, const char *axis, const json_t *value)
 static void read_line(json_t *line, json_t *rows)
 {
 	const bool is_ok = !strcmp(member_string(line, "status"), "ok");
-	json_t *const row = add_row(rows), *value;
+	json_t *const row = add_row(rows);
 	bool is_behind = false;
-	const char *key;
 
-	json_object_foreach(line, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, line) {
 		is_behind = is_behind || !strcmp(key, "status");
 		if (!is_behind) {
 			read_axis(row, key, value);
@@ -169,11 +167,9 @@ static void read_line(json_t *line, json_t *rows)
 
 static void read_report(json_t *report, json_t *rows)
 {
-	json_t *const values = sweep_values(report), *const row = add_row(rows), *value;
-	const char *key;
+	json_t *const values = sweep_values(report), *const row = add_row(rows);
 
-	json_object_foreach(values, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, values) {
 		add_value(row, key, value);
 	}
 	end_row(row);

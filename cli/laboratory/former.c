@@ -84,15 +84,12 @@ static int refuse_axes(const struct former *f, const char *which, const char *ax
 /* Columns before the status. 0: this is no table of a sweep, nor of a benchmark. */
 static unsigned count_axes(const struct plot_table *t)
 {
-	unsigned i = 0;
-
-	while (i < t->columns && strcmp(t->field[i], "status") != 0) {
-		i++;
+	for (unsigned i = 0; i + 1 < t->columns; i++) {
+		if (!strcmp(t->field[i], "status")) {
+			return strcmp(t->field[i + 1], "reason") ? 0 : i;
+		}
 	}
-	if (i + 1 >= t->columns || strcmp(t->field[i + 1], "reason") != 0) {
-		return 0;
-	}
-	return i;
+	return 0;
 }
 
 /* The count if there is no such axis. */

@@ -120,13 +120,12 @@ bool page_begins_figure(const struct papers *p, const struct paper_row *row)
 
 int page_draw_figures(const struct page *p)
 {
-	int r = 0;
-
-	for (unsigned i = 0; i < p->papers->row_count && r == 0; i++) {
-		r = page_begins_figure(p->papers, &p->papers->row[i]) ? draw_figure(p, &p->papers->row[i]) :
-									0;
+	NVW_EACH(row, p->papers->row, p->papers->row_count) {
+		if (page_begins_figure(p->papers, row)) {
+			NVW_TRY(draw_figure(p, row));
+		}
 	}
-	return r;
+	return 0;
 }
 
 /* The picture as a part of the page. */

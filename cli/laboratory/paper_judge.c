@@ -216,12 +216,13 @@ static void tell_how_far(struct paper_row *row)
 void papers_judge(struct papers *p)
 {
 	NVW_EACH(row, p->row, p->row_count) {
-		if (row->wanted && row->measured) {
+		if (!row->wanted) {
+			continue;
+		}
+		if (row->measured) {
 			paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
 			tell_how_far(row);
 		}
-		if (row->wanted) {
-			judge(row);
-		}
+		judge(row);
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Headings, paragraphs and tables, as HTML and as Markdown. See paper_markup.h. */
+#include <string.h>
+
 #include "core/invariant.h"
 
 #include "../report/page/html_text.h"
@@ -12,7 +14,7 @@ void page_put(const struct page *p, const char *text)
 		return;
 	}
 	for (; *text; text++) {
-		if (*text == '|' || *text == '*') {
+		if (strchr("|*", *text)) {
 			fputc('\\', p->to);
 		}
 		fputc(*text, p->to);
@@ -21,13 +23,13 @@ void page_put(const struct page *p, const char *text)
 
 void page_head_line(const struct page *p, unsigned level, const char *text)
 {
-	if (p->html) {
-		fprintf(p->to, "<h%u>", level);
-		html_text(p->to, text);
-		fprintf(p->to, "</h%u>\n", level);
-	} else {
+	if (!p->html) {
 		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
+		return;
 	}
+	fprintf(p->to, "<h%u>", level);
+	html_text(p->to, text);
+	fprintf(p->to, "</h%u>\n", level);
 }
 
 void page_mark(const struct page *p, const char *html, const char *markdown)

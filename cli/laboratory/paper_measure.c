@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/words.h"
 #include "../report/provenance.h"
 #include "core/bounds.h"
 #include "core/member.h"
@@ -111,7 +112,7 @@ static int check_values(const struct sweep *s, const struct sweep_rule *rule, co
 			const size_t n = strcspn(at, "|");
 			unsigned k = 0;
 
-			while (k < a->count && (strlen(a->value[k]) != n || strncmp(a->value[k], at, n))) {
+			while (k < a->count && !text_is(at, n, a->value[k])) {
 				k++;
 			}
 			NVW_FAIL_IF(k == a->count, NVW_E_INPUT, "%s: the axis %s of %s has no value %.*s",
@@ -143,7 +144,7 @@ static bool alternative(const struct sweep *s, const struct sweep_term *t, unsig
 	const size_t n = strcspn(text, "|");
 
 	for (*ret = 0; *ret < a->count; ++*ret) {
-		if (strlen(a->value[*ret]) == n && !strncmp(a->value[*ret], text, n)) {
+		if (text_is(text, n, a->value[*ret])) {
 			return true;
 		}
 	}
@@ -155,14 +156,12 @@ static unsigned alternatives(const struct sweep_rule *over)
 	unsigned most = 1;
 
 	NVW_EACH(term, over->term, over->count) {
-		unsigned n = 1;
+		unsigned n = 0;
 
-		for (const char *at = term->text; (at = strchr(at, '|')); at++) {
+		for (const char *at = term->text; at; at = sweep_behind(at, "|")) {
 			n++;
 		}
-		if (n > most) {
-			most = n;
-		}
+		most = (unsigned)nvw_max(most, n);
 	}
 	return most;
 }
@@ -250,9 +249,12 @@ static int set_measure(
 /* What --long adds to the sweeps of a paper. */
 static const char *long_word(const struct papers *p, const char *paper)
 {
-	for (unsigned i = 0; p->run == PAPER_RUN_LONG && i < p->paper_count; i++) {
-		if (!strcmp(p->paper[i].name, paper)) {
-			return paper_text(p->paper[i].keys, "long");
+	if (p->run != PAPER_RUN_LONG) {
+		return NULL;
+	}
+	NVW_EACH(one, p->paper, p->paper_count) {
+		if (!strcmp(one->name, paper)) {
+			return paper_text(one->keys, "long");
 		}
 	}
 	return NULL;
@@ -289,14 +291,15 @@ static int set_table(struct papers *p, struct paper_table *t)
 static void choose_points(struct paper_sweep *ps)
 {
 	struct sweep *const s = &ps->sweep;
-	unsigned kept = 0;
+	const bool *needed = ps->needed;
+	struct sweep_point *kept = s->point;
 
-	for (unsigned i = 0; i < s->count; i++) {
-		if (ps->needed[i]) {
-			s->point[kept++] = s->point[i];
+	NVW_EACH(point, s->point, s->count) {
+		if (*needed++) {
+			*kept++ = *point;
 		}
 	}
-	s->count = kept;
+	s->count = (unsigned)(kept - s->point);
 }
 
 static int set_end(struct papers *p, const struct paper_row *row, const char *where, struct paper_end *end)
@@ -333,12 +336,10 @@ static int open_row(struct papers *p, struct paper_row *row)
 
 static int open_if_wanted(struct papers *p, enum paper_run run, struct paper_row *row)
 {
-	row->wanted = row->wanted && (run != PAPER_RUN_LONG || long_word(p, row->paper)) &&
-		      (run != PAPER_RUN_ENDS || row->ends > 0);
-	if (row->wanted && !paper_text(row->keys, "cannot")) {
-		NVW_TRY(open_row(p, row));
+	if ((run == PAPER_RUN_LONG && !long_word(p, row->paper)) || (run == PAPER_RUN_ENDS && !row->ends)) {
+		row->wanted = false;
 	}
-	return 0;
+	return row->wanted && !paper_text(row->keys, "cannot") ? open_row(p, row) : 0;
 }
 
 static int open_table_if_wanted(struct papers *p, enum paper_run run, struct paper_table *table)
@@ -428,14 +429,13 @@ struct sum {
 
 static void add(struct sum *s, double x)
 {
-	s->total += x;
-	s->logs += log(x);
-	if (s->count == 0) {
+	if (!s->count++) {
 		s->least = s->most = x;
 	}
+	s->total += x;
+	s->logs += log(x);
 	s->least = fmin(s->least, x);
 	s->most = fmax(s->most, x);
-	s->count++;
 }
 
 static double mean_of(const struct paper_measure *m, const struct sum *s)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/words.h"
 #include "core/bounds.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -21,13 +22,10 @@ enum { TEXT_BYTES = 256, CELLS = 6 };
 /* The verdict, against the kept one. */
 static void judged_text(const struct paper_row *row, char *text, size_t room)
 {
-	const char *const now = paper_verdict_text(row->verdict);
+	const bool has_moved = row->is_kept && row->kept != row->verdict;
 
-	if (row->is_kept && row->kept != row->verdict) {
-		snprintf(text, room, "%s (kept: %s)", now, paper_verdict_text(row->kept));
-	} else {
-		snprintf(text, room, "%s", now);
-	}
+	snprintf(text, room, has_moved ? "%s (kept: %s)" : "%s", paper_verdict_text(row->verdict),
+		paper_verdict_text(row->kept));
 }
 
 /* Rows of the page: those of a paper that are wanted. */
@@ -50,10 +48,9 @@ static const struct paper_row *row_above(const struct papers *p, const struct pa
 static bool is_as_above(const struct papers *p, const struct paper_row *row, const char *key)
 {
 	const struct paper_row *const above = row_above(p, row);
-	const char *const mine = paper_text(row->keys, key);
-	const char *const other = above ? paper_text(above->keys, key) : NULL;
 
-	return above && !strcmp(NVW_OR(mine, ""), NVW_OR(other, ""));
+	return above &&
+	       !strcmp(words_or(paper_text(row->keys, key), ""), words_or(paper_text(above->keys, key), ""));
 }
 
 /* What is measured, with its unit; "" where the row above has the same. */
@@ -542,9 +539,11 @@ static int write_page(struct page *p, const char *name)
 int papers_write(const struct papers *papers, const char *folder, bool draw)
 {
 	struct page page = {.papers = papers, .folder = folder, .drawn = draw};
-	int r = draw ? page_draw_figures(&page) : 0;
 
-	r = NVW_OR(r, write_page(&page, "results.md"));
+	if (draw) {
+		NVW_TRY(page_draw_figures(&page));
+	}
+	NVW_TRY(write_page(&page, "results.md"));
 	page.html = true;
-	return r ? r : write_page(&page, "index.html");
+	return write_page(&page, "index.html");
 }

@@ -159,13 +159,12 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	return set_text(keys, name, value);
 }
 
-/* ---- Rows with parts ----------------------------------------------------------------------- */
-
+//* ---- Rows with parts ----------------------------------------------------------------------- */
 static struct paper_row *whole_of(struct papers *p, const struct paper_row *part)
 {
-	for (unsigned i = 0; *part->part && i < p->row_count; i++) {
-		if (!*p->row[i].part && !strcmp(p->row[i].id, part->id)) {
-			return &p->row[i];
+	NVW_EACH(row, p->row, p->row_count) {
+		if (*part->part && !*row->part && !strcmp(row->id, part->id)) {
+			return row;
 		}
 	}
 	return NULL;
@@ -235,9 +234,9 @@ static bool parse_end(const char *text, size_t bytes, double infinite, double *r
 {
 	char number[64], *end;
 
-	if (bytes == 0 || bytes >= sizeof number) {
-		*ret = infinite;
-		return bytes == 0;
+	*ret = infinite;
+	if (!bytes || bytes >= sizeof number) {
+		return !bytes;
 	}
 	NVW_PRINT(number, "%.*s", (int)bytes, text);
 	*ret = strtod(number, &end);

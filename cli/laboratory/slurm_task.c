@@ -88,11 +88,9 @@ bool slurm_read_outcome(const char *folder, const char *key, struct sweep_outcom
 /* Copies the line's words; false if they are no command line. */
 static bool words_of(const json_t *line, struct sweep_words *words)
 {
-	const json_t *const list = json_object_get(line, "words"), *word;
-	size_t i;
+	const json_t *const list = json_object_get(line, "words");
 
-	json_array_foreach(list, i, word)
-	{
+	JSON_EACH(word, list) {
 		if (!json_string_value(word) || words->count == SWEEP_WORDS_MAX ||
 			!(words->word[words->count] = strdup(json_string_value(word)))) {
 			return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../report/words.h"
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/print.h"
@@ -39,10 +40,10 @@ static bool is_left_out(const char *word, const char *const *names)
 	const size_t n = strcspn(word, "=");
 
 	NVW_INVARIANT(n >= 2);
-	while (*names && (strlen(*names) != n - 2 || strncmp(word + 2, *names, n - 2))) {
+	while (*names && !text_is(word + 2, n - 2, *names)) {
 		names++;
 	}
-	return *names != NULL;
+	return *names;
 }
 
 int spread_words(int argc, char **argv, const char *const *left_out, struct sweep_words *w)
@@ -118,10 +119,10 @@ static const char *part_key(const void *of, unsigned i)
 
 static int part_words(const void *of, unsigned i, struct sweep_words *ret_words)
 {
-	const struct sweep_words *const from = &((const struct spread *)of)->part[i].words;
+	const struct spread *const s = of;
 
 	*ret_words = (struct sweep_words){.count = 0};
-	NVW_EACH(word, from->word, from->count) {
+	NVW_EACH(word, s->part[i].words.word, s->part[i].words.count) {
 		NVW_TRY(spread_add_word(ret_words, "%s", *word));
 	}
 	return 0;

@@ -21,14 +21,9 @@ enum { NAME_BYTES = 256, REASON_BYTES = 512 };
 static bool is_left_out(const char *name)
 {
 	static const char *const names[] = {"made_by", "repeat", "command", "options", "seconds",
-		"explore_seconds", "cpu_seconds", "version", "workers"};
+		"explore_seconds", "cpu_seconds", "version", "workers", NULL};
 
-	NVW_EACH(one, names, NVW_COUNT(names)) {
-		if (!strcmp(name, *one)) {
-			return true;
-		}
-	}
-	return !strncmp(name, "host_", 5);
+	return text_is_one_of(name, strlen(name), names) || !strncmp(name, "host_", 5);
 }
 
 static void flatten(json_t *to, const char *prefix, json_t *from);
@@ -49,11 +44,7 @@ static void add_value(json_t *to, const char *name, json_t *value)
 
 static void flatten(json_t *to, const char *prefix, json_t *from)
 {
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(from, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, from) {
 		char name[NAME_BYTES];
 
 		NVW_PRINT(name, "%s%s%s", prefix, words_if(*prefix, "."), key);
@@ -67,11 +58,9 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
  * apart. */
 static void add_effective(json_t *to, const char *prefix, json_t *report)
 {
-	json_t *const options = json_object_get(json_object_get(report, "made_by"), "effective"), *value;
-	const char *option;
+	json_t *const options = json_object_get(json_object_get(report, "made_by"), "effective");
 
-	json_object_foreach(options, option, value)
-	{
+	JSON_EACH_MEMBER(option, value, options) {
 		char name[NAME_BYTES];
 
 		NVW_PRINT(name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
@@ -88,16 +77,14 @@ static void take_report(json_t *to, const char *prefix, json_t *report)
 /* Reports of several protocols are a list, each element with the name of its protocol. */
 json_t *sweep_values(json_t *report)
 {
-	json_t *const values = json_object(), *element;
-	size_t i;
+	json_t *const values = json_object();
 
 	if (json_is_object(report)) {
 		take_report(values, "", report);
 		json_object_set(
 			values, "nvwave", json_object_get(json_object_get(report, "made_by"), "version"));
 	}
-	json_array_foreach(report, i, element)
-	{
+	JSON_EACH(element, report) {
 		const char *const name = member_string(element, "protocol");
 
 		take_report(values, words_if(json_array_size(report) > 1 && name, name), element);
@@ -190,12 +177,10 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 /* Names of all values, in the order in which the points' reports have them, without those of axes. */
 static json_t *columns(const struct sweep *s)
 {
-	json_t *const names = json_object(), *value;
-	const char *key;
+	json_t *const names = json_object();
 
 	NVW_EACH(point, s->point, s->count) {
-		json_object_foreach(json_object_get(point->row, "values"), key, value)
-		{
+		JSON_EACH_MEMBER(key, value, json_object_get(point->row, "values")) {
 			if (sweep_axis_named(s, key) < 0) {
 				json_object_set_new(names, key, json_null());
 			}
@@ -235,16 +220,12 @@ static void print_value(const json_t *value, FILE *to)
 
 static void print_head(const struct sweep *s, json_t *names, FILE *to)
 {
-	const char *key;
-	json_t *value;
-
 	NVW_EACH(axis, s->axis, s->axis_count) {
 		sweep_csv_field(axis->name, to);
 		fputc(',', to);
 	}
 	fputs("status,reason", to);
-	json_object_foreach(names, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, names) {
 		fputc(',', to);
 		sweep_csv_field(key, to);
 	}
@@ -261,15 +242,13 @@ static void print_axes(const struct sweep *s, const struct sweep_point *p, FILE 
 
 static void print_row(const struct sweep *s, const struct sweep_point *p, json_t *names, FILE *to)
 {
-	json_t *const values = json_object_get(p->row, "values"), *value;
-	const char *key;
+	json_t *const values = json_object_get(p->row, "values");
 
 	print_axes(s, p, to);
 	print_value(json_object_get(p->row, "status"), to);
 	fputc(',', to);
 	print_value(json_object_get(p->row, "reason"), to);
-	json_object_foreach(names, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, names) {
 		fputc(',', to);
 		print_value(json_object_get(values, key), to);
 	}
@@ -319,11 +298,12 @@ int sweep_write_host(const struct sweep *s, const char *path)
 /* A number where the whole text is one. */
 static json_t *typed(const char *text)
 {
+	const size_t n = strspn(text, "-0123456789");
 	char *end;
-	const long long n = strtoll(text, &end, 10);
+	const long long number = strtoll(text, &end, 10);
 
-	if (*text && !*end && strspn(text, "-0123456789") == strlen(text) && strlen(text) < 19) {
-		return json_integer(n);
+	if (n > 0 && n < 19 && !text[n] && !*end) {
+		return json_integer(number);
 	}
 	return json_string(text);
 }

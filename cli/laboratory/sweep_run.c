@@ -213,18 +213,16 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 	}
 }
 
-/* ---- Progress ------------------------------------------------------------------------------------ */
-
+//* ---- Progress ------------------------------------------------------------------------------------ */
 static void print_rate(struct sweep_progress *p, double now)
 {
-	if (p->ended && now > p->began) {
-		const double rate = p->ended / (now - p->began);
-
-		fprintf(stderr, ", %.3g/s", rate);
-		if (p->to_run) {
-			fprintf(stderr, ", %.0f s left", (p->to_run - p->ended) / rate);
-		}
+	if (!p->ended || now <= p->began) {
+		return;
 	}
+	const double rate = p->ended / (now - p->began);
+
+	fprintf(stderr, p->to_run ? ", %.3g/s, %.0f s left" : ", %.3g/s", rate,
+		(p->to_run - p->ended) / rate);
 }
 
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, bool last)

@@ -139,7 +139,7 @@ static char *script_text(const struct front *f, const char *list)
 		cli_print_quoted(f->work->folder, to);
 		fprintf(to, "/%s", list);
 		if (f->manner->timeout_ms) {
-			fprintf(to, " --timeout=%llums", (unsigned long long)f->manner->timeout_ms);
+			fprintf(to, " --timeout=%llums", (ull)f->manner->timeout_ms);
 		}
 		fputc('\n', to);
 		fclose(to);
@@ -232,9 +232,8 @@ static int submit(struct front *f, unsigned missing)
 void slurm_remove(const char *folder)
 {
 	DIR *const d = opendir(folder);
-	struct dirent *e;
 
-	while (d && (e = readdir(d))) {
+	for (struct dirent *e; d && (e = readdir(d));) {
 		unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d) {
@@ -280,12 +279,17 @@ static unsigned long long earlier_job(struct front *f, unsigned *ret_tasks)
 	return *ret_tasks ? number : 0;
 }
 
-static bool has_missing_point(const struct front *f)
+static bool is_missing(const struct front *f, unsigned i)
 {
 	const struct slurm_work *const w = f->work;
 
-	for (unsigned i = 0; i < w->count; i++) {
-		if (!w->is_done(w->of, i) && json_object_get(f->lines, w->key(w->of, i))) {
+	return !w->is_done(w->of, i) && json_object_get(f->lines, w->key(w->of, i));
+}
+
+static bool has_missing_point(const struct front *f)
+{
+	for (unsigned i = 0; i < f->work->count; i++) {
+		if (is_missing(f, i)) {
 			return true;
 		}
 	}

@@ -384,14 +384,13 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 	NVW_INVARIANT(json_is_object(summary));
 
 	struct nvw_new_file f;
-	json_t *const rows = json_object_get(summary, "summary"), *row, *value;
-	const char *key, *separator = "";
+	json_t *const rows = json_object_get(summary, "summary"), *row;
+	const char *separator = "";
 	size_t i;
 
 	(void)s;
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	json_object_foreach(json_array_get(rows, 0), key, value)
-	{
+	JSON_EACH_MEMBER(key, value, json_array_get(rows, 0)) {
 		fputs(separator, f.file);
 		sweep_csv_field(key, f.file);
 		separator = ",";
@@ -399,8 +398,7 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 	json_array_foreach(rows, i, row)
 	{
 		separator = "\n";
-		json_object_foreach(row, key, value)
-		{
+		JSON_EACH_MEMBER(key, value, row) {
 			fputs(separator, f.file);
 			print_cell(value, f.file);
 			separator = ",";

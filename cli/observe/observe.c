@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One observer and one clock for all that looks into a run. See observe.h. */
+#include "../report/words.h"
 #include "observe.h"
 
 #include <math.h>
@@ -129,17 +130,14 @@ void cli_observers_free(struct cli_observers *o)
 /* ---- Progress ------------------------------------------------------------------------------------ */
 
 /* The share of the work that is known to be done; 0: unknown. */
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
 static double share_done(const struct cli_observers *o, uint64_t now_ps)
 {
-	double by_limit = 0, by_acks = 0;
-
-	if (o->limit_ps) {
-		by_limit = (double)(now_ps - o->origin_ps) / (double)o->limit_ps;
-	}
-	if (o->operations) {
-		by_acks = (double)o->acknowledged / (double)o->operations;
-	}
-	return fmax(by_limit, by_acks);
+	return fmax(share_of(now_ps - o->origin_ps, o->limit_ps), share_of(o->acknowledged, o->operations));
 }
 
 static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)
@@ -149,9 +147,9 @@ static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)
 
 	o->shown = now;
 	fprintf(stderr, "\r%.0f us of simulated time, %.3g us/s, launch %llu, %llu work-groups ended", us,
-		us / took, (unsigned long long)o->launches + 1, (unsigned long long)o->groups);
+		us / took, (ull)o->launches + 1, (ull)o->groups);
 	if (o->acknowledged) {
-		fprintf(stderr, ", %llu operations", (unsigned long long)o->acknowledged);
+		fprintf(stderr, ", %llu operations", (ull)o->acknowledged);
 	}
 	if (share > 0 && share <= 1) {
 		fprintf(stderr, ", %.0f %%, %.0f s left", 100 * share, took / share - took);

@@ -317,11 +317,14 @@ static void write_group(struct cli_series *s, const struct emu_sight *sight)
 static struct account *account_of(struct cli_series *s, const struct emu_sight *sight)
 {
 	const bool is_cu = sight->kind == EMU_SIGHT_FLUSH || sight->kind == EMU_SIGHT_INVALIDATION;
+	unsigned of = sight->unit;
 
-	if (s->per == CLI_PER_GROUP) {
-		return is_cu ? NULL : &s->accounts[sight->unit];
+	if (s->per != CLI_PER_GROUP) {
+		of = is_cu ? of : of / s->wavefronts_per_cu;
+	} else if (is_cu) {
+		return NULL;
 	}
-	return &s->accounts[is_cu ? sight->unit : sight->unit / s->wavefronts_per_cu];
+	return &s->accounts[of];
 }
 
 static void add_to_account(struct cli_series *s, const struct emu_sight *sight)

@@ -626,11 +626,9 @@ static int write_with(struct cli_timeline *t, struct row **order, struct cli_tim
 {
 	NVW_FAIL_IF(!order || !writer, NVW_E_MEMORY, "no memory for a timeline");
 	*writer = (struct cli_timeline_file){t->file.file, t->file.path};
-	const int r = write_all(t, writer, order);
-	const int ended = t->format->end(writer);
+	const int r = write_all(t, writer, order), ended = t->format->end(writer);
 
-	NVW_TRY(r);
-	return ended;
+	return NVW_OR(r, ended);
 }
 
 int cli_timeline_check(const struct cli_timeline *t, uint64_t now_ps)

@@ -226,7 +226,7 @@ static void count_reason(struct campaign *c, const char *text)
 {
 	unsigned i = 0;
 
-	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text && strcmp(c->reason[i].text, text) != 0) {
+	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text && strcmp(c->reason[i].text, text)) {
 		i++;
 	}
 	c->reason[i].text = text;

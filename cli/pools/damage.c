@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See damage.h. */
+#include "../report/words.h"
 #include "damage.h"
 
 #include <fcntl.h>
@@ -186,7 +187,7 @@ static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damag
 	NVW_ALLOCATED(path, "no memory for a path");
 	int error = nvw_copy_file(nvw_pool_path(pool), path);
 
-	if (error == 0 && i == d->pool) {
+	if (!error && i == d->pool) {
 		error = change_file(path, d);
 	}
 	free(path);
@@ -205,7 +206,7 @@ static json_t *hexadecimal(uint64_t n)
 {
 	char text[24];
 
-	NVW_PRINT(text, "0x%llx", (unsigned long long)n);
+	NVW_PRINT(text, "0x%llx", (ull)n);
 	return json_string(text);
 }
 

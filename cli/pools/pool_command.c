@@ -82,13 +82,10 @@ void pool_command_describe(json_t *object, const struct nvw_description *d)
 
 static void print_value(const char *prefix, const char *name, const json_t *value)
 {
-	const char *key;
-	json_t *member;
-	size_t i;
+	size_t i = 0;
 
 	if (json_is_object(value)) {
-		json_object_foreach((json_t *)(uintptr_t)value, key, member)
-		{
+		JSON_EACH_MEMBER(key, member, (json_t *)(uintptr_t)value) {
 			char path[256];
 
 			NVW_PRINT(path, "%s%s%s", prefix, words_if(*prefix, "."), key);
@@ -97,11 +94,10 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 		return;
 	}
 	if (json_is_array(value)) {
-		json_array_foreach(value, i, member)
-		{
+		JSON_EACH(member, value) {
 			char path[256];
 
-			NVW_PRINT(path, "%s[%zu]", prefix, i);
+			NVW_PRINT(path, "%s[%zu]", prefix, i++);
 			print_value(path, name, member);
 		}
 		return;

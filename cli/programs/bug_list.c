@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See bug_list.h. */
+#include "../report/words.h"
 #include "bug_list.h"
 
 #include <stdio.h>
@@ -138,14 +139,13 @@ int bug_list_read(const char *path, struct bug_list *ret_list)
 	return 0;
 }
 
-/* ---- What is found ------------------------------------------------------------------------------- */
-
+//* ---- What is found ------------------------------------------------------------------------------- */
 bool bug_is_harmless(const struct bug *bug, const char *model)
 {
 	size_t n;
 
 	for (const char *at = bug->harmless; (n = next_word(&at)) > 0; at += n) {
-		if (n == strlen(model) && strncmp(at, model, n) == 0) {
+		if (text_is(at, n, model)) {
 			return true;
 		}
 	}
@@ -171,12 +171,12 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 	return n == 0;
 }
 
-const struct ct_finding *bug_find(const struct bug *bug, const struct ct_result *result)
+const struct ct_finding *bug_find(const struct bug *b, const struct ct_result *result)
 {
 	NVW_INVARIANT(result->finding_count <= CT_FINDINGS_MAX);
 	NVW_EACH(f, result->finding, result->finding_count) {
-		if (strstr(f->text, bug->finding) && has_place(f, bug->durable, true) &&
-			has_place(f, bug->lost, false)) {
+		if (strstr(f->text, b->finding) && has_place(f, b->durable, true) &&
+			has_place(f, b->lost, false)) {
 			return f;
 		}
 	}

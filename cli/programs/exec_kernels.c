@@ -53,14 +53,10 @@ static void print_access(const char *before, json_t *access, FILE *to)
 
 static void print_races(const json_t *races, FILE *to)
 {
-	json_t *race;
-	size_t i;
-
 	if (races && json_array_size(races) == 0) {
 		fprintf(to, "no races\n");
 	}
-	json_array_foreach(races, i, race)
-	{
+	JSON_EACH(race, races) {
 		fprintf(to, "race in kernel %s:", member_string(race, "kernel"));
 		print_access(" ", json_object_get(race, "first"), to);
 		print_access(" and ", json_object_get(race, "second"), to);
@@ -72,8 +68,6 @@ static void print_races(const json_t *races, FILE *to)
 void exec_kernels_text(const json_t *report, FILE *to)
 {
 	const json_t *const kernels = json_object_get(report, "kernels");
-	json_t *k;
-	size_t i;
 
 	if (!report) {
 		return;
@@ -82,8 +76,7 @@ void exec_kernels_text(const json_t *report, FILE *to)
 		member_string(report, "protocol"));
 	fprintf(to, "  %-24s %9s %12s %14s %14s %10s\n", "kernel", "launches", "work-items", "sim. time (us)",
 		"operations", "L1 hits %");
-	json_array_foreach(kernels, i, k)
-	{
+	JSON_EACH(k, kernels) {
 		print_kernel(k, to);
 	}
 	print_races(json_object_get(report, "races"), to);

@@ -54,15 +54,15 @@ static int count_flushes(const char *path, uint64_t *ret_flushes)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	int error;
+	int more;
 
 	*ret_flushes = 0;
 	NVW_TRY(nvw_log_open(path, &reader));
-	while ((error = nvw_log_next(reader, &r)) == 1) {
+	while ((more = nvw_log_next(reader, &r)) > 0) {
 		*ret_flushes += r.kind == NVW_LOG_FLUSH;
 	}
 	nvw_log_reader_close(reader);
-	return error;
+	return more;
 }
 
 /* Writes up to the event; 0: to the end. *ret_flushes is 0 if fio was killed before it mapped its file. */
@@ -117,7 +117,7 @@ static int save_state(struct verify *v, uint64_t blocks)
 	char number[48];
 	struct fio_run run = {.machine = v->request->machine, .argument = {"--section=write", number, NULL}};
 
-	NVW_PRINT(number, "--number_ios=%llu", (unsigned long long)blocks);
+	NVW_PRINT(number, "--number_ios=%llu", (ull)blocks);
 	setenv("NVRAM", v->scratch, 1);
 	const int error = fio_run(&v->place, &run);
 
@@ -227,7 +227,7 @@ static int run_kills(struct verify *v)
 	NVW_FAIL_IF(!nvw_stopping() && v->states == 0, NVW_E_INPUT,
 		"nothing was verified: no kill came after the first acknowledged block (the job "
 		"writes %llu)",
-		(unsigned long long)v->blocks);
+		(ull)v->blocks);
 	return 0;
 }
 
@@ -246,22 +246,20 @@ static enum ct_verdict verdict_of(const struct verify *v)
 static void print_states(const struct verify *v)
 {
 	if (v->lost > 0) {
-		printf("   %llu of ", (unsigned long long)v->lost);
+		printf("   %llu of ", (ull)v->lost);
 	} else {
 		fputs(verdict_of(v) == CT_VERDICT_UNREFUTED ? " in " : "   ", stdout);
 	}
-	printf("%llu states after %llu kills", (unsigned long long)v->states,
-		(unsigned long long)v->kill_count);
+	printf("%llu states after %llu kills", (ull)v->states, (ull)v->kill_count);
 	if (v->undecided > 0) {
-		printf(", %llu without an answer", (unsigned long long)v->undecided);
+		printf(", %llu without an answer", (ull)v->undecided);
 	}
 }
 
 static void print_kill(const struct kill *k)
 {
-	printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event,
-		(unsigned long long)k->acknowledged, (unsigned long long)k->states,
-		(unsigned long long)k->lost, words_if(k->text[0], "  "), k->text);
+	printf("%11llu %13llu %7llu %5llu%s%s\n", (ull)k->event, (ull)k->acknowledged, (ull)k->states,
+		(ull)k->lost, words_if(k->text[0], "  "), k->text);
 }
 
 static int print_text(const struct verify *v)
@@ -274,9 +272,8 @@ static int print_text(const struct verify *v)
 	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
 	       "  killed at  acknowledged  states  lost\n",
 		words_if(nvw_stopping(), ", interrupted"), words_or(v->version, "fio"), m->name,
-		cli_domain_name(m), (unsigned long long)m->seed,
-		words_if(v->request->fault, ", fault no-drain"), (unsigned long long)v->blocks,
-		(unsigned long long)v->events);
+		cli_domain_name(m), (ull)m->seed, words_if(v->request->fault, ", fault no-drain"),
+		(ull)v->blocks, (ull)v->events);
 	NVW_EACH(kill, v->kill, v->kill_count) {
 		print_kill(kill);
 	}

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../report/words.h"
 #include "../../host/exec.h"
 #include "../../host/program.h"
 #include "core/bounds.h"
@@ -35,7 +36,7 @@ static void set_map_size(const char *program)
 	}
 	const uint64_t rounded = ((uint64_t)s.st_size + MAP_LEAST - 1) / MAP_LEAST * MAP_LEAST;
 
-	NVW_PRINT(bytes, "%llu", (unsigned long long)nvw_min(nvw_max(rounded, MAP_LEAST), MAP_MOST));
+	NVW_PRINT(bytes, "%llu", (ull)nvw_min(nvw_max(rounded, MAP_LEAST), MAP_MOST));
 	setenv("AFL_MAP_SIZE", bytes, 1);
 }
 
@@ -63,7 +64,7 @@ _Noreturn static void become(const struct cli_fuzz *f, const char *library, cons
 	unsigned n = 12;
 	const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	NVW_PRINT(seconds, "%llu", (unsigned long long)f->seconds);
+	NVW_PRINT(seconds, "%llu", (ull)f->seconds);
 	NVW_PRINT(timeout, "%u+", f->timeout_ms);
 	NVW_PRINT(output, "%s/afl", f->folder);
 	for (unsigned i = 0; f->words[i] && i < WORDS_MAX; i++) {
@@ -134,7 +135,7 @@ static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, co
 
 	NVW_PRINT(from, "%s/%s", folder, name);
 	name_input(f, kind, to, sizeof to);
-	NVW_FAIL_ERRNO_IF(nvw_copy_file(from, to) != 0, "%s", to);
+	NVW_FAIL_ERRNO_IF(nvw_copy_file(from, to), "%s", to);
 	f->made++;
 	return 0;
 }

@@ -257,8 +257,8 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 		NVW_PRINT(o->text, "the final state is wrong without a crash (%.150s)", text);
 	} else {
 		o->run = CT_CURE_REFUTED;
-		NVW_PRINT(o->text, "%llu of %llu tested states still fail (%.150s)",
-			(unsigned long long)r->states_failing, (unsigned long long)r->states_tested, text);
+		NVW_PRINT(o->text, "%llu of %llu tested states still fail (%.150s)", (ull)r->states_failing,
+			(ull)r->states_tested, text);
 	}
 }
 

@@ -195,7 +195,7 @@ static json_t *describe_machine(const struct emu_config *machine)
 	char *const now = keys_text(&compared), *const before = keys_text(&base);
 
 	if (now) {
-		NVW_PRINT(hash, "%016llx", (unsigned long long)XXH64(now, strlen(now), 0));
+		NVW_PRINT(hash, "%016llx", (ull)XXH64(now, strlen(now), 0));
 	}
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:o}", "name", machine->name, "hash", hash, "over",
 		base.name, "changed", now && before ? changes(now, before) : json_object());
@@ -241,8 +241,8 @@ void cli_provenance_moved(json_t *o, const char *option, const char *format, ...
 
 static void print_changes(json_t *machine, FILE *to)
 {
-	const char *key, *over = member_text(machine, "over");
-	json_t *const changed = json_object_get(machine, "changed"), *value;
+	const char *over = member_text(machine, "over");
+	json_t *const changed = json_object_get(machine, "changed");
 	unsigned n = 0;
 
 	if (json_object_size(changed) && strcmp(over, member_text(machine, "name"))) {
@@ -250,8 +250,7 @@ static void print_changes(json_t *machine, FILE *to)
 	}
 	const char *before = " with";
 
-	json_object_foreach(changed, key, value)
-	{
+	JSON_EACH_MEMBER(key, value, changed) {
 		if (n++ < CHANGES_PRINTED) {
 			fprintf(to, "%s %s=%s", before, key, json_string_value(value));
 		}
@@ -264,15 +263,11 @@ static void print_changes(json_t *machine, FILE *to)
 
 static void print_effective(json_t *options, FILE *to)
 {
-	const char *option;
-	json_t *value;
-
 	if (!options) {
 		return;
 	}
 	fputs("effective: other options move these defaults:", to);
-	json_object_foreach(options, option, value)
-	{
+	JSON_EACH_MEMBER(option, value, options) {
 		fprintf(to, " --%s=%s", option, json_string_value(value));
 	}
 	fputc('\n', to);

@@ -70,10 +70,10 @@ static int look_at_module(Dwfl_Module *module, void **user, const char *name, Dw
 	struct search *const s = context;
 	Dwarf_Addr bias;
 
-	for (Dwarf_Die *unit = NULL; *s->path == '\0' && (unit = dwfl_module_nextcu(module, unit, &bias));) {
+	for (Dwarf_Die *unit = NULL; !*s->path && (unit = dwfl_module_nextcu(module, unit, &bias));) {
 		look_at_unit(s, unit);
 	}
-	return *s->path == '\0' ? DWARF_CB_OK : DWARF_CB_ABORT;
+	return *s->path ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
 /* Searches the debug information of this program and of its loaded objects. */

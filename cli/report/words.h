@@ -5,8 +5,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/units.h"
+
+/* What %llu prints. */
+typedef unsigned long long ull;
 
 /* The ending of a noun behind its number. */
 static inline const char *plural(uint64_t n)
@@ -24,6 +28,21 @@ static inline const char *words_if(bool holds, const char *words)
 static inline const char *words_or(const char *words, const char *otherwise)
 {
 	return words && *words ? words : otherwise;
+}
+
+/* Whether the first n characters are this text. */
+static inline bool text_is(const char *at, size_t n, const char *text)
+{
+	return strlen(text) == n && !strncmp(at, text, n);
+}
+
+/* The same, for a list that ends with NULL. */
+static inline bool text_is_one_of(const char *at, size_t n, const char *const *texts)
+{
+	while (*texts && !text_is(at, n, *texts)) {
+		texts++;
+	}
+	return *texts;
 }
 
 /* Of schedules in which something came from another process. */

@@ -76,11 +76,8 @@ static int run(struct schedules *x, const struct host_schedule_plan *plan, const
 	const int found = run_scheduled(x, plan, list, &ret->made, ret->end);
 
 	ret->has_log = found > 0;
-	if (found <= 0) {
-		return found;
-	}
 	ret->hash = 0;
-	return crash_tested_hash(x->tested, &ret->hash);
+	return ret->has_log ? crash_tested_hash(x->tested, &ret->hash) : found;
 }
 
 /* Its log is tested, or was. */
@@ -118,7 +115,7 @@ static json_t *schedule_json(
 		json_array_append_new(
 			switches, json_pack("[i, I, i]", (int)s->from, (json_int_t)s->point, (int)s->to));
 	}
-	NVW_PRINT(hash, "%016llx", (unsigned long long)r->hash);
+	NVW_PRINT(hash, "%016llx", (ull)r->hash);
 	json_t *const o = json_pack("{s:I, s:I, s:i, s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "seed",
 		(json_int_t)plan->seed, "number", (json_int_t)plan->number, "depth", (int)plan->depth,
 		"policy", host_policy_name(plan->policy), "switches", switches, "log", hash, "exec", q->exec,
@@ -154,7 +151,7 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 	x->tested = t;
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
-	NVW_PRINT(now, "%016llx", (unsigned long long)x->ran.hash);
+	NVW_PRINT(now, "%016llx", (ull)x->ran.hash);
 	*ret_same = x->ran.has_log && hash && strcmp(hash, now) == 0;
 	memcpy(ret_end, x->ran.end, sizeof x->ran.end);
 	free(x->logs.hash);
@@ -230,14 +227,14 @@ static int look_for(struct schedules *x, const char *text, struct ct_result *ret
 static int fails_alike(struct schedules *x, const struct host_schedule_plan *plan,
 	const struct host_switch *list, uint32_t count, const char *text, struct ct_result *room)
 {
-	NVW_TRY(run_list(x, plan, list, count, &x->shorter));
-	if (!x->shorter.has_log) {
-		return 0;
-	}
-	NVW_TRY(look_for(x, text, room));
-	const bool alike = crash_sum_has(room, text);
+	bool alike = false;
 
-	ct_result_free(room);
+	NVW_TRY(run_list(x, plan, list, count, &x->shorter));
+	if (x->shorter.has_log) {
+		NVW_TRY(look_for(x, text, room));
+		alike = crash_sum_has(room, text);
+		ct_result_free(room);
+	}
 	return alike;
 }
 
@@ -335,8 +332,8 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 		return;
 	}
 	if (sum->thread_schedules.stuck++ == 0) {
-		NVW_PRINT(sum->thread_schedules.first_stuck, "schedule %llu: %.1900s",
-			(unsigned long long)plan->number, x->ran.end);
+		NVW_PRINT(sum->thread_schedules.first_stuck, "schedule %llu: %.1900s", (ull)plan->number,
+			x->ran.end);
 	}
 }
 

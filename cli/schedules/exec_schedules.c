@@ -137,11 +137,7 @@ static json_t *pair_json(const struct host_session *s, uint32_t store, uint32_t 
 /* The witness of a pair; NULL: there is none. */
 static json_t *witness_of(const struct exec_schedules *x, const json_t *pair)
 {
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(x->witnessed, i, one)
-	{
+	JSON_EACH(one, x->witnessed) {
 		if (json_equal(json_object_get(one, "pair"), pair)) {
 			return one;
 		}
@@ -237,10 +233,9 @@ int exec_schedules_ran(struct exec_schedules *x, struct host_session *s)
 	uint64_t hash;
 
 	NVW_TRY(host_schedule_check(s));
-	if (x->asked.only > 1) {
-		NVW_TRY(note_run(x, s, &hash));
-		x->repeats = true;
-		return 0;
+	x->repeats = x->asked.only > 1;
+	if (x->repeats) {
+		return note_run(x, s, &hash);
 	}
 	NVW_TRY(hash_record(s, &hash));
 	x->repeats = hash == x->first_hash;
@@ -281,11 +276,7 @@ static const char *const unrepeated =
 /* Those that the schedule of the report did not let expect. */
 static void print_witnessed(const struct exec_schedules *x, FILE *to)
 {
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(x->witnessed, i, one)
-	{
+	JSON_EACH(one, x->witnessed) {
 		const json_t *const pair = json_object_get(one, "pair");
 
 		if (json_object_get(one, "candidate") == NULL) {
@@ -309,9 +300,8 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 	fprintf(to,
 		"schedules: %llu run, %zu different; %llu ended badly (seed %llu, depth %u; this report is "
 		"of schedule %llu)\n",
-		(unsigned long long)x->run, x->logs.count, (unsigned long long)x->bad,
-		(unsigned long long)x->asked.seed, x->asked.depth,
-		(unsigned long long)(x->asked.only > 0 ? x->asked.only : 1));
+		(ull)x->run, x->logs.count, (ull)x->bad, (ull)x->asked.seed, x->asked.depth,
+		(ull)(x->asked.only > 0 ? x->asked.only : 1));
 	json_array_foreach(x->ended, i, one)
 	{
 		if (i < PRINTED) {
@@ -320,8 +310,7 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 		}
 	}
 	if (x->bad > PRINTED) {
-		fprintf(to, "    %llu more: --output-format=json has all\n",
-			(unsigned long long)x->bad - PRINTED);
+		fprintf(to, "    %llu more: --output-format=json has all\n", (ull)x->bad - PRINTED);
 	}
 	print_witnessed(x, to);
 	if (x->outside) {

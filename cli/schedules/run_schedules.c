@@ -47,8 +47,8 @@ static int print(const struct cli_session *s, const struct ct_result *r, const j
 		GROUPED(r->schedules.different), plural(r->schedules.different), GROUPED(r->schedules.run),
 		r->host_seconds);
 	printf("%s on %s, protocol %s, seed %llu%s%s\n", s->workload->name, s->config.name,
-		s->config.protocol, (unsigned long long)s->config.seed,
-		words_if(s->mutation >= 0, ", mutation "), cli_mutation_name(s));
+		s->config.protocol, (ull)s->config.seed, words_if(s->mutation >= 0, ", mutation "),
+		cli_mutation_name(s));
 	cli_schedules_text(&r->schedules, stdout);
 	cli_print_provenance(made_by, stdout);
 	cli_schedule_findings_text(&r->schedules, stdout);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Members of an object of JSON, by name; those of no object are not there. */
+/* Members of an object of JSON, by name; those of no object are not there. And loops over JSON. */
 #ifndef CORE_MEMBER_H
 #define CORE_MEMBER_H
 
@@ -68,5 +68,22 @@ static inline void member_set_flag(json_t *o, const char *name, bool flag)
 {
 	json_object_set_new(o, name, json_boolean(flag));
 }
+
+/* ---- Loops ---------------------------------------------------------------------------------- */
+
+/* A loop over the elements of an array; it may be left by break. In each the inner loop is the one that
+ * goes on, the outer one runs once. */
+#define JSON_EACH(element, array)                                                              \
+	for (size_t element##_at_ = 0, element##_end_ = 1; element##_end_; element##_end_ = 0) \
+		for (json_t * element; (element = json_array_get((array), element##_at_)); element##_at_++)
+
+/* A loop over the members of an object, none of which is added or removed in it. */
+#define JSON_EACH_MEMBER(name, value, object)                                                          \
+	for (const char *name = json_object_iter_key(json_object_iter(object)), *name##_first_ = name; \
+		name##_first_; name##_first_ = NULL)                                                   \
+		for (json_t * value;                                                                   \
+			name && (value = json_object_iter_value(json_object_key_to_iter(name)));       \
+			name = json_object_iter_key(                                                   \
+				json_object_iter_next((object), json_object_key_to_iter(name))))
 
 #endif

@@ -13,8 +13,6 @@
 #include "cure_report.h"
 #include "field_words.h"
 
-typedef unsigned long long ull;
-
 /* What a name becomes by the store of a word (core/disk_image.h). */
 static const char *name_becomes(uint64_t word)
 {

@@ -9,6 +9,7 @@
 #include <crashtest/members.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 
 #include "../json_report.h"
 #include "corpus_report.h"
@@ -172,11 +173,8 @@ json_t *crash_report_brief(const struct crash_heading *h, const struct ct_result
 	static const char *const of_source[] = {"statements", "executed", NULL};
 	json_t *const whole = json_result(h, r), *const brief = some_of(whole, names),
 		      *const findings = json_array(), *const source = json_object_get(whole, "source");
-	json_t *finding;
-	size_t i;
 
-	json_array_foreach(json_object_get(whole, "findings"), i, finding)
-	{
+	JSON_EACH(finding, json_object_get(whole, "findings")) {
 		json_array_append_new(findings, brief_finding(finding));
 	}
 	json_object_set_new(brief, "findings", findings);

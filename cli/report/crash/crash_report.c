@@ -15,8 +15,6 @@
 #include "statements.h"
 #include "unlogged.h"
 
-typedef unsigned long long ull;
-
 enum { USUAL_ATOMICITY = 8 };
 
 bool crash_names_machine(const struct crash_heading *h, const struct ct_result *r)

@@ -101,10 +101,10 @@ static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
 /* Whose cures were tested together with it, and what they leave. */
 static void print_context(const struct ct_cure *c, const char *indent, FILE *to)
 {
-	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
+	if (c->run == CT_CURE_NOT_RUN && *c->run_text) {
 		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
 	}
-	if (c->others > 0) {
+	if (c->others) {
 		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
 			GROUPED(c->only), GROUPED(c->only_of));
 	}
@@ -161,7 +161,7 @@ static void print_unknown(const struct ct_cure *c, const char *indent, FILE *to)
 	char text[1024];
 
 	fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n", indent,
-		c->tried, words_if(c->left > 0, ", and not all were"));
+		c->tried, words_if(c->left, ", and not all were"));
 	if (c->masked) {
 		ct_edit_text(&c->mask, text, sizeof text);
 		fprintf(to, "%sthe test continued with %s\n", indent, text);

@@ -6,14 +6,10 @@
 #include "field_words.h"
 #include "../words.h"
 
-typedef unsigned long long ull;
-
 const char *cli_field_words(const struct nvw__field *f, char ret[CLI_FIELD_BYTES])
 {
-	const bool has_type = f->type[0] != '\0';
-
 	snprintf(ret, CLI_FIELD_BYTES, "%s%s (%s%s%llu byte%s)", words_if(f->part, "a part of "), f->name,
-		f->type, words_if(has_type, ", "), (ull)f->bytes, plural(f->bytes));
+		f->type, words_if(*f->type, ", "), (ull)f->bytes, plural(f->bytes));
 	return ret;
 }
 

@@ -12,8 +12,6 @@
 #include "../provenance.h"
 #include "../words.h"
 
-typedef unsigned long long ull;
-
 static const char *const scopes[] = {"none", "work-item", "work-group", "kernel"};
 
 /* The name of a barrier's scope, narrowed by this many steps. */

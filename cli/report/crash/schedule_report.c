@@ -38,8 +38,8 @@ void cli_schedules_text(const struct ct_schedules *s, FILE *to)
 		"schedules: %s run, %s different in the order of conflicting accesses; by PCT of depth %u "
 		"and "
 		"at random, seed %llu; at most %s choices in one; %.1f s\n",
-		GROUPED(s->run), GROUPED(s->different), s->depth, (unsigned long long)s->seed,
-		GROUPED(s->choices), s->seconds);
+		GROUPED(s->run), GROUPED(s->different), s->depth, (ull)s->seed, GROUPED(s->choices),
+		s->seconds);
 	fputs("nothing is said of other schedules\n", to);
 }
 
@@ -58,8 +58,10 @@ static void print_finding(const struct ct_schedule_finding *f, unsigned number, 
 
 void cli_schedule_findings_text(const struct ct_schedules *s, FILE *to)
 {
-	for (unsigned i = 0; i < s->finding_count; i++) {
-		print_finding(&s->finding[i], i + 1, s->every, to);
+	unsigned number = 0;
+
+	NVW_EACH(finding, s->finding, s->finding_count) {
+		print_finding(finding, ++number, s->every, to);
 	}
 	if (s->unlisted > 0) {
 		fprintf(to, "\n and %s more that are not listed\n", GROUPED(s->unlisted));

@@ -35,8 +35,8 @@ static void print_row(const struct self_test_report *r, const struct ct_trial *t
 
 	printf("%-*s %-*s %-15s %-11s %7llu of %7llu states  %5.1f s%s%s\n",
 		words[r->of_program].subject_columns, r->subject, words[r->of_program].bug_columns,
-		words_or(t->mutation, "(none)"), t->way, says, (unsigned long long)t->states_failing,
-		(unsigned long long)t->states_distinct, t->seconds, words_if(*more, "  "), more);
+		words_or(t->mutation, "(none)"), t->way, says, (ull)t->states_failing,
+		(ull)t->states_distinct, t->seconds, words_if(*more, "  "), more);
 	fflush(stdout);
 }
 

@@ -20,8 +20,6 @@
 #include "../patch/patch.h"
 #include "../words.h"
 
-typedef unsigned long long ull;
-
 enum { CURE_BYTES = 1536 };
 
 static const struct log_words {

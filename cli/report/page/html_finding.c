@@ -14,8 +14,6 @@
 #include "../source_lines.h"
 #include "../words.h"
 
-typedef unsigned long long ull;
-
 enum { SOURCE_AROUND = 2, LANES_MAX = 8, WORDS_MAX = 8 };
 
 static const char *const scopes[] = {"work-item", "work-group", "kernel"};

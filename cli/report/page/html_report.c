@@ -22,8 +22,6 @@
 #include "../crash/unlogged.h"
 #include "../words.h"
 
-typedef unsigned long long ull;
-
 enum {
 	COLUMNS_MAX = 320,
 	BAR_PX = 31, /* a bar of few is no wider, and the last time stands below the last bar */
@@ -305,12 +303,11 @@ static void paragraph(FILE *f, const char *style, const char *before, const char
 static void assumptions(FILE *f, const struct ct_result *r)
 {
 	for (unsigned i = 0; i < r->assumed_count; i++) {
-		const bool idle = r->assumed_idle >> i & 1;
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
 		paragraph(f, "soft", "With ", text,
-			idle ? ", which changes nothing: no state is without it." : ".");
+			r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it." : ".");
 	}
 }
 

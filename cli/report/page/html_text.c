@@ -32,7 +32,7 @@ void html_text(FILE *to, const char *text)
 void html_figure(FILE *to, uint64_t n)
 {
 	char digits[24];
-	const int count = NVW_PRINT(digits, "%llu", (unsigned long long)n);
+	const int count = NVW_PRINT(digits, "%llu", (ull)n);
 
 	for (int i = 0; i < count; i++) {
 		if (i > 0 && (count - i) % 3 == 0) {
@@ -50,7 +50,7 @@ void html_time(FILE *to, uint64_t ps)
 void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
 {
 	if (ct_model_has_threads(r->model) || r->kernels) {
-		fprintf(to, "operation %lld", (long long)(ps / 1000));
+		fprintf(to, "operation %lld", (long long)ps / 1000);
 		return;
 	}
 	fputs(words_if(ps < 0, "&minus;"), to);

@@ -40,11 +40,7 @@ enum ct_verdict report_index_verdict(const json_t *row)
 
 static bool are_findings(const json_t *findings)
 {
-	const json_t *f;
-	size_t i;
-
-	json_array_foreach(findings, i, f)
-	{
+	JSON_EACH(f, findings) {
 		if (!json_is_string(json_object_get(f, "text"))) {
 			return false;
 		}
@@ -113,15 +109,12 @@ static int add_row(struct reading *r, const char *file, const struct stat *s, js
 static int add_reports(struct reading *r, const char *path, const struct stat *s, json_t *all)
 {
 	const char *const file = strrchr(path, '/') + 1;
-	json_t *report;
-	size_t i;
 
 	if (!json_is_array(all)) {
 		NVW_TRY(check_report(path, all));
 		return add_row(r, file, s, all);
 	}
-	json_array_foreach(all, i, report)
-	{
+	JSON_EACH(report, all) {
 		NVW_TRY(check_report(path, report));
 		NVW_TRY(add_row(r, file, s, report));
 	}
@@ -130,14 +123,14 @@ static int add_reports(struct reading *r, const char *path, const struct stat *s
 
 static int read_json(struct reading *r, const char *path, const struct stat *s)
 {
-	json_error_t error;
-	json_t *const all = json_load_file(path, 0, &error);
+	json_error_t e;
+	json_t *const all = json_load_file(path, 0, &e);
 
-	NVW_FAIL_IF(!all, NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
-	const int result = add_reports(r, path, s, all);
+	NVW_FAIL_IF(!all, NVW_E_INPUT, "%s: line %d: %s", path, e.line, e.text);
+	const int error = add_reports(r, path, s, all);
 
 	json_decref(all);
-	return result;
+	return error;
 }
 
 /* The characters that html_text() writes by name, in place. */
@@ -328,11 +321,7 @@ static bool is_same(const json_t *a, const json_t *b)
 
 static bool has_finding(const json_t *findings, const json_t *finding)
 {
-	json_t *f;
-	size_t i;
-
-	json_array_foreach(findings, i, f)
-	{
+	JSON_EACH(f, findings) {
 		if (is_same(f, finding)) {
 			return true;
 		}
@@ -343,11 +332,9 @@ static bool has_finding(const json_t *findings, const json_t *finding)
 /* The texts of the findings that others has not. */
 static json_t *only_in(const json_t *findings, const json_t *others)
 {
-	json_t *const texts = json_array(), *f;
-	size_t i;
+	json_t *const texts = json_array();
 
-	json_array_foreach(findings, i, f)
-	{
+	JSON_EACH(f, findings) {
 		if (!has_finding(others, f)) {
 			json_array_append(texts, json_object_get(f, "text"));
 		}
@@ -425,16 +412,12 @@ static void compare_all(json_t *rows)
 
 static int read_and_compare(struct reading *r)
 {
-	json_t *row;
-	size_t i;
-
 	NVW_TRY(read_all(r));
 	NVW_FAIL_IF(json_array_size(r->rows) == 0, NVW_E_USAGE,
 		"%s: there is no report: expected files of nvwave crash --output-format=json, or "
 		"pages of --html",
 		r->folder);
-	json_array_foreach(r->rows, i, row)
-	{
+	JSON_EACH(row, r->rows) {
 		find_page(r, row);
 	}
 	NVW_TRY(sort(r));

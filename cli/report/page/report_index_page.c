@@ -54,11 +54,7 @@ static void heading(FILE *f, const json_t *row)
 
 static void texts(FILE *f, const char *style, const char *what, const json_t *list)
 {
-	json_t *text;
-	size_t i;
-
-	json_array_foreach(list, i, text)
-	{
+	JSON_EACH(text, list) {
 		fprintf(f, "<p class=\"%s\"><b>%s</b>: ", style, what);
 		html_text(f, json_string_value(text));
 		fputs("</p>", f);
@@ -102,15 +98,12 @@ static void what_changed(FILE *f, const json_t *row)
 static void findings(FILE *f, const json_t *report)
 {
 	const json_t *const all = json_object_get(report, "findings");
-	json_t *finding;
-	size_t i;
 
 	if (json_array_size(all) == 0) {
 		return;
 	}
 	fputs("<ol>", f);
-	json_array_foreach(all, i, finding)
-	{
+	JSON_EACH(finding, all) {
 		const json_t *const cause = json_object_get(finding, "cause");
 
 		fputs("<li>", f);
@@ -147,9 +140,6 @@ static void report(FILE *f, const json_t *row)
 
 static void page(FILE *f, const json_t *reports)
 {
-	json_t *row;
-	size_t i;
-
 	fprintf(f,
 		"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">%s<meta name=\"viewport\" "
 		"content=\"width=device-width\"><title>Crash "
@@ -157,8 +147,7 @@ static void page(FILE *f, const json_t *reports)
 		"class=\"soft\">%s, newest first by the files' times; each with what has changed since the "
 		"last one of the same subject.</p>",
 		REPORT_INDEX_MARK, report_style[0].text, GROUPED(json_array_size(reports)));
-	json_array_foreach(reports, i, row)
-	{
+	JSON_EACH(row, reports) {
 		report(f, row);
 	}
 	fprintf(f, "<footer>nvwave %s</footer></main></body></html>\n", cli_version);

@@ -258,12 +258,13 @@ static bool take_cast(const char *text, struct text_span parameter, char cast[48
 
 static bool has_parameters(const char *code, size_t open, size_t behind)
 {
-	const size_t from = text_skip_space(code, open + 1), word = text_behind_word(code, from);
+	size_t at = text_skip_space(code, open + 1);
+	const size_t word = text_behind_word(code, at);
 
-	if (word - from == strlen("void") && strncmp(code + from, "void", word - from) == 0) {
-		return text_skip_space(code, word) != behind - 1;
+	if (text_is(code + at, word - at, "void")) {
+		at = text_skip_space(code, word);
 	}
-	return from != behind - 1;
+	return at != behind - 1;
 }
 
 /* The parameters of a function that flushes: an address, and perhaps a size. */
@@ -369,7 +370,7 @@ static bool is_nearer(const struct patch_call *c, const struct patch_call *best,
 
 const struct patch_call *patch_choose(const struct patch_reader *r, enum patch_flush what, bool in_line)
 {
-	NVW_INVARIANT((what & PATCH_PERSIST) != 0);
+	NVW_INVARIANT(what & PATCH_PERSIST);
 
 	const struct patch_call *best = NULL;
 

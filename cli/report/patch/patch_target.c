@@ -40,12 +40,9 @@ static size_t begin_of_statement(const char *code, size_t at)
 /* The next end of a statement or block that is in no bracket. */
 static size_t end_of_statement(const char *code, size_t at)
 {
-	while (code[at] != '\0' && !strchr(";{}#", code[at])) {
-		size_t behind = 0;
+	while (code[at] && !strchr(";{}#", code[at])) {
+		const size_t behind = strchr("([", code[at]) ? text_behind_bracket(code, at) : 0;
 
-		if (strchr("([", code[at])) {
-			behind = text_behind_bracket(code, at);
-		}
 		at = NVW_OR(behind, at + 1);
 	}
 	return at;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../words.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "patch_text.h"
@@ -34,15 +36,11 @@ static size_t end_of_blank(const char *text, size_t at)
 
 static void blank(char *code)
 {
-	for (size_t at = 0; code[at] != '\0';) {
-		const size_t end = end_of_blank(code, at);
-
-		if (end == at) {
-			at++;
-		}
-		for (; at < end; at++) {
-			if (code[at] != '\n') {
-				code[at] = ' ';
+	for (size_t at = 0, end; code[at]; at = nvw_max(end, at + 1)) {
+		end = end_of_blank(code, at);
+		for (size_t i = at; i < end; i++) {
+			if (code[i] != '\n') {
+				code[i] = ' ';
 			}
 		}
 	}
@@ -58,10 +56,7 @@ void text_free(struct text *t)
 bool text_make(char *whole, size_t bytes, struct text *ret)
 {
 	*ret = (struct text){.whole = whole, .bytes = bytes};
-	if (whole) {
-		ret->code = strdup(whole);
-	}
-	if (!ret->code) {
+	if (!whole || !(ret->code = strdup(whole))) {
 		text_free(ret);
 		return false;
 	}
@@ -106,21 +101,6 @@ size_t text_find_word(const char *text, size_t from, const char *word)
 		}
 	}
 	return SIZE_MAX;
-}
-
-bool text_is(const char *word, size_t n, const char *name)
-{
-	return strlen(name) == n && strncmp(word, name, n) == 0;
-}
-
-bool text_is_one_of(const char *word, size_t n, const char *const *words)
-{
-	for (; *words; words++) {
-		if (text_is(word, n, *words)) {
-			return true;
-		}
-	}
-	return false;
 }
 
 bool text_has_any(const char *text, struct text_span in, const char *const *parts)

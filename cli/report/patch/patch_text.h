@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../words.h"
+
 enum { TEXT_EXPRESSION = 200, TEXT_ARGUMENTS = 4 };
 
 /* A source as it is, and with spaces for comments and literals. Both have the same offsets. */
@@ -43,9 +45,6 @@ size_t text_word_before(const char *text, size_t at);
 /* The next place of a word from an offset on; SIZE_MAX: there is none. */
 size_t text_find_word(const char *text, size_t from, const char *word);
 
-/* Is a word this name, or in a list that ends with NULL? */
-bool text_is(const char *word, size_t n, const char *name);
-bool text_is_one_of(const char *word, size_t n, const char *const *words);
 /* Does a text have one of the parts in a list that ends with NULL? */
 bool text_has_any(const char *text, struct text_span in, const char *const *parts);
 

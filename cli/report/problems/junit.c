@@ -44,11 +44,7 @@ static void begin_case(const struct cli_for_tools *r, const char *name, FILE *to
 
 static void print_steps(const json_t *problem, FILE *to)
 {
-	json_t *step;
-	size_t i;
-
-	json_array_foreach(json_object_get(problem, "steps"), i, step)
-	{
+	JSON_EACH(step, json_object_get(problem, "steps")) {
 		if (*member_text(step, "file") != '\0') {
 			print_text(to, member_text(step, "file"));
 			fprintf(to, ":%lld: ", member_number(step, "line"));
@@ -111,11 +107,8 @@ static void print_verdict(const struct cli_for_tools *r, unsigned failures, FILE
 int cli_print_junit(const struct cli_for_tools *r, FILE *to)
 {
 	unsigned problems = 0;
-	json_t *problem;
-	size_t i;
 
-	json_array_foreach(r->problems, i, problem)
-	{
+	JSON_EACH(problem, r->problems) {
 		problems += !is_note(problem);
 	}
 	const unsigned failures = problems + (problems > 0), errors = problems == 0 && r->undecided;
@@ -126,8 +119,7 @@ int cli_print_junit(const struct cli_for_tools *r, FILE *to)
 		"failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"%.3f\">\n",
 		r->command, 1 + problems, failures, errors, r->seconds);
 	print_verdict(r, problems, to);
-	json_array_foreach(r->problems, i, problem)
-	{
+	JSON_EACH(problem, r->problems) {
 		if (!is_note(problem)) {
 			print_problem(r, problem, to);
 		}

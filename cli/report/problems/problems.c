@@ -153,8 +153,8 @@ static void add_places(json_t *steps, const struct ct_finding *f)
 			NVW_PRINT(text, "store to %s: %s", cli_field_words(&p->field, words),
 				ct_fate_name(p->fate));
 		} else {
-			NVW_PRINT(text, "store of %u bytes at 0x%llx: %s", p->bytes,
-				(unsigned long long)p->off, ct_fate_name(p->fate));
+			NVW_PRINT(text, "store of %u bytes at 0x%llx: %s", p->bytes, (ull)p->off,
+				ct_fate_name(p->fate));
 		}
 		add_step(steps, p->file, p->line, p->function, text);
 	}
@@ -163,11 +163,10 @@ static void add_places(json_t *steps, const struct ct_finding *f)
 /* "file:line (function)" of a death. */
 static void add_death(json_t *steps, const struct ct_finding *f)
 {
-	const size_t n = strcspn(f->where, " ");
 	char where[CT_TEXT_BYTES];
 
-	if (n > 0) {
-		NVW_PRINT(where, "%.*s", (int)n, f->where);
+	NVW_PRINT(where, "%.*s", (int)strcspn(f->where, " "), f->where);
+	if (*where) {
 		add_step_at(steps, where, "", f->hung ? "it does not end here" : "it dies here");
 	}
 }
@@ -264,11 +263,7 @@ static void add_waste(json_t *all, const json_t *row, const char *rule, const ch
 
 static void add_advice(json_t *all, const json_t *report)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(report, "advice"), i, row)
-	{
+	JSON_EACH(row, json_object_get(report, "advice")) {
 		add_waste(all, row, "idle-flush", "idle_flushes", "flushes",
 			"flushes were of lines not stored to since their last flush");
 		add_waste(all, row, "empty-fence", "empty_fences", "fences",
@@ -278,12 +273,7 @@ static void add_advice(json_t *all, const json_t *report)
 
 static void add_candidates(json_t *all, const json_t *report)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(
-		json_object_get(json_object_get(report, "persistency_races"), "candidates"), i, row)
-	{
+	JSON_EACH(row, json_object_get(json_object_get(report, "persistency_races"), "candidates")) {
 		json_t *const steps = json_array();
 
 		add_place(steps, json_object_get(row, "store"), "this store is not yet durable");
@@ -297,11 +287,7 @@ static void add_candidates(json_t *all, const json_t *report)
 
 static void add_races(json_t *all, const json_t *report)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(json_object_get(report, "gpu"), "races"), i, row)
-	{
+	JSON_EACH(row, json_object_get(json_object_get(report, "gpu"), "races")) {
 		json_t *const steps = json_array();
 		char text[256];
 
@@ -328,11 +314,7 @@ static void add_unlogged_store(json_t *steps, const json_t *row, bool is_epoch)
 /* Stores that their transaction or epoch has not logged. */
 static void add_unlogged(json_t *all, const json_t *list)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(list, i, row)
-	{
+	JSON_EACH(row, list) {
 		const bool is_epoch = strcmp(member_text(row, "log"), "epoch") == 0;
 		json_t *const steps = json_array();
 		char text[128];

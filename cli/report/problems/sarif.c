@@ -132,11 +132,8 @@ static json_t *replacement(const json_t *insertion)
 static json_t *fix_of(const json_t *fix)
 {
 	json_t *const changes = json_array();
-	json_t *insertion;
-	size_t i;
 
-	json_array_foreach(json_object_get(fix, "insertions"), i, insertion)
-	{
+	JSON_EACH(insertion, json_object_get(fix, "insertions")) {
 		json_array_append_new(changes, json_pack("{s:o, s:[o]}", "artifactLocation",
 						       artifact(member_string(insertion, "file")),
 						       "replacements", replacement(insertion)));
@@ -183,8 +180,6 @@ static void feed_line(XXH64_state_t *hash, const char *file, json_int_t line)
 static json_t *fingerprint(const json_t *problem)
 {
 	XXH64_state_t *const hash = XXH64_createState();
-	json_t *step;
-	size_t i;
 
 	if (!hash) {
 		return NULL;
@@ -192,15 +187,14 @@ static json_t *fingerprint(const json_t *problem)
 	XXH64_reset(hash, 0);
 	feed(hash, member_string(problem, "rule"));
 	feed_shape(hash, member_string(problem, "text"));
-	json_array_foreach(json_object_get(problem, "steps"), i, step)
-	{
+	JSON_EACH(step, json_object_get(problem, "steps")) {
 		const char *const file = member_string(step, "file");
 
 		feed_shape(hash, name_here(file));
 		feed(hash, member_string(step, "function"));
 		feed_line(hash, file, member_number(step, "line"));
 	}
-	json_t *const text = json_sprintf("%016llx", (unsigned long long)XXH64_digest(hash));
+	json_t *const text = json_sprintf("%016llx", (ull)XXH64_digest(hash));
 
 	XXH64_freeState(hash);
 	return text;
@@ -261,11 +255,8 @@ static json_t *bases(void)
 int cli_print_sarif(const struct cli_for_tools *report, FILE *to)
 {
 	json_t *const results = json_array();
-	json_t *problem;
-	size_t i;
 
-	json_array_foreach(report->problems, i, problem)
-	{
+	JSON_EACH(problem, report->problems) {
 		json_array_append_new(results, result_of(problem));
 	}
 	json_t *const invocation = json_pack("{s:b, s:O*}", "executionSuccessful", !report->undecided,

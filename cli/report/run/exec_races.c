@@ -72,13 +72,11 @@ static void print_place(const struct host_control *c, const char *before, uint32
 static void print_locks(
 	const struct host_control *c, const char *when, const struct host_lockset *s, FILE *to)
 {
-	fprintf(to, "%s", when);
-	for (uint32_t i = 0; i < s->count; i++) {
-		print_place(c, i > 0 ? ", of " : " of ", s->site[i], to);
+	fputs(when, to);
+	NVW_EACH(site, s->site, s->count) {
+		print_place(c, site > s->site ? ", of " : " of ", *site, to);
 	}
-	if (s->count == 0) {
-		fprintf(to, " none");
-	}
+	fputs(words_if(!s->count, " none"), to);
 }
 
 static void print_store(const struct host_control *c, const struct host_candidate *x, FILE *to)
@@ -101,7 +99,7 @@ static void print_witness(const struct host_candidates *all, FILE *to, const str
 		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
 	}
 	if (x->witness > 0) {
-		fprintf(to, "    witnessed by schedule %llu\n", (unsigned long long)x->witness);
+		fprintf(to, "    witnessed by schedule %llu\n", (ull)x->witness);
 	} else if (all->schedules > 0) {
 		fprintf(to, "    predicted, not witnessed\n");
 	}
@@ -126,7 +124,7 @@ static void print_candidate(
 	fprintf(to, "%2zu  ", i + 1);
 	print_place(c, "load ", x->load, to);
 	fprintf(to, " of another thread may come before that: %u byte%s at 0x%llx, %llu time%s\n", x->bytes,
-		plural(x->bytes), (unsigned long long)x->off, (unsigned long long)x->times, plural(x->times));
+		plural(x->bytes), (ull)x->off, (ull)x->times, plural(x->times));
 	print_locks(c, "    locks over that time:", &all->races->lockset[x->over], to);
 	print_locks(c, "; at the load:", &all->races->lockset[x->at], to);
 	fputc('\n', to);
@@ -136,7 +134,7 @@ static void print_candidate(
 static void print_note(void *context, const char *text, uint64_t times)
 {
 	if (times > 1) {
-		fprintf(context, "    %s (%llu times)\n", text, (unsigned long long)times);
+		fprintf(context, "    %s (%llu times)\n", text, (ull)times);
 	} else {
 		fprintf(context, "    %s\n", text);
 	}
@@ -150,8 +148,7 @@ static void print_counts(const struct host_candidates *c, FILE *to)
 		c->rank[HOST_HINT_UNFLUSHED].stores, plural(c->rank[HOST_HINT_UNFLUSHED].stores),
 		c->count - c->strong);
 	if (c->schedules > 0) {
-		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed,
-			(unsigned long long)c->schedules);
+		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed, (ull)c->schedules);
 	} else {
 		fprintf(to, "candidate: not witnessed");
 	}

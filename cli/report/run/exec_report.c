@@ -91,7 +91,7 @@ static void note_launches(void (*note)(void *context, const char *text, uint64_t
 		char text[128];
 
 		NVW_PRINT(text, "%llu kernel%s ran by %s; --protocol=NAME puts kernels on the machine",
-			(unsigned long long)c->launches_alone, plural(c->launches_alone),
+			(ull)c->launches_alone, plural(c->launches_alone),
 			c->launches_alone == 1 ? "itself" : "themselves");
 		note(context, text, 1);
 	}
@@ -214,7 +214,7 @@ static void print_operations(FILE *to, const struct host_operations *o)
 static void print_note(void *context, const char *text, uint64_t times)
 {
 	if (times > 1) {
-		fprintf(context, "note: %s (%llu times)\n", text, (unsigned long long)times);
+		fprintf(context, "note: %s (%llu times)\n", text, (ull)times);
 	} else {
 		fprintf(context, "note: %s\n", text);
 	}
@@ -225,12 +225,11 @@ static void print_site(FILE *to, const struct host_place *p, const struct host_s
 	fprintf(to, "advice: %s:%u (%s): ", p->file, p->line, p->function);
 	if (s->idle_flushes > 0) {
 		fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
-			(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
+			(ull)s->idle_flushes, (ull)s->flushes);
 	}
 	if (s->empty_fences > 0) {
 		fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
-			words_if(s->idle_flushes, "; "), (unsigned long long)s->empty_fences,
-			(unsigned long long)s->fences);
+			words_if(s->idle_flushes, "; "), (ull)s->empty_fences, (ull)s->fences);
 	}
 	fputc('\n', to);
 }
@@ -319,15 +318,13 @@ static json_t *delays_json(const struct host_delays *d)
 static json_t *operations_json(const struct host_operations *o)
 {
 	struct operation_line lines[OPERATION_LINES];
+	json_t *const all = o->count ? json_object() : NULL;
 
-	if (o->count == 0) {
-		return NULL;
-	}
-	json_t *const all = json_object();
-
-	operation_lines(o, lines);
-	NVW_EACH(line, lines, OPERATION_LINES) {
-		member_set_real(all, line->name, line->value);
+	if (all) {
+		operation_lines(o, lines);
+		NVW_EACH(line, lines, OPERATION_LINES) {
+			member_set_real(all, line->name, line->value);
+		}
 	}
 	return all;
 }

@@ -105,12 +105,10 @@ static const char *cell_line(const json_t *cell, size_t n, char *room, size_t si
 
 static int width_of(const json_t *rows, const char *event)
 {
-	size_t i, width = strlen(event);
-	const json_t *row;
+	size_t width = strlen(event);
 	char room[64];
 
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		for (size_t n = 0; n <= EMU_CELL_ACTIONS; n++) {
 			const size_t length =
 				strlen(cell_line(json_object_get(row, event), n, room, sizeof room));
@@ -125,11 +123,7 @@ static int width_of(const json_t *rows, const char *event)
 
 static bool can_happen(const json_t *rows, const char *event)
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		if (json_is_object(json_object_get(row, event))) {
 			return true;
 		}
@@ -178,9 +172,7 @@ static void print_state(const json_t *rows, const json_t *row, enum emu_grid gri
 static void print_grid(const char *title, const json_t *rows, enum emu_grid grid)
 {
 	const struct emu_protocol_word *event;
-	const json_t *row;
 	int owed = 0;
-	size_t i;
 
 	printf("\n%s\n", title);
 	put("state", (int)strlen("state"), &owed);
@@ -190,8 +182,7 @@ static void print_grid(const char *title, const json_t *rows, enum emu_grid grid
 		}
 	}
 	putchar('\n');
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		print_state(rows, row, grid);
 	}
 }
@@ -212,11 +203,8 @@ static void join(char *to, size_t room, const json_t *actions)
 static int width_of_column(const json_t *rows, const char *column)
 {
 	int width = (int)strlen(column);
-	const json_t *row;
-	size_t i;
 
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		const int length = (int)strlen(member_string(row, column));
 
 		if (length > width) {
@@ -245,8 +233,6 @@ static void print_instruction(const json_t *row, const int width[INSTRUCTION_COL
 static void print_instructions(const json_t *rows)
 {
 	int width[INSTRUCTION_COLUMNS], owed = 0;
-	const json_t *row;
-	size_t i;
 
 	puts("\nInstructions: the first row that fits is used");
 	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
@@ -255,8 +241,7 @@ static void print_instructions(const json_t *rows)
 	}
 	put("actions", 0, &owed);
 	putchar('\n');
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		print_instruction(row, width);
 	}
 }
@@ -265,11 +250,7 @@ static void print_instructions(const json_t *rows)
 
 static bool has_name(const json_t *names, const char *wanted)
 {
-	const json_t *name;
-	size_t i;
-
-	json_array_foreach(names, i, name)
-	{
+	JSON_EACH(name, names) {
 		if (strcmp(json_string_value(name), wanted) == 0) {
 			return true;
 		}
@@ -281,11 +262,8 @@ static bool has_name(const json_t *names, const char *wanted)
 static bool grid_names(const json_t *rows, enum emu_grid grid, const char *action)
 {
 	const struct emu_protocol_word *event;
-	const json_t *row;
-	size_t i;
 
-	json_array_foreach(rows, i, row)
-	{
+	JSON_EACH(row, rows) {
 		for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
 			const json_t *const cell = json_object_get(row, event->name);
 
