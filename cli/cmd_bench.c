@@ -74,13 +74,18 @@ static int measure(struct bench *b, const struct cli_options *o)
 	return b->loses || b->failed ? NVW_E_INCONSISTENT : 0;
 }
 
+/* The circumstances of this command line. */
+static uint64_t at(const struct cli_options *o)
+{
+	return cli_at(CLI_AT_UNCHECKED, cli_given(o, CLI_unchecked)) |
+	       cli_at(CLI_AT_NO_OUTPUT, !cli_given(o, CLI_bench_output));
+}
+
 static int bench(struct cli_options *o)
 {
 	struct bench b = {.given = o};
-	const uint64_t at = cli_at(CLI_AT_UNCHECKED, cli_given(o, CLI_unchecked)) |
-			    cli_at(CLI_AT_NO_OUTPUT, !cli_given(o, CLI_bench_output));
 
-	NVW_TRY(cli_options_check_use(o, at));
+	NVW_TRY(cli_options_check_use(o, at(o)));
 	const int result = measure(&b, o);
 
 	bench_end(&b);

@@ -167,18 +167,23 @@ static json_t *rows_json(const struct campaign *c)
 	return rows;
 }
 
+static json_t *one_bad_json(const struct campaign_bad *bad)
+{
+	json_t *const one = damage_json(&bad->damage);
+
+	member_set_text(one, "verdict", campaign_names[bad->verdict]);
+	member_set_text(one, "message", bad->message);
+	return one;
+}
+
 static json_t *bad_json(const struct campaign *c)
 {
-	json_t *const bad = json_array();
+	json_t *const all = json_array();
 
-	NVW_EACH(each, c->bad, c->bad_count) {
-		json_t *const one = damage_json(&each->damage);
-
-		member_set_text(one, "verdict", campaign_names[each->verdict]);
-		member_set_text(one, "message", each->message);
-		json_array_append_new(bad, one);
+	NVW_EACH(bad, c->bad, c->bad_count) {
+		json_array_append_new(all, one_bad_json(bad));
 	}
-	return bad;
+	return all;
 }
 
 static json_t *campaign_json(const struct campaign *c, const char *path)

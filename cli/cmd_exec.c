@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -57,8 +58,11 @@ static int check_distinct(const struct host_control *c, const char *path)
 {
 	struct stat s;
 
-	for (unsigned i = 0; stat(path, &s) == 0 && i < c->file_count; i++) {
-		NVW_FAIL_IF(c->file[i].device == s.st_dev && c->file[i].inode == s.st_ino, NVW_E_INPUT,
+	if (stat(path, &s)) {
+		return 0;
+	}
+	NVW_EACH(file, c->file, c->file_count) {
+		NVW_FAIL_IF(file->device == s.st_dev && file->inode == s.st_ino, NVW_E_INPUT,
 			"--record: %s is a file of the program and was not overwritten", path);
 	}
 	return 0;

@@ -161,13 +161,15 @@ static int run_once(
 	return error;
 }
 
+static const struct host_delays *delays_of(const struct host_thread *sum, const char *op)
+{
+	return strcmp(op, "write") ? &sum->read : &sum->write;
+}
+
 /* For the job with the row's operation, or the only job. */
 static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
 {
-	const struct host_thread *const sum = &run->sum;
-	const struct host_delays *const delays = strcmp(op, "write") ? &sum->read : &sum->write;
-
-	ret_sample->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
+	ret_sample->exec_p50 = (double)host_percentile(&delays_of(&run->sum, op)->achieved, 0.5);
 	return fio_measured(run, words_or(job, op), op, &ret_sample->fio);
 }
 
@@ -185,9 +187,8 @@ static int sample_rows(struct measuring *m, const struct emu_config *machine, bo
 	struct fio_run run;
 	int error = run_once(m, machine, with, &run);
 
-	for (unsigned i = 0; i < 2 && !error; i++) {
-		error = measure(&run, job, rows[i].op, &ret_sample[i]);
-	}
+	error = NVW_OR(error, measure(&run, job, rows[0].op, &ret_sample[0]));
+	error = NVW_OR(error, measure(&run, job, rows[1].op, &ret_sample[1]));
 	fio_run_end(&run);
 	return error;
 }

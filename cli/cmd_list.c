@@ -118,11 +118,10 @@ static void list_axioms(const struct ct_model_info *model, char *text, size_t by
 {
 	const char *name;
 
-	*text = '\0';
+	*text = 0;
 	for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
 		if (model->axioms >> k & 1) {
-			snprintf(text + strlen(text), bytes - strlen(text), "%s%s", words_if(*text, ", "),
-				name);
+			words_add(text, bytes, ", ", name);
 		}
 	}
 }
@@ -183,8 +182,7 @@ static void add_choices(const struct table *t, const struct nvw_option *o)
 	char text[512] = "";
 
 	for (unsigned i = 0; o->choices[i]; i++) {
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", words_if(i > 0, "|"),
-			o->choices[i]);
+		words_add(text, sizeof text, "|", o->choices[i]);
 	}
 	member_set_text(json_array_get(t->rows, json_array_size(t->rows) - 1), "choices", text);
 }

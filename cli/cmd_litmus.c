@@ -133,14 +133,19 @@ static int take_report(struct litmus_command *c, unsigned protocol, const struct
 	return 0;
 }
 
-static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
+static uint64_t sum_of(const uint64_t count[VERDICTS])
 {
 	uint64_t all = 0;
 
 	NVW_EACH(one, count, VERDICTS) {
 		all += *one;
 	}
-	printf("%-12s %6" PRIu64, protocol, all);
+	return all;
+}
+
+static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
+{
+	printf("%-12s %6" PRIu64, protocol, sum_of(count));
 	for (unsigned v = 0; v < VERDICTS; v++) {
 		printf("  %*" PRIu64, (int)strlen(verdicts[v]), count[v]);
 	}

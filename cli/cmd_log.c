@@ -338,7 +338,7 @@ static void put_flush(json_t *o, const struct sites *s, const struct nvw_log_rec
 	member_set_count(o, "offset", r->flush.off);
 	member_set_count(o, "bytes", r->flush.bytes);
 	if (r->flush.ordered) {
-		json_object_set_new(o, "ordered", json_true());
+		member_set_flag(o, "ordered", true);
 	}
 }
 

@@ -68,13 +68,18 @@ static void print_text(const char *folder, const json_t *reports)
 		plural(json_array_size(reports)));
 }
 
+static int print_json(const char *folder, json_t *reports)
+{
+	return cli_print_json(json_pack("{s:s, s:O, s:o}", "folder", folder, "reports", reports, "made_by",
+				      cli_provenance(NULL, NULL)),
+		stdout);
+}
+
 static int write_and_print(const char *folder, json_t *reports, bool json)
 {
 	NVW_TRY(report_index_page(folder, reports));
 	if (json) {
-		NVW_TRY(cli_print_json(json_pack("{s:s, s:O, s:o}", "folder", folder, "reports", reports,
-					       "made_by", cli_provenance(NULL, NULL)),
-			stdout));
+		NVW_TRY(print_json(folder, reports));
 	} else {
 		print_text(folder, reports);
 	}

@@ -191,17 +191,21 @@ static int print_report(const struct reproduce_command *c, const char *folder)
 }
 
 /* Rows at both ends of the values that the papers do not give. */
+static void print_ends_of(const struct paper_row *row)
+{
+	char name[256], ends[1024];
+
+	paper_row_name(row, name, sizeof name);
+	paper_ends_text(row, ends, sizeof ends);
+	printf("%-18s %s\n", name, words_or(row->here.reason, ends));
+}
+
 static void print_ends(const struct papers *p)
 {
 	NVW_EACH(row, p->row, p->row_count) {
-		char name[256], ends[1024];
-
-		if (!row->wanted) {
-			continue;
+		if (row->wanted) {
+			print_ends_of(row);
 		}
-		paper_row_name(row, name, sizeof name);
-		paper_ends_text(row, ends, sizeof ends);
-		printf("%-18s %s\n", name, words_or(row->here.reason, ends));
 	}
 }
 

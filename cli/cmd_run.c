@@ -144,17 +144,15 @@ static int start_readers(struct run *run)
 
 /* ---- The run ------------------------------------------------------------------------------------- */
 
-/* Workloads that acknowledge operations have an option for their number. */
+/* The number of operations that its option "count" asks for; 0: it has none. */
 static uint64_t operations(const struct run *run)
 {
-	const struct cli_session *const s = run->session;
+	const struct nvw_option *o = run->session->workload->options;
 
-	for (const struct nvw_option *o = s->workload->options; o && o->name; o++) {
-		if (!strcmp(o->name, "count") && o->type == NVW_OPTION_COUNT) {
-			return nvw_option_u64(s->options, o->name);
-		}
+	while (o && o->name && (strcmp(o->name, "count") || o->type != NVW_OPTION_COUNT)) {
+		o++;
 	}
-	return 0;
+	return o && o->name ? nvw_option_u64(run->session->options, "count") : 0;
 }
 
 static int begin_measurement(struct run *run)

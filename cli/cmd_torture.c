@@ -241,11 +241,13 @@ static int add_part(struct torture_command *c, uint64_t first, uint64_t programs
 static int list_parts(struct torture_command *c)
 {
 	const unsigned parts = parts_of_run(c);
+	uint64_t first = 0;
 
-	for (unsigned i = 0; i < parts; i++) {
-		const uint64_t first = first_of(c->options.programs, i, parts);
+	for (unsigned i = 1; i <= parts; i++) {
+		const uint64_t behind = first_of(c->options.programs, i, parts);
 
-		NVW_TRY(add_part(c, first, first_of(c->options.programs, i + 1, parts) - first));
+		NVW_TRY(add_part(c, first, behind - first));
+		first = behind;
 	}
 	return 0;
 }

@@ -234,12 +234,13 @@ static void take_values(const struct cli_options *given, struct crash_request *r
 /* Which part of the states. */
 static int take_part(const struct cli_options *given, struct crash_request *ret)
 {
+	struct ct_options *const o = &ret->options;
+
 	if (cli_given(given, CLI_slice)) {
-		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
+		NVW_TRY(take_slice(cli_text(given, CLI_slice), o));
 	}
 	if (cli_given(given, CLI_shard)) {
-		NVW_TRY(cli_parse_shard(
-			cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards));
+		return cli_parse_shard(cli_text(given, CLI_shard), &o->shard, &o->shards);
 	}
 	return 0;
 }

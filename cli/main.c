@@ -73,9 +73,7 @@ static int help(int argc, char **argv)
 	if (argc < 2) {
 		return usage(stdout, STATUS_CLEAN);
 	}
-	for (int i = 0; i + 1 < argc; i++) {
-		argv[i] = argv[i + 1];
-	}
+	memmove(argv, argv + 1, (size_t)(argc - 1) * sizeof *argv);
 	argv[argc - 1] = option;
 	return run_command(argc, argv);
 }

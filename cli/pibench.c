@@ -33,13 +33,13 @@ enum { WORD = 8, STATUS_WRONG = 1, STATUS_USAGE = 2 };
 
 struct tree;
 
+typedef bool write_key(
+	struct tree *tree, const char *key, size_t key_bytes, const char *value, size_t value_bytes);
+
 /* Those that every version has. Some versions declare bulk_load() before them. */
 struct tree_functions {
 	bool (*find)(struct tree *tree, const char *key, size_t key_bytes, char *ret_value);
-	bool (*insert)(
-		struct tree *tree, const char *key, size_t key_bytes, const char *value, size_t value_bytes);
-	bool (*update)(
-		struct tree *tree, const char *key, size_t key_bytes, const char *value, size_t value_bytes);
+	write_key *insert, *update;
 	bool (*remove)(struct tree *tree, const char *key, size_t key_bytes);
 	int (*scan)(struct tree *tree, const char *key, size_t key_bytes, int records, char **ret_values);
 };
@@ -110,24 +110,23 @@ static void find(struct run *r, uint64_t record)
 	expect(r, !found || value == r->value[record], "a look-up found another value of", record);
 }
 
-static void insert(struct run *r, uint64_t record, uint64_t value)
+static void write_record(struct run *r, write_key *call, uint64_t record, uint64_t value, const char *failure)
 {
 	const uint64_t key = keys_of_record(record);
 
 	NVW_INVARIANT(record < r->records + r->operations);
 	r->value[record] = value;
-	expect(r, r->call->insert(r->tree, (const char *)&key, WORD, (const char *)&value, WORD),
-		"an insertion refused", record);
+	expect(r, call(r->tree, (const char *)&key, WORD, (const char *)&value, WORD), failure, record);
+}
+
+static void insert(struct run *r, uint64_t record, uint64_t value)
+{
+	write_record(r, r->call->insert, record, value, "an insertion refused");
 }
 
 static void update(struct run *r, uint64_t record, uint64_t value)
 {
-	const uint64_t key = keys_of_record(record);
-
-	NVW_INVARIANT(record < r->records + r->operations);
-	r->value[record] = value;
-	expect(r, r->call->update(r->tree, (const char *)&key, WORD, (const char *)&value, WORD),
-		"an update did not find", record);
+	write_record(r, r->call->update, record, value, "an update did not find");
 }
 
 /* The first record of a scan is the one that it begins with, if the scan has its key. */

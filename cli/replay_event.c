@@ -117,12 +117,10 @@ static int find_last(
 	struct nvw_log_reader *reader, const struct by *by, uint64_t time_ps, uint64_t *ret_number)
 {
 	struct nvw_log_record r;
-	uint64_t at = 0;
 	int more;
 
 	NVW_TRY(nvw_log_rewind(reader));
-	while ((more = nvw_log_next(reader, &r)) == 1 && r.time_ps < time_ps) {
-		at++;
+	for (uint64_t at = 1; (more = nvw_log_next(reader, &r)) == 1 && r.time_ps < time_ps; at++) {
 		if (is_of(&r, by)) {
 			*ret_number = at;
 		}

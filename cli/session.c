@@ -319,8 +319,7 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 	}
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		if (emu_protocol_keeps(name, asked.scopes)) {
-			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-				words_if(*list, ", "), name);
+			words_add(list, sizeof list, ", ", name);
 		}
 	}
 	return nvw_fail(NVW_E_USAGE, "%s %s cannot run correctly under %s: it needs %s (%s)",

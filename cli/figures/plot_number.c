@@ -78,11 +78,10 @@ bool plot_number(const char *text, double *ret, const char **ret_unit)
 		return isfinite(*ret);
 	}
 	*ret_unit = read_unit(text, &whole);
-	if (!*ret_unit) {
-		return false;
+	if (*ret_unit) {
+		*ret = (double)whole;
 	}
-	*ret = (double)whole;
-	return true;
+	return *ret_unit;
 }
 
 static unsigned digits_of(const struct plot_names *n, double scale)
@@ -116,11 +115,11 @@ const char *plot_common_unit(const struct plot_names *n, double *ret_scale)
 
 bool plot_doubles(const struct plot_names *n)
 {
-	if (!n->numbers || n->count < 3 || n->number[0] <= 0) {
+	if (!n->numbers || n->count < 3 || *n->number <= 0) {
 		return false;
 	}
-	for (unsigned i = 1; i < n->count; i++) {
-		if (n->number[i] < 1.99 * n->number[i - 1]) {
+	NVW_EACH(number, n->number + 1, n->count - 1) {
+		if (*number < 1.99 * number[-1]) {
 			return false;
 		}
 	}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of gnuplot's script: how large, where the key is, what the axes are called. See script.h. */
+#include "../report/words.h"
+#include "core/bounds.h"
 #include "core/print.h"
 
 #include "script.h"
@@ -42,12 +44,14 @@ static void print_key(const struct script *s)
 static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
 {
 	char *const unit = strrchr(text, '(');
+	char baseline[PLOT_LABEL_BYTES];
 
-	if (unit && unit > text && text[strlen(text) - 1] == ')') {
+	if (unit && unit > text && !strcmp(strchr(unit, 0) - 1, ")")) {
 		unit[-1] = 0;
 	}
 	s->y_scale = 1;
-	snprintf(text + strlen(text), PLOT_LABEL_BYTES - strlen(text), ",\nrelative to %s", s->p->baseline);
+	NVW_PRINT(baseline, ",\nrelative to %s", s->p->baseline);
+	words_add(text, PLOT_LABEL_BYTES, "", baseline);
 }
 
 /* Values that are written with units have a common one. */
@@ -91,11 +95,8 @@ static void label_share(struct script *s, char text[PLOT_LABEL_BYTES])
 	const struct plot *const p = s->p;
 
 	s->y_scale = 1;
-	if (p->y_label) {
-		snprintf(text, PLOT_LABEL_BYTES, "%s", p->y_label);
-	} else {
-		snprintf(text, PLOT_LABEL_BYTES, "%s (%% of %s)", p->y, p->of_column);
-	}
+	snprintf(text, PLOT_LABEL_BYTES, p->y_label ? "%s" : "%s (%% of %s)", NVW_OR(p->y_label, p->y),
+		p->of_column);
 	plot_wrap(text, p->paper.high - 2);
 }
 

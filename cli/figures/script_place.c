@@ -76,24 +76,36 @@ static double height(const struct plot *p, double value, double least, double mo
 	return place_between(value, fmin(least, 0), most);
 }
 
-/* Whether the points of two series, with their spread, cover each other. */
-static bool cover(
-	const struct plot *p, const struct plot_cell *a, const struct plot_cell *b, double least, double most)
+/* Whether the first one is at most a point above the second. */
+static bool is_near(const struct plot *p, double low, double high, double least, double most)
 {
 	const double point = 0.022; /* the height of one */
 
-	return a->count && b->count &&
-	       height(p, a->low, least, most) < height(p, b->high, least, most) + point &&
-	       height(p, b->low, least, most) < height(p, a->high, least, most) + point;
+	return height(p, low, least, most) < height(p, high, least, most) + point;
+}
+
+static bool cover(
+	const struct plot *p, const struct plot_cell *a, const struct plot_cell *b, double least, double most)
+{
+	return a->count && b->count && is_near(p, a->low, b->high, least, most) &&
+	       is_near(p, b->low, a->high, least, most);
+}
+
+static bool covers_earlier(const struct plot *p, unsigned of, unsigned at, double least, double most)
+{
+	for (unsigned i = 0; i < of; i++) {
+		if (cover(p, plot_cell(p, of, at), plot_cell(p, i, at), least, most)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool cover_at(const struct plot *p, unsigned at, double least, double most)
 {
-	for (unsigned a = 0; a < p->of.count; a++) {
-		for (unsigned b = 0; b < a; b++) {
-			if (cover(p, plot_cell(p, a, at), plot_cell(p, b, at), least, most)) {
-				return true;
-			}
+	for (unsigned a = 1; a < p->of.count; a++) {
+		if (covers_earlier(p, a, at, least, most)) {
+			return true;
 		}
 	}
 	return false;

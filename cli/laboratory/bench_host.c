@@ -45,23 +45,16 @@ void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 	snprintf(ret_name, bytes, "%.*s", (int)(words + n - name), name);
 }
 
-/* ---- The command line ---------------------------------------------------------------------- */
-
+//* ---- The command line ---------------------------------------------------------------------- */
 static int add_word(struct sweep_words *w, const char *format, ...)
 {
 	va_list values;
 
-	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "bench: a host program has more than %d words",
-		SWEEP_WORDS_MAX);
 	va_start(values, format);
-	const int n = vasprintf(&w->word[w->count], format, values);
+	const int r = sweep_words_add(w, "bench: a host program", format, values);
 
 	va_end(values);
-	if (n < 0) {
-		return sweep_no_memory();
-	}
-	w->count++;
-	return 0;
+	return r;
 }
 
 static int add_machine(const struct bench *b, const struct bench_row *row, struct sweep_words *w)

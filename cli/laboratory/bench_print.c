@@ -8,6 +8,7 @@
 #include "../report/words.h"
 #include "bench.h"
 #include "confidence.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
@@ -189,11 +190,7 @@ static void measure(struct table *t)
 {
 	for (unsigned r = 0; r < t->rows; r++) {
 		for (unsigned c = 0; c < t->columns; c++) {
-			const unsigned n = letters(cell_at(t, r, c));
-
-			if (n > t->wide[c]) {
-				t->wide[c] = n;
-			}
+			t->wide[c] = (unsigned)nvw_max(t->wide[c], letters(cell_at(t, r, c)));
 		}
 	}
 }

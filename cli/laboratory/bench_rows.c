@@ -154,8 +154,8 @@ int bench_begin_numbers(const struct bench *b, struct bench_row *row)
 	if (!row->of_seed) {
 		return sweep_no_memory();
 	}
-	for (unsigned i = 0; i < b->seeds * BENCH_METRIC_COUNT; i++) {
-		row->of_seed[i / BENCH_METRIC_COUNT][i % BENCH_METRIC_COUNT] = NAN;
+	NVW_EACH(number, *row->of_seed, b->seeds * BENCH_METRIC_COUNT) {
+		*number = NAN;
 	}
 	return 0;
 }

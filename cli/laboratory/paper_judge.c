@@ -165,10 +165,15 @@ static bool has_opposite_rows(const struct paper_row *row, char *remark, size_t 
 	return true;
 }
 
+static bool turns(const struct paper_row *row, const struct paper_end *e)
+{
+	return e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]));
+}
+
 static bool turns_by_free_value(const struct paper_row *row, char *remark, size_t room)
 {
 	NVW_EACH(e, row->end, row->ends) {
-		if (e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]))) {
+		if (turns(row, e)) {
 			snprintf(remark, room, "the sign is decided by %s", e->of->name);
 			return true;
 		}

@@ -126,10 +126,13 @@ static int parse_terms(
 	const struct sweep *s, const char *text, const char *what, const char *where, struct sweep_rule *rule)
 {
 	*rule = (struct sweep_rule){.text = strdup(text)};
-	int r = rule->text ? sweep_rule_parse(s, what, rule) : no_memory();
+	if (!rule->text) {
+		return no_memory();
+	}
+	const int r = sweep_rule_parse(s, what, rule);
 
-	r = r < 0 ? nvw_fail(r, "%s: %s", where, nvw_error_message()) : 0;
-	return r ? r : check_values(s, rule, where);
+	NVW_FAIL_IF(r < 0, r, "%s: %s", where, nvw_error_message());
+	return check_values(s, rule, where);
 }
 
 /* The index of the value in its axis; choices[at] of "A|B|C", the last one if there are fewer. */
@@ -291,11 +294,10 @@ static int set_table(struct papers *p, struct paper_table *t)
 static void choose_points(struct paper_sweep *ps)
 {
 	struct sweep *const s = &ps->sweep;
-	const bool *needed = ps->needed;
 	struct sweep_point *kept = s->point;
 
 	NVW_EACH(point, s->point, s->count) {
-		if (*needed++) {
+		if (ps->needed[point - s->point]) {
 			*kept++ = *point;
 		}
 	}
@@ -440,9 +442,11 @@ static void add(struct sum *s, double x)
 
 static double mean_of(const struct paper_measure *m, const struct sum *s)
 {
+	const double mean = s->total / s->count;
+
 	switch (m->mean) {
 	case PAPER_GEOMETRIC:
-		return s->count > 1 ? exp(s->logs / s->count) : s->total / s->count;
+		return s->count > 1 ? exp(s->logs / s->count) : mean;
 	case PAPER_LEAST:
 		return s->least;
 	case PAPER_MOST:
@@ -450,7 +454,7 @@ static double mean_of(const struct paper_measure *m, const struct sum *s)
 	case PAPER_SUM:
 		return s->total;
 	default:
-		return s->total / s->count;
+		return mean;
 	}
 }
 
@@ -578,13 +582,11 @@ static bool differs(const struct paper_measure *m, unsigned axis, const struct s
 static void point_name(const struct paper_measure *m, const struct sweep_point *p, char *name, size_t room)
 {
 	const struct sweep *const s = &m->of->sweep;
-	size_t at = 0;
 
 	*name = 0;
-	for (unsigned i = 0; i < s->axis_count && at < room; i++) {
+	for (unsigned i = 0; i < s->axis_count; i++) {
 		if (differs(m, i, p)) {
-			at += (size_t)snprintf(
-				name + at, room - at, "%s%s", at ? " " : "", sweep_value(s, p, i));
+			words_add(name, room, " ", sweep_value(s, p, i));
 		}
 	}
 }
@@ -599,13 +601,6 @@ static bool is_word_of(const char *word, const char *text)
 		}
 	}
 	return false;
-}
-
-static void append(char *text, size_t room, const char *more)
-{
-	const size_t at = strlen(text);
-
-	snprintf(text + at, room - at, "%s%s", at ? ", " : "", more);
 }
 
 bool paper_opposites(const struct paper_measure *m, double least, const char *named, char *text, size_t room)
@@ -633,7 +628,7 @@ bool paper_opposites(const struct paper_measure *m, double least, const char *na
 		}
 		point_name(m, &s->point[i], name, sizeof name);
 		if (!is_word_of(name, named)) {
-			append(text, room, name);
+			words_add(text, room, ", ", name);
 		}
 	}
 	return *text;
@@ -654,7 +649,7 @@ void paper_at_points(const struct paper_measure *m, const char *formula, char *t
 		}
 		point_name(m, point, name, sizeof name);
 		NVW_PRINT(entry, "%s%s%g", name, *name ? " " : "", x);
-		append(text, room, entry);
+		words_add(text, room, ", ", entry);
 	}
 }
 

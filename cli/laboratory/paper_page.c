@@ -134,8 +134,6 @@ static bool has_remark(const struct paper_row *row, const char *paper,
 static void names_with(const struct papers *p, const char *paper, const char *(*of)(const struct paper_row *),
 	const char *text, char *names, size_t room)
 {
-	size_t at = 0;
-
 	NVW_EACH(row, p->row, p->row_count) {
 		char name[TEXT_BYTES];
 
@@ -143,10 +141,7 @@ static void names_with(const struct papers *p, const char *paper, const char *(*
 			continue;
 		}
 		paper_row_name(row, name, sizeof name);
-		at += (size_t)snprintf(names + at, room - at, "%s%s", at ? ", " : "", name);
-		if (at >= room) {
-			at = room - 1;
-		}
+		words_add(names, room, ", ", name);
 	}
 }
 
@@ -374,10 +369,8 @@ static const char *version_of(const struct papers *p, const struct paper_row *ro
 
 static void add_version(char *text, size_t room, const char *version)
 {
-	const size_t at = strlen(text);
-
 	if (!strstr(text, version)) {
-		snprintf(text + at, room - at, "%s%s", at ? ", " : "", version);
+		words_add(text, room, ", ", version);
 	}
 }
 

@@ -23,12 +23,11 @@ enum { ANSWER_STEP = 1 << 14, WAIT_MS = 100, KINDS = 16 };
 static void wait_for(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	bool has_more_time = false;
-	int n;
+	bool is_reporting = false;
 
-	while ((n = poll(&p, 1, WAIT_MS)) == 0 || (n < 0 && errno == EINTR)) {
-		if (nvw_stopping() && !has_more_time) {
-			has_more_time = true;
+	for (int n; (n = poll(&p, 1, WAIT_MS)) == 0 || (n < 0 && errno == EINTR);) {
+		if (nvw_stopping() && !is_reporting) {
+			is_reporting = true;
 			nvw_stop_reporting();
 		}
 	}
@@ -408,15 +407,12 @@ static const char *obstacle_to(const struct slurm_job *job)
 {
 	const char *words = NULL;
 
-	if (!slurm_waits(job)) {
-		return NULL;
-	}
-	for (unsigned i = 0; i < job->count && !words; i++) {
-		if (is_pending(&job->task[i])) {
-			words = obstacle_of(job->task[i].reason);
+	NVW_EACH(task, job->task, job->count) {
+		if (!words && is_pending(task)) {
+			words = obstacle_of(task->reason);
 		}
 	}
-	return words;
+	return slurm_waits(job) ? words : NULL;
 }
 
 void slurm_say(struct slurm_job *job)

@@ -7,6 +7,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -88,16 +89,14 @@ bool slurm_read_outcome(const char *folder, const char *key, struct sweep_outcom
 /* Copies the line's words; false if they are no command line. */
 static bool words_of(const json_t *line, struct sweep_words *words)
 {
-	const json_t *const list = json_object_get(line, "words");
-
-	JSON_EACH(word, list) {
-		if (!json_string_value(word) || words->count == SWEEP_WORDS_MAX ||
+	JSON_EACH(word, json_object_get(line, "words")) {
+		if (!json_is_string(word) || words->count == SWEEP_WORDS_MAX ||
 			!(words->word[words->count] = strdup(json_string_value(word)))) {
 			return false;
 		}
 		words->count++;
 	}
-	return words->count > 0;
+	return words->count;
 }
 
 static int run_words(
@@ -109,9 +108,7 @@ static int run_words(
 	if (!slurm_read_outcome(folder, key, &o)) {
 		sweep_outcome_end(&o);
 		r = sweep_run_words(words, timeout_ms, &o);
-		if (r == 0) {
-			r = write_outcome(folder, key, &o);
-		}
+		r = NVW_OR(r, write_outcome(folder, key, &o));
 	}
 	sweep_outcome_end(&o);
 	return r;

@@ -18,21 +18,16 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for the parts of a job array");
 }
 
-/* ---- Words --------------------------------------------------------------------------------------- */
-
+//* ---- Words --------------------------------------------------------------------------------------- */
 int spread_add_word(struct sweep_words *w, const char *format, ...)
 {
-	va_list list;
-	int n;
+	va_list values;
 
-	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "a part of a job array has more than %d words",
-		SWEEP_WORDS_MAX);
-	va_start(list, format);
-	n = vasprintf(&w->word[w->count], format, list);
-	va_end(list);
-	NVW_FAIL_IF(n < 0, NVW_E_MEMORY, "no memory for the parts of a job array");
-	w->count++;
-	return 0;
+	va_start(values, format);
+	const int r = sweep_words_add(w, "a part of a job array", format, values);
+
+	va_end(values);
+	return r;
 }
 
 static bool is_left_out(const char *word, const char *const *names)

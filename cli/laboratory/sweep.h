@@ -140,6 +140,9 @@ struct sweep_words {
 };
 NVW_CHECKED int sweep_words(
 	const struct sweep *sweep, const struct sweep_point *point, struct sweep_words *ret_words);
+/* Adds one. whose: what NVW_E_USAGE names if there are too many. */
+NVW_CHECKED int sweep_words_add(
+	struct sweep_words *words, const char *whose, const char *format, va_list values);
 void sweep_words_end(struct sweep_words *words);
 
 /* Keeps every so many-th point: those of a shard, from 1. NVW_E_USAGE if there is none. */

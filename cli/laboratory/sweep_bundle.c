@@ -118,15 +118,20 @@ char *sweep_resolve(const struct sweep *s, const char *text)
 	return strdup(bar + 1);
 }
 
+static void bundle_end(struct sweep_bundle *b)
+{
+	for (unsigned k = 0; k < b->count; k++) {
+		free(b->name[k]);
+		free(b->text[k]);
+	}
+	free(b->axis);
+	free(b->value);
+}
+
 void sweep_bundles_end(struct sweep *s)
 {
-	NVW_EACH(b, s->bundle, s->bundle_count) {
-		for (unsigned k = 0; k < b->count; k++) {
-			free(b->name[k]);
-			free(b->text[k]);
-		}
-		free(b->axis);
-		free(b->value);
+	NVW_EACH(bundle, s->bundle, s->bundle_count) {
+		bundle_end(bundle);
 	}
 	free(s->bundle);
 }

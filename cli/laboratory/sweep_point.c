@@ -78,6 +78,16 @@ static int add_option(const struct sweep *s, const char *name, const char *value
 	return add_word(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name, value);
 }
 
+int sweep_words_add(struct sweep_words *w, const char *whose, const char *format, va_list values)
+{
+	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "%s has more than %d words", whose,
+		SWEEP_WORDS_MAX);
+	NVW_FAIL_IF(vasprintf(&w->word[w->count], format, values) < 0, NVW_E_MEMORY,
+		"no memory for the words of a command");
+	w->count++;
+	return 0;
+}
+
 void sweep_words_end(struct sweep_words *w)
 {
 	NVW_EACH(word, w->word, w->count) {

@@ -12,6 +12,7 @@
  *	KEY.json   outcomes
  */
 #include <dirent.h>
+#include <limits.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -242,20 +243,16 @@ void slurm_remove(const char *folder)
 	rmdir(folder);
 }
 
-/* ---- The job of an earlier front end ------------------------------------------------------------- */
-
+//* ---- The job of an earlier front end ------------------------------------------------------------- */
 static char *text_in(const char *folder, const char *name)
 {
-	char *path = NULL, *text = NULL;
+	char path[PATH_MAX], *text;
 	uint64_t bytes;
 
-	if (asprintf(&path, "%s/%s", folder, name) < 0) {
+	NVW_PRINT(path, "%s/%s", folder, name);
+	if (access(path, R_OK) || nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes)) {
 		return NULL;
 	}
-	if (access(path, R_OK) || nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes)) {
-		text = NULL;
-	}
-	free(path);
 	return text;
 }
 

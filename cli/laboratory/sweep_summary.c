@@ -120,9 +120,11 @@ static void measure_groups(struct summary *m)
 
 static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
-	m->group = calloc(m->sweep->count, sizeof *m->group);
+	const unsigned count = m->sweep->count;
+
+	m->group = calloc(count, sizeof *m->group);
 	NVW_ALLOCATED(m->group, "no memory for the summary");
-	for (unsigned i = 0; i < m->sweep->count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		NVW_TRY(add_point(m, sorted, metric, i));
 	}
 	measure_groups(m);
@@ -305,16 +307,21 @@ static bool is_known(const struct sweep *s, const char *metric)
 	return !any_ok;
 }
 
+static void add_summary(struct summary *m, const char *metric)
+{
+	set_ratios(m);
+	add_rows(m, metric);
+	add_means(m, metric);
+}
+
 static int summarise(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
 	NVW_FAIL_IF(!is_known(m->sweep, metric), NVW_E_USAGE, "%s: metrics: no point has a number named %s",
 		m->sweep->where, metric);
 	const int r = make_groups(m, sorted, metric);
 
-	if (r == 0) {
-		set_ratios(m);
-		add_rows(m, metric);
-		add_means(m, metric);
+	if (!r) {
+		add_summary(m, metric);
 	}
 	clear_groups(m);
 	return r;

@@ -60,14 +60,19 @@ static int set(const struct bug_list *l, const char *name, const char *value, ch
 	return 0;
 }
 
+static bool is_place(const char *text)
+{
+	const char *const colon = strrchr(text, ':');
+	char *end;
+
+	return colon && colon > text && strtoul(colon + 1, &end, 10) > 0 && !*end;
+}
+
 /* FILE:LINE, as reports print it. */
 static int set_place(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
 {
-	const char *const colon = strrchr(value, ':');
-	char *end = NULL;
-
-	NVW_FAIL_IF(!colon || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0',
-		NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name, value);
+	NVW_FAIL_IF(!is_place(value), NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name,
+		value);
 	return set(l, name, value, text, bytes);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/units.h"
@@ -28,6 +29,14 @@ static inline const char *words_if(bool holds, const char *words)
 static inline const char *words_or(const char *words, const char *otherwise)
 {
 	return words && *words ? words : otherwise;
+}
+
+/* Adds to a list in a text; between comes before all but its first words. */
+static inline void words_add(char *list, size_t room, const char *between, const char *words)
+{
+	const size_t n = strlen(list);
+
+	snprintf(list + n, room - n, "%s%s", words_if(n, between), words);
 }
 
 /* Whether the first n characters are this text. */

@@ -5,6 +5,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/order.h"
 
@@ -55,9 +56,7 @@ static bool is_alone(const struct ct_race *r)
 
 static void conclude_absent(const struct crash_races *x)
 {
-	for (size_t i = 0; i < x->count; i++) {
-		struct ct_race *const r = &x->race[i];
-
+	NVW_EACH(r, x->race, x->count) {
 		r->held = held(x, r->store);
 		if (r->fate == CT_RACE_OPEN && !has_happened(r) && r->held >= HELD_ENOUGH) {
 			r->fate = CT_RACE_ABSENT;

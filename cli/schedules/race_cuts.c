@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/copy.h"
+#include "core/each.h"
 #include "core/stop.h"
 
 #include "../programs/tested.h"
@@ -33,13 +34,15 @@ static bool is_in(const struct line *l, const struct nvw_log_record *r)
 
 static void follow_flush(struct line *l, const struct nvw_log_record *r)
 {
-	if (r->flush.off >= l->off + LINE || r->flush.off + r->flush.bytes <= l->off) {
+	const __auto_type f = &r->flush;
+
+	if (f->off >= l->off + LINE || f->off + f->bytes <= l->off) {
 		return;
 	}
-	if (r->flush.ordered) {
+	if (f->ordered) {
 		l->certain = l->stores;
 	} else {
-		l->flushed[r->flush.thread % THREADS] = l->stores;
+		l->flushed[f->thread % THREADS] = l->stores;
 	}
 }
 
@@ -111,15 +114,15 @@ static int note_site(struct search *x, const struct nvw_log_record *r)
 
 static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 {
-	size_t i = 0;
-
 	if (!is_in(&x->line, r) || r->store.off / 8 != x->of->witness.word) {
 		return false;
 	}
-	while (i < x->sites && x->site[i] != r->store.site) {
-		i++;
+	NVW_EACH(site, x->site, x->sites) {
+		if (*site == r->store.site) {
+			return true;
+		}
 	}
-	return i < x->sites;
+	return false;
 }
 
 static bool is_effect(const struct happened *h, const struct nvw_log_record *r, uint64_t number)
@@ -678,9 +681,7 @@ static int share_loss(const struct attempt *a, struct happened *h)
 
 static int share_losses(const struct attempt *a)
 {
-	for (unsigned i = 0; i < a->all->happened_count; i++) {
-		struct happened *const h = &a->all->happened[i];
-
+	NVW_EACH(h, a->all->happened, a->all->happened_count) {
 		if (h->fails_behind && a->all->race[h->race].fate == CT_RACE_OPEN) {
 			NVW_TRY(share_loss(a, h));
 		}

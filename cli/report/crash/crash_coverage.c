@@ -180,12 +180,14 @@ static void print_schedules(const struct ct_result *r, FILE *to)
 /* What the verdict rests on. */
 static void print_trusted(const struct ct_result *r, FILE *to)
 {
+	const __auto_type t = &r->trusted;
+
 	if (r->trusts) {
 		fprintf(to,
 			"transactions trusted: %s store%s of %s byte%s to %s added range%s, which recovery "
 			"by libpmemobj takes back, were not uncertain; --trust=none tests them\n",
-			GROUPED(r->trusted.stores), plural(r->trusted.stores), GROUPED(r->trusted.bytes),
-			plural(r->trusted.bytes), GROUPED(r->trusted.ranges), plural(r->trusted.ranges));
+			GROUPED(t->stores), plural(t->stores), GROUPED(t->bytes), plural(t->bytes),
+			GROUPED(t->ranges), plural(t->ranges));
 	}
 }
 

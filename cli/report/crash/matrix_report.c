@@ -30,13 +30,12 @@ static unsigned list_models(const struct ct_matrix_cell under[CT_MODEL_COUNT], e
 	const char *between, char ret_names[CT_TEXT_BYTES])
 {
 	unsigned count = 0;
-	size_t length = 0;
 
-	ret_names[0] = 0;
+	*ret_names = 0;
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		if (under[m].verdict == verdict) {
-			length += (size_t)snprintf(ret_names + length, CT_TEXT_BYTES - length, "%s%s",
-				words_if(count++ > 0, between), ct_model_info(m)->name);
+			words_add(ret_names, CT_TEXT_BYTES, between, ct_model_info(m)->name);
+			count++;
 		}
 	}
 	return count;

@@ -31,14 +31,12 @@ void html_text(FILE *to, const char *text)
 
 void html_figure(FILE *to, uint64_t n)
 {
-	char digits[24];
-	const int count = NVW_PRINT(digits, "%llu", (ull)n);
-
-	for (int i = 0; i < count; i++) {
-		if (i > 0 && (count - i) % 3 == 0) {
+	for (const char *at = GROUPED(n); *at; at++) {
+		if (*at == ',') {
 			fputs("&#8239;", to);
+		} else {
+			fputc(*at, to);
 		}
-		fputc(digits[i], to);
 	}
 }
 

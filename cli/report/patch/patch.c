@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/order.h"
 #include "core/print.h"
 #include "patch.h"
 #include "patch_flush.h"
@@ -305,15 +307,10 @@ const char *cli_patch_range(const struct ct_unlogged *u, char *text, size_t byte
 static int by_place(const void *a, const void *b)
 {
 	const struct insertion *x = a, *y = b;
-	const int files = strcmp(x->file, y->file);
+	int order = strcmp(x->file, y->file);
 
-	if (files != 0) {
-		return files;
-	}
-	if (x->line != y->line) {
-		return x->line > y->line ? 1 : -1;
-	}
-	return x->fences - y->fences;
+	order = NVW_OR(order, NVW_ORDER(x->line, y->line));
+	return NVW_OR(order, x->fences - y->fences);
 }
 
 /* One hunk of insertions that are close to each other; shift: lines that the hunks before have added. */

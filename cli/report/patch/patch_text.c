@@ -34,15 +34,20 @@ static size_t end_of_blank(const char *text, size_t at)
 	return at + (text[at] == quote);
 }
 
+static void blank_out(char *from, const char *to)
+{
+	for (; from < to; from++) {
+		if (*from != '\n') {
+			*from = ' ';
+		}
+	}
+}
+
 static void blank(char *code)
 {
 	for (size_t at = 0, end; code[at]; at = nvw_max(end, at + 1)) {
 		end = end_of_blank(code, at);
-		for (size_t i = at; i < end; i++) {
-			if (code[i] != '\n') {
-				code[i] = ' ';
-			}
-		}
+		blank_out(code + at, code + end);
 	}
 }
 

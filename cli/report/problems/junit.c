@@ -45,8 +45,10 @@ static void begin_case(const struct cli_for_tools *r, const char *name, FILE *to
 static void print_steps(const json_t *problem, FILE *to)
 {
 	JSON_EACH(step, json_object_get(problem, "steps")) {
-		if (*member_text(step, "file") != '\0') {
-			print_text(to, member_text(step, "file"));
+		const char *const file = member_text(step, "file");
+
+		if (*file) {
+			print_text(to, file);
 			fprintf(to, ":%lld: ", member_number(step, "line"));
 		}
 		print_text(to, member_text(step, "text"));

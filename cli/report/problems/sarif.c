@@ -129,14 +129,18 @@ static json_t *replacement(const json_t *insertion)
 		"startColumn", 1, "endLine", line, "endColumn", 1, "insertedContent", "text", text);
 }
 
+static json_t *change_of(const json_t *insertion)
+{
+	return json_pack("{s:o, s:[o]}", "artifactLocation", artifact(member_string(insertion, "file")),
+		"replacements", replacement(insertion));
+}
+
 static json_t *fix_of(const json_t *fix)
 {
 	json_t *const changes = json_array();
 
 	JSON_EACH(insertion, json_object_get(fix, "insertions")) {
-		json_array_append_new(changes, json_pack("{s:o, s:[o]}", "artifactLocation",
-						       artifact(member_string(insertion, "file")),
-						       "replacements", replacement(insertion)));
+		json_array_append_new(changes, change_of(insertion));
 	}
 	return json_pack("{s:{s:O}, s:o}", "description", "text", json_object_get(fix, "text"),
 		"artifactChanges", changes);
@@ -227,15 +231,19 @@ static json_t *result_of(const json_t *problem)
 	return r;
 }
 
+static json_t *rule_json(const struct cli_rule *rule)
+{
+	return json_pack("{s:s, s:{s:s}, s:{s:s}}", "id", rule->id, "shortDescription", "text", rule->text,
+		"help", "text", rule->help);
+}
+
 static json_t *rules_json(void)
 {
 	json_t *const all = json_array();
 	const struct cli_rule *rule;
 
 	for (unsigned i = 0; (rule = cli_rule(i)); i++) {
-		json_array_append_new(
-			all, json_pack("{s:s, s:{s:s}, s:{s:s}}", "id", rule->id, "shortDescription", "text",
-				     rule->text, "help", "text", rule->help));
+		json_array_append_new(all, rule_json(rule));
 	}
 	return all;
 }

@@ -189,14 +189,9 @@ static void print_grid(const char *title, const json_t *rows, enum emu_grid grid
 
 static void join(char *to, size_t room, const json_t *actions)
 {
-	const json_t *action;
-	size_t i;
-
 	*to = 0;
-	json_array_foreach(actions, i, action)
-	{
-		snprintf(to + strlen(to), room - strlen(to), "%s%s", words_if(i, "; "),
-			json_string_value(action));
+	JSON_EACH(action, actions) {
+		words_add(to, room, "; ", json_string_value(action));
 	}
 }
 
@@ -259,17 +254,23 @@ static bool has_name(const json_t *names, const char *wanted)
 }
 
 /* Does a line take the action in one of the states, on one of the events? */
-static bool grid_names(const json_t *rows, enum emu_grid grid, const char *action)
+static bool row_names(const json_t *row, enum emu_grid grid, const char *action)
 {
 	const struct emu_protocol_word *event;
 
-	JSON_EACH(row, rows) {
-		for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
-			const json_t *const cell = json_object_get(row, event->name);
+	for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
+		if (has_name(json_object_get(json_object_get(row, event->name), "actions"), action)) {
+			return true;
+		}
+	}
+	return false;
+}
 
-			if (has_name(json_object_get(cell, "actions"), action)) {
-				return true;
-			}
+static bool grid_names(const json_t *rows, enum emu_grid grid, const char *action)
+{
+	JSON_EACH(row, rows) {
+		if (row_names(row, grid, action)) {
+			return true;
 		}
 	}
 	return false;
@@ -325,13 +326,9 @@ static void print(const json_t *p)
 
 int protocol_tables_print(const char *name, bool json)
 {
-	int r = cli_find_protocol(name);
-	json_t *p;
+	NVW_TRY(cli_find_protocol(name));
+	json_t *const p = protocol_json(name);
 
-	if (r < 0) {
-		return r;
-	}
-	p = protocol_json(name);
 	if (json) {
 		json_dumpf(p, stdout, JSON_INDENT(2));
 		putchar('\n');
