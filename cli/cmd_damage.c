@@ -21,7 +21,7 @@
 static int bit_of(const char *option, const char *word, size_t n, const char *const *names, unsigned count,
 	unsigned *set)
 {
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (text_is(word, n, names[i])) {
 			*set |= 1u << i;
 			return 0;
@@ -115,8 +115,8 @@ static void print_campaign(const struct campaign *c, const char *path)
 		printf(" %9s", *campaign_name);
 	}
 	putchar('\n');
-	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
-		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
+	NVW_FOR(what, REC_LIVE_KINDS) {
+		NVW_FOR(how, DAMAGE_HOWS) {
 			if (row_sum(c->count[what][how]) != 0) {
 				print_row(
 					damage_what_names[what], damage_how_names[how], c->count[what][how]);
@@ -134,7 +134,7 @@ static json_t *row_json(const uint64_t row[CAMPAIGN_COUNT])
 {
 	json_t *const object = json_object();
 
-	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
+	NVW_FOR(v, CAMPAIGN_COUNT) {
 		member_set_count(object, campaign_names[v], row[v]);
 	}
 	return object;
@@ -155,7 +155,7 @@ static json_t *rows_json(const struct campaign *c)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned i = 0; i < REC_LIVE_KINDS * DAMAGE_HOWS; i++) {
+	NVW_FOR(i, REC_LIVE_KINDS * DAMAGE_HOWS) {
 		const unsigned what = i / DAMAGE_HOWS, how = i % DAMAGE_HOWS;
 
 		if (row_sum(c->count[what][how]) != 0) {

@@ -93,7 +93,7 @@ static int write_logs(struct host_session *s, const char *path)
 	NVW_TRY(host_session_check_followed(s, NULL));
 	NVW_FAIL_IF(s->control->file_count == 0, NVW_E_INPUT,
 		"--record: the program mapped no file that can be recorded");
-	for (unsigned i = 0; i < s->control->file_count; i++) {
+	NVW_FOR(i, s->control->file_count) {
 		char log[4096];
 
 		NVW_PRINT(log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);

@@ -213,12 +213,12 @@ static int run_rows(
 	struct sample sample[2][REPEAT_MAX], both[2];
 
 	NVW_INVARIANT(repeat <= REPEAT_MAX);
-	for (uint64_t r = 0; r < repeat; r++) {
+	NVW_FOR(r, repeat) {
 		NVW_TRY(sample_rows(m, machine, with, job, rows, both));
 		sample[0][r] = both[0];
 		sample[1][r] = both[1];
 	}
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		keep_median(sample[i], repeat, with, &rows[i]);
 	}
 	return 0;
@@ -270,12 +270,12 @@ static int run_latency(struct measuring *m)
 	struct emu_config machine = *m->request->machine;
 
 	NVW_INVARIANT(m->sizes.count > 0);
-	for (unsigned i = 0; i < m->sizes.count; i++) {
+	NVW_FOR(i, m->sizes.count) {
 		NVW_TRY(write_job(m, "latency", m->sizes.value[i]));
 		NVW_TRY(add_latency(m, &machine, m->sizes.value[i], NULL, NULL));
 	}
 	NVW_TRY(write_job(m, "latency", m->sizes.value[0]));
-	for (unsigned i = 0; i < m->sweep.count; i++) {
+	NVW_FOR(i, m->sweep.count) {
 		machine.nvram.read = machine.nvram.write = m->sweep.value[i];
 		NVW_TRY(add_latency(m, &machine, m->sizes.value[0], NULL, m->row));
 	}
@@ -299,7 +299,7 @@ static int run_bandwidth(struct measuring *m)
 	NVW_INVARIANT(m->sizes.count == 1);
 	NVW_TRY(write_job(m, "bandwidth", m->sizes.value[0]));
 	NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], NULL));
-	for (unsigned i = 0; i < m->sweep.count; i++) {
+	NVW_FOR(i, m->sweep.count) {
 		machine.nvram.bandwidth = m->sweep.value[i] / machine.nvram.channels;
 		NVW_TRY(emu_config_check(&machine));
 		NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], m->row));
@@ -405,7 +405,7 @@ static int print_text(const struct test *t, const struct measuring *m)
 		m->version, machine->name, 1e-3 * (double)machine->nvram.read,
 		1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine), cli_domain_name(machine));
 	t->head();
-	for (unsigned i = 0; i < m->row_count; i++) {
+	NVW_FOR(i, m->row_count) {
 		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
 			puts("swept values:");
 		}
@@ -549,7 +549,7 @@ static int check_arguments(const struct cli_options *o)
 	static const char *const names[] = {"latency", "bandwidth", "mixed", "verify"};
 	const char *const name = words_or(o->argument[0], "");
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		if (!strcmp(name, names[i])) {
 			if (o->argument_count > 1) {
 				return cli_options_surplus(o, o->argument[1]);

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "core/describe.h"
+#include "core/each.h"
 #include "pool/header.h"
 #include "pools/pool_command.h"
 #include "pools/folder.h"
@@ -77,7 +78,7 @@ static void add_stream(json_t *list, uint32_t number, const struct nvw_stream_st
 /* Counts the streams by their last epochs' outcomes; list: each that has had one, NULL: not wanted. */
 static int count_epochs(const struct nvw_pool *pool, uint64_t count[3], uint64_t *open, json_t *list)
 {
-	for (uint32_t i = 0; i < nvw_pool_geometry(pool)->streams; i++) {
+	NVW_FOR(i, nvw_pool_geometry(pool)->streams) {
 		struct nvw_stream_state s;
 
 		NVW_TRY(nvw_stream_state(pool, i, &s));

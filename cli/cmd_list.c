@@ -288,13 +288,13 @@ static void print_table(const struct table *t)
 	int width[COLUMNS];
 
 	NVW_INVARIANT(last < COLUMNS);
-	for (unsigned c = 0; c < last; c++) {
+	NVW_FOR(c, last) {
 		width[c] = widest(t, t->columns[c]);
 	}
-	for (size_t i = 0; i < json_array_size(t->rows); i++) {
+	NVW_FOR(i, json_array_size(t->rows)) {
 		const json_t *const row = json_array_get(t->rows, i);
 
-		for (unsigned c = 0; c < last; c++) {
+		NVW_FOR(c, last) {
 			printf("%-*s  ", width[c], member_string(row, t->columns[c]));
 		}
 		puts(member_string(row, t->columns[last]));
@@ -326,7 +326,7 @@ static int find_list(const char *what, const struct list **ret_list)
 {
 	const char *names[LISTS + 1] = {NULL};
 
-	for (unsigned i = 0; i < LISTS; i++) {
+	NVW_FOR(i, LISTS) {
 		names[i] = lists[i].name;
 		if (strcmp(what, names[i]) == 0) {
 			*ret_list = &lists[i];

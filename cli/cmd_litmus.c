@@ -94,7 +94,7 @@ static json_t *outcomes_json(const struct litmus_report *r)
 {
 	json_t *const outcomes = json_array();
 
-	for (unsigned i = 0; i < r->outcome_count; i++) {
+	NVW_FOR(i, r->outcome_count) {
 		json_array_append_new(
 			outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
 					  r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
@@ -121,7 +121,7 @@ static int take_report(struct litmus_command *c, unsigned protocol, const struct
 
 	const char *const verdict = litmus_report_verdict(r);
 
-	for (unsigned v = 0; v < VERDICTS; v++) {
+	NVW_FOR(v, VERDICTS) {
 		c->count[protocol][v] += !strcmp(verdict, verdicts[v]);
 	}
 	c->has_failed |= litmus_has_failed(r);
@@ -146,7 +146,7 @@ static uint64_t sum_of(const uint64_t count[VERDICTS])
 static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
 {
 	printf("%-12s %6" PRIu64, protocol, sum_of(count));
-	for (unsigned v = 0; v < VERDICTS; v++) {
+	NVW_FOR(v, VERDICTS) {
 		printf("  %*" PRIu64, (int)strlen(verdicts[v]), count[v]);
 	}
 	putchar('\n');
@@ -160,7 +160,7 @@ static int print_summary(const struct litmus_command *c)
 		printf("  %s", *verdict);
 	}
 	putchar('\n');
-	for (unsigned p = 0; p < c->protocol_count; p++) {
+	NVW_FOR(p, c->protocol_count) {
 		print_counts(c->count[p], c->protocol[p]);
 	}
 	cli_print_made_by(NULL);
@@ -180,10 +180,10 @@ static int print_json(const struct litmus_command *c)
 {
 	json_t *const summary = json_object();
 
-	for (unsigned p = 0; p < c->protocol_count; p++) {
+	NVW_FOR(p, c->protocol_count) {
 		json_t *const counts = json_object();
 
-		for (unsigned v = 0; v < VERDICTS; v++) {
+		NVW_FOR(v, VERDICTS) {
 			member_set_count(counts, verdicts[v], c->count[p][v]);
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
@@ -202,7 +202,7 @@ static int run_test(struct litmus_command *c, unsigned protocol, const struct li
 		NVW_TRY(litmus_run_visibility(test, &c->options, report));
 		return take_report(c, protocol, report);
 	}
-	for (unsigned model = 0; model < LITMUS_PERSISTENCY_COUNT; model++) {
+	NVW_FOR(model, LITMUS_PERSISTENCY_COUNT) {
 		if (test->under[model]) {
 			NVW_TRY(litmus_run_persist(test, model, &c->options, report));
 			NVW_TRY(take_report(c, protocol, report));
@@ -217,7 +217,7 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 
 	NVW_INVARIANT(c->protocol_count > 0);
 	NVW_ALLOCATED(report, "no memory for a report");
-	for (unsigned p = 0; p < c->protocol_count; p++) {
+	NVW_FOR(p, c->protocol_count) {
 		c->options.protocol = c->protocol[p];
 		NVW_EACH(test, c->tests.test, c->tests.count) {
 			if (!c->only || strstr(test->name, c->only)) {

@@ -53,7 +53,7 @@ typedef void print_record(const struct sites *s, const struct nvw_log_record *r)
 
 static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		if (i % 8 == 0) {
 			putchar(' ');
 		}

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/each.h"
 #include "core/member.h"
 
 #include "commands.h"
@@ -31,7 +32,7 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	if (how->verify && member_number(report, "words_written_again") == 0) {
 		puts("verified: a second recovery writes nothing");
 	}
-	for (size_t i = 0; i < json_array_size(findings); i++) {
+	NVW_FOR(i, json_array_size(findings)) {
 		printf("  %s\n", json_string_value(json_array_get(findings, i)));
 	}
 }

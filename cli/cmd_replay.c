@@ -169,7 +169,7 @@ static int extract_pool(const struct ct_saved *s, const struct nvw_pool *pool, c
 /* The pools of the run, each into a file of its own. */
 static int extract_pools(const struct ct_saved *s, const struct nvw_pool *first, const char *path)
 {
-	for (unsigned i = 0; i < nvw_pool_count(first); i++) {
+	NVW_FOR(i, nvw_pool_count(first)) {
 		NVW_TRY(extract_pool(s, nvw_pool_number(first, i), nvw__pool_path(path, i)));
 	}
 	return 0;

@@ -301,7 +301,7 @@ static int collect_parts(struct torture_command *c, struct torture_result *ret_r
 	const unsigned parts = parts_of_run(c);
 
 	*ret_result = (struct torture_result){.programs = 0};
-	for (unsigned i = 0; i < parts; i++) {
+	NVW_FOR(i, parts) {
 		NVW_TRY(collect_part(c, ret_result));
 	}
 	return 0;

@@ -116,7 +116,7 @@ static int take_assumptions(const struct cli_options *given, struct crash_reques
 		CRASH_ASSUMPTIONS_MAX);
 	r->options.assumed = r->assumed;
 	r->options.assumed_count = given->assumption_count;
-	for (unsigned i = 0; i < given->assumption_count; i++) {
+	NVW_FOR(i, given->assumption_count) {
 		NVW_TRY(take_assumption(given->assumption[i], &r->assumed[i]));
 	}
 	return 0;

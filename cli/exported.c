@@ -11,6 +11,7 @@
 #include <crashtest/judge/process.h>
 
 #include "core/copy.h"
+#include "core/each.h"
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -185,7 +186,7 @@ static void add_time(struct tool_times *t, double seconds)
 static void print_times(const char *tool, const struct tool_times times[STATUSES])
 {
 	printf("%s\n  exit status   states   least      mean      most\n", tool);
-	for (unsigned i = 0; i < STATUSES; i++) {
+	NVW_FOR(i, STATUSES) {
 		const struct tool_times *const t = &times[i];
 
 		if (t->count != 0) {

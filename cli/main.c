@@ -46,7 +46,7 @@ static int unknown(const char *name)
 	const char *names[COMMANDS + 1] = {NULL};
 	const char *near;
 
-	for (unsigned i = 0; i < COMMANDS; i++) {
+	NVW_FOR(i, COMMANDS) {
 		names[i] = commands[i].name;
 	}
 	near = nvw_nearest(name, names);

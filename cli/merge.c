@@ -59,7 +59,7 @@ static int add_findings(struct merge *m, const json_t *report)
 	struct ct_finding *const f = malloc(sizeof *f);
 
 	NVW_ALLOCATED(f, "no memory for a finding");
-	for (size_t i = 0; i < json_array_size(findings); i++) {
+	NVW_FOR(i, json_array_size(findings)) {
 		ct_finding_read(json_array_get(findings, i), f);
 		ct_groups_add(&m->groups, f);
 	}
@@ -169,7 +169,7 @@ static void complete_findings(struct merge *m, struct ct_result *r)
 {
 	r->findings_unlisted += m->groups.unlisted;
 	r->finding_count = m->groups.count;
-	for (unsigned i = 0; i < m->groups.count; i++) {
+	NVW_FOR(i, m->groups.count) {
 		r->finding[i] = m->groups.group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);

@@ -250,7 +250,7 @@ static void list_names(
 {
 	unsigned n = 0;
 
-	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+	NVW_FOR(id, CLI_OPTIONS) {
 		if (is_listed(number_of(command), id)) {
 			names[n++] = records[id].name;
 		}
@@ -301,7 +301,7 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 	circumstances |=
 		cli_at(CLI_AT_JSON, cli_json(o)) | cli_at(CLI_AT_TOOLS, cli_format(o) >= CLI_FORMAT_SARIF);
 
-	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+	NVW_FOR(id, CLI_OPTIONS) {
 		const uint64_t idle = records[id].idle & circumstances;
 
 		NVW_FAIL_IF(idle && cli_given(o, id), NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
@@ -517,7 +517,7 @@ void cli_options_help(const char *command, uint64_t circumstances)
 {
 	const unsigned number = number_of(command);
 
-	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+	NVW_FOR(id, CLI_OPTIONS) {
 		if (is_listed(number, id) && !(records[id].idle & circumstances)) {
 			print_record(records + id, help_of(number, id));
 		}
@@ -540,8 +540,8 @@ json_t *cli_options_json(void)
 {
 	json_t *const rows = json_array();
 
-	for (unsigned c = 0; c < COMMANDS; c++) {
-		for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+	NVW_FOR(c, COMMANDS) {
+		NVW_FOR(id, CLI_OPTIONS) {
 			if (is_listed(c, id)) {
 				json_array_append_new(rows, record_json(c, id));
 			}

@@ -80,9 +80,9 @@ static int check_pair(const struct cli_options *o, unsigned a, unsigned b)
 
 int cli_options_check_outputs(const struct cli_options *o)
 {
-	for (unsigned a = 0; a < OUTPUTS; a++) {
-		for (unsigned b = 0; b < a && cli_given(o, outputs[a].id); b++) {
-			if (cli_given(o, outputs[b].id)) {
+	NVW_FOR(a, OUTPUTS) {
+		NVW_FOR(b, a) {
+			if (cli_given(o, outputs[a].id) && cli_given(o, outputs[b].id)) {
 				NVW_TRY(check_pair(o, b, a));
 			}
 		}

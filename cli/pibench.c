@@ -24,6 +24,7 @@
 #include <common/ycsb.h>
 #include <nvw/ack.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/units.h"
 
@@ -175,7 +176,7 @@ static void run_operations(struct run *r)
 	struct ycsb_requests requests;
 
 	ycsb_requests_init(&requests, &r->mix, r->records, r->operations, r->seed);
-	for (uint64_t i = 0; i < r->operations; i++) {
+	NVW_FOR(i, r->operations) {
 		const struct ycsb_request q = ycsb_requests_next(&requests);
 
 		nvw_operation_begins(i, names[q.op]);
@@ -188,7 +189,7 @@ static void run_operations(struct run *r)
 /* Everything that was written is there in the end. */
 static void check_all(struct run *r)
 {
-	for (uint64_t i = 0; i < r->records + r->operations; i++) {
+	NVW_FOR(i, r->records + r->operations) {
 		if (r->value[i]) {
 			find(r, i);
 		}
@@ -197,7 +198,7 @@ static void check_all(struct run *r)
 
 static void load(struct run *r)
 {
-	for (uint64_t i = 0; i < r->records; i++) {
+	NVW_FOR(i, r->records) {
 		insert(r, i, i + 1);
 	}
 }
@@ -255,7 +256,7 @@ static void print(const struct run *r)
 {
 	printf("%s: %" PRIu64 " operations of mix %s on %" PRIu64 " records:", r->library, r->operations,
 		r->mix_name, r->records);
-	for (unsigned i = 0; i < YCSB_OPS; i++) {
+	NVW_FOR(i, YCSB_OPS) {
 		if (r->count[i]) {
 			printf(" %s=%" PRIu64, names[i], r->count[i]);
 		}

@@ -356,7 +356,7 @@ static int prepare(struct cli_session *s)
 	if (cli_given(&s->given, CLI_mutate)) {
 		NVW_TRY(take_mutation(s, cli_text(&s->given, CLI_mutate)));
 	}
-	for (unsigned i = 0; i < s->given.other_count; i++) {
+	NVW_FOR(i, s->given.other_count) {
 		NVW_TRY(take_option(s, &s->given.other[i]));
 	}
 	NVW_TRY(choose_protocol(s));

@@ -5,6 +5,7 @@
 
 #include "../report/words.h"
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "plot_measure.h"
 #include "plot_rows.h"
@@ -22,7 +23,7 @@ static bool is_number(const char *text, double *ret)
 static int check_same(const struct selection *s, unsigned row, unsigned other)
 {
 	NVW_INVARIANT(row < s->table->rows && other < s->table->rows);
-	for (int i = 0; i < s->axes; i++) {
+	NVW_FOR(i, s->axes) {
 		const unsigned c = (unsigned)i;
 
 		NVW_FAIL_IF(c != s->x && c != s->y && !(s->has_series && c == s->series) &&
@@ -127,7 +128,7 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 	if (!p->cell) {
 		return plot_no_memory();
 	}
-	for (unsigned row = 0; row < s->table->rows; row++) {
+	NVW_FOR(row, s->table->rows) {
 		if (plot_has_place(s, row)) {
 			NVW_TRY(add_row(p, s, row));
 		}
@@ -159,7 +160,7 @@ static unsigned count_rows(const struct selection *s, unsigned *ret_left_out)
 {
 	unsigned ok = 0;
 
-	for (unsigned row = 0; row < s->table->rows; row++) {
+	NVW_FOR(row, s->table->rows) {
 		if (plot_is_selected(s, row)) {
 			ok += plot_is_ok(s, row);
 			*ret_left_out += !plot_is_ok(s, row);

@@ -138,8 +138,8 @@ int plot_divide(struct plot *p)
 	unsigned place;
 
 	NVW_TRY(find_baseline(p, &is_series, &place));
-	for (unsigned turn = 0; turn < 2; turn++) {
-		for (unsigned i = 0; i < cells; i++) {
+	NVW_FOR(turn, 2) {
+		NVW_FOR(i, cells) {
 			struct plot_cell *const base = base_of(p, i, is_series, place);
 			const bool is_base = base == &p->cell[i];
 

@@ -113,7 +113,7 @@ static int read_numbers(struct plot_names *n)
 	if (!n->number) {
 		return plot_no_memory();
 	}
-	for (unsigned i = 0; i < n->count; i++) {
+	NVW_FOR(i, n->count) {
 		(void)plot_number(n->name[i], &n->number[i], &n->unit);
 	}
 	return 0;
@@ -123,7 +123,7 @@ int plot_collect(const struct selection *s, int column, bool all, struct plot_na
 {
 	unsigned room = 0;
 
-	for (unsigned row = 0; row < s->table->rows; row++) {
+	NVW_FOR(row, s->table->rows) {
 		const char *const name = column < 0 ? "" : plot_field(s->table, row, (unsigned)column);
 
 		if ((!all && !plot_has_place(s, row)) || plot_place_of(n, name) < n->count) {

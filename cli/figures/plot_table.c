@@ -7,6 +7,7 @@
 
 #include "../report/words.h"
 #include "core/array.h"
+#include "core/each.h"
 #include "core/units.h"
 #include "plot.h"
 #include "plot_rows.h"
@@ -115,7 +116,7 @@ void plot_table_end(struct plot_table *t)
 
 int plot_column_named(const struct plot_table *t, const char *name)
 {
-	for (unsigned i = 0; i < t->columns; i++) {
+	NVW_FOR(i, t->columns) {
 		if (!strcmp(t->field[i], name)) {
 			return (int)i;
 		}
@@ -130,7 +131,7 @@ static void list_columns(const struct plot_table *t, char *text, size_t room)
 	size_t n = 0;
 
 	text[0] = 0;
-	for (unsigned i = 0; i < t->columns; i++) {
+	NVW_FOR(i, t->columns) {
 		if (n + strlen(t->field[i]) + AND_MORE + 2 > room) {
 			snprintf(text + n, room - n, " and %u more", t->columns - i);
 			return;

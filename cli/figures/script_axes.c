@@ -81,7 +81,7 @@ static void print_names(
 	if (how->turned) {
 		fprintf(s->to, "rotate by %u right ", how->turned);
 	}
-	for (unsigned i = 0; i < n->count; i++) {
+	NVW_FOR(i, n->count) {
 		fputs(before, s->to);
 		print_name(s, how, n->name[i], i);
 		fprintf(s->to, " %u", i);
@@ -116,7 +116,7 @@ static void print_log_tics(const struct script *s)
 	const char *before = "set xtics (";
 	double last_end = -INFINITY; /* of its number, in letters */
 
-	for (unsigned i = 0; i < n->count; i++) {
+	NVW_FOR(i, n->count) {
 		char number[32];
 		const int letters = NVW_PRINT(number, "%.10g", script_number(s, i));
 		double middle = 0;

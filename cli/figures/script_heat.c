@@ -31,7 +31,7 @@ static void print_values(const struct script *s, double middle)
 	const struct plot *const p = s->p;
 	char text[32];
 
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
+	NVW_FOR(i, plot_cell_count(p)) {
 		const double value = p->cell[i].middle / s->y_scale;
 
 		if (p->cell[i].count) {
@@ -65,7 +65,7 @@ static double print_range(const struct script *s)
 static void print_cells(const struct script *s, const struct plot *p)
 {
 	fputs("$cells << EOD\n", s->to);
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
+	NVW_FOR(i, plot_cell_count(p)) {
 		if (p->cell[i].count) {
 			fprintf(s->to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
 				p->cell[i].middle / s->y_scale);

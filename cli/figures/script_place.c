@@ -93,7 +93,7 @@ static bool cover(
 
 static bool covers_earlier(const struct plot *p, unsigned of, unsigned at, double least, double most)
 {
-	for (unsigned i = 0; i < of; i++) {
+	NVW_FOR(i, of) {
 		if (cover(p, plot_cell(p, of, at), plot_cell(p, i, at), least, most)) {
 			return true;
 		}
@@ -116,7 +116,7 @@ bool plot_covers(const struct plot *p)
 	double least, most;
 
 	plot_range(p, &least, &most);
-	for (unsigned at = 0; at < p->at.count; at++) {
+	NVW_FOR(at, p->at.count) {
 		if (cover_at(p, at, least, most)) {
 			return true;
 		}

@@ -33,7 +33,7 @@ static void print_data(const struct script *s, unsigned of)
 	const struct plot *const p = s->p;
 
 	fprintf(s->to, "$data%u << EOD\n", of);
-	for (unsigned i = 0; i < p->at.count; i++) {
+	NVW_FOR(i, p->at.count) {
 		const struct plot_cell *const c = plot_cell(p, of, i);
 
 		if (c->count) {
@@ -50,7 +50,7 @@ void script_failures(const struct script *s)
 {
 	const struct plot *const p = s->p;
 
-	for (unsigned i = 0; i < plot_cell_count(p); i++) {
+	NVW_FOR(i, plot_cell_count(p)) {
 		const unsigned of = i / p->at.count, at = i % p->at.count;
 
 		if (p->cell[i].count || !p->cell[i].failed) {
@@ -108,7 +108,7 @@ static void print_all_data(const struct script *s)
 {
 	script_axes(s);
 	script_failures(s);
-	for (unsigned i = 0; i < s->p->of.count; i++) {
+	NVW_FOR(i, s->p->of.count) {
 		print_data(s, i);
 	}
 }
@@ -127,7 +127,7 @@ void script_lines(const struct script *s)
 	const double thick = plot_thickness(&s->p->paper);
 
 	print_all_data(s);
-	for (unsigned i = 0; i < s->p->of.count; i++) {
+	NVW_FOR(i, s->p->of.count) {
 		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, marked ? "linespoints" : "lines");
@@ -149,7 +149,7 @@ void script_points(const struct script *s)
 	static const unsigned open[COLOURS] = {6, 4, 8, 10, 12, 2, 1};
 
 	print_all_data(s);
-	for (unsigned i = 0; i < s->p->of.count; i++) {
+	NVW_FOR(i, s->p->of.count) {
 		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, "points");
@@ -167,7 +167,7 @@ void script_bars(const struct script *s)
 
 	fprintf(s->to, "set boxwidth %.6f\n", s->beside * 0.92);
 	print_all_data(s);
-	for (unsigned i = 0; i < s->p->of.count; i++) {
+	NVW_FOR(i, s->p->of.count) {
 		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, "boxes");

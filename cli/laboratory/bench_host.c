@@ -65,7 +65,7 @@ static int add_machine(const struct bench *b, const struct bench_row *row, struc
 	NVW_EACH(setting, b->given->setting, b->given->setting_count) {
 		NVW_TRY(add_word(w, "--set=%s", *setting));
 	}
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		const char *const name = b->runs.axis[b->first_axis + i].name;
 
 		if (bench_host_has(name)) {

@@ -141,7 +141,7 @@ static int add_workloads(struct bench *b)
 	const unsigned given = b->given->argument_count;
 
 	NVW_TRY(check_mixes(cli_text(b->given, CLI_bench_mix)));
-	for (unsigned i = 0; i < given; i++) {
+	NVW_FOR(i, given) {
 		NVW_TRY(add_workload(b, b->given->argument[i]));
 	}
 	for (unsigned i = 0; given == 0 && i < NVW_COUNT(standard); i++) {
@@ -255,7 +255,7 @@ static int add_against(struct bench *b, struct sweep *s)
 	b->axis_count = s->axis_count - b->first_axis;
 	NVW_FAIL_IF(b->axis_count > BENCH_AXES_MAX, NVW_E_USAGE, "bench: there are more than %d axes",
 		BENCH_AXES_MAX);
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
 	}
 	return 0;
@@ -312,7 +312,7 @@ static int add_cases(const struct bench *b, struct sweep *s)
 {
 	char name[24];
 
-	for (unsigned i = 0; i < b->case_count; i++) {
+	NVW_FOR(i, b->case_count) {
 		NVW_PRINT(name, "%u", i);
 		NVW_TRY(sweep_add_axis(s, "case", name));
 	}
@@ -336,7 +336,7 @@ static int begin(struct bench *b, struct sweep *s, const char *command)
 	NVW_TRY(add_cases(b, s));
 	NVW_TRY(add_fixed(b, s));
 	NVW_TRY(add_against(b, s));
-	for (unsigned i = 0; i < b->case_count; i++) {
+	NVW_FOR(i, b->case_count) {
 		if (b->of[i].workload) {
 			NVW_TRY(add_settings(b, s, i));
 		}
@@ -371,7 +371,7 @@ static struct sweep_point point_of(const struct bench *b, const struct sweep *s,
 {
 	struct sweep_point p = {.choice = {row->of}};
 
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		p.choice[b->first_axis + i] = row->choice[i];
 	}
 	p.choice[sweep_axis_named(s, "memory")] = memory;
@@ -446,7 +446,7 @@ static int add_runs(struct planner *of, struct bench_row *row, const struct emu_
 
 	NVW_TRY(memory_of(&b->runs, config, &dram));
 	row->first = b->runs.count;
-	for (uint32_t i = 0; i < 2 * b->seeds; i++) {
+	NVW_FOR(i, 2 * b->seeds) {
 		struct emu_config own;
 		struct sweep_point p = point_of(b, &b->runs, row, i < b->seeds ? 0 : dram, i % b->seeds);
 
@@ -515,7 +515,7 @@ static bool is_apt(const struct bench *b, const struct bench_row *row, unsigned 
 
 static bool is_wanted(const struct bench *b, const struct bench_row *row)
 {
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		if (!is_apt(b, row, i)) {
 			return false;
 		}
@@ -537,7 +537,7 @@ static int add_rows(struct planner *of)
 {
 	struct bench *const b = of->b;
 
-	for (unsigned i = 0; i < b->case_count; i++) {
+	NVW_FOR(i, b->case_count) {
 		struct bench_row row = {.of = i};
 
 		do {

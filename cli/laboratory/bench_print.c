@@ -153,7 +153,7 @@ static void fill_head(const struct bench *b, struct table *t)
 
 	snprintf(cell_at(t, 0, c++), CELL_BYTES, "workload");
 	snprintf(cell_at(t, 0, c++), CELL_BYTES, "mix");
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", b->runs.axis[b->first_axis + i].name);
 	}
 	if (b->has_host) {
@@ -174,13 +174,13 @@ static void fill_row(const struct bench *b, struct table *t, unsigned of)
 
 	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", workload_of(b, row));
 	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", b->of[row->of].mix);
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", bench_axis_value(b, row, i));
 	}
 	if (b->has_host) {
 		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", time_of(b, row));
 	}
-	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+	NVW_FOR(i, BENCH_METRIC_COUNT) {
 		print_cell(row, i, cell_at(t, of + 1, c++));
 	}
 	snprintf(cell_at(t, of + 1, c), CELL_BYTES, "%s", checked_text(b, row));
@@ -188,8 +188,8 @@ static void fill_row(const struct bench *b, struct table *t, unsigned of)
 
 static void measure(struct table *t)
 {
-	for (unsigned r = 0; r < t->rows; r++) {
-		for (unsigned c = 0; c < t->columns; c++) {
+	NVW_FOR(r, t->rows) {
+		NVW_FOR(c, t->columns) {
 			t->wide[c] = (unsigned)nvw_max(t->wide[c], letters(cell_at(t, r, c)));
 		}
 	}
@@ -198,8 +198,8 @@ static void measure(struct table *t)
 /* Names to the left, numbers to the right. */
 static void print_table(const struct table *t, unsigned names, FILE *to)
 {
-	for (unsigned r = 0; r < t->rows; r++) {
-		for (unsigned c = 0; c < t->columns; c++) {
+	NVW_FOR(r, t->rows) {
+		NVW_FOR(c, t->columns) {
 			const char *const cell = cell_at(t, r, c);
 			const int pad = (int)(t->wide[c] - letters(cell));
 
@@ -218,7 +218,7 @@ static void print_table(const struct table *t, unsigned names, FILE *to)
 static void print_row_name(const struct bench *b, const struct bench_row *row, FILE *to)
 {
 	fprintf(to, "%s %s", workload_of(b, row), b->of[row->of].mix);
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		fprintf(to, " %s=%s", b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
 	}
 }
@@ -270,7 +270,7 @@ void bench_print(const struct bench *b, FILE *to)
 		return;
 	}
 	fill_head(b, &t);
-	for (unsigned i = 0; i < b->row_count; i++) {
+	NVW_FOR(i, b->row_count) {
 		fill_row(b, &t, i);
 	}
 	measure(&t);
@@ -308,7 +308,7 @@ static void plan_axes(const struct bench *b, struct table_plan *plan)
 	NVW_INVARIANT(plan->axes == 0 && b->axis_count + 4 <= TABLE_AXES_MAX);
 	plan->axis[plan->axes++] = "workload";
 	plan->axis[plan->axes++] = "mix";
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		plan->axis[plan->axes++] = b->runs.axis[b->first_axis + i].name;
 	}
 	if (b->has_host) {
@@ -326,14 +326,14 @@ static int plan_row(const struct bench *b, const struct bench_row *row, struct t
 	NVW_INVARIANT(b->axis_count + 4 <= TABLE_AXES_MAX);
 	values[n++] = workload_of(b, row);
 	values[n++] = b->of[row->of].mix;
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		values[n++] = bench_axis_value(b, row, i);
 	}
 	if (b->has_host) {
 		values[n++] = time_of(b, row);
 	}
 	values[n] = seed;
-	for (unsigned i = 0; i < seeds_of(b, row); i++) {
+	NVW_FOR(i, seeds_of(b, row)) {
 		NVW_PRINT(seed, "%u", i + 1);
 		NVW_TRY(table_plan_add(plan, values));
 	}
@@ -369,7 +369,7 @@ int bench_check_former(const struct bench *b, const char *path)
 static void print_csv_head(const struct bench *b, FILE *to)
 {
 	fputs("workload,mix", to);
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		fputc(',', to);
 		sweep_csv_field(b->runs.axis[b->first_axis + i].name, to);
 	}
@@ -398,7 +398,7 @@ static void print_csv_row(const struct bench *b, const struct bench_row *row, un
 	NVW_INVARIANT(seed < b->seeds);
 	sweep_csv_field(workload_of(b, row), to);
 	fprintf(to, ",%s", b->of[row->of].mix);
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		fputc(',', to);
 		sweep_csv_field(bench_axis_value(b, row, i), to);
 	}
@@ -408,7 +408,7 @@ static void print_csv_row(const struct bench *b, const struct bench_row *row, un
 	fprintf(to, ",%u,%s,", seed + 1, csv_status(row));
 	sweep_csv_field(words_or(row->reason, ""), to);
 	fprintf(to, ",%s", checked_text(b, row));
-	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+	NVW_FOR(i, BENCH_METRIC_COUNT) {
 		const double x = row->of_seed ? row->of_seed[seed][i] : NAN;
 
 		fprintf(to, isnan(x) ? "," : ",%.15g", x);
@@ -423,7 +423,7 @@ int bench_write_csv(const struct bench *b, const char *path)
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	print_csv_head(b, f.file);
 	NVW_EACH(row, b->row, b->row_count) {
-		for (unsigned seed = 0; seed < seeds_of(b, row); seed++) {
+		NVW_FOR(seed, seeds_of(b, row)) {
 			print_csv_row(b, row, seed, f.file);
 		}
 	}
@@ -450,7 +450,7 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 {
 	json_t *const o = json_pack("{s:s, s:s}", "workload", workload_of(b, row), "mix", b->of[row->of].mix);
 
-	for (unsigned i = 0; i < b->axis_count; i++) {
+	NVW_FOR(i, b->axis_count) {
 		member_set_text(o, b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
 	}
 	if (b->has_host) {
@@ -459,7 +459,7 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 	member_set_text(o, "status", csv_status(row));
 	member_set_text(o, "reason", words_or(row->reason, ""));
 	member_set_text(o, "crash_states", checked_text(b, row));
-	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+	NVW_FOR(i, BENCH_METRIC_COUNT) {
 		json_object_set_new(o, metrics[i].column, number_json(&row->number[i]));
 	}
 	return o;

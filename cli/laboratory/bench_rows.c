@@ -105,7 +105,7 @@ int bench_set_status(struct bench_row *row, enum bench_status status, const char
 /* What a run's own check says comes before what its crash test says. */
 static int judge_runs(const struct bench *b, struct bench_row *row)
 {
-	for (unsigned i = 0; i < 2 * b->seeds; i++) {
+	NVW_FOR(i, 2 * b->seeds) {
 		const struct sweep_point *const p = &b->runs.point[row->first + i];
 
 		if (!strcmp(status_of(p), "wrong")) {
@@ -163,7 +163,7 @@ int bench_begin_numbers(const struct bench *b, struct bench_row *row)
 static int take_runs(const struct bench *b, struct bench_row *row)
 {
 	NVW_TRY(bench_begin_numbers(b, row));
-	for (unsigned i = 0; i < b->seeds; i++) {
+	NVW_FOR(i, b->seeds) {
 		const struct sweep_point *const p = &b->runs.point[row->first + i];
 
 		bench_numbers(json_object_get(p->row, "values"), json_object_get(p[b->seeds].row, "values"),
@@ -179,12 +179,12 @@ static void set_numbers(const struct bench *b, struct bench_row *row)
 	unsigned count[BENCH_METRIC_COUNT] = {0};
 
 	NVW_EACH(of_seed, row->of_seed, b->seeds) {
-		for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {
+		NVW_FOR(k, BENCH_METRIC_COUNT) {
 			of[k][count[k]] = (*of_seed)[k];
 			count[k] += !isnan((*of_seed)[k]);
 		}
 	}
-	for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {
+	NVW_FOR(k, BENCH_METRIC_COUNT) {
 		row->number[k] = number_of(of[k], count[k]);
 	}
 }
@@ -225,7 +225,7 @@ static int compare_rows(const void *a, const void *b, void *bench)
 
 int bench_rows(struct bench *b)
 {
-	for (unsigned i = 0; i < b->row_count; i++) {
+	NVW_FOR(i, b->row_count) {
 		struct bench_row *const row = &b->row[i];
 
 		if (row->status == BENCH_REFUSED) {

@@ -128,7 +128,7 @@ static int take_samples(const json_t *array, struct confidence *ret)
 	double *const value = malloc((count + 1) * sizeof *value);
 
 	NVW_ALLOCATED(value, "no memory for the comparison");
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		value[i] = json_real_value(json_array_get(array, i));
 	}
 	*ret = confidence_of(value, count);

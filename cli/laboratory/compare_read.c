@@ -5,6 +5,7 @@
 
 #include <nvw/input.h>
 
+#include "core/each.h"
 #include "core/member.h"
 #include "core/print.h"
 
@@ -86,7 +87,7 @@ static void read_row(const struct plot_table *t, unsigned at, unsigned status, j
 	const bool is_ok = !strcmp(plot_field(t, at, status), "ok");
 	json_t *const row = add_row(rows);
 
-	for (unsigned i = 0; i < status; i++) {
+	NVW_FOR(i, status) {
 		add_axis(row, t->field[i], plot_field(t, at, i));
 	}
 	add_text(row, "status", plot_field(t, at, status));
@@ -112,7 +113,7 @@ static int read_table(const char *path, const struct plot_table *t, json_t *rows
 		"%s: this is no table of nvwave sweep or bench: it has no column status behind its "
 		"axes",
 		path);
-	for (unsigned row = 0; row < t->rows; row++) {
+	NVW_FOR(row, t->rows) {
 		read_row(t, row, status, rows);
 	}
 	return 0;

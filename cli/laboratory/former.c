@@ -109,7 +109,7 @@ static int match_axes(struct former *f)
 	if (!f->axes) {
 		return refuse_kind(f);
 	}
-	for (unsigned i = 0; i < f->axes; i++) {
+	NVW_FOR(i, f->axes) {
 		const unsigned axis = axis_named(f->plan, f->table.field[i]);
 
 		if (axis == f->plan->axes) {
@@ -159,7 +159,7 @@ static int check_row(const struct former *f, unsigned row)
 {
 	const char *values[TABLE_AXES_MAX];
 
-	for (unsigned i = 0; i < f->plan->axes; i++) {
+	NVW_FOR(i, f->plan->axes) {
 		values[i] = plot_field(&f->table, row, f->column[i]);
 	}
 	char *const text = text_of(values, f->plan->axes);
@@ -174,7 +174,7 @@ static int check_row(const struct former *f, unsigned row)
 
 int former_check_points(const struct former *f)
 {
-	for (unsigned i = 0; i < f->table.rows; i++) {
+	NVW_FOR(i, f->table.rows) {
 		NVW_TRY(check_row(f, i));
 	}
 	return 0;

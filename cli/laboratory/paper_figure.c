@@ -48,7 +48,7 @@ static void figure_rows(const struct paper_row *row, FILE *to)
 	if (isfinite(row->published.high)) {
 		fprintf(to, "%s,paper,2,%.10g\n", name, row->published.high);
 	}
-	for (unsigned i = 0; i < row->here.count; i++) {
+	NVW_FOR(i, row->here.count) {
 		fprintf(to, "%s,here,%u,%.10g\n", name, i + 1, row->here.value[i]);
 	}
 }
@@ -139,7 +139,7 @@ static int embed(const struct page *p, const char *path)
 		return r;
 	}
 	fputs("<p><img alt=\"the paper's values beside ours\" src=\"data:image/svg+xml,", p->to);
-	for (uint64_t i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		const unsigned char c = (unsigned char)text[i];
 
 		if (strchr("%#<>\"&'", c) || c < 32 || c > 126) {

@@ -62,7 +62,7 @@ static const char *inputs_of(const struct paper_row *row)
 	bool any = false, from_files = false;
 
 	for (unsigned i = 0; s && i < s->bundle_count; i++) {
-		for (unsigned k = 0; k < s->bundle[i].count; k++) {
+		NVW_FOR(k, s->bundle[i].count) {
 			const char *const text = s->bundle[i].text[k], *const bar = strchr(text, '|');
 			char *const taken = strncmp(text, "data:", 5) || !bar ? NULL : sweep_resolve(s, text);
 
@@ -283,7 +283,7 @@ static void write_row(const struct papers *p, const struct paper_table *t, int r
 {
 	const unsigned columns = t->columns < 0 ? 1 : t->measure.of->sweep.axis[t->columns].count;
 
-	for (unsigned k = 0; k < columns; k++) {
+	NVW_FOR(k, columns) {
 		struct paper_numbers n;
 
 		if (!paper_table_has(t, t->columns, k)) {
@@ -298,7 +298,7 @@ static void write_row(const struct papers *p, const struct paper_table *t, int r
 
 static void write_measured(const struct papers *p, const struct paper_table *t, FILE *to)
 {
-	for (unsigned i = 0; i < t->measure.of->sweep.axis[t->rows].count; i++) {
+	NVW_FOR(i, t->measure.of->sweep.axis[t->rows].count) {
 		if (paper_table_has(t, t->rows, i)) {
 			write_row(p, t, (int)i, to);
 		}

@@ -58,7 +58,7 @@ void page_table_row(const struct page *p, const char *const *cell, unsigned n, b
 		return;
 	}
 	page_mark(p, "", "|");
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		page_mark(p, "", "---|");
 	}
 	page_mark(p, "", "\n");

@@ -171,7 +171,7 @@ static unsigned alternatives(const struct sweep_rule *over)
 
 static int compare_choices(const struct sweep *s, const struct sweep_point *a, const struct sweep_point *b)
 {
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		if (a->choice[i] != b->choice[i]) {
 			return a->choice[i] < b->choice[i] ? -1 : 1;
 		}
@@ -210,12 +210,12 @@ static int mark(const struct paper_measure *m, const char *where)
 	const unsigned n = m->over.count ? alternatives(&m->over) : 0;
 	bool any = false;
 
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		if (!sweep_holds(s, &m->points, &s->point[i])) {
 			continue;
 		}
 		any = m->of->needed[i] = true;
-		for (unsigned k = 0; k < n; k++) {
+		NVW_FOR(k, n) {
 			const struct sweep_point *const base = base_of(m, &s->point[i], k);
 
 			NVW_FAIL_IF(
@@ -308,7 +308,7 @@ static int set_end(struct papers *p, const struct paper_row *row, const char *wh
 {
 	static const char *const names[2] = {"low", "high"};
 
-	for (unsigned k = 0; k < 2; k++) {
+	NVW_FOR(k, 2) {
 		char word[128];
 
 		NVW_PRINT(word, "%s=%s", end->of->name, paper_text(end->of->keys, names[k]));
@@ -406,7 +406,7 @@ static bool ratio_of(
 	if (!number_of(m, p, m->value, ret, n)) {
 		return false;
 	}
-	for (unsigned k = 0; k < count; k++) {
+	NVW_FOR(k, count) {
 		const struct sweep_point *const base = base_of(m, p, k);
 
 		if (!base || !number_of(m, base, m->base, &y, n)) {
@@ -530,7 +530,7 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 static bool is_same_but_seed(
 	const struct sweep *s, int seed, const struct sweep_point *a, const struct sweep_point *b)
 {
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		if ((int)i != seed && a->choice[i] != b->choice[i]) {
 			return false;
 		}
@@ -584,7 +584,7 @@ static void point_name(const struct paper_measure *m, const struct sweep_point *
 	const struct sweep *const s = &m->of->sweep;
 
 	*name = 0;
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		if (differs(m, i, p)) {
 			words_add(name, room, " ", sweep_value(s, p, i));
 		}

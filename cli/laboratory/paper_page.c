@@ -153,7 +153,7 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 	const char *const head[] = {"rows", title};
 	bool any = false;
 
-	for (unsigned i = 0; i < all->row_count; i++) {
+	NVW_FOR(i, all->row_count) {
 		const char *const text = is_shown(&all->row[i], paper) ? of(&all->row[i]) : NULL;
 		bool said = false;
 		char names[1024] = "";
@@ -301,7 +301,7 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 	unsigned n = 0;
 
 	cell[n++] = row < 0 ? "mean" : s->axis[t->rows].value[row];
-	for (unsigned k = 0; k < columns; k++) {
+	NVW_FOR(k, columns) {
 		struct paper_numbers numbers;
 
 		if (!paper_table_has(t, t->columns, k)) {
@@ -326,13 +326,13 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	NVW_PRINT(title, "%s: %s", t->section.name, paper_text(t->section.keys, "what"));
 	page_head_line(p, 3, title);
 	page_table_begin(p);
-	for (unsigned k = 0; k < columns; k++) {
+	NVW_FOR(k, columns) {
 		if (paper_table_has(t, t->columns, k)) {
 			cell[n++] = t->columns < 0 ? "" : s->axis[t->columns].value[k];
 		}
 	}
 	page_table_row(p, cell, n, true);
-	for (unsigned i = 0; i < s->axis[t->rows].count; i++) {
+	NVW_FOR(i, s->axis[t->rows].count) {
 		if (paper_table_has(t, t->rows, i)) {
 			table_line(p, t, (int)i);
 		}

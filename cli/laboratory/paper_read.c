@@ -79,7 +79,7 @@ static void *section_named(void *list, unsigned *count, size_t bytes, const char
 {
 	char *const begin = list;
 
-	for (unsigned i = 0; i < *count; i++) {
+	NVW_FOR(i, *count) {
 		*ret = (struct paper_section *)(void *)(begin + i * bytes);
 		if (!strcmp((*ret)->name, name) && !strcmp((*ret)->paper, paper)) {
 			return list;

@@ -378,7 +378,7 @@ static char *states_text(const struct slurm_job *job, bool with_counts)
 	if (!to) {
 		return NULL;
 	}
-	for (unsigned k = 0; k < count; k++) {
+	NVW_FOR(k, count) {
 		fputs(words_if(k, ", "), to);
 		print_kind(&kind[k], with_counts && count > 1, to);
 	}

@@ -7,7 +7,7 @@
 
 int sweep_axis_named(const struct sweep *s, const char *name)
 {
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		if (!strcmp(s->axis[i].name, name)) {
 			return (int)i;
 		}
@@ -43,7 +43,7 @@ char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 	NVW_EACH(axis, s->axis, s->axis_count) {
 		varies = varies || axis->count > 1;
 	}
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		if (!varies || s->axis[i].count > 1) {
 			fprintf(f, "%s%s=%s", separator, s->axis[i].name, sweep_value(s, p, i));
 			separator = " ";

@@ -120,7 +120,7 @@ char *sweep_resolve(const struct sweep *s, const char *text)
 
 static void bundle_end(struct sweep_bundle *b)
 {
-	for (unsigned k = 0; k < b->count; k++) {
+	NVW_FOR(k, b->count) {
 		free(b->name[k]);
 		free(b->text[k]);
 	}

@@ -9,11 +9,11 @@ static int plan_points(const struct sweep *s, struct table_plan *plan)
 	const char *values[SWEEP_AXES_MAX];
 
 	plan->axes = s->axis_count;
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		plan->axis[i] = s->axis[i].name;
 	}
 	NVW_EACH(point, s->point, s->count) {
-		for (unsigned i = 0; i < s->axis_count; i++) {
+		NVW_FOR(i, s->axis_count) {
 			values[i] = sweep_value(s, point, i);
 		}
 		NVW_TRY(table_plan_add(plan, values));

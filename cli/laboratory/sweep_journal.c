@@ -98,7 +98,7 @@ static int take_rows(struct sweep *s, char *text, bool with_failed)
 	char *rest = text, *line;
 
 	NVW_ALLOCATED(sorted, "no memory for the journal");
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		sorted[i] = &s->point[i];
 	}
 	qsort(sorted, s->count, sizeof *sorted, by_key);
@@ -174,7 +174,7 @@ static bool lock_journal(int fd)
 {
 	const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 
-	for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+	NVW_FOR(attempt, LOCK_ATTEMPTS) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			return true;
 		}

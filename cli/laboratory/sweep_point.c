@@ -142,7 +142,7 @@ int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep
 {
 	*w = (struct sweep_words){.count = 0};
 	NVW_TRY(add_word(w, "%s%s", s->command, ""));
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		NVW_TRY(add_value(s, s->axis[i].name, sweep_value(s, p, i), w));
 	}
 	return add_word(w, "%s%s", "--output-format=json", "");
@@ -304,7 +304,7 @@ static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep
 	XXH3_128bits_reset(state);
 	XXH3_128bits_update(state, &c->program, sizeof c->program);
 	add_environment(state);
-	for (int i = 0; i < w->count; i++) {
+	NVW_FOR(i, w->count) {
 		XXH3_128bits_update(state, w->word[i], strlen(w->word[i]) + 1);
 		if (i > 0) {
 			NVW_TRY(add_files(c, state, w->word[i], is_litmus));

@@ -234,7 +234,7 @@ static void print_head(const struct sweep *s, json_t *names, FILE *to)
 
 static void print_axes(const struct sweep *s, const struct sweep_point *p, FILE *to)
 {
-	for (unsigned i = 0; i < s->axis_count; i++) {
+	NVW_FOR(i, s->axis_count) {
 		sweep_csv_field(sweep_value(s, p, i), to);
 		fputc(',', to);
 	}
@@ -312,7 +312,7 @@ static json_t *line_of(const struct sweep *s, const struct sweep_point *p)
 {
 	json_t *const line = json_object();
 
-	for (unsigned k = 0; k < s->axis_count; k++) {
+	NVW_FOR(k, s->axis_count) {
 		json_object_set_new(line, s->axis[k].name, typed(sweep_value(s, p, k)));
 	}
 	json_object_set(line, "status", json_object_get(p->row, "status"));

@@ -63,7 +63,7 @@ static void become_point(pid_t parent, struct child *c, const struct sweep_words
 {
 	char *argv[SWEEP_WORDS_MAX + 2] = {"nvwave"};
 
-	for (int i = 0; i < w->count; i++) {
+	NVW_FOR(i, w->count) {
 		argv[i + 1] = w->word[i];
 	}
 	nvw_stop_leave_to_parent();
@@ -332,7 +332,7 @@ static int wait_for_some(struct running *r)
 	struct pollfd fds[JOBS_MAX];
 	const unsigned jobs = r->manner->jobs;
 
-	for (unsigned i = 0; i < jobs; i++) {
+	NVW_FOR(i, jobs) {
 		struct child *const c = &r->child[i];
 
 		fds[i] = (struct pollfd){.fd = c->pid ? c->watch : -1, .events = POLLIN};
@@ -347,7 +347,7 @@ static int wait_for_some(struct running *r)
 		}
 		return nvw_fail_errno("cannot wait for the points");
 	}
-	for (unsigned i = 0; i < jobs; i++) {
+	NVW_FOR(i, jobs) {
 		if (fds[i].fd >= 0 && fds[i].revents) {
 			NVW_TRY(finish_point(r, &r->child[i]));
 		}

@@ -285,7 +285,7 @@ static bool is_missing(const struct front *f, unsigned i)
 
 static bool has_missing_point(const struct front *f)
 {
-	for (unsigned i = 0; i < f->work->count; i++) {
+	NVW_FOR(i, f->work->count) {
 		if (is_missing(f, i)) {
 			return true;
 		}
@@ -402,7 +402,7 @@ static int judge(struct front *f)
 {
 	const struct slurm_work *const w = f->work;
 
-	for (unsigned i = 0; i < w->count; i++) {
+	NVW_FOR(i, w->count) {
 		const json_t *const place =
 			w->is_done(w->of, i) ? NULL : json_object_get(f->lines, w->key(w->of, i));
 

@@ -50,7 +50,7 @@ static bool is_of_baseline(const struct sweep *s, unsigned axis)
 /* Orders points by all axes but the seed; the order of the points otherwise. */
 static int compare_points(const struct summary *m, const struct sweep_point *a, const struct sweep_point *b)
 {
-	for (unsigned i = 0; i < m->sweep->axis_count; i++) {
+	NVW_FOR(i, m->sweep->axis_count) {
 		if ((int)i != m->seed && a->choice[i] != b->choice[i]) {
 			return NVW_ORDER(a->choice[i], b->choice[i]);
 		}
@@ -124,7 +124,7 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 
 	m->group = calloc(count, sizeof *m->group);
 	NVW_ALLOCATED(m->group, "no memory for the summary");
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		NVW_TRY(add_point(m, sorted, metric, i));
 	}
 	measure_groups(m);
@@ -206,7 +206,7 @@ static json_t *row_of(const struct summary *m, const struct group *g, const char
 	const struct sweep *const s = m->sweep;
 	json_t *const row = json_object();
 
-	for (unsigned k = 0; k < s->axis_count; k++) {
+	NVW_FOR(k, s->axis_count) {
 		if ((int)k != m->seed) {
 			member_set_text(row, s->axis[k].name, sweep_value(s, g->first, k));
 		}
@@ -220,7 +220,7 @@ static json_t *row_of(const struct summary *m, const struct group *g, const char
 
 static void add_rows(struct summary *m, const char *metric)
 {
-	for (unsigned i = 0; i < m->count; i++) {
+	NVW_FOR(i, m->count) {
 		json_array_append_new(m->rows, row_of(m, &m->group[i], metric));
 	}
 }
@@ -350,7 +350,7 @@ static int summarise_all(struct summary *m, char *metrics)
 		free(sorted);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
 	}
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		sorted[i] = &s->point[i];
 	}
 	qsort_r(sorted, s->count, sizeof *sorted, by_point, m);

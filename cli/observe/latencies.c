@@ -92,7 +92,7 @@ static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 	const uint64_t rank = (h->count * per_mille + 999) / 1000;
 	uint64_t seen = 0;
 
-	for (unsigned i = 0; i < NVW_COUNT(h->bucket); i++) {
+	NVW_FOR(i, NVW_COUNT(h->bucket)) {
 		seen += h->bucket[i];
 		if (seen >= rank) {
 			return nvw_min(end_of(i), h->longest);
@@ -200,13 +200,13 @@ static int describe_operation(struct nvw_description *d, const struct histogram 
 
 int cli_latencies_describe(const struct cli_latencies *l, struct nvw_description *d)
 {
-	for (unsigned i = 0; i < WHICH; i++) {
+	NVW_FOR(i, WHICH) {
 		if (l->of[i].count) {
 			NVW_TRY(describe(d, &l->of[i], kinds[i].name, kinds[i].meaning));
 		}
 	}
 	NVW_TRY(describe_operation(d, &l->of[WHICH], NULL));
-	for (unsigned i = 0; i < l->operation_count; i++) {
+	NVW_FOR(i, l->operation_count) {
 		NVW_TRY(describe_operation(d, &l->of[WHICH + 1 + i], l->operations[i]));
 	}
 	return 0;

@@ -117,7 +117,7 @@ static void name_account(struct cli_series *s)
 			fprintf(s->file.file, ",stall.%s,stall.%s_time", kind->column, kind->column) < 0 ||
 			s->failed;
 	}
-	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+	NVW_FOR(i, EMU_CAUSE_COUNT) {
 		const char *const cause = emu_cause_name((enum emu_cause)i);
 
 		s->failed = fprintf(s->file.file, ",wait.%s,wait.%s_time", cause, cause) < 0 || s->failed;
@@ -251,11 +251,11 @@ static unsigned kind_of(const char *what)
 
 static void put_account(struct cli_series *s, const struct account *a)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		put_number(s, a->stalls[i]);
 		put_number(s, a->stall_ps[i]);
 	}
-	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+	NVW_FOR(i, EMU_CAUSE_COUNT) {
 		put_number(s, a->waits[i]);
 		put_number(s, a->wait_ps[i]);
 	}
@@ -271,7 +271,7 @@ static void add_stall(struct account *a, const struct emu_sight *sight)
 
 static void add_wait(struct account *a, const struct emu_sight *sight)
 {
-	for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+	NVW_FOR(i, EMU_CAUSE_COUNT) {
 		if (sight->what == emu_cause_name((enum emu_cause)i)) {
 			a->waits[i]++;
 			a->wait_ps[i] += sight->to - sight->from;
@@ -287,11 +287,11 @@ static struct account take_accounts(struct cli_series *s, uint32_t first, uint32
 	for (uint32_t k = first; k < first + count; k++) {
 		struct account *const a = &s->accounts[k];
 
-		for (unsigned i = 0; i < KINDS; i++) {
+		NVW_FOR(i, KINDS) {
 			sum.stalls[i] += a->stalls[i];
 			sum.stall_ps[i] += a->stall_ps[i];
 		}
-		for (unsigned i = 0; i < EMU_CAUSE_COUNT; i++) {
+		NVW_FOR(i, EMU_CAUSE_COUNT) {
 			sum.waits[i] += a->waits[i];
 			sum.wait_ps[i] += a->wait_ps[i];
 		}
@@ -380,7 +380,7 @@ void cli_series_see(struct cli_series *s, const struct emu_sight *sight)
 
 static void write_cus(struct cli_series *s)
 {
-	for (uint64_t i = 0; i < s->account_count; i++) {
+	NVW_FOR(i, s->account_count) {
 		const struct account *const a = &s->accounts[i];
 
 		s->failed = fprintf(s->file.file, "%" PRIu64, i) < 0 || s->failed;

@@ -283,7 +283,7 @@ static void give_lanes(struct row **order, uint32_t count)
 	uint64_t busy_to[LANES] = {0};
 	uint32_t lanes = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		struct row *const row = order[i];
 
 		if (i && !is_same_place(order[i - 1], row)) {
@@ -529,7 +529,7 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 
 static void sort_times(struct row **order, uint32_t count, uint64_t *times)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		times[i] = order[i]->sight.from;
 		times[count + i] = order[i]->sight.to;
 	}
@@ -605,7 +605,7 @@ static void show_written(struct cli_timeline *t, uint32_t written)
 
 static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 {
-	for (uint32_t i = 0; i < t->count; i++) {
+	NVW_FOR(i, t->count) {
 		order[i] = &t->rows[i];
 	}
 	qsort(order, t->count, sizeof *order, by_place);

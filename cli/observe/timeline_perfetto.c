@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 #include "perfetto.pb-c.h"
@@ -69,7 +70,7 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 static uint64_t intern(
 	struct interned *i, const char *text, Perfetto__InternedName *fresh, size_t *fresh_count)
 {
-	for (uint32_t k = 0; k < i->count; k++) {
+	NVW_FOR(k, i->count) {
 		if (i->texts[k] == text) {
 			return k + 1;
 		}

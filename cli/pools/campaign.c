@@ -74,7 +74,7 @@ static void unmap_file(struct bytes *b)
 static int each_file(const struct run *r,
 	int (*visit)(struct run *r, unsigned pool, const char *path, void *context), void *context)
 {
-	for (unsigned i = 0; i < nvw_pool_count(r->first); i++) {
+	NVW_FOR(i, nvw_pool_count(r->first)) {
 		char *const path = nvw__pool_path(r->path, i);
 
 		NVW_ALLOCATED(path, "no memory for a path");
@@ -153,8 +153,8 @@ static void compare_word(const struct run *r, unsigned pool, enum rec_live kind,
 static void compare_live(
 	const struct run *r, unsigned pool, const void *found, const void *whole, struct difference *d)
 {
-	for (unsigned kind = 0; kind < REC_LIVE_KINDS; kind++) {
-		for (size_t i = 0; i < r->whole_places.count[kind]; i++) {
+	NVW_FOR(kind, REC_LIVE_KINDS) {
+		NVW_FOR(i, r->whole_places.count[kind]) {
 			const struct damage_range *const range = &r->whole_places.ranges[kind][i];
 
 			for (nvw_off at = range->off;
@@ -334,7 +334,7 @@ bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const
 
 	/* In turn, so that each kind gets its share; one that this pool does not have gives its turn to the
 	 * next. */
-	for (uint64_t k = 0; k < (uint64_t)whats * hows; k++) {
+	NVW_FOR(k, (uint64_t)whats * hows) {
 		const uint64_t turn = i + k;
 
 		if (damage_draw(first, places, (enum rec_live)nth_bit(c->whats, turn % whats),
@@ -420,7 +420,7 @@ static int run_all(struct run *r)
 	NVW_PRINT(r->path, "%s/copy", r->folder.path);
 	NVW_TRY(damage_places_of(r->first, &r->places));
 	NVW_TRY(make_whole(r));
-	for (uint64_t i = 0; i < r->campaign->copies; i++) {
+	NVW_FOR(i, r->campaign->copies) {
 		struct damage d;
 
 		if (nvw_stopping()) {

@@ -196,7 +196,7 @@ static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damag
 
 int damage_copy(const struct nvw_pool *first, const struct damage *damage, const char *path)
 {
-	for (unsigned i = 0; i < nvw_pool_count(first); i++) {
+	NVW_FOR(i, nvw_pool_count(first)) {
 		NVW_TRY(copy_pool(nvw_pool_number(first, i), i, damage, path));
 	}
 	return 0;

@@ -100,7 +100,7 @@ static void print_row(const struct folder *f, const char *name, const struct poo
 	if (!o->report) {
 		printf("  %s\n", o->message);
 	}
-	for (size_t i = 0; i < json_array_size(findings); i++) {
+	NVW_FOR(i, json_array_size(findings)) {
 		printf("  %s\n", json_string_value(json_array_get(findings, i)));
 	}
 	fflush(stdout);

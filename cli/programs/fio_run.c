@@ -258,7 +258,7 @@ static const json_t *find_job(const struct fio_run *run, const char *name)
 {
 	const json_t *const jobs = json_object_get(run->result, "jobs");
 
-	for (size_t i = 0; i < json_array_size(jobs); i++) {
+	NVW_FOR(i, json_array_size(jobs)) {
 		const json_t *const job = json_array_get(jobs, i);
 		const char *const found = member_string(job, "jobname");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See recorded_log.h. */
 #include "recorded_log.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
 
@@ -34,7 +35,7 @@ static void tell_end(const struct host_session *s)
 
 static void tell_gaps(const struct host_control *c)
 {
-	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+	NVW_FOR(i, HOST_GAP_COUNT) {
 		if (c->gap[i] > 0) {
 			fprintf(stderr, "nvwave: note: the record has a gap: %s\n",
 				host_gap_text((enum host_gap)i));

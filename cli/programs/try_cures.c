@@ -295,7 +295,7 @@ static unsigned left_in(const struct ct_result *r, const char *const *why)
 	NVW_EACH(one, why, r->finding_count) {
 		left += *one != NULL;
 	}
-	for (unsigned i = 0; i < r->unlogged.count; i++) {
+	NVW_FOR(i, r->unlogged.count) {
 		left += why[CT_FINDINGS_MAX + i] != NULL;
 	}
 	return left;
@@ -341,7 +341,7 @@ static void note_range(const struct outcome *o, unsigned left, struct ct_unlogge
 
 static void note_ranges(struct ct_result *r, const char *const *why, const struct outcome *o, unsigned left)
 {
-	for (unsigned i = 0; i < r->unlogged.count; i++) {
+	NVW_FOR(i, r->unlogged.count) {
 		struct ct_unlogged *const u = &r->unlogged.at[i];
 
 		if (!why[CT_FINDINGS_MAX + i]) {
@@ -358,10 +358,10 @@ static void note(struct ct_result *r, const char *const *why, const struct outco
 	unsigned applied = 0;
 
 	note_ranges(r, why, o, left);
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		applied += !why[i] && r->finding[i].cure.verified;
 	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		struct ct_cure *const c = &r->finding[i].cure;
 
 		if (c->verified && !why[i]) {

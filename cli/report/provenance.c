@@ -102,7 +102,7 @@ char *cli_command_text(const char *protocol)
 		return NULL;
 	}
 	print_environment(f);
-	for (int i = 0; i < word_count; i++) {
+	NVW_FOR(i, word_count) {
 		fputs(words_if(i, " "), f);
 		print_word(i, protocol, f);
 	}

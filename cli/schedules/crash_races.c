@@ -43,7 +43,7 @@ static unsigned held(const struct crash_races *x, const char *store)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < x->places; i++) {
+	NVW_FOR(i, x->places) {
 		n += strcmp(x->place[i].text, store) == 0 ? x->place[i].held : 0;
 	}
 	return n;
@@ -105,7 +105,7 @@ static void forget_untold(struct crash_races *x)
 {
 	size_t told = 0;
 
-	for (size_t i = 0; i < x->count; i++) {
+	NVW_FOR(i, x->count) {
 		struct ct_race moved = x->race[i];
 
 		if (is_told(x, &moved)) {
@@ -119,11 +119,11 @@ static void forget_untold(struct crash_races *x)
 /* A store's fate is the worst of its races'. */
 static void conclude_stores(const struct crash_races *x)
 {
-	for (size_t i = 0; i < x->count; i++) {
+	NVW_FOR(i, x->count) {
 		struct ct_race *const r = &x->race[i];
 
 		r->fate_of_store = r->fate;
-		for (size_t k = 0; k < x->count; k++) {
+		NVW_FOR(k, x->count) {
 			if (x->race[k].fate < r->fate_of_store && strcmp(x->race[k].store, r->store) == 0) {
 				r->fate_of_store = x->race[k].fate;
 			}
@@ -238,7 +238,7 @@ static int take_happened(struct crash_races *x, const struct host_session *s)
 	struct host_place inlined[HOST_INLINED_MAX];
 
 	x->happened_count = 0;
-	for (uint32_t i = 0; i < c->witnesses; i++) {
+	NVW_FOR(i, c->witnesses) {
 		struct happened *const h = &x->happened[x->happened_count];
 
 		NVW_TRY(race_of(x, s, c->witness[i].store, c->witness[i].load, &h->race));
@@ -258,7 +258,7 @@ static void note_found(void *context, uint64_t event, uint64_t off, uint64_t byt
 {
 	struct crash_races *const x = context;
 
-	for (unsigned i = 0; i < x->happened_count; i++) {
+	NVW_FOR(i, x->happened_count) {
 		const uint64_t line = line_of(&x->happened[i]);
 
 		if (line + LINE <= off || line >= off + bytes) {
@@ -298,7 +298,7 @@ static int take_places(struct crash_races *x, const struct host_session *s)
 {
 	const struct host_schedule *const c = s->schedule;
 
-	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
+	NVW_FOR(i, HOST_SCHEDULE_PLACES) {
 		if (c->length.place[i].exposed > 0) {
 			NVW_TRY(take_place(x, s, &c->length.place[i], false));
 		}
@@ -306,7 +306,7 @@ static int take_places(struct crash_races *x, const struct host_session *s)
 			NVW_TRY(take_place(x, s, &c->length.load[i], true));
 		}
 	}
-	for (size_t i = 0; i < x->places; i++) {
+	NVW_FOR(i, x->places) {
 		for (unsigned k = 0; k < c->plan.aims && !x->place[i].of.loads; k++) {
 			x->place[i].held += c->plan.aim[k].code == x->place[i].of.code ? c->held[k] : 0;
 		}

@@ -131,7 +131,7 @@ static uint32_t switches_of(const json_t *schedule, struct host_switch *list)
 	const json_t *const all = json_object_get(schedule, "switches"), *one;
 	const size_t count = nvw_min(json_array_size(all), HOST_SCHEDULE_SWITCHES);
 
-	for (size_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		one = json_array_get(all, i);
 		list[i] = (struct host_switch){.from = (uint16_t)json_integer_value(json_array_get(one, 0)),
 			.point = (uint64_t)json_integer_value(json_array_get(one, 1)),

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "core/member.h"
 #include "core/stop.h"
 #include "exec_schedules.h"
@@ -33,7 +34,7 @@ static int hash_record(const struct host_session *s, uint64_t *ret_hash)
 	*ret_hash = s->control->file_count;
 	NVW_TRY(host_session_check_followed(s, NULL));
 	NVW_TRY(host_session_hash(s, ret_hash));
-	for (unsigned i = 0; i < s->control->file_count; i++) {
+	NVW_FOR(i, s->control->file_count) {
 		const char *const now = s->control->file[i].path;
 
 		host_session_base(s, i, path, sizeof path);
@@ -67,7 +68,7 @@ static bool is_born_since(const char *path, uint64_t since)
 /* What the program has created goes; another file is again as it was when it was mapped first. */
 static int put_back(const struct host_session *s, uint64_t since)
 {
-	for (unsigned i = 0; i < s->control->file_count; i++) {
+	NVW_FOR(i, s->control->file_count) {
 		const char *const path = s->control->file[i].path;
 
 		if (access(path, F_OK) != 0) {
@@ -149,7 +150,7 @@ static void note_witnesses(struct exec_schedules *x, const struct host_session *
 {
 	const struct host_schedule *const c = s->schedule;
 
-	for (uint32_t i = 0; i < c->witnesses; i++) {
+	NVW_FOR(i, c->witnesses) {
 		json_t *const pair = pair_json(s, c->witness[i].store, c->witness[i].load);
 
 		if (witness_of(x, pair) == NULL) {

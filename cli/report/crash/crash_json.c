@@ -92,7 +92,7 @@ static json_t *json_assumed(const struct ct_result *r)
 {
 	json_t *const all = json_array();
 
-	for (unsigned i = 0; i < r->assumed_count; i++) {
+	NVW_FOR(i, r->assumed_count) {
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);

@@ -118,7 +118,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	if (r->finding_count > 1) {
 		fputs("\nfindings, in the order in which to mend them:\n", to);
 	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		crash_finding_text(h, r, i, to);
 	}
 	cli_unlogged_text(&r->unlogged, true, to);

@@ -216,7 +216,7 @@ static void print_left(const struct ct_result *r, FILE *to)
 {
 	const char *before = "";
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		const struct ct_cure *const c = &r->finding[i].cure;
 
 		if (c->left > 0) {

@@ -177,7 +177,7 @@ static void print_barriers(const struct ct_matrix *x, FILE *to)
 {
 	fprintf(to, "\n%-44s %-11s %6s %10s  %s\n", "persist barrier", "scope", "met", "stalls",
 		"one step narrower, and on");
-	for (unsigned i = 0; i < x->count; i++) {
+	NVW_FOR(i, x->count) {
 		const struct ct_barrier *const b = &x->barrier[i];
 		char place[256];
 

@@ -126,7 +126,7 @@ static void count_fate(
 	const struct ct_races *r, enum ct_race_fate fate, unsigned *ret_races, unsigned *ret_stores)
 {
 	*ret_races = *ret_stores = 0;
-	for (unsigned i = 0; i < r->count; i++) {
+	NVW_FOR(i, r->count) {
 		*ret_races += r->race[i].fate == fate;
 		*ret_stores += r->race[i].fate_of_store == fate && !has_store_of_one_before(r, i);
 	}
@@ -179,7 +179,7 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 		fputs("    no load of a mapped file was seen: build the program with nvwave-cc --loads\n",
 			to);
 	}
-	for (unsigned i = 0; i < r->count; i++) {
+	NVW_FOR(i, r->count) {
 		if (!has_store_of_one_before(r, i) && is_finding(r->race[i].fate_of_store)) {
 			print_store(r, i, to);
 		} else if (!has_store_of_one_before(r, i)) {

@@ -339,7 +339,7 @@ static void write_branches(const struct ct_coverage *c, const char *file, FILE *
 {
 	unsigned found = 0, hit = 0;
 
-	for (unsigned i = 0; i < c->branches; i++) {
+	NVW_FOR(i, c->branches) {
 		const struct ct_statement *const b = &c->branch[i];
 
 		if (strcmp(b->file, file) != 0) {

@@ -82,7 +82,7 @@ const char *cli_unlogged_unseen(const struct host_control *c)
 void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogged_list *ret)
 {
 	*ret = (struct ct_unlogged_list){.more = c->unlogged_more};
-	for (uint32_t i = 0; i < c->unlogged_count; i++) {
+	NVW_FOR(i, c->unlogged_count) {
 		const struct host_unlogged *const from = &c->unlogged[i];
 
 		struct ct_unlogged one;

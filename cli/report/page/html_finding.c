@@ -510,7 +510,7 @@ static void words(FILE *to, const struct ct_finding *d)
 /* Failures in other words that have the same cause. */
 static void also(FILE *to, const struct ct_finding *d)
 {
-	for (unsigned k = 0; k < d->also_count; k++) {
+	NVW_FOR(k, d->also_count) {
 		fputs("<p class=\"soft\">also: ", to);
 		html_text(to, d->also[k].text);
 		if (d->also[k].states > 0) {

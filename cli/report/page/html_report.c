@@ -302,7 +302,7 @@ static void paragraph(FILE *f, const char *style, const char *before, const char
 
 static void assumptions(FILE *f, const struct ct_result *r)
 {
-	for (unsigned i = 0; i < r->assumed_count; i++) {
+	NVW_FOR(i, r->assumed_count) {
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
@@ -466,7 +466,7 @@ static void intervals(FILE *f, const struct ct_result *r)
 		"class=\"intervals\" role=\"img\" aria-label=\"possible states per interval: %llu intervals, "
 		"%llu of them exhausted\">",
 		(ull)(columns * BAR_PX), (ull)n, (ull)r->instants_exhausted);
-	for (uint64_t c = 0; c < columns; c++) {
+	NVW_FOR(c, columns) {
 		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
 	}
 	fputs("</div><p class=\"soft ends\"><span>", f);
@@ -505,7 +505,7 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 	FILE *const f = page.file;
 
 	head(f, h, r);
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		html_finding(f, r, i);
 	}
 	html_all_cures(f, r);

@@ -426,7 +426,7 @@ static unsigned collect(const struct ct_result *r, const char *below, struct ins
 
 	unsigned count = 0, mine;
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		const struct ct_cure *const c = &r->finding[i].cure;
 
 		why[i] = NULL;
@@ -438,7 +438,7 @@ static unsigned collect(const struct ct_result *r, const char *below, struct ins
 			count += mine;
 		}
 	}
-	for (unsigned i = 0; i < r->unlogged.count; i++) {
+	NVW_FOR(i, r->unlogged.count) {
 		why[CT_FINDINGS_MAX + i] = collect_range(&r->unlogged.at[i], below, in, &count);
 	}
 	NVW_INVARIANT(count <= INSERTIONS_MAX);
@@ -472,12 +472,12 @@ static int write_insertions(const struct ct_result *r, const char *path, struct 
 	const unsigned count = collect(r, NULL, in, why);
 	struct nvw_new_file f;
 
-	for (unsigned i = 0; i < r->finding_count; i++) {
+	NVW_FOR(i, r->finding_count) {
 		if (why[i]) {
 			fprintf(stderr, "nvwave: note: no patch for finding %u: %s\n", i + 1, why[i]);
 		}
 	}
-	for (unsigned i = 0; i < r->unlogged.count; i++) {
+	NVW_FOR(i, r->unlogged.count) {
 		if (why[CT_FINDINGS_MAX + i]) {
 			fprintf(stderr, "nvwave: note: no patch for the store at %s:%u: %s\n",
 				r->unlogged.at[i].file, r->unlogged.at[i].line, why[CT_FINDINGS_MAX + i]);
@@ -594,7 +594,7 @@ json_t *cli_patch_insertions(const struct ct_finding *f)
 	qsort(in, count, sizeof *in, by_place);
 	json_t *const all = json_array();
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		json_array_append_new(all, json_pack("{s:s, s:i, s:s}", "file", in[i].file, "line",
 						   (int)in[i].line, "text", in[i].text));
 	}

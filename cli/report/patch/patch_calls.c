@@ -145,7 +145,7 @@ static unsigned nearest(const struct patch_reader *r, const char *prefix, size_t
 	unsigned least = NOWHERE;
 
 	*ret_at = SIZE_MAX;
-	for (unsigned i = 0; i < LIBRARY_CALLS; i++) {
+	NVW_FOR(i, LIBRARY_CALLS) {
 		char name[64];
 		size_t at;
 
@@ -162,7 +162,7 @@ static unsigned nearest(const struct patch_reader *r, const char *prefix, size_t
 
 static void add_library(struct patch_reader *r, const char *prefix, const char *pool, unsigned far)
 {
-	for (unsigned i = 0; i < LIBRARY_CALLS; i++) {
+	NVW_FOR(i, LIBRARY_CALLS) {
 		const bool flushes = library_calls[i].flushes;
 		struct patch_call c = {
 			.flushes = flushes, .fences = library_calls[i].fences, .sized = flushes, .far = far};
@@ -178,7 +178,7 @@ static void add_libpmem(struct patch_reader *r)
 	size_t at;
 	const unsigned far = nearest(r, "pmem_", &at);
 
-	for (unsigned i = 0; i < r->texts; i++) {
+	NVW_FOR(i, r->texts) {
 		if (strstr(r->text[i].whole, "#include <libpmem.h>")) {
 			add_library(r, "pmem_", "", far);
 			return;

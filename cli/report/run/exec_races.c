@@ -47,7 +47,7 @@ static void for_left_out(const struct host_candidates *c,
 			"durable what it had read",
 			c->without_effect);
 	}
-	for (unsigned i = 0; i < HOST_RACE_LIMIT_COUNT; i++) {
+	NVW_FOR(i, HOST_RACE_LIMIT_COUNT) {
 		if (c->races->limit[i] > 0) {
 			note(context, host_race_limit_text((enum host_race_limit)i), c->races->limit[i]);
 		}
@@ -194,7 +194,7 @@ static json_t *locks_json(const struct host_control *c, const struct host_lockse
 {
 	json_t *const list = json_array();
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		json_array_append_new(list, place_json(c, s->site[i]));
 	}
 	return list;
@@ -233,7 +233,7 @@ json_t *exec_races_json(const struct host_session *s, const struct host_candidat
 		json_decref(left_out);
 		return NULL;
 	}
-	for (size_t i = 0; i < c->count; i++) {
+	NVW_FOR(i, c->count) {
 		json_array_append_new(list, candidate_json(s, c, &c->list[i]));
 	}
 	for_left_out(c, add_note, left_out);

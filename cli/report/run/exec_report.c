@@ -35,7 +35,7 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < c->site_count; i++) {
+	NVW_FOR(i, c->site_count) {
 		const uint64_t wasted = c->site[i].idle_flushes + c->site[i].empty_fences;
 		unsigned at = n; /* at most PLACES */
 
@@ -108,7 +108,7 @@ static void note_gaps(void (*note)(void *context, const char *text, uint64_t tim
 		note(context, "no memory was left for the counters of a thread: it is not in the counts",
 			c->uncounted);
 	}
-	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+	NVW_FOR(i, HOST_GAP_COUNT) {
 		if (c->gap[i] > 0) {
 			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
 		}

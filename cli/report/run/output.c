@@ -53,7 +53,7 @@ static void each_device_stat(const struct cli_run_result *r,
 	struct emu_device_stats stats;
 	const char *device;
 
-	for (unsigned i = 0; i < r->config->device_count; i++) {
+	NVW_FOR(i, r->config->device_count) {
 		devices += emu_config_has_device(r->config, i);
 	}
 	for (unsigned i = 0; devices > 2 && (device = emu_device_statistics(r->machine, i, &stats)); i++) {

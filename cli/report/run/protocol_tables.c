@@ -217,7 +217,7 @@ static void print_instruction(const json_t *row, const int width[INSTRUCTION_COL
 	char actions[512];
 	int owed = 0;
 
-	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
+	NVW_FOR(c, INSTRUCTION_COLUMNS) {
 		put(member_string(row, instruction_columns[c]), width[c], &owed);
 	}
 	join(actions, sizeof actions, json_object_get(row, "actions"));
@@ -230,7 +230,7 @@ static void print_instructions(const json_t *rows)
 	int width[INSTRUCTION_COLUMNS], owed = 0;
 
 	puts("\nInstructions: the first row that fits is used");
-	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
+	NVW_FOR(c, INSTRUCTION_COLUMNS) {
 		width[c] = width_of_column(rows, instruction_columns[c]);
 		put(instruction_columns[c], width[c], &owed);
 	}

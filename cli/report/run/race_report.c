@@ -77,7 +77,7 @@ void cli_print_races(const struct emu_race_report *report, FILE *to)
 	fprintf(to, "races: %" PRIu64 " under %s, between %s%u pair%s of source lines\n", report->races,
 		report->model, words_if(report->unlisted, "more than "), report->count,
 		plural(report->count));
-	for (unsigned i = 0; i < report->count; i++) {
+	NVW_FOR(i, report->count) {
 		print_race(i + 1, &report->race[i], to);
 	}
 	if (report->unlisted) {
