@@ -282,6 +282,10 @@ static inline void *emu_turn_next(struct emu_turn *t, struct nvw__request **self
 	return t->frame;
 }
 
+/* nvw_read() in two parts: its time, and the bytes, all of which the machine has. */
+void emu_spend_copy(struct nvw_machine *machine, uint64_t bytes);
+void emu_peek(const struct nvw_machine *machine, void *to, const void *device, uint64_t n);
+
 /* The running work-item has returned: its frame is not resumed. */
 void emu_post_return(void);
 /* Leaves the running work-item, which has called emu_post_return(), from the middle of a call. */

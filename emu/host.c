@@ -177,7 +177,7 @@ static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t
 #define PS_PER_SECOND UINT64_C(1000000000000)
 
 /* Actions of the host after the measured part take no time. */
-static void spend_copy(struct nvw_machine *m, uint64_t bytes)
+void emu_spend_copy(struct nvw_machine *m, uint64_t bytes)
 {
 	const uint64_t per_second = m->config.host_bandwidth;
 	emu_time took = m->config.host_copy;
@@ -210,13 +210,12 @@ static void peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	coh_directory_peek(m, id, to);
 }
 
-int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
+void emu_peek(const struct nvw_machine *m, void *to, const void *device, uint64_t n)
 {
 	uint64_t address = (uint64_t)(uintptr_t)device;
 	uint8_t *out = to;
-	const int r = check_range(m, device, n);
 
-	while (r == 0 && n) {
+	while (n) {
 		uint8_t line[EMU_LINE];
 		emu_line_id id;
 		unsigned offset;
@@ -228,10 +227,14 @@ int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
 		address += piece;
 		n -= piece;
 	}
-	if (r == 0) {
-		spend_copy(m, (uint64_t)(out - (uint8_t *)to));
-	}
-	return r;
+}
+
+int nvw_read(struct nvw_machine *m, void *to, const void *device, uint64_t n)
+{
+	NVW_TRY(check_range(m, device, n));
+	emu_peek(m, to, device, n);
+	emu_spend_copy(m, n);
+	return 0;
 }
 
 /* Updates the caches' copies of a line with the host's data. */
@@ -300,7 +303,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 		n -= piece;
 	}
 	if (r == 0) {
-		spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
+		emu_spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
 	}
 	return NVW_OR(r, m->error);
 }

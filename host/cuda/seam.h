@@ -6,7 +6,7 @@
  * While a kernel runs, what its memory holds is in the machine: in caches, in memory. The program's own bytes
  * are a window: a load brings the machine's value there, right before the instruction that reads it; a store
  * takes the value from there, once the instruction has been executed. Between kernels the program's bytes are
- * the truth; run() takes over what has changed, and gives back what the kernel touched.
+ * the truth; run() takes over what has changed, and gives back what the kernel touched, or keeps it.
  *
  * A function called in a kernel may let other work-items run before it returns.
  */
@@ -47,6 +47,7 @@ struct nvw_cuda_range {
 	size_t bytes;
 	bool persistent; /* a mapping of a file: NVRAM; else DRAM */
 	bool pinned;     /* memory of the host: the device "pinned", if the machine has one */
+	bool by_copies;  /* host code reaches it by copies alone: it asks for it (give_back()) */
 	size_t changed,
 		changed_end; /* where host code may have written since the last kernel: all else is as that left it */
 };
@@ -107,6 +108,8 @@ struct nvw_cuda_machine {
 
 	/* Runs a kernel. False: it failed, and message() says why; no further one can run. */
 	bool (*run)(const struct nvw_cuda_job *job);
+	/* Between kernels: brings what they have left in a range by_copies; NULL: in all. */
+	void (*give_back)(const char *start);
 	const char *(*message)(void);
 	void (*end)(void); /* the report */
 
@@ -134,7 +137,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_11"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_12"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -134,6 +134,7 @@ static int prepare(const struct nvw_cuda_job *job)
 			"nvwave: kernel %s: a file was mapped that the machine's NVRAM has no room for: a new machine, with cold caches\n",
 			job->name);
 	}
+	ranges_give_back(NULL);
 	destroy_machine();
 	return make_machine(nvram ? 2 * nvram + NVRAM_MORE : 0);
 }
@@ -186,10 +187,12 @@ static int launch(const struct nvw_cuda_job *job)
 {
 	self.job = job;
 	report_kernel_begins(self.machine, job);
-	int error = launch_on_machine(job);
+	const int error = launch_on_machine(job);
 
 	report_kernel_ends(self.machine);
-	error = error ? error : ranges_give_back();
+	if (!error) {
+		ranges_keep();
+	}
 	logged_own(false);
 	const int flushed = logged_kernel_ends(error != 0);
 
@@ -427,6 +430,7 @@ static void describe(struct nvw_cuda_description *ret)
 static const struct nvw_cuda_machine machine = {
 	.short_way = &short_way,
 	.run = run,
+	.give_back = ranges_give_back,
 	.message = message,
 	.end = end,
 	.has = ranges_have,
@@ -446,9 +450,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_11(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_12(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_11(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_12(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -3,20 +3,26 @@
  * Every range of the program has a place in the machine's DRAM or NVRAM, and a shadow: what the machine holds
  * there between kernels. What differs from it before a kernel, the program has written; where it cannot have
  * written, nobody looks. A place whose range is gone is used again by a range of its kind that fits.
+ *
+ * What host code reaches by copies alone comes back at the first one, whose time the kernel's end has taken.
  */
 #include "ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu.h"
+
 enum { LINE = NVW_CUDA_LINE };
+/* Of a line: this kernel has touched it; one has, and the program has not got it back. */
+enum { TOUCHED = 1, KEPT = 2 };
 
 struct place {
 	struct nvw_cuda_range range; /* bytes 0: unused */
 	char *at;                    /* in the machine */
 	size_t room;                 /* whole lines */
 	char *shadow;
-	uint8_t *touched; /* by line; all 0 between kernels */
+	uint8_t *touched; /* by line: TOUCHED, KEPT */
 	bool seen;
 };
 
@@ -209,43 +215,65 @@ int ranges_take_over(const struct nvw_cuda_job *job)
 	return error;
 }
 
-static int give_back_line(struct place *p, size_t at)
+/* Bytes of the range in a line. */
+static size_t bytes_at(const struct place *p, size_t at)
 {
-	const size_t n = p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
-	const int error = nvw_read(self.machine, p->shadow + at, p->at + at, n);
-
-	memcpy(p->range.start + at, p->shadow + at, n);
-	p->touched[at / LINE] = 0;
-	return error;
+	return p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
 }
 
-/* A kernel may touch little of much: what it did not touch is passed over in words. */
-static int give_back_one(struct place *p)
+static void keep_line(struct place *p, size_t at)
+{
+	emu_spend_copy(self.machine, bytes_at(p, at));
+	p->touched[at / LINE] = KEPT;
+}
+
+static void give_back_line(struct place *p, size_t at)
+{
+	const size_t n = bytes_at(p, at);
+
+	emu_peek(self.machine, p->shadow + at, p->at + at, n);
+	memcpy(p->range.start + at, p->shadow + at, n);
+	p->touched[at / LINE] = 0;
+}
+
+/* A kernel may touch little of much: where no line has the mark is passed over in words. */
+static void for_lines(struct place *p, unsigned mark, void (*act)(struct place *p, size_t at))
 {
 	const size_t count = lines(p->range.bytes);
 	uint64_t word;
-	int error = 0;
 
-	for (size_t i = 0; i < count && !error;) {
+	for (size_t i = 0; i < count;) {
 		if (i % sizeof word == 0 && i + sizeof word <= count &&
-			(memcpy(&word, p->touched + i, sizeof word), word == 0)) {
+			(memcpy(&word, p->touched + i, sizeof word), !(word & UINT64_MAX / 0xff * mark))) {
 			i += sizeof word;
 			continue;
 		}
-		error = p->touched[i] ? give_back_line(p, i * LINE) : 0;
+		if (p->touched[i] & mark) {
+			act(p, i * LINE);
+		}
 		i++;
 	}
-	return error;
 }
 
-int ranges_give_back(void)
+void ranges_keep(void)
 {
-	int error = 0;
+	for (size_t i = 0; i < self.count; i++) {
+		struct place *const p = &self.places[i];
 
-	for (size_t i = 0; i < self.count && !error; i++) {
-		error = give_back_one(&self.places[i]);
+		for_lines(p, TOUCHED, keep_line);
+		if (!p->range.by_copies) {
+			for_lines(p, KEPT, give_back_line);
+		}
 	}
-	return error;
+}
+
+void ranges_give_back(const char *start)
+{
+	for (size_t i = 0; i < self.count; i++) {
+		if (!start || self.places[i].range.start == start) {
+			for_lines(&self.places[i], KEPT, give_back_line);
+		}
+	}
 }
 
 size_t ranges_in_nvram(struct nvwave_kernel_range *ret)
@@ -304,6 +332,6 @@ uint64_t ranges_locate(const void *address)
 	}
 	const size_t at = (size_t)((const char *)address - self.last->range.start);
 
-	self.last->touched[at / LINE] = 1;
+	self.last->touched[at / LINE] = TOUCHED;
 	return (uint64_t)(uintptr_t)(self.last->at + at);
 }

@@ -19,8 +19,10 @@ bool ranges_have_room(const struct nvw_cuda_job *job);
 /* Before a kernel: gives a place to ranges that are new, and writes to the machine what the program has
  * changed. */
 NVW_CHECKED int ranges_take_over(const struct nvw_cuda_job *job);
-/* After it: reads from the machine the lines that the kernel has touched. */
-NVW_CHECKED int ranges_give_back(void);
+/* After it: the program gets the lines that the kernel has touched, or will. */
+void ranges_keep(void);
+/* Those that it has not got yet of the range that begins there; NULL: of all. */
+void ranges_give_back(const char *start);
 
 /* Those in NVRAM, into an array with room for all of the job's; returns their number. */
 size_t ranges_in_nvram(struct nvwave_kernel_range *ret_ranges);

@@ -14,8 +14,12 @@
 const struct nvw_cuda_machine *nvw_cuda_machine;
 struct nvw_cuda_known_site nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];
 
+/* Destructors may copy from device memory later. */
 static void end(void)
 {
+	nvw_cuda_open_memory();
+	nvw_cuda_machine->give_back(NULL);
+	nvw_cuda_close_memory();
 	nvw_cuda_machine->end();
 }
 

@@ -25,6 +25,7 @@ struct block {
 	size_t page_bytes, bytes;
 	enum memory_kind kind;
 	unsigned open; /* copies of it that are under way */
+	bool is_kept;  /* by the machine, which has what the last kernel has left there */
 	size_t changed,
 		changed_end; /* DEVICE: where copies have written since the last kernel on the machine */
 	uint64_t number;     /* in the order of their making, which no address has */
@@ -133,6 +134,58 @@ static void forget(struct block *block)
 {
 	memmove(block, block + 1, (size_t)(blocks + block_count - block - 1) * sizeof *blocks);
 	block_count--;
+}
+
+/* The block that an address is in, or the last one that begins before it. */
+static struct block *nearest(const void *address)
+{
+	const size_t before = place_for((const char *)address + 1);
+
+	return before ? &blocks[before - 1] : block_count ? blocks : NULL;
+}
+
+/* The block of device memory that an address is in, for a copy: a program with many allocations copies
+ * often. */
+static struct block *device_block(const void *p)
+{
+	struct block *const b = nvw_cuda_is_device_memory(p) ? nearest(p) : NULL;
+
+	return b && b->kind == DEVICE ? b : NULL;
+}
+
+/* What a kernel has left there comes first: on the machine a copy waits for the running one. */
+static void open_block(const void *p)
+{
+	struct block *b;
+
+	if (nvw_cuda_machine) {
+		nvw_cuda_lock();
+	}
+	pthread_mutex_lock(&mutex);
+	b = device_block(p);
+	if (b && b->open++ == 0 && !open_count) {
+		mprotect(b->pages, b->page_bytes, PROT_READ | PROT_WRITE);
+	}
+	if (b && b->is_kept) {
+		nvw_cuda_machine->give_back(b->start);
+		b->is_kept = false;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (nvw_cuda_machine) {
+		nvw_cuda_unlock();
+	}
+}
+
+static void close_block(const void *p)
+{
+	struct block *b;
+
+	pthread_mutex_lock(&mutex);
+	b = device_block(p);
+	if (b && --b->open == 0 && !open_count) {
+		mprotect(b->pages, b->page_bytes, PROT_NONE);
+	}
+	pthread_mutex_unlock(&mutex);
 }
 
 /* The first gap in the arena, with an unused page behind. */
@@ -256,6 +309,8 @@ static cudaError_t release(void *p)
 	if (!p) {
 		return cudaSuccess;
 	}
+	open_block(p); /* the machine keeps nothing of it */
+	close_block(p);
 	pthread_mutex_lock(&mutex);
 	b = find(p);
 	if (!b || b->kind == REGISTERED) {
@@ -371,14 +426,6 @@ cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
 	return cudaSuccess;
 }
 
-/* The block that an address is in, or the last one that begins before it. */
-static struct block *nearest(const void *address)
-{
-	const size_t before = place_for((const char *)address + 1);
-
-	return before ? &blocks[before - 1] : block_count ? blocks : NULL;
-}
-
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p)
 {
 	static const enum cudaMemoryType types[] = {[DEVICE] = cudaMemoryTypeDevice,
@@ -451,27 +498,6 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 /* ---- Copies
  * ------------------------------------------------------------------------------------------------------ */
 
-/* The block of device memory that an address is in, for a copy: a program with many allocations copies
- * often. */
-static struct block *device_block(const void *p)
-{
-	struct block *const b = nvw_cuda_is_device_memory(p) ? nearest(p) : NULL;
-
-	return b && b->kind == DEVICE ? b : NULL;
-}
-
-static void open_block(const void *p)
-{
-	struct block *b;
-
-	pthread_mutex_lock(&mutex);
-	b = device_block(p);
-	if (b && b->open++ == 0 && !open_count) {
-		mprotect(b->pages, b->page_bytes, PROT_READ | PROT_WRITE);
-	}
-	pthread_mutex_unlock(&mutex);
-}
-
 /* Host code can write to device memory by copies alone, so it knows all changes. */
 static void note_change(const void *to, size_t n)
 {
@@ -484,18 +510,6 @@ static void note_change(const void *to, size_t n)
 
 		b->changed = b->changed < b->changed_end && b->changed < at ? b->changed : at;
 		b->changed_end = b->changed_end > at + n ? b->changed_end : at + n;
-	}
-	pthread_mutex_unlock(&mutex);
-}
-
-static void close_block(const void *p)
-{
-	struct block *b;
-
-	pthread_mutex_lock(&mutex);
-	b = device_block(p);
-	if (b && --b->open == 0 && !open_count) {
-		mprotect(b->pages, b->page_bytes, PROT_NONE);
 	}
 	pthread_mutex_unlock(&mutex);
 }
@@ -716,6 +730,7 @@ static struct nvw_cuda_range range_of(const struct block *b)
 		.bytes = b->bytes,
 		.persistent = persistent,
 		.pinned = !persistent && (b->kind == PINNED || b->kind == REGISTERED),
+		.by_copies = by_copies,
 		.changed = by_copies ? b->changed : 0,
 		.changed_end = by_copies ? b->changed_end : b->bytes};
 }
@@ -729,6 +744,7 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	for (size_t i = 0; i < n; i++) {
 		to[i] = range_of(&in_order[i]);
 		blocks[i].changed = blocks[i].changed_end = 0;
+		blocks[i].is_kept = blocks[i].kind == DEVICE;
 	}
 	return n;
 }
