@@ -44,13 +44,16 @@ static int run_points(struct sweep *s, const struct cli_options *o, bool fresh)
 	return r;
 }
 
+static int print_json(json_t *report)
+{
+	json_object_set_new(report, "made_by", cli_provenance(NULL, NULL));
+	return cli_print_json(report, stdout);
+}
+
 static int print(const struct bench *b)
 {
 	if (cli_json(b->given)) {
-		json_t *const report = bench_json(b);
-
-		json_object_set_new(report, "made_by", cli_provenance(NULL, NULL));
-		return cli_print_json(report, stdout);
+		return print_json(bench_json(b));
 	}
 	bench_print(b, stdout);
 	cli_print_made_by(NULL);

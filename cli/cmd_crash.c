@@ -300,9 +300,12 @@ static int prepare_cluster(struct cli_session *s, struct crash_request *r, struc
 static int work(struct cli_session *s, struct crash_request *r)
 {
 	struct spread spread = {.folder = NULL};
-	const bool spreads = cli_number(&s->given, CLI_engine) == SWEEP_SLURM;
-	const int status = spreads && prepare_cluster(s, r, &spread) ? cli_fail() : dispatch(s, r);
+	int status = 0;
 
+	if (cli_number(&s->given, CLI_engine) == SWEEP_SLURM) {
+		status = prepare_cluster(s, r, &spread);
+	}
+	status = status ? cli_fail() : dispatch(s, r);
 	spread_end(&spread);
 	return status;
 }

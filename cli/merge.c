@@ -224,15 +224,20 @@ static int show(const struct merge *m, bool json)
 	return 0;
 }
 
+static int complete_and_show(struct merge *m, bool json)
+{
+	complete(m);
+	NVW_TRY(ct_order_findings(&m->result));
+	return show(m, json);
+}
+
 static int merge_all(struct merge *m, const struct cli_options *given)
 {
 	NVW_EACH(argument, given->argument, given->argument_count) {
 		NVW_TRY(add_report(m, *argument));
 	}
 	NVW_TRY(check_whole(m));
-	complete(m);
-	NVW_TRY(ct_order_findings(&m->result));
-	return show(m, cli_json(given));
+	return complete_and_show(m, cli_json(given));
 }
 
 int crash_merge(const struct cli_options *given)

@@ -68,13 +68,15 @@ void script_failures(const struct script *s)
 //* ---- Drawing ------------------------------------------------------------------------------------- */
 static void print_title(const struct script *s, unsigned of)
 {
-	NVW_INVARIANT(of < s->p->of.count);
-	if (!s->p->series) {
+	const struct plot *const p = s->p;
+
+	NVW_INVARIANT(of < p->of.count);
+	if (p->series) {
+		fputs(" title ", s->to);
+		script_quote(p->of.name[of], s->to);
+	} else {
 		fputs(" notitle", s->to);
-		return;
 	}
-	fputs(" title ", s->to);
-	script_quote(s->p->of.name[of], s->to);
 }
 
 static bool plot_has_spread(const struct plot *p)

@@ -49,10 +49,8 @@ static unsigned rank_of(const char *name)
 /* Whether the list, separated by commas, has the name; NULL has all. */
 static bool lists(const char *list, const char *name)
 {
-	const size_t n = strlen(name);
-
 	for (const char *at = list; at; at = sweep_behind(at, ",")) {
-		if (strcspn(at, ",") == n && !strncmp(at, name, n)) {
+		if (text_is(at, strcspn(at, ","), name)) {
 			return true;
 		}
 	}
@@ -583,12 +581,17 @@ int bench_plan(struct bench *b, const struct cli_options *given)
 	return expect_runs(b);
 }
 
+static void row_end(struct bench_row *row)
+{
+	free(row->reason);
+	free(row->states);
+	free(row->of_seed);
+}
+
 void bench_end(struct bench *b)
 {
 	NVW_EACH(row, b->row, b->row_count) {
-		free(row->reason);
-		free(row->states);
-		free(row->of_seed);
+		row_end(row);
 	}
 	sweep_end(&b->runs);
 	sweep_end(&b->crashes);

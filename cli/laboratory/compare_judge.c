@@ -170,11 +170,15 @@ static int compare_numbers(
 /* ---- Points -------------------------------------------------------------------------------------- */
 
 /* The same change of another point. */
+static bool are_alike(const struct compare_row *a, const struct compare_row *b)
+{
+	return !strcmp(a->name, b->name) && !strcmp(a->a_text, b->a_text) && !strcmp(a->b_text, b->b_text);
+}
+
 static struct compare_row *row_like(const struct comparison *c, const struct compare_row *row)
 {
 	NVW_EACH(other, c->row, c->count) {
-		if (other->a_text && !strcmp(other->name, row->name) && !strcmp(other->a_text, row->a_text) &&
-			!strcmp(other->b_text, row->b_text)) {
+		if (other->a_text && are_alike(other, row)) {
 			return other;
 		}
 	}

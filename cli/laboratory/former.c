@@ -142,15 +142,19 @@ int former_open(const struct table_plan *plan, const char *path, struct former *
 	return match_axes(f);
 }
 
-/* ---- Points -------------------------------------------------------------------------------------- */
+//* Lines become words. */
+static void join_lines(char *text)
+{
+	while ((text = strchr(text, '\n'))) {
+		*text = text[1] ? ' ' : 0;
+	}
+}
 
 static int refuse_point(const struct former *f, char *text)
 {
 	char why[80];
 
-	for (char *c = text; (c = strchr(c, '\n'));) {
-		*c = c[1] ? ' ' : 0;
-	}
+	join_lines(text);
 	NVW_PRINT(why, "the table has a point that this %s lacks: ", f->plan->kind);
 	return former_refuse(f, why, text);
 }

@@ -7,17 +7,22 @@
 #include "../report/page/html_text.h"
 #include "paper_markup.h"
 
+static void put_markdown(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("|*", *text)) {
+			fputc('\\', to);
+		}
+		fputc(*text, to);
+	}
+}
+
 void page_put(const struct page *p, const char *text)
 {
 	if (p->html) {
 		html_text(p->to, text);
-		return;
-	}
-	for (; *text; text++) {
-		if (strchr("|*", *text)) {
-			fputc('\\', p->to);
-		}
-		fputc(*text, p->to);
+	} else {
+		put_markdown(p->to, text);
 	}
 }
 

@@ -529,6 +529,13 @@ static int write_page(struct page *p, const char *name)
 	return nvw_new_file_end(&f, r);
 }
 
+static int write_pages(struct page *p)
+{
+	NVW_TRY(write_page(p, "results.md"));
+	p->html = true;
+	return write_page(p, "index.html");
+}
+
 int papers_write(const struct papers *papers, const char *folder, bool draw)
 {
 	struct page page = {.papers = papers, .folder = folder, .drawn = draw};
@@ -536,7 +543,5 @@ int papers_write(const struct papers *papers, const char *folder, bool draw)
 	if (draw) {
 		NVW_TRY(page_draw_figures(&page));
 	}
-	NVW_TRY(write_page(&page, "results.md"));
-	page.html = true;
-	return write_page(&page, "index.html");
+	return write_pages(&page);
 }

@@ -185,14 +185,13 @@ bool slurm_waits(const struct slurm_job *job)
 
 static void take_state(struct slurm_job *job, unsigned long at, const char *state, const char *reason)
 {
-	if (at < 1 || at > job->count) {
-		return;
-	}
-	struct slurm_task *const task = &job->task[at - 1];
+	if (at > 0 && at <= job->count) {
+		struct slurm_task *const task = &job->task[at - 1];
 
-	task->is_listed = true;
-	NVW_PRINT(task->state, "%s", state);
-	NVW_PRINT(task->reason, "%s", reason);
+		task->is_listed = true;
+		NVW_PRINT(task->state, "%s", state);
+		NVW_PRINT(task->reason, "%s", reason);
+	}
 }
 
 /* "3", or "[2-4,7]" of tasks that did not start. */

@@ -58,12 +58,12 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
  * apart. */
 static void add_effective(json_t *to, const char *prefix, json_t *report)
 {
-	json_t *const options = json_object_get(json_object_get(report, "made_by"), "effective");
+	const char *const dot = words_if(*prefix, ".");
 
-	JSON_EACH_MEMBER(option, value, options) {
+	JSON_EACH_MEMBER(option, value, json_object_get(json_object_get(report, "made_by"), "effective")) {
 		char name[NAME_BYTES];
 
-		NVW_PRINT(name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
+		NVW_PRINT(name, "%s%seffective.%s", prefix, dot, option);
 		json_object_set(to, name, value);
 	}
 }
@@ -296,16 +296,18 @@ int sweep_write_host(const struct sweep *s, const char *path)
 /* ---- JSON lines ---------------------------------------------------------------------------------- */
 
 /* A number where the whole text is one. */
-static json_t *typed(const char *text)
+static bool is_integer(const char *text)
 {
 	const size_t n = strspn(text, "-0123456789");
 	char *end;
-	const long long number = strtoll(text, &end, 10);
 
-	if (n > 0 && n < 19 && !text[n] && !*end) {
-		return json_integer(number);
-	}
-	return json_string(text);
+	strtoll(text, &end, 10);
+	return n > 0 && n < 19 && !text[n] && !*end;
+}
+
+static json_t *typed(const char *text)
+{
+	return is_integer(text) ? json_integer(strtoll(text, NULL, 10)) : json_string(text);
 }
 
 static json_t *line_of(const struct sweep *s, const struct sweep_point *p)

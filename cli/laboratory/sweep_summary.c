@@ -51,8 +51,10 @@ static bool is_of_baseline(const struct sweep *s, unsigned axis)
 static int compare_points(const struct summary *m, const struct sweep_point *a, const struct sweep_point *b)
 {
 	NVW_FOR(i, m->sweep->axis_count) {
-		if ((int)i != m->seed && a->choice[i] != b->choice[i]) {
-			return NVW_ORDER(a->choice[i], b->choice[i]);
+		const int order = NVW_ORDER(a->choice[i], b->choice[i]);
+
+		if (order && (int)i != m->seed) {
+			return order;
 		}
 	}
 	return 0;

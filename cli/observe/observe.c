@@ -278,18 +278,24 @@ bool cli_observers_write(const struct cli_observers *o)
 	return o && (o->timeline || o->series || o->memory);
 }
 
-static int write_timeline(struct cli_observers *o, uint64_t now_ps)
+static void say_incomplete(uint64_t complete_ps)
 {
 	char text[NVW_UNIT_TEXT];
+
+	fprintf(stderr,
+		"nvwave: the timeline is complete up to %s only, because it is too long: choose a part by "
+		"--timeline-window\n",
+		nvw_format_time(complete_ps, text));
+}
+
+static int write_timeline(struct cli_observers *o, uint64_t now_ps)
+{
 	uint64_t complete_ps;
 
 	NVW_TRY(cli_timeline_check(o->timeline, now_ps));
 	NVW_TRY(cli_timeline_write(o->timeline, &complete_ps));
 	if (complete_ps != UINT64_MAX) {
-		fprintf(stderr,
-			"nvwave: the timeline is complete up to %s only, because it is too long: choose a "
-			"part by --timeline-window\n",
-			nvw_format_time(complete_ps, text));
+		say_incomplete(complete_ps);
 	}
 	return 0;
 }

@@ -314,17 +314,19 @@ static void write_group(struct cli_series *s, const struct emu_sight *sight)
 	put(s, "\n");
 }
 
+static uint64_t cu_of(const struct cli_series *s, const struct emu_sight *sight, bool is_cu)
+{
+	return is_cu ? sight->unit : sight->unit / s->wavefronts_per_cu;
+}
+
 static struct account *account_of(struct cli_series *s, const struct emu_sight *sight)
 {
 	const bool is_cu = sight->kind == EMU_SIGHT_FLUSH || sight->kind == EMU_SIGHT_INVALIDATION;
-	unsigned of = sight->unit;
 
 	if (s->per != CLI_PER_GROUP) {
-		of = is_cu ? of : of / s->wavefronts_per_cu;
-	} else if (is_cu) {
-		return NULL;
+		return &s->accounts[cu_of(s, sight, is_cu)];
 	}
-	return &s->accounts[of];
+	return is_cu ? NULL : &s->accounts[sight->unit];
 }
 
 static void add_to_account(struct cli_series *s, const struct emu_sight *sight)

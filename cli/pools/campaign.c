@@ -191,13 +191,15 @@ static int compare_file(struct run *r, unsigned pool, const char *path, void *co
 /* "": the check does not read the word; NULL: it has to notice that the word became found. */
 static const char *reason_of(const struct run *r, unsigned pool, nvw_off off, uint64_t found)
 {
+	const struct nvw_workload *const w = r->workload;
+
 	if (!is_read(r, pool, off)) {
 		return "";
 	}
-	if (!r->workload || !r->workload->unguarded) {
+	if (!w || !w->unguarded) {
 		return NULL;
 	}
-	return r->workload->unguarded(r->whole, nvw_pool_begin(nvw_pool_number(r->whole, pool)) + off, found);
+	return w->unguarded(r->whole, nvw_pool_begin(nvw_pool_number(r->whole, pool)) + off, found);
 }
 
 /* Why no check can notice the damage; NULL: one can. Of two words that change places, each has to be such. */
@@ -224,13 +226,13 @@ static const char *why_unguarded(const struct run *r, const struct damage *d)
 
 static void count_reason(struct campaign *c, const char *text)
 {
-	unsigned i = 0;
+	struct campaign_reason *r = c->reason, *const last = r + CAMPAIGN_REASONS - 1;
 
-	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text && strcmp(c->reason[i].text, text)) {
-		i++;
+	while (r < last && r->text && strcmp(r->text, text)) {
+		r++;
 	}
-	c->reason[i].text = text;
-	c->reason[i].count++;
+	r->text = text;
+	r->count++;
 }
 
 static enum campaign_verdict judge_silent(struct run *r, const struct damage *damage)

@@ -42,12 +42,13 @@ static int run_covered(void *context, const struct ct_options *o, struct ct_resu
 static struct crash_request to_explore(struct crash_tested *t)
 {
 	struct crash_request explored = *t->request;
+	struct ct_options *const o = &explored.options;
 
 	explored.run = run_covered;
-	explored.options.schedules = 0; /* of wavefronts */
 	explored.context = t;
+	o->schedules = 0; /* of wavefronts */
 	if (t->machine->nvram.domain == EMU_DOMAIN_eadr) {
-		explored.options.model = ct_model_or(explored.options.model, CT_USE_KEPT_CACHES);
+		o->model = ct_model_or(o->model, CT_USE_KEPT_CACHES);
 	}
 	return explored;
 }

@@ -16,15 +16,10 @@
 /* The program itself, with the option to print. */
 static char *default_recover(const char *exec)
 {
-	static const char option[] = " --recover-and-print";
-	const size_t n = strcspn(exec, " \t");
-	char *const text = malloc(n + sizeof option);
+	char *text;
+	const int n = asprintf(&text, "%.*s --recover-and-print", (int)strcspn(exec, " \t"), exec);
 
-	if (text) {
-		memcpy(text, exec, n);
-		memcpy(text + n, option, sizeof option);
-	}
-	return text;
+	return n < 0 ? NULL : text;
 }
 
 static int check_request(const struct crash_request *r)

@@ -98,15 +98,16 @@ static void print_models(const struct ct_matrix *x, FILE *to)
  * which it does not. */
 static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
 {
-	enum ct_model model = 0;
-
 	*ret_others = false;
-	while (model + 1 < CT_MODEL_COUNT &&
-		(!ct_model_info(model)->narrows || ct_verdict_passes(b->narrower[0][model].verdict))) {
-		*ret_others = *ret_others || ct_model_info(model)->narrows;
-		model++;
+	for (enum ct_model m = 0; m + 1 < CT_MODEL_COUNT; m++) {
+		const bool narrows = ct_model_info(m)->narrows;
+
+		if (narrows && !ct_verdict_passes(b->narrower[0][m].verdict)) {
+			return m;
+		}
+		*ret_others |= narrows;
 	}
-	return model;
+	return CT_MODEL_COUNT - 1;
 }
 
 /* What a narrower scope does, or none: of all permitted states, or of a sample. */

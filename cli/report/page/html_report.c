@@ -103,11 +103,11 @@ static void lead_order(FILE *f, const struct ct_cause *c)
 	html_text(f, c->lost);
 	if (!strchr(c->early, ':')) {
 		fputs(" can be lost although the operation that needs it was acknowledged.", f);
-		return;
+	} else {
+		fputs(" can be lost when ", f);
+		html_text(f, c->early);
+		fputs(", which relies on it, is durable already.", f);
 	}
-	fputs(" can be lost when ", f);
-	html_text(f, c->early);
-	fputs(", which relies on it, is durable already.", f);
 }
 
 /* What is wrong first, why, and what mends it. */

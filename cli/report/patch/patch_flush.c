@@ -106,14 +106,11 @@ static size_t function_of(const char *code, size_t statement)
 
 static bool is_in_kernel(const struct patch_reader *r)
 {
-	static const char *const words[] = {"__global__", "__device__"};
+	const char *const code = r->text[0].code;
+	const size_t end = r->statement.from;
 
-	NVW_EACH(word, words, 2) {
-		if (text_find_word(r->text[0].code, r->function, *word) < r->statement.from) {
-			return true;
-		}
-	}
-	return false;
+	return text_find_word(code, r->function, "__global__") < end ||
+	       text_find_word(code, r->function, "__device__") < end;
 }
 
 /* Does it store to a bit-field that the source or one of its headers defines? */
