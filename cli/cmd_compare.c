@@ -95,18 +95,23 @@ static void print_row(const struct compare_row *row)
 	putchar('\n');
 }
 
+static void print_only_in(const char *file, const char *what, const char *name)
+{
+	printf("only in %s: %s%s\n", file, what, words_or(name, "a run without axes"));
+}
+
 static void print_in_one(const struct compare_command *c, json_t *names, const char *what, uint64_t rows)
 {
+	const uint64_t all = json_object_size(names);
 	uint64_t shown = 0;
 
 	JSON_EACH_MEMBER(name, side, names) {
 		if (shown++ < rows) {
-			printf("only in %s: %s%s\n", strcmp(json_string_value(side), "a") ? c->b : c->a, what,
-				words_or(name, "a run without axes"));
+			print_only_in(strcmp(json_string_value(side), "a") ? c->b : c->a, what, name);
 		}
 	}
-	if (shown > rows) {
-		printf("and %llu more that only one has\n", (ull)(shown - rows));
+	if (all > rows) {
+		printf("and %llu more that only one has\n", (ull)(all - rows));
 	}
 }
 

@@ -263,12 +263,8 @@ static int name_folder(const struct cli_session *s, unsigned tasks, struct sprea
 	struct sweep_words words;
 	int error = spread_words(s->given.argc, s->given.argv, not_of_a_task, &words);
 
-	if (!error) {
-		error = spread_add_word(&words, "--slice=N/%u", tasks);
-	}
-	if (!error) {
-		error = spread_begin(spread, &words, &s->config);
-	}
+	error = NVW_OR(error, spread_add_word(&words, "--slice=N/%u", tasks));
+	error = NVW_OR(error, spread_begin(spread, &words, &s->config));
 	sweep_words_end(&words);
 	return error;
 }

@@ -194,19 +194,23 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 		bad_json(c), "made_by", cli_provenance(NULL, NULL));
 }
 
+static int report_campaign(const struct pool_command *command, const struct campaign *c)
+{
+	if (command->json) {
+		return cli_print_json(campaign_json(c, command->path), stdout);
+	}
+	print_campaign(c, command->path);
+	return 0;
+}
+
 static int run_campaign(
 	const struct pool_command *command, struct campaign *c, const struct nvw_pool *first, int *ret_status)
 {
 	const int error = campaign_run(c, first);
 
 	*ret_status = has_bad(c) ? STATUS_INCONSISTENT : STATUS_CLEAN;
-	if (error != 0 && error != NVW_E_STOPPED) {
-		return error;
-	}
-	if (command->json) {
-		NVW_TRY(cli_print_json(campaign_json(c, command->path), stdout));
-	} else {
-		print_campaign(c, command->path);
+	if (!error || error == NVW_E_STOPPED) {
+		NVW_TRY(report_campaign(command, c));
 	}
 	return error;
 }

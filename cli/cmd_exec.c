@@ -179,18 +179,24 @@ static int print_report(
 	return error;
 }
 
+static int report_on_stderr(
+	const struct host_session *s, const struct cli_session *session, const struct outcome *o)
+{
+	NVW_TRY(print_report(s, session, o, stderr));
+	NVW_FAIL_ERRNO_IF(fflush(stderr) || ferror(stderr), "standard error: cannot write the report");
+	return 0;
+}
+
 static int write_report(const struct host_session *s, const struct cli_session *session,
 	const struct outcome *o, const char *path)
 {
 	struct nvw_new_file f;
 
-	if (path) {
-		NVW_TRY(nvw_new_file_begin(path, false, &f));
-		return nvw_new_file_end(&f, print_report(s, session, o, f.file));
+	if (!path) {
+		return report_on_stderr(s, session, o);
 	}
-	NVW_TRY(print_report(s, session, o, stderr));
-	NVW_FAIL_ERRNO_IF(fflush(stderr) || ferror(stderr), "standard error: cannot write the report");
-	return 0;
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	return nvw_new_file_end(&f, print_report(s, session, o, f.file));
 }
 
 static struct host_options options_of(const struct cli_session *session, const struct request *r)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/member.h"
 
@@ -37,24 +38,23 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	}
 }
 
+static int print_recovered(const struct pool_command *c, const json_t *report, struct pool_recover_how *how)
+{
+	if (c->json) {
+		return pool_command_print(report, true);
+	}
+	print_text(report, how);
+	return 0;
+}
+
 static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 {
 	json_t *report = NULL;
 	const int r = pool_recover_one(how, c->path, &report);
-
-	if (!report) {
-		return r;
-	}
-	if (!c->json) {
-		print_text(report, how);
-		json_decref(report);
-		return r;
-	}
-	const int printed = pool_command_print(report, true);
+	const int printed = report ? print_recovered(c, report, how) : 0;
 
 	json_decref(report);
-	NVW_TRY(r);
-	return printed;
+	return NVW_OR(r, printed);
 }
 
 static int recover_command(const struct pool_command *c, int *ret_status)

@@ -160,11 +160,7 @@ static void print_points(const struct papers *p)
 		known += (*sweep)->known;
 	}
 	printf("%u points, %u of them unchanged since an earlier run; ", points, known);
-	if (p->seeds == 1) {
-		puts("seed 1");
-	} else {
-		printf("seeds 1 to %u\n", p->seeds);
-	}
+	printf(p->seeds == 1 ? "seed 1\n" : "seeds 1 to %u\n", p->seeds);
 }
 
 static int print_report(const struct reproduce_command *c, const char *folder)
@@ -247,15 +243,19 @@ static int make_folder(const char *folder)
 	return 0;
 }
 
-static int run_all(const struct reproduce_command *c, const char *folder)
+static int check_sweeps(const struct papers *p)
 {
-	const struct papers *const p = &c->papers;
-
 	NVW_EACH(sweep, p->sweep, p->sweep_count) {
 		NVW_TRY(sweep_check(&(*sweep)->sweep));
 	}
+	return 0;
+}
+
+static int run_all(const struct reproduce_command *c, const char *folder)
+{
+	NVW_TRY(check_sweeps(&c->papers));
 	NVW_TRY(make_folder(folder));
-	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+	NVW_EACH(sweep, c->papers.sweep, c->papers.sweep_count) {
 		NVW_TRY(run_sweep(c, *sweep, folder));
 	}
 	return 0;

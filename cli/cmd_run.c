@@ -12,6 +12,7 @@
 
 #include "check/check.h"
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/describe.h"
 #include "core/folder.h"
 #include "core/newfile.h"
@@ -51,20 +52,22 @@ struct run {
 	struct nvw_findings findings;
 };
 
-static void on_acknowledged(void *context, uint64_t first, uint64_t count)
+static int acknowledge(struct run *run, uint64_t first, uint64_t count)
 {
-	struct run *const run = context;
-	int r = nvw__acks_add(&run->acks, first, count);
+	const int r = nvw__acks_add(&run->acks, first, count);
 
 	if (run->observers) {
 		cli_observers_acknowledged(run->observers, count);
 	}
-	if (r == 0 && run->drive) {
-		r = nvw__drive_acknowledged(run->drive, first, count);
-	}
-	if (run->ack_error == 0) {
-		run->ack_error = r;
-	}
+	return !r && run->drive ? nvw__drive_acknowledged(run->drive, first, count) : r;
+}
+
+static void on_acknowledged(void *context, uint64_t first, uint64_t count)
+{
+	struct run *const run = context;
+	const int r = acknowledge(run, first, count);
+
+	run->ack_error = NVW_OR(run->ack_error, r);
 }
 
 static int create_kept_pool(struct run *run, const char *path, struct nvw_pool_params *params, unsigned count)
@@ -155,14 +158,19 @@ static uint64_t operations(const struct run *run)
 	return o && o->name ? nvw_option_u64(run->session->options, "count") : 0;
 }
 
-static int begin_measurement(struct run *run)
+static int set_up(struct run *run)
 {
 	const struct nvw_workload *const w = run->session->workload;
 
 	if (w->setup) {
 		NVW_TRY(w->setup(run->plan, run->machine));
 	}
-	NVW_TRY(nvw_persist(run->machine));
+	return nvw_persist(run->machine);
+}
+
+static int begin_measurement(struct run *run)
+{
+	NVW_TRY(set_up(run));
 	nvw_begin_measurement(run->machine);
 	NVW_TRY(cli_observers_start(run->observers, run->machine, operations(run)));
 	return start_readers(run);
@@ -420,12 +428,8 @@ int cli_examine_run(int argc, char **argv, struct emu_config *ret_config)
 	struct run run = {.session = &session};
 	int r = cli_session_begin(&session, CLI_WORKLOAD, argc, argv);
 
-	if (r == 0) {
-		r = take_command_line(&run);
-	}
-	if (r == 0) {
-		r = cli_session_try(&session);
-	}
+	r = NVW_OR(r, take_command_line(&run));
+	r = NVW_OR(r, cli_session_try(&session));
 	*ret_config = session.config;
 	cli_session_end(&session);
 	return r;

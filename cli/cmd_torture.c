@@ -95,19 +95,22 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	return 0;
 }
 
-/* ---- Programs ------------------------------------------------------------------------------------ */
+//* ---- Programs ------------------------------------------------------------------------------------ */
+static void print_option(const char *name, const char *value)
+{
+	printf(" --%s=", name);
+	cli_print_quoted(value, stdout);
+}
 
 static void print_repetition(const struct torture_command *c, const struct torture_result *result)
 {
 	printf("  repeat: nvwave torture --protocol=%s --seed=%llu --programs=1", c->options.protocol,
 		(ull)result->seed);
 	NVW_EACH(setting, c->options.settings, c->setting_count) {
-		fputs(" --set=", stdout);
-		cli_print_quoted(*setting, stdout);
+		print_option("set", *setting);
 	}
 	if (c->options.fault) {
-		fputs(" --fault=", stdout);
-		cli_print_quoted(c->options.fault, stdout);
+		print_option("fault", c->options.fault);
 	}
 	putchar('\n');
 }
@@ -507,16 +510,21 @@ int cli_examine_torture(int argc, char **argv)
 	return r;
 }
 
-static int print_end(const struct torture_command *c)
+static int print_report(const struct torture_command *c)
 {
 	if (c->json) {
-		NVW_TRY(cli_print_json(json_incref(c->report), stdout));
-	} else {
-		json_t *const made_by = torture_provenance(c);
-
-		cli_print_provenance(made_by, stdout);
-		json_decref(made_by);
+		return cli_print_json(json_incref(c->report), stdout);
 	}
+	json_t *const made_by = torture_provenance(c);
+
+	cli_print_provenance(made_by, stdout);
+	json_decref(made_by);
+	return 0;
+}
+
+static int print_end(const struct torture_command *c)
+{
+	NVW_TRY(print_report(c));
 	NVW_TRY(cli_flush());
 	if (c->failed) {
 		return NVW_E_INCONSISTENT;

@@ -196,16 +196,26 @@ static void print_times(const char *tool, const struct tool_times times[STATUSES
 	}
 }
 
+static int tool_on_one(const char *folder, const char *tool, json_t *state, struct tool_times times[STATUSES])
+{
+	int status = 0;
+
+	NVW_TRY(tool_on_state(folder, tool, state, &status));
+	add_time(&times[status & 0xff], member_real(state, "tool_seconds"));
+	return status != 0;
+}
+
 static int tool_on_all(const char *folder, const char *tool, json_t *states, bool quiet, unsigned *ret_failed)
 {
 	struct tool_times times[STATUSES] = {{0}};
 
 	JSON_EACH(state, states) {
-		int status = 0;
+		const int failed = tool_on_one(folder, tool, state, times);
 
-		NVW_TRY(tool_on_state(folder, tool, state, &status));
-		add_time(&times[status & 0xff], member_real(state, "tool_seconds"));
-		*ret_failed += status != 0;
+		if (failed < 0) {
+			return failed;
+		}
+		*ret_failed += (unsigned)failed;
 	}
 	if (!quiet) {
 		print_times(tool, times);

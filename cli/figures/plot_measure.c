@@ -60,17 +60,21 @@ static void measure_mean(const struct plot *p, struct plot_cell *c)
 	}
 }
 
+static void measure_cell(const struct plot *p, struct plot_cell *c)
+{
+	qsort(c->value, c->count, sizeof *c->value, by_size);
+	if (draws_all(p)) {
+		measure_median(c);
+	} else {
+		measure_mean(p, c);
+	}
+}
+
 void plot_measure_cells(struct plot *p)
 {
-	NVW_EACH(c, p->cell, p->at.count * p->of.count) {
-		if (!c->count) {
-			continue;
-		}
-		qsort(c->value, c->count, sizeof *c->value, by_size);
-		if (draws_all(p)) {
-			measure_median(c);
-		} else {
-			measure_mean(p, c);
+	NVW_EACH(cell, p->cell, p->at.count * p->of.count) {
+		if (cell->count) {
+			measure_cell(p, cell);
 		}
 	}
 }

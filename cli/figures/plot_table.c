@@ -94,14 +94,20 @@ static int read_fields(const char *path, struct plot_table *t)
 	return 0;
 }
 
-int plot_table_read(const char *path, struct plot_table *t)
+static int read_text(const char *path, struct plot_table *t)
 {
 	uint64_t bytes;
 
-	*t = (struct plot_table){.text = NULL};
 	NVW_TRY(nvw_input_read(path, TABLE_BYTES_MAX, &t->text, &bytes));
 	NVW_FAIL_IF(strlen(t->text) != bytes, NVW_E_INPUT,
 		"%s: this is not a table in CSV: it has a zero byte", path);
+	return 0;
+}
+
+int plot_table_read(const char *path, struct plot_table *t)
+{
+	*t = (struct plot_table){.text = NULL};
+	NVW_TRY(read_text(path, t));
 	NVW_TRY(read_fields(path, t));
 	NVW_FAIL_IF(!t->rows, NVW_E_INPUT, "%s: this table has no rows", path);
 	return 0;

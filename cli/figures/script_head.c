@@ -41,14 +41,20 @@ static void print_key(const struct script *s)
 }
 
 /* A ratio has no unit. */
-static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
+static void drop_unit(char *text)
 {
 	char *const unit = strrchr(text, '(');
-	char baseline[PLOT_LABEL_BYTES];
 
 	if (unit && unit > text && !strcmp(strchr(unit, 0) - 1, ")")) {
 		unit[-1] = 0;
 	}
+}
+
+static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
+{
+	char baseline[PLOT_LABEL_BYTES];
+
+	drop_unit(text);
 	s->y_scale = 1;
 	NVW_PRINT(baseline, ",\nrelative to %s", s->p->baseline);
 	words_add(text, PLOT_LABEL_BYTES, "", baseline);

@@ -77,17 +77,15 @@ static void print_cell(const struct bench_row *row, unsigned metric, char cell[C
 
 static const char *checked_text(const struct bench *b, const struct bench_row *row)
 {
-	switch (row->status) {
-	case BENCH_LOSES:
-		return b->of[row->of].workload ? "LOSES DATA" : "WRONG RESULTS";
-	case BENCH_FAILED:
-		return "no result";
-	case BENCH_REFUSED:
-		return "-";
-	default:
-		break;
+	const bool is_host = !b->of[row->of].workload;
+
+	if (row->status == BENCH_LOSES) {
+		return is_host ? "WRONG RESULTS" : "LOSES DATA";
 	}
-	if (!b->of[row->of].workload) {
+	if (row->status == BENCH_FAILED) {
+		return "no result";
+	}
+	if (row->status == BENCH_REFUSED || is_host) {
 		return "-";
 	}
 	return words_or(row->states, b->states ? "not checked" : "unchecked");

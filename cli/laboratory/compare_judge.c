@@ -105,16 +105,21 @@ static void merge_row(json_t *point, json_t *row, json_t *const axes[2])
 	}
 }
 
+static json_t *point_named(json_t *points, const char *name)
+{
+	if (!json_object_get(points, name)) {
+		json_object_set_new(points, name, json_pack("{s:{}, s:{}}", "numbers", "texts"));
+	}
+	return json_object_get(points, name);
+}
+
 static int make_points(const json_t *rows, json_t *const axes[2], json_t *points)
 {
 	JSON_EACH(row, rows) {
 		char *const name = name_of(row, axes);
 
 		NVW_ALLOCATED(name, "no memory for the comparison");
-		if (!json_object_get(points, name)) {
-			json_object_set_new(points, name, json_pack("{s:{}, s:{}}", "numbers", "texts"));
-		}
-		merge_row(json_object_get(points, name), row, axes);
+		merge_row(point_named(points, name), row, axes);
 		free(name);
 	}
 	return 0;

@@ -24,15 +24,13 @@ static bool is_of_figure(const struct paper_row *row, const char *paper, const c
 
 static char *figure_path(const struct page *p, const char *paper, const char *figure, const char *end)
 {
-	char *path = NULL;
+	char *path;
 
 	if (asprintf(&path, "%s/%s-%s%s", p->folder, paper, figure, end) < 0) {
 		return NULL;
 	}
-	for (char *at = path + strlen(p->folder) + 1; *at; at++) {
-		if (strchr(" ,/", *at)) {
-			*at = '-';
-		}
+	for (char *at = path + strlen(p->folder) + 1; (at = strpbrk(at, " ,/"));) {
+		*at = '-';
 	}
 	return path;
 }
@@ -103,19 +101,23 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 	return r;
 }
 
+/* The first row of a figure; end: there is none before that. */
+static const struct paper_row *first_of(
+	const struct papers *p, const struct paper_row *end, const char *figure)
+{
+	const struct paper_row *row = p->row;
+
+	while (row < end && !is_of_figure(row, end->paper, figure)) {
+		row++;
+	}
+	return row;
+}
+
 bool page_begins_figure(const struct papers *p, const struct paper_row *row)
 {
 	const char *const figure = paper_text(row->keys, "figure");
 
-	if (!figure || !is_of_figure(row, row->paper, figure)) {
-		return false;
-	}
-	for (const struct paper_row *other = p->row; other < row; other++) {
-		if (is_of_figure(other, row->paper, figure)) {
-			return false;
-		}
-	}
-	return true;
+	return figure && is_of_figure(row, row->paper, figure) && first_of(p, row, figure) == row;
 }
 
 int page_draw_figures(const struct page *p)

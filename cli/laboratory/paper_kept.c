@@ -399,9 +399,7 @@ static int write_kept(
 	const int r = path ? nvw_new_file_begin(path, false, &f) : NVW_E_MEMORY;
 
 	free(path);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(r);
 	fputs(kept->heading, f.file);
 	write(p, f.file);
 	return nvw_new_file_end(&f, 0);

@@ -591,12 +591,17 @@ static void point_name(const struct paper_measure *m, const struct sweep_point *
 	}
 }
 
+static bool is_whole_word(const char *text, const char *from, const char *behind)
+{
+	return (from == text || from[-1] == ' ') && (*behind == ' ' || !*behind);
+}
+
 static bool is_word_of(const char *word, const char *text)
 {
 	const size_t n = strlen(word);
 
 	for (const char *at = text; at && (at = strstr(at, word)); at += n) {
-		if ((at == text || at[-1] == ' ') && (at[n] == ' ' || !at[n])) {
+		if (is_whole_word(text, at, at + n)) {
 			return true;
 		}
 	}

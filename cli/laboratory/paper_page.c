@@ -89,13 +89,18 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	page_table_row(p, cell, CELLS, false);
 }
 
-static void show_rows(const struct page *p, const char *paper)
+static void begin_rows(const struct page *p)
 {
 	static const char *const names[CELLS] = {
 		"", "what", "in", "paper", "here: mean (least, most)", "judgement"};
 
 	page_table_begin(p);
 	page_table_row(p, names, CELLS, true);
+}
+
+static void show_rows(const struct page *p, const char *paper)
+{
+	begin_rows(p);
 	NVW_EACH(row, p->papers->row, p->papers->row_count) {
 		if (is_shown(row, paper)) {
 			show_row(p, row);

@@ -389,16 +389,21 @@ int papers_read(const char *folder, struct papers *p)
 	return set_sensitive(p);
 }
 
+static void cell_end(struct paper_cell *cell)
+{
+	free(cell->row);
+	free(cell->column);
+	free(cell->version);
+}
+
 static void table_end(struct paper_table *table)
 {
 	free(table->section.name);
 	json_decref(table->section.keys);
 	sweep_rule_end(&table->measure.points);
 	sweep_rule_end(&table->measure.over);
-	NVW_EACH(kept, table->kept, table->kept_count) {
-		free(kept->row);
-		free(kept->column);
-		free(kept->version);
+	NVW_EACH(cell, table->kept, table->kept_count) {
+		cell_end(cell);
 	}
 	free(table->kept);
 }

@@ -187,14 +187,19 @@ int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks
 	return r;
 }
 
+static void part_end(struct spread_part *part)
+{
+	sweep_words_end(&part->words);
+	sweep_outcome_end(&part->outcome);
+}
+
 void spread_end(struct spread *s)
 {
 	if (s->folder && !s->keeps_folder) {
 		slurm_remove(s->folder);
 	}
 	NVW_EACH(part, s->part, s->count) {
-		sweep_words_end(&part->words);
-		sweep_outcome_end(&part->outcome);
+		part_end(part);
 	}
 	free(s->part);
 	free(s->folder);

@@ -110,18 +110,23 @@ static int add_setting(const struct sweep *s, const char *name, const char *valu
 }
 
 /* All that a value stands for. */
+static int add_resolved(const struct sweep *s, const char *name, const char *value, struct sweep_words *w)
+{
+	char *const text = sweep_resolve(s, value);
+
+	NVW_ALLOCATED(text, "no memory for a point");
+	const int r = add_setting(s, name, text, w);
+
+	free(text);
+	return r;
+}
+
 static int add_bundle(const struct sweep *s, const struct sweep_bundle *b, struct sweep_words *w)
 {
-	int r = 0;
-
-	for (unsigned i = 0; i < b->count && r == 0; i++) {
-		char *const text = sweep_resolve(s, b->text[i]);
-
-		NVW_ALLOCATED(text, "no memory for a point");
-		r = add_setting(s, b->name[i], text, w);
-		free(text);
+	NVW_FOR(i, b->count) {
+		NVW_TRY(add_resolved(s, b->name[i], b->text[i], w));
 	}
-	return r;
+	return 0;
 }
 
 static int add_value(const struct sweep *s, const char *axis, const char *value, struct sweep_words *w)
@@ -237,9 +242,17 @@ static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *pat
 }
 
 /* What is neither a regular file nor a folder has no content. */
-static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
+static int add_file(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 {
 	XXH128_hash_t hash;
+
+	NVW_TRY(hash_once(c, path, &hash));
+	XXH3_128bits_update(state, &hash, sizeof hash);
+	return 0;
+}
+
+static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
+{
 	struct stat about;
 
 	if (stat(path, &about)) {
@@ -248,11 +261,7 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 	if (S_ISDIR(about.st_mode)) {
 		return add_folder(c, state, path);
 	}
-	if (S_ISREG(about.st_mode)) {
-		NVW_TRY(hash_once(c, path, &hash));
-		XXH3_128bits_update(state, &hash, sizeof hash);
-	}
-	return 0;
+	return S_ISREG(about.st_mode) ? add_file(c, state, path) : 0;
 }
 
 /* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus
