@@ -27,6 +27,7 @@ static bool fits(int wanted, bool is)
 
 bool rec_case_fits(const struct rec_entry_case *row, const struct rec_entry_facts *facts)
 {
+	NVW_INVARIANT(facts->relation < REC_RELATIONS);
 	return fits(row->sealed, facts->sealed) && fits(row->one_epoch, facts->one_epoch) &&
 	       row->relations >> facts->relation & 1 && fits(row->place, facts->place);
 }

@@ -3,6 +3,11 @@
 #include "core/invariant.h"
 #include "view.h"
 
+static uint64_t extent_bytes(uint64_t payload)
+{
+	return nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES;
+}
+
 struct walk {
 	int (*visit)(void *context, nvw_off block, uint64_t bytes);
 	void *context;
@@ -22,45 +27,53 @@ static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload,
 int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes),
 	void *context)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct walk w = {visit, context};
 	struct nvw__written written = {0};
-	uint64_t payload = 0, words_read = 0;
-	int r = rec_each_block(pool, &words_read, visit_if_allocated, &w);
+	uint64_t payload, words_read = 0;
 
-	for (uint64_t chunk = rec_next_chunk(pool, 0, &written); r == 0 && chunk < g->chunk_count;
-		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &written)) {
-		r = rec_chunk(pool, chunk, &payload);
-		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-			r = visit(context, nvw__chunk_off(g, chunk),
-				nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES);
+	NVW_TRY(rec_each_block(pool, &words_read, visit_if_allocated, &w));
+	REC_EACH_CHUNK(chunk, payload, pool, &written) {
+		NVW_TRY(rec_chunk(pool, chunk, &payload));
+		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			NVW_TRY(visit(context, nvw__chunk_off(nvw_pool_geometry(pool), chunk),
+				extent_bytes(payload)));
 		}
 	}
-	return r;
+	return 0;
+}
+
+static bool block_is_allocated(const struct nvw_pool *pool, nvw_off off, unsigned class)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	enum nvw__outcome outcome;
+	uint64_t chunk, block;
+	uint32_t i;
+
+	return nvw__block_locate(g, off, class, &chunk, &i) &&
+	       rec_block(pool, nvw__block_word_off(nvw__chunk_off(g, chunk), i), &block, &outcome) == 0 &&
+	       rec_is_allocated(block, outcome);
 }
 
 bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_bytes)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	uint64_t chunk = (off - g->chunks) / NVW_POOL_CHUNK_BYTES, payload, block;
-	enum nvw__outcome outcome;
-	unsigned class;
-	uint32_t i;
+	const uint64_t chunk = (off - g->chunks) / NVW_POOL_CHUNK_BYTES;
+	uint64_t payload;
 
 	if (off < g->chunks || chunk >= g->chunk_count || rec_chunk(pool, chunk, &payload) < 0) {
 		return false;
 	}
 	if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-		*ret_bytes = nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES;
+		*ret_bytes = extent_bytes(payload);
 		return off == nvw__chunk_off(g, chunk);
 	}
-	class = (unsigned)nvw__chunk_value(payload);
-	if (nvw__chunk_kind(payload) != NVW__CHUNK_CLASS || !nvw__block_locate(g, off, class, &chunk, &i) ||
-		rec_block(pool, nvw__block_word_off(nvw__chunk_off(g, chunk), i), &block, &outcome) < 0) {
+	const unsigned class = (unsigned)nvw__chunk_value(payload);
+
+	if (nvw__chunk_kind(payload) != NVW__CHUNK_CLASS) {
 		return false;
 	}
 	*ret_bytes = nvw__class_block_bytes(class);
-	return rec_is_allocated(block, outcome);
+	return block_is_allocated(pool, off, class);
 }
 
 /* ---- Places -------------------------------------------------------------------------------- */
@@ -125,28 +138,40 @@ static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum n
 		s->pool, word_off, nvw_seal(word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0)));
 }
 
+static int sweep_extent(const struct sweep *s, uint64_t chunk, uint64_t payload)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(s->pool);
+	const nvw_off word_off = nvw__chunk_word_off(g, chunk);
+
+	if (nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT ||
+		s->reachable(s->context, nvw__chunk_off(g, chunk), extent_bytes(payload))) {
+		return 0;
+	}
+	s->report->blocks_freed++;
+	return nvw_pool_write_word(
+		s->pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
+}
+
+static int sweep_all(struct sweep *s)
+{
+	struct nvw__written written = {0};
+	uint64_t payload;
+
+	NVW_TRY(rec_each_block(s->pool, &s->report->words_read, sweep_block, s));
+	REC_EACH_CHUNK(chunk, payload, s->pool, &written) {
+		NVW_TRY(rec_chunk(s->pool, chunk, &payload));
+		NVW_TRY(sweep_extent(s, chunk, payload));
+	}
+	return 0;
+}
+
 int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes),
 	void *context, struct nvw_recovery *report)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const uint64_t before = nvw_pool_words_written(pool);
 	struct sweep s = {pool, reachable, context, report};
-	struct nvw__written written = {0};
-	uint64_t payload = 0;
-	int r = rec_each_block(pool, &report->words_read, sweep_block, &s);
+	const int r = sweep_all(&s);
 
-	for (uint64_t chunk = rec_next_chunk(pool, 0, &written); r == 0 && chunk < g->chunk_count;
-		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &written)) {
-		const nvw_off word_off = nvw__chunk_word_off(g, chunk), off = nvw__chunk_off(g, chunk);
-
-		r = rec_chunk(pool, chunk, &payload);
-		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT &&
-			!reachable(context, off, nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES)) {
-			report->blocks_freed++;
-			r = nvw_pool_write_word(
-				pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
-		}
-	}
 	report->words_written += nvw_pool_words_written(pool) - before;
 	return r;
 }

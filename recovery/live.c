@@ -21,12 +21,10 @@ static int header_pages(const struct live *l)
 static int log_of_stream(const struct live *l, uint32_t stream, struct nvw__written *written)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
-	uint32_t end;
 	uint64_t est;
 
 	NVW_TRY(rec_est(l->pool, stream, &est));
-	for (uint32_t i = rec_next_entry(l->pool, stream, 0, written, &end); i < g->log_entries;
-		i = rec_next_entry(l->pool, stream, i + 1, written, &end)) {
+	REC_EACH_ENTRY(i, l->pool, stream, written) {
 		const nvw_off off = nvw__entry_off(g, stream, i);
 		const uint64_t *const words = nvw_pool_at(l->pool, off, NVW__ENTRY_BYTES);
 
@@ -54,8 +52,7 @@ static int heap(const struct live *l)
 	uint64_t payload;
 
 	NVW_TRY(l->visit(l->context, REC_LIVE_HEAP, g->chunk_table, 8 * (uint64_t)g->chunk_count, true));
-	for (uint64_t chunk = rec_next_chunk(l->pool, 0, &written); chunk < g->chunk_count;
-		chunk = rec_next_chunk(l->pool, rec_chunk_after(chunk, payload), &written)) {
+	REC_EACH_CHUNK(chunk, payload, l->pool, &written) {
 		NVW_TRY(rec_chunk(l->pool, chunk, &payload));
 		if (nvw__chunk_kind(payload) == NVW__CHUNK_CLASS) {
 			NVW_TRY(class_words(l, chunk, (unsigned)nvw__chunk_value(payload)));
@@ -80,8 +77,7 @@ int rec_each_live(const struct nvw_pool *pool,
 	struct rec_streams walk = {.est = {0}};
 
 	NVW_TRY(header_pages(&l));
-	for (uint32_t stream = rec_next_stream(pool, 0, &walk); stream < g->streams;
-		stream = rec_next_stream(pool, stream + 1, &walk)) {
+	REC_EACH_STREAM(stream, pool, &walk) {
 		NVW_TRY(log_of_stream(&l, stream, &walk.log));
 	}
 	NVW_TRY(visit(context, REC_LIVE_EPOCH, g->est, 8 * (uint64_t)g->streams, true));

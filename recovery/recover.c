@@ -32,6 +32,15 @@ struct stream_log {
 	bool open; /* an entry is of the open epoch */
 };
 
+static int restore(struct stream_log *l, const struct nvw__undo *undo)
+{
+	l->report->words_restored++;
+	if (nvw_pool_word(l->pool, undo->off) == undo->value) {
+		return 0;
+	}
+	return nvw_pool_write_word(l->pool, undo->off, undo->value);
+}
+
 static int one_entry(struct stream_log *l, const uint64_t *words, nvw_off off)
 {
 	/* Most entries have never been written. */
@@ -40,16 +49,13 @@ static int one_entry(struct stream_log *l, const uint64_t *words, nvw_off off)
 	}
 	const struct rec_entry entry = rec_judge(l->pool, words, off, l->settled);
 
-	l->open = l->open || entry.of_open_epoch;
+	l->open |= entry.of_open_epoch;
 	if (entry.verdict == REC_DAMAGE) {
 		return rec_damaged_entry(l->pool, off);
 	}
 	l->report->entries_torn += entry.verdict == REC_TORN && !l->restore;
 	if (entry.verdict == REC_RESTORE && l->restore) {
-		l->report->words_restored++;
-		if (nvw_pool_word(l->pool, entry.undo.off) != entry.undo.value) {
-			return nvw_pool_write_word(l->pool, entry.undo.off, entry.undo.value);
-		}
+		return restore(l, &entry.undo);
 	}
 	return 0;
 }
@@ -93,95 +99,57 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 	nvw_off block, uint32_t bytes)
 {
 	struct blocks *const b = context;
-	const bool freed = nvw__block_kind(payload) == NVW__BLOCK_FREED_BY;
+	const uint32_t stream = nvw__block_stream(payload);
 
-	if (outcome != NVW__OPEN && outcome != NVW__ROLLED_BACK) {
+	if (!rec_is_unsettled(outcome)) {
 		return 0;
 	}
-	NVW_INVARIANT(nvw__block_stream(payload) < nvw_pool_geometry(b->pool)->streams);
-	if (outcome == NVW__OPEN) {
-		b->open[nvw__block_stream(payload)] = true;
-	}
+	NVW_INVARIANT(stream < nvw_pool_geometry(b->pool)->streams);
+	b->open[stream] |= outcome == NVW__OPEN;
 	b->unsettled = true;
 	if (!b->settle) {
 		return 0;
 	}
-	b->report->blocks_kept += freed;
-	b->report->blocks_freed += !freed;
-	payload = nvw__block_payload(freed ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE, 0, 0);
-	return nvw_pool_write_word(b->pool, word_off, nvw_seal(word_off, payload));
+	b->report->blocks_kept += rec_is_freed(payload);
+	b->report->blocks_freed += !rec_is_freed(payload);
+	return nvw_pool_write_word(b->pool, word_off, rec_settled(word_off, payload));
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
+static int read_est(
+	const struct nvw_pool *pool, uint32_t stream, struct nvw_recovery *report, uint64_t *ret_payload)
+{
+	report->words_read++;
+	return rec_est(pool, stream, ret_payload);
+}
+
+/* Counts the last epoch in the table as completed; mark() takes it back where a later one is open. */
+static int judge_stream(struct stream_log *l, struct nvw__written *walk)
+{
+	uint64_t est;
+
+	NVW_TRY(read_est(l->pool, l->stream, l->report, &est));
+	l->report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
+	l->settled = nvw__est_epoch(est);
+	return newest_first(l, 0, walk);
+}
+
 /* Checks all metadata; sets open for the streams with an incomplete epoch, and *ret_unsettled if any block
- * word is undecided. Counts the last epoch in the table as completed; mark() takes it back where a later one
- * is open. */
+ * word is undecided. */
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
 	struct rec_streams walk = {.est = {0}};
 
-	for (uint32_t stream = rec_next_stream(pool, 0, &walk); stream < nvw_pool_geometry(pool)->streams;
-		stream = rec_next_stream(pool, stream + 1, &walk)) {
+	REC_EACH_STREAM(stream, pool, &walk) {
 		struct stream_log log = {.pool = pool, .stream = stream, .report = report};
-		uint64_t est;
 
-		report->words_read++;
-		NVW_TRY(rec_est(pool, stream, &est));
-		report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
-		log.settled = nvw__est_epoch(est);
-		NVW_TRY(newest_first(&log, 0, &walk.log));
+		NVW_TRY(judge_stream(&log, &walk.log));
 		open[stream] = log.open;
 	}
 	NVW_TRY(rec_each_block(pool, &report->words_read, visit_block, &blocks));
 	*ret_unsettled = blocks.unsettled;
-	return 0;
-}
-
-/* Restores the old values of every open epoch. */
-static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
-{
-	for (uint32_t stream = 0; stream < nvw_pool_geometry(pool)->streams; stream++) {
-		struct stream_log log = {.pool = pool, .stream = stream, .restore = true, .report = report};
-		struct nvw__written walk = {0};
-		uint64_t est;
-
-		if (open[stream]) {
-			report->words_read++;
-			NVW_TRY(rec_est(pool, stream, &est));
-			log.settled = nvw__est_epoch(est);
-			NVW_TRY(newest_first(&log, 0, &walk));
-		}
-	}
-	return 0;
-}
-
-/* Settles the block words of rolled back epochs. */
-static int settle_blocks(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open)
-{
-	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
-
-	return rec_each_block(pool, &report->words_read, visit_block, &blocks);
-}
-
-static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
-{
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-
-	for (uint32_t stream = 0; stream < g->streams; stream++) {
-		const nvw_off off = nvw__est_off(g, stream);
-		uint64_t est;
-
-		if (open[stream]) {
-			report->words_read++;
-			NVW_TRY(rec_est(pool, stream, &est));
-			report->epochs_rolled_back++;
-			report->epochs_completed -= nvw__est_state(est) == NVW__EST_COMPLETED;
-			est = nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1);
-			NVW_TRY(nvw_pool_write_word(pool, off, nvw_seal(off, est)));
-		}
-	}
 	return 0;
 }
 
@@ -191,11 +159,10 @@ __attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
 	const uint32_t streams = nvw_pool_geometry(pool)->streams;
 	uint8_t *const open = calloc(streams, 1);
 	struct nvw_recovery ignored = {0};
-	bool unsettled = false, done = !open || judge_all(pool, &ignored, open, &unsettled) == 0;
+	bool unsettled = false;
+	const bool done =
+		!open || (judge_all(pool, &ignored, open, &unsettled) == 0 && !memchr(open, true, streams));
 
-	for (uint32_t i = 0; open && i < streams; i++) {
-		done = done && !open[i];
-	}
 	free(open);
 	return done && !unsettled;
 }
@@ -203,6 +170,7 @@ __attribute__((unused)) static bool has_nothing_to_do(struct nvw_pool *pool)
 /* The result of checking a pool, before any write. */
 struct judged {
 	struct nvw_pool *pool;
+	struct nvw_recovery *report;
 	uint64_t words_before;
 	unsigned damaged; /* which header page (nvw__header_damaged) */
 	uint8_t *open;    /* by stream */
@@ -212,6 +180,7 @@ struct judged {
 static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct judged *ret)
 {
 	*ret = (struct judged){.pool = pool,
+		.report = report,
 		.words_before = nvw_pool_words_written(pool),
 		.damaged = nvw__header_damaged(pool),
 		.open = calloc(nvw_pool_geometry(pool)->streams, 1)};
@@ -224,28 +193,66 @@ static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct
 	return r;
 }
 
-static int change_pool(struct judged *j, struct nvw_recovery *report)
+/* The old values of the stream's open epoch. */
+static int restore_stream(const struct judged *j, uint32_t stream)
 {
-	if (j->damaged) {
-		report->header_repaired = 1;
-		NVW_TRY(nvw__header_repair(j->pool, j->damaged));
-	}
-	NVW_TRY(restore_all(j->pool, report, j->open));
-	NVW_TRY(nvw_pool_sync(j->pool));
-	NVW_TRY(mark(j->pool, report, j->open));
-	NVW_TRY(nvw_pool_sync(j->pool));
-	if (j->unsettled) {
-		return settle_blocks(j->pool, report, j->open);
-	}
-	return 0;
+	struct stream_log log = {.pool = j->pool, .stream = stream, .restore = true, .report = j->report};
+	struct nvw__written walk = {0};
+	uint64_t est;
+
+	NVW_TRY(read_est(j->pool, stream, j->report, &est));
+	log.settled = nvw__est_epoch(est);
+	return newest_first(&log, 0, &walk);
 }
 
-static int recover_pool(struct judged *j, struct nvw_recovery *report)
+static int mark_stream(const struct judged *j, uint32_t stream)
 {
-	const int r = change_pool(j, report);
+	const nvw_off off = nvw__est_off(nvw_pool_geometry(j->pool), stream);
+	uint64_t est;
+
+	NVW_TRY(read_est(j->pool, stream, j->report, &est));
+	j->report->epochs_rolled_back++;
+	j->report->epochs_completed -= nvw__est_state(est) == NVW__EST_COMPLETED;
+	est = nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1);
+	return nvw_pool_write_word(j->pool, off, nvw_seal(off, est));
+}
+
+/* Does this to each stream with an open epoch, and makes it durable. */
+static int each_open(const struct judged *j, int (*act)(const struct judged *j, uint32_t stream))
+{
+	for (uint32_t stream = 0; stream < nvw_pool_geometry(j->pool)->streams; stream++) {
+		if (j->open[stream]) {
+			NVW_TRY(act(j, stream));
+		}
+	}
+	return nvw_pool_sync(j->pool);
+}
+
+/* The block words of rolled back epochs. */
+static int settle_blocks(const struct judged *j)
+{
+	struct blocks blocks = {.pool = j->pool, .report = j->report, .open = j->open, .settle = true};
+
+	return rec_each_block(j->pool, &j->report->words_read, visit_block, &blocks);
+}
+
+static int change_pool(const struct judged *j)
+{
+	if (j->damaged) {
+		j->report->header_repaired = 1;
+		NVW_TRY(nvw__header_repair(j->pool, j->damaged));
+	}
+	NVW_TRY(each_open(j, restore_stream));
+	NVW_TRY(each_open(j, mark_stream));
+	return j->unsettled ? settle_blocks(j) : 0;
+}
+
+static int recover_pool(const struct judged *j)
+{
+	const int r = change_pool(j);
 
 	NVW_DEEP_INVARIANT(r != 0 || has_nothing_to_do(j->pool));
-	report->words_written += nvw_pool_words_written(j->pool) - j->words_before;
+	j->report->words_written += nvw_pool_words_written(j->pool) - j->words_before;
 	return r;
 }
 
@@ -262,7 +269,7 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 		r = judge_pool(nvw_pool_number(pool, i), report, &judged[i]);
 	}
 	for (unsigned i = 0; i < count && r == 0; i++) {
-		r = recover_pool(&judged[i], report);
+		r = recover_pool(&judged[i]);
 	}
 	NVW_EACH(one, judged, count) {
 		free(one->open);
@@ -274,25 +281,19 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct nvw__written written = {0};
-	uint32_t end;
 	uint64_t est;
-	int r;
 
 	NVW_FAIL_IF(stream >= g->streams, NVW_E_USAGE, "%s: there is no stream %u: the pool has %u streams",
 		nvw_pool_path(pool), stream, g->streams);
-	r = rec_est(pool, stream, &est);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(rec_est(pool, stream, &est));
 	*ret_state = (struct nvw_stream_state){
 		.settled = nvw__est_epoch(est), .state = (enum nvw_epoch_state)nvw__est_state(est)};
-	for (uint32_t i = rec_next_entry(pool, stream, 0, &written, &end); i < g->log_entries;
-		i = rec_next_entry(pool, stream, i + 1, &written, &end)) {
+	REC_EACH_ENTRY(i, pool, stream, &written) {
 		const nvw_off off = nvw__entry_off(g, stream, i);
+		const uint64_t *const words = nvw_pool_at(pool, off, NVW__ENTRY_BYTES);
 
 		ret_state->open_entries +=
-			rec_judge(pool, nvw_pool_at(pool, off, NVW__ENTRY_BYTES), off, ret_state->settled)
-				.verdict == REC_RESTORE;
+			rec_judge(pool, words, off, ret_state->settled).verdict == REC_RESTORE;
 	}
 	return 0;
 }

@@ -17,11 +17,7 @@ int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, 
 	if (rec_is_unused(words) || rec_is_settled(words, t->completed(t->context, stream))) {
 		return 0;
 	}
-	const int r = rec_est(t->before, stream, &est);
-
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(rec_est(t->before, stream, &est));
 	if (rec_is_settled(words, nvw__est_epoch(est))) {
 		return 0;
 	}
@@ -125,28 +121,30 @@ bool rec_through_is_block_word(const struct rec_through *t, nvw_off off)
 	       word < nvw__class_blocks[nvw__chunk_value(payload)];
 }
 
+/* Whether the block word names an epoch that has completed. */
+static bool has_completed(const struct rec_through *t, uint64_t payload)
+{
+	const uint32_t stream = nvw__block_stream(payload);
+	const uint64_t epoch = nvw__block_epoch(payload);
+
+	return nvw__block_kind(payload) >= NVW__BLOCK_ALLOCATED_BY &&
+	       stream < nvw_pool_geometry(t->before)->streams && epoch > 0 &&
+	       epoch <= t->completed(t->context, stream);
+}
+
 int rec_through_block(const struct rec_through *t, nvw_off off, uint64_t *ret_word)
 {
 	enum nvw__outcome outcome;
 	uint64_t payload;
 
+	NVW_INVARIANT(off % 8 == 0);
 	*ret_word = nvw_pool_word(t->before, off);
-	if (*ret_word == 0) {
+	if (*ret_word == 0 || (nvw_unseal(off, *ret_word, &payload) && has_completed(t, payload))) {
 		return 0;
 	}
-	if (nvw_unseal(off, *ret_word, &payload) && nvw__block_kind(payload) >= NVW__BLOCK_ALLOCATED_BY &&
-		nvw__block_stream(payload) < nvw_pool_geometry(t->before)->streams &&
-		nvw__block_epoch(payload) > 0 &&
-		nvw__block_epoch(payload) <= t->completed(t->context, nvw__block_stream(payload))) {
-		return 0;
+	NVW_TRY(rec_block(t->before, off, &payload, &outcome));
+	if (rec_is_unsettled(outcome)) {
+		*ret_word = rec_settled(off, payload);
 	}
-	const int r = rec_block(t->before, off, &payload, &outcome);
-
-	if (r == 0 && (outcome == NVW__OPEN || outcome == NVW__ROLLED_BACK)) {
-		*ret_word = nvw_seal(off, nvw__block_payload(nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ?
-								     NVW__BLOCK_ALLOCATED :
-								     NVW__BLOCK_FREE,
-						  0, 0));
-	}
-	return r;
+	return 0;
 }

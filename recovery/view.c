@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "pool/header.h"
 
@@ -13,65 +14,81 @@ int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, cons
 		nvw_pool_path(pool), off, found, nvw_pool_word(pool, off), expected);
 }
 
+static int unseal(const struct nvw_pool *pool, nvw_off off, const char *expected, uint64_t *ret_payload)
+{
+	if (nvw_unseal(off, nvw_pool_word(pool, off), ret_payload)) {
+		return 0;
+	}
+	return rec_damage(pool, off, "a broken seal", expected);
+}
+
+static bool is_est(uint64_t payload)
+{
+	const bool never = nvw__est_state(payload) == NVW__EST_NEVER;
+
+	return nvw__est_state(payload) < NVW__EST_STATES && nvw__est_epoch(payload) <= NVW__EPOCH_MAX &&
+	       never == (nvw__est_epoch(payload) == 0);
+}
+
 int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload)
 {
 	NVW_INVARIANT(stream < nvw_pool_geometry(pool)->streams);
 
 	const nvw_off off = nvw__est_off(nvw_pool_geometry(pool), stream);
-	uint64_t payload;
 
-	if (!nvw_unseal(off, nvw_pool_word(pool, off), &payload)) {
-		return rec_damage(pool, off, "a broken seal", "a word of the epoch status table");
+	NVW_TRY(unseal(pool, off, "a word of the epoch status table", ret_payload));
+	if (is_est(*ret_payload)) {
+		return 0;
 	}
-	if (nvw__est_state(payload) >= NVW__EST_STATES || nvw__est_epoch(payload) > NVW__EPOCH_MAX ||
-		(nvw__est_state(payload) == NVW__EST_NEVER) != (nvw__est_epoch(payload) == 0)) {
-		return rec_damage(pool, off, "an impossible state",
-			"an epoch that never began, completed or was rolled back");
+	return rec_damage(
+		pool, off, "an impossible state", "an epoch that never began, completed or was rolled back");
+}
+
+/* A chunk with so many up to the end of the heap, itself included. */
+static bool is_chunk(uint64_t payload, uint64_t most)
+{
+	const uint64_t value = nvw__chunk_value(payload);
+
+	switch (nvw__chunk_kind(payload)) {
+	case NVW__CHUNK_FREE:
+		return value == 0;
+	case NVW__CHUNK_CLASS:
+		return value < NVW_HEAP_CLASSES;
+	case NVW__CHUNK_EXTENT:
+		return value > 0 && value <= most;
+	default:
+		return false;
 	}
-	*ret_payload = payload;
-	return 0;
 }
 
 int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const nvw_off off = nvw__chunk_word_off(g, chunk);
-	uint64_t payload, kind, value;
 
 	NVW_INVARIANT(chunk < g->chunk_count);
-	if (!nvw_unseal(off, nvw_pool_word(pool, off), &payload)) {
-		return rec_damage(pool, off, "a broken seal", "a word of the chunk table");
+	NVW_TRY(unseal(pool, off, "a word of the chunk table", ret_payload));
+	if (is_chunk(*ret_payload, g->chunk_count - chunk)) {
+		return 0;
 	}
-	kind = nvw__chunk_kind(payload);
-	value = nvw__chunk_value(payload);
-	if (kind >= NVW__CHUNK_KINDS || (kind == NVW__CHUNK_FREE && value) ||
-		(kind == NVW__CHUNK_CLASS && value >= NVW_HEAP_CLASSES) ||
-		(kind == NVW__CHUNK_EXTENT && (!value || value > g->chunk_count - chunk))) {
-		return rec_damage(pool, off, "an impossible chunk",
-			"a free one, one of a size class or an extent within the heap");
+	return rec_damage(pool, off, "an impossible chunk",
+		"a free one, one of a size class or an extent within the heap");
+}
+
+static int block_without_epoch(const struct nvw_pool *pool, nvw_off off, uint64_t payload)
+{
+	if (nvw__block_stream(payload) || nvw__block_epoch(payload)) {
+		return rec_damage(
+			pool, off, "a block word with a stray epoch", "a free or an allocated block");
 	}
-	*ret_payload = payload;
 	return 0;
 }
 
-int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, enum nvw__outcome *ret_outcome)
+static int block_of_epoch(
+	const struct nvw_pool *pool, nvw_off off, uint64_t payload, enum nvw__outcome *ret_outcome)
 {
-	const uint64_t word = nvw_pool_word(pool, off);
-	uint64_t payload, est;
-	int r;
+	uint64_t est;
 
-	if (!nvw_unseal(off, word, &payload)) {
-		return rec_damage(pool, off, "a broken seal", "a block word");
-	}
-	*ret_payload = payload;
-	*ret_outcome = NVW__COMPLETED;
-	if (nvw__block_kind(payload) == NVW__BLOCK_FREE || nvw__block_kind(payload) == NVW__BLOCK_ALLOCATED) {
-		if (nvw__block_stream(payload) || nvw__block_epoch(payload)) {
-			return rec_damage(
-				pool, off, "a block word with a stray epoch", "a free or an allocated block");
-		}
-		return 0;
-	}
 	if (nvw__block_stream(payload) >= nvw_pool_geometry(pool)->streams || !nvw__block_epoch(payload)) {
 		return rec_damage(
 			pool, off, "a block of a stream or epoch that does not exist", "a block word");
@@ -79,10 +96,7 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	if (nvw__is_recovered(pool)) {
 		return 0; /* the others are settled */
 	}
-	r = rec_est(pool, nvw__block_stream(payload), &est);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(rec_est(pool, nvw__block_stream(payload), &est));
 	*ret_outcome = nvw__outcome_of(est, nvw__block_epoch(payload));
 	if (*ret_outcome == NVW__IMPOSSIBLE) {
 		return rec_damage(pool, off, "a block of an epoch that cannot have begun",
@@ -91,12 +105,20 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	return 0;
 }
 
-/* ---- Walks ----------------------------------------------------------------------------------- */
-
-static uint64_t min_of(uint64_t a, uint64_t b)
+int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, enum nvw__outcome *ret_outcome)
 {
-	return a < b ? a : b;
+	*ret_outcome = NVW__COMPLETED;
+	NVW_TRY(unseal(pool, off, "a block word", ret_payload));
+	switch (nvw__block_kind(*ret_payload)) {
+	case NVW__BLOCK_FREE:
+	case NVW__BLOCK_ALLOCATED:
+		return block_without_epoch(pool, off, *ret_payload);
+	default:
+		return block_of_epoch(pool, off, *ret_payload, ret_outcome);
+	}
 }
+
+/* ---- Walks ----------------------------------------------------------------------------------- */
 
 uint32_t rec_next_stream(const struct nvw_pool *pool, uint32_t stream, struct rec_streams *walk)
 {
@@ -104,8 +126,8 @@ uint32_t rec_next_stream(const struct nvw_pool *pool, uint32_t stream, struct re
 	const nvw_off est = nvw__written_from(pool, nvw__est_off(g, stream), &walk->est),
 		      log = nvw__written_from(pool, nvw__entry_off(g, stream, 0), &walk->log);
 
-	return (uint32_t)min_of(g->streams,
-		min_of((est - g->est) / 8, (log - g->log) / ((uint64_t)g->log_entries * NVW__ENTRY_BYTES)));
+	return (uint32_t)nvw_min(g->streams,
+		nvw_min((est - g->est) / 8, (log - g->log) / ((uint64_t)g->log_entries * NVW__ENTRY_BYTES)));
 }
 
 uint32_t rec_next_entry(const struct nvw_pool *pool, uint32_t stream, uint32_t entry,
@@ -113,10 +135,12 @@ uint32_t rec_next_entry(const struct nvw_pool *pool, uint32_t stream, uint32_t e
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const nvw_off log = nvw__entry_off(g, stream, 0);
+
+	NVW_DEEP_INVARIANT(stream < g->streams && entry <= g->log_entries);
 	const nvw_off off = nvw__written_from(pool, nvw__entry_off(g, stream, entry), walk);
 
-	*ret_end = (uint32_t)min_of(g->log_entries, (walk->to - log) / NVW__ENTRY_BYTES);
-	return (uint32_t)min_of(g->log_entries, (off - log) / NVW__ENTRY_BYTES);
+	*ret_end = (uint32_t)nvw_min(g->log_entries, (walk->to - log) / NVW__ENTRY_BYTES);
+	return (uint32_t)nvw_min(g->log_entries, (off - log) / NVW__ENTRY_BYTES);
 }
 
 uint64_t rec_next_chunk(const struct nvw_pool *pool, uint64_t chunk, struct nvw__written *walk)
@@ -124,7 +148,7 @@ uint64_t rec_next_chunk(const struct nvw_pool *pool, uint64_t chunk, struct nvw_
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const nvw_off off = nvw__written_from(pool, nvw__chunk_word_off(g, chunk), walk);
 
-	return min_of(g->chunk_count, (off - g->chunk_table) / 8);
+	return nvw_min(g->chunk_count, (off - g->chunk_table) / 8);
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
@@ -150,41 +174,43 @@ static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t ch
 	return 0;
 }
 
-int rec_each_block(const struct nvw_pool *pool, uint64_t *words_read,
-	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
-		nvw_off block, uint32_t bytes),
-	void *context)
+/* The block words of a chunk at off. */
+static int each_block_of(
+	const struct nvw_pool *pool, nvw_off off, unsigned class, rec_block_visitor *visit, void *context)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const uint64_t *const words = nvw_pool_at(pool, off, 8 * (uint64_t)nvw__class_blocks[class]);
+
+	for (uint32_t i = 0; i < nvw__class_blocks[class]; i++) {
+		const nvw_off word_off = off + 8 * (uint64_t)i;
+		enum nvw__outcome outcome;
+		uint64_t block;
+
+		if (words[i]) {
+			NVW_TRY(rec_block(pool, word_off, &block, &outcome));
+			NVW_TRY(visit(context, word_off, block, outcome, nvw__block_off(off, class, i),
+				nvw__class_block_bytes(class)));
+		}
+	}
+	return 0;
+}
+
+int rec_each_block(const struct nvw_pool *pool, uint64_t *words_read, rec_block_visitor *visit, void *context)
+{
 	struct nvw__written walk = {0};
 	uint64_t payload;
 
-	for (uint64_t chunk = rec_next_chunk(pool, 0, &walk); chunk < g->chunk_count;
-		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &walk)) {
-		const nvw_off off = nvw__chunk_off(g, chunk);
-		const uint64_t *words;
-		unsigned class;
+	REC_EACH_CHUNK(chunk, payload, pool, &walk) {
+		const nvw_off off = nvw__chunk_off(nvw_pool_geometry(pool), chunk);
 
 		++*words_read;
 		NVW_TRY(rec_chunk(pool, chunk, &payload));
-		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-			NVW_TRY(check_extent(pool, chunk, nvw__chunk_value(payload), &walk, words_read));
-		}
-		if (nvw__chunk_kind(payload) != NVW__CHUNK_CLASS) {
-			continue;
-		}
-		class = (unsigned)nvw__chunk_value(payload);
-		words = nvw_pool_at(pool, off, 8 * (uint64_t)nvw__class_blocks[class]);
-		*words_read += nvw__class_blocks[class];
-		for (uint32_t i = 0; i < nvw__class_blocks[class]; i++) {
-			enum nvw__outcome outcome;
-			uint64_t block;
+		const uint64_t value = nvw__chunk_value(payload);
 
-			if (words[i]) {
-				NVW_TRY(rec_block(pool, off + 8 * (uint64_t)i, &block, &outcome));
-				NVW_TRY(visit(context, off + 8 * (uint64_t)i, block, outcome,
-					nvw__block_off(off, class, i), nvw__class_block_bytes(class)));
-			}
+		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			NVW_TRY(check_extent(pool, chunk, value, &walk, words_read));
+		} else if (nvw__chunk_kind(payload) == NVW__CHUNK_CLASS) {
+			*words_read += nvw__class_blocks[value];
+			NVW_TRY(each_block_of(pool, off, (unsigned)value, visit, context));
 		}
 	}
 	return 0;

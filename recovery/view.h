@@ -41,6 +41,21 @@ static inline uint64_t rec_chunk_after(uint64_t chunk, uint64_t payload)
 	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT ? nvw__chunk_value(payload) : 1);
 }
 
+/* Loops over all of these, past holes of the file, each with a walk of its own. The body of the first sets
+ * payload to the chunk's. */
+#define REC_EACH_CHUNK(chunk, payload, pool, walk)               \
+	for (uint64_t chunk = rec_next_chunk((pool), 0, (walk)); \
+		chunk < nvw_pool_geometry(pool)->chunk_count;    \
+		chunk = rec_next_chunk((pool), rec_chunk_after(chunk, (payload)), (walk)))
+#define REC_EACH_STREAM(stream, pool, walk)                        \
+	for (uint32_t stream = rec_next_stream((pool), 0, (walk)); \
+		stream < nvw_pool_geometry(pool)->streams;         \
+		stream = rec_next_stream((pool), stream + 1, (walk)))
+#define REC_EACH_ENTRY(entry, pool, stream, walk)                                       \
+	for (uint32_t end_, entry = rec_next_entry((pool), (stream), 0, (walk), &end_); \
+		entry < nvw_pool_geometry(pool)->log_entries;                           \
+		entry = rec_next_entry((pool), (stream), entry + 1, (walk), &end_))
+
 /* The payload of a block word, and the outcome of its epoch (NVW__COMPLETED if it names none); damage
  * in the same cases. */
 NVW_CHECKED int rec_block(
@@ -61,11 +76,30 @@ static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
 	}
 }
 
+/* Whether the block word names an epoch that is rolled back: recovery writes rec_settled() in its place. */
+static inline bool rec_is_unsettled(enum nvw__outcome outcome)
+{
+	return outcome == NVW__OPEN || outcome == NVW__ROLLED_BACK;
+}
+
+static inline bool rec_is_freed(uint64_t payload)
+{
+	return nvw__block_kind(payload) == NVW__BLOCK_FREED_BY;
+}
+
+static inline uint64_t rec_settled(nvw_off off, uint64_t payload)
+{
+	const enum nvw__block_kind kind = rec_is_freed(payload) ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
+
+	return nvw_seal(off, nvw__block_payload(kind, 0, 0));
+}
+
+typedef int rec_block_visitor(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
+	nvw_off block, uint32_t bytes);
+
 /* Calls visit for every non-zero block word of every class chunk; ends at the first visit that does not
  * return 0. Adds to *words_read the words of the chunk table and the block words. */
-NVW_CHECKED int rec_each_block(const struct nvw_pool *pool, uint64_t *words_read,
-	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
-		nvw_off block, uint32_t bytes),
-	void *context);
+NVW_CHECKED int rec_each_block(
+	const struct nvw_pool *pool, uint64_t *words_read, rec_block_visitor *visit, void *context);
 
 #endif
