@@ -41,6 +41,15 @@ void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])
 	ret_shape[n] = '\0';
 }
 
+bool ct_have_one_shape(const char *a, const char *b)
+{
+	char of_a[CT_TEXT_BYTES], of_b[CT_TEXT_BYTES];
+
+	ct_shape(a, of_a);
+	ct_shape(b, of_b);
+	return strcmp(of_a, of_b) == 0;
+}
+
 uint64_t ct_shape_hash(const char *text)
 {
 	char shape[CT_TEXT_BYTES];
@@ -279,15 +288,20 @@ static bool says_more(const struct ct_cause *a, const struct ct_cause *b)
 	return strcmp(a->lost_function, b->lost_function) == 0 && line_in(a->lost) > line_in(b->lost);
 }
 
+static bool is_among(const struct ct_edit *edit, const struct ct_proposals *all)
+{
+	NVW_EACH(other, all->edit, all->count) {
+		if (memcmp(other, edit, sizeof *edit) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void join_proposals(struct ct_proposals *to, const struct ct_proposals *from)
 {
 	for (unsigned i = 0; i < from->count && to->count < CT_PROPOSALS_MAX; i++) {
-		unsigned k = 0;
-
-		while (k < to->count && memcmp(&to->edit[k], &from->edit[i], sizeof to->edit[k]) != 0) {
-			k++;
-		}
-		if (k == to->count) {
+		if (!is_among(&from->edit[i], to)) {
 			to->edit[to->count++] = from->edit[i];
 		}
 	}

@@ -23,15 +23,19 @@ void ct_account_free(struct ct_account *a)
 	*a = (struct ct_account){.exact = false};
 }
 
+/* Whether a failing state counts for a text's shape; 0: once for any. */
+static bool counts(const struct ct_account *a, uint64_t i, uint64_t shape)
+{
+	return shape ? a->all.at[i].shape == shape : ct_failed_is_first(&a->all, i);
+}
+
 /* Counts the failing states that are gone: those with one text; shape 0: with any. */
 static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_set *alone, uint64_t shape)
 {
 	uint64_t n = 0;
 
 	NVW_FOR(i, a->all.count) {
-		const bool counts = shape ? a->all.at[i].shape == shape : ct_failed_is_first(&a->all, i);
-
-		n += counts && !ct_failed_has(alone, a->all.at[i].state);
+		n += counts(a, i, shape) && !ct_failed_has(alone, a->all.at[i].state);
 	}
 	return n;
 }

@@ -15,8 +15,6 @@ enum { TRIES_MAX = 24 }; /* proposals and sets of a finding */
 
 bool ct_same_cause(const struct ct_finding *a, const struct ct_finding *b)
 {
-	char x[CT_TEXT_BYTES], y[CT_TEXT_BYTES];
-
 	if (ct_groups_meet(&a->cause, &b->cause)) {
 		return true;
 	}
@@ -26,9 +24,7 @@ bool ct_same_cause(const struct ct_finding *a, const struct ct_finding *b)
 		       strcmp(a->cause.lost_caller, b->cause.lost_caller) == 0 &&
 		       strcmp(a->cause.early_caller, b->cause.early_caller) == 0;
 	}
-	ct_shape(a->text, x);
-	ct_shape(b->text, y);
-	return strcmp(x, y) == 0;
+	return ct_have_one_shape(a->text, b->text);
 }
 
 enum outcome { FAILS, COUNTS, HOLDS };
@@ -270,17 +266,22 @@ static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)
 	all->count = kept;
 }
 
+static bool is_among(const struct ct_edit *edit, const struct ct_edit *others, unsigned count)
+{
+	NVW_EACH(other, others, count) {
+		if (is_same_edit(other, edit)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void drop_repeated(struct ct_proposals *p)
 {
 	unsigned kept = 0;
 
 	NVW_EACH(edit, p->edit, p->count) {
-		unsigned k = 0;
-
-		while (k < kept && !is_same_edit(&p->edit[k], edit)) {
-			k++;
-		}
-		if (k == kept) {
+		if (!is_among(edit, p->edit, kept)) {
 			p->edit[kept++] = *edit;
 		}
 	}

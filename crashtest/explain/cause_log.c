@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the log has between a lost store and the one that relies on it: the barriers that the lost store's
  * work-item met, its flush and fence. */
-#include <sys/param.h>
-
-#include <unistd.h>
 
 #include "core/invariant.h"
 
 #include "cause_search.h"
+#include "../log_walk.h"
 
 static void look_at_flush(struct cause_search *s, const struct nvw_log_record *r, uint64_t number)
 {
@@ -61,18 +59,13 @@ static void look_at(struct cause_search *s, const struct nvw_log_record *r, uint
 	}
 }
 
+static int look_at_record(void *context, const struct nvw_log_record *r, uint64_t number)
+{
+	look_at(context, r, number);
+	return 0;
+}
+
 int cause_read_log(struct cause_search *s, int log_fd)
 {
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
-
-	if (error) {
-		return error;
-	}
-	for (uint64_t i = 1; (error = nvw_log_next(reader, &r)) == 1; i++) {
-		look_at(s, &r, i);
-	}
-	nvw_log_reader_close(reader);
-	return MIN(error, 0);
+	return ct_log_walk(log_fd, look_at_record, s);
 }

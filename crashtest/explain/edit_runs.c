@@ -100,13 +100,18 @@ int edit_runs_find(const struct edit_log *log, const struct ct_line *line, uint3
 	return error;
 }
 
+static bool is_by(const struct nvw_log_record *r, const struct actor *actor)
+{
+	struct actor who;
+
+	return has_actor(r, &who) && who.kernel == actor->kernel && who.number == actor->number;
+}
+
 bool edit_run_has(
 	const struct edit_log *log, uint64_t place, const struct run *run, const struct ct_line *line)
 {
 	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
-	struct actor who;
 
-	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && has_actor(r, &who) &&
-	       who.kernel == run->actor.kernel && who.number == run->actor.number &&
+	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && is_by(r, &run->actor) &&
 	       edit_log_is_at(log, edit_site_of(r), line);
 }

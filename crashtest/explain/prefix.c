@@ -61,13 +61,16 @@ static void put_host(struct ct_prefix *p, const struct ct_event *e)
 	}
 }
 
+static bool counts(const struct ct_prefix *p, uint64_t op)
+{
+	return (!p->granted || nvw_acked(p->granted, op)) && (p->only == 0 || p->only == op + 1);
+}
+
 static void put_acks(struct ct_prefix *p, uint64_t first, uint64_t count)
 {
 	for (uint64_t op = first; op < first + count; op++) {
-		if ((!p->granted || nvw_acked(p->granted, op)) && (p->only == 0 || p->only == op + 1)) {
-			if (nvw__acks_add(&p->acks, op, 1)) {
-				return;
-			}
+		if (counts(p, op) && nvw__acks_add(&p->acks, op, 1)) {
+			return;
 		}
 	}
 }

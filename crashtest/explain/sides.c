@@ -168,16 +168,23 @@ static struct ct_need guess_need(const struct ct_side *durable, const struct ct_
 	return need;
 }
 
-/* Everything is durable: the crash came right behind this store. */
-static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
+static const struct ct_store *newest_of(const struct ct_stores *stores)
 {
 	const struct ct_store *newest = NULL;
 
-	NVW_EACH(word, scene->stores->word, scene->stores->capacity) {
+	NVW_EACH(word, stores->word, stores->capacity) {
 		if (word->off != UINT64_MAX && (!newest || word->last.number > newest->number)) {
 			newest = &word->last;
 		}
 	}
+	return newest;
+}
+
+/* Everything is durable: the crash came right behind this store. */
+static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
+{
+	const struct ct_store *const newest = newest_of(scene->stores);
+
 	if (newest) {
 		add(durable, newest);
 	}

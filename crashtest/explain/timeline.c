@@ -2,13 +2,12 @@
 /* The moments before a crash. See timeline.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
-#include <unistd.h>
 
 #include "core/invariant.h"
 #include "core/print.h"
 
 #include "timeline.h"
+#include "../log_walk.h"
 
 /* The moments of the cause are kept however old they are; from all others, only the last ones are kept. */
 enum { PINNED_MAX = 3, RING = CT_MOMENTS_MAX - PINNED_MAX };
@@ -24,6 +23,7 @@ struct timeline {
 	struct ct_finding *finding;
 	const uint8_t *image;  /* as the crash leaves it */
 	uint64_t record, seen; /* current record of the log; moments so far */
+	uint64_t records;      /* those that are looked at */
 	struct entry pinned[PINNED_MAX];
 	unsigned pinned_count;
 	struct entry *ring; /* moment i is at i % RING */
@@ -138,22 +138,34 @@ static void overwrite(struct timeline *t, const struct nvw_log_record *r)
 	}
 }
 
+static void note_store(struct ct_moment *m, const struct nvw_log_record *r)
+{
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
+	m->work_item = r->store.work_item;
+	m->group = r->store.group;
+	m->off = r->store.off;
+	m->value = r->store.value;
+	m->bytes = r->store.bytes;
+}
+
+static void note_acknowledgement(struct ct_moment *m, const struct nvw_log_record *r)
+{
+	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
+	m->work_item = r->ack.work_item;
+	m->group = r->ack.group;
+	m->value = r->ack.first;
+}
+
 static void look_at(struct timeline *t, const struct nvw_log_record *r)
 {
 	const struct ct_finding *const f = t->finding;
-	struct ct_moment *m;
 
 	switch (r->kind) {
 	case NVW_LOG_STORE:
 		overwrite(t, r);
 		if (role_of(t) || is_behind(f, r->store.work_item, r->store.group, false) ||
 			is_place(f, r->store.off)) {
-			m = add(t, CT_MOMENT_STORE, r, r->store.site);
-			m->work_item = r->store.work_item;
-			m->group = r->store.group;
-			m->off = r->store.off;
-			m->value = r->store.value;
-			m->bytes = r->store.bytes;
+			note_store(add(t, CT_MOMENT_STORE, r, r->store.site), r);
 		}
 		break;
 	case NVW_LOG_BARRIER:
@@ -169,15 +181,11 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 	case NVW_LOG_ACK:
 		if (role_of(t) || is_behind(f, r->ack.work_item, r->ack.group, false) ||
 			(f->acknowledged > r->ack.first && f->acknowledged <= r->ack.first + r->ack.count)) {
-			m = add(t, CT_MOMENT_ACK, r, r->ack.site);
-			m->work_item = r->ack.work_item;
-			m->group = r->ack.group;
-			m->value = r->ack.first;
+			note_acknowledgement(add(t, CT_MOMENT_ACK, r, r->ack.site), r);
 		}
 		break;
 	case NVW_LOG_FLUSH:
-		m = add(t, CT_MOMENT_FLUSH, r, r->flush.site);
-		m->off = r->flush.off;
+		add(t, CT_MOMENT_FLUSH, r, r->flush.site)->off = r->flush.off;
 		break;
 	case NVW_LOG_FENCE:
 		add(t, CT_MOMENT_FENCE, r, r->fence.site);
@@ -210,6 +218,18 @@ static void append(struct timeline *t, const struct entry *e, uint64_t *before)
 	*before = e->number;
 }
 
+static int look_at_next(void *context, const struct nvw_log_record *r, uint64_t number)
+{
+	struct timeline *const t = context;
+
+	t->record = number;
+	if (number > t->records) {
+		return 1;
+	}
+	look_at(t, r);
+	return 0;
+}
+
 /* Oldest first. */
 static void list(struct timeline *t)
 {
@@ -232,21 +252,13 @@ int ct_timeline_read(int log_fd, uint64_t records, uint64_t begin_ps, const stru
 		.finding = f,
 		.image = image,
 		.begin_ps = begin_ps,
+		.records = records,
 		.ring = calloc(RING, sizeof *t.ring)};
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = t.ring ? nvw_log_open_fd(dup(log_fd), "persist log", &reader) :
-			     nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 
-	if (error) {
-		free(t.ring);
-		return error;
-	}
-	for (t.record = 1; t.record <= records && (error = nvw_log_next(reader, &r)) == 1; t.record++) {
-		look_at(&t, &r);
-	}
-	nvw_log_reader_close(reader);
+	NVW_ALLOCATED(t.ring, "no memory for a timeline");
+	const int error = ct_log_walk(log_fd, look_at_next, &t);
+
 	list(&t);
 	free(t.ring);
-	return MIN(error, 0);
+	return error;
 }

@@ -41,20 +41,28 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 }
 
 /* The last one is always among them. */
-static void add_to_group(struct ct_need *n, const struct ct_store *store, bool is_last)
+static bool is_in_group(const struct ct_need *n, uint32_t site)
 {
 	NVW_EACH(group, n->group, n->group_count) {
-		if (group->site == store->site) {
-			return;
+		if (group->site == site) {
+			return true;
 		}
 	}
-	if (n->group_count == CT_GROUP_MAX) {
-		n->group_more++;
-		if (is_last) {
-			n->group[CT_GROUP_MAX - 1] = *store;
-		}
-	} else {
+	return false;
+}
+
+static void add_to_group(struct ct_need *n, const struct ct_store *store, bool is_last)
+{
+	if (is_in_group(n, store->site)) {
+		return;
+	}
+	if (n->group_count < CT_GROUP_MAX) {
 		n->group[n->group_count++] = *store;
+		return;
+	}
+	n->group_more++;
+	if (is_last) {
+		n->group[CT_GROUP_MAX - 1] = *store;
 	}
 }
 

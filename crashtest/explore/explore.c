@@ -484,9 +484,7 @@ static void stop_workers(struct exploration *x)
 
 static void kill_worker(struct exploration *x, struct ct_worker *w)
 {
-	kill(w->pid, SIGKILL);
-	waitpid(w->pid, NULL, 0);
-	w->pid = 0;
+	ct_end_process(&w->pid);
 	if (!w->shared->in_part) {
 		w->shared->distinct -= w->shared->phase != CT_PHASE_IDLE;
 		x->torn = true;
@@ -568,10 +566,7 @@ static int write_slice(struct exploration *x, uint64_t alike)
 
 static void end_worker(struct ct_worker *w)
 {
-	if (w->pid > 0) {
-		kill(w->pid, SIGKILL);
-		waitpid(w->pid, NULL, 0);
-	}
+	ct_end_process(&w->pid);
 	if (w->medium.reader) {
 		ct_medium_destroy(&w->medium);
 	}

@@ -87,6 +87,15 @@ static const char *phase_name(uint32_t phase)
 	return phase < NVW_COUNT(names) ? names[phase] : "nowhere";
 }
 
+void ct_end_process(pid_t *pid)
+{
+	if (*pid > 0) {
+		kill(*pid, SIGKILL);
+		waitpid(*pid, NULL, 0);
+		*pid = 0;
+	}
+}
+
 void ct_end_hanging(pid_t pid, const struct ct_frames *frames)
 {
 	kill(pid, CT_FRAMES_ASK);

@@ -40,6 +40,8 @@ bool ct_is_from_outside(int signal);
 void ct_describe_death(
 	uint32_t phase, bool hung, int status, const struct ct_frames *frames, struct ct_finding *finding);
 
+/* Kills a child process, if there is one, and waits for its end; *pid becomes 0. */
+void ct_end_process(pid_t *pid);
 /* Ends a hanging child after it has stored its frames. */
 void ct_end_hanging(pid_t pid, const struct ct_frames *frames);
 

@@ -377,10 +377,7 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 static void end_slots(struct killing *k)
 {
 	NVW_EACH(s, k->slot, 64) {
-		if (s->pid > 0) {
-			kill(s->pid, SIGKILL);
-			waitpid(s->pid, NULL, 0);
-		}
+		ct_end_process(&s->pid);
 		if (s->verdict) {
 			munmap(s->verdict, sizeof *s->verdict);
 		}

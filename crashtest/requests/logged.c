@@ -158,10 +158,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 static int open_syncs(struct ct_logged *l)
 {
 	l->shared->syncs_fd = ct_log_file();
-	if (l->shared->syncs_fd < 0) {
-		return NVW_E_SYSTEM;
-	}
-	return 0;
+	return l->shared->syncs_fd < 0 ? NVW_E_SYSTEM : 0;
 }
 
 static int run_logged(struct ct_logged *l, const struct ct_options *options)

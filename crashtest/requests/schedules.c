@@ -81,17 +81,10 @@ static bool is_new(struct schedules *x, uint64_t order)
 
 static bool is_alike(const struct ct_schedule_finding *f, enum ct_schedule_kind kind, const char *text)
 {
-	char a[CT_TEXT_BYTES], b[CT_TEXT_BYTES];
-
 	if (f->kind != kind) {
 		return false;
 	}
-	if (kind == CT_SCHEDULE_RACE) {
-		return strcmp(f->text, text) == 0;
-	}
-	ct_shape(f->text, a);
-	ct_shape(text, b);
-	return strcmp(a, b) == 0;
+	return kind == CT_SCHEDULE_RACE ? strcmp(f->text, text) == 0 : ct_have_one_shape(f->text, text);
 }
 
 /* A file without bytes of a pool: what it takes to run the schedule again. */
@@ -188,20 +181,25 @@ static int add_error(struct schedules *x, int error)
 
 /* ---- Crash states ----------------------------------------------------------------------------------- */
 
+static bool has_text(const struct ct_result *r, const char *text)
+{
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		if (ct_finding_has_text(finding, text)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Whether the sum knows the failures of the result, numbers aside. */
 static bool has_all(const struct ct_result *sum, const struct ct_result *r)
 {
-	unsigned known = 0;
-
 	NVW_EACH(finding, r->finding, r->finding_count) {
-		unsigned k = 0;
-
-		while (k < sum->finding_count && !ct_finding_has_text(&sum->finding[k], finding->text)) {
-			k++;
+		if (!has_text(sum, finding->text)) {
+			return false;
 		}
-		known += k < sum->finding_count;
 	}
-	return known == r->finding_count;
+	return true;
 }
 
 /* Is the schedule the first of the different ones? */
@@ -463,11 +461,8 @@ static int check_pool(
 	const struct nvw_workload *w, void *plan, struct nvw_pool *pool, const struct nvw_acks *acks)
 {
 	struct nvw_findings findings = {0};
-	int error = 0;
+	const int error = w->check ? w->check(plan, pool, acks, &findings) : 0;
 
-	if (w->check) {
-		error = w->check(plan, pool, acks, &findings);
-	}
 	NVW_FAIL_IF(error == NVW_E_INCONSISTENT && findings.kept > 0, error, "%s", findings.finding[0].text);
 	return error;
 }
@@ -483,16 +478,9 @@ static int check_every_order(const struct schedules *x, const struct ct_options 
 static int prepare_runs(struct schedules *x)
 {
 	NVW_TRY(make_table(x));
-	if (x->crashes) {
-		NVW_TRY(ct_bench_create(&x->subject, &x->logged.bench));
-	} else {
-		NVW_TRY(ct_bench_create_any(&x->subject, &x->logged.bench));
-	}
+	NVW_TRY((x->crashes ? ct_bench_create : ct_bench_create_any)(&x->subject, &x->logged.bench));
 	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	if (!x->logged.shared) {
-		return NVW_E_MEMORY;
-	}
-	return 0;
+	return x->logged.shared ? 0 : NVW_E_MEMORY;
 }
 
 static int prepare(struct schedules *x, const struct ct_subject *subject)

@@ -58,6 +58,15 @@ static bool is_stamped(const struct ct_limits *l, uint32_t together)
 	return together != 0 && l->stamp[together] == l->now;
 }
 
+static void raise_orders(struct extent *e, uint8_t orders, uint64_t number)
+{
+	for (unsigned k = 0; k < CT_ORDERS_MAX && orders >> k; k++) {
+		if (orders >> k & 1) {
+			e->order[k] = MAX(e->order[k], number);
+		}
+	}
+}
+
 /* What durable stores ask for. */
 static void see_durable(const struct ct_medium *m, const unsigned *levels, struct extent *e)
 {
@@ -70,16 +79,10 @@ static void see_durable(const struct ct_medium *m, const unsigned *levels, struc
 	NVW_FOR(i, m->cell_count) {
 		NVW_FOR(v, m->cell[i].count) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
-			const uint64_t number = m->cell[i].write[v];
 
-			if (!ct_cell_has(&m->cell[i], levels[i], v)) {
-				continue;
-			}
-			l->stamp[at->together] = l->now;
-			for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-				if (at->after >> k & 1) {
-					e->order[k] = MAX(e->order[k], number);
-				}
+			if (ct_cell_has(&m->cell[i], levels[i], v)) {
+				l->stamp[at->together] = l->now;
+				raise_orders(e, at->after, m->cell[i].write[v]);
 			}
 		}
 	}
@@ -126,6 +129,15 @@ void ct_limits_keep(const struct ct_medium *m, unsigned *levels)
 	}
 }
 
+static void lower_orders(struct extent *e, uint8_t orders, uint64_t number)
+{
+	for (unsigned k = 0; k < CT_ORDERS_MAX && orders >> k; k++) {
+		if (orders >> k & 1) {
+			e->order[k] = MIN(e->order[k], number);
+		}
+	}
+}
+
 /* What lost stores ask for. */
 static void see_lost(const struct ct_medium *m, const unsigned *levels, struct extent *e)
 {
@@ -138,16 +150,10 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 	NVW_FOR(i, m->cell_count) {
 		NVW_FOR(v, m->cell[i].count) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
-			const uint64_t number = m->cell[i].write[v];
 
-			if (ct_cell_has(&m->cell[i], levels[i], v)) {
-				continue;
-			}
-			l->stamp[at->together] = l->now;
-			for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
-				if (at->before >> k & 1) {
-					e->order[k] = MIN(e->order[k], number);
-				}
+			if (!ct_cell_has(&m->cell[i], levels[i], v)) {
+				l->stamp[at->together] = l->now;
+				lower_orders(e, at->before, m->cell[i].write[v]);
 			}
 		}
 	}

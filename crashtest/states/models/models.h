@@ -23,6 +23,13 @@ struct ct_model_rules {
 
 #define CT_KIND(kind) (UINT32_C(1) << NVW_LOG_##kind)
 
+/* What the records of runs do that machines' models have in common. */
+#define CT_RECORDS_OF_RUNS                                                                         \
+	[NVW_LOG_LAUNCH] = ct_on_launch, [NVW_LOG_STORE] = ct_on_store,                            \
+	[NVW_LOG_PERSISTED] = ct_on_persisted, [NVW_LOG_DRAINED] = ct_on_drained,                  \
+	[NVW_LOG_HOST] = ct_on_host, [NVW_LOG_FLUSH] = ct_on_flush, [NVW_LOG_FENCE] = ct_on_fence, \
+	[NVW_LOG_ACK] = ct_on_ack
+
 #define MACHINE_MODEL(id, symbol, name) extern const struct ct_model_rules ct_model_##symbol;
 #define STATE_MODEL(id, symbol, name)   extern const struct ct_model_rules ct_model_##symbol;
 #include <persist/models.def>
