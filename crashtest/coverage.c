@@ -113,10 +113,10 @@ static void count_all(struct ct_coverage *c)
 		}
 		c->executed += s->executed;
 		c->functions_executed += s->executed && !executed;
-		executed = executed || s->executed;
+		executed |= s->executed;
 		c->reached += s->reached;
 		c->functions_reached += s->reached && !reached;
-		reached = reached || s->reached;
+		reached |= s->reached;
 	}
 }
 

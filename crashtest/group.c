@@ -401,7 +401,7 @@ void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)
 		unlink(from->saved);
 	}
 	if (ct_finding_has_text(to, from->text)) {
-		to->sample = to->sample && from->sample;
+		to->sample &= from->sample;
 		return;
 	}
 	if (to->also_count == CT_ALSO_MAX) {

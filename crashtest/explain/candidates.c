@@ -107,7 +107,7 @@ static bool is_hopeless(
 	bool is = false;
 
 	NVW_FOR(i, size) {
-		is = is || (p->refuted >> set[i] & 1);
+		is |= p->refuted >> set[i] & 1;
 		NVW_EACH(one, set, i) {
 			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[*one]);
 		}
@@ -377,7 +377,7 @@ int ct_candidates_cure(struct ct_proof *p, unsigned number)
 		error = mask_finding(p, f);
 	}
 	p->cures += best != FAILS;
-	p->clean = p->clean || best == HOLDS;
+	p->clean |= best == HOLDS;
 	p->edits = ct_proof_collect(p, UINT32_MAX, p->edit);
 	return error;
 }

@@ -21,21 +21,21 @@ static void wait_for(struct cause_helping *h, const struct nvw_log_record *r)
 static void give_up(struct cause_helping *h, uint64_t thread)
 {
 	NVW_EACH(waiting, h->waiting, CAUSE_WAITING_MAX) {
-		waiting->stored = waiting->stored && waiting->thread != thread;
+		waiting->stored &= waiting->thread != thread;
 	}
 }
 
 static void flush_waiting(struct cause_helping *h, nvw_off off, uint64_t bytes)
 {
 	NVW_EACH(w, h->waiting, CAUSE_WAITING_MAX) {
-		w->flushed = w->flushed || (w->stored && off < w->line + 64 && off + bytes > w->line);
+		w->flushed |= w->stored && off < w->line + 64 && off + bytes > w->line;
 	}
 }
 
 static void fence_waiting(struct cause_helping *h, uint64_t thread)
 {
 	NVW_EACH(w, h->waiting, CAUSE_WAITING_MAX) {
-		h->right_elsewhere = h->right_elsewhere || (w->stored && w->flushed && w->thread == thread);
+		h->right_elsewhere |= w->stored && w->flushed && w->thread == thread;
 	}
 }
 
@@ -58,12 +58,12 @@ void cause_helping_look(struct cause_helping *h, const struct ct_stores *stores,
 		give_up(h, r->ack.work_item);
 		break;
 	case NVW_LOG_FLUSH:
-		h->early_flushes = h->early_flushes || r->flush.site == early;
+		h->early_flushes |= r->flush.site == early;
 		flush_waiting(h, r->flush.off, r->flush.bytes);
 		break;
 	case NVW_LOG_FENCE:
-		h->lost_fences = h->lost_fences || r->fence.site == lost;
-		h->early_flushes = h->early_flushes || r->fence.site == early;
+		h->lost_fences |= r->fence.site == lost;
+		h->early_flushes |= r->fence.site == early;
 		fence_waiting(h, r->fence.thread);
 		break;
 	default:

@@ -401,7 +401,7 @@ static int account_each(struct ct_proof *p, struct ct_account *a)
 	bool wanted = a->exact;
 
 	NVW_EACH(finding, p->result->finding, p->result->finding_count) {
-		wanted = wanted || finding->cure.gone;
+		wanted |= finding->cure.gone;
 	}
 	for (unsigned i = 0; i < p->result->finding_count && wanted; i++) {
 		NVW_TRY(account_alone(p, a, i));
@@ -516,7 +516,7 @@ static void note_unsearched(struct ct_proof *p)
 			ct_candidates_propose(p, f);
 			f->cure.left = ct_candidates_left(f);
 		}
-		r->cure_search_ended = r->cure_search_ended || f->cure.left > 0;
+		r->cure_search_ended |= f->cure.left > 0;
 	}
 	r->cure_search_ended = r->cure_search_ended || (ct_proof_is_spent(p) && !p->ended);
 }

@@ -149,7 +149,7 @@ static unsigned sort_edits(
 			continue;
 		}
 		run->rest[run->rest_count++] = *edit;
-		run->exact = run->exact && is_assumption(edit);
+		run->exact &= is_assumption(edit);
 	}
 	return barriers;
 }

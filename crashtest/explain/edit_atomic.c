@@ -138,7 +138,7 @@ static int see_store(struct gathering *g, uint64_t place, const struct nvw_log_r
 	}
 	if (!error && there && (first || p->count > 0)) {
 		p->kernel = r->store.kernel;
-		p->beyond = p->beyond || !first;
+		p->beyond |= !first;
 		p->place[p->count++] = place;
 	}
 	return error;

@@ -116,7 +116,7 @@ static void cover(struct kernel *k, uint64_t place, uint64_t item, uint32_t n, u
 				first = i; /* the first lane stands for the record */
 			}
 			lanes |= (uint64_t)covered << (i - first);
-			m->uncovered = m->uncovered && !covered;
+			m->uncovered &= !covered;
 		}
 		if (lanes != 0) {
 			add_barrier(k, place, first, lanes, site);
@@ -370,7 +370,7 @@ static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 		NVW_FAIL_IF(m->total != most && (m->total != 0 || k->edit->all_come), NVW_E_USAGE,
 			"a wider barrier at %s:%u: not all of its work-items reach it equally often",
 			ct_edit_place(k->edit)->file, ct_edit_place(k->edit)->line);
-		k->even = k->even && (!m->stores || m->total == most);
+		k->even &= !m->stores || m->total == most;
 	}
 	return 0;
 }

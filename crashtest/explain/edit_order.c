@@ -256,7 +256,7 @@ static int look_for_rounds(const struct edit_log *log, struct ct_edit *e, struct
 	for (uint64_t i = 1; i <= s.round.count; i++) {
 		const struct round *const r = round_at(&s, i);
 
-		e->rounds = e->rounds || (r->count_b > 0 && r->count_a + r->count_b > 2);
+		e->rounds |= r->count_b > 0 && r->count_a + r->count_b > 2;
 	}
 	free(s.round.at);
 	return error;

@@ -287,7 +287,7 @@ static int find_need(struct explanation *x)
 			.findings = &x->findings};
 
 		error = ct_need_find(&q, &x->need);
-		x->finding->bounded = x->finding->bounded || x->need.bounded;
+		x->finding->bounded |= x->need.bounded;
 		ct_prefix_free(&prefix);
 	}
 	ct_medium_undo(&x->medium);

@@ -128,7 +128,7 @@ int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, const uint8_t
 		follow(&s, units, count);
 	}
 	for (unsigned i = 0; i < count && !error; i++) {
-		*ret_known = *ret_known && units[i].matched && units[i].next != 0;
+		*ret_known &= units[i].matched && units[i].next != 0;
 		l->loss[l->count++] = (struct ct_loss){.off = units[i].off, .from = units[i].next};
 	}
 	free(units);

@@ -214,7 +214,7 @@ static void append(struct timeline *t, const struct entry *e, uint64_t *before)
 	*m = e->moment;
 	m->left_out = e->number - *before - 1;
 	m->durable = m->kind == CT_MOMENT_STORE && memcmp(t->image + m->off, &m->value, m->bytes) == 0;
-	m->overwritten = m->overwritten && !m->durable;
+	m->overwritten &= !m->durable;
 	*before = e->number;
 }
 

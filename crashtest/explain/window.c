@@ -450,7 +450,7 @@ static bool find_opening_store(struct need_search *s, uint64_t last, struct ct_l
 		if (!need_fails(s, s->p->here, s->p->here, more) && !s->need->bounded) {
 			window_note(s, i - 1, last);
 			window_try_reversed(s, s->p->here, more, i - 1, last);
-			s->need->fails_reversed = s->need->fails_reversed || !alone;
+			s->need->fails_reversed |= !alone;
 			return true;
 		}
 	}

@@ -647,7 +647,7 @@ int ct_orders_next(struct ct_orders *o)
 
 	NVW_FAIL_IF(o->trace->differs || o->trace->steps < o->depth, NVW_E_USAGE,
 		"every order: the program did not do the same again at step %u", o->trace->steps);
-	o->is_whole = o->is_whole && !o->trace->is_too_long;
+	o->is_whole &= !o->trace->is_too_long;
 	NVW_TRY(add_frames(o));
 	if (o->reduced) {
 		NVW_TRY(find_races(o));

@@ -426,7 +426,7 @@ static void tell_progress(const struct exploration *x)
 	NVW_EACH(w, x->worker, x->jobs) {
 		const uint64_t instant = w->shared->instant;
 
-		by_parts = by_parts || w->shared->parts.parts > 0;
+		by_parts |= w->shared->parts.parts > 0;
 		all += w->last - w->first + 1;
 		if (w->shared->finished) {
 			behind += w->last - w->first + 1;

@@ -32,7 +32,7 @@ int ct_failed_take(struct ct_failed_set *to, const struct ct_failing *from)
 	memcpy(at + to->count, from->at, from->count * sizeof *at);
 	to->at = at;
 	to->count += from->count;
-	to->some = to->some || from->lost;
+	to->some |= from->lost;
 	return 0;
 }
 
@@ -56,7 +56,7 @@ void ct_failed_sort(struct ct_failed_set *s)
 		}
 	}
 	s->count = kept;
-	s->some = s->some || kept > CT_FAILING_MAX;
+	s->some |= kept > CT_FAILING_MAX;
 }
 
 bool ct_failed_has(const struct ct_failed_set *s, uint64_t state)

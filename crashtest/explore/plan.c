@@ -139,14 +139,14 @@ static int add_instant(
 
 	NVW_TRY(ct_states_count(m, &n));
 	NVW_TRY(ct_limits_look(m));
-	plan->known = plan->known && n.exact;
+	plan->known &= n.exact;
 	NVW_TRY(ct_distinct_count(distinct, m, &n));
 	NVW_FAIL_IF(!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1), NVW_E_MEMORY,
 		"no memory for a plan of more than %llu instants", (unsigned long long)plan->instants);
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = ct_log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));
-	plan->exact = plan->exact && n.exact;
+	plan->exact &= n.exact;
 	return note_interval(plan, m, &n);
 }
 

@@ -223,7 +223,7 @@ static void join_worker(struct ct_result *r, struct ct_groups *all, const struct
 	}
 	r->states_undecided += s->undecided;
 	r->instants_by_reads += s->by_reads;
-	r->gave_up = r->gave_up || s->gave_up;
+	r->gave_up |= s->gave_up;
 	r->hangs_alike += s->hangs_alike;
 	ct_groups_join(all, &s->groups);
 	ct_by_parts_join(&r->by_parts, &s->parts);

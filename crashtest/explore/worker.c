@@ -218,7 +218,7 @@ static bool begin_state(struct range *r, uint64_t draw)
 
 static void note_verdict(struct range *r, struct ct_shared *s, bool again, int verdict)
 {
-	r->failed = r->failed || verdict != 0;
+	r->failed |= verdict != 0;
 	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
 	if (verdict == NVW_E_INCONSISTENT && !again) {
 		const unsigned known = s->groups.count;

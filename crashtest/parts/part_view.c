@@ -221,7 +221,7 @@ static unsigned holders_after(void *context, uint64_t key, nvw_off *ret_offs, un
 	look(p, thing_of_key(p, key));
 	const unsigned count = ct_holders_of(&p->holders, key, ret_offs, max);
 
-	p->is_wide = p->is_wide || count > max;
+	p->is_wide |= count > max;
 	return count;
 }
 
@@ -231,7 +231,7 @@ static bool asked(void *context, uint64_t op, bool acked)
 
 	if (op == NVW__ACKS_ALL) {
 		look(p, word_count(p));
-		p->is_wide = p->is_wide || p->medium->told.count > 0; /* any number of them */
+		p->is_wide |= p->medium->told.count > 0; /* any number of them */
 		return acked;
 	}
 	look(p, thing_of_op(p, op));

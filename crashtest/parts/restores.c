@@ -147,7 +147,7 @@ static int change_stream(
 	int error = 0;
 
 	NVW_INVARIANT(stream < r->geometry.streams);
-	*ret_fell = *ret_fell || now < had;
+	*ret_fell |= now < had;
 	r->completed[stream] = now;
 	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had && !error; k++) {
 		for (uint32_t i = r->of_entry[k]; i != 0 && !error; i = at(r, i)->sister) {

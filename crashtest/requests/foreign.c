@@ -817,28 +817,28 @@ static void join_findings(struct ct_result *sum, struct ct_result *r)
 
 static void join_answers(struct ct_result *sum, struct ct_result *r)
 {
-	sum->consistent = sum->consistent && r->consistent;
+	sum->consistent &= r->consistent;
 	if (sum->unlogged.count == 0) { /* of the first run that has one */
 		sum->unlogged = r->unlogged;
 	}
-	sum->interrupted = sum->interrupted || r->interrupted;
-	sum->gave_up = sum->gave_up || r->gave_up;
+	sum->interrupted |= r->interrupted;
+	sum->gave_up |= r->gave_up;
 	if (sum->states_undecided == 0) {
 		NVW_PRINT(sum->undecided, "%s", r->undecided);
 	}
 	sum->states_undecided += r->states_undecided;
-	sum->executed = sum->executed || r->executed;
+	sum->executed |= r->executed;
 	if (r->why_executed[0] != '\0') {
 		NVW_PRINT(sum->why_executed, "%s", r->why_executed);
 	}
 	sum->threads = MAX(sum->threads, r->threads);
 	sum->atomicity = MAX(sum->atomicity, r->atomicity);
-	sum->grouped = sum->grouped || r->grouped;
+	sum->grouped |= r->grouped;
 }
 
 static void add_counts(struct ct_result *sum, struct ct_result *r)
 {
-	sum->trusts = sum->trusts || r->trusts;
+	sum->trusts |= r->trusts;
 	sum->trusted.ranges += r->trusted.ranges;
 	sum->trusted.stores += r->trusted.stores;
 	sum->trusted.bytes += r->trusted.bytes;

@@ -242,7 +242,7 @@ static int judge_narrower(struct matrix *x, struct ct_barrier *b, unsigned by)
 
 		if (ct_model_info(m)->narrows) {
 			NVW_TRY(judge_cell(x, &rules, &b->narrower[by - 1][m]));
-			whole = whole && ct_verdict_passes(b->narrower[by - 1][m].verdict);
+			whole &= ct_verdict_passes(b->narrower[by - 1][m].verdict);
 		}
 	}
 	b->tried = by;

@@ -237,8 +237,8 @@ static void join_states(struct ct_result *sum, const struct ct_result *r)
 	sum->states_asked = r->states_asked;
 	sum->states_possible += r->states_possible;
 	sum->states_possible_log2 = ct_log2_sum(sum->states_possible_log2, r->states_possible_log2);
-	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
-	sum->states_known = sum->states_known && r->states_known;
+	sum->states_possible_exact &= r->states_possible_exact;
+	sum->states_known &= r->states_known;
 	sum->instants_exhausted += r->instants_exhausted;
 	sum->instants_by_reads += r->instants_by_reads;
 	sum->instants_by_parts += r->instants_by_parts;
@@ -255,7 +255,7 @@ static void join(struct schedules *x, struct ct_result *r)
 
 	if (sum->instants == 0) { /* the first */
 		r->schedules = sum->schedules;
-		r->consistent = r->consistent && sum->consistent;
+		r->consistent &= sum->consistent;
 		*sum = *r;
 		return;
 	}
@@ -280,7 +280,7 @@ static int test_states(struct schedules *x, bool *fails)
 		error = explore(x, true, r);
 	}
 	if (!error) {
-		*fails = *fails || !r->consistent;
+		*fails |= !r->consistent;
 		join(x, r);
 	}
 	free(r);
@@ -446,7 +446,7 @@ static int try_all(struct schedules *x)
 {
 	const int error = x->orders ? try_every_order(x) : try_drawn(x);
 
-	x->sum->consistent = x->sum->consistent && x->ret->finding_count == 0;
+	x->sum->consistent &= x->ret->finding_count == 0;
 	if (error == NVW_E_STOPPED) {
 		x->sum->interrupted = true;
 		return 0;

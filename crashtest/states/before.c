@@ -50,7 +50,7 @@ static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
 	}
 	((uint64_t **)b->owned.at)[b->owned.count++] = bits;
 	b->bytes += 8 * (uint64_t)words;
-	b->too_many = b->too_many || b->bytes > (b->most_bytes ? b->most_bytes : BYTES_MAX);
+	b->too_many |= b->bytes > (b->most_bytes ? b->most_bytes : BYTES_MAX);
 	*ret_bits = bits;
 	return 0;
 }

@@ -57,7 +57,7 @@ static void begin_evaluation(struct ct_choices *c)
 	c->beyond = UINT64_MAX;
 	if (is_graph(c)) {
 		ct_closed_begin(&c->closed, c->medium);
-		c->too_many = c->too_many || c->closed.has_failed || c->closed.before.too_many;
+		c->too_many |= c->closed.has_failed || c->closed.before.too_many;
 	}
 }
 
@@ -267,7 +267,7 @@ static uint64_t look_by_bytes(
 	}
 	if (branches > 1) {
 		ct_closed_take_level(&c->closed, number, level);
-		c->too_many = c->too_many || c->closed.has_failed;
+		c->too_many |= c->closed.has_failed;
 	}
 	return what_of(content(c, cell, level, off), of, from);
 }
@@ -296,7 +296,7 @@ static uint64_t look_closed(
 		end = end_of_run(c, cell, off, of, from, level, most, &what);
 	}
 	ct_closed_take(&c->closed, number, level, end - 1);
-	c->too_many = c->too_many || c->closed.has_failed;
+	c->too_many |= c->closed.has_failed;
 	return what;
 }
 
@@ -304,7 +304,7 @@ bool ct_choices_acked(struct ct_choices *c, uint64_t op)
 {
 	const uint32_t told = is_graph(c) ? ct_before_told(&c->closed.before, op) : 0;
 
-	c->too_many = c->too_many || told == CT_TOLD_TWICE;
+	c->too_many |= told == CT_TOLD_TWICE;
 	if (told == 0 || c->too_many) {
 		return true;
 	}
@@ -317,7 +317,7 @@ bool ct_choices_acked(struct ct_choices *c, uint64_t op)
 	const bool acked = take(c, 2) == 1;
 
 	ct_closed_take_ack(&c->closed, told - 1, acked);
-	c->too_many = c->too_many || c->closed.has_failed;
+	c->too_many |= c->closed.has_failed;
 	return acked;
 }
 
@@ -329,8 +329,8 @@ static uint64_t look(
 	struct division d;
 	unsigned level = 0;
 
-	c->too_many = c->too_many || cell->beyond > 0 ||
-		      (cell->count >= CT_CHOICE_LEVELS && (!is_graph(c) || cell->straight != 0));
+	c->too_many |= cell->beyond > 0 ||
+		       (cell->count >= CT_CHOICE_LEVELS && (!is_graph(c) || cell->straight != 0));
 	if (c->too_many) {
 		return what_of(content(c, cell, 0, off), of, from);
 	}

@@ -191,7 +191,7 @@ static int add_cluster(struct ct_medium *m, const struct cluster *c)
 		error = add_orders(m, c, cell, 0, content);
 	}
 	if (!error) {
-		m->inexact = m->inexact || (c->overlap && c->count > ORDERS_MAX);
+		m->inexact |= c->overlap && c->count > ORDERS_MAX;
 		error = c->count <= SUBSETS_MAX ? add_subsets(m, c, cell, content) :
 						  add_some(m, c, cell, content);
 	}
@@ -234,7 +234,7 @@ static void join(const struct ct_medium *m, struct cluster *c, const struct ct_e
 {
 	const nvw_off end = (end_of_instruction(m, e->instruction) + 7) & ~(nvw_off)7;
 
-	c->overlap = c->overlap || e->off < *last_byte;
+	c->overlap |= e->off < *last_byte;
 	*last_byte = MAX(e->off + e->bytes, *last_byte);
 	c->end = MAX(c->end, end);
 	if (c->count < 64 && !is_member(c, e->instruction)) {

@@ -99,7 +99,7 @@ static bool must_persist(
 			    ((const uint8_t *)m->landed.at)[at->together]);
 
 	for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
-		must = must || ((at->before >> k & 1) && c->write[version] < e->order[k]);
+		must |= (at->before >> k & 1) && c->write[version] < e->order[k];
 	}
 	return must;
 }
@@ -168,7 +168,7 @@ static bool must_be_lost(
 	bool must = is_stamped(m->rules.limits, at->together);
 
 	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-		must = must || ((at->after >> k & 1) && c->write[version] > e->order[k]);
+		must |= (at->after >> k & 1) && c->write[version] > e->order[k];
 	}
 	return must;
 }

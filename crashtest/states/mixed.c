@@ -421,9 +421,9 @@ void ct_mixed_settle(struct ct_medium *m)
 		bool uncertain = false;
 
 		for (unsigned v = 0; c && v < c->count; v++) {
-			uncertain = uncertain || c->write[v] == f->write;
+			uncertain |= c->write[v] == f->write;
 		}
-		f->done = f->done || (f->kernel == 0 && !uncertain);
+		f->done |= f->kernel == 0 && !uncertain;
 	}
 	while (m->flight_head < m->flight_count && m->flight[m->flight_head].done) {
 		m->flight_head++;

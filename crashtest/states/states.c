@@ -665,7 +665,7 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 {
 	*ret_count = (struct ct_count){0};
 	combination_of(m)->count(m, ret_count);
-	ret_count->exact = ret_count->exact && !m->rules.limits; /* limits are not counted */
+	ret_count->exact &= !m->rules.limits; /* limits are not counted */
 	return 0;
 }
 

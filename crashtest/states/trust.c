@@ -92,7 +92,7 @@ static void forget_held(
 		const struct ct_cell *const c = &m->cell[i];
 
 		NVW_EACH(made, c->made, c->count) {
-			m->changed = m->changed || made->hidden;
+			m->changed |= made->hidden;
 		}
 	}
 }
@@ -132,7 +132,7 @@ static int on_range(struct ct_medium *m, const struct nvw_log_record *r)
 		return add_range(m, &new);
 	case NVW_RANGE_SETTLES:
 		NVW_EACH(its, ranges_of(m), m->trust.ranges.count) {
-			its->settles = its->settles || its->thread == new.thread;
+			its->settles |= its->thread == new.thread;
 		}
 		return 0;
 	default:
@@ -269,7 +269,7 @@ static void take_out(struct ct_cell *c, const struct whole *w, unsigned old)
 		if (w->made[v].hidden) {
 			continue;
 		}
-		is_old = is_old && v < old && !c->made[v].was_hidden;
+		is_old &= v < old && !c->made[v].was_hidden;
 		c->write[c->count] = w->write[v];
 		memcpy(c->content + (size_t)c->count * c->words, w->content + (size_t)v * c->words,
 			c->words * sizeof *c->content);
@@ -289,8 +289,8 @@ static bool look_at(struct ct_medium *m, struct ct_cell *c)
 
 		its->was_hidden = its->hidden;
 		its->hidden = bytes > 0;
-		changes = changes || its->hidden != its->was_hidden;
-		any = any || its->hidden || its->was_hidden;
+		changes |= its->hidden != its->was_hidden;
+		any |= its->hidden || its->was_hidden;
 		if (its->hidden && !its->was_hidden) {
 			m->trust.counts.stores++;
 			m->trust.counts.bytes += bytes;

@@ -91,7 +91,7 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 	const int error = nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
 
 	/* What was acknowledged before makes no state new. */
-	m->obliged_by_ack = m->obliged_by_ack || m->acks.count > known;
+	m->obliged_by_ack |= m->acks.count > known;
 	ct_medium_note_acks(m, r->ack.first, r->ack.count);
 	return error;
 }
