@@ -581,6 +581,8 @@ void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *fr
 /* Every permitted state of every instant is accounted for; never by kills, by a shard alone, nor with grouped
  * stores. */
 bool ct_covers_all(const struct ct_result *result);
+/* Of what it has explored: every instant is exhausted, and every state has a verdict. */
+bool ct_leaves_nothing_out(const struct ct_result *result);
 /* Consistent: no state fails, and ct_covers_all(). Unrefuted: no tested state fails. */
 enum ct_verdict ct_verdict_of(const struct ct_result *result);
 

@@ -50,6 +50,16 @@ bool ct_have_one_shape(const char *a, const char *b)
 	return strcmp(of_a, of_b) == 0;
 }
 
+bool ct_shape_is_repeated(char shapes[][CT_TEXT_BYTES], unsigned number)
+{
+	NVW_FOR(i, number) {
+		if (strcmp(shapes[i], shapes[number]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 uint64_t ct_shape_hash(const char *text)
 {
 	char shape[CT_TEXT_BYTES];

@@ -67,10 +67,8 @@ static bool fails_so(const struct ct_failed_set *s, const struct ct_finding *f)
  * interval's orders is of orders that are not. */
 static bool has_all(const struct ct_result *r)
 {
-	const bool tested = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-			    r->states_undecided == 0 && r->states_symmetric == 0;
-
-	return ct_covers_all(r) || (tested && !(ct_model_info(r->model)->axioms & CT_A(INTERVAL)));
+	return ct_covers_all(r) ||
+	       (ct_leaves_nothing_out(r) && !(ct_model_info(r->model)->axioms & CT_A(INTERVAL)));
 }
 
 static void note_also_cured(struct ct_result *r, unsigned number, const struct ct_result *alone)
@@ -102,15 +100,23 @@ void ct_account_alone(
 }
 
 /* In the words of a finding for which there is neither cure nor assumption. */
+static bool has_shape(const struct ct_finding *f, uint64_t shape)
+{
+	if (ct_shape_hash(f->text) == shape) {
+		return true;
+	}
+	NVW_EACH(also, f->also, f->also_count) {
+		if (ct_shape_hash(also->text) == shape) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool is_listed(const struct ct_result *r, uint64_t shape)
 {
 	NVW_EACH(f, r->finding, r->finding_count) {
-		bool is = ct_shape_hash(f->text) == shape;
-
-		for (unsigned k = 0; k < f->also_count && !is; k++) {
-			is = ct_shape_hash(f->also[k].text) == shape;
-		}
-		if (is && f->cure.count == 0 && !f->cure.masked && !f->cure.gone) {
+		if (f->cure.count == 0 && !f->cure.masked && !f->cure.gone && has_shape(f, shape)) {
 			return true;
 		}
 	}

@@ -50,11 +50,11 @@ static bool is_in(const struct episode *p, uint64_t place)
 /* True if somebody else stores to the word of the store at a place before the one to which it moves. */
 static bool is_crossed(const struct gathering *g, const struct episode *p, uint64_t place, uint64_t to)
 {
-	const nvw_off word = edit_entry_at(g->log, place)->record.store.off & ~(nvw_off)7;
+	const nvw_off word = edit_record_at(g->log, place)->store.off & ~(nvw_off)7;
 
 	NVW_INVARIANT(place < to);
 	for (uint64_t i = place + 1; i < to; i++) {
-		const struct nvw_log_record *const r = &edit_entry_at(g->log, i)->record;
+		const struct nvw_log_record *const r = edit_record_at(g->log, i);
 
 		if (r->kind == NVW_LOG_STORE && (r->store.off & ~(nvw_off)7) == word && !is_in(p, i)) {
 			return true;
@@ -66,7 +66,7 @@ static bool is_crossed(const struct gathering *g, const struct episode *p, uint6
 /* The thread's flushes of the line that a store moves away from come again behind the store. */
 static int flush_again(const struct gathering *g, uint64_t place, uint64_t to)
 {
-	const struct nvw_log_record *const s = &edit_entry_at(g->log, place)->record;
+	const struct nvw_log_record *const s = edit_record_at(g->log, place);
 	const nvw_off line = s->store.off & ~(nvw_off)63;
 
 	NVW_INVARIANT(place < to);
@@ -92,7 +92,7 @@ static int gather(struct gathering *g, struct episode *p)
 	}
 	for (unsigned i = 0; i < p->count && p->count > 1 && !error; i++) {
 		struct edit_entry *const e = edit_entry_at(g->log, p->place[i]);
-		const struct nvw_log_record *const last = &edit_entry_at(g->log, to)->record;
+		const struct nvw_log_record *const last = edit_record_at(g->log, to);
 
 		e->limit.together = g->log->groups;
 		if (p->place[i] == to) {
@@ -152,7 +152,7 @@ int edit_atomic(struct edit_log *log, const struct ct_edit *edit)
 	int error = 0;
 
 	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
-		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
+		const struct nvw_log_record *const r = edit_record_at(log, i);
 
 		if (r->kind == NVW_LOG_STORE) {
 			error = see_store(&g, i, r);

@@ -307,7 +307,7 @@ static bool is_in(const struct kernel *k, uint32_t number, uint64_t item, uint64
 
 static void see(struct kernel *k, uint64_t place)
 {
-	struct nvw_log_record *const r = &edit_entry_at(k->log, place)->record;
+	struct nvw_log_record *const r = edit_record_at(k->log, place);
 
 	switch (r->kind) {
 	case NVW_LOG_STORE:
@@ -347,8 +347,8 @@ static uint64_t kernel_end(const struct edit_log *log, uint64_t place)
 	uint64_t i = place + 1;
 
 	NVW_INVARIANT(place < log->entry.count);
-	while (i < log->entry.count && edit_entry_at(log, i)->record.kind != NVW_LOG_LAUNCH &&
-		edit_entry_at(log, i - 1)->record.kind != NVW_LOG_FINISH) {
+	while (i < log->entry.count && edit_record_at(log, i)->kind != NVW_LOG_LAUNCH &&
+		edit_record_at(log, i - 1)->kind != NVW_LOG_FINISH) {
 		i++;
 	}
 	return i;
@@ -414,7 +414,7 @@ static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
 
 static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_t place, uint64_t *passes)
 {
-	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	const struct nvw_log_record *const r = edit_record_at(log, place);
 	const uint64_t end = kernel_end(log, place);
 	struct kernel k = {.log = log,
 		.edit = edit,
@@ -442,7 +442,7 @@ int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 
 	NVW_INVARIANT(edit->kind == CT_EDIT_BARRIER || edit->kind == CT_EDIT_WIDEN);
 	NVW_FOR(i, log->entry.count) {
-		if (edit_entry_at(log, i)->record.kind == NVW_LOG_LAUNCH) {
+		if (edit_record_at(log, i)->kind == NVW_LOG_LAUNCH) {
 			NVW_TRY(edit_kernel(log, edit, i, &passes));
 		}
 	}

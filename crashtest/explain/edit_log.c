@@ -127,7 +127,7 @@ static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 		return 0;
 	}
 	NVW_FOR(i, log->entry.count) {
-		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
+		stores += edit_record_at(log, i)->kind == NVW_LOG_STORE;
 	}
 	*ret = ct_limits_create(stores, log->groups);
 	NVW_FAIL_IF(!*ret, NVW_E_MEMORY, "no memory to edit the persist log");
@@ -148,14 +148,14 @@ static int write_records(const struct edit_log *log, int fd)
 	int error = 0;
 
 	NVW_TRY(nvw_log_create_fd(dup(fd), "edited log", nvw_log_info(log->reader), &w));
-	while (i < log->entry.count && edit_entry_at(log, i)->record.kind != NVW_LOG_END && !error) {
-		error = nvw_log_append(w, &edit_entry_at(log, i++)->record);
+	while (i < log->entry.count && edit_record_at(log, i)->kind != NVW_LOG_END && !error) {
+		error = nvw_log_append(w, edit_record_at(log, i++));
 	}
 	if (error || i == log->entry.count) {
 		nvw_log_abandon(w);
 		return error;
 	}
-	return nvw_log_close(w, edit_entry_at(log, i)->record.time_ps);
+	return nvw_log_close(w, edit_record_at(log, i)->time_ps);
 }
 
 int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **ret_limits)
@@ -211,9 +211,9 @@ void edit_log_move(struct edit_log *log, uint64_t place, uint64_t to, bool behin
 {
 	struct edit_entry *const e = edit_entry_at(log, place);
 
-	NVW_INVARIANT(place < log->entry.count && to < log->entry.count);
+	NVW_INVARIANT(MAX(place, to) < log->entry.count);
 	e->key = key_at(to, behind);
-	e->record.time_ps = edit_entry_at(log, to)->record.time_ps;
+	e->record.time_ps = edit_record_at(log, to)->time_ps;
 }
 
 /* What moves to a place comes before what was added there, each in the order in which it was. */
@@ -376,7 +376,7 @@ static unsigned near_sites(
 
 	NVW_INVARIANT(kinds != 0);
 	NVW_FOR(i, log->entry.count) {
-		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
+		const struct nvw_log_record *const r = edit_record_at(log, i);
 		const struct edit_site *const s = site_at(log, edit_site_of(r));
 
 		if (s && (kinds >> r->kind & 1) &&

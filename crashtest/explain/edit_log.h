@@ -41,6 +41,10 @@ static inline struct edit_entry *edit_entry_at(const struct edit_log *log, uint6
 {
 	return (struct edit_entry *)log->entry.at + place;
 }
+static inline struct nvw_log_record *edit_record_at(const struct edit_log *log, uint64_t place)
+{
+	return &edit_entry_at(log, place)->record;
+}
 
 /* The record will come just before, or behind, the one at a place. */
 NVW_CHECKED int edit_log_add(

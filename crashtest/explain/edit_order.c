@@ -25,7 +25,7 @@ static bool is_crossed(const struct edit_log *log, const struct run *run, const 
 			continue;
 		}
 		for (uint64_t k = from; k <= to; k++) {
-			if (touch(&edit_entry_at(log, i)->record, &edit_entry_at(log, k)->record) &&
+			if (touch(edit_record_at(log, i), edit_record_at(log, k)) &&
 				!edit_run_has(log, k, run, line)) {
 				return true;
 			}
@@ -61,7 +61,7 @@ static void move_run(
 	NVW_INVARIANT(run->first <= run->last);
 	for (uint64_t i = run->first; i <= run->last; i++) {
 		if (edit_run_has(log, i, run, line)) {
-			take_epochs(&edit_entry_at(log, i)->record, &edit_entry_at(log, to)->record);
+			take_epochs(edit_record_at(log, i), edit_record_at(log, to));
 			edit_log_move(log, i, to, behind);
 		}
 	}
@@ -93,7 +93,7 @@ static int cannot(const struct ct_edit *e)
 
 static int exchange(struct edit_log *log, const struct ct_edit *e, const struct run *a, const struct run *b)
 {
-	const bool acknowledges = edit_entry_at(log, a->first)->record.kind == NVW_LOG_ACK;
+	const bool acknowledges = edit_record_at(log, a->first)->kind == NVW_LOG_ACK;
 
 	NVW_INVARIANT(a->first <= a->last && b->first <= b->last);
 	if (!acknowledges && !is_crossed(log, b, &e->b, a->first, b->last)) {
@@ -184,7 +184,7 @@ static void find_crossed(
 		if (b->round != 0) {
 			struct round *const r = round_at(s, b->round);
 
-			r->a_moves = r->a_moves || edit_entry_at(log, r->first)->record.kind == NVW_LOG_ACK ||
+			r->a_moves = r->a_moves || edit_record_at(log, r->first)->kind == NVW_LOG_ACK ||
 				     is_crossed(log, b, &e->b, r->first, b->last);
 		}
 	}
@@ -339,7 +339,7 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 
 	NVW_INVARIANT(run->first <= run->last);
 	for (uint64_t i = run->first; i <= run->last; i++) {
-		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
+		const struct nvw_log_record *const r = edit_record_at(log, i);
 		const nvw_off at = r->store.off & ~(nvw_off)63;
 
 		if (r->kind == NVW_LOG_STORE && edit_run_has(log, i, run, line) && at != last) {
@@ -395,7 +395,7 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 	for (uint64_t i = 0; i < s.run.count && !error; i++) {
 		const struct run *const run = run_at(&s, i);
 		const struct nvw_log_record fence = {.kind = NVW_LOG_FENCE,
-			.fence = {.site = edit_site_of(&edit_entry_at(log, run->first)->record),
+			.fence = {.site = edit_site_of(edit_record_at(log, run->first)),
 				.thread = run->actor.number}};
 
 		/* A thread that does nothing more has still executed the fence; the log does not say when. */
@@ -412,10 +412,10 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 static bool ends_with_call(const struct edit_log *log, const struct run *run, const struct ct_line *line)
 {
 	const struct edit_site *const caller =
-		edit_log_caller(log, edit_site_of(&edit_entry_at(log, run->first)->record), line);
+		edit_log_caller(log, edit_site_of(edit_record_at(log, run->first)), line);
 
 	return run->next == UINT64_MAX ||
-	       edit_log_has_returned(log, edit_site_of(&edit_entry_at(log, run->next)->record), caller, line);
+	       edit_log_has_returned(log, edit_site_of(edit_record_at(log, run->next)), caller, line);
 }
 
 int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)

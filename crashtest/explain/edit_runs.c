@@ -58,7 +58,7 @@ static int begin_run(struct runs *s, struct actor who, uint64_t place)
 static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, const struct ct_line *line,
 	uint32_t kinds)
 {
-	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	const struct nvw_log_record *const r = edit_record_at(log, place);
 	struct actor who;
 
 	if (r->kind == NVW_LOG_LAUNCH) {
@@ -110,7 +110,7 @@ static bool is_by(const struct nvw_log_record *r, const struct actor *actor)
 bool edit_run_has(
 	const struct edit_log *log, uint64_t place, const struct run *run, const struct ct_line *line)
 {
-	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	const struct nvw_log_record *const r = edit_record_at(log, place);
 
 	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && is_by(r, &run->actor) &&
 	       edit_log_is_at(log, edit_site_of(r), line);

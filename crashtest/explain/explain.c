@@ -299,8 +299,8 @@ static bool is_early(const struct explanation *x, const struct ct_cell *c)
 {
 	const struct ct_store *const s = &x->need.early.store;
 
-	return x->need.form != CT_NEED_UNKNOWN && x->need.early.kind == NVW_LOG_STORE && s->off >= c->off &&
-	       s->off < c->off + 8 * (nvw_off)c->words;
+	return x->need.form != CT_NEED_UNKNOWN && x->need.early.kind == NVW_LOG_STORE &&
+	       ct_cell_covers(c, s->off);
 }
 
 static void list_words(struct explanation *x, const struct ct_cell *c, unsigned level)

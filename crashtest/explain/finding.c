@@ -234,6 +234,11 @@ static int damaged(const char *path, uint64_t off, const char *expected)
 		NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
 }
 
+static uint64_t number_at(const json_t *range, size_t i)
+{
+	return (uint64_t)json_integer_value(json_array_get(range, i));
+}
+
 static int load_acks(const char *path, struct ct_saved *s)
 {
 	json_t *const ranges = json_object_get(s->head, "acknowledged"), *range;
@@ -244,13 +249,7 @@ static int load_acks(const char *path, struct ct_saved *s)
 	}
 	json_array_foreach(ranges, i, range)
 	{
-		const int error =
-			nvw__acks_add(&s->acks, (uint64_t)json_integer_value(json_array_get(range, 0)),
-				(uint64_t)json_integer_value(json_array_get(range, 1)));
-
-		if (error) {
-			return error;
-		}
+		NVW_TRY(nvw__acks_add(&s->acks, number_at(range, 0), number_at(range, 1)));
 	}
 	return 0;
 }
@@ -264,8 +263,7 @@ static int load_in_flight(struct ct_saved *s)
 
 	json_array_foreach(json_object_get(s->head, "in_flight"), i, range)
 	{
-		const uint64_t first = (uint64_t)json_integer_value(json_array_get(range, 0)),
-			       count = (uint64_t)json_integer_value(json_array_get(range, 1));
+		const uint64_t first = number_at(range, 0), count = number_at(range, 1);
 
 		for (uint64_t op = first; op - first < count && !error; op++) {
 			error = nvw__acks_begin(&s->acks, op);

@@ -38,15 +38,6 @@ bool ct_prefix_loses(const struct ct_losses *losses, const struct ct_event *e)
 	return e->kind == NVW_LOG_STORE && is_lost(losses, e->store.off, e->store.number);
 }
 
-static void put_bytes(struct ct_image *image, nvw_off off, const void *from, unsigned bytes)
-{
-	uint64_t word = ct_image_word(image, off & ~(nvw_off)7);
-
-	NVW_DEEP_INVARIANT(off % 8 + bytes <= 8);
-	memcpy((uint8_t *)&word + off % 8, from, bytes);
-	ct_image_set(image, off & ~(nvw_off)7, word);
-}
-
 /* A write by the host is durable at once, so it is never lost. */
 static void put_host(struct ct_prefix *p, const struct ct_event *e)
 {
@@ -57,7 +48,7 @@ static void put_host(struct ct_prefix *p, const struct ct_event *e)
 		const nvw_off off = e->store.off + i;
 
 		n = MIN((uint32_t)(8 - off % 8), e->store.bytes - i);
-		put_bytes(&p->image, off, data + i, n);
+		ct_image_set_bytes(&p->image, off, data + i, n);
 	}
 }
 
@@ -87,7 +78,7 @@ void ct_prefix_add(struct ct_prefix *p, const struct ct_event *e)
 	if (e->kind == NVW_LOG_HOST) {
 		put_host(p, e);
 	} else if (e->kind == NVW_LOG_STORE) {
-		put_bytes(&p->image, e->store.off, &e->store.value, e->store.bytes);
+		ct_image_set_bytes(&p->image, e->store.off, &e->store.value, e->store.bytes);
 	}
 }
 

@@ -43,11 +43,16 @@ bool ct_is_consistent(const struct ct_result *r)
 	       r->ended_by == 0;
 }
 
+bool ct_leaves_nothing_out(const struct ct_result *r)
+{
+	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+	       r->states_undecided == 0 && r->states_symmetric == 0;
+}
+
 bool ct_covers_all(const struct ct_result *r)
 {
 	/* Parts account for all states of an instant, also where only a bound of their number is known. */
-	return r->mode != CT_KILL && r->shards == 0 && !r->grouped && r->instants_exhausted == r->instants &&
-	       !r->interrupted && !r->gave_up && r->states_undecided == 0 && r->states_symmetric == 0 &&
+	return r->mode != CT_KILL && r->shards == 0 && !r->grouped && ct_leaves_nothing_out(r) &&
 	       r->states_settled == 0 && (r->states_known || r->instants_by_parts == r->instants);
 }
 

@@ -267,12 +267,17 @@ static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
 }
 
 /* Whether answers of other states may be this one's: those of a plain command that reads the image itself. */
-static bool is_comparable(const struct ct_asked *c, const struct ct_image *image)
+static bool are_read_sets_off(void)
 {
 	const char *const wanted = getenv(CT_READ_SETS_VARIABLE);
 
+	return wanted && strcmp(wanted, "off") == 0;
+}
+
+static bool is_comparable(const struct ct_asked *c, const struct ct_image *image)
+{
 	return !c->command.by_shell && !c->shared->differs && !c->shared->misread && !c->next.source &&
-	       (!wanted || strcmp(wanted, "off") != 0) && !nvw__disk_of(image->rw, c->bytes);
+	       !are_read_sets_off() && !nvw__disk_of(image->rw, c->bytes);
 }
 
 /* A hash of what the command is told beside the file. */

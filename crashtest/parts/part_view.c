@@ -362,16 +362,22 @@ static void *pages(uint64_t bytes)
 	return at;
 }
 
+static int make_pages(const struct ct_part_view *p, struct ct_made *made)
+{
+	made->words = pages(p->bytes);
+	made->made_in = pages(p->bytes / 2);
+	NVW_FAIL_IF(!made->words || !made->made_in, NVW_E_MEMORY, "no memory for a check in parts");
+	return 0;
+}
+
 static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_pool_image *handle)
 {
 	struct nvw_pool_image image = *handle;
 
-	made->words = pages(p->bytes);
-	made->made_in = pages(p->bytes / 2);
+	NVW_TRY(make_pages(p, made));
 	image.image = made->words;
 	image.bytes = p->bytes;
 	image.context = p;
-	NVW_FAIL_IF(made->words == NULL || !made->made_in, NVW_E_MEMORY, "no memory for a check in parts");
 	memcpy(made->words, p->medium->image.rw, NVW__ROOTS_OFF); /* the headers, which no run changes */
 	return nvw_pool_open_image(&image, &made->pool);
 }
@@ -445,10 +451,7 @@ int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
 		.medium = m, .bytes = m->image.bytes, .key_things = 1, .evaluation = 1, .is_plain = true};
 	m->notes_changes = true;
 	m->changed_words.count = m->changed_acks.count = 0;
-	p->before.words = pages(p->bytes);
-	p->before.made_in = pages(p->bytes / 2);
-	NVW_FAIL_IF(!p->before.words || !p->before.made_in, NVW_E_MEMORY, "no memory for a check in parts");
-	return 0;
+	return make_pages(p, &p->before);
 }
 
 int ct_part_view_watch(struct ct_part_view *p, uint64_t parts)

@@ -263,14 +263,19 @@ struct versions {
 	unsigned count, max;
 };
 
-static void add_value(struct versions *v, uint64_t value)
+static bool has_value(const struct versions *v, uint64_t value)
 {
-	for (unsigned i = 0; i < v->count && i < v->max; i++) {
-		if (v->ret_values[i] == value) {
-			return;
+	NVW_EACH(one, v->ret_values, MIN(v->count, v->max)) {
+		if (*one == value) {
+			return true;
 		}
 	}
-	if (v->count++ < v->max) {
+	return false;
+}
+
+static void add_value(struct versions *v, uint64_t value)
+{
+	if (!has_value(v, value) && v->count++ < v->max) {
 		v->ret_values[v->count - 1] = value;
 	}
 }

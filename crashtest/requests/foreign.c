@@ -10,6 +10,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bits.h"
 #include "core/bounds.h"
 #include "core/filled.h"
 #include "core/invariant.h"
@@ -169,12 +170,10 @@ struct threads {
 
 static uint64_t count_thread(struct threads *t, uint64_t thread)
 {
-	const uint64_t bit = UINT64_C(1) << thread % 64;
-
-	if (thread == 0 || thread / 64 >= NVW_COUNT(t->seen) || t->seen[thread / 64] & bit) {
+	if (thread == 0 || thread / 64 >= NVW_COUNT(t->seen) || nvw_has_bit(t->seen, thread)) {
 		return 0;
 	}
-	t->seen[thread / 64] |= bit;
+	nvw_set_bit(t->seen, thread);
 	return 1;
 }
 

@@ -151,11 +151,25 @@ static bool was_killed(const struct slot *s, int status)
 	return !s->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
+/* Each kind counts once per state. */
+static void note_findings(struct killing *k, const struct nvw_findings *found, struct ct_finding *f)
+{
+	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
+
+	NVW_FOR(i, found->kept) {
+		ct_shape(found->finding[i].text, shapes[i]);
+		if (!ct_shape_is_repeated(shapes, i)) {
+			f->off = found->finding[i].off;
+			NVW_PRINT(f->text, "%s", found->finding[i].text);
+			ct_groups_add(&k->groups, f);
+		}
+	}
+}
+
 static void note(struct killing *k, const struct slot *s, int status)
 {
 	const struct verdict *v = s->verdict;
 	struct ct_finding f = {.states = 1, .first_time_ps = s->cut.time_ps - k->begin_ps, .draw = s->trial};
-	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	if (was_killed(s, status)) {
 		NVW_PRINT(k->result->undecided,
@@ -176,19 +190,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 		return;
 	}
 	k->result->states_failing += v->findings.kept > 0;
-	NVW_FOR(i, v->findings.kept) {
-		bool again = false;
-
-		ct_shape(v->findings.finding[i].text, shapes[i]);
-		for (unsigned j = 0; j < i && !again; j++) {
-			again = strcmp(shapes[i], shapes[j]) == 0;
-		}
-		if (!again) {
-			f.off = v->findings.finding[i].off;
-			NVW_PRINT(f.text, "%s", v->findings.finding[i].text);
-			ct_groups_add(&k->groups, &f);
-		}
-	}
+	note_findings(k, &v->findings, &f);
 }
 
 static int end_trial(struct killing *k, struct slot *s, int status)

@@ -12,10 +12,15 @@
 
 enum { SUBSETS_MAX = 12, ORDERS_MAX = 6 }; /* largest cells with all subsets, with all orders */
 
+static struct ct_element *elements_of(const struct ct_medium *m)
+{
+	return m->element.at;
+}
+
 static struct ct_element *element_at(const struct ct_medium *m, uint64_t i)
 {
 	NVW_DEEP_INVARIANT(i < m->element.count || i < m->element.capacity);
-	return (struct ct_element *)m->element.at + i;
+	return elements_of(m) + i;
 }
 
 int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
@@ -91,9 +96,7 @@ struct cluster {
 static void put_instruction(
 	const struct ct_medium *m, const struct cluster *c, uint64_t instruction, uint8_t *content)
 {
-	NVW_FOR(i, m->element.count) {
-		const struct ct_element *const e = element_at(m, i);
-
+	NVW_EACH(e, elements_of(m), m->element.count) {
 		if (e->instruction == instruction) {
 			memcpy(content + (e->off - c->begin), &e->value, e->bytes);
 		}
@@ -210,9 +213,7 @@ static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instructio
 {
 	nvw_off end = 0;
 
-	NVW_FOR(i, m->element.count) {
-		const struct ct_element *const e = element_at(m, i);
-
+	NVW_EACH(e, elements_of(m), m->element.count) {
 		if (e->instruction == instruction && e->off + e->bytes > end) {
 			end = e->off + e->bytes;
 		}

@@ -193,18 +193,23 @@ void ct_image_set(struct ct_image *image, nvw_off off, uint64_t value)
 	put(image, off, value);
 }
 
+void ct_image_set_bytes(struct ct_image *image, nvw_off off, const void *from, size_t n)
+{
+	const nvw_off at = off & ~(nvw_off)7;
+	uint64_t word = ct_image_word(image, at);
+
+	NVW_INVARIANT(off - at + n <= 8);
+	memcpy((uint8_t *)&word + (off - at), from, n);
+	ct_image_set(image, at, word);
+}
+
 int ct_image_write(void *context, nvw_off off, const void *from, size_t n)
 {
 	struct ct_image *image = context;
-	const unsigned at = off & 7;
-	uint64_t word;
-
-	NVW_FAIL_IF(n > 8 - at || off >= image->bytes, NVW_E_DAMAGED,
+	NVW_FAIL_IF(n > 8 - off % 8 || off >= image->bytes, NVW_E_DAMAGED,
 		"recovery writes %zu bytes at offset %llu of a pool of %llu", n, (unsigned long long)off,
 		(unsigned long long)image->bytes);
-	word = ct_image_word(image, off - at);
-	memcpy((uint8_t *)&word + at, from, n);
-	ct_image_set(image, off - at, word);
+	ct_image_set_bytes(image, off, from, n);
 	return 0;
 }
 

@@ -64,6 +64,8 @@ void ct_image_destroy(struct ct_image *image);
 /* Sets an aligned word; remembers the old one. Never fails: if the undo log runs out of memory, the process
  * ends, like a dying worker. */
 void ct_image_set(struct ct_image *image, nvw_off off, uint64_t value);
+/* The same of bytes within a word. */
+void ct_image_set_bytes(struct ct_image *image, nvw_off off, const void *from, size_t n);
 
 /* For nvw_pool_image.write: n bytes within one word. NVW_E_DAMAGED outside the image. */
 int ct_image_write(void *image, nvw_off off, const void *from, size_t n);

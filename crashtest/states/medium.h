@@ -264,11 +264,16 @@ static inline bool ct_keeps_all(const struct ct_medium *m)
 	return !m->rules.mixed && ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
+static inline bool ct_cell_covers(const struct ct_cell *c, nvw_off off)
+{
+	return off >= c->off && off - c->off < 8 * (nvw_off)c->words;
+}
+
 /* The aligned word at off in the cell with this number of its versions durable. */
 static inline uint64_t ct_cell_word(
 	const struct ct_medium *m, const struct ct_cell *c, unsigned level, nvw_off off)
 {
-	NVW_DEEP_INVARIANT(level <= c->count && off >= c->off && off - c->off < 8 * (uint64_t)c->words);
+	NVW_DEEP_INVARIANT(level <= c->count && ct_cell_covers(c, off));
 
 	const uint64_t i = (off - c->off) / 8;
 
