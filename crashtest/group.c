@@ -52,6 +52,7 @@ bool ct_have_one_shape(const char *a, const char *b)
 
 bool ct_shape_is_repeated(char shapes[][CT_TEXT_BYTES], unsigned number)
 {
+	NVW_INVARIANT(number < NVW__FINDINGS_MAX);
 	NVW_FOR(i, number) {
 		if (strcmp(shapes[i], shapes[number]) == 0) {
 			return true;
@@ -300,6 +301,7 @@ static bool says_more(const struct ct_cause *a, const struct ct_cause *b)
 
 static bool is_among(const struct ct_edit *edit, const struct ct_proposals *all)
 {
+	NVW_INVARIANT(all->count <= CT_PROPOSALS_MAX);
 	NVW_EACH(other, all->edit, all->count) {
 		if (memcmp(other, edit, sizeof *edit) == 0) {
 			return true;

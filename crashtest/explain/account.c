@@ -102,6 +102,7 @@ void ct_account_alone(
 /* In the words of a finding for which there is neither cure nor assumption. */
 static bool has_shape(const struct ct_finding *f, uint64_t shape)
 {
+	NVW_INVARIANT(f->also_count <= CT_ALSO_MAX);
 	if (ct_shape_hash(f->text) == shape) {
 		return true;
 	}

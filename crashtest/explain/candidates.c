@@ -268,6 +268,7 @@ static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)
 
 static bool is_among(const struct ct_edit *edit, const struct ct_edit *others, unsigned count)
 {
+	NVW_INVARIANT(count <= CT_PROPOSALS_MAX);
 	NVW_EACH(other, others, count) {
 		if (is_same_edit(other, edit)) {
 			return true;

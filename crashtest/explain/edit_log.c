@@ -199,11 +199,10 @@ static uint64_t key_at(uint64_t place, bool behind)
 
 int edit_log_add(struct edit_log *log, uint64_t place, bool behind, const struct nvw_log_record *r)
 {
-	const struct edit_entry *const at = edit_entry_at(log, place);
 	struct nvw_log_record timed = *r;
 
 	NVW_INVARIANT(place < log->entry.count);
-	timed.time_ps = at->record.time_ps;
+	timed.time_ps = edit_record_at(log, place)->time_ps;
 	return append(&log->added, &timed, key_at(place, behind));
 }
 

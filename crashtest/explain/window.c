@@ -43,6 +43,7 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 /* The last one is always among them. */
 static bool is_in_group(const struct ct_need *n, uint32_t site)
 {
+	NVW_INVARIANT(n->group_count <= CT_GROUP_MAX);
 	NVW_EACH(group, n->group, n->group_count) {
 		if (group->site == site) {
 			return true;

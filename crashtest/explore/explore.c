@@ -19,6 +19,7 @@
 #include "core/invariant.h"
 
 #include "core/stop.h"
+#include "core/zeroed.h"
 
 #include "checkpoint.h"
 #include "../explain/explain.h"
@@ -570,12 +571,8 @@ static void end_worker(struct ct_worker *w)
 	if (w->medium.reader) {
 		ct_medium_destroy(&w->medium);
 	}
-	if (w->shared) {
-		munmap(w->shared, w->shared_bytes);
-	}
-	if (w->failing) {
-		munmap(w->failing, sizeof *w->failing);
-	}
+	nvw__unmap(w->shared, w->shared_bytes);
+	nvw__unmap(w->failing, sizeof *w->failing);
 }
 
 static void end_workers(struct exploration *x)

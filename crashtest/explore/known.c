@@ -10,6 +10,7 @@
 #include "core/bits.h"
 #include "core/invariant.h"
 #include "core/search.h"
+#include "core/zeroed.h"
 #include "known.h"
 #include "../judge/process.h"
 #include "../log_walk.h"
@@ -34,9 +35,7 @@ int ct_known_create(struct ct_known **ret_known)
 
 void ct_known_destroy(struct ct_known *known)
 {
-	if (known) {
-		munmap(known, sizeof *known);
-	}
+	nvw__unmap(known, sizeof *known);
 }
 
 void ct_known_begin_log(struct ct_known *known)

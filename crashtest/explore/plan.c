@@ -12,6 +12,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/order.h"
+#include "core/zeroed.h"
 
 #include "../states/distinct.h"
 #include "../states/limits.h"
@@ -196,9 +197,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 void ct_plan_destroy(struct ct_plan *plan)
 {
 	free(plan->fresh);
-	if (plan->interval) {
-		munmap(plan->interval, plan->interval_room * sizeof *plan->interval);
-	}
+	nvw__unmap(plan->interval, plan->interval_room * sizeof *plan->interval);
 	*plan = (struct ct_plan){0};
 }
 

@@ -39,11 +39,8 @@ static uint32_t *place_of(const struct ct_program_order *o, uint32_t kernel, uin
 /* Room for this many members. */
 static int make_room(struct ct_program_order *o, uint64_t count)
 {
-	uint64_t capacity = 1024;
+	const uint64_t capacity = nvw_probe_room(1024, count);
 
-	while (capacity < 2 * count) {
-		capacity *= 2;
-	}
 	o->member = calloc(count + 1, sizeof *o->member);
 	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
 	o->mask = (uint32_t)(capacity - 1);

@@ -192,12 +192,17 @@ void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from)
 	to->died += from->died;
 }
 
+static void raise_to(uint64_t *most, uint64_t to)
+{
+	*most = nvw_max(*most, to);
+}
+
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
 {
-	to->epochs_open = nvw_max(to->epochs_open, from->epochs_open);
-	to->entries_read = nvw_max(to->entries_read, from->entries_read);
-	to->words_restored = nvw_max(to->words_restored, from->words_restored);
-	to->words_written = nvw_max(to->words_written, from->words_written);
+	raise_to(&to->epochs_open, from->epochs_open);
+	raise_to(&to->entries_read, from->entries_read);
+	raise_to(&to->words_restored, from->words_restored);
+	raise_to(&to->words_written, from->words_written);
 	to->worked_on += from->worked_on;
 }
 

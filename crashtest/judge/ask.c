@@ -21,6 +21,7 @@
 #include "core/invariant.h"
 #include "core/print.h"
 #include "core/stop.h"
+#include "core/zeroed.h"
 
 #include "ask.h"
 #include "descendants.h"
@@ -563,8 +564,6 @@ void ct_asked_destroy(struct ct_asked *c)
 {
 	ct_fork_server_end(); /* its command names a file in the folder */
 	nvw_folder_remove(&c->folder);
-	if (c->shared) {
-		munmap(c->shared, sizeof *c->shared);
-	}
+	nvw__unmap(c->shared, sizeof *c->shared);
 	*c = (struct ct_asked){0};
 }

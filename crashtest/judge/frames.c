@@ -20,8 +20,8 @@ static void leave_frames(int signal, siginfo_t *info, void *context)
 void ct_frames_catch(struct ct_frames *frames)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, CT_FRAMES_ASK};
-	/* The handlers' own. Large enough for the emulator's (emu/exec/fault.c), which looks up source lines on
-	 * it. */
+	/* The handlers' own. Large enough for the emulator's (emu/exec/fault.c), which looks up source lines
+	 * on it. */
 	static char stack[1 << 19];
 	const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
 	struct sigaction action = {

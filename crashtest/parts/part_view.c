@@ -8,6 +8,7 @@
 #include <nvw/random.h>
 
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #include "part_view.h"
 #include "pool/layout.h"
@@ -385,12 +386,8 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 static void unmake(struct ct_part_view *p, struct ct_made *made)
 {
 	nvw_pool_close(made->pool);
-	if (made->words) {
-		munmap(made->words, p->bytes);
-	}
-	if (made->made_in) {
-		munmap(made->made_in, p->bytes / 2);
-	}
+	nvw__unmap(made->words, p->bytes);
+	nvw__unmap(made->made_in, p->bytes / 2);
 }
 
 void ct_part_view_free(struct ct_part_view *p)

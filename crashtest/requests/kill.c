@@ -26,6 +26,7 @@
 #include "core/print.h"
 
 #include "core/stop.h"
+#include "core/zeroed.h"
 
 #include "../explain/explain.h"
 #include "../explain/finding.h"
@@ -156,6 +157,7 @@ static void note_findings(struct killing *k, const struct nvw_findings *found, s
 {
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
+	NVW_INVARIANT(found->kept <= NVW__FINDINGS_MAX);
 	NVW_FOR(i, found->kept) {
 		ct_shape(found->finding[i].text, shapes[i]);
 		if (!ct_shape_is_repeated(shapes, i)) {
@@ -380,9 +382,7 @@ static void end_slots(struct killing *k)
 {
 	NVW_EACH(s, k->slot, 64) {
 		ct_end_process(&s->pid);
-		if (s->verdict) {
-			munmap(s->verdict, sizeof *s->verdict);
-		}
+		nvw__unmap(s->verdict, sizeof *s->verdict);
 		ct_run_shared_destroy(s->run);
 	}
 	free(k->seen);

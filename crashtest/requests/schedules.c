@@ -58,10 +58,7 @@ struct schedules {
 
 static int make_table(struct schedules *x)
 {
-	x->known_capacity = 64;
-	while (x->known_capacity < 2 * x->options->schedules) {
-		x->known_capacity *= 2;
-	}
+	x->known_capacity = nvw_probe_room(64, x->options->schedules);
 	x->known = calloc(x->known_capacity, sizeof *x->known);
 	NVW_ALLOCATED(x->known, "no memory for %llu schedules", (unsigned long long)x->options->schedules);
 	return 0;
@@ -183,6 +180,7 @@ static int add_error(struct schedules *x, int error)
 
 static bool has_text(const struct ct_result *r, const char *text)
 {
+	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
 	NVW_EACH(finding, r->finding, r->finding_count) {
 		if (ct_finding_has_text(finding, text)) {
 			return true;

@@ -55,19 +55,12 @@ static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
 	return 0;
 }
 
-static void add_set(uint64_t *to, const uint64_t *from, uint32_t words)
-{
-	NVW_FOR(i, words) {
-		to[i] |= from[i];
-	}
-}
-
 /* A store with all that must be durable before it. */
 static void add_store(const struct ct_before *b, uint64_t *to, uint32_t number)
 {
 	NVW_DEEP_INVARIANT(number < b->count);
 	if (!nvw_has_bit(to, number)) {
-		add_set(to, row_at(b, number)->bits, row_at(b, number)->words);
+		nvw_add_bits(to, row_at(b, number)->bits, row_at(b, number)->words);
 		nvw_set_bit(to, number);
 	}
 }
@@ -99,7 +92,7 @@ static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t
 	}
 	NVW_TRY(new_set(b, words, &bits));
 	if (b->kernel) {
-		add_set(bits, b->kernel, b->kernel_words);
+		nvw_add_bits(bits, b->kernel, b->kernel_words);
 	}
 	for (uint32_t i = b->count; i > 0 && (!b->kernel || flight_at(m, i - 1)->epoch_kr >= b->kernel_epoch);
 		i--) {
@@ -125,7 +118,7 @@ static int close_group(
 	}
 	NVW_TRY(new_set(b, words, &bits));
 	if (g->closed) {
-		add_set(bits, g->closed, g->words);
+		nvw_add_bits(bits, g->closed, g->words);
 	}
 	for (uint32_t i = g->newest; i > 0; i = node_at(b, i - 1)->older_of_group) {
 		if (g->closed && flight_at(m, i - 1)->epoch_wg < g->epoch) {
@@ -150,7 +143,7 @@ static void add_item(
 	if (newest == 0) {
 		return;
 	}
-	add_set(bits, node_at(b, newest - 1)->base.bits, node_at(b, newest - 1)->base.words);
+	nvw_add_bits(bits, node_at(b, newest - 1)->base.bits, node_at(b, newest - 1)->base.words);
 	for (uint32_t i = newest;
 		i > 0 && flight_at(m, i - 1)->epoch_wi == flight_at(m, newest - 1)->epoch_wi;
 		i = node_at(b, i - 1)->older_of_item) {
@@ -173,9 +166,9 @@ static int base_of(
 	NVW_TRY(new_set(b, words, &bits));
 	const struct ct_member *const g = member(&b->group, e->group);
 
-	add_set(bits, b->kernel, b->kernel_words);
+	nvw_add_bits(bits, b->kernel, b->kernel_words);
 	if (g->closed) {
-		add_set(bits, g->closed, g->words);
+		nvw_add_bits(bits, g->closed, g->words);
 	}
 	add_item(b, m, e, bits);
 	*ret_base = (struct ct_row){bits, words};
@@ -240,7 +233,7 @@ static int row_of(struct ct_before *b, const struct ct_medium *m, const struct c
 		return 0;
 	}
 	NVW_TRY(new_set(b, words, &bits));
-	add_set(bits, base.bits, base.words);
+	nvw_add_bits(bits, base.bits, base.words);
 	for (unsigned v = first_to_look_at(c, f->version); v < f->version; v++) {
 		if (comes_after(c, f->version, v)) {
 			add_store(b, bits, ct_before_number(b, c->write[v]));
@@ -304,7 +297,7 @@ static int told_row_of(struct ct_before *b, const struct ct_medium *m, const str
 	if (before != 0 && before != CT_TOLD_TWICE) {
 		const struct ct_row had = ((const struct ct_row *)b->told_row.at)[before - 1];
 
-		add_set((uint64_t *)(uintptr_t)ret_row->bits, had.bits, had.words);
+		nvw_add_bits((uint64_t *)(uintptr_t)ret_row->bits, had.bits, had.words);
 	}
 	return 0;
 }

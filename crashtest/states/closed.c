@@ -139,9 +139,7 @@ static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
 			const uint32_t number = number_of(c, cell, v);
 			const struct ct_row before = ct_before_row(&c->before, number);
 
-			NVW_FOR(i, before.words) {
-				row[i] |= before.bits[i];
-			}
+			nvw_add_bits(row, before.bits, before.words);
 			nvw_set_bit(row, number);
 		}
 	}
@@ -203,9 +201,8 @@ static void add_row(struct ct_closed *c, struct ct_row row)
 		memset(durable(c), 0, word_count(c) * sizeof(uint64_t));
 		c->is_empty = false;
 	}
-	NVW_FOR(i, row.words) {
-		durable(c)[i] |= row.bits[i];
-	}
+	NVW_DEEP_INVARIANT(row.words <= word_count(c));
+	nvw_add_bits(durable(c), row.bits, row.words);
 }
 
 void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned most)

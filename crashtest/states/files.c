@@ -79,17 +79,21 @@ bool ct_files_is_written(const struct ct_medium *m, const struct ct_growth *g, c
 	return true;
 }
 
+/* The bytes that a store of a size uncovers, if it is one, are written. */
+static bool may_be_seen(const struct ct_medium *m, uint64_t write, const unsigned *levels)
+{
+	const struct ct_growth *const g = growth_of(m, write);
+
+	return !g || ct_files_is_written(m, g, levels);
+}
+
 /* The last level up to this one whose size does not end in bytes that are lost. */
 static unsigned level_of(
 	const struct ct_medium *m, const struct ct_cell *c, unsigned level, const unsigned *levels)
 {
 	NVW_INVARIANT(level <= c->count);
-	for (; level > 0; level--) {
-		const struct ct_growth *const g = growth_of(m, c->write[level - 1]);
-
-		if (!g || ct_files_is_written(m, g, levels)) {
-			break;
-		}
+	while (level > 0 && !may_be_seen(m, c->write[level - 1], levels)) {
+		level--;
 	}
 	return level;
 }

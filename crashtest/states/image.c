@@ -12,6 +12,7 @@
 #include "core/each.h"
 #include "core/filled.h"
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #include "image.h"
 
@@ -130,12 +131,8 @@ void ct_image_forget_reads(struct ct_image *image)
 
 void ct_image_destroy(struct ct_image *image)
 {
-	if (image->rw) {
-		munmap(image->rw, image->bytes);
-	}
-	if (image->ro) {
-		munmap((void *)(uintptr_t)image->ro, image->bytes);
-	}
+	nvw__unmap(image->rw, image->bytes);
+	nvw__unmap(image->ro, image->bytes);
 	free(image->undo);
 	free(image->touched);
 	free(image->filled);
@@ -195,11 +192,11 @@ void ct_image_set(struct ct_image *image, nvw_off off, uint64_t value)
 
 void ct_image_set_bytes(struct ct_image *image, nvw_off off, const void *from, size_t n)
 {
-	const nvw_off at = off & ~(nvw_off)7;
+	const nvw_off at = off - off % 8;
 	uint64_t word = ct_image_word(image, at);
 
-	NVW_INVARIANT(off - at + n <= 8);
-	memcpy((uint8_t *)&word + (off - at), from, n);
+	NVW_INVARIANT(off % 8 + n <= 8);
+	memcpy((uint8_t *)&word + off % 8, from, n);
 	ct_image_set(image, at, word);
 }
 

@@ -126,12 +126,12 @@ static void chain_count(const struct ct_medium *m, struct ct_count *n)
 /* All stores up to a number are durable. */
 static void chain_upto(const struct ct_medium *m, uint64_t write, unsigned *levels)
 {
-	NVW_FOR(i, m->cell_count) {
-		const struct ct_cell *c = &m->cell[i];
+	NVW_EACH(c, m->cell, m->cell_count) {
+		unsigned *const level = &levels[c - m->cell];
 
-		levels[i] = 0;
-		while (levels[i] < c->count && c->write[levels[i]] <= write) {
-			levels[i]++;
+		*level = 0;
+		while (*level < c->count && c->write[*level] <= write) {
+			++*level;
 		}
 	}
 }

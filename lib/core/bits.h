@@ -16,4 +16,12 @@ static inline void nvw_set_bit(uint64_t *words, uint64_t number)
 	words[number / 64] |= UINT64_C(1) << number % 64;
 }
 
+/* The numbers of another set that has so many words are in it, too. */
+static inline void nvw_add_bits(uint64_t *to, const uint64_t *words, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		to[i] |= words[i];
+	}
+}
+
 #endif

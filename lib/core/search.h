@@ -3,6 +3,8 @@
 #ifndef CORE_SEARCH_H
 #define CORE_SEARCH_H
 
+#include <stdint.h>
+
 /* The first number from low on with which the condition holds, as it does with all later ones below high; high:
  * with none. The condition is asked of the middle of what is left:
  *	NVW_FIRST(i, 0, o->edges, o->edge[i].at > stores)
@@ -36,5 +38,14 @@
 		}                                         \
 		place;                                    \
 	})
+
+/* The room of such a table for so many keys, at least least: at most half of it is taken. */
+static inline uint64_t nvw_probe_room(uint64_t least, uint64_t keys)
+{
+	while (least < 2 * keys) {
+		least *= 2;
+	}
+	return least;
+}
 
 #endif

@@ -8,10 +8,20 @@
 #define CORE_ZEROED_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
 
 /* NULL without memory. Aligned as by malloc(). */
 void *nvw__zeroed(size_t bytes);
 /* Gives it back, with the same size. It does nothing if memory is NULL. */
 void nvw__zeroed_free(void *memory, size_t bytes);
+
+/* Gives mapped memory back, if there is some: NULL is none. */
+static inline void nvw__unmap(const void *at, size_t bytes)
+{
+	if (at) {
+		munmap((void *)(uintptr_t)at, bytes);
+	}
+}
 
 #endif
