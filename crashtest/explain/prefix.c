@@ -179,8 +179,7 @@ static int make_place(struct ct_prefix *p)
 static int add_event(struct ct_prefix *p, const struct ct_event *e)
 {
 	NVW_TRY(make_place(p));
-	NVW_FAIL_IF(!NVW_ROOM(p->event, p->capacity, p->count + 1), NVW_E_MEMORY,
-		"no memory for the events of a run");
+	NVW_GROWN(p->event, p->capacity, p->count + 1, "no memory for the events of a run");
 	p->event[p->count++] = *e;
 	return 0;
 }
@@ -191,7 +190,7 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 		.store = {.number = number, .off = r->host.off, .bytes = r->host.bytes}};
 
 	NVW_INVARIANT(r->kind == NVW_LOG_HOST);
-	NVW_FAIL_IF(!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes), NVW_E_MEMORY,
+	NVW_GROWN(p->data, p->data_capacity, p->data_bytes + r->host.bytes,
 		"no memory for the events of a run");
 	NVW_FAIL_IF(r->host.off + r->host.bytes > p->image.bytes, NVW_E_DAMAGED,
 		"persist log: record %llu writes behind the pool's end", (unsigned long long)number);

@@ -294,8 +294,7 @@ static int add_frames(struct ct_orders *o)
 {
 	const struct trace *const t = o->trace;
 
-	NVW_FAIL_IF(!NVW_ROOM(o->frames, o->frame_capacity, t->steps), NVW_E_MEMORY,
-		"no memory for orders of %u steps", t->steps);
+	NVW_GROWN(o->frames, o->frame_capacity, t->steps, "no memory for orders of %u steps", t->steps);
 	for (uint32_t i = o->depth; i < t->steps; i++) {
 		const struct step *const s = &t->step[i];
 
@@ -439,8 +438,7 @@ static int add_before(struct before *b, uint32_t last)
 	if (last == 0) {
 		return 0;
 	}
-	NVW_FAIL_IF(!NVW_ROOM(b->step, b->capacity, b->count + 1), NVW_E_MEMORY,
-		"no memory for the conflicts of a step");
+	NVW_GROWN(b->step, b->capacity, b->count + 1, "no memory for the conflicts of a step");
 	b->step[b->count++] = last - 1;
 	return 0;
 }
@@ -624,8 +622,7 @@ static int find_races(struct ct_orders *o)
 	const uint32_t from = o->depth > 0 ? o->depth - 1 : 0;
 	struct threads threads = {0};
 
-	NVW_FAIL_IF(!NVW_ROOM(o->clocks, o->clock_capacity, t->steps), NVW_E_MEMORY,
-		"no memory for the clocks of %u steps", t->steps);
+	NVW_GROWN(o->clocks, o->clock_capacity, t->steps, "no memory for the clocks of %u steps", t->steps);
 	forget(o);
 	NVW_FOR(i, t->steps) {
 		if (i > 0 && t->step[i].kernel != t->step[i - 1].kernel) {

@@ -142,7 +142,7 @@ static int add_instant(
 	NVW_TRY(ct_limits_look(m));
 	plan->known &= n.exact;
 	NVW_TRY(ct_distinct_count(distinct, m, &n));
-	NVW_FAIL_IF(!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1), NVW_E_MEMORY,
+	NVW_GROWN(plan->fresh, *capacity, plan->instants + 1,
 		"no memory for a plan of more than %llu instants", (unsigned long long)plan->instants);
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = ct_log2_sum(plan->possible_log2, fresh_log2(&n));

@@ -63,8 +63,7 @@ static uint32_t member_of(struct ct_program_order *o, uint32_t kernel, uint64_t 
 
 static int add_edge(struct ct_program_order *o, const struct ct_edge *edge)
 {
-	NVW_FAIL_IF(!NVW_ROOM(o->edge, o->edge_capacity, o->edges + 1), NVW_E_MEMORY,
-		"no memory for the order of a program");
+	NVW_GROWN(o->edge, o->edge_capacity, o->edges + 1, "no memory for the order of a program");
 	o->edge[o->edges++] = *edge;
 	return 0;
 }

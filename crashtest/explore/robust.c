@@ -58,8 +58,7 @@ static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 	const char *const slash = strrchr(record->site.file, '/');
 
 	NVW_INVARIANT(record->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1), NVW_E_MEMORY,
-		"no memory for the source places of a log");
+	NVW_GROWN(r->site, r->site_capacity, record->site.id + 1, "no memory for the source places of a log");
 	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.60s:%u (%.63s)",
 		slash != NULL ? slash + 1 : record->site.file, record->site.line, record->site.function);
 	r->sites = MAX(r->sites, record->site.id + 1);
@@ -76,8 +75,7 @@ static int add_store(void *context, const struct nvw_log_record *record, uint64_
 	if (record->kind != NVW_LOG_STORE) {
 		return 0;
 	}
-	NVW_FAIL_IF(!NVW_ROOM(r->store, r->capacity, r->count + 1), NVW_E_MEMORY,
-		"no memory for the stores of a log");
+	NVW_GROWN(r->store, r->capacity, r->count + 1, "no memory for the stores of a log");
 	r->store[r->count++] = (struct store){.word = record->store.off / 8,
 		.work_item = record->store.work_item,
 		.acknowledged = UINT64_MAX,
@@ -261,8 +259,7 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 	const uint64_t count = image->undo_count - from;
 
 	NVW_INVARIANT(from <= image->undo_count);
-	NVW_FAIL_IF(!NVW_ROOM(r->own, r->own_capacity, count + 1), NVW_E_MEMORY,
-		"no memory for the writes of recovery");
+	NVW_GROWN(r->own, r->own_capacity, count + 1, "no memory for the writes of recovery");
 	NVW_FOR(i, count) {
 		r->own[i] = image->undo[from + i].off / 8;
 	}

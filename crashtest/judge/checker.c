@@ -54,6 +54,7 @@ struct told {
 	const struct nvw_acks *acks;
 	const struct ct_operations *operations;
 	const struct ct_asking *asking; /* of a part; NULL: the whole image is there */
+	char message[CT_TEXT_BYTES];
 };
 
 static const struct told *told_of(const struct nvw_check *check)
@@ -91,14 +92,14 @@ static const void *look(const struct nvw_check *check, uint64_t off, size_t n)
 	return (const uint8_t *)(asking ? asking->bytes : check->image) + off;
 }
 
-static struct told tell(const struct ct_checker *c, const struct nvw_acks *acks, char message[CT_TEXT_BYTES])
+static void tell(const struct ct_checker *c, const struct nvw_acks *acks, struct told *ret)
 {
 	const struct ct_operations *const o = c->operations;
 
-	return (struct told){
+	*ret = (struct told){
 		.check = {.bytes = c->asked.bytes,
-			.message = message,
-			.message_bytes = CT_TEXT_BYTES,
+			.message = ret->message,
+			.message_bytes = sizeof ret->message,
 			.operations = o && o->count ? o->at[o->count - 1].number + 1 : 0,
 			.is_acknowledged = is_acknowledged,
 			.is_in_flight = is_in_flight,
@@ -120,14 +121,14 @@ static int violation(char message[CT_TEXT_BYTES], struct nvw_findings *findings)
 static int judge_by_library(const struct ct_checker *c, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings)
 {
-	char message[CT_TEXT_BYTES] = "";
-	struct told told = tell(c, acks, message);
+	struct told told;
 
+	tell(c, acks, &told);
 	told.check.image = image->ro;
 	told.check.write = write_image;
 	told.check.context = image;
 	silence();
-	return c->check(&told.check) == 0 ? 0 : violation(message, findings);
+	return c->check(&told.check) == 0 ? 0 : violation(told.message, findings);
 }
 
 /* ---- Parts of the library's check ---------------------------------------------------------------------- */
@@ -141,9 +142,9 @@ static uint64_t count_parts(void *context)
 {
 	const struct ct_checker *const c = context;
 	const struct nvw_acks none = {0};
-	char message[CT_TEXT_BYTES] = "";
-	struct told told = tell(c, &none, message);
+	struct told told;
 
+	tell(c, &none, &told);
 	told.check.write = write_nothing;
 	told.check.look = NULL;
 	return c->parts(&told.check);
@@ -153,13 +154,13 @@ static int check_part(void *context, const struct ct_asking *image, const struct
 	uint64_t part, struct nvw_findings *findings)
 {
 	const struct ct_checker *const c = context;
-	char message[CT_TEXT_BYTES] = "";
-	struct told told = tell(c, acks, message);
+	struct told told;
 
+	tell(c, acks, &told);
 	told.check.write = write_nothing;
 	told.asking = image;
 	silence();
-	return c->part(&told.check, part) == 0 ? 0 : violation(message, findings);
+	return c->part(&told.check, part) == 0 ? 0 : violation(told.message, findings);
 }
 
 static void name_part(void *context, uint64_t part, char *ret_name, size_t n)

@@ -54,8 +54,7 @@ static uint32_t *open_of(struct open_operations *o, uint64_t thread)
 
 static int add_store(struct ct_replay_oracle *o, const struct ct_logged_store *store)
 {
-	NVW_FAIL_IF(!NVW_ROOM(o->store, o->store_capacity, o->store_count + 1), NVW_E_MEMORY,
-		"no memory for the stores of a log");
+	NVW_GROWN(o->store, o->store_capacity, o->store_count + 1, "no memory for the stores of a log");
 	o->store[o->store_count++] = *store;
 	return 0;
 }

@@ -340,10 +340,12 @@ static bool add_path(struct ct_same_reads *s, const struct ct_image *image)
 /* Whether it pays, after some trials. */
 static void weigh(struct ct_same_reads *s)
 {
-	if (s->observed - s->last < TRIALS) {
+	const uint64_t observed = s->observed - s->last;
+
+	if (observed < TRIALS) {
 		return;
 	}
-	s->pause = (s->found - s->most) * PAYS < s->observed - s->last ? PAUSE : 0;
+	s->pause = (s->found - s->most) * PAYS < observed ? PAUSE : 0;
 	s->last = s->observed;
 	s->most = s->found;
 }

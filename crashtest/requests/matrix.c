@@ -37,8 +37,7 @@ struct survey {
 static int add_site(struct survey *s, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(!NVW_ROOM(s->site, s->site_capacity, s->sites + 1), NVW_E_MEMORY,
-		"no memory for the sites of the run");
+	NVW_GROWN(s->site, s->site_capacity, s->sites + 1, "no memory for the sites of the run");
 	struct ct_names *const site = &s->site[s->sites++];
 
 	NVW_PRINT(site->file, "%s", r->site.file);
@@ -92,8 +91,7 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	while (i < s->opens && s->open[i].open) {
 		i++;
 	}
-	NVW_FAIL_IF(!NVW_ROOM(s->open, s->open_capacity, i + 1), NVW_E_MEMORY,
-		"no memory for the barriers of the run");
+	NVW_GROWN(s->open, s->open_capacity, i + 1, "no memory for the barriers of the run");
 	s->opens = MAX(s->opens, i + 1);
 	s->open[i] = (struct open_barrier){.site = r->barrier.site,
 		.epoch = r->barrier.epoch,

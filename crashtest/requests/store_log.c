@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/stat.h>
@@ -88,7 +89,7 @@ static int hex_digit(char c)
 /* The digits after 0x. */
 static struct field digits_of(const struct field *f)
 {
-	if (f->length > 2 && f->text[0] == '0' && (f->text[1] == 'x' || f->text[1] == 'X')) {
+	if (f->length > 2 && strncasecmp(f->text, "0x", 2) == 0) {
 		return (struct field){f->text + 2, f->length - 2};
 	}
 	return *f;

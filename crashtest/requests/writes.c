@@ -45,8 +45,7 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 		"expected the log of a block device of %" PRIu64 " bytes, found a store of %" PRIu32
 		" bytes at %" PRIu64,
 		w->bytes, r->store.bytes, r->store.off);
-	NVW_FAIL_IF(!NVW_ROOM(w->version, w->capacity, w->count + 1), NVW_E_MEMORY,
-		"no memory for the log's writes");
+	NVW_GROWN(w->version, w->capacity, w->count + 1, "no memory for the log's writes");
 	w->version[w->count] = (struct version){.off = r->store.off,
 		.order = w->count,
 		.by = (uint64_t)r->store.kernel << 32 | (uint32_t)r->store.group,
@@ -58,8 +57,7 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 static int add_acknowledgement(struct ct_writes *w, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
-	NVW_FAIL_IF(!NVW_ROOM(w->group, w->group_capacity, w->group_count + 1), NVW_E_MEMORY,
-		"no memory for the log's writes");
+	NVW_GROWN(w->group, w->group_capacity, w->group_count + 1, "no memory for the log's writes");
 	w->group[w->group_count++] = (struct acknowledged){
 		.by = (uint64_t)r->ack.kernel << 32 | (uint32_t)r->ack.group, .op = r->ack.first};
 	return 0;

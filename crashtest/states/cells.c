@@ -33,8 +33,7 @@ int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
 	NVW_INVARIANT(!ct_medium_cell_at(m, off));
-	NVW_FAIL_IF(!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1), NVW_E_MEMORY,
-		"no memory for the stores in flight");
+	NVW_GROWN(m->cell, m->cell_capacity, m->cell_count + 1, "no memory for the stores in flight");
 	struct ct_cell *c = &m->cell[m->cell_count++];
 
 	if (words > c->words) {

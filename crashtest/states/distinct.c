@@ -197,13 +197,7 @@ static int count_again(struct ct_distinct *d, const struct ct_medium *m, const s
 
 static int make_room(struct ct_distinct *d, unsigned cells)
 {
-	const uint64_t had = d->counted_room;
-
-	NVW_FAIL_IF(!NVW_ROOM(d->counted, d->counted_room, cells), NVW_E_MEMORY,
-		"no memory for the count of states");
-	for (uint64_t i = had; i < d->counted_room; i++) {
-		d->counted[i] = (struct ct_counted){0};
-	}
+	NVW_GROWN(d->counted, d->counted_room, cells, "no memory for the count of states");
 	return 0;
 }
 

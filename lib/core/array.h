@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nvw/errors.h>
+
 /*
  * Makes room for count elements at at, which has room for capacity elements; both are updated in place. New
  * room is zeroed. False if there is no memory: then nothing changes. The caller frees at. count is evaluated
@@ -23,7 +25,13 @@
 		has_room_;                                                                           \
 	}))
 
-/* The same for elements of this many bytes. */
+/* Fails with NVW_E_MEMORY, from the calling function, if there is no room:
+ *	NVW_GROWN(log->record, log->capacity, log->count + 1, "no memory for a log");
+ */
+#define NVW_GROWN(at, capacity, count, ...) \
+	NVW_FAIL_IF(!NVW_ROOM(at, capacity, count), NVW_E_MEMORY, __VA_ARGS__)
+
+/* NVW_ROOM() for elements of this many bytes. */
 bool nvw__room(void **at, uint64_t *capacity, uint64_t count, size_t bytes);
 
 #endif
