@@ -73,7 +73,7 @@ static int append(struct ct_array *to, const struct nvw_log_record *r, uint64_t 
 {
 	const struct edit_entry entry = {.record = *r, .key = key, .place = to->count};
 
-	return ct_array_add(to, &entry, sizeof entry);
+	return CT_ADD(to, &entry);
 }
 
 static int take_record(struct edit_log *log, struct nvw_log_record *r)

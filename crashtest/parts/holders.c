@@ -197,7 +197,7 @@ static int forget_word(struct ct_holders *h, uint32_t word)
 	while (h->of_word[word] != 0 && !error) {
 		const uint32_t number = h->of_word[word];
 
-		error = ct_array_add(&h->old, &at(h, number)->key, sizeof at(h, number)->key);
+		error = CT_ADD(&h->old, &at(h, number)->key);
 		if (!error) {
 			h->unknown -= at(h, number)->key == CT_HOLDERS_UNKNOWN;
 			h->of_word[word] = at(h, number)->sister;

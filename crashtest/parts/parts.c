@@ -208,7 +208,7 @@ static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t c
 
 static int note_trouble(struct ct_parts *p, const struct ct_part_trouble *t)
 {
-	return ct_array_add(&p->trouble, t, sizeof *t);
+	return CT_ADD(&p->trouble, t);
 }
 
 uint64_t ct_parts_crowd(const struct ct_parts *p)

@@ -95,7 +95,7 @@ static int forget_entry(struct ct_restores *r, uint32_t entry)
 	while (r->of_entry[entry] != 0 && !error) {
 		const uint32_t number = r->of_entry[entry];
 
-		error = ct_array_add(&r->old, &at(r, number)->off, sizeof at(r, number)->off);
+		error = CT_ADD(&r->old, &at(r, number)->off);
 		if (!error) {
 			r->of_entry[entry] = at(r, number)->sister;
 			remove_from(r, number);

@@ -206,7 +206,7 @@ int ct_watch_wake_part(struct ct_watch *w, uint32_t part)
 
 	NVW_DEEP_INVARIANT(part < w->parts);
 	if (!w->is_awake[part]) {
-		error = ct_array_add(&w->awake, &part, sizeof part);
+		error = CT_ADD(&w->awake, &part);
 		w->is_awake[part] = !error;
 	}
 	return error;

@@ -233,7 +233,7 @@ void ct_medium_note_word(struct ct_medium *m, nvw_off off)
 	if (!m->notes_changes || (a->count > 0 && ((nvw_off *)a->at)[a->count - 1] == off)) {
 		return;
 	}
-	if (ct_array_add(a, &off, sizeof off)) {
+	if (CT_ADD(a, &off)) {
 		no_room();
 	}
 }
@@ -254,7 +254,7 @@ void ct_medium_note_acks(struct ct_medium *m, uint64_t first, uint64_t count)
 	}
 	const struct ct_told told = {.first = first, .count = count};
 
-	if (ct_array_add(a, &told, sizeof told)) {
+	if (CT_ADD(a, &told)) {
 		no_room();
 	}
 }

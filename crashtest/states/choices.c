@@ -183,7 +183,7 @@ static unsigned take(struct ct_choices *c, unsigned branches)
 	if (c->depth == c->fork.count) {
 		const struct ct_fork fork = {0, branches};
 
-		if (ct_array_add(&c->fork, &fork, sizeof fork)) {
+		if (CT_ADD(&c->fork, &fork)) {
 			c->too_many = true;
 			return 0;
 		}
@@ -209,7 +209,7 @@ static void narrow(
 	if (n->evaluation != c->evaluation) {
 		const uint32_t number = (uint32_t)(cell - c->medium->cell);
 
-		if (ct_array_add(&c->met, &number, sizeof number)) {
+		if (CT_ADD(&c->met, &number)) {
 			c->too_many = true;
 			return;
 		}

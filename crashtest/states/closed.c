@@ -187,7 +187,7 @@ bool ct_closed_may_be_unacked(const struct ct_closed *c, uint32_t told)
 
 static void note(struct ct_closed *c, struct ct_array *to, uint32_t number)
 {
-	if (ct_array_add(to, &number, sizeof number)) {
+	if (CT_ADD(to, &number)) {
 		c->has_failed = true;
 	}
 }
@@ -211,7 +211,7 @@ void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned
 
 	const struct ct_levels_of range = {cell, least, most};
 
-	if (ct_array_add(&c->range, &range, sizeof range)) {
+	if (CT_ADD(&c->range, &range)) {
 		c->has_failed = true;
 		return;
 	}
@@ -233,7 +233,7 @@ void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	const struct ct_levels_of range = {cell, level, level};
 
-	if (!row_of_level(c, cell, level) || ct_array_add(&c->range, &range, sizeof range)) {
+	if (!row_of_level(c, cell, level) || CT_ADD(&c->range, &range)) {
 		c->has_failed = true;
 		return;
 	}

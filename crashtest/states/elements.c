@@ -32,7 +32,7 @@ int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	m->stores++;
-	return ct_array_add(&m->element, &e, sizeof e);
+	return CT_ADD(&m->element, &e);
 }
 
 /* A flush of any part of an element flushes all of it. */

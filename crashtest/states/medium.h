@@ -340,6 +340,8 @@ NVW_CHECKED static inline int ct_array_add(struct ct_array *a, const void *eleme
 	memcpy((char *)a->at + a->count++ * bytes, element, bytes);
 	return 0;
 }
+/* The same of what the pointer points to. */
+#define CT_ADD(array, element) ct_array_add(array, element, sizeof *(element))
 /* An element of an array of uint64_t; all of them become 0. */
 static inline uint64_t *ct_array_number(const struct ct_array *a, uint64_t i)
 {

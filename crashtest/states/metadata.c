@@ -19,7 +19,7 @@ static int note_growth(struct ct_medium *m, nvw_off at, unsigned slot, uint64_t 
 		.from = d->slot[slot].off + from,
 		.end = d->slot[slot].off + to};
 
-	return ct_array_add(&m->growth, &growth, sizeof growth);
+	return CT_ADD(&m->growth, &growth);
 }
 
 /* ---- Needs: a change of metadata persists after another --------------------------------------------- */
@@ -31,7 +31,7 @@ static int add_need(struct ct_medium *m, nvw_off at, nvw_off other_at, uint64_t 
 	}
 	const struct ct_behind behind = {.write = m->stores, .at = at, .other = other, .other_at = other_at};
 
-	return ct_array_add(&m->need, &behind, sizeof behind);
+	return CT_ADD(&m->need, &behind);
 }
 
 /* The newest change of a cell of metadata; 0: all are durable. */
@@ -62,7 +62,7 @@ static int note_cut(struct ct_medium *m, nvw_off at)
 {
 	const struct ct_behind cut = {.write = m->stores, .at = at};
 
-	return ct_array_add(&m->cut, &cut, sizeof cut);
+	return CT_ADD(&m->cut, &cut);
 }
 
 static int size_stored(struct ct_medium *m, const struct ct_cell *c, uint64_t word)
@@ -136,7 +136,7 @@ static int flush_until(struct ct_medium *m, nvw_off at, uint64_t write, uint64_t
 {
 	const struct ct_flush flush = {.thread = thread, .write = write, .off = at};
 
-	return ct_array_add(&m->flush, &flush, sizeof flush);
+	return CT_ADD(&m->flush, &flush);
 }
 
 /* Does a version of the names give the file a name, or take one from it? */

@@ -46,7 +46,7 @@ static struct range *range_at(const struct ct_medium *m, uint64_t i)
 
 static int add_range(struct ct_medium *m, const struct range *r)
 {
-	return ct_array_add(&m->trust.ranges, r, sizeof *r);
+	return CT_ADD(&m->trust.ranges, r);
 }
 
 static bool is_any(const struct range *r, uint64_t thread)

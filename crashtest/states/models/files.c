@@ -44,7 +44,7 @@ static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 		}
 		const struct ct_flush flush = {.thread = r->flush.thread, .write = m->stores, .off = c->off};
 
-		NVW_TRY(ct_array_add(&m->flush, &flush, sizeof flush));
+		NVW_TRY(CT_ADD(&m->flush, &flush));
 	}
 	return 0;
 }

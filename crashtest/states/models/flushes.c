@@ -54,7 +54,7 @@ static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_o
 		.thread = r->flush.thread, .write = m->stores, .off = line, .ordered = r->flush.ordered};
 
 	m->ordered += r->flush.ordered;
-	return ct_array_add(&m->flush, &flush, sizeof flush);
+	return CT_ADD(&m->flush, &flush);
 }
 
 /* It flushes the lines that a store is in flight to: in others there is nothing to complete. */

@@ -85,7 +85,7 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 
 		NVW_TRY(ct_members_check(m, r->ack.kernel, t.work_item, t.group));
 		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
-		NVW_TRY(ct_array_add(&m->told, &t, sizeof t));
+		NVW_TRY(CT_ADD(&m->told, &t));
 	}
 	const uint64_t known = m->acks.count;
 	const int error = nvw__acks_add(&m->acks, r->ack.first, r->ack.count);
