@@ -94,32 +94,38 @@ static int bench_log(unsigned stores)
 }
 
 /* Four entries in flight at a time, a value and a flag each. */
+static int write_four(struct nvw_log_writer *w, uint64_t op)
+{
+	static const uint64_t line[8] = {1};
+	struct nvw_log_record r;
+
+	NVW_FOR(i, 8u) {
+		r = (struct nvw_log_record){.kind = NVW_LOG_ISSUE, .time_ps = op * 1000};
+		r.issue.write = 2 * op + i + 1;
+		r.issue.off = (i < 4 ? 0 : FLAGS) + 64 * (op + i % 4);
+		r.issue.mask = 0xff;
+		r.issue.data = (const uint8_t *)line;
+		NVW_TRY(nvw_log_append(w, &r));
+	}
+	NVW_FOR(i, 8u) {
+		r = (struct nvw_log_record){.kind = NVW_LOG_DONE, .time_ps = op * 1000};
+		r.done.write = 2 * op + i + 1;
+		NVW_TRY(nvw_log_append(w, &r));
+	}
+	r = (struct nvw_log_record){
+		.kind = NVW_LOG_ACK, .time_ps = op * 1000, .ack = {.first = op, .count = 4}};
+	return nvw_log_append(w, &r);
+}
+
 static int write_run(int fd)
 {
 	struct nvw_log_writer *w;
-	struct nvw_log_record r = {0};
-	uint64_t line[8] = {1};
 
 	NVW_TRY(nvw_log_create_fd(dup(fd), "log", &info, &w));
 	for (uint64_t op = 0; op < OPS; op += 4) {
-		for (unsigned i = 0; i < 8; i++) {
-			r = (struct nvw_log_record){.kind = NVW_LOG_ISSUE, .time_ps = op * 1000};
-			r.issue.write = 2 * op + i + 1;
-			r.issue.off = (i < 4 ? 0 : FLAGS) + 64 * (op + i % 4);
-			r.issue.mask = 0xff;
-			r.issue.data = (const uint8_t *)line;
-			NVW_TRY(nvw_log_append(w, &r));
-		}
-		for (unsigned i = 0; i < 8; i++) {
-			r = (struct nvw_log_record){.kind = NVW_LOG_DONE, .time_ps = op * 1000};
-			r.done.write = 2 * op + i + 1;
-			NVW_TRY(nvw_log_append(w, &r));
-		}
-		r = (struct nvw_log_record){
-			.kind = NVW_LOG_ACK, .time_ps = op * 1000, .ack = {.first = op, .count = 4}};
-		NVW_TRY(nvw_log_append(w, &r));
+		NVW_TRY(write_four(w, op));
 	}
-	return nvw_log_close(w, r.time_ps);
+	return nvw_log_close(w, (OPS - 4) * 1000);
 }
 
 static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,

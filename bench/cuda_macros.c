@@ -10,6 +10,8 @@
 #include <nvw/host.h>
 #include <nvw/kernel.h>
 
+#include "core/print.h"
+#include "core/each.h"
 #include "cuda_work.h"
 
 struct work {
@@ -55,7 +57,7 @@ static const struct {
 	unsigned operations; /* of a work-item; 0: by the table */
 } kernels[] = {{"saxpy", saxpy, 3}, {"sum", sum, SUM_VALUES + 1}, {"hash", hash, 0}};
 
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = NVW_COUNT(kernels) };
 
 static int launch(struct nvw_machine *m, unsigned k, struct work *w, unsigned launches)
 {
@@ -113,7 +115,7 @@ static int make_machine(int argc, char **argv, struct nvw_machine **ret_machine)
 
 	emu_config_default(&config);
 	NVW_TRY(emu_config_load(&config, argv[1]));
-	snprintf(config.protocol, sizeof config.protocol, "%s", argv[2]);
+	NVW_PRINT(config.protocol, "%s", argv[2]);
 	NVW_TRY(emu_config_set(&config, "gpu.wavefront_width=32"));
 	for (int i = 5; i < argc; i++) {
 		NVW_TRY(emu_config_set(&config, argv[i]));

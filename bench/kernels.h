@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 #include <time.h>
+#include "core/print.h"
+#include "core/each.h"
 
 #include <emu.h>
 #include <nvw/kernel.h>
@@ -31,7 +33,7 @@ static inline void hit(const void *args)
 	const struct args *const a = args;
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		sum += nvw_load(&a->words[nvw_global_id() % HIT_WORDS]);
 	}
 	if (sum == 1) {
@@ -44,7 +46,7 @@ static inline void hit_by_stores(const void *args)
 {
 	const struct args *const a = args;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		nvw_store(&a->words[nvw_global_id() % HIT_WORDS], i);
 	}
 }
@@ -55,7 +57,7 @@ static inline void scatter(const void *args)
 	const struct args *const a = args;
 	uint64_t x = nvw_global_id() * 0x9e3779b97f4a7c15u;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		uint64_t *line;
 
 		x = x * 6364136223846793005u + 1442695040888963407u;
@@ -77,7 +79,7 @@ static inline int alsop16_machine(const char *protocol, const char *setting, str
 	NVW_TRY(emu_config_load(&config, "alsop16"));
 	NVW_TRY(emu_config_set(&config, setting));
 	NVW_TRY(emu_config_set(&config, "gpu.wavefronts_per_cu=2"));
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	NVW_PRINT(config.protocol, "%s", protocol);
 	return emu_create(&config, NULL, NULL, ret_machine);
 }
 

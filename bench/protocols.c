@@ -15,8 +15,10 @@
 #include <emu.h>
 #include <nvw/host.h>
 
+#include "core/print.h"
 #include "kernels.h"
 #include "part.h"
+#include "core/each.h"
 
 enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3, REGION = 256 };
 
@@ -27,7 +29,7 @@ static void mix(const void *args)
 	uint64_t *const own = a->words + REGION * nvw_group_id();
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		uint64_t *const word = &own[(64 * (i / 2) + nvw_local_id()) % REGION];
 
 		if (i % 8 == 7) {
@@ -45,7 +47,7 @@ static const struct {
 } kernels[] = {
 	{"hit", hit, 400}, {"mix", mix, 400}, {"scatter", scatter, 40}, {"stores", hit_by_stores, 400}};
 
-enum { HIT, MIX, KERNELS = sizeof kernels / sizeof *kernels };
+enum { HIT, MIX, KERNELS = NVW_COUNT(kernels) };
 
 struct outcome {
 	double ns; /* of an operation */
@@ -60,7 +62,7 @@ static int measure_protocol(
 	char setting[32];
 	int r;
 
-	snprintf(setting, sizeof setting, "gpu.cus=%s", cus);
+	NVW_PRINT(setting, "gpu.cus=%s", cus);
 	NVW_TRY(alsop16_machine(protocol, setting, &m));
 
 	const struct args args = {
@@ -88,7 +90,7 @@ static int measure_least(const char *protocol, unsigned kernel, const char *cus,
 {
 	double least = 1e9;
 
-	for (unsigned run = 0; run < part_of(RUNS); run++) {
+	NVW_FOR(run, part_of(RUNS)) {
 		NVW_TRY(measure_protocol(protocol, kernel, cus, part_of(kernels[kernel].rounds), ret));
 		least = fmin(ret->ns, least);
 	}

@@ -33,8 +33,10 @@
 #include <nvw/host.h>
 #include <nvw/random.h>
 
+#include "core/print.h"
 #include "kernels.h"
 #include "part.h"
+#include "core/each.h"
 
 enum { TEXT = 256, REQUESTS = 2000000 };
 
@@ -61,8 +63,7 @@ static uint64_t next(uint64_t *state)
 static __attribute__((noinline)) void found(struct tester *t, uint64_t word, uint32_t value)
 {
 	if (!t->wrong++) {
-		snprintf(t->first, sizeof t->first,
-			"episode %llu, work-item %llu: word %llu is %u instead of %u",
+		NVW_PRINT(t->first, "episode %llu, work-item %llu: word %llu is %u instead of %u",
 			(unsigned long long)t->episode, (unsigned long long)nvw_global_id(),
 			(unsigned long long)word, value, t->expected[word]);
 	}
@@ -74,7 +75,7 @@ static void episode(const void *args)
 	const uint64_t id = nvw_global_id(), own = (id + t->episode * (t->items / 2 + 1)) % t->items;
 	uint64_t state = nvw_mix64(t->n.seed ^ id << 32 ^ t->episode);
 
-	for (uint64_t i = 0; i < t->n.length; i++) {
+	NVW_FOR(i, t->n.length) {
 		const uint64_t random = next(&state), row = (random >> 32) % t->rows;
 		const bool is_owned = (row + t->episode) % 2;
 		const uint64_t column = is_owned ? own : next(&state) % t->items;
@@ -141,8 +142,8 @@ static int run_episodes(struct nvw_machine *m, const struct emu_config *config, 
 	NVW_TRY(nvw_read(m, &sum, t->counter, sizeof sum));
 	print_row(config, t, emu_statistics(m), begin);
 	if (sum != t->items * t->n.episodes && !t->wrong++) {
-		snprintf(t->first, sizeof t->first, "the counter is %llu instead of %llu",
-			(unsigned long long)sum, (unsigned long long)(t->items * t->n.episodes));
+		NVW_PRINT(t->first, "the counter is %llu instead of %llu", (unsigned long long)sum,
+			(unsigned long long)(t->items * t->n.episodes));
 	}
 	return 0;
 }
@@ -163,45 +164,45 @@ static int run_on(struct nvw_machine *m, const struct emu_config *config, struct
 {
 	t->words = nvw_alloc(m, t->n.footprint);
 	t->counter = nvw_alloc(m, 64);
-	if (!t->words || !t->counter) {
-		return nvw_fail(NVW_E_MEMORY, "the footprint is larger than the machine's DRAM");
-	}
+	NVW_ALLOCATED(t->words && t->counter, "the footprint is larger than the machine's DRAM");
 	if (fault) {
 		NVW_TRY(emu_plant_fault(m, fault));
 	}
 	return run_episodes(m, config, t);
 }
 
+/* On a machine of its own. */
+static int run_apart(const struct emu_config *config, struct tester *t, const char *fault)
+{
+	struct nvw_machine *m;
+	int r;
+
+	NVW_TRY(emu_create(config, NULL, NULL, &m));
+	r = run_on(m, config, t, fault);
+	emu_destroy(m);
+	return r;
+}
+
 /* 0, or an error whose message is set: also of a wrong value. */
 static int test_random(const struct emu_config *config, const struct numbers *n, const char *fault)
 {
 	struct tester t = {.n = *n, .items = config->cus * n->wavefronts * n->lanes};
-	struct nvw_machine *m = NULL;
+	size_t bytes;
 	int r;
 
 	if (t.items) {
 		t.rows = n->footprint / sizeof *t.words / t.items;
 	}
-	if (!n->length || t.rows < 2) {
-		return nvw_fail(NVW_E_USAGE,
-			"%llu work-items with %llu requests each need a footprint of two words each",
-			(unsigned long long)t.items, (unsigned long long)n->length);
-	}
-	t.expected = array_of(t.rows * t.items * sizeof *t.expected);
-	if (!t.expected) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for %llu words", (unsigned long long)(t.rows * t.items));
-	}
-	r = emu_create(config, NULL, NULL, &m);
-	if (r == 0) {
-		r = run_on(m, config, &t, fault);
-		emu_destroy(m);
-	}
-	munmap(t.expected, t.rows * t.items * sizeof *t.expected);
+	NVW_FAIL_IF(!n->length || t.rows < 2, NVW_E_USAGE,
+		"%llu work-items with %llu requests each need a footprint of two words each",
+		(unsigned long long)t.items, (unsigned long long)n->length);
+	bytes = t.rows * t.items * sizeof *t.expected;
+	t.expected = array_of(bytes);
+	NVW_ALLOCATED(t.expected, "no memory for %llu words", (unsigned long long)(t.rows * t.items));
+	r = run_apart(config, &t, fault);
+	munmap(t.expected, bytes);
 	NVW_TRY(r);
-	if (t.wrong) {
-		return nvw_fail(NVW_E_MODEL, "%llu wrong values; %s", (unsigned long long)t.wrong, t.first);
-	}
+	NVW_FAIL_IF(t.wrong, NVW_E_MODEL, "%llu wrong values; %s", (unsigned long long)t.wrong, t.first);
 	return 0;
 }
 
@@ -222,7 +223,7 @@ static int print_table(void)
 	};
 
 	print_head();
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (unsigned i = 0; i < NVW_COUNT(rows); i++) {
 		struct numbers n = {.footprint = rows[i].footprint,
 			.wavefronts = 4,
 			.lanes = 64,
@@ -241,6 +242,16 @@ static int print_table(void)
 	return 0;
 }
 
+static int read_number(const char *text, const char *argument, uint64_t most, uint64_t *ret)
+{
+	char *end;
+
+	*ret = strtoull(text, &end, 10);
+	NVW_FAIL_IF(end == text || *end || *ret > most, NVW_E_USAGE, "%s: a number up to %llu was expected",
+		argument, (unsigned long long)most);
+	return 0;
+}
+
 /* Whether the argument is one of the tester's own numbers. */
 static bool takes(struct numbers *n, const char *argument, int *ret_error)
 {
@@ -252,16 +263,11 @@ static bool takes(struct numbers *n, const char *argument, int *ret_error)
 		{"length=", &n->length, 1 << 30}, {"stores=", &n->stores, 50},
 		{"seed=", &n->seed, UINT64_MAX}};
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		const size_t length = strlen(names[i].name);
-		char *end;
+	NVW_EACH(number, names, NVW_COUNT(names)) {
+		const size_t length = strlen(number->name);
 
-		if (strncmp(argument, names[i].name, length) == 0) {
-			*names[i].value = strtoull(argument + length, &end, 10);
-			if (end == argument + length || *end || *names[i].value > names[i].most) {
-				*ret_error = nvw_fail(NVW_E_USAGE, "%s: a number up to %llu was expected",
-					argument, (unsigned long long)names[i].most);
-			}
+		if (strncmp(argument, number->name, length) == 0) {
+			*ret_error = read_number(argument + length, argument, number->most, number->value);
 			return true;
 		}
 	}
@@ -286,7 +292,7 @@ static int print_chosen(int count, char **arguments)
 		if (strncmp(arguments[i], "fault=", 6) == 0) {
 			fault = arguments[i] + 6;
 		} else if (strncmp(arguments[i], "protocol=", 9) == 0) {
-			snprintf(config.protocol, sizeof config.protocol, "%s", arguments[i] + 9);
+			NVW_PRINT(config.protocol, "%s", arguments[i] + 9);
 		} else if (!takes(&n, arguments[i], &r)) {
 			r = emu_config_set(&config, arguments[i]);
 		}

@@ -11,6 +11,7 @@
 
 #include "kernels.h"
 #include "part.h"
+#include "core/each.h"
 
 enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3 };
 
@@ -19,7 +20,7 @@ static void count(const void *args)
 {
 	const struct args *const a = args;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		nvw_atomic_add(&a->words[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 	}
 }
@@ -29,7 +30,7 @@ static void contend(const void *args)
 {
 	const struct args *const a = args;
 
-	for (unsigned i = 0; i < a->rounds; i++) {
+	NVW_FOR(i, a->rounds) {
 		nvw_atomic_add(a->words, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 	}
 }
@@ -41,9 +42,28 @@ static const struct {
 } kernels[] = {{"coalesced L1 hits", hit, 400}, {"scattered, 40 MB", scatter, 40},
 	{"a counter a work-group", count, 20}, {"one counter", contend, 20}};
 
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = NVW_COUNT(kernels) };
 
 /* Host nanoseconds a work-item operation of each kernel: the least of some runs. */
+static int measure_kernel(struct nvw_machine *m, unsigned k, double *ret_ns)
+{
+	struct args args = {.words = nvw_alloc(m, FOOTPRINT),
+		.lines = FOOTPRINT / 64,
+		.rounds = part_of(kernels[k].rounds)};
+
+	*ret_ns = 1e9;
+	NVW_FOR(run, part_of(RUNS)) {
+		nvw_begin_measurement(m);
+		const double begin = seconds();
+
+		NVW_TRY(nvw_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP));
+		const double each = 1e9 * (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+
+		*ret_ns = fmin(each, *ret_ns);
+	}
+	return 0;
+}
+
 static int measure_scale(const char *protocol, const char *cus, double *ret_ns)
 {
 	struct nvw_machine *m = NULL;
@@ -51,20 +71,7 @@ static int measure_scale(const char *protocol, const char *cus, double *ret_ns)
 
 	NVW_TRY(alsop16_machine(protocol, cus, &m));
 	for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
-		struct args args = {.words = nvw_alloc(m, FOOTPRINT),
-			.lines = FOOTPRINT / 64,
-			.rounds = part_of(kernels[k].rounds)};
-
-		ret_ns[k] = 1e9;
-		for (unsigned run = 0; r == 0 && run < part_of(RUNS); run++) {
-			double begin, each;
-
-			nvw_begin_measurement(m);
-			begin = seconds();
-			r = nvw_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP);
-			each = 1e9 * (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
-			ret_ns[k] = fmin(each, ret_ns[k]);
-		}
+		r = measure_kernel(m, k, &ret_ns[k]);
 	}
 	emu_destroy(m);
 	return r;
@@ -74,7 +81,7 @@ int main(void)
 {
 	static const char *const protocols[] = {"vi", "rsp", "denovo-b", "hlrc"};
 
-	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
+	for (unsigned p = 0; p < NVW_COUNT(protocols); p++) {
 		double few[KERNELS], many[KERNELS];
 
 		if (measure_scale(protocols[p], "gpu.cus=4", few) < 0 ||

@@ -20,6 +20,7 @@
 #include "kernels.h"
 #include "machine.h"
 #include "part.h"
+#include "core/each.h"
 
 enum { WORK_ITEMS = 10240, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
 enum { LIMIT_ACCESSES = 20000000, CU_WAVEFRONTS = 40, LINE_WORDS = EMU_LINE / 8 };
@@ -39,7 +40,7 @@ static double bare_switch(unsigned switches)
 	const double begin = seconds();
 
 	there = emu_fiber_prepare(stack, stack + sizeof stack, ping);
-	for (unsigned i = 0; i < switches / 2; i++) {
+	NVW_FOR(i, switches / 2) {
 		emu_fiber_switch(&here, &there);
 	}
 	return (seconds() - begin) / switches;
@@ -98,7 +99,7 @@ static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
 		for (unsigned i = 0; i < HIT_WORDS / LINE_WORDS; i++) {
 			emu_cache_assign(&limit.cache, emu_cache_victim(&limit.cache, i), i);
 		}
-		for (unsigned i = 0; i < limit.count; i++) {
+		NVW_FOR(i, limit.count) {
 			char *const bottom = stacks + i * stack;
 
 			/* Staggered like the emulator's. */
@@ -174,10 +175,8 @@ static int run_kernel(const struct emu_config *config, const char *what)
 	if (hits || strncmp(what, "scattered=", 10) == 0) {
 		args.rounds = (unsigned)strtoul(strchr(what, '=') + 1, NULL, 10);
 	}
-	if (!args.rounds) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: hits=N or scattered=N was expected, N accesses a work-item", what);
-	}
+	NVW_FAIL_IF(!args.rounds, NVW_E_USAGE,
+		"%s: hits=N or scattered=N was expected, N accesses a work-item", what);
 	r = emu_create(config, NULL, NULL, &m);
 	if (r == 0) {
 		args.words = nvw_alloc(m, hits ? 8 * HIT_WORDS : FOOTPRINT);
@@ -213,9 +212,7 @@ static int run_all(const struct emu_config *description)
 		r = measure_all(m, bare);
 		emu_destroy(m);
 	}
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(r);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%-28s %8.2f KiB a resident work-item beyond the data\n", "memory",
 		((double)usage.ru_maxrss - FOOTPRINT / 1024.0) / WORK_ITEMS);

@@ -18,8 +18,10 @@
 #include <nvw/random.h>
 #include <nvw/recovery.h>
 
+#include "core/print.h"
 #include "part.h"
 #include "workloads/tasks/saved_tasks.h"
+#include "core/each.h"
 
 extern const struct nvw_workload nvw_workload_saved_tasks;
 
@@ -118,6 +120,18 @@ static struct saved_plan plan_of(const struct mode *mode, uint32_t n)
 		.mutation = SAVED_UNMUTATED};
 }
 
+/* Ends as the attempt's process does. */
+static int attempt_apart(const struct mode *mode, uint32_t n, bool resumes, uint64_t seed, uint64_t cut_ps)
+{
+	struct saved_plan plan = plan_of(mode, n);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		attempt(&plan, resumes, seed, cut_ps);
+	}
+	return wait_for(pid);
+}
+
 /* Simulated time of all attempts until the program has ended, in us; a negative number after an error. */
 static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, struct nvw_random *random)
 {
@@ -127,14 +141,8 @@ static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, 
 	for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
 		const double u = (1 + (double)nvw_random_below(random, 1 << 30)) / (1 << 30);
 		const uint64_t cut_ps = mean_us ? (uint64_t)(-log(u) * 1e6 * mean_us) + 1 : UINT64_MAX;
-		struct saved_plan plan = plan_of(mode, n);
-		const uint64_t seed = nvw_random_u64(random);
-		const pid_t pid = fork();
 
-		if (pid == 0) {
-			attempt(&plan, resumes, seed, cut_ps);
-		}
-		switch (wait_for(pid)) {
+		switch (attempt_apart(mode, n, resumes, nvw_random_u64(random), cut_ps)) {
 		case 0:
 			return total + (double)*time_ps / 1e6;
 		case CUT:
@@ -151,22 +159,34 @@ static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, 
 	return INFINITY;
 }
 
+/* The mean of a seed's trials; negative after an error. */
+static double measure_seed(
+	const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials, uint64_t seed)
+{
+	struct nvw_random random = {seed};
+	double mean = 0;
+
+	NVW_FOR(trial, trials) {
+		const double us = until_done(mode, n, mean_us, &random);
+
+		if (us < 0) {
+			return us;
+		}
+		mean += us / trials;
+	}
+	return mean;
+}
+
 /* Measures a mode over all trials, a seed's mean each; false after an error. */
 static bool measure_mode(const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials)
 {
 	double least = INFINITY, most = 0, sum = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct nvw_random random = {seed};
-		double of_seed = 0;
+		const double of_seed = measure_seed(mode, n, mean_us, trials, seed);
 
-		for (unsigned trial = 0; trial < trials; trial++) {
-			const double us = until_done(mode, n, mean_us, &random);
-
-			if (us < 0) {
-				return false;
-			}
-			of_seed += us / trials;
+		if (of_seed < 0) {
+			return false;
 		}
 		sum += of_seed / SEEDS;
 		least = fmin(of_seed, least);
@@ -184,28 +204,13 @@ static bool measure_mode(const struct mode *mode, uint32_t n, unsigned mean_us, 
 /* A run without a cut, one that is cut when a fiftieth is left, and one that resumes. */
 static int near_end(const struct mode *mode, uint32_t n)
 {
-	struct saved_plan plan = plan_of(mode, n);
-	uint64_t whole_ps, cut_ps;
-	pid_t pid;
+	if (attempt_apart(mode, n, false, 1, UINT64_MAX) != 0) {
+		return 1;
+	}
+	const uint64_t whole_ps = *time_ps, cut_ps = whole_ps / 50 * 49;
 
-	if ((pid = fork()) == 0) {
-		attempt(&plan, false, 1, UINT64_MAX);
-	}
-	if (wait_for(pid) != 0) {
-		return 1;
-	}
-	whole_ps = *time_ps;
-	cut_ps = whole_ps / 50 * 49;
-	if ((pid = fork()) == 0) {
-		attempt(&plan, false, 1, cut_ps);
-	}
-	if (wait_for(pid) != CUT) {
-		return 1;
-	}
-	if ((pid = fork()) == 0) {
-		attempt(&plan, true, 1, UINT64_MAX);
-	}
-	if (wait_for(pid) != 0) {
+	if (attempt_apart(mode, n, false, 1, cut_ps) != CUT ||
+		attempt_apart(mode, n, true, 1, UINT64_MAX) != 0) {
 		return 1;
 	}
 	printf("fib(%u), %s: %.3f ms in all; after a cut at %.3f ms, the run that resumes takes %.3f ms\n", n,
@@ -213,49 +218,69 @@ static int near_end(const struct mode *mode, uint32_t n)
 	return 0;
 }
 
+/* A row of the table. */
+static bool measure_mean(uint32_t n, unsigned mean_us, unsigned trials)
+{
+	if (mean_us) {
+		printf("\n%11u us", mean_us);
+	} else {
+		printf("\n%-14s", "no cuts");
+	}
+	NVW_EACH(mode, modes, NVW_COUNT(modes)) {
+		if (!measure_mode(mode, n, mean_us, mean_us ? trials : 1)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool print_table(uint32_t n, unsigned trials, const char *chosen)
+{
+	const unsigned rates = trials > 1 ? NVW_COUNT(means_us) : 2;
+
+	printf("us of simulated time until fib(%u) is done: mean of %d seeds with %u trials each "
+	       "(lowest, highest seed)\n",
+		n, SEEDS, trials);
+	printf("%-14s", "between cuts");
+	NVW_EACH(mode, modes, NVW_COUNT(modes)) {
+		printf(" %21s", mode->name);
+	}
+	NVW_EACH(mean_us, means_us, rates) {
+		if ((!chosen || *mean_us == strtoul(chosen, NULL, 10)) &&
+			!measure_mean(n, *mean_us, trials)) {
+			return false;
+		}
+	}
+	printf("\n");
+	return true;
+}
+
+static bool print_near_end(uint32_t n)
+{
+	NVW_EACH(mode, modes + 1, NVW_COUNT(modes) - 1) {
+		if (near_end(mode, n) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	const unsigned trials = part_of(TRIALS), rates = sizeof means_us / sizeof *means_us;
+	const unsigned trials = part_of(TRIALS);
 	uint32_t n = getenv("PART") ? 9 : 18;
 
 	if (argc > 1) {
 		n = (uint32_t)strtoul(argv[1], NULL, 10);
 	}
-	snprintf(path, sizeof path, "/tmp/nvwave-tasks-cost-%ld.pool", (long)getpid());
+	NVW_PRINT(path, "/tmp/nvwave-tasks-cost-%ld.pool", (long)getpid());
 	time_ps = mmap(NULL, sizeof *time_ps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (time_ps == MAP_FAILED) {
 		return 1;
 	}
-	printf("us of simulated time until fib(%u) is done: mean of %d seeds with %u trials each "
-	       "(lowest, highest seed)\n",
-		n, SEEDS, trials);
-	printf("%-14s", "between cuts");
-	for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
-		printf(" %21s", mode->name);
-	}
-	for (unsigned i = 0; i < (trials > 1 ? rates : 2); i++) {
-		if (argc > 2 && means_us[i] != strtoul(argv[2], NULL, 10)) {
-			continue;
-		}
-		if (means_us[i]) {
-			printf("\n%11u us", means_us[i]);
-		} else {
-			printf("\n%-14s", "no cuts");
-		}
-		for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
-			if (!measure_mode(mode, n, means_us[i], means_us[i] ? trials : 1)) {
-				unlink(path);
-				return 1;
-			}
-		}
-	}
-	printf("\n");
-	for (const struct mode *mode = modes + 1; mode < modes + sizeof modes / sizeof *modes; mode++) {
-		if (near_end(mode, trials > 1 ? 28 : n) != 0) {
-			unlink(path);
-			return 1;
-		}
-	}
+	const char *const mean = argc > 2 ? argv[2] : NULL;
+	const bool done = print_table(n, trials, mean) && print_near_end(trials > 1 ? 28 : n);
+
 	unlink(path);
-	return 0;
+	return !done;
 }

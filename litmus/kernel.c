@@ -37,7 +37,7 @@ static void append(struct litmus_execution *x, unsigned item, struct litmus_step
 
 static void warm_up(struct litmus_execution *x, unsigned item)
 {
-	for (unsigned v = 0; v < x->test->variable_count; v++) {
+	NVW_FOR(v, x->test->variable_count) {
 		if (x->situation.warm >> v & 1) {
 			append(x, item, (struct litmus_step){.at = x->variable[v]});
 		}
@@ -254,7 +254,7 @@ static void interpret(const void *args)
 	struct litmus_execution *const x = *(struct litmus_execution *const *)args;
 	const unsigned item = (unsigned)nvw_global_id();
 
-	for (unsigned i = 0; i < x->script[item].count; i++) {
+	NVW_FOR(i, x->script[item].count) {
 		x->next[item] = next_from(x, item, i + 1);
 		take_step(x, item, &x->script[item].step[i]);
 	}
@@ -275,7 +275,7 @@ static unsigned find_ready(const struct litmus_execution *x, unsigned ready[LITM
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < work_items(x); i++) {
+	NVW_FOR(i, work_items(x)) {
 		if (x->next[i] <= LITMUS_NEXT_SHARED) {
 			ready[n++] = i;
 		}
@@ -320,7 +320,7 @@ static int place_variables(struct litmus_execution *x, struct nvw_machine *m, ch
 {
 	struct nvw_pool *const pool = nvw_machine_pool(m);
 
-	for (unsigned v = 0; v < x->test->variable_count; v++) {
+	NVW_FOR(v, x->test->variable_count) {
 		const struct litmus_variable *const variable = &x->test->variable[v];
 		char *base = dram;
 
@@ -337,7 +337,7 @@ static int place_variables(struct litmus_execution *x, struct nvw_machine *m, ch
 
 static void write_scripts(struct litmus_execution *x)
 {
-	for (unsigned i = 0; i < work_items(x); i++) {
+	NVW_FOR(i, work_items(x)) {
 		x->script[i].count = 0;
 		if (x->geometry.thread[i] < 0) {
 			write_barriers(x, i);
@@ -376,7 +376,7 @@ int litmus_execution_run(struct litmus_execution *x, struct nvw_machine *m)
 
 int litmus_execution_read(struct litmus_execution *x, struct nvw_machine *m)
 {
-	for (unsigned v = 0; v < x->test->variable_count; v++) {
+	NVW_FOR(v, x->test->variable_count) {
 		NVW_TRY(nvw_read(m, &x->state.memory[v], x->variable[v], sizeof x->state.memory[v]));
 	}
 	return 0;

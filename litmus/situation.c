@@ -139,13 +139,13 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 
 	*ret = (struct litmus_geometry){0};
 	memset(ret->thread, -1, sizeof ret->thread);
-	for (unsigned t = 0; t < test->thread_count; t++) {
+	NVW_FOR(t, test->thread_count) {
 		const unsigned size = ++members[join(test, t, group_of, &ret->groups)];
 
 		ret->group_size = (unsigned)nvw_max(ret->group_size, size);
 	}
 	memset(members, 0, sizeof members);
-	for (unsigned t = 0; t < test->thread_count; t++) {
+	NVW_FOR(t, test->thread_count) {
 		ret->thread[group_of[t] * ret->group_size + members[group_of[t]]++] = (int)t;
 	}
 	NVW_INVARIANT(ret->groups <= test->thread_count && ret->group_size <= test->thread_count);

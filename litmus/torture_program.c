@@ -320,7 +320,7 @@ static void draw_lines(struct generator *g)
 	g->apart = chance(g, 50);
 	g->sync_lines = 3 + below(g, 4);
 	p->line_count = g->sync_lines + 1 + below(g, 8);
-	for (unsigned i = 0; i < p->line_count; i++) {
+	NVW_FOR(i, p->line_count) {
 		p->lines[i] = (struct torture_line){.is_nvram = chance(g, nvram), .number = i * stride};
 	}
 }
@@ -331,7 +331,7 @@ static bool place(struct generator *g, unsigned from, unsigned to, unsigned size
 	struct torture_program *const p = g->p;
 	const unsigned of_line = 64 / size, places = (to - from) * of_line, start = below(g, places);
 
-	for (unsigned i = 0; i < places; i++) {
+	NVW_FOR(i, places) {
 		const unsigned n = (start + i) % places, line = from + n / of_line,
 			       offset = n % of_line * size;
 		const uint64_t mask = nvw_low_bits(size) << offset;
@@ -493,7 +493,7 @@ static void deal_data(struct generator *g, const bool *read_only)
 {
 	struct torture_program *const p = g->p;
 
-	for (unsigned i = 0; i < p->data_count; i++) {
+	NVW_FOR(i, p->data_count) {
 		struct torture_set *const s =
 			&p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
 
@@ -507,7 +507,7 @@ static void deal(struct generator *g, const bool *read_only)
 {
 	g->first_set = g->p->set_count;
 	g->sets = 2 + below(g, TORTURE_SLOTS - 1);
-	for (unsigned slot = 0; slot < g->sets; slot++) {
+	NVW_FOR(slot, g->sets) {
 		draw_set(g, slot);
 	}
 	deal_data(g, read_only);
@@ -705,7 +705,7 @@ static void draw_steps(struct generator *g)
 	const unsigned phases = 1 + below(g, TORTURE_PHASES_MAX), steps = 10 + below(g, 50);
 	bool read_only[TORTURE_DATA_MAX] = {false};
 
-	for (unsigned phase = 0; phase < phases; phase++) {
+	NVW_FOR(phase, phases) {
 		begin_phase(g, phase == 0 || chance(g, 50), read_only);
 		deal(g, read_only);
 		for (unsigned n = steps; n; n--) {
@@ -885,7 +885,7 @@ static void name_in_slot(const struct torture_program *p, unsigned variable, uns
 			snprintf(buffer, TEXT, "%s%u", one->name, slot);
 		}
 	}
-	for (unsigned group = 0; group < p->groups; group++) {
+	NVW_FOR(group, p->groups) {
 		if (variable == p->local_turn[slot][group]) {
 			snprintf(buffer, TEXT, "turn%u.%u", slot, group);
 		}
@@ -984,7 +984,7 @@ static void print_line(const struct torture_program *p, unsigned line, FILE *to)
 	char name[24];
 
 	fprintf(to, " %s %u", p->lines[line].is_nvram ? "NVRAM" : "DRAM", p->lines[line].number);
-	for (unsigned i = 0; i < p->variable_count; i++) {
+	NVW_FOR(i, p->variable_count) {
 		const struct torture_variable *const v = &p->variables[i];
 
 		if (v->line == line) {
@@ -1010,7 +1010,7 @@ void torture_print(const struct torture_program *p, FILE *to)
 		print_settings(p->settings, to);
 	}
 	fputs("  lines:", to);
-	for (unsigned line = 0; line < p->line_count; line++) {
+	NVW_FOR(line, p->line_count) {
 		fputs(line > 0 ? ";" : "", to);
 		print_line(p, line, to);
 	}

@@ -446,7 +446,7 @@ static void work_item(const void *args)
 static void image_of(const struct run *run, unsigned line, uint8_t image[64])
 {
 	memset(image, 0, 64);
-	for (unsigned i = 0; i < run->p->variable_count; i++) {
+	NVW_FOR(i, run->p->variable_count) {
 		const struct torture_variable *const v = &run->p->variables[i];
 
 		if (v->line == line) {
@@ -462,7 +462,7 @@ static bool holds(const struct torture_variable *v, unsigned line, unsigned byte
 
 static void report_byte(struct run *run, unsigned line, unsigned byte, const char *what, const uint8_t *got)
 {
-	for (unsigned i = 0; i < run->p->variable_count; i++) {
+	NVW_FOR(i, run->p->variable_count) {
 		const struct torture_variable *const v = &run->p->variables[i];
 		uint64_t value = 0;
 		char name[24];
@@ -493,7 +493,7 @@ static void compare_line(struct run *run, unsigned line, const char *what, const
 
 static int compare_visible(struct run *run)
 {
-	for (unsigned line = 0; line < run->p->line_count; line++) {
+	NVW_FOR(line, run->p->line_count) {
 		uint8_t got[64];
 
 		NVW_TRY(nvw_read(run->machine, got, run->at[line], sizeof got));
@@ -508,7 +508,7 @@ static int compare_durable(struct run *run)
 	const char *const base = nvw_nvram_base(run->machine);
 
 	NVW_TRY(nvw_persist(run->machine));
-	for (unsigned line = 0; line < run->p->line_count; line++) {
+	NVW_FOR(line, run->p->line_count) {
 		if (run->p->lines[line].is_nvram) {
 			compare_line(run, line, "the durable value",
 				nvw_pool_at(pool, (nvw_off)(run->at[line] - base), 64));
@@ -600,7 +600,7 @@ static int set_up(struct run *run)
 	if (!dram) {
 		return NVW_E_MEMORY;
 	}
-	for (unsigned i = 0; i < p->line_count; i++) {
+	NVW_FOR(i, p->line_count) {
 		run->at[i] = (p->lines[i].is_nvram ? nvram : dram) + 64 * p->lines[i].number;
 		NVW_TRY(nvw_write(run->machine, run->at[i], zero, sizeof zero));
 	}

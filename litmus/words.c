@@ -8,6 +8,7 @@
 #include "core/bounds.h"
 #include "core/print.h"
 #include "words.h"
+#include "core/each.h"
 
 /* ---- Characters and words --------------------------------------------------------------------------- */
 
@@ -147,7 +148,7 @@ int litmus_take_choice(struct litmus_reader *r, const char *const *names, const 
 
 int litmus_find_variable(const struct litmus_test *t, const char *name)
 {
-	for (unsigned v = 0; v < t->variable_count; v++) {
+	NVW_FOR(v, t->variable_count) {
 		if (!strcmp(t->variable[v].name, name)) {
 			return (int)v;
 		}
@@ -181,7 +182,7 @@ int litmus_take_variable(struct litmus_reader *r, unsigned *ret)
 
 int litmus_find_register(const struct litmus_thread *t, const char *name)
 {
-	for (unsigned i = 0; i < t->register_count; i++) {
+	NVW_FOR(i, t->register_count) {
 		if (!strcmp(t->register_name[i], name)) {
 			return (int)i;
 		}

@@ -220,7 +220,7 @@ static int mark_stream(const struct judged *j, uint32_t stream)
 /* Does this to each stream with an open epoch, and makes it durable. */
 static int each_open(const struct judged *j, int (*act)(const struct judged *j, uint32_t stream))
 {
-	for (uint32_t stream = 0; stream < nvw_pool_geometry(j->pool)->streams; stream++) {
+	NVW_FOR(stream, nvw_pool_geometry(j->pool)->streams) {
 		if (j->open[stream]) {
 			NVW_TRY(act(j, stream));
 		}
