@@ -320,18 +320,19 @@ static int merge(int argc, char **argv)
 	return cli_status(status);
 }
 
+static int examine(struct cli_session *s, struct crash_request *r)
+{
+	NVW_TRY(take_request(s, r));
+	return s->workload ? cli_session_try(s) : 0;
+}
+
 int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
 {
 	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
 	int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
 
-	if (!error) {
-		error = take_request(&session, &request);
-	}
-	if (!error && session.workload) {
-		error = cli_session_try(&session);
-	}
+	error = NVW_OR(error, examine(&session, &request));
 	*ret_config = session.config;
 	crash_request_end(&request);
 	cli_session_end(&session);

@@ -13,6 +13,7 @@
 #include "pools/pool_command.h"
 #include "pools/campaign.h"
 #include "report/json_report.h"
+#include "laboratory/sweep.h"
 #include "report/provenance.h"
 #include "session.h"
 
@@ -37,20 +38,11 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 {
 	const char *at = cli_text(o, id);
 
-	if (!at) {
-		*ret_set = (1u << count) - 1;
-		return 0;
+	*ret_set = at ? 0 : (1u << count) - 1;
+	for (; at; at = sweep_behind(at, ",")) {
+		NVW_TRY(bit_of(option, at, strcspn(at, ","), names, count, ret_set));
 	}
-	*ret_set = 0;
-	for (;;) {
-		const size_t n = strcspn(at, ",");
-
-		NVW_TRY(bit_of(option, at, n, names, count, ret_set));
-		if (at[n] == '\0') {
-			return 0;
-		}
-		at += n + 1;
-	}
+	return 0;
 }
 
 /* ---- The campaign -------------------------------------------------------------------------------- */
@@ -151,17 +143,21 @@ static json_t *reasons_json(const struct campaign *c)
 }
 
 /* A row for each kind of damage that was done. */
+static json_t *kind_json(unsigned what, unsigned how, const uint64_t *counts)
+{
+	return json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how", damage_how_names[how],
+		"copies", row_json(counts));
+}
+
 static json_t *rows_json(const struct campaign *c)
 {
 	json_t *const rows = json_array();
 
-	NVW_FOR(i, REC_LIVE_KINDS * DAMAGE_HOWS) {
-		const unsigned what = i / DAMAGE_HOWS, how = i % DAMAGE_HOWS;
-
-		if (row_sum(c->count[what][how]) != 0) {
-			json_array_append_new(rows,
-				json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how",
-					damage_how_names[how], "copies", row_json(c->count[what][how])));
+	NVW_FOR(what, REC_LIVE_KINDS) {
+		NVW_FOR(how, DAMAGE_HOWS) {
+			if (row_sum(c->count[what][how])) {
+				json_array_append_new(rows, kind_json(what, how, c->count[what][how]));
+			}
 		}
 	}
 	return rows;

@@ -75,19 +75,18 @@ static double rate_of(const struct emu_config *m)
 	return (double)m->nvram.bandwidth * (double)m->nvram.channels;
 }
 
-/* Time of the NVRAM for one block without contention. */
+/* A write is, if it is durable on the device alone. */
+static bool is_delayed(const struct emu_config *m, const char *op)
+{
+	return strcmp(op, "write") || m->nvram.domain == EMU_DOMAIN_device;
+}
+
 static double asked_ns(const struct emu_config *m, const char *op, uint64_t bytes)
 {
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
-	uint64_t ps = m->nvram.read;
+	const uint64_t ps = strcmp(op, "write") ? m->nvram.read : m->nvram.write;
 
-	if (!strcmp(op, "write")) {
-		if (m->nvram.domain != EMU_DOMAIN_device) {
-			return 0;
-		}
-		ps = m->nvram.write;
-	}
-	return 1e-3 * (double)ps + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+	return is_delayed(m, op) ? 1e-3 * (double)ps + (lines - 1) * 1e9 * HOST_LINE / rate_of(m) : 0;
 }
 
 typedef int parse_value(const char *word, uint64_t *ret_value);
@@ -421,16 +420,19 @@ static int print_text(const struct test *t, const struct measuring *m)
 	return 0;
 }
 
+static json_t *row_json(const struct test *t, const struct row *r)
+{
+	return json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes", (json_int_t)r->bytes,
+		"sweep", r->sweep, t->asked, r->asked, "exec_p50_ns", r->exec_p50, "fio",
+		measured_json(&r->with), "fio_without_delays", measured_json(&r->without));
+}
+
 static json_t *rows_json(const struct test *t, const struct measuring *m)
 {
 	json_t *const rows = json_array();
 
-	NVW_EACH(r, m->row, m->row_count) {
-		json_array_append_new(
-			rows, json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes",
-				      (json_int_t)r->bytes, "sweep", r->sweep, t->asked, r->asked,
-				      "exec_p50_ns", r->exec_p50, "fio", measured_json(&r->with),
-				      "fio_without_delays", measured_json(&r->without)));
+	NVW_EACH(row, m->row, m->row_count) {
+		json_array_append_new(rows, row_json(t, row));
 	}
 	return rows;
 }

@@ -113,22 +113,23 @@ static int add_epochs(const struct nvw_pool *pool, bool each, json_t *report)
 	return error;
 }
 
-static int add_structure(struct nvw_pool *pool, json_t *report)
+static int add_contents(const struct nvw_workload *w, struct nvw_pool *pool, json_t *report)
 {
-	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
 	struct nvw_description d = {0};
-	json_t *object;
-	int r;
+	const int r = w->inspect(pool, &d);
+	json_t *const object = json_object();
 
-	if (!w || !w->inspect) {
-		return 0;
-	}
-	r = w->inspect(pool, &d);
-	object = json_object();
 	pool_command_describe(object, &d);
 	json_object_set_new(report, "contents", object);
 	nvw__description_clear(&d);
 	return r;
+}
+
+static int add_structure(struct nvw_pool *pool, json_t *report)
+{
+	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
+
+	return w && w->inspect ? add_contents(w, pool, report) : 0;
 }
 
 static int inspect_opened(struct nvw_pool *pool, bool each_epoch, json_t **ret_report)

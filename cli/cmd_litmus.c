@@ -152,14 +152,19 @@ static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
 	putchar('\n');
 }
 
-static int print_summary(const struct litmus_command *c)
+static void print_counts_head(void)
 {
-	NVW_INVARIANT(c->protocol_count <= PROTOCOLS_MAX);
 	printf("\n%-12s %6s", "protocol", "tests");
 	NVW_EACH(verdict, verdicts, VERDICTS) {
 		printf("  %s", *verdict);
 	}
 	putchar('\n');
+}
+
+static int print_summary(const struct litmus_command *c)
+{
+	NVW_INVARIANT(c->protocol_count <= PROTOCOLS_MAX);
+	print_counts_head();
 	NVW_FOR(p, c->protocol_count) {
 		print_counts(c->count[p], c->protocol[p]);
 	}
@@ -193,15 +198,10 @@ static int print_json(const struct litmus_command *c)
 		stdout);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------- */
-
-static int run_test(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
+//* ---- Running ------------------------------------------------------------------------------------- */
+static int run_persist(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
 	struct litmus_report *report)
 {
-	if (!litmus_is_persist(test)) {
-		NVW_TRY(litmus_run_visibility(test, &c->options, report));
-		return take_report(c, protocol, report);
-	}
 	NVW_FOR(model, LITMUS_PERSISTENCY_COUNT) {
 		if (test->under[model]) {
 			NVW_TRY(litmus_run_persist(test, model, &c->options, report));
@@ -209,6 +209,16 @@ static int run_test(struct litmus_command *c, unsigned protocol, const struct li
 		}
 	}
 	return 0;
+}
+
+static int run_test(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
+	struct litmus_report *report)
+{
+	if (litmus_is_persist(test)) {
+		return run_persist(c, protocol, test, report);
+	}
+	NVW_TRY(litmus_run_visibility(test, &c->options, report));
+	return take_report(c, protocol, report);
 }
 
 static int run_chosen(struct litmus_command *c, struct litmus_report *report)

@@ -79,15 +79,14 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
 {
 	const char *const recover = member_text(s->head, "recover");
-	struct ct_operations operations;
-	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &operations);
+	struct ct_operations all;
+	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &all);
 
-	if (!error && *recover) {
-		error = judge_by_output(s, recover, ret_finding);
-	} else if (!error) {
-		error = judge_by_checker(s, &operations, ret_finding);
+	if (!error) {
+		error = *recover ? judge_by_output(s, recover, ret_finding) :
+				   judge_by_checker(s, &all, ret_finding);
 	}
-	ct_operations_free(&operations);
+	ct_operations_free(&all);
 	return error;
 }
 

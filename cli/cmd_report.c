@@ -87,20 +87,25 @@ static int write_and_print(const char *folder, json_t *reports, bool json)
 	return fails(reports) ? NVW_E_INCONSISTENT : 0;
 }
 
-static int report(struct cli_options *o)
+static int report_folder(const char *folder, bool json)
 {
 	json_t *reports = NULL;
 
+	NVW_TRY(report_index_read(folder, &reports));
+	const int result = write_and_print(folder, reports, json);
+
+	json_decref(reports);
+	return result;
+}
+
+static int report(struct cli_options *o)
+{
 	NVW_FAIL_IF(o->argument_count == 0, NVW_E_USAGE,
 		"report: expected a folder with reports of nvwave crash");
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	NVW_TRY(report_index_read(o->argument[0], &reports));
-	const int result = write_and_print(o->argument[0], reports, cli_json(o));
-
-	json_decref(reports);
-	return result;
+	return report_folder(o->argument[0], cli_json(o));
 }
 
 int cmd_report(int argc, char **argv)

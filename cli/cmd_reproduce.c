@@ -261,15 +261,20 @@ static int run_all(const struct reproduce_command *c, const char *folder)
 	return 0;
 }
 
+static void count_changes(struct reproduce_command *c)
+{
+	NVW_EACH(row, c->papers.row, c->papers.row_count) {
+		c->lost += row->wanted && paper_is_lost(row);
+		c->moved += row->wanted && paper_has_moved(row);
+	}
+}
+
 static int judge_rows(struct reproduce_command *c, const char *folder)
 {
 	struct papers *const p = &c->papers;
 
 	papers_judge(p);
-	NVW_EACH(row, p->row, p->row_count) {
-		c->lost += row->wanted && paper_is_lost(row);
-		c->moved += row->wanted && paper_has_moved(row);
-	}
+	count_changes(c);
 	NVW_TRY(papers_write(p, folder, c->has_gnuplot));
 	return cli_json(&c->given) ? print_json(p, false) : print_report(c, folder);
 }

@@ -371,19 +371,22 @@ static const struct emu_race_report *races_of(const struct run *run)
 	return races && races->races ? races : NULL;
 }
 
+static int dump_machine_to(const char *path, const struct emu_config *config)
+{
+	struct nvw_new_file f;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	return nvw_new_file_end(&f, emu_config_dump(config, f.file));
+}
+
 static int dump_machine(const struct cli_session *s)
 {
 	const char *const path = cli_text(&s->given, CLI_dump_machine);
-	struct nvw_new_file f;
 
 	if (!path) {
 		return 0;
 	}
-	if (!strcmp(path, "-")) {
-		return emu_config_dump(&s->config, stdout);
-	}
-	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	return nvw_new_file_end(&f, emu_config_dump(&s->config, f.file));
+	return strcmp(path, "-") ? dump_machine_to(path, &s->config) : emu_config_dump(&s->config, stdout);
 }
 
 /* ---- Options ------------------------------------------------------------------------------------- */

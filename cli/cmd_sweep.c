@@ -63,19 +63,25 @@ static char *output_of(const struct cli_options *o)
 	return strdup(name);
 }
 
-/* A shard's name has ".1of3", so that shards in one folder have files of their own. */
+/* FILE.IofN: of a shard. */
+static char *name_of_shard(const struct sweep_command *c, const char *base)
+{
+	char *name;
+
+	return asprintf(&name, "%s.%uof%u", base, c->shard, c->shards) < 0 ? NULL : name;
+}
+
 static int name_output(struct sweep_command *c)
 {
-	c->output = output_of(&c->given);
-	if (c->output && c->shards) {
-		char *const base = c->output;
+	char *const base = output_of(&c->given);
 
-		if (asprintf(&c->output, "%s.%uof%u", base, c->shard, c->shards) < 0) {
-			c->output = NULL;
-		}
+	c->output = base;
+	if (base && c->shards) {
+		c->output = name_of_shard(c, base);
 		free(base);
 	}
-	return c->output ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	NVW_ALLOCATED(c->output, "no memory for a file name");
+	return 0;
 }
 
 /* The output with an end; freed by the caller. */
@@ -120,17 +126,22 @@ static int write_file(const struct sweep_command *c, const char *end,
 	return r;
 }
 
-/* ---- The report ---------------------------------------------------------------------------------- */
+//* ---- The report ---------------------------------------------------------------------------------- */
+static void count_point(struct sweep_command *c, const struct sweep_point *point)
+{
+	const char *const status = member_string(point->row, "status");
+	const bool ok = !strcmp(status, "ok"), wrong = !strcmp(status, "wrong");
+
+	c->counts.ok += ok;
+	c->counts.wrong += wrong;
+	c->counts.failed += !ok && !wrong;
+	c->counts.known += point->is_known;
+}
 
 static void count_points(struct sweep_command *c)
 {
 	NVW_EACH(point, c->sweep.point, c->sweep.count) {
-		const char *const status = member_string(point->row, "status");
-
-		c->counts.ok += !strcmp(status, "ok");
-		c->counts.wrong += !strcmp(status, "wrong");
-		c->counts.failed += strcmp(status, "ok") != 0 && strcmp(status, "wrong") != 0;
-		c->counts.known += point->is_known;
+		count_point(c, point);
 	}
 }
 

@@ -348,21 +348,24 @@ static int make_result(struct torture_command *c, struct torture_result *ret_res
 	}
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------- */
+//* ---- Runs ---------------------------------------------------------------------------------------- */
+static void report_result(const struct torture_command *c, const struct torture_result *result)
+{
+	if (c->json) {
+		json_array_append_new(c->report, describe(c, result));
+	} else {
+		print_result(c, result);
+	}
+}
 
 static int run_programs(struct torture_command *c, struct torture_result *result)
 {
 	const int r = make_result(c, result);
 
 	c->stopped = r == NVW_E_STOPPED;
-	if (c->on == LIST || (r < 0 && !c->stopped)) {
-		return r;
-	}
-	c->failed = c->failed || result->failed;
-	if (c->json) {
-		json_array_append_new(c->report, describe(c, result));
-	} else {
-		print_result(c, result);
+	if (c->on != LIST && (r >= 0 || c->stopped)) {
+		c->failed |= result->failed;
+		report_result(c, result);
 	}
 	return r;
 }

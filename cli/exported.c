@@ -67,17 +67,21 @@ static json_t *in_order(const json_t *list)
 	return ordered;
 }
 
+static int open_states(const char *path, const char *folder, FILE **ret)
+{
+	*ret = fopen(path, "re");
+	NVW_FAIL_IF(!*ret && errno == ENOENT, NVW_E_INPUT, "%s: no state was tested", folder);
+	NVW_FAIL_ERRNO_IF(!*ret, "%s", path);
+	return 0;
+}
+
 static int read_states(const char *folder, json_t **ret_list)
 {
 	char path[PATH_BYTES];
+	FILE *file;
 
 	NVW_PRINT(path, "%s/states.jsonl", folder);
-	FILE *const file = fopen(path, "re");
-
-	if (!file) {
-		NVW_FAIL_IF(errno == ENOENT, NVW_E_INPUT, "%s: no state was tested", folder);
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_TRY(open_states(path, folder, &file));
 	json_t *const list = read_lines(file);
 
 	fclose(file);

@@ -220,22 +220,25 @@ static void print_vertical_axis(const struct script *s, double least, double mos
 	}
 }
 
-/* ---- Both ---------------------------------------------------------------------------------------- */
+//* ---- Both ---------------------------------------------------------------------------------------- */
+static void print_places(const struct script *s)
+{
+	if (plot_is_scaled(s->p)) {
+		print_numbers(s);
+		return;
+	}
+	script_column_names(s);
+	fprintf(s->to, "set xrange [-0.6:%.1f]\n", s->p->at.count - 0.4);
+}
 
 void script_axes(const struct script *s)
 {
-	const struct plot *const p = s->p;
 	double least, most;
 
-	plot_range(p, &least, &most);
-	if (plot_is_scaled(p)) {
-		print_numbers(s);
-	} else {
-		script_column_names(s);
-		fprintf(s->to, "set xrange [-0.6:%.1f]\n", p->at.count - 0.4);
-	}
+	plot_range(s->p, &least, &most);
+	print_places(s);
 	print_vertical_axis(s, least, most);
-	if (p->baseline) {
+	if (s->p->baseline) {
 		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 "
 		      "back\n",
 			s->to);

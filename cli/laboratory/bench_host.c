@@ -34,14 +34,10 @@ bool bench_host_has(const char *axis)
 
 void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 {
-	const char *const words = strchr(reference, ':') + 1, *name = words;
+	const char *const words = strchr(reference, ':') + 1;
 	const size_t n = strcspn(words, " ");
+	const char *const slash = memrchr(words, '/', n), *const name = slash ? slash + 1 : words;
 
-	for (const char *at = words; at < words + n; at++) {
-		if (*at == '/') {
-			name = at + 1;
-		}
-	}
 	snprintf(ret_name, bytes, "%.*s", (int)(words + n - name), name);
 }
 

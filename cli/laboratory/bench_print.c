@@ -353,24 +353,25 @@ int bench_check_former(const struct bench *b, const char *path)
 	struct former f = {.plan = &plan};
 	int error = plan_rows(b, &plan);
 
-	if (!error) {
-		error = former_open(&plan, path, &f);
-	}
-	if (!error) {
-		error = former_check_points(&f);
-	}
+	error = NVW_OR(error, former_open(&plan, path, &f));
+	error = NVW_OR(error, former_check_points(&f));
 	former_end(&f);
 	table_plan_end(&plan);
 	return error;
 }
 
+static void print_axis_names(const struct bench *b, FILE *to)
+{
+	NVW_EACH(axis, b->runs.axis + b->first_axis, b->axis_count) {
+		fputc(',', to);
+		sweep_csv_field(axis->name, to);
+	}
+}
+
 static void print_csv_head(const struct bench *b, FILE *to)
 {
 	fputs("workload,mix", to);
-	NVW_FOR(i, b->axis_count) {
-		fputc(',', to);
-		sweep_csv_field(b->runs.axis[b->first_axis + i].name, to);
-	}
+	print_axis_names(b, to);
 	fputs(words_if(b->has_host, ",time"), to);
 	fputs(",seed,status,reason,crash_states", to);
 	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {

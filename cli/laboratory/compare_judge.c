@@ -260,6 +260,16 @@ static int by_importance(const void *a, const void *b)
 	return NVW_ORDER(x->order, y->order);
 }
 
+/* The points of one that the other lacks. */
+static void note_points_in_one(struct comparison *c, json_t *one, json_t *other, const char *side)
+{
+	JSON_EACH_MEMBER(point, value, one) {
+		if (!json_object_get(other, point)) {
+			member_set_text(c->points_in_one, point, side);
+		}
+	}
+}
+
 static int compare_points(struct comparison *c, json_t *a, json_t *b)
 {
 	JSON_EACH_MEMBER(point, value, a) {
@@ -267,15 +277,10 @@ static int compare_points(struct comparison *c, json_t *a, json_t *b)
 
 		if (other) {
 			NVW_TRY(compare_point(c, point, value, other));
-		} else {
-			member_set_text(c->points_in_one, point, "a");
 		}
 	}
-	JSON_EACH_MEMBER(point, value, b) {
-		if (!json_object_get(a, point)) {
-			member_set_text(c->points_in_one, point, "b");
-		}
-	}
+	note_points_in_one(c, a, b, "a");
+	note_points_in_one(c, b, a, "b");
 	return 0;
 }
 

@@ -221,19 +221,20 @@ static int read_json(const char *path, const char *text, json_t *rows)
 	return 0;
 }
 
+static int read_text(const char *path, char *text, json_t *rows)
+{
+	return *text == '{' || *text == '[' ? read_json(path, text, rows) : read_csv(path, rows);
+}
+
 int compare_read(const char *path, json_t **ret_rows)
 {
-	char *text = NULL;
+	char *text;
 	uint64_t bytes;
-	int r;
 
 	*ret_rows = json_array();
 	NVW_TRY(nvw_input_read(path, TEXT_BYTES_MAX, &text, &bytes));
-	if (text[0] == '{' || text[0] == '[') {
-		r = read_json(path, text, *ret_rows);
-	} else {
-		r = read_csv(path, *ret_rows);
-	}
+	const int r = read_text(path, text, *ret_rows);
+
 	free(text);
 	return r;
 }

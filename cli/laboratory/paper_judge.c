@@ -94,16 +94,12 @@ static double allowance(const struct paper_row *row, double near, double other)
 
 static bool is_near(const struct paper_row *row)
 {
-	const struct paper_interval *const p = &row->published;
-	const double x = row->here.mean;
+	const double low = row->published.low, high = row->published.high, x = row->here.mean;
 
-	if (x >= p->low && x <= p->high) {
-		return true;
+	if (x < low) {
+		return low - x <= allowance(row, low, high);
 	}
-	if (x < p->low) {
-		return p->low - x <= allowance(row, p->low, p->high);
-	}
-	return fabs(x - p->high) <= allowance(row, p->high, p->low);
+	return x <= high || fabs(x - high) <= allowance(row, high, low);
 }
 
 /* ---- The rules ----------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 
 #include <nvw/input.h>
 
+#include "../report/words.h"
 #include "core/bounds.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -146,15 +147,19 @@ static void write_judgements(const struct papers *p, FILE *to)
 	}
 }
 
+static const char *unjudged_text(const struct paper_row *row)
+{
+	return words_or(paper_text(row->keys, "cannot"), "no judgement is kept");
+}
+
 static void show_kept(struct paper_row *row)
 {
-	const char *const cannot = paper_text(row->keys, "cannot");
-	const char *const unknown = NVW_OR(cannot, "no judgement is kept");
+	const bool is_known = row->kept_inputs;
 
 	row->here = row->kept_here;
-	row->verdict = row->kept_inputs ? row->kept : PAPER_UNJUDGED;
-	NVW_PRINT(row->judgement, "%s", row->kept_inputs ? row->kept_remark : unknown);
-	NVW_PRINT(row->ran, "%s", row->kept_inputs ? row->kept_ran : "");
+	row->verdict = is_known ? row->kept : PAPER_UNJUDGED;
+	NVW_PRINT(row->judgement, "%s", is_known ? row->kept_remark : unjudged_text(row));
+	NVW_PRINT(row->ran, "%s", is_known ? row->kept_ran : "");
 }
 
 void papers_show_kept(struct papers *p)
@@ -367,19 +372,26 @@ static int read_lines(struct papers *p, const struct kept_file *f, const char *p
 	return 0;
 }
 
+static int read_file(struct papers *p, const struct kept_file *f, const char *path)
+{
+	char *text;
+	uint64_t bytes;
+
+	if (access(path, F_OK)) {
+		return 0;
+	}
+	NVW_TRY(nvw_input_read(path, KEPT_BYTES_MAX, &text, &bytes));
+	const int r = read_lines(p, f, path, text);
+
+	free(text);
+	return r;
+}
+
 static int read_kept(struct papers *p, const struct kept_file *f)
 {
-	char *const path = path_of(p, f), *text = NULL;
-	uint64_t bytes;
-	int r = path ? 0 : NVW_E_MEMORY;
+	char *const path = path_of(p, f);
+	const int r = path ? read_file(p, f, path) : NVW_E_MEMORY;
 
-	if (r == 0 && access(path, F_OK) == 0) {
-		r = nvw_input_read(path, KEPT_BYTES_MAX, &text, &bytes);
-		if (r == 0) {
-			r = read_lines(p, f, path, text);
-		}
-	}
-	free(text);
 	free(path);
 	return r;
 }
