@@ -166,20 +166,23 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	return error;
 }
 
+static void exporter_end(struct exporter *e)
+{
+	NVW_EACH(frame, e->frame, e->frames) {
+		free(*frame);
+	}
+	free(e->frame);
+}
+
 int log_export(const char *path, const char *file, bool words)
 {
 	struct exporter e = {.path = path, .words = words};
 	struct nvw_log_reader *reader;
-	int error = nvw_log_open(path, &reader);
 
-	if (error) {
-		return error;
-	}
-	error = export(&e, reader, file);
-	NVW_EACH(frame, e.frame, e.frames) {
-		free(*frame);
-	}
-	free(e.frame);
+	NVW_TRY(nvw_log_open(path, &reader));
+	const int error = export(&e, reader, file);
+
+	exporter_end(&e);
 	nvw_log_reader_close(reader);
 	return NVW_OR(error, cli_flush());
 }

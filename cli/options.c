@@ -503,13 +503,10 @@ static void print_record(const struct record *r, const char *help)
 {
 	char text[1024];
 	const int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
+	const bool fits = used < HELP_COLUMN;
 
 	NVW_PRINT(text, *r->standard ? "%s [%s]" : "%s", help, r->standard);
-	if (used < HELP_COLUMN) {
-		printf("%*s", HELP_COLUMN - used, "");
-	} else {
-		printf("\n%*s", HELP_COLUMN, "");
-	}
+	printf(fits ? "%*s" : "\n%*s", fits ? HELP_COLUMN - used : HELP_COLUMN, "");
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 

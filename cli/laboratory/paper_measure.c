@@ -355,17 +355,23 @@ static int open_table_if_wanted(struct papers *p, enum paper_run run, struct pap
 	return 0;
 }
 
-int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_run run)
+static int open_rows(struct papers *p, enum paper_run run)
 {
-	p->data = data;
-	p->seeds = seeds;
-	p->run = run;
 	NVW_EACH(row, p->row, p->row_count) {
 		NVW_TRY(open_if_wanted(p, run, row));
 	}
 	NVW_EACH(table, p->table, p->table_count) {
 		NVW_TRY(open_table_if_wanted(p, run, table));
 	}
+	return 0;
+}
+
+int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_run run)
+{
+	p->data = data;
+	p->seeds = seeds;
+	p->run = run;
+	NVW_TRY(open_rows(p, run));
 	NVW_EACH(sweep, p->sweep, p->sweep_count) {
 		choose_points(*sweep);
 	}

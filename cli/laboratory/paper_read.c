@@ -361,20 +361,27 @@ static int read_paper(struct papers *p, const char *file)
 	return r;
 }
 
-static int read_papers(struct papers *p, const char *folder)
+static int read_entries(struct papers *p, struct dirent **entry, int n)
 {
-	struct dirent **entry;
-	const int n = scandir(folder, &entry, is_paper_file, alphasort);
 	int r = 0;
 
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
 	NVW_EACH(one, entry, n) {
 		r = NVW_OR(r, read_paper(p, (*one)->d_name));
 		free(*one);
 	}
 	free(entry);
-	NVW_FAIL_IF(n == 0, NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
 	return r;
+}
+
+static int read_papers(struct papers *p, const char *folder)
+{
+	struct dirent **entry;
+	const int n = scandir(folder, &entry, is_paper_file, alphasort);
+
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
+	NVW_TRY(read_entries(p, entry, n));
+	NVW_FAIL_IF(n == 0, NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
+	return 0;
 }
 
 int papers_read(const char *folder, struct papers *p)

@@ -55,23 +55,26 @@ static char *read_all(int fd)
 	return text;
 }
 
-/* A command's whole answer, errors included, and its exit status. Ctrl-C does not end it. */
-static int ask(const char *command, char **ret_answer)
+/* With SIGINT ignored; NULL: it did not start. */
+static FILE *start(const char *command)
 {
-	char *all = NULL;
+	char *all;
 
-	*ret_answer = NULL;
 	if (asprintf(&all, "trap '' INT; %s", command) < 0) {
-		return -1;
+		return NULL;
 	}
 	FILE *const f = popen(all, "re");
 
 	free(all);
-	if (!f) {
-		return -1;
-	}
-	*ret_answer = read_all(fileno(f));
-	const int status = pclose(f);
+	return f;
+}
+
+static int ask(const char *command, char **ret_answer)
+{
+	FILE *const f = start(command);
+
+	*ret_answer = f ? read_all(fileno(f)) : NULL;
+	const int status = f ? pclose(f) : -1;
 
 	return *ret_answer ? status : -1;
 }
@@ -461,9 +464,7 @@ void slurm_cancel(struct slurm_job *job, const char *why)
 	char command[64], text[512], *answer;
 
 	NVW_PRINT(command, "scancel %llu 2>&1", job->number);
-	const int status = ask(command, &answer);
-
-	if (status == 0) {
+	if (!ask(command, &answer)) {
 		NVW_PRINT(text, "cancelled: %s", why);
 	} else {
 		keep_first_line(answer);

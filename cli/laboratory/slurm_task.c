@@ -14,19 +14,23 @@
 #include "report/words.h"
 #include "slurm_task.h"
 
-int slurm_write(const char *folder, const char *name, int mode, const char *text)
+static int write_file(const char *path, int mode, const char *text)
 {
 	struct nvw_new_file f;
-	char *path = NULL;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	fputs(text, f.file);
+	fchmod(fileno(f.file), (mode_t)mode);
+	return nvw_new_file_end(&f, 0);
+}
+
+int slurm_write(const char *folder, const char *name, int mode, const char *text)
+{
+	char *path;
 
 	NVW_FAIL_IF(asprintf(&path, "%s/%s", folder, name) < 0, NVW_E_MEMORY, "no memory for a job array");
-	int r = nvw_new_file_begin(path, false, &f);
+	const int r = write_file(path, mode, text);
 
-	if (r == 0) {
-		fputs(text, f.file);
-		fchmod(fileno(f.file), (mode_t)mode);
-		r = nvw_new_file_end(&f, 0);
-	}
 	free(path);
 	return r;
 }

@@ -91,19 +91,25 @@ static int check_command(const struct sweep *s)
 	return 0;
 }
 
+static int check_points(struct sweep_keys *keys, struct sweep *s)
+{
+	NVW_EACH(point, s->point, s->count) {
+		NVW_TRY(check_point(keys, s, point));
+	}
+	return 0;
+}
+
 int sweep_check(struct sweep *s)
 {
 	NVW_TRY(check_command(s));
 	NVW_TRY(sweep_check_metrics(s));
 	struct sweep_keys *const keys = sweep_keys_begin();
-	int r = 0;
 
 	if (!keys) {
 		return NVW_E_SYSTEM; /* it said why */
 	}
-	for (unsigned i = 0; i < s->count && r == 0; i++) {
-		r = check_point(keys, s, &s->point[i]);
-	}
+	const int r = check_points(keys, s);
+
 	sweep_keys_end(keys);
 	return r;
 }

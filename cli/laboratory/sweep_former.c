@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a sweep may replace the table in its place (former.h). Its columns say of which command it is. */
+#include "core/bounds.h"
 #include "../report/numbers.h"
 #include "former.h"
 #include "sweep.h"
 
-static int plan_points(const struct sweep *s, struct table_plan *plan)
+static int plan_point(const struct sweep *s, const struct sweep_point *point, struct table_plan *plan)
 {
 	const char *values[SWEEP_AXES_MAX];
 
+	NVW_FOR(i, s->axis_count) {
+		values[i] = sweep_value(s, point, i);
+	}
+	return table_plan_add(plan, values);
+}
+
+static int plan_points(const struct sweep *s, struct table_plan *plan)
+{
 	plan->axes = s->axis_count;
 	NVW_FOR(i, s->axis_count) {
 		plan->axis[i] = s->axis[i].name;
 	}
 	NVW_EACH(point, s->point, s->count) {
-		NVW_FOR(i, s->axis_count) {
-			values[i] = sweep_value(s, point, i);
-		}
-		NVW_TRY(table_plan_add(plan, values));
+		NVW_TRY(plan_point(s, point, plan));
 	}
 	return 0;
 }
@@ -60,12 +66,8 @@ int sweep_check_former(const struct sweep *s, const char *table)
 	struct former f = {.plan = &plan};
 	int error = plan_points(s, &plan);
 
-	if (!error) {
-		error = former_open(&plan, table, &f);
-	}
-	if (!error) {
-		error = check_table(s, &f);
-	}
+	error = NVW_OR(error, former_open(&plan, table, &f));
+	error = NVW_OR(error, check_table(s, &f));
 	former_end(&f);
 	table_plan_end(&plan);
 	return error;

@@ -187,16 +187,22 @@ static bool lock_journal(int fd)
 	return false;
 }
 
+static int lock_or_fail(const struct sweep_journal *j)
+{
+	if (lock_journal(j->fd)) {
+		return 0;
+	}
+	NVW_FAIL_ERRNO_IF(errno != EWOULDBLOCK, "%s", j->path);
+	return nvw_fail(
+		NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output", j->path);
+}
+
 static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 {
 	char *text = NULL;
 	uint64_t bytes;
 
-	if (!lock_journal(j->fd)) {
-		NVW_FAIL_ERRNO_IF(errno != EWOULDBLOCK, "%s", j->path);
-		return nvw_fail(NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output",
-			j->path);
-	}
+	NVW_TRY(lock_or_fail(j));
 	NVW_TRY(nvw_input_read(j->path, JOURNAL_BYTES_MAX, &text, &bytes));
 	const int r = take_text(s, j, fresh, text, bytes);
 

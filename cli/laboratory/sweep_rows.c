@@ -75,19 +75,23 @@ static void take_report(json_t *to, const char *prefix, json_t *report)
 }
 
 /* Reports of several protocols are a list, each element with the name of its protocol. */
+static void take_one(json_t *values, json_t *report)
+{
+	take_report(values, "", report);
+	json_object_set(values, "nvwave", json_object_get(json_object_get(report, "made_by"), "version"));
+}
+
 json_t *sweep_values(json_t *report)
 {
 	json_t *const values = json_object();
 
 	if (json_is_object(report)) {
-		take_report(values, "", report);
-		json_object_set(
-			values, "nvwave", json_object_get(json_object_get(report, "made_by"), "version"));
+		take_one(values, report);
 	}
 	JSON_EACH(element, report) {
-		const char *const name = member_string(element, "protocol");
+		const char *const name = member_text(element, "protocol");
 
-		take_report(values, words_if(json_array_size(report) > 1 && name, name), element);
+		take_report(values, words_if(json_array_size(report) > 1, name), element);
 	}
 	return values;
 }
@@ -189,20 +193,23 @@ static json_t *columns(const struct sweep *s)
 	return names;
 }
 
-void sweep_csv_field(const char *text, FILE *to)
+static void print_quoted(const char *text, FILE *to)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, to);
-		return;
-	}
 	fputc('"', to);
 	for (; *text; text++) {
-		if (*text == '"') {
-			fputc('"', to);
-		}
-		fputc(*text == '\n' || *text == '\r' ? ' ' : *text, to);
+		fputs(words_if(*text == '"', "\""), to);
+		fputc(strchr("\r\n", *text) ? ' ' : *text, to);
 	}
 	fputc('"', to);
+}
+
+void sweep_csv_field(const char *text, FILE *to)
+{
+	if (strpbrk(text, ",\"\r\n")) {
+		print_quoted(text, to);
+	} else {
+		fputs(text, to);
+	}
 }
 
 static void print_value(const json_t *value, FILE *to)

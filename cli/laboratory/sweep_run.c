@@ -58,7 +58,13 @@ unsigned sweep_processors(void)
 
 /* ---- A process ----------------------------------------------------------------------------------- */
 
-/* In the child: the parent's end is its end. */
+/* A child dies with its parent; its output goes to the files. */
+static bool is_settled(pid_t parent, const struct child *c)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+	       dup2(c->out, STDOUT_FILENO) >= 0 && dup2(c->err, STDERR_FILENO) >= 0;
+}
+
 static void become_point(pid_t parent, struct child *c, const struct sweep_words *w)
 {
 	char *argv[SWEEP_WORDS_MAX + 2] = {"nvwave"};
@@ -67,8 +73,7 @@ static void become_point(pid_t parent, struct child *c, const struct sweep_words
 		argv[i + 1] = w->word[i];
 	}
 	nvw_stop_leave_to_parent();
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
-		dup2(c->out, STDOUT_FILENO) >= 0 && dup2(c->err, STDERR_FILENO) >= 0) {
+	if (is_settled(parent, c)) {
 		execv("/proc/self/exe", argv);
 	}
 	_exit(127);

@@ -148,6 +148,18 @@ static char *script_text(const struct front *f, const char *list)
 	return text;
 }
 
+static void print_submit_command(const struct front *f, unsigned tasks, FILE *to)
+{
+	const char *const folder = f->work->folder;
+
+	fprintf(to, "sbatch --parsable --requeue --open-mode=append --job-name=nvwave --array=1-%u --output=",
+		tasks);
+	cli_print_quoted(folder, to);
+	fprintf(to, "/task-%%a.log %s ", words_or(f->manner->sbatch, ""));
+	cli_print_quoted(folder, to);
+	fputs("/task.sh 2>&1", to);
+}
+
 static char *submit_command(const struct front *f, unsigned tasks)
 {
 	char *text = NULL;
@@ -155,14 +167,7 @@ static char *submit_command(const struct front *f, unsigned tasks)
 	FILE *const to = open_memstream(&text, &bytes);
 
 	if (to) {
-		fprintf(to,
-			"sbatch --parsable --requeue --open-mode=append --job-name=nvwave --array=1-%u "
-			"--output=",
-			tasks);
-		cli_print_quoted(f->work->folder, to);
-		fprintf(to, "/task-%%a.log %s ", words_or(f->manner->sbatch, ""));
-		cli_print_quoted(f->work->folder, to);
-		fputs("/task.sh 2>&1", to);
+		print_submit_command(f, tasks, to);
 		fclose(to);
 	}
 	return text;

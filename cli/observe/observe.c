@@ -54,15 +54,21 @@ static int take_time(const struct cli_options *o, enum cli_option_id id, const c
 	return r;
 }
 
+static int take_window(const struct cli_options *options, struct cli_window *ret)
+{
+	if (cli_given(options, CLI_timeline_window)) {
+		const int r = cli_window_parse(cli_text(options, CLI_timeline_window), ret);
+
+		NVW_FAIL_IF(r, r, "--timeline-window=%s", nvw_error_message());
+	}
+	return 0;
+}
+
 static int create_timeline(struct cli_observers *o, const struct cli_options *options)
 {
 	struct cli_window window = {.to_ps = UINT64_MAX};
 
-	if (cli_given(options, CLI_timeline_window)) {
-		const int r = cli_window_parse(cli_text(options, CLI_timeline_window), &window);
-
-		NVW_FAIL_IF(r, r, "--timeline-window=%s", nvw_error_message());
-	}
+	NVW_TRY(take_window(options, &window));
 	if (!cli_given(options, CLI_timeline)) {
 		return 0;
 	}

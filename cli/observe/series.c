@@ -110,17 +110,18 @@ static void name_statistics(struct cli_series *s)
 	put(s, "\n");
 }
 
+static void name_pair(struct cli_series *s, const char *group, const char *name)
+{
+	s->failed |= fprintf(s->file.file, ",%s.%s,%s.%s_time", group, name, group, name) < 0;
+}
+
 static void name_account(struct cli_series *s)
 {
 	NVW_EACH(kind, kinds, KINDS) {
-		s->failed =
-			fprintf(s->file.file, ",stall.%s,stall.%s_time", kind->column, kind->column) < 0 ||
-			s->failed;
+		name_pair(s, "stall", kind->column);
 	}
 	NVW_FOR(i, EMU_CAUSE_COUNT) {
-		const char *const cause = emu_cause_name((enum emu_cause)i);
-
-		s->failed = fprintf(s->file.file, ",wait.%s,wait.%s_time", cause, cause) < 0 || s->failed;
+		name_pair(s, "wait", emu_cause_name((enum emu_cause)i));
 	}
 }
 

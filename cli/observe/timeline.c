@@ -387,18 +387,18 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 }
 
 /* NULL without memory. */
+static const struct cli_track *folder_track(struct cli_timeline *t, void *writer, const char *name)
+{
+	const struct cli_track *const folder = find_track(t, 0, name);
+
+	return folder ? folder : add_track(t, writer, 0, name, false);
+}
+
 static const struct cli_track *track_of(struct cli_timeline *t, void *writer, const struct row *row)
 {
-	const char *const name = folder_of(t, &row->sight);
-	const struct cli_track *folder = find_track(t, 0, name);
+	const struct cli_track *const folder = folder_track(t, writer, folder_of(t, &row->sight));
 
-	if (!folder) {
-		folder = add_track(t, writer, 0, name, false);
-	}
-	if (!folder) {
-		return NULL;
-	}
-	return add_track(t, writer, folder->id, track_name(t, row), false);
+	return folder ? add_track(t, writer, folder->id, track_name(t, row), false) : NULL;
 }
 
 /* ---- Slices -------------------------------------------------------------------------------------- */

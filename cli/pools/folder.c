@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -163,21 +164,25 @@ static int print_all(const struct folder *f)
 }
 
 /* In the order of their names. */
-static int all_files(struct folder *f, pool_work *work, void *context)
+static int each_file(struct folder *f, struct dirent **names, int n, pool_work *work, void *context)
 {
-	struct dirent **names;
-	const int n = scandir(f->path, &names, NULL, alphasort);
 	int error = 0;
 
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", f->path);
 	NVW_EACH(name, names, n) {
-		if (error == 0) {
-			error = one_file(f, (*name)->d_name, work, context);
-		}
+		error = NVW_OR(error, one_file(f, (*name)->d_name, work, context));
 		free(*name);
 	}
 	free(names);
 	return error;
+}
+
+static int all_files(struct folder *f, pool_work *work, void *context)
+{
+	struct dirent **names;
+	const int n = scandir(f->path, &names, NULL, alphasort);
+
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", f->path);
+	return each_file(f, names, n, work, context);
 }
 
 int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,

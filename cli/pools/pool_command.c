@@ -7,6 +7,7 @@
 
 #include "check/check.h"
 #include "../commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/describe.h"
 #include "core/member.h"
@@ -30,20 +31,26 @@ static int parse(struct pool_command *c, int argc, char **argv)
 	return 0;
 }
 
+static int help_or_work(const struct pool_command *c,
+	int (*work)(const struct pool_command *c, int *ret_status), const char *help, int *ret_status)
+{
+	if (!c->help) {
+		return work(c, ret_status);
+	}
+	puts(help);
+	cli_options_help(c->given.command, 0);
+	return 0;
+}
+
 int pool_command_run(
 	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
 {
 	struct pool_command c = {.path = NULL};
 	int status = STATUS_CLEAN, error = parse(&c, argc, argv);
 
-	if (error == 0 && c.help) {
-		puts(help);
-		cli_options_help(argv[0], 0);
-	} else if (error == 0) {
-		error = work(&c, &status);
-	}
+	error = NVW_OR(error, help_or_work(&c, work, help, &status));
 	cli_options_end(&c.given);
-	return error == 0 ? status : cli_fail();
+	return error ? cli_fail() : status;
 }
 
 int pool_command_check(struct nvw_pool *pool, json_t *report)
