@@ -102,6 +102,13 @@ static int explore(struct corpus *x, bool explained)
 }
 
 /* Failures are explained once: a run that fails in new words is explored again for that. */
+static void name_input(struct ct_result *r, const struct ct_input *input)
+{
+	NVW_EACH(finding, r->finding, r->finding_count) {
+		NVW_PRINT(finding->input, "%s", input->name);
+	}
+}
+
 static int test_log(struct corpus *x, const struct ct_input *input)
 {
 	NVW_TRY(explore(x, false));
@@ -109,9 +116,7 @@ static int test_log(struct corpus *x, const struct ct_input *input)
 		ct_result_free(x->room);
 		NVW_TRY(explore(x, true));
 	}
-	NVW_EACH(finding, x->room->finding, x->room->finding_count) {
-		NVW_PRINT(finding->input, "%s", input->name);
-	}
+	name_input(x->room, input);
 	crash_sum_add(x->sum, x->room);
 	return 0;
 }

@@ -53,6 +53,14 @@ static struct crash_request to_explore(struct crash_tested *t)
 	return explored;
 }
 
+static int explore(struct crash_tested *t, const char *command, bool json)
+{
+	const struct crash_request explored = to_explore(t);
+
+	t->covers = true;
+	return crash_store_log(t->machine, &explored, command, json);
+}
+
 int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
@@ -60,14 +68,8 @@ int crash_exec(
 
 	struct crash_tested t;
 	const int error = crash_tested_begin(machine, request, request->image, command, &t);
-	int status = STATUS_INPUT;
+	const int status = error ? STATUS_INPUT : explore(&t, command, json);
 
-	if (!error) {
-		const struct crash_request explored = to_explore(&t);
-
-		t.covers = true;
-		status = crash_store_log(machine, &explored, command, json);
-	}
 	crash_tested_end(&t);
 	return error ? cli_fail() : status;
 }

@@ -65,19 +65,22 @@ static void print_races(const json_t *races, FILE *to)
 	}
 }
 
-void exec_kernels_text(const json_t *report, FILE *to)
+static void print_kernels_head(const json_t *report, FILE *to)
 {
-	const json_t *const kernels = json_object_get(report, "kernels");
-
-	if (!report) {
-		return;
-	}
 	fprintf(to, "kernels on %s, protocol %s:\n", member_string(report, "machine"),
 		member_string(report, "protocol"));
 	fprintf(to, "  %-24s %9s %12s %14s %14s %10s\n", "kernel", "launches", "work-items", "sim. time (us)",
 		"operations", "L1 hits %");
-	JSON_EACH(k, kernels) {
-		print_kernel(k, to);
+}
+
+void exec_kernels_text(const json_t *report, FILE *to)
+{
+	if (!report) {
+		return;
+	}
+	print_kernels_head(report, to);
+	JSON_EACH(kernel, json_object_get(report, "kernels")) {
+		print_kernel(kernel, to);
 	}
 	print_races(json_object_get(report, "races"), to);
 }

@@ -142,19 +142,23 @@ static int keep(const char *path, const char *json)
 	return 0;
 }
 
+static int check_version(const struct fio_run *run)
+{
+	unsigned major = 0;
+
+	NVW_FAIL_IF(sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3, NVW_E_INPUT,
+		"expected fio-3 or a later version, found \"%s\"", fio_version(run));
+	return 0;
+}
+
 static int parse_json(struct fio_run *run, const char *json)
 {
 	json_error_t e;
-	unsigned major = 0;
 
 	run->result = json_loads(json, JSON_DISABLE_EOF_CHECK, &e);
 	NVW_FAIL_IF(!run->result, NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
-	NVW_FAIL_IF(sscanf(fio_version(run), "fio-%u", &major) != 1 || major < 3, NVW_E_INPUT,
-		"expected fio-3 or a later version, found \"%s\"", fio_version(run));
-	if (run->keep) {
-		return keep(run->keep, json);
-	}
-	return 0;
+	NVW_TRY(check_version(run));
+	return run->keep ? keep(run->keep, json) : 0;
 }
 
 /* There may be warnings before the object. */

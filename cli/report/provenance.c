@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -205,22 +206,23 @@ static json_t *describe_machine(const struct emu_config *machine)
 	return o;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------------- */
+//* ---- The whole ----------------------------------------------------------------------------------- */
+static void add_machine(json_t *o, const struct emu_config *machine)
+{
+	json_object_set_new(o, "machine", describe_machine(machine));
+	member_set_text(o, "protocol", machine->protocol);
+	member_set_count(o, "seed", machine->seed);
+}
 
 json_t *cli_provenance(const struct emu_config *machine, const char *command)
 {
-	char *own = NULL;
-
-	if (!command) {
-		command = own = cli_command_text(NULL);
-	}
-	json_t *const o = json_pack("{s:s, s:s}", "version", cli_version, "command", words_or(command, ""));
+	char *const own = command ? NULL : cli_command_text(NULL);
+	json_t *const o = json_pack(
+		"{s:s, s:s}", "version", cli_version, "command", words_or(NVW_OR(command, own), ""));
 
 	free(own);
 	if (o && machine) {
-		json_object_set_new(o, "machine", describe_machine(machine));
-		member_set_text(o, "protocol", machine->protocol);
-		member_set_count(o, "seed", machine->seed);
+		add_machine(o, machine);
 	}
 	return o;
 }

@@ -117,15 +117,22 @@ void cli_corpus_text(const struct ct_result *r, FILE *to)
 	print_names(c, CT_INPUT_TIMED_OUT, to);
 }
 
+static void add_ending(json_t *o, int status)
+{
+	if (WIFSIGNALED(status)) {
+		member_set_number(o, "signal", WTERMSIG(status));
+	} else {
+		member_set_number(o, "status", WEXITSTATUS(status));
+	}
+}
+
 static json_t *input_json(const struct ct_input *i)
 {
 	json_t *const o = json_pack(
 		"{s:s, s:s, s:s}", "name", i->name, "fate", ct_input_fate_name(i->fate), "why", i->text);
 
-	if (was_run(i) && WIFSIGNALED(i->status)) {
-		member_set_number(o, "signal", WTERMSIG(i->status));
-	} else if (was_run(i)) {
-		member_set_number(o, "status", WEXITSTATUS(i->status));
+	if (was_run(i)) {
+		add_ending(o, i->status);
 	}
 	return o;
 }

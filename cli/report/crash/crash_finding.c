@@ -100,15 +100,20 @@ static void print_text(const char *before, const char *text, const char *behind,
 }
 
 /* Failures in other words that have the same cause. */
+static void print_other(const struct ct_finding *f, const char *text, uint64_t states, FILE *to)
+{
+	fprintf(to, "    also: %s", text);
+	if (states > 0) { /* else met behind a cure, and not counted */
+		fprintf(to, " (%s state%s%s)", GROUPED(states), plural(states),
+			words_if(!f->by_cure, " failing in these words"));
+	}
+	fputc('\n', to);
+}
+
 static void print_also(const struct ct_finding *f, FILE *to)
 {
 	NVW_EACH(also, f->also, f->also_count) {
-		fprintf(to, "    also: %s", also->text);
-		if (also->states > 0) { /* else met behind a cure, and not counted */
-			fprintf(to, " (%s state%s%s)", GROUPED(also->states), plural(also->states),
-				words_if(!f->by_cure, " failing in these words"));
-		}
-		fputc('\n', to);
+		print_other(f, also->text, also->states, to);
 	}
 	if (f->also_more > 0) {
 		fprintf(to, "    and %u more failures with the same cause\n", f->also_more);

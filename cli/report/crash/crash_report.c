@@ -69,14 +69,19 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fputc('\n', to);
 }
 
-static void print_interval(const struct ct_interval *k, FILE *to)
+static void print_possible(const struct ct_interval *k, FILE *to)
 {
-	fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
 	if (k->possible_log2 < 40) {
 		fprintf(to, "%14.0f", exp2(k->possible_log2)); /* 0 of minus infinity */
 	} else {
 		fprintf(to, "%8s2^%-4.0f", words_if(!k->exact, "<= "), k->possible_log2);
 	}
+}
+
+static void print_interval(const struct ct_interval *k, FILE *to)
+{
+	fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
+	print_possible(k, to);
 	fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
 		k->exhausted ? "exhausted" : "sampled");
 }

@@ -43,16 +43,21 @@ void cli_schedules_text(const struct ct_schedules *s, FILE *to)
 	fputs("nothing is said of other schedules\n", to);
 }
 
+static void print_replay(const char *saved, FILE *to)
+{
+	fputs("    replay with: nvwave replay ", to);
+	cli_print_quoted(saved, to);
+	fputc('\n', to);
+}
+
 static void print_finding(const struct ct_schedule_finding *f, unsigned number, bool every, FILE *to)
 {
 	fprintf(to, "\n S%u  %s: %s\n", number, ct_schedule_kind_name(f->kind), f->text);
 	fprintf(to, "    without a crash, under %s different schedule%s, the first is number %s (%s)\n",
 		GROUPED(f->schedules), plural(f->schedules), GROUPED(f->first),
 		ct_schedule_way(f->first, every));
-	if (f->saved[0] != '\0') {
-		fputs("    replay with: nvwave replay ", to);
-		cli_print_quoted(f->saved, to);
-		fputc('\n', to);
+	if (*f->saved) {
+		print_replay(f->saved, to);
 	}
 }
 

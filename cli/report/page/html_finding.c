@@ -88,13 +88,18 @@ static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 }
 
 /* The field that the moment's store goes to, if it is known. */
+static bool is_of(const struct ct_place *p, const struct ct_moment *m)
+{
+	return p->off == m->off && p->bytes == m->bytes && p->line == m->line &&
+	       cli_field_is_known(&p->field);
+}
+
 static void name_field(FILE *to, const struct ct_finding *d, const struct ct_moment *m)
 {
 	char words[CLI_FIELD_BYTES];
 
 	NVW_EACH(p, d->place, d->place_count) {
-		if (p->off == m->off && p->bytes == m->bytes && p->line == m->line &&
-			cli_field_is_known(&p->field)) {
+		if (is_of(p, m)) {
 			fputs("<code>", to);
 			html_text(to, cli_field_words(&p->field, words));
 			fputs("</code>, ", to);
@@ -178,16 +183,17 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 }
 
 /* A line of a diff; kinds of lines look different. */
+static const char *diff_style(const char *line)
+{
+	if (!strncmp(line, "--- ", 4) || !strncmp(line, "+++ ", 4) || !strncmp(line, "@@", 2)) {
+		return " class=\"soft\"";
+	}
+	return words_if(*line == '+', " class=\"added\"");
+}
+
 static void diff_line(FILE *to, const char *line)
 {
-	const char *style = "";
-
-	if (strncmp(line, "--- ", 4) == 0 || strncmp(line, "+++ ", 4) == 0 || strncmp(line, "@@", 2) == 0) {
-		style = " class=\"soft\"";
-	} else if (*line == '+') {
-		style = " class=\"added\"";
-	}
-	fprintf(to, "<span%s>", style);
+	fprintf(to, "<span%s>", diff_style(line));
 	html_text(to, line);
 	fputs("</span>\n", to); /* as text it is the diff */
 }

@@ -401,13 +401,18 @@ static void ways(FILE *f, const struct ct_result *r)
 	fputs("</details>", f);
 }
 
+static void say_without_crash(FILE *f, const struct ct_result *r)
+{
+	fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
+	fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
+	html_text(f, r->undecided);
+	fputs(" no crash state was tested.</p>", f);
+}
+
 static void coverage(FILE *f, const struct ct_result *r)
 {
 	if (r->without_crash) {
-		fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
-		fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
-		html_text(f, r->undecided);
-		fputs(" no crash state was tested.</p>", f);
+		say_without_crash(f, r);
 		return;
 	}
 	fputs("<h2>Coverage</h2>", f);

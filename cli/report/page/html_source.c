@@ -96,21 +96,25 @@ static void print_lines(const struct part *p, FILE *source, FILE *to)
 	fputs("</pre>", to);
 }
 
-static void print_part(const struct part *p, FILE *to)
+static void print_head(const struct part *p, FILE *to)
 {
-	const char *searched;
-	FILE *const source = cli_open_source(p->first->file, &searched);
-
-	if (!source) {
-		return;
-	}
 	fputs("<p><code>", to);
 	html_text(to, p->first->function);
 	fputs("</code> in ", to);
 	html_text(to, p->first->file);
 	fputs("</p>", to);
-	print_lines(p, source, to);
-	fclose(source);
+}
+
+static void print_part(const struct part *p, FILE *to)
+{
+	const char *searched;
+	FILE *const source = cli_open_source(p->first->file, &searched);
+
+	if (source) {
+		print_head(p, to);
+		print_lines(p, source, to);
+		fclose(source);
+	}
 }
 
 void html_source(FILE *to, const struct ct_coverage *c)

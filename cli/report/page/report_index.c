@@ -14,7 +14,9 @@
 #include <config/config.h>
 #include <crashtest/group.h>
 
+#include "core/bounds.h"
 #include "core/member.h"
+#include "core/order.h"
 #include "core/print.h"
 
 #include "../words.h"
@@ -236,21 +238,25 @@ static int read_file(struct reading *r, const char *name)
 	return 0;
 }
 
-static int read_all(struct reading *r)
+static int read_names(struct reading *r, struct dirent **names, int n)
 {
-	struct dirent **names;
-	const int n = scandir(r->folder, &names, NULL, alphasort);
 	int error = 0;
 
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", r->folder);
 	NVW_EACH(name, names, n) {
-		if (error == 0) {
-			error = read_file(r, (*name)->d_name);
-		}
+		error = NVW_OR(error, read_file(r, (*name)->d_name));
 		free(*name);
 	}
 	free(names);
 	return error;
+}
+
+static int read_all(struct reading *r)
+{
+	struct dirent **names;
+	const int n = scandir(r->folder, &names, NULL, alphasort);
+
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", r->folder);
+	return read_names(r, names, n);
 }
 
 /* ---- Pages and order ----------------------------------------------------------------------------- */
@@ -274,12 +280,9 @@ static void find_page(const struct reading *r, json_t *row)
 static int by_time(const void *a, const void *b)
 {
 	const json_t *const x = *(json_t *const *)a, *const y = *(json_t *const *)b;
-	const double s = member_real(x, "time"), t = member_real(y, "time");
+	const int order = NVW_ORDER(member_real(y, "time"), member_real(x, "time"));
 
-	if (s != t) {
-		return s < t ? 1 : -1;
-	}
-	return strcmp(member_text(y, "file"), member_text(x, "file"));
+	return NVW_OR(order, strcmp(member_text(y, "file"), member_text(x, "file")));
 }
 
 static int sort(struct reading *r)

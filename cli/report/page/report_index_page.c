@@ -17,19 +17,23 @@ enum { PATH_BYTES = 4096, HEAD_BYTES = 4096 };
 
 extern const struct emu_text report_style[]; /* report.css */
 
-/* ---- One report ---------------------------------------------------------------------------------- */
-
-static void link_to(FILE *f, const char *name, const char *words)
+//* ---- One report ---------------------------------------------------------------------------------- */
+static void print_address(FILE *f, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
 
-	if (*name == '\0') {
+	for (; *name; name++) {
+		fprintf(f, strchr(plain, *name) ? "%c" : "%%%02X", (unsigned char)*name);
+	}
+}
+
+static void link_to(FILE *f, const char *name, const char *words)
+{
+	if (!*name) {
 		return;
 	}
 	fputs(" <a href=\"./", f);
-	for (const char *at = name; *at != '\0'; at++) {
-		fprintf(f, strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
-	}
+	print_address(f, name);
 	fprintf(f, "\">%s ", words);
 	html_text(f, name);
 	fputs("</a>", f);

@@ -95,13 +95,18 @@ size_t text_word_before(const char *text, size_t at)
 	return at;
 }
 
+static bool is_word_at(const char *text, const char *at, size_t n)
+{
+	return (at == text || !text_is_word(at[-1])) && !text_is_word(at[n]);
+}
+
 size_t text_find_word(const char *text, size_t from, const char *word)
 {
 	const size_t n = strlen(word);
 
 	NVW_INVARIANT(n > 0);
 	for (const char *at = text + from; (at = strstr(at, word)); at += n) {
-		if ((at == text || !text_is_word(at[-1])) && !text_is_word(at[n])) {
+		if (is_word_at(text, at, n)) {
 			return (size_t)(at - text);
 		}
 	}

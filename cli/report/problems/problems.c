@@ -285,17 +285,22 @@ static void add_candidates(json_t *all, const json_t *report)
 	}
 }
 
+static void add_race(json_t *all, const json_t *row)
+{
+	json_t *const steps = json_array();
+	char text[256];
+
+	NVW_PRINT(text, "two accesses of kernel %s race, %lld times", member_text(row, "kernel"),
+		member_number(row, "times"));
+	add_place(steps, json_object_get(row, "first"), "this access");
+	add_place(steps, json_object_get(row, "second"), "and this one");
+	add_problem(all, "data-race", "error", text, steps);
+}
+
 static void add_races(json_t *all, const json_t *report)
 {
 	JSON_EACH(row, json_object_get(json_object_get(report, "gpu"), "races")) {
-		json_t *const steps = json_array();
-		char text[256];
-
-		NVW_PRINT(text, "two accesses of kernel %s race, %lld times", member_text(row, "kernel"),
-			member_number(row, "times"));
-		add_place(steps, json_object_get(row, "first"), "this access");
-		add_place(steps, json_object_get(row, "second"), "and this one");
-		add_problem(all, "data-race", "error", text, steps);
+		add_race(all, row);
 	}
 }
 

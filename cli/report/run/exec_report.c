@@ -97,6 +97,16 @@ static void note_launches(void (*note)(void *context, const char *text, uint64_t
 	}
 }
 
+static void note_each_gap(void (*note)(void *context, const char *text, uint64_t times), void *context,
+	const struct host_control *c)
+{
+	NVW_FOR(i, HOST_GAP_COUNT) {
+		if (c->gap[i] > 0) {
+			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
+		}
+	}
+}
+
 static void note_gaps(void (*note)(void *context, const char *text, uint64_t times), void *context,
 	const struct host_control *c)
 {
@@ -108,11 +118,7 @@ static void note_gaps(void (*note)(void *context, const char *text, uint64_t tim
 		note(context, "no memory was left for the counters of a thread: it is not in the counts",
 			c->uncounted);
 	}
-	NVW_FOR(i, HOST_GAP_COUNT) {
-		if (c->gap[i] > 0) {
-			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
-		}
-	}
+	note_each_gap(note, context, c);
 }
 
 /* Calls the function with each sentence that begins with "note: ". */

@@ -161,16 +161,19 @@ static json_t *stats_json(const struct cli_run_result *r)
 	return stats;
 }
 
+static json_t *wait_json(const struct emu_waited *w)
+{
+	return json_pack("{s:s, s:s, s:i, s:s, s:I, s:I}", "cause", emu_cause_name(w->cause), "file",
+		w->site->file, "line", (int)w->site->line, "function", w->site->function, "times",
+		(json_int_t)w->times, "ps", (json_int_t)w->ps);
+}
+
 static json_t *waits_json(const struct cli_waits *w)
 {
 	json_t *const rows = json_array();
 
 	NVW_EACH(row, w->rows, w->count) {
-		json_array_append_new(
-			rows, json_pack("{s:s, s:s, s:i, s:s, s:I, s:I}", "cause", emu_cause_name(row->cause),
-				      "file", row->site->file, "line", (int)row->site->line, "function",
-				      row->site->function, "times", (json_int_t)row->times, "ps",
-				      (json_int_t)row->ps));
+		json_array_append_new(rows, wait_json(row));
 	}
 	return rows;
 }
