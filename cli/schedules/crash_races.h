@@ -31,9 +31,9 @@ NVW_CHECKED int crash_races_take(struct crash_races *races, struct host_session 
 void crash_races_aim(const struct crash_races *races, uint64_t number, struct host_schedule_length *length);
 
 /* Cuts the last run's log within the races that have happened. With room for a result; lost() gets each one
- * that has a failing state. */
+ * that has a failing state, which is saved, if findings are, with the run's schedule. */
 NVW_CHECKED int crash_races_try(struct crash_races *races, const struct crash_tested *tested,
-	const struct ct_options *options, struct ct_result *room,
+	const struct ct_options *options, json_t *schedule, struct ct_result *room,
 	void (*lost)(void *context, struct ct_result *result), void *context);
 
 #endif

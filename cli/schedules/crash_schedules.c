@@ -2,7 +2,9 @@
 /* See crash_schedules.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <crashtest/group.h>
 #include <crashtest/judge/process.h>
 
 #include "core/bounds.h"
@@ -161,6 +163,24 @@ int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *
 
 /* ---- The sum -------------------------------------------------------------------------------------- */
 
+/* Of two in the same words, the first that is saved stands for both. */
+static void keep_one_file(struct ct_result *sum, const struct ct_finding *f)
+{
+	NVW_EACH(known, sum->finding, sum->finding_count) {
+		const uint64_t states = known->states;
+
+		if (f->saved[0] == '\0' || ct_shape_hash(known->text) != ct_shape_hash(f->text)) {
+			continue;
+		}
+		if (known->saved[0] != '\0') {
+			unlink(f->saved);
+			return;
+		}
+		*known = *f;
+		known->states = states;
+	}
+}
+
 static void add(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *from,
 	struct ct_result *r)
 {
@@ -170,6 +190,7 @@ static void add(struct schedules *x, const struct host_schedule_plan *plan, cons
 		f->shorten_runs = x->took.runs;
 		f->shorten_states = x->took.states;
 		NVW_PRINT(f->policy, "%s", host_policy_name(plan->policy));
+		keep_one_file(x->sum, f);
 	}
 	crash_sum_add(x->sum, r);
 }
@@ -345,6 +366,15 @@ static void note_loss(void *context, struct ct_result *result)
 	add(x, &x->ran.made.plan, &x->ran, result);
 }
 
+static int try_races(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *room)
+{
+	json_t *const schedule = schedule_json(x, plan, &x->ran);
+	const int error = crash_races_try(x->races, x->tested, x->options, schedule, room, note_loss, x);
+
+	json_decref(schedule);
+	return error;
+}
+
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
 	const bool directed = x->asked.at != NULL || x->races;
@@ -368,7 +398,7 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 		return 0;
 	}
 	if (x->races) {
-		NVW_TRY(crash_races_try(x->races, x->tested, x->options, &rooms[0], note_loss, x));
+		NVW_TRY(try_races(x, &plan, &rooms[0]));
 	}
 	return test_log(x, &plan, &rooms[0], &rooms[1]);
 }

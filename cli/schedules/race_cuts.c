@@ -403,17 +403,18 @@ static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, ui
 
 /* ---- What is lost --------------------------------------------------------------------------------- */
 
-static int explore_cut(const struct crash_tested *t, const struct ct_options *options, const char *log,
-	const char *base, struct ct_result *room)
+static int explore_cut(const struct crash_tested *t, const struct ct_options *options, json_t *schedule,
+	const char *log, const char *base, struct ct_result *room)
 {
 	struct ct_foreign foreign = crash_tested_log(t);
 	struct ct_options o = *options;
 
 	foreign.store_log = log;
 	foreign.image = base;
+	foreign.schedule = schedule;
 	o.states = CUT_STATES;
 	o.cures = false;
-	o.save = NULL;
+	o.save = schedule ? options->save : NULL;
 	ct_result_clear(room);
 	return crash_tested_explore(t, &foreign, &o, room);
 }
@@ -462,14 +463,15 @@ struct attempt {
 	struct crash_races *all;
 	const struct crash_tested *tested;
 	const struct ct_options *options;
+	json_t *schedule; /* of the last run */
 	struct ct_result *room;
 	void (*lost)(void *context, struct ct_result *result);
 	void *context;
 };
 
-/* 1: a result; 0: too many stores are uncertain. */
-static int explore_one(
-	const struct attempt *a, struct nvw_log_reader *log, uint64_t line, const struct cut *at)
+/* 1: a result; 0: too many stores are uncertain. A finding is saved with its schedule; NULL: it is not. */
+static int explore_one(const struct attempt *a, struct nvw_log_reader *log, uint64_t line,
+	const struct cut *at, json_t *schedule)
 {
 	char to_log[320], to_base[320];
 	uint64_t kept = 0;
@@ -480,7 +482,7 @@ static int explore_one(
 	const bool fits = !error && kept <= STORES;
 
 	if (fits) {
-		error = explore_cut(a->tested, a->options, to_log, to_base, a->room);
+		error = explore_cut(a->tested, a->options, schedule, to_log, to_base, a->room);
 	}
 	unlink(to_log);
 	unlink(to_base);
@@ -499,7 +501,7 @@ static int look_with_it(const struct attempt *a, struct nvw_log_reader *log, con
 	if (later.certain >= at->stores) {
 		return 0;
 	}
-	const int explored = explore_one(a, log, x->line.off, &later);
+	const int explored = explore_one(a, log, x->line.off, &later, NULL);
 
 	if (explored <= 0) {
 		return explored;
@@ -524,7 +526,7 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
 	NVW_TRY(look_with_it(a, log, x, at, ret, &fails));
 	ret->fails_behind = fails;
-	const int explored = fails ? 0 : explore_one(a, log, x->line.off, &last);
+	const int explored = fails ? 0 : explore_one(a, log, x->line.off, &last, a->schedule);
 
 	if (explored < 0) {
 		return explored;
@@ -690,10 +692,16 @@ static int share_losses(const struct attempt *a)
 }
 
 int crash_races_try(struct crash_races *x, const struct crash_tested *t, const struct ct_options *o,
-	struct ct_result *room, void (*lost)(void *context, struct ct_result *result), void *context)
+	json_t *schedule, struct ct_result *room, void (*lost)(void *context, struct ct_result *result),
+	void *context)
 {
-	const struct attempt a = {
-		.all = x, .tested = t, .options = o, .room = room, .lost = lost, .context = context};
+	const struct attempt a = {.all = x,
+		.tested = t,
+		.options = o,
+		.schedule = schedule,
+		.room = room,
+		.lost = lost,
+		.context = context};
 	int error = take_executions(x, t->log);
 
 	for (unsigned i = 0; i < x->happened_count && !error && !nvw_stopping(); i++) {

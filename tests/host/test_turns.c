@@ -262,7 +262,11 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 	static const char *const lost[] = {
 		"persistency races: 1 store lost (1 load), 0 stores open (0 loads)", "lost: store ",
 		"(publish_early)\n        lost: load ", "(consume); schedule ", ": y is 6, and x is lost",
-		"smallest case: 1 of 1 writes in flight lost", NULL};
+		"smallest case: 1 of 1 writes in flight lost", "; no shorter one was looked for\n",
+		"replay with: nvwave replay found/finding-1\n", NULL};
+	static const char *const twice[] = {"persistency races: 1 store lost (2 loads)", NULL};
+	static const char *const again[] = {"REPRODUCED   y is 6, and x is lost",
+		"the schedule was run again, and left the same log", NULL};
 	static const char *const tried[] = {"CONSISTENT",
 		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); not counted among them: "
 		"0 stores lost with one behind it (0 loads), 1 store tried without a loss (1 load)",
@@ -273,6 +277,11 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 
 	crash(1, "race", "--schedules=20 --races --cures=off");
 	expect_words(lost);
+	exits(1, "$NVWAVE replay found/finding-1");
+	expect_words(again);
+	crash(1, "race-with-two-loads", "--schedules=24 --schedule-seed=3 --races --cures=off");
+	expect_words(twice);
+	succeeds("test -e found/finding-1 && test ! -e found/finding-2");
 	crash(0, "harmless", "--schedules=30 --races");
 	expect_words(tried);
 	crash(0, "clean", "--schedule=4 --races");

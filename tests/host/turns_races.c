@@ -52,6 +52,31 @@ static void *consume(void *argument)
 	return NULL;
 }
 
+/* The same at another line. */
+static void *consume_again(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t x = pool->x;
+	pthread_mutex_unlock(&a);
+
+	if (x != 0) {
+		pool->y = x + 1;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void *consume_twice(void *argument)
+{
+	both(consume, consume_again);
+	return argument;
+}
+
+static void race_with_two_loads(void)
+{
+	both(consume_twice, publish_early);
+}
+
 /* It stores nothing, and answers. */
 static void *answer_x(void *argument)
 {
@@ -573,13 +598,13 @@ static void in_time(void)
 
 const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
 	{"harmless-with-others", harmless_with_others}, {"harmless-in-part", harmless_in_part},
-	{"harmless-beside-x", harmless_beside_x}, {"race-of-two", race_of_two}, {"clean", clean},
-	{"told", told_in_time}, {"told-early", told_early}, {"answered", answered},
-	{"answered-early", answered_early}, {"answered-through-header", answered_through_header},
-	{"late", late}, {"rare", rare}, {"unmet", unmet}, {"met", met}, {"slot", slot},
-	{"slot-alone", slot_alone}, {"exchanged", exchanged}, {"exchanged-in-time", exchanged_in_time},
-	{"rare-in-time", rare_in_time}, {"excluded", excluded}, {"in-time", in_time},
-	{"forgotten", forgotten}, {"forgotten-harmless", forgotten_harmless},
+	{"harmless-beside-x", harmless_beside_x}, {"race-of-two", race_of_two},
+	{"race-with-two-loads", race_with_two_loads}, {"clean", clean}, {"told", told_in_time},
+	{"told-early", told_early}, {"answered", answered}, {"answered-early", answered_early},
+	{"answered-through-header", answered_through_header}, {"late", late}, {"rare", rare},
+	{"unmet", unmet}, {"met", met}, {"slot", slot}, {"slot-alone", slot_alone}, {"exchanged", exchanged},
+	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
+	{"in-time", in_time}, {"forgotten", forgotten}, {"forgotten-harmless", forgotten_harmless},
 	{"forgotten-nothing", forgotten_nothing}, {"forgotten-nothing-yet", forgotten_nothing_yet},
 	{"forgotten-perhaps", forgotten_perhaps}, {NULL, NULL}};
 

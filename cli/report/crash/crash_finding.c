@@ -142,13 +142,17 @@ static void print_explanation(
 
 static void print_thread_schedule(FILE *to, const struct ct_finding *f)
 {
-	if (f->thread_schedule > 0) {
-		fprintf(to,
-			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were "
-			"tried to shorten it\n",
-			(ull)f->thread_schedule, f->policy, f->switches, words_if(f->switches != 1, "es"),
-			f->shorten_runs, GROUPED(f->shorten_states));
+	if (f->thread_schedule == 0) {
+		return;
 	}
+	fprintf(to, "    under schedule %llu (%s), here with %u switch%s; ", (ull)f->thread_schedule,
+		f->policy, f->switches, words_if(f->switches != 1, "es"));
+	if (f->shorten_runs == 0) {
+		fputs("no shorter one was looked for\n", to);
+		return;
+	}
+	fprintf(to, "%u run%s and %s states were tried to shorten it\n", f->shorten_runs,
+		plural(f->shorten_runs), GROUPED(f->shorten_states));
 }
 
 static void print_saved(FILE *to, const struct ct_finding *f)
