@@ -78,14 +78,18 @@ static void print_point(const struct compare_row *row, char change[VALUE_BYTES])
 	}
 }
 
+static void texts_of(const struct compare_row *row, char a[VALUE_BYTES], char b[VALUE_BYTES])
+{
+	snprintf(a, VALUE_BYTES, "%s", words_or(row->a_text, "-"));
+	snprintf(b, VALUE_BYTES, "%s", words_or(row->b_text, "-"));
+}
+
 static void print_row(const struct compare_row *row)
 {
-	char a[VALUE_BYTES], b[VALUE_BYTES], change[VALUE_BYTES];
+	char a[VALUE_BYTES], b[VALUE_BYTES], change[VALUE_BYTES] = "";
 
 	if (row->a_text) {
-		NVW_PRINT(a, "%s", words_or(row->a_text, "-"));
-		NVW_PRINT(b, "%s", words_or(row->b_text, "-"));
-		*change = 0;
+		texts_of(row, a, b);
 	} else {
 		value_texts(row, a, b);
 		change_text(row, change);

@@ -172,7 +172,10 @@ static const char *foreign_option(const struct crash_request *r)
 	if (r->exec) {
 		return "--exec";
 	}
-	return r->store_log ? "--store-log" : NULL;
+	if (r->store_log) {
+		return "--store-log";
+	}
+	return NULL;
 }
 
 static int check_subject(const struct cli_session *s, const struct crash_request *r)
@@ -348,13 +351,18 @@ static int crash_or_help(struct cli_session *s, struct crash_request *r)
 	return take_request(s, r) ? cli_fail() : work(s, r);
 }
 
-int cmd_crash(int argc, char **argv)
+static bool merges(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--merge")) {
-			return merge(argc, argv);
+			return true;
 		}
 	}
+	return false;
+}
+
+static int crash(int argc, char **argv)
+{
 	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
 	const int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
@@ -363,4 +371,12 @@ int cmd_crash(int argc, char **argv)
 	crash_request_end(&request);
 	cli_session_end(&session);
 	return status;
+}
+
+int cmd_crash(int argc, char **argv)
+{
+	if (merges(argc, argv)) {
+		return merge(argc, argv);
+	}
+	return crash(argc, argv);
 }

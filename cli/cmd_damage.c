@@ -38,7 +38,10 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 {
 	const char *at = cli_text(o, id);
 
-	*ret_set = at ? 0 : (1u << count) - 1;
+	*ret_set = 0;
+	if (!at) {
+		*ret_set = (1u << count) - 1;
+	}
 	for (; at; at = sweep_behind(at, ",")) {
 		NVW_TRY(bit_of(option, at, strcspn(at, ","), names, count, ret_set));
 	}

@@ -366,19 +366,25 @@ static int check_and_execute(const struct cli_session *s, int argc, char **argv,
 	return execute(s, &r, argv + last + 1);
 }
 
+static int position_of_program(int argc, char **argv)
+{
+	int at = 1;
+
+	while (at < argc && strcmp(argv[at], "--")) {
+		at++;
+	}
+	return at;
+}
+
 int cmd_exec(int argc, char **argv)
 {
 	struct cli_session session;
-	int last = 1;
-
-	while (last < argc && strcmp(argv[last], "--") != 0) {
-		last++;
-	}
+	const int last = position_of_program(argc, argv);
 	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
 
-	if (result == 0 && session.help) {
+	if (!result && session.help) {
 		print_help();
-	} else if (result == 0) {
+	} else if (!result) {
 		result = check_and_execute(&session, argc, argv, last);
 	}
 	cli_session_end(&session);

@@ -327,18 +327,23 @@ static const char *exec_text(const struct row *r, char text[16])
 	return text;
 }
 
-static void latency_row(const struct row *r)
+static void print_over_request(const struct row *r)
 {
-	char exec[16];
-
-	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (ull)r->bytes, r->asked, exec_text(r, exec),
-		r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
 		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
 			words_if(r->without.p50_ns > r->asked, " *"));
 	} else {
 		puts("        -");
 	}
+}
+
+static void latency_row(const struct row *r)
+{
+	char exec[16];
+
+	printf("%-6s %8llu %11.0f %8s %8.0f %8.0f %8.0f ", r->op, (ull)r->bytes, r->asked, exec_text(r, exec),
+		r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
+	print_over_request(r);
 }
 
 static void bandwidth_head(void)

@@ -129,7 +129,10 @@ static int add_structure(struct nvw_pool *pool, json_t *report)
 {
 	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
 
-	return w && w->inspect ? add_contents(w, pool, report) : 0;
+	if (w && w->inspect) {
+		return add_contents(w, pool, report);
+	}
+	return 0;
 }
 
 static int inspect_opened(struct nvw_pool *pool, bool each_epoch, json_t **ret_report)

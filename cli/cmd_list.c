@@ -302,23 +302,29 @@ static void print_table(const struct table *t)
 }
 
 /* section: of keys, or NULL. */
+static void print_rows(const struct table *t, bool json)
+{
+	if (json) {
+		json_dumpf(t->rows, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_table(t);
+	}
+}
+
 static int print_list(const struct list *list, const char *section, bool json)
 {
 	struct table t = {.columns = list->columns, .rows = json_array(), .section = section};
 
 	list->fill(&t);
-	if (json_array_size(t.rows) == 0 && section) {
-		json_decref(t.rows);
-		return nvw_fail(
-			NVW_E_USAGE, "machine files have no section \"%s\"; see nvwave list keys", section);
-	}
-	if (json) {
-		json_dumpf(t.rows, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else {
-		print_table(&t);
+	const bool is_empty = json_array_size(t.rows) == 0 && section;
+
+	if (!is_empty) {
+		print_rows(&t, json);
 	}
 	json_decref(t.rows);
+	NVW_FAIL_IF(
+		is_empty, NVW_E_USAGE, "machine files have no section \"%s\"; see nvwave list keys", section);
 	return cli_flush();
 }
 

@@ -181,17 +181,22 @@ static const char *verdict_of(const struct litmus_command *c)
 	return c->stopped ? "undecided" : "consistent";
 }
 
+static json_t *counts_json(const uint64_t count[VERDICTS])
+{
+	json_t *const counts = json_object();
+
+	NVW_FOR(v, VERDICTS) {
+		member_set_count(counts, verdicts[v], count[v]);
+	}
+	return counts;
+}
+
 static int print_json(const struct litmus_command *c)
 {
 	json_t *const summary = json_object();
 
 	NVW_FOR(p, c->protocol_count) {
-		json_t *const counts = json_object();
-
-		NVW_FOR(v, VERDICTS) {
-			member_set_count(counts, verdicts[v], c->count[p][v]);
-		}
-		json_object_set_new(summary, c->protocol[p], counts);
+		json_object_set_new(summary, c->protocol[p], counts_json(c->count[p]));
 	}
 	return cli_print_json(json_pack("{s:s, s:O, s:o, s:o}", "verdict", verdict_of(c), "tests", c->reports,
 				      "summary", summary, "made_by", cli_provenance(NULL, NULL)),

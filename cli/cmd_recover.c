@@ -50,11 +50,15 @@ static int print_recovered(const struct pool_command *c, const json_t *report, s
 static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 {
 	json_t *report = NULL;
-	const int r = pool_recover_one(how, c->path, &report);
-	const int printed = report ? print_recovered(c, report, how) : 0;
+	int r = pool_recover_one(how, c->path, &report);
 
+	if (report) {
+		const int printed = print_recovered(c, report, how);
+
+		r = NVW_OR(r, printed);
+	}
 	json_decref(report);
-	return NVW_OR(r, printed);
+	return r;
 }
 
 static int recover_command(const struct pool_command *c, int *ret_status)

@@ -44,6 +44,16 @@ static const char *file_of(const struct cli_options *o)
 }
 
 /* --output, else the file's name without .ini in this folder, else "sweep". */
+static char *without_end(const char *name)
+{
+	const size_t n = strlen(name);
+
+	if (n > 4 && !strcmp(name + n - 4, ".ini")) {
+		return strndup(name, n - 4);
+	}
+	return strdup(name);
+}
+
 static char *output_of(const struct cli_options *o)
 {
 	const char *const file = file_of(o);
@@ -54,13 +64,7 @@ static char *output_of(const struct cli_options *o)
 	if (!file) {
 		return strdup("sweep");
 	}
-	const char *const name = basename(file);
-	const size_t n = strlen(name);
-
-	if (n > 4 && !strcmp(name + n - 4, ".ini")) {
-		return strndup(name, n - 4);
-	}
-	return strdup(name);
+	return without_end(basename(file));
 }
 
 /* FILE.IofN: of a shard. */

@@ -540,6 +540,17 @@ static int test_and_show(struct crash_run *run)
 										  status;
 }
 
+static int execute(struct crash_run *run)
+{
+	const int status = test_and_show(run);
+
+	ct_result_free(&run->result);
+	if (status < 0) {
+		return cli_fail();
+	}
+	return status;
+}
+
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json)
 {
@@ -551,15 +562,11 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 		nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 		return cli_fail();
 	}
-	run->subject = subject;
-	run->request = request;
-	run->heading = heading;
-	run->json = json;
-	const int status = test_and_show(run);
+	*run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
+	const int status = execute(run);
 
-	ct_result_free(&run->result);
 	free(run);
-	return status < 0 ? cli_fail() : status;
+	return status;
 }
 
 int crash_store_log(

@@ -133,17 +133,23 @@ static int run_tool(const char *command, int *ret_status)
 }
 
 /* The state of a run with several pools has files of the same name with numbers behind it. */
+static int copy_further(const char *from, const char *to, unsigned i)
+{
+	char source[PATH_BYTES + 16], copy[PATH_BYTES + 16];
+
+	NVW_PRINT(source, "%s.%u", from, i);
+	NVW_PRINT(copy, "%s.%u", to, i);
+	if (access(source, F_OK)) {
+		return 0;
+	}
+	return nvw_copy_file(source, copy);
+}
+
 static int copy_state(const char *from, const char *to)
 {
 	NVW_TRY(nvw_copy_file(from, to));
 	for (unsigned i = 1; i < NVW_POOLS_MAX; i++) {
-		char its[2][PATH_BYTES + 16];
-
-		NVW_PRINT(its[0], "%s.%u", from, i);
-		NVW_PRINT(its[1], "%s.%u", to, i);
-		if (access(its[0], F_OK) == 0) {
-			NVW_TRY(nvw_copy_file(its[0], its[1]));
-		}
+		NVW_TRY(copy_further(from, to, i));
 	}
 	return 0;
 }

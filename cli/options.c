@@ -502,11 +502,14 @@ static void print_wrapped(const char *text, int column, int indent)
 static void print_record(const struct record *r, const char *help)
 {
 	char text[1024];
-	const int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
-	const bool fits = used < HELP_COLUMN;
+	int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
 
 	NVW_PRINT(text, *r->standard ? "%s [%s]" : "%s", help, r->standard);
-	printf(fits ? "%*s" : "\n%*s", fits ? HELP_COLUMN - used : HELP_COLUMN, "");
+	if (used >= HELP_COLUMN) {
+		putchar('\n');
+		used = 0;
+	}
+	printf("%*s", HELP_COLUMN - used, "");
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "plot.h"
@@ -12,20 +13,27 @@
 
 enum { MESSAGE_BYTES = 400 };
 
-/* ---- gnuplot ------------------------------------------------------------------------------------- */
+//* ---- gnuplot ------------------------------------------------------------------------------------- */
+static bool has_gnuplot(const char *folder)
+{
+	char *name;
+
+	if (asprintf(&name, "%s/gnuplot", folder) < 0) {
+		return false;
+	}
+	const bool found = access(name, X_OK) == 0;
+
+	free(name);
+	return found;
+}
 
 int plot_find_gnuplot(void)
 {
-	char *const path = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin"), *rest = path, *folder;
+	char *const path = strdup(NVW_OR(getenv("PATH"), "/usr/bin:/bin")), *rest = path, *folder;
 	bool found = false;
 
 	while (!found && (folder = strsep(&rest, ":"))) {
-		char *name;
-
-		if (asprintf(&name, "%s/gnuplot", folder) >= 0) {
-			found = access(name, X_OK) == 0;
-			free(name);
-		}
+		found = has_gnuplot(folder);
 	}
 	free(path);
 	NVW_FAIL_IF(!found, NVW_E_USAGE,

@@ -102,13 +102,8 @@ static bool have_one_unit(struct plot_names *n)
 	return n->count > 0;
 }
 
-static int read_numbers(struct plot_names *n)
+static int number_names(struct plot_names *n)
 {
-	n->numbers = have_one_unit(n);
-	if (!n->numbers) {
-		return 0;
-	}
-	qsort(n->name, n->count, sizeof *n->name, by_number);
 	n->number = malloc(n->count * sizeof *n->number);
 	if (!n->number) {
 		return plot_no_memory();
@@ -117,6 +112,16 @@ static int read_numbers(struct plot_names *n)
 		(void)plot_number(n->name[i], &n->number[i], &n->unit);
 	}
 	return 0;
+}
+
+static int read_numbers(struct plot_names *n)
+{
+	n->numbers = have_one_unit(n);
+	if (!n->numbers) {
+		return 0;
+	}
+	qsort(n->name, n->count, sizeof *n->name, by_number);
+	return number_names(n);
 }
 
 int plot_collect(const struct selection *s, int column, bool all, struct plot_names *n)

@@ -143,10 +143,18 @@ static void label_axes(struct script *s)
 	script_set(s, label, text, end);
 }
 
+static void print_title(const struct script *s, const char *title)
+{
+	char text[PLOT_LABEL_BYTES];
+
+	NVW_PRINT(text, "%s", title);
+	plot_wrap(text, s->p->paper.wide - 4);
+	script_set(s, "title", text, "\n");
+}
+
 void script_head(struct script *s, const char *terminal)
 {
 	const struct plot *const p = s->p;
-	char text[PLOT_LABEL_BYTES];
 
 	fprintf(s->to,
 		"# made by nvwave %s from %s\nset encoding utf8\nset terminal %s\n"
@@ -156,9 +164,7 @@ void script_head(struct script *s, const char *terminal)
 		cli_version, p->path, terminal, script_is_narrow(s) ? "0.6" : "1");
 	print_key(s);
 	if (p->title) {
-		NVW_PRINT(text, "%s", p->title);
-		plot_wrap(text, s->p->paper.wide - 4);
-		script_set(s, "title", text, "\n");
+		print_title(s, p->title);
 	}
 	label_axes(s);
 }

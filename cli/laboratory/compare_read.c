@@ -223,7 +223,10 @@ static int read_json(const char *path, const char *text, json_t *rows)
 
 static int read_text(const char *path, char *text, json_t *rows)
 {
-	return *text == '{' || *text == '[' ? read_json(path, text, rows) : read_csv(path, rows);
+	if (*text == '{' || *text == '[') {
+		return read_json(path, text, rows);
+	}
+	return read_csv(path, rows);
 }
 
 int compare_read(const char *path, json_t **ret_rows)

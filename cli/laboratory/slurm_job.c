@@ -73,8 +73,12 @@ static int ask(const char *command, char **ret_answer)
 {
 	FILE *const f = start(command);
 
-	*ret_answer = f ? read_all(fileno(f)) : NULL;
-	const int status = f ? pclose(f) : -1;
+	*ret_answer = NULL;
+	if (!f) {
+		return -1;
+	}
+	*ret_answer = read_all(fileno(f));
+	const int status = pclose(f);
 
 	return *ret_answer ? status : -1;
 }

@@ -63,7 +63,10 @@ static int check_metric(const struct sweep *s, const char *metric)
 	NVW_FAIL_IF(cli_number_is_of("host", name), NVW_E_USAGE,
 		"%s: metrics: %s differs from run to run: it is in no table but NAME.host.csv", s->where,
 		metric);
-	return may_be_a_workloads(s->command, name) ? 0 : refuse(s, metric);
+	if (may_be_a_workloads(s->command, name)) {
+		return 0;
+	}
+	return refuse(s, metric);
 }
 
 int sweep_check_metrics(const struct sweep *s)

@@ -261,7 +261,10 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 	if (S_ISDIR(about.st_mode)) {
 		return add_folder(c, state, path);
 	}
-	return S_ISREG(about.st_mode) ? add_file(c, state, path) : 0;
+	if (S_ISREG(about.st_mode)) {
+		return add_file(c, state, path);
+	}
+	return 0;
 }
 
 /* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus

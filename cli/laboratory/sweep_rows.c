@@ -314,7 +314,10 @@ static bool is_integer(const char *text)
 
 static json_t *typed(const char *text)
 {
-	return is_integer(text) ? json_integer(strtoll(text, NULL, 10)) : json_string(text);
+	if (is_integer(text)) {
+		return json_integer(strtoll(text, NULL, 10));
+	}
+	return json_string(text);
 }
 
 static json_t *line_of(const struct sweep *s, const struct sweep_point *p)

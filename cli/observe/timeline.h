@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timeline of a run: sights (emu/observe/watch.h) within a window, as tracks with slices, instants and counters,
- * in a file for Perfetto's viewer or for Chrome's.
+ * The timeline of a run: sights (emu/observe/watch.h) within a window, as tracks with slices, instants and
+ * counters, in a file for Perfetto's viewer or for Chrome's.
  *
  * Times in the file count from the begin of the measured part, as sim_time does. Slices are cut at the
  * window's edges.

@@ -67,11 +67,15 @@ int crash_exec(
 	NVW_INVARIANT(request->exec);
 
 	struct crash_tested t;
-	const int error = crash_tested_begin(machine, request, request->image, command, &t);
-	const int status = error ? STATUS_INPUT : explore(&t, command, json);
+	int status = crash_tested_begin(machine, request, request->image, command, &t);
 
+	if (status) {
+		status = cli_fail();
+	} else {
+		status = explore(&t, command, json);
+	}
 	crash_tested_end(&t);
-	return error ? cli_fail() : status;
+	return status;
 }
 
 int crash_exec_result(

@@ -158,7 +158,10 @@ static int parse_json(struct fio_run *run, const char *json)
 	run->result = json_loads(json, JSON_DISABLE_EOF_CHECK, &e);
 	NVW_FAIL_IF(!run->result, NVW_E_INPUT, "fio's JSON: line %d: %s", e.line, e.text);
 	NVW_TRY(check_version(run));
-	return run->keep ? keep(run->keep, json) : 0;
+	if (run->keep) {
+		return keep(run->keep, json);
+	}
+	return 0;
 }
 
 /* There may be warnings before the object. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * --try-cures=COMMAND: cures of a recorded program, applied to a copy of its sources, built there, and run.
- * docs/host-crash.md has the rules: what is copied is the working directory, and the copy's program has the same
- * path from there.
+ * docs/host-crash.md has the rules: what is copied is the working directory, and the copy's program has the
+ * same path from there.
  */
 #ifndef CLI_TRY_CURES_H
 #define CLI_TRY_CURES_H

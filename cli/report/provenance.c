@@ -216,9 +216,12 @@ static void add_machine(json_t *o, const struct emu_config *machine)
 
 json_t *cli_provenance(const struct emu_config *machine, const char *command)
 {
-	char *const own = command ? NULL : cli_command_text(NULL);
-	json_t *const o = json_pack(
-		"{s:s, s:s}", "version", cli_version, "command", words_or(NVW_OR(command, own), ""));
+	char *own = NULL;
+
+	if (!command) {
+		command = own = cli_command_text(NULL);
+	}
+	json_t *const o = json_pack("{s:s, s:s}", "version", cli_version, "command", words_or(command, ""));
 
 	free(own);
 	if (o && machine) {
