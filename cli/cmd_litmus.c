@@ -50,11 +50,15 @@ static const char *persistency_of(const struct litmus_report *r)
 	return r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency);
 }
 
+static void print_outcome(const struct litmus_outcome *o)
+{
+	printf("  %c %10" PRIu64 "  %s\n", o->holds ? '*' : ' ', o->count, o->text);
+}
+
 static void print_outcomes(const struct litmus_report *r)
 {
-	for (unsigned i = 0; i < r->outcome_count && i < OUTCOMES_SHOWN; i++) {
-		printf("  %c %10" PRIu64 "  %s\n", r->outcome[i].holds ? '*' : ' ', r->outcome[i].count,
-			r->outcome[i].text);
+	NVW_EACH(outcome, r->outcome, nvw_min(r->outcome_count, OUTCOMES_SHOWN)) {
+		print_outcome(outcome);
 	}
 	if (r->outcome_count > OUTCOMES_SHOWN) {
 		printf("               and %u other final states\n", r->outcome_count - OUTCOMES_SHOWN);

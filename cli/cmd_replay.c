@@ -99,21 +99,25 @@ static int judge_by_workload(const struct replay *r, struct ct_finding *ret_find
 }
 
 /* A state that was worked on is worked on again, on the same machine. */
+static int judge_gone_on(const struct ct_saved *s, struct ct_go_on *go_on, struct ct_finding *ret_finding)
+{
+	const int error =
+		ct_saved_judge(s, ct_go_on_judge, go_on, number_of(s->head, "timeout_ms"), ret_finding);
+
+	ct_go_on_end(go_on);
+	return error;
+}
+
 static int judge_going_on(const struct replay *r, struct ct_finding *ret_finding)
 {
 	const struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
-
 	const json_t *const head = r->saved.head;
 	struct ct_go_on go_on;
 	struct emu_config config;
 
 	NVW_TRY(ct_finding_machine(head, &config));
 	NVW_TRY(ct_go_on_make(&oracle, &config, number_of(head, "and_then"), &go_on));
-	const int error =
-		ct_saved_judge(&r->saved, ct_go_on_judge, &go_on, number_of(head, "timeout_ms"), ret_finding);
-
-	ct_go_on_end(&go_on);
-	return error;
+	return judge_gone_on(&r->saved, &go_on, ret_finding);
 }
 
 /* Its place in the workload's list; -1: it has none of that name. */

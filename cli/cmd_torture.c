@@ -123,17 +123,22 @@ static const char *said_of(const struct torture_command *c, const struct torture
 	return c->stopped ? "UNDECIDED, interrupted; every load so far was right" : "every load was right";
 }
 
+static void print_failed(const struct torture_command *c, const struct torture_result *result)
+{
+	printf("  seed %llu: %s\n", (ull)result->seed, result->text);
+	print_repetition(c, result);
+	if (*result->listing) {
+		printf("  of its %u steps %u are enough:\n%s", result->steps, result->steps_left,
+			result->listing);
+	}
+}
+
 static void print_result(const struct torture_command *c, const struct torture_result *result)
 {
 	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol, (ull)result->programs,
 		(ull)result->work.operations, said_of(c, result));
 	if (result->failed) {
-		printf("  seed %llu: %s\n", (ull)result->seed, result->text);
-		print_repetition(c, result);
-	}
-	if (result->failed && *result->listing) {
-		printf("  of its %u steps %u are enough:\n%s", result->steps, result->steps_left,
-			result->listing);
+		print_failed(c, result);
 	}
 	fflush(stdout);
 }

@@ -277,14 +277,9 @@ struct crash_run {
 	struct ct_matrix matrix;
 };
 
-/* ---- Running ------------------------------------------------------------------------------------- */
-
-static void show_progress(void *context, const struct ct_progress *p)
+//* ---- Running ------------------------------------------------------------------------------------- */
+static void show_share(const struct ct_progress *p)
 {
-	if (p->total == 0) {
-		fprintf(stderr, "\r\033[K %s", p->what);
-		return;
-	}
 	const double done = (double)p->done, all = (double)p->total;
 	double rate = 0, left = 0;
 
@@ -294,6 +289,15 @@ static void show_progress(void *context, const struct ct_progress *p)
 	}
 	fprintf(stderr, "\r\033[K %s  %3.0f %%   %.0f of %.0f   %.0f/s   %.0f s left", p->what,
 		100.0 * done / all, done, all, rate, left);
+}
+
+static void show_progress(void *context, const struct ct_progress *p)
+{
+	if (p->total) {
+		show_share(p);
+	} else {
+		fprintf(stderr, "\r\033[K %s", p->what);
+	}
 }
 
 static void show_slice(const struct crash_run *r)

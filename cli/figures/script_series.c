@@ -28,19 +28,20 @@ static void print_cell(const struct script *s, const struct plot_cell *c, double
 
 /* One block of data per series: place, middle, lower and upper end of its line. Lines end at a place whose
  * rows have failed. */
+static void print_point(const struct script *s, const struct plot_cell *c, unsigned of, unsigned at)
+{
+	if (c->count) {
+		print_cell(s, c, script_position(s, of, at));
+	} else if (c->failed) {
+		fputc('\n', s->to);
+	}
+}
+
 static void print_data(const struct script *s, unsigned of)
 {
-	const struct plot *const p = s->p;
-
 	fprintf(s->to, "$data%u << EOD\n", of);
-	NVW_FOR(i, p->at.count) {
-		const struct plot_cell *const c = plot_cell(p, of, i);
-
-		if (c->count) {
-			print_cell(s, c, script_position(s, of, i));
-		} else if (c->failed) {
-			fputc('\n', s->to);
-		}
+	NVW_FOR(i, s->p->at.count) {
+		print_point(s, plot_cell(s->p, of, i), of, i);
 	}
 	fputs("EOD\n", s->to);
 }

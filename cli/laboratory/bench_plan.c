@@ -15,6 +15,7 @@
 #include "../registry.h"
 #include "bench.h"
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
 #include "core/units.h"
@@ -244,6 +245,14 @@ static int complete_axis(const struct bench *b, struct sweep *s, const char *nam
 	return sweep_add_axis(s, name, "-");
 }
 
+static int complete_axes(const struct bench *b, struct sweep *s)
+{
+	NVW_FOR(i, b->axis_count) {
+		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
+	}
+	return 0;
+}
+
 static int add_against(struct bench *b, struct sweep *s)
 {
 	b->first_axis = s->axis_count;
@@ -253,10 +262,7 @@ static int add_against(struct bench *b, struct sweep *s)
 	b->axis_count = s->axis_count - b->first_axis;
 	NVW_FAIL_IF(b->axis_count > BENCH_AXES_MAX, NVW_E_USAGE, "bench: there are more than %d axes",
 		BENCH_AXES_MAX);
-	NVW_FOR(i, b->axis_count) {
-		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
-	}
-	return 0;
+	return complete_axes(b, s);
 }
 
 /* "{records}" and "{operations}" stand for numbers. */
@@ -378,19 +384,22 @@ static struct sweep_point point_of(const struct bench *b, const struct sweep *s,
 }
 
 /* Its key, if the command takes it. */
+static int examine_words(const char *command, struct sweep_words *words, struct emu_config *config)
+{
+	if (!strcmp(command, "run")) {
+		return cli_examine_run(words->count, words->word, config);
+	}
+	return cli_examine_crash(words->count, words->word, config);
+}
+
 static int examine(
 	struct sweep_keys *keys, const struct sweep *s, struct sweep_point *p, struct emu_config *config)
 {
 	struct sweep_words words;
 	int r = sweep_words(s, p, &words);
 
-	if (r == 0) {
-		r = !strcmp(s->command, "run") ? cli_examine_run(words.count, words.word, config) :
-						 cli_examine_crash(words.count, words.word, config);
-	}
-	if (r == 0) {
-		r = sweep_key(keys, &words, config, p->key);
-	}
+	r = NVW_OR(r, examine_words(s->command, &words, config));
+	r = NVW_OR(r, sweep_key(keys, &words, config, p->key));
 	sweep_words_end(&words);
 	return r;
 }

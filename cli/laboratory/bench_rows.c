@@ -63,22 +63,27 @@ void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_ME
 	ret[BENCH_OVER_DRAM] = per(ps, value_of(dram, "sim_time"));
 }
 
-/* ---- Over the seeds ------------------------------------------------------------------------ */
+//* ---- Over the seeds ------------------------------------------------------------------------ */
+static void set_bounds(struct bench_number *n, const double *value)
+{
+	n->least = INFINITY;
+	n->most = -INFINITY;
+	NVW_EACH(one, value, n->count) {
+		n->least = fmin(n->least, *one);
+		n->most = fmax(n->most, *one);
+	}
+}
 
 static struct bench_number number_of(const double *value, unsigned count)
 {
-	struct bench_number n = {.least = INFINITY, .most = -INFINITY, .half = NAN, .count = count};
+	struct bench_number n = {.half = NAN, .count = count};
 
-	if (count == 0) {
-		return n;
-	}
-	const struct confidence c = confidence_of(value, count);
+	set_bounds(&n, value);
+	if (count > 0) {
+		const struct confidence c = confidence_of(value, count);
 
-	n.mean = c.mean;
-	n.half = c.half;
-	NVW_EACH(one, value, count) {
-		n.least = fmin(n.least, *one);
-		n.most = fmax(n.most, *one);
+		n.mean = c.mean;
+		n.half = c.half;
 	}
 	return n;
 }

@@ -253,20 +253,25 @@ static void show_sensitive(const struct page *p, const char *paper)
 	page_table_end(p);
 }
 
-static void show_ends_of_row(const struct page *p, const char *paper, const struct paper_row *row,
+static void show_cells(const struct page *p, const char *name, char text[PAPER_SENSITIVE_MAX][TEXT_BYTES],
 	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
 {
-	char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
-
-	if (!is_shown(row, paper) || !ends_of_row(p, row, text)) {
-		return;
-	}
-	paper_row_name(row, name, sizeof name);
 	cell[0] = name;
 	for (unsigned k = 1; k < n; k++) {
 		cell[k] = text[k - 1];
 	}
 	page_table_row(p, cell, n, false);
+}
+
+static void show_ends_of_row(const struct page *p, const char *paper, const struct paper_row *row,
+	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
+{
+	char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
+
+	if (is_shown(row, paper) && ends_of_row(p, row, text)) {
+		paper_row_name(row, name, sizeof name);
+		show_cells(p, name, text, cell, n);
+	}
 }
 
 /* A line per row that was measured at both ends of a free value, a column per value. */

@@ -210,12 +210,18 @@ static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 	return r;
 }
 
+static int open_and_prepare(struct sweep *s, bool fresh, struct sweep_journal *j)
+{
+	j->fd = open(j->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+	NVW_FAIL_ERRNO_IF(j->fd < 0, "%s", j->path);
+	return prepare(s, j, fresh);
+}
+
 int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
 {
 	*j = (struct sweep_journal){.fd = -1, .path = strdup(path)};
 	NVW_ALLOCATED(j->path, "no memory for the journal");
-	j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-	const int r = j->fd < 0 ? nvw_fail_errno("%s", path) : prepare(s, j, fresh);
+	const int r = open_and_prepare(s, fresh, j);
 
 	if (r < 0) {
 		sweep_journal_close(j);

@@ -115,22 +115,26 @@ static void last_line(const char *text, char reason[REASON_BYTES])
 }
 
 /* The report's own words: a finding, a verdict, or what is said of a program. */
-static void explain_wrong(json_t *report, json_t *values, const char *err, char reason[REASON_BYTES])
+static const char *wrong_text(json_t *report, json_t *values)
 {
 	const json_t *const finding = json_array_get(json_object_get(report, "findings"), 0);
-	const char *text = member_string(finding, "text");
+	const char *const texts[] = {member_string(finding, "text"), member_string(values, "what"),
+		member_string(values, "verdict")};
 
+	NVW_EACH(text, texts, NVW_COUNT(texts)) {
+		if (*text) {
+			return *text;
+		}
+	}
+	return NULL;
+}
+
+static void explain_wrong(json_t *report, json_t *values, const char *err, char reason[REASON_BYTES])
+{
 	last_line(err, reason);
-	if (*reason) {
-		return;
+	if (!*reason) {
+		snprintf(reason, REASON_BYTES, "%s", words_or(wrong_text(report, values), "exit status 1"));
 	}
-	if (!text) {
-		text = member_string(values, "what");
-	}
-	if (!text) {
-		text = member_string(values, "verdict");
-	}
-	snprintf(reason, REASON_BYTES, "%s", words_or(text, "exit status 1"));
 }
 
 static const char *judge(int exit_status, bool timed_out, const char *err, json_t *report, json_t *values,
@@ -247,14 +251,19 @@ static void print_axes(const struct sweep *s, const struct sweep_point *p, FILE 
 	}
 }
 
+static void print_outcome(const json_t *row, FILE *to)
+{
+	print_value(json_object_get(row, "status"), to);
+	fputc(',', to);
+	print_value(json_object_get(row, "reason"), to);
+}
+
 static void print_row(const struct sweep *s, const struct sweep_point *p, json_t *names, FILE *to)
 {
 	json_t *const values = json_object_get(p->row, "values");
 
 	print_axes(s, p, to);
-	print_value(json_object_get(p->row, "status"), to);
-	fputc(',', to);
-	print_value(json_object_get(p->row, "reason"), to);
+	print_outcome(p->row, to);
 	JSON_EACH_MEMBER(key, value, names) {
 		fputc(',', to);
 		print_value(json_object_get(values, key), to);

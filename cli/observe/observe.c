@@ -33,25 +33,27 @@ struct cli_observers {
 	bool is_terminal;
 };
 
-/* ---- Options ------------------------------------------------------------------------------------- */
+//* ---- Options ------------------------------------------------------------------------------------- */
+static int parse_time(const char *text, uint64_t *ret_ps)
+{
+	bool cycles = false;
+
+	NVW_TRY(nvw_parse_time(text, ret_ps, &cycles));
+	NVW_FAIL_IF(cycles || !*ret_ps, NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
+	return 0;
+}
 
 static int take_time(const struct cli_options *o, enum cli_option_id id, const char *name, uint64_t *ret_ps)
 {
 	const char *const text = cli_text(o, id);
-	bool cycles = false;
-	int r;
 
 	if (!text) {
 		return 0;
 	}
-	r = nvw_parse_time(text, ret_ps, &cycles);
-	if (r == 0 && (cycles || !*ret_ps)) {
-		r = nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
-	}
-	if (r) {
-		nvw_fail(r, "--%s=%s", name, nvw_error_message());
-	}
-	return r;
+	const int r = parse_time(text, ret_ps);
+
+	NVW_FAIL_IF(r, r, "--%s=%s", name, nvw_error_message());
+	return 0;
 }
 
 static int take_window(const struct cli_options *options, struct cli_window *ret)

@@ -52,26 +52,25 @@ struct cli_series {
 	uint64_t account_count, wavefronts_per_cu, launches;
 };
 
-/* ---- Creation ------------------------------------------------------------------------------------ */
-
+//* ---- Creation ------------------------------------------------------------------------------------ */
 int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret)
 {
 	NVW_INVARIANT(per != CLI_PER_INTERVAL || interval_ps > 0);
 
 	struct cli_series *const s = calloc(1, sizeof *s);
-	int r;
 
 	NVW_ALLOCATED(s, "no memory for a table of statistics");
 	s->per = per;
 	s->interval_ps = interval_ps;
-	r = nvw_new_file_begin(path, false, &s->file);
-	s->is_open = r == 0;
-	if (r < 0) {
+	const int r = nvw_new_file_begin(path, false, &s->file);
+
+	s->is_open = !r;
+	if (r) {
 		cli_series_free(s);
-		return r;
+	} else {
+		*ret = s;
 	}
-	*ret = s;
-	return 0;
+	return r;
 }
 
 void cli_series_free(struct cli_series *s)
