@@ -35,7 +35,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 	const bool sequential = !strcmp(source, "sequential");
 
 	p->loaded = malloc(8 * (p->preload + 1));
-	NVW_FAIL_IF(!p->loaded, NVW_E_MEMORY, "no memory for %llu keys", (unsigned long long)p->preload);
+	NVW_ALLOCATED(p->loaded, "no memory for %llu keys", (unsigned long long)p->preload);
 	for (uint64_t i = 0; i < p->preload; i++) {
 		p->loaded[i] = sequential ? i : keys_of_record(i);
 	}
@@ -146,7 +146,7 @@ uint64_t btree_first_of(const struct btree_plan *p, uint64_t key, uint64_t op)
 static int sort_operations(struct btree_plan *p)
 {
 	p->by_key = malloc(8 * (p->count + 1));
-	NVW_FAIL_IF(!p->by_key, NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
+	NVW_ALLOCATED(p->by_key, "no memory for %llu operations", (unsigned long long)p->count);
 	for (uint64_t i = 0; i < p->count; i++) {
 		p->by_key[p->by_key_count] = i;
 		p->by_key_count += is_sorted_in(p, i);
@@ -238,7 +238,7 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	struct btree_plan *const p = calloc(1, sizeof *p);
 	int error;
 
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a plan");
+	NVW_ALLOCATED(p, "no memory for a plan");
 	p->mutation = mutation;
 	error = make_plan(options, seed, p);
 	if (error) {

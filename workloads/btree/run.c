@@ -116,7 +116,7 @@ static int load_tree(struct btree_run *r, uint64_t *keys, uint64_t *values, uint
 		total += level;
 	} while (level > 1);
 	nodes = malloc(8 * total);
-	NVW_FAIL_IF(!nodes, NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
+	NVW_ALLOCATED(nodes, "no memory for %llu nodes", (unsigned long long)total);
 	r->p->node_count = total;
 	error = load_levels(r, keys, values, pairs, nodes);
 	free(nodes);
@@ -344,7 +344,7 @@ static int pad_arrays(struct btree_run *r)
 		words += arrays[i].words;
 	}
 	r->pad_words = calloc(words, sizeof *r->pad_words);
-	NVW_FAIL_IF(!r->pad_words, NVW_E_MEMORY, "btree: no memory for scratchpads");
+	NVW_ALLOCATED(r->pad_words, "btree: no memory for scratchpads");
 	words = 0;
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
 		*arrays[i].array = r->pad_words + words;
@@ -361,11 +361,11 @@ static int host_arrays(struct btree_run *r)
 
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
 		*arrays[i] = malloc(8 * r->p->batch);
-		NVW_FAIL_IF(!*arrays[i], NVW_E_MEMORY, "no memory for a batch of %llu operations",
+		NVW_ALLOCATED(*arrays[i], "no memory for a batch of %llu operations",
 			(unsigned long long)r->p->batch);
 	}
 	r->parts = malloc(r->p->streams * sizeof *r->parts);
-	NVW_FAIL_IF(!r->parts, NVW_E_MEMORY, "no memory for a batch");
+	NVW_ALLOCATED(r->parts, "no memory for a batch");
 	return 0;
 }
 
@@ -649,7 +649,7 @@ int btree_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 
 	btree_end_run(p);
 	p->run = r;
-	NVW_FAIL_IF(!r, NVW_E_MEMORY, "btree: no memory to go on");
+	NVW_ALLOCATED(r, "btree: no memory to go on");
 	*r = (struct btree_run){.p = p, .machine = machine, .acks = acks, .wanted = operations};
 	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
 	NVW_TRY(find_tree(r));

@@ -33,7 +33,7 @@ static int content_reserve(struct content *c, uint64_t more)
 	const uint64_t room = 2 * (c->used + more) + 1;
 	char *const bytes = realloc(c->bytes, room);
 
-	NVW_FAIL_IF(!bytes, NVW_E_MEMORY, "no memory for %" PRIu64 " bytes of input", room);
+	NVW_ALLOCATED(bytes, "no memory for %" PRIu64 " bytes of input", room);
 	c->bytes = bytes;
 	c->room = room;
 	return 0;

@@ -70,7 +70,7 @@ static int make_generated(const struct generator *g, const struct keys_source *s
 
 	uint64_t *const keys = count > SIZE_MAX / sizeof(*keys) ? NULL : malloc(count * sizeof(*keys));
 
-	NVW_FAIL_IF(!keys, NVW_E_MEMORY, "no memory for %" PRIu64 " keys", count);
+	NVW_ALLOCATED(keys, "no memory for %" PRIu64 " keys", count);
 	g->fill(s, count, keys);
 	*ret_keys = keys;
 	*ret_count = count;

@@ -40,7 +40,7 @@ int unbalanced_find(struct unbalanced *t, uint64_t wanted, uint64_t seed)
 	}
 	/* A visited node leaves at most its children. */
 	stack = calloc(BRANCHES * (most + 1) + t->root_children, sizeof(*stack));
-	NVW_FAIL_IF(!stack, NVW_E_MEMORY, "no memory for a tree of %" PRIu64 " nodes", wanted);
+	NVW_ALLOCATED(stack, "no memory for a tree of %" PRIu64 " nodes", wanted);
 	for (unsigned i = 0; i < ROOTS_MAX && (t->nodes < least || t->nodes > most); i++) {
 		t->root = nvw_random_u64(&random);
 		t->nodes = traverse(t, t->root, most, stack, &t->sum);

@@ -502,7 +502,7 @@ int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, v
 {
 	struct kv_plan *const p = calloc(1, sizeof(*p));
 
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a plan");
+	NVW_ALLOCATED(p, "no memory for a plan");
 	p->seed = seed;
 	p->mutation = (enum kv_mutation)mutation;
 

@@ -92,7 +92,7 @@ int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
 
 	p->notes = calloc(p->preload + p->count + 1, sizeof(*p->notes));
-	NVW_FAIL_IF(!p->notes, NVW_E_MEMORY, "kv: no memory to serve host readers");
+	NVW_ALLOCATED(p->notes, "kv: no memory to serve host readers");
 	p->readers = readers;
 	p->medium = nvw_pool_base(pool);
 	return publish_preload(p, pool);

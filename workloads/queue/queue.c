@@ -46,8 +46,7 @@ static int check_bounds(const struct nvw_options *options)
 static int make_digests(struct queue_plan *p)
 {
 	p->digests = calloc(p->count + 1, sizeof *p->digests);
-	NVW_FAIL_IF(
-		!p->digests, NVW_E_MEMORY, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
+	NVW_ALLOCATED(p->digests, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
 	for (uint64_t t = 0; t < p->count; t++) {
 		p->digests[t] = queue_message_word(p->seed, t, p->payload, p->payload);
 	}
@@ -63,7 +62,7 @@ int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return error;
 	}
 	p = calloc(1, sizeof *p);
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "queue: no memory for a plan");
+	NVW_ALLOCATED(p, "queue: no memory for a plan");
 	*p = (struct queue_plan){
 		.seed = seed,
 		.count = nvw_option_u64(options, "count"),

@@ -129,7 +129,7 @@ int stack_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 		return 0;
 	}
 	c.state = calloc(c.v.layout.nodes + 1, sizeof *c.state);
-	NVW_FAIL_IF(!c.state, NVW_E_MEMORY, "stack: no memory to check %" PRIu64 " nodes", c.v.layout.nodes);
+	NVW_ALLOCATED(c.state, "stack: no memory to check %" PRIu64 " nodes", c.v.layout.nodes);
 	check_all(&c);
 	free(c.state);
 	return c.error;

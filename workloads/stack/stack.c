@@ -43,7 +43,7 @@ int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return error;
 	}
 	p = malloc(sizeof *p);
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "stack: no memory for a plan");
+	NVW_ALLOCATED(p, "stack: no memory for a plan");
 	*p = (struct stack_plan){
 		.seed = seed,
 		.count = nvw_option_u64(options, "count"),

@@ -93,7 +93,7 @@ int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 	bool *const is_there = calloc(v.layout.nodes + 1, sizeof *is_there);
 
-	NVW_FAIL_IF(!is_there, NVW_E_MEMORY, "stack: no memory to recover %" PRIu64 " nodes", v.layout.nodes);
+	NVW_ALLOCATED(is_there, "stack: no memory to recover %" PRIu64 " nodes", v.layout.nodes);
 	for (uint64_t s = 0; s < v.layout.stacks; s++) {
 		stack_walk(&v, s, mark, is_there);
 	}

@@ -80,8 +80,8 @@ int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 		return 0;
 	}
 	c.records = records = calloc(steal_task_count(&c.v.tree), sizeof *records);
-	NVW_FAIL_IF(!records, NVW_E_MEMORY, "steal-log: no memory to check %" PRIu64 " tasks",
-		steal_task_count(&c.v.tree));
+	NVW_ALLOCATED(
+		records, "steal-log: no memory to check %" PRIu64 " tasks", steal_task_count(&c.v.tree));
 	const int error = check_records(&c, records), other = check_tasks(&c);
 
 	free(records);

@@ -97,7 +97,7 @@ static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 	uint64_t left;
 	int error;
 
-	NVW_FAIL_IF(!deques, NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
+	NVW_ALLOCATED(deques, "steal-log: no memory for %" PRIu64 " deques", p->groups);
 	left = !a->rest ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);

@@ -87,7 +87,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return error;
 	}
 	p = calloc(1, sizeof *p);
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "steal-log: no memory for a plan");
+	NVW_ALLOCATED(p, "steal-log: no memory for a plan");
 	*p = (struct steal_plan){
 		.seed = seed,
 		.words = nvw_option_u64(options, "words"),

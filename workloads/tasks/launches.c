@@ -166,7 +166,7 @@ static int tell_epoch(struct trees *t)
 		return 0;
 	}
 	entry = calloc(t->run.options.entries, sizeof *entry);
-	NVW_FAIL_IF(!entry, NVW_E_MEMORY, "program %s: no memory to report an epoch", t->run.program->name);
+	NVW_ALLOCATED(entry, "program %s: no memory to report an epoch", t->run.program->name);
 	error = nvw_read(t->run.machine, entry, t->vector.code, 4ul * t->run.options.entries);
 	if (error == 0) {
 		error = task_tell_epoch(&t->run, entry);

@@ -82,7 +82,7 @@ static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, v
 	*ret_plan = NULL;
 	NVW_TRY(BOUNDS_CHECK("saved-tasks", o, bounds));
 	p = malloc(sizeof *p);
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "saved-tasks: no memory for a plan");
+	NVW_ALLOCATED(p, "saved-tasks: no memory for a plan");
 	*p = (struct saved_plan){
 		.program = (enum saved_program)nvw_option_choice(o, "program"),
 		.n = (uint32_t)nvw_option_u64(o, "n"),

@@ -259,8 +259,8 @@ int task_push(struct task_run *run, const struct task_range *range)
 		const uint32_t room = 2 * run->room + 64;
 		struct task_range *const more = reallocarray(run->stack, room, sizeof *more);
 
-		NVW_FAIL_IF(!more, NVW_E_MEMORY, "program %s: no memory for a stack of %u epochs",
-			run->program->name, room);
+		NVW_ALLOCATED(
+			more, "program %s: no memory for a stack of %u epochs", run->program->name, room);
 		run->stack = more;
 		run->room = room;
 	}
@@ -374,7 +374,7 @@ int task_tell_epoch(struct task_run *run, const uint32_t *entry)
 {
 	uint32_t *const waiting = calloc(run->depth + 1, sizeof *waiting);
 
-	NVW_FAIL_IF(!waiting, NVW_E_MEMORY, "program %s: no memory to report an epoch", run->program->name);
+	NVW_ALLOCATED(waiting, "program %s: no memory to report an epoch", run->program->name);
 	for (uint32_t i = 0; i < run->depth; i++) {
 		waiting[i] = run->stack[run->depth - 1 - i].number;
 	}

@@ -46,7 +46,7 @@ static int make_shares(const struct tiered_plan *p, struct tiered_share **ret_sh
 {
 	struct tiered_share *const shares = calloc(p->shape.items, sizeof *shares);
 
-	NVW_FAIL_IF(!shares, NVW_E_MEMORY, "tiered: no memory for the work-items' shares");
+	NVW_ALLOCATED(shares, "tiered: no memory for the work-items' shares");
 	for (uint64_t item = 0; item < p->shape.items; item++) {
 		shares[item].end = tiered_puts(&p->shape, item);
 	}

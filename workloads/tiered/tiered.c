@@ -50,7 +50,7 @@ int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutatio
 		return error;
 	}
 	p = malloc(sizeof *p);
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "tiered: no memory for a plan");
+	NVW_ALLOCATED(p, "tiered: no memory for a plan");
 	*p = (struct tiered_plan){
 		.seed = seed,
 		.groups = nvw_option_u64(options, "groups"),

@@ -2,6 +2,7 @@
 /* The hooks of the dense kernels. See dense.h. */
 #include "dense.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static size_t element_bytes(enum dense_type type)
 		[DENSE_DOUBLE] = sizeof(double),
 	};
 
+	assert(type <= DENSE_DOUBLE);
 	return bytes[type];
 }
 
@@ -73,6 +75,7 @@ static int read_options(struct dense_plan *p, const struct nvw_options *options,
 void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
 	uint64_t count)
 {
+	assert(i < DENSE_ARRAYS && count > 0);
 	p->array[i] = (struct dense_array){.name = name, .type = type, .use = use, .count = count};
 	if (p->arrays <= i) {
 		p->arrays = i + 1;
@@ -84,6 +87,7 @@ void dense_array_graph(struct dense_plan *p, unsigned i)
 {
 	const struct graph *const g = &p->graph;
 
+	assert(g->row && g->column);
 	dense_array(p, i, "rows", DENSE_UINT32, DENSE_READ_ONLY, (uint64_t)g->nodes + 1);
 	dense_array(p, i + 1, "columns", DENSE_UINT32, DENSE_READ_ONLY, u64_max(g->arcs, 1));
 	p->array[i].graph = g->row;
@@ -92,13 +96,13 @@ void dense_array_graph(struct dense_plan *p, unsigned i)
 
 static int allocate_inputs(struct dense_plan *p)
 {
-	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+	DENSE_EACH(a, p) {
 		NVW_FAIL_IF(array_bytes(a) > ARRAY_BYTES_MAX, NVW_E_USAGE,
 			"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
 			p->kernel->name, a->name, a->count);
 		a->input = calloc(a->count, element_bytes(a->type));
-		NVW_FAIL_IF(!a->input, NVW_E_MEMORY, "%s: no memory for %s of %" PRIu64 " elements",
-			p->kernel->name, a->name, a->count);
+		NVW_ALLOCATED(a->input, "%s: no memory for %s of %" PRIu64 " elements", p->kernel->name,
+			a->name, a->count);
 		if (a->graph && p->graph.arcs) {
 			memcpy(a->input, a->graph, array_bytes(a));
 		}
@@ -112,7 +116,7 @@ int dense_prepare(
 	struct dense_plan *const p = calloc(1, sizeof(*p));
 	int r;
 
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
+	NVW_ALLOCATED(p, "%s: no memory for a plan", kernel->name);
 	p->kernel = kernel;
 	p->random.state = seed;
 	r = read_options(p, options, seed);
@@ -149,6 +153,7 @@ void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high)
 {
 	const struct dense_array *const a = &p->array[i];
 
+	assert(i < p->arrays && (a->type == DENSE_FLOAT || a->type == DENSE_DOUBLE));
 	for (uint64_t k = 0; k < a->count; k++) {
 		const double x = low + (high - low) * nvw_random_real(&p->random);
 
@@ -164,6 +169,7 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 {
 	int32_t *const input = p->array[i].input;
 
+	assert(i < p->arrays && (p->array[i].type == DENSE_INT32 || p->array[i].type == DENSE_UINT32));
 	for (uint64_t k = 0; k < p->array[i].count; k++) {
 		input[k] = low + (int32_t)nvw_random_below(&p->random, (uint64_t)(high - low));
 	}
@@ -186,13 +192,12 @@ void dense_shorten(int32_t *distances, uint64_t n)
 
 static int copy_in(struct dense_plan *p)
 {
-	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+	DENSE_EACH(a, p) {
 		const uint64_t bytes = array_bytes(a);
 
 		a->device = nvw_alloc(p->machine, bytes);
-		NVW_FAIL_IF(!a->device, NVW_E_MEMORY,
-			"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name, bytes,
-			a->name);
+		NVW_ALLOCATED(a->device, "%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s",
+			p->kernel->name, bytes, a->name);
 		NVW_TRY(nvw_write(p->machine, a->device, a->input, bytes));
 	}
 	return 0;
@@ -221,8 +226,7 @@ int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 
 	free(p->more);
 	p->more = calloc(groups, bytes);
-	NVW_FAIL_IF(
-		!p->more, NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name, groups);
+	NVW_ALLOCATED(p->more, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name, groups);
 	return 0;
 }
 
@@ -230,6 +234,7 @@ int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, 
 {
 	const size_t bytes = element_bytes(p->array[i].type);
 
+	assert(i < p->arrays && first + count <= p->array[i].count);
 	return nvw_read(p->machine, to, (char *)p->array[i].device + first * bytes, count * bytes);
 }
 
@@ -237,6 +242,7 @@ int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, 
 {
 	const size_t bytes = element_bytes(p->array[i].type);
 
+	assert(i < p->arrays && first + count <= p->array[i].count);
 	return nvw_write(p->machine, (char *)p->array[i].device + first * bytes, from, count * bytes);
 }
 
@@ -246,7 +252,7 @@ int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
 	void *const copy = malloc(array_bytes(a));
 	int r;
 
-	NVW_FAIL_IF(!copy, NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
+	NVW_ALLOCATED(copy, "%s: no memory for a copy of %s", p->kernel->name, a->name);
 	r = dense_get(p, i, 0, a->count, copy);
 	if (r != 0) {
 		free(copy);
@@ -275,7 +281,7 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	struct dense_plan *const p = plan;
 	uint64_t bytes[3] = {0};
 
-	for (const struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+	DENSE_EACH(a, p) {
 		bytes[a->use] += array_bytes(a);
 	}
 	const struct figure rows[] = {
@@ -339,7 +345,7 @@ static int compare_on_device(struct dense_plan *p, struct nvw_machine *machine, 
 	char *const found = malloc(array_bytes(a));
 	int r;
 
-	NVW_FAIL_IF(!found, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+	NVW_ALLOCATED(found, "%s: no memory to verify %s", p->kernel->name, a->name);
 	r = nvw_read(machine, found, a->device, array_bytes(a));
 	if (r == 0) {
 		r = compare_array(a, found, findings);
@@ -353,7 +359,7 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 {
 	int verdict = 0;
 
-	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+	DENSE_EACH(a, p) {
 		if (a->use == DENSE_SCRATCH) {
 			continue;
 		}
@@ -371,10 +377,9 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 
 static int allocate_expected(struct dense_plan *p)
 {
-	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
+	DENSE_EACH(a, p) {
 		a->expected = malloc(array_bytes(a));
-		NVW_FAIL_IF(
-			!a->expected, NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+		NVW_ALLOCATED(a->expected, "%s: no memory to verify %s", p->kernel->name, a->name);
 		memcpy(a->expected, a->input, array_bytes(a));
 	}
 	return 0;

@@ -121,6 +121,10 @@ void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_
  * need no fill(). */
 void dense_array_graph(struct dense_plan *p, unsigned i);
 
+/* A loop over the plan's arrays. */
+#define DENSE_EACH(array_, p) \
+	for (struct dense_array *array_ = (p)->array; array_ < (p)->array + (p)->arrays; array_++)
+
 /* fill(): elements that are uniform in [low, high); integers. */
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);

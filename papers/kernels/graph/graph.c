@@ -16,7 +16,7 @@ int graph_add_edge(struct graph_edges *edges, uint32_t u, uint32_t v)
 		const uint64_t room = 2 * edges->room + 1024;
 		uint64_t *const pairs = realloc(edges->pairs, room * sizeof(*pairs));
 
-		NVW_FAIL_IF(!pairs, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " edges", room);
+		NVW_ALLOCATED(pairs, "graph: no memory for %" PRIu64 " edges", room);
 		edges->pairs = pairs;
 		edges->room = room;
 	}
@@ -108,8 +108,8 @@ int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *r
 	}
 	free(end);
 	free(unsorted);
-	NVW_FAIL_IF(!g.row, NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
-		nodes, edges->count);
+	NVW_ALLOCATED(
+		g.row, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges", nodes, edges->count);
 	return 0;
 }
 

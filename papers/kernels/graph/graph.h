@@ -26,6 +26,8 @@
 #ifndef PAPERS_GRAPH_GRAPH_H
 #define PAPERS_GRAPH_GRAPH_H
 
+#include <assert.h>
+
 #include <stdint.h>
 
 #include <nvw/pool.h>
@@ -53,6 +55,7 @@ void graph_free(struct graph *graph);
 
 static inline uint32_t graph_degree(const struct graph *g, uint32_t v)
 {
+	assert(v < g->nodes);
 	return g->row[v + 1] - g->row[v];
 }
 

@@ -414,7 +414,7 @@ static int grow(struct renumbering *r)
 	struct renumbering larger = {.room = r->room ? 2 * r->room : 1024, .nodes = r->nodes};
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
-	NVW_FAIL_IF(!larger.slots, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", larger.room / 2);
+	NVW_ALLOCATED(larger.slots, "graph: no memory for %" PRIu64 " nodes", larger.room / 2);
 	for (uint64_t i = 0; i < r->room; i++) {
 		if (r->slots[i].node != 0) {
 			larger.slots[find_slot(&larger, r->slots[i].id)] = r->slots[i];

@@ -188,7 +188,7 @@ static int make_road(const char *at, struct made *m)
 		r.roads += (unsigned)__builtin_popcount(road_joins(&r, c));
 	}
 	r.node = calloc(r.width, sizeof(*r.node));
-	NVW_FAIL_IF(!r.node, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " crossings", r.width);
+	NVW_ALLOCATED(r.node, "graph: no memory for %" PRIu64 " crossings", r.width);
 	for (uint64_t c = 0; c < r.crossings && error == 0; c++) {
 		error = build_crossing(&r, c);
 	}
@@ -292,7 +292,7 @@ static int make_chung_lu(const char *at, struct made *m)
 		.first = sqrt((double)nodes / LARGEST_BY_MEAN),
 		.last = sqrt((double)nodes + (double)nodes / LARGEST_BY_MEAN)};
 
-	NVW_FAIL_IF(!r.node, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", nodes);
+	NVW_ALLOCATED(r.node, "graph: no memory for %" PRIu64 " nodes", nodes);
 	m->nodes = r.nodes;
 	shuffle_ranks(&r, m->seed);
 

@@ -8,6 +8,8 @@
 #ifndef PAPERS_GRAPH_PLAN_H
 #define PAPERS_GRAPH_PLAN_H
 
+#include <assert.h>
+
 #include <nvw/random.h>
 #include <nvw/workload.h>
 
@@ -100,6 +102,7 @@ static inline uint64_t graph_distance(uint64_t a, uint64_t b)
 /* Queue q has nodes first(q) to first(q + 1) - 1, in tasks of chunk nodes. */
 static inline uint64_t graph_first(uint64_t nodes, uint64_t queues, uint64_t q)
 {
+	assert(q <= queues);
 	return q * nodes / queues;
 }
 
@@ -107,6 +110,7 @@ static inline uint64_t graph_tasks(uint64_t nodes, uint64_t queues, uint64_t chu
 {
 	const uint64_t block = graph_first(nodes, queues, q + 1) - graph_first(nodes, queues, q);
 
+	assert(q < queues && chunk > 0);
 	return (block + chunk - 1) / chunk;
 }
 

@@ -219,7 +219,7 @@ static int judge_distances(
 	struct heap h = {malloc(((uint64_t)p->graph.arcs + 1) * sizeof(*h.entries)), 0};
 	int error;
 
-	NVW_FAIL_IF(!h.entries, NVW_E_MEMORY, "graph: no memory to compute distances");
+	NVW_ALLOCATED(h.entries, "graph: no memory to compute distances");
 	dijkstra(p, &h, scratch);
 	error = compare_values(p, "distance", "Dijkstra's algorithm", found, scratch, findings);
 	free(h.entries);
@@ -254,7 +254,7 @@ static int fetch(const struct graph_plan *p, struct nvw_machine *machine, uint64
 
 	uint32_t *const narrow = malloc(nodes * sizeof(*narrow));
 
-	NVW_FAIL_IF(!narrow, NVW_E_MEMORY, "graph: no memory for %" PRIu64 " values", nodes);
+	NVW_ALLOCATED(narrow, "graph: no memory for %" PRIu64 " values", nodes);
 
 	const int error = nvw_read(machine, narrow, p->result, nodes * sizeof(*narrow));
 
@@ -302,7 +302,7 @@ int graph_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *f
 	uint64_t *const arrays = calloc(4 * nodes, sizeof(*arrays));
 	struct reference r = {p, 0, arrays, arrays + nodes, arrays + 2 * nodes};
 
-	NVW_FAIL_IF(!arrays, NVW_E_MEMORY, "graph: no memory to compute what is right");
+	NVW_ALLOCATED(arrays, "graph: no memory to compute what is right");
 
 	const int error = judge(&r, machine, arrays + 3 * nodes, findings);
 

@@ -128,7 +128,7 @@ static int graph_prepare(
 	struct graph_plan *const p = calloc(1, sizeof(*p));
 	int error;
 
-	NVW_FAIL_IF(!p, NVW_E_MEMORY, "no memory for a plan");
+	NVW_ALLOCATED(p, "no memory for a plan");
 	p->algorithm = algorithm;
 	p->seed = seed;
 	error = take_common(names[algorithm], options, p);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The mutexes of sinclair15 (lock.h). STEP() marks the steps that a seeded bug may replace (mutations.c). */
+#include <assert.h>
+
 #include "steps.h"
 
 const char *const lock_kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff", NULL};
@@ -23,6 +25,7 @@ uint64_t lock_words(enum lock_kind kind, uint64_t groups)
 
 static uint32_t *place_of(const struct lock *lock, uint32_t ticket)
 {
+	assert(lock->places > 0);
 	return lock->words + SYNC_LINE_WORDS * (1 + ticket % lock->places);
 }
 

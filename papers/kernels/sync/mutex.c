@@ -232,7 +232,7 @@ static int mutex_verify(void *plan, struct nvw_machine *machine, struct nvw_find
 	uint32_t *const data = calloc(a->data_words, sizeof(*data));
 	int verdict = 0, error = 0;
 
-	NVW_FAIL_IF(!data, NVW_E_MEMORY, "no memory to verify in");
+	NVW_ALLOCATED(data, "no memory to verify in");
 	for (uint64_t d = 0; error == 0 && d < domains(a); d++) {
 		error = sync_note(verify_domain(p, machine, d, data, findings), &verdict);
 	}

@@ -2,6 +2,7 @@
 /* Common options, and work-groups that determine their CU (place.h). */
 #include "place.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -75,7 +76,7 @@ int sync_make_plan(uint64_t bytes,
 	void *const plan = calloc(1, bytes);
 	int error;
 
-	NVW_FAIL_IF(!plan, NVW_E_MEMORY, "no memory for a plan");
+	NVW_ALLOCATED(plan, "no memory for a plan");
 	error = read(options, seed, mutation, plan);
 	if (error != 0) {
 		free(plan);
@@ -116,7 +117,7 @@ int sync_make_places(
 		.cu_count = cus,
 		.group_count = groups,
 	};
-	NVW_FAIL_IF(!ret_places->has, NVW_E_MEMORY, "no memory for %" PRIu64 " work-groups", groups);
+	NVW_ALLOCATED(ret_places->has, "no memory for %" PRIu64 " work-groups", groups);
 	return ret_places->cus && ret_places->groups ? 0 : NVW_E_MEMORY;
 }
 
@@ -141,6 +142,7 @@ struct sync_place sync_take_place(const struct sync_places *places)
 	const unsigned cu = nvw_cu_id();
 	struct sync_place place;
 
+	assert(nvw_group_id() < places->group_count && cu < places->cu_count);
 	if (nvw_local_id() == 0) {
 		nvw_store(mine,
 			cu << 16 | nvw_atomic_add(&places->cus[cu].groups, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT));
@@ -154,6 +156,7 @@ struct sync_place sync_take_place(const struct sync_places *places)
 int sync_groups_on(
 	struct nvw_machine *machine, const struct sync_places *places, unsigned cu, uint32_t *ret_groups)
 {
+	assert(cu < places->cu_count);
 	return nvw_read(machine, ret_groups, &places->cus[cu].groups, sizeof(*ret_groups));
 }
 
@@ -162,6 +165,7 @@ int sync_place_of(struct nvw_machine *machine, const struct sync_places *places,
 {
 	uint32_t word = 0;
 
+	assert(group < places->group_count);
 	NVW_TRY(nvw_read(machine, &word, &places->groups[group].place, sizeof(word)));
 	*ret_place = place_from(places, group, word);
 	return sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
@@ -170,6 +174,7 @@ int sync_place_of(struct nvw_machine *machine, const struct sync_places *places,
 int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, const struct sync_places *places,
 	const char *name, nvw_kernel kernel, const void *args, uint64_t *ret_ps)
 {
+	assert(places->has && places->group_count > 0);
 	const uint64_t began = nvw_time_ps(machine);
 	const int error = nvw_launch(
 		machine, name, kernel, args, places->group_count * shape->group_size, shape->group_size);

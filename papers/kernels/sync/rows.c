@@ -11,7 +11,7 @@ int sync_history_make(struct sync_history *history, uint64_t sections)
 	NVW_FAIL_IF(sections >= SYNC_UNSEEN, NVW_E_USAGE,
 		"--iterations: %" PRIu64 " critical sections are too many to number", sections);
 	history->before = malloc((sections + 1) * sizeof(*history->before));
-	NVW_FAIL_IF(!history->before, NVW_E_MEMORY, "no memory for %" PRIu64 " critical sections", sections);
+	NVW_ALLOCATED(history->before, "no memory for %" PRIu64 " critical sections", sections);
 	history->sections = (uint32_t)sections;
 	history->before[0] = 0;
 	for (uint64_t i = 1; i <= sections; i++) {

@@ -7,6 +7,7 @@
 #ifndef PAPERS_SYNC_ROWS_H
 #define PAPERS_SYNC_ROWS_H
 
+#include <assert.h>
 #include "place.h"
 
 /* Words of this many rows of a work-group, plus row 0. */
@@ -25,6 +26,7 @@ static inline uint64_t sync_layout_words(enum sync_layout layout, unsigned acces
 /* Index of a work-item's datum in a row, 0 to rows. */
 static inline uint64_t sync_row_word(unsigned rows, unsigned row, unsigned item)
 {
+	assert(row <= rows);
 	return ((uint64_t)item / SYNC_LINE_WORDS * (rows + 1) + row) * SYNC_LINE_WORDS +
 	       item % SYNC_LINE_WORDS;
 }

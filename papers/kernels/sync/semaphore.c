@@ -311,7 +311,7 @@ static int write_all(const struct args *a, struct nvw_machine *machine)
 	uint32_t *const data = calloc(a->parts * a->part_words, sizeof(*data));
 	int error = 0;
 
-	NVW_FAIL_IF(!data, NVW_E_MEMORY, "no memory for a CU's data");
+	NVW_ALLOCATED(data, "no memory for a CU's data");
 	fill_parts(a, 0, data);
 	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
 		error = write_cu(a, machine, cu, data);
@@ -416,7 +416,7 @@ static int semaphore_verify(void *plan, struct nvw_machine *machine, struct nvw_
 	uint32_t *const data = calloc(2 * p->args.parts * p->args.part_words, sizeof(*data));
 	int verdict;
 
-	NVW_FAIL_IF(!data, NVW_E_MEMORY, "no memory to verify in");
+	NVW_ALLOCATED(data, "no memory to verify in");
 	verdict = verify_all(p, machine, data, findings);
 	free(data);
 	return verdict;

@@ -2,6 +2,7 @@
 /* The hooks of the task programs. See trees.h. */
 #include "trees.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -52,6 +53,7 @@ int trees_run_words(struct dense_plan *p, const struct nvw_task_program *program
 
 const struct nvw_task_totals *trees_totals(const struct dense_plan *p)
 {
+	assert(p->more);
 	return &((const struct run *)p->more)->totals;
 }
 

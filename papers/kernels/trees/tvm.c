@@ -110,8 +110,8 @@ static int push_mask(struct tvm *t, uint32_t depth, const bool *mask, uint32_t f
 {
 	bool *const copy = malloc(end - first + 1);
 
-	NVW_FAIL_IF(!copy, NVW_E_MEMORY, "program %s: no memory for a mask of %u entries",
-		t->run.program->name, end - first);
+	NVW_ALLOCATED(
+		copy, "program %s: no memory for a mask of %u entries", t->run.program->name, end - first);
 	memcpy(copy, mask + first, end - first);
 	t->stack[depth] = copy;
 	return 0;
