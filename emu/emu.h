@@ -258,28 +258,24 @@ NVW_CHECKED int emu_launch_resumable(struct nvw_machine *machine, const char *na
 /* The turn of a wavefront. */
 struct emu_turn {
 	uint64_t to_run; /* lanes still to run, from the one behind the running one on */
-	uint64_t lane;   /* the running one */
+	uint64_t lane;   /* the running one; of a resumable kernel the first of the neighbours that run */
 	/* Of a resumable kernel: those of to_run that neither begin nor are in the middle of a call; the
-	 * running one's frame. */
+	 * request of the last of the neighbours. */
 	uint64_t plain;
-	char *frame;
+	struct nvw__request *last;
 	uint64_t frame_bytes;
 };
 struct emu_turn *emu_turn(void);
 
 /* What a frame's function may go on with instead of its return: the next lane's frame, if that is a
- * neighbour and plain. self: nvw__self. */
-static inline void *emu_turn_next(struct emu_turn *t, struct nvw__request **self)
+ * neighbour and plain, which *self, nvw__self, is a word further for. */
+static inline char *emu_turn_next(const struct emu_turn *t, struct nvw__request **self, char *frame)
 {
-	if (!(t->plain & 1)) {
+	if (*self == t->last) {
 		return NULL;
 	}
-	t->plain >>= 1;
-	t->to_run >>= 1;
-	t->lane++;
-	t->frame += t->frame_bytes;
 	*self = (struct nvw__request *)(void *)((uint64_t *)(void *)*self + 1);
-	return t->frame;
+	return frame + t->frame_bytes;
 }
 
 /* nvw_read() in two parts: its time, and the bytes, all of which the machine has. */

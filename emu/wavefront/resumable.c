@@ -141,9 +141,26 @@ static bool next_lane(void)
 	emu_now.turn.lane += 1 + skipped;
 	emu_now.turn.to_run = lanes >> skipped >> 1;
 	emu_now.turn.plain = emu_now.turn.plain >> skipped >> 1;
-	emu_now.turn.frame = wf->stacks + emu_now.turn.lane * emu_now.turn.frame_bytes;
 	nvw__self = emu_request(wf, (unsigned)emu_now.turn.lane);
+	emu_now.turn.last =
+		emu_request(wf, (unsigned)emu_now.turn.lane + (unsigned)__builtin_ctzll(~emu_now.turn.plain));
 	return true;
+}
+
+/* The running lane is one of the neighbours, which have gone on by themselves. */
+static void find_running(void)
+{
+	const uint64_t lane = emu_lane();
+	const unsigned gone = (unsigned)(lane - emu_now.turn.lane);
+
+	emu_now.turn.lane = lane;
+	emu_now.turn.to_run >>= gone;
+	emu_now.turn.plain >>= gone;
+}
+
+static char *running_frame(void)
+{
+	return emu_now.wavefront->stacks + emu_now.turn.lane * emu_now.turn.frame_bytes;
 }
 
 static bool is_in_call(void)
@@ -153,9 +170,10 @@ static bool is_in_call(void)
 
 static inline void resume_lane(void)
 {
-	char *const frame = emu_now.turn.frame;
+	char *const its = running_frame();
 
-	(**(void (**)(void *))(void *)frame)(frame);
+	(**(void (**)(void *))(void *)its)(its);
+	find_running();
 }
 
 static void begin_if_fresh(void)
@@ -165,7 +183,7 @@ static void begin_if_fresh(void)
 
 	if (wf->fresh & me) {
 		wf->fresh &= ~me;
-		emu_now.machine->exec.resumable->begin(emu_now.machine->exec.args, emu_now.turn.frame);
+		emu_now.machine->exec.resumable->begin(emu_now.machine->exec.args, running_frame());
 	}
 }
 
@@ -240,6 +258,7 @@ static void report_overflow(void)
 
 void emu_resumable_issue(void)
 {
+	find_running();
 	struct emu_wavefront *const wf = emu_now.wavefront;
 	struct emu_carrier *const me = emu_now.carrier;
 	struct emu_fiber *const own = &wf->fibers[emu_now.turn.lane];
@@ -270,6 +289,7 @@ void emu_leave_resumable(void)
 
 	struct emu_exec *const x = &emu_now.machine->exec;
 
+	find_running();
 	emu_fiber_clean(bottom_of(x, me), x->stack_bytes);
 	give_carrier(x, me);
 	emu_fiber_switch(&nobody, next_resumed());

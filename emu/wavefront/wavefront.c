@@ -35,12 +35,12 @@ struct emu_now emu_now = {.by_call = nvw__issue};
 
 uint64_t nvw_global_id(void)
 {
-	return emu_now.wavefront->first_global + emu_now.turn.lane;
+	return emu_now.wavefront->first_global + emu_lane();
 }
 
 unsigned nvw_local_id(void)
 {
-	return emu_now.wavefront->first_local + emu_now.turn.lane;
+	return emu_now.wavefront->first_local + emu_lane();
 }
 
 uint64_t nvw_group_id(void)

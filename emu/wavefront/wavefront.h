@@ -101,6 +101,12 @@ static inline struct nvw__request *emu_request(const struct emu_wavefront *wf, u
 	return (struct nvw__request *)(uintptr_t)&wf->requests.address[lane];
 }
 
+/* The running one. */
+static inline unsigned emu_lane(void)
+{
+	return (unsigned)((uint64_t *)(void *)nvw__self - emu_now.wavefront->requests.address);
+}
+
 static inline struct emu_saved_request emu_request_save(const struct emu_wavefront *wf, unsigned lane)
 {
 	NVW_DEEP_INVARIANT(lane < EMU_LANES);

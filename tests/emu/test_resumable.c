@@ -87,7 +87,7 @@ static void resume_neighbours(struct frame *f)
 {
 	do {
 		resume(f);
-	} while ((f = emu_turn_next(emu_turn(), &nvw__self)) != NULL);
+	} while ((f = (void *)emu_turn_next(emu_turn(), &nvw__self, (char *)f)) != NULL);
 }
 
 static void begin_with_neighbours(const void *args, void *frame)

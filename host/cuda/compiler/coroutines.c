@@ -4,7 +4,7 @@
  * coroutine: it gives way behind the request of an access, with what it still needs in a frame, and goes on
  * when the machine has served it (emu/wavefront/resumable.c).
  *
- *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4);
+ *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4, request);
  *	                                        if (!q) { give way; q = the request's value; }
  *	                                        v = load q
  *
@@ -74,6 +74,7 @@ static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef typ
 	LLVMValueRef v = LLVMGetNamedGlobal(d->module, name);
 
 	v = v ? v : LLVMAddGlobal(d->module, type, name);
+	LLVMSetVisibility(v, LLVMHiddenVisibility); /* of this program: it needs no look-up */
 	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
 }
 
@@ -282,6 +283,14 @@ static bool seems_shared(LLVMValueRef v)
 	return false;
 }
 
+#define REQUEST "nvw_cuda_lane_request"
+
+/* The lane's request: a call that the divided coroutine has none of (go_on_with_neighbours()). */
+static LLVMValueRef request(struct device *d)
+{
+	return call(d, REQUEST, d->bytes, NULL, 0);
+}
+
 /* The call that says where the bytes of an access are: in its place in the source. */
 static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what, LLVMValueRef is,
 	LLVMValueRef cell, bool is_shared)
@@ -292,10 +301,17 @@ static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what
 	snprintf(name, sizeof name, "nvw_cuda_lane_%s%s%u", what & WRITES ? "write" : "read",
 		is_shared ? "_shared" : "", bytes);
 	LLVMPositionBuilderBefore(d->builder, hook);
-	LLVMValueRef arguments[] = {LLVMGetOperand(hook, 0), cell,
-		LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false),
-		what & WRITES ? as_number(d, LLVMGetOperand(is, 0)) : NULL};
-	LLVMValueRef place = call(d, name, d->bytes, arguments, what & WRITES ? 4 : 3);
+	LLVMValueRef arguments[5] = {
+		LLVMGetOperand(hook, 0), cell, LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false)};
+	unsigned n = 3;
+
+	if (!is_shared) {
+		arguments[n++] = request(d);
+	}
+	if (!is_shared && what & WRITES) {
+		arguments[n++] = as_number(d, LLVMGetOperand(is, 0));
+	}
+	LLVMValueRef place = call(d, name, d->bytes, arguments, n);
 
 	mark_call(d, place, "nomerge"); /* two calls are two places */
 	return place;
@@ -304,11 +320,7 @@ static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what
 /* Where the machine's answer is. */
 static LLVMValueRef build_answer(struct device *d)
 {
-	LLVMValueRef self =
-		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_lane_self", d->bytes), "");
-	LLVMValueRef request = LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, self, 0), "");
-
-	return as_bytes(d, word_behind(d, request, VALUE));
+	return as_bytes(d, word_behind(d, request(d), VALUE));
 }
 
 static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
@@ -709,7 +721,25 @@ static void forget_part(LLVMValueRef part)
 	}
 }
 
-/* Where it returns, it goes on with the neighbour. Variables of the stack stay at its beginning. */
+static LLVMValueRef running_request(struct device *d)
+{
+	LLVMValueRef self =
+		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_lane_self", d->bytes), "");
+
+	return LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, self, 0), "");
+}
+
+static void replace_requests(LLVMValueRef f, LLVMValueRef by)
+{
+	FOR_INSTRUCTIONS(i, f) {
+		if (called_by(i) && strcmp(name_of(called_by(i)), REQUEST) == 0) {
+			LLVMReplaceAllUsesWith(i, by);
+			LLVMInstructionEraseFromParent(i);
+		}
+	}
+}
+
+/* Where it returns, it goes on with the neighbour, whose request is the next. Variables of the stack stay at its beginning. */
 static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 {
 	LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(resume),
@@ -724,13 +754,18 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 	}
 	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(body));
 	LLVMSetCurrentDebugLocation2(d->builder, NULL);
-	LLVMValueRef its = LLVMBuildPhi(d->builder, LLVMTypeOf(frame), "");
+	LLVMValueRef its = LLVMBuildPhi(d->builder, LLVMTypeOf(frame), ""),
+		     own = LLVMBuildPhi(d->builder, d->bytes, "");
 
+	replace_requests(resume, own);
 	LLVMReplaceAllUsesWith(frame, its);
 	LLVMAddIncoming(its, &frame, &begins, 1);
 	LLVMBuildStore(d->builder, LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, its, WORK_ITEM), ""),
 		variable(d, "nvw_cuda_now", d->bytes));
 	LLVMPositionBuilderAtEnd(d->builder, begins);
+	LLVMValueRef first = running_request(d);
+
+	LLVMAddIncoming(own, &first, &begins, 1);
 	LLVMBuildBr(d->builder, body);
 	for (LLVMBasicBlockRef b = body; b; b = LLVMGetNextBasicBlock(b)) {
 		LLVMValueRef last = LLVMGetBasicBlockTerminator(b);
@@ -741,11 +776,14 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			LLVMMoveBasicBlockAfter(end, b);
 			LLVMInstructionEraseFromParent(last);
 			LLVMPositionBuilderAtEnd(d->builder, b);
+			LLVMValueRef here = as_bytes(d, its),
+				     next_request = as_bytes(d, word_behind(d, own, 1));
 			LLVMValueRef neighbour = LLVMBuildPointerCast(d->builder,
-				call(d, "nvw_cuda_lane_next", d->bytes, NULL, 0), LLVMTypeOf(frame), "");
+				call(d, "nvw_cuda_lane_next", d->bytes, &here, 1), LLVMTypeOf(frame), "");
 
 			LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, neighbour, ""), end, body);
 			LLVMAddIncoming(its, &neighbour, &b, 1);
+			LLVMAddIncoming(own, &next_request, &b, 1);
 			LLVMPositionBuilderAtEnd(d->builder, end);
 			LLVMBuildRetVoid(d->builder);
 			b = end;

@@ -13,7 +13,7 @@ struct nvw__request **nvw_cuda_lane_self;
 void *nvw_cuda_lane_frame;
 size_t nvw_cuda_lane_frame_bytes;
 
-enum { AHEAD = 4 };
+enum { AHEAD = 5 };
 #define POISON (UINT64_MAX / 0xff * NVW_CUDA_POISON)
 
 /* ---- The long way -------------------------------------------------------------------------------- */
@@ -60,7 +60,8 @@ static __attribute__((noinline)) void *store_by_call(
 
 /* ---- The short way ------------------------------------------------------------------------------- */
 
-static inline bool post(char *p, size_t n, const struct nvw_site *site, uint64_t kind, uint64_t value)
+static inline bool post(
+	char *p, size_t n, const struct nvw_site *site, struct nvw__request *r, uint64_t kind, uint64_t value)
 {
 	struct nvw_cuda_span *const s = &nvw_cuda_lanes.span[nvw_cuda_span_of(p)];
 	const uintptr_t offset = (uintptr_t)(p - s->start), at = s->at + offset;
@@ -68,8 +69,6 @@ static inline bool post(char *p, size_t n, const struct nvw_site *site, uint64_t
 	if (offset + n - 1 >= s->bytes || at % n || !site || nvw_cuda_pending.n) {
 		return false;
 	}
-	struct nvw__request *const r = *nvw_cuda_lane_self;
-
 	s->touched[offset / NVW_CUDA_LINE] = 1;
 	r->address = at;
 	if (kind != NVW__LOAD) {
@@ -96,35 +95,36 @@ static inline char *shared_place(char *p, size_t n)
 
 #define HERE __builtin_return_address(0)
 
-/* The window keeps poison: nobody may read it but by a hook. */
-#define ACCESSES(n, type)                                                                                   \
-	void *nvw_cuda_lane_read##n(void *p, const struct nvw_site **site, size_t aligned)                  \
-	{                                                                                                   \
-		return post(p, n, *site, NVW__LOAD, 0) ? NULL : load_by_call(p, n, aligned, site, HERE);    \
-	}                                                                                                   \
-	void *nvw_cuda_lane_write##n(void *p, const struct nvw_site **site, size_t aligned, uint64_t value) \
-	{                                                                                                   \
-		nvw_cuda_works();                                                                           \
-		if (post(p, n, *site, NVW__STORE, value)) {                                                 \
-			*(type *)p = (type)POISON;                                                          \
-			return NULL;                                                                        \
-		}                                                                                           \
-		return store_by_call(p, n, aligned, site, HERE);                                            \
-	}                                                                                                   \
-	void *nvw_cuda_lane_read_shared##n(void *p, const struct nvw_site **site, size_t aligned)           \
-	{                                                                                                   \
-		char *const place = shared_place(p, n);                                                     \
-                                                                                                            \
-		return place ? place : load_by_call(p, n, aligned, site, HERE);                             \
-	}                                                                                                   \
-	void *nvw_cuda_lane_write_shared##n(                                                                \
-		void *p, const struct nvw_site **site, size_t aligned, uint64_t value)                      \
-	{                                                                                                   \
-		char *const place = shared_place(p, n);                                                     \
-                                                                                                            \
-		(void)value;                                                                                \
-		nvw_cuda_works();                                                                           \
-		return place ? place : store_by_call(p, n, aligned, site, HERE);                            \
+/* request: the lane's own. The window keeps poison: nobody may read it but by a hook. */
+#define ACCESSES(n, type)                                                                                  \
+	void *nvw_cuda_lane_read##n(                                                                       \
+		void *p, const struct nvw_site **site, size_t aligned, struct nvw__request *request)       \
+	{                                                                                                  \
+		return post(p, n, *site, request, NVW__LOAD, 0) ? NULL :                                   \
+								  load_by_call(p, n, aligned, site, HERE); \
+	}                                                                                                  \
+	void *nvw_cuda_lane_write##n(void *p, const struct nvw_site **site, size_t aligned,                \
+		struct nvw__request *request, uint64_t value)                                              \
+	{                                                                                                  \
+		nvw_cuda_works();                                                                          \
+		if (post(p, n, *site, request, NVW__STORE, value)) {                                       \
+			*(type *)p = (type)POISON;                                                         \
+			return NULL;                                                                       \
+		}                                                                                          \
+		return store_by_call(p, n, aligned, site, HERE);                                           \
+	}                                                                                                  \
+	void *nvw_cuda_lane_read_shared##n(void *p, const struct nvw_site **site, size_t aligned)          \
+	{                                                                                                  \
+		char *const place = shared_place(p, n);                                                    \
+                                                                                                           \
+		return place ? place : load_by_call(p, n, aligned, site, HERE);                            \
+	}                                                                                                  \
+	void *nvw_cuda_lane_write_shared##n(void *p, const struct nvw_site **site, size_t aligned)         \
+	{                                                                                                  \
+		char *const place = shared_place(p, n);                                                    \
+                                                                                                           \
+		nvw_cuda_works();                                                                          \
+		return place ? place : store_by_call(p, n, aligned, site, HERE);                           \
 	}
 ACCESSES(1, uint8_t)
 ACCESSES(2, uint16_t)
@@ -133,11 +133,10 @@ ACCESSES(8, uint64_t)
 
 /* ---- The next lane ------------------------------------------------------------------------------- */
 
-void *nvw_cuda_lane_next(void)
+void *nvw_cuda_lane_next(char *frame)
 {
-	struct emu_turn *const t = nvw_cuda_lanes.turn;
-	char *const frame = emu_turn_next(t, nvw_cuda_lane_self);
+	const struct emu_turn *const t = nvw_cuda_lanes.turn;
 
 	__builtin_prefetch(frame + AHEAD * t->frame_bytes);
-	return frame;
+	return emu_turn_next(t, nvw_cuda_lane_self, frame);
 }
