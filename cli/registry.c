@@ -86,6 +86,15 @@ static int is_library(const struct dirent *entry)
 }
 
 /* In the order of their names. A folder that is not there has none. */
+static void load_from(const char *folder, const char *name)
+{
+	char path[PATH_BYTES];
+
+	if (NVW_PRINT(path, "%s/%s", folder, name) < (int)sizeof path) {
+		load_library(path);
+	}
+}
+
 static void load_folder(const char *folder)
 {
 	struct dirent **entry;
@@ -95,11 +104,7 @@ static void load_folder(const char *folder)
 		return;
 	}
 	NVW_EACH(one, entry, count) {
-		char path[PATH_BYTES];
-
-		if (NVW_PRINT(path, "%s/%s", folder, (*one)->d_name) < (int)sizeof path) {
-			load_library(path);
-		}
+		load_from(folder, (*one)->d_name);
 		free(*one);
 	}
 	free(entry);

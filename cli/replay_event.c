@@ -82,14 +82,13 @@ static bool is_of(const struct nvw_log_record *r, const struct by *by)
 
 static int remember(struct places *p, const struct nvw_log_record *r)
 {
-	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(
-		!NVW_ROOM(p->place, p->room, r->site.id), NVW_E_MEMORY, "no memory for the sites of a log");
-	struct place *const at = &p->place[r->site.id - 1];
+	const uint32_t id = r->site.id;
 
-	NVW_PRINT(at->file, "%s", r->site.file);
-	at->line = r->site.line;
-	p->count = r->site.id;
+	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
+	NVW_FAIL_IF(!NVW_ROOM(p->place, p->room, id), NVW_E_MEMORY, "no memory for the sites of a log");
+	p->place[id - 1].line = r->site.line;
+	NVW_PRINT(p->place[id - 1].file, "%s", r->site.file);
+	p->count = id;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <host/kernels.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "host_machine.h"
@@ -46,19 +47,31 @@ struct host_machine cli_host_machine(const struct emu_config *m)
 		.sbrp = sbrps[m->sbrp]};
 }
 
-int cli_emulate_kernels(struct host_session *s, const struct emu_config *machine, const char *races)
+/* NULL without memory. */
+static char *description_of(const struct emu_config *machine, int *ret_error)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
-	int r = to ? emu_config_dump(machine, to) : 0;
 
-	if (!to || fclose(to)) {
-		r = nvw_fail(NVW_E_MEMORY, "no memory for the machine's description");
+	if (!to) {
+		return NULL;
 	}
-	if (r == 0) {
-		r = host_kernels_emulate(s, machine->name, text, races);
+	*ret_error = emu_config_dump(machine, to);
+	if (fclose(to)) {
+		free(text);
+		return NULL;
 	}
+	return text;
+}
+
+int cli_emulate_kernels(struct host_session *s, const struct emu_config *machine, const char *races)
+{
+	int r = 0;
+	char *const text = description_of(machine, &r);
+
+	NVW_ALLOCATED(text, "no memory for the machine's description");
+	r = NVW_OR(r, host_kernels_emulate(s, machine->name, text, races));
 	free(text);
 	return r;
 }

@@ -80,17 +80,23 @@ static void tell_unflushed(const struct host_session *s, unsigned file)
 /* ---- The file ------------------------------------------------------------------------------------ */
 
 /* Finds the copy among the files that the program mapped: returns 1, or 0 if it is not among them. */
-static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
+static unsigned count_named(const struct host_control *c, const char *path, unsigned *ret_first)
 {
-	const struct host_control *const c = s->control;
 	unsigned found = 0;
 
 	for (unsigned i = c->file_count; i-- > 0;) {
-		if (strcmp(c->file[i].path, path) == 0) {
-			*ret_file = i;
+		if (!strcmp(c->file[i].path, path)) {
+			*ret_first = i;
 			found++;
 		}
 	}
+	return found;
+}
+
+static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
+{
+	const unsigned found = count_named(s->control, path, ret_file);
+
 	if (found > 1) {
 		fprintf(stderr,
 			"nvwave: note: %s replaced the file by another of its name: only the first is "

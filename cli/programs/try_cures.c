@@ -35,6 +35,13 @@ struct copy {
 /* ---- Running commands ---------------------------------------------------------------------------- */
 
 /* Waits for a process group that may take so long: its status, -1 if it was ended. */
+static int end_late(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return -1;
+}
+
 static int wait_for(pid_t pid, double limit)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
@@ -43,9 +50,7 @@ static int wait_for(pid_t pid, double limit)
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (ct_wall_seconds() - began > limit || nvw_stopping()) {
-			kill(-pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-			return -1;
+			return end_late(pid);
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -313,13 +318,18 @@ static void note_held(const struct ct_result *run, unsigned applied, struct ct_c
 }
 
 /* Notes the outcome of a verified cure that the copy had. left: findings whose cures it did not have. */
+static void note_refuted(const struct outcome *o, unsigned left, struct ct_cure *c)
+{
+	c->run = CT_CURE_NOT_RUN;
+	NVW_PRINT(c->run_text, "%.170s; the copy has no cure of %u other finding%s", o->text, left,
+		plural(left));
+}
+
 static void note_run(const struct outcome *o, unsigned applied, unsigned left, struct ct_cure *c)
 {
 	/* What fails without the cures of others refutes nobody's. */
 	if (o->run == CT_CURE_REFUTED && left > 0) {
-		c->run = CT_CURE_NOT_RUN;
-		NVW_PRINT(c->run_text, "%.170s; the copy has no cure of %u other finding%s", o->text, left,
-			plural(left));
+		note_refuted(o, left, c);
 		return;
 	}
 	c->run = o->run;

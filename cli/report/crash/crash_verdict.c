@@ -29,17 +29,22 @@ void crash_interleaving_text(const struct ct_result *r, FILE *to)
 	}
 }
 
+static void print_power(double log2_states, FILE *to)
+{
+	const double distance = fabs(log2_states - round(log2_states));
+
+	fprintf(to, "2^%.*f", distance >= 0.05, log2_states);
+}
+
 void crash_possible_text(const struct ct_result *r, FILE *to)
 {
-	const double log2_states = r->states_possible_log2, whole = round(log2_states);
-
 	if (!r->states_possible_exact) {
 		fputs("at most ", to);
 	}
-	if (log2_states < 53) {
-		fprintf(to, "%s", GROUPED((uint64_t)(r->states_possible + 0.5)));
+	if (r->states_possible_log2 < 53) {
+		fputs(GROUPED((uint64_t)(r->states_possible + 0.5)), to);
 	} else {
-		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
+		print_power(r->states_possible_log2, to);
 	}
 }
 

@@ -211,6 +211,12 @@ static unsigned print_functions_one_way(
 	return functions;
 }
 
+static void print_all_one_way(const struct ct_coverage *c, FILE *to)
+{
+	fputs("one way: ", to);
+	print_more(print_functions_one_way(c, false, print_functions_one_way(c, true, 0, to), to), to);
+}
+
 static void print_branches(const struct ct_coverage *c, FILE *to)
 {
 	if (c->branches == 0) {
@@ -219,11 +225,9 @@ static void print_branches(const struct ct_coverage *c, FILE *to)
 	fprintf(to, "branches there, as compiled: %u of %u went both ways, %u one way, %u never met\n",
 		c->branches_both, c->branches, c->branches_one,
 		c->branches - c->branches_both - c->branches_one);
-	if (c->branches_one == 0) {
-		return;
+	if (c->branches_one > 0) {
+		print_all_one_way(c, to);
 	}
-	fputs("one way: ", to);
-	print_more(print_functions_one_way(c, false, print_functions_one_way(c, true, 0, to), to), to);
 }
 
 void cli_print_statements(const struct ct_coverage *c, FILE *to)

@@ -234,14 +234,19 @@ static void figures_of_states(FILE *f, const struct ct_result *r)
 	fputs("</div>", f);
 }
 
+static void figures_by_parts(FILE *f, const struct ct_result *r)
+{
+	tile(f, "intervals exhausted by parts of the check", r->instants_by_parts);
+	tile(f, "evaluations of parts", r->by_parts.evaluations);
+	tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+}
+
 static void figures_of_parts(FILE *f, const struct ct_result *r)
 {
 	tile(f, "differ only in unread words", r->states_unread);
 	tile(f, "intervals exhausted by read-based pruning", r->instants_by_reads);
 	if (r->instants_by_parts > 0) {
-		tile(f, "intervals exhausted by parts of the check", r->instants_by_parts);
-		tile(f, "evaluations of parts", r->by_parts.evaluations);
-		tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+		figures_by_parts(f, r);
 	}
 	if (r->by_parts.confirmations > 0) {
 		tile(f, "of the tested outside of the budget, to confirm parts that fail",

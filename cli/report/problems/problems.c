@@ -317,18 +317,23 @@ static void add_unlogged_store(json_t *steps, const json_t *row, bool is_epoch)
 }
 
 /* Stores that their transaction or epoch has not logged. */
+static void add_unlogged_one(json_t *all, const json_t *row)
+{
+	const bool is_epoch = !strcmp(member_text(row, "log"), "epoch");
+	json_t *const steps = json_array();
+	char text[128];
+
+	NVW_PRINT(text, "a store within %s was never added to its undo log",
+		is_epoch ? "an epoch" : "a transaction");
+	add_unlogged_store(steps, row, is_epoch);
+	add_place(steps, json_object_get(row, "transaction"), "which begins here");
+	add_problem(all, "unlogged-store", "error", text, steps);
+}
+
 static void add_unlogged(json_t *all, const json_t *list)
 {
 	JSON_EACH(row, list) {
-		const bool is_epoch = strcmp(member_text(row, "log"), "epoch") == 0;
-		json_t *const steps = json_array();
-		char text[128];
-
-		NVW_PRINT(text, "a store within %s was never added to its undo log",
-			is_epoch ? "an epoch" : "a transaction");
-		add_unlogged_store(steps, row, is_epoch);
-		add_place(steps, json_object_get(row, "transaction"), "which begins here");
-		add_problem(all, "unlogged-store", "error", text, steps);
+		add_unlogged_one(all, row);
 	}
 }
 

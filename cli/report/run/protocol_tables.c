@@ -225,9 +225,9 @@ static void print_instruction(const json_t *row, const int width[INSTRUCTION_COL
 	putchar('\n');
 }
 
-static void print_instructions(const json_t *rows)
+static void print_instructions_head(const json_t *rows, int width[INSTRUCTION_COLUMNS])
 {
-	int width[INSTRUCTION_COLUMNS], owed = 0;
+	int owed = 0;
 
 	puts("\nInstructions: the first row that fits is used");
 	NVW_FOR(c, INSTRUCTION_COLUMNS) {
@@ -236,6 +236,13 @@ static void print_instructions(const json_t *rows)
 	}
 	put("actions", 0, &owed);
 	putchar('\n');
+}
+
+static void print_instructions(const json_t *rows)
+{
+	int width[INSTRUCTION_COLUMNS];
+
+	print_instructions_head(rows, width);
 	JSON_EACH(row, rows) {
 		print_instruction(row, width);
 	}
