@@ -154,6 +154,10 @@ def doors():
     run(*cc, "-g", documents + "/examples/append_log.c", "-lpmem", "-o", "append_log")
     executed = run("nvwave", "exec", "--", "./append_log", "log", "3")
     ok(executed[0] == 0 and "calls" in executed[2] + executed[1], "the_installed_command_runs_host_programs", *executed)
+    built = run("nvwave-cc", cc[-1], "-g", documents + "/examples/append_log.c", "-lpmem", "-o", "announced")
+    whole = run("nvwave", "exec", "--record=announced.record", "--report=announced.txt", "--", "./announced", "announced.log", "3")
+    reason = [line for line in open(os.path.join(folder.name, "work", "announced.txt")) if line.startswith("pages are compared")]
+    ok(built[0] == 0 and whole[0] == 0 and not reason, "what_the_installed_compiler_builds_is_announced_wholly", *built, *reason)
 
 
 headers()

@@ -236,7 +236,7 @@ TEST(a_build_that_merges_them_is_noticed)
 	NEEDS_CLANG();
 	succeeds("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
 		 ")/nvwave-device-*[0-9] $(dirname " NVCC ")/libnvwave-cuda.a $(dirname " NVCC
-		 ")/include planted && cp $(dirname " NVCC ")/../cc/as $(dirname " NVCC
+		 ")/include planted && cp -r $(dirname " NVCC ")/../cc/stages $(dirname " NVCC
 		 ")/../cc/libnvwave-cc.a cc");
 	succeeds("sed -i 's/objcopy .own/objcopy --redefine-sym=_Z4sidePi.dev=_Z4sidePi $own/' "
 		 "planted/nvwave-nvcc && grep -q Pi.dev=_Z4sidePi planted/nvwave-nvcc");
