@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See coverage.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,27 +48,47 @@ static int no_memory(void)
 
 /* ---- Sites of an object ---------------------------------------------------------------------------- */
 
-static Elf_Data *find_sites(Elf *elf)
+static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret_header)
 {
 	size_t names;
-	GElf_Shdr header;
 
 	if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0) {
 		return NULL;
 	}
 	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s)) != NULL;) {
 		const char *const name =
-			gelf_getshdr(s, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+			gelf_getshdr(s, ret_header) ? elf_strptr(elf, names, ret_header->sh_name) : NULL;
 
-		if (name == NULL || strcmp(name, NVWAVE_CC_SITES) != 0) {
-			continue;
+		if (name != NULL && strcmp(name, wanted) == 0) {
+			return s;
 		}
-		if (header.sh_flags & SHF_COMPRESSED && elf_compress(s, 0, 0) < 0) {
-			return NULL;
-		}
-		return elf_rawdata(s, NULL);
 	}
 	return NULL;
+}
+
+static Elf_Data *find_sites(Elf *elf)
+{
+	GElf_Shdr header;
+	Elf_Scn *const s = find_section(elf, NVWAVE_CC_SITES, &header);
+
+	if (s == NULL || (header.sh_flags & SHF_COMPRESSED && elf_compress(s, 0, 0) < 0)) {
+		return NULL;
+	}
+	return elf_rawdata(s, NULL);
+}
+
+bool host_coverage_is_counted(const char *program)
+{
+	const int fd = open(program, O_RDONLY | O_CLOEXEC);
+	GElf_Shdr header;
+
+	elf_version(EV_CURRENT);
+	Elf *const elf = elf_begin(fd, ELF_C_READ, NULL);
+	const bool is = find_section(elf, NVWAVE_CC_COUNTERS, &header) != NULL;
+
+	elf_end(elf);
+	close(fd);
+	return is;
 }
 
 static uint64_t address_at(const uint8_t *at)

@@ -42,6 +42,9 @@ struct host_coverage {
 NVW_CHECKED int host_coverage_add(
 	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);
 
+/* Has nvwave-cc or nvwave-nvcc built some of this file? True of what is stripped, too. */
+bool host_coverage_is_counted(const char *program);
+
 /* What was added since the last call counts from now on, or is forgotten: a run of which nothing was
  * tested. */
 void host_coverage_settle(struct host_coverage *coverage, bool kept);

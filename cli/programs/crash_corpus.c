@@ -268,15 +268,16 @@ static int fuzz(struct crash_tested *t, unsigned *ret_made)
 int crash_corpus_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
 	unsigned made = 0;
+	struct corpus x = {.tested = t, .options = o, .folder = t->request->corpus, .sum = ret_result};
 
 	NVW_INVARIANT(t->request->corpus);
+	crash_sum_begin(ret_result);
 	if (t->request->fuzz > 0) {
+		NVW_TRY(find_inputs(&x)); /* are there any? */
+		ret_result->corpus.count = 0;
 		NVW_TRY(fuzz(t, &made));
 	}
 	const double began = ct_wall_seconds();
-	struct corpus x = {.tested = t, .options = o, .folder = t->request->corpus, .sum = ret_result};
-
-	crash_sum_begin(ret_result);
 	const int error = run_all(&x);
 
 	ret_result->corpus.made = made;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../report/words.h"
+#include "../../host/coverage.h"
 #include "../../host/exec.h"
 #include "../../host/program.h"
 #include "core/bounds.h"
@@ -92,23 +93,51 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-/* The last line in which AFL++ says what is wrong. */
-static int fail_by(const char *log)
+/* A line without its colours. */
+static void take_text(const char *from, char *ret_text)
 {
-	FILE *const from = fopen(log, "r");
-	char line[512], last[512] = "it says nothing";
+	while (*from != '\0' && *from != '\n') {
+		if (*from == '\x1b') {
+			from += strspn(from, "\x1b[0123456789;");
+			from += *from == 'm';
+		} else {
+			*ret_text++ = *from++;
+		}
+	}
+	*ret_text = '\0';
+}
 
+/* The last line in which AFL++ says what is wrong. */
+static void find_cause(const char *log, char ret_cause[512])
+{
+	static const char begins[] = "PROGRAM ABORT : ";
+	FILE *const from = fopen(log, "r");
+	char line[512];
+
+	snprintf(ret_cause, 512, "it says nothing");
 	while (from && fgets(line, sizeof line, from)) {
-		const char *const at = strstr(line, "PROGRAM ABORT");
+		const char *const at = strstr(line, begins);
 
 		if (at) {
-			NVW_PRINT(last, "%.*s", (int)strcspn(at, "\n\x1b"), at);
+			take_text(at + sizeof begins - 1, ret_cause);
 		}
 	}
 	if (from) {
 		fclose(from);
 	}
-	return nvw_fail(NVW_E_INPUT, "--fuzz: afl-fuzz ended early: %s", last);
+}
+
+/* A script may begin a program that has a map, so what has none is the cause only if AFL++ does not begin. */
+static int fail_by(const char *program, const char *log)
+{
+	char cause[512], path[PATH_BYTES];
+
+	find_cause(log, cause);
+	NVW_FAIL_IF(host_program_look(program, path, sizeof path) == HOST_PROGRAM_FITS &&
+			    !host_coverage_is_counted(path),
+		NVW_E_INPUT, "--fuzz: %s: expected a program that nvwave-cc has built (afl-fuzz: %s)",
+		program, cause);
+	return nvw_fail(NVW_E_INPUT, "--fuzz: afl-fuzz ended early: %s", cause);
 }
 
 /* ---- What it has made ------------------------------------------------------------------------------- */
@@ -178,7 +207,7 @@ int cli_fuzz_run(struct cli_fuzz *f)
 	}
 	NVW_FAIL_ERRNO_IF(pid < 0, "afl-fuzz");
 	if (wait_for(pid) != 0 && !nvw_stopping()) {
-		return fail_by(log);
+		return fail_by(f->words[0], log);
 	}
 	NVW_TRY(keep_folder(f, "queue", ""));
 	NVW_TRY(keep_folder(f, "crashes", "crash-"));

@@ -106,8 +106,14 @@ if not shutil.which("afl-fuzz"):
 status, out, err = run(*fuzz, "--exec=./prog pool @@ | cat")
 ok(status == 2 and "--fuzz: expected a program and its arguments" in err, "a_command_for_a_shell_is_refused", status, err)
 status, out, err = run(*fuzz, "--exec=./plain pool @@")
-ok(status == 2 and "--fuzz: afl-fuzz ended early: PROGRAM ABORT" in err and os.listdir("seeds") == ["one"],
+ok(status == 2 and "--fuzz: ./plain: expected a program that nvwave-cc has built (afl-fuzz: Fork server handshake failed)\n" in err and os.listdir("seeds") == ["one"],
    "so_is_a_program_that_nvwave_cc_has_not_built", status, err)
+os.mkdir("void")
+status, out, err = run(*fuzz, "--exec=./prog pool @@", "--corpus=void")
+ok(status == 2 and "--corpus: void has no files: expected one for each run" in err, "so_is_an_empty_folder", status, err)
+corpus("zero", nothing="")
+status, out, err = run(*fuzz, "--exec=./prog pool @@", "--corpus=zero")
+ok(status == 2 and "--fuzz: afl-fuzz ended early: No usable test cases in 'zero'\n" in err, "what_afl_says_is_said", status, err)
 
 
 corpus("three", aaa="aaa", a="a", ag="ag")
