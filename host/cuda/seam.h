@@ -130,6 +130,7 @@ struct nvw_cuda_machine {
 	void (*persist)(unsigned scope, const void *place); /* 0 work-item, 1 block, 2 kernel */
 	void (*pass)(uint64_t ps, const void *place); /* lets others run for so long, at least a cycle */
 	void (*abandon)(void);   /* ends the kernel, and does not return; the runtime has said why */
+	bool (*has_races)(void); /* were any found so far? */
 	void (*returned)(void);  /* the work-item, without a stack: its last request */
 	void (*leave)(void);     /* behind it, from the middle of a call; does not return */
 	uint64_t (*clock)(void); /* cycles */

@@ -404,6 +404,13 @@ static _Noreturn void abandon(void)
 	emu_fail_kernel(self.machine, nvw_fail(NVW_E_KERNEL, "the kernel was ended"));
 }
 
+static bool has_races(void)
+{
+	const struct emu_race_report *const r = emu_races(self.machine);
+
+	return r && r->count > 0;
+}
+
 static uint64_t time_ps(void)
 {
 	return self.machine ? nvw_time_ps(self.machine) : 0;
@@ -443,6 +450,7 @@ static const struct nvw_cuda_machine machine = {
 	.persist = persist,
 	.pass = pass,
 	.abandon = abandon,
+	.has_races = has_races,
 	.returned = emu_post_return,
 	.leave = emu_leave_resumable,
 	.clock = cycles,

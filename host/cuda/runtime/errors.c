@@ -8,7 +8,8 @@ static __thread cudaError_t last;
 static bool is_sticky(cudaError_t error)
 {
 	return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure ||
-	       error == cudaErrorAssert || error == cudaErrorMisalignedAddress;
+	       error == cudaErrorAssert || error == cudaErrorMisalignedAddress ||
+	       error == cudaErrorLaunchTimeout;
 }
 
 cudaError_t nvw_cuda_fail(cudaError_t error)

@@ -3,7 +3,8 @@
  * Kernels that wait for what does not come. A kernel waits while it changes nothing: its work-items read,
  * some of them by volatile or atomic accesses. If that takes a second of this thread's time it is told, once:
  * a launch ends before the launching thread goes on, so that a store behind it never comes. Another host
- * thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting.
+ * thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting. One in which
+ * races were found is ended, so that they are reported: a value that a race hides may never come.
  */
 #include <time.h>
 
@@ -29,6 +30,21 @@ void nvw_cuda_begin_waits(void)
 	told = false;
 }
 
+static void tell(const void *place)
+{
+	if (nvw_cuda_machine && nvw_cuda_machine->has_races()) {
+		nvw_cuda_report(place,
+			"waits: for a second no work-item of the kernel has changed anything, and this one reads here. There are races: the kernel is ended, and they are reported");
+		nvw_cuda_end_kernel(cudaErrorLaunchTimeout);
+	}
+	nvw_cuda_report(place,
+		"waits: for a second no work-item of the kernel has changed anything, and this one reads here. Host code goes on behind a launch "
+		"when its kernel has ended: %s",
+		nvw_cuda_machine ?
+			"on the machine no store of the host comes before that" :
+			"a store that it makes there comes too late; one of another host thread may come");
+}
+
 void nvw_cuda_wait_on(const void *place)
 {
 	if (told || !nvw_cuda_now || ++nvw_cuda_looks % LOOKS) {
@@ -38,11 +54,6 @@ void nvw_cuda_wait_on(const void *place)
 		began = seconds();
 	} else if (seconds() - began > 1) {
 		told = true;
-		nvw_cuda_report(place,
-			"waits: for a second no work-item of the kernel has changed anything, and this one reads here. Host code goes on behind a launch "
-			"when its kernel has ended: %s",
-			nvw_cuda_machine ?
-				"on the machine no store of the host comes before that" :
-				"a store that it makes there comes too late; one of another host thread may come");
+		tell(place);
 	}
 }

@@ -332,7 +332,7 @@ TEST(a_kernel_that_waits_for_a_later_store_of_the_host_is_told)
 {
 	NEEDS_CLANG();
 	run_until_told("exec ./waits late");
-	assert_output_has("waits.cu:15 (wait)");
+	assert_output_has("waits.cu:16 (wait)");
 	assert_output_has("kernel wait, block (0,0,0), thread (");
 	assert_output_has("a store that it makes there comes too late");
 	succeeds("./waits thread");
@@ -343,8 +343,21 @@ TEST(likewise_on_the_machine)
 {
 	NEEDS_MACHINE();
 	run_until_told("exec $NVWAVE exec --protocol=vi -- ./waits late");
-	assert_output_has("waits.cu:15 (wait)");
+	assert_output_has("waits.cu:16 (wait)");
 	assert_output_has("on the machine no store of the host comes before that");
+}
+
+/* The race is that of scopes: the value stays in the L1 of the block that stores it. */
+TEST(a_kernel_that_a_race_lets_wait_is_ended_and_its_races_are_reported)
+{
+	NEEDS_MACHINE();
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	exits(1, "timeout 60 $NVWAVE exec --check=races --protocol=vi -- ./waits blocks");
+	assert_output_has("(pass_wrongly): kernel pass_wrongly, block (1,0,0), thread (0,0,0): waits:");
+	assert_output_has("There are races: the kernel is ended");
+	assert_output_has("cudaErrorLaunchTimeout\n");
+	assert_output_has("race in kernel pass_wrongly: ");
+	assert_output_has("scope mismatch");
 }
 
 TEST(work_items_that_wait_for_each_other_by_shared_variables_go_on)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waits late: a kernel waits for a store that host code makes behind the launch, until 4 s of processor time have gone; it reads other words meanwhile. waits thread: another thread makes it. waits sleep: __nanosleep().
+// waits blocks: a block waits for another one's store at the scope of a block, until 4 s of processor time have gone.
 // waits shared: work-items wait for each other by shared variables, within a warp and beyond it.
 #include <cstdio>
 #include <cstring>
@@ -12,7 +13,7 @@ __global__ void wait(volatile int *flag)
 {
 	int sum = 0;
 
-	for (int i = 0; *flag == 0; i++) { // line 15
+	for (int i = 0; *flag == 0; i++) { // line 16
 		sum += const_cast<int *>(flag)[1 + i % 32];
 	}
 	flag[1] = sum;
@@ -45,6 +46,16 @@ __global__ void pass_on(int *sum)
 	__threadfence_block();
 	atomicExch(&taken, 0);
 	ready[i] = 1;
+}
+__global__ void pass_wrongly(int *flag)
+{
+	if (blockIdx.x == 0 && threadIdx.x == 0) {
+		flag[32] = 42;
+		__threadfence_block();
+		atomicExch_block(flag, 1);
+	}
+	while (blockIdx.x == 1 && threadIdx.x == 0 && !atomicAdd_block(flag, 0)) {
+	}
 }
 __global__ void sleep_for(unsigned ns)
 {
@@ -84,11 +95,16 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "thread")) {
 		pthread_create(&thread, NULL, store, flag);
 	}
-	if (argc > 1 && !strcmp(argv[1], "late")) {
+	if (argc > 1 && (!strcmp(argv[1], "late") || !strcmp(argv[1], "blocks"))) {
 		const struct itimerval enough = {{0, 0}, {4, 0}};
 
 		signal(SIGVTALRM, give_up);
 		setitimer(ITIMER_VIRTUAL, &enough, NULL);
+	}
+	if (argc > 1 && !strcmp(argv[1], "blocks")) {
+		pass_wrongly<<<2, 32>>>(flag);
+		printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+		return 0;
 	}
 	wait<<<1, 32>>>(flag);
 	*flag = 1;
