@@ -118,26 +118,42 @@ static const char *compiled_from(const char *file)
 	return found[i].path;
 }
 
+/* False: it is nowhere. */
+static bool find_source(const char *file, char ret_path[PATH_MAX])
+{
+	char in_root[PATH_MAX];
+
+	if (*file == '/') {
+		return access(file, R_OK) == 0 && realpath(file, ret_path);
+	}
+	NVW_PRINT(in_root, "%s/%s", cli_source_root, file);
+	const char *const places[] = {compiled_from(file), file, in_root};
+
+	NVW_EACH(place, places, NVW_COUNT(places)) {
+		if (access(*place, R_OK) == 0 && realpath(*place, ret_path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 FILE *cli_open_source(const char *file, const char **ret_searched)
 {
 	static char searched[2 * PATH_MAX]; /* *ret_searched, until the next call */
 	char path[PATH_MAX];
-	FILE *f = NULL;
+	FILE *const f = find_source(file, path) ? fopen(path, "re") : NULL;
 
-	if (*file != '/') {
-		f = fopen(compiled_from(file), "re");
-	}
-	if (!f) {
-		f = fopen(file, "re");
-	}
-	if (!f && *file != '/') {
-		NVW_PRINT(path, "%s/%s", cli_source_root, file);
-		f = fopen(path, "re");
-	}
 	if (!f) {
 		NVW_PRINT(searched, "%s, %s, and the folders that the debug information names",
 			words_or(getcwd(path, sizeof path), "."), cli_source_root);
 		*ret_searched = searched;
 	}
 	return f;
+}
+
+const char *cli_source_path(const char *file)
+{
+	static char path[PATH_MAX];
+
+	return find_source(file, path) ? path : file;
 }

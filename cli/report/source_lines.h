@@ -13,4 +13,7 @@
  */
 FILE *cli_open_source(const char *file, const char **ret_searched);
 
+/* Its whole path, for other programs; the name itself if it is not found. Valid until the next call. */
+const char *cli_source_path(const char *file);
+
 #endif

@@ -28,7 +28,9 @@ def trace():
     lines, functions, name = {}, {}, None
     for line in read("trace").splitlines():
         if line.startswith("SF:"):
-            name = line[3:]
+            whole = line[3:]  # genhtml is run in any folder
+            assert os.path.isabs(whole) and os.path.isfile(whole), whole
+            name = re.search(r".*/((workloads|docs)/.*)", whole).group(1)
         elif line.startswith("DA:"):
             number, hits = line[3:].split(",")
             lines[name, int(number)] = hits == "1"

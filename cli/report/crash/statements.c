@@ -8,6 +8,7 @@
 
 #include <nvw/errors.h>
 
+#include "../source_lines.h"
 #include "../words.h"
 
 enum { PLACES_SHOWN = 6 };
@@ -366,7 +367,7 @@ static void write_branches(const struct ct_coverage *c, const char *file, FILE *
 static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
 {
 	NVW_INVARIANT(begin < end && end <= c->count);
-	fprintf(to, "TN:nvwave\nSF:%s\n", c->statement[begin].file);
+	fprintf(to, "TN:nvwave\nSF:%s\n", cli_source_path(c->statement[begin].file));
 	write_functions(c, begin, end, to);
 	write_branches(c, c->statement[begin].file, to);
 	for (unsigned i = begin; i < end; i++) {
