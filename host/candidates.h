@@ -35,8 +35,8 @@ struct host_candidates {
 	struct {
 		size_t count, stores; /* places of their stores */
 	} rank[HOST_HINT_UNFLUSHED + 1];
-	uint64_t schedules; /* that were looked at for witnesses; 0: none was */
-	size_t witnessed;
+	uint64_t schedules;        /* that were looked at for witnesses; 0: none was */
+	size_t witnessed, besides; /* of the list, and pairs that are not in it */
 	size_t windows;
 	uint64_t without_effect; /* pairs whose load nothing durable follows */
 };

@@ -254,6 +254,7 @@ void exec_schedules_witness(
 	const struct exec_schedules *x, const struct host_session *s, struct host_candidates *c)
 {
 	c->schedules = x->run;
+	c->besides = json_array_size(x->witnessed);
 	for (size_t i = 0; i < c->count && x->run > 0; i++) {
 		json_t *const pair = pair_json(s, c->list[i].store, c->list[i].load);
 		json_t *const witness = witness_of(x, pair);
@@ -261,6 +262,7 @@ void exec_schedules_witness(
 		if (witness != NULL) {
 			c->list[i].witness = member_count(witness, "schedule");
 			c->witnessed++;
+			c->besides -= json_object_get(witness, "candidate") == NULL;
 			json_object_set_new(witness, "candidate", json_true());
 		}
 		json_decref(pair);

@@ -454,6 +454,9 @@ TEST(a_deadlock_under_a_crash_test_is_told)
 TEST(a_race_that_happens_is_witnessed)
 {
 	static const char *const words[] = {
+		"persistency races: 0 candidates at stores of 0 places, 0 places whose flush is late or "
+		"missing, and 0 of second rank (0 of them witnessed in 20 schedules, and 1 other pair, named "
+		"below); ",
 		"consume reads what store ", "publish_early has not made durable", NULL};
 
 	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool race");

@@ -148,9 +148,13 @@ static void print_counts(const struct host_candidates *c, FILE *to)
 		c->rank[HOST_HINT_UNFLUSHED].stores, plural(c->rank[HOST_HINT_UNFLUSHED].stores),
 		c->count - c->strong);
 	if (c->schedules > 0) {
-		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed, (ull)c->schedules);
+		fprintf(to, "%zu of them witnessed in %llu schedule%s", c->witnessed, (ull)c->schedules,
+			plural(c->schedules));
 	} else {
 		fprintf(to, "candidate: not witnessed");
+	}
+	if (c->besides > 0) {
+		fprintf(to, ", and %zu other pair%s, named below", c->besides, plural(c->besides));
 	}
 	fprintf(to, "); %zu window%s and %u load%s were compared\n", c->windows, plural(c->windows),
 		c->races->loads, plural(c->races->loads));
