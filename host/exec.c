@@ -524,6 +524,13 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 	return error ? -1 : pid;
 }
 
+/* By any of its processes. */
+static bool is_refused(const struct host_session *s)
+{
+	return s->schedule != NULL &&
+	       __atomic_load_n(&s->schedule->end, __ATOMIC_RELAXED) == HOST_SCHEDULE_REFUSED;
+}
+
 /* Waits until it ends; its orphans may end before. After a stop signal it has half a second. */
 static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 {
@@ -534,7 +541,7 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 
 	while (ended != pid && ended >= 0) {
 		s->timed_out = s->limit > 0 && 1e-9 * (double)(raw_ns() - began) > s->limit;
-		if (nvw_stop_seconds() > 0.5 || s->timed_out) {
+		if (nvw_stop_seconds() > 0.5 || s->timed_out || is_refused(s)) {
 			kill(NVW_OR(running.pid, pid), SIGKILL);
 		}
 		host_schedule_watch(s, &stall);

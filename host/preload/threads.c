@@ -62,7 +62,7 @@ HOST_EXPORT int pthread_create(
 		start = host_check_starts;
 		argument = watched;
 	}
-	struct host_turn *const turn = host_scheduling ? host_turn_creates(&start, NULL, &argument) : NULL;
+	struct host_turn *const turn = host_turn_creates(&start, NULL, &argument);
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 
 	if (turn != NULL) {
@@ -83,7 +83,7 @@ HOST_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 		start = host_check_starts_c11;
 		argument = watched;
 	}
-	struct host_turn *const turn = host_scheduling ? host_turn_creates(NULL, &start, &argument) : NULL;
+	struct host_turn *const turn = host_turn_creates(NULL, &start, &argument);
 	const int error = REAL(thrd_create)(thread, start, argument);
 
 	if (turn != NULL) {

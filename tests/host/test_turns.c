@@ -137,6 +137,9 @@ TEST(what_cannot_be_controlled_is_refused)
 {
 	assert_int_equal(under("cancels", "--schedules=2"), 2);
 	assert_output_has("cannot be made to take turns: it cancels a thread");
+	assert_int_equal(under("forks", "--schedules=2"), 0);
+	assert_int_equal(under("forks-and-starts", "--schedules=2"), 2);
+	assert_output_has("cannot be made to take turns: threads of two of its processes");
 	assert_int_equal(under("blocks", "--schedules=2"), 2);
 	assert_output_has("waits in a call that is not controlled");
 	assert_int_equal(under("race", "--schedule=2 --schedules=3"), 2);

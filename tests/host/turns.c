@@ -139,6 +139,40 @@ static void *nothing(void *argument)
 	return NULL;
 }
 
+/* The child, which has one thread, starts another, and this thread waits for it. */
+static void *fork_and_start(void *argument)
+{
+	const pid_t child = fork();
+
+	if (child == 0) {
+		in_thread(nothing, NULL);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	return NULL;
+}
+
+static void *fork_alone(void *argument)
+{
+	const pid_t child = fork();
+
+	if (child == 0) {
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	return NULL;
+}
+
+static void forks(void)
+{
+	in_thread(fork_alone, NULL);
+}
+
+static void forks_and_starts(void)
+{
+	in_thread(fork_and_start, NULL);
+}
+
 static void cancels(void)
 {
 	pthread_t t;
@@ -194,7 +228,8 @@ static void leaves_pipe(void)
 /* ---- The cases --------------------------------------------------------------------------------------- */
 
 static const struct turns_case others[] = {{"all", all}, {"blocks", blocks}, {"cancels", cancels},
-	{"works", works}, {"leaves-pipe", leaves_pipe}, {NULL, NULL}};
+	{"forks", forks}, {"forks-and-starts", forks_and_starts}, {"works", works},
+	{"leaves-pipe", leaves_pipe}, {NULL, NULL}};
 
 static int check(void)
 {

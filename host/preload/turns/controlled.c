@@ -16,6 +16,7 @@ enum { ROUNDS = 4 }; /* of destructors, PTHREAD_DESTRUCTOR_ITERATIONS */
 
 static pthread_key_t ends;
 static bool active;
+static bool apart; /* the child of a process whose threads take turns */
 
 void host_schedule_attach(void)
 {
@@ -40,6 +41,7 @@ void host_schedule_forked(void)
 {
 	if (active) {
 		host_scheduling = false;
+		apart = true;
 	}
 }
 
@@ -57,6 +59,11 @@ static void end(void *turn)
 	host_turn_end(t);
 }
 
+__attribute__((noreturn)) static void refuse_two(void)
+{
+	host_schedule_refuse("threads of two of its processes would have to take turns");
+}
+
 /* This is the only thread so far. */
 static void begin(void)
 {
@@ -64,7 +71,7 @@ static void begin(void)
 
 	if (!__atomic_compare_exchange_n(
 		    &host_schedule->process, &none, getpid(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-		host_schedule_refuse("threads of two of its processes would have to take turns");
+		refuse_two();
 	}
 	if (pthread_key_create(&ends, end) != 0) {
 		host_schedule_refuse("it has too many keys of thread-specific data");
@@ -107,6 +114,12 @@ struct host_turn *host_turn_creates(
 	void *(**ret_start)(void *), int (**ret_start_c11)(void *), void **argument)
 {
 	if (host_self.inside || host_self.own) {
+		return NULL;
+	}
+	if (apart) {
+		refuse_two();
+	}
+	if (!host_scheduling) {
 		return NULL;
 	}
 	if (!active) {

@@ -114,7 +114,9 @@ __attribute__((noreturn)) static void stuck(enum host_schedule_end how)
 		host_schedule->thread[t->number].waits =
 			t->state == TURN_WAITS ? t->waits : HOST_WAIT_NOTHING;
 	}
-	host_schedule->end = how;
+	if (host_schedule->end != HOST_SCHEDULE_REFUSED) { /* by another process */
+		host_schedule->end = how;
+	}
 	stop();
 }
 
