@@ -15,6 +15,8 @@
 #include "schedules.h"
 #include "core/invariant.h"
 
+#include "source/frames.h"
+
 /* ---- Before the run ------------------------------------------------------------------------------- */
 
 enum { POLICIES_IN_TURN = 4, MORE_OFTEN = 4 };
@@ -237,9 +239,14 @@ static bool state_of(int32_t process, int32_t thread, char *ret_state, uint64_t 
 	return true;
 }
 
+/* With the place of the thread whose turn it is, if it may be looked into. */
 static void refuse(struct host_session *s, const char *why)
 {
-	snprintf(s->schedule->refused, sizeof s->schedule->refused, "%s", why);
+	char place[200];
+
+	nvw__process_place(s->schedule->running, place, sizeof place);
+	snprintf(s->schedule->refused, sizeof s->schedule->refused, "%s%s%s", why, *place ? ", at " : "",
+		place);
 	s->schedule->end = HOST_SCHEDULE_REFUSED;
 	kill(s->schedule->process, SIGKILL);
 }

@@ -79,10 +79,11 @@ unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capa
 	return n;
 }
 
+/* The libraries that nvwave preloads are as little the program's as the C library is. */
 static bool is_system(Dwfl_Module *module)
 {
-	static const char *const names[] = {
-		"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux", "/libpthread"};
+	static const char *const names[] = {"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux",
+		"/libpthread", "/libnvwave-pmem.so", "/libnvwave-locks.so", "/libnvwave-schedule.so"};
 	const char *const path =
 		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 

@@ -141,7 +141,8 @@ TEST(what_cannot_be_controlled_is_refused)
 	assert_int_equal(under("forks-and-starts", "--schedules=2"), 2);
 	assert_output_has("cannot be made to take turns: threads of two of its processes");
 	assert_int_equal(under("blocks", "--schedules=2"), 2);
-	assert_output_has("waits in a call that is not controlled");
+	assert_output_has("waits in a call that is not controlled, at ");
+	assert_output_has(" (lock_file)");
 	assert_int_equal(under("race", "--schedule=2 --schedules=3"), 2);
 	assert_output_has("expected one of them");
 }
