@@ -544,7 +544,8 @@ struct ct_result {
 	 * thread could go on at last, with the words on the first one. */
 	struct {
 		uint64_t run, different, stuck;
-		bool outside; /* they depend on what another process has sent */
+		uint64_t only; /* this one alone is tested, and the first is run; 0, 1: no such one */
+		bool outside;  /* they depend on what another process has sent */
 		char first_stuck[2048];
 	} thread_schedules;
 	struct ct_races races;   /* of these threads; freed by ct_result_free() */

@@ -450,6 +450,7 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	x->options = o;
 	x->asked = t->request->schedules;
 	x->sum = ret_result;
+	x->sum->thread_schedules.only = x->asked.only;
 	if (x->asked.races) {
 		x->races = crash_races_begin();
 	}

@@ -28,7 +28,7 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 		.races = cli_given(given, CLI_race_cuts),
 		.at = cli_text(given, CLI_switch_at)};
 	NVW_FAIL_IF(ret_asked->only > 0 && ret_asked->count > 0, NVW_E_USAGE,
-		"--schedule runs one schedule, --schedules all up to a number: expected one of them");
+		"--schedule runs schedules 1 and K, --schedules all up to a number: expected one of them");
 	if (ret_asked->only > 0) {
 		ret_asked->count = 1;
 	}

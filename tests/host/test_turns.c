@@ -144,7 +144,9 @@ TEST(what_cannot_be_controlled_is_refused)
 	assert_output_has("waits in a call that is not controlled, at ");
 	assert_output_has(" (lock_file)");
 	assert_int_equal(under("race", "--schedule=2 --schedules=3"), 2);
-	assert_output_has("expected one of them");
+	assert_output_has("--schedule runs schedules 1 and K, ");
+	assert_int_equal(under("race", "--schedule=3"), 0);
+	assert_int_equal(number("run"), 2);
 }
 
 /* ---- The same run ------------------------------------------------------------------------------------- */
@@ -276,6 +278,7 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 		"0 stores lost with one behind it (0 loads), 1 store tried without a loss (1 load)",
 		"tried without a loss: store ", "(publish_early)\n", NULL};
 	static const char *const none[] = {
+		"schedules 1 and 4 of the threads run, and the states of the second",
 		"0 stores tried without a loss (0 loads), 0 stores not met (0", NULL};
 	static const char *const refused[] = {"--races needs --check", NULL};
 

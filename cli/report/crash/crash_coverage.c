@@ -164,9 +164,16 @@ static void print_schedules(const struct ct_result *r, FILE *to)
 	if (r->thread_schedules.run == 0) {
 		return;
 	}
-	fprintf(to, "%s schedule%s of the threads run, %s different; others may leave other states\n",
-		GROUPED(r->thread_schedules.run), plural(r->thread_schedules.run),
-		GROUPED(r->thread_schedules.different));
+	if (r->thread_schedules.only > 1) {
+		fprintf(to,
+			"schedules 1 and %s of the threads run, and the states of the second tested; others "
+			"may leave other states\n",
+			GROUPED(r->thread_schedules.only));
+	} else {
+		fprintf(to, "%s schedule%s of the threads run, %s different; others may leave other states\n",
+			GROUPED(r->thread_schedules.run), plural(r->thread_schedules.run),
+			GROUPED(r->thread_schedules.different));
+	}
 	if (r->thread_schedules.stuck > 0) {
 		fprintf(to, "%s of them did not get to the end; %s\n", GROUPED(r->thread_schedules.stuck),
 			r->thread_schedules.first_stuck);
