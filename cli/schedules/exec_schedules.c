@@ -13,7 +13,8 @@
 #include "exec_schedules.h"
 #include "../report/words.h"
 
-enum { PRINTED = 16 };
+/* Ends in words of their own, and schedules of each. */
+enum { PRINTED = 16, NUMBERS = 12 };
 
 /* ---- Records -------------------------------------------------------------------------------------- */
 
@@ -292,11 +293,66 @@ static void print_witnessed(const struct exec_schedules *x, FILE *to)
 	}
 }
 
+static const char *end_of(const json_t *ended, size_t i)
+{
+	return member_string(json_array_get(ended, i), "text");
+}
+
+/* An earlier one ended in the same words. */
+static bool is_told(const json_t *ended, size_t i)
+{
+	size_t k = 0;
+
+	while (k < i && strcmp(end_of(ended, k), end_of(ended, i)) != 0) {
+		k++;
+	}
+	return k < i;
+}
+
+/* All that ended in the words of this one, the first of them. Returns how many. */
+static uint64_t print_alike(const json_t *ended, size_t first, FILE *to)
+{
+	uint64_t alike = 0;
+
+	for (size_t i = first; i < json_array_size(ended); i++) {
+		const json_t *const one = json_array_get(ended, i);
+
+		if (strcmp(end_of(ended, first), end_of(ended, i)) != 0) {
+			continue;
+		}
+		if (alike == 0) {
+			fprintf(to, "    schedule %lld (%s)", member_number(one, "schedule"),
+				member_string(one, "policy"));
+		} else if (alike < NUMBERS) {
+			fprintf(to, ", %lld", member_number(one, "schedule"));
+		}
+		alike++;
+	}
+	if (alike > NUMBERS) {
+		fprintf(to, " and %llu more", (ull)alike - NUMBERS);
+	}
+	fprintf(to, ": %s\n", end_of(ended, first));
+	return alike;
+}
+
+static void print_ends(const struct exec_schedules *x, FILE *to)
+{
+	uint64_t told = 0;
+	unsigned printed = 0;
+
+	for (size_t i = 0; i < json_array_size(x->ended) && printed < PRINTED; i++) {
+		if (!is_told(x->ended, i)) {
+			told += print_alike(x->ended, i, to);
+			printed++;
+		}
+	}
+	if (x->bad > told) {
+		fprintf(to, "    %llu more: --output-format=json has all\n", (ull)(x->bad - told));
+	}
+}
+
 void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 {
-	const json_t *one;
-	size_t i;
-
 	if (x->asked.count == 0) {
 		return;
 	}
@@ -305,16 +361,7 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 		"of schedule %llu)\n",
 		(ull)x->run, x->logs.count, (ull)x->bad, (ull)x->asked.seed, x->asked.depth,
 		(ull)(x->asked.only > 0 ? x->asked.only : 1));
-	json_array_foreach(x->ended, i, one)
-	{
-		if (i < PRINTED) {
-			fprintf(to, "    schedule %lld (%s): %s\n", member_number(one, "schedule"),
-				member_string(one, "policy"), member_string(one, "text"));
-		}
-	}
-	if (x->bad > PRINTED) {
-		fprintf(to, "    %llu more: --output-format=json has all\n", (ull)x->bad - PRINTED);
-	}
+	print_ends(x, to);
 	print_witnessed(x, to);
 	if (x->outside) {
 		fprintf(to, "    %s\n", OUTSIDE_WORDS);

@@ -121,6 +121,9 @@ TEST(a_deadlock_is_found_and_its_threads_are_named)
 			fail_msg("expected \"%s\" in: %s", expected[i], first_end());
 		}
 	}
+	succeeds(
+		"rm -f pool; $NVWAVE exec --schedules=60 -- $HOST_TURNS pool deadlock 2>&1 | grep 'deadlock: ' "
+		">ends; cat ends; test $(wc -l <ends) = 1 && grep '    schedule [0-9]* (.*), [0-9]*.*: deadlock' ends");
 	expect_clean("in-order", 1);
 	assert_int_equal(under("nobody-writes", "--schedule=1"), 1);
 	assert_has(first_end(), "thread 2 waits for a descriptor");
