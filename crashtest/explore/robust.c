@@ -524,21 +524,57 @@ static int read_whole(struct state *s, struct nvw_pool *pool)
 	return 0;
 }
 
+/* words: what the command reads, NULL: that cannot be seen. What it says does not count. */
+static int ask(struct ct_robust *r, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret_answer, const struct ct_read_set **ret_words)
+{
+	NVW_INVARIANT(r->asked);
+	return ct_ask_reads(
+		r->asked, image, acks, (const uint64_t(*)[CT_READ_BITS])r->stored, ret_answer, ret_words);
+}
+
+static int fail_unseen(const struct ct_robust *r, int error)
+{
+	char why[CT_TEXT_BYTES];
+
+	ct_asked_why_unseen(r->asked, why);
+	return nvw_fail(error, "what the command of --check reads cannot be seen, because %s", why);
+}
+
+int ct_robust_try(void *robust, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct ct_robust *const r = robust;
+	const struct ct_read_set *words;
+	struct ct_answer answer;
+
+	(void)findings;
+	*phase = CT_PHASE_CHECK;
+	NVW_TRY(ask(r, image, acks, &answer, &words));
+	if (!answer.in_time || !WIFEXITED(answer.status)) {
+		return 0; /* states will tell */
+	}
+	if (!words) {
+		return fail_unseen(r, NVW_E_USAGE);
+	}
+	NVW_FAIL_IF(words->count == 0, NVW_E_USAGE,
+		"--oracle=robust: the command of --check reads nothing that the program has stored, and ends with "
+		"status %d: expected a program that opens the file and reads it%s%.200s",
+		WEXITSTATUS(answer.status), answer.line[0] != '\0' ? "; it says: " : "", answer.line);
+	return 0;
+}
+
 /* What the command says does not count, but for its death. */
 static int judge_program(struct state *s, volatile uint32_t *phase)
 {
 	struct ct_robust *const r = s->robust;
 	struct ct_answer answer;
 
-	NVW_INVARIANT(r->asked);
 	*phase = CT_PHASE_CHECK;
-	NVW_TRY(ct_ask_reads(r->asked, &s->medium->image, &s->medium->acks,
-		(const uint64_t(*)[CT_READ_BITS])r->stored, &answer, &s->words));
+	NVW_TRY(ask(r, &s->medium->image, &s->medium->acks, &answer, &s->words));
 	if (!s->words) {
 		NVW_TRY(ct_answer_note(&answer, s->findings));
-		return nvw_fail(CT_NO_ANSWER,
-			"what the command of --check reads cannot be seen: it needs a shell, has threads, "
-			"starts programs or makes a system call that is not followed");
+		return fail_unseen(r, CT_NO_ANSWER);
 	}
 	judge_reads(s);
 	return s->verdict;

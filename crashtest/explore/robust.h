@@ -38,6 +38,11 @@ NVW_CHECKED int ct_robust_create_of_program(int log_fd, const struct ct_rules *r
 	const struct ct_asked *asked, struct ct_robust **ret_robust);
 void ct_robust_destroy(struct ct_robust *robust);
 
+/* A ct_judge of the file as the program leaves it, context is a struct ct_robust of a program: NVW_E_USAGE if
+ * what the command reads cannot be seen, or is nothing that the program has stored. */
+NVW_CHECKED int ct_robust_try(void *robust, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
+
 /*
  * Judges the state of levels, which is applied; the image records reads. 0, NVW_E_INCONSISTENT with a
  * violation for each pair of functions, or NVW_E_MEMORY. The image has what recovery wrote afterwards.

@@ -424,6 +424,31 @@ int ct_ask_reads(const struct ct_asked *c, const struct ct_image *image, const s
 	return MIN(ask_either(c, image, acks, false, ret_answer), 0);
 }
 
+void ct_asked_why_unseen(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
+{
+	const uint32_t call = same.set && same.set->gave_up ? same.set->call : 0;
+
+	switch (call) {
+	case 0:
+		snprintf(ret_why, CT_TEXT_BYTES, "%s",
+			c->command.by_shell ?
+				"it needs a shell" :
+				"it has threads, handles signals, or maps the file over itself");
+		break;
+	case SYS_clone + 1:
+	case SYS_clone3 + 1:
+	case SYS_fork + 1:
+	case SYS_vfork + 1:
+		snprintf(ret_why, CT_TEXT_BYTES, "it starts a thread or a program");
+		break;
+	default:
+		snprintf(ret_why, CT_TEXT_BYTES,
+			"it makes system call %u (of x86-64; /usr/include/asm/unistd_64.h has the names), which "
+			"is not followed, or not with these arguments",
+			call - 1);
+	}
+}
+
 /* Brings the file to where this run began. */
 static int redo_before(const struct ct_asked *c, const struct sitting *s, enum ct_run_of run, int output)
 {

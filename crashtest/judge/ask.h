@@ -86,6 +86,8 @@ NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *imag
 NVW_CHECKED int ct_ask_reads(const struct ct_asked *asked, const struct ct_image *image,
 	const struct nvw_acks *acks, const uint64_t (*words)[CT_READ_BITS], struct ct_answer *ret_answer,
 	const struct ct_read_set **ret_reads);
+/* Why it could not be seen, last, behind "because". */
+void ct_asked_why_unseen(const struct ct_asked *asked, char ret_why[CT_TEXT_BYTES]);
 /* What a violation's text begins with: "" of the first run. */
 const char *ct_answer_when(const struct ct_answer *answer);
 /* An answer that is a hang or a death is a violation, and so is a status of next that is not 0; 0 if it is

@@ -475,12 +475,25 @@ static long carry_out(const struct call *c)
 	return ct_observe_call(c->number, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
+static bool is_file_of(long fd, struct stat *ret)
+{
+	return fd >= 0 && ct_observe_call(SYS_fstat, fd, (long)ret, 0, 0, 0, 0) == 0 &&
+	       ret->st_dev == seen.set->device && ret->st_ino == seen.set->inode;
+}
+
 static bool is_file(long fd)
 {
 	struct stat s;
 
-	return fd >= 0 && ct_observe_call(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 &&
-	       s.st_dev == seen.set->device && s.st_ino == seen.set->inode;
+	return is_file_of(fd, &s);
+}
+
+/* A program that makes a new file long enough often does so to an old one, too. */
+static bool keeps_size(long fd, long bytes)
+{
+	struct stat s;
+
+	return !is_file_of(fd, &s) || s.st_size == bytes;
 }
 
 static bool is_mapped(long at)
@@ -565,6 +578,8 @@ static bool is_innocent(const struct call *c)
 		return (c->a[2] & O_TRUNC) == 0;
 	case SYS_rt_sigaction:
 		return c->a[1] == 0;
+	case SYS_ftruncate:
+		return keeps_size(c->a[0], c->a[1]);
 	case SYS_mprotect:
 	case SYS_madvise:
 		return !overlaps((uint64_t)c->a[0], (uint64_t)c->a[1]);
@@ -578,13 +593,13 @@ static bool is_known(long number)
 {
 	static const long known[] = {SYS_access, SYS_brk, SYS_clock_getres, SYS_clock_gettime,
 		SYS_clock_nanosleep, SYS_close, SYS_faccessat, SYS_faccessat2, SYS_fchdir, SYS_fcntl,
-		SYS_fdatasync, SYS_flock, SYS_fstat, SYS_fstatfs, SYS_fsync, SYS_futex, SYS_getcwd,
-		SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getpid, SYS_getppid, SYS_getrandom,
-		SYS_getrlimit, SYS_getrusage, SYS_gettid, SYS_gettimeofday, SYS_getuid, SYS_ioctl, SYS_lseek,
-		SYS_lstat, SYS_madvise, SYS_mprotect, SYS_nanosleep, SYS_newfstatat, SYS_open, SYS_openat,
-		SYS_prlimit64, SYS_readlink, SYS_readlinkat, SYS_rt_sigaction, SYS_sched_getaffinity,
-		SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo, SYS_time, SYS_uname,
-		SYS_write};
+		SYS_fdatasync, SYS_flock, SYS_fstat, SYS_fstatfs, SYS_fsync, SYS_ftruncate, SYS_futex,
+		SYS_getcwd, SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getpid, SYS_getppid,
+		SYS_getrandom, SYS_getrlimit, SYS_getrusage, SYS_gettid, SYS_gettimeofday, SYS_getuid,
+		SYS_ioctl, SYS_lseek, SYS_lstat, SYS_madvise, SYS_mprotect, SYS_nanosleep, SYS_newfstatat,
+		SYS_open, SYS_openat, SYS_prlimit64, SYS_readlink, SYS_readlinkat, SYS_rt_sigaction,
+		SYS_sched_getaffinity, SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo,
+		SYS_time, SYS_uname, SYS_write};
 
 	NVW_EACH(one, known, NVW_COUNT(known)) {
 		if (*one == number) {
@@ -604,7 +619,7 @@ static bool points_to_file(const struct call *c)
 	return false;
 }
 
-static long call(const struct call *c)
+static long follow(const struct call *c)
 {
 	switch (c->number) {
 	case SYS_mmap:
@@ -638,7 +653,9 @@ static void on_call(int signal, siginfo_t *info, void *context)
 		pass_on(signal);
 		return;
 	}
-	r[REG_RAX] = call(&c);
+	seen.set->call = (uint32_t)c.number + 1;
+	r[REG_RAX] = follow(&c);
+	seen.set->call = 0;
 }
 
 /* ---- Beginning ----------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ struct ct_read_set {
 	/* The last observed fork has these: */
 	volatile uint32_t began;
 	volatile uint32_t gave_up; /* no set */
+	volatile uint32_t call;    /* the system call in which it gave up, and 1; 0: in none */
 	volatile uint32_t count;
 	uint32_t word[CT_READ_WORDS_MAX]; /* numbers of words of 8 bytes */
 	uint8_t bytes[CT_READ_WORDS_MAX]; /* of them: exact ones are in the list once for each that differs */

@@ -368,7 +368,7 @@ void ct_same_reads_expect(struct ct_same_reads *s, uint64_t device, uint64_t ino
 {
 	s->set->device = device;
 	s->set->inode = inode;
-	s->set->began = s->set->gave_up = s->set->count = 0;
+	s->set->began = s->set->gave_up = s->set->call = s->set->count = 0;
 }
 
 static void note_given_up(struct ct_same_reads *s)

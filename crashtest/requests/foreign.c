@@ -478,6 +478,13 @@ static int judge_image(
 	return ct_saved_judge(final, e->judge, e->context, e->options.timeout_ms, found);
 }
 
+static void free_image(const struct ct_exploration *e, struct ct_saved *final)
+{
+	nvw__zeroed_free(final->image, room_of(e->bytes));
+	free(final->filled);
+	nvw__acks_free(&final->acks);
+}
+
 /* The same: without_crash if that is the result. */
 static int judge_final(const struct ct_exploration *e, struct jury *jury, struct ct_result *ret_result)
 {
@@ -486,9 +493,7 @@ static int judge_final(const struct ct_exploration *e, struct jury *jury, struct
 	*ret_result = (struct ct_result){.mode = CT_PERMITTED, .model = e->rules.model, .consistent = true};
 	int error = judge_image(e, jury, &final, &ret_result->finding[0]);
 
-	nvw__zeroed_free(final.image, room_of(e->bytes));
-	free(final.filled);
-	nvw__acks_free(&final.acks);
+	free_image(e, &final);
 	if (error == CT_NO_ANSWER) {
 		ret_result->states_undecided = 1;
 		NVW_PRINT(ret_result->undecided, "%s", nvw_error_message());
@@ -516,6 +521,21 @@ static void note_checker(struct jury *jury, struct ct_result *ret_result)
 	}
 }
 
+/* A command that reads nothing would call every program robust. */
+static int try_robust(const struct ct_exploration *e, struct jury *jury)
+{
+	struct ct_exploration of_final = *e;
+	struct ct_saved final = {.bytes = e->bytes};
+	struct ct_finding found;
+
+	of_final.judge = ct_robust_try;
+	of_final.context = e->robust;
+	const int error = judge_image(&of_final, jury, &final, &found);
+
+	free_image(e, &final);
+	return error;
+}
+
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
@@ -527,6 +547,9 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	}
 	if (f->final_only) {
 		return 0;
+	}
+	if (e->robust) {
+		NVW_TRY(try_robust(e, jury));
 	}
 	int error = ct_explore_assumed(e, NULL, ret_result);
 

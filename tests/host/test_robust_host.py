@@ -106,6 +106,21 @@ for reader, reports, name in [("half", 1, "is_told"), ("other", 0, "whose_other_
 
 status, _, err = judge("./append_log pool 2", "./append_log pool 2", "./append_log {} | cat")
 ok(status == 2 and "cannot be seen" in err, "a_command_whose_reads_are_not_seen_gives_no_verdict", _, err)
+status, _, err = judge("./append_log pool 2", "./append_log pool 2", "/bin/false")
+ok(status == 2 and "reads nothing that the program has stored" in err, "a_command_that_does_not_open_the_file_is_refused", _, err)
+build("raw_log", "-mclwb")
+status, texts, err = judge("true", "./raw_log append pool 3 unflushed", "./raw_log check pool")
+ok(status == 1 and len(texts) == 1 and not err, "a_command_that_gives_the_file_the_size_that_it_has_is_followed", texts, err)
+with open("chmod.c", "w") as file:
+    file.write("""#include <sys/stat.h>
+int main(int argc, char **argv)
+{
+	return chmod(argv[argc - 1], 0600);
+}
+""")
+run(compiler, "-o", "chmod", "chmod.c")
+status, _, err = judge("./append_log pool 2", "./append_log pool 2", "./chmod")
+ok(status == 2 and "it makes system call 90 " in err, "the_call_that_is_not_followed_is_named", _, err)
 status, _, err = judge("./append_log pool 2", "./append_log pool 2", "./append_log", "--and-then=true")
 ok(status == 2 and "--oracle=robust needs --check=COMMAND" in err, "what_works_on_a_state_is_refused", err)
 status, _, err = run(compiler, "-g", "-O1", "-o", "plain", os.path.join(examples, "append_log.c"), "-lpmem")
