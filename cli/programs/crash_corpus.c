@@ -109,12 +109,33 @@ static void name_input(struct ct_result *r, const struct ct_input *input)
 	}
 }
 
+/* Before others join it: the sum says so of no finding. */
+static void say_without_crash(struct ct_result *r)
+{
+	char text[CT_TEXT_BYTES];
+
+	NVW_EACH(finding, r->finding, r->without_crash ? r->finding_count : 0) {
+		NVW_PRINT(text, "without any crash: %.*s", (int)sizeof text - 20, finding->text);
+		NVW_PRINT(finding->text, "%s", text);
+	}
+}
+
+static int explore_and_say(struct corpus *x, bool explained)
+{
+	NVW_TRY(explore(x, explained));
+	say_without_crash(x->room);
+	return 0;
+}
+
 static int test_log(struct corpus *x, const struct ct_input *input)
 {
-	NVW_TRY(explore(x, false));
+	NVW_TRY(explore_and_say(x, false));
 	if (!x->room->interrupted && crash_sum_first_new(x->sum, x->room)) {
 		ct_result_free(x->room);
-		NVW_TRY(explore(x, true));
+		NVW_TRY(explore_and_say(x, true));
+	}
+	if (WIFSIGNALED(input->status)) {
+		x->sum->ended_by = WTERMSIG(input->status);
 	}
 	name_input(x->room, input);
 	crash_sum_add(x->sum, x->room);

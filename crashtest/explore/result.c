@@ -49,11 +49,23 @@ bool ct_leaves_nothing_out(const struct ct_result *r)
 	       r->states_undecided == 0 && r->states_symmetric == 0;
 }
 
+/* Nothing is known of what these leave. */
+static bool has_untested_inputs(const struct ct_corpus *c)
+{
+	NVW_EACH(input, c->input, c->count) {
+		if (input->fate == CT_INPUT_REFUSED || input->fate == CT_INPUT_TIMED_OUT) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool ct_covers_all(const struct ct_result *r)
 {
 	/* Parts account for all states of an instant, also where only a bound of their number is known. */
 	return r->mode != CT_KILL && r->shards == 0 && !r->grouped && ct_leaves_nothing_out(r) &&
-	       r->states_settled == 0 && (r->states_known || r->instants_by_parts == r->instants);
+	       r->states_settled == 0 && !has_untested_inputs(&r->corpus) &&
+	       (r->states_known || r->instants_by_parts == r->instants);
 }
 
 enum ct_verdict ct_verdict_of(const struct ct_result *r)

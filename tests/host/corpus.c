@@ -6,6 +6,7 @@
  *	a	adds one to a durable counter
  *	b	the same to another counter, which is not flushed: the bug
  *	g	"grows": stores that no other letter reaches
+ *	v	spoils what is unused, which is wrong without any crash
  *	x, !, w	ends with status 3; aborts; does not end
  *
  * "corpus print POOL" prints the counters, and fails on a pool that has grown. "corpus check POOL": each
@@ -55,6 +56,9 @@ static void carry_out(struct pool *p, char letter)
 	case 'g':
 		grow(p);
 		break;
+	case 'v':
+		add(&p->unused[0]);
+		break;
 	case 'x':
 		exit(3);
 	case '!':
@@ -68,7 +72,7 @@ static void carry_out(struct pool *p, char letter)
 }
 
 /* How many letters of the acknowledged operations there are. The name of each is its letter. */
-static int check(const struct pool *p)
+static int check_counters(const struct pool *p)
 {
 	const char *const path = getenv("NVWAVE_OPERATIONS"), *rest = getenv("NVWAVE_ACKNOWLEDGED");
 	FILE *const f = path ? fopen(path, "r") : NULL;
@@ -91,6 +95,15 @@ static int check(const struct pool *p)
 		return 1;
 	}
 	return 0;
+}
+
+static int check(const struct pool *p)
+{
+	if (p->unused[0] != 0) {
+		puts("the unused is used");
+		return 1;
+	}
+	return check_counters(p);
 }
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ finding = report["findings"][0]
 ok(len(report["findings"]) == 1 and finding["input"] == "b" and "0 of 1 are left" == finding["text"] and finding["cause"]["text"],
    "a_finding_says_which_input_it_is_of_and_why", report["findings"])
 missed = {s["function"] for s in report["source"]["not_executed"]}
-ok(missed == {"check"}, "the_coverage_is_that_of_all_inputs", report["source"])
+ok(missed == {"check_counters"}, "the_coverage_is_that_of_all_inputs", report["source"])
 alone = crash(corpus("alone", a="a"))["source"]
 ok({"forget", "grow"} <= {s["function"] for s in alone["not_executed"]}, "one_input_reaches_less", alone)
 
@@ -78,6 +78,13 @@ status, out, err = run("crash", "--exec=./prog pool @@", "--image=pool", "--chec
 ok(status == 1 and "corpus: 11 inputs: 5 tested, 3 reached nothing new, 2 could not be tested, 1 did not end in time; " in out and
    "the program failed with empty (status 2), fails (status 3), falls (signal 6)\n" in out and "did not end in time: hangs\n" in out and
    "could not be tested: broken (many/broken: No such file or directory), empty (" in out and "with the input b\n" in out, "the_text_says_so", out)
+fallen = crash(corpus("fallen", one="a", other="g!"), statuses=(2,))
+ok(fallen["verdict"] == "undecided" and not fallen["findings"], "a_program_that_a_signal_has_ended_is_undecided_as_without_a_corpus", fallen)
+short = crash("--corpus=both")
+waits = crash(corpus("waits", one="a", other="w"), "--input-timeout=2s")
+ok(short["verdict"] == "consistent" and waits["verdict"] == "not-refuted" and not waits["findings"], "of_an_input_that_is_not_tested_nothing_is_known", waits)
+wrong = crash(corpus("wrong", one="v"))
+ok([f["text"][:19] for f in wrong["findings"]] == ["without any crash: "], "what_is_wrong_without_a_crash_says_so", wrong)
 err = crash(corpus("none"), statuses=(2,))
 ok("none has no files" in err, "a_folder_without_files_is_refused", err)
 err = crash(corpus("bad", one="", two=""), statuses=(2,))
