@@ -4,33 +4,12 @@
  * those of host code: by the hooks that programs of nvwave-cc use (host/cc/hooks.h). A work-item remembers
  * the lines that it has stored to; its persist barrier flushes them and fences.
  */
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../cc/hooks.h"
 #include "runtime.h"
 
 enum { LINE = 64 };
-
-static const struct nvwave_cc_hooks *hooks; /* NULL: nothing is recorded */
-bool nvw_cuda_is_recording;
-
-static __attribute__((constructor)) void find_hooks(void)
-{
-	union {
-		void *address;
-		nvwave_cc_find_hooks *find;
-	} found = {.address = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS)};
-
-	hooks = found.find ? found.find(NULL, false) : NULL;
-	nvw_cuda_is_recording = hooks && hooks->store;
-}
-
-bool nvw_cuda_is_in_record(const void *address)
-{
-	return (uintptr_t)address - *hooks->lowest < *hooks->highest - *hooks->lowest;
-}
 
 /* Whoever comes too often with the same line finds it among the latest. */
 static bool is_known(const struct item *me, uintptr_t line)
@@ -74,29 +53,8 @@ void nvw_cuda_record_store(void *address, size_t n, const void *place)
 {
 	if (n && nvw_cuda_now) {
 		remember_all(address, n);
-		hooks->store(address, n, (void *)(uintptr_t)place);
+		nvw_cuda_hooks->store(address, n, (void *)(uintptr_t)place);
 	}
-}
-
-/* The C library's functions would be recorded in the name of this line. */
-void nvw_cuda_host_copy(void *to, const void *from, size_t n, const void *place)
-{
-	if (!nvw_cuda_is_recorded(to)) {
-		memmove(to, from, n);
-		return;
-	}
-	hooks->store(to, n, (void *)(uintptr_t)place);
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-
-void nvw_cuda_host_fill(void *to, int byte, size_t n, const void *place)
-{
-	if (!nvw_cuda_is_recorded(to)) {
-		memset(to, byte, n);
-		return;
-	}
-	hooks->store(to, n, (void *)(uintptr_t)place);
-	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
 }
 
 bool nvw_cuda_record_begins(void *address, size_t n, const void *place)
@@ -105,29 +63,29 @@ bool nvw_cuda_record_begins(void *address, size_t n, const void *place)
 		return false;
 	}
 	remember_all(address, n);
-	return hooks->begin(address, n, false, (void *)(uintptr_t)place);
+	return nvw_cuda_hooks->begin(address, n, false, (void *)(uintptr_t)place);
 }
 
 void nvw_cuda_record_ends(void)
 {
-	hooks->end();
+	nvw_cuda_hooks->end();
 }
 
 void nvw_cuda_record_flush(const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
-	for (unsigned i = 0; hooks && i < me->lines.count; i++) {
-		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)me->lines.line[i],
-			(void *)(uintptr_t)place, 0);
+	for (unsigned i = 0; nvw_cuda_hooks && i < me->lines.count; i++) {
+		nvw_cuda_hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT,
+			(void *)me->lines.line[i], (void *)(uintptr_t)place, 0);
 	}
 	me->lines.count = 0;
 }
 
 void nvw_cuda_record_fence(const void *place)
 {
-	if (hooks) {
-		hooks->fence((void *)(uintptr_t)place);
+	if (nvw_cuda_hooks) {
+		nvw_cuda_hooks->fence((void *)(uintptr_t)place);
 	}
 }
 
@@ -135,8 +93,8 @@ void nvw_cuda_record_persist(const void *address, size_t n, const void *place)
 {
 	const uintptr_t end = (uintptr_t)address + n;
 
-	for (uintptr_t line = (uintptr_t)address / LINE * LINE; hooks && line < end; line += LINE) {
-		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
+	for (uintptr_t line = (uintptr_t)address / LINE * LINE; nvw_cuda_hooks && line < end; line += LINE) {
+		nvw_cuda_hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
 			(void *)(uintptr_t)place, 0);
 	}
 	nvw_cuda_record_fence(place);

@@ -391,6 +391,7 @@ void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place);
 
 /* ---- The record of nvwave exec (record.c): kernels' stores to files */
 
+extern const struct nvwave_cc_hooks *nvw_cuda_hooks; /* recorder.c; NULL: nothing is recorded */
 extern bool nvw_cuda_is_recording;
 bool nvw_cuda_is_in_record(const void *address);
 static inline bool nvw_cuda_is_recorded(const void *address)
@@ -406,7 +407,7 @@ void nvw_cuda_record_ends(void);
 void nvw_cuda_record_flush(const void *place);
 void nvw_cuda_record_fence(const void *place);
 void nvw_cuda_record_forget(struct item *item);
-/* Copies by the host API, in the name of its caller. */
+/* Copies by the host API, in the name of its caller (recorder.c). */
 void nvw_cuda_host_copy(void *to, const void *from, size_t n, const void *place);
 void nvw_cuda_host_fill(void *to, int byte, size_t n, const void *place);
 /* Host code persists what it has stored there. */
