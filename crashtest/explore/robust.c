@@ -558,8 +558,8 @@ int ct_robust_try(void *robust, struct ct_image *image, const struct nvw_acks *a
 		return fail_unseen(r, NVW_E_USAGE);
 	}
 	NVW_FAIL_IF(words->count == 0, NVW_E_USAGE,
-		"--oracle=robust: the command of --check reads nothing that the program has stored, and ends with "
-		"status %d: expected a program that opens the file and reads it%s%.200s",
+		"--oracle=robust: the command of --check reads nothing that the program has stored, "
+		"and ends with status %d: expected a program that opens the file and reads it%s%.200s",
 		WEXITSTATUS(answer.status), answer.line[0] != '\0' ? "; it says: " : "", answer.line);
 	return 0;
 }

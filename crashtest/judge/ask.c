@@ -443,8 +443,8 @@ void ct_asked_why_unseen(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
 		break;
 	default:
 		snprintf(ret_why, CT_TEXT_BYTES,
-			"it makes system call %u (of x86-64; /usr/include/asm/unistd_64.h has the names), which "
-			"is not followed, or not with these arguments",
+			"it makes system call %u of x86-64 (asm/unistd_64.h has its name), which is not "
+			"followed with these arguments",
 			call - 1);
 	}
 }

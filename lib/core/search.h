@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* The first number from low on with which the condition holds, as it does with all later ones below high; high:
- * with none. The condition is asked of the middle of what is left:
+/* The first number from low on with which the condition holds, as it does with all later ones below high;
+ * high: with none. The condition is asked of the middle of what is left:
  *	NVW_FIRST(i, 0, o->edges, o->edge[i].at > stores)
  */
 #define NVW_FIRST(number, low, high, condition)                                        \

@@ -739,7 +739,8 @@ static void replace_requests(LLVMValueRef f, LLVMValueRef by)
 	}
 }
 
-/* Where it returns, it goes on with the neighbour, whose request is the next. Variables of the stack stay at its beginning. */
+/* Where it returns, it goes on with the neighbour, whose request is the next. Variables of the stack stay at
+ * its beginning. */
 static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 {
 	LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(resume),

@@ -3,8 +3,8 @@
  * Kernels that wait for what does not come. A kernel waits while it changes nothing: its work-items read,
  * some of them by volatile or atomic accesses. If that takes a second of this thread's time it is told, once:
  * a launch ends before the launching thread goes on, so that a store behind it never comes. Another host
- * thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting. One in which
- * races were found is ended, so that they are reported: a value that a race hides may never come.
+ * thread may still make it, unless the kernel runs on the machine; so the kernel goes on waiting. One
+ * in which races were found is ended, so that they are reported.
  */
 #include <time.h>
 
@@ -30,16 +30,17 @@ void nvw_cuda_begin_waits(void)
 	told = false;
 }
 
+#define WAITS                                                                   \
+	"waits: for a second no work-item of the kernel has changed anything, " \
+	"and this one reads here. "
+
 static void tell(const void *place)
 {
 	if (nvw_cuda_machine && nvw_cuda_machine->has_races()) {
-		nvw_cuda_report(place,
-			"waits: for a second no work-item of the kernel has changed anything, and this one reads here. There are races: the kernel is ended, and they are reported");
+		nvw_cuda_report(place, WAITS "There are races: the kernel is ended, and they are reported");
 		nvw_cuda_end_kernel(cudaErrorLaunchTimeout);
 	}
-	nvw_cuda_report(place,
-		"waits: for a second no work-item of the kernel has changed anything, and this one reads here. Host code goes on behind a launch "
-		"when its kernel has ended: %s",
+	nvw_cuda_report(place, WAITS "Host code goes on behind a launch when its kernel has ended: %s",
 		nvw_cuda_machine ?
 			"on the machine no store of the host comes before that" :
 			"a store that it makes there comes too late; one of another host thread may come");

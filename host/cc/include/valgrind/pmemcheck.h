@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The annotations of pmemcheck, for programs that nvwave-cc builds: it takes the place of valgrind's header
- * of this name, and the macros have their meaning under nvwave (docs/host-transactions.md). Without nvwave each is a load
- * and a branch. Nothing is linked. For C and C++, gcc and clang.
+ * of this name, and the macros have their meaning under nvwave (docs/host-transactions.md). Without nvwave
+ * each is a load and a branch. Nothing is linked. For C and C++, gcc and clang.
  *
  * Known to nvwave are the mappings of files, and it records every store, so that registering and logging are
  * nothing. The numbers of transactions are not looked at: each thread has its own.
