@@ -116,7 +116,8 @@ static int judge_going_on(const struct replay *r, struct ct_finding *ret_finding
 	struct emu_config config;
 
 	NVW_TRY(ct_finding_machine(head, &config));
-	NVW_TRY(ct_go_on_make(&oracle, &config, number_of(head, "and_then"), &go_on));
+	NVW_TRY(ct_go_on_make(&oracle, &config, number_of(head, "and_then"),
+		json_is_true(json_object_get(head, "crash_again")), &go_on));
 	return judge_gone_on(&r->saved, &go_on, ret_finding);
 }
 

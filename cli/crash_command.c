@@ -24,7 +24,11 @@
 #include "report/words.h"
 #include "session.h"
 
-enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
+enum {
+	SETTLE_AFTER = 1024, /* states in a row that fail in known ways settle an instant */
+	GOES_ON_BY = 4,      /* operations, and the states, if --and-then is not given; */
+	GOES_ON_FROM = 64,   /* both take about a second of the structure that takes longest for them */
+};
 
 /* ---- Options ------------------------------------------------------------------------------------- */
 
@@ -172,6 +176,7 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->jobs = (unsigned)cli_number(given, CLI_jobs);
 	o->timeout_ms = (unsigned)cli_number(given, CLI_timeout);
 	o->nested = cli_given(given, CLI_nested);
+	o->crash_again = cli_given(given, CLI_crash_again);
 	o->cures = !cli_given(given, CLI_cures) || cli_number(given, CLI_cures) == 0;
 	o->cure_states = cli_number(given, CLI_cure_states);
 	o->symmetric = cli_given(given, CLI_symmetric);
@@ -189,15 +194,32 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->settle_after = o->cures * SETTLE_AFTER;
 }
 
+/* A crash test of a workload that nothing else is asked of goes on with some of its states. */
+static void go_on_unasked(struct crash_request *r)
+{
+	struct ct_options *const o = &r->options;
+
+	if (!r->matrix && !r->self_test && o->mode != CT_KILL && !o->robust && o->schedules == 0) {
+		o->go_on = GOES_ON_BY;
+		o->go_on_states = GOES_ON_FROM;
+	}
+}
+
 /* A workload goes on by a number of operations, a program by a command. */
 static int take_and_then(struct crash_request *r)
 {
-	if (!r->and_then || r->exec || r->store_log) {
-		return 0;
+	const bool is_program = r->exec || r->store_log;
+
+	if (!r->and_then && !is_program) {
+		go_on_unasked(r);
+	} else if (!is_program) {
+		NVW_FAIL_IF(nvw_parse_count(r->and_then, &r->options.go_on) != 0, NVW_E_USAGE,
+			"--and-then: expected a number of operations, of a workload, found \"%s\"",
+			r->and_then);
 	}
-	NVW_FAIL_IF(nvw_parse_count(r->and_then, &r->options.go_on) != 0 || r->options.go_on == 0,
-		NVW_E_USAGE, "--and-then: expected a number of operations, of a workload, found \"%s\"",
-		r->and_then);
+	NVW_FAIL_IF(r->options.crash_again && r->options.go_on == 0, NVW_E_USAGE,
+		"--crash-again needs a workload that goes on: --and-then=N, in --mode=observed or "
+		"--mode=permitted");
 	return 0;
 }
 

@@ -105,9 +105,13 @@ struct ct_options {
 	const char *save;
 	/* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
 	const char *exports;
-	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies
-	 * whole, and that no state represents others; not in kill mode; 0: none */
+	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); not in
+	 * kill mode; 0: none */
 	uint64_t go_on;
+	/* about so many of those that are tested whole are, chosen by their bytes; 0: all states are, which
+	 * implies whole, and that no state represents others */
+	uint64_t go_on_states;
+	bool crash_again; /* on the way, once more (judge/go_on.h) */
 	/* the judge is robustness (explore/robust.h), whatever the check says; in permitted mode alone;
 	 * implies whole and unexplained */
 	bool robust;
@@ -508,8 +512,10 @@ struct ct_result {
 	uint64_t states_planned;   /* states that the budget allows */
 	uint64_t states_asked;     /* the budget: options.states, or what stands for 0 */
 	unsigned shard, shards;
-	bool gave_up; /* too many workers died: the budget was not used up */
-	bool robust;  /* the judge was robustness (options.robust) */
+	bool gave_up;       /* too many workers died: the budget was not used up */
+	bool robust;        /* the judge was robustness (options.robust) */
+	uint64_t go_on;     /* options.go_on */
+	bool crashes_again; /* options.crash_again */
 	bool has_recoveries;
 	struct ct_recoveries recoveries; /* not of kill mode, nor of a store log */
 	/* With cures: the model under which they were explored, and the failing states that remain with all

@@ -36,9 +36,10 @@ void emu_destroy(struct nvw_machine *machine);
 
 /*
  * Cuts the power at simulated time time_ps: at the first event after it, the NVRAM writes in flight are torn
- * (each failure-atomic unit reaches the pool or not, chosen by seed), and die(context) is called, which must
- * not return to the machine (SIGKILL, longjmp). Acknowledgements are passed to acknowledged() when they
- * happen; either callback may be NULL.
+ * (each failure-atomic unit reaches the pool or not, chosen by seed), and die(context) is called, which may
+ * leave the machine (SIGKILL, longjmp). If it returns, or is NULL, the launch ends with NVW_E_STOPPED; the
+ * pool stays as the cut left it, and emu_destroy() is next. Acknowledgements are passed to acknowledged()
+ * when they happen, unless it is NULL.
  */
 struct emu_power_cut {
 	uint64_t time_ps; /* UINT64_MAX: never */

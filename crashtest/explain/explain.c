@@ -30,6 +30,7 @@
 #include "explain.h"
 #include "finding.h"
 #include "../group.h"
+#include "../judge/go_on.h"
 #include "../judge/operations.h"
 #include "../parts/parts.h"
 #include "../judge/process.h"
@@ -52,6 +53,7 @@ struct explanation {
 	struct nvw_findings findings;
 	struct ct_finding *finding; /* shared with the parent */
 	struct apart *apart;        /* NULL: this process judges */
+	bool stays; /* the finding is of the state itself: what comes of going on does not matter */
 	int error;
 };
 
@@ -117,6 +119,7 @@ static void judge_image(void *context, struct ct_image *image, const struct nvw_
 	setitimer(ITIMER_PROF, &limit, NULL);  /* SIGPROF ends this process, */
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
+	image->stays = x->stays;
 	nvw__findings_clear(&x->findings);
 	if (x->apart) {
 		judge_apart(x, image, acks);
@@ -628,6 +631,7 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	if (pid == 0) {
 		struct explanation x = {.e = e, .finding = &shared->finding};
 
+		x.stays = e->options.go_on_states > 0 && !ct_comes_of_going_on(x.finding->text);
 		if (judging == JUDGES_APART) {
 			x.apart = &shared->apart;
 		}
@@ -652,6 +656,10 @@ static int explain_from(const struct ct_exploration *e, const struct origin *fro
 	struct explained *const shared = ct_shared_memory(sizeof *shared);
 	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
 	int error;
+
+	if (ct_comes_of_second_crash(finding->text)) {
+		judging = JUDGES_NOTHING; /* states that differ in a bit have their second crash elsewhere */
+	}
 
 	NVW_FAIL_ERRNO_IF(!shared, "no memory for a finding");
 	shared->finding = *finding;

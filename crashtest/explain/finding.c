@@ -107,6 +107,7 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 	}
 	if (options->go_on > 0) {
 		member_set_count(o, "and_then", options->go_on);
+		json_object_set_new(o, "crash_again", json_boolean(options->crash_again));
 	}
 	if (s->schedule || options->go_on > 0) {
 		json_object_set_new(o, "machine_file", machine_json(s->config));

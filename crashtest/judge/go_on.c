@@ -7,6 +7,8 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include <check/check.h>
 #include <emu.h>
 #include <nvw/random.h>
@@ -70,20 +72,46 @@ static void acknowledge(void *context, uint64_t first, uint64_t count)
 	}
 }
 
-static int run(
-	const struct ct_go_on *g, struct nvw_pool *pool, const struct nvw_acks *before, struct nvw_acks *acks)
-{
-	const struct emu_power_cut never = {
-		.time_ps = UINT64_MAX, .acknowledged = acknowledge, .context = acks};
-	struct nvw_machine *machine;
+/* The program that goes on in a file, and what it does there. */
+struct course {
+	const struct ct_go_on *g;
+	const char *path;
+	const struct nvw_acks *before;
+	struct nvw_acks acks;      /* those before, and its own */
+	uint64_t begin_ps, end_ps; /* of its operations */
+	struct emu_power_cut cut;  /* UINT64_MAX: never */
+};
 
-	NVW_TRY(emu_create(g->config, pool, NULL, &machine));
-	emu_set_power_cut(machine, &never);
-	int error = g->oracle.workload->go_on(g->oracle.plan, machine, before, g->operations);
+static bool has_cut(const struct course *c)
+{
+	return c->cut.time_ps != UINT64_MAX;
+}
+
+/* A power cut ends it early, and is no error. */
+static int operate(struct course *c, struct nvw_machine *machine)
+{
+	const struct ct_oracle *const o = &c->g->oracle;
+
+	c->begin_ps = nvw_time_ps(machine);
+	int error = o->workload->go_on(o->plan, machine, c->before, c->g->operations);
 
 	if (error == 0) {
 		error = nvw_persist(machine);
 	}
+	c->end_ps = nvw_time_ps(machine);
+	return error == NVW_E_STOPPED && has_cut(c) ? 0 : error;
+}
+
+static int run(struct course *c, struct nvw_pool *pool)
+{
+	struct nvw_machine *machine;
+
+	NVW_TRY(emu_create(c->g->config, pool, NULL, &machine));
+	c->cut.acknowledged = acknowledge;
+	c->cut.context = &c->acks;
+	emu_set_power_cut(machine, &c->cut);
+	const int error = operate(c, machine);
+
 	emu_destroy(machine);
 	return error;
 }
@@ -98,13 +126,12 @@ static int copy_acks(const struct nvw_acks *from, struct nvw_acks *to)
 	return 0;
 }
 
-static int open_and_run(
-	const struct ct_go_on *g, const char *path, const struct nvw_acks *before, struct nvw_acks *acks)
+static int open_and_run(struct course *c)
 {
 	struct nvw_pool *pool;
 
-	NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
-	const int error = run(g, pool, before, acks);
+	NVW_TRY(nvw_pool_open(c->path, NVW_POOL_WRITE, &pool));
+	const int error = run(c, pool);
 
 	nvw_pool_close(pool);
 	return error;
@@ -113,65 +140,112 @@ static int open_and_run(
 /* ---- The verdict --------------------------------------------------------------------------------------- */
 
 /* Violations from number first on say when they came. */
-static void say_when(struct nvw_findings *findings, unsigned first)
+static void say_when(struct nvw_findings *findings, unsigned first, const struct course *c)
 {
-	char text[NVW__FINDING_TEXT];
+	char when[64] = CT_AFTER "and going on", text[NVW__FINDING_TEXT - sizeof when - 2];
 
+	if (has_cut(c)) {
+		NVW_PRINT(when, CT_TWICE " %.0f ns later", 1e-3 * (double)(c->cut.time_ps - c->begin_ps));
+	}
 	for (unsigned i = first; i < findings->kept; i++) {
-		NVW_PRINT(text, "%s", findings->finding[i].text);
-		snprintf(findings->finding[i].text, sizeof text, "after recovery, and going on: %.*s",
-			(int)sizeof text - 40, text);
+		NVW_PRINT(text, "%.*s", (int)sizeof text - 1, findings->finding[i].text);
+		NVW_PRINT(findings->finding[i].text, "%s: %s", when, text);
 	}
 }
 
-static int judge_again(const struct ct_oracle *o, const char *path, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+static int open_and_judge(const struct course *c, struct nvw_findings *findings, volatile uint32_t *phase)
 {
-	const unsigned before = findings->kept;
 	struct nvw_pool *pool;
 
-	if (nvw_pool_open(path, NVW_POOL_WRITE, &pool) != 0) {
-		return nvw_violation(findings, 0, "after recovery, and going on: the pool does not open: %s",
-			nvw_error_message());
+	if (nvw_pool_open(c->path, NVW_POOL_WRITE, &pool) != 0) {
+		return nvw_violation(findings, 0, "the pool does not open: %s", nvw_error_message());
 	}
-	const int verdict = ct_oracle_judge_pool(o, pool, acks, findings, phase);
+	const int verdict = ct_oracle_judge_pool(&c->g->oracle, pool, &c->acks, findings, phase);
 
 	nvw_pool_close(pool);
-	say_when(findings, before);
 	return verdict;
 }
 
-static int go_on_from(const struct ct_go_on *g, const char *path, const struct nvw_acks *before,
-	struct nvw_acks *acks, struct nvw_findings *findings, volatile uint32_t *phase)
+/* The image becomes the program's file, which it works on; the outcome is recovered and checked. */
+static int go_on_in(struct course *c, const struct ct_image *image, struct nvw_findings *findings,
+	volatile uint32_t *phase)
 {
+	const unsigned known = findings->kept;
+
 	*phase = CT_PHASE_GO_ON;
-	NVW_TRY(copy_acks(before, acks));
-	if (open_and_run(g, path, before, acks) != 0) {
-		return nvw_violation(findings, 0, "going on after recovery: %s", nvw_error_message());
+	NVW_TRY(write_pools(image, c->path));
+	NVW_TRY(copy_acks(c->before, &c->acks));
+	if (open_and_run(c) != 0) {
+		return nvw_violation(findings, 0, CT_GOING_ON ": %s", nvw_error_message());
 	}
-	return judge_again(&g->oracle, path, acks, findings, phase);
+	const int verdict = open_and_judge(c, findings, phase);
+
+	say_when(findings, known, c);
+	return verdict;
 }
 
-static int go_on(struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
+/* Once more, and the power is cut on the way, at an instant that the state decides. */
+static int crash_again(const struct course *whole, const struct ct_image *image,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct nvw_random r = {XXH64(image->ro, image->bytes, whole->before->hash)};
+	struct course c = {.g = whole->g, .path = whole->path, .before = whole->before};
+
+	c.cut.time_ps = whole->begin_ps + nvw_random_below(&r, whole->end_ps - whole->begin_ps + 1);
+	c.cut.seed = nvw_random_u64(&r);
+	const int verdict = go_on_in(&c, image, findings, phase);
+
+	nvw__acks_free(&c.acks);
+	return verdict;
+}
+
+static int go_on(const struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	char path[NVW__FOLDER_PATH + 24];
+	struct course c = {.g = g, .path = path, .before = before, .cut = {.time_ps = UINT64_MAX}};
+
+	NVW_PRINT(path, "%s/pool-%d", g->folder.path, (int)getpid());
+	int verdict = go_on_in(&c, image, findings, phase);
+
+	if (verdict == 0 && g->crashes) {
+		verdict = crash_again(&c, image, findings, phase);
+	}
+	nvw__acks_free(&c.acks);
+	return verdict;
+}
+
+/* A state that passes, unless one with its bytes and acknowledgements has passed. */
+static int go_on_once(struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const uint64_t key = nvw_mix64(image->hash ^ nvw_mix64(before->hash)) | 1;
 	uint64_t *const seen = &g->seen[key >> 1 & (CT_GONE_ON_MAX - 1)];
-	char path[NVW__FOLDER_PATH + 24];
-	struct nvw_acks acks = {0};
 
 	if (*seen == key) {
 		return 0;
 	}
-	NVW_PRINT(path, "%s/pool-%d", g->folder.path, (int)getpid());
-	NVW_TRY(write_pools(image, path));
-	const int verdict = go_on_from(g, path, before, &acks, findings, phase);
+	const int verdict = go_on(g, image, before, findings, phase);
 
-	nvw__acks_free(&acks);
 	if (verdict == 0) {
 		*seen = key;
 	}
 	return verdict;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+bool ct_comes_of_going_on(const char *finding)
+{
+	return begins(finding, CT_GOING_ON) || begins(finding, CT_AFTER);
+}
+
+bool ct_comes_of_second_crash(const char *finding)
+{
+	return begins(finding, CT_TWICE);
 }
 
 int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -180,19 +254,20 @@ int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks 
 	struct ct_go_on *const g = context;
 	const int verdict = ct_oracle_judge(&g->oracle, image, acks, findings, phase);
 
-	if (verdict != 0) {
+	if (verdict != 0 || image->stays) {
 		return verdict;
 	}
 	if (image->recoveries) {
 		image->recoveries->worked_on++;
 	}
-	return go_on(g, image, acks, findings, phase);
+	return go_on_once(g, image, acks, findings, phase);
 }
 
 int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *config, uint64_t operations,
-	struct ct_go_on *ret)
+	bool crashes, struct ct_go_on *ret)
 {
-	*ret = (struct ct_go_on){.oracle = *oracle, .config = config, .operations = operations};
+	*ret = (struct ct_go_on){
+		.oracle = *oracle, .config = config, .operations = operations, .crashes = crashes};
 	NVW_FAIL_IF(!oracle->workload->go_on, NVW_E_USAGE,
 		"--and-then: %s has no operations to go on with after a crash", oracle->workload->name);
 	return nvw_folder_make("go-on", true, &ret->folder);

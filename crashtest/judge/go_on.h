@@ -4,6 +4,10 @@
  * caches and DRAM are empty; the workload carries out operations that are not acknowledged
  * (nvw_workload.go_on); all is made durable, recovered and checked again. States with the same bytes and
  * acknowledgements after recovery are worked on once per process.
+ *
+ * If it crashes again, a state that passes is worked on a second time: the power is cut at an instant of the
+ * operations that the state's bytes and acknowledgements decide, and what is left must pass as well.
+ * A finding of that has no cause: a state that differs in a bit has its second crash elsewhere.
  */
 #ifndef CRASHTEST_GO_ON_H
 #define CRASHTEST_GO_ON_H
@@ -16,10 +20,18 @@ struct emu_config;
 
 enum { CT_GONE_ON_MAX = 1 << 12 };
 
+/* How findings begin of states that passed until they went on: with the operations, or with a check later. */
+#define CT_GOING_ON "going on after recovery"
+#define CT_AFTER    "after recovery, "
+#define CT_TWICE    CT_AFTER "going on and a second crash"
+bool ct_comes_of_going_on(const char *finding);
+bool ct_comes_of_second_crash(const char *finding);
+
 struct ct_go_on {
 	struct ct_oracle oracle;
 	const struct emu_config *config;
 	uint64_t operations;           /* at most, in a state */
+	bool crashes;                  /* again */
 	struct nvw_folder folder;      /* of the files, those of a process with its number */
 	uint64_t seen[CT_GONE_ON_MAX]; /* keys of states that passed, by their low bits */
 };
@@ -27,7 +39,7 @@ struct ct_go_on {
 /* NVW_E_USAGE if the oracle's workload has no operations to go on with. All stays the caller's; ends with
  * ct_go_on_end(). */
 NVW_CHECKED int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *config,
-	uint64_t operations, struct ct_go_on *ret_go_on);
+	uint64_t operations, bool crashes, struct ct_go_on *ret_go_on);
 void ct_go_on_end(struct ct_go_on *go_on);
 
 /* A ct_judge: that of the oracle, and of a state that passes once more after going on; context is a struct

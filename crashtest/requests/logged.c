@@ -96,6 +96,16 @@ static int explore_and_cure(const struct ct_exploration *e, struct ct_result *re
 	return ct_cure(e, model, ret_result);
 }
 
+static bool all_go_on(const struct ct_options *o)
+{
+	return o->go_on > 0 && o->go_on_states == 0;
+}
+
+static bool is_whole(const struct ct_options *o)
+{
+	return o->nested || o->whole || o->robust || all_go_on(o);
+}
+
 int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	const struct ct_options *options, struct ct_result *ret_result)
 {
@@ -114,7 +124,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 			l->log_fd, l->shared->syncs_fd, rules, b->subject->workload, b->plan, &robust));
 	}
 	if (options->go_on > 0) {
-		NVW_TRY(ct_go_on_make(&oracle, b->subject->config, options->go_on, &go_on));
+		NVW_TRY(ct_go_on_make(
+			&oracle, b->subject->config, options->go_on, options->crash_again, &go_on));
 		judge = ct_go_on_judge;
 		context = &go_on;
 	}
@@ -129,12 +140,10 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.first_record = l->shared->first_record,
 		.judge = judge,
 		.context = context,
-		.tells_reads = options->go_on == 0, /* a machine reads its copy */
+		.tells_reads = !all_go_on(options), /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
-		.in_parts = options->nested || options->whole || options->go_on > 0 || options->robust ?
-				    NULL :
-				    b->subject->workload,
+		.in_parts = is_whole(options) ? NULL : b->subject->workload,
 		.plan = b->plan,
 		.options = *options,
 		.robust = robust,
@@ -148,6 +157,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	}
 	ct_unlogged_of_run(&l->shared->undo, &ret_result->unlogged);
 	ret_result->robust = options->robust;
+	ret_result->go_on = options->go_on;
+	ret_result->crashes_again = options->crash_again;
 	ret_result->has_recoveries = ret_result->states_distinct > 0 && !options->robust;
 	json_decref(head);
 	ct_go_on_end(&go_on);
@@ -244,6 +255,9 @@ static void set_defaults(const struct ct_subject *subject, struct ct_options *o)
 {
 	const bool keeps = subject != NULL && keeps_caches(subject);
 
+	if (o->go_on_states > 0 && subject && !subject->workload->go_on) {
+		o->go_on = 0;
+	}
 	/* One in which the machine loses what it can lose. */
 	o->model = ct_model_or(o->model, keeps ? CT_USE_KEPT_CACHES : CT_USE_RUNS);
 	if (o->states == 0) {

@@ -383,7 +383,9 @@ static void cut_power(struct nvw_machine *m)
 	emu_nvram_complete(m, m->cut.time_ps);
 	emu_nvram_tear(m, m->cut.seed);
 	m->cut.time_ps = UINT64_MAX;
-	m->cut.die(m->cut.context);
+	if (m->cut.die) {
+		m->cut.die(m->cut.context);
+	}
 }
 
 /* The next event, at t, is behind an alarm. */

@@ -251,8 +251,9 @@ struct nvw_workload {
 	 * Goes on after a crash: carries out operations of the plan that are not acknowledged, the earliest
 	 * first, at most `operations` of them, and acknowledges them. The pool has been recovered and
 	 * checked; the machine is new: what the run had in DRAM has to be found again in the pool. An
-	 * operation that the crash cut short may have taken effect, and is carried out again. Optional:
-	 * nvwave crash --and-then has no use for the workload then.
+	 * operation that the crash cut short may have taken effect, and is carried out again. A second crash
+	 * (--crash-again) ends a launch with NVW_E_STOPPED, which is returned. Optional: nvwave crash then
+	 * does not go on.
 	 */
 	int (*go_on)(
 		void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);

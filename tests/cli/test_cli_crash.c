@@ -29,8 +29,12 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 {
 	char line[512];
 
-	command_prints("crash kv --count=64 --states=100 --cures=off --and-then=4", "worked on after "
-										    "recovery: ");
+	command_prints("crash kv --count=64 --states=100 --cures=off --and-then=3 --crash-again",
+		"by up to 3 operations: 100 states, judged again, also after a crash on the way");
+	command_prints(
+		"crash kv --count=64 --cures=off", "worked on after recovery, by up to 4 operations: ");
+	assert_null(strstr(command_run("crash kv --count=64 --cures=off --and-then=0")->out, "worked on"));
+	command_refuses("crash kv --crash-again --and-then=0", "--crash-again needs a workload that goes on");
 	command_prints("crash kv --count=64 --states=100 --oracle=robust", "judged by what was read");
 	command_expect("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value", 1,
 		"NOT ROBUST   ", "");
@@ -44,6 +48,12 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 		getenv("PLACES_WORKLOAD"));
 	command_expect(line, 1, "after recovery, and going on: ", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, and going on: ", "");
+	command_remove("findings/finding-1");
+	snprintf(line, sizeof line, "crash %s --mutate=hasty --cures=off --crash-again --save=%%D/findings",
+		getenv("PLACES_WORKLOAD"));
+	command_expect(line, 1, "after recovery, going on and a second crash ", "");
+	command_expect(
+		"replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, going on and a second", "");
 	command_remove("findings/finding-1");
 	command_remove("findings");
 }

@@ -2,12 +2,12 @@
 /*
  * A structure whose look-ups are right in every crash state, and whose allocator hands out a place twice once
  * it is used again: its places are a row of words, and the mark that says which is next is not durable in
- * time. A twin makes it so.
+ * time. A twin makes it so. Another bug is in what it does after a crash, and shows in a second one.
  */
 #include "words.h"
 
 enum { OPS = 8, MARK = 0, PLACES = 8, OWNERS = 8 + 2 * OPS };
-enum { RIGHT = -1, LATE_MARK, STUCK };
+enum { RIGHT = -1, LATE_MARK, STUCK, HASTY };
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
@@ -18,7 +18,8 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 /* ---- The program ------------------------------------------------------------------------------------- */
 
 struct args {
-	uint64_t *words, op, mutation;
+	uint64_t *words, op;
+	bool is_late, is_hasty; /* the mark is; the acknowledgement is */
 };
 
 /* Operation op takes the next place. */
@@ -26,25 +27,31 @@ static void take_place(const void *args)
 {
 	const struct args *const a = args;
 	const uint64_t mark = nvw_load(&a->words[MARK]);
-	const bool is_late = (int)a->mutation == LATE_MARK;
 
-	if (!is_late) {
+	if (!a->is_late) {
 		nvw_store(&a->words[MARK], mark + 1);
 		nvw_p_barrier_wi();
+	}
+	if (a->is_hasty) {
+		nvw_ack(a->op);
 	}
 	nvw_store(&a->words[PLACES + mark], a->op + 1);
 	nvw_p_barrier_wi();
 	nvw_store(&a->words[OWNERS + a->op], mark + 1);
 	nvw_p_barrier_wi();
-	nvw_ack(a->op);
-	if (is_late) {
+	if (!a->is_hasty) {
+		nvw_ack(a->op);
+	}
+	if (a->is_late) {
 		nvw_store(&a->words[MARK], mark + 1);
 	}
 }
 
-static int operate(const struct plan *p, struct nvw_machine *machine, uint64_t op)
+static int operate(const struct plan *p, struct nvw_machine *machine, uint64_t op, bool after_crash)
 {
-	struct args a = {.op = op, .mutation = (uint64_t)p->mutation};
+	struct args a = {.op = op,
+		.is_late = p->mutation == LATE_MARK,
+		.is_hasty = after_crash && p->mutation == HASTY};
 
 	NVW_TRY(words_in(machine, &a.words));
 	return nvw_launch(machine, "take", take_place, &a, 1, 1);
@@ -53,7 +60,7 @@ static int operate(const struct plan *p, struct nvw_machine *machine, uint64_t o
 static int run(void *plan, struct nvw_machine *machine)
 {
 	for (uint64_t op = 0; op < OPS; op++) {
-		NVW_TRY(operate(plan, machine, op));
+		NVW_TRY(operate(plan, machine, op, false));
 	}
 	return 0;
 }
@@ -67,7 +74,7 @@ static int go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks 
 	}
 	for (uint64_t op = 0; op < OPS && operations > 0; op++) {
 		if (!nvw_acked(acks, op)) {
-			NVW_TRY(operate(p, machine, op));
+			NVW_TRY(operate(p, machine, op, true));
 			operations--;
 		}
 	}
@@ -94,6 +101,7 @@ static int check(void *plan, struct nvw_pool *its, const struct nvw_acks *acks, 
 static const struct nvw_mutation mutations[] = {
 	{"late-mark", "the mark is not durable when the operation is acknowledged", "permitted", NULL},
 	{"stuck", "nothing can be done after a crash", "permitted", NULL},
+	{"hasty", "after a crash an operation is acknowledged before it is durable", "permitted", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

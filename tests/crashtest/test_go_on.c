@@ -12,7 +12,7 @@
 #include "workloads/workloads.def"
 #undef WORKLOAD
 
-enum { RIGHT = -1, LATE_MARK, STUCK };
+enum { RIGHT = -1, LATE_MARK, STUCK, HASTY };
 enum { FORGETFUL = 5 /* seeded bugs of the shipped structures, at least */ };
 
 /* places.c */
@@ -23,16 +23,22 @@ extern const struct nvw_workload nvw_workload;
 static struct ct_result result;
 static uint64_t states = 400;
 
+static struct ct_options options_of(uint64_t operations)
+{
+	return (struct ct_options){.mode = CT_PERMITTED,
+		.states = states,
+		.seed = 1,
+		.jobs = 1,
+		.go_on = operations,
+		.unexplained = true};
+}
+
 static void crash(const struct nvw_workload *w, const char *assignments, int mutation, uint64_t operations,
 	unsigned jobs)
 {
-	const struct ct_options o = {.mode = CT_PERMITTED,
-		.states = states,
-		.seed = 1,
-		.jobs = jobs,
-		.go_on = operations,
-		.unexplained = true};
+	struct ct_options o = options_of(operations);
 
+	o.jobs = jobs;
 	assert_ok(small_run(w, assignments, mutation, &o, &result));
 }
 
@@ -86,9 +92,68 @@ TEST(the_result_is_the_same_in_any_number_of_jobs)
 	assert_string_equal(result.finding[0].text, text);
 }
 
+/* ---- A second crash ---------------------------------------------------------------------------------- */
+
+static void crash_twice(
+	const struct nvw_workload *w, const char *assignments, int mutation, uint64_t operations)
+{
+	struct ct_options o = options_of(operations);
+
+	o.crash_again = true;
+	assert_ok(small_run(w, assignments, mutation, &o, &result));
+}
+
+TEST(a_second_crash_shows_what_is_wrong_in_the_operations_after_the_first)
+{
+	crash(&nvw_workload, "", HASTY, 4, 1);
+	assert_true(result.consistent);
+	crash_twice(&nvw_workload, "", HASTY, 4);
+	assert_false(result.consistent);
+	assert_has(result.finding[0].text, "after recovery, going on and a second crash ");
+	assert_in_range(result.states_failing, 1, result.states_distinct - 1);
+	crash_twice(&nvw_workload, "", RIGHT, 4);
+	assert_true(result.consistent);
+	assert_int_equal(result.recoveries.worked_on, result.states_distinct);
+}
+
+/* ---- Some of the states ------------------------------------------------------------------------------ */
+
+/* The bug fails in whatever states are worked on. */
+static uint64_t failing_of(uint64_t wanted, unsigned jobs)
+{
+	struct ct_options o = options_of(1);
+
+	o.go_on_states = wanted;
+	o.jobs = jobs;
+	assert_ok(small_run(&nvw_workload, "", STUCK, &o, &result));
+	return result.states_failing;
+}
+
+TEST(some_states_are_worked_on_the_same_in_any_number_of_jobs_and_the_others_are_judged)
+{
+	const uint64_t some = failing_of(4, 1);
+
+	assert_in_range(some, 1, 12);
+	assert_true(result.states_distinct > 2 * some);
+	assert_int_equal(result.recoveries.worked_on, some);
+	assert_int_equal(failing_of(4, 3), some);
+	assert_int_equal(failing_of(UINT64_MAX, 1), result.states_distinct);
+}
+
+TEST(a_workload_that_cannot_go_on_is_not_asked_to_unless_all_states_are)
+{
+	struct ct_options o = options_of(1);
+	struct nvw_workload unable = nvw_workload;
+
+	unable.go_on = NULL;
+	o.go_on_states = 64;
+	assert_ok(small_run(&unable, "", RIGHT, &o, &result));
+	assert_int_equal(result.recoveries.worked_on, 0);
+}
+
 /* ---- The shipped structures -------------------------------------------------------------------------- */
 
-TEST(the_shipped_structures_go_on)
+TEST(the_shipped_structures_go_on_and_survive_a_second_crash)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -116,6 +181,10 @@ TEST(the_shipped_structures_go_on)
 	for_each(c, cases) {
 		crash(c->workload, c->options, RIGHT, 8, 1);
 		if (!result.consistent || result.recoveries.worked_on != result.states_distinct) {
+			fail_msg("%s %s: %s", c->workload->name, c->options, result.finding[0].text);
+		}
+		crash_twice(c->workload, c->options, RIGHT, 8);
+		if (!result.consistent) {
 			fail_msg("%s %s: %s", c->workload->name, c->options, result.finding[0].text);
 		}
 	}

@@ -202,11 +202,6 @@ KERNEL(there_and_back, const struct lines, at)
 	}
 }
 
-static void cut_power(void *context)
-{
-	longjmp(*(jmp_buf *)context, 1);
-}
-
 /*
  * The words of the two devices as a power cut leaves them: neither is ahead by more than the stores between
  * two barriers.
@@ -214,17 +209,16 @@ static void cut_power(void *context)
 static void cut_at(emu_time time_ps, const char *const *settings)
 {
 	static struct rig rig;
-	static jmp_buf out;
-	struct emu_power_cut power = {.time_ps = time_ps, .seed = time_ps, .die = cut_power, .context = &out};
+	const struct emu_power_cut power = {.time_ps = time_ps, .seed = time_ps};
 	struct lines at;
 	uint64_t first, second;
 
 	rig_begin(&rig, 1, settings);
 	at = lines_of(&rig);
 	emu_set_power_cut(rig.machine, &power);
-	if (setjmp(out) == 0) {
-		rig_launch(&rig, there_and_back, &at, 1, 1);
-	}
+	const int end = nvw_launch(rig.machine, "there_and_back", there_and_back, &at, 1, 1);
+
+	assert_true(end == 0 || end == NVW_E_STOPPED);
 	first = rig_durable(&rig, lines_of(&rig).first);
 	second = rig_durable(&rig, lines_of(&rig).second);
 	if (first < second || first > second + 1) {
