@@ -302,7 +302,7 @@ NVW_CUDA_INLINE float yn(int n, float a)
 /* ---- Two or four parts of a word: x and y are a part of each operand */
 #ifndef NVW_CUDA_LEAN /* nvwave-nvcc tries without them first: reading them takes its time */
 
-NVW_CUDA_INLINE int nvw_cuda_within(int value, int least, int most)
+NVW_CUDA_BOTH int nvw_cuda_within(int value, int least, int most)
 {
 	if (value < least) {
 		return least;
@@ -311,7 +311,7 @@ NVW_CUDA_INLINE int nvw_cuda_within(int value, int least, int most)
 }
 #define NVW_CUDA_SATURATED(value) nvw_cuda_within(value, most - all, most)
 #define NVW_CUDA_PARTS_OF(name, part, expression)                                                  \
-	NVW_CUDA_INLINE unsigned name(unsigned a, unsigned b)                                      \
+	NVW_CUDA_BOTH unsigned name(unsigned a, unsigned b)                                        \
 	{                                                                                          \
 		const int all = (1 << 8 * sizeof(part)) - 1, most = (part)~0 < 0 ? all >> 1 : all; \
 		unsigned result = 0;                                                               \
@@ -395,6 +395,63 @@ NVW_CUDA_SUM_OF(__vsads4, __vabsdiffs4, unsigned char)
 NVW_CUDA_SUM_OF(__vsadu2, __vabsdiffu2, unsigned short)
 NVW_CUDA_SUM_OF(__vsadu4, __vabsdiffu4, unsigned char)
 
+/* ---- DPX: the larger or smaller of two or three, and of a sum; with _relu at least 0 */
+
+NVW_CUDA_BOTH unsigned nvw_cuda_sum(unsigned a, unsigned b)
+{
+	return a + b;
+}
+#define NVW_CUDA_OF_THREE(bound, type, suffix, of, sum)                      \
+	NVW_CUDA_BOTH type __viadd##bound##_##suffix(type a, type b, type c) \
+	{                                                                    \
+		return of((type)sum((unsigned)a, (unsigned)b), c);           \
+	}                                                                    \
+	NVW_CUDA_BOTH type __vi##bound##3_##suffix(type a, type b, type c)   \
+	{                                                                    \
+		return of(of(a, b), c);                                      \
+	}
+/* A choice says of which operand it is, in packed words of the upper part first. */
+#define NVW_CUDA_DPX(bound, relation, compared, type, sign)                                               \
+	NVW_CUDA_OF_THREE(bound, type, sign##32, bound, nvw_cuda_sum)                                     \
+	NVW_CUDA_OF_THREE(bound, unsigned, sign##16x2, __v##bound##sign##2, __vadd2)                      \
+	NVW_CUDA_BOTH type __vib##bound##_##sign##32(type a, type b, bool *first)                         \
+	{                                                                                                 \
+		*first = a relation b;                                                                    \
+		return bound(a, b);                                                                       \
+	}                                                                                                 \
+	NVW_CUDA_BOTH unsigned __vib##bound##_##sign##16x2(unsigned a, unsigned b, bool *high, bool *low) \
+	{                                                                                                 \
+		const unsigned first = __vcmp##compared##sign##2(a, b);                                   \
+                                                                                                          \
+		*high = first >> 31;                                                                      \
+		*low = first & 1;                                                                         \
+		return __v##bound##sign##2(a, b);                                                         \
+	}
+#define NVW_CUDA_RELU(bound, type, suffix, most)                                    \
+	NVW_CUDA_BOTH type __viadd##bound##_##suffix##_relu(type a, type b, type c) \
+	{                                                                           \
+		return most(__viadd##bound##_##suffix(a, b, c), 0);                 \
+	}                                                                           \
+	NVW_CUDA_BOTH type __vi##bound##3_##suffix##_relu(type a, type b, type c)   \
+	{                                                                           \
+		return most(__vi##bound##3_##suffix(a, b, c), 0);                   \
+	}                                                                           \
+	NVW_CUDA_BOTH type __vi##bound##_##suffix##_relu(type a, type b)            \
+	{                                                                           \
+		return __vi##bound##3_##suffix##_relu(a, b, b);                     \
+	}
+NVW_CUDA_DPX(max, >=, ge, int, s)
+NVW_CUDA_DPX(min, <=, le, int, s)
+NVW_CUDA_DPX(max, >=, ge, unsigned, u)
+NVW_CUDA_DPX(min, <=, le, unsigned, u)
+NVW_CUDA_RELU(max, int, s32, max)
+NVW_CUDA_RELU(min, int, s32, max)
+NVW_CUDA_RELU(max, unsigned, s16x2, __vmaxs2)
+NVW_CUDA_RELU(min, unsigned, s16x2, __vmaxs2)
+
+#undef NVW_CUDA_RELU
+#undef NVW_CUDA_DPX
+#undef NVW_CUDA_OF_THREE
 #undef NVW_CUDA_SUM_OF
 #undef NVW_CUDA_OF_ONE
 #undef NVW_CUDA_BOTH_PARTS

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intrinsics with a rounding mode against exact residues, conversions against their definition, and parts of words against loops.
+// Intrinsics with a rounding mode against exact residues, conversions against their definition, parts of words and DPX against loops.
+#include <algorithm>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -224,6 +225,99 @@ static void check_others()
 	}
 }
 
+// DPX in kernels and on the host against their definition, part by part.
+#define SIX(name) (unsigned)name##_s32(a, b, c), name##_u32(a, b, c), name##_s16x2(a, b, c), name##_u16x2(a, b, c), \
+	(unsigned)name##_s32_relu(a, b, c), name##_s16x2_relu(a, b, c)
+#define TWO(name, sign, i) (unsigned)name##_##sign##32(a, b, first + i), name##_##sign##16x2(a, b, first + i + 1, first + i + 2)
+enum { CHOICES = 28, DPX = 36 };
+
+__host__ __device__ static void dpx_of(unsigned a, unsigned b, unsigned c, unsigned *to)
+{
+	bool first[12];
+	const unsigned results[DPX] = {SIX(__viaddmax), SIX(__viaddmin), SIX(__vimax3), SIX(__vimin3),
+		(unsigned)__vimax_s32_relu(a, b), __vimax_s16x2_relu(a, b), (unsigned)__vimin_s32_relu(a, b), __vimin_s16x2_relu(a, b),
+		TWO(__vibmax, s, 0), TWO(__vibmin, s, 3), TWO(__vibmax, u, 6), TWO(__vibmin, u, 9)};
+
+	memcpy(to, results, sizeof results);
+	to[DPX] = 0;
+	for (int i = 0; i < 12; i++) {
+		to[DPX] |= (unsigned)first[i] << i;
+	}
+}
+
+__global__ void dpx(const unsigned (*words)[3], unsigned (*results)[DPX + 1])
+{
+	const unsigned n = blockIdx.x * blockDim.x + threadIdx.x;
+
+	dpx_of(words[n][0], words[n][1], words[n][2], results[n]);
+}
+
+// Of the results above, in their order: sums (S), bounds of three (B), bounds of two (2).
+static const struct { const char *kinds; bool largest; char of; } dpx_table[] = {{"iuhvIH", true, 'S'}, {"iuhvIH", false, 'S'},
+	{"iuhvIH", true, 'B'}, {"iuhvIH", false, 'B'}, {"IH", true, '2'}, {"IH", false, '2'}, {"ih", true, '2'}, {"ih", false, '2'},
+	{"uv", true, '2'}, {"uv", false, '2'}};
+
+static long long part_of(unsigned word, unsigned at, unsigned bits, bool is_signed)
+{
+	const long long part = (long long)(word >> at) & ((1ll << bits) - 1);
+
+	return is_signed && part >> (bits - 1) ? part - (1ll << bits) : part;
+}
+
+static void check_dpx()
+{
+	const unsigned odd[] = {0, 1, ~0u, 0x7fffffff, 0x80000000, 0x7fff8000, 0x80007fff, 0xffff0001};
+	unsigned (*words)[3], (*results)[DPX + 1], here[DPX + 1];
+
+	cudaMallocManaged(&words, N * sizeof *words);
+	cudaMallocManaged(&results, N * sizeof *results);
+	for (unsigned n = 0; n < 3 * N; n++) {
+		words[n / 3][n % 3] = n * 2654435761u >> 31 ? odd[n % 8] : n * n * 2246822519u;
+	}
+	dpx<<<N / 64, 64>>>(words, results);
+	cudaDeviceSynchronize();
+	for (unsigned n = 0; n < N; n++) {
+		const unsigned *w = words[n];
+		unsigned first = 0, of_first = 1;
+		int i = 0;
+
+		for (const auto &row : dpx_table) {
+			for (const char *kind = row.kinds; *kind; kind++, i++) {
+				const unsigned bits = strchr("hvH", *kind) ? 16 : 32;
+				const bool is_signed = !strchr("uv", *kind), relu = strchr("IH", *kind);
+				unsigned expected = 0;
+
+				for (int at = 32 - (int)bits; at >= 0; at -= (int)bits) {
+					long long x[3];
+
+					for (int k = 0; k < 3; k++) {
+						x[k] = part_of(w[k], (unsigned)at, bits, is_signed);
+					}
+					if (row.of == 'S') {
+						x[0] = part_of((unsigned)(x[0] + x[1]), 0, bits, is_signed);
+						x[1] = x[2];
+					}
+					long long value = row.largest ? std::max(x[0], x[1]) : std::min(x[0], x[1]);
+
+					if (i >= CHOICES) {
+						first |= value == x[0] ? of_first : 0;
+						of_first *= 2;
+					}
+					if (row.of == 'B') {
+						value = row.largest ? std::max(value, x[2]) : std::min(value, x[2]);
+					}
+					value = relu ? std::max(value, 0ll) : value;
+					expected |= (unsigned)(value & ((1ll << bits) - 1)) << at;
+				}
+				check(results[n][i] == expected, "DPX", n, i);
+			}
+		}
+		check(results[n][DPX] == first, "DPX's choice", n, DPX);
+		dpx_of(w[0], w[1], w[2], here);
+		check(memcmp(here, results[n], sizeof here) == 0, "DPX on the host", n, 0);
+	}
+}
+
 // Functions that the C library lacks, and arguments of two types, against digits of a multiple-precision library.
 enum { SPECIAL = 20 };
 
@@ -350,6 +444,7 @@ int main()
 		check_words(w[n], n);
 	}
 	check_others();
+	check_dpx();
 	check_beyond();
 	check_specials();
 	puts(wrong ? "some are wrong" : "all are right");
