@@ -34,7 +34,7 @@ static void sum(const void *args)
 	const unsigned i = (unsigned)nvw_global_id();
 	float total = 0;
 
-	for (unsigned k = 0; k < SUM_VALUES; k++) {
+	NVW_FOR(k, SUM_VALUES) {
 		total += nvw_load(&w->x[k * WORK_ITEMS + i]);
 	}
 	nvw_store(&w->y[i], total);

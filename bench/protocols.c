@@ -104,12 +104,12 @@ static int compare_all(void)
 	const char *name, *citation, *summary;
 
 	printf("processor time of an operation over vi's, and L1 hits; 128 CUs over 4\n");
-	for (unsigned k = 0; k < KERNELS; k++) {
+	NVW_FOR(k, KERNELS) {
 		NVW_TRY(measure_least("vi", k, "4", &vi[k]));
 	}
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		printf("%-13s", name);
-		for (unsigned k = 0; k < KERNELS; k++) {
+		NVW_FOR(k, KERNELS) {
 			NVW_TRY(measure_least(name, k, "4", &each[k]));
 			printf("  %s %4.2f (%2.0f %%)", kernels[k].name, each[k].ns / vi[k].ns,
 				100 * each[k].hits);

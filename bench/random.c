@@ -223,7 +223,7 @@ static int print_table(void)
 	};
 
 	print_head();
-	for (unsigned i = 0; i < NVW_COUNT(rows); i++) {
+	NVW_FOR(i, NVW_COUNT(rows)) {
 		struct numbers n = {.footprint = rows[i].footprint,
 			.wavefronts = 4,
 			.lanes = 64,

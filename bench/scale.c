@@ -81,7 +81,7 @@ int main(void)
 {
 	static const char *const protocols[] = {"vi", "rsp", "denovo-b", "hlrc"};
 
-	for (unsigned p = 0; p < NVW_COUNT(protocols); p++) {
+	NVW_FOR(p, NVW_COUNT(protocols)) {
 		double few[KERNELS], many[KERNELS];
 
 		if (measure_scale(protocols[p], "gpu.cus=4", few) < 0 ||
@@ -89,7 +89,7 @@ int main(void)
 			fprintf(stderr, "%s\n", nvw_error_message());
 			return 1;
 		}
-		for (unsigned k = 0; k < KERNELS; k++) {
+		NVW_FOR(k, KERNELS) {
 			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n",
 				protocols[p], kernels[k].name, few[k], many[k], many[k] / few[k]);
 		}

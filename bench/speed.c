@@ -96,7 +96,7 @@ static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
 		(void)madvise(stacks, bytes, MADV_HUGEPAGE); /* as the emulator does for this many */
 	}
 	if (stacks != MAP_FAILED && limit.fibers && emu_cache_init(&limit.cache, &config) == 0) {
-		for (unsigned i = 0; i < HIT_WORDS / LINE_WORDS; i++) {
+		NVW_FOR(i, HIT_WORDS / LINE_WORDS) {
 			emu_cache_assign(&limit.cache, emu_cache_victim(&limit.cache, i), i);
 		}
 		NVW_FOR(i, limit.count) {

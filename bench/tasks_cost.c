@@ -138,7 +138,7 @@ static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, 
 	bool resumes = false;
 	double total = 0;
 
-	for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
+	NVW_FOR(i, ATTEMPTS_MAX) {
 		const double u = (1 + (double)nvw_random_below(random, 1 << 30)) / (1 << 30);
 		const uint64_t cut_ps = mean_us ? (uint64_t)(-log(u) * 1e6 * mean_us) + 1 : UINT64_MAX;
 

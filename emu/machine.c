@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "persist/persist.h"
@@ -132,7 +133,7 @@ static int caches_init(struct nvw_machine *m)
 	m->l2.bank = calloc(m->l2.banks, sizeof *m->l2.bank);
 	NVW_FAIL_IF(!m->cus || !m->l2.bank, NVW_E_MEMORY, "no memory for %llu CUs",
 		(unsigned long long)m->config.cus);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		struct emu_cu *const cu = &m->cus[i];
 
 		cu->id = i;
@@ -180,9 +181,9 @@ static int protocol_init(struct nvw_machine *m)
 	/* Lists of actions end here at the latest; those of rows as well. */
 	NVW_INVARIANT(!m->protocol->kernel_begin[COH_STEPS_MAX] && !m->protocol->kernel_end[COH_STEPS_MAX] &&
 		      !m->protocol->group_barrier[COH_STEPS_MAX]);
-	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
-		for (unsigned order = 0; order < COH_ORDERS; order++) {
-			for (unsigned n = 0; n < COH_SCOPES * COH_PLACES; n++) {
+	NVW_FOR(instruction, COH_INSTRUCTION_COUNT) {
+		NVW_FOR(order, COH_ORDERS) {
+			NVW_FOR(n, COH_SCOPES * COH_PLACES) {
 				const unsigned scope = n / COH_PLACES, place = n % COH_PLACES;
 				const struct coh_row *const row =
 					coh_row_find(m->protocol, instruction, order, scope, place);

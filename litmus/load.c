@@ -69,7 +69,7 @@ static int read_header(struct table *t, char *line)
 	char *cells[COLUMNS_MAX];
 	const unsigned n = cut(line, cells);
 
-	for (unsigned c = 0; c < COLUMNS; c++) {
+	NVW_FOR(c, COLUMNS) {
 		t->column[c] = find(cells, n, columns[c]);
 		LITMUS_FAIL_IF(t, t->column[c] < 0 && c != INIT && c != RACE_FREE,
 			"expected a header line with a column \"%s\"", columns[c]);
@@ -100,7 +100,7 @@ static int read_cells(const struct table *t, char *line, const char *ret_cell[CO
 	char *cells[COLUMNS_MAX];
 	const unsigned n = cut(line, cells);
 
-	for (unsigned c = 0; c < COLUMNS; c++) {
+	NVW_FOR(c, COLUMNS) {
 		const int at = t->column[c];
 
 		LITMUS_FAIL_IF(t, at >= (int)n, "the row has %u columns and lacks \"%s\"", n, columns[c]);

@@ -390,7 +390,7 @@ static void draw_variables(struct generator *g)
 
 	draw_lines(g);
 	draw_data(g, wanted);
-	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
+	NVW_FOR(slot, TORTURE_SLOTS) {
 		place_slot(g, slot);
 	}
 }

@@ -483,7 +483,7 @@ static void compare_line(struct run *run, unsigned line, const char *what, const
 	uint8_t image[64];
 
 	image_of(run, line, image);
-	for (unsigned byte = 0; byte < 64; byte++) {
+	NVW_FOR(byte, 64) {
 		if (got[byte] != image[byte]) {
 			report_byte(run, line, byte, what, got);
 			return;

@@ -123,10 +123,10 @@ static int unknown_key(const struct emu_config *c, const char *full)
 	const unsigned n = config_devices_names(c, of_devices);
 
 	/* The first of equally near names is taken. */
-	for (unsigned i = 0; i < KEYS; i++) {
+	NVW_FOR(i, KEYS) {
 		names[i] = keys[i].full;
 	}
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		names[KEYS + i] = of_devices[i];
 	}
 	names[KEYS + n] = NULL;
@@ -289,7 +289,7 @@ static int not_found(const char *name, int error)
 /* The line of the first device that lacks a key, 0 if none does. */
 static int incomplete_device(struct reading *r)
 {
-	for (unsigned i = 0; i < r->config.device_count; i++) {
+	NVW_FOR(i, r->config.device_count) {
 		if (r->began[i] && config_device_complete(&r->config, i) < 0) {
 			snprintf(r->error, sizeof r->error, "%s", nvw_error_message());
 			return r->began[i];

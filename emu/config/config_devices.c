@@ -115,7 +115,7 @@ void config_devices_default(struct emu_config *c)
 	static const char *const names[EMU_DEVICES_NAMED] = {"dram", "nvram", "nvram2"};
 
 	c->device_count = EMU_DEVICES_NAMED;
-	for (unsigned i = 0; i < EMU_DEVICES_NAMED; i++) {
+	NVW_FOR(i, EMU_DEVICES_NAMED) {
 		struct emu_device_config *const d = &c->device[i];
 
 		snprintf(d->name, sizeof d->name, "%s", names[i]);
@@ -131,7 +131,7 @@ void config_devices_default(struct emu_config *c)
 
 static int index_of(const struct emu_config *c, const char *name)
 {
-	for (unsigned i = 0; i < c->device_count; i++) {
+	NVW_FOR(i, c->device_count) {
 		if (!strcmp(c->device[i].name, name)) {
 			return (int)i;
 		}
@@ -149,7 +149,7 @@ static const char *nearest_device(const struct emu_config *c, const char *name)
 	const char *names[EMU_DEVICES_MAX + 1];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < c->device_count; i++) {
+	NVW_FOR(i, c->device_count) {
 		if (emu_config_has_device(c, i)) {
 			names[n++] = c->device[i].name;
 		}
@@ -321,8 +321,8 @@ unsigned config_devices_names(
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < c->device_count; i++) {
-		for (unsigned k = 0; k < KEYS; k++) {
+	NVW_FOR(i, c->device_count) {
+		NVW_FOR(k, KEYS) {
 			if (has_key(c, i, &keys[k]) && k != KIND) {
 				snprintf(ret_names[n++], CONFIG_DEVICE_KEY_BYTES, "%s.%s", c->device[i].name,
 					keys[k].name);
@@ -421,7 +421,7 @@ static int check_domain(const struct emu_config *c, unsigned device)
 
 int config_devices_check(const struct emu_config *c)
 {
-	for (unsigned i = 0; i < c->device_count; i++) {
+	NVW_FOR(i, c->device_count) {
 		NVW_TRY(check_device(c, i));
 		NVW_TRY(check_domain(c, i));
 	}
@@ -433,7 +433,7 @@ const char *emu_domain_name(const struct emu_config *c)
 	static char text[EMU_DEVICES_MAX * (NVW_DEVICE_NAME_BYTES + 16)]; /* until the next call */
 	size_t n = (size_t)snprintf(text, sizeof text, "%s", domain_text(c, EMU_NVRAM));
 
-	for (unsigned i = 0; i < c->device_count; i++) {
+	NVW_FOR(i, c->device_count) {
 		if (is_other_nvram(c, i) && c->device[i].domain != c->nvram.domain) {
 			n += (size_t)snprintf(
 				text + n, sizeof text - n, ", %s %s", c->device[i].name, domain_text(c, i));
@@ -448,11 +448,11 @@ void config_devices_dump(const struct emu_config *c, FILE *to)
 {
 	struct emu_config copy = *c;
 
-	for (unsigned i = 0; i < c->device_count; i++) {
+	NVW_FOR(i, c->device_count) {
 		struct emu_device_config *const d = &copy.device[i];
 
 		fprintf(to, "\n[%s%s]\n", is_named(i) ? "device " : "", d->name);
-		for (unsigned k = 0; k < KEYS; k++) {
+		NVW_FOR(k, KEYS) {
 			const bool is_left_out = keys[k].of == extra && !is_named(i) && !(d->given >> k & 1);
 			const struct config_place place = place_of(&copy, d, &keys[k]);
 			char buffer[NVW_UNIT_TEXT];

@@ -15,6 +15,7 @@
 #include "../observe/undo.h"
 #include "store_buffer.h"
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 enum { SLOTS = 128, FEW = 16, LINES_AHEAD = 4, TAGS_AHEAD = 8 };
@@ -252,7 +253,7 @@ static void prefetch_first(const struct nvw_machine *m, const struct requests *q
 {
 	const bool is_many = q->count > FEW;
 
-	for (unsigned i = 0; i < (is_many ? TAGS_AHEAD : q->count); i++) {
+	NVW_FOR(i, (is_many ? TAGS_AHEAD : q->count)) {
 		prefetch_tags(m, q->lines[i]);
 	}
 	for (unsigned i = 0; is_many && i < LINES_AHEAD; i++) {

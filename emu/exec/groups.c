@@ -67,7 +67,7 @@ static void start_group(struct nvw_machine *m, struct emu_slot *slot, emu_time t
 	}
 	m->stats.work_groups++;
 	m->stats.work_items += group->size;
-	for (unsigned i = 0; i < x->group_wavefronts; i++) {
+	NVW_FOR(i, x->group_wavefronts) {
 		struct emu_wavefront *const wf = &slot->wavefronts[i];
 		const unsigned first = i * width(m), rest = group->size - first;
 

@@ -51,7 +51,7 @@ static int make_slots(struct nvw_machine *m)
 		x->name, x->group_size, x->group_wavefronts, (unsigned long long)m->config.wavefronts_per_cu);
 	x->first_cu = first_cu(m);
 	x->slot_count = per_cu * (uint32_t)m->config.cus;
-	for (uint32_t i = 0; i < x->slot_count; i++) {
+	NVW_FOR(i, x->slot_count) {
 		const uint32_t cu = (uint32_t)((i + x->first_cu) % m->config.cus),
 			       part = i / (uint32_t)m->config.cus;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See store_buffer.h. Everything here happens only on machines with store_buffer.entries > 0. */
+#include "core/each.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "store_buffer.h"
@@ -363,7 +364,7 @@ int emu_store_buffers_init(struct nvw_machine *m)
 	}
 	m->store_buffers = calloc(m->exec.wavefront_count, sizeof *m->store_buffers);
 	NVW_ALLOCATED(m->store_buffers, "no memory for %u store buffers", m->exec.wavefront_count);
-	for (uint32_t i = 0; i < m->exec.wavefront_count; i++) {
+	NVW_FOR(i, m->exec.wavefront_count) {
 		struct emu_store_buffer *const b = &m->store_buffers[i];
 
 		b->wf = &m->exec.wavefronts[i];

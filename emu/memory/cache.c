@@ -18,6 +18,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/zeroed.h"
 #include "../machine.h"
@@ -110,7 +111,7 @@ static uint32_t next_stamp(struct emu_cache *cache)
 
 uint32_t emu_scan_tags(const uint32_t *tags, uint32_t ways, uint32_t tag)
 {
-	for (uint32_t way = 0; way < ways; way++) {
+	NVW_FOR(way, ways) {
 		if (tags[way] == tag) {
 			return way;
 		}
@@ -138,7 +139,7 @@ static uint32_t find_by_fours(const uint32_t *tags, uint32_t ways, uint32_t tag)
 	const lanes wanted = {tag, tag, tag, tag};
 	lanes number = {1, 2, 3, 4}, found = {0};
 
-	for (uint32_t i = 0; i < ways / LANES; i++) {
+	NVW_FOR(i, ways / LANES) {
 		found |= (lanes)(vector[i] == wanted) & number;
 		number += LANES;
 	}
@@ -189,7 +190,7 @@ static inline uint32_t first_of(const lanes least, const lanes oldest)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (unsigned k = 0; k < LANES; k++) {
+	NVW_FOR(k, LANES) {
 		const uint64_t candidate = (uint64_t)least[k] << 32 | oldest[k];
 
 		if (candidate < first) {
@@ -259,12 +260,12 @@ static __attribute__((noinline)) void number_anew(struct emu_set *set)
 	const struct emu_set old = *set;
 
 	set->clock = 0;
-	for (uint32_t way = 0; way < WAYS; way++) {
+	NVW_FOR(way, WAYS) {
 		const uint8_t stamp = old.stamp[way];
 
 		if (stamp && stamp != EMU_PINNED) {
 			set->stamp[way] = 1;
-			for (uint32_t other = 0; other < WAYS; other++) {
+			NVW_FOR(other, WAYS) {
 				set->stamp[way] += old.stamp[other] && old.stamp[other] < stamp;
 			}
 			set->clock++;
@@ -487,7 +488,7 @@ __attribute__((unused)) static inline bool is_clear(const struct emu_line *line)
 {
 	uint64_t sharers = 0;
 
-	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+	NVW_FOR(word, EMU_CUS_MAX / 64) {
 		sharers |= line->sharers[word];
 	}
 	return !(line->valid | line->dirty | line->registered | sharers) && !line->state && !line->in_sfifo &&

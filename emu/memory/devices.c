@@ -213,7 +213,7 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 	unsigned next = 0;
 
 	m->device_count = m->config.device_count;
-	for (unsigned i = 0; i < m->device_count; i++) {
+	NVW_FOR(i, m->device_count) {
 		NVW_TRY(device_init(m, i));
 		if (m->device[i].is_dram) {
 			NVW_TRY(dram_init(m, i, &next));

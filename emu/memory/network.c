@@ -43,14 +43,14 @@ int emu_network_init(struct nvw_machine *m)
 	}
 	n->rows = (n->nodes + n->columns - 1) / n->columns;
 	n->flit_ps = m->cycle_ps;
-	for (uint32_t bytes = 0; bytes < EMU_MESSAGE_BYTES; bytes++) {
+	NVW_FOR(bytes, EMU_MESSAGE_BYTES) {
 		n->flits[bytes] = flits_of(m, bytes);
 	}
 	NVW_INVARIANT(n->columns > 0 && n->columns * n->rows >= n->nodes);
 	n->link = calloc(links(n), sizeof *n->link);
 	n->place = calloc(n->nodes, sizeof *n->place);
 	NVW_FAIL_IF(!n->link || !n->place, NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
-	for (uint32_t i = 0; i < n->nodes; i++) {
+	NVW_FOR(i, n->nodes) {
 		n->place[i] = (struct emu_place){i % n->columns, i / n->columns};
 	}
 	return 0;
@@ -263,7 +263,7 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_tim
 		size_t link = (size_t)n->nodes * PORTS + (size_t)from * LINKS + directions[along_row][back];
 		emu_time *at = arrived + from, t = *at;
 
-		for (uint32_t i = 0; i < steps; i++) {
+		NVW_FOR(i, steps) {
 			t = book_link(m, link, t, occupancy) + m->config.hop;
 			link += (size_t)(apart * LINKS);
 			at += apart;
@@ -296,11 +296,11 @@ void emu_network_broadcast(
 
 		arrived[from] = t;
 		spread(m, from, true, occupancy, arrived, &hops);
-		for (uint32_t x = 0; x < n->columns; x++) {
+		NVW_FOR(x, n->columns) {
 			spread(m, first + x, false, occupancy, arrived, &hops);
 		}
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		const uint32_t node = emu_network_cu_node(m, i);
 
 		ret_arrivals[i] = t;

@@ -205,7 +205,7 @@ static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_queu
 	const struct emu_nvram *const n = &m->nvram;
 	const struct emu_nvram_write *best = NULL;
 
-	for (uint32_t q = 0; q < n->queue_count; q++) {
+	NVW_FOR(q, n->queue_count) {
 		const struct emu_nvram_write *const w = n->head[q] ? write_at(m, n->head[q]) : NULL;
 
 		if (w && w->done <= t &&

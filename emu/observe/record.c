@@ -243,7 +243,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 	if (m->error) {
 		return;
 	}
-	for (unsigned k = 0; k < 3; k++) {
+	NVW_FOR(k, 3) {
 		store_at(r, i)->buckets[k] = buckets[k];
 		bucket_at(r, buckets[k])->outstanding++;
 	}
@@ -285,7 +285,7 @@ static void check_issue(struct nvw_machine *m, const struct store *store)
 {
 	struct emu_record *const r = m->record;
 
-	for (unsigned k = 0; k < 3; k++) {
+	NVW_FOR(k, 3) {
 		const struct bucket *const b = bucket_at(r, store->buckets[k]);
 		struct stream *const s = stream_at(r, b->stream);
 

@@ -211,7 +211,7 @@ static void carry(struct nvw_machine *m, uint32_t tag)
 	buffer_of(m)->carried++;
 	t->users++;
 	if (t->carriers++ == 0) {
-		for (unsigned k = 0; k < STREAMS; k++) {
+		NVW_FOR(k, STREAMS) {
 			epoch_of(m, t->stream[k], t->epoch[k])->tags++;
 		}
 	}
@@ -225,7 +225,7 @@ static void uncarry(struct nvw_machine *m, uint32_t tag)
 
 	buffer_of(m)->carried--;
 	if (--tag_at(m, tag)->carriers == 0) {
-		for (unsigned k = 0; k < STREAMS; k++) {
+		NVW_FOR(k, STREAMS) {
 			epoch_of(m, t.stream[k], t.epoch[k])->tags--;
 		}
 	}
@@ -247,7 +247,7 @@ static uint32_t *newest_of(const struct nvw_machine *m, emu_line_id id)
 /* The stream that a write-back with this tag waits for, 0 if there is none: rule (2). */
 static uint32_t blocked_by(const struct nvw_machine *m, const struct tag *t)
 {
-	for (unsigned k = 0; k < STREAMS; k++) {
+	NVW_FOR(k, STREAMS) {
 		if (stream_at(m, t->stream[k])->current < t->epoch[k]) {
 			return t->stream[k];
 		}
@@ -406,7 +406,7 @@ static bool is_waited_for(const struct nvw_machine *m, const struct emu_line *li
 	if (!line || !line->dirty || !line->tag) {
 		return false;
 	}
-	for (unsigned k = 0; k < STREAMS; k++) {
+	NVW_FOR(k, STREAMS) {
 		const struct tag *const t = tag_at(m, line->tag);
 		const struct stream *const s = stream_at(m, t->stream[k]);
 
@@ -520,7 +520,7 @@ static void forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 /* Whether the stores of a must persist before those of b (equations 1 to 3). */
 static bool is_earlier(const struct tag *a, const struct tag *b)
 {
-	for (unsigned k = 0; k < STREAMS; k++) {
+	NVW_FOR(k, STREAMS) {
 		if (a->stream[k] == b->stream[k] && a->epoch[k] < b->epoch[k]) {
 			return true;
 		}
@@ -737,7 +737,7 @@ static void launch(struct nvw_machine *m)
 /* A waiting write-back of a store, for the report of a contradiction. */
 static void report_contradiction(struct nvw_machine *m)
 {
-	for (uint32_t i = 0; i < 1u << HASH_BITS; i++) {
+	NVW_FOR(i, 1u << HASH_BITS) {
 		const uint32_t held = buffer_of(m)->newest[i];
 
 		if (held) {

@@ -45,7 +45,7 @@ static emu_time acknowledge_to_processor(struct nvw_machine *m, uint32_t l2)
 	emu_time arrivals[EMU_CUS_MAX], last = m->now;
 
 	emu_network_broadcast(m, l2, EMU_MESSAGE_CONTROL, m->now, arrivals);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		const uint32_t l1 = emu_network_cu_node(m, i);
 
 		last = emu_later(last,

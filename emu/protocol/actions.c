@@ -2,6 +2,7 @@
 /*
  * Actions of instructions, named as in the papers.
  */
+#include "core/each.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "../memory/device_memory.h"
@@ -546,7 +547,7 @@ static emu_time broadcast(const struct coh_request *r,
 	emu_time last = act(m, r->cu, t), arrivals[EMU_CUS_MAX];
 
 	emu_network_broadcast(m, here, EMU_MESSAGE_CONTROL, t, arrivals);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		const uint32_t there = emu_network_cu_node(m, i);
 		emu_time at;
 

@@ -3,6 +3,7 @@
  * Separate read and write caches (hechtman14 4): updating the copy of a line in a read cache when the line
  * changes in the write cache at the same level, or in write caches above.
  */
+#include "core/each.h"
 #include "protocol.h"
 
 emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
@@ -66,7 +67,7 @@ void coh_line_drop_copies(struct coh_event *e)
 	}
 	m->stats.l1_probes += m->config.cus;
 	emu_network_broadcast(m, coh_bank_node(m, e->id), EMU_MESSAGE_CONTROL, e->t, arrivals);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		emu_time t = coh_l1_port(m, &m->cus[i], arrivals[i], m->config.l1.occupancy) +
 			     m->config.l1.occupancy;
 

@@ -100,7 +100,7 @@ static void spell(char *to, size_t room, const char *const *names, uint32_t bits
 		snprintf(to, room, "any");
 		return;
 	}
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (bits >> i & 1) {
 			snprintf(to + strlen(to), room - strlen(to), "%s%s", *to ? ", " : "", names[i]);
 		}

@@ -6,6 +6,7 @@
  * Only the tables know the actions: code that moves lines calls this file, and this file calls the actions
  * named in the table.
  */
+#include "core/each.h"
 #include "core/invariant.h"
 #include "../time/booking.h"
 #include "protocol.h"

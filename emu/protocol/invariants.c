@@ -31,7 +31,7 @@ bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line,
 	uint8_t room[EMU_LINE];
 	const uint8_t *const bytes = bytes_below(m, id, room);
 
-	for (unsigned i = 0; i < EMU_LINE; i++) {
+	NVW_FOR(i, EMU_LINE) {
 		if (line->valid >> i & 1 && line->data[i] != bytes[i]) {
 			return true;
 		}

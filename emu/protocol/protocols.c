@@ -127,7 +127,7 @@ static bool rows_name(const struct coh_protocol *p, coh_action action)
 
 static bool cells_name(const struct coh_cell *cells, unsigned count, coh_line_action action)
 {
-	for (unsigned n = 0; n < 3 * count; n++) {
+	NVW_FOR(n, 3 * count) {
 		if (cells[n / 3].actions[n % 3] == action) {
 			return true;
 		}

@@ -70,7 +70,7 @@ static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t 
 	emu_time last = e->t;
 
 	emu_cache_pin(cache, e->line);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
 			last = emu_later(last, send_and_wait(e, &m->cus[i], event, 0, count));
 		}

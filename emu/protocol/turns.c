@@ -398,13 +398,13 @@ static void enter_epochs(struct nvw_machine *m)
 	NVW_DEEP_INVARIANT(turns_are_valid(turns) && turns->next != 0);
 	turns->granted = turns->next;
 	turns->changes++;
-	for (unsigned band = 0; band < turns->bands; band++) {
+	NVW_FOR(band, turns->bands) {
 		if (turns->granted & bit_of(band)) {
 			turns->last_granted[band] = turns->changes;
 			turns->erv[band].is_set = false;
 		}
 	}
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		m->cus[i].l1.generation = turns->changes;
 		turns->cu[i].stops = UINT64_MAX;
 		turns->cu[i].demanded = 0;
@@ -455,7 +455,7 @@ static void change(struct nvw_machine *m, void *nothing)
 	NVW_DEEP_INVARIANT(m->exec.background > 0 && turns->emu == TURNS_CHANGING);
 	m->exec.background--;
 	enter_epochs(m);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		drain_bsq(m, &m->cus[i]);
 		let_in(m, &turns->cu[i]);
 		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
@@ -487,7 +487,7 @@ static void prepared(struct nvw_machine *m, void *nothing)
 
 	NVW_DEEP_INVARIANT(m->exec.background > 0 && turns->emu == TURNS_CHANGING);
 	m->exec.background--;
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		const struct turns_cu *const here = &turns->cu[i];
 
 		if (here->pending) {
@@ -543,7 +543,7 @@ static void wake_up(struct nvw_machine *m, void *nothing)
 	}
 	turns->emu = TURNS_CHANGING;
 	last = tell_all(m, m->now, arrivals);
-	for (unsigned i = 0; i < m->config.cus; i++) {
+	NVW_FOR(i, m->config.cus) {
 		turns->cu[i].stops = arrivals[i];
 	}
 	schedule(m, last, prepared, false);

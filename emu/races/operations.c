@@ -92,7 +92,7 @@ bool race_grow_whats(struct emu_races *r)
 	r->what_table = table;
 	r->what_mask = 2 * capacity - 1;
 	r->what_capacity = capacity;
-	for (uint32_t i = 0; i < r->what_count; i++) {
+	NVW_FOR(i, r->what_count) {
 		table[what_slot(r, whats[i].site, whats[i].op)] = i + 1;
 	}
 	return true;

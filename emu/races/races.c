@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "../memory/device_memory.h"
@@ -281,7 +282,7 @@ void races_kernel_barrier(struct nvw_machine *m)
 /* The party is a member of a work-group, which has returned. */
 static void drop_clocks(struct emu_races *r, struct party *party)
 {
-	for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+	NVW_FOR(lane, EMU_LANES) {
 		vclock_drop(&r->clocks, party->ordered[lane]);
 		vclock_drop(&r->clocks, party->unscoped[lane]);
 	}

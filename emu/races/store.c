@@ -140,7 +140,7 @@ struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 			race_out_of_memory(m);
 			return NULL;
 		}
-		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+		NVW_FOR(lane, EMU_LANES) {
 			(*party)->ordered[lane] = (*party)->unscoped[lane] = VCLOCK_NONE;
 			(*party)->since[lane] = FIRST_TIME;
 		}

@@ -105,7 +105,7 @@ struct sync *race_sync_for(const struct event *e, struct cell *c)
 		sync_at(r, i)->mask = e->mask;
 		sync_at(r, i)->place = r->places;
 		r->places += RELEASED;
-		for (unsigned k = 0; k < RELEASED; k++) {
+		NVW_FOR(k, RELEASED) {
 			sync_at(r, i)->released[k] = VCLOCK_NONE;
 		}
 		c->syncs = i;

@@ -232,7 +232,7 @@ static vclock join_leaves(struct vclock_pool *p, vclock a, vclock b)
 {
 	uint32_t lanes[LANES], from_a = 0, from_b = 0;
 
-	for (unsigned i = 0; i < LANES; i++) {
+	NVW_FOR(i, LANES) {
 		const uint32_t x = lane(a, i), y = lane(b, i);
 
 		lanes[i] = x > y ? x : y;
@@ -264,7 +264,7 @@ static vclock join(struct vclock_pool *p, vclock a, vclock b, unsigned level)
 	if (level == 0) {
 		return join_leaves(p, a, b);
 	}
-	for (unsigned i = 0; i < FAN; i++) {
+	NVW_FOR(i, FAN) {
 		parts[i] = join(p, child(a, i), child(b, i), level - 1);
 		is_a = is_a && parts[i] == child(a, i);
 		is_b = is_b && parts[i] == child(b, i);
@@ -307,7 +307,7 @@ static vclock mark(
 	if (level == 0) {
 		uint32_t times[LANES];
 
-		for (unsigned i = 0; i < LANES; i++) {
+		NVW_FOR(i, LANES) {
 			times[i] = lanes >> i & 1 ? time : lane(a, i);
 		}
 		return make_leaf(p, times);

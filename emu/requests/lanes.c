@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
+#include "core/each.h"
 #include "core/atomic_value.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
@@ -49,12 +50,12 @@ static inline void load_words(uint64_t *values, const uint8_t *data, unsigned co
 
 	if (count == EMU_LINE / sizeof *words) {
 		memcpy(words, data, sizeof words);
-		for (unsigned i = 0; i < EMU_LINE / sizeof *words; i++) {
+		NVW_FOR(i, EMU_LINE / sizeof *words) {
 			values[i] = words[i];
 		}
 		return;
 	}
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		memcpy(words, data + i * sizeof *words, sizeof *words);
 		values[i] = words[0];
 	}
@@ -68,7 +69,7 @@ extern inline void coh_lanes_load_run(uint64_t *values, const uint8_t *data, uns
 	} else if (count * size == EMU_LINE && size == 8) {
 		memcpy(values, data, EMU_LINE);
 	} else {
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			values[i] = 0;
 			copy_object(&values[i], data + i * size, size);
 		}
@@ -126,11 +127,11 @@ static inline void store_run(
 	if (mask == UINT64_MAX && size == 8) {
 		memcpy(line->data, values, EMU_LINE);
 	} else if (size == 8) {
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			memcpy(line->data + offset + 8 * i, &values[i], 8);
 		}
 	} else {
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			memcpy(line->data + offset + 4 * i, &values[i], 4);
 		}
 	}

@@ -167,7 +167,7 @@ static uint32_t find_owed(struct nvw_machine *m, struct emu_asked *a)
 	const struct emu_exec *const x = &m->exec;
 	uint32_t owed = x->event_count, between = x->event_count;
 
-	for (uint32_t i = 0; i < x->event_count; i++) {
+	NVW_FOR(i, x->event_count) {
 		const struct emu_event *const e = &x->events[i];
 
 		if (!e->wavefront) {

@@ -111,7 +111,7 @@ static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
 	const struct emu_event *const e = &x->events[i];
 	uint32_t rank = 0;
 
-	for (uint32_t k = 0; k < x->event_count; k++) {
+	NVW_FOR(k, x->event_count) {
 		const struct emu_event *const other = &x->events[k];
 
 		rank += e->wavefront ? !other->wavefront || other->wavefront->age < e->wavefront->age ||
@@ -126,7 +126,7 @@ static uint32_t first_owed(const struct emu_exec *x)
 {
 	uint32_t first = x->event_count;
 
-	for (uint32_t i = 0; i < x->event_count; i++) {
+	NVW_FOR(i, x->event_count) {
 		const struct emu_event *const e = &x->events[i];
 
 		if (!e->wavefront && !(e->order & EMU_EVENT_OPEN) &&

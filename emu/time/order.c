@@ -182,7 +182,7 @@ static struct candidates find_candidates(struct nvw_machine *m)
 	struct candidates c = {x->event_count, x->event_count, INT64_MIN, INT64_MIN};
 	uint64_t number;
 
-	for (uint32_t i = 0; i < x->event_count; i++) {
+	NVW_FOR(i, x->event_count) {
 		const struct emu_event *const e = &x->events[i];
 
 		if (e->wavefront) {

@@ -28,7 +28,7 @@ void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inser
 {
 	m->inserted.count = (unsigned)nvw_min(count, EMU_INSERTED_MAX);
 	m->inserted.met = 0;
-	for (unsigned i = 0; i < m->inserted.count; i++) {
+	NVW_FOR(i, m->inserted.count) {
 		m->inserted.barrier[i] = inserted[i];
 		m->inserted.site[i] = (struct nvw_site){
 			.file = inserted[i].file, .function = "(inserted)", .line = inserted[i].line};
@@ -77,7 +77,7 @@ static uint32_t insertions_at(const struct nvw_machine *m, const struct nvw_site
 	uint32_t at = 0;
 
 	NVW_DEEP_INVARIANT(m->inserted.count <= EMU_INSERTED_MAX);
-	for (unsigned i = 0; i < m->inserted.count; i++) {
+	NVW_FOR(i, m->inserted.count) {
 		const struct emu_inserted *const b = &m->inserted.barrier[i];
 		const bool is_its = b->where != EMU_INSERT_WIDENS && is_at(site, b->file, b->line);
 
@@ -90,7 +90,7 @@ static uint32_t insertions_of(const struct nvw_machine *m, enum emu_insertion wh
 {
 	uint32_t of = 0;
 
-	for (unsigned i = 0; i < m->inserted.count; i++) {
+	NVW_FOR(i, m->inserted.count) {
 		of |= (uint32_t)(m->inserted.barrier[i].where == where) << i;
 	}
 	return of;

@@ -366,7 +366,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	} else {
 		start_fibers(m, wf, place);
 	}
-	for (unsigned lane = 0; lane < lanes; lane++) {
+	NVW_FOR(lane, lanes) {
 		wf->epoch_wi[lane] = wf->epoch_wg[lane] = wf->epoch_kr[lane] = 0;
 		wf->stream[lane] = 0;
 	}

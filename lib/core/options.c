@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of workloads. See options.h and nvw/workload.h. */
+#include "core/each.h"
 #include "options.h"
 
 #include <assert.h>
@@ -86,7 +87,7 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 		free(options);
 		return nvw_fail(NVW_E_MEMORY, "no memory for options");
 	}
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		struct value *const v = &options->values[i];
 		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ?
 				      parse_option(&table[i], table[i].value, v) :
@@ -133,7 +134,7 @@ static int unknown(const struct nvw_options *options, const char *name)
 
 int nvw__options_set(struct nvw_options *options, const char *name, const char *text)
 {
-	for (unsigned i = 0; i < options->count; i++) {
+	NVW_FOR(i, options->count) {
 		struct value new = {0};
 		int r;
 
@@ -175,7 +176,7 @@ char *nvw__options_text(const struct nvw_options *options)
 bool nvw__options_given(
 	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
 {
-	for (unsigned k = 0; k < options->count; k++) {
+	NVW_FOR(k, options->count) {
 		if (options->values[k].given && i-- == 0) {
 			*ret_name = options->table[k].name;
 			*ret_text = options->values[k].text;
@@ -188,7 +189,7 @@ bool nvw__options_given(
 /* Asking for an option that is not in the table, or for another type, is a bug in the workload. */
 static const struct value *value_of(const struct nvw_options *options, const char *name, unsigned types)
 {
-	for (unsigned i = 0; i < options->count; i++) {
+	NVW_FOR(i, options->count) {
 		if (!strcmp(options->table[i].name, name)) {
 			assert(types >> options->table[i].type & 1);
 			return &options->values[i];
@@ -271,7 +272,7 @@ void nvw_option_stands(const struct nvw_options *options, const char *name, cons
 bool nvw__options_moved(
 	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
 {
-	for (unsigned k = 0; k < options->count; k++) {
+	NVW_FOR(k, options->count) {
 		if (options->moved[k] && i-- == 0) {
 			*ret_name = options->table[k].name;
 			*ret_text = options->moved[k];

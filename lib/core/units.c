@@ -264,7 +264,7 @@ const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT])
 	const int count = snprintf(digits, sizeof digits, "%" PRIu64, n);
 	int at = 0;
 
-	for (int i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (i > 0 && (count - i) % 3 == 0) {
 			buffer[at++] = ',';
 		}

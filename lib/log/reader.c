@@ -449,7 +449,7 @@ static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	ret->store.bytes = bytes;
 	ret->store.off = c->store_off;
 	ret->store.value = 0;
-	for (unsigned i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		ret->store.value |= (uint64_t)r->p[i] << 8 * i;
 	}
 	r->p += bytes;
@@ -477,7 +477,7 @@ static bool get_issue_data(struct nvw_log_reader *r, unsigned tag, uint64_t *ret
 	}
 	NVW_DEEP_INVARIANT(r->p <= r->end);
 	memset(r->line, 0, sizeof r->line);
-	for (unsigned i = 0; i < NVW_LOG_LINE_BYTES; i++) {
+	NVW_FOR(i, NVW_LOG_LINE_BYTES) {
 		if (mask >> i & 1) {
 			r->line[i] = *r->p++;
 		}

@@ -278,7 +278,7 @@ static void put_issue(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	c->issue_off = r->issue.off;
 	if (whole) {
 		*w->p++ = words;
-		for (unsigned i = 0; i < 8; i++) {
+		NVW_FOR(i, 8) {
 			if (words >> i & 1) {
 				put_bytes(w, r->issue.data + 8 * i, 8);
 			}
@@ -287,7 +287,7 @@ static void put_issue(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	}
 	log_put64(w->p, r->issue.mask);
 	w->p += 8;
-	for (unsigned i = 0; i < NVW_LOG_LINE_BYTES; i++) {
+	NVW_FOR(i, NVW_LOG_LINE_BYTES) {
 		if (r->issue.mask >> i & 1) {
 			*w->p++ = r->issue.data[i];
 		}

@@ -13,6 +13,7 @@
  */
 #include <nvw/pool.h>
 
+#include "core/each.h"
 #include "core/bounds.h"
 
 #define CRC_POLYNOMIAL 0x1021
@@ -25,7 +26,7 @@ static uint16_t table[BYTES][256];
 
 static uint16_t crc_shift(uint16_t crc, unsigned bits)
 {
-	for (unsigned i = 0; i < bits; i++) {
+	NVW_FOR(i, bits) {
 		crc = (uint16_t)(crc << 1 ^ (crc >> 15) * CRC_POLYNOMIAL);
 	}
 	return crc;
@@ -36,7 +37,7 @@ static uint16_t crc_shift(uint16_t crc, unsigned bits)
  * are shifted, the rest is added. */
 __attribute__((constructor)) static void fill_table(void)
 {
-	for (unsigned byte = 0; byte < BYTES; byte++) {
+	NVW_FOR(byte, BYTES) {
 		for (unsigned value = 1; value < 256; value++) {
 			const unsigned rest = value & (value - 1);
 

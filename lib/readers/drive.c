@@ -95,7 +95,7 @@ static bool newest_seen(const struct nvw__sightings *s, uint64_t number, struct 
 	bool any = false;
 
 	*ret = (struct nvw_sighting){.number = number};
-	for (unsigned i = 0; i < s->readers; i++) {
+	NVW_FOR(i, s->readers) {
 		const struct seen *const one = &seen_by(s, i)[number];
 
 		if (one->version && (!any || one->version - 1 > ret->version)) {
@@ -112,7 +112,7 @@ uint64_t nvw__sightings_keys(const struct nvw__sightings *s)
 	struct nvw_sighting ignored;
 	uint64_t keys = 0;
 
-	for (uint64_t n = 0; n < s->keys; n++) {
+	NVW_FOR(n, s->keys) {
 		keys += newest_seen(s, n, &ignored);
 	}
 	return keys;
@@ -123,13 +123,13 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 {
 	int error = 0;
 
-	for (unsigned i = 0; i < s->readers; i++) {
+	NVW_FOR(i, s->readers) {
 		if (s->reader[i].faults) {
 			error = nvw_violation(findings, 0, "host reader %u: %s (%" PRIu64 " in all)", i,
 				s->reader[i].fault, s->reader[i].faults);
 		}
 	}
-	for (uint64_t n = 0; n < s->keys; n++) {
+	NVW_FOR(n, s->keys) {
 		struct nvw_sighting seen;
 		int r = 0;
 
@@ -187,7 +187,7 @@ static void histogram_merge(struct histogram *to, const struct histogram *from)
 {
 	to->count += from->count;
 	to->max = nvw_max(to->max, from->max);
-	for (unsigned i = 0; i < BUCKETS; i++) {
+	NVW_FOR(i, BUCKETS) {
 		to->bucket[i] += from->bucket[i];
 	}
 }
@@ -198,7 +198,7 @@ static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
 	const uint64_t rank = (h->count * of_1000 + 999) / 1000;
 	uint64_t before = 0;
 
-	for (unsigned i = 0; i < BUCKETS; i++) {
+	NVW_FOR(i, BUCKETS) {
 		before += h->bucket[i];
 		if (h->count && before >= rank) {
 			return nvw_min(bucket_ns(i), h->max);
@@ -325,7 +325,7 @@ static void judge_scan(struct reader *r, uint64_t first, const struct nvw_sighti
 	const uint64_t last = count == SCAN_KEYS ? found[count - 1].number : keys - 1;
 	unsigned at = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (found[i].number < first || (i && found[i].number <= found[i - 1].number)) {
 			fault(r, "a scan's keys do not ascend");
 			return;

@@ -230,7 +230,7 @@ void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, si
 	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
 	if (dwfl && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
 		}
 	}

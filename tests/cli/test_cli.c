@@ -5,7 +5,6 @@
 
 #include "command.h"
 #include "common/skip.h"
-#include "core/each.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +137,7 @@ TEST(every_shipped_machine_runs_every_protocol)
 	static const char *const machines[] = {"gope18", "alsop16", "sinclair15"};
 	static const char *const protocols[] = {"vi", "gd", "gh"};
 
-	for (unsigned i = 0; i < 9; i++) {
+	NVW_FOR(i, 9) {
 		char words[128], names[64];
 
 		snprintf(words, sizeof words, "run kv --count=300 --machine=%s --protocol=%s",
@@ -417,7 +416,7 @@ TEST(litmus_tests_have_verdicts_and_exit_statuses)
 	};
 	char path[3][96], words[256];
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		FILE *f;
 
 		snprintf(path[i], sizeof path[i], "%s/%s", command_dir(), texts[i][0]);

@@ -4,7 +4,6 @@
 
 #include "command.h"
 #include "common/skip.h"
-#include "core/each.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -157,7 +156,7 @@ TEST(an_interrupted_exploration_goes_on_where_it_was)
 
 	snprintf(path, sizeof path, "%s/checkpoint", command_dir());
 	snprintf(words, sizeof words, "%s --resume=%s --output-format=json", whole, path);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const pid_t pid = fork();
 
 		if (pid == 0) {

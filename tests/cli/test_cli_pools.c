@@ -85,7 +85,7 @@ TEST(damaged_pools_are_refused_and_not_touched)
 	uint64_t hash;
 
 	pool_path(path, sizeof path);
-	for (unsigned i = 0; i < 5; i++) {
+	NVW_FOR(i, 5) {
 		static const char *const messages[] = {
 			"no pool header", "version", "damaged", "expected", "broken seal"};
 

@@ -86,7 +86,7 @@ TEST(a_file_that_cannot_be_written_whole_replaces_nothing)
 	getrlimit(RLIMIT_FSIZE, &before);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, before.rlim_max});
-	for (unsigned i = 0; i < 2000; i++) {
+	NVW_FOR(i, 2000) {
 		fputs("longer", f.file);
 	}
 	assert_int_equal(nvw_new_file_end(&f, 0), NVW_E_FULL);

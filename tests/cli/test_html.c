@@ -173,7 +173,7 @@ TEST(the_whole_stack_of_a_checker_that_dies_is_reported)
 	succeeds("cc -g -O1 -o dies dies.c && printf '%%s' "
 		 "'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
 		 "STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP' >log && truncate -s 4096 pool");
-	for (unsigned by_shell = 0; by_shell < 2; by_shell++) {
+	NVW_FOR(by_shell, 2) {
 		exits(1,
 			"$NVWAVE crash --store-log=log --image=pool --html=page.html --cures=off "
 			"--check='%s'",

@@ -16,7 +16,6 @@
 #include <nvw/persist_log.h>
 
 #include "command.h"
-#include "core/each.h"
 
 /* Every option and argument that names a file, where the file's name goes. */
 static const char *const readers[] = {
@@ -136,7 +135,7 @@ TEST(a_key_far_to_the_right_in_a_comment_does_not_count)
 
 static void put(uint8_t *to, uint64_t value, unsigned bytes)
 {
-	for (unsigned i = 0; i < bytes; i++) {
+	NVW_FOR(i, bytes) {
 		to[i] = (uint8_t)(value >> 8 * i);
 	}
 }

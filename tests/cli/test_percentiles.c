@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/describe.h"
-#include "core/each.h"
 #include "latencies.h"
 
 static const char *const names[] = {"get", "put", NULL};
@@ -41,7 +40,7 @@ TEST(percentiles_are_those_of_the_sequence)
 
 	assert_int_equal(cli_latencies_create(names, &l), 0);
 	/* In an order that is not theirs: 7 and 10,000 have no common factor. */
-	for (uint64_t i = 0; i < 10000; i++) {
+	NVW_FOR(i, 10000) {
 		see(l, 1, 1000 * (1 + i * 7 % 10000));
 	}
 	assert_int_equal(cli_latencies_describe(l, &d), 0);
@@ -64,7 +63,7 @@ TEST(a_rare_latency_is_seen_from_the_percentile_of_its_share_on)
 	struct cli_latencies *l;
 
 	assert_int_equal(cli_latencies_create(names, &l), 0);
-	for (unsigned i = 0; i < 1000; i++) {
+	NVW_FOR(i, 1000) {
 		see(l, 0, i < 990 ? 10 : i < 999 ? 20 : 30);
 	}
 	assert_int_equal(cli_latencies_describe(l, &d), 0);

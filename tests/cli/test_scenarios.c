@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "core/each.h"
 
 #define SMALL_GRAPH "--graph=grid:24x24 --queues=8 --group-size=16 --max-iterations=2"
 #define SMALL_STEAL "--tasks=24 --groups=4 --depth=4 --group-size=16"
@@ -61,7 +60,7 @@ TEST(what_is_not_refused_is_right_and_free_of_races_under_every_protocol)
 
 	for (char *line = strtok_r(list, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
 		line[strcspn(line, " ")] = '\0';
-		for (unsigned i = 0; i < PROGRAMS; i++) {
+		NVW_FOR(i, PROGRAMS) {
 			expect_pair(i, line);
 		}
 		protocols++;

@@ -101,7 +101,7 @@ static void judge(const char *report, unsigned set)
 		unsigned of = 0;
 
 		snprintf(text, sizeof text, "%.*s", (int)n, at);
-		for (unsigned bug = 0; bug < BUGS; bug++) {
+		NVW_FOR(bug, BUGS) {
 			of |= (unsigned)(set >> bug & 1 && cures(text, bug)) << bug;
 		}
 		if (of == 0) {
@@ -134,7 +134,7 @@ TEST(of_several_bugs_at_once_each_gets_its_cure)
 		const struct command_outcome *o;
 		char words[4096], names[128] = "";
 
-		for (unsigned bug = 0; bug < BUGS; bug++) {
+		NVW_FOR(bug, BUGS) {
 			if (set >> bug & 1) {
 				snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
 					names[0] ? "," : "", bugs[bug].name);

@@ -135,7 +135,7 @@ TEST(every_command_stops_when_its_process_is_told_to, NULL, end_what_was_started
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-	for (unsigned i = 0; i < COMMANDS; i++) {
+	NVW_FOR(i, COMMANDS) {
 		stops(long_commands[i], signals[i % 3], false);
 	}
 }
@@ -144,7 +144,7 @@ TEST(every_command_stops_when_its_process_group_is_told_to, NULL, end_what_was_s
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-	for (unsigned i = 0; i < COMMANDS; i++) {
+	NVW_FOR(i, COMMANDS) {
 		stops(long_commands[i], signals[(i + 1) % 3], true);
 	}
 }
@@ -211,7 +211,7 @@ TEST(an_interrupt_makes_neither_a_finding_nor_a_note, NULL, end_what_was_started
 		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 "
 		"--jobs=2",
 		list, list);
-	for (unsigned i = 0; i < INTERRUPTS; i++) {
+	NVW_FOR(i, INTERRUPTS) {
 		const pid_t pid = start(crash);
 		const struct command_outcome *o;
 

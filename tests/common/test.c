@@ -47,7 +47,7 @@ int run_every_test(void)
 
 	memcpy(order, __start_nvw_tests, n * sizeof *order);
 	qsort(order, n, sizeof *order, by_line);
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		units[i] = order[i]->unit;
 	}
 	const int failed = _cmocka_run_group_tests("tests", units, n, test_group.begin, test_group.end);

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "core/each.h"
+
 struct registered {
 	struct CMUnitTest unit;
 	int line;

@@ -26,7 +26,7 @@ static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
 {
 	struct state s = {.acks = acks};
 
-	for (unsigned i = 0; i < h->stores; i++) {
+	NVW_FOR(i, h->stores) {
 		if (durable >> i & 1) {
 			memcpy((uint8_t *)&s.word[store_of(h, i)->word] + store_of(h, i)->at,
 				&store_of(h, i)->value, store_of(h, i)->bytes);
@@ -37,7 +37,7 @@ static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
 
 static bool is_byte_closed(const struct history *h, uint32_t set)
 {
-	for (unsigned b = 0; b < h->stores; b++) {
+	NVW_FOR(b, h->stores) {
 		for (unsigned a = 0; a < b && set >> b & 1; a++) {
 			if (share_bytes(store_of(h, a), store_of(h, b)) && !(set >> a & 1)) {
 				return false;
@@ -81,7 +81,7 @@ void permit_epoch(const struct history *h)
 		const struct moment t = moment_at(h, p);
 		const uint32_t floor = close_bytes(h, t.floor);
 
-		for (uint32_t set = 0; set < 1u << h->stores; set++) {
+		NVW_FOR(set, 1u << h->stores) {
 			if ((set & ~t.stores) == 0 && (floor & ~set) == 0 && is_byte_closed(h, set)) {
 				add_state(h, set, t.acks);
 			}
@@ -115,7 +115,7 @@ void permit_eadr(const struct history *h)
 
 void permit_buffered(const struct history *h)
 {
-	for (uint32_t set = 0; set < 1u << h->stores; set++) {
+	NVW_FOR(set, 1u << h->stores) {
 		bool closed = true;
 		uint32_t acks = 0;
 
@@ -129,7 +129,7 @@ void permit_buffered(const struct history *h)
 			const struct event *const e = &h->event[h->ack_at[k]];
 			bool told = true;
 
-			for (unsigned a = 0; a < h->stores; a++) {
+			NVW_FOR(a, h->stores) {
 				const struct event *const s = store_of(h, a);
 
 				told = told && ((set >> a & 1) ||

@@ -89,7 +89,7 @@ int log_of_queue(unsigned ops, bool barrier)
 {
 	struct hand_log run = log_begin(8);
 
-	for (unsigned op = 0; op < ops; op++) {
+	NVW_FOR(op, ops) {
 		log_store(&run, DATA_SITE, op, data_off(op), 100 + op);
 		log_store(&run, FLAG_SITE, op, flag_off(op), 1);
 		const uint64_t data = log_issue(&run, data_off(op), 100 + op);

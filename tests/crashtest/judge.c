@@ -105,7 +105,7 @@ static void save_log(const char *folder, int fd)
 /* By parts, and state by state. */
 static void explore(const struct ct_subject *subject, enum ct_model model, uint64_t states)
 {
-	for (unsigned whole = 0; whole < 2; whole++) {
+	NVW_FOR(whole, 2) {
 		static struct ct_result r;
 		const struct ct_options options = {.mode = CT_PERMITTED,
 			.model = model,

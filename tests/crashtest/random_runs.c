@@ -103,19 +103,19 @@ static void make_barrier(struct maker *m, unsigned item, enum nvw_group scope)
 	struct waiting b = {.open = true, .scope = scope, .item = item};
 	const int narrowed = (int)scope - (int)m->h->narrow_by;
 
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		if (is_member(&b, i) && m->stalled[i]) {
 			return;
 		}
 	}
-	for (unsigned s = 0; s < m->h->stores; s++) {
+	NVW_FOR(s, m->h->stores) {
 		if (is_member(&b, m->h->event[m->h->store_at[s]].item)) {
 			b.covers |= 1u << s;
 		}
 	}
 	uint32_t owed = 0;
 
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		if (is_member(&b, i)) {
 			m->stalled[i] = true;
 			m->logged[i][0]++;
@@ -136,7 +136,7 @@ static uint32_t stores_of(const struct maker *m, uint32_t among, unsigned first,
 {
 	uint32_t set = 0;
 
-	for (unsigned s = 0; s < m->h->stores; s++) {
+	NVW_FOR(s, m->h->stores) {
 		const unsigned item = m->h->event[m->h->store_at[s]].item;
 
 		set |= (uint32_t)(item >= first && item < first + count) << s;
@@ -164,7 +164,7 @@ static void make_completion(struct maker *m, unsigned item)
 		return;
 	}
 	b->open = false;
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		m->stalled[i] = m->stalled[i] && !is_member(b, i);
 	}
 	m->h->event[m->h->events++] =
@@ -234,7 +234,7 @@ int make_run_of(uint64_t seed, const struct history *kind, struct history *h)
 	append(&m,
 		(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
 			.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}});
-	for (unsigned i = 0; i < STEPS_MAX; i++) {
+	NVW_FOR(i, STEPS_MAX) {
 		make_step(&m);
 	}
 	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);

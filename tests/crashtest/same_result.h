@@ -16,7 +16,7 @@ static void assert_same_result(const struct ct_result *a, const struct ct_result
 	assert_int_equal(a->instants, b->instants);
 	assert_int_equal(a->instants_exhausted, b->instants_exhausted);
 	assert_int_equal(a->finding_count, b->finding_count);
-	for (unsigned i = 0; i < a->finding_count; i++) {
+	NVW_FOR(i, a->finding_count) {
 		assert_string_equal(a->finding[i].text, b->finding[i].text);
 		assert_int_equal(a->finding[i].states, b->finding[i].states);
 		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
@@ -24,7 +24,7 @@ static void assert_same_result(const struct ct_result *a, const struct ct_result
 		assert_memory_equal(a->finding[i].place, b->finding[i].place, sizeof a->finding[i].place);
 	}
 	assert_int_equal(a->interval_count, b->interval_count);
-	for (uint64_t i = 0; i < a->interval_count; i++) {
+	NVW_FOR(i, a->interval_count) {
 		assert_int_equal(a->interval[i].distinct, b->interval[i].distinct);
 		assert_int_equal(a->interval[i].equal, b->interval[i].equal);
 		assert_int_equal(a->interval[i].exhausted, b->interval[i].exhausted);

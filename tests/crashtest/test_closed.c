@@ -72,7 +72,7 @@ static void barrier(struct kernel *k, unsigned item, unsigned scope)
 static void make(struct kernel *k, struct nvw_random *random)
 {
 	memset(k, 0, sizeof *k);
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		k->cell[i].write = k->write[i];
 	}
 	while (k->stores < STORES) {
@@ -112,8 +112,8 @@ static bool must_precede(const struct ct_flight *a, const struct ct_flight *b)
 
 static bool is_closed(const struct kernel *k, unsigned set)
 {
-	for (unsigned b = 0; b < STORES; b++) {
-		for (unsigned a = 0; a < b; a++) {
+	NVW_FOR(b, STORES) {
+		NVW_FOR(a, b) {
 			if (has(set, b) && !has(set, a) && must_precede(&k->flight[a], &k->flight[b])) {
 				return false;
 			}
@@ -126,7 +126,7 @@ static unsigned level(const struct kernel *k, unsigned set, unsigned cell)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < STORES; i++) {
+	NVW_FOR(i, STORES) {
 		n += k->flight[i].cell == cell && has(set, i);
 	}
 	return n;
@@ -159,7 +159,7 @@ static void choose_level(struct kernel *k, struct ct_closed *c, struct nvw_rando
 	unsigned least, most;
 	bool may[STORES + 1] = {false};
 
-	for (unsigned set = 0; set < 1 << STORES; set++) {
+	NVW_FOR(set, 1 << STORES) {
 		may[level(k, set, cell)] |= k->permitted[set];
 	}
 	ct_closed_levels(c, cell, &least, &most);
@@ -170,7 +170,7 @@ static void choose_level(struct kernel *k, struct ct_closed *c, struct nvw_rando
 		       to = from + (unsigned)nvw_random_below(random, most - from + 1);
 
 	ct_closed_take(c, cell, from, to);
-	for (unsigned set = 0; set < 1 << STORES; set++) {
+	NVW_FOR(set, 1 << STORES) {
 		k->permitted[set] =
 			k->permitted[set] && level(k, set, cell) >= from && level(k, set, cell) <= to;
 	}
@@ -185,7 +185,7 @@ static void choose_ack(struct kernel *k, struct ct_closed *c, struct nvw_random 
 	if (told == 0) {
 		return;
 	}
-	for (unsigned set = 0; set < 1 << STORES; set++) {
+	NVW_FOR(set, 1 << STORES) {
 		may[is_acked(k, set, op)] |= k->permitted[set];
 	}
 	assert_int_equal(ct_closed_may_be_acked(c, told - 1), may[true]);
@@ -193,7 +193,7 @@ static void choose_ack(struct kernel *k, struct ct_closed *c, struct nvw_random 
 	const bool acked = may[true] && (!may[false] || nvw_random_below(random, 2) == 0);
 
 	ct_closed_take_ack(c, told - 1, acked);
-	for (unsigned set = 0; set < 1 << STORES; set++) {
+	NVW_FOR(set, 1 << STORES) {
 		k->permitted[set] = k->permitted[set] && is_acked(k, set, op) == acked;
 	}
 }
@@ -205,9 +205,9 @@ static void compare_states(const struct kernel *k, const struct ct_closed *c)
 	bool is_there = false;
 
 	ct_closed_state(c, least);
-	for (unsigned set = 0; set < 1 << STORES; set++) {
+	NVW_FOR(set, 1 << STORES) {
 		if (is_closed(k, set)) {
-			for (unsigned i = 0; i < CELLS; i++) {
+			NVW_FOR(i, CELLS) {
 				levels[i] = level(k, set, i);
 			}
 			assert_int_equal(ct_closed_hold(c, levels), k->permitted[set]);
@@ -224,16 +224,16 @@ TEST(a_choice_leaves_what_closed_sets_leave)
 	struct nvw_random random = {1};
 	struct ct_closed closed = {0};
 
-	for (unsigned i = 0; i < KERNELS; i++) {
+	NVW_FOR(i, KERNELS) {
 		make(&k, &random);
 		closed.before.first = 0; /* another kernel */
 		assert_int_equal(ct_before_update(&closed.before, &k.medium), 0);
 		assert_false(closed.before.too_many);
 		ct_closed_begin(&closed, &k.medium);
-		for (unsigned set = 0; set < 1 << STORES; set++) {
+		NVW_FOR(set, 1 << STORES) {
 			k.permitted[set] = is_closed(&k, set);
 		}
-		for (unsigned n = 0; n < CHOICES; n++) {
+		NVW_FOR(n, CHOICES) {
 			if (nvw_random_below(&random, 3) == 0) {
 				choose_ack(&k, &closed, &random);
 			} else {

@@ -160,7 +160,7 @@ TEST(an_issued_line_is_torn_by_words_or_not_at_all)
 	const unsigned atomicity[] = {8, 64};
 	const uint64_t line[8] = {1, 2};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct hand_log run = log_begin(atomicity[i]);
 
 		log_append(
@@ -242,8 +242,8 @@ TEST(equal_states_are_tested_once_and_counted)
 	struct hand_log run = log_begin(8);
 	uint64_t write[12];
 
-	for (unsigned round = 0; round < 3; round++) {
-		for (unsigned i = 0; i < 12; i++) {
+	NVW_FOR(round, 3) {
+		NVW_FOR(i, 12) {
 			write[i] = log_issue(&run, 64 * i, round % 2 ? 0 : 1);
 		}
 		NVW_EACH(one, write, 12) {
@@ -276,7 +276,7 @@ TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 	const uint64_t before[8] = {0, 1, 2, 7, 4, 5, 6, 3}, after[8] = {0, 1, 2, 8, 4, 9, 6, 3};
 	struct hand_log run = log_begin(64);
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const uint64_t flag = i ? log_issue(&run, flag_off(1), 1) : 0;
 
 		log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_ISSUE,
@@ -292,7 +292,7 @@ TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(f->unit_count, 2);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const unsigned word = i ? 5 : 3;
 
 		assert_int_equal(f->unit[i].off, data_off(1) + 8 * word);
@@ -319,7 +319,7 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 	struct hand_log run = log_begin(8); /* three records */
 	struct ct_stores stores;
 
-	for (unsigned i = 0; i < stores_before; i++) {
+	NVW_FOR(i, stores_before) {
 		log_store(&run, FLAG_SITE, 0, flag_off(0), i);
 	}
 	meet_barrier(&run, NVW_LOG_BARRIER, 1);
@@ -342,12 +342,12 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 /* Whether it is of the cause or not, and wherever it is among the moments that are kept. */
 TEST(a_timeline_has_the_end_of_each_barrier_that_completed)
 {
-	for (unsigned before = 0; before < 2 * CT_MOMENTS_MAX; before++) {
+	NVW_FOR(before, 2 * CT_MOMENTS_MAX) {
 		const uint64_t record = 3 + before + (before % 2 ? 1 : 3);
 		const struct ct_finding f = with_timeline(before, record);
 		const struct ct_moment *const m = &f.moment[f.moment_count - 6];
 
-		for (unsigned i = 0; i < 3; i++) {
+		NVW_FOR(i, 3) {
 			assert_int_equal(m[2 * i].kind, CT_MOMENT_BARRIER);
 			assert_int_equal(m[2 * i].value, i + 1);
 		}
@@ -364,7 +364,7 @@ TEST(a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones)
 	const struct ct_finding f = with_timeline(0, 0);
 
 	assert_int_equal(f.moment_count, 6);
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		const struct ct_moment *const m = &f.moment[2 * i + 1];
 
 		assert_int_equal(m->kind, CT_MOMENT_STORE);
@@ -383,7 +383,7 @@ TEST(a_state_is_undone_however_many_words_it_changes)
 	uint64_t hash = 0;
 
 	assert_ok(ct_image_create(zeroes, NULL, POOL_BYTES, &image));
-	for (unsigned i = 0; i < POOL_BYTES / 8; i++) {
+	NVW_FOR(i, POOL_BYTES / 8) {
 		hash = i == POOL_BYTES / 16 ? image.hash : hash;
 		half[i] = i < POOL_BYTES / 16 ? i + 1 : 0;
 		ct_image_set(&image, 8 * i, i + 1);

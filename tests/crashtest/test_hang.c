@@ -52,7 +52,7 @@ static unsigned cut_at(double first, double step, double slowest)
 {
 	struct ct_hang_look look = {0};
 
-	for (unsigned i = 0; i < 10; i++) {
+	NVW_FOR(i, 10) {
 		const struct ct_hang_state s = {
 			.pid = child, .cpu = first + i * step, .slowest = slowest, .timeout_ms = TIMEOUT_MS};
 

@@ -61,10 +61,10 @@ static void make_program(uint64_t seed, struct program *p)
 	struct nvw_random r = {seed};
 	unsigned part[ROUNDS][WORDS];
 
-	for (unsigned i = 0; i < ROUNDS * WORDS; i++) {
+	NVW_FOR(i, ROUNDS * WORDS) {
 		part[i / WORDS][i % WORDS] = 1u << nvw_random_below(&r, 4);
 	}
-	for (unsigned i = 0; i < OPERATIONS; i++) {
+	NVW_FOR(i, OPERATIONS) {
 		struct operation *const o = &p->operation[i];
 		const unsigned byte = (unsigned)nvw_random_below(&r, 8 * WORDS);
 
@@ -195,7 +195,7 @@ static void *copy_of(const struct nvw_pool *pool)
 	uint64_t *const copy = malloc(bytes);
 
 	assert_non_null(copy);
-	for (uint64_t i = 0; i < bytes / 8; i++) {
+	NVW_FOR(i, bytes / 8) {
 		copy[i] = nvw_pool_word(pool, 8 * i);
 	}
 	return copy;
@@ -268,7 +268,7 @@ TEST(what_a_run_without_races_leaves_its_model_permits)
 	permitted.key = malloc(KEYS_MAX * sizeof *permitted.key);
 	assert_true(observed.key != NULL && permitted.key != NULL);
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		for (unsigned k = 0; k < 6 * seeds(); k++) {
+		NVW_FOR(k, 6 * seeds()) {
 			compare_run(coh_protocols[i]->name, models[k % 3], k / 3 % 2 ? 64 : 8,
 				1000 * i + k / 6 + 1, &sum);
 		}

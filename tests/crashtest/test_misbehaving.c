@@ -70,7 +70,7 @@ static volatile unsigned rounds;
 /* Where both what hangs and what is only slow take their time. */
 static void __attribute__((noinline)) go_round(uint64_t times)
 {
-	for (uint64_t i = 0; i < times; i++) {
+	NVW_FOR(i, times) {
 		rounds++;
 	}
 }
@@ -81,7 +81,7 @@ CHECK(judge_hanging_often)
 	unsigned missing = 0;
 
 	*phase = CT_PHASE_CHECK;
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		missing += !has_entry(image, i);
 	}
 	if (missing == 1) {
@@ -234,7 +234,7 @@ CHECK(judge_recovering)
 {
 	const uint64_t zero = 0;
 
-	for (unsigned op = 0; op < 16; op++) { /* a recovery that takes back what is half there */
+	NVW_FOR(op, 16) { /* a recovery that takes back what is half there */
 		if (!has_entry(image, op)) {
 			ct_image_write(image, data_off(op), &zero, 8);
 		} else if (image->ro[data_off(op)] == 0) {

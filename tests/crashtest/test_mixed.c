@@ -207,7 +207,7 @@ static void barrier(struct maker *m, unsigned item)
 
 	e->item = item;
 	e->scope = scope;
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		if (is_member(e, i)) {
 			m->epoch[i][0]++;
 			m->epoch[i][1] += scope >= NVW_WORKGROUP;
@@ -251,7 +251,7 @@ static int make_program(uint64_t seed, struct history *h)
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &m.w));
 	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
 			   .site = {.id = 1, .line = 7, .file = "r.cu", .function = "f"}});
-	for (unsigned i = 0; i < STEPS; i++) {
+	NVW_FOR(i, STEPS) {
 		if (m.kernel) {
 			kernel_step(&m);
 		} else {
@@ -289,8 +289,8 @@ static bool are_together(const struct store *a, const struct store *b)
 
 static bool is_allowed(const struct history *h, enum ct_model model, uint32_t set)
 {
-	for (unsigned b = 0; b < h->stores; b++) {
-		for (unsigned a = 0; a < b; a++) {
+	NVW_FOR(b, h->stores) {
+		NVW_FOR(a, b) {
 			const bool first = set >> a & 1, second = set >> b & 1;
 
 			if ((second && !first && is_ordered(model, &h->store[a], &h->store[b])) ||
@@ -307,10 +307,10 @@ static uint32_t certain_at(const struct history *h, enum ct_model model, unsigne
 {
 	uint32_t set = 0;
 
-	for (unsigned i = 0; i < p; i++) {
+	NVW_FOR(i, p) {
 		const struct event *const e = &h->event[i];
 
-		for (unsigned s = 0; s < e->stores; s++) {
+		NVW_FOR(s, e->stores) {
 			const struct store *const at = &h->store[s];
 
 			if (e->kind == NVW_LOG_PERSISTED && model != CT_MODEL_BUFFERED &&
@@ -341,13 +341,13 @@ static void permit(const struct history *h, enum ct_model model)
 		const unsigned made = p ? h->event[p - 1].stores : 0;
 		const uint32_t certain = certain_at(h, model, p);
 
-		for (uint32_t set = 0; set < 1u << made; set++) {
+		NVW_FOR(set, 1u << made) {
 			uint64_t word[WORDS] = {0};
 
 			if ((certain & ~set) != 0 || !is_allowed(h, model, set)) {
 				continue;
 			}
-			for (unsigned s = 0; s < made; s++) {
+			NVW_FOR(s, made) {
 				if (set >> s & 1) {
 					word[h->store[s].word] = h->store[s].value;
 				}
@@ -364,7 +364,7 @@ static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL
 static void state_of(struct ct_medium *m, const unsigned *levels, uint64_t word[WORDS])
 {
 	ct_medium_apply(m, levels);
-	for (unsigned w = 0; w < WORDS; w++) {
+	NVW_FOR(w, WORDS) {
 		word[w] = ct_image_word(&m->image, place(w));
 	}
 	ct_medium_undo(m);
@@ -405,7 +405,7 @@ static void enumerate(struct ct_medium *m, uint64_t seed)
 
 	assert_ok(ct_states_count(m, &count));
 	assert_true(count.exact);
-	for (uint64_t i = 0; i < ct_states_numbers(m); i++) {
+	NVW_FOR(i, ct_states_numbers(m)) {
 		uint64_t word[WORDS];
 
 		if (ct_states_by_number(m, &walk, i, levels)) {

@@ -175,7 +175,7 @@ static void sample(struct ct_medium *m, struct nvw_random *r)
 	unsigned levels[STORES_MAX] = {0};
 
 	assert_true(m->cell_count <= STORES_MAX);
-	for (unsigned i = 0; i < 20; i++) {
+	NVW_FOR(i, 20) {
 		ct_states_sample(m, r, levels);
 		assert_is_permitted(m, levels, "sampled");
 		if (m->cell_count == 0) {
@@ -235,7 +235,7 @@ static int judge_by_words(void *context, struct ct_image *image, const struct nv
 	uint64_t key = 0;
 
 	*phase = CT_PHASE_CHECK;
-	for (unsigned w = 0; w < WORDS; w++) {
+	NVW_FOR(w, WORDS) {
 		key = nvw_mix64(key + ct_image_word(image, place(w)));
 	}
 	return key % 3 ? 0 : nvw_violation(findings, 0, "way %c", (char)('a' + key / 3 % 4));

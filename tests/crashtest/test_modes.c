@@ -65,7 +65,7 @@ static int run(void *context, struct nvw_machine *machine)
 {
 	const struct plan *plan = context;
 
-	for (unsigned op = 0; op < OPS; op++) {
+	NVW_FOR(op, OPS) {
 		fake_store(machine, 1, op, VALUES + 8 * op, 1000 + op);
 		if (plan->mutation != NO_BARRIER) {
 			fake_complete(machine);
@@ -334,7 +334,7 @@ static struct ct_interval *take_intervals(struct ct_result *r)
 static void assert_findings_equal(const struct ct_result *a, const struct ct_result *b)
 {
 	assert_int_equal(a->finding_count, b->finding_count);
-	for (unsigned i = 0; i < a->finding_count; i++) {
+	NVW_FOR(i, a->finding_count) {
 		const struct ct_finding *const one = &a->finding[i], *const other = &b->finding[i];
 
 		assert_string_equal(one->text, other->text);

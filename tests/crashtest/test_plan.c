@@ -91,7 +91,7 @@ CHECK(judge_flags)
 	int verdict = 0;
 
 	*phase = CT_PHASE_CHECK;
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		if (ct_image_word(image, FLAGS + 64 * i) && !ct_image_word(image, 64 * i)) {
 			verdict = nvw_violation(findings, FLAGS + 64 * i, "flag %u has no data", i);
 		}
@@ -127,7 +127,7 @@ TEST(instants_together_stay_within_the_budget)
 	uint64_t write = 0;
 
 	for (unsigned round = 1; round <= 10; round++) {
-		for (unsigned i = 0; i < 8; i++) {
+		NVW_FOR(i, 8) {
 			issue(++write, 64 * i, round);
 		}
 		for (unsigned i = 8; i-- > 0;) {
@@ -145,10 +145,10 @@ TEST(work_items_that_change_places_are_tested_once_and_the_bug_is_found)
 {
 	struct ct_result r[2];
 
-	for (unsigned symmetric = 0; symmetric < 2; symmetric++) {
+	NVW_FOR(symmetric, 2) {
 		const int fd = begin();
 
-		for (unsigned i = 0; i < 6; i++) {
+		NVW_FOR(i, 6) {
 			store(DATA, i, 64 * i, 1);
 			store(FLAG, i, FLAGS + 64 * i, 1);
 		}
@@ -193,10 +193,10 @@ TEST(nothing_of_what_recovery_wrote_is_in_another_state)
 		.options = {.states = 1000, .seed = 1, .jobs = 1, .timeout_ms = 10000}};
 	static struct ct_result result;
 
-	for (unsigned i = 0; i < 6; i++) {
+	NVW_FOR(i, 6) {
 		issue(i + 1, 64 * i, 1);
 	}
-	for (unsigned i = 0; i < 6; i++) {
+	NVW_FOR(i, 6) {
 		done(i + 1);
 	}
 	end();
@@ -263,7 +263,7 @@ TEST(a_checkpoint_is_of_its_own_exploration_and_whole)
 
 static void barrier(uint32_t site, enum nvw_group scope, uint64_t group)
 {
-	for (unsigned completed = 0; completed < 2; completed++) {
+	NVW_FOR(completed, 2) {
 		append((struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
 			.barrier = {.site = site,
 				.kernel = 1,

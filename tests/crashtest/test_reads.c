@@ -40,7 +40,7 @@ static int make_log(void)
 	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
 		.launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
 	assert_ok(nvw_log_append(w, &r));
-	for (unsigned i = 0; i < WORDS; i++) {
+	NVW_FOR(i, WORDS) {
 		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,
 			.time_ps = 1000 * (i + 1),
 			.store = {.site = 1, .kernel = 1, .bytes = 8, .off = place(i), .value = 1}};
@@ -55,7 +55,7 @@ static bool fails(uint64_t seed, uint64_t (*word)(const void *state, unsigned i)
 {
 	uint64_t path = nvw_mix64(seed);
 
-	for (unsigned depth = 0; depth < DEPTH; depth++) {
+	NVW_FOR(depth, DEPTH) {
 		path = nvw_mix64(path + word(state, (unsigned)(path % WORDS)));
 	}
 	return path % 128 == 0;
@@ -68,7 +68,7 @@ static uint64_t bit(const void *state, unsigned i)
 
 static bool some_state_fails(uint64_t seed)
 {
-	for (uint32_t state = 0; state < 1u << WORDS; state++) {
+	NVW_FOR(state, 1u << WORDS) {
 		if (fails(seed, bit, &state)) {
 			return true;
 		}
@@ -210,7 +210,7 @@ TEST(a_kill_from_outside_in_a_tree_changes_nothing)
 
 	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true((const void *)kills != MAP_FAILED);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		*kills = 2 * i;
 		assert_ok(ct_explore(&e, NULL, &result[i]));
 		assert_int_equal(*kills, 0);

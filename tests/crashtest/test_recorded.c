@@ -46,7 +46,7 @@ KERNEL(ladder, const struct words, w)
 
 static void change_words(const struct words *w, uint64_t *first, uint64_t id, uint64_t count)
 {
-	for (uint64_t round = 0; round < ROUNDS; round++) {
+	NVW_FOR(round, ROUNDS) {
 		uint64_t *const word = &first[(id + 67 * round) % count];
 
 		nvw_store(word, nvw_load(word) + round);
@@ -72,7 +72,7 @@ KERNEL(scatter_in_group, const struct words, w)
 
 KERNEL(add, const struct words, w)
 {
-	for (uint64_t round = 0; round < ROUNDS; round++) {
+	NVW_FOR(round, ROUNDS) {
 		nvw_atomic_add(&w->a[nvw_global_id() / 2 * LINE_WORDS], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 		nvw_p_barrier(w->group);
 	}

@@ -53,7 +53,7 @@ static int make_log(uint64_t seed)
 	struct hand_log run = log_begin(8);
 	uint64_t done = 0;
 
-	for (unsigned step = 0; step < STEPS; step++) {
+	NVW_FOR(step, STEPS) {
 		const uint32_t stream = (uint32_t)nvw_random_below(&random, STREAMS + 1),
 			       entry = (uint32_t)nvw_random_below(&random, ENTRIES);
 		const uint64_t epoch = 1 + nvw_random_below(&random, EPOCHS);
@@ -61,7 +61,7 @@ static int make_log(uint64_t seed)
 			.value = nvw_random_below(&random, VALUES) << 45};
 		const bool whole = nvw_random_below(&random, 3) != 0;
 
-		for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		NVW_FOR(i, NVW__ENTRY_WORDS) {
 			if (whole || nvw_random_below(&random, 2)) {
 				issue(&run, &random, stream, entry, i, &undo, epoch);
 			}
@@ -133,7 +133,7 @@ static bool has_one_open(const struct ct_medium *m, uint32_t entry, uint64_t com
 {
 	bool one = true;
 
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		const nvw_off off = geometry.log + NVW__ENTRY_BYTES * (nvw_off)entry + 8 * i;
 		unsigned open = 0, sealed = 0;
 		uint64_t word, payload;
@@ -150,7 +150,7 @@ static bool has_one_open(const struct ct_medium *m, uint32_t entry, uint64_t com
 static void look_plainly(const struct ct_medium *m, struct plain *p)
 {
 	*p = (struct plain){0};
-	for (uint32_t entry = 0; entry < STREAMS * ENTRIES; entry++) {
+	NVW_FOR(entry, STREAMS * ENTRIES) {
 		const uint64_t completed = least_completed(m, entry / ENTRIES);
 		unsigned version[NVW__ENTRY_WORDS] = {0}, i = 0;
 
@@ -186,7 +186,7 @@ static void compare_entries(const struct ct_restores *r, const struct plain *p, 
 	unsigned count = 0;
 
 	for (uint32_t stream = STREAMS; stream-- > 0;) {
-		for (uint32_t i = 0; i < ENTRIES; i++) {
+		NVW_FOR(i, ENTRIES) {
 			if (p->names[word][stream * ENTRIES + i]) {
 				expected[count++] = stream * ENTRIES + i;
 			}
@@ -205,11 +205,11 @@ static void compare_values(const struct ct_restores *r, const struct plain *p, u
 	uint64_t found[VALUES], few[2] = {0, UINT64_MAX};
 	unsigned count = 0;
 
-	for (unsigned v = 0; v < VALUES; v++) {
+	NVW_FOR(v, VALUES) {
 		count += p->restores[word][v];
 	}
 	assert_int_equal(ct_restores_values(r, word_off(word), found, VALUES), count);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		assert_true(p->restores[word][found[i] >> 45]);
 		NVW_EACH(one, found, i) {
 			assert_int_not_equal(found[i], *one);
@@ -244,7 +244,7 @@ static bool has_fallen(const struct plain *before, const struct plain *now)
 {
 	bool fallen = false;
 
-	for (unsigned stream = 0; stream < STREAMS; stream++) {
+	NVW_FOR(stream, STREAMS) {
 		fallen = fallen || now->completed[stream] < before->completed[stream];
 	}
 	return fallen;
@@ -253,7 +253,7 @@ static bool has_fallen(const struct plain *before, const struct plain *now)
 /* Whoever relied on what entries did with a word is told when that changes. */
 static void assert_told(const struct plain *before, const struct plain *now, const bool *told)
 {
-	for (unsigned word = 0; word < WORDS; word++) {
+	NVW_FOR(word, WORDS) {
 		const bool same =
 			!memcmp(before->names[word], now->names[word], sizeof now->names[word]) &&
 			!memcmp(before->restores[word], now->restores[word], sizeof now->restores[word]);
@@ -282,18 +282,18 @@ static unsigned follow(uint64_t seed)
 		const struct ct_restores_told tell = {
 			.named = note_word, .settled = note_word, .context = told};
 
-		for (uint64_t i = 0; i < m.changed_words.count; i++) {
+		NVW_FOR(i, m.changed_words.count) {
 			assert_int_equal(ct_restores_changed(
 						 &r, ((const nvw_off *)m.changed_words.at)[i], &tell, &fell),
 				0);
 		}
 		m.changed_words.count = 0;
 		look_plainly(&m, &now);
-		for (unsigned word = 0; word < WORDS; word++) {
+		NVW_FOR(word, WORDS) {
 			compare_entries(&r, &now, word);
 			compare_values(&r, &now, word);
 		}
-		for (uint32_t entry = 0; entry < STREAMS * ENTRIES; entry++) {
+		NVW_FOR(entry, STREAMS * ENTRIES) {
 			single += compare_one_value(&r, &now, entry);
 		}
 		assert_int_equal(fell, has_fallen(&before, &now));

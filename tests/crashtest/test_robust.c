@@ -159,7 +159,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	uint64_t *words;
 
 	NVW_TRY(words_in(machine, &words));
-	for (uint64_t op = 0; op < OPS; op++) {
+	NVW_FOR(op, OPS) {
 		const struct args a = {words, op, p->mutation};
 
 		NVW_TRY(launch(machine, &a));
@@ -173,7 +173,7 @@ static int check(void *plan, struct nvw_pool *its, const struct nvw_acks *acks, 
 	const struct plan *const p = plan;
 	const nvw_off words = words_of(its);
 
-	for (uint64_t op = 0; op < OPS; op++) {
+	NVW_FOR(op, OPS) {
 		if (nvw_pool_word(its, words + 8 * (16 * op + 8)) != 0 && p->mutation != UNREAD) {
 			(void)nvw_pool_word(its, words + 8 * 16 * op);
 		}

@@ -97,7 +97,7 @@ static bool is_told_apart(const struct nvw_workload *w, const char *trial, unsig
 	}
 	memcpy(told, result.finding, count * sizeof *told);
 	judge(w, trial, -1, model);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		bool again = false;
 
 		for (unsigned k = 0; k < result.finding_count && !again; k++) {
@@ -126,7 +126,7 @@ static void count(const struct nvw_workload *w, int mutation, struct sum *sum)
 {
 	bool found[MODELS], any = false;
 
-	for (unsigned i = 0; i < MODELS; i++) {
+	NVW_FOR(i, MODELS) {
 		found[i] = finds(w, mutation, i);
 		sum->found_under[i] += found[i];
 		any = any || found[i];
@@ -145,7 +145,7 @@ TEST(four_of_five_bugs_of_order_are_found)
 	struct sum sum = {0};
 	unsigned number = 0;
 
-	for (unsigned i = 0; i < WORKLOADS; i++) {
+	NVW_FOR(i, WORKLOADS) {
 		for (int m = 0; workloads[i]->mutations[m].name != NULL; m++) {
 			if (is_counted(workloads[i], &workloads[i]->mutations[m]) && number++ % step == 0) {
 				count(workloads[i], m, &sum);
@@ -167,7 +167,7 @@ static unsigned reports(const struct nvw_workload *w, unsigned model)
 
 	while (next_trial(&rest, trial, sizeof trial)) {
 		judge(w, trial, -1, model);
-		for (unsigned k = 0; k < result.finding_count; k++) {
+		NVW_FOR(k, result.finding_count) {
 			unsigned i = 0;
 
 			while (i < different && strcmp(said[i], result.finding[k].text) != 0) {
@@ -186,7 +186,7 @@ static unsigned reports(const struct nvw_workload *w, unsigned model)
 TEST(right_structures_have_at_most_three_reports)
 {
 	for (unsigned i = 0; every_case() && i < WORKLOADS; i++) {
-		for (unsigned model = 0; model < MODELS; model++) {
+		NVW_FOR(model, MODELS) {
 			assert_in_range(reports(workloads[i], model), 0, REPORTS);
 		}
 	}

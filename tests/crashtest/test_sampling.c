@@ -16,10 +16,10 @@ static int batch_log(unsigned batches)
 {
 	struct hand_log run = log_begin(8);
 
-	for (unsigned batch = 0; batch < batches; batch++) {
+	NVW_FOR(batch, batches) {
 		uint64_t write[80];
 
-		for (unsigned i = 0; i < 40; i++) {
+		NVW_FOR(i, 40) {
 			const unsigned op = 40 * batch + i;
 
 			write[i] = log_issue(&run, data_off(op), 100 + op);
@@ -28,7 +28,7 @@ static int batch_log(unsigned batches)
 		NVW_EACH(one, write, 80) {
 			log_done(&run, *one);
 		}
-		for (unsigned i = 0; i < 40; i++) {
+		NVW_FOR(i, 40) {
 			log_acknowledge(&run, 40 * batch + i);
 		}
 	}
@@ -63,12 +63,12 @@ CHECK(judge_density)
 	unsigned durable = 0;
 
 	*phase = CT_PHASE_CHECK;
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		durable += image->ro[8 * i] != 0;
 	}
 	odd->sparse += durable <= FEW;
 	odd->dense += durable >= CELLS - FEW;
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		odd->durable[i] += durable <= FEW && image->ro[8 * i];
 		odd->lost[i] += durable >= CELLS - FEW && !image->ro[8 * i];
 	}
@@ -81,7 +81,7 @@ TEST(samples_have_every_density_and_leave_out_no_cell)
 	struct hand_log run = log_begin(8);
 	uint64_t write[CELLS];
 
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		write[i] = log_issue(&run, 8 * (nvw_off)i, 1);
 	}
 	NVW_EACH(one, write, CELLS) {
@@ -92,7 +92,7 @@ TEST(samples_have_every_density_and_leave_out_no_cell)
 	assert_true((const void *)odd != MAP_FAILED);
 	explored(run.fd, judge_density, 8000, 1);
 	assert_true(odd->sparse > 100 && odd->dense > 100);
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		assert_in_range(odd->durable[i], 1, odd->sparse / 2);
 		assert_in_range(odd->lost[i], 1, odd->dense / 2);
 	}
@@ -128,8 +128,8 @@ static int repeating_log(void)
 	struct hand_log run = log_begin(8);
 	uint64_t write[6];
 
-	for (unsigned round = 0; round < 8; round++) {
-		for (unsigned i = 0; i < 6; i++) {
+	NVW_FOR(round, 8) {
+		NVW_FOR(i, 6) {
 			write[i] = log_issue(&run, 64 * i, round % 2 ? 7 : 1);
 		}
 		NVW_EACH(one, write, 6) {

@@ -27,7 +27,7 @@ static size_t save(uint8_t *file, size_t room)
 	struct nvw_acks acks = {0};
 	json_t *const head = json_pack("{s:s, s:i}", "workload", "list", "seed", 1);
 
-	for (unsigned i = 0; i < BYTES; i++) {
+	NVW_FOR(i, BYTES) {
 		image[i] = (uint8_t)(i * 7 ^ i >> 8);
 	}
 	assert_ok(nvw__acks_add(&acks, 3, 5));
@@ -68,7 +68,7 @@ TEST(a_finding_with_a_changed_byte_is_refused)
 	const size_t n = save(file, sizeof file);
 
 	load(file, n, 0);
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		file[i] ^= 1;
 		load(file, n, i >= 8 && i < 12 ? NVW_E_VERSION : NVW_E_DAMAGED);
 		file[i] ^= 1;
@@ -92,7 +92,7 @@ static int write_log(void)
 		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
 
 	assert_ok(nvw_log_append(w, &site));
-	for (uint32_t i = 0; i < WRITES; i++) {
+	NVW_FOR(i, WRITES) {
 		const struct nvw_log_record launch = {.kind = NVW_LOG_LAUNCH,
 			.time_ps = i,
 			.launch = {.kernel = i + 1, .group_size = 1, .work_items = 1, .name = "write"}};

@@ -40,7 +40,7 @@ static void note_all(struct ct_medium *m, uint64_t *key, uint64_t *count)
 	unsigned levels[STORES_MAX + 1];
 	struct ct_walk walk = {0};
 
-	for (uint64_t i = 0; i < ct_states_numbers(m); i++) {
+	NVW_FOR(i, ct_states_numbers(m)) {
 		if (ct_states_by_number(m, &walk, i, levels)) {
 			assert_true(*count < KEYS_MAX);
 			ct_medium_apply(m, levels);
@@ -102,7 +102,7 @@ static unsigned count_run(const struct history *kind, enum ct_model model, uint6
 	const uint64_t different = count_different(key, count);
 
 	assert_true(counted[0].exact);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const uint64_t states = (uint64_t)round(counted[i].states);
 
 		if (counted[i].exact ? states != different : states < different) {
@@ -121,7 +121,7 @@ TEST(a_number_of_states_counts_each_once)
 	static const enum ct_model models[] = {
 		CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_BUFFERED};
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		unsigned exact = 0;
 
 		for (uint64_t seed = 1; seed <= 4 * RUNS; seed++) {
@@ -154,7 +154,7 @@ TEST(a_word_with_too_many_versions_is_never_exhausted)
 			       .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
 	append(&maker, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
 			       .launch = {.kernel = 1, .group_size = 2, .work_items = 2, .name = "many"}});
-	for (unsigned i = 0; i < MANY; i++) {
+	NVW_FOR(i, MANY) {
 		append(&maker, (struct nvw_log_record){.kind = NVW_LOG_STORE,
 				       .store = {.site = 1,
 					       .kernel = 1,
@@ -177,7 +177,7 @@ TEST(a_word_with_too_many_versions_is_never_exhausted)
 		assert_int_equal(count.fresh, CT_COUNT_MANY);
 		assert_false(count.exact);
 		assert_true(exp2(count.log2) >= 41 * 41);
-		for (unsigned k = 0; k < 1000; k++) {
+		NVW_FOR(k, 1000) {
 			ct_states_sample(&m, &r, &level);
 			ct_medium_apply(&m, &level);
 			const uint64_t word = ct_image_word(&m.image, 64);

@@ -101,7 +101,7 @@ static unsigned make_ops(uint64_t seed, struct op *op)
 			if (o->bytes == 16 && o->off % 64 == 32) { /* in two lines */
 				o->off = o->off / 64 % 2 * 64 + 56;
 			}
-			for (unsigned i = 0; i < o->bytes; i++) {
+			NVW_FOR(i, o->bytes) {
 				o->value[i] = (uint8_t)(n * 16 + i + 1);
 			}
 			open++;
@@ -129,7 +129,7 @@ static void write_log(const struct op *op, unsigned n, const char *path)
 
 	assert_non_null(f);
 	fprintf(f, "==1== pmemcheck\nSTART|REGISTER_FILE;/mnt/pmem/pool;0x%llx;0x%x;0x0|", BASE, BYTES);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		if (op[i].kind == STORE) {
 			fprintf(f, "STORE;0x%llx;0x", BASE + op[i].off);
 			for (unsigned k = op[i].bytes; k > 0; k--) {
@@ -157,7 +157,7 @@ static void put(uint8_t *image, const struct op *o)
 static void permute(const struct op *const *store, unsigned count, unsigned used, const uint8_t *image)
 {
 	add(&expected, image);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (!(used >> i & 1)) {
 			uint8_t next[BYTES];
 
@@ -181,7 +181,7 @@ static void permit_pmreorder(struct op *op, unsigned n)
 {
 	uint8_t image[BYTES] = {0};
 
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const struct op *flushed[OPS_MAX];
 		unsigned count = 0;
 
@@ -539,7 +539,7 @@ TEST(a_checker_whose_forks_fail_late_is_asked_anew)
 {
 	char log[1024] = REGISTER, text[512];
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		sprintf(log + strlen(log), "STORE;0x%x;0x1;0x8|", 0x1000 + 64 * i);
 	}
 	strcat(log, "FLUSH;0x1000;0x100|FENCE|STOP");
@@ -753,7 +753,7 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 		REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
 	struct nvw_random r = {1};
 
-	for (unsigned i = 0; i < 3000; i++) {
+	NVW_FOR(i, 3000) {
 		const int fd = memfd_create("log", MFD_CLOEXEC);
 		struct ct_store_log counts;
 		char copy[sizeof log];

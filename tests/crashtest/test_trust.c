@@ -77,7 +77,7 @@ static uint64_t recovered(const uint8_t *image)
 	struct entry e;
 
 	memcpy(data, image, sizeof data);
-	for (unsigned lane = 0; lane < LANES; lane++) {
+	NVW_FOR(lane, LANES) {
 		for (unsigned i = 0; is_whole(image, lane, i, &e); i++) {
 			memcpy(data + e.word, e.old, 8 * e.count);
 		}
@@ -161,7 +161,7 @@ static void make_entry(struct run *r, unsigned lane, unsigned word, unsigned cou
 
 	memcpy(e.old, r->now + 8 * word, 8 * count);
 	e.check = check_of(&e, word_at(r->now, header_of(lane)));
-	for (unsigned i = 0; i < sizeof e / 8; i++) {
+	NVW_FOR(i, sizeof e / 8) {
 		store(r, lane, off + 8 * i, word_at((const uint8_t *)&e, 8 * i));
 	}
 	if (!chance(r, 6)) {
@@ -183,7 +183,7 @@ static void add(struct run *r, unsigned lane, unsigned word, unsigned count)
 		return;
 	}
 	range(r, NVW_RANGE_ADDING, lane, 0, 0);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const unsigned both = i == 0 && count == 2 && !l->snapped[word] && !l->snapped[word + 1];
 
 		if (!l->snapped[word + i]) {
@@ -216,7 +216,7 @@ static void commit(struct run *r, unsigned lane)
 		next_generation(r, lane, lane);
 		return;
 	}
-	for (unsigned i = 0; i < WORDS; i++) {
+	NVW_FOR(i, WORDS) {
 		if (r->lane[lane].snapped[i] && !chance(r, 8)) {
 			flush(r, lane, 8 * i);
 		}
@@ -230,7 +230,7 @@ static void restore(struct run *r, unsigned thread, unsigned lane)
 	struct entry e;
 
 	for (unsigned i = 0; is_whole(r->now, lane, i, &e); i++) {
-		for (unsigned k = 0; k < e.count; k++) {
+		NVW_FOR(k, e.count) {
 			store(r, thread, 8 * (e.word + k), e.old[k]);
 			flush(r, thread, 8 * (e.word + k));
 		}
@@ -275,7 +275,7 @@ static void step(struct run *r, unsigned lane)
 static void open_pool(struct run *r)
 {
 	range(r, NVW_RANGE_FORGOTTEN, LANES, 0, 0);
-	for (unsigned lane = 0; lane < LANES; lane++) {
+	NVW_FOR(lane, LANES) {
 		restore(r, LANES, lane);
 	}
 }
@@ -296,7 +296,7 @@ static int make_run(uint64_t seed)
 	if (chance(&r, 3)) {
 		r.stop = 20 + nvw_random_below(&r.random, 100);
 	}
-	for (unsigned i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		if (chance(&r, 24)) {
 			open_pool(&r);
 		}

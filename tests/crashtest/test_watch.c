@@ -26,11 +26,11 @@ static void try_part(struct ct_watch *w, struct plain *p, struct nvw_random *ran
 				      0;
 
 	memcpy(now, p->looked[part], sizeof now);
-	for (unsigned i = 0; i < changes; i++) {
+	NVW_FOR(i, changes) {
 		now[nvw_random_below(random, THINGS)] = nvw_random_below(random, 2) == 0;
 	}
 	ct_watch_try(w, part);
-	for (unsigned i = 0; i < THINGS; i++) {
+	NVW_FOR(i, THINGS) {
 		const unsigned thing = (from + i) % THINGS;
 
 		for (uint64_t times = now[thing] ? 1 + nvw_random_below(random, 2) : 0; times > 0; times--) {
@@ -50,11 +50,11 @@ TEST(a_change_wakes_exactly_those_that_looked_when_they_were_last_tried)
 
 	assert_int_equal(ct_watch_create(PARTS, 4, &w), 0); /* the others are met later */
 	memset(plain.awake, true, sizeof plain.awake);
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	NVW_FOR(round, ROUNDS) {
 		const uint64_t count = ct_watch_take(&w, &woken);
 		uint64_t expected = 0;
 
-		for (uint32_t part = 0; part < PARTS; part++) {
+		NVW_FOR(part, PARTS) {
 			if (plain.awake[part]) {
 				assert_true(expected < count);
 				assert_int_equal(woken[expected++], part);

@@ -17,10 +17,10 @@ struct state state_of(struct ct_image *image, const struct nvw_acks *acks)
 {
 	struct state s = {0};
 
-	for (unsigned w = 0; w < WORDS; w++) {
+	NVW_FOR(w, WORDS) {
 		s.word[w] = ct_image_word(image, place(w));
 	}
-	for (unsigned k = 0; k < ACKS_MAX; k++) {
+	NVW_FOR(k, ACKS_MAX) {
 		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
 	}
 	return s;

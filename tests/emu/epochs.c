@@ -21,7 +21,7 @@ void update_in_epochs(const void *args)
 	const struct words *const w = args;
 	uint64_t *const mine = w->a + 8 * nvw_global_id();
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		nvw_store(mine, nvw_load(mine) + 1);
 		nvw_p_barrier(w->group);
 	}

@@ -46,10 +46,10 @@ TEST(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead)
 	} loads[] = {{6, 20, 3}, {2, 400, 2}, {1, 3000, 8}, {40, 5000, 3}};
 	enum { BOOKINGS = 1500 };
 
-	for (uint64_t seed = 0; seed < 20; seed++) {
+	NVW_FOR(seed, 20) {
 		struct requests q = begin(seed);
 
-		for (unsigned i = 0; i < BOOKINGS; i++) {
+		NVW_FOR(i, BOOKINGS) {
 			const emu_time t = q.m.now + nvw_random_below(&q.random, loads[seed % 4].ahead);
 
 			book(&q.m, &q.r, t, 1 + nvw_random_below(&q.random, loads[seed % 4].length));
@@ -64,10 +64,10 @@ TEST(a_request_that_takes_no_time_is_served_between_the_others)
 {
 	enum { BOOKINGS = 3000, AHEAD = 40 };
 
-	for (uint64_t seed = 0; seed < 6; seed++) {
+	NVW_FOR(seed, 6) {
 		struct requests q = begin(seed);
 
-		for (unsigned i = 0; i < BOOKINGS; i++) {
+		NVW_FOR(i, BOOKINGS) {
 			/* At first there are only such requests. */
 			const emu_time t = q.m.now + nvw_random_below(&q.random, AHEAD);
 
@@ -87,10 +87,10 @@ TEST(what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped)
 {
 	enum { BOOKINGS = 1500, AHEAD = 400, SELDOM = 10 };
 
-	for (uint64_t seed = 0; seed < 6; seed++) {
+	NVW_FOR(seed, 6) {
 		struct requests q = begin(seed);
 
-		for (unsigned i = 0; i < BOOKINGS; i++) {
+		NVW_FOR(i, BOOKINGS) {
 			const bool at_once = nvw_random_below(&q.random, SELDOM) == 0;
 			const emu_time t = q.m.now + (at_once ? 0 : AHEAD);
 

@@ -31,7 +31,7 @@ KERNEL(store_to_one_line, const struct shared_line, s)
 	}
 	nvw_store(&s->x[group], 2 + group);
 	if (group == s->ahead) {
-		for (unsigned i = 0; i < 16; i++) {
+		NVW_FOR(i, 16) {
 			(void)nvw_load(&s->other[8 * i]);
 		}
 		nvw_p_barrier_wi();
@@ -41,7 +41,7 @@ KERNEL(store_to_one_line, const struct shared_line, s)
 
 TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 {
-	for (unsigned ahead = 0; ahead < 2; ahead++) {
+	NVW_FOR(ahead, 2) {
 		RIG(rig);
 		struct shared_line s = {.ahead = ahead};
 
@@ -75,7 +75,7 @@ static void store_in_many_epochs(const void *args)
 {
 	uint64_t *const x = *(uint64_t *const *)args;
 
-	for (unsigned i = 0; i < 2000; i++) {
+	NVW_FOR(i, 2000) {
 		nvw_store(x, i);
 		nvw_p_barrier_wi();
 	}

@@ -4,7 +4,6 @@
  */
 #include "common/rig.h"
 
-#include "core/each.h"
 #include "machine.h"
 
 /* ---- Sets searched at once --------------------------------------------------------------------- */
@@ -17,16 +16,16 @@ TEST(a_set_searched_at_once_gives_what_a_search_way_by_way_gives)
 	uint32_t sets[2 * WAYS_MAX] __attribute__((aligned(64)));
 	unsigned found = 0;
 
-	for (uint32_t round = 0; round < WAYS_MAX * ROUNDS; round++) {
+	NVW_FOR(round, WAYS_MAX * ROUNDS) {
 		const uint32_t ways = 1 + round % WAYS_MAX;
 		const uint32_t first = (uint32_t)nvw_random_u64(&random);
 		uint32_t *const words = sets + ways; /* the second set of its cache */
 
 		/* Tags differ; among stamps there are equal ones, and ones whose highest bit is set. */
-		for (uint32_t i = 0; i < ways; i++) {
+		NVW_FOR(i, ways) {
 			words[i] = first + i * UINT32_C(0x9e3779b1);
 		}
-		for (uint32_t i = 0; i < 2; i++) {
+		NVW_FOR(i, 2) {
 			const uint32_t tag = i ? first + 7 : words[nvw_random_below(&random, ways)];
 
 			assert_int_equal(emu_find_way(words, ways, tag), emu_scan_tags(words, ways, tag));
@@ -53,7 +52,7 @@ TEST(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once)
 
 	rig_ok(emu_cache_init(&cache, &config));
 	assert_int_equal(emu_cache_next(&cache, 0), LINES);
-	for (unsigned n = 0; n < 60; n++) {
+	NVW_FOR(n, 60) {
 		const uint32_t i = (uint32_t)nvw_random_below(&random, LINES);
 
 		emu_cache_assign(&cache, &cache.lines[i], n % 5 ? 1000 + i : EMU_NO_LINE);
@@ -98,7 +97,7 @@ static uint32_t plain_victim(const struct plain_line *set, uint32_t ways, bool r
 
 static uint32_t plain_way(const struct plain_line *set, uint32_t ways, emu_line_id id)
 {
-	for (uint32_t way = 0; way < ways; way++) {
+	NVW_FOR(way, ways) {
 		if (set[way].used && set[way].id == id) {
 			return way;
 		}
@@ -140,7 +139,7 @@ TEST(a_cache_replaces_what_a_list_by_last_use_replaces)
 	enum { WAYS_MAX = 20, SETS_MAX = 4, ROUNDS = 12000 };
 	static const uint32_t ways[] = {16, 16, 4, 20, 7}, sets[] = {4, 3, 4, 2, 1};
 
-	for (unsigned k = 0; k < 2 * NVW_COUNT(ways); k++) {
+	NVW_FOR(k, 2 * NVW_COUNT(ways)) {
 		const uint32_t n = sets[k / 2];
 		const struct emu_cache_config config = {
 			.size = EMU_LINE * n * ways[k / 2], .ways = ways[k / 2]};
@@ -164,7 +163,7 @@ TEST(the_oldest_of_16_ways_is_the_one_that_a_scan_finds)
 {
 	struct nvw_random random = {.state = 7};
 
-	for (unsigned round = 0; round < 4000; round++) {
+	NVW_FOR(round, 4000) {
 		const uint64_t range = round % 3 ? 256 : 4;
 		struct emu_set set = {.clock = 0};
 
@@ -179,17 +178,17 @@ TEST(bytes_of_a_mask_are_copied_and_no_others)
 {
 	struct nvw_random random = {.state = 8};
 
-	for (unsigned round = 0; round < 4000; round++) {
+	NVW_FOR(round, 4000) {
 		const uint64_t some = nvw_random_u64(&random), more = nvw_random_u64(&random);
 		const uint64_t mask = round % 3 ? some & more : round % 2 ? UINT64_MAX : some | more;
 		uint8_t from[EMU_LINE], to[EMU_LINE], before[EMU_LINE];
 
-		for (unsigned i = 0; i < EMU_LINE; i++) {
+		NVW_FOR(i, EMU_LINE) {
 			from[i] = (uint8_t)nvw_random_u64(&random);
 			to[i] = before[i] = (uint8_t)nvw_random_u64(&random);
 		}
 		emu_copy_masked(to, from, mask);
-		for (unsigned i = 0; i < EMU_LINE; i++) {
+		NVW_FOR(i, EMU_LINE) {
 			assert_int_equal(to[i], mask >> i & 1 ? from[i] : before[i]);
 		}
 	}
@@ -199,7 +198,7 @@ TEST(bytes_with_a_value_are_those_that_a_look_at_each_finds)
 {
 	struct nvw_random random = {.state = 9};
 
-	for (unsigned round = 0; round < 4000; round++) {
+	NVW_FOR(round, 4000) {
 		const uint8_t value = (uint8_t)nvw_random_u64(&random);
 		uint8_t line[EMU_LINE];
 		uint64_t found;
@@ -214,7 +213,7 @@ TEST(bytes_with_a_value_are_those_that_a_look_at_each_finds)
 							  other / 4);
 		}
 		found = emu_bytes_with(line, value);
-		for (unsigned i = 0; i < EMU_LINE; i++) {
+		NVW_FOR(i, EMU_LINE) {
 			assert_int_equal(found >> i & 1, line[i] == value);
 		}
 	}
@@ -228,12 +227,12 @@ TEST(the_oldest_line_goes_first_after_stamps_have_wrapped_round)
 	struct emu_cache cache = {0};
 
 	rig_ok(emu_cache_init(&cache, &config));
-	for (emu_line_id id = 0; id < 4; id++) {
+	NVW_FOR(id, 4) {
 		emu_cache_assign(&cache, emu_cache_victim(&cache, id), id);
 	}
 	cache.clock = UINT32_MAX - 1;
 	/* Stamped in turn: one of them with the last stamp there is, the others behind it. */
-	for (emu_line_id id = 0; id < 4; id++) {
+	NVW_FOR(id, 4) {
 		assert_non_null(emu_cache_find(&cache, id));
 	}
 	for (emu_line_id id = 1; id < 4; id++) {

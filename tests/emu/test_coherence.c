@@ -2,7 +2,6 @@
 /* What work-items see of each other's stores, and when. */
 #include "common/rig.h"
 
-#include "core/each.h"
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -20,7 +19,7 @@ KERNEL(publish_and_read, const struct words, w)
 		return;
 	}
 	if (nvw_group_id() == 0) {
-		for (unsigned i = 0; i < 64; i++) {
+		NVW_FOR(i, 64) {
 			nvw_store(&w->a[8 * i], i + 100);
 		}
 		nvw_atomic_store(&w->b[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
@@ -28,7 +27,7 @@ KERNEL(publish_and_read, const struct words, w)
 		uint64_t wrong = 0;
 
 		/* Stale copies in this L1, to be dropped by the acquire. */
-		for (unsigned i = 0; i < 64; i++) {
+		NVW_FOR(i, 64) {
 			wrong += nvw_load(&w->a[8 * i]) > 1000;
 		}
 		while (!nvw_atomic_load(&w->b[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
@@ -42,7 +41,7 @@ KERNEL(publish_and_read, const struct words, w)
 
 TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 {
-	for (uint64_t seed = 0; seed < 10; seed++) {
+	NVW_FOR(seed, 10) {
 		RIG(rig);
 		struct words w;
 
@@ -94,7 +93,7 @@ KERNEL(churn, const struct words, w)
 	uint64_t *const mine = w->a + nvw_global_id() * 64;
 	uint64_t x = nvw_global_id() + 1, wrong = 0, shadow[64] = {0};
 
-	for (unsigned i = 0; i < 200; i++) {
+	NVW_FOR(i, 200) {
 		const unsigned at = (x = x * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
 
 		if (x >> 40 & 1) {
@@ -124,7 +123,7 @@ TEST(a_work_item_always_sees_its_own_stores)
 		{"network.topology=torus", "gpu.cus=7", "nvram.channels=4", "l2.size=8KiB", NULL},
 	};
 
-	for (unsigned i = 0; i < 2 * NVW_COUNT(shapes); i++) {
+	NVW_FOR(i, 2 * NVW_COUNT(shapes)) {
 		RIG(rig);
 		struct words w;
 

@@ -12,8 +12,6 @@
 
 #include <config/config.h>
 
-#include "core/each.h"
-
 #define FAR "[device far]\nkind = nvram\nread = 300ns\nwrite = 2us\n"
 
 static int load(struct emu_config *c, const char *text)
@@ -89,7 +87,7 @@ static void round_trip(const char *text, const char *part)
 	size_t n;
 	struct emu_config c;
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		FILE *const f = open_memstream(i ? &second : &first, &n);
 
 		load_ok(&c, i ? first : text);
@@ -158,7 +156,7 @@ TEST(every_mistake_in_a_section_is_named_with_its_line)
 		{"[nvram]\nkind = dram\n", ".ini:2: ", "nvram.kind is not a key of a machine"},
 	};
 
-	for (unsigned i = 0; i < NVW_COUNT(mistakes); i++) {
+	NVW_FOR(i, NVW_COUNT(mistakes)) {
 		struct emu_config c;
 
 		assert_int_equal(load(&c, mistakes[i].text), NVW_E_CONFIG);
@@ -175,7 +173,7 @@ TEST(a_machine_has_a_bounded_number_of_devices)
 	char text[1024] = "";
 	struct emu_config c;
 
-	for (unsigned i = 0; i < EMU_DEVICES_MAX - EMU_DEVICES_NAMED + 1; i++) {
+	NVW_FOR(i, EMU_DEVICES_MAX - EMU_DEVICES_NAMED + 1) {
 		if (*text) {
 			load_ok(&c, text);
 			assert_int_equal(c.device_count, EMU_DEVICES_NAMED + i);

@@ -86,11 +86,11 @@ TEST(a_write_waits_in_the_queue_of_its_own_device)
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
-	for (unsigned i = 0; i < 5; i++) {
+	NVW_FOR(i, 5) {
 		assert_int_equal(emu_channel_write(rig.machine, first, ids[0], 0, &done), 0);
 		assert_int_equal(done, 100000 + 5000 * i);
 	}
-	for (unsigned i = 0; i < 5; i++) {
+	NVW_FOR(i, 5) {
 		assert_int_equal(emu_channel_write(rig.machine, second, ids[1], 0, &done), 5000 * i);
 		assert_int_equal(done, 5000000 + 5000 * i);
 	}
@@ -108,7 +108,7 @@ TEST(reads_and_writes_of_a_shared_channel_take_turns)
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		emu_channel_write(rig.machine, first, ids[0], 0, &done);
 		assert_int_equal(done, 100000 + 10000 * i);
 		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 10000 * i + 5000);
@@ -130,7 +130,7 @@ TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 	emu_time done;
 
 	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4", NULL}, ids);
-	for (unsigned i = 0; i < 12; i++) {
+	NVW_FOR(i, 12) {
 		assert_int_equal(
 			emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done),
 			i > 4 ? 10000 * (i - 4) : 0);
@@ -151,7 +151,7 @@ TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 	emu_time done;
 
 	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=off", NULL}, ids);
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
 		assert_int_equal(done, 100000 + 5000 * i);
 		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 5000 * i);
@@ -163,7 +163,7 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 {
 	static const uint8_t data[EMU_LINE] = {7};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		emu_line_id ids[2];
 
@@ -282,7 +282,7 @@ TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 	assert_int_equal((second - nvw_nvram_base(m)) % 4096, 0);
 	assert_int_equal(end - nvw_nvram_base(m), nvw_pool_geometry(rig.pool)->bytes);
 	assert_int_equal(emu_line_off(m, line_at(&rig, second + 128)), second + 128 - nvw_nvram_base(m));
-	for (unsigned i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		out[i] = 100 + i;
 	}
 	rig_ok(nvw_write(m, second - 64, out, sizeof out));
@@ -353,7 +353,7 @@ static void load_store_and_count(const void *args)
 	enum { WORDS = EMU_LINE / 8 };
 	const struct arrays *const a = args;
 
-	for (uint64_t i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		const uint64_t line = WORDS * (4 * nvw_global_id() + i);
 
 		nvw_store(&a->to[line], nvw_load(&a->from[line]));

@@ -10,7 +10,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -37,7 +36,7 @@ struct script {
 /* One work-group on each CU; a kernel-wide barrier between the steps. */
 KERNEL_ON(play, struct script, s)
 {
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		if (s->steps[i].cu % LINE == nvw_group_id()) {
 			uint64_t *const a = &s->a[8 * (s->steps[i].cu / LINE)];
 
@@ -123,7 +122,7 @@ TEST(a_line_has_one_writer_or_many_readers)
 {
 	static const char *const last[] = {"S O X", "S S V"};
 
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		struct script s;
 		RIG(rig);
 
@@ -148,7 +147,7 @@ TEST(a_line_has_one_writer_or_many_readers)
 /* rfo's owner keeps what it has stored when others read it; mttop-wb's writes it back. */
 TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		struct script s;
 		RIG(rig);
 
@@ -164,7 +163,7 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 
 TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		const uint64_t five = 5;
 		struct script s;
 		RIG(rig);
@@ -183,7 +182,7 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 /* As the processors do whose protocol it is: no read for sharing comes first. */
 TEST(a_read_modify_write_asks_for_ownership_at_once)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		const struct emu_stats *stats;
 		struct script s;
 		RIG(rig);
@@ -209,7 +208,7 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 		{{0, WRITE}, {1, ADD}, {0, PERSIST}},
 	};
 
-	for (unsigned i = 0; i < 3 * KINDS; i++) {
+	NVW_FOR(i, 3 * KINDS) {
 		struct script s;
 		RIG(rig);
 
@@ -221,7 +220,7 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 
 TEST(persistence_takes_no_ownership_away)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		struct script s;
 		RIG(rig);
 
@@ -241,7 +240,7 @@ static void three_lines(const void *args)
 	const struct script *const s = *(struct script *const *)args;
 
 	if (nvw_group_id() == 0) {
-		for (unsigned i = 0; i < 3; i++) {
+		NVW_FOR(i, 3) {
 			nvw_store(&s->a[8 * i], 7 + i);
 		}
 	}
@@ -254,7 +253,7 @@ static struct emu_stats store_three_lines(
 		rig, 0, protocol, directory, "directory.ways=2", "l2.size=128B", "l2.ways=2", "l2.banks=1");
 	*s = (struct script){.a = nvw_alloc(rig->machine, 192)};
 	rig_launch(rig, three_lines, &s, CUS, 1);
-	for (unsigned n = 0; n < 3; n++) {
+	NVW_FOR(n, 3) {
 		assert_int_equal(rig_visible(rig, &s->a[8 * n]), 7 + n);
 	}
 	assert_string_equal(state_at(rig, &s->a[16], 0), "M");
@@ -267,7 +266,7 @@ static struct emu_stats store_three_lines(
  */
 TEST(the_directory_recalls_a_line_for_room)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		struct emu_stats stats;
 		struct script s;
 		RIG(rig);
@@ -285,7 +284,7 @@ TEST(the_directory_recalls_a_line_for_room)
 /* hechtman14 4.2: the directory includes L1s and L2, not the L2 the L1s. */
 TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct emu_stats stats;
 		struct script s;
 		RIG(rig);
@@ -305,7 +304,7 @@ TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
  */
 TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const struct emu_stats *stats;
 		struct script s;
 		RIG(rig);
@@ -354,7 +353,7 @@ static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 
 TEST(an_l1_that_has_replaced_the_line_is_not_asked)
 {
-	for (unsigned i = 0; i < KINDS_AND_SKELETON; i++) {
+	NVW_FOR(i, KINDS_AND_SKELETON) {
 		assert_int_equal(messages_of_a_store(i, false) - messages_of_a_store(i, true), 2);
 	}
 }
@@ -413,7 +412,7 @@ TEST(a_request_waits_for_an_mshr)
 /* hechtman14 figure 4.3. */
 TEST(hits_in_what_the_l1_has_written_are_counted)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		const struct emu_stats *stats;
 		struct script s;
 		RIG(rig);
@@ -450,7 +449,7 @@ static void acquire_and_release_here(const void *args)
 	const struct script *const s = *(struct script *const *)args;
 
 	if (nvw_group_id() == 0) {
-		for (unsigned i = 0; i < 5; i++) {
+		NVW_FOR(i, 5) {
 			nvw_atomic_store(s->a, i, NVW_RELEASE, NVW_SCOPE_SYSTEM);
 			(void)nvw_atomic_load(s->a, NVW_ACQUIRE, NVW_SCOPE_SYSTEM);
 		}
@@ -459,7 +458,7 @@ static void acquire_and_release_here(const void *args)
 
 TEST(synchronization_stays_in_the_l1)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	NVW_FOR(i, KINDS) {
 		struct script s, *const args = &s;
 		const struct emu_stats *stats;
 		RIG(rig);
@@ -483,13 +482,13 @@ static void load_then_store(const void *args)
 	struct nvw_issued values[4];
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		values[i] = nvw_load_issue(&s->a[8 * i]);
 	}
 	NVW_EACH(value, values, 4) {
 		sum += nvw_load_use(*value, uint64_t);
 	}
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		nvw_store(&s->a[8 * (4 + i)], sum + i);
 	}
 }
@@ -505,7 +504,7 @@ static struct emu_stats run_under(const char *consistency)
 	begin(&rig, 1, setting, false, &s);
 	s.a = nvw_alloc(rig.machine, 8 * 64);
 	rig_launch(&rig, load_then_store, &args, 1, 1);
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (4 + i)]), i);
 	}
 	stats = *emu_statistics(rig.machine);

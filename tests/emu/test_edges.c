@@ -11,7 +11,6 @@
 
 #include <nvw/persist_log.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
@@ -69,14 +68,14 @@ TEST(messages_take_the_links_of_their_way_through_a_grid)
 				 *const columns[] = {"network.columns=1", "network.columns=4",
 					 "network.columns=5", "network.columns=0"};
 
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		RIG(rig);
 		emu_time t = 0;
 
 		rig_begin(&rig, 0,
 			(const char *const[]){topologies[i % 2], columns[i / 2], "gpu.cus=11", NULL});
-		for (uint32_t from = 0; from < rig.machine->network.nodes; from++) {
-			for (uint32_t to = 0; to < rig.machine->network.nodes; to++) {
+		NVW_FOR(from, rig.machine->network.nodes) {
+			NVW_FOR(to, rig.machine->network.nodes) {
 				send_alone(rig.machine, from, to, t += 1000000);
 			}
 		}
@@ -133,7 +132,7 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 	w.a = nvw_alloc(m, 64);
 	w.b = nvw_alloc(m, 64 * CUS);
 	rig_ok(nvw_launch(m, "load", load_one, &w, CUS, 1));
-	for (unsigned cu = 0; cu < CUS; cu++) {
+	NVW_FOR(cu, CUS) {
 		const struct emu_cache *const l1 = &m->cus[cu].l1;
 
 		for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways;
@@ -162,7 +161,7 @@ TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 	struct emu_device *const d = &rig.machine->device[EMU_NVRAM];
 	const struct emu_channels *const c = &d->channels;
 
-	for (unsigned i = 0; i < WRITES; i++) {
+	NVW_FOR(i, WRITES) {
 		const emu_time accepted = emu_channel_write(rig.machine, d, d->first + i, 0, &done);
 
 		assert_int_equal(done, i * c->line_ps + c->write_ps);
@@ -175,7 +174,7 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 	static const char *const networks[] = {"crossbar", "mesh"};
 
 	for_each(network, networks) {
-		for (unsigned from = 0; from < 12; from++) {
+		NVW_FOR(from, 12) {
 			char topology[64];
 			RIG(rig);
 			emu_time arrivals[EMU_CUS_MAX];
@@ -188,7 +187,7 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 
 			memset(arrivals, 0xff, sizeof arrivals);
 			emu_network_broadcast(m, here, EMU_MESSAGE_CONTROL, 0, arrivals);
-			for (unsigned cu = 0; cu < 12; cu++) {
+			NVW_FOR(cu, 12) {
 				const emu_time later = 1000000000; /* when the links are free again */
 
 				assert_int_equal(arrivals[cu],
@@ -253,7 +252,7 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 	for_each_protocol(p) {
 		struct emu_stats stats[2];
 
-		for (unsigned k = 0; k < 2; k++) {
+		NVW_FOR(k, 2) {
 			RIG(rig);
 			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
@@ -322,7 +321,7 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 	enum { ITEMS = 300 };
 
 	for_each_protocol(p) {
-		for (unsigned in_nvram = 0; in_nvram < 2; in_nvram++) {
+		NVW_FOR(in_nvram, 2) {
 			RIG(rig);
 			struct words w;
 
@@ -332,12 +331,12 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 			for (uint64_t round = 1; round <= 3; round++) {
 				uint64_t values[ITEMS];
 
-				for (uint64_t id = 0; id < ITEMS; id++) {
+				NVW_FOR(id, ITEMS) {
 					values[id] = round * 1000000 + id;
 				}
 				rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 				rig_launch(&rig, add_to_words, &w, ITEMS, 50);
-				for (uint64_t id = 0; id < ITEMS; id++) {
+				NVW_FOR(id, ITEMS) {
 					assert_int_equal(rig_visible(&rig, &w.b[id]), values[id] + 1);
 					assert_int_equal(rig_visible(&rig, &w.a[id]), values[id] + 1100);
 				}
@@ -361,14 +360,14 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 
 	rig_begin_set(&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
 	w.a = (uint64_t *)rig.nvram;
-	for (unsigned i = 0; i < 8 * LINES; i++) {
+	NVW_FOR(i, 8 * LINES) {
 		values[i] = 1000 + i;
 	}
 	rig_launch(&rig, store_lines, &w, LINES, 50);
 	assert_true(rig.machine->nvram.in_flight > 10);
 	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 	rig_ok(nvw_persist(rig.machine));
-	for (unsigned i = 0; i < 8 * LINES; i++) {
+	NVW_FOR(i, 8 * LINES) {
 		assert_int_equal(rig_durable(&rig, &w.a[i]), 1000 + i);
 		assert_int_equal(rig_visible(&rig, &w.a[i]), 1000 + i);
 	}
@@ -383,7 +382,7 @@ TEST(memory_that_was_given_back_comes_back_as_zeros)
 	w.b = nvw_alloc(rig.machine, 8 * 100);
 	const uint64_t mark = nvw_mark(rig.machine);
 
-	for (unsigned round = 0; round < 2; round++) {
+	NVW_FOR(round, 2) {
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		NVW_EACH(a, w.a, 100) {
 			assert_int_equal(rig_visible(&rig, a), 0);
@@ -412,7 +411,7 @@ TEST(the_log_has_all_that_the_host_writes)
 	struct nvw_log_record r;
 	struct rig rig;
 
-	for (unsigned i = 0; i < sizeof bytes; i++) {
+	NVW_FOR(i, sizeof bytes) {
 		bytes[i] = (uint8_t)nvw_mix64(i);
 	}
 	rig_begin_logged(&rig, 0, NULL);
@@ -463,7 +462,7 @@ static unsigned at_first, at_second; /* lines */
 
 KERNEL(store_in_turn, const struct words, w)
 {
-	for (unsigned i = 0; i < 10; i++) {
+	NVW_FOR(i, 10) {
 		at_first = __LINE__, nvw_store(&w->a[2 * i], i);
 		at_second = __LINE__, nvw_store(&w->a[2 * i + 1], i);
 	}

@@ -12,7 +12,6 @@
 
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -39,7 +38,7 @@ KERNEL(mix, const struct arrays, a)
 {
 	uint64_t sum = nvw_global_id();
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	NVW_FOR(i, ROUNDS) {
 		const uint64_t draw = nvw_mix64(a->seed + i + 1000 * (nvw_group_id() % 2));
 		uint64_t *const words = draw >> 50 & 1 ? a->dram : a->nvram;
 		const uint64_t start = draw % 3 ? draw % 16 : draw % (WORDS - GROUP);
@@ -140,7 +139,7 @@ TEST(hits_are_what_their_steps_are_under_every_model)
 	static const char *const models[] = {
 		"persist.model=buffered-epoch", "persist.model=strict", "nvram.domain=eadr"};
 
-	for (unsigned i = 0; i < NVW_COUNT(models); i++) {
+	NVW_FOR(i, NVW_COUNT(models)) {
 		check_both((const char *const[]){models[i], NULL}, i);
 		check_both((const char *const[]){models[i], "protocol=dd", NULL}, i);
 	}

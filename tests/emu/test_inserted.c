@@ -14,8 +14,8 @@ static void kernel(const void *args)
 {
 	uint64_t *const word = *(uint64_t *const *)args + 8 * nvw_global_id();
 
-	for (unsigned t = 0; t < TIMES; t++) {
-		for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(t, TIMES) {
+		NVW_FOR(i, 2) {
 			first_line = __LINE__ + 1;
 			nvw_store(&word[i], nvw_load(&word[i]) + 1);
 		}
@@ -70,7 +70,7 @@ TEST(a_barrier_is_met_once_an_execution_of_its_statement)
 	const struct emu_inserted behind[] = {{__FILE__, second_line, EMU_INSERT_BEFORE, NVW_WORKITEM},
 		{__FILE__, second_line, EMU_INSERT_AFTER, NVW_WORKITEM}};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		rig_ok(run(kernel, &in_loop[i], 1, &met, &wi, &wg));
 		assert_int_equal(met, ITEMS * TIMES * 2);
 		assert_true(wi > 0 && wg == 0);

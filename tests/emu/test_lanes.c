@@ -10,7 +10,6 @@
 
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -56,7 +55,7 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 TEST(lanes_that_share_a_line_load_what_each_of_them_needs)
 {
 	for_each_protocol(p) {
-		for (unsigned stored = 0; stored < 2; stored++) {
+		NVW_FOR(stored, 2) {
 			check_shared_line(p->name, stored, false);
 			check_shared_line(p->name, stored, true);
 		}
@@ -84,13 +83,13 @@ TEST(lanes_that_have_no_neighbours_are_served_like_others)
 	rig_begin(&rig, 0, NULL);
 	w.a = nvw_alloc(rig.machine, 512);
 	w.b = nvw_alloc(rig.machine, 512);
-	for (uint64_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		const uint64_t value = 1000 * i;
 
 		rig_ok(nvw_write(rig.machine, &w.a[i], &value, sizeof value));
 	}
 	rig_launch(&rig, copy_by_some, &w, 64, 64);
-	for (uint64_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]),
 			(i % 3 == 1 ? 1000 * i + 1 : 0) + (i % 4 != 2 ? 1000 * (63 - i) : 0));
 	}
@@ -105,13 +104,13 @@ KERNEL(keep_numbers, const struct words, w)
 	volatile uint64_t own[STACK_WORDS];
 	uint64_t wrong = 0;
 
-	for (unsigned i = 0; i < STACK_WORDS; i++) {
+	NVW_FOR(i, STACK_WORDS) {
 		own[i] = id * STACK_WORDS + i;
 	}
-	for (unsigned i = 0; i < LONG_ROUNDS; i++) {
+	NVW_FOR(i, LONG_ROUNDS) {
 		wrong += nvw_load(&w->a[0]) != 7;
 	}
-	for (unsigned i = 0; i < STACK_WORDS; i++) {
+	NVW_FOR(i, STACK_WORDS) {
 		wrong += own[i] != id * STACK_WORDS + i;
 	}
 	nvw_store(&w->b[id], wrong + 1);
@@ -152,7 +151,7 @@ TEST(stacks_of_wavefronts_are_apart)
 	rig_begin(&rig, 0, NULL);
 	rig_launch(&rig, do_nothing, &w, APART_GROUPS * APART_ITEMS, APART_ITEMS);
 	x = &rig.machine->exec;
-	for (uint32_t i = 0; i < x->wavefront_count; i++) {
+	NVW_FOR(i, x->wavefront_count) {
 		const char *const stacks = x->wavefronts[i].stacks;
 
 		used += stacks != NULL;
@@ -182,7 +181,7 @@ TEST(stacks_that_machines_hand_on_are_zeros)
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=1", NULL};
 	const char *before = NULL;
 
-	for (unsigned turn = 0; turn < 2; turn++) {
+	NVW_FOR(turn, 2) {
 		RIG(rig);
 		struct words w = {0};
 
@@ -239,7 +238,7 @@ TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		w.b = nvw_alloc(rig.machine, 8 * 100);
 		rig_launch(&rig, add_to_own_store, &w, 100, 10);
-		for (unsigned id = 0; id < 100; id++) {
+		NVW_FOR(id, 100) {
 			assert_int_equal(rig_visible(&rig, &w.b[id]), 5);
 			assert_int_equal(rig_visible(&rig, &w.a[id]), 6);
 		}
@@ -275,7 +274,7 @@ KERNEL(come_late, const struct words, w)
 	const uint64_t id = nvw_local_id();
 
 	if (id == nvw_group_size() - 1) {
-		for (unsigned i = 0; i < 50; i++) {
+		NVW_FOR(i, 50) {
 			(void)nvw_load(&w->b[8 * i]);
 		}
 		nvw_store(w->a, 1);
@@ -327,7 +326,7 @@ TEST(lanes_may_name_different_groups_at_one_barrier)
 	w.a = nvw_alloc(rig.machine, 8 * ITEMS);
 	w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 	rig_launch(&rig, name_two_groups, &w, ITEMS, ITEMS);
-	for (uint64_t id = 0; id < ITEMS; id++) {
+	NVW_FOR(id, ITEMS) {
 		assert_int_equal(rig_visible(&rig, &w.b[id]), id | 1);
 	}
 }
@@ -437,7 +436,7 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 		rig_begin(&rig, 1, NULL);
 		c.word = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, call_deep, &args, 3, 3);
-		for (unsigned lane = 0; lane < 3; lane++) {
+		NVW_FOR(lane, 3) {
 			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : given->loaded);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->wavefront_ops, 2);
@@ -497,7 +496,7 @@ static void choose_order(struct order *o, struct nvw_random *random)
 	o->first = (unsigned)nvw_random_below(random, 2) * (unsigned)nvw_random_below(random, 63);
 	o->end = o->first + 1 + (unsigned)nvw_random_below(random, 64 - o->first);
 	o->end = nvw_random_below(random, 2) ? 64 : o->end;
-	for (uint8_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		o->place[i] = (uint8_t)(begin + i);
 	}
 	for (; exchanges > 0; exchanges--) {
@@ -513,7 +512,7 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 {
 	struct nvw_random random = {5};
 
-	for (unsigned round = 0; round < 400; round++) {
+	NVW_FOR(round, 400) {
 		uint8_t bytes[8 * OBJECTS], stored[8 * OBJECTS] = {0}, expected[8 * OBJECTS] = {0};
 		uint64_t loaded[64];
 		struct order o;
@@ -576,14 +575,14 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 	rig_begin_set(&rig, 0, "protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, sizeof values);
 	w.b = nvw_alloc(rig.machine, sizeof values);
-	for (uint32_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		values[i] = i;
 	}
 	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 	rig_launch(&rig, load_around_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
 	rig_ok(nvw_read(rig.machine, values, w.b, sizeof values));
-	for (uint32_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		assert_int_equal(values[i], i % 16 / 3 == 1 ? 1000 + i : i);
 	}
 }
@@ -601,7 +600,7 @@ TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 	}
 	rig_launch(&rig, load_behind_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
-	for (uint64_t i = 0; i < 64; i++) {
+	NVW_FOR(i, 64) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]), i % 8 < 3 ? 1000 + i : i);
 	}
 }
@@ -621,12 +620,12 @@ KERNEL(keep_while_waiting, const struct words, w)
 	uint64_t mixed[KEPT], wrong = 0;
 	double half = 0.5;
 
-	for (uint64_t i = 0; i < KEPT; i++) {
+	NVW_FOR(i, KEPT) {
 		below[i] = mixed[i] = nvw_load(&w->a[i]) + i + own;
 		half *= (double)(mixed[i] + 1);
 	}
 	nvw_barrier(NVW_KERNEL);
-	for (uint64_t i = 0; i < KEPT; i++) {
+	NVW_FOR(i, KEPT) {
 		wrong += mixed[i] != 2 * i + own || below[i] != 2 * i + own;
 		half /= (double)(2 * i + own + 1);
 	}

@@ -81,7 +81,7 @@ TEST(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says)
 	snprintf(config.protocol, sizeof config.protocol, "dd");
 	rig_ok(emu_create(&config, NULL, NULL, &m));
 	lines = nvw_alloc(m, 16 * 64 * 15 * 15 * 2);
-	for (unsigned n = 0; n < 15 * 15 * 16; n++) {
+	NVW_FOR(n, 15 * 15 * 16) {
 		const bool remote = n / 16 % 15 != n / 240;
 		struct distance d = {.line = lines + (size_t)8 * n, .reader = n / 240, .writer = n / 16 % 15};
 		const double cycles = load_cycles(m, &d, remote);
@@ -168,7 +168,7 @@ enum { LOADS = 8 };
 
 KERNEL(load_and_work, const struct counted, c)
 {
-	for (unsigned i = 0; i < LOADS; i++) {
+	NVW_FOR(i, LOADS) {
 		(void)nvw_load(c->word);
 		nvw_work(c->work);
 	}

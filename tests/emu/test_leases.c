@@ -45,7 +45,7 @@ static struct task task_of(struct rig *rig, unsigned n)
 
 static void read_others(const struct task *t)
 {
-	for (unsigned i = 0; i < t->n; i++) {
+	NVW_FOR(i, t->n) {
 		(void)nvw_load(t->others + (size_t)LINE_WORDS * i);
 	}
 }
@@ -138,7 +138,7 @@ TEST(a_store_comes_to_the_l2_only_once)
 {
 	uint64_t atomics[2];
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		struct task t;
 
@@ -275,7 +275,7 @@ KERNEL(read_write_read, const struct task, t)
 		read_others(t);
 		(void)nvw_load(t->a);
 	} else {
-		for (unsigned i = 0; i < 20; i++) {
+		NVW_FOR(i, 20) {
 			(void)nvw_load(t->others + (size_t)LINE_WORDS * (200 + i));
 		}
 		nvw_store(t->a, 1);
@@ -337,7 +337,7 @@ TEST(a_line_without_an_mshr_waits_for_one)
 {
 	uint64_t time[2];
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		struct task t;
 

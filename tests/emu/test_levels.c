@@ -10,7 +10,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -158,7 +157,7 @@ TEST(what_leaves_the_l2_s_write_cache_takes_all_copies_along)
 
 KERNEL_ON(store_to_many_lines, struct words, w)
 {
-	for (unsigned i = 0; i < 32; i++) {
+	NVW_FOR(i, 32) {
 		nvw_store(&w->a[8 * i], i + 1);
 	}
 }
@@ -169,7 +168,7 @@ TEST(a_write_cache_has_its_own_size)
 		"l2.write_size=512B", "l2.write_ways=2", NULL};
 	static const char *const large[] = {"l1.sfifo=64", NULL};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct emu_stats stats;
 		struct words w;
 		RIG(rig);
@@ -178,7 +177,7 @@ TEST(a_write_cache_has_its_own_size)
 		stats = run(&rig, store_to_many_lines, &w, 1);
 		assert_int_equal(stats.l1_flush_evict, i ? 32 - 4 : 0);
 		assert_int_equal(stats.l2_writeback_evict > 0, i);
-		for (unsigned k = 0; k < 32; k++) {
+		NVW_FOR(k, 32) {
 			assert_int_equal(rig_visible(&rig, &w.a[8 * k]), k + 1);
 		}
 	}
@@ -272,7 +271,7 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 	static const char *const protocols[] = {"apart", "vi", "rsp", "dd", "quickrelease", "wt", "no-l1"};
 	enum { PROTOCOLS = NVW_COUNT(protocols) };
 
-	for (unsigned i = 0; i < PROTOCOLS * 2 * 3; i++) {
+	NVW_FOR(i, PROTOCOLS * 2 * 3) {
 		const char *const settings[] = {"l3.size=4KiB", models[i / PROTOCOLS % 2],
 			domains[i / PROTOCOLS / 2], i % 2 ? "l3.split=on" : NULL, NULL};
 		struct words w;
@@ -291,7 +290,7 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 KERNEL_ON(load_all, struct words, w)
 {
 	w->got[0] = 0;
-	for (unsigned i = 0; i < 32; i++) {
+	NVW_FOR(i, 32) {
 		w->got[0] += nvw_load(&w->a[8 * i]);
 	}
 }
@@ -303,7 +302,7 @@ TEST(reads_that_miss_the_l2_hit_the_l3)
 	static const char *const with[] = {"l2.size=1KiB", "l2.ways=2", "l3.size=8KiB", NULL};
 	struct emu_stats stats[2];
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct words w;
 		RIG(rig);
 
@@ -332,7 +331,7 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 	static const char *const split[] = {"l3.size=4KiB", "l3.split=on", NULL};
 	static const char *const one[] = {"l3.size=4KiB", NULL};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct emu_stats stats;
 		struct words w;
 		struct rig rig;
@@ -359,7 +358,7 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 
 KERNEL_ON(store_two_lines_again, struct words, w)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		nvw_atomic_add(&w->a[8 * (i % 4)], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	}
 }
@@ -433,7 +432,7 @@ static uint64_t misses_of_cu_0(const char *protocol, const char *acquire)
 	struct rig rig;
 
 	begin(&rig, &w, protocol, settings);
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		stats = run(&rig, read_and_add, &w, 2);
 		assert_int_equal(w.got[0], i);
 		assert_int_equal(w.got[1], i);

@@ -8,7 +8,6 @@
 
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -29,14 +28,14 @@ TEST(every_work_item_runs_once_with_its_own_id)
 {
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
-	for (unsigned i = 0; i < NVW_COUNT(group_sizes); i++) {
+	NVW_FOR(i, NVW_COUNT(group_sizes)) {
 		RIG(rig);
 		struct words w = {.n = 3000};
 
 		rig_begin(&rig, i, NULL);
 		w.a = nvw_alloc(rig.machine, 8 * 4096);
 		rig_launch(&rig, note_ids, &w, w.n, group_sizes[i]);
-		for (uint64_t id = 0; id < w.n; id++) {
+		NVW_FOR(id, w.n) {
 			assert_int_equal(rig_visible(&rig, &w.a[id]), id + 1);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->work_items,
@@ -49,7 +48,7 @@ KERNEL(diverge, const struct words, w)
 	const uint64_t id = nvw_global_id();
 	uint64_t sum = 0;
 
-	for (uint64_t i = 0; i < id % 7; i++) {
+	NVW_FOR(i, id % 7) {
 		if ((id + i) % 3 == 0) {
 			sum += nvw_load(&w->a[i]);
 		} else {
@@ -67,16 +66,16 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 	rig_begin(&rig, 3, NULL);
 	w.a = nvw_alloc(rig.machine, 8 * 16);
 	w.b = nvw_alloc(rig.machine, 8 * 512);
-	for (uint64_t i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		const uint64_t value = i * i + 1;
 
 		rig_ok(nvw_write(rig.machine, &w.a[i], &value, 8));
 	}
 	rig_launch(&rig, diverge, &w, 512, 128);
-	for (uint64_t id = 0; id < 512; id++) {
+	NVW_FOR(id, 512) {
 		uint64_t sum = 0;
 
-		for (uint64_t i = 0; i < id % 7; i++) {
+		NVW_FOR(i, id % 7) {
 			const uint64_t at = (id + i) % 3 == 0 ? i : i + 8;
 
 			sum += ((id + i) % 3 == 0 ? 1 : 2) * (at * at + 1);
@@ -212,7 +211,7 @@ KERNEL(reverse, const struct words, w)
 	const unsigned size = nvw_group_size(), id = nvw_local_id();
 	uint64_t *const mine = w->a + nvw_group_id() * size;
 
-	for (unsigned round = 0; round < 5; round++) {
+	NVW_FOR(round, 5) {
 		const uint64_t value = nvw_load(&mine[size - 1 - id]);
 
 		nvw_barrier(NVW_WORKGROUP);
@@ -232,7 +231,7 @@ TEST(a_work_group_barrier_separates_what_is_before_and_after)
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
 	}
 	rig_launch(&rig, reverse, &w, 1024, 256);
-	for (uint64_t i = 0; i < 1024; i++) {
+	NVW_FOR(i, 1024) {
 		assert_int_equal(rig_visible(&rig, &w.a[i]), i / 256 * 256 + 255 - i % 256 + 5);
 	}
 }
@@ -242,7 +241,7 @@ KERNEL(rotate, const struct words, w)
 	const uint64_t id = nvw_global_id();
 	uint64_t mark = id; /* on the stack: must survive being set aside */
 
-	for (unsigned round = 0; round < 3; round++) {
+	NVW_FOR(round, 3) {
 		const uint64_t value = nvw_load(&w->a[(id + 1) % w->n]);
 
 		nvw_barrier(NVW_KERNEL);
@@ -261,12 +260,12 @@ TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 	rig_begin_set(&rig, 4, "gpu.cus=2", "gpu.wavefronts_per_cu=8");
 	w.a = nvw_alloc(rig.machine, 8 * w.n);
 	w.b = nvw_alloc(rig.machine, 8 * w.n);
-	for (uint64_t i = 0; i < w.n; i++) {
+	NVW_FOR(i, w.n) {
 		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
 	}
 	assert_true(nvw_resident_work_items(rig.machine) < w.n);
 	rig_launch(&rig, rotate, &w, w.n, 128);
-	for (uint64_t i = 0; i < w.n; i++) {
+	NVW_FOR(i, w.n) {
 		assert_int_equal(rig_visible(&rig, &w.a[i]), (i + 3) % w.n);
 		assert_int_equal(rig_visible(&rig, &w.b[i]), i + 3);
 	}
@@ -305,7 +304,7 @@ KERNEL(leave_now_and_then, const struct words, w)
 	}
 	nvw_store(&w->a[id], id + 1);
 	if (nvw_local_id() == 127) {
-		for (unsigned i = 0; i < 100; i++) {
+		NVW_FOR(i, 100) {
 			nvw_load(&w->a[id]);
 		}
 		return;
@@ -330,7 +329,7 @@ TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 		w.b = nvw_alloc(rig.machine, 8 * 512);
 		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
 		assert_int_equal(emu_statistics(rig.machine)->barriers, group == NVW_KERNEL ? 2 : 8);
-		for (uint64_t i = 0; i < 512; i++) {
+		NVW_FOR(i, 512) {
 			const bool stays = i % 5 != 2 && i % 128 != 127 && i % 3 != 1;
 
 			assert_int_equal(rig_visible(&rig, &w.b[i]), stays ? i + 11 : 0);
@@ -410,11 +409,11 @@ static void shallow(const void *args)
 	volatile char some[1000];
 	const struct words *const w = args;
 
-	for (unsigned i = 0; i < sizeof some; i++) {
+	NVW_FOR(i, sizeof some) {
 		some[i] = (char)(nvw_local_id() + i);
 	}
 	nvw_store(&w->a[nvw_local_id()], nvw_local_id());
-	for (unsigned i = 0; i < sizeof some; i++) {
+	NVW_FOR(i, sizeof some) {
 		if (some[i] != (char)(nvw_local_id() + i)) {
 			nvw_store(&w->a[nvw_local_id()], 1000);
 		}
@@ -429,7 +428,7 @@ TEST(each_lane_has_all_of_its_stack)
 	rig_begin_set(&rig, 1, "host.stack=2KiB");
 	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
 	rig_launch(&rig, shallow, &w, 64, 64);
-	for (unsigned lane = 0; lane < 64; lane++) {
+	NVW_FOR(lane, 64) {
 		uint64_t value;
 
 		rig_ok(nvw_read(rig.machine, &value, &w.a[lane], sizeof value));
@@ -445,10 +444,10 @@ TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 	uint64_t in[40], out[40];
 
 	rig_begin(&rig, 1, NULL);
-	for (unsigned i = 0; i < 40; i++) {
+	NVW_FOR(i, 40) {
 		in[i] = i * 77 + 1;
 	}
-	for (unsigned where = 0; where < 2; where++) {
+	NVW_FOR(where, 2) {
 		char *const base = where ? rig.nvram + 8 : (char *)nvw_alloc(rig.machine, 1024) + 8;
 
 		rig_ok(nvw_write(rig.machine, base, in, sizeof in));
@@ -523,7 +522,7 @@ TEST(ten_seeds_give_more_than_one_interleaving)
 	uint64_t hashes[10];
 	unsigned different = 0;
 
-	for (unsigned seed = 0; seed < 10; seed++) {
+	NVW_FOR(seed, 10) {
 		struct emu_stats stats;
 		char log[64];
 		bool is_new = true;
@@ -549,7 +548,7 @@ static bool begins_at_steps_of(const char *setting, unsigned step)
 
 	rig_begin(&rig, 7, (const char *const[]){setting, NULL});
 	w.a = nvw_alloc(rig.machine, 8 * 64);
-	for (unsigned i = 0; i < 12; i++) {
+	NVW_FOR(i, 12) {
 		rig_launch(&rig, note_ids, &w, 64, 64);
 		all = all && rig.machine->exec.slots[0].cu->id == i * step % rig.machine->config.cus;
 	}

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { CELLS_MAX = 256, LINES = 512, WORK_ITEMS = 128, GROUP = 64 };
@@ -42,7 +41,7 @@ KERNEL(exercise, const struct memory, p)
 {
 	const uint64_t me = nvw_global_id();
 
-	for (uint64_t i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		uint64_t *const far = &p->dram[(me * 37 + i * 211) % LINES * 8],
 				*const near = &p->nvram[(me * 53 + i * 101) % LINES * 8 + me % 8];
 		const enum nvw_scope scope = i % 2 ? NVW_SCOPE_AGENT : NVW_SCOPE_WORKGROUP;
@@ -73,7 +72,7 @@ static int run_under(const struct coh_protocol *protocol)
 	rig_begin_set(&rig, 1, setting, "gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB", "l1.sfifo=8",
 		"l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2");
 	rig.machine->protocol = protocol;
-	for (unsigned n = 0; n < COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES; n++) {
+	NVW_FOR(n, COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES) {
 		(&rig.machine->rows[0][0][0][0])[n] =
 			coh_row_find(protocol, n / (COH_ORDERS * COH_SCOPES * COH_PLACES),
 				n / (COH_SCOPES * COH_PLACES) % COH_ORDERS, n / COH_PLACES % COH_SCOPES,

@@ -12,7 +12,6 @@
 #include <nvw/kernel.h>
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -150,7 +149,7 @@ KERNEL_ON(take_steps, struct program, p)
 {
 	const uint64_t id = nvw_global_id();
 
-	for (unsigned i = 0; i < p->steps; i++) {
+	NVW_FOR(i, p->steps) {
 		if (p->step[i].lanes >> id % 64 & 1) {
 			take_step(p, &p->step[i], id);
 		}
@@ -170,7 +169,7 @@ static void choose_places(struct program *p, struct row *r)
 	static const unsigned exchanges[] = {0, 0, 0, 2, ITEMS_MAX};
 	const unsigned begin = below(p, SLACK), kind = below(p, 5);
 
-	for (unsigned i = 0; i < p->items; i++) {
+	NVW_FOR(i, p->items) {
 		r->place[i] = (uint16_t)(begin + (kind == 2 ? p->items - 1 - i : i));
 	}
 	for (unsigned k = exchanges[kind]; k > 0; k--) {
@@ -184,7 +183,7 @@ static void choose_places(struct program *p, struct row *r)
 
 static void choose_rows(struct program *p, struct rig *rig)
 {
-	for (unsigned i = 0; i < ROWS; i++) {
+	NVW_FOR(i, ROWS) {
 		struct row *const r = &p->row[i];
 
 		r->is_nvram = i % 2;
@@ -220,7 +219,7 @@ static uint64_t choose_lanes(struct program *p)
 static void choose_steps(struct program *p)
 {
 	p->steps = 1 + below(p, STEPS);
-	for (unsigned i = 0; i < p->steps; i++) {
+	NVW_FOR(i, p->steps) {
 		struct step *const s = &p->step[i];
 
 		s->what = below(p, 2) ? (enum what)below(p, 2) : (enum what)below(p, WHATS);
@@ -280,14 +279,14 @@ static void run_program(unsigned number, const char *protocol)
 	more = below(p, 4);
 	snprintf(ways, sizeof ways, "l1.ways=%u", l1_ways);
 	snprintf(size, sizeof size, "l1.size=%uB", 64 * l1_ways * (1 + below(p, 4)));
-	for (unsigned i = 0; i < more; i++) {
+	NVW_FOR(i, more) {
 		settings[5 + i] = choose_setting(p);
 	}
 	rig_begin(&rig, number % 3, settings);
 	p->group = 1 + below(p, 100);
 	p->items = p->group * (1 + below(p, ITEMS_MAX / 100));
 	choose_rows(p, &rig);
-	for (unsigned launch = 0; launch < 2; launch++) {
+	NVW_FOR(launch, 2) {
 		choose_steps(p);
 		rig_launch(&rig, take_steps, &p, p->items, p->group);
 		assert_int_equal(p->wrong, 0);
@@ -303,7 +302,7 @@ TEST(each_work_item_finds_what_it_has_stored_to_its_own_bytes)
 	while (coh_protocols[protocols]) {
 		protocols++;
 	}
-	for (unsigned number = 0; number < PROGRAMS; number++) {
+	NVW_FOR(number, PROGRAMS) {
 		print_message("# program %u\n", number);
 		run_program(number, coh_protocols[number % protocols]->name);
 	}

@@ -73,7 +73,7 @@ static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const 
 static void cut_everywhere(const char *const *settings)
 {
 	for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
-		for (uint64_t i = 0; i < 40; i++) {
+		NVW_FOR(i, 40) {
 			cut_at(i, 50000 + i * i * 3000, (enum nvw_group)group, settings);
 		}
 	}

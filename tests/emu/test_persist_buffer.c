@@ -16,7 +16,7 @@ static void race_across(const void *args)
 		nvw_p_barrier_kr();
 		nvw_store(&w->a[0], 2);
 	} else if (nvw_global_id() == 64) {
-		for (unsigned i = 0; i < 64; i++) {
+		NVW_FOR(i, 64) {
 			(void)nvw_load(&w->a[8 * i + 8]);
 		}
 		nvw_store(&w->a[0], 1);
@@ -55,7 +55,7 @@ static void overtake(const void *args)
 
 	if (nvw_local_id() == 0) {
 		nvw_p_barrier_wg();
-		for (unsigned i = 0; i < 200; i++) {
+		NVW_FOR(i, 200) {
 			nvw_store(&o->lines[8 * i], i);
 		}
 		nvw_atomic_store(o->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
@@ -88,7 +88,7 @@ static void store_in_rounds(const void *args)
 {
 	const struct words *const w = args;
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * 64 + nvw_global_id())], round);
 		nvw_p_barrier_wi();
 	}
@@ -156,7 +156,7 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 
-	for (unsigned i = 0; i < 8 * 8; i++) {
+	NVW_FOR(i, 8 * 8) {
 		const unsigned first = i % 8, count = 1 + i / 8;
 		RIG(rig);
 		struct overlap o = {.first = first, .count = count};
@@ -186,7 +186,7 @@ TEST(ordering_alone_is_faster_than_waiting)
 	struct rig rig;
 	uint64_t time[2];
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct words w = {.group = NVW_WORKGROUP, .rounds = 4};
 
 		rig_begin(&rig, 0, i ? buffered : NULL);

@@ -49,7 +49,7 @@ static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
 
 TEST(the_checker_finds_a_later_epoch_that_overtakes)
 {
-	for (unsigned scope = 0; scope < 3; scope++) {
+	NVW_FOR(scope, 3) {
 		struct hand h;
 		const unsigned lane = scope ? 1 : 0; /* another work-item, but for the first equation */
 
@@ -117,7 +117,7 @@ TEST(the_checker_accepts_what_the_equations_allow)
 /* A line's bytes go on to the next level with the records of their stores: behind what is there, too. */
 TEST(the_checker_follows_stores_from_cache_to_cache)
 {
-	for (unsigned both = 0; both < 2; both++) {
+	NVW_FOR(both, 2) {
 		struct hand h;
 		struct emu_line l2 = {0};
 

@@ -15,7 +15,7 @@ static void stream(const void *args)
 {
 	const struct words *const w = args;
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
 	}
 }
@@ -24,7 +24,7 @@ static void stream_in_epochs(const void *args)
 {
 	const struct words *const w = args;
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
 		nvw_p_barrier(w->group);
 	}
@@ -35,7 +35,7 @@ static void scatter_in_epochs(const void *args)
 	const struct words *const w = args;
 	uint64_t x = nvw_global_id();
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		x = (x * 2654435761u + round) % (64 * ITEMS_OF_PROGRAM);
 		nvw_store(&w->a[x / ITEMS_OF_PROGRAM * 8 * ITEMS_OF_PROGRAM + 8 * nvw_global_id()], x);
 		nvw_p_barrier(w->group);
@@ -46,7 +46,7 @@ static void add_in_epochs(const void *args)
 {
 	const struct words *const w = args;
 
-	for (unsigned round = 0; round < w->rounds; round++) {
+	NVW_FOR(round, w->rounds) {
 		nvw_atomic_add(&w->a[8 * (round % 4 * ITEMS_OF_PROGRAM + nvw_global_id())], 1, NVW_RELAXED,
 			NVW_SCOPE_AGENT);
 		nvw_p_barrier(w->group);

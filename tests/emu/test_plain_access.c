@@ -152,7 +152,7 @@ TEST(a_wild_access_of_a_kernel_ends_the_run_too)
 /* The work-item was left on its stack, from a signal stack: neither hurts the machines that come after it. */
 TEST(the_next_machine_is_as_good_as_new)
 {
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		static const char *const words[] = {"", NULL};
 		struct args args = {0};
 		RIG(rig);

@@ -213,7 +213,7 @@ TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 
 TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 {
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		struct two t;
 		uint64_t before, took;
 
@@ -405,7 +405,7 @@ TEST(no_device_has_the_line_whose_number_means_none)
 {
 	static const char *const sizes[] = {"64GiB", "68719476672B" /* a line less */};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct nvw_machine *m = NULL;
 		char setting[48];
 		struct emu_config c;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -21,7 +20,7 @@ static const struct coh_row *row_in(const struct coh_protocol *p, unsigned n)
 TEST(every_instruction_order_scope_and_place_has_a_row)
 {
 	for_each_protocol(p) {
-		for (unsigned n = 0; n < SITUATIONS; n++) {
+		NVW_FOR(n, SITUATIONS) {
 			assert_non_null(row_in(p, n));
 		}
 	}
@@ -33,7 +32,7 @@ TEST(every_row_can_be_reached)
 		for (const struct coh_row *row = p->rows; row->instructions; row++) {
 			bool reached = false;
 
-			for (unsigned n = 0; n < SITUATIONS; n++) {
+			NVW_FOR(n, SITUATIONS) {
 				reached = reached || row_in(p, n) == row;
 			}
 			assert_true(reached);
@@ -61,7 +60,7 @@ TEST(actions_carry_the_names_of_the_papers)
 /* Whether the L1 that loses a registration flushes itself first: the grid's part of a transfer. */
 static bool flushes_when_revoked(const struct coh_protocol *p)
 {
-	for (unsigned state = 0; state < p->l1_state_count; state++) {
+	NVW_FOR(state, p->l1_state_count) {
 		if (p->l1[state * COH_L1_EVENT_COUNT + COH_L1_REVOKE].actions[0] == coh_line_flush_cache) {
 			return true;
 		}
@@ -262,7 +261,7 @@ TEST(hlrc_scoped_does_what_the_paper_says)
  */
 TEST(dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines)
 {
-	for (unsigned place = 0; place < COH_PLACES; place++) {
+	NVW_FOR(place, COH_PLACES) {
 		assert_string_equal(
 			steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, place), "RMW x at L1");
 		assert_string_equal(steps_at("dh", COH_RMW, COH_ACQ_REL, NVW_SCOPE_AGENT, place),
@@ -297,31 +296,24 @@ TEST(vi_does_what_the_papers_say)
  * 4.3.1 (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel
  * flushes, too). At every scope.
  */
-TEST(write_through_and_quickrelease_do_what_the_paper_says)
-{
+TEST(write_through_and_quickrelease_do_what_the_paper_says){
 #define WAIT   "wait for the acknowledgements of stores; "
 #define MARKER "marker through the S-FIFOs; "
-	for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
-		assert_string_equal(
-			steps_text("wt", COH_STORE, COH_RELAXED, scope), "ST x at L1; write x through");
-		assert_string_equal(steps_text("wt", COH_ATOMIC_LOAD, COH_ACQUIRE, scope),
-			"LD x at L2; invalidate local L1");
-		assert_string_equal(
-			steps_text("wt", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
-		assert_string_equal(steps_text("wt", COH_RMW, COH_ACQ_REL, scope),
-			WAIT "RMW x at L2; invalidate local L1");
-		assert_string_equal(steps_text("no-l1", COH_LOAD, COH_RELAXED, scope), "LD x at L2");
-		assert_string_equal(steps_text("no-l1", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2");
-		assert_string_equal(
-			steps_text("no-l1", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
-		assert_string_equal(steps_text("quickrelease", COH_STORE, COH_RELAXED, scope), "ST x at L1");
-		assert_string_equal(
-			steps_text("quickrelease", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L1");
-		assert_string_equal(steps_text("quickrelease", COH_ATOMIC_STORE, COH_RELEASE, scope),
-			MARKER "ST x at L1; flush of the S-FIFOs that nobody waits for");
-		assert_string_equal(steps_text("quickrelease", COH_RMW, COH_ACQ_REL, scope),
-			MARKER "write marker into the S-FIFO; RMW x at L2");
-	}
+	NVW_FOR(scope, COH_SCOPES){assert_string_equal(
+		steps_text("wt", COH_STORE, COH_RELAXED, scope), "ST x at L1; write x through");
+assert_string_equal(steps_text("wt", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2; invalidate local L1");
+assert_string_equal(steps_text("wt", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
+assert_string_equal(steps_text("wt", COH_RMW, COH_ACQ_REL, scope), WAIT "RMW x at L2; invalidate local L1");
+assert_string_equal(steps_text("no-l1", COH_LOAD, COH_RELAXED, scope), "LD x at L2");
+assert_string_equal(steps_text("no-l1", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2");
+assert_string_equal(steps_text("no-l1", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
+assert_string_equal(steps_text("quickrelease", COH_STORE, COH_RELAXED, scope), "ST x at L1");
+assert_string_equal(steps_text("quickrelease", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L1");
+assert_string_equal(steps_text("quickrelease", COH_ATOMIC_STORE, COH_RELEASE, scope),
+	MARKER "ST x at L1; flush of the S-FIFOs that nobody waits for");
+assert_string_equal(steps_text("quickrelease", COH_RMW, COH_ACQ_REL, scope),
+	MARKER "write marker into the S-FIFO; RMW x at L2");
+}
 #undef WAIT
 #undef MARKER
 }
@@ -460,14 +452,14 @@ TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 {
 	static const char *const names[] = {"gh", "gd"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct passing p = {0};
 		RIG(rig);
 
 		rig_begin_under(&rig, names[i]);
 		p.data = nvw_alloc(rig.machine, 4 * 64);
 		rig_launch(&rig, add_locally, &p, 256, 64);
-		for (unsigned group = 0; group < 4; group++) {
+		NVW_FOR(group, 4) {
 			assert_int_equal(rig_visible(&rig, &p.data[8 * group]), 64);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->l1_atomics == 0, i);
@@ -517,8 +509,8 @@ KERNEL(store_words, const struct buffered_stores, s)
 {
 	const struct emu_stats *const stats = emu_statistics(s->m);
 
-	for (unsigned word = 0; word < s->words; word++) {
-		for (unsigned line = 0; line < s->lines; line++) {
+	NVW_FOR(word, s->words) {
+		NVW_FOR(line, s->lines) {
 			nvw_store(&s->a[8 * line + word], line + 1);
 		}
 	}
@@ -537,7 +529,7 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	s.m = rig.machine;
 	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
 	rig_launch(&rig, store_words, &s, 1, 1);
-	for (unsigned i = 0; i < lines * words; i++) {
+	NVW_FOR(i, lines * words) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (i / words) + i % words]), i / words + 1);
 	}
 	NVW_EACH(cu, rig.machine->cus, rig.machine->config.cus) {

@@ -7,7 +7,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -61,7 +60,7 @@ static struct emu_stats alone(const char *protocol, const char *without, nvw_ker
 
 KERNEL_ON(store_each_word, struct words, w)
 {
-	for (unsigned i = 0; i < 4 * WORDS; i++) {
+	NVW_FOR(i, 4 * WORDS) {
 		nvw_store(&w->a[i], i + 1);
 	}
 }
@@ -98,7 +97,7 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 
 		begin(&rig, &w, *protocol, NULL);
 		run(&rig, store_each_word, &w, 1);
-		for (unsigned k = 0; k < 4 * WORDS; k++) {
+		NVW_FOR(k, 4 * WORDS) {
 			assert_int_equal(rig_in_memory(rig.machine, &w.a[k]), k + 1);
 		}
 	}
@@ -109,7 +108,7 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 
 KERNEL_ON(store_and_release, struct words, w)
 {
-	for (unsigned i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		nvw_store(&w->a[WORDS * i], i + 1);
 	}
 	nvw_atomic_add(w->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
@@ -197,7 +196,7 @@ TEST(a_release_pays_the_way_through_the_l2)
 
 KERNEL_ON(meet, struct words, w)
 {
-	for (unsigned i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		nvw_store(&w->a[WORDS * i], i + 1);
 	}
 	nvw_barrier(NVW_WORKGROUP);
@@ -252,7 +251,7 @@ TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		const bool is_kept = i == 2;
 		struct words w;
 		RIG(rig);
@@ -296,7 +295,7 @@ TEST(an_atomic_takes_a_place_in_the_s_fifo)
 {
 	static const char *const small[] = {"l1.sfifo=4", NULL};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct emu_stats stats;
 		struct words w;
 		RIG(rig);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
 
@@ -113,7 +112,7 @@ static void assert_data_race(const struct emu_race_report *report, const char *f
 TEST(a_missing_release_or_acquire_is_a_race_under_every_protocol)
 {
 	for_each_protocol(protocol) {
-		for (unsigned missing = 0; missing < 2; missing++) {
+		NVW_FOR(missing, 2) {
 			struct program p = right;
 			struct emu_race_report report;
 
@@ -140,13 +139,13 @@ static unsigned at_stores, at_issue; /* lines */
 KERNEL(pass_four, const struct program, p)
 {
 	if (first_of(0)) {
-		for (unsigned i = 0; i < 4; i++) {
+		NVW_FOR(i, 4) {
 			at_stores = __LINE__, nvw_store(p->data + (size_t)8 * i, 1);
 		}
 		nvw_atomic_store(p->flag, 1, p->put, p->put_scope);
 	} else if (first_of(1)) {
 		wait_for(p->flag, 1, p->get, p->get_scope);
-		for (unsigned i = 0; i < 4; i++) {
+		NVW_FOR(i, 4) {
 			at_issue = __LINE__;
 			const struct nvw_issued value = nvw_load_issue(p->data + (size_t)8 * i);
 
@@ -165,8 +164,8 @@ TEST(races_are_the_same_under_every_consistency_model)
 		"gpu.consistency=tso", "gpu.consistency=rmo"};
 	static const char *const protocols[] = {"mttop-wb", "rfo"};
 
-	for (unsigned i = 0; i < 8; i++) {
-		for (unsigned missing = 0; missing < 3; missing++) {
+	NVW_FOR(i, 8) {
+		NVW_FOR(missing, 3) {
 			struct program p = right;
 			struct emu_race_report report;
 
@@ -186,7 +185,7 @@ TEST(races_are_the_same_under_every_consistency_model)
 /* Narrow on one side: the data race is blamed on the two scopes, and the atomics race by themselves. */
 TEST(a_scope_too_narrow_is_a_mismatch_that_is_named)
 {
-	for (unsigned narrow = 0; narrow < 4; narrow++) {
+	NVW_FOR(narrow, 4) {
 		struct program p = right;
 		struct emu_race_report report;
 		const struct emu_race *data;
@@ -227,7 +226,7 @@ KERNEL(release_twice, const struct program, p)
 
 TEST(the_latest_of_several_missed_releases_is_blamed)
 {
-	for (unsigned narrow = 0; narrow < 2; narrow++) {
+	NVW_FOR(narrow, 2) {
 		const struct program p = {.put_scope = narrow ? WI : WG, .get_scope = narrow ? WG : WI};
 		const struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, release_twice, p);
 		const struct emu_race *data = NULL;
@@ -253,7 +252,7 @@ TEST(scopes_mean_nothing_where_the_protocol_claims_drf)
 /* alsop16 II.D; under the others a remote scope is the scope without "remote". */
 TEST(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone)
 {
-	for (unsigned side = 0; side < 2; side++) {
+	NVW_FOR(side, 2) {
 		struct program p = right;
 
 		p.put_scope = side ? WG : FAR;
@@ -413,7 +412,7 @@ KERNEL(meet, const struct meeting, p)
 {
 	const uint64_t all = nvw_group_size() * nvw_group_count(), id = nvw_global_id();
 
-	for (unsigned round = 0; round < 3; round++) {
+	NVW_FOR(round, 3) {
 		nvw_store(&p->data[id], round);
 		if (p->group >= 0) {
 			nvw_barrier((enum nvw_group)p->group);
@@ -436,7 +435,7 @@ static unsigned races_of_meeting(const char *protocol, int group, bool far, uint
 	rig_begin_under(&rig, protocol);
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	p.data = nvw_alloc(rig.machine, 8 * work_items);
-	for (unsigned kernel = 0; kernel < 2; kernel++) { /* kernels are ordered as well */
+	NVW_FOR(kernel, 2) { /* kernels are ordered as well */
 		rig_launch(&rig, meet, &p, work_items, 128);
 	}
 	count = emu_races(rig.machine)->count;
@@ -528,7 +527,7 @@ TEST(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not)
 {
 	static const enum nvw_order when[] = {NVW_RELAXED, NVW_RELEASE};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct program p = {.put = when[i]};
 		const struct emu_race_report report = found("dd+ro", EMU_RACES_CLAIMED, load_read_only, p);
 

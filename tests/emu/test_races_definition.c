@@ -9,7 +9,6 @@
 
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
 #include "races/vclock.h"
@@ -26,8 +25,8 @@ enum { CLOCKS = 8, WAVEFRONTS = 40, LANES = 64 };
 static void assert_equal_clocks(
 	const struct vclock_pool *pool, vclock clock, uint32_t plain[WAVEFRONTS][LANES])
 {
-	for (uint32_t w = 0; w < WAVEFRONTS; w++) {
-		for (unsigned lane = 0; lane < LANES; lane++) {
+	NVW_FOR(w, WAVEFRONTS) {
+		NVW_FOR(lane, LANES) {
 			const uint64_t bit = UINT64_C(1) << lane;
 
 			assert_int_equal(vclock_unknown(pool, clock, w, bit, plain[w][lane]), 0);
@@ -72,7 +71,7 @@ TEST(shared_clocks_are_the_same_as_plain_ones)
 			assert_equal_clocks(&pool, clocks[a], plain[a]);
 		}
 	}
-	for (unsigned i = 0; i < CLOCKS; i++) {
+	NVW_FOR(i, CLOCKS) {
 		assert_equal_clocks(&pool, clocks[i], plain[i]);
 		vclock_drop(&pool, clocks[i]);
 	}
@@ -152,7 +151,7 @@ static bool both_include(
 
 static void learn_plain(struct plain_clock *to, const struct plain_clock *from)
 {
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		to->of[i] = to->of[i] > from->of[i] ? to->of[i] : from->of[i];
 	}
 }
@@ -216,12 +215,12 @@ static void group_meets(struct definition *d, unsigned group)
 	NVW_EACH(know, d->knows, 2) {
 		struct plain_clock all = {{0}};
 
-		for (unsigned i = 0; i < ITEMS; i++) {
+		NVW_FOR(i, ITEMS) {
 			if (group_of_item(i) == group) {
 				learn_plain(&all, &(*know)[i]);
 			}
 		}
-		for (unsigned i = 0; i < ITEMS; i++) {
+		NVW_FOR(i, ITEMS) {
 			if (group_of_item(i) == group) {
 				(*know)[i] = all;
 			}
@@ -250,10 +249,10 @@ static void set_stage(struct stage *s, const char *protocol, enum emu_race_model
 	m->exec.groups = GROUPS;
 	m->exec.group_size = GROUP_WAVEFRONTS * LANES;
 	m->exec.group_wavefronts = GROUP_WAVEFRONTS;
-	for (unsigned g = 0; g < GROUPS; g++) {
+	NVW_FOR(g, GROUPS) {
 		s->slots[g].cu = &m->cus[g / 2];
 		s->groups[g] = (struct emu_group){.id = g, .slot = &s->slots[g]};
-		for (unsigned w = 0; w < GROUP_WAVEFRONTS; w++) {
+		NVW_FOR(w, GROUP_WAVEFRONTS) {
 			s->wavefronts[g][w].group = &s->groups[g];
 			s->wavefronts[g][w].first_local = w * LANES;
 		}
@@ -287,7 +286,7 @@ static unsigned act(
 	unsigned races = 0;
 
 	s->sites[step] = (struct nvw_site){.file = "made-up.c", .function = "made_up", .line = step + 1};
-	for (unsigned lane = 0; lane < ACTIVE; lane++) {
+	NVW_FOR(lane, ACTIVE) {
 		const unsigned place = first_place + (unsigned)nvw_random_below(random, places),
 			       half = (unsigned)nvw_random_below(random, 2);
 		const unsigned offset = log2_size == 3 ? 0 : 4 * half;
@@ -368,7 +367,7 @@ TEST(random_programs_race_where_the_definition_says_so)
 
 	rig_begin(&s.rig, 0, NULL);
 	s.memory = nvw_alloc(s.rig.machine, 8 * PLACES);
-	for (unsigned program = 0; program < 4000; program++) {
+	NVW_FOR(program, 4000) {
 		const unsigned row = program % 5;
 		const struct emu_race_report *report;
 
@@ -376,7 +375,7 @@ TEST(random_programs_race_where_the_definition_says_so)
 		report = emu_races(s.rig.machine);
 		d = (struct definition){
 			.scopes = table[row].scopes, .remote = table[row].remote, .by_cu = table[row].by_cu};
-		for (unsigned step = 0; step < STEPS; step++) {
+		NVW_FOR(step, STEPS) {
 			const uint64_t before = report->races;
 			const unsigned listed = report->count, what = (unsigned)nvw_random_below(&random, 12);
 

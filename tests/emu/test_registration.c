@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -80,7 +79,7 @@ static unsigned owners(const struct rig *rig, const void *p)
 
 KERNEL(add, const struct args, p)
 {
-	for (unsigned i = 0; i < p->rounds; i++) {
+	NVW_FOR(i, p->rounds) {
 		nvw_atomic_add(p->a, 1, NVW_ACQ_REL, p->scope);
 	}
 }
@@ -111,7 +110,7 @@ KERNEL(count_beside_others, const struct args, p)
 {
 	uint64_t *const mine = &p->a[nvw_group_id()];
 
-	for (unsigned i = 0; i < p->rounds; i++) {
+	NVW_FOR(i, p->rounds) {
 		nvw_store(mine, nvw_load(mine) + 1);
 		nvw_atomic_add(&p->flag[WORDS * nvw_group_id()], 1, NVW_RELEASE, p->scope);
 	}
@@ -121,7 +120,7 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 {
 	static const char *const names[] = {"denovo-b", "dd"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
@@ -145,7 +144,7 @@ TEST(local_synchronization_registers_nothing_under_dh_and_does_under_dd)
 {
 	static const char *const names[] = {"dh", "dd"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
@@ -180,7 +179,7 @@ static void ask_once(const void *args)
 	q->cus[me] = nvw_cu_id();
 	NVW_EACH(cu, q->cus, me) {
 		if (*cu == q->cus[me]) {
-			for (unsigned i = 0; i < LATER; i++) {
+			NVW_FOR(i, LATER) {
 				nvw_store(&q->own[WORDS * me], i);
 			}
 			break;
@@ -212,7 +211,7 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 		q.m = rig.machine;
 		rig_launch(&rig, ask_once, &q, QUEUED_GROUPS, 1);
 		assert_int_equal(rig_visible(&rig, q.word), QUEUED_GROUPS);
-		for (unsigned group = 0; group < QUEUED_GROUPS; group++) {
+		NVW_FOR(group, QUEUED_GROUPS) {
 			cu_at[q.places[group]] = q.cus[group];
 		}
 		for (unsigned place = 1; place < QUEUED_GROUPS; place++) {
@@ -307,7 +306,7 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 /* A store, then an atomic, to line after line: more than the caches hold. */
 KERNEL(sweep, const struct args, p)
 {
-	for (unsigned i = 0; i < p->rounds * p->lines; i++) {
+	NVW_FOR(i, p->rounds * p->lines) {
 		nvw_store(p->out, i);
 		nvw_atomic_add(&p->a[WORDS * (i % p->lines)], 1, NVW_RELAXED, p->scope);
 	}
@@ -319,7 +318,7 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 	struct args p = begin(&rig, protocol, caches);
 
 	run(&rig, sweep, &p, 1, 1);
-	for (unsigned i = 0; i < p.lines; i++) {
+	NVW_FOR(i, p.lines) {
 		assert_int_equal(rig_visible(&rig, &p.a[WORDS * i]), ROUNDS);
 		assert_true(owners(&rig, &p.a[WORDS * i]) <= 1);
 	}
@@ -364,8 +363,8 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 		"l1.replacement=registered-last", "l1.replacement=lru", "l1.replacement=auto"};
 	static const char *const names[] = {"hlrc", "dd"};
 
-	for (unsigned n = 0; n < 2; n++) {
-		for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(n, 2) {
+		NVW_FOR(i, 3) {
 			const char *const settings[] = {"l1.size=128B", "l1.ways=2", replacements[i], NULL};
 			const bool lost =
 				i == 1 ||
@@ -388,7 +387,7 @@ KERNEL(use_beside, const struct args, p)
 {
 	uint64_t *const mine = &p->a[1 + nvw_group_id()];
 
-	for (unsigned i = 0; i < p->rounds; i++) {
+	NVW_FOR(i, p->rounds) {
 		nvw_store(mine, nvw_load(mine) + 1);
 		nvw_atomic_add(p->a, 1, NVW_ACQ_REL, p->scope);
 	}
@@ -407,7 +406,7 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 			assert_int_equal(owners(&rig, p.a),
 				1); /* in a line of state R there is nothing else (invariant) */
 			assert_int_equal(rig_visible(&rig, p.a), groups * ROUNDS);
-			for (unsigned group = 0; group < groups; group++) {
+			NVW_FOR(group, groups) {
 				assert_int_equal(rig_visible(&rig, &p.a[1 + group]), ROUNDS);
 			}
 			if (groups == 1) {
@@ -429,7 +428,7 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 {
 	static const char *const names[] = {"dd+ro", "dd"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		RIG(rig);
 		struct args p = begin(&rig, names[i], NULL);
 
@@ -454,14 +453,14 @@ KERNEL(double_it, const struct args, p)
 TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 {
 	for_each_protocol(protocol) {
-		for (unsigned nvram = 0; nvram < 2; nvram++) {
+		NVW_FOR(nvram, 2) {
 			const struct coh_registration *const registration = protocol->registration;
 			RIG(rig);
 			struct args p = begin(&rig, protocol->name, NULL);
 			uint64_t value = 5;
 
 			p.a = nvram ? (uint64_t *)rig.nvram : p.a;
-			for (unsigned round = 0; round < 3; round++) {
+			NVW_FOR(round, 3) {
 				rig_ok(nvw_write(rig.machine, p.a, &value, sizeof value));
 				assert_int_equal(rig_visible(&rig, p.a), value);
 				assert_true(!nvram || rig_durable(&rig, p.a) == value);

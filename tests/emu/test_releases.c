@@ -6,7 +6,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { LINES = 48, WORDS = EMU_LINE / 8 };
@@ -36,7 +35,7 @@ static void begin(struct rig *rig, struct words *w, const char *protocol)
 
 static void store_lines(struct words *w, unsigned from)
 {
-	for (unsigned i = 0; i < LINES; i++) {
+	NVW_FOR(i, LINES) {
 		nvw_store(&w->a[(from + i) * WORDS], i + 1);
 	}
 }
@@ -72,7 +71,7 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
 		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
 
-	for (unsigned i = 0; i < 3 * NVW_COUNT(protocols); i++) {
+	NVW_FOR(i, 3 * NVW_COUNT(protocols)) {
 		struct words w, *const args = &w;
 		struct emu_stats stats;
 		emu_time flush;
@@ -136,7 +135,7 @@ KERNEL_ON(lock_and_count, struct words, w)
 {
 	const bool is_owner = nvw_group_id() == 0;
 
-	for (unsigned i = 0; i < 40; i++) {
+	NVW_FOR(i, 40) {
 		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
 		(void)nvw_atomic_add(
 			w->flag, 1, NVW_ACQ_REL, is_owner ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_REMOTE_AGENT);
@@ -159,7 +158,7 @@ TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 /* The paper's lock delays read-modify-writes in L1s (alsop16 II.D). */
 KERNEL_ON(count_remotely, struct words, w)
 {
-	for (unsigned i = 0; i < 40; i++) {
+	NVW_FOR(i, 40) {
 		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
 		(void)nvw_atomic_add(w->flag, 1, NVW_ACQ_REL, NVW_SCOPE_REMOTE_AGENT);
 	}

@@ -36,7 +36,7 @@ KERNEL(with_stacks, const struct words, w)
 {
 	const uint64_t i = nvw_global_id();
 
-	for (uint64_t round = 0; round < rounds_of(i); round++) {
+	NVW_FOR(round, rounds_of(i)) {
 		nvw__op(&store_site, store_op, &w->a[i], nvw__op(&load_site, load_op, &w->a[i], 0, 0) + i, 0);
 	}
 	meet_and_take_over(w, i);
@@ -140,7 +140,7 @@ static void run(enum nvw_group scope, const struct emu_resumable *kernel, struct
 	rig_ok(nvw_write(rig.machine, w.a, ret->word, sizeof ret->word));
 	rig_ok(kernel ? emu_launch_resumable(rig.machine, "adds", kernel, &w, ITEMS, GROUP) :
 			nvw_launch(rig.machine, "adds", with_stacks, &w, ITEMS, GROUP));
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		ret->word[i] = rig_visible(&rig, &w.b[i]);
 	}
 	ret->time_ps = nvw_time_ps(rig.machine);
@@ -155,7 +155,7 @@ TEST(a_kernel_without_stacks_is_the_same_run)
 	for (enum nvw_group scope = NVW_WORKGROUP; scope <= NVW_KERNEL; scope++) {
 		run(scope, NULL, &with);
 		run(scope, &adds, &without);
-		for (unsigned i = 0; i < ITEMS; i++) {
+		NVW_FOR(i, ITEMS) {
 			const uint64_t next = i / GROUP * GROUP + (i + 1) % GROUP;
 
 			assert_int_equal(without.word[i], next * rounds_of(next));
@@ -172,7 +172,7 @@ TEST(a_work_item_leaves_from_the_middle_of_a_call)
 	static struct outcome left;
 
 	run(NVW_WORKGROUP, &leaves, &left);
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		assert_int_equal(left.word[i], i);
 	}
 }

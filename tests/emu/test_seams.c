@@ -10,7 +10,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
@@ -122,7 +121,7 @@ static void release_often(const void *args)
 {
 	const struct words *const w = args;
 
-	for (unsigned i = 0; i < 5; i++) {
+	NVW_FOR(i, 5) {
 		nvw_store(&w->a[8 * (2 + nvw_global_id())], i);
 		nvw_atomic_add(
 			&w->a[8 * (i % 2)], 1, NVW_ACQ_REL, i < 4 ? NVW_SCOPE_SYSTEM : NVW_SCOPE_AGENT);
@@ -205,7 +204,7 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 
 	begin(&rig, "skeleton", &w);
 	(void)emu_locate(rig.machine, (uint64_t)(uintptr_t)w.a, 8, &id, &offset);
-	for (unsigned scope = 0; scope < COH_SCOPES; scope++) {
+	NVW_FOR(scope, COH_SCOPES) {
 		rig.machine->rows[COH_STORE][COH_RELAXED][scope][COH_PLACE_L2] = &row;
 	}
 	assert_int_equal(nvw_launch(rig.machine, "store", store_on_cu_0, &w, 2, 1), NVW_E_DEADLOCK);
@@ -372,7 +371,7 @@ KERNEL(add_up, const struct loads, l)
 	struct nvw_issued values[LINES];
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < LINES; i++) {
+	NVW_FOR(i, LINES) {
 		if (l->issued) {
 			values[i] = nvw_load_issue(&l->a[8 * i]);
 		} else {
@@ -394,7 +393,7 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 	struct rig rig;
 	uint64_t *a;
 
-	for (unsigned i = 0; i < LINES; i++) {
+	NVW_FOR(i, LINES) {
 		values[8 * i] = UINT64_C(0x100) << i;
 	}
 	snprintf(setting, sizeof setting, "protocol=%s", protocol);

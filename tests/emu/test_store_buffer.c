@@ -10,7 +10,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 
 enum { SETTINGS = 6 };
@@ -92,7 +91,7 @@ KERNEL_ON(store_twice_then_tell, struct shared, s)
 		nvw_store(s->y, 1);
 		return;
 	}
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		nvw_store(&s->own[8 * i], 1);
 	}
 
@@ -123,7 +122,7 @@ TEST(stores_leave_in_program_order_or_by_address)
 
 KERNEL_ON(store_eight, struct shared, s)
 {
-	for (uint64_t i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		nvw_store(&s->own[i * s->stride], i + 1);
 	}
 }
@@ -192,7 +191,7 @@ KERNEL_ON(store_and_load_at_random, struct shared, s)
 	uint8_t *const line = (uint8_t *)&s->own[me], image[8] = {0};
 	struct nvw_random random = {nvw_mix64(me + 1)};
 
-	for (unsigned i = 0; i < 200; i++) {
+	NVW_FOR(i, 200) {
 		const unsigned size = 1u << nvw_random_below(&random, 4);
 		const unsigned at = (unsigned)nvw_random_below(&random, 8 / size) * size;
 		const uint64_t value = nvw_random_u64(&random);
@@ -226,7 +225,7 @@ TEST(a_work_item_sees_its_own_stores)
 	static const char *const loads[] = {
 		"store_buffer.loads=forward", "store_buffer.loads=pass", "store_buffer.loads=wait"};
 
-	for (unsigned i = 0; i < 6; i++) {
+	NVW_FOR(i, 6) {
 		const char *const settings[] = {"store_buffer.entries=3", orders[i / 3], loads[i % 3], NULL};
 		struct shared s, *const args = &s;
 		const struct emu_stats *stats;
@@ -249,7 +248,7 @@ TEST(a_work_item_sees_its_own_stores)
 
 KERNEL_ON(store_to_many_lines, struct shared, s)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		nvw_store(&s->own[8 * i], i);
 	}
 	s->got[0] = nvw_time_ps(s->rig->machine);
@@ -263,7 +262,7 @@ static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 
 	begin(&rig, &s, "directory", settings);
 	rig_launch(&rig, store_to_many_lines, &args, 1, 1);
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
 	}
 	*ret_waits = emu_statistics(rig.machine)->waits_room;
@@ -311,7 +310,7 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 	static const char *const protocols[] = {"vi", "rsp", "dd", "hlrc"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
 
-	for (unsigned i = 0; i < 4 * 3 * 3; i++) {
+	NVW_FOR(i, 4 * 3 * 3) {
 		const char *const settings[] = {
 			"store_buffer.entries=4", domains[i / 4 % 3], "store_buffer.order=unordered", NULL};
 		struct shared s;
@@ -339,7 +338,7 @@ TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 	d.a = (uint64_t *)(void *)rig.nvram;
 	rig_launch(&rig, store_and_persist, &args, 8, 4);
 	rig_ok(nvw_persist(rig.machine));
-	for (unsigned me = 0; me < 8; me++) {
+	NVW_FOR(me, 8) {
 		assert_int_equal(rig_durable(&rig, &d.a[64 * me]), 4);
 	}
 	assert_true(emu_statistics(rig.machine)->checked_stores > 0);

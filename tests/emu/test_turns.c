@@ -7,7 +7,6 @@
 
 #include <nvw/host.h>
 
-#include "core/each.h"
 #include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/turns.h"
@@ -134,7 +133,7 @@ static char after(const char *state, nvw_kernel instruction, bool in_epoch)
 
 TEST(a_line_goes_from_state_to_state_as_in_table_1)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		assert_int_equal(after(table_1[i].state, store_once, false), settled(i, table_1[i].store));
 		assert_int_equal(after(table_1[i].state, add_once, false), settled(i, table_1[i].store));
 		assert_int_equal(after(table_1[i].state, load_once, false), settled(i, table_1[i].load));
@@ -165,7 +164,7 @@ TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 
 KERNEL(read_all, const struct task, t)
 {
-	for (unsigned i = 0; i < t->n; i++) {
+	NVW_FOR(i, t->n) {
 		(void)nvw_load(t->a + (size_t)8 * i);
 	}
 }
@@ -223,7 +222,7 @@ static struct emu_stats pages_stored(const char *protocol, const char *setting, 
 	t.a = nvw_alloc(rig.machine, (uint64_t)(pages + 1) * 4096);
 	t.a += PAGE; /* the first page may have an epoch already */
 	launch(&rig, store_to_own_page, &t, pages);
-	for (unsigned i = 0; i < pages; i++) {
+	NVW_FOR(i, pages) {
 		assert_int_equal(rig_visible(&rig, t.a + (size_t)i * PAGE), 1);
 	}
 	stats = *emu_statistics(rig.machine);
@@ -262,7 +261,7 @@ KERNEL(store_by_turns, const struct task, t)
 		*t->flag = t->stats->stc_changes;
 		return;
 	}
-	for (unsigned k = 0; k < t->n; k++) {
+	NVW_FOR(k, t->n) {
 		nvw_store(t->a + (i + k) % 2 * PAGE, k);
 	}
 }
@@ -346,7 +345,7 @@ TEST(a_full_queue_holds_its_cu_up)
 /* One work-item reads the first page of 16, one writes the first of the next 16: one band at SEB 12. */
 KERNEL(read_and_write_apart, const struct task, t)
 {
-	for (unsigned i = 0; i < t->n; i++) {
+	NVW_FOR(i, t->n) {
 		if (nvw_global_id() == 1) {
 			nvw_store(t->a + (size_t)16 * PAGE + (size_t)8 * i, 1);
 		} else {
@@ -383,7 +382,7 @@ TEST(bands_move_until_what_is_read_and_what_is_written_are_apart)
 /* Work-item 0 stores to all pages, the others read them. */
 KERNEL(store_and_read_pages, const struct task, t)
 {
-	for (unsigned i = 0; i < t->n; i++) {
+	NVW_FOR(i, t->n) {
 		if (nvw_global_id() == 0) {
 			nvw_store(t->a + (size_t)i * PAGE, 1);
 		} else {
@@ -526,7 +525,7 @@ TEST(round_trips_of_machine_stc_are_those_of_its_table_3)
 	t.a = nvw_alloc(m, 2 * 4096);
 	m->turns->granted = UINT32_C(1) << 15 & ~(UINT32_C(1) << coh_band(m->turns, 0));
 	assert_float_equal(load_cycles(m, &t), 260, 3);
-	for (unsigned i = 0; i < m->cus[0].l1.sets * m->cus[0].l1.ways; i++) {
+	NVW_FOR(i, m->cus[0].l1.sets * m->cus[0].l1.ways) {
 		emu_cache_assign(&m->cus[0].l1, &m->cus[0].l1.lines[i], EMU_NO_LINE);
 	}
 	assert_float_equal(load_cycles(m, &t), 160, 3);

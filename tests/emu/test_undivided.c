@@ -10,7 +10,6 @@
 
 #include <nvw/kernel.h>
 
-#include "core/each.h"
 #include "protocol/protocol.h"
 #include "observe/record.h"
 
@@ -96,7 +95,7 @@ TEST(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word)
 	for_each_protocol(p) {
 		/* Under the others atomics and data share no write. */
 		if (p->registration && !p->registration->apart) {
-			for (unsigned k = 0; k < 4; k++) {
+			NVW_FOR(k, 4) {
 				add_under(p->name, k & 1, k >> 1);
 			}
 		}

@@ -92,7 +92,7 @@ KERNEL(logged, const struct program, p)
 {
 	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 
-	for (unsigned round = 0; round < 2; round++) {
+	NVW_FOR(round, 2) {
 		if (nvw_local_id() == 0) {
 			nvw_undo_reset(&epoch);
 		}

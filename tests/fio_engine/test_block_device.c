@@ -41,7 +41,7 @@ static struct block_device *open_with(const struct block_options *options)
 /* What block number i holds after round number round. */
 static void fill(uint64_t *block, unsigned i, unsigned round)
 {
-	for (unsigned k = 0; k < BLOCK / 8; k++) {
+	NVW_FOR(k, BLOCK / 8) {
 		block[k] = UINT64_C(0x9e3779b97f4a7c15) * (1 + round * BLOCKS + i) + k;
 	}
 }
@@ -55,7 +55,7 @@ static void write_blocks(struct block_device *d, unsigned first, unsigned count,
 		struct block_io ios[DEPTH];
 		const unsigned n = count - i < DEPTH ? count - i : DEPTH;
 
-		for (unsigned k = 0; k < n; k++) {
+		NVW_FOR(k, n) {
 			fill(data[k], first + i + k, round);
 			ios[k] = (struct block_io){
 				data[k], (uint64_t)(first + i + k) * BLOCK, BLOCK, true, durable};
@@ -243,7 +243,7 @@ static bool first_half_is_there(void)
 	struct block_device *const d = open_with(&plain);
 	bool whole = true;
 
-	for (unsigned i = 0; i < BLOCKS / 2; i++) {
+	NVW_FOR(i, BLOCKS / 2) {
 		uint64_t expected[BLOCK / 8], found[BLOCK / 8];
 		const struct block_io io = {found, (uint64_t)i * BLOCK, BLOCK, false, false};
 
@@ -291,7 +291,7 @@ static void leave_log(enum block_fault fault, enum nvw_group scope, bool durable
 	o.description = "test";
 	struct block_device *const d = open_with(&o);
 
-	for (unsigned round = 0; round < 4; round++) {
+	NVW_FOR(round, 4) {
 		write_blocks(d, round, BLOCKS / 2, round, durable);
 		assert_blocks(d, round, 2, round);
 		if (!durable && round % 2) {
@@ -303,7 +303,7 @@ static void leave_log(enum block_fault fault, enum nvw_group scope, bool durable
 
 TEST(acknowledged_writes_are_there_after_every_crash, make)
 {
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		leave_log(BLOCK_FAULT_NONE, i % 2 ? NVW_KERNEL : NVW_WORKGROUP, i / 2);
 		explore(CT_OBSERVED, CT_MODEL_OBSERVED);
 		assert_true(result.consistent && result.states_distinct > 20);

@@ -15,7 +15,6 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
-#include "core/each.h"
 
 /*
  * The beginning of a job; more of them may follow on one command line, which is quicker: each is a process.

@@ -16,7 +16,6 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
-#include "core/each.h"
 
 enum { SITES = 256 };
 
@@ -170,7 +169,7 @@ TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 	unsigned seen = 0;
 
 	assert_int_equal(json_array_size(findings), 2);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const json_t *const f = json_array_get(findings, i),
 				    *const cause = json_object_get(f, "cause"),
 				    *const cure = json_object_get(f, "cure"),

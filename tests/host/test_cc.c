@@ -17,7 +17,6 @@
 #include <nvw/persist_log.h>
 
 #include "common/shell.h"
-#include "core/each.h"
 
 enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 

@@ -123,7 +123,7 @@ TEST(threads_together_get_no_more_than_the_bandwidth)
 	json_t *const o = fio(
 		0, "bandwidth --set nvram.bandwidth=100MB/s --sweep=none --size=1m --io-size=4m --threads=2");
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const json_t *const row = row_of(o, i, i ? "write" : "read", 262144);
 		const double measured = number(json_object_get(row, "fio"), "bytes_per_s");
 
@@ -165,7 +165,7 @@ TEST(acknowledged_blocks_survive_kills)
 
 	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "not-refuted");
 	assert_true(number(o, "blocks") == 64 && number(o, "lost") == 0);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		assert_true(number(kill_of(o, i), "acknowledged") > 0);
 		assert_true(number(kill_of(o, i), "acknowledged") < 64);
 		assert_true(number(kill_of(o, i), "states") > 0);

@@ -22,7 +22,7 @@ static bool noted(const char *text)
 	json_t *const o = report(), *const notes = json_object_get(o, "notes");
 	bool found = false;
 
-	for (size_t i = 0; i < json_array_size(notes); i++) {
+	NVW_FOR(i, json_array_size(notes)) {
 		found |= strstr(json_string_value(json_object_get(json_array_get(notes, i), "text")), text) !=
 			 NULL;
 	}

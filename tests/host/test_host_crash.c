@@ -255,7 +255,7 @@ TEST(an_exported_store_log_gives_the_file)
 		clean();
 		assert_int_equal(record(*row, 1), 0);
 		succeeds("$NVWAVE log export log >lines && $NVWAVE log export log --words >words");
-		for (unsigned words = 0; words < 2; words++) {
+		NVW_FOR(words, 2) {
 			size_t bytes, now_bytes;
 			uint8_t *const image = read_whole("log.image", &bytes), *const now = read_whole(
 											"pool", &now_bytes);

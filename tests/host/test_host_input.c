@@ -318,7 +318,7 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	for_each(row, calls) {
 		snprintf(sentence, sizeof sentence, "odd changes pool by %.*s() at ", (int)strcspn(*row, "6"),
 			*row);
-		for (unsigned reads = 0; reads < 2; reads++) {
+		NVW_FOR(reads, 2) {
 			if (crash_of_written(reads ? "read" : "written", *row) != 2 ||
 				!printed("UNDECIDED") || !printed(sentence) || !printed("odd.c:")) {
 				fail_msg("%s: %.500s", *row, output);

@@ -24,7 +24,7 @@ TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 	assert_int_equal(stat_of(o, "fences"), 30);
 	assert_int_equal(stat_of(o, "empty_fences"), 10);
 	assert_int_equal(json_array_size(advice), 2);
-	for (size_t i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const json_t *const a = json_array_get(advice, i);
 
 		assert_has(json_string_value(json_object_get(a, "file")), "subject.c");
@@ -54,7 +54,7 @@ TEST(without_latencies_the_bandwidth_is_left)
 	/* Two lines are a portion: a line takes 90 ns. Without anything to wait for nothing waits. */
 	static const char *const bandwidths[] = {"711MB/s", "711GB/s"};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		clean();
 		succeeds("$NVWAVE exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s "
 			 "--report=report "

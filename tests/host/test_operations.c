@@ -16,7 +16,6 @@
 
 #include "common/shell.h"
 #include "common/skip.h"
-#include "core/each.h"
 
 static int crash_states(const char *bug, const char *oracle, unsigned states)
 {
@@ -247,7 +246,7 @@ TEST(checkers_are_told_what_was_acknowledged_however_they_are_started)
 	static const char *const forms[] = {"./teller", "./teller;:", "X=1 ./teller"};
 	char command[64], first[1 << 12] = "";
 
-	for (unsigned i = 0; i < NVW_COUNT(forms); i++) {
+	NVW_FOR(i, NVW_COUNT(forms)) {
 		clean();
 		write_text("teller", teller);
 		succeeds("chmod +x teller");

@@ -116,10 +116,8 @@ TEST(a_deadlock_is_found_and_its_threads_are_named)
 		"waits for a mutex", "(take_ab)", "(take_ba)"};
 
 	assert_int_equal(under("deadlock", "--schedules=25"), 1);
-	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
-		if (!strstr(first_end(), expected[i])) {
-			fail_msg("expected \"%s\" in: %s", expected[i], first_end());
-		}
+	for_each(text, expected) {
+		assert_has(first_end(), *text);
 	}
 	succeeds(
 		"rm -f pool; $NVWAVE exec --schedules=60 -- $HOST_TURNS pool deadlock 2>&1 | grep 'deadlock: ' "
@@ -159,7 +157,7 @@ TEST(one_seed_gives_one_log_byte_for_byte)
 	static const char *const modes[] = {"all", "events", "works"};
 	const unsigned times = 20 * (one_in(5) == 1 ? 5 : 1);
 
-	for (unsigned i = 0; i < times; i++) {
+	NVW_FOR(i, times) {
 		for (unsigned schedule = 3; schedule < 6; schedule++) {
 			if (schedule == 5 && i >= times / 5) {
 				continue;

@@ -295,10 +295,8 @@ TEST(the_report_names_both_places_the_end_and_the_locks)
 		"not looked at: code that nvwave-cc --loads has not built"};
 
 	exits(1, "$NVWAVE exec --check=persistency --delays=off -- %s pool two-locks-a", programs[0]);
-	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
-		if (!strstr(output, expected[i])) {
-			fail_msg("expected \"%s\" in:\n%s", expected[i], output);
-		}
+	for_each(text, expected) {
+		assert_has(output, *text);
 	}
 }
 

@@ -22,7 +22,6 @@
 
 #include "check/check.h"
 #include "core/describe.h"
-#include "core/each.h"
 #include "core/options.h"
 #include "core/tsan.h"
 #include "lib/readers/drive.h"
@@ -224,7 +223,7 @@ TEST(readers_change_neither_the_statistics_nor_the_persist_log)
 		struct emu_stats stats[2];
 		uint64_t hash[2], bytes[2];
 
-		for (unsigned with = 0; with < 2; with++) {
+		NVW_FOR(with, 2) {
 			struct run r;
 
 			prepare(&r, *one, -1);
@@ -294,7 +293,7 @@ TEST(what_readers_find_at_the_end_is_what_the_run_has_left)
 		prepare(&r, *one, -1);
 		execute(&r, true, UINT64_MAX);
 		rig_ok(serving->keys(r.plan, &keys));
-		for (uint64_t n = 0; n < keys; n++) {
+		NVW_FOR(n, keys) {
 			struct nvw_findings findings = {0};
 			struct nvw_sighting s;
 
@@ -481,7 +480,7 @@ TEST(the_sorted_array_answers_with_the_largest_key_not_above)
 	rig_ok(nvw_readers_publish_order(readers, keys + 1, values + 1, 2));
 	assert_false(nvw_reader_floor(readers, 9, &value));
 	rig_ok(nvw_readers_publish_order(readers, keys, values, 3));
-	for (uint64_t key = 0; key < 40; key++) {
+	NVW_FOR(key, 40) {
 		assert_true(nvw_reader_floor(readers, key, &value));
 		assert_int_equal(value, key < 10 ? 5 : key < 20 ? 6 : 7);
 	}

@@ -10,7 +10,7 @@ TEST(an_operation_is_acknowledged_once_it_was_added)
 
 	assert_false(nvw_acked(&acks, 0));
 	assert_ok(nvw__acks_add(&acks, 60, 10));
-	for (uint64_t op = 0; op < 200; op++) {
+	NVW_FOR(op, 200) {
 		assert_int_equal(nvw_acked(&acks, op), op >= 60 && op < 70);
 	}
 	assert_int_equal(nvw_acked_count(&acks), 10);
@@ -75,7 +75,7 @@ TEST(all_violations_are_counted_and_the_first_are_kept)
 {
 	static struct nvw_findings findings;
 
-	for (unsigned i = 0; i < 100; i++) {
+	NVW_FOR(i, 100) {
 		assert_int_equal(nvw_violation(&findings, 8 * i, "key %u", i), NVW_E_INCONSISTENT);
 	}
 	assert_int_equal(findings.count, 100);

@@ -31,7 +31,7 @@ TEST(no_two_holders_have_one_row_and_a_row_begins_as_zeros)
 	struct nvw_rows rows = {.row_bytes = sizeof zeros};
 	struct nvw_random random = {1};
 
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	NVW_FOR(round, ROUNDS) {
 		const uint64_t k = nvw_random_below(&random, ROWS);
 
 		if (held[k]) {
@@ -44,7 +44,7 @@ TEST(no_two_holders_have_one_row_and_a_row_begins_as_zeros)
 			held[k] = nvw_rows_take(&rows);
 			assert_int_not_equal(held[k], 0);
 			assert_memory_equal(nvw_row(&rows, held[k]), zeros, sizeof zeros);
-			for (unsigned i = 0; i < 3; i++) {
+			NVW_FOR(i, 3) {
 				((uint64_t *)nvw_row(&rows, held[k]))[i] = k;
 			}
 		}
@@ -65,7 +65,7 @@ TEST(an_array_grows_with_its_content_and_new_room_is_zero)
 		assert_int_equal(array[i], 0);
 		array[i] = i + 1;
 	}
-	for (uint32_t i = 0; i < ROWS; i++) {
+	NVW_FOR(i, ROWS) {
 		assert_int_equal(array[i], i + 1);
 	}
 	assert_true(NVW_ROOM(array, capacity, 10 * ROWS)); /* by more than twice */
@@ -123,7 +123,7 @@ TEST(what_is_formatted_is_read_back_the_same)
 {
 	struct nvw_random random = {1};
 
-	for (unsigned i = 0; i < 2000; i++) {
+	NVW_FOR(i, 2000) {
 		const uint64_t value = nvw_random_u64(&random) >> (8 + nvw_random_below(&random, 50));
 		char buffer[NVW_UNIT_TEXT];
 		uint64_t back;
@@ -189,7 +189,7 @@ TEST(every_change_of_a_byte_breaks_a_seal)
 {
 	struct nvw_random random = {2};
 
-	for (unsigned i = 0; i < 300; i++) {
+	NVW_FOR(i, 300) {
 		const nvw_off off = 8 * nvw_random_below(&random, UINT64_C(1) << 34);
 		const uint64_t payload = nvw_random_u64(&random) >> 16;
 		const uint64_t word = nvw_seal(off, payload);
@@ -197,7 +197,7 @@ TEST(every_change_of_a_byte_breaks_a_seal)
 
 		assert_true(nvw_unseal(off, word, &back));
 		assert_int_equal(back, payload);
-		for (unsigned byte = 0; byte < 8; byte++) {
+		NVW_FOR(byte, 8) {
 			for (unsigned change = 1; change < 256; change++) {
 				assert_false(nvw_unseal(off, word ^ (uint64_t)change << 8 * byte, &back));
 			}
@@ -222,9 +222,9 @@ static uint64_t documented_seal(nvw_off off, uint64_t payload)
 {
 	uint16_t crc = 0;
 
-	for (unsigned byte = 0; byte < 11; byte++) {
+	NVW_FOR(byte, 11) {
 		crc ^= (uint16_t)((byte < 5 ? off / 8 >> (32 - 8 * byte) : payload >> (80 - 8 * byte)) << 8);
-		for (unsigned bit = 0; bit < 8; bit++) {
+		NVW_FOR(bit, 8) {
 			crc = (uint16_t)(crc << 1 ^ (crc >> 15 ? 0x1021 : 0));
 		}
 	}
@@ -313,7 +313,7 @@ static void end_while_removing(const char *where)
 	if (setenv("TMPDIR", where, 1) < 0 || nvw_folder_make("test", false, &folder) < 0) {
 		_exit(1);
 	}
-	for (unsigned i = 0; i < 20000; i++) {
+	NVW_FOR(i, 20000) {
 		snprintf(path, sizeof path, "%.400s/%u", folder.path, i);
 		close(open(path, O_CREAT | O_WRONLY, 0600));
 	}

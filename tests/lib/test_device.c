@@ -9,7 +9,6 @@
 #include <nvw/host.h>
 #include <nvw/recovery.h>
 
-#include "core/each.h"
 #include "pool/layout.h"
 
 struct args {
@@ -46,7 +45,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 {
 	static const uint64_t sizes[] = {1, 64, 65, 512, 4096, NVW_HEAP_BLOCK_MAX};
 
-	for (unsigned s = 0; s < NVW_COUNT(sizes); s++) {
+	NVW_FOR(s, NVW_COUNT(sizes)) {
 		enum { N = 512 };
 		RIG(rig);
 		struct args a = {.bytes = sizes[s]};
@@ -59,7 +58,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 		rig_launch(&rig, allocate, &a, N, 64);
 		rig_ok(nvw_read(rig.machine, blocks, a.out, sizeof blocks));
 		qsort(blocks, N, 8, compare);
-		for (unsigned i = 0; i < N; i++) {
+		NVW_FOR(i, N) {
 			if (i < 100) {
 				assert_int_equal(blocks[i], 0); /* more than was set aside */
 				continue;
@@ -119,7 +118,7 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
 	qsort(second, N, 8, compare);
-	for (unsigned i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		const bool reused = bsearch(&first[i], second, N, 8, compare);
 
 		assert_int_equal(reused, i % 2 == 0);
@@ -151,7 +150,7 @@ KERNEL(overflow_log, const struct args, a)
 	uint64_t logged = 0;
 
 	nvw_undo_reset(&epoch);
-	for (unsigned i = 0; i < a->pmem.geometry.log_entries + 5; i++) {
+	NVW_FOR(i, a->pmem.geometry.log_entries + 5) {
 		logged += nvw_undo(&epoch, nvw_pool_root_off(&a->pmem.geometry, 0));
 	}
 	nvw_store(&a->out[0], logged);
@@ -243,7 +242,7 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 
 	rig_ok(nvw_pool_open_image(&what, &pool));
 	rig_ok(nvw_recover(pool, &report));
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		const uint32_t stream = group == NVW_KERNEL ? 0 : group == NVW_WORKGROUP ? i / GROUP : i;
 		struct nvw_stream_state s;
 
@@ -261,7 +260,7 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 TEST(epochs_of_every_scope_are_all_or_nothing_at_any_cut)
 {
 	for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
-		for (uint64_t i = 0; i < 60; i++) {
+		NVW_FOR(i, 60) {
 			cut_transaction((enum nvw_group)group, i, 100000 + i * 80000);
 		}
 	}
@@ -338,10 +337,10 @@ TEST(a_cut_tears_a_line_in_flight_at_words_or_not_at_all)
 {
 	static const char *const settings[] = {"nvram.atomicity=64B", NULL};
 
-	for (unsigned whole = 0; whole < 2; whole++) {
+	NVW_FOR(whole, 2) {
 		unsigned torn = 0, all = 0, none = 0;
 
-		for (uint64_t seed = 0; seed < 40; seed++) {
+		NVW_FOR(seed, 40) {
 			const unsigned durable = cut_line(seed, whole ? settings : NULL);
 
 			all += durable == 8;

@@ -122,7 +122,7 @@ static struct nvw_log_record record_number(uint64_t i)
 		record.issue.write = i / 12 * 2 + i % 2;
 		record.issue.off = nvw_random_below(&r, INFO.pool_bytes / 64) * 64;
 		record.issue.mask = i % 24 < 12 ? 0xff00ff00000000ffu : nvw_random_u64(&r);
-		for (unsigned k = 0; k < 64; k++) {
+		NVW_FOR(k, 64) {
 			line_data[k] = record.issue.mask >> k & 1 ? (uint8_t)(i + k) : 0;
 		}
 		record.issue.data = line_data;
@@ -309,7 +309,7 @@ static int written_log(uint64_t n)
 
 	info.ranges = true;
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const struct nvw_log_record record = record_number(i);
 
 		assert_ok(nvw_log_append(w, &record));
@@ -323,7 +323,7 @@ static void assert_reads_as_written(struct nvw_log_reader *r, uint64_t n)
 {
 	struct nvw_log_record got;
 
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const struct nvw_log_record expected = record_number(i);
 
 		assert_int_equal(nvw_log_next(r, &got), 1);
@@ -357,7 +357,7 @@ static int operations_log(bool operations, uint64_t n)
 
 	info.operations = operations;
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const struct nvw_log_record record = operation_number(i);
 
 		assert_ok(nvw_log_append(w, &record));
@@ -374,7 +374,7 @@ TEST(operations_of_a_program_come_back_with_thread_place_and_name)
 
 	assert_ok(nvw_log_open_fd(operations_log(true, N), "test log", &r));
 	assert_true(nvw_log_info(r)->operations);
-	for (uint64_t i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		const struct nvw_log_record expected = operation_number(i);
 
 		assert_int_equal(nvw_log_next(r, &got), 1);
@@ -533,7 +533,7 @@ TEST(every_changed_byte_is_noticed)
 {
 	const size_t n = small_log();
 
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		for (unsigned flip = 1; flip < 256; flip = flip * 2 + 1) {
 			small[i] ^= (uint8_t)flip;
 			const int error = verdict(small, n);
@@ -551,7 +551,7 @@ TEST(every_truncation_is_noticed)
 {
 	const size_t n = small_log();
 
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		if (verdict(small, i) != NVW_E_DAMAGED) {
 			fail_msg("a log cut to %zu of %zu bytes was accepted", i, n);
 		}
@@ -599,7 +599,7 @@ TEST(blocks_that_changed_places_are_noticed)
 /* Sealed as it should be: only the numbers are others. */
 TEST(a_trailer_that_counts_other_records_is_noticed)
 {
-	for (unsigned word = 0; word < 2; word++) {
+	NVW_FOR(word, 2) {
 		const size_t n = small_log();
 		size_t off[8];
 		const unsigned blocks = block_offs(small, n, off, 7);
@@ -645,14 +645,14 @@ TEST(an_abandoned_log_reads_as_far_as_it_went)
 	struct nvw_log_record got;
 
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &INFO, &w));
-	for (uint64_t i = 0; i < 10; i++) {
+	NVW_FOR(i, 10) {
 		const struct nvw_log_record record = record_number(i);
 
 		assert_ok(nvw_log_append(w, &record));
 	}
 	nvw_log_abandon(w);
 	assert_ok(nvw_log_open_fd(fd, "test log", &r));
-	for (uint64_t i = 0; i < 10; i++) {
+	NVW_FOR(i, 10) {
 		assert_int_equal(nvw_log_next(r, &got), 1);
 		assert_int_not_equal(got.kind, NVW_LOG_END);
 	}

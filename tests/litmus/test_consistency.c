@@ -13,7 +13,6 @@
 #include <litmus/torture.h>
 
 #include "common/skip.h"
-#include "core/each.h"
 
 enum { MODELS = 4, SCHEDULES = 80, SEARCH = 3000 };
 enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
@@ -93,9 +92,9 @@ static void expect_under(const char *protocol)
 	struct litmus_list list = shipped();
 
 	assert_int_equal(list.count, NVW_COUNT(table));
-	for (unsigned i = 0; i < list.count; i++) {
+	NVW_FOR(i, list.count) {
 		assert_string_equal(list.test[i].name, table[i].test);
-		for (unsigned model = 0; model < MODELS; model++) {
+		NVW_FOR(model, MODELS) {
 			const bool expected = table[i].seen >> model & 1;
 
 			if (is_seen(&list.test[i], protocol, model, expected ? SEARCH : SCHEDULES) !=
@@ -125,11 +124,11 @@ TEST(a_model_claims_what_weaker_ones_claim)
 		SC_SIMPLE | SC_WB, SC_SIMPLE | SC_WB | TSO, SC_SIMPLE | SC_WB | TSO | RMO};
 	const char *why;
 
-	for (unsigned n = 0; n < 3; n++) {
+	NVW_FOR(n, 3) {
 		struct litmus_test test = {0};
 
 		snprintf(test.model, sizeof test.model, "%s", names[n]);
-		for (unsigned model = 0; model < MODELS; model++) {
+		NVW_FOR(model, MODELS) {
 			const char *const settings[] = {models[model], NULL};
 
 			assert_int_equal(
@@ -152,7 +151,7 @@ TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 	if (!list.count) {
 		skip_test("the public litmus tests are not there: %s", nvw_error_message());
 	}
-	for (unsigned i = 0; i < list.count; i++) {
+	NVW_FOR(i, list.count) {
 		for (unsigned model = 0; model < MODELS - 1 && !strcmp(list.test[i].model, "x86-TSO");
 			model++) {
 			const char *const settings[] = {models[model], NULL};
@@ -177,7 +176,7 @@ TEST(random_programs_are_right_under_every_model)
 {
 	static struct torture_result result;
 
-	for (unsigned i = 0; i < 2 * MODELS; i++) {
+	NVW_FOR(i, 2 * MODELS) {
 		const char *const settings[] = {models[i / 2], NULL};
 
 		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocols[i % 2],

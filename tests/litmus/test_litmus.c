@@ -10,7 +10,6 @@
 #include <litmus/litmus.h>
 
 #include "common/skip.h"
-#include "core/each.h"
 
 static struct litmus_report report;
 
@@ -210,7 +209,7 @@ TEST(a_load_is_performed_where_it_is_issued)
 	static const char *const protocols[] = {"vi", "dd", "hlrc"};
 	struct litmus_list list = load("loads.litmus");
 
-	for (unsigned i = 0; i < 3 * list.count; i++) {
+	NVW_FOR(i, 3 * list.count) {
 		const struct litmus_options options = {
 			.protocol = protocols[i % 3], .schedules = 60, .seed = 1};
 		const struct litmus_test *const test = &list.test[i / 3];

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"
-#include "core/each.h"
 
 #include <litmus/litmus.h>
 
@@ -51,7 +50,7 @@ TEST(every_test_gives_its_verdict_under_the_models_that_it_names)
 
 	assert_true(tests.count >= 40);
 	NVW_EACH(test, tests.test, tests.count) {
-		for (unsigned p = 0; p < LITMUS_PERSISTENCY_COUNT; p++) {
+		NVW_FOR(p, LITMUS_PERSISTENCY_COUNT) {
 			const enum litmus_verdict said = test->under[p];
 			const struct litmus_options options = {.protocol = "vi",
 				.schedules = said == LITMUS_ALLOWED ? 20 : 3,

@@ -10,8 +10,6 @@
 #include <litmus/litmus.h>
 #include <litmus/torture.h>
 
-#include "core/each.h"
-
 enum { PROGRAMS = 60, PROTOCOLS = 3 };
 
 static const char *const protocols[] = {"skeleton", "directory", "apart"};

@@ -45,9 +45,9 @@ TEST(every_operation_is_read)
 			LITMUS_USE}};
 
 	assert_int_equal(t->thread_count, 2);
-	for (unsigned thread = 0; thread < 2; thread++) {
+	NVW_FOR(thread, 2) {
 		assert_int_equal(t->thread[thread].op_count, 9 + thread);
-		for (unsigned i = 0; i < t->thread[thread].op_count; i++) {
+		NVW_FOR(i, t->thread[thread].op_count) {
 			assert_int_equal(t->thread[thread].op[i].kind, kinds[thread][i]);
 		}
 	}
@@ -205,7 +205,7 @@ static char *repeated(const char *before, const char *what, unsigned n, const ch
 	char *const text = malloc(strlen(before) + n * strlen(what) + strlen(after) + 1);
 
 	strcpy(text, before);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		strcat(text, what);
 	}
 	return strcat(text, after);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"
-#include "core/each.h"
 
 #include <litmus/torture.h>
 #include <litmus/torture_program.h>
@@ -228,7 +227,7 @@ TEST(programs_contain_every_style)
 	unsigned steps[TORTURE_STYLE_COUNT] = {0}, local = 0, far = 0, meetings = 0, persist = 0;
 
 	assert_non_null(p);
-	for (unsigned seed = 0; seed < 50; seed++) {
+	NVW_FOR(seed, 50) {
 		assert_int_equal(torture_generate(p, "rsp", seed, NULL), 0);
 		NVW_EACH(step, p->steps, p->step_count) {
 			meetings += step->kind == TORTURE_MEET && !step->persist;

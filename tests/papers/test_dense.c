@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/skip.h"
-#include "core/each.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
 #define KERNELS(X)                                                                                     \
@@ -163,7 +162,7 @@ TEST(real_graphs_are_computed_alike)
 
 static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan *b)
 {
-	for (unsigned i = 0; i < a->arrays; i++) {
+	NVW_FOR(i, a->arrays) {
 		if (memcmp(a->array[i].input, b->array[i].input, bytes_of(&a->array[i])) != 0) {
 			return false;
 		}
@@ -219,10 +218,10 @@ static double loss_of(const struct test *t, const float *weights)
 	const float *const units = input(t, "units"), *const output = input(t, "output weights");
 	double sum = output[16];
 
-	for (unsigned j = 0; j < 16; j++) {
+	NVW_FOR(j, 16) {
 		double hidden = 0;
 
-		for (uint64_t i = 0; i < t->plan->array[0].count; i++) {
+		NVW_FOR(i, t->plan->array[0].count) {
 			hidden += (double)units[i] * weights[16 * i + j];
 		}
 		sum += output[j] / (1 + exp(-hidden));
@@ -300,7 +299,7 @@ TEST(nw_aligns_across_a_gap)
 	struct test t = begin(&nvw_workload_nw, "size=4", "gd");
 	int32_t *const similarity = input(&t, "similarity"), *scores;
 
-	for (unsigned i = 0; i < 16; i++) {
+	NVW_FOR(i, 16) {
 		similarity[i] = first[i / 4] == second[i % 4] ? 20 : -20;
 	}
 	run_and_verify(&t);
@@ -318,13 +317,13 @@ TEST(sgemm_by_a_shifted_unit_matrix_shifts_columns)
 	const float *const left = input(&t, "left");
 	float *const right = input(&t, "right"), *product;
 
-	for (unsigned i = 0; i < INNER * COLUMNS; i++) {
+	NVW_FOR(i, INNER * COLUMNS) {
 		right[i] = i % COLUMNS == i / COLUMNS + 3;
 	}
 	run_and_verify(&t);
 	product = result(&t, "product");
-	for (unsigned y = 0; y < ROWS; y++) {
-		for (unsigned x = 0; x < COLUMNS; x++) {
+	NVW_FOR(y, ROWS) {
+		NVW_FOR(x, COLUMNS) {
 			const bool is_inside = x >= 3 && x - 3 < INNER;
 
 			assert_true(product[y * COLUMNS + x] == (is_inside ? left[y * INNER + x - 3] : 0));
@@ -341,14 +340,14 @@ TEST(stencil_measures_curvature)
 	struct test t = begin(&nvw_workload_stencil, "rows=5 columns=7 depth=4 iterations=1", "gd");
 	float *const even = input(&t, "even"), *const odd = input(&t, "odd"), *after;
 
-	for (unsigned i = 0; i < ROWS * COLUMNS * DEPTH; i++) {
+	NVW_FOR(i, ROWS * COLUMNS * DEPTH) {
 		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
 
 		even[i] = odd[i] = (float)(x * x + 2 * y * y + 3 * z * z);
 	}
 	run_and_verify(&t);
 	after = result(&t, "odd");
-	for (unsigned i = 0; i < ROWS * COLUMNS * DEPTH; i++) {
+	NVW_FOR(i, ROWS * COLUMNS * DEPTH) {
 		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
 		const bool is_inside = x % (COLUMNS - 1) && y % (ROWS - 1) && z % (DEPTH - 1);
 
@@ -365,13 +364,13 @@ TEST(hotspot_spreads_heat_evenly)
 	struct test t = begin(&nvw_workload_hotspot, "rows=5 columns=5 iterations=1", "gd");
 	float *const power = input(&t, "power"), *const even = input(&t, "even"), *after;
 
-	for (unsigned i = 0; i < N * N; i++) {
+	NVW_FOR(i, N * N) {
 		power[i] = 0;
 		even[i] = i == MIDDLE ? 363 : 353;
 	}
 	run_and_verify(&t);
 	after = result(&t, "odd");
-	for (unsigned i = 0; i < N * N; i++) {
+	NVW_FOR(i, N * N) {
 		const unsigned away = i < MIDDLE ? MIDDLE - i : i - MIDDLE;
 		const bool is_beside = away == 1 || away == N;
 
@@ -406,7 +405,7 @@ TEST(srad_smooths_and_keeps_the_brightness)
 
 	run_and_verify(&t);
 	after = result(&t, "image");
-	for (unsigned i = 0; i < PIXELS; i++) {
+	NVW_FOR(i, PIXELS) {
 		sum[0] += before[i];
 		sum[1] += after[i];
 		squares[0] += before[i] * before[i];
@@ -428,12 +427,12 @@ TEST(srad_treats_directions_alike)
 	run(&t);
 	before = result(&t, "coefficients");
 	memcpy(image, turned, sizeof image);
-	for (unsigned i = 0; i < N * N; i++) {
+	NVW_FOR(i, N * N) {
 		turned[i] = image[i % N * N + i / N];
 	}
 	run_and_verify(&t);
 	after = result(&t, "coefficients");
-	for (unsigned i = 0; i < N * N; i++) {
+	NVW_FOR(i, N * N) {
 		assert_close(after[i], before[i % N * N + i / N], 1e-4);
 	}
 	free(before);
@@ -451,8 +450,8 @@ TEST(lavamd_forces_cancel)
 
 	run_and_verify(&t);
 	forces = result(&t, "forces");
-	for (unsigned i = 0; i < PARTICLES; i++) {
-		for (unsigned k = 0; k < 3; k++) {
+	NVW_FOR(i, PARTICLES) {
+		NVW_FOR(k, 3) {
 			sum[k] += charges[i] * forces[4 * i + k];
 			most = fmax(most, fabs(forces[4 * i + k]));
 		}

@@ -18,7 +18,7 @@ TEST(bfs_levels_of_a_grid_are_distances)
 
 	run_and_verify(&t);
 	levels = result(&t, "levels");
-	for (int i = 0; i < WIDTH * HEIGHT; i++) {
+	NVW_FOR(i, WIDTH * HEIGHT) {
 		assert_int_equal(levels[i], i % WIDTH + i / WIDTH);
 	}
 	assert_int_equal(t.plan->launches, 2 * (WIDTH - 1 + HEIGHT));
@@ -34,18 +34,18 @@ TEST(kmeans_finds_heaps)
 	float *const given = input(&t, "given"), *centres;
 	int32_t *membership;
 
-	for (unsigned i = 0; i < POINTS; i++) {
+	NVW_FOR(i, POINTS) {
 		given[2 * i] = (float)(100 * (i % HEAPS) + i / HEAPS % 3);
 		given[2 * i + 1] = 50;
 	}
 	memcpy(input(&t, "centres"), given, HEAPS * 2 * sizeof *given);
 	run_and_verify(&t);
 	membership = result(&t, "membership");
-	for (unsigned i = 0; i < POINTS; i++) {
+	NVW_FOR(i, POINTS) {
 		assert_int_equal(membership[i], i % HEAPS);
 	}
 	centres = result(&t, "centres");
-	for (unsigned c = 0; c < HEAPS; c++) {
+	NVW_FOR(c, HEAPS) {
 		assert_close(centres[2 * c], 100 * c + 1, 1e-4);
 		assert_close(centres[2 * c + 1], 50, 1e-4);
 	}
@@ -59,12 +59,12 @@ TEST(histogram_counts_every_value_once)
 	struct test t = begin(&nvw_workload_histogram, "size=1000 batches=3", "gd");
 	uint32_t *const values = input(&t, "values"), *bins;
 
-	for (unsigned i = 0; i < 1000; i++) {
+	NVW_FOR(i, 1000) {
 		values[i] = i % 250 + 6;
 	}
 	run_and_verify(&t);
 	bins = result(&t, "bins");
-	for (unsigned b = 0; b < 256; b++) {
+	NVW_FOR(b, 256) {
 		assert_int_equal(bins[b], b < 6 ? 0 : 4);
 	}
 	free(bins);
@@ -77,7 +77,7 @@ TEST(reduction_adds_up_the_first_numbers)
 	struct test t = begin(&nvw_workload_reduction, "size=3001 group-size=32", "gd");
 	uint32_t *const values = input(&t, "values"), *sums;
 
-	for (unsigned i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		values[i] = i + 1;
 	}
 	run_and_verify(&t);
@@ -99,7 +99,7 @@ TEST(dct_keeps_energy_and_mean)
 
 	run_and_verify(&t);
 	transform = result(&t, "transform");
-	for (unsigned i = 0; i < PIXELS; i++) {
+	NVW_FOR(i, PIXELS) {
 		before += (double)image[i] * image[i];
 		after += (double)transform[i] * transform[i];
 		sum += i / COLUMNS < 8 && i % COLUMNS < 8 ? image[i] : 0;
@@ -117,7 +117,7 @@ TEST(spmv_of_ones_counts_neighbours)
 	struct test t = begin(&nvw_workload_spmv, "graph=grid:9x4", "gd");
 	float *const values = input(&t, "values"), *const vector = input(&t, "vector"), *product;
 
-	for (unsigned i = 0; i < array_of(&t, "values")->count; i++) {
+	NVW_FOR(i, array_of(&t, "values")->count) {
 		values[i] = 1;
 	}
 	NVW_EACH(one, vector, WIDTH * HEIGHT) {
@@ -125,7 +125,7 @@ TEST(spmv_of_ones_counts_neighbours)
 	}
 	run_and_verify(&t);
 	product = result(&t, "product");
-	for (unsigned i = 0; i < WIDTH * HEIGHT; i++) {
+	NVW_FOR(i, WIDTH * HEIGHT) {
 		const unsigned x = i % WIDTH, y = i / WIDTH;
 
 		assert_true(product[i] == (x > 0) + (x < WIDTH - 1) + (y > 0) + (y < HEIGHT - 1));
@@ -169,7 +169,7 @@ TEST(apsp_walks_along_a_path)
 
 	run_and_verify(&t);
 	distances = result(&t, "distances");
-	for (unsigned v = 0; v < N; v++) {
+	NVW_FOR(v, N) {
 		/* The weight into v is in the row of v. */
 		assert_int_equal(distances[v], right);
 		assert_int_equal(distances[v * N], left);
@@ -188,13 +188,13 @@ TEST(convolution_of_a_point_is_the_filter)
 	float *const image = input(&t, "image"), *sums;
 	const float *const filter = input(&t, "filter");
 
-	for (int i = 0; i < ROWS * COLUMNS; i++) {
+	NVW_FOR(i, ROWS * COLUMNS) {
 		image[i] = i == Y * COLUMNS + X;
 	}
 	run_and_verify(&t);
 	sums = result(&t, "result");
-	for (int y = 0; y < ROWS; y++) {
-		for (int x = 0; x < COLUMNS; x++) {
+	NVW_FOR(y, ROWS) {
+		NVW_FOR(x, COLUMNS) {
 			const int i = Y - y + 1, j = X - x + 1;
 			const bool is_inside = i >= 0 && i < WIDTH && j >= 0 && j < WIDTH;
 
@@ -212,13 +212,13 @@ TEST(fft_finds_the_frequency_of_a_wave)
 	struct test t = begin(&nvw_workload_fft, "stages=8", "gd");
 	float *const wave = input(&t, "even"), *spectrum;
 
-	for (unsigned i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		wave[2 * i] = (float)cos(2 * M_PI * FREQUENCY * i / N);
 		wave[2 * i + 1] = (float)sin(2 * M_PI * FREQUENCY * i / N);
 	}
 	run_and_verify(&t);
 	spectrum = result(&t, "even");
-	for (unsigned i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		assert_close(spectrum[2 * i], i == FREQUENCY ? N : 0, 1e-3);
 		assert_close(spectrum[2 * i + 1], 0, 1e-3);
 	}
@@ -237,21 +237,21 @@ TEST(barnes_hut_is_near_the_direct_sum)
 
 	run_and_verify(&t);
 	accelerations = result(&t, "accelerations");
-	for (unsigned i = 0; i < N; i++) {
+	NVW_FOR(i, N) {
 		double direct[3] = {0};
 
-		for (unsigned j = 0; j < N; j++) {
+		NVW_FOR(j, N) {
 			double away[3], square = 1e-4;
 
-			for (unsigned d = 0; d < 3; d++) {
+			NVW_FOR(d, 3) {
 				away[d] = (double)at[3 * j + d] - (double)at[3 * i + d];
 				square += away[d] * away[d];
 			}
-			for (unsigned d = 0; d < 3; d++) {
+			NVW_FOR(d, 3) {
 				direct[d] += 1e-4 * masses[j] * away[d] / (square * sqrt(square));
 			}
 		}
-		for (unsigned d = 0; d < 3; d++) {
+		NVW_FOR(d, 3) {
 			error += pow(accelerations[3 * i + d] - direct[d], 2);
 			sum += direct[d] * direct[d];
 		}
@@ -272,10 +272,10 @@ TEST(barnes_hut_without_cells_keeps_the_momentum)
 
 	run_and_verify(&t);
 	after = result(&t, "velocities");
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		double momentum[2] = {0}, change = 0;
 
-		for (unsigned i = 0; i < N; i++) {
+		NVW_FOR(i, N) {
 			momentum[0] += (double)masses[i] * before[3 * i + d];
 			momentum[1] += (double)masses[i] * after[3 * i + d];
 			change += masses[i] * fabs((double)after[3 * i + d] - before[3 * i + d]);
@@ -298,12 +298,12 @@ TEST(dijkstra_finds_ways_that_no_edge_shortens)
 
 	run_and_verify(&t);
 	distances = result(&t, "distances");
-	for (unsigned s = 0; s < N; s++) {
+	NVW_FOR(s, N) {
 		assert_int_equal(distances[s * N + s], 0);
-		for (unsigned v = 0; v < N; v++) {
+		NVW_FOR(v, N) {
 			bool is_way = v == s || distances[v * N + s] == FAR;
 
-			for (unsigned u = 0; u < N; u++) {
+			NVW_FOR(u, N) {
 				const int32_t over = distances[u * N + s] + weights[u * N + v];
 
 				assert_true(distances[v * N + s] <= over);
@@ -324,7 +324,7 @@ TEST(apsp_sees_distances_that_others_find_in_the_same_launch)
 	static const char *const options[] = {"graph=grid:29x1 sweeps=1", "graph=grid:29x1 sweeps=4"};
 	static const uint64_t most[] = {29, 29 / 2};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct test t = begin(&nvw_workload_apsp, options[i], "gd");
 
 		run_and_verify(&t);
@@ -352,10 +352,10 @@ TEST(scratchpads_change_no_result_and_save_accesses)
 		{&nvw_workload_srad, "rows=23 columns=31 iterations=3", false}};
 	static const char *const group_sizes[] = {"1", "7", "100", "256", "1024"};
 
-	for (unsigned i = 0; i < NVW_COUNT(cases) * 5; i++) {
+	NVW_FOR(i, NVW_COUNT(cases) * 5) {
 		uint64_t requests[2];
 
-		for (unsigned on = 0; on < 2; on++) {
+		NVW_FOR(on, 2) {
 			char sizes[128];
 			struct test t;
 

@@ -27,14 +27,14 @@ TEST(cache_reuse_adds_once_per_launch)
 	struct test t = begin(&nvw_workload_cache_reuse, "size=100", "gd");
 	uint32_t *const read = input(&t, "read"), *const before = input(&t, "updated"), *after;
 
-	for (unsigned i = 0; i < 100; i++) {
+	NVW_FOR(i, 100) {
 		read[i] = i;
 		before[i] = 7;
 	}
 	run_and_verify(&t);
 	assert_int_equal(t.plan->launches, 10);
 	after = result(&t, "updated");
-	for (unsigned i = 0; i < 100; i++) {
+	NVW_FOR(i, 100) {
 		assert_int_equal(after[i], 7 + 10 * i);
 	}
 	free(after);
@@ -52,7 +52,7 @@ TEST(fg_share_loses_no_update)
 	run_and_verify(&t);
 	after = result(&t, "ledger");
 	lock = result(&t, "lock");
-	for (unsigned i = 0; i < 40; i++) {
+	NVW_FOR(i, 40) {
 		assert_int_equal(after[i], 3 * 45 * (2 * i + 1));
 	}
 	assert_int_equal(lock[0], 0);
@@ -73,7 +73,7 @@ TEST(bc_counts_the_ways_through_a_path)
 
 	run_and_verify(&t);
 	centrality = result(&t, "centrality");
-	for (unsigned v = 0; v < N; v++) {
+	NVW_FOR(v, N) {
 		assert_true(centrality[v] == 2.0 * v * (N - 1 - v));
 	}
 	free(centrality);
@@ -109,12 +109,12 @@ TEST(fw_finds_ways_that_no_edge_shortens)
 
 	run_and_verify(&t);
 	distances = result(&t, "distances");
-	for (unsigned s = 0; s < N; s++) {
+	NVW_FOR(s, N) {
 		assert_int_equal(distances[s * N + s], 0);
-		for (unsigned v = 0; v < N; v++) {
+		NVW_FOR(v, N) {
 			bool is_way = v == s || distances[s * N + v] == FAR;
 
-			for (unsigned u = 0; u < N; u++) {
+			NVW_FOR(u, N) {
 				const int32_t over = distances[s * N + u] + weights[u * N + v];
 
 				assert_true(distances[s * N + v] <= over);
@@ -138,7 +138,7 @@ TEST(mis_is_independent_and_maximal)
 
 	run_and_verify(&t);
 	states = result(&t, "states");
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		unsigned inside_beside = 0;
 
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
@@ -159,12 +159,12 @@ TEST(dgemm_by_a_unit_matrix_adds_half_of_the_result)
 	const double *const left = input(&t, "left"), *const before = input(&t, "result");
 	double *const right = input(&t, "right"), *after;
 
-	for (unsigned i = 0; i < COLUMNS * COLUMNS; i++) {
+	NVW_FOR(i, COLUMNS * COLUMNS) {
 		right[i] = i % COLUMNS == i / COLUMNS;
 	}
 	run_and_verify(&t);
 	after = result(&t, "result");
-	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
+	NVW_FOR(i, ROWS * COLUMNS) {
 		assert_close(after[i], 0.75 * left[i] + 0.5 * before[i], 1e-15);
 	}
 	free(after);
@@ -186,7 +186,7 @@ TEST(lulesh_blast_is_the_same_in_all_directions)
 	run_and_verify(&t);
 	energies = result(&t, "energies");
 	places = result(&t, "places");
-	for (unsigned e = 0; e < ELEMENTS; e++) {
+	NVW_FOR(e, ELEMENTS) {
 		const unsigned x = e % N, y = e / N % N, z = e / N / N;
 
 		assert_close(energies[e], energies[(z * N + x) * N + y], 1e-12);
@@ -211,7 +211,7 @@ TEST(lulesh_keeps_energy)
 	run_and_verify(&t);
 	energies = result(&t, "energies");
 	velocities = result(&t, "velocities");
-	for (unsigned e = 0; e < N * N * N; e++) {
+	NVW_FOR(e, N * N * N) {
 		sum[0] += before[e];
 		sum[1] += energies[e];
 	}
@@ -235,13 +235,13 @@ TEST(snap_flux_is_symmetric)
 	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=3", "gd");
 	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
 
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		source[i] = 1;
 		sections[i] = 1;
 	}
 	run_and_verify(&t);
 	flux = result(&t, "flux");
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		const unsigned x = i % N, y = i / N % N, z = i / N / N;
 
 		assert_close(flux[i], flux[CELLS - 1 - i], 1e-12);
@@ -263,7 +263,7 @@ TEST(snap_flux_in_thick_matter_is_local)
 	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=1", "gd");
 	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
 
-	for (unsigned i = 0; i < CELLS; i++) {
+	NVW_FOR(i, CELLS) {
 		source[i] = 300;
 		sections[i] = 100;
 	}
@@ -279,11 +279,11 @@ static double defect(const double *u, const double *right_side, int n)
 {
 	double most = 0;
 
-	for (int i = 0; i < n * n * n; i++) {
+	NVW_FOR(i, n * n * n) {
 		const int at[3] = {i % n, i / n % n, i / n / n}, stride[3] = {1, n, n * n};
 		double sum = 0;
 
-		for (int d = 0; d < 3; d++) {
+		NVW_FOR(d, 3) {
 			sum += 2 * u[i] - (at[d] > 0 ? u[i - stride[d]] : -u[i]);
 			sum -= at[d] < n - 1 ? u[i + stride[d]] : -u[i];
 		}
@@ -297,7 +297,7 @@ TEST(hpgmg_halves_the_defect_in_each_cycle)
 	static const char *const options[] = {"levels=4 cycles=1", "levels=4 cycles=3", "levels=4 cycles=5"};
 	double last = 0;
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		struct test t = begin(&nvw_workload_hpgmg_proxy, options[i], "gd");
 		const double *const right_side = input(&t, "right-hand side");
 		double *solution, now;

@@ -13,7 +13,6 @@
 
 #include "../workloads/ideal.h"
 
-#include "core/each.h"
 #include "papers/kernels/graph/plan.h"
 
 #define OPTIONS(...) ((const struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
@@ -79,7 +78,7 @@ TEST(every_scenario_gives_the_same_results_in_any_interleaving)
 		"baseline", "scope-only", "steal-only", "rsp", "denovo-b", "hlrc", "hlrc-scoped"};
 	uint64_t stolen = 0;
 
-	for (unsigned i = 0; i < 7 * ALGORITHMS; i++) {
+	NVW_FOR(i, 7 * ALGORITHMS) {
 		struct graph_plan *const p = verified(i % ALGORITHMS,
 			OPTIONS({"scenario", scenarios[i / ALGORITHMS]},
 				{"graph", i % 2 ? "rmat:7:4" : "road:100"}, {"queues", "6"},
@@ -99,7 +98,7 @@ TEST(shapes_of_queues_groups_and_tasks_do_not_matter)
 	static const char *const shapes[][3] = {{"1", "1", "0"}, {"1", "64", "1"}, {"7", "5", "200"},
 		{"100", "2", "0"}, {"3", "70", "9"}, {"200", "3", "2"}};
 
-	for (unsigned i = 0; i < 6 * ALGORITHMS; i++) {
+	NVW_FOR(i, 6 * ALGORITHMS) {
 		const char *const *const shape = shapes[i / ALGORITHMS];
 
 		graph_dispose(verified(i % ALGORITHMS,
@@ -178,7 +177,7 @@ TEST(nodes_that_cannot_be_reached_stay_far)
 
 	assert_int_equal(write(fd, "p tw 4 1\n1 3\n", 13), 13);
 	assert_int_equal(close(fd), 0);
-	for (unsigned a = 0; a < ALGORITHMS; a++) {
+	NVW_FOR(a, ALGORITHMS) {
 		struct graph_plan *const p =
 			prepare(a, OPTIONS({"graph", path}, {"queues", "2"}, {"group-size", "2"}), 1);
 		struct nvw_machine *const m = run(p, 1);
@@ -200,8 +199,8 @@ TEST(weights_are_symmetric_and_within_bounds)
 {
 	uint32_t least = UINT32_MAX, most = 0;
 
-	for (uint32_t u = 0; u < 100; u++) {
-		for (uint32_t v = 0; v < 100; v++) {
+	NVW_FOR(u, 100) {
+		NVW_FOR(v, 100) {
 			const uint32_t w = graph_weight(u, v);
 
 			assert_int_equal(w, graph_weight(v, u));
@@ -219,7 +218,7 @@ TEST(every_node_is_in_one_task)
 		for (uint64_t queues = 1; queues < 9; queues++) {
 			uint64_t end = 0;
 
-			for (uint64_t q = 0; q < queues; q++) {
+			NVW_FOR(q, queues) {
 				assert_int_equal(graph_first(nodes, queues, q), end);
 				end = graph_first(nodes, queues, q + 1);
 				assert_true(graph_tasks(nodes, queues, 4, q) * 4 >=

@@ -14,7 +14,6 @@
 
 #include "common/skip.h"
 
-#include "core/each.h"
 #include "papers/kernels/graph/graph.h"
 
 /* ---- Files ----------------------------------------------------------------------------------------- */
@@ -89,7 +88,7 @@ static void assert_well_formed(const struct graph *g)
 {
 	assert_int_equal(g->row[0], 0);
 	assert_int_equal(g->row[g->nodes], g->arcs);
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		assert_true(g->row[v] <= g->row[v + 1]);
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 			assert_true(g->column[i] < g->nodes && g->column[i] != v);
@@ -116,7 +115,7 @@ static void expect_rows(const char *expected)
 	struct graph g = make(path, 1);
 	char text[512] = "";
 
-	for (uint32_t v = 0; v < g.nodes; v++) {
+	NVW_FOR(v, g.nodes) {
 		sprintf(text + strlen(text), "%s%u:", v ? " " : "", v);
 		for (uint32_t i = g.row[v]; i < g.row[v + 1]; i++) {
 			sprintf(text + strlen(text), "%s%u", i > g.row[v] ? "," : "", g.column[i]);
@@ -192,7 +191,7 @@ TEST(edge_lists_may_have_many_different_numbers, NULL, remove_file)
 	char *const text = malloc(EDGES * 50);
 	size_t n = 0;
 
-	for (unsigned i = 0; i < EDGES; i++) {
+	NVW_FOR(i, EDGES) {
 		n += (size_t)sprintf(text + n, "%lu %lu\n", nvw_mix64(i + 1), nvw_mix64(i + 2));
 	}
 	put("long.txt", text);
@@ -202,7 +201,7 @@ TEST(edge_lists_may_have_many_different_numbers, NULL, remove_file)
 
 	assert_int_equal(g.nodes, EDGES + 1);
 	assert_int_equal(g.arcs, 2 * EDGES);
-	for (uint32_t v = 0; v < EDGES; v++) {
+	NVW_FOR(v, EDGES) {
 		assert_true(has_arc(&g, v, v + 1));
 	}
 	graph_free(&g);
@@ -286,7 +285,7 @@ TEST(no_bytes_break_a_reader, NULL, remove_file)
 	struct nvw_random random = {11};
 	unsigned good = 0;
 
-	for (unsigned i = 0; i < 4000; i++) {
+	NVW_FOR(i, 4000) {
 		char text[128];
 		const char *const seed = seeds[i / 4 % 4];
 		const size_t n = strlen(seed) - nvw_random_below(&random, 3);
@@ -329,7 +328,7 @@ static uint32_t largest_degree(const struct graph *g)
 {
 	uint32_t largest = 0;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		largest = graph_degree(g, v) > largest ? graph_degree(g, v) : largest;
 	}
 	return largest;
@@ -381,7 +380,7 @@ TEST(roads_are_connected_sparse_and_long)
 		assert_true((uint64_t)steps * steps > g.nodes);
 		assert_true(g.arcs > 2.4 * g.nodes && g.arcs < 2.55 * g.nodes);
 		assert_true(largest_degree(&g) <= 4);
-		for (uint32_t v = 0; v < g.nodes; v++) {
+		NVW_FOR(v, g.nodes) {
 			chains += graph_degree(&g, v) == 2;
 		}
 		assert_true(chains > g.nodes / 2);
@@ -414,7 +413,7 @@ TEST(chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near)
 		assert_int_equal(g.nodes, 64810);
 		assert_int_equal(g.arcs, 501186);
 		assert_in_range(largest_degree(&g), 200, 500);
-		for (uint32_t v = 0; v < g.nodes; v++) {
+		NVW_FOR(v, g.nodes) {
 			for (uint32_t i = g.row[v]; i < g.row[v + 1]; i++) {
 				const uint32_t away = (g.column[i] - v + g.nodes) % g.nodes;
 
@@ -430,7 +429,7 @@ TEST(the_same_seed_makes_the_same_graph)
 {
 	static const char *const names[] = {"rmat:8", "road:500", "grid:10x10", "chung-lu:500:3000"};
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	NVW_FOR(i, NVW_COUNT(names)) {
 		struct graph a = make(names[i], 5), b = make(names[i], 5), c = make(names[i], 6);
 
 		assert_int_equal(a.arcs, b.arcs);

@@ -13,7 +13,6 @@
 #include "check/check.h"
 #include "core/options.h"
 
-#include "core/each.h"
 #include "papers/kernels/graph/plan.h"
 
 static const struct algorithm {
@@ -77,7 +76,7 @@ static bool run(enum graph_algorithm a, const char *scenario, const char *protoc
 
 static void expect_verified(const char *scenario, const char *protocol)
 {
-	for (unsigned a = 0; a < sizeof(algorithms) / sizeof(*algorithms); a++) {
+	NVW_FOR(a, NVW_COUNT(algorithms)) {
 		struct graph_plan figures;
 		char finding[256];
 

@@ -13,7 +13,6 @@
 
 #include "check/check.h"
 #include "common/skip.h"
-#include "core/each.h"
 #include "core/options.h"
 #include "papers/kernels/sync/rows.h"
 
@@ -105,7 +104,7 @@ static int run(const struct nvw_workload *w, const char *text, const struct sett
 static void expect_right(const struct nvw_workload *w, const char *text)
 {
 	NVW_EACH(protocol, protocols, PROTOCOLS) {
-		for (uint64_t seed = 0; seed < 3; seed++) {
+		NVW_FOR(seed, 3) {
 			const struct setting s = {*protocol, 3 + seed, seed, -1};
 			struct nvw_findings findings;
 

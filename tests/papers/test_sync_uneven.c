@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../workloads/ideal.h"
-#include "core/each.h"
 
 /* clang-format off */
 #define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {"group-size", "8"}, {NULL, NULL}})
@@ -82,7 +81,7 @@ TEST(missing_exclusion_is_noticed)
 		&nvw_workload_mutex, &nvw_workload_semaphore, &nvw_workload_tree_barrier};
 	static const char *const bugs[] = {"no-lock", "no-lock", "no-barrier"};
 
-	for (unsigned i = 0; i < sizeof(w) / sizeof(*w); i++) {
+	NVW_FOR(i, NVW_COUNT(w)) {
 		const char *why;
 		int m = 0;
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/skip.h"
-#include "core/each.h"
 #include "papers/kernels/trees/trees.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */
@@ -209,7 +208,7 @@ TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 			const struct nvw_task_totals t =
 				run_branching(width == 64 ? wide : narrow, protocol, &sum);
 
-			for (unsigned k = 0; k < DEPTH; k++) {
+			NVW_FOR(k, DEPTH) {
 				atomics += 2 * (((1u << k) + width - 1) / width);
 			}
 			assert_int_equal(t.tasks, forks + 1);

@@ -99,7 +99,7 @@ void put_entry(struct image *im, uint32_t stream, uint32_t entry, uint64_t epoch
 {
 	const struct nvw__undo undo = {.off = off, .value = value};
 
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		if (words >> i & 1) {
 			const nvw_off at = nvw__entry_off(&im->g, stream, entry) + 8 * i;
 

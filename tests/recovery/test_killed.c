@@ -58,7 +58,7 @@ static void put_entry(
 	const struct nvw__undo undo = {
 		block(f, (unsigned)nvw_random_below(random, BLOCKS)), nvw_random_u64(random)};
 
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		put_sealed(
 			f, nvw__entry_off(&f->g, stream, entry) + 8 * i, nvw__entry_payload(&undo, epoch, i));
 	}
@@ -96,7 +96,7 @@ static void make(struct file *f, uint64_t seed)
 	nvw_pool_close(pool);
 	map(f);
 	put_sealed(f, nvw__chunk_word_off(&f->g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 0));
-	for (uint32_t stream = 0; stream < STREAMS; stream++) {
+	NVW_FOR(stream, STREAMS) {
 		put_stream(f, stream, &random);
 	}
 	f->bytes[100] ^= seed % 3 == 0;

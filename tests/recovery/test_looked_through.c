@@ -45,7 +45,7 @@ TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 	struct image im;
 
 	sparse_new(&im, distance + (UINT64_C(1) << 20), &asked);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const nvw_off off = im.g.chunks + 64, far = off + distance, named = i ? far : off,
 			      other = i ? off : far;
 		struct nvw_recovery report;
@@ -81,14 +81,14 @@ static void assert_looked_through(
 	struct rec_entry entry;
 	uint64_t word;
 
-	for (uint32_t stream = 0; stream < STREAMS; stream++) {
+	NVW_FOR(stream, STREAMS) {
 		assert_int_equal(rec_through_stream(through, stream), 0);
-		for (uint32_t i = 0; i < ENTRIES; i++) {
+		NVW_FOR(i, ENTRIES) {
 			assert_int_equal(rec_through_entry(through, stream, i, &entry), 0);
 			assert_int_equal(entry.verdict, verdicts[stream][i]);
 		}
 	}
-	for (uint32_t i = 0; i < nvw__class_blocks[1]; i++) {
+	NVW_FOR(i, nvw__class_blocks[1]) {
 		assert_true(rec_through_is_block_word(through, block_words + 8 * i));
 		assert_int_equal(rec_through_block(through, block_words + 8 * i, &word), 0);
 		assert_int_equal(word, get(recovered, block_words + 8 * i));
@@ -113,7 +113,7 @@ TEST(the_status_table_is_looked_at_for_other_entries_alone)
 	build(&im);
 	im.bytes[nvw__est_off(&im.g, 0)] ^= 1;
 	assert_int_equal(open_image(&im, &pool), 0);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
 
@@ -135,7 +135,7 @@ TEST(what_is_looked_through_is_what_recovery_does)
 	recovered = image_copy(&im);
 	assert_int_equal(recover(&recovered, &report), 0);
 	assert_int_equal(open_image(&im, &pool), 0);
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
 

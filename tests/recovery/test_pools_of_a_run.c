@@ -262,7 +262,7 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(im.writes, 0);
 	nvw_pool_close(pool);
-	for (uint64_t stop = 0; stop < writes; stop++) {
+	NVW_FOR(stop, writes) {
 		struct image cut = before;
 
 		cut.bytes = malloc(im.size);
@@ -353,11 +353,11 @@ TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 	uint8_t expected[32], now[32];
 
 	watching = true;
-	for (unsigned i = 0; i < 8 * 16; i++) {
+	NVW_FOR(i, 8 * 16) {
 		const unsigned at = 8 + i % 8, n = 1 + i / 8, first = at / 8 * 8, end = (at + n + 7) / 8 * 8;
 
 		memcpy(expected, (const char *)nvw_pool_base(pool) + words, sizeof expected);
-		for (unsigned k = 0; k < n; k++) {
+		NVW_FOR(k, n) {
 			expected[at + k] = now[k] = (uint8_t)(i + k);
 		}
 		const uint64_t written = nvw_pool_words_written(pool);

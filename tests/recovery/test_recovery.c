@@ -21,7 +21,7 @@
 
 TEST(exactly_one_case_fits_every_combination_of_facts)
 {
-	for (unsigned n = 0; n < 8 * REC_RELATIONS; n++) {
+	NVW_FOR(n, 8 * REC_RELATIONS) {
 		const struct rec_entry_facts facts = {.sealed = n & 1,
 			.one_epoch = n >> 1 & 1,
 			.place = n >> 2 & 1,
@@ -142,7 +142,7 @@ TEST(an_interruption_at_any_write_changes_nothing_about_the_result)
 	assert_int_equal(report.header_repaired, 1);
 	writes = whole.writes;
 	assert_true(writes > 5);
-	for (uint64_t at = 0; at < writes; at++) {
+	NVW_FOR(at, writes) {
 		struct image cut = image_copy(&im);
 
 		cut.stop_at = at;
@@ -229,7 +229,7 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 
 	build(&im);
 	assert_int_equal(open_image(&im, &pool), 0);
-	for (uint32_t stream = 0; stream < STREAMS; stream++) {
+	NVW_FOR(stream, STREAMS) {
 		assert_int_equal(nvw_stream_state(pool, stream, &found), 0);
 		assert_int_equal(found.settled, expected[stream].settled);
 		assert_int_equal(found.state, expected[stream].state);
@@ -264,7 +264,7 @@ TEST(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any)
 		const nvw_off behind = nvw__block_off(g.chunks, class, blocks);
 
 		assert_int_equal(nvw_heap_places(&g, bytes), 3 * blocks);
-		for (uint64_t i = 0; i < 3 * blocks; i++) {
+		NVW_FOR(i, 3 * blocks) {
 			const nvw_off off = nvw_heap_place(&g, bytes, i);
 
 			assert_int_equal(off, nvw__block_off(nvw__chunk_off(&g, i / blocks), class,
@@ -313,7 +313,7 @@ static void random_history(uint64_t seed, uint64_t first)
 		unsigned word[ENTRIES];
 
 		memcpy(after, before, sizeof after);
-		for (unsigned i = 0; i < changes; i++) {
+		NVW_FOR(i, changes) {
 			word[i] = (unsigned)nvw_random_below(&random, WORDS);
 			put_entry(&im, 0, i, epoch, data_at(&im, word[i]), before[word[i]],
 				cut && step == 0 ? (unsigned)nvw_random_below(&random, 16) : 15);
@@ -332,7 +332,7 @@ static void random_history(uint64_t seed, uint64_t first)
 		}
 	}
 	assert_int_equal(recover(&im, &report), 0);
-	for (unsigned i = 0; i < WORDS; i++) {
+	NVW_FOR(i, WORDS) {
 		now[i] = get(&im, data_at(&im, i));
 		is_before = is_before && now[i] == before[i];
 		is_after = is_after && now[i] == after[i];
@@ -343,7 +343,7 @@ static void random_history(uint64_t seed, uint64_t first)
 
 TEST(random_histories_end_before_or_after_their_last_epoch)
 {
-	for (uint64_t seed = 0; seed < 300; seed++) {
+	NVW_FOR(seed, 300) {
 		random_history(seed, 1);
 	}
 	/* Streams that have counted for long: over every power of two below the last epoch. */
@@ -360,13 +360,13 @@ TEST(an_entry_names_every_word_of_the_largest_pool)
 {
 	struct nvw_random random = {5};
 
-	for (unsigned i = 0; i < 1000; i++) {
+	NVW_FOR(i, 1000) {
 		const struct nvw__undo undo = {
 			8 * (nvw_random_u64(&random) >> (30 + i % 20)), nvw_random_u64(&random)};
 		const uint64_t number = undo.off / 8, epoch = NVW__EPOCH_MAX - i;
 		uint64_t payload[NVW__ENTRY_WORDS];
 
-		for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++) {
+		NVW_FOR(k, NVW__ENTRY_WORDS) {
 			payload[k] = nvw__entry_payload(&undo, epoch, k);
 			assert_int_equal(payload[k] >> NVW_SEAL_PAYLOAD_BITS, 0);
 			assert_int_equal(nvw__entry_epoch(payload[k]), epoch);
@@ -394,7 +394,7 @@ TEST(a_word_beyond_32_GiB_is_restored)
 	const struct nvw__undo undo = {nvw__chunk_off(g, g->chunk_count) - 8, 77};
 
 	assert_true(undo.off > UINT64_C(63) << 30);
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		const nvw_off at = nvw__entry_off(g, 0, 0) + 8 * i;
 
 		assert_int_equal(

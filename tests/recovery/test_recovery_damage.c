@@ -13,7 +13,7 @@
 
 TEST(a_torn_entry_is_ignored_whichever_words_are_missing)
 {
-	for (unsigned words = 0; words < 16; words++) {
+	NVW_FOR(words, 16) {
 		struct image im;
 		struct nvw_recovery report;
 
@@ -41,7 +41,7 @@ TEST(an_entry_is_torn_however_long_ago_its_slot_was_used)
 {
 	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
 
-	for (unsigned i = 0; i < NVW_COUNT(distances) * 16; i++) {
+	NVW_FOR(i, NVW_COUNT(distances) * 16) {
 		const uint64_t old = 70000, epoch = old + distances[i / 16];
 		const unsigned words = i % 16;
 		struct image im;
@@ -138,7 +138,7 @@ TEST(the_damaged_page_of_the_header_is_named)
 {
 	static const nvw_off pages[] = {NVW__HEADER_OFF, NVW__COPY_OFF};
 
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		struct nvw_pool *pool;
 		struct image im;
 
@@ -161,7 +161,7 @@ TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 	struct image im;
 
 	image_new(&im);
-	for (unsigned i = 0; i < MEMBERS + 4; i++) {
+	NVW_FOR(i, MEMBERS + 4) {
 		struct nvw_pool pool = {.geometry = im.g};
 
 		put_headers(&im, &pool);
@@ -191,13 +191,13 @@ static uint64_t meaning(struct image *im)
 {
 	uint64_t hash = 0;
 
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		hash = nvw_mix64(hash ^ get(im, data_at(im, i)));
 		hash = nvw_mix64(hash ^ allocated(im, data_at(im, i)));
 		hash = nvw_mix64(hash ^ get(im, nvw_pool_root_off(&im->g, i)));
 	}
 	hash = nvw_mix64(hash ^ allocated(im, nvw__chunk_off(&im->g, 1)));
-	for (uint32_t s = 0; s < STREAMS; s++) {
+	NVW_FOR(s, STREAMS) {
 		hash = nvw_mix64(hash ^ get(im, nvw__est_off(&im->g, s)));
 	}
 	return hash;
@@ -238,7 +238,7 @@ TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 	assert_int_equal(recover(&whole, &report), 0);
 	expected = meaning(&whole);
 	NVW_EACH(change, changes, sizeof changes) {
-		for (nvw_off at = 0; at < im.g.chunks + table; at++) {
+		NVW_FOR(at, im.g.chunks + table) {
 			/* Root words are the structure's own, and so is what nothing uses between the tables
 			 * and the chunks. */
 			const bool is_root = at >= im.g.roots && at < im.g.roots + 8 * NVW_POOL_ROOTS;
@@ -314,7 +314,7 @@ TEST(a_sealed_word_that_says_the_impossible_is_damage)
 
 TEST(a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written)
 {
-	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		struct nvw_recovery report;
 		struct image im;
 
@@ -329,7 +329,7 @@ TEST(a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_writt
 
 TEST(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage)
 {
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		const enum nvw__block_kind kind = i % 2 ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
 		struct nvw_recovery report;
 		struct image im;

@@ -301,7 +301,7 @@ bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off block, uint64_t 
 int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes),
 	void *context)
 {
-	for (uint64_t u = 0; u < unit_count(pool); u++) {
+	NVW_FOR(u, unit_count(pool)) {
 		if (*unit_word(pool, u) != 0) {
 			const int error = visit(context, unit_off(pool, u), *unit_word(pool, u));
 
@@ -316,7 +316,7 @@ int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_
 int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes),
 	void *context, struct nvw_recovery *report)
 {
-	for (uint64_t u = 0; u < unit_count(pool); u++) {
+	NVW_FOR(u, unit_count(pool)) {
 		uint64_t *const word = unit_word(pool, u);
 
 		if (*word != 0 && !reachable(context, unit_off(pool, u), *word)) {
@@ -593,7 +593,7 @@ static void make_item(struct item *item, uint64_t i)
 
 static void make_items(void)
 {
-	for (uint64_t i = 0; i < item_count; i++) {
+	NVW_FOR(i, item_count) {
 		make_item(&items[i], i);
 	}
 }

@@ -18,7 +18,7 @@ static void assert_says(uint64_t order, const struct model *m)
 	unsigned seen = 0;
 
 	assert_int_equal(btree_count(order), m->count);
-	for (unsigned i = 0; i < m->room; i++) {
+	NVW_FOR(i, m->room) {
 		if (i < m->count) {
 			assert_int_equal(btree_slot(order, i), m->slots[i]);
 		}
@@ -50,7 +50,7 @@ static void change_at_random(unsigned room)
 	struct model m = {.room = room};
 	uint64_t order = btree_order(room, 0);
 
-	for (unsigned step = 0; step < 20000; step++) {
+	NVW_FOR(step, 20000) {
 		const uint64_t what = nvw_random_below(&random, 40);
 
 		if (what == 0) {
@@ -78,7 +78,7 @@ TEST(a_fresh_word_lists_its_slots_in_order)
 		for (unsigned count = 0; count <= room; count++) {
 			struct model m = {.room = room, .count = count};
 
-			for (unsigned i = 0; i < count; i++) {
+			NVW_FOR(i, count) {
 				m.slots[i] = (uint8_t)i;
 			}
 			assert_says(btree_order(room, count), &m);

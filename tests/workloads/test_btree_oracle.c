@@ -194,7 +194,7 @@ static void tear_value(void)
 static void take_updates_back(void)
 {
 	for (nvw_off off = first_of_level(0); off; off = node_at(off)->next) {
-		for (unsigned i = 0; i < btree_count(node_at(off)->order); i++) {
+		NVW_FOR(i, btree_count(node_at(off)->order)) {
 			set(value_off(off, i),
 				btree_value_of_load(nvw_pool_word(tree.pool, key_off(off, i))));
 		}

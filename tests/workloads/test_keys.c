@@ -158,7 +158,7 @@ TEST(a_truncated_gzip_file_is_refused, make_path, remove_path)
 {
 	static char text[100000];
 
-	for (unsigned i = 0; i < sizeof(text); i++) {
+	NVW_FOR(i, sizeof(text)) {
 		text[i] = i % 9 == 8 ? '\n' : (char)('0' + nvw_mix64(i) % 10);
 	}
 	put_compressed(text, sizeof(text), archive_write_add_filter_gzip);
@@ -194,7 +194,7 @@ TEST(the_same_seed_gives_the_same_keys)
 {
 	static const char *const names[] = {"uniform", "sequential", "zipfian"};
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		struct keys_source source = {.source = names[i], .seed = 5, .records = 1000};
 		uint64_t *a, *b, *c, n;
 
@@ -231,13 +231,13 @@ TEST(zipfian_ranks_follow_the_law)
 	struct zipf z;
 
 	zipf_init(&z, ITEMS, 0.99);
-	for (unsigned i = 0; i < DRAWS; i++) {
+	NVW_FOR(i, DRAWS) {
 		const uint64_t rank = zipf_next(&z, &random);
 
 		assert_true(rank < ITEMS);
 		counts[rank]++;
 	}
-	for (unsigned rank = 0; rank < 2; rank++) {
+	NVW_FOR(rank, 2) {
 		const double expected = DRAWS * pow(rank + 1, -0.99) / z.zeta;
 
 		assert_true(fabs(counts[rank] - expected) < 6 * sqrt(expected));
@@ -266,7 +266,7 @@ TEST(latest_prefers_the_newest)
 	struct zipf z;
 
 	zipf_init(&z, 1000, 0.99);
-	for (unsigned i = 0; i < 10000; i++) {
+	NVW_FOR(i, 10000) {
 		const uint64_t record = zipf_latest(&z, &random);
 
 		assert_true(record < 1000);
@@ -297,7 +297,7 @@ TEST(the_corda_trace_is_read_as_it_is)
 	assert_int_equal(count, 135702);
 	assert_true(keys[0] == 0x391c8ee0c57542c7u);
 	qsort(keys, count, sizeof(*keys), compare_keys);
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		distinct += i == 0 || keys[i] != keys[i - 1];
 	}
 	assert_int_equal(distinct, 90468);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "subject.h"
 #include "workloads/kv/kernel.h"
 #include "workloads/kv/plan.h"
@@ -89,7 +88,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 {
 	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
 
-	for (unsigned i = 0; i < sizeof(bugs) / sizeof(*bugs); i++) {
+	NVW_FOR(i, NVW_COUNT(bugs)) {
 		const struct subject s =
 			run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"}, {"slots", "16"}), 1,
 				(int)bugs[i], 3);
@@ -199,7 +198,7 @@ static void unplanned_key(struct nvw_pool *pool, struct kv_view *v)
 	uint64_t i = kv_home(v->table, kv_hash(key));
 
 	entry[0] = key;
-	for (unsigned w = 0; w < 8; w++) {
+	NVW_FOR(w, 8) {
 		entry[2 + w] = kv_value_word(base, w, 64);
 	}
 	entry[1] = kv_value_header(base, key, 64);
@@ -224,7 +223,7 @@ static void older_value(struct nvw_pool *pool, struct kv_view *v)
 	uint64_t *const entry = (uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v)));
 	const uint64_t base = kv_value_base(1, entry[0], 0);
 
-	for (unsigned w = 0; w < 8; w++) {
+	NVW_FOR(w, 8) {
 		entry[2 + w] = kv_value_word(base, w, 64);
 	}
 	entry[1] = kv_value_header(base, entry[0], 64);

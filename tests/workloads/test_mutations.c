@@ -29,7 +29,7 @@
 			const bool is_none = !memcmp(workload##_replaced(i), &none, sizeof none);     \
                                                                                                       \
 			assert_int_equal(is_none, !strcmp(workload##_mutations[i].name, host_bug));   \
-			for (int j = 0; j < i; j++) {                                                 \
+			NVW_FOR(j, i) {                                                               \
 				assert_memory_not_equal(                                              \
 					workload##_replaced(i), workload##_replaced(j), sizeof none); \
 			}                                                                             \

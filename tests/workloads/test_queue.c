@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/each.h"
 #include "subject.h"
 #include "workloads/queue/plan.h"
 

@@ -89,7 +89,7 @@ static uint64_t *node(struct nvw_pool *pool, uint64_t t)
 /* The head of a stack that has two nodes at least. */
 static uint64_t *head(struct nvw_pool *pool)
 {
-	for (uint64_t s = 0; s < view.layout.stacks; s++) {
+	NVW_FOR(s, view.layout.stacks) {
 		uint64_t *const found = words_at(pool, stack_head(&view.layout, s));
 
 		if (*found != 0 && *words_at(pool, *found) != 0) {
@@ -156,7 +156,7 @@ static void make_circle(struct nvw_pool *pool)
 /* The first node that is on neither stack any more. */
 static void bring_back(struct nvw_pool *pool)
 {
-	for (uint64_t t = 0; t < view.layout.nodes; t++) {
+	NVW_FOR(t, view.layout.nodes) {
 		if (nvw_acked(ideal_acks(), view.layout.nodes + t)) {
 			uint64_t *const at =
 				words_at(pool, stack_head(&view.layout, stack_of(&view.layout, t)));

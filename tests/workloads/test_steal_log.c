@@ -100,7 +100,7 @@ static uint64_t *task(struct nvw_pool *pool, uint64_t t)
 /* The record of task t. */
 static uint64_t *record(struct nvw_pool *pool, uint64_t t)
 {
-	for (uint64_t i = 0; i < view.groups * view.records; i++) {
+	NVW_FOR(i, view.groups * view.records) {
 		uint64_t *const words = words_at(pool, steal_record(view.logs, view.words, view.records,
 							       i / view.records, i % view.records));
 

@@ -11,7 +11,6 @@
 
 #include "tasks/tasks.h"
 
-#include "core/each.h"
 #include "ideal.h"
 
 typedef int machine_run(struct nvw_machine *machine, const struct nvw_task_program *program,
@@ -62,7 +61,7 @@ static struct nvw_task_totals run_on(unsigned which, const struct nvw_task_progr
 static void assert_same_epochs(void)
 {
 	assert_int_equal(count[0], count[1]);
-	for (unsigned i = 0; i < count[0]; i++) {
+	NVW_FOR(i, count[0]) {
 		const struct nvw_task_epoch *const a = &kept[0][i].epoch, *const b = &kept[1][i].epoch;
 
 		assert_int_equal(a->number, b->number);
@@ -153,11 +152,11 @@ TEST(a_postorder_walk_goes_through_table_5_1)
 		{0, 1, 0, false, 0, {0}, 0, {0}},
 	};
 
-	for (unsigned which = 0; which < 2; which++) {
+	NVW_FOR(which, 2) {
 		visits = 0;
 		run_on(which, &walk, postorder, (uint32_t[]){1}, 1, NULL, 1);
 		assert_int_equal(count[which], NVW_COUNT(rows));
-		for (unsigned i = 0; i < count[which]; i++) {
+		NVW_FOR(i, count[which]) {
 			struct kept *const k = &kept[which][i];
 
 			assert_int_equal(k->epoch.number, rows[i].epoch);
@@ -247,7 +246,7 @@ static void add_all(struct nvw_task *t)
 {
 	uint32_t total = 0;
 
-	for (uint32_t i = 0; i < nvw_task_word(t, 1); i++) {
+	NVW_FOR(i, nvw_task_word(t, 1)) {
 		total += nvw_emitted(t, nvw_task_word(t, 0) + i, 0);
 	}
 	nvw_emit(t, total);
@@ -258,7 +257,7 @@ static void begin_many(struct nvw_task *t)
 	const uint32_t n = nvw_task_word(t, 0);
 	uint32_t first = UINT32_MAX;
 
-	for (uint32_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const uint32_t entry = nvw_fork(t, begin_rounds, i % 5);
 
 		first = entry < first ? entry : first;
@@ -278,7 +277,7 @@ static uint32_t rounds_of(uint32_t n)
 {
 	uint32_t total = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		total += 3;
 		for (uint32_t left = i % 5; left > 0; left--) {
 			total += 101 * left;
@@ -414,7 +413,7 @@ TEST(maps_are_carried_out_before_the_next_epoch)
 		struct nvw_task_totals totals;
 		uint32_t words[64], expected = 0;
 
-		for (uint32_t i = 0; i < 64; i++) {
+		NVW_FOR(i, 64) {
 			words[i] = i + 3;
 			expected += words[i] * words[i];
 		}
@@ -517,7 +516,7 @@ TEST(mistakes_end_the_run_and_are_named)
 		{leaf, NVW_E_USAGE, "its first task"},
 	};
 
-	for (unsigned i = 0; i < 2 * NVW_COUNT(cases); i++) {
+	NVW_FOR(i, 2 * NVW_COUNT(cases)) {
 		const struct nvw_task_options options = {.entries = 100, .group_size = 8, .depth = 30};
 		struct nvw_task_totals totals;
 

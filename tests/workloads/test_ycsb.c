@@ -58,7 +58,7 @@ TEST(every_used_property_is_read, make_path, remove_path)
 		 "operationcount=8\nfieldcount=2\nfieldlength=33\nmaxscanlength=9\nminscanlength=4\n"
 		 "scanlengthdistribution=zipfian\nreadallfields=true\n");
 	assert_ok(ycsb_load(path, &y));
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		assert_true(fabs(y.share[i] - 0.05 * (double[]){1, 2, 3, 4}[i]) < 1e-12);
 	}
 	assert_true(fabs(y.share[YCSB_READ_MODIFY_WRITE] - 0.5) < 1e-12);
@@ -117,10 +117,10 @@ TEST(requests_follow_the_shares)
 
 		assert_ok(ycsb_load((char[]){*name, 0}, &y));
 		ycsb_requests_init(&r, &y, 1000, DRAWS, 1);
-		for (unsigned i = 0; i < DRAWS; i++) {
+		NVW_FOR(i, DRAWS) {
 			counts[ycsb_requests_next(&r).op]++;
 		}
-		for (unsigned op = 0; op < YCSB_OPS; op++) {
+		NVW_FOR(op, YCSB_OPS) {
 			assert_true(fabs((double)counts[op] / DRAWS - y.share[op]) < 0.015);
 			assert_true(y.share[op] > 0 || counts[op] == 0);
 		}
@@ -139,7 +139,7 @@ TEST(requests_fall_on_present_records_only)
 		assert_ok(ycsb_load("e", &y));
 		y.request = *row;
 		ycsb_requests_init(&r, &y, 1, 3000, 9);
-		for (unsigned i = 0; i < 3000; i++) {
+		NVW_FOR(i, 3000) {
 			const uint64_t before = r.records;
 			const struct ycsb_request q = ycsb_requests_next(&r);
 

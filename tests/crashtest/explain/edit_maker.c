@@ -43,7 +43,7 @@ static void complete(struct maker *m, const struct event *barrier)
 
 	e->of_group = barrier->of_group;
 	e->line = barrier->line;
-	for (unsigned s = 0; s < m->h->stores; s++) {
+	NVW_FOR(s, m->h->stores) {
 		e->covers |= (uint32_t)is_member(e, m->h->event[m->h->store_at[s]].item) << s;
 	}
 }
@@ -54,7 +54,7 @@ static void meet(struct maker *m, unsigned item, unsigned line)
 
 	e->line = line;
 	e->of_group = line == LINE_GROUP;
-	for (unsigned i = 0; i < ITEMS; i++) {
+	NVW_FOR(i, ITEMS) {
 		m->wi[i] += is_member(e, i);
 		m->wg[i] += e->of_group && is_member(e, i);
 	}
@@ -88,8 +88,8 @@ static void make_programs(struct maker *m, unsigned line)
 {
 	static const unsigned others[] = {LINE_OTHER, LINE_B, 0};
 
-	for (unsigned i = 0; i < ITEMS; i++) {
-		for (unsigned k = 0; k < ARRIVALS; k++) {
+	NVW_FOR(i, ITEMS) {
+		NVW_FOR(k, ARRIVALS) {
 			if (below(m, 4) == 0) {
 				m->program[i][m->left[i]++] = others[below(m, 3)];
 			}

@@ -75,7 +75,7 @@ int write_log(const struct history *h)
 	if (!h->host) {
 		assert_ok(nvw_log_append(w, &r));
 	}
-	for (unsigned i = 0; i < h->events; i++) {
+	NVW_FOR(i, h->events) {
 		r = record_of(h, &h->event[i]);
 		r.time_ps = 1000 * (i + 1);
 		assert_ok(nvw_log_append(w, &r));

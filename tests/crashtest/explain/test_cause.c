@@ -188,7 +188,7 @@ static struct ct_result of_two_bugs(unsigned jobs)
 	log_name_site(&run, FOURTH_SITE, 40);
 	log_store(&run, DATA_SITE, 1, 0, 1);
 	log_store(&run, FLAG_SITE, 1, 64, 1);
-	for (unsigned completed = 0; completed < 2; completed++) {
+	NVW_FOR(completed, 2) {
 		log_append(
 			&run, (struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
 				      .barrier = {.site = FLAG_SITE,

@@ -242,7 +242,7 @@ CHECK(judge_rules)
 	for (unsigned line = 1; line <= LINES; line++) {
 		set |= (unsigned)(ct_image_word(image, word_at(line)) != 0) << (line - 1);
 	}
-	for (unsigned i = 0; i < r->count; i++) {
+	NVW_FOR(i, r->count) {
 		if ((set & r->rule[i].after) == 0 || (set & r->rule[i].before) == r->rule[i].before) {
 			continue;
 		}
@@ -326,7 +326,7 @@ static bool fails_so(const struct rules *r, const uint8_t failed[SETS], const ch
 {
 	bool fails = false;
 
-	for (unsigned i = 0; i < r->count; i++) {
+	NVW_FOR(i, r->count) {
 		const char *const said =
 			r->rule[i].dies ? "the check was killed by signal 11" : r->rule[i].text;
 
@@ -356,7 +356,7 @@ static void compare(const struct rules *r, const struct ct_exploration *e, const
 			continue;
 		}
 		look_with(e, &f->cure, with);
-		for (unsigned k = 0; k < SETS; k++) {
+		NVW_FOR(k, SETS) {
 			gone += all[k] && !with[k];
 			kept[k] = kept[k] && with[k];
 		}

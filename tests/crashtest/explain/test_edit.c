@@ -73,7 +73,7 @@ static unsigned arrivals(const struct history *h, const struct cure *c, unsigned
 	unsigned n = c->edit.b.line != 0 && c->edit.kind == CT_EDIT_BARRIER &&
 		     is_store_at(&h->event[first], LINE_B);
 
-	for (unsigned k = 0; k < i; k++) {
+	NVW_FOR(k, i) {
 		n += arrives(h, c, item, k);
 	}
 	return n;
@@ -100,10 +100,10 @@ static uint32_t floor_at(const struct history *h, const struct cure *c, unsigned
 {
 	uint32_t floor = 0;
 
-	for (unsigned q = 0; q < p; q++) {
+	NVW_FOR(q, p) {
 		floor |= h->event[q].covers;
-		for (unsigned s = 0; s < h->stores; s++) {
-			for (unsigned item = 0; item < ITEMS; item++) {
+		NVW_FOR(s, h->stores) {
+			NVW_FOR(item, ITEMS) {
 				floor |= (uint32_t)lies_between(h, c, h->store_at[s], q, item) << s;
 			}
 		}
@@ -118,7 +118,7 @@ static const struct event *store_of(const struct history *h, unsigned s)
 
 static bool is_word_closed(const struct history *h, uint32_t set)
 {
-	for (unsigned b = 0; b < h->stores; b++) {
+	NVW_FOR(b, h->stores) {
 		for (unsigned a = 0; a < b && set >> b & 1; a++) {
 			if (store_of(h, a)->word == store_of(h, b)->word && !(set >> a & 1)) {
 				return false;
@@ -142,7 +142,7 @@ static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
 {
 	struct state s = {.acks = acks};
 
-	for (unsigned i = 0; i < h->stores; i++) {
+	NVW_FOR(i, h->stores) {
 		if (durable >> i & 1) {
 			s.word[store_of(h, i)->word] = 100 + i;
 		}
@@ -166,7 +166,7 @@ static void permit_epoch(const struct history *h, const struct cure *c)
 		uint32_t stores, acks;
 
 		visible_at(h, p, &stores, &acks);
-		for (uint32_t set = 0; set < 1u << h->stores; set++) {
+		NVW_FOR(set, 1u << h->stores) {
 			if ((set & ~stores) == 0 && (floor & ~set) == 0 && is_word_closed(h, set)) {
 				add_state(h, set, acks);
 			}
@@ -184,7 +184,7 @@ static bool is_ordered(const struct history *h, const struct cure *c, unsigned a
 
 static void permit_buffered(const struct history *h, const struct cure *c)
 {
-	for (uint32_t set = 0; set < 1u << h->stores; set++) {
+	NVW_FOR(set, 1u << h->stores) {
 		bool closed = is_word_closed(h, set);
 		uint32_t acks = 0;
 
@@ -197,7 +197,7 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 		for (unsigned k = 0; k < h->acks && closed; k++) {
 			bool told = true;
 
-			for (unsigned a = 0; a < h->stores; a++) {
+			NVW_FOR(a, h->stores) {
 				told = told && ((set >> a & 1) || h->store_at[a] > h->ack_at[k] ||
 						       !is_ordered(h, c, h->store_at[a], h->ack_at[k]));
 			}
@@ -338,7 +338,7 @@ static bool keeps(const struct history *h, enum ct_edit_kind kind, uint32_t visi
 {
 	bool good = true;
 
-	for (unsigned a = 0; a < h->stores; a++) {
+	NVW_FOR(a, h->stores) {
 		const bool lost = store_of(h, a)->line == LINE_A && (visible & ~set) >> a & 1;
 
 		good = good && !(lost && kind == CT_EDIT_DURABLE);
@@ -359,7 +359,7 @@ static void permit_assumed(const struct history *h, const struct cure *c)
 		uint32_t stores, acks;
 
 		visible_at(h, p, &stores, &acks);
-		for (uint32_t set = 0; set < 1u << h->stores; set++) {
+		NVW_FOR(set, 1u << h->stores) {
 			if ((set & ~stores) == 0 && (floor & ~set) == 0 && is_word_closed(h, set) &&
 				keeps(h, c->edit.kind, stores, set)) {
 				add_state(h, set, acks);

@@ -20,7 +20,7 @@ static int rounds_log(bool host, const unsigned *lines, unsigned count)
 	static struct history h;
 
 	h = (struct history){.host = host};
-	for (unsigned i = 0; i < 2 * count; i++) {
+	NVW_FOR(i, 2 * count) {
 		struct event *const e = &h.event[h.events++];
 		const unsigned line = lines[i % count];
 
@@ -102,7 +102,7 @@ TEST(exchanged_rounds_move_every_store_of_a_loop)
 	static const unsigned lines[][4] = {
 		{LINE_A, LINE_B, LINE_OTHER, LINE_B}, {LINE_A, LINE_OTHER, LINE_A, LINE_B}};
 
-	for (unsigned k = 0; k < 2; k++) {
+	NVW_FOR(k, 2) {
 		struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
 		const int fd = rounds_log(false, lines[k], 4);
 		bool between = false;

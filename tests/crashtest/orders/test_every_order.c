@@ -21,7 +21,6 @@
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
-#include "core/each.h"
 #include "crashtest/explore/every_order.h"
 #include "ordered.h"
 
@@ -97,7 +96,7 @@ KERNEL(kernel, const struct args, a)
 	const uint64_t me = nvw_global_id();
 	uint64_t last = 1, hash = me;
 
-	for (unsigned i = 0; i < a->program->count; i++) {
+	NVW_FOR(i, a->program->count) {
 		const struct op *const op = &a->program->op[me][i];
 
 		if (!op->if_odd || (last & 1) != 0) {
@@ -115,7 +114,7 @@ static struct program draw(struct nvw_random *r, enum kind first, enum kind last
 
 	p.is_one_group = nvw_random_below(r, 3) == 0;
 	NVW_EACH(one, p.op, p.threads) {
-		for (unsigned i = 0; i < p.count; i++) {
+		NVW_FOR(i, p.count) {
 			(*one)[i] =
 				(struct op){.kind = first + (enum kind)nvw_random_below(r, last - first + 1),
 					.word = (unsigned)nvw_random_below(r, WORDS),
@@ -195,10 +194,10 @@ static uint64_t launch(const void *what, struct nvw_machine *m)
 		return 1; /* it does not end */
 	}
 	assert_ok(nvw_read(m, words, a.words, sizeof words));
-	for (unsigned i = 0; i < WORDS; i++) {
+	NVW_FOR(i, WORDS) {
 		hash = nvw_mix64(hash ^ words[LINE * i]) + i;
 	}
-	for (unsigned t = 0; t < p->threads; t++) {
+	NVW_FOR(t, p->threads) {
 		hash = nvw_mix64(hash ^ read_by[t]) + t;
 	}
 	return hash;
@@ -413,7 +412,7 @@ TEST(locks_and_barriers_have_the_results_of_every_order)
 	const unsigned count = NVW_COUNT(cases) - (getenv("EVERY_CASE") == NULL);
 
 	protocol = "vi";
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const struct ordered p = {.kind = cases[i].kind,
 			.size = cases[i].size,
 			.groups = cases[i].groups,
@@ -526,8 +525,8 @@ static void apply(struct instant *n, const struct event *e)
 	} else if (e->what == EMU_STEP_ACK) {
 		n->acks += UINT64_C(1) << 8 * e->thread;
 	} else {
-		for (unsigned w = 0; w < 8; w++) {
-			for (unsigned v = 0; v < n->count[w]; v++) {
+		NVW_FOR(w, 8) {
+			NVW_FOR(v, n->count[w]) {
 				if (n->by[w][v] == e->thread && v + 1 > n->durable[w]) {
 					n->durable[w] = v + 1;
 				}
@@ -562,7 +561,7 @@ static int by_state(const void *a, const void *b)
 /* Whether every thread has been told of as much. */
 static bool has_acks(uint64_t all, uint64_t some)
 {
-	for (unsigned t = 0; t < THREADS; t++) {
+	NVW_FOR(t, THREADS) {
 		if ((all >> 8 * t & 0xff) < (some >> 8 * t & 0xff)) {
 			return false;
 		}
@@ -600,8 +599,8 @@ static struct program draw_persistent(struct nvw_random *r)
 	struct program p = {.threads = 2 + (unsigned)nvw_random_below(r, 2)};
 
 	p.count = p.threads == 2 ? 4 : 3;
-	for (unsigned t = 0; t < p.threads; t++) {
-		for (unsigned i = 0; i < p.count; i++) {
+	NVW_FOR(t, p.threads) {
+		NVW_FOR(i, p.count) {
 			static const enum kind kinds[] = {
 				STORE, STORE, STORE, PERSIST, PERSIST, ADD, ACKNOWLEDGE, ACKNOWLEDGE};
 

@@ -121,7 +121,7 @@ TEST(the_same_seed_gives_the_same_schedules)
 
 	assert_true(first.different > 3);
 	first.seconds = 0;
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		struct ct_schedules again = run_with(&p, 30, 7, 64, &result);
 
 		again.seconds = 0;
@@ -218,7 +218,7 @@ static void compare_answer(unsigned answer, const struct ct_schedules *found)
 
 TEST(locks_and_barriers_have_their_known_answers)
 {
-	for (unsigned i = 0; i < ANSWERS; i++) {
+	NVW_FOR(i, ANSWERS) {
 		if (!(answers[i].where & SAMPLED)) {
 			continue;
 		}
@@ -268,7 +268,7 @@ TEST(every_order_is_run_once)
 
 TEST(in_every_order_locks_and_barriers_have_their_known_answers)
 {
-	for (unsigned i = 0; i < ANSWERS; i++) {
+	NVW_FOR(i, ANSWERS) {
 		if (!(answers[i].where & EVERY)) {
 			continue;
 		}

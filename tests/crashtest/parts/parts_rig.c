@@ -138,7 +138,7 @@ static void note(void *context, const struct ct_tried *t)
 	}
 	bool some_hold = false;
 
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		if (ct_parts_hold(s->parts, s->levels + (size_t)i * s->rig->medium.cell_count)) {
 			some_hold = true;
 			s->tried[i]++;
@@ -165,7 +165,7 @@ void rig_compare(struct rig *r, struct ct_parts *parts, unsigned count, bool (*c
 
 	assert_true(count <= RIG_STATES_MAX);
 	rig_states_create(r, parts, count, &states);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		(void)ct_states_by_number(&r->medium, &walk, i, r->levels);
 		rig_states_set(&states, i);
 		fails[i] = check_fails(r);
@@ -173,7 +173,7 @@ void rig_compare(struct rig *r, struct ct_parts *parts, unsigned count, bool (*c
 	}
 	ct_walk_end(&walk);
 	rig_states_try(&states);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		sum->failing += fails[i];
 		sum->different += fails[i] != states.part_fails[i];
 	}

@@ -117,7 +117,7 @@ static struct rig_sum compare_bug(
 TEST(parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fails)
 {
 	NVW_EACH(model, models, MODELS) {
-		for (unsigned i = 0; i < NVW_COUNT(bugs); i++) {
+		NVW_FOR(i, NVW_COUNT(bugs)) {
 			const struct rig_sum n = compare_bug(bugs[i], ct_checker_parts(&checker), *model, 0);
 
 			print_message("# %s, '%s': %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
@@ -196,7 +196,7 @@ TEST(a_program_whose_library_has_parts_is_explored_by_them)
 	static const char *const texts[] = {NULL, "counts and is not whole", "counts and is not whole",
 		"has an entry that does not count", "is not in the index"};
 
-	for (unsigned i = 0; i < NVW_COUNT(bugs); i++) {
+	NVW_FOR(i, NVW_COUNT(bugs)) {
 		crash(i > 0, bugs[i], i % 2 ? "--verbose --jobs=3 --cures=off" : "--verbose --cures=off");
 		assert_output_has(" evaluations of 3,073 parts");
 		assert_output_has(i ? texts[i] : "NO FAILURE FOUND in ");

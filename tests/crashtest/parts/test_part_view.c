@@ -26,7 +26,7 @@ static unsigned other_words(struct rig *r, struct ct_parts *parts, bool raw)
 	struct nvw_pool *pool;
 	unsigned other = 0, unknown = 0;
 
-	for (uint64_t i = 0; i < r->medium.image.bytes / 8; i++) {
+	NVW_FOR(i, r->medium.image.bytes / 8) {
 		known[i] = ct_parts_recovered(parts, 8 * i, r->levels, &told[i]);
 		unknown += !known[i];
 	}
@@ -34,7 +34,7 @@ static unsigned other_words(struct rig *r, struct ct_parts *parts, bool raw)
 	assert_int_equal(nvw_pool_open_image(&image, &pool), 0);
 	assert_true(unknown <= nvw_pool_geometry(pool)->streams);
 	assert_int_equal(raw ? 0 : nvw_recover(pool, &report), 0);
-	for (uint64_t i = 0; i < r->medium.image.bytes / 8; i++) {
+	NVW_FOR(i, r->medium.image.bytes / 8) {
 		other += known[i] && ct_image_word(&r->medium.image, 8 * i) != told[i];
 	}
 	nvw_pool_close(pool);
@@ -53,7 +53,7 @@ static void view_a_run(struct rig *r, enum ct_model model)
 	assert_ok(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts));
 	while (rig_next(r) && instants++ < 2 * INSTANTS) {
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
-		for (unsigned i = 0; i < 3; i++) {
+		NVW_FOR(i, 3) {
 			rig_choose(r, i);
 			assert_int_equal(other_words(r, parts, false), 0);
 			changed += other_words(r, parts, true) > 0;
@@ -92,10 +92,10 @@ static int pool_with_streams(const void *plan, struct nvw_pool_params *ret_param
 /* Puts those of the set into the image, and none of the others. */
 static void put_rivals(uint8_t *image, const struct nvw_pool_geometry *g, unsigned set)
 {
-	for (unsigned i = 0; i < RIVALS; i++) {
+	NVW_FOR(i, RIVALS) {
 		const struct nvw__undo undo = {.off = nvw_pool_root_off(g, 7), .value = 1000 + i};
 
-		for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++) {
+		NVW_FOR(k, NVW__ENTRY_WORDS) {
 			const nvw_off off = nvw__entry_off(g, rivals[i].stream, rivals[i].entry) + 8 * k;
 			const uint64_t word =
 				set >> i & 1 ? nvw_seal(off, nvw__entry_payload(&undo, 1, k)) : 0;

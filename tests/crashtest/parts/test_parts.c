@@ -36,7 +36,7 @@ static unsigned different_states(struct rig *r, struct ct_parts *parts, bool *re
 	unsigned different = 0;
 
 	rig_states_create(r, parts, STATES, &states);
-	for (unsigned i = 0; i < STATES; i++) {
+	NVW_FOR(i, STATES) {
 		rig_choose(r, i);
 		rig_states_set(&states, i);
 		fails[i] = rig_fails(r, &findings);
@@ -44,7 +44,7 @@ static unsigned different_states(struct rig *r, struct ct_parts *parts, bool *re
 		*ret_some_fail = *ret_some_fail || fails[i];
 	}
 	rig_states_try(&states);
-	for (unsigned i = 0; i < STATES; i++) {
+	NVW_FOR(i, STATES) {
 		different += states.part_fails[i] != fails[i];
 	}
 	different += states.uneven > 0;
@@ -91,7 +91,7 @@ TEST(parts_fail_in_the_states_in_which_the_whole_check_fails)
 {
 	unsigned failed = 0;
 
-	for (unsigned i = 0; i < RUNS; i++) {
+	NVW_FOR(i, RUNS) {
 		const struct nvw_workload *const w = runs[i].workload;
 
 		for (int mutation = -1; mutation < 0 || w->mutations[mutation].name != NULL; mutation++) {
@@ -341,7 +341,7 @@ TEST(confirmations_are_counted_apart_from_the_budget)
 	struct rig r;
 
 	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
-	for (unsigned whole = 0; whole < 2; whole++) {
+	NVW_FOR(whole, 2) {
 		struct ct_options options = {.mode = CT_PERMITTED,
 			.model = CT_MODEL_BUFFERED,
 			.states = 50,

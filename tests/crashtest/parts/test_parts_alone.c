@@ -74,7 +74,7 @@ TEST(parts_look_at_what_they_ask_for_alone)
 	struct nvw_parts parts;
 	struct rig r;
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		const enum ct_model model = i < 2 ? CT_MODEL_EPOCH : CT_MODEL_BUFFERED;
 
 		rig_with_bug(&r, &runs[of[i % 2].run], of[i % 2].bug);
@@ -139,7 +139,7 @@ static unsigned troubles_after_a_crowd(const uint64_t *all, const uint64_t *boun
 {
 	unsigned crowds = 0, after = 0;
 
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		assert_true(all[i] != 0);
 		assert_true(bounded[i] == 0 || bounded[i] == all[i]);
 		crowds += bounded[i] == 0;
@@ -156,7 +156,7 @@ TEST(after_a_crowd_of_stores_parts_say_what_they_would_have_said)
 	static uint64_t all[SAID_MAX], bounded[SAID_MAX];
 	unsigned after = 0;
 
-	for (int mutation = 0; mutation < 6; mutation++) {
+	NVW_FOR(mutation, 6) {
 		struct rig r;
 
 		if (!rig_create(&r, &run, mutation, 1, NULL)) {
@@ -215,7 +215,7 @@ static void answer_in_order(const struct asked *a, bool descending, uint64_t ret
 {
 	struct ct_parts *const parts = make_parts(a);
 
-	for (uint64_t n = 0; n < a->count; n++) {
+	NVW_FOR(n, a->count) {
 		const uint64_t i = descending ? a->count - 1 - n : n;
 
 		ret_answers[i] = answer_of(parts, part_of(a, i), a->rig->levels);
@@ -225,7 +225,7 @@ static void answer_in_order(const struct asked *a, bool descending, uint64_t ret
 
 static void answer_alone(const struct asked *a, uint64_t ret_answers[ANSWERS_MAX])
 {
-	for (uint64_t i = 0; i < a->count; i++) {
+	NVW_FOR(i, a->count) {
 		struct ct_parts *const parts = make_parts(a);
 
 		ret_answers[i] = answer_of(parts, part_of(a, i), a->rig->levels);
@@ -266,7 +266,7 @@ static unsigned ways_that_differ(struct rig *r, const struct nvw_workload *in_pa
 	struct asked a = {.rig = r, .in_parts = in_parts};
 
 	rig_begin(r, model);
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		assert_true(rig_next(r));
 	}
 	struct ct_parts *const parts = make_parts(&a);
@@ -302,7 +302,7 @@ TEST(parts_answer_the_same_alone_in_another_order_and_in_another_process)
 	struct nvw_parts parts;
 	struct rig r;
 
-	for (unsigned i = 0; i < RUNS; i++) {
+	NVW_FOR(i, RUNS) {
 		assert_true(rig_create(&r, &runs[i], i == TUTORIAL ? -1 : 0, 1, NULL));
 		assert_int_equal(ways_that_differ(&r, r.subject.workload, some[i % 3]), 0);
 		rig_destroy(&r);

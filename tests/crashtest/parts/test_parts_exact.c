@@ -187,7 +187,7 @@ static void compare_structure(const struct structure *s, uint64_t seed, struct r
 	struct rig r;
 	const int mutation = create_random(&r, s, seed);
 
-	for (unsigned m = 0; m < MODELS; m++) {
+	NVW_FOR(m, MODELS) {
 		compare_run(&r, s->workload, models[m], &sum[m]);
 		if (sum[m].different > 0) {
 			fail_msg("%s, seed %u, mutation %s, %s: parts and check differ", s->workload->name,
@@ -215,7 +215,7 @@ TEST(parts_fail_in_exactly_the_states_in_which_the_whole_check_fails)
 		for (uint64_t seed = 1; seed <= seeds(); seed++) {
 			compare_structure(structure, seed, sum);
 		}
-		for (unsigned m = 0; m < MODELS; m++) {
+		NVW_FOR(m, MODELS) {
 			const struct rig_sum *const n = &sum[m];
 
 			print_message("# %s, %s: %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
@@ -244,7 +244,7 @@ static int check_nothing(void *plan, const struct nvw_pool *pool, const struct n
 /* A word is set back to what it was before the run. */
 static void set_word(struct rig *r, nvw_off off, uint64_t word)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		ct_medium_set_byte(&r->medium, off + i, (uint8_t)(word >> 8 * i));
 	}
 }
@@ -300,8 +300,8 @@ TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 
 	w.parts = &parts;
 	parts.check = check_nothing;
-	for (unsigned i = 0; i < STRUCTURES; i++) {
-		for (uint64_t seed = 0; seed < 8 * seeds(); seed++) {
+	NVW_FOR(i, STRUCTURES) {
+		NVW_FOR(seed, 8 * seeds()) {
 			const struct small small = random_run(&structures[i], 100 + seed);
 			struct rig r;
 

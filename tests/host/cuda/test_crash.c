@@ -139,7 +139,7 @@ TEST(an_atomic_that_publishes_too_early_is_found_at_its_line)
 	NEEDS_MACHINE();
 	build("-O1", "publish", SOURCE("publish.cu"));
 	succeeds(command, "ordered", "");
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		exits(1, command, "unordered", i ? "--model=epoch" : "");
 		assert_output_has(" is in the list and not whole");
 		assert_output_has("publish.cu:19 (set_head, inlined in pushes)  store of 8 bytes at 0x0");

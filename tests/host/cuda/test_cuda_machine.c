@@ -81,7 +81,7 @@ TEST(accesses_past_the_l1_see_what_is_stored_elsewhere)
 {
 	NEEDS_MACHINE();
 	build_machine();
-	for (int how = 0; how < 3; how++) {
+	NVW_FOR(how, 3) {
 		int first, second;
 
 		succeeds("timeout 60 $NVWAVE exec --protocol=vi --report=report -- ./machine past%d", how);
@@ -253,7 +253,7 @@ TEST(shipped_programs_are_right_and_have_no_races)
 				 *const sizes[] = {"1000", "1000", "1000", "32", "1000"};
 
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+	NVW_FOR(i, NVW_COUNT(names)) {
 		char source[4096];
 
 		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", names[i]);
@@ -269,7 +269,7 @@ TEST(shipped_programs_are_right_and_have_no_races)
 TEST(accesses_of_odd_and_large_sizes_have_the_right_values)
 {
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < 2; i++) {
+	NVW_FOR(i, 2) {
 		build(i ? "-O2" : "-O0", "wide", SOURCE("wide.cu"));
 		succeeds("./wide");
 		assert_string_equal(output, "wrong: 0\n");
@@ -302,7 +302,7 @@ TEST(a_managed_variable_is_one_for_the_host_and_for_kernels)
 	succeeds("echo 'static __managed__ int own; __global__ void another() { own = 1; }' >own.cu");
 	build("-O1", "managed", SOURCE("managed.cu") " own.cu");
 	succeeds("./managed");
-	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+	NVW_FOR(i, NVW_COUNT(protocols)) {
 		succeeds("$NVWAVE exec --protocol=%s --report=report -- ./managed", protocols[i]);
 	}
 }
@@ -431,7 +431,7 @@ TEST(a_kernel_is_the_same_with_stacks_and_without)
 
 	NEEDS_MACHINE();
 	build_programs();
-	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+	NVW_FOR(i, NVW_COUNT(programs)) {
 		const char *const protocol = protocols[i % 3];
 
 		run_as("", protocol, programs[i], "without");

@@ -98,7 +98,7 @@ TEST(a_stack_that_becomes_too_deep_between_two_accesses_is_told)
 		{"frame", "(frame): kernel frame, block (0,0,0), thread (0,0,0)", 0}};
 
 	NEEDS_MACHINE();
-	for (unsigned i = 0; i < 2 * sizeof modes / sizeof *modes; i++) {
+	NVW_FOR(i, 2 * sizeof modes / sizeof *modes) {
 		const unsigned mode = i % (sizeof modes / sizeof *modes), fits = modes[mode].fits;
 
 		if (mode == 0) {
