@@ -25,8 +25,8 @@ static unsigned collect(
 			       group->slot->wavefronts;
 
 	NVW_EACH(context, contexts, m->exec.group_wavefronts) {
-		for (uint64_t rest = context->parked; rest; rest &= rest - 1) {
-			const struct nvw_site *const site = context->requests.site[__builtin_ctzll(rest)];
+		NVW_EACH_BIT(lane, context->parked) {
+			const struct nvw_site *const site = context->requests.site[lane];
 			unsigned k = 0;
 
 			while (k < count && (places[k].site != site || places[k].group != group->id)) {

@@ -159,8 +159,8 @@ static bool is_only_issued(const struct emu_wavefront *wf, uint64_t lanes)
 
 static void tell_when_done(struct emu_wavefront *wf, uint64_t lanes, emu_time done)
 {
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		wf->requests.compare[__builtin_ctzll(rest)] = done;
+	NVW_EACH_BIT(lane, lanes) {
+		wf->requests.compare[lane] = done;
 	}
 }
 
@@ -200,9 +200,7 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 
 static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		persist_acknowledge(m, wf, lane, wf->requests.value[lane], 1);
 	}
 	wf->runnable |= lanes;
@@ -214,8 +212,8 @@ static void issue_work(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 {
 	uint64_t most = 0;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		most = nvw_max(most, wf->requests.value[__builtin_ctzll(rest)]);
+	NVW_EACH_BIT(lane, lanes) {
+		most = nvw_max(most, wf->requests.value[lane]);
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t + most * m->config.instruction);
@@ -226,8 +224,8 @@ static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 {
 	emu_time ready = t;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		struct nvw__request *const r = emu_request(wf, __builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, lanes) {
+		struct nvw__request *const r = emu_request(wf, lane);
 		struct emu_late_result result = {r->compare, r->value};
 
 		if (r->value == EMU_LATE) {
@@ -269,9 +267,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	uint64_t same = 0;
 
 	/* One instruction may have different scopes in different lanes. */
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		same |= (uint64_t)(wf->requests.value[lane] == first->value) << lane;
 	}
 	wf->posted |= lanes & ~same;

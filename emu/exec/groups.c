@@ -126,8 +126,8 @@ static uint64_t saved_bytes(const struct nvw_machine *m, const struct emu_slot *
 	uint64_t bytes = m->exec.group_wavefronts * sizeof(struct emu_wavefront);
 
 	NVW_EACH(wavefront, slot->wavefronts, m->exec.group_wavefronts) {
-		for (uint64_t rest = wavefront->live; rest; rest &= rest - 1) {
-			bytes += emu_wavefront_stack_used(m, wavefront, (unsigned)__builtin_ctzll(rest));
+		NVW_EACH_BIT(lane, wavefront->live) {
+			bytes += emu_wavefront_stack_used(m, wavefront, lane);
 		}
 	}
 	return bytes;
@@ -140,8 +140,7 @@ static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *asid
 		if (!m->exec.resumable) {
 			emu_fiber_clean(wf->stacks, EMU_LANES * m->exec.stack_bytes);
 		}
-		for (uint64_t rest = wf->live; rest; rest &= rest - 1) {
-			const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		NVW_EACH_BIT(lane, wf->live) {
 			const uint64_t bytes = emu_wavefront_stack_used(m, wf, lane);
 			char *const stack = emu_wavefront_stack(m, wf, lane);
 

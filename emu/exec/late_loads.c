@@ -24,6 +24,7 @@
 
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "core/invariant.h"
 #include "../protocol/protocol.h"
 
@@ -43,8 +44,7 @@ static uint64_t line_of(uint64_t address)
 
 static void swap_requests(struct emu_late *e)
 {
-	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, e->lanes) {
 		const struct emu_saved_request request = emu_request_save(e->wf, lane);
 
 		emu_request_restore(e->wf, lane, e->request[lane]);
@@ -69,9 +69,7 @@ static void perform(struct nvw_machine *m, struct emu_late *e)
 	swap_requests(e);
 	/* Under protocols with owners, and by guarantee (3), nothing delays a load. */
 	NVW_INVARIANT(e->wf->queued == queued);
-	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, e->lanes) {
 		m->late.results[e->ticket[lane]] =
 			(struct emu_late_result){e->request[lane].value, done + m->config.memory};
 	}
@@ -106,8 +104,8 @@ static bool take_tickets(struct nvw_machine *m, struct emu_late *e)
 		m->late.results = more;
 		m->late.capacity = capacity;
 	}
-	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
-		e->ticket[__builtin_ctzll(rest)] = m->late.count++;
+	NVW_EACH_BIT(lane, e->lanes) {
+		e->ticket[lane] = m->late.count++;
 	}
 	return true;
 }
@@ -131,9 +129,7 @@ bool emu_late_issue(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		free(e);
 		return true;
 	}
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		e->request[lane] = emu_request_save(wf, lane);
 		wf->requests.value[lane] = e->ticket[lane];
 		wf->requests.compare[lane] = EMU_LATE;
@@ -151,8 +147,7 @@ static bool is_completed_by(const struct emu_late *e, const struct emu_wavefront
 {
 	const uint64_t both = e->wf == wf ? lanes & e->lanes : 0;
 
-	for (uint64_t rest = both; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, both) {
 		const struct nvw__request *const r = emu_request(wf, lane);
 		const unsigned kind = r->op & 0xff;
 		const bool is_data = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY || kind == NVW__STORE;

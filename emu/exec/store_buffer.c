@@ -146,8 +146,8 @@ static emu_time begin(struct coh_request *r, emu_time waited, emu_time t)
 /* Whether a load of the lanes has to wait for a store in the buffer. */
 static bool is_held_up(const struct emu_store_buffer *b, const struct coh_request *r)
 {
-	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
-		const struct look_up found = look_up(b, r, (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, r->lanes) {
+		const struct look_up found = look_up(b, r, lane);
 
 		if (found.overlaps || (found.is_found && r->m->config.store_buffer.loads == EMU_LOADS_pass)) {
 			return true;
@@ -159,8 +159,8 @@ static bool is_held_up(const struct emu_store_buffer *b, const struct coh_reques
 /* Whether the buffer has a store of the lanes to these bytes. */
 static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_request *r)
 {
-	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
-		const struct look_up found = look_up(b, r, (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, r->lanes) {
+		const struct look_up found = look_up(b, r, lane);
 
 		if (found.overlaps || found.is_found) {
 			return true;
@@ -241,9 +241,7 @@ bool emu_store_buffer_has_lines_of(
 		return false;
 	}
 	for (const struct emu_stored *e = buffer_of(m, wf)->oldest; e; e = e->younger) {
-		for (uint64_t rest = lanes & e->lanes; rest; rest &= rest - 1) {
-			const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+		NVW_EACH_BIT(lane, lanes & e->lanes) {
 			if (wf->requests.address[lane] / EMU_LINE ==
 				e->lane[lane].request.address / EMU_LINE) {
 				return true;
@@ -272,9 +270,7 @@ static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
 	e->lanes = r->lanes;
 	e->bytes = r->bytes;
 	e->size = r->size;
-	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, r->lanes) {
 		e->lane[lane].request = emu_request_save(r->wf, lane);
 		e->lane[lane].epoch_wi = r->wf->epoch_wi[lane];
 		e->lane[lane].epoch_wg = r->wf->epoch_wg[lane];
@@ -304,8 +300,7 @@ static uint64_t forward(const struct emu_store_buffer *b, const struct coh_reque
 {
 	uint64_t others = 0;
 
-	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, r->lanes) {
 		const struct look_up found = look_up(b, r, lane);
 
 		if (found.is_found) {

@@ -285,9 +285,7 @@ void emu_nvram_catch_up(struct nvw_machine *m, emu_line_id id, const uint8_t *da
 	const uint8_t *const durable = (const uint8_t *)emu_memory_behind(m, id);
 	struct emu_nvram_write w = {.line = id};
 
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		const unsigned i = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(i, mask) {
 		w.data[i] = data[i];
 		w.mask |= (uint64_t)(durable[i] != data[i]) << i;
 	}

@@ -324,8 +324,8 @@ static void look_at_lane(struct nvw_machine *m, const struct emu_wavefront *wf, 
 
 static void look_at_lanes(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	for (; lanes != 0; lanes &= lanes - 1) {
-		look_at_lane(m, wf, (unsigned)__builtin_ctzll(lanes));
+	NVW_EACH_BIT(lane, lanes) {
+		look_at_lane(m, wf, lane);
 	}
 }
 
@@ -357,9 +357,7 @@ void emu_undo_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint
 	if ((emu_request(wf, (unsigned)__builtin_ctzll(lanes))->op & 0xff) != NVW__COMPARE_EXCHANGE) {
 		return;
 	}
-	for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		if (has_exchanged(emu_request(wf, lane))) {
 			look_at_lane(m, wf, lane);
 		}

@@ -660,9 +660,7 @@ static void barrier(
 
 	count_barrier(m, group);
 	record_barrier(m, &what, false);
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		wf->epoch_wi[lane]++;
 		if (group >= NVW_WORKGROUP) {
 			move(m, group_stream(m, wf->group), wf->epoch_wg[lane]++, false);
@@ -683,9 +681,7 @@ static void barrier(
 
 static void returned(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes)
 {
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		move(m, group_stream(m, wf->group), wf->epoch_wg[lane], true);
 		move(m, buffer_of(m)->kernel, wf->epoch_kr[lane], true);
 	}
@@ -806,9 +802,7 @@ static uint64_t together(const struct emu_wavefront *wf, uint64_t lanes)
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 	uint64_t same = 0;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		same |= (uint64_t)(wf->epoch_wg[lane] == wf->epoch_wg[first] &&
 				   wf->epoch_kr[lane] == wf->epoch_kr[first])
 			<< lane;

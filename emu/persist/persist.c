@@ -125,9 +125,7 @@ static struct record_barrier describe(
 
 void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
 {
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		wf->epoch_wi[lane]++;
 		wf->epoch_wg[lane] += group >= NVW_WORKGROUP;
 		wf->epoch_kr[lane] += group == NVW_KERNEL;

@@ -335,8 +335,8 @@ void coh_line_recall(struct coh_event *e)
 		return;
 	}
 	for (unsigned word = 0; word <= (m->config.cus - 1) / 64; word++) {
-		for (uint64_t rest = e->line->sharers[word]; rest; rest &= rest - 1) {
-			struct emu_cu *const cu = &m->cus[64 * word + (unsigned)__builtin_ctzll(rest)];
+		NVW_EACH_BIT(number, e->line->sharers[word]) {
+			struct emu_cu *const cu = &m->cus[64 * word + number];
 			struct emu_line *const line = to_recall(m, cu, e->id);
 
 			if (line) {

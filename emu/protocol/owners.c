@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry's records in the L2: the owner of each byte. Ownership does not change here (registry.c). */
+#include "core/each.h"
 #include "../memory/device_memory.h"
 #include "protocol.h"
 
@@ -68,9 +69,7 @@ void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	if (!below) {
 		return;
 	}
-	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(byte, below->registered) {
 		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
 	}
 }
@@ -82,8 +81,7 @@ void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	if (!below) {
 		return;
 	}
-	for (uint64_t rest = below->registered & mask; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(byte, below->registered & mask) {
 		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
 
 		line->data[byte] = data[byte];

@@ -89,9 +89,7 @@ static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t
 	if (!party) {
 		return lanes;
 	}
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		same |= (uint64_t)(party->ordered[lane] == first) << lane;
 	}
 	return same;
@@ -139,8 +137,8 @@ static void check_lanes(const struct event *e, const struct cell *c)
 	if (!w->is_write || (w->is_atomic && w->reach != REACH_SELF)) {
 		return;
 	}
-	for (uint64_t rest = e->lanes & (e->lanes - 1); rest; rest &= rest - 1) {
-		race_tell(e, c, &x, (unsigned)__builtin_ctzll(e->lanes), (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, e->lanes & (e->lanes - 1)) {
+		race_tell(e, c, &x, (unsigned)__builtin_ctzll(e->lanes), lane);
 	}
 }
 

@@ -106,9 +106,7 @@ static void take_lanes(
 	e->since = since[first];
 	e->value = wf->requests.value[first];
 	e->has_value = is_store;
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		if (wf->requests.address[lane] == wf->requests.address[first] &&
 			since[lane] == since[first]) {
 			e->lanes |= UINT64_C(1) << lane;

@@ -353,9 +353,7 @@ uint64_t vclock_unknown(
 	if (high(a) < time) {
 		return lanes;
 	}
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned i = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(i, lanes) {
 		unknown |= (uint64_t)(node_of(a)->lane[i] < time) << i;
 	}
 	return unknown;

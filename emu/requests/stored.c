@@ -2,6 +2,7 @@
 /* Executing a store later than its wavefront issued it: with its own requests and epochs. */
 #include "../exec/store_buffer.h"
 
+#include "core/each.h"
 #include "core/invariant.h"
 
 static void swap_words(uint32_t *a, uint32_t *b)
@@ -16,8 +17,7 @@ void emu_stored_swap(struct emu_stored *e)
 {
 	struct emu_wavefront *const wf = e->buffer->wf;
 
-	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, e->lanes) {
 		const struct emu_saved_request request = emu_request_save(wf, lane);
 
 		emu_request_restore(wf, lane, e->lane[lane].request);

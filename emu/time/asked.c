@@ -74,8 +74,8 @@ static bool is_step(const struct emu_asked *a, uint64_t op)
 
 static bool has_step(const struct emu_asked *a, const struct emu_wavefront *wf)
 {
-	for (uint64_t rest = wf->posted; rest; rest &= rest - 1) {
-		if (is_step(a, wf->requests.op[__builtin_ctzll(rest)])) {
+	NVW_EACH_BIT(lane, wf->posted) {
+		if (is_step(a, wf->requests.op[lane])) {
 			return true;
 		}
 	}
@@ -103,8 +103,7 @@ static uint64_t state_of(const struct nvw_machine *m, const struct emu_wavefront
 {
 	uint64_t hash = nvw_mix64(wf->posted) ^ nvw_mix64(wf->parked + 1);
 
-	for (uint64_t rest = wf->live; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, wf->live) {
 		const struct emu_requests *const r = &wf->requests;
 		const uint64_t posted[] = {(uintptr_t)r->site[lane], r->op[lane], r->address[lane]};
 
@@ -247,8 +246,8 @@ static void tell_persists(const struct emu_asked *a, const struct emu_wavefront 
 {
 	unsigned what = 0;
 
-	for (uint64_t rest = wf->posted; rest; rest &= rest - 1) {
-		const unsigned kind = wf->requests.op[__builtin_ctzll(rest)] & 0xff;
+	NVW_EACH_BIT(lane, wf->posted) {
+		const unsigned kind = wf->requests.op[lane] & 0xff;
 
 		if (kind == NVW__P_BARRIER) {
 			what |= EMU_STEP_BARRIER;

@@ -476,9 +476,7 @@ static uint64_t reading(struct nvw_machine *m, const struct emu_wavefront *wf, u
 	const struct emu_requests *const r = &wf->requests;
 	uint64_t hash = lanes, word, last;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(lane, lanes) {
 		if (changes_memory(wf, lane) ||
 			!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word,
 				&last)) {

@@ -57,8 +57,8 @@ emu_time emu_loads_room(const struct nvw_machine *m, const struct emu_wavefront 
 {
 	emu_time room = 0;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const emu_time *const done = of_lane(m, wf, (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, lanes) {
+		const emu_time *const done = of_lane(m, wf, lane);
 
 		room = emu_later(room, done[earliest(done, m->config.loads)]);
 	}
@@ -69,8 +69,8 @@ emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront 
 {
 	emu_time last = 0;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const emu_time *const done = of_lane(m, wf, (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, lanes) {
+		const emu_time *const done = of_lane(m, wf, lane);
 
 		NVW_EACH(one, done, m->config.loads) {
 			last = emu_later(last, *one);
@@ -81,8 +81,8 @@ emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront 
 
 void emu_loads_add(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time done)
 {
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		emu_time *const of = of_lane(m, wf, (unsigned)__builtin_ctzll(rest));
+	NVW_EACH_BIT(lane, lanes) {
+		emu_time *const of = of_lane(m, wf, lane);
 
 		of[earliest(of, m->config.loads)] = done;
 	}

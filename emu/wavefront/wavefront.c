@@ -152,11 +152,9 @@ static __attribute__((noinline)) void issue_deeper(void)
 static void meet_inserted(void)
 {
 	const struct emu_saved_request own = emu_request_save(emu_now.wavefront, emu_now.turn.lane);
-	uint32_t due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
+	const uint32_t due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
 
-	for (; due; due &= due - 1) {
-		const unsigned i = (unsigned)__builtin_ctz(due);
-
+	NVW_EACH_BIT(i, due) {
 		nvw__self->site = &emu_now.machine->inserted.site[i];
 		nvw__self->op = NVW__OP_P_BARRIER;
 		nvw__self->address = 0;
@@ -473,9 +471,8 @@ static void clean_used_stacks(const struct emu_exec *x)
 	const bool may_be_kept = x->stacks_bytes <= KEPT_MOST;
 
 	for (uint32_t i = 0; x->lanes_used && i < x->wavefront_count; i++) {
-		for (uint64_t rest = x->lanes_used[i]; rest; rest &= rest - 1) {
-			char *const stack =
-				emu_stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes;
+		NVW_EACH_BIT(lane, x->lanes_used[i]) {
+			char *const stack = emu_stacks_at(x, i) + lane * x->stack_bytes;
 
 			emu_fiber_clean(stack, x->stack_bytes);
 			if (may_be_kept) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops over the elements of an array, and over numbers. */
+/* Loops over the elements of an array, over numbers, and over the bits of a set. */
 #ifndef CORE_EACH_H
 #define CORE_EACH_H
+
+#include <stdint.h>
 
 /* The number of elements of an array, which is no pointer. */
 #define NVW_COUNT(array) (sizeof(array) / sizeof *(array))
@@ -17,5 +19,13 @@
  *	NVW_FOR(version, cell->count) {
  */
 #define NVW_FOR(index, count) for (__typeof__((count) + 0) index = 0; index < (count); index++)
+
+/* A loop whose variable is the number of each bit of a 64-bit set that is 1, from the lowest on:
+ *	NVW_EACH_BIT(lane, wf->live) {
+ */
+#define NVW_EACH_BIT(bit, set)                                                    \
+	for (uint64_t bit##_rest = (set), bit;                                    \
+		bit##_rest && ((bit = (unsigned)__builtin_ctzll(bit##_rest)), 1); \
+		bit##_rest &= bit##_rest - 1)
 
 #endif

@@ -303,8 +303,7 @@ static unsigned act(
 	 * Lanes that store do so one after the other as far as synchronization goes; data have no order among
 	 * lanes.
 	 */
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	NVW_EACH_BIT(lane, lanes) {
 		const struct nvw__request *const r = emu_request(wf, lane);
 		const unsigned at = (unsigned)(r->address - (uint64_t)(uintptr_t)s->memory);
 		const bool failed = kind == NVW__COMPARE_EXCHANGE && r->compare != r->value;
