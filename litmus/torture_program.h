@@ -123,6 +123,11 @@ struct torture_program {
 	struct torture_op ops[TORTURE_OPS_MAX];
 };
 
+static inline unsigned torture_group_of(const struct torture_program *p, unsigned work_item)
+{
+	return work_item / p->group_size;
+}
+
 /* The promises of the protocol's paper. */
 struct torture_promises torture_promises_of(const char *protocol);
 
