@@ -37,7 +37,7 @@ struct host_candidates {
 	} rank[HOST_HINT_UNFLUSHED + 1];
 	uint64_t schedules;        /* that were looked at for witnesses; 0: none was */
 	size_t witnessed, besides; /* of the list, and pairs that are not in it */
-	size_t windows;
+	size_t windows, loads;
 	uint64_t without_effect; /* pairs whose load nothing durable follows */
 };
 

@@ -19,7 +19,8 @@ struct search {
 	const struct host_races *r;
 	struct host_race_window *window; /* the stores that are not durable at the end, too */
 	size_t windows;
-	struct host_race_load *load;
+	uint32_t loads, (*first_load)[HOST_RACE_WORDS]; /* of each page: of its words; 0: none */
+	uint32_t *next_load;                            /* of the same word */
 	uint32_t *same_place; /* of a site: the first with its place; 0: not asked yet */
 	char **text;          /* of a site's place */
 	struct host_candidates *found;
@@ -36,19 +37,13 @@ static int by_word_of_window(const void *a, const void *b)
 	return (x->word > y->word) - (x->word < y->word);
 }
 
-static int by_word_of_load(const void *a, const void *b)
-{
-	const struct host_race_load *const x = a, *const y = b;
-
-	return (x->word > y->word) - (x->word < y->word);
-}
-
 static uint32_t threads(const struct host_races *r)
 {
 	return (uint32_t)nvw_min(r->threads, HOST_RACE_THREADS);
 }
 
-static uint32_t word_state(const struct host_races *r, uint64_t word)
+/* The number of the word's page; 0: it has none. */
+static uint32_t page_of(const struct host_races *r, uint64_t word)
 {
 	const uint64_t key = word / HOST_RACE_WORDS;
 
@@ -56,12 +51,17 @@ static uint32_t word_state(const struct host_races *r, uint64_t word)
 		const uint64_t at = i % (2 * HOST_RACE_PAGES);
 
 		if (r->page_key[at] == key) {
-			return r->word[r->page_number[at]][word % HOST_RACE_WORDS];
+			return r->page_number[at];
 		}
 		if (r->page_key[at] == 0) {
 			return 0;
 		}
 	}
+}
+
+static uint32_t word_state(const struct host_races *r, uint64_t word)
+{
+	return r->word[page_of(r, word)][word % HOST_RACE_WORDS];
 }
 
 /* A store that its thread has never made durable. */
@@ -78,6 +78,27 @@ static void add_unended(struct search *x, uint32_t thread, const struct host_rac
 		.thread = (uint8_t)thread};
 }
 
+/* The loads of each word, in the order of their records: most words have no windows, and are looked at no
+ * further. */
+static int gather_loads(struct search *x)
+{
+	x->loads = (uint32_t)nvw_min(x->r->loads, HOST_RACE_RECORDS - 1);
+	x->found->loads = x->loads;
+	x->first_load = calloc(x->r->pages + (size_t)1, sizeof *x->first_load);
+	x->next_load = calloc(x->loads + (size_t)1, sizeof *x->next_load);
+	if (x->first_load == NULL || x->next_load == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for loads");
+	}
+	for (uint32_t i = x->loads; i > 0; i--) {
+		const uint64_t word = x->r->load[i].word;
+		uint32_t *const first = &x->first_load[page_of(x->r, word)][word % HOST_RACE_WORDS];
+
+		x->next_load[i] = *first;
+		*first = i;
+	}
+	return 0;
+}
+
 static int gather(struct search *x)
 {
 	size_t most = x->r->windows;
@@ -86,15 +107,13 @@ static int gather(struct search *x)
 		most += x->r->thread[t].open;
 	}
 	x->window = calloc(most + 1, sizeof *x->window);
-	x->load = calloc(x->r->loads + (size_t)1, sizeof *x->load);
 	x->same_place = calloc(HOST_SITES_MAX + 1, sizeof *x->same_place);
 	x->text = calloc(HOST_SITES_MAX + 1, sizeof *x->text);
-	if (x->window == NULL || x->load == NULL || x->same_place == NULL || x->text == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for windows and loads");
+	if (x->window == NULL || x->same_place == NULL || x->text == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for windows");
 	}
 	x->windows = x->r->windows;
 	memcpy(x->window, x->r->window + 1, x->windows * sizeof *x->window);
-	memcpy(x->load, x->r->load + 1, x->r->loads * sizeof *x->load);
 	for (uint32_t t = 1; t <= threads(x->r); t++) {
 		for (uint32_t i = 0; i < HOST_RACE_PENDING && x->r->thread[t].open > 0 && x->windows < most;
 			i++) {
@@ -102,8 +121,7 @@ static int gather(struct search *x)
 		}
 	}
 	qsort(x->window, x->windows, sizeof *x->window, by_word_of_window);
-	qsort(x->load, x->r->loads, sizeof *x->load, by_word_of_load);
-	return 0;
+	return gather_loads(x);
 }
 
 /* ---- Pairs ---------------------------------------------------------------------------------------- */
@@ -271,46 +289,29 @@ static int add_pair(struct search *x, const struct host_race_window *w, const st
 	return 0;
 }
 
-static int compare_word(struct search *x, size_t window, size_t windows, size_t load, size_t loads)
+static int compare_loads(struct search *x, const struct host_race_window *w)
 {
-	for (size_t i = window; i < windows; i++) {
-		for (size_t k = load; k < loads; k++) {
-			const struct host_race_window *const w = &x->window[i];
-			const struct host_race_load *const l = &x->load[k];
+	uint32_t i = x->first_load[page_of(x->r, w->word)][w->word % HOST_RACE_WORDS];
 
-			if (!may_come_within(x->r, w, l)) {
-				continue;
-			}
-			if (!has_effect(x->r, l)) {
-				x->found->without_effect++;
-				continue;
-			}
-			NVW_TRY(add_pair(x, w, l));
+	for (; i != 0; i = x->next_load[i]) {
+		const struct host_race_load *const l = &x->r->load[i];
+
+		if (!may_come_within(x->r, w, l)) {
+			continue;
 		}
+		if (!has_effect(x->r, l)) {
+			x->found->without_effect++;
+			continue;
+		}
+		NVW_TRY(add_pair(x, w, l));
 	}
 	return 0;
 }
 
 static int compare_all(struct search *x)
 {
-	size_t w = 0, l = 0;
-
-	while (w < x->windows && l < x->r->loads) {
-		const uint64_t word = x->window[w].word;
-		size_t windows = w, loads;
-
-		while (windows < x->windows && x->window[windows].word == word) {
-			windows++;
-		}
-		while (l < x->r->loads && x->load[l].word < word) {
-			l++;
-		}
-		for (loads = l; loads < x->r->loads && x->load[loads].word == word;) {
-			loads++;
-		}
-		NVW_TRY(compare_word(x, w, windows, l, loads));
-		w = windows;
-		l = loads;
+	NVW_EACH(window, x->window, x->windows) {
+		NVW_TRY(compare_loads(x, window));
 	}
 	return 0;
 }
@@ -371,7 +372,8 @@ int host_candidates_find(const struct host_session *s, struct host_candidates *r
 	free(x.text);
 	free(x.next);
 	free(x.window);
-	free(x.load);
+	free(x.first_load);
+	free(x.next_load);
 	free(x.same_place);
 	if (error) {
 		host_candidates_free(ret_found);

@@ -25,7 +25,7 @@ enum {
 	HOST_RACE_PROBES = 64,       /* entries of theirs that a word may have */
 	HOST_RACE_PAGES = 1 << 15,   /* of mapped files */
 	HOST_RACE_RECORDS = 1 << 20, /* windows; loads */
-	HOST_RACE_CLOCKS = 1 << 17,
+	HOST_RACE_CLOCKS = 1 << 20,  /* parts of clocks */
 	HOST_RACE_LOCKSETS = 1 << 15,
 	HOST_RACE_HELD = 12, /* locks that a thread holds at a time */
 	HOST_RACE_INDEX = 1 << 18,
@@ -79,6 +79,13 @@ struct host_clock {
 	uint32_t of[HOST_RACE_THREADS];
 };
 
+/* A clock that is kept has the components of the threads so far, in parts beside each other, because most
+ * programs have few. Its number: that of the first part * HOST_RACE_PARTS + how many follow it. */
+enum { HOST_RACE_COMPONENTS = 8, HOST_RACE_PARTS = HOST_RACE_THREADS / HOST_RACE_COMPONENTS };
+struct host_clock_part {
+	uint32_t of[HOST_RACE_COMPONENTS];
+};
+
 enum { HOST_STORE_DURABLE, HOST_STORE_PENDING, HOST_STORE_FLUSHED };
 
 /* A store that is not known to be durable. */
@@ -109,7 +116,8 @@ enum { HOST_LOAD_IDLE, HOST_LOAD_OPEN, HOST_LOAD_EFFECT }; /* OPEN: nothing was 
 
 struct host_race_load {
 	uint64_t word;
-	uint32_t site, lockset, clock, hints, next;
+	uint32_t site, lockset, clock, hints;
+	uint32_t next; /* of its line, place, set of locks and clock; 0: none */
 	uint8_t mask, thread, state;
 };
 
@@ -135,23 +143,34 @@ struct host_races {
 	uint64_t private_windows;                  /* left out: one thread alone had touched the bytes */
 	uint64_t page_key[2 * HOST_RACE_PAGES];    /* by hash: the page's first word; 0: free */
 	uint32_t page_number[2 * HOST_RACE_PAGES]; /* from 1 */
-	uint32_t window_index[HOST_RACE_INDEX], load_index[HOST_RACE_INDEX];
+	uint32_t window_index[HOST_RACE_INDEX];
 	uint32_t lockset_index[2 * HOST_RACE_LOCKSETS];
 	struct host_lockset lockset[HOST_RACE_LOCKSETS]; /* 0: none held */
 	struct host_own_lock own[HOST_RACE_OWN];
-	struct host_clock clock[HOST_RACE_CLOCKS]; /* 0: not known */
+	struct host_clock_part clock[HOST_RACE_CLOCKS]; /* 0: not known */
 	struct host_race_window window[HOST_RACE_RECORDS];
 	struct host_race_load load[HOST_RACE_RECORDS];
 	struct host_race_thread thread[HOST_RACE_THREADS + 1]; /* from 1 */
 	uint32_t word[HOST_RACE_PAGES + 1][HOST_RACE_WORDS];
 };
 
+static inline uint32_t host_race_component(const struct host_races *r, unsigned thread, uint32_t clock)
+{
+	const uint32_t part = (thread - 1) / HOST_RACE_COMPONENTS;
+
+	if (part > clock % HOST_RACE_PARTS) {
+		return 0;
+	}
+	return r->clock[clock / HOST_RACE_PARTS + part].of[(thread - 1) % HOST_RACE_COMPONENTS];
+}
+
 /* What a thread has done at one clock comes before what another has at the other. Clock 0 comes before and
  * after nothing. */
 static inline bool host_race_before(
 	const struct host_races *r, unsigned thread, uint32_t clock, uint32_t other)
 {
-	return clock != 0 && other != 0 && r->clock[other].of[thread - 1] >= r->clock[clock].of[thread - 1];
+	return clock != 0 && other != 0 &&
+	       host_race_component(r, thread, other) >= host_race_component(r, thread, clock);
 }
 
 #endif

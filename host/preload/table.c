@@ -6,7 +6,8 @@
 #include "preload.h"
 
 struct host_mapping host_mapping[HOST_MAPPINGS_MAX];
-uintptr_t host_lowest, host_highest;
+/* Each load looks at them: they share no line with what stores change. */
+_Alignas(HOST_LINE) uintptr_t host_lowest, host_highest;
 
 struct host_mapping *host_find_slowly(uintptr_t at)
 {

@@ -206,6 +206,7 @@ TEST(bytes_beside_are_others)
 TEST(what_the_reader_makes_durable_itself_is_no_race)
 {
 	expect("helped", CLEAN, "", "");
+	expect("helped-once", RACE, "store_flush_outside", "read_x");
 	expect("helped-late", RACE, "store_flush_outside", "load_and_help_late");
 	expect("helped-behind-a-store", RACE, "store_flush_outside", "load_store_and_help");
 }

@@ -326,6 +326,18 @@ static void load_and_help(void)
 	consume(value);
 }
 
+__attribute__((noinline)) static uint64_t read_x(void)
+{
+	return pool->x;
+}
+
+static void load_and_help_once(void)
+{
+	read_x();
+	persist(&pool->x);
+	consume(read_x());
+}
+
 static void load_and_help_late(void)
 {
 	consume(pool->x);
@@ -543,6 +555,7 @@ static const struct pair pairs[] = {
 	{"text", store_text, load_text},
 	{"text-behind", store_text, load_text_behind},
 	{"helped", store_flush_outside, load_and_help},
+	{"helped-once", store_flush_outside, load_and_help_once},
 	{"helped-late", store_flush_outside, load_and_help_late},
 	{"helped-behind-a-store", store_flush_outside, load_store_and_help},
 	{"effect-beside", store_flush_outside, load_and_store_beside},

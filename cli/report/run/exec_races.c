@@ -156,8 +156,8 @@ static void print_counts(const struct host_candidates *c, FILE *to)
 	if (c->besides > 0) {
 		fprintf(to, ", and %zu other pair%s, named below", c->besides, plural(c->besides));
 	}
-	fprintf(to, "); %zu window%s and %u load%s were compared\n", c->windows, plural(c->windows),
-		c->races->loads, plural(c->races->loads));
+	fprintf(to, "); %zu window%s and %zu load%s were compared\n", c->windows, plural(c->windows),
+		c->loads, plural(c->loads));
 }
 
 void exec_races_text(const struct host_session *s, const struct host_candidates *c, FILE *to)
@@ -243,6 +243,6 @@ json_t *exec_races_json(const struct host_session *s, const struct host_candidat
 	for_left_out(c, add_note, left_out);
 	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
 		c->schedules > 0 ? "candidates" : "candidate: not witnessed", "windows",
-		(json_int_t)c->windows, "loads", (json_int_t)c->races->loads, "candidates", list, "left_out",
+		(json_int_t)c->windows, "loads", (json_int_t)c->loads, "candidates", list, "left_out",
 		left_out);
 }

@@ -15,7 +15,7 @@
 
 #include "windows.h"
 
-enum { PROBES = 8, CLOCKS_OF_THREADS = 1 << 10 }; /* the last clocks are for those */
+enum { PROBES = 8, LINES_OF_BITS = 1 << 10, CLOCKS_OF_THREADS = 1 << 11 }; /* the last parts are for those */
 
 struct host_races *host_races;
 bool host_checking;
@@ -26,9 +26,10 @@ static struct {
 		uint32_t version, busy;
 	} at[RELEASED];
 	struct host_clock hints[RELEASED];
+	uint64_t line[LINES_OF_BITS]; /* a bit for each line, by hash: one of its addresses may be there */
 } * released;
 
-static void *allocate(size_t n)
+void *host_race_memory(size_t n)
 {
 	return host_mapped_at(
 		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -46,7 +47,7 @@ void host_check_attach(void)
 			NULL, sizeof *host_races, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		close(fd);
 	}
-	released = allocate(sizeof *released);
+	released = host_race_memory(sizeof *released);
 	host_self.inside = inside;
 	if (at != MAP_FAILED && released != NULL) {
 		host_races = at;
@@ -61,19 +62,29 @@ void host_race_limit(enum host_race_limit limit)
 
 /* ---- Clocks --------------------------------------------------------------------------------------- */
 
+static inline uint32_t parts(void)
+{
+	const uint32_t threads = __atomic_load_n(&host_races->threads, __ATOMIC_RELAXED);
+
+	return (uint32_t)nvw_min(
+		(threads + HOST_RACE_COMPONENTS - 1) / HOST_RACE_COMPONENTS, HOST_RACE_PARTS);
+}
+
 /* Keeps a clock for records; 0 if there is no room. */
 static uint32_t keep(const struct host_clock *c, uint32_t room)
 {
-	if (__atomic_load_n(&host_races->clocks, __ATOMIC_RELAXED) >= room) {
-		return 0;
-	}
-	const uint32_t number = __atomic_add_fetch(&host_races->clocks, 1, __ATOMIC_RELAXED);
+	const uint32_t n = parts();
 
-	if (number >= room) {
+	if (__atomic_load_n(&host_races->clocks, __ATOMIC_RELAXED) + n >= room) {
 		return 0;
 	}
-	host_races->clock[number] = *c;
-	return number;
+	const uint32_t first = __atomic_fetch_add(&host_races->clocks, n, __ATOMIC_RELAXED) + 1;
+
+	if (first + n > room) {
+		return 0;
+	}
+	memcpy(&host_races->clock[first], c, n * sizeof *host_races->clock);
+	return first * HOST_RACE_PARTS + n - 1;
 }
 
 /* True: that has changed it. */
@@ -81,7 +92,7 @@ static bool join(struct host_clock *to, const struct host_clock *from)
 {
 	uint32_t changes = 0;
 
-	for (unsigned i = 0; i < HOST_RACE_THREADS; i++) {
+	for (unsigned i = 0; i < parts() * HOST_RACE_COMPONENTS; i++) {
 		const uint32_t joined = (uint32_t)nvw_max(to->of[i], from->of[i]);
 
 		changes |= to->of[i] ^ joined;
@@ -94,6 +105,7 @@ static void clock_changed(struct host_watched *w)
 {
 	w->clock = keep(&w->shared->clock, HOST_RACE_CLOCKS);
 	w->hints = 0;
+	host_loads_forget(w);
 }
 
 uint32_t host_hints(struct host_watched *w)
@@ -112,13 +124,15 @@ static struct host_watched *new_thread(void)
 	struct host_watched *w = NULL;
 
 	if (number <= HOST_RACE_THREADS) {
-		w = allocate(sizeof *w);
+		w = host_race_memory(sizeof *w);
 	}
 	if (w == NULL) {
 		host_race_limit(HOST_RACE_MANY_THREADS);
 		return NULL;
 	}
 	w->number = number;
+	w->known = w->first_known;
+	w->known_room = KNOWN_FIRST;
 	w->shared = &host_races->thread[number];
 	w->shared->process = getpid();
 	return w;
@@ -232,7 +246,7 @@ HOST_EXPORT void nvwave_joined_1(pthread_t thread)
 /* The entry of an address; NULL: none, and, for a new one, no room. */
 static inline struct released *released_at(uintptr_t address, bool new)
 {
-	const size_t hash = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+	const size_t hash = (address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 8 + address / 8 % 8;
 
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct released *const r = &released->at[(hash + i) % RELEASED];
@@ -250,6 +264,14 @@ static inline struct released *released_at(uintptr_t address, bool new)
 		}
 	}
 	return NULL;
+}
+
+static inline uint64_t *line_of(uintptr_t address, uint64_t *ret_bit)
+{
+	const uint64_t hash = address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+	*ret_bit = UINT64_C(1) << hash % 64;
+	return &released->line[hash / 64 % LINES_OF_BITS];
 }
 
 static void hold(struct released *r)
@@ -273,11 +295,15 @@ void host_check_release(const void *address)
 	}
 	r = released_at((uintptr_t)address, true);
 	if (r != NULL) {
+		uint64_t bit, *const line = line_of((uintptr_t)address, &bit);
 		uint32_t *const acquired = &w->acquired[r - released->at];
 
 		hold(r);
 		join(&released->hints[r - released->at], &w->shared->hints);
 		*acquired += *acquired == r->version; /* it knows what it adds */
+		if (!(__atomic_load_n(line, __ATOMIC_RELAXED) & bit)) {
+			__atomic_or_fetch(line, bit, __ATOMIC_RELEASE);
+		}
 		__atomic_store_n(&r->version, r->version + 1, __ATOMIC_RELEASE);
 		let_go(r);
 		w->shared->hints.of[w->number - 1]++;
@@ -288,7 +314,9 @@ void host_check_release(const void *address)
 
 void host_acquire(struct host_watched *w, const void *address)
 {
-	struct released *const r = released_at((uintptr_t)address, false);
+	uint64_t bit, *const line = line_of((uintptr_t)address, &bit);
+	const bool any = __atomic_load_n(line, __ATOMIC_ACQUIRE) & bit;
+	struct released *const r = any ? released_at((uintptr_t)address, false) : NULL;
 	uint32_t *const acquired = r ? &w->acquired[r - released->at] : NULL;
 
 	if (r == NULL || *acquired == __atomic_load_n(&r->version, __ATOMIC_ACQUIRE)) {

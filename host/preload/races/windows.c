@@ -64,7 +64,7 @@ static void store_word(
 		.epoch = w->epoch,
 		.site = how->site,
 		.clock = w->clock,
-		.hints = w->hints,
+		.hints = host_hints(w),
 		.mask = (uint8_t)mask,
 		.state = how->state};
 	w->shared->open++;

@@ -11,9 +11,9 @@
 
 enum {
 	RELEASED = 1 << 13, /* addresses at which atomics have released */
-	PAGES_KEPT = 1 << 6,
+	PAGES_KEPT = 1 << 10,
 	SITES_KEPT = 1 << 10,
-	LOADS_KEPT = 1 << 12,
+	KNOWN_FIRST = 1 << 10,
 	OPEN_LOADS = 1 << 14,
 	FLUSHED_STORES = 1 << 17,
 	EARLY_LOADS = 256
@@ -27,9 +27,17 @@ struct host_flushed {
 
 /* A load after which the thread has made nothing durable. */
 struct host_open_load {
-	uint64_t number; /* among the thread's accesses */
+	uint64_t number, word; /* number: among the thread's accesses */
 	uint32_t load;
 	bool helped; /* the thread has flushed its line since */
+};
+
+/* Loads of a line, from one place and under one set of locks, since the thread's clock has changed. */
+struct host_known_loads {
+	uint64_t line;  /* the first word / 8 << 8 | a bit for each byte that is loaded; 0: a free entry */
+	uint64_t first; /* a bit for the first byte of each load to which nothing is to be added */
+	uint32_t site, lockset;
+	uint32_t load, forgotten; /* a record, which names the next; of how many there is no bit any more */
 };
 
 /* A load of what another thread has stored and not made durable (witness.c). */
@@ -76,12 +84,9 @@ struct host_watched {
 		const void *address;
 		uint32_t site;
 	} site[SITES_KEPT];
-	struct host_kept_load {
-		uint64_t word;
-		uint32_t site, lockset, clock, load;
-		uint8_t mask;
-		bool matters; /* the load: that does not change any more */
-	} load[LOADS_KEPT];
+	struct host_known_loads *known; /* by hash */
+	_Alignas(128) struct host_known_loads first_known[KNOWN_FIRST];
+	size_t known_room, known_count;
 	struct host_flushed flushed[FLUSHED_STORES];
 	struct host_open_load open[OPEN_LOADS];
 	unsigned early_count;
@@ -116,6 +121,7 @@ static inline void host_watch_ends(void)
 /* An atomic of the thread has acquired. */
 void host_acquire(struct host_watched *w, const void *address);
 
+void *host_race_memory(size_t n);
 void host_race_limit(enum host_race_limit limit);
 /* The number of the thread's clock of hints, for a record. */
 uint32_t host_hints(struct host_watched *w);
@@ -221,6 +227,8 @@ static inline uint64_t host_durable_beside(const struct host_durable *d, uint64_
 	return word / (HOST_LINE / 8) == d->line ? d->elsewhere : d->last;
 }
 
+/* The thread's clock has changed. */
+void host_loads_forget(struct host_watched *w);
 /* The thread has flushed a line, from its first word on; has fenced. */
 void host_loads_flushed(struct host_watched *w, uint64_t word);
 void host_loads_fenced(struct host_watched *w, const struct host_durable *durable);

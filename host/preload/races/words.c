@@ -21,24 +21,25 @@ static uint32_t file_of(const struct host_mapping *m)
 	return ++r->files;
 }
 
-/* Under the lock. */
-static uint32_t *new_page(uint64_t key)
+/* A page is found without the lock, and added under it. */
+static uint32_t *page_at(uint64_t key, bool new)
 {
 	struct host_races *const r = host_races;
 	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
 	for (;; i++) {
 		const uint64_t at = i % (2 * HOST_RACE_PAGES);
+		const uint64_t found = __atomic_load_n(&r->page_key[at], __ATOMIC_ACQUIRE);
 
-		if (r->page_key[at] == key) {
+		if (found == key) {
 			return r->word[r->page_number[at]];
 		}
-		if (r->page_key[at] == 0 && r->pages == HOST_RACE_PAGES) {
+		if (found == 0 && (!new || r->pages == HOST_RACE_PAGES)) {
 			return NULL;
 		}
-		if (r->page_key[at] == 0) {
-			r->page_key[at] = key;
+		if (found == 0) {
 			r->page_number[at] = ++r->pages;
+			__atomic_store_n(&r->page_key[at], key, __ATOMIC_RELEASE);
 			return r->word[r->pages];
 		}
 	}
@@ -48,11 +49,16 @@ uint32_t *host_find_page(struct host_watched *w, uint64_t key)
 {
 	const size_t at = key % PAGES_KEPT;
 
-	host_lock();
-	w->page[at].word = new_page(key);
-	host_unlock();
+	uint32_t *page = page_at(key, false);
+
+	if (page == NULL) {
+		host_lock();
+		page = page_at(key, true);
+		host_unlock();
+	}
+	w->page[at].word = page;
 	w->page[at].key = key;
-	return w->page[at].word;
+	return page;
 }
 
 void host_each_of_many(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
