@@ -53,7 +53,6 @@ struct explanation {
 	struct nvw_findings findings;
 	struct ct_finding *finding; /* shared with the parent */
 	struct apart *apart;        /* NULL: this process judges */
-	bool stays; /* the finding is of the state itself: what comes of going on does not matter */
 	int error;
 };
 
@@ -119,7 +118,6 @@ static void judge_image(void *context, struct ct_image *image, const struct nvw_
 	setitimer(ITIMER_PROF, &limit, NULL);  /* SIGPROF ends this process, */
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
-	image->stays = x->stays;
 	nvw__findings_clear(&x->findings);
 	if (x->apart) {
 		judge_apart(x, image, acks);
@@ -631,7 +629,6 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	if (pid == 0) {
 		struct explanation x = {.e = e, .finding = &shared->finding};
 
-		x.stays = e->options.go_on_states > 0 && !ct_comes_of_going_on(x.finding->text);
 		if (judging == JUDGES_APART) {
 			x.apart = &shared->apart;
 		}

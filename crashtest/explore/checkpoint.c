@@ -24,10 +24,9 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	unsigned workers, uint64_t *ret_identity)
 {
 	const uint64_t numbers[] = {e->rules.model, e->rules.unit_bytes, e->options.shard, e->options.shards,
-		e->rules.trusts, e->options.nested, e->options.go_on, e->options.go_on_states,
-		e->options.crash_again, e->options.robust, e->options.symmetric, e->options.stop_after,
-		e->options.settle_after, plan->seed, plan->budget, plan->draws, plan->instants, workers,
-		sizeof(struct ct_shared)};
+		e->rules.trusts, e->options.nested, e->options.go_on, e->options.crash_again,
+		e->options.robust, e->options.symmetric, e->options.stop_after, e->options.settle_after,
+		plan->seed, plan->budget, plan->draws, plan->instants, workers, sizeof(struct ct_shared)};
 	/* Another revision may judge otherwise. */
 	const char *const version = member_string(json_object_get(e->head, "made_by"), "version");
 	XXH64_state_t *const h = XXH64_createState();

@@ -51,7 +51,6 @@ struct range {
 	struct ct_array pattern;        /* uint64_t per work-item */
 	unsigned *levels;
 	unsigned level_capacity;
-	uint64_t among; /* states of all instants that are chosen as those of this one are, about */
 	uint64_t promised_at, promised; /* a key of what the program had promised at an instant (known.h) */
 };
 
@@ -213,17 +212,6 @@ static bool begin_state(struct range *r, uint64_t draw)
 	return again;
 }
 
-/* True if a state that passes is not worked on: it is not new, or not among those that its bytes choose. */
-static bool stays(const struct range *r, uint64_t state, bool again)
-{
-	const uint64_t wanted = r->e->options.go_on_states;
-
-	if (wanted == 0 || again) {
-		return again;
-	}
-	return nvw_mix64(key_of(state)) % MAX(r->among, 1) >= wanted;
-}
-
 static void note_verdict(struct range *r, struct ct_shared *s, bool again, int verdict)
 {
 	r->failed |= verdict != 0;
@@ -264,7 +252,6 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	}
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
-	m->image.stays = stays(r, ct_medium_key(m), again);
 	s->phase = CT_PHASE_OPEN;
 	const int verdict = r->e->robust ?
 				    ct_robust_judge(r->e->robust, m, r->levels, &r->findings, &s->phase) :
@@ -473,19 +460,12 @@ static bool try_parts(struct range *r)
 	return !r->error && ct_parts_crowd(r->parts) == 0 && ct_parts_troubles(r->parts, &trouble) == 0;
 }
 
-/* How many whole states are tested as well where all parts pass: they guard against parts that miss what the
- * check finds. */
-static uint64_t all_guards(const struct range *r)
-{
-	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes;
-
-	return MIN(MAX(wanted, GUARDS_LEAST), GUARDS_MOST);
-}
-
-/* Those of the instant. The number of jobs does not change it. */
+/* How many whole states are tested as well at an instant whose parts all pass: they guard against parts that
+ * miss what the check finds. The number of jobs does not change it. */
 static uint64_t guards(const struct range *r, uint64_t draws)
 {
-	const uint64_t instant = r->medium->instant, all = all_guards(r),
+	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes, instant = r->medium->instant,
+		       all = MIN(MAX(wanted, GUARDS_LEAST), GUARDS_MOST),
 		       mine = instant * all / r->plan->instants - (instant - 1) * all / r->plan->instants;
 
 	NVW_INVARIANT(r->plan->instants > 0);
@@ -533,7 +513,6 @@ static void judge_whole(struct range *r, const struct ct_part_trouble *t, struct
 	const bool again = is_known(r, ct_medium_key(m));
 
 	nvw__findings_clear(&r->findings);
-	m->image.stays = true;
 	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
 	s->distinct += !again;
@@ -693,7 +672,6 @@ static int test_instant(struct range *r, uint64_t draw)
 
 	i.by_parts = try_parts(r);
 	NVW_TRY(r->error);
-	r->among = i.by_parts ? all_guards(r) : r->plan->draws;
 	i.draws = draws_wanted(r, draw, i.all_draws, i.by_parts);
 	if (!r->e->robust) {
 		m->image.reads = NULL; /* recording reads has a cost: only for trees */

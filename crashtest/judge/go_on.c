@@ -142,7 +142,7 @@ static int open_and_run(struct course *c)
 /* Violations from number first on say when they came. */
 static void say_when(struct nvw_findings *findings, unsigned first, const struct course *c)
 {
-	char when[64] = CT_AFTER "and going on", text[NVW__FINDING_TEXT - sizeof when - 2];
+	char when[64] = "after recovery, and going on", text[NVW__FINDING_TEXT - sizeof when - 2];
 
 	if (has_cut(c)) {
 		NVW_PRINT(when, CT_TWICE " %.0f ns later", 1e-3 * (double)(c->cut.time_ps - c->begin_ps));
@@ -176,7 +176,7 @@ static int go_on_in(struct course *c, const struct ct_image *image, struct nvw_f
 	NVW_TRY(write_pools(image, c->path));
 	NVW_TRY(copy_acks(c->before, &c->acks));
 	if (open_and_run(c) != 0) {
-		return nvw_violation(findings, 0, CT_GOING_ON ": %s", nvw_error_message());
+		return nvw_violation(findings, 0, "going on after recovery: %s", nvw_error_message());
 	}
 	const int verdict = open_and_judge(c, findings, phase);
 
@@ -233,19 +233,9 @@ static int go_on_once(struct ct_go_on *g, const struct ct_image *image, const st
 	return verdict;
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-bool ct_comes_of_going_on(const char *finding)
-{
-	return begins(finding, CT_GOING_ON) || begins(finding, CT_AFTER);
-}
-
 bool ct_comes_of_second_crash(const char *finding)
 {
-	return begins(finding, CT_TWICE);
+	return strncmp(finding, CT_TWICE, strlen(CT_TWICE)) == 0;
 }
 
 int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -254,7 +244,7 @@ int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks 
 	struct ct_go_on *const g = context;
 	const int verdict = ct_oracle_judge(&g->oracle, image, acks, findings, phase);
 
-	if (verdict != 0 || image->stays) {
+	if (verdict != 0) {
 		return verdict;
 	}
 	if (image->recoveries) {

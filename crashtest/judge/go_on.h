@@ -20,11 +20,8 @@ struct emu_config;
 
 enum { CT_GONE_ON_MAX = 1 << 12 };
 
-/* How findings begin of states that passed until they went on: with the operations, or with a check later. */
-#define CT_GOING_ON "going on after recovery"
-#define CT_AFTER    "after recovery, "
-#define CT_TWICE    CT_AFTER "going on and a second crash"
-bool ct_comes_of_going_on(const char *finding);
+/* How findings begin that only the second crash has shown. */
+#define CT_TWICE "after recovery, going on and a second crash"
 bool ct_comes_of_second_crash(const char *finding);
 
 struct ct_go_on {

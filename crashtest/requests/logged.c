@@ -96,18 +96,13 @@ static int explore_and_cure(const struct ct_exploration *e, struct ct_result *re
 	return ct_cure(e, model, ret_result);
 }
 
-static bool all_go_on(const struct ct_options *o)
-{
-	return o->go_on > 0 && o->go_on_states == 0;
-}
-
 static bool is_whole(const struct ct_options *o)
 {
-	return o->nested || o->whole || o->robust || all_go_on(o);
+	return o->nested || o->whole || o->robust || o->go_on > 0;
 }
 
-int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
-	const struct ct_options *options, struct ct_result *ret_result)
+static int explore(const struct ct_logged *l, const struct ct_rules *rules, const struct ct_options *options,
+	struct ct_result *ret_result)
 {
 	const struct ct_bench *const b = &l->bench;
 	struct ct_oracle oracle = {
@@ -140,7 +135,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.first_record = l->shared->first_record,
 		.judge = judge,
 		.context = context,
-		.tells_reads = !all_go_on(options), /* a machine reads its copy */
+		.tells_reads = options->go_on == 0, /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
 		.in_parts = is_whole(options) ? NULL : b->subject->workload,
@@ -164,6 +159,50 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	ct_go_on_end(&go_on);
 	ct_robust_destroy(robust);
 	return error;
+}
+
+/* All that was tested passes; what goes on from some of the states decides now. */
+static int go_on_from_some(const struct ct_logged *l, const struct ct_rules *rules,
+	const struct ct_options *options, struct ct_result *result)
+{
+	struct ct_result *const further = calloc(1, sizeof *further);
+	struct ct_options o = *options;
+
+	NVW_ALLOCATED(further, "no memory for a crash test");
+	o.states = options->go_on_states;
+	o.nested = false;
+	o.resume = o.exports = NULL;
+	const int error = explore(l, rules, &o, further);
+
+	if (error == 0 && (further->finding_count > 0 || further->states_undecided > 0)) {
+		ct_result_free(result);
+		*result = *further;
+	} else {
+		result->go_on = further->go_on;
+		result->crashes_again = further->crashes_again;
+		result->recoveries.worked_on = further->recoveries.worked_on;
+		result->interrupted |= further->interrupted;
+		ct_result_free(further);
+	}
+	free(further);
+	return error;
+}
+
+int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
+	const struct ct_options *options, struct ct_result *ret_result)
+{
+	struct ct_options o = *options;
+
+	if (options->go_on == 0 || options->go_on_states == 0) {
+		return explore(l, rules, options, ret_result);
+	}
+	o.go_on = 0;
+	NVW_TRY(explore(l, rules, &o, ret_result));
+	const bool passes = ret_result->finding_count == 0 && ret_result->states_undecided == 0 &&
+			    !ret_result->without_crash && !ret_result->interrupted;
+	const bool is_part = options->slice > 0 || options->slices || options->shards > 0;
+
+	return passes && !is_part ? go_on_from_some(l, rules, options, ret_result) : 0;
 }
 
 static int open_syncs(struct ct_logged *l)

@@ -33,7 +33,6 @@ struct ct_image {
 		/* a bit per word that has been written, or may be in a later state (ct_image_foresee) */
 		varies;
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
-	bool stays;                   /* the state is judged, and not worked on afterwards (judge/go_on.h) */
 	uint64_t *alike; /* states that had the answer of another one are counted here; NULL: not */
 	struct ct_recoveries
 		*recoveries; /* the work of recovery is noted here, by judges that know it; NULL: not */

@@ -279,9 +279,8 @@ void crash_coverage_text(const struct crash_heading *h, const struct ct_result *
 			to);
 	}
 	if (r->recoveries.worked_on > 0) {
-		fprintf(to,
-			"worked on after recovery, by up to %s operations: %s of %s states tested whole, judged again%s\n",
-			GROUPED(r->go_on), GROUPED(r->recoveries.worked_on), GROUPED(r->states_distinct),
+		fprintf(to, "worked on after recovery, by up to %s operations: %s states, judged again%s\n",
+			GROUPED(r->go_on), GROUPED(r->recoveries.worked_on),
 			r->crashes_again ? ", also after a crash on the way" : "");
 	}
 	if (r->shards > 0) {
