@@ -137,9 +137,15 @@ static json_t *thread_schedule_json(const void *finding)
 	if (f->thread_schedule == 0) {
 		return NULL;
 	}
-	return json_pack("{s:I, s:s, s:i, s:{s:i, s:I}}", "number", (json_int_t)f->thread_schedule, "policy",
-		f->policy, "switches", (int)f->switches, "shortened_by", "runs", (int)f->shorten_runs,
-		"states", (json_int_t)f->shorten_states);
+	json_t *const o = json_pack("{s:I, s:s, s:i}", "number", (json_int_t)f->thread_schedule, "policy",
+		f->policy, "switches", (int)f->switches);
+
+	if (f->shorten_runs > 0) {
+		json_object_set_new(o, "shortened_by",
+			json_pack("{s:i, s:I}", "runs", (int)f->shorten_runs, "states",
+				(json_int_t)f->shorten_states));
+	}
+	return o;
 }
 
 static json_t *acknowledged_json(const void *finding)
