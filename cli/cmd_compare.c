@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave compare: what differs between two runs or sweeps. See laboratory/compare.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/member.h"
-#include "core/print.h"
 #include "core/units.h"
 #include "laboratory/compare.h"
 #include "report/json_report.h"
@@ -206,7 +204,7 @@ static int compare_files(const struct cli_options *o, struct compare_command *c)
 
 static int compare(struct cli_options *o)
 {
-	struct compare_command c = {.a = NULL};
+	struct compare_command c = {0};
 	const int r = compare_files(o, &c);
 
 	compare_end(&c.found);

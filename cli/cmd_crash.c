@@ -298,7 +298,7 @@ static int prepare_cluster(struct cli_session *s, struct crash_request *r, struc
 
 static int work(struct cli_session *s, struct crash_request *r)
 {
-	struct spread spread = {.folder = NULL};
+	struct spread spread = {0};
 	int status = 0;
 
 	if (cli_number(&s->given, CLI_engine) == SWEEP_SLURM) {

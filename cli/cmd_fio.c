@@ -107,7 +107,7 @@ static int parse_list(const char *option, const char *text, parse_value *parse, 
 {
 	int error = 0;
 
-	*ret_list = (struct list){.count = 0};
+	*ret_list = (struct list){0};
 	if (!strcmp(text, "none")) {
 		return 0;
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave inspect POOL: the durable content of a pool; changes nothing. */
-#include <stdio.h>
 
 #include "commands.h"
 #include "core/describe.h"

@@ -128,7 +128,7 @@ static void list_axioms(const struct ct_model_info *model, char *text, size_t by
 
 static void list_models(struct table *t)
 {
-	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
+	NVW_FOR(i, CT_MODEL_COUNT) {
 		const struct ct_model_info *const model = ct_model_info(i);
 		char axioms[256];
 

@@ -297,7 +297,7 @@ static int take_litmus(struct litmus_command *c, const struct cli_options *o)
 
 int cli_examine_litmus(int argc, char **argv)
 {
-	struct litmus_command c = {.protocol_count = 0};
+	struct litmus_command c = {0};
 	struct cli_options given;
 	int error = cli_options_parse(&given, false, argc, argv);
 

@@ -115,7 +115,7 @@ static int plot_of(const struct cli_options *o, struct plot *p, struct plot_tabl
 
 static int plot(struct cli_options *o)
 {
-	struct plot_table table = {.text = NULL};
+	struct plot_table table = {0};
 	struct plot p;
 	const int r = plot_of(o, &p, &table);
 

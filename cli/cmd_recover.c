@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave recover POOL|FOLDER: the generic recovery, the structure's own, and a check of the result. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/bounds.h"

@@ -15,7 +15,6 @@
 #include "commands.h"
 #include "programs/crash_exec.h"
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/options.h"

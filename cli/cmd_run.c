@@ -4,7 +4,6 @@
  * check sees all acknowledged operations.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -236,7 +236,7 @@ static int make_words(
 
 static int add_part(struct torture_command *c, uint64_t first, uint64_t programs)
 {
-	struct sweep_words w = {.count = 0};
+	struct sweep_words w = {0};
 	const int r = make_words(c, first, programs, &w);
 
 	if (r) {
@@ -308,7 +308,7 @@ static int collect_parts(struct torture_command *c, struct torture_result *ret_r
 {
 	const unsigned parts = parts_of_run(c);
 
-	*ret_result = (struct torture_result){.programs = 0};
+	*ret_result = (struct torture_result){0};
 	NVW_FOR(i, parts) {
 		NVW_TRY(collect_part(c, ret_result));
 	}

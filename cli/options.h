@@ -16,6 +16,8 @@
 
 #include <nvw/workload.h>
 
+#include "core/each.h"
+
 enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_TEXT, CLI_BLOCK };
 
 /* clang-format off */
@@ -82,8 +84,6 @@ enum cli_circumstance {
 
 enum cli_option_id {
 #define OPTION(id, ...) CLI_##id,
-#include "core/each.h"
-
 #include "options.def"
 #undef OPTION
 	CLI_OPTIONS

@@ -21,7 +21,6 @@
 #include <crashtest/judge/command.h>
 
 #include "core/folder.h"
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "replay_event.h"
@@ -102,7 +101,7 @@ static int find_self(char self[PATH_BYTES])
 
 static int of_workload(const char *path)
 {
-	struct gdb g = {.count = 0};
+	struct gdb g = {0};
 	char self[PATH_BYTES];
 
 	NVW_TRY(find_self(self));
@@ -133,7 +132,7 @@ static int run_checker(const struct ct_saved *s, const char *source, const char 
 {
 	struct ct_command command;
 	struct ct_command_line line;
-	struct gdb g = {.count = 0};
+	struct gdb g = {0};
 
 	NVW_TRY(ct_command_make(source, "--check", &command));
 	NVW_TRY(write_state(path, s));
@@ -210,7 +209,7 @@ static void add_run(struct gdb *g, const json_t *head)
 static int at_store(const json_t *head, enum replay_at at)
 {
 	const json_t *const place = place_of(json_object_get(head, "finding"), at);
-	struct gdb g = {.count = 0};
+	struct gdb g = {0};
 	char self[PATH_BYTES];
 
 	NVW_FAIL_IF(!json_object_get(head, "workload") || !place, NVW_E_USAGE,
@@ -259,7 +258,7 @@ static int run_quietly(struct gdb *words)
 
 static int write_log(const json_t *head, const char *self, const char *log)
 {
-	struct gdb words = {.count = 0};
+	struct gdb words = {0};
 
 	add(&words, "%s", self);
 	add_run(&words, head);
@@ -270,7 +269,7 @@ static int write_log(const json_t *head, const char *self, const char *log)
 /* Gdb stops behind the record before, and then in the work-item. */
 static int stop_at(const json_t *head, const char *self, const char *log, const struct replay_event *event)
 {
-	struct gdb g = {.count = 0};
+	struct gdb g = {0};
 
 	begin(&g);
 	ADD_COMMAND(&g, "break nvw__log_stop");

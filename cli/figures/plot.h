@@ -17,7 +17,6 @@
 #define CLI_PLOT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "core/invariant.h"

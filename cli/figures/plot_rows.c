@@ -151,7 +151,7 @@ void plot_names_end(struct plot_names *n)
 
 int plot_choose_looks(const struct selection *s, struct plot_names *of)
 {
-	struct plot_names all = {.name = NULL};
+	struct plot_names all = {0};
 	int r = plot_collect(s, s->has_series ? (int)s->series : -1, true, &all);
 
 	of->look = calloc(of->count + 1, sizeof *of->look);

@@ -106,7 +106,7 @@ static int read_text(const char *path, struct plot_table *t)
 
 int plot_table_read(const char *path, struct plot_table *t)
 {
-	*t = (struct plot_table){.text = NULL};
+	*t = (struct plot_table){0};
 	NVW_TRY(read_text(path, t));
 	NVW_TRY(read_fields(path, t));
 	NVW_FAIL_IF(!t->rows, NVW_E_INPUT, "%s: this table has no rows", path);
@@ -117,7 +117,7 @@ void plot_table_end(struct plot_table *t)
 {
 	free(t->field);
 	free(t->text);
-	*t = (struct plot_table){.text = NULL};
+	*t = (struct plot_table){0};
 }
 
 int plot_column_named(const struct plot_table *t, const char *name)

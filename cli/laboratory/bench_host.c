@@ -14,6 +14,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 
 static const char pibench[] = "pibench:", command[] = "exec:";
 
@@ -98,22 +99,20 @@ static int add_pibench(const struct bench *b, const struct bench_row *row, unsig
 /* {} is the file. */
 static int add_command(const char *text, const char *file, struct sweep_words *w)
 {
-	char *whole = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&whole, &bytes);
+	struct text_stream whole;
 
-	if (!f) {
+	if (!text_begin(&whole)) {
 		return sweep_no_memory();
 	}
 	for (const char *gap; (gap = strstr(text, "{}")); text = gap + 2) {
-		fprintf(f, "%.*s%s", (int)(gap - text), text, file);
+		fprintf(whole.to, "%.*s%s", (int)(gap - text), text, file);
 	}
-	fputs(text, f);
-	int r = fclose(f) ? sweep_no_memory() : add_word(w, "/bin/sh");
+	fputs(text, whole.to);
+	int r = text_end(&whole) ? add_word(w, "/bin/sh") : sweep_no_memory();
 
 	r = NVW_OR(r, add_word(w, "-c"));
-	r = NVW_OR(r, add_word(w, "%s", whole));
-	free(whole);
+	r = NVW_OR(r, add_word(w, "%s", whole.text));
+	free(whole.text);
 	return r;
 }
 
@@ -204,8 +203,8 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 static int run_seed(
 	const struct bench *b, struct bench_row *row, unsigned seed, const char *folder, uint64_t timeout_ms)
 {
-	struct sweep_words words = {.count = 0};
-	struct sweep_outcome outcome = {.out = NULL};
+	struct sweep_words words = {0};
+	struct sweep_outcome outcome = {0};
 	int r = add_words(b, row, seed, folder, &words);
 
 	r = NVW_OR(r, sweep_run_words(&words, timeout_ms, &outcome));

@@ -11,6 +11,7 @@
 #include "core/member.h"
 #include "core/order.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 #include "compare.h"
 
 enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
@@ -55,21 +56,19 @@ static bool varies(json_t *const axes[2], const char *axis)
 /* "scope=kernel count=8" of the axes that vary. NULL without memory. */
 static char *name_of(json_t *row, json_t *const axes[2])
 {
-	char *name = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&name, &bytes);
+	struct text_stream name;
 	const char *separator = "";
 
-	if (!to) {
+	if (!text_begin(&name)) {
 		return NULL;
 	}
 	JSON_EACH_MEMBER(axis, value, json_object_get(row, "axes")) {
 		if (varies(axes, axis)) {
-			fprintf(to, "%s%s=%s", separator, axis, json_string_value(value));
+			fprintf(name.to, "%s%s=%s", separator, axis, json_string_value(value));
 			separator = " ";
 		}
 	}
-	return fclose(to) == 0 ? name : NULL;
+	return text_end(&name);
 }
 
 /* Seeds whose texts differ have them one behind the other. */

@@ -8,6 +8,7 @@
 
 #include "core/invariant.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 
 static int no_memory(void)
 {
@@ -19,21 +20,15 @@ static int no_memory(void)
 /* The values with a line for each; freed by the caller. */
 static char *text_of(const char *const *values, unsigned count)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	NVW_EACH(value, values, count) {
-		fprintf(to, "%s\n", *value);
+		fprintf(t.to, "%s\n", *value);
 	}
-	if (fclose(to)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_end(&t);
 }
 
 int table_plan_add(struct table_plan *plan, const char *const *values)

@@ -14,7 +14,6 @@
 #define CLI_PAPER_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include <jansson.h>
 

@@ -78,7 +78,7 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 	char *const table_path = figure_path(p, first->paper, figure, ".csv");
 	char *const path = figure_path(p, first->paper, figure, ".svg");
 	char title[TEXT_BYTES];
-	struct plot_table table = {.text = NULL};
+	struct plot_table table = {0};
 	struct plot plot = {.path = table_path,
 		.x = "row",
 		.y = NVW_OR(unit, "value"),

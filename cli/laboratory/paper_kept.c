@@ -268,7 +268,7 @@ void paper_table_number(const struct papers *p, const struct paper_table *t, int
 		paper_measure(&t->measure, row < 0 ? -1 : t->rows, (unsigned)row, t->columns, column, ret);
 		return;
 	}
-	*ret = (struct paper_numbers){.count = 0};
+	*ret = (struct paper_numbers){0};
 	NVW_EACH(kept, t->kept, t->kept_count) {
 		if (!strcmp(kept->row, row_name(t, row)) && !strcmp(kept->column, column_name(t, column))) {
 			*ret = kept->here;

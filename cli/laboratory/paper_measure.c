@@ -504,9 +504,9 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 	const struct sweep *const s = &m->of->sweep;
 	const int seed = sweep_axis_named(s, "seed");
 
-	*n = (struct paper_numbers){.count = 0};
+	*n = (struct paper_numbers){0};
 	for (unsigned k = 0; k < s->axis[seed].count && n->count < PAPER_SEEDS_MAX; k++) {
-		struct sum sum = {.count = 0};
+		struct sum sum = {0};
 
 		NVW_EACH(p, s->point, s->count) {
 			double x;

@@ -10,6 +10,7 @@
 #include "core/invariant.h"
 #include "core/print.h"
 #include "core/stop.h"
+#include "core/text_stream.h"
 #include "report/words.h"
 #include "slurm_job.h"
 #include "sweep.h"
@@ -35,24 +36,21 @@ static void wait_for(int fd)
 
 static char *read_all(int fd)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 	char part[ANSWER_STEP];
 	ssize_t n = 0;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	do {
 		wait_for(fd);
 		n = read(fd, part, sizeof part);
 		if (n > 0) {
-			fwrite(part, 1, (size_t)n, to);
+			fwrite(part, 1, (size_t)n, t.to);
 		}
 	} while (n > 0 || (n < 0 && errno == EINTR));
-	fclose(to);
-	return text;
+	return text_end(&t);
 }
 
 /* With SIGINT ignored; NULL: it did not start. */
@@ -122,7 +120,7 @@ void slurm_job_end(struct slurm_job *job)
 {
 	free(job->task);
 	free(job->said);
-	*job = (struct slurm_job){.number = 0};
+	*job = (struct slurm_job){0};
 }
 
 /* ---- States -------------------------------------------------------------------------------------- */
@@ -377,19 +375,16 @@ static char *states_text(const struct slurm_job *job, bool with_counts)
 {
 	struct kind kind[KINDS];
 	const unsigned count = kinds_of(job, kind);
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	NVW_FOR(k, count) {
-		fputs(words_if(k, ", "), to);
-		print_kind(&kind[k], with_counts && count > 1, to);
+		fputs(words_if(k, ", "), t.to);
+		print_kind(&kind[k], with_counts && count > 1, t.to);
 	}
-	fclose(to);
-	return text;
+	return text_end(&t);
 }
 
 char *slurm_states(const struct slurm_job *job)

@@ -121,7 +121,7 @@ static int run_words(
 static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
 {
 	const char *const key = member_string(line, "key");
-	struct sweep_words words = {.count = 0};
+	struct sweep_words words = {0};
 	int r;
 
 	if (words_of(line, &words) && key) {

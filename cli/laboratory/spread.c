@@ -45,7 +45,7 @@ int spread_words(int argc, char **argv, const char *const *left_out, struct swee
 {
 	int r = 0;
 
-	*w = (struct sweep_words){.count = 0};
+	*w = (struct sweep_words){0};
 	for (int i = 0; i < argc && r == 0; i++) {
 		if (i == 0 || strncmp(argv[i], "--", 2) || !is_left_out(argv[i], left_out)) {
 			r = spread_add_word(w, "%s", argv[i]);
@@ -78,7 +78,7 @@ int spread_begin(struct spread *s, const struct sweep_words *command, const stru
 
 	char key[SWEEP_KEY_BYTES], name[64];
 
-	*s = (struct spread){.folder = NULL};
+	*s = (struct spread){0};
 	NVW_TRY(sweep_slurm_find());
 	NVW_TRY(key_of(command, machine, key));
 	const int n = NVW_PRINT(name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
@@ -116,7 +116,7 @@ static int part_words(const void *of, unsigned i, struct sweep_words *ret_words)
 {
 	const struct spread *const s = of;
 
-	*ret_words = (struct sweep_words){.count = 0};
+	*ret_words = (struct sweep_words){0};
 	NVW_EACH(word, s->part[i].words.word, s->part[i].words.count) {
 		NVW_TRY(spread_add_word(ret_words, "%s", *word));
 	}
@@ -203,5 +203,5 @@ void spread_end(struct spread *s)
 	}
 	free(s->part);
 	free(s->folder);
-	*s = (struct spread){.folder = NULL};
+	*s = (struct spread){0};
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/invariant.h"
+#include "core/text_stream.h"
 #include "sweep.h"
 
 int sweep_axis_named(const struct sweep *s, const char *name)
@@ -31,13 +32,11 @@ const char *sweep_value(const struct sweep *s, const struct sweep_point *p, unsi
 /* Axes with one value are left out if others vary. */
 char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 	const char *separator = "";
 	bool varies = false;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	NVW_EACH(axis, s->axis, s->axis_count) {
@@ -45,12 +44,9 @@ char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 	}
 	NVW_FOR(i, s->axis_count) {
 		if (!varies || s->axis[i].count > 1) {
-			fprintf(f, "%s%s=%s", separator, s->axis[i].name, sweep_value(s, p, i));
+			fprintf(t.to, "%s%s=%s", separator, s->axis[i].name, sweep_value(s, p, i));
 			separator = " ";
 		}
 	}
-	if (fclose(f)) {
-		return NULL;
-	}
-	return text;
+	return text_end(&t);
 }

@@ -20,6 +20,7 @@
 
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/text_stream.h"
 #include "sweep.h"
 
 /* ---- Words --------------------------------------------------------------------------------------- */
@@ -145,7 +146,7 @@ static int add_value(const struct sweep *s, const char *axis, const char *value,
 
 int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep_words *w)
 {
-	*w = (struct sweep_words){.count = 0};
+	*w = (struct sweep_words){0};
 	NVW_TRY(add_word(w, "%s%s", s->command, ""));
 	NVW_FOR(i, s->axis_count) {
 		NVW_TRY(add_value(s, s->axis[i].name, sweep_value(s, p, i), w));
@@ -292,18 +293,17 @@ static void add_environment(XXH3_state_t *state)
 
 static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *const f = open_memstream(&text, &bytes);
-	bool good = f && emu_config_dump(config, f) == 0;
+	struct text_stream t;
+	int error = NVW_E_MEMORY;
 
-	good = f && fclose(f) == 0 && good;
-	if (good) {
-		XXH3_128bits_update(state, text, bytes);
+	if (text_begin(&t)) {
+		error = emu_config_dump(config, t.to);
+		if (text_end(&t) && !error) {
+			XXH3_128bits_update(state, t.text, t.bytes);
+		}
+		free(t.text);
 	}
-	free(text);
-	NVW_ALLOCATED(good, "no memory for the machine's description");
-	return 0;
+	return error ? nvw_fail(NVW_E_MEMORY, "no memory for the machine's description") : 0;
 }
 
 /* ---- The key ------------------------------------------------------------------------------------- */

@@ -319,7 +319,7 @@ static bool is_excluded(const struct sweep *s, const struct sweep_point *p)
 
 static int enumerate(struct sweep *s)
 {
-	struct sweep_point at = {.row = NULL};
+	struct sweep_point at = {0};
 	uint64_t combinations = 1;
 	unsigned room = 0;
 

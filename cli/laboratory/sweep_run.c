@@ -88,7 +88,7 @@ static void release_child(struct child *c)
 			close(*fd);
 		}
 	}
-	*c = (struct child){.pid = 0};
+	*c = (struct child){0};
 }
 
 static void kill_child(struct child *c)
@@ -184,7 +184,7 @@ void sweep_outcome_end(struct sweep_outcome *o)
 {
 	free(o->out);
 	free(o->err);
-	*o = (struct sweep_outcome){.out = NULL};
+	*o = (struct sweep_outcome){0};
 }
 
 static bool is_late(const struct child *c, uint64_t timeout_ms)
@@ -197,7 +197,7 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 	struct child c;
 
 	NVW_INVARIANT(words->count > 0);
-	*o = (struct sweep_outcome){.out = NULL};
+	*o = (struct sweep_outcome){0};
 	NVW_TRY(start_child(&c, words));
 	for (;;) {
 		struct pollfd fd = {.fd = c.watch, .events = POLLIN};

@@ -30,6 +30,7 @@
 #include "core/member.h"
 #include "core/print.h"
 #include "core/stop.h"
+#include "core/text_stream.h"
 #include "../report/provenance.h"
 #include "report/words.h"
 #include "slurm_job.h"
@@ -65,7 +66,7 @@ static int collect(struct front *f, unsigned *ret_missing)
 
 	*ret_missing = 0;
 	for (unsigned i = 0; i < w->count && r == 0; i++) {
-		struct sweep_outcome o = {.out = NULL};
+		struct sweep_outcome o = {0};
 
 		if (w->is_done(w->of, i)) {
 			continue;
@@ -104,48 +105,45 @@ static int add_to_list(struct front *f, unsigned i, FILE *to)
 static char *list_text(struct front *f, unsigned tasks)
 {
 	const struct slurm_work *const w = f->work;
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 	int r = 0;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
-	fprintf(to, "{\"tasks\":%u}\n", tasks);
+	fprintf(t.to, "{\"tasks\":%u}\n", tasks);
 	for (unsigned i = 0; i < w->count && r == 0; i++) {
 		if (!w->is_done(w->of, i)) {
-			r = add_to_list(f, i, to);
+			r = add_to_list(f, i, t.to);
 		}
 	}
-	if (fclose(to) || r) {
-		free(text);
+	if (!text_end(&t) || r) {
+		free(t.text);
 		return NULL;
 	}
-	return text;
+	return t.text;
 }
 
 /* The program by its own name, and where this process is. */
 static char *script_text(const struct front *f, const char *list)
 {
-	char self[4096], *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	char self[4096];
+	struct text_stream t;
 
 	nvw_own_path(self, sizeof self);
-	if (to) {
-		fputs("#!/bin/sh\nexec ", to);
-		cli_print_quoted(self, to);
-		fputs(" sweep --task=", to);
-		cli_print_quoted(f->work->folder, to);
-		fprintf(to, "/%s", list);
-		if (f->manner->timeout_ms) {
-			fprintf(to, " --timeout=%llums", (ull)f->manner->timeout_ms);
-		}
-		fputc('\n', to);
-		fclose(to);
+	if (!text_begin(&t)) {
+		return NULL;
 	}
-	return text;
+	fputs("#!/bin/sh\nexec ", t.to);
+	cli_print_quoted(self, t.to);
+	fputs(" sweep --task=", t.to);
+	cli_print_quoted(f->work->folder, t.to);
+	fprintf(t.to, "/%s", list);
+	if (f->manner->timeout_ms) {
+		fprintf(t.to, " --timeout=%llums", (ull)f->manner->timeout_ms);
+	}
+	fputc('\n', t.to);
+	return text_end(&t);
 }
 
 static void print_submit_command(const struct front *f, unsigned tasks, FILE *to)
@@ -162,15 +160,13 @@ static void print_submit_command(const struct front *f, unsigned tasks, FILE *to
 
 static char *submit_command(const struct front *f, unsigned tasks)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (to) {
-		print_submit_command(f, tasks, to);
-		fclose(to);
+	if (!text_begin(&t)) {
+		return NULL;
 	}
-	return text;
+	print_submit_command(f, tasks, t.to);
+	return text_end(&t);
 }
 
 /* Where each point is in a list. ret_tasks: 0 if it is none. */

@@ -465,7 +465,7 @@ static int end_slices(struct cli_timeline *t, void *writer, const struct cli_tra
 static int write_track(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
 	const struct cli_track *track)
 {
-	struct open_slices open = {.depth = 0};
+	struct open_slices open = {0};
 
 	NVW_EACH(one, order, count) {
 		const struct emu_sight *const s = &(*one)->sight;

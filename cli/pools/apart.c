@@ -3,7 +3,6 @@
 #include "apart.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -45,7 +45,7 @@ static int help_or_work(const struct pool_command *c,
 int pool_command_run(
 	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
 {
-	struct pool_command c = {.path = NULL};
+	struct pool_command c = {0};
 	int status = STATUS_CLEAN, error = parse(&c, argc, argv);
 
 	error = NVW_OR(error, help_or_work(&c, work, help, &status));

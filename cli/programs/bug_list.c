@@ -137,7 +137,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 
 int bug_list_read(const char *path, struct bug_list *ret_list)
 {
-	*ret_list = (struct bug_list){.count = 0};
+	*ret_list = (struct bug_list){0};
 	NVW_PRINT(ret_list->path, "%s", path);
 	NVW_TRY(ini_file_read(path, on_key, ret_list));
 	NVW_FAIL_IF(ret_list->count == 0, NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);

@@ -2,7 +2,6 @@
 /* Runs of fio. See fio_run.h. */
 #include "fio_run.h"
 
-#include <fcntl.h>
 #include <config/machines.h>
 #include <stdlib.h>
 #include <string.h>

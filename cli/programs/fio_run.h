@@ -8,8 +8,6 @@
 #ifndef CLI_FIO_RUN_H
 #define CLI_FIO_RUN_H
 
-#include <stdio.h>
-
 #include <jansson.h>
 
 #include "../../host/exec.h"

@@ -30,7 +30,7 @@ enum { PATH_BYTES = 4096, WORDS_MAX = 300, MAP_LEAST = 1 << 16, MAP_MOST = 1 << 
 static void set_map_size(const char *program)
 {
 	char path[PATH_BYTES], bytes[24];
-	struct stat s = {.st_size = 0};
+	struct stat s = {0};
 
 	if (host_program_look(program, path, sizeof path) == HOST_PROGRAM_FITS) {
 		(void)!stat(path, &s);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the emulator's configuration to the host side. See host_machine.h. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <host/kernels.h>
@@ -8,6 +7,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/text_stream.h"
 #include "host_machine.h"
 
 static const char *const fences[] = {
@@ -50,19 +50,13 @@ struct host_machine cli_host_machine(const struct emu_config *m)
 /* NULL without memory. */
 static char *description_of(const struct emu_config *machine, int *ret_error)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
-	*ret_error = emu_config_dump(machine, to);
-	if (fclose(to)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	*ret_error = emu_config_dump(machine, t.to);
+	return text_end(&t);
 }
 
 int cli_emulate_kernels(struct host_session *s, const struct emu_config *machine, const char *races)

@@ -33,7 +33,7 @@ static int meet_statement(void *context, const struct host_statement *s)
 
 int program_coverage_take(const struct host_coverage *coverage, struct ct_result *result)
 {
-	struct statements all = {.at = NULL};
+	struct statements all = {0};
 	int error = host_coverage_each(coverage, meet_statement, &all);
 
 	if (!error && all.count > 0) {

@@ -14,6 +14,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 #include "crash_exec.h"
 #include "../report/crash/self_test_report.h"
 
@@ -37,26 +38,20 @@ struct self_test {
 static char *command_with(const char *exec, const char *arguments)
 {
 	static const char mark[] = "{bug}";
-	size_t bytes;
-	char *text = NULL;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 	const char *at = exec, *next;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	for (; (next = strstr(at, mark)); at = next + sizeof mark - 1) {
-		fprintf(f, "%.*s%s", (int)(next - at), at, arguments);
+		fprintf(t.to, "%.*s%s", (int)(next - at), at, arguments);
 	}
-	fputs(at, f);
+	fputs(at, t.to);
 	if (at == exec && *arguments != '\0') {
-		fprintf(f, " %s", arguments);
+		fprintf(t.to, " %s", arguments);
 	}
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_end(&t);
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 #include "words.h"
 
 #include <stdarg.h>
@@ -95,19 +96,17 @@ char *cli_command_text(const char *protocol)
 {
 	NVW_INVARIANT(words);
 
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
-	print_environment(f);
+	print_environment(t.to);
 	NVW_FOR(i, word_count) {
-		fputs(words_if(i, " "), f);
-		print_word(i, protocol, f);
+		fputs(words_if(i, " "), t.to);
+		print_word(i, protocol, t.to);
 	}
-	return fclose(f) == 0 ? text : NULL;
+	return text_end(&t);
 }
 
 /* ---- The machine --------------------------------------------------------------------------------- */
@@ -115,25 +114,23 @@ char *cli_command_text(const char *protocol)
 /* The machine file without its first line, which has the name. */
 static char *keys_text(const struct emu_config *machine)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
-	const int error = emu_config_dump(machine, f);
+	const int error = emu_config_dump(machine, t.to);
 
-	if (fclose(f) != 0 || error) {
-		free(text);
+	if (!text_end(&t) || error) {
+		free(t.text);
 		return NULL;
 	}
-	char *const end = strchr(text, '\n');
+	char *const end = strchr(t.text, '\n');
 
 	if (end) {
-		memmove(text, end + 1, strlen(end + 1) + 1);
+		memmove(t.text, end + 1, strlen(end + 1) + 1);
 	}
-	return text;
+	return t.text;
 }
 
 /* The shipped machine with this name, otherwise the defaults. */

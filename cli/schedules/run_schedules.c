@@ -8,7 +8,6 @@
 
 #include <crashtest/explain/finding.h>
 
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/stop.h"
 

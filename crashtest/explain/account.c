@@ -11,7 +11,7 @@ int ct_account_begin(struct ct_account *a, struct ct_result *without)
 {
 	a->exact = ct_covers_all(without) && !without->failing.some;
 	a->all = without->failing;
-	without->failing = (struct ct_failed_set){.count = 0};
+	without->failing = (struct ct_failed_set){0};
 	a->held = calloc(a->all.count + 1, sizeof *a->held);
 	return a->held ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the states of findings");
 }
@@ -20,7 +20,7 @@ void ct_account_free(struct ct_account *a)
 {
 	free(a->all.at);
 	free(a->held);
-	*a = (struct ct_account){.exact = false};
+	*a = (struct ct_account){0};
 }
 
 /* Whether a failing state counts for a text's shape; 0: once for any. */

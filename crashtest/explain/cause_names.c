@@ -105,7 +105,7 @@ struct cause_place cause_name_event(const struct cause_search *s, const struct c
 struct ct_line cause_line_of(const struct cause_search *s, uint32_t site)
 {
 	const struct ct_names *const at = cause_site_of(s, site);
-	struct ct_line line = {.line = 0};
+	struct ct_line line = {0};
 
 	if (at) {
 		line.line = at->line;

@@ -415,7 +415,7 @@ static int account(struct ct_proof *p)
 {
 	const struct ct_options *const o = &p->e->options;
 	const bool comparable = p->e->rules.model == p->model && ct_covers_all(p->result);
-	struct ct_account a = {.exact = false};
+	struct ct_account a = {0};
 	int error = 0;
 
 	if (comparable) {

@@ -113,7 +113,7 @@ static int run_with(const struct ct_exploration *e, const struct emu_inserted *i
 	struct ct_run_shared *shared, struct ct_cure_run *run)
 {
 	const struct ct_run_shared *const recorded = e->recorded;
-	const struct ct_cut never = {.wanted = false};
+	const struct ct_cut never = {0};
 	struct ct_subject subject = *e->bench->subject;
 	struct ct_bench changed = *e->bench;
 

@@ -24,6 +24,7 @@
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/stop.h"
+#include "core/text_stream.h"
 
 #include "finding.h"
 #include "../group.h"
@@ -56,17 +57,14 @@ static json_t *options_json(const struct nvw_options *options)
 /* The machine as its file would be: a schedule is of one machine, and so is going on. */
 static json_t *machine_json(const struct emu_config *config)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
-	const int error = emu_config_dump(config, f);
-
-	fclose(f);
-	json_t *const json = error ? NULL : json_string(text);
+	const int error = emu_config_dump(config, t.to);
+	char *const text = text_end(&t);
+	json_t *const json = text && !error ? json_string(text) : NULL;
 
 	free(text);
 	return json;

@@ -30,7 +30,7 @@ const char *ct_fate_name(enum ct_fate fate)
 
 #define OF struct nvw__field
 const struct member ct_field_members[] = {M("field", name), S(type), S(of), S(offset), M("size", bytes),
-	S(part), S(whole, .optional = true), M("whole_size", whole_bytes, .optional = true), {.name = NULL}};
+	S(part), S(whole, .optional = true), M("whole_size", whole_bytes, .optional = true), {0}};
 #undef OF
 
 json_t *ct_field_json(const struct nvw__field *f)
@@ -50,21 +50,21 @@ static const struct member place_members[] = {S(file), S(line), S(function), S(k
 	S(group), S(epoch_wi), S(epoch_wg), S(epoch_kr), M("offset", off), S(bytes),
 	{.name = "value", .kind = MEMBER_MADE, .make = value_json},
 	AS("fate", fate, MEMBER_NAME, .name_of = ct_fate_name, .most = CT_FATE_COUNT),
-	AS("stored", field, MEMBER_RECORD, .of = ct_field_members, .optional = true), {.name = NULL}};
+	AS("stored", field, MEMBER_RECORD, .of = ct_field_members, .optional = true), {0}};
 #undef OF
 
 #define OF struct ct_unit
-static const struct member unit_members[] = {M("offset", off), AS("durable", now, MEMBER_HEX),
-	AS("newest", newest, MEMBER_HEX), S(lost), {.name = NULL}};
+static const struct member unit_members[] = {
+	M("offset", off), AS("durable", now, MEMBER_HEX), AS("newest", newest, MEMBER_HEX), S(lost), {0}};
 #undef OF
 
 #define OF struct ct_also
-static const struct member also_members[] = {S(text), S(states), {.name = NULL}};
+static const struct member also_members[] = {S(text), S(states), {0}};
 #undef OF
 
 #define OF struct ct_line
 static const struct member line_members[] = {
-	S(file), S(line), S(caller_file, .optional = true), S(caller_line, .optional = true), {.name = NULL}};
+	S(file), S(line), S(caller_file, .optional = true), S(caller_line, .optional = true), {0}};
 #undef OF
 
 #define OF struct ct_cause
@@ -75,7 +75,7 @@ static const struct member cause_members[] = {
 	LIST("group", group, group_count, CT_GROUP_MAX, line_members), S(group_more), S(lost_caller),
 	S(early_caller), AS("lost_stack", lost_stack, MEMBER_LINES),
 	AS("early_stack", early_stack, MEMBER_LINES), M("lost_event", lost_record),
-	M("early_event", early_record), M("barrier_event", barrier_record), {.name = NULL}};
+	M("early_event", early_record), M("barrier_event", barrier_record), {0}};
 #undef OF
 
 /* ---- Cures ----------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ static const struct member finding_members[] = {S(text), S(states), M("offset", 
 	S(in_flight), S(bounded), M("shares_states", sample), AS("stack", stack, MEMBER_LINES),
 	AS("states_by", by_cure, MEMBER_NAME, .name_of = states_by, .most = 2), S(schedule),
 	{.name = "thread_schedule", .kind = MEMBER_MADE, .make = thread_schedule_json},
-	S(input, .optional = true), {.name = NULL}};
+	S(input, .optional = true), {0}};
 #undef OF
 
 json_t *ct_finding_json(const struct ct_finding *f)

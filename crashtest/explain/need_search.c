@@ -2,8 +2,6 @@
 /* Tests of states. See need_search.h. */
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "../group.h"
 #include "need_search.h"
 

@@ -22,7 +22,7 @@ static bool take_line(const char *text, char file[128], uint32_t *line)
 
 bool ct_propose_line(const char *text, const char *caller, struct ct_line *ret)
 {
-	struct ct_line l = {.line = 0};
+	struct ct_line l = {0};
 	char file[128];
 	uint32_t line;
 
@@ -76,10 +76,10 @@ static void add_wider(struct ct_proposals *p, const struct ct_cause *c)
 
 void ct_propose(const struct ct_cause *c, struct ct_proposals *ret)
 {
-	struct ct_line lost = {.line = 0}, early = {.line = 0};
+	struct ct_line lost = {0}, early = {0};
 	const bool on_host = strcmp(c->needed, "flush and fence") == 0;
 
-	*ret = (struct ct_proposals){.count = 0};
+	*ret = (struct ct_proposals){0};
 	ct_propose_line(c->early, c->early_caller, &early);
 	if (!ct_propose_line(c->lost, c->lost_caller, &lost)) {
 		return;

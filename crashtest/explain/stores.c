@@ -211,7 +211,7 @@ static void name_place(const struct ct_stores *s, const struct ct_store *store, 
 		p->line = at->line;
 		if (at->layout &&
 			!nvw__layout_find(at->layout, store->at, store->bytes, store->whole, &p->field)) {
-			p->field = (struct nvw__field){.part = false};
+			p->field = (struct nvw__field){0};
 		}
 	}
 }

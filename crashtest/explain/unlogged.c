@@ -52,7 +52,7 @@ static struct ct_unlogged of_run(const struct emu_unlogged *x)
 
 void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged_list *ret_list)
 {
-	*ret_list = (struct ct_unlogged_list){.count = 0};
+	*ret_list = (struct ct_unlogged_list){0};
 	if (!report) {
 		return;
 	}

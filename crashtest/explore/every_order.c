@@ -25,6 +25,7 @@
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/search.h"
+#include "core/text_stream.h"
 #include "every_order.h"
 
 enum {
@@ -723,23 +724,17 @@ void ct_orders_destroy(struct ct_orders *o)
 char *ct_orders_text(const struct ct_orders *o)
 {
 	const struct trace *const t = o->trace;
-	size_t bytes;
-	char *text = NULL;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream text;
 
-	if (!f) {
+	if (!text_begin(&text)) {
 		return NULL;
 	}
 	for (uint32_t i = 0, k; i < t->steps; i = k) {
 		for (k = i; k < t->steps && t->step[k].wavefront == t->step[i].wavefront; k++) {
 		}
-		fprintf(f, "%s%u*%u", i > 0 ? " " : "", t->step[i].wavefront, k - i);
+		fprintf(text.to, "%s%u*%u", i > 0 ? " " : "", t->step[i].wavefront, k - i);
 	}
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_end(&text);
 }
 
 int ct_orders_follow(struct ct_orders *o, const char *text)

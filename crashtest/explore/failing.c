@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/order.h"
 #include "core/search.h"
 

@@ -2,7 +2,6 @@
 /* See known.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <nvw/random.h>
 
@@ -172,7 +171,7 @@ int ct_promises_read(int log_fd, const void *image, uint64_t bytes, const struct
 void ct_promises_free(struct ct_promises *p)
 {
 	free(p->operation);
-	*p = (struct ct_promises){.begin = 0};
+	*p = (struct ct_promises){0};
 }
 
 static bool is_acknowledged(const struct nvw_acks *acks, uint64_t op)

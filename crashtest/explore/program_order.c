@@ -3,7 +3,6 @@
 #include "program_order.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -167,15 +167,15 @@ void ct_result_clear(struct ct_result *r)
 void ct_result_free(struct ct_result *r)
 {
 	free(r->failing.at);
-	r->failing = (struct ct_failed_set){.count = 0};
+	r->failing = (struct ct_failed_set){0};
 	free(r->interval);
 	r->interval = NULL;
 	r->interval_count = 0;
 	ct_coverage_free(&r->coverage);
 	free(r->races.race);
-	r->races = (struct ct_races){.count = 0};
+	r->races = (struct ct_races){0};
 	free(r->corpus.input);
-	r->corpus = (struct ct_corpus){.count = 0};
+	r->corpus = (struct ct_corpus){0};
 }
 
 void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from)

@@ -535,7 +535,7 @@ struct ct_access ct_access_of(const ucontext_t *c)
 {
 	const uint8_t *const begin = (const uint8_t *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 	struct instruction i = {.next = begin};
-	struct ct_access a = {.odd = false};
+	struct ct_access a = {0};
 
 	take_operation(&i);
 	if (!i.odd) {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -55,7 +54,7 @@ static pid_t start_command(const struct ct_start *how)
 static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_answer)
 {
 	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct rusage usage = {.ru_minflt = 0};
+	struct rusage usage = {0};
 
 	NVW_INVARIANT(pid > 0);
 	ret_answer->in_time =
@@ -382,7 +381,7 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 {
 	bool again = true;
 
-	*ret = (struct ct_answer){.in_time = false};
+	*ret = (struct ct_answer){0};
 	const bool observes =
 		is_comparable(c, image) && ct_same_reads_begin(&same, image, c->bytes, told_of(c, acks));
 
@@ -408,7 +407,7 @@ int ct_ask_reads(const struct ct_asked *c, const struct ct_image *image, const s
 	const struct ct_read_set **ret_reads)
 {
 	*ret_reads = NULL;
-	*ret_answer = (struct ct_answer){.in_time = false};
+	*ret_answer = (struct ct_answer){0};
 	if (is_comparable(c, image) && ct_same_reads_all(&same, image, c->bytes, words)) {
 		const int error = ask(c, image, acks, OBSERVED, ret_answer);
 

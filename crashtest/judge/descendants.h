@@ -8,7 +8,6 @@
 #define CRASHTEST_DESCENDANTS_H
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <sys/wait.h>

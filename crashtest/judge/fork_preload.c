@@ -165,7 +165,7 @@ static void serve(int in, int out)
 	while (hear(in, &byte)) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
-		struct ct_fork_answer answer = {.status = 0};
+		struct ct_fork_answer answer = {0};
 
 		if (pid == 0) {
 			setpgid(0, 0); /* so that its children can be ended with it */

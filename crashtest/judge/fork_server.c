@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
@@ -130,7 +129,7 @@ static void stop_server(void)
  * a moment before it can be waited for. */
 static bool was_killed(void)
 {
-	siginfo_t info = {.si_pid = 0};
+	siginfo_t info = {0};
 
 	for (unsigned i = 0; i < DEATH_MS && info.si_pid == 0; i++) {
 		usleep(i > 0 ? 1000 : 0);

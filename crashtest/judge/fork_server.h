@@ -14,7 +14,6 @@
 #define CRASHTEST_FORK_SERVER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 

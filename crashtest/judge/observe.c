@@ -247,7 +247,7 @@ static void pass_on(int signal)
 		unsigned long flags;
 		void *restorer;
 		uint64_t mask;
-	} standard = {.handler = NULL};
+	} standard = {0};
 
 	ct_observe_call(SYS_rt_sigaction, signal, (long)&standard, 0, sizeof standard.mask, 0, 0);
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -341,7 +340,7 @@ static void gather(struct killing *k)
 static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 {
 	struct ct_run_shared *run = ct_run_shared_create(ACK_RANGES_MAX);
-	const struct ct_cut never = {.wanted = false};
+	const struct ct_cut never = {0};
 
 	if (!run) {
 		return NVW_E_MEMORY;

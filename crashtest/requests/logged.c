@@ -213,7 +213,7 @@ static int open_syncs(struct ct_logged *l)
 
 static int run_logged(struct ct_logged *l, const struct ct_options *options)
 {
-	const struct ct_cut never = {.wanted = false};
+	const struct ct_cut never = {0};
 
 	l->shared = ct_run_shared_create(ACK_RANGES_MAX);
 	if (!l->shared) {

@@ -191,7 +191,7 @@ static int judge_cell(struct matrix *x, const struct ct_rules *rules, struct ct_
 
 static int judge_models(struct matrix *x)
 {
-	for (enum ct_model model = 0; model < CT_MODEL_COUNT; model++) {
+	NVW_FOR(model, CT_MODEL_COUNT) {
 		const struct ct_rules rules = {.model = model, .unit_bytes = x->options.atomicity};
 
 		if (ct_model_info(model)->of_runs) {
@@ -231,7 +231,7 @@ static int judge_narrower(struct matrix *x, struct ct_barrier *b, unsigned by)
 	bool whole = true;
 
 	NVW_INVARIANT(by >= 1 && by <= CT_STEPS);
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		const struct ct_rules rules = {.model = m,
 			.unit_bytes = x->options.atomicity,
 			.narrow_file = b->file,

@@ -299,7 +299,7 @@ static void order_schedule(struct schedules *x, uint64_t number)
 
 static int run_schedule(struct schedules *x)
 {
-	const struct ct_cut never = {.wanted = false};
+	const struct ct_cut never = {0};
 	struct ct_logged *const l = &x->logged;
 
 	if (l->log_fd >= 0) {

@@ -198,7 +198,7 @@ static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char
 static int try_clean(struct self_test *t, const char *trial)
 {
 	NVW_TRY(try_one(t, -1, "kill", trial));
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (ct_model_info(m)->of_runs || ct_model_info(m)->replays) {
 			NVW_TRY(try_one(t, -1, ct_model_info(m)->name, trial));
 		}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores to sizes and names of files, and their syncs. See files.h. */
 #include "core/disk_image.h"
-#include "core/invariant.h"
 
 #include "files.h"
 

@@ -23,7 +23,7 @@ const struct ct_model_info *ct_model_info(enum ct_model model)
 
 const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model)
 {
-	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
+	NVW_FOR(i, CT_MODEL_COUNT) {
 		if (strcmp(models[i]->info.name, name) == 0) {
 			*ret_model = i;
 			return &models[i]->info;

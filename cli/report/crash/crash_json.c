@@ -49,26 +49,25 @@ static const struct member parts_members[] = {P("parts", parts), P("evaluations"
 	M("instants", instants_by_parts), P("widest_words", most_forks), P("widest", widest),
 	P("too_wide", wide), P("too_wide_words", wide_forks), P("first_too_wide", first_wide),
 	P("denied", denied), P("first_denied", first_denied), P("missed", missed), P("died", died),
-	P("crowded", crowded), P("crowd_stores", crowd), P("confirmations", confirmations), {.name = NULL}};
+	P("crowded", crowded), P("crowd_stores", crowd), P("confirmations", confirmations), {0}};
 
 /* How the search for cures went. */
 static const struct member search_members[] = {M("states", cure_states), M("states_most", cure_states_most),
-	M("ended_by_budget", cure_search_ended), S(states_in_none), S(states_of_several), {.name = NULL}};
+	M("ended_by_budget", cure_search_ended), S(states_in_none), S(states_of_several), {0}};
 
 /* Which schedules a program's threads had. */
 static const struct member thread_members[] = {M("run", thread_schedules.run),
 	M("different", thread_schedules.different), M("stuck", thread_schedules.stuck),
-	M("outside", thread_schedules.outside), M("first_stuck", thread_schedules.first_stuck),
-	{.name = NULL}};
+	M("outside", thread_schedules.outside), M("first_stuck", thread_schedules.first_stuck), {0}};
 #undef OF
 
 #define OF struct ct_recoveries
 static const struct member recovery_members[] = {
-	S(epochs_open), S(entries_read), S(words_restored), S(words_written), S(worked_on), {.name = NULL}};
+	S(epochs_open), S(entries_read), S(words_restored), S(words_written), S(worked_on), {0}};
 #undef OF
 
 #define OF struct ct_trusted
-static const struct member trusted_members[] = {S(ranges), S(stores), S(bytes), {.name = NULL}};
+static const struct member trusted_members[] = {S(ranges), S(stores), S(bytes), {0}};
 #undef OF
 
 static json_t *json_if(bool is, const struct member *members, const void *record)

@@ -4,9 +4,6 @@
 #define CLI_FIELD_WORDS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-
-#include <jansson.h>
 
 #include <crashtest/crash.h>
 

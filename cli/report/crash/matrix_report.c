@@ -32,7 +32,7 @@ static unsigned list_models(const struct ct_matrix_cell under[CT_MODEL_COUNT], e
 	unsigned count = 0;
 
 	*ret_names = 0;
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (under[m].verdict == verdict) {
 			words_add(ret_names, CT_TEXT_BYTES, between, ct_model_info(m)->name);
 			count++;
@@ -75,7 +75,7 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	const struct ct_matrix_cell *const eadr = &x->under[of_caches()];
 
 	fprintf(to, "\n%-16s %-16s %-16s %-16s\n", "model", "device", "adr", "eadr");
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (ct_model_info(m)->of_runs && !is_of_caches(m)) {
 			fprintf(to, "%-16s %-16s %-16s %-16s\n", ct_model_info(m)->name, word(&x->under[m]),
 				word(&x->under[m]), word(eadr));
@@ -84,7 +84,7 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes "
 	      "visible)\n",
 		to);
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (x->under[m].verdict == CT_VERDICT_INCONSISTENT && !is_of_caches(m)) {
 			print_failing(ct_model_info(m)->name, &x->under[m], to);
 		}
@@ -228,7 +228,7 @@ static json_t *steps_json(const struct ct_barrier *b)
 	for (unsigned by = 1; by <= b->tried; by++) {
 		json_t *const step = json_pack("{s:s}", "scope", scope_name(b, by));
 
-		for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		NVW_FOR(m, CT_MODEL_COUNT) {
 			if (ct_model_info(m)->narrows) {
 				json_object_set_new(
 					step, ct_model_info(m)->name, cell_json(&b->narrower[by - 1][m]));
@@ -253,7 +253,7 @@ static json_t *models_json(const struct ct_matrix *x)
 {
 	json_t *const models = json_object();
 
-	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (ct_model_info(m)->of_runs) {
 			json_object_set_new(models, ct_model_info(m)->name, cell_json(&x->under[m]));
 		}

@@ -47,7 +47,7 @@ static void take_field(const struct host_control *c, const struct host_unlogged 
 	const char *const layout = host_layout_of(c, from->store);
 
 	if (!layout || !nvw__layout_find(layout, from->at, from->bytes, from->whole, ret)) {
-		*ret = (struct nvw__field){.part = false};
+		*ret = (struct nvw__field){0};
 	}
 }
 
@@ -124,7 +124,7 @@ void cli_unlogged_mark(struct ct_result *r)
 				f->unlogged = k + 1;
 			}
 			if (is_cure && u->log == CT_LOG_TRANSACTION) {
-				f->cure = (struct ct_cure){.count = 0};
+				f->cure = (struct ct_cure){0};
 			}
 		}
 	}
@@ -229,10 +229,9 @@ static json_t *cure_json(const void *unlogged)
 #define M(key, field) MEMBER(struct ct_unlogged, key, field)
 #define AS(...)       MEMBER_AS(struct ct_unlogged, __VA_ARGS__)
 
-static const struct member store_members[] = {
-	M("file", file), M("line", line), M("function", function), {.name = NULL}};
+static const struct member store_members[] = {M("file", file), M("line", line), M("function", function), {0}};
 static const struct member begun_members[] = {
-	M("file", begun_file), M("line", begun_line), M("function", begun_function), {.name = NULL}};
+	M("file", begun_file), M("line", begun_line), M("function", begun_function), {0}};
 /* A report without "log" is of a version that knew transactions alone. */
 static const struct member members[] = {
 	AS("log", log, MEMBER_NAME, .name_of = log_name, .most = CT_LOG_KINDS),
@@ -241,11 +240,11 @@ static const struct member members[] = {
 	M("bytes", bytes), M("times", times), {.name = "cure", .kind = MEMBER_MADE, .make = cure_json},
 	AS("run", run, MEMBER_NAME, .name_of = outcome_name, .most = CT_CURE_REFUTED + 1),
 	M("run_text", run_text), AS("stored", field, MEMBER_RECORD, .of = ct_field_members, .optional = true),
-	{.name = NULL}};
+	{0}};
 static const struct member list_members[] = {
 	MEMBER_AS(struct ct_unlogged_list, "unlogged", at, MEMBER_LIST, .of = members,
 		.most = CT_UNLOGGED_MAX, .count_at = offsetof(struct ct_unlogged_list, count)),
-	{.name = NULL}};
+	{0}};
 
 json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 {
@@ -258,7 +257,7 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 
 void cli_unlogged_read(const json_t *report, struct ct_unlogged_list *ret)
 {
-	*ret = (struct ct_unlogged_list){.count = 0};
+	*ret = (struct ct_unlogged_list){0};
 	members_read(list_members, report, ret);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/text_stream.h"
 #include "../crash/crash_report.h"
 #include "../crash/cure_report.h"
 #include "../crash/field_words.h"
@@ -161,25 +162,22 @@ static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_findin
 /* The proof; d NULL: what is known of all cures together. */
 static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return;
 	}
 	if (d) {
-		cli_cure_report(r, d, "", f);
+		cli_cure_report(r, d, "", t.to);
 	} else {
-		cli_cure_report_all(r, f);
+		cli_cure_report_all(r, t.to);
 	}
-	fclose(f);
-	for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest));) {
+	for (char *rest = text_end(&t), *line; rest && (line = strtok_r(rest, "\n", &rest));) {
 		fputs("<p>", to);
 		html_text(to, line);
 		fputs("</p>", to);
 	}
-	free(text);
+	free(t.text);
 }
 
 /* A line of a diff; kinds of lines look different. */
@@ -198,25 +196,28 @@ static void diff_line(FILE *to, const char *line)
 	fputs("</span>\n", to); /* as text it is the diff */
 }
 
+static void show_diff(FILE *to, char *text)
+{
+	fputs("<p>The cure, for <code>patch -p1</code>:</p><pre class=\"diff\" tabindex=\"0\">", to);
+	for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest;) {
+		diff_line(to, line);
+	}
+	fputs("</pre>", to);
+}
+
 /* The cure as lines of the source; nothing if it is more than lines to insert. */
 static void diff(FILE *to, const struct ct_finding *d)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *const f = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!f) {
+	if (!text_begin(&t)) {
 		return;
 	}
-	const char *const why = cli_patch_print(d, f);
+	const char *const why = cli_patch_print(d, t.to);
+	char *const text = text_end(&t);
 
-	fclose(f);
-	if (!why && bytes > 0) {
-		fputs("<p>The cure, for <code>patch -p1</code>:</p><pre class=\"diff\" tabindex=\"0\">", to);
-		for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest;) {
-			diff_line(to, line);
-		}
-		fputs("</pre>", to);
+	if (!why && text && *text) {
+		show_diff(to, text);
 	} else if (d->cure.verified) {
 		fputs("<p class=\"soft\">There is no diff: ", to);
 		html_text(to, words_or(why, "the sources were not found"));

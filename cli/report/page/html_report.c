@@ -11,6 +11,7 @@
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 #include "html_finding.h"
 #include "html_source.h"
 #include "html_report.h"
@@ -42,25 +43,28 @@ static void print_possible(FILE *f, const struct ct_result *r)
 /* ---- Head ---------------------------------------------------------------------------------------- */
 
 /* Version and machine; the command line is above. */
+static void say_machine(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	struct text_stream t;
+
+	if (!text_begin(&t)) {
+		return;
+	}
+	cli_print_origin(h->made_by, crash_names_machine(h, r), t.to);
+	const char *const machine = text_end(&t) ? strchr(t.text, '\n') : NULL;
+
+	if (machine && machine[1]) {
+		fputs("; ", f);
+		html_text(f, machine + 1);
+	}
+	free(t.text);
+}
+
 static void made_by(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
-
 	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
-	if (to) {
-		cli_print_origin(h->made_by, crash_names_machine(h, r), to);
-		fclose(to);
-		const char *const machine = strchr(text, '\n');
-
-		if (machine && machine[1]) {
-			fputs("; ", f);
-			html_text(f, machine + 1);
-		}
-	}
+	say_machine(f, h, r);
 	fputs("</p>", f);
-	free(text);
 }
 
 /* For nvwave report. */
@@ -372,19 +376,16 @@ static void reservations(FILE *f, const struct ct_result *r)
 /* What the run executed of the source, in the words of the text. */
 static void statements(FILE *f, const struct ct_coverage *c)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (!to) {
+	if (!text_begin(&t)) {
 		return;
 	}
-	cli_print_statements(c, to);
-	fclose(to);
-	for (char *rest = text, *line; (line = strsep(&rest, "\n")) && *line != '\0';) {
+	cli_print_statements(c, t.to);
+	for (char *rest = text_end(&t), *line; rest && (line = strsep(&rest, "\n")) && *line != '\0';) {
 		paragraph(f, "soft", "", line, "");
 	}
-	free(text);
+	free(t.text);
 	html_source(f, c);
 }
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "core/invariant.h"
-#include "core/print.h"
 #include "html_text.h"
 #include "../words.h"
 

@@ -7,8 +7,6 @@
 #ifndef CLI_REPORT_INDEX_H
 #define CLI_REPORT_INDEX_H
 
-#include <stdbool.h>
-
 #include <jansson.h>
 
 #include <crashtest/crash.h>

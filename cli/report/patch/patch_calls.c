@@ -3,13 +3,13 @@
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/print.h"
+#include "core/text_stream.h"
 
 #include "patch_calls.h"
 #include "patch_expression.h"
@@ -20,43 +20,36 @@
 
 bool patch_read(struct patch_reader *r, const struct patch_lines *s)
 {
-	char *whole = NULL;
-	size_t bytes = 0;
-	FILE *const f = open_memstream(&whole, &bytes);
+	struct text_stream whole;
 
 	NVW_INVARIANT(r->texts == 0);
-	if (!f) {
+	if (!text_begin(&whole)) {
 		return false;
 	}
 	NVW_EACH(line, s->line, s->count) {
-		fprintf(f, "%s\n", *line);
+		fprintf(whole.to, "%s\n", *line);
 	}
-	if (fclose(f)) {
-		free(whole);
-		return false;
-	}
-	r->texts = text_make(whole, bytes, &r->text[0]);
+	r->texts = text_end(&whole) && text_make(whole.text, whole.bytes, &r->text[0]);
 	return r->texts == 1;
 }
 
 static void read_header(struct patch_reader *r, const char *path)
 {
 	const char *searched;
-	char *whole = NULL;
-	size_t bytes = 0;
+	struct text_stream whole;
 	FILE *const from = cli_open_source(path, &searched);
 
 	if (!from) {
 		return;
 	}
-	FILE *const to = open_memstream(&whole, &bytes);
+	const bool has_room = text_begin(&whole);
 
-	for (int c; to && (c = getc(from)) != EOF;) {
-		putc(NVW_OR(c, ' '), to);
+	for (int c; has_room && (c = getc(from)) != EOF;) {
+		putc(NVW_OR(c, ' '), whole.to);
 	}
 	fclose(from);
-	if (to && fclose(to) == 0) {
-		r->texts += text_make(whole, bytes, &r->text[r->texts]);
+	if (has_room && text_end(&whole)) {
+		r->texts += text_make(whole.text, whole.bytes, &r->text[r->texts]);
 	}
 }
 

@@ -282,7 +282,7 @@ bool patch_find_target(const char *text, struct text_span statement, struct patc
 	size_t member;
 
 	NVW_INVARIANT(statement.from <= statement.to);
-	*ret = (struct patch_target){.in_line = false};
+	*ret = (struct patch_target){0};
 	if (name > first && text[name] == '(' && !text_is_pure(text + first, name - first)) {
 		return take_call(text, first, name, ret);
 	}

@@ -55,7 +55,7 @@ void text_free(struct text *t)
 {
 	free(t->whole);
 	free(t->code);
-	*t = (struct text){.whole = NULL};
+	*t = (struct text){0};
 }
 
 bool text_make(char *whole, size_t bytes, struct text *ret)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reports of "nvwave exec". See exec_report.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
