@@ -261,13 +261,19 @@ static const char *const not_of_a_task[] = {
 	"engine", "sbatch", "array", "html", "coverage", "patch", "save", "intervals", "output-format", NULL};
 
 /* A command line of its own for the folder, which no task has. */
+static int begin_spread(
+	const struct cli_session *s, unsigned tasks, struct sweep_words *words, struct spread *spread)
+{
+	NVW_TRY(spread_add_word(words, "--slice=N/%u", tasks));
+	return spread_begin(spread, words, &s->config);
+}
+
 static int name_folder(const struct cli_session *s, unsigned tasks, struct spread *spread)
 {
 	struct sweep_words words;
 	int error = spread_words(s->given.argc, s->given.argv, not_of_a_task, &words);
 
-	error = NVW_OR(error, spread_add_word(&words, "--slice=N/%u", tasks));
-	error = NVW_OR(error, spread_begin(spread, &words, &s->config));
+	error = NVW_OR(error, begin_spread(s, tasks, &words, spread));
 	sweep_words_end(&words);
 	return error;
 }
@@ -311,14 +317,19 @@ static int work(struct cli_session *s, struct crash_request *r)
 
 /* ---- The command --------------------------------------------------------------------------------- */
 
+static int check_and_merge(const struct cli_options *given)
+{
+	NVW_TRY(cli_options_check_use(given, cli_at(CLI_AT_MERGE, true)));
+	return crash_merge(given);
+}
+
 /* The arguments of --merge are reports. */
 static int merge(int argc, char **argv)
 {
 	struct cli_options given;
 	int status = cli_options_parse(&given, false, argc, argv);
 
-	status = NVW_OR(status, cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true)));
-	status = NVW_OR(status, crash_merge(&given));
+	status = NVW_OR(status, check_and_merge(&given));
 	cli_options_end(&given);
 	return cli_status(status);
 }

@@ -375,17 +375,22 @@ static int position_of_program(int argc, char **argv)
 	return at;
 }
 
+static int help_or_execute(const struct cli_session *s, int argc, char **argv, int last)
+{
+	if (s->help) {
+		print_help();
+		return 0;
+	}
+	return check_and_execute(s, argc, argv, last);
+}
+
 int cmd_exec(int argc, char **argv)
 {
 	struct cli_session session;
 	const int last = position_of_program(argc, argv);
 	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
 
-	if (!result && session.help) {
-		print_help();
-	} else if (!result) {
-		result = check_and_execute(&session, argc, argv, last);
-	}
+	result = NVW_OR(result, help_or_execute(&session, argc, argv, last));
 	cli_session_end(&session);
 	return cli_status(result);
 }

@@ -587,16 +587,21 @@ static int measure_or_verify(const struct cli_session *session)
 	return verify(&o);
 }
 
+static int help_or_run(const struct cli_session *session)
+{
+	if (session->help) {
+		print_help();
+		return 0;
+	}
+	return measure_or_verify(session);
+}
+
 int cmd_fio(int argc, char **argv)
 {
 	struct cli_session session;
 	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
 
-	if (!result && session.help) {
-		print_help();
-	} else if (!result) {
-		result = measure_or_verify(&session);
-	}
+	result = NVW_OR(result, help_or_run(&session));
 	cli_session_end(&session);
 	return cli_status(result);
 }

@@ -57,9 +57,9 @@ static void list_machines(struct table *t)
 
 static bool is_in_section(const char *key, const char *section)
 {
-	const size_t n = strlen(section);
+	const size_t n = section ? strlen(section) : 0;
 
-	return strncmp(key, section, n) == 0 && key[n] == '.';
+	return !section || (strncmp(key, section, n) == 0 && key[n] == '.');
 }
 
 static void list_keys(struct table *t)
@@ -67,7 +67,7 @@ static void list_keys(struct table *t)
 	struct emu_key key;
 
 	for (unsigned i = 0; emu_config_key(i, &key); i++) {
-		if (!t->section || is_in_section(key.name, t->section)) {
+		if (is_in_section(key.name, t->section)) {
 			add(t, key.name, key.value, key.meaning, NULL);
 		}
 	}
@@ -82,24 +82,27 @@ static void list_protocols(struct table *t)
 	}
 }
 
+static json_t *last_row(const struct table *t)
+{
+	const size_t rows = json_array_size(t->rows);
+
+	NVW_INVARIANT(rows > 0);
+	return json_array_get(t->rows, rows - 1);
+}
+
 /* What a reader of JSON gets besides: the runs in which a mutation shows, and the cure that a report must ask
  * for. */
 static void add_cure(const struct table *t, const struct nvw_workload *w, const struct nvw_mutation *m)
 {
-	json_t *const row = json_array_get(t->rows, json_array_size(t->rows) - 1);
-	const char *lacks = "", *options = m->options;
+	json_t *const row = last_row(t);
+	const char *lacks = "";
 
-	NVW_INVARIANT(json_array_size(t->rows) > 0);
 	for (const struct nvw_lack *l = w->lacks; l && l->mutation; l++) {
 		if (strcmp(l->mutation, m->name) == 0) {
 			lacks = l->lacks;
 		}
 	}
-	if (!options) {
-		options = words_or(w->trial, "");
-	}
-	member_set_text(row, "options", options);
-
+	member_set_text(row, "options", m->options ? m->options : words_or(w->trial, ""));
 	member_set_text(row, "lacks", lacks);
 }
 
@@ -184,7 +187,7 @@ static void add_choices(const struct table *t, const struct nvw_option *o)
 	for (unsigned i = 0; o->choices[i]; i++) {
 		words_add(text, sizeof text, "|", o->choices[i]);
 	}
-	member_set_text(json_array_get(t->rows, json_array_size(t->rows) - 1), "choices", text);
+	member_set_text(last_row(t), "choices", text);
 }
 
 static void list_options(struct table *t)
@@ -291,9 +294,7 @@ static void print_table(const struct table *t)
 	NVW_FOR(c, last) {
 		width[c] = widest(t, t->columns[c]);
 	}
-	NVW_FOR(i, json_array_size(t->rows)) {
-		const json_t *const row = json_array_get(t->rows, i);
-
+	JSON_EACH(row, t->rows) {
 		NVW_FOR(c, last) {
 			printf("%-*s  ", width[c], member_string(row, t->columns[c]));
 		}

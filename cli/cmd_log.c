@@ -430,12 +430,17 @@ static const struct {
 };
 
 /* number 0: it is not printed. */
-static void text_record(const struct sites *s, const struct nvw_log_record *r, uint64_t number)
+static void print_head(const struct nvw_log_record *r, uint64_t number)
 {
 	if (number > 0) {
 		printf("%9llu  ", (ull)number);
 	}
 	printf("%15.3f  %-9s ", (double)r->time_ps / 1000, kinds[r->kind].name);
+}
+
+static void text_record(const struct sites *s, const struct nvw_log_record *r, uint64_t number)
+{
+	print_head(r, number);
 	if (kinds[r->kind].print) {
 		kinds[r->kind].print(s, r);
 	}

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "core/bounds.h"
-#include "core/each.h"
 #include "core/member.h"
 
 #include "commands.h"
@@ -15,8 +14,6 @@
 /* One sentence with the verdict. */
 static void print_text(const json_t *report, const struct pool_recover_how *how)
 {
-	const json_t *const findings = json_object_get(report, "findings");
-
 	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks "
 	       "freed, %lld kept%s; structure %s: %s.\n%lld words %s; %lld log entries and %lld words of "
 	       "tables read\n",
@@ -32,9 +29,7 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	if (how->verify && member_number(report, "words_written_again") == 0) {
 		puts("verified: a second recovery writes nothing");
 	}
-	NVW_FOR(i, json_array_size(findings)) {
-		printf("  %s\n", json_string_value(json_array_get(findings, i)));
-	}
+	pool_command_print_findings(report);
 }
 
 static int print_recovered(const struct pool_command *c, const json_t *report, struct pool_recover_how *how)

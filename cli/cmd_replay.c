@@ -75,16 +75,20 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 	return error;
 }
 
-static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
+static int judge_with(
+	const struct ct_saved *s, const struct ct_operations *all, struct ct_finding *ret_finding)
 {
 	const char *const recover = member_text(s->head, "recover");
+
+	return *recover ? judge_by_output(s, recover, ret_finding) : judge_by_checker(s, all, ret_finding);
+}
+
+static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
+{
 	struct ct_operations all;
 	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &all);
 
-	if (!error) {
-		error = *recover ? judge_by_output(s, recover, ret_finding) :
-				   judge_by_checker(s, &all, ret_finding);
-	}
+	error = NVW_OR(error, judge_with(s, &all, ret_finding));
 	ct_operations_free(&all);
 	return error;
 }

@@ -23,6 +23,7 @@
 #include "log/stop.h"
 #include "observe/memory_trace.h"
 #include "observe/observe.h"
+#include "registry.h"
 #include "report/run/output.h"
 #include "report/run/race_report.h"
 #include "report/crash/unlogged.h"
@@ -149,12 +150,9 @@ static int start_readers(struct run *run)
 /* The number of operations that its option "count" asks for; 0: it has none. */
 static uint64_t operations(const struct run *run)
 {
-	const struct nvw_option *o = run->session->workload->options;
+	const struct nvw_option *const o = nvw_workload_option(run->session->workload, "count");
 
-	while (o && o->name && (strcmp(o->name, "count") || o->type != NVW_OPTION_COUNT)) {
-		o++;
-	}
-	return o && o->name ? nvw_option_u64(run->session->options, "count") : 0;
+	return o && o->type == NVW_OPTION_COUNT ? nvw_option_u64(run->session->options, "count") : 0;
 }
 
 static int set_up(struct run *run)

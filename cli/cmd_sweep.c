@@ -404,15 +404,10 @@ static int merge_journals(struct sweep_command *c)
 
 static int take_parts(struct sweep_command *c)
 {
-	const struct cli_options *const given = &c->given;
-
-	if (cli_given(given, CLI_merge)) {
+	if (cli_given(&c->given, CLI_merge)) {
 		NVW_TRY(take_journals(c));
 	}
-	if (cli_given(given, CLI_shard)) {
-		return cli_parse_shard(cli_text(given, CLI_shard), &c->shard, &c->shards);
-	}
-	return 0;
+	return cli_take_shard(&c->given, &c->shard, &c->shards);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------------- */

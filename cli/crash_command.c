@@ -261,10 +261,7 @@ static int take_part(const struct cli_options *given, struct crash_request *ret)
 	if (cli_given(given, CLI_slice)) {
 		NVW_TRY(take_slice(cli_text(given, CLI_slice), o));
 	}
-	if (cli_given(given, CLI_shard)) {
-		return cli_parse_shard(cli_text(given, CLI_shard), &o->shard, &o->shards);
-	}
-	return 0;
+	return cli_take_shard(given, &o->shard, &o->shards);
 }
 
 static void note_moved(const struct cli_options *given, struct crash_request *ret)

@@ -55,12 +55,11 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 
 static int add_findings(struct merge *m, const json_t *report)
 {
-	const json_t *const findings = json_object_get(report, "findings");
 	struct ct_finding *const f = malloc(sizeof *f);
 
 	NVW_ALLOCATED(f, "no memory for a finding");
-	NVW_FOR(i, json_array_size(findings)) {
-		ct_finding_read(json_array_get(findings, i), f);
+	JSON_EACH(finding, json_object_get(report, "findings")) {
+		ct_finding_read(finding, f);
 		ct_groups_add(&m->groups, f);
 	}
 	free(f);

@@ -178,10 +178,14 @@ static int parse_time(const struct record *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
-int cli_parse_shard(const char *text, unsigned *ret_shard, unsigned *ret_shards)
+int cli_take_shard(const struct cli_options *options, unsigned *ret_shard, unsigned *ret_shards)
 {
+	const char *const text = cli_text(options, CLI_shard);
 	char after;
 
+	if (!text) {
+		return 0;
+	}
 	NVW_FAIL_IF(sscanf(text, "%u/%u%c", ret_shard, ret_shards, &after) != 2 || *ret_shard == 0 ||
 			    *ret_shard > *ret_shards || *ret_shards > 65536,
 		NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);

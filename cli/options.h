@@ -162,8 +162,8 @@ bool cli_json(const struct cli_options *options);
 enum cli_format { CLI_FORMAT_NORMAL, CLI_FORMAT_JSON, CLI_FORMAT_SARIF, CLI_FORMAT_JUNIT };
 enum cli_format cli_format(const struct cli_options *options);
 
-/* "I/N", I from 1 to N, N at most 65536. */
-NVW_CHECKED int cli_parse_shard(const char *text, unsigned *ret_shard, unsigned *ret_shards);
+/* --shard=I/N, I from 1 to N, N at most 65536; without it, nothing changes. */
+NVW_CHECKED int cli_take_shard(const struct cli_options *options, unsigned *ret_shard, unsigned *ret_shards);
 
 /* A size as fio writes it: 64, 4k, 16m; powers of 1024. */
 NVW_CHECKED int cli_parse_block(const char *text, uint64_t *ret_bytes);

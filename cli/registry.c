@@ -167,6 +167,16 @@ const struct nvw_workload *nvw_workload_find(const char *name)
 	return find_among(cli_workloads(), name);
 }
 
+const struct nvw_option *nvw_workload_option(const struct nvw_workload *workload, const char *name)
+{
+	for (const struct nvw_option *o = workload ? workload->options : NULL; o && o->name; o++) {
+		if (!strcmp(o->name, name)) {
+			return o;
+		}
+	}
+	return NULL;
+}
+
 /* What is no workload stays loaded: the sites of its accesses are known already (device/sites.h). */
 static int load_object(const char *path, const struct nvw_workload **ret_workload)
 {

@@ -22,6 +22,9 @@ const struct cli_workload *cli_workloads(void);
 /* NULL if none has this name. No library is loaded for a workload that is in the command. */
 const struct nvw_workload *nvw_workload_find(const char *name);
 
+/* Its option of this name; NULL if there is none, or no workload. */
+const struct nvw_option *nvw_workload_option(const struct nvw_workload *workload, const char *name);
+
 /*
  * A workload by name, or, if name contains a '/', a shared object that exports "nvw_workload"
  * (docs/tutorial.md). NVW_E_USAGE with the nearest name, or the reason why the object is not a workload. It

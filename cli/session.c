@@ -268,20 +268,10 @@ static int take_mutation(struct cli_session *s, const char *value)
 	return refuse_mutation(s->workload, value, names);
 }
 
-static bool has_option(const struct nvw_workload *w, const char *name)
-{
-	for (const struct nvw_option *o = w->options; o && o->name; o++) {
-		if (!strcmp(o->name, name)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* An option that the command does not have belongs to the workload. */
 static int take_option(struct cli_session *s, const struct cli_other *other)
 {
-	if (!s->workload || !has_option(s->workload, other->name)) {
+	if (!nvw_workload_option(s->workload, other->name)) {
 		return cli_options_unknown(&s->given, s->workload, other->name);
 	}
 	NVW_FAIL_IF(!other->value, NVW_E_USAGE, "%s: --%s needs a value: --%s=VALUE", s->workload->name,

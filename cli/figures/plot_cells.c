@@ -170,14 +170,18 @@ static unsigned count_rows(const struct selection *s, unsigned *ret_left_out)
 }
 
 /* Axes of a sweep have no meaning in the list of numbers. */
+static void name_axis(const struct plot_table *t, bool is_axis, const char *column, bool numbers,
+	char words[PLOT_LABEL_BYTES])
+{
+	if (!is_axis || !plot_words(t, column, numbers, words)) {
+		*words = 0;
+	}
+}
+
 static void name_axes(struct plot *p, const struct plot_table *t)
 {
-	if (!p->x_is_axis || !plot_words(t, p->x, p->at.numbers, p->x_words)) {
-		*p->x_words = 0;
-	}
-	if (!p->series_is_axis || !plot_words(t, p->series, p->of.numbers, p->series_words)) {
-		*p->series_words = 0;
-	}
+	name_axis(t, p->x_is_axis, p->x, p->at.numbers, p->x_words);
+	name_axis(t, p->series_is_axis, p->series, p->of.numbers, p->series_words);
 }
 
 static int select_cells(struct plot *p, const struct plot_table *t, char *where)
@@ -218,8 +222,10 @@ int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 
 void plot_cells_end(struct plot *p)
 {
-	for (unsigned i = 0; p->cell && i < p->at.count * p->of.count; i++) {
-		free(p->cell[i].value);
+	if (p->cell) {
+		NVW_EACH(cell, p->cell, p->at.count * p->of.count) {
+			free(cell->value);
+		}
 	}
 	free(p->cell);
 	plot_names_end(&p->at);

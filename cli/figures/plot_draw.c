@@ -27,7 +27,7 @@ static bool has_gnuplot(const char *folder)
 	return found;
 }
 
-int plot_find_gnuplot(void)
+static bool is_in_path(void)
 {
 	char *const path = strdup(NVW_OR(getenv("PATH"), "/usr/bin:/bin")), *rest = path, *folder;
 	bool found = false;
@@ -36,7 +36,12 @@ int plot_find_gnuplot(void)
 		found = has_gnuplot(folder);
 	}
 	free(path);
-	NVW_FAIL_IF(!found, NVW_E_USAGE,
+	return found;
+}
+
+int plot_find_gnuplot(void)
+{
+	NVW_FAIL_IF(!is_in_path(), NVW_E_USAGE,
 		"plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
 	return 0;
 }

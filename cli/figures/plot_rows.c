@@ -77,13 +77,19 @@ unsigned plot_place_of(const struct plot_names *n, const char *name)
 	return i;
 }
 
+static double number_of(const void *name)
+{
+	const char *const *const text = name, *unit;
+	double number;
+
+	(void)plot_number(*text, &number, &unit);
+	return number;
+}
+
 static int by_number(const void *a, const void *b)
 {
-	const char *const *const left = a, *const *const right = b, *unit;
-	double x, y;
+	const double x = number_of(a), y = number_of(b);
 
-	(void)plot_number(*left, &x, &unit);
-	(void)plot_number(*right, &y, &unit);
 	return NVW_ORDER(x, y);
 }
 

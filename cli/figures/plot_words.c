@@ -36,14 +36,10 @@ static const char *only_value(const struct plot_table *t, const char *column)
 static const char *help_of_workload(const struct plot_table *t, const char *name)
 {
 	const char *const workload = only_value(t, "workload");
-	const struct nvw_workload *const w = workload ? nvw_workload_find(workload) : NULL;
+	const struct nvw_option *const o =
+		workload ? nvw_workload_option(nvw_workload_find(workload), name) : NULL;
 
-	for (const struct nvw_option *o = w ? w->options : NULL; o && o->name; o++) {
-		if (!strcmp(o->name, name)) {
-			return o->help;
-		}
-	}
-	return NULL;
+	return o ? o->help : NULL;
 }
 
 static const char *meaning_of_key(const char *name)

@@ -53,9 +53,8 @@ static struct naming names_of_columns(const struct script *s, const struct plot_
 }
 
 /* A name that has too many lines, or is turned, is shortened. */
-static void print_name(const struct script *s, const struct naming *how, const char *name, unsigned i)
+static void fit_name(const struct naming *how, const char *name, char text[PLOT_LABEL_BYTES])
 {
-	char text[PLOT_LABEL_BYTES] = "";
 	unsigned lines = 0;
 
 	if (!how->turned) {
@@ -64,6 +63,13 @@ static void print_name(const struct script *s, const struct naming *how, const c
 	if (!lines || lines > LINES_MAX) {
 		plot_shorten(name, how->wide, text);
 	}
+}
+
+static void print_name(const struct script *s, const struct naming *how, const char *name, unsigned i)
+{
+	char text[PLOT_LABEL_BYTES] = "";
+
+	fit_name(how, name, text);
 	script_quote(words_if(i % how->every == 0, text), s->to);
 }
 

@@ -18,16 +18,21 @@ bool script_is_narrow(const struct script *s)
 }
 
 /* As gnuplot reads a text in single quotes, which hide everything but the quote itself. */
+static void put_quoted(char c, FILE *to)
+{
+	if (c == '\n') {
+		fputs("'.\"\\n\".'", to);
+		return;
+	}
+	fputs(words_if(c == '\'', "'"), to);
+	fputc(c, to);
+}
+
 void script_quote(const char *text, FILE *to)
 {
 	fputc('\'', to);
 	for (; *text; text++) {
-		if (*text == '\n') {
-			fputs("'.\"\\n\".'", to);
-		} else {
-			fputs(words_if(*text == '\'', "'"), to);
-			fputc(*text, to);
-		}
+		put_quoted(*text, to);
 	}
 	fputc('\'', to);
 }

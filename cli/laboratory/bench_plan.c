@@ -174,15 +174,7 @@ static bool has_option(const struct nvw_workload *w, const char *name)
 	if (!w) {
 		return bench_host_has(name);
 	}
-	const struct nvw_option *o = w->options;
-
-	if (strchr(name, '.') || cli_has_option("run", name)) {
-		return true;
-	}
-	while (o && o->name && strcmp(o->name, name) != 0) {
-		o++;
-	}
-	return o && o->name;
+	return strchr(name, '.') || cli_has_option("run", name) || nvw_workload_option(w, name);
 }
 
 /* "NAME=VALUES", of --against or of --set. */
@@ -302,10 +294,8 @@ static int add_settings(const struct bench *b, struct sweep *s, unsigned i)
 	}
 	NVW_PRINT(section, "case %u", i);
 	r = sweep_bundle_add(s, section, "workload", b->of[i].reference);
-	while (r == 0 && (pair = strsep(&rest, " "))) {
-		if (*pair) {
-			r = add_setting(b, s, section, pair);
-		}
+	while (r == 0 && (pair = strtok_r(rest, " ", &rest))) {
+		r = add_setting(b, s, section, pair);
 	}
 	free(copy);
 	return r;
@@ -540,18 +530,20 @@ static bool advance(const struct bench *b, struct bench_row *row)
 	return false;
 }
 
+static int add_rows_of(struct planner *of, struct bench_row row)
+{
+	do {
+		if (is_wanted(of->b, &row)) {
+			NVW_TRY(add_row(of, row));
+		}
+	} while (advance(of->b, &row));
+	return 0;
+}
+
 static int add_rows(struct planner *of)
 {
-	struct bench *const b = of->b;
-
-	NVW_FOR(i, b->case_count) {
-		struct bench_row row = {.of = i};
-
-		do {
-			if (is_wanted(b, &row)) {
-				NVW_TRY(add_row(of, row));
-			}
-		} while (advance(b, &row));
+	NVW_FOR(i, of->b->case_count) {
+		NVW_TRY(add_rows_of(of, (struct bench_row){.of = i}));
 	}
 	return 0;
 }

@@ -415,17 +415,22 @@ static void print_csv_row(const struct bench *b, const struct bench_row *row, un
 	fprintf(to, ",%s\n", revision_of(b, row, seed));
 }
 
+static void print_csv(const struct bench *b, FILE *to)
+{
+	print_csv_head(b, to);
+	NVW_EACH(row, b->row, b->row_count) {
+		NVW_FOR(seed, seeds_of(b, row)) {
+			print_csv_row(b, row, seed, to);
+		}
+	}
+}
+
 int bench_write_csv(const struct bench *b, const char *path)
 {
 	struct nvw_new_file f;
 
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	print_csv_head(b, f.file);
-	NVW_EACH(row, b->row, b->row_count) {
-		NVW_FOR(seed, seeds_of(b, row)) {
-			print_csv_row(b, row, seed, f.file);
-		}
-	}
+	print_csv(b, f.file);
 	return nvw_new_file_end(&f, 0);
 }
 

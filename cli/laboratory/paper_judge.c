@@ -214,16 +214,20 @@ static void tell_how_far(struct paper_row *row)
 	}
 }
 
+static void measure_and_judge(struct paper_row *row)
+{
+	if (row->measured) {
+		paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
+		tell_how_far(row);
+	}
+	judge(row);
+}
+
 void papers_judge(struct papers *p)
 {
 	NVW_EACH(row, p->row, p->row_count) {
-		if (!row->wanted) {
-			continue;
+		if (row->wanted) {
+			measure_and_judge(row);
 		}
-		if (row->measured) {
-			paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
-			tell_how_far(row);
-		}
-		judge(row);
 	}
 }

@@ -415,17 +415,20 @@ static void table_end(struct paper_table *table)
 	free(table->kept);
 }
 
+static void paper_sweep_end(struct paper_sweep *s)
+{
+	sweep_journal_close(&s->journal);
+	sweep_end(&s->sweep);
+	free(s->needed);
+	free(s->name);
+	free(s->path);
+	free(s);
+}
+
 static void sweeps_end(struct papers *p)
 {
 	NVW_EACH(sweep, p->sweep, p->sweep_count) {
-		struct paper_sweep *const s = *sweep;
-
-		sweep_journal_close(&s->journal);
-		sweep_end(&s->sweep);
-		free(s->needed);
-		free(s->name);
-		free(s->path);
-		free(s);
+		paper_sweep_end(*sweep);
 	}
 	free(p->sweep);
 }

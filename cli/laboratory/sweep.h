@@ -265,6 +265,8 @@ NVW_CHECKED int sweep_write_json_lines(const struct sweep *sweep, const char *pa
 NVW_CHECKED int sweep_write_host(const struct sweep *sweep, const char *path);
 /* One field of a CSV file, quoted where it must be. */
 void sweep_csv_field(const char *text, FILE *to);
+/* A number, a text or a truth value; nothing for others. */
+void sweep_csv_value(const json_t *value, FILE *to);
 
 /* {"summary": [...], "geometric_means": [...]}. NVW_E_USAGE if no row has a value of a metric's name. */
 NVW_CHECKED int sweep_summarise(const struct sweep *sweep, json_t **ret_summary);

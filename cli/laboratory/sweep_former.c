@@ -15,12 +15,17 @@ static int plan_point(const struct sweep *s, const struct sweep_point *point, st
 	return table_plan_add(plan, values);
 }
 
-static int plan_points(const struct sweep *s, struct table_plan *plan)
+static void plan_axes(const struct sweep *s, struct table_plan *plan)
 {
 	plan->axes = s->axis_count;
 	NVW_FOR(i, s->axis_count) {
 		plan->axis[i] = s->axis[i].name;
 	}
+}
+
+static int plan_points(const struct sweep *s, struct table_plan *plan)
+{
+	plan_axes(s, plan);
 	NVW_EACH(point, s->point, s->count) {
 		NVW_TRY(plan_point(s, point, plan));
 	}

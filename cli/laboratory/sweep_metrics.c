@@ -77,10 +77,8 @@ int sweep_check_metrics(const struct sweep *s)
 	if (s->metrics && !copy) {
 		return sweep_no_memory();
 	}
-	while (r == 0 && (metric = strsep(&rest, ", "))) {
-		if (*metric) {
-			r = check_metric(s, metric);
-		}
+	while (rest && r == 0 && (metric = strtok_r(rest, ", ", &rest))) {
+		r = check_metric(s, metric);
 	}
 	free(copy);
 	return r;

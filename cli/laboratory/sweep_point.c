@@ -20,7 +20,7 @@
 
 #include "core/array.h"
 #include "core/invariant.h"
-#include "core/text_stream.h"
+#include "../report/provenance.h"
 #include "sweep.h"
 
 /* ---- Words --------------------------------------------------------------------------------------- */
@@ -293,17 +293,12 @@ static void add_environment(XXH3_state_t *state)
 
 static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 {
-	struct text_stream t;
-	int error = NVW_E_MEMORY;
+	char *const text = cli_machine_text(config);
 
-	if (text_begin(&t)) {
-		error = emu_config_dump(config, t.to);
-		if (text_end(&t) && !error) {
-			XXH3_128bits_update(state, t.text, t.bytes);
-		}
-		free(t.text);
-	}
-	return error ? nvw_fail(NVW_E_MEMORY, "no memory for the machine's description") : 0;
+	NVW_ALLOCATED(text, "no memory for the machine's description");
+	XXH3_128bits_update(state, text, strlen(text));
+	free(text);
+	return 0;
 }
 
 /* ---- The key ------------------------------------------------------------------------------------- */

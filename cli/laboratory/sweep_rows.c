@@ -216,7 +216,7 @@ void sweep_csv_field(const char *text, FILE *to)
 	}
 }
 
-static void print_value(const json_t *value, FILE *to)
+void sweep_csv_value(const json_t *value, FILE *to)
 {
 	if (json_is_integer(value)) {
 		fprintf(to, "%lld", (long long)json_integer_value(value));
@@ -253,9 +253,9 @@ static void print_axes(const struct sweep *s, const struct sweep_point *p, FILE 
 
 static void print_outcome(const json_t *row, FILE *to)
 {
-	print_value(json_object_get(row, "status"), to);
+	sweep_csv_value(json_object_get(row, "status"), to);
 	fputc(',', to);
-	print_value(json_object_get(row, "reason"), to);
+	sweep_csv_value(json_object_get(row, "reason"), to);
 }
 
 static void print_row(const struct sweep *s, const struct sweep_point *p, json_t *names, FILE *to)
@@ -266,7 +266,7 @@ static void print_row(const struct sweep *s, const struct sweep_point *p, json_t
 	print_outcome(p->row, to);
 	JSON_EACH_MEMBER(key, value, names) {
 		fputc(',', to);
-		print_value(json_object_get(values, key), to);
+		sweep_csv_value(json_object_get(values, key), to);
 	}
 	fputc('\n', to);
 }
@@ -299,11 +299,11 @@ int sweep_write_host(const struct sweep *s, const char *path)
 	fputs("status,host_seconds,processor_seconds\n", f.file);
 	NVW_EACH(p, s->point, s->count) {
 		print_axes(s, p, f.file);
-		print_value(json_object_get(p->row, "status"), f.file);
+		sweep_csv_value(json_object_get(p->row, "status"), f.file);
 		fputc(',', f.file);
-		print_value(json_object_get(p->row, "seconds"), f.file);
+		sweep_csv_value(json_object_get(p->row, "seconds"), f.file);
 		fputc(',', f.file);
-		print_value(json_object_get(p->row, "processor_seconds"), f.file);
+		sweep_csv_value(json_object_get(p->row, "processor_seconds"), f.file);
 		fputc('\n', f.file);
 	}
 	return nvw_new_file_end(&f, 0);

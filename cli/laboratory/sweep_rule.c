@@ -61,10 +61,8 @@ int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule 
 	if (!copy) {
 		return sweep_no_memory();
 	}
-	while (r == 0 && (next = strsep(&rest, " \t"))) {
-		if (*next) {
-			r = add_term(s, what, next, rule);
-		}
+	while (r == 0 && (next = strtok_r(rest, " \t", &rest))) {
+		r = add_term(s, what, next, rule);
 	}
 	free(copy);
 	return r;

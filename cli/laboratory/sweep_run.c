@@ -267,18 +267,22 @@ char *sweep_report_path(const struct sweep_point *p, const char *folder)
 	return path;
 }
 
+static int write_text(const char *path, const char *text)
+{
+	struct nvw_new_file f;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	fputs(text, f.file);
+	return nvw_new_file_end(&f, 0);
+}
+
 static int write_report(const struct sweep_point *p, const char *folder, const char *text)
 {
 	char *const path = sweep_report_path(p, folder);
-	struct nvw_new_file f;
 
 	NVW_ALLOCATED(path, "no memory for a file name");
-	int r = nvw_new_file_begin(path, false, &f);
+	const int r = write_text(path, text);
 
-	if (r == 0) {
-		fputs(text, f.file);
-		r = nvw_new_file_end(&f, 0);
-	}
 	free(path);
 	return r;
 }

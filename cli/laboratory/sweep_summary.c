@@ -345,7 +345,6 @@ static int summarise_all(struct summary *m, char *metrics)
 {
 	const struct sweep *const s = m->sweep;
 	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
-	char *metric;
 	int r = 0;
 
 	if (!sorted || !metrics) {
@@ -356,10 +355,8 @@ static int summarise_all(struct summary *m, char *metrics)
 		sorted[i] = &s->point[i];
 	}
 	qsort_r(sorted, s->count, sizeof *sorted, by_point, m);
-	while (r == 0 && (metric = strsep(&metrics, ", "))) {
-		if (*metric) {
-			r = summarise(m, sorted, metric);
-		}
+	for (char *metric; r == 0 && (metric = strtok_r(metrics, ", ", &metrics));) {
+		r = summarise(m, sorted, metric);
 	}
 	free(sorted);
 	return r;
@@ -375,17 +372,6 @@ int sweep_summarise(const struct sweep *s, json_t **ret_summary)
 	free(metrics);
 	*ret_summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
 	return r;
-}
-
-static void print_cell(const json_t *value, FILE *to)
-{
-	if (json_is_string(value)) {
-		sweep_csv_field(json_string_value(value), to);
-	} else if (json_is_integer(value)) {
-		fprintf(to, "%lld", (long long)json_integer_value(value));
-	} else if (json_is_real(value)) {
-		fprintf(to, "%.15g", json_real_value(value));
-	}
 }
 
 int sweep_write_summary(const struct sweep *s, const json_t *summary, const char *path)
@@ -409,7 +395,7 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 		separator = "\n";
 		JSON_EACH_MEMBER(key, value, row) {
 			fputs(separator, f.file);
-			print_cell(value, f.file);
+			sweep_csv_value(value, f.file);
 			separator = ",";
 		}
 	}

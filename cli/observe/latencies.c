@@ -41,13 +41,19 @@ struct cli_latencies {
 	struct histogram of[]; /* WHICH, then all operations, then those of each name */
 };
 
-int cli_latencies_create(const char *const *operations, struct cli_latencies **ret)
+static unsigned count_names(const char *const *names)
 {
 	unsigned n = 0;
 
-	while (operations && operations[n]) {
+	while (names && names[n]) {
 		n++;
 	}
+	return n;
+}
+
+int cli_latencies_create(const char *const *operations, struct cli_latencies **ret)
+{
+	const unsigned n = count_names(operations);
 	struct cli_latencies *const l = calloc(1, sizeof *l + (WHICH + 1 + n) * sizeof *l->of);
 
 	*ret = l;

@@ -89,21 +89,23 @@ static int no_device(const struct cli_memory_trace *t)
 	return r;
 }
 
-int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine *machine)
+static bool has_device(const struct cli_memory_trace *t)
 {
 	struct emu_device_stats stats;
 	const char *name;
 	unsigned i = 0;
 
-	t->machine = machine;
-	t->origin_ps = nvw_time_ps(machine);
-	while ((name = emu_device_statistics(machine, i, &stats)) && strcmp(name, t->device) != 0) {
+	while ((name = emu_device_statistics(t->machine, i, &stats)) && strcmp(name, t->device) != 0) {
 		i++;
 	}
-	if (!name) {
-		return no_device(t);
-	}
-	return 0;
+	return name;
+}
+
+int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine *machine)
+{
+	t->machine = machine;
+	t->origin_ps = nvw_time_ps(machine);
+	return has_device(t) ? 0 : no_device(t);
 }
 
 /* Whether the channel is the device's. */

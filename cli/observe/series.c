@@ -249,15 +249,19 @@ static unsigned kind_of(const char *what)
 	return i;
 }
 
+static void put_both(struct cli_series *s, uint64_t a, uint64_t b)
+{
+	put_number(s, a);
+	put_number(s, b);
+}
+
 static void put_account(struct cli_series *s, const struct account *a)
 {
 	NVW_FOR(i, KINDS) {
-		put_number(s, a->stalls[i]);
-		put_number(s, a->stall_ps[i]);
+		put_both(s, a->stalls[i], a->stall_ps[i]);
 	}
 	NVW_FOR(i, EMU_CAUSE_COUNT) {
-		put_number(s, a->waits[i]);
-		put_number(s, a->wait_ps[i]);
+		put_both(s, a->waits[i], a->wait_ps[i]);
 	}
 }
 
@@ -306,10 +310,8 @@ static void write_group(struct cli_series *s, const struct emu_sight *sight)
 
 	s->failed = fprintf(s->file.file, "%" PRIu64 ",", s->launches + 1) < 0 || s->failed;
 	put_text(s, sight->what);
-	put_number(s, sight->number);
-	put_number(s, sight->unit / s->wavefronts_per_cu);
-	put_number(s, sight->from - s->origin_ps);
-	put_number(s, sight->to - s->origin_ps);
+	put_both(s, sight->number, sight->unit / s->wavefronts_per_cu);
+	put_both(s, sight->from - s->origin_ps, sight->to - s->origin_ps);
 	put_account(s, &sum);
 	put(s, "\n");
 }
@@ -386,11 +388,9 @@ static void write_cus(struct cli_series *s)
 		const struct account *const a = &s->accounts[i];
 
 		s->failed = fprintf(s->file.file, "%" PRIu64, i) < 0 || s->failed;
-		put_number(s, a->groups);
-		put_number(s, a->resident_ps);
+		put_both(s, a->groups, a->resident_ps);
 		put_account(s, a);
-		put_number(s, a->flushes);
-		put_number(s, a->flush_ps);
+		put_both(s, a->flushes, a->flush_ps);
 		put_number(s, a->invalidations);
 		put(s, "\n");
 	}

@@ -14,6 +14,7 @@
 #include "core/member.h"
 #include "core/print.h"
 #include "../report/json_report.h"
+#include "pool_command.h"
 #include "pool/layout.h"
 
 enum { NAME_WIDTH = 28, STATE_WIDTH = 14 };
@@ -51,12 +52,17 @@ static bool begins_as_a_pool(const char *path)
 }
 
 /* Is it FILE.1 beside FILE? */
+static bool is_pool_number(const char *text)
+{
+	return text[0] >= '1' && text[0] < '0' + NVW_POOLS_MAX && text[1] == '\0';
+}
+
 static bool is_further(const char *path)
 {
 	const char *const dot = strrchr(path, '.');
 	char first[4096];
 
-	if (!dot || dot[1] < '1' || dot[1] >= '0' + NVW_POOLS_MAX || dot[2] != '\0') {
+	if (!dot || !is_pool_number(dot + 1)) {
 		return false;
 	}
 	NVW_PRINT(first, "%.*s", (int)(dot - path), path);
@@ -88,8 +94,6 @@ static void print_head(const struct pool_column *columns)
 
 static void print_row(const struct folder *f, const char *name, const struct pool_outcome *o)
 {
-	const json_t *const findings = json_object_get(o->report, "findings");
-
 	if (f->count == 1) {
 		print_head(f->columns);
 	}
@@ -101,9 +105,7 @@ static void print_row(const struct folder *f, const char *name, const struct poo
 	if (!o->report) {
 		printf("  %s\n", o->message);
 	}
-	NVW_FOR(i, json_array_size(findings)) {
-		printf("  %s\n", json_string_value(json_array_get(findings, i)));
-	}
+	pool_command_print_findings(o->report);
 	fflush(stdout);
 }
 

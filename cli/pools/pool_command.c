@@ -119,6 +119,13 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 	}
 }
 
+void pool_command_print_findings(const json_t *report)
+{
+	JSON_EACH(finding, json_object_get(report, "findings")) {
+		printf("  %s\n", json_string_value(finding));
+	}
+}
+
 int pool_command_print(const json_t *report, bool json)
 {
 	NVW_INVARIANT(json_is_object(report));

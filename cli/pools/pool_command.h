@@ -30,6 +30,9 @@ NVW_CHECKED int pool_command_check(struct nvw_pool *pool, json_t *report);
 struct nvw_description;
 void pool_command_describe(json_t *object, const struct nvw_description *description);
 
+/* A line for each finding of a report, which may be NULL. */
+void pool_command_print_findings(const json_t *report);
+
 /* Prints report as JSON, or as lines "name value". */
 NVW_CHECKED int pool_command_print(const json_t *report, bool json);
 

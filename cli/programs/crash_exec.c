@@ -67,15 +67,18 @@ int crash_exec(
 	NVW_INVARIANT(request->exec);
 
 	struct crash_tested t;
-	int status = crash_tested_begin(machine, request, request->image, command, &t);
+	const int error = crash_tested_begin(machine, request, request->image, command, &t);
+	const int status = error ? cli_fail() : explore(&t, command, json);
 
-	if (status) {
-		status = cli_fail();
-	} else {
-		status = explore(&t, command, json);
-	}
 	crash_tested_end(&t);
 	return status;
+}
+
+static int explore_into(struct crash_tested *t, struct ct_result *ret_result)
+{
+	const struct crash_request explored = to_explore(t);
+
+	return explored.run(explored.context, &explored.options, ret_result);
 }
 
 int crash_exec_result(
@@ -86,11 +89,7 @@ int crash_exec_result(
 	struct crash_tested t;
 	int error = crash_tested_begin(machine, request, request->image, "", &t);
 
-	if (!error) {
-		const struct crash_request explored = to_explore(&t);
-
-		error = explored.run(explored.context, &explored.options, ret_result);
-	}
+	error = NVW_OR(error, explore_into(&t, ret_result));
 	crash_tested_end(&t);
 	return error;
 }

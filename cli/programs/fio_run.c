@@ -262,13 +262,8 @@ void fio_run_end(struct fio_run *run)
 
 static const json_t *find_job(const struct fio_run *run, const char *name)
 {
-	const json_t *const jobs = json_object_get(run->result, "jobs");
-
-	NVW_FOR(i, json_array_size(jobs)) {
-		const json_t *const job = json_array_get(jobs, i);
-		const char *const found = member_string(job, "jobname");
-
-		if (found && strcmp(found, name) == 0) {
+	JSON_EACH(job, json_object_get(run->result, "jobs")) {
+		if (!strcmp(member_text(job, "jobname"), name)) {
 			return job;
 		}
 	}

@@ -327,13 +327,16 @@ static int begin_verify(struct verify *v)
 	return fio_write_job(&v->place, "verify", &lines);
 }
 
+static int kill_many(struct verify *v)
+{
+	NVW_TRY(begin_verify(v));
+	return run_kills(v);
+}
+
 static int verify_and_print(struct verify *v)
 {
-	int error = begin_verify(v);
+	const int error = kill_many(v);
 
-	if (!error) {
-		error = run_kills(v);
-	}
 	nvw_stop_reporting();
 	fio_place_end(&v->place);
 	if (error && error != NVW_E_STOPPED) {

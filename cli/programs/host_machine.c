@@ -7,7 +7,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
-#include "core/text_stream.h"
+#include "../report/provenance.h"
 #include "host_machine.h"
 
 static const char *const fences[] = {
@@ -47,25 +47,13 @@ struct host_machine cli_host_machine(const struct emu_config *m)
 		.sbrp = sbrps[m->sbrp]};
 }
 
-/* NULL without memory. */
-static char *description_of(const struct emu_config *machine, int *ret_error)
-{
-	struct text_stream t;
-
-	if (!text_begin(&t)) {
-		return NULL;
-	}
-	*ret_error = emu_config_dump(machine, t.to);
-	return text_end(&t);
-}
-
 int cli_emulate_kernels(struct host_session *s, const struct emu_config *machine, const char *races)
 {
-	int r = 0;
-	char *const text = description_of(machine, &r);
+	char *const text = cli_machine_text(machine);
 
 	NVW_ALLOCATED(text, "no memory for the machine's description");
-	r = NVW_OR(r, host_kernels_emulate(s, machine->name, text, races));
+	const int r = host_kernels_emulate(s, machine->name, text, races);
+
 	free(text);
 	return r;
 }

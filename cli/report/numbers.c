@@ -69,18 +69,23 @@ static bool latency(const char *name, struct cli_number *ret)
 	return true;
 }
 
-bool cli_number_named(const char *name, struct cli_number *ret)
+static bool is_of_machine(const char *name, struct cli_number *ret)
 {
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
 
+	return statistic(stats, count, name, ret) || device_statistic(name, ret) || latency(name, ret);
+}
+
+bool cli_number_named(const char *name, struct cli_number *ret)
+{
 	NVW_EACH(one, table, NUMBERS) {
 		if (!strcmp(one->name, name)) {
 			*ret = *one;
 			return true;
 		}
 	}
-	return statistic(stats, count, name, ret) || device_statistic(name, ret) || latency(name, ret);
+	return is_of_machine(name, ret);
 }
 
 /* Whether numbers.def has the name below a command's. */
@@ -100,16 +105,12 @@ static bool is_there(const char *command, const char *name)
 
 bool cli_number_is_of(const char *command, const char *name)
 {
-	unsigned count;
-	const struct emu_stat_info *const stats = emu_stat_table(&count);
 	struct cli_number ignored;
 
 	if (is_there(command, name) || is_there("any", name)) {
 		return true;
 	}
-	return !strcmp(command, "run") &&
-	       (statistic(stats, count, name, &ignored) || device_statistic(name, &ignored) ||
-		       latency(name, &ignored));
+	return !strcmp(command, "run") && is_of_machine(name, &ignored);
 }
 
 /* Behind n of them, those of numbers.def that are a command's. */

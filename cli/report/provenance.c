@@ -111,8 +111,7 @@ char *cli_command_text(const char *protocol)
 
 /* ---- The machine --------------------------------------------------------------------------------- */
 
-/* The machine file without its first line, which has the name. */
-static char *keys_text(const struct emu_config *machine)
+char *cli_machine_text(const struct emu_config *machine)
 {
 	struct text_stream t;
 
@@ -120,17 +119,25 @@ static char *keys_text(const struct emu_config *machine)
 		return NULL;
 	}
 	const int error = emu_config_dump(machine, t.to);
+	char *const text = text_end(&t);
 
-	if (!text_end(&t) || error) {
-		free(t.text);
+	if (error) {
+		free(text);
 		return NULL;
 	}
-	char *const end = strchr(t.text, '\n');
+	return text;
+}
+
+/* The machine file without its first line, which has the name. */
+static char *keys_text(const struct emu_config *machine)
+{
+	char *const text = cli_machine_text(machine);
+	char *const end = text ? strchr(text, '\n') : NULL;
 
 	if (end) {
-		memmove(t.text, end + 1, strlen(end + 1) + 1);
+		memmove(text, end + 1, strlen(end + 1) + 1);
 	}
-	return t.text;
+	return text;
 }
 
 /* The shipped machine with this name, otherwise the defaults. */

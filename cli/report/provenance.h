@@ -42,6 +42,9 @@ void cli_print_quoted(const char *word, FILE *to);
  * memory. */
 json_t *cli_provenance(const struct emu_config *machine, const char *command);
 
+/* The machine as its file would be, which the caller frees; NULL without memory. */
+char *cli_machine_text(const struct emu_config *machine);
+
 /* True if the machine and the protocol are those of a command line that names neither. */
 bool cli_is_usual_machine(const json_t *provenance);
 

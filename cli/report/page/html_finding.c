@@ -95,15 +95,20 @@ static bool is_of(const struct ct_place *p, const struct ct_moment *m)
 	       cli_field_is_known(&p->field);
 }
 
-static void name_field(FILE *to, const struct ct_finding *d, const struct ct_moment *m)
+static void say_field(FILE *to, const struct nvw__field *field)
 {
 	char words[CLI_FIELD_BYTES];
 
+	fputs("<code>", to);
+	html_text(to, cli_field_words(field, words));
+	fputs("</code>, ", to);
+}
+
+static void name_field(FILE *to, const struct ct_finding *d, const struct ct_moment *m)
+{
 	NVW_EACH(p, d->place, d->place_count) {
 		if (is_of(p, m)) {
-			fputs("<code>", to);
-			html_text(to, cli_field_words(&p->field, words));
-			fputs("</code>, ", to);
+			say_field(to, &p->field);
 			return;
 		}
 	}

@@ -6,23 +6,31 @@
 #include "html_text.h"
 #include "../words.h"
 
+/* NULL: the character stands for itself. */
+static const char *entity_of(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	default:
+		return NULL;
+	}
+}
+
 void html_text(FILE *to, const char *text)
 {
 	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", to);
-			break;
-		case '<':
-			fputs("&lt;", to);
-			break;
-		case '>':
-			fputs("&gt;", to);
-			break;
-		case '"':
-			fputs("&quot;", to);
-			break;
-		default:
+		const char *const entity = entity_of(*text);
+
+		if (entity) {
+			fputs(entity, to);
+		} else {
 			fputc(*text, to);
 		}
 	}

@@ -413,6 +413,13 @@ static void compare_all(json_t *rows)
 
 /* ---- The whole ----------------------------------------------------------------------------------- */
 
+static void find_pages(struct reading *r)
+{
+	JSON_EACH(row, r->rows) {
+		find_page(r, row);
+	}
+}
+
 static int read_and_compare(struct reading *r)
 {
 	NVW_TRY(read_all(r));
@@ -420,9 +427,7 @@ static int read_and_compare(struct reading *r)
 		"%s: there is no report: expected files of nvwave crash --output-format=json, or "
 		"pages of --html",
 		r->folder);
-	JSON_EACH(row, r->rows) {
-		find_page(r, row);
-	}
+	find_pages(r);
 	NVW_TRY(sort(r));
 	compare_all(r->rows);
 	return 0;

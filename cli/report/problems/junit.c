@@ -42,17 +42,22 @@ static void begin_case(const struct cli_for_tools *r, const char *name, FILE *to
 	print_attribute(to, "name", name);
 }
 
+static void print_step(const json_t *step, FILE *to)
+{
+	const char *const file = member_text(step, "file");
+
+	if (*file) {
+		print_text(to, file);
+		fprintf(to, ":%lld: ", member_number(step, "line"));
+	}
+	print_text(to, member_text(step, "text"));
+	fputc('\n', to);
+}
+
 static void print_steps(const json_t *problem, FILE *to)
 {
 	JSON_EACH(step, json_object_get(problem, "steps")) {
-		const char *const file = member_text(step, "file");
-
-		if (*file) {
-			print_text(to, file);
-			fprintf(to, ":%lld: ", member_number(step, "line"));
-		}
-		print_text(to, member_text(step, "text"));
-		fputc('\n', to);
+		print_step(step, to);
 	}
 }
 

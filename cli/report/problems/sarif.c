@@ -105,14 +105,12 @@ static json_t *location(const json_t *step)
 static json_t *code_flow(const json_t *steps)
 {
 	json_t *const locations = json_array();
-	json_t *step;
-	size_t i;
+	json_int_t order = 0;
 
-	json_array_foreach(steps, i, step)
-	{
+	JSON_EACH(step, steps) {
 		json_array_append_new(
 			locations, json_pack("{s:o, s:s, s:I}", "location", location(step), "importance",
-					   "essential", "executionOrder", (json_int_t)i + 1));
+					   "essential", "executionOrder", ++order));
 	}
 	return json_pack("{s:[{s:o}]}", "threadFlows", "locations", locations);
 }
