@@ -192,40 +192,6 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	}
 }
 
-/* What a read-modify-write makes of a value of so many bytes; the bits above them have no meaning. */
-static uint64_t combine(unsigned kind, unsigned size, uint64_t old, uint64_t operand)
-{
-	switch (kind) {
-	case NVW__ADD:
-		return old + operand;
-	case NVW__SUB:
-		return old - operand;
-	case NVW__AND:
-		return old & operand;
-	case NVW__OR:
-		return old | operand;
-	case NVW__XOR:
-		return old ^ operand;
-	case NVW__MIN:
-		return nvw_min(old, operand);
-	case NVW__MAX:
-		return nvw_max(old, operand);
-	case NVW__SIGNED_MIN:
-		return nvw_signed_value(operand, size) < nvw_signed_value(old, size) ? operand : old;
-	case NVW__SIGNED_MAX:
-		return nvw_signed_value(operand, size) > nvw_signed_value(old, size) ? operand : old;
-	case NVW__INCREMENT:
-		return old < operand ? old + 1 : 0;
-	case NVW__DECREMENT:
-		return old - 1 < operand ? old - 1 : operand;
-	case NVW__ADD_FLOAT:
-		return size == sizeof(float) ? nvw_sum_of_floats(old, operand) :
-					       nvw_sum_of_doubles(old, operand);
-	default:
-		return operand;
-	}
-}
-
 void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 {
 	const uint64_t all = nvw_low_bits(8 * request->size);
@@ -243,7 +209,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 		uint64_t new = old;
 
 		if (!fails) {
-			new = combine(request->kind, request->size, old, r->value & all) & all;
+			new = nvw_atomic_value(request->kind, request->size, old, r->value & all) & all;
 			put(request, line, (unsigned)lane, new);
 		}
 		request->wf->changed &= ~(UINT64_C(1) << lane);

@@ -11,23 +11,23 @@
 #include <string.h>
 
 /* The number: operation | size << 8 | scope << 16. The runtime (host/cuda/runtime/atomics.c) has the same. */
-enum nvw_cuda_operation { /* up to XOR in the order of PTX's words (compiler/ptx_instructions.c) */
+enum nvw_cuda_operation { /* enum nvw__kind (nvw/kernel.h) */
+	NVW_CUDA_LOAD = 3,
+	NVW_CUDA_STORE,
+	NVW_CUDA_EXCHANGE,
 	NVW_CUDA_ADD,
 	NVW_CUDA_SUB,
-	NVW_CUDA_EXCHANGE,
-	NVW_CUDA_CAS,
-	NVW_CUDA_MIN,
-	NVW_CUDA_MAX,
-	NVW_CUDA_INC,
-	NVW_CUDA_DEC,
 	NVW_CUDA_AND,
 	NVW_CUDA_OR,
-	NVW_CUDA_XOR,
+	NVW_CUDA_MIN,
+	NVW_CUDA_MAX,
 	NVW_CUDA_SIGNED_MIN,
 	NVW_CUDA_SIGNED_MAX,
+	NVW_CUDA_XOR,
+	NVW_CUDA_INC,
+	NVW_CUDA_DEC,
 	NVW_CUDA_ADD_FLOAT,
-	NVW_CUDA_LOAD,
-	NVW_CUDA_STORE
+	NVW_CUDA_CAS
 };
 enum nvw_cuda_size {
 	NVW_CUDA_8 = 0,

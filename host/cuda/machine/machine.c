@@ -335,29 +335,10 @@ static const enum nvw_scope scopes[] = {
 static void ask(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,
 	enum nvw_cuda_order order, unsigned scope, const struct nvw_site *its)
 {
-	static const unsigned char kinds[] = {
-		[NVW_CUDA_ADD] = NVW__ADD,
-		[NVW_CUDA_SUB] = NVW__SUB,
-		[NVW_CUDA_EXCHANGE] = NVW__EXCHANGE,
-		[NVW_CUDA_CAS] = NVW__COMPARE_EXCHANGE,
-		[NVW_CUDA_MIN] = NVW__MIN,
-		[NVW_CUDA_MAX] = NVW__MAX,
-		[NVW_CUDA_SIGNED_MIN] = NVW__SIGNED_MIN,
-		[NVW_CUDA_SIGNED_MAX] = NVW__SIGNED_MAX,
-		[NVW_CUDA_INC] = NVW__INCREMENT,
-		[NVW_CUDA_DEC] = NVW__DECREMENT,
-		[NVW_CUDA_XOR] = NVW__XOR,
-		[NVW_CUDA_ADD_FLOAT] = NVW__ADD_FLOAT,
-		[NVW_CUDA_AND] = NVW__AND,
-		[NVW_CUDA_OR] = NVW__OR,
-		[NVW_CUDA_LOAD] = NVW__ATOMIC_LOAD,
-		[NVW_CUDA_STORE] = NVW__ATOMIC_STORE,
-	};
 	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
 
-	fill_in(kinds[operation], ranges_locate(address), bytes, value, compare,
-		orders[order & NVW_CUDA_ACQ_REL], scopes[scope],
-		order & NVW_CUDA_BY_FENCE ? EMU_OP_BY_FENCE : 0, its);
+	fill_in(operation, ranges_locate(address), bytes, value, compare, orders[order & NVW_CUDA_ACQ_REL],
+		scopes[scope], order & NVW_CUDA_BY_FENCE ? EMU_OP_BY_FENCE : 0, its);
 }
 
 static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64_t value, uint64_t compare,

@@ -18,45 +18,17 @@ static unsigned bytes_of(unsigned size)
 	return 1U << size;
 }
 
+_Static_assert((int)NVW_CUDA_LOAD == NVW__ATOMIC_LOAD && (int)NVW_CUDA_EXCHANGE == NVW__EXCHANGE &&
+		       (int)NVW_CUDA_XOR == NVW__XOR && (int)NVW_CUDA_CAS == NVW__COMPARE_EXCHANGE,
+	"operations have the machine's numbers");
+
 /* Bits above the size have no meaning in the result. */
 static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_t value, uint64_t compare)
 {
-	switch (operation) {
-	case NVW_CUDA_ADD:
-		return old + value;
-	case NVW_CUDA_ADD_FLOAT:
-		return size == NVW_CUDA_32 ? nvw_sum_of_floats(old, value) : nvw_sum_of_doubles(old, value);
-	case NVW_CUDA_SUB:
-		return old - value;
-	case NVW_CUDA_CAS:
-		return old == compare ? value : old;
-	case NVW_CUDA_MIN:
-		return value < old ? value : old;
-	case NVW_CUDA_MAX:
-		return value > old ? value : old;
-	case NVW_CUDA_SIGNED_MIN:
-		return nvw_signed_value(value, bytes_of(size)) < nvw_signed_value(old, bytes_of(size)) ?
-			       value :
-			       old;
-	case NVW_CUDA_SIGNED_MAX:
-		return nvw_signed_value(value, bytes_of(size)) > nvw_signed_value(old, bytes_of(size)) ?
-			       value :
-			       old;
-	case NVW_CUDA_INC:
-		return old >= value ? 0 : old + 1;
-	case NVW_CUDA_DEC:
-		return old == 0 || old > value ? value : old - 1;
-	case NVW_CUDA_AND:
-		return old & value;
-	case NVW_CUDA_OR:
-		return old | value;
-	case NVW_CUDA_XOR:
-		return old ^ value;
-	case NVW_CUDA_LOAD:
+	if (operation == NVW_CUDA_LOAD || (operation == NVW_CUDA_CAS && old != compare)) {
 		return old;
-	default:
-		return value;
 	}
+	return nvw_atomic_value(operation, bytes_of(size), old, value);
 }
 
 /* ---- Doing it
