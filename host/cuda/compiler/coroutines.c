@@ -4,12 +4,14 @@
  * coroutine: it gives way behind the request of an access, with what it still needs in a frame, and goes on
  * when the machine has served it (emu/wavefront/resumable.c).
  *
- *	call __tsan_read4(p); v = load p   ->   q = nvw_cuda_lane_read4(p, &site, 4, request);
- *	                                        if (!q) { give way; q = the request's value; }
+ *	call __tsan_read4(p); v = load p   ->   if (p is the machine's and the source line known) {
+ *	                                                fill in the request; give way; q = its value;
+ *	                                        } else {
+ *	                                                q = nvw_cuda_lane_read(p, &site, 4, 4);
+ *	                                        }
  *	                                        v = load q
  *
- * The function of the runtime says where the access finds its bytes (runtime/lanes.c). NULL: it has filled in
- * the request. LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An
+ * The function of the runtime says where the access finds its bytes (runtime/lanes.c). LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An
  * access of what seems a shared variable is not divided. CUDA's atomics and __syncthreads() are divided as
  * accesses are. Whatever else makes a request is a call, which keeps the stack that it is on.
  *
@@ -27,6 +29,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include "../runtime/short_way.h"
 #include "device.h"
 
 /* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another
@@ -40,9 +43,10 @@
 
 enum {
 	LARGE = 1024 /* bytes */,
-	VALUE = 64 /* word of a request, whose fields are this far apart */,
 	STEPS_MAX = 8 /* to where an address comes from */,
 	WORD = 8,
+	AHEAD = 5 /* lanes, whose frame is fetched */,
+	LOCAL = 3 /* it stays in all caches */,
 	WRITES = 1 << 8,
 	UNALIGNED = 1 << 9
 }; /* beside the bytes of an access */
@@ -78,13 +82,35 @@ static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef typ
 	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
 }
 
-/* A word's place behind an address. */
-static LLVMValueRef word_behind(struct device *d, LLVMValueRef address, unsigned words)
+static LLVMValueRef number(struct device *d, uint64_t n)
 {
-	LLVMValueRef at = LLVMConstInt(d->i64, words, false);
+	return LLVMConstInt(d->i64, n, false);
+}
 
-	return LLVMBuildGEP2(d->builder, d->bytes,
-		LLVMBuildPointerCast(d->builder, address, LLVMPointerType(d->bytes, 0), ""), &at, 1, "");
+static LLVMValueRef add(struct device *d, LLVMValueRef a, uint64_t n)
+{
+	return LLVMBuildAdd(d->builder, a, number(d, n), "");
+}
+
+/* The word that is so many bytes behind an address, which is a pointer or a number. */
+static LLVMValueRef field(struct device *d, LLVMValueRef address, uint64_t bytes)
+{
+	LLVMTypeRef words = LLVMPointerType(d->i64, 0), type = LLVMTypeOf(address);
+	LLVMValueRef at = number(d, bytes / WORD);
+
+	address = type == d->i64 ? LLVMBuildIntToPtr(d->builder, address, words, "") :
+				   LLVMBuildPointerCast(d->builder, address, words, "");
+	return LLVMBuildGEP2(d->builder, d->i64, address, &at, 1, "");
+}
+
+static LLVMValueRef load_field(struct device *d, LLVMValueRef address, uint64_t bytes)
+{
+	return LLVMBuildLoad2(d->builder, d->i64, field(d, address, bytes), "");
+}
+
+static void store_field(struct device *d, LLVMValueRef value, LLVMValueRef address, uint64_t bytes)
+{
+	LLVMBuildStore(d->builder, value, field(d, address, bytes));
 }
 
 static LLVMBasicBlockRef block(struct device *d, struct coroutine *c)
@@ -151,22 +177,6 @@ static unsigned announced_by(LLVMValueRef f)
 	return bytes | (is_unaligned ? UNALIGNED : 0);
 }
 
-static bool is_word(LLVMTypeRef type)
-{
-	switch (LLVMGetTypeKind(type)) {
-	case LLVMIntegerTypeKind:
-	case LLVMPointerTypeKind:
-	case LLVMHalfTypeKind:
-	case LLVMBFloatTypeKind:
-	case LLVMFloatTypeKind:
-	case LLVMDoubleTypeKind:
-	case LLVMVectorTypeKind:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* The plain access behind its announcement. NULL: it is another one. */
 static LLVMValueRef access_behind(struct device *d, LLVMValueRef hook, unsigned what)
 {
@@ -178,10 +188,11 @@ static LLVMValueRef access_behind(struct device *d, LLVMValueRef hook, unsigned 
 	}
 	LLVMTypeRef type = LLVMTypeOf(what & WRITES ? LLVMGetOperand(i, 0) : i);
 	LLVMValueRef pointer = LLVMGetOperand(i, what & WRITES ? 1 : 0);
+	const LLVMTypeKind kind = LLVMGetTypeKind(type);
 	const unsigned long long bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
 
-	if (without_casts(pointer) != without_casts(LLVMGetOperand(hook, 0)) || !is_word(type) ||
-		(bits != 8 * (what & 0xff) && bits != 1)) {
+	if (without_casts(pointer) != without_casts(LLVMGetOperand(hook, 0)) || kind == LLVMStructTypeKind ||
+		kind == LLVMArrayTypeKind || (bits != 8 * (what & 0xff) && bits != 1)) {
 		return NULL;
 	}
 	return i;
@@ -292,35 +303,15 @@ static LLVMValueRef request(struct device *d)
 }
 
 /* The call that says where the bytes of an access are: in its place in the source. */
-static LLVMValueRef ask_place(struct device *d, LLVMValueRef hook, unsigned what, LLVMValueRef is,
-	LLVMValueRef cell, bool is_shared)
+static LLVMValueRef ask_place(struct device *d, LLVMValueRef pointer, unsigned what, LLVMValueRef cell)
 {
 	const unsigned bytes = what & 0xff;
-	char name[64];
-
-	snprintf(name, sizeof name, "nvw_cuda_lane_%s%s%u", what & WRITES ? "write" : "read",
-		is_shared ? "_shared" : "", bytes);
-	LLVMPositionBuilderBefore(d->builder, hook);
-	LLVMValueRef arguments[5] = {
-		LLVMGetOperand(hook, 0), cell, LLVMConstInt(d->i64, what & UNALIGNED ? 1 : bytes, false)};
-	unsigned n = 3;
-
-	if (!is_shared) {
-		arguments[n++] = request(d);
-	}
-	if (!is_shared && what & WRITES) {
-		arguments[n++] = as_number(d, LLVMGetOperand(is, 0));
-	}
-	LLVMValueRef place = call(d, name, d->bytes, arguments, n);
+	LLVMValueRef arguments[] = {pointer, cell, number(d, what & UNALIGNED ? 1 : bytes), number(d, bytes)};
+	LLVMValueRef place =
+		call(d, what & WRITES ? "nvw_cuda_lane_write" : "nvw_cuda_lane_read", d->bytes, arguments, 4);
 
 	mark_call(d, place, "nomerge"); /* two calls are two places */
 	return place;
-}
-
-/* Where the machine's answer is. */
-static LLVMValueRef build_answer(struct device *d)
-{
-	return as_bytes(d, word_behind(d, request(d), VALUE));
 }
 
 static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
@@ -331,50 +322,97 @@ static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
 		LLVMBuildPointerCast(d->builder, place, LLVMTypeOf(LLVMGetOperand(is, pointer)), ""));
 }
 
-/* Behind the place, which the access is told by if it has one. Else others run, and the machine has done it:
- * its answer is where a load finds its value. */
-static void divide_by_place(struct device *d, struct coroutine *c, LLVMValueRef is, LLVMValueRef place)
+static LLVMValueRef runtime_word(struct device *d, const char *name, uint64_t bytes)
 {
-	const bool stores = LLVMIsAStoreInst(is);
-	LLVMBasicBlockRef here = LLVMGetInstructionParent(place),
-			  rest = split_behind(d, c, stores ? is : place), asked = block(d, c),
-			  has_place = stores ? block(d, c) : rest;
+	return load_field(d, variable(d, name, d->bytes), bytes);
+}
 
-	stand_aside(d, c, LLVMInstructionGetDebugLoc(place));
-	LLVMPositionBuilderAtEnd(d->builder, here);
-	LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, place, ""), asked, has_place);
-	LLVMPositionBuilderAtEnd(d->builder, asked);
-	give_way(d, c);
-	if (stores) {
-		LLVMBuildBr(d->builder, rest);
-		LLVMPositionBuilderAtEnd(d->builder, has_place);
-		access_at(d, is, place);
-		move_to_end(d, is, has_place);
-		LLVMBuildBr(d->builder, rest);
-		return;
+/* An access that may go the short way (as in hooks.S) does so in ways[0]: it fills in the request. value: of a
+ * store, which leaves poison in the window: nobody may read that but by a hook. */
+static void build_post(struct device *d, LLVMValueRef pointer, unsigned bytes, LLVMValueRef cell,
+	LLVMValueRef value, LLVMBasicBlockRef *ways)
+{
+	LLVMBuilderRef b = d->builder;
+	LLVMValueRef address = LLVMBuildPtrToInt(b, pointer, d->i64, ""),
+		     page = LLVMBuildLShr(b, address, number(d, NVW_CUDA_SPAN_SHIFT), ""),
+		     span = LLVMBuildAdd(b, runtime_word(d, "nvw_cuda_lanes", NVW_CUDA_LANES_SPAN),
+			     LLVMBuildAnd(b, page, number(d, NVW_CUDA_SPAN_MASK), ""), ""),
+		     offset = LLVMBuildSub(b, address, load_field(d, span, NVW_CUDA_SPAN_START), ""),
+		     at = LLVMBuildAdd(b, load_field(d, span, NVW_CUDA_SPAN_AT), offset, ""),
+		     site = load_field(d, cell, 0),
+		     hinders = LLVMBuildOr(b, LLVMBuildAnd(b, at, number(d, bytes - 1), ""),
+			     runtime_word(d, "nvw_cuda_pending", NVW_CUDA_PENDING_N), ""),
+		     fits = LLVMBuildICmp(b, LLVMIntULT, add(d, offset, bytes - 1),
+			     load_field(d, span, NVW_CUDA_SPAN_BYTES), "");
+
+	fits = LLVMBuildAnd(b, fits, LLVMBuildIsNotNull(b, site, ""), "");
+	LLVMBuildCondBr(b, LLVMBuildAnd(b, fits, LLVMBuildIsNull(b, hinders, ""), ""), ways[0], ways[1]);
+	LLVMPositionBuilderAtEnd(b, ways[0]);
+	LLVMValueRef its = request(d), line = LLVMBuildLShr(b, offset, number(d, NVW_CUDA_LINE_SHIFT), ""),
+		     touched = LLVMBuildAdd(b, load_field(d, span, NVW_CUDA_SPAN_TOUCHED), line, "");
+
+	LLVMBuildStore(b, LLVMConstInt(word(d, 8), 1, false), LLVMBuildIntToPtr(b, touched, d->bytes, ""));
+	if (value) {
+		LLVMTypeRef type = word(d, 8 * bytes);
+
+		LLVMBuildStore(b, LLVMConstInt(type, NVW_CUDA_POISON_WORD >> (64 - 8 * bytes), false),
+			LLVMBuildPointerCast(b, pointer, LLVMPointerType(type, 0), ""));
+		store_field(d, number(d, 0), variable(d, "nvw_cuda_looks", d->bytes), 0);
+		store_field(d, as_number(d, value), its, NVW_CUDA_REQUEST_VALUE);
 	}
-	LLVMValueRef answer = build_answer(d);
-	LLVMBasicBlockRef answered = LLVMGetInsertBlock(d->builder);
+	store_field(d, at, its, NVW_CUDA_REQUEST_ADDRESS);
+	store_field(d, number(d, 0), its, NVW_CUDA_REQUEST_COMPARE);
+	store_field(d, site, its, NVW_CUDA_REQUEST_SITE);
+	store_field(d, number(d, (value ? NVW_CUDA_OP_STORE : NVW_CUDA_OP_LOAD) | __builtin_ctz(bytes) << 8),
+		its, NVW_CUDA_REQUEST_OP);
+}
 
+/* The short way: others run, and the machine has done it; its answer is where a load finds its value. The
+ * long one: a call says where the access finds its bytes. */
+static void divide_plain(struct device *d, struct coroutine *c, LLVMValueRef hook, unsigned what,
+	LLVMValueRef is, LLVMValueRef cell)
+{
+	LLVMValueRef pointer = LLVMGetOperand(hook, 0), places[2],
+		     value = what & WRITES ? LLVMGetOperand(is, 0) : NULL;
+	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
+	LLVMBasicBlockRef here = LLVMGetInstructionParent(hook), rest = split_behind(d, c, value ? is : hook),
+			  ways[] = {block(d, c), block(d, c)};
+
+	stand_aside(d, c, at);
+	LLVMPositionBuilderAtEnd(d->builder, here);
+	build_post(d, pointer, what & 0xff, cell, value, ways);
+	give_way(d, c);
+	ways[0] = LLVMGetInsertBlock(d->builder);
+	places[0] = as_bytes(d, field(d, request(d), NVW_CUDA_REQUEST_VALUE));
 	LLVMBuildBr(d->builder, rest);
-	LLVMPositionBuilderBefore(d->builder, is);
-	LLVMValueRef found = LLVMBuildPhi(d->builder, d->bytes, "");
+	LLVMPositionBuilderAtEnd(d->builder, ways[1]);
+	LLVMSetCurrentDebugLocation2(d->builder, at);
+	places[1] = ask_place(d, pointer, what, cell);
+	if (value) {
+		access_at(d, is, places[1]);
+		move_to_end(d, is, ways[1]);
+	}
+	stand_aside(d, c, at);
+	LLVMBuildBr(d->builder, rest);
+	if (!value) {
+		LLVMPositionBuilderBefore(d->builder, is);
+		LLVMValueRef found = LLVMBuildPhi(d->builder, d->bytes, "");
 
-	LLVMAddIncoming(found, (LLVMValueRef[]){place, answer}, (LLVMBasicBlockRef[]){here, answered}, 2);
-	access_at(d, is, found);
+		LLVMAddIncoming(found, places, ways, 2);
+		access_at(d, is, found);
+	}
 }
 
 static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef hook, LLVMValueRef cell)
 {
 	const unsigned what = announced_by(LLVMGetCalledValue(hook));
-	LLVMValueRef is = access_behind(d, hook, what);
-	const bool is_shared = seems_shared(LLVMGetOperand(hook, 0));
-	LLVMValueRef place = ask_place(d, hook, what, is, cell, is_shared);
+	LLVMValueRef is = access_behind(d, hook, what), pointer = LLVMGetOperand(hook, 0);
 
-	if (is_shared) {
-		access_at(d, is, place);
+	if (seems_shared(pointer)) {
+		LLVMPositionBuilderBefore(d->builder, hook);
+		access_at(d, is, ask_place(d, pointer, what, cell));
 	} else {
-		divide_by_place(d, c, is, place);
+		divide_plain(d, c, hook, what, is, cell);
 	}
 	LLVMInstructionEraseFromParent(hook);
 }
@@ -495,8 +533,8 @@ static void mark_coroutine(struct device *d, LLVMValueRef f)
 		LLVMCreateStringAttribute(d->context, first, sizeof first - 1, "0", 1));
 }
 
-/* Words of a coroutine's frame: two functions, then the work-item. */
-enum { WORK_ITEM = 2 };
+/* In a coroutine's frame, behind two functions. */
+enum { WORK_ITEM = 2 * WORD };
 
 /* Asked without a frame, it says how large that is. The work-item is what LLVM calls a promise: it stands at
  * the frame's beginning. */
@@ -696,7 +734,7 @@ static void divide_calls(struct device *d, struct coroutine *c)
 	LLVMSetLinkage(sites, LLVMPrivateLinkage);
 	find_divided(d, c->function, calls);
 	for (unsigned i = 0; i < n; i++) {
-		LLVMValueRef at[] = {LLVMConstNull(d->i64), LLVMConstInt(d->i64, i, false)};
+		LLVMValueRef at[] = {number(d, 0), number(d, i)};
 
 		division_of(d, calls[i])(d, c, calls[i], LLVMConstInBoundsGEP2(cells, sites, at, 2));
 	}
@@ -723,10 +761,9 @@ static void forget_part(LLVMValueRef part)
 
 static LLVMValueRef running_request(struct device *d)
 {
-	LLVMValueRef self =
-		LLVMBuildLoad2(d->builder, d->bytes, variable(d, "nvw_cuda_lane_self", d->bytes), "");
+	LLVMValueRef self = runtime_word(d, "nvw_cuda_lane_self", 0);
 
-	return LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, self, 0), "");
+	return LLVMBuildIntToPtr(d->builder, load_field(d, self, 0), d->bytes, "");
 }
 
 static void replace_requests(LLVMValueRef f, LLVMValueRef by)
@@ -737,6 +774,29 @@ static void replace_requests(LLVMValueRef f, LLVMValueRef by)
 			LLVMInstructionEraseFromParent(i);
 		}
 	}
+}
+
+static LLVMValueRef behind(struct device *d, LLVMValueRef address, LLVMValueRef bytes)
+{
+	return LLVMBuildGEP2(d->builder, word(d, 8), as_bytes(d, address), &bytes, 1, "");
+}
+
+/* The next lane's frame: body goes on with it, unless this was the last of the neighbours. */
+static LLVMValueRef build_next(
+	struct device *d, LLVMValueRef frame, LLVMValueRef own, LLVMBasicBlockRef end, LLVMBasicBlockRef body)
+{
+	LLVMValueRef turn = runtime_word(d, "nvw_cuda_lanes", NVW_CUDA_LANES_TURN),
+		     bytes = load_field(d, turn, NVW_CUDA_TURN_FRAME_BYTES),
+		     last = load_field(d, turn, NVW_CUDA_TURN_LAST),
+		     next = LLVMBuildPointerCast(d->builder, behind(d, frame, bytes), LLVMTypeOf(frame), "");
+	LLVMTypeRef i32 = word(d, 32);
+	LLVMValueRef how[] = {behind(d, frame, LLVMBuildMul(d->builder, bytes, number(d, AHEAD), "")),
+		LLVMConstNull(i32), LLVMConstInt(i32, LOCAL, false), LLVMConstInt(i32, 1, false)};
+
+	intrinsic(d, "llvm.prefetch", &d->bytes, 1, how, 4);
+	LLVMBuildCondBr(
+		d->builder, LLVMBuildICmp(d->builder, LLVMIntEQ, as_number(d, own), last, ""), end, body);
+	return next;
 }
 
 /* Where it returns, it goes on with the neighbour, whose request is the next. Variables of the stack stay at
@@ -761,8 +821,8 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 	replace_requests(resume, own);
 	LLVMReplaceAllUsesWith(frame, its);
 	LLVMAddIncoming(its, &frame, &begins, 1);
-	LLVMBuildStore(d->builder, LLVMBuildLoad2(d->builder, d->bytes, word_behind(d, its, WORK_ITEM), ""),
-		variable(d, "nvw_cuda_now", d->bytes));
+	store_field(d, load_field(d, its, WORK_ITEM), variable(d, "nvw_cuda_now", d->bytes), 0);
+	store_field(d, as_number(d, own), runtime_word(d, "nvw_cuda_lane_self", 0), 0);
 	LLVMPositionBuilderAtEnd(d->builder, begins);
 	LLVMValueRef first = running_request(d);
 
@@ -777,12 +837,9 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			LLVMMoveBasicBlockAfter(end, b);
 			LLVMInstructionEraseFromParent(last);
 			LLVMPositionBuilderAtEnd(d->builder, b);
-			LLVMValueRef here = as_bytes(d, its),
-				     next_request = as_bytes(d, word_behind(d, own, 1));
-			LLVMValueRef neighbour = LLVMBuildPointerCast(d->builder,
-				call(d, "nvw_cuda_lane_next", d->bytes, &here, 1), LLVMTypeOf(frame), "");
+			LLVMValueRef next_request = as_bytes(d, field(d, own, WORD)),
+				     neighbour = build_next(d, its, own, end, body);
 
-			LLVMBuildCondBr(d->builder, LLVMBuildIsNull(d->builder, neighbour, ""), end, body);
 			LLVMAddIncoming(its, &neighbour, &b, 1);
 			LLVMAddIncoming(own, &next_request, &b, 1);
 			LLVMPositionBuilderAtEnd(d->builder, end);

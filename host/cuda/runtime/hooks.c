@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "runtime.h"
-#include "short_way.h"
 
 /* What hooks.S knows of C's structures. */
 #define AT(type, field, offset) \
@@ -40,6 +39,10 @@ AT(struct nvw_cuda_pending, at, NVW_CUDA_PENDING_AT);
 AT(struct nvw_cuda_pending, site, NVW_CUDA_PENDING_SITE);
 AT(struct nvw_cuda_pending, op, NVW_CUDA_PENDING_OP);
 AT(struct nvw_cuda_known_site, site, 8);
+AT(struct nvw_cuda_lanes, span, NVW_CUDA_LANES_SPAN);
+AT(struct nvw_cuda_lanes, turn, NVW_CUDA_LANES_TURN);
+AT(struct emu_turn, last, NVW_CUDA_TURN_LAST);
+AT(struct emu_turn, frame_bytes, NVW_CUDA_TURN_FRAME_BYTES);
 AT(struct launch, dynamic, NVW_CUDA_LAUNCH_DYNAMIC);
 AT(struct item, group, NVW_CUDA_ITEM_GROUP);
 AT(struct group, places, NVW_CUDA_GROUP_PLACES);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "runtime.h"
-#include "short_way.h"
 
 const struct nvw_cuda_machine *nvw_cuda_machine;
 struct nvw_cuda_known_site nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime.h"
-#include "short_way.h"
 
 struct nvw_cuda_pending nvw_cuda_pending;
 

@@ -40,6 +40,7 @@
 #include "../../../emu/wavefront/fiber.h"
 #include "../include/driver_types.h"
 #include "../seam.h"
+#include "short_way.h"
 
 enum {
 	WARP = 32,
@@ -329,15 +330,24 @@ extern struct nvw_cuda_pending {
 /* What a work-item without a stack accesses (lanes.c). */
 extern struct nvw_cuda_lanes {
 	struct nvw_cuda_span *span;
+	struct emu_turn *turn;
 	char *shared; /* all shared variables; the dynamic ones of a block */
 	size_t shared_bytes;
 	char *dynamic, *dynamic_end;
-	struct emu_turn *turn;
 } nvw_cuda_lanes;
 extern struct nvw__request **nvw_cuda_lane_self;
 /* To the coroutine that begins: the memory for its frame. NULL: it says how much it needs, and returns. */
 extern void *nvw_cuda_lane_frame;
 extern size_t nvw_cuda_lane_frame_bytes;
+
+/* Source lines that were asked for last, by the lowest byte of the calling place. */
+extern struct nvw_cuda_known_site {
+	const void *place;
+	const struct nvw_site *site;
+} nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];
+
+/* Asks for the source line of an access by the long way, so that the next one may go the short way. */
+void nvw_cuda_learn_site(const void *place);
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);

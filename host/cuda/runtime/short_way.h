@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of a kernel's plain access to the machine (seam.h): hooks.S and pending.S go it, with what
- * this header tells of C's structures.
+ * The short way of a kernel's plain access to the machine (seam.h): hooks.S, pending.S and what
+ * compiler/coroutines.c makes go it, with what this header tells of C's structures.
  *
  * There are thousands of lanes, and their stacks are cold whenever they resume. So the way from the compiled
  * kernel to the machine's issue is one call deep, and has little to remember.
@@ -39,6 +39,12 @@
 #define NVW_CUDA_PENDING_SITE     48
 #define NVW_CUDA_PENDING_OP       56
 
+/* struct nvw_cuda_lanes; struct emu_turn */
+#define NVW_CUDA_LANES_SPAN       0
+#define NVW_CUDA_LANES_TURN       8
+#define NVW_CUDA_TURN_LAST        24
+#define NVW_CUDA_TURN_FRAME_BYTES 32
+
 /* struct launch, struct item, struct group; DYNAMIC_MAX */
 #define NVW_CUDA_LAUNCH_DYNAMIC 72
 #define NVW_CUDA_ITEM_GROUP     16
@@ -53,19 +59,5 @@
 
 /* Source lines that were asked for last, by the lowest byte of the calling place. */
 #define NVW_CUDA_KNOWN_SITES 256
-
-#ifndef __ASSEMBLER__
-
-#include "runtime.h"
-
-extern struct nvw_cuda_known_site {
-	const void *place;
-	const struct nvw_site *site;
-} nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];
-
-/* Asks for the source line of an access by the long way, so that the next one may go the short way. */
-void nvw_cuda_learn_site(const void *place);
-
-#endif
 
 #endif
