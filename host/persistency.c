@@ -19,10 +19,9 @@ struct search {
 	const struct host_races *r;
 	struct host_race_window *window; /* the stores that are not durable at the end, too */
 	size_t windows;
-	uint32_t loads, (*first_load)[HOST_RACE_WORDS]; /* of each page: of its words; 0: none */
-	uint32_t *next_load;                            /* of the same word */
-	uint32_t *same_place; /* of a site: the first with its place; 0: not asked yet */
-	char **text;          /* of a site's place */
+	uint32_t *load, *loads_end; /* numbers of records; of each word: the end of its own there */
+	uint32_t *same_place;       /* of a site: the first with its place; 0: not asked yet */
+	char **text;                /* of a site's place */
 	struct host_candidates *found;
 	uint32_t head[HEADS], *next; /* numbers of candidates, from 1, by a hash of their places */
 	size_t room;
@@ -78,23 +77,35 @@ static void add_unended(struct search *x, uint32_t thread, const struct host_rac
 		.thread = (uint8_t)thread};
 }
 
-/* The loads of each word, in the order of their records: most words have no windows, and are looked at no
- * further. */
+static size_t index_of(const struct host_races *r, uint64_t word)
+{
+	return page_of(r, word) * (size_t)HOST_RACE_WORDS + word % HOST_RACE_WORDS;
+}
+
+/* The loads by their words, those of a word in the order of their records. */
 static int gather_loads(struct search *x)
 {
-	x->loads = (uint32_t)nvw_min(x->r->loads, HOST_RACE_RECORDS - 1);
-	x->found->loads = x->loads;
-	x->first_load = calloc(x->r->pages + (size_t)1, sizeof *x->first_load);
-	x->next_load = calloc(x->loads + (size_t)1, sizeof *x->next_load);
-	if (x->first_load == NULL || x->next_load == NULL) {
+	const uint32_t loads = (uint32_t)nvw_min(x->r->loads, HOST_RACE_RECORDS - 1);
+	const size_t words = (x->r->pages + (size_t)1) * HOST_RACE_WORDS;
+	uint32_t before = 0;
+
+	x->found->loads = loads;
+	x->load = calloc(loads + (size_t)1, sizeof *x->load);
+	x->loads_end = calloc(words, sizeof *x->loads_end);
+	if (x->load == NULL || x->loads_end == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for loads");
 	}
-	for (uint32_t i = x->loads; i > 0; i--) {
-		const uint64_t word = x->r->load[i].word;
-		uint32_t *const first = &x->first_load[page_of(x->r, word)][word % HOST_RACE_WORDS];
+	for (uint32_t i = 1; i <= loads; i++) {
+		x->loads_end[index_of(x->r, x->r->load[i].word)]++;
+	}
+	NVW_EACH(end, x->loads_end, words) {
+		const uint32_t count = *end;
 
-		x->next_load[i] = *first;
-		*first = i;
+		*end = before;
+		before += count;
+	}
+	for (uint32_t i = 1; i <= loads; i++) {
+		x->load[x->loads_end[index_of(x->r, x->r->load[i].word)]++] = i;
 	}
 	return 0;
 }
@@ -291,10 +302,10 @@ static int add_pair(struct search *x, const struct host_race_window *w, const st
 
 static int compare_loads(struct search *x, const struct host_race_window *w)
 {
-	uint32_t i = x->first_load[page_of(x->r, w->word)][w->word % HOST_RACE_WORDS];
+	const size_t word = index_of(x->r, w->word);
 
-	for (; i != 0; i = x->next_load[i]) {
-		const struct host_race_load *const l = &x->r->load[i];
+	for (uint32_t i = word > 0 ? x->loads_end[word - 1] : 0; i < x->loads_end[word]; i++) {
+		const struct host_race_load *const l = &x->r->load[x->load[i]];
 
 		if (!may_come_within(x->r, w, l)) {
 			continue;
@@ -372,8 +383,8 @@ int host_candidates_find(const struct host_session *s, struct host_candidates *r
 	free(x.text);
 	free(x.next);
 	free(x.window);
-	free(x.first_load);
-	free(x.next_load);
+	free(x.load);
+	free(x.loads_end);
 	free(x.same_place);
 	if (error) {
 		host_candidates_free(ret_found);

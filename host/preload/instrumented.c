@@ -61,11 +61,21 @@ static void store(void *address, size_t n, void *place)
 	errno = before;
 }
 
+/* Most loads tell the detector nothing new. */
+static inline bool is_known(const struct host_mapping *m, const void *address, size_t n, const void *place)
+{
+	return host_self.watched != NULL && !host_scheduling &&
+	       host_load_is_known(host_self.watched, m, address, n, place);
+}
+
 static void load(const void *address, size_t n, void *place)
 {
 	const struct host_mapping *const m = host_mapping_of(address);
 	const int before = errno;
 
+	if (m != NULL && is_known(m, address, n, place)) {
+		return;
+	}
 	if (m != NULL) {
 		host_point(HOST_AT_LOAD, address, place);
 	}
@@ -83,6 +93,10 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 	const struct host_mapping *const m = host_mapping_of(address);
 	const int before = errno;
 
+	if (how == NVWAVE_CC_LOADED && m != NULL && is_known(m, address, n, place) &&
+		host_new_release(host_self.watched, address) == NULL) {
+		return;
+	}
 	if (how == NVWAVE_CC_RELEASES) {
 		host_point(HOST_AT_ATOMIC, address, place);
 		host_check_release(address);

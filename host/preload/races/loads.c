@@ -15,8 +15,6 @@
 
 #include "core/each.h"
 
-enum { BESIDE = 8 }; /* entries of a line */
-
 /* The number of the new record; 0: there is no room. */
 static uint32_t add(const struct host_race_load *new)
 {
@@ -51,72 +49,46 @@ static void open_load(struct host_watched *w, uint32_t number)
 
 /* ---- Loads that are known -------------------------------------------------------------------------- */
 
-/* What is known of loads of a line, from a place and under a set of locks. */
-struct key {
-	uint64_t line, first;
-	uint32_t site, lockset;
-};
-
-static inline struct key key_of(uint64_t word, unsigned mask, uint32_t site, uint32_t lockset)
+/* The entry, or a free one. */
+static struct host_known_loads *known_at(const struct host_watched *w, uint64_t key)
 {
-	const unsigned byte = (unsigned)__builtin_ctz(mask);
+	struct host_known_loads *at = host_known_beside(w, key);
 
-	return (struct key){.line = word / (HOST_LINE / 8) << 8 | mask >> byte,
-		.first = UINT64_C(1) << (word % (HOST_LINE / 8) * 8 + byte),
-		.site = site,
-		.lockset = lockset};
-}
+	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32; at == NULL; i++) {
+		struct host_known_loads *const next = &w->known[i & (w->known_room - 1)];
 
-static inline bool is_at(const struct host_known_loads *at, const struct key *k)
-{
-	return (at->line == k->line && at->site == k->site && at->lockset == k->lockset) || at->line == 0;
-}
-
-/* The entry, or a free one. The first ones of a line lie beside each other: who looks at a line mostly does
- * so from several places. */
-static inline struct host_known_loads *known_at(const struct host_watched *w, const struct key *k)
-{
-	const uint64_t where = (k->line >> 8) + ((uint64_t)k->lockset << 32);
-	const uint64_t line = where * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-	const uint64_t all = ((where << 8 | (k->line & 0xff)) * 31 + k->site) * UINT64_C(0x9e3779b97f4a7c15);
-	struct host_known_loads *const beside = &w->known[line * BESIDE & (w->known_room - 1)];
-
-	for (uint32_t i = 0; i < BESIDE; i++) {
-		struct host_known_loads *const at = &beside[(k->site + i) % BESIDE];
-
-		if (is_at(at, k)) {
-			return at;
-		}
+		at = next->key == key || next->key == 0 ? next : NULL;
 	}
-	for (size_t i = all >> 32;; i++) {
-		struct host_known_loads *const at = &w->known[i & (w->known_room - 1)];
-
-		if (is_at(at, k)) {
-			return at;
-		}
-	}
+	return at;
 }
+
+enum { BYTES_OF_KNOWN = sizeof(struct host_known_loads) + sizeof(struct host_known_records) };
 
 /* False: there is no memory. */
 static bool grow(struct host_watched *w)
 {
 	struct host_known_loads *const old = w->known;
-	const size_t room = w->known_room;
-	struct host_known_loads *const more = host_race_memory(2 * room * sizeof *more);
+	struct host_known_records *const old_record = w->known_record;
+	const size_t before = w->known_room, room = 4 * before;
+	struct host_known_loads *const more = host_race_memory(room * BYTES_OF_KNOWN);
 
 	if (more == NULL) {
 		return false;
 	}
-	madvise(more, 2 * room * sizeof *more, MADV_HUGEPAGE); /* each look is at another page */
+	madvise(more, room * BYTES_OF_KNOWN, MADV_HUGEPAGE); /* each look is at another page */
 	w->known = more;
-	w->known_room = 2 * room;
-	NVW_EACH(o, old, room) {
-		if (o->line != 0) {
-			*known_at(w, &(struct key){o->line, 0, o->site, o->lockset}) = *o;
+	w->known_record = (struct host_known_records *)(more + room);
+	w->known_room = room;
+	for (size_t i = 0; i < before; i++) {
+		if (old[i].key != 0) {
+			struct host_known_loads *const at = known_at(w, old[i].key);
+
+			*at = old[i];
+			w->known_record[at - w->known] = old_record[i];
 		}
 	}
 	if (old != w->first_known) {
-		REAL(munmap)(old, room * sizeof *old);
+		REAL(munmap)(old, before * BYTES_OF_KNOWN);
 	}
 	return true;
 }
@@ -130,72 +102,94 @@ void host_loads_forget(struct host_watched *w)
 }
 
 /* That of a load for which there is no bit, perhaps new; 0: there is no room. */
-static uint32_t record_of(struct host_watched *w, struct host_known_loads *at, uint64_t word, unsigned mask)
+static uint32_t record_of(struct host_watched *w, struct host_known_records *at, struct host_race_load *new)
 {
 	uint32_t i = at->forgotten > 0 ? at->load : 0;
 
-	while (i != 0 && (host_races->load[i].word != word || host_races->load[i].mask != mask)) {
+	while (i != 0 && (host_races->load[i].word != new->word || host_races->load[i].mask != new->mask)) {
 		i = host_races->load[i].next;
 	}
 	if (i != 0) {
 		at->forgotten--;
-	} else {
-		i = add(&(struct host_race_load){.word = word,
-			.site = at->site,
-			.lockset = at->lockset,
-			.clock = w->clock,
-			.hints = host_hints(w),
-			.next = at->load,
-			.mask = (uint8_t)mask,
-			.thread = (uint8_t)w->number});
-		at->load = NVW_OR(i, at->load);
+		return i;
 	}
+	new->hints = host_hints(w);
+	new->next = at->load;
+	i = add(new);
+	at->load = NVW_OR(i, at->load);
 	return i;
 }
 
-/* What is not known of a load of a word. */
-__attribute__((noinline)) static void learn(
-	struct host_watched *w, const struct key *k, uint64_t word, uint32_t *state, unsigned mask)
+/* The entry for a load; NULL: there is no memory. */
+static struct host_known_loads *entry_for(struct host_watched *w, uint64_t key)
 {
-	if (!(host_touch_word(w, state, 0) & HOST_WORD_SHARED) && !host_races->initial) {
-		return;
-	}
-	if (2 * w->known_count >= w->known_room && !grow(w)) {
-		host_race_limit(HOST_RACE_MANY_LOADS);
-		return;
-	}
-	struct host_known_loads *const at = known_at(w, k);
+	struct host_known_loads *at = known_at(w, key);
 
-	if (at->line == 0) {
-		*at = (struct host_known_loads){.line = k->line, .site = k->site, .lockset = k->lockset};
-		w->known_count++;
+	if (at->key != 0) {
+		return at;
 	}
-	at->first |= k->first;
-	open_load(w, record_of(w, at, word, mask));
+	if (2 * w->known_count >= w->known_room) {
+		if (!grow(w)) {
+			return NULL;
+		}
+		at = known_at(w, key);
+	}
+	w->known_count++;
+	*at = (struct host_known_loads){.key = key};
+	w->known_record[at - w->known] = (struct host_known_records){.load = 0};
+	return at;
+}
+
+static uint64_t key_of(const uint32_t *state, const struct host_race_load *l)
+{
+	return host_load_key(state, (size_t)__builtin_popcount(l->mask), l->site, l->lockset);
+}
+
+static uint64_t first_of(const struct host_race_load *l)
+{
+	return UINT64_C(1) << (l->word % (HOST_LINE / 8) * 8 + (unsigned)__builtin_ctz(l->mask));
+}
+
+static void learn(struct host_watched *w, const uint32_t *state, struct host_race_load *l)
+{
+	struct host_known_loads *const at = entry_for(w, key_of(state, l));
+
+	if (at == NULL) {
+		host_race_limit(HOST_RACE_MANY_LOADS);
+	} else if (!(at->first & first_of(l))) {
+		at->first |= first_of(l);
+		open_load(w, record_of(w, &w->known_record[at - w->known], l));
+	}
 }
 
 /* The load may have to be opened again. */
 static void forget(struct host_watched *w, const struct host_race_load *l)
 {
-	const struct key k = key_of(l->word, l->mask, l->site, l->lockset);
-	struct host_known_loads *const at = known_at(w, &k);
+	const uint32_t *const page = host_page_of(w, l->word / HOST_RACE_WORDS);
+	struct host_known_loads *const at = known_at(w, key_of(&page[l->word % HOST_RACE_WORDS], l));
 
-	if (at->first & k.first) {
-		at->first &= ~k.first;
-		at->forgotten++;
+	if (at->first & first_of(l)) {
+		at->first &= ~first_of(l);
+		w->known_record[at - w->known].forgotten++;
 	}
 }
 
 static inline void load_word(
 	struct host_watched *w, uint64_t word, uint32_t *state, unsigned mask, const void *context)
 {
-	const struct key k = key_of(word, mask, *(const uint32_t *)context, host_lockset(w));
+	struct host_race_load new = {.word = word,
+		.site = *(const uint32_t *)context,
+		.lockset = host_lockset(w),
+		.clock = w->clock,
+		.mask = (uint8_t)mask,
+		.thread = (uint8_t)w->number};
 
-	if (!(known_at(w, &k)->first & k.first)) {
-		learn(w, &k, word, state, mask);
+	if (!(host_touch_word(w, state, 0) & HOST_WORD_SHARED) && !host_races->initial) {
+		return;
 	}
+	learn(w, state, &new);
 	if (host_scheduling) {
-		host_witness_load(w, word, mask, k.site);
+		host_witness_load(w, word, mask, new.site);
 	}
 }
 

@@ -15,19 +15,12 @@
 
 #include "windows.h"
 
-enum { PROBES = 8, LINES_OF_BITS = 1 << 10, CLOCKS_OF_THREADS = 1 << 11 }; /* the last parts are for those */
+enum { CLOCKS_OF_THREADS = 1 << 11 }; /* the last parts are for those */
 
 struct host_races *host_races;
 bool host_checking;
 
-static struct {
-	struct released {
-		uintptr_t address;
-		uint32_t version, busy;
-	} at[RELEASED];
-	struct host_clock hints[RELEASED];
-	uint64_t line[LINES_OF_BITS]; /* a bit for each line, by hash: one of its addresses may be there */
-} * released;
+struct host_releases *host_releases;
 
 void *host_race_memory(size_t n)
 {
@@ -47,9 +40,9 @@ void host_check_attach(void)
 			NULL, sizeof *host_races, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 		close(fd);
 	}
-	released = host_race_memory(sizeof *released);
+	host_releases = host_race_memory(sizeof *host_releases);
 	host_self.inside = inside;
-	if (at != MAP_FAILED && released != NULL) {
+	if (at != MAP_FAILED && host_releases != NULL) {
 		host_races = at;
 		host_checking = true;
 	}
@@ -132,6 +125,7 @@ static struct host_watched *new_thread(void)
 	}
 	w->number = number;
 	w->known = w->first_known;
+	w->known_record = w->first_record;
 	w->known_room = KNOWN_FIRST;
 	w->shared = &host_races->thread[number];
 	w->shared->process = getpid();
@@ -243,44 +237,28 @@ HOST_EXPORT void nvwave_joined_1(pthread_t thread)
 
 /* ---- Atomics -------------------------------------------------------------------------------------- */
 
-/* The entry of an address; NULL: none, and, for a new one, no room. */
-static inline struct released *released_at(uintptr_t address, bool new)
+/* The entry of an address, perhaps new; NULL: there is no room. */
+static struct host_released *released_at(uintptr_t address)
 {
-	const size_t hash = (address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 8 + address / 8 % 8;
+	for (;;) {
+		struct host_released *const r = host_released_at(address);
+		uintptr_t found = 0;
 
-	for (unsigned i = 0; i < PROBES; i++) {
-		struct released *const r = &released->at[(hash + i) % RELEASED];
-		uintptr_t found = __atomic_load_n(&r->address, __ATOMIC_ACQUIRE);
-
-		if (found == 0 && !new) {
-			return NULL;
-		}
-		if (found == 0 && __atomic_compare_exchange_n(&r->address, &found, address, false,
-					  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			return r;
-		}
-		if (found == address) {
+		if (r == NULL || __atomic_load_n(&r->address, __ATOMIC_ACQUIRE) == address ||
+			__atomic_compare_exchange_n(
+				&r->address, &found, address, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 			return r;
 		}
 	}
-	return NULL;
 }
 
-static inline uint64_t *line_of(uintptr_t address, uint64_t *ret_bit)
-{
-	const uint64_t hash = address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-
-	*ret_bit = UINT64_C(1) << hash % 64;
-	return &released->line[hash / 64 % LINES_OF_BITS];
-}
-
-static void hold(struct released *r)
+static void hold(struct host_released *r)
 {
 	while (__atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQUIRE)) {
 	}
 }
 
-static void let_go(struct released *r)
+static void let_go(struct host_released *r)
 {
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
 }
@@ -288,18 +266,18 @@ static void let_go(struct released *r)
 void host_check_release(const void *address)
 {
 	struct host_watched *const w = host_watch_begins();
-	struct released *r;
+	struct host_released *r;
 
 	if (w == NULL) {
 		return;
 	}
-	r = released_at((uintptr_t)address, true);
+	r = released_at((uintptr_t)address);
 	if (r != NULL) {
-		uint64_t bit, *const line = line_of((uintptr_t)address, &bit);
-		uint32_t *const acquired = &w->acquired[r - released->at];
+		uint64_t bit, *const line = host_released_line((uintptr_t)address, &bit);
+		uint32_t *const acquired = &w->acquired[r - host_releases->at];
 
 		hold(r);
-		join(&released->hints[r - released->at], &w->shared->hints);
+		join(&host_releases->hints[r - host_releases->at], &w->shared->hints);
 		*acquired += *acquired == r->version; /* it knows what it adds */
 		if (!(__atomic_load_n(line, __ATOMIC_RELAXED) & bit)) {
 			__atomic_or_fetch(line, bit, __ATOMIC_RELEASE);
@@ -314,18 +292,15 @@ void host_check_release(const void *address)
 
 void host_acquire(struct host_watched *w, const void *address)
 {
-	uint64_t bit, *const line = line_of((uintptr_t)address, &bit);
-	const bool any = __atomic_load_n(line, __ATOMIC_ACQUIRE) & bit;
-	struct released *const r = any ? released_at((uintptr_t)address, false) : NULL;
-	uint32_t *const acquired = r ? &w->acquired[r - released->at] : NULL;
+	struct host_released *const r = host_new_release(w, address);
 
-	if (r == NULL || *acquired == __atomic_load_n(&r->version, __ATOMIC_ACQUIRE)) {
+	if (r == NULL) {
 		return;
 	}
 	hold(r);
-	const bool learns = join(&w->shared->hints, &released->hints[r - released->at]);
+	const bool learns = join(&w->shared->hints, &host_releases->hints[r - host_releases->at]);
 
-	*acquired = r->version;
+	w->acquired[r - host_releases->at] = r->version;
 	let_go(r);
 	if (learns) {
 		w->hints = 0;

@@ -16,7 +16,10 @@ enum {
 	KNOWN_FIRST = 1 << 10,
 	OPEN_LOADS = 1 << 14,
 	FLUSHED_STORES = 1 << 17,
-	EARLY_LOADS = 256
+	EARLY_LOADS = 256,
+	RELEASED_PROBES = 8,
+	RELEASED_LINES = 1 << 10,
+	BESIDE = 8 /* entries of loads of a line */
 };
 
 /* A store of the thread's own, or of one that it has joined, whose line it has flushed since its last
@@ -32,12 +35,15 @@ struct host_open_load {
 	bool helped; /* the thread has flushed its line since */
 };
 
-/* Loads of a line, from one place and under one set of locks, since the thread's clock has changed. */
+/* Loads of that many bytes of a line, from one place and under one set of locks, since the thread's clock has
+ * changed. */
 struct host_known_loads {
-	uint64_t line;  /* the first word / 8 << 8 | a bit for each byte that is loaded; 0: a free entry */
+	uint64_t key;   /* all of that (host_load_key()); 0: a free entry */
 	uint64_t first; /* a bit for the first byte of each load to which nothing is to be added */
-	uint32_t site, lockset;
-	uint32_t load, forgotten; /* a record, which names the next; of how many there is no bit any more */
+};
+/* Of the same loads: a record, which names the next; of how many there is no bit any more. */
+struct host_known_records {
+	uint32_t load, forgotten;
 };
 
 /* A load of what another thread has stored and not made durable (witness.c). */
@@ -84,9 +90,11 @@ struct host_watched {
 		const void *address;
 		uint32_t site;
 	} site[SITES_KEPT];
-	struct host_known_loads *known; /* by hash */
-	_Alignas(128) struct host_known_loads first_known[KNOWN_FIRST];
+	struct host_known_loads *known;          /* by hash */
+	struct host_known_records *known_record; /* with the same index */
 	size_t known_room, known_count;
+	_Alignas(HOST_LINE) struct host_known_loads first_known[KNOWN_FIRST];
+	struct host_known_records first_record[KNOWN_FIRST];
 	struct host_flushed flushed[FLUSHED_STORES];
 	struct host_open_load open[OPEN_LOADS];
 	unsigned early_count;
@@ -116,6 +124,56 @@ static inline struct host_watched *host_watch_begins(void)
 static inline void host_watch_ends(void)
 {
 	host_self.inside = false;
+}
+
+/* Where atomics have released. */
+struct host_releases {
+	struct host_released {
+		uintptr_t address;
+		uint32_t version, busy;
+	} at[RELEASED];
+	struct host_clock hints[RELEASED];
+	uint64_t line[RELEASED_LINES]; /* a bit for each line, by hash: one of its addresses may be there */
+};
+extern struct host_releases *host_releases;
+
+static inline uint64_t *host_released_line(uintptr_t address, uint64_t *ret_bit)
+{
+	const uint64_t hash = address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+	*ret_bit = UINT64_C(1) << hash % 64;
+	return &host_releases->line[hash / 64 % RELEASED_LINES];
+}
+
+/* The entry of an address, or a free one; NULL: none, and there is no room. */
+static inline struct host_released *host_released_at(uintptr_t address)
+{
+	const size_t hash = (address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 8 + address / 8 % 8;
+
+	for (unsigned i = 0; i < RELEASED_PROBES; i++) {
+		struct host_released *const r = &host_releases->at[(hash + i) % RELEASED];
+		const uintptr_t found = __atomic_load_n(&r->address, __ATOMIC_ACQUIRE);
+
+		if (found == address || found == 0) {
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* The entry of an address from which the thread learns; NULL: there is none. */
+static inline struct host_released *host_new_release(const struct host_watched *w, const void *address)
+{
+	uint64_t bit, *const line = host_released_line((uintptr_t)address, &bit);
+
+	if (!(__atomic_load_n(line, __ATOMIC_ACQUIRE) & bit)) {
+		return NULL;
+	}
+	struct host_released *const r = host_released_at((uintptr_t)address);
+	const bool news =
+		r && w->acquired[r - host_releases->at] != __atomic_load_n(&r->version, __ATOMIC_ACQUIRE);
+
+	return news ? r : NULL;
 }
 
 /* An atomic of the thread has acquired. */
@@ -225,6 +283,54 @@ struct host_durable {
 static inline uint64_t host_durable_beside(const struct host_durable *d, uint64_t word)
 {
 	return word / (HOST_LINE / 8) == d->line ? d->elsewhere : d->last;
+}
+
+enum { KEY_BYTES = 3, KEY_SITE = 15, KEY_LOCKSET = 15 }; /* bits */
+_Static_assert(HOST_SITES_MAX < 1 << KEY_SITE && HOST_RACE_LOCKSETS <= 1 << KEY_LOCKSET, "a key has room");
+
+static inline uint64_t host_load_key(const uint32_t *state, size_t n, uint32_t site, uint32_t lockset)
+{
+	const uint64_t line = (uint64_t)(state - host_races->word[0]) / (HOST_LINE / 8);
+
+	return ((line << KEY_LOCKSET | lockset) << KEY_SITE | site) << KEY_BYTES | (n - 1);
+}
+
+/* The entry of a line's first ones that has the key, or is free; NULL: neither. They lie beside each other,
+ * because who looks at a line mostly does so from several places. */
+static inline struct host_known_loads *host_known_beside(const struct host_watched *w, uint64_t key)
+{
+	const uint64_t hash = (key >> (KEY_BYTES + KEY_SITE)) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	struct host_known_loads *const beside = &w->known[hash * BESIDE & (w->known_room - 1)];
+
+	for (uint64_t i = 0; i < BESIDE; i++) {
+		struct host_known_loads *const at = &beside[((key >> KEY_BYTES) + i) % BESIDE];
+
+		if (at->key == key || at->key == 0) {
+			return at;
+		}
+	}
+	return NULL;
+}
+
+/* Nothing is to be added for a load from a place without a frame: most often one look says so. It changes
+ * nothing, so a signal handler may interrupt it. */
+static inline bool host_load_is_known(const struct host_watched *w, const struct host_mapping *m,
+	const void *address, size_t n, const void *place)
+{
+	const size_t site = (uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+	const uint64_t off = m->off + ((uintptr_t)address - m->start);
+	const uint64_t page = ((uint64_t)m->race_file << 48 | off / 8) / HOST_RACE_WORDS;
+	const uint32_t *const words = w->page[page % PAGES_KEPT].word;
+
+	if (off % 8 + n > 8 || n == 0 || w->later_bytes > 0 || !w->lockset_known ||
+		w->site[site].address != place || w->page[page % PAGES_KEPT].key != page || words == NULL) {
+		return false;
+	}
+	const uint64_t key =
+		host_load_key(&words[off / 8 % HOST_RACE_WORDS], n, w->site[site].site, w->lockset);
+	const struct host_known_loads *const known = host_known_beside(w, key);
+
+	return known != NULL && known->key == key && (known->first >> off % HOST_LINE & 1);
 }
 
 /* The thread's clock has changed. */
