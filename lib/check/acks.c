@@ -90,11 +90,13 @@ int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
 
 bool nvw__acks_in_flight(const struct nvw_acks *acks, uint64_t op)
 {
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 	return op / 64 < acks->begun_words && (acks->begun[op / 64] >> op % 64 & 1) && !nvw_acked(acks, op);
 }
 
 void nvw__acks_free(struct nvw_acks *acks)
 {
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 	free(acks->bits);
 	free(acks->begun);
 	*acks = (struct nvw_acks){0};
@@ -104,6 +106,7 @@ bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 {
 	const bool acked = op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
 
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 	if (acks->asked) {
 		return acks->asked(acks->asker, op, acked);
 	}
@@ -112,6 +115,7 @@ bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 
 uint64_t nvw_acked_count(const struct nvw_acks *acks)
 {
+	NVW_DEEP_INVARIANT(acks_are_valid(acks));
 	if (acks->asked) {
 		(void)acks->asked(acks->asker, NVW__ACKS_ALL, true);
 	}

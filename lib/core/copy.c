@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "bounds.h"
+#include "invariant.h"
 
 static bool copy_range(int from, int to, off_t at, off_t end)
 {
 	char buffer[1 << 14];
 
+	NVW_INVARIANT(0 <= at && at <= end);
 	while (at < end) {
 		const ssize_t n = pread(from, buffer, nvw_min((uint64_t)(end - at), sizeof buffer), at);
 

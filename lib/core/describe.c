@@ -3,17 +3,25 @@
 #include "describe.h"
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 
+/* Values are added one by one, and taken away all at once. */
+__attribute__((unused)) static bool description_is_valid(const struct nvw_description *d)
+{
+	return d->count <= d->capacity && (d->values != NULL) == (d->capacity > 0);
+}
+
 static struct nvw__value *add(struct nvw_description *d, const char *name, enum nvw__value_type type,
 	const char *unit, const char *meaning)
 {
 	struct nvw__value *v;
 
+	NVW_DEEP_INVARIANT(description_is_valid(d));
 	if (!NVW_ROOM(d->values, d->capacity, d->count + 1)) {
 		return NULL;
 	}
@@ -60,6 +68,7 @@ int nvw_describe_text(
 
 void nvw__description_clear(struct nvw_description *d)
 {
+	NVW_DEEP_INVARIANT(description_is_valid(d));
 	NVW_EACH(value, d->values, d->count) {
 		free(value->name);
 		free(value->unit);

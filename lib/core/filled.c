@@ -32,6 +32,7 @@ void nvw__filled_copy(uint8_t *to, const uint8_t *from, const uint8_t *map, uint
 {
 	const uint64_t pages = nvw__filled_pages(bytes);
 
+	NVW_DEEP_INVARIANT(to + bytes <= from || from + bytes <= to);
 	if (!map) {
 		memcpy(to, from, bytes);
 		return;
@@ -46,6 +47,7 @@ void nvw__filled_copy(uint8_t *to, const uint8_t *from, const uint8_t *map, uint
 
 void nvw__filled_mark(uint8_t *map, uint64_t off, uint64_t bytes)
 {
+	NVW_DEEP_INVARIANT(map != NULL || bytes == 0);
 	for (uint64_t i = off / NVW__FILLED_PAGE; bytes > 0 && i <= (off + bytes - 1) / NVW__FILLED_PAGE;
 		i++) {
 		map[i] = 1;

@@ -17,8 +17,16 @@
 #include "folder.h"
 
 #include "core/each.h"
+#include "core/invariant.h"
 
-enum { FOLDERS_MAX = 16, DEPTH_MAX = 8, LISTING_BYTES = 2048, GRACE_SECONDS = 60, RETRIES = 20 };
+enum {
+	FOLDERS_MAX = 16,
+	DEPTH_MAX = 8,
+	LISTING_BYTES = 2048,
+	GRACE_SECONDS = 60,
+	RETRIES = 20,
+	WHERE_MAX = 200
+};
 
 /* Those of this process: a handler of signals removes them. */
 static struct {
@@ -31,6 +39,7 @@ static struct {
 
 void nvw_own_path(char *ret_path, size_t n)
 {
+	NVW_INVARIANT(n > 1);
 	const ssize_t length = readlink("/proc/self/exe", ret_path, n - 1);
 
 	ret_path[length > 0 ? length : 0] = '\0';
@@ -60,6 +69,8 @@ static void remove_at(int parent, const char *name, unsigned depth);
 
 static void empty(int fd, unsigned depth)
 {
+	NVW_DEEP_INVARIANT(depth <= DEPTH_MAX);
+
 	_Alignas(struct entry) char listing[LISTING_BYTES];
 	long n;
 
@@ -239,7 +250,8 @@ static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 	bytes = strlen(where);
 	snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
 	free(where);
-	NVW_FAIL_IF(bytes > 200, NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes", name);
+	NVW_FAIL_IF(bytes > WHERE_MAX, NVW_E_USAGE, "TMPDIR: %s: expected a path of at most %d bytes", name,
+		WHERE_MAX);
 	return 0;
 }
 
@@ -270,7 +282,8 @@ static volatile bool *taken_for(const char *path)
 
 static int make(const char *where, const char *what, struct nvw_folder *ret)
 {
-	snprintf(ret->path, sizeof ret->path, "%.200s/nvwave-%.8s-%ld-%llu-XXXXXX", where, what,
+	NVW_INVARIANT(strlen(where) <= WHERE_MAX);
+	snprintf(ret->path, sizeof ret->path, "%.*s/nvwave-%.8s-%ld-%llu-XXXXXX", WHERE_MAX, where, what,
 		(long)getpid(), start_of(getpid()));
 	if (!mkdtemp(ret->path)) {
 		const int error = nvw_fail_errno("%s", ret->path);

@@ -10,6 +10,7 @@
 #include "newfile.h"
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 enum { UNFINISHED_MAX = 32, NAME_BYTES = 4096 };
 
@@ -116,6 +117,7 @@ static int give_name(const struct nvw_new_file *f)
 {
 	const unsigned how = f->keep * RENAME_NOREPLACE;
 
+	NVW_INVARIANT(f->temporary != NULL);
 	if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, how) == 0) {
 		return 0;
 	}
@@ -128,6 +130,7 @@ static int give_name(const struct nvw_new_file *f)
 
 int nvw_new_file_end(struct nvw_new_file *f, int error)
 {
+	NVW_INVARIANT(f->file && f->path); /* it has begun, and has not ended yet */
 	const bool bad = ferror(f->file) != 0;
 	const int before = errno;
 	const bool closed = fclose(f->file) == 0;

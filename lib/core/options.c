@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of workloads. See options.h and nvw/workload.h. */
 #include "core/each.h"
+#include "core/invariant.h"
 #include "options.h"
 
 #include <assert.h>
@@ -33,6 +34,12 @@ static unsigned length(const struct nvw_option *table)
 		n++;
 	}
 	return n;
+}
+
+/* There is a value for each row of the workload's table. */
+__attribute__((unused)) static bool options_are_valid(const struct nvw_options *options)
+{
+	return options->count == length(options->table) && options->moved != NULL;
 }
 
 static int parse_choice(const struct nvw_option *option, const char *text, uint64_t *ret)
@@ -134,6 +141,7 @@ static int unknown(const struct nvw_options *options, const char *name)
 
 int nvw__options_set(struct nvw_options *options, const char *name, const char *text)
 {
+	NVW_DEEP_INVARIANT(options_are_valid(options));
 	NVW_FOR(i, options->count) {
 		struct value new = {0};
 		int r;
@@ -160,6 +168,7 @@ char *nvw__options_text(const struct nvw_options *options)
 	FILE *const f = open_memstream(&text, &bytes);
 	bool first = true;
 
+	NVW_DEEP_INVARIANT(options_are_valid(options));
 	for (unsigned i = 0; f && i < options->count; i++) {
 		if (options->values[i].given) {
 			fprintf(f, "%s%s=%s", first ? "" : " ", options->table[i].name,
@@ -176,6 +185,7 @@ char *nvw__options_text(const struct nvw_options *options)
 bool nvw__options_given(
 	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
 {
+	NVW_DEEP_INVARIANT(options_are_valid(options));
 	NVW_FOR(k, options->count) {
 		if (options->values[k].given && i-- == 0) {
 			*ret_name = options->table[k].name;
@@ -189,6 +199,7 @@ bool nvw__options_given(
 /* Asking for an option that is not in the table, or for another type, is a bug in the workload. */
 static const struct value *value_of(const struct nvw_options *options, const char *name, unsigned types)
 {
+	NVW_DEEP_INVARIANT(options_are_valid(options));
 	NVW_FOR(i, options->count) {
 		if (!strcmp(options->table[i].name, name)) {
 			assert(types >> options->table[i].type & 1);
@@ -272,6 +283,7 @@ void nvw_option_stands(const struct nvw_options *options, const char *name, cons
 bool nvw__options_moved(
 	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
 {
+	NVW_DEEP_INVARIANT(options_are_valid(options));
 	NVW_FOR(k, options->count) {
 		if (options->moved[k] && i-- == 0) {
 			*ret_name = options->table[k].name;

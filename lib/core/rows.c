@@ -66,6 +66,7 @@ void nvw_rows_give(struct nvw_rows *rows, uint32_t i)
 
 void nvw_rows_reset(struct nvw_rows *rows)
 {
+	NVW_DEEP_INVARIANT(rows->free <= rows->count);
 	rows->count = rows->free = 0;
 }
 

@@ -270,6 +270,7 @@ const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT])
 		}
 		buffer[at++] = digits[i];
 	}
+	NVW_DEEP_INVARIANT(at < NVW_UNIT_TEXT);
 	buffer[at] = '\0';
 	return buffer;
 }
@@ -282,6 +283,7 @@ const char *nvw_format_rounded_time(uint64_t ps, unsigned digits, char buffer[NV
 	} units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
 	unsigned i = 0;
 
+	NVW_INVARIANT(digits > 0);
 	while (i < 3 && (double)ps < units[i].ps) {
 		i++;
 	}

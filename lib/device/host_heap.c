@@ -170,6 +170,7 @@ static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 
 static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 {
+	NVW_INVARIANT(class < NVW_HEAP_CLASSES);
 	/* The block words first: when the chunk is found, its blocks must be free. */
 	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
 		nvw__class_table_bytes(class));
@@ -217,6 +218,7 @@ static int pass_begin(struct pass *p)
 	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
 	int r = nvw_persist(p->machine);
 
+	NVW_INVARIANT(!p->chunks && !p->est && !p->found && p->count == 0);
 	p->chunks = malloc(8 * (uint64_t)g->chunk_count);
 	p->est = malloc(8 * (uint64_t)g->streams);
 	p->found = malloc(8 * NVW_OR(p->wanted, 1));

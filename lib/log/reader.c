@@ -202,6 +202,7 @@ static int read_block(struct nvw_log_reader *r)
 	uint8_t *h = r->stored;
 	size_t got;
 
+	NVW_INVARIANT(r->block_records == 0 && !r->ended);
 	r->block_off = r->next_off;
 	int error = read_at(r, r->block_off, h, LOG_BLOCK_HEADER_BYTES, &got);
 
@@ -288,6 +289,7 @@ static bool get_string(struct nvw_log_reader *r, const char **ret, size_t *ret_n
 	*ret = (const char *)r->p;
 	*ret_n = n;
 	r->p += n;
+	NVW_DEEP_INVARIANT(r->p <= r->end);
 	return true;
 }
 
@@ -453,6 +455,7 @@ static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 		ret->store.value |= (uint64_t)r->p[i] << 8 * i;
 	}
 	r->p += bytes;
+	NVW_DEEP_INVARIANT(r->p <= r->end);
 	return true;
 }
 
@@ -582,6 +585,7 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 	}
 	ret->host.data = r->p;
 	r->p += ret->host.bytes;
+	NVW_DEEP_INVARIANT(r->p <= r->end);
 	c->host_off = ret->host.off + ret->host.bytes;
 	return true;
 }
@@ -707,6 +711,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 
 const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *r)
 {
+	NVW_DEEP_INVARIANT(reader_is_valid(r));
 	return &r->info;
 }
 

@@ -52,6 +52,7 @@ static int fail_write(struct nvw_log_writer *w)
 	} else {
 		w->error = nvw_fail_errno("%s: cannot write the persist log", w->path);
 	}
+	NVW_DEEP_INVARIANT(w->error < 0);
 	return w->error;
 }
 
@@ -133,6 +134,7 @@ static int write_trailer(struct nvw_log_writer *w)
 
 static inline void put_varint(struct nvw_log_writer *w, uint64_t v)
 {
+	NVW_DEEP_INVARIANT(w->p < w->raw + LOG_RAW_MAX);
 	while (v >= 0x80) {
 		*w->p++ = (uint8_t)(v | 0x80);
 		v >>= 7;
@@ -269,6 +271,7 @@ static void put_issue(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool whole = log_bytes_to_words(r->issue.mask, &words);
 	const bool next = r->issue.write == c->issue_write + 1;
 
+	NVW_DEEP_INVARIANT(r->issue.off % NVW_LOG_LINE_BYTES == 0);
 	put_tag(w, r, whole * LOG_WHOLE_WORDS | next * LOG_NEXT_WRITE);
 	if (!next) {
 		put_difference(w, r->issue.write, c->issue_write);
@@ -303,6 +306,7 @@ static void put_done(struct nvw_log_writer *w, const struct nvw_log_record *r)
 
 static void put_barrier(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
+	NVW_DEEP_INVARIANT(r->barrier.scope <= NVW_KERNEL);
 	put_tag(w, r, 0);
 	put_varint(w, r->barrier.site);
 	put_varint(w, r->barrier.kernel);
@@ -378,6 +382,7 @@ static void put_threads(struct nvw_log_writer *w, const struct nvw_log_record *r
 
 static void put_range(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
+	NVW_DEEP_INVARIANT(r->range.what < NVW_RANGE_KINDS);
 	put_tag(w, r, LOG_OF_RANGE);
 	put_varint(w, r->range.what);
 	put_varint(w, r->range.thread);
@@ -437,6 +442,7 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 
 void nvw__log_stop_after(struct nvw_log_writer *w, uint64_t number)
 {
+	NVW_DEEP_INVARIANT(writer_is_valid(w));
 	w->stop_after = number;
 }
 
@@ -448,6 +454,7 @@ __attribute__((noinline)) void nvw__log_stop(void)
 
 uint64_t nvw_log_records(const struct nvw_log_writer *w)
 {
+	NVW_DEEP_INVARIANT(writer_is_valid(w));
 	return w->records;
 }
 
@@ -554,6 +561,7 @@ static int finish(struct nvw_log_writer *w)
 	if (!w->error && !flush_block(w)) {
 		write_trailer(w);
 	}
+	NVW_INVARIANT(w->error < 0 || w->p == w->raw);
 	if (close(w->fd) && !w->error) {
 		fail_write(w);
 	}

@@ -271,6 +271,7 @@ const char *nvw_pool_device(const struct nvw_pool *pool)
 
 void nvw_pool_copy_run(const struct nvw_pool *first, void *to)
 {
+	NVW_INVARIANT(first->begin == 0);
 	for (; first; first = first->next) {
 		memcpy((char *)to + first->begin, nvw_pool_base(first), first->geometry.bytes);
 	}

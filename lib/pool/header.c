@@ -34,6 +34,7 @@ static nvw_off place_tables(uint32_t streams, uint32_t log_entries, struct nvw_p
 	g->log = round_up(g->est + 8 * (uint64_t)streams, NVW__LINE_BYTES);
 	g->chunk_table =
 		round_up(g->log + (uint64_t)NVW__ENTRY_BYTES * streams * log_entries, NVW__LINE_BYTES);
+	NVW_DEEP_INVARIANT(g->roots < g->est && g->est <= g->log && g->log <= g->chunk_table);
 	return g->chunk_table;
 }
 

@@ -43,6 +43,7 @@ struct nvw__sightings {
 
 static struct seen *seen_by(const struct nvw__sightings *s, unsigned reader)
 {
+	NVW_DEEP_INVARIANT(reader < s->readers);
 	return (struct seen *)(void *)(s->newest + s->keys) + reader * s->keys;
 }
 
@@ -94,6 +95,7 @@ static bool newest_seen(const struct nvw__sightings *s, uint64_t number, struct 
 {
 	bool any = false;
 
+	NVW_DEEP_INVARIANT(number < s->keys);
 	*ret = (struct nvw_sighting){.number = number};
 	NVW_FOR(i, s->readers) {
 		const struct seen *const one = &seen_by(s, i)[number];
@@ -198,6 +200,7 @@ static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
 	const uint64_t rank = (h->count * of_1000 + 999) / 1000;
 	uint64_t before = 0;
 
+	NVW_INVARIANT(of_1000 <= 1000);
 	NVW_FOR(i, BUCKETS) {
 		before += h->bucket[i];
 		if (h->count && before >= rank) {

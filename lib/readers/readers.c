@@ -18,6 +18,7 @@
 #include <nvw/random.h>
 
 #include "core/clock.h"
+#include "core/invariant.h"
 #include "core/tsan.h"
 
 #ifdef NVW__TSAN
@@ -194,6 +195,7 @@ int nvw_readers_publish_order(
 
 struct nvw_readers_figures nvw_readers_figures(const struct nvw_readers *readers)
 {
+	NVW_DEEP_INVARIANT(readers->figures.freed <= readers->figures.published);
 	return readers->figures;
 }
 
@@ -247,6 +249,7 @@ bool nvw_reader_floor(struct nvw_readers *readers, uint64_t key, uint64_t *ret_v
 			high = middle;
 		}
 	}
+	NVW_DEEP_INVARIANT(low == 0 || order->pairs[2 * (low - 1)] <= key);
 	if (low) {
 		*ret_value = order->pairs[2 * (low - 1) + 1];
 	}

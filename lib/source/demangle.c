@@ -10,6 +10,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "demangle.h"
 
@@ -73,6 +74,7 @@ static size_t name_length(const char *name)
 
 void nvw__demangle(const char *symbol, size_t length, char *ret_name, size_t n)
 {
+	NVW_INVARIANT(n > 0 && length <= strlen(symbol));
 	demangle *const function = begins(symbol, "_Z") ? find_demangle() : NULL;
 	char *const whole = strndup(symbol, length);
 	int status = -1;

@@ -17,6 +17,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "demangle.h"
 #include "place.h"
@@ -135,6 +136,7 @@ static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *
 {
 	unsigned n = 0;
 
+	NVW_INVARIANT(capacity > 0);
 	for (int i = 0; i < count && n < capacity; i++) {
 		const int tag = dwarf_tag(&scopes[i]);
 
@@ -301,6 +303,7 @@ static bool add_function(struct nvw__functions *f, Dwarf_Die *die, const Dwarf_D
 		if (!NVW_ROOM(f->at, f->room, f->count + 1)) {
 			return false;
 		}
+		NVW_DEEP_INVARIANT(f->count < f->room);
 		f->at[f->count++] = (struct nvw__function){begin, end, *die, *unit};
 	}
 	return true;

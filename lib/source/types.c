@@ -11,6 +11,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "types.h"
 
@@ -235,6 +236,7 @@ void nvw__type_name(Dwarf_Die *type, char *ret, size_t n)
 	Dwarf_Die other;
 	char of[96] = "void";
 
+	NVW_INVARIANT(n > 0);
 	if (tag == DW_TAG_array_type) {
 		name_array(type, ret, n);
 		return;
