@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See hand_log.h. */
 #include "hand_log.h"
+#include "memory_log.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -39,9 +40,7 @@ struct hand_log log_begin(unsigned atomicity)
 	assert_int_equal(nvw_log_create_fd(dup(run.fd), "test log", &info, &run.w), 0);
 	log_name_site(&run, DATA_SITE, 10);
 	log_name_site(&run, FLAG_SITE, 20);
-	log_append(&run,
-		(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			.launch = {.kernel = 1, .group_size = 64, .work_items = 64, .name = "enqueue"}});
+	log_append(&run, launch_record(1, 64, 64, "enqueue"));
 	return run;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See random_runs.h. */
 #include "random_runs.h"
+#include "memory_log.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 void append(struct maker *m, struct nvw_log_record record)
@@ -223,17 +223,13 @@ static void make_step(struct maker *m)
 
 int make_run_of(uint64_t seed, const struct history *kind, struct history *h)
 {
-	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct maker m = {.r = {seed}, .h = h};
 
 	*h = *kind;
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
-	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
-			   .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
-	append(&m,
-		(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}});
+	const int fd = begin_log("random", POOL_BYTES, &m.w);
+
+	append(&m, site_record(1, 7, "r.c"));
+	append(&m, launch_record(1, GROUP, ITEMS, "random"));
 	NVW_FOR(i, STEPS_MAX) {
 		make_step(&m);
 	}

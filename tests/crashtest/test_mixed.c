@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "memory_log.h"
 
 #include <crashtest/states/image.h>
 #include <crashtest/states/states.h>
@@ -249,8 +250,7 @@ static int make_program(uint64_t seed, struct history *h)
 
 	*h = (struct history){0};
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &m.w));
-	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
-			   .site = {.id = 1, .line = 7, .file = "r.cu", .function = "f"}});
+	append(&m, site_record(1, 7, "r.cu"));
 	NVW_FOR(i, STEPS) {
 		if (m.kernel) {
 			kernel_step(&m);

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "memory_log.h"
 
 #include <jansson.h>
 
@@ -39,16 +39,13 @@ static void append(struct nvw_log_record record)
 /* Site number i is line 10 i. */
 static int begin(void)
 {
-	const struct nvw_log_info info = {.workload = "flags", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
+	const int fd = begin_log("flags", POOL_BYTES, &writer);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &writer));
 	for (uint32_t id = DATA; id <= WIDE; id++) {
 		append((struct nvw_log_record){.kind = NVW_LOG_SITE,
 			.site = {.id = id, .line = 10 * id, .file = "flags.c", .function = "put"}});
 	}
-	append((struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "put"}});
+	append(launch_record(1, GROUP, ITEMS, "put"));
 	return fd;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "memory_log.h"
 
 #include <check/check.h>
 #include <crashtest/crash.h>
@@ -28,17 +29,13 @@ static nvw_off place(unsigned word)
 /* Fourteen stores that nothing orders. */
 static int make_log(void)
 {
-	const struct nvw_log_info info = {.workload = "words", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
+	const int fd = begin_log("words", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	struct nvw_log_record r = {
-		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
+	struct nvw_log_record r = site_record(1, 1, "w.c");
 
 	assert_ok(nvw_log_append(w, &r));
-	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		.launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "words"}};
+	r = launch_record(1, 1, 1, "words");
 	assert_ok(nvw_log_append(w, &r));
 	NVW_FOR(i, WORDS) {
 		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,

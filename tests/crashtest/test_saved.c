@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "memory_log.h"
 
 #include <check/check.h>
 #include <crashtest/explain/finding.h>
@@ -83,13 +83,9 @@ enum { WRITES = 4, HELD = 3 };
 /* Write n puts n + 1 into one word; the first HELD are acknowledged. */
 static int write_log(void)
 {
-	const struct nvw_log_info info = {.workload = CT_BLOCK_LOG, .pool_bytes = BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
-
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	const struct nvw_log_record site = {
-		.kind = NVW_LOG_SITE, .site = {.id = 1, .line = 1, .file = "w.c", .function = "f"}};
+	const int fd = begin_log(CT_BLOCK_LOG, BYTES, &w);
+	const struct nvw_log_record site = site_record(1, 1, "w.c");
 
 	assert_ok(nvw_log_append(w, &site));
 	NVW_FOR(i, WRITES) {

@@ -4,10 +4,10 @@
  * runs whose states are too many to list.
  */
 #include "random_runs.h"
+#include "memory_log.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <crashtest/states/distinct.h>
@@ -142,18 +142,14 @@ enum { MANY = 80 };
 /* Two halves of a word, each of which any number of stores has reached: 41 times 41 contents. */
 TEST(a_word_with_too_many_versions_is_never_exhausted)
 {
-	static const struct nvw_log_info info = {
-		.workload = "many", .pool_bytes = POOL_BYTES, .atomicity = 8};
 	static const uint8_t initial[POOL_BYTES];
 	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct maker maker = {0};
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &maker.w), 0);
-	append(&maker, (struct nvw_log_record){.kind = NVW_LOG_SITE,
-			       .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
-	append(&maker, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			       .launch = {.kernel = 1, .group_size = 2, .work_items = 2, .name = "many"}});
+	const int fd = begin_log("many", POOL_BYTES, &maker.w);
+
+	append(&maker, site_record(1, 7, "r.c"));
+	append(&maker, launch_record(1, 2, 2, "many"));
 	NVW_FOR(i, MANY) {
 		append(&maker, (struct nvw_log_record){.kind = NVW_LOG_STORE,
 				       .store = {.site = 1,

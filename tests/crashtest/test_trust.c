@@ -5,6 +5,7 @@
  * makes of those with it, and these are fewer.
  */
 #include "common/test.h"
+#include "memory_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -291,8 +292,7 @@ static int make_run(uint64_t seed)
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 
 	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &r.w));
-	append(&r, (struct nvw_log_record){.kind = NVW_LOG_SITE,
-			   .site = {.id = 1, .line = 7, .file = "t.c", .function = "f"}});
+	append(&r, site_record(1, 7, "t.c"));
 	if (chance(&r, 3)) {
 		r.stop = 20 + nvw_random_below(&r.random, 100);
 	}

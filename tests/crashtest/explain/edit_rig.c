@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See edit_rig.h. */
 #include "edit_rig.h"
+#include "../memory_log.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static struct nvw_log_record record_of(const struct history *h, const struct event *e)
@@ -58,20 +58,15 @@ static struct nvw_log_record record_of(const struct history *h, const struct eve
 
 int write_log(const struct history *h)
 {
-	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
-	struct nvw_log_record r = {.kind = NVW_LOG_SITE};
+	struct nvw_log_record r;
+	const int fd = begin_log("random", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= LINE_GROUP; line++) {
-		r.site.id = r.site.line = line;
-		r.site.file = "src/r.c";
-		r.site.function = "f";
+		r = site_record(line, line, "src/r.c");
 		assert_ok(nvw_log_append(w, &r));
 	}
-	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}};
+	r = launch_record(1, GROUP, ITEMS, "random");
 	if (!h->host) {
 		assert_ok(nvw_log_append(w, &r));
 	}

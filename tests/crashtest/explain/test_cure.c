@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "../memory_log.h"
 
 #include <nvw/random.h>
 
@@ -26,19 +27,18 @@ static nvw_off word_at(unsigned line)
 	return 64 * (nvw_off)line;
 }
 
-static void put(struct nvw_log_writer *w, const struct nvw_log_record *r)
+static void put(struct nvw_log_writer *w, struct nvw_log_record r)
 {
 	static uint64_t time_ps;
-	struct nvw_log_record timed = *r;
 
-	timed.time_ps = time_ps += 1000;
-	assert_ok(nvw_log_append(w, &timed));
+	r.time_ps = time_ps += 1000;
+	assert_ok(nvw_log_append(w, &r));
 }
 
 /* Each line has a word of its own, into which the number of the round goes. */
 static void store(struct nvw_log_writer *w, unsigned item, unsigned line, uint64_t round)
 {
-	put(w, &(struct nvw_log_record){.kind = NVW_LOG_STORE,
+	put(w, (struct nvw_log_record){.kind = NVW_LOG_STORE,
 		       .store = {.site = line,
 			       .kernel = 1,
 			       .work_item = item,
@@ -51,17 +51,13 @@ static void store(struct nvw_log_writer *w, unsigned item, unsigned line, uint64
 /* Work-item 0 stores at lines 1 and 2, work-item 1 at 3 and 4, and no barrier is between. */
 static int make_log(void)
 {
-	const struct nvw_log_info info = {.workload = "two bugs", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
+	const int fd = begin_log("two bugs", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= 4; line++) {
-		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
-			       .site = {.id = line, .line = line, .file = "two.c", .function = "f"}});
+		put(w, site_record(line, line, "two.c"));
 	}
-	put(w, &(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		       .launch = {.kernel = 1, .group_size = 1, .work_items = 2, .name = "two"}});
+	put(w, launch_record(1, 1, 2, "two"));
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		store(w, 0, 1, round);
 		store(w, 1, 3, round);
@@ -75,20 +71,16 @@ static int make_log(void)
 /* One work-item stores at line 1 and acknowledges at line 2. */
 static int make_acked_log(void)
 {
-	const struct nvw_log_info info = {.workload = "acked", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
+	const int fd = begin_log("acked", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= 2; line++) {
-		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
-			       .site = {.id = line, .line = line, .file = "two.c", .function = "f"}});
+		put(w, site_record(line, line, "two.c"));
 	}
-	put(w, &(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		       .launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "acked"}});
+	put(w, launch_record(1, 1, 1, "acked"));
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		store(w, 0, 1, round);
-		put(w, &(struct nvw_log_record){.kind = NVW_LOG_ACK,
+		put(w, (struct nvw_log_record){.kind = NVW_LOG_ACK,
 			       .ack = {.first = round, .count = 1, .kernel = 1, .site = 2}});
 	}
 	assert_ok(nvw_log_close(w, UINT64_C(1) << 50));
@@ -257,17 +249,13 @@ CHECK(judge_rules)
 
 static int log_of_six(unsigned items)
 {
-	const struct nvw_log_info info = {.workload = "six", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
+	const int fd = begin_log("six", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line <= LINES; line++) {
-		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
-			       .site = {.id = line, .line = line, .file = "six.c", .function = "f"}});
+		put(w, site_record(line, line, "six.c"));
 	}
-	put(w, &(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		       .launch = {.kernel = 1, .group_size = 1, .work_items = items, .name = "six"}});
+	put(w, launch_record(1, 1, items, "six"));
 	for (unsigned line = 1; line <= LINES; line++) {
 		store(w, line % items, line, 1);
 	}

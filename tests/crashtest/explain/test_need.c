@@ -5,9 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "../memory_log.h"
 
 #include <check/check.h>
 #include <crashtest/crash.h>
@@ -33,35 +33,25 @@ static nvw_off word_at(unsigned line)
 	return 64 * (nvw_off)line;
 }
 
-static void put(struct nvw_log_writer *w, const struct nvw_log_record *r, uint64_t *time_ps)
+static void put(struct nvw_log_writer *w, struct nvw_log_record r, uint64_t *time_ps)
 {
-	struct nvw_log_record timed = *r;
-
-	timed.time_ps = *time_ps += 1000;
-	assert_ok(nvw_log_append(w, &timed));
+	r.time_ps = *time_ps += 1000;
+	assert_ok(nvw_log_append(w, &r));
 }
 
 static void put_launch(struct nvw_log_writer *w, unsigned kernel, uint64_t *time_ps)
 {
-	put(w,
-		&(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-			.launch = {.kernel = kernel, .group_size = 1, .work_items = 32, .name = "needs"}},
-		time_ps);
+	put(w, launch_record(kernel, 1, 32, "needs"), time_ps);
 }
 
 static int make_log(const struct step *step, unsigned count)
 {
-	const struct nvw_log_info info = {.workload = "needs", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_writer *w;
 	uint64_t time_ps = 0;
+	const int fd = begin_log("needs", POOL_BYTES, &w);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
 	for (unsigned line = 1; line < LINES; line++) {
-		put(w,
-			&(struct nvw_log_record){.kind = NVW_LOG_SITE,
-				.site = {.id = line, .line = line, .file = "need.c", .function = "f"}},
-			&time_ps);
+		put(w, site_record(line, line, "need.c"), &time_ps);
 	}
 	for (unsigned i = 0, kernel = 0; i < count; i++) {
 		if (step[i].kernel != kernel) {
@@ -69,7 +59,7 @@ static int make_log(const struct step *step, unsigned count)
 			put_launch(w, kernel, &time_ps);
 		}
 		put(w,
-			&(struct nvw_log_record){.kind = NVW_LOG_STORE,
+			(struct nvw_log_record){.kind = NVW_LOG_STORE,
 				.store = {.site = step[i].line,
 					.kernel = step[i].kernel,
 					.work_item = step[i].item,
