@@ -26,7 +26,8 @@ static void temporary(char *path, size_t n, const char *what)
 	unlink(path);
 }
 
-static void begin(struct rig *rig, uint64_t seed, const char *const *settings, bool logged)
+static void begin(
+	struct rig *rig, const char *protocol, uint64_t seed, const char *const *settings, bool logged)
 {
 	const struct nvw_pool_params params = {
 		.heap_bytes = HEAP_BYTES, .streams = 64, .log_entries = 16, .layout = "test"};
@@ -46,6 +47,9 @@ static void begin(struct rig *rig, uint64_t seed, const char *const *settings, b
 	/* Times in tests are those of the memory system alone. */
 	rig_ok(emu_config_set(&rig->config, "gpu.instruction=0ns"));
 	rig_ok(emu_config_set(&rig->config, "gpu.memory=0ns"));
+	if (protocol) {
+		snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", protocol);
+	}
 	for (; settings && *settings; settings++) {
 		if (!strncmp(*settings, "protocol=", 9)) {
 			snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", *settings + 9);
@@ -69,20 +73,22 @@ static void begin(struct rig *rig, uint64_t seed, const char *const *settings, b
 
 void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings)
 {
-	begin(rig, seed, settings, false);
+	begin(rig, NULL, seed, settings, false);
 }
 
 void rig_begin_under(struct rig *rig, const char *protocol)
 {
-	char setting[64];
+	rig_begin_under_with(rig, protocol, 0, NULL);
+}
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(rig, 0, (const char *const[]){setting, NULL});
+void rig_begin_under_with(struct rig *rig, const char *protocol, uint64_t seed, const char *const *settings)
+{
+	begin(rig, protocol, seed, settings, false);
 }
 
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings)
 {
-	begin(rig, seed, settings, true);
+	begin(rig, NULL, seed, settings, true);
 }
 
 void rig_end(struct rig *rig)

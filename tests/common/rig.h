@@ -23,10 +23,14 @@ struct rig {
 void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
 /* The defaults under a protocol. */
 void rig_begin_under(struct rig *rig, const char *protocol);
+/* The same, with a seed and settings. */
+void rig_begin_under_with(struct rig *rig, const char *protocol, uint64_t seed, const char *const *settings);
 /* The same as rig_begin, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
 /* The same with settings that are written there. */
 #define rig_begin_set(rig, seed, ...) rig_begin(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
+#define rig_begin_under_set(rig, protocol, ...) \
+	rig_begin_under_with(rig, protocol, 0, (const char *const[]){__VA_ARGS__, NULL})
 #define rig_begin_logged_set(rig, seed, ...) \
 	rig_begin_logged(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
 /* Ends the machine in order: closes the log, removes the pool (not the log).

@@ -171,12 +171,10 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 	const char *name, *citation, *summary;
 
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
-		char protocol[64];
 		RIG(rig);
 		struct two_scopes s;
 
-		snprintf(protocol, sizeof protocol, "protocol=%s", name);
-		rig_begin_set(&rig, 0, protocol, "nvram.domain=eadr");
+		rig_begin_under_set(&rig, name, "nvram.domain=eadr");
 		s.x = (uint64_t *)(void *)rig.nvram;
 		s.turn = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);

@@ -377,12 +377,10 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 	enum { ITEMS = 128, BYTES = 4 * ITEMS * EMU_LINE };
 	RIG(rig);
 	struct arrays a;
-	char setting[32];
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 1,
-		(const char *const[]){setting, "dram.bandwidth=100MB/s", "nvram.bandwidth=100MB/s",
-			"dram.queue=2", "nvram.queue=2", shared, NULL});
+	rig_begin_under_with(&rig, protocol, 1,
+		(const char *const[]){"dram.bandwidth=100MB/s", "nvram.bandwidth=100MB/s", "dram.queue=2",
+			"nvram.queue=2", shared, NULL});
 	a.counters = device == EMU_NVRAM ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, BYTES);
 	a.from = device == EMU_NVRAM ? a.counters + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
 	a.to = device == EMU_NVRAM ? a.from + BYTES / 8 : nvw_alloc(rig.machine, BYTES);

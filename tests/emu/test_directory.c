@@ -88,10 +88,8 @@ static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
 
 static void begin(struct rig *rig, unsigned kind, const char *more, bool is_persistent, struct script *s)
 {
-	char setting[32];
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocols[kind]);
-	rig_begin_set(rig, 0, setting, kind < 2 ? "directory.lines=0" : "directory.lines=64", more);
+	rig_begin_under_set(
+		rig, protocols[kind], kind < 2 ? "directory.lines=0" : "directory.lines=64", more);
 	*s = (struct script){
 		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 512)};
 }
@@ -331,13 +329,11 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
  */
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
-	char protocol[32];
 	struct script s;
 	struct rig rig;
 	uint64_t before;
 
-	snprintf(protocol, sizeof protocol, "protocol=%s", protocols[kind]);
-	rig_begin_set(&rig, 0, protocol,
+	rig_begin_under_set(&rig, protocols[kind],
 		kind < 2 || kind == KINDS ? "directory.lines=0" : "directory.lines=64", "l1.size=64B",
 		"l1.ways=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
@@ -432,8 +428,8 @@ TEST(an_l3_keeps_what_owners_have_stored)
 	struct script s;
 	RIG(rig);
 
-	rig_begin_set(&rig, 0, "protocol=rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2",
-		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1");
+	rig_begin_under_set(&rig, "rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2", "l2.size=128B",
+		"l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 	RUN(&rig, &s, {0, WRITE}, {LINE, WRITE}, {2 * LINE, WRITE}, {3 * LINE, WRITE}, {4 * LINE, WRITE},
 		{5 * LINE, WRITE}, {6 * LINE, WRITE});

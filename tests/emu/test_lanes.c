@@ -572,7 +572,7 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 	RIG(rig);
 	struct words w;
 
-	rig_begin_set(&rig, 0, "protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	rig_begin_under_set(&rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, sizeof values);
 	w.b = nvw_alloc(rig.machine, sizeof values);
 	NVW_FOR(i, 64) {
@@ -592,7 +592,7 @@ TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 	RIG(rig);
 	struct words w;
 
-	rig_begin_set(&rig, 0, "protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	rig_begin_under_set(&rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, 512);
 	w.b = nvw_alloc(rig.machine, 512);
 	for (uint64_t i = 0; i < 64; i++) {

@@ -20,14 +20,7 @@ struct words {
 
 static void begin(struct rig *rig, struct words *w, const char *protocol, const char *const *more)
 {
-	char setting[32];
-	const char *settings[10] = {setting};
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	for (unsigned i = 0; more && more[i]; i++) {
-		settings[i + 1] = more[i];
-	}
-	rig_begin(rig, 0, settings);
+	rig_begin_under_with(rig, protocol, 0, more);
 	*w = (struct words){.a = nvw_alloc(rig->machine, 64 * 64)};
 	w->turn = nvw_alloc(rig->machine, 64);
 }

@@ -63,14 +63,13 @@ KERNEL(exercise, const struct memory, p)
 /* The run's result under a protocol. */
 static int run_under(const struct coh_protocol *protocol)
 {
-	char setting[32];
 	struct memory p;
 	struct rig rig;
 	int r;
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol->name);
-	rig_begin_set(&rig, 1, setting, "gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB", "l1.sfifo=8",
-		"l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2");
+	rig_begin_under_with(&rig, protocol->name, 1,
+		(const char *const[]){"gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB", "l1.sfifo=8",
+			"l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2", NULL});
 	rig.machine->protocol = protocol;
 	NVW_FOR(n, COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES) {
 		(&rig.machine->rows[0][0][0][0])[n] =

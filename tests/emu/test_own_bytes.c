@@ -267,22 +267,21 @@ static void run_program(unsigned number, const char *protocol)
 {
 	static struct program program;
 	struct program *const p = &program;
-	char chosen[48], size[32], ways[32];
-	const char *settings[9] = {chosen, size, ways, "gpu.wavefronts_per_cu=100",
+	char size[32], ways[32];
+	const char *settings[8] = {size, ways, "gpu.wavefronts_per_cu=100",
 		number % 2 ? "store_buffer.entries=64" : "store_buffer.entries=0"};
 	unsigned l1_ways, more;
 	RIG(rig);
 
 	*p = (struct program){.random = {number}};
-	snprintf(chosen, sizeof chosen, "protocol=%s", protocol);
 	l1_ways = 1 + below(p, 16);
 	more = below(p, 4);
 	snprintf(ways, sizeof ways, "l1.ways=%u", l1_ways);
 	snprintf(size, sizeof size, "l1.size=%uB", 64 * l1_ways * (1 + below(p, 4)));
 	NVW_FOR(i, more) {
-		settings[5 + i] = choose_setting(p);
+		settings[4 + i] = choose_setting(p);
 	}
-	rig_begin(&rig, number % 3, settings);
+	rig_begin_under_with(&rig, protocol, number % 3, settings);
 	p->group = 1 + below(p, 100);
 	p->items = p->group * (1 + below(p, ITEMS_MAX / 100));
 	choose_rows(p, &rig);

@@ -519,13 +519,12 @@ KERNEL(store_words, const struct buffered_stores, s)
 
 static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigned lines, unsigned words)
 {
-	char setting[32], entries[32] = "l1.sfifo_unit=";
+	char entries[32] = "l1.sfifo_unit=";
 	uint64_t left = 0;
 	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
 	struct rig rig;
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(&rig, 0, setting, "l1.sfifo=8", strcat(entries, unit));
+	rig_begin_under_set(&rig, protocol, "l1.sfifo=8", strcat(entries, unit));
 	s.m = rig.machine;
 	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
 	rig_launch(&rig, store_words, &s, 1, 1);

@@ -20,14 +20,12 @@ struct words {
 
 static void begin(struct rig *rig, struct words *w, const char *protocol, const char *const *more)
 {
-	char setting[32];
-	const char *settings[10] = {setting, "l3.size=16KiB"};
+	const char *settings[10] = {"l3.size=16KiB"};
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
 	for (unsigned i = 0; more && more[i]; i++) {
-		settings[i + 2] = more[i];
+		settings[i + 1] = more[i];
 	}
-	rig_begin(rig, 0, settings);
+	rig_begin_under_with(rig, protocol, 0, settings);
 	*w = (struct words){.m = rig->machine, .a = nvw_alloc(rig->machine, LINES * EMU_LINE)};
 	w->flag = nvw_alloc(rig->machine, EMU_LINE);
 }

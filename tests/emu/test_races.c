@@ -29,12 +29,10 @@ struct program {
 static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
 	nvw_kernel kernel, struct program p)
 {
-	char setting[32];
 	struct emu_race_report report;
 	struct rig rig;
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(&rig, 0, setting, also, also ? "store_buffer.entries=1" : NULL);
+	rig_begin_under_set(&rig, protocol, also, also ? "store_buffer.entries=1" : NULL);
 	rig_ok(emu_check_races(rig.machine, model));
 	p.data = nvw_alloc(rig.machine, 4 * 64);
 	p.flag = nvw_alloc(rig.machine, 64);

@@ -19,18 +19,12 @@ struct args {
 	unsigned lines, rounds;
 };
 
-/* A rig under a protocol, with up to six settings more (NULL ends), and DRAM for the arguments. */
+/* A rig under a protocol, with more settings (NULL ends), and DRAM for the arguments. */
 static struct args begin(struct rig *rig, const char *protocol, const char *const *more)
 {
-	static char setting[48];
-	const char *settings[8] = {setting};
 	struct args args = {.scope = NVW_SCOPE_AGENT, .lines = 16, .rounds = ROUNDS};
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	for (unsigned i = 0; more && more[i]; i++) {
-		settings[i + 1] = more[i];
-	}
-	rig_begin(rig, 0, settings);
+	rig_begin_under_with(rig, protocol, 0, more);
 	args.a = nvw_alloc(rig->machine, (uint64_t)args.lines * 64);
 	args.flag = nvw_alloc(rig->machine, 4 * 64);
 	args.out = nvw_alloc(rig->machine, 64);

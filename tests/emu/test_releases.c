@@ -22,10 +22,7 @@ struct words {
 
 static void begin(struct rig *rig, struct words *w, const char *protocol)
 {
-	char setting[32];
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(rig, 0, setting, "gpu.cus=4", "gpu.wavefront_width=1", "l1.sfifo=64");
+	rig_begin_under_set(rig, protocol, "gpu.cus=4", "gpu.wavefront_width=1", "l1.sfifo=64");
 	*w = (struct words){.m = rig->machine,
 		.a = nvw_alloc(rig->machine, 2 * LINES * EMU_LINE),
 		.flag = nvw_alloc(rig->machine, EMU_LINE),

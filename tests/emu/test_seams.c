@@ -133,7 +133,7 @@ TEST(an_instruction_that_was_put_off_is_carried_out_once)
 	struct words w;
 	RIG(rig);
 
-	rig_begin_set(&rig, 0, "protocol=skeleton");
+	rig_begin_under(&rig, "skeleton");
 	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
 	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
@@ -283,7 +283,7 @@ static uint64_t right_under_directory(struct emu_stats *ret_stats)
 	struct rig rig;
 	uint64_t right = 0;
 
-	rig_begin_set(&rig, 0, "protocol=directory");
+	rig_begin_under(&rig, "directory");
 	t.x = nvw_alloc(rig.machine, 64);
 	t.turn = nvw_alloc(rig.machine, 128);
 	t.seen = nvw_alloc(rig.machine, 64 * CUS);
@@ -386,7 +386,6 @@ KERNEL(add_up, const struct loads, l)
 
 static struct emu_stats added_up_with(const char *protocol, bool issued, const char *more)
 {
-	char setting[32];
 	uint64_t values[8 * LINES] = {0};
 	struct emu_stats stats;
 	struct loads l;
@@ -396,8 +395,7 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 	NVW_FOR(i, LINES) {
 		values[8 * i] = UINT64_C(0x100) << i;
 	}
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(&rig, 0, setting, more);
+	rig_begin_under_set(&rig, protocol, more);
 	a = nvw_alloc(rig.machine, sizeof values);
 	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
 	rig_ok(nvw_write(rig.machine, a, values, sizeof values));

@@ -12,8 +12,6 @@
 
 #include "protocol/protocol.h"
 
-enum { SETTINGS = 6 };
-
 struct shared {
 	struct rig *rig;
 	uint64_t *x, *y, *own; /* each word of x, y on a line of its own; own: a line of each work-item */
@@ -24,14 +22,7 @@ struct shared {
 
 static void begin(struct rig *rig, struct shared *s, const char *protocol, const char *const *more)
 {
-	char setting[32];
-	const char *settings[SETTINGS + 2] = {setting};
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	for (unsigned i = 0; more && more[i]; i++) {
-		settings[i + 1] = more[i];
-	}
-	rig_begin(rig, 0, settings);
+	rig_begin_under_with(rig, protocol, 0, more);
 	*s = (struct shared){.rig = rig};
 	s->x = nvw_alloc(rig->machine, 64);
 	s->y = nvw_alloc(rig->machine, 64);

@@ -16,10 +16,7 @@ enum { VARIANTS = 4, PAGE = 4096 / 8 };
 
 static void begin(struct rig *rig, const char *protocol, const char *first, const char *second)
 {
-	char name[48];
-
-	snprintf(name, sizeof name, "protocol=%s", protocol);
-	rig_begin(rig, 0, (const char *const[]){name, first ? first : "gpu.cus=2", second, NULL});
+	rig_begin_under_set(rig, protocol, first ? first : "gpu.cus=2", second);
 }
 
 struct task {

@@ -73,12 +73,10 @@ KERNEL(add_to_halves, const struct parts, p)
 
 static void add_under(const char *protocol, unsigned half, bool atomic_first)
 {
-	char setting[48];
 	struct parts p = {.atomic_first = atomic_first};
 	RIG(rig);
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(&rig, 0, setting);
+	rig_begin_under(&rig, protocol);
 	p.word = (uint64_t *)rig.nvram;
 	p.part = (uint32_t *)p.word + half;
 	p.other = (uint32_t *)p.word + !half;
@@ -128,10 +126,7 @@ KERNEL(store_the_word_on_the_first, const struct parts, p)
 
 static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const char *protocol)
 {
-	char setting[48];
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin_set(rig, 0, setting, "l1.size=64B", "l1.ways=1");
+	rig_begin_under_set(rig, protocol, "l1.size=64B", "l1.ways=1");
 	p->word = (uint64_t *)rig->nvram;
 	p->part = (uint32_t *)p->word;
 	p->other = p->part + 1;

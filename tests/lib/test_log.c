@@ -200,103 +200,105 @@ static struct nvw_log_record record_number(uint64_t i)
 	}
 }
 
+/* What a record of a kind says; PERSISTED says what BARRIER does. */
+struct field {
+	enum nvw_log_kind kind;
+	const char *name;
+	size_t offset, bytes;
+};
+#define FIELD(KIND, member)                                                       \
+	{                                                                         \
+		NVW_LOG_##KIND, #member, offsetof(struct nvw_log_record, member), \
+			sizeof(((struct nvw_log_record *)0)->member)              \
+	}
+static const struct field numbers[] = {
+	FIELD(SITE, site.id),
+	FIELD(SITE, site.line),
+	FIELD(LAUNCH, launch.kernel),
+	FIELD(LAUNCH, launch.group_size),
+	FIELD(LAUNCH, launch.work_items),
+	FIELD(FINISH, finish.kernel),
+	FIELD(STORE, store.site),
+	FIELD(STORE, store.kernel),
+	FIELD(STORE, store.work_item),
+	FIELD(STORE, store.group),
+	FIELD(STORE, store.epoch_wi),
+	FIELD(STORE, store.epoch_wg),
+	FIELD(STORE, store.epoch_kr),
+	FIELD(STORE, store.bytes),
+	FIELD(STORE, store.off),
+	FIELD(STORE, store.value),
+	FIELD(ISSUE, issue.write),
+	FIELD(ISSUE, issue.off),
+	FIELD(ISSUE, issue.mask),
+	FIELD(DONE, done.write),
+	FIELD(BARRIER, barrier.site),
+	FIELD(BARRIER, barrier.kernel),
+	FIELD(BARRIER, barrier.scope),
+	FIELD(BARRIER, barrier.work_item),
+	FIELD(BARRIER, barrier.group),
+	FIELD(BARRIER, barrier.work_items),
+	FIELD(BARRIER, barrier.epoch),
+	FIELD(BARRIER, barrier.lanes),
+	FIELD(ACK, ack.first),
+	FIELD(ACK, ack.count),
+	FIELD(ACK, ack.kernel),
+	FIELD(ACK, ack.site),
+	FIELD(ACK, ack.work_item),
+	FIELD(ACK, ack.group),
+	FIELD(ACK, ack.epoch_wi),
+	FIELD(ACK, ack.epoch_wg),
+	FIELD(ACK, ack.epoch_kr),
+	FIELD(HOST, host.off),
+	FIELD(HOST, host.bytes),
+	FIELD(FLUSH, flush.site),
+	FIELD(FLUSH, flush.thread),
+	FIELD(FLUSH, flush.off),
+	FIELD(FLUSH, flush.bytes),
+	FIELD(FENCE, fence.site),
+	FIELD(FENCE, fence.thread),
+	FIELD(THREADS, threads.count),
+	FIELD(RANGE, range.what),
+	FIELD(RANGE, range.thread),
+	FIELD(RANGE, range.off),
+	FIELD(RANGE, range.bytes),
+	FIELD(BEGIN, begin.site),
+	FIELD(BEGIN, begin.thread),
+	FIELD(BEGIN, begin.number),
+};
+static const struct field texts[] = {
+	FIELD(SITE, site.file),
+	FIELD(SITE, site.function),
+	FIELD(LAUNCH, launch.name),
+	FIELD(BEGIN, begin.name),
+};
+
 /* Asserts that two records say the same. */
 static void assert_same(const struct nvw_log_record *a, const struct nvw_log_record *b)
 {
+	const enum nvw_log_kind kind = a->kind == NVW_LOG_PERSISTED ? NVW_LOG_BARRIER : a->kind;
+
 	assert_int_equal(a->kind, b->kind);
 	assert_int_equal(a->time_ps, b->time_ps);
-	switch (a->kind) {
-	case NVW_LOG_SITE:
-		assert_int_equal(a->site.id, b->site.id);
-		assert_int_equal(a->site.line, b->site.line);
-		assert_string_equal(a->site.file, b->site.file);
-		assert_string_equal(a->site.function, b->site.function);
-		break;
-	case NVW_LOG_LAUNCH:
-		assert_int_equal(a->launch.kernel, b->launch.kernel);
-		assert_int_equal(a->launch.group_size, b->launch.group_size);
-		assert_int_equal(a->launch.work_items, b->launch.work_items);
-		assert_string_equal(a->launch.name, b->launch.name);
-		break;
-	case NVW_LOG_FINISH:
-		assert_int_equal(a->finish.kernel, b->finish.kernel);
-		break;
-	case NVW_LOG_STORE:
-		assert_int_equal(a->store.site, b->store.site);
-		assert_int_equal(a->store.kernel, b->store.kernel);
-		assert_int_equal(a->store.work_item, b->store.work_item);
-		assert_int_equal(a->store.group, b->store.group);
-		assert_int_equal(a->store.epoch_wi, b->store.epoch_wi);
-		assert_int_equal(a->store.epoch_wg, b->store.epoch_wg);
-		assert_int_equal(a->store.epoch_kr, b->store.epoch_kr);
-		assert_int_equal(a->store.bytes, b->store.bytes);
-		assert_int_equal(a->store.off, b->store.off);
-		assert_int_equal(a->store.value, b->store.value);
-		break;
-	case NVW_LOG_ISSUE:
-		assert_int_equal(a->issue.write, b->issue.write);
-		assert_int_equal(a->issue.off, b->issue.off);
-		assert_int_equal(a->issue.mask, b->issue.mask);
+	for_each(field, numbers) {
+		const size_t at = field->offset;
+
+		if (field->kind == kind && memcmp((const char *)a + at, (const char *)b + at, field->bytes)) {
+			fail_msg("%s is another", field->name);
+		}
+	}
+	for_each(field, texts) {
+		const size_t at = field->offset;
+
+		if (field->kind == kind) {
+			assert_string_equal(*(char *const *)((const char *)a + at),
+				*(char *const *)((const char *)b + at));
+		}
+	}
+	if (kind == NVW_LOG_ISSUE) {
 		assert_memory_equal(a->issue.data, b->issue.data, NVW_LOG_LINE_BYTES);
-		break;
-	case NVW_LOG_DONE:
-		assert_int_equal(a->done.write, b->done.write);
-		break;
-	case NVW_LOG_BARRIER:
-	case NVW_LOG_PERSISTED:
-		assert_int_equal(a->barrier.site, b->barrier.site);
-		assert_int_equal(a->barrier.kernel, b->barrier.kernel);
-		assert_int_equal(a->barrier.scope, b->barrier.scope);
-		assert_int_equal(a->barrier.work_item, b->barrier.work_item);
-		assert_int_equal(a->barrier.group, b->barrier.group);
-		assert_int_equal(a->barrier.work_items, b->barrier.work_items);
-		assert_int_equal(a->barrier.epoch, b->barrier.epoch);
-		assert_int_equal(a->barrier.lanes, b->barrier.lanes);
-		break;
-	case NVW_LOG_ACK:
-		assert_int_equal(a->ack.first, b->ack.first);
-		assert_int_equal(a->ack.count, b->ack.count);
-		assert_int_equal(a->ack.kernel, b->ack.kernel);
-		assert_int_equal(a->ack.site, b->ack.site);
-		assert_int_equal(a->ack.work_item, b->ack.work_item);
-		assert_int_equal(a->ack.group, b->ack.group);
-		assert_int_equal(a->ack.epoch_wi, b->ack.epoch_wi);
-		assert_int_equal(a->ack.epoch_wg, b->ack.epoch_wg);
-		assert_int_equal(a->ack.epoch_kr, b->ack.epoch_kr);
-		break;
-	case NVW_LOG_HOST:
-		assert_int_equal(a->host.off, b->host.off);
-		assert_int_equal(a->host.bytes, b->host.bytes);
+	} else if (kind == NVW_LOG_HOST) {
 		assert_memory_equal(a->host.data, b->host.data, a->host.bytes);
-		break;
-	case NVW_LOG_FLUSH:
-		assert_int_equal(a->flush.site, b->flush.site);
-		assert_int_equal(a->flush.thread, b->flush.thread);
-		assert_int_equal(a->flush.off, b->flush.off);
-		assert_int_equal(a->flush.bytes, b->flush.bytes);
-		break;
-	case NVW_LOG_FENCE:
-		assert_int_equal(a->fence.site, b->fence.site);
-		assert_int_equal(a->fence.thread, b->fence.thread);
-		break;
-	case NVW_LOG_THREADS:
-		assert_int_equal(a->threads.count, b->threads.count);
-		break;
-	case NVW_LOG_RANGE:
-		assert_int_equal(a->range.what, b->range.what);
-		assert_int_equal(a->range.thread, b->range.thread);
-		assert_int_equal(a->range.off, b->range.off);
-		assert_int_equal(a->range.bytes, b->range.bytes);
-		break;
-	case NVW_LOG_BEGIN:
-		assert_int_equal(a->begin.site, b->begin.site);
-		assert_int_equal(a->begin.thread, b->begin.thread);
-		assert_int_equal(a->begin.number, b->begin.number);
-		assert_string_equal(a->begin.name, b->begin.name);
-		break;
-	case NVW_LOG_DRAINED:
-	case NVW_LOG_END:
-		break;
 	}
 }
 

@@ -225,51 +225,49 @@ TEST(lulesh_keeps_energy)
 	end(&t);
 }
 
-/*
- * Uniform matter: the flux is the same seen from all corners, as the directions are, and largest in the
- * middle.
- */
+enum { SNAP_WIDTH = 5, SNAP_CELLS = SNAP_WIDTH * SNAP_WIDTH * SNAP_WIDTH };
+
+/* The flux, which the caller frees, in uniform matter. */
+static double *snap_flux(struct test *t, const char *sizes, double source, double section)
+{
+	*t = begin(&nvw_workload_snap_proxy, sizes, "gd");
+	double *const sources = input(t, "source"), *const sections = input(t, "cross sections");
+
+	NVW_FOR(i, SNAP_CELLS) {
+		sources[i] = source;
+		sections[i] = section;
+	}
+	run_and_verify(t);
+	return result(t, "flux");
+}
+
+/* The flux is the same seen from all corners, as the directions are, and largest in the middle. */
 TEST(snap_flux_is_symmetric)
 {
-	enum { N = 5, CELLS = N * N * N };
-	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=3", "gd");
-	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
+	enum { N = SNAP_WIDTH };
+	struct test t;
+	double *const flux = snap_flux(&t, "size=5 iterations=3", 1, 1);
 
-	NVW_FOR(i, CELLS) {
-		source[i] = 1;
-		sections[i] = 1;
-	}
-	run_and_verify(&t);
-	flux = result(&t, "flux");
-	NVW_FOR(i, CELLS) {
+	NVW_FOR(i, SNAP_CELLS) {
 		const unsigned x = i % N, y = i / N % N, z = i / N / N;
 
-		assert_close(flux[i], flux[CELLS - 1 - i], 1e-12);
+		assert_close(flux[i], flux[SNAP_CELLS - 1 - i], 1e-12);
 		assert_close(flux[i], flux[(x * N + z) * N + y], 1e-12);
-		assert_true(flux[i] <= flux[CELLS / 2] + 1e-12);
+		assert_true(flux[i] <= flux[SNAP_CELLS / 2] + 1e-12);
 	}
 	assert_int_equal(t.plan->launches, 3 * (1 + 8 * (3 * N - 2)));
 	free(flux);
 	end(&t);
 }
 
-/*
- * Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross
- * section.
- */
+/* Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross
+ * section. */
 TEST(snap_flux_in_thick_matter_is_local)
 {
-	enum { N = 5, CELLS = N * N * N };
-	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=1", "gd");
-	double *const source = input(&t, "source"), *const sections = input(&t, "cross sections"), *flux;
+	struct test t;
+	double *const flux = snap_flux(&t, "size=5 iterations=1", 300, 100);
 
-	NVW_FOR(i, CELLS) {
-		source[i] = 300;
-		sections[i] = 100;
-	}
-	run_and_verify(&t);
-	flux = result(&t, "flux");
-	assert_close(flux[CELLS / 2], 3, 1e-4);
+	assert_close(flux[SNAP_CELLS / 2], 3, 1e-4);
 	free(flux);
 	end(&t);
 }

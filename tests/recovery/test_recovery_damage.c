@@ -11,25 +11,31 @@
 
 /* ---- Torn entries -------------------------------------------------------------------------------- */
 
+/* Recovers after an old epoch and one whose entry has only some of its words. */
+static struct nvw_recovery recover_torn(uint64_t old, uint64_t epoch, unsigned words)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	image_new(&im);
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+	put_est(&im, 0, NVW__EST_COMPLETED, epoch - 1);
+	put_entry(&im, 0, 0, old, data_at(&im, 0), 0x1111111111111111, 15);
+	put_entry(&im, 0, 0, epoch, data_at(&im, 1), 0x2222222222222222, words);
+	put(&im, data_at(&im, 0), 10);
+	put(&im, data_at(&im, 1), 20);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(get(&im, data_at(&im, 0)), 10);
+	assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
+	free(im.bytes);
+	return report;
+}
+
 TEST(a_torn_entry_is_ignored_whichever_words_are_missing)
 {
 	NVW_FOR(words, 16) {
-		struct image im;
-		struct nvw_recovery report;
-
-		image_new(&im);
-		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
-		put_est(&im, 0, NVW__EST_COMPLETED, 8);
-		put_entry(&im, 0, 0, 7, data_at(&im, 0), 0x1111111111111111, 15);
-		put_entry(&im, 0, 0, 9, data_at(&im, 1), 0x2222222222222222, words);
-		put(&im, data_at(&im, 0), 10);
-		put(&im, data_at(&im, 1), 20);
-		assert_int_equal(recover(&im, &report), 0);
-		assert_int_equal(get(&im, data_at(&im, 0)), 10);
-		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
 		/* Once an entry of epoch 9 was begun, the next epoch must be another one. */
-		assert_int_equal(report.epochs_rolled_back, words != 0);
-		free(im.bytes);
+		assert_int_equal(recover_torn(7, 9, words).epochs_rolled_back, words != 0);
 	}
 }
 
@@ -42,23 +48,11 @@ TEST(an_entry_is_torn_however_long_ago_its_slot_was_used)
 	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
 
 	NVW_FOR(i, NVW_COUNT(distances) * 16) {
-		const uint64_t old = 70000, epoch = old + distances[i / 16];
+		const uint64_t old = 70000;
 		const unsigned words = i % 16;
-		struct image im;
-		struct nvw_recovery report;
 
-		image_new(&im);
-		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
-		put_est(&im, 0, NVW__EST_COMPLETED, epoch - 1);
-		put_entry(&im, 0, 0, old, data_at(&im, 0), 0x1111111111111111, 15);
-		put_entry(&im, 0, 0, epoch, data_at(&im, 1), 0x2222222222222222, words);
-		put(&im, data_at(&im, 0), 10);
-		put(&im, data_at(&im, 1), 20);
-		assert_int_equal(recover(&im, &report), 0);
-		assert_int_equal(get(&im, data_at(&im, 0)), 10);
-		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
-		assert_int_equal(report.entries_torn, words != 0 && words != 15);
-		free(im.bytes);
+		assert_int_equal(recover_torn(old, old + distances[i / 16], words).entries_torn,
+			words != 0 && words != 15);
 	}
 }
 
