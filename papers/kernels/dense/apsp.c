@@ -61,9 +61,8 @@ DENSE_BRANCH void shorten(int32_t *distance, int32_t value)
 	nvw_atomic_store(distance, value, NVW_RELEASE, NVW_SCOPE_AGENT);
 }
 
-static void apsp_relax(const void *args)
+DENSE_KERNEL(apsp_relax, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), source = id / a->nodes, v = id % a->nodes;
 	int32_t *const distances = a->distances + source * a->nodes;
 

@@ -116,9 +116,8 @@ struct scratchpad {
 };
 
 /* Part id / HIDDEN of the sum of hidden unit id % HIDDEN. */
-static void backprop_forward(const void *args)
+DENSE_KERNEL(backprop_forward, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), first = id / HIDDEN * PART;
 	const uint64_t end = u64_min(first + PART, a->unit_count);
 	float sum = 0;
@@ -145,9 +144,8 @@ static inline float sum_of(const struct args *a, const struct scratchpad *pad, u
 
 /* As backprop_forward(), with a work-item per weight; those of the first column load the units and store the
  * sums. */
-static void backprop_forward_kept(const void *args)
+DENSE_KERNEL(backprop_forward_kept, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t first = nvw_group_id() * a->parts_of_group;
 	const uint64_t parts = u64_min(a->part_count - first, a->parts_of_group);
 	const uint64_t cells = parts * PART * HIDDEN;
@@ -180,9 +178,8 @@ static void backprop_forward_kept(const void *args)
 	}
 }
 
-static void backprop_adjust(const void *args)
+DENSE_KERNEL(backprop_adjust, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id >= a->unit_count * HIDDEN) {

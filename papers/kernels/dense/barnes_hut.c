@@ -212,9 +212,8 @@ struct args {
 	float theta;
 };
 
-static void barnes_hut_accelerate(const void *args)
+DENSE_KERNEL(barnes_hut_accelerate, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 	struct vector sum = {0};
 
@@ -248,9 +247,8 @@ static void barnes_hut_accelerate(const void *args)
 }
 
 /* One work-item per coordinate. */
-static void barnes_hut_move(const void *args)
+DENSE_KERNEL(barnes_hut_move, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < 3 * a->bodies) {

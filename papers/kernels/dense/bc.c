@@ -51,9 +51,8 @@ struct args {
 
 /* ---- The GPU --------------------------------------------------------------------------------------- */
 
-static void bc_clear(const void *args)
+DENSE_KERNEL(bc_clear, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v < a->nodes) {
@@ -72,9 +71,8 @@ DENSE_BRANCH void add_paths(const struct args *a, uint32_t u, uint32_t paths, bo
 	}
 }
 
-static void bc_forwards(const void *args)
+DENSE_KERNEL(bc_forwards, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v >= a->nodes || nvw_atomic_load(&a->levels[v], NVW_RELAXED, NVW_SCOPE_AGENT) != a->level) {
@@ -99,9 +97,8 @@ DENSE_BRANCH double share_of(const struct args *a, uint32_t u, double paths)
 	return paths / nvw_load(&a->paths[u]) * (1 + nvw_load(&a->shares[u]));
 }
 
-static void bc_backwards(const void *args)
+DENSE_KERNEL(bc_backwards, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 	double share = 0;
 

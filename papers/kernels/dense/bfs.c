@@ -60,9 +60,8 @@ DENSE_BRANCH void find(const struct args *a, uint32_t u, int32_t level)
 	nvw_atomic_store(&a->found[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-static void bfs_visit(const void *args)
+DENSE_KERNEL(bfs_visit, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v >= a->nodes || !nvw_load(&a->frontier[v])) {
@@ -82,9 +81,8 @@ static void bfs_visit(const void *args)
 	}
 }
 
-static void bfs_advance(const void *args)
+DENSE_KERNEL(bfs_advance, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v < a->nodes && nvw_load(&a->found[v])) {

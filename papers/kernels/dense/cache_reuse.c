@@ -32,9 +32,8 @@ struct args {
 	uint64_t size;
 };
 
-static void cache_reuse_update(const void *args)
+DENSE_KERNEL(cache_reuse_update, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < a->size) {

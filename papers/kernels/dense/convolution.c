@@ -59,9 +59,8 @@ static float add_row(const struct args *a, uint64_t i, const float *line, int64_
 	return sum;
 }
 
-static void convolution_pixel(const void *args)
+DENSE_KERNEL(convolution_pixel, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), half = a->width / 2;
 	const int64_t row = (int64_t)(id / a->columns - half), column = (int64_t)(id % a->columns - half);
 	float sum = 0;

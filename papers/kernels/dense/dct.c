@@ -55,9 +55,8 @@ struct args {
 };
 
 /* half = basis x block: down the columns. */
-static void dct_columns(const void *args)
+DENSE_KERNEL(dct_columns, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
 	float sum = 0;
 
@@ -73,9 +72,8 @@ static void dct_columns(const void *args)
 }
 
 /* transform = half x basis transposed: along the rows. */
-static void dct_rows(const void *args)
+DENSE_KERNEL(dct_rows, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
 	float sum = 0;
 
@@ -100,9 +98,8 @@ static inline bool corner_of(const struct args *a, uint64_t block, uint64_t *ret
 }
 
 /* Both products of some blocks. */
-static void dct_blocks(const void *args)
+DENSE_KERNEL(dct_blocks, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t pixels = a->blocks * BLOCK * BLOCK;
 	float *const half = a->scratchpads + nvw_group_id() * pixels;
 	uint64_t corner;

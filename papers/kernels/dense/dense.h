@@ -133,9 +133,18 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
  * algorithm. Whether a row is of edges from a node or to it makes no difference. */
 void dense_shorten(int32_t *distances, uint64_t n);
 
-/* run(): launches function once per work-item. */
-#define dense_launch(p, function, args, work_items) \
-	dense_launch_named(p, #function, function, args, work_items)
+/* A kernel, by a pointer to its arguments. */
+#define DENSE_KERNEL(name, type, given)             \
+	static void name(type *given);              \
+	static void name##_kernel(const void *args) \
+	{                                           \
+		name(args);                         \
+	}                                           \
+	static void name(type *const given)
+
+/* run(): launches such a kernel once per work-item. */
+#define dense_launch(p, kernel, args, work_items) \
+	dense_launch_named(p, #kernel, kernel##_kernel, args, work_items)
 NVW_CHECKED int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
 

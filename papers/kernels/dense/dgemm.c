@@ -43,9 +43,8 @@ struct args {
 	uint64_t rows, columns, inner;
 };
 
-static void dgemm_element(const void *args)
+DENSE_KERNEL(dgemm_element, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
 	double sum = 0;
 

@@ -107,9 +107,8 @@ static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t 
 	}
 }
 
-static void dijkstra_source(const void *args)
+DENSE_KERNEL(dijkstra_source, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t source = nvw_global_id();
 
 	for (uint64_t step = 0; source < a->nodes && step < a->nodes; step++) {

@@ -78,9 +78,8 @@ static inline void store_at(float *array, uint64_t i, struct complex x)
 	nvw_store(&array[2 * i + 1], x.im);
 }
 
-static void fft_stage(const void *args)
+DENSE_KERNEL(fft_stage, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), other = id + a->butterflies;
 	const uint64_t first = id / a->width * a->width, to = first + id;
 

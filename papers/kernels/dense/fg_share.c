@@ -58,10 +58,8 @@ static void unlock(int32_t *lock)
 	}
 }
 
-static void fg_share_update(const void *args)
+DENSE_KERNEL(fg_share_update, const struct args, a)
 {
-	const struct args *const a = args;
-
 	for (uint64_t round = 0; round < a->rounds; round++) {
 		lock(a->lock);
 		for (uint64_t i = nvw_local_id(); i < a->accounts; i += nvw_group_size()) {

@@ -43,9 +43,8 @@ struct args {
 	uint64_t nodes, over;
 };
 
-static void fw_node(const void *args)
+DENSE_KERNEL(fw_node, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), from = id / a->nodes, to = id % a->nodes;
 
 	if (from >= a->nodes) {

@@ -63,9 +63,8 @@ struct args {
 };
 
 /* A group's values are adjacent; in each turn neighbouring work-items take neighbouring values. */
-static void histogram_count(const void *args)
+DENSE_KERNEL(histogram_count, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t group = nvw_group_id(), width = nvw_group_size();
 	uint32_t *const bins = a->group_bins + group * BIN_COUNT;
 	uint32_t *const kept = a->scratchpads ? a->scratchpads[group] : NULL;

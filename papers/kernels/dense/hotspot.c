@@ -70,9 +70,8 @@ struct scratchpad {
 	float temperature[2][BLOCK][BLOCK], power[BLOCK][BLOCK];
 };
 
-static void hotspot_step(const void *args)
+DENSE_KERNEL(hotspot_step, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 	const uint64_t row = id / a->columns, column = id % a->columns;
 
@@ -128,9 +127,8 @@ static inline float step_kept(
 }
 
 /* Step n is good for cells that are more than n from the block's border. */
-static void hotspot_steps(const void *args)
+DENSE_KERNEL(hotspot_steps, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t width = BLOCK - 2 * a->steps, blocks = (a->columns + width - 1) / width;
 	const struct place at = {(int64_t)(nvw_group_id() / blocks * width - a->steps),
 		(int64_t)(nvw_group_id() % blocks * width - a->steps)};

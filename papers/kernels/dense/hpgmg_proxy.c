@@ -117,9 +117,8 @@ static struct around load_around(const double *array, uint64_t id, uint64_t widt
 	return u;
 }
 
-static void hpgmg_smooth(const void *args)
+DENSE_KERNEL(hpgmg_smooth, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (is_inside(a)) {
@@ -129,9 +128,8 @@ static void hpgmg_smooth(const void *args)
 	}
 }
 
-static void hpgmg_residual(const void *args)
+DENSE_KERNEL(hpgmg_residual, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (is_inside(a)) {
@@ -142,9 +140,8 @@ static void hpgmg_residual(const void *args)
 }
 
 /* One work-item per coarse cell: the mean of the residual; its solution begins at 0. */
-static void hpgmg_restrict(const void *args)
+DENSE_KERNEL(hpgmg_restrict, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), half = a->width / 2;
 	double sum = 0;
 
@@ -158,9 +155,8 @@ static void hpgmg_restrict(const void *args)
 	nvw_store(&a->coarse_solution[id], 0);
 }
 
-static void hpgmg_prolong(const void *args)
+DENSE_KERNEL(hpgmg_prolong, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), w = a->width, half = w / 2;
 	const uint64_t coarse = (id / w / w / 2 * half + id / w % w / 2) * half + id % w / 2;
 
@@ -171,7 +167,7 @@ static void hpgmg_prolong(const void *args)
 
 /* Launches a kernel over a level, from one array to another. */
 #define LEVEL_LAUNCH(p, kernel, from_array, to_array, level) \
-	level_launch(p, #kernel, kernel, from_array, to_array, level)
+	level_launch(p, #kernel, kernel##_kernel, from_array, to_array, level)
 static int level_launch(
 	struct dense_plan *p, const char *name, nvw_kernel kernel, unsigned from, unsigned to, uint64_t level)
 {

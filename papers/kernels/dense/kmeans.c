@@ -81,9 +81,8 @@ struct args {
 	uint64_t points, features, clusters;
 };
 
-static void kmeans_turn(const void *args)
+DENSE_KERNEL(kmeans_turn, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t i = nvw_global_id();
 
 	for (uint64_t f = 0; i < a->points && f < a->features; f++) {
@@ -91,9 +90,8 @@ static void kmeans_turn(const void *args)
 	}
 }
 
-static void kmeans_assign(const void *args)
+DENSE_KERNEL(kmeans_assign, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t i = nvw_global_id();
 	float least = 0;
 	int32_t nearest = -1;

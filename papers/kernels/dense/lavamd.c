@@ -91,9 +91,8 @@ static inline struct span around(uint64_t i, uint64_t boxes)
 	return (struct span){i - (i > 0), u64_min(i + 2, boxes)};
 }
 
-static void lavamd_forces(const void *args)
+DENSE_KERNEL(lavamd_forces, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t n = a->boxes, id = nvw_global_id(), box = id / a->particles;
 	const struct span x = around(box % n, n), y = around(box / n % n, n), z = around(box / n / n, n);
 	double here[VECTOR], force[VECTOR] = {0};

@@ -114,10 +114,8 @@ static void decompose_diagonal(const struct args *a)
 	}
 }
 
-static void lud_diagonal(const void *args)
+DENSE_KERNEL(lud_diagonal, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (a->scratchpads) {
 		keep_diagonal(a);
 	}
@@ -199,9 +197,8 @@ static void solve_kept_rows(const struct args *a)
 	}
 }
 
-static void lud_perimeter(const void *args)
+DENSE_KERNEL(lud_perimeter, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), after = a->first + a->width;
 
 	if (a->scratchpads) {
@@ -215,9 +212,8 @@ static void lud_perimeter(const void *args)
 	}
 }
 
-static void lud_internal(const void *args)
+DENSE_KERNEL(lud_internal, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), after = a->first + a->width;
 	const uint64_t row = after + id / a->rest, column = after + id % a->rest;
 
@@ -241,9 +237,8 @@ static uint64_t blocks_of(uint64_t elements)
 }
 
 /* A work-group has a block of the rest. */
-static void lud_internal_block(const void *args)
+DENSE_KERNEL(lud_internal_block, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t group = nvw_group_id(), blocks = blocks_of(a->rest), after = a->first + a->width;
 	const uint64_t top = after + group / blocks * BLOCK, left = after + group % blocks * BLOCK;
 	struct scratchpad *const pad = scratchpad_of(a);

@@ -138,9 +138,8 @@ struct args {
 	uint64_t elements, nodes, size;
 };
 
-static void lulesh_pressure(const void *args)
+DENSE_KERNEL(lulesh_pressure, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t e = nvw_global_id();
 
 	if (e < a->elements) {
@@ -155,9 +154,8 @@ DENSE_BRANCH double pressure_of(const struct args *a, uint32_t element)
 	return element == NONE ? 0 : nvw_load(&a->pressures[element]);
 }
 
-static void lulesh_accelerate(const void *args)
+DENSE_KERNEL(lulesh_accelerate, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t i = nvw_global_id(), n = a->size + 1;
 	const uint64_t at[3] = {i % n, i / n % n, i / n / n};
 	double force[3] = {0};
@@ -180,9 +178,8 @@ static void lulesh_accelerate(const void *args)
 }
 
 /* One work-item per coordinate. */
-static void lulesh_move(const void *args)
+DENSE_KERNEL(lulesh_move, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t i = nvw_global_id();
 
 	if (i < 3 * a->nodes) {
@@ -192,9 +189,8 @@ static void lulesh_move(const void *args)
 	}
 }
 
-static void lulesh_compress(const void *args)
+DENSE_KERNEL(lulesh_compress, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t e = nvw_global_id();
 	double places[EIGHT][3];
 

@@ -54,9 +54,8 @@ DENSE_BRANCH bool goes_before_undecided(const struct args *a, int32_t priority, 
 	return goes_before(priority, v, nvw_load_read_only(&a->priorities[u]), u);
 }
 
-static void mis_compare(const void *args)
+DENSE_KERNEL(mis_compare, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 	bool is_first = true;
 
@@ -75,9 +74,8 @@ static void mis_compare(const void *args)
 	nvw_store(&a->first[v], is_first);
 }
 
-static void mis_join(const void *args)
+DENSE_KERNEL(mis_join, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED || !nvw_load(&a->first[v])) {
@@ -94,9 +92,8 @@ static void mis_join(const void *args)
 	}
 }
 
-static void mis_leave(const void *args)
+DENSE_KERNEL(mis_leave, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t v = nvw_global_id();
 
 	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED) {

@@ -42,9 +42,8 @@ struct args {
 	uint64_t records;
 };
 
-static void nn_distance(const void *args)
+DENSE_KERNEL(nn_distance, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < a->records) {

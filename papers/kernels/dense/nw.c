@@ -82,10 +82,8 @@ struct args {
 	uint64_t size, diagonal, first_row, cells;
 };
 
-static void nw_diagonal(const void *args)
+DENSE_KERNEL(nw_diagonal, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (nvw_global_id() >= a->cells) {
 		return;
 	}
@@ -153,9 +151,8 @@ static void keep_block(const struct block_args *a, struct scratchpad *pad, struc
 	nvw_barrier(NVW_WORKGROUP);
 }
 
-static void nw_block(const void *args)
+DENSE_KERNEL(nw_block, const struct block_args, a)
 {
-	const struct block_args *const a = args;
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
 	const struct block b = block_of(a);
 

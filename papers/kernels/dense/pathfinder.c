@@ -43,9 +43,8 @@ struct args {
 	uint64_t columns;
 };
 
-static void pathfinder_row(const void *args)
+DENSE_KERNEL(pathfinder_row, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id >= a->columns) {

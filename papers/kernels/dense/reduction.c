@@ -62,9 +62,8 @@ static inline void to_tree(const struct args *a, uint64_t i, uint32_t sum)
 }
 
 /* A work-item begins with the sum of two values that lie a group's width apart. */
-static void reduction_sum(const void *args)
+DENSE_KERNEL(reduction_sum, const struct args, a)
 {
-	const struct args *const a = args;
 	const unsigned local = nvw_local_id(), size = nvw_group_size();
 	const uint64_t first = 2 * nvw_group_id() * size + local;
 	const uint64_t mine = nvw_group_id() * size + local;

@@ -81,9 +81,8 @@ static void store_tile(const struct args *a, uint64_t id, float sum[TILE][TILE])
 	}
 }
 
-static void sgemm_tile(const void *args)
+DENSE_KERNEL(sgemm_tile, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 	float sum[TILE][TILE] = {{0}};
 

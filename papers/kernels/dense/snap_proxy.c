@@ -85,9 +85,8 @@ struct args {
 	unsigned octant;
 };
 
-static void snap_emit(const void *args)
+DENSE_KERNEL(snap_emit, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t cell = nvw_global_id();
 
 	if (cell < a->size * a->size * a->size) {
@@ -107,9 +106,8 @@ DENSE_BRANCH double incoming(const double *face, uint64_t i)
 
 /* Work-item (y, z) has the cell of the plane whose places, seen from the sweep's corner, add up to the
  * plane's number. */
-static void snap_sweep(const void *args)
+DENSE_KERNEL(snap_sweep, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), n = a->size, y = id % n, z = id / n, x = a->plane - y - z;
 
 	if (z >= n || y + z > a->plane || x >= n) {

@@ -50,9 +50,8 @@ struct args {
 	unsigned pass;
 };
 
-static void sort_count(const void *args)
+DENSE_KERNEL(sort_count, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < a->size) {
@@ -63,9 +62,8 @@ static void sort_count(const void *args)
 }
 
 /* Place id has a key of the value whose counts reach beyond it, after as many as are left of id then. */
-static void sort_find(const void *args)
+DENSE_KERNEL(sort_find, const struct args, a)
 {
-	const struct args *const a = args;
 	uint64_t before = nvw_global_id(), i = 0;
 	uint32_t byte = 0;
 
@@ -81,9 +79,8 @@ static void sort_find(const void *args)
 	nvw_store(&a->from[nvw_global_id()], (uint32_t)i);
 }
 
-static void sort_move(const void *args)
+DENSE_KERNEL(sort_move, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < a->size) {

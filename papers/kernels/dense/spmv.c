@@ -34,9 +34,8 @@ struct args {
 	uint64_t row_count;
 };
 
-static void spmv_row(const void *args)
+DENSE_KERNEL(spmv_row, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t row = nvw_global_id();
 	float sum = 0;
 

@@ -124,9 +124,8 @@ static struct differences load_differences(const struct args *a, uint64_t id)
 	};
 }
 
-static void srad_coefficients(const void *args)
+DENSE_KERNEL(srad_coefficients, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
 
 	if (row >= a->rows) {
@@ -145,9 +144,8 @@ static void srad_coefficients(const void *args)
 	store_coefficient(a, id, pixel, d);
 }
 
-static void srad_diffuse(const void *args)
+DENSE_KERNEL(srad_diffuse, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
 
 	if (row >= a->rows) {
@@ -224,9 +222,8 @@ static void keep_block(const struct args *a, const float *from, struct block b, 
 	nvw_barrier(NVW_WORKGROUP);
 }
 
-static void srad_coefficients_kept(const void *args)
+DENSE_KERNEL(srad_coefficients_kept, const struct args, a)
 {
-	const struct args *const a = args;
 	const struct block b = block_of(a);
 	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
 	uint64_t y, x;
@@ -244,9 +241,8 @@ static void srad_coefficients_kept(const void *args)
 	}
 }
 
-static void srad_diffuse_kept(const void *args)
+DENSE_KERNEL(srad_diffuse_kept, const struct args, a)
 {
-	const struct args *const a = args;
 	const struct block b = block_of(a);
 	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
 	uint64_t y, x;

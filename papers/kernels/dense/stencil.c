@@ -49,9 +49,8 @@ struct args {
 	uint64_t rows, columns, depth;
 };
 
-static void stencil_step(const void *args)
+DENSE_KERNEL(stencil_step, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t inner_rows = a->rows - 2, inner_columns = a->columns - 2;
 	const uint64_t id = nvw_global_id();
 	const uint64_t x = 1 + id % inner_columns;

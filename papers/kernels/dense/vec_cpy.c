@@ -32,9 +32,8 @@ struct args {
 	uint64_t size;
 };
 
-static void vec_cpy(const void *args)
+DENSE_KERNEL(vec_cpy, const struct args, a)
 {
-	const struct args *const a = args;
 	const uint64_t id = nvw_global_id();
 
 	if (id < a->size) {

@@ -81,14 +81,14 @@ static void give(const struct args *a, uint64_t id)
 	}
 }
 
-static void bitonic_step(const void *args)
+DENSE_KERNEL(bitonic_step, const struct args, a)
 {
-	order_pair(args, nvw_global_id());
+	order_pair(a, nvw_global_id());
 }
 
-static void bitonic_result(const void *args)
+DENSE_KERNEL(bitonic_result, const struct args, a)
 {
-	give(args, nvw_global_id());
+	give(a, nvw_global_id());
 }
 
 static int bitonic_run(struct dense_plan *p)

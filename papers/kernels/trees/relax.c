@@ -136,10 +136,8 @@ struct list_args {
 	uint32_t count, room;
 };
 
-static void relax_list(const void *args)
+DENSE_KERNEL(relax_list, const struct list_args, a)
 {
-	const struct list_args *const a = args;
-
 	if (nvw_global_id() < a->count) {
 		const uint32_t v = nvw_load(&a->in[nvw_global_id()]);
 
