@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops over the elements of an array, over numbers, and over the bits of a set. */
+/* Loops over the elements of an array, over numbers (nvw/each.h), and over the bits of a set. */
 #ifndef CORE_EACH_H
 #define CORE_EACH_H
 
 #include <stdint.h>
+
+#include <nvw/each.h>
 
 /* The number of elements of an array, which is no pointer. */
 #define NVW_COUNT(array) (sizeof(array) / sizeof *(array))
@@ -14,11 +16,6 @@
  */
 #define NVW_EACH(element, array, count) \
 	for (__auto_type element = (array) + 0; element < (array) + (count); element++)
-
-/* A loop whose variable counts from 0 to below count, which it has the type of:
- *	NVW_FOR(version, cell->count) {
- */
-#define NVW_FOR(index, count) for (__typeof__((count) + 0) index = 0; index < (count); index++)
 
 /* A loop whose variable is the number of each bit of a 64-bit set that is 1, from the lowest on:
  *	NVW_EACH_BIT(lane, wf->live) {

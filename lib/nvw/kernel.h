@@ -32,6 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nvw/each.h>
+
 /* Memory order of an atomic. */
 enum nvw_order { NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL, NVW_SEQ_CST };
 

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nvw/each.h>
 #include <nvw/errors.h>
 
 #define NVW_CHECKED __attribute__((warn_unused_result))

@@ -83,7 +83,7 @@ static void view_load(struct btree_view *v, const struct btree_item *it, nvw_off
 	v->node = btree_node_at(it->a->pmem, off);
 	v->order = nvw_load(&v->node->order);
 	v->count = btree_count(v->order);
-	for (unsigned i = 0; i < v->count; i++) {
+	NVW_FOR(i, v->count) {
 		v->keys[i] = nvw_load(BTREE_KEY(v->node, btree_slot(v->order, i)));
 	}
 }
@@ -224,7 +224,7 @@ static void write_node(const struct btree_item *it, nvw_off off, struct merge *m
 {
 	struct btree_node *const node = btree_node_at(it->a->pmem, off);
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		uint64_t key, value;
 
 		merge_take(m, &key, &value);
@@ -250,7 +250,7 @@ static bool make_nodes(
 	nvw_off off = STEP(it->replaced, allocate, it);
 
 	*ret_first = off;
-	for (uint64_t i = 0; i < nodes; i++) {
+	NVW_FOR(i, nodes) {
 		const uint64_t count = (rest + nodes - i - 1) / (nodes - i);
 		const nvw_off next = i + 1 < nodes ? STEP(it->replaced, allocate, it) : last_next;
 
@@ -344,7 +344,7 @@ static nvw_off make_level(
 		struct btree_node *const node = btree_node_at(it->a->pmem, off);
 		uint64_t key = UINT64_MAX, child, low = 0;
 
-		for (uint64_t s = 0; s < count; s++) {
+		NVW_FOR(s, count) {
 			pair_of(it, parity, left, at + s, &key, &child);
 			if (!s) {
 				low = key;

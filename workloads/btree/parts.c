@@ -104,7 +104,7 @@ static bool is_sound(unsigned of, uint64_t order)
 {
 	uint64_t slots = 0;
 
-	for (unsigned i = 0; i < of; i++) {
+	NVW_FOR(i, of) {
 		slots |= UINT64_C(1) << btree_slot(order, i);
 	}
 	return btree_count(order) <= of && slots == (UINT64_C(1) << of) - 1;
@@ -318,7 +318,7 @@ static int check_order(const struct btree_case *c, nvw_off off, uint64_t order)
 {
 	const unsigned count = btree_count(order);
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const uint64_t key = key_at(c, off, order, i);
 
 		if (i > 0 && key <= key_at(c, off, order, i - 1)) {

@@ -21,7 +21,7 @@ uint64_t btree_distinct(uint64_t *keys, uint64_t count)
 	uint64_t n = 0;
 
 	qsort(keys, count, 8, btree_compare_u64);
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (!n || keys[n - 1] != keys[i]) {
 			keys[n++] = keys[i];
 		}
@@ -36,7 +36,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 
 	p->loaded = malloc(8 * (p->preload + 1));
 	NVW_ALLOCATED(p->loaded, "no memory for %llu keys", (unsigned long long)p->preload);
-	for (uint64_t i = 0; i < p->preload; i++) {
+	NVW_FOR(i, p->preload) {
 		p->loaded[i] = sequential ? i : keys_of_record(i);
 	}
 	p->loaded_count = btree_distinct(p->loaded, p->preload);
@@ -93,7 +93,7 @@ static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *
 	NVW_FAIL_IF(!p->keys || !p->kinds || !p->begun, NVW_E_MEMORY, "no memory for %llu operations",
 		(unsigned long long)p->count);
 	ycsb_requests_init(&requests, mix, p->preload, p->count, seed);
-	for (uint64_t i = 0; i < p->count; i++) {
+	NVW_FOR(i, p->count) {
 		const struct ycsb_request r = ycsb_requests_next(&requests);
 
 		p->kinds[i] = kinds[r.op] | (uint32_t)r.scan_length << 8;
@@ -147,7 +147,7 @@ static int sort_operations(struct btree_plan *p)
 {
 	p->by_key = malloc(8 * (p->count + 1));
 	NVW_ALLOCATED(p->by_key, "no memory for %llu operations", (unsigned long long)p->count);
-	for (uint64_t i = 0; i < p->count; i++) {
+	NVW_FOR(i, p->count) {
 		p->by_key[p->by_key_count] = i;
 		p->by_key_count += is_sorted_in(p, i);
 	}

@@ -146,7 +146,7 @@ int btree_setup(void *plan, struct nvw_machine *machine)
 	error = nvw_pmem_attach(machine, &r->pmem);
 	if (error == 0) {
 		memcpy(keys, p->loaded, 8 * n);
-		for (uint64_t i = 0; i < n; i++) {
+		NVW_FOR(i, n) {
 			values[i] = btree_value_of_load(keys[i]);
 		}
 		error = load_tree(r, keys, values, n);
@@ -245,7 +245,7 @@ static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own
 			r->parts[groups++] = (struct btree_range){begin, at};
 		}
 	}
-	for (uint64_t i = 0; i < groups; i++) {
+	NVW_FOR(i, groups) {
 		r->parts[i].end = u64_min(r->parts[i].end, r->parts[i].begin + cap);
 	}
 	free(lows);
@@ -292,13 +292,13 @@ static int device_arrays(struct btree_run *r)
 		&a->order, &a->next, &a->high, &a->result};
 	uint64_t **const doubled[] = {&a->up_key[0], &a->up_key[1], &a->up_child[0], &a->up_child[1]};
 
-	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		*arrays[i] = nvw_alloc(r->machine, bytes);
 		if (!*arrays[i]) {
 			return NVW_E_MEMORY;
 		}
 	}
-	for (unsigned i = 0; i < sizeof doubled / sizeof *doubled; i++) {
+	NVW_FOR(i, sizeof doubled / sizeof *doubled) {
 		*doubled[i] = nvw_alloc(r->machine, 2 * bytes);
 		if (!*doubled[i]) {
 			return NVW_E_MEMORY;
@@ -340,13 +340,13 @@ static int pad_arrays(struct btree_run *r)
 		{&pad->high, n}, {&pad->group_splits, BTREE_LEVELS_MAX * r->p->streams}};
 	uint64_t words = 0;
 
-	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		words += arrays[i].words;
 	}
 	r->pad_words = calloc(words, sizeof *r->pad_words);
 	NVW_ALLOCATED(r->pad_words, "btree: no memory for scratchpads");
 	words = 0;
-	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		*arrays[i].array = r->pad_words + words;
 		words += arrays[i].words;
 	}
@@ -359,7 +359,7 @@ static int host_arrays(struct btree_run *r)
 	uint64_t **const arrays[] = {
 		&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
 
-	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		*arrays[i] = malloc(8 * r->p->batch);
 		NVW_ALLOCATED(*arrays[i], "no memory for a batch of %llu operations",
 			(unsigned long long)r->p->batch);
@@ -486,7 +486,7 @@ static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t 
 
 static int check_lookups(struct btree_run *r, uint64_t bound)
 {
-	for (uint64_t i = 0; i < r->args.n; i++) {
+	NVW_FOR(i, r->args.n) {
 		const uint64_t key = r->now_keys[i], expected = value_before(r->p, key, bound);
 		uint64_t found;
 
@@ -553,7 +553,7 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum
 	}
 	btree_sort_by_key(p->keys, r->left_ops, n);
 	r->left = 0;
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const uint64_t op = r->left_ops[i];
 
 		if (kind <= BTREE_DELETE && i + 1 < n && p->keys[r->left_ops[i + 1]] == p->keys[op]) {

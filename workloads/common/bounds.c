@@ -7,7 +7,7 @@
 int bounds_check(
 	const char *workload, const struct nvw_options *options, const struct bounds *rows, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const uint64_t value = nvw_option_u64(options, rows[i].option);
 
 		NVW_FAIL_IF(value < rows[i].least || value > rows[i].most, NVW_E_USAGE,

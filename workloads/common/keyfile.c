@@ -28,7 +28,7 @@ static int parse_binary(
 		"%s: expected big-endian keys of 8 bytes, found %" PRIu64
 		" bytes: the last key is cut short after %" PRIu64 " of 8 bytes",
 		path, bytes, bytes % 8);
-	for (uint64_t i = 0; i < bytes / 8; i++) {
+	NVW_FOR(i, bytes / 8) {
 		keys[i] = big_endian_64(content + 8 * i);
 	}
 	*ret_count = bytes / 8;
@@ -161,7 +161,7 @@ static bool looks_like_text(const char *content, uint64_t bytes)
 {
 	const uint64_t n = u64_min(bytes, TEXT_PROBE_BYTES);
 
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const unsigned char c = (unsigned char)content[i];
 
 		if ((c < 0x20 || c > 0x7e) && c != '\t' && c != '\n' && c != '\r') {

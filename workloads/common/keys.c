@@ -14,7 +14,7 @@ static void fill_uniform(const struct keys_source *s, uint64_t count, uint64_t *
 {
 	struct nvw_random random = {s->seed};
 
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		keys[i] = s->records == 0 ? nvw_random_u64(&random) :
 					    keys_of_record(nvw_random_below(&random, s->records));
 	}
@@ -22,7 +22,7 @@ static void fill_uniform(const struct keys_source *s, uint64_t count, uint64_t *
 
 static void fill_sequential(const struct keys_source *s, uint64_t count, uint64_t *keys)
 {
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		keys[i] = i;
 	}
 }
@@ -34,7 +34,7 @@ static void fill_zipfian(const struct keys_source *s, uint64_t count, uint64_t *
 	struct zipf z;
 
 	zipf_init(&z, ZIPF_YCSB_ITEMS, ZIPF_YCSB_THETA);
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		keys[i] = keys_of_record(zipf_scrambled(&z, records, &random));
 	}
 }
@@ -50,7 +50,7 @@ static const struct generator {
 
 static const struct generator *find_generator(const char *name)
 {
-	for (unsigned i = 0; i < sizeof(generators) / sizeof(*generators); i++) {
+	NVW_FOR(i, sizeof(generators) / sizeof(*generators)) {
 		if (strcmp(name, generators[i].name) == 0) {
 			return &generators[i];
 		}

@@ -21,7 +21,7 @@ static uint64_t traverse(
 
 		visited++;
 		*ret_sum += node;
-		for (uint32_t i = 0; i < children; i++) {
+		NVW_FOR(i, children) {
 			stack[held++] = unbalanced_child(node, i);
 		}
 	}
@@ -35,7 +35,7 @@ int unbalanced_find(struct unbalanced *t, uint64_t wanted, uint64_t seed)
 	uint64_t *stack;
 
 	*t = (struct unbalanced){.root_children = (uint32_t)(wanted / UNBALANCED_SUBTREE)};
-	for (unsigned i = 0; i < UNBALANCED_TABLE; i++) {
+	NVW_FOR(i, UNBALANCED_TABLE) {
 		t->table[i] = i < TABLE_PARENTS ? BRANCHES : 0;
 	}
 	/* A visited node leaves at most its children. */

@@ -119,7 +119,7 @@ static int set_count(const struct property *p, const char *value, void *to, cons
 
 static int set_distribution(const struct property *p, const char *value, void *to, const struct place *place)
 {
-	for (unsigned i = 0; i < p->limit; i++) {
+	NVW_FOR(i, p->limit) {
 		if (strcmp(value, distributions[i]) == 0) {
 			*(uint64_t *)to = i;
 			return 0;
@@ -163,7 +163,7 @@ static int parse_line(char *line, struct ycsb *y, const struct place *place)
 		place->path, place->line, name);
 	*separator = 0;
 	trim(name);
-	for (unsigned i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+	NVW_FOR(i, sizeof(properties) / sizeof(*properties)) {
 		const struct property *const p = &properties[i];
 
 		if (strcmp(name, p->name) == 0) {
@@ -199,11 +199,11 @@ static int normalise(const char *path, struct ycsb *y)
 {
 	double sum = 0;
 
-	for (unsigned i = 0; i < YCSB_OPS; i++) {
+	NVW_FOR(i, YCSB_OPS) {
 		sum += y->share[i];
 	}
 	NVW_FAIL_IF(sum <= 0, NVW_E_INPUT, "%s: expected at least one proportion above 0", path);
-	for (unsigned i = 0; i < YCSB_OPS; i++) {
+	NVW_FOR(i, YCSB_OPS) {
 		y->share[i] /= sum;
 	}
 	NVW_FAIL_IF(y->scan_min == 0 || y->scan_min > y->scan_max, NVW_E_INPUT,
@@ -214,7 +214,7 @@ static int normalise(const char *path, struct ycsb *y)
 
 int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 {
-	for (unsigned i = 0; i < sizeof(core) / sizeof(*core); i++) {
+	NVW_FOR(i, sizeof(core) / sizeof(*core)) {
 		if (strcmp(name_or_path, core[i].name) == 0) {
 			*ret_ycsb = core[i].mix;
 			return 0;
@@ -287,7 +287,7 @@ static enum ycsb_op choose_op(struct ycsb_requests *r)
 	double left = nvw_random_real(&r->random);
 	enum ycsb_op last = YCSB_READ;
 
-	for (unsigned op = 0; op < YCSB_OPS; op++) {
+	NVW_FOR(op, YCSB_OPS) {
 		if (r->mix.share[op] > 0) {
 			last = (enum ycsb_op)op;
 			left -= r->mix.share[op];

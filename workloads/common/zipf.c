@@ -82,7 +82,7 @@ static uint64_t fnv64(uint64_t x)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		hash = (hash ^ (x & 0xff)) * 0x100000001b3u;
 		x >>= 8;
 	}

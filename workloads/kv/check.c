@@ -32,7 +32,7 @@ static int check_slots(const struct kv_case *c, uint64_t *ret_entries)
 	uint64_t entries = 0;
 	int result = 0;
 
-	for (uint64_t i = 0; i < kv_slot_count(c->table); i++) {
+	NVW_FOR(i, kv_slot_count(c->table)) {
 		if (c->words[i] == 0 || c->words[i] == KV_FILLER) {
 			continue;
 		}
@@ -56,7 +56,7 @@ static int check_keys(const struct kv_case *c)
 	const struct kv_plan *const p = c->owed.plan;
 	int result = 0;
 
-	for (uint64_t id = 0; id < p->key_count; id++) {
+	NVW_FOR(id, p->key_count) {
 		if (p->seen[id] != p->checks && kv_check_key(c, &p->by_key[id]) != 0) {
 			result = NVW_E_INCONSISTENT;
 		}
@@ -132,7 +132,7 @@ const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
 	}
 	bool is_slot = found == 0 || found == KV_FILLER;
 
-	for (uint64_t i = 0; i < kv_slot_count(v.table); i++) {
+	NVW_FOR(i, kv_slot_count(v.table)) {
 		is_slot = is_slot || v.words[i] == found;
 	}
 	return is_slot ? "a slot" : NULL;

@@ -83,7 +83,7 @@ static uint64_t read_entry(const struct kv_batch_args *a, uint64_t key, nvw_off 
 
 	uint64_t check = kv_check_begin(key, bytes);
 
-	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
+	NVW_FOR(i, kv_value_words(bytes)) {
 		check = kv_check_add(check, nvw_load(entry_word(&a->pmem, entry, 2 + i)));
 	}
 	return kv_check_end(check, bytes) == header ? header : KV_RESULT_TORN;
@@ -108,7 +108,7 @@ static uint64_t scan(const struct kv_batch_args *a, uint64_t first, uint64_t rec
 {
 	uint64_t found = 0;
 
-	for (uint64_t i = 0; i < records; i++) {
+	NVW_FOR(i, records) {
 		const uint64_t result = get(a, keys_of_record(first + i));
 
 		if (result == KV_RESULT_TORN) {
@@ -171,7 +171,7 @@ static void write_entry(const struct kv_batch_args *a, const struct kv_change *c
 {
 	const uint64_t base = kv_value_base(a->seed, c->key, c->op);
 
-	for (uint64_t i = 0; i < kv_entry_bytes(a->value_bytes) / 8; i++) {
+	NVW_FOR(i, kv_entry_bytes(a->value_bytes) / 8) {
 		nvw_store(entry_word(&a->pmem, entry, i), make_word(a, c->key, base, i));
 	}
 }

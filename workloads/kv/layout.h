@@ -152,7 +152,7 @@ static inline uint64_t kv_value_header(uint64_t base, uint64_t key, uint64_t val
 {
 	uint64_t check = kv_check_begin(key, value_bytes);
 
-	for (uint64_t i = 0; i < kv_value_words(value_bytes); i++) {
+	NVW_FOR(i, kv_value_words(value_bytes)) {
 		check = kv_check_add(check, kv_value_word(base, i, value_bytes));
 	}
 	return kv_check_end(check, value_bytes);

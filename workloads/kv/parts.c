@@ -163,7 +163,7 @@ static int check_entry(const struct kv_case *c, nvw_off slot, nvw_off off)
 	const uint64_t *const entry = nvw_pool_at(c->pool, off, kv_entry_bytes(value_bytes));
 	uint64_t check = kv_check_begin(entry[0], value_bytes);
 
-	for (uint64_t i = 0; i < kv_value_words(value_bytes); i++) {
+	NVW_FOR(i, kv_value_words(value_bytes)) {
 		check = kv_check_add(check, entry[2 + i]);
 	}
 	if (kv_check_end(check, value_bytes) == header) {

@@ -34,7 +34,7 @@ struct mix {
 /* One "name" or "name=percent" of a mix. */
 static int parse_part(const char *part, size_t n, struct mix *mix)
 {
-	for (unsigned i = 0; i < MIX_KINDS; i++) {
+	NVW_FOR(i, MIX_KINDS) {
 		const size_t name = strlen(mix_names[i].name);
 
 		if (n < name || strncmp(part, mix_names[i].name, name) != 0) {
@@ -72,7 +72,7 @@ static int parse_mix(const char *text, struct mix *ret_mix)
 			break;
 		}
 	}
-	for (unsigned i = 0; i < MIX_KINDS; i++) {
+	NVW_FOR(i, MIX_KINDS) {
 		sum += mix.percent[i];
 	}
 	NVW_FAIL_IF(sum != PERCENT, NVW_E_USAGE,
@@ -130,7 +130,7 @@ static int allocate_ops(struct kv_plan *p)
 
 static void preload_records(struct kv_plan *p, bool is_sequential)
 {
-	for (uint64_t i = 0; i < p->preload; i++) {
+	NVW_FOR(i, p->preload) {
 		p->keys[i] = is_sequential ? i : keys_of_record(i);
 	}
 }
@@ -203,7 +203,7 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 		return out_of_memory(p);
 	}
 	preload_records(p, is_sequential);
-	for (uint64_t i = 0; i < p->count; i++) {
+	NVW_FOR(i, p->count) {
 		p->keys[p->preload + i] = is_sequential ? (start + i) % (start + source.records) : keys[i];
 	}
 	free(keys);
@@ -280,17 +280,17 @@ static void group_changes(struct kv_plan *p)
 {
 	uint32_t next = 0;
 
-	for (uint64_t op = 0; op < op_total(p); op++) {
+	NVW_FOR(op, op_total(p)) {
 		if (is_change(p->kinds[op])) {
 			p->by_key[p->key_ids[op]].count++;
 		}
 	}
-	for (uint64_t id = 0; id < p->key_count; id++) {
+	NVW_FOR(id, p->key_count) {
 		p->by_key[id].first = next;
 		next += p->by_key[id].count;
 		p->by_key[id].count = 0;
 	}
-	for (uint64_t op = 0; op < op_total(p); op++) {
+	NVW_FOR(op, op_total(p)) {
 		if (is_change(p->kinds[op])) {
 			struct kv_key *const k = &p->by_key[p->key_ids[op]];
 
@@ -314,7 +314,7 @@ static int index_keys(struct kv_plan *p)
 	if (!p->index || !p->by_key || !p->changes || !p->seen) {
 		return out_of_memory(p);
 	}
-	for (uint64_t op = 0; op < op_total(p); op++) {
+	NVW_FOR(op, op_total(p)) {
 		p->key_ids[op] = (p->kinds[op] & KV_SCAN) != 0 ? UINT32_MAX : intern_key(p, p->keys[op]);
 	}
 	group_changes(p);
@@ -365,7 +365,7 @@ static struct need plan_need(const struct kv_plan *p)
 	struct need need = {.log2_slots = p->log2_slots};
 	uint64_t puts = 0, fresh = 0;
 
-	for (uint64_t op = 0; op < op_total(p); op++) {
+	NVW_FOR(op, op_total(p)) {
 		if ((p->kinds[op] & KV_PUT) != 0) {
 			const struct kv_key *const k = &p->by_key[p->key_ids[op]];
 
@@ -488,7 +488,7 @@ static int make_plan(const struct nvw_options *options, struct kv_plan *p)
 	NVW_TRY(check_counts(p));
 	NVW_TRY(nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p));
 	NVW_TRY(check_options(p));
-	for (uint64_t op = 0; op < p->preload; op++) {
+	NVW_FOR(op, p->preload) {
 		p->kinds[op] = KV_PUT;
 	}
 	NVW_TRY(index_keys(p));

@@ -40,7 +40,7 @@ static int fill_holes(const struct kv_view *v, struct nvw_recovery *report)
 {
 	const uint64_t slots = kv_slot_count(v->table);
 
-	for (uint64_t i = 0; i < slots; i++) {
+	NVW_FOR(i, slots) {
 		const nvw_off entry = kv_slot_entry(v->words[i]);
 		uint64_t key;
 

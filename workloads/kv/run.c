@@ -175,7 +175,7 @@ static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
 static int judge_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	NVW_TRY(nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results)));
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		NVW_TRY(judge_result(r->plan, first + i, r->host_results[i]));
 	}
 	return 0;
@@ -212,7 +212,7 @@ static int send_batch(struct run *r, uint64_t first, uint64_t count)
 	const struct kv_plan *const p = r->plan;
 	NVW_TRY(nvw_write(r->machine, r->keys, p->keys + first, count * sizeof(*p->keys)));
 	NVW_TRY(nvw_write(r->machine, r->kinds, p->kinds + first, count * sizeof(*p->kinds)));
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		r->host_results[i] = KV_RESULT_NONE;
 	}
 	return nvw_write(r->machine, r->results, r->host_results, count * sizeof(*r->host_results));
@@ -289,7 +289,7 @@ static uint64_t choose(const struct kv_plan *p, const struct nvw_acks *acks, uin
 {
 	uint64_t chosen = 0;
 
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const uint32_t kind = p->kinds[first + i] & (KV_PUT | KV_DELETE);
 
 		kinds[i] = kind != 0 && chosen < most && !nvw_acked(acks, first + i) ? kind : 0;
@@ -305,7 +305,7 @@ static int run_chosen(struct run *r, uint64_t first, uint64_t count, uint64_t ch
 	NVW_TRY(nvw_write(r->machine, r->kinds, kinds, count * sizeof(*kinds)));
 	NVW_TRY(launch_batch(r, first, count));
 	NVW_TRY(nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results)));
-	for (uint64_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		NVW_TRY(judge_room(first + i, r->host_results[i]));
 	}
 	return 0;

@@ -140,7 +140,7 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 		NVW_E_INCONSISTENT,
 		"the entry of key %" PRIu64 " at offset %" PRIu64 " was reused, or was never complete", key,
 		record[ENTRY]);
-	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
+	NVW_FOR(i, kv_value_words(bytes)) {
 		check = kv_check_add(check, entry[2 + i]);
 	}
 	NVW_FAIL_IF(kv_check_end(check, bytes) != header, NVW_E_INCONSISTENT,

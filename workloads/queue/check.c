@@ -52,7 +52,7 @@ static int check_all(const struct queue_case *c)
 			result = NVW_E_INCONSISTENT;
 		}
 	}
-	for (uint64_t i = 0; i < c->v.capacity; i++) {
+	NVW_FOR(i, c->v.capacity) {
 		if (check_settled(c, i) != 0) {
 			result = NVW_E_INCONSISTENT;
 		}

@@ -168,7 +168,7 @@ static void write_message(const struct queue_args *a, const struct queue_message
 {
 	const uint64_t words = a->plan->payload + 1, first = m->batch * nvw_group_size();
 
-	for (uint64_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		if (is_shared(a)) {
 			const uint64_t w = i * nvw_group_size() + nvw_local_id();
 
@@ -266,7 +266,7 @@ static uint64_t records_before(const struct queue_args *a, const struct queue_me
 	if (!a->rest) {
 		return u64_min(a->plan->count - first, end);
 	}
-	for (unsigned i = 0; i < end; i++) {
+	NVW_FOR(i, end) {
 		records += is_to(a, first + i, QUEUE_TO_CONSUME);
 	}
 	return records;
@@ -283,7 +283,7 @@ static void write_records(const struct queue_args *a, const struct queue_message
 		nvw_store(&digests[me], digest);
 		nvw_barrier(NVW_WORKGROUP); /* all digests are visible to the work-group */
 	}
-	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
+	NVW_FOR(i, QUEUE_RESULTS) {
 		const unsigned w = is_shared(a) ? i * nvw_group_size() + me : me * QUEUE_RESULTS + i;
 		const unsigned of = w / QUEUE_RESULTS, word = w % QUEUE_RESULTS;
 

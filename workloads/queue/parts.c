@@ -127,7 +127,7 @@ static bool is_whole(const struct queue_case *c, nvw_off slot, uint64_t ticket)
 	const uint64_t *const words = nvw_pool_at(c->v.pool, slot + 8, 8 * (c->v.payload + 1));
 	uint64_t digest = queue_digest_begin(ticket);
 
-	for (uint64_t i = 0; i < c->v.payload; i++) {
+	NVW_FOR(i, c->v.payload) {
 		digest = queue_digest_add(digest, words[i]);
 	}
 	return words[c->v.payload] == digest && (!c->plan || c->plan->digests[ticket] == digest);
@@ -196,7 +196,7 @@ static bool is_result(const struct queue_case *c, nvw_off off, uint64_t t)
 {
 	const uint64_t digest = c->plan ? c->plan->digests[t] : nvw_pool_word(c->v.pool, off + 8);
 
-	for (unsigned i = 0; i < QUEUE_RESULTS; i++) {
+	NVW_FOR(i, QUEUE_RESULTS) {
 		if (nvw_pool_word(c->v.pool, off + 8 * (1 + i)) != queue_result(digest, i)) {
 			return false;
 		}

@@ -47,7 +47,7 @@ static int make_digests(struct queue_plan *p)
 {
 	p->digests = calloc(p->count + 1, sizeof *p->digests);
 	NVW_ALLOCATED(p->digests, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
-	for (uint64_t t = 0; t < p->count; t++) {
+	NVW_FOR(t, p->count) {
 		p->digests[t] = queue_message_word(p->seed, t, p->payload, p->payload);
 	}
 	return 0;

@@ -125,11 +125,11 @@ enum { IN_SLOT = 4, DONE = 8 }; /* with what is to do */
 
 static void find_records(const struct queue_view *v, struct queue_rest *rest)
 {
-	for (uint64_t consumer = 0; consumer < v->consumers; consumer++) {
+	NVW_FOR(consumer, v->consumers) {
 		uint64_t *const places = &rest->places[consumer * v->records];
 		uint64_t empty = 0;
 
-		for (uint64_t i = 0; i < v->records; i++) {
+		NVW_FOR(i, v->records) {
 			const uint64_t head =
 				nvw_pool_word(v->pool, queue_record(v->ledgers, v->records, consumer, i));
 
@@ -145,7 +145,7 @@ static void find_records(const struct queue_view *v, struct queue_rest *rest)
 
 static void find_messages(const struct queue_view *v, struct queue_rest *rest)
 {
-	for (uint64_t i = 0; i < v->capacity; i++) {
+	NVW_FOR(i, v->capacity) {
 		const struct queue_state s =
 			queue_state_of(nvw_pool_word(v->pool, queue_slot(v->ring, v->payload, i)));
 
@@ -159,7 +159,7 @@ static void find_messages(const struct queue_view *v, struct queue_rest *rest)
 static int acknowledge_found(const struct queue_plan *p, struct nvw_machine *machine,
 	const struct nvw_acks *acks, const struct queue_rest *rest)
 {
-	for (uint64_t t = 0; t < p->count; t++) {
+	NVW_FOR(t, p->count) {
 		if (rest->to_do[t] != 0 && !nvw_acked(acks, t)) {
 			NVW_TRY(nvw_acknowledge(machine, t, 1));
 		}
@@ -238,7 +238,7 @@ int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	const struct queue_plan *const p = plan;
 	uint64_t least = UINT64_MAX, most = 0;
 
-	for (uint64_t i = 0; i < p->consumers; i++) {
+	NVW_FOR(i, p->consumers) {
 		least = u64_min(least, p->consumed[i]);
 		most = u64_max(most, p->consumed[i]);
 	}

@@ -105,7 +105,7 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	if (error != 0 || v.ring == 0) {
 		return error;
 	}
-	for (uint64_t i = 0; i < v.capacity; i++) {
+	NVW_FOR(i, v.capacity) {
 		const struct queue_state s =
 			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
 
@@ -113,11 +113,11 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 			slots[s.phase]++;
 		}
 	}
-	for (uint64_t i = 0; i < v.consumers * v.records; i++) {
+	NVW_FOR(i, v.consumers * v.records) {
 		effects += nvw_pool_word(pool,
 				   queue_record(v.ledgers, v.records, i / v.records, i % v.records)) != 0;
 	}
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+	NVW_FOR(i, sizeof rows / sizeof *rows) {
 		NVW_TRY(nvw_describe_u64(d, rows[i].name, slots[i], "count", rows[i].meaning));
 	}
 	return nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");

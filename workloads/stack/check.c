@@ -102,10 +102,10 @@ static void check_acknowledged(struct check *c, uint64_t node)
 
 static void check_all(struct check *c)
 {
-	for (uint64_t s = 0; s < c->v.layout.stacks; s++) {
+	NVW_FOR(s, c->v.layout.stacks) {
 		stack_walk(&c->v, s, check_node, c);
 	}
-	for (uint64_t i = 0; i < c->v.layout.work_items; i++) {
+	NVW_FOR(i, c->v.layout.work_items) {
 		check_announcement(c, i);
 	}
 	for (uint64_t t = 0; c->acks && t < c->v.layout.nodes; t++) {

@@ -65,7 +65,7 @@ static void fill_together(const struct stack_args *a, const struct stack_push *p
 {
 	const uint64_t words = a->plan->payload + 1, first = push->node - nvw_local_id();
 
-	for (uint64_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		const uint64_t w = i * nvw_group_size() + nvw_local_id();
 
 		fill_word(a, first + w / words, w % words);

@@ -100,7 +100,7 @@ static bool is_acked(const struct rest *r, enum stack_operation operation, uint6
 /* What is on a stack is pushed, durably. */
 static int acknowledge_pushes(const struct rest *r)
 {
-	for (uint64_t node = 0; node < r->plan->count; node++) {
+	NVW_FOR(node, r->plan->count) {
 		if (r->is_there[node] && !is_acked(r, STACK_OPERATION_PUSH, node)) {
 			NVW_TRY(nvw_acknowledge(r->machine, node, 1));
 		}
@@ -121,7 +121,7 @@ static int finish_takings(const struct rest *r)
 	struct nvw_pmem pmem;
 
 	NVW_TRY(nvw_pmem_attach(r->machine, &pmem));
-	for (uint64_t i = 0; i < l->work_items; i++) {
+	NVW_FOR(i, l->work_items) {
 		const uint64_t word = nvw_pool_word(r->v.pool, stack_announcement(l, i)),
 			       node = (word & UINT32_MAX) - 1;
 
@@ -158,7 +158,7 @@ static void choose(const struct rest *r, uint64_t operations)
 static int go_on(struct rest *r, uint64_t operations)
 {
 	NVW_TRY(stack_view_open(nvw_machine_pool(r->machine), &r->v));
-	for (uint64_t s = 0; s < r->v.layout.stacks; s++) {
+	NVW_FOR(s, r->v.layout.stacks) {
 		stack_walk(&r->v, s, note, r);
 	}
 	NVW_TRY(acknowledge_pushes(r));

@@ -94,7 +94,7 @@ int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	bool *const is_there = calloc(v.layout.nodes + 1, sizeof *is_there);
 
 	NVW_ALLOCATED(is_there, "stack: no memory to recover %" PRIu64 " nodes", v.layout.nodes);
-	for (uint64_t s = 0; s < v.layout.stacks; s++) {
+	NVW_FOR(s, v.layout.stacks) {
 		stack_walk(&v, s, mark, is_there);
 	}
 	error = withdraw(&v, is_there, report);
@@ -123,11 +123,11 @@ int stack_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	if (error != 0 || v.layout.extent == 0) {
 		return error;
 	}
-	for (uint64_t s = 0; s < v.layout.stacks; s++) {
+	NVW_FOR(s, v.layout.stacks) {
 		stack_walk(&v, s, count, &nodes);
 		empty += nvw_pool_word(pool, stack_head(&v.layout, s)) == 0;
 	}
-	for (uint64_t i = 0; i < v.layout.work_items; i++) {
+	NVW_FOR(i, v.layout.work_items) {
 		announced += nvw_pool_word(pool, stack_announcement(&v.layout, i)) != 0;
 	}
 

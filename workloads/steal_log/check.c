@@ -35,7 +35,7 @@ static int check_records(const struct steal_case *c, nvw_off *records)
 	const uint64_t tasks = steal_task_count(&v->tree);
 	int result = 0;
 
-	for (uint64_t n = 0; n < v->groups * v->records; n++) {
+	NVW_FOR(n, v->groups * v->records) {
 		const nvw_off off = steal_record(v->logs, v->words, v->records, 0, n);
 		const uint64_t head = nvw_pool_word(v->pool, off), task = steal_head_task(head);
 
@@ -56,7 +56,7 @@ static int check_tasks(const struct steal_case *c)
 {
 	int result = 0;
 
-	for (uint64_t task = 0; task < steal_task_count(&c->v.tree); task++) {
+	NVW_FOR(task, steal_task_count(&c->v.tree)) {
 		const int error = steal_check_part(c, 1 + task), unsettled = check_claim(c, task);
 
 		if (error != 0 || unsettled != 0) {

@@ -47,7 +47,7 @@ static struct steal_deque *deque_of(const struct steal_args *a, uint64_t group)
 /* The holder of the lock is running and waits for nothing, so this ends; a seeded bug may lose an unlock. */
 static void lock(const struct steal_args *a, struct steal_deque *d, enum nvw_scope scope)
 {
-	for (uint64_t tries = 0; tries < TRIES_MAX; tries++) {
+	NVW_FOR(tries, TRIES_MAX) {
 		if (nvw_atomic_compare_exchange(&d->lock, 0, 1, NVW_ACQUIRE, scope) == 0) {
 			return;
 		}

@@ -123,7 +123,7 @@ static bool is_result(const struct steal_case *c, nvw_off off, uint64_t task)
 {
 	const uint64_t *const words = words_at(c, off);
 
-	for (uint64_t i = 0; i < c->v.words; i++) {
+	NVW_FOR(i, c->v.words) {
 		const uint64_t input = c->plan ? c->plan->inputs[task * c->v.words + i] :
 						 word_of(c, off_of(c, task), NULL, i);
 
@@ -193,7 +193,7 @@ static bool is_input(const struct steal_case *c, uint64_t task)
 	const nvw_off made =
 		!c->plan && task >= c->v.tree.roots ? record_of(c, task - c->v.tree.roots, UINT64_MAX) : 0;
 
-	for (uint64_t i = 0; i < c->v.words; i++) {
+	NVW_FOR(i, c->v.words) {
 		const uint64_t word = word_of(c, off, words, i);
 
 		if (c->plan && word != c->plan->inputs[task * c->v.words + i]) {

@@ -20,8 +20,8 @@ static int write_first_tasks(
 	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
 {
 	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
-	for (uint64_t t = 0; t < p->tree.roots; t++) {
-		for (uint64_t i = 0; i < p->words; i++) {
+	NVW_FOR(t, p->tree.roots) {
+		NVW_FOR(i, p->words) {
 			item[1 + i] = steal_root_input(p->seed, t, i);
 		}
 		NVW_TRY(nvw_write(
@@ -69,7 +69,7 @@ static void deal(const struct steal_plan *p, char *deques, uint64_t group, uint6
 
 static uint64_t deal_roots(const struct steal_plan *p, char *deques)
 {
-	for (uint64_t t = 0; t < p->tree.roots; t++) {
+	NVW_FOR(t, p->tree.roots) {
 		deal(p, deques, owner_of(p, t), t);
 	}
 	return p->tree.roots;
@@ -80,7 +80,7 @@ static uint64_t deal_rest(const struct steal_plan *p, struct steal_rest *rest, c
 {
 	uint64_t dealt = 0;
 
-	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
+	NVW_FOR(t, steal_task_count(&p->tree)) {
 		if (rest->exists[t] && !rest->is_done[t] && rest->children > 0 && dealt < p->tree.roots) {
 			deal(p, deques, dealt++ % p->groups, t);
 			rest->children--;
@@ -167,10 +167,10 @@ static void find_rest(const struct steal_view *v, struct steal_rest *rest)
 {
 	const uint64_t tasks = steal_task_count(&v->tree);
 
-	for (uint64_t t = 0; t < tasks; t++) {
+	NVW_FOR(t, tasks) {
 		rest->exists[t] = nvw_pool_word(v->pool, steal_task(v->tasks, v->words, t)) != STEAL_ABSENT;
 	}
-	for (uint64_t n = 0; n < v->groups * v->records; n++) {
+	NVW_FOR(n, v->groups * v->records) {
 		const uint64_t group = n / v->records, i = n % v->records;
 		const uint64_t head =
 			nvw_pool_word(v->pool, steal_record(v->logs, v->words, v->records, group, i));
@@ -186,7 +186,7 @@ static void find_rest(const struct steal_view *v, struct steal_rest *rest)
 static int acknowledge_found(const struct steal_plan *p, struct nvw_machine *machine,
 	const struct nvw_acks *acks, const struct steal_rest *rest)
 {
-	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
+	NVW_FOR(t, steal_task_count(&p->tree)) {
 		if (rest->is_done[t] && !nvw_acked(acks, t)) {
 			NVW_TRY(nvw_acknowledge(machine, t, 1));
 		}

@@ -57,13 +57,13 @@ static void grow_tree(struct steal_plan *p)
 {
 	const uint64_t roots = p->tree.roots, words = p->words;
 
-	for (uint64_t t = 0; t < roots; t++) {
+	NVW_FOR(t, roots) {
 		p->exists[t] = true;
-		for (uint64_t i = 0; i < words; i++) {
+		NVW_FOR(i, words) {
 			p->inputs[t * words + i] = steal_root_input(p->seed, t, i);
 		}
 	}
-	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
+	NVW_FOR(t, steal_task_count(&p->tree)) {
 		const uint64_t *const input = p->inputs + t * words;
 		const uint64_t child = t + roots;
 
@@ -72,7 +72,7 @@ static void grow_tree(struct steal_plan *p)
 			continue;
 		}
 		p->exists[child] = true;
-		for (uint64_t i = 0; i < words; i++) {
+		NVW_FOR(i, words) {
 			p->inputs[child * words + i] = steal_child_input(steal_result(t, input[i], i));
 		}
 	}

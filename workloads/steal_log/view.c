@@ -83,13 +83,13 @@ int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	if (error != 0 || v.tasks == 0) {
 		return error;
 	}
-	for (uint64_t t = 0; t < steal_task_count(&v.tree); t++) {
+	NVW_FOR(t, steal_task_count(&v.tree)) {
 		states[nvw_pool_word(pool, steal_task(v.tasks, v.words, t)) & 15]++;
 	}
-	for (uint64_t g = 0; g < v.groups; g++) {
+	NVW_FOR(g, v.groups) {
 		const uint64_t before = complete;
 
-		for (uint64_t i = 0; i < v.records; i++) {
+		NVW_FOR(i, v.records) {
 			complete += nvw_pool_word(pool, steal_record(v.logs, v.words, v.records, g, i)) != 0;
 		}
 		logs += complete != before;

@@ -55,12 +55,12 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 
 	if (entry >= run->free_first) {
 		task_spare(run, &t->vector.code[entry]);
-		for (unsigned i = 0; i < n; i++) {
+		NVW_FOR(i, n) {
 			task_spare(run, word_of(t, entry, i));
 		}
 	}
 	nvw_store(&t->vector.code[entry], code);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		nvw_store(word_of(t, entry, i), words[i]);
 	}
 }
@@ -142,7 +142,7 @@ static int write_first(struct trees *t, nvw_task_run function, const uint32_t *w
 	int32_t code;
 	NVW_TRY(task_run_first(&t->run, function, n, &code));
 	NVW_TRY(nvw_write(m, &t->vector.code[0], &code, sizeof code));
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		NVW_TRY(nvw_write(m, word_of(t, 0, i), &words[i], 4));
 	}
 	return 0;
@@ -196,7 +196,7 @@ static int launch_epoch(struct trees *t)
 
 static int read_result(struct trees *t)
 {
-	for (unsigned i = 0; i < t->run.program->words; i++) {
+	NVW_FOR(i, t->run.program->words) {
 		NVW_TRY(nvw_read(t->run.machine, &t->run.totals.result[i], word_of(t, 0, i), 4));
 	}
 	return 0;
@@ -221,7 +221,7 @@ static int check_save(const struct task_run *run)
 	if (!save) {
 		return 0;
 	}
-	for (unsigned i = 0; i < save->array_count; i++) {
+	NVW_FOR(i, save->array_count) {
 		NVW_FAIL_IF(save->arrays[i].bytes % 8 != 0 || (uintptr_t)save->arrays[i].device % 8 != 0,
 			NVW_E_USAGE,
 			"program %s: recovery points: array %u: expected an 8-byte aligned array of "

@@ -28,7 +28,7 @@ static uint64_t array_words(const struct nvw_task_save *save)
 {
 	uint64_t bytes = 0;
 
-	for (unsigned i = 0; i < save->array_count; i++) {
+	NVW_FOR(i, save->array_count) {
 		bytes += save->arrays[i].bytes;
 	}
 	return bytes / 8;
@@ -65,7 +65,7 @@ static uint32_t entries_in_use(const struct task_run *run)
 {
 	uint32_t most = 1;
 
-	for (uint32_t i = 0; i < run->depth; i++) {
+	NVW_FOR(i, run->depth) {
 		const struct task_range *const r = &run->stack[i];
 
 		most = u64_max(r->end, most);
@@ -382,7 +382,7 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 static int read_stack(struct task_run *run, nvw_off copy, uint32_t depth)
 {
 	run->depth = 0;
-	for (uint32_t i = 0; i < depth; i++) {
+	NVW_FOR(i, depth) {
 		uint64_t w[SAVE_RANGE_WORDS];
 		NVW_TRY(nvw_read(run->machine, w,
 			run->options.save->pmem->base + copy +

@@ -222,7 +222,7 @@ static uint64_t fib_of(uint32_t n)
 {
 	uint64_t a = 0, b = 1;
 
-	for (uint32_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const uint64_t next = a + b;
 
 		a = b;
@@ -315,7 +315,7 @@ static int64_t done_and_left(const struct nvw_task_saved *s, const struct saved_
 	const uint32_t functions = p->program == SAVED_MARKS ? TREES_MARK_FUNCTIONS : 1;
 	uint64_t count = done_of(s, p);
 
-	for (uint32_t i = 0; i < s->depth; i++) {
+	NVW_FOR(i, s->depth) {
 		uint32_t number, first, end;
 
 		nvw_task_saved_range(s, i, &number, &first, &end);

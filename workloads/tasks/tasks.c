@@ -375,7 +375,7 @@ int task_tell_epoch(struct task_run *run, const uint32_t *entry)
 	uint32_t *const waiting = calloc(run->depth + 1, sizeof *waiting);
 
 	NVW_ALLOCATED(waiting, "program %s: no memory to report an epoch", run->program->name);
-	for (uint32_t i = 0; i < run->depth; i++) {
+	NVW_FOR(i, run->depth) {
 		waiting[i] = run->stack[run->depth - 1 - i].number;
 	}
 	run->epoch.depth = run->depth;

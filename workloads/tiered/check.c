@@ -41,7 +41,7 @@ int tiered_check(
 			result = NVW_E_INCONSISTENT;
 		}
 	}
-	for (uint64_t item = 0; item < c.v.layout.items; item++) {
+	NVW_FOR(item, c.v.layout.items) {
 		if (check_truncated(&c, item) != 0) {
 			result = NVW_E_INCONSISTENT;
 		}

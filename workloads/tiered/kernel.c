@@ -34,7 +34,7 @@ void tiered_store_value(const struct tiered_args *a, const struct tiered_put *pu
 	uint64_t digest = tiered_digest_begin(put->op);
 
 	STORE(a, put->value, put->op + 1);
-	for (uint64_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		const uint64_t word = tiered_word(a->plan->seed, put->op, i);
 
 		digest = tiered_digest_add(digest, word);

@@ -99,7 +99,7 @@ static bool is_whole(const struct tiered_case *c, uint64_t op)
 	const uint64_t words = c->v.layout.words;
 	uint64_t digest = tiered_digest_begin(op);
 
-	for (uint64_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		const nvw_off off = value + 8 * (1 + i);
 		const uint64_t word =
 			c->plan != NULL ? tiered_word(c->plan->seed, op, i) : tiered_table_word(&c->v, off);

@@ -47,7 +47,7 @@ static int make_shares(const struct tiered_plan *p, struct tiered_share **ret_sh
 	struct tiered_share *const shares = calloc(p->shape.items, sizeof *shares);
 
 	NVW_ALLOCATED(shares, "tiered: no memory for the work-items' shares");
-	for (uint64_t item = 0; item < p->shape.items; item++) {
+	NVW_FOR(item, p->shape.items) {
 		shares[item].end = tiered_puts(&p->shape, item);
 	}
 	*ret_shares = shares;
@@ -94,7 +94,7 @@ static uint64_t first_put(const struct tiered_view *v, uint64_t item)
 static int acknowledge_found(const struct tiered_plan *p, struct nvw_machine *machine,
 	const struct nvw_acks *acks, const struct tiered_share *shares)
 {
-	for (uint64_t put = 0; put < p->shape.count; put++) {
+	NVW_FOR(put, p->shape.count) {
 		const bool is_there = put / p->shape.items < shares[put % p->shape.items].first;
 
 		if (is_there && !nvw_acked(acks, put)) {
@@ -111,7 +111,7 @@ static void choose(const struct tiered_plan *p, const struct tiered_view *v, uin
 	const struct tiered_steps *const replaced = tiered_replaced(p->mutation);
 	uint64_t put = 0;
 
-	for (uint64_t item = 0; item < p->shape.items; item++) {
+	NVW_FOR(item, p->shape.items) {
 		shares[item].first = shares[item].end = STEP(replaced, first_put, v, item);
 	}
 	for (; put < p->shape.count && operations > 0; put++) {

@@ -138,8 +138,8 @@ int tiered_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	if (error != 0 || v.layout.log == 0) {
 		return error;
 	}
-	for (uint64_t item = 0; item < v.layout.items; item++) {
-		for (uint64_t key = 0; key < v.layout.keys; key++) {
+	NVW_FOR(item, v.layout.items) {
+		NVW_FOR(key, v.layout.keys) {
 			rows += tiered_table_word(&v, tiered_row(&v.layout, item, key)) != 0;
 		}
 		for (uint64_t k = tiered_log_word(&v, tiered_applied(&v.layout, item));

@@ -38,7 +38,7 @@ static void apsp_fill(struct dense_plan *p)
 	const uint64_t nodes = p->graph.nodes;
 
 	dense_fill_int(p, WEIGHTS, 1, WEIGHT_MAX + 1);
-	for (uint64_t i = 0; i < nodes * nodes; i++) {
+	NVW_FOR(i, nodes * nodes) {
 		distances[i] = i / nodes == i % nodes ? 0 : FAR;
 	}
 }
@@ -74,7 +74,7 @@ DENSE_KERNEL(apsp_relax, const struct args, a)
 	const int32_t before = nvw_load(&distances[v]);
 	int32_t distance = before;
 
-	for (uint64_t sweep = 0; sweep < a->sweeps; sweep++) {
+	NVW_FOR(sweep, a->sweeps) {
 		int32_t least = distance;
 
 		for (uint32_t i = first; i < end; i++) {
@@ -120,7 +120,7 @@ static bool relax_all(const struct graph *g, const int32_t *weights, int32_t *di
 {
 	bool is_shorter = false;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 			const int32_t here = over(distances[g->column[i]], weights[i]);
 

@@ -82,9 +82,9 @@ static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1],
 	const float target = 0.1f, rate = 0.3f;
 	float hidden[HIDDEN], sum = output[HIDDEN];
 
-	for (unsigned j = 0; j < HIDDEN; j++) {
+	NVW_FOR(j, HIDDEN) {
 		hidden[j] = 0;
-		for (uint64_t i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			hidden[j] += parts[i * HIDDEN + j];
 		}
 		hidden[j] = sigmoid(hidden[j]);
@@ -93,7 +93,7 @@ static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1],
 
 	const float out = sigmoid(sum), error = out * (1 - out) * (target - out);
 
-	for (unsigned j = 0; j < HIDDEN; j++) {
+	NVW_FOR(j, HIDDEN) {
 		errors[j] = hidden[j] * (1 - hidden[j]) * error * output[j];
 		output[j] += rate * error * hidden[j];
 	}
@@ -251,13 +251,13 @@ static void backprop_expect(struct dense_plan *p)
 	float *const weights = p->array[WEIGHTS].expected, *const momenta = p->array[MOMENTA].expected;
 	float *const parts = p->array[PARTS].expected, *const errors = p->array[ERRORS].expected;
 
-	for (uint64_t i = 0; i < unit_count(p); i++) {
-		for (unsigned j = 0; j < HIDDEN; j++) {
+	NVW_FOR(i, unit_count(p)) {
+		NVW_FOR(j, HIDDEN) {
 			parts[i / PART * HIDDEN + j] += units[i] * weights[i * HIDDEN + j];
 		}
 	}
 	middle(parts, part_count(p), p->array[OUTPUT].expected, errors);
-	for (uint64_t i = 0; i < unit_count(p) * HIDDEN; i++) {
+	NVW_FOR(i, unit_count(p) * HIDDEN) {
 		const struct weight old = {weights[i], momenta[i]};
 		const struct weight new = adjust(old, units[i / HIDDEN], errors[i % HIDDEN]);
 

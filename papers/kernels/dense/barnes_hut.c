@@ -66,7 +66,7 @@ static unsigned eighth_of(const float *place, const struct cube *cube)
 {
 	unsigned eighth = 0;
 
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		eighth |= (unsigned)(place[d] >= cube->corner[d] + cube->width / 2) << d;
 	}
 	return eighth;
@@ -76,7 +76,7 @@ static struct cube eighth(const struct cube *cube, unsigned number)
 {
 	struct cube e = {.width = cube->width / 2};
 
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		e.corner[d] = cube->corner[d] + (number >> d & 1 ? e.width : 0);
 	}
 	return e;
@@ -104,18 +104,18 @@ static uint32_t add_cell(struct tree *t, uint32_t first, uint32_t end, float wid
 {
 	float *const cell = t->cells + t->count * CELL;
 
-	for (unsigned i = 0; i < CELL; i++) {
+	NVW_FOR(i, CELL) {
 		cell[i] = 0;
 	}
 	for (uint32_t i = first; i < end; i++) {
 		const float mass = t->masses[t->order[i]];
 
-		for (unsigned d = 0; d < 3; d++) {
+		NVW_FOR(d, 3) {
 			cell[d] += mass * t->places[3 * t->order[i] + d];
 		}
 		cell[3] += mass;
 	}
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		cell[d] /= cell[3];
 	}
 	cell[4] = width;
@@ -135,11 +135,11 @@ static void build(struct tree *t, uint32_t first, uint32_t end, struct cube cube
 		return;
 	}
 	split(t, first, end, &cube, starts);
-	for (unsigned e = 0; e < 8; e++) {
+	NVW_FOR(e, 8) {
 		occupied += starts[e] < starts[e + 1];
 	}
 	cell = occupied > 1 ? add_cell(t, first, end, cube.width) : UINT32_MAX;
-	for (unsigned e = 0; e < 8; e++) {
+	NVW_FOR(e, 8) {
 		if (starts[e] < starts[e + 1]) {
 			build(t, starts[e], starts[e + 1], eighth(&cube, e), depth + 1);
 		}
@@ -156,12 +156,12 @@ static uint32_t build_all(struct tree t, uint32_t bodies)
 	struct cube cube = {{first[0], first[1], first[2]}, 0};
 	float most[3] = {first[0], first[1], first[2]};
 
-	for (uint32_t i = 0; i < 3 * bodies; i++) {
+	NVW_FOR(i, 3 * bodies) {
 		cube.corner[i % 3] = fminf(cube.corner[i % 3], t.places[i]);
 		most[i % 3] = fmaxf(most[i % 3], t.places[i]);
 		t.order[i / 3] = i / 3;
 	}
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		cube.width = fmaxf(cube.width, most[d] - cube.corner[d]);
 	}
 	build(&t, 0, bodies, cube, 0);
@@ -299,7 +299,7 @@ static int barnes_hut_run(struct dense_plan *p)
 		.bodies = p->size[BODIES],
 		.theta = theta(p)};
 
-	for (uint64_t i = 0; i < p->size[STEPS]; i++) {
+	NVW_FOR(i, p->size[STEPS]) {
 		NVW_TRY(build_on_device(p, &args.cell_count));
 		NVW_TRY(dense_launch(p, barnes_hut_accelerate, &args, args.bodies));
 		NVW_TRY(dense_launch(p, barnes_hut_move, &args, 3 * args.bodies));
@@ -337,16 +337,16 @@ static void barnes_hut_expect(struct dense_plan *p)
 	const struct tree tree = {p->array[MASSES].expected, places, p->array[CELLS].expected,
 		p->array[ORDER].expected, p->array[SKIPS].expected, 0};
 
-	for (uint64_t t = 0; t < p->size[STEPS]; t++) {
+	NVW_FOR(t, p->size[STEPS]) {
 		const uint32_t cells = build_all(tree, n);
 
-		for (uint32_t i = 0; i < n; i++) {
+		NVW_FOR(i, n) {
 			const float *const at = places + 3 * i;
 
 			accelerations[i] =
 				expect_acceleration(p, (struct vector){at[0], at[1], at[2]}, cells);
 		}
-		for (uint32_t i = 0; i < 3 * n; i++) {
+		NVW_FOR(i, 3 * n) {
 			velocities[i] += time_step * ((float *)accelerations)[i];
 			places[i] += time_step * velocities[i];
 		}

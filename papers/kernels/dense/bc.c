@@ -164,7 +164,7 @@ static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t 
 	uint32_t *const paths = p->array[PATHS].expected, tail = 1;
 
 	queue[0] = source;
-	for (uint32_t head = 0; head < tail; head++) {
+	NVW_FOR(head, tail) {
 		const uint32_t v = queue[head];
 
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
@@ -208,8 +208,8 @@ static void bc_expect(struct dense_plan *p)
 {
 	uint32_t *const queue = p->array[ROWS].expected;
 
-	for (uint32_t source = 0; source < sources(p); source++) {
-		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(source, sources(p)) {
+		NVW_FOR(v, p->graph.nodes) {
 			((int32_t *)p->array[LEVELS].expected)[v] = v == source ? 0 : -1;
 			((uint32_t *)p->array[PATHS].expected)[v] = v == source;
 			((double *)p->array[SHARES].expected)[v] = 0;

@@ -40,7 +40,7 @@ static void bfs_fill(struct dense_plan *p)
 {
 	int32_t *const levels = p->array[LEVELS].input;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		levels[v] = -1;
 	}
 	levels[bfs_source(p)] = 0;

@@ -46,7 +46,7 @@ static int cache_reuse_run(struct dense_plan *p)
 	const struct args args = {
 		.read = p->array[READ].device, .updated = p->array[UPDATED].device, .size = p->size[SIZE]};
 
-	for (uint64_t i = 0; i < p->size[LAUNCHES]; i++) {
+	NVW_FOR(i, p->size[LAUNCHES]) {
 		NVW_TRY(dense_launch(p, cache_reuse_update, &args, args.size));
 	}
 	return 0;
@@ -57,7 +57,7 @@ static void cache_reuse_expect(struct dense_plan *p)
 	const uint32_t *const read = p->array[READ].expected;
 	uint32_t *const updated = p->array[UPDATED].expected;
 
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		updated[i] += (uint32_t)p->size[LAUNCHES] * read[i];
 	}
 }

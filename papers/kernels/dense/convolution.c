@@ -68,7 +68,7 @@ DENSE_KERNEL(convolution_pixel, const struct args, a)
 	if (id >= a->rows * a->columns) {
 		return;
 	}
-	for (uint64_t i = 0; i < a->width; i++) {
+	NVW_FOR(i, a->width) {
 		const int64_t y = row + (int64_t)i;
 
 		if (y >= 0 && y < (int64_t)a->rows) {
@@ -97,7 +97,7 @@ static void convolution_expect(struct dense_plan *p)
 	const float *const image = p->array[IMAGE].expected, *const filter = p->array[FILTER].expected;
 	float *const sums = p->array[RESULT].expected;
 
-	for (uint64_t i = 0; i < width * width; i++) {
+	NVW_FOR(i, width * width) {
 		const uint64_t down = i / width, right = i % width, half = width / 2;
 
 		for (uint64_t y = half > down ? half - down : 0; y < rows && y + down < rows + half; y++) {

@@ -39,7 +39,7 @@ static void dct_fill(struct dense_plan *p)
 	float *const basis = p->array[BASIS].input;
 
 	dense_fill_real(p, IMAGE, 0, 255);
-	for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
+	NVW_FOR(i, BLOCK * BLOCK) {
 		const unsigned u = i / BLOCK, x = i % BLOCK;
 
 		basis[i] = (float)(sqrt((u ? 2.0 : 1.0) / BLOCK) * cos(M_PI * u * (2 * x + 1) / (2 * BLOCK)));
@@ -63,7 +63,7 @@ DENSE_KERNEL(dct_columns, const struct args, a)
 	if (row >= a->rows) {
 		return;
 	}
-	for (unsigned k = 0; k < BLOCK; k++) {
+	NVW_FOR(k, BLOCK) {
 		const float basis = nvw_load_read_only(&a->basis[row % BLOCK * BLOCK + k]);
 
 		sum += basis * nvw_load_read_only(&a->image[(row / BLOCK * BLOCK + k) * a->columns + column]);
@@ -80,7 +80,7 @@ DENSE_KERNEL(dct_rows, const struct args, a)
 	if (row >= a->rows) {
 		return;
 	}
-	for (unsigned k = 0; k < BLOCK; k++) {
+	NVW_FOR(k, BLOCK) {
 		const float basis = nvw_load_read_only(&a->basis[column % BLOCK * BLOCK + k]);
 
 		sum += nvw_load(&a->half[row * a->columns + column / BLOCK * BLOCK + k]) * basis;
@@ -122,7 +122,7 @@ DENSE_KERNEL(dct_blocks, const struct args, a)
 		if (!corner_of(a, i / (BLOCK * BLOCK), &corner)) {
 			continue;
 		}
-		for (unsigned k = 0; k < BLOCK; k++) {
+		NVW_FOR(k, BLOCK) {
 			sum += half[i - x + k] * nvw_load_read_only(&a->basis[x * BLOCK + k]);
 		}
 		nvw_store(&a->transform[corner + y * a->columns + x], sum);
@@ -162,7 +162,7 @@ static float product(const float *a, uint64_t a_step, const float *b, uint64_t b
 {
 	float sum = 0;
 
-	for (unsigned k = 0; k < BLOCK; k++) {
+	NVW_FOR(k, BLOCK) {
 		sum += a[k * a_step] * b[k * b_step];
 	}
 	return sum;
@@ -173,12 +173,12 @@ static void expect_block(struct dense_plan *p, uint64_t corner, uint64_t columns
 	const float *const image = p->array[IMAGE].expected, *const basis = p->array[BASIS].expected;
 	float *const half = p->array[HALF].expected, *const transform = p->array[TRANSFORM].expected;
 
-	for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
+	NVW_FOR(i, BLOCK * BLOCK) {
 		const unsigned y = i / BLOCK, x = i % BLOCK;
 
 		half[corner + y * columns + x] = product(&basis[y * BLOCK], 1, &image[corner + x], columns);
 	}
-	for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
+	NVW_FOR(i, BLOCK * BLOCK) {
 		const uint64_t row = corner + i / BLOCK * columns, x = i % BLOCK;
 
 		transform[row + x] = product(&half[row], 1, &basis[x * BLOCK], 1);
@@ -189,8 +189,8 @@ static void dct_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[BLOCK_COLUMNS] * BLOCK;
 
-	for (uint64_t y = 0; y < p->size[BLOCK_ROWS]; y++) {
-		for (uint64_t x = 0; x < p->size[BLOCK_COLUMNS]; x++) {
+	NVW_FOR(y, p->size[BLOCK_ROWS]) {
+		NVW_FOR(x, p->size[BLOCK_COLUMNS]) {
 			expect_block(p, y * BLOCK * columns + x * BLOCK, columns);
 		}
 	}

@@ -154,7 +154,7 @@ void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high)
 	const struct dense_array *const a = &p->array[i];
 
 	assert(i < p->arrays && (a->type == DENSE_FLOAT || a->type == DENSE_DOUBLE));
-	for (uint64_t k = 0; k < a->count; k++) {
+	NVW_FOR(k, a->count) {
 		const double x = low + (high - low) * nvw_random_real(&p->random);
 
 		if (a->type == DENSE_FLOAT) {
@@ -170,15 +170,15 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 	int32_t *const input = p->array[i].input;
 
 	assert(i < p->arrays && (p->array[i].type == DENSE_INT32 || p->array[i].type == DENSE_UINT32));
-	for (uint64_t k = 0; k < p->array[i].count; k++) {
+	NVW_FOR(k, p->array[i].count) {
 		input[k] = low + (int32_t)nvw_random_below(&p->random, (uint64_t)(high - low));
 	}
 }
 
 void dense_shorten(int32_t *distances, uint64_t n)
 {
-	for (uint64_t k = 0; k < n; k++) {
-		for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(k, n) {
+		NVW_FOR(i, n * n) {
 			const int32_t over = distances[i / n * n + k] + distances[k * n + i % n];
 
 			if (over < distances[i]) {
@@ -394,7 +394,7 @@ int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *f
 		p->kernel->expect(p);
 		r = compare_all(p, machine, findings);
 	}
-	for (unsigned i = 0; i < p->arrays; i++) {
+	NVW_FOR(i, p->arrays) {
 		free(p->array[i].expected);
 		p->array[i].expected = NULL;
 	}

@@ -51,7 +51,7 @@ DENSE_KERNEL(dgemm_element, const struct args, a)
 	if (row >= a->rows) {
 		return;
 	}
-	for (uint64_t k = 0; k < a->inner; k++) {
+	NVW_FOR(k, a->inner) {
 		const double left = nvw_load_read_only(&a->left[row * a->inner + k]);
 
 		sum += left * nvw_load_read_only(&a->right[k * a->columns + column]);
@@ -77,10 +77,10 @@ static void dgemm_expect(struct dense_plan *p)
 	const double *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
 	double *const result = p->array[RESULT].expected;
 
-	for (uint64_t i = 0; i < p->array[RESULT].count; i++) {
+	NVW_FOR(i, p->array[RESULT].count) {
 		double sum = 0;
 
-		for (uint64_t k = 0; k < inner; k++) {
+		NVW_FOR(k, inner) {
 			sum += left[i / columns * inner + k] * right[k * columns + i % columns];
 		}
 		result[i] = combine(sum, result[i]);

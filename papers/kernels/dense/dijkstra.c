@@ -38,7 +38,7 @@ static void dijkstra_fill(struct dense_plan *p)
 	int32_t *const weights = p->array[WEIGHTS].input, *const distances = p->array[DISTANCES].input;
 
 	dense_fill_int(p, WEIGHTS, 1, 8 * WEIGHT_MAX + 1);
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		if (weights[i] > WEIGHT_MAX) {
 			weights[i] = FAR;
 		}
@@ -63,11 +63,11 @@ static uint64_t nearest(const struct args *a, const int32_t *distances, const in
 		const uint64_t count = u64_min(n - first, ISSUED);
 		struct nvw_issued distance[ISSUED], is_done[ISSUED];
 
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			distance[i] = nvw_load_issue(&distances[(first + i) * n]);
 			is_done[i] = nvw_load_issue(&done[(first + i) * n]);
 		}
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			const int32_t here = nvw_load_use(distance[i], int32_t);
 
 			if (!nvw_load_use(is_done[i], int32_t) && (nearest == n || here < least)) {
@@ -93,11 +93,11 @@ static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t 
 		const uint64_t count = u64_min(n - first, ISSUED);
 		struct nvw_issued distance[ISSUED], weight[ISSUED];
 
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			distance[i] = nvw_load_issue(&distances[(first + i) * n]);
 			weight[i] = nvw_load_issue(&a->weights[u * n + first + i]);
 		}
-		for (unsigned i = 0; i < count; i++) {
+		NVW_FOR(i, count) {
 			const int32_t over = away + nvw_load_use(weight[i], int32_t);
 
 			if (over < nvw_load_use(distance[i], int32_t)) {
@@ -136,7 +136,7 @@ static void dijkstra_expect(struct dense_plan *p)
 	const int32_t *const weights = p->array[WEIGHTS].expected;
 	int32_t *const distances = p->array[DISTANCES].expected;
 
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		const uint64_t from = i % n, to = i / n;
 
 		distances[i] = from == to ? 0 : weights[from * n + to];

@@ -38,7 +38,7 @@ static void fft_fill(struct dense_plan *p)
 	float *const roots = p->array[ROOTS].input;
 
 	dense_fill_real(p, EVEN, -1, 1);
-	for (uint64_t i = 0; i < butterflies(p); i++) {
+	NVW_FOR(i, butterflies(p)) {
 		const double angle = -M_PI * (double)i / (double)butterflies(p);
 
 		roots[2 * i] = (float)cos(angle);
@@ -98,7 +98,7 @@ DENSE_KERNEL(fft_stage, const struct args, a)
 
 static int fft_run(struct dense_plan *p)
 {
-	for (uint64_t s = 0; s < p->size[STAGES]; s++) {
+	NVW_FOR(s, p->size[STAGES]) {
 		const struct args args = {.from = p->array[EVEN + s % 2].device,
 			.to = p->array[ODD - s % 2].device,
 			.roots = p->array[ROOTS].device,
@@ -115,7 +115,7 @@ static void fft_expect(struct dense_plan *p)
 	const struct complex *const roots = p->array[ROOTS].expected;
 	const uint64_t half = butterflies(p);
 
-	for (uint64_t s = 0; s < p->size[STAGES]; s++) {
+	NVW_FOR(s, p->size[STAGES]) {
 		const struct complex *const from = p->array[EVEN + s % 2].expected;
 		struct complex *const to = p->array[ODD - s % 2].expected;
 		const uint64_t width = UINT64_C(1) << s;

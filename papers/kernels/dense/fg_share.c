@@ -60,7 +60,7 @@ static void unlock(int32_t *lock)
 
 DENSE_KERNEL(fg_share_update, const struct args, a)
 {
-	for (uint64_t round = 0; round < a->rounds; round++) {
+	NVW_FOR(round, a->rounds) {
 		lock(a->lock);
 		for (uint64_t i = nvw_local_id(); i < a->accounts; i += nvw_group_size()) {
 			const uint32_t balance = nvw_load(&a->ledger[i]);
@@ -85,8 +85,8 @@ static void fg_share_expect(struct dense_plan *p)
 {
 	uint32_t *const ledger = p->array[LEDGER].expected;
 
-	for (uint64_t group = 0; group < p->size[GROUPS]; group++) {
-		for (uint64_t i = 0; i < p->size[ACCOUNTS]; i++) {
+	NVW_FOR(group, p->size[GROUPS]) {
+		NVW_FOR(i, p->size[ACCOUNTS]) {
 			ledger[i] += (uint32_t)p->size[ROUNDS] * amount(group, i);
 		}
 	}

@@ -29,7 +29,7 @@ static void fw_fill(struct dense_plan *p)
 	int32_t *const distances = p->array[DISTANCES].input;
 
 	dense_fill_int(p, DISTANCES, 1, 8 * WEIGHT_MAX + 1);
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		if (i / n == i % n) {
 			distances[i] = 0;
 		} else if (distances[i] > WEIGHT_MAX) {

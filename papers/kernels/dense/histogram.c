@@ -48,7 +48,7 @@ static void histogram_fill(struct dense_plan *p)
 {
 	uint32_t *const values = p->array[VALUES].input;
 
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		const double x = nvw_random_real(&p->random);
 
 		values[i] = (uint32_t)(BIN_COUNT * x * x);
@@ -69,7 +69,7 @@ DENSE_KERNEL(histogram_count, const struct args, a)
 	uint32_t *const bins = a->group_bins + group * BIN_COUNT;
 	uint32_t *const kept = a->scratchpads ? a->scratchpads[group] : NULL;
 
-	for (uint64_t k = 0; k < PER_ITEM; k++) {
+	NVW_FOR(k, PER_ITEM) {
 		const uint64_t i = a->first + (group * PER_ITEM + k) * width + nvw_local_id();
 
 		if (i < a->end) {
@@ -100,7 +100,7 @@ static int collect(struct dense_plan *p)
 	NVW_TRY(dense_get(p, BINS, 0, BIN_COUNT, bins));
 	NVW_TRY(dense_copy(p, GROUP_BINS, &copy));
 	group_bins = copy;
-	for (uint64_t i = 0; i < p->array[GROUP_BINS].count; i++) {
+	NVW_FOR(i, p->array[GROUP_BINS].count) {
 		bins[i % BIN_COUNT] += group_bins[i];
 		group_bins[i] = 0;
 	}
@@ -134,7 +134,7 @@ static void histogram_expect(struct dense_plan *p)
 	const uint32_t *const values = p->array[VALUES].expected;
 	uint32_t *const bins = p->array[BINS].expected;
 
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		bins[values[i]]++;
 	}
 }

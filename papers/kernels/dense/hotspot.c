@@ -135,7 +135,7 @@ DENSE_KERNEL(hotspot_steps, const struct args, a)
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
 
 	keep_block(a, pad, at);
-	for (unsigned n = 0; n < a->steps; n++) {
+	NVW_FOR(n, a->steps) {
 		for (unsigned i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
 			const unsigned y = i / BLOCK, x = i % BLOCK;
 			const int64_t row = at.top + y, column = at.left + x;
@@ -167,7 +167,7 @@ static int run_with_scratchpads(struct dense_plan *p)
 	NVW_TRY(dense_scratchpads(
 		p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size));
 
-	for (uint64_t i = 0; i < launches_with_scratchpads(p); i++) {
+	NVW_FOR(i, launches_with_scratchpads(p)) {
 		const uint64_t rest = p->size[ITERATIONS] - i * STEPS;
 		const struct args args = {.power = p->array[POWER].device,
 			.from = p->array[EVEN + i % 2].device,
@@ -188,7 +188,7 @@ static int hotspot_run(struct dense_plan *p)
 	if (p->has_scratchpad) {
 		return run_with_scratchpads(p);
 	}
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+	NVW_FOR(i, p->size[ITERATIONS]) {
 		const struct args args = {.power = p->array[POWER].device,
 			.from = p->array[EVEN + i % 2].device,
 			.to = p->array[ODD - i % 2].device,
@@ -205,16 +205,16 @@ static void hotspot_expect(struct dense_plan *p)
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
 	const float *const power = p->array[POWER].expected;
 
-	for (uint64_t t = 0; t < p->size[ITERATIONS]; t++) {
+	NVW_FOR(t, p->size[ITERATIONS]) {
 		const float *const from = p->array[EVEN + t % 2].expected;
 		float *const to = p->array[ODD - t % 2].expected;
 
-		for (uint64_t y = 0; y < rows; y++) {
+		NVW_FOR(y, rows) {
 			const float *const line = from + y * columns;
 			const float *const above = line - (y > 0) * columns;
 			const float *const below = line + (y < rows - 1) * columns;
 
-			for (uint64_t x = 0; x < columns; x++) {
+			NVW_FOR(x, columns) {
 				const uint64_t i = y * columns + x;
 
 				to[i] = step(power[i], line[x], above[x], below[x], line[x - (x > 0)],

@@ -34,7 +34,7 @@ static uint64_t first_of(const struct dense_plan *p, uint64_t level)
 {
 	uint64_t first = 0;
 
-	for (uint64_t l = 0; l < level; l++) {
+	NVW_FOR(l, level) {
 		first += width_of(p, l) * width_of(p, l) * width_of(p, l);
 	}
 	return first;
@@ -53,7 +53,7 @@ static void hpgmg_proxy_fill(struct dense_plan *p)
 {
 	double *const right_side = p->array[RIGHT_SIDE].input;
 
-	for (uint64_t i = 0; i < first_of(p, 1); i++) {
+	NVW_FOR(i, first_of(p, 1)) {
 		right_side[i] = 2 * nvw_random_real(&p->random) - 1;
 	}
 }
@@ -71,7 +71,7 @@ static inline double laplace(struct around u, uint64_t level)
 {
 	double sum = 6 * u.here;
 
-	for (unsigned i = 0; i < 6; i++) {
+	NVW_FOR(i, 6) {
 		sum -= u.beside[i];
 	}
 	return sum / (double)(UINT64_C(1) << 2 * level);
@@ -110,7 +110,7 @@ static struct around load_around(const double *array, uint64_t id, uint64_t widt
 	const uint64_t stride[3] = {1, width, width * width};
 	struct around u = {.here = nvw_load(&array[id])};
 
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		u.beside[2 * d] = at[d] ? nvw_load(&array[id - stride[d]]) : -u.here;
 		u.beside[2 * d + 1] = at[d] + 1 < width ? nvw_load(&array[id + stride[d]]) : -u.here;
 	}
@@ -148,7 +148,7 @@ DENSE_KERNEL(hpgmg_restrict, const struct args, a)
 	if (id >= half * half * half) {
 		return;
 	}
-	for (unsigned c = 0; c < 8; c++) {
+	NVW_FOR(c, 8) {
 		sum += nvw_load(&a->from[finer(id % half, id / half % half, id / half / half, c, a->width)]);
 	}
 	nvw_store(&a->coarse_right_side[id], sum / 8);
@@ -197,7 +197,7 @@ static int run_cycle(struct dense_plan *p)
 {
 	const uint64_t coarsest = p->size[LEVELS] - 1;
 
-	for (uint64_t level = 0; level < coarsest; level++) {
+	NVW_FOR(level, coarsest) {
 		NVW_TRY(smooth_level(p, level, 2));
 		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_residual, SOLUTION, RESIDUAL, level));
 		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_restrict, RESIDUAL, RESIDUAL, level));
@@ -212,7 +212,7 @@ static int run_cycle(struct dense_plan *p)
 
 static int hpgmg_proxy_run(struct dense_plan *p)
 {
-	for (uint64_t i = 0; i < p->size[CYCLES]; i++) {
+	NVW_FOR(i, p->size[CYCLES]) {
 		NVW_TRY(run_cycle(p));
 	}
 	return 0;
@@ -226,7 +226,7 @@ static struct around host_around(const double *array, const uint64_t at[3], uint
 	const double *const here = array + (at[2] * w + at[1]) * w + at[0];
 	struct around u = {.here = *here};
 
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		u.beside[2 * d] = at[d] ? *(here - stride[d]) : -*here;
 		u.beside[2 * d + 1] = at[d] + 1 < w ? here[stride[d]] : -*here;
 	}
@@ -242,7 +242,7 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 	double *const result = (double *)p->array[to].expected + first;
 
 	for (uint64_t z = 0, i = 0; z < w; z++) {
-		for (uint64_t y = 0; y < w; y++) {
+		NVW_FOR(y, w) {
 			for (uint64_t x = 0; x < w; x++, i++) {
 				const struct around u = host_around(before, (const uint64_t[]){x, y, z}, w);
 
@@ -255,7 +255,7 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 
 static void expect_smoothing(struct dense_plan *p, uint64_t level, unsigned smoothings)
 {
-	for (unsigned i = 0; i < smoothings; i++) {
+	NVW_FOR(i, smoothings) {
 		expect_pass(p, SOLUTION + i % 2, SMOOTHED - i % 2, level);
 	}
 }
@@ -273,17 +273,17 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 	}
 	expect_smoothing(p, level, 2);
 	expect_pass(p, SOLUTION, RESIDUAL, level);
-	for (uint64_t i = 0; i < h * h * h; i++) {
+	NVW_FOR(i, h * h * h) {
 		double sum = 0;
 
-		for (unsigned c = 0; c < 8; c++) {
+		NVW_FOR(c, 8) {
 			sum += residual[finer(i % h, i / h % h, i / h / h, c, w)];
 		}
 		((double *)p->array[RIGHT_SIDE].expected)[next + i] = sum / 8;
 		solution[next + i] = 0;
 	}
 	expect_level(p, level + 1);
-	for (uint64_t i = 0; i < 8 * h * h * h; i++) {
+	NVW_FOR(i, 8 * h * h * h) {
 		const uint64_t cell = i / 8;
 
 		solution[first + finer(cell % h, cell / h % h, cell / h / h, i % 8, w)] +=
@@ -294,7 +294,7 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 
 static void hpgmg_proxy_expect(struct dense_plan *p)
 {
-	for (uint64_t i = 0; i < p->size[CYCLES]; i++) {
+	NVW_FOR(i, p->size[CYCLES]) {
 		expect_level(p, 0);
 	}
 }

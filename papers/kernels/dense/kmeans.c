@@ -38,7 +38,7 @@ static void kmeans_fill(struct dense_plan *p)
 
 	dense_fill_real(p, GIVEN, 0, 1);
 	memcpy(p->array[CENTRES].input, p->array[GIVEN].input, clusters * p->size[FEATURES] * sizeof(float));
-	for (uint64_t i = 0; i < p->size[POINTS]; i++) {
+	NVW_FOR(i, p->size[POINTS]) {
 		((int32_t *)p->array[MEMBERSHIP].input)[i] = -1;
 	}
 }
@@ -52,16 +52,16 @@ static bool move_centres(const struct dense_plan *p, const float *given, const i
 {
 	const uint64_t points = p->size[POINTS], features = p->size[FEATURES];
 
-	for (uint64_t c = 0; c < p->size[CLUSTERS]; c++) {
+	NVW_FOR(c, p->size[CLUSTERS]) {
 		uint64_t members = 0;
 
-		for (uint64_t i = 0; i < points; i++) {
+		NVW_FOR(i, points) {
 			members += (uint64_t)now[i] == c;
 		}
 		for (uint64_t f = 0; members && f < features; f++) {
 			float sum = 0;
 
-			for (uint64_t i = 0; i < points; i++) {
+			NVW_FOR(i, points) {
 				if ((uint64_t)now[i] == c) {
 					sum += given[i * features + f];
 				}
@@ -99,10 +99,10 @@ DENSE_KERNEL(kmeans_assign, const struct args, a)
 	if (i >= a->points) {
 		return;
 	}
-	for (uint64_t c = 0; c < a->clusters; c++) {
+	NVW_FOR(c, a->clusters) {
 		float distance = 0;
 
-		for (uint64_t f = 0; f < a->features; f++) {
+		NVW_FOR(f, a->features) {
 			const float away = nvw_load(&a->turned[f * a->points + i]) -
 					   nvw_load(&a->centres[c * a->features + f]);
 
@@ -167,10 +167,10 @@ static int32_t nearest_centre(const struct dense_plan *p, const float *point, co
 	float least = 0;
 	int32_t nearest = -1;
 
-	for (uint64_t c = 0; c < p->size[CLUSTERS]; c++) {
+	NVW_FOR(c, p->size[CLUSTERS]) {
 		float distance = 0;
 
-		for (uint64_t f = 0; f < p->size[FEATURES]; f++) {
+		NVW_FOR(f, p->size[FEATURES]) {
 			const float away = point[f] - centres[c * p->size[FEATURES] + f];
 
 			distance += away * away;
@@ -191,12 +191,12 @@ static void kmeans_expect(struct dense_plan *p)
 	int32_t *const membership = p->array[MEMBERSHIP].expected;
 	bool is_changed = true;
 
-	for (uint64_t i = 0; i < points * features; i++) {
+	NVW_FOR(i, points * features) {
 		turned[i % features * points + i / features] = given[i];
 	}
 	for (uint64_t n = 0; is_changed && n < p->size[ITERATIONS]; n++) {
 		is_changed = false;
-		for (uint64_t i = 0; i < points; i++) {
+		NVW_FOR(i, points) {
 			const int32_t nearest = nearest_centre(p, &given[i * features], centres);
 
 			is_changed |= nearest != membership[i];

@@ -36,7 +36,7 @@ static void lavamd_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, PLACES, 0.1, 1);
 	dense_fill_real(p, CHARGES, 0.1, 1);
-	for (uint64_t i = 0; i < particle_count(p); i++) {
+	NVW_FOR(i, particle_count(p)) {
 		double *const place = (double *)p->array[PLACES].input + VECTOR * i;
 
 		place[W] = (place[X] * place[X] + place[Y] * place[Y] + place[Z] * place[Z]) / 2;
@@ -140,8 +140,8 @@ static void lavamd_expect(struct dense_plan *p)
 	const double *const places = p->array[PLACES].expected, *const charges = p->array[CHARGES].expected;
 	double *const forces = p->array[FORCES].expected;
 
-	for (uint64_t i = 0; i < particle_count(p); i++) {
-		for (uint64_t j = 0; j < particle_count(p); j++) {
+	NVW_FOR(i, particle_count(p)) {
+		NVW_FOR(j, particle_count(p)) {
 			if (touches(i / particles, j / particles, p->size[BOXES])) {
 				interact(forces + VECTOR * i, places + VECTOR * i, places + VECTOR * j,
 					charges[j]);

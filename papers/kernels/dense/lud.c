@@ -33,7 +33,7 @@ static void lud_fill(struct dense_plan *p)
 	float *const matrix = p->array[MATRIX].input;
 
 	dense_fill_real(p, MATRIX, -1, 1);
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		matrix[i * n + i] += (float)n;
 	}
 }
@@ -94,10 +94,10 @@ static void decompose_diagonal(const struct args *a)
 	const uint64_t n = a->width;
 	float block[BLOCK][BLOCK];
 
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		block[i / n][i % n] = of_diagonal(a, i / n, i % n);
 	}
-	for (uint64_t k = 0; k < n; k++) {
+	NVW_FOR(k, n) {
 		for (uint64_t i = k + 1; i < n; i++) {
 			block[i][k] /= block[k][k];
 			for (uint64_t j = k + 1; j < n; j++) {
@@ -105,7 +105,7 @@ static void decompose_diagonal(const struct args *a)
 			}
 		}
 	}
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		if (a->scratchpads) {
 			scratchpad_of(a)->rows[i / n][i % n] = block[i / n][i % n];
 		} else {
@@ -132,9 +132,9 @@ static void solve_column(const struct args *a, uint64_t column)
 {
 	float u[BLOCK];
 
-	for (uint64_t i = 0; i < a->width; i++) {
+	NVW_FOR(i, a->width) {
 		u[i] = nvw_load(at(a, a->first + i, column));
-		for (uint64_t k = 0; k < i; k++) {
+		NVW_FOR(k, i) {
 			u[i] -= of_diagonal(a, i, k) * u[k];
 		}
 		nvw_store(at(a, a->first + i, column), u[i]);
@@ -146,9 +146,9 @@ static void solve_row(const struct args *a, uint64_t row)
 {
 	float l[BLOCK];
 
-	for (uint64_t j = 0; j < a->width; j++) {
+	NVW_FOR(j, a->width) {
 		l[j] = nvw_load(at(a, row, a->first + j));
-		for (uint64_t k = 0; k < j; k++) {
+		NVW_FOR(k, j) {
 			l[j] -= l[k] * of_diagonal(a, k, j);
 		}
 		l[j] /= of_diagonal(a, j, j);
@@ -181,8 +181,8 @@ static void solve_kept_rows(const struct args *a)
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t j = 0; j < a->width; j++) {
-		for (uint64_t k = 0; k < j; k++) {
+	NVW_FOR(j, a->width) {
+		NVW_FOR(k, j) {
 			mine[j] -= mine[k] * pad->rows[k][j];
 		}
 		mine[j] /= pad->rows[j][j];
@@ -260,7 +260,7 @@ DENSE_KERNEL(lud_internal_block, const struct args, a)
 		if (top + row < a->size && left + column < a->size) {
 			float x = nvw_load(at(a, top + row, left + column));
 
-			for (uint64_t k = 0; k < a->width; k++) {
+			NVW_FOR(k, a->width) {
 				x -= pad->rows[row][k] * pad->columns[k][column];
 			}
 			nvw_store(at(a, top + row, left + column), x);
@@ -314,7 +314,7 @@ static void lud_expect(struct dense_plan *p)
 	const uint64_t n = p->size[SIZE];
 	float *const m = p->array[MATRIX].expected;
 
-	for (uint64_t k = 0; k < n; k++) {
+	NVW_FOR(k, n) {
 		for (uint64_t i = k + 1; i < n; i++) {
 			m[i * n + k] /= m[k * n + k];
 			for (uint64_t j = k + 1; j < n; j++) {

@@ -57,13 +57,13 @@ static void fill_tables(struct dense_plan *p)
 	uint32_t *const corners = p->array[CORNERS].input, *const around = p->array[AROUND].input;
 	const uint32_t n = (uint32_t)p->size[SIZE];
 
-	for (uint64_t i = 0; i < p->array[AROUND].count; i++) {
+	NVW_FOR(i, p->array[AROUND].count) {
 		around[i] = NONE;
 	}
-	for (uint32_t e = 0; e < n * n * n; e++) {
+	NVW_FOR(e, n * n * n) {
 		const uint32_t x = e % n, y = e / n % n, z = e / n / n;
 
-		for (uint32_t c = 0; c < EIGHT; c++) {
+		NVW_FOR(c, EIGHT) {
 			const uint32_t column = x + (c & 1), row = y + (c >> 1 & 1), layer = z + (c >> 2);
 			const uint32_t node = (layer * (n + 1) + row) * (n + 1) + column;
 
@@ -82,10 +82,10 @@ static void lulesh_proxy_fill(struct dense_plan *p)
 	fill_tables(p);
 	dense_fill_real(p, ENERGIES, 0.9, 1.1);
 	((double *)p->array[ENERGIES].input)[0] = 3;
-	for (uint64_t e = 0; e < element_count(p); e++) {
+	NVW_FOR(e, element_count(p)) {
 		volumes[e] = 1;
 	}
-	for (uint64_t i = 0; i < node_count(p); i++) {
+	NVW_FOR(i, node_count(p)) {
 		places[3 * i] = (double)(i % n);
 		places[3 * i + 1] = (double)(i / n % n);
 		places[3 * i + 2] = (double)(i / n / n);
@@ -119,7 +119,7 @@ static inline double extent(const double places[EIGHT][3], unsigned d)
 {
 	double sum = 0;
 
-	for (unsigned c = 0; c < EIGHT; c++) {
+	NVW_FOR(c, EIGHT) {
 		sum += c >> d & 1 ? places[c][d] : -places[c][d];
 	}
 	return sum;
@@ -163,14 +163,14 @@ DENSE_KERNEL(lulesh_accelerate, const struct args, a)
 	if (i >= a->nodes) {
 		return;
 	}
-	for (unsigned k = 0; k < EIGHT; k++) {
+	NVW_FOR(k, EIGHT) {
 		const double p = pressure_of(a, nvw_load_read_only(&a->around[EIGHT * i + k]));
 
-		for (unsigned d = 0; d < 3; d++) {
+		NVW_FOR(d, 3) {
 			force[d] += push(p, k, d);
 		}
 	}
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		const double velocity = nvw_load(&a->velocities[3 * i + d]);
 
 		nvw_store(&a->velocities[3 * i + d], accelerate(velocity, force[d], at[d], a->size));
@@ -197,10 +197,10 @@ DENSE_KERNEL(lulesh_compress, const struct args, a)
 	if (e >= a->elements) {
 		return;
 	}
-	for (unsigned c = 0; c < EIGHT; c++) {
+	NVW_FOR(c, EIGHT) {
 		const uint32_t node = nvw_load_read_only(&a->corners[EIGHT * e + c]);
 
-		for (unsigned d = 0; d < 3; d++) {
+		NVW_FOR(d, 3) {
 			places[c][d] = nvw_load(&a->places[3 * node + d]);
 		}
 	}
@@ -225,7 +225,7 @@ static int lulesh_proxy_run(struct dense_plan *p)
 		.nodes = node_count(p),
 		.size = p->size[SIZE]};
 
-	for (uint64_t i = 0; i < p->size[STEPS]; i++) {
+	NVW_FOR(i, p->size[STEPS]) {
 		NVW_TRY(dense_launch(p, lulesh_pressure, &args, args.elements));
 		NVW_TRY(dense_launch(p, lulesh_accelerate, &args, args.nodes));
 		NVW_TRY(dense_launch(p, lulesh_move, &args, 3 * args.nodes));
@@ -244,10 +244,10 @@ static void expect_node(struct dense_plan *p, uint64_t i)
 	double *const velocity = (double *)p->array[VELOCITIES].expected + 3 * i;
 	double *const place = (double *)p->array[PLACES].expected + 3 * i;
 
-	for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(d, 3) {
 		double force = 0;
 
-		for (unsigned k = 0; k < EIGHT; k++) {
+		NVW_FOR(k, EIGHT) {
 			force += push(around[k] == NONE ? 0 : pressures[around[k]], k, d);
 		}
 		velocity[d] = accelerate(velocity[d], force, at[d], p->size[SIZE]);
@@ -260,8 +260,8 @@ static void expect_element(struct dense_plan *p, uint64_t e)
 	const uint32_t *const corners = (const uint32_t *)p->array[CORNERS].expected + EIGHT * e;
 	double *const volumes = p->array[VOLUMES].expected, places[EIGHT][3];
 
-	for (unsigned c = 0; c < EIGHT; c++) {
-		for (unsigned d = 0; d < 3; d++) {
+	NVW_FOR(c, EIGHT) {
+		NVW_FOR(d, 3) {
 			places[c][d] = ((double *)p->array[PLACES].expected)[3 * corners[c] + d];
 		}
 	}
@@ -277,14 +277,14 @@ static void lulesh_proxy_expect(struct dense_plan *p)
 	const double *const energies = p->array[ENERGIES].expected, *const volumes =
 									    p->array[VOLUMES].expected;
 
-	for (uint64_t step = 0; step < p->size[STEPS]; step++) {
-		for (uint64_t e = 0; e < element_count(p); e++) {
+	NVW_FOR(step, p->size[STEPS]) {
+		NVW_FOR(e, element_count(p)) {
 			((double *)p->array[PRESSURES].expected)[e] = pressure(energies[e], volumes[e]);
 		}
-		for (uint64_t i = 0; i < node_count(p); i++) {
+		NVW_FOR(i, node_count(p)) {
 			expect_node(p, i);
 		}
-		for (uint64_t e = 0; e < element_count(p); e++) {
+		NVW_FOR(e, element_count(p)) {
 			expect_element(p, e);
 		}
 	}

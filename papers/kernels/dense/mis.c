@@ -159,14 +159,14 @@ static void mis_expect(struct dense_plan *p)
 
 	while (is_more) {
 		is_more = false;
-		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		NVW_FOR(v, p->graph.nodes) {
 			if (states[v] == UNDECIDED) {
 				states[v] = decide(p, v);
 			}
 			is_more |= states[v] == UNDECIDED;
 		}
 	}
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		((int32_t *)p->array[FIRST].expected)[v] = states[v] == INSIDE;
 		((int32_t *)p->array[SENT_AWAY].expected)[v] = states[v] == OUTSIDE;
 	}

@@ -67,7 +67,7 @@ static void nn_expect(struct dense_plan *p)
 	const float *const places = p->array[PLACES].expected;
 	float *const distances = p->array[DISTANCES].expected;
 
-	for (uint64_t i = 0; i < p->size[RECORDS]; i++) {
+	NVW_FOR(i, p->size[RECORDS]) {
 		distances[i] = distance(places[2 * i], places[2 * i + 1]);
 	}
 }

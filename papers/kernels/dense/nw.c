@@ -33,8 +33,8 @@ static void nw_shape(struct dense_plan *p)
 /* Similarities of letters, symmetric: -4 to 3 for different ones, 4 to 11 for equal ones. */
 static void draw_alphabet(struct nvw_random *random, int32_t alphabet[LETTERS][LETTERS])
 {
-	for (unsigned i = 0; i < LETTERS; i++) {
-		for (unsigned j = 0; j < i; j++) {
+	NVW_FOR(i, LETTERS) {
+		NVW_FOR(j, i) {
 			alphabet[i][j] = alphabet[j][i] = (int32_t)nvw_random_below(random, 8) - 4;
 		}
 		alphabet[i][i] = (int32_t)nvw_random_below(random, 8) + 4;
@@ -55,8 +55,8 @@ static void nw_fill(struct dense_plan *p)
 	int32_t alphabet[LETTERS][LETTERS];
 
 	draw_alphabet(&p->random, alphabet);
-	for (uint64_t y = 0; y < n; y++) {
-		for (uint64_t x = 0; x < n; x++) {
+	NVW_FOR(y, n) {
+		NVW_FOR(x, n) {
 			similarity[y * n + x] = alphabet[letter(first, y)][letter(second, x)];
 		}
 	}

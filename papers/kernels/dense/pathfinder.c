@@ -27,7 +27,7 @@ static void pathfinder_fill(struct dense_plan *p)
 	int32_t *const costs = p->array[EVEN].input;
 
 	dense_fill_int(p, WEIGHTS, 0, 10);
-	for (uint64_t x = 0; x < p->size[COLUMNS]; x++) {
+	NVW_FOR(x, p->size[COLUMNS]) {
 		costs[x] = weights[x];
 	}
 }

@@ -120,7 +120,7 @@ static void reduction_expect(struct dense_plan *p)
 		const uint64_t width = 2 * (uint64_t)p->group_size;
 		uint32_t *const to = p->array[EVEN + i % 2].expected;
 
-		for (uint64_t k = 0; k < count; k++) {
+		NVW_FOR(k, count) {
 			if (k % width == 0) {
 				to[k / width] = 0;
 			}

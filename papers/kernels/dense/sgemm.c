@@ -55,16 +55,16 @@ static inline void add_term(const struct args *a, uint64_t id, uint64_t k, float
 {
 	float right[TILE];
 
-	for (unsigned j = 0; j < TILE; j++) {
+	NVW_FOR(j, TILE) {
 		const uint64_t column = u64_min(column_of(a, id, j), a->columns - 1);
 
 		right[j] = nvw_load_read_only(&a->right[k * a->columns + column]);
 	}
-	for (unsigned i = 0; i < TILE; i++) {
+	NVW_FOR(i, TILE) {
 		const uint64_t row = u64_min(row_of(a, id, i), a->rows - 1);
 		const float left = nvw_load_read_only(&a->left[row * a->inner + k]);
 
-		for (unsigned j = 0; j < TILE; j++) {
+		NVW_FOR(j, TILE) {
 			sum[i][j] += left * right[j];
 		}
 	}
@@ -89,7 +89,7 @@ DENSE_KERNEL(sgemm_tile, const struct args, a)
 	if (id >= a->tile_rows * a->tile_columns) {
 		return;
 	}
-	for (uint64_t k = 0; k < a->inner; k++) {
+	NVW_FOR(k, a->inner) {
 		add_term(a, id, k, sum);
 	}
 	store_tile(a, id, sum);
@@ -116,9 +116,9 @@ static void sgemm_expect(struct dense_plan *p)
 	const float *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
 	float *const product = p->array[PRODUCT].expected;
 
-	for (uint64_t y = 0; y < p->size[ROWS]; y++) {
-		for (uint64_t k = 0; k < inner; k++) {
-			for (uint64_t x = 0; x < columns; x++) {
+	NVW_FOR(y, p->size[ROWS]) {
+		NVW_FOR(k, inner) {
+			NVW_FOR(x, columns) {
 				product[y * columns + x] += left[y * inner + k] * right[k * columns + x];
 			}
 		}

@@ -119,7 +119,7 @@ DENSE_KERNEL(snap_sweep, const struct args, a)
 	const double emitted = nvw_load(&a->emitted[cell]), section = nvw_load_read_only(&a->sections[cell]);
 	double flux = nvw_load(&a->flux[cell]);
 
-	for (unsigned d = 0; d < DIRECTIONS; d++) {
+	NVW_FOR(d, DIRECTIONS) {
 		double *const face_x = &a->flow_x[(z * n + y) * DIRECTIONS + d];
 		double *const face_y = &a->flow_y[(z * n + x) * DIRECTIONS + d];
 		double *const face_z = &a->flow_z[(y * n + x) * DIRECTIONS + d];
@@ -139,7 +139,7 @@ static int run_sweeps(struct dense_plan *p, struct args *args)
 	const uint64_t planes = 3 * args->size - 2;
 
 	NVW_TRY(dense_launch(p, snap_emit, args, cells(p)));
-	for (uint64_t i = 0; i < OCTANTS * planes; i++) {
+	NVW_FOR(i, OCTANTS * planes) {
 		args->octant = (unsigned)(i / planes);
 		args->plane = i % planes;
 		NVW_TRY(dense_launch(p, snap_sweep, args, args->size * args->size));
@@ -158,7 +158,7 @@ static int snap_proxy_run(struct dense_plan *p)
 		.flow_z = p->array[FLOW_Z].device,
 		.size = p->size[SIZE]};
 
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+	NVW_FOR(i, p->size[ITERATIONS]) {
 		NVW_TRY(run_sweeps(p, &args));
 	}
 	return 0;
@@ -178,7 +178,7 @@ static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint6
 	const double emitted = ((double *)p->array[EMITTED].expected)[cell];
 	const double section = ((double *)p->array[SECTIONS].expected)[cell];
 
-	for (unsigned d = 0; d < DIRECTIONS; d++) {
+	NVW_FOR(d, DIRECTIONS) {
 		double *const fx = (double *)p->array[FLOW_X].expected + (z * n + y) * DIRECTIONS + d;
 		double *const fy = (double *)p->array[FLOW_Y].expected + (z * n + x) * DIRECTIONS + d;
 		double *const fz = (double *)p->array[FLOW_Z].expected + (y * n + x) * DIRECTIONS + d;
@@ -195,12 +195,12 @@ static void snap_proxy_expect(struct dense_plan *p)
 	const double *const source = p->array[SOURCE].expected, *const sections = p->array[SECTIONS].expected;
 	double *const flux = p->array[FLUX].expected;
 
-	for (uint64_t t = 0; t < p->size[ITERATIONS]; t++) {
-		for (uint64_t i = 0; i < cells(p); i++) {
+	NVW_FOR(t, p->size[ITERATIONS]) {
+		NVW_FOR(i, cells(p)) {
 			((double *)p->array[EMITTED].expected)[i] = emission(source[i], sections[i], flux[i]);
 			flux[i] = 0;
 		}
-		for (uint64_t i = 0; i < OCTANTS * cells(p); i++) {
+		NVW_FOR(i, OCTANTS * cells(p)) {
 			const uint64_t cell = i % cells(p);
 
 			expect_cell(p, (unsigned)(i / cells(p)), cell % n, cell / n % n, cell / n / n);

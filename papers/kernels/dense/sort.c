@@ -30,7 +30,7 @@ static void sort_fill(struct dense_plan *p)
 {
 	uint32_t *const keys = p->array[KEYS].input;
 
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		keys[i] = (uint32_t)nvw_random_u64(&p->random);
 	}
 }
@@ -92,7 +92,7 @@ static int sort_run(struct dense_plan *p)
 {
 	uint32_t *const arrays[] = {p->array[KEYS].device, p->array[OTHERS].device};
 
-	for (unsigned pass = 0; pass < PASSES; pass++) {
+	NVW_FOR(pass, PASSES) {
 		const struct args args = {.keys = arrays[pass % 2],
 			.others = arrays[1 - pass % 2],
 			.counts = (uint32_t *)p->array[COUNTS].device + pass * VALUES,
@@ -117,13 +117,13 @@ static void expect_pass(struct dense_plan *p, unsigned pass)
 	uint32_t *const counts = (uint32_t *)p->array[COUNTS].expected + pass * VALUES;
 	uint32_t *const from = p->array[FROM].expected, next[VALUES] = {0};
 
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		counts[byte_of(keys[i], pass)]++;
 	}
 	for (unsigned b = 1; b < VALUES; b++) {
 		next[b] = next[b - 1] + counts[b - 1];
 	}
-	for (uint64_t i = 0; i < p->size[SIZE]; i++) {
+	NVW_FOR(i, p->size[SIZE]) {
 		const uint32_t place = next[byte_of(keys[i], pass)]++;
 
 		from[place] = (uint32_t)i;
@@ -133,7 +133,7 @@ static void expect_pass(struct dense_plan *p, unsigned pass)
 
 static void sort_expect(struct dense_plan *p)
 {
-	for (unsigned pass = 0; pass < PASSES; pass++) {
+	NVW_FOR(pass, PASSES) {
 		expect_pass(p, pass);
 	}
 }

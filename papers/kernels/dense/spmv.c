@@ -71,7 +71,7 @@ static void spmv_expect(struct dense_plan *p)
 	const float *const values = p->array[VALUES].expected, *const vector = p->array[VECTOR].expected;
 	float *const product = p->array[PRODUCT].expected;
 
-	for (uint32_t row = 0; row < g->nodes; row++) {
+	NVW_FOR(row, g->nodes) {
 		for (uint32_t i = g->row[row]; i < g->row[row + 1]; i++) {
 			product[row] += values[i] * vector[g->column[i]];
 		}

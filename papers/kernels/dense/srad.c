@@ -41,7 +41,7 @@ static void srad_fill(struct dense_plan *p)
 	float *const image = p->array[IMAGE].input;
 
 	dense_fill_real(p, IMAGE, 0, 1);
-	for (uint64_t i = 0; i < p->array[IMAGE].count; i++) {
+	NVW_FOR(i, p->array[IMAGE].count) {
 		image[i] = expf(image[i]);
 	}
 }
@@ -82,8 +82,8 @@ static float speckle_of(const float *image, uint64_t rows, uint64_t columns)
 	const uint64_t height = (rows + 1) / 2, width = (columns + 1) / 2;
 	double sum = 0, squares = 0;
 
-	for (uint64_t y = 0; y < height; y++) {
-		for (uint64_t x = 0; x < width; x++) {
+	NVW_FOR(y, height) {
+		NVW_FOR(x, width) {
 			const double pixel = image[y * columns + x];
 
 			sum += pixel;
@@ -313,12 +313,12 @@ static void expect_coefficients(struct dense_plan *p)
 	const float *const image = p->array[IMAGE].expected;
 	const float speckle = speckle_of(image, rows, columns);
 
-	for (uint64_t y = 0; y < rows; y++) {
+	NVW_FOR(y, rows) {
 		const float *const line = image + y * columns;
 		const float *const above = line - (y > 0) * columns;
 		const float *const below = line + (y < rows - 1) * columns;
 
-		for (uint64_t x = 0; x < columns; x++) {
+		NVW_FOR(x, columns) {
 			const struct differences d = {above[x] - line[x], below[x] - line[x],
 				line[x - (x > 0)] - line[x], line[x + (x < columns - 1)] - line[x]};
 			const uint64_t i = y * columns + x;
@@ -352,7 +352,7 @@ static void expect_diffuse(struct dense_plan *p)
 
 static void srad_expect(struct dense_plan *p)
 {
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+	NVW_FOR(i, p->size[ITERATIONS]) {
 		expect_coefficients(p);
 		expect_diffuse(p);
 	}

@@ -32,7 +32,7 @@ static void stencil_fill(struct dense_plan *p)
 	float *const odd = p->array[ODD].input;
 
 	dense_fill_real(p, EVEN, 0, 1);
-	for (uint64_t i = 0; i < p->array[EVEN].count; i++) {
+	NVW_FOR(i, p->array[EVEN].count) {
 		odd[i] = even[i];
 	}
 }
@@ -72,7 +72,7 @@ DENSE_KERNEL(stencil_step, const struct args, a)
 
 static int stencil_run(struct dense_plan *p)
 {
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+	NVW_FOR(i, p->size[ITERATIONS]) {
 		const struct args args = {.from = p->array[EVEN + i % 2].device,
 			.to = p->array[ODD - i % 2].device,
 			.rows = p->size[ROWS],
@@ -89,7 +89,7 @@ static void stencil_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
 
-	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+	NVW_FOR(i, p->size[ITERATIONS]) {
 		const float *const from = p->array[EVEN + i % 2].expected;
 		float *const to = p->array[ODD - i % 2].expected;
 

@@ -40,7 +40,7 @@ static void sum_up(uint32_t *row, uint32_t nodes)
 /* Fills rows whose positions are set; afterwards row[v] is the end of the row of v. */
 static void place_arcs(const struct graph_edges *edges, uint32_t *row, uint32_t *column)
 {
-	for (uint64_t i = 0; i < edges->count; i++) {
+	NVW_FOR(i, edges->count) {
 		const uint32_t u = (uint32_t)(edges->pairs[i] >> 32), v = (uint32_t)edges->pairs[i];
 
 		column[row[u]++] = v;
@@ -78,7 +78,7 @@ static void drop_repeated(struct graph *g, const uint32_t *end)
 
 static void fill_rows(const struct graph_edges *edges, struct graph *g, uint32_t *end, uint32_t *unsorted)
 {
-	for (uint64_t i = 0; i < edges->count; i++) {
+	NVW_FOR(i, edges->count) {
 		end[edges->pairs[i] >> 32]++;
 		end[(uint32_t)edges->pairs[i]]++;
 	}

@@ -82,7 +82,7 @@ static bool take_number(struct scanner *s, uint64_t *ret_number)
 	const size_t n = peek_field(s);
 	uint64_t number = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		const unsigned digit = (unsigned)s->at[i] - '0';
 
 		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
@@ -267,7 +267,7 @@ static int read_metis_header(struct scanner *s, struct metis_layout *layout)
 static int read_metis_node(struct scanner *s, const struct metis_layout *layout, uint32_t v,
 	struct graph_edges *edges, uint64_t *arcs)
 {
-	for (uint64_t i = 0; i < layout->before; i++) {
+	NVW_FOR(i, layout->before) {
 		if (!take_value(s)) {
 			return malformed(
 				s, "%" PRIu64 " sizes and weights of node %" PRIu32, layout->before, v + 1);
@@ -375,7 +375,7 @@ static int read_matrix(struct scanner *s, struct graph_edges *edges, uint64_t *r
 		uint32_t u, v;
 		bool is_good = take_node(s, *ret_nodes, &u) && take_node(s, *ret_nodes, &v);
 
-		for (unsigned i = 0; i < values; i++) {
+		NVW_FOR(i, values) {
 			is_good = is_good && take_value(s);
 		}
 		if (!is_good || !at_line_end(s)) {
@@ -415,7 +415,7 @@ static int grow(struct renumbering *r)
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
 	NVW_ALLOCATED(larger.slots, "graph: no memory for %" PRIu64 " nodes", larger.room / 2);
-	for (uint64_t i = 0; i < r->room; i++) {
+	NVW_FOR(i, r->room) {
 		if (r->slots[i].node != 0) {
 			larger.slots[find_slot(&larger, r->slots[i].id)] = r->slots[i];
 		}

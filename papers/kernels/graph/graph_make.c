@@ -41,7 +41,7 @@ static int make_grid(const char *at, struct made *m)
 			    !parse_number(&at, 1, GRAPH_NODES_MAX / width, &height) || *at != 0,
 		NVW_E_USAGE, "expected grid:WxH of at most %d nodes", GRAPH_NODES_MAX);
 	m->nodes = (uint32_t)(width * height);
-	for (uint32_t v = 0; v < m->nodes; v++) {
+	NVW_FOR(v, m->nodes) {
 		if ((v + 1) % width) {
 			NVW_TRY(graph_add_edge(&m->edges, v, v + 1));
 		}
@@ -63,7 +63,7 @@ static int add_rmat_edge(struct made *m, struct nvw_random *random, uint64_t sca
 	const double a = .57, b = .19, c = .19;
 	uint32_t u = 0, v = 0;
 
-	for (uint64_t bit = 0; bit < scale; bit++) {
+	NVW_FOR(bit, scale) {
 		const double r = nvw_random_real(random);
 
 		u = 2 * u + (r >= a + b);
@@ -83,7 +83,7 @@ static int make_rmat(const char *at, struct made *m)
 		NVW_E_USAGE, "expected rmat:SCALE[:EDGEFACTOR] of scale 1 to %d and factor 1 to %d",
 		RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
 	m->nodes = UINT32_C(1) << scale;
-	for (uint64_t i = 0; i < factor * m->nodes; i++) {
+	NVW_FOR(i, factor * m->nodes) {
 		NVW_TRY(add_rmat_edge(m, &random, scale));
 	}
 	return 0;
@@ -184,7 +184,7 @@ static int make_road(const char *at, struct made *m)
 	r.width = root(nodes / 3);
 	r.crossings = nodes / 3 / r.width * r.width;
 	r.between = nodes - r.crossings;
-	for (uint64_t c = 0; c < r.crossings; c++) {
+	NVW_FOR(c, r.crossings) {
 		r.roads += (unsigned)__builtin_popcount(road_joins(&r, c));
 	}
 	r.node = calloc(r.width, sizeof(*r.node));
@@ -241,7 +241,7 @@ static void drop_repetitions(struct graph_edges *e)
 	uint64_t kept = 0;
 
 	qsort(e->pairs, e->count, sizeof(*e->pairs), compare_pairs);
-	for (uint64_t i = 0; i < e->count; i++) {
+	NVW_FOR(i, e->count) {
 		if (kept == 0 || e->pairs[kept - 1] != e->pairs[i]) {
 			e->pairs[kept++] = e->pairs[i];
 		}
@@ -270,7 +270,7 @@ static void shuffle_ranks(struct ranks *r, uint64_t seed)
 {
 	struct nvw_random random = {seed};
 
-	for (uint32_t i = 0; i < r->nodes; i++) {
+	NVW_FOR(i, r->nodes) {
 		const uint32_t k = (uint32_t)nvw_random_below(&random, i + 1);
 
 		r->node[i] = r->node[k];
@@ -334,7 +334,7 @@ static int generate(const struct generator *g, const char *source, uint64_t seed
 
 int graph_make(const char *source, uint64_t seed, struct graph *ret_graph)
 {
-	for (unsigned i = 0; i < sizeof(generators) / sizeof(*generators); i++) {
+	NVW_FOR(i, sizeof(generators) / sizeof(*generators)) {
 		if (strncmp(source, generators[i].prefix, strlen(generators[i].prefix)) == 0) {
 			return generate(&generators[i], source, seed, ret_graph);
 		}

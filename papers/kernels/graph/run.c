@@ -62,7 +62,7 @@ static void make_weights(const struct graph_plan *p, void *array)
 	const struct graph *const g = &p->graph;
 	uint32_t *const weights = array;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 			weights[i] = graph_weight(v, g->column[i]);
 		}
@@ -73,7 +73,7 @@ static void make_distances(const struct graph_plan *p, void *array)
 {
 	uint32_t *const distances = array;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		distances[v] = v == p->source ? 0 : GRAPH_FAR;
 	}
 }
@@ -82,7 +82,7 @@ static void make_priorities(const struct graph_plan *p, void *array)
 {
 	uint32_t *const priorities = array;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		priorities[v] = graph_priority(p->seed, v);
 	}
 }
@@ -91,7 +91,7 @@ static void make_ranks(const struct graph_plan *p, void *array)
 {
 	uint64_t *const ranks = array;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		ranks[v] = GRAPH_RANK_ONE;
 	}
 }
@@ -100,7 +100,7 @@ static void make_shares(const struct graph_plan *p, void *array)
 {
 	uint64_t *const shares = array;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		shares[v] = graph_share(GRAPH_RANK_ONE, graph_degree(&p->graph, v));
 	}
 }
@@ -166,7 +166,7 @@ static int push_tasks(struct run *r)
 {
 	struct graph_plan *const p = r->plan;
 
-	for (uint64_t q = 0; q < p->queues; q++) {
+	NVW_FOR(q, p->queues) {
 		const uint64_t tasks = graph_tasks(p->graph.nodes, p->queues, p->chunk, q);
 
 		p->tasks += tasks;
@@ -181,7 +181,7 @@ static int add_counts(struct run *r)
 	struct graph_plan *const p = r->plan;
 	struct graph_counts counts;
 
-	for (uint64_t q = 0; q < p->queues; q++) {
+	NVW_FOR(q, p->queues) {
 		NVW_TRY(nvw_read(r->machine, &counts, &r->args.queues[q].counts, sizeof(counts)));
 		p->popped += counts.popped;
 		p->stolen += counts.stolen;

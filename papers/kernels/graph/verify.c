@@ -90,7 +90,7 @@ static bool compute(struct reference *r)
 	const struct graph_plan *const p = r->plan;
 	bool is_left = true;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		r->now[v] = initial(p, v);
 		r->rank[v] = GRAPH_RANK_ONE;
 	}
@@ -99,7 +99,7 @@ static bool compute(struct reference *r)
 
 		is_left = false;
 		r->iteration++;
-		for (uint32_t v = 0; v < p->graph.nodes; v++) {
+		NVW_FOR(v, p->graph.nodes) {
 			is_left |= visits[p->algorithm](r, v);
 		}
 		r->now = r->next;
@@ -145,7 +145,7 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 {
 	const struct graph *const g = &p->graph;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		distance[v] = GRAPH_FAR;
 	}
 	distance[p->source] = 0;
@@ -172,7 +172,7 @@ static int compare_values(const struct graph_plan *p, const char *what, const ch
 {
 	uint64_t wrong = 0;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		if (found[v] != expected[v] && wrong++ < SHOWN) {
 			(void)nvw_violation(findings, 0,
 				"%s of node %" PRIu32 ": expected %" PRIu64 ", as %s says, found %" PRIu64,
@@ -230,7 +230,7 @@ static int judge_colors(const struct graph_plan *p, const uint64_t *found, struc
 {
 	const struct graph *const g = &p->graph;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 			if (found[v] == found[g->column[i]]) {
 				return nvw_violation(findings, 0,

@@ -180,7 +180,7 @@ static uint32_t largest_degree(const struct graph *g)
 {
 	uint32_t largest = 0;
 
-	for (uint32_t v = 0; v < g->nodes; v++) {
+	NVW_FOR(v, g->nodes) {
 		if (graph_degree(g, v) > largest) {
 			largest = graph_degree(g, v);
 		}

@@ -87,7 +87,7 @@ static struct member become_member(const struct args *a)
 	const uint32_t next = (me.place.number + 1) % me.place.neighbours;
 
 	me.barrier = a->barriers + me.place.cu;
-	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
+	NVW_FOR(cu, a->places.cu_count) {
 		const uint32_t groups = nvw_load(&a->places.cus[cu].groups);
 
 		me.position += before(cu, groups, me.place.cu, me.place.number);
@@ -153,7 +153,7 @@ static void barrier_work(const struct args *a, const struct member *me, uint32_t
 	uint32_t *const block =
 		a->data + (at + iteration) % a->places.group_count * a->block_words + nvw_local_id();
 
-	for (unsigned i = 0; i < a->accesses; i++) {
+	NVW_FOR(i, a->accesses) {
 		uint32_t *const datum = block + i * nvw_group_size();
 
 		nvw_store(datum, changed(nvw_load(datum), me->position, iteration));
@@ -165,7 +165,7 @@ static void barrier_kernel(const void *args)
 	const struct args *const a = args;
 	const struct member me = become_member(a);
 
-	for (uint32_t i = 0; i < a->iterations; i++) {
+	NVW_FOR(i, a->iterations) {
 		barrier_work(a, &me, me.position, i);
 		if (a->exchange == EXCHANGE_LOCAL) {
 			join_local(a, &me, i + 1);
@@ -226,7 +226,7 @@ static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned 
 {
 	uint32_t at = 0;
 
-	for (unsigned other = 0; other < cu_count; other++) {
+	NVW_FOR(other, cu_count) {
 		at += before(other, groups_on[other], cu, n);
 	}
 	return at;
@@ -247,8 +247,8 @@ static void expect_work(const struct args *a, const uint32_t *groups_on, bool is
 static void expect_half(const struct args *a, const uint32_t *groups_on, bool is_exchanged,
 	uint32_t iteration, uint32_t *blocks)
 {
-	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
-		for (uint32_t n = 0; n < groups_on[cu]; n++) {
+	NVW_FOR(cu, a->places.cu_count) {
+		NVW_FOR(n, groups_on[cu]) {
 			expect_work(a, groups_on, is_exchanged, iteration, cu, n, blocks);
 		}
 	}
@@ -257,7 +257,7 @@ static void expect_half(const struct args *a, const uint32_t *groups_on, bool is
 /* All data of a block begin as 0 and have the same history. */
 static void expect_blocks(const struct args *a, const uint32_t *groups_on, uint32_t *blocks)
 {
-	for (uint32_t i = 0; i < a->iterations; i++) {
+	NVW_FOR(i, a->iterations) {
 		expect_half(a, groups_on, false, i, blocks);
 		if (a->exchange == EXCHANGE_LOCAL) {
 			expect_half(a, groups_on, true, i, blocks);
@@ -271,7 +271,7 @@ static int verify_block(const struct args *a, struct nvw_machine *machine, uint6
 	uint64_t wrong = 0, last = 0;
 
 	NVW_TRY(nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data)));
-	for (uint64_t i = 0; i < a->block_words; i++) {
+	NVW_FOR(i, a->block_words) {
 		if (data[i] != expected) {
 			wrong++;
 			last = i;
@@ -291,11 +291,11 @@ static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint
 {
 	int verdict = 0;
 
-	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
+	NVW_FOR(cu, a->places.cu_count) {
 		NVW_TRY(sync_groups_on(machine, &a->places, cu, &groups_on[cu]));
 	}
 	expect_blocks(a, groups_on, blocks);
-	for (uint64_t b = 0; b < a->places.group_count; b++) {
+	NVW_FOR(b, a->places.group_count) {
 		NVW_TRY(sync_note(verify_block(a, machine, b, blocks[b], data, findings), &verdict));
 	}
 	return verdict;

@@ -45,7 +45,7 @@ struct plan {
 
 static void count_up(const struct args *a, uint32_t *data)
 {
-	for (unsigned i = 0; i < a->accesses; i++) {
+	NVW_FOR(i, a->accesses) {
 		uint32_t *const word = data + i * nvw_group_size() + nvw_local_id();
 
 		nvw_store(word, nvw_load(word) + 1);
@@ -70,7 +70,7 @@ static void mutex_kernel(const void *args)
 	struct lock lock = a->lock;
 
 	lock.words += domain * a->lock_words;
-	for (uint64_t i = 0; i < a->iterations; i++) {
+	NVW_FOR(i, a->iterations) {
 		const uint32_t ticket = lock_acquire(&lock, &place);
 
 		mutex_work(a, a->data + domain * a->data_words, i);
@@ -194,7 +194,7 @@ static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *da
 	const uint32_t length = sync_history_length(&p->history, last);
 	uint64_t wrong = 0;
 
-	for (unsigned item = 0; item < p->shape.group_size; item++) {
+	NVW_FOR(item, p->shape.group_size) {
 		uint32_t section = last;
 
 		for (unsigned row = 1; row <= a->accesses && length == expected; row++) {

@@ -116,13 +116,13 @@ static void move_flat(const struct args *a, uint32_t *part)
 {
 	uint32_t left[SYNC_ACCESSES_MAX];
 
-	for (unsigned i = 0; i < a->accesses; i++) {
+	NVW_FOR(i, a->accesses) {
 		const unsigned j = i * nvw_group_size() + nvw_local_id();
 
 		left[i] = j == 0 ? 0 : nvw_load(part + j - 1);
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (unsigned i = 0; i < a->accesses; i++) {
+	NVW_FOR(i, a->accesses) {
 		const unsigned j = i * nvw_group_size() + nvw_local_id();
 
 		if (j != 0) {
@@ -137,7 +137,7 @@ static void write_turn(const struct args *a, const struct sync_place *place, uin
 	const uint32_t units = STEP(a->replaced, writer_units, a->parts);
 
 	wait_and_take(a, semaphore, units, place);
-	for (uint32_t p = 0; p < a->parts; p++) {
+	NVW_FOR(p, a->parts) {
 		if (a->layout == SYNC_ROWS) {
 			move_rows(a, data + p * a->part_words, turn);
 		} else {
@@ -193,7 +193,7 @@ static uint32_t read_rows(const struct args *a, const uint32_t *part, struct see
 		rows[row] = nvw_load(column + row * SYNC_LINE_WORDS);
 	}
 	rows[0] = nvw_load_read_only(column);
-	for (unsigned row = 0; row < a->accesses; row++) {
+	NVW_FOR(row, a->accesses) {
 		seen->wrong += rows[row] != row_after(rows[1], row);
 	}
 	return rows[1];
@@ -227,7 +227,7 @@ static void semaphore_kernel(const void *args)
 	uint32_t *const data = a->data + place.cu * a->parts * a->part_words;
 	struct seen seen = {0, 0};
 
-	for (uint64_t i = 0; i < a->iterations; i++) {
+	NVW_FOR(i, a->iterations) {
 		if (place.number == 0) {
 			write_turn(a, &place, semaphore, data, (uint32_t)i + 1);
 		} else {
@@ -293,7 +293,7 @@ static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 /* A CU's data after this many turns of the writer. */
 static void fill_parts(const struct args *a, uint64_t turns, uint32_t *data)
 {
-	for (uint64_t i = 0; i < a->parts * a->part_words; i++) {
+	NVW_FOR(i, a->parts * a->part_words) {
 		data[i] = word_after(a, turns, i % a->part_words);
 	}
 }
@@ -383,7 +383,7 @@ static int verify_reader(
 	if (place.number == 0) {
 		return 0;
 	}
-	for (unsigned i = 0; i < size; i++) {
+	NVW_FOR(i, size) {
 		wrong += seen[i].wrong;
 		torn += seen[i].hash != seen[0].hash;
 	}
@@ -401,10 +401,10 @@ static int verify_all(
 {
 	int verdict = 0;
 
-	for (unsigned cu = 0; cu < p->args.places.cu_count; cu++) {
+	NVW_FOR(cu, p->args.places.cu_count) {
 		NVW_TRY(sync_note(verify_data(&p->args, machine, cu, data, findings), &verdict));
 	}
-	for (uint64_t g = 0; g < p->args.places.group_count; g++) {
+	NVW_FOR(g, p->args.places.group_count) {
 		NVW_TRY(sync_note(verify_reader(p, machine, g, findings), &verdict));
 	}
 	return verdict;

@@ -325,7 +325,7 @@ static int allocate(struct plan *p, struct nvw_machine *machine)
 static int sum_results(struct plan *p, struct nvw_machine *machine)
 {
 	p->total = (struct result){0};
-	for (uint64_t i = 0; i < p->args.places.group_count * p->shape.group_size; i++) {
+	NVW_FOR(i, p->args.places.group_count * p->shape.group_size) {
 		struct result r;
 
 		NVW_TRY(nvw_read(machine, &r, p->args.results + i, sizeof(r)));

@@ -49,7 +49,7 @@ static void bitonic_fill(struct dense_plan *p)
 	int32_t *const keys = p->array[PADDED].input;
 
 	dense_fill_int(p, KEYS, -1000000, 1000000);
-	for (uint64_t i = 0; i < p->array[PADDED].count; i++) {
+	NVW_FOR(i, p->array[PADDED].count) {
 		keys[i] = i < p->size[SIZE] ? ((const int32_t *)p->array[KEYS].input)[i] : INT32_MAX;
 	}
 }

@@ -50,7 +50,7 @@ static void combine(struct nvw_task *t)
 		butterfly((struct number){nvw_load(&d->re[!to][k]), nvw_load(&d->im[!to][k])},
 			(struct number){nvw_load(&d->re[!to][k + half]), nvw_load(&d->im[!to][k + half])},
 			(struct number){nvw_load(&d->cosines[turn]), nvw_load(&d->sines[turn])}, pair);
-		for (unsigned i = 0; i < 2; i++) {
+		NVW_FOR(i, 2) {
 			nvw_store(&d->re[to][k + i * half], pair[i].re);
 			nvw_store(&d->im[to][k + i * half], pair[i].im);
 		}
@@ -100,7 +100,7 @@ static void trees_fft_fill(struct dense_plan *p)
 
 	dense_fill_real(p, IN_RE, -1, 1);
 	dense_fill_real(p, IN_IM, -1, 1);
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		((float *)p->array[COSINES].input)[i] = (float)cos(2 * M_PI * (double)i / (double)n);
 		((float *)p->array[SINES].input)[i] = (float)-sin(2 * M_PI * (double)i / (double)n);
 	}

@@ -32,7 +32,7 @@ static void trees_fib_expect(struct dense_plan *p)
 {
 	uint32_t a = 0, b = 1;
 
-	for (uint64_t i = 0; i < p->size[N]; i++) {
+	NVW_FOR(i, p->size[N]) {
 		const uint32_t next = a + b;
 
 		a = b;

@@ -118,8 +118,8 @@ static void trees_matmul_expect(struct dense_plan *p)
 	float *const c = p->array[C].expected;
 	const uint64_t n = p->size[SIZE];
 
-	for (uint64_t i = 0; i < n * n; i++) {
-		for (uint64_t k = 0; k < n; k++) {
+	NVW_FOR(i, n * n) {
+		NVW_FOR(k, n) {
 			c[i] += a[i / n * n + k] * b[k * n + i % n];
 		}
 	}

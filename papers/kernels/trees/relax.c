@@ -63,7 +63,7 @@ static void fill_distances(struct dense_plan *p)
 {
 	int32_t *const distances = p->array[DISTANCES].input;
 
-	for (uint32_t v = 0; v < p->graph.nodes; v++) {
+	NVW_FOR(v, p->graph.nodes) {
 		distances[v] = FAR;
 	}
 	distances[relax_source(p)] = 0;
@@ -91,7 +91,7 @@ static void relax_expect(struct dense_plan *p)
 
 	while (changed) {
 		changed = false;
-		for (uint32_t v = 0; v < g->nodes; v++) {
+		NVW_FOR(v, g->nodes) {
 			for (uint32_t i = g->row[v]; distances[v] != FAR && i < g->row[v + 1]; i++) {
 				if (distances[v] + weights[i] < distances[g->column[i]]) {
 					distances[g->column[i]] = distances[v] + weights[i];

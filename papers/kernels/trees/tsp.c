@@ -90,11 +90,11 @@ static void trees_tsp_fill(struct dense_plan *p)
 	int32_t place[CITIES_MAX][2];
 	const uint64_t n = p->size[CITIES];
 
-	for (uint64_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		place[i][0] = (int32_t)nvw_random_below(&p->random, SIDE);
 		place[i][1] = (int32_t)nvw_random_below(&p->random, SIDE);
 	}
-	for (uint64_t i = 0; i < n * n; i++) {
+	NVW_FOR(i, n * n) {
 		((int32_t *)p->array[DISTANCES].input)[i] =
 			abs(place[i / n][0] - place[i % n][0]) + abs(place[i / n][1] - place[i % n][1]);
 	}
@@ -120,7 +120,7 @@ static void trees_tsp_expect(struct dense_plan *p)
 		best[i] = i == n ? 0 : NONE; /* the path of city 0 */
 	}
 	for (uint32_t set = 1; best && set < sets; set += 2) {
-		for (uint32_t last = 0; last < n; last++) {
+		NVW_FOR(last, n) {
 			const int32_t length = best[set * n + last];
 
 			if (set == sets - 1 && length + distances[last * n] < *shortest) {

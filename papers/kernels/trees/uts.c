@@ -35,7 +35,7 @@ static void visit(struct nvw_task *t)
 
 	(void)nvw_wavefront_add(&d->total[TOTAL_NODES], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	(void)nvw_wavefront_add(&d->total[TOTAL_SUM], (uint32_t)node, NVW_RELAXED, NVW_SCOPE_AGENT);
-	for (uint32_t i = 0; i < children; i++) {
+	NVW_FOR(i, children) {
 		const uint64_t child = unbalanced_child(node, i);
 
 		nvw_fork(t, visit, (uint32_t)child, (uint32_t)(child >> 32));
@@ -63,7 +63,7 @@ static void trees_uts_fill(struct dense_plan *p)
 	if (unbalanced_find(&tree, p->size[NODES], p->random.state) != 0) {
 		return; /* prepare() sees a tree without nodes */
 	}
-	for (unsigned i = 0; i < UNBALANCED_TABLE; i++) {
+	NVW_FOR(i, UNBALANCED_TABLE) {
 		table[i] = tree.table[i];
 	}
 	root[ROOT_LOW] = (uint32_t)tree.root;
