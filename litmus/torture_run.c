@@ -583,7 +583,7 @@ static unsigned choose(void *context, unsigned count)
 {
 	struct run *const run = context;
 
-	if (run->p->schedule != 2 || nvw_random_below(&run->random, 4) == 0 || run->chosen >= count) {
+	if (run->p->schedule != 2 || !nvw_random_below(&run->random, 4) || run->chosen >= count) {
 		run->chosen = (unsigned)nvw_random_below(&run->random, count);
 	}
 	return run->chosen;
