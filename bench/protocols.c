@@ -101,13 +101,13 @@ static int measure_least(const char *protocol, unsigned kernel, const char *cus,
 static int compare_all(void)
 {
 	struct outcome vi[KERNELS], each[KERNELS], many;
-	const char *name, *citation, *summary;
+	const char *name;
 
 	printf("processor time of an operation over vi's, and L1 hits; 128 CUs over 4\n");
 	NVW_FOR(k, KERNELS) {
 		NVW_TRY(measure_least("vi", k, "4", &vi[k]));
 	}
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
 		printf("%-13s", name);
 		NVW_FOR(k, KERNELS) {
 			NVW_TRY(measure_least(name, k, "4", &each[k]));
@@ -139,11 +139,11 @@ static int run_chosen(char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 	int r = 0;
 
 	if (argc == 2 && strcmp(argv[1], "list") == 0) {
-		for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
 			puts(name);
 		}
 	} else {

@@ -426,7 +426,9 @@ const char *emu_device_statistics(
 /* The machine's configuration, and the protocols that it can run. */
 const struct emu_config *emu_machine_config(const struct nvw_machine *machine);
 
-/* Name, citation and a one-line description of protocol i; false after the last. */
+/* The name of protocol i; NULL after the last. */
+const char *emu_protocol_name(unsigned i);
+/* With its citation and a one-line description; false after the last. */
 bool emu_protocol_info(
 	unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary);
 

@@ -32,12 +32,20 @@ const struct coh_protocol *coh_protocol_find(const char *name)
 	return NULL;
 }
 
-bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary)
+const char *emu_protocol_name(unsigned i)
 {
 	for (unsigned k = 0; k <= i; k++) {
 		if (!coh_protocols[k]) {
-			return false;
+			return NULL;
 		}
+	}
+	return coh_protocols[i]->name;
+}
+
+bool emu_protocol_info(unsigned i, const char **ret_name, const char **ret_citation, const char **ret_summary)
+{
+	if (!emu_protocol_name(i)) {
+		return false;
 	}
 	*ret_name = coh_protocols[i]->name;
 	*ret_citation = coh_protocols[i]->citation;

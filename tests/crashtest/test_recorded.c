@@ -298,9 +298,9 @@ static void crash_one(
 
 static void write_runs(FILE *to)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 
-	for (unsigned i = 0; emu_protocol_info(i / DOMAINS, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = emu_protocol_name(i / DOMAINS)); i++) {
 		for (unsigned model = 0; emu_model_info(model); model++) {
 			run_one(to, name, emu_model_info(model)->name, domains[i % DOMAINS]);
 		}

@@ -239,9 +239,7 @@ TEST(strict_hardware_orders_stores_whose_barrier_is_missing)
 
 TEST(shipped_structures_survive_under_every_protocol)
 {
-	const char *citation, *summary;
-
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
 		static const struct shipped *const all[] = {&kv_resize, &kv_group, &btree, &btree_kernel};
 
 		for (unsigned k = i % one_in(4); k < NVW_COUNT(all); k += one_in(4)) {
@@ -264,9 +262,7 @@ TEST(queues_stealing_and_stacks_survive_under_every_protocol)
 {
 	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped,
 		&steal_remote, &stack, &stack_group, &tiered_two, &tasks};
-	const char *citation, *summary;
-
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
 		for (unsigned k = i % one_in(4); k < NVW_COUNT(all); k += one_in(4)) {
 			if (all[k] == &steal_remote && !knows_remote_scopes(protocol)) {
 				continue;
@@ -325,11 +321,8 @@ TEST(structures_survive_in_every_mode_wherever_a_store_may_wait)
 	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 	static const char *const settings[] = {NULL, "persist.model=buffered-epoch"};
 
-	const char *citation, *summary;
-
 	also[0] = "persist.check=on";
-	for (unsigned i = 0; emu_protocol_info(i / 24, &protocol, &citation, &summary);
-		i += one_in(NEXT_CASE)) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i / 24)); i += one_in(NEXT_CASE)) {
 		const struct shipped *const s = all[i / 6 % 4];
 		const unsigned mode = i / 2 % 3, model = i % 2;
 

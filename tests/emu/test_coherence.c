@@ -168,9 +168,9 @@ KERNEL(store_in_two_scopes, const struct two_scopes, s)
 
 TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
 		RIG(rig);
 		struct two_scopes s;
 

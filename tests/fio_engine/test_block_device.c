@@ -80,10 +80,9 @@ static void assert_blocks(struct block_device *d, unsigned first, unsigned count
 
 TEST(what_is_written_is_read_back_under_every_protocol, make)
 {
-	const char *citation, *summary;
 	struct block_options o = plain;
 
-	for (unsigned i = 0; emu_protocol_info(i, &o.protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; (o.protocol = emu_protocol_name(i)); i++) {
 		struct block_device *const d = open_with(&o);
 
 		write_blocks(d, 0, BLOCKS, 2 * i, false);

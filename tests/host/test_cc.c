@@ -20,6 +20,9 @@
 
 enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 
+/* The paths of a list that NULL ends. */
+#define for_each_path(path, list) for (char **path = (list); *path != NULL; path++)
+
 static char *subjects[8], *raw_logs[8]; /* one a compiler, NULL at the end */
 
 static void record(const char *program, const char *mode, unsigned number)
@@ -122,7 +125,7 @@ static void replay(void)
 
 TEST(every_instruction_is_recorded_once_with_its_line)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "kinds", 0);
 		assert_true(compare_with_expected() > 150);
 		replay();
@@ -131,7 +134,7 @@ TEST(every_instruction_is_recorded_once_with_its_line)
 
 TEST(a_random_program_is_recorded_as_it_says_itself)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		for (unsigned seed = 1; seed <= 3; seed++) {
 			record(*s, "random", seed);
 			assert_true(compare_with_expected() > 3000);
@@ -142,7 +145,7 @@ TEST(a_random_program_is_recorded_as_it_says_itself)
 
 TEST(registers_flags_and_the_red_zone_survive)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "registers", 0);
 		succeeds("$NVWAVE exec -- %s registers pool", *s);
 		succeeds("%s registers pool", *s);
@@ -151,7 +154,7 @@ TEST(registers_flags_and_the_red_zone_survive)
 
 TEST(jumps_forks_and_sudden_ends_keep_program_order)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "jumps", 0);
 		assert_int_equal(compare_with_expected(), 13);
 		record(*s, "forks", 0);
@@ -173,7 +176,7 @@ TEST(the_same_run_gives_the_same_log_byte_for_byte)
 
 TEST(without_nvwave_a_program_does_the_same)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "random", 2);
 		succeeds("mv pool first && mv expected first.expected && %s random pool 2", *s);
 		succeeds("cmp pool first && cmp expected first.expected");
@@ -182,7 +185,7 @@ TEST(without_nvwave_a_program_does_the_same)
 
 TEST(atomics_of_threads_are_recorded_one_by_one)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		uint64_t counted = 0, own[THREADS][2] = {{0}};
 		struct nvw_log_record r;
 
@@ -212,7 +215,7 @@ TEST(atomics_of_threads_are_recorded_one_by_one)
 
 TEST(handlers_of_signals_neither_block_nor_lose_stores)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "signals", 0);
 		replay();
 		record(*s, "steps", 0);
@@ -222,7 +225,7 @@ TEST(handlers_of_signals_neither_block_nor_lose_stores)
 
 TEST(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		record(*s, "unannounced", 0);
 		struct nvw_log_reader *const reader = open_log();
 
@@ -234,7 +237,7 @@ TEST(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same)
 
 TEST(what_was_not_recompiled_is_found_by_comparing)
 {
-	for (char **s = subjects; *s != NULL; s++) {
+	for_each_path(s, subjects) {
 		struct nvw_log_record r;
 		uint64_t seen = 0, strayed = 0;
 
@@ -297,7 +300,7 @@ static bool names_line(unsigned line)
 
 TEST(a_right_log_by_hand_is_consistent)
 {
-	for (char **s = raw_logs; *s != NULL; s++) {
+	for_each_path(s, raw_logs) {
 		crash(0, *s, "", "--model=x86");
 		assert_output_has("16 stores, 11 fences");
 		assert_output_has("exhausted");
@@ -311,7 +314,7 @@ TEST(a_right_log_by_hand_is_consistent)
 
 TEST(a_count_stored_before_its_value_in_one_line_is_found)
 {
-	for (char **s = raw_logs; *s != NULL; s++) {
+	for_each_path(s, raw_logs) {
 		crash(1, *s, "early", "--model=x86");
 		assert_output_has("is counted, and wrong");
 		assert_true(names_line(line_of("/* early */")));
@@ -373,7 +376,7 @@ TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 
 TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 {
-	for (char **s = raw_logs; *s != NULL; s++) {
+	for_each_path(s, raw_logs) {
 		crash(1, *s, "unflushed", "--model=x86");
 		assert_output_has("is missing in its line");
 		assert_output_has("is never flushed");
@@ -384,7 +387,7 @@ TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 
 TEST(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not)
 {
-	for (char **s = raw_logs; *s != NULL; s++) {
+	for_each_path(s, raw_logs) {
 		crash(0, *s, "lean", "--model=x86");
 		assert_output_has("16 stores, 6 fences");
 		crash(1, *s, "unfenced", "--model=x86");

@@ -170,13 +170,12 @@ TEST(the_same_seed_gives_the_same_report)
 TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
-	const char *protocol, *citation, *summary;
+	const char *protocol;
 
 	for_each(row, files) {
 		struct litmus_list list = load(*row);
 
-		for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary);
-			p += NEXT_PROTOCOL) {
+		for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
 			const struct litmus_options options = {
 				.protocol = protocol, .schedules = 24, .seed = 1};
 
@@ -191,10 +190,10 @@ TEST(claims_hold_with_store_buffers)
 {
 	static const char *const settings[] = {
 		"store_buffer.entries=2", "store_buffer.order=unordered", NULL};
-	const char *protocol, *citation, *summary;
+	const char *protocol;
 	struct litmus_list list = load("hrf.litmus");
 
-	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p += NEXT_PROTOCOL) {
+	for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
 		const struct litmus_options options = {
 			.protocol = protocol, .schedules = 12, .seed = 1, .settings = settings};
 
@@ -404,7 +403,7 @@ TEST(a_thread_without_operations_does_nothing)
 TEST(public_tests_show_nothing_forbidden_where_it_is_claimed)
 {
 	skip_if_sanitized();
-	const char *const folder = getenv("SHARED_DATA"), *protocol, *citation, *summary;
+	const char *const folder = getenv("SHARED_DATA"), *protocol;
 	struct litmus_list list = {0};
 	char path[512];
 
@@ -414,7 +413,7 @@ TEST(public_tests_show_nothing_forbidden_where_it_is_claimed)
 		skip_test("the public litmus tests are not there: %s", nvw_error_message());
 	}
 	assert_int_equal(list.count, 80);
-	for (unsigned p = 0; emu_protocol_info(p, &protocol, &citation, &summary); p++) {
+	for (unsigned p = 0; (protocol = emu_protocol_name(p)); p++) {
 		const struct litmus_options options = {.protocol = protocol, .schedules = 4, .seed = 1};
 
 		assert_int_equal(failures(&list, &options), 0);

@@ -23,19 +23,11 @@ static void run(const struct torture_options *options)
 	}
 }
 
-/* The name of protocol i, NULL past the last. */
-static const char *protocol_name(unsigned i)
-{
-	const char *name, *citation, *summary;
-
-	return emu_protocol_info(i, &name, &citation, &summary) ? name : NULL;
-}
-
 TEST(every_load_is_right_under_every_protocol)
 {
 	const char *protocol;
 
-	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){
 			.protocol = protocol, .seed = 1000, .programs = PROGRAMS, .shrink = true});
 		if (result.failed) {
@@ -61,7 +53,7 @@ TEST(every_load_is_right_in_tiny_caches)
 	};
 	const char *protocol;
 
-	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		for_each(row, machines) {
 			run(&(struct torture_options){.protocol = protocol,
 				.seed = 30,
@@ -152,7 +144,7 @@ TEST(every_protocol_has_a_fault_that_is_found)
 {
 	const char *protocol;
 
-	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){.protocol = protocol,
 			.seed = 1,
 			.programs = FAULT_PROGRAMS,
@@ -289,7 +281,7 @@ TEST(strict_persistency_loads_right_values_under_every_protocol)
 
 	const char *protocol;
 
-	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){
 			.protocol = protocol, .seed = 1 + i, .programs = 4, .settings = settings});
 		assert_false(result.failed);
@@ -306,7 +298,7 @@ TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 	const char *const settings[] = {"l2.ways=2", NULL};
 	const char *protocol;
 
-	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){
 			.protocol = protocol, .seed = 1, .programs = 20, .settings = settings});
 		if (result.failed) {

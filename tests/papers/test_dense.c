@@ -64,9 +64,9 @@ enum { KERNELS = NVW_COUNT(kernels) };
 
 TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 {
-	const char *protocol, *citation, *summary;
+	const char *protocol;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
 		NVW_EACH(kernel, kernels, KERNELS) {
 			struct test t = begin(kernel->workload, kernel->sizes, protocol);
 

@@ -70,9 +70,9 @@ static struct nvw_task_totals run_with(
 
 TEST(programs_compute_under_every_protocol_what_the_host_computes)
 {
-	const char *protocol, *citation, *summary;
+	const char *protocol;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i += NEXT_PROTOCOL) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
 		NVW_EACH(program, programs, PROGRAMS) {
 			run_with(program->workload, program->sizes, "", protocol);
 		}
@@ -199,9 +199,9 @@ static struct nvw_task_totals run_branching(
 TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 {
 	static const char *const wide[] = {NULL}, *const narrow[] = {"gpu.wavefront_width=16", NULL};
-	const char *protocol, *citation, *summary;
+	const char *protocol;
 
-	for (unsigned i = 0; emu_protocol_info(i, &protocol, &citation, &summary); i++) {
+	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		for (unsigned width = 16; width <= 64; width += 48) {
 			const uint64_t forks = (2 << DEPTH) - 2; /* into entries 1, 2 ... */
 			uint64_t sum, atomics = 0;
