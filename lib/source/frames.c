@@ -82,13 +82,13 @@ unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capa
 /* The libraries that nvwave preloads are as little the program's as the C library is. */
 static bool is_system(Dwfl_Module *module)
 {
-	static const char *const names[] = {"/libc.so", "/libc-", "/libasan.so", "/libubsan.so", "/ld-linux",
-		"/libpthread", "/libnvwave-pmem.so", "/libnvwave-locks.so", "/libnvwave-schedule.so"};
+	static const char *const names[] = {"libc.so", "libc-2.", "libasan.so", "libubsan.so", "ld-linux",
+		"libpthread", "libnvwave-pmem.so", "libnvwave-locks.so", "libnvwave-schedule.so"};
 	const char *const path =
 		module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 
 	for (unsigned i = 0; path && i < NVW_COUNT(names); i++) {
-		if (strstr(path, names[i])) {
+		if (strncmp(basename(path), names[i], strlen(names[i])) == 0) {
 			return true;
 		}
 	}

@@ -21,12 +21,12 @@ static const char source[] = "int first(int n) { return n; }\n"
 			     "}\n";
 
 /*
- * Compiles the source in a folder of its own and asks for the place of second(); *ret_place is "" if there is
+ * Compiles the source in a folder of its own, whose name is no library's, and asks for the place of second(); *ret_place is "" if there is
  * none.
  */
 static void place_of_second(const char *compiler, const char *options, char ret_place[CT_TEXT_BYTES])
 {
-	char folder[] = "/tmp/test_frames.XXXXXX", path[64], library[64], command[256];
+	char folder[] = "/tmp/libc-frames.XXXXXX", path[64], library[64], command[256];
 	struct ct_frames frames = {.count = 1};
 	FILE *file;
 	void *module;

@@ -229,6 +229,14 @@ TEST(what_atomics_order_in_this_run_is_of_second_rank)
 	expect("published-again", SECOND_RANK, "store_then_publish", "load_when_published");
 }
 
+TEST(an_atomic_that_loads_from_the_same_place_again_acquires)
+{
+	for (unsigned i = 0; programs[i]; i++) {
+		assert_int_equal(look(programs[i], "persistency", "published-in-pool"), 0);
+		assert_true(json_array_size(candidates()) > 0);
+	}
+}
+
 TEST(what_may_be_a_lock_is_of_second_rank)
 {
 	expect("own-lock", SECOND_RANK, "store_own_lock", "load_lock_free");

@@ -400,6 +400,31 @@ static void load_when_published_again(void)
 	load_when_published();
 }
 
+/* The flag seems to be a lock, so that its own stores are of second rank. */
+static void store_then_publish_in_pool(void)
+{
+	pass_turn(1);
+	wait_turn(2);
+	pool->x = 1;
+	persist(&pool->x);
+	atomic_exchange(&pool->word, 1);
+}
+
+__attribute__((noinline)) static uint64_t read_word(void)
+{
+	return atomic_load(&pool->word);
+}
+
+static void load_when_published_in_pool(void)
+{
+	read_word();
+	pass_turn(2);
+	wait_turn(1);
+	while (read_word() == 0) {
+	}
+	consume(pool->x);
+}
+
 static void store_lock_free(void)
 {
 	uint64_t before = 0;
@@ -563,6 +588,7 @@ static const struct pair pairs[] = {
 	{"no-effect", store_flush_outside, load_and_forget},
 	{"published", store_then_publish, load_when_published},
 	{"published-again", store_then_publish_again, load_when_published_again},
+	{"published-in-pool", store_then_publish_in_pool, load_when_published_in_pool},
 	{"lock-free", store_lock_free, load_lock_free},
 	{"own-lock", store_own_lock, load_lock_free},
 	{"own-locked", store_own_locked, load_own_locked},
