@@ -25,6 +25,7 @@ uint64_t nvw__filled_next(const uint8_t *map, uint64_t page, uint64_t pages)
 		memcpy(&eight, map + page, sizeof eight);
 		page += eight == 0 ? 8 : 1;
 	}
+	NVW_DEEP_INVARIANT(page <= pages);
 	return page;
 }
 

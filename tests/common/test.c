@@ -66,3 +66,10 @@ __attribute__((constructor)) static void filter_tests(void)
 {
 	cmocka_set_test_filter(getenv("TEST_FILTER"));
 }
+
+int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}

@@ -74,6 +74,9 @@ extern const struct test_group test_group;
 /* All tests of the program; what main() does, unless the program has its own. How many failed. */
 int run_every_test(void);
 
+/* For qsort() and bsearch() of 64-bit numbers. */
+int by_number(const void *a, const void *b);
+
 /* For pools: in memory, if there is such a folder. A pool is synchronized when it is closed, and a test
  * with many of them would wait for its disk again and again. */
 const char *test_folder(void);

@@ -128,13 +128,6 @@ struct keys {
 	uint64_t *key, count;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* False: there are too many. */
 static bool add_instant(struct ct_medium *m, struct keys *keys)
 {
@@ -172,13 +165,13 @@ static bool list_states(
 		all = add_instant(&m, keys);
 	}
 	ct_medium_destroy(&m);
-	qsort(keys->key, keys->count, sizeof *keys->key, by_value);
+	qsort(keys->key, keys->count, sizeof *keys->key, by_number);
 	return all;
 }
 
 static bool has(const struct keys *keys, uint64_t key)
 {
-	return bsearch(&key, keys->key, keys->count, sizeof key, by_value) != NULL;
+	return bsearch(&key, keys->key, keys->count, sizeof key, by_number) != NULL;
 }
 
 /* ---- Runs ---------------------------------------------------------------------------------- */

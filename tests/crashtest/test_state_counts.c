@@ -17,18 +17,11 @@
 
 enum { KEYS_MAX = 1 << 17 };
 
-static int by_key(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t count_different(uint64_t *key, uint64_t count)
 {
 	uint64_t n = count > 0;
 
-	qsort(key, count, sizeof *key, by_key);
+	qsort(key, count, sizeof *key, by_number);
 	for (uint64_t i = 1; i < count; i++) {
 		n += key[i] != key[i - 1];
 	}

@@ -610,6 +610,15 @@ TEST(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer)
 
 static const char *const from_outside[] = {"KILL", "TERM", "INT", "HUP"};
 
+/* A checker that a signal ends once, which it notes in the file pids. */
+static void assert_asked_again(const char *text)
+{
+	assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
+	assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
+	assert_string_equal(result.why_executed, "");
+	assert_int_equal(unlink(in_dir("pids")), 0);
+}
+
 /* It has not refused, and what it was asked is asked again. */
 TEST(a_fork_server_that_is_killed_is_started_again)
 {
@@ -621,10 +630,7 @@ TEST(a_fork_server_that_is_killed_is_started_again)
 			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; "
 			"}\nexit 0\n",
 			in_dir("pids"), in_dir("pids"), *one);
-		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
-		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
-		assert_string_equal(result.why_executed, "");
-		assert_int_equal(unlink(in_dir("pids")), 0);
+		assert_asked_again(text);
 	}
 }
 
@@ -636,10 +642,7 @@ TEST(a_checker_that_is_killed_once_is_asked_again)
 		snprintf(text, sizeof text,
 			"#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
 			in_dir("pids"), in_dir("pids"), *one);
-		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
-		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
-		assert_string_equal(result.why_executed, "");
-		assert_int_equal(unlink(in_dir("pids")), 0);
+		assert_asked_again(text);
 	}
 	/* One that does so in every state does it by itself. */
 	assert_false(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -TERM $$\n"), CT_MODEL_X86));

@@ -313,18 +313,11 @@ struct outcomes {
 	uint64_t key[KEYS_MAX];
 };
 
-static int by_key(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void sort_out(struct outcomes *o)
 {
 	uint64_t kept = 0;
 
-	qsort(o->key, o->keys, sizeof *o->key, by_key);
+	qsort(o->key, o->keys, sizeof *o->key, by_number);
 	NVW_EACH(key, o->key, o->keys) {
 		if (kept == 0 || *key != o->key[kept - 1]) {
 			o->key[kept++] = *key;

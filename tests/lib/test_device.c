@@ -34,13 +34,6 @@ KERNEL(give_back, const struct args, a)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 TEST(many_work_items_get_different_blocks_that_are_theirs)
 {
 	static const uint64_t sizes[] = {1, 64, 65, 512, 4096, NVW_HEAP_BLOCK_MAX};
@@ -57,7 +50,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 		a.out = nvw_alloc(rig.machine, 8 * N);
 		rig_launch(&rig, allocate, &a, N, 64);
 		rig_ok(nvw_read(rig.machine, blocks, a.out, sizeof blocks));
-		qsort(blocks, N, 8, compare);
+		qsort(blocks, N, 8, by_number);
 		NVW_FOR(i, N) {
 			if (i < 100) {
 				assert_int_equal(blocks[i], 0); /* more than was set aside */
@@ -117,9 +110,9 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 	}
 	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
-	qsort(second, N, 8, compare);
+	qsort(second, N, 8, by_number);
 	NVW_FOR(i, N) {
-		const bool reused = bsearch(&first[i], second, N, 8, compare);
+		const bool reused = bsearch(&first[i], second, N, 8, by_number);
 
 		assert_int_equal(reused, i % 2 == 0);
 	}

@@ -21,6 +21,7 @@
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
+#include "core/array.h"
 #include "crashtest/explore/every_order.h"
 #include "ordered.h"
 
@@ -134,19 +135,8 @@ struct set {
 
 static void add(struct set *s, uint64_t value)
 {
-	if (s->count == s->capacity) {
-		s->capacity = 2 * s->capacity + 64;
-		s->of = realloc(s->of, s->capacity * sizeof *s->of);
-		assert_non_null(s->of);
-	}
+	assert_true(NVW_ROOM(s->of, s->capacity, s->count + 1));
 	s->of[s->count++] = value;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* As a set: sorted, each value once. */
@@ -154,7 +144,7 @@ static void finish(struct set *s)
 {
 	unsigned kept = 0;
 
-	qsort(s->of, s->count, sizeof *s->of, by_value);
+	qsort(s->of, s->count, sizeof *s->of, by_number);
 	NVW_EACH(of, s->of, s->count) {
 		if (kept == 0 || s->of[kept - 1] != *of) {
 			s->of[kept++] = *of;
@@ -491,11 +481,7 @@ struct states {
 
 static void add_state(struct states *s, uint64_t stores, uint64_t acks)
 {
-	if (s->count == s->capacity) {
-		s->capacity = 2 * s->capacity + 256;
-		s->of = realloc(s->of, s->capacity * sizeof *s->of);
-		assert_non_null(s->of);
-	}
+	assert_true(NVW_ROOM(s->of, s->capacity, s->count + 1));
 	s->of[s->count++] = (struct state){stores, acks};
 }
 
