@@ -188,6 +188,13 @@ static void flush_word(struct host_watched *w, struct host_race_thread *t, uint6
 	}
 }
 
+static void flush_words(struct host_watched *w, struct host_race_thread *t, uint64_t first)
+{
+	for (unsigned i = 0; i < HOST_LINE / 8 && t->open > 0; i++) {
+		flush_word(w, t, first + i);
+	}
+}
+
 /* Flushes for threads that have ended before: what they stored is in the line, too. */
 static void flush_joined(struct host_watched *w, uint64_t word)
 {
@@ -199,7 +206,7 @@ static void flush_joined(struct host_watched *w, uint64_t word)
 		if (t->joined && t->open > 0 && t->process == w->shared->process &&
 			w->shared->clock.of[i - 1] >= t->clock.of[i - 1]) {
 			host_lock(); /* several may have joined, one after the other */
-			flush_word(w, t, word);
+			flush_words(w, t, word);
 			host_unlock();
 		}
 	}
@@ -255,10 +262,8 @@ void host_check_flush(const struct host_mapping *m, const void *address, size_t 
 	for (uint64_t line = at & ~(uint64_t)(HOST_LINE - 1); line < end; line += HOST_LINE) {
 		const uint64_t word = (uint64_t)m->race_file << 48 | line / 8;
 
-		for (unsigned i = 0; i < HOST_LINE / 8; i++) {
-			flush_word(w, w->shared, word + i);
-			flush_joined(w, word + i);
-		}
+		flush_words(w, w->shared, word);
+		flush_joined(w, word);
 		host_loads_flushed(w, word);
 	}
 	if (how == HOST_FLUSH_IN_ORDER && w->flushed_count > 0) {
