@@ -167,10 +167,7 @@ static void take_numbers(struct ct_result *r, const json_t *o)
 static void complete_findings(struct merge *m, struct ct_result *r)
 {
 	r->findings_unlisted += m->groups.unlisted;
-	r->finding_count = m->groups.count;
-	NVW_FOR(i, m->groups.count) {
-		r->finding[i] = m->groups.group[i].finding;
-	}
+	ct_groups_list(&m->groups, r);
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);
 	ct_merge_causes(r->finding, &r->finding_count);
 }

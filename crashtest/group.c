@@ -158,17 +158,32 @@ bool ct_groups_has(const struct ct_groups *groups, const char *text)
 	return i < groups->count;
 }
 
+static void join_samples(struct ct_group *to, const struct ct_group *from)
+{
+	NVW_FOR(k, CT_SAMPLES) {
+		if (from->sample[k].used) {
+			add_sample(&to->sample[k], &from->sample[k]);
+		}
+	}
+}
+
 void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others)
 {
 	groups->unlisted += others->unlisted;
 	NVW_EACH(group, others->group, others->count) {
 		struct ct_group *const g = group_of(groups, &group->finding);
 
-		for (unsigned k = 0; g && k < CT_SAMPLES; k++) {
-			if (group->sample[k].used) {
-				add_sample(&g->sample[k], &group->sample[k]);
-			}
+		if (g) {
+			join_samples(g, group);
 		}
+	}
+}
+
+void ct_groups_list(const struct ct_groups *groups, struct ct_result *ret_result)
+{
+	ret_result->finding_count = groups->count;
+	NVW_FOR(i, groups->count) {
+		ret_result->finding[i] = groups->group[i].finding;
 	}
 }
 

@@ -52,6 +52,9 @@ void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others);
  */
 unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *ret_findings, unsigned room);
 
+/* The examples become the result's findings. */
+void ct_groups_list(const struct ct_groups *groups, struct ct_result *ret_result);
+
 /* Makes one finding of those with the same root cause. Samples stay only if their cause is another. */
 void ct_merge_causes(struct ct_finding *findings, unsigned *count);
 

@@ -85,14 +85,20 @@ static bool is_empty(const struct member *m, const char *field)
 	return m->kind == MEMBER_TEXT ? !*field : number_at(m, field) == 0;
 }
 
+static json_t *member_json(const struct member *m, const void *record)
+{
+	if (m->optional && is_empty(m, (const char *)record + m->at)) {
+		return NULL;
+	}
+	return value_json(m, record);
+}
+
 json_t *members_json(const struct member *members, const void *record)
 {
 	json_t *const o = json_object();
 
 	for (const struct member *m = members; m->name; m++) {
-		json_t *const value = m->optional && is_empty(m, (const char *)record + m->at) ?
-					      NULL :
-					      value_json(m, record);
+		json_t *const value = member_json(m, record);
 
 		if (value) {
 			json_object_set_new(o, m->name, value);

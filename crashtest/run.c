@@ -13,6 +13,7 @@
 
 #include <check/check.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
 
@@ -155,18 +156,23 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 	return 0;
 }
 
+static int write_one(const char *path, unsigned number, const uint8_t *content, uint64_t bytes)
+{
+	char *const its = nvw__pool_path(path, number);
+
+	NVW_ALLOCATED(its, "no memory for the path of a pool");
+	const int error = write_file(its, content, bytes);
+
+	free(its);
+	return error;
+}
+
 static int write_initial(const struct ct_bench *b, const char *path)
 {
 	const uint8_t *content = b->initial;
 
 	NVW_FOR(i, b->pool_count) {
-		char *const its = nvw__pool_path(path, i);
-
-		NVW_ALLOCATED(its, "no memory for the path of a pool");
-		const int error = write_file(its, content, b->pool_bytes[i]);
-
-		free(its);
-		NVW_TRY(error);
+		NVW_TRY(write_one(path, i, content, b->pool_bytes[i]));
 		content += b->pool_bytes[i];
 	}
 	return 0;
@@ -396,20 +402,24 @@ static int set_up(struct run *r)
 }
 
 /* What the run has left. */
-static int judge(const struct run *r, const char *path)
+static int judge_pool(const struct run *r, const char *path, const struct nvw_acks *acks)
 {
 	const struct ct_subject *const s = r->bench->subject;
-	struct nvw_acks acks = {0};
 	struct nvw_pool *pool;
+
+	NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
+	const int error = s->judge(s->workload, r->bench->plan, pool, acks);
+
+	nvw_pool_close(pool);
+	return error;
+}
+
+static int judge(const struct run *r, const char *path)
+{
+	struct nvw_acks acks = {0};
 	int error = ct_run_acks(r->shared, &acks);
 
-	if (!error) {
-		error = nvw_pool_open(path, NVW_POOL_WRITE, &pool);
-	}
-	if (!error) {
-		error = s->judge(s->workload, r->bench->plan, pool, &acks);
-		nvw_pool_close(pool);
-	}
+	error = NVW_OR(error, judge_pool(r, path, &acks));
 	nvw__acks_free(&acks);
 	return error;
 }

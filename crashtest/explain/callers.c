@@ -60,7 +60,7 @@ bool ct_callers_one_place(const struct ct_stores *s, uint32_t a, uint32_t b)
 {
 	const struct ct_names *const x = names_of(s, a), *const y = names_of(s, b);
 
-	return x != NULL && y && x->line != 0 && is_one_line(x, y);
+	return x && y && x->line != 0 && is_one_line(x, y);
 }
 
 /* Its index in a; 0: none. */

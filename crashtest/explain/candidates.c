@@ -78,20 +78,25 @@ static int confirm_set(struct ct_proof *p, unsigned size, enum outcome *outcome)
 }
 
 /* One that a run refutes is tried in no larger set. */
-static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigned *set, unsigned size)
+static void say_refuted(const struct ct_proof *p, struct ct_finding *f, unsigned size)
 {
-	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
-	if (*p->why == '\0') {
-		return;
-	}
 	if (f->cure.refuted++ == 0) {
 		ct_edits_text(p->edit + p->edits, size, f->cure.refuted_edit, sizeof f->cure.refuted_edit);
 		NVW_PRINT(f->cure.refuted_why, "%s", p->why);
 	}
+}
+
+static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigned *set, unsigned size)
+{
+	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
+	if (!*p->why) {
+		return;
+	}
+	say_refuted(p, f, size);
 	if (size == 1) {
 		p->refuted |= 1u << set[0];
 	}
-	p->why[0] = '\0';
+	*p->why = '\0';
 }
 
 /* Two barriers for one lost store: if neither does alone, both do not. */

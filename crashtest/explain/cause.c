@@ -230,7 +230,7 @@ static void say_reversed(struct cause_search *s)
 /* After the place of another store: its line alone if the file is the same. */
 static struct cause_place line_after(const struct ct_line *before, const struct ct_line *line)
 {
-	const bool is_same = before != NULL && strcmp(before->file, line->file) == 0;
+	const bool is_same = before && strcmp(before->file, line->file) == 0;
 	struct cause_place p;
 	const int n = NVW_PRINT(p.text, "%s:%u", is_same ? "" : line->file, line->line);
 
@@ -444,7 +444,7 @@ static bool has_callers(const struct ct_stores *stores, const struct ct_store *s
 {
 	const struct ct_names *const at = ct_stores_site(stores, store->site);
 
-	return at != NULL && at->caller != 0;
+	return at && at->caller != 0;
 }
 
 static void find_by_form(struct cause_search *s)

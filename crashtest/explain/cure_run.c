@@ -26,18 +26,20 @@ static bool is_assumption(const struct ct_edit *e)
 	return e->kind == CT_EDIT_DURABLE || e->kind == CT_EDIT_ORDERED;
 }
 
+static enum emu_insertion where_of(const struct ct_edit *e)
+{
+	if (e->kind == CT_EDIT_WIDEN) {
+		return EMU_INSERT_WIDENS;
+	}
+	return ct_edit_stands_before(e) ? EMU_INSERT_BEFORE : EMU_INSERT_AFTER;
+}
+
 static struct emu_inserted inserted_of(const struct ct_edit *e)
 {
 	const struct ct_line *const at = ct_edit_place(e);
-	struct emu_inserted to = {
-		.file = at->file, .line = at->line, .scope = e->scope, .where = EMU_INSERT_AFTER};
 
-	if (e->kind == CT_EDIT_WIDEN) {
-		to.where = EMU_INSERT_WIDENS;
-	} else if (ct_edit_stands_before(e)) {
-		to.where = EMU_INSERT_BEFORE;
-	}
-	return to;
+	return (struct emu_inserted){
+		.file = at->file, .line = at->line, .scope = e->scope, .where = where_of(e)};
 }
 
 /* ---- How it ended -------------------------------------------------------------------------------------- */

@@ -385,11 +385,16 @@ static int compare_members(struct kernel *k)
 	return 0;
 }
 
-static void begin_again(struct kernel *k)
+static void forget_members(struct kernel *k)
 {
 	NVW_FOR(i, k->items) {
 		*member_at(k, i) = (struct member){.total = member_at(k, i)->total};
 	}
+}
+
+static void begin_again(struct kernel *k)
+{
+	forget_members(k);
 	for (uint64_t i = 0, first, end; i < k->items; i = end) {
 		scope_of(k, i, &first, &end);
 		count_laggards(k, i);
@@ -398,17 +403,20 @@ static void begin_again(struct kernel *k)
 }
 
 /* Counts who passes how often, and then adds what that takes. */
-static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
+static void see_all(struct kernel *k, uint64_t first, uint64_t end)
 {
-	NVW_FAIL_IF(!k->member || !k->behind, NVW_E_MEMORY, "no memory for the work-items of a kernel");
-	for (uint64_t i = first; i < end; i++) {
-		see(k, i);
-	}
-	NVW_TRY(compare_members(k));
-	begin_again(k);
 	for (uint64_t i = first; i < end && !k->error; i++) {
 		see(k, i);
 	}
+}
+
+static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
+{
+	NVW_FAIL_IF(!k->member || !k->behind, NVW_E_MEMORY, "no memory for the work-items of a kernel");
+	see_all(k, first, end);
+	NVW_TRY(compare_members(k));
+	begin_again(k);
+	see_all(k, first, end);
 	return k->error;
 }
 
@@ -436,22 +444,30 @@ static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_
 	return error;
 }
 
-int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
+static int edit_kernels(struct edit_log *log, const struct ct_edit *edit, uint64_t *passes)
 {
-	uint64_t passes = 0;
-
-	NVW_INVARIANT(edit->kind == CT_EDIT_BARRIER || edit->kind == CT_EDIT_WIDEN);
 	NVW_FOR(i, log->entry.count) {
 		if (edit_record_at(log, i)->kind == NVW_LOG_LAUNCH) {
-			NVW_TRY(edit_kernel(log, edit, i, &passes));
+			NVW_TRY(edit_kernel(log, edit, i, passes));
 		}
 	}
-	if (passes > 0) {
-		return edit_log_settle(log);
-	}
+	return 0;
+}
+
+static int no_pass(const struct edit_log *log, const struct ct_edit *edit)
+{
 	if (edit->kind == CT_EDIT_WIDEN) {
 		return edit_log_no_line(
 			log, ct_edit_place(edit), CT_KIND(BARRIER), "persist barrier that could be wider");
 	}
 	return edit_log_no_line(log, ct_edit_place(edit), CT_KIND(STORE), "store by a kernel");
+}
+
+int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
+{
+	uint64_t passes = 0;
+
+	NVW_INVARIANT(edit->kind == CT_EDIT_BARRIER || edit->kind == CT_EDIT_WIDEN);
+	NVW_TRY(edit_kernels(log, edit, &passes));
+	return passes > 0 ? edit_log_settle(log) : no_pass(log, edit);
 }

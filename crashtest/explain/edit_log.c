@@ -176,16 +176,21 @@ int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **r
 	return write_limits(log, ret_limits);
 }
 
-void edit_log_free(struct edit_log *log)
+static void free_owned(struct edit_log *log)
 {
 	NVW_FOR(i, log->owned.count) {
 		free(((void **)log->owned.at)[i]);
 	}
+	free(log->owned.at);
+}
+
+void edit_log_free(struct edit_log *log)
+{
+	free_owned(log);
 	nvw_log_reader_close(log->reader);
 	free(log->entry.at);
 	free(log->added.at);
 	free(log->site.at);
-	free(log->owned.at);
 	*log = (struct edit_log){0};
 }
 
@@ -305,7 +310,7 @@ bool edit_log_has_returned(
 {
 	const struct edit_site *const s = site_at(log, site);
 
-	return s != NULL && !edit_log_caller(log, site, line) &&
+	return s && !edit_log_caller(log, site, line) &&
 	       (s->caller != 0 || strcmp(s->function, caller->function) == 0);
 }
 
@@ -313,7 +318,7 @@ bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_l
 {
 	const struct edit_site *const s = site_at(log, site);
 
-	return s != NULL && ct_line_is(line, s->file, s->line) &&
+	return s && ct_line_is(line, s->file, s->line) &&
 	       (line->caller_line == 0 || edit_log_caller(log, site, line));
 }
 

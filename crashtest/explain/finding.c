@@ -240,15 +240,22 @@ static uint64_t number_at(const json_t *range, size_t i)
 
 static int load_acks(const char *path, struct ct_saved *s)
 {
-	json_t *const ranges = json_object_get(s->head, "acknowledged"), *range;
-	size_t i;
+	json_t *const ranges = json_object_get(s->head, "acknowledged");
 
 	if (!json_is_array(ranges)) {
 		return damaged(path, HEAD_BYTES, "a JSON object with an array \"acknowledged\"");
 	}
-	json_array_foreach(ranges, i, range)
-	{
+	JSON_EACH(range, ranges) {
 		NVW_TRY(nvw__acks_add(&s->acks, number_at(range, 0), number_at(range, 1)));
+	}
+	return 0;
+}
+
+/* Findings from before have none. */
+static int begin_range(struct ct_saved *s, uint64_t first, uint64_t count)
+{
+	for (uint64_t op = first; op - first < count; op++) {
+		NVW_TRY(nvw__acks_begin(&s->acks, op));
 	}
 	return 0;
 }
@@ -256,19 +263,10 @@ static int load_acks(const char *path, struct ct_saved *s)
 /* Findings from before have none. */
 static int load_in_flight(struct ct_saved *s)
 {
-	const json_t *range;
-	size_t i;
-	int error = 0;
-
-	json_array_foreach(json_object_get(s->head, "in_flight"), i, range)
-	{
-		const uint64_t first = number_at(range, 0), count = number_at(range, 1);
-
-		for (uint64_t op = first; op - first < count && !error; op++) {
-			error = nvw__acks_begin(&s->acks, op);
-		}
+	JSON_EACH(range, json_object_get(s->head, "in_flight")) {
+		NVW_TRY(begin_range(s, number_at(range, 0), number_at(range, 1)));
 	}
-	return error;
+	return 0;
 }
 
 static int check_magic(const char *path, const uint8_t *file, size_t size)

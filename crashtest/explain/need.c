@@ -108,7 +108,7 @@ static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, cons
 
 	NVW_FOR(i, s->need->losses.count) {
 		const struct ct_event *const e = last_lost(s, i, end);
-		const bool mends = e != NULL && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i);
+		const bool mends = e && i < LOST_TRIED_MAX && passes_with(s, end + 1, acks, i);
 
 		if (e && (!best || is_likelier(&e->store, mends, &best->store, best_mends, early))) {
 			best = e;

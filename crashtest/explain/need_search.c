@@ -88,7 +88,7 @@ bool need_fails_for_losses(struct need_search *s, uint64_t events)
 	if (text) {
 		memcpy(s->text, text, sizeof s->text);
 	}
-	return text != NULL;
+	return text;
 }
 
 bool need_is_same_item(const struct ct_store *a, const struct ct_store *b)

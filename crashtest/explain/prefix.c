@@ -30,7 +30,7 @@ static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)
 	const struct ct_loss key = {.off = off & ~(nvw_off)(l->unit_bytes - 1)};
 	const struct ct_loss *const found = bsearch(&key, l->loss, l->count, sizeof key, by_off);
 
-	return found != NULL && number >= found->from;
+	return found && number >= found->from;
 }
 
 bool ct_prefix_loses(const struct ct_losses *losses, const struct ct_event *e)
@@ -83,14 +83,19 @@ void ct_prefix_add(struct ct_prefix *p, const struct ct_event *e)
 }
 
 /* What was begun or acknowledged before the first event. */
-static void put_before(struct ct_prefix *p)
+static void begin_operations(struct ct_prefix *p)
 {
-	for (uint64_t op = 0; op < p->before.begun_words * 64; op++) {
+	NVW_FOR(op, p->before.begun_words * 64) {
 		if (nvw__acks_in_flight(&p->before, op)) {
 			begin(p, op);
 		}
 	}
-	for (uint64_t op = 0; op < p->before.words * 64; op++) {
+}
+
+static void put_before(struct ct_prefix *p)
+{
+	begin_operations(p);
+	NVW_FOR(op, p->before.words * 64) {
 		if (nvw_acked(&p->before, op)) {
 			put_acks(p, op, 1);
 		}
@@ -123,20 +128,30 @@ void ct_prefix_undo(struct ct_prefix *p)
 /* ---- Reading the log ----------------------------------------------------------------------------------- */
 
 /* The data of the host's writes that are left come first. */
-static void fold_data(struct ct_prefix *p)
+static uint64_t first_data(const struct ct_prefix *p)
 {
-	uint64_t first = p->data_bytes;
-
-	for (uint64_t i = p->count; i-- > 0;) {
-		if (p->event[i].kind == NVW_LOG_HOST) {
-			first = p->event[i].count;
-		}
-	}
 	NVW_EACH(event, p->event, p->count) {
 		if (event->kind == NVW_LOG_HOST) {
-			event->count -= first;
+			return event->count;
 		}
 	}
+	return p->data_bytes;
+}
+
+static void move_data(struct ct_prefix *p, uint64_t by)
+{
+	NVW_EACH(event, p->event, p->count) {
+		if (event->kind == NVW_LOG_HOST) {
+			event->count -= by;
+		}
+	}
+}
+
+static void fold_data(struct ct_prefix *p)
+{
+	const uint64_t first = first_data(p);
+
+	move_data(p, first);
 	p->data_bytes -= first;
 	if (p->data_bytes > 0) {
 		memmove(p->data, p->data + first, p->data_bytes);

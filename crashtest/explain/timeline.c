@@ -207,14 +207,19 @@ static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 }
 
 /* Appends it, with the number of omitted moments before it. */
+static void note_fate(const struct timeline *t, struct ct_moment *m)
+{
+	m->durable = m->kind == CT_MOMENT_STORE && memcmp(t->image + m->off, &m->value, m->bytes) == 0;
+	m->overwritten &= !m->durable;
+}
+
 static void append(struct timeline *t, const struct entry *e, uint64_t *before)
 {
 	struct ct_moment *const m = &t->finding->moment[t->finding->moment_count++];
 
 	*m = e->moment;
 	m->left_out = e->number - *before - 1;
-	m->durable = m->kind == CT_MOMENT_STORE && memcmp(t->image + m->off, &m->value, m->bytes) == 0;
-	m->overwritten &= !m->durable;
+	note_fate(t, m);
 	*before = e->number;
 }
 

@@ -461,13 +461,21 @@ static int find_before_word(struct ct_orders *o, const struct step *s, const str
 	return 0;
 }
 
+static int find_before_mode(struct ct_orders *o, const struct step *s, unsigned wavefront)
+{
+	for (enum mode m = STORES; m <= ACKS; m++) {
+		if (persists_conflict(s->persists, bit_of(m))) {
+			NVW_TRY(add_before(&o->before, o->persisted[wavefront][m]));
+		}
+	}
+	return 0;
+}
+
 static int find_before_persist(struct ct_orders *o, const struct step *s)
 {
 	for (unsigned w = 0; w < WAVEFRONTS && s->persists != 0; w++) {
-		for (enum mode m = STORES; m <= ACKS && w != s->wavefront; m++) {
-			if (persists_conflict(s->persists, bit_of(m))) {
-				NVW_TRY(add_before(&o->before, o->persisted[w][m]));
-			}
+		if (w != s->wavefront) {
+			NVW_TRY(find_before_mode(o, s, w));
 		}
 	}
 	return 0;
@@ -641,8 +649,6 @@ static int find_races(struct ct_orders *o)
 
 int ct_orders_next(struct ct_orders *o)
 {
-	int more;
-
 	NVW_FAIL_IF(o->trace->differs || o->trace->steps < o->depth, NVW_E_USAGE,
 		"every order: the program did not do the same again at step %u", o->trace->steps);
 	o->is_whole &= !o->trace->is_too_long;
@@ -650,9 +656,8 @@ int ct_orders_next(struct ct_orders *o)
 	if (o->reduced) {
 		NVW_TRY(find_races(o));
 	}
-	more = go_back(o);
 	o->in_a_row = 0;
-	return more;
+	return go_back(o);
 }
 
 bool ct_orders_is_redundant(const struct ct_orders *o)
@@ -703,16 +708,21 @@ int ct_orders_create(bool reduced, bool persists, struct ct_orders **ret)
 	return 0;
 }
 
+static void free_frames(struct ct_orders *o)
+{
+	NVW_EACH(frame, o->frames, o->depth) {
+		free_feet(frame);
+	}
+	free(o->frames);
+}
+
 void ct_orders_destroy(struct ct_orders *o)
 {
 	if (!o) {
 		return;
 	}
-	NVW_EACH(frame, o->frames, o->depth) {
-		free_feet(frame);
-	}
+	free_frames(o);
 	munmap(o->trace, sizeof *o->trace);
-	free(o->frames);
 	free(o->clocks);
 	free(o->words);
 	free(o->before.step);

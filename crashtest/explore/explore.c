@@ -253,12 +253,8 @@ static int replace(struct exploration *x, struct ct_worker *w)
 }
 
 /* The next worker continues after the state in which the last one died. */
-static int pass_by(struct exploration *x, struct ct_worker *w)
+static void skip_state(struct ct_shared *s)
 {
-	struct ct_shared *s = w->shared;
-
-	s->phase = CT_PHASE_IDLE;
-	s->judged = 0;
 	if (s->draw >= CT_DRAW_PART) {
 		s->no_confirmation = s->instant;
 	} else if (s->draw >= CT_DRAW_LEAF) {
@@ -268,6 +264,13 @@ static int pass_by(struct exploration *x, struct ct_worker *w)
 	} else {
 		s->next = s->draw + 1;
 	}
+}
+
+static int pass_by(struct exploration *x, struct ct_worker *w)
+{
+	w->shared->phase = CT_PHASE_IDLE;
+	w->shared->judged = 0;
+	skip_state(w->shared);
 	return replace(x, w);
 }
 

@@ -81,18 +81,22 @@ struct pass {
 	int error;
 };
 
+static void add_to_counts(struct ct_result *r, const struct nvw_log_record *record)
+{
+	r->stores += record->kind == NVW_LOG_STORE;
+	r->barriers += record->kind == NVW_LOG_BARRIER;
+	r->writes += record->kind == NVW_LOG_ISSUE;
+	r->sim_time_ps = record->time_ps;
+}
+
 static void count_record(void *context, const struct ct_medium *medium, const struct nvw_log_record *r)
 {
 	struct pass *const pass = context;
-	struct ct_result *const result = pass->result;
 
 	if (r->kind == NVW_LOG_HOST && !pass->error) {
 		pass->error = ct_distinct_host(&pass->distinct, medium, r);
 	}
-	result->stores += r->kind == NVW_LOG_STORE;
-	result->barriers += r->kind == NVW_LOG_BARRIER;
-	result->writes += r->kind == NVW_LOG_ISSUE;
-	result->sim_time_ps = r->time_ps;
+	add_to_counts(pass->result, r);
 }
 
 /* Grows by doubling; the memory is shared so that workers can count in it. */

@@ -265,10 +265,7 @@ static void list_samples(struct ct_result *r, const struct ct_groups *all)
 static void list_findings(struct ct_result *r, const struct ct_groups *all, bool with_samples)
 {
 	r->findings_unlisted = all->unlisted;
-	r->finding_count = all->count;
-	NVW_FOR(i, all->count) {
-		r->finding[i] = all->group[i].finding;
-	}
+	ct_groups_list(all, r);
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);
 	if (with_samples) {
 		list_samples(r, all);

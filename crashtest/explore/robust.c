@@ -60,7 +60,7 @@ static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 	NVW_INVARIANT(record->kind == NVW_LOG_SITE);
 	NVW_GROWN(r->site, r->site_capacity, record->site.id + 1, "no memory for the source places of a log");
 	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.60s:%u (%.63s)",
-		slash != NULL ? slash + 1 : record->site.file, record->site.line, record->site.function);
+		slash ? slash + 1 : record->site.file, record->site.line, record->site.function);
 	r->sites = MAX(r->sites, record->site.id + 1);
 	return 0;
 }
@@ -379,7 +379,7 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	if (later != 0 && r->member[later - 1] == r->member[number - 1]) {
 		s->verdict = nvw_violation(s->findings, off,
 			"the store at %s is lost, and a later one of its %s is durable: %s",
-			site_of(r, number), r->asked != NULL ? "thread" : "work-item", site_of(r, later));
+			site_of(r, number), r->asked ? "thread" : "work-item", site_of(r, later));
 	} else if (later != 0) {
 		s->verdict = nvw_violation(s->findings, off,
 			"the store at %s is lost, and one of a work-item that synchronized behind it is "

@@ -66,6 +66,14 @@ static uint64_t *place_of(struct ct_shared *s, uint64_t key)
 }
 
 /* True if the state has not been tested before; records it. */
+static void forget_if_full(struct ct_shared *s)
+{
+	if (s->seen_count > s->seen_capacity / 4 * 3) {
+		memset(s->seen, 0, s->seen_capacity * sizeof s->seen[0]);
+		s->seen_count = 0;
+	}
+}
+
 static bool is_new(struct ct_shared *s, uint64_t state)
 {
 	const uint64_t key = key_of(state);
@@ -75,10 +83,8 @@ static bool is_new(struct ct_shared *s, uint64_t state)
 		return false;
 	}
 	*place = key;
-	if (++s->seen_count > s->seen_capacity / 4 * 3) {
-		memset(s->seen, 0, s->seen_capacity * sizeof s->seen[0]);
-		s->seen_count = 0;
-	}
+	s->seen_count++;
+	forget_if_full(s);
 	return true;
 }
 
@@ -383,7 +389,7 @@ static bool try_tree(struct range *r, uint64_t draws)
 		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
 
-	return m->image.reads != NULL && !r->e->robust && !m->rules.limits && fits && share >= WORTH_A_TREE &&
+	return m->image.reads && !r->e->robust && !m->rules.limits && fits && share >= WORTH_A_TREE &&
 	       test_tree(r, share);
 }
 

@@ -548,8 +548,8 @@ int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 
 bool ct_asked_begins_anew(struct ct_asked *c)
 {
-	const bool anew = c->shared != NULL && ((c->shared->differs && c->shared->relied) ||
-						       (c->shared->misread && c->shared->spared));
+	const bool anew = c->shared && ((c->shared->differs && c->shared->relied) ||
+					       (c->shared->misread && c->shared->spared));
 
 	if (anew) {
 		c->shared->relied = 0;

@@ -20,10 +20,10 @@ static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
 	FILE *const f = fopen("/proc/thread-self/children", "re");
 	unsigned n = 0;
 
-	while (f != NULL && n < CT_CHILDREN_MAX && fscanf(f, "%d", &pid[n]) == 1) {
+	while (f && n < CT_CHILDREN_MAX && fscanf(f, "%d", &pid[n]) == 1) {
 		n++;
 	}
-	if (f != NULL) {
+	if (f) {
 		fclose(f);
 	}
 	return n;

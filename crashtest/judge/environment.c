@@ -78,15 +78,23 @@ static bool has_name_of(const char *entry, const char *assignment)
 	return strncmp(entry, assignment, n) == 0 && entry[n] == '=';
 }
 
-static bool is_set_anew(const char *entry, char *const assigned[])
+static bool is_ours(const char *entry)
 {
 	static const char *const ours[] = {
 		CT_ACKNOWLEDGED_VARIABLE "=", CT_IN_FLIGHT_VARIABLE "=", CT_OPERATIONS_VARIABLE "="};
-	bool is = false;
 
 	NVW_EACH(our, ours, NVW_COUNT(ours)) {
-		is = is || has_name_of(entry, *our);
+		if (has_name_of(entry, *our)) {
+			return true;
+		}
 	}
+	return false;
+}
+
+static bool is_set_anew(const char *entry, char *const assigned[])
+{
+	bool is = is_ours(entry);
+
 	for (unsigned i = 0; assigned[i]; i++) {
 		is = is || has_name_of(entry, assigned[i]);
 	}

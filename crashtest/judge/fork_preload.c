@@ -123,17 +123,22 @@ static bool hear(int in, char *ret_byte)
 }
 
 /* Changes the environment in place, as above. */
+static void set_variable(char *text)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+	char **const entry = find(name);
+
+	if (entry) {
+		*entry = text;
+	}
+}
+
 static void set_environment(void)
 {
 	for (uint32_t at = 0; at < told_bytes; at += (uint32_t)strlen(told + at) + 1) {
-		char name[64];
-
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(told + at, "="), told + at);
-		char **const entry = find(name);
-
-		if (entry) {
-			*entry = told + at;
-		}
+		set_variable(told + at);
 	}
 }
 

@@ -127,17 +127,22 @@ static void stop_server(void)
 
 /* Whether somebody else has ended it: it did not refuse, and can be started again. A process closes its pipes
  * a moment before it can be waited for. */
+static bool wait_for_death(siginfo_t *info)
+{
+	for (unsigned i = 0; i < DEATH_MS && info->si_pid == 0; i++) {
+		usleep(i > 0 ? 1000 : 0);
+		if (waitid(P_PID, (id_t)server.pid, info, WEXITED | WNOHANG | WNOWAIT)) {
+			return false;
+		}
+	}
+	return info->si_pid != 0;
+}
+
 static bool was_killed(void)
 {
 	siginfo_t info = {0};
 
-	for (unsigned i = 0; i < DEATH_MS && info.si_pid == 0; i++) {
-		usleep(i > 0 ? 1000 : 0);
-		if (waitid(P_PID, (id_t)server.pid, &info, WEXITED | WNOHANG | WNOWAIT)) {
-			return false;
-		}
-	}
-	return info.si_pid != 0 && info.si_code == CLD_KILLED && ct_is_from_outside(info.si_status);
+	return wait_for_death(&info) && info.si_code == CLD_KILLED && ct_is_from_outside(info.si_status);
 }
 
 /* There is no answer: never again, if that was its own doing. */

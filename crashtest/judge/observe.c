@@ -159,19 +159,22 @@ static void note_bytes(uint64_t off, uint64_t bytes)
 }
 
 /* What is left of a word that is overwritten in part counts as read, unless bytes do. */
+static void note_stored_word(uint64_t word, uint8_t over)
+{
+	if (!varies(word)) {
+		return;
+	}
+	if (over != UINT8_MAX && !is_exact(word * 8 / CT_READ_PAGE)) {
+		note_read(word, UINT8_MAX);
+	} else {
+		note_known(word, over);
+	}
+}
+
 static void note_store(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
-		const uint8_t over = bytes_of(word, off, bytes);
-
-		if (!varies(word)) {
-			continue;
-		}
-		if (over != UINT8_MAX && !is_exact(word * 8 / CT_READ_PAGE)) {
-			note_read(word, UINT8_MAX);
-		} else {
-			note_known(word, over);
-		}
+		note_stored_word(word, bytes_of(word, off, bytes));
 	}
 }
 

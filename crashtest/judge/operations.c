@@ -11,6 +11,7 @@
 #include "core/array.h"
 #include "core/each.h"
 #include "core/order.h"
+#include "core/member.h"
 
 #include "../log_walk.h"
 #include "operations.h"
@@ -100,15 +101,22 @@ static void join(struct ct_operations *o)
 	o->count = kept;
 }
 
-int ct_operations_read(int log_fd, struct ct_operations *ret)
+static int has_operations(int log_fd, bool *ret_has)
 {
 	struct nvw_log_reader *reader;
 
-	*ret = (struct ct_operations){0};
 	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &reader));
-	const bool has = nvw_log_info(reader)->operations;
-
+	*ret_has = nvw_log_info(reader)->operations;
 	nvw_log_reader_close(reader);
+	return 0;
+}
+
+int ct_operations_read(int log_fd, struct ct_operations *ret)
+{
+	bool has;
+
+	*ret = (struct ct_operations){0};
+	NVW_TRY(has_operations(log_fd, &has));
 	if (!has) {
 		return 0;
 	}
@@ -171,22 +179,25 @@ json_t *ct_operations_json(const struct ct_operations *o)
 	return all;
 }
 
+/* [number, name] */
+static int read_operation(const json_t *one, struct ct_operations *to)
+{
+	struct ct_operation *const new =
+		add_operation(to, (uint64_t)json_integer_value(json_array_get(one, 0)));
+	const char *const name = json_string_value(json_array_get(one, 1));
+
+	NVW_ALLOCATED(new, "no memory for the operations of a log");
+	if (name) {
+		NVW_PRINT(new->name, "%s", name);
+	}
+	return 0;
+}
+
 int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
 {
-	const json_t *one;
-	size_t i;
-
 	*ret = (struct ct_operations){0};
-	json_array_foreach(json, i, one)
-	{
-		struct ct_operation *const new =
-			add_operation(ret, (uint64_t)json_integer_value(json_array_get(one, 0)));
-		const char *const name = json_string_value(json_array_get(one, 1));
-
-		NVW_ALLOCATED(new, "no memory for the operations of a log");
-		if (name) {
-			NVW_PRINT(new->name, "%s", name);
-		}
+	JSON_EACH(one, json) {
+		NVW_TRY(read_operation(one, ret));
 	}
 	join(ret);
 	return 0;

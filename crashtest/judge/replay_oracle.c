@@ -225,15 +225,18 @@ static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t k
 }
 
 /* For display and saved findings; the hash is that of the unchanged output. */
+static char printable(char c)
+{
+	return c == '\n' || (c >= ' ' && c <= '~') ? c : '?';
+}
+
 static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 {
 	const size_t n = MIN(whole->kept, TEXT_KEPT);
 
 	NVW_INVARIANT(whole->text || whole->kept == 0);
 	NVW_FOR(i, n) {
-		const char c = whole->text[i];
-
-		to[i] = c == '\n' || (c >= ' ' && c <= '~') ? c : '?';
+		to[i] = printable(whole->text[i]);
 	}
 	to[n] = '\0';
 	*ret_kept = n;
@@ -300,7 +303,7 @@ static bool equals(const struct ct_reference *r, const struct printed *p)
 }
 
 /* The line in which p differs from a reference, which is the first one that it lacks or has too much. */
-static void differing_line(const char *text, const char *other, char to[72])
+static size_t alike_lines(const char *text, const char *other)
 {
 	size_t at = 0, begin = 0;
 
@@ -310,7 +313,14 @@ static void differing_line(const char *text, const char *other, char to[72])
 			begin = at;
 		}
 	}
-	snprintf(to, 72, "%.*s", (int)strcspn(text + begin, "\r\n"), text + begin);
+	return begin;
+}
+
+static void differing_line(const char *text, const char *other, char to[72])
+{
+	const char *const line = text + alike_lines(text, other);
+
+	snprintf(to, 72, "%.*s", (int)strcspn(line, "\r\n"), line);
 	ct_output_blank(to);
 }
 

@@ -216,7 +216,7 @@ bool ct_same_reads_all(struct ct_same_reads *s, const struct ct_image *image, ui
 		ct_read_pages(s->set)[i] = memcmp(words[i], none, sizeof none) != 0;
 		ct_read_haste(s->set)[i] = CT_EXACT;
 	}
-	return s->set != NULL;
+	return s->set;
 }
 
 static uint64_t value_in(const struct ct_image *image, uint32_t word)
@@ -280,7 +280,7 @@ static bool make_room(struct ct_same_reads *s, uint32_t nodes)
 		s->node = grown;
 		s->capacity = capacity;
 	}
-	return s->answer != NULL;
+	return s->answer;
 }
 
 static uint32_t add_node(struct ct_same_reads *s, uint32_t word, uint64_t value, uint32_t next)

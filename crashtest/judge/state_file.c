@@ -133,7 +133,7 @@ static const uint8_t *content_of(const struct ct_image *image, uint64_t off, uin
 {
 	const uint64_t at = off + page * CT_PAGE;
 
-	return image->filled != NULL && image->filled[at / CT_PAGE] == 0 ? NULL : image->rw + at;
+	return image->filled && image->filled[at / CT_PAGE] == 0 ? NULL : image->rw + at;
 }
 
 /* The file has all its bytes while it is filled. */
@@ -185,7 +185,7 @@ int ct_state_file_fill(
 		return fill_from_slot(f, folder, image, disk);
 	}
 	NVW_TRY(prepare(f, folder, bytes));
-	const bool follows = image->touched != NULL && f->serial == image->serial;
+	const bool follows = image->touched && f->serial == image->serial;
 
 	const uint8_t *const changed = follows ? image->touched : image->filled;
 	const uint64_t pages = nvw__filled_pages(bytes);

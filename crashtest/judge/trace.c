@@ -24,19 +24,24 @@ struct trace {
 	char *stack;
 };
 
+__attribute__((noreturn)) static void become_traced(const struct ct_start *how)
+{
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ct_output_redirect(how->output);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+		raise(SIGSTOP);
+		execvpe(how->words[0], how->words, how->environment);
+	}
+	_exit(127);
+}
+
 static pid_t start(const struct ct_start *how)
 {
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		ct_output_redirect(how->output);
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-			raise(SIGSTOP);
-			execvpe(how->words[0], how->words, how->environment);
-		}
-		_exit(127);
+		become_traced(how);
 	}
 	return pid;
 }

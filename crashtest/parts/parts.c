@@ -339,13 +339,17 @@ static void number_parts(struct ct_parts *p)
 	p->count.parts = p->of_recovery + p->workload->parts->count(p->plan, g);
 }
 
-static int fill_parts(struct ct_parts *p, struct ct_medium *m)
+static int create_view(struct ct_parts *p, struct ct_medium *m)
 {
 	if (p->plain) {
-		NVW_TRY(ct_part_view_create_plain(m, &p->view));
-	} else {
-		NVW_TRY(ct_part_view_create(m, p->workload->parts->key, p->plan, &p->view));
+		return ct_part_view_create_plain(m, &p->view);
 	}
+	return ct_part_view_create(m, p->workload->parts->key, p->plan, &p->view);
+}
+
+static int fill_parts(struct ct_parts *p, struct ct_medium *m)
+{
+	NVW_TRY(create_view(p, m));
 	number_parts(p);
 	NVW_FAIL_IF(p->count.parts > UINT32_MAX / 2, NVW_E_USAGE, "a check of more than 2^31 parts");
 	return ct_part_view_watch(&p->view, p->count.parts);
@@ -376,7 +380,7 @@ static bool has_one_pool(const struct nvw_workload *w, const void *plan)
 
 static bool can_be_had(const struct nvw_workload *w, const void *plan, const struct ct_medium *m)
 {
-	return w != NULL && w->parts && has_one_pool(w, plan) && !m->rules.limits && !m->rules.mixed &&
+	return w && w->parts && has_one_pool(w, plan) && !m->rules.limits && !m->rules.mixed &&
 	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
 	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
 }

@@ -830,11 +830,8 @@ static void join_findings(struct ct_result *sum, struct ct_result *r)
 		finding->instant += sum->instants; /* after all earlier ones */
 		ct_groups_add(&groups, finding);
 	}
-	sum->finding_count = groups.count;
 	sum->findings_unlisted += groups.unlisted + r->findings_unlisted;
-	NVW_FOR(i, groups.count) {
-		sum->finding[i] = groups.group[i].finding;
-	}
+	ct_groups_list(&groups, sum);
 }
 
 static void join_answers(struct ct_result *sum, struct ct_result *r)

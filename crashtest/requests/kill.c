@@ -241,20 +241,31 @@ static int look_after(struct killing *k, struct slot *s)
 	return end_trial(k, s, status);
 }
 
+static int look_after_all(struct killing *k)
+{
+	NVW_FOR(i, k->options->jobs) {
+		NVW_TRY(look_after(k, &k->slot[i]));
+	}
+	return 0;
+}
+
+static void tell_progress(const struct killing *k)
+{
+	const struct ct_progress p = {.what = "killing",
+		.done = k->done,
+		.total = k->options->states,
+		.seconds = ct_wall_seconds() - k->began};
+
+	ct_tell(k->options, &p);
+}
+
 static int run_trials(struct killing *k)
 {
 	int error = 0;
 
 	while (!error && k->done < k->options->states && !nvw_stopping()) {
-		const struct ct_progress p = {.what = "killing",
-			.done = k->done,
-			.total = k->options->states,
-			.seconds = ct_wall_seconds() - k->began};
-
-		for (unsigned i = 0; i < k->options->jobs && !error; i++) {
-			error = look_after(k, &k->slot[i]);
-		}
-		ct_tell(k->options, &p);
+		error = look_after_all(k);
+		tell_progress(k);
 		usleep(500);
 	}
 	return error;
@@ -329,10 +340,7 @@ static void gather(struct killing *k)
 	r->consistent = r->states_failing == 0;
 	r->sim_time_ps = k->end_ps - k->begin_ps;
 	r->findings_unlisted = k->groups.unlisted;
-	r->finding_count = k->groups.count;
-	NVW_FOR(i, k->groups.count) {
-		r->finding[i] = k->groups.group[i].finding;
-	}
+	ct_groups_list(&k->groups, r);
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_trial);
 }
 

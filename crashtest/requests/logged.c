@@ -292,7 +292,7 @@ static int make_folder(const char *path)
 
 static void set_defaults(const struct ct_subject *subject, struct ct_options *o)
 {
-	const bool keeps = subject != NULL && keeps_caches(subject);
+	const bool keeps = subject && keeps_caches(subject);
 
 	if (o->go_on_states > 0 && subject && !subject->workload->go_on) {
 		o->go_on = 0;

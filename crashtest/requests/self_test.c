@@ -195,14 +195,20 @@ static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char
 }
 
 /* In every mode, and under every model. */
-static int try_clean(struct self_test *t, const char *trial)
+static int try_models(struct self_test *t, const char *trial)
 {
-	NVW_TRY(try_one(t, -1, "kill", trial));
 	NVW_FOR(m, CT_MODEL_COUNT) {
 		if (ct_model_info(m)->of_runs || ct_model_info(m)->replays) {
 			NVW_TRY(try_one(t, -1, ct_model_info(m)->name, trial));
 		}
 	}
+	return 0;
+}
+
+static int try_clean(struct self_test *t, const char *trial)
+{
+	NVW_TRY(try_one(t, -1, "kill", trial));
+	NVW_TRY(try_models(t, trial));
 	return t->subject->workload->go_on ? try_one(t, -1, and_then, trial) : 0;
 }
 

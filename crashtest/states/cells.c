@@ -57,7 +57,7 @@ bool ct_resize(void *at, size_t bytes)
 	if (grown) {
 		*(void **)at = grown;
 	}
-	return grown != NULL;
+	return grown;
 }
 
 int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_content)
@@ -138,7 +138,7 @@ static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, 
 
 /* The level with the stores of this one and of the version, which has all before it and is newer than any of
  * them. */
-static unsigned step(const struct ct_cell *c, unsigned level, unsigned version)
+static unsigned first_of_write(const struct ct_cell *c, unsigned version)
 {
 	unsigned v = version;
 
@@ -146,6 +146,13 @@ static unsigned step(const struct ct_cell *c, unsigned level, unsigned version)
 	while (v > 0 && c->write[v - 1] == c->write[version]) {
 		v--;
 	}
+	return v;
+}
+
+static unsigned step(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	unsigned v = first_of_write(c, version);
+
 	while (c->made[v].from != level) {
 		v++;
 		NVW_INVARIANT(v < c->count && c->write[v] == c->write[version]);
@@ -606,7 +613,7 @@ void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
 	const unsigned *const settled = ct_files_settle(m, levels);
 
 	NVW_FOR(i, m->cell_count) {
-		const bool is_metadata = settled != NULL && m->cell[i].off >= m->metadata;
+		const bool is_metadata = settled && m->cell[i].off >= m->metadata;
 
 		set_level(m, &m->cell[i], is_metadata ? settled[i] : levels[i]);
 	}

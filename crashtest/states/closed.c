@@ -87,14 +87,22 @@ static bool would_ack(const struct ct_closed *c, uint32_t told, struct ct_row wi
 }
 
 /* May the least set be extended by this row, and this store? */
-static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t number)
+static bool adds_lost(const struct ct_closed *c, struct ct_row with, uint32_t number)
 {
 	NVW_FOR(i, c->lost.count) {
 		const uint32_t lost = numbers(&c->lost)[i];
 
 		if (lost == number || ct_row_has(with, lost)) {
-			return false;
+			return true;
 		}
+	}
+	return false;
+}
+
+static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t number)
+{
+	if (adds_lost(c, with, number)) {
+		return false;
 	}
 	NVW_FOR(i, c->unacked.count) {
 		if (would_ack(c, numbers(&c->unacked)[i], with, number)) {

@@ -19,7 +19,7 @@
 /* Maps, which count pages, belong to the bytes; reads of them are noted once. */
 __attribute__((unused)) static bool is_valid(const struct ct_image *image)
 {
-	return image->rw != NULL && image->bytes % 8 == 0 && image->undo_count <= image->undo_capacity &&
+	return image->rw && image->bytes % 8 == 0 && image->undo_count <= image->undo_capacity &&
 	       (!image->reads || image->reads->count <= image->bytes / 512 + 1);
 }
 

@@ -41,7 +41,7 @@ static inline bool ct_limits_join(const struct ct_medium *m)
 {
 	const struct ct_limits *const l = m->rules.limits;
 
-	return l != NULL && m->stores >= 1 && m->stores < l->stores && l->limit[m->stores].together != 0 &&
+	return l && m->stores >= 1 && m->stores < l->stores && l->limit[m->stores].together != 0 &&
 	       l->limit[m->stores].together == l->limit[m->stores - 1].together;
 }
 
@@ -50,7 +50,7 @@ static inline bool ct_limits_complete(const struct ct_medium *m)
 {
 	const struct ct_limits *const l = m->rules.limits;
 
-	return l != NULL && m->stores < l->stores && l->limit[m->stores].durable;
+	return l && m->stores < l->stores && l->limit[m->stores].durable;
 }
 
 /* Notes which of the limits exclude a state of this instant. */

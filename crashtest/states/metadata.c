@@ -38,7 +38,7 @@ static uint64_t newest(const struct ct_medium *m, nvw_off at)
 {
 	const struct ct_cell *const c = ct_medium_cell_at(m, at);
 
-	return c != NULL && c->count > 0 ? c->write[c->count - 1] : 0;
+	return c && c->count > 0 ? c->write[c->count - 1] : 0;
 }
 
 /* One journal: it comes after all earlier names, and after all files that were cut. */
@@ -158,7 +158,7 @@ int ct_files_sync(struct ct_medium *m, nvw_off size, uint64_t thread)
 	const struct ct_cell *const c = ct_medium_cell_at(m, m->metadata);
 	const uint64_t file = (size - m->files) / NVW__DISK_PAGE + 1;
 
-	for (unsigned v = c != NULL && d->fs == NVW__FS_EXT4 ? c->count : 0; v-- > 0;) {
+	for (unsigned v = c && d->fs == NVW__FS_EXT4 ? c->count : 0; v-- > 0;) {
 		if (concerns(m, c, v, file)) {
 			return flush_until(m, m->metadata, c->write[v], thread);
 		}
@@ -167,14 +167,20 @@ int ct_files_sync(struct ct_medium *m, nvw_off size, uint64_t thread)
 }
 
 /* What a size uncovers is written back before it. */
+static void complete_bytes(struct ct_medium *m, const struct ct_growth *g)
+{
+	for (nvw_off off = g->from & ~(nvw_off)(m->unit_bytes - 1); off < g->end; off += m->unit_bytes) {
+		ct_medium_complete(m, off, g->write, CT_ALL_BYTES);
+	}
+}
+
 static void complete_growth(struct ct_medium *m, nvw_off at, uint64_t write)
 {
 	const struct ct_growth *const g = m->growth.at;
 
 	NVW_EACH(one, g, m->growth.count) {
-		for (nvw_off off = one->from & ~(nvw_off)(m->unit_bytes - 1);
-			one->at == at && one->write <= write && off < one->end; off += m->unit_bytes) {
-			ct_medium_complete(m, off, one->write, CT_ALL_BYTES);
+		if (one->at == at && one->write <= write) {
+			complete_bytes(m, one);
 		}
 	}
 }

@@ -584,7 +584,7 @@ static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64
 	if (w->graph) {
 		graph_levels(m, w->graph, levels);
 	}
-	return w->graph != NULL;
+	return w->graph;
 }
 
 static void graph_or_mixed_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)

@@ -83,17 +83,23 @@ static bool forget(
 }
 
 /* Versions may be uncertain again: that is news for an instant. */
+static bool has_hidden(const struct ct_cell *c)
+{
+	NVW_EACH(made, c->made, c->count) {
+		if (made->hidden) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void forget_held(
 	struct ct_medium *m, bool (*which)(const struct range *r, uint64_t thread), uint64_t thread)
 {
 	const bool some = forget(m, which, thread);
 
 	for (unsigned i = 0; some && i < m->cell_count && !m->changed; i++) {
-		const struct ct_cell *const c = &m->cell[i];
-
-		NVW_EACH(made, c->made, c->count) {
-			m->changed |= made->hidden;
-		}
+		m->changed = has_hidden(&m->cell[i]);
 	}
 }
 

@@ -72,17 +72,22 @@ static void land_group(struct ct_medium *m, uint64_t group, uint64_t upto)
 }
 
 /* Axiom: visibility. */
+static void land_flights(struct ct_medium *m)
+{
+	while (m->flight_head < m->flight_count && m->flight[m->flight_head].write <= m->covered) {
+		ct_medium_land(m, &m->flight[m->flight_head]);
+	}
+}
+
 static void land_covered(struct ct_medium *m)
 {
-	if (m->rules.mixed) {
-		if (ct_has(m, CT_A(VISIBILITY))) {
-			ct_mixed_land_kernels(m, m->covered);
-		}
+	if (!ct_has(m, CT_A(VISIBILITY))) {
 		return;
 	}
-	while (ct_has(m, CT_A(VISIBILITY)) && m->flight_head < m->flight_count &&
-		m->flight[m->flight_head].write <= m->covered) {
-		ct_medium_land(m, &m->flight[m->flight_head]);
+	if (m->rules.mixed) {
+		ct_mixed_land_kernels(m, m->covered);
+	} else {
+		land_flights(m);
 	}
 }
 
