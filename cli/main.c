@@ -109,7 +109,6 @@ static int check_output(int status)
 
 static void nothing(int number)
 {
-	(void)number;
 }
 
 /* A file beyond the limit of its size is an error of what writes it. Programs that are executed get the

@@ -38,7 +38,7 @@ static bool in_one_folder(const char *a, const char *b)
 {
 	const size_t n = folder_length(a);
 
-	return n == folder_length(b) && strncmp(a, b, n) == 0;
+	return n == folder_length(b) && !strncmp(a, b, n);
 }
 
 /* Has the run executed an access in this file's folder? */
@@ -96,7 +96,7 @@ static void join_equal(struct ct_coverage *c)
 
 static bool in_one_function(const struct ct_statement *a, const struct ct_statement *b)
 {
-	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+	return !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
 }
 
 /* Statements of a function are neighbours. */

@@ -53,6 +53,9 @@
 #include "source/layout.h"
 #include "explain/proposal.h"
 
+/* What %llu prints. */
+typedef unsigned long long ull;
+
 enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 /* Its name in --mode, reports and JSON. */
 const char *ct_mode_name(enum ct_mode mode);

@@ -47,14 +47,14 @@ bool ct_have_one_shape(const char *a, const char *b)
 
 	ct_shape(a, of_a);
 	ct_shape(b, of_b);
-	return strcmp(of_a, of_b) == 0;
+	return !strcmp(of_a, of_b);
 }
 
 bool ct_shape_is_repeated(char shapes[][CT_TEXT_BYTES], unsigned number)
 {
 	NVW_INVARIANT(number < NVW__FINDINGS_MAX);
 	NVW_FOR(i, number) {
-		if (strcmp(shapes[i], shapes[number]) == 0) {
+		if (!strcmp(shapes[i], shapes[number])) {
 			return true;
 		}
 	}
@@ -67,7 +67,7 @@ uint64_t ct_shape_hash(const char *text)
 	uint64_t hash = 0;
 
 	ct_shape(text, shape);
-	for (const char *c = shape; *c != '\0'; c++) {
+	for (const char *c = shape; *c; c++) {
 		hash = nvw_mix64(hash + (unsigned char)*c);
 	}
 	return hash;
@@ -217,7 +217,7 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 {
 	NVW_EACH(group, c->group, c->group_count) {
-		if (memcmp(group, line, sizeof *line) == 0) {
+		if (!memcmp(group, line, sizeof *line)) {
 			return true;
 		}
 	}
@@ -246,7 +246,7 @@ static bool is_inside(const struct ct_cause *c, const char *place)
 
 	NVW_FOR(i, c->group_count) {
 		NVW_PRINT(line, "%s:%u", c->group[i].file, c->group[i].line);
-		if (strcmp(line, place) == 0) {
+		if (!strcmp(line, place)) {
 			return true;
 		}
 	}
@@ -276,14 +276,13 @@ bool ct_causes_alike(const struct ct_cause *a, const struct ct_cause *b)
 	if (a->kind == CT_CAUSE_ATOMIC && a->group_count > 0 && b->group_count > 0) {
 		return ct_groups_meet(a, b);
 	}
-	const bool same_early =
-		strcmp(a->early, b->early) == 0 && strcmp(a->early_caller, b->early_caller) == 0;
+	const bool same_early = !strcmp(a->early, b->early) && !strcmp(a->early_caller, b->early_caller);
 
 	if (is_flushing(a) || is_flushing(b) || a->kind == CT_CAUSE_REVERSED) {
-		return same_early && strcmp(a->lost, b->lost) == 0 &&
-		       strcmp(a->lost_caller, b->lost_caller) == 0 && strcmp(a->needed, b->needed) == 0;
+		return same_early && !strcmp(a->lost, b->lost) && !strcmp(a->lost_caller, b->lost_caller) &&
+		       !strcmp(a->needed, b->needed);
 	}
-	return same_early && a->line == b->line && strcmp(a->file, b->file) == 0;
+	return same_early && a->line == b->line && !strcmp(a->file, b->file);
 }
 
 /* The line at the end of "file:line". */
@@ -311,14 +310,14 @@ static bool says_more(const struct ct_cause *a, const struct ct_cause *b)
 	if (width_of(a) != width_of(b)) {
 		return width_of(a) > width_of(b);
 	}
-	return strcmp(a->lost_function, b->lost_function) == 0 && line_in(a->lost) > line_in(b->lost);
+	return !strcmp(a->lost_function, b->lost_function) && line_in(a->lost) > line_in(b->lost);
 }
 
 static bool is_among(const struct ct_edit *edit, const struct ct_proposals *all)
 {
 	NVW_INVARIANT(all->count <= CT_PROPOSALS_MAX);
 	NVW_EACH(other, all->edit, all->count) {
-		if (memcmp(other, edit, sizeof *edit) == 0) {
+		if (!memcmp(other, edit, sizeof *edit)) {
 			return true;
 		}
 	}
@@ -359,7 +358,7 @@ static bool is_place(const struct ct_place *p, const char *place)
 	char text[sizeof p->file + 16];
 
 	NVW_PRINT(text, "%s:%u", p->file, p->line);
-	return strcmp(text, place) == 0;
+	return !strcmp(text, place);
 }
 
 static const struct ct_place *lost_at(const struct ct_finding *f, const char *place)
@@ -413,10 +412,10 @@ bool ct_finding_has_text(const struct ct_finding *f, const char *text)
 
 	ct_shape(text, wanted);
 	ct_shape(f->text, shape);
-	has = strcmp(shape, wanted) == 0;
+	has = !strcmp(shape, wanted);
 	for (unsigned i = 0; i < f->also_count && !has; i++) {
 		ct_shape(f->also[i].text, shape);
-		has = strcmp(shape, wanted) == 0;
+		has = !strcmp(shape, wanted);
 	}
 	return has;
 }
@@ -452,7 +451,7 @@ static void renumber(struct ct_finding *f, unsigned number)
 	memcpy(old, f->saved, sizeof old);
 	do {
 		snprintf(end, sizeof f->saved - (size_t)(end - f->saved), "-%u", number++);
-		if (strcmp(old, f->saved) == 0 ||
+		if (!strcmp(old, f->saved) ||
 			renameat2(AT_FDCWD, old, AT_FDCWD, f->saved, RENAME_NOREPLACE) == 0) {
 			return;
 		}

@@ -30,7 +30,7 @@ static json_t *lines_json(const char *text)
 {
 	json_t *const lines = json_array();
 
-	for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
 	}
 	return lines;

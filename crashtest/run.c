@@ -66,8 +66,7 @@ static int make_initial(struct ct_bench *b)
 	}
 	b->initial = malloc(b->bytes);
 	if (!b->initial) {
-		error = nvw_fail(
-			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)b->bytes);
+		error = nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes", (ull)b->bytes);
 	} else {
 		nvw_pool_copy_run(pool, b->initial);
 	}
@@ -203,7 +202,7 @@ struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
 		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (s == MAP_FAILED) {
-		nvw_fail_errno("no memory for %llu acknowledgements", (unsigned long long)ack_capacity);
+		nvw_fail_errno("no memory for %llu acknowledgements", (ull)ack_capacity);
 		return NULL;
 	}
 	s->ack_capacity = ack_capacity;
@@ -311,7 +310,7 @@ static int look_at_limits(void *context, uint64_t until_ps, uint64_t *next_ps)
 
 	r->shared->goes_on = until_ps > s->time_max_ps || operations_of(r) > s->operations_max;
 	NVW_FAIL_IF(r->shared->goes_on, NVW_E_DEADLOCK, "after %.2f us and %llu memory instructions",
-		(double)nvw_time_ps(r->machine) / 1e6, (unsigned long long)operations_of(r));
+		(double)nvw_time_ps(r->machine) / 1e6, (ull)operations_of(r));
 	*next_ps += s->time_max_ps / LOOKS + 1;
 	return 0;
 }

@@ -44,8 +44,8 @@ void ct_schedule_order(uint64_t number, unsigned depth, uint64_t seed, struct em
 json_t *ct_schedule_json(const struct ct_schedule_named *n)
 {
 	return json_pack("{s:I, s:s, s:I, s:i, s:s*}", "number", (json_int_t)n->number, "way",
-		ct_schedule_way(n->number, n->turns != NULL), "seed", (json_int_t)n->seed, "depth",
-		(int)n->depth, "turns", n->turns);
+		ct_schedule_way(n->number, n->turns), "seed", (json_int_t)n->seed, "depth", (int)n->depth,
+		"turns", n->turns);
 }
 
 bool ct_schedule_from_json(const json_t *o, struct ct_schedule_named *ret)

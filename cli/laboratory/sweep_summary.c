@@ -383,7 +383,6 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 	const char *separator = "";
 	size_t i;
 
-	(void)s;
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	JSON_EACH_MEMBER(key, value, json_array_get(rows, 0)) {
 		fputs(separator, f.file);

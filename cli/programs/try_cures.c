@@ -125,7 +125,6 @@ static const char *left_out;
 
 static int count_bytes(const char *path, const struct stat *s, int type, struct FTW *at)
 {
-	(void)at;
 	if (type == FTW_F && strcmp(path, left_out) != 0) {
 		found_bytes += (uint64_t)s->st_blocks * 512;
 	}

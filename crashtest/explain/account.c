@@ -2,8 +2,6 @@
 /* Assigns the failing states to findings. See account.h. */
 #include <stdlib.h>
 
-#include "core/invariant.h"
-
 #include "account.h"
 #include "../group.h"
 

@@ -23,20 +23,19 @@ static const struct ct_names *names_of(const struct ct_stores *s, uint32_t site)
 
 static bool is_one_line(const struct ct_names *a, const struct ct_names *b)
 {
-	return a->line == b->line && strcmp(a->file, b->file) == 0;
+	return a->line == b->line && !strcmp(a->file, b->file);
 }
 
 /* The last call of a function replaces its earlier ones: it is the outermost. */
 static void add_frame(struct chain *c, const struct ct_names *n, uint32_t site)
 {
 	for (unsigned i = 1; i < c->count; i++) {
-		if (strcmp(c->frame[i]->function, n->function) == 0 &&
-			strcmp(c->frame[i]->file, n->file) == 0) {
+		if (!strcmp(c->frame[i]->function, n->function) && !strcmp(c->frame[i]->file, n->file)) {
 			c->count = i;
 		}
 	}
-	if (c->count > 0 && strcmp(c->frame[0]->function, n->function) == 0 &&
-		strcmp(c->frame[0]->file, n->file) == 0) {
+	if (c->count > 0 && !strcmp(c->frame[0]->function, n->function) &&
+		!strcmp(c->frame[0]->file, n->file)) {
 		c->count = 1;
 		return;
 	}

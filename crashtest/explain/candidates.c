@@ -18,11 +18,10 @@ bool ct_same_cause(const struct ct_finding *a, const struct ct_finding *b)
 	if (ct_groups_meet(&a->cause, &b->cause)) {
 		return true;
 	}
-	if (*a->cause.lost != '\0' && *b->cause.lost != '\0') {
-		return strcmp(a->cause.lost, b->cause.lost) == 0 &&
-		       strcmp(a->cause.early, b->cause.early) == 0 &&
-		       strcmp(a->cause.lost_caller, b->cause.lost_caller) == 0 &&
-		       strcmp(a->cause.early_caller, b->cause.early_caller) == 0;
+	if (*a->cause.lost && *b->cause.lost) {
+		return !strcmp(a->cause.lost, b->cause.lost) && !strcmp(a->cause.early, b->cause.early) &&
+		       !strcmp(a->cause.lost_caller, b->cause.lost_caller) &&
+		       !strcmp(a->cause.early_caller, b->cause.early_caller);
 	}
 	return ct_have_one_shape(a->text, b->text);
 }
@@ -103,7 +102,7 @@ static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigne
 static bool are_for_one_store(const struct ct_edit *x, const struct ct_edit *y)
 {
 	return x->kind == CT_EDIT_BARRIER && y->kind == CT_EDIT_BARRIER && x->a.line == y->a.line &&
-	       strcmp(x->a.file, y->a.file) == 0;
+	       !strcmp(x->a.file, y->a.file);
 }
 
 static bool is_hopeless(
@@ -245,8 +244,8 @@ static bool is_same_edit(const struct ct_edit *x, const struct ct_edit *y)
 	const bool before = ct_edit_stands_before(x);
 
 	return x->kind == y->kind && x->scope == y->scope && x->rounds == y->rounds && x->more_count == 0 &&
-	       y->more_count == 0 && x->b.line == y->b.line && strcmp(x->b.file, y->b.file) == 0 &&
-	       (before || (x->a.line == y->a.line && strcmp(x->a.file, y->a.file) == 0));
+	       y->more_count == 0 && x->b.line == y->b.line && !strcmp(x->b.file, y->b.file) &&
+	       (before || (x->a.line == y->a.line && !strcmp(x->a.file, y->a.file)));
 }
 
 /* A barrier of a work-item orders what others publish only if it waits. */
@@ -254,7 +253,7 @@ static bool may_help(const struct ct_proof *p, const struct ct_finding *f, const
 {
 	const bool is_own = e->kind == CT_EDIT_BARRIER && e->scope == NVW_WORKITEM;
 
-	return !is_own || waits(p) || strcmp(f->cause.needed, "work-item") == 0;
+	return !is_own || waits(p) || !strcmp(f->cause.needed, "work-item");
 }
 
 static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)

@@ -62,7 +62,7 @@ static void say_narrow(struct cause_search *s, const char *lost, const char *wha
 		"takes "
 		"at least %s scope",
 		cause_site_name(s, s->barrier.barrier.site).text, s->cause->scope, lost,
-		(unsigned long long)s->lost->work_item, what, scopes[needed]);
+		(ull)s->lost->work_item, what, scopes[needed]);
 	cause_propose(s, (struct ct_edit){.kind = CT_EDIT_WIDEN,
 				 .a = cause_line_of(s, s->barrier.barrier.site),
 				 .scope = (enum nvw_group)needed});
@@ -103,7 +103,7 @@ static void find_barrier(struct cause_search *s)
 			"%s did not wait for the barrier at %s, which had not completed for the store at %s "
 			"(work-item %llu)",
 			what.text, cause_site_name(s, s->barrier.barrier.site).text, lost.text,
-			(unsigned long long)s->lost->work_item);
+			(ull)s->lost->work_item);
 	}
 	cause_propose_barriers(s, needed);
 }
@@ -230,7 +230,7 @@ static void say_reversed(struct cause_search *s)
 /* After the place of another store: its line alone if the file is the same. */
 static struct cause_place line_after(const struct ct_line *before, const struct ct_line *line)
 {
-	const bool is_same = before && strcmp(before->file, line->file) == 0;
+	const bool is_same = before && !strcmp(before->file, line->file);
 	struct cause_place p;
 	const int n = NVW_PRINT(p.text, "%s:%u", is_same ? "" : line->file, line->line);
 
@@ -306,7 +306,7 @@ static void say_atomic(struct cause_search *s)
 		if (c->group[i].line == 0) {
 			NVW_PRINT(c->group[i].file,
 				"a store at offset 0x%llx (no line: built without debug information)",
-				(unsigned long long)n->group[i].off);
+				(ull)n->group[i].off);
 		}
 	}
 	ct_cause_say_group(c, s->proposals);

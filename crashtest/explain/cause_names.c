@@ -37,8 +37,8 @@ struct cause_place cause_place_of(const struct cause_search *s, const struct ct_
 				called->line);
 		}
 	} else {
-		NVW_PRINT(p.text, "offset 0x%llx (no line: built without debug information)",
-			(unsigned long long)store->off);
+		NVW_PRINT(
+			p.text, "offset 0x%llx (no line: built without debug information)", (ull)store->off);
 	}
 	return p;
 }
@@ -81,18 +81,17 @@ struct cause_place cause_name_event(const struct cause_search *s, const struct c
 	struct cause_place p;
 
 	if (e->kind == NVW_LOG_HOST) {
-		NVW_PRINT(p.text, "the host's write at offset 0x%llx", (unsigned long long)e->store.off);
+		NVW_PRINT(p.text, "the host's write at offset 0x%llx", (ull)e->store.off);
 	} else if (e->kind == NVW_LOG_ACK && s->lost->kernel == 0) {
 		NVW_PRINT(p.text, "operation %.120s is acknowledged", cause_operation_name(s).text);
 	} else if (e->kind == NVW_LOG_ACK && e->store.kernel == 0) {
-		NVW_PRINT(p.text, "the host's acknowledgement of operation %llu",
-			(unsigned long long)s->operation);
+		NVW_PRINT(p.text, "the host's acknowledgement of operation %llu", (ull)s->operation);
 	} else if (e->kind == NVW_LOG_ACK && e->store.site != 0) {
 		NVW_PRINT(p.text, "the acknowledgement of operation %llu at %.100s by work-item %llu",
-			(unsigned long long)s->operation, cause_place_of(s, &e->store).text, item);
+			(ull)s->operation, cause_place_of(s, &e->store).text, item);
 	} else if (e->kind == NVW_LOG_ACK) {
 		NVW_PRINT(p.text, "the acknowledgement of operation %llu by work-item %llu",
-			(unsigned long long)s->operation, item);
+			(ull)s->operation, item);
 	} else if (e->store.kernel == 0) {
 		NVW_PRINT(p.text, "the store at %.380s", cause_place_of(s, &e->store).text);
 	} else {

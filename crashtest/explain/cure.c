@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "core/invariant.h"
 #include "core/print.h"
 
 #include "cure.h"
@@ -182,11 +181,10 @@ static bool is_too_early_for_both(const struct ct_finding *a, const struct ct_fi
 {
 	const struct ct_cause *const x = &a->cause, *const y = &b->cause;
 
-	return x->kind == CT_CAUSE_REVERSED && y->kind == CT_CAUSE_REVERSED &&
-	       strcmp(x->early, y->early) == 0 && strcmp(x->early_function, y->early_function) == 0 &&
-	       strchr(x->early, ':') && strcmp(x->lost_function, y->lost_function) == 0 &&
-	       *x->lost_function != '\0' && a->cure.count > 0 && b->cure.count > 0 &&
-	       a->cure.count + b->cure.count <= CT_CURE_EDITS;
+	return x->kind == CT_CAUSE_REVERSED && y->kind == CT_CAUSE_REVERSED && !strcmp(x->early, y->early) &&
+	       !strcmp(x->early_function, y->early_function) && strchr(x->early, ':') &&
+	       !strcmp(x->lost_function, y->lost_function) && *x->lost_function && a->cure.count > 0 &&
+	       b->cure.count > 0 && a->cure.count + b->cure.count <= CT_CURE_EDITS;
 }
 
 static void join_too_early(struct ct_proof *p, unsigned to, unsigned i)
@@ -196,7 +194,7 @@ static void join_too_early(struct ct_proof *p, unsigned to, unsigned i)
 
 	NVW_INVARIANT(to < i && a->cure.count + b->cure.count <= CT_CURE_EDITS);
 	cause_say(&a->cause, "%s%s", joined ? ", " : "; likewise ", b->cause.lost);
-	if (*b->cause.lost_caller != '\0') {
+	if (*b->cause.lost_caller) {
 		cause_say(&a->cause, " (called at %s)", b->cause.lost_caller);
 	}
 	memcpy(a->cure.edit + a->cure.count, b->cure.edit, b->cure.count * sizeof b->cure.edit[0]);
@@ -323,7 +321,7 @@ static int explore_all(struct ct_proof *p, struct ct_cure_run *run)
 {
 	int error = ct_proof_explore(p, p->edit, p->edits, CT_TRIAL_WHOLE);
 
-	if (error > 0 && *p->why != '\0') { /* together they are what none of them is */
+	if (error > 0 && *p->why) { /* together they are what none of them is */
 		run->end = CT_CURE_REFUTED;
 		NVW_PRINT(run->why, "%s", p->why);
 		return 0;

@@ -46,7 +46,7 @@ static struct emu_inserted inserted_of(const struct ct_edit *e)
 
 static void make_one_line(struct ct_cure_run *run)
 {
-	for (char *c = run->why; *c != '\0'; c++) {
+	for (char *c = run->why; *c; c++) {
 		if (*c == '\n') {
 			*c = ' ';
 		}
@@ -59,7 +59,7 @@ static void take_message(const char *before, struct ct_cure_run *run)
 	const char *const text = nvw_error_message();
 	int bytes = (int)strcspn(text, "\n");
 
-	NVW_INVARIANT(*before != '\0');
+	NVW_INVARIANT(*before);
 	if (text[bytes] != '\0') {
 		bytes += 1 + (int)strcspn(text + bytes + 1, "\n");
 	}

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "edit_log.h"
-#include "core/invariant.h"
 #include "core/print.h"
 
 /* ---- Words --------------------------------------------------------------------------------------------- */

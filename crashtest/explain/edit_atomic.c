@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "edit_log.h"
 #include "../states/models/models.h"
 

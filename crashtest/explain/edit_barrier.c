@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "core/invariant.h"
-
 #include "edit_log.h"
 #include "../states/models/models.h"
 

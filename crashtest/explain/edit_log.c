@@ -8,7 +8,6 @@
 
 #include "core/bounds.h"
 #include "core/order.h"
-#include "core/invariant.h"
 #include "core/print.h"
 
 #include "edit_log.h"
@@ -273,12 +272,12 @@ static bool ends_in(const char *path, const char *end)
 {
 	const size_t n = strlen(path), m = strlen(end);
 
-	return n >= m && strcmp(path + n - m, end) == 0 && (n == m || path[n - m - 1] == '/' || *end == '/');
+	return n >= m && !strcmp(path + n - m, end) && (n == m || path[n - m - 1] == '/' || *end == '/');
 }
 
 bool ct_line_is(const struct ct_line *line, const char *file, uint32_t number)
 {
-	return line->line == number && number != 0 && *line->file != '\0' && *file != '\0' &&
+	return line->line == number && number != 0 && *line->file && *file &&
 	       (ends_in(file, line->file) || ends_in(line->file, file));
 }
 
@@ -311,7 +310,7 @@ bool edit_log_has_returned(
 	const struct edit_site *const s = site_at(log, site);
 
 	return s && !edit_log_caller(log, site, line) &&
-	       (s->caller != 0 || strcmp(s->function, caller->function) == 0);
+	       (s->caller != 0 || !strcmp(s->function, caller->function));
 }
 
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line)

@@ -2,7 +2,6 @@
 /* Two stores exchanged; a flush or a fence behind a line. See edit.h. */
 #include <stdlib.h>
 
-#include "core/invariant.h"
 #include "core/search.h"
 
 #include "edit_runs.h"

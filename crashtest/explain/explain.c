@@ -21,7 +21,6 @@
 
 #include "core/bits.h"
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/print.h"
 
 #include "core/stop.h"
@@ -137,7 +136,7 @@ static bool judge(struct explanation *x)
 		const struct nvw__finding *v = &x->findings.finding[i];
 
 		ct_shape(v->text, shape);
-		same = strcmp(shape, x->shape) == 0;
+		same = !strcmp(shape, x->shape);
 		if (same) {
 			NVW_PRINT(x->finding->text, "%s", v->text);
 			x->finding->off = v->off;

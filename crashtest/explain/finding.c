@@ -229,8 +229,7 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 
 static int damaged(const char *path, uint64_t off, const char *expected)
 {
-	return nvw_fail(
-		NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
+	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (ull)off, expected);
 }
 
 static uint64_t number_at(const json_t *range, size_t i)
@@ -275,8 +274,7 @@ static int check_magic(const char *path, const uint8_t *file, size_t size)
 		return damaged(path, 0, "a saved finding (NVWFIND)");
 	}
 	NVW_FAIL_IF(get(file + 8, 4) != VERSION, NVW_E_VERSION,
-		"%s: offset 8: expected version %d, found %llu", path, VERSION,
-		(unsigned long long)get(file + 8, 4));
+		"%s: offset 8: expected version %d, found %llu", path, VERSION, (ull)get(file + 8, 4));
 	return 0;
 }
 
@@ -289,7 +287,7 @@ static int unpack_image(
 		return damaged(path, 16, "the size of the packed image");
 	}
 	s->image = malloc(s->bytes + 1);
-	NVW_ALLOCATED(s->image, "%s: no memory for a pool of %llu bytes", path, (unsigned long long)s->bytes);
+	NVW_ALLOCATED(s->image, "%s: no memory for a pool of %llu bytes", path, (ull)s->bytes);
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}
@@ -375,7 +373,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 	ct_shape(NVW_OR(text, ""), wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
 		ct_shape(findings.finding[i - 1].text, shape);
-		if (strcmp(shape, wanted) == 0) {
+		if (!strcmp(shape, wanted)) {
 			chosen = i - 1;
 		}
 	}

@@ -42,7 +42,7 @@ static json_t *value_json(const void *place)
 {
 	const struct ct_place *const p = place;
 
-	return json_sprintf("0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
+	return json_sprintf("0x%0*llx", 2 * (int)p->bytes, (ull)p->value);
 }
 
 #define OF struct ct_place

@@ -33,7 +33,7 @@ static int by_off(const void *a, const void *b)
 
 static void note_content(const struct state *s, struct unit *u, uint64_t number)
 {
-	if (memcmp(u->now, s->image + u->off, s->unit_bytes) == 0) {
+	if (!memcmp(u->now, s->image + u->off, s->unit_bytes)) {
 		u->matched = true;
 		u->next = 0;
 	} else if (u->next == 0) {
@@ -99,7 +99,7 @@ static int find_units(const struct state *s, struct unit **ret_units, unsigned *
 			off += CT_PAGE - s->unit_bytes; /* a hole in both: reading it would fill it */
 			continue;
 		}
-		if (memcmp(s->p->image.rw + off, s->image + off, s->unit_bytes) == 0) {
+		if (!memcmp(s->p->image.rw + off, s->image + off, s->unit_bytes)) {
 			continue;
 		}
 		has_room = NVW_ROOM(*ret_units, capacity, *ret_count + 1);

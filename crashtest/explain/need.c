@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "need.h"
-#include "core/invariant.h"
 #include "core/search.h"
 #include "window.h"
 

@@ -30,7 +30,7 @@ bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const str
 bool need_has_text(const struct nvw_findings *f, const char *text)
 {
 	NVW_EACH(finding, f->finding, f->kept) {
-		if (strcmp(finding->text, text) == 0) {
+		if (!strcmp(finding->text, text)) {
 			return true;
 		}
 	}
@@ -55,7 +55,7 @@ bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct
 	ct_shape(s->q->text, wanted);
 	for (unsigned i = 0; i < s->q->findings->kept && !same; i++) {
 		ct_shape(s->q->findings->finding[i].text, shape);
-		same = strcmp(shape, wanted) == 0;
+		same = !strcmp(shape, wanted);
 		if (same) {
 			memcpy(s->text, s->q->findings->finding[i].text, sizeof s->text);
 		}

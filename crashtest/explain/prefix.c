@@ -208,7 +208,7 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 	NVW_GROWN(p->data, p->data_capacity, p->data_bytes + r->host.bytes,
 		"no memory for the events of a run");
 	NVW_FAIL_IF(r->host.off + r->host.bytes > p->image.bytes, NVW_E_DAMAGED,
-		"persist log: record %llu writes behind the pool's end", (unsigned long long)number);
+		"persist log: record %llu writes behind the pool's end", (ull)number);
 	NVW_TRY(make_place(p));
 	e.count = p->data_bytes;
 	memcpy(p->data + p->data_bytes, r->host.data, r->host.bytes);
@@ -221,7 +221,7 @@ static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint6
 	switch (r->kind) {
 	case NVW_LOG_STORE:
 		NVW_FAIL_IF(r->store.off + r->store.bytes > p->image.bytes, NVW_E_DAMAGED,
-			"persist log: record %llu stores behind the pool's end", (unsigned long long)number);
+			"persist log: record %llu stores behind the pool's end", (ull)number);
 		return add_event(
 			p, &(struct ct_event){.kind = NVW_LOG_STORE, .store = ct_store_of(r, number)});
 	case NVW_LOG_HOST:

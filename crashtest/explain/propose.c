@@ -66,7 +66,7 @@ static void add_wider(struct ct_proposals *p, const struct ct_cause *c)
 	struct ct_line barrier = {.line = c->line};
 
 	NVW_PRINT(barrier.file, "%s", c->file);
-	if (barrier.line != 0 && strcmp(c->scope, "work-item") == 0) {
+	if (barrier.line != 0 && !strcmp(c->scope, "work-item")) {
 		add(p, CT_EDIT_WIDEN, NVW_WORKGROUP, &barrier, NULL);
 	}
 	if (barrier.line != 0 && strcmp(c->scope, "kernel") != 0) {
@@ -77,7 +77,7 @@ static void add_wider(struct ct_proposals *p, const struct ct_cause *c)
 void ct_propose(const struct ct_cause *c, struct ct_proposals *ret)
 {
 	struct ct_line lost = {0}, early = {0};
-	const bool on_host = strcmp(c->needed, "flush and fence") == 0;
+	const bool on_host = !strcmp(c->needed, "flush and fence");
 
 	*ret = (struct ct_proposals){0};
 	ct_propose_line(c->early, c->early_caller, &early);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stores that a finding names: those that are durable and those that are lost. See sides.h. */
-#include "core/invariant.h"
 
 #include "need_search.h"
 #include "sides.h"

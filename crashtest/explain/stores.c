@@ -134,7 +134,7 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &reader));
 	const struct nvw_log_info *const log = nvw_log_info(reader);
 
-	s.of_files = strcmp(log->model, ct_model_info(CT_MODEL_FILES)->name) == 0;
+	s.of_files = !strcmp(log->model, ct_model_info(CT_MODEL_FILES)->name);
 	int error = grow(&s);
 	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
 		error = add_record(&s, &r, ++number, records);
@@ -168,7 +168,7 @@ const struct ct_word *ct_stores_at(const struct ct_stores *s, nvw_off off)
 
 bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image)
 {
-	return memcmp(image + store->off, &store->value, store->bytes) == 0;
+	return !memcmp(image + store->off, &store->value, store->bytes);
 }
 
 static void call_file(const struct nvw__disk *d, uint64_t file, struct ct_place *p)

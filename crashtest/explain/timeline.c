@@ -209,7 +209,7 @@ static const struct entry *entry_of(const struct timeline *t, uint64_t number)
 /* Appends it, with the number of omitted moments before it. */
 static void note_fate(const struct timeline *t, struct ct_moment *m)
 {
-	m->durable = m->kind == CT_MOMENT_STORE && memcmp(t->image + m->off, &m->value, m->bytes) == 0;
+	m->durable = m->kind == CT_MOMENT_STORE && !memcmp(t->image + m->off, &m->value, m->bytes);
 	m->overwritten &= !m->durable;
 }
 

@@ -11,8 +11,8 @@
 
 static bool is_alike(const struct ct_unlogged *a, const struct ct_unlogged *b)
 {
-	return a->line == b->line && a->begun_line == b->begun_line && strcmp(a->file, b->file) == 0 &&
-	       strcmp(a->begun_file, b->begun_file) == 0;
+	return a->line == b->line && a->begun_line == b->begun_line && !strcmp(a->file, b->file) &&
+	       !strcmp(a->begun_file, b->begun_file);
 }
 
 void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *one)

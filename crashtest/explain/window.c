@@ -6,7 +6,6 @@
 
 #include "../group.h"
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/search.h"
 #include "window.h"
 
@@ -180,7 +179,7 @@ static bool is_closed(const struct need_search *s, const char *kind)
 
 	NVW_EACH(finding, s->q->findings->finding, s->q->findings->kept) {
 		ct_shape(finding->text, shape);
-		if (!kind || strcmp(shape, kind) == 0) {
+		if (!kind || !strcmp(shape, kind)) {
 			return false;
 		}
 	}

@@ -12,7 +12,6 @@
 #include <xxhash.h>
 
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "core/bounds.h"
-#include "core/invariant.h"
 
 #include "core/stop.h"
 #include "core/zeroed.h"
@@ -86,7 +85,7 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 	}
 	w->shared_bytes = sizeof *w->shared + capacity * sizeof w->shared->seen[0];
 	w->shared = ct_shared_memory(w->shared_bytes);
-	NVW_FAIL_ERRNO_IF(!w->shared, "no memory for %llu crash states", (unsigned long long)draws);
+	NVW_FAIL_ERRNO_IF(!w->shared, "no memory for %llu crash states", (ull)draws);
 	w->shared->seen_capacity = capacity;
 	return 0;
 }

@@ -16,7 +16,7 @@ enum { PATH_BYTES = 4096 };
 
 static bool is_zero(const uint8_t *page, uint64_t n)
 {
-	return page[0] == 0 && memcmp(page, page + 1, n - 1) == 0;
+	return page[0] == 0 && !memcmp(page, page + 1, n - 1);
 }
 
 /* Pages of zeros stay holes. */

@@ -10,7 +10,6 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/order.h"
 #include "core/zeroed.h"
 
@@ -54,7 +53,7 @@ static int share_out(struct ct_plan *plan)
 	uint32_t *sorted = malloc((plan->instants + 1) * sizeof *sorted);
 	uint64_t left = plan->budget;
 
-	NVW_ALLOCATED(sorted, "no memory for a plan of %llu instants", (unsigned long long)plan->instants);
+	NVW_ALLOCATED(sorted, "no memory for a plan of %llu instants", (ull)plan->instants);
 	NVW_FOR(i, plan->instants) {
 		sorted[i] = plan->fresh[i];
 	}
@@ -111,7 +110,7 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 		NVW_FAIL_IF(grown == MAP_FAILED, NVW_E_MEMORY, "no memory for a plan of %llu instants",
-			(unsigned long long)room);
+			(ull)room);
 		if (plan->interval) {
 			memcpy(grown, plan->interval, i * sizeof *grown);
 			munmap(plan->interval, plan->interval_room * sizeof *grown);
@@ -147,7 +146,7 @@ static int add_instant(
 	plan->known &= n.exact;
 	NVW_TRY(ct_distinct_count(distinct, m, &n));
 	NVW_GROWN(plan->fresh, *capacity, plan->instants + 1,
-		"no memory for a plan of more than %llu instants", (unsigned long long)plan->instants);
+		"no memory for a plan of more than %llu instants", (ull)plan->instants);
 	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
 	plan->possible_log2 = ct_log2_sum(plan->possible_log2, fresh_log2(&n));
 	plan->possible += exp2(fresh_log2(&n));

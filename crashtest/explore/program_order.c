@@ -43,7 +43,7 @@ static int make_room(struct ct_program_order *o, uint64_t count)
 	o->member = calloc(count + 1, sizeof *o->member);
 	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
 	o->mask = (uint32_t)(capacity - 1);
-	NVW_FAIL_IF(o->member == NULL || !o->table, NVW_E_MEMORY, "no memory for the order of a program");
+	NVW_FAIL_IF(!o->member || !o->table, NVW_E_MEMORY, "no memory for the order of a program");
 	return 0;
 }
 
@@ -142,7 +142,6 @@ static int visit(struct reading *r, const struct emu_sync *s, uint64_t number)
 /* Those that synchronize without a store: barriers look for members that there are. */
 static int note_member(struct reading *r, const struct emu_sync *s, uint64_t number)
 {
-	(void)number;
 	if (s->kind == EMU_SYNC_RELEASE || s->kind == EMU_SYNC_ACQUIRE) {
 		(void)member_of(r->order, s->kernel, s->work_item);
 	}

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "core/invariant.h"
+#include "core/order.h"
+#include "core/bounds.h"
 
 #include "reads.h"
 
@@ -108,7 +109,6 @@ int ct_tree_begin(struct ct_reads *r, const struct ct_medium *m)
 
 bool ct_tree_next(struct ct_reads *r, const struct ct_medium *m, unsigned *levels)
 {
-	(void)m;
 	if (r->branches == 0) {
 		return false;
 	}
@@ -124,10 +124,7 @@ static int by_rank(const void *a, const void *b, void *rank)
 	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a],
 		       y = ((const uint32_t *)rank)[*(const unsigned *)b];
 
-	if (x != y) {
-		return x < y ? -1 : 1;
-	}
-	return (*(const unsigned *)a > *(const unsigned *)b) - (*(const unsigned *)a < *(const unsigned *)b);
+	return NVW_OR(NVW_ORDER(x, y), nvw_by_u32(a, b));
 }
 
 static int add_siblings(struct ct_reads *r, const struct ct_medium *m, unsigned cell, unsigned now)

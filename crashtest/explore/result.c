@@ -29,7 +29,7 @@ static int count_instants(
 		}
 	}
 	r->interval = malloc((plan->instants + 1) * sizeof *r->interval);
-	NVW_ALLOCATED(r->interval, "no memory for %llu intervals", (unsigned long long)plan->instants);
+	NVW_ALLOCATED(r->interval, "no memory for %llu intervals", (ull)plan->instants);
 	if (plan->instants > 0) {
 		memcpy(r->interval, plan->interval, plan->instants * sizeof *r->interval);
 	}
@@ -116,7 +116,7 @@ const char *ct_verdict_name(enum ct_verdict v)
 bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 {
 	NVW_FOR(i, NVW_COUNT(verdicts)) {
-		if (strcmp(verdicts[i].name, name) == 0) {
+		if (!strcmp(verdicts[i].name, name)) {
 			*ret = (enum ct_verdict)i;
 			return true;
 		}

@@ -9,7 +9,6 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/order.h"
 #include "core/search.h"
 
@@ -142,7 +141,7 @@ static int sort_by_word(struct ct_robust *r)
 {
 	r->first = calloc(r->words + 2, sizeof *r->first);
 	r->of_word = calloc(r->count + 1, sizeof *r->of_word);
-	NVW_FAIL_IF(r->first == NULL || !r->of_word, NVW_E_MEMORY, "no memory for the stores of a log");
+	NVW_FAIL_IF(!r->first || !r->of_word, NVW_E_MEMORY, "no memory for the stores of a log");
 	NVW_EACH(store, r->store, r->count) {
 		r->first[store->word + 2]++;
 	}
@@ -430,7 +429,6 @@ static void for_each_lost(struct state *s, const struct read *read, const struct
 
 static void note_earliest(struct state *s, uint64_t word, uint64_t number)
 {
-	(void)word;
 	s->earliest = MIN(s->earliest, number);
 }
 
@@ -548,7 +546,6 @@ int ct_robust_try(void *robust, struct ct_image *image, const struct nvw_acks *a
 	const struct ct_read_set *words;
 	struct ct_answer answer;
 
-	(void)findings;
 	*phase = CT_PHASE_CHECK;
 	NVW_TRY(ask(r, image, acks, &answer, &words));
 	if (!answer.in_time || !WIFEXITED(answer.status)) {

@@ -7,7 +7,6 @@
 
 #include <nvw/random.h>
 
-#include "core/invariant.h"
 #include "core/print.h"
 #include "core/search.h"
 
@@ -427,7 +426,6 @@ static void part_began(void *context, uint64_t part)
 {
 	const struct range *const r = context;
 
-	(void)part;
 	r->shared->sequence++;
 }
 

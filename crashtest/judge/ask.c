@@ -108,7 +108,7 @@ static int prepare(const struct ct_asked *c, const struct ct_image *image, const
 	/* This process has one command to ask. */
 	static struct ct_told_state told;
 	static int nowhere = -1;
-	const bool tells = *c->operations_path != '\0';
+	const bool tells = *c->operations_path;
 	const struct ct_state_file *file = NULL;
 	const char *path;
 
@@ -271,7 +271,7 @@ static bool are_read_sets_off(void)
 {
 	const char *const wanted = getenv(CT_READ_SETS_VARIABLE);
 
-	return wanted && strcmp(wanted, "off") == 0;
+	return wanted && !strcmp(wanted, "off");
 }
 
 static bool is_comparable(const struct ct_asked *c, const struct ct_image *image)
@@ -285,7 +285,7 @@ static uint64_t told_of(const struct ct_asked *c, const struct nvw_acks *acks)
 {
 	static struct ct_told_state told;
 
-	if (*c->operations_path == '\0' || ct_environment_tell(acks, &told) != 0) {
+	if (!*c->operations_path || ct_environment_tell(acks, &told) != 0) {
 		return 0;
 	}
 	return nvw_mix64(XXH64(told.acknowledged, strlen(told.acknowledged), 0)) ^

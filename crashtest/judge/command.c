@@ -38,14 +38,14 @@ static const char *special(char c)
 
 static void cut_quoted(struct cut *c, char quote)
 {
-	while (*c->from != '\0' && *c->from != quote) {
+	while (*c->from && *c->from != quote) {
 		if (quote == '"' && strchr("$`\\", *c->from)) {
 			c->why = "a variable, a substitution or a backslash within quotes";
 			return;
 		}
 		*c->to++ = *c->from++;
 	}
-	if (*c->from == '\0') {
+	if (!*c->from) {
 		c->why = "a quote that does not end";
 		return;
 	}
@@ -58,12 +58,12 @@ static void cut_word(struct cut *c)
 	if (strchr("#~", *c->from) || (strchr("!{}", *c->from) && strchr(" \t", c->from[1]))) {
 		c->why = "a word of the shell";
 	}
-	while (!c->why && *c->from != '\0' && !strchr(" \t", *c->from)) {
+	while (!c->why && *c->from && !strchr(" \t", *c->from)) {
 		const char here = *c->from++;
 
 		if (here == '\'' || here == '"') {
 			cut_quoted(c, here);
-		} else if (here == '\\' && *c->from != '\0' && *c->from != '\n') {
+		} else if (here == '\\' && *c->from && *c->from != '\n') {
 			*c->to++ = *c->from++;
 		} else if (here == '\\' || (here == '=' && *c->from == '~')) {
 			c->why = "a word of the shell";
@@ -93,7 +93,7 @@ static void cut(struct ct_command *c)
 
 	while (!at.why) {
 		at.from += strspn(at.from, " \t");
-		if (*at.from == '\0') {
+		if (!*at.from) {
 			break;
 		}
 		const char *const source = at.from;
@@ -111,7 +111,7 @@ static void cut(struct ct_command *c)
 	if (!at.why && words == 0) {
 		at.why = "no program";
 	}
-	c->by_shell = at.why != NULL;
+	c->by_shell = at.why;
 	if (at.why) {
 		NVW_PRINT(c->why, "%s", at.why);
 	}
@@ -125,7 +125,7 @@ static bool is_in_path(const char *name)
 	char path[4096];
 	bool found = !at;
 
-	while (!found && *at != '\0') {
+	while (!found && *at) {
 		const size_t part = strcspn(at, ":");
 
 		NVW_PRINT(path, "%.*s%s%s", (int)part, at, part ? "/" : "", name);
@@ -176,8 +176,8 @@ static unsigned place(const char *text, const char *what, char **to, const char 
 {
 	unsigned placed = 0;
 
-	while (*text != '\0' && *to + strlen(what) + 2 < end) {
-		if (strncmp(text, "{}", 2) == 0) {
+	while (*text && *to + strlen(what) + 2 < end) {
+		if (!strncmp(text, "{}", 2)) {
 			*to = stpcpy(*to, what);
 			text += 2;
 			placed++;

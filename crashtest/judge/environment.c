@@ -75,7 +75,7 @@ static bool has_name_of(const char *entry, const char *assignment)
 {
 	const size_t n = strcspn(assignment, "=");
 
-	return strncmp(entry, assignment, n) == 0 && entry[n] == '=';
+	return !strncmp(entry, assignment, n) && entry[n] == '=';
 }
 
 static bool is_ours(const char *entry)

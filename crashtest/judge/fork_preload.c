@@ -41,7 +41,7 @@ static char **find(const char *name)
 	const size_t n = strlen(name);
 
 	for (char **entry = environ; *entry; entry++) {
-		if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=') {
+		if (!strncmp(*entry, name, n) && (*entry)[n] == '=') {
 			return entry;
 		}
 	}
@@ -77,7 +77,7 @@ static void restore_environment(void)
 	}
 	char **const tunables = find(CT_FORK_TUNABLES);
 
-	if (tunables && strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES) == 0) {
+	if (tunables && !strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES)) {
 		drop(tunables);
 	}
 }

@@ -56,7 +56,7 @@ static bool is_variable(const char *entry, const char *name)
 {
 	const size_t n = strlen(name);
 
-	return strncmp(entry, name, n) == 0 && entry[n] == '=';
+	return !strncmp(entry, name, n) && entry[n] == '=';
 }
 
 /* NULL if it is not set. */

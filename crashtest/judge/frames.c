@@ -10,7 +10,6 @@ static struct ct_frames *mine; /* of this child; the handler of a signal gets no
 
 static void leave_frames(int signal, siginfo_t *info, void *context)
 {
-	(void)info;
 	mine->count = nvw__frames_take(context, mine->address, NVW_COUNT(mine->address));
 	if (signal != CT_FRAMES_ASK) {
 		raise(signal); /* the default action, since the handler is reset */

@@ -77,8 +77,8 @@ static bool is_known(const struct ct_hangs *h, const char *where)
 {
 	bool is = false;
 
-	for (uint32_t i = 0; i < h->count && i < CT_HANGS_MAX && *where != '\0' && !is; i++) {
-		is = strcmp(h->place[i], function_of(where)) == 0;
+	for (uint32_t i = 0; i < h->count && i < CT_HANGS_MAX && *where && !is; i++) {
+		is = !strcmp(h->place[i], function_of(where));
 	}
 	return is;
 }

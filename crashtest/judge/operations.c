@@ -147,7 +147,7 @@ void ct_operations_name(const struct ct_operations *operations, uint64_t number,
 	const struct ct_operation *const o = ct_operations_find(operations, number);
 
 	NVW_INVARIANT(room > 0);
-	if (o && *o->name != '\0') {
+	if (o && *o->name) {
 		snprintf(ret_text, room, "%llu (%s)", (unsigned long long)number, o->name);
 	} else {
 		snprintf(ret_text, room, "%llu", (unsigned long long)number);

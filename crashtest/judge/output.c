@@ -122,7 +122,7 @@ void ct_output_line(char line[CT_LINE_BYTES])
 
 void ct_output_blank(char *line)
 {
-	for (; *line != '\0'; line++) {
+	for (; *line; line++) {
 		if ((unsigned char)*line < ' ') {
 			*line = ' ';
 		}

@@ -555,14 +555,11 @@ int ct_replay_oracle_load(
 	const char *command, const char *next, const json_t *head, struct ct_replay_oracle *ret)
 {
 	static const struct ct_operations none;
-	const json_t *one;
-	size_t i;
 
 	*ret = (struct ct_replay_oracle){
 		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
 	NVW_TRY(ct_command_make(command, "--recover", &ret->asked.command));
-	json_array_foreach(json_object_get(head, "accepted"), i, one)
-	{
+	JSON_EACH(one, json_object_get(head, "accepted")) {
 		NVW_TRY(load_reference(one, new_reference(ret, 0)));
 	}
 	return ct_asked_make(member_count(head, "image_bytes"), next,

@@ -104,7 +104,7 @@ static int fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i
 	const uint8_t *const wanted = NVW_OR(content, zeros);
 
 	NVW_INVARIANT(i * CT_PAGE < f->bytes);
-	if (memcmp(has_data ? f->map + at : zeros, wanted, n) == 0) {
+	if (!memcmp(has_data ? f->map + at : zeros, wanted, n)) {
 		return 0;
 	}
 	errno = has_data ? 0 : posix_fallocate(f->fd, (off_t)at, (off_t)n);

@@ -47,7 +47,7 @@ static bool has_folders(const struct filling *f, const char *name)
 		const char *const folder = f->disk->name[i];
 		const size_t n = strlen(folder);
 
-		if (strncmp(name, folder, n) == 0 && name[n] == '/' && named_by(f, i) != NVW__DISK_FOLDER) {
+		if (!strncmp(name, folder, n) && name[n] == '/' && named_by(f, i) != NVW__DISK_FOLDER) {
 			return false;
 		}
 	}
@@ -78,7 +78,7 @@ static void path_of(const struct filling *f, const char *name, char ret[PATH])
 static bool is_wanted(const struct filling *f, const char *name)
 {
 	NVW_FOR(i, f->disk->names) {
-		if (strcmp(f->disk->name[i], name) == 0) {
+		if (!strcmp(f->disk->name[i], name)) {
 			return is_file(f, thing_of(f, i));
 		}
 	}
@@ -116,7 +116,7 @@ static void sweep(const struct filling *f, const char *folder)
 	DIR *const d = opendir(path);
 
 	while (d && (e = readdir(d))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) {
 			continue;
 		}
 		NVW_PRINT(name, "%.200s%s%.255s", folder, *folder ? "/" : "", e->d_name);

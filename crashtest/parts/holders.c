@@ -7,8 +7,6 @@
 
 #include "holders.h"
 
-#include "core/invariant.h"
-
 enum { VALUES_MAX = 64 }; /* that the log may restore in a word */
 
 struct ct_holder {

@@ -7,7 +7,6 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
-#include "core/invariant.h"
 #include "core/zeroed.h"
 
 #include "part_view.h"

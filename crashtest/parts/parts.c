@@ -8,7 +8,6 @@
 #include <check/check.h>
 
 #include "core/order.h"
-#include "core/invariant.h"
 
 #include "../group.h"
 #include "part_view.h"

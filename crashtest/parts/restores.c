@@ -5,7 +5,6 @@
 
 #include <nvw/random.h>
 
-#include "core/invariant.h"
 #include "pool/layout.h"
 #include "restores.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/invariant.h"
 #include "core/order.h"
 
 #include "watch.h"

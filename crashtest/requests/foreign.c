@@ -13,7 +13,6 @@
 #include "core/bits.h"
 #include "core/bounds.h"
 #include "core/filled.h"
-#include "core/invariant.h"
 #include "core/print.h"
 #include "core/zeroed.h"
 
@@ -43,7 +42,7 @@ static bool is_persist_log(const char *path)
 	const bool whole = read(fd, magic, sizeof magic) == sizeof magic;
 
 	close(fd);
-	return whole && memcmp(magic, "NVWLOG", sizeof magic) == 0;
+	return whole && !memcmp(magic, "NVWLOG", sizeof magic);
 }
 
 /* A program may have the same name; then the model is that of its processor. */
@@ -51,7 +50,7 @@ static bool is_of_blocks(const struct nvw_log_reader *reader)
 {
 	const struct nvw_log_info *const i = nvw_log_info(reader);
 
-	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && !ct_model_names_threads(i->model);
+	return !strcmp(i->workload, CT_BLOCK_LOG) && !ct_model_names_threads(i->model);
 }
 
 /* True for a program whose kernels ran on a machine (mixed.h): the model is the machine's. */
@@ -78,7 +77,7 @@ bool ct_is_block_log(const char *path)
 
 static int no_memory(uint64_t bytes)
 {
-	return nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+	return nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (ull)bytes);
 }
 
 static uint64_t whole_lines(uint64_t bytes)
@@ -266,7 +265,7 @@ static int count_all(struct survey *s, struct nvw_log_reader *reader)
 		count_record(s, &r);
 	}
 	s->counts->threads = MAX(s->storing, s->created);
-	s->counts->of_files = strcmp(s->info->model, "files") == 0;
+	s->counts->of_files = !strcmp(s->info->model, "files");
 	return error;
 }
 
@@ -293,7 +292,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	nvw_log_reader_close(reader);
 	NVW_FAIL_IF(!error && *ret_pool > s.known && *ret_pool - s.known > untouched_max, NVW_E_INPUT,
 		"%s: the header gives the file %llu bytes, but the records and the image end at %llu", path,
-		(unsigned long long)*ret_pool, (unsigned long long)s.known);
+		(ull)*ret_pool, (ull)s.known);
 	return error;
 }
 
@@ -327,7 +326,7 @@ static int open_persist_log(const struct ct_foreign *f, struct evidence *v)
 	NVW_FAIL_IF(whole_lines(pool) < whole_lines(v->bytes), NVW_E_INPUT,
 		"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it "
 		"was before the log began",
-		f->image, (unsigned long long)v->bytes, f->store_log, (unsigned long long)pool);
+		f->image, (ull)v->bytes, f->store_log, (ull)pool);
 	pool = whole_lines(pool);
 	return pool > whole_lines(v->bytes) ? lengthen(v, pool) : 0;
 }
@@ -517,7 +516,7 @@ static void note_checker(struct jury *jury, struct ct_result *ret_result)
 	if (jury->asked) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);
 		ret_result->hangs_alike += ct_asked_alike(jury->asked);
-		ret_result->executed = jury->asked->shared != NULL && jury->asked->shared->differs;
+		ret_result->executed = jury->asked->shared && jury->asked->shared->differs;
 	}
 }
 
@@ -675,7 +674,7 @@ static int check_save(const struct ct_foreign *f, const struct ct_options *o, ui
 	NVW_FAIL_IF(o->save && bytes > most, NVW_E_USAGE,
 		"--save: a finding has the whole image: expected one of at most %llu bytes, and %s "
 		"has %llu",
-		(unsigned long long)most, f->image, (unsigned long long)bytes);
+		(ull)most, f->image, (ull)bytes);
 	return 0;
 }
 

@@ -21,7 +21,6 @@
 #include <nvw/random.h>
 
 #include "core/order.h"
-#include "core/invariant.h"
 #include "core/print.h"
 
 #include "core/stop.h"
@@ -278,7 +277,7 @@ static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *
 	uint8_t *const image = malloc(e->bytes);
 	int error;
 
-	NVW_ALLOCATED(image, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
+	NVW_ALLOCATED(image, "no memory for a pool of %llu bytes", (ull)e->bytes);
 	nvw_pool_copy_run(pool, image);
 	error = ct_explain_image(e, image, f);
 	free(image);

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/invariant.h"
-
 #include "../explain/cure.h"
 #include "../explain/finding.h"
 #include "../judge/go_on.h"
@@ -42,8 +40,7 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 	}
 	nvw_pool_close(pool);
 	NVW_FAIL_IF(at < b->bytes, NVW_E_MODEL,
-		"the persist log does not account for the pool's final byte at offset %llu",
-		(unsigned long long)at);
+		"the persist log does not account for the pool's final byte at offset %llu", (ull)at);
 	return 0;
 }
 
@@ -73,7 +70,7 @@ static int explore_to_the_end(const struct ct_exploration *e, struct ct_result *
 	uint8_t *const final = malloc(e->bytes);
 
 	NVW_INVARIANT(e->bench);
-	NVW_ALLOCATED(final, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
+	NVW_ALLOCATED(final, "no memory for a pool of %llu bytes", (ull)e->bytes);
 	int error = ct_explore_assumed(e, final, ret_result);
 
 	if (!error && ct_model_info(e->rules.model)->replays) {

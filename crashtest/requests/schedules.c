@@ -17,7 +17,6 @@
 #include <nvw/kernel.h>
 
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "core/search.h"
@@ -60,7 +59,7 @@ static int make_table(struct schedules *x)
 {
 	x->known_capacity = nvw_probe_room(64, x->options->schedules);
 	x->known = calloc(x->known_capacity, sizeof *x->known);
-	NVW_ALLOCATED(x->known, "no memory for %llu schedules", (unsigned long long)x->options->schedules);
+	NVW_ALLOCATED(x->known, "no memory for %llu schedules", (ull)x->options->schedules);
 	return 0;
 }
 
@@ -81,7 +80,7 @@ static bool is_alike(const struct ct_schedule_finding *f, enum ct_schedule_kind 
 	if (f->kind != kind) {
 		return false;
 	}
-	return kind == CT_SCHEDULE_RACE ? strcmp(f->text, text) == 0 : ct_have_one_shape(f->text, text);
+	return kind == CT_SCHEDULE_RACE ? !strcmp(f->text, text) : ct_have_one_shape(f->text, text);
 }
 
 /* A file without bytes of a pool: what it takes to run the schedule again. */
@@ -575,7 +574,7 @@ int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule
 	const struct ct_options options = {.mode = CT_OBSERVED,
 		.schedules = 1,
 		.schedule_depth = named->depth,
-		.every_order = named->turns != NULL,
+		.every_order = named->turns,
 		.seed = named->seed};
 	struct ct_result *const sum = calloc(1, sizeof *sum);
 	struct schedules *const x = calloc(1, sizeof *x);

@@ -62,16 +62,16 @@ static int set_options(const char *text, struct nvw_options *options)
 
 static int choose_way(const char *way, struct ct_options *o)
 {
-	if (strcmp(way, "kill") == 0) {
+	if (!strcmp(way, "kill")) {
 		o->mode = CT_KILL;
 		return 0;
 	}
-	if (strcmp(way, and_then) == 0) {
+	if (!strcmp(way, and_then)) {
 		o->mode = CT_PERMITTED;
 		o->go_on = WORKED_ON;
 		return 0;
 	}
-	if (strcmp(way, "schedules") == 0) {
+	if (!strcmp(way, "schedules")) {
 		o->mode = CT_OBSERVED;
 		o->schedules = SCHEDULES;
 		o->schedule_depth = CHANGES;

@@ -16,7 +16,7 @@ enum { STATES_MAX = 3000 };
 static bool counts(const struct nvw_workload *w, const char *name)
 {
 	for (const struct nvw_option *o = w->options; o && o->name; o++) {
-		if (strcmp(o->name, name) == 0) {
+		if (!strcmp(o->name, name)) {
 			return o->type == NVW_OPTION_COUNT;
 		}
 	}
@@ -33,7 +33,7 @@ static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_o
 	for (unsigned i = 0; nvw__options_given(s->options, i, &name, &text); i++) {
 		NVW_TRY(nvw__options_set(*ret_options, name, text));
 	}
-	NVW_PRINT(number, "%llu", (unsigned long long)count);
+	NVW_PRINT(number, "%llu", (ull)count);
 	return nvw__options_set(*ret_options, "count", number);
 }
 

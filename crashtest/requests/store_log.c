@@ -55,7 +55,7 @@ static int damaged(const struct converter *c, const char *at, const char *expect
 	const size_t left = (size_t)(c->end - at);
 
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s, found \"%.*s\"", c->path,
-		(unsigned long long)(at - c->text), expected, (int)MIN(left, 24), at);
+		(ull)(at - c->text), expected, (int)MIN(left, 24), at);
 }
 
 static int append(struct converter *c, struct nvw_log_record *r)
@@ -68,14 +68,14 @@ static int append(struct converter *c, struct nvw_log_record *r)
 
 static bool is(const struct field *f, const char *word)
 {
-	return f->length == strlen(word) && memcmp(f->text, word, f->length) == 0;
+	return f->length == strlen(word) && !memcmp(f->text, word, f->length);
 }
 
 static bool ends_with(const struct field *f, const char *suffix)
 {
 	const size_t n = strlen(suffix);
 
-	return f->length > n && memcmp(f->text + f->length - n, suffix, n) == 0;
+	return f->length > n && !memcmp(f->text + f->length - n, suffix, n);
 }
 
 static int hex_digit(char c)
@@ -163,7 +163,7 @@ static int register_file(struct converter *c, const struct operation *o)
 	if (c->mappings == 0) {
 		memcpy(c->first_file, name, sizeof name);
 	}
-	m.ours = strcmp(basename(name), basename(c->image_path)) == 0 || strcmp(name, c->first_file) == 0;
+	m.ours = !strcmp(basename(name), basename(c->image_path)) || !strcmp(name, c->first_file);
 	c->mapping[c->mappings++] = m;
 	return 0;
 }
@@ -186,11 +186,10 @@ static int locate(const struct converter *c, const struct field *at, uint64_t ad
 		}
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: offset %llu: address 0x%llx is offset %llu of the image, which has %llu bytes",
-			c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address,
-			(unsigned long long)*ret_off, (unsigned long long)c->image_bytes);
+			c->path, (ull)(at->text - c->text), (ull)address, (ull)*ret_off, (ull)c->image_bytes);
 	}
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: address 0x%llx is in no file registered by the log",
-		c->path, (unsigned long long)(at->text - c->text), (unsigned long long)address);
+		c->path, (ull)(at->text - c->text), (ull)address);
 }
 
 /* Splits a frame "function (file.c:123)" into three; false if it is not one. */
@@ -210,7 +209,7 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	snprintf(file, 128, "%.127s", open + 1);
 	snprintf(function, 64, "%.63s", text);
 	function[strcspn(function, " ")] = '\0';
-	if (*text == '\0') {
+	if (!*text) {
 		strcpy(function, "?");
 	}
 	return true;
@@ -233,7 +232,7 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 	}
 	NVW_PRINT(name, "%s:%u", file, line);
 	for (unsigned i = c->sites; found && i > 0; i--) {
-		if (strcmp(c->site[i - 1], name) == 0) {
+		if (!strcmp(c->site[i - 1], name)) {
 			*ret_site = i;
 			return 0;
 		}
@@ -372,7 +371,7 @@ static struct operation cut(const char *from, const char *end)
 
 static bool is_stop(const char *from, const char *end)
 {
-	return end - from >= 4 && memcmp(from, "STOP", 4) == 0 &&
+	return end - from >= 4 && !memcmp(from, "STOP", 4) &&
 	       (end - from == 4 || isspace((unsigned char)from[4]));
 }
 

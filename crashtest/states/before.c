@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "before.h"
 
 enum { BYTES_MAX = 512 << 20 };

@@ -17,7 +17,6 @@
 #include "medium.h"
 
 #include "core/bits.h"
-#include "core/invariant.h"
 
 struct ct_row {
 	const uint64_t *bits; /* of the stores before it */

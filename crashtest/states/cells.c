@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "core/array.h"
-#include "core/invariant.h"
 
 #include "files.h"
 #include "limits.h"
@@ -394,7 +393,7 @@ static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned 
 	}
 	const bool may_order = ct_model_info(m->rules.model)->levels == CT_GRAPH || orders_others(m, c, mask);
 
-	if (!may_order && memcmp(after, before, bytes) == 0) {
+	if (!may_order && !memcmp(after, before, bytes)) {
 		return 0; /* its durability makes no difference */
 	}
 	vary(m, off, bytes, after, before);

@@ -5,7 +5,6 @@
 #include <sys/param.h>
 
 #include "core/bits.h"
-#include "core/invariant.h"
 
 #include "choices.h"
 #include "states.h"

@@ -5,7 +5,6 @@
 
 #include "closed.h"
 #include "core/bits.h"
-#include "core/invariant.h"
 #include "core/search.h"
 
 struct ct_levels_of {

@@ -8,7 +8,6 @@
 
 #include "core/array.h"
 #include "core/order.h"
-#include "core/invariant.h"
 #include "core/search.h"
 
 #include "distinct.h"

@@ -6,7 +6,6 @@
 
 #include "core/bounds.h"
 #include "core/order.h"
-#include "core/invariant.h"
 
 #include "elements.h"
 
@@ -66,7 +65,6 @@ int ct_element_fence(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	uint64_t kept = 0;
 
-	(void)r;
 	ct_medium_drop_cells(m);
 	NVW_FOR(i, m->element.count) {
 		const struct ct_element e = *element_at(m, i);
@@ -108,11 +106,11 @@ static int add_outcome(struct ct_medium *m, struct ct_cell *cell, const uint8_t 
 	uint64_t *to;
 
 	NVW_FOR(i, cell->count) {
-		if (memcmp(cell->content + (size_t)i * cell->words, content, 8 * (size_t)cell->words) == 0) {
+		if (!memcmp(cell->content + (size_t)i * cell->words, content, 8 * (size_t)cell->words)) {
 			return 0;
 		}
 	}
-	if (memcmp(m->image.rw + cell->off, content, 8 * (size_t)cell->words) == 0) {
+	if (!memcmp(m->image.rw + cell->off, content, 8 * (size_t)cell->words)) {
 		return 0;
 	}
 	const int error = ct_medium_add_version(cell, m->stores, &to);

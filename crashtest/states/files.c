@@ -5,7 +5,6 @@
 
 #include "core/array.h"
 #include "core/disk_image.h"
-#include "core/invariant.h"
 #include "core/search.h"
 
 #include "files.h"

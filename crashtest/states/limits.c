@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "core/invariant.h"
-
 #include "limits.h"
 #include "states.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/invariant.h"
 #include "core/zeroed.h"
 
 #include "files.h"

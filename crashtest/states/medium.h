@@ -303,7 +303,7 @@ static inline bool ct_medium_version(
 {
 	const struct ct_cell *const c = ct_medium_cell_at(m, off);
 
-	if (c == NULL) {
+	if (!c) {
 		*ret_word = ct_image_word(&m->image, off);
 		return level == 0;
 	}

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "core/invariant.h"
-
 #include "core/array.h"
 #include "core/order.h"
 

@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "models/models.h"
 
 static const struct ct_model_rules *const models[] = {
@@ -24,7 +22,7 @@ const struct ct_model_info *ct_model_info(enum ct_model model)
 const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model)
 {
 	NVW_FOR(i, CT_MODEL_COUNT) {
-		if (strcmp(models[i]->info.name, name) == 0) {
+		if (!strcmp(models[i]->info.name, name)) {
 			*ret_model = i;
 			return &models[i]->info;
 		}

@@ -2,8 +2,6 @@
 /* Passes the records of a log to the explored model (models/), in order. */
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "limits.h"
 #include "models/models.h"
 
@@ -28,7 +26,7 @@ static void meet_site(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
 	if (m->rules.narrow_file && r->site.line == m->rules.narrow_line &&
-		strcmp(basename(r->site.file), basename(m->rules.narrow_file)) == 0) {
+		!strcmp(basename(r->site.file), basename(m->rules.narrow_file))) {
 		m->narrow_site = r->site.id;
 	}
 }

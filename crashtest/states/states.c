@@ -7,7 +7,6 @@
 
 #include "core/bits.h"
 #include "core/order.h"
-#include "core/invariant.h"
 
 #include "mixed.h"
 #include "states.h"

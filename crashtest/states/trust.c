@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "trust.h"
 
 /* A range of a transaction, in the order of the adds. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Caches inside the persistence domain: a store is durable when it becomes visible. */
-#include "core/invariant.h"
 
 #include "models.h"
 

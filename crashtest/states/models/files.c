@@ -9,8 +9,6 @@
  * has the last size before that which may be (ct_files_level()).
  */
 
-#include "core/invariant.h"
-
 #include "../files.h"
 #include "models.h"
 

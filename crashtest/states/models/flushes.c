@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flushes and fences, in a host program and beside kernels (../mixed.h). Axioms: fence, ordered flush. */
-#include "core/invariant.h"
 
 #include "../mixed.h"
 #include "models.h"

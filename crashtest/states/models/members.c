@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "core/invariant.h"
-
 #include "../mixed.h"
 #include "models.h"
 
@@ -142,7 +140,6 @@ static void settle_member(struct ct_medium *m, uint64_t item, uint64_t upto)
 									     ct_array_number(&m->owed_group,
 										     item / m->group_size);
 
-	(void)upto;
 	if (*mine != 0) {
 		land_item(m, item, *mine);
 		*mine = 0;
@@ -261,13 +258,11 @@ static void narrowed(struct ct_medium *m, const struct nvw_log_record *r)
  * removed. */
 static void count_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	(void)upto;
 	++*ct_array_number(&m->owed_item, item);
 }
 
 static void count_group(struct ct_medium *m, uint64_t item, uint64_t upto)
 {
-	(void)upto;
 	*ct_array_number(&m->owed_group, item / m->group_size) += item % m->group_size == 0;
 }
 
@@ -344,7 +339,6 @@ static void land_all(struct ct_medium *m)
 int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_FINISH);
-	(void)r;
 	if (ct_has(m, CT_A(DRAIN)) && m->rules.mixed) {
 		ct_mixed_land_kernels(m, m->stores);
 		ct_array_zero_numbers(&m->newest);
@@ -357,7 +351,6 @@ int ct_on_finish(struct ct_medium *m, const struct nvw_log_record *r)
 /* Axiom: host. */
 int ct_on_drained(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	(void)r;
 	land_all(m);
 	return 0;
 }

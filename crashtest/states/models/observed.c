@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The logged run's own timing: writes completed by the device are durable, issued ones may be, in part. */
 
-#include "core/invariant.h"
-
 #include "models.h"
 
 static int issue(struct ct_medium *m, const struct nvw_log_record *r)

@@ -2,8 +2,6 @@
 /* Records that several models treat alike. Axioms: host, drain, acknowledgement. */
 #include <string.h>
 
-#include "core/invariant.h"
-
 #include "models.h"
 
 static void keep_place(const struct ct_medium *m, struct ct_flight *f)
