@@ -11,8 +11,9 @@
  *	                                        }
  *	                                        v = load q
  *
- * The function of the runtime says where the access finds its bytes (runtime/lanes.c). LLVM's own passes split the coroutine, in a time that grows with the square of its blocks. An
- * access of what seems a shared variable is not divided. CUDA's atomics and __syncthreads() are divided as
+ * The function of the runtime says where the access finds its bytes (runtime/lanes.c). LLVM's own passes split
+ * the coroutine, in a time that grows with the square of its blocks. An access of what seems a shared variable
+ * is not divided. CUDA's atomics and __syncthreads() are divided as
  * accesses are. Whatever else makes a request is a call, which keeps the stack that it is on.
  *
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as
