@@ -175,7 +175,7 @@ def judge_all(process, states):
 
 def ask_command(options, arguments):
     """The report of nvwave crash, and whether its verdict is that states fail; None, None: the run is another one."""
-    command = subprocess.run([options.nvwave, "crash"] + arguments, capture_output=True, text=True)
+    command = subprocess.run([options.nvwave, "crash", "--and-then=0"] + arguments, capture_output=True, text=True)
     report = json.loads(command.stdout) if command.returncode in (0, 1) else {"protocol": "none"}
     return (report, command.returncode == 1) if report["protocol"] == "vi" else (None, None)
 
