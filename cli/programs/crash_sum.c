@@ -23,7 +23,6 @@ static void add_counts(struct ct_result *sum, const struct ct_result *r)
 	sum->states_tested += r->states_tested;
 	sum->states_met += r->states_met;
 	sum->states_unread += r->states_unread;
-	sum->states_alike += r->states_alike;
 	sum->states_settled += r->states_settled;
 	sum->states_planned += r->states_planned;
 	sum->instants_exhausted += r->instants_exhausted;

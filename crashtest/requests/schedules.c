@@ -227,7 +227,6 @@ static void join_states(struct ct_result *sum, const struct ct_result *r)
 {
 	sum->states_tested += r->states_tested;
 	sum->states_unread += r->states_unread;
-	sum->states_alike += r->states_alike;
 	sum->states_symmetric += r->states_symmetric;
 	sum->states_settled += r->states_settled;
 	sum->states_planned += r->states_planned;

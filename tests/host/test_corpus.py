@@ -55,8 +55,12 @@ ok(len(report["findings"]) == 1 and finding["input"] == "b" and "0 of 1 are left
    "a_finding_says_which_input_it_is_of_and_why", report["findings"])
 missed = {s["function"] for s in report["source"]["not_executed"]}
 ok(missed == {"check_counters"}, "the_coverage_is_that_of_all_inputs", report["source"])
-alone = crash(corpus("alone", a="a"))["source"]
-ok({"forget", "grow"} <= {s["function"] for s in alone["not_executed"]}, "one_input_reaches_less", alone)
+alone = crash(corpus("alone", a="a"))
+ok({"forget", "grow"} <= {s["function"] for s in alone["source"]["not_executed"]}, "one_input_reaches_less", alone["source"])
+only = corpus("only", a="aaabaaba")
+sums = [{k: v for k, v in json.loads(run("crash", "--exec=./prog pool " + words[0], "--image=pool", "--check=true", "--output-format=json", *words[1:])[1]).items()
+           if k.startswith(("states", "instants"))} for words in (("@@", only), ("only/a",))]
+ok(sums[0] == sums[1] and sums[1]["states_alike"] > 0, "one_input_has_the_counts_of_its_run_alone", *sums)
 
 # The first states of "ag" are those of "a", but for that after it: then the next operation is in flight.
 both = crash(corpus("both", a="a", b="ag"))
