@@ -166,7 +166,7 @@ static int go_on_from_some(const struct ct_logged *l, const struct ct_rules *rul
 	struct ct_options o = *options;
 
 	NVW_ALLOCATED(further, "no memory for a crash test");
-	o.states = options->go_on_states;
+	o.states = MIN(options->go_on_states, options->states);
 	o.nested = false;
 	o.resume = o.exports = NULL;
 	const int error = explore(l, rules, &o, further);
