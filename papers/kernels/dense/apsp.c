@@ -61,15 +61,10 @@ DENSE_BRANCH void shorten(int32_t *distance, int32_t value)
 	nvw_atomic_store(distance, value, NVW_RELEASE, NVW_SCOPE_AGENT);
 }
 
-DENSE_KERNEL(apsp_relax, const struct args, a)
+DENSE_ITEMS(apsp_relax, a, id, a->nodes * a->nodes)
 {
-	const uint64_t id = nvw_global_id(), source = id / a->nodes, v = id % a->nodes;
+	const uint64_t source = id / a->nodes, v = id % a->nodes;
 	int32_t *const distances = a->distances + source * a->nodes;
-
-	if (source >= a->nodes) {
-		return;
-	}
-
 	const uint32_t first = nvw_load_read_only(&a->rows[v]), end = nvw_load_read_only(&a->rows[v + 1]);
 	const int32_t before = nvw_load(&distances[v]);
 	int32_t distance = before;

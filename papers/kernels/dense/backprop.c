@@ -116,15 +116,12 @@ struct scratchpad {
 };
 
 /* Part id / HIDDEN of the sum of hidden unit id % HIDDEN. */
-DENSE_KERNEL(backprop_forward, const struct args, a)
+DENSE_ITEMS(backprop_forward, a, id, a->part_count *HIDDEN)
 {
-	const uint64_t id = nvw_global_id(), first = id / HIDDEN * PART;
+	const uint64_t first = id / HIDDEN * PART;
 	const uint64_t end = u64_min(first + PART, a->unit_count);
 	float sum = 0;
 
-	if (id >= a->part_count * HIDDEN) {
-		return;
-	}
 	for (uint64_t i = first; i < end; i++) {
 		sum += nvw_load_read_only(&a->units[i]) * nvw_load(&a->weights[i * HIDDEN + id % HIDDEN]);
 	}
@@ -178,14 +175,8 @@ DENSE_KERNEL(backprop_forward_kept, const struct args, a)
 	}
 }
 
-DENSE_KERNEL(backprop_adjust, const struct args, a)
+DENSE_ITEMS(backprop_adjust, a, id, a->unit_count *HIDDEN)
 {
-	const uint64_t id = nvw_global_id();
-
-	if (id >= a->unit_count * HIDDEN) {
-		return;
-	}
-
 	const float unit = nvw_load_read_only(&a->units[id / HIDDEN]);
 	const float error = nvw_load(&a->errors[id % HIDDEN]);
 	const struct weight old = {nvw_load(&a->weights[id]), nvw_load(&a->momenta[id])};

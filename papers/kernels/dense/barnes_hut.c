@@ -212,15 +212,9 @@ struct args {
 	float theta;
 };
 
-DENSE_KERNEL(barnes_hut_accelerate, const struct args, a)
+DENSE_ITEMS(barnes_hut_accelerate, a, id, a->bodies)
 {
-	const uint64_t id = nvw_global_id();
 	struct vector sum = {0};
-
-	if (id >= a->bodies) {
-		return;
-	}
-
 	const uint32_t body = nvw_load(&a->order[id]);
 	const float *const at = a->places + 3 * body;
 	const struct vector here = {nvw_load(at), nvw_load(at + 1), nvw_load(at + 2)};
@@ -247,17 +241,12 @@ DENSE_KERNEL(barnes_hut_accelerate, const struct args, a)
 }
 
 /* One work-item per coordinate. */
-DENSE_KERNEL(barnes_hut_move, const struct args, a)
+DENSE_ITEMS(barnes_hut_move, a, id, 3 * a->bodies)
 {
-	const uint64_t id = nvw_global_id();
+	const float speed = nvw_load(&a->velocities[id]) + time_step * nvw_load(&a->accelerations[id]);
 
-	if (id < 3 * a->bodies) {
-		const float speed =
-			nvw_load(&a->velocities[id]) + time_step * nvw_load(&a->accelerations[id]);
-
-		nvw_store(&a->velocities[id], speed);
-		nvw_store(&a->places[id], nvw_load(&a->places[id]) + time_step * speed);
-	}
+	nvw_store(&a->velocities[id], speed);
+	nvw_store(&a->places[id], nvw_load(&a->places[id]) + time_step * speed);
 }
 
 /* The host's part of a step. */

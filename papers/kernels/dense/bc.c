@@ -51,15 +51,11 @@ struct args {
 
 /* ---- The GPU --------------------------------------------------------------------------------------- */
 
-DENSE_KERNEL(bc_clear, const struct args, a)
+DENSE_ITEMS(bc_clear, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v < a->nodes) {
-		nvw_store(&a->levels[v], v == a->source ? 0 : -1);
-		nvw_store(&a->paths[v], v == a->source);
-		nvw_store(&a->shares[v], 0);
-	}
+	nvw_store(&a->levels[v], v == a->source ? 0 : -1);
+	nvw_store(&a->paths[v], v == a->source);
+	nvw_store(&a->shares[v], 0);
 }
 
 /* Node u is of the next level, as known before or found now. */
@@ -71,11 +67,9 @@ DENSE_BRANCH void add_paths(const struct args *a, uint32_t u, uint32_t paths, bo
 	}
 }
 
-DENSE_KERNEL(bc_forwards, const struct args, a)
+DENSE_ITEMS(bc_forwards, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v >= a->nodes || nvw_atomic_load(&a->levels[v], NVW_RELAXED, NVW_SCOPE_AGENT) != a->level) {
+	if (nvw_atomic_load(&a->levels[v], NVW_RELAXED, NVW_SCOPE_AGENT) != a->level) {
 		return;
 	}
 
@@ -97,12 +91,11 @@ DENSE_BRANCH double share_of(const struct args *a, uint32_t u, double paths)
 	return paths / nvw_load(&a->paths[u]) * (1 + nvw_load(&a->shares[u]));
 }
 
-DENSE_KERNEL(bc_backwards, const struct args, a)
+DENSE_ITEMS(bc_backwards, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
 	double share = 0;
 
-	if (v >= a->nodes || nvw_load(&a->levels[v]) != a->level) {
+	if (nvw_load(&a->levels[v]) != a->level) {
 		return;
 	}
 

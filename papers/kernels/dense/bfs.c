@@ -60,11 +60,9 @@ DENSE_BRANCH void find(const struct args *a, uint32_t u, int32_t level)
 	nvw_atomic_store(&a->found[u], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-DENSE_KERNEL(bfs_visit, const struct args, a)
+DENSE_ITEMS(bfs_visit, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v >= a->nodes || !nvw_load(&a->frontier[v])) {
+	if (!nvw_load(&a->frontier[v])) {
 		return;
 	}
 
@@ -81,11 +79,9 @@ DENSE_KERNEL(bfs_visit, const struct args, a)
 	}
 }
 
-DENSE_KERNEL(bfs_advance, const struct args, a)
+DENSE_ITEMS(bfs_advance, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v < a->nodes && nvw_load(&a->found[v])) {
+	if (nvw_load(&a->found[v])) {
 		nvw_store(&a->frontier[v], 1);
 		nvw_store(&a->visited[v], 1);
 		nvw_store(&a->found[v], 0);

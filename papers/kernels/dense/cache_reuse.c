@@ -32,13 +32,9 @@ struct args {
 	uint64_t size;
 };
 
-DENSE_KERNEL(cache_reuse_update, const struct args, a)
+DENSE_ITEMS(cache_reuse_update, a, id, a->size)
 {
-	const uint64_t id = nvw_global_id();
-
-	if (id < a->size) {
-		nvw_store(&a->updated[id], nvw_load(&a->updated[id]) + nvw_load_read_only(&a->read[id]));
-	}
+	nvw_store(&a->updated[id], nvw_load(&a->updated[id]) + nvw_load_read_only(&a->read[id]));
 }
 
 static int cache_reuse_run(struct dense_plan *p)

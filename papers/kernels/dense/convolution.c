@@ -59,15 +59,12 @@ static float add_row(const struct args *a, uint64_t i, const float *line, int64_
 	return sum;
 }
 
-DENSE_KERNEL(convolution_pixel, const struct args, a)
+DENSE_ITEMS(convolution_pixel, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), half = a->width / 2;
+	const uint64_t half = a->width / 2;
 	const int64_t row = (int64_t)(id / a->columns - half), column = (int64_t)(id % a->columns - half);
 	float sum = 0;
 
-	if (id >= a->rows * a->columns) {
-		return;
-	}
 	NVW_FOR(i, a->width) {
 		const int64_t y = row + (int64_t)i;
 

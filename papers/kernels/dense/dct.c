@@ -55,14 +55,11 @@ struct args {
 };
 
 /* half = basis x block: down the columns. */
-DENSE_KERNEL(dct_columns, const struct args, a)
+DENSE_ITEMS(dct_columns, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+	const uint64_t row = id / a->columns, column = id % a->columns;
 	float sum = 0;
 
-	if (row >= a->rows) {
-		return;
-	}
 	NVW_FOR(k, BLOCK) {
 		const float basis = nvw_load_read_only(&a->basis[row % BLOCK * BLOCK + k]);
 
@@ -72,14 +69,11 @@ DENSE_KERNEL(dct_columns, const struct args, a)
 }
 
 /* transform = half x basis transposed: along the rows. */
-DENSE_KERNEL(dct_rows, const struct args, a)
+DENSE_ITEMS(dct_rows, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+	const uint64_t row = id / a->columns, column = id % a->columns;
 	float sum = 0;
 
-	if (row >= a->rows) {
-		return;
-	}
 	NVW_FOR(k, BLOCK) {
 		const float basis = nvw_load_read_only(&a->basis[column % BLOCK * BLOCK + k]);
 

@@ -142,6 +142,20 @@ void dense_shorten(int32_t *distances, uint64_t n);
 	}                                           \
 	static void name(type *const given)
 
+/* A kernel for the work-items below a count: each gets a pointer to the struct args, and its number. */
+#define DENSE_ITEMS(name, given, item, count)                      \
+	static void name(const struct args *given, uint64_t item); \
+	static void name##_kernel(const void *args)                \
+	{                                                          \
+		const struct args *const given = args;             \
+		const uint64_t item = nvw_global_id();             \
+                                                                   \
+		if (item < (count)) {                              \
+			name(given, item);                         \
+		}                                                  \
+	}                                                          \
+	static void name(const struct args *const given, const uint64_t item)
+
 /* run(): launches such a kernel once per work-item. */
 #define dense_launch(p, kernel, args, work_items) \
 	dense_launch_named(p, #kernel, kernel##_kernel, args, work_items)

@@ -43,14 +43,11 @@ struct args {
 	uint64_t rows, columns, inner;
 };
 
-DENSE_KERNEL(dgemm_element, const struct args, a)
+DENSE_ITEMS(dgemm_element, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
+	const uint64_t row = id / a->columns, column = id % a->columns;
 	double sum = 0;
 
-	if (row >= a->rows) {
-		return;
-	}
 	NVW_FOR(k, a->inner) {
 		const double left = nvw_load_read_only(&a->left[row * a->inner + k]);
 

@@ -107,11 +107,9 @@ static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t 
 	}
 }
 
-DENSE_KERNEL(dijkstra_source, const struct args, a)
+DENSE_ITEMS(dijkstra_source, a, source, a->nodes)
 {
-	const uint64_t source = nvw_global_id();
-
-	for (uint64_t step = 0; source < a->nodes && step < a->nodes; step++) {
+	NVW_FOR(step, a->nodes) {
 		const uint64_t u = nearest(a, a->distances + source, a->done + source);
 
 		nvw_store(&a->done[u * a->nodes + source], 1);

@@ -78,15 +78,10 @@ static inline void store_at(float *array, uint64_t i, struct complex x)
 	nvw_store(&array[2 * i + 1], x.im);
 }
 
-DENSE_KERNEL(fft_stage, const struct args, a)
+DENSE_ITEMS(fft_stage, a, id, a->butterflies)
 {
-	const uint64_t id = nvw_global_id(), other = id + a->butterflies;
+	const uint64_t other = id + a->butterflies;
 	const uint64_t first = id / a->width * a->width, to = first + id;
-
-	if (id >= a->butterflies) {
-		return;
-	}
-
 	const struct complex x = {nvw_load(&a->from[2 * id]), nvw_load(&a->from[2 * id + 1])};
 	const struct complex y = {nvw_load(&a->from[2 * other]), nvw_load(&a->from[2 * other + 1])};
 	const struct complex root = {

@@ -43,14 +43,9 @@ struct args {
 	uint64_t nodes, over;
 };
 
-DENSE_KERNEL(fw_node, const struct args, a)
+DENSE_ITEMS(fw_node, a, id, a->nodes * a->nodes)
 {
-	const uint64_t id = nvw_global_id(), from = id / a->nodes, to = id % a->nodes;
-
-	if (from >= a->nodes) {
-		return;
-	}
-
+	const uint64_t from = id / a->nodes, to = id % a->nodes;
 	const int32_t there = nvw_load(&a->distances[from * a->nodes + a->over]);
 	const int32_t over = there + nvw_load(&a->distances[a->over * a->nodes + to]);
 

@@ -70,15 +70,9 @@ struct scratchpad {
 	float temperature[2][BLOCK][BLOCK], power[BLOCK][BLOCK];
 };
 
-DENSE_KERNEL(hotspot_step, const struct args, a)
+DENSE_ITEMS(hotspot_step, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id();
 	const uint64_t row = id / a->columns, column = id % a->columns;
-
-	if (row >= a->rows) {
-		return;
-	}
-
 	const float *const from = a->from + id;
 	const float here = nvw_load(from);
 	const float north = DENSE_BESIDE(row > 0, from - a->columns, here);

@@ -99,9 +99,9 @@ struct args {
 	uint64_t width, level;
 };
 
-static inline bool is_inside(const struct args *a)
+static inline uint64_t cells_of(uint64_t width)
 {
-	return nvw_global_id() < a->width * a->width * a->width;
+	return width * width * width;
 }
 
 static struct around load_around(const double *array, uint64_t id, uint64_t width)
@@ -117,37 +117,26 @@ static struct around load_around(const double *array, uint64_t id, uint64_t widt
 	return u;
 }
 
-DENSE_KERNEL(hpgmg_smooth, const struct args, a)
+DENSE_ITEMS(hpgmg_smooth, a, id, cells_of(a->width))
 {
-	const uint64_t id = nvw_global_id();
+	const struct around u = load_around(a->from, id, a->width);
 
-	if (is_inside(a)) {
-		const struct around u = load_around(a->from, id, a->width);
-
-		nvw_store(&a->to[id], smooth(u, nvw_load(&a->right_side[id]), a->level));
-	}
+	nvw_store(&a->to[id], smooth(u, nvw_load(&a->right_side[id]), a->level));
 }
 
-DENSE_KERNEL(hpgmg_residual, const struct args, a)
+DENSE_ITEMS(hpgmg_residual, a, id, cells_of(a->width))
 {
-	const uint64_t id = nvw_global_id();
+	const struct around u = load_around(a->from, id, a->width);
 
-	if (is_inside(a)) {
-		const struct around u = load_around(a->from, id, a->width);
-
-		nvw_store(&a->to[id], nvw_load(&a->right_side[id]) - laplace(u, a->level));
-	}
+	nvw_store(&a->to[id], nvw_load(&a->right_side[id]) - laplace(u, a->level));
 }
 
 /* One work-item per coarse cell: the mean of the residual; its solution begins at 0. */
-DENSE_KERNEL(hpgmg_restrict, const struct args, a)
+DENSE_ITEMS(hpgmg_restrict, a, id, cells_of(a->width / 2))
 {
-	const uint64_t id = nvw_global_id(), half = a->width / 2;
+	const uint64_t half = a->width / 2;
 	double sum = 0;
 
-	if (id >= half * half * half) {
-		return;
-	}
 	NVW_FOR(c, 8) {
 		sum += nvw_load(&a->from[finer(id % half, id / half % half, id / half / half, c, a->width)]);
 	}
@@ -155,14 +144,12 @@ DENSE_KERNEL(hpgmg_restrict, const struct args, a)
 	nvw_store(&a->coarse_solution[id], 0);
 }
 
-DENSE_KERNEL(hpgmg_prolong, const struct args, a)
+DENSE_ITEMS(hpgmg_prolong, a, id, cells_of(a->width))
 {
-	const uint64_t id = nvw_global_id(), w = a->width, half = w / 2;
+	const uint64_t w = a->width, half = w / 2;
 	const uint64_t coarse = (id / w / w / 2 * half + id / w % w / 2) * half + id % w / 2;
 
-	if (is_inside(a)) {
-		nvw_store(&a->to[id], nvw_load(&a->to[id]) + nvw_load(&a->coarse_solution[coarse]));
-	}
+	nvw_store(&a->to[id], nvw_load(&a->to[id]) + nvw_load(&a->coarse_solution[coarse]));
 }
 
 /* Launches a kernel over a level, from one array to another. */
@@ -180,7 +167,7 @@ static int level_launch(
 		.width = width,
 		.level = level};
 
-	return dense_launch_named(p, name, kernel, &args, width * width * width);
+	return dense_launch_named(p, name, kernel, &args, cells_of(width));
 }
 
 /* An even number, so that the solution is where it was. */

@@ -81,24 +81,18 @@ struct args {
 	uint64_t points, features, clusters;
 };
 
-DENSE_KERNEL(kmeans_turn, const struct args, a)
+DENSE_ITEMS(kmeans_turn, a, i, a->points)
 {
-	const uint64_t i = nvw_global_id();
-
-	for (uint64_t f = 0; i < a->points && f < a->features; f++) {
+	NVW_FOR(f, a->features) {
 		nvw_store(&a->turned[f * a->points + i], nvw_load_read_only(&a->given[i * a->features + f]));
 	}
 }
 
-DENSE_KERNEL(kmeans_assign, const struct args, a)
+DENSE_ITEMS(kmeans_assign, a, i, a->points)
 {
-	const uint64_t i = nvw_global_id();
 	float least = 0;
 	int32_t nearest = -1;
 
-	if (i >= a->points) {
-		return;
-	}
 	NVW_FOR(c, a->clusters) {
 		float distance = 0;
 

@@ -91,15 +91,12 @@ static inline struct span around(uint64_t i, uint64_t boxes)
 	return (struct span){i - (i > 0), u64_min(i + 2, boxes)};
 }
 
-DENSE_KERNEL(lavamd_forces, const struct args, a)
+DENSE_ITEMS(lavamd_forces, a, id, a->boxes * a->boxes * a->boxes * a->particles)
 {
-	const uint64_t n = a->boxes, id = nvw_global_id(), box = id / a->particles;
+	const uint64_t n = a->boxes, box = id / a->particles;
 	const struct span x = around(box % n, n), y = around(box / n % n, n), z = around(box / n / n, n);
 	double here[VECTOR], force[VECTOR] = {0};
 
-	if (box >= n * n * n) {
-		return;
-	}
 	load_place(a, id, here);
 	for (uint64_t k = z.low; k < z.high; k++) {
 		for (uint64_t j = y.low; j < y.high; j++) {

@@ -212,15 +212,10 @@ DENSE_KERNEL(lud_perimeter, const struct args, a)
 	}
 }
 
-DENSE_KERNEL(lud_internal, const struct args, a)
+DENSE_ITEMS(lud_internal, a, id, a->rest * a->rest)
 {
-	const uint64_t id = nvw_global_id(), after = a->first + a->width;
+	const uint64_t after = a->first + a->width;
 	const uint64_t row = after + id / a->rest, column = after + id % a->rest;
-
-	if (id >= a->rest * a->rest) {
-		return;
-	}
-
 	float x = nvw_load(at(a, row, column));
 
 	for (uint64_t k = a->first; k < after; k++) {

@@ -138,15 +138,11 @@ struct args {
 	uint64_t elements, nodes, size;
 };
 
-DENSE_KERNEL(lulesh_pressure, const struct args, a)
+DENSE_ITEMS(lulesh_pressure, a, e, a->elements)
 {
-	const uint64_t e = nvw_global_id();
+	const double energy = nvw_load(&a->energies[e]);
 
-	if (e < a->elements) {
-		const double energy = nvw_load(&a->energies[e]);
-
-		nvw_store(&a->pressures[e], pressure(energy, nvw_load(&a->volumes[e])));
-	}
+	nvw_store(&a->pressures[e], pressure(energy, nvw_load(&a->volumes[e])));
 }
 
 DENSE_BRANCH double pressure_of(const struct args *a, uint32_t element)
@@ -154,15 +150,12 @@ DENSE_BRANCH double pressure_of(const struct args *a, uint32_t element)
 	return element == NONE ? 0 : nvw_load(&a->pressures[element]);
 }
 
-DENSE_KERNEL(lulesh_accelerate, const struct args, a)
+DENSE_ITEMS(lulesh_accelerate, a, i, a->nodes)
 {
-	const uint64_t i = nvw_global_id(), n = a->size + 1;
+	const uint64_t n = a->size + 1;
 	const uint64_t at[3] = {i % n, i / n % n, i / n / n};
 	double force[3] = {0};
 
-	if (i >= a->nodes) {
-		return;
-	}
 	NVW_FOR(k, EIGHT) {
 		const double p = pressure_of(a, nvw_load_read_only(&a->around[EIGHT * i + k]));
 
@@ -178,25 +171,17 @@ DENSE_KERNEL(lulesh_accelerate, const struct args, a)
 }
 
 /* One work-item per coordinate. */
-DENSE_KERNEL(lulesh_move, const struct args, a)
+DENSE_ITEMS(lulesh_move, a, i, 3 * a->nodes)
 {
-	const uint64_t i = nvw_global_id();
+	const double velocity = nvw_load(&a->velocities[i]);
 
-	if (i < 3 * a->nodes) {
-		const double velocity = nvw_load(&a->velocities[i]);
-
-		nvw_store(&a->places[i], nvw_load(&a->places[i]) + time_step * velocity);
-	}
+	nvw_store(&a->places[i], nvw_load(&a->places[i]) + time_step * velocity);
 }
 
-DENSE_KERNEL(lulesh_compress, const struct args, a)
+DENSE_ITEMS(lulesh_compress, a, e, a->elements)
 {
-	const uint64_t e = nvw_global_id();
 	double places[EIGHT][3];
 
-	if (e >= a->elements) {
-		return;
-	}
 	NVW_FOR(c, EIGHT) {
 		const uint32_t node = nvw_load_read_only(&a->corners[EIGHT * e + c]);
 

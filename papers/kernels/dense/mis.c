@@ -54,12 +54,11 @@ DENSE_BRANCH bool goes_before_undecided(const struct args *a, int32_t priority, 
 	return goes_before(priority, v, nvw_load_read_only(&a->priorities[u]), u);
 }
 
-DENSE_KERNEL(mis_compare, const struct args, a)
+DENSE_ITEMS(mis_compare, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
 	bool is_first = true;
 
-	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED) {
+	if (nvw_load(&a->states[v]) != UNDECIDED) {
 		return;
 	}
 
@@ -74,11 +73,9 @@ DENSE_KERNEL(mis_compare, const struct args, a)
 	nvw_store(&a->first[v], is_first);
 }
 
-DENSE_KERNEL(mis_join, const struct args, a)
+DENSE_ITEMS(mis_join, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED || !nvw_load(&a->first[v])) {
+	if (nvw_load(&a->states[v]) != UNDECIDED || !nvw_load(&a->first[v])) {
 		return;
 	}
 
@@ -92,11 +89,9 @@ DENSE_KERNEL(mis_join, const struct args, a)
 	}
 }
 
-DENSE_KERNEL(mis_leave, const struct args, a)
+DENSE_ITEMS(mis_leave, a, v, a->nodes)
 {
-	const uint64_t v = nvw_global_id();
-
-	if (v >= a->nodes || nvw_load(&a->states[v]) != UNDECIDED) {
+	if (nvw_load(&a->states[v]) != UNDECIDED) {
 		return;
 	}
 	if (nvw_load(&a->sent_away[v])) {

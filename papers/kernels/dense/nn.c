@@ -42,15 +42,11 @@ struct args {
 	uint64_t records;
 };
 
-DENSE_KERNEL(nn_distance, const struct args, a)
+DENSE_ITEMS(nn_distance, a, id, a->records)
 {
-	const uint64_t id = nvw_global_id();
+	const float latitude = nvw_load_read_only(&a->places[2 * id]);
 
-	if (id < a->records) {
-		const float latitude = nvw_load_read_only(&a->places[2 * id]);
-
-		nvw_store(&a->distances[id], distance(latitude, nvw_load_read_only(&a->places[2 * id + 1])));
-	}
+	nvw_store(&a->distances[id], distance(latitude, nvw_load_read_only(&a->places[2 * id + 1])));
 }
 
 static int nn_run(struct dense_plan *p)

@@ -82,13 +82,9 @@ struct args {
 	uint64_t size, diagonal, first_row, cells;
 };
 
-DENSE_KERNEL(nw_diagonal, const struct args, a)
+DENSE_ITEMS(nw_diagonal, a, id, a->cells)
 {
-	if (nvw_global_id() >= a->cells) {
-		return;
-	}
-
-	const uint64_t row = a->first_row + nvw_global_id(), column = a->diagonal - row, line = a->size + 1;
+	const uint64_t row = a->first_row + id, column = a->diagonal - row, line = a->size + 1;
 	int32_t *const score = a->scores + row * line + column;
 	const int32_t both = nvw_load(score - line - 1), above = nvw_load(score - line);
 	const int32_t left = nvw_load(score - 1);

@@ -43,14 +43,8 @@ struct args {
 	uint64_t columns;
 };
 
-DENSE_KERNEL(pathfinder_row, const struct args, a)
+DENSE_ITEMS(pathfinder_row, a, id, a->columns)
 {
-	const uint64_t id = nvw_global_id();
-
-	if (id >= a->columns) {
-		return;
-	}
-
 	int32_t cheapest = nvw_load(&a->above[id]);
 
 	if (id > 0) {

@@ -81,14 +81,10 @@ static void store_tile(const struct args *a, uint64_t id, float sum[TILE][TILE])
 	}
 }
 
-DENSE_KERNEL(sgemm_tile, const struct args, a)
+DENSE_ITEMS(sgemm_tile, a, id, a->tile_rows * a->tile_columns)
 {
-	const uint64_t id = nvw_global_id();
 	float sum[TILE][TILE] = {{0}};
 
-	if (id >= a->tile_rows * a->tile_columns) {
-		return;
-	}
 	NVW_FOR(k, a->inner) {
 		add_term(a, id, k, sum);
 	}

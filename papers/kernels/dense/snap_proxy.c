@@ -85,17 +85,13 @@ struct args {
 	unsigned octant;
 };
 
-DENSE_KERNEL(snap_emit, const struct args, a)
+DENSE_ITEMS(snap_emit, a, cell, a->size * a->size * a->size)
 {
-	const uint64_t cell = nvw_global_id();
+	const double source = nvw_load_read_only(&a->source[cell]),
+		     section = nvw_load_read_only(&a->sections[cell]);
 
-	if (cell < a->size * a->size * a->size) {
-		const double source = nvw_load_read_only(&a->source[cell]),
-			     section = nvw_load_read_only(&a->sections[cell]);
-
-		nvw_store(&a->emitted[cell], emission(source, section, nvw_load(&a->flux[cell])));
-		nvw_store(&a->flux[cell], 0);
-	}
+	nvw_store(&a->emitted[cell], emission(source, section, nvw_load(&a->flux[cell])));
+	nvw_store(&a->flux[cell], 0);
 }
 
 /* What comes in through a face: nothing, if the face is a wall. */
@@ -106,11 +102,11 @@ DENSE_BRANCH double incoming(const double *face, uint64_t i)
 
 /* Work-item (y, z) has the cell of the plane whose places, seen from the sweep's corner, add up to the
  * plane's number. */
-DENSE_KERNEL(snap_sweep, const struct args, a)
+DENSE_ITEMS(snap_sweep, a, id, a->size * a->size)
 {
-	const uint64_t id = nvw_global_id(), n = a->size, y = id % n, z = id / n, x = a->plane - y - z;
+	const uint64_t n = a->size, y = id % n, z = id / n, x = a->plane - y - z;
 
-	if (z >= n || y + z > a->plane || x >= n) {
+	if (y + z > a->plane || x >= n) {
 		return;
 	}
 

@@ -50,42 +50,31 @@ struct args {
 	unsigned pass;
 };
 
-DENSE_KERNEL(sort_count, const struct args, a)
+DENSE_ITEMS(sort_count, a, id, a->size)
 {
-	const uint64_t id = nvw_global_id();
+	const uint32_t byte = byte_of(nvw_load(&a->keys[id]), a->pass);
 
-	if (id < a->size) {
-		const uint32_t byte = byte_of(nvw_load(&a->keys[id]), a->pass);
-
-		(void)nvw_atomic_add(&a->counts[byte], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-	}
+	(void)nvw_atomic_add(&a->counts[byte], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
 /* Place id has a key of the value whose counts reach beyond it, after as many as are left of id then. */
-DENSE_KERNEL(sort_find, const struct args, a)
+DENSE_ITEMS(sort_find, a, id, a->size)
 {
-	uint64_t before = nvw_global_id(), i = 0;
+	uint64_t before = id, i = 0;
 	uint32_t byte = 0;
 
-	if (before >= a->size) {
-		return;
-	}
 	for (uint32_t count; before >= (count = nvw_load(&a->counts[byte])); byte++) {
 		before -= count;
 	}
 	while (byte_of(nvw_load(&a->keys[i]), a->pass) != byte || before-- > 0) {
 		i++;
 	}
-	nvw_store(&a->from[nvw_global_id()], (uint32_t)i);
+	nvw_store(&a->from[id], (uint32_t)i);
 }
 
-DENSE_KERNEL(sort_move, const struct args, a)
+DENSE_ITEMS(sort_move, a, id, a->size)
 {
-	const uint64_t id = nvw_global_id();
-
-	if (id < a->size) {
-		nvw_store(&a->others[id], nvw_load(&a->keys[nvw_load(&a->from[id])]));
-	}
+	nvw_store(&a->others[id], nvw_load(&a->keys[nvw_load(&a->from[id])]));
 }
 
 static int sort_run(struct dense_plan *p)

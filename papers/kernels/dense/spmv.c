@@ -34,15 +34,9 @@ struct args {
 	uint64_t row_count;
 };
 
-DENSE_KERNEL(spmv_row, const struct args, a)
+DENSE_ITEMS(spmv_row, a, row, a->row_count)
 {
-	const uint64_t row = nvw_global_id();
 	float sum = 0;
-
-	if (row >= a->row_count) {
-		return;
-	}
-
 	const uint32_t end = nvw_load_read_only(&a->rows[row + 1]);
 
 	for (uint32_t i = nvw_load_read_only(&a->rows[row]); i < end; i++) {

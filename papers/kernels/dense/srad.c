@@ -124,14 +124,9 @@ static struct differences load_differences(const struct args *a, uint64_t id)
 	};
 }
 
-DENSE_KERNEL(srad_coefficients, const struct args, a)
+DENSE_ITEMS(srad_coefficients, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
-
-	if (row >= a->rows) {
-		return;
-	}
-
+	const uint64_t row = id / a->columns, column = id % a->columns;
 	const float *const image = a->image + id;
 	const float pixel = nvw_load(image);
 	const struct differences d = {
@@ -144,14 +139,9 @@ DENSE_KERNEL(srad_coefficients, const struct args, a)
 	store_coefficient(a, id, pixel, d);
 }
 
-DENSE_KERNEL(srad_diffuse, const struct args, a)
+DENSE_ITEMS(srad_diffuse, a, id, a->rows * a->columns)
 {
-	const uint64_t id = nvw_global_id(), row = id / a->columns, column = id % a->columns;
-
-	if (row >= a->rows) {
-		return;
-	}
-
+	const uint64_t row = id / a->columns, column = id % a->columns;
 	const float own = nvw_load(&a->coefficients[id]);
 	const float south = DENSE_BESIDE(row + 1 < a->rows, &a->coefficients[id + a->columns], own);
 	const float east = DENSE_BESIDE(column + 1 < a->columns, &a->coefficients[id + 1], own);

@@ -49,18 +49,17 @@ struct args {
 	uint64_t rows, columns, depth;
 };
 
-DENSE_KERNEL(stencil_step, const struct args, a)
+static uint64_t inner_points(const struct args *a)
+{
+	return (a->rows - 2) * (a->columns - 2) * (a->depth - 2);
+}
+
+DENSE_ITEMS(stencil_step, a, id, inner_points(a))
 {
 	const uint64_t inner_rows = a->rows - 2, inner_columns = a->columns - 2;
-	const uint64_t id = nvw_global_id();
 	const uint64_t x = 1 + id % inner_columns;
 	const uint64_t y = 1 + id / inner_columns % inner_rows;
 	const uint64_t z = 1 + id / inner_columns / inner_rows;
-
-	if (z + 1 >= a->depth) {
-		return;
-	}
-
 	const uint64_t plane = a->rows * a->columns, i = z * plane + y * a->columns + x;
 	const float *const from = a->from + i;
 	const float here = nvw_load(from), west = nvw_load(from - 1), east = nvw_load(from + 1);
@@ -79,8 +78,7 @@ static int stencil_run(struct dense_plan *p)
 			.columns = p->size[COLUMNS],
 			.depth = p->size[DEPTH]};
 
-		NVW_TRY(dense_launch(
-			p, stencil_step, &args, (args.rows - 2) * (args.columns - 2) * (args.depth - 2)));
+		NVW_TRY(dense_launch(p, stencil_step, &args, inner_points(&args)));
 	}
 	return 0;
 }

@@ -32,13 +32,9 @@ struct args {
 	uint64_t size;
 };
 
-DENSE_KERNEL(vec_cpy, const struct args, a)
+DENSE_ITEMS(vec_cpy, a, id, a->size)
 {
-	const uint64_t id = nvw_global_id();
-
-	if (id < a->size) {
-		nvw_store(&a->to[id], nvw_load_read_only(&a->from[id]));
-	}
+	nvw_store(&a->to[id], nvw_load_read_only(&a->from[id]));
 }
 
 static int vec_cpy_run(struct dense_plan *p)
