@@ -141,7 +141,7 @@ TEST(mis_is_independent_and_maximal)
 	NVW_FOR(v, g->nodes) {
 		unsigned inside_beside = 0;
 
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			inside_beside += states[g->column[i]] == 1;
 		}
 		assert_true(states[v] == 1 ? inside_beside == 0 : inside_beside > 0);

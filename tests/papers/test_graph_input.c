@@ -76,7 +76,7 @@ static void put_compressed(const char *name, const char *text, int (*filter)(str
 
 static bool has_arc(const struct graph *g, uint32_t u, uint32_t v)
 {
-	for (uint32_t i = g->row[u]; i < g->row[u + 1]; i++) {
+	GRAPH_EACH(i, g, u) {
 		if (g->column[i] == v) {
 			return true;
 		}
@@ -90,7 +90,7 @@ static void assert_well_formed(const struct graph *g)
 	assert_int_equal(g->row[g->nodes], g->arcs);
 	NVW_FOR(v, g->nodes) {
 		assert_true(g->row[v] <= g->row[v + 1]);
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			assert_true(g->column[i] < g->nodes && g->column[i] != v);
 			assert_true(i == g->row[v] || g->column[i - 1] < g->column[i]);
 			assert_true(has_arc(g, g->column[i], v));
@@ -356,7 +356,7 @@ static uint32_t reach(const struct graph *g, uint32_t *ret_steps)
 	while (begin < end) {
 		const uint32_t v = queue[begin++];
 
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			if (steps[g->column[i]] == 0) {
 				steps[g->column[i]] = steps[v] + 1;
 				queue[end++] = g->column[i];

@@ -116,7 +116,7 @@ static bool relax_all(const struct graph *g, const int32_t *weights, int32_t *di
 	bool is_shorter = false;
 
 	NVW_FOR(v, g->nodes) {
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			const int32_t here = over(distances[g->column[i]], weights[i]);
 
 			if (here < distances[v]) {

@@ -73,9 +73,9 @@ DENSE_ITEMS(bc_forwards, a, v, a->nodes)
 		return;
 	}
 
-	const uint32_t paths = nvw_load(&a->paths[v]), end = nvw_load_read_only(&a->rows[v + 1]);
+	const uint32_t paths = nvw_load(&a->paths[v]);
 
-	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+	DENSE_ARCS(i, a, v) {
 		const uint32_t u = nvw_load_read_only(&a->columns[i]);
 		const int32_t level = nvw_atomic_compare_exchange(
 			&a->levels[u], -1, a->level + 1, NVW_RELAXED, NVW_SCOPE_AGENT);
@@ -100,9 +100,8 @@ DENSE_ITEMS(bc_backwards, a, v, a->nodes)
 	}
 
 	const double paths = nvw_load(&a->paths[v]);
-	const uint32_t end = nvw_load_read_only(&a->rows[v + 1]);
 
-	for (uint32_t i = nvw_load_read_only(&a->rows[v]); i < end; i++) {
+	DENSE_ARCS(i, a, v) {
 		const uint32_t u = nvw_load_read_only(&a->columns[i]);
 
 		if (nvw_load(&a->levels[u]) == a->level + 1) {
@@ -160,7 +159,7 @@ static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t 
 	NVW_FOR(head, tail) {
 		const uint32_t v = queue[head];
 
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			const uint32_t u = g->column[i];
 
 			if (levels[u] == -1) {
@@ -185,7 +184,7 @@ static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32
 	while (--end > 0) {
 		const uint32_t v = queue[end];
 
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			const uint32_t u = g->column[i];
 
 			if (levels[u] == levels[v] + 1) {

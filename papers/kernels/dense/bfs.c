@@ -122,7 +122,7 @@ static void bfs_expect(struct dense_plan *p)
 	while (head < tail) {
 		const uint32_t v = (uint32_t)queue[head];
 
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			const uint32_t u = g->column[i];
 
 			if (!visited[u]) {

@@ -188,6 +188,12 @@ NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_se
  * macro, so that each load is an instruction of its own: lanes at different ones do not issue together. */
 #define DENSE_BESIDE(is_there, place, here) ((is_there) ? nvw_load(place) : (here))
 
+/* A kernel's loop over the arcs of node v, of arguments with the graph's rows. */
+#define DENSE_ARCS(i, args, v)                                           \
+	for (uint32_t end_ = nvw_load_read_only(&(args)->rows[(v) + 1]), \
+		      i = nvw_load_read_only(&(args)->rows[v]);          \
+		i < end_; i++)
+
 static inline void dense_tell(int32_t *flag)
 {
 	nvw_atomic_store(flag, 1, NVW_RELAXED, NVW_SCOPE_AGENT);

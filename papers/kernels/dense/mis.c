@@ -134,7 +134,7 @@ static int32_t decide(const struct dense_plan *p, uint32_t v)
 	const int32_t *const states = p->array[STATES].expected;
 	bool is_waiting = false;
 
-	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+	GRAPH_EACH(i, g, v) {
 		const uint32_t u = g->column[i];
 
 		if (goes_before(priorities[u], u, priorities[v], v)) {

@@ -37,9 +37,8 @@ struct args {
 DENSE_ITEMS(spmv_row, a, row, a->row_count)
 {
 	float sum = 0;
-	const uint32_t end = nvw_load_read_only(&a->rows[row + 1]);
 
-	for (uint32_t i = nvw_load_read_only(&a->rows[row]); i < end; i++) {
+	DENSE_ARCS(i, a, row) {
 		const uint32_t column = nvw_load_read_only(&a->columns[i]);
 
 		sum += nvw_load_read_only(&a->values[i]) * nvw_load_read_only(&a->vector[column]);
@@ -66,7 +65,7 @@ static void spmv_expect(struct dense_plan *p)
 	float *const product = p->array[PRODUCT].expected;
 
 	NVW_FOR(row, g->nodes) {
-		for (uint32_t i = g->row[row]; i < g->row[row + 1]; i++) {
+		GRAPH_EACH(i, g, row) {
 			product[row] += values[i] * vector[g->column[i]];
 		}
 	}

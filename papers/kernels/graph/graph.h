@@ -53,6 +53,9 @@ NVW_CHECKED int graph_make(const char *source, uint64_t seed, struct graph *ret_
 NVW_CHECKED int graph_read(const char *path, struct graph *ret_graph);
 void graph_free(struct graph *graph);
 
+/* A loop over the arcs of node v, by their numbers in column. */
+#define GRAPH_EACH(i, g, v) for (uint32_t i = (g)->row[v]; i < (g)->row[(v) + 1]; i++)
+
 static inline uint32_t graph_degree(const struct graph *g, uint32_t v)
 {
 	assert(v < g->nodes);

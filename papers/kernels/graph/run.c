@@ -63,7 +63,7 @@ static void make_weights(const struct graph_plan *p, void *array)
 	uint32_t *const weights = array;
 
 	NVW_FOR(v, g->nodes) {
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			weights[i] = graph_weight(v, g->column[i]);
 		}
 	}

@@ -38,7 +38,7 @@ static bool relax(struct reference *r, uint32_t v)
 	const struct graph *const g = &r->plan->graph;
 	uint64_t best = r->now[v];
 
-	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+	GRAPH_EACH(i, g, v) {
 		const uint64_t before = r->now[g->column[i]], over_u = before + graph_weight(v, g->column[i]);
 
 		if (before != GRAPH_FAR && over_u < best) {
@@ -71,7 +71,7 @@ static bool rank(struct reference *r, uint32_t v)
 	const uint64_t was = r->rank[v];
 	uint64_t sum = 0;
 
-	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+	GRAPH_EACH(i, g, v) {
 		sum += r->now[g->column[i]];
 	}
 	r->rank[v] = graph_rank(sum);
@@ -231,7 +231,7 @@ static int judge_colors(const struct graph_plan *p, const uint64_t *found, struc
 	const struct graph *const g = &p->graph;
 
 	NVW_FOR(v, g->nodes) {
-		for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
+		GRAPH_EACH(i, g, v) {
 			if (found[v] == found[g->column[i]]) {
 				return nvw_violation(findings, 0,
 					"nodes %" PRIu32 " and %" PRIu32

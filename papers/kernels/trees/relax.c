@@ -27,9 +27,8 @@ struct data {
 #define RELAX(d, v, PUSH)                                                                                   \
 	do {                                                                                                \
 		const int32_t from_ = nvw_atomic_load(&(d)->distances[v], NVW_RELAXED, NVW_SCOPE_AGENT);    \
-		const uint32_t end_ = nvw_load_read_only(&(d)->rows[(v) + 1]);                              \
                                                                                                             \
-		for (uint32_t i_ = nvw_load_read_only(&(d)->rows[v]); i_ < end_; i_++) {                    \
+		DENSE_ARCS(i_, d, v) {                                                                      \
 			const uint32_t u_ = nvw_load_read_only(&(d)->columns[i_]);                          \
 			const int32_t to_ = from_ + nvw_load_read_only(&(d)->weights[i_]);                  \
                                                                                                             \
