@@ -193,14 +193,20 @@ static struct ct_statement *room_for(struct ct_coverage *c, bool is_branch)
 	return is_branch ? &c->branch[c->branches++] : &c->statement[c->count++];
 }
 
+static void sort_statements(struct ct_coverage *c)
+{
+	NVW_INVARIANT(c->count > 0);
+	qsort(c->statement, c->count, sizeof *c->statement, by_function);
+}
+
 static void order_statements(struct ct_coverage *c)
 {
 	if (c->count > 0) {
-		qsort(c->statement, c->count, sizeof *c->statement, by_function);
+		sort_statements(c);
 		join_equal(c);
 		keep_branches(c);
 		note_first_lines(c);
-		qsort(c->statement, c->count, sizeof *c->statement, by_function);
+		sort_statements(c);
 	}
 }
 

@@ -78,15 +78,24 @@ static bool earlier(const struct ct_finding *a, const struct ct_finding *b)
 	return a->instant < b->instant || (a->instant == b->instant && a->draw < b->draw);
 }
 
-static struct ct_group *group_of(struct ct_groups *groups, const struct ct_finding *finding)
+/* The number of the group of a shape; the count of groups if there is none. */
+static unsigned find_group(const struct ct_groups *groups, const char *shape)
 {
-	char shape[CT_TEXT_BYTES];
 	unsigned i = 0;
 
-	ct_shape(finding->text, shape);
 	while (i < groups->count && strcmp(groups->group[i].shape, shape) != 0) {
 		i++;
 	}
+	return i;
+}
+
+static struct ct_group *group_of(struct ct_groups *groups, const struct ct_finding *finding)
+{
+	char shape[CT_TEXT_BYTES];
+
+	ct_shape(finding->text, shape);
+	const unsigned i = find_group(groups, shape);
+
 	if (i == CT_FINDINGS_MAX) {
 		groups->unlisted += finding->states;
 		return NULL;
@@ -149,13 +158,9 @@ void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, 
 bool ct_groups_has(const struct ct_groups *groups, const char *text)
 {
 	char shape[CT_TEXT_BYTES];
-	unsigned i = 0;
 
 	ct_shape(text, shape);
-	while (i < groups->count && strcmp(groups->group[i].shape, shape) != 0) {
-		i++;
-	}
-	return i < groups->count;
+	return find_group(groups, shape) < groups->count;
 }
 
 static void join_samples(struct ct_group *to, const struct ct_group *from)

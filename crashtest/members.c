@@ -98,11 +98,8 @@ json_t *members_json(const struct member *members, const void *record)
 	json_t *const o = json_object();
 
 	for (const struct member *m = members; m->name; m++) {
-		json_t *const value = member_json(m, record);
-
-		if (value) {
-			json_object_set_new(o, m->name, value);
-		}
+		/* A member without a value is left out. */
+		json_object_set_new(o, m->name, member_json(m, record));
 	}
 	return o;
 }

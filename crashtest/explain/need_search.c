@@ -15,6 +15,13 @@ bool need_may_test(struct need_search *s)
 	return true;
 }
 
+bool need_fails_now(struct need_search *s)
+{
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_prefix_undo(s->p);
+	return s->q->findings->count > 0;
+}
+
 /* True if the state after so many events fails. */
 bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
 {
@@ -22,9 +29,7 @@ bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const str
 		return false;
 	}
 	ct_prefix_make(s->p, stores, acks, losses);
-	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
-	ct_prefix_undo(s->p);
-	return s->q->findings->count > 0;
+	return need_fails_now(s);
 }
 
 bool need_has_text(const struct nvw_findings *f, const char *text)

@@ -25,6 +25,8 @@ static inline const struct ct_event *need_event(const struct need_search *s, uin
 
 /* Counts a test; false: there may be no more. */
 bool need_may_test(struct need_search *s);
+/* True if the state that is made fails; it is undone. */
+bool need_fails_now(struct need_search *s);
 
 /* True if the state after so many events fails: in any way; with the search's text; as the question says, but
  * for numbers, and then text is how. */

@@ -80,12 +80,9 @@ static bool passes_without(struct need_search *s, uint64_t first, uint64_t last,
 			ct_prefix_add(s->p, need_event(s, i));
 		}
 	}
-	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
-	ct_prefix_undo(s->p);
-	if (alone) {
-		return s->q->findings->count == 0;
-	}
-	return !need_has_text(s->q->findings, s->text);
+	const bool fails = need_fails_now(s);
+
+	return alone ? !fails : !need_has_text(s->q->findings, s->text);
 }
 
 /* Leaves out source places between the first and the last that the state passes without: they happen to lie
@@ -151,9 +148,7 @@ static bool fails_with_group(struct need_search *s, uint64_t events, const struc
 			ct_prefix_add(s->p, need_event(s, i));
 		}
 	}
-	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
-	ct_prefix_undo(s->p);
-	return s->q->findings->count > 0;
+	return need_fails_now(s);
 }
 
 /* Tries the other order as well: the stores behind the first, but without it. */

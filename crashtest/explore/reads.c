@@ -121,8 +121,7 @@ bool ct_tree_next(struct ct_reads *r, const struct ct_medium *m, unsigned *level
 
 static int by_rank(const void *a, const void *b, void *rank)
 {
-	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a],
-		       y = ((const uint32_t *)rank)[*(const unsigned *)b];
+	const uint32_t *const of = rank, x = of[*(const unsigned *)a], y = of[*(const unsigned *)b];
 
 	return NVW_OR(NVW_ORDER(x, y), nvw_by_u32(a, b));
 }

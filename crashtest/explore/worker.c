@@ -491,12 +491,12 @@ static void note_wide(struct range *r, const struct ct_part_trouble *t)
 
 static void note_denied(struct range *r, const struct ct_part_trouble *t, const struct nvw_findings *said)
 {
-	struct ct_by_parts *const to = &r->shared->parts;
 	char name[CT_PART_NAME];
 
-	if (to->denied++ == 0) {
+	if (r->shared->parts.denied++ == 0) {
 		ct_parts_name(r->parts, t->part, name);
-		NVW_PRINT(to->first_denied, "%s, which says: %.120s", name, said->finding[0].text);
+		NVW_PRINT(
+			r->shared->parts.first_denied, "%s, which says: %.120s", name, said->finding[0].text);
 	}
 }
 

@@ -42,9 +42,7 @@ static pid_t start_command(const struct ct_start *how)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		setpgid(0, 0); /* so that its children can be ended with it */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		ct_output_redirect(how->output);
+		ct_child_leads(how->output);
 		execvpe(how->words[0], how->words, how->environment);
 		_exit(127);
 	}
@@ -548,12 +546,12 @@ int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 
 bool ct_asked_begins_anew(struct ct_asked *c)
 {
-	const bool anew = c->shared && ((c->shared->differs && c->shared->relied) ||
-					       (c->shared->misread && c->shared->spared));
+	struct ct_asked_shared *const s = c->shared;
+	const bool anew = s && ((s->differs && s->relied) || (s->misread && s->spared));
 
 	if (anew) {
-		c->shared->relied = 0;
-		c->shared->spared = 0;
+		s->relied = 0;
+		s->spared = 0;
 	}
 	return anew;
 }

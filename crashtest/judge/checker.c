@@ -92,6 +92,12 @@ static const void *look(const struct nvw_check *check, uint64_t off, size_t n)
 	return (const uint8_t *)(asking ? asking->bytes : check->image) + off;
 }
 
+static int write_nothing(void *context, uint64_t off, const void *from, size_t n)
+{
+	return -1;
+}
+
+/* A checker is told this, and may write nothing. */
 static void tell(const struct ct_checker *c, const struct nvw_acks *acks, struct told *ret)
 {
 	const struct ct_operations *const o = c->operations;
@@ -104,7 +110,8 @@ static void tell(const struct ct_checker *c, const struct nvw_acks *acks, struct
 			.is_acknowledged = is_acknowledged,
 			.is_in_flight = is_in_flight,
 			.name = name_of,
-			.look = look},
+			.look = look,
+			.write = write_nothing},
 		.acks = acks,
 		.operations = o,
 	};
@@ -133,11 +140,6 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 
 /* ---- Parts of the library's check ---------------------------------------------------------------------- */
 
-static int write_nothing(void *context, uint64_t off, const void *from, size_t n)
-{
-	return -1;
-}
-
 static uint64_t count_parts(void *context)
 {
 	const struct ct_checker *const c = context;
@@ -145,7 +147,6 @@ static uint64_t count_parts(void *context)
 	struct told told;
 
 	tell(c, &none, &told);
-	told.check.write = write_nothing;
 	told.check.look = NULL;
 	return c->parts(&told.check);
 }
@@ -157,7 +158,6 @@ static int check_part(void *context, const struct ct_asking *image, const struct
 	struct told told;
 
 	tell(c, acks, &told);
-	told.check.write = write_nothing;
 	told.asking = image;
 	silence();
 	return c->part(&told.check, part) == 0 ? 0 : violation(told.message, findings);

@@ -13,6 +13,7 @@
 #include "core/print.h"
 #include "core/stop.h"
 
+#include "output.h"
 #include "process.h"
 
 static double seconds_of(clockid_t clock)
@@ -55,6 +56,13 @@ void *ct_shared_memory(size_t bytes)
 
 	NVW_INVARIANT(bytes > 0);
 	return at == MAP_FAILED ? NULL : at;
+}
+
+void ct_child_leads(int output)
+{
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ct_output_redirect(output);
 }
 
 void ct_child_begin(void)

@@ -232,14 +232,12 @@ static char printable(char c)
 
 static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 {
-	const size_t n = MIN(whole->kept, TEXT_KEPT);
-
 	NVW_INVARIANT(whole->text || whole->kept == 0);
-	NVW_FOR(i, n) {
+	*ret_kept = MIN(whole->kept, TEXT_KEPT);
+	NVW_FOR(i, *ret_kept) {
 		to[i] = printable(whole->text[i]);
 	}
-	to[n] = '\0';
-	*ret_kept = n;
+	to[*ret_kept] = '\0';
 }
 
 static int fill_reference(struct ct_reference *r, const struct ct_answer *a)

@@ -2,7 +2,6 @@
 /* A command run once more to see where it dies. See trace.h. */
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,9 +25,7 @@ struct trace {
 
 __attribute__((noreturn)) static void become_traced(const struct ct_start *how)
 {
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	ct_output_redirect(how->output);
+	ct_child_leads(how->output);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
 		raise(SIGSTOP);
 		execvpe(how->words[0], how->words, how->environment);

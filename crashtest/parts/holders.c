@@ -118,28 +118,23 @@ static int read_restored(struct ct_holders *h, uint32_t word)
 {
 	uint64_t value[VALUES_MAX];
 	const unsigned count = ct_restores_values(h->restores, 8 * (nvw_off)word, value, VALUES_MAX);
-	int error = 0;
 
 	if (count > VALUES_MAX) {
 		h->unknown++;
 		return add(h, word, CT_HOLDERS_UNKNOWN);
 	}
-	for (unsigned i = 0; i < count && !error; i++) {
-		error = add(h, word, key_of(h, value[i]));
+	NVW_FOR(i, count) {
+		NVW_TRY(add(h, word, key_of(h, value[i])));
 	}
-	return error;
+	return 0;
 }
 
 static int read_word(struct ct_holders *h, uint32_t word)
 {
 	uint64_t content;
-	int error = 0;
 
-	for (unsigned v = 0; ct_medium_version(h->medium, 8 * (nvw_off)word, v, &content) && !error; v++) {
-		error = add(h, word, key_of(h, content));
-	}
-	if (error) {
-		return error;
+	for (unsigned v = 0; ct_medium_version(h->medium, 8 * (nvw_off)word, v, &content); v++) {
+		NVW_TRY(add(h, word, key_of(h, content)));
 	}
 	return read_restored(h, word);
 }
@@ -189,20 +184,16 @@ int ct_holders_restart(struct ct_holders *h)
 /* Takes out what the word had, and keeps the keys. */
 static int forget_word(struct ct_holders *h, uint32_t word)
 {
-	int error = 0;
-
 	h->old.count = 0;
-	while (h->of_word[word] != 0 && !error) {
+	while (h->of_word[word] != 0) {
 		const uint32_t number = h->of_word[word];
 
-		error = CT_ADD(&h->old, &at(h, number)->key);
-		if (!error) {
-			h->unknown -= at(h, number)->key == CT_HOLDERS_UNKNOWN;
-			h->of_word[word] = at(h, number)->sister;
-			remove_holder(h, number);
-		}
+		NVW_TRY(CT_ADD(&h->old, &at(h, number)->key));
+		h->unknown -= at(h, number)->key == CT_HOLDERS_UNKNOWN;
+		h->of_word[word] = at(h, number)->sister;
+		remove_holder(h, number);
 	}
-	return error;
+	return 0;
 }
 
 static bool has(const struct ct_holders *h, uint32_t word, uint64_t key)

@@ -63,61 +63,64 @@ static int add(struct ct_restores *r, uint32_t entry, nvw_off off, uint64_t epoc
 	return 0;
 }
 
+static nvw_off entry_off(const struct ct_restores *r, uint32_t entry)
+{
+	return r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+}
+
+/* The epochs that are completed in the stream of an entry. */
+static uint64_t completed_for(const struct ct_restores *r, uint32_t entry)
+{
+	return r->completed[entry / r->geometry.log_entries];
+}
+
 /* The word that an entry names is in its first two words. */
 static int read_entry(struct ct_restores *r, uint32_t entry)
 {
-	const nvw_off off = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+	const nvw_off off = entry_off(r, entry);
 	uint64_t first, second;
-	int error = 0;
 
 	for (unsigned i = 0; ct_medium_version(r->medium, off, i, &first); i++) {
-		for (unsigned k = 0; ct_medium_version(r->medium, off + 8, k, &second) && !error; k++) {
+		for (unsigned k = 0; ct_medium_version(r->medium, off + 8, k, &second); k++) {
 			uint64_t payload[NVW__ENTRY_WORDS] = {0};
 			const uint64_t epoch = nvw__entry_epoch(first);
 
 			if (epoch != 0 && epoch == nvw__entry_epoch(second) &&
 				nvw_unseal(off, first, &payload[0]) &&
 				nvw_unseal(off + 8, second, &payload[1])) {
-				error = add(r, entry, nvw__entry_undo(payload).off, epoch);
+				NVW_TRY(add(r, entry, nvw__entry_undo(payload).off, epoch));
 			}
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* Takes out what the entry named, and keeps the words. */
 static int forget_entry(struct ct_restores *r, uint32_t entry)
 {
-	int error = 0;
-
 	r->old.count = 0;
-	while (r->of_entry[entry] != 0 && !error) {
+	while (r->of_entry[entry] != 0) {
 		const uint32_t number = r->of_entry[entry];
 
-		error = CT_ADD(&r->old, &at(r, number)->off);
-		if (!error) {
-			r->of_entry[entry] = at(r, number)->sister;
-			remove_from(r, number);
-		}
+		NVW_TRY(CT_ADD(&r->old, &at(r, number)->off));
+		r->of_entry[entry] = at(r, number)->sister;
+		remove_from(r, number);
 	}
-	return error;
+	return 0;
 }
 
 static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_restores_told *told)
 {
-	int error = forget_entry(r, entry);
-
-	NVW_DEEP_INVARIANT(error || r->of_entry[entry] == 0);
-	if (!error) {
-		error = read_entry(r, entry);
+	NVW_TRY(forget_entry(r, entry));
+	NVW_DEEP_INVARIANT(r->of_entry[entry] == 0);
+	NVW_TRY(read_entry(r, entry));
+	NVW_FOR(i, r->old.count) {
+		NVW_TRY(told->named(told->context, ((const nvw_off *)r->old.at)[i]));
 	}
-	for (uint64_t i = 0; i < r->old.count && !error; i++) {
-		error = told->named(told->context, ((const nvw_off *)r->old.at)[i]);
+	for (uint32_t i = r->of_entry[entry]; i != 0; i = at(r, i)->sister) {
+		NVW_TRY(told->named(told->context, at(r, i)->off));
 	}
-	for (uint32_t i = r->of_entry[entry]; i != 0 && !error; i = at(r, i)->sister) {
-		error = told->named(told->context, at(r, i)->off);
-	}
-	return error;
+	return 0;
 }
 
 /* ---- Streams ----------------------------------------------------------------------------------------- */
@@ -231,8 +234,7 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 	for (uint32_t i = *bucket_of(r, off); i != 0; i = at(r, i)->next) {
 		const struct ct_restore *const restore = at(r, i);
 
-		if (restore->off != off ||
-			restore->epoch <= r->completed[restore->entry / r->geometry.log_entries]) {
+		if (restore->off != off || restore->epoch <= completed_for(r, restore->entry)) {
 			continue;
 		}
 		unsigned place = MIN(count, max);
@@ -310,8 +312,8 @@ unsigned ct_restores_values(const struct ct_restores *r, nvw_off off, uint64_t *
 		const uint32_t entry = at(r, i)->entry;
 
 		if (at(r, i)->off == off) {
-			v.entry = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
-			each_version(&v, 0, r->completed[entry / r->geometry.log_entries]);
+			v.entry = entry_off(r, entry);
+			each_version(&v, 0, completed_for(r, entry));
 		}
 	}
 	return v.count;
@@ -333,12 +335,11 @@ static bool open_version(const struct ct_restores *r, nvw_off off, uint64_t comp
 
 bool ct_restores_one_value(const struct ct_restores *r, uint32_t entry, uint64_t *ret_value)
 {
-	const nvw_off off = r->geometry.log + (uint64_t)entry * NVW__ENTRY_BYTES;
+	const nvw_off off = entry_off(r, entry);
 	uint64_t payload[NVW__ENTRY_WORDS];
 
 	NVW_FOR(i, NVW__ENTRY_WORDS) {
-		if (!open_version(
-			    r, off + 8 * i, r->completed[entry / r->geometry.log_entries], &payload[i])) {
+		if (!open_version(r, off + 8 * i, completed_for(r, entry), &payload[i])) {
 			return false;
 		}
 	}

@@ -213,18 +213,16 @@ int ct_watch_wake_part(struct ct_watch *w, uint32_t part)
 
 int ct_watch_wake(struct ct_watch *w, uint64_t thing)
 {
-	int error = 0;
-
 	NVW_DEEP_INVARIANT(is_valid(w));
 	end_try(w);
 	if (thing >= w->thing.capacity || thing_at(w, thing)->woken == w->rounds) {
 		return 0;
 	}
 	thing_at(w, thing)->woken = w->rounds;
-	for (uint32_t i = thing_at(w, thing)->first; i != 0 && !error; i = look_at(w, i)->next) {
-		error = ct_watch_wake_part(w, look_at(w, i)->part);
+	for (uint32_t i = thing_at(w, thing)->first; i != 0; i = look_at(w, i)->next) {
+		NVW_TRY(ct_watch_wake_part(w, look_at(w, i)->part));
 	}
-	return error;
+	return 0;
 }
 
 uint64_t ct_watch_take(struct ct_watch *w, const uint32_t **ret_parts)

@@ -466,11 +466,7 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 	if (at->together != 0 && ct_array_grow(&m->landed, (uint64_t)l->groups + 1, 1) == 0) {
 		((uint8_t *)m->landed.at)[at->together] = 1;
 	}
-	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-		if (at->after >> k & 1) {
-			m->landed_after[k] = MAX(m->landed_after[k], write);
-		}
-	}
+	ct_orders_raise(m->landed_after, at->after, write);
 }
 
 /* The last of the stores of a level. */

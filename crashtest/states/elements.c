@@ -121,21 +121,26 @@ static int add_outcome(struct ct_medium *m, struct ct_cell *cell, const uint8_t 
 	return error;
 }
 
+/* What a set of the instructions makes of the cell. */
+static int add_set(
+	struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, uint64_t set, uint8_t *content)
+{
+	NVW_DEEP_INVARIANT(c->count == 64 || set >> c->count == 0);
+	memcpy(content, m->image.rw + c->begin, c->end - c->begin);
+	NVW_EACH_BIT(i, set) {
+		put_instruction(m, c, c->instruction[i], content);
+	}
+	return add_outcome(m, cell, content);
+}
+
 /* Subsets in program order; the full set comes last. */
 static int add_subsets(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, uint8_t *content)
 {
-	int error = 0;
-
-	for (uint64_t set = 1; set < UINT64_C(1) << c->count && !error; set++) {
-		memcpy(content, m->image.rw + c->begin, c->end - c->begin);
-		NVW_FOR(i, c->count) {
-			if (set >> i & 1) {
-				put_instruction(m, c, c->instruction[i], content);
-			}
-		}
-		error = add_outcome(m, cell, content);
+	NVW_INVARIANT(c->count <= SUBSETS_MAX);
+	for (uint64_t set = 1; set < UINT64_C(1) << c->count; set++) {
+		NVW_TRY(add_set(m, c, cell, set, content));
 	}
-	return error;
+	return 0;
 }
 
 /* Adds every sequence of different instructions that extends the present content. */
@@ -164,19 +169,16 @@ static int add_orders(struct ct_medium *m, const struct cluster *c, struct ct_ce
 /* Too many for all orders: all prefixes, and all sets without one of them. */
 static int add_some(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, uint8_t *content)
 {
-	int error = 0;
+	const uint64_t all = (UINT64_C(2) << (c->count - 1)) - 1;
 
 	m->inexact = true;
-	for (unsigned k = 0; k < 2 * c->count && !error; k++) {
-		memcpy(content, m->image.rw + c->begin, c->end - c->begin);
-		NVW_FOR(i, c->count) {
-			if (k < c->count ? i != k : i <= k - c->count) {
-				put_instruction(m, c, c->instruction[i], content);
-			}
-		}
-		error = add_outcome(m, cell, content);
+	NVW_FOR(k, c->count) {
+		NVW_TRY(add_set(m, c, cell, all & ~(UINT64_C(1) << k), content));
 	}
-	return error;
+	NVW_FOR(k, c->count) {
+		NVW_TRY(add_set(m, c, cell, (UINT64_C(2) << k) - 1, content));
+	}
+	return 0;
 }
 
 static int add_cluster(struct ct_medium *m, const struct cluster *c)

@@ -2,7 +2,6 @@
 /* Limits on the states of an instant. See limits.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "limits.h"
 #include "states.h"
@@ -56,31 +55,36 @@ static bool is_stamped(const struct ct_limits *l, uint32_t together)
 	return together != 0 && l->stamp[together] == l->now;
 }
 
-static void raise_orders(struct extent *e, uint8_t orders, uint64_t number)
+static void lower_orders(uint64_t first[CT_ORDERS_MAX], uint8_t orders, uint64_t number)
 {
-	for (unsigned k = 0; k < CT_ORDERS_MAX && orders >> k; k++) {
-		if (orders >> k & 1) {
-			e->order[k] = MAX(e->order[k], number);
-		}
+	NVW_EACH_BIT(k, orders) {
+		first[k] = MIN(first[k], number);
 	}
 }
 
-/* What durable stores ask for. */
-static void see_durable(const struct ct_medium *m, const unsigned *levels, struct extent *e)
+/* What a store asks of others: a durable one of those before it, a lost one of those after it. */
+static void see_store(
+	const struct ct_medium *m, const struct ct_cell *c, unsigned version, bool durable, struct extent *e)
 {
+	const struct ct_limit *const at = limit_of(m, c, version);
 	struct ct_limits *const l = m->rules.limits;
 
-	l->now++;
-	NVW_FOR(k, CT_ORDERS_MAX) {
-		e->order[k] = m->landed_after[k];
+	NVW_DEEP_INVARIANT(version < c->count);
+	l->stamp[at->together] = l->now;
+	if (durable) {
+		ct_orders_raise(e->order, at->after, c->write[version]);
+	} else {
+		lower_orders(e->order, at->before, c->write[version]);
 	}
+}
+
+static void see_all(const struct ct_medium *m, const unsigned *levels, bool durable, struct extent *e)
+{
+	m->rules.limits->now++;
 	NVW_FOR(i, m->cell_count) {
 		NVW_FOR(v, m->cell[i].count) {
-			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
-
-			if (ct_cell_has(&m->cell[i], levels[i], v)) {
-				l->stamp[at->together] = l->now;
-				raise_orders(e, at->after, m->cell[i].write[v]);
+			if (ct_cell_has(&m->cell[i], levels[i], v) == durable) {
+				see_store(m, &m->cell[i], v, durable, e);
 			}
 		}
 	}
@@ -96,8 +100,8 @@ static bool must_persist(
 		    (at->together != 0 && at->together < m->landed.capacity &&
 			    ((const uint8_t *)m->landed.at)[at->together]);
 
-	for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
-		must |= (at->before >> k & 1) && c->write[version] < e->order[k];
+	NVW_EACH_BIT(k, at->before) {
+		must |= c->write[version] < e->order[k];
 	}
 	return must;
 }
@@ -107,7 +111,8 @@ static bool raise_once(const struct ct_medium *m, unsigned *levels)
 	struct extent e;
 	bool changed = false;
 
-	see_durable(m, levels, &e);
+	memcpy(e.order, m->landed_after, sizeof e.order);
+	see_all(m, levels, true, &e);
 	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
@@ -127,36 +132,6 @@ void ct_limits_keep(const struct ct_medium *m, unsigned *levels)
 	}
 }
 
-static void lower_orders(struct extent *e, uint8_t orders, uint64_t number)
-{
-	for (unsigned k = 0; k < CT_ORDERS_MAX && orders >> k; k++) {
-		if (orders >> k & 1) {
-			e->order[k] = MIN(e->order[k], number);
-		}
-	}
-}
-
-/* What lost stores ask for. */
-static void see_lost(const struct ct_medium *m, const unsigned *levels, struct extent *e)
-{
-	struct ct_limits *const l = m->rules.limits;
-
-	l->now++;
-	NVW_EACH(order, e->order, CT_ORDERS_MAX) {
-		*order = UINT64_MAX;
-	}
-	NVW_FOR(i, m->cell_count) {
-		NVW_FOR(v, m->cell[i].count) {
-			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
-
-			if (!ct_cell_has(&m->cell[i], levels[i], v)) {
-				l->stamp[at->together] = l->now;
-				lower_orders(e, at->before, m->cell[i].write[v]);
-			}
-		}
-	}
-}
-
 static bool must_be_lost(
 	const struct ct_medium *m, const struct extent *e, const struct ct_cell *c, unsigned version)
 {
@@ -165,8 +140,8 @@ static bool must_be_lost(
 	const struct ct_limit *const at = limit_of(m, c, version);
 	bool must = is_stamped(m->rules.limits, at->together);
 
-	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-		must |= (at->after >> k & 1) && c->write[version] > e->order[k];
+	NVW_EACH_BIT(k, at->after) {
+		must |= c->write[version] > e->order[k];
 	}
 	return must;
 }
@@ -176,7 +151,8 @@ static bool lower_once(const struct ct_medium *m, unsigned *levels)
 	struct extent e;
 	bool changed = false;
 
-	see_lost(m, levels, &e);
+	memset(e.order, 0xFF, sizeof e.order); /* none */
+	see_all(m, levels, false, &e);
 	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
@@ -250,6 +226,19 @@ static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell 
 	return broken & limit_of(m, c, version)->before;
 }
 
+static void look_at_store(const struct ct_medium *m, unsigned cell, unsigned version, unsigned *levels)
+{
+	struct ct_limits *const l = m->rules.limits;
+	const struct ct_limit *const at = limit_of(m, &m->cell[cell], version);
+	const uint8_t open = at->after & (uint8_t)~l->orders_matter;
+
+	l->durable_matter |= at->durable;
+	l->orders_matter |= broken_by_landed(m, &m->cell[cell], version);
+	if (open != 0) {
+		l->orders_matter |= broken_by(m, cell, version, open, levels);
+	}
+}
+
 int ct_limits_look(const struct ct_medium *m)
 {
 	struct ct_limits *const l = m->rules.limits;
@@ -262,14 +251,7 @@ int ct_limits_look(const struct ct_medium *m)
 	NVW_ALLOCATED(levels, "no memory for the levels of %u cells", m->cell_count);
 	NVW_FOR(i, m->cell_count) {
 		NVW_FOR(v, m->cell[i].count) {
-			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
-			const uint8_t open = at->after & (uint8_t)~l->orders_matter;
-
-			l->durable_matter |= at->durable;
-			l->orders_matter |= broken_by_landed(m, &m->cell[i], v);
-			if (open != 0) {
-				l->orders_matter |= broken_by(m, i, v, open, levels);
-			}
+			look_at_store(m, i, v, levels);
 		}
 	}
 	free(levels);

@@ -11,9 +11,21 @@
 #ifndef CRASHTEST_LIMITS_H
 #define CRASHTEST_LIMITS_H
 
+#include <sys/param.h>
+
+#include "core/each.h"
+
 #include "medium.h"
 
 enum { CT_ORDERS_MAX = 8 };
+
+/* Notes a store in each of its orders that keeps the last one. */
+static inline void ct_orders_raise(uint64_t last[CT_ORDERS_MAX], uint8_t orders, uint64_t number)
+{
+	NVW_EACH_BIT(k, orders) {
+		last[k] = MAX(last[k], number);
+	}
+}
 
 struct ct_limit {
 	uint32_t together;     /* stores of one number persist together; 0: none */

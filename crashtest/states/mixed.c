@@ -268,6 +268,16 @@ static bool comes_after_lost(const struct ct_medium *m, const struct pass *p, co
 	return p->chained || (counts_epochs(m, p, n) && has_later_epoch(p, n));
 }
 
+static void lose(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned *levels)
+{
+	NVW_FOR(k, n->count) {
+		unsigned *const level = &levels[n->cell[k]];
+
+		NVW_DEEP_INVARIANT(n->cell[k] < m->cell_count);
+		*level = ct_cell_without(&m->cell[n->cell[k]], *level, n->version[k]);
+	}
+}
+
 void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
@@ -278,15 +288,10 @@ void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 	struct pass p = begin(m, x, true);
 
 	NVW_EACH(n, x->node, x->count) {
-		if (ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n)) {
-			continue;
+		if (!ct_mixed_is_durable(m, n, levels) || comes_after_lost(m, &p, n)) {
+			lose(m, n, levels);
+			note_lost(m, &p, n);
 		}
-		NVW_FOR(k, n->count) {
-			unsigned *const level = &levels[n->cell[k]];
-
-			*level = ct_cell_without(&m->cell[n->cell[k]], *level, n->version[k]);
-		}
-		note_lost(m, &p, n);
 	}
 }
 
@@ -342,6 +347,16 @@ static bool comes_before_durable(
 	return p->chained || (counts_epochs(m, p, n) && has_earlier_epoch(p, n));
 }
 
+static void persist(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned *levels)
+{
+	NVW_FOR(k, n->count) {
+		unsigned *const level = &levels[n->cell[k]];
+
+		NVW_DEEP_INVARIANT(n->cell[k] < m->cell_count);
+		*level = ct_cell_with(&m->cell[n->cell[k]], *level, n->version[k]);
+	}
+}
+
 void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
@@ -354,15 +369,10 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = x->count; i > 0; i--) {
 		const struct ct_mixed_node *const n = &x->node[i - 1];
 
-		if (is_lost(m, n, levels) && !comes_before_durable(m, &p, n)) {
-			continue;
+		if (!is_lost(m, n, levels) || comes_before_durable(m, &p, n)) {
+			persist(m, n, levels);
+			note_durable(m, &p, n);
 		}
-		NVW_FOR(k, n->count) {
-			unsigned *const level = &levels[n->cell[k]];
-
-			*level = ct_cell_with(&m->cell[n->cell[k]], *level, n->version[k]);
-		}
-		note_durable(m, &p, n);
 	}
 }
 
