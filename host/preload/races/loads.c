@@ -93,14 +93,6 @@ static bool grow(struct host_watched *w)
 	return true;
 }
 
-void host_loads_forget(struct host_watched *w)
-{
-	if (w->known_count > 0) {
-		memset(w->known, 0, w->known_room * sizeof *w->known);
-		w->known_count = 0;
-	}
-}
-
 /* That of a load for which there is no bit, perhaps new; 0: there is no room. */
 static uint32_t record_of(struct host_watched *w, struct host_known_records *at, struct host_race_load *new)
 {

@@ -94,11 +94,20 @@ static bool join(struct host_clock *to, const struct host_clock *from)
 	return changes != 0;
 }
 
+/* They are known since the clock has changed. */
+static void forget_loads(struct host_watched *w)
+{
+	if (w->known_count > 0) {
+		memset(w->known, 0, w->known_room * sizeof *w->known);
+		w->known_count = 0;
+	}
+}
+
 static void clock_changed(struct host_watched *w)
 {
 	w->clock = keep(&w->shared->clock, HOST_RACE_CLOCKS);
 	w->hints = 0;
-	host_loads_forget(w);
+	forget_loads(w);
 }
 
 uint32_t host_hints(struct host_watched *w)

@@ -333,8 +333,6 @@ static inline bool host_load_is_known(const struct host_watched *w, const struct
 	return known != NULL && known->key == key && (known->first >> off % HOST_LINE & 1);
 }
 
-/* The thread's clock has changed. */
-void host_loads_forget(struct host_watched *w);
 /* The thread has flushed a line, from its first word on; has fenced. */
 void host_loads_flushed(struct host_watched *w, uint64_t word);
 void host_loads_fenced(struct host_watched *w, const struct host_durable *durable);
