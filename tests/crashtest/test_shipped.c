@@ -138,7 +138,7 @@ TEST(shipped_structures_survive_every_observed_state)
 		&stack, &stack_group, &tiered, &tiered_two};
 
 	for_each(one, all) {
-		expect(*one, CT_OBSERVED, 3000, -1, NULL, true);
+		expect(*one, CT_OBSERVED, 1000, -1, NULL, true);
 	}
 }
 
@@ -158,14 +158,14 @@ TEST(shipped_structures_survive_on_every_domain_and_model)
 		"persist.model=buffered-epoch", "persist.model=strict"};
 
 	for_each(setting, settings) {
-		expect(&kv_resize, CT_OBSERVED, 2000, -1, *setting, true);
-		expect(&btree, CT_OBSERVED, 2000, -1, *setting, true);
-		expect(&btree_wide, CT_OBSERVED, 1000, -1, *setting, true);
-		expect(&queue, CT_OBSERVED, 1000, -1, *setting, true);
-		expect(&queue_visible, CT_OBSERVED, 500, -1, *setting, true);
-		expect(&steal, CT_OBSERVED, 500, -1, *setting, true);
-		expect(&stack, CT_OBSERVED, 500, -1, *setting, true);
-		expect(&tiered, CT_OBSERVED, 500, -1, *setting, true);
+		expect(&kv_resize, CT_OBSERVED, 800, -1, *setting, true);
+		expect(&btree, CT_OBSERVED, 800, -1, *setting, true);
+		expect(&btree_wide, CT_OBSERVED, 400, -1, *setting, true);
+		expect(&queue, CT_OBSERVED, 400, -1, *setting, true);
+		expect(&queue_visible, CT_OBSERVED, 200, -1, *setting, true);
+		expect(&steal, CT_OBSERVED, 200, -1, *setting, true);
+		expect(&stack, CT_OBSERVED, 200, -1, *setting, true);
+		expect(&tiered, CT_OBSERVED, 200, -1, *setting, true);
 	}
 }
 

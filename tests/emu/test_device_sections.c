@@ -162,7 +162,7 @@ TEST(every_mistake_in_a_section_is_named_with_its_line)
 		assert_int_equal(load(&c, mistakes[i].text), NVW_E_CONFIG);
 		if (!strstr(nvw_error_message(), mistakes[i].line) ||
 			!strstr(nvw_error_message(), mistakes[i].message)) {
-			fail_msg("%u: %s", i, nvw_error_message());
+			fail_msg("%u: %s", (unsigned)i, nvw_error_message());
 		}
 		assert_int_equal(c.device_count, EMU_DEVICES_NAMED); /* unchanged */
 	}

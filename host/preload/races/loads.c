@@ -8,7 +8,6 @@
  * have been told. Until then it is open. It does not matter if the thread, before its next store, flushes and
  * fences the line itself: then what it has read is durable.
  */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "windows.h"
