@@ -132,14 +132,13 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const uint64_t zero = 0;
-	int error = 0;
 
-	for (uint64_t op = 0; op < 64 && !error; op++) { /* a recovery that writes a little */
+	NVW_FOR(op, 64u) { /* a recovery that writes a little */
 		if (image->ro[64 * op] && !image->ro[FLAGS + 64 * op]) {
-			error = ct_image_write(image, 64 * op, &zero, 8);
+			NVW_TRY(ct_image_write(image, 64 * op, &zero, 8));
 		}
 	}
-	return error;
+	return 0;
 }
 
 static int bench_states(uint64_t states)

@@ -61,12 +61,10 @@ enum { KERNELS = NVW_COUNT(kernels) };
 
 static int launch(struct nvw_machine *m, unsigned k, struct work *w, unsigned launches)
 {
-	int r = 0;
-
-	for (w->round = 0; w->round < launches && r == 0; w->round++) {
-		r = nvw_launch(m, kernels[k].name, kernels[k].kernel, w, WORK_ITEMS, GROUP);
+	for (w->round = 0; w->round < launches; w->round++) {
+		NVW_TRY(nvw_launch(m, kernels[k].name, kernels[k].kernel, w, WORK_ITEMS, GROUP));
 	}
-	return r;
+	return 0;
 }
 
 /* The table is filled with zeroes first, as CUDA's is. */

@@ -29,6 +29,15 @@ static uint64_t ticks(void)
 	return __builtin_ia32_rdtscp(&aux);
 }
 
+/* Ticks of a call. */
+#define TICKS_OF(call)                       \
+	({                                   \
+		const uint64_t t_ = ticks(); \
+                                             \
+		call;                        \
+		ticks() - t_;                \
+	})
+
 static int by_size(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -58,9 +67,7 @@ static void calibrate(void)
 	ticks_per_ns = (double)(ticks() - began) /
 		       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec));
 	for (unsigned i = 0; i < CALLS; i++) {
-		const uint64_t t = ticks();
-
-		took[i] = ticks() - t;
+		took[i] = TICKS_OF((void)0);
 	}
 	qsort(took, CALLS, sizeof *took, by_size);
 	empty = took[CALLS / 2];
@@ -68,14 +75,11 @@ static void calibrate(void)
 
 static double persists(char *pool)
 {
-	for (unsigned i = 0; i < CALLS; i++) {
-		char *const at = pool + (size_t)i % 1024 * 64;
+	for (size_t i = 0; i < CALLS; i++) {
+		char *const at = pool + i % 1024 * 64;
 
-		*(volatile unsigned *)at = i;
-		const uint64_t t = ticks();
-
-		pmem_persist(at, 8);
-		took[i] = ticks() - t;
+		*(volatile size_t *)at = i;
+		took[i] = TICKS_OF(pmem_persist(at, 8));
 	}
 	return median();
 }
@@ -83,24 +87,17 @@ static double persists(char *pool)
 static double drains(void)
 {
 	for (unsigned i = 0; i < CALLS; i++) {
-		const uint64_t t = ticks();
-
-		pmem_drain();
-		took[i] = ticks() - t;
+		took[i] = TICKS_OF(pmem_drain());
 	}
 	return median();
 }
 
 static double copies(char *pool)
 {
-	char from[256];
+	static const char from[256] = {7};
 
-	memset(from, 7, sizeof from);
-	for (unsigned i = 0; i < CALLS; i++) {
-		const uint64_t t = ticks();
-
-		pmem_memcpy_persist(pool + (size_t)i % 1024 * 256, from, sizeof from);
-		took[i] = ticks() - t;
+	for (size_t i = 0; i < CALLS; i++) {
+		took[i] = TICKS_OF(pmem_memcpy_persist(pool + i % 1024 * 256, from, sizeof from));
 	}
 	return median();
 }
@@ -130,10 +127,7 @@ static double chase(char *pool, uint32_t nodes)
 	uint64_t at = 0;
 
 	for (unsigned i = 0; i < CALLS; i++) {
-		const uint64_t t = ticks();
-
-		memcpy(node, pool + at * NODE, node_bytes);
-		took[i] = ticks() - t;
+		took[i] = TICKS_OF(memcpy(node, pool + at * NODE, node_bytes));
 		at = node[0];
 	}
 	return median();

@@ -6,14 +6,11 @@
  *
  *	exec_inserts FILE [COUNT]      prints the CPU time of an insertion, in ns
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "exec.h"
 #include "flush.h"
 #include "part.h"
 
@@ -26,14 +23,6 @@ struct leaf {
 		uint64_t key, value;
 	} pair[PAIRS];
 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void insert(struct leaf *l, uint64_t key, uint64_t value)
 {
@@ -62,17 +51,12 @@ int main(int argc, char **argv)
 {
 	uint64_t count = part_of(INSERTIONS);
 	struct leaf *leaf = MAP_FAILED;
-	int fd = -1;
 
 	if (argc > 1) {
-		fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+		leaf = map_file(argv[1], LEAVES * sizeof *leaf);
 	}
 	if (argc > 2) {
 		count = strtoull(argv[2], NULL, 0);
-	}
-
-	if (fd >= 0 && ftruncate(fd, LEAVES * sizeof *leaf) == 0) {
-		leaf = mmap(NULL, LEAVES * sizeof *leaf, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	}
 	if (leaf == MAP_FAILED) {
 		fprintf(stderr, "exec_inserts FILE [COUNT]\n");

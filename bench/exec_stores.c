@@ -5,25 +5,14 @@
  *
  *	exec_stores FILE      prints the CPU time of a step of each, in ns
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "exec.h"
 #include "part.h"
 
 enum { TABLE = 1 << 20, ROUNDS = 4, APPENDS = 100000, SLOTS = 4096 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* Shell sort: a comparison, a load and a store a step. */
 static uint64_t sort(uint64_t *table)
@@ -57,14 +46,9 @@ int main(int argc, char **argv)
 {
 	uint64_t *const table = malloc(TABLE * sizeof *table), steps = 0;
 	volatile uint64_t *log = MAP_FAILED;
-	int fd = -1;
 
 	if (argc > 1) {
-		fd = open(argv[1], O_RDWR | O_CREAT, 0600);
-	}
-
-	if (fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0) {
-		log = mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		log = map_file(argv[1], 64 * SLOTS);
 	}
 	if (table == NULL || log == MAP_FAILED) {
 		return 2;

@@ -9,21 +9,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "exec.h"
 
 enum { SLOTS = 4096 };
 
 struct root {
 	uint64_t counter, slot[SLOTS];
 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static PMEMobjpool *open_pool(const char *path)
 {

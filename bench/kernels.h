@@ -3,12 +3,14 @@
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 #include "core/print.h"
 #include "core/each.h"
 
 #include <emu.h>
+#include <nvw/host.h>
 #include <nvw/kernel.h>
 
 enum { HIT_WORDS = 512 };
@@ -27,10 +29,18 @@ struct args {
 	unsigned rounds;        /* accesses of a work-item */
 };
 
+/* A kernel, by a pointer to its struct args. */
+#define KERNEL(name)                                          \
+	static inline void name##_with(const struct args *a); \
+	static inline void name(const void *args)             \
+	{                                                     \
+		name##_with(args);                            \
+	}                                                     \
+	static inline void name##_with(const struct args *const a)
+
 /* Coalesced loads that hit the L1. */
-static inline void hit(const void *args)
+KERNEL(hit)
 {
-	const struct args *const a = args;
 	uint64_t sum = 0;
 
 	NVW_FOR(i, a->rounds) {
@@ -42,19 +52,16 @@ static inline void hit(const void *args)
 }
 
 /* The same for stores. */
-static inline void hit_by_stores(const void *args)
+KERNEL(hit_by_stores)
 {
-	const struct args *const a = args;
-
 	NVW_FOR(i, a->rounds) {
 		nvw_store(&a->words[nvw_global_id() % HIT_WORDS], i);
 	}
 }
 
 /* Loads and stores in turn, each lane of a line of its own anywhere. */
-static inline void scatter(const void *args)
+KERNEL(scatter)
 {
-	const struct args *const a = args;
 	uint64_t x = nvw_global_id() * 0x9e3779b97f4a7c15u;
 
 	NVW_FOR(i, a->rounds) {
@@ -68,6 +75,27 @@ static inline void scatter(const void *args)
 			(void)nvw_load(line);
 		}
 	}
+}
+
+/* A launch that is measured by itself: processor time of one of its memory operations. */
+static inline int time_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel,
+	const struct args *args, uint64_t work_items, unsigned group_size, double *ret_seconds)
+{
+	nvw_begin_measurement(m);
+	const double begin = seconds();
+
+	NVW_TRY(nvw_launch(m, name, kernel, args, work_items, group_size));
+	*ret_seconds = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+	return 0;
+}
+
+/* The exit status of a program that has ended so; an error is printed. */
+static inline int exit_status(int error)
+{
+	if (error < 0) {
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, nvw_error_message());
+	}
+	return error < 0;
 }
 
 /* alsop16's machine with a setting ("gpu.cus=4"), two wavefronts a CU, and a protocol. */

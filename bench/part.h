@@ -9,11 +9,7 @@
 static inline unsigned part_of(unsigned work)
 {
 	const char *const text = getenv("PART");
-
-	if (text == NULL) {
-		return work;
-	}
-	const long part = strtol(text, NULL, 10);
+	const long part = text ? strtol(text, NULL, 10) : 1;
 
 	if (part <= 1) {
 		return work;

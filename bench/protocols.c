@@ -23,9 +23,8 @@
 enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3, REGION = 256 };
 
 /* Seven loads and a store in turn, of data that the work-group has alone and its L1 has room for. */
-static void mix(const void *args)
+KERNEL(mix)
 {
-	const struct args *const a = args;
 	uint64_t *const own = a->words + REGION * nvw_group_id();
 	uint64_t sum = 0;
 
@@ -67,15 +66,12 @@ static int measure_protocol(
 
 	const struct args args = {
 		.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = rounds};
-	const struct emu_stats *stats;
-	double begin;
+	const struct emu_stats *const stats = emu_statistics(m);
+	double each = 0;
 
-	nvw_begin_measurement(m);
-	begin = seconds();
-	r = nvw_launch(m, kernels[kernel].name, kernels[kernel].kernel, &args, WORK_ITEMS, GROUP);
-	stats = emu_statistics(m);
+	r = time_launch(m, kernels[kernel].name, kernels[kernel].kernel, &args, WORK_ITEMS, GROUP, &each);
 	ret->operations = stats->work_item_ops;
-	ret->ns = 1e9 * (seconds() - begin) / (double)stats->work_item_ops;
+	ret->ns = 1e9 * each;
 	ret->hits = 0;
 	if (stats->l1_load_hits > 0) {
 		ret->hits =
@@ -149,8 +145,5 @@ int main(int argc, char **argv)
 	} else {
 		r = argc == 5 ? run_chosen(argv) : compare_all();
 	}
-	if (r < 0) {
-		fprintf(stderr, "%s\n", nvw_error_message());
-	}
-	return r < 0;
+	return exit_status(r);
 }

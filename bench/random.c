@@ -306,10 +306,5 @@ static int print_chosen(int count, char **arguments)
 
 int main(int argc, char **argv)
 {
-	const int r = argc > 1 ? print_chosen(argc, argv) : print_table();
-
-	if (r < 0) {
-		fprintf(stderr, "bench_random: %s\n", nvw_error_message());
-	}
-	return r < 0;
+	return exit_status(argc > 1 ? print_chosen(argc, argv) : print_table());
 }

@@ -16,20 +16,16 @@
 enum { GROUP = 128, WORK_ITEMS = 128 * GROUP, FOOTPRINT = 40 << 20, RUNS = 3 };
 
 /* A counter a work-group, with agent scope. */
-static void count(const void *args)
+KERNEL(count)
 {
-	const struct args *const a = args;
-
 	NVW_FOR(i, a->rounds) {
 		nvw_atomic_add(&a->words[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 	}
 }
 
 /* One counter for all. */
-static void contend(const void *args)
+KERNEL(contend)
 {
-	const struct args *const a = args;
-
 	NVW_FOR(i, a->rounds) {
 		nvw_atomic_add(a->words, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 	}
@@ -53,13 +49,10 @@ static int measure_kernel(struct nvw_machine *m, unsigned k, double *ret_ns)
 
 	*ret_ns = 1e9;
 	NVW_FOR(run, part_of(RUNS)) {
-		nvw_begin_measurement(m);
-		const double begin = seconds();
+		double each;
 
-		NVW_TRY(nvw_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP));
-		const double each = 1e9 * (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
-
-		*ret_ns = fmin(each, *ret_ns);
+		NVW_TRY(time_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP, &each));
+		*ret_ns = fmin(1e9 * each, *ret_ns);
 	}
 	return 0;
 }
@@ -77,22 +70,24 @@ static int measure_scale(const char *protocol, const char *cus, double *ret_ns)
 	return r;
 }
 
-int main(void)
+static int compare_all(void)
 {
 	static const char *const protocols[] = {"vi", "rsp", "denovo-b", "hlrc"};
 
 	NVW_FOR(p, NVW_COUNT(protocols)) {
 		double few[KERNELS], many[KERNELS];
 
-		if (measure_scale(protocols[p], "gpu.cus=4", few) < 0 ||
-			measure_scale(protocols[p], "gpu.cus=128", many) < 0) {
-			fprintf(stderr, "%s\n", nvw_error_message());
-			return 1;
-		}
+		NVW_TRY(measure_scale(protocols[p], "gpu.cus=4", few));
+		NVW_TRY(measure_scale(protocols[p], "gpu.cus=128", many));
 		NVW_FOR(k, KERNELS) {
 			printf("%-9s %-22s  4 CUs %7.1f ns an operation, 128 CUs %7.1f ns: %5.2f times\n",
 				protocols[p], kernels[k].name, few[k], many[k], many[k] / few[k]);
 		}
 	}
 	return 0;
+}
+
+int main(void)
+{
+	return exit_status(compare_all());
 }

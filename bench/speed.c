@@ -49,16 +49,12 @@ static double bare_switch(unsigned switches)
 static int measure_kernel(
 	struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)
 {
-	double begin, each;
-	int r;
+	double each;
 
-	nvw_begin_measurement(m);
-	begin = seconds();
-	r = nvw_launch(m, name, kernel, args, WORK_ITEMS, 256);
-	each = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
+	NVW_TRY(time_launch(m, name, kernel, args, WORK_ITEMS, 256, &each));
 	printf("%-28s %8.2f M operations/s  %6.1f bare fiber switches each\n", name, 1e-6 / each,
 		each / bare);
-	return r;
+	return 0;
 }
 
 /* ---- The limit ----------------------------------------------------------------------------- */
@@ -135,18 +131,15 @@ static int compare_with_limit(struct emu_config config, unsigned wavefronts)
 	r = emu_create(&config, NULL, NULL, &m);
 	if (r == 0) {
 		struct args touch = hits;
-		double begin;
+		double each = 0;
 
 		touch.rounds = 1;
 		touch.words = hits.words = nvw_alloc(m, 8 * HIT_WORDS);
 		r = nvw_launch(m, "touch", hit, &touch, wavefronts * EMU_LANES, EMU_LANES);
-		nvw_begin_measurement(m);
-		begin = seconds();
 		if (r == 0) {
-			r = nvw_launch(m, "hits", hit, &hits, wavefronts * EMU_LANES, EMU_LANES);
+			r = time_launch(m, "hits", hit, &hits, wavefronts * EMU_LANES, EMU_LANES, &each);
 		}
-		begin = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
-		printf("%10u %16.1f %34.1f %10.2f\n", wavefronts, 1e9 * begin, 1e9 * bare, begin / bare);
+		printf("%10u %16.1f %34.1f %10.2f\n", wavefronts, 1e9 * each, 1e9 * bare, each / bare);
 		emu_destroy(m);
 	}
 	return r;
@@ -154,14 +147,14 @@ static int compare_with_limit(struct emu_config config, unsigned wavefronts)
 
 static int print_limit(const struct emu_config *config)
 {
-	int r = 0;
+	static const unsigned wavefronts[] = {1, 40, 160, 640};
 
 	printf("\n%10s %16s %34s %10s\n", "wavefronts", "hits, ns/access",
 		"a switch and a look-up, ns/access", "ratio");
-	for (unsigned i = 0; i < 4 && r == 0; i++) {
-		r = compare_with_limit(*config, (const unsigned[]){1, 40, 160, 640}[i]);
+	NVW_EACH(n, wavefronts, NVW_COUNT(wavefronts)) {
+		NVW_TRY(compare_with_limit(*config, *n));
 	}
-	return r;
+	return 0;
 }
 
 /* "hits=N" or "scattered=N": only such a kernel, N accesses a work-item, for those who count instructions. */
@@ -222,12 +215,7 @@ static int run_all(const struct emu_config *description)
 int main(int argc, char **argv)
 {
 	struct emu_config config;
-	int r;
 
 	emu_config_default(&config);
-	r = argc > 1 ? run_kernel(&config, argv[1]) : run_all(&config);
-	if (r < 0) {
-		fprintf(stderr, "bench_speed: %s\n", nvw_error_message());
-	}
-	return r < 0;
+	return exit_status(argc > 1 ? run_kernel(&config, argv[1]) : run_all(&config));
 }
