@@ -48,17 +48,23 @@ static void open_load(struct host_watched *w, uint32_t number)
 
 /* ---- Loads that are known -------------------------------------------------------------------------- */
 
+struct host_known_loads *host_known_elsewhere(const struct host_watched *w, uint64_t key)
+{
+	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;; i++) {
+		struct host_known_loads *const at = &w->known[i & (w->known_room - 1)];
+
+		if (at->key == key || at->key == 0) {
+			return at;
+		}
+	}
+}
+
 /* The entry, or a free one. */
 static struct host_known_loads *known_at(const struct host_watched *w, uint64_t key)
 {
-	struct host_known_loads *at = host_known_beside(w, key);
+	struct host_known_loads *const beside = host_known_beside(w, key);
 
-	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32; at == NULL; i++) {
-		struct host_known_loads *const next = &w->known[i & (w->known_room - 1)];
-
-		at = next->key == key || next->key == 0 ? next : NULL;
-	}
-	return at;
+	return beside ? beside : host_known_elsewhere(w, key);
 }
 
 enum { BYTES_OF_KNOWN = sizeof(struct host_known_loads) + sizeof(struct host_known_records) };

@@ -312,8 +312,11 @@ static inline struct host_known_loads *host_known_beside(const struct host_watch
 	return NULL;
 }
 
-/* Nothing is to be added for a load from a place without a frame: most often one look says so. It changes
- * nothing, so a signal handler may interrupt it. */
+/* The same behind those: the entry, or a free one. */
+struct host_known_loads *host_known_elsewhere(const struct host_watched *w, uint64_t key);
+
+/* Nothing is to be added for a load from a place without a frame: it is known, most often by one look, or no
+ * other thread has touched the word. That changes nothing, so a signal handler may interrupt it. */
 static inline bool host_load_is_known(const struct host_watched *w, const struct host_mapping *m,
 	const void *address, size_t n, const void *place)
 {
@@ -326,11 +329,18 @@ static inline bool host_load_is_known(const struct host_watched *w, const struct
 		w->site[site].address != place || w->page[page % PAGES_KEPT].key != page || words == NULL) {
 		return false;
 	}
-	const uint64_t key =
-		host_load_key(&words[off / 8 % HOST_RACE_WORDS], n, w->site[site].site, w->lockset);
-	const struct host_known_loads *const known = host_known_beside(w, key);
+	const uint32_t *const state = &words[off / 8 % HOST_RACE_WORDS];
+	const uint64_t key = host_load_key(state, n, w->site[site].site, w->lockset);
+	const struct host_known_loads *known = host_known_beside(w, key);
 
-	return known != NULL && known->key == key && (known->first >> off % HOST_LINE & 1);
+	if (known == NULL) {
+		known = host_known_elsewhere(w, key);
+	}
+	if (known->key == key && (known->first >> off % HOST_LINE & 1)) {
+		return true;
+	}
+	return !host_races->initial &&
+	       (__atomic_load_n(state, __ATOMIC_RELAXED) & (HOST_WORD_SHARED | HOST_WORD_OWNER)) == w->number;
 }
 
 /* The thread has flushed a line, from its first word on; has fenced. */
