@@ -149,14 +149,14 @@ DENSE_KERNEL(backprop_forward_kept, const struct args, a)
 	struct scratchpad *const pads = a->scratchpads + first;
 
 	_Static_assert(PART == HIDDEN, "a work-item of the first column has a unit, and a sum");
-	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, cells) {
 		if (i % HIDDEN == 0 && first * PART + i / HIDDEN < a->unit_count) {
 			pads[i / (PART * HIDDEN)].units[i / HIDDEN % PART] =
 				nvw_load_read_only(&a->units[first * PART + i / HIDDEN]);
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, cells) {
 		struct scratchpad *const pad = pads + i / (PART * HIDDEN);
 		const uint64_t unit = i / HIDDEN % PART;
 
@@ -166,7 +166,7 @@ DENSE_KERNEL(backprop_forward_kept, const struct args, a)
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, cells) {
 		if (i % HIDDEN == 0) {
 			nvw_store(&a->parts[first * HIDDEN + i / HIDDEN],
 				sum_of(a, pads + i / (PART * HIDDEN), first + i / (PART * HIDDEN),

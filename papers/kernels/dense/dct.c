@@ -98,7 +98,7 @@ DENSE_KERNEL(dct_blocks, const struct args, a)
 	float *const half = a->scratchpads + nvw_group_id() * pixels;
 	uint64_t corner;
 
-	for (uint64_t i = nvw_local_id(); i < pixels; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, pixels) {
 		const uint64_t y = i / BLOCK % BLOCK, x = i % BLOCK;
 
 		half[i] = 0;
@@ -109,7 +109,7 @@ DENSE_KERNEL(dct_blocks, const struct args, a)
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < pixels; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, pixels) {
 		const uint64_t y = i / BLOCK % BLOCK, x = i % BLOCK;
 		float sum = 0;
 

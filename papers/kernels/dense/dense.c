@@ -137,13 +137,14 @@ void dense_dispose(void *plan)
 {
 	struct dense_plan *const p = plan;
 
-	for (unsigned i = 0; p && i < p->arrays; i++) {
-		free(p->array[i].input);
+	if (p == NULL) {
+		return;
 	}
-	if (p) {
-		graph_free(&p->graph);
-		free(p->more);
+	DENSE_EACH(a, p) {
+		free(a->input);
 	}
+	graph_free(&p->graph);
+	free(p->more);
 	free(p);
 }
 
@@ -230,20 +231,31 @@ int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 	return 0;
 }
 
+/* Where so many elements from number first on are, and their bytes. */
+static void *elements_of(
+	const struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, uint64_t *ret_bytes)
+{
+	const struct dense_array *const a = &p->array[i];
+
+	assert(i < p->arrays && first + count <= a->count);
+	*ret_bytes = count * element_bytes(a->type);
+	return (char *)a->device + first * element_bytes(a->type);
+}
+
 int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to)
 {
-	const size_t bytes = element_bytes(p->array[i].type);
+	uint64_t bytes;
+	const void *const from = elements_of(p, i, first, count, &bytes);
 
-	assert(i < p->arrays && first + count <= p->array[i].count);
-	return nvw_read(p->machine, to, (char *)p->array[i].device + first * bytes, count * bytes);
+	return nvw_read(p->machine, to, from, bytes);
 }
 
 int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, const void *from)
 {
-	const size_t bytes = element_bytes(p->array[i].type);
+	uint64_t bytes;
+	void *const to = elements_of(p, i, first, count, &bytes);
 
-	assert(i < p->arrays && first + count <= p->array[i].count);
-	return nvw_write(p->machine, (char *)p->array[i].device + first * bytes, from, count * bytes);
+	return nvw_write(p->machine, to, from, bytes);
 }
 
 int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)

@@ -188,6 +188,9 @@ NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_se
  * macro, so that each load is an instruction of its own: lanes at different ones do not issue together. */
 #define DENSE_BESIDE(is_there, place, here) ((is_there) ? nvw_load(place) : (here))
 
+/* A work-item's share of what its work-group does: neighbours take neighbouring ones. */
+#define DENSE_SHARE(type, i, count) for (type i = nvw_local_id(); i < (count); i += nvw_group_size())
+
 /* A kernel's loop over the arcs of node v, of arguments with the graph's rows. */
 #define DENSE_ARCS(i, args, v)                                           \
 	for (uint32_t end_ = nvw_load_read_only(&(args)->rows[(v) + 1]), \

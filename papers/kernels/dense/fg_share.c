@@ -62,7 +62,7 @@ DENSE_KERNEL(fg_share_update, const struct args, a)
 {
 	NVW_FOR(round, a->rounds) {
 		lock(a->lock);
-		for (uint64_t i = nvw_local_id(); i < a->accounts; i += nvw_group_size()) {
+		DENSE_SHARE(uint64_t, i, a->accounts) {
 			const uint32_t balance = nvw_load(&a->ledger[i]);
 
 			nvw_store(&a->ledger[i], balance + amount(nvw_group_id(), i));

@@ -95,7 +95,7 @@ static inline bool is_inside(const struct args *a, int64_t row, int64_t column)
 
 static void keep_block(const struct args *a, struct scratchpad *pad, struct place at)
 {
-	for (unsigned i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(unsigned, i, BLOCK * BLOCK) {
 		const unsigned y = i / BLOCK, x = i % BLOCK;
 		const int64_t row = at.top + y, column = at.left + x;
 
@@ -130,7 +130,7 @@ DENSE_KERNEL(hotspot_steps, const struct args, a)
 
 	keep_block(a, pad, at);
 	NVW_FOR(n, a->steps) {
-		for (unsigned i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		DENSE_SHARE(unsigned, i, BLOCK * BLOCK) {
 			const unsigned y = i / BLOCK, x = i % BLOCK;
 			const int64_t row = at.top + y, column = at.left + x;
 

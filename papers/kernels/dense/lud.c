@@ -72,7 +72,7 @@ static inline float of_diagonal(const struct args *a, uint64_t row, uint64_t col
 
 static void keep_diagonal(const struct args *a)
 {
-	for (uint64_t i = nvw_local_id(); i < a->width * a->width; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, a->width * a->width) {
 		scratchpad_of(a)->rows[i / a->width][i % a->width] =
 			nvw_load(at(a, a->first + i / a->width, a->first + i % a->width));
 	}
@@ -82,7 +82,7 @@ static void keep_diagonal(const struct args *a)
 static void store_diagonal(const struct args *a)
 {
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < a->width * a->width; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, a->width * a->width) {
 		nvw_store(at(a, a->first + i / a->width, a->first + i % a->width),
 			scratchpad_of(a)->rows[i / a->width][i % a->width]);
 	}
@@ -173,7 +173,7 @@ static void solve_kept_rows(const struct args *a)
 	const uint64_t elements = nvw_group_size() * a->width;
 	float *const mine = pad->solved[nvw_local_id()];
 
-	for (uint64_t i = nvw_local_id(); i < elements; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, elements) {
 		const float *const from = of_rows(a, i);
 
 		if (from) {
@@ -188,7 +188,7 @@ static void solve_kept_rows(const struct args *a)
 		mine[j] /= pad->rows[j][j];
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < elements; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, elements) {
 		float *const to = of_rows(a, i);
 
 		if (to) {
@@ -238,7 +238,7 @@ DENSE_KERNEL(lud_internal_block, const struct args, a)
 	const uint64_t top = after + group / blocks * BLOCK, left = after + group % blocks * BLOCK;
 	struct scratchpad *const pad = scratchpad_of(a);
 
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		const uint64_t row = i / BLOCK, column = i % BLOCK;
 
 		if (top + row < a->size && column < a->width) {
@@ -249,7 +249,7 @@ DENSE_KERNEL(lud_internal_block, const struct args, a)
 		}
 	}
 	nvw_barrier(NVW_WORKGROUP);
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		const uint64_t row = i / BLOCK, column = i % BLOCK;
 
 		if (top + row < a->size && left + column < a->size) {

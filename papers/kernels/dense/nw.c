@@ -128,7 +128,7 @@ static void keep_block(const struct block_args *a, struct scratchpad *pad, struc
 	const uint64_t line = a->size + 1;
 	const int32_t *const corner = a->scores + b.top * line + b.left;
 
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		const uint64_t row = i / BLOCK, column = i % BLOCK;
 
 		if (row < b.rows && column < b.columns) {
@@ -166,7 +166,7 @@ DENSE_KERNEL(nw_block, const struct block_args, a)
 		}
 		nvw_barrier(NVW_WORKGROUP);
 	}
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		const uint64_t row = i / BLOCK, column = i % BLOCK;
 
 		if (row < b.rows && column < b.columns) {

@@ -5,6 +5,8 @@
  */
 #include "dense.h"
 
+#include <string.h>
+
 enum { ROWS, COLUMNS };
 enum { WEIGHTS, EVEN, ODD }; /* costs of even and of odd rows, one row at a time */
 
@@ -23,13 +25,8 @@ static void pathfinder_shape(struct dense_plan *p)
 
 static void pathfinder_fill(struct dense_plan *p)
 {
-	const int32_t *const weights = p->array[WEIGHTS].input;
-	int32_t *const costs = p->array[EVEN].input;
-
 	dense_fill_int(p, WEIGHTS, 0, 10);
-	NVW_FOR(x, p->size[COLUMNS]) {
-		costs[x] = weights[x];
-	}
+	memcpy(p->array[EVEN].input, p->array[WEIGHTS].input, p->size[COLUMNS] * sizeof(int32_t));
 }
 
 static inline int32_t least(int32_t a, int32_t b)

@@ -194,7 +194,7 @@ static void keep_block(const struct args *a, const float *from, struct block b, 
 	const uint64_t before = b.left - (b.left > 0), behind = u64_min(b.left + b.columns, a->columns - 1);
 	uint64_t y, x;
 
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		if (!is_inside(b, i, &y, &x)) {
 			continue;
 		}
@@ -219,7 +219,7 @@ DENSE_KERNEL(srad_coefficients_kept, const struct args, a)
 	uint64_t y, x;
 
 	keep_block(a, a->image, b, true);
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		if (is_inside(b, i, &y, &x)) {
 			const float pixel = element[y + 1][x + 1];
 			const struct differences d = {element[y][x + 1] - pixel,
@@ -238,7 +238,7 @@ DENSE_KERNEL(srad_diffuse_kept, const struct args, a)
 	uint64_t y, x;
 
 	keep_block(a, a->coefficients, b, false);
-	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+	DENSE_SHARE(uint64_t, i, BLOCK * BLOCK) {
 		if (is_inside(b, i, &y, &x)) {
 			const uint64_t id = (b.top + y) * a->columns + b.left + x;
 			const struct differences d = load_differences(a, id);

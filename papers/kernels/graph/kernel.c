@@ -162,13 +162,12 @@ static inline __attribute__((always_inline)) void for_each_task(
 /* The shortest distance through a neighbour, or the node's own. */
 static inline uint32_t shortest(const struct graph_args *a, uint64_t v, uint32_t was)
 {
-	const uint32_t *const now = a->now;
 	const uint32_t end = nvw_load_read_only(&a->row[v + 1]);
 	uint32_t best = was;
 
 	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
 		const uint32_t u = nvw_load_read_only(&a->column[i]);
-		const uint32_t before = nvw_load(&now[u]);
+		const uint32_t before = nvw_load(&a->now[u]);
 
 		if (before != GRAPH_FAR) {
 			const uint32_t over_u = before + nvw_load_read_only(&a->weight[i]);
@@ -181,23 +180,23 @@ static inline uint32_t shortest(const struct graph_args *a, uint64_t v, uint32_t
 
 static inline bool visit_sssp(const struct graph_args *a, uint64_t v)
 {
-	const uint32_t was = nvw_load((uint32_t *)a->now + v), best = shortest(a, v, was);
+	const uint32_t was = nvw_load(&a->now[v]), best = shortest(a, v, was);
 
-	nvw_store((uint32_t *)a->next + v, best);
+	nvw_store(&a->next[v], best);
 	return best != was;
 }
 
 static inline bool gather_sssp(const struct graph_args *a, uint64_t v)
 {
-	nvw_store((uint32_t *)a->next + v, shortest(a, v, nvw_load((uint32_t *)a->now + v)));
+	nvw_store(&a->next[v], shortest(a, v, nvw_load(&a->now[v])));
 	return false;
 }
 
 static inline bool apply_sssp(const struct graph_args *a, uint64_t v)
 {
-	const uint32_t best = nvw_load((uint32_t *)a->next + v), was = nvw_load((uint32_t *)a->now + v);
+	const uint32_t best = nvw_load(&a->next[v]), was = nvw_load(&a->now[v]);
 
-	nvw_store((uint32_t *)a->now + v, best);
+	nvw_store(&a->now[v], best);
 	return best != was;
 }
 
@@ -206,7 +205,7 @@ static inline bool is_before(const struct graph_args *a, uint64_t v, uint32_t ow
 {
 	const uint32_t u = nvw_load_read_only(&a->column[i]);
 
-	return nvw_load((const uint32_t *)a->now + u) != 0 ||
+	return nvw_load(&a->now[u]) != 0 ||
 	       !graph_goes_first(nvw_load_read_only(&a->priority[u]), u, own, (uint32_t)v);
 }
 
@@ -225,12 +224,12 @@ static inline bool is_first(const struct graph_args *a, uint64_t v)
 
 static inline bool visit_color(const struct graph_args *a, uint64_t v)
 {
-	uint32_t color = nvw_load((const uint32_t *)a->now + v);
+	uint32_t color = nvw_load(&a->now[v]);
 
 	if (color == 0 && is_first(a, v)) {
 		color = (uint32_t)a->iteration;
 	}
-	nvw_store((uint32_t *)a->next + v, color);
+	nvw_store(&a->next[v], color);
 	return color == 0;
 }
 
@@ -240,7 +239,7 @@ static inline bool gather_color(const struct graph_args *a, uint64_t v)
 {
 	uint32_t end, own, first = 1;
 
-	if (nvw_load((const uint32_t *)a->now + v) != 0) {
+	if (nvw_load(&a->now[v]) != 0) {
 		return false;
 	}
 	end = nvw_load_read_only(&a->row[v + 1]);
@@ -248,19 +247,19 @@ static inline bool gather_color(const struct graph_args *a, uint64_t v)
 	for (uint32_t i = nvw_load_read_only(&a->row[v]); i < end; i++) {
 		first &= is_before(a, v, own, i);
 	}
-	nvw_store((uint32_t *)a->next + v, first);
+	nvw_store(&a->next[v], first);
 	return false;
 }
 
 static inline bool apply_color(const struct graph_args *a, uint64_t v)
 {
-	if (nvw_load((const uint32_t *)a->now + v) != 0) {
+	if (nvw_load(&a->now[v]) != 0) {
 		return false;
 	}
-	if (nvw_load((const uint32_t *)a->next + v) == 0) {
+	if (nvw_load(&a->next[v]) == 0) {
 		return true;
 	}
-	nvw_store((uint32_t *)a->now + v, (uint32_t)a->iteration);
+	nvw_store(&a->now[v], (uint32_t)a->iteration);
 	return false;
 }
 
@@ -269,7 +268,7 @@ static inline uint64_t sum_of_shares(const struct graph_args *a, uint32_t begin,
 	uint64_t sum = 0;
 
 	for (uint32_t i = begin; i < end; i++) {
-		sum += nvw_load((const uint64_t *)a->now + nvw_load_read_only(&a->column[i]));
+		sum += nvw_load(&a->shares[nvw_load_read_only(&a->column[i])]);
 	}
 	return sum;
 }
@@ -289,14 +288,14 @@ static inline bool visit_pagerank(const struct graph_args *a, uint64_t v)
 {
 	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
 
-	return set_rank(a, v, sum_of_shares(a, begin, end), end - begin, a->next);
+	return set_rank(a, v, sum_of_shares(a, begin, end), end - begin, a->next_shares);
 }
 
 static inline bool gather_pagerank(const struct graph_args *a, uint64_t v)
 {
 	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
 
-	nvw_store((uint64_t *)a->next + v, sum_of_shares(a, begin, end));
+	nvw_store(&a->next_shares[v], sum_of_shares(a, begin, end));
 	return false;
 }
 
@@ -304,7 +303,7 @@ static inline bool apply_pagerank(const struct graph_args *a, uint64_t v)
 {
 	const uint32_t begin = nvw_load_read_only(&a->row[v]), end = nvw_load_read_only(&a->row[v + 1]);
 
-	return set_rank(a, v, nvw_load((uint64_t *)a->next + v), end - begin, a->now);
+	return set_rank(a, v, nvw_load(&a->next_shares[v]), end - begin, a->shares);
 }
 
 #define GRAPH_KERNEL(name, visit)           \

@@ -26,8 +26,14 @@ struct graph_args {
 	const uint32_t *row, *column;
 	const uint32_t *weight;   /* sssp: per arc */
 	const uint32_t *priority; /* color: per node */
-	void *now;                /* uint32_t distances or colours, uint64_t shares */
-	void *next;               /* likewise; with two launches, the result of the first for the second */
+	union {
+		uint32_t *now; /* distances or colours */
+		uint64_t *shares;
+	};
+	union { /* likewise; with two launches, the result of the first for the second */
+		uint32_t *next;
+		uint64_t *next_shares;
+	};
 	uint64_t *rank;
 	struct graph_queue *queues;
 	uint8_t *left;      /* one byte per work-item, left_stride per group: is there more to do? */

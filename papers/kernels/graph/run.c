@@ -123,8 +123,8 @@ static void make_values(struct run *r, int *error)
 		break;
 	case GRAPH_PAGERANK:
 		a->rank = make_array(r, nodes, sizeof(*a->rank), make_ranks, error);
-		a->now = make_array(r, nodes, sizeof(uint64_t), make_shares, error);
-		a->next = to_device(r, NULL, nodes, sizeof(uint64_t), error);
+		a->shares = make_array(r, nodes, sizeof(*a->shares), make_shares, error);
+		a->next_shares = to_device(r, NULL, nodes, sizeof(*a->next_shares), error);
 		break;
 	}
 }
@@ -251,7 +251,10 @@ int graph_run(void *plan, struct nvw_machine *machine)
 	while (error == 0 && !p->is_done && (p->max_iterations == 0 || p->iterations < p->max_iterations)) {
 		error = run_iteration(&r);
 	}
-	p->result = p->algorithm == GRAPH_PAGERANK ? r.args.rank : r.args.now;
+	p->result = r.args.now;
+	if (p->algorithm == GRAPH_PAGERANK) {
+		p->result = r.args.rank;
+	}
 	free(r.tails);
 	return error;
 }
