@@ -412,17 +412,15 @@ static void join_causes(struct ct_finding *to, const struct ct_finding *from)
 
 bool ct_finding_has_text(const struct ct_finding *f, const char *text)
 {
-	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
-	bool has;
-
-	ct_shape(text, wanted);
-	ct_shape(f->text, shape);
-	has = !strcmp(shape, wanted);
-	for (unsigned i = 0; i < f->also_count && !has; i++) {
-		ct_shape(f->also[i].text, shape);
-		has = !strcmp(shape, wanted);
+	if (ct_have_one_shape(f->text, text)) {
+		return true;
 	}
-	return has;
+	NVW_EACH(also, f->also, f->also_count) {
+		if (ct_have_one_shape(also->text, text)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)

@@ -299,19 +299,23 @@ static void note_proof(const struct ct_proof *p, const struct ct_cure_run *run, 
 	c->exhaustive = is_exhaustive(p->trial);
 }
 
+static int look_at_proof(struct ct_proof *p, const struct ct_cure_run *run, struct ct_cure *c)
+{
+	if (c->count > 0) {
+		note_proof(p, run, c);
+	}
+	NVW_EACH(edit, c->edit, c->count) {
+		NVW_TRY(ct_edit_look_behind_call(p->e->log_fd, edit));
+	}
+	return 0;
+}
+
 /* What the last trial and the run say of all cures. */
 static int note_proofs(struct ct_proof *p, const struct ct_cure_run *run)
 {
 	p->result->states_uncured = p->trial->states_failing;
-	NVW_FOR(i, p->result->finding_count) {
-		struct ct_cure *const c = &p->result->finding[i].cure;
-
-		if (c->count > 0) {
-			note_proof(p, run, c);
-		}
-		NVW_EACH(edit, c->edit, c->count) {
-			NVW_TRY(ct_edit_look_behind_call(p->e->log_fd, edit));
-		}
+	NVW_EACH(finding, p->result->finding, p->result->finding_count) {
+		NVW_TRY(look_at_proof(p, run, &finding->cure));
 	}
 	return 0;
 }

@@ -174,6 +174,14 @@ static int find_rounds(const struct runs *at_a, const struct runs *at_b, struct 
 }
 
 /* In which rounds somebody else's stores are in the way of b. */
+static void note_crossed(
+	const struct edit_log *log, const struct ct_edit *e, const struct run *b, struct round *r)
+{
+	NVW_INVARIANT(b->round != 0);
+	r->a_moves = r->a_moves || edit_record_at(log, r->first)->kind == NVW_LOG_ACK ||
+		     is_crossed(log, b, &e->b, r->first, b->last);
+}
+
 static void find_crossed(
 	const struct edit_log *log, const struct ct_edit *e, const struct runs *at_b, const struct rounds *s)
 {
@@ -181,10 +189,7 @@ static void find_crossed(
 		const struct run *const b = run_at(at_b, i);
 
 		if (b->round != 0) {
-			struct round *const r = round_at(s, b->round);
-
-			r->a_moves = r->a_moves || edit_record_at(log, r->first)->kind == NVW_LOG_ACK ||
-				     is_crossed(log, b, &e->b, r->first, b->last);
+			note_crossed(log, e, b, round_at(s, b->round));
 		}
 	}
 }
@@ -368,43 +373,40 @@ static int find_on_host(const struct edit_log *log, const struct ct_line *line, 
 	return 0;
 }
 
-int edit_flushes(struct edit_log *log, const struct ct_edit *e)
+static int fence_run(struct edit_log *log, const struct run *run, const struct ct_line *line)
+{
+	const struct nvw_log_record fence = {.kind = NVW_LOG_FENCE,
+		.fence = {
+			.site = edit_site_of(edit_record_at(log, run->first)), .thread = run->actor.number}};
+
+	/* A thread that does nothing more has still executed the fence; the log does not say when. */
+	return run->next == UINT64_MAX ? 0 : edit_log_add(log, run->next, false, &fence);
+}
+
+static int add_to_runs(struct edit_log *log, const struct ct_line *line, uint32_t kinds, const char *lacks,
+	int (*add)(struct edit_log *log, const struct run *run, const struct ct_line *line))
 {
 	struct runs s = {0};
-
-	NVW_INVARIANT(e->kind == CT_EDIT_FLUSH);
-	int error = find_on_host(log, &e->a, CT_KIND(STORE), "store", &s);
+	int error = find_on_host(log, line, kinds, lacks, &s);
 
 	for (uint64_t i = 0; i < s.run.count && !error; i++) {
-		error = flush_run(log, run_at(&s, i), &e->a);
+		error = add(log, run_at(&s, i), line);
 	}
 	free(s.run.at);
 	NVW_TRY(error);
 	return edit_log_settle(log);
 }
 
+int edit_flushes(struct edit_log *log, const struct ct_edit *e)
+{
+	NVW_INVARIANT(e->kind == CT_EDIT_FLUSH);
+	return add_to_runs(log, &e->a, CT_KIND(STORE), "store", flush_run);
+}
+
 int edit_fences(struct edit_log *log, const struct ct_edit *e)
 {
-	const uint32_t kinds = CT_KIND(STORE) | CT_KIND(FLUSH);
-	struct runs s = {0};
-
 	NVW_INVARIANT(e->kind == CT_EDIT_FENCE);
-	int error = find_on_host(log, &e->a, kinds, "store or flush", &s);
-
-	for (uint64_t i = 0; i < s.run.count && !error; i++) {
-		const struct run *const run = run_at(&s, i);
-		const struct nvw_log_record fence = {.kind = NVW_LOG_FENCE,
-			.fence = {.site = edit_site_of(edit_record_at(log, run->first)),
-				.thread = run->actor.number}};
-
-		/* A thread that does nothing more has still executed the fence; the log does not say when. */
-		if (run->next != UINT64_MAX) {
-			error = edit_log_add(log, run->next, false, &fence);
-		}
-	}
-	free(s.run.at);
-	NVW_TRY(error);
-	return edit_log_settle(log);
+	return add_to_runs(log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), "store or flush", fence_run);
 }
 
 /* What the thread does next is after the call. */

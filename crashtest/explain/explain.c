@@ -458,17 +458,21 @@ static int go_there(struct explanation *x, const struct origin *from)
 }
 
 /* How many of the writes in flight to each unit are in the image. */
+static unsigned level_in(const struct ct_cell *c, const uint8_t *image)
+{
+	const size_t words = c->words;
+	unsigned level = c->count;
+
+	while (level > 0 && memcmp(c->content + (level - 1) * words, image + c->off, 8 * words) != 0) {
+		level--;
+	}
+	return level;
+}
+
 static void read_levels(struct explanation *x, const uint8_t *image)
 {
 	NVW_FOR(i, x->medium.cell_count) {
-		const struct ct_cell *c = &x->medium.cell[i];
-		unsigned level = c->count;
-
-		while (level > 0 && memcmp(c->content + (size_t)(level - 1) * c->words, image + c->off,
-					    8 * (size_t)c->words) != 0) {
-			level--;
-		}
-		x->levels[i] = level;
+		x->levels[i] = level_in(&x->medium.cell[i], image);
 	}
 }
 

@@ -181,9 +181,7 @@ static void wake(struct ct_orders *o, uint32_t kernel)
 		o->asleep = 0;
 		return;
 	}
-	for (uint64_t rest = o->asleep; rest; rest &= rest - 1) {
-		const unsigned wavefront = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(wavefront, o->asleep) {
 		if (wavefront == s->wavefront || conflicts(o->foot[wavefront], o->trace, s)) {
 			o->asleep &= ~(UINT64_C(1) << wavefront);
 		}
@@ -345,9 +343,7 @@ static void put_to_sleep(struct ct_orders *o)
 	const struct frame *const f = &o->frames[o->depth - 1];
 
 	o->asleep = o->reduced ? f->asleep | f->done : 0;
-	for (uint64_t rest = o->asleep; rest; rest &= rest - 1) {
-		const unsigned wavefront = (unsigned)__builtin_ctzll(rest);
-
+	NVW_EACH_BIT(wavefront, o->asleep) {
 		o->foot[wavefront] = foot_of(o, o->depth - 1, wavefront);
 	}
 }

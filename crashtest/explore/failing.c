@@ -42,20 +42,25 @@ static int by_state(const void *a, const void *b)
 	return NVW_OR(NVW_ORDER(x->state, y->state), NVW_ORDER(x->shape, y->shape));
 }
 
-void ct_failed_sort(struct ct_failed_set *s)
+static void drop_repeated(struct ct_failed_set *s)
 {
 	uint64_t kept = 0;
 
-	if (s->count > 0) {
-		qsort(s->at, s->count, sizeof *s->at, by_state);
-	}
 	NVW_EACH(one, s->at, s->count) {
 		if (kept == 0 || by_state(&s->at[kept - 1], one) != 0) {
 			s->at[kept++] = *one;
 		}
 	}
 	s->count = kept;
-	s->some |= kept > CT_FAILING_MAX;
+}
+
+void ct_failed_sort(struct ct_failed_set *s)
+{
+	if (s->count > 0) {
+		qsort(s->at, s->count, sizeof *s->at, by_state);
+	}
+	drop_repeated(s);
+	s->some |= s->count > CT_FAILING_MAX;
 }
 
 bool ct_failed_has(const struct ct_failed_set *s, uint64_t state)

@@ -211,16 +211,18 @@ int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 	return create(log_fd, syncs_fd, &(struct ct_robust){.workload = workload, .plan = plan}, ret_robust);
 }
 
+static void note_word(struct ct_robust *r, uint64_t word)
+{
+	r->stored[8 * word / CT_READ_PAGE][word / 64 % CT_READ_BITS] |= UINT64_C(1) << word % 64;
+}
+
 static int find_words(struct ct_robust *r, uint64_t bytes)
 {
 	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
 	NVW_ALLOCATED(r->stored, "no memory for the words of an image");
 	NVW_EACH(store, r->store, r->count) {
-		const uint64_t word = store->word;
-
-		if (8 * word < bytes) {
-			r->stored[8 * word / CT_READ_PAGE][word / 64 % CT_READ_BITS] |= UINT64_C(1)
-											<< word % 64;
+		if (8 * store->word < bytes) {
+			note_word(r, store->word);
 		}
 	}
 	return 0;

@@ -7,6 +7,7 @@
 
 #include <nvw/random.h>
 
+#include "core/array.h"
 #include "core/print.h"
 #include "core/search.h"
 
@@ -400,15 +401,7 @@ static bool is_settled(const struct range *r)
 
 static int make_room(struct range *r)
 {
-	if (r->medium->cell_count <= r->level_capacity && r->levels) {
-		return 0;
-	}
-	const unsigned n = 2 * r->medium->cell_count + 64;
-	unsigned *levels = realloc(r->levels, n * sizeof *levels);
-
-	NVW_ALLOCATED(levels, "no memory for a crash state");
-	r->levels = levels;
-	r->level_capacity = n;
+	NVW_GROWN(r->levels, r->level_capacity, r->medium->cell_count + 1, "no memory for a crash state");
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
+#include "core/each.h"
+
 enum { CT_CHILDREN_MAX = 64, CT_ROUNDS_MAX = 10000 };
 
 /* The first children of the calling thread. */
@@ -29,23 +31,30 @@ static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
 	return n;
 }
 
+/* Ends the children except kept; returns how many. */
+static inline unsigned ct_end_children(pid_t kept)
+{
+	pid_t child[CT_CHILDREN_MAX];
+	const unsigned n = ct_children(child);
+	unsigned ended = 0;
+
+	NVW_EACH(one, child, n) {
+		if (*one != kept) {
+			kill(*one, SIGKILL);
+			waitpid(*one, NULL, 0);
+			ended++;
+		}
+	}
+	return ended;
+}
+
 /* Ends all children except kept (0: none), and their remaining children in turn. */
 static inline void ct_end_descendants(pid_t kept)
 {
-	pid_t child[CT_CHILDREN_MAX];
 	unsigned met = 1;
 
 	for (unsigned round = 0; met > 0 && round < CT_ROUNDS_MAX; round++) {
-		const unsigned n = ct_children(child);
-
-		met = 0;
-		for (unsigned i = 0; i < n; i++) {
-			if (child[i] != kept) {
-				kill(child[i], SIGKILL);
-				waitpid(child[i], NULL, 0);
-				met++;
-			}
-		}
+		met = ct_end_children(kept);
 	}
 }
 

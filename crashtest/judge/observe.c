@@ -212,6 +212,15 @@ static bool is_closed(uint64_t page)
 	return is_observed(page) && !seen.opened[page];
 }
 
+static void close_map(uint64_t at, uint64_t bytes, uint64_t off)
+{
+	for (uint64_t i = 0; i < bytes; i += CT_READ_PAGE) {
+		if (is_closed((off + i) / CT_READ_PAGE)) {
+			protect(at + i, PROT_NONE);
+		}
+	}
+}
+
 static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection, int64_t beside)
 {
 	if (seen.maps == MAPS_MAX) {
@@ -219,11 +228,7 @@ static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection, i
 	}
 	seen.map[seen.maps++] = (struct map){
 		at, (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE, off, beside, protection};
-	for (uint64_t i = 0; i < bytes; i += CT_READ_PAGE) {
-		if (is_closed((off + i) / CT_READ_PAGE)) {
-			protect(at + i, PROT_NONE);
-		}
-	}
+	close_map(at, bytes, off);
 }
 
 /* For good, in each mapping. */

@@ -40,20 +40,25 @@ static void keep_whole(const char *text, size_t n)
 	}
 }
 
+static void keep(const char *text, size_t n)
+{
+	const size_t room = sizeof output.line - 1 - output.kept, taken = MIN(n, room);
+
+	NVW_INVARIANT(output.kept < sizeof output.line);
+	memcpy(output.line + output.kept, text, taken);
+	output.kept += taken;
+	if (output.whole) {
+		keep_whole(text, n);
+	}
+}
+
 static void drain(void)
 {
 	char text[4096];
 	ssize_t n;
 
 	while ((n = read(output.from, text, sizeof text)) > 0) {
-		const size_t room = sizeof output.line - 1 - output.kept;
-		const size_t taken = MIN((size_t)n, room);
-
-		memcpy(output.line + output.kept, text, taken);
-		output.kept += taken;
-		if (output.whole) {
-			keep_whole(text, (size_t)n);
-		}
+		keep(text, (size_t)n);
 	}
 }
 

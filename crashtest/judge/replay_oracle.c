@@ -136,8 +136,8 @@ static bool has(const struct set *s, const struct ct_operations *operations, uin
 	bool is = nvw_acked(s->acks, operations->at[index].number);
 
 	NVW_DEEP_INVARIANT(s->count <= 64);
-	for (unsigned i = 0; i < s->count && !is; i++) {
-		is = s->flying[i] == index && (s->chosen >> i & 1);
+	NVW_EACH_BIT(i, s->chosen) {
+		is |= s->flying[i] == index;
 	}
 	return is;
 }

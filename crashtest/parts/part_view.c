@@ -252,16 +252,23 @@ static void make_noise(struct ct_part_view *p)
 	p->seed += p->seed != 0;
 }
 
+/* No word is made yet. */
+static void next_evaluation(struct ct_part_view *p)
+{
+	if (++p->evaluation > 0) {
+		return;
+	}
+	memset(p->before.made_in, 0, p->bytes / 2);
+	if (!p->is_plain) {
+		memset(p->after.made_in, 0, p->bytes / 2);
+	}
+	p->evaluation = 1;
+}
+
 void ct_part_view_begin(struct ct_part_view *p)
 {
 	p->is_wide = false;
-	if (++p->evaluation == 0) {
-		memset(p->before.made_in, 0, p->bytes / 2);
-		if (!p->is_plain) {
-			memset(p->after.made_in, 0, p->bytes / 2);
-		}
-		p->evaluation = 1;
-	}
+	next_evaluation(p);
 	/* The medium's acknowledgements grow in other memory from time to time. */
 	p->acks = p->medium->acks;
 	p->acks.asked = asked;

@@ -125,16 +125,26 @@ static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_r
 
 /* ---- Streams ----------------------------------------------------------------------------------------- */
 
+/* The last epoch that the word says to be completed. */
+static uint64_t epoch_in(nvw_off off, uint64_t word)
+{
+	uint64_t payload;
+
+	NVW_DEEP_INVARIANT(off % 8 == 0);
+	if (nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED) {
+		return nvw__est_epoch(payload);
+	}
+	return 0;
+}
+
 /* In none of its versions does the word say less. */
 static uint64_t completed_epochs(const struct ct_restores *r, uint32_t stream)
 {
 	const nvw_off off = nvw__est_off(&r->geometry, stream);
-	uint64_t word, payload, least = UINT64_MAX;
+	uint64_t word, least = UINT64_MAX;
 
 	for (unsigned i = 0; ct_medium_version(r->medium, off, i, &word); i++) {
-		const bool is_known =
-			nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED;
-		const uint64_t epoch = is_known ? nvw__est_epoch(payload) : 0;
+		const uint64_t epoch = epoch_in(off, word);
 
 		least = MIN(least, epoch);
 	}
