@@ -105,16 +105,23 @@ static bool are_for_one_store(const struct ct_edit *x, const struct ct_edit *y)
 	       !strcmp(x->a.file, y->a.file);
 }
 
+static bool repeats_store(const struct ct_edit *edit, const unsigned *set, unsigned i)
+{
+	NVW_EACH(before, set, i) {
+		if (are_for_one_store(&edit[set[i]], &edit[*before])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool is_hopeless(
 	const struct ct_proof *p, const struct ct_finding *f, const unsigned *set, unsigned size)
 {
 	bool is = false;
 
 	NVW_FOR(i, size) {
-		is |= p->refuted >> set[i] & 1;
-		NVW_EACH(one, set, i) {
-			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[*one]);
-		}
+		is |= (p->refuted >> set[i] & 1) || repeats_store(f->proposals.edit, set, i);
 	}
 	return is;
 }

@@ -14,20 +14,28 @@ static bool touch(const struct nvw_log_record *a, const struct nvw_log_record *b
 	       (a->store.off & ~(nvw_off)7) == (b->store.off & ~(nvw_off)7);
 }
 
-/* True if somebody stores to a word of the run between two places, other than the run itself. */
+/* True if somebody stores to a record's word between two places, other than the run itself. */
+static bool is_touched(const struct edit_log *log, const struct run *run, const struct ct_line *line,
+	uint64_t record, uint64_t from, uint64_t to)
+{
+	NVW_INVARIANT(record >= run->first && record <= run->last);
+	for (uint64_t k = from; k <= to; k++) {
+		if (touch(edit_record_at(log, record), edit_record_at(log, k)) &&
+			!edit_run_has(log, k, run, line)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The same for any word of the run. */
 static bool is_crossed(const struct edit_log *log, const struct run *run, const struct ct_line *line,
 	uint64_t from, uint64_t to)
 {
 	NVW_INVARIANT(run->first <= run->last);
 	for (uint64_t i = run->first; i <= run->last; i++) {
-		if (!edit_run_has(log, i, run, line)) {
-			continue;
-		}
-		for (uint64_t k = from; k <= to; k++) {
-			if (touch(edit_record_at(log, i), edit_record_at(log, k)) &&
-				!edit_run_has(log, k, run, line)) {
-				return true;
-			}
+		if (edit_run_has(log, i, run, line) && is_touched(log, run, line, i, from, to)) {
+			return true;
 		}
 	}
 	return false;

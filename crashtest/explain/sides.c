@@ -97,7 +97,7 @@ static void add_around(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const nvw_off off = scene->finding->off & ~(nvw_off)7, line = scene->finding->off & ~(nvw_off)63;
 
-	for (unsigned i = 0; i < 9; i++) {
+	NVW_FOR(i, 9u) {
 		const nvw_off at = i ? line + 8 * (i - 1) : off;
 		const struct ct_word *w =
 			at < scene->medium->image.bytes ? ct_stores_at(scene->stores, at) : NULL;

@@ -148,15 +148,23 @@ static bool persists_conflict(unsigned a, unsigned b)
 	return false;
 }
 
+static bool meets_access(const struct trace *t, const struct step *s, const struct access *a)
+{
+	NVW_FOR(k, s->count) {
+		const struct access *const b = &t->access[s->first + k];
+
+		if (a->word == b->word && (a->changes || b->changes)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool conflicts(const struct foot *f, const struct trace *t, const struct step *s)
 {
 	NVW_EACH(one, f->access, f->count) {
-		NVW_FOR(k, s->count) {
-			const struct access *const b = &t->access[s->first + k];
-
-			if (one->word == b->word && (one->changes || b->changes)) {
-				return true;
-			}
+		if (meets_access(t, s, one)) {
+			return true;
 		}
 	}
 	return persists_conflict(f->persists, s->persists);
@@ -555,20 +563,20 @@ static void want(struct ct_orders *o, uint32_t first, uint32_t second)
 	/* Else only those who wait there can begin: they would look again, and see the same. */
 }
 
+static bool is_before_conflict(const struct ct_orders *o, uint32_t first)
+{
+	NVW_EACH(step, o->before.step, o->before.count) {
+		if (*step != first && is_before(o, first, &o->clocks[*step])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Whether nothing must come between them. */
 static bool is_race(const struct ct_orders *o, uint32_t first, const struct clock *own)
 {
-	const struct before *const b = &o->before;
-
-	if (is_before(o, first, own)) {
-		return false;
-	}
-	NVW_EACH(step, b->step, b->count) {
-		if (*step != first && is_before(o, first, &o->clocks[*step])) {
-			return false;
-		}
-	}
-	return true;
+	return !is_before(o, first, own) && !is_before_conflict(o, first);
 }
 
 /* What happened before each wavefront's next step, apart from conflicts: its own steps, and barriers. */

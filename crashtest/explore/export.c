@@ -20,13 +20,17 @@ static bool is_zero(const uint8_t *page, uint64_t n)
 }
 
 /* Pages of zeros stay holes. */
+static bool write_page(int fd, const uint8_t *bytes, uint64_t n, uint64_t at)
+{
+	return is_zero(bytes, n) || pwrite(fd, bytes, n, (off_t)at) == (ssize_t)n;
+}
+
 static bool write_pages(int fd, const uint8_t *bytes, uint64_t n)
 {
 	for (uint64_t at = 0; at < n; at += CT_PAGE) {
 		const uint64_t length = MIN(n - at, CT_PAGE);
 
-		if (!is_zero(bytes + at, length) &&
-			pwrite(fd, bytes + at, length, (off_t)at) != (ssize_t)length) {
+		if (!write_page(fd, bytes + at, length, at)) {
 			return false;
 		}
 	}

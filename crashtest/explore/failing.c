@@ -47,7 +47,7 @@ static void drop_repeated(struct ct_failed_set *s)
 	uint64_t kept = 0;
 
 	NVW_EACH(one, s->at, s->count) {
-		if (kept == 0 || by_state(&s->at[kept - 1], one) != 0) {
+		if (kept == 0 || by_state(&s->at[kept - 1], one)) {
 			s->at[kept++] = *one;
 		}
 	}

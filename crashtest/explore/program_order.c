@@ -24,15 +24,17 @@ struct reading {
 
 /* ---- Members ------------------------------------------------------------------------------------------- */
 
+static bool is_of(const struct ct_member *m, uint32_t kernel, uint64_t id)
+{
+	return m->kernel == kernel && m->id == id;
+}
+
 static uint32_t *place_of(const struct ct_program_order *o, uint32_t kernel, uint64_t id)
 {
-	uint32_t i = (uint32_t)nvw_mix64(id ^ (uint64_t)kernel << 40) & o->mask;
+	const uint64_t hash = nvw_mix64(id ^ (uint64_t)kernel << 40);
 
-	while (o->table[i] != 0 &&
-		(o->member[o->table[i] - 1].kernel != kernel || o->member[o->table[i] - 1].id != id)) {
-		i = (i + 1) & o->mask;
-	}
-	return &o->table[i];
+	return &o->table[NVW_PROBE(i, hash, (uint64_t)o->mask + 1,
+		o->table[i] == 0 || is_of(&o->member[o->table[i] - 1], kernel, id))];
 }
 
 /* Room for this many members. */

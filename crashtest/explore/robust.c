@@ -221,8 +221,10 @@ static int find_words(struct ct_robust *r, uint64_t bytes)
 	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
 	NVW_ALLOCATED(r->stored, "no memory for the words of an image");
 	NVW_EACH(store, r->store, r->count) {
-		if (8 * store->word < bytes) {
-			note_word(r, store->word);
+		const uint64_t word = store->word;
+
+		if (8 * word < bytes) {
+			note_word(r, word);
 		}
 	}
 	return 0;

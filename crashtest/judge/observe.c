@@ -232,17 +232,22 @@ static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection, i
 }
 
 /* For good, in each mapping. */
+static void unprotect(uint64_t off)
+{
+	NVW_EACH(m, seen.map, seen.maps) {
+		if (off >= m->off && off - m->off < m->bytes) {
+			protect(m->at + (off - m->off), m->protection);
+		}
+	}
+}
+
 static void open_page(uint64_t page)
 {
 	const uint64_t off = page * CT_READ_PAGE;
 
 	note_bytes(off, CT_READ_PAGE);
 	seen.opened[page] = 1;
-	NVW_EACH(m, seen.map, seen.maps) {
-		if (off >= m->off && off - m->off < m->bytes) {
-			protect(m->at + (off - m->off), m->protection);
-		}
-	}
+	unprotect(off);
 }
 
 /* ---- Faults -------------------------------------------------------------------------------------------- */

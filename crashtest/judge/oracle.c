@@ -34,16 +34,13 @@ static int recover(const struct ct_oracle *o, struct nvw_pool *pool, struct ct_r
 	struct nvw_recovery report = {0};
 
 	*phase = CT_PHASE_RECOVER;
-	int error = nvw_recover(pool, &report);
-
-	if (!error && o->workload->recover) {
+	NVW_TRY(nvw_recover(pool, &report));
+	if (o->workload->recover) {
 		*phase = CT_PHASE_STRUCTURE;
-		error = o->workload->recover(pool, &report);
+		NVW_TRY(o->workload->recover(pool, &report));
 	}
-	if (!error) {
-		note(noted, pool, &report);
-	}
-	return error;
+	note(noted, pool, &report);
+	return 0;
 }
 
 static int refused(const char *what, struct nvw_findings *findings)

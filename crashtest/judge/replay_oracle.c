@@ -126,7 +126,7 @@ static int read_stores(struct ct_replay_oracle *o, int log_fd)
 /* Operations: those that are acknowledged, and of those in flight the chosen ones. */
 struct set {
 	const struct nvw_acks *acks;
-	const uint32_t *flying; /* indices */
+	uint32_t flying[64]; /* indices */
 	unsigned count;
 	uint64_t chosen; /* bits */
 };
@@ -356,12 +356,13 @@ enum { NO_REFERENCE = -1 };
 /* Numbers of references: their array moves when one more is made. */
 static int64_t nearer(const struct ct_replay_oracle *o, int64_t a, int64_t b, const struct printed *p)
 {
-	const struct ct_reference *const of = o->reference;
-
-	if (!of[b].useful) {
+	if (!o->reference[b].useful) {
 		return a;
 	}
-	return a == NO_REFERENCE || common(of[b].text, p->text) > common(of[a].text, p->text) ? b : a;
+	return a == NO_REFERENCE ||
+			       common(o->reference[b].text, p->text) > common(o->reference[a].text, p->text) ?
+		       b :
+		       a;
 }
 
 /* Operations in flight, by their acknowledgements: those without one last. */
@@ -384,6 +385,14 @@ static unsigned list_flying(const struct ct_replay_oracle *o, const struct nvw_a
 	return n;
 }
 
+static struct set in_flight(const struct ct_replay_oracle *o, const struct nvw_acks *acks)
+{
+	struct set s = {.acks = acks};
+
+	s.count = list_flying(o, acks, s.flying);
+	return s;
+}
+
 /* Subset number i: any subset of few operations; if there are many, the first i by acknowledgement. */
 static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
 {
@@ -402,8 +411,7 @@ static int compare_output(struct ct_replay_oracle *o, const struct nvw_acks *ack
 {
 	const struct ct_reference *r;
 	int64_t nearest = NO_REFERENCE;
-	uint32_t flying[64];
-	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	struct set s = in_flight(o, acks);
 
 	for (uint64_t i = 0; subset(s.count, i, &s.chosen); i++) {
 		const int error = reference_of(o, &s, &r);
@@ -439,8 +447,7 @@ static int note_references(
 	struct ct_replay_oracle *o, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	const struct ct_reference *r;
-	uint32_t flying[64];
-	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	struct set s = in_flight(o, acks);
 	unsigned made = 0, failing = 0;
 
 	if (o->only_those || findings->kept == 0) {
@@ -523,8 +530,7 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 	struct ct_replay_oracle *const o = context;
 	json_t *const accepted = json_array();
 	const struct ct_reference *r;
-	uint32_t flying[64];
-	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	struct set s = in_flight(o, acks);
 	char hash[24];
 
 	for (uint64_t i = 0; subset(s.count, i, &s.chosen) && reference_of(o, &s, &r) == 0; i++) {

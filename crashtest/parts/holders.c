@@ -225,20 +225,17 @@ int ct_holders_changed(
 	if (!h->is_started) {
 		return 0;
 	}
-	int error = forget_word(h, word);
-
-	if (!error) {
-		error = read_word(h, word);
-	}
-	for (uint64_t i = 0; i < h->old.count && !error; i++) {
+	NVW_TRY(forget_word(h, word));
+	NVW_TRY(read_word(h, word));
+	NVW_FOR(i, h->old.count) {
 		const uint64_t key = ((const uint64_t *)h->old.at)[i];
 
-		error = has(h, word, key) ? 0 : held(context, key);
+		NVW_TRY(has(h, word, key) ? 0 : held(context, key));
 	}
-	for (uint32_t i = error ? 0 : h->of_word[word]; i != 0 && !error; i = at(h, i)->sister) {
-		error = had(h, at(h, i)->key) ? 0 : held(context, at(h, i)->key);
+	for (uint32_t i = h->of_word[word]; i != 0; i = at(h, i)->sister) {
+		NVW_TRY(had(h, at(h, i)->key) ? 0 : held(context, at(h, i)->key));
 	}
-	return error;
+	return 0;
 }
 
 unsigned ct_holders_of(const struct ct_holders *h, uint64_t key, nvw_off *ret_offs, unsigned max)

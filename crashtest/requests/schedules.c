@@ -320,11 +320,8 @@ static int look_at(struct schedules *x, int run_error)
 {
 	const struct emu_race_report *const races = &x->logged.shared->races;
 	bool fails = run_error != 0 || races->count > 0;
-	int error = add_error(x, run_error);
+	int error = NVW_OR(add_error(x, run_error), add_races(x, races));
 
-	if (!error) {
-		error = add_races(x, races);
-	}
 	if (!error && !run_error && x->crashes) {
 		error = test_states(x, &fails);
 	}

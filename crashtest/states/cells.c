@@ -279,7 +279,7 @@ static uint64_t mixed_word(uint64_t word, uint64_t other, uint8_t mask)
 {
 	uint64_t bits = 0;
 
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8u) {
 		bits |= (mask >> i & UINT64_C(1)) * 0xff << 8 * i;
 	}
 	return (word & bits) | (other & ~bits);

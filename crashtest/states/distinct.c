@@ -262,7 +262,7 @@ int ct_distinct_host(struct ct_distinct *d, const struct ct_medium *m, const str
 	for (nvw_off off = r->host.off & ~(nvw_off)7; off < end && !error; off += 8) {
 		uint64_t word = ct_image_word(&m->image, off);
 
-		for (unsigned i = 0; i < 8; i++) {
+		NVW_FOR(i, 8u) {
 			if (off + i >= r->host.off && off + i < end) {
 				((uint8_t *)&word)[i] = r->host.data[off + i - r->host.off];
 			}

@@ -94,14 +94,22 @@ int ct_image_own(struct ct_image *image)
 	return 0;
 }
 
+static void foresee_page(struct ct_image *image, const struct ct_image *other, uint64_t page)
+{
+	NVW_INVARIANT(other->touched[page]);
+	NVW_FOR(i, CT_PAGE_BITS) {
+		image->varies[page * CT_PAGE_BITS + i] |= other->varies[page * CT_PAGE_BITS + i];
+	}
+	image->touched[page] |= other->touched[page];
+}
+
 void ct_image_foresee(struct ct_image *image, const struct ct_image *other)
 {
 	NVW_DEEP_INVARIANT(image->bytes == other->bytes);
 	for (uint64_t page = 0; page * CT_PAGE < image->bytes; page++) {
-		for (unsigned i = 0; i < CT_PAGE_BITS && other->touched[page]; i++) {
-			image->varies[page * CT_PAGE_BITS + i] |= other->varies[page * CT_PAGE_BITS + i];
+		if (other->touched[page]) {
+			foresee_page(image, other, page);
 		}
-		image->touched[page] |= other->touched[page];
 	}
 }
 

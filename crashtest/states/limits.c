@@ -78,15 +78,21 @@ static void see_store(
 	}
 }
 
+static void see_cell(
+	const struct ct_medium *m, const struct ct_cell *c, unsigned level, bool durable, struct extent *e)
+{
+	NVW_FOR(v, c->count) {
+		if (ct_cell_has(c, level, v) == durable) {
+			see_store(m, c, v, durable, e);
+		}
+	}
+}
+
 static void see_all(const struct ct_medium *m, const unsigned *levels, bool durable, struct extent *e)
 {
 	m->rules.limits->now++;
 	NVW_FOR(i, m->cell_count) {
-		NVW_FOR(v, m->cell[i].count) {
-			if (ct_cell_has(&m->cell[i], levels[i], v) == durable) {
-				see_store(m, &m->cell[i], v, durable, e);
-			}
-		}
+		see_cell(m, &m->cell[i], levels[i], durable, e);
 	}
 }
 

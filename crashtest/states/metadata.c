@@ -138,14 +138,20 @@ static int flush_until(struct ct_medium *m, nvw_off at, uint64_t write, uint64_t
 	return CT_ADD(&m->flush, &flush);
 }
 
+static bool changes_name(
+	const struct ct_medium *m, const struct ct_cell *c, unsigned version, nvw_off off, uint64_t file)
+{
+	const uint64_t before = ct_cell_word(m, c, version, off), now = ct_cell_word(m, c, version + 1, off);
+
+	NVW_DEEP_INVARIANT(version < c->count);
+	return before != now && (before == file || now == file);
+}
+
 /* Does a version of the names give the file a name, or take one from it? */
 static bool concerns(const struct ct_medium *m, const struct ct_cell *c, unsigned version, uint64_t file)
 {
 	for (nvw_off off = c->off; off < c->off + 8 * (nvw_off)c->words; off += 8) {
-		const uint64_t before = ct_cell_word(m, c, version, off);
-		const uint64_t now = ct_cell_word(m, c, version + 1, off);
-
-		if (before != now && (before == file || now == file)) {
+		if (changes_name(m, c, version, off, file)) {
 			return true;
 		}
 	}

@@ -154,15 +154,24 @@ static bool has_equations(const struct ct_medium *m)
 	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
+/* True if the model orders a version of a unit and the node's version of the same unit. */
+static bool orders_unit(
+	const struct ct_cell *c, uint32_t cell, unsigned version, const struct ct_mixed_node *b)
+{
+	NVW_FOR(k, b->count) {
+		if (cell == b->cell[k] && ct_cell_orders(c, version, b->version[k])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool share_bytes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
 {
 	NVW_FOR(i, a->count) {
-		NVW_FOR(k, b->count) {
-			if (a->cell[i] == b->cell[k] &&
-				ct_cell_orders(&m->cell[a->cell[i]], a->version[i], b->version[k])) {
-				return true;
-			}
+		if (orders_unit(&m->cell[a->cell[i]], a->cell[i], a->version[i], b)) {
+			return true;
 		}
 	}
 	return false;

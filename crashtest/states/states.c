@@ -260,7 +260,7 @@ static bool is_lost(const struct ct_graph *g, unsigned i)
 static bool may_lose(const struct ct_graph *g, unsigned i)
 {
 	NVW_DEEP_INVARIANT(i < g->nodes);
-	for (unsigned k = 0; k < NODES_MAX / 64; k++) {
+	NVW_FOR(k, NODES_MAX / 64u) {
 		if (g->node[i].after[k] & ~g->lost[k]) {
 			return false;
 		}

@@ -214,7 +214,7 @@ static unsigned restored_bytes(const struct ct_medium *m, const struct ct_cell *
 		const uint64_t changed =
 			ct_cell_word(m, c, version, off) ^ ct_cell_word(m, c, version + 1, off);
 
-		for (unsigned k = 0; k < 8; k++) {
+		NVW_FOR(k, 8u) {
 			if ((changed >> 8 * k & 0xff) == 0) {
 				continue;
 			}
