@@ -101,6 +101,12 @@ TEST(a_lock_over_store_flush_and_fence_protects)
 	expect("load-unlocked", RACE, "store_all_locked", "load_unlocked");
 }
 
+/* A thread loads its own word first, from the same place. */
+TEST(a_load_of_another_threads_word_shares_it)
+{
+	expect("late", RACE, "store_late", "load_late");
+}
+
 TEST(a_flush_behind_the_lock_is_too_late)
 {
 	expect("flush-outside", RACE, "store_flush_outside", "load_locked");

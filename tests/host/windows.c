@@ -25,6 +25,7 @@ static struct pool {
 	_Alignas(LINE) _Atomic uint64_t word;
 	_Alignas(LINE) volatile uint32_t half[2];
 	_Alignas(LINE) char text[256];
+	_Alignas(LINE) volatile uint64_t late[2]; /* nobody has touched these before */
 } * pool;
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
@@ -108,6 +109,34 @@ static void load_locked(void)
 static void load_unlocked(void)
 {
 	consume(pool->x);
+}
+
+static __attribute__((noinline)) uint64_t load_late_word(volatile const uint64_t *at)
+{
+	return *at;
+}
+
+static void *read_late(void *unused)
+{
+	copy[0] = (char)load_late_word(&pool->late[0]);
+	copy[0] = (char)load_late_word(&pool->late[1]);
+	return unused;
+}
+
+static void in_thread(void *(*what)(void *));
+
+static void store_late(void)
+{
+	pool->late[1] = 0;
+	in_thread(read_late);
+	pool->late[1] = 1;
+	flush(&pool->late[1]);
+	fence();
+}
+
+static void load_late(void)
+{
+	consume(load_late_word(&pool->late[1]));
 }
 
 static void store_flush_outside(void)
@@ -560,6 +589,7 @@ static const struct pair pairs[] = {
 	{"flush-outside", store_flush_outside, load_locked},
 	{"fence-outside", store_fence_outside, load_locked},
 	{"load-unlocked", store_all_locked, load_unlocked},
+	{"late", store_late, load_late},
 	{"retaken", store_lock_retaken, load_locked},
 	{"condition", store_waits_on_condition, load_locked},
 	{"two-locks-a", store_two_locks, load_locked},
