@@ -51,7 +51,7 @@ static void open_load(struct host_watched *w, uint32_t number)
 struct host_known_loads *host_known_elsewhere(const struct host_watched *w, uint64_t key)
 {
 	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;; i++) {
-		struct host_known_loads *const at = &w->known[i & (w->known_room - 1)];
+		struct host_known_loads *const at = host_known_entry(w, i);
 
 		if (at->key == key || at->key == 0) {
 			return at;
@@ -81,9 +81,9 @@ static bool grow(struct host_watched *w)
 		return false;
 	}
 	madvise(more, room * BYTES_OF_KNOWN, MADV_HUGEPAGE); /* each look is at another page */
-	w->known = more;
+	__atomic_store_n(&w->known, more, __ATOMIC_RELEASE);
 	w->known_record = (struct host_known_records *)(more + room);
-	w->known_room = room;
+	__atomic_store_n(&w->known_room, room, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < before; i++) {
 		if (old[i].key != 0) {
 			struct host_known_loads *const at = known_at(w, old[i].key);
@@ -91,9 +91,6 @@ static bool grow(struct host_watched *w)
 			*at = old[i];
 			w->known_record[at - w->known] = old_record[i];
 		}
-	}
-	if (old != w->first_known) {
-		REAL(munmap)(old, before * BYTES_OF_KNOWN);
 	}
 	return true;
 }

@@ -295,12 +295,21 @@ static inline uint64_t host_load_key(const uint32_t *state, size_t n, uint32_t s
 	return ((line << KEY_LOCKSET | lockset) << KEY_SITE | site) << KEY_BYTES | (n - 1);
 }
 
+/* By its number, or by a hash. A signal handler may have the table grow meanwhile: the room is read first, and
+ * what was the table stays. */
+static inline struct host_known_loads *host_known_entry(const struct host_watched *w, uint64_t i)
+{
+	const size_t room = __atomic_load_n(&w->known_room, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&w->known, __ATOMIC_ACQUIRE) + (i & (room - 1));
+}
+
 /* The entry of a line's first ones that has the key, or is free; NULL: neither. They lie beside each other,
  * because who looks at a line mostly does so from several places. */
 static inline struct host_known_loads *host_known_beside(const struct host_watched *w, uint64_t key)
 {
 	const uint64_t hash = (key >> (KEY_BYTES + KEY_SITE)) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-	struct host_known_loads *const beside = &w->known[hash * BESIDE & (w->known_room - 1)];
+	struct host_known_loads *const beside = host_known_entry(w, hash * BESIDE);
 
 	for (uint64_t i = 0; i < BESIDE; i++) {
 		struct host_known_loads *const at = &beside[((key >> KEY_BYTES) + i) % BESIDE];
