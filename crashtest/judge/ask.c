@@ -42,7 +42,8 @@ static pid_t start_command(const struct ct_start *how)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		ct_child_leads(how->output);
+		ct_child_leads();
+		ct_output_redirect(how->output);
 		execvpe(how->words[0], how->words, how->environment);
 		_exit(127);
 	}

@@ -13,7 +13,6 @@
 #include "core/print.h"
 #include "core/stop.h"
 
-#include "output.h"
 #include "process.h"
 
 static double seconds_of(clockid_t clock)
@@ -58,11 +57,10 @@ void *ct_shared_memory(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-void ct_child_leads(int output)
+void ct_child_leads(void)
 {
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	ct_output_redirect(output);
 }
 
 void ct_child_begin(void)

@@ -30,8 +30,8 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 void *ct_shared_memory(size_t bytes);
 
 /* Called first in a child that becomes a command: it leads a group, so that its children can be ended with
- * it; it dies with its parent; its output goes to a descriptor (ct_output_redirect()). */
-void ct_child_leads(int output);
+ * it, and dies with its parent. */
+void ct_child_leads(void);
 
 /* Called first in a child: it dies with its parent, or of any fatal signal, without a core file. */
 void ct_child_begin(void);

@@ -25,7 +25,8 @@ struct trace {
 
 __attribute__((noreturn)) static void become_traced(const struct ct_start *how)
 {
-	ct_child_leads(how->output);
+	ct_child_leads();
+	ct_output_redirect(how->output);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
 		raise(SIGSTOP);
 		execvpe(how->words[0], how->words, how->environment);
