@@ -111,8 +111,8 @@ struct ct_options {
 	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies
 	 * whole, and that no state represents others; not in kill mode; 0: none */
 	uint64_t go_on;
-	/* only if nothing fails without that, in a second test of at most so many states, which has the result if
-	 * something fails then; not of a slice or a shard; 0: all states go on */
+	/* only if nothing fails without that, in a second test of at most so many states, which has the
+	 * result if something fails then; not of a slice or a shard; 0: all states go on */
 	uint64_t go_on_states;
 	bool crash_again; /* on the way, once more (judge/go_on.h) */
 	/* the judge is robustness (explore/robust.h), whatever the check says; in permitted mode alone;
