@@ -27,7 +27,7 @@
 enum {
 	SETTLE_AFTER = 1024, /* states in a row that fail in known ways settle an instant */
 	GOES_ON_BY = 4,      /* operations, and the states, if --and-then is not given; */
-	GOES_ON_FROM = 64,   /* both take about a second of the structure that takes longest for them */
+	GOES_ON_FROM = 64,   /* one to three seconds of the structure that takes longest for them */
 };
 
 /* ---- Options ------------------------------------------------------------------------------------- */
@@ -217,9 +217,8 @@ static int take_and_then(struct crash_request *r)
 			"--and-then: expected a number of operations, of a workload, found \"%s\"",
 			r->and_then);
 	}
-	NVW_FAIL_IF(r->options.crash_again && r->options.go_on == 0, NVW_E_USAGE,
-		"--crash-again needs a workload that goes on: --and-then=N, in --mode=observed or "
-		"--mode=permitted");
+	NVW_FAIL_IF(r->options.crash_again && (!r->and_then || r->options.go_on == 0), NVW_E_USAGE,
+		"--crash-again needs --and-then=N, a number of operations of a workload");
 	return 0;
 }
 

@@ -33,7 +33,8 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 	command_prints(
 		"crash kv --count=64 --cures=off", "worked on after recovery, by up to 4 operations: ");
 	assert_null(strstr(command_run("crash kv --count=64 --cures=off --and-then=0")->out, "worked on"));
-	command_refuses("crash kv --crash-again --and-then=0", "--crash-again needs a workload that goes on");
+	command_refuses("crash kv --crash-again --shard=1/2", "--crash-again needs --and-then=N");
+	command_refuses("crash kv --crash-again --and-then=0", "--crash-again needs --and-then=N");
 	command_prints("crash kv --count=64 --states=100 --oracle=robust", "judged by what was read");
 	command_expect("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value", 1,
 		"NOT ROBUST   ", "");
@@ -48,7 +49,8 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 	command_expect(line, 1, "after recovery, and going on: ", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, and going on: ", "");
 	command_remove("findings/finding-1");
-	snprintf(line, sizeof line, "crash %s --mutate=hasty --cures=off --crash-again --save=%%D/findings",
+	snprintf(line, sizeof line,
+		"crash %s --mutate=hasty --cures=off --and-then=4 --crash-again --save=%%D/findings",
 		getenv("PLACES_WORKLOAD"));
 	command_expect(line, 1, "after recovery, going on and a second crash ", "");
 	command_expect(
