@@ -21,8 +21,8 @@ static const char source[] = "int first(int n) { return n; }\n"
 			     "}\n";
 
 /*
- * Compiles the source in a folder of its own, whose name is no library's, and asks for the place of second(); *ret_place is "" if there is
- * none.
+ * Compiles the source in a folder of its own, whose name is no library's, and asks for the place of second();
+ * *ret_place is "" if there is none.
  */
 static void place_of_second(const char *compiler, const char *options, char ret_place[CT_TEXT_BYTES])
 {

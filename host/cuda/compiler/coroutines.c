@@ -11,10 +11,10 @@
  *	                                        }
  *	                                        v = load q
  *
- * The function of the runtime says where the access finds its bytes (runtime/lanes.c). LLVM's own passes split
- * the coroutine, in a time that grows with the square of its blocks. An access of what seems a shared variable
- * is not divided. CUDA's atomics and __syncthreads() are divided as
- * accesses are. Whatever else makes a request is a call, which keeps the stack that it is on.
+ * The function of the runtime says where the access finds its bytes (runtime/lanes.c). LLVM's own passes
+ * split the coroutine, in a time that grows with the square of its blocks. An access of what seems a shared
+ * variable is not divided. CUDA's atomics and __syncthreads() are divided as accesses are. Whatever else
+ * makes a request is a call, which keeps the stack that it is on.
  *
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as
  * the compiler's own, and its instructions have line 0, so reports do not name it.
@@ -328,8 +328,8 @@ static LLVMValueRef runtime_word(struct device *d, const char *name, uint64_t by
 	return load_field(d, variable(d, name, d->bytes), bytes);
 }
 
-/* An access that may go the short way (as in hooks.S) does so in ways[0]: it fills in the request. value: of a
- * store, which leaves poison in the window: nobody may read that but by a hook. */
+/* An access that may go the short way (as in hooks.S) does so in ways[0]: it fills in the request. value: of
+ * a store, which leaves poison in the window: nobody may read that but by a hook. */
 static void build_post(struct device *d, LLVMValueRef pointer, unsigned bytes, LLVMValueRef cell,
 	LLVMValueRef value, LLVMBasicBlockRef *ways)
 {

@@ -295,8 +295,8 @@ static inline uint64_t host_load_key(const uint32_t *state, size_t n, uint32_t s
 	return ((line << KEY_LOCKSET | lockset) << KEY_SITE | site) << KEY_BYTES | (n - 1);
 }
 
-/* By its number, or by a hash. A signal handler may have the table grow meanwhile: the room is read first, and
- * what was the table stays. */
+/* By its number, or by a hash. A signal handler may have the table grow meanwhile: the room is read first,
+ * and what was the table stays. */
 static inline struct host_known_loads *host_known_entry(const struct host_watched *w, uint64_t i)
 {
 	const size_t room = __atomic_load_n(&w->known_room, __ATOMIC_ACQUIRE);
