@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/core/bounds.h"
+#include "core/bounds.h"
 #include "stage.h"
 
 /* ---- Instructions --------------------------------------------------------------------------------- */
@@ -35,13 +35,12 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 static struct piece target(const struct instruction *i)
 {
 	struct piece p = i->operand[0];
-	const char *named;
 
 	if (piece_begins(p, "*")) {
 		p = piece_rest(p, 1);
 	}
-	if (piece_begins(p, "[") && (named = piece_find(p, "ptr")) != NULL) {
-		p = piece_rest(p, (size_t)(named - p.at) + 3);
+	if (piece_begins(p, "[")) {
+		return piece_behind(p, "ptr");
 	}
 	return p;
 }
@@ -62,22 +61,18 @@ static unsigned library_kind(struct piece name)
 	static const char *const stores[] = {"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy",
 		"stpcpy", "strncpy", "strcat", "pmem_memcpy", "pmem_memmove", "pmem_memset",
 		"nvw_cuda_atomic", "nvw_cuda_before_store", "nvw_ptx_atomic", "nvw_ptx_store",
-		"nvw_tsan_memcpy", "nvw_tsan_memmove", "nvw_tsan_memset"};
+		"nvw_tsan_memcpy", "nvw_tsan_memmove", "nvw_tsan_memset", NULL};
 	static const char *const flushes[] = {"pmem_persist", "pmem_flush", "pmem_drain", "pmem_msync",
 		"pmem_deep_persist", "pmem_deep_flush", "pmem_deep_drain", "pmem_memcpy_persist",
 		"pmem_memmove_persist", "pmem_memset_persist", "pmem_memcpy_nodrain", "pmem_memmove_nodrain",
 		"pmem_memset_nodrain", "msync", "fsync", "fdatasync", "nvw_cuda_persist_barrier",
-		"nvw_cuda_fence", "nvw_ptx_fence"};
+		"nvw_cuda_fence", "nvw_ptx_fence", NULL};
 
-	for (unsigned i = 0; i < sizeof stores / sizeof *stores; i++) {
-		if (piece_is(name, stores[i])) {
-			return NVWAVE_CC_SITE_STORE;
-		}
+	if (piece_is_any(name, stores)) {
+		return NVWAVE_CC_SITE_STORE;
 	}
-	for (unsigned i = 0; i < sizeof flushes / sizeof *flushes; i++) {
-		if (piece_is(name, flushes[i])) {
-			return NVWAVE_CC_SITE_FLUSH;
-		}
+	if (piece_is_any(name, flushes)) {
+		return NVWAVE_CC_SITE_FLUSH;
 	}
 	return 0;
 }
@@ -126,13 +121,7 @@ static void emit_return(const struct stage *s)
 /* What it calls, without the linker's word behind it. */
 static struct piece name_of(const struct instruction *i)
 {
-	struct piece name = target(i);
-	const char *const at = piece_find(name, "@");
-
-	if (at != NULL) {
-		name.n = (size_t)(at - name.at);
-	}
-	return name;
+	return piece_before(target(i), "@");
 }
 
 /* A call of a kernel. */
@@ -188,19 +177,12 @@ static void list_site(struct stage *s, const struct instruction *i)
 static bool is_branch(const struct instruction *i)
 {
 	static const char *const conditions[] = {
-		"o", "b", "c", "ae", "e", "z", "be", "a", "s", "p", "l", "ge", "le", "g"};
+		"o", "b", "c", "ae", "e", "z", "be", "a", "s", "p", "l", "ge", "le", "g", NULL};
 
 	if (!piece_begins(i->mnemonic, "j") || i->operands != 1 || i->whole.at != i->mnemonic.at) {
 		return false;
 	}
-	const struct piece condition = piece_rest(i->mnemonic, 1 + piece_begins(i->mnemonic, "jn"));
-
-	for (unsigned k = 0; k < sizeof conditions / sizeof *conditions; k++) {
-		if (piece_is(condition, conditions[k])) {
-			return true;
-		}
-	}
-	return false;
+	return piece_is_any(piece_rest(i->mnemonic, 1 + piece_begins(i->mnemonic, "jn")), conditions);
 }
 
 /* By the words of the thread that stack protectors and split stacks compare. */
@@ -266,17 +248,6 @@ static struct piece by_rdi(const struct stage *s)
 	return (struct piece){text, strlen(text)};
 }
 
-/* The operand without the mask of a vector: (%rdi){%k1}. */
-static struct piece unmasked(struct piece p)
-{
-	const char *const mask = piece_find(p, "{");
-
-	if (mask != NULL) {
-		p.n = (size_t)(mask - p.at);
-	}
-	return piece_trim(p);
-}
-
 /* The kind of an instruction, with its bytes; 0: irrelevant. Its operand may not be memory. */
 static unsigned what_of(struct stage *s, const struct instruction *i, struct piece *ret_operand)
 {
@@ -284,7 +255,11 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 	unsigned flush, bytes;
 	bool is_by_rdi;
 
-	*ret_operand = i->operands > 0 ? unmasked(i->operand[target]) : (struct piece){0};
+	*ret_operand = (struct piece){0};
+	if (i->operands > 0) {
+		*ret_operand =
+			piece_before(i->operand[target], "{"); /* without a vector's mask: (%rdi){%k1} */
+	}
 	if ((flush = cc_flush_of(i)) != 0) {
 		return flush;
 	}
@@ -320,22 +295,19 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 
 static bool is_load_call(const struct instruction *i)
 {
+	static const char *const names[] = {"__tsan_read", "__tsan_unaligned_read", "__tsan_volatile_read",
+		"__tsan_unaligned_volatile_read", "__tsan_vptr_read", NULL};
 	const struct piece to = callee(i);
 
-	return piece_begins(to, "__tsan_") && piece_find(to, "read_write") == NULL &&
-	       (piece_begins(to, "__tsan_read") || piece_begins(to, "__tsan_unaligned_read") ||
-		       piece_begins(to, "__tsan_volatile_read") ||
-		       piece_begins(to, "__tsan_unaligned_volatile_read") ||
-		       piece_begins(to, "__tsan_vptr_read"));
+	return piece_begins_any(to, names) && piece_find(to, "read_write") == NULL;
 }
 
 /* mov %rsp, %rbp */
 static bool makes_frame(const struct stage *s, const struct instruction *i)
 {
-	const char *const stack = s->bare ? "rsp" : "%rsp", *const frame = s->bare ? "rbp" : "%rbp";
-
 	return piece_begins(i->mnemonic, "mov") && i->operands == 2 &&
-	       piece_is(i->operand[s->intel], stack) && piece_is(i->operand[!s->intel], frame);
+	       piece_is(cc_register_name(i->operand[s->intel]), "rsp") &&
+	       piece_is(cc_register_name(i->operand[!s->intel]), "rbp");
 }
 
 void cc_instruct(struct stage *s, const struct instruction *i)

@@ -43,7 +43,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../lib/core/bounds.h"
+#include "core/bounds.h"
 #include "stage.h"
 
 /* ---- Files ---------------------------------------------------------------------------------------- */
@@ -98,8 +98,7 @@ static char *rewrite(const char *path)
 	const char *const end = text + n;
 	const int fd = memfd_create("nvwave-cc", 0); /* inherited by the assembler */
 
-	s.to = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
-	if (s.to == NULL) {
+	if (fd < 0 || (s.to = fdopen(dup(fd), "w")) == NULL) {
 		die("a file in memory");
 	}
 	s.emitted = text;
@@ -161,22 +160,21 @@ static void become(char *argv[])
 	die("as");
 }
 
-/* Options whose value is a separate argument. */
-static bool takes_value(const char *option)
+static bool is_any(const char *option, const char *const *options)
 {
-	static const char *const options[] = {
-		"-o", "-I", "-D", "--defsym", "--MD", "-MD", "--debug-prefix-map"};
-
-	for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
-		if (strcmp(option, options[i]) == 0) {
-			return true;
-		}
+	while (*options != NULL && strcmp(option, *options) != 0) {
+		options++;
 	}
-	return false;
+	return *options != NULL;
 }
 
 int main(int argc, char *argv[])
 {
+	static const char *const asks[] = {"--version", "--help", "--target-help", NULL};
+	static const char *const narrow[] = {"--32", "--x32", NULL};
+	/* Their value is a separate argument. */
+	static const char *const valued[] = {
+		"-o", "-I", "-D", "--defsym", "--MD", "-MD", "--debug-prefix-map", NULL};
 	char **const to = calloc((size_t)argc + 2, sizeof *to);
 	unsigned files = 0;
 	int n = 1;
@@ -185,11 +183,10 @@ int main(int argc, char *argv[])
 		die("memory");
 	}
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "--help") == 0 ||
-			strcmp(argv[i], "--target-help") == 0) {
+		if (is_any(argv[i], asks)) {
 			become(argv);
 		}
-		if (strcmp(argv[i], "--32") == 0 || strcmp(argv[i], "--x32") == 0) {
+		if (is_any(argv[i], narrow)) {
 			fprintf(stderr, "nvwave-cc: %s: programs of 64 bits alone are watched\n", argv[i]);
 			return 1;
 		}
@@ -204,7 +201,7 @@ int main(int argc, char *argv[])
 			to[n] = rewrite(argv[i][0] == '-' ? NULL : argv[i]);
 		}
 		n++;
-		if (takes_value(argv[i]) && i + 1 < argc) {
+		if (is_any(argv[i], valued) && i + 1 < argc) {
 			to[n++] = argv[++i];
 		}
 	}

@@ -21,19 +21,16 @@ const char *cc_in_syntax(const struct stage *s, const char *intel, const char *a
 
 bool cc_address_of(const struct stage *s, struct piece p, char *to, size_t n)
 {
-	const char *const ptr = s->intel ? piece_find(p, "ptr") : NULL;
-	const char *colon;
-
-	if (ptr != NULL) {
-		p = piece_rest(p, (size_t)(ptr - p.at) + 3);
+	if (s->intel) {
+		p = piece_behind(p, "ptr");
 	}
-	if ((colon = piece_find(p, ":")) != NULL) {
-		const struct piece segment = piece_trim((struct piece){p.at, (size_t)(colon - p.at)});
+	if (piece_find(p, ":")) {
+		const struct piece segment = piece_before(p, ":");
 
 		if (piece_find(segment, "fs") || piece_find(segment, "gs")) {
 			return false;
 		}
-		p = piece_rest(p, (size_t)(colon - p.at) + 1);
+		p = piece_behind(p, ":");
 	}
 	const char *const stack = piece_find(p, cc_in_syntax(s, "rsp", "(%rsp"));
 

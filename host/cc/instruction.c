@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/bounds.h"
+#include "core/each.h"
 #include "hooks.h"
 #include "instruction.h"
 
@@ -42,14 +44,17 @@ static unsigned suffix_bytes(struct piece mnemonic)
 	}
 }
 
+struct piece cc_register_name(struct piece operand)
+{
+	return piece_rest(operand, piece_begins(operand, "%"));
+}
+
 /* Bytes of a register; 0: not a register. */
 static unsigned register_bytes(struct piece p)
 {
-	static const char *const names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
+	static const char *const names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", NULL};
 
-	if (piece_begins(p, "%")) {
-		p = piece_rest(p, 1);
-	}
+	p = cc_register_name(p);
 	if (p.n < 2 || p.n > 5) {
 		return 0;
 	}
@@ -60,24 +65,23 @@ static unsigned register_bytes(struct piece p)
 		return 8;
 	}
 	if (piece_begins(p, "r") && isdigit((unsigned char)p.at[1])) {
-		const char last = (char)tolower(p.at[p.n - 1]);
-
-		switch (last) {
+		if (isdigit((unsigned char)p.at[p.n - 1])) {
+			return 8;
+		}
+		switch (tolower(p.at[p.n - 1])) {
 		case 'd':
 			return 4;
 		case 'w':
 			return 2;
 		default:
-			return isdigit((unsigned char)last) ? 8 : 1;
+			return 1;
 		}
 	}
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (piece_is(p, names[i])) {
-			return 2;
-		}
-		if (p.n == 3 && piece_is(piece_rest(p, 1), names[i])) {
-			return tolower(*p.at) == 'r' ? 8 : 4;
-		}
+	if (piece_is_any(p, names)) {
+		return 2;
+	}
+	if (p.n == 3 && piece_is_any(piece_rest(p, 1), names)) {
+		return tolower(*p.at) == 'r' ? 8 : 4;
 	}
 	return (p.n == 2 || p.n == 3) && strchr("lLhH", p.at[p.n - 1]);
 }
@@ -98,18 +102,10 @@ bool cc_is_memory(const struct instruction *i, struct piece p)
 /* %cl says how far to shift, not what. */
 static bool is_distance(const struct instruction *i, unsigned operand)
 {
-	static const char *const names[] = {"sh", "sa", "ro", "rc"};
-	const struct piece p = i->operand[operand];
+	static const char *const names[] = {"sh", "sa", "ro", "rc", NULL};
 
-	if (i->intel || operand > 0 || !piece_is(p, "%cl")) {
-		return false;
-	}
-	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
-		if (piece_begins(i->mnemonic, names[k])) {
-			return true;
-		}
-	}
-	return false;
+	return !i->intel && operand == 0 && piece_is(i->operand[operand], "%cl") &&
+	       piece_begins_any(i->mnemonic, names);
 }
 
 unsigned cc_bytes_of(const struct instruction *i)
@@ -127,59 +123,64 @@ unsigned cc_bytes_of(const struct instruction *i)
 	if (piece_begins(i->mnemonic, "cmpxchg8b")) {
 		return 8;
 	}
-	for (unsigned k = 0; k < i->operands; k++) {
-		const bool is_other = cc_is_memory(i, i->operand[k]) || is_distance(i, k);
-		const unsigned bytes = is_other ? 0 : register_bytes(i->operand[k]);
+	NVW_FOR(k, i->operands) {
+		const unsigned bytes = register_bytes(i->operand[k]);
 
-		if (bytes > 0) {
+		if (bytes > 0 && !cc_is_memory(i, i->operand[k]) && !is_distance(i, k)) {
 			return bytes;
 		}
-		for (unsigned w = 0; i->intel && w < sizeof words / sizeof *words; w++) {
-			if (piece_begins(i->operand[k], words[w].name)) {
-				return words[w].bytes;
+		NVW_EACH(word, words, i->intel * NVW_COUNT(words)) {
+			if (piece_begins(i->operand[k], word->name)) {
+				return word->bytes;
 			}
 		}
 	}
-	const unsigned bytes = suffix_bytes(i->mnemonic);
-
-	return bytes == 0 || piece_is(i->mnemonic, "sub") ? 4 : bytes;
+	if (piece_is(i->mnemonic, "sub")) {
+		return 4;
+	}
+	return NVW_OR(suffix_bytes(i->mnemonic), 4);
 }
 
 /* Instructions on vectors have the names of their older forms, with a v before them. */
 static struct piece without_v(struct piece mnemonic)
 {
-	return piece_begins(mnemonic, "v") ? piece_rest(mnemonic, 1) : mnemonic;
+	return piece_rest(mnemonic, piece_begins(mnemonic, "v"));
 }
 
 unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi)
 {
+	static const char *const by_operand[] = {"movntdq", "movntps", "movntpd", NULL};
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} own[] = {{"maskmovdqu", 16}, {"maskmovq", 8}, {"movntss", 4}, {"movntq", 8}, {"movntsd", 8}};
 	const struct piece m = without_v(i->mnemonic);
 
-	*ret_by_rdi = piece_begins(m, "maskmov") && (piece_is(m, "maskmovdqu") || piece_is(m, "maskmovq"));
-	if (*ret_by_rdi) {
-		return piece_is(m, "maskmovq") ? 8 : 16;
+	*ret_by_rdi = piece_begins(m, "maskmov");
+	NVW_EACH(stream, own, NVW_COUNT(own)) {
+		if (piece_is(m, stream->name)) {
+			return stream->bytes;
+		}
 	}
-	if (piece_begins(m, "movnti") || piece_is(m, "movntdq") || piece_is(m, "movntps") ||
-		piece_is(m, "movntpd") || piece_begins(m, "movdiri")) {
+	if (piece_begins(m, "movnti") || piece_begins(m, "movdiri") || piece_is_any(m, by_operand)) {
 		return cc_bytes_of(i);
 	}
-	if (piece_is(m, "movntss")) {
-		return 4;
-	}
-	return piece_is(m, "movntq") || piece_is(m, "movntsd") ? 8 : 0;
+	return 0;
 }
 
 unsigned cc_flush_of(const struct instruction *i)
 {
-	if (piece_is(i->mnemonic, "clwb") || piece_is(i->mnemonic, "clflushopt") ||
-		(piece_is(i->mnemonic, "xsaveopt") && i->wide)) {
+	static const char *const flushes[] = {"clwb", "clflushopt", NULL};
+	/* With 0x66 before them these are clwb and clflushopt, as old assemblers need it. */
+	static const char *const widened[] = {"xsaveopt", "clflush", NULL};
+
+	if (piece_is_any(i->mnemonic, flushes) || (i->wide && piece_is_any(i->mnemonic, widened))) {
 		return NVWAVE_CC_FLUSH;
 	}
-	if (!piece_is(i->mnemonic, "clflush")) {
-		return 0;
+	if (piece_is(i->mnemonic, "clflush")) {
+		return NVWAVE_CC_FLUSH_ORDERED;
 	}
-	/* With 0x66 before it, as old assemblers need, it is clflushopt. */
-	return i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED;
+	return 0;
 }
 
 /* With the size from an operand or suffix (0), or a size of their own. */
@@ -278,7 +279,7 @@ static const struct {
 
 /* Vector stores of at most the register's size: masked, compressed, partial, converted. */
 static const char *const partial_stores[] = {
-	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
+	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph", NULL};
 
 unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 {
@@ -290,24 +291,21 @@ unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 	if (piece_begins(m, "set")) {
 		return 1;
 	}
-	for (unsigned k = 0; k < sizeof plain_stores / sizeof *plain_stores; k++) {
-		const char *const name = plain_stores[k].name;
-		const size_t n = strlen(name);
+	NVW_EACH(store, plain_stores, NVW_COUNT(plain_stores)) {
+		const size_t n = strlen(store->name);
 		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
 
-		if (plain_stores[k].bytes == 0 && piece_begins(m, name) && (m.n == n || suffix)) {
+		if (store->bytes == 0 && piece_begins(m, store->name) && (m.n == n || suffix)) {
 			return cc_bytes_of(i);
 		}
-		if (plain_stores[k].bytes > 0 && piece_is(bare, name)) {
-			const unsigned own = plain_stores[k].bytes, wide = cc_bytes_of(i);
+		if (store->bytes > 0 && piece_is(bare, store->name)) {
+			const unsigned wide = cc_bytes_of(i);
 
-			return (own == 16 || own == 64) && wide >= 16 ? wide : own;
+			return (store->bytes == 16 || store->bytes == 64) && wide >= 16 ? wide : store->bytes;
 		}
 	}
-	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
-		if (piece_begins(bare, partial_stores[k])) {
-			return cc_bytes_of(i);
-		}
+	if (piece_begins_any(bare, partial_stores)) {
+		return cc_bytes_of(i);
 	}
 	return 0;
 }
@@ -316,13 +314,13 @@ unsigned cc_string_bytes(const struct instruction *i)
 {
 	const struct piece m = i->mnemonic;
 	const bool moves = piece_begins(m, "movs"), inputs = piece_begins(m, "ins");
-	const size_t stem = inputs ? 3 : 4;
+	const size_t stem = 4 - inputs;
 	const bool bare = m.n == stem && i->operands > 0; /* the operands have the size */
 
 	if ((!moves && !inputs && !piece_begins(m, "stos")) || (!bare && m.n != stem + 1)) {
 		return 0;
 	}
-	for (unsigned k = 0; k < i->operands; k++) {
+	NVW_FOR(k, i->operands) {
 		if (moves && register_bytes(i->operand[k]) > 0) {
 			return 0; /* movsd of a vector, movsb of an extension */
 		}
@@ -337,14 +335,10 @@ bool cc_is_unwatchable(const struct instruction *i)
 {
 	static const char *const names[] = {"syscall", "sysenter", "vscatter", "vpscatter", "xsave", "fxsave",
 		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd", "clzero", "aadd", "aand",
-		"aor", "axor", "tilestore"};
+		"aor", "axor", "tilestore", NULL};
 
-	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
-		if (piece_begins(i->mnemonic, names[k])) {
-			return true;
-		}
-	}
-	return (piece_begins(i->mnemonic, "cmp") && piece_find(i->mnemonic, "xadd") != NULL) ||
+	return piece_begins_any(i->mnemonic, names) ||
+	       (piece_begins(i->mnemonic, "cmp") && piece_find(i->mnemonic, "xadd") != NULL) ||
 	       piece_is(i->mnemonic, "int") ||
 	       piece_is(i->mnemonic, "std") || /* then string instructions go downwards */
 	       (piece_begins(i->mnemonic, "pop") && i->operands == 1 && cc_is_memory(i, i->operand[0]) &&

@@ -21,6 +21,8 @@ struct instruction {
 
 /* Splits the operands at commas outside of parentheses. */
 void cc_take_operands(struct instruction *i, struct piece p);
+/* Without the mark of AT&T's syntax. */
+struct piece cc_register_name(struct piece operand);
 bool cc_is_memory(const struct instruction *i, struct piece operand);
 /* Bytes of the access, from a register, Intel's keyword, or the suffix. */
 unsigned cc_bytes_of(const struct instruction *i);

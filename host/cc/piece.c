@@ -35,6 +35,22 @@ bool piece_is(struct piece p, const char *text)
 	return p.n == strlen(text) && piece_begins(p, text);
 }
 
+bool piece_begins_any(struct piece p, const char *const *texts)
+{
+	while (*texts != NULL && !piece_begins(p, *texts)) {
+		texts++;
+	}
+	return *texts != NULL;
+}
+
+bool piece_is_any(struct piece p, const char *const *texts)
+{
+	while (*texts != NULL && !piece_is(p, *texts)) {
+		texts++;
+	}
+	return *texts != NULL;
+}
+
 const char *piece_find(struct piece p, const char *text)
 {
 	for (size_t i = 0; i + strlen(text) <= p.n; i++) {
@@ -43,6 +59,26 @@ const char *piece_find(struct piece p, const char *text)
 		}
 	}
 	return NULL;
+}
+
+struct piece piece_before(struct piece p, const char *text)
+{
+	const char *const at = piece_find(p, text);
+
+	if (at != NULL) {
+		p.n = (size_t)(at - p.at);
+	}
+	return piece_trim(p);
+}
+
+struct piece piece_behind(struct piece p, const char *text)
+{
+	const char *const at = piece_find(p, text);
+
+	if (at == NULL) {
+		return p;
+	}
+	return piece_rest(p, (size_t)(at - p.at) + strlen(text));
 }
 
 size_t piece_word(struct piece p)

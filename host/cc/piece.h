@@ -20,8 +20,14 @@ struct piece piece_trim(struct piece p);
 struct piece piece_rest(struct piece p, size_t n);
 bool piece_begins(struct piece p, const char *with);
 bool piece_is(struct piece p, const char *text);
+/* The same, of any of the texts; NULL follows the last. */
+bool piece_begins_any(struct piece p, const char *const *texts);
+bool piece_is_any(struct piece p, const char *const *texts);
 /* The first place of a text; NULL: there is none. */
 const char *piece_find(struct piece p, const char *text);
+/* What stands before that, or behind it, trimmed; the whole piece where there is none. */
+struct piece piece_before(struct piece p, const char *text);
+struct piece piece_behind(struct piece p, const char *text);
 /* Characters of the word at the beginning: a mnemonic, a directive, a label without its colon. */
 size_t piece_word(struct piece p);
 

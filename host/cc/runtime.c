@@ -43,17 +43,21 @@ static size_t bytes_of_counters(void)
 	return (size_t)(__nvwave_cc_behind_counters - __start_nvwave_cc_counters);
 }
 
+/* For nvwave's headers, whose hooks these are (nvw/ack.h, valgrind/pmemcheck.h), too. */
+void *__nvwave_cc_look_up(void *handle, const char *name);
+void *__nvwave_cc_look_up(void *handle, const char *name)
+{
+	return dlsym != NULL ? dlsym(handle, name) : NULL;
+}
+
 __attribute__((constructor(101))) static void find_hooks(void)
 {
 	nvwave_cc_find_hooks *find = NULL;
 	nvwave_cc_find_marks *find_marks = NULL;
 
-	if (dlsym != NULL) {
-		*(void **)&find = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS);
-		*(void **)&find_marks = dlsym(RTLD_DEFAULT, NVWAVE_CC_MARKS);
-	}
-	hooks = find ? find((const void *)&find_hooks, __nvwave_cc_watched) : NULL;
-	if (hooks != NULL) {
+	*(void **)&find = __nvwave_cc_look_up(RTLD_DEFAULT, NVWAVE_CC_HOOKS);
+	*(void **)&find_marks = __nvwave_cc_look_up(RTLD_DEFAULT, NVWAVE_CC_MARKS);
+	if (find != NULL && (hooks = find((const void *)&find_hooks, __nvwave_cc_watched)) != NULL) {
 		lowest = hooks->lowest;
 		highest = hooks->highest;
 		on_store = hooks->store;
@@ -65,13 +69,6 @@ __attribute__((constructor(101))) static void find_hooks(void)
 		__nvwave_cc_marks = find_marks(
 			(const void *)&find_hooks, __start_nvwave_cc_counters, bytes_of_counters());
 	}
-}
-
-/* For nvwave's headers, whose hooks these are (nvw/ack.h, valgrind/pmemcheck.h). */
-void *__nvwave_cc_look_up(void *handle, const char *name);
-void *__nvwave_cc_look_up(void *handle, const char *name)
-{
-	return dlsym != NULL ? dlsym(handle, name) : NULL;
 }
 
 /* ---- Stores and loads ----------------------------------------------------------------------------- */
@@ -229,21 +226,23 @@ typedef unsigned __int128 uint128_t;
 		END(a, BOTH);                                                                                \
 		return before;                                                                               \
 	}
-#define COMPARE(bits, name)                                                                 \
-	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,       \
-		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);         \
-	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a,       \
-		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)          \
-	{                                                                                   \
-		BEGIN(a, true);                                                             \
-		const uint##bits##_t before = __sync_val_compare_and_swap(a, *expected, v); \
-		const int done = before == *expected;                                       \
-                                                                                            \
-		END(a, done ? BOTH : NVWAVE_CC_LOADED);                                     \
-		if (!done) {                                                                \
-			*expected = before;                                                 \
-		}                                                                           \
-		return done;                                                                \
+#define COMPARED(bits, expected)                                                     \
+	BEGIN(a, true);                                                              \
+	const uint##bits##_t before = __sync_val_compare_and_swap(a, (expected), v); \
+	const int done = before == (expected);                                       \
+                                                                                     \
+	END(a, done ? BOTH : NVWAVE_CC_LOADED)
+#define COMPARE(bits, name)                                                           \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a, \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);   \
+	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a, \
+		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)    \
+	{                                                                             \
+		COMPARED(bits, *expected);                                            \
+		if (!done) {                                                          \
+			*expected = before;                                           \
+		}                                                                     \
+		return done;                                                          \
 	}
 #define COMPARES(bits)                                                                        \
 	COMPARE(bits, strong)                                                                 \
@@ -253,10 +252,7 @@ typedef unsigned __int128 uint128_t;
 	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a, \
 		uint##bits##_t expected, uint##bits##_t v, int order, int failed)             \
 	{                                                                                     \
-		BEGIN(a, true);                                                               \
-		const uint##bits##_t before = __sync_val_compare_and_swap(a, expected, v);    \
-                                                                                              \
-		END(a, before == expected ? BOTH : NVWAVE_CC_LOADED);                         \
+		COMPARED(bits, expected);                                                     \
 		return before;                                                                \
 	}
 #define UPDATES(bits)                                           \

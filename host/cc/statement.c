@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/core/bounds.h"
+#include "core/bounds.h"
 #include "stage.h"
 
 /* clang has its own section types, which other assemblers warn of. */
@@ -59,12 +59,10 @@ static void note(const struct stage *s, const char *what)
 
 static void note_macro(const struct stage *s, struct piece p)
 {
-	static const char *const names[] = {"clwb", "clflush", "movnt", "sfence", "mfence"};
+	static const char *const names[] = {"clwb", "clflush", "movnt", "sfence", "mfence", NULL};
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (piece_begins(p, names[i])) {
-			note(s, "an instruction in the body of a .macro is not watched");
-		}
+	if (piece_begins_any(p, names)) {
+		note(s, "an instruction in the body of a .macro is not watched");
 	}
 }
 
@@ -72,19 +70,16 @@ static void note_macro(const struct stage *s, struct piece p)
 static struct piece take_prefixes(struct piece p, struct instruction *i)
 {
 	static const char *const others[] = {"rep", "repe", "repz", "repne", "repnz", "notrack", "bnd",
-		"addr32", "cs", "ds", "es", "ss", "fs", "gs", "xacquire", "xrelease"};
+		"addr32", "cs", "ds", "es", "ss", "fs", "gs", "xacquire", "xrelease", NULL};
 	bool again = true;
 
 	while (again && p.n > 0) {
 		const struct piece word = {p.at, piece_word(p)};
 
-		again = piece_is(word, "lock") || piece_is(word, "data16");
+		again = piece_is(word, "lock") || piece_is(word, "data16") || piece_is_any(word, others);
 		i->locked = i->locked || piece_is(word, "lock");
 		i->wide = i->wide || piece_is(word, "data16");
 		i->repeated = i->repeated || piece_begins(word, "rep");
-		for (unsigned k = 0; k < sizeof others / sizeof *others && !again; k++) {
-			again = piece_is(word, others[k]);
-		}
 		if (again) {
 			p = piece_rest(p, word.n);
 		}
