@@ -345,8 +345,8 @@ static uint64_t kernel_end(const struct edit_log *log, uint64_t place)
 	uint64_t i = place + 1;
 
 	NVW_INVARIANT(place < log->entry.count);
-	while (i < log->entry.count && edit_record_at(log, i)->kind != NVW_LOG_LAUNCH &&
-		edit_record_at(log, i - 1)->kind != NVW_LOG_FINISH) {
+	while (i < log->entry.count && !edit_is_kind(log, i, NVW_LOG_LAUNCH) &&
+		!edit_is_kind(log, i - 1, NVW_LOG_FINISH)) {
 		i++;
 	}
 	return i;
@@ -445,7 +445,7 @@ static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_
 static int edit_kernels(struct edit_log *log, const struct ct_edit *edit, uint64_t *passes)
 {
 	NVW_FOR(i, log->entry.count) {
-		if (edit_record_at(log, i)->kind == NVW_LOG_LAUNCH) {
+		if (edit_is_kind(log, i, NVW_LOG_LAUNCH)) {
 			NVW_TRY(edit_kernel(log, edit, i, passes));
 		}
 	}

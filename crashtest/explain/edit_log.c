@@ -126,7 +126,7 @@ static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 		return 0;
 	}
 	NVW_FOR(i, log->entry.count) {
-		stores += edit_record_at(log, i)->kind == NVW_LOG_STORE;
+		stores += edit_is_kind(log, i, NVW_LOG_STORE);
 	}
 	*ret = ct_limits_create(stores, log->groups);
 	NVW_FAIL_IF(!*ret, NVW_E_MEMORY, "no memory to edit the persist log");
@@ -147,7 +147,7 @@ static int write_records(const struct edit_log *log, int fd)
 	int error = 0;
 
 	NVW_TRY(nvw_log_create_fd(dup(fd), "edited log", nvw_log_info(log->reader), &w));
-	while (i < log->entry.count && edit_record_at(log, i)->kind != NVW_LOG_END && !error) {
+	while (i < log->entry.count && !edit_is_kind(log, i, NVW_LOG_END) && !error) {
 		error = nvw_log_append(w, edit_record_at(log, i++));
 	}
 	if (error || i == log->entry.count) {

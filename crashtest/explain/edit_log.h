@@ -45,6 +45,10 @@ static inline struct nvw_log_record *edit_record_at(const struct edit_log *log, 
 {
 	return &edit_entry_at(log, place)->record;
 }
+static inline bool edit_is_kind(const struct edit_log *log, uint64_t place, enum nvw_log_kind kind)
+{
+	return edit_record_at(log, place)->kind == kind;
+}
 
 /* The record will come just before, or behind, the one at a place. */
 NVW_CHECKED int edit_log_add(

@@ -100,7 +100,7 @@ static int cannot(const struct ct_edit *e)
 
 static int exchange(struct edit_log *log, const struct ct_edit *e, const struct run *a, const struct run *b)
 {
-	const bool acknowledges = edit_record_at(log, a->first)->kind == NVW_LOG_ACK;
+	const bool acknowledges = edit_is_kind(log, a->first, NVW_LOG_ACK);
 
 	NVW_INVARIANT(a->first <= a->last && b->first <= b->last);
 	if (!acknowledges && !is_crossed(log, b, &e->b, a->first, b->last)) {
@@ -186,7 +186,7 @@ static void note_crossed(
 	const struct edit_log *log, const struct ct_edit *e, const struct run *b, struct round *r)
 {
 	NVW_INVARIANT(b->round != 0);
-	r->a_moves = r->a_moves || edit_record_at(log, r->first)->kind == NVW_LOG_ACK ||
+	r->a_moves = r->a_moves || edit_is_kind(log, r->first, NVW_LOG_ACK) ||
 		     is_crossed(log, b, &e->b, r->first, b->last);
 }
 

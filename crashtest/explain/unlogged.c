@@ -34,7 +34,7 @@ void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *on
 	}
 }
 
-static struct ct_unlogged of_run(const struct emu_unlogged *x)
+static void add_of_run(struct ct_unlogged_list *list, const struct emu_unlogged *x)
 {
 	struct ct_unlogged u = {.log = CT_LOG_EPOCH,
 		.line = x->store->line,
@@ -47,7 +47,7 @@ static struct ct_unlogged of_run(const struct emu_unlogged *x)
 	NVW_PRINT(u.function, "%s", x->store->function);
 	NVW_PRINT(u.begun_file, "%s", x->begun->file);
 	NVW_PRINT(u.begun_function, "%s", x->begun->function);
-	return u;
+	ct_unlogged_add(list, &u);
 }
 
 void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged_list *ret_list)
@@ -58,8 +58,6 @@ void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged
 	}
 	ret_list->more = report->unlisted;
 	NVW_EACH(store, report->store, report->count) {
-		const struct ct_unlogged one = of_run(store);
-
-		ct_unlogged_add(ret_list, &one);
+		add_of_run(ret_list, store);
 	}
 }

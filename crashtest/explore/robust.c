@@ -201,12 +201,15 @@ static int create(int log_fd, int syncs_fd, const struct ct_robust *is, struct c
 	return 0;
 }
 
+static bool has_epochs(const struct ct_model_info *model)
+{
+	return model->narrows && !model->replays;
+}
+
 int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust)
 {
-	const struct ct_model_info *const model = ct_model_info(rules->model);
-
-	NVW_FAIL_IF(model->replays || !model->narrows || rules->mixed, NVW_E_USAGE,
+	NVW_FAIL_IF(!has_epochs(ct_model_info(rules->model)) || rules->mixed, NVW_E_USAGE,
 		"--oracle=robust: expected --mode=permitted and a model of epochs");
 	return create(log_fd, syncs_fd, &(struct ct_robust){.workload = workload, .plan = plan}, ret_robust);
 }

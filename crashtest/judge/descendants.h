@@ -8,6 +8,7 @@
 #define CRASHTEST_DESCENDANTS_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -16,13 +17,13 @@
 
 enum { CT_CHILDREN_MAX = 64, CT_ROUNDS_MAX = 10000 };
 
-/* The first children of the calling thread. */
-static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
+/* The first children of a thread, whose file of /proc is at path: at most max. */
+static inline unsigned ct_children(const char *path, pid_t *pid, unsigned max)
 {
-	FILE *const f = fopen("/proc/thread-self/children", "re");
+	FILE *const f = fopen(path, "re");
 	unsigned n = 0;
 
-	while (f && n < CT_CHILDREN_MAX && fscanf(f, "%d", &pid[n]) == 1) {
+	while (f && n < max && fscanf(f, "%d", &pid[n]) == 1) {
 		n++;
 	}
 	if (f) {
@@ -31,19 +32,22 @@ static inline unsigned ct_children(pid_t pid[CT_CHILDREN_MAX])
 	return n;
 }
 
+static inline bool ct_end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return true;
+}
+
 /* Ends the children except kept; returns how many. */
 static inline unsigned ct_end_children(pid_t kept)
 {
 	pid_t child[CT_CHILDREN_MAX];
-	const unsigned n = ct_children(child);
+	const unsigned n = ct_children("/proc/thread-self/children", child, CT_CHILDREN_MAX);
 	unsigned ended = 0;
 
 	NVW_EACH(one, child, n) {
-		if (*one != kept) {
-			kill(*one, SIGKILL);
-			waitpid(*one, NULL, 0);
-			ended++;
-		}
+		ended += *one != kept && ct_end_child(*one);
 	}
 	return ended;
 }

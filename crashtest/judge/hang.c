@@ -9,6 +9,7 @@
 
 #include "source/frames.h"
 
+#include "descendants.h"
 #include "hang.h"
 #include "output.h"
 #include "process.h"
@@ -33,14 +34,7 @@ static unsigned tree(pid_t pid, pid_t list[TREE_MAX])
 		char path[64];
 
 		NVW_PRINT(path, "/proc/%d/task/%d/children", (int)list[i], (int)list[i]);
-		FILE *const f = fopen(path, "re");
-
-		while (f && count < TREE_MAX && fscanf(f, "%d", &list[count]) == 1) {
-			count++;
-		}
-		if (f) {
-			fclose(f);
-		}
+		count += ct_children(path, &list[count], TREE_MAX - count);
 	}
 	return count;
 }

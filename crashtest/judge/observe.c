@@ -145,15 +145,18 @@ static void note_read(uint64_t word, uint8_t bytes)
 	s->word[s->count++] = (uint32_t)word;
 }
 
+/* A word counts as read wholly where single bytes are not observed. */
+static uint8_t read_of(uint64_t word, uint64_t off, uint64_t bytes)
+{
+	return is_exact(word * 8 / CT_READ_PAGE) ? bytes_of(word, off, bytes) : UINT8_MAX;
+}
+
 /* Bytes of the file. */
 static void note_bytes(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
-		const uint8_t read =
-			is_exact(word * 8 / CT_READ_PAGE) ? bytes_of(word, off, bytes) : UINT8_MAX;
-
 		if (varies(word)) {
-			note_read(word, read);
+			note_read(word, read_of(word, off, bytes));
 		}
 	}
 }
@@ -463,6 +466,14 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	}
 }
 
+/* The pages that an instruction needed are watched again. */
+static void end_steps(void)
+{
+	while (seen.steps > 0) {
+		protect(seen.step[--seen.steps], PROT_NONE);
+	}
+}
+
 static void on_step(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *const c = context;
@@ -471,9 +482,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
 		pass_on(signal);
 		return;
 	}
-	while (seen.steps > 0) {
-		protect(seen.step[--seen.steps], PROT_NONE);
-	}
+	end_steps();
 	c->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
 

@@ -145,20 +145,25 @@ static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, str
 	return 0;
 }
 
+/* Recovers the state; stop as in struct tap. Returns recovery's result. */
+static int recover_image(const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase)
+{
+	struct nvw_pool *pool;
+
+	NVW_TRY(open_image(tap, &pool));
+	const int error = recover(o, pool, NULL, phase);
+
+	nvw_pool_close(pool);
+	return error;
+}
+
 /* Stops recovery at write number stop, restarts it, checks. */
 static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, const struct nvw_acks *acks,
 	uint64_t stop, struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	struct tap tap = {.image = image, .stop = stop};
-	struct nvw_pool *pool;
 
-	if (open_image(&tap, &pool)) {
-		return refused("the pool does not open", findings);
-	}
-	const int error = recover(o, pool, NULL, phase); /* fails: that is the crash */
-
-	nvw_pool_close(pool);
-	if (!error) {
+	if (!recover_image(o, &tap, phase)) {
 		return 0;
 	}
 	tap.stop = UINT64_MAX;
@@ -169,43 +174,26 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 		findings, 0, "after a second crash, at write %llu of recovery", (unsigned long long)stop + 1);
 }
 
-/* Recovers the state; stop as in struct tap. Returns recovery's result; *ret_hash is the image's hash
- * afterwards. */
-static int recover_image(
-	const struct ct_oracle *o, struct tap *tap, volatile uint32_t *phase, uint64_t *ret_hash)
-{
-	struct nvw_pool *pool;
-	int error = open_image(tap, &pool);
-
-	if (!error) {
-		error = recover(o, pool, NULL, phase);
-		nvw_pool_close(pool);
-	}
-	*ret_hash = tap->image->hash;
-	return error;
-}
-
 /* A crash before each write of recovery. The image has the state before and after this call. */
 static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struct nvw_findings *findings,
 	volatile uint32_t *phase)
 {
 	const uint64_t state = image->undo_count;
 	struct tap whole = {.image = image, .stop = UINT64_MAX};
-	uint64_t wanted, found;
-	int verdict =
-		recover_image(o, &whole, phase, &wanted) ? refused("recovery refuses the pool", findings) : 0;
+	int verdict = recover_image(o, &whole, phase) ? refused("recovery refuses the pool", findings) : 0;
+	const uint64_t wanted = image->hash;
 
 	ct_image_undo(image, state);
 	for (uint64_t stop = 0; stop < whole.writes && !verdict; stop++) {
 		struct tap tap = {.image = image, .stop = stop};
 
-		recover_image(o, &tap, phase, &found); /* ends in NVW_E_STOPPED */
+		recover_image(o, &tap, phase); /* ends in NVW_E_STOPPED */
 		tap.stop = UINT64_MAX;
-		if (recover_image(o, &tap, phase, &found)) {
+		if (recover_image(o, &tap, phase)) {
 			verdict = nvw_violation(findings, 0,
 				"recovery fails after a second crash, before its write %llu: %s",
 				(unsigned long long)stop + 1, nvw_error_message());
-		} else if (found != wanted) {
+		} else if (image->hash != wanted) {
 			verdict = nvw_violation(findings, 0,
 				"recovery that crashed before its write %llu and ran again leaves a "
 				"different "

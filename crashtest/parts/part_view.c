@@ -252,15 +252,20 @@ static void make_noise(struct ct_part_view *p)
 	p->seed += p->seed != 0;
 }
 
+static void forget_words(const struct ct_part_view *p, struct ct_made *made)
+{
+	memset(made->made_in, 0, p->bytes / 2);
+}
+
 /* No word is made yet. */
 static void next_evaluation(struct ct_part_view *p)
 {
 	if (++p->evaluation > 0) {
 		return;
 	}
-	memset(p->before.made_in, 0, p->bytes / 2);
+	forget_words(p, &p->before);
 	if (!p->is_plain) {
-		memset(p->after.made_in, 0, p->bytes / 2);
+		forget_words(p, &p->after);
 	}
 	p->evaluation = 1;
 }

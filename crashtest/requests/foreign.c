@@ -638,9 +638,11 @@ static int explore_with(struct held *h, const struct ct_foreign *f, const struct
 		.head = h->head,
 		.operations = &jury->operations,
 		.promises = h->promises.operation ? &h->promises : NULL,
-		.save = replays ? ct_replay_oracle_save : NULL,
 	};
 
+	if (replays) {
+		e.save = ct_replay_oracle_save;
+	}
 	if (f->command || f->recover) {
 		e.stack = stack_of_command;
 	}

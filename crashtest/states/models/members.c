@@ -16,15 +16,18 @@ static bool is_narrowed(const struct ct_medium *m, const struct nvw_log_record *
 	return m->narrow_site != 0 && r->barrier.site == m->narrow_site;
 }
 
+static bool is_member(const struct ct_medium *m, uint32_t kernel, uint64_t item, uint64_t group)
+{
+	return kernel == m->kernel && item < m->work_items && group < m->work_items;
+}
+
 int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, uint64_t group)
 {
-	if (kernel == m->kernel && item < m->work_items && group < m->work_items) {
-		return 0;
-	}
-	return nvw_fail(NVW_E_DAMAGED,
+	NVW_FAIL_IF(!is_member(m, kernel, item, group), NVW_E_DAMAGED,
 		"persist log: record %llu: work-item %llu of group %llu is not in the running kernel %u",
 		(unsigned long long)m->record, (unsigned long long)item, (unsigned long long)group,
 		m->kernel);
+	return 0;
 }
 
 /* ---- Completed epochs: completion, and through it equations 1 to 3 ------------------------------------- */
