@@ -89,30 +89,31 @@ static inline uint64_t bytes_of(const struct dense_array *a)
 	return a->count * (a->type == DENSE_DOUBLE ? 8 : 4);
 }
 
-static inline const struct dense_array *array_of(const struct test *t, const char *name)
+static inline unsigned array_of(const struct test *t, const char *name)
 {
-	const struct dense_array *a = t->plan->array;
+	unsigned i = 0;
 
-	while (strcmp(a->name, name) != 0) {
-		a++;
+	while (strcmp(t->plan->array[i].name, name) != 0) {
+		i++;
 	}
-	return a;
+	return i;
 }
 
 /* An array before the run, to look at and to change. */
 static inline void *input(const struct test *t, const char *array)
 {
-	return array_of(t, array)->input;
+	return t->plan->input[array_of(t, array)];
 }
 
 /* A copy of what the device made of it, freed by the caller. */
 static inline void *result(const struct test *t, const char *array)
 {
-	const struct dense_array *const a = array_of(t, array);
-	void *const copy = malloc(bytes_of(a));
+	const unsigned i = array_of(t, array);
+	const uint64_t bytes = bytes_of(&t->plan->array[i]);
+	void *const copy = malloc(bytes);
 
 	assert_non_null(copy);
-	assert_int_equal(nvw_read(t->machine, copy, a->device, bytes_of(a)), 0);
+	assert_int_equal(nvw_read(t->machine, copy, t->plan->device[i], bytes), 0);
 	return copy;
 }
 

@@ -109,8 +109,9 @@ TEST(a_flipped_bit_in_any_array_is_a_violation)
 		struct test t = begin(kernel->workload, kernel->sizes, "gd");
 
 		run_and_verify(&t);
-		NVW_EACH(a, t.plan->array, t.plan->arrays) {
-			uint8_t *const last = (uint8_t *)a->device + bytes_of(a) - 4;
+		NVW_FOR(i, t.plan->arrays) {
+			const struct dense_array *const a = &t.plan->array[i];
+			uint8_t *const last = (uint8_t *)t.plan->device[i] + bytes_of(a) - 4;
 			uint8_t byte;
 
 			if (a->use == DENSE_SCRATCH) {
@@ -163,7 +164,7 @@ TEST(real_graphs_are_computed_alike)
 static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan *b)
 {
 	NVW_FOR(i, a->arrays) {
-		if (memcmp(a->array[i].input, b->array[i].input, bytes_of(&a->array[i])) != 0) {
+		if (memcmp(a->input[i], b->input[i], bytes_of(&a->array[i])) != 0) {
 			return false;
 		}
 	}

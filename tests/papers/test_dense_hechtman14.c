@@ -117,7 +117,7 @@ TEST(spmv_of_ones_counts_neighbours)
 	struct test t = begin(&nvw_workload_spmv, "graph=grid:9x4", "gd");
 	float *const values = input(&t, "values"), *const vector = input(&t, "vector"), *product;
 
-	NVW_FOR(i, array_of(&t, "values")->count) {
+	NVW_FOR(i, t.plan->array[array_of(&t, "values")].count) {
 		values[i] = 1;
 	}
 	NVW_EACH(one, vector, WIDTH * HEIGHT) {
@@ -382,16 +382,15 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 
 	NVW_EACH(one, cases, 3) {
 		struct test t = begin(&nvw_workload_hotspot, one->sizes, "gd");
-		const struct dense_array *a = t.plan->array;
 		uint8_t byte;
 
 		run_and_verify(&t);
-		while (strcmp(a->name, one->array) != 0) {
-			a++;
-		}
-		assert_int_equal(nvw_read(t.machine, &byte, a->device, 1), 0);
+
+		void *const first = t.plan->device[array_of(&t, one->array)];
+
+		assert_int_equal(nvw_read(t.machine, &byte, first, 1), 0);
 		byte ^= 1;
-		assert_int_equal(nvw_write(t.machine, a->device, &byte, 1), 0);
+		assert_int_equal(nvw_write(t.machine, first, &byte, 1), 0);
 		assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
 		end(&t);
 	}

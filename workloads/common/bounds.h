@@ -24,6 +24,12 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* How many parts of a size hold count; the last one may be smaller. */
+static inline uint64_t u64_parts(uint64_t count, uint64_t size)
+{
+	return (count + size - 1) / size;
+}
+
 #define BOUNDS_CHECK(workload, options, rows) \
 	bounds_check(workload, options, rows, sizeof(rows) / sizeof *(rows))
 

@@ -27,20 +27,15 @@ static void apsp_shape(struct dense_plan *p)
 	const uint64_t nodes = p->graph.nodes;
 
 	dense_array_graph(p, ROWS);
-	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->array[COLUMNS].count);
-	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, nodes * nodes); /* source x node */
-	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_read_only(p, WEIGHTS, DENSE_INT32, p->array[COLUMNS].count, "weights");
+	dense_written(p, DISTANCES, DENSE_INT32, nodes * nodes, "distances"); /* source x node */
+	dense_written(p, MORE, DENSE_INT32, 1, "more");
 }
 
 static void apsp_fill(struct dense_plan *p)
 {
-	int32_t *const distances = p->array[DISTANCES].input;
-	const uint64_t nodes = p->graph.nodes;
-
 	dense_fill_int(p, WEIGHTS, 1, WEIGHT_MAX + 1);
-	NVW_FOR(i, nodes * nodes) {
-		distances[i] = i / nodes == i % nodes ? 0 : FAR;
-	}
+	dense_fill_far(p->input[DISTANCES], p->graph.nodes, FAR);
 }
 
 /* The distance over an edge from a node that is so far away. */
@@ -93,11 +88,11 @@ DENSE_ITEMS(apsp_relax, a, id, a->nodes * a->nodes)
 
 static int apsp_run(struct dense_plan *p)
 {
-	const struct args args = {.rows = p->array[ROWS].device,
-		.columns = p->array[COLUMNS].device,
-		.weights = p->array[WEIGHTS].device,
-		.distances = p->array[DISTANCES].device,
-		.more = p->array[MORE].device,
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.weights = p->device[WEIGHTS],
+		.distances = p->device[DISTANCES],
+		.more = p->device[MORE],
 		.nodes = p->graph.nodes,
 		.sweeps = p->size[SWEEPS]};
 	bool is_more = true;
@@ -110,30 +105,37 @@ static int apsp_run(struct dense_plan *p)
 	return 0;
 }
 
-/* One pass over the nodes for one source; whether a distance has fallen. */
+/* A node tries the ways over its neighbours, for one source; whether its distance has fallen. */
+static bool relax(const struct graph *g, const int32_t *weights, int32_t *distances, uint32_t v)
+{
+	const int32_t before = distances[v];
+
+	GRAPH_EACH(i, g, v) {
+		const int32_t here = over(distances[g->column[i]], weights[i]);
+
+		if (here < distances[v]) {
+			distances[v] = here;
+		}
+	}
+	return distances[v] < before;
+}
+
 static bool relax_all(const struct graph *g, const int32_t *weights, int32_t *distances)
 {
 	bool is_shorter = false;
 
 	NVW_FOR(v, g->nodes) {
-		GRAPH_EACH(i, g, v) {
-			const int32_t here = over(distances[g->column[i]], weights[i]);
-
-			if (here < distances[v]) {
-				distances[v] = here;
-				is_shorter = true;
-			}
-		}
+		is_shorter |= relax(g, weights, distances, v);
 	}
 	return is_shorter;
 }
 
 static void apsp_expect(struct dense_plan *p)
 {
-	int32_t *const distances = p->array[DISTANCES].expected;
+	int32_t *const distances = p->expected[DISTANCES];
 
-	for (uint64_t s = 0; s < p->graph.nodes; s++) {
-		while (relax_all(&p->graph, p->array[WEIGHTS].expected, distances + s * p->graph.nodes)) {
+	NVW_FOR(s, p->graph.nodes) {
+		while (relax_all(&p->graph, p->expected[WEIGHTS], distances + s * p->graph.nodes)) {
 		}
 	}
 }

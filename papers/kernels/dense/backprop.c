@@ -31,19 +31,18 @@ static uint64_t unit_count(const struct dense_plan *p)
 
 static uint64_t part_count(const struct dense_plan *p)
 {
-	return (unit_count(p) + PART - 1) / PART;
+	return u64_parts(unit_count(p), PART);
 }
 
 static void backprop_shape(struct dense_plan *p)
 {
 	const uint64_t units = unit_count(p);
 
-	dense_array(p, UNITS, "units", DENSE_FLOAT, DENSE_READ_ONLY, units);
-	dense_array(p, WEIGHTS, "weights", DENSE_FLOAT, DENSE_WRITTEN, units * HIDDEN);
-	dense_array(p, MOMENTA, "momenta", DENSE_FLOAT, DENSE_WRITTEN, units * HIDDEN);
-	dense_array(p, PARTS, "parts", DENSE_FLOAT, DENSE_WRITTEN, part_count(p) * HIDDEN);
-	dense_array(p, OUTPUT, "output weights", DENSE_FLOAT, DENSE_WRITTEN, HIDDEN + 1);
-	dense_array(p, ERRORS, "errors", DENSE_FLOAT, DENSE_WRITTEN, HIDDEN);
+	dense_read_only(p, UNITS, DENSE_FLOAT, units, "units");
+	dense_written(p, WEIGHTS, DENSE_FLOAT, units * HIDDEN, "weights", "momenta");
+	dense_written(p, PARTS, DENSE_FLOAT, part_count(p) * HIDDEN, "parts");
+	dense_written(p, OUTPUT, DENSE_FLOAT, HIDDEN + 1, "output weights");
+	dense_written(p, ERRORS, DENSE_FLOAT, HIDDEN, "errors");
 }
 
 /* Weights that keep the sums of any number of inputs where the sigmoid is steep. */
@@ -52,7 +51,7 @@ static void backprop_fill(struct dense_plan *p)
 	const double most = 1 / sqrt((double)unit_count(p));
 
 	dense_fill_real(p, UNITS, 0, 1);
-	((float *)p->array[UNITS].input)[0] = 1;
+	((float *)p->input[UNITS])[0] = 1;
 	dense_fill_real(p, WEIGHTS, -most, most);
 	dense_fill_real(p, OUTPUT, -1, 1);
 }
@@ -214,7 +213,7 @@ static int forward(struct dense_plan *p, struct args *args)
 		return dense_launch(p, backprop_forward, args, args->part_count * HIDDEN);
 	}
 	args->parts_of_group = u64_max(p->group_size / (PART * HIDDEN), 1);
-	groups = (args->part_count + args->parts_of_group - 1) / args->parts_of_group;
+	groups = u64_parts(args->part_count, args->parts_of_group);
 	NVW_TRY(dense_scratchpads(
 		p, args->parts_of_group * sizeof(struct scratchpad), groups * p->group_size));
 	args->scratchpads = p->more;
@@ -223,11 +222,11 @@ static int forward(struct dense_plan *p, struct args *args)
 
 static int backprop_run(struct dense_plan *p)
 {
-	struct args args = {.units = p->array[UNITS].device,
-		.errors = p->array[ERRORS].device,
-		.weights = p->array[WEIGHTS].device,
-		.momenta = p->array[MOMENTA].device,
-		.parts = p->array[PARTS].device,
+	struct args args = {.units = p->device[UNITS],
+		.errors = p->device[ERRORS],
+		.weights = p->device[WEIGHTS],
+		.momenta = p->device[MOMENTA],
+		.parts = p->device[PARTS],
 		.unit_count = unit_count(p),
 		.part_count = part_count(p)};
 
@@ -238,16 +237,16 @@ static int backprop_run(struct dense_plan *p)
 
 static void backprop_expect(struct dense_plan *p)
 {
-	const float *const units = p->array[UNITS].expected;
-	float *const weights = p->array[WEIGHTS].expected, *const momenta = p->array[MOMENTA].expected;
-	float *const parts = p->array[PARTS].expected, *const errors = p->array[ERRORS].expected;
+	const float *const units = p->expected[UNITS];
+	float *const weights = p->expected[WEIGHTS], *const momenta = p->expected[MOMENTA];
+	float *const parts = p->expected[PARTS], *const errors = p->expected[ERRORS];
 
 	NVW_FOR(i, unit_count(p)) {
 		NVW_FOR(j, HIDDEN) {
 			parts[i / PART * HIDDEN + j] += units[i] * weights[i * HIDDEN + j];
 		}
 	}
-	middle(parts, part_count(p), p->array[OUTPUT].expected, errors);
+	middle(parts, part_count(p), p->expected[OUTPUT], errors);
 	NVW_FOR(i, unit_count(p) * HIDDEN) {
 		const struct weight old = {weights[i], momenta[i]};
 		const struct weight new = adjust(old, units[i / HIDDEN], errors[i % HIDDEN]);

@@ -30,15 +30,13 @@ static void barnes_hut_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[BODIES];
 
-	dense_array(p, MASSES, "masses", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, PLACES, "places", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
-	dense_array(p, VELOCITIES, "velocities", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
-	dense_array(p, ACCELERATIONS, "accelerations", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
-	dense_array(p, ORDER, "order", DENSE_UINT32, DENSE_WRITTEN, n); /* the bodies, cell by cell */
+	dense_read_only(p, MASSES, DENSE_FLOAT, n, "masses");
+	dense_written(p, PLACES, DENSE_FLOAT, 3 * n, "places", "velocities", "accelerations");
+	dense_written(p, ORDER, DENSE_UINT32, n, "order"); /* the bodies, cell by cell */
 	/* Every cell but those of one body has two parts or more: there are fewer than twice as many as
 	 * bodies. */
-	dense_array(p, CELLS, "cells", DENSE_FLOAT, DENSE_WRITTEN, 2 * n * CELL);
-	dense_array(p, SKIPS, "skips", DENSE_UINT32, DENSE_WRITTEN, 2 * n);
+	dense_written(p, CELLS, DENSE_FLOAT, 2 * n * CELL, "cells");
+	dense_written(p, SKIPS, DENSE_UINT32, 2 * n, "skips");
 }
 
 static void barnes_hut_fill(struct dense_plan *p)
@@ -259,8 +257,8 @@ static int build_on_device(struct dense_plan *p, uint64_t *ret_cells)
 		r = dense_copy(p, i, &copy[i]);
 	}
 	if (r == 0) {
-		*ret_cells = build_all((struct tree){p->array[MASSES].input, copy[PLACES], copy[CELLS],
-					       copy[ORDER], copy[SKIPS], 0},
+		*ret_cells = build_all((struct tree){p->input[MASSES], copy[PLACES], copy[CELLS], copy[ORDER],
+					       copy[SKIPS], 0},
 			(uint32_t)p->size[BODIES]);
 	}
 	for (unsigned i = ORDER; r == 0 && i <= SKIPS; i++) {
@@ -279,12 +277,12 @@ static float theta(const struct dense_plan *p)
 
 static int barnes_hut_run(struct dense_plan *p)
 {
-	struct args args = {.cells = p->array[CELLS].device,
-		.order = p->array[ORDER].device,
-		.skips = p->array[SKIPS].device,
-		.places = p->array[PLACES].device,
-		.velocities = p->array[VELOCITIES].device,
-		.accelerations = p->array[ACCELERATIONS].device,
+	struct args args = {.cells = p->device[CELLS],
+		.order = p->device[ORDER],
+		.skips = p->device[SKIPS],
+		.places = p->device[PLACES],
+		.velocities = p->device[VELOCITIES],
+		.accelerations = p->device[ACCELERATIONS],
 		.bodies = p->size[BODIES],
 		.theta = theta(p)};
 
@@ -300,8 +298,8 @@ static int barnes_hut_run(struct dense_plan *p)
 
 static struct vector expect_acceleration(const struct dense_plan *p, struct vector here, uint32_t cells)
 {
-	const float *const cell = p->array[CELLS].expected;
-	const uint32_t *const skips = p->array[SKIPS].expected;
+	const float *const cell = p->expected[CELLS];
+	const uint32_t *const skips = p->expected[SKIPS];
 	struct vector sum = {0};
 
 	for (uint32_t i = 0; i < cells;) {
@@ -321,10 +319,10 @@ static struct vector expect_acceleration(const struct dense_plan *p, struct vect
 static void barnes_hut_expect(struct dense_plan *p)
 {
 	const uint32_t n = (uint32_t)p->size[BODIES];
-	float *const places = p->array[PLACES].expected, *const velocities = p->array[VELOCITIES].expected;
-	struct vector *const accelerations = p->array[ACCELERATIONS].expected;
-	const struct tree tree = {p->array[MASSES].expected, places, p->array[CELLS].expected,
-		p->array[ORDER].expected, p->array[SKIPS].expected, 0};
+	float *const places = p->expected[PLACES], *const velocities = p->expected[VELOCITIES];
+	struct vector *const accelerations = p->expected[ACCELERATIONS];
+	const struct tree tree = {
+		p->expected[MASSES], places, p->expected[CELLS], p->expected[ORDER], p->expected[SKIPS], 0};
 
 	NVW_FOR(t, p->size[STEPS]) {
 		const uint32_t cells = build_all(tree, n);

@@ -24,11 +24,11 @@ static void bc_shape(struct dense_plan *p)
 	const uint64_t nodes = p->graph.nodes;
 
 	dense_array_graph(p, ROWS);
-	dense_array(p, LEVELS, "levels", DENSE_INT32, DENSE_WRITTEN, nodes); /* -1: not reached */
-	dense_array(p, PATHS, "paths", DENSE_UINT32, DENSE_WRITTEN, nodes);
-	dense_array(p, SHARES, "shares", DENSE_DOUBLE, DENSE_WRITTEN, nodes); /* Brandes's dependencies */
-	dense_array(p, CENTRALITY, "centrality", DENSE_DOUBLE, DENSE_WRITTEN, nodes);
-	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_written(p, LEVELS, DENSE_INT32, nodes, "levels"); /* -1: not reached */
+	dense_written(p, PATHS, DENSE_UINT32, nodes, "paths");
+	dense_written(
+		p, SHARES, DENSE_DOUBLE, nodes, "shares", "centrality"); /* shares: Brandes's dependencies */
+	dense_written(p, MORE, DENSE_INT32, 1, "more");
 }
 
 static void bc_fill(struct dense_plan *p)
@@ -131,13 +131,13 @@ static int run_source(struct dense_plan *p, struct args *args)
 
 static int bc_run(struct dense_plan *p)
 {
-	struct args args = {.rows = p->array[ROWS].device,
-		.columns = p->array[COLUMNS].device,
-		.levels = p->array[LEVELS].device,
-		.more = p->array[MORE].device,
-		.paths = p->array[PATHS].device,
-		.shares = p->array[SHARES].device,
-		.centrality = p->array[CENTRALITY].device,
+	struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.levels = p->device[LEVELS],
+		.more = p->device[MORE],
+		.paths = p->device[PATHS],
+		.shares = p->device[SHARES],
+		.centrality = p->device[CENTRALITY],
 		.nodes = p->graph.nodes};
 
 	for (args.source = 0; args.source < sources(p); args.source++) {
@@ -152,8 +152,8 @@ static int bc_run(struct dense_plan *p)
 static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t *queue)
 {
 	const struct graph *const g = &p->graph;
-	int32_t *const levels = p->array[LEVELS].expected;
-	uint32_t *const paths = p->array[PATHS].expected, tail = 1;
+	int32_t *const levels = p->expected[LEVELS];
+	uint32_t *const paths = p->expected[PATHS], tail = 1;
 
 	queue[0] = source;
 	NVW_FOR(head, tail) {
@@ -177,9 +177,9 @@ static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t 
 static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32_t end)
 {
 	const struct graph *const g = &p->graph;
-	const int32_t *const levels = p->array[LEVELS].expected;
-	const uint32_t *const paths = p->array[PATHS].expected;
-	double *const shares = p->array[SHARES].expected;
+	const int32_t *const levels = p->expected[LEVELS];
+	const uint32_t *const paths = p->expected[PATHS];
+	double *const shares = p->expected[SHARES];
 
 	while (--end > 0) {
 		const uint32_t v = queue[end];
@@ -191,20 +191,20 @@ static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32
 				shares[v] += (double)paths[v] / paths[u] * (1 + shares[u]);
 			}
 		}
-		((double *)p->array[CENTRALITY].expected)[v] += shares[v];
+		((double *)p->expected[CENTRALITY])[v] += shares[v];
 	}
 }
 
 /* The queue is in the place of the rows, which it never outgrows, and which are as before afterwards. */
 static void bc_expect(struct dense_plan *p)
 {
-	uint32_t *const queue = p->array[ROWS].expected;
+	uint32_t *const queue = p->expected[ROWS];
 
 	NVW_FOR(source, sources(p)) {
 		NVW_FOR(v, p->graph.nodes) {
-			((int32_t *)p->array[LEVELS].expected)[v] = v == source ? 0 : -1;
-			((uint32_t *)p->array[PATHS].expected)[v] = v == source;
-			((double *)p->array[SHARES].expected)[v] = 0;
+			((int32_t *)p->expected[LEVELS])[v] = v == source ? 0 : -1;
+			((uint32_t *)p->expected[PATHS])[v] = v == source;
+			((double *)p->expected[SHARES])[v] = 0;
 		}
 		expect_backwards(p, queue, expect_forwards(p, source, queue));
 	}

@@ -29,23 +29,21 @@ static void bfs_shape(struct dense_plan *p)
 	const uint64_t nodes = p->graph.nodes;
 
 	dense_array_graph(p, ROWS);
-	dense_array(p, LEVELS, "levels", DENSE_INT32, DENSE_WRITTEN, nodes); /* -1: not reached */
-	dense_array(p, FRONTIER, "frontier", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, FOUND, "found", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, VISITED, "visited", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_written(p, LEVELS, DENSE_INT32, nodes, "levels", "frontier", "found",
+		"visited"); /* level -1: not reached */
+	dense_written(p, MORE, DENSE_INT32, 1, "more");
 }
 
 static void bfs_fill(struct dense_plan *p)
 {
-	int32_t *const levels = p->array[LEVELS].input;
+	int32_t *const levels = p->input[LEVELS];
 
 	NVW_FOR(v, p->graph.nodes) {
 		levels[v] = -1;
 	}
 	levels[bfs_source(p)] = 0;
-	((int32_t *)p->array[FRONTIER].input)[bfs_source(p)] = 1;
-	((int32_t *)p->array[VISITED].input)[bfs_source(p)] = 1;
+	((int32_t *)p->input[FRONTIER])[bfs_source(p)] = 1;
+	((int32_t *)p->input[VISITED])[bfs_source(p)] = 1;
 }
 
 struct args {
@@ -91,13 +89,13 @@ DENSE_ITEMS(bfs_advance, a, v, a->nodes)
 
 static int bfs_run(struct dense_plan *p)
 {
-	const struct args args = {.rows = p->array[ROWS].device,
-		.columns = p->array[COLUMNS].device,
-		.levels = p->array[LEVELS].device,
-		.frontier = p->array[FRONTIER].device,
-		.found = p->array[FOUND].device,
-		.visited = p->array[VISITED].device,
-		.more = p->array[MORE].device,
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.levels = p->device[LEVELS],
+		.frontier = p->device[FRONTIER],
+		.found = p->device[FOUND],
+		.visited = p->device[VISITED],
+		.more = p->device[MORE],
 		.nodes = p->graph.nodes};
 	bool is_more = true;
 
@@ -114,8 +112,8 @@ static int bfs_run(struct dense_plan *p)
 static void bfs_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
-	int32_t *const levels = p->array[LEVELS].expected, *const visited = p->array[VISITED].expected;
-	int32_t *const queue = p->array[FRONTIER].expected;
+	int32_t *const levels = p->expected[LEVELS], *const visited = p->expected[VISITED];
+	int32_t *const queue = p->expected[FRONTIER];
 	uint32_t head = 0, tail = 1;
 
 	queue[0] = (int32_t)bfs_source(p);

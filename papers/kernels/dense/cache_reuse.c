@@ -16,8 +16,8 @@ static const struct nvw_option options[] = {
 
 static void cache_reuse_shape(struct dense_plan *p)
 {
-	dense_array(p, READ, "read", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
-	dense_array(p, UPDATED, "updated", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_read_only(p, READ, DENSE_UINT32, p->size[SIZE], "read");
+	dense_written(p, UPDATED, DENSE_UINT32, p->size[SIZE], "updated");
 }
 
 static void cache_reuse_fill(struct dense_plan *p)
@@ -40,7 +40,7 @@ DENSE_ITEMS(cache_reuse_update, a, id, a->size)
 static int cache_reuse_run(struct dense_plan *p)
 {
 	const struct args args = {
-		.read = p->array[READ].device, .updated = p->array[UPDATED].device, .size = p->size[SIZE]};
+		.read = p->device[READ], .updated = p->device[UPDATED], .size = p->size[SIZE]};
 
 	NVW_FOR(i, p->size[LAUNCHES]) {
 		NVW_TRY(dense_launch(p, cache_reuse_update, &args, args.size));
@@ -50,8 +50,8 @@ static int cache_reuse_run(struct dense_plan *p)
 
 static void cache_reuse_expect(struct dense_plan *p)
 {
-	const uint32_t *const read = p->array[READ].expected;
-	uint32_t *const updated = p->array[UPDATED].expected;
+	const uint32_t *const read = p->expected[READ];
+	uint32_t *const updated = p->expected[UPDATED];
 
 	NVW_FOR(i, p->size[SIZE]) {
 		updated[i] += (uint32_t)p->size[LAUNCHES] * read[i];

@@ -23,9 +23,9 @@ static void convolution_shape(struct dense_plan *p)
 {
 	const uint64_t pixels = p->size[ROWS] * p->size[COLUMNS];
 
-	dense_array(p, IMAGE, "image", DENSE_FLOAT, DENSE_READ_ONLY, pixels);
-	dense_array(p, FILTER, "filter", DENSE_FLOAT, DENSE_READ_ONLY, p->size[WIDTH] * p->size[WIDTH]);
-	dense_array(p, RESULT, "result", DENSE_FLOAT, DENSE_WRITTEN, pixels);
+	dense_read_only(p, IMAGE, DENSE_FLOAT, pixels, "image");
+	dense_read_only(p, FILTER, DENSE_FLOAT, p->size[WIDTH] * p->size[WIDTH], "filter");
+	dense_written(p, RESULT, DENSE_FLOAT, pixels, "result");
 }
 
 static void convolution_fill(struct dense_plan *p)
@@ -77,9 +77,9 @@ DENSE_ITEMS(convolution_pixel, a, id, a->rows * a->columns)
 
 static int convolution_run(struct dense_plan *p)
 {
-	const struct args args = {.image = p->array[IMAGE].device,
-		.filter = p->array[FILTER].device,
-		.result = p->array[RESULT].device,
+	const struct args args = {.image = p->device[IMAGE],
+		.filter = p->device[FILTER],
+		.result = p->device[RESULT],
 		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS],
 		.width = p->size[WIDTH]};
@@ -91,8 +91,8 @@ static int convolution_run(struct dense_plan *p)
 static void convolution_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], width = p->size[WIDTH];
-	const float *const image = p->array[IMAGE].expected, *const filter = p->array[FILTER].expected;
-	float *const sums = p->array[RESULT].expected;
+	const float *const image = p->expected[IMAGE], *const filter = p->expected[FILTER];
+	float *const sums = p->expected[RESULT];
 
 	NVW_FOR(i, width * width) {
 		const uint64_t down = i / width, right = i % width, half = width / 2;

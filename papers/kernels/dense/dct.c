@@ -26,17 +26,16 @@ static uint64_t pixels(const struct dense_plan *p)
 
 static void dct_shape(struct dense_plan *p)
 {
-	dense_array(p, IMAGE, "image", DENSE_FLOAT, DENSE_READ_ONLY, pixels(p));
-	dense_array(p, BASIS, "basis", DENSE_FLOAT, DENSE_READ_ONLY, BLOCK * BLOCK);
-	dense_array(
-		p, HALF, "half", DENSE_FLOAT, p->has_scratchpad ? DENSE_SCRATCH : DENSE_WRITTEN, pixels(p));
-	dense_array(p, TRANSFORM, "transform", DENSE_FLOAT, DENSE_WRITTEN, pixels(p));
+	dense_read_only(p, IMAGE, DENSE_FLOAT, pixels(p), "image");
+	dense_read_only(p, BASIS, DENSE_FLOAT, BLOCK * BLOCK, "basis");
+	DENSE_ADD(p, p->has_scratchpad ? DENSE_SCRATCH : DENSE_WRITTEN, HALF, DENSE_FLOAT, pixels(p), "half");
+	dense_written(p, TRANSFORM, DENSE_FLOAT, pixels(p), "transform");
 }
 
 /* Row u of the basis: the cosine of frequency u at eight places, of length 1. */
 static void dct_fill(struct dense_plan *p)
 {
-	float *const basis = p->array[BASIS].input;
+	float *const basis = p->input[BASIS];
 
 	dense_fill_real(p, IMAGE, 0, 255);
 	NVW_FOR(i, BLOCK * BLOCK) {
@@ -129,7 +128,7 @@ static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 	uint64_t work_items;
 
 	args->blocks = u64_max(p->group_size / (BLOCK * BLOCK), 1);
-	work_items = (blocks + args->blocks - 1) / args->blocks * p->group_size;
+	work_items = u64_parts(blocks, args->blocks) * p->group_size;
 	NVW_TRY(dense_scratchpads(p, args->blocks * BLOCK * BLOCK * sizeof(float), work_items));
 	args->scratchpads = p->more;
 	return dense_launch(p, dct_blocks, args, work_items);
@@ -137,10 +136,10 @@ static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 
 static int dct_run(struct dense_plan *p)
 {
-	struct args args = {.image = p->array[IMAGE].device,
-		.basis = p->array[BASIS].device,
-		.half = p->array[HALF].device,
-		.transform = p->array[TRANSFORM].device,
+	struct args args = {.image = p->device[IMAGE],
+		.basis = p->device[BASIS],
+		.half = p->device[HALF],
+		.transform = p->device[TRANSFORM],
 		.rows = p->size[BLOCK_ROWS] * BLOCK,
 		.columns = p->size[BLOCK_COLUMNS] * BLOCK};
 
@@ -164,8 +163,8 @@ static float product(const float *a, uint64_t a_step, const float *b, uint64_t b
 
 static void expect_block(struct dense_plan *p, uint64_t corner, uint64_t columns)
 {
-	const float *const image = p->array[IMAGE].expected, *const basis = p->array[BASIS].expected;
-	float *const half = p->array[HALF].expected, *const transform = p->array[TRANSFORM].expected;
+	const float *const image = p->expected[IMAGE], *const basis = p->expected[BASIS];
+	float *const half = p->expected[HALF], *const transform = p->expected[TRANSFORM];
 
 	NVW_FOR(i, BLOCK * BLOCK) {
 		const unsigned y = i / BLOCK, x = i % BLOCK;

@@ -72,13 +72,18 @@ static int read_options(struct dense_plan *p, const struct nvw_options *options,
 	return BOUNDS_CHECK(p->kernel->name, options, group_size);
 }
 
-void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
-	uint64_t count)
+static void add(struct dense_plan *p, unsigned i, struct dense_array array)
 {
-	assert(i < DENSE_ARRAYS && count > 0);
-	p->array[i] = (struct dense_array){.name = name, .type = type, .use = use, .count = count};
-	if (p->arrays <= i) {
-		p->arrays = i + 1;
+	assert(i < DENSE_ARRAYS && array.count > 0);
+	p->array[i] = array;
+	p->arrays = (unsigned)u64_max(p->arrays, i + 1);
+}
+
+void dense_arrays(struct dense_plan *p, enum dense_use use, unsigned first, enum dense_type type,
+	uint64_t count, const char *const *names)
+{
+	for (; *names; names++) {
+		add(p, first++, (struct dense_array){*names, type, use, count, NULL});
 	}
 }
 
@@ -88,23 +93,26 @@ void dense_array_graph(struct dense_plan *p, unsigned i)
 	const struct graph *const g = &p->graph;
 
 	assert(g->row && g->column);
-	dense_array(p, i, "rows", DENSE_UINT32, DENSE_READ_ONLY, (uint64_t)g->nodes + 1);
-	dense_array(p, i + 1, "columns", DENSE_UINT32, DENSE_READ_ONLY, u64_max(g->arcs, 1));
-	p->array[i].graph = g->row;
-	p->array[i + 1].graph = g->column;
+	add(p, i,
+		(struct dense_array){"rows", DENSE_UINT32, DENSE_READ_ONLY, (uint64_t)g->nodes + 1, g->row});
+	add(p, i + 1,
+		(struct dense_array){
+			"columns", DENSE_UINT32, DENSE_READ_ONLY, u64_max(g->arcs, 1), g->column});
 }
 
 static int allocate_inputs(struct dense_plan *p)
 {
-	DENSE_EACH(a, p) {
+	NVW_FOR(i, p->arrays) {
+		const struct dense_array *const a = &p->array[i];
+
 		NVW_FAIL_IF(array_bytes(a) > ARRAY_BYTES_MAX, NVW_E_USAGE,
 			"%s: expected arrays of at most 1 GiB, found %s of %" PRIu64 " elements",
 			p->kernel->name, a->name, a->count);
-		a->input = calloc(a->count, element_bytes(a->type));
-		NVW_ALLOCATED(a->input, "%s: no memory for %s of %" PRIu64 " elements", p->kernel->name,
+		p->input[i] = calloc(a->count, element_bytes(a->type));
+		NVW_ALLOCATED(p->input[i], "%s: no memory for %s of %" PRIu64 " elements", p->kernel->name,
 			a->name, a->count);
 		if (a->graph && p->graph.arcs) {
-			memcpy(a->input, a->graph, array_bytes(a));
+			memcpy(p->input[i], a->graph, array_bytes(a));
 		}
 	}
 	return 0;
@@ -140,8 +148,8 @@ void dense_dispose(void *plan)
 	if (p == NULL) {
 		return;
 	}
-	DENSE_EACH(a, p) {
-		free(a->input);
+	NVW_FOR(i, p->arrays) {
+		free(p->input[i]);
 	}
 	graph_free(&p->graph);
 	free(p->more);
@@ -159,20 +167,39 @@ void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high)
 		const double x = low + (high - low) * nvw_random_real(&p->random);
 
 		if (a->type == DENSE_FLOAT) {
-			((float *)a->input)[k] = (float)x;
+			((float *)p->input[i])[k] = (float)x;
 		} else {
-			((double *)a->input)[k] = x;
+			((double *)p->input[i])[k] = x;
 		}
 	}
 }
 
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 {
-	int32_t *const input = p->array[i].input;
+	int32_t *const input = p->input[i];
 
 	assert(i < p->arrays && (p->array[i].type == DENSE_INT32 || p->array[i].type == DENSE_UINT32));
 	NVW_FOR(k, p->array[i].count) {
 		input[k] = low + (int32_t)nvw_random_below(&p->random, (uint64_t)(high - low));
+	}
+}
+
+void dense_fill_edges(struct dense_plan *p, unsigned i, int32_t most, int32_t far)
+{
+	int32_t *const lengths = p->input[i];
+
+	dense_fill_int(p, i, 1, 8 * most + 1);
+	NVW_FOR(k, p->array[i].count) {
+		if (lengths[k] > most) {
+			lengths[k] = far;
+		}
+	}
+}
+
+void dense_fill_far(int32_t *distances, uint64_t n, int32_t far)
+{
+	NVW_FOR(i, n * n) {
+		distances[i] = i / n == i % n ? 0 : far;
 	}
 }
 
@@ -193,13 +220,13 @@ void dense_shorten(int32_t *distances, uint64_t n)
 
 static int copy_in(struct dense_plan *p)
 {
-	DENSE_EACH(a, p) {
-		const uint64_t bytes = array_bytes(a);
+	NVW_FOR(i, p->arrays) {
+		const uint64_t bytes = array_bytes(&p->array[i]);
 
-		a->device = nvw_alloc(p->machine, bytes);
-		NVW_ALLOCATED(a->device, "%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s",
-			p->kernel->name, bytes, a->name);
-		NVW_TRY(nvw_write(p->machine, a->device, a->input, bytes));
+		p->device[i] = nvw_alloc(p->machine, bytes);
+		NVW_ALLOCATED(p->device[i], "%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s",
+			p->kernel->name, bytes, p->array[i].name);
+		NVW_TRY(nvw_write(p->machine, p->device[i], p->input[i], bytes));
 	}
 	return 0;
 }
@@ -223,7 +250,7 @@ int dense_launch_named(
 
 int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 {
-	const uint64_t groups = (work_items + p->group_size - 1) / p->group_size;
+	const uint64_t groups = u64_parts(work_items, p->group_size);
 
 	free(p->more);
 	p->more = calloc(groups, bytes);
@@ -239,7 +266,7 @@ static void *elements_of(
 
 	assert(i < p->arrays && first + count <= a->count);
 	*ret_bytes = count * element_bytes(a->type);
-	return (char *)a->device + first * element_bytes(a->type);
+	return (char *)p->device[i] + first * element_bytes(a->type);
 }
 
 int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to)
@@ -329,10 +356,10 @@ static const char *element_text(const struct dense_array *a, const char *element
 }
 
 /* Bitwise: every computation has the same order on both sides (dense.h). */
-static int compare_array(const struct dense_array *a, const char *found, struct nvw_findings *findings)
+static int compare_array(
+	const struct dense_array *a, const char *found, const char *expected, struct nvw_findings *findings)
 {
 	const size_t bytes = element_bytes(a->type);
-	const char *const expected = a->expected;
 	char is[ELEMENT_TEXT], should_be[ELEMENT_TEXT];
 	uint64_t first = 0, wrong = 0;
 
@@ -351,32 +378,27 @@ static int compare_array(const struct dense_array *a, const char *found, struct 
 		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
-static int compare_on_device(struct dense_plan *p, struct nvw_machine *machine, const struct dense_array *a,
-	struct nvw_findings *findings)
+/* Scratch arrays may have anything; read-only ones must be unchanged. */
+static int compare_on_device(struct dense_plan *p, unsigned i, struct nvw_findings *findings)
 {
-	char *const found = malloc(array_bytes(a));
+	void *found;
 	int r;
 
-	NVW_ALLOCATED(found, "%s: no memory to verify %s", p->kernel->name, a->name);
-	r = nvw_read(machine, found, a->device, array_bytes(a));
-	if (r == 0) {
-		r = compare_array(a, found, findings);
+	if (p->array[i].use == DENSE_SCRATCH) {
+		return 0;
 	}
+	NVW_TRY(dense_copy(p, i, &found));
+	r = compare_array(&p->array[i], found, p->expected[i], findings);
 	free(found);
 	return r;
 }
 
-/* Compares every array but scratch; read-only arrays must be unchanged. */
-static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct nvw_findings *findings)
+static int compare_all(struct dense_plan *p, struct nvw_findings *findings)
 {
 	int verdict = 0;
 
-	DENSE_EACH(a, p) {
-		if (a->use == DENSE_SCRATCH) {
-			continue;
-		}
-
-		const int r = compare_on_device(p, machine, a, findings);
+	NVW_FOR(i, p->arrays) {
+		const int r = compare_on_device(p, i, findings);
 
 		if (r == NVW_E_INCONSISTENT) {
 			verdict = r;
@@ -389,12 +411,23 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 
 static int allocate_expected(struct dense_plan *p)
 {
-	DENSE_EACH(a, p) {
-		a->expected = malloc(array_bytes(a));
-		NVW_ALLOCATED(a->expected, "%s: no memory to verify %s", p->kernel->name, a->name);
-		memcpy(a->expected, a->input, array_bytes(a));
+	NVW_FOR(i, p->arrays) {
+		const uint64_t bytes = array_bytes(&p->array[i]);
+
+		p->expected[i] = malloc(bytes);
+		NVW_ALLOCATED(
+			p->expected[i], "%s: no memory to verify %s", p->kernel->name, p->array[i].name);
+		memcpy(p->expected[i], p->input[i], bytes);
 	}
 	return 0;
+}
+
+static void free_expected(struct dense_plan *p)
+{
+	NVW_FOR(i, p->arrays) {
+		free(p->expected[i]);
+		p->expected[i] = NULL;
+	}
 }
 
 int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
@@ -402,13 +435,11 @@ int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *f
 	struct dense_plan *const p = plan;
 	int r = allocate_expected(p);
 
+	assert(p->machine == machine);
 	if (r == 0) {
 		p->kernel->expect(p);
-		r = compare_all(p, machine, findings);
+		r = compare_all(p, findings);
 	}
-	NVW_FOR(i, p->arrays) {
-		free(p->array[i].expected);
-		p->array[i].expected = NULL;
-	}
+	free_expected(p);
 	return r;
 }

@@ -38,9 +38,6 @@ struct dense_array {
 	enum dense_use use;
 	uint64_t count;        /* elements */
 	const uint32_t *graph; /* its content, if it is a part of the graph; else NULL */
-	void *device;
-	void *input;    /* host memory: the content before the first launch; zeroed, then fill() */
-	void *expected; /* host memory in expect(): a copy of input, becomes the expected result */
 };
 
 /* The plan of a run. */
@@ -53,6 +50,10 @@ struct dense_plan {
 	struct graph graph;         /* if the kernel has DENSE_GRAPH_OPTION */
 	struct dense_array array[DENSE_ARRAYS];
 	unsigned arrays; /* number of arrays in use, from 0 */
+	void *device[DENSE_ARRAYS];
+	void *input[DENSE_ARRAYS]; /* host memory: the content before the first launch; zeroed, then fill() */
+	void *expected
+		[DENSE_ARRAYS]; /* host memory in expect(): a copy of input, becomes the expected result */
 	uint64_t launches;
 	bool has_scratchpad; /* --scratchpad=on */
 	void *more;          /* of the kernel's family; freed with the plan */
@@ -66,7 +67,7 @@ struct dense_kernel {
 	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
 	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
 	uint64_t nodes_most;         /* largest number of nodes of the graph, if not GRAPH_NODES_MAX */
-	void (*shape)(struct dense_plan *p);  /* dense_array() for each array */
+	void (*shape)(struct dense_plan *p);  /* dense_written() or another for each array */
 	void (*fill)(struct dense_plan *p);   /* the inputs, from p->random */
 	int (*run)(struct dense_plan *p);     /* the launches */
 	void (*expect)(struct dense_plan *p); /* the same computation on .expected, sequentially */
@@ -113,9 +114,14 @@ struct dense_kernel {
 		.report = dense_report,                                                                    \
 	}
 
-/* shape(): array number i has count elements, at least 1. */
-void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
-	uint64_t count);
+/* shape(): the arrays from number first on, one for each name, have count elements, at least 1. */
+#define dense_read_only(p, ...) DENSE_ADD(p, DENSE_READ_ONLY, __VA_ARGS__)
+#define dense_written(p, ...)   DENSE_ADD(p, DENSE_WRITTEN, __VA_ARGS__)
+#define dense_scratch(p, ...)   DENSE_ADD(p, DENSE_SCRATCH, __VA_ARGS__)
+#define DENSE_ADD(p, use, first, type, count, ...) \
+	dense_arrays(p, use, first, type, count, (const char *const[]){__VA_ARGS__, NULL})
+void dense_arrays(struct dense_plan *p, enum dense_use use, unsigned first, enum dense_type type,
+	uint64_t count, const char *const *names);
 
 /* shape(): arrays i and i + 1 are the rows and the columns of the plan's graph, as in graph/graph.h. They
  * need no fill(). */
@@ -128,6 +134,11 @@ void dense_array_graph(struct dense_plan *p, unsigned i);
 /* fill(): elements that are uniform in [low, high); integers. */
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
+
+/* fill(): lengths of edges between all pairs of nodes, 1 to most; about one pair in eight has an edge, the
+ * others are far. And distances between n nodes without edges: far, but 0 from a node to itself. */
+void dense_fill_edges(struct dense_plan *p, unsigned i, int32_t most, int32_t far);
+void dense_fill_far(int32_t *distances, uint64_t n, int32_t far);
 
 /* expect(): n rows of the lengths of edges become the distances between all nodes, by Floyd and Warshall's
  * algorithm. Whether a row is of edges from a node or to it makes no difference. */
@@ -187,6 +198,17 @@ NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_se
 /* Loads the element at a place, or takes "here", which is beside it, if the array ends between them. It is a
  * macro, so that each load is an instruction of its own: lanes at different ones do not issue together. */
 #define DENSE_BESIDE(is_there, place, here) ((is_there) ? nvw_load(place) : (here))
+
+/* A block of a matrix: the place of its first element, and its size, which ends with the matrix. */
+struct dense_block {
+	uint64_t top, left, rows, columns;
+};
+
+static inline struct dense_block dense_block(
+	uint64_t top, uint64_t left, uint64_t side, uint64_t rows, uint64_t columns)
+{
+	return (struct dense_block){top, left, u64_min(rows - top, side), u64_min(columns - left, side)};
+}
 
 /* A work-item's share of what its work-group does: neighbours take neighbouring ones. */
 #define DENSE_SHARE(type, i, count) for (type i = nvw_local_id(); i < (count); i += nvw_group_size())

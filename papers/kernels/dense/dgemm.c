@@ -18,9 +18,9 @@ static const struct nvw_option options[] = {
 
 static void dgemm_shape(struct dense_plan *p)
 {
-	dense_array(p, LEFT, "left", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
-	dense_array(p, RIGHT, "right", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
-	dense_array(p, RESULT, "result", DENSE_DOUBLE, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
+	dense_read_only(p, LEFT, DENSE_DOUBLE, p->size[ROWS] * p->size[INNER], "left");
+	dense_read_only(p, RIGHT, DENSE_DOUBLE, p->size[INNER] * p->size[COLUMNS], "right");
+	dense_written(p, RESULT, DENSE_DOUBLE, p->size[ROWS] * p->size[COLUMNS], "result");
 }
 
 static void dgemm_fill(struct dense_plan *p)
@@ -58,9 +58,9 @@ DENSE_ITEMS(dgemm_element, a, id, a->rows * a->columns)
 
 static int dgemm_run(struct dense_plan *p)
 {
-	const struct args args = {.left = p->array[LEFT].device,
-		.right = p->array[RIGHT].device,
-		.result = p->array[RESULT].device,
+	const struct args args = {.left = p->device[LEFT],
+		.right = p->device[RIGHT],
+		.result = p->device[RESULT],
 		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS],
 		.inner = p->size[INNER]};
@@ -71,8 +71,8 @@ static int dgemm_run(struct dense_plan *p)
 static void dgemm_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
-	const double *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
-	double *const result = p->array[RESULT].expected;
+	const double *const left = p->expected[LEFT], *const right = p->expected[RIGHT];
+	double *const result = p->expected[RESULT];
 
 	NVW_FOR(i, p->array[RESULT].count) {
 		double sum = 0;

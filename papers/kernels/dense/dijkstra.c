@@ -26,24 +26,14 @@ static void dijkstra_shape(struct dense_plan *p)
 {
 	const uint64_t pairs = p->size[NODES] * p->size[NODES];
 
-	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, pairs);
-	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, pairs);
-	dense_array(p, DONE, "done", DENSE_INT32, DENSE_WRITTEN, pairs);
+	dense_read_only(p, WEIGHTS, DENSE_INT32, pairs, "weights");
+	dense_written(p, DISTANCES, DENSE_INT32, pairs, "distances", "done");
 }
 
-/* About one pair in eight has an edge. */
 static void dijkstra_fill(struct dense_plan *p)
 {
-	const uint64_t n = p->size[NODES];
-	int32_t *const weights = p->array[WEIGHTS].input, *const distances = p->array[DISTANCES].input;
-
-	dense_fill_int(p, WEIGHTS, 1, 8 * WEIGHT_MAX + 1);
-	NVW_FOR(i, n * n) {
-		if (weights[i] > WEIGHT_MAX) {
-			weights[i] = FAR;
-		}
-		distances[i] = i / n == i % n ? 0 : FAR;
-	}
+	dense_fill_edges(p, WEIGHTS, WEIGHT_MAX, FAR);
+	dense_fill_far(p->input[DISTANCES], p->size[NODES], FAR);
 }
 
 struct args {
@@ -119,9 +109,9 @@ DENSE_ITEMS(dijkstra_source, a, source, a->nodes)
 
 static int dijkstra_run(struct dense_plan *p)
 {
-	const struct args args = {.weights = p->array[WEIGHTS].device,
-		.distances = p->array[DISTANCES].device,
-		.done = p->array[DONE].device,
+	const struct args args = {.weights = p->device[WEIGHTS],
+		.distances = p->device[DISTANCES],
+		.done = p->device[DONE],
 		.nodes = p->size[NODES]};
 
 	return dense_launch(p, dijkstra_source, &args, args.nodes);
@@ -131,14 +121,14 @@ static int dijkstra_run(struct dense_plan *p)
 static void dijkstra_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[NODES];
-	const int32_t *const weights = p->array[WEIGHTS].expected;
-	int32_t *const distances = p->array[DISTANCES].expected;
+	const int32_t *const weights = p->expected[WEIGHTS];
+	int32_t *const distances = p->expected[DISTANCES];
 
 	NVW_FOR(i, n * n) {
 		const uint64_t from = i % n, to = i / n;
 
 		distances[i] = from == to ? 0 : weights[from * n + to];
-		((int32_t *)p->array[DONE].expected)[i] = 1;
+		((int32_t *)p->expected[DONE])[i] = 1;
 	}
 	dense_shorten(distances, n);
 }

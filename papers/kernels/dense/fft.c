@@ -28,14 +28,13 @@ static uint64_t butterflies(const struct dense_plan *p)
 
 static void fft_shape(struct dense_plan *p)
 {
-	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
-	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
-	dense_array(p, ROOTS, "roots", DENSE_FLOAT, DENSE_READ_ONLY, 2 * butterflies(p));
+	dense_written(p, EVEN, DENSE_FLOAT, 4 * butterflies(p), "even", "odd");
+	dense_read_only(p, ROOTS, DENSE_FLOAT, 2 * butterflies(p), "roots");
 }
 
 static void fft_fill(struct dense_plan *p)
 {
-	float *const roots = p->array[ROOTS].input;
+	float *const roots = p->input[ROOTS];
 
 	dense_fill_real(p, EVEN, -1, 1);
 	NVW_FOR(i, butterflies(p)) {
@@ -94,9 +93,9 @@ DENSE_ITEMS(fft_stage, a, id, a->butterflies)
 static int fft_run(struct dense_plan *p)
 {
 	NVW_FOR(s, p->size[STAGES]) {
-		const struct args args = {.from = p->array[EVEN + s % 2].device,
-			.to = p->array[ODD - s % 2].device,
-			.roots = p->array[ROOTS].device,
+		const struct args args = {.from = p->device[EVEN + s % 2],
+			.to = p->device[ODD - s % 2],
+			.roots = p->device[ROOTS],
 			.butterflies = butterflies(p),
 			.width = UINT64_C(1) << s};
 
@@ -107,12 +106,12 @@ static int fft_run(struct dense_plan *p)
 
 static void fft_expect(struct dense_plan *p)
 {
-	const struct complex *const roots = p->array[ROOTS].expected;
+	const struct complex *const roots = p->expected[ROOTS];
 	const uint64_t half = butterflies(p);
 
 	NVW_FOR(s, p->size[STAGES]) {
-		const struct complex *const from = p->array[EVEN + s % 2].expected;
-		struct complex *const to = p->array[ODD - s % 2].expected;
+		const struct complex *const from = p->expected[EVEN + s % 2];
+		struct complex *const to = p->expected[ODD - s % 2];
 		const uint64_t width = UINT64_C(1) << s;
 
 		for (uint64_t j = 0; j < half; j += width) {

@@ -20,8 +20,8 @@ static const struct nvw_option options[] = {
 
 static void fg_share_shape(struct dense_plan *p)
 {
-	dense_array(p, LOCK, "lock", DENSE_INT32, DENSE_WRITTEN, 1);
-	dense_array(p, LEDGER, "ledger", DENSE_UINT32, DENSE_WRITTEN, p->size[ACCOUNTS]);
+	dense_written(p, LOCK, DENSE_INT32, 1, "lock");
+	dense_written(p, LEDGER, DENSE_UINT32, p->size[ACCOUNTS], "ledger");
 }
 
 static void fg_share_fill(struct dense_plan *p)
@@ -73,8 +73,8 @@ DENSE_KERNEL(fg_share_update, const struct args, a)
 
 static int fg_share_run(struct dense_plan *p)
 {
-	const struct args args = {.lock = p->array[LOCK].device,
-		.ledger = p->array[LEDGER].device,
+	const struct args args = {.lock = p->device[LOCK],
+		.ledger = p->device[LEDGER],
 		.accounts = p->size[ACCOUNTS],
 		.rounds = p->size[ROUNDS]};
 
@@ -83,11 +83,11 @@ static int fg_share_run(struct dense_plan *p)
 
 static void fg_share_expect(struct dense_plan *p)
 {
-	uint32_t *const ledger = p->array[LEDGER].expected;
+	uint32_t *const ledger = p->expected[LEDGER];
 
 	NVW_FOR(group, p->size[GROUPS]) {
 		NVW_FOR(i, p->size[ACCOUNTS]) {
-			ledger[i] += (uint32_t)p->size[ROUNDS] * amount(group, i);
+			ledger[i] += p->size[ROUNDS] * amount(group, i);
 		}
 	}
 }

@@ -19,22 +19,16 @@ static const struct nvw_option options[] = {
 
 static void fw_shape(struct dense_plan *p)
 {
-	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, p->size[NODES] * p->size[NODES]);
+	dense_written(p, DISTANCES, DENSE_INT32, p->size[NODES] * p->size[NODES], "distances");
 }
 
-/* About one pair in eight has an edge. */
 static void fw_fill(struct dense_plan *p)
 {
-	const uint64_t n = p->size[NODES];
-	int32_t *const distances = p->array[DISTANCES].input;
+	int32_t *const distances = p->input[DISTANCES];
 
-	dense_fill_int(p, DISTANCES, 1, 8 * WEIGHT_MAX + 1);
-	NVW_FOR(i, n * n) {
-		if (i / n == i % n) {
-			distances[i] = 0;
-		} else if (distances[i] > WEIGHT_MAX) {
-			distances[i] = FAR;
-		}
+	dense_fill_edges(p, DISTANCES, WEIGHT_MAX, FAR);
+	NVW_FOR(i, p->size[NODES]) {
+		distances[i * p->size[NODES] + i] = 0;
 	}
 }
 
@@ -56,7 +50,7 @@ DENSE_ITEMS(fw_node, a, id, a->nodes * a->nodes)
 
 static int fw_run(struct dense_plan *p)
 {
-	struct args args = {.distances = p->array[DISTANCES].device, .nodes = p->size[NODES]};
+	struct args args = {.distances = p->device[DISTANCES], .nodes = p->size[NODES]};
 
 	for (args.over = 0; args.over < args.nodes; args.over++) {
 		NVW_TRY(dense_launch(p, fw_node, &args, args.nodes * args.nodes));
@@ -66,7 +60,7 @@ static int fw_run(struct dense_plan *p)
 
 static void fw_expect(struct dense_plan *p)
 {
-	dense_shorten(p->array[DISTANCES].expected, p->size[NODES]);
+	dense_shorten(p->expected[DISTANCES], p->size[NODES]);
 }
 
 DENSE_WORKLOAD(fw, "fw", "shortest paths between all pairs of nodes by Floyd and Warshall's algorithm",

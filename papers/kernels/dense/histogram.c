@@ -26,27 +26,27 @@ static const struct nvw_option options[] = {
 
 static uint64_t batch_size(const struct dense_plan *p)
 {
-	return (p->size[SIZE] + p->size[BATCHES] - 1) / p->size[BATCHES];
+	return u64_parts(p->size[SIZE], p->size[BATCHES]);
 }
 
 static uint64_t group_count(const struct dense_plan *p)
 {
 	const uint64_t per_group = (uint64_t)p->group_size * PER_ITEM;
 
-	return (batch_size(p) + per_group - 1) / per_group;
+	return u64_parts(batch_size(p), per_group);
 }
 
 static void histogram_shape(struct dense_plan *p)
 {
-	dense_array(p, VALUES, "values", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
-	dense_array(p, GROUP_BINS, "group bins", DENSE_UINT32, DENSE_WRITTEN, group_count(p) * BIN_COUNT);
-	dense_array(p, BINS, "bins", DENSE_UINT32, DENSE_WRITTEN, BIN_COUNT);
+	dense_read_only(p, VALUES, DENSE_UINT32, p->size[SIZE], "values");
+	dense_written(p, GROUP_BINS, DENSE_UINT32, group_count(p) * BIN_COUNT, "group bins");
+	dense_written(p, BINS, DENSE_UINT32, BIN_COUNT, "bins");
 }
 
 /* Darker values are more frequent, as in a photograph. */
 static void histogram_fill(struct dense_plan *p)
 {
-	uint32_t *const values = p->array[VALUES].input;
+	uint32_t *const values = p->input[VALUES];
 
 	NVW_FOR(i, p->size[SIZE]) {
 		const double x = nvw_random_real(&p->random);
@@ -113,7 +113,7 @@ static int collect(struct dense_plan *p)
 static int histogram_run(struct dense_plan *p)
 {
 	const uint64_t batch = batch_size(p);
-	struct args args = {.values = p->array[VALUES].device, .group_bins = p->array[GROUP_BINS].device};
+	struct args args = {.values = p->device[VALUES], .group_bins = p->device[GROUP_BINS]};
 
 	for (uint64_t first = 0; first < p->size[SIZE]; first += batch) {
 		if (p->has_scratchpad) { /* emptied */
@@ -131,8 +131,8 @@ static int histogram_run(struct dense_plan *p)
 
 static void histogram_expect(struct dense_plan *p)
 {
-	const uint32_t *const values = p->array[VALUES].expected;
-	uint32_t *const bins = p->array[BINS].expected;
+	const uint32_t *const values = p->expected[VALUES];
+	uint32_t *const bins = p->expected[BINS];
 
 	NVW_FOR(i, p->size[SIZE]) {
 		bins[values[i]]++;

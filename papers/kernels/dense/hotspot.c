@@ -26,7 +26,7 @@ static const struct nvw_option options[] = {
 
 static uint64_t launches_with_scratchpads(const struct dense_plan *p)
 {
-	return (p->size[ITERATIONS] + STEPS - 1) / STEPS;
+	return u64_parts(p->size[ITERATIONS], STEPS);
 }
 
 /* With a scratchpad only the last temperatures are compared: those before depend on the steps of a launch. */
@@ -34,9 +34,8 @@ static void hotspot_shape(struct dense_plan *p)
 {
 	const uint64_t cells = p->size[ROWS] * p->size[COLUMNS];
 
-	dense_array(p, POWER, "power", DENSE_FLOAT, DENSE_READ_ONLY, cells);
-	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, cells);
-	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, cells);
+	dense_read_only(p, POWER, DENSE_FLOAT, cells, "power");
+	dense_written(p, EVEN, DENSE_FLOAT, cells, "even", "odd");
 	if (p->has_scratchpad) {
 		p->array[ODD - launches_with_scratchpads(p) % 2].use = DENSE_SCRATCH;
 	}
@@ -123,7 +122,7 @@ static inline float step_kept(
 /* Step n is good for cells that are more than n from the block's border. */
 DENSE_KERNEL(hotspot_steps, const struct args, a)
 {
-	const uint64_t width = BLOCK - 2 * a->steps, blocks = (a->columns + width - 1) / width;
+	const uint64_t width = BLOCK - 2 * a->steps, blocks = u64_parts(a->columns, width);
 	const struct place at = {(int64_t)(nvw_group_id() / blocks * width - a->steps),
 		(int64_t)(nvw_group_id() % blocks * width - a->steps)};
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
@@ -152,7 +151,7 @@ static uint64_t groups_with_scratchpads(const struct dense_plan *p, uint64_t ste
 {
 	const uint64_t width = BLOCK - 2 * steps;
 
-	return (p->size[ROWS] + width - 1) / width * ((p->size[COLUMNS] + width - 1) / width);
+	return u64_parts(p->size[ROWS], width) * u64_parts(p->size[COLUMNS], width);
 }
 
 static int run_with_scratchpads(struct dense_plan *p)
@@ -163,9 +162,9 @@ static int run_with_scratchpads(struct dense_plan *p)
 
 	NVW_FOR(i, launches_with_scratchpads(p)) {
 		const uint64_t rest = p->size[ITERATIONS] - i * STEPS;
-		const struct args args = {.power = p->array[POWER].device,
-			.from = p->array[EVEN + i % 2].device,
-			.to = p->array[ODD - i % 2].device,
+		const struct args args = {.power = p->device[POWER],
+			.from = p->device[EVEN + i % 2],
+			.to = p->device[ODD - i % 2],
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS],
 			.steps = u64_min(rest, STEPS),
@@ -183,9 +182,9 @@ static int hotspot_run(struct dense_plan *p)
 		return run_with_scratchpads(p);
 	}
 	NVW_FOR(i, p->size[ITERATIONS]) {
-		const struct args args = {.power = p->array[POWER].device,
-			.from = p->array[EVEN + i % 2].device,
-			.to = p->array[ODD - i % 2].device,
+		const struct args args = {.power = p->device[POWER],
+			.from = p->device[EVEN + i % 2],
+			.to = p->device[ODD - i % 2],
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS]};
 
@@ -197,11 +196,11 @@ static int hotspot_run(struct dense_plan *p)
 static void hotspot_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
-	const float *const power = p->array[POWER].expected;
+	const float *const power = p->expected[POWER];
 
 	NVW_FOR(t, p->size[ITERATIONS]) {
-		const float *const from = p->array[EVEN + t % 2].expected;
-		float *const to = p->array[ODD - t % 2].expected;
+		const float *const from = p->expected[EVEN + t % 2];
+		float *const to = p->expected[ODD - t % 2];
 
 		NVW_FOR(y, rows) {
 			const float *const line = from + y * columns;
@@ -219,8 +218,7 @@ static void hotspot_expect(struct dense_plan *p)
 	if (p->has_scratchpad && (p->size[ITERATIONS] + launches_with_scratchpads(p)) % 2) {
 		const uint64_t last = p->size[ITERATIONS] % 2;
 
-		memcpy(p->array[ODD - last].expected, p->array[EVEN + last].expected,
-			rows * columns * sizeof(float));
+		memcpy(p->expected[ODD - last], p->expected[EVEN + last], rows * columns * sizeof(float));
 	}
 }
 

@@ -42,16 +42,13 @@ static uint64_t first_of(const struct dense_plan *p, uint64_t level)
 
 static void hpgmg_proxy_shape(struct dense_plan *p)
 {
-	static const char *const names[] = {"right-hand side", "solution", "smoothed", "residual"};
-
-	for (unsigned i = RIGHT_SIDE; i <= RESIDUAL; i++) {
-		dense_array(p, i, names[i], DENSE_DOUBLE, DENSE_WRITTEN, first_of(p, p->size[LEVELS]));
-	}
+	dense_written(p, RIGHT_SIDE, DENSE_DOUBLE, first_of(p, p->size[LEVELS]), "right-hand side",
+		"solution", "smoothed", "residual");
 }
 
 static void hpgmg_proxy_fill(struct dense_plan *p)
 {
-	double *const right_side = p->array[RIGHT_SIDE].input;
+	double *const right_side = p->input[RIGHT_SIDE];
 
 	NVW_FOR(i, first_of(p, 1)) {
 		right_side[i] = 2 * nvw_random_real(&p->random) - 1;
@@ -159,11 +156,11 @@ static int level_launch(
 	struct dense_plan *p, const char *name, nvw_kernel kernel, unsigned from, unsigned to, uint64_t level)
 {
 	const uint64_t first = first_of(p, level), next = first_of(p, level + 1), width = width_of(p, level);
-	const struct args args = {.from = (double *)p->array[from].device + first,
-		.to = (double *)p->array[to].device + first,
-		.right_side = (double *)p->array[RIGHT_SIDE].device + first,
-		.coarse_right_side = (double *)p->array[RIGHT_SIDE].device + next,
-		.coarse_solution = (double *)p->array[SOLUTION].device + next,
+	const struct args args = {.from = (double *)p->device[from] + first,
+		.to = (double *)p->device[to] + first,
+		.right_side = (double *)p->device[RIGHT_SIDE] + first,
+		.coarse_right_side = (double *)p->device[RIGHT_SIDE] + next,
+		.coarse_solution = (double *)p->device[SOLUTION] + next,
 		.width = width,
 		.level = level};
 
@@ -224,9 +221,9 @@ static struct around host_around(const double *array, const uint64_t at[3], uint
 static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64_t level)
 {
 	const uint64_t w = width_of(p, level), first = first_of(p, level);
-	const double *const right_side = (double *)p->array[RIGHT_SIDE].expected + first;
-	const double *const before = (double *)p->array[from].expected + first;
-	double *const result = (double *)p->array[to].expected + first;
+	const double *const right_side = (double *)p->expected[RIGHT_SIDE] + first;
+	const double *const before = (double *)p->expected[from] + first;
+	double *const result = (double *)p->expected[to] + first;
 
 	for (uint64_t z = 0, i = 0; z < w; z++) {
 		NVW_FOR(y, w) {
@@ -251,8 +248,8 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 {
 	const uint64_t first = first_of(p, level), next = first_of(p, level + 1), w = width_of(p, level),
 		       h = w / 2;
-	double *const solution = p->array[SOLUTION].expected;
-	const double *const residual = (double *)p->array[RESIDUAL].expected + first;
+	double *const solution = p->expected[SOLUTION];
+	const double *const residual = (double *)p->expected[RESIDUAL] + first;
 
 	if (level + 1 == p->size[LEVELS]) {
 		expect_smoothing(p, level, COARSEST_SMOOTHINGS);
@@ -266,7 +263,7 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 		NVW_FOR(c, 8) {
 			sum += residual[finer(i % h, i / h % h, i / h / h, c, w)];
 		}
-		((double *)p->array[RIGHT_SIDE].expected)[next + i] = sum / 8;
+		((double *)p->expected[RIGHT_SIDE])[next + i] = sum / 8;
 		solution[next + i] = 0;
 	}
 	expect_level(p, level + 1);

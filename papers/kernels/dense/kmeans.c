@@ -25,10 +25,10 @@ static void kmeans_shape(struct dense_plan *p)
 {
 	const uint64_t values = p->size[POINTS] * p->size[FEATURES];
 
-	dense_array(p, GIVEN, "given", DENSE_FLOAT, DENSE_READ_ONLY, values);
-	dense_array(p, TURNED, "turned", DENSE_FLOAT, DENSE_WRITTEN, values);
-	dense_array(p, CENTRES, "centres", DENSE_FLOAT, DENSE_WRITTEN, p->size[CLUSTERS] * p->size[FEATURES]);
-	dense_array(p, MEMBERSHIP, "membership", DENSE_INT32, DENSE_WRITTEN, p->size[POINTS]);
+	dense_read_only(p, GIVEN, DENSE_FLOAT, values, "given");
+	dense_written(p, TURNED, DENSE_FLOAT, values, "turned");
+	dense_written(p, CENTRES, DENSE_FLOAT, p->size[CLUSTERS] * p->size[FEATURES], "centres");
+	dense_written(p, MEMBERSHIP, DENSE_INT32, p->size[POINTS], "membership");
 }
 
 /* The first points are the first centres. Of more clusters than points the last ones begin at 0. */
@@ -37,9 +37,9 @@ static void kmeans_fill(struct dense_plan *p)
 	const uint64_t clusters = u64_min(p->size[CLUSTERS], p->size[POINTS]);
 
 	dense_fill_real(p, GIVEN, 0, 1);
-	memcpy(p->array[CENTRES].input, p->array[GIVEN].input, clusters * p->size[FEATURES] * sizeof(float));
+	memcpy(p->input[CENTRES], p->input[GIVEN], clusters * p->size[FEATURES] * sizeof(float));
 	NVW_FOR(i, p->size[POINTS]) {
-		((int32_t *)p->array[MEMBERSHIP].input)[i] = -1;
+		((int32_t *)p->input[MEMBERSHIP])[i] = -1;
 	}
 }
 
@@ -121,7 +121,7 @@ static int kmeans_iterate(
 	NVW_TRY(dense_copy(p, MEMBERSHIP, &now));
 	r = dense_copy(p, CENTRES, &centres);
 	if (r == 0) {
-		*ret_changed = move_centres(p, p->array[GIVEN].input, *memberships, now, centres);
+		*ret_changed = move_centres(p, p->input[GIVEN], *memberships, now, centres);
 		r = dense_put(p, CENTRES, 0, p->array[CENTRES].count, centres);
 	}
 	free(centres);
@@ -132,10 +132,10 @@ static int kmeans_iterate(
 
 static int kmeans_run(struct dense_plan *p)
 {
-	const struct args args = {.given = p->array[GIVEN].device,
-		.centres = p->array[CENTRES].device,
-		.turned = p->array[TURNED].device,
-		.membership = p->array[MEMBERSHIP].device,
+	const struct args args = {.given = p->device[GIVEN],
+		.centres = p->device[CENTRES],
+		.turned = p->device[TURNED],
+		.membership = p->device[MEMBERSHIP],
 		.points = p->size[POINTS],
 		.features = p->size[FEATURES],
 		.clusters = p->size[CLUSTERS]};
@@ -180,9 +180,9 @@ static int32_t nearest_centre(const struct dense_plan *p, const float *point, co
 static void kmeans_expect(struct dense_plan *p)
 {
 	const uint64_t points = p->size[POINTS], features = p->size[FEATURES];
-	const float *const given = p->array[GIVEN].expected;
-	float *const turned = p->array[TURNED].expected, *const centres = p->array[CENTRES].expected;
-	int32_t *const membership = p->array[MEMBERSHIP].expected;
+	const float *const given = p->expected[GIVEN];
+	float *const turned = p->expected[TURNED], *const centres = p->expected[CENTRES];
+	int32_t *const membership = p->expected[MEMBERSHIP];
 	bool is_changed = true;
 
 	NVW_FOR(i, points * features) {

@@ -27,9 +27,9 @@ static uint64_t particle_count(const struct dense_plan *p)
 
 static void lavamd_shape(struct dense_plan *p)
 {
-	dense_array(p, PLACES, "places", DENSE_DOUBLE, DENSE_READ_ONLY, VECTOR * particle_count(p));
-	dense_array(p, CHARGES, "charges", DENSE_DOUBLE, DENSE_READ_ONLY, particle_count(p));
-	dense_array(p, FORCES, "forces", DENSE_DOUBLE, DENSE_WRITTEN, VECTOR * particle_count(p));
+	dense_read_only(p, PLACES, DENSE_DOUBLE, VECTOR * particle_count(p), "places");
+	dense_read_only(p, CHARGES, DENSE_DOUBLE, particle_count(p), "charges");
+	dense_written(p, FORCES, DENSE_DOUBLE, VECTOR * particle_count(p), "forces");
 }
 
 static void lavamd_fill(struct dense_plan *p)
@@ -37,7 +37,7 @@ static void lavamd_fill(struct dense_plan *p)
 	dense_fill_real(p, PLACES, 0.1, 1);
 	dense_fill_real(p, CHARGES, 0.1, 1);
 	NVW_FOR(i, particle_count(p)) {
-		double *const place = (double *)p->array[PLACES].input + VECTOR * i;
+		double *const place = (double *)p->input[PLACES] + VECTOR * i;
 
 		place[W] = (place[X] * place[X] + place[Y] * place[Y] + place[Z] * place[Z]) / 2;
 	}
@@ -112,9 +112,9 @@ DENSE_ITEMS(lavamd_forces, a, id, a->boxes * a->boxes * a->boxes * a->particles)
 
 static int lavamd_run(struct dense_plan *p)
 {
-	const struct args args = {.places = p->array[PLACES].device,
-		.charges = p->array[CHARGES].device,
-		.forces = p->array[FORCES].device,
+	const struct args args = {.places = p->device[PLACES],
+		.charges = p->device[CHARGES],
+		.forces = p->device[FORCES],
 		.boxes = p->size[BOXES],
 		.particles = p->size[PARTICLES]};
 
@@ -134,8 +134,8 @@ static bool touches(uint64_t a, uint64_t b, uint64_t boxes)
 static void lavamd_expect(struct dense_plan *p)
 {
 	const uint64_t particles = p->size[PARTICLES];
-	const double *const places = p->array[PLACES].expected, *const charges = p->array[CHARGES].expected;
-	double *const forces = p->array[FORCES].expected;
+	const double *const places = p->expected[PLACES], *const charges = p->expected[CHARGES];
+	double *const forces = p->expected[FORCES];
 
 	NVW_FOR(i, particle_count(p)) {
 		NVW_FOR(j, particle_count(p)) {

@@ -23,14 +23,14 @@ static const struct nvw_option options[] = {
 
 static void lud_shape(struct dense_plan *p)
 {
-	dense_array(p, MATRIX, "matrix", DENSE_FLOAT, DENSE_WRITTEN, p->size[SIZE] * p->size[SIZE]);
+	dense_written(p, MATRIX, DENSE_FLOAT, p->size[SIZE] * p->size[SIZE], "matrix");
 }
 
 /* Diagonally dominant: needs no pivoting. */
 static void lud_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	float *const matrix = p->array[MATRIX].input;
+	float *const matrix = p->input[MATRIX];
 
 	dense_fill_real(p, MATRIX, -1, 1);
 	NVW_FOR(i, n) {
@@ -70,11 +70,21 @@ static inline float of_diagonal(const struct args *a, uint64_t row, uint64_t col
 				nvw_load(at(a, a->first + row, a->first + column));
 }
 
+/* Its element number i, row by row: in the matrix, and where it is kept. */
+static inline float *in_matrix(const struct args *a, uint64_t i)
+{
+	return at(a, a->first + i / a->width, a->first + i % a->width);
+}
+
+static inline float *in_scratchpad(const struct args *a, uint64_t i)
+{
+	return &scratchpad_of(a)->rows[i / a->width][i % a->width];
+}
+
 static void keep_diagonal(const struct args *a)
 {
 	DENSE_SHARE(uint64_t, i, a->width * a->width) {
-		scratchpad_of(a)->rows[i / a->width][i % a->width] =
-			nvw_load(at(a, a->first + i / a->width, a->first + i % a->width));
+		*in_scratchpad(a, i) = nvw_load(in_matrix(a, i));
 	}
 	nvw_barrier(NVW_WORKGROUP);
 }
@@ -83,8 +93,7 @@ static void store_diagonal(const struct args *a)
 {
 	nvw_barrier(NVW_WORKGROUP);
 	DENSE_SHARE(uint64_t, i, a->width * a->width) {
-		nvw_store(at(a, a->first + i / a->width, a->first + i % a->width),
-			scratchpad_of(a)->rows[i / a->width][i % a->width]);
+		nvw_store(in_matrix(a, i), *in_scratchpad(a, i));
 	}
 }
 
@@ -107,9 +116,9 @@ static void decompose_diagonal(const struct args *a)
 	}
 	NVW_FOR(i, n * n) {
 		if (a->scratchpads) {
-			scratchpad_of(a)->rows[i / n][i % n] = block[i / n][i % n];
+			*in_scratchpad(a, i) = block[i / n][i % n];
 		} else {
-			nvw_store(at(a, a->first + i / n, a->first + i % n), block[i / n][i % n]);
+			nvw_store(in_matrix(a, i), block[i / n][i % n]);
 		}
 	}
 }
@@ -228,7 +237,7 @@ DENSE_ITEMS(lud_internal, a, id, a->rest * a->rest)
 
 static uint64_t blocks_of(uint64_t elements)
 {
-	return (elements + BLOCK - 1) / BLOCK;
+	return u64_parts(elements, BLOCK);
 }
 
 /* A work-group has a block of the rest. */
@@ -268,7 +277,7 @@ static int launch_rest(struct dense_plan *p, const struct args *args)
 	const uint64_t size = p->group_size, blocks = blocks_of(args->rest);
 
 	/* Whole groups are launched: all of their work-items meet at the barrier. */
-	NVW_TRY(dense_launch(p, lud_perimeter, args, (2 * args->rest + size - 1) / size * size));
+	NVW_TRY(dense_launch(p, lud_perimeter, args, u64_parts(2 * args->rest, size) * size));
 	if (!args->scratchpads) {
 		return dense_launch(p, lud_internal, args, args->rest * args->rest);
 	}
@@ -288,7 +297,7 @@ static int lud_run(struct dense_plan *p)
 	}
 	for (uint64_t first = 0; first < n; first += BLOCK) {
 		const uint64_t width = u64_min(n - first, BLOCK);
-		const struct args args = {.matrix = p->array[MATRIX].device,
+		const struct args args = {.matrix = p->device[MATRIX],
 			.size = n,
 			.first = first,
 			.width = width,
@@ -307,7 +316,7 @@ static int lud_run(struct dense_plan *p)
 static void lud_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	float *const m = p->array[MATRIX].expected;
+	float *const m = p->expected[MATRIX];
 
 	NVW_FOR(k, n) {
 		for (uint64_t i = k + 1; i < n; i++) {

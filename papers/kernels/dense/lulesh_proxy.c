@@ -41,20 +41,17 @@ static void lulesh_proxy_shape(struct dense_plan *p)
 {
 	const uint64_t elements = element_count(p), nodes = node_count(p);
 
-	dense_array(p, CORNERS, "corners", DENSE_UINT32, DENSE_READ_ONLY, EIGHT * elements);
-	dense_array(p, AROUND, "around", DENSE_UINT32, DENSE_READ_ONLY, EIGHT * nodes);
-	dense_array(p, ENERGIES, "energies", DENSE_DOUBLE, DENSE_WRITTEN, elements);
-	dense_array(p, VOLUMES, "volumes", DENSE_DOUBLE, DENSE_WRITTEN, elements);
-	dense_array(p, PRESSURES, "pressures", DENSE_DOUBLE, DENSE_WRITTEN, elements);
-	dense_array(p, VELOCITIES, "velocities", DENSE_DOUBLE, DENSE_WRITTEN, 3 * nodes);
-	dense_array(p, PLACES, "places", DENSE_DOUBLE, DENSE_WRITTEN, 3 * nodes);
+	dense_read_only(p, CORNERS, DENSE_UINT32, EIGHT * elements, "corners");
+	dense_read_only(p, AROUND, DENSE_UINT32, EIGHT * nodes, "around");
+	dense_written(p, ENERGIES, DENSE_DOUBLE, elements, "energies", "volumes", "pressures");
+	dense_written(p, VELOCITIES, DENSE_DOUBLE, 3 * nodes, "velocities", "places");
 }
 
 /* Bit d of a corner's number: the corner is on the far side in direction d. The node at corner c has the
  * element at its corner 7 - c. */
 static void fill_tables(struct dense_plan *p)
 {
-	uint32_t *const corners = p->array[CORNERS].input, *const around = p->array[AROUND].input;
+	uint32_t *const corners = p->input[CORNERS], *const around = p->input[AROUND];
 	const uint32_t n = (uint32_t)p->size[SIZE];
 
 	NVW_FOR(i, p->array[AROUND].count) {
@@ -77,11 +74,11 @@ static void fill_tables(struct dense_plan *p)
 static void lulesh_proxy_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE] + 1;
-	double *const volumes = p->array[VOLUMES].input, *const places = p->array[PLACES].input;
+	double *const volumes = p->input[VOLUMES], *const places = p->input[PLACES];
 
 	fill_tables(p);
 	dense_fill_real(p, ENERGIES, 0.9, 1.1);
-	((double *)p->array[ENERGIES].input)[0] = 3;
+	((double *)p->input[ENERGIES])[0] = 3;
 	NVW_FOR(e, element_count(p)) {
 		volumes[e] = 1;
 	}
@@ -199,13 +196,13 @@ DENSE_ITEMS(lulesh_compress, a, e, a->elements)
 
 static int lulesh_proxy_run(struct dense_plan *p)
 {
-	const struct args args = {.corners = p->array[CORNERS].device,
-		.around = p->array[AROUND].device,
-		.energies = p->array[ENERGIES].device,
-		.volumes = p->array[VOLUMES].device,
-		.pressures = p->array[PRESSURES].device,
-		.velocities = p->array[VELOCITIES].device,
-		.places = p->array[PLACES].device,
+	const struct args args = {.corners = p->device[CORNERS],
+		.around = p->device[AROUND],
+		.energies = p->device[ENERGIES],
+		.volumes = p->device[VOLUMES],
+		.pressures = p->device[PRESSURES],
+		.velocities = p->device[VELOCITIES],
+		.places = p->device[PLACES],
 		.elements = element_count(p),
 		.nodes = node_count(p),
 		.size = p->size[SIZE]};
@@ -224,10 +221,10 @@ static int lulesh_proxy_run(struct dense_plan *p)
 static void expect_node(struct dense_plan *p, uint64_t i)
 {
 	const uint64_t n = p->size[SIZE] + 1, at[3] = {i % n, i / n % n, i / n / n};
-	const uint32_t *const around = (const uint32_t *)p->array[AROUND].expected + EIGHT * i;
-	const double *const pressures = p->array[PRESSURES].expected;
-	double *const velocity = (double *)p->array[VELOCITIES].expected + 3 * i;
-	double *const place = (double *)p->array[PLACES].expected + 3 * i;
+	const uint32_t *const around = (const uint32_t *)p->expected[AROUND] + EIGHT * i;
+	const double *const pressures = p->expected[PRESSURES];
+	double *const velocity = (double *)p->expected[VELOCITIES] + 3 * i;
+	double *const place = (double *)p->expected[PLACES] + 3 * i;
 
 	NVW_FOR(d, 3) {
 		double force = 0;
@@ -242,29 +239,28 @@ static void expect_node(struct dense_plan *p, uint64_t i)
 
 static void expect_element(struct dense_plan *p, uint64_t e)
 {
-	const uint32_t *const corners = (const uint32_t *)p->array[CORNERS].expected + EIGHT * e;
-	double *const volumes = p->array[VOLUMES].expected, places[EIGHT][3];
+	const uint32_t *const corners = (const uint32_t *)p->expected[CORNERS] + EIGHT * e;
+	double *const volumes = p->expected[VOLUMES], places[EIGHT][3];
 
 	NVW_FOR(c, EIGHT) {
 		NVW_FOR(d, 3) {
-			places[c][d] = ((double *)p->array[PLACES].expected)[3 * corners[c] + d];
+			places[c][d] = ((double *)p->expected[PLACES])[3 * corners[c] + d];
 		}
 	}
 
 	const double volume = volume_of(places), growth = volume - volumes[e];
 
-	((double *)p->array[ENERGIES].expected)[e] -= ((double *)p->array[PRESSURES].expected)[e] * growth;
+	((double *)p->expected[ENERGIES])[e] -= ((double *)p->expected[PRESSURES])[e] * growth;
 	volumes[e] = volume;
 }
 
 static void lulesh_proxy_expect(struct dense_plan *p)
 {
-	const double *const energies = p->array[ENERGIES].expected, *const volumes =
-									    p->array[VOLUMES].expected;
+	const double *const energies = p->expected[ENERGIES], *const volumes = p->expected[VOLUMES];
 
 	NVW_FOR(step, p->size[STEPS]) {
 		NVW_FOR(e, element_count(p)) {
-			((double *)p->array[PRESSURES].expected)[e] = pressure(energies[e], volumes[e]);
+			((double *)p->expected[PRESSURES])[e] = pressure(energies[e], volumes[e]);
 		}
 		NVW_FOR(i, node_count(p)) {
 			expect_node(p, i);

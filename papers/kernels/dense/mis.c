@@ -21,14 +21,10 @@ static const struct nvw_option options[] = {
 
 static void mis_shape(struct dense_plan *p)
 {
-	const uint64_t nodes = p->graph.nodes;
-
 	dense_array_graph(p, ROWS);
-	dense_array(p, PRIORITIES, "priorities", DENSE_INT32, DENSE_READ_ONLY, nodes);
-	dense_array(p, FIRST, "first", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, SENT_AWAY, "sent away", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, STATES, "states", DENSE_INT32, DENSE_WRITTEN, nodes);
-	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_read_only(p, PRIORITIES, DENSE_INT32, p->graph.nodes, "priorities");
+	dense_written(p, FIRST, DENSE_INT32, p->graph.nodes, "first", "sent away", "states");
+	dense_written(p, MORE, DENSE_INT32, 1, "more");
 }
 
 static void mis_fill(struct dense_plan *p)
@@ -103,13 +99,13 @@ DENSE_ITEMS(mis_leave, a, v, a->nodes)
 
 static int mis_run(struct dense_plan *p)
 {
-	const struct args args = {.rows = p->array[ROWS].device,
-		.columns = p->array[COLUMNS].device,
-		.priorities = p->array[PRIORITIES].device,
-		.first = p->array[FIRST].device,
-		.sent_away = p->array[SENT_AWAY].device,
-		.states = p->array[STATES].device,
-		.more = p->array[MORE].device,
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.priorities = p->device[PRIORITIES],
+		.first = p->device[FIRST],
+		.sent_away = p->device[SENT_AWAY],
+		.states = p->device[STATES],
+		.more = p->device[MORE],
 		.nodes = p->graph.nodes};
 	bool is_more = true;
 
@@ -130,8 +126,8 @@ static int mis_run(struct dense_plan *p)
 static int32_t decide(const struct dense_plan *p, uint32_t v)
 {
 	const struct graph *const g = &p->graph;
-	const int32_t *const priorities = p->array[PRIORITIES].expected;
-	const int32_t *const states = p->array[STATES].expected;
+	const int32_t *const priorities = p->expected[PRIORITIES];
+	const int32_t *const states = p->expected[STATES];
 	bool is_waiting = false;
 
 	GRAPH_EACH(i, g, v) {
@@ -149,7 +145,7 @@ static int32_t decide(const struct dense_plan *p, uint32_t v)
 
 static void mis_expect(struct dense_plan *p)
 {
-	int32_t *const states = p->array[STATES].expected;
+	int32_t *const states = p->expected[STATES];
 	bool is_more = true;
 
 	while (is_more) {
@@ -162,8 +158,8 @@ static void mis_expect(struct dense_plan *p)
 		}
 	}
 	NVW_FOR(v, p->graph.nodes) {
-		((int32_t *)p->array[FIRST].expected)[v] = states[v] == INSIDE;
-		((int32_t *)p->array[SENT_AWAY].expected)[v] = states[v] == OUTSIDE;
+		((int32_t *)p->expected[FIRST])[v] = states[v] == INSIDE;
+		((int32_t *)p->expected[SENT_AWAY])[v] = states[v] == OUTSIDE;
 	}
 }
 

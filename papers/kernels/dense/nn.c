@@ -20,8 +20,8 @@ static const struct nvw_option options[] = {
 
 static void nn_shape(struct dense_plan *p)
 {
-	dense_array(p, PLACES, "places", DENSE_FLOAT, DENSE_READ_ONLY, 2 * p->size[RECORDS]);
-	dense_array(p, DISTANCES, "distances", DENSE_FLOAT, DENSE_WRITTEN, p->size[RECORDS]);
+	dense_read_only(p, PLACES, DENSE_FLOAT, 2 * p->size[RECORDS], "places");
+	dense_written(p, DISTANCES, DENSE_FLOAT, p->size[RECORDS], "distances");
 }
 
 static void nn_fill(struct dense_plan *p)
@@ -51,17 +51,16 @@ DENSE_ITEMS(nn_distance, a, id, a->records)
 
 static int nn_run(struct dense_plan *p)
 {
-	const struct args args = {.places = p->array[PLACES].device,
-		.distances = p->array[DISTANCES].device,
-		.records = p->size[RECORDS]};
+	const struct args args = {
+		.places = p->device[PLACES], .distances = p->device[DISTANCES], .records = p->size[RECORDS]};
 
 	return dense_launch(p, nn_distance, &args, args.records);
 }
 
 static void nn_expect(struct dense_plan *p)
 {
-	const float *const places = p->array[PLACES].expected;
-	float *const distances = p->array[DISTANCES].expected;
+	const float *const places = p->expected[PLACES];
+	float *const distances = p->expected[DISTANCES];
 
 	NVW_FOR(i, p->size[RECORDS]) {
 		distances[i] = distance(places[2 * i], places[2 * i + 1]);

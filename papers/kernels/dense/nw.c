@@ -26,8 +26,8 @@ static void nw_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 
-	dense_array(p, SIMILARITY, "similarity", DENSE_INT32, DENSE_READ_ONLY, n * n);
-	dense_array(p, SCORES, "scores", DENSE_INT32, DENSE_WRITTEN, (n + 1) * (n + 1));
+	dense_read_only(p, SIMILARITY, DENSE_INT32, n * n, "similarity");
+	dense_written(p, SCORES, DENSE_INT32, (n + 1) * (n + 1), "scores");
 }
 
 /* Similarities of letters, symmetric: -4 to 3 for different ones, 4 to 11 for equal ones. */
@@ -51,7 +51,7 @@ static void nw_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const uint64_t first = nvw_random_u64(&p->random), second = nvw_random_u64(&p->random);
-	int32_t *const similarity = p->array[SIMILARITY].input, *const scores = p->array[SCORES].input;
+	int32_t *const similarity = p->input[SIMILARITY], *const scores = p->input[SCORES];
 	int32_t alphabet[LETTERS][LETTERS];
 
 	draw_alphabet(&p->random, alphabet);
@@ -107,23 +107,15 @@ struct scratchpad {
 	int32_t scores[BLOCK + 1][BLOCK + 1], similarity[BLOCK][BLOCK];
 };
 
-/* A work-group's block: the place of its first cell, counted from 0, and its size. */
-struct block {
-	uint64_t top, left, rows, columns;
-};
-
-static inline struct block block_of(const struct block_args *a)
+/* A work-group's block; cells are counted from 0. */
+static inline struct dense_block block_of(const struct block_args *a)
 {
 	const uint64_t row = a->first_row + nvw_group_id();
-	const uint64_t top = row * BLOCK, left = (a->diagonal - row) * BLOCK;
 
-	return (struct block){.top = top,
-		.left = left,
-		.rows = u64_min(a->size - top, BLOCK),
-		.columns = u64_min(a->size - left, BLOCK)};
+	return dense_block(row * BLOCK, (a->diagonal - row) * BLOCK, BLOCK, a->size, a->size);
 }
 
-static void keep_block(const struct block_args *a, struct scratchpad *pad, struct block b)
+static void keep_block(const struct block_args *a, struct scratchpad *pad, struct dense_block b)
 {
 	const uint64_t line = a->size + 1;
 	const int32_t *const corner = a->scores + b.top * line + b.left;
@@ -150,7 +142,7 @@ static void keep_block(const struct block_args *a, struct scratchpad *pad, struc
 DENSE_KERNEL(nw_block, const struct block_args, a)
 {
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
-	const struct block b = block_of(a);
+	const struct dense_block b = block_of(a);
 
 	keep_block(a, pad, b);
 	for (uint64_t diagonal = 0; diagonal < 2 * BLOCK - 1; diagonal++) {
@@ -178,13 +170,13 @@ DENSE_KERNEL(nw_block, const struct block_args, a)
 
 static int run_with_scratchpads(struct dense_plan *p)
 {
-	const uint64_t n = p->size[SIZE], blocks = (n + BLOCK - 1) / BLOCK;
+	const uint64_t n = p->size[SIZE], blocks = u64_parts(n, BLOCK);
 
 	NVW_TRY(dense_scratchpads(p, sizeof(struct scratchpad), blocks * p->group_size));
 	for (uint64_t diagonal = 0; diagonal <= 2 * (blocks - 1); diagonal++) {
 		const uint64_t first = diagonal < blocks ? 0 : diagonal - blocks + 1;
-		const struct block_args args = {.similarity = p->array[SIMILARITY].device,
-			.scores = p->array[SCORES].device,
+		const struct block_args args = {.similarity = p->device[SIMILARITY],
+			.scores = p->device[SCORES],
 			.size = n,
 			.diagonal = diagonal,
 			.first_row = first,
@@ -204,8 +196,8 @@ static int nw_run(struct dense_plan *p)
 	}
 	for (uint64_t diagonal = 2; diagonal <= 2 * n; diagonal++) {
 		const uint64_t first = diagonal > n ? diagonal - n : 1;
-		const struct args args = {.similarity = p->array[SIMILARITY].device,
-			.scores = p->array[SCORES].device,
+		const struct args args = {.similarity = p->device[SIMILARITY],
+			.scores = p->device[SCORES],
 			.size = n,
 			.diagonal = diagonal,
 			.first_row = first,
@@ -219,8 +211,8 @@ static int nw_run(struct dense_plan *p)
 static void nw_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	const int32_t *const similarity = p->array[SIMILARITY].expected;
-	int32_t *const scores = p->array[SCORES].expected;
+	const int32_t *const similarity = p->expected[SIMILARITY];
+	int32_t *const scores = p->expected[SCORES];
 
 	for (uint64_t y = 1; y <= n; y++) {
 		int32_t *const line = scores + y * (n + 1), *const before = line - (n + 1);

@@ -18,15 +18,14 @@ static const struct nvw_option options[] = {
 
 static void pathfinder_shape(struct dense_plan *p)
 {
-	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->size[ROWS] * p->size[COLUMNS]);
-	dense_array(p, EVEN, "even", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
-	dense_array(p, ODD, "odd", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
+	dense_read_only(p, WEIGHTS, DENSE_INT32, p->size[ROWS] * p->size[COLUMNS], "weights");
+	dense_written(p, EVEN, DENSE_INT32, p->size[COLUMNS], "even", "odd");
 }
 
 static void pathfinder_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, WEIGHTS, 0, 10);
-	memcpy(p->array[EVEN].input, p->array[WEIGHTS].input, p->size[COLUMNS] * sizeof(int32_t));
+	memcpy(p->input[EVEN], p->input[WEIGHTS], p->size[COLUMNS] * sizeof(int32_t));
 }
 
 static inline int32_t least(int32_t a, int32_t b)
@@ -55,12 +54,12 @@ DENSE_ITEMS(pathfinder_row, a, id, a->columns)
 
 static int pathfinder_run(struct dense_plan *p)
 {
-	const int32_t *const weights = p->array[WEIGHTS].device;
+	const int32_t *const weights = p->device[WEIGHTS];
 
 	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
 		const struct args args = {.weights = weights + row * p->size[COLUMNS],
-			.above = p->array[ODD - row % 2].device,
-			.costs = p->array[EVEN + row % 2].device,
+			.above = p->device[ODD - row % 2],
+			.costs = p->device[EVEN + row % 2],
 			.columns = p->size[COLUMNS]};
 
 		NVW_TRY(dense_launch(p, pathfinder_row, &args, args.columns));
@@ -70,12 +69,12 @@ static int pathfinder_run(struct dense_plan *p)
 
 static void pathfinder_expect(struct dense_plan *p)
 {
-	const int32_t *weights = p->array[WEIGHTS].expected;
+	const int32_t *weights = p->expected[WEIGHTS];
 	const uint64_t last = p->size[COLUMNS] - 1;
 
 	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
-		const int32_t *const above = p->array[ODD - row % 2].expected;
-		int32_t *const costs = p->array[EVEN + row % 2].expected;
+		const int32_t *const above = p->expected[ODD - row % 2];
+		int32_t *const costs = p->expected[EVEN + row % 2];
 
 		weights += p->size[COLUMNS];
 		for (uint64_t x = 0; x <= last; x++) {

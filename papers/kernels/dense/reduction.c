@@ -21,17 +21,16 @@ static const struct nvw_option options[] = {
 /* Work-groups of a launch over count values; one work-item has nothing to add, so groups of one take two. */
 static uint64_t groups_of(uint64_t count, unsigned group_size)
 {
-	return (count + 2 * (uint64_t)group_size - 1) / (2 * (uint64_t)group_size);
+	return u64_parts(count, 2 * (uint64_t)group_size);
 }
 
 static void reduction_shape(struct dense_plan *p)
 {
 	const uint64_t groups = groups_of(p->size[SIZE], p->group_size);
 
-	dense_array(p, VALUES, "values", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
-	dense_array(p, TREE, "tree", DENSE_UINT32, DENSE_SCRATCH, groups * p->group_size);
-	dense_array(p, EVEN, "even", DENSE_UINT32, DENSE_WRITTEN, groups);
-	dense_array(p, ODD, "odd", DENSE_UINT32, DENSE_WRITTEN, groups);
+	dense_read_only(p, VALUES, DENSE_UINT32, p->size[SIZE], "values");
+	dense_scratch(p, TREE, DENSE_UINT32, groups * p->group_size, "tree");
+	dense_written(p, EVEN, DENSE_UINT32, groups, "even", "odd");
 }
 
 static void reduction_fill(struct dense_plan *p)
@@ -92,8 +91,7 @@ DENSE_KERNEL(reduction_sum, const struct args, a)
 
 static int reduction_run(struct dense_plan *p)
 {
-	struct args args = {
-		.from = p->array[VALUES].device, .tree = p->array[TREE].device, .count = p->size[SIZE]};
+	struct args args = {.from = p->device[VALUES], .tree = p->device[TREE], .count = p->size[SIZE]};
 
 	if (p->has_scratchpad) {
 		NVW_TRY(dense_scratchpads(p, p->group_size * sizeof(uint32_t),
@@ -103,7 +101,7 @@ static int reduction_run(struct dense_plan *p)
 	for (unsigned i = 0; i == 0 || args.count > 1; i++) {
 		const uint64_t groups = groups_of(args.count, p->group_size);
 
-		args.to = p->array[EVEN + i % 2].device;
+		args.to = p->device[EVEN + i % 2];
 		NVW_TRY(dense_launch(p, reduction_sum, &args, groups * p->group_size));
 		args.from = args.to;
 		args.count = groups;
@@ -113,12 +111,12 @@ static int reduction_run(struct dense_plan *p)
 
 static void reduction_expect(struct dense_plan *p)
 {
-	const uint32_t *from = p->array[VALUES].expected;
+	const uint32_t *from = p->expected[VALUES];
 	uint64_t count = p->size[SIZE];
 
 	for (unsigned i = 0; i == 0 || count > 1; i++) {
 		const uint64_t width = 2 * (uint64_t)p->group_size;
-		uint32_t *const to = p->array[EVEN + i % 2].expected;
+		uint32_t *const to = p->expected[EVEN + i % 2];
 
 		NVW_FOR(k, count) {
 			if (k % width == 0) {

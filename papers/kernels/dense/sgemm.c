@@ -20,9 +20,9 @@ static const struct nvw_option options[] = {
 
 static void sgemm_shape(struct dense_plan *p)
 {
-	dense_array(p, LEFT, "left", DENSE_FLOAT, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
-	dense_array(p, RIGHT, "right", DENSE_FLOAT, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
-	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
+	dense_read_only(p, LEFT, DENSE_FLOAT, p->size[ROWS] * p->size[INNER], "left");
+	dense_read_only(p, RIGHT, DENSE_FLOAT, p->size[INNER] * p->size[COLUMNS], "right");
+	dense_written(p, PRODUCT, DENSE_FLOAT, p->size[ROWS] * p->size[COLUMNS], "product");
 }
 
 static void sgemm_fill(struct dense_plan *p)
@@ -93,14 +93,14 @@ DENSE_ITEMS(sgemm_tile, a, id, a->tile_rows * a->tile_columns)
 
 static int sgemm_run(struct dense_plan *p)
 {
-	const struct args args = {.left = p->array[LEFT].device,
-		.right = p->array[RIGHT].device,
-		.product = p->array[PRODUCT].device,
+	const struct args args = {.left = p->device[LEFT],
+		.right = p->device[RIGHT],
+		.product = p->device[PRODUCT],
 		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS],
 		.inner = p->size[INNER],
-		.tile_rows = (p->size[ROWS] + TILE - 1) / TILE,
-		.tile_columns = (p->size[COLUMNS] + TILE - 1) / TILE};
+		.tile_rows = u64_parts(p->size[ROWS], TILE),
+		.tile_columns = u64_parts(p->size[COLUMNS], TILE)};
 
 	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
 }
@@ -109,8 +109,8 @@ static int sgemm_run(struct dense_plan *p)
 static void sgemm_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
-	const float *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
-	float *const product = p->array[PRODUCT].expected;
+	const float *const left = p->expected[LEFT], *const right = p->expected[RIGHT];
+	float *const product = p->expected[PRODUCT];
 
 	NVW_FOR(y, p->size[ROWS]) {
 		NVW_FOR(k, inner) {

@@ -33,13 +33,9 @@ static void snap_proxy_shape(struct dense_plan *p)
 {
 	const uint64_t flows = p->size[SIZE] * p->size[SIZE] * DIRECTIONS;
 
-	dense_array(p, SOURCE, "source", DENSE_DOUBLE, DENSE_READ_ONLY, cells(p));
-	dense_array(p, SECTIONS, "cross sections", DENSE_DOUBLE, DENSE_READ_ONLY, cells(p));
-	dense_array(p, EMITTED, "emitted", DENSE_DOUBLE, DENSE_WRITTEN, cells(p));
-	dense_array(p, FLUX, "flux", DENSE_DOUBLE, DENSE_WRITTEN, cells(p));
-	dense_array(p, FLOW_X, "flow x", DENSE_DOUBLE, DENSE_WRITTEN, flows);
-	dense_array(p, FLOW_Y, "flow y", DENSE_DOUBLE, DENSE_WRITTEN, flows);
-	dense_array(p, FLOW_Z, "flow z", DENSE_DOUBLE, DENSE_WRITTEN, flows);
+	dense_read_only(p, SOURCE, DENSE_DOUBLE, cells(p), "source", "cross sections");
+	dense_written(p, EMITTED, DENSE_DOUBLE, cells(p), "emitted", "flux");
+	dense_written(p, FLOW_X, DENSE_DOUBLE, flows, "flow x", "flow y", "flow z");
 }
 
 static void snap_proxy_fill(struct dense_plan *p)
@@ -145,13 +141,13 @@ static int run_sweeps(struct dense_plan *p, struct args *args)
 
 static int snap_proxy_run(struct dense_plan *p)
 {
-	struct args args = {.source = p->array[SOURCE].device,
-		.sections = p->array[SECTIONS].device,
-		.emitted = p->array[EMITTED].device,
-		.flux = p->array[FLUX].device,
-		.flow_x = p->array[FLOW_X].device,
-		.flow_y = p->array[FLOW_Y].device,
-		.flow_z = p->array[FLOW_Z].device,
+	struct args args = {.source = p->device[SOURCE],
+		.sections = p->device[SECTIONS],
+		.emitted = p->device[EMITTED],
+		.flux = p->device[FLUX],
+		.flow_x = p->device[FLOW_X],
+		.flow_y = p->device[FLOW_Y],
+		.flow_z = p->device[FLOW_Z],
 		.size = p->size[SIZE]};
 
 	NVW_FOR(i, p->size[ITERATIONS]) {
@@ -171,29 +167,29 @@ static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint6
 {
 	const uint64_t n = p->size[SIZE], column = seen(x, octant, 0, n), row = seen(y, octant, 1, n);
 	const uint64_t cell = (seen(z, octant, 2, n) * n + row) * n + column;
-	const double emitted = ((double *)p->array[EMITTED].expected)[cell];
-	const double section = ((double *)p->array[SECTIONS].expected)[cell];
+	const double emitted = ((double *)p->expected[EMITTED])[cell];
+	const double section = ((double *)p->expected[SECTIONS])[cell];
 
 	NVW_FOR(d, DIRECTIONS) {
-		double *const fx = (double *)p->array[FLOW_X].expected + (z * n + y) * DIRECTIONS + d;
-		double *const fy = (double *)p->array[FLOW_Y].expected + (z * n + x) * DIRECTIONS + d;
-		double *const fz = (double *)p->array[FLOW_Z].expected + (y * n + x) * DIRECTIONS + d;
+		double *const fx = (double *)p->expected[FLOW_X] + (z * n + y) * DIRECTIONS + d;
+		double *const fy = (double *)p->expected[FLOW_Y] + (z * n + x) * DIRECTIONS + d;
+		double *const fz = (double *)p->expected[FLOW_Z] + (y * n + x) * DIRECTIONS + d;
 		const double out = flow(emitted, section, d, flow_in(fx, x), flow_in(fy, y), flow_in(fz, z));
 
 		*fx = *fy = *fz = out;
-		((double *)p->array[FLUX].expected)[cell] += weight * out;
+		((double *)p->expected[FLUX])[cell] += weight * out;
 	}
 }
 
 static void snap_proxy_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	const double *const source = p->array[SOURCE].expected, *const sections = p->array[SECTIONS].expected;
-	double *const flux = p->array[FLUX].expected;
+	const double *const source = p->expected[SOURCE], *const sections = p->expected[SECTIONS];
+	double *const flux = p->expected[FLUX];
 
 	NVW_FOR(t, p->size[ITERATIONS]) {
 		NVW_FOR(i, cells(p)) {
-			((double *)p->array[EMITTED].expected)[i] = emission(source[i], sections[i], flux[i]);
+			((double *)p->expected[EMITTED])[i] = emission(source[i], sections[i], flux[i]);
 			flux[i] = 0;
 		}
 		NVW_FOR(i, OCTANTS * cells(p)) {

@@ -20,15 +20,14 @@ static const struct nvw_option options[] = {
 
 static void sort_shape(struct dense_plan *p)
 {
-	dense_array(p, KEYS, "keys", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
-	dense_array(p, OTHERS, "others", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
-	dense_array(p, COUNTS, "counts", DENSE_UINT32, DENSE_WRITTEN, PASSES * VALUES);
-	dense_array(p, FROM, "from", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_written(p, KEYS, DENSE_UINT32, p->size[SIZE], "keys", "others");
+	dense_written(p, COUNTS, DENSE_UINT32, PASSES * VALUES, "counts");
+	dense_written(p, FROM, DENSE_UINT32, p->size[SIZE], "from");
 }
 
 static void sort_fill(struct dense_plan *p)
 {
-	uint32_t *const keys = p->array[KEYS].input;
+	uint32_t *const keys = p->input[KEYS];
 
 	NVW_FOR(i, p->size[SIZE]) {
 		keys[i] = (uint32_t)nvw_random_u64(&p->random);
@@ -79,13 +78,13 @@ DENSE_ITEMS(sort_move, a, id, a->size)
 
 static int sort_run(struct dense_plan *p)
 {
-	uint32_t *const arrays[] = {p->array[KEYS].device, p->array[OTHERS].device};
+	uint32_t *const arrays[] = {p->device[KEYS], p->device[OTHERS]};
 
 	NVW_FOR(pass, PASSES) {
 		const struct args args = {.keys = arrays[pass % 2],
 			.others = arrays[1 - pass % 2],
-			.counts = (uint32_t *)p->array[COUNTS].device + pass * VALUES,
-			.from = p->array[FROM].device,
+			.counts = (uint32_t *)p->device[COUNTS] + pass * VALUES,
+			.from = p->device[FROM],
 			.size = p->size[SIZE],
 			.pass = pass};
 
@@ -101,10 +100,10 @@ static int sort_run(struct dense_plan *p)
 /* Each key goes to the next free place of its byte's value. */
 static void expect_pass(struct dense_plan *p, unsigned pass)
 {
-	const uint32_t *const keys = p->array[KEYS + pass % 2].expected;
-	uint32_t *const others = p->array[OTHERS - pass % 2].expected;
-	uint32_t *const counts = (uint32_t *)p->array[COUNTS].expected + pass * VALUES;
-	uint32_t *const from = p->array[FROM].expected, next[VALUES] = {0};
+	const uint32_t *const keys = p->expected[KEYS + pass % 2];
+	uint32_t *const others = p->expected[OTHERS - pass % 2];
+	uint32_t *const counts = (uint32_t *)p->expected[COUNTS] + pass * VALUES;
+	uint32_t *const from = p->expected[FROM], next[VALUES] = {0};
 
 	NVW_FOR(i, p->size[SIZE]) {
 		counts[byte_of(keys[i], pass)]++;

@@ -16,9 +16,9 @@ static const struct nvw_option options[] = {
 static void spmv_shape(struct dense_plan *p)
 {
 	dense_array_graph(p, ROWS);
-	dense_array(p, VALUES, "values", DENSE_FLOAT, DENSE_READ_ONLY, p->array[COLUMNS].count);
-	dense_array(p, VECTOR, "vector", DENSE_FLOAT, DENSE_READ_ONLY, p->graph.nodes);
-	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->graph.nodes);
+	dense_read_only(p, VALUES, DENSE_FLOAT, p->array[COLUMNS].count, "values");
+	dense_read_only(p, VECTOR, DENSE_FLOAT, p->graph.nodes, "vector");
+	dense_written(p, PRODUCT, DENSE_FLOAT, p->graph.nodes, "product");
 }
 
 static void spmv_fill(struct dense_plan *p)
@@ -48,11 +48,11 @@ DENSE_ITEMS(spmv_row, a, row, a->row_count)
 
 static int spmv_run(struct dense_plan *p)
 {
-	const struct args args = {.rows = p->array[ROWS].device,
-		.columns = p->array[COLUMNS].device,
-		.values = p->array[VALUES].device,
-		.vector = p->array[VECTOR].device,
-		.product = p->array[PRODUCT].device,
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.values = p->device[VALUES],
+		.vector = p->device[VECTOR],
+		.product = p->device[PRODUCT],
 		.row_count = p->graph.nodes};
 
 	return dense_launch(p, spmv_row, &args, args.row_count);
@@ -61,8 +61,8 @@ static int spmv_run(struct dense_plan *p)
 static void spmv_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
-	const float *const values = p->array[VALUES].expected, *const vector = p->array[VECTOR].expected;
-	float *const product = p->array[PRODUCT].expected;
+	const float *const values = p->expected[VALUES], *const vector = p->expected[VECTOR];
+	float *const product = p->expected[PRODUCT];
 
 	NVW_FOR(row, g->nodes) {
 		GRAPH_EACH(i, g, row) {

@@ -28,17 +28,14 @@ static const struct nvw_option options[] = {
 
 static void srad_shape(struct dense_plan *p)
 {
-	static const char *const names[] = {"image", "coefficients", "north", "south", "west", "east"};
-
-	for (unsigned i = IMAGE; i <= EAST; i++) {
-		dense_array(p, i, names[i], DENSE_FLOAT, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
-	}
+	dense_written(p, IMAGE, DENSE_FLOAT, p->size[ROWS] * p->size[COLUMNS], "image", "coefficients",
+		"north", "south", "west", "east");
 }
 
 /* An image whose brightness was logarithmic. */
 static void srad_fill(struct dense_plan *p)
 {
-	float *const image = p->array[IMAGE].input;
+	float *const image = p->input[IMAGE];
 
 	dense_fill_real(p, IMAGE, 0, 1);
 	NVW_FOR(i, p->array[IMAGE].count) {
@@ -117,10 +114,10 @@ static void store_coefficient(const struct args *a, uint64_t id, float pixel, st
 static struct differences load_differences(const struct args *a, uint64_t id)
 {
 	return (struct differences){
-		.north = nvw_load(&a->north[id]),
-		.south = nvw_load(&a->south[id]),
-		.west = nvw_load(&a->west[id]),
-		.east = nvw_load(&a->east[id]),
+		nvw_load(&a->north[id]),
+		nvw_load(&a->south[id]),
+		nvw_load(&a->west[id]),
+		nvw_load(&a->east[id]),
 	};
 }
 
@@ -158,28 +155,21 @@ struct scratchpad {
 	float element[BLOCK + 2][BLOCK + 2];
 };
 
-struct block {
-	uint64_t top, left, rows, columns;
-};
-
 static uint64_t blocks_of(uint64_t elements)
 {
-	return (elements + BLOCK - 1) / BLOCK;
+	return u64_parts(elements, BLOCK);
 }
 
-static inline struct block block_of(const struct args *a)
+static inline struct dense_block block_of(const struct args *a)
 {
 	const uint64_t across = blocks_of(a->columns);
-	const uint64_t top = nvw_group_id() / across * BLOCK, left = nvw_group_id() % across * BLOCK;
 
-	return (struct block){.top = top,
-		.left = left,
-		.rows = u64_min(a->rows - top, BLOCK),
-		.columns = u64_min(a->columns - left, BLOCK)};
+	return dense_block(
+		nvw_group_id() / across * BLOCK, nvw_group_id() % across * BLOCK, BLOCK, a->rows, a->columns);
 }
 
 /* Row and column of a work-item's i-th element in the block; false: the image ends before it. */
-static inline bool is_inside(struct block b, uint64_t i, uint64_t *ret_y, uint64_t *ret_x)
+static inline bool is_inside(struct dense_block b, uint64_t i, uint64_t *ret_y, uint64_t *ret_x)
 {
 	*ret_y = i / BLOCK;
 	*ret_x = i % BLOCK;
@@ -187,7 +177,7 @@ static inline bool is_inside(struct block b, uint64_t i, uint64_t *ret_y, uint64
 }
 
 /* Nobody needs the coefficients to the north and to the west. */
-static void keep_block(const struct args *a, const float *from, struct block b, bool all)
+static void keep_block(const struct args *a, const float *from, struct dense_block b, bool all)
 {
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
 	const uint64_t above = b.top - (b.top > 0), below = u64_min(b.top + b.rows, a->rows - 1);
@@ -214,7 +204,7 @@ static void keep_block(const struct args *a, const float *from, struct block b, 
 
 DENSE_KERNEL(srad_coefficients_kept, const struct args, a)
 {
-	const struct block b = block_of(a);
+	const struct dense_block b = block_of(a);
 	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
 	uint64_t y, x;
 
@@ -233,7 +223,7 @@ DENSE_KERNEL(srad_coefficients_kept, const struct args, a)
 
 DENSE_KERNEL(srad_diffuse_kept, const struct args, a)
 {
-	const struct block b = block_of(a);
+	const struct dense_block b = block_of(a);
 	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
 	uint64_t y, x;
 
@@ -273,12 +263,12 @@ static int srad_iterate(struct dense_plan *p, struct args *args, float *image)
 static int srad_run(struct dense_plan *p)
 {
 	float *const image = calloc(p->array[IMAGE].count, sizeof(*image)); /* the host's copy */
-	struct args args = {.image = p->array[IMAGE].device,
-		.coefficients = p->array[COEFFICIENTS].device,
-		.north = p->array[NORTH].device,
-		.south = p->array[SOUTH].device,
-		.west = p->array[WEST].device,
-		.east = p->array[EAST].device,
+	struct args args = {.image = p->device[IMAGE],
+		.coefficients = p->device[COEFFICIENTS],
+		.north = p->device[NORTH],
+		.south = p->device[SOUTH],
+		.west = p->device[WEST],
+		.east = p->device[EAST],
 		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS]};
 	int r = image ? 0 : nvw_fail(NVW_E_MEMORY, "srad: no memory for the image");
@@ -300,7 +290,7 @@ static int srad_run(struct dense_plan *p)
 static void expect_coefficients(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
-	const float *const image = p->array[IMAGE].expected;
+	const float *const image = p->expected[IMAGE];
 	const float speckle = speckle_of(image, rows, columns);
 
 	NVW_FOR(y, rows) {
@@ -313,11 +303,11 @@ static void expect_coefficients(struct dense_plan *p)
 				line[x - (x > 0)] - line[x], line[x + (x < columns - 1)] - line[x]};
 			const uint64_t i = y * columns + x;
 
-			((float *)p->array[NORTH].expected)[i] = d.north;
-			((float *)p->array[SOUTH].expected)[i] = d.south;
-			((float *)p->array[WEST].expected)[i] = d.west;
-			((float *)p->array[EAST].expected)[i] = d.east;
-			((float *)p->array[COEFFICIENTS].expected)[i] = coefficient(line[x], d, speckle);
+			((float *)p->expected[NORTH])[i] = d.north;
+			((float *)p->expected[SOUTH])[i] = d.south;
+			((float *)p->expected[WEST])[i] = d.west;
+			((float *)p->expected[EAST])[i] = d.east;
+			((float *)p->expected[COEFFICIENTS])[i] = coefficient(line[x], d, speckle);
 		}
 	}
 }
@@ -325,10 +315,10 @@ static void expect_coefficients(struct dense_plan *p)
 static void expect_diffuse(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
-	const float *const north = p->array[NORTH].expected, *const south = p->array[SOUTH].expected;
-	const float *const west = p->array[WEST].expected, *const east = p->array[EAST].expected;
-	const float *const c = p->array[COEFFICIENTS].expected;
-	float *const image = p->array[IMAGE].expected;
+	const float *const north = p->expected[NORTH], *const south = p->expected[SOUTH];
+	const float *const west = p->expected[WEST], *const east = p->expected[EAST];
+	const float *const c = p->expected[COEFFICIENTS];
+	float *const image = p->expected[IMAGE];
 
 	for (uint64_t y = 0, i = 0; y < rows; y++) {
 		for (uint64_t x = 0; x < columns; x++, i++) {

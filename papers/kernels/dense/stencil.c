@@ -23,15 +23,14 @@ static void stencil_shape(struct dense_plan *p)
 {
 	const uint64_t points = p->size[ROWS] * p->size[COLUMNS] * p->size[DEPTH];
 
-	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, points);
-	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, points);
+	dense_written(p, EVEN, DENSE_FLOAT, points, "even", "odd");
 }
 
 /* Both grids have the same initial content, so that both have the edge. */
 static void stencil_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, EVEN, 0, 1);
-	memcpy(p->array[ODD].input, p->array[EVEN].input, p->array[EVEN].count * sizeof(float));
+	memcpy(p->input[ODD], p->input[EVEN], p->array[EVEN].count * sizeof(float));
 }
 
 static inline float step(
@@ -69,8 +68,8 @@ DENSE_ITEMS(stencil_step, a, id, inner_points(a))
 static int stencil_run(struct dense_plan *p)
 {
 	NVW_FOR(i, p->size[ITERATIONS]) {
-		const struct args args = {.from = p->array[EVEN + i % 2].device,
-			.to = p->array[ODD - i % 2].device,
+		const struct args args = {.from = p->device[EVEN + i % 2],
+			.to = p->device[ODD - i % 2],
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS],
 			.depth = p->size[DEPTH]};
@@ -85,8 +84,8 @@ static void stencil_expect(struct dense_plan *p)
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
 
 	NVW_FOR(i, p->size[ITERATIONS]) {
-		const float *const from = p->array[EVEN + i % 2].expected;
-		float *const to = p->array[ODD - i % 2].expected;
+		const float *const from = p->expected[EVEN + i % 2];
+		float *const to = p->expected[ODD - i % 2];
 
 		for (uint64_t z = 1; z < p->size[DEPTH] - 1; z++) {
 			for (uint64_t y = 1; y < rows - 1; y++) {

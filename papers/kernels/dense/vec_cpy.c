@@ -17,8 +17,8 @@ static const struct nvw_option options[] = {
 
 static void vec_cpy_shape(struct dense_plan *p)
 {
-	dense_array(p, FROM, "from", DENSE_INT32, DENSE_READ_ONLY, p->size[SIZE]);
-	dense_array(p, TO, "to", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
+	dense_read_only(p, FROM, DENSE_INT32, p->size[SIZE], "from");
+	dense_written(p, TO, DENSE_INT32, p->size[SIZE], "to");
 }
 
 static void vec_cpy_fill(struct dense_plan *p)
@@ -39,15 +39,14 @@ DENSE_ITEMS(vec_cpy, a, id, a->size)
 
 static int vec_cpy_run(struct dense_plan *p)
 {
-	const struct args args = {
-		.from = p->array[FROM].device, .to = p->array[TO].device, .size = p->size[SIZE]};
+	const struct args args = {.from = p->device[FROM], .to = p->device[TO], .size = p->size[SIZE]};
 
 	return dense_launch(p, vec_cpy, &args, args.size);
 }
 
 static void vec_cpy_expect(struct dense_plan *p)
 {
-	memcpy(p->array[TO].expected, p->array[FROM].expected, p->size[SIZE] * sizeof(int32_t));
+	memcpy(p->expected[TO], p->expected[FROM], p->size[SIZE] * sizeof(int32_t));
 }
 
 DENSE_WORKLOAD(vec_cpy, "vec-cpy", "copy of a vector, one element per work-item");

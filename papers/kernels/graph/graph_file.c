@@ -48,17 +48,23 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == ',';
 }
 
-/* Length of the next field after blanks, 0 at the end of the line. */
-static size_t peek_field(struct scanner *s)
+static void skip_blanks(struct scanner *s)
 {
-	const char *end;
-
 	while (s->at < s->line_end && is_blank(*s->at)) {
 		s->at++;
 	}
-	for (end = s->at; end < s->line_end && !is_blank(*end); end++) {
+}
+
+/* Length of the next field after blanks, 0 at the end of the line. */
+static size_t peek_field(struct scanner *s)
+{
+	size_t n = 0;
+
+	skip_blanks(s);
+	while (s->at + n < s->line_end && !is_blank(s->at[n])) {
+		n++;
 	}
-	return (size_t)(end - s->at);
+	return n;
 }
 
 static bool at_line_end(struct scanner *s)
@@ -77,16 +83,20 @@ static bool take_word(struct scanner *s, const char *word)
 	return true;
 }
 
+/* False if it is no digit, or the number becomes too large. */
+static bool append_digit(uint64_t *number, unsigned digit)
+{
+	return digit <= 9 && !__builtin_mul_overflow(*number, 10, number) &&
+	       !__builtin_add_overflow(*number, digit, number);
+}
+
 static bool take_number(struct scanner *s, uint64_t *ret_number)
 {
 	const size_t n = peek_field(s);
 	uint64_t number = 0;
 
 	NVW_FOR(i, n) {
-		const unsigned digit = (unsigned)s->at[i] - '0';
-
-		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
-			__builtin_add_overflow(number, digit, &number)) {
+		if (!append_digit(&number, (unsigned)s->at[i] - '0')) {
 			return false;
 		}
 	}

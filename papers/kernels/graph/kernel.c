@@ -239,7 +239,7 @@ static inline bool gather_color(const struct graph_args *a, uint64_t v)
 {
 	uint32_t end, own, first = 1;
 
-	if (nvw_load(&a->now[v]) != 0) {
+	if (nvw_load(&a->now[v])) {
 		return false;
 	}
 	end = nvw_load_read_only(&a->row[v + 1]);
@@ -253,7 +253,7 @@ static inline bool gather_color(const struct graph_args *a, uint64_t v)
 
 static inline bool apply_color(const struct graph_args *a, uint64_t v)
 {
-	if (nvw_load(&a->now[v]) != 0) {
+	if (nvw_load(&a->now[v])) {
 		return false;
 	}
 	if (nvw_load(&a->next[v]) == 0) {

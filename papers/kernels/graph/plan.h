@@ -111,7 +111,7 @@ static inline uint64_t graph_tasks(uint64_t nodes, uint64_t queues, uint64_t chu
 	const uint64_t block = graph_first(nodes, queues, q + 1) - graph_first(nodes, queues, q);
 
 	assert(q < queues && chunk > 0);
-	return (block + chunk - 1) / chunk;
+	return u64_parts(block, chunk);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------------- */

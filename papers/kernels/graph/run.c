@@ -140,7 +140,7 @@ static int start_graph(struct run *r)
 		.queue_count = p->queues,
 		.chunk = p->chunk,
 		.reach = p->scenario->steals ? 1 + p->victims : 1,
-		.left_stride = (p->group_size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES,
+		.left_stride = u64_parts(p->group_size, LINE_BYTES) * LINE_BYTES,
 		.epsilon = p->epsilon,
 		.steals_half = p->steals_half,
 		.own = p->scenario->own,

@@ -183,14 +183,15 @@ const struct semaphore_steps *semaphore_replaced(enum semaphore_mutation mutatio
 	return mutation == SEMAPHORE_UNMUTATED ? &none : &replaced[mutation];
 }
 
+static const struct barrier_steps barrier_as_it_is;
+
 const struct barrier_steps *barrier_replaced(enum barrier_mutation mutation)
 {
-	static const struct barrier_steps none,
-		replaced[] = {
-			[BARRIER_NO_ACQUIRE] = {.await = await_relaxed},
-			[BARRIER_RELAXED_RELEASE] = {.arrive = arrive_relaxed},
-			[BARRIER_NO_BARRIER] = {.await = await_nobody},
-		};
+	static const struct barrier_steps replaced[] = {
+		[BARRIER_NO_ACQUIRE] = {.await = await_relaxed},
+		[BARRIER_RELAXED_RELEASE] = {.arrive = arrive_relaxed},
+		[BARRIER_NO_BARRIER] = {.await = await_nobody},
+	};
 
-	return mutation == BARRIER_UNMUTATED ? &none : &replaced[mutation];
+	return mutation == BARRIER_UNMUTATED ? &barrier_as_it_is : &replaced[mutation];
 }

@@ -102,7 +102,7 @@ int sync_make_places(
 {
 	const unsigned cus = nvw_compute_units(machine), width = nvw_wavefront_width(machine);
 	const uint64_t fit =
-		nvw_resident_work_items(machine) / cus / width / ((shape->group_size + width - 1) / width);
+		nvw_resident_work_items(machine) / cus / width / u64_parts(shape->group_size, width);
 	const uint64_t groups = shape->groups_per_cu * cus;
 
 	NVW_FAIL_IF(shape->groups_per_cu > fit, NVW_E_USAGE,

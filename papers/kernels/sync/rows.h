@@ -13,8 +13,7 @@
 /* Words of this many rows of a work-group, plus row 0. */
 static inline uint64_t sync_rows_words(unsigned rows, unsigned group_size)
 {
-	return (uint64_t)((group_size + SYNC_LINE_WORDS - 1) / SYNC_LINE_WORDS) * (rows + 1) *
-	       SYNC_LINE_WORDS;
+	return (uint64_t)u64_parts(group_size, SYNC_LINE_WORDS) * (rows + 1) * SYNC_LINE_WORDS;
 }
 
 /* Words of the data of a work-group, in either layout. */

@@ -105,7 +105,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 		lock_acquire_alone(&q->lock);
 
 		const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
-		const uint32_t share = (held + q->sharers - 1) / q->sharers;
+		const uint32_t share = (uint32_t)u64_parts(held, q->sharers);
 
 		count = (uint32_t)u64_min(share, nvw_group_size());
 		nvw_atomic_store(q->count, held - count, NVW_RELAXED, q->lock.scope);

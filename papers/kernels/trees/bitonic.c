@@ -40,17 +40,17 @@ static uint64_t padded(const struct dense_plan *p)
 
 static void bitonic_shape(struct dense_plan *p)
 {
-	dense_array(p, KEYS, "keys", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
-	dense_array(p, PADDED, "padded", DENSE_INT32, DENSE_SCRATCH, padded(p));
+	dense_written(p, KEYS, DENSE_INT32, p->size[SIZE], "keys");
+	dense_scratch(p, PADDED, DENSE_INT32, padded(p), "padded");
 }
 
 static void bitonic_fill(struct dense_plan *p)
 {
-	int32_t *const keys = p->array[PADDED].input;
+	int32_t *const keys = p->input[PADDED];
 
 	dense_fill_int(p, KEYS, -1000000, 1000000);
 	NVW_FOR(i, p->array[PADDED].count) {
-		keys[i] = i < p->size[SIZE] ? ((const int32_t *)p->array[KEYS].input)[i] : INT32_MAX;
+		keys[i] = i < p->size[SIZE] ? ((const int32_t *)p->input[KEYS])[i] : INT32_MAX;
 	}
 }
 
@@ -93,7 +93,7 @@ DENSE_KERNEL(bitonic_result, const struct args, a)
 
 static int bitonic_run(struct dense_plan *p)
 {
-	struct args a = {.keys = p->array[PADDED].device, .result = p->array[KEYS].device, .size = padded(p)};
+	struct args a = {.keys = p->device[PADDED], .result = p->device[KEYS], .size = padded(p)};
 
 	for (a.block = 2; a.block <= a.size; a.block *= 2) {
 		for (a.distance = a.block / 2; a.distance > 0; a.distance /= 2) {
@@ -112,24 +112,24 @@ enum { CHUNK = 512 }; /* keys */
 static void order_chunk(struct nvw_task *t)
 {
 	const struct args *const d = nvw_task_data(t);
-	const uint64_t chunk = nvw_task_word(t, 0), end = (chunk + 1) * (CHUNK / 2);
+	const uint64_t first = nvw_task_word(t, 0) * (CHUNK / 2);
 	const struct args a = {.keys = d->keys,
 		.size = padded_size(d->size),
 		.block = nvw_task_word(t, 1),
 		.distance = nvw_task_word(t, 2)};
 
-	for (uint64_t id = chunk * (CHUNK / 2) + nvw_local_id(); id < end; id += nvw_group_size()) {
-		order_pair(&a, id);
+	DENSE_SHARE(uint64_t, i, CHUNK / 2) {
+		order_pair(&a, first + i);
 	}
 }
 
 static void give_chunk(struct nvw_task *t)
 {
 	const struct args *const d = nvw_task_data(t);
-	const uint64_t chunk = nvw_task_word(t, 0);
+	const uint64_t first = nvw_task_word(t, 0) * CHUNK;
 
-	for (uint64_t id = chunk * CHUNK + nvw_local_id(); id < (chunk + 1) * CHUNK; id += nvw_group_size()) {
-		give(d, id);
+	DENSE_SHARE(uint64_t, i, CHUNK) {
+		give(d, first + i);
 	}
 }
 
@@ -155,7 +155,7 @@ static void sort_all(struct nvw_task *t)
 {
 	const struct args *const d = nvw_task_data(t);
 
-	for (uint32_t i = 0; i < (padded_size(d->size) + CHUNK - 1) / CHUNK; i++) {
+	NVW_FOR(i, u64_parts(padded_size(d->size), CHUNK)) {
 		nvw_fork(t, sort_chunk, i, 2, 1);
 	}
 }
@@ -171,7 +171,7 @@ static const struct nvw_task_program program = {
 static int run_tasks(struct dense_plan *p)
 {
 	const struct args data = {
-		.keys = p->array[PADDED].device, .result = p->array[KEYS].device, .size = p->size[SIZE]};
+		.keys = p->device[PADDED], .result = p->device[KEYS], .size = p->size[SIZE]};
 
 	return trees_run_words(p, &program, &data, sort_all, NULL, 0);
 }
@@ -187,7 +187,7 @@ static int ascending(const void *a, const void *b)
 
 static void bitonic_expect(struct dense_plan *p)
 {
-	qsort(p->array[KEYS].expected, p->size[SIZE], sizeof(int32_t), ascending);
+	qsort(p->expected[KEYS], p->size[SIZE], sizeof(int32_t), ascending);
 }
 
 DENSE_WORKLOAD(bitonic, "bitonic", "bitonic sort, a launch per step");

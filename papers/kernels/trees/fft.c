@@ -84,14 +84,9 @@ static void trees_fft_shape(struct dense_plan *p)
 {
 	const uint64_t n = UINT64_C(1) << p->size[LOG2];
 
-	dense_array(p, IN_RE, "in_re", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, IN_IM, "in_im", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, COSINES, "cosines", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, SINES, "sines", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, OUT_RE, "out_re", DENSE_FLOAT, DENSE_WRITTEN, n);
-	dense_array(p, OUT_IM, "out_im", DENSE_FLOAT, DENSE_WRITTEN, n);
-	dense_array(p, OTHER_RE, "other_re", DENSE_FLOAT, DENSE_SCRATCH, n);
-	dense_array(p, OTHER_IM, "other_im", DENSE_FLOAT, DENSE_SCRATCH, n);
+	dense_read_only(p, IN_RE, DENSE_FLOAT, n, "in_re", "in_im", "cosines", "sines");
+	dense_written(p, OUT_RE, DENSE_FLOAT, n, "out_re", "out_im");
+	dense_scratch(p, OTHER_RE, DENSE_FLOAT, n, "other_re", "other_im");
 }
 
 static void trees_fft_fill(struct dense_plan *p)
@@ -101,8 +96,8 @@ static void trees_fft_fill(struct dense_plan *p)
 	dense_fill_real(p, IN_RE, -1, 1);
 	dense_fill_real(p, IN_IM, -1, 1);
 	NVW_FOR(i, n) {
-		((float *)p->array[COSINES].input)[i] = (float)cos(2 * M_PI * (double)i / (double)n);
-		((float *)p->array[SINES].input)[i] = (float)-sin(2 * M_PI * (double)i / (double)n);
+		((float *)p->input[COSINES])[i] = (float)cos(2 * M_PI * (double)i / (double)n);
+		((float *)p->input[SINES])[i] = (float)-sin(2 * M_PI * (double)i / (double)n);
 	}
 }
 
@@ -110,12 +105,12 @@ static int trees_fft_run(struct dense_plan *p)
 {
 	const uint32_t n = UINT32_C(1) << p->size[LOG2];
 	const struct data data = {
-		.in_re = p->array[IN_RE].device,
-		.in_im = p->array[IN_IM].device,
-		.cosines = p->array[COSINES].device,
-		.sines = p->array[SINES].device,
-		.re = {p->array[OUT_RE].device, p->array[OTHER_RE].device},
-		.im = {p->array[OUT_IM].device, p->array[OTHER_IM].device},
+		.in_re = p->device[IN_RE],
+		.in_im = p->device[IN_IM],
+		.cosines = p->device[COSINES],
+		.sines = p->device[SINES],
+		.re = {p->device[OUT_RE], p->device[OTHER_RE]},
+		.im = {p->device[OUT_IM], p->device[OTHER_IM]},
 		.n = n,
 	};
 
@@ -125,12 +120,12 @@ static int trees_fft_run(struct dense_plan *p)
 /* The result at one place, from the inputs at every stride-th place. */
 static void fft(struct dense_plan *p, uint64_t at, uint64_t n, uint64_t from, uint64_t stride)
 {
-	float *const re = p->array[OUT_RE].expected, *const im = p->array[OUT_IM].expected;
-	const float *const cosines = p->array[COSINES].expected, *const sines = p->array[SINES].expected;
+	float *const re = p->expected[OUT_RE], *const im = p->expected[OUT_IM];
+	const float *const cosines = p->expected[COSINES], *const sines = p->expected[SINES];
 
 	if (n == 1) {
-		re[at] = ((const float *)p->array[IN_RE].expected)[from];
-		im[at] = ((const float *)p->array[IN_IM].expected)[from];
+		re[at] = ((const float *)p->expected[IN_RE])[from];
+		im[at] = ((const float *)p->expected[IN_IM])[from];
 		return;
 	}
 	fft(p, at, n / 2, from, 2 * stride);

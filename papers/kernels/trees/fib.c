@@ -14,7 +14,7 @@ static const struct nvw_option options[] = {
 
 static void trees_fib_shape(struct dense_plan *p)
 {
-	dense_array(p, RESULT, "result", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_written(p, RESULT, DENSE_INT32, 1, "result");
 }
 
 static void trees_fib_fill(struct dense_plan *p)
@@ -25,7 +25,7 @@ static void trees_fib_fill(struct dense_plan *p)
 static int trees_fib_run(struct dense_plan *p)
 {
 	NVW_TRY(trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]));
-	return nvw_write(p->machine, p->array[RESULT].device, &trees_totals(p)->result[0], sizeof(uint32_t));
+	return nvw_write(p->machine, p->device[RESULT], &trees_totals(p)->result[0], sizeof(uint32_t));
 }
 
 static void trees_fib_expect(struct dense_plan *p)
@@ -38,7 +38,7 @@ static void trees_fib_expect(struct dense_plan *p)
 		a = b;
 		b = next;
 	}
-	((uint32_t *)p->array[RESULT].expected)[0] = a;
+	((uint32_t *)p->expected[RESULT])[0] = a;
 }
 
 TREES_WORKLOAD(

@@ -92,9 +92,8 @@ static void trees_matmul_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE] * p->size[SIZE];
 
-	dense_array(p, A, "a", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, B, "b", DENSE_FLOAT, DENSE_READ_ONLY, n);
-	dense_array(p, C, "c", DENSE_FLOAT, DENSE_WRITTEN, n);
+	dense_read_only(p, A, DENSE_FLOAT, n, "a", "b");
+	dense_written(p, C, DENSE_FLOAT, n, "c");
 }
 
 static void trees_matmul_fill(struct dense_plan *p)
@@ -106,16 +105,15 @@ static void trees_matmul_fill(struct dense_plan *p)
 static int trees_matmul_run(struct dense_plan *p)
 {
 	const uint32_t all = range(0, (uint32_t)p->size[SIZE]);
-	const struct data data = {
-		p->array[A].device, p->array[B].device, p->array[C].device, (uint32_t)p->size[SIZE]};
+	const struct data data = {p->device[A], p->device[B], p->device[C], (uint32_t)p->size[SIZE]};
 
 	return trees_run(p, &program, &data, multiply, all, all, all);
 }
 
 static void trees_matmul_expect(struct dense_plan *p)
 {
-	const float *const a = p->array[A].expected, *const b = p->array[B].expected;
-	float *const c = p->array[C].expected;
+	const float *const a = p->expected[A], *const b = p->expected[B];
+	float *const c = p->expected[C];
 	const uint64_t n = p->size[SIZE];
 
 	NVW_FOR(i, n * n) {

@@ -113,8 +113,8 @@ static const struct nvw_task_program program = {
 
 static void trees_msort_shape(struct dense_plan *p)
 {
-	dense_array(p, KEYS, "keys", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
-	dense_array(p, OTHER, "other", DENSE_INT32, DENSE_SCRATCH, p->size[SIZE]);
+	dense_written(p, KEYS, DENSE_INT32, p->size[SIZE], "keys");
+	dense_scratch(p, OTHER, DENSE_INT32, p->size[SIZE], "other");
 }
 
 static void trees_msort_fill(struct dense_plan *p)
@@ -124,7 +124,7 @@ static void trees_msort_fill(struct dense_plan *p)
 
 static int sort_by(struct dense_plan *p, nvw_task_run how)
 {
-	const struct data data = {{p->array[KEYS].device, p->array[OTHER].device}, how};
+	const struct data data = {{p->device[KEYS], p->device[OTHER]}, how};
 
 	return trees_run(p, &program, &data, sort, 0, (uint32_t)p->size[SIZE], 0);
 }
@@ -148,7 +148,7 @@ static int ascending(const void *a, const void *b)
 
 static void trees_msort_expect(struct dense_plan *p)
 {
-	qsort(p->array[KEYS].expected, p->size[SIZE], sizeof(int32_t), ascending);
+	qsort(p->expected[KEYS], p->size[SIZE], sizeof(int32_t), ascending);
 }
 
 TREES_WORKLOAD(trees_msort, "trees-msort", "tasks: merge sort, each merge by one task");

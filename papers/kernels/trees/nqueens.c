@@ -15,7 +15,7 @@ static const struct nvw_option options[] = {
 
 static void trees_nqueens_shape(struct dense_plan *p)
 {
-	dense_array(p, SOLUTIONS, "solutions", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_written(p, SOLUTIONS, DENSE_INT32, 1, "solutions");
 }
 
 static void trees_nqueens_fill(struct dense_plan *p)
@@ -25,15 +25,14 @@ static void trees_nqueens_fill(struct dense_plan *p)
 
 static int trees_nqueens_run(struct dense_plan *p)
 {
-	const struct trees_queens data = {p->array[SOLUTIONS].device, (UINT32_C(1) << p->size[N]) - 1};
+	const struct trees_queens data = {p->device[SOLUTIONS], (UINT32_C(1) << p->size[N]) - 1};
 
 	return trees_run(p, &trees_queens_program, &data, trees_place, 0, 0, 0);
 }
 
 static void trees_nqueens_expect(struct dense_plan *p)
 {
-	((uint32_t *)p->array[SOLUTIONS].expected)[0] =
-		trees_solutions((UINT32_C(1) << p->size[N]) - 1, 0, 0, 0);
+	((uint32_t *)p->expected[SOLUTIONS])[0] = trees_solutions((UINT32_C(1) << p->size[N]) - 1, 0, 0, 0);
 }
 
 TREES_WORKLOAD(

@@ -47,20 +47,19 @@ static uint32_t relax_source(const struct dense_plan *p)
 
 static struct data data_of(const struct dense_plan *p)
 {
-	return (struct data){p->array[ROWS].device, p->array[COLUMNS].device, p->array[WEIGHTS].device,
-		p->array[DISTANCES].device};
+	return (struct data){p->device[ROWS], p->device[COLUMNS], p->device[WEIGHTS], p->device[DISTANCES]};
 }
 
 static void relax_shape(struct dense_plan *p)
 {
 	dense_array_graph(p, ROWS);
-	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->array[COLUMNS].count);
-	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, p->graph.nodes);
+	dense_read_only(p, WEIGHTS, DENSE_INT32, p->array[COLUMNS].count, "weights");
+	dense_written(p, DISTANCES, DENSE_INT32, p->graph.nodes, "distances");
 }
 
 static void fill_distances(struct dense_plan *p)
 {
-	int32_t *const distances = p->array[DISTANCES].input;
+	int32_t *const distances = p->input[DISTANCES];
 
 	NVW_FOR(v, p->graph.nodes) {
 		distances[v] = FAR;
@@ -84,8 +83,8 @@ static void fill_sssp(struct dense_plan *p)
 static void relax_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
-	const int32_t *const weights = p->array[WEIGHTS].expected;
-	int32_t *const distances = p->array[DISTANCES].expected;
+	const int32_t *const weights = p->expected[WEIGHTS];
+	int32_t *const distances = p->expected[DISTANCES];
 	bool changed = true;
 
 	while (changed) {
@@ -156,18 +155,17 @@ DENSE_KERNEL(relax_list, const struct list_args, a)
 static void shape_lists(struct dense_plan *p)
 {
 	relax_shape(p);
-	dense_array(p, LISTS, "lists", DENSE_UINT32, DENSE_SCRATCH,
-		2 * (uint64_t)(p->graph.arcs + p->graph.nodes));
-	dense_array(p, TAIL, "tail", DENSE_UINT32, DENSE_SCRATCH, 1);
+	dense_scratch(p, LISTS, DENSE_UINT32, 2 * (uint64_t)(p->graph.arcs + p->graph.nodes), "lists");
+	dense_scratch(p, TAIL, DENSE_UINT32, 1, "tail");
 }
 
 static int run_lists(struct dense_plan *p)
 {
-	uint32_t *const lists = p->array[LISTS].device, first = relax_source(p);
+	uint32_t *const lists = p->device[LISTS], first = relax_source(p);
 	struct list_args a = {.data = data_of(p),
 		.in = lists,
 		.out = lists + p->array[LISTS].count / 2,
-		.tail = p->array[TAIL].device,
+		.tail = p->device[TAIL],
 		.count = 1,
 		.room = (uint32_t)(p->array[LISTS].count / 2)};
 

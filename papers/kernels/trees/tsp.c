@@ -57,9 +57,8 @@ static const struct nvw_task_program program = {
 
 static void trees_tsp_shape(struct dense_plan *p)
 {
-	dense_array(
-		p, DISTANCES, "distances", DENSE_INT32, DENSE_READ_ONLY, p->size[CITIES] * p->size[CITIES]);
-	dense_array(p, SHORTEST, "shortest", DENSE_INT32, DENSE_WRITTEN, 1);
+	dense_read_only(p, DISTANCES, DENSE_INT32, p->size[CITIES] * p->size[CITIES], "distances");
+	dense_written(p, SHORTEST, DENSE_INT32, 1, "shortest");
 }
 
 /* The round trip that always continues to the nearest city: an initial bound. */
@@ -95,16 +94,15 @@ static void trees_tsp_fill(struct dense_plan *p)
 		place[i][1] = (int32_t)nvw_random_below(&p->random, SIDE);
 	}
 	NVW_FOR(i, n * n) {
-		((int32_t *)p->array[DISTANCES].input)[i] =
+		((int32_t *)p->input[DISTANCES])[i] =
 			abs(place[i / n][0] - place[i % n][0]) + abs(place[i / n][1] - place[i % n][1]);
 	}
-	((int32_t *)p->array[SHORTEST].input)[0] = nearest_first(p->array[DISTANCES].input, n);
+	((int32_t *)p->input[SHORTEST])[0] = nearest_first(p->input[DISTANCES], n);
 }
 
 static int trees_tsp_run(struct dense_plan *p)
 {
-	const struct data data = {
-		p->array[DISTANCES].device, p->array[SHORTEST].device, (uint32_t)p->size[CITIES]};
+	const struct data data = {p->device[DISTANCES], p->device[SHORTEST], (uint32_t)p->size[CITIES]};
 
 	return trees_run(p, &program, &data, extend, 1, 0, 0);
 }
@@ -113,8 +111,8 @@ static int trees_tsp_run(struct dense_plan *p)
 static void trees_tsp_expect(struct dense_plan *p)
 {
 	const uint32_t n = (uint32_t)p->size[CITIES], sets = UINT32_C(1) << n;
-	const int32_t *const distances = p->array[DISTANCES].expected;
-	int32_t *const best = malloc(sizeof *best * sets * n), *const shortest = p->array[SHORTEST].expected;
+	const int32_t *const distances = p->expected[DISTANCES];
+	int32_t *const best = malloc(sizeof *best * sets * n), *const shortest = p->expected[SHORTEST];
 
 	for (uint32_t i = 0; best && i < sets * n; i++) {
 		best[i] = i == n ? 0 : NONE; /* the path of city 0 */

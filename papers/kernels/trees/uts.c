@@ -50,14 +50,14 @@ static const struct nvw_task_program program = {
 
 static void trees_uts_shape(struct dense_plan *p)
 {
-	dense_array(p, TABLE, "table", DENSE_UINT32, DENSE_READ_ONLY, UNBALANCED_TABLE);
-	dense_array(p, ROOT, "root", DENSE_UINT32, DENSE_READ_ONLY, ROOT_WORDS);
-	dense_array(p, TOTAL, "total", DENSE_UINT32, DENSE_WRITTEN, TOTAL_WORDS);
+	dense_read_only(p, TABLE, DENSE_UINT32, UNBALANCED_TABLE, "table");
+	dense_read_only(p, ROOT, DENSE_UINT32, ROOT_WORDS, "root");
+	dense_written(p, TOTAL, DENSE_UINT32, TOTAL_WORDS, "total");
 }
 
 static void trees_uts_fill(struct dense_plan *p)
 {
-	uint32_t *const table = p->array[TABLE].input, *const root = p->array[ROOT].input;
+	uint32_t *const table = p->input[TABLE], *const root = p->input[ROOT];
 	struct unbalanced tree;
 
 	if (unbalanced_find(&tree, p->size[NODES], p->random.state) != 0) {
@@ -80,7 +80,7 @@ static int prepare_tree(
 
 	NVW_TRY(trees_prepare(kernel, o, seed, ret_plan));
 	p = *ret_plan;
-	if (((const uint32_t *)p->array[ROOT].input)[ROOT_NODES] != 0) {
+	if (((const uint32_t *)p->input[ROOT])[ROOT_NODES] != 0) {
 		return 0;
 	}
 	dense_dispose(*ret_plan);
@@ -89,8 +89,8 @@ static int prepare_tree(
 
 static int trees_uts_run(struct dense_plan *p)
 {
-	const uint32_t *const root = p->array[ROOT].input;
-	const struct data data = {p->array[TABLE].device, p->array[TOTAL].device,
+	const uint32_t *const root = p->input[ROOT];
+	const struct data data = {p->device[TABLE], p->device[TOTAL],
 		root[ROOT_LOW] | (uint64_t)root[ROOT_HIGH] << 32, root[ROOT_CHILDREN]};
 
 	return trees_run(p, &program, &data, visit, root[ROOT_LOW], root[ROOT_HIGH]);
@@ -99,8 +99,8 @@ static int trees_uts_run(struct dense_plan *p)
 /* The search by which the tree was found: one node after the other, with a stack. */
 static void trees_uts_expect(struct dense_plan *p)
 {
-	const uint32_t *const root = p->array[ROOT].input;
-	uint32_t *const total = p->array[TOTAL].expected;
+	const uint32_t *const root = p->input[ROOT];
+	uint32_t *const total = p->expected[TOTAL];
 
 	total[TOTAL_NODES] = root[ROOT_NODES];
 	total[TOTAL_SUM] = root[ROOT_SUM];
