@@ -2,9 +2,9 @@
 /*
  * Loops of four threads, each in a part of its own of a mapped file, to see what taking turns costs.
  *
- *	exec_threads FILE stores COUNT      stores of 8 bytes, of values that are computed (a dozen instructions)
+ *	exec_threads FILE stores COUNT      stores of 8 bytes, of values that take a dozen instructions
  *	exec_threads FILE persists COUNT    a store, a flush and a fence
- *	exec_threads FILE inserts COUNT     into sorted leaves: moves the greater pairs up, as exec_inserts.c does
+ *	exec_threads FILE inserts COUNT     into sorted leaves: moves the greater pairs up (exec_inserts.c)
  */
 #include <fcntl.h>
 #include <pthread.h>

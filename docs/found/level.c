@@ -5,7 +5,8 @@
 //	level insert POOL N M       keys N to M - 1
 //	level expand POOL           the table grows
 //	level update POOL N         each key gets another value
-//	level check POOL N          keys 0 to N - 1, and the acknowledged ones, are there, with their values, and no other key
+//	level check POOL N          keys 0 to N - 1, and the acknowledged ones, are there with their values,
+//	                            and no others
 //
 //	nvwave crash --exec='./level insert pool 0 12' --image=pool \
 //		--check='./level check {} 0' --states=2000

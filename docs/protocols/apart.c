@@ -34,35 +34,45 @@ static const char *const states[] = {"I", "V", "W", "D"};
 #define LEAVES GO(I, drop_copy, write_back, drop)
 
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS			STORE			FLUSH	PERSIST	INVALIDATE	EVICT		RECALL	STORE_OWN	REGISTER	REVOKE	WRITTEN_ELSEWHERE	READ_ELSEWHERE	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */
-	[I] = {NEVER,		GO(V, fetch),			GO(D, note_dirty),	GO(I),	GO(I),	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(I),		GO(I),		GO(I)},
-	[V] = {GO(V),		NEVER,				NEVER,			NEVER,	NEVER,	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(W),		GO(I, drop),	NEVER},
-	[W] = {NEVER,		GO(V),				NEVER,			NEVER,	NEVER,	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(W),		GO(I, drop),	NEVER},
-	[D] = {GO(D),		NEVER,				GO(D),			LEAVES,	LEAVES,	NEVER,		LEAVES,		NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		NEVER,		NEVER,		LEAVES},
+	/*                   I                  V            W            D */
+	L1_4(LOAD_HIT,       NEVER,             GO(V),       NEVER,       GO(D)),
+	L1_4(LOAD_MISS,      GO(V, fetch),      NEVER,       GO(V),       NEVER),
+	L1_4(STORE,          GO(D, note_dirty), NEVER,       NEVER,       GO(D)),
+	L1_4(FLUSH,          GO(I),             NEVER,       NEVER,       LEAVES),
+	L1_4(PERSIST,        GO(I),             NEVER,       NEVER,       LEAVES),
+	L1_4(EVICT,          GO(I, drop),       GO(I, drop), GO(I, drop), LEAVES),
+	L1_4(WRITTEN_BESIDE, GO(I),             GO(W),       GO(W),       NEVER),
+	L1_4(LEFT_BESIDE,    GO(I),             GO(I, drop), GO(I, drop), NEVER),
+	L1_4(READ_BESIDE,    GO(I),             NEVER,       NEVER,       LEAVES),
 };
 
 #define LEAVES_L2 GO(I, drop_copies, drop_copy, write_back)
 
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS			WRITE			ATOMIC			FLUSH		EVICT		REGISTER	RETURN	WANT	OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */
-	[I] = {NEVER,		GO(V, fetch),			GO(D, note_dirty),	GO(D, note_dirty),	GO(I),		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(I),		GO(I),		GO(I)},
-	[V] = {GO(V),		NEVER,				NEVER,			NEVER,			NEVER,		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(W),		GO(I, drop),	NEVER},
-	[W] = {NEVER,		GO(V),				NEVER,			NEVER,			NEVER,		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(W),		GO(I, drop),	NEVER},
-	[D] = {GO(D),		NEVER,				GO(D),			GO(D),			LEAVES_L2,	LEAVES_L2,	NEVER,		NEVER,	NEVER,	NEVER,	NEVER,		NEVER,		LEAVES_L2},
+	/*                   I                  V            W            D */
+	L2_4(READ_HIT,       NEVER,             GO(V),       NEVER,       GO(D)),
+	L2_4(READ_MISS,      GO(V, fetch),      NEVER,       GO(V),       NEVER),
+	L2_4(WRITE,          GO(D, note_dirty), NEVER,       NEVER,       GO(D)),
+	L2_4(ATOMIC,         GO(D, note_dirty), NEVER,       NEVER,       GO(D)),
+	L2_4(FLUSH,          GO(I),             NEVER,       NEVER,       LEAVES_L2),
+	L2_4(EVICT,          GO(I, drop),       GO(I, drop), GO(I, drop), LEAVES_L2),
+	L2_4(WRITTEN_BESIDE, GO(I),             GO(W),       GO(W),       NEVER),
+	L2_4(LEFT_BESIDE,    GO(I),             GO(I, drop), GO(I, drop), NEVER),
+	L2_4(READ_BESIDE,    GO(I),             NEVER,       NEVER,       LEAVES_L2),
 };
 
 #define NO_RELEASE (ORDER(RELAXED) | ORDER(ACQUIRE))
 #define A_RELEASE  (ORDER(RELEASE) | ORDER(ACQ_REL))
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,	ALL,	{ld_l1}},
-	{ON(STORE),		ANY_ORDER,	ALL,	{st_l1}},
-	{ON(ATOMIC_LOAD),	NO_RELEASE,	ALL,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	A_RELEASE,	ALL,	{mark_sfifos, ld_l2}},
-	{ON(ATOMIC_STORE),	NO_RELEASE,	ALL,	{st_l2}},
-	{ON(ATOMIC_STORE),	A_RELEASE,	ALL,	{mark_sfifos, st_l2}},
-	{ON(RMW),		NO_RELEASE,	ALL,	{rmw_l2}},
-	{ON(RMW),		A_RELEASE,	ALL,	{mark_sfifos, rmw_l2}},
+	{ON_ANY_LOAD,      ANY_ORDER,  ALL, {ld_l1}},
+	{ON(STORE),        ANY_ORDER,  ALL, {st_l1}},
+	{ON(ATOMIC_LOAD),  NO_RELEASE, ALL, {ld_l2}},
+	{ON(ATOMIC_LOAD),  A_RELEASE,  ALL, {mark_sfifos, ld_l2}},
+	{ON(ATOMIC_STORE), NO_RELEASE, ALL, {st_l2}},
+	{ON(ATOMIC_STORE), A_RELEASE,  ALL, {mark_sfifos, st_l2}},
+	{ON(RMW),          NO_RELEASE, ALL, {rmw_l2}},
+	{ON(RMW),          A_RELEASE,  ALL, {mark_sfifos, rmw_l2}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

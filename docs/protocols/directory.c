@@ -28,25 +28,37 @@ static const char *const states[] = {"I", "V", "D", "O"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE				FLUSH			PERSIST			INVALIDATE		EVICT				RECALL				STORE_OWN	REGISTER	REVOKE	WRITTEN_ELSEWHERE		READ_ELSEWHERE */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, fetch, own, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),			GO(I, drop),			NEVER,		NEVER,		NEVER,	GO(I, drop),			GO(I)},
-	[V] = {GO(V),		NEVER,		GO(D, own, note_dirty),		GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),			GO(I, drop),			NEVER,		NEVER,		NEVER,	GO(I, drop),			GO(V)},
-	[D] = {GO(D),		NEVER,		GO(D),				GO(V, write_back),	GO(V, write_back),	GO(D),			GO(I, write_back, drop),	GO(I, write_back, drop),	NEVER,		NEVER,		NEVER,	GO(I, write_back, drop),	GO(V, write_back)},
+	/*                      I             V                  D */
+	L1_3(LOAD_HIT,          NEVER,        GO(V),             GO(D)),
+	L1_3(LOAD_MISS,         GO(V, fetch), NEVER,             NEVER),
+	L1_3(STORE,             GO(D, fetch, own, note_dirty), GO(D, own, note_dirty), GO(D)),
+	L1_3(FLUSH,             GO(I),        GO(V),             GO(V, write_back)),
+	L1_3(PERSIST,           GO(I),        GO(V),             GO(V, write_back)),
+	L1_3(INVALIDATE,        GO(I),        GO(I, drop_clean), GO(D)),
+	L1_3(EVICT,             GO(I, drop),  GO(I, drop),       GO(I, write_back, drop)),
+	L1_3(RECALL,            GO(I, drop),  GO(I, drop),       GO(I, write_back, drop)),
+	L1_3(WRITTEN_ELSEWHERE, GO(I, drop),  GO(I, drop),       GO(I, write_back, drop)),
+	L1_3(READ_ELSEWHERE,    GO(I),        GO(V),             GO(V, write_back)),
 };
 
 /* A cell that stays in O is in D afterwards if the owner has written its bytes back meanwhile. */
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT		READ_MISS			WRITE			ATOMIC	FLUSH			EVICT					REGISTER	RETURN	WANT				OWN */
-	[I] = {NEVER,			GO(V, fetch),			NEVER,			NEVER,	GO(I),			GO(I, recall, write_back, drop),	NEVER,		NEVER,	NEVER,				NEVER},
-	[V] = {GO(V),			GO(V, fetch),			NEVER,			NEVER,	GO(V),			GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(O)},
-	[D] = {GO(D),			GO(D, fetch),			NEVER,			NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(D, invalidate_sharers),	GO(O)},
-	[O] = {GO(O, downgrade_owner),	GO(O, downgrade_owner, fetch),	GO(D, note_dirty),	NEVER,	GO(O, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(O, invalidate_sharers),	GO(O)},
+	/*              I             V             D                  O */
+	L2_4(READ_HIT,  NEVER,        GO(V),        GO(D),             GO(O, downgrade_owner)),
+	L2_4(READ_MISS, GO(V, fetch), GO(V, fetch), GO(D, fetch),      GO(O, downgrade_owner, fetch)),
+	L2_4(WRITE,     NEVER,        NEVER,        NEVER,             GO(D, note_dirty)),
+	L2_4(FLUSH,     GO(I),        GO(V),        GO(V, write_back), GO(O, write_back)),
+	L2_4(EVICT,     GO(I, recall, write_back, drop), GO(I, recall, write_back, drop),
+	                GO(I, recall, write_back, drop),               GO(I, recall, write_back, drop)),
+	L2_4(WANT,      NEVER,        GO(V, invalidate_sharers), GO(D, invalidate_sharers),
+	                GO(O, invalidate_sharers)),
+	L2_4(OWN,       NEVER,        GO(O),        GO(O),             GO(O)),
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD | ON(ATOMIC_LOAD),		ANY_ORDER,	ALL,	{ld_l1}},
-	{ON(STORE) | ON(ATOMIC_STORE),		ANY_ORDER,	ALL,	{st_l1}},
-	{ON(RMW),				ANY_ORDER,	ALL,	{rmw_l1}},
+	{ON_ANY_LOAD | ON(ATOMIC_LOAD), ANY_ORDER, ALL, {ld_l1}},
+	{ON(STORE) | ON(ATOMIC_STORE),  ANY_ORDER, ALL, {st_l1}},
+	{ON(RMW),                       ANY_ORDER, ALL, {rmw_l1}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

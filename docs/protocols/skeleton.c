@@ -29,16 +29,21 @@ static const char *const states[] = {"I", "V", "D"};
 /* Stores find no line here: an access at the L2 has taken it out of the L1 (guarantee (1) of protocol.h). */
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE	FLUSH	PERSIST	INVALIDATE		EVICT */
-	[I] = {NEVER,		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I, drop_clean),	GO(I, drop)},
+	/*               I             V */
+	L1_2(LOAD_HIT,   NEVER,        GO(V)),
+	L1_2(LOAD_MISS,  GO(V, fetch), GO(V, fetch)),
+	L1_2(INVALIDATE, GO(I),        GO(I, drop_clean)),
+	L1_2(EVICT,      GO(I, drop),  GO(I, drop)),
 };
 
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			GO(I, drop)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	GO(I, write_back, drop)},
+	/*              I                  V                  D */
+	L2_3(READ_HIT,  NEVER,             GO(V),             GO(D)),
+	L2_3(READ_MISS, GO(V, fetch),      GO(V, fetch),      GO(D, fetch)),
+	L2_3(WRITE,     GO(D, note_dirty), GO(D, note_dirty), GO(D)),
+	L2_3(ATOMIC,    GO(D, note_dirty), GO(D, note_dirty), GO(D)),
+	L2_3(FLUSH,     GO(I),             GO(V),             GO(V, write_back)),
+	L2_3(EVICT,     GO(I, drop),       GO(I, drop),       GO(I, write_back, drop)),
 };
 /* clang-format on */
 
@@ -48,19 +53,19 @@ static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
 
 /* clang-format off */
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,	ALL,		{ld_l1}},
-	{ON(STORE),		ANY_ORDER,	ALL,		{st_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),	TO_MEMORY,	{mark_sfifos, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),	TO_MEMORY,	{mark_sfifos, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),	TO_MEMORY,	{mark_sfifos, rmw_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	NO_ACQUIRE,	ALL,		{ld_l2}},
-	{ON(ATOMIC_LOAD),	AN_ACQUIRE,	ALL,		{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	NO_ACQUIRE,	ALL,		{st_l2}},
-	{ON(ATOMIC_STORE),	AN_ACQUIRE,	ALL,		{st_l2, invalidate_l1}},
-	{ON(RMW),		NO_ACQUIRE,	ALL,		{rmw_l2}},
-	{ON(RMW),		AN_ACQUIRE,	ALL,		{rmw_l2, invalidate_l1}},
+	{ON_ANY_LOAD,      ANY_ORDER,      ALL,       {ld_l1}},
+	{ON(STORE),        ANY_ORDER,      ALL,       {st_l2}},
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL), TO_MEMORY, {mark_sfifos, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE), ORDER(RELEASE), TO_MEMORY, {mark_sfifos, st_l2}},
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL), TO_MEMORY, {mark_sfifos, st_l2, invalidate_l1}},
+	{ON(RMW),          ORDER(RELEASE), TO_MEMORY, {mark_sfifos, rmw_l2}},
+	{ON(RMW),          ORDER(ACQ_REL), TO_MEMORY, {mark_sfifos, rmw_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),  NO_ACQUIRE,     ALL,       {ld_l2}},
+	{ON(ATOMIC_LOAD),  AN_ACQUIRE,     ALL,       {ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE), NO_ACQUIRE,     ALL,       {st_l2}},
+	{ON(ATOMIC_STORE), AN_ACQUIRE,     ALL,       {st_l2, invalidate_l1}},
+	{ON(RMW),          NO_ACQUIRE,     ALL,       {rmw_l2}},
+	{ON(RMW),          AN_ACQUIRE,     ALL,       {rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

@@ -18,22 +18,22 @@ struct nvw_site;
 
 /* clang-format off */
 /* X(id, name, unit): the kinds of sights, and what their unit numbers. */
-#define EMU_SIGHTS(X)                                                                              \
-	X(KERNEL, "kernel", "none")               /* what: its name; number: of the launch */      \
-	X(GROUP, "work-group", "wavefront")       /* resident from..to; unit: its first wavefront; number: its own */ \
-	X(STALL, "stall", "wavefront")            /* from an instruction's issue to the next one; what: the instruction */ \
-	X(WAIT, "wait", "wavefront")              /* part of a stall: a request was put off; what: the cause */ \
-	X(BARRIER, "persist barrier", "scope")    /* from the first arrival to the end; what: the scope; number: the work-group */ \
+#define EMU_SIGHTS(X) \
+	X(KERNEL, "kernel", "none")               /* what: its name; number: of the launch */ \
+	X(GROUP, "work-group", "wavefront")       /* resident; unit: its first wavefront; number: its own */ \
+	X(STALL, "stall", "wavefront")            /* from issue to the next issue; what: the instruction */ \
+	X(WAIT, "wait", "wavefront")              /* part of a stall: a request put off; what: the cause */ \
+	X(BARRIER, "persist barrier", "scope")    /* first arrival to end; what: scope; number: its group */ \
 	X(PART, "persist barrier part", "scope")  /* part of a barrier; what: what it waits for */ \
-	X(EPOCH, "epoch", "scope")                /* its stores are durable: an instant; number: the epoch */ \
+	X(EPOCH, "epoch", "scope")                /* its stores are durable: an instant; number: its own */ \
 	X(FLUSH, "flush", "CU")                   /* of a whole L1; what: the statistic that counts it */ \
 	X(INVALIDATION, "invalidation", "CU")     /* of a whole L1: an instant; what: likewise */ \
-	X(BANK, "bank", "bank")                   /* busy; what: the level */                      \
-	X(LINK, "link", "link")                   /* busy; what: the message's class */            \
-	X(ACCESS, "access", "none")               /* a memory instruction, to its results; what: load, store or atomic */ \
+	X(BANK, "bank", "bank")                   /* busy; what: the level */ \
+	X(LINK, "link", "link")                   /* busy; what: the message's class */ \
+	X(ACCESS, "access", "none")               /* to its results; what: load, store or atomic */ \
 	X(OPERATION, "operation", "none")         /* of the structure, by a work-item; number: its kind */ \
-	X(READ, "read", "channel")                /* from its arrival at the controller to the data; number: the line's offset */ \
-	X(WRITE, "write", "channel")              /* from its arrival at the controller to completion; number: likewise */
+	X(READ, "read", "channel")                /* arrival at the controller to data; number: offset */ \
+	X(WRITE, "write", "channel")              /* arrival at the controller to completion; likewise */
 /* clang-format on */
 
 enum emu_sight_kind {

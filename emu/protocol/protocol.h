@@ -281,21 +281,19 @@ struct coh_cell {
 /* The way in which a protocol registers. */
 struct coh_registration {
 	uint64_t also_registered; /* bytes that an L1 registers besides those of a line that it asks for */
-	uint64_t
-		also_taken; /* bytes that a request takes besides its own from the L1 that has registered some */
-	bool apart;         /* a line in an L1 holds registered bytes or data; data beside registered bytes
-				     are accessed at the L2 (alsop16 III.C.1) */
-	bool flushes_loser; /* an L1 that loses a registration flushes its stores first (alsop16 III.B); losses by
-				     replacement are counted (III.C.2) */
+	/* Bytes that a request takes besides its own from the L1 that has registered some. */
+	uint64_t also_taken;
+	/* A line in an L1 holds registered bytes or data; data beside registered bytes are accessed at the L2
+	 * (alsop16 III.C.1). */
+	bool apart;
+	/* An L1 that loses a registration flushes its stores first (alsop16 III.B); losses by replacement are
+	 * counted (III.C.2). */
+	bool flushes_loser;
 };
 
-extern const struct coh_registration
-	coh_registers_bytes; /* what is stored, byte for byte (the words of sinclair15 3,
-							     footnote 1) */
-extern const struct coh_registration coh_registers_lines; /* the lines of stored bytes (alsop16 IV.B) */
-extern const struct coh_registration
-	coh_registers_atomics; /* atomics alone; their line changes hands as a whole
-							       (alsop16 III) */
+/* What is stored, byte for byte (the words of sinclair15 3, footnote 1); the lines of stored bytes (alsop16
+ * IV.B); atomics alone, whose line changes hands as a whole (alsop16 III). */
+extern const struct coh_registration coh_registers_bytes, coh_registers_lines, coh_registers_atomics;
 
 /* ---- A protocol ------------------------------------------------------------------------------ */
 

@@ -5,9 +5,19 @@
 
 #include "protocol.h"
 
-/* Grids of lines */
+/* Grids of lines: a row is an event, and what it makes of a line in each of so many states, in order. */
 #define GO    COH_GO
 #define NEVER COH_NEVER
+
+/* clang-format off */
+#define L1_2(event, a, b)          [0][COH_L1_##event] = a, [1][COH_L1_##event] = b
+#define L1_3(event, a, b, c)       [0][COH_L1_##event] = a, [1][COH_L1_##event] = b, [2][COH_L1_##event] = c
+#define L1_4(event, a, b, c, d)    [0][COH_L1_##event] = a, [1][COH_L1_##event] = b, \
+				   [2][COH_L1_##event] = c, [3][COH_L1_##event] = d
+#define L2_3(event, a, b, c)       [0][COH_L2_##event] = a, [1][COH_L2_##event] = b, [2][COH_L2_##event] = c
+#define L2_4(event, a, b, c, d)    [0][COH_L2_##event] = a, [1][COH_L2_##event] = b, \
+				   [2][COH_L2_##event] = c, [3][COH_L2_##event] = d
+/* clang-format on */
 
 #define fetch      coh_line_fetch
 #define write_back coh_line_write_back

@@ -250,7 +250,8 @@ static void report_overflow(void)
 {
 	if (!emu_now.machine->error) {
 		emu_now.machine->error = nvw_fail(NVW_E_KERNEL,
-			"%s:%u: a call's stack of %llu bytes has overflowed; use less stack, or --set host.stack=...",
+			"%s:%u: a call's stack of %llu bytes has overflowed; use less stack, or "
+			"--set host.stack=...",
 			nvw__self->site->file, nvw__self->site->line,
 			(unsigned long long)emu_now.machine->config.stack);
 	}

@@ -11,22 +11,34 @@ const char *const coh_denovo_states[] = {"I", "V", "D", "R"};
 
 /* clang-format off */
 const struct coh_cell coh_denovo_l1[COH_DENOVO_STATES][COH_L1_EVENT_COUNT] = {
-	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT RECALL STORE_OWN REGISTER REVOKE */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),		GO(I),				GO(I),				GO(I, drop),			NEVER,		NEVER,		GO(R, take),	NEVER},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),		GO(V),				GO(V, drop_unregistered),	GO(I, drop),			NEVER,		NEVER,		GO(R, take),	NEVER},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(R, take),	GO(R, take, write_through),	GO(D, drop_unregistered),	GO(I, write_back, drop),	GO(D, yield),	GO(D),		GO(D, take),	GO(D, yield)},
-	[R] = {GO(R),		GO(R, fetch),	GO(D, note_dirty),	GO(R),		GO(R, write_through),		GO(R, drop_unregistered),	GO(I, write_back, drop),	GO(R, yield),	GO(R),		GO(R, take),	GO(R, yield)},
+	/*               I             V             D                           R */
+	L1_4(LOAD_HIT,   NEVER,        GO(V),        GO(D),                      GO(R)),
+	L1_4(LOAD_MISS,  GO(V, fetch), GO(V, fetch), GO(D, fetch),               GO(R, fetch)),
+	L1_4(STORE,      GO(D, note_dirty), GO(D, note_dirty), GO(D),            GO(D, note_dirty)),
+	L1_4(FLUSH,      GO(I),        GO(V),        GO(R, take),                GO(R)),
+	L1_4(PERSIST,    GO(I),        GO(V),        GO(R, take, write_through), GO(R, write_through)),
+	L1_4(INVALIDATE, GO(I),        GO(V, drop_unregistered), GO(D, drop_unregistered),
+	                 GO(R, drop_unregistered)),
+	L1_4(EVICT,      GO(I, drop),  GO(I, drop),  GO(I, write_back, drop),    GO(I, write_back, drop)),
+	L1_4(RECALL,     NEVER,        NEVER,        GO(D, yield),               GO(R, yield)),
+	L1_4(STORE_OWN,  NEVER,        NEVER,        GO(D),                      GO(R)),
+	L1_4(REGISTER,   GO(R, take),  GO(R, take),  GO(D, take),                GO(R, take)),
+	L1_4(REVOKE,     NEVER,        NEVER,        GO(D, yield),               GO(R, yield)),
 };
 /* clang-format on */
 
 /* Registration does not change the L2's data of a line. */
 /* clang-format off */
 const struct coh_cell coh_denovo_l2[COH_DENOVO_STATES][COH_L2_EVENT_COUNT] = {
-	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	NEVER,		GO(I),			GO(I, recall, write_back, drop), GO(I),		GO(D, note_dirty)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	NEVER,		GO(V),			GO(I, recall, write_back, drop), GO(V),		GO(D, note_dirty)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			NEVER,		GO(V, write_back),	GO(I, recall, write_back, drop), GO(D),		GO(D)},
-	[R] = {NEVER,		NEVER,		NEVER,			NEVER,		NEVER,			NEVER,				NEVER,		NEVER},
+	/*              I                  V                  D                  R */
+	L2_4(READ_HIT,  NEVER,             GO(V),             GO(D),             NEVER),
+	L2_4(READ_MISS, GO(V, fetch),      GO(V, fetch),      GO(D, fetch),      NEVER),
+	L2_4(WRITE,     GO(D, note_dirty), GO(D, note_dirty), GO(D),             NEVER),
+	L2_4(FLUSH,     GO(I),             GO(V),             GO(V, write_back), NEVER),
+	L2_4(EVICT,     GO(I, recall, write_back, drop), GO(I, recall, write_back, drop),
+	                GO(I, recall, write_back, drop),                         NEVER),
+	L2_4(REGISTER,  GO(I),             GO(V),             GO(D),             NEVER),
+	L2_4(RETURN,    GO(D, note_dirty), GO(D, note_dirty), GO(D),             NEVER),
 };
 /* clang-format on */
 

@@ -29,33 +29,46 @@ enum { COH_DENOVO_STATES = 4 };
 
 /* clang-format off */
 #define DENOVO_DATA \
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
-	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+	{ON_ANY_LOAD, ANY_ORDER, ALL, {ld_l1}}, \
+	{ON(STORE),   ANY_ORDER, ALL, {st_l1}}
 /* clang-format on */
 
 /* alsop16 Table 3, DeNovo: the same at every scope of the set. */
 /* clang-format off */
 #define DENOVO_SYNCHRONIZATION(scopes) \
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes) | AT_L1,	{ld_l1}},		\
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes) | ELSEWHERE,	{register_l1, ld_l1}},	\
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				(scopes) | AT_L1,	{ld_l1, invalidate_unregistered}}, \
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				(scopes) | ELSEWHERE,	{register_l1, ld_l1, invalidate_unregistered}}, \
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				(scopes) | AT_L1,	{register_stores, ld_l1, invalidate_unregistered}}, \
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				(scopes) | ELSEWHERE,	{register_stores, register_l1, ld_l1, invalidate_unregistered}}, \
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	(scopes) | AT_L1,	{st_l1}},		\
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	(scopes) | ELSEWHERE,	{register_l1, st_l1}},	\
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				(scopes) | AT_L1,	{register_stores, st_l1}}, \
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				(scopes) | ELSEWHERE,	{register_stores, register_l1, st_l1}}, \
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				(scopes) | AT_L1,	{register_stores, st_l1, invalidate_unregistered}}, \
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				(scopes) | ELSEWHERE,	{register_stores, register_l1, st_l1, invalidate_unregistered}}, \
-	{ON(RMW),		ORDER(RELAXED),				(scopes) | AT_L1,	{rmw_l1}},		\
-	{ON(RMW),		ORDER(RELAXED),				(scopes) | ELSEWHERE,	{register_l1, rmw_l1}},	\
-	{ON(RMW),		ORDER(ACQUIRE),				(scopes) | AT_L1,	{rmw_l1, invalidate_unregistered}}, \
-	{ON(RMW),		ORDER(ACQUIRE),				(scopes) | ELSEWHERE,	{register_l1, rmw_l1, invalidate_unregistered}}, \
-	{ON(RMW),		ORDER(RELEASE),				(scopes) | AT_L1,	{register_stores, rmw_l1}}, \
-	{ON(RMW),		ORDER(RELEASE),				(scopes) | ELSEWHERE,	{register_stores, register_l1, rmw_l1}}, \
-	{ON(RMW),		ORDER(ACQ_REL),				(scopes) | AT_L1,	{register_stores, rmw_l1, invalidate_unregistered}}, \
-	{ON(RMW),		ORDER(ACQ_REL),				(scopes) | ELSEWHERE,	{register_stores, register_l1, rmw_l1, invalidate_unregistered}}
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), (scopes) | AT_L1,     {ld_l1}}, \
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), (scopes) | ELSEWHERE, {register_l1, ld_l1}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  (scopes) | AT_L1, \
+	                   {ld_l1, invalidate_unregistered}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  (scopes) | ELSEWHERE, \
+	                   {register_l1, ld_l1, invalidate_unregistered}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  (scopes) | AT_L1, \
+	                   {register_stores, ld_l1, invalidate_unregistered}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  (scopes) | ELSEWHERE, \
+	                   {register_stores, register_l1, ld_l1, invalidate_unregistered}}, \
+	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), (scopes) | AT_L1,     {st_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), (scopes) | ELSEWHERE, {register_l1, st_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(RELEASE),                  (scopes) | AT_L1,     {register_stores, st_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(RELEASE),                  (scopes) | ELSEWHERE, \
+	                   {register_stores, register_l1, st_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  (scopes) | AT_L1, \
+	                   {register_stores, st_l1, invalidate_unregistered}}, \
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  (scopes) | ELSEWHERE, \
+	                   {register_stores, register_l1, st_l1, invalidate_unregistered}}, \
+	{ON(RMW),          ORDER(RELAXED),                  (scopes) | AT_L1,     {rmw_l1}}, \
+	{ON(RMW),          ORDER(RELAXED),                  (scopes) | ELSEWHERE, {register_l1, rmw_l1}}, \
+	{ON(RMW),          ORDER(ACQUIRE),                  (scopes) | AT_L1, \
+	                   {rmw_l1, invalidate_unregistered}}, \
+	{ON(RMW),          ORDER(ACQUIRE),                  (scopes) | ELSEWHERE, \
+	                   {register_l1, rmw_l1, invalidate_unregistered}}, \
+	{ON(RMW),          ORDER(RELEASE),                  (scopes) | AT_L1, \
+	                   {register_stores, rmw_l1}}, \
+	{ON(RMW),          ORDER(RELEASE),                  (scopes) | ELSEWHERE, \
+	                   {register_stores, register_l1, rmw_l1}}, \
+	{ON(RMW),          ORDER(ACQ_REL),                  (scopes) | AT_L1, \
+	                   {register_stores, rmw_l1, invalidate_unregistered}}, \
+	{ON(RMW),          ORDER(ACQ_REL),                  (scopes) | ELSEWHERE, \
+	                   {register_stores, register_l1, rmw_l1, invalidate_unregistered}}
 /* clang-format on */
 
 /* Common to all members of the family. */

@@ -13,9 +13,9 @@
 /* clang-format off */
 static const struct coh_row rows[] = {
 	DENOVO_DATA,
-	{ON(ATOMIC_LOAD),	ANY_ORDER,				NEAR,		{ld_l1}},
-	{ON(ATOMIC_STORE),	ANY_ORDER,				NEAR,		{st_l1}},
-	{ON(RMW),		ANY_ORDER,				NEAR,		{rmw_l1}},
+	{ON(ATOMIC_LOAD),  ANY_ORDER, NEAR, {ld_l1}},
+	{ON(ATOMIC_STORE), ANY_ORDER, NEAR, {st_l1}},
+	{ON(RMW),          ANY_ORDER, NEAR, {rmw_l1}},
 	DENOVO_SYNCHRONIZATION(FAR),
 	{0, 0, 0, {NULL}},
 };

@@ -24,48 +24,52 @@ extern const struct coh_cell coh_gpu_l1[][COH_L1_EVENT_COUNT], coh_gpu_l2[][COH_
 /* Dirty bytes are valid, and in D, at both levels. */
 const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id);
 
-/* The grids, except the L1's actions when the L2 replaces a line, and the L2's actions then. */
+/* The grids, except what the L1 does when the L2 replaces a line, and the L2 then. */
 /* clang-format off */
-#define GPU_L1(recalled_i, recalled_v, recalled_d) { \
-	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT				RECALL */ \
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),			recalled_i}, \
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),			recalled_v}, \
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),	recalled_d}, \
-}
+#define GPU_L1 \
+	/*               I                  V                  D */ \
+	L1_3(LOAD_HIT,   NEVER,             GO(V),             GO(D)), \
+	L1_3(LOAD_MISS,  GO(V, fetch),      GO(V, fetch),      GO(D, fetch)), \
+	L1_3(STORE,      GO(D, note_dirty), GO(D, note_dirty), GO(D)), \
+	L1_3(FLUSH,      GO(I),             GO(V),             GO(V, write_back)), \
+	L1_3(PERSIST,    GO(I),             GO(V),             GO(V, write_back)), \
+	L1_3(INVALIDATE, GO(I),             GO(I, drop_clean), GO(D, drop_clean)), \
+	L1_3(EVICT,      GO(I, drop),       GO(I, drop),       GO(I, write_back, drop))
 
-#define GPU_L2(replaced_i, replaced_v, replaced_d) { \
-	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */ \
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(I),			replaced_i}, \
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(D, note_dirty),	GO(V),			replaced_v}, \
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(D),			GO(V, write_back),	replaced_d}, \
-}
+#define GPU_L2 \
+	/*               I                  V                  D */ \
+	L2_3(READ_HIT,   NEVER,             GO(V),             GO(D)), \
+	L2_3(READ_MISS,  GO(V, fetch),      GO(V, fetch),      GO(D, fetch)), \
+	L2_3(WRITE,      GO(D, note_dirty), GO(D, note_dirty), GO(D)), \
+	L2_3(ATOMIC,     GO(D, note_dirty), GO(D, note_dirty), GO(D)), \
+	L2_3(FLUSH,      GO(I),             GO(V),             GO(V, write_back))
 
 #define GPU_DATA \
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
-	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+	{ON_ANY_LOAD, ANY_ORDER, ALL, {ld_l1}}, \
+	{ON(STORE),   ANY_ORDER, ALL, {st_l1}}
 /* clang-format on */
 
 /* Synchronization that stays in the L1 of its CU. */
 /* clang-format off */
 #define GPU_LOCAL(scopes) \
-	{ON(ATOMIC_LOAD),	ANY_ORDER,				(scopes),	{ld_l1}},			\
-	{ON(ATOMIC_STORE),	ANY_ORDER,				(scopes),	{st_l1}},			\
-	{ON(RMW),		ANY_ORDER,				(scopes),	{rmw_l1}}
+	{ON(ATOMIC_LOAD),  ANY_ORDER, (scopes), {ld_l1}}, \
+	{ON(ATOMIC_STORE), ANY_ORDER, (scopes), {st_l1}}, \
+	{ON(RMW),          ANY_ORDER, (scopes), {rmw_l1}}
 /* clang-format on */
 
 /* Synchronization at the L2: an acquire invalidates the L1, a release first flushes it. */
 /* clang-format off */
 #define GPU_GLOBAL(scopes) \
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE),	(scopes),	{ld_l2}},			\
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),				(scopes),	{ld_l2, invalidate_l1}},	\
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				(scopes),	{flush_l1, ld_l2, invalidate_l1}}, \
-	{ON(ATOMIC_STORE),	ORDER(RELAXED) | ORDER(ACQUIRE),	(scopes),	{st_l2}},			\
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				(scopes),	{flush_l1, st_l2}},		\
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				(scopes),	{flush_l1, st_l2, invalidate_l1}}, \
-	{ON(RMW),		ORDER(RELAXED),				(scopes),	{rmw_l2}},			\
-	{ON(RMW),		ORDER(ACQUIRE),				(scopes),	{rmw_l2, invalidate_l1}},	\
-	{ON(RMW),		ORDER(RELEASE),				(scopes),	{flush_l1, rmw_l2}},		\
-	{ON(RMW),		ORDER(ACQ_REL),				(scopes),	{flush_l1, rmw_l2, invalidate_l1}}
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), (scopes), {ld_l2}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  (scopes), {ld_l2, invalidate_l1}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  (scopes), {flush_l1, ld_l2, invalidate_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), (scopes), {st_l2}}, \
+	{ON(ATOMIC_STORE), ORDER(RELEASE),                  (scopes), {flush_l1, st_l2}}, \
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  (scopes), {flush_l1, st_l2, invalidate_l1}}, \
+	{ON(RMW),          ORDER(RELAXED),                  (scopes), {rmw_l2}}, \
+	{ON(RMW),          ORDER(ACQUIRE),                  (scopes), {rmw_l2, invalidate_l1}}, \
+	{ON(RMW),          ORDER(RELEASE),                  (scopes), {flush_l1, rmw_l2}}, \
+	{ON(RMW),          ORDER(ACQ_REL),                  (scopes), {flush_l1, rmw_l2, invalidate_l1}}
 /* clang-format on */
 
 /* Common to all members of the family. */

@@ -11,19 +11,35 @@ const char *const coh_lazy_states[] = {"I", "V", "D", "R"};
 
 /* clang-format off */
 const struct coh_cell coh_lazy_l1[COH_LAZY_STATES][COH_L1_EVENT_COUNT] = {
-	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT RECALL STORE_OWN REGISTER REVOKE */
-	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),				NEVER,					NEVER,		GO(R, take),				NEVER},
-	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),				NEVER,					NEVER,		GO(R, drop_clean, take),		NEVER},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),		NEVER,					NEVER,		GO(R, write_back, drop_clean, take),	NEVER},
-	[R] = {GO(R),		GO(R, take),	GO(R, take),		GO(R),			GO(R, write_through),	GO(R),			GO(I, flush_cache, write_back, drop),	GO(I, flush_cache, yield, drop),	GO(R),		GO(R, take),				GO(I, flush_cache, yield)},
+	/*               I                  V                  D                  R */
+	L1_4(LOAD_HIT,   NEVER,             GO(V),             GO(D),             GO(R)),
+	L1_4(LOAD_MISS,  GO(V, fetch),      GO(V, fetch),      GO(D, fetch),      GO(R, take)),
+	L1_4(STORE,      GO(D, note_dirty), GO(D, note_dirty), GO(D),             GO(R, take)),
+	L1_4(FLUSH,      GO(I),             GO(V),             GO(V, write_back), GO(R)),
+	L1_4(PERSIST,    GO(I),             GO(V),             GO(V, write_back), GO(R, write_through)),
+	L1_4(INVALIDATE, GO(I),             GO(I, drop_clean), GO(D, drop_clean), GO(R)),
+	L1_4(EVICT,      GO(I, drop),       GO(I, drop),       GO(I, write_back, drop),
+	                 GO(I, flush_cache, write_back, drop)),
+	L1_4(RECALL,     NEVER,             NEVER,             NEVER,
+	                 GO(I, flush_cache, yield, drop)),
+	L1_4(STORE_OWN,  NEVER,             NEVER,             NEVER,             GO(R)),
+	L1_4(REGISTER,   GO(R, take),       GO(R, drop_clean, take), GO(R, write_back, drop_clean, take),
+	                 GO(R, take)),
+	L1_4(REVOKE,     NEVER,             NEVER,             NEVER,             GO(I, flush_cache, yield)),
 };
 
 const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
-	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN */
-	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(I),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
-	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(V),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
-	[D] = {GO(D),		GO(D, fetch),	GO(I, write_back, drop),	GO(D),			GO(V, write_back),	GO(I, write_back, drop),	GO(R),		GO(D)},
-	[R] = {GO(R),		GO(R, fetch),	GO(R, write_back),		GO(R, note_dirty),	GO(R, write_back),	GO(I, recall, write_back, drop), GO(R),		GO(D, note_dirty)},
+	/*              I                  V                  D                  R */
+	L2_4(READ_HIT,  NEVER,             GO(V),             GO(D),             GO(R)),
+	L2_4(READ_MISS, GO(V, fetch),      GO(V, fetch),      GO(D, fetch),      GO(R, fetch)),
+	L2_4(WRITE,     GO(I, write_back, drop), GO(I, write_back, drop), GO(I, write_back, drop),
+	                GO(R, write_back)),
+	L2_4(ATOMIC,    GO(D, note_dirty), GO(D, note_dirty), GO(D),             GO(R, note_dirty)),
+	L2_4(FLUSH,     GO(I),             GO(V),             GO(V, write_back), GO(R, write_back)),
+	L2_4(EVICT,     GO(I, drop),       GO(I, drop),       GO(I, write_back, drop),
+	                GO(I, recall, write_back, drop)),
+	L2_4(REGISTER,  GO(R),             GO(R),             GO(R),             GO(R)),
+	L2_4(RETURN,    GO(D, note_dirty), GO(D, note_dirty), GO(D),             GO(D, note_dirty)),
 };
 /* clang-format on */
 
@@ -38,7 +54,8 @@ const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id i
 		}
 		if (line->registered ? line->state != R || (line->valid & ~line->registered) :
 				       line->state == R && line->valid) {
-			return "a line in R holds other bytes than registered ones, or registered ones are not in R";
+			return "a line in R holds other bytes than registered ones, or registered ones are "
+			       "not in R";
 		}
 		if ((line->dirty & ~line->registered) && line->state != D) {
 			return "stored bytes do not wait in state D";

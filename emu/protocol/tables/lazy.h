@@ -3,8 +3,8 @@
  * Lazy release consistency: only atomics are registered, and coherence actions happen when their registration
  * moves from L1 to L1 (alsop16 III).
  *
- *	I  absent	V  present, clean	D  present, some bytes wait to be written through	R  an atomic is registered
- *	here
+ *	I  absent	V  present, clean	D  present, some bytes wait to be written through
+ *	R  an atomic is registered here
  *
  * Guarantees
  *	(1) An atomic is performed in the L1 that has registered its line. If it is registered already,
@@ -35,10 +35,10 @@ uint64_t *coh_lazy_count_invalidation(struct emu_stats *stats);
 
 /* clang-format off */
 #define LAZY_DATA \
-	{ON_ANY_LOAD,		ANY_ORDER,				BESIDE,		{ld_l2}},			\
-	{ON_ANY_LOAD,		ANY_ORDER,				ALL,		{ld_l1}},			\
-	{ON(STORE),		ANY_ORDER,				BESIDE,		{st_l2}},			\
-	{ON(STORE),		ANY_ORDER,				ALL,		{st_l1}}
+	{ON_ANY_LOAD, ANY_ORDER, BESIDE, {ld_l2}}, \
+	{ON_ANY_LOAD, ANY_ORDER, ALL,    {ld_l1}}, \
+	{ON(STORE),   ANY_ORDER, BESIDE, {st_l2}}, \
+	{ON(STORE),   ANY_ORDER, ALL,    {st_l1}}
 /* clang-format on */
 
 /* alsop16 Table 3, hLRC: the same at every scope of the set. One request registers an atomic held by
@@ -46,12 +46,12 @@ uint64_t *coh_lazy_count_invalidation(struct emu_stats *stats);
  * of the grid. */
 /* clang-format off */
 #define LAZY_SYNCHRONIZATION(scopes) \
-	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | LOCAL,		{ld_l1}},				\
-	{ON(ATOMIC_LOAD),	ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, ld_l1, invalidate_l1}},	\
-	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | LOCAL,		{st_l1}},				\
-	{ON(ATOMIC_STORE),	ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, st_l1, invalidate_l1}},	\
-	{ON(RMW),		ANY_ORDER,	(scopes) | LOCAL,		{rmw_l1}},				\
-	{ON(RMW),		ANY_ORDER,	(scopes) | AT_L2 | AT_REMOTE,	{register_l1, rmw_l1, invalidate_l1}}
+	{ON(ATOMIC_LOAD),  ANY_ORDER, (scopes) | LOCAL,             {ld_l1}}, \
+	{ON(ATOMIC_LOAD),  ANY_ORDER, (scopes) | AT_L2 | AT_REMOTE, {register_l1, ld_l1, invalidate_l1}}, \
+	{ON(ATOMIC_STORE), ANY_ORDER, (scopes) | LOCAL,             {st_l1}}, \
+	{ON(ATOMIC_STORE), ANY_ORDER, (scopes) | AT_L2 | AT_REMOTE, {register_l1, st_l1, invalidate_l1}}, \
+	{ON(RMW),          ANY_ORDER, (scopes) | LOCAL,             {rmw_l1}}, \
+	{ON(RMW),          ANY_ORDER, (scopes) | AT_L2 | AT_REMOTE, {register_l1, rmw_l1, invalidate_l1}}
 /* clang-format on */
 
 #define LAZY_PROTOCOL                                                                                  \

@@ -32,12 +32,13 @@ static const char *const l2_states[] = {"I", "V", "X"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	[I] = OWNED_I,
-	[S] = OWNED_S,
-	[E] = OWNED_E(GO(S)),
-	[M] = OWNED_M(GO(S, write_back)),
+	OWNED_L1,
+	OWNED(READ_ELSEWHERE, NEVER, NEVER, GO(S), GO(S, write_back)),
 };
-static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = OWNED_L2(GO(V, downgrade_owner));
+static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
+	L2_3(READ_HIT, NEVER, GO(V), GO(V, downgrade_owner)),
+	OWNED_L2,
+};
 static const struct coh_row rows[] = OWNED_ROWS;
 /* clang-format on */
 

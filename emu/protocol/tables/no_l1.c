@@ -24,14 +24,14 @@ static const struct coh_cell l1[GPU_STATES][COH_L1_EVENT_COUNT] = {
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,	ALL,	{ld_l2}},
-	{ON(STORE),		ANY_ORDER,	ALL,	{st_l1, send_stores}},
-	{ON(ATOMIC_LOAD),	NO_RELEASE,	ALL,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	A_RELEASE,	ALL,	{wait_stores, ld_l2}},
-	{ON(ATOMIC_STORE),	NO_RELEASE,	ALL,	{st_l2}},
-	{ON(ATOMIC_STORE),	A_RELEASE,	ALL,	{wait_stores, st_l2}},
-	{ON(RMW),		NO_RELEASE,	ALL,	{rmw_l2}},
-	{ON(RMW),		A_RELEASE,	ALL,	{wait_stores, rmw_l2}},
+	{ON_ANY_LOAD,      ANY_ORDER,  ALL, {ld_l2}},
+	{ON(STORE),        ANY_ORDER,  ALL, {st_l1, send_stores}},
+	{ON(ATOMIC_LOAD),  NO_RELEASE, ALL, {ld_l2}},
+	{ON(ATOMIC_LOAD),  A_RELEASE,  ALL, {wait_stores, ld_l2}},
+	{ON(ATOMIC_STORE), NO_RELEASE, ALL, {st_l2}},
+	{ON(ATOMIC_STORE), A_RELEASE,  ALL, {wait_stores, st_l2}},
+	{ON(RMW),          NO_RELEASE, ALL, {rmw_l2}},
+	{ON(RMW),          A_RELEASE,  ALL, {wait_stores, rmw_l2}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

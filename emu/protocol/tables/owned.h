@@ -16,41 +16,43 @@
 enum { V = 1, X, L2_STATES };
 
 /* clang-format off */
-#define OWNED_I { \
-	[COH_L1_LOAD_MISS] = GO(I, read_shared),	[COH_L1_SHARED] = GO(S),		[COH_L1_ALONE] = GO(E),		\
-	[COH_L1_STORE] = GO(M, read_own),		[COH_L1_REGISTER] = GO(E, read_own),	[COH_L1_EVICT] = GO(I, drop),	\
-}
+/* A row of the L1's grid. */
+#define OWNED(event, i, s, e, m) \
+	[I][COH_L1_##event] = i, [S][COH_L1_##event] = s, [E][COH_L1_##event] = e, [M][COH_L1_##event] = m
 
-#define OWNED_S { \
-	[COH_L1_LOAD_HIT] = GO(S),			[COH_L1_STORE] = GO(M, own),		[COH_L1_REGISTER] = GO(E, own),	\
-	[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop),									\
-	[COH_L1_PERSIST] = GO(S),			[COH_L1_EVICT] = GO(I, drop),		[COH_L1_RECALL] = GO(I, drop),	\
-}
+/* All but READ_ELSEWHERE. */
+#define OWNED_L1 \
+	/*                       I                   S            E                    M */ \
+	OWNED(LOAD_HIT,          NEVER,              GO(S),       GO(E),               GO(M)), \
+	OWNED(LOAD_MISS,         GO(I, read_shared), NEVER,       NEVER,               NEVER), \
+	OWNED(SHARED,            GO(S),              NEVER,       NEVER,               NEVER), \
+	OWNED(ALONE,             GO(E),              NEVER,       NEVER,               NEVER), \
+	OWNED(STORE,             GO(M, read_own),    GO(M, own),  GO(M),               GO(M)), \
+	OWNED(REGISTER,          GO(E, read_own),    GO(E, own),  GO(E),               GO(M)), \
+	OWNED(PERSIST,           NEVER,              GO(S),       GO(E),               GO(E, write_back)), \
+	OWNED(EVICT,             GO(I, drop),        GO(I, drop), GO(I, disown, drop), \
+	                                                          GO(I, write_back, disown, drop)), \
+	OWNED(RECALL,            NEVER,              GO(I, drop), GO(I, drop),         GO(I, drop)), \
+	OWNED(WRITTEN_ELSEWHERE, NEVER,              GO(I, drop), GO(I, drop), \
+	                                                          GO(I, write_back, drop))
 
-#define OWNED_E(read_elsewhere) { \
-	[COH_L1_LOAD_HIT] = GO(E),			[COH_L1_STORE] = GO(M),			[COH_L1_REGISTER] = GO(E),	\
-	[COH_L1_WRITTEN_ELSEWHERE] = GO(I, drop),	[COH_L1_READ_ELSEWHERE] = read_elsewhere,				\
-	[COH_L1_PERSIST] = GO(E),			[COH_L1_EVICT] = GO(I, disown, drop),	[COH_L1_RECALL] = GO(I, drop),	\
-}
-
-#define OWNED_M(read_elsewhere) { \
-	[COH_L1_LOAD_HIT] = GO(M),			[COH_L1_STORE] = GO(M),			[COH_L1_REGISTER] = GO(M),	\
-	[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop), [COH_L1_READ_ELSEWHERE] = read_elsewhere,				\
-	[COH_L1_PERSIST] = GO(E, write_back),		[COH_L1_EVICT] = GO(I, write_back, disown, drop), [COH_L1_RECALL] = GO(I, drop), \
-}
-
-/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN WANT OWN WRITTEN_BESIDE LEFT_BESIDE READ_BESIDE DISOWN ENTER */
-#define OWNED_L2(read_owned) { \
-	[I] = {NEVER,		GO(V, fetch),	GO(V),	NEVER,	NEVER,			GO(I, drop),				NEVER,	NEVER,	GO(I),				NEVER,	NEVER,	NEVER,	NEVER,	NEVER,	GO(V)},	\
-	[V] = {GO(V),		GO(V, fetch),	GO(V),	NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,	NEVER,	GO(V, invalidate_sharers),	GO(X),	NEVER,	NEVER,	NEVER,	NEVER,	NEVER},	\
-	[X] = {read_owned,	NEVER,		GO(X),	NEVER,	GO(X, write_back),	GO(I, recall, write_back, drop),	NEVER,	NEVER,	GO(V, invalidate_sharers),	NEVER,	NEVER,	NEVER,	NEVER,	GO(V),	NEVER},	\
-}
+/* All but READ_HIT. */
+#define OWNED_L2 \
+	/*              I             V                          X */ \
+	L2_3(READ_MISS, GO(V, fetch), GO(V, fetch),              NEVER), \
+	L2_3(WRITE,     GO(V),        GO(V),                     GO(X)), \
+	L2_3(FLUSH,     NEVER,        GO(V, write_back),         GO(X, write_back)), \
+	L2_3(EVICT,     GO(I, drop),  GO(I, recall, write_back, drop), GO(I, recall, write_back, drop)), \
+	L2_3(WANT,      GO(I),        GO(V, invalidate_sharers), GO(V, invalidate_sharers)), \
+	L2_3(OWN,       NEVER,        GO(X),                     NEVER), \
+	L2_3(DISOWN,    NEVER,        NEVER,                     GO(V)), \
+	L2_3(ENTER,     GO(V),        NEVER,                     NEVER)
 
 #define OWNED_ROWS { \
-	{ON_ANY_LOAD | ON(ATOMIC_LOAD),		ANY_ORDER,	ALL,	{ld_l1}},	\
-	{ON(STORE) | ON(ATOMIC_STORE),		ANY_ORDER,	ALL,	{st_l1}},	\
-	{ON(RMW),				ANY_ORDER,	ALL,	{rmw_l1}},	\
-	{0, 0, 0, {NULL}},								\
+	{ON_ANY_LOAD | ON(ATOMIC_LOAD), ANY_ORDER, ALL, {ld_l1}}, \
+	{ON(STORE) | ON(ATOMIC_STORE),  ANY_ORDER, ALL, {st_l1}}, \
+	{ON(RMW),                       ANY_ORDER, ALL, {rmw_l1}}, \
+	{0, 0, 0, {NULL}}, \
 }
 /* clang-format on */
 

@@ -5,7 +5,8 @@
  * MOESI.
  *
  *	L1:	I  not here	S  here, perhaps elsewhere, too	E  here and nowhere else
- *		O  here; others may read it, this one answers for it	M  here and nowhere else, some bytes dirty
+ *		O  here; others may read it, this one answers for it
+ *		M  here and nowhere else, some bytes dirty
  *	L2:	I  not here	V  here	X  an L1 is its owner (E, O, M); the bytes here may be old
  *	With a directory of its own (directory.c), its entries are I, V or X, and the L2's lines I or V.
  *
@@ -35,17 +36,23 @@ static const char *const l2_states[] = {"I", "V", "X"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	[I] = OWNED_I,
-	[S] = OWNED_S,
-	[E] = OWNED_E(GO(O)),
+	OWNED_L1,
+	OWNED(READ_ELSEWHERE, NEVER, NEVER, GO(O), GO(O)),
 	[O] = {
-		[COH_L1_LOAD_HIT] = GO(O),			[COH_L1_STORE] = GO(M, own),		[COH_L1_REGISTER] = GO(M, own),
-		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop), [COH_L1_READ_ELSEWHERE] = GO(O),
-		[COH_L1_PERSIST] = GO(O, write_back),		[COH_L1_EVICT] = GO(I, write_back, disown, drop), [COH_L1_RECALL] = GO(I, drop),
+		[COH_L1_LOAD_HIT] = GO(O),
+		[COH_L1_STORE] = GO(M, own),
+		[COH_L1_REGISTER] = GO(M, own),
+		[COH_L1_PERSIST] = GO(O, write_back),
+		[COH_L1_EVICT] = GO(I, write_back, disown, drop),
+		[COH_L1_RECALL] = GO(I, drop),
+		[COH_L1_WRITTEN_ELSEWHERE] = GO(I, write_back, drop),
+		[COH_L1_READ_ELSEWHERE] = GO(O),
 	},
-	[M] = OWNED_M(GO(O)),
 };
-static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = OWNED_L2(GO(X, ask_owner));
+static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
+	L2_3(READ_HIT, NEVER, GO(V), GO(X, ask_owner)),
+	OWNED_L2,
+};
 static const struct coh_row rows[] = OWNED_ROWS;
 /* clang-format on */
 

@@ -19,22 +19,29 @@
 
 /* clang-format off */
 static const struct coh_cell l2[GPU_STATES][COH_L2_EVENT_COUNT] = {
-	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(V, write_back),	GO(V),			GO(I, drop)},
-	[D] = {NEVER,		NEVER,		NEVER,				NEVER,			NEVER,			NEVER},
+	/*              I                        V                        D */
+	L2_3(READ_HIT,  NEVER,                   GO(V),                   NEVER),
+	L2_3(READ_MISS, GO(V, fetch),            GO(V, fetch),            NEVER),
+	L2_3(WRITE,     GO(I, write_back, drop), GO(I, write_back, drop), NEVER),
+	L2_3(ATOMIC,    GO(V, write_back),       GO(V, write_back),       NEVER),
+	L2_3(FLUSH,     GO(I),                   GO(V),                   NEVER),
+	L2_3(EVICT,     GO(I, drop),             GO(I, drop),             NEVER),
 };
 
 static const struct coh_row rows[] = {
 	GPU_DATA,
 	GPU_LOCAL(NEAR),
 	GPU_GLOBAL(SCOPE(AGENT) | SCOPE(SYSTEM)),
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED) | ORDER(RELEASE) | ORDER(ACQUIRE), REMOTE, {ld_l2, flush_all_l1s, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				REMOTE,		{flush_all_l1s, invalidate_all_l1s, ld_l2, flush_all_l1s, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ANY_ORDER,				REMOTE,		{lock_rmws, flush_all_l1s, invalidate_all_l1s, st_l2,
-												invalidate_all_l1s, unlock_rmws}},
-	{ON(RMW),		ANY_ORDER,				REMOTE,		{lock_rmws, flush_all_l1s, invalidate_all_l1s, rmw_l2,
-												flush_all_l1s, invalidate_all_l1s, unlock_rmws}},
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE) | ORDER(ACQUIRE), REMOTE,
+	                   {ld_l2, flush_all_l1s, invalidate_l1}},
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                                   REMOTE,
+	                   {flush_all_l1s, invalidate_all_l1s, ld_l2, flush_all_l1s, invalidate_l1}},
+	{ON(ATOMIC_STORE), ANY_ORDER,                                        REMOTE,
+	                   {lock_rmws, flush_all_l1s, invalidate_all_l1s, st_l2,
+	                    invalidate_all_l1s, unlock_rmws}},
+	{ON(RMW),          ANY_ORDER,                                        REMOTE,
+	                   {lock_rmws, flush_all_l1s, invalidate_all_l1s, rmw_l2,
+	                    flush_all_l1s, invalidate_all_l1s, unlock_rmws}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

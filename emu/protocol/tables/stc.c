@@ -40,23 +40,28 @@ static const char *const states[] = {"I", "V", "D"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE	FLUSH	PERSIST	INVALIDATE		EVICT */
-	[I] = {NEVER,		GO(V, fetch),	NEVER,	NEVER,	NEVER,	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		NEVER,		NEVER,	NEVER,	NEVER,	GO(V, drop_granted),	GO(I, drop)},
+	/*               I             V */
+	L1_2(LOAD_HIT,   NEVER,        GO(V)),
+	L1_2(LOAD_MISS,  GO(V, fetch), NEVER),
+	L1_2(INVALIDATE, GO(I),        GO(V, drop_granted)),
+	L1_2(EVICT,      GO(I, drop),  GO(I, drop)),
 };
 
 /* No release asks what the L2 has not written back: no line enters its S-FIFO. */
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE	ATOMIC	FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(D),	GO(D),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(D),	GO(D),	GO(V),			GO(I, drop)},
-	[D] = {GO(D),		GO(D, fetch),	GO(D),	GO(D),	GO(V, write_back),	GO(I, write_back, drop)},
+	/*              I             V             D */
+	L2_3(READ_HIT,  NEVER,        GO(V),        GO(D)),
+	L2_3(READ_MISS, GO(V, fetch), GO(V, fetch), GO(D, fetch)),
+	L2_3(WRITE,     GO(D),        GO(D),        GO(D)),
+	L2_3(ATOMIC,    GO(D),        GO(D),        GO(D)),
+	L2_3(FLUSH,     GO(I),        GO(V),        GO(V, write_back)),
+	L2_3(EVICT,     GO(I, drop),  GO(I, drop),  GO(I, write_back, drop)),
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD | ON(ATOMIC_LOAD),		ANY_ORDER,	ALL,	{ld_turn}},
-	{ON(STORE) | ON(ATOMIC_STORE),		ANY_ORDER,	ALL,	{await_turn, st_l2, acknowledge}},
-	{ON(RMW),				ANY_ORDER,	ALL,	{await_turn, rmw_l2, acknowledge}},
+	{ON_ANY_LOAD | ON(ATOMIC_LOAD), ANY_ORDER, ALL, {ld_turn}},
+	{ON(STORE) | ON(ATOMIC_STORE),  ANY_ORDER, ALL, {await_turn, st_l2, acknowledge}},
+	{ON(RMW),                       ANY_ORDER, ALL, {await_turn, rmw_l2, acknowledge}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

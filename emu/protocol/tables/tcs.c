@@ -4,7 +4,8 @@
  * line for the time of a lease; stores wait at the L2 until all leases on their line have ended. So no L1 has
  * old data at any time, and neither acquires nor kernels invalidate.
  *
- *	I  not here	V  here; in an L1 it is hit until its lease ends	(L2: D  some bytes are newer than the memory's)
+ *	I  not here	V  here; in an L1 it is hit until its lease ends
+ *	L2:		D  some bytes are newer than the memory's
  *
  * Guarantees
  *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc
@@ -35,23 +36,27 @@ static const char *const states[] = {"I", "V", "D"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT */
-	[I] = {NEVER,		GO(V, fetch, take_lease),		NEVER,	NEVER,	NEVER,	NEVER,		GO(I, drop)},
-	[V] = {GO(V),		GO(V, drop_clean, fetch, take_lease),	NEVER,	NEVER,	NEVER,	NEVER,		GO(I, drop)},
+	/*              I                         V */
+	L1_2(LOAD_HIT,  NEVER,                    GO(V)),
+	L1_2(LOAD_MISS, GO(V, fetch, take_lease), GO(V, drop_clean, fetch, take_lease)),
+	L1_2(EVICT,     GO(I, drop),              GO(I, drop)),
 };
 
 /* No release asks what the L2 has not written back: no line enters its S-FIFO. */
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS		WRITE	ATOMIC	FLUSH			EVICT */
-	[I] = {NEVER,		GO(V, fetch, lease),	GO(D),	GO(D),	GO(I),			GO(I, drop)},
-	[V] = {GO(V, lease),	GO(V, fetch, lease),	GO(D),	GO(D),	GO(V),			GO(I, keep_lease, drop)},
-	[D] = {GO(D, lease),	GO(D, fetch, lease),	GO(D),	GO(D),	GO(V, write_back),	GO(I, keep_lease, write_back, drop)},
+	/*              I                    V                        D */
+	L2_3(READ_HIT,  NEVER,               GO(V, lease),            GO(D, lease)),
+	L2_3(READ_MISS, GO(V, fetch, lease), GO(V, fetch, lease),     GO(D, fetch, lease)),
+	L2_3(WRITE,     GO(D),               GO(D),                   GO(D)),
+	L2_3(ATOMIC,    GO(D),               GO(D),                   GO(D)),
+	L2_3(FLUSH,     GO(I),               GO(V),                   GO(V, write_back)),
+	L2_3(EVICT,     GO(I, drop),         GO(I, keep_lease, drop), GO(I, keep_lease, write_back, drop)),
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD | ON(ATOMIC_LOAD),		ANY_ORDER,	ALL,	{ld_l1}},
-	{ON(STORE) | ON(ATOMIC_STORE),		ANY_ORDER,	ALL,	{await_lease, st_l2}},
-	{ON(RMW),				ANY_ORDER,	ALL,	{await_lease, rmw_l2}},
+	{ON_ANY_LOAD | ON(ATOMIC_LOAD), ANY_ORDER, ALL, {ld_l1}},
+	{ON(STORE) | ON(ATOMIC_STORE),  ANY_ORDER, ALL, {await_lease, st_l2}},
+	{ON(RMW),                       ANY_ORDER, ALL, {await_lease, rmw_l2}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

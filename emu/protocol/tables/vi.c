@@ -11,10 +11,18 @@
  */
 #include "gpu.h"
 
-static const struct coh_cell l1[GPU_STATES][COH_L1_EVENT_COUNT] =
-	GPU_L1(GO(I, drop), GO(I, drop), GO(I, write_back, drop));
-static const struct coh_cell l2[GPU_STATES][COH_L2_EVENT_COUNT] = GPU_L2(
-	GO(I, recall, write_back, drop), GO(I, recall, write_back, drop), GO(I, recall, write_back, drop));
+/* clang-format off */
+#define LEAVES GO(I, recall, write_back, drop)
+
+static const struct coh_cell l1[GPU_STATES][COH_L1_EVENT_COUNT] = {
+	GPU_L1,
+	L1_3(RECALL, GO(I, drop), GO(I, drop), GO(I, write_back, drop)),
+};
+static const struct coh_cell l2[GPU_STATES][COH_L2_EVENT_COUNT] = {
+	GPU_L2,
+	L2_3(EVICT, LEAVES, LEAVES, LEAVES),
+};
+/* clang-format on */
 
 #define TO_MEMORY (SCOPE(SYSTEM) | SCOPE(REMOTE_SYSTEM))
 
@@ -22,11 +30,11 @@ static const struct coh_cell l2[GPU_STATES][COH_L2_EVENT_COUNT] = GPU_L2(
 static const struct coh_row rows[] = {
 	GPU_DATA,
 	GPU_LOCAL(NEAR),
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),				TO_MEMORY,	{flush_l1, flush_l2, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),				TO_MEMORY,	{flush_l1, flush_l2, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),				TO_MEMORY,	{flush_l1, flush_l2, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),				TO_MEMORY,	{flush_l1, flush_l2, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),				TO_MEMORY,	{flush_l1, flush_l2, rmw_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL), TO_MEMORY, {flush_l1, flush_l2, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE), ORDER(RELEASE), TO_MEMORY, {flush_l1, flush_l2, st_l2}},
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL), TO_MEMORY, {flush_l1, flush_l2, st_l2, invalidate_l1}},
+	{ON(RMW),          ORDER(RELEASE), TO_MEMORY, {flush_l1, flush_l2, rmw_l2}},
+	{ON(RMW),          ORDER(ACQ_REL), TO_MEMORY, {flush_l1, flush_l2, rmw_l2, invalidate_l1}},
 	GPU_GLOBAL(FAR),
 	{0, 0, 0, {NULL}},
 };

@@ -21,27 +21,30 @@
 
 /* clang-format off */
 const struct coh_cell coh_through_l2[GPU_STATES][COH_L2_EVENT_COUNT] = {
-	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT */
-	[I] = {NEVER,		GO(V, fetch),	GO(V, write_back),	GO(V, write_back),	GO(I),			GO(I, drop)},
-	[V] = {GO(V),		GO(V, fetch),	GO(V, write_back),	GO(V, write_back),	GO(V),			GO(I, drop)},
-	[D] = {NEVER,		NEVER,		NEVER,			NEVER,			NEVER,			NEVER},
+	/*              I                  V                  D */
+	L2_3(READ_HIT,  NEVER,             GO(V),             NEVER),
+	L2_3(READ_MISS, GO(V, fetch),      GO(V, fetch),      NEVER),
+	L2_3(WRITE,     GO(V, write_back), GO(V, write_back), NEVER),
+	L2_3(ATOMIC,    GO(V, write_back), GO(V, write_back), NEVER),
+	L2_3(FLUSH,     GO(I),             GO(V),             NEVER),
+	L2_3(EVICT,     GO(I, drop),       GO(I, drop),       NEVER),
 };
 
 static const struct coh_row rows[] = {
-	{ON_ANY_LOAD,		ANY_ORDER,		ALL,	{ld_l1}},
-	{ON(STORE),		ANY_ORDER,		ALL,	{st_l1, send_stores}},
-	{ON(ATOMIC_LOAD),	ORDER(RELAXED),		ALL,	{ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQUIRE),		ALL,	{ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),	ORDER(RELEASE),		ALL,	{wait_stores, ld_l2}},
-	{ON(ATOMIC_LOAD),	ORDER(ACQ_REL),		ALL,	{wait_stores, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELAXED),		ALL,	{st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQUIRE),		ALL,	{st_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE),	ORDER(RELEASE),		ALL,	{wait_stores, st_l2}},
-	{ON(ATOMIC_STORE),	ORDER(ACQ_REL),		ALL,	{wait_stores, st_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELAXED),		ALL,	{rmw_l2}},
-	{ON(RMW),		ORDER(ACQUIRE),		ALL,	{rmw_l2, invalidate_l1}},
-	{ON(RMW),		ORDER(RELEASE),		ALL,	{wait_stores, rmw_l2}},
-	{ON(RMW),		ORDER(ACQ_REL),		ALL,	{wait_stores, rmw_l2, invalidate_l1}},
+	{ON_ANY_LOAD,      ANY_ORDER,      ALL, {ld_l1}},
+	{ON(STORE),        ANY_ORDER,      ALL, {st_l1, send_stores}},
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED), ALL, {ld_l2}},
+	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE), ALL, {ld_l2, invalidate_l1}},
+	{ON(ATOMIC_LOAD),  ORDER(RELEASE), ALL, {wait_stores, ld_l2}},
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL), ALL, {wait_stores, ld_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE), ORDER(RELAXED), ALL, {st_l2}},
+	{ON(ATOMIC_STORE), ORDER(ACQUIRE), ALL, {st_l2, invalidate_l1}},
+	{ON(ATOMIC_STORE), ORDER(RELEASE), ALL, {wait_stores, st_l2}},
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL), ALL, {wait_stores, st_l2, invalidate_l1}},
+	{ON(RMW),          ORDER(RELAXED), ALL, {rmw_l2}},
+	{ON(RMW),          ORDER(ACQUIRE), ALL, {rmw_l2, invalidate_l1}},
+	{ON(RMW),          ORDER(RELEASE), ALL, {wait_stores, rmw_l2}},
+	{ON(RMW),          ORDER(ACQ_REL), ALL, {wait_stores, rmw_l2, invalidate_l1}},
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

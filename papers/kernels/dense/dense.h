@@ -51,9 +51,9 @@ struct dense_plan {
 	struct dense_array array[DENSE_ARRAYS];
 	unsigned arrays; /* number of arrays in use, from 0 */
 	void *device[DENSE_ARRAYS];
-	void *input[DENSE_ARRAYS]; /* host memory: the content before the first launch; zeroed, then fill() */
-	void *expected
-		[DENSE_ARRAYS]; /* host memory in expect(): a copy of input, becomes the expected result */
+	/* Host memory: the content before the first launch, zeroed, then fill(); in expect() a copy of it,
+	 * which becomes the expected result. */
+	void *input[DENSE_ARRAYS], *expected[DENSE_ARRAYS];
 	uint64_t launches;
 	bool has_scratchpad; /* --scratchpad=on */
 	void *more;          /* of the kernel's family; freed with the plan */
