@@ -8,7 +8,6 @@
 #define CRASHTEST_DESCENDANTS_H
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -32,13 +31,6 @@ static inline unsigned ct_children(const char *path, pid_t *pid, unsigned max)
 	return n;
 }
 
-static inline bool ct_end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return true;
-}
-
 /* Ends the children except kept; returns how many. */
 static inline unsigned ct_end_children(pid_t kept)
 {
@@ -47,7 +39,11 @@ static inline unsigned ct_end_children(pid_t kept)
 	unsigned ended = 0;
 
 	NVW_EACH(one, child, n) {
-		ended += *one != kept && ct_end_child(*one);
+		if (*one != kept) {
+			kill(*one, SIGKILL);
+			waitpid(*one, NULL, 0);
+			ended++;
+		}
 	}
 	return ended;
 }
