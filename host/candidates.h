@@ -9,10 +9,11 @@
 /* What speaks against a candidate, in this run. */
 enum host_hint {
 	HOST_HINT_NONE,
-	HOST_HINT_UNFLUSHED, /* it fences and stores more before it flushes: a flush is missing, or not meant */
-	HOST_HINT_ORDERED,   /* an atomic orders the window and the load */
-	HOST_HINT_OWN,       /* a lock of the program's own seems to exclude them */
-	HOST_HINT_LOCKED,    /* locked instructions change the word, not flushed at once: perhaps a lock */
+	/* it fences and stores more before it flushes: a flush is missing, or not meant */
+	HOST_HINT_UNFLUSHED,
+	HOST_HINT_ORDERED, /* an atomic orders the window and the load */
+	HOST_HINT_OWN,     /* a lock of the program's own seems to exclude them */
+	HOST_HINT_LOCKED,  /* locked instructions change the word, not flushed at once: perhaps a lock */
 };
 
 /* A pair of places; sites, of which 0 is unknown. */

@@ -21,6 +21,7 @@
 
 #include "convert.h"
 #include "folder.h"
+#include "core/each.h"
 #include "core/invariant.h"
 
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
@@ -29,7 +30,10 @@ enum { PORTION = 1 << 20 };  /* bytes of a file that are read at once */
 
 static uint32_t caller_of(const struct converter *c, uint32_t site)
 {
-	return site > 0 ? c->s->control->site[site - 1].caller : 0;
+	if (site == 0) {
+		return 0;
+	}
+	return c->s->control->site[site - 1].caller;
 }
 
 static bool is_laid_out(const struct converter *c, uint32_t site)
@@ -40,8 +44,11 @@ static bool is_laid_out(const struct converter *c, uint32_t site)
 /* What the site stores to; NULL: unknown. */
 static const char *layout_of(struct converter *c, uint32_t site)
 {
-	const char *const layout = c->named ? host_layout_of(c->s->control, site) : NULL;
+	const char *layout = NULL;
 
+	if (c->named) {
+		layout = host_layout_of(c->s->control, site);
+	}
 	c->laid_out[site] = layout != NULL;
 	return layout;
 }
@@ -121,12 +128,10 @@ static int meet_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 
 int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
-	const uint32_t known = site <= c->s->control->site_count ? c->site[site] : 0;
-
-	if (known == 0 || known == NO_SITE) {
+	if (site > c->s->control->site_count || c->site[site] == 0 || c->site[site] == NO_SITE) {
 		return meet_site(c, site, ret_site);
 	}
-	*ret_site = known;
+	*ret_site = c->site[site];
 	return 0;
 }
 
@@ -170,9 +175,11 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 		}
 		if (line != (off & ~(uint64_t)(HOST_LINE - 1))) {
 			line = off & ~(uint64_t)(HOST_LINE - 1);
-			const struct host_event *const f = flush_of(c, e, line);
-			const struct host_event *const by = f->thread != e->thread ? f : e;
+			const struct host_event *by = flush_of(c, e, line);
 
+			if (by->thread == e->thread) {
+				by = e;
+			}
 			r.store.work_item = by->thread;
 			NVW_TRY(host_convert_site(c, by->site, &r.store.site));
 		}
@@ -242,24 +249,43 @@ static int convert_written(struct converter *c, const struct host_event *e, cons
 	return host_convert_append(c, &r);
 }
 
+int host_convert_flush(
+	struct converter *c, const struct host_event *e, uint32_t site, uint64_t off, uint64_t bytes)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
+		.flush = {.site = site,
+			.thread = e->thread,
+			.off = off,
+			.bytes = bytes,
+			.ordered = e->kind == HOST_FLUSH_ORDERED}};
+
+	if (bytes == 0) {
+		return 0;
+	}
+	return host_convert_append(c, &r);
+}
+
+int host_convert_fence(struct converter *c, const struct host_event *e, uint32_t site)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FENCE, .fence = {.site = site, .thread = e->thread}};
+
+	return host_convert_append(c, &r);
+}
+
 /* A write by a system call, on persistent memory: words that are stored past the caches, so that the thread's
  * next fence makes them durable. */
 static int convert_write(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
-		.flush = {.thread = e->thread, .off = e->off, .bytes = bytes_inside(c, e)}};
 	struct host_event piece = *e;
+	uint32_t site;
 
 	for (uint64_t at = 0; at < e->bytes; at += piece.bytes) {
 		piece.off = e->off + at;
 		piece.bytes = (uint32_t)nvw_min(8 - piece.off % 8, e->bytes - at);
 		NVW_TRY(convert_store(c, &piece, data + at));
 	}
-	if (r.flush.bytes == 0) {
-		return 0;
-	}
-	NVW_TRY(host_convert_site(c, e->site, &r.flush.site));
-	return host_convert_append(c, &r);
+	NVW_TRY(host_convert_site(c, e->site, &site));
+	return host_convert_flush(c, e, site, e->off, bytes_inside(c, e));
 }
 
 /* The logs of every file have it: an operation may store to several. */
@@ -273,7 +299,7 @@ int host_convert_operation(struct converter *c, const struct host_event *e, cons
 	if (e->kind == HOST_BEGIN) {
 		const uint32_t site = r.ack.site, n = (uint32_t)nvw_min(e->bytes, HOST_OPERATION_NAME_MAX);
 
-		for (uint32_t i = 0; i < n; i++) {
+		NVW_FOR(i, n) {
 			name[i] = data[i] >= ' ' && data[i] <= '~' ? (char)data[i] : '?';
 		}
 		name[n] = '\0';
@@ -289,29 +315,24 @@ int host_convert_operation(struct converter *c, const struct host_event *e, cons
 /* For what is stored to mappings, the sync's own flushes and its fence are recorded. */
 static int convert_sync(struct converter *c, const struct host_event *e)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
-	const uint64_t end = nvw_min(e->bytes ? e->off + (uint64_t)e->bytes * HOST_PAGE : c->bytes, c->bytes);
-	uint32_t site = 0;
+	uint64_t end = c->bytes;
+	uint32_t site;
 
 	if (!c->s->control->file[c->file].written) {
 		return 0;
 	}
 	NVW_TRY(host_convert_site(c, e->site, &site));
 	if (e->kind == HOST_SYNCED) {
-		r.fence.thread = e->thread;
-		r.fence.site = site;
-		return host_convert_append(c, &r);
+		return host_convert_fence(c, e, site);
+	}
+	if (e->bytes > 0) {
+		end = nvw_min(e->off + (uint64_t)e->bytes * HOST_PAGE, end);
 	}
 	if (end <= e->off) {
 		return 0;
 	}
 	c->counts.flushes++;
-	r.kind = NVW_LOG_FLUSH;
-	r.flush.thread = e->thread;
-	r.flush.site = site;
-	r.flush.off = e->off;
-	r.flush.bytes = end - e->off;
-	return host_convert_append(c, &r);
+	return host_convert_flush(c, e, site, e->off, end - e->off);
 }
 
 static int convert_range(struct converter *c, const struct host_event *e)
@@ -333,14 +354,13 @@ static int convert_range(struct converter *c, const struct host_event *e)
 
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
+	uint32_t site;
 
 	c->time_ps = 1000 * e->call;
 	if (e->kind == HOST_FENCE) {
 		c->counts.fences++;
-		r.fence.thread = e->thread;
-		NVW_TRY(host_convert_site(c, e->site, &r.fence.site));
-		return host_convert_append(c, &r);
+		NVW_TRY(host_convert_site(c, e->site, &site));
+		return host_convert_fence(c, e, site);
 	}
 	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
 		return host_convert_operation(c, e, data);
@@ -378,17 +398,9 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	case HOST_SYNCED:
 		return convert_sync(c, e);
 	default:
-		r.kind = NVW_LOG_FLUSH;
-		r.flush.thread = e->thread;
-		r.flush.ordered = e->kind == HOST_FLUSH_ORDERED;
-		r.flush.off = e->off;
-		r.flush.bytes = bytes_inside(c, e);
 		c->counts.flushes++;
-		NVW_TRY(host_convert_site(c, e->site, &r.flush.site));
-		if (r.flush.bytes == 0) {
-			return 0;
-		}
-		return host_convert_append(c, &r);
+		NVW_TRY(host_convert_site(c, e->site, &site));
+		return host_convert_flush(c, e, site, e->off, bytes_inside(c, e));
 	}
 }
 
@@ -400,27 +412,33 @@ static bool is_refuted(const struct converter *c)
 
 static int convert_spool(struct converter *c)
 {
-	uint64_t at = 0;
-
-	while (at + sizeof(struct host_event) <= c->spool_bytes && !is_refuted(c)) {
-		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-
-		NVW_TRY(convert_event(c, e, c->spool + at + sizeof *e));
-		at += host_event_bytes(e);
+	HOST_EACH_EVENT_WHILE(e, c, !is_refuted(c))
+	{
+		NVW_TRY(convert_event(c, e, (const uint8_t *)(e + 1)));
 	}
 	return 0;
 }
 
 /* ---- What a killed program left unrecorded -------------------------------------------------------- */
 
-/* The first page at or after an offset that either of the two files has; it may be far behind a hole in
- * both. */
-static uint64_t next_page(int fd, int other, uint64_t off)
+uint64_t host_convert_next_page(const struct converter *c, uint64_t at, int fd, uint64_t off)
 {
-	const off_t a = lseek(fd, (off_t)off, SEEK_DATA), b = lseek(other, (off_t)off, SEEK_DATA);
-	const off_t first = a < 0 || (b >= 0 && b < a) ? b : a;
+	/* Without any, as a number without sign, it is behind all. */
+	const uint64_t mine = (uint64_t)lseek(fd, (off_t)off, SEEK_DATA);
+	const uint64_t other = (uint64_t)lseek(c->replay_fd, (off_t)(at + off), SEEK_DATA);
 
-	return first < 0 ? UINT64_MAX : (uint64_t)first & ~(uint64_t)(HOST_PAGE - 1);
+	return nvw_min(mine, other - at) & ~(uint64_t)(HOST_PAGE - 1);
+}
+
+int host_convert_open(const struct host_file *f, struct stat *ret_is)
+{
+	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, ret_is) || ret_is->st_dev != f->device || ret_is->st_ino != f->inode) {
+		host_close(fd);
+		return -1;
+	}
+	return fd;
 }
 
 /* Compares the file with its replay to find stores after the last event. False: the file no longer exists. */
@@ -429,22 +447,18 @@ static bool read_rest(struct converter *c, int *ret_error)
 	if (c->in_kernel) {
 		return true; /* what is there is no instant's content */
 	}
-	const struct host_file *const f = &c->s->control->file[c->file];
-	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	struct stat s;
+	const int fd = host_convert_open(&c->s->control->file[c->file], &s);
 	uint8_t page[HOST_PAGE] __attribute__((aligned(8)));
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
-		if (fd >= 0) {
-			close(fd);
-		}
+	if (fd < 0) {
 		return false;
 	}
 	c->time_ps += 1000;
-	for (uint64_t off = next_page(fd, c->replay_fd, 0);
+	for (uint64_t off = host_convert_next_page(c, 0, fd, 0);
 		off < c->bytes && *ret_error == 0 && (n = pread(fd, page, sizeof page, (off_t)off)) > 0;
-		off = next_page(fd, c->replay_fd, off + sizeof page)) {
+		off = host_convert_next_page(c, 0, fd, off + sizeof page)) {
 		const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n & ~7u};
 
 		if (memcmp(page, c->replay + off, e.bytes) != 0) {
@@ -471,57 +485,61 @@ static int map_spool(struct converter *c)
 	return 0;
 }
 
+int host_convert_map(struct converter *c, int fd, const char *name)
+{
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, (off_t)c->bytes) == 0) {
+		at = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (at == MAP_FAILED) {
+		const int error = nvw_fail_errno("%s", name);
+
+		host_close(fd);
+		return error;
+	}
+	c->replay = at;
+	c->replay_fd = fd;
+	return 0;
+}
+
+int host_convert_base(const struct converter *c, unsigned file, uint8_t *to, uint64_t bytes)
+{
+	char path[300];
+	off_t at = 0;
+	ssize_t n = 1;
+
+	host_session_base(c->s, file, path, sizeof path);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
+	while (n > 0 && (uint64_t)at < bytes && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		n = pread(fd, to + at, nvw_min(bytes - (uint64_t)at, PORTION), at);
+		at += n;
+	}
+	close(fd);
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", path);
+	return 0;
+}
+
+int host_convert_map_memory(struct converter *c)
+{
+	return host_convert_map(c, memfd_create("replay", MFD_CLOEXEC), "a replay of the record");
+}
+
 /* The base, extended with zeros to the largest size of the file, in whole lines. */
 static int map_replay(struct converter *c)
 {
-	char path[300];
-	struct stat s;
-	uint64_t at = 0;
-	ssize_t n = 1;
-	void *to = MAP_FAILED;
-
-	host_session_base(c->s, c->file, path, sizeof path);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	c->replay_fd = memfd_create("replay", MFD_CLOEXEC);
-	if (c->replay_fd >= 0 && ftruncate(c->replay_fd, (off_t)c->bytes) == 0) {
-		to = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->replay_fd, 0);
-	}
-	if (to != MAP_FAILED) {
-		c->replay = to;
-	}
-	if (fd < 0 || to == MAP_FAILED || fstat(fd, &s)) {
-		const int error = nvw_fail_errno("%s", path);
-
-		if (fd >= 0) {
-			close(fd);
-		}
-		return error;
-	}
-	while (at < (uint64_t)s.st_size && n > 0) {
-		/* Holes are kept. */
-		const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
-
-		if (data < 0) {
-			break;
-		}
-		const uint64_t rest = (uint64_t)(s.st_size - data);
-
-		n = pread(fd, c->replay + data, nvw_min(rest, PORTION), data);
-		at = (uint64_t)data + (uint64_t)n;
-	}
-	close(fd);
-	return n < 0 ? nvw_fail_errno("%s", path) : 0;
+	NVW_TRY(host_convert_map_memory(c));
+	return host_convert_base(c, c->file, c->replay, c->bytes);
 }
 
-static void unmap(struct converter *c)
+void host_convert_unmap(struct converter *c)
 {
 	if (c->replay != NULL) {
 		munmap(c->replay, c->bytes);
 	}
-	if (c->replay_fd >= 0) {
-		close(c->replay_fd);
-	}
+	host_close(c->replay_fd);
 	c->replay = NULL;
 	c->replay_fd = -1;
 }
@@ -540,16 +558,20 @@ static uint64_t size_of(const struct host_session *s, unsigned i)
 	return nvw_max(f->bytes, nvw_min((uint64_t)now.st_size, f->mapped));
 }
 
+/* Words, unless stores are found in lines by comparison, in no order. */
+static uint32_t atomicity(const struct converter *c)
+{
+	return c->separate && c->found == 0 ? 8 : 64;
+}
+
 static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw_log_info *info)
 {
-	if (c->bytes == 0) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", info->options);
-	}
+	NVW_FAIL_IF(c->bytes == 0, NVW_E_INPUT, "%s: expected a file of at least 1 byte", info->options);
 	NVW_TRY(map_replay(c));
 	NVW_TRY(host_merge_begin(c, merge));
 	c->named = info->layouts;
 	c->separate = c->s->control->instrumented && merge->info == NULL;
-	info->atomicity = c->separate ? 8 : 64;
+	info->atomicity = atomicity(c);
 	if (merge->info) {
 		info->machine = merge->info->machine;
 		info->protocol = merge->info->protocol;
@@ -583,7 +605,7 @@ static int begin_again(struct converter *c, const struct converter *before, int 
 	const bool written = c->log != NULL;
 
 	nvw_log_abandon(c->log);
-	unmap(c);
+	host_convert_unmap(c);
 	*c = *before;
 	memset(c->site, 0, (HOST_SITES_MAX + 1) * sizeof *c->site);
 	memset(c->laid_out, 0, (HOST_SITES_MAX + 1) * sizeof *c->laid_out);
@@ -610,7 +632,7 @@ static int try_separate(
 		error = fill_log(c);
 	}
 	if (!error && (is_refuted(c) || c->log == NULL)) {
-		info->atomicity = is_refuted(c) ? 64 : 8;
+		info->atomicity = atomicity(c);
 		error = begin_again(c, &before, other, name);
 		c->separate = false;
 		if (!error) {
@@ -618,9 +640,7 @@ static int try_separate(
 			return 0;
 		}
 	}
-	if (other >= 0) {
-		close(other);
-	}
+	host_close(other);
 	return error;
 }
 
@@ -663,9 +683,7 @@ int host_convert_begin(const struct host_session *s, unsigned i, struct converte
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	ret->site = calloc(HOST_SITES_MAX + 1, sizeof *ret->site);
 	ret->laid_out = calloc(HOST_SITES_MAX + 1, sizeof *ret->laid_out);
-	if (ret->site == NULL || ret->laid_out == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
-	}
+	NVW_ALLOCATED(ret->site && ret->laid_out, "no memory for a persist log");
 	return map_spool(ret);
 }
 
@@ -681,7 +699,7 @@ void host_convert_end(struct converter *c)
 	free(c->site);
 	free(c->laid_out);
 	unmap_spool(c);
-	unmap(c);
+	host_convert_unmap(c);
 }
 
 int host_each_found(const struct host_session *s, host_found_function *f, void *context)
@@ -689,13 +707,10 @@ int host_each_found(const struct host_session *s, host_found_function *f, void *
 	struct converter c = {.s = s};
 
 	NVW_TRY(map_spool(&c));
-	for (uint64_t at = 0; at + sizeof(struct host_event) <= c.spool_bytes;) {
-		const struct host_event *const e = (const struct host_event *)(c.spool + at);
-
+	HOST_EACH_EVENT(e, &c) {
 		if (e->kind == HOST_CHANGE) {
 			f(context, e->call, e->off, e->bytes);
 		}
-		at += host_event_bytes(e);
 	}
 	unmap_spool(&c);
 	return 0;
@@ -739,7 +754,7 @@ static uint64_t add_event(
 {
 	const uint64_t *const data = (const uint64_t *)(e + 1);
 	const uint64_t words = (host_event_bytes(e) - sizeof *e) / sizeof *data;
-	const uint32_t site = e->site <= control->site_count ? e->site : 0;
+	const uint32_t site = e->site * (e->site <= control->site_count);
 
 	if (key[site] == 0) {
 		key[site] = key_of(control, site);
@@ -748,7 +763,7 @@ static uint64_t add_event(
 	hash = add_word(hash, key[site]);
 	hash = add_word(hash, e->off);
 	hash = add_word(hash, e->call << 32 ^ e->bytes);
-	for (uint64_t i = 0; i < words; i++) {
+	NVW_FOR(i, words) {
 		hash = add_word(hash, data[i]);
 	}
 	return hash;
@@ -758,13 +773,11 @@ int host_session_hash(const struct host_session *s, uint64_t *hash)
 {
 	struct converter c = {.s = s};
 	uint64_t *const key = calloc(HOST_SITES_MAX + 1, sizeof *key);
-	const int error = key ? map_spool(&c) : nvw_fail(NVW_E_MEMORY, "no memory for the hash of a record");
+	NVW_ALLOCATED(key, "no memory for the hash of a record");
+	const int error = map_spool(&c);
 
-	for (uint64_t at = 0; at + sizeof(struct host_event) <= c.spool_bytes;) {
-		const struct host_event *const e = (const struct host_event *)(c.spool + at);
-
+	HOST_EACH_EVENT(e, &c) {
 		*hash = add_event(*hash, s->control, e, key);
-		at += host_event_bytes(e);
 	}
 	unmap_spool(&c);
 	free(key);
@@ -799,11 +812,7 @@ int host_session_save_base(const struct host_session *s, unsigned i, const char 
 	if (!good) {
 		error = nvw_fail_errno("%s", path);
 	}
-	if (from >= 0) {
-		close(from);
-	}
-	if (to >= 0) {
-		close(to);
-	}
+	host_close(from);
+	host_close(to);
 	return error;
 }

@@ -50,7 +50,10 @@ struct converter {
 static inline int host_convert_append(struct converter *c, struct nvw_log_record *r)
 {
 	r->time_ps = c->time_ps;
-	return c->log ? nvw_log_append(c->log, r) : 0;
+	if (c->log == NULL) {
+		return 0;
+	}
+	return nvw_log_append(c->log, r);
 }
 
 /* With its data. */
@@ -63,15 +66,47 @@ static inline uint64_t host_event_bytes(const struct host_event *e)
 	return sizeof *e + (with_data >> e->kind & 1 ? (e->bytes + 7) & ~7u : 0);
 }
 
+/* A loop over the events of a converter's spool; its condition may have more to it. */
+#define HOST_EACH_EVENT_WHILE(e, c, more)                                                      \
+	for (const struct host_event *e = (const struct host_event *)(const void *)(c)->spool; \
+		host_is_in_spool((c), e) && (more); e = host_event_behind(e))
+#define HOST_EACH_EVENT(e, c) HOST_EACH_EVENT_WHILE(e, c, true)
+
+static inline bool host_is_in_spool(const struct converter *c, const struct host_event *e)
+{
+	return (size_t)((const uint8_t *)e - c->spool) + sizeof *e <= c->spool_bytes;
+}
+
+static inline const struct host_event *host_event_behind(const struct host_event *e)
+{
+	return (const struct host_event *)(const void *)((const uint8_t *)e + host_event_bytes(e));
+}
+
 /* ---- convert.c ------------------------------------------------------------------------------------ */
 
 /* A converter with the session's spool. */
 int host_convert_begin(const struct host_session *s, unsigned file, struct converter *ret);
 void host_convert_end(struct converter *c);
+void host_convert_unmap(struct converter *c);
 /* Writes the log of a file on persistent memory to fd, and closes fd if it fails before. */
 int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name);
 /* The number in the log of a site of the session. */
 int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site);
+/* A flush of the event's thread, or a fence. bytes 0: nothing is flushed. */
+int host_convert_flush(
+	struct converter *c, const struct host_event *e, uint32_t site, uint64_t off, uint64_t bytes);
+int host_convert_fence(struct converter *c, const struct host_event *e, uint32_t site);
+/* The replay, of all bytes, without content, in fd, which is the converter's or closed; in memory. name: for
+ * messages. */
+int host_convert_map(struct converter *c, int fd, const char *name);
+int host_convert_map_memory(struct converter *c);
+/* The content of a file when it was first mapped, up to that many bytes. Holes are kept. */
+int host_convert_base(const struct converter *c, unsigned file, uint8_t *to, uint64_t bytes);
+/* A file of the session, for reading; negative: it is another one by now, or none. */
+int host_convert_open(const struct host_file *f, struct stat *ret_is);
+/* The first page at or after an offset that the file has, or the replay, where the file is at that offset; it
+ * may be far behind a hole in both. */
+uint64_t host_convert_next_page(const struct converter *c, uint64_t at, int fd, uint64_t off);
 /* An operation begins, or is acknowledged. */
 int host_convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data);
 

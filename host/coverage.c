@@ -41,10 +41,7 @@ struct host_covered_object {
 	unsigned sites, statements, forms;
 };
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the coverage of a program");
-}
+#define NO_MEMORY "no memory for the coverage of a program"
 
 /* ---- Sites of an object ---------------------------------------------------------------------------- */
 
@@ -56,10 +53,10 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret_header
 		return NULL;
 	}
 	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s)) != NULL;) {
-		const char *const name =
-			gelf_getshdr(s, ret_header) ? elf_strptr(elf, names, ret_header->sh_name) : NULL;
+		const char *name;
 
-		if (name != NULL && strcmp(name, wanted) == 0) {
+		if (gelf_getshdr(s, ret_header) && (name = elf_strptr(elf, names, ret_header->sh_name)) &&
+			strcmp(name, wanted) == 0) {
 			return s;
 		}
 	}
@@ -212,11 +209,9 @@ static int keep_all(struct host_covered_object *o, struct found *all, unsigned n
 {
 	o->site = calloc(n + 1, sizeof *o->site);
 	o->statement = calloc(n + 1, sizeof *o->statement);
-	if (o->site == NULL || o->statement == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(o->site && o->statement, NO_MEMORY);
 	qsort(all, n, sizeof *all, by_place);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		if (i == 0 || !are_one(&all[i - 1].at, &all[i].at)) {
 			o->statement[o->statements++] = all[i].at;
 		} else {
@@ -239,18 +234,21 @@ static int by_function(const void *a, const void *b)
 	return strcmp(x->function, y->function);
 }
 
-static struct form *form_of(const struct host_covered_object *o, const char *function)
+/* Of a branch's function; NULL: it has no copies. */
+static struct form *form_of(const struct host_covered_object *o, const struct host_statement *s)
 {
-	return bsearch(&(struct form){.function = function}, o->form, o->forms, sizeof *o->form, by_function);
+	if (!s->is_branch) {
+		return NULL;
+	}
+	return bsearch(
+		&(struct form){.function = s->function}, o->form, o->forms, sizeof *o->form, by_function);
 }
 
 /* The functions that have copies. */
 static int find_forms(struct host_covered_object *o)
 {
 	o->form = calloc(o->statements + 1, sizeof *o->form);
-	if (o->form == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(o->form, NO_MEMORY);
 	NVW_EACH(statement, o->statement, o->statements) {
 		if (statement->is_copy) {
 			o->form[o->forms++].function = statement->function;
@@ -264,9 +262,9 @@ static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 {
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, o->is.code);
 	GElf_Addr bias;
-	const Elf_Data *const data = module ? find_sites(dwfl_module_getelf(module, &bias)) : NULL;
+	const Elf_Data *data;
 
-	if (data == NULL) {
+	if (module == NULL || (data = find_sites(dwfl_module_getelf(module, &bias))) == NULL) {
 		return 0; /* its debug information was stripped: nothing is known */
 	}
 	struct found *const all = calloc(data->d_size / NVWAVE_CC_SITE_BYTES + 1, sizeof *all);
@@ -274,12 +272,13 @@ static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 
 	if (all == NULL || !nvw__find_functions(module, &functions)) {
 		free(all);
-		return no_memory();
+		return nvw_fail(NVW_E_MEMORY, NO_MEMORY);
 	}
-	const unsigned n = find_all(&functions, &o->is, data, all);
-	int error = keep_all(o, all, n);
+	int error = keep_all(o, all, find_all(&functions, &o->is, data, all));
 
-	error = error ? error : find_forms(o);
+	if (!error) {
+		error = find_forms(o);
+	}
 	nvw__functions_free(&functions);
 	free(all);
 	return error;
@@ -297,18 +296,16 @@ static int object_of(
 	}
 	struct host_covered_object *const more = realloc(c->object, (c->objects + 1) * sizeof *more);
 
-	if (more == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(more, NO_MEMORY);
 	c->object = more;
 	*ret_object = &more[c->objects++];
 	**ret_object = (struct host_covered_object){.is = *m};
 	Dwfl *const dwfl = host_object_open(m->path);
-	const int error = dwfl ? read_object(dwfl, *ret_object) : no_memory();
 
-	if (dwfl != NULL) {
-		dwfl_end(dwfl);
-	}
+	NVW_ALLOCATED(dwfl, NO_MEMORY);
+	const int error = read_object(dwfl, *ret_object);
+
+	dwfl_end(dwfl);
 	return error;
 }
 
@@ -399,9 +396,7 @@ static struct host_statement *statement_at(struct host_coverage *c, const char *
 
 static int meet_site(struct host_coverage *c, struct logged *l, const struct nvw_log_record *r)
 {
-	if (!NVW_ROOM(l->at, l->room, (uint64_t)r->site.id + 1)) {
-		return no_memory();
-	}
+	NVW_GROWN(l->at, l->room, (uint64_t)r->site.id + 1, NO_MEMORY);
 	l->at[r->site.id] = statement_at(c, r->site.file, r->site.line);
 	return 0;
 }
@@ -409,11 +404,15 @@ static int meet_site(struct host_coverage *c, struct logged *l, const struct nvw
 /* A store to a file, whose line may be in several functions. */
 static uint64_t meet_store(const struct logged *l, uint32_t site)
 {
-	struct host_statement *const first = site < l->room ? l->at[site] : NULL;
 	uint64_t fresh = 0;
 
-	for (struct host_statement *s = first;
-		s != NULL && s->file != NULL && is_at(s, first->file, first->line); s++) {
+	if (site >= l->room || l->at[site] == NULL) {
+		return 0;
+	}
+	const struct host_statement *const first = l->at[site];
+
+	for (struct host_statement *s = l->at[site]; s->file != NULL && is_at(s, first->file, first->line);
+		s++) {
 		fresh += !s->reached && !s->now_reached;
 		s->now_reached = true;
 	}
@@ -470,12 +469,10 @@ static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
 
 static int make_room(struct host_coverage *c)
 {
-	const uint64_t room = c->room ? 2 * c->room : 1024;
+	const uint64_t room = NVW_OR(2 * c->room, 1024);
 	uint64_t *const more = calloc(room, sizeof *more);
 
-	if (more == NULL) {
-		return no_memory();
-	}
+	NVW_ALLOCATED(more, NO_MEMORY);
 	NVW_EACH(place, c->place, c->room) {
 		if (*place != 0) {
 			*slot_of(more, room, *place) = *place;
@@ -490,8 +487,12 @@ static int make_room(struct host_coverage *c)
 static uint64_t key_of(const struct host_control *control, const struct host_site *s)
 {
 	uint64_t key = s->offset;
+	const char *p = "";
 
-	for (const char *p = s->module ? control->module[s->module - 1].path : ""; *p != '\0'; p++) {
+	if (s->module > 0) {
+		p = control->module[s->module - 1].path;
+	}
+	for (; *p != '\0'; p++) {
 		key = nvw_mix64(key + (unsigned char)*p);
 	}
 	return nvw_mix64(key) | 1;
@@ -550,9 +551,9 @@ static bool has_run(const struct host_statement *s)
 static void see_forms(const struct host_covered_object *o)
 {
 	NVW_EACH(s, o->statement, o->statements) {
-		struct form *const f = s->is_branch && has_run(s) ? form_of(o, s->function) : NULL;
+		struct form *f;
 
-		if (f != NULL) {
+		if (has_run(s) && (f = form_of(o, s)) != NULL) {
 			f->ran |= !s->is_copy;
 			f->copies_ran |= s->is_copy;
 		}
@@ -563,12 +564,15 @@ static void see_forms(const struct host_covered_object *o)
  * other form. */
 static bool is_other_form(const struct host_covered_object *o, const struct host_statement *s)
 {
-	const struct form *const f = s->is_branch ? form_of(o, s->function) : NULL;
+	const struct form *const f = form_of(o, s);
 
 	if (f == NULL) {
 		return false;
 	}
-	return s->is_copy ? !f->copies_ran : f->copies_ran && !f->ran;
+	if (s->is_copy) {
+		return !f->copies_ran;
+	}
+	return f->copies_ran && !f->ran;
 }
 
 int host_coverage_each(const struct host_coverage *c,

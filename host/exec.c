@@ -47,7 +47,7 @@ static void read_both(uint64_t *ret_ns, uint64_t *ret_ticks)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (unsigned i = 0; i < 20; i++) {
+	NVW_FOR(i, 20) {
 		const uint64_t before = host_ticks(), ns = raw_ns(), after = host_ticks();
 
 		if (i == 0 || after - before < best) {
@@ -112,7 +112,7 @@ static void hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, &running.mask);
 	running.seen = 0;
 	running.held = true;
-	for (unsigned i = 0; i < PASSED; i++) {
+	NVW_FOR(i, PASSED) {
 		sigaction(passed[i], NULL, &running.before[i]);
 		if (running.before[i].sa_handler != SIG_IGN) {
 			sigaction(passed[i], &action, NULL);
@@ -139,13 +139,18 @@ enum { PORTION_NS = 100 };
 
 static void set_machine(struct host_control *c, const struct host_machine *m)
 {
-	c->ticks_per_ns = c->delays ? measure_ticks() : 1; /* it takes a while */
+	c->ticks_per_ns = 1;
+	if (c->delays) {
+		c->ticks_per_ns = measure_ticks(); /* it takes a while */
+	}
 	c->read_ticks = (uint64_t)(1e-3 * (double)m->read_ps * c->ticks_per_ns);
 	c->write_ticks = (uint64_t)(1e-3 * (double)m->write_ps * c->ticks_per_ns);
 	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / m->bytes_per_second * c->ticks_per_ns + 0.5);
 	c->queue_ticks = m->queue * c->line_ticks;
-	c->portion =
-		c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
+	c->portion = UINT64_MAX;
+	if (c->line_ticks > 0) {
+		c->portion = 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks;
+	}
 	c->timed = c->delays && (c->read_ticks > 0 || c->write_ticks > 0);
 	c->auto_flush = m->keeps_caches;
 	c->accept = m->accepts;
@@ -175,13 +180,11 @@ static int make_races(struct host_session *s, const struct host_options *o)
 		return 0;
 	}
 	const int fd = make_file(s, "races", sizeof(struct host_races));
-	bool failed = fd < 0;
+	const bool failed = fd < 0 || pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
 
-	if (fd >= 0) {
-		failed = pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
-		close(fd);
-	}
-	return failed ? nvw_fail_errno("%s/races", s->folder.path) : 0;
+	host_close(fd);
+	NVW_FAIL_ERRNO_IF(failed, "%s/races", s->folder.path);
+	return 0;
 }
 
 static int make_control(struct host_session *s, const struct host_options *o)
@@ -199,9 +202,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		}
 		close(fd);
 	}
-	if (spool >= 0) {
-		close(spool);
-	}
+	host_close(spool);
 	if (at == MAP_FAILED || spool < 0) {
 		return nvw_folder_fail(s->folder.path, bytes);
 	}
@@ -225,14 +226,13 @@ static int make_control(struct host_session *s, const struct host_options *o)
 /* As it grows: two bytes for a byte of code. */
 static int make_marks(struct host_session *s, const struct host_options *o)
 {
-	const int fd = o->coverage ? make_file(s, "marks", 0) : -1;
+	if (!o->coverage) {
+		return 0;
+	}
+	const int fd = make_file(s, "marks", 0);
 
-	if (o->coverage && fd < 0) {
-		return nvw_fail_errno("%s/marks", s->folder.path);
-	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s/marks", s->folder.path);
+	close(fd);
 	return 0;
 }
 
@@ -255,10 +255,8 @@ static int check_delays(const struct host_machine *m)
 	static const uint64_t most_ps = UINT64_C(1000000000000);
 	const uint64_t latency = nvw_max(m->read_ps, m->write_ps);
 
-	if (latency > most_ps) {
-		return nvw_fail(NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
-			m->read_ps == latency ? "read" : "write", 1e-12 * (double)latency);
-	}
+	NVW_FAIL_IF(latency > most_ps, NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
+		m->read_ps == latency ? "read" : "write", 1e-12 * (double)latency);
 	if (m->bytes_per_second < HOST_LINE) {
 		return nvw_fail(NVW_E_CONFIG,
 			"nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
@@ -481,9 +479,9 @@ static void enter_program(const struct host_session *s, const char *library, cha
 	if (s->quiet) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	}
-	const int input = s->input ? open(s->input, O_RDONLY) : -1;
+	int input;
 
-	if (input >= 0) {
+	if (s->input != NULL && (input = open(s->input, O_RDONLY)) >= 0) {
 		dup2(input, STDIN_FILENO);
 		close(input);
 	}
@@ -551,9 +549,7 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 			s->status = status;
 		}
 	}
-	if (p.fd >= 0) {
-		close(p.fd);
-	}
+	host_close(p.fd);
 	nvw_stop_reporting();
 }
 
@@ -590,7 +586,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 		close_record(s->control);
 		const unsigned left = left_running(before, n, s->alone || nvw_stopping());
 
-		s->control->gap[HOST_GAP_STILL_RUNNING] = s->apart ? 0 : left; /* killed with it */
+		s->control->gap[HOST_GAP_STILL_RUNNING] = left * !s->apart; /* else killed with it */
 	}
 	running.pid = 0;
 	s->interrupted = running.seen;
@@ -606,7 +602,6 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 
 	NVW_EACH(u, c->unfollowed, c->unfollowed_count) {
 		const char *const brackets = strchr(u->call, '(') ? "" : "()";
-
 		const bool is_any = u->inode == 0;
 
 		if (!is_any && file != NULL && (u->inode != file->st_ino || u->device != file->st_dev)) {
@@ -619,8 +614,8 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 		}
 		if (is_any) {
 			return nvw_fail(NVW_E_INPUT,
-				"UNDECIDED: %s uses io_uring (%s%s at %s%s): what it writes so is not recorded, so "
-				"it is not known what a crash may leave",
+				"UNDECIDED: %s uses io_uring (%s%s at %s%s): what it writes so is not "
+				"recorded, so it is not known what a crash may leave",
 				s->program, u->call, brackets, p.file, line);
 		}
 		return nvw_fail(NVW_E_INPUT,
@@ -632,6 +627,13 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 }
 
 /* ---- Results -------------------------------------------------------------------------------------- */
+
+void host_close(int fd)
+{
+	if (fd >= 0) {
+		close(fd);
+	}
+}
 
 const void *host_session_map(const struct host_session *s, const char *name, size_t n)
 {
@@ -648,9 +650,7 @@ const void *host_session_map(const struct host_session *s, const char *name, siz
 		(void)nvw_fail_errno("%s", path);
 		at = NULL;
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	return at;
 }
 
@@ -671,7 +671,7 @@ static void add_operations(struct host_operations *sum, const struct host_operat
 	sum->fences += o->fences;
 	sum->lines_flushed += o->lines_flushed;
 	sum->bytes_asked += o->bytes_asked;
-	for (unsigned b = 0; b < HOST_BINS; b++) {
+	NVW_FOR(b, HOST_BINS) {
 		sum->latency.bin[b] += o->latency.bin[b];
 	}
 }
@@ -692,7 +692,7 @@ void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 		add_operations(&ret_sum->operations, &t->operations);
 		ret_sum->read.count += t->read.count;
 		ret_sum->write.count += t->write.count;
-		for (unsigned b = 0; b < HOST_BINS; b++) {
+		NVW_FOR(b, HOST_BINS) {
 			ret_sum->read.requested.bin[b] += t->read.requested.bin[b];
 			ret_sum->read.achieved.bin[b] += t->read.achieved.bin[b];
 			ret_sum->write.requested.bin[b] += t->write.requested.bin[b];

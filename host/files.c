@@ -113,7 +113,7 @@ static int see(const struct converter *c, struct disk *d, unsigned k, const stru
 {
 	switch (e->kind) {
 	case HOST_WRITE:
-		return e->off + e->bytes > d->now[k].size ? grow(c, d, k, e->off + e->bytes) : 0;
+		return grow(c, d, k, nvw_max(e->off + e->bytes, d->now[k].size));
 	case HOST_SIZE:
 		if (e->off == 0 && d->now[k].size > 0) {
 			return begin_slot(c, d, k);
@@ -131,7 +131,7 @@ static int see(const struct converter *c, struct disk *d, unsigned k, const stru
 static void begin_again(struct disk *d)
 {
 	d->slots = d->is.files;
-	for (unsigned k = 0; k < d->is.files; k++) {
+	NVW_FOR(k, d->is.files) {
 		d->now[k] = (struct file_now){.size = d->base[k], .high = d->base[k], .slot = k};
 		d->is.slot[k].file = k;
 	}
@@ -143,9 +143,7 @@ static int base_size(const struct converter *c, unsigned file, uint64_t *ret)
 	struct stat s;
 
 	host_session_base(c->s, file, path, sizeof path);
-	if (stat(path, &s)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(stat(path, &s), "%s", path);
 	*ret = (uint64_t)s.st_size;
 	return 0;
 }
@@ -158,11 +156,9 @@ static int number_of_name(struct disk *d, const char *name, size_t n, unsigned *
 			return 0;
 		}
 	}
-	if (d->is.names == NVW__DISK_NAMES || n >= NVW__DISK_NAME) {
-		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %.*s: expected at most %d names below the folder, of at most %d characters",
-			(int)n, name, NVW__DISK_NAMES, NVW__DISK_NAME - 1);
-	}
+	NVW_FAIL_IF(d->is.names == NVW__DISK_NAMES || n >= NVW__DISK_NAME, NVW_E_INPUT,
+		"UNDECIDED: %.*s: expected at most %d names below the folder, of at most %d characters",
+		(int)n, name, NVW__DISK_NAMES, NVW__DISK_NAME - 1);
 	memcpy(d->is.name[d->is.names++], name, n);
 	return 0;
 }
@@ -184,10 +180,11 @@ static int find_files(const struct converter *c, struct disk *d)
 	NVW_EACH(of, d->of, HOST_FILES_MAX) {
 		*of = -1;
 	}
-	for (unsigned i = 0; i < s->file_count; i++) {
-		const struct host_file *const f = &s->file[i];
-
-		if (d->is.is_folder ? !f->of_folder : i != c->file) {
+	NVW_FOR(i, s->file_count) {
+		if (i != c->file && !d->is.is_folder) {
+			continue;
+		}
+		if (d->is.is_folder && !s->file[i].of_folder) {
 			continue;
 		}
 		d->of[i] = (int)d->is.files;
@@ -211,7 +208,10 @@ static const char *link_of(const struct host_event *e)
 {
 	const char *const name = (const char *)(e + 1);
 
-	return e->off == HOST_NAME_OF_LINK ? name + strnlen(name, e->bytes) + 1 : NULL;
+	if (e->off != HOST_NAME_OF_LINK) {
+		return NULL;
+	}
+	return name + strnlen(name, e->bytes) + 1;
 }
 
 /* The number of the name in an event, and the word that it gets. */
@@ -233,10 +233,19 @@ static int see_name(struct disk *d, const struct host_event *e, unsigned *ret_nu
 	return 0;
 }
 
+/* The number of an event's file in the image; negative: it is not part of it. */
+static int part_of(const struct disk *d, const struct host_event *e)
+{
+	if (e->file >= HOST_FILES_MAX) {
+		return -1;
+	}
+	return d->of[e->file];
+}
+
 /* One for each event, of its file; and the names that it gives. */
 static int see_event(const struct converter *c, struct disk *d, const struct host_event *e)
 {
-	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
+	const int k = part_of(d, e);
 	unsigned number;
 	uint64_t word;
 
@@ -245,26 +254,28 @@ static int see_event(const struct converter *c, struct disk *d, const struct hos
 		note_name(d, k, number);
 		return 0;
 	}
-	return k >= 0 ? see(c, d, (unsigned)k, e) : 0;
+	if (k < 0) {
+		return 0;
+	}
+	return see(c, d, (unsigned)k, e);
 }
 
-static int lay_out(struct converter *c, struct disk *d)
+static int lay_out(struct converter *c, struct disk **ret)
 {
+	struct disk *const d = *ret = malloc(sizeof *d);
 	uint64_t off = 0;
 
+	NVW_ALLOCATED(d, "no memory for a record of files");
 	*d = (struct disk){
 		.is = {.magic = NVW__DISK_MAGIC, .is_folder = host_is_of_folder(c->s), .fs = c->s->fs}};
 	NVW_TRY(find_files(c, d));
 	d->is.slots = d->is.files;
 	begin_again(d);
-	for (unsigned k = 0; k < d->is.files; k++) {
+	NVW_FOR(k, d->is.files) {
 		hold(d, k, d->base[k]);
 	}
-	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
-		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-
+	HOST_EACH_EVENT(e, c) {
 		NVW_TRY(see_event(c, d, e));
-		at += host_event_bytes(e);
 	}
 	NVW_EACH(slot, d->is.slot, d->is.slots) {
 		slot->off = off;
@@ -277,26 +288,6 @@ static int lay_out(struct converter *c, struct disk *d)
 
 /* ---- The image ------------------------------------------------------------------------------------ */
 
-static int read_base(const struct converter *c, unsigned file, uint8_t *to, uint64_t bytes)
-{
-	char path[300];
-	off_t data = 0;
-	ssize_t n = 1;
-
-	host_session_base(c->s, file, path, sizeof path);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
-	}
-	while (n > 0 && (uint64_t)data < bytes && (data = lseek(fd, data, SEEK_DATA)) >= 0) {
-		n = pread(fd, to + data, nvw_min(bytes - (uint64_t)data, 1 << 20), data);
-		data += n;
-	}
-	close(fd);
-	return n < 0 ? nvw_fail_errno("%s", path) : 0;
-}
-
 static uint64_t size_word(const struct file_now *now)
 {
 	return (uint64_t)now->slot << 48 | now->size;
@@ -308,16 +299,19 @@ static int fill_image(struct converter *c, struct disk *d)
 	memcpy(c->replay + c->bytes - NVW__DISK_BYTES, &d->is, sizeof d->is);
 	memset(d->named, 0, sizeof d->named);
 	begin_again(d);
-	for (unsigned k = 0; k < d->is.files; k++) {
+	NVW_FOR(k, d->is.files) {
 		const uint64_t word = size_word(&d->now[k]);
 
 		memcpy(c->replay + nvw__disk_file_at(&d->is, k), &word, sizeof word);
-		NVW_TRY(read_base(c, d->of_file[k], c->replay + d->is.slot[k].off, d->base[k]));
+		NVW_TRY(host_convert_base(c, d->of_file[k], c->replay + d->is.slot[k].off, d->base[k]));
 	}
 	for (unsigned i = 0; d->is.is_folder && i < c->s->names; i++) {
 		const unsigned file = c->s->file_at_first[i];
 
-		d->named[i] = file == HOST_NO_FILE ? NVW__DISK_FOLDER : (uint64_t)d->of[file] + 1;
+		d->named[i] = NVW__DISK_FOLDER;
+		if (file != HOST_NO_FILE) {
+			d->named[i] = (uint64_t)d->of[file] + 1;
+		}
 		memcpy(c->replay + nvw__disk_name_at(&d->is, i), &d->named[i], sizeof d->named[i]);
 	}
 	return 0;
@@ -326,34 +320,12 @@ static int fill_image(struct converter *c, struct disk *d)
 /* Maps the image at the beginning of the record: in a file of this path, or in memory. */
 static int make_image(struct converter *c, struct disk *d, const char *path)
 {
-	void *at = MAP_FAILED;
-	const int fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) :
-				      memfd_create("replay", MFD_CLOEXEC);
-
-	if (fd >= 0 && ftruncate(fd, (off_t)c->bytes) == 0) {
-		at = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (path == NULL) {
+		NVW_TRY(host_convert_map_memory(c));
+	} else {
+		NVW_TRY(host_convert_map(c, open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), path));
 	}
-	if (at == MAP_FAILED) {
-		const int error = nvw_fail_errno("%s", path ? path : "a replay of the record");
-
-		if (fd >= 0) {
-			close(fd);
-		}
-		return error;
-	}
-	c->replay = at;
-	c->replay_fd = fd;
 	return fill_image(c, d);
-}
-
-static void drop_image(struct converter *c)
-{
-	if (c->replay != NULL) {
-		munmap(c->replay, c->bytes);
-		close(c->replay_fd);
-	}
-	c->replay = NULL;
-	c->replay_fd = -1;
 }
 
 /* ---- Records -------------------------------------------------------------------------------------- */
@@ -433,26 +405,20 @@ static int convert_mapped(struct converter *c, const struct disk *d, unsigned k,
 	return 0;
 }
 
-static int append_flush(
-	struct converter *c, const struct host_event *e, uint32_t site, uint64_t off, uint64_t bytes)
-{
-	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
-		.flush = {.site = site, .thread = e->thread, .off = off, .bytes = bytes}};
-
-	return bytes > 0 ? host_convert_append(c, &r) : 0;
-}
-
 /* What is written back: pages of the slot, and the file's size. */
 static int convert_sync(
 	struct converter *c, const struct disk *d, unsigned k, const struct host_event *e, uint32_t site)
 {
 	const struct nvw__disk_slot *const slot = &d->is.slot[d->now[k].slot];
-	const uint64_t from = nvw_min(e->bytes ? e->off : 0, slot->bytes);
-	const uint64_t n = e->bytes ? (uint64_t)e->bytes * NVW__DISK_PAGE : slot->bytes;
+	uint64_t from = 0, n = slot->bytes;
 
+	if (e->bytes > 0) {
+		from = nvw_min(e->off, slot->bytes);
+		n = nvw_min((uint64_t)e->bytes * NVW__DISK_PAGE, slot->bytes - from);
+	}
 	c->counts.flushes++;
-	NVW_TRY(append_flush(c, e, site, slot->off + from, nvw_min(n, slot->bytes - from)));
-	return append_flush(c, e, site, nvw__disk_file_at(&d->is, k), 8);
+	NVW_TRY(host_convert_flush(c, e, site, slot->off + from, n));
+	return host_convert_flush(c, e, site, nvw__disk_file_at(&d->is, k), 8);
 }
 
 /* Is it directly in the folder? */
@@ -468,9 +434,9 @@ static int convert_sync_names(
 	struct converter *c, const struct disk *d, const struct host_event *e, uint32_t site)
 {
 	c->counts.flushes++;
-	for (unsigned i = 0; i < d->is.names; i++) {
+	NVW_FOR(i, d->is.names) {
 		if (e->off || is_in(d->is.name[i], (const char *)(e + 1), e->bytes)) {
-			NVW_TRY(append_flush(c, e, site, nvw__disk_name_at(&d->is, i), 8));
+			NVW_TRY(host_convert_flush(c, e, site, nvw__disk_name_at(&d->is, i), 8));
 		}
 	}
 	return 0;
@@ -491,10 +457,8 @@ static int convert_name(
 
 static int convert_fence(struct converter *c, const struct host_event *e, uint32_t site)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_FENCE, .fence = {.site = site, .thread = e->thread}};
-
 	c->counts.fences++;
-	return host_convert_append(c, &r);
+	return host_convert_fence(c, e, site);
 }
 
 /* The file is part of the image. */
@@ -530,7 +494,7 @@ static int convert_of_file(struct converter *c, struct disk *d, struct together 
 static int convert_event(struct converter *c, struct disk *d, struct together *t, const struct host_event *e)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread}};
-	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
+	const int k = part_of(d, e);
 	const bool of_names = e->file == HOST_NO_FILE || e->kind == HOST_NAME;
 
 	c->time_ps = 1000 * e->call;
@@ -548,7 +512,10 @@ static int convert_event(struct converter *c, struct disk *d, struct together *t
 	if (e->kind == HOST_SYNC_NAMES) {
 		return convert_sync_names(c, d, e, r.store.site);
 	}
-	return k >= 0 ? convert_of_file(c, d, t, (unsigned)k, e, &r) : convert_fence(c, e, r.store.site);
+	if (k < 0) {
+		return convert_fence(c, e, r.store.site);
+	}
+	return convert_of_file(c, d, t, (unsigned)k, e, &r);
 }
 
 static int convert_spool(struct converter *c, struct disk *d)
@@ -556,11 +523,8 @@ static int convert_spool(struct converter *c, struct disk *d)
 	struct together together = {0};
 
 	begin_again(d);
-	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
-		const struct host_event *const e = (const struct host_event *)(c->spool + at);
-
+	HOST_EACH_EVENT(e, c) {
 		NVW_TRY(convert_event(c, d, &together, e));
-		at += host_event_bytes(e);
 	}
 	return 0;
 }
@@ -587,42 +551,22 @@ static int take_page(
 	}
 	if (!c->s->control->file[d->of_file[k]].watched && has_ended(c->s)) {
 		return undecided(c, d->of_file[k],
-			"the program leaves in it what no recorded call has written (by stdio, io_uring, or a "
-			"system call of its own)");
+			"the program leaves in it what no recorded call has written (by stdio, io_uring, or "
+			"a system call of its own)");
 	}
 	return convert_mapped(c, d, k, &e, page, &r);
 }
 
-/* The next page that the file or its replay has. */
-static uint64_t next_page(const struct converter *c, const struct disk *d, unsigned k, int fd, uint64_t off)
-{
-	const uint64_t slot = d->is.slot[d->now[k].slot].off;
-	const off_t mine = lseek(fd, (off_t)off, SEEK_DATA);
-	const off_t other = lseek(c->replay_fd, (off_t)(slot + off), SEEK_DATA);
-	uint64_t next = UINT64_MAX;
-
-	if (mine >= 0) {
-		next = (uint64_t)mine;
-	}
-	if (other >= 0) {
-		next = nvw_min((uint64_t)other - slot, next);
-	}
-	return next & ~(uint64_t)(NVW__DISK_PAGE - 1);
-}
-
 static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 {
-	const struct host_file *const f = &c->s->control->file[d->of_file[k]];
-	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-	uint8_t page[NVW__DISK_PAGE];
+	const uint64_t slot = d->is.slot[d->now[k].slot].off;
 	struct stat s;
+	const int fd = host_convert_open(&c->s->control->file[d->of_file[k]], &s);
+	uint8_t page[NVW__DISK_PAGE];
 	ssize_t n;
 	int error = 0;
 
-	if (fd < 0 || fstat(fd, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
-		if (fd >= 0) {
-			close(fd);
-		}
+	if (fd < 0) {
 		return 0;
 	}
 	if ((uint64_t)s.st_size != d->now[k].size && has_ended(c->s)) {
@@ -630,8 +574,8 @@ static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 	}
 	c->time_ps += 1000;
 	c->instruction++;
-	for (uint64_t off = next_page(c, d, k, fd, 0); !error && off < d->now[k].size;
-		off = next_page(c, d, k, fd, off + sizeof page)) {
+	for (uint64_t off = host_convert_next_page(c, slot, fd, 0); !error && off < d->now[k].size;
+		off = host_convert_next_page(c, slot, fd, off + sizeof page)) {
 		n = pread(fd, page, nvw_min(sizeof page, d->now[k].size - off), (off_t)off);
 		if (n <= 0) {
 			break;
@@ -644,12 +588,15 @@ static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 
 static int read_rest(struct converter *c, const struct disk *d)
 {
-	for (unsigned k = 0; k < d->is.files; k++) {
+	NVW_FOR(k, d->is.files) {
 		if (!c->s->control->file[d->of_file[k]].gone) {
 			NVW_TRY(read_rest_of(c, d, k));
 		}
 	}
-	return d->is.is_folder && has_ended(c->s) ? host_folder_check(c->s, &d->is, d->named) : 0;
+	if (!d->is.is_folder || !has_ended(c->s)) {
+		return 0;
+	}
+	return host_folder_check(c->s, &d->is, d->named);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */
@@ -683,7 +630,7 @@ static int find_atomicity(struct converter *c, struct disk *d, uint32_t *ret)
 	const int error = pass(c, d);
 	const uint64_t found = c->found;
 
-	drop_image(c);
+	host_convert_unmap(c);
 	*c = before;
 	*ret = found > 0 ? 64 : 8;
 	return error;
@@ -691,8 +638,8 @@ static int find_atomicity(struct converter *c, struct disk *d, uint32_t *ret)
 
 int host_files_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name)
 {
-	struct disk *const d = malloc(sizeof *d);
-	int error = d ? lay_out(c, d) : nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
+	struct disk *d;
+	int error = lay_out(c, &d);
 
 	info->pool_bytes = c->bytes;
 	info->model = "files";
@@ -707,20 +654,20 @@ int host_files_convert(struct converter *c, struct nvw_log_info *info, int fd, c
 	if (!error) {
 		error = pass(c, d);
 	}
-	drop_image(c);
+	host_convert_unmap(c);
 	free(d);
 	return error;
 }
 
 int host_files_image(struct converter *c, const char *path)
 {
-	struct disk *const d = malloc(sizeof *d);
-	int error = d ? lay_out(c, d) : nvw_fail(NVW_E_MEMORY, "no memory for an image");
+	struct disk *d;
+	int error = lay_out(c, &d);
 
 	if (!error) {
 		error = make_image(c, d, path);
 	}
-	drop_image(c);
+	host_convert_unmap(c);
 	free(d);
 	return error;
 }

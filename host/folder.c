@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/copy.h"
-
 #include "core/each.h"
 #include "folder.h"
 
@@ -26,11 +26,12 @@ static int visit(const char *path, unsigned depth, meet *call, void *context)
 {
 	struct stat s;
 
-	if (lstat(path, &s)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(lstat(path, &s), "%s", path);
 	NVW_TRY(call(context, path, &s));
-	return S_ISDIR(s.st_mode) ? walk(path, depth + 1, call, context) : 0;
+	if (!S_ISDIR(s.st_mode)) {
+		return 0;
+	}
+	return walk(path, depth + 1, call, context);
 }
 
 /* In the order of names, so that equal folders give equal logs. */
@@ -40,9 +41,7 @@ static int walk(const char *folder, unsigned depth, meet *call, void *context)
 	const int n = depth < DEPTH_MAX ? scandir(folder, &entry, NULL, alphasort) : -1;
 	int error = 0;
 
-	if (n < 0) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
 	NVW_EACH(one, entry, n) {
 		const char *const name = (*one)->d_name;
 		char path[1024];
@@ -71,14 +70,13 @@ static int copy_below(void *context, const char *path, const struct stat *s)
 
 	snprintf(to, sizeof to, "%s%s", c->to, path + c->from);
 	if (S_ISDIR(s->st_mode)) {
-		return mkdir(to, 0777) ? nvw_fail_errno("%s", to) : 0;
+		NVW_FAIL_ERRNO_IF(mkdir(to, 0777), "%s", to);
+		return 0;
 	}
-	if (!S_ISREG(s->st_mode)) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected regular files and folders below the folder that is the image, found a link, a "
-			"device or a pipe",
-			path);
-	}
+	NVW_FAIL_IF(!S_ISREG(s->st_mode), NVW_E_INPUT,
+		"%s: expected regular files and folders below the folder that is the image, found a link, a "
+		"device or a pipe",
+		path);
 	return nvw_copy_file(path, to);
 }
 
@@ -86,9 +84,7 @@ int host_folder_copy(const char *from, const char *to)
 {
 	struct copying c = {.to = to, .from = strlen(from)};
 
-	if (mkdir(to, 0777)) {
-		return nvw_fail_errno("%s", to);
-	}
+	NVW_FAIL_ERRNO_IF(mkdir(to, 0777), "%s", to);
 	return walk(from, 0, copy_below, &c);
 }
 
@@ -115,7 +111,8 @@ static int copy_as(const struct host_session *s, const char *from, const char *a
 
 	snprintf(path, sizeof path, "%s/%s-%u", s->folder.path, as, number);
 	NVW_TRY(nvw_copy_file(from, path));
-	return chmod(path, 0600) ? nvw_fail_errno("%s", path) : 0;
+	NVW_FAIL_ERRNO_IF(chmod(path, 0600), "%s", path);
+	return 0;
 }
 
 /* As the program's library would begin it (preload/mappings.c). */
@@ -129,9 +126,7 @@ static int begin_file(const struct host_session *s, const char *path, const stru
 	snprintf(lines, sizeof lines, "%s/lines-%u", s->folder.path, number);
 	const int fd = open(lines, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	if (fd < 0) {
-		return nvw_fail_errno("%s", lines);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0, "%s", lines);
 	close(fd);
 	f->device = is->st_dev;
 	f->inode = is->st_ino;
@@ -160,7 +155,6 @@ static int take(void *context, const char *path, const struct stat *is)
 	if (host_is_excepted(c->except, path + strlen(c->folder) + 1)) {
 		return 0;
 	}
-
 	if (number < 0 && c->file_count == HOST_FILES_MAX) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d files", c->folder, HOST_FILES_MAX);
 	}
@@ -181,17 +175,13 @@ int host_folder_take(struct host_session *s, const char *folder, const char *exc
 {
 	char *const path = realpath(folder, NULL);
 
-	if (path == NULL) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_FAIL_ERRNO_IF(path == NULL, "%s", folder);
 	snprintf(s->control->folder, sizeof s->control->folder, "%.1023s", path);
 	free(path);
-	snprintf(s->control->except, sizeof s->control->except, "%s", except ? except : "");
+	snprintf(s->control->except, sizeof s->control->except, "%s", NVW_OR(except, ""));
 	s->name_at_first = calloc(NVW__DISK_NAMES, sizeof *s->name_at_first);
 	s->file_at_first = calloc(NVW__DISK_NAMES, sizeof *s->file_at_first);
-	if (s->name_at_first == NULL || s->file_at_first == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the files of a folder");
-	}
+	NVW_ALLOCATED(s->name_at_first && s->file_at_first, "no memory for the files of a folder");
 	return walk(s->control->folder, 0, take, s);
 }
 
@@ -230,8 +220,8 @@ static int check_name(void *context, const char *path, const struct stat *is)
 		}
 	}
 	return nvw_fail(NVW_E_INPUT,
-		"UNDECIDED: %s: no recorded call has created it (fopen(), mkstemp(), another process), so it is not "
-		"known what a crash may leave",
+		"UNDECIDED: %s: no recorded call has created it (fopen(), mkstemp(), another process), so it "
+		"is not known what a crash may leave",
 		name);
 }
 
@@ -247,9 +237,7 @@ int host_folder_check(const struct host_session *s, const struct nvw__disk *disk
 	NVW_EACH(one, named, disk->names) {
 		names += *one != 0;
 	}
-	if (k.met != names) {
-		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: a file below the folder is gone, and no recorded call has removed it");
-	}
+	NVW_FAIL_IF(k.met != names, NVW_E_INPUT,
+		"UNDECIDED: a file below the folder is gone, and no recorded call has removed it");
 	return 0;
 }

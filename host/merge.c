@@ -15,10 +15,7 @@
 #include "core/array.h"
 #include "core/each.h"
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the kernels of a persist log");
-}
+#define NO_MEMORY "no memory for the kernels of a persist log"
 
 /* ---- The machines' logs --------------------------------------------------------------------------- */
 
@@ -57,9 +54,7 @@ static int open_log(const struct converter *c, struct host_merge *m, uint32_t nu
 	if (find_log(m, number)) {
 		return 0;
 	}
-	if (!NVW_ROOM(m->log, m->log_room, m->log_count + 1)) {
-		return no_memory();
-	}
+	NVW_GROWN(m->log, m->log_room, m->log_count + 1, NO_MEMORY);
 	struct machine_log *const log = &m->log[m->log_count];
 
 	*log = (struct machine_log){.number = number};
@@ -76,14 +71,11 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 
 	*m = (struct host_merge){.log = NULL};
 	c->merge = m;
-	for (uint64_t at = 0; c->s->control->kernel_logs > 0 &&
-			      at + sizeof(struct host_event) <= c->spool_bytes && !error;) {
-		const struct host_event *const e = (const struct host_event *)(const void *)(c->spool + at);
-
+	HOST_EACH_EVENT_WHILE(e, c, c->s->control->kernel_logs > 0 && !error)
+	{
 		if (e->kind == HOST_KERNEL && is_of_file(c, e)) {
 			error = open_log(c, m, (uint32_t)(e->off >> 32));
 		}
-		at += host_event_bytes(e);
 	}
 	if (!error && m->log_count) {
 		m->info = nvw_log_info(m->log[0].reader);
@@ -116,9 +108,7 @@ static int take_site(const struct taken *t, const struct nvw_log_record *from)
 	struct nvw_log_record r = *from;
 	const uint64_t room = t->log->site_room;
 
-	if (!NVW_ROOM(t->log->site, t->log->site_room, (uint64_t)r.site.id + 1)) {
-		return no_memory();
-	}
+	NVW_GROWN(t->log->site, t->log->site_room, (uint64_t)r.site.id + 1, NO_MEMORY);
 	memset(t->log->site + room, 0, (t->log->site_room - room) * sizeof *t->log->site);
 	t->log->site[r.site.id] = r.site.id ? ++t->c->sites : 0;
 	r.site.id = t->c->sites;

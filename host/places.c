@@ -7,6 +7,7 @@
 
 #include <nvw/random.h>
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "exec.h"
 #include "core/array.h"
@@ -192,7 +193,7 @@ static bool make_room(void)
 	if (2 * (table.count + 1) <= table.room) {
 		return true;
 	}
-	const uint64_t room = table.room > 0 ? 2 * table.room : 1024;
+	const uint64_t room = NVW_OR(2 * table.room, 1024);
 	struct known **const at = calloc(room, sizeof *at);
 
 	if (at == NULL) {
@@ -209,13 +210,13 @@ static bool make_room(void)
 	return true;
 }
 
-/* What there is of a site, perhaps found now; NULL: no memory. */
+/* What there is of a site, perhaps found now; NULL: it is none, or no memory. */
 static struct known *known_of(const struct host_control *c, const struct host_site *s)
 {
 	struct host_place places[HOST_INLINED_MAX];
-	const uint32_t object = object_of_module(c, s->module - 1);
+	uint32_t object;
 
-	if (object == 0 || !make_room()) {
+	if (s == NULL || (object = object_of_module(c, s->module - 1)) == 0 || !make_room()) {
 		return NULL;
 	}
 	struct known **const k = entry_of(table.at, table.room, object, call_of(s));
@@ -239,8 +240,7 @@ static struct known *known_of(const struct host_control *c, const struct host_si
 unsigned host_places_of(
 	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
 {
-	const struct host_site *const s = known_site(c, site);
-	const struct known *const k = s ? known_of(c, s) : NULL;
+	const struct known *const k = known_of(c, known_site(c, site));
 
 	if (k == NULL) {
 		ret_places[0] = (struct host_place){.file = "?", .function = "not flushed"};
@@ -262,7 +262,7 @@ const char *host_layout_of(const struct host_control *c, uint32_t site)
 {
 	char layout[NVW__LAYOUT_BYTES];
 	const struct host_site *const s = known_site(c, site);
-	struct known *const k = s ? known_of(c, s) : NULL;
+	struct known *const k = known_of(c, s);
 	bool library = false;
 
 	if (k == NULL) {

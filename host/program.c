@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "program.h"
 
 enum { SCRIPTS_MAX = 4 };
@@ -32,7 +33,7 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *e)
 {
 	Elf64_Phdr p;
 
-	for (unsigned i = 0; i < e->e_phnum; i++) {
+	NVW_FOR(i, (unsigned)e->e_phnum) {
 		if (pread(fd, &p, sizeof p, (off_t)(e->e_phoff + i * sizeof p)) != sizeof p) {
 			return false;
 		}
@@ -69,7 +70,10 @@ static enum host_program look_into(int fd, const char *path, unsigned depth)
 	if (head.elf.e_ident[EI_CLASS] != ELFCLASS64 || head.elf.e_machine != machine) {
 		return HOST_PROGRAM_FOREIGN;
 	}
-	return has_interpreter(fd, &head.elf) ? HOST_PROGRAM_FITS : HOST_PROGRAM_STATIC;
+	if (!has_interpreter(fd, &head.elf)) {
+		return HOST_PROGRAM_STATIC;
+	}
+	return HOST_PROGRAM_FITS;
 }
 
 static enum host_program look_at(const char *path, unsigned depth)
@@ -121,7 +125,6 @@ enum host_program host_program_look(const char *name, char *ret_path, size_t n)
 	if (list == NULL) {
 		list = "/usr/local/bin:/usr/bin:/bin";
 	}
-
 	if (strchr(name, '/') != NULL) {
 		snprintf(path, sizeof path, "%s", name);
 	} else if (*name == '\0' || !find_in(list, name, path, sizeof path)) {

@@ -72,8 +72,8 @@ static void draw_aims(struct host_schedule_plan *plan, const struct host_schedul
 {
 	const unsigned places = count_places(first);
 	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
-	const unsigned bits = places > 0 ? 63 - (unsigned)__builtin_clzll(places) : 0;
-	const uint64_t doublings = plan->directed ? nvw_min(HOST_SCHEDULE_AIMS_LOG2, bits) : 0;
+	const unsigned bits = 63 - (unsigned)__builtin_clzll(places | 1);
+	const uint64_t doublings = nvw_min(HOST_SCHEDULE_AIMS_LOG2, bits) * plan->directed;
 	const uint64_t most = UINT64_C(1) << nvw_random_below(&random, doublings + 1);
 	uint64_t number = plan->seed + plan->number / POLICIES_IN_TURN;
 
@@ -116,9 +116,14 @@ struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, 
 static bool is_named(const struct host_place *p, const char *line)
 {
 	const char *const colon = strrchr(line, ':');
-	const size_t wanted = colon ? (size_t)(colon - line) : 0, length = strlen(p->file);
+	const size_t length = strlen(p->file);
 
-	if (wanted == 0 || wanted > length || strtoul(colon + 1, NULL, 10) != p->line) {
+	if (colon == NULL || colon == line || strtoul(colon + 1, NULL, 10) != p->line) {
+		return false;
+	}
+	const size_t wanted = (size_t)(colon - line);
+
+	if (wanted > length) {
 		return false;
 	}
 	const char *const end = p->file + length - wanted;
@@ -223,12 +228,12 @@ static bool state_of(int32_t process, int32_t thread, char *ret_state, uint64_t 
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", process, thread);
 	FILE *const f = fopen(path, "re");
-	const size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
 
-	if (f != NULL) {
-		fclose(f);
+	if (f == NULL) {
+		return false;
 	}
-	line[n] = '\0';
+	line[fread(line, 1, sizeof line - 1, f)] = '\0';
+	fclose(f);
 	const char *const behind = strrchr(line, ')'); /* of its name */
 
 	if (behind == NULL || sscanf(behind, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
@@ -255,13 +260,18 @@ static void refuse(struct host_session *s, const char *why)
 void host_schedule_watch(struct host_session *s, struct host_stall *stall)
 {
 	const struct host_schedule *const c = s->schedule;
-	const int32_t thread = c ? __atomic_load_n(&c->running, __ATOMIC_RELAXED) : 0;
-	const double now = seconds_now(), passed = stall->at > 0 ? now - stall->at : 0;
+	const double before = stall->at, now = seconds_now();
+	double passed = 0;
+	int32_t thread;
 	uint64_t ticks;
 	char state;
 
 	stall->at = now;
-	if (thread == 0 || c->end != HOST_SCHEDULE_RAN || c->alive < 2 ||
+	if (before > 0) {
+		passed = now - before;
+	}
+	if (c == NULL || (thread = __atomic_load_n(&c->running, __ATOMIC_RELAXED)) == 0 ||
+		c->end != HOST_SCHEDULE_RAN || c->alive < 2 ||
 		!state_of(c->process, thread, &state, &ticks)) {
 		return;
 	}
@@ -270,7 +280,7 @@ void host_schedule_watch(struct host_session *s, struct host_stall *stall)
 	} else if (state == 'S' && ticks == stall->ticks) {
 		stall->seconds += passed;
 	} else {
-		stall->running += state == 'R' ? passed : 0;
+		stall->running += (state == 'R') * passed;
 		stall->seconds = 0;
 		stall->ticks = ticks;
 	}
