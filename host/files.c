@@ -593,10 +593,10 @@ static int read_rest(struct converter *c, const struct disk *d)
 			NVW_TRY(read_rest_of(c, d, k));
 		}
 	}
-	if (!d->is.is_folder || !has_ended(c->s)) {
-		return 0;
+	if (d->is.is_folder && has_ended(c->s)) {
+		return host_folder_check(c->s, &d->is, d->named);
 	}
-	return host_folder_check(c->s, &d->is, d->named);
+	return 0;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */

@@ -378,12 +378,11 @@ static void add(void *start, size_t length, uint64_t off, bool real, int fd, con
 	struct host_mapping *const m = free_entry();
 
 	if (m != NULL) {
-		*m = (struct host_mapping){.start = (uintptr_t)start,
-			.off = off,
-			.device = s ? s->st_dev : 0,
-			.inode = s ? s->st_ino : 0,
-			.file = -1,
-			.real = real};
+		*m = (struct host_mapping){.start = (uintptr_t)start, .off = off, .file = -1, .real = real};
+		if (s != NULL) {
+			m->device = s->st_dev;
+			m->inode = s->st_ino;
+		}
 		if (fd >= 0 && host_recording && !host_control->closed) {
 			watch(m, whole_pages(length), fd, s);
 			if (asks && m->file >= 0) {

@@ -19,8 +19,8 @@
 enum { CHAINS = 4096, PROBES = 8, DEPTH = 48, FRAMES = 40 };
 
 struct chain {
-	uintptr_t
-		frame; /* of the first one, where stacks count: the stack may end before links of a deeper one */
+	/* of the first one, where stacks count: the stack may end before links of a deeper one */
+	uintptr_t frame;
 	void *first; /* the call's return address; NULL: unused entry */
 	uint32_t site;
 	unsigned count; /* of the others */

@@ -21,8 +21,8 @@ enum {
 	POOL = 2304,
 	WORDS = 16, /* of data, from 0 on: two lines */
 	LANES = 2,
-	LANE = 768, /* where the first lane's header is, and the bytes of each: a line, then a line per entry */
-	ENTRIES = 11,         /* more than the adds of a transaction */
+	LANE = 768,   /* the first lane's header, and the bytes of each: a line, then a line per entry */
+	ENTRIES = 11, /* more than the adds of a transaction */
 	STATES_MAX = 1 << 13, /* of an instant; a run with more is left out */
 	KEYS_MAX = 1 << 18,
 	RUNS_OF_TEST = 3000

@@ -2,8 +2,8 @@
 /*
  * What test_covered.py looks for in the coverage of programs. Each line with a statement that stores, flushes
  * or fences says so, and in which mode it is executed: "covered POOL put | grow | fall | fail", or by all of
- * them, or by none; a star says that it reaches the pool. Each line with a branch says how many of its two ways
- * are taken in which mode.
+ * them, or by none; a star says that it reaches the pool. Each line with a branch says how many of its two
+ * ways are taken in which mode.
  */
 #include <fcntl.h>
 #include <emmintrin.h>

@@ -2,7 +2,7 @@
 /*
  * Stores to fields of persistent structures, in the ways in which C stores.
  *
- *	fields run POOL		stores, and prints for each store that has one name: name, offset in the file, bytes
+ *	fields run POOL		stores, and prints of each that has one name: name, offset in the file, bytes
  *	fields check POOL	nothing is lost behind a flag that is durable
  */
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  * Programs that have several files in a folder.
  *
  *	folder_subject steps FOLDER STEPS	carries out STEPS, as test_host_folders.py makes them
- *	folder_subject see NOTES FOLDER		notes the names and contents in FOLDER as the name of a file in NOTES
+ *	folder_subject see NOTES FOLDER		notes names and contents in FOLDER as a file's name in NOTES
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -76,9 +76,9 @@ static void put_slashes(char *name)
 	}
 }
 
-/* "c A" creates, "w A OFF LEN BYTE", "s A", "D [A]" syncs a folder, "r A B", "x A B" exchanges, "u A", "l A B", "t A" cuts
- * to nothing, "o A" by open(), "f A" by stdio, "m A" makes a folder, "v A" removes it, "y A B" makes a
- * link, "p A B" by sendfile(), "k A B OFF" by
+/* "c A" creates, "w A OFF LEN BYTE", "s A", "D [A]" syncs a folder, "r A B", "x A B" exchanges, "u A",
+ * "l A B", "t A" cuts to nothing, "o A" by open(), "f A" by stdio, "m A" makes a folder, "v A" removes it,
+ * "y A B" makes a link, "p A B" by sendfile(), "k A B OFF" by
  * copy_file_range(), "n A" by syscall(). */
 static int carry_out(const char *step)
 {
@@ -160,8 +160,8 @@ static int note(const char *path, char *to, int room)
 
 enum { ROOM = 4096 };
 
-/* The entries of a folder behind what is there; before: what their names begin with. Those of a folder follow it, with
- * ":" for "/". */
+/* The entries of a folder behind what is there; before: what their names begin with. Those of a folder follow
+ * it, with ":" for "/". */
 static int note_all(const char *folder, const char *before, char *to, int n)
 {
 	char path[ROOM], text[64];

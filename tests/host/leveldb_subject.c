@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A driver of LevelDB: "leveldb_subject make FOLDER" makes a database in a folder; "leveldb_subject run FOLDER COUNT MODE" puts
- * COUNT records, each acknowledged, in the mode "sync" or "async"; "leveldb_subject print FOLDER" opens it, which recovers
- * it, and prints what it holds.
+ * A driver of LevelDB. "leveldb_subject make FOLDER" makes a database in a folder; with "run FOLDER COUNT
+ * MODE" it puts COUNT records, each acknowledged, in the mode "sync" or "async"; with "print FOLDER" it
+ * opens the database, which recovers it, and prints what it holds.
  */
 #include <leveldb/c.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * reads POOL: stores to a word of each of some lines, so that a crash may leave any of them, and flushes them
- * together. "reads POOL check" reads them one after the other, each by another instruction, up to the first one
- * that is lost, and says which; a state fails if that is every second one. With the name of one, this alone is read.
- * So a read that is not seen gives states the answers of others.
+ * together. "reads POOL check" reads them one after the other, each by another instruction, up to the first
+ * one that is lost, and says which; a state fails if that is every second one. With the name of one, this
+ * alone is read. So a read that is not seen gives states the answers of others.
  */
 #include <emmintrin.h>
 #include <fcntl.h>
@@ -154,8 +154,8 @@ static uint64_t by_other_mapping(const uint8_t *at)
 	return value;
 }
 
-/* Instructions whose address is in a register that they use otherwise, too, or that needs another encoding; all
- * must see the same word, and leave the address as it is. */
+/* Instructions whose address is in a register that they use otherwise, too, or that needs another encoding;
+ * all must see the same word, and leave the address as it is. */
 static uint64_t by_copies(const uint8_t *at)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)at, word = by_word(at);

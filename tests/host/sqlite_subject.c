@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A driver of SQLite. "sqlite_subject make FOLDER MODE" makes a database in a folder; "sqlite_subject run FOLDER COUNT
- * MODE" commits COUNT transactions, each acknowledged, in a mode like "delete-full" or "wal-normal-mmap";
- * "sqlite_subject check FOLDER MODE" opens it, checks its integrity and walks through the rows; "sqlite_subject print FOLDER
- * MODE" prints them.
+ * A driver of SQLite. "sqlite_subject make FOLDER MODE" makes a database in a folder; with "run FOLDER COUNT
+ * MODE" it commits COUNT transactions, each acknowledged, in a mode like "delete-full" or "wal-normal-mmap";
+ * with "check FOLDER MODE" it opens it, checks its integrity and walks through the rows; with "print FOLDER
+ * MODE" it prints them.
  */
 #include <sqlite3.h>
 #include <stdio.h>

@@ -603,8 +603,8 @@ TEST(its_folder_may_be_in_path)
 	clean();
 	run("echo '_Atomic int x; int main(void) { return x++; }' > x.c");
 	succeeds("export PATH=$(dirname $HOST_CC):$PATH; cc -o x x.c && ./x && nvwave-cc cc -o x x.c && ./x");
-	succeeds(
-		"! command -v clang || { PATH=$(dirname $HOST_CC):$PATH clang -fno-integrated-as -o x x.c && ./x; }");
+	succeeds("! command -v clang || "
+		 "{ PATH=$(dirname $HOST_CC):$PATH clang -fno-integrated-as -o x x.c && ./x; }");
 }
 
 /* ---- All -------------------------------------------------------------------------------------- */

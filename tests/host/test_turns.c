@@ -119,9 +119,9 @@ TEST(a_deadlock_is_found_and_its_threads_are_named)
 	for_each(text, expected) {
 		assert_has(first_end(), *text);
 	}
-	succeeds(
-		"rm -f pool; $NVWAVE exec --schedules=60 -- $HOST_TURNS pool deadlock 2>&1 | grep 'deadlock: ' "
-		">ends; cat ends; test $(wc -l <ends) = 1 && grep '    schedule [0-9]* (.*), [0-9]*.*: deadlock' ends");
+	succeeds("rm -f pool; $NVWAVE exec --schedules=60 -- $HOST_TURNS pool deadlock 2>&1 | "
+		 "grep 'deadlock: ' >ends; cat ends; test $(wc -l <ends) = 1 && "
+		 "grep '    schedule [0-9]* (.*), [0-9]*.*: deadlock' ends");
 	expect_clean("in-order", 1);
 	assert_int_equal(under("nobody-writes", "--schedule=1"), 1);
 	assert_has(first_end(), "thread 2 waits for a descriptor");
@@ -275,8 +275,8 @@ TEST(a_race_is_tried_by_a_power_cut_that_loses_its_store_alone)
 	static const char *const again[] = {"REPRODUCED   y is 6, and x is lost",
 		"the schedule was run again, and left the same log", NULL};
 	static const char *const tried[] = {"CONSISTENT",
-		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); not counted among them: "
-		"0 stores lost with one behind it (0 loads), 1 store tried without a loss (1 load)",
+		"persistency races: 0 stores lost (0 loads), 0 stores open (0 loads); not counted among "
+		"them: 0 stores lost with one behind it (0 loads), 1 store tried without a loss (1 load)",
 		"tried without a loss: store ", "(publish_early)\n", NULL};
 	static const char *const none[] = {
 		"schedules 1 and 4 of the threads run, and the states of the second",
@@ -407,7 +407,8 @@ TEST(a_store_that_is_never_flushed_is_lost_without_a_load)
 {
 	static const char *const lost[] = {
 		"persistency races: 1 store lost (1 load), 0 stores open (0 loads)",
-		"(publish_forgotten)\n        lost: without a load, its flush is late or missing; schedule 1: ",
+		"(publish_forgotten)\n"
+		"        lost: without a load, its flush is late or missing; schedule 1: ",
 		"x was there, and is lost", NULL};
 	static const char *const tried[] = {"0 stores lost (0 loads), 0 stores open (0 loads)",
 		"tried without a loss: store ", "(publish_forgotten)\n", NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trusted POOL CASE: two numbers, lines apart, change in one transaction of libpmemobj. "fill" makes the pool, "check"
- * fails unless they are equal. A case whose name begins with "no-" has a bug; in "no-entry" it is the library's, which
- * then copies without flushing.
+ * trusted POOL CASE: two numbers, lines apart, change in one transaction of libpmemobj. "fill" makes the
+ * pool, "check" fails unless they are equal. A case whose name begins with "no-" has a bug; in "no-entry" it
+ * is the library's, which then copies without flushing.
  */
 #include <dlfcn.h>
 #include <libpmem.h>

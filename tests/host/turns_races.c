@@ -361,7 +361,7 @@ static void *publish_rarely_in_time(void *argument)
 	return NULL;
 }
 
-/* A store that is not reached where threads run one after the other, with its load ahead of it, or perhaps behind. */
+/* A store that is not reached where threads run one after the other, its load ahead of it or behind. */
 static volatile int begun;
 
 static void *publish_if_begun(void *argument)

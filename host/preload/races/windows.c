@@ -83,9 +83,14 @@ void host_check_store(const struct host_mapping *m, const void *address, size_t 
 		return;
 	}
 	host_own_later(w);
-	const struct storing s = {.site = host_race_site(w, caller),
-		.flags = how == HOST_STORE_LOCKED ? HOST_WORD_LOCKED : 0,
-		.state = how == HOST_STORE_STREAMED ? HOST_STORE_FLUSHED : HOST_STORE_PENDING};
+	struct storing s = {.site = host_race_site(w, caller), .state = HOST_STORE_PENDING};
+
+	if (how == HOST_STORE_STREAMED) {
+		s.state = HOST_STORE_FLUSHED;
+	}
+	if (how == HOST_STORE_LOCKED) {
+		s.flags = HOST_WORD_LOCKED;
+	}
 
 	w->last_store = ++w->accesses;
 	w->epoch += w->fenced;

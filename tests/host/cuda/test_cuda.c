@@ -63,11 +63,11 @@ TEST(numbers_of_sixteen_bits_are_rounded_once)
 TEST(a_debugger_finds_the_variables_of_kernels_if_they_are_asked_for)
 {
 	NEEDS_CLANG();
-	succeeds(
-		"echo '__global__ void k(int *p) { int own_value = *p * 3; p[1] = own_value; }' >variable.cu; "
-		"found() { " NVCC " -O1 $1 -c -o variable.o variable.cu && "
-		"readelf --debug-dump=info variable.o | grep -c DW_AT_location; }; "
-		"[ $(found -g) -lt $(found -G) ]");
+	succeeds("echo '__global__ void k(int *p) { int own_value = *p * 3; p[1] = own_value; }' "
+		 ">variable.cu; "
+		 "found() { " NVCC " -O1 $1 -c -o variable.o variable.cu && "
+		 "readelf --debug-dump=info variable.o | grep -c DW_AT_location; }; "
+		 "[ $(found -g) -lt $(found -G) ]");
 }
 
 /* Those of GPM's makefiles control hardware; nvcc has options in the environment, too. */
