@@ -34,6 +34,7 @@ static void apsp_shape(struct dense_plan *p)
 
 static void apsp_fill(struct dense_plan *p)
 {
+	assert(p->array[DISTANCES].count == (uint64_t)p->graph.nodes * p->graph.nodes);
 	dense_fill_int(p, WEIGHTS, 1, WEIGHT_MAX + 1);
 	dense_fill_far(p->input[DISTANCES], p->graph.nodes, FAR);
 }
@@ -110,6 +111,7 @@ static bool relax(const struct graph *g, const int32_t *weights, int32_t *distan
 {
 	const int32_t before = distances[v];
 
+	assert(v < g->nodes);
 	GRAPH_EACH(i, g, v) {
 		const int32_t here = over(distances[g->column[i]], weights[i]);
 

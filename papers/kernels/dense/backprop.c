@@ -50,6 +50,7 @@ static void backprop_fill(struct dense_plan *p)
 {
 	const double most = 1 / sqrt((double)unit_count(p));
 
+	assert(p->array[WEIGHTS].count == HIDDEN * p->array[UNITS].count);
 	dense_fill_real(p, UNITS, 0, 1);
 	((float *)p->input[UNITS])[0] = 1;
 	dense_fill_real(p, WEIGHTS, -most, most);
@@ -191,6 +192,7 @@ static int middle_on_device(struct dense_plan *p)
 	void *parts = NULL;
 	int r = dense_copy(p, PARTS, &parts);
 
+	assert(p->array[OUTPUT].count == HIDDEN + 1 && p->array[ERRORS].count == HIDDEN);
 	if (r == 0) {
 		r = dense_get(p, OUTPUT, 0, HIDDEN + 1, output);
 	}
@@ -209,6 +211,7 @@ static int forward(struct dense_plan *p, struct args *args)
 {
 	uint64_t groups;
 
+	assert(args->part_count * PART >= args->unit_count);
 	if (!p->has_scratchpad) {
 		return dense_launch(p, backprop_forward, args, args->part_count * HIDDEN);
 	}
@@ -241,6 +244,7 @@ static void backprop_expect(struct dense_plan *p)
 	float *const weights = p->expected[WEIGHTS], *const momenta = p->expected[MOMENTA];
 	float *const parts = p->expected[PARTS], *const errors = p->expected[ERRORS];
 
+	assert(p->array[PARTS].count == part_count(p) * HIDDEN);
 	NVW_FOR(i, unit_count(p)) {
 		NVW_FOR(j, HIDDEN) {
 			parts[i / PART * HIDDEN + j] += units[i] * weights[i * HIDDEN + j];

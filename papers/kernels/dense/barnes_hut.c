@@ -94,6 +94,7 @@ static void split(struct tree *t, uint32_t first, uint32_t end, const struct cub
 			}
 		}
 	}
+	assert(first == end);
 	starts[8] = first;
 }
 
@@ -102,6 +103,7 @@ static uint32_t add_cell(struct tree *t, uint32_t first, uint32_t end, float wid
 {
 	float *const cell = t->cells + t->count * CELL;
 
+	assert(first < end);
 	NVW_FOR(i, CELL) {
 		cell[i] = 0;
 	}
@@ -127,6 +129,7 @@ static void build(struct tree *t, uint32_t first, uint32_t end, struct cube cube
 	uint32_t starts[9], cell;
 	unsigned occupied = 0;
 
+	assert(first < end && depth <= DEPTH);
 	if (end - first == 1 || depth == DEPTH) {
 		cell = add_cell(t, first, end, 0);
 		t->skips[cell] = t->count;
@@ -163,6 +166,7 @@ static uint32_t build_all(struct tree t, uint32_t bodies)
 		cube.width = fmaxf(cube.width, most[d] - cube.corner[d]);
 	}
 	build(&t, 0, bodies, cube, 0);
+	assert(t.count < 2 * bodies);
 	return t.count;
 }
 
@@ -302,6 +306,7 @@ static struct vector expect_acceleration(const struct dense_plan *p, struct vect
 	const uint32_t *const skips = p->expected[SKIPS];
 	struct vector sum = {0};
 
+	assert(cells <= p->array[SKIPS].count);
 	for (uint32_t i = 0; i < cells;) {
 		const float *const c = cell + i * CELL;
 		const struct vector away = minus((struct vector){c[0], c[1], c[2]}, here);
@@ -324,6 +329,7 @@ static void barnes_hut_expect(struct dense_plan *p)
 	const struct tree tree = {
 		p->expected[MASSES], places, p->expected[CELLS], p->expected[ORDER], p->expected[SKIPS], 0};
 
+	assert(p->array[CELLS].count == CELL * p->array[SKIPS].count);
 	NVW_FOR(t, p->size[STEPS]) {
 		const uint32_t cells = build_all(tree, n);
 

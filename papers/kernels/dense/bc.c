@@ -117,6 +117,7 @@ static int run_source(struct dense_plan *p, struct args *args)
 {
 	bool is_more = true;
 
+	assert(args->source < args->nodes);
 	NVW_TRY(dense_launch(p, bc_clear, args, args->nodes));
 	for (args->level = 0; is_more; args->level++) {
 		NVW_TRY(dense_clear_flag(p, MORE));
@@ -171,6 +172,7 @@ static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t 
 			}
 		}
 	}
+	assert(tail <= g->nodes);
 	return tail;
 }
 
@@ -181,6 +183,7 @@ static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32
 	const uint32_t *const paths = p->expected[PATHS];
 	double *const shares = p->expected[SHARES];
 
+	assert(end > 0 && end <= g->nodes);
 	while (--end > 0) {
 		const uint32_t v = queue[end];
 
@@ -200,6 +203,7 @@ static void bc_expect(struct dense_plan *p)
 {
 	uint32_t *const queue = p->expected[ROWS];
 
+	assert(p->array[ROWS].count > p->graph.nodes);
 	NVW_FOR(source, sources(p)) {
 		NVW_FOR(v, p->graph.nodes) {
 			((int32_t *)p->expected[LEVELS])[v] = v == source ? 0 : -1;

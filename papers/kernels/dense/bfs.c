@@ -21,6 +21,7 @@ static const struct nvw_option options[] = {
 
 static uint32_t bfs_source(const struct dense_plan *p)
 {
+	assert(p->graph.nodes > 0);
 	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
 }
 
@@ -131,6 +132,7 @@ static void bfs_expect(struct dense_plan *p)
 		}
 		queue[head++] = 0;
 	}
+	assert(tail <= g->nodes);
 	queue[bfs_source(p)] = 0;
 }
 

@@ -84,6 +84,7 @@ static int convolution_run(struct dense_plan *p)
 		.columns = p->size[COLUMNS],
 		.width = p->size[WIDTH]};
 
+	assert(args.width <= WIDTH_MAX);
 	return dense_launch(p, convolution_pixel, &args, args.rows * args.columns);
 }
 
@@ -94,6 +95,7 @@ static void convolution_expect(struct dense_plan *p)
 	const float *const image = p->expected[IMAGE], *const filter = p->expected[FILTER];
 	float *const sums = p->expected[RESULT];
 
+	assert(p->array[RESULT].count == rows * columns);
 	NVW_FOR(i, width * width) {
 		const uint64_t down = i / width, right = i % width, half = width / 2;
 

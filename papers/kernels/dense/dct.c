@@ -127,6 +127,7 @@ static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 	const uint64_t blocks = p->size[BLOCK_ROWS] * p->size[BLOCK_COLUMNS];
 	uint64_t work_items;
 
+	assert(args->rows % BLOCK == 0 && args->columns % BLOCK == 0);
 	args->blocks = u64_max(p->group_size / (BLOCK * BLOCK), 1);
 	work_items = u64_parts(blocks, args->blocks) * p->group_size;
 	NVW_TRY(dense_scratchpads(p, args->blocks * BLOCK * BLOCK * sizeof(float), work_items));

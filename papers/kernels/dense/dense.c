@@ -39,6 +39,7 @@ static int read_size(struct dense_plan *p, unsigned i, const struct nvw_options 
 	const uint64_t most = p->kernel->most[i];
 	const struct bounds bounds = {name, u64_max(p->kernel->least[i], 1), most ? most : DENSE_SIZE_MAX};
 
+	assert(i < DENSE_SIZES);
 	p->size[i] = nvw_option_u64(options, name);
 	return bounds_check(p->kernel->name, options, &bounds, 1);
 }
@@ -198,6 +199,7 @@ void dense_fill_edges(struct dense_plan *p, unsigned i, int32_t most, int32_t fa
 
 void dense_fill_far(int32_t *distances, uint64_t n, int32_t far)
 {
+	assert(far > 0);
 	NVW_FOR(i, n * n) {
 		distances[i] = i / n == i % n ? 0 : far;
 	}
@@ -244,6 +246,7 @@ int dense_run(void *plan, struct nvw_machine *machine)
 int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items)
 {
+	assert(work_items > 0 && p->group_size > 0);
 	p->launches++;
 	return nvw_launch(p->machine, name, function, args, work_items, p->group_size);
 }
@@ -303,6 +306,7 @@ int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
 
 int dense_clear_flag(struct dense_plan *p, unsigned i)
 {
+	assert(p->array[i].type == DENSE_INT32);
 	return dense_put(p, i, 0, 1, &(int32_t){0});
 }
 
@@ -311,6 +315,7 @@ int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_set)
 	int32_t flag = 0;
 	const int r = dense_get(p, i, 0, 1, &flag);
 
+	assert(p->array[i].type == DENSE_INT32);
 	*ret_is_set = flag != 0;
 	return r;
 }
@@ -372,6 +377,7 @@ static int compare_array(
 	if (wrong == 0) {
 		return 0;
 	}
+	assert(first < a->count);
 	return nvw_violation(findings, 0,
 		"%s[%" PRIu64 "] is %s, expected %s; of %" PRIu64 " elements %" PRIu64 " are wrong", a->name,
 		first, element_text(a, found + first * bytes, is),

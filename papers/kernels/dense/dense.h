@@ -14,6 +14,8 @@
 #ifndef PAPERS_DENSE_DENSE_H
 #define PAPERS_DENSE_DENSE_H
 
+#include <assert.h>
+
 #include <nvw/kernel.h>
 #include <nvw/random.h>
 #include <nvw/workload.h>

@@ -74,6 +74,7 @@ static void dgemm_expect(struct dense_plan *p)
 	const double *const left = p->expected[LEFT], *const right = p->expected[RIGHT];
 	double *const result = p->expected[RESULT];
 
+	assert(p->array[LEFT].count == p->size[ROWS] * inner);
 	NVW_FOR(i, p->array[RESULT].count) {
 		double sum = 0;
 

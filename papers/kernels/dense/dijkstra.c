@@ -124,6 +124,7 @@ static void dijkstra_expect(struct dense_plan *p)
 	const int32_t *const weights = p->expected[WEIGHTS];
 	int32_t *const distances = p->expected[DISTANCES];
 
+	assert(p->array[DONE].count == n * n);
 	NVW_FOR(i, n * n) {
 		const uint64_t from = i % n, to = i / n;
 

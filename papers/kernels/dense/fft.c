@@ -36,6 +36,7 @@ static void fft_fill(struct dense_plan *p)
 {
 	float *const roots = p->input[ROOTS];
 
+	assert(p->array[ROOTS].count == 2 * butterflies(p));
 	dense_fill_real(p, EVEN, -1, 1);
 	NVW_FOR(i, butterflies(p)) {
 		const double angle = -M_PI * (double)i / (double)butterflies(p);
@@ -92,6 +93,7 @@ DENSE_ITEMS(fft_stage, a, id, a->butterflies)
 
 static int fft_run(struct dense_plan *p)
 {
+	assert(p->array[EVEN].count == p->array[ODD].count);
 	NVW_FOR(s, p->size[STAGES]) {
 		const struct args args = {.from = p->device[EVEN + s % 2],
 			.to = p->device[ODD - s % 2],

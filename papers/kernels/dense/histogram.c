@@ -97,6 +97,7 @@ static int collect(struct dense_plan *p)
 	void *copy = NULL;
 	int r;
 
+	assert(p->array[GROUP_BINS].count % BIN_COUNT == 0);
 	NVW_TRY(dense_get(p, BINS, 0, BIN_COUNT, bins));
 	NVW_TRY(dense_copy(p, GROUP_BINS, &copy));
 	group_bins = copy;
@@ -115,6 +116,7 @@ static int histogram_run(struct dense_plan *p)
 	const uint64_t batch = batch_size(p);
 	struct args args = {.values = p->device[VALUES], .group_bins = p->device[GROUP_BINS]};
 
+	assert(batch * p->size[BATCHES] >= p->size[SIZE]);
 	for (uint64_t first = 0; first < p->size[SIZE]; first += batch) {
 		if (p->has_scratchpad) { /* emptied */
 			NVW_TRY(dense_scratchpads(

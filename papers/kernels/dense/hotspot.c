@@ -151,6 +151,7 @@ static uint64_t groups_with_scratchpads(const struct dense_plan *p, uint64_t ste
 {
 	const uint64_t width = BLOCK - 2 * steps;
 
+	assert(steps > 0 && steps <= STEPS);
 	return u64_parts(p->size[ROWS], width) * u64_parts(p->size[COLUMNS], width);
 }
 
@@ -198,6 +199,7 @@ static void hotspot_expect(struct dense_plan *p)
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
 	const float *const power = p->expected[POWER];
 
+	assert(p->array[POWER].count == rows * columns);
 	NVW_FOR(t, p->size[ITERATIONS]) {
 		const float *const from = p->expected[EVEN + t % 2];
 		float *const to = p->expected[ODD - t % 2];

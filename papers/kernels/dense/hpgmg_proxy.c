@@ -26,6 +26,7 @@ static const struct nvw_option options[] = {
 
 static uint64_t width_of(const struct dense_plan *p, uint64_t level)
 {
+	assert(level <= p->size[LEVELS]);
 	return UINT64_C(1) << (p->size[LEVELS] - level);
 }
 
@@ -170,6 +171,7 @@ static int level_launch(
 /* An even number, so that the solution is where it was. */
 static int smooth_level(struct dense_plan *p, uint64_t level, unsigned smoothings)
 {
+	assert(smoothings % 2 == 0);
 	for (unsigned i = 0; i < smoothings; i += 2) {
 		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_smooth, SOLUTION, SMOOTHED, level));
 		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_smooth, SMOOTHED, SOLUTION, level));
@@ -225,6 +227,7 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 	const double *const before = (double *)p->expected[from] + first;
 	double *const result = (double *)p->expected[to] + first;
 
+	assert(from != to);
 	for (uint64_t z = 0, i = 0; z < w; z++) {
 		NVW_FOR(y, w) {
 			for (uint64_t x = 0; x < w; x++, i++) {
@@ -239,6 +242,7 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 
 static void expect_smoothing(struct dense_plan *p, uint64_t level, unsigned smoothings)
 {
+	assert(smoothings % 2 == 0);
 	NVW_FOR(i, smoothings) {
 		expect_pass(p, SOLUTION + i % 2, SMOOTHED - i % 2, level);
 	}
@@ -251,6 +255,7 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 	double *const solution = p->expected[SOLUTION];
 	const double *const residual = (double *)p->expected[RESIDUAL] + first;
 
+	assert(level < p->size[LEVELS]);
 	if (level + 1 == p->size[LEVELS]) {
 		expect_smoothing(p, level, COARSEST_SMOOTHINGS);
 		return;

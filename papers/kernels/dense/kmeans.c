@@ -36,6 +36,7 @@ static void kmeans_fill(struct dense_plan *p)
 {
 	const uint64_t clusters = u64_min(p->size[CLUSTERS], p->size[POINTS]);
 
+	assert(p->array[GIVEN].count == p->array[TURNED].count);
 	dense_fill_real(p, GIVEN, 0, 1);
 	memcpy(p->input[CENTRES], p->input[GIVEN], clusters * p->size[FEATURES] * sizeof(float));
 	NVW_FOR(i, p->size[POINTS]) {
@@ -174,6 +175,7 @@ static int32_t nearest_centre(const struct dense_plan *p, const float *point, co
 			nearest = (int32_t)c;
 		}
 	}
+	assert(nearest >= 0);
 	return nearest;
 }
 

@@ -34,6 +34,7 @@ static void lavamd_shape(struct dense_plan *p)
 
 static void lavamd_fill(struct dense_plan *p)
 {
+	assert(p->array[PLACES].count == VECTOR * p->array[CHARGES].count);
 	dense_fill_real(p, PLACES, 0.1, 1);
 	dense_fill_real(p, CHARGES, 0.1, 1);
 	NVW_FOR(i, particle_count(p)) {
@@ -137,6 +138,7 @@ static void lavamd_expect(struct dense_plan *p)
 	const double *const places = p->expected[PLACES], *const charges = p->expected[CHARGES];
 	double *const forces = p->expected[FORCES];
 
+	assert(p->array[FORCES].count == p->array[PLACES].count);
 	NVW_FOR(i, particle_count(p)) {
 		NVW_FOR(j, particle_count(p)) {
 			if (touches(i / particles, j / particles, p->size[BOXES])) {

@@ -276,6 +276,7 @@ static int launch_rest(struct dense_plan *p, const struct args *args)
 {
 	const uint64_t size = p->group_size, blocks = blocks_of(args->rest);
 
+	assert(args->rest > 0 && args->first + args->width + args->rest == args->size);
 	/* Whole groups are launched: all of their work-items meet at the barrier. */
 	NVW_TRY(dense_launch(p, lud_perimeter, args, u64_parts(2 * args->rest, size) * size));
 	if (!args->scratchpads) {
@@ -318,6 +319,7 @@ static void lud_expect(struct dense_plan *p)
 	const uint64_t n = p->size[SIZE];
 	float *const m = p->expected[MATRIX];
 
+	assert(p->array[MATRIX].count == n * n);
 	NVW_FOR(k, n) {
 		for (uint64_t i = k + 1; i < n; i++) {
 			m[i * n + k] /= m[k * n + k];

@@ -76,6 +76,7 @@ static void lulesh_proxy_fill(struct dense_plan *p)
 	const uint64_t n = p->size[SIZE] + 1;
 	double *const volumes = p->input[VOLUMES], *const places = p->input[PLACES];
 
+	assert(p->array[PLACES].count == 3 * node_count(p));
 	fill_tables(p);
 	dense_fill_real(p, ENERGIES, 0.9, 1.1);
 	((double *)p->input[ENERGIES])[0] = 3;
@@ -226,6 +227,7 @@ static void expect_node(struct dense_plan *p, uint64_t i)
 	double *const velocity = (double *)p->expected[VELOCITIES] + 3 * i;
 	double *const place = (double *)p->expected[PLACES] + 3 * i;
 
+	assert(i < node_count(p));
 	NVW_FOR(d, 3) {
 		double force = 0;
 
@@ -242,6 +244,7 @@ static void expect_element(struct dense_plan *p, uint64_t e)
 	const uint32_t *const corners = (const uint32_t *)p->expected[CORNERS] + EIGHT * e;
 	double *const volumes = p->expected[VOLUMES], places[EIGHT][3];
 
+	assert(e < element_count(p));
 	NVW_FOR(c, EIGHT) {
 		NVW_FOR(d, 3) {
 			places[c][d] = ((double *)p->expected[PLACES])[3 * corners[c] + d];

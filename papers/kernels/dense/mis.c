@@ -130,6 +130,7 @@ static int32_t decide(const struct dense_plan *p, uint32_t v)
 	const int32_t *const states = p->expected[STATES];
 	bool is_waiting = false;
 
+	assert(states[v] == UNDECIDED);
 	GRAPH_EACH(i, g, v) {
 		const uint32_t u = g->column[i];
 
@@ -148,6 +149,7 @@ static void mis_expect(struct dense_plan *p)
 	int32_t *const states = p->expected[STATES];
 	bool is_more = true;
 
+	assert(p->array[STATES].count == p->graph.nodes);
 	while (is_more) {
 		is_more = false;
 		NVW_FOR(v, p->graph.nodes) {

@@ -62,6 +62,7 @@ static void nn_expect(struct dense_plan *p)
 	const float *const places = p->expected[PLACES];
 	float *const distances = p->expected[DISTANCES];
 
+	assert(p->array[PLACES].count == 2 * p->array[DISTANCES].count);
 	NVW_FOR(i, p->size[RECORDS]) {
 		distances[i] = distance(places[2 * i], places[2 * i + 1]);
 	}

@@ -54,6 +54,7 @@ static void nw_fill(struct dense_plan *p)
 	int32_t *const similarity = p->input[SIMILARITY], *const scores = p->input[SCORES];
 	int32_t alphabet[LETTERS][LETTERS];
 
+	assert(p->array[SCORES].count == (n + 1) * (n + 1));
 	draw_alphabet(&p->random, alphabet);
 	NVW_FOR(y, n) {
 		NVW_FOR(x, n) {
@@ -182,6 +183,7 @@ static int run_with_scratchpads(struct dense_plan *p)
 			.first_row = first,
 			.scratchpads = p->more};
 
+		assert(args.first_row <= diagonal);
 		NVW_TRY(dense_launch(p, nw_block, &args, (diagonal + 1 - 2 * first) * p->group_size));
 	}
 	return 0;
@@ -203,6 +205,7 @@ static int nw_run(struct dense_plan *p)
 			.first_row = first,
 			.cells = diagonal + 1 - 2 * first};
 
+		assert(args.cells <= n);
 		NVW_TRY(dense_launch(p, nw_diagonal, &args, args.cells));
 	}
 	return 0;

@@ -72,6 +72,7 @@ static void pathfinder_expect(struct dense_plan *p)
 	const int32_t *weights = p->expected[WEIGHTS];
 	const uint64_t last = p->size[COLUMNS] - 1;
 
+	assert(p->array[EVEN].count == last + 1);
 	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
 		const int32_t *const above = p->expected[ODD - row % 2];
 		int32_t *const costs = p->expected[EVEN + row % 2];

@@ -21,6 +21,7 @@ static const struct nvw_option options[] = {
 /* Work-groups of a launch over count values; one work-item has nothing to add, so groups of one take two. */
 static uint64_t groups_of(uint64_t count, unsigned group_size)
 {
+	assert(group_size > 0);
 	return u64_parts(count, 2 * (uint64_t)group_size);
 }
 
@@ -106,6 +107,7 @@ static int reduction_run(struct dense_plan *p)
 		args.from = args.to;
 		args.count = groups;
 	}
+	assert(args.count == 1);
 	return 0;
 }
 

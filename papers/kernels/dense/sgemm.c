@@ -102,6 +102,7 @@ static int sgemm_run(struct dense_plan *p)
 		.tile_rows = u64_parts(p->size[ROWS], TILE),
 		.tile_columns = u64_parts(p->size[COLUMNS], TILE)};
 
+	assert(args.tile_rows * TILE >= args.rows && args.tile_columns * TILE >= args.columns);
 	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
 }
 
@@ -112,6 +113,7 @@ static void sgemm_expect(struct dense_plan *p)
 	const float *const left = p->expected[LEFT], *const right = p->expected[RIGHT];
 	float *const product = p->expected[PRODUCT];
 
+	assert(p->array[PRODUCT].count == p->size[ROWS] * columns);
 	NVW_FOR(y, p->size[ROWS]) {
 		NVW_FOR(k, inner) {
 			NVW_FOR(x, columns) {

@@ -170,6 +170,7 @@ static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint6
 	const double emitted = ((double *)p->expected[EMITTED])[cell];
 	const double section = ((double *)p->expected[SECTIONS])[cell];
 
+	assert(x < n && y < n && z < n);
 	NVW_FOR(d, DIRECTIONS) {
 		double *const fx = (double *)p->expected[FLOW_X] + (z * n + y) * DIRECTIONS + d;
 		double *const fy = (double *)p->expected[FLOW_Y] + (z * n + x) * DIRECTIONS + d;
@@ -187,6 +188,7 @@ static void snap_proxy_expect(struct dense_plan *p)
 	const double *const source = p->expected[SOURCE], *const sections = p->expected[SECTIONS];
 	double *const flux = p->expected[FLUX];
 
+	assert(p->array[FLUX].count == n * n * n);
 	NVW_FOR(t, p->size[ITERATIONS]) {
 		NVW_FOR(i, cells(p)) {
 			((double *)p->expected[EMITTED])[i] = emission(source[i], sections[i], flux[i]);

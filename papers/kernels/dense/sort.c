@@ -105,12 +105,14 @@ static void expect_pass(struct dense_plan *p, unsigned pass)
 	uint32_t *const counts = (uint32_t *)p->expected[COUNTS] + pass * VALUES;
 	uint32_t *const from = p->expected[FROM], next[VALUES] = {0};
 
+	assert(pass < PASSES);
 	NVW_FOR(i, p->size[SIZE]) {
 		counts[byte_of(keys[i], pass)]++;
 	}
 	for (unsigned b = 1; b < VALUES; b++) {
 		next[b] = next[b - 1] + counts[b - 1];
 	}
+	assert(next[VALUES - 1] + counts[VALUES - 1] == p->size[SIZE]);
 	NVW_FOR(i, p->size[SIZE]) {
 		const uint32_t place = next[byte_of(keys[i], pass)]++;
 

@@ -64,6 +64,7 @@ static void spmv_expect(struct dense_plan *p)
 	const float *const values = p->expected[VALUES], *const vector = p->expected[VECTOR];
 	float *const product = p->expected[PRODUCT];
 
+	assert(p->array[VALUES].count >= g->arcs);
 	NVW_FOR(row, g->nodes) {
 		GRAPH_EACH(i, g, row) {
 			product[row] += values[i] * vector[g->column[i]];

@@ -79,6 +79,7 @@ static float speckle_of(const float *image, uint64_t rows, uint64_t columns)
 	const uint64_t height = (rows + 1) / 2, width = (columns + 1) / 2;
 	double sum = 0, squares = 0;
 
+	assert(rows >= 3 && columns >= 3);
 	NVW_FOR(y, height) {
 		NVW_FOR(x, width) {
 			const double pixel = image[y * columns + x];
@@ -293,6 +294,7 @@ static void expect_coefficients(struct dense_plan *p)
 	const float *const image = p->expected[IMAGE];
 	const float speckle = speckle_of(image, rows, columns);
 
+	assert(p->array[COEFFICIENTS].count == rows * columns);
 	NVW_FOR(y, rows) {
 		const float *const line = image + y * columns;
 		const float *const above = line - (y > 0) * columns;

@@ -83,6 +83,7 @@ static void stencil_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
 
+	assert(rows >= 3 && columns >= 3 && p->size[DEPTH] >= 3);
 	NVW_FOR(i, p->size[ITERATIONS]) {
 		const float *const from = p->expected[EVEN + i % 2];
 		float *const to = p->expected[ODD - i % 2];

@@ -46,6 +46,7 @@ static int vec_cpy_run(struct dense_plan *p)
 
 static void vec_cpy_expect(struct dense_plan *p)
 {
+	assert(p->array[FROM].count == p->array[TO].count);
 	memcpy(p->expected[TO], p->expected[FROM], p->size[SIZE] * sizeof(int32_t));
 }
 

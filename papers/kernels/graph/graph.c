@@ -7,6 +7,7 @@
 
 int graph_add_edge(struct graph_edges *edges, uint32_t u, uint32_t v)
 {
+	assert(edges->count <= edges->room);
 	if (u == v) {
 		return 0;
 	}
@@ -102,6 +103,7 @@ int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *r
 	g.column = calloc(arcs + 1, sizeof(*g.column));
 	if (end && unsorted && g.row && g.column) {
 		fill_rows(edges, &g, end, unsorted);
+		assert(g.arcs % 2 == 0);
 		*ret_graph = g;
 	} else {
 		graph_free(&g);

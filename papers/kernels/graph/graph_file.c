@@ -50,6 +50,7 @@ static bool is_blank(char c)
 
 static void skip_blanks(struct scanner *s)
 {
+	assert(s->at <= s->line_end);
 	while (s->at < s->line_end && is_blank(*s->at)) {
 		s->at++;
 	}
@@ -95,6 +96,7 @@ static bool take_number(struct scanner *s, uint64_t *ret_number)
 	const size_t n = peek_field(s);
 	uint64_t number = 0;
 
+	assert(s->at <= s->line_end);
 	NVW_FOR(i, n) {
 		if (!append_digit(&number, (unsigned)s->at[i] - '0')) {
 			return false;
@@ -413,6 +415,7 @@ static uint64_t find_slot(const struct renumbering *r, uint64_t id)
 {
 	uint64_t i = nvw_mix64(id + 1) & (r->room - 1);
 
+	assert((r->room & (r->room - 1)) == 0);
 	while (r->slots[i].node != 0 && r->slots[i].id != id) {
 		i = (i + 1) & (r->room - 1);
 	}

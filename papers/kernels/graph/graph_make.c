@@ -63,6 +63,7 @@ static int add_rmat_edge(struct made *m, struct nvw_random *random, uint64_t sca
 	const double a = .57, b = .19, c = .19;
 	uint32_t u = 0, v = 0;
 
+	assert(scale < 32);
 	NVW_FOR(bit, scale) {
 		const double r = nvw_random_real(random);
 
@@ -131,6 +132,7 @@ static uint64_t draw_between(struct road *r)
 {
 	uint64_t n = 0;
 
+	assert(r->roads > 0);
 	if (--r->roads == 0) {
 		n = r->between;
 	}
@@ -156,6 +158,7 @@ static int build_crossing(struct road *r, uint64_t c)
 	const uint32_t above = *column, here = r->made->nodes++;
 	const unsigned joins = road_joins(r, c);
 
+	assert(c < r->crossings);
 	if (joins & ROAD_LEFT) {
 		NVW_TRY(build_road(r, column[-1], here));
 	}
@@ -170,6 +173,7 @@ static uint64_t root(uint64_t x)
 	while ((r + 1) * (r + 1) <= x) {
 		r++;
 	}
+	assert(r * r <= x);
 	return r;
 }
 
@@ -192,6 +196,7 @@ static int make_road(const char *at, struct made *m)
 	for (uint64_t c = 0; c < r.crossings && error == 0; c++) {
 		error = build_crossing(&r, c);
 	}
+	assert(error != 0 || (r.roads == 0 && r.between == 0));
 	free(r.node);
 	return error;
 }
@@ -219,6 +224,7 @@ static uint32_t draw_by_rank(const struct ranks *r, struct nvw_random *random)
 	const double root = r->first + nvw_random_real(random) * (r->last - r->first);
 	const double rank = root * root - r->first * r->first;
 
+	assert(r->first < r->last);
 	return r->node[rank < r->nodes ? (uint32_t)rank : r->nodes - 1];
 }
 
@@ -226,6 +232,7 @@ static uint32_t draw_near(const struct ranks *r, struct nvw_random *random, uint
 {
 	const uint64_t at = u + r->nodes - NEAR + nvw_random_below(random, 2 * NEAR + 1);
 
+	assert(r->nodes > 2 * NEAR && u < r->nodes);
 	return (uint32_t)(at % r->nodes);
 }
 

@@ -135,6 +135,7 @@ static int start_graph(struct run *r)
 	struct graph_args *const a = &r->args;
 	int error = 0;
 
+	assert(p->queues > 0 && p->chunk > 0 && p->victims < p->queues);
 	*a = (struct graph_args){
 		.nodes = p->graph.nodes,
 		.queue_count = p->queues,
@@ -218,6 +219,7 @@ static int launch_iteration(struct run *r)
 	void *const now = a->now;
 	int error;
 
+	assert(r->plan->kernels == 1 || r->plan->kernels == 2);
 	if (r->plan->kernels == 2) {
 		NVW_TRY(launch_tasks(r, kernels[algorithm].gather_name, kernels[algorithm].gather));
 		return launch_tasks(r, kernels[algorithm].apply_name, kernels[algorithm].apply);
@@ -233,6 +235,7 @@ static int run_iteration(struct run *r)
 	struct graph_plan *const p = r->plan;
 	uint64_t changed;
 
+	assert(!p->is_done);
 	r->args.iteration = ++p->iterations;
 	NVW_TRY(launch_iteration(r));
 	NVW_TRY(nvw_read(r->machine, &changed, r->args.changed, sizeof(changed)));

@@ -38,6 +38,7 @@ static bool relax(struct reference *r, uint32_t v)
 	const struct graph *const g = &r->plan->graph;
 	uint64_t best = r->now[v];
 
+	assert(v < g->nodes);
 	GRAPH_EACH(i, g, v) {
 		const uint64_t before = r->now[g->column[i]], over_u = before + graph_weight(v, g->column[i]);
 
@@ -55,6 +56,7 @@ static bool color(struct reference *r, uint32_t v)
 	const uint64_t seed = r->plan->seed;
 	bool is_first = true;
 
+	assert(v < g->nodes);
 	for (uint32_t i = g->row[v]; i < g->row[v + 1] && is_first; i++) {
 		const uint32_t u = g->column[i];
 
@@ -71,6 +73,7 @@ static bool rank(struct reference *r, uint32_t v)
 	const uint64_t was = r->rank[v];
 	uint64_t sum = 0;
 
+	assert(v < g->nodes);
 	GRAPH_EACH(i, g, v) {
 		sum += r->now[g->column[i]];
 	}
@@ -90,6 +93,7 @@ static bool compute(struct reference *r)
 	const struct graph_plan *const p = r->plan;
 	bool is_left = true;
 
+	assert(r->iteration == 0);
 	NVW_FOR(v, p->graph.nodes) {
 		r->now[v] = initial(p, v);
 		r->rank[v] = GRAPH_RANK_ONE;
@@ -127,6 +131,8 @@ static void heap_push(struct heap *h, uint64_t entry)
 
 static uint64_t heap_pop(struct heap *h)
 {
+	assert(h->count > 0);
+
 	const uint64_t least = h->entries[0], last = h->entries[--h->count];
 	uint64_t i = 0;
 
@@ -145,6 +151,7 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 {
 	const struct graph *const g = &p->graph;
 
+	assert(p->source < g->nodes);
 	NVW_FOR(v, g->nodes) {
 		distance[v] = GRAPH_FAR;
 	}

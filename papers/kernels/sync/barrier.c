@@ -94,6 +94,7 @@ static struct member become_member(const struct args *a)
 		me.next_position += before(cu, groups, me.place.cu, next);
 		me.cus += groups != 0;
 	}
+	assert(me.position < a->places.group_count);
 	return me;
 }
 
@@ -226,6 +227,7 @@ static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned 
 {
 	uint32_t at = 0;
 
+	assert(cu < cu_count);
 	NVW_FOR(other, cu_count) {
 		at += before(other, groups_on[other], cu, n);
 	}
@@ -241,6 +243,7 @@ static void expect_work(const struct args *a, const uint32_t *groups_on, bool is
 		is_exchanged ? position(groups_on, a->places.cu_count, cu, (n + 1) % groups_on[cu]) : me;
 	uint32_t *const block = &blocks[(at + iteration) % a->places.group_count];
 
+	assert(n < groups_on[cu]);
 	*block = changed(*block, me, iteration);
 }
 
@@ -270,6 +273,7 @@ static int verify_block(const struct args *a, struct nvw_machine *machine, uint6
 {
 	uint64_t wrong = 0, last = 0;
 
+	assert(block < a->places.group_count);
 	NVW_TRY(nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data)));
 	NVW_FOR(i, a->block_words) {
 		if (data[i] != expected) {

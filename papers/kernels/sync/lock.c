@@ -8,6 +8,7 @@ const char *const lock_kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff", 
 
 uint32_t lock_places(enum lock_kind kind, uint64_t groups)
 {
+	assert(groups > 0);
 	switch (kind) {
 	case LOCK_SLEEP:
 		return (uint32_t)groups;

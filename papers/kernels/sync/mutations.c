@@ -155,6 +155,7 @@ const struct lock_steps *mutex_replaced(enum lock_mutation mutation)
 			.release = release_in_cu},
 	};
 
+	assert(mutation <= LOCK_NARROW_SCOPE);
 	return mutation == LOCK_UNMUTATED ? &as_it_is : &replaced[mutation];
 }
 

@@ -140,6 +140,7 @@ static int mutex_run(void *plan, struct nvw_machine *machine)
 
 	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
 	NVW_TRY(sync_history_make(&p->history, a->places.group_count * a->iterations));
+	assert(p->history.sections == a->places.group_count * a->iterations);
 	a->history = &p->history;
 	a->lock.places = lock_places(a->lock.kind, a->places.group_count);
 	a->lock_words = lock_words(a->lock.kind, a->places.group_count);
@@ -170,6 +171,7 @@ static int verify_counts(const struct args *a, uint64_t domain, const uint32_t *
 {
 	uint64_t wrong = 0, first = 0;
 
+	assert(a->layout == SYNC_FLAT);
 	for (uint64_t i = a->data_words; i-- > 0;) {
 		if (data[i] != expected) {
 			wrong++;
@@ -194,6 +196,7 @@ static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *da
 	const uint32_t length = sync_history_length(&p->history, last);
 	uint64_t wrong = 0;
 
+	assert(a->layout == SYNC_ROWS && a->accesses >= 2);
 	NVW_FOR(item, p->shape.group_size) {
 		uint32_t section = last;
 

@@ -105,6 +105,7 @@ int sync_make_places(
 		nvw_resident_work_items(machine) / cus / width / u64_parts(shape->group_size, width);
 	const uint64_t groups = shape->groups_per_cu * cus;
 
+	assert(cus > 0 && width > 0);
 	NVW_FAIL_IF(shape->groups_per_cu > fit, NVW_E_USAGE,
 		"--groups-per-cu: %" PRIu64
 		" work-groups of %u work-items wait for each other, but a CU has room for %" PRIu64,
@@ -246,6 +247,7 @@ static void poll_together(const struct sync_polls *polls, const struct sync_plac
 void sync_wait(const struct sync_polls *polls, const struct sync_place *place, bool (*try)(void *context),
 	void *context)
 {
+	assert(place->has);
 	if (polls->together) {
 		poll_together(polls, place, try, context);
 		return;
@@ -261,6 +263,7 @@ int sync_report_sections(struct nvw_description *description, const struct sync_
 {
 	const uint64_t sections = places->group_count * iterations;
 
+	assert(iterations > 0);
 	NVW_TRY(nvw_describe_u64(description, "critical_sections", sections, "", whose));
 	return nvw_describe_real(description, "section_ns", (double)ps / 1e3 / (double)sections, "ns",
 		"simulated time of the kernel for each critical section");

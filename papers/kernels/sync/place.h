@@ -15,6 +15,8 @@
 #ifndef PAPERS_SYNC_PLACE_H
 #define PAPERS_SYNC_PLACE_H
 
+#include <assert.h>
+
 #include <nvw/kernel.h>
 #include <nvw/workload.h>
 

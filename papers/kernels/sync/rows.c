@@ -58,6 +58,7 @@ uint32_t sync_history_length(const struct sync_history *history, uint32_t last)
 {
 	uint32_t length = 0;
 
+	assert(history->before[0] == 0);
 	while (last != 0) {
 		if (last > history->sections || length == history->sections) {
 			return SYNC_UNSEEN;

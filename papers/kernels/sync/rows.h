@@ -13,6 +13,7 @@
 /* Words of this many rows of a work-group, plus row 0. */
 static inline uint64_t sync_rows_words(unsigned rows, unsigned group_size)
 {
+	assert(rows > 0 && group_size > 0);
 	return (uint64_t)u64_parts(group_size, SYNC_LINE_WORDS) * (rows + 1) * SYNC_LINE_WORDS;
 }
 

@@ -202,6 +202,7 @@ static uint32_t read_rows(const struct args *a, const uint32_t *part, struct see
 /* The largest number of turns that the data can show. */
 static uint32_t most_turns(const struct args *a)
 {
+	assert(a->accesses > 0);
 	return a->layout == SYNC_ROWS ? UINT32_MAX : (a->accesses - 1) * a->group_size;
 }
 
@@ -284,6 +285,7 @@ static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 	const uint64_t line = j / SYNC_LINE_WORDS, rows = a->accesses + 1;
 	const uint64_t item = line / rows * SYNC_LINE_WORDS + j % SYNC_LINE_WORDS;
 
+	assert(j < a->part_words);
 	if (a->layout == SYNC_FLAT) {
 		return (uint32_t)element_after(turns, j);
 	}
@@ -302,6 +304,7 @@ static int write_cu(const struct args *a, struct nvw_machine *machine, unsigned 
 {
 	const uint64_t words = a->parts * a->part_words;
 
+	assert(cu < a->places.cu_count);
 	NVW_TRY(nvw_write(machine, a->data + cu * words, data, words * sizeof(*data)));
 	return nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts, sizeof(a->parts));
 }
@@ -325,6 +328,7 @@ static int semaphore_run(void *plan, struct nvw_machine *machine)
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
 
+	assert(a->parts > 0 && a->parts <= UNITS_MASK && a->iterations <= UINT32_MAX >> UNITS_BITS);
 	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
 	a->semaphores = nvw_alloc(machine, a->places.cu_count * SYNC_LINE_WORDS * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, a->places.cu_count * a->parts * a->part_words * sizeof(uint32_t));
@@ -378,6 +382,7 @@ static int verify_reader(
 	uint64_t wrong = 0;
 	unsigned torn = 0;
 
+	assert(size <= sizeof(seen) / sizeof(*seen));
 	NVW_TRY(sync_place_of(machine, &a->places, group, &place));
 	NVW_TRY(nvw_read(machine, seen, a->seen + group * size, size * sizeof(*seen)));
 	if (place.number == 0) {

@@ -269,6 +269,7 @@ static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan
 
 	NVW_TRY(BOUNDS_CHECK("uts", given, bounds));
 	NVW_TRY(unbalanced_find(&p->tree, nvw_option_u64(given, "nodes"), seed));
+	assert(p->tree.nodes > 0);
 	p->args.root = p->tree.root;
 	p->args.root_children = p->tree.root_children;
 	p->args.local_capacity = (uint32_t)nvw_option_u64(given, "queue");

@@ -30,6 +30,7 @@ static uint64_t padded_size(uint64_t size)
 	while (n < size) {
 		n *= 2;
 	}
+	assert((n & (n - 1)) == 0);
 	return n;
 }
 
@@ -48,6 +49,7 @@ static void bitonic_fill(struct dense_plan *p)
 {
 	int32_t *const keys = p->input[PADDED];
 
+	assert(p->array[PADDED].count >= p->size[SIZE]);
 	dense_fill_int(p, KEYS, -1000000, 1000000);
 	NVW_FOR(i, p->array[PADDED].count) {
 		keys[i] = i < p->size[SIZE] ? ((const int32_t *)p->input[KEYS])[i] : INT32_MAX;

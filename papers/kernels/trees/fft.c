@@ -93,6 +93,7 @@ static void trees_fft_fill(struct dense_plan *p)
 {
 	const uint64_t n = UINT64_C(1) << p->size[LOG2];
 
+	assert(p->array[COSINES].count == n && p->array[SINES].count == n);
 	dense_fill_real(p, IN_RE, -1, 1);
 	dense_fill_real(p, IN_IM, -1, 1);
 	NVW_FOR(i, n) {
@@ -123,6 +124,7 @@ static void fft(struct dense_plan *p, uint64_t at, uint64_t n, uint64_t from, ui
 	float *const re = p->expected[OUT_RE], *const im = p->expected[OUT_IM];
 	const float *const cosines = p->expected[COSINES], *const sines = p->expected[SINES];
 
+	assert((n & (n - 1)) == 0);
 	if (n == 1) {
 		re[at] = ((const float *)p->expected[IN_RE])[from];
 		im[at] = ((const float *)p->expected[IN_IM])[from];

@@ -26,6 +26,7 @@ struct data {
  * half. */
 static uint32_t range(uint32_t first, uint32_t length)
 {
+	assert((first | length) <= UINT16_MAX);
 	return first | length << 16;
 }
 

@@ -42,6 +42,7 @@ struct data {
 
 static uint32_t relax_source(const struct dense_plan *p)
 {
+	assert(p->graph.nodes > 0);
 	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
 }
 
@@ -87,6 +88,7 @@ static void relax_expect(struct dense_plan *p)
 	int32_t *const distances = p->expected[DISTANCES];
 	bool changed = true;
 
+	assert(p->array[WEIGHTS].count >= g->arcs);
 	while (changed) {
 		changed = false;
 		NVW_FOR(v, g->nodes) {
@@ -169,6 +171,7 @@ static int run_lists(struct dense_plan *p)
 		.count = 1,
 		.room = (uint32_t)(p->array[LISTS].count / 2)};
 
+	assert(p->array[LISTS].count % 2 == 0);
 	NVW_TRY(dense_put(p, LISTS, 0, 1, &first));
 	while (a.count > 0) {
 		const uint32_t *const read = a.in, none = 0;

@@ -31,6 +31,7 @@ int trees_prepare(
 		dense_dispose(*ret_plan);
 		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a plan", kernel->name);
 	}
+	assert(((struct dense_plan *)*ret_plan)->more == NULL);
 	run->runtime = (enum trees_runtime)nvw_option_choice(options, "runtime");
 	run->entries = (uint32_t)nvw_option_u64(options, "entries");
 	((struct dense_plan *)*ret_plan)->more = run;
@@ -44,6 +45,7 @@ int trees_run_words(struct dense_plan *p, const struct nvw_task_program *program
 	const struct nvw_task_options options = {
 		.entries = run->entries, .group_size = p->group_size, .data = data};
 
+	assert(n <= program->words);
 	const int error = (run->runtime == TREES_RUNTIME_TVM ? nvw_tvm_run : nvw_trees_run)(
 		p->machine, program, &options, function, words, n, &run->totals);
 

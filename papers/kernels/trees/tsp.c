@@ -77,6 +77,7 @@ static int32_t nearest_first(const int32_t *distances, uint64_t n)
 				nearest = city;
 			}
 		}
+		assert(nearest < n);
 		length += distances[last * n + nearest];
 		path |= UINT64_C(1) << nearest;
 		last = nearest;
@@ -89,6 +90,7 @@ static void trees_tsp_fill(struct dense_plan *p)
 	int32_t place[CITIES_MAX][2];
 	const uint64_t n = p->size[CITIES];
 
+	assert(n <= CITIES_MAX);
 	NVW_FOR(i, n) {
 		place[i][0] = (int32_t)nvw_random_below(&p->random, SIDE);
 		place[i][1] = (int32_t)nvw_random_below(&p->random, SIDE);

@@ -6,6 +6,7 @@
  */
 #include "tasks/machine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static struct tvm *tvm_of(struct task_run *run)
 
 static uint32_t word(struct task_run *run, uint32_t entry, unsigned i)
 {
+	assert(entry < run->options.entries && i < run->program->words);
 	return tvm_of(run)->word[(uint64_t)entry * run->program->words + i];
 }
 
@@ -47,6 +49,7 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 {
 	struct tvm *const t = tvm_of(run);
 
+	assert(entry < run->options.entries && n <= run->program->words);
 	t->code[entry] = code;
 	t->fork_mask[entry] =
 		code > 0; /* joined tasks are in the other mask, and not among the allocated ones */
@@ -57,6 +60,7 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 
 static void schedule_join(struct task_run *run, uint32_t entry)
 {
+	assert(entry >= run->now.first && entry < run->now.end);
 	tvm_of(run)->join_mask[entry] = true;
 	tvm_of(run)->joins = true;
 }
@@ -110,6 +114,7 @@ static int push_mask(struct tvm *t, uint32_t depth, const bool *mask, uint32_t f
 {
 	bool *const copy = malloc(end - first + 1);
 
+	assert(first < end && depth <= NVW_TASK_DEPTH_MAX && t->stack[depth] == NULL);
 	NVW_ALLOCATED(
 		copy, "program %s: no memory for a mask of %u entries", t->run.program->name, end - first);
 	memcpy(copy, mask + first, end - first);
@@ -162,6 +167,7 @@ static int begin(struct tvm *t, nvw_task_run function, const uint32_t *words, un
 	static const bool one = true;
 	const uint64_t entries = t->run.options.entries, per_entry = t->run.program->words;
 
+	assert(n <= per_entry);
 	t->code = calloc(entries, sizeof *t->code);
 	t->word = calloc(entries * per_entry + 1, sizeof *t->word);
 	t->fork_mask = calloc(entries, sizeof *t->fork_mask);

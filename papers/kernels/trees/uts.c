@@ -93,6 +93,7 @@ static int trees_uts_run(struct dense_plan *p)
 	const struct data data = {p->device[TABLE], p->device[TOTAL],
 		root[ROOT_LOW] | (uint64_t)root[ROOT_HIGH] << 32, root[ROOT_CHILDREN]};
 
+	assert(root[ROOT_NODES] > 0);
 	return trees_run(p, &program, &data, visit, root[ROOT_LOW], root[ROOT_HIGH]);
 }
 
