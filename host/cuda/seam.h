@@ -23,8 +23,8 @@
 #define NVW_CUDA_MACHINE_VARIABLE "NVWAVE_CUDA_MACHINE" /* the machine file */
 #define NVW_CUDA_REPORT_VARIABLE \
 	"NVWAVE_CUDA_REPORT" /* where the report goes, JSON; without it there is none */
-#define NVW_CUDA_RACES_VARIABLE \
-	"NVWAVE_CUDA_RACES" /* source, drf, hrf, with ":atomic": volatile accesses, too; absent: no race detection */
+/* source, drf, hrf, with ":atomic": volatile accesses, too; absent: no race detection */
+#define NVW_CUDA_RACES_VARIABLE "NVWAVE_CUDA_RACES"
 
 #define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
@@ -48,8 +48,8 @@ struct nvw_cuda_range {
 	bool persistent; /* a mapping of a file: NVRAM; else DRAM */
 	bool pinned;     /* memory of the host: the device "pinned", if the machine has one */
 	bool by_copies;  /* host code reaches it by copies alone: it asks for it (give_back()) */
-	size_t changed,
-		changed_end; /* where host code may have written since the last kernel: all else is as that left it */
+	/* Where host code may have written since the last kernel: all else is as that left it. */
+	size_t changed, changed_end;
 };
 
 struct nvw_cuda_job {

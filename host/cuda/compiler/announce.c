@@ -68,7 +68,10 @@ static unsigned long long odd_bytes(struct device *d, LLVMTypeRef type)
 	const unsigned long long bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
 	const bool is_power_of_two = (bits & (bits - 1)) == 0;
 
-	return is_power_of_two && bits <= 128 && (bits == 1 || bits >= 8) ? 0 : (bits + 7) / 8;
+	if (is_power_of_two && bits <= 128 && (bits == 1 || bits >= 8)) {
+		return 0;
+	}
+	return (bits + 7) / 8;
 }
 
 static void announce_odd(

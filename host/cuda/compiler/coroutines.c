@@ -36,8 +36,9 @@
 /* The first LLVMs prepare a coroutine in one round, and split it in the next; they mark it by another
  * attribute. */
 #if LLVM_VERSION_MAJOR < 15
-#define SPLIT \
-	"function(coro-early),cgscc(coro-split),cgscc(coro-split),function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
+#define SPLIT                                                       \
+	"function(coro-early),cgscc(coro-split),cgscc(coro-split)," \
+	"function(coro-cleanup,early-cse,jump-threading,simplifycfg)"
 #else
 #define SPLIT "coro-early,cgscc(coro-split),coro-cleanup,function(early-cse,jump-threading,simplifycfg)"
 #endif
@@ -78,7 +79,7 @@ static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef typ
 {
 	LLVMValueRef v = LLVMGetNamedGlobal(d->module, name);
 
-	v = v ? v : LLVMAddGlobal(d->module, type, name);
+	v = NVW_OR(v, LLVMAddGlobal(d->module, type, name));
 	LLVMSetVisibility(v, LLVMHiddenVisibility); /* of this program: it needs no look-up */
 	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
 }
@@ -96,11 +97,14 @@ static LLVMValueRef add(struct device *d, LLVMValueRef a, uint64_t n)
 /* The word that is so many bytes behind an address, which is a pointer or a number. */
 static LLVMValueRef field(struct device *d, LLVMValueRef address, uint64_t bytes)
 {
-	LLVMTypeRef words = LLVMPointerType(d->i64, 0), type = LLVMTypeOf(address);
+	LLVMTypeRef words = LLVMPointerType(d->i64, 0);
 	LLVMValueRef at = number(d, bytes / WORD);
 
-	address = type == d->i64 ? LLVMBuildIntToPtr(d->builder, address, words, "") :
-				   LLVMBuildPointerCast(d->builder, address, words, "");
+	if (LLVMTypeOf(address) == d->i64) {
+		address = LLVMBuildIntToPtr(d->builder, address, words, "");
+	} else {
+		address = LLVMBuildPointerCast(d->builder, address, words, "");
+	}
 	return LLVMBuildGEP2(d->builder, d->i64, address, &at, 1, "");
 }
 
@@ -158,16 +162,18 @@ static LLVMValueRef without_casts(LLVMValueRef v)
 	return v;
 }
 
+#define HOOK           "__tsan_"
+#define UNALIGNED_HOOK HOOK "unaligned_"
+
 /* What a hook announces: bytes, WRITES, UNALIGNED. 0: no plain access of 1, 2, 4 or 8 bytes. */
 static unsigned announced_by(LLVMValueRef f)
 {
 	char what[8];
 	unsigned bytes;
-	const char *rest = begins(name_of(f), "__tsan_") ? name_of(f) + 7 : "";
-	const bool is_unaligned = begins(rest, "unaligned_");
+	const bool is_unaligned = begins(name_of(f), UNALIGNED_HOOK);
+	const char *const rest = name_of(f) + strlen(is_unaligned ? UNALIGNED_HOOK : HOOK);
 
-	rest += is_unaligned ? 10 : 0;
-	if (sscanf(rest, "%5[a-z]%u", what, &bytes) != 2 || bytes > WORD) {
+	if (!begins(name_of(f), HOOK) || sscanf(rest, "%5[a-z]%u", what, &bytes) != 2 || bytes > WORD) {
 		return 0;
 	}
 	if (strcmp(what, "write") == 0) {
@@ -175,20 +181,24 @@ static unsigned announced_by(LLVMValueRef f)
 	} else if (strcmp(what, "read") != 0) {
 		return 0;
 	}
-	return bytes | (is_unaligned ? UNALIGNED : 0);
+	return bytes | is_unaligned * UNALIGNED;
 }
 
 /* The plain access behind its announcement. NULL: it is another one. */
 static LLVMValueRef access_behind(struct device *d, LLVMValueRef hook, unsigned what)
 {
-	LLVMValueRef i = LLVMGetNextInstruction(hook);
+	LLVMValueRef i = LLVMGetNextInstruction(hook), value = i;
+	const bool is_store = what & WRITES;
 
-	if (!i || !(what & WRITES ? LLVMIsAStoreInst(i) : LLVMIsALoadInst(i)) || LLVMGetVolatile(i) ||
+	if (!i || LLVMGetInstructionOpcode(i) != (is_store ? LLVMStore : LLVMLoad) || LLVMGetVolatile(i) ||
 		LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) {
 		return NULL;
 	}
-	LLVMTypeRef type = LLVMTypeOf(what & WRITES ? LLVMGetOperand(i, 0) : i);
-	LLVMValueRef pointer = LLVMGetOperand(i, what & WRITES ? 1 : 0);
+	if (is_store) {
+		value = LLVMGetOperand(i, 0);
+	}
+	LLVMTypeRef type = LLVMTypeOf(value);
+	LLVMValueRef pointer = LLVMGetOperand(i, is_store);
 	const LLVMTypeKind kind = LLVMGetTypeKind(type);
 	const unsigned long long bits = LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), type);
 
@@ -215,9 +225,12 @@ static LLVMValueRef as_number(struct device *d, LLVMValueRef v)
 /* The access's place in the source, without its line. */
 static void stand_aside(struct device *d, struct coroutine *c, LLVMMetadataRef at)
 {
-	LLVMMetadataRef scope = at ? LLVMDILocationGetScope(at) : c->scope,
-			inlined = at ? LLVMDILocationGetInlinedAt(at) : NULL;
+	LLVMMetadataRef scope = c->scope, inlined = NULL;
 
+	if (at) {
+		scope = LLVMDILocationGetScope(at);
+		inlined = LLVMDILocationGetInlinedAt(at);
+	}
 	LLVMSetCurrentDebugLocation2(
 		d->builder, LLVMDIBuilderCreateDebugLocation(d->context, 0, 0, scope, inlined));
 }
@@ -242,7 +255,9 @@ static void rename_incoming(struct device *d, LLVMValueRef phi, LLVMBasicBlockRe
 		LLVMValueRef value = LLVMGetIncomingValue(phi, i);
 		LLVMBasicBlockRef of = LLVMGetIncomingBlock(phi, i);
 
-		of = of == from ? to : of;
+		if (of == from) {
+			of = to;
+		}
 		LLVMAddIncoming(renamed, &value, &of, 1);
 	}
 	LLVMReplaceAllUsesWith(phi, renamed);
@@ -306,10 +321,10 @@ static LLVMValueRef request(struct device *d)
 /* The call that says where the bytes of an access are: in its place in the source. */
 static LLVMValueRef ask_place(struct device *d, LLVMValueRef pointer, unsigned what, LLVMValueRef cell)
 {
-	const unsigned bytes = what & 0xff;
-	LLVMValueRef arguments[] = {pointer, cell, number(d, what & UNALIGNED ? 1 : bytes), number(d, bytes)};
-	LLVMValueRef place =
-		call(d, what & WRITES ? "nvw_cuda_lane_write" : "nvw_cuda_lane_read", d->bytes, arguments, 4);
+	const unsigned bytes = what & 0xff, aligned = what & UNALIGNED ? 1 : bytes;
+	const char *const name = what & WRITES ? "nvw_cuda_lane_write" : "nvw_cuda_lane_read";
+	LLVMValueRef arguments[] = {pointer, cell, number(d, aligned), number(d, bytes)};
+	LLVMValueRef place = call(d, name, d->bytes, arguments, 4);
 
 	mark_call(d, place, "nomerge"); /* two calls are two places */
 	return place;
@@ -317,7 +332,7 @@ static LLVMValueRef ask_place(struct device *d, LLVMValueRef pointer, unsigned w
 
 static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
 {
-	const unsigned pointer = LLVMIsAStoreInst(is) ? 1 : 0;
+	const bool pointer = LLVMIsAStoreInst(is); /* behind a store's value */
 
 	LLVMSetOperand(is, pointer,
 		LLVMBuildPointerCast(d->builder, place, LLVMTypeOf(LLVMGetOperand(is, pointer)), ""));
@@ -364,8 +379,9 @@ static void build_post(struct device *d, LLVMValueRef pointer, unsigned bytes, L
 	store_field(d, at, its, NVW_CUDA_REQUEST_ADDRESS);
 	store_field(d, number(d, 0), its, NVW_CUDA_REQUEST_COMPARE);
 	store_field(d, site, its, NVW_CUDA_REQUEST_SITE);
-	store_field(d, number(d, (value ? NVW_CUDA_OP_STORE : NVW_CUDA_OP_LOAD) | __builtin_ctz(bytes) << 8),
-		its, NVW_CUDA_REQUEST_OP);
+	const unsigned operation = value ? NVW_CUDA_OP_STORE : NVW_CUDA_OP_LOAD;
+
+	store_field(d, number(d, operation | __builtin_ctz(bytes) << 8), its, NVW_CUDA_REQUEST_OP);
 }
 
 /* The short way: others run, and the machine has done it; its answer is where a load finds its value. The
@@ -373,10 +389,14 @@ static void build_post(struct device *d, LLVMValueRef pointer, unsigned bytes, L
 static void divide_plain(struct device *d, struct coroutine *c, LLVMValueRef hook, unsigned what,
 	LLVMValueRef is, LLVMValueRef cell)
 {
-	LLVMValueRef pointer = LLVMGetOperand(hook, 0), places[2],
-		     value = what & WRITES ? LLVMGetOperand(is, 0) : NULL;
+	LLVMValueRef pointer = LLVMGetOperand(hook, 0), places[2], value = NULL, last = hook;
 	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
-	LLVMBasicBlockRef here = LLVMGetInstructionParent(hook), rest = split_behind(d, c, value ? is : hook),
+
+	if (what & WRITES) {
+		value = LLVMGetOperand(is, 0);
+		last = is;
+	}
+	LLVMBasicBlockRef here = LLVMGetInstructionParent(hook), rest = split_behind(d, c, last),
 			  ways[] = {block(d, c), block(d, c)};
 
 	stand_aside(d, c, at);
@@ -492,7 +512,10 @@ static divide *division_of(struct device *d, LLVMValueRef i)
 	if (strcmp(name, "nvw_cuda_atomic") == 0) {
 		return divide_atomic;
 	}
-	return strcmp(name, "nvw_cuda_sync_threads") == 0 ? divide_barrier : NULL;
+	if (strcmp(name, "nvw_cuda_sync_threads") == 0) {
+		return divide_barrier;
+	}
+	return NULL;
 }
 
 /* ---- Coroutines
@@ -671,10 +694,13 @@ static void allow_copies(LLVMValueRef kernel)
 /* A unit of its own, since LLVM's C interface knows no other way to describe a function. */
 static LLVMMetadataRef begin_unit(LLVMDIBuilderRef describer, LLVMValueRef kernel)
 {
-	LLVMMetadataRef described = LLVMGetSubprogram(kernel),
-			file = described ? LLVMDIScopeGetFile(described) :
-					   LLVMDIBuilderCreateFile(describer, "?", 1, "", 0);
+	LLVMMetadataRef described = LLVMGetSubprogram(kernel), file;
 
+	if (described) {
+		file = LLVMDIScopeGetFile(described);
+	} else {
+		file = LLVMDIBuilderCreateFile(describer, "?", 1, "", 0);
+	}
 	LLVMDIBuilderCreateCompileUnit(describer, LLVMDWARFSourceLanguageC99, file, "nvwave", 6, true, "", 0,
 		0, "", 0, LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
 	return file;

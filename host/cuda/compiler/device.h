@@ -8,6 +8,8 @@
 
 #include <llvm-c/Core.h>
 
+#include "core/bounds.h"
+
 struct device {
 	LLVMContextRef context;
 	LLVMModuleRef module;

@@ -4,7 +4,8 @@
  * makes calls of its loads and stores, and behind that.
  *
  *	nvwave-device before IN OUT [-G]		-G: a debugger finds the variables of kernels
- *	nvwave-device behind IN OUT HALF ARCH		HALF names the source file in the tables, ARCH is __CUDA_ARCH__ / 10
+ *	nvwave-device behind IN OUT HALF ARCH		HALF names the source file in the tables,
+ *							ARCH is __CUDA_ARCH__ / 10
  *
  * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first
  * ones.

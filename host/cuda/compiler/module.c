@@ -7,9 +7,7 @@
 
 LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef type)
 {
-	LLVMValueRef f = LLVMGetNamedFunction(d->module, name);
-
-	return f ? f : LLVMAddFunction(d->module, name, type);
+	return NVW_OR(LLVMGetNamedFunction(d->module, name), LLVMAddFunction(d->module, name, type));
 }
 
 unsigned attribute_kind(const char *name)
@@ -55,7 +53,10 @@ bool is_in(LLVMValueRef v, const char *section)
 
 LLVMValueRef called_by(LLVMValueRef i)
 {
-	return LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+	if (!LLVMIsACallInst(i)) {
+		return NULL;
+	}
+	return LLVMIsAFunction(LLVMGetCalledValue(i));
 }
 
 LLVMValueRef call(struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments, unsigned n)

@@ -105,9 +105,12 @@ static char passed_number(LLVMValueRef f, unsigned parameter, unsigned bits)
 	case 8:
 	case 16:
 		if (has(f, parameter, "signext")) {
-			return bits == 8 ? 'c' : 's';
+			return "cs"[bits / 16];
 		}
-		return has(f, parameter, "zeroext") ? bits == 8 ? 'C' : 'S' : 'i';
+		if (has(f, parameter, "zeroext")) {
+			return "CS"[bits / 16];
+		}
+		return 'i';
 	default:
 		return 'i';
 	}
@@ -165,10 +168,18 @@ static LLVMValueRef all_passed(struct device *d, LLVMValueRef f)
 	return result;
 }
 
+static unsigned operands_of_node(LLVMValueRef node)
+{
+	if (!node) {
+		return 0;
+	}
+	return LLVMGetMDNodeNumOperands(node);
+}
+
 static LLVMValueRef operand_of_node(LLVMValueRef node, unsigned i)
 {
 	LLVMValueRef operands[64] = {NULL};
-	const unsigned n = node ? LLVMGetMDNodeNumOperands(node) : 0;
+	const unsigned n = operands_of_node(node);
 
 	if (n <= i || n > sizeof operands / sizeof *operands) {
 		return NULL;
@@ -188,10 +199,9 @@ static uint64_t count_arguments(struct device *d, LLVMValueRef f)
 		return 0;
 	}
 	LLVMValueRef type = operand_of_node(LLVMMetadataAsValue(d->context, described), TYPE_OF_FUNCTION);
-	LLVMValueRef list = operand_of_node(type, LIST_OF_TYPE);
-	const unsigned n = list ? LLVMGetMDNodeNumOperands(list) : 0;
+	const unsigned n = operands_of_node(operand_of_node(type, LIST_OF_TYPE));
 
-	return n ? n - 1 : 0;
+	return n - (n > 0);
 }
 
 /* A file's own: the host half's stubs say which kernels are one. */
@@ -208,7 +218,10 @@ static LLVMValueRef coroutine_of(struct device *d, LLVMValueRef f)
 	LLVMValueRef coroutine = LLVMGetNamedFunction(d->module, name);
 
 	free(name);
-	return coroutine ? pointer_to(d, coroutine) : LLVMConstNull(d->bytes);
+	if (!coroutine) {
+		return LLVMConstNull(d->bytes);
+	}
+	return pointer_to(d, coroutine);
 }
 
 static void add_kernel(struct device *d, struct table *t, LLVMValueRef f, LLVMValueRef half, uint64_t arch)
@@ -243,9 +256,14 @@ static bool is_kernel(LLVMValueRef annotation)
 unsigned find_kernels(struct device *d, LLVMValueRef **ret_kernels)
 {
 	LLVMValueRef annotations = LLVMGetNamedGlobal(d->module, "llvm.global.annotations");
-	LLVMValueRef list = annotations ? LLVMGetInitializer(annotations) : NULL;
-	const int all = list ? LLVMGetNumOperands(list) : 0;
+	LLVMValueRef list = NULL;
+	int all = 0;
 	unsigned n = 0;
+
+	if (annotations) {
+		list = LLVMGetInitializer(annotations);
+		all = LLVMGetNumOperands(list);
+	}
 
 	*ret_kernels = calloc((size_t)all + 1, sizeof(LLVMValueRef));
 	for (int i = 0; i < all; i++) {

@@ -45,7 +45,10 @@ static size_t length_of_name(const char *text)
 
 static LLVMValueRef either(struct ptx *p, LLVMValueRef a, LLVMValueRef b)
 {
-	return a ? LLVMBuildOr(p->d->builder, a, b, "") : b;
+	if (!a) {
+		return b;
+	}
+	return LLVMBuildOr(p->d->builder, a, b, "");
 }
 
 static void branch(struct ptx *p, const char *name)
@@ -65,7 +68,10 @@ static void branch(struct ptx *p, const char *name)
 	jumps = ptx_condition(p);
 	label->waiting = either(p, label->waiting, jumps);
 	stays = LLVMBuildXor(p->d->builder, jumps, ptx_number(p, 1), "");
-	p->active = p->active ? LLVMBuildAnd(p->d->builder, stays, p->active, "") : stays;
+	if (p->active) {
+		stays = LLVMBuildAnd(p->d->builder, stays, p->active, "");
+	}
+	p->active = stays;
 }
 
 static void arrive(struct ptx *p, const char *name)
@@ -231,10 +237,11 @@ static char *cut_last_string(char *printed)
 	*end = '\0';
 	char *const start = strrchr(printed, '"');
 
-	if (start) {
-		*start = '\0';
+	if (!start) {
+		return NULL;
 	}
-	return start ? start + 1 : NULL;
+	*start = '\0';
+	return start + 1;
 }
 
 static void unescape(char *text)
@@ -256,21 +263,32 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
+/* The bytes of the comment that begins there; 0: none does. */
+static size_t comment_at(const char *at)
+{
+	const char *end = NULL;
+
+	if (begins(at, "//")) {
+		end = "\n";
+	} else if (begins(at, "/*")) {
+		end = "*/";
+	} else {
+		return 0;
+	}
+	const char *const found = strstr(at + 2, end);
+
+	if (!found) {
+		return strlen(at);
+	}
+	return (size_t)(found - at) + strlen(end);
+}
+
 /* Comments become blanks; so do all blanks. */
 static void blank_comments(char *text)
 {
 	for (char *at = text; *at; at++) {
-		const char *const end = at[0] != '/' ? NULL :
-					at[1] == '/' ? "\n" :
-					at[1] == '*' ? "*/" :
-						       NULL;
-
-		if (end) {
-			char *const found = strstr(at + 2, end);
-			const size_t n = found ? (size_t)(found - at) + strlen(end) : strlen(at);
-
-			memset(at, ' ', n);
-		} else if (isspace((unsigned char)*at)) {
+		memset(at, ' ', comment_at(at));
+		if (isspace((unsigned char)*at)) {
 			*at = ' ';
 		}
 	}
@@ -331,8 +349,12 @@ static LLVMValueRef output(struct ptx *p, unsigned i, LLVMTypeRef type)
 
 	snprintf(name, sizeof name, "$%u", i);
 	const struct ptx_named *const r = ptx_find_register(p, name);
+	LLVMValueRef value = ptx_number(p, 0);
 
-	return ptx_narrowed(p, r && r->value ? r->value : ptx_number(p, 0), type);
+	if (r) {
+		value = NVW_OR(r->value, value);
+	}
+	return ptx_narrowed(p, value, type);
 }
 
 static LLVMValueRef all_outputs(struct ptx *p, unsigned outputs)

@@ -85,6 +85,8 @@ LLVMValueRef ptx_address(struct ptx *p, char *operand);
 void ptx_set(struct ptx *p, const char *operand, LLVMValueRef value);
 /* Whether the instruction is executed: 0 or 1. */
 LLVMValueRef ptx_condition(struct ptx *p);
+/* The other bit, or the same. */
+LLVMValueRef ptx_negated(struct ptx *p, LLVMValueRef bit, bool is_negated);
 LLVMValueRef ptx_widened(struct ptx *p, LLVMValueRef value);
 LLVMValueRef ptx_narrowed(struct ptx *p, LLVMValueRef value, LLVMTypeRef type);
 

@@ -45,7 +45,10 @@ static bool has(const struct ptx_instruction *i, enum ptx_words kind)
 
 static unsigned word_or(const struct ptx_instruction *i, enum ptx_words kind, unsigned otherwise)
 {
-	return has(i, kind) ? (unsigned)i->word[kind] : otherwise;
+	if (!has(i, kind)) {
+		return otherwise;
+	}
+	return (unsigned)i->word[kind];
 }
 
 LLVMValueRef ptx_unsupported(struct ptx *p, const struct ptx_instruction *i)
@@ -156,7 +159,11 @@ static void atomic(struct ptx *p, struct ptx_instruction *i)
 		ptx_unsupported(p, i);
 		return;
 	}
-	LLVMValueRef compare = is_cas ? ptx_value(p, i->operand[first + 1]) : ptx_number(p, 0);
+	LLVMValueRef compare = ptx_number(p, 0);
+
+	if (is_cas) {
+		compare = ptx_value(p, i->operand[first + 1]);
+	}
 	LLVMValueRef value = ptx_value(p, i->operand[first + 1 + is_cas]);
 	LLVMValueRef result = ask_atomic(p,
 		what_of(operation, type_of(i, TYPE), word_or(i, SCOPE, NVW_CUDA_DEVICE),
@@ -171,8 +178,11 @@ static void atomic(struct ptx *p, struct ptx_instruction *i)
 static void fence(struct ptx *p, struct ptx_instruction *i)
 {
 	const unsigned level = word_or(i, LEVEL, 0);
-	const unsigned scope = level == 4 ? NVW_CUDA_DEVICE : word_or(i, SCOPE, level);
+	unsigned scope = NVW_CUDA_DEVICE;
 
+	if (level != 4) {
+		scope = word_or(i, SCOPE, level);
+	}
 	ptx_ask(p, "nvw_ptx_fence", 3, ptx_number(p, scope), ptx_number(p, i->word[STRENGTH] == 1),
 		ptx_condition(p));
 }
@@ -190,7 +200,10 @@ static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what
 	LLVMValueRef source[4];
 
 	for (unsigned s = 0; s < 4; s++) {
-		source[s] = s + 1 < i->operands ? ptx_value(p, i->operand[s + 1]) : ptx_number(p, 0);
+		source[s] = ptx_number(p, 0);
+		if (s + 1 < i->operands) {
+			source[s] = ptx_value(p, i->operand[s + 1]);
+		}
 	}
 	if (i->operands == 5) {
 		LLVMValueRef high = LLVMBuildShl(p->d->builder, source[3], ptx_number(p, 32), "");
@@ -285,7 +298,7 @@ static LLVMValueRef predicate(struct ptx *p, char *operand)
 	const bool is_negated = *operand == '!';
 	LLVMValueRef value = ptx_value(p, ptx_trimmed(operand + is_negated));
 
-	return is_negated ? LLVMBuildXor(p->d->builder, value, ptx_number(p, 1), "") : value;
+	return ptx_negated(p, value, is_negated);
 }
 
 static LLVMValueRef is_any(struct ptx *p, LLVMValueRef value)
@@ -309,7 +322,10 @@ static char *second_result(struct ptx_instruction *i)
 	char *rest = i->operand[0];
 
 	i->operand[0] = ptx_trimmed(strsep(&rest, "|"));
-	return rest ? ptx_trimmed(rest) : "_";
+	if (!rest) {
+		return "_";
+	}
+	return ptx_trimmed(rest);
 }
 
 static void synchronize_warp(struct ptx *p, struct ptx_instruction *i)
@@ -324,14 +340,17 @@ static void barrier(struct ptx *p, struct ptx_instruction *i)
 {
 	const bool has_result = i->rule->number != SYNC;
 
-	if (i->operands != (has_result ? 3 : 1) || strcmp(i->operand[has_result], "0") != 0) {
+	if (i->operands != 1u + 2 * has_result || strcmp(i->operand[has_result], "0") != 0) {
 		ptx_refuse(p,
 			"nvwave does not support %s of other barriers than 0, or of a part of the block",
 			i->mnemonic);
 		return;
 	}
-	LLVMValueRef value = has_result ? predicate(p, i->operand[2]) : ptx_number(p, 0);
+	LLVMValueRef value = ptx_number(p, 0);
 
+	if (has_result) {
+		value = predicate(p, i->operand[2]);
+	}
 	value = ptx_ask(p, "nvw_ptx_barrier", 3, ptx_number(p, i->rule->number), value, ptx_condition(p));
 	if (has_result) {
 		ptx_set(p, i->operand[0], value);
@@ -381,10 +400,18 @@ static LLVMValueRef active_lanes(struct ptx *p)
 static void vote(struct ptx *p, struct ptx_instruction *i)
 {
 	LLVMValueRef none = ptx_number(p, 0), value = predicate(p, i->operand[1]);
-	LLVMValueRef mask = i->operands == 3 ? ptx_value(p, i->operand[2]) : active_lanes(p);
+	LLVMValueRef mask;
 
+	if (i->operands == 3) {
+		mask = ptx_value(p, i->operand[2]);
+	} else {
+		mask = active_lanes(p);
+	}
 	value = meet(p, i->rule->number, mask, value, none, none);
-	ptx_set(p, i->operand[0], i->rule->number == NVW_CUDA_MATCH_ALL ? is_any(p, value) : value);
+	if (i->rule->number == NVW_CUDA_MATCH_ALL) {
+		value = is_any(p, value);
+	}
+	ptx_set(p, i->operand[0], value);
 }
 
 /* ---- Others */
@@ -598,7 +625,7 @@ void ptx_instruction(struct ptx *p, char *text)
 	struct ptx_instruction i = {.mnemonic = text};
 	char name[128];
 
-	char *const operands = text[n] ? text + n + 1 : text + n;
+	char *const operands = text + n + (text[n] != '\0');
 
 	text[n] = '\0';
 	snprintf(name, sizeof name, "%s", text);

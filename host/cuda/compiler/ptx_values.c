@@ -105,6 +105,14 @@ void ptx_declare(struct ptx *p, const char *name, LLVMValueRef value)
 	}
 }
 
+LLVMValueRef ptx_negated(struct ptx *p, LLVMValueRef bit, bool is_negated)
+{
+	if (!is_negated) {
+		return bit;
+	}
+	return LLVMBuildXor(p->d->builder, bit, ptx_number(p, 1), "");
+}
+
 LLVMValueRef ptx_condition(struct ptx *p)
 {
 	LLVMValueRef bit;
@@ -113,7 +121,7 @@ LLVMValueRef ptx_condition(struct ptx *p)
 		return ptx_number(p, 1);
 	}
 	bit = LLVMBuildAnd(p->d->builder, p->guard, ptx_number(p, 1), "");
-	return p->negated ? LLVMBuildXor(p->d->builder, bit, ptx_number(p, 1), "") : bit;
+	return ptx_negated(p, bit, p->negated);
 }
 
 static LLVMValueRef kept_unless_executed(struct ptx *p, struct ptx_named *r, LLVMValueRef value)
@@ -123,11 +131,12 @@ static LLVMValueRef kept_unless_executed(struct ptx *p, struct ptx_named *r, LLV
 	if (!r->value && !p->active) {
 		return ptx_refuse(p, "%s: written under a predicate before it has a value", r->name);
 	}
-	LLVMValueRef old =
-		r->value ? r->value : ptx_number(p, 0); /* another branch writes it, or nobody reads it */
+	/* Another branch writes it, or nobody reads it. */
+	LLVMValueRef old = NVW_OR(r->value, ptx_number(p, 0));
+	LLVMValueRef ways[] = {old, value};
 
-	return ptx_ask(p, "nvw_ptx_compute", 4, ptx_number(p, select), p->negated ? old : value,
-		p->negated ? value : old, p->guard);
+	return ptx_ask(p, "nvw_ptx_compute", 4, ptx_number(p, select), ways[!p->negated], ways[p->negated],
+		p->guard);
 }
 
 void ptx_set(struct ptx *p, const char *operand, LLVMValueRef value)
@@ -141,14 +150,18 @@ void ptx_set(struct ptx *p, const char *operand, LLVMValueRef value)
 		ptx_refuse(p, "the destination %s is not supported", operand);
 		return;
 	}
-	r->value = p->guard ? kept_unless_executed(p, r, value) : value;
+	if (p->guard) {
+		value = kept_unless_executed(p, r, value);
+	}
+	r->value = value;
 }
 
 /* ---- Operands */
 
 /* In the order of enum ptx_register. */
 static const char special_registers[] =
-	"%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z %ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y %nctaid.z "
+	"%tid.x %tid.y %tid.z %ntid.x %ntid.y %ntid.z "
+	"%ctaid.x %ctaid.y %ctaid.z %nctaid.x %nctaid.y %nctaid.z "
 	"%laneid %warpid %nwarpid %smid %nsmid %gridid %clock %clock_hi %clock64 "
 	"%globaltimer %globaltimer_lo %globaltimer_hi "
 	"%lanemask_eq %lanemask_lt %lanemask_le %lanemask_gt %lanemask_ge %dynamic_smem_size";
@@ -162,7 +175,7 @@ int ptx_place_in(const char *list, const char *word)
 		const size_t n = strcspn(at, " ");
 		const bool is_any = n && at[n - 1] == '*'; /* "L1::*" */
 
-		if (is_any ? strncmp(at, word, n - 1) == 0 : n == length && memcmp(at, word, n) == 0) {
+		if ((is_any || n == length) && strncmp(at, word, n - is_any) == 0) {
 			return place;
 		}
 		at += n + strspn(at + n, " ");
@@ -194,7 +207,9 @@ static bool is_number(const char *operand, uint64_t *ret)
 		return !is_negative;
 	}
 	*ret = strtoull(text, NULL, 10);
-	*ret = is_negative ? -*ret : *ret;
+	if (is_negative) {
+		*ret = -*ret;
+	}
 	return is_of(text, "0123456789");
 }
 
@@ -210,11 +225,13 @@ LLVMValueRef ptx_value(struct ptx *p, const char *operand)
 	uint64_t n;
 
 	if (r) {
-		return r->value ? r->value : ptx_refuse(p, "%s: read before it is written", operand);
+		return NVW_OR(r->value, ptx_refuse(p, "%s: read before it is written", operand));
+	}
+	if (is_number(operand, &n) && is_octal(operand)) {
+		return ptx_refuse(p, "the number %s is octal: not supported", operand);
 	}
 	if (is_number(operand, &n)) {
-		return is_octal(operand) ? ptx_refuse(p, "the number %s is octal: not supported", operand) :
-					   ptx_number(p, n);
+		return ptx_number(p, n);
 	}
 	if (strcmp(operand, "WARP_SZ") == 0) {
 		return ptx_number(p, 32);

@@ -147,16 +147,14 @@ NVW_CUDA_INLINE unsigned __fns(unsigned mask, unsigned base, int n)
 	}
 	return ~0u;
 }
-#define NVW_CUDA_FUNNEL(by) ((by) < 32 ? (by) : 32)
 NVW_CUDA_INLINE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by)
 {
-	return (unsigned)(((unsigned long long)high << 32 | low) << NVW_CUDA_FUNNEL(by) >> 32);
+	return (unsigned)(((unsigned long long)high << 32 | low) << min(by, 32u) >> 32);
 }
 NVW_CUDA_INLINE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by)
 {
-	return (unsigned)(((unsigned long long)high << 32 | low) >> NVW_CUDA_FUNNEL(by));
+	return (unsigned)(((unsigned long long)high << 32 | low) >> min(by, 32u));
 }
-#undef NVW_CUDA_FUNNEL
 
 /* ---- Numbers */
 
@@ -304,10 +302,7 @@ NVW_CUDA_INLINE float yn(int n, float a)
 
 NVW_CUDA_BOTH int nvw_cuda_within(int value, int least, int most)
 {
-	if (value < least) {
-		return least;
-	}
-	return value > most ? most : value;
+	return min(max(value, least), most);
 }
 #define NVW_CUDA_SATURATED(value) nvw_cuda_within(value, most - all, most)
 #define NVW_CUDA_PARTS_OF(name, part, expression)                                                  \
@@ -342,9 +337,9 @@ NVW_CUDA_UNSIGNED_PARTS(__vsubus, NVW_CUDA_SATURATED(x - y))
 NVW_CUDA_SIGNED_PARTS(__vavgs, (x + y + (x + y >= 0)) >> 1)
 NVW_CUDA_UNSIGNED_PARTS(__vavgu, (x + y + 1) >> 1)
 NVW_CUDA_UNSIGNED_PARTS(__vhaddu, (x + y) >> 1)
-NVW_CUDA_BOTH_PARTS(__vmax, x > y ? x : y)
-NVW_CUDA_BOTH_PARTS(__vmin, x < y ? x : y)
-NVW_CUDA_BOTH_PARTS(__vabsdiff, x > y ? x - y : y - x)
+NVW_CUDA_BOTH_PARTS(__vmax, max(x, y))
+NVW_CUDA_BOTH_PARTS(__vmin, min(x, y))
+NVW_CUDA_BOTH_PARTS(__vabsdiff, max(x, y) - min(x, y))
 NVW_CUDA_UNSIGNED_PARTS(__vcmpeq, -(x == y))
 NVW_CUDA_UNSIGNED_PARTS(__vcmpne, -(x != y))
 NVW_CUDA_BOTH_PARTS(__vcmpge, -(x >= y))

@@ -98,7 +98,10 @@ NVW_CUDA_INLINE float __powf(float x, float y)
 }
 NVW_CUDA_INLINE float __saturatef(float x)
 {
-	return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
+	if (!(x > 0.0f)) {
+		return 0.0f;
+	}
+	return x < 1.0f ? x : 1.0f;
 }
 
 NVW_CUDA_INLINE int __popc(unsigned x)
@@ -177,11 +180,11 @@ NVW_CUDA_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
 }
 NVW_CUDA_INLINE unsigned __sad(int x, int y, unsigned sum)
 {
-	return sum + (x < y ? (unsigned)y - (unsigned)x : (unsigned)x - (unsigned)y);
+	return sum + (unsigned)max(x, y) - (unsigned)min(x, y);
 }
 NVW_CUDA_INLINE unsigned __usad(unsigned x, unsigned y, unsigned sum)
 {
-	return sum + (x < y ? y - x : x - y);
+	return sum + max(x, y) - min(x, y);
 }
 NVW_CUDA_INLINE int __hadd(int x, int y)
 {
@@ -206,9 +209,12 @@ NVW_CUDA_INLINE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 
 	for (unsigned i = 0; i < 4; i++) {
 		const unsigned which = selector >> 4 * i & 15;
-		const unsigned byte = (unsigned)(all >> 8 * (which & 7)) & 0xff;
+		unsigned byte = (unsigned)(all >> 8 * (which & 7)) & 0xff;
 
-		result |= (which & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << 8 * i;
+		if (which & 8) { /* its sign */
+			byte = (byte >> 7) * 0xff;
+		}
+		result |= byte << 8 * i;
 	}
 	return result;
 }

@@ -36,13 +36,14 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 	NVW_CUDA_BOTH double widened(unsigned short x)
 	{
 		const int e = (x & INFINITE) >> Mantissa, m = x & ((1 << Mantissa) - 1);
-		const double sign = x & 0x8000 ? -1 : 1;
+		const bool is_normal = e > 0;
+		const double sign = 1 - 2 * (x >> 15);
 
 		if ((x & INFINITE) == INFINITE) {
 			return m ? __builtin_nan("") : sign * __builtin_inf();
 		}
-		return sign * (e ? m + (1 << Mantissa) : m) *
-		       nvw_cuda_power((e ? e - 1 : 0) + LEAST - Mantissa);
+		return sign * (m + (is_normal << Mantissa)) *
+		       nvw_cuda_power(e - is_normal + LEAST - Mantissa);
 	}
 
 	NVW_CUDA_BOTH unsigned short narrowed(double value, int toward = NVW_CUDA_RN)
@@ -50,7 +51,7 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 		const unsigned long long bits = nvw_cuda_bits_of(value);
 		const bool negative = bits >> 63, away = toward == (negative ? NVW_CUDA_RD : NVW_CUDA_RU);
 		const int e = (int)(bits >> 52 & 0x7ff) - 1023, exponent = e < LEAST ? LEAST : e;
-		const unsigned sign = negative ? 0x8000 : 0;
+		const unsigned sign = (unsigned)negative << 15;
 
 		if (value != value) {
 			return NOT_A_NUMBER;
@@ -61,17 +62,19 @@ template <int Exponent, int Mantissa> struct nvw_cuda_format {
 		unsigned n = INFINITE;
 
 		if (e <= MOST) {
-			const double scaled =
-				(negative ? -value : value) * nvw_cuda_power(Mantissa - exponent);
+			const double scaled = __builtin_fabs(value) * nvw_cuda_power(Mantissa - exponent);
 			const unsigned whole = (unsigned)scaled;
 			const double rest = scaled - whole;
 
-			n = whole + ((unsigned)(exponent - LEAST) << Mantissa);
-			n += toward == NVW_CUDA_RN ? rest > 0.5 || (rest == 0.5 && whole % 2) :
-						     away && rest > 0;
+			bool is_up = away && rest > 0;
+
+			if (toward == NVW_CUDA_RN) {
+				is_up = rest > 0.5 || (rest == 0.5 && whole % 2);
+			}
+			n = whole + ((unsigned)(exponent - LEAST) << Mantissa) + is_up;
 		}
 		if (n >= INFINITE) {
-			n = toward == NVW_CUDA_RN || away ? INFINITE : INFINITE - 1;
+			n = INFINITE - (toward != NVW_CUDA_RN && !away);
 		}
 		return (unsigned short)(sign | n);
 	}
@@ -130,7 +133,10 @@ template <class Word, class T> NVW_CUDA_INLINE T nvw_cuda_add_narrow(T *to, T va
 	NVW_CUDA_BOTH T name##_sat(T a, T b)                            \
 	{                                                               \
 		const float v = name(a, b);                             \
-		return T::of(v > 0 ? (v < 1 ? v : 1) : 0);              \
+		if (!(v > 0)) {                                         \
+			return T::of(0.0f);                             \
+		}                                                       \
+		return T::of(v < 1 ? v : 1);                            \
 	}                                                               \
 	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                            \
 	{                                                               \
@@ -189,15 +195,16 @@ template <class Word, class T> NVW_CUDA_INLINE T nvw_cuda_add_narrow(T *to, T va
 	{                                                  \
 		return T2(name(a.x), name(a.y));           \
 	}
-#define NVW_CUDA_NARROW_CHOICE(T, T2, name, symbol)               \
-	NVW_CUDA_BOTH T name(T a, T b)                            \
-	{                                                         \
-		const float v = a, w = b;                         \
-		return v != v ? b : w != w || v symbol w ? a : b; \
-	}                                                         \
-	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                      \
-	{                                                         \
-		return T2(name(a.x, b.x), name(a.y, b.y));        \
+#define NVW_CUDA_NARROW_CHOICE(T, T2, name, symbol)        \
+	NVW_CUDA_BOTH T name(T a, T b)                     \
+	{                                                  \
+		const float v = a, w = b;                  \
+		const bool first = w != w || v symbol w;   \
+		return v == v && first ? a : b;            \
+	}                                                  \
+	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)               \
+	{                                                  \
+		return T2(name(a.x, b.x), name(a.y, b.y)); \
 	}
 #define NVW_CUDA_NARROW_TO(T, Short, Wide, type, suffix, toward) \
 	NVW_CUDA_BOTH T __##type##2##Short##suffix(Wide value)   \
@@ -299,7 +306,7 @@ template <class Word, class T> NVW_CUDA_INLINE T nvw_cuda_add_narrow(T *to, T va
 	}                                                                                \
 	NVW_CUDA_BOTH int __hisinf(T a)                                                  \
 	{                                                                                \
-		return (a.x & 0x7fff) != T::format::INFINITE ? 0 : a.x >> 15 ? -1 : 1;   \
+		return ((a.x & 0x7fff) == T::format::INFINITE) * (1 - 2 * (a.x >> 15));  \
 	}                                                                                \
 	NVW_CUDA_NARROW_TO(T, Short, float, float, , NVW_CUDA_RN)                        \
 	NVW_CUDA_NARROW_TO(T, Short, float, float, _rn, NVW_CUDA_RN)                     \

@@ -22,7 +22,9 @@ static const struct nvwave_kernel_hooks *hooks(void)
 	if (!found) {
 		found = true;
 		symbol.address = dlsym(RTLD_DEFAULT, NVWAVE_KERNEL_HOOKS);
-		the = symbol.find ? symbol.find() : NULL;
+		if (symbol.find) {
+			the = symbol.find();
+		}
 	}
 	return the;
 }
@@ -52,7 +54,10 @@ int logged_create(const struct emu_config *config, uint64_t bytes, struct nvw_lo
 	if (hooks() && hooks()->new_log(path, sizeof path, &self.number)) {
 		error = nvw_log_create(path, &info, &self.log);
 	}
-	*ret_log = error ? NULL : self.log;
+	*ret_log = NULL;
+	if (!error) {
+		*ret_log = self.log;
+	}
 	return error;
 }
 
@@ -74,8 +79,11 @@ void logged_kernel_begins(const struct nvwave_kernel_range *ranges, size_t count
 
 int logged_kernel_ends(bool failed)
 {
-	const int error = self.log ? nvw_log_flush(self.log) : 0;
+	int error = 0;
 
+	if (self.log) {
+		error = nvw_log_flush(self.log);
+	}
 	if (hooks()) {
 		hooks()->ends(failed || error);
 	}

@@ -17,6 +17,7 @@
 
 #include "../include/nvw_cuda_atomics.h"
 #include "../seam.h"
+#include "core/bounds.h"
 #include "core/folder.h"
 #include "emu.h"
 #include "logged.h"
@@ -50,7 +51,10 @@ static int make_pool(uint64_t bytes)
 {
 	struct nvw_pool_params params = {.heap_bytes = bytes + NVW_POOL_CHUNK_BYTES, .layout = "cuda"};
 
-	return bytes ? nvw__pool_create_unnamed("cuda", &params, 1, &self.pool) : 0;
+	if (!bytes) {
+		return 0;
+	}
+	return nvw__pool_create_unnamed("cuda", &params, 1, &self.pool);
 }
 
 static int look_for_races(void)
@@ -68,7 +72,7 @@ static int look_for_races(void)
 	for (unsigned i = 0; name && i < sizeof asked / sizeof *asked; i++) {
 		if (!strcmp(asked[i].name, name)) {
 			error = emu_check_races(self.machine, asked[i].model);
-			self.of_volatile = asked[i].of_volatile ? EMU_OP_VOLATILE : 0;
+			self.of_volatile = asked[i].of_volatile * EMU_OP_VOLATILE;
 		}
 	}
 	emu_races_know_fences(self.machine);
@@ -89,21 +93,21 @@ static bool has_pinned(void)
 static int make_machine(uint64_t nvram_bytes)
 {
 	struct nvw_log_writer *log = NULL;
-	int error = make_pool(nvram_bytes);
+	const char *nvram = NULL;
 
-	error = error || !self.pool ? error :
-				      logged_create(&self.config, nvw_pool_geometry(self.pool)->bytes, &log);
-	error = error ? error : emu_create(&self.config, self.pool, log, &self.machine);
-	error = error ? error : look_for_races();
-	if (error) {
-		return error;
+	NVW_TRY(make_pool(nvram_bytes));
+	if (self.pool) {
+		NVW_TRY(logged_create(&self.config, nvw_pool_geometry(self.pool)->bytes, &log));
+	}
+	NVW_TRY(emu_create(&self.config, self.pool, log, &self.machine));
+	NVW_TRY(look_for_races());
+	if (self.pool) {
+		nvram = (const char *)nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks;
 	}
 	emu_barriers_without_returned(self.machine);
 	emu_order_by_line(self.machine);
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
-	ranges_begin(self.machine, short_way.span, has_pinned(),
-		self.pool ? nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks : NULL,
-		nvram_bytes);
+	ranges_begin(self.machine, short_way.span, has_pinned(), nvram, nvram_bytes);
 	return self.fences ? 0 : NVW_E_MEMORY;
 }
 
@@ -124,19 +128,23 @@ static void destroy_machine(void)
 /* The machine for the ranges of a job. */
 static int prepare(const struct nvw_cuda_job *job)
 {
-	const uint64_t nvram = ranges_nvram_bytes(job);
+	uint64_t nvram = ranges_nvram_bytes(job);
 
 	if (self.machine && ranges_have_room(job)) {
 		return 0;
 	}
 	if (self.machine) {
 		fprintf(stderr,
-			"nvwave: kernel %s: a file was mapped that the machine's NVRAM has no room for: a new machine, with cold caches\n",
+			"nvwave: kernel %s: a file was mapped that the machine's NVRAM has no room for: "
+			"a new machine, with cold caches\n",
 			job->name);
 	}
 	ranges_give_back(NULL);
 	destroy_machine();
-	return make_machine(nvram ? 2 * nvram + NVRAM_MORE : 0);
+	if (nvram) {
+		nvram = 2 * nvram + NVRAM_MORE;
+	}
+	return make_machine(nvram);
 }
 
 /* ---- Launches
@@ -171,11 +179,12 @@ static int launch_on_machine(const struct nvw_cuda_job *job)
 static int announce(const struct nvw_cuda_job *job)
 {
 	struct nvwave_kernel_range *const ranges = calloc(job->range_count + 1, sizeof *ranges);
-	const size_t count = ranges ? ranges_in_nvram(ranges) : 0;
 
 	if (!ranges) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the record of a kernel");
 	}
+	const size_t count = ranges_in_nvram(ranges);
+
 	logged_own(false);
 	logged_kernel_begins(ranges, count, job->place);
 	logged_own(true);
@@ -196,21 +205,23 @@ static int launch(const struct nvw_cuda_job *job)
 	logged_own(false);
 	const int flushed = logged_kernel_ends(error != 0);
 
-	return error ? error : flushed;
+	return NVW_OR(error, flushed);
+}
+
+static int try_to_run(const struct nvw_cuda_job *job)
+{
+	NVW_TRY(prepare(job));
+	NVW_TRY(ranges_take_over(job));
+	NVW_TRY(announce(job));
+	return launch(job);
 }
 
 static bool run(const struct nvw_cuda_job *job)
 {
-	int error = self.failed ? NVW_E_KERNEL : 0;
-
 	logged_own(true);
-	error = error ? error : prepare(job);
-	error = error ? error : ranges_take_over(job);
-	error = error ? error : announce(job);
-	error = error ? error : launch(job);
+	self.failed = self.failed || try_to_run(job) != 0;
 	logged_own(false);
-	self.failed |= error != 0;
-	return !error;
+	return !self.failed;
 }
 
 static const char *message(void)
@@ -264,9 +275,9 @@ static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t 
 /* The longest piece of an access that is aligned, and no longer than 8 bytes. */
 static unsigned piece_of(uint64_t address, size_t n)
 {
-	unsigned piece = n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+	unsigned piece = 8;
 
-	while (address % piece) {
+	while (piece > n || address % piece) {
 		piece /= 2;
 	}
 	return piece;
@@ -281,10 +292,14 @@ static void load_together(void *address, size_t n, bool is_volatile, const void 
 	for (size_t done = 0; done < n;) {
 		const uint64_t at = ranges_locate((char *)address + done);
 		const unsigned piece = piece_of(at, n - done);
-		const uint64_t value = is_volatile ? issue(NVW__ATOMIC_LOAD, at, piece, 0, 0, NVW_RELAXED,
-							     NVW_SCOPE_AGENT, self.of_volatile, place) :
-						     issue(NVW__LOAD, at, piece, 0, 0, 0, 0, 0, place);
+		uint64_t value;
 
+		if (is_volatile) {
+			value = issue(NVW__ATOMIC_LOAD, at, piece, 0, 0, NVW_RELAXED, NVW_SCOPE_AGENT,
+				self.of_volatile, place);
+		} else {
+			value = issue(NVW__LOAD, at, piece, 0, 0, 0, 0, 0, place);
+		}
 		memcpy(bytes + done, &value, piece);
 		done += piece;
 	}
@@ -295,8 +310,7 @@ static void load_together(void *address, size_t n, bool is_volatile, const void 
 static void load(void *address, size_t n, bool is_volatile, const void *place)
 {
 	for (size_t done = 0; done < n; done += TOGETHER) {
-		load_together((char *)address + done, n - done < TOGETHER ? n - done : TOGETHER, is_volatile,
-			place);
+		load_together((char *)address + done, nvw_min(n - done, TOGETHER), is_volatile, place);
 	}
 }
 
@@ -375,9 +389,7 @@ static uint64_t cycle_ps(void)
 /* Takes a cycle, so that nobody waits for others without an end. */
 static void pass(uint64_t ps, const void *place)
 {
-	const uint64_t most = ps > cycle_ps() ? ps : cycle_ps();
-
-	nvw__op(site(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + most, 0);
+	nvw__op(site(place), NVW__OP_USE, NULL, nvw_time_ps(self.machine) + nvw_max(ps, cycle_ps()), 0);
 }
 
 static _Noreturn void abandon(void)
@@ -394,7 +406,10 @@ static bool has_races(void)
 
 static uint64_t time_ps(void)
 {
-	return self.machine ? nvw_time_ps(self.machine) : 0;
+	if (!self.machine) {
+		return 0;
+	}
+	return nvw_time_ps(self.machine);
 }
 
 static uint64_t cycles(void)
@@ -444,14 +459,15 @@ __attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_m
 const struct nvw_cuda_machine *nvw_cuda_machine_12(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
-	int error;
+	int error = 0;
 
 	emu_config_default(&self.config);
-	error = path ? emu_config_load(&self.config, path) : 0;
+	if (path) {
+		error = emu_config_load(&self.config, path);
+	}
 	self.config.wavefront_width = WARP;
-	self.config.stack = self.config.stack < STACK_LEAST ? STACK_LEAST : self.config.stack;
-	error = error ? error : emu_config_check(&self.config);
-	if (error) {
+	self.config.stack = nvw_max(self.config.stack, STACK_LEAST);
+	if (error || emu_config_check(&self.config)) {
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return NULL;
 	}

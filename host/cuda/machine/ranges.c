@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "emu.h"
 
 enum { LINE = NVW_CUDA_LINE };
@@ -63,7 +64,9 @@ uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < job->range_count; i++) {
-		bytes += job->ranges[i].persistent ? lines(job->ranges[i].bytes) * LINE : 0;
+		if (job->ranges[i].persistent) {
+			bytes += lines(job->ranges[i].bytes) * LINE;
+		}
 	}
 	return bytes;
 }
@@ -119,9 +122,11 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 {
 	const size_t bytes = lines(r->bytes) * LINE;
 
+	if (!r->persistent && r->pinned && self.has_pinned) {
+		return nvw_alloc_on(self.machine, "pinned", bytes);
+	}
 	if (!r->persistent) {
-		return r->pinned && self.has_pinned ? nvw_alloc_on(self.machine, "pinned", bytes) :
-						      nvw_alloc(self.machine, bytes);
+		return nvw_alloc(self.machine, bytes);
 	}
 	self.nvram_used += bytes;
 	return (char *)(uintptr_t)(self.nvram + self.nvram_used - bytes);
@@ -157,9 +162,9 @@ static int write_changes(struct place *p, size_t from, size_t bytes)
 	while (from < bytes && !error) {
 		size_t to = from;
 
-		while (to < bytes && memcmp(p->range.start + to, p->shadow + to,
-					     bytes - to < LINE ? bytes - to : LINE) != 0) {
-			to = to + LINE < bytes ? to + LINE : bytes;
+		while (to < bytes &&
+			memcmp(p->range.start + to, p->shadow + to, nvw_min(bytes - to, LINE)) != 0) {
+			to = nvw_min(to + LINE, bytes);
 		}
 		if (to > from) {
 			memcpy(p->shadow + from, p->range.start + from, to - from);
@@ -173,19 +178,19 @@ static int write_changes(struct place *p, size_t from, size_t bytes)
 static int take_over_one(const struct nvw_cuda_range *r)
 {
 	struct place *p = place_of(r);
-	const bool is_known = p != NULL;
-	int error = 0;
+	size_t from = r->changed / LINE * LINE, to = r->changed_end;
 
-	if (!p && !(p = unused_place(r))) {
-		error = new_place(r, &p);
+	if (!p) { /* the machine has nothing of it */
+		from = 0;
+		to = r->bytes;
+		p = unused_place(r);
 	}
-	if (error) {
-		return error;
+	if (!p) {
+		NVW_TRY(new_place(r, &p));
 	}
 	p->range = *r;
 	p->seen = true;
-	return is_known ? write_changes(p, r->changed / LINE * LINE, r->changed_end) :
-			  write_changes(p, 0, r->bytes);
+	return write_changes(p, from, to);
 }
 
 int ranges_take_over(const struct nvw_cuda_job *job)
@@ -218,7 +223,7 @@ int ranges_take_over(const struct nvw_cuda_job *job)
 /* Bytes of the range in a line. */
 static size_t bytes_at(const struct place *p, size_t at)
 {
-	return p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
+	return nvw_min(p->range.bytes - at, LINE);
 }
 
 static void keep_line(struct place *p, size_t at)

@@ -10,6 +10,8 @@
 
 #include <nvw/kernel.h>
 
+#include "core/bounds.h"
+
 struct kernel {
 	char *name;
 	uint64_t launches, work_items, ps;
@@ -66,7 +68,7 @@ void report_kernel_ends(struct nvw_machine *machine)
 									info[i].offset),
 			       to = *(const uint64_t *)(const void *)((const char *)after + info[i].offset);
 
-		*sum += to > from ? to - from : 0;
+		*sum += nvw_max(to, from) - from;
 	}
 	if (now.kernel) {
 		now.kernel->ps += nvw_time_ps(machine) - now.began;
@@ -79,27 +81,28 @@ void report_kernel_ends(struct nvw_machine *machine)
 
 static json_t *access_json(const struct emu_race_access *a)
 {
-	return json_pack("{s:s, s:i, s:s, s:I, s:I}", "file", a->site ? a->site->file : "", "line",
-		a->site ? (int)a->site->line : 0, "kind", a->kind, "work_item", (json_int_t)a->work_item,
-		"block", (json_int_t)a->group);
+	static const struct nvw_site nowhere = {.file = ""};
+	const struct nvw_site *const site = NVW_OR(a->site, &nowhere);
+
+	return json_pack("{s:s, s:i, s:s, s:I, s:I}", "file", site->file, "line", (int)site->line, "kind",
+		a->kind, "work_item", (json_int_t)a->work_item, "block", (json_int_t)a->group);
 }
 
 void report_machine_ends(struct nvw_machine *machine)
 {
 	const struct emu_race_report *const r = emu_races(machine);
 
+	if (r && !races) {
+		races = json_array();
+	}
 	for (unsigned i = 0; r && i < r->count; i++) {
 		const struct emu_race *const race = &r->race[i];
 
-		races = races ? races : json_array();
 		json_array_append_new(
 			races, json_pack("{s:s, s:I, s:b, s:o, s:o}", "kernel", race->kernel, "times",
 				       (json_int_t)race->count, "scope_mismatch",
 				       race->scopes_to_blame || race->kind == EMU_RACE_SCOPES, "first",
 				       access_json(&race->first), "second", access_json(&race->second)));
-	}
-	if (r && !races) {
-		races = json_array();
 	}
 }
 
@@ -144,7 +147,11 @@ static json_t *all_json(const struct emu_config *config)
 void report_write(const struct emu_config *config)
 {
 	const char *const path = getenv(NVW_CUDA_REPORT_VARIABLE);
-	json_t *const all = path && kernel_count ? all_json(config) : NULL;
+
+	if (!path || !kernel_count) {
+		return;
+	}
+	json_t *const all = all_json(config);
 
 	if (all && json_dump_file(all, path, JSON_INDENT(2))) {
 		fprintf(stderr, "nvwave: %s: the report on the kernels cannot be written\n", path);

@@ -10,6 +10,7 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "core/bounds.h"
 #include "wavefront/fiber.h"
 #include "source/place.h"
 
@@ -42,8 +43,12 @@ static struct nvw_site *look_up(const void *place)
 	struct nvw_site *const site = calloc(1, sizeof *site);
 	const Dwarf_Addr call = (Dwarf_Addr)(uintptr_t)place - 1;
 	Dwfl *const dwfl = program();
-	Dwfl_Module *const module = dwfl ? dwfl_addrmodule(dwfl, call) : NULL;
+	Dwfl_Module *module = NULL;
 	struct nvw__place p = {0};
+
+	if (dwfl) {
+		module = dwfl_addrmodule(dwfl, call);
+	}
 
 	if (module) {
 		p = nvw__place_of(module, call);
@@ -55,9 +60,12 @@ static struct nvw_site *look_up(const void *place)
 		free(site);
 		return NULL;
 	}
-	site->file = p.file ? p.file : "(no debug information)";
+	site->file = "(no debug information)";
 	site->function = function;
-	site->line = p.file ? (unsigned)p.line : 0;
+	if (p.file) {
+		site->file = p.file;
+		site->line = (unsigned)p.line;
+	}
 	return site;
 }
 
@@ -118,7 +126,7 @@ static size_t slot_of(const void *place)
 static bool grow(void)
 {
 	struct entry *const old = table;
-	const size_t old_room = room, new_room = room ? 2 * room : 1024;
+	const size_t old_room = room, new_room = NVW_OR(2 * room, 1024);
 	struct entry *const larger = calloc(new_room, sizeof *larger);
 
 	if (!larger) {

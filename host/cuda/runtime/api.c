@@ -75,7 +75,7 @@ cudaError_t cudaGetDevice(int *ret)
 
 cudaError_t cudaSetDevice(int device)
 {
-	return device == 0 ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidDevice);
+	return nvw_cuda_unless(cudaErrorInvalidDevice, device == 0);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
@@ -101,13 +101,16 @@ cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int 
 #undef X
 	};
 
-	for (unsigned i = 0; device == 0 && i < sizeof names / sizeof *names; i++) {
+	if (device != 0) {
+		return nvw_cuda_fail(cudaErrorInvalidDevice);
+	}
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (names[i] == attribute) {
 			*ret = values[i];
 			return cudaSuccess;
 		}
 	}
-	return nvw_cuda_fail(device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+	return nvw_cuda_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -126,7 +129,7 @@ static size_t limits[3] = {STACK_BYTES, 1 << 20, 8 << 20};
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
 	(void)value; /* stacks are large, and neither buffer nor heap have a bound */
-	return limit <= cudaLimitMallocHeapSize ? cudaSuccess : nvw_cuda_fail(cudaErrorUnsupportedLimit);
+	return nvw_cuda_unless(cudaErrorUnsupportedLimit, limit <= cudaLimitMallocHeapSize);
 }
 
 cudaError_t cudaDeviceGetLimit(size_t *ret, enum cudaLimit limit)
@@ -154,7 +157,7 @@ cudaError_t cudaDriverGetVersion(int *ret)
 
 static cudaError_t check_kernel(const void *kernel)
 {
-	return nvw_cuda_kernel_of(kernel) ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidDeviceFunction);
+	return nvw_cuda_unless(cudaErrorInvalidDeviceFunction, nvw_cuda_kernel_of(kernel));
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void *kernel, enum cudaFuncCache config)
@@ -187,8 +190,11 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *ke
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 	int *ret, const void *kernel, int block_size, size_t shared)
 {
-	int blocks = block_size > 0 ? properties.maxThreadsPerMultiProcessor / block_size : 0;
+	int blocks = 0;
 
+	if (block_size > 0) {
+		blocks = properties.maxThreadsPerMultiProcessor / block_size;
+	}
 	if (shared && blocks > (int)(properties.sharedMemPerMultiprocessor / shared)) {
 		blocks = (int)(properties.sharedMemPerMultiprocessor / shared);
 	}
@@ -247,7 +253,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
 	(void)flags;
 	*ret = calloc(1, sizeof **ret);
-	return *ret ? cudaSuccess : nvw_cuda_fail(cudaErrorMemoryAllocation);
+	return nvw_cuda_unless(cudaErrorMemoryAllocation, *ret);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *ret)

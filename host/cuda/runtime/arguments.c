@@ -39,7 +39,7 @@ struct argument {
 	enum passed passed;
 	unsigned slot[2]; /* from 1; 0: none, of an empty structure */
 	unsigned words;   /* IN_MEMORY: of the structure */
-	char extended; /* IN_WORDS: a small number, which the kernel expects to be extended: c, s, b, C, S; or 0 */
+	char extended;    /* IN_WORDS: a small number that the kernel expects extended: c, s, b, C, S; or 0 */
 };
 
 struct signature {
@@ -113,9 +113,13 @@ static void ask(const struct kernel_entry *kernel, unsigned bit)
 	for (unsigned i = 0; i < SLOTS; i++) {
 		const uint64_t value = (i + 1) >> bit & 1;
 
-		*(i < INTEGERS             ? &image->integer[i] :
-			i < FIRST_ON_STACK ? &image->floating[i - INTEGERS] :
-					     &image->stack[i - FIRST_ON_STACK]) = value;
+		if (i < INTEGERS) {
+			image->integer[i] = value;
+		} else if (i < FIRST_ON_STACK) {
+			image->floating[i - INTEGERS] = value;
+		} else {
+			image->stack[i - FIRST_ON_STACK] = value;
+		}
 	}
 	image->stack_words = STACK_WORDS;
 	clear_stack_below();
@@ -142,7 +146,7 @@ static const char *parameters(const char *name)
 	int depth = 0;
 
 	for (; at && at >= name; at--) {
-		depth += *at == ')' ? 1 : *at == '(' ? -1 : 0;
+		depth += (*at == ')') - (*at == '(');
 		if (depth == 0) {
 			return at;
 		}
@@ -154,10 +158,12 @@ const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel)
 {
 	int status;
 	char *const name = __cxa_demangle(kernel->symbol, NULL, NULL, &status);
-	char *const end = name ? (char *)(uintptr_t)parameters(name) : NULL;
-	char *start = name;
+	char *start = name, *end = NULL;
 
-	if (!name || !end) {
+	if (name) {
+		end = (char *)(uintptr_t)parameters(name);
+	}
+	if (!end) {
 		free(name);
 		return kernel->symbol;
 	}
@@ -185,10 +191,17 @@ static bool is_empty(unsigned i)
  * goes behind it. */
 static bool is_next(struct cursor *at, char how, unsigned slot)
 {
-	unsigned *const next = slot > FIRST_ON_STACK ? &at->word : how == 'f' ? &at->floating : &at->integer;
-	const unsigned end = slot > FIRST_ON_STACK ? SLOTS : how == 'f' ? FIRST_ON_STACK : INTEGERS;
+	const bool is_on_stack = slot > FIRST_ON_STACK;
+	unsigned *next = &at->integer, end = INTEGERS;
 
-	if (slot < *next || slot > end || (slot <= FIRST_ON_STACK && strchr("mx", how))) {
+	if (is_on_stack) {
+		next = &at->word;
+		end = SLOTS;
+	} else if (how == 'f') {
+		next = &at->floating;
+		end = FIRST_ON_STACK;
+	}
+	if (slot < *next || slot > end || (!is_on_stack && strchr("mx", how))) {
 		return false;
 	}
 	*next = slot + 1;
@@ -198,9 +211,10 @@ static bool is_next(struct cursor *at, char how, unsigned slot)
 /* The register of the next parameter of a class; 0: there is none left. */
 static unsigned next_register(const struct cursor *at, char how)
 {
-	return how == 'f' ? (at->floating <= FIRST_ON_STACK ? at->floating : 0) :
-	       how == 'i' ? (at->integer <= INTEGERS ? at->integer : 0) :
-			    0;
+	if (how == 'f' && at->floating <= FIRST_ON_STACK) {
+		return at->floating;
+	}
+	return how == 'i' && at->integer <= INTEGERS ? at->integer : 0;
 }
 
 /* Where the first argument from the given one begins that travels by its first word; 0: there is none. */
@@ -241,11 +255,14 @@ static bool is_second_alone(const struct cursor *at, char how, unsigned i)
 /* One more parameter. False: no argument is where it travels. */
 static bool conclude(struct cursor *at, char how, struct argument *arguments)
 {
-	const unsigned second = at->last ? asking.code[at->last - 1][1] : 0;
+	if (at->last) {
+		struct argument *const before = &arguments[at->last - 1];
+		const unsigned second = asking.code[at->last - 1][1];
 
-	if (at->last && is_second(at, how, &arguments[at->last - 1], second)) {
-		arguments[at->last - 1].slot[1] = second;
-		return is_next(at, how, second);
+		if (is_second(at, how, before, second)) {
+			before->slot[1] = second;
+			return is_next(at, how, second);
+		}
 	}
 	for (; at->argument < asking.count && is_empty(at->argument); at->argument++) {
 		if (is_second_alone(at, how, at->argument)) {
@@ -262,7 +279,9 @@ static bool conclude(struct cursor *at, char how, struct argument *arguments)
 	at->last = at->argument;
 	to->passed = asking.passed[i];
 	to->slot[0] = asking.code[i][0];
-	to->extended = (char)(strchr("cCsSb", how) ? how : 0);
+	if (strchr("cCsSb", how)) {
+		to->extended = how;
+	}
 	if (how == 'm') {
 		to->words = at->words;
 		return to->passed == IN_MEMORY;

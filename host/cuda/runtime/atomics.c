@@ -103,8 +103,7 @@ static void note(unsigned operation, bool changes, const void *place)
 
 static bool changes_something(const struct request *r, uint64_t old)
 {
-	const unsigned bits = 8 * bytes_of(r->size);
-	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+	const uint64_t mask = nvw_low_bits(8 * bytes_of(r->size));
 
 	return r->operation != NVW_CUDA_LOAD &&
 	       ((combine(r->operation, r->size, old, r->value, r->compare) ^ old) & mask);

@@ -92,7 +92,10 @@ int nvw_cuda_barrier_at(int kind, int predicate, const void *place)
 	}
 	const unsigned count = (unsigned)me->result, all = (unsigned)(me->result >> 32);
 
-	return kind == 1 ? (int)count : kind == 2 ? count == all : count != 0;
+	if (kind == 1) {
+		return (int)count;
+	}
+	return kind == 2 ? count == all : count != 0;
 }
 
 void nvw_cuda_sync_threads(void)

@@ -137,7 +137,6 @@ cudaError_t nvw_cuda_emulate(void)
 		.frame_bytes = frame_bytes(),
 		.begin = begin_coroutine};
 	struct nvw_cuda_range *const ranges = nvw_cuda_ranges(&job.range_count);
-	bool done;
 
 	groups = calloc(nvw_cuda_launch.groups, sizeof *groups);
 	if (!groups || !ranges) {
@@ -147,15 +146,17 @@ cudaError_t nvw_cuda_emulate(void)
 	}
 	job.ranges = ranges;
 	nvw_cuda_running.leave = job.frame_bytes ? leave_coroutine : leave;
-	done = nvw_cuda_machine->run(&job);
+	const bool done = nvw_cuda_machine->run(&job);
+
 	nvw_cuda_now = NULL;
 	forget_groups();
 	free(ranges);
 	if (nvw_cuda_running.error) { /* told already */
 		return nvw_cuda_running.error;
 	}
-	if (!done) {
-		fprintf(stderr, "nvwave: kernel %s: %s\n", nvw_cuda_launch.name, nvw_cuda_machine->message());
+	if (done) {
+		return cudaSuccess;
 	}
-	return done ? cudaSuccess : cudaErrorLaunchFailure;
+	fprintf(stderr, "nvwave: kernel %s: %s\n", nvw_cuda_launch.name, nvw_cuda_machine->message());
+	return cudaErrorLaunchFailure;
 }

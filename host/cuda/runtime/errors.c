@@ -20,6 +20,14 @@ cudaError_t nvw_cuda_fail(cudaError_t error)
 	return last = error;
 }
 
+cudaError_t nvw_cuda_unless(cudaError_t error, bool is_right)
+{
+	if (is_right) {
+		return cudaSuccess;
+	}
+	return nvw_cuda_fail(error);
+}
+
 cudaError_t nvw_cuda_failed(void)
 {
 	return sticky;
@@ -27,7 +35,7 @@ cudaError_t nvw_cuda_failed(void)
 
 cudaError_t cudaPeekAtLastError(void)
 {
-	return sticky ? sticky : last;
+	return NVW_OR(sticky, last);
 }
 
 cudaError_t cudaGetLastError(void)

@@ -40,8 +40,11 @@ _Noreturn void nvw_cuda_overflow(const void *place)
 	if (nvw_cuda_machine) {
 		nvw_cuda_machine->describe(&machine);
 	}
-	nvw_cuda_report(is_entry(place) ? (const char *)nvw_cuda_launch.kernel + 1 : place,
-		"its stack of %llu bytes has overflowed%s", (unsigned long long)machine.stack_bytes,
+	if (is_entry(place)) {
+		place = (const char *)nvw_cuda_launch.kernel + 1;
+	}
+	nvw_cuda_report(place, "its stack of %llu bytes has overflowed%s",
+		(unsigned long long)machine.stack_bytes,
 		nvw_cuda_machine ? "; use less stack, or --set host.stack=..." : "");
 	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 }
@@ -75,7 +78,8 @@ static _Noreturn void on_host_fault(const siginfo_t *info, const ucontext_t *con
 	char line[512], near[256];
 
 	nvw_cuda_place(pc + 1, line, sizeof line);
-	if (!line[0]) { /* a copy of the C library's: it begins with no frame of its own, so its caller is on top */
+	/* A copy of the C library's: it begins with no frame of its own, so its caller is on top. */
+	if (!line[0]) {
 		nvw_cuda_place(*(void *const *)context->uc_mcontext.gregs[REG_RSP], line, sizeof line);
 	}
 	nvw_cuda_describe_address(info->si_addr, near, sizeof near);

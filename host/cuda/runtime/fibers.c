@@ -20,7 +20,11 @@ bool nvw_cuda_is_stack_guard(const void *address)
 static void append(struct group *g, struct item *item)
 {
 	item->next = NULL;
-	*(g->first ? &g->last->next : &g->first) = item;
+	if (g->first) {
+		g->last->next = item;
+	} else {
+		g->first = item;
+	}
 	g->last = item;
 }
 

@@ -60,12 +60,15 @@ static void *map(const char *path, int fd, uint64_t offset, size_t bytes)
 {
 	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
-	return at == MAP_FAILED ? complain(path, strerror(errno)) : at;
+	if (at == MAP_FAILED) {
+		return complain(path, strerror(errno));
+	}
+	return at;
 }
 
 static void *map_alone(const char *path, size_t *len, bool create)
 {
-	const int fd = open(path, create ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDWR | O_CLOEXEC, 0666);
+	const int fd = open(path, O_RDWR | O_CLOEXEC | create * O_CREAT, 0666);
 	struct stat s;
 	void *at = NULL;
 
@@ -128,9 +131,10 @@ static uint64_t end_of(const struct table *table)
 
 	for (unsigned i = 0; i < ENTRIES; i++) {
 		const struct entry *const e = &table->entry[i];
-		const uint64_t behind = e->bytes ? (e->offset + e->bytes + PAGE - 1) / PAGE * PAGE : 0;
 
-		end = behind > end ? behind : end;
+		if (e->bytes) {
+			end = nvw_max(end, (e->offset + e->bytes + PAGE - 1) / PAGE * PAGE);
+		}
 	}
 	return end;
 }
@@ -141,7 +145,9 @@ static struct entry *add(struct table *table, const char *path, size_t bytes, in
 	struct entry *free_one = NULL;
 
 	for (unsigned i = ENTRIES; i-- > 0;) {
-		free_one = table->entry[i].bytes ? free_one : &table->entry[i];
+		if (!table->entry[i].bytes) {
+			free_one = &table->entry[i];
+		}
 	}
 	if (!free_one || strlen(path) >= NAME) {
 		return complain(path,
@@ -188,15 +194,20 @@ void *nvw_gpm_map(const char *path, size_t *len, int create)
 	struct mapped *m;
 
 	if ((create != 0) != (*len != 0)) {
-		return complain(
-			path, create ? "gpm_map_file(): expected a length of more than 0 to create it" :
-				       "gpm_map_file(): expected a length of 0 to open it");
+		static const char *const wrong[] = {"gpm_map_file(): expected a length of 0 to open it",
+			"gpm_map_file(): expected a length of more than 0 to create it"};
+
+		return complain(path, wrong[create != 0]);
 	}
 	m = calloc(1, sizeof *m);
 	if (!m) {
 		return complain(path, "no memory");
 	}
-	m->start = pool && *pool ? map_in_pool(pool, path, len, create) : map_alone(path, len, create);
+	if (pool && *pool) {
+		m->start = map_in_pool(pool, path, len, create);
+	} else {
+		m->start = map_alone(path, len, create);
+	}
 	m->bytes = *len;
 	if (!m->start || cudaHostRegister(m->start, m->bytes, 0)) {
 		free(m);
@@ -214,7 +225,7 @@ int nvw_gpm_unmap(void *address, size_t len)
 		struct mapped *const found = *m;
 
 		if (found->start == address) {
-			nvw_gpm_persist(address, len < found->bytes ? len : found->bytes);
+			nvw_gpm_persist(address, nvw_min(len, found->bytes));
 			cudaHostUnregister(address);
 			munmap(address, found->bytes);
 			*m = found->next;

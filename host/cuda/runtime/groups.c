@@ -93,9 +93,7 @@ static bool has_shape(const struct extent *block)
 
 static unsigned lanes_of(const struct group *g, unsigned warp)
 {
-	const unsigned rest = g->size - warp * WARP;
-
-	return rest < WARP ? (1u << rest) - 1 : UINT32_MAX;
+	return (unsigned)nvw_low_bits(nvw_min(g->size - warp * WARP, WARP));
 }
 
 struct group *nvw_cuda_begin_group(uint64_t number)

@@ -323,7 +323,7 @@ static void copy_on_machine(char *to, const char *from, size_t n, const void *pl
 	const bool from_end = to > from && to < from + n;
 
 	for (size_t done = 0; done < n;) {
-		const size_t piece = n - done < COPY_PIECE ? n - done : COPY_PIECE;
+		const size_t piece = nvw_min(n - done, COPY_PIECE);
 		const size_t at = from_end ? n - done - piece : done;
 
 		copy_piece(to + at, from + at, piece, place);
@@ -338,7 +338,7 @@ static void *move(void *to, const void *from, size_t n, const void *place)
 		copy_on_machine(to, from, n, place);
 		return to;
 	}
-	nvw_cuda_spend((int)(n / 8 < TURN ? n / 8 : TURN));
+	nvw_cuda_spend((int)nvw_min(n / 8, TURN));
 	if (nvw_cuda_is_recorded(to)) {
 		nvw_cuda_record_store(to, n, place);
 	}
@@ -349,7 +349,7 @@ static void *move(void *to, const void *from, size_t n, const void *place)
 static void *fill(void *to, int byte, size_t n, const void *place)
 {
 	nvw_cuda_settle();
-	nvw_cuda_spend((int)(n / 8 < TURN ? n / 8 : TURN));
+	nvw_cuda_spend((int)nvw_min(n / 8, TURN));
 	if (nvw_cuda_is_recorded(to)) {
 		nvw_cuda_record_store(to, n, place);
 	}

@@ -108,13 +108,13 @@ static cudaError_t launch(const void *stub, struct extent grid, struct extent bl
 		nvw_cuda_in_kernel = false;
 	}
 	nvw_cuda_unlock();
-	return error ? nvw_cuda_fail(error) : cudaSuccess;
+	return nvw_cuda_unless(error, !error);
 }
 
 cudaError_t cudaLaunchKernel(
 	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
 {
-	const void *const place = popped ? popped : __builtin_return_address(0);
+	const void *const place = NVW_OR(popped, __builtin_return_address(0));
 
 	(void)stream;
 	popped = NULL;

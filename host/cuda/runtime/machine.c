@@ -32,14 +32,18 @@ static _Noreturn void refuse(const char *path, const char *why)
 static __attribute__((constructor)) void find(void)
 {
 	const char *const path = getenv(NVW_CUDA_LIBRARY_VARIABLE);
-	void *const library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	union {
 		void *address;
 		nvw_cuda_find_machine *function;
-	} found = {.address = library ? dlsym(library, NVW_CUDA_MACHINE) : NULL};
+	} found = {NULL};
 
 	if (!path) {
 		return;
+	}
+	void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (library) {
+		found.address = dlsym(library, NVW_CUDA_MACHINE);
 	}
 	if (!found.address) {
 		refuse(path, "expected nvwave's emulated machine for CUDA programs, of this version");
@@ -80,7 +84,7 @@ void nvw_cuda_machine_store(void *address, size_t n, bool is_volatile, const voi
 	char *at = address;
 
 	while (n) {
-		const size_t piece = n < 64 ? n : 64;
+		const size_t piece = nvw_min(n, 64);
 
 		nvw_cuda_machine->store(at, piece, is_volatile, me->fenced, place);
 		nvw_cuda_now = me;

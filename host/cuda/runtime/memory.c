@@ -90,7 +90,7 @@ bool nvw_cuda_is_device_memory(const void *address)
 static bool insert(size_t at, const struct block *block)
 {
 	if (block_count == block_room) {
-		const size_t room = block_room ? 2 * block_room : 64;
+		const size_t room = NVW_OR(2 * block_room, 64);
 		struct block *const more = realloc(blocks, room * sizeof *blocks);
 
 		if (!more) {
@@ -141,16 +141,19 @@ static struct block *nearest(const void *address)
 {
 	const size_t before = place_for((const char *)address + 1);
 
-	return before ? &blocks[before - 1] : block_count ? blocks : NULL;
+	if (!block_count) {
+		return NULL;
+	}
+	return &blocks[before - (before > 0)];
 }
 
 /* The block of device memory that an address is in, for a copy: a program with many allocations copies
  * often. */
 static struct block *device_block(const void *p)
 {
-	struct block *const b = nvw_cuda_is_device_memory(p) ? nearest(p) : NULL;
+	struct block *const b = nearest(p);
 
-	return b && b->kind == DEVICE ? b : NULL;
+	return b && b->kind == DEVICE && nvw_cuda_is_device_memory(p) ? b : NULL;
 }
 
 /* What a kernel has left there comes first: on the machine a copy waits for the running one. */
@@ -282,6 +285,15 @@ static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret
 	return cudaSuccess;
 }
 
+/* An error of the call, or of a kernel before it. */
+static cudaError_t told(cudaError_t error)
+{
+	if (error) {
+		return nvw_cuda_fail(error);
+	}
+	return nvw_cuda_failed();
+}
+
 static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 {
 	cudaError_t error;
@@ -298,7 +310,7 @@ static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 	error = allocate_kind(bytes, kind, &made);
 	pthread_mutex_unlock(&mutex);
 	*ret = made;
-	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
+	return told(error);
 }
 
 static cudaError_t release(void *p)
@@ -325,7 +337,7 @@ static cudaError_t release(void *p)
 		forget(b);
 	}
 	pthread_mutex_unlock(&mutex);
-	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
+	return told(error);
 }
 
 /* __managed__ variables are one allocation, made before all others. */
@@ -401,7 +413,7 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
 		error = cudaErrorMemoryAllocation;
 	}
 	pthread_mutex_unlock(&mutex);
-	return error ? nvw_cuda_fail(error) : cudaSuccess;
+	return nvw_cuda_unless(error, !error);
 }
 
 cudaError_t cudaHostUnregister(void *p)
@@ -416,7 +428,7 @@ cudaError_t cudaHostUnregister(void *p)
 		b = NULL;
 	}
 	pthread_mutex_unlock(&mutex);
-	return b ? cudaSuccess : nvw_cuda_fail(cudaErrorHostMemoryNotRegistered);
+	return nvw_cuda_unless(cudaErrorHostMemoryNotRegistered, b);
 }
 
 cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
@@ -441,7 +453,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const vo
 	if (b && (const char *)p >= b->start && (const char *)p < b->start + b->bytes) {
 		ret->type = types[b->kind];
 		ret->devicePointer = (void *)(uintptr_t)p;
-		ret->hostPointer = b->kind == DEVICE ? NULL : (void *)(uintptr_t)p;
+		if (b->kind != DEVICE) {
+			ret->hostPointer = ret->devicePointer;
+		}
 	}
 	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
@@ -452,8 +466,10 @@ enum { NEAR_BYTES = 1 << 20 };
 
 static bool is_near(const struct block *b, const char *at)
 {
-	return at < b->start ? (size_t)(b->start - at) <= NEAR_BYTES :
-			       (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
+	if (at < b->start) {
+		return (size_t)(b->start - at) <= NEAR_BYTES;
+	}
+	return (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
 }
 
 /* Copies the block at hand, since another thread may move the list. */
@@ -508,8 +524,11 @@ static void note_change(const void *to, size_t n)
 	if (b) {
 		const size_t at = (size_t)((const char *)to - b->start);
 
-		b->changed = b->changed < b->changed_end && b->changed < at ? b->changed : at;
-		b->changed_end = b->changed_end > at + n ? b->changed_end : at + n;
+		if (b->changed >= b->changed_end) { /* nothing yet */
+			b->changed = at;
+		}
+		b->changed = nvw_min(b->changed, at);
+		b->changed_end = nvw_max(b->changed_end, at + n);
 	}
 	pthread_mutex_unlock(&mutex);
 }
@@ -631,63 +650,80 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 
 	pthread_mutex_lock(&mutex);
 	for (size_t i = 0; i < block_count; i++) {
-		used += blocks[i].kind == DEVICE ? blocks[i].page_bytes : 0;
+		if (blocks[i].kind == DEVICE) {
+			used += blocks[i].page_bytes;
+		}
 	}
 	pthread_mutex_unlock(&mutex);
 	*ret_total = UINT64_C(16) << 30;
-	*ret_free = *ret_total > used ? *ret_total - used : 0;
+	*ret_free = *ret_total - nvw_min(*ret_total, used);
 	return cudaSuccess;
 }
 
 /* ---- Variables of the device
  * -------------------------------------------------------------------------------------- */
 
-cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
+static cudaError_t describe_symbol(const void *symbol, struct variable_entry *ret)
 {
 	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
 
-	*ret = v ? v->variable : NULL;
-	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
+	memset(ret, 0, sizeof *ret);
+	if (!v) {
+		return nvw_cuda_fail(cudaErrorInvalidSymbol);
+	}
+	*ret = *v;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
+{
+	struct variable_entry v;
+	const cudaError_t error = describe_symbol(symbol, &v);
+
+	*ret = v.variable;
+	return error;
 }
 
 cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol)
 {
-	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
+	struct variable_entry v;
+	const cudaError_t error = describe_symbol(symbol, &v);
 
-	*ret = v ? v->bytes : 0;
-	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
+	*ret = v.bytes;
+	return error;
 }
 
 static cudaError_t in_symbol(const void *symbol, size_t n, size_t offset, char **ret)
 {
-	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
+	struct variable_entry v;
+	const cudaError_t error = describe_symbol(symbol, &v);
 
-	if (!v) {
-		return nvw_cuda_fail(cudaErrorInvalidSymbol);
+	if (error) {
+		return error;
 	}
-	if (n > v->bytes || offset > v->bytes - n) {
+	if (n > v.bytes || offset > v.bytes - n) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
-	*ret = (char *)v->variable + offset;
+	*ret = (char *)v.variable + offset;
 	return nvw_cuda_failed();
 }
 
 cudaError_t cudaMemcpyToSymbol(
 	const void *symbol, const void *from, size_t n, size_t offset, enum cudaMemcpyKind kind)
 {
-	char *to;
+	char *to = NULL;
 	const cudaError_t error = in_symbol(symbol, n, offset, &to);
 
-	return error ? error : cudaMemcpy(to, from, n, kind);
+	return NVW_OR(error, cudaMemcpy(to, from, n, kind));
 }
 
 cudaError_t cudaMemcpyFromSymbol(
 	void *to, const void *symbol, size_t n, size_t offset, enum cudaMemcpyKind kind)
 {
-	char *from;
+	char *from = NULL;
 	const cudaError_t error = in_symbol(symbol, n, offset, &from);
 
-	return error ? error : cudaMemcpy(to, from, n, kind);
+	return NVW_OR(error, cudaMemcpy(to, from, n, kind));
 }
 
 /* ---- For the machine
@@ -724,15 +760,18 @@ static int by_number(const void *a, const void *b)
 static struct nvw_cuda_range range_of(const struct block *b)
 {
 	const bool persistent = b->kind == PITCHED || (b->kind == REGISTERED && is_file(b->start));
-	const bool by_copies = b->kind == DEVICE;
-
-	return (struct nvw_cuda_range){.start = b->start,
+	struct nvw_cuda_range range = {.start = b->start,
 		.bytes = b->bytes,
 		.persistent = persistent,
 		.pinned = !persistent && (b->kind == PINNED || b->kind == REGISTERED),
-		.by_copies = by_copies,
-		.changed = by_copies ? b->changed : 0,
-		.changed_end = by_copies ? b->changed_end : b->bytes};
+		.by_copies = b->kind == DEVICE,
+		.changed_end = b->bytes};
+
+	if (range.by_copies) {
+		range.changed = b->changed;
+		range.changed_end = b->changed_end;
+	}
+	return range;
 }
 
 static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)

@@ -9,26 +9,32 @@
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"
 
-enum { WORK_ITEM, BLOCK, GRID };
+enum { WORK_ITEM, BLOCK, GRID, WAYS = 3 };
 
 /* What __threadfence_system() promises: host.fence_system. */
 static enum { VISIBLE, DURABLE, SWITCHED } fences;
 static bool direct_io = true; /* the program has not switched it off */
 static enum { SBRP_NOTHING, SBRP_BARRIERS, SBRP_REFUSED } sbrp;
 
+/* 0: it is none of the names. */
+static unsigned one_of(const char *const names[WAYS], const char *name)
+{
+	for (unsigned i = 1; name && i < WAYS; i++) {
+		if (!strcmp(names[i], name)) {
+			return i;
+		}
+	}
+	return 0;
+}
+
 static __attribute__((constructor)) void begin(void)
 {
-	const char *const fence = getenv(NVW_CUDA_FENCE_VARIABLE), *const persistency =
-									   getenv(NVW_CUDA_SBRP_VARIABLE);
+	static const char *const of_fences[WAYS] = {[DURABLE] = "durable", [SWITCHED] = "switched"},
+				 *const of_sbrp[WAYS] = {
+					 [SBRP_BARRIERS] = "barriers", [SBRP_REFUSED] = "refused"};
 
-	fences = fence && !strcmp(fence, "durable")  ? DURABLE :
-		 fence && !strcmp(fence, "switched") ? SWITCHED :
-						       VISIBLE;
-	if (persistency) {
-		sbrp = !strcmp(persistency, "barriers") ? SBRP_BARRIERS :
-		       !strcmp(persistency, "refused")  ? SBRP_REFUSED :
-							  SBRP_NOTHING;
-	}
+	fences = one_of(of_fences, getenv(NVW_CUDA_FENCE_VARIABLE));
+	sbrp = one_of(of_sbrp, getenv(NVW_CUDA_SBRP_VARIABLE));
 }
 
 void nvw_cuda_switch_direct_io(int on)
@@ -117,7 +123,7 @@ void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place)
 	if (sbrp == SBRP_REFUSED) {
 		nvw_cuda_report(place,
 			"%s of scope %s: inline PTX that is SBRP's is refused (host.sbrp=refused)",
-			instruction ? instruction : "pAcq", scopes[scope & 3]);
+			NVW_OR(instruction, "pAcq"), scopes[scope & 3]);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
 	if (sbrp == SBRP_BARRIERS && instruction) {

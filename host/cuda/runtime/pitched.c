@@ -21,7 +21,7 @@ static const char *pool(void)
 {
 	const char *const path = getenv("NVWAVE_PITCH_POOL");
 
-	return path ? path : "";
+	return NVW_OR(path, "");
 }
 
 bool nvw_cuda_pitched_is_file(void)
@@ -34,12 +34,17 @@ char *nvw_cuda_map_pitched(size_t bytes)
 	const int fd = open(pool(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	const uint64_t end = used_bytes + bytes;
 	struct stat s;
-	void *at = MAP_FAILED;
+	void *at = NULL;
 
 	if (fd >= 0 && !fstat(fd, &s) && ((uint64_t)s.st_size >= end || !ftruncate(fd, (off_t)end))) {
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)used_bytes);
+		void *const mapped =
+			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)used_bytes);
+
+		if (mapped != MAP_FAILED) {
+			at = mapped;
+		}
 	}
-	if (at == MAP_FAILED) {
+	if (!at) {
 		fprintf(stderr, "nvwave: NVWAVE_PITCH_POOL=%s: %s\n", pool(), strerror(errno));
 	} else {
 		used_bytes = end;
@@ -47,5 +52,5 @@ char *nvw_cuda_map_pitched(size_t bytes)
 	if (fd >= 0) {
 		close(fd);
 	}
-	return at == MAP_FAILED ? NULL : at;
+	return at;
 }

@@ -21,8 +21,10 @@ static uint64_t extended(uint64_t value, unsigned type)
 {
 	const unsigned unused = 64 - 8 * PTX_BYTES(type);
 
-	return PTX_KIND(type) == PTX_SIGNED ? (uint64_t)((int64_t)(value << unused) >> unused) :
-					      value << unused >> unused;
+	if (PTX_KIND(type) == PTX_SIGNED) {
+		return (uint64_t)((int64_t)(value << unused) >> unused);
+	}
+	return value << unused >> unused;
 }
 
 /* ---- Memory
@@ -102,7 +104,9 @@ uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed)
 
 static uint64_t part(const struct extent *e, unsigned i)
 {
-	return i == 0 ? e->x : i == 1 ? e->y : e->z;
+	const unsigned parts[] = {e->x, e->y, e->z};
+
+	return parts[i];
 }
 
 static uint64_t lane_mask(unsigned number, unsigned lane)
@@ -178,7 +182,10 @@ uint64_t nvw_ptx_special(uint64_t number)
 /* kind: 0 sync, 1 popc, 2 and, 3 or */
 uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed)
 {
-	return executed ? (uint64_t)nvw_cuda_barrier_at((int)kind, predicate & 1, HERE) : 0;
+	if (!executed) {
+		return 0;
+	}
+	return (uint64_t)nvw_cuda_barrier_at((int)kind, predicate & 1, HERE);
 }
 
 /* shfl: the lane that it reads; -1: none within its bounds. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper
@@ -188,12 +195,11 @@ static int source_lane(uint64_t argument, uint64_t mode)
 	const unsigned lane = nvw_cuda_now->lane, by = argument & 31, bound = mode & 31,
 		       segment = mode >> 8 & 31, last = (lane & segment) | (bound & ~segment),
 		       kind = mode >> 16 & 3;
-	const int from = kind == 0 ? (int)((lane & segment) | (by & ~segment)) :
-			 kind == 1 ? (int)lane - (int)by :
-			 kind == 2 ? (int)(lane + by) :
-				     (int)(lane ^ by);
+	const unsigned sources[] = {(lane & segment) | (by & ~segment), lane - by, lane + by, lane ^ by};
+	const int from = (int)sources[kind];
+	const bool is_within = kind == 1 ? from >= (int)last : from <= (int)last;
 
-	return (kind == 1 ? from >= (int)last : from <= (int)last) ? from : -1;
+	return is_within ? from : -1;
 }
 
 uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode)
@@ -210,7 +216,7 @@ static uint64_t compared(uint64_t kind, uint64_t value, uint64_t mode)
 	if (kind == NVW_CUDA_REDUCE_SIGNED_MIN || kind == NVW_CUDA_REDUCE_SIGNED_MAX) {
 		return (uint64_t)(int32_t)value;
 	}
-	return mode == 1 ? value & UINT32_MAX : value;
+	return value & nvw_low_bits(32 * (unsigned)mode);
 }
 
 uint64_t nvw_ptx_meet(
@@ -224,7 +230,10 @@ uint64_t nvw_ptx_meet(
 	if (kind == NVW_CUDA_SHUFFLE) {
 		const int lane = source_lane(argument, mode);
 
-		from = lane >= 0 ? (unsigned)lane : nvw_cuda_now->lane;
+		from = nvw_cuda_now->lane;
+		if (lane >= 0) {
+			from = (unsigned)lane;
+		}
 		value &= UINT32_MAX;
 	} else {
 		value = compared(kind, value, mode);
@@ -234,7 +243,10 @@ uint64_t nvw_ptx_meet(
 
 uint64_t nvw_ptx_active_mask(uint64_t executed)
 {
-	return executed ? nvw_cuda_active_mask_at(HERE) : 0;
+	if (!executed) {
+		return 0;
+	}
+	return nvw_cuda_active_mask_at(HERE);
 }
 
 uint64_t nvw_ptx_sleep(uint64_t ns, uint64_t executed)

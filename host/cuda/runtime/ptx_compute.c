@@ -9,12 +9,21 @@
 
 static uint64_t narrowed(uint64_t value, unsigned bits)
 {
-	return bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
+	return value & nvw_low_bits(bits);
 }
 
 static int64_t signed_of(uint64_t value, unsigned bits)
 {
 	return (int64_t)(value << (64 - bits)) >> (64 - bits);
+}
+
+/* A value of the type in 64 bits. */
+static uint64_t as_typed(uint64_t value, unsigned bits, bool is_signed)
+{
+	if (is_signed) {
+		return (uint64_t)signed_of(value, bits);
+	}
+	return narrowed(value, bits);
 }
 
 /* ---- Floating numbers: 32-bit ones are computed as such
@@ -38,13 +47,20 @@ static uint64_t as_bits(double value, unsigned bytes)
 	const float f = (float)value;
 	uint64_t result = 0;
 
-	memcpy(&result, bytes == 4 ? (const void *)&f : (const void *)&value, bytes);
+	if (bytes == 4) {
+		memcpy(&result, &f, 4);
+	} else {
+		memcpy(&result, &value, 8);
+	}
 	return result;
 }
 
 static double fused(double x, double y, double z, unsigned bytes)
 {
-	return bytes == 4 ? (double)fmaf((float)x, (float)y, (float)z) : fma(x, y, z);
+	if (bytes == 4) {
+		return (double)fmaf((float)x, (float)y, (float)z);
+	}
+	return fma(x, y, z);
 }
 
 /* Sums, products, quotients and roots of floats that are computed as doubles and then rounded are those of
@@ -101,36 +117,57 @@ static uint64_t high_half(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 
 static uint64_t wide(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
-	return is_signed ? (uint64_t)(signed_of(a, bits) * signed_of(b, bits)) : a * b;
+	return as_typed(a, bits, is_signed) * as_typed(b, bits, is_signed);
 }
 
-/* As the device: by zero, all bits. */
-static uint64_t divided(uint64_t a, uint64_t b, unsigned bits, bool is_signed, bool is_remainder)
+/* As the device: by zero, all bits; the remainder is the dividend. */
+static uint64_t divided(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
 	if (b == 0) {
-		return is_remainder ? a : UINT64_MAX;
+		return UINT64_MAX;
 	}
-	if (is_signed) {
-		const int64_t x = signed_of(a, bits), y = signed_of(b, bits);
+	if (!is_signed) {
+		return a / b;
+	}
+	if (signed_of(b, bits) == -1) {
+		return -as_typed(a, bits, true);
+	}
+	return (uint64_t)(signed_of(a, bits) / signed_of(b, bits));
+}
 
-		if (y == -1) {
-			return is_remainder ? 0 : (uint64_t) - (uint64_t)x;
-		}
-		return (uint64_t)(is_remainder ? x % y : x / y);
+static uint64_t remainder_of(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+{
+	if (b == 0) {
+		return a;
 	}
-	return is_remainder ? a % b : a / b;
+	if (!is_signed) {
+		return a % b;
+	}
+	if (signed_of(b, bits) == -1) {
+		return 0;
+	}
+	return (uint64_t)(signed_of(a, bits) % signed_of(b, bits));
 }
 
 static bool is_below(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
-	return is_signed ? signed_of(a, bits) < signed_of(b, bits) : a < b;
+	if (is_signed) {
+		return signed_of(a, bits) < signed_of(b, bits);
+	}
+	return a < b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+{
+	return is_below(b, a, bits, is_signed) ? b : a;
 }
 
 static uint64_t shifted_right(uint64_t a, uint64_t by, unsigned bits, bool is_signed)
 {
-	const unsigned n = by > 63 ? 63 : (unsigned)by;
-
-	return is_signed ? (uint64_t)(signed_of(a, bits) >> n) : by >= bits ? 0 : a >> n;
+	if (is_signed) {
+		return (uint64_t)(signed_of(a, bits) >> nvw_min(by, 63));
+	}
+	return by >= bits ? 0 : a >> by;
 }
 
 static uint64_t reversed(uint64_t a, unsigned bits)
@@ -147,12 +184,15 @@ static uint64_t reversed(uint64_t a, unsigned bits)
 static uint64_t field(uint64_t a, uint64_t b, uint64_t c, unsigned bits, bool is_signed)
 {
 	const unsigned at = b & 0xff, length = c & 0xff;
-	const unsigned top = at + length - 1 < bits - 1 ? at + length - 1 : bits - 1;
-	const uint64_t sign = is_signed && length ? a >> top & 1 : 0;
+	const uint64_t top = nvw_min(at + length, bits) - 1;
 	uint64_t result = 0;
 
 	for (unsigned i = 0; i < bits; i++) {
-		result |= (i < length && at + i < bits ? a >> (at + i) & 1 : sign) << i;
+		if (i < length && at + i < bits) {
+			result |= (a >> (at + i) & 1) << i;
+		} else if (is_signed && length) {
+			result |= (a >> top & 1) << i;
+		}
 	}
 	return result;
 }
@@ -177,7 +217,9 @@ static uint64_t permuted(uint64_t a, uint64_t b, uint64_t selector)
 		const unsigned choice = selector >> (4 * i) & 15;
 		uint64_t byte = both >> (8 * (choice & 7)) & 0xff;
 
-		byte = choice & 8 ? (byte & 0x80 ? 0xff : 0) : byte;
+		if (choice & 8) { /* its sign */
+			byte = (byte >> 7) * 0xff;
+		}
 		result |= byte << (8 * i);
 	}
 	return result;
@@ -249,14 +291,15 @@ static uint64_t of_integers(
 	case PTX_MAD_WIDE:
 		return wide(a, b, bits, is_signed) + c;
 	case PTX_DIV:
+		return divided(a, b, bits, is_signed);
 	case PTX_REM:
-		return divided(a, b, bits, is_signed, operation == PTX_REM);
+		return remainder_of(a, b, bits, is_signed);
 	case PTX_MIN:
-		return is_below(b, a, bits, is_signed) ? b : a;
+		return smaller(a, b, bits, is_signed);
 	case PTX_MAX:
-		return is_below(a, b, bits, is_signed) ? b : a;
+		return a ^ b ^ smaller(a, b, bits, is_signed);
 	case PTX_ABS:
-		return signed_of(a, bits) < 0 ? -a : a;
+		return smaller(a, narrowed(-a, bits), bits, false);
 	case PTX_NEG:
 		return -a;
 	case PTX_SHR:
@@ -306,38 +349,40 @@ static uint64_t rounded(double value, unsigned type)
 {
 	const unsigned bits = 8 * PTX_BYTES(type);
 	const bool is_signed = PTX_KIND(type) == PTX_SIGNED;
-	const double most = ldexp(1, (int)bits - is_signed), least = is_signed ? -most : 0;
+	const double most = ldexp(1, (int)bits - is_signed);
 
-	if (!(value > least)) {
-		return isnan(value) || !is_signed ? 0 : UINT64_C(1) << (bits - 1);
+	if (isnan(value) || (!is_signed && value <= 0)) {
+		return 0;
 	}
 	if (value >= most) {
-		return narrowed(UINT64_MAX >> is_signed, bits - is_signed);
+		return nvw_low_bits(bits - is_signed);
 	}
-	return is_signed ? (uint64_t)(int64_t)value : (uint64_t)value;
+	if (value <= -most) {
+		return UINT64_C(1) << (bits - 1);
+	}
+	if (value < 0) {
+		return (uint64_t)(int64_t)value;
+	}
+	return (uint64_t)value;
 }
 
 static uint64_t converted(uint64_t a, unsigned to, unsigned from)
 {
-	const unsigned bits = 8 * PTX_BYTES(from);
+	const bool is_signed = PTX_KIND(from) == PTX_SIGNED, is_number = PTX_KIND(to) == PTX_FLOAT;
+	const uint64_t value = as_typed(a, 8 * PTX_BYTES(from), is_signed);
 
 	if (PTX_KIND(from) == PTX_FLOAT) {
-		const double value = as_double(a, PTX_BYTES(from));
+		const double number = as_double(a, PTX_BYTES(from));
 
-		return PTX_KIND(to) == PTX_FLOAT ? as_bits(value, PTX_BYTES(to)) : rounded(value, to);
+		return is_number ? as_bits(number, PTX_BYTES(to)) : rounded(number, to);
 	}
-	const uint64_t value =
-		PTX_KIND(from) == PTX_SIGNED ? (uint64_t)signed_of(a, bits) : narrowed(a, bits);
-
-	if (PTX_KIND(to) != PTX_FLOAT) {
+	if (!is_number) {
 		return value;
 	}
 	if (PTX_BYTES(to) == 4) { /* rounded once */
-		const float f = PTX_KIND(from) == PTX_SIGNED ? (float)(int64_t)value : (float)value;
-
-		return as_bits((double)f, 4);
+		return as_bits(is_signed ? (double)(float)(int64_t)value : (double)(float)value, 4);
 	}
-	return as_bits(PTX_KIND(from) == PTX_SIGNED ? (double)(int64_t)value : (double)value, 8);
+	return as_bits(is_signed ? (double)(int64_t)value : (double)value, 8);
 }
 
 uint64_t nvw_ptx_compute(uint64_t what, uint64_t a, uint64_t b, uint64_t c)

@@ -28,7 +28,7 @@ static void remember(struct item *me, uintptr_t line)
 		return;
 	}
 	if (me->lines.count == me->lines.room) {
-		const unsigned room = me->lines.room ? 2 * me->lines.room : 8;
+		const unsigned room = NVW_OR(2 * me->lines.room, 8);
 		uintptr_t *const more = realloc(me->lines.line, room * sizeof *more);
 
 		if (!more) {

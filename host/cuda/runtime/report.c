@@ -23,7 +23,7 @@ static void read_place(FILE *from, char *ret_text, size_t n)
 	while (fgets(function, sizeof function, from) && fgets(line, sizeof line, from)) {
 		function[strcspn(function, "(\n")] = '\0';
 		line[strcspn(line, " \n")] = '\0';
-		const char *const slash = strrchr(line, '/'), *const at = slash ? slash + 1 : line;
+		const char *const at = basename(line);
 		char file[512];
 
 		snprintf(file, sizeof file, "%.*s", (int)strcspn(at, ":"), at);

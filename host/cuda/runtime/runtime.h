@@ -5,7 +5,7 @@
  *
  *	api.c                                   the host API
  *	gpm.c                                   files of GPM's library
- *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
+ *	launch.c arguments.c                    a launch: which kernel, and its arguments in registers
  *	schedule.c                              work-groups that are resident
  *	emulated.c                              or a kernel on the emulated machine, with stacks or without
  *	groups.c                                work-groups and their work-items, and their memory
@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/bounds.h"
 
 #include "../../../emu/emu.h"
 #include "../../../emu/wavefront/fiber.h"
@@ -434,6 +436,8 @@ void nvw_cuda_report(const void *place, const char *format, ...) __attribute__((
 void nvw_cuda_place(const void *address, char *ret_text, size_t n);
 /* The sticky error. */
 cudaError_t nvw_cuda_fail(cudaError_t error);
+/* The same where something is wrong. */
+cudaError_t nvw_cuda_unless(cudaError_t error, bool is_right);
 cudaError_t nvw_cuda_failed(void);
 void nvw_cuda_forget_errors(void);
 

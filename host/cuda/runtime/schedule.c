@@ -81,7 +81,10 @@ static void finish_group(struct group *g)
 		before = before->next;
 	}
 	before->next = g->next;
-	nvw_cuda_running.ring = before == g ? NULL : before;
+	nvw_cuda_running.ring = before;
+	if (before == g) {
+		nvw_cuda_running.ring = NULL;
+	}
 	nvw_cuda_running.resident -= g->size;
 	nvw_cuda_running.done++;
 	nvw_cuda_end_group(g);
@@ -133,9 +136,11 @@ static void run_group(struct group *g)
 
 static const char *waits_for(enum state state)
 {
-	return state == AT_BARRIER      ? "the barrier of its block" :
-	       state == AT_GRID_BARRIER ? "the barrier of the grid" :
-					  "other lanes of its warp";
+	static const char *const barriers[] = {[AT_BARRIER] = "the barrier of its block",
+		[AT_GRID_BARRIER] = "the barrier of the grid",
+		[MEETING] = "other lanes of its warp"};
+
+	return barriers[state];
 }
 
 static void report_stuck(void)

@@ -23,18 +23,30 @@ static double inverse(long double x, long double y, bool is_complement)
 
 double nvw_cuda_erfcinv(double y)
 {
-	if (!(y > 0 && y < 2)) {
-		return y == 0 ? INFINITY : y == 2 ? -INFINITY : NAN;
+	if (y == 0 || y == 2) {
+		return copysign(INFINITY, 1 - y);
 	}
-	return y == 1 ? 0 : inverse(1 - (long double)y, y, y < 0.5);
+	if (!(y > 0 && y < 2)) {
+		return NAN;
+	}
+	if (y == 1) {
+		return 0;
+	}
+	return inverse(1 - (long double)y, y, y < 0.5);
 }
 
 double nvw_cuda_erfinv(double x)
 {
-	if (!(x > -1 && x < 1)) {
-		return fabs(x) == 1 ? copysign(INFINITY, x) : NAN;
+	if (fabs(x) == 1) {
+		return copysign(INFINITY, x);
 	}
-	return fabs(x) < 1e-300 ? x * (sqrt(M_PI) / 2) : inverse(x, 1 - (long double)x, false);
+	if (!(x > -1 && x < 1)) {
+		return NAN;
+	}
+	if (fabs(x) < 1e-300) {
+		return x * (sqrt(M_PI) / 2);
+	}
+	return inverse(x, 1 - (long double)x, false);
 }
 
 double nvw_cuda_erfcx(double x)

@@ -34,7 +34,11 @@ char *nvw_cuda_take_stack(void)
 		return stacks[--stacks_free];
 	}
 	char *const stack = map_stack();
-	char **const more = stack ? realloc(stacks, (stack_count + 1) * sizeof *stacks) : NULL;
+
+	if (!stack) {
+		return NULL;
+	}
+	char **const more = realloc(stacks, (stack_count + 1) * sizeof *stacks);
 
 	if (!more) {
 		return NULL;

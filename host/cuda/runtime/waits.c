@@ -40,10 +40,12 @@ static void tell(const void *place)
 		nvw_cuda_report(place, WAITS "There are races: the kernel is ended, and they are reported");
 		nvw_cuda_end_kernel(cudaErrorLaunchTimeout);
 	}
-	nvw_cuda_report(place, WAITS "Host code goes on behind a launch when its kernel has ended: %s",
-		nvw_cuda_machine ?
-			"on the machine no store of the host comes before that" :
-			"a store that it makes there comes too late; one of another host thread may come");
+	const char *why = "a store that it makes there comes too late; one of another host thread may come";
+
+	if (nvw_cuda_machine) {
+		why = "on the machine no store of the host comes before that";
+	}
+	nvw_cuda_report(place, WAITS "Host code goes on behind a launch when its kernel has ended: %s", why);
 }
 
 void nvw_cuda_wait_on(const void *place)

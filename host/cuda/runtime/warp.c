@@ -30,7 +30,7 @@ static uint64_t ballot(const struct meeting *m)
 	uint64_t result = 0;
 
 	FOR_LANES(lane, m->arrived) {
-		result |= (m->value[lane] ? UINT64_C(1) : 0) << lane;
+		result |= (uint64_t)(m->value[lane] != 0) << lane;
 	}
 	return result;
 }
@@ -40,7 +40,7 @@ static uint64_t same_as(const struct meeting *m, unsigned lane)
 	uint64_t result = 0;
 
 	FOR_LANES(other, m->arrived) {
-		result |= (m->value[lane] == m->value[other] ? UINT64_C(1) : 0) << other;
+		result |= (uint64_t)(m->value[lane] == m->value[other]) << other;
 	}
 	return result;
 }
@@ -51,9 +51,9 @@ static uint64_t reduce_two(int kind, uint64_t a, uint64_t b)
 	case NVW_CUDA_REDUCE_ADD:
 		return a + b;
 	case NVW_CUDA_REDUCE_MIN:
-		return (uint32_t)b < (uint32_t)a ? b : a;
+		return nvw_min((uint32_t)a, (uint32_t)b);
 	case NVW_CUDA_REDUCE_MAX:
-		return (uint32_t)a < (uint32_t)b ? b : a;
+		return nvw_max((uint32_t)a, (uint32_t)b);
 	case NVW_CUDA_REDUCE_SIGNED_MIN:
 		return (int64_t)b < (int64_t)a ? b : a;
 	case NVW_CUDA_REDUCE_SIGNED_MAX:
@@ -204,7 +204,7 @@ static void answer(struct warp *w, const void *place)
 	unsigned mask = 0;
 
 	for (unsigned lane = 0; lane < WARP; lane++) {
-		mask |= w->asking[lane] == place ? 1u << lane : 0;
+		mask |= (unsigned)(w->asking[lane] == place) << lane;
 	}
 	FOR_LANES(lane, mask) {
 		w->asking[lane] = NULL;
@@ -219,9 +219,8 @@ unsigned nvw_cuda_active_mask_at(const void *place)
 
 	me->place = place;
 	w->asking[me->lane] = me->place;
-	for (unsigned turn = 0; turn < (nvw_cuda_machine ? PATIENCE_ON_MACHINE : PATIENCE) &&
-				w->asking[me->lane] && others_run(w);
-		turn++) {
+	for (unsigned turns = nvw_cuda_machine ? PATIENCE_ON_MACHINE : PATIENCE;
+		turns && w->asking[me->lane] && others_run(w); turns--) {
 		nvw_cuda_yield();
 	}
 	if (w->asking[me->lane]) {
