@@ -86,6 +86,7 @@ static void print_row(const struct compare_row *row)
 {
 	char a[VALUE_BYTES], b[VALUE_BYTES], change[VALUE_BYTES] = "";
 
+	NVW_INVARIANT(!row->a_text == !row->b_text);
 	if (row->a_text) {
 		texts_of(row, a, b);
 	} else {
@@ -167,11 +168,8 @@ static json_t *row_json(const struct compare_row *row)
 
 static int print_json(const struct compare_command *c, bool same)
 {
-	json_t *const rows = json_array();
+	json_t *const rows = JSON_LIST(row, c->found.row, c->found.count, row_json(row));
 
-	NVW_EACH(row, c->found.row, c->found.count) {
-		json_array_append_new(rows, row_json(row));
-	}
 	return cli_print_json(
 		json_pack("{s:s, s:s, s:b, s:o, s:i, s:i, s:O, s:O, s:o}", "a", c->a, "b", c->b, "same", same,
 			"differences", rows, "within_noise", (int)c->found.within_noise, "equal",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/print.h"
 
 #include "commands.h"
@@ -19,6 +20,8 @@
 
 static int crash_workload(const struct cli_session *s, struct crash_request *request)
 {
+	NVW_INVARIANT(!request->exec && !request->store_log);
+
 	char *const command = cli_command_text(s->config.protocol);
 	json_t *const made_by = cli_session_provenance(s, command);
 	const struct ct_subject subject = {.workload = s->workload,
@@ -67,6 +70,7 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 	const char *name, *citation, *summary;
 	int worst = STATUS_CLEAN;
 
+	NVW_INVARIANT(s->each_protocol);
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary) && worst != STATUS_INPUT; i++) {
 		if (cli_session_keeps(s, name) < 0) {
 			fprintf(stderr, "nvwave: left out: %s\n", nvw_error_message());
@@ -94,6 +98,7 @@ static int test_foreign(const struct cli_session *s, struct crash_request *reque
 	char *const command = cli_command_text(NULL);
 	const char *const text = words_or(command, "");
 
+	NVW_INVARIANT(request->exec || request->store_log);
 	int status;
 
 	request->options.seed = s->config.seed;

@@ -38,6 +38,7 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 {
 	const char *at = cli_text(o, id);
 
+	NVW_INVARIANT(count < 8 * sizeof *ret_set);
 	*ret_set = 0;
 	if (!at) {
 		*ret_set = (1u << count) - 1;
@@ -89,6 +90,7 @@ static void print_bad(const struct campaign_bad *bad)
 {
 	const struct damage *const d = &bad->damage;
 
+	NVW_INVARIANT(bad->verdict < CAMPAIGN_COUNT && d->how < DAMAGE_HOWS);
 	printf("  %s: %s %s at 0x%" PRIx64 " of pool %u: 0x%" PRIx64 " became 0x%" PRIx64 " %s\n",
 		campaign_names[bad->verdict], damage_what_names[d->what], damage_how_names[d->how], d->off,
 		d->pool, d->before, d->after, bad->message);
@@ -103,6 +105,7 @@ static void print_reasons(const struct campaign *c)
 
 static void print_campaign(const struct campaign *c, const char *path)
 {
+	NVW_INVARIANT(c->bad_count <= CAMPAIGN_KEPT);
 	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path,
 		c->seed);
 	printf("%-8s %-12s %8s", "what", "how", "copies");
@@ -148,6 +151,7 @@ static json_t *reasons_json(const struct campaign *c)
 /* A row for each kind of damage that was done. */
 static json_t *kind_json(unsigned what, unsigned how, const uint64_t *counts)
 {
+	NVW_INVARIANT(what < REC_LIVE_KINDS && how < DAMAGE_HOWS);
 	return json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how", damage_how_names[how],
 		"copies", row_json(counts));
 }
@@ -177,12 +181,7 @@ static json_t *one_bad_json(const struct campaign_bad *bad)
 
 static json_t *bad_json(const struct campaign *c)
 {
-	json_t *const all = json_array();
-
-	NVW_EACH(bad, c->bad, c->bad_count) {
-		json_array_append_new(all, one_bad_json(bad));
-	}
-	return all;
+	return JSON_LIST(bad, c->bad, c->bad_count, one_bad_json(bad));
 }
 
 static json_t *campaign_json(const struct campaign *c, const char *path)

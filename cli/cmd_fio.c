@@ -194,6 +194,7 @@ static int sample_rows(struct measuring *m, const struct emu_config *machine, bo
 
 static void keep_median(struct sample *samples, uint64_t count, bool with, struct row *row)
 {
+	NVW_INVARIANT(count > 0);
 	qsort(samples, count, sizeof *samples, by_median);
 	samples += count / 2;
 	if (with) {
@@ -285,6 +286,7 @@ static int add_bandwidth(
 	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
 	NVW_TRY(add_rows(m, machine, bytes, NULL, without));
+	NVW_INVARIANT(m->row_count >= 2);
 	NVW_EACH(row, m->row + m->row_count - 2, 2) {
 		row->asked = rate_of(machine);
 	}
@@ -405,6 +407,7 @@ static int print_text(const struct test *t, const struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
 
+	NVW_INVARIANT(m->row_count > 0);
 	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name,
 		m->version, machine->name, 1e-3 * (double)machine->nvram.read,
 		1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine), cli_domain_name(machine));
@@ -436,6 +439,7 @@ static json_t *rows_json(const struct test *t, const struct measuring *m)
 {
 	json_t *const rows = json_array();
 
+	NVW_INVARIANT(m->row_count <= ROWS_MAX);
 	NVW_EACH(row, m->row, m->row_count) {
 		json_array_append_new(rows, row_json(t, row));
 	}
@@ -518,7 +522,7 @@ static void take_lines(struct options *o, const struct cli_options *given)
 	} lines[] = {{CLI_size, "size"}, {CLI_io_size, "io_size"}, {CLI_threads, "numjobs"},
 		{CLI_number_ios, "number_ios"}};
 
-	NVW_EACH(line, lines, NVW_COUNT(lines)) {
+	NVW_EACH_IN(line, lines) {
 		if (cli_given(given, line->id)) {
 			fio_add_line(&o->request.lines, line->name, cli_text(given, line->id));
 		}
@@ -579,7 +583,7 @@ static int measure_or_verify(const struct cli_session *session)
 		NVW_PRINT(seed, "%llu", (ull)session->config.seed);
 		fio_add_line(&o.request.lines, "randseed", seed);
 	}
-	NVW_EACH(test, tests, NVW_COUNT(tests)) {
+	NVW_EACH_IN(test, tests) {
 		if (!strcmp(name, test->name)) {
 			return execute(test, &o.request, o.bs, o.sweep);
 		}

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "core/describe.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "pool/header.h"
 #include "pools/pool_command.h"
 #include "pools/folder.h"
@@ -69,6 +70,7 @@ static void add_stream(json_t *list, uint32_t number, const struct nvw_stream_st
 {
 	static const char *const names[] = {"never", "completed", "rolled back"};
 
+	NVW_INVARIANT(s->state < NVW_COUNT(names));
 	json_array_append_new(list,
 		json_pack("{s:i, s:I, s:s, s:I}", "stream", (int)number, "settled", (json_int_t)s->settled,
 			"state", names[s->state], "open_entries", (json_int_t)s->open_entries));

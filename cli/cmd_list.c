@@ -86,6 +86,7 @@ static json_t *last_row(const struct table *t)
 {
 	const size_t rows = json_array_size(t->rows);
 
+	NVW_INVARIANT(json_array_size(t->rows) > 0);
 	NVW_INVARIANT(rows > 0);
 	return json_array_get(t->rows, rows - 1);
 }
@@ -212,7 +213,7 @@ static void list_option_axes(struct table *t)
 		const char *const name = member_string(option, "name"), *const command = member_string(
 										option, "command");
 
-		NVW_EACH(one, commands, NVW_COUNT(commands)) {
+		NVW_EACH_IN(one, commands) {
 			if (strcmp(command, *one) == 0 && sweep_can_vary(name)) {
 				add(t, name, command, member_string(option, "help"), NULL);
 			}

@@ -121,7 +121,7 @@ static json_t *to_json(const struct litmus_report *r)
 
 static int take_report(struct litmus_command *c, unsigned protocol, const struct litmus_report *r)
 {
-	NVW_INVARIANT(protocol < NVW_COUNT(c->count));
+	NVW_INVARIANT(protocol < c->protocol_count && c->protocol_count <= NVW_COUNT(c->count));
 
 	const char *const verdict = litmus_report_verdict(r);
 
@@ -223,6 +223,7 @@ static int run_persist(struct litmus_command *c, unsigned protocol, const struct
 static int run_test(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
 	struct litmus_report *report)
 {
+	NVW_INVARIANT(protocol < c->protocol_count);
 	if (litmus_is_persist(test)) {
 		return run_persist(c, protocol, test, report);
 	}

@@ -432,6 +432,7 @@ static const struct {
 /* number 0: it is not printed. */
 static void print_head(const struct nvw_log_record *r, uint64_t number)
 {
+	NVW_INVARIANT(r->kind < NVW_COUNT(kinds));
 	if (number > 0) {
 		printf("%9llu  ", (ull)number);
 	}

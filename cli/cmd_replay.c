@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "programs/crash_exec.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/options.h"
@@ -142,6 +143,7 @@ static int prepare(struct replay *r)
 	const char *const mutation = member_text(head, "mutation"), *name;
 	const json_t *value;
 
+	NVW_INVARIANT(!r->options && !r->plan);
 	NVW_TRY(nvw_workload_load(member_text(head, "workload"), &r->workload));
 	NVW_TRY(nvw__options_create(r->workload->options, &r->options));
 	json_object_foreach(json_object_get(head, "options"), name, value)

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "laboratory/paper.h"
 #include "figures/plot.h"
@@ -222,6 +223,7 @@ static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, c
 {
 	const struct sweep_manner manner = cli_manner(&c->given);
 
+	NVW_INVARIANT(s->known == 0);
 	NVW_TRY(open_journal(c, s, folder));
 	NVW_EACH(point, s->sweep.point, s->sweep.count) {
 		s->known += point->is_known;
@@ -273,6 +275,7 @@ static int judge_rows(struct reproduce_command *c, const char *folder)
 {
 	struct papers *const p = &c->papers;
 
+	NVW_INVARIANT(p->run != PAPER_RUN_ENDS);
 	papers_judge(p);
 	count_changes(c);
 	NVW_TRY(papers_write(p, folder, c->has_gnuplot));
@@ -284,6 +287,7 @@ static int show_kept(struct reproduce_command *c, const char *folder)
 {
 	struct papers *const p = &c->papers;
 
+	NVW_INVARIANT(p->run == PAPER_RUN_NOTHING);
 	NVW_TRY(papers_read_kept(p));
 	papers_show_kept(p);
 	NVW_TRY(make_folder(folder));
@@ -293,6 +297,7 @@ static int show_kept(struct reproduce_command *c, const char *folder)
 
 static int report_rows(struct reproduce_command *c, const char *folder)
 {
+	NVW_INVARIANT(c->papers.run != PAPER_RUN_NOTHING);
 	NVW_TRY(papers_read_kept(&c->papers));
 	if (c->papers.run == PAPER_RUN_ENDS) {
 		papers_measure_ends(&c->papers);

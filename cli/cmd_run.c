@@ -14,6 +14,7 @@
 #include "core/bounds.h"
 #include "core/describe.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/pools.h"
 #include "core/print.h"
@@ -134,6 +135,7 @@ static int start_readers(struct run *run)
 {
 	const struct cli_session *const s = run->session;
 
+	NVW_INVARIANT(!run->drive);
 	if (!run->host_readers) {
 		return 0;
 	}
@@ -199,6 +201,7 @@ static int measured_part(struct run *run)
 	nvw__drive_stop(run->drive);
 	NVW_TRY(r);
 	NVW_TRY(run->ack_error);
+	NVW_INVARIANT(run->acks.count >= acknowledged);
 	if (w->report) {
 		NVW_TRY(w->report(run->plan, run->machine, &run->report));
 	}
@@ -233,6 +236,7 @@ static int prepare(struct run *run)
 	const struct emu_power_cut listen = {
 		.time_ps = UINT64_MAX, .acknowledged = on_acknowledged, .context = run};
 
+	NVW_INVARIANT(!run->machine && !run->pool);
 	NVW_TRY(s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan));
 	NVW_TRY(create_pool(run));
 	NVW_TRY(create_log(run));
@@ -268,6 +272,7 @@ static int write_what_is_known(struct run *run, int stopped)
 {
 	char why[256];
 
+	NVW_INVARIANT(stopped == NVW_E_STOPPED);
 	NVW_PRINT(why, "%s", nvw_error_message());
 	nvw_stop_reporting();
 	if (nvw_stopping() && (run->log || cli_observers_write(run->observers))) {

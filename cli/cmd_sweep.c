@@ -72,6 +72,7 @@ static char *name_of_shard(const struct sweep_command *c, const char *base)
 {
 	char *name;
 
+	NVW_INVARIANT(c->shard >= 1 && c->shard <= c->shards);
 	return asprintf(&name, "%s.%uof%u", base, c->shard, c->shards) < 0 ? NULL : name;
 }
 
@@ -100,6 +101,7 @@ static char *name_of(const struct sweep_command *c, const char *end)
 
 static int write_summary(const struct sweep_command *c, const char *path)
 {
+	NVW_INVARIANT(!c->shards);
 	return sweep_write_summary(&c->sweep, c->summary, path);
 }
 
@@ -147,6 +149,7 @@ static void count_points(struct sweep_command *c)
 	NVW_EACH(point, c->sweep.point, c->sweep.count) {
 		count_point(c, point);
 	}
+	NVW_INVARIANT(c->counts.ok + c->counts.wrong + c->counts.failed == c->sweep.count);
 }
 
 static void print_mean(const struct sweep_command *c, const json_t *mean)
@@ -206,6 +209,7 @@ static int print_text(const struct sweep_command *c)
 {
 	const struct counts *const n = &c->counts;
 
+	NVW_INVARIANT(c->shard <= c->shards);
 	printf("%u points: %u ok, %u wrong, %u without a result; %.1f s\n", c->sweep.count, n->ok, n->wrong,
 		n->failed, c->seconds);
 	if (n->known) {
@@ -237,6 +241,7 @@ static int print_json(const struct sweep_command *c)
 
 static void print_words(const struct sweep_words *words)
 {
+	NVW_INVARIANT(words->count > 0);
 	fputs("nvwave", stdout);
 	NVW_EACH(word, words->word, words->count - 1) {
 		putchar(' ');
@@ -250,6 +255,7 @@ static json_t *words_json(const struct sweep_words *words)
 {
 	json_t *const point = json_array();
 
+	NVW_INVARIANT(words->count > 0);
 	NVW_EACH(word, words->word, words->count - 1) {
 		json_array_append_new(point, json_string(*word));
 	}
@@ -374,6 +380,7 @@ static int check_whole(const struct sweep_command *c)
 	const struct sweep *const s = &c->sweep;
 	unsigned missing = 0, first = 0;
 
+	NVW_INVARIANT(c->journals > 0);
 	for (unsigned i = s->count; i-- > 0;) {
 		if (!s->point[i].row) {
 			missing++;

@@ -125,6 +125,7 @@ static const char *said_of(const struct torture_command *c, const struct torture
 
 static void print_failed(const struct torture_command *c, const struct torture_result *result)
 {
+	NVW_INVARIANT(result->failed);
 	printf("  seed %llu: %s\n", (ull)result->seed, result->text);
 	print_repetition(c, result);
 	if (*result->listing) {
@@ -251,6 +252,7 @@ static int list_parts(struct torture_command *c)
 	const unsigned parts = parts_of_run(c);
 	uint64_t first = 0;
 
+	NVW_INVARIANT(c->on == LIST);
 	for (unsigned i = 1; i <= parts; i++) {
 		const uint64_t behind = first_of(c->options.programs, i, parts);
 
@@ -308,6 +310,7 @@ static int collect_parts(struct torture_command *c, struct torture_result *ret_r
 {
 	const unsigned parts = parts_of_run(c);
 
+	NVW_INVARIANT(c->on == COLLECT);
 	*ret_result = (struct torture_result){0};
 	NVW_FOR(i, parts) {
 		NVW_TRY(collect_part(c, ret_result));
@@ -356,6 +359,7 @@ static int make_result(struct torture_command *c, struct torture_result *ret_res
 //* ---- Runs ---------------------------------------------------------------------------------------- */
 static void report_result(const struct torture_command *c, const struct torture_result *result)
 {
+	NVW_INVARIANT(c->on != LIST);
 	if (c->json) {
 		json_array_append_new(c->report, describe(c, result));
 	} else {
@@ -394,6 +398,7 @@ static void print_fault(
 static void report_fault(
 	struct torture_command *c, const struct torture_result *result, const char *unnoticed)
 {
+	NVW_INVARIANT(c->on != LIST);
 	if (!c->json) {
 		print_fault(c, result, unnoticed);
 		return;
@@ -488,6 +493,7 @@ static int run_on_cluster(struct torture_command *c, const struct cli_options *o
 	static const char *const left_out[] = {
 		"engine", "sbatch", "output-format", NULL}; /* --array divides */
 
+	NVW_INVARIANT(c->on == HERE);
 	const unsigned tasks = cli_given(o, CLI_array) ? (unsigned)cli_number(o, CLI_array) : TASKS;
 	struct sweep_words words;
 

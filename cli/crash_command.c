@@ -301,6 +301,7 @@ static void show_share(const struct ct_progress *p)
 	const double done = (double)p->done, all = (double)p->total;
 	double rate = 0, left = 0;
 
+	NVW_INVARIANT(p->total > 0);
 	if (p->seconds > 0 && done > 0) {
 		rate = done / p->seconds;
 		left = (all - done) / rate;

@@ -137,6 +137,7 @@ static int copy_further(const char *from, const char *to, unsigned i)
 {
 	char source[PATH_BYTES + 16], copy[PATH_BYTES + 16];
 
+	NVW_INVARIANT(i > 0);
 	NVW_PRINT(source, "%s.%u", from, i);
 	NVW_PRINT(copy, "%s.%u", to, i);
 	if (access(source, F_OK)) {
@@ -191,6 +192,7 @@ static void add_time(struct tool_times *t, double seconds)
 	t->most = fmax(t->most, seconds);
 	t->sum += seconds;
 	t->count++;
+	NVW_INVARIANT(t->count > 0 && t->least <= t->most);
 }
 
 static void print_times(const char *tool, const struct tool_times times[STATUSES])

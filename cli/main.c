@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "report/words.h"
@@ -57,6 +58,7 @@ static int unknown(const char *name)
 
 static int run_command(int argc, char **argv)
 {
+	NVW_INVARIANT(argc > 0);
 	NVW_EACH(command, commands, COMMANDS) {
 		if (!strcmp(argv[0], command->name)) {
 			return command->run(argc, argv);

@@ -42,7 +42,7 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 	static const char *const names[] = {"mode", "workload", "machine", "protocol", "model", "seed",
 		"mutation", "atomicity", "shards", "stores", "sim_time_ns", "states_possible_log2"};
 
-	NVW_EACH(name, names, NVW_COUNT(names)) {
+	NVW_EACH_IN(name, names) {
 		NVW_FAIL_IF(!json_equal(json_object_get(report, *name), json_object_get(m->first, *name)),
 			NVW_E_INPUT, "%s: \"%s\" differs from that of %s: expected shards of one exploration",
 			path, *name, m->first_path);
@@ -78,7 +78,7 @@ static void add_sums(struct ct_result *r, const json_t *report)
 		{&r->states_alike, "states_alike"}, {&r->states_symmetric, "states_symmetric"},
 		{&r->instants_by_reads, "instants_by_reads"}, {&r->findings_unlisted, "findings_unlisted"}};
 
-	NVW_EACH(one, counts, NVW_COUNT(counts)) {
+	NVW_EACH_IN(one, counts) {
 		*one->sum += member_count(report, one->name);
 	}
 }

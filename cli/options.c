@@ -80,7 +80,7 @@ static bool has(const char *command, unsigned id)
 static const char *help_of(unsigned command, unsigned id)
 {
 	NVW_INVARIANT(id < NVW_COUNT(records));
-	NVW_EACH(own_help, own_helps, NVW_COUNT(own_helps)) {
+	NVW_EACH_IN(own_help, own_helps) {
 		if (own_help->command == command && own_help->option == id) {
 			return own_help->text;
 		}

@@ -11,6 +11,7 @@
 
 #include "core/each.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "core/units.h"
 
@@ -86,28 +87,20 @@ static int is_library(const struct dirent *entry)
 }
 
 /* In the order of their names. A folder that is not there has none. */
-static void load_from(const char *folder, const char *name)
+static int load_from(void *context, const char *name)
 {
+	const char *const *const folder = context;
 	char path[PATH_BYTES];
 
-	if (NVW_PRINT(path, "%s/%s", folder, name) < (int)sizeof path) {
+	if (NVW_PRINT(path, "%s/%s", *folder, name) < (int)sizeof path) {
 		load_library(path);
 	}
+	return 0;
 }
 
 static void load_folder(const char *folder)
 {
-	struct dirent **entry;
-	const int count = scandir(folder, &entry, is_library, alphasort);
-
-	if (count < 0) {
-		return;
-	}
-	NVW_EACH(one, entry, count) {
-		load_from(folder, (*one)->d_name);
-		free(*one);
-	}
-	free(entry);
+	(void)nvw_each_entry(folder, is_library, load_from, &folder);
 }
 
 static void load_named_folders(const char *folders)
@@ -132,7 +125,7 @@ static void load_folder_beside(void)
 	if (*self == '\0') {
 		return;
 	}
-	NVW_EACH(one, beside, NVW_COUNT(beside)) {
+	NVW_EACH_IN(one, beside) {
 		NVW_PRINT(path, "%s/%s", self, *one);
 		load_folder(path);
 	}
@@ -152,6 +145,7 @@ const struct cli_workload *cli_workloads(void)
 		load_named_folders(named);
 	}
 	load_folder_beside();
+	NVW_INVARIANT(found_count > 0);
 	return found;
 }
 

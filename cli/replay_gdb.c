@@ -21,6 +21,7 @@
 #include <crashtest/judge/command.h>
 
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "replay_event.h"
@@ -38,6 +39,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct gdb *g, const char 
 {
 	va_list arguments;
 
+	NVW_INVARIANT(g->count <= WORDS_MAX);
 	va_start(arguments, format);
 	if (g->count == WORDS_MAX || vasprintf(&g->word[g->count], format, arguments) < 0) {
 		g->no_memory = true;
@@ -65,6 +67,7 @@ static int execute(struct gdb *g)
 {
 	int status = 0;
 
+	NVW_INVARIANT(g->count > 0);
 	NVW_FAIL_IF(g->no_memory, NVW_E_MEMORY, "no memory for gdb's command line");
 	signal(SIGINT, SIG_IGN);
 	fflush(NULL);
@@ -82,6 +85,7 @@ static int execute(struct gdb *g)
 
 static int end(struct gdb *g, int result)
 {
+	NVW_INVARIANT(g->count <= WORDS_MAX);
 	NVW_EACH(word, g->word, g->count) {
 		free(*word);
 	}
@@ -212,6 +216,7 @@ static int at_store(const json_t *head, enum replay_at at)
 	struct gdb g = {0};
 	char self[PATH_BYTES];
 
+	NVW_INVARIANT(at == REPLAY_AT_LOST || at == REPLAY_AT_EARLY);
 	NVW_FAIL_IF(!json_object_get(head, "workload") || !place, NVW_E_USAGE,
 		"--at: the finding names no such store of a workload's run");
 	NVW_TRY(find_self(self));

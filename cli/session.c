@@ -232,6 +232,7 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 {
 	const struct cli_options *const o = &s->given;
 
+	NVW_INVARIANT(!s->reference);
 	if (o->argument_count == 0) {
 		return without_workload(s, subject);
 	}
@@ -304,6 +305,7 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 	const char *name, *citation, *summary;
 	char list[256] = "";
 
+	NVW_INVARIANT(asked.scopes < NVW_COUNT(needs));
 	if (emu_protocol_keeps(protocol, asked.scopes)) {
 		return 0;
 	}

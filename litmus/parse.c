@@ -98,7 +98,7 @@ static const char *missing_part(const struct litmus_test *t)
 		{t->verdict != LITMUS_UNSAID, "verdict"},
 	};
 
-	NVW_EACH(part, parts, NVW_COUNT(parts)) {
+	NVW_EACH_IN(part, parts) {
 		if (!part->is_there) {
 			return part->name;
 		}

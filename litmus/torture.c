@@ -342,7 +342,7 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 		{"stc-mb", "forget the line", released},
 	};
 
-	NVW_EACH(one, known, NVW_COUNT(known)) {
+	NVW_EACH_IN(one, known) {
 		if (!strcmp(one->action, action) && (!one->protocol || !strcmp(one->protocol, protocol))) {
 			return one->why;
 		}

@@ -15,7 +15,7 @@ static void name_in_slot(const struct torture_program *p, unsigned variable, uns
 		unsigned variable;
 	} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
 
-	NVW_EACH(one, of_slot, NVW_COUNT(of_slot)) {
+	NVW_EACH_IN(one, of_slot) {
 		if (variable == one->variable) {
 			snprintf(buffer, TEXT, "%s%u", one->name, slot);
 		}

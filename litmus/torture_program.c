@@ -245,7 +245,7 @@ static unsigned draw_kind(struct generator *g)
 	} kinds[] = {{44, NVW__LOAD}, {86, NVW__STORE}, {92, NVW__P_BARRIER}};
 	const unsigned n = below(g, 100);
 
-	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
+	NVW_EACH_IN(kind, kinds) {
 		if (n < kind->below) {
 			return kind->kind;
 		}

@@ -2,6 +2,8 @@
 /* What columns are called in a figure, and their units. See plot.h. */
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "../report/numbers.h"
 #include "plot.h"
 
@@ -18,7 +20,7 @@ static const char *scaled_unit(const char *unit, double most, double *ret_scale)
 		{"pJ", "nJ", 1e3}, {"operations/s", "Mop/s", 1e6}, {"operations/s", "kop/s", 1e3}};
 
 	*ret_scale = 1;
-	NVW_EACH(scale, scales, NVW_COUNT(scales)) {
+	NVW_EACH_IN(scale, scales) {
 		if (!strcmp(unit, scale->unit) && most >= scale->scale) {
 			*ret_scale = scale->scale;
 			return scale->larger;

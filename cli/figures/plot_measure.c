@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/order.h"
 
 #include "../laboratory/confidence.h"
@@ -62,6 +63,7 @@ static void measure_mean(const struct plot *p, struct plot_cell *c)
 
 static void measure_cell(const struct plot *p, struct plot_cell *c)
 {
+	NVW_INVARIANT(c->count > 0);
 	qsort(c->value, c->count, sizeof *c->value, by_size);
 	if (draws_all(p)) {
 		measure_median(c);
@@ -131,6 +133,7 @@ static struct plot_cell *base_of(struct plot *p, unsigned cell, bool is_series, 
 {
 	const unsigned at = cell % p->at.count, of = cell / p->at.count;
 
+	NVW_INVARIANT(is_series || place < p->at.count);
 	return is_series ? &p->cell[place * p->at.count + at] : &p->cell[of * p->at.count + place];
 }
 
@@ -141,6 +144,7 @@ int plot_divide(struct plot *p)
 	bool is_series;
 	unsigned place;
 
+	NVW_INVARIANT(cells > 0);
 	NVW_TRY(find_baseline(p, &is_series, &place));
 	NVW_FOR(turn, 2) {
 		NVW_FOR(i, cells) {

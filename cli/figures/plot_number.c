@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/print.h"
 #include "core/units.h"
 #include "plot.h"
@@ -89,6 +90,7 @@ static unsigned digits_of(const struct plot_names *n, double scale)
 	unsigned digits = 0;
 	char text[32];
 
+	NVW_INVARIANT(scale > 0);
 	NVW_EACH(number, n->number, n->count) {
 		digits += (unsigned)NVW_PRINT(text, "%.10g", *number / scale);
 	}
@@ -101,7 +103,7 @@ const char *plot_common_unit(const struct plot_names *n, double *ret_scale)
 	unsigned fewest = UINT32_MAX;
 
 	*ret_scale = 1;
-	NVW_EACH(one, units, NVW_COUNT(units)) {
+	NVW_EACH_IN(one, units) {
 		const unsigned digits = strcmp(one->base, n->unit) ? UINT32_MAX : digits_of(n, one->scale);
 
 		if (digits < fewest) {

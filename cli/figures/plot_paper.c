@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "plot.h"
 
 /* A figure for a screen has 800 by 500 pixels, and letters 15 pixels high. */
@@ -26,6 +28,7 @@ static const char *const palettes[][PLOT_COLOURS] = {
 
 const char *plot_colour(const struct plot_paper *paper, unsigned i)
 {
+	NVW_INVARIANT(paper->palette < NVW_COUNT(palettes));
 	return palettes[paper->palette][i % PLOT_COLOURS];
 }
 
@@ -41,7 +44,7 @@ static double read_length(const char **text)
 	char *end;
 	const double number = strtod(*text, &end);
 
-	NVW_EACH(unit, units, NVW_COUNT(units)) {
+	NVW_EACH_IN(unit, units) {
 		const size_t n = strlen(unit->unit);
 
 		if (end > *text && !strncmp(end, unit->unit, n)) {

@@ -8,6 +8,7 @@
 #include "../report/words.h"
 #include "core/array.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "plot.h"
 #include "plot_rows.h"
@@ -53,6 +54,7 @@ static bool cut_field(char **at, const char **ret_field, char *ret_end)
 /* Ends a line of so many fields. */
 static int end_line(const char *path, struct plot_table *t, unsigned line, unsigned fields)
 {
+	NVW_INVARIANT(line >= 1 && fields >= 1);
 	if (line == 1) {
 		t->columns = fields;
 	}
@@ -91,6 +93,7 @@ static int read_fields(const char *path, struct plot_table *t)
 	if (t->columns) {
 		t->rows = (unsigned)(count / t->columns) - 1;
 	}
+	NVW_INVARIANT(count == (uint64_t)t->columns * (t->rows + 1));
 	return 0;
 }
 
@@ -136,6 +139,7 @@ static void list_columns(const struct plot_table *t, char *text, size_t room)
 	enum { AND_MORE = sizeof " and 4294967295 more" };
 	size_t n = 0;
 
+	NVW_INVARIANT(room > AND_MORE);
 	text[0] = 0;
 	NVW_FOR(i, t->columns) {
 		if (n + strlen(t->field[i]) + AND_MORE + 2 > room) {

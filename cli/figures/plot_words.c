@@ -9,6 +9,8 @@
 
 #include <config/config.h>
 
+#include "core/invariant.h"
+
 #include "../options.h"
 #include "../registry.h"
 #include "plot.h"

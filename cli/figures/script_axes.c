@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and numbers on the axes of a figure. See script.h. */
+#include "core/invariant.h"
 #include "core/print.h"
 
 #include "script.h"
@@ -44,6 +45,8 @@ static struct naming names_of_rows(const struct script *s, const struct plot_nam
 /* Names side by side. */
 static struct naming names_of_columns(const struct script *s, const struct plot_names *n)
 {
+	NVW_INVARIANT(n->count > 0);
+
 	const unsigned room = s->wide / n->count, places = s->wide / 2;
 
 	if (plot_longest(n) < room || (room > 3 && break_into_lines(n, room - 1))) {
@@ -67,6 +70,8 @@ static void fit_name(const struct naming *how, const char *name, char text[PLOT_
 
 static void print_name(const struct script *s, const struct naming *how, const char *name, unsigned i)
 {
+	NVW_INVARIANT(how->every > 0);
+
 	char text[PLOT_LABEL_BYTES] = "";
 
 	fit_name(how, name, text);
@@ -116,6 +121,8 @@ void script_heat_axes(const struct script *s)
 /* At the values, which rise. One too near to the last one that has its number on the axis has none. */
 static void print_log_tics(const struct script *s)
 {
+	NVW_INVARIANT(s->p->log_x);
+
 	const struct plot_names *const n = &s->p->at;
 	const double first = script_place(s, 0), axis = script_place(s, n->count - 1) - first;
 
@@ -168,6 +175,8 @@ static void print_decades(const struct script *s, char axis, double least, doubl
  * are results. */
 static void print_numbers(const struct script *s)
 {
+	NVW_INVARIANT(plot_is_scaled(s->p));
+
 	const struct plot *const p = s->p;
 	const double least = script_number(s, 0), most = script_number(s, p->at.count - 1);
 	double margin = 1, factor = 1.15;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A heat map, with its values written into it. See script.h. */
+#include "core/invariant.h"
+
 #include "script.h"
 
 #include <math.h>
@@ -81,6 +83,7 @@ void script_heat(const struct script *s)
 	char label[PLOT_LABEL_BYTES];
 	double ignored;
 
+	NVW_INVARIANT(p->kind == PLOT_HEAT);
 	script_heat_axes(s);
 	plot_label(p->series, p->series_is_axis, plot_series_name(p), 0, s->p->paper.high, label, &ignored);
 	script_set(s, "ylabel", label, "\n");

@@ -93,6 +93,7 @@ static bool cover(
 
 static bool covers_earlier(const struct plot *p, unsigned of, unsigned at, double least, double most)
 {
+	NVW_INVARIANT(of < p->of.count);
 	NVW_FOR(i, of) {
 		if (cover(p, plot_cell(p, of, at), plot_cell(p, i, at), least, most)) {
 			return true;
@@ -103,6 +104,7 @@ static bool covers_earlier(const struct plot *p, unsigned of, unsigned at, doubl
 
 static bool cover_at(const struct plot *p, unsigned at, double least, double most)
 {
+	NVW_INVARIANT(at < p->at.count);
 	for (unsigned a = 1; a < p->of.count; a++) {
 		if (covers_earlier(p, a, at, least, most)) {
 			return true;
@@ -131,6 +133,7 @@ double script_beside(const struct script *s)
 	const struct plot *const p = s->p;
 	const double of_axis = 0.014;
 
+	NVW_INVARIANT(p->of.count > 0);
 	if (p->kind == PLOT_BARS) {
 		return 0.8 / p->of.count;
 	}

@@ -14,6 +14,7 @@ static const char *const dashes[] = {"1", "(14,5)", "(5,3)", "(14,4,3,4)", "(2,3
 
 static void print_cell(const struct script *s, const struct plot_cell *c, double at)
 {
+	NVW_INVARIANT(c->count > 0);
 	if (s->p->kind != PLOT_POINTS) {
 		fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->middle / s->y_scale, c->low / s->y_scale,
 			c->high / s->y_scale);
@@ -104,6 +105,7 @@ static void print_spread(const struct script *s, bool in_colour)
 /* The begin of the plot of a series. */
 static void print_series(const struct script *s, unsigned of, const char *style)
 {
+	NVW_INVARIANT(of < s->p->of.count);
 	fprintf(s->to, "%s$data%u using 1:2 with %s", of == 0 ? "plot " : ", \\\n  ", of, style);
 }
 

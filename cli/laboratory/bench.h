@@ -112,6 +112,7 @@ NVW_CHECKED int bench_rows(struct bench *bench);
 void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT]);
 
 /* The value that a row has on an axis of --against. */
+const char *bench_axis_name(const struct bench *bench, unsigned axis);
 const char *bench_axis_value(const struct bench *bench, const struct bench_row *row, unsigned axis);
 NVW_CHECKED int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason);
 /* Makes room for the numbers of each seed, none of which is known yet. */

@@ -35,6 +35,8 @@ bool bench_host_has(const char *axis)
 
 void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 {
+	NVW_INVARIANT(strchr(reference, ':') != NULL);
+
 	const char *const words = strchr(reference, ':') + 1;
 	const size_t n = strcspn(words, " ");
 	const char *const slash = memrchr(words, '/', n), *const name = slash ? slash + 1 : words;
@@ -63,7 +65,7 @@ static int add_machine(const struct bench *b, const struct bench_row *row, struc
 		NVW_TRY(add_word(w, "--set=%s", *setting));
 	}
 	NVW_FOR(i, b->axis_count) {
-		const char *const name = b->runs.axis[b->first_axis + i].name;
+		const char *const name = bench_axis_name(b, i);
 
 		if (bench_host_has(name)) {
 			NVW_TRY(add_word(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name,
@@ -78,6 +80,8 @@ static int add_machine(const struct bench *b, const struct bench_row *row, struc
 static int add_pibench(const struct bench *b, const struct bench_row *row, unsigned seed, const char *file,
 	struct sweep_words *w)
 {
+	NVW_INVARIANT(begins(b->of[row->of].reference, pibench));
+
 	const struct bench_case *const of = &b->of[row->of];
 	char self[PATH_MAX], *const words = strdup(of->reference + strlen(pibench)), *rest = words;
 
@@ -119,6 +123,8 @@ static int add_command(const char *text, const char *file, struct sweep_words *w
 static int add_words(const struct bench *b, const struct bench_row *row, unsigned seed, const char *folder,
 	struct sweep_words *w)
 {
+	NVW_INVARIANT(!b->of[row->of].workload);
+
 	const char *const reference = b->of[row->of].reference;
 	char file[PATH_MAX];
 
@@ -150,7 +156,7 @@ static void take_operations(const json_t *operations, double ret[BENCH_METRIC_CO
 		{BENCH_BARRIERS, "fences_per_op", 1}};
 	const double seconds = number_of(operations, "seconds");
 
-	NVW_EACH(one, taken, NVW_COUNT(taken)) {
+	NVW_EACH_IN(one, taken) {
 		ret[one->metric] = one->unit * number_of(operations, one->name);
 	}
 	if (seconds > 0) {

@@ -73,6 +73,7 @@ static int check_mixes(const char *list)
 static int add_case(struct bench *b, const struct nvw_workload *w, const char *reference, const char *name,
 	const char *mix)
 {
+	NVW_INVARIANT(b->case_count <= BENCH_CASES_MAX);
 	if (!lists(cli_text(b->given, CLI_bench_mix), mix)) {
 		return 0;
 	}
@@ -200,7 +201,7 @@ static int add_fixed(const struct bench *b, struct sweep *s)
 		const char *name;
 	} passed[] = {{CLI_machine, "machine"}, {CLI_protocol, "protocol"}, {CLI_mutate, "mutate"}};
 
-	NVW_EACH(one, passed, NVW_COUNT(passed)) {
+	NVW_EACH_IN(one, passed) {
 		if (cli_given(b->given, one->id)) {
 			NVW_TRY(sweep_add_axis(s, one->name, cli_text(b->given, one->id)));
 		}
@@ -310,6 +311,7 @@ static int add_cases(const struct bench *b, struct sweep *s)
 		NVW_PRINT(name, "%u", i);
 		NVW_TRY(sweep_add_axis(s, "case", name));
 	}
+	NVW_INVARIANT(s->axis[0].count == b->case_count);
 	return 0;
 }
 
@@ -363,6 +365,8 @@ static int begin_crashes(struct bench *b)
 static struct sweep_point point_of(const struct bench *b, const struct sweep *s, const struct bench_row *row,
 	uint32_t memory, uint32_t seed)
 {
+	NVW_INVARIANT(row->of < b->case_count && b->axis_count <= BENCH_AXES_MAX);
+
 	struct sweep_point p = {.choice = {row->of}};
 
 	NVW_FOR(i, b->axis_count) {
@@ -431,6 +435,7 @@ struct planner {
 
 static int refuse(struct bench_row *row, enum bench_status status)
 {
+	NVW_INVARIANT(!row->reason);
 	row->status = status;
 	row->reason = strdup(nvw_error_message());
 	return row->reason ? 0 : sweep_no_memory();
@@ -450,6 +455,7 @@ static int add_runs(struct planner *of, struct bench_row *row, const struct emu_
 		NVW_TRY(examine(of->keys, &b->runs, &p, &own));
 		NVW_TRY(add_point(&b->runs, &of->rooms[0], &p));
 	}
+	NVW_INVARIANT(row->first + 2 * b->seeds == b->runs.count);
 	return 0;
 }
 
@@ -473,6 +479,8 @@ static int add_crash(struct planner *of, struct bench_row *row)
 
 static int add_row(struct planner *of, struct bench_row row)
 {
+	NVW_INVARIANT(row.of < of->b->case_count);
+
 	struct bench *const b = of->b;
 	struct sweep_point first = point_of(b, &b->runs, &row, 0, 0);
 	struct emu_config config;
@@ -551,6 +559,7 @@ static int add_rows(struct planner *of)
 /* A table of refused rows says nothing: the first reason ends the command. */
 static int expect_runs(const struct bench *b)
 {
+	NVW_INVARIANT(b->row_count > 0);
 	NVW_FAIL_IF(b->runs.count == 0 && !b->has_host, NVW_E_USAGE, "bench: %s", b->row[0].reason);
 	return 0;
 }

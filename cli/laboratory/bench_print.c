@@ -91,6 +91,12 @@ static const char *checked_text(const struct bench *b, const struct bench_row *r
 	return words_or(row->states, b->states ? "not checked" : "unchecked");
 }
 
+const char *bench_axis_name(const struct bench *b, unsigned axis)
+{
+	NVW_INVARIANT(axis < b->axis_count);
+	return b->runs.axis[b->first_axis + axis].name;
+}
+
 const char *bench_axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
 {
 	NVW_INVARIANT(axis < NVW_COUNT(row->choice));
@@ -152,7 +158,7 @@ static void fill_head(const struct bench *b, struct table *t)
 	snprintf(cell_at(t, 0, c++), CELL_BYTES, "workload");
 	snprintf(cell_at(t, 0, c++), CELL_BYTES, "mix");
 	NVW_FOR(i, b->axis_count) {
-		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", b->runs.axis[b->first_axis + i].name);
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", bench_axis_name(b, i));
 	}
 	if (b->has_host) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "time");
@@ -161,6 +167,7 @@ static void fill_head(const struct bench *b, struct table *t)
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metric->head);
 	}
 	snprintf(cell_at(t, 0, c), CELL_BYTES, "crash states");
+	NVW_INVARIANT(c + 1 == t->columns);
 }
 
 static void fill_row(const struct bench *b, struct table *t, unsigned of)
@@ -196,6 +203,7 @@ static void measure(struct table *t)
 /* Names to the left, numbers to the right. */
 static void print_table(const struct table *t, unsigned names, FILE *to)
 {
+	NVW_INVARIANT(names < t->columns);
 	NVW_FOR(r, t->rows) {
 		NVW_FOR(c, t->columns) {
 			const char *const cell = cell_at(t, r, c);
@@ -217,7 +225,7 @@ static void print_row_name(const struct bench *b, const struct bench_row *row, F
 {
 	fprintf(to, "%s %s", workload_of(b, row), b->of[row->of].mix);
 	NVW_FOR(i, b->axis_count) {
-		fprintf(to, " %s=%s", b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
+		fprintf(to, " %s=%s", bench_axis_name(b, i), bench_axis_value(b, row, i));
 	}
 }
 
@@ -263,6 +271,7 @@ void bench_print(const struct bench *b, FILE *to)
 {
 	struct table t = {.columns = name_count(b) + BENCH_METRIC_COUNT + 1, .rows = b->row_count + 1};
 
+	NVW_INVARIANT(t.columns <= COLUMNS_MAX);
 	t.cell = calloc((size_t)t.columns * t.rows, sizeof *t.cell);
 	if (!t.cell) {
 		return;
@@ -307,7 +316,7 @@ static void plan_axes(const struct bench *b, struct table_plan *plan)
 	plan->axis[plan->axes++] = "workload";
 	plan->axis[plan->axes++] = "mix";
 	NVW_FOR(i, b->axis_count) {
-		plan->axis[plan->axes++] = b->runs.axis[b->first_axis + i].name;
+		plan->axis[plan->axes++] = bench_axis_name(b, i);
 	}
 	if (b->has_host) {
 		plan->axis[plan->axes++] = "time";
@@ -372,8 +381,7 @@ static void print_csv_head(const struct bench *b, FILE *to)
 {
 	fputs("workload,mix", to);
 	print_axis_names(b, to);
-	fputs(words_if(b->has_host, ",time"), to);
-	fputs(",seed,status,reason,crash_states", to);
+	fprintf(to, "%s,seed,status,reason,crash_states", words_if(b->has_host, ",time"));
 	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {
 		fprintf(to, ",%s", metric->column);
 	}
@@ -455,7 +463,7 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 	json_t *const o = json_pack("{s:s, s:s}", "workload", workload_of(b, row), "mix", b->of[row->of].mix);
 
 	NVW_FOR(i, b->axis_count) {
-		member_set_text(o, b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
+		member_set_text(o, bench_axis_name(b, i), bench_axis_value(b, row, i));
 	}
 	if (b->has_host) {
 		member_set_text(o, "time", time_of(b, row));
@@ -471,11 +479,8 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 
 json_t *bench_json(const struct bench *b)
 {
-	json_t *const rows = json_array();
+	json_t *const rows = JSON_LIST(row, b->row, b->row_count, row_json(b, row));
 
-	NVW_EACH(row, b->row, b->row_count) {
-		json_array_append_new(rows, row_json(b, row));
-	}
 	return json_pack("{s:I, s:I, s:i, s:b, s:o}", "records", (json_int_t)b->records, "operations",
 		(json_int_t)b->operations, "seeds", (int)b->seeds, "checked", b->states != 0, "rows", rows);
 }

@@ -76,6 +76,8 @@ static void set_bounds(struct bench_number *n, const double *value)
 
 static struct bench_number number_of(const double *value, unsigned count)
 {
+	NVW_INVARIANT(count <= BENCH_SEEDS_MAX);
+
 	struct bench_number n = {.half = NAN, .count = count};
 
 	set_bounds(&n, value);
@@ -110,6 +112,7 @@ int bench_set_status(struct bench_row *row, enum bench_status status, const char
 /* What a run's own check says comes before what its crash test says. */
 static int judge_runs(const struct bench *b, struct bench_row *row)
 {
+	NVW_INVARIANT(row->first + 2 * b->seeds <= b->runs.count);
 	NVW_FOR(i, 2 * b->seeds) {
 		const struct sweep_point *const p = &b->runs.point[row->first + i];
 
@@ -140,6 +143,8 @@ static int describe_states(struct bench_row *row, const json_t *values)
 
 static int judge_crash(const struct bench *b, struct bench_row *row)
 {
+	NVW_INVARIANT(row->crash < (int)b->crashes.count);
+
 	const struct sweep_point *const p = row->crash < 0 ? NULL : &b->crashes.point[row->crash];
 
 	if (!p || row->status == BENCH_LOSES || row->status == BENCH_FAILED) {
@@ -183,6 +188,7 @@ static void set_numbers(const struct bench *b, struct bench_row *row)
 	double of[BENCH_METRIC_COUNT][BENCH_SEEDS_MAX];
 	unsigned count[BENCH_METRIC_COUNT] = {0};
 
+	NVW_INVARIANT(b->seeds <= BENCH_SEEDS_MAX);
 	NVW_EACH(of_seed, row->of_seed, b->seeds) {
 		NVW_FOR(k, BENCH_METRIC_COUNT) {
 			of[k][count[k]] = (*of_seed)[k];
@@ -206,6 +212,7 @@ static int group_of(const struct bench *b, const struct bench_row *row)
 		[BENCH_FAILED] = 4,
 		[BENCH_LOSES] = 6};
 
+	NVW_INVARIANT(row->status < NVW_COUNT(groups));
 	return groups[row->status] + !b->of[row->of].workload;
 }
 

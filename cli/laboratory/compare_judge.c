@@ -8,6 +8,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/order.h"
 #include "core/print.h"
@@ -18,6 +19,7 @@ enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
 
 static int add_row(struct comparison *c, const struct compare_row *row)
 {
+	NVW_INVARIANT(row->importance > 0);
 	NVW_FAIL_IF(!NVW_ROOM(c->row, c->room, c->count + 1), NVW_E_MEMORY, "no memory for the comparison");
 	struct compare_row *const to = &c->row[c->count];
 
@@ -193,6 +195,7 @@ static int add_text(struct comparison *c, const struct compare_row *row)
 {
 	struct compare_row *const like = row->importance < OF_VERDICT ? row_like(c, row) : NULL;
 
+	NVW_INVARIANT(row->a_text && row->b_text);
 	if (like) {
 		like->point = "several points";
 		return 0;

@@ -6,6 +6,7 @@
 #include <nvw/input.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 
@@ -84,6 +85,8 @@ static json_t *typed(const char *text)
 
 static void read_row(const struct plot_table *t, unsigned at, unsigned status, json_t *rows)
 {
+	NVW_INVARIANT(status < t->columns);
+
 	const bool is_ok = !strcmp(plot_field(t, at, status), "ok");
 	json_t *const row = add_row(rows);
 

@@ -22,6 +22,7 @@ static char *text_of(const char *const *values, unsigned count)
 {
 	struct text_stream t;
 
+	NVW_INVARIANT(count > 0);
 	if (!text_begin(&t)) {
 		return NULL;
 	}
@@ -100,6 +101,7 @@ static unsigned axis_named(const struct table_plan *plan, const char *name)
 
 static int match_axes(struct former *f)
 {
+	NVW_INVARIANT(f->plan->axes > 0 && f->plan->axes <= TABLE_AXES_MAX);
 	f->axes = count_axes(&f->table);
 	if (!f->axes) {
 		return refuse_kind(f);
@@ -158,6 +160,7 @@ static int check_row(const struct former *f, unsigned row)
 {
 	const char *values[TABLE_AXES_MAX];
 
+	NVW_INVARIANT(row < f->table.rows);
 	NVW_FOR(i, f->plan->axes) {
 		values[i] = plot_field(&f->table, row, f->column[i]);
 	}

@@ -7,6 +7,7 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
 #include "../figures/plot.h"
@@ -39,6 +40,7 @@ static void figure_rows(const struct paper_row *row, FILE *to)
 {
 	char name[TEXT_BYTES];
 
+	NVW_INVARIANT(row->here.count <= PAPER_SEEDS_MAX);
 	paper_row_name(row, name, sizeof name);
 	if (isfinite(row->published.low)) {
 		fprintf(to, "%s,paper,1,%.10g\n", name, row->published.low);

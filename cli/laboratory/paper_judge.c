@@ -193,7 +193,7 @@ static const struct rule {
 
 static void judge(struct paper_row *row)
 {
-	NVW_EACH(rule, rules, NVW_COUNT(rules)) {
+	NVW_EACH_IN(rule, rules) {
 		if (rule->applies(row, row->judgement, sizeof row->judgement)) {
 			row->verdict = rule->verdict;
 			return;

@@ -13,6 +13,7 @@
 
 #include "../report/words.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
 #include "../report/provenance.h"
@@ -50,6 +51,7 @@ static struct paper_numbers numbers_of(char *const field[4])
 
 static void write_numbers(const struct paper_numbers *n, FILE *to)
 {
+	NVW_INVARIANT(n->count > 0);
 	fprintf(to, "\t%.*g\t%.*g\t%.*g\t%u", WITHOUT_ROUNDING, n->mean, WITHOUT_ROUNDING, n->least,
 		WITHOUT_ROUNDING, n->most, n->count);
 }
@@ -240,11 +242,13 @@ static int take_cell(struct papers *p, char *const field[FIELDS_MAX])
 
 static const char *row_name(const struct paper_table *t, int row)
 {
+	NVW_INVARIANT(row < (int)t->measure.of->sweep.axis[t->rows].count);
 	return row < 0 ? "mean" : t->measure.of->sweep.axis[t->rows].value[row];
 }
 
 static const char *column_name(const struct paper_table *t, unsigned column)
 {
+	NVW_INVARIANT(t->columns < 0 || column < t->measure.of->sweep.axis[t->columns].count);
 	return t->columns < 0 ? "" : t->measure.of->sweep.axis[t->columns].value[column];
 }
 
@@ -252,6 +256,7 @@ bool paper_table_has(const struct paper_table *t, int axis, unsigned choice)
 {
 	const struct sweep *const s = &t->measure.of->sweep;
 
+	NVW_INVARIANT(axis >= -1 && axis < (int)s->axis_count);
 	NVW_EACH(point, s->point, s->count) {
 		if ((axis < 0 || point->choice[axis] == choice) &&
 			sweep_holds(s, &t->measure.points, point)) {
@@ -303,6 +308,7 @@ static void write_row(const struct papers *p, const struct paper_table *t, int r
 
 static void write_measured(const struct papers *p, const struct paper_table *t, FILE *to)
 {
+	NVW_INVARIANT(t->wanted && t->rows >= 0);
 	NVW_FOR(i, t->measure.of->sweep.axis[t->rows].count) {
 		if (paper_table_has(t, t->rows, i)) {
 			write_row(p, t, (int)i, to);
@@ -356,6 +362,7 @@ static int read_lines(struct papers *p, const struct kept_file *f, const char *p
 {
 	char *line;
 
+	NVW_INVARIANT(f->fields <= FIELDS_MAX);
 	for (unsigned at = 1; (line = strsep(&rest, "\n")); at++) {
 		char *field[FIELDS_MAX], *next = line;
 		unsigned n = 0;

@@ -28,6 +28,7 @@ void page_put(const struct page *p, const char *text)
 
 void page_head_line(const struct page *p, unsigned level, const char *text)
 {
+	NVW_INVARIANT(level >= 1 && level <= 4);
 	if (!p->html) {
 		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
 		return;

@@ -12,6 +12,7 @@
 #include "../report/words.h"
 #include "../report/provenance.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "paper.h"
@@ -57,6 +58,8 @@ static struct paper_sweep *sweep_named(const struct papers *p, const char *name)
 /* An entry for a sweep: its name, and the path of its file. */
 static struct paper_sweep *add_sweep(struct papers *p, const char *file, const char *name)
 {
+	NVW_INVARIANT(!sweep_named(p, name));
+
 	struct paper_sweep *const s = calloc(1, sizeof *s);
 	struct paper_sweep **const more =
 		realloc(p->sweep, (p->sweep_count + 1) * sizeof(struct paper_sweep *));
@@ -141,6 +144,7 @@ static bool alternative(const struct sweep *s, const struct sweep_term *t, unsig
 	const char *text = t->text;
 	const struct sweep_axis *const a = &s->axis[t->axis];
 
+	NVW_INVARIANT(t->axis < s->axis_count);
 	for (; at && strchr(text, '|'); at--) {
 		text = strchr(text, '|') + 1;
 	}
@@ -185,6 +189,7 @@ static struct sweep_point *base_of(const struct paper_measure *m, const struct s
 	const struct sweep *const s = &m->of->sweep;
 	struct sweep_point wanted = *p;
 
+	NVW_INVARIANT(m->over.count > 0);
 	NVW_EACH(term, m->over.term, m->over.count) {
 		alternative(s, term, at, &wanted.choice[term->axis]);
 	}
@@ -282,7 +287,7 @@ static int set_table(struct papers *p, struct paper_table *t)
 	char where[256];
 
 	NVW_PRINT(where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
-	NVW_EACH(one, needed, NVW_COUNT(needed)) {
+	NVW_EACH_IN(one, needed) {
 		NVW_FAIL_IF(!paper_text(t->section.keys, *one), NVW_E_INPUT, "%s: expected the key %s", where,
 			*one);
 	}
@@ -302,12 +307,14 @@ static void choose_points(struct paper_sweep *ps)
 		}
 	}
 	s->count = (unsigned)(kept - s->point);
+	NVW_INVARIANT(s->count > 0);
 }
 
 static int set_end(struct papers *p, const struct paper_row *row, const char *where, struct paper_end *end)
 {
 	static const char *const names[2] = {"low", "high"};
 
+	NVW_INVARIANT(p->run == PAPER_RUN_ENDS);
 	NVW_FOR(k, 2) {
 		char word[128];
 
@@ -321,6 +328,7 @@ static int open_row(struct papers *p, struct paper_row *row)
 {
 	char where[256];
 
+	NVW_INVARIANT(row->ends <= PAPER_SENSITIVE_MAX);
 	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
 		row->part);
 	if (p->run == PAPER_RUN_ENDS) {
@@ -437,9 +445,7 @@ struct sum {
 
 static void add(struct sum *s, double x)
 {
-	if (!s->count++) {
-		s->least = s->most = x;
-	}
+	s->count++;
 	s->total += x;
 	s->logs += log(x);
 	s->least = fmin(s->least, x);
@@ -448,6 +454,8 @@ static void add(struct sum *s, double x)
 
 static double mean_of(const struct paper_measure *m, const struct sum *s)
 {
+	NVW_INVARIANT(s->count > 0);
+
 	const double mean = s->total / s->count;
 
 	switch (m->mean) {
@@ -487,6 +495,8 @@ static bool is_at(const struct sweep_point *p, int axis, unsigned choice)
 
 static void spread(struct paper_numbers *n)
 {
+	NVW_INVARIANT(n->count > 0 && n->count <= PAPER_SEEDS_MAX);
+
 	double total = 0;
 
 	n->least = n->most = n->value[0];
@@ -504,9 +514,10 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 	const struct sweep *const s = &m->of->sweep;
 	const int seed = sweep_axis_named(s, "seed");
 
+	NVW_INVARIANT(seed >= 0);
 	*n = (struct paper_numbers){0};
 	for (unsigned k = 0; k < s->axis[seed].count && n->count < PAPER_SEEDS_MAX; k++) {
-		struct sum sum = {0};
+		struct sum sum = {.least = INFINITY, .most = -INFINITY};
 
 		NVW_EACH(p, s->point, s->count) {
 			double x;
@@ -536,6 +547,7 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 static bool is_same_but_seed(
 	const struct sweep *s, int seed, const struct sweep_point *a, const struct sweep_point *b)
 {
+	NVW_INVARIANT(seed >= 0 && seed < (int)s->axis_count);
 	NVW_FOR(i, s->axis_count) {
 		if ((int)i != seed && a->choice[i] != b->choice[i]) {
 			return false;
@@ -561,6 +573,7 @@ static double ratio_over_seeds(const struct paper_measure *m, const struct sweep
 	double total = 0, x;
 	unsigned n = 0;
 
+	NVW_INVARIANT(is_first(m, first));
 	NVW_EACH(point, s->point, s->count) {
 		if (is_same_but_seed(s, seed, first, point) && ratio_of(m, point, &x, &unused)) {
 			total += x;

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "paper.h"
 
 static const char *format_of(enum paper_form form)
 {
+	NVW_INVARIANT(form <= PAPER_VALUE);
 	if (form == PAPER_PERCENT || form == PAPER_SPEEDUP) {
 		return "%+.1f";
 	}

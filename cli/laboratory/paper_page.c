@@ -6,6 +6,7 @@
 
 #include "../report/words.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
 #include "config/machines.h"
@@ -256,6 +257,7 @@ static void show_sensitive(const struct page *p, const char *paper)
 static void show_cells(const struct page *p, const char *name, char text[PAPER_SENSITIVE_MAX][TEXT_BYTES],
 	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
 {
+	NVW_INVARIANT(n >= 1 && n <= 1 + PAPER_SENSITIVE_MAX);
 	cell[0] = name;
 	for (unsigned k = 1; k < n; k++) {
 		cell[k] = text[k - 1];
@@ -304,12 +306,15 @@ static void show_ends(const struct page *p, const char *paper)
 /* A line per value of the rows' axis (row -1: over all of them), a cell per value of the columns'. */
 static void table_line(const struct page *p, const struct paper_table *t, int row)
 {
+	NVW_INVARIANT(row >= -1 && t->rows >= 0);
+
 	const struct sweep *const s = &t->measure.of->sweep;
 	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
 	const char *cell[1 + PAPER_COLUMNS_MAX];
 	char text[1 + PAPER_COLUMNS_MAX][PAPER_NUMBER_BYTES];
 	unsigned n = 0;
 
+	NVW_INVARIANT(columns <= PAPER_COLUMNS_MAX);
 	cell[n++] = row < 0 ? "mean" : s->axis[t->rows].value[row];
 	NVW_FOR(k, columns) {
 		struct paper_numbers numbers;
@@ -433,6 +438,7 @@ static void summary(const struct page *p)
 	}
 	NVW_EACH(row, p->papers->row, p->papers->row_count) {
 		if (row->wanted) {
+			NVW_INVARIANT(row->verdict < PAPER_VERDICTS);
 			count[row->verdict]++;
 			lost += paper_is_lost(row);
 			all++;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "core/units.h"
@@ -77,6 +79,8 @@ static struct paper_row *row_named(struct papers *p, const char *section, const 
 static void *section_named(void *list, unsigned *count, size_t bytes, const char *name, const char *paper,
 	struct paper_section **ret)
 {
+	NVW_INVARIANT(bytes >= sizeof(struct paper_section));
+
 	char *const begin = list;
 
 	NVW_FOR(i, *count) {
@@ -114,6 +118,7 @@ static json_t *keys_of(
 {
 	struct paper_section *s = NULL;
 
+	NVW_INVARIANT(p->paper_count > 0);
 	if (!strncmp(section, "table ", 6)) {
 		*ret_known = table_keys;
 		p->table = section_named(p->table, &p->table_count, sizeof *p->table, section + 6, paper, &s);
@@ -286,7 +291,7 @@ static int check_sensitive(const struct papers *p, const struct paper_section *s
 {
 	static const char *const needed[] = {"what", "low", "high", "source"};
 
-	NVW_EACH(one, needed, NVW_COUNT(needed)) {
+	NVW_EACH_IN(one, needed) {
 		NVW_FAIL_IF(!paper_text(s->keys, *one), NVW_E_INPUT,
 			"%s/%s.ini: [sensitive %s]: expected the key %s", p->folder, s->paper, s->name, *one);
 	}
@@ -344,11 +349,13 @@ static int is_paper_file(const struct dirent *e)
 	return e->d_name[0] != '.' && n > 4 && !strcmp(e->d_name + n - 4, ".ini");
 }
 
-static int read_paper(struct papers *p, const char *file)
+static int read_paper(void *context, const char *file)
 {
+	struct papers *const p = context;
 	struct paper *const more = realloc(p->paper, (p->paper_count + 1) * sizeof *more);
 	char *path = NULL;
 
+	NVW_INVARIANT(strlen(file) > strlen(".ini"));
 	NVW_FAIL_IF(!more || asprintf(&path, "%s/%s", p->folder, file) < 0, NVW_E_MEMORY,
 		"no memory for the published results");
 	p->paper = more;
@@ -361,33 +368,12 @@ static int read_paper(struct papers *p, const char *file)
 	return r;
 }
 
-static int read_entries(struct papers *p, struct dirent **entry, int n)
-{
-	int r = 0;
-
-	NVW_EACH(one, entry, n) {
-		r = NVW_OR(r, read_paper(p, (*one)->d_name));
-		free(*one);
-	}
-	free(entry);
-	return r;
-}
-
-static int read_papers(struct papers *p, const char *folder)
-{
-	struct dirent **entry;
-	const int n = scandir(folder, &entry, is_paper_file, alphasort);
-
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
-	NVW_TRY(read_entries(p, entry, n));
-	NVW_FAIL_IF(n == 0, NVW_E_INPUT, "%s: there are no published results: expected PAPER.ini", folder);
-	return 0;
-}
-
 int papers_read(const char *folder, struct papers *p)
 {
 	*p = (struct papers){.folder = folder};
-	NVW_TRY(read_papers(p, folder));
+	NVW_TRY(nvw_each_entry(folder, is_paper_file, read_paper, p));
+	NVW_FAIL_IF(p->paper_count == 0, NVW_E_INPUT,
+		"%s: there are no published results: expected PAPER.ini", folder);
 	NVW_TRY(inherit(p));
 	drop_wholes(p);
 	NVW_EACH(row, p->row, p->row_count) {
@@ -403,10 +389,15 @@ static void cell_end(struct paper_cell *cell)
 	free(cell->version);
 }
 
+static void section_end(struct paper_section *section)
+{
+	free(section->name);
+	json_decref(section->keys);
+}
+
 static void table_end(struct paper_table *table)
 {
-	free(table->section.name);
-	json_decref(table->section.keys);
+	section_end(&table->section);
 	sweep_rule_end(&table->measure.points);
 	sweep_rule_end(&table->measure.over);
 	NVW_EACH(cell, table->kept, table->kept_count) {
@@ -446,8 +437,7 @@ void papers_end(struct papers *p)
 		json_decref(paper->keys);
 	}
 	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
-		free(sensitive->name);
-		json_decref(sensitive->keys);
+		section_end(sensitive);
 	}
 	sweeps_end(p);
 	free(p->sensitive);

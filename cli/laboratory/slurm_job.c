@@ -104,6 +104,7 @@ int sweep_slurm_find(void)
 
 int slurm_follow(struct slurm_job *job, unsigned long long number, unsigned tasks)
 {
+	NVW_INVARIANT(tasks > 0);
 	NVW_INVARIANT(number > 0 && tasks > 0);
 	slurm_job_end(job);
 	job->task = calloc(tasks, sizeof *job->task);
@@ -143,7 +144,7 @@ static const struct slurm_ending endings[] = {
 
 static const struct slurm_ending *ending_of(const char *state)
 {
-	NVW_EACH(ending, endings, NVW_COUNT(endings)) {
+	NVW_EACH_IN(ending, endings) {
 		if (!strcmp(state, ending->state)) {
 			return ending;
 		}
@@ -241,6 +242,7 @@ static void ask_accounting(struct slurm_job *job)
 {
 	char command[160], *answer;
 
+	NVW_INVARIANT(job->number != 0);
 	NVW_PRINT(command, "sacct -n -X -P -j %llu -o JobID,State,Reason 2>/dev/null", job->number);
 	if (ask(command, &answer) == 0) {
 		take_lines(job, answer);
@@ -318,7 +320,7 @@ static const struct {
 
 static const char *obstacle_of(const char *reason)
 {
-	NVW_EACH(obstacle, obstacles, NVW_COUNT(obstacles)) {
+	NVW_EACH_IN(obstacle, obstacles) {
 		if (!strncmp(reason, obstacle->reason, strlen(obstacle->reason))) {
 			return obstacle->words;
 		}
@@ -361,6 +363,7 @@ static void print_kind(const struct kind *kind, bool with_count, FILE *to)
 {
 	const struct slurm_task *const task = kind->task;
 
+	NVW_INVARIANT(kind->count > 0);
 	if (with_count) {
 		fprintf(to, "%u ", kind->count);
 	}
@@ -436,6 +439,7 @@ static void say_submitted(struct slurm_job *job)
 {
 	char text[64];
 
+	NVW_INVARIANT(job->count > 0);
 	NVW_PRINT(text, "submitted: %u task%s", job->count, plural(job->count));
 	print_line(job, text, NULL);
 	job->said = strdup("PENDING");
@@ -462,6 +466,7 @@ void slurm_cancel(struct slurm_job *job, const char *why)
 {
 	char command[64], text[512], *answer;
 
+	NVW_INVARIANT(job->number != 0);
 	NVW_PRINT(command, "scancel %llu 2>&1", job->number);
 	if (!ask(command, &answer)) {
 		NVW_PRINT(text, "cancelled: %s", why);

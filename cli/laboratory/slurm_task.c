@@ -8,6 +8,7 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -93,6 +94,7 @@ bool slurm_read_outcome(const char *folder, const char *key, struct sweep_outcom
 /* Copies the line's words; false if they are no command line. */
 static bool words_of(const json_t *line, struct sweep_words *words)
 {
+	NVW_INVARIANT(words->count == 0);
 	JSON_EACH(word, json_object_get(line, "words")) {
 		if (!json_is_string(word) || words->count == SWEEP_WORDS_MAX ||
 			!(words->word[words->count] = strdup(json_string_value(word)))) {

@@ -138,6 +138,7 @@ static int take_part(void *of, unsigned i, const struct sweep_outcome *o)
 
 static int give_up_part(void *of, unsigned i, const char *status, const char *reason)
 {
+	NVW_INVARIANT(i < ((const struct spread *)of)->count);
 	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1,
 		((struct spread *)of)->count, reason);
 }

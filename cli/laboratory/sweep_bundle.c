@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "sweep.h"
 
 const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *axis, const char *value)
@@ -33,6 +34,8 @@ bool sweep_is_bundle_axis(const struct sweep *s, const char *axis)
 /* "AXIS VALUE" -> a bundle, a new one if there is none. */
 static struct sweep_bundle *bundle_named(struct sweep *s, const char *section)
 {
+	NVW_INVARIANT(strchr(section, ' ') != NULL);
+
 	const size_t n = strcspn(section, " ");
 	const char *const value = section + n + strspn(section + n, " ");
 	struct sweep_bundle new = {.axis = strndup(section, n), .value = strdup(value)};
@@ -120,6 +123,7 @@ char *sweep_resolve(const struct sweep *s, const char *text)
 
 static void bundle_end(struct sweep_bundle *b)
 {
+	NVW_INVARIANT(b->count <= SWEEP_BUNDLE_MAX);
 	NVW_FOR(k, b->count) {
 		free(b->name[k]);
 		free(b->text[k]);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "../examine.h"
 #include "sweep.h"
 #include "report/words.h"
@@ -22,7 +24,7 @@ static const struct kind {
 /* NULL: points cannot be of this command. */
 static const struct kind *kind_of(const char *command)
 {
-	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
+	NVW_EACH_IN(kind, kinds) {
 		if (!strcmp(command, kind->command)) {
 			return kind;
 		}
@@ -32,6 +34,7 @@ static const struct kind *kind_of(const char *command)
 
 static int examine(const struct kind *k, struct sweep_words *w, struct emu_config *config)
 {
+	NVW_INVARIANT(k->with_machine || k->without);
 	if (k->with_machine) {
 		return k->with_machine(w->count, w->word, config);
 	}

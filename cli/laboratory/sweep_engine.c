@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "sweep.h"
 
 /* ---- The points as work of a job array ----------------------------------------------------------- */
@@ -28,6 +30,7 @@ static int point_words(const void *of, unsigned i, struct sweep_words *ret_words
 {
 	const struct sweep *const s = ((const struct points *)of)->sweep;
 
+	NVW_INVARIANT(i < s->count);
 	return sweep_words(s, &s->point[i], ret_words);
 }
 
@@ -35,6 +38,7 @@ static int take_point(void *of, unsigned i, const struct sweep_outcome *o)
 {
 	struct points *const p = of;
 
+	NVW_INVARIANT(!p->sweep->point[i].row);
 	return sweep_take(p->sweep, p->manner, p->journal, &p->sweep->point[i], o);
 }
 
@@ -43,6 +47,7 @@ static int give_up_point(void *of, unsigned i, const char *status, const char *r
 	struct points *const p = of;
 	struct sweep_point *const point = &p->sweep->point[i];
 
+	NVW_INVARIANT(!point->row);
 	p->given_up++;
 	point->row = json_pack(
 		"{s:s, s:s, s:f, s:{}}", "status", status, "reason", reason, "seconds", 0.0, "values");

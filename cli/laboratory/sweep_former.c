@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a sweep may replace the table in its place (former.h). Its columns say of which command it is. */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "../report/numbers.h"
 #include "former.h"
 #include "sweep.h"
@@ -9,6 +10,7 @@ static int plan_point(const struct sweep *s, const struct sweep_point *point, st
 {
 	const char *values[SWEEP_AXES_MAX];
 
+	NVW_INVARIANT(plan->axes == s->axis_count);
 	NVW_FOR(i, s->axis_count) {
 		values[i] = sweep_value(s, point, i);
 	}
@@ -38,6 +40,7 @@ static bool has_other_command(const struct former *f, const char *command)
 	static const char *const commands[] = {"run", "crash", "torture", "litmus"};
 	bool has_other = false;
 
+	NVW_INVARIANT(f->axes <= f->table.columns);
 	for (unsigned i = f->axes; i < f->table.columns; i++) {
 		const char *const name = sweep_behind_protocol(f->table.field[i]);
 
@@ -47,7 +50,7 @@ static bool has_other_command(const struct former *f, const char *command)
 		if (cli_number_is_of(command, name)) {
 			return false;
 		}
-		NVW_EACH(command, commands, NVW_COUNT(commands)) {
+		NVW_EACH_IN(command, commands) {
 			has_other = has_other || cli_number_is_of(*command, name);
 		}
 	}

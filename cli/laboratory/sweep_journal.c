@@ -42,6 +42,8 @@ static uint64_t check_of(const char *text)
 /* A line without its end -> the row, NULL if it is no whole line, or of a result that is not used again. */
 static json_t *row_of(const char *line, bool with_failed)
 {
+	NVW_INVARIANT(strlen(line) > KEY_DIGITS);
+
 	const char *const row = line + KEY_DIGITS + 1 + CHECK_DIGITS + 1;
 	json_t *parsed;
 
@@ -97,6 +99,7 @@ static int take_rows(struct sweep *s, char *text, bool with_failed)
 	struct sweep_point **const sorted = malloc(s->count * sizeof(struct sweep_point *));
 	char *rest = text, *line;
 
+	NVW_INVARIANT(s->count > 0);
 	NVW_ALLOCATED(sorted, "no memory for the journal");
 	NVW_FOR(i, s->count) {
 		sorted[i] = &s->point[i];
@@ -231,6 +234,8 @@ int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct swe
 
 static int write_line(const struct sweep_journal *j, const char *line, int bytes)
 {
+	NVW_INVARIANT(bytes > 0 && line[bytes - 1] == '\n');
+
 	const ssize_t written = write(j->fd, line, (size_t)bytes);
 
 	NVW_FAIL_ERRNO_IF(written < 0, "%s", j->path);

@@ -33,7 +33,7 @@ static bool may_be_a_workloads(const char *command, const char *name)
 	if (strcmp(command, "run") != 0 || cli_number_group(name)) {
 		return false;
 	}
-	NVW_EACH(other, others, NVW_COUNT(others)) {
+	NVW_EACH_IN(other, others) {
 		if (cli_number_is_of(*other, name)) {
 			return false;
 		}

@@ -91,6 +91,7 @@ int sweep_words_add(struct sweep_words *w, const char *whose, const char *format
 
 void sweep_words_end(struct sweep_words *w)
 {
+	NVW_INVARIANT(w->count >= 0 && w->count <= SWEEP_WORDS_MAX);
 	NVW_EACH(word, w->word, w->count) {
 		free(*word);
 	}
@@ -306,6 +307,8 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep_words *w,
 	const struct emu_config *machine)
 {
+	NVW_INVARIANT(w->count > 0);
+
 	const bool is_litmus = !strcmp(w->word[0], "litmus");
 
 	XXH3_128bits_reset(state);

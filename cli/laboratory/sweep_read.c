@@ -323,6 +323,7 @@ static int enumerate(struct sweep *s)
 	uint64_t combinations = 1;
 	unsigned room = 0;
 
+	NVW_INVARIANT(s->count == 0);
 	NVW_EACH(axis, s->axis, s->axis_count) {
 		combinations *= axis->count;
 		NVW_FAIL_IF(combinations > SWEEP_POINTS_MAX, NVW_E_USAGE,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -58,12 +59,10 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
  * apart. */
 static void add_effective(json_t *to, const char *prefix, json_t *report)
 {
-	const char *const dot = words_if(*prefix, ".");
-
 	JSON_EACH_MEMBER(option, value, json_object_get(json_object_get(report, "made_by"), "effective")) {
 		char name[NAME_BYTES];
 
-		NVW_PRINT(name, "%s%seffective.%s", prefix, dot, option);
+		NVW_PRINT(name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
 		json_object_set(to, name, value);
 	}
 }
@@ -121,7 +120,7 @@ static const char *wrong_text(json_t *report, json_t *values)
 	const char *const texts[] = {member_string(finding, "text"), member_string(values, "what"),
 		member_string(values, "verdict")};
 
-	NVW_EACH(text, texts, NVW_COUNT(texts)) {
+	NVW_EACH_IN(text, texts) {
 		if (*text) {
 			return *text;
 		}
@@ -275,6 +274,7 @@ int sweep_write_csv(const struct sweep *s, const char *path)
 {
 	struct nvw_new_file f;
 
+	NVW_INVARIANT(s->count > 0);
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	json_t *const names = columns(s);
 	print_head(s, names, f.file);

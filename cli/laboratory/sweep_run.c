@@ -67,6 +67,8 @@ static bool is_settled(pid_t parent, const struct child *c)
 
 static void become_point(pid_t parent, struct child *c, const struct sweep_words *w)
 {
+	NVW_INVARIANT(w->count > 0 && w->count <= SWEEP_WORDS_MAX);
+
 	char *argv[SWEEP_WORDS_MAX + 2] = {"nvwave"};
 
 	NVW_FOR(i, w->count) {
@@ -137,6 +139,7 @@ static int start_point(struct child *c, const struct sweep *s, struct sweep_poin
 	struct sweep_words words;
 	int r = sweep_words(s, p, &words);
 
+	NVW_INVARIANT(c->pid == 0 && !p->row);
 	if (r == 0) {
 		r = start_child(c, &words);
 	}
@@ -189,6 +192,7 @@ void sweep_outcome_end(struct sweep_outcome *o)
 
 static bool is_late(const struct child *c, uint64_t timeout_ms)
 {
+	NVW_INVARIANT(c->pid > 0);
 	return timeout_ms && (ct_wall_seconds() - c->began) * 1000 >= (double)timeout_ms;
 }
 
@@ -290,6 +294,7 @@ static int write_report(const struct sweep_point *p, const char *folder, const c
 int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal,
 	struct sweep_point *p, const struct sweep_outcome *o)
 {
+	NVW_INVARIANT(!p->row);
 	if (manner->reports) {
 		NVW_TRY(write_report(p, manner->reports, o->out));
 	}
@@ -307,6 +312,7 @@ static int finish_point(struct running *r, struct child *c)
 	struct sweep_outcome outcome;
 	int error = outcome_of(c, &outcome);
 
+	NVW_INVARIANT(r->active > 0);
 	r->active--;
 	r->progress.ended++;
 	if (error == 0) {
@@ -323,6 +329,7 @@ static int start_more(struct running *r)
 {
 	struct sweep *const s = r->sweep;
 
+	NVW_INVARIANT(r->active <= r->manner->jobs);
 	NVW_EACH(child, r->child, r->manner->jobs) {
 		while (r->next < s->count && s->point[r->next].row) {
 			r->next++;

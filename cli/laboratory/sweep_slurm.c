@@ -91,6 +91,7 @@ static int add_to_list(struct front *f, unsigned i, FILE *to)
 	json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
 	const int r = w->words(w->of, i, &words);
 
+	NVW_INVARIANT(!w->is_done(w->of, i));
 	NVW_EACH(word, words.word, words.count) {
 		json_array_append_new(json_object_get(line, "words"), json_string(*word));
 	}
@@ -108,6 +109,7 @@ static char *list_text(struct front *f, unsigned tasks)
 	struct text_stream t;
 	int r = 0;
 
+	NVW_INVARIANT(tasks > 0);
 	if (!text_begin(&t)) {
 		return NULL;
 	}
@@ -220,6 +222,7 @@ static int submit(struct front *f, unsigned missing)
 	const unsigned tasks = (unsigned)nvw_min(missing, NVW_OR(f->manner->tasks, TASKS));
 	char list[64];
 
+	NVW_INVARIANT(missing > 0);
 	NVW_PRINT(list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
 
 	char *const points = list_text(f, tasks), *const script = script_text(f, list);
@@ -281,6 +284,7 @@ static bool is_missing(const struct front *f, unsigned i)
 {
 	const struct slurm_work *const w = f->work;
 
+	NVW_INVARIANT(i < w->count);
 	return !w->is_done(w->of, i) && json_object_get(f->lines, w->key(w->of, i));
 }
 
@@ -312,6 +316,7 @@ static int follow_earlier(struct front *f)
 	unsigned tasks;
 	const unsigned long long number = earlier_job(f, &tasks);
 
+	NVW_INVARIANT(f->job.number == 0);
 	if (!number) {
 		return 0;
 	}
@@ -370,6 +375,7 @@ static int give_up(struct front *f, unsigned i, unsigned task, const struct slur
 	char times[64] = "", *reason = NULL;
 	int r;
 
+	NVW_INVARIANT(task >= 1 && task <= f->job.count);
 	if (ending->retry == SLURM_RETRY) {
 		NVW_PRINT(times, "no result in %u jobs, the last of them ", f->tries);
 	}
@@ -388,6 +394,7 @@ static int give_up(struct front *f, unsigned i, unsigned task, const struct slur
 /* Tasks take the list's points in turns, so that the first of each are at the list's beginning. */
 static bool is_final(const struct front *f, const struct slurm_ending *ending, json_int_t place)
 {
+	NVW_INVARIANT(place >= 0);
 	switch (ending->retry) {
 	case SLURM_NO_RETRY:
 		return true;
@@ -403,6 +410,7 @@ static int judge(struct front *f)
 {
 	const struct slurm_work *const w = f->work;
 
+	NVW_INVARIANT(f->job.count > 0);
 	NVW_FOR(i, w->count) {
 		const json_t *const place =
 			w->is_done(w->of, i) ? NULL : json_object_get(f->lines, w->key(w->of, i));
@@ -501,6 +509,7 @@ static int follow(struct front *f)
 {
 	unsigned missing, round = 0;
 
+	NVW_INVARIANT(f->tries == 0);
 	NVW_TRY(collect(f, &missing));
 	NVW_TRY(follow_earlier(f));
 	NVW_TRY(collect(f, &missing));
@@ -530,6 +539,7 @@ int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 	struct front f = {.work = work, .manner = manner, .progress.what = work->what};
 	int r;
 
+	NVW_INVARIANT(work->count > 0);
 	NVW_INVARIANT(work->folder && *work->folder == '/');
 	NVW_TRY(sweep_slurm_find());
 	r = begin_folder(&f);

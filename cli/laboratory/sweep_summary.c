@@ -37,6 +37,7 @@ struct summary {
 
 static bool is_of_baseline(const struct sweep *s, unsigned axis)
 {
+	NVW_INVARIANT(axis < s->axis_count);
 	NVW_EACH(term, s->baseline.term, s->baseline.count) {
 		if (term->axis == axis) {
 			return true;
@@ -124,6 +125,7 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 {
 	const unsigned count = m->sweep->count;
 
+	NVW_INVARIANT(!m->group && m->count == 0);
 	m->group = calloc(count, sizeof *m->group);
 	NVW_ALLOCATED(m->group, "no memory for the summary");
 	NVW_FOR(i, count) {
@@ -158,6 +160,7 @@ static const struct group *base_of(const struct summary *m, const struct group *
 	const struct sweep *const s = m->sweep;
 	struct sweep_point wanted = *g->first;
 
+	NVW_INVARIANT(s->baseline.count > 0);
 	NVW_EACH(term, s->baseline.term, s->baseline.count) {
 		const struct sweep_axis *const a = &s->axis[term->axis];
 		uint32_t *const choice = &wanted.choice[term->axis];
@@ -194,6 +197,7 @@ static void add_values(json_t *row, const struct group *g)
 {
 	const bool has = g->ok > 0, has_ratio = g->ratio.mean > 0;
 
+	NVW_INVARIANT(g->ok <= g->points);
 	add_real(row, "mean", has, g->mean.mean);
 	add_real(row, "mean_confidence_95", has, g->mean.half);
 	add_real(row, "median", has, has ? median_of(g) : 0);
@@ -250,6 +254,7 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 	double sum = 0, squares = 0, least = INFINITY, most = 0;
 	unsigned n = 0;
 
+	NVW_INVARIANT(m->sweep->baseline.count > 0);
 	NVW_EACH(g, m->group, m->count) {
 		char text[256];
 
@@ -338,6 +343,7 @@ static const char *standard_metric(const char *command)
 	while (i < 3 && strcmp(command, metrics[i][0])) {
 		i++;
 	}
+	NVW_INVARIANT(strcmp(command, metrics[i][0]) == 0);
 	return metrics[i][1];
 }
 
@@ -347,6 +353,7 @@ static int summarise_all(struct summary *m, char *metrics)
 	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
 	int r = 0;
 
+	NVW_INVARIANT(s->count > 0);
 	if (!sorted || !metrics) {
 		free(sorted);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");

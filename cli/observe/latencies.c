@@ -86,6 +86,7 @@ static uint64_t end_of(unsigned bucket)
 	const unsigned power = bucket / STEPS;
 	const uint64_t step = bucket % STEPS;
 
+	NVW_INVARIANT(bucket < (POWERS + 1) * STEPS);
 	if (power == 0) {
 		return step;
 	}
@@ -98,6 +99,7 @@ static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 	const uint64_t rank = (h->count * per_mille + 999) / 1000;
 	uint64_t seen = 0;
 
+	NVW_INVARIANT(per_mille <= 1000);
 	NVW_FOR(i, NVW_COUNT(h->bucket)) {
 		seen += h->bucket[i];
 		if (seen >= rank) {
@@ -145,6 +147,7 @@ static enum which which_of(const struct emu_sight *s)
 
 static void count_latency(struct histogram *h, uint64_t ps)
 {
+	NVW_DEEP_INVARIANT(bucket_of(ps) < NVW_COUNT(h->bucket));
 	h->count++;
 	if (ps > h->longest) {
 		h->longest = ps;

@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "core/array.h"
-#include "core/order.h"
+#include "core/each.h"
 #include "core/invariant.h"
+#include "core/order.h"
 #include "core/newfile.h"
 
 enum { NAME = 64 };
@@ -122,6 +123,7 @@ void cli_memory_trace_see(struct cli_memory_trace *t, const struct emu_sight *s)
 {
 	const bool is_write = s->kind == EMU_SIGHT_WRITE;
 
+	NVW_DEEP_INVARIANT(t->count <= t->capacity);
 	if ((s->kind != EMU_SIGHT_READ && !is_write) || !is_ours(t, s)) {
 		return;
 	}
@@ -151,6 +153,7 @@ static int write_request(const struct cli_memory_trace *t, const struct request 
 	static const char *const kinds[][2] = {
 		[CLI_MEMORY_DRAMSIM3] = {"READ", "WRITE"}, [CLI_MEMORY_RAMULATOR] = {"R", "W"}};
 
+	NVW_INVARIANT(t->format < NVW_COUNT(kinds));
 	fprintf(t->file.file, "0x%" PRIx64 " %s", r->address, kinds[t->format][r->is_write]);
 	if (t->format == CLI_MEMORY_DRAMSIM3) {
 		fprintf(t->file.file, " %" PRIu64, r->time_ps / t->cycle_ps);
@@ -163,6 +166,7 @@ int cli_memory_trace_end(struct cli_memory_trace *t)
 {
 	int r = 0;
 
+	NVW_INVARIANT(t->is_open);
 	if (t->no_memory) {
 		r = nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
 	}

@@ -145,6 +145,7 @@ static double share_of(uint64_t part, uint64_t whole)
 
 static double share_done(const struct cli_observers *o, uint64_t now_ps)
 {
+	NVW_INVARIANT(now_ps >= o->origin_ps);
 	return fmax(share_of(now_ps - o->origin_ps, o->limit_ps), share_of(o->acknowledged, o->operations));
 }
 
@@ -153,6 +154,7 @@ static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)
 	const double took = now - o->began, share = share_done(o, now_ps);
 	const double us = (double)(now_ps - o->origin_ps) / 1e6;
 
+	NVW_INVARIANT(o->is_terminal);
 	o->shown = now;
 	fprintf(stderr, "\r%.0f us of simulated time, %.3g us/s, launch %llu, %llu work-groups ended", us,
 		us / took, (ull)o->launches + 1, (ull)o->groups);
@@ -290,6 +292,7 @@ static void say_incomplete(uint64_t complete_ps)
 {
 	char text[NVW_UNIT_TEXT];
 
+	NVW_INVARIANT(complete_ps != UINT64_MAX);
 	fprintf(stderr,
 		"nvwave: the timeline is complete up to %s only, because it is too long: choose a part by "
 		"--timeline-window\n",
@@ -310,6 +313,7 @@ static int write_timeline(struct cli_observers *o, uint64_t now_ps)
 
 static int write_all(struct cli_observers *o, uint64_t now_ps, struct nvw_description *description)
 {
+	NVW_INVARIANT(!o->machine);
 	if (o->series) {
 		NVW_TRY(cli_series_end(o->series, now_ps));
 	}

@@ -269,6 +269,7 @@ static void add_stall(struct account *a, const struct emu_sight *sight)
 {
 	const unsigned kind = kind_of(sight->what);
 
+	NVW_INVARIANT(sight->from <= sight->to);
 	a->stalls[kind]++;
 	a->stall_ps[kind] += sight->to - sight->from;
 }
@@ -288,6 +289,7 @@ static struct account take_accounts(struct cli_series *s, uint32_t first, uint32
 {
 	struct account sum = {0};
 
+	NVW_INVARIANT((uint64_t)first + count <= s->account_count);
 	for (uint32_t k = first; k < first + count; k++) {
 		struct account *const a = &s->accounts[k];
 
@@ -384,6 +386,7 @@ void cli_series_see(struct cli_series *s, const struct emu_sight *sight)
 
 static void write_cus(struct cli_series *s)
 {
+	NVW_INVARIANT(s->per == CLI_PER_CU);
 	NVW_FOR(i, s->account_count) {
 		const struct account *const a = &s->accounts[i];
 

@@ -110,7 +110,7 @@ static int choose_format(const char *path, const struct cli_timeline_format **re
 	} formats[] = {{".json", &cli_timeline_chrome}, {".pftrace", &cli_timeline_perfetto},
 		{".perfetto-trace", &cli_timeline_perfetto}};
 
-	NVW_EACH(format, formats, NVW_COUNT(formats)) {
+	NVW_EACH_IN(format, formats) {
 		if (ends_with(path, format->end)) {
 			*ret = format->format;
 			return 0;
@@ -215,6 +215,7 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 {
 	struct emu_sight s = *sight;
 
+	NVW_DEEP_INVARIANT(t->count <= t->capacity);
 	if (s.kind == EMU_SIGHT_ACCESS || s.kind == EMU_SIGHT_OPERATION || !cut_to_window(t, &s)) {
 		return;
 	}
@@ -271,6 +272,7 @@ static uint32_t free_lane(const uint64_t *busy_to, uint32_t lanes, uint64_t from
 {
 	uint32_t lane = 0;
 
+	NVW_INVARIANT(lanes <= LANES);
 	while (lane < lanes && busy_to[lane] > from) {
 		lane++;
 	}
@@ -305,6 +307,7 @@ static void give_lanes(struct row **order, uint32_t count)
 
 static struct cli_track *find_track(const struct cli_timeline *t, uint32_t folder, const char *name)
 {
+	NVW_INVARIANT(folder <= t->track_count);
 	NVW_EACH(track, t->tracks, t->track_count) {
 		if ((*track)->folder == folder && (*track)->name == name) {
 			return *track;
@@ -349,6 +352,7 @@ static const char *folder_of(struct cli_timeline *t, const struct emu_sight *s)
 	};
 	char text[NAME];
 
+	NVW_INVARIANT(s->kind < EMU_SIGHT_KINDS);
 	if (folders[s->kind]) {
 		return keep(t, folders[s->kind]);
 	}
@@ -454,6 +458,7 @@ struct open_slices {
 static int end_slices(struct cli_timeline *t, void *writer, const struct cli_track *track,
 	struct open_slices *open, uint64_t until)
 {
+	NVW_INVARIANT(open->depth <= NVW_COUNT(open->to));
 	while (open->depth && open->to[open->depth - 1] <= until) {
 		NVW_TRY(end_slice(t, writer, track, open->to[--open->depth]));
 	}
@@ -524,6 +529,7 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 
 		NVW_TRY(t->format->mark(writer, &mark));
 	}
+	NVW_INVARIANT(came == count);
 	return 0;
 }
 
@@ -569,6 +575,7 @@ static bool has_queue(const struct row *row)
 /* Writes all tracks of one place: a lane each, and its queue. */
 static int write_place(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
 {
+	NVW_INVARIANT(count > 0);
 	for (uint32_t from = 0, to; from < count; from = to) {
 		const struct cli_track *const track = track_of(t, writer, order[from]);
 
@@ -592,6 +599,7 @@ static void show_written(struct cli_timeline *t, uint32_t written)
 {
 	const unsigned percent = (unsigned)(100 * (uint64_t)written / t->count);
 
+	NVW_INVARIANT(written <= t->count);
 	if (!nvw_stopping()) {
 		return;
 	}
@@ -649,6 +657,7 @@ int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 	struct cli_timeline_file *const writer = calloc(1, t->format->writer_bytes);
 	const int r = write_with(t, order, writer);
 
+	NVW_INVARIANT(t->is_open);
 	free(writer);
 	free(order);
 	t->is_open = false;

@@ -5,6 +5,8 @@
  */
 #include <jansson.h>
 
+#include "core/each.h"
+#include "core/invariant.h"
 #include "core/member.h"
 
 #include "timeline.h"
@@ -44,6 +46,7 @@ static int track_chrome(void *writer, const struct cli_track *track)
 	const char *kind = "thread_name";
 	uint32_t process = track->folder;
 
+	NVW_INVARIANT(track->id > track->folder);
 	if (track->is_counter) {
 		return 0; /* its events have its name */
 	}
@@ -74,6 +77,7 @@ static int mark_chrome(void *writer, const struct cli_mark *mark)
 		(json_int_t)mark->track->folder, "tid", (json_int_t)mark->track->id, "ts",
 		(double)mark->time_ps / 1e6);
 
+	NVW_INVARIANT(mark->type < NVW_COUNT(types));
 	if (event && mark->type == CLI_MARK_COUNTER) {
 		member_set_text(event, "name", mark->track->name);
 		json_object_set_new(event, "args", json_pack("{s:I}", "value", (json_int_t)mark->value));

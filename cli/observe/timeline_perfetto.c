@@ -186,6 +186,8 @@ static int named_mark(struct writer *w, Perfetto__TracePacket *packet, Perfetto_
 
 static int mark_perfetto(void *writer, const struct cli_mark *mark)
 {
+	NVW_INVARIANT(mark->type <= CLI_MARK_COUNTER);
+
 	static const Perfetto__TrackEvent__Type types[] = {
 		[CLI_MARK_BEGIN] = PERFETTO__TRACK_EVENT__TYPE__SLICE_BEGIN,
 		[CLI_MARK_END] = PERFETTO__TRACK_EVENT__TYPE__SLICE_END,

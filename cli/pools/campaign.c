@@ -136,6 +136,7 @@ static bool means_the_same(nvw_off off, uint64_t one, uint64_t other)
 static void compare_word(const struct run *r, unsigned pool, enum rec_live kind, nvw_off off, uint64_t found,
 	uint64_t whole, struct difference *d)
 {
+	NVW_INVARIANT(found != whole);
 	switch (kind) {
 	case REC_LIVE_EPOCH:
 	case REC_LIVE_HEAP:
@@ -318,6 +319,7 @@ static unsigned nth_bit(unsigned set, uint64_t n)
 {
 	unsigned bit = 0;
 
+	NVW_INVARIANT(n < (uint64_t)__builtin_popcount(set));
 	for (;; bit++) {
 		if ((set >> bit & 1) != 0 && n-- == 0) {
 			return bit;

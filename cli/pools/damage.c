@@ -154,6 +154,7 @@ static bool put_version(int fd, nvw_off page)
 
 static bool change(int fd, const struct damage *d)
 {
+	NVW_INVARIANT(d->how < DAMAGE_HOWS);
 	switch (d->how) {
 	case DAMAGE_TRUNCATE:
 		return ftruncate(fd, (off_t)d->after) == 0;

@@ -10,6 +10,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
@@ -22,6 +23,8 @@ enum { NAME_WIDTH = 28, STATE_WIDTH = 14 };
 struct folder {
 	const char *path;
 	const struct pool_column *columns;
+	pool_work *work;
+	void *context; /* of the work */
 	json_t *pools; /* NULL: rows are printed */
 	unsigned count, others;
 	int status;
@@ -94,6 +97,7 @@ static void print_head(const struct pool_column *columns)
 
 static void print_row(const struct folder *f, const char *name, const struct pool_outcome *o)
 {
+	NVW_INVARIANT(f->count > 0 && !f->pools);
 	if (f->count == 1) {
 		print_head(f->columns);
 	}
@@ -121,8 +125,9 @@ static void add(struct folder *f, const char *path, const struct pool_outcome *o
 	json_array_append_new(f->pools, one);
 }
 
-static int one_file(struct folder *f, const char *name, pool_work *work, void *context)
+static int one_file(void *context, const char *name)
 {
+	struct folder *const f = context;
 	struct pool_outcome o;
 	char path[4096];
 
@@ -134,7 +139,7 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 		f->others++;
 		return 0;
 	}
-	NVW_TRY(pool_apart(work, context, path, &o));
+	NVW_TRY(pool_apart(f->work, f->context, path, &o));
 	f->count++;
 	if (f->pools) {
 		add(f, path, &o);
@@ -165,39 +170,17 @@ static int print_all(const struct folder *f)
 	return 0;
 }
 
-/* In the order of their names. */
-static int each_file(struct folder *f, struct dirent **names, int n, pool_work *work, void *context)
-{
-	int error = 0;
-
-	NVW_EACH(name, names, n) {
-		error = NVW_OR(error, one_file(f, (*name)->d_name, work, context));
-		free(*name);
-	}
-	free(names);
-	return error;
-}
-
-static int all_files(struct folder *f, pool_work *work, void *context)
-{
-	struct dirent **names;
-	const int n = scandir(f->path, &names, NULL, alphasort);
-
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", f->path);
-	return each_file(f, names, n, work, context);
-}
-
 int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
 	bool json, int *ret_status)
 {
 	NVW_INVARIANT(columns[0].title);
 
-	struct folder f = {.path = path, .columns = columns};
+	struct folder f = {.path = path, .columns = columns, .work = work, .context = context};
 
 	if (json) {
 		f.pools = json_array();
 	}
-	int error = all_files(&f, work, context);
+	int error = nvw_each_entry(path, NULL, one_file, &f);
 
 	if (f.count != 0) {
 		const int printed = print_all(&f);

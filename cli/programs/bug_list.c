@@ -37,6 +37,7 @@ static int add_bugs(struct bug_list *l, const char *names)
 {
 	size_t n;
 
+	NVW_INVARIANT(l->count <= BUGS_MAX);
 	for (; (n = next_word(&names)) > 0; names += n) {
 		struct bug *const b = &l->bug[l->count];
 
@@ -54,6 +55,7 @@ static int add_bugs(struct bug_list *l, const char *names)
 
 static int set(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
 {
+	NVW_INVARIANT(bytes > 0);
 	NVW_FAIL_IF(strlen(value) >= bytes, NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name,
 		bytes - 1);
 	snprintf(text, bytes, "%s", value);

@@ -72,6 +72,7 @@ static int find_inputs(struct corpus *x)
 	DIR *const folder = opendir(x->folder);
 	int error = 0;
 
+	NVW_INVARIANT(c->count == 0);
 	NVW_FAIL_ERRNO_IF(!folder, "--corpus: %s", x->folder);
 	for (struct dirent *e; (e = readdir(folder)) && !error;) {
 		error = is_input(x, e) ? add_input(c, e->d_name) : 0;
@@ -153,6 +154,7 @@ static int is_new(struct corpus *x)
 /* It is told of, and the others are tested. Any other error ends the test. */
 static int refuse(struct ct_input *input, int error)
 {
+	NVW_INVARIANT(error != 0);
 	if (error != NVW_E_INPUT && error != NVW_E_SYSTEM) {
 		return error;
 	}
@@ -233,6 +235,7 @@ static int try_all(struct corpus *x)
 	struct ct_corpus *const c = &x->sum->corpus;
 	int error = 0;
 
+	NVW_INVARIANT(c->count > 0);
 	for (unsigned i = 0; i < c->count && !error && !nvw_stopping(); i++) {
 		error = try_and_settle(x, &c->input[i]);
 	}

@@ -64,8 +64,6 @@ static int explore(struct crash_tested *t, const char *command, bool json)
 int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
-	NVW_INVARIANT(request->exec);
-
 	struct crash_tested t;
 	const int error = crash_tested_begin(machine, request, request->image, command, &t);
 	const int status = error ? cli_fail() : explore(&t, command, json);

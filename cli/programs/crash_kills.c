@@ -8,6 +8,7 @@
 #include <nvw/random.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 
 enum { KILLS = 20, STATES_A_KILL = 8 };
@@ -26,6 +27,7 @@ static int explore_kill(struct crash_tested *t, const struct ct_options *o, stru
 	struct ct_result *const result = calloc(1, sizeof *result);
 	struct ct_options few = *o;
 
+	NVW_INVARIANT(o->mode == CT_KILL);
 	NVW_ALLOCATED(result, "no memory for a result");
 	few.states = STATES_A_KILL;
 	if (sum->finding_count) { /* of the first one */
@@ -47,13 +49,11 @@ static int kill_once(struct crash_tested *t, const struct ct_options *o, uint64_
 {
 	uint64_t events;
 
+	NVW_INVARIANT(at > 0);
 	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
 	const int found = crash_tested_record(t, at, &events);
 
-	if (found <= 0) {
-		return found;
-	}
-	return explore_kill(t, o, sum);
+	return found > 0 ? explore_kill(t, o, sum) : found;
 }
 
 /* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of

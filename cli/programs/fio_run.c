@@ -59,6 +59,7 @@ void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 		i++;
 	}
 	lines->count += i == lines->count;
+	NVW_INVARIANT(lines->count <= NVW_COUNT(lines->line));
 	lines->line[i].key = key;
 	NVW_PRINT(lines->line[i].value, "%s", value);
 }
@@ -103,6 +104,7 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 {
 	const char *const text = job_text(job);
 
+	NVW_INVARIANT(lines->count <= NVW_COUNT(lines->line));
 	NVW_EACH(line, lines->line, lines->count) {
 		NVW_FAIL_IF(!has_key(text, line->key), NVW_E_USAGE,
 			"%s: the job has no line \"%s=\", so the option cannot override it", job, line->key);
@@ -209,6 +211,7 @@ static void make_arguments(const struct fio_place *p, const struct fio_run *run,
 	}
 	argv[n++] = (char *)(uintptr_t)p->job;
 	argv[n] = NULL;
+	NVW_INVARIANT(n < FIO_ARGUMENTS_MAX + 8);
 }
 
 int fio_check(const struct fio_place *p, int status)

@@ -20,6 +20,7 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/print.h"
 #include "core/stop.h"
 #include "../crash_command.h"
@@ -194,6 +195,8 @@ static void make_check(struct verify *v)
 
 static int run_kill(struct verify *v, struct nvw_random *random, uint64_t seed)
 {
+	NVW_INVARIANT(v->kill_count < KILLS_MAX);
+
 	struct kill *const k = &v->kill[v->kill_count];
 
 	k->event = 1 + nvw_random_below(random, v->events);
@@ -245,6 +248,7 @@ static enum ct_verdict verdict_of(const struct verify *v)
 /* What the verdict is said of. */
 static void print_states(const struct verify *v)
 {
+	NVW_INVARIANT(v->lost <= v->states);
 	if (v->lost > 0) {
 		printf("   %llu of ", (ull)v->lost);
 	} else {
@@ -283,15 +287,10 @@ static int print_text(const struct verify *v)
 
 static json_t *kills_json(const struct verify *v)
 {
-	json_t *const kills = json_array();
-
-	NVW_EACH(k, v->kill, v->kill_count) {
-		json_array_append_new(
-			kills, json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event,
-				       "acknowledged", (json_int_t)k->acknowledged, "states",
-				       (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
-	}
-	return kills;
+	return JSON_LIST(k, v->kill, v->kill_count,
+		json_pack("{s:I, s:I, s:I, s:I, s:s}", "event", (json_int_t)k->event, "acknowledged",
+			(json_int_t)k->acknowledged, "states", (json_int_t)k->states, "lost",
+			(json_int_t)k->lost, "text", k->text));
 }
 
 static int print_json(const struct verify *v)

@@ -18,6 +18,7 @@
 #include "core/copy.h"
 #include "core/each.h"
 #include "core/granularity.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "core/stop.h"
 #include "fuzz.h"
@@ -47,7 +48,7 @@ static void set_environment(const struct cli_fuzz *f, const char *library)
 	static const char *const settings[] = {"AFL_NO_UI", "AFL_SKIP_CPUFREQ", "AFL_NO_AFFINITY",
 		"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES", "AFL_SKIP_BIN_CHECK", "PMEM_IS_PMEM_FORCE"};
 
-	NVW_EACH(setting, settings, NVW_COUNT(settings)) {
+	NVW_EACH_IN(setting, settings) {
 		setenv(*setting, "1", 1);
 	}
 	setenv(NVW_GRANULARITY_VARIABLE, NVW_GRANULARITY, 1);
@@ -195,6 +196,7 @@ int cli_fuzz_run(struct cli_fuzz *f)
 {
 	char library[PATH_BYTES], afl[PATH_BYTES], log[PATH_BYTES];
 
+	NVW_INVARIANT(f->made == 0 && f->seconds > 0);
 	NVW_FAIL_IF(host_program_look("afl-fuzz", afl, sizeof afl) == HOST_PROGRAM_MISSING, NVW_E_USAGE,
 		"--fuzz: expected afl-fuzz of AFL++ (Debian: apt install afl++)");
 	NVW_TRY(host_library_beside("libnvwave-fuzz.so", library, sizeof library));

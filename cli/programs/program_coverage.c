@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See program_coverage.h. */
+#include "core/invariant.h"
+
 #include "program_coverage.h"
 
 #include <stdlib.h>
@@ -13,6 +15,7 @@ static int meet_statement(void *context, const struct host_statement *s)
 {
 	struct statements *const all = context;
 
+	NVW_INVARIANT(all->count <= all->room);
 	if (all->count == all->room) {
 		const unsigned room = 2 * all->room + 256;
 		struct ct_statement *const more = realloc(all->at, room * sizeof *more);

@@ -36,6 +36,7 @@ static int take_schedule(struct host_session *s, struct crash_recording *r)
 
 static void prepare_session(struct host_session *s, struct crash_recording *r)
 {
+	NVW_INVARIANT(r->limit >= 0);
 	s->quiet = s->alone = true;
 	s->apart = r->kill_at > 0;
 	s->control->kill_at = r->kill_at;

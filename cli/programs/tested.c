@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See tested.h. */
+#include "core/invariant.h"
 #include "core/print.h"
 
 #include "tested.h"
@@ -167,6 +168,7 @@ int crash_tested_explore(const struct crash_tested *t, const struct ct_foreign *
 
 int crash_tested_without_log(int error, const struct ct_options *o, struct ct_result *ret_result)
 {
+	NVW_INVARIANT(error != 0);
 	if (error != NVW_E_STOPPED) {
 		return error;
 	}

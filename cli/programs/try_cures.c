@@ -133,10 +133,7 @@ static int count_bytes(const char *path, const struct stat *s, int type, struct 
 
 static int check_folder(const struct copy *c, const char *image)
 {
-	const size_t n = strlen(c->from);
-
-	NVW_FAIL_IF(n == 1 || (strncmp(c->folder.path, c->from, n) == 0 && c->folder.path[n] == '/'),
-		NVW_E_USAGE,
+	NVW_FAIL_IF(strcmp(c->from, "/") == 0 || path_below(c->folder.path, c->from), NVW_E_USAGE,
 		"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) "
 		"in it: run nvwave in the folder of the sources",
 		c->from);
@@ -154,15 +151,15 @@ static int copy_tree(struct copy *c, const char *image)
 {
 	char program[] = "cp", options[] = "-a", end[] = "--", from[] = ".";
 	char *const argv[] = {program, options, end, from, c->tree, NULL};
-	const size_t n = strlen(c->from);
+	const char *const pool_name = path_below(image, c->from);
 	char text[160], pool[2 * PATH_MAX];
 
 	if (run(argv, c->from, c->output) != 0) {
 		tell_output(c->output, text, sizeof text);
 		return nvw_fail(NVW_E_SYSTEM, "%s cannot be copied: %s", c->from, text);
 	}
-	if (strncmp(image, c->from, n) == 0 && image[n] == '/') {
-		NVW_PRINT(pool, "%s/%s", c->tree, image + n + 1);
+	if (pool_name) {
+		NVW_PRINT(pool, "%s/%s", c->tree, pool_name);
 		unlink(pool);
 	}
 	return 0;
@@ -246,6 +243,7 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 {
 	const char *const text = r->finding_count > 0 ? r->finding[0].text : "";
 
+	NVW_INVARIANT(o->run == CT_CURE_NOT_RUN);
 	if (r->interrupted || r->gave_up) {
 		NVW_PRINT(o->text, "the test of a copy with it did not end");
 	} else if (r->unlogged.count > 0) {
@@ -296,6 +294,7 @@ static unsigned left_in(const struct ct_result *r, const char *const *why)
 {
 	unsigned left = 0;
 
+	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
 	NVW_EACH(one, why, r->finding_count) {
 		left += *one != NULL;
 	}
@@ -319,6 +318,7 @@ static void note_held(const struct ct_result *run, unsigned applied, struct ct_c
 /* Notes the outcome of a verified cure that the copy had. left: findings whose cures it did not have. */
 static void note_refuted(const struct outcome *o, unsigned left, struct ct_cure *c)
 {
+	NVW_INVARIANT(left > 0);
 	c->run = CT_CURE_NOT_RUN;
 	NVW_PRINT(c->run_text, "%.170s; the copy has no cure of %u other finding%s", o->text, left,
 		plural(left));

@@ -8,6 +8,8 @@
 #include <emu.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
+#include "core/invariant.h"
 #include "core/units.h"
 
 static const struct cli_number table[] = {
@@ -93,7 +95,7 @@ static bool is_there(const char *command, const char *name)
 {
 	const char *of = "";
 
-	NVW_EACH(place, places, NVW_COUNT(places)) {
+	NVW_EACH_IN(place, places) {
 		if (place->command) {
 			of = place->command;
 		} else if (!strcmp(of, command) && !strcmp(place->name, name)) {
@@ -118,7 +120,7 @@ static unsigned add_places(const char *command, const char **names, unsigned n)
 {
 	const char *of = "";
 
-	NVW_EACH(place, places, NVW_COUNT(places)) {
+	NVW_EACH_IN(place, places) {
 		if (place->command) {
 			of = place->command;
 		} else if (!strcmp(of, command)) {
@@ -141,7 +143,9 @@ const char *cli_number_nearest(const char *command, const char *name)
 	for (unsigned i = 0; !strcmp(command, "run") && i < count; i++) {
 		names[n++] = stats[i].name;
 	}
-	names[add_places(command, names, n)] = NULL;
+	n = add_places(command, names, n);
+	NVW_INVARIANT(n <= count + NUMBERS);
+	names[n] = NULL;
 	near = nvw_nearest(name, names);
 	free(names);
 	return near;

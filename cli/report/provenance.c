@@ -81,6 +81,7 @@ static void print_environment(FILE *to)
 /* A word of the command line. protocol: in place of "each", unless it is NULL. */
 static void print_word(int i, const char *protocol, FILE *f)
 {
+	NVW_INVARIANT(i >= 0 && i < word_count);
 	if (protocol && !strcmp(words[i], "--protocol=each")) {
 		fprintf(f, "--protocol=%s", protocol);
 		return;

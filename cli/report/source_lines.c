@@ -129,7 +129,7 @@ static bool find_source(const char *file, char ret_path[PATH_MAX])
 	NVW_PRINT(in_root, "%s/%s", cli_source_root, file);
 	const char *const places[] = {compiled_from(file), file, in_root};
 
-	NVW_EACH(place, places, NVW_COUNT(places)) {
+	NVW_EACH_IN(place, places) {
 		if (access(*place, R_OK) == 0 && realpath(*place, ret_path)) {
 			return true;
 		}

@@ -54,6 +54,14 @@ static inline bool text_is_one_of(const char *at, size_t n, const char *const *t
 	return *texts;
 }
 
+/* What a path has behind a folder, which ends without '/'; NULL: it is not below it. */
+static inline const char *path_below(const char *path, const char *folder)
+{
+	const size_t n = strlen(folder);
+
+	return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
 /* Of schedules in which something came from another process. */
 #define OUTSIDE_WORDS "a schedule repeats only as far as the other process does that the program waited for"
 

@@ -182,6 +182,7 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 		return nvw_fail(NVW_E_MEMORY, "no memory for races");
 	}
 	x->race[x->count++] = new;
+	NVW_INVARIANT(*ret_number < x->count);
 	return 0;
 }
 
@@ -189,6 +190,7 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 static int take_unflushed(
 	struct crash_races *x, const struct host_session *s, const struct host_candidates *found)
 {
+	NVW_INVARIANT(found->strong <= found->count);
 	x->unflushed_count = 0;
 	for (size_t i = 0; i < found->strong && x->unflushed_count < UNFLUSHED; i++) {
 		const struct host_candidate *const c = &found->list[i];
@@ -370,6 +372,7 @@ void crash_races_aim(const struct crash_races *x, uint64_t number, struct host_s
 	static const enum aims turns[] = {AIM_ABSENT_LOADS, AIM_UNDECIDED, AIM_ABSENT, AIM_UNDECIDED};
 	enum aims aims = turns[number % 4];
 
+	NVW_INVARIANT(number > 1);
 	while (aim_at(x, aims, length) == 0 && aims > AIM_STORES) {
 		aims--;
 	}

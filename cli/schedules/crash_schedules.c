@@ -8,6 +8,7 @@
 #include <crashtest/judge/process.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 #include "core/stop.h"
@@ -54,6 +55,7 @@ static int run_scheduled(struct schedules *x, const struct host_schedule_plan *p
 	struct crash_tested *const t = x->tested;
 	struct crash_recording *const r = &t->recorded;
 
+	NVW_INVARIANT(plan->number > 0);
 	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
 	*r = crash_tested_recording(t);
 	r->judged = true;
@@ -97,6 +99,7 @@ static int run_list(struct schedules *x, const struct host_schedule_plan *plan,
 {
 	struct host_schedule_plan listed = *plan;
 
+	NVW_INVARIANT(count <= HOST_SCHEDULE_SWITCHES);
 	listed.policy = HOST_POLICY_SWITCHES;
 	listed.switches = count;
 	return run(x, &listed, list, ret);
@@ -184,6 +187,7 @@ static void keep_one_file(struct ct_result *sum, const struct ct_finding *f)
 static void add(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *from,
 	struct ct_result *r)
 {
+	NVW_INVARIANT(from->has_log);
 	NVW_EACH(f, r->finding, r->finding_count) {
 		f->thread_schedule = plan->number;
 		f->switches = from->made.switches;
@@ -272,6 +276,7 @@ static int shorten(struct schedules *x, const struct host_schedule_plan *plan, c
 {
 	struct host_switch *const fewer = malloc((*count + 1) * sizeof *fewer);
 
+	NVW_INVARIANT(*count <= HOST_SCHEDULE_SWITCHES);
 	NVW_ALLOCATED(fewer, "no memory for a schedule");
 	int alike = 0;
 
@@ -301,6 +306,7 @@ static int explain_in_short(
 	char text[CT_TEXT_BYTES];
 	uint32_t count = x->ran.made.switches;
 
+	NVW_INVARIANT(x->ran.has_log);
 	NVW_PRINT(text, "%s", words);
 	memcpy(x->list, x->ran.made.made, count * sizeof *x->list);
 	NVW_TRY(shorten(x, plan, text, &count, room));
@@ -319,6 +325,7 @@ static int explain_in_short(
 static int test_log(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *result,
 	struct ct_result *room)
 {
+	NVW_INVARIANT(x->ran.is_new);
 	NVW_TRY(look(x, *x->options, result));
 	for (const char *words;
 		x->races == NULL && !result->interrupted && (words = crash_sum_first_new(x->sum, result));) {
@@ -356,6 +363,7 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 		NVW_PRINT(sum->thread_schedules.first_stuck, "schedule %llu: %.1900s", (ull)plan->number,
 			x->ran.end);
 	}
+	NVW_INVARIANT(sum->thread_schedules.stuck <= sum->thread_schedules.run);
 }
 
 /* A state of a cut fails, and no other store is lost there. */
@@ -379,6 +387,7 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 {
 	const bool directed = x->asked.at != NULL || x->races;
 
+	NVW_INVARIANT(number > 0);
 	if (number > 1 && x->races) {
 		crash_races_aim(x->races, number, &x->first);
 	}
@@ -405,6 +414,8 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 
 static int test_all(struct schedules *x)
 {
+	NVW_INVARIANT(x->asked.count > 0);
+
 	struct ct_result *const rooms = calloc(2, sizeof *rooms);
 	int error = rooms ? test_schedule(x, 1, rooms) : nvw_fail(NVW_E_MEMORY, "no memory for results");
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/stop.h"
 #include "exec_schedules.h"
@@ -188,6 +189,7 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 	struct host_session s;
 	uint64_t hash = 0;
 
+	NVW_INVARIANT(number > 0);
 	o.schedule = &plan;
 	NVW_TRY(host_session_begin(&o, &s));
 	s.alone = true;
@@ -220,6 +222,7 @@ int exec_schedules_run(const struct host_options *options, char *const argv[], s
 	const uint64_t since = now_ns();
 	int error = 0;
 
+	NVW_INVARIANT(x->asked.count > 0);
 	x->ended = json_array();
 	x->witnessed = json_array();
 	for (uint64_t i = 1; i <= x->asked.count && !error && !nvw_stopping(); i++) {
@@ -268,6 +271,7 @@ void exec_schedules_witness(
 		}
 		json_decref(pair);
 	}
+	NVW_INVARIANT(c->witnessed <= c->count);
 }
 
 /* ---- Report --------------------------------------------------------------------------------------- */
@@ -295,6 +299,7 @@ static void print_witnessed(const struct exec_schedules *x, FILE *to)
 
 static const char *end_of(const json_t *ended, size_t i)
 {
+	NVW_INVARIANT(i < json_array_size(ended));
 	return member_string(json_array_get(ended, i), "text");
 }
 
@@ -314,6 +319,7 @@ static uint64_t print_alike(const json_t *ended, size_t first, FILE *to)
 {
 	uint64_t alike = 0;
 
+	NVW_INVARIANT(!is_told(ended, first));
 	for (size_t i = first; i < json_array_size(ended); i++) {
 		const json_t *const one = json_array_get(ended, i);
 
@@ -356,6 +362,7 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 	if (x->asked.count == 0) {
 		return;
 	}
+	NVW_INVARIANT(x->bad <= x->run);
 	fprintf(to,
 		"schedules: %llu run, %zu different; %llu ended badly (seed %llu, depth %u; this report is "
 		"of schedule %llu)\n",

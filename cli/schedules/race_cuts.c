@@ -11,6 +11,7 @@
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 
 #include "../programs/tested.h"
@@ -64,6 +65,7 @@ static void follow(struct line *l, const struct nvw_log_record *r)
 	default:
 		break;
 	}
+	NVW_INVARIANT(l->certain <= l->stores);
 }
 
 /* ---- Where to cut --------------------------------------------------------------------------------- */
@@ -212,6 +214,7 @@ static int search(struct search *x, struct nvw_log_reader *log)
 static void note_execution(
 	struct crash_races *x, struct unflushed *u, const struct nvw_log_record *r, uint64_t number)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
 	u->executions++;
 	if (nvw_mix64(x->schedule << 40 ^ number) % u->executions == 0) {
 		u->record = number;
@@ -262,6 +265,7 @@ static int take_executions(struct crash_races *x, const char *path)
 {
 	struct nvw_log_reader *log;
 
+	NVW_INVARIANT(x->unflushed_count <= UNFLUSHED);
 	if (x->unflushed_count == 0) {
 		return 0;
 	}
@@ -341,6 +345,7 @@ static int cut_log(struct cutting *c, struct nvw_log_reader *log, const struct c
 	struct nvw_log_record r;
 	int more = 1;
 
+	NVW_INVARIANT(c->kept == 0);
 	for (uint64_t i = 0; i < at->record && (more = nvw_log_next(log, &r)) == 1; i++) {
 		NVW_TRY(take_record(c, &r));
 	}
@@ -366,6 +371,8 @@ static struct nvw_log_info info_of(struct nvw_log_reader *log, const struct cut 
 static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, uint64_t line,
 	const struct cut *at, const char *to_log, const char *to_base, uint64_t *ret_kept)
 {
+	NVW_INVARIANT(at->certain <= at->stores);
+
 	struct cutting *const c = calloc(1, sizeof *c);
 
 	if (c == NULL) {
@@ -476,6 +483,7 @@ static int explore_one(const struct attempt *a, struct nvw_log_reader *log, uint
 	char to_log[320], to_base[320];
 	uint64_t kept = 0;
 
+	NVW_INVARIANT(at->record > 0);
 	snprintf(to_log, sizeof to_log, "%s.cut", a->tested->log);
 	snprintf(to_base, sizeof to_base, "%s.cut", a->tested->base);
 	int error = make_cut(a->tested, log, line, at, to_log, to_base, &kept);
@@ -496,6 +504,7 @@ static int look_with_it(const struct attempt *a, struct nvw_log_reader *log, con
 {
 	struct cut later = *at;
 
+	NVW_INVARIANT(x->has_store);
 	*ret_fails = false;
 	later.certain = x->store + 1;
 	if (later.certain >= at->stores) {
@@ -521,6 +530,7 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 	struct cut last = *at;
 	bool fails;
 
+	NVW_INVARIANT(at->record > 0);
 	last.certain = nvw_max(at->certain, x->store);
 	*ret = (struct outcome){
 		.line = x->line.off, .record = at->record, .store = x->store, .fate = CT_RACE_OPEN};
@@ -566,6 +576,7 @@ static int try_cut(
 	struct crash_races *const all = a->all;
 	struct ct_race *const race = &all->race[x->of->race];
 
+	NVW_INVARIANT(x->of->race < all->count);
 	if (at->record == 0 || race->fate == CT_RACE_LOST) {
 		return 0;
 	}
@@ -665,6 +676,7 @@ static int share_loss(const struct attempt *a, struct happened *h)
 	struct crash_races *const all = a->all;
 	bool is_behind = false;
 
+	NVW_INVARIANT(h->fails_behind);
 	for (unsigned i = 0; i < all->happened_count && !is_behind; i++) {
 		struct happened *const other = &all->happened[i];
 		const struct ct_race *const lost = &all->race[other->race];

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "core/invariant.h"
+
 #include "schedules_asked.h"
 
 /* A crash test of a workload has orders of wavefronts. */
@@ -39,6 +41,7 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 
 int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 {
+	NVW_INVARIANT(seen->count <= seen->room);
 	NVW_EACH(one, seen->hash, seen->count) {
 		if (*one == hash) {
 			return 0;

@@ -34,7 +34,7 @@ static bool is_before(const struct ct_finding *a, const struct ct_finding *b)
 		compare_numbers(a->first_time_ps, b->first_time_ps),
 	};
 
-	NVW_EACH(order, orders, NVW_COUNT(orders)) {
+	NVW_EACH_IN(order, orders) {
 		if (*order != 0) {
 			return *order < 0;
 		}

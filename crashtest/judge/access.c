@@ -376,7 +376,7 @@ static unsigned width_of_long(const struct instruction *i)
 	const unsigned whole = i->vector ? i->vector : 16;
 	const uint8_t code = i->code;
 
-	NVW_EACH(r, ranges, NVW_COUNT(ranges)) {
+	NVW_EACH_IN(r, ranges) {
 		const uint8_t form = i->vector ? VEX : LEGACY;
 
 		if (r->map == i->map && (r->forms & form) && code >= r->first && code <= r->last) {

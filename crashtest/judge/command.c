@@ -28,7 +28,7 @@ static const char *special(char c)
 	} kinds[] = {{"|&;<>()\n", "a pipe, a list or a redirection"}, {"*?[", "a pattern"},
 		{"$`", "a variable or a substitution"}};
 
-	NVW_EACH(kind, kinds, NVW_COUNT(kinds)) {
+	NVW_EACH_IN(kind, kinds) {
 		if (strchr(kind->characters, c)) {
 			return kind->are;
 		}

@@ -83,7 +83,7 @@ static bool is_ours(const char *entry)
 	static const char *const ours[] = {
 		CT_ACKNOWLEDGED_VARIABLE "=", CT_IN_FLIGHT_VARIABLE "=", CT_OPERATIONS_VARIABLE "="};
 
-	NVW_EACH(our, ours, NVW_COUNT(ours)) {
+	NVW_EACH_IN(our, ours) {
 		if (has_name_of(entry, *our)) {
 			return true;
 		}

@@ -30,7 +30,7 @@ void ct_frames_catch(struct ct_frames *frames)
 	frames->count = 0;
 	nvw__frames_prepare();
 	sigaltstack(&alternative, NULL);
-	NVW_EACH(signal, signals, NVW_COUNT(signals)) {
+	NVW_EACH_IN(signal, signals) {
 		sigaction(*signal, &action, NULL);
 	}
 }

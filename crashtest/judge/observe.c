@@ -623,7 +623,7 @@ static bool is_known(long number)
 		SYS_sched_getaffinity, SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo,
 		SYS_time, SYS_uname, SYS_write};
 
-	NVW_EACH(one, known, NVW_COUNT(known)) {
+	NVW_EACH_IN(one, known) {
 		if (*one == number) {
 			return true;
 		}
@@ -633,7 +633,7 @@ static bool is_known(long number)
 
 static bool points_to_file(const struct call *c)
 {
-	NVW_EACH(argument, c->a, NVW_COUNT(c->a)) {
+	NVW_EACH_IN(argument, c->a) {
 		if (map_of((uint64_t)*argument)) {
 			return true;
 		}

@@ -71,7 +71,7 @@ void ct_child_begin(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	nvw_stop_leave_to_parent();
 	setrlimit(RLIMIT_CORE, &no_core);
-	NVW_EACH(one, fatal, NVW_COUNT(fatal)) {
+	NVW_EACH_IN(one, fatal) {
 		signal(*one, SIG_DFL);
 	}
 }

@@ -48,7 +48,7 @@ static bool is_fatal(int signal)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 
-	NVW_EACH(one, signals, NVW_COUNT(signals)) {
+	NVW_EACH_IN(one, signals) {
 		if (signal == *one) {
 			return true;
 		}

@@ -17,6 +17,9 @@
 #define NVW_EACH(element, array, count) \
 	for (__auto_type element = (array) + 0; element < (array) + (count); element++)
 
+/* The same for all elements of an array, which is no pointer. */
+#define NVW_EACH_IN(element, array) NVW_EACH(element, array, NVW_COUNT(array))
+
 /* A loop whose variable is the number of each bit of a 64-bit set that is 1, from the lowest on:
  *	NVW_EACH_BIT(lane, wf->live) {
  */

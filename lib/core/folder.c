@@ -16,6 +16,7 @@
 
 #include "folder.h"
 
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 
@@ -344,6 +345,22 @@ void nvw_folder_remove(struct nvw_folder *folder)
 		close(folder->lock);
 	}
 	*folder = (struct nvw_folder){.lock = -1};
+}
+
+int nvw_each_entry(const char *folder, int (*fits)(const struct dirent *entry),
+	int (*each)(void *context, const char *name), void *context)
+{
+	struct dirent **entry;
+	const int n = scandir(folder, &entry, fits, alphasort);
+	int error = 0;
+
+	NVW_FAIL_ERRNO_IF(n < 0, "%s", folder);
+	NVW_EACH(one, entry, n) {
+		error = NVW_OR(error, each(context, (*one)->d_name));
+		free(*one);
+	}
+	free(entry);
+	return error;
 }
 
 int nvw__pool_create_unnamed(

@@ -3,11 +3,12 @@
  * Temporary folders in $TMPDIR. They may hold copies of large files, so every folder is removed, also that of
  * a killed run. The name identifies the owner: nvwave-WHAT-PID-START-XXXXXX, where START is the time at which
  * the process began; a lock in the folder is held as long as the owner lives. The first folder of a process
- * removes the folders of dead owners. And where this program is.
+ * removes the folders of dead owners. And what any folder has, and where this program is.
  */
 #ifndef CORE_FOLDER_H
 #define CORE_FOLDER_H
 
+#include <dirent.h>
 #include <stdbool.h>
 
 #include <nvw/pool.h>
@@ -32,6 +33,11 @@ void nvw_folder_remove(struct nvw_folder *folder);
 /* Fails for what errno says. If that is a lack of room, the message has the bytes that are needed there, and
  * what to do. */
 NVW_CHECKED int nvw_folder_fail(const char *path, uint64_t bytes);
+
+/* Calls each() with the names of the folder's entries that fit (NULL: all), in their order, until it returns
+ * an error; returns that, or why the folder cannot be read. */
+int nvw_each_entry(const char *folder, int (*fits)(const struct dirent *entry),
+	int (*each)(void *context, const char *name), void *context);
 
 /* The file of this program, and the folder that has it; "" if they cannot be read. */
 void nvw_own_path(char *ret_path, size_t n);

@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "each.h"
+
 /* NULL if there is no such text. */
 static inline const char *member_string(const json_t *o, const char *name)
 {
@@ -76,6 +78,16 @@ static inline void member_set_flag(json_t *o, const char *name, bool flag)
 #define JSON_EACH(element, array)                                                              \
 	for (size_t element##_at_ = 0, element##_end_ = 1; element##_end_; element##_end_ = 0) \
 		for (json_t * element; (element = json_array_get((array), element##_at_)); element##_at_++)
+
+/* An array of what is made of each of the first count elements, to which one points. */
+#define JSON_LIST(one, from, count, made)                   \
+	({                                                  \
+		json_t *const list_ = json_array();         \
+		NVW_EACH(one, from, count) {                \
+			json_array_append_new(list_, made); \
+		}                                           \
+		list_;                                      \
+	})
 
 /* A loop over the members of an object, none of which is added or removed in it. */
 #define JSON_EACH_MEMBER(name, value, object)                                                          \

@@ -32,6 +32,7 @@ static bool failed(const struct ct_input *i)
 
 static void print_end(const struct ct_input *i, FILE *to)
 {
+	NVW_INVARIANT(failed(i));
 	if (WIFSIGNALED(i->status)) {
 		fprintf(to, "%s (signal %d)", i->name, WTERMSIG(i->status));
 	} else {

@@ -122,18 +122,24 @@ static void print_sampled(const struct crash_heading *h, const struct ct_result 
 	}
 }
 
+bool crash_assumed_idle(const struct ct_result *r, unsigned i)
+{
+	NVW_INVARIANT(i < r->assumed_count && r->assumed_count <= 8 * sizeof r->assumed_idle);
+	return r->assumed_idle >> i & 1;
+}
+
 /* What the options assumed of the program. */
 static void print_assumed(const struct ct_result *r, FILE *to)
 {
 	const char *before = "with";
 
 	for (unsigned i = 0; i < r->assumed_count; i++, before = "and") {
-		const bool idle = r->assumed_idle >> i & 1;
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
 		fprintf(to, "%s %s%s\n", before, text,
-			words_if(idle, ", which changes nothing: no state is without it"));
+			words_if(
+				crash_assumed_idle(r, i), ", which changes nothing: no state is without it"));
 	}
 }
 

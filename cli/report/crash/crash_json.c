@@ -96,7 +96,7 @@ static json_t *json_assumed(const struct ct_result *r)
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
 		json_array_append_new(all,
-			json_pack("{s:s, s:b}", "text", text, "changes_states", !(r->assumed_idle >> i & 1)));
+			json_pack("{s:s, s:b}", "text", text, "changes_states", !crash_assumed_idle(r, i)));
 	}
 	return all;
 }

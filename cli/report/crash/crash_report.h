@@ -52,6 +52,9 @@ enum { CRASH_SAMPLED_MAX = 5, CRASH_SAMPLED_BYTES = 2 * CT_TEXT_BYTES };
 unsigned crash_report_sampled(
 	const struct ct_result *result, bool limits, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES]);
 
+/* Whether assumption i excludes no state of any instant. */
+bool crash_assumed_idle(const struct ct_result *result, unsigned i);
+
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 /* What an index of reports has of it (report_index.h): some members of its JSON. NULL without memory. */
 json_t *crash_report_brief(const struct crash_heading *heading, const struct ct_result *result);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/invariant.h"
+
 #include "../words.h"
 #include "corpus_report.h"
 #include "crash_report.h"
@@ -96,6 +98,7 @@ const char *crash_caution(const struct ct_result *r)
 /* All of them, by parts. */
 static void print_all_states(const struct ct_result *r, FILE *to)
 {
+	NVW_INVARIANT(r->instants_by_parts > 0);
 	fputs("all ", to);
 	if (r->states_possible_exact) {
 		crash_possible_text(r, to);

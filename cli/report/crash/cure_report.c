@@ -6,6 +6,7 @@
 #include <crashtest/explain/cure.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 
 #include "cure_report.h"
 #include "../words.h"
@@ -65,6 +66,7 @@ static bool is_wide(const struct ct_cure *c)
 /* What held in the log, and not in a run of the program, so that others were tried. */
 static void print_none(const struct ct_cure *c, const char *indent, FILE *to)
 {
+	NVW_INVARIANT(c->refuted > 0);
 	fprintf(to, "%sno cure: %s: %s", indent, c->refuted_edit, c->refuted_why);
 	if (c->refuted > 1) {
 		fprintf(to, "; likewise %u more", c->refuted - 1);
@@ -112,6 +114,8 @@ static void print_context(const struct ct_cure *c, const char *indent, FILE *to)
 
 static void print_verified(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
+	NVW_INVARIANT(c->verified && c->run != CT_CURE_REFUTED);
+
 	static const char *const words[] = {
 		[CT_CURE_NOT_RUN] = "verified on this log", [CT_CURE_HOLDS] = "verified by running"};
 	char text[1024];
@@ -140,6 +144,7 @@ static void print_gone(const struct ct_result *r, const struct ct_cure *c, const
 {
 	char text[1024];
 
+	NVW_INVARIANT(c->gone && c->cured_by <= r->finding_count);
 	if (c->cured_by == 0) {
 		fprintf(to, "%sno longer occurs with the cures of the other findings together\n", indent);
 		return;
@@ -160,6 +165,7 @@ static void print_unknown(const struct ct_cure *c, const char *indent, FILE *to)
 {
 	char text[1024];
 
+	NVW_INVARIANT(c->count == 0 && c->tried > 0);
 	fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n", indent,
 		c->tried, words_if(c->left, ", and not all were"));
 	if (c->masked) {
@@ -193,6 +199,8 @@ static const char *words_of_log(enum ct_log_kind log)
 
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
+	NVW_INVARIANT(f->unlogged <= r->unlogged.count);
+
 	const struct ct_cure *const c = &f->cure;
 
 	if (c->behind > 0) {

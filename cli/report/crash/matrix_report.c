@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/print.h"
 
 #include "crash_report.h"
@@ -17,6 +18,7 @@ static const char *const scopes[] = {"none", "work-item", "work-group", "kernel"
 /* The name of a barrier's scope, narrowed by this many steps. */
 static const char *scope_name(const struct ct_barrier *b, unsigned by)
 {
+	NVW_INVARIANT(by <= (unsigned)b->scope + 1);
 	return scopes[(unsigned)b->scope + 1 - by];
 }
 
@@ -55,6 +57,7 @@ static enum ct_model of_caches(void)
 
 	while (!is_of_caches(model)) {
 		model++;
+		NVW_INVARIANT(model < CT_MODEL_COUNT);
 	}
 	return model;
 }
@@ -62,6 +65,7 @@ static enum ct_model of_caches(void)
 /* What fails under a model, and in how many states. */
 static void print_failing(const char *name, const struct ct_matrix_cell *v, FILE *to)
 {
+	NVW_INVARIANT(v->verdict == CT_VERDICT_INCONSISTENT);
 	fprintf(to, "%s: %s (%llu of %llu states", name, v->text, (ull)v->states_failing,
 		(ull)v->states_distinct);
 	if (v->confirmations > 0) {
@@ -98,6 +102,7 @@ static void print_models(const struct ct_matrix *x, FILE *to)
  * which it does not. */
 static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
 {
+	NVW_INVARIANT(b->tried > 0);
 	*ret_others = false;
 	for (enum ct_model m = 0; m + 1 < CT_MODEL_COUNT; m++) {
 		const bool narrows = ct_model_info(m)->narrows;
@@ -225,6 +230,7 @@ static json_t *steps_json(const struct ct_barrier *b)
 {
 	json_t *const steps = json_array();
 
+	NVW_INVARIANT(b->tried <= NVW_COUNT(b->narrower));
 	for (unsigned by = 1; by <= b->tried; by++) {
 		json_t *const step = json_pack("{s:s}", "scope", scope_name(b, by));
 
@@ -263,11 +269,7 @@ static json_t *models_json(const struct ct_matrix *x)
 
 int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
 {
-	json_t *const barriers = json_array();
-
-	NVW_EACH(barrier, x->barrier, x->count) {
-		json_array_append_new(barriers, barrier_json(barrier));
-	}
+	json_t *const barriers = JSON_LIST(barrier, x->barrier, x->count, barrier_json(barrier));
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:I, s:s, s:f, s:I, s:I, s:I, s:o, s:b, s:o, s:O*}",
 		"workload", h->workload, "machine", h->machine, "protocol", h->protocol, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "sim_time_ns", (double)x->sim_time_ps / 1000,

@@ -2,12 +2,16 @@
 /* Schedules in reports. See schedule_report.h. */
 #include <string.h>
 
+#include "core/invariant.h"
+#include "core/member.h"
+
 #include "schedule_report.h"
 #include "../provenance.h"
 #include "../words.h"
 
 static void print_every(const struct ct_schedules *s, FILE *to)
 {
+	NVW_INVARIANT(s->every && s->asked > 0);
 	fprintf(to,
 		"schedules: one for each order of conflicting accesses, %s run; %s others ended early, as "
 		"they repeated one; at most %s steps in one; %.1f s\n",
@@ -82,15 +86,12 @@ static json_t *finding_json(const struct ct_schedule_finding *f, bool every)
 
 json_t *cli_schedules_json(const struct ct_schedules *s)
 {
-	json_t *const findings = json_array();
-
-	NVW_EACH(finding, s->finding, s->finding_count) {
-		json_array_append_new(findings, finding_json(finding, s->every));
-	}
 	if (s->asked == 0) {
-		json_decref(findings);
 		return json_null();
 	}
+	json_t *const findings =
+		JSON_LIST(finding, s->finding, s->finding_count, finding_json(finding, s->every));
+
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:i, s:I, s:f, s:I, s:o}", "asked",
 		(json_int_t)s->asked, "run", (json_int_t)s->run, "different", (json_int_t)s->different,
 		"failing", (json_int_t)s->failing, "choices", (json_int_t)s->choices, "every_order", s->every,
@@ -123,6 +124,7 @@ static void print_race(const struct ct_race *r, FILE *to)
 
 static bool has_store_of_one_before(const struct ct_races *r, unsigned i)
 {
+	NVW_INVARIANT(i < r->count);
 	return i > 0 && strcmp(r->race[i - 1].store, r->race[i].store) == 0;
 }
 
@@ -149,6 +151,7 @@ static void print_store(const struct ct_races *r, unsigned i, FILE *to)
 	const char *const store = x->store;
 	unsigned others = 0;
 
+	NVW_INVARIANT(!has_store_of_one_before(r, i));
 	fprintf(to, "    %s: store %s\n", ct_race_fate_words(x->fate_of_store), store);
 	for (; i < r->count && strcmp(r->race[i].store, store) == 0; i++) {
 		if (r->race[i].fate == r->race[i].fate_of_store) {
@@ -174,7 +177,7 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 	if (!r->looked) {
 		return;
 	}
-	NVW_EACH(one, counts, NVW_COUNT(counts)) {
+	NVW_EACH_IN(one, counts) {
 		count_fate(r, one->fate, &races, &stores);
 		fprintf(to, "%s%u store%s %s (%u load%s)", one->before, stores, plural(stores),
 			ct_race_fate_words(one->fate), races, plural(races));
@@ -197,19 +200,13 @@ void cli_crash_races_text(const struct ct_races *r, FILE *to)
 
 json_t *cli_crash_races_json(const struct ct_races *r)
 {
-	json_t *const list = json_array();
-
-	NVW_EACH(x, r->race, r->count) {
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:s}", "store", x->store,
-				      "load", x->load, "fate", ct_race_fate_name(x->fate), "fate_of_store",
-				      ct_race_fate_name(x->fate_of_store), "predicted", x->predicted,
-				      "schedule", (json_int_t)x->schedule, "cuts", (json_int_t)x->cuts,
-				      "held", (json_int_t)x->held, "text", x->text));
-	}
 	if (!r->looked) {
-		json_decref(list);
 		return NULL;
 	}
-	return list;
+	return JSON_LIST(x, r->race, r->count,
+		json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:s}", "store", x->store, "load", x->load,
+			"fate", ct_race_fate_name(x->fate), "fate_of_store",
+			ct_race_fate_name(x->fate_of_store), "predicted", x->predicted, "schedule",
+			(json_int_t)x->schedule, "cuts", (json_int_t)x->cuts, "held", (json_int_t)x->held,
+			"text", x->text));
 }

@@ -44,6 +44,7 @@ static unsigned executed_in(const struct ct_coverage *c, unsigned begin, unsigne
 {
 	unsigned executed = 0;
 
+	NVW_INVARIANT(begin <= end && end <= c->count);
 	for (unsigned i = begin; i < end; i++) {
 		executed += c->statement[i].executed;
 	}
@@ -158,6 +159,7 @@ static unsigned end_of_branches(const struct ct_coverage *c, unsigned i)
 {
 	unsigned end = i + 1;
 
+	NVW_INVARIANT(i < c->branches);
 	while (end < c->branches && in_one_function(&c->branch[i], &c->branch[end])) {
 		end++;
 	}
@@ -321,6 +323,7 @@ static void write_functions(const struct ct_coverage *c, unsigned begin, unsigne
 {
 	unsigned functions = 0, executed = 0, end;
 
+	NVW_INVARIANT(begin < file_end && file_end <= c->count);
 	for (unsigned i = begin; i < file_end; i = end) {
 		const struct ct_statement *const s = &c->statement[i];
 

@@ -148,6 +148,7 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 	const bool asks = tries && u->run == CT_CURE_NOT_RUN && u->run_text[0] == '\0';
 	char range[512], held[128] = "";
 
+	NVW_INVARIANT(u->log < CT_LOG_KINDS && u->run < NVW_COUNT(words));
 	if (u->log == CT_LOG_ANNOTATED) {
 		snprintf(ret_text, bytes, "put it into the log before the store, and say so there");
 		return;
@@ -194,6 +195,7 @@ static void tell_one(const struct ct_unlogged *u, bool tries, FILE *to)
 
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to)
 {
+	NVW_INVARIANT(list->count <= CT_UNLOGGED_MAX);
 	NVW_EACH(one, list->at, list->count) {
 		tell_one(one, tries, to);
 	}
@@ -206,6 +208,7 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 
 static const char *log_name(enum ct_log_kind log)
 {
+	NVW_INVARIANT(log < CT_LOG_KINDS);
 	return logs[log].name;
 }
 

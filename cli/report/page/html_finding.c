@@ -60,6 +60,7 @@ static void place(FILE *to, const char *file, uint32_t line)
 
 static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_role role)
 {
+	NVW_INVARIANT(role != CT_ROLE_NONE);
 	NVW_EACH(moment, d->moment, d->moment_count) {
 		if (moment->role == role) {
 			return moment;
@@ -118,6 +119,7 @@ static void name_field(FILE *to, const struct ct_finding *d, const struct ct_mom
 static void tell_lost(
 	FILE *to, const struct ct_result *r, const struct ct_finding *d, const struct ct_moment *m)
 {
+	NVW_INVARIANT(m->role == CT_ROLE_LOST);
 	fprintf(to, "<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: ");
 	name_field(to, d, m);
 	fprintf(to, "store of %u bytes at pool offset <code>0x%llx</code>, ", m->bytes, (ull)m->off);
@@ -133,6 +135,7 @@ static void tell_lost(
 static void tell_early(
 	FILE *to, const struct ct_result *r, const struct ct_finding *d, const struct ct_moment *m)
 {
+	NVW_INVARIANT(m->role == CT_ROLE_EARLY);
 	fputs("<li class=\"is-kept\"><span class=\"badge\">B</span> ", to);
 	if (m->kind == CT_MOMENT_ACK) {
 		fprintf(to, "<b>acknowledged</b>, although A is lost: operation %llu, ", (ull)m->value);
@@ -154,6 +157,7 @@ static void tell_early(
 /* What is missing between them, or not sufficient. */
 static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
+	NVW_INVARIANT(d->cause.kind != CT_CAUSE_NONE);
 	fputs("<li class=\"is-gap\"><span class=\"badge\">!</span> <b>", to);
 	html_text(to, ct_cause_name(d->cause.kind));
 	fputs("</b>: ", to);
@@ -294,6 +298,7 @@ static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 	const uint64_t number = number_in(m, kind);
 	unsigned i = 0;
 
+	NVW_INVARIANT(l->count <= LANES_MAX);
 	while (i < l->count && (l->lane[i].kind != kind || l->lane[i].number != number)) {
 		i++;
 	}
@@ -332,12 +337,14 @@ static void mark(FILE *to, const struct ct_moment *m, unsigned lane)
 		[CT_MOMENT_FLUSH] = "<span style=\"color:var(--bar)\">&#9653;</span>",
 		[CT_MOMENT_FENCE] = "<span>&#9646;</span>"};
 
+	NVW_INVARIANT(lane < LANES_MAX);
 	fprintf(to, "<span class=\"mark\" style=\"--lane:%u\" aria-hidden=\"true\">%s</span>", lane,
 		m->kind == CT_MOMENT_STORE ? fates[fate_of(m)].mark : marks[m->kind]);
 }
 
 static void barrier(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
+	NVW_INVARIANT(m->kind == CT_MOMENT_BARRIER && m->scope < NVW_COUNT(scopes));
 	fprintf(to, "persist barrier, %s scope, ", scopes[m->scope]);
 	if (m->end_ps == INT64_MAX) {
 		fputs("not completed, ", to);
@@ -383,6 +390,7 @@ static void row(FILE *to, const struct ct_result *r, const struct ct_moment *m, 
 	static const char *const badges[] = {"", "<span class=\"badge\">A</span> ",
 		"<span class=\"badge\">B</span> ", "<span class=\"badge\">!</span> "};
 
+	NVW_INVARIANT(m->role < NVW_COUNT(styles));
 	if (m->left_out > 0) {
 		fprintf(to,
 			"<li><span class=\"left-out\">%llu moments of these %s are left "

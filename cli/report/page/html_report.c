@@ -103,6 +103,7 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 /* What relies on the lost store is a store, or an acknowledgement. */
 static void lead_order(FILE *f, const struct ct_cause *c)
 {
+	NVW_INVARIANT(*c->lost != '\0' && *c->early != '\0');
 	fputs(" What is stored at ", f);
 	html_text(f, c->lost);
 	if (!strchr(c->early, ':')) {
@@ -240,6 +241,7 @@ static void figures_of_states(FILE *f, const struct ct_result *r)
 
 static void figures_by_parts(FILE *f, const struct ct_result *r)
 {
+	NVW_INVARIANT(r->instants_by_parts > 0);
 	tile(f, "intervals exhausted by parts of the check", r->instants_by_parts);
 	tile(f, "evaluations of parts", r->by_parts.evaluations);
 	tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
@@ -316,7 +318,7 @@ static void assumptions(FILE *f, const struct ct_result *r)
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
 		paragraph(f, "soft", "With ", text,
-			r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it." : ".");
+			crash_assumed_idle(r, i) ? ", which changes nothing: no state is without it." : ".");
 	}
 }
 
@@ -409,6 +411,7 @@ static void ways(FILE *f, const struct ct_result *r)
 
 static void say_without_crash(FILE *f, const struct ct_result *r)
 {
+	NVW_INVARIANT(r->without_crash);
 	fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
 	fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
 	html_text(f, r->undecided);
@@ -433,6 +436,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 
 static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 {
+	NVW_INVARIANT(first <= end);
 	NVW_EACH(finding, r->finding, r->finding_count) {
 		if (finding->instant > first && finding->instant <= end) {
 			return true;

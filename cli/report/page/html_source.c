@@ -81,6 +81,7 @@ static void print_lines(const struct part *p, FILE *source, FILE *to)
 {
 	char text[512];
 
+	NVW_INVARIANT(p->first_line <= p->last_line);
 	fputs("<pre tabindex=\"0\">", to);
 	for (unsigned i = 1; fgets(text, sizeof text, source) && i <= p->last_line + LINES_AROUND; i++) {
 		if (i + LINES_AROUND < p->first_line) {

@@ -15,6 +15,8 @@
 #include <crashtest/group.h>
 
 #include "core/bounds.h"
+#include "core/folder.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/order.h"
 #include "core/print.h"
@@ -57,7 +59,7 @@ static int check_report(const char *path, const json_t *o)
 
 	NVW_FAIL_IF(!ct_verdict_named(member_text(o, "verdict"), &verdict), NVW_E_INPUT,
 		"%s: not a report of nvwave crash: it has no verdict", path);
-	NVW_EACH(text, texts, NVW_COUNT(texts)) {
+	NVW_EACH_IN(text, texts) {
 		NVW_FAIL_IF(!json_is_string(json_object_get(o, *text)), NVW_E_INPUT,
 			"%s: not a report of nvwave crash: it has no %s", path, *text);
 	}
@@ -146,6 +148,7 @@ static void plain_text(char *text)
 
 	for (const char *at = text; *at != '\0'; to++) {
 		unsigned i = 0;
+		NVW_INVARIANT(to <= at);
 
 		while (i < 4 && strncmp(at, names[i].name, strlen(names[i].name)) != 0) {
 			i++;
@@ -219,8 +222,9 @@ static bool has_json(const char *page)
 	return access(json, F_OK) == 0;
 }
 
-static int read_file(struct reading *r, const char *name)
+static int read_file(void *context, const char *name)
 {
+	struct reading *const r = context;
 	char path[PATH_BYTES];
 	struct stat s;
 
@@ -236,27 +240,6 @@ static int read_file(struct reading *r, const char *name)
 		return read_page(r, path, &s);
 	}
 	return 0;
-}
-
-static int read_names(struct reading *r, struct dirent **names, int n)
-{
-	int error = 0;
-
-	NVW_EACH(name, names, n) {
-		error = NVW_OR(error, read_file(r, (*name)->d_name));
-		free(*name);
-	}
-	free(names);
-	return error;
-}
-
-static int read_all(struct reading *r)
-{
-	struct dirent **names;
-	const int n = scandir(r->folder, &names, NULL, alphasort);
-
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", r->folder);
-	return read_names(r, names, n);
 }
 
 /* ---- Pages and order ----------------------------------------------------------------------------- */
@@ -386,6 +369,7 @@ static const json_t *last_of(const json_t *rows, size_t i)
 {
 	const char *const subject = member_text(json_array_get(rows, i), "subject");
 
+	NVW_INVARIANT(i < json_array_size(rows));
 	for (size_t k = i + 1; k < json_array_size(rows); k++) {
 		const json_t *const row = json_array_get(rows, k);
 
@@ -422,7 +406,7 @@ static void find_pages(struct reading *r)
 
 static int read_and_compare(struct reading *r)
 {
-	NVW_TRY(read_all(r));
+	NVW_TRY(nvw_each_entry(r->folder, NULL, read_file, r));
 	NVW_FAIL_IF(json_array_size(r->rows) == 0, NVW_E_USAGE,
 		"%s: there is no report: expected files of nvwave crash --output-format=json, or "
 		"pages of --html",

@@ -100,6 +100,7 @@ static char last_of(const char *line)
 /* True if a statement may begin after the line, and belongs to nothing before it. */
 static bool ends_statement(const struct source *s, uint32_t number)
 {
+	NVW_INVARIANT(number <= s->count);
 	while (number > 0 && last_of(s->line[number - 1]) == '\0') {
 		number--;
 	}
@@ -136,6 +137,8 @@ static bool begins_statement(const char *line)
 
 static bool has_place(const struct source *s, uint32_t line, bool before)
 {
+	NVW_INVARIANT(line >= 1 && line <= s->count);
+
 	const char *const text = s->line[line - 1];
 
 	return ends_statement(s, line - 1) && (before ? begins_statement(text) : goes_on_below(text));
@@ -149,6 +152,7 @@ static const char *barrier_at(
 		"nvw_p_barrier_wi();", "nvw_p_barrier_wg();", "nvw_p_barrier_kr();"};
 	const bool before = ct_edit_stands_before(e);
 
+	NVW_INVARIANT(e->scope < NVW_COUNT(barriers));
 	if (at->line < 1 || at->line > s->count) {
 		return "its source file has changed";
 	}
@@ -187,9 +191,7 @@ static const char *name_below(const char *file, const char *folder, char path[PA
 	if (!realpath(folder, whole) || !realpath(file, path)) {
 		return NULL;
 	}
-	const size_t n = strlen(whole);
-
-	return strncmp(path, whole, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+	return path_below(path, whole);
 }
 
 /* ---- Flushes and fences of host programs --------------------------------------------------------- */
@@ -338,6 +340,7 @@ static void write_hunk(
 
 static void write_file(FILE *to, const struct insertion *in, unsigned count)
 {
+	NVW_INVARIANT(count > 0);
 	/* For patch -p1 in the working directory if the file is below it, else in the root. */
 	char path[PATH_MAX];
 	const char *name = name_below(in[0].file, ".", path);
@@ -403,6 +406,7 @@ static const char *collect_range(
 {
 	char path[PATH_MAX];
 
+	NVW_INVARIANT(*count < INSERTIONS_MAX);
 	if (u->log != CT_LOG_TRANSACTION) {
 		return "nvwave does not know how it is logged";
 	}
@@ -553,6 +557,7 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 	struct source s;
 	const bool good = source_read(in[0].file, &s) && rewrite(&s, in, count, path);
 
+	NVW_INVARIANT(count > 0);
 	source_free(&s);
 	NVW_FAIL_ERRNO_IF(!good, "%s: cannot write the patched source", path);
 	return 0;

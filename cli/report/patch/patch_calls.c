@@ -39,6 +39,7 @@ static void read_header(struct patch_reader *r, const char *path)
 	struct text_stream whole;
 	FILE *const from = cli_open_source(path, &searched);
 
+	NVW_INVARIANT(r->texts <= PATCH_HEADERS_MAX);
 	if (!from) {
 		return;
 	}
@@ -87,6 +88,8 @@ enum { FAR = 1 << 20, NOWHERE = 2 * FAR };
 /* *ret_at: the call nearest to the statement. */
 static unsigned how_far(const struct patch_reader *r, const char *name, size_t *ret_at)
 {
+	NVW_INVARIANT(r->texts > 0);
+
 	const char *const code = r->text[0].code;
 	const char *const closing = strstr(code + r->statement.to, "\n}");
 	const size_t last = closing ? (size_t)(closing - code) : r->text[0].bytes;
@@ -129,6 +132,7 @@ static const struct {
 
 static void name_library_call(char name[64], const char *prefix, unsigned i)
 {
+	NVW_INVARIANT(i < LIBRARY_CALLS);
 	snprintf(name, 64, "%s%s", prefix, library_calls[i].suffix);
 }
 
@@ -209,7 +213,7 @@ static void add_instructions(struct patch_reader *r)
 	};
 	size_t at;
 
-	NVW_EACH(instruction, instructions, NVW_COUNT(instructions)) {
+	NVW_EACH_IN(instruction, instructions) {
 		struct patch_call c = *instruction;
 
 		NVW_PRINT(c.cast, "(void *)");
@@ -266,6 +270,7 @@ static bool take_parameters(const char *code, const struct text_arguments *a, ch
 	static const char *const integers[] = {"size_t", "int", "long", "unsigned", NULL};
 	const struct text_span second = {a->span[1].from, a->behind};
 
+	NVW_INVARIANT(a->count == 1 || a->count == 2);
 	return take_cast(code, a->span[0], cast) && (a->count == 1 || text_has_any(code, second, integers));
 }
 
@@ -296,6 +301,8 @@ static bool takes_what_it_needs(
 /* The program's own function whose name is at an offset, by what it executes. */
 static void add_own(struct patch_reader *r, const struct text *t, size_t at, size_t open)
 {
+	NVW_INVARIANT(at < open);
+
 	const struct text_arguments a = text_arguments(t->code, open);
 	struct patch_call c = {.sized = a.count == 2};
 	struct text_span body;
@@ -318,6 +325,7 @@ static void add_owns(struct patch_reader *r, const struct text *t, size_t before
 {
 	static const char *const words[] = {"flush", "persist", "clwb", "fence", "drain", "write_back", NULL};
 
+	NVW_INVARIANT(before <= t->bytes);
 	for (size_t line = 0; line < before;) {
 		const char *const code = t->code + line;
 		const size_t n = strcspn(code, "\n"), open = strcspn(code, "(\n");

@@ -28,6 +28,8 @@ static bool compares(const char *text, size_t at, struct text_span in)
 /* Does the character assign, step, or begin another statement? That depends on those beside it. */
 static bool has_effect(const char *text, size_t at, struct text_span in)
 {
+	NVW_INVARIANT(in.from <= at && at < in.to);
+
 	const char next = at + 1 < in.to ? text[at + 1] : ' ';
 
 	switch (text[at]) {
@@ -44,6 +46,7 @@ static bool has_effect(const char *text, size_t at, struct text_span in)
 /* Does a call of what may have an effect begin here? */
 static bool is_impure_call(const char *text, size_t at, size_t begin)
 {
+	NVW_INVARIANT(begin <= at);
 	if (!text_is_word(text[at]) || (at > begin && text_is_word(text[at - 1]))) {
 		return false;
 	}
@@ -79,6 +82,8 @@ size_t text_behind_name(const char *text, size_t at)
 /* Behind the member or the element at next, which has been skipped to from at; at itself if there is none. */
 static size_t behind_part(const char *text, size_t at, size_t next, size_t *ret_member)
 {
+	NVW_INVARIANT(at <= next);
+
 	const bool arrow = strncmp(text + next, "->", 2) == 0;
 
 	if (text[next] == '[') {

@@ -74,6 +74,7 @@ static const char *write_flush(const struct patch_reader *r, const struct patch_
 	const struct patch_call *const c = patch_choose(r, what, t->in_line);
 	char address[TEXT_EXPRESSION + 64];
 
+	NVW_INVARIANT(what != PATCH_RANGE && what != PATCH_FENCE);
 	if (!c) {
 		return "no function that flushes such a store was found in its source";
 	}
@@ -132,6 +133,8 @@ static bool is_bit_field(const struct patch_reader *r, const struct patch_target
 static const char *read_and_write(struct patch_reader *r, const struct patch_lines *s, uint32_t line,
 	enum patch_flush what, char *text, size_t bytes, uint32_t *ret_after)
 {
+	NVW_INVARIANT(r->texts > 0);
+
 	const char *const code = r->text[0].code;
 	struct patch_target target;
 

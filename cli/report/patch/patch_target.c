@@ -106,6 +106,8 @@ static bool take_object(const char *text, size_t from, size_t to, struct patch_t
 /* Takes what a pointer points to: "&x" or "p". */
 static bool take_pointed(const char *text, struct text_span pointer, struct patch_target *ret)
 {
+	NVW_INVARIANT(pointer.from <= pointer.to);
+
 	const size_t from = text_skip_space(text, pointer.from);
 	size_t member;
 
@@ -157,7 +159,7 @@ static const struct stores *find_function(const char *text, size_t at, size_t en
 	if (strncmp(text + at, "std::", 5) == 0) {
 		at += 5;
 	}
-	NVW_EACH(function, functions, NVW_COUNT(functions)) {
+	NVW_EACH_IN(function, functions) {
 		if (text_is(text + at, end - at, function->name)) {
 			return function;
 		}
@@ -195,6 +197,8 @@ static bool take_call(const char *text, size_t at, size_t open, struct patch_tar
 /* "x.store(v)", "x->fetch_add(v)": std::atomic. */
 static bool take_method(const char *text, size_t begin, size_t member, size_t open, struct patch_target *ret)
 {
+	NVW_INVARIANT(begin < member && member < open);
+
 	static const char *const names[] = {
 		"store", "exchange", "fetch_add", "fetch_sub", "fetch_or", "fetch_and", NULL};
 	const bool arrow = text[member] == '-';
@@ -216,6 +220,7 @@ static bool is_one_value(const char *text, size_t at, size_t end)
 {
 	int depth = 0;
 
+	NVW_INVARIANT(at >= 2);
 	for (; at < end; at++) {
 		const char before = text[at - 1], c = text[at], next = text[at + 1];
 		const bool doubled = c == next, compares = strchr("=!<>", before) != NULL;
@@ -267,6 +272,7 @@ static bool is_stepped(const char *text, bool before, size_t behind)
 static bool take_assignment(
 	const char *text, struct text_span object, size_t value, size_t end, struct patch_target *ret)
 {
+	NVW_INVARIANT(value <= end);
 	if (!is_one_value(text, value, end) || !take_object(text, object.from, object.to, ret)) {
 		return false;
 	}

@@ -36,6 +36,7 @@ static size_t end_of_blank(const char *text, size_t at)
 
 static void blank_out(char *from, const char *to)
 {
+	NVW_INVARIANT(from <= to);
 	for (; from < to; from++) {
 		if (*from != '\n') {
 			*from = ' ';

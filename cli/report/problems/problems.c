@@ -108,6 +108,7 @@ static const char *rule_of(const struct ct_finding *f)
 		[CT_CAUSE_LOGIC] = "wrong-without-crash",
 		[CT_CAUSE_CONTENT] = "wrong-content"};
 
+	NVW_INVARIANT(f->cause.kind < NVW_COUNT(of_cause));
 	if (f->signal != 0 || f->hung) {
 		return "recovery-dies";
 	}
@@ -138,6 +139,7 @@ static void add_barrier(json_t *steps, const struct ct_finding *f)
 
 static void add_group(json_t *steps, const struct ct_cause *c)
 {
+	NVW_INVARIANT(c->group_count > 0);
 	NVW_EACH(group, c->group, c->group_count) {
 		add_step(steps, group->file, group->line, "", "one of the stores that must be atomic");
 	}
@@ -339,11 +341,7 @@ static void add_unlogged(json_t *all, const json_t *list)
 
 json_t *cli_crash_problems(const struct ct_result *r)
 {
-	json_t *const all = json_array();
-
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		json_array_append_new(all, finding_problem(finding));
-	}
+	json_t *const all = JSON_LIST(finding, r->finding, r->finding_count, finding_problem(finding));
 	json_t *const unlogged = cli_unlogged_json(&r->unlogged);
 
 	add_unlogged(all, unlogged);

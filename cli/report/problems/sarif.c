@@ -18,6 +18,8 @@
 
 #include <xxhash.h>
 
+#include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 
@@ -42,6 +44,7 @@ static void encode(const char *path, char *to, size_t bytes)
 			to + n, bytes - n, strchr(plain, *path) ? "%c" : "%%%02X", (unsigned char)*path);
 	}
 	to[n] = '\0';
+	NVW_INVARIANT(n < bytes);
 }
 
 /* A file of the working directory by its name there. */
@@ -52,9 +55,7 @@ static const char *name_here(const char *file)
 	if (!getcwd(here, sizeof here)) {
 		return file;
 	}
-	const size_t n = strlen(here);
-
-	return strncmp(file, here, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+	return NVW_OR(path_below(file, here), file);
 }
 
 static json_t *artifact(const char *file)

@@ -72,6 +72,7 @@ static void print_place(const struct host_control *c, const char *before, uint32
 static void print_locks(
 	const struct host_control *c, const char *when, const struct host_lockset *s, FILE *to)
 {
+	NVW_INVARIANT(s->count <= NVW_COUNT(s->site));
 	fputs(when, to);
 	NVW_EACH(site, s->site, s->count) {
 		print_place(c, site > s->site ? ", of " : " of ", *site, to);
@@ -142,6 +143,7 @@ static void print_note(void *context, const char *text, uint64_t times)
 
 static void print_counts(const struct host_candidates *c, FILE *to)
 {
+	NVW_INVARIANT(c->strong <= c->count);
 	fprintf(to, "persistency races: %zu candidate%s at stores of %zu place%s, ", c->rank[0].count,
 		plural(c->rank[0].count), c->rank[0].stores, plural(c->rank[0].stores));
 	fprintf(to, "%zu place%s whose flush is late or missing, and %zu of second rank (",
@@ -183,6 +185,7 @@ static json_t *place_json(const struct host_control *c, uint32_t site)
 	const unsigned n = host_places_of(c, site, p);
 	json_t *place = NULL;
 
+	NVW_INVARIANT(n <= HOST_INLINED_MAX);
 	if (site == 0) {
 		return json_null();
 	}

@@ -183,6 +183,8 @@ static double latency_of(const struct host_operations *o, double fraction)
 /* What the report says of the program's operations (nvw/ack.h): in real time. */
 static void operation_lines(const struct host_operations *o, struct operation_line ret[OPERATION_LINES])
 {
+	NVW_INVARIANT(o->count > 0);
+
 	const double n = (double)o->count;
 	const struct operation_line lines[OPERATION_LINES] = {
 		{"count", n, "operations, from their beginning until they are durable"},

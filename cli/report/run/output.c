@@ -170,12 +170,7 @@ static json_t *wait_json(const struct emu_waited *w)
 
 static json_t *waits_json(const struct cli_waits *w)
 {
-	json_t *const rows = json_array();
-
-	NVW_EACH(row, w->rows, w->count) {
-		json_array_append_new(rows, wait_json(row));
-	}
-	return rows;
+	return JSON_LIST(row, w->rows, w->count, wait_json(row));
 }
 
 int cli_print_run_json(const struct cli_run_result *r, FILE *to)

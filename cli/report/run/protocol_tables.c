@@ -8,6 +8,7 @@
 
 #include <emu.h>
 
+#include "core/invariant.h"
 #include "core/member.h"
 
 #include "protocol_tables.h"
@@ -134,6 +135,7 @@ static bool can_happen(const json_t *rows, const char *event)
 /* Blanks are delayed until text follows them, so that no line ends with one. */
 static void put(const char *text, int width, int *owed)
 {
+	NVW_INVARIANT(*owed >= 0);
 	if (*text) {
 		printf("%*s%s", *owed, "", text);
 		*owed = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Printing races. See race_report.h. */
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/member.h"
 
 #include "race_report.h"
@@ -59,6 +60,7 @@ static void print_remedy(const struct emu_race *race, FILE *to)
 
 static void print_race(unsigned number, const struct emu_race *race, FILE *to)
 {
+	NVW_INVARIANT(race->kind < EMU_RACE_KINDS && race->count > 0);
 	fprintf(to, " %u  %s, %u byte%s at %s offset 0x%" PRIx64 ", kernel \"%s\", %" PRIu64 " time%s%s\n",
 		number, headline(race), race->bytes, plural(race->bytes), race->in_nvram ? "pool" : "DRAM",
 		race->offset, race->kernel, race->count, plural(race->count),
@@ -70,6 +72,7 @@ static void print_race(unsigned number, const struct emu_race *race, FILE *to)
 
 void cli_print_races(const struct emu_race_report *report, FILE *to)
 {
+	NVW_INVARIANT(report->count <= report->races);
 	if (!report->races) {
 		fprintf(to, "races: none under %s\n", report->model);
 		return;
@@ -121,11 +124,8 @@ static json_t *race_json(const struct emu_race *race)
 
 json_t *cli_races_json(const struct emu_race_report *report)
 {
-	json_t *const pairs = json_array();
+	json_t *const pairs = JSON_LIST(race, report->race, report->count, race_json(race));
 
-	NVW_EACH(race, report->race, report->count) {
-		json_array_append_new(pairs, race_json(race));
-	}
 	return json_pack("{s:s, s:I, s:I, s:o}", "model", report->model, "count", (json_int_t)report->races,
 		"unlisted", (json_int_t)report->unlisted, "pairs", pairs);
 }

@@ -306,7 +306,7 @@ static int begin_members(struct ct_medium *m, uint64_t count)
 {
 	struct ct_array *const of[] = {&m->newest, &m->owed_item, &m->owed_group};
 
-	NVW_EACH(array, of, NVW_COUNT(of)) {
+	NVW_EACH_IN(array, of) {
 		NVW_TRY(ct_array_grow(*array, count, sizeof(uint64_t)));
 		ct_array_zero_numbers(*array);
 	}
