@@ -372,7 +372,6 @@ static int position_of_program(int argc, char **argv)
 	while (at < argc && strcmp(argv[at], "--")) {
 		at++;
 	}
-	NVW_INVARIANT(at <= argc || argc == 0);
 	return at;
 }
 

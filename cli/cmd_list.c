@@ -86,7 +86,6 @@ static json_t *last_row(const struct table *t)
 {
 	const size_t rows = json_array_size(t->rows);
 
-	NVW_INVARIANT(json_array_size(t->rows) > 0);
 	NVW_INVARIANT(rows > 0);
 	return json_array_get(t->rows, rows - 1);
 }

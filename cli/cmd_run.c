@@ -272,7 +272,6 @@ static int write_what_is_known(struct run *run, int stopped)
 {
 	char why[256];
 
-	NVW_INVARIANT(stopped == NVW_E_STOPPED);
 	NVW_PRINT(why, "%s", nvw_error_message());
 	nvw_stop_reporting();
 	if (nvw_stopping() && (run->log || cli_observers_write(run->observers))) {

@@ -60,7 +60,6 @@ int plot_script(const struct plot *p, const char *path, bool names_output, FILE 
 	struct script s = {.p = p, .to = to};
 	char terminal[PLOT_TERMINAL_BYTES];
 
-	NVW_INVARIANT(plot_cell_count(p) > 0);
 	NVW_INVARIANT(p->at.count > 0 && p->of.count > 0);
 	NVW_TRY(plot_terminal(&p->paper, path, terminal));
 	NVW_TRY(check_plot(p));

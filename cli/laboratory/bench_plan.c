@@ -479,8 +479,6 @@ static int add_crash(struct planner *of, struct bench_row *row)
 
 static int add_row(struct planner *of, struct bench_row row)
 {
-	NVW_INVARIANT(row.of < of->b->case_count);
-
 	struct bench *const b = of->b;
 	struct sweep_point first = point_of(b, &b->runs, &row, 0, 0);
 	struct emu_config config;

@@ -51,7 +51,6 @@ static struct paper_numbers numbers_of(char *const field[4])
 
 static void write_numbers(const struct paper_numbers *n, FILE *to)
 {
-	NVW_INVARIANT(n->count > 0);
 	fprintf(to, "\t%.*g\t%.*g\t%.*g\t%u", WITHOUT_ROUNDING, n->mean, WITHOUT_ROUNDING, n->least,
 		WITHOUT_ROUNDING, n->most, n->count);
 }

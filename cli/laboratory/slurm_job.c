@@ -104,7 +104,6 @@ int sweep_slurm_find(void)
 
 int slurm_follow(struct slurm_job *job, unsigned long long number, unsigned tasks)
 {
-	NVW_INVARIANT(tasks > 0);
 	NVW_INVARIANT(number > 0 && tasks > 0);
 	slurm_job_end(job);
 	job->task = calloc(tasks, sizeof *job->task);

@@ -91,7 +91,6 @@ static int add_to_list(struct front *f, unsigned i, FILE *to)
 	json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
 	const int r = w->words(w->of, i, &words);
 
-	NVW_INVARIANT(!w->is_done(w->of, i));
 	NVW_EACH(word, words.word, words.count) {
 		json_array_append_new(json_object_get(line, "words"), json_string(*word));
 	}

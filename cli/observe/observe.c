@@ -292,7 +292,6 @@ static void say_incomplete(uint64_t complete_ps)
 {
 	char text[NVW_UNIT_TEXT];
 
-	NVW_INVARIANT(complete_ps != UINT64_MAX);
 	fprintf(stderr,
 		"nvwave: the timeline is complete up to %s only, because it is too long: choose a part by "
 		"--timeline-window\n",

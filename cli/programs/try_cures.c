@@ -318,7 +318,6 @@ static void note_held(const struct ct_result *run, unsigned applied, struct ct_c
 /* Notes the outcome of a verified cure that the copy had. left: findings whose cures it did not have. */
 static void note_refuted(const struct outcome *o, unsigned left, struct ct_cure *c)
 {
-	NVW_INVARIANT(left > 0);
 	c->run = CT_CURE_NOT_RUN;
 	NVW_PRINT(c->run_text, "%.170s; the copy has no cure of %u other finding%s", o->text, left,
 		plural(left));

@@ -126,6 +126,11 @@ def kept():
     seen += [reproduce("X1", "--output=out")[0], reproduce("X3", "--keep", "--output=out")[0], reproduce("--output=out")[0]]
     ok(seen == [0, 0, 1, 0, 1, 0] and lost and read("papers/judgements.tsv") == before,
        "the_status_is_1_when_a_row_that_agreed_no_longer_does", seen, out, err, before, read("papers/judgements.tsv"))
+    damaged = re.sub(r"(?m)^(X4\t.*)\t3\t", r"\1\t0\t", before)
+    write("papers/judgements.tsv", damaged)
+    done = reproduce("X1", "--keep", "--output=out")
+    ok(damaged != before and done[0] == 0 and read("papers/judgements.tsv") == damaged, "a_kept_row_without_seeds_stays_as_it_is", done, damaged)
+    write("papers/judgements.tsv", before)
 
 
 def shown():

@@ -66,7 +66,6 @@ static bool is_wide(const struct ct_cure *c)
 /* What held in the log, and not in a run of the program, so that others were tried. */
 static void print_none(const struct ct_cure *c, const char *indent, FILE *to)
 {
-	NVW_INVARIANT(c->refuted > 0);
 	fprintf(to, "%sno cure: %s: %s", indent, c->refuted_edit, c->refuted_why);
 	if (c->refuted > 1) {
 		fprintf(to, "; likewise %u more", c->refuted - 1);
@@ -165,7 +164,6 @@ static void print_unknown(const struct ct_cure *c, const char *indent, FILE *to)
 {
 	char text[1024];
 
-	NVW_INVARIANT(c->count == 0 && c->tried > 0);
 	fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n", indent,
 		c->tried, words_if(c->left, ", and not all were"));
 	if (c->masked) {

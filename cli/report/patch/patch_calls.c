@@ -88,8 +88,6 @@ enum { FAR = 1 << 20, NOWHERE = 2 * FAR };
 /* *ret_at: the call nearest to the statement. */
 static unsigned how_far(const struct patch_reader *r, const char *name, size_t *ret_at)
 {
-	NVW_INVARIANT(r->texts > 0);
-
 	const char *const code = r->text[0].code;
 	const char *const closing = strstr(code + r->statement.to, "\n}");
 	const size_t last = closing ? (size_t)(closing - code) : r->text[0].bytes;
@@ -270,7 +268,6 @@ static bool take_parameters(const char *code, const struct text_arguments *a, ch
 	static const char *const integers[] = {"size_t", "int", "long", "unsigned", NULL};
 	const struct text_span second = {a->span[1].from, a->behind};
 
-	NVW_INVARIANT(a->count == 1 || a->count == 2);
 	return take_cast(code, a->span[0], cast) && (a->count == 1 || text_has_any(code, second, integers));
 }
 
