@@ -218,8 +218,10 @@ static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, co
 	return true;
 }
 
-/* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel. */
+/* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel.
+ * Upward it meets lost stores, the oldest first; else durable ones, the newest first. */
 struct pass {
+	bool upward;
 	uint64_t *line;
 	uint32_t *item, *group, kernel_epoch;
 	uint32_t kernel; /* the one that the epochs are of */
@@ -229,7 +231,8 @@ struct pass {
 /* The arrays are the medium's, as the nodes are. */
 static struct pass begin(const struct ct_medium *m, const struct ct_mixed *x, bool upward)
 {
-	struct pass p = {.line = x->bound,
+	struct pass p = {.upward = upward,
+		.line = x->bound,
 		.item = x->items.at,
 		.group = x->groups.at,
 		.kernel_epoch = upward ? UINT32_MAX : 0,
@@ -248,42 +251,63 @@ static bool counts_epochs(const struct ct_medium *m, const struct pass *p, const
 	       n->group < m->work_items;
 }
 
-static void note_lost(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
+/* Whether what was met orders what comes now. */
+static bool is_bound(const struct pass *p, uint64_t met, uint64_t now)
+{
+	return p->upward ? met < now : met > now;
+}
+
+/* The one that orders more. */
+static uint64_t outer(const struct pass *p, uint64_t met, uint64_t now)
+{
+	return is_bound(p, now, met) ? now : met;
+}
+
+static void note_epoch(const struct pass *p, uint32_t *met, uint32_t now)
+{
+	*met = (uint32_t)outer(p, *met, now);
+}
+
+static void note(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		p->line[n->line] = MIN(p->line[n->line], n->instruction);
+		p->line[n->line] = outer(p, p->line[n->line], n->instruction);
 		return;
 	}
 	p->chained = is_chained(m);
 	if (counts_epochs(m, p, n)) {
-		ct_epoch_lower(&p->item[n->work_item], n->epoch_wi);
-		ct_epoch_lower(&p->group[n->group], n->epoch_wg);
-		ct_epoch_lower(&p->kernel_epoch, n->epoch_kr);
+		note_epoch(p, &p->item[n->work_item], n->epoch_wi);
+		note_epoch(p, &p->group[n->group], n->epoch_wg);
+		note_epoch(p, &p->kernel_epoch, n->epoch_kr);
 	}
 }
 
-static bool has_later_epoch(const struct pass *p, const struct ct_mixed_node *n)
+static bool has_bound_epoch(const struct pass *p, const struct ct_mixed_node *n)
 {
-	return p->item[n->work_item] < n->epoch_wi || p->group[n->group] < n->epoch_wg ||
-	       p->kernel_epoch < n->epoch_kr;
+	return is_bound(p, p->item[n->work_item], n->epoch_wi) ||
+	       is_bound(p, p->group[n->group], n->epoch_wg) || is_bound(p, p->kernel_epoch, n->epoch_kr);
 }
 
-/* Something earlier is lost that must persist before the node. */
-static bool comes_after_lost(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
+/* Something earlier is lost that must persist before the node; or something later is durable that must
+ * persist after it. */
+static bool is_bound_node(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		return p->line[n->line] < n->instruction;
+		return is_bound(p, p->line[n->line], n->instruction);
 	}
-	return p->chained || (counts_epochs(m, p, n) && has_later_epoch(p, n));
+	return p->chained || (counts_epochs(m, p, n) && has_bound_epoch(p, n));
 }
 
-static void lose(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned *levels)
+/* The node is lost upward, else durable. */
+static void set(
+	const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n, unsigned *levels)
 {
 	NVW_FOR(k, n->count) {
 		unsigned *const level = &levels[n->cell[k]];
 
 		NVW_DEEP_INVARIANT(n->cell[k] < m->cell_count);
-		*level = ct_cell_without(&m->cell[n->cell[k]], *level, n->version[k]);
+		*level = (p->upward ? ct_cell_without : ct_cell_with)(
+			&m->cell[n->cell[k]], *level, n->version[k]);
 	}
 }
 
@@ -297,9 +321,9 @@ void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 	struct pass p = begin(m, x, true);
 
 	NVW_EACH(n, x->node, x->count) {
-		if (!ct_mixed_is_durable(m, n, levels) || comes_after_lost(m, &p, n)) {
-			lose(m, n, levels);
-			note_lost(m, &p, n);
+		if (!ct_mixed_is_durable(m, n, levels) || is_bound_node(m, &p, n)) {
+			set(m, &p, n, levels);
+			note(m, &p, n);
 		}
 	}
 }
@@ -318,52 +342,12 @@ bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 		const struct ct_mixed_node *const n = &x->node[i];
 
 		if (is_lost(m, n, levels)) {
-			note_lost(m, &p, n);
+			note(m, &p, n);
 		} else {
-			closed = ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n);
+			closed = ct_mixed_is_durable(m, n, levels) && !is_bound_node(m, &p, n);
 		}
 	}
 	return closed;
-}
-
-static void note_durable(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
-{
-	if (n->kernel == 0) {
-		p->line[n->line] = MAX(p->line[n->line], n->instruction);
-		return;
-	}
-	p->chained = is_chained(m);
-	if (counts_epochs(m, p, n)) {
-		ct_epoch_raise(&p->item[n->work_item], n->epoch_wi);
-		ct_epoch_raise(&p->group[n->group], n->epoch_wg);
-		ct_epoch_raise(&p->kernel_epoch, n->epoch_kr);
-	}
-}
-
-static bool has_earlier_epoch(const struct pass *p, const struct ct_mixed_node *n)
-{
-	return p->item[n->work_item] > n->epoch_wi || p->group[n->group] > n->epoch_wg ||
-	       p->kernel_epoch > n->epoch_kr;
-}
-
-/* Something later is durable that must persist after the node. */
-static bool comes_before_durable(
-	const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
-{
-	if (n->kernel == 0) {
-		return p->line[n->line] > n->instruction;
-	}
-	return p->chained || (counts_epochs(m, p, n) && has_earlier_epoch(p, n));
-}
-
-static void persist(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned *levels)
-{
-	NVW_FOR(k, n->count) {
-		unsigned *const level = &levels[n->cell[k]];
-
-		NVW_DEEP_INVARIANT(n->cell[k] < m->cell_count);
-		*level = ct_cell_with(&m->cell[n->cell[k]], *level, n->version[k]);
-	}
 }
 
 void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
@@ -378,9 +362,9 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = x->count; i > 0; i--) {
 		const struct ct_mixed_node *const n = &x->node[i - 1];
 
-		if (!is_lost(m, n, levels) || comes_before_durable(m, &p, n)) {
-			persist(m, n, levels);
-			note_durable(m, &p, n);
+		if (!is_lost(m, n, levels) || is_bound_node(m, &p, n)) {
+			set(m, &p, n, levels);
+			note(m, &p, n);
 		}
 	}
 }
