@@ -9,6 +9,7 @@
 #include <emu.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "litmus.h"
 
@@ -123,6 +124,7 @@ bool litmus_model_is_known(const char *text, const char **ret_nearest)
 		}
 	}
 	names[n] = NULL;
+	NVW_INVARIANT(n <= CLAIMS);
 	*ret_nearest = nearest(text, names);
 	return false;
 }

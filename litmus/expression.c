@@ -27,6 +27,7 @@ bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b)
 
 static int64_t operand(const struct litmus_term *t, const struct litmus_state *s)
 {
+	NVW_DEEP_INVARIANT(t->thread < LITMUS_THREADS);
 	switch (t->kind) {
 	case LITMUS_TERM_NUMBER:
 		return t->number;

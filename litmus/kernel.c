@@ -30,6 +30,7 @@ static unsigned work_items(const struct litmus_execution *x)
 
 static void append(struct litmus_execution *x, unsigned item, struct litmus_step step)
 {
+	NVW_INVARIANT(item < LITMUS_ITEMS);
 	if (x->script[item].count < LITMUS_SCRIPT) {
 		x->script[item].step[x->script[item].count++] = step;
 	}
@@ -46,6 +47,7 @@ static void warm_up(struct litmus_execution *x, unsigned item)
 
 static uint64_t *other_line(const struct litmus_execution *x, unsigned item, uint64_t i)
 {
+	NVW_INVARIANT(item < LITMUS_ITEMS);
 	return x->others + 8 * (LITMUS_OTHER_LINES * item + i % LITMUS_OTHER_LINES);
 }
 
@@ -77,6 +79,8 @@ static bool is_group_wide(const struct litmus_op *op)
 /* A work-item without a thread takes part in the first thread's barriers. */
 static void write_barriers(struct litmus_execution *x, unsigned item)
 {
+	NVW_INVARIANT(x->geometry.thread[item] < 0);
+
 	const int first = x->geometry.thread[item - item % x->geometry.group_size];
 	const struct litmus_thread *const t = &x->test->thread[first];
 
@@ -89,6 +93,8 @@ static void write_barriers(struct litmus_execution *x, unsigned item)
 
 static void write_script(struct litmus_execution *x, unsigned item)
 {
+	NVW_INVARIANT(x->geometry.thread[item] >= 0);
+
 	const struct litmus_thread *const t = &x->test->thread[x->geometry.thread[item]];
 
 	warm_up(x, item);
@@ -119,6 +125,7 @@ static enum litmus_next next_from(const struct litmus_execution *x, unsigned ite
 
 static void go_on(struct litmus_execution *x, unsigned first, unsigned count)
 {
+	NVW_INVARIANT(first + count <= work_items(x));
 	for (unsigned i = first; i < first + count; i++) {
 		if (x->next[i] == LITMUS_NEXT_WAITS) {
 			x->next[i] = LITMUS_NEXT_SHARED;
@@ -265,6 +272,7 @@ static void interpret(const void *args)
 
 static void note_turn(struct litmus_search *s, int thread)
 {
+	NVW_INVARIANT(thread < LITMUS_THREADS);
 	if (s->turns < LITMUS_STEPS) {
 		s->turn[s->turns++] = (int8_t)thread;
 	}
@@ -320,6 +328,7 @@ static int place_variables(struct litmus_execution *x, struct nvw_machine *m, ch
 {
 	struct nvw_pool *const pool = nvw_machine_pool(m);
 
+	NVW_INVARIANT(x->test->variable_count <= LITMUS_VARIABLES);
 	NVW_FOR(v, x->test->variable_count) {
 		const struct litmus_variable *const variable = &x->test->variable[v];
 		char *base = dram;

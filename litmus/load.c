@@ -56,6 +56,7 @@ static unsigned cut(char *line, char *cells[COLUMNS_MAX])
 /* The position of a name among the cells; -1: none. */
 static int find(char *const *cells, unsigned count, const char *name)
 {
+	NVW_INVARIANT(count <= COLUMNS_MAX);
 	for (unsigned i = count; i--;) {
 		if (!strcmp(cells[i], name)) {
 			return (int)i;
@@ -69,6 +70,7 @@ static int read_header(struct table *t, char *line)
 	char *cells[COLUMNS_MAX];
 	const unsigned n = cut(line, cells);
 
+	NVW_INVARIANT(t->line == 1);
 	NVW_FOR(c, COLUMNS) {
 		t->column[c] = find(cells, n, columns[c]);
 		LITMUS_FAIL_IF(t, t->column[c] < 0 && c != INIT && c != RACE_FREE,
@@ -100,6 +102,7 @@ static int read_cells(const struct table *t, char *line, const char *ret_cell[CO
 	char *cells[COLUMNS_MAX];
 	const unsigned n = cut(line, cells);
 
+	NVW_INVARIANT(t->line > 1);
 	NVW_FOR(c, COLUMNS) {
 		const int at = t->column[c];
 

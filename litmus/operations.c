@@ -2,6 +2,7 @@
 /* The threads of a litmus test, operation by operation. See parse.h. */
 
 #include "core/each.h"
+#include "core/invariant.h"
 #include "words.h"
 
 static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
@@ -12,6 +13,7 @@ static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
 	unsigned i;
 
 	NVW_TRY(litmus_take_choice(r, names, "a scope: wi, sg, wg, dev or sys", &i));
+	NVW_INVARIANT(i < NVW_COUNT(scopes));
 	*ret = scopes[i];
 	if (!litmus_accept(r, ".rem")) {
 		return 0;
@@ -119,6 +121,7 @@ static int take_rmw(struct litmus_reader *r, struct litmus_op *op)
 	NVW_TRY(litmus_expect(r, "."));
 	NVW_TRY(litmus_take_choice(r, names, "add, sub, exch or cas", &i));
 	op->kind = LITMUS_ADD + i;
+	NVW_INVARIANT(op->kind <= LITMUS_COMPARE_EXCHANGE);
 	NVW_TRY(take_annotation(r, op, false));
 	NVW_TRY(take_from(r, op));
 	NVW_TRY(litmus_expect(r, ","));
@@ -144,6 +147,7 @@ static int take_barrier_order(struct litmus_reader *r, struct litmus_op *op)
 	unsigned i;
 
 	NVW_TRY(litmus_take_choice(r, names, "wg, or an order and a scope: none, rlx, acq, rel, ar, sc", &i));
+	NVW_INVARIANT(i < NVW_COUNT(orders));
 	op->order = orders[i];
 	NVW_TRY(litmus_expect(r, "."));
 	return take_scope(r, &op->scope);
@@ -227,6 +231,7 @@ static int append_op(struct litmus_reader *r, const struct litmus_op *op)
 {
 	struct litmus_thread *const t = r->thread;
 
+	NVW_INVARIANT(t->op_count <= LITMUS_OPS);
 	LITMUS_FAIL_IF(r, t->op_count == LITMUS_OPS, "more than %d operations in a thread", LITMUS_OPS);
 	t->op[t->op_count++] = *op;
 	return 0;
@@ -264,6 +269,7 @@ static int take_op(struct litmus_reader *r)
 	}
 	NVW_TRY(litmus_take_choice(
 		r, names, "an operation: R, W, RMW, F, BAR, MOV, ADD, PFLUSH, PBARRIER, ISSUE or USE", &i));
+	NVW_INVARIANT(i < NVW_COUNT(takes));
 	NVW_TRY(takes[i](r, &op));
 	return add_op(r, &op);
 }

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/print.h"
 #include "words.h"
 
@@ -106,6 +107,7 @@ static int take_any(struct litmus_reader *r, unsigned depth)
 /* The text as a line of a report. */
 static void keep_text(struct litmus_test *test, const char *text, int n)
 {
+	NVW_INVARIANT(n >= 0);
 	while (n && isspace((unsigned char)text[n - 1])) {
 		n--;
 	}
@@ -119,6 +121,7 @@ static void keep_text(struct litmus_test *test, const char *text, int n)
 
 int litmus_take_outcome(struct litmus_reader *r)
 {
+	NVW_INVARIANT(r->test->term_count == 0);
 	litmus_skip(r);
 	const char *const from = r->at;
 

@@ -49,6 +49,7 @@ static int take_models(struct litmus_reader *r, enum litmus_verdict verdict)
 #undef STATE_MODEL
 		NULL};
 
+	NVW_INVARIANT(verdict != LITMUS_UNSAID);
 	while (has_more(r, " \t,")) {
 		unsigned model;
 
@@ -67,6 +68,7 @@ int litmus_take_verdict(struct litmus_reader *r)
 	unsigned i;
 
 	NVW_TRY(litmus_take_choice(r, verdicts, "forbidden or allowed", &i));
+	NVW_INVARIANT(i < NVW_COUNT(said));
 	if (!r->test->verdict) {
 		r->test->verdict = said[i];
 	}
@@ -222,6 +224,7 @@ static int take_part(struct litmus_reader *r)
 	}
 	NVW_TRY(litmus_take_choice(
 		r, names, "a thread, or test, model, note, init, nvram, outcome, verdict or racy", &i));
+	NVW_INVARIANT(i < NVW_COUNT(takes));
 	return takes[i](r);
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/options.h"
 #include "core/stop.h"
 #include "internal.h"
@@ -94,6 +95,7 @@ static void add_result(struct bench *b, const struct ct_result *result)
 {
 	struct litmus_report *const report = &b->report;
 
+	NVW_INVARIANT(result->states_failing <= result->states_tested);
 	if (!report->seen && result->states_failing) {
 		litmus_report_witness(report, &b->execution.situation, &b->search);
 	}
@@ -104,6 +106,8 @@ static void add_result(struct bench *b, const struct ct_result *result)
 
 static int crash_into(struct bench *b, const struct emu_config *config, enum ct_mode mode)
 {
+	NVW_INVARIANT(b->persistency < LITMUS_PERSISTENCY_COUNT);
+
 	static const enum ct_model models[] = {
 #define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
 #define STATE_MODEL(id, symbol, name)

@@ -55,6 +55,7 @@ static int by_text(const void *a, const void *b)
 
 void litmus_report_sort(struct litmus_report *report)
 {
+	NVW_INVARIANT(report->outcome_count <= LITMUS_OUTCOMES);
 	qsort(report->outcome, report->outcome_count, sizeof *report->outcome, by_text);
 }
 

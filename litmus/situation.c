@@ -17,6 +17,7 @@ enum { EVICTING_SITUATIONS = 6 };
 
 static uint32_t every_variable(const struct litmus_test *test)
 {
+	NVW_INVARIANT(test->variable_count < 32);
 	return (UINT32_C(1) << test->variable_count) - 1;
 }
 
@@ -32,6 +33,7 @@ static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, 
 /* Initial content of the L1s: nothing, everything, or one variable. */
 static void set_warm(const struct litmus_test *test, unsigned i, struct litmus_situation *s)
 {
+	NVW_INVARIANT(i < 2 + test->variable_count);
 	if (i < 2) {
 		s->warm = i * every_variable(test);
 		NVW_PRINT(s->name, i ? "lines in the L1s" : "lines absent");

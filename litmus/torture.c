@@ -13,6 +13,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/folder.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "core/stop.h"
 #include "torture.h"
@@ -92,6 +93,7 @@ static void run_many(const struct torture_options *o, struct nvw_pool *pool, str
 	const double end = o->seconds > 0 ? seconds_of(CLOCK_MONOTONIC) + o->seconds : 0;
 	struct torture_program *const program = malloc(sizeof *program);
 
+	NVW_INVARIANT(progress->outcome == 0);
 	for (uint64_t i = 0; program && progress->outcome == 0 && (!o->programs || i < o->programs); i++) {
 		if (i && end > 0 && seconds_of(CLOCK_MONOTONIC) >= end) {
 			break;
@@ -228,6 +230,7 @@ static int try_without(const struct torture_options *o, struct torture_program *
 static int shrink_by(const struct torture_options *o, struct torture_program *p, unsigned count,
 	unsigned *trials, struct progress *progress, char *text)
 {
+	NVW_INVARIANT(count > 0);
 	for (unsigned first = 0; first < p->step_count && *trials < SHRINK_TRIALS; first += count) {
 		++*trials;
 		NVW_TRY(try_without(o, p, first, count, progress));

@@ -3,6 +3,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "torture_program.h"
 
 static void widen(const struct torture_program *p, struct torture_sync *sync)
@@ -19,6 +20,7 @@ static void link_turn(struct torture_program *p, struct torture_step *a, struct 
 	const unsigned slot = p->sets[b->set].slot, group = torture_group_of(p, a->work_item);
 	const bool local = group == torture_group_of(p, b->work_item);
 
+	NVW_INVARIANT(a < b && a->set == b->set);
 	if (a->work_item == b->work_item) {
 		return;
 	}
@@ -83,6 +85,8 @@ static void link_ticket(struct torture_program *p, const struct torture_set *s, 
 
 static void link_step(struct torture_program *p, struct links *links, struct torture_step *step)
 {
+	NVW_INVARIANT(step->set >= 0 && !step->removed);
+
 	const struct torture_set *const s = &p->sets[step->set];
 	struct torture_step **const last = &links->last[step->set];
 

@@ -7,6 +7,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "torture_draw.h"
 
@@ -58,6 +59,7 @@ static int draw_key(struct torture_program *p, struct nvw_random *random, const 
 {
 	const unsigned n = torture_drawn(random, draw->bound);
 
+	NVW_INVARIANT(draw->bound > 0);
 	if (draw->words) {
 		return set(p, "%s=%s", draw->key, draw->words[n]);
 	}

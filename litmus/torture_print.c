@@ -15,6 +15,7 @@ static void name_in_slot(const struct torture_program *p, unsigned variable, uns
 		unsigned variable;
 	} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
 
+	NVW_INVARIANT(slot < TORTURE_SLOTS);
 	NVW_EACH_IN(one, of_slot) {
 		if (variable == one->variable) {
 			snprintf(buffer, TEXT, "%s%u", one->name, slot);
@@ -104,6 +105,7 @@ static void print_subject(const struct torture_program *p, const struct torture_
 
 static void print_step(const struct torture_program *p, const struct torture_step *step, FILE *to)
 {
+	NVW_INVARIANT(!step->removed);
 	fprintf(to, "  %3u ", (unsigned)(step - p->steps));
 	print_subject(p, step, to);
 	print_sync(p, "acquire", &step->acquire, to);
@@ -118,6 +120,7 @@ static void print_line(const struct torture_program *p, unsigned line, FILE *to)
 {
 	char name[24];
 
+	NVW_INVARIANT(line < p->line_count);
 	fprintf(to, " %s %u", p->lines[line].is_nvram ? "NVRAM" : "DRAM", p->lines[line].number);
 	NVW_FOR(i, p->variable_count) {
 		const struct torture_variable *const v = &p->variables[i];

@@ -56,6 +56,7 @@ static bool place(struct generator *g, unsigned from, unsigned to, unsigned size
 	struct torture_program *const p = g->p;
 	const unsigned of_line = 64 / size, places = (to - from) * of_line, start = below(g, places);
 
+	NVW_INVARIANT(from < to && size <= 8);
 	NVW_FOR(i, places) {
 		const unsigned n = (start + i) % places, line = from + n / of_line,
 			       offset = n % of_line * size;
@@ -101,6 +102,7 @@ static void place_slot(struct generator *g, unsigned slot)
 {
 	struct torture_program *const p = g->p;
 
+	NVW_INVARIANT(slot < TORTURE_SLOTS);
 	p->lock[slot] = place_sync(g, 1u << below(g, 3));
 	p->turn[slot] = place_sync(g, 2);
 	p->ticket[slot] = place_sync(g, 2);
@@ -195,6 +197,7 @@ static void draw_set(struct generator *g, unsigned slot)
 	struct torture_program *const p = g->p;
 	struct torture_set *const s = &p->sets[p->set_count++];
 
+	NVW_INVARIANT(p->set_count <= NVW_COUNT(p->sets));
 	*s = (struct torture_set){.style = below(g, TORTURE_READ_ONLY), .slot = slot, .group = TORTURE_NONE};
 	if (s->style == TORTURE_STEAL && !p->promises.remote) {
 		s->style = TORTURE_LOCK;
@@ -290,6 +293,7 @@ static unsigned kind_for(struct generator *g, const struct torture_set *s)
 
 static void add_ops(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
+	NVW_INVARIANT(s->count > 0);
 	for (unsigned n = 1 + below(g, 4); n; n--) {
 		const unsigned variable = s->variables[below(g, s->count)], kind = kind_for(g, s);
 

@@ -55,11 +55,25 @@ __attribute__((format(printf, 2, 3))) static void report(struct run *run, const 
 
 /* ---- Instructions of every size ------------------------------------------------------------ */
 
-/* clang-format off */
-#define BY_SIZE(bytes, USE) \
-	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : \
-			(bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
-/* clang-format on */
+/* The value that USE has for the type of so many bytes. */
+#define BY_SIZE(bytes, USE)                      \
+	({                                       \
+		__typeof__(USE(uint64_t)) used_; \
+		switch (bytes) {                 \
+		case 8:                          \
+			used_ = USE(uint64_t);   \
+			break;                   \
+		case 4:                          \
+			used_ = USE(uint32_t);   \
+			break;                   \
+		case 2:                          \
+			used_ = USE(uint16_t);   \
+			break;                   \
+		default:                         \
+			used_ = USE(uint8_t);    \
+		}                                \
+		used_;                           \
+	})
 
 #define ATOMIC(type)                                                                                       \
 	static uint64_t atomic_##type(                                                                     \
@@ -109,6 +123,7 @@ static void *address_of(const struct run *run, unsigned variable)
 {
 	const struct torture_variable *const v = &run->p->variables[variable];
 
+	NVW_DEEP_INVARIANT(variable < run->p->variable_count);
 	return run->at[v->line] + v->offset;
 }
 
@@ -216,8 +231,8 @@ static void store(struct run *run, const struct torture_op *op, unsigned variabl
 	void *const at = address_of(run, variable);
 
 	run->expected[variable] = truncated(run, variable, op->value);
-#define STORE(type) nvw_store((type *)at, (type)op->value)
-	BY_SIZE(run->p->variables[variable].size, STORE);
+#define STORE(type) (nvw_store((type *)at, (type)op->value), 0)
+	(void)BY_SIZE(run->p->variables[variable].size, STORE);
 #undef STORE
 }
 
@@ -303,6 +318,7 @@ static unsigned operate_all(
 			issued[count++] = issue(run, op, variable);
 		}
 	}
+	NVW_INVARIANT(count <= OPERATIONS_OF_STEP);
 	return count;
 }
 
@@ -315,6 +331,7 @@ static void take_lock(struct run *run, unsigned step, const struct torture_sync 
 	const unsigned lock = (unsigned)sync->variable;
 	uint64_t got;
 
+	NVW_INVARIANT(sync->variable >= 0 && slot < TORTURE_SLOTS);
 	do {
 		/* The fourth way polls first. */
 		while (sync->how == 3 &&
@@ -358,6 +375,7 @@ static void await_turn(struct run *run, const struct torture_sync *sync)
 
 static void pass_turn(struct run *run, const struct torture_sync *sync)
 {
+	NVW_INVARIANT(sync->variable >= 0);
 	run->expected[sync->variable] = sync->tag;
 	atomic(run, sync->how ? NVW__EXCHANGE : NVW__ATOMIC_STORE, (unsigned)sync->variable, sync->tag, 0,
 		sync->order, sync->scope);
@@ -371,6 +389,7 @@ static unsigned take_ticket(
 	const uint64_t got = atomic(run, NVW__ADD, ticket, 1, s->tickets_before,
 		sync->how ? NVW_RELAXED : sync->order, sync->scope);
 
+	NVW_INVARIANT(s->count > 0);
 	run->expected[ticket]++;
 	if (got - s->tickets_before >= s->count) {
 		report(run, "step %u, work-item %llu: ticket%u gave %llu, expected %u to %u", step,
@@ -383,6 +402,8 @@ static unsigned take_ticket(
 
 static void access_set(struct run *run, unsigned number)
 {
+	NVW_INVARIANT(run->p->steps[number].set >= 0);
+
 	const struct torture_step *const step = &run->p->steps[number];
 	const struct torture_set *const s = &run->p->sets[step->set];
 	const bool has_lock = s->style == TORTURE_LOCK || s->style == TORTURE_STEAL;
@@ -462,6 +483,7 @@ static bool holds(const struct torture_variable *v, unsigned line, unsigned byte
 
 static void report_byte(struct run *run, unsigned line, unsigned byte, const char *what, const uint8_t *got)
 {
+	NVW_INVARIANT(byte < 64);
 	NVW_FOR(i, run->p->variable_count) {
 		const struct torture_variable *const v = &run->p->variables[i];
 		uint64_t value = 0;
@@ -544,6 +566,7 @@ static int launch(struct run *run, unsigned first, unsigned end)
 	struct run *const args[] = {run};
 	const struct torture_program *const p = run->p;
 
+	NVW_INVARIANT(first <= end && end <= p->step_count);
 	run->first_step = first;
 	run->end_step = end;
 	const int r = nvw_launch(

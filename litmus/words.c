@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "words.h"
 #include "core/each.h"
@@ -128,6 +129,7 @@ static bool at_name(const struct litmus_reader *r, const char *name)
 {
 	const size_t n = strlen(name);
 
+	NVW_INVARIANT(n > 0);
 	return !strncmp(r->at, name, n) && !(litmus_is_word(name[n - 1]) && litmus_is_word(r->at[n]));
 }
 
@@ -148,6 +150,7 @@ int litmus_take_choice(struct litmus_reader *r, const char *const *names, const 
 
 int litmus_find_variable(const struct litmus_test *t, const char *name)
 {
+	NVW_INVARIANT(t->variable_count <= LITMUS_VARIABLES);
 	NVW_FOR(v, t->variable_count) {
 		if (!strcmp(t->variable[v].name, name)) {
 			return (int)v;
@@ -182,6 +185,7 @@ int litmus_take_variable(struct litmus_reader *r, unsigned *ret)
 
 int litmus_find_register(const struct litmus_thread *t, const char *name)
 {
+	NVW_INVARIANT(t->register_count <= LITMUS_REGISTERS);
 	NVW_FOR(i, t->register_count) {
 		if (!strcmp(t->register_name[i], name)) {
 			return (int)i;
