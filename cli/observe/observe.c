@@ -215,12 +215,13 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 	struct cli_observers *const o = context;
 	const uint64_t now = *next_ps;
 
-	if (o->series && cli_series_next(o->series) == now) {
-		NVW_TRY(cli_series_ring(o->series));
-	}
 	NVW_FAIL_IF(o->limit_at_ps == now, NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);
 	if (o->look_at_ps == now) {
 		NVW_TRY(look(o, until_ps));
+	}
+	/* Last: a run that ends here has not come to the end of an interval. */
+	if (o->series && cli_series_next(o->series) == now) {
+		NVW_TRY(cli_series_ring(o->series));
 	}
 	*next_ps = next_ring(o);
 	return 0;

@@ -175,6 +175,7 @@ static void write_difference(struct cli_series *s, uint64_t to_ps)
 	unsigned count;
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
+	NVW_INVARIANT(s->from_ps <= to_ps);
 	s->failed = fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps) < 0 || s->failed;
 	NVW_EACH(one, table, count) {
 		if (one->offset == offsetof(struct emu_stats, sim_time_ps)) {
@@ -408,7 +409,8 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 		write_cus(s);
 	} else if (s->per == CLI_PER_KERNEL) {
 		write_launch(s, "", 0, now_ps - s->origin_ps);
-	} else if (s->per == CLI_PER_INTERVAL) {
+	} else if (s->per == CLI_PER_INTERVAL &&
+		   now_ps - s->origin_ps > s->from_ps) { /* an interval has begun */
 		write_difference(s, now_ps - s->origin_ps);
 	}
 	s->is_open = false;

@@ -120,6 +120,8 @@ def limits():
     ok(status == 2 and report["verdict"] == "UNDECIDED" and report["stats"]["sim_time"] <= 20000000 and "--limit=20us" in err
        and int(rows("l.csv")[-1]["to"]) == report["stats"]["sim_time"] > 19000000,
        "a_limit_of_simulated_time_ends_the_run_there_without_a_verdict", status, err, report["stats"]["sim_time"])
+    intervals = [(int(r["from"]), int(r["to"]), int(r["sim_time"])) for r in rows("l.csv")]
+    ok(all(a < b and t == b - a for a, b, t in intervals), "no_interval_ends_before_it_begins_where_a_limit_ends_the_run", intervals)
     begun = time.time()
     status, out, err = run(*long, "--host-limit=300ms")
     ok(status == 2 and "UNDECIDED" in out and "--host-limit=300ms" in err and 0.3 <= time.time() - begun < 60,
