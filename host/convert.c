@@ -58,6 +58,8 @@ static const char *layout_of(struct converter *c, uint32_t site)
  * log, too, and no store has that. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
 {
+	NVW_INVARIANT(c->log != NULL && c->site[site] == 0);
+
 	struct host_place place[HOST_INLINED_MAX];
 	unsigned count = host_places_of(c->s->control, site, place);
 
@@ -141,6 +143,7 @@ int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
  * none. */
 static const struct host_event *flush_of(const struct converter *c, const struct host_event *e, uint64_t line)
 {
+	NVW_DEEP_INVARIANT(line % HOST_LINE == 0);
 	/* What read_rest() makes is no event of the spool. */
 	const uintptr_t at = (uintptr_t)e, begin = (uintptr_t)c->spool;
 	uint64_t next = UINT64_MAX;
@@ -162,6 +165,8 @@ static const struct host_event *flush_of(const struct converter *c, const struct
 
 static int convert_change(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
+	NVW_DEEP_INVARIANT(c->bytes % HOST_LINE == 0);
+
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread, .bytes = 8}};
 	uint64_t line = UINT64_MAX;
 
@@ -205,6 +210,7 @@ static void set_whole(const struct converter *c, const struct host_event *e, str
 		w->thread == e->thread && e->off >= w->off && e->off + e->bytes <= w->off + w->bytes) {
 		r->store.at = e->off - w->off;
 		r->store.whole = w->bytes;
+		NVW_DEEP_INVARIANT(r->store.at + e->bytes <= r->store.whole);
 	}
 }
 
@@ -262,6 +268,7 @@ int host_convert_flush(
 	if (bytes == 0) {
 		return 0;
 	}
+	NVW_INVARIANT(off + bytes <= c->bytes);
 	return host_convert_append(c, &r);
 }
 
@@ -337,6 +344,8 @@ static int convert_sync(struct converter *c, const struct host_event *e)
 
 static int convert_range(struct converter *c, const struct host_event *e)
 {
+	NVW_INVARIANT(e->kind >= HOST_ADDING && e->kind <= HOST_FORGOTTEN);
+
 	static const enum nvw_log_range what[] = {[HOST_ADDING - HOST_ADDING] = NVW_RANGE_ADDING,
 		[HOST_ADDED - HOST_ADDING] = NVW_RANGE_ADDED,
 		[HOST_UNLOGGED - HOST_ADDING] = NVW_RANGE_UNLOGGED,
@@ -412,6 +421,7 @@ static bool is_refuted(const struct converter *c)
 
 static int convert_spool(struct converter *c)
 {
+	NVW_INVARIANT(c->replay != NULL);
 	HOST_EACH_EVENT_WHILE(e, c, !is_refuted(c))
 	{
 		NVW_TRY(convert_event(c, e, (const uint8_t *)(e + 1)));
@@ -423,6 +433,7 @@ static int convert_spool(struct converter *c)
 
 uint64_t host_convert_next_page(const struct converter *c, uint64_t at, int fd, uint64_t off)
 {
+	NVW_INVARIANT(at % HOST_PAGE == 0 && c->replay_fd >= 0);
 	/* Without any, as a number without sign, it is behind all. */
 	const uint64_t mine = (uint64_t)lseek(fd, (off_t)off, SEEK_DATA);
 	const uint64_t other = (uint64_t)lseek(c->replay_fd, (off_t)(at + off), SEEK_DATA);
@@ -473,6 +484,7 @@ static bool read_rest(struct converter *c, int *ret_error)
 
 static int map_spool(struct converter *c)
 {
+	NVW_INVARIANT(c->spool == NULL);
 	c->spool_bytes = c->s->control->spool_tail;
 	if (c->spool_bytes == 0) {
 		return 0;
@@ -487,6 +499,8 @@ static int map_spool(struct converter *c)
 
 int host_convert_map(struct converter *c, int fd, const char *name)
 {
+	NVW_INVARIANT(c->replay == NULL);
+
 	void *at = MAP_FAILED;
 
 	if (fd >= 0 && ftruncate(fd, (off_t)c->bytes) == 0) {
@@ -505,6 +519,8 @@ int host_convert_map(struct converter *c, int fd, const char *name)
 
 int host_convert_base(const struct converter *c, unsigned file, uint8_t *to, uint64_t bytes)
 {
+	NVW_INVARIANT(file < c->s->control->file_count || host_is_of_folder(c->s));
+
 	char path[300];
 	off_t at = 0;
 	ssize_t n = 1;
@@ -566,6 +582,7 @@ static uint32_t atomicity(const struct converter *c)
 
 static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw_log_info *info)
 {
+	NVW_INVARIANT(c->log == NULL && c->bytes % HOST_LINE == 0);
 	NVW_FAIL_IF(c->bytes == 0, NVW_E_INPUT, "%s: expected a file of at least 1 byte", info->options);
 	NVW_TRY(map_replay(c));
 	NVW_TRY(host_merge_begin(c, merge));
@@ -605,8 +622,8 @@ static int begin_again(struct converter *c, const struct converter *before, int 
 	const bool written = c->log != NULL;
 
 	nvw_log_abandon(c->log);
-	host_convert_unmap(c);
 	*c = *before;
+	host_convert_unmap(c);
 	memset(c->site, 0, (HOST_SITES_MAX + 1) * sizeof *c->site);
 	memset(c->laid_out, 0, (HOST_SITES_MAX + 1) * sizeof *c->laid_out);
 	if (written && (fd < 0 || ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
@@ -620,6 +637,8 @@ static int begin_again(struct converter *c, const struct converter *before, int 
 static int try_separate(
 	struct converter *c, struct nvw_log_info *info, int fd, const char *name, int *ret_again)
 {
+	NVW_INVARIANT(c->separate && c->found == 0);
+
 	const struct converter before = *c;
 	int error = 0, other = fd;
 

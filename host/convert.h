@@ -79,6 +79,7 @@ static inline bool host_is_in_spool(const struct converter *c, const struct host
 
 static inline const struct host_event *host_event_behind(const struct host_event *e)
 {
+	NVW_DEEP_INVARIANT(host_event_bytes(e) % 8 == 0);
 	return (const struct host_event *)(const void *)((const uint8_t *)e + host_event_bytes(e));
 }
 

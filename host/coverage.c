@@ -14,6 +14,7 @@
 #include "cc/hooks.h"
 #include "core/array.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "coverage.h"
 #include "source/place.h"
 
@@ -207,6 +208,7 @@ static unsigned find_all(const struct nvw__functions *functions, const struct ho
 
 static int keep_all(struct host_covered_object *o, struct found *all, unsigned n)
 {
+	NVW_INVARIANT(o->sites == 0);
 	o->site = calloc(n + 1, sizeof *o->site);
 	o->statement = calloc(n + 1, sizeof *o->statement);
 	NVW_ALLOCATED(o->site && o->statement, NO_MEMORY);
@@ -224,6 +226,7 @@ static int keep_all(struct host_covered_object *o, struct found *all, unsigned n
 		o->statement[o->statements - 1].flushes |= all[i].site.flushes;
 	}
 	o->sites = n;
+	NVW_INVARIANT(o->statements <= n);
 	return 0;
 }
 
@@ -247,6 +250,7 @@ static struct form *form_of(const struct host_covered_object *o, const struct ho
 /* The functions that have copies. */
 static int find_forms(struct host_covered_object *o)
 {
+	NVW_INVARIANT(o->form == NULL && o->forms == 0);
 	o->form = calloc(o->statements + 1, sizeof *o->form);
 	NVW_ALLOCATED(o->form, NO_MEMORY);
 	NVW_EACH(statement, o->statement, o->statements) {
@@ -322,6 +326,7 @@ static uint64_t add_marks(struct host_covered_object *o, const uint8_t *marks)
 	uint64_t fresh = 0;
 
 	NVW_EACH(s, o->site, o->sites) {
+		NVW_INVARIANT(s->statement < o->statements);
 		struct host_statement *const to = &o->statement[s->statement];
 		const bool executes = is_marked(marks, s->executed), reaches = is_marked(marks, s->reached);
 
@@ -459,6 +464,8 @@ static int add_kernels(struct host_coverage *c, const struct host_session *s, ui
 
 static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
 {
+	NVW_INVARIANT(room > 0 && (room & (room - 1)) == 0);
+
 	uint64_t i = key >> 1 & (room - 1);
 
 	while (place[i] != 0 && place[i] != key) {
@@ -469,6 +476,8 @@ static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
 
 static int make_room(struct host_coverage *c)
 {
+	NVW_INVARIANT(c->places <= c->room);
+
 	const uint64_t room = NVW_OR(2 * c->room, 1024);
 	uint64_t *const more = calloc(room, sizeof *more);
 

@@ -24,6 +24,7 @@
 #include "core/bounds.h"
 #include "core/folder.h"
 #include "core/granularity.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "program.h"
 #include "schedules.h"
@@ -102,6 +103,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
 /* Blocked until there is a process to pass them on to. */
 static void hold_signals(void)
 {
+	NVW_INVARIANT(running.pid == 0);
+
 	struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
 	sigset_t set;
 
@@ -189,6 +192,8 @@ static int make_races(struct host_session *s, const struct host_options *o)
 
 static int make_control(struct host_session *s, const struct host_options *o)
 {
+	NVW_INVARIANT(s->control == NULL && s->folder.path[0] != 0);
+
 	const size_t bytes = host_control_bytes(HOST_THREADS_FIRST);
 	const int fd = make_file(s, "control", (off_t)bytes), spool = make_file(s, "spool", 0);
 	void *at = MAP_FAILED;
@@ -412,6 +417,8 @@ static bool is_among(pid_t pid, const pid_t *list, unsigned n)
  */
 static unsigned left_running(const pid_t *before, unsigned n, bool end)
 {
+	NVW_INVARIANT(n <= CHILDREN_MAX);
+
 	pid_t now[CHILDREN_MAX];
 	unsigned left = 0, met;
 
@@ -437,6 +444,8 @@ static unsigned left_running(const pid_t *before, unsigned n, bool end)
 /* Adds the library of that name, which is beside the other. */
 static int add_preload(char *preload, size_t n, int at, const char *library, const char *name)
 {
+	NVW_INVARIANT(at > 0 && (size_t)at < n);
+
 	const char *const slash = strrchr(library, '/');
 
 	return at + snprintf(preload + at, n - (size_t)at, ":%.*s/%s", (int)(slash - library), library, name);
@@ -532,6 +541,8 @@ static bool is_refused(const struct host_session *s)
 /* Waits until it ends; its orphans may end before. After a stop signal it has half a second. */
 static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 {
+	NVW_INVARIANT(pid > 0);
+
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	struct host_stall stall = {.points = 0};
 	pid_t ended = 0;
@@ -637,6 +648,8 @@ void host_close(int fd)
 
 const void *host_session_map(const struct host_session *s, const char *name, size_t n)
 {
+	NVW_INVARIANT(n > 0);
+
 	char path[300];
 	void *at = MAP_FAILED;
 
@@ -703,6 +716,8 @@ void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 
 uint64_t host_percentile(const struct host_histogram *h, double fraction)
 {
+	NVW_INVARIANT(fraction >= 0 && fraction <= 1);
+
 	uint64_t total = 0, seen = 0;
 
 	NVW_EACH(bin, h->bin, HOST_BINS) {

@@ -70,11 +70,13 @@ bool host_is_of_files(const struct host_session *s, unsigned i)
 
 static int undecided(const struct converter *c, unsigned file, const char *what)
 {
+	NVW_INVARIANT(file < HOST_FILES_MAX);
 	return nvw_fail(NVW_E_INPUT, "UNDECIDED: %s: %s", basename(c->s->control->file[file].path), what);
 }
 
 static int begin_slot(const struct converter *c, struct disk *d, unsigned k)
 {
+	NVW_INVARIANT(k < d->is.files && d->slots <= NVW__DISK_SLOTS);
 	if (d->slots == NVW__DISK_SLOTS) {
 		return undecided(
 			c, d->of_file[k], "it is cut to nothing more often than a record has room for");
@@ -92,6 +94,7 @@ static void hold(struct disk *d, unsigned k, uint64_t end)
 
 	slot->bytes = nvw_max(whole_pages(end), slot->bytes);
 	now->high = nvw_max(end, now->high);
+	NVW_INVARIANT(now->slot < d->is.slots && now->high <= slot->bytes);
 }
 
 static int grow(const struct converter *c, struct disk *d, unsigned k, uint64_t size)
@@ -105,12 +108,14 @@ static int grow(const struct converter *c, struct disk *d, unsigned k, uint64_t 
 	}
 	now->size = nvw_max(size, now->size);
 	hold(d, k, size);
+	NVW_INVARIANT(now->size <= now->high);
 	return 0;
 }
 
 /* What an event makes of its file's size and slots. */
 static int see(const struct converter *c, struct disk *d, unsigned k, const struct host_event *e)
 {
+	NVW_INVARIANT(k < d->is.files);
 	switch (e->kind) {
 	case HOST_WRITE:
 		return grow(c, d, k, nvw_max(e->off + e->bytes, d->now[k].size));
@@ -151,6 +156,7 @@ static int base_size(const struct converter *c, unsigned file, uint64_t *ret)
 /* The number of a name; one that it gets, if it has none yet. */
 static int number_of_name(struct disk *d, const char *name, size_t n, unsigned *ret)
 {
+	NVW_INVARIANT(d->is.names <= NVW__DISK_NAMES);
 	for (*ret = 0; *ret < d->is.names; ++*ret) {
 		if (strncmp(d->is.name[*ret], name, n) == 0 && d->is.name[*ret][n] == '\0') {
 			return 0;
@@ -166,6 +172,7 @@ static int number_of_name(struct disk *d, const char *name, size_t n, unsigned *
 /* The first name of a file is what it is called in findings. */
 static void note_name(struct disk *d, int k, unsigned number)
 {
+	NVW_INVARIANT(number < d->is.names);
 	if (k >= 0 && d->is.first_name[k] == 0) {
 		d->is.first_name[k] = number + 1;
 	}
@@ -174,6 +181,8 @@ static void note_name(struct disk *d, int k, unsigned number)
 /* Which files of the session are part of the image, and their names at the beginning. */
 static int find_files(const struct converter *c, struct disk *d)
 {
+	NVW_INVARIANT(d->is.files == 0 && d->is.names == 0);
+
 	const struct host_control *const s = c->s->control;
 	const size_t folder = strlen(s->folder);
 
@@ -282,6 +291,7 @@ static int lay_out(struct converter *c, struct disk **ret)
 		off += slot->bytes;
 	}
 	d->is.at = off;
+	NVW_INVARIANT(d->is.slots >= d->is.files && off % NVW__DISK_PAGE == 0);
 	c->bytes = nvw__disk_file_at(&d->is, d->is.files) + NVW__DISK_BYTES;
 	return 0;
 }
@@ -296,6 +306,7 @@ static uint64_t size_word(const struct file_now *now)
 /* What the files and names are at the beginning. */
 static int fill_image(struct converter *c, struct disk *d)
 {
+	NVW_INVARIANT(c->replay != NULL && c->bytes >= NVW__DISK_BYTES);
 	memcpy(c->replay + c->bytes - NVW__DISK_BYTES, &d->is, sizeof d->is);
 	memset(d->named, 0, sizeof d->named);
 	begin_again(d);
@@ -333,6 +344,7 @@ static int make_image(struct converter *c, struct disk *d, const char *path)
 /* A store of one instruction to bytes of the image, as words; those that change nothing are left out. */
 static int store(struct converter *c, uint64_t off, const uint8_t *data, uint64_t n, struct nvw_log_record *r)
 {
+	NVW_DEEP_INVARIANT(off + n <= c->bytes);
 	for (uint64_t at = 0; at < n;) {
 		const uint64_t piece = nvw_min(8 - (off + at) % 8, n - at);
 
@@ -360,6 +372,7 @@ static int store_size(struct converter *c, const struct disk *d, unsigned k, str
 
 static uint64_t instruction_of(struct converter *c, struct together *t, const struct host_event *e)
 {
+	NVW_INVARIANT(t->instruction <= c->instruction);
 	if (t->call != e->call || t->kind != e->kind || t->instruction == 0) {
 		*t = (struct together){.call = e->call, .kind = e->kind, .instruction = ++c->instruction};
 	}
@@ -376,6 +389,7 @@ static int convert_write(struct converter *c, struct disk *d, unsigned k, const 
 		const uint64_t off = e->off + at;
 		const uint64_t piece = nvw_min(NVW__DISK_PAGE - off % NVW__DISK_PAGE, e->bytes - at);
 
+		NVW_DEEP_INVARIANT(off + piece <= d->is.slot[d->now[k].slot].bytes);
 		r->store.group = instruction;
 		NVW_TRY(store(c, base + off, data + at, piece, r));
 		at += piece;
@@ -450,6 +464,7 @@ static int convert_name(
 	uint64_t word;
 
 	NVW_TRY(see_name(d, e, &number, &word));
+	NVW_INVARIANT(number < d->is.names);
 	d->named[number] = word;
 	return store(c, nvw__disk_name_at(&d->is, number), (const uint8_t *)&d->named[number],
 		sizeof d->named[number], r);
@@ -543,6 +558,8 @@ static bool has_ended(const struct host_session *s)
 static int take_page(
 	struct converter *c, const struct disk *d, unsigned k, const uint8_t *page, uint64_t off, uint64_t n)
 {
+	NVW_INVARIANT(k < d->is.files && off % NVW__DISK_PAGE == 0);
+
 	const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n};
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.group = c->instruction}};
 
@@ -614,6 +631,8 @@ static uint32_t most_threads(const struct converter *c, const struct disk *d)
 /* A first pass writes nothing and tells whether stores were found by comparison. */
 static int pass(struct converter *c, struct disk *d)
 {
+	NVW_INVARIANT(c->replay == NULL && c->found == 0);
+
 	const struct nvw_log_record threads = {
 		.kind = NVW_LOG_THREADS, .threads = {.count = most_threads(c, d)}};
 	struct nvw_log_record r = threads;
@@ -626,6 +645,8 @@ static int pass(struct converter *c, struct disk *d)
 
 static int find_atomicity(struct converter *c, struct disk *d, uint32_t *ret)
 {
+	NVW_INVARIANT(c->log == NULL); /* the first pass writes nothing */
+
 	const struct converter before = *c;
 	const int error = pass(c, d);
 	const uint64_t found = c->found;

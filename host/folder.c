@@ -13,6 +13,7 @@
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "folder.h"
 
 enum { DEPTH_MAX = 16 };
@@ -37,6 +38,8 @@ static int visit(const char *path, unsigned depth, meet *call, void *context)
 /* In the order of names, so that equal folders give equal logs. */
 static int walk(const char *folder, unsigned depth, meet *call, void *context)
 {
+	NVW_INVARIANT(depth <= DEPTH_MAX);
+
 	struct dirent **entry;
 	const int n = depth < DEPTH_MAX ? scandir(folder, &entry, NULL, alphasort) : -1;
 	int error = 0;
@@ -118,6 +121,8 @@ static int copy_as(const struct host_session *s, const char *from, const char *a
 /* As the program's library would begin it (preload/mappings.c). */
 static int begin_file(const struct host_session *s, const char *path, const struct stat *is, unsigned number)
 {
+	NVW_INVARIANT(number < HOST_FILES_MAX);
+
 	struct host_file *const f = &s->control->file[number];
 	char lines[300];
 
@@ -166,6 +171,7 @@ static int take(void *context, const char *path, const struct stat *is)
 	if (s->names == NVW__DISK_NAMES) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d names", c->folder, NVW__DISK_NAMES);
 	}
+	NVW_INVARIANT(s->names < NVW__DISK_NAMES && number >= 0);
 	snprintf(s->name_at_first[s->names], sizeof *s->name_at_first, "%s", path);
 	s->file_at_first[s->names++] = (unsigned)number;
 	return 0;
@@ -173,6 +179,8 @@ static int take(void *context, const char *path, const struct stat *is)
 
 int host_folder_take(struct host_session *s, const char *folder, const char *except)
 {
+	NVW_INVARIANT(s->names == 0 && s->name_at_first == NULL);
+
 	char *const path = realpath(folder, NULL);
 
 	NVW_FAIL_ERRNO_IF(path == NULL, "%s", folder);

@@ -14,6 +14,7 @@
 #include "convert.h"
 #include "core/array.h"
 #include "core/each.h"
+#include "core/invariant.h"
 
 #define NO_MEMORY "no memory for the kernels of a persist log"
 
@@ -62,11 +63,14 @@ static int open_log(const struct converter *c, struct host_merge *m, uint32_t nu
 	const int error = nvw_log_open(path, &log->reader);
 
 	m->log_count += !error;
+	NVW_INVARIANT(m->log_count <= m->log_room);
 	return error;
 }
 
 int host_merge_begin(struct converter *c, struct host_merge *m)
 {
+	NVW_INVARIANT(c->merge == NULL);
+
 	int error = 0;
 
 	*m = (struct host_merge){.log = NULL};
@@ -187,6 +191,8 @@ static int take(const struct taken *t, const struct nvw_log_record *from)
 /* Those of kernel number; before them may be others' that are not the file's. */
 static int take_kernel(const struct taken *t, uint32_t number)
 {
+	NVW_INVARIANT(t->c->in_kernel && t->log != NULL);
+
 	struct nvw_log_record r;
 	bool taking = false;
 	int more;
@@ -210,6 +216,8 @@ static int take_kernel(const struct taken *t, uint32_t number)
 
 int host_merge_kernel(struct converter *c, const struct host_event *e, const struct host_kernel_range *ranges)
 {
+	NVW_INVARIANT(e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END);
+
 	const struct taken t = {.c = c,
 		.log = e->kind == HOST_KERNEL && is_of_file(c, e) ?
 			       find_log(c->merge, (uint32_t)(e->off >> 32)) :

@@ -11,6 +11,7 @@
 #include "candidates.h"
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 
 enum { HEADS = 1 << 14 };
 
@@ -104,6 +105,7 @@ static int gather_loads(struct search *x)
 		*end = before;
 		before += count;
 	}
+	NVW_INVARIANT(before == loads); /* each has its word */
 	for (uint32_t i = 1; i <= loads; i++) {
 		x->load[x->loads_end[index_of(x->r, x->r->load[i].word)]++] = i;
 	}
@@ -212,6 +214,8 @@ static enum host_hint hint_of(
 /* A place with those that it was inlined at, because a helper's line alone says little. NULL: no memory. */
 static char *text_of(const struct search *x, uint32_t site)
 {
+	NVW_INVARIANT(site > 0 && site <= HOST_SITES_MAX);
+
 	struct host_place p[HOST_INLINED_MAX];
 	const unsigned n = host_places_of(x->s->control, site, p);
 	char *text = NULL;
@@ -271,6 +275,7 @@ static struct host_candidate *candidate_of(struct search *x, uint32_t store, uin
 		}
 		x->room = room;
 	}
+	NVW_INVARIANT(f->count + 1 < x->room);
 	f->list[f->count] = (struct host_candidate){.store = store, .load = load};
 	f->count++;
 	x->next[f->count] = *head;
@@ -352,6 +357,7 @@ static void count_strong(struct host_candidates *f)
 		f->rank[c->hint].count++;
 		f->rank[c->hint].stores += i == 0 || c[-1].hint != c->hint || c[-1].store != c->store;
 	}
+	NVW_INVARIANT(f->rank[HOST_HINT_NONE].count + f->rank[HOST_HINT_UNFLUSHED].count == i);
 	f->strong = i;
 }
 

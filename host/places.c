@@ -70,6 +70,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 /* 0: no memory. */
 static uint32_t find_object(const char *path)
 {
+	NVW_INVARIANT(objects.count <= objects.room);
+
 	struct stat is = {.st_size = 0};
 
 	(void)stat(path, &is);
@@ -180,6 +182,8 @@ static unsigned find_places(const struct host_control *c, const struct host_site
 /* Where it is, or would be. */
 static struct known **entry_of(struct known **at, uint64_t room, uint32_t object, uint64_t address)
 {
+	NVW_INVARIANT(room > 0 && (room & (room - 1)) == 0);
+
 	uint64_t i = nvw_mix64(address + ((uint64_t)object << 48)) & (room - 1);
 
 	while (at[i] != NULL && (at[i]->object != object || at[i]->address != address)) {
@@ -207,6 +211,7 @@ static bool make_room(void)
 	free(table.at);
 	table.at = at;
 	table.room = room;
+	NVW_INVARIANT(2 * (table.count + 1) <= room);
 	return true;
 }
 
@@ -226,6 +231,7 @@ static struct known *known_of(const struct host_control *c, const struct host_si
 	}
 	const unsigned count = find_places(c, s, places), kept = NVW_OR(count, 1);
 
+	NVW_INVARIANT(kept <= HOST_INLINED_MAX);
 	*k = calloc(1, sizeof **k + kept * sizeof *places);
 	if (*k != NULL) {
 		table.count++;

@@ -34,6 +34,8 @@ static unsigned count_places(const struct host_schedule_length *first)
 /* The place of that number, from 0, by hash. */
 static const struct host_access_place *place_number(const struct host_schedule_length *first, unsigned number)
 {
+	NVW_INVARIANT(number < count_places(first));
+
 	const struct host_access_place *p = first->place;
 
 	while (p->exposed == 0 || number-- > 0) {
@@ -46,6 +48,8 @@ static const struct host_access_place *place_number(const struct host_schedule_l
  * others, too. */
 static struct host_aim draw_aim(const struct host_access_place *p, bool directed, struct nvw_random *random)
 {
+	NVW_INVARIANT(p->exposed > 0);
+
 	struct host_aim aim = {
 		.code = p->code, .nth = 1 + nvw_random_below(random, p->exposed), .ahead = p->loads};
 
@@ -85,12 +89,15 @@ static void draw_aims(struct host_schedule_plan *plan, const struct host_schedul
 		}
 		number = nvw_random_below(&random, places);
 	}
+	NVW_INVARIANT(plan->aims <= HOST_SCHEDULE_AIMS);
 	plan->mixed = plan->directed && nvw_random_below(&random, 2) == 1;
 }
 
 struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
 	const struct host_schedule_length *first)
 {
+	NVW_INVARIANT(number > 0);
+
 	static const enum host_policy turns[POLICIES_IN_TURN] = {
 		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM, HOST_POLICY_PLACES};
 	struct host_schedule_plan plan = {.seed = seed,
@@ -146,6 +153,8 @@ static bool is_at(const struct host_session *s, uint32_t site, const char *line)
 
 int host_schedule_direct(struct host_session *s, const char *line)
 {
+	NVW_INVARIANT(s->schedule != NULL);
+
 	struct host_schedule_length *const l = &s->schedule->length;
 	unsigned wanted = 0;
 
@@ -178,6 +187,9 @@ const char *host_policy_name(uint32_t policy)
 int host_schedule_make(
 	struct host_session *s, const struct host_schedule_plan *plan, const struct host_switch *list)
 {
+	NVW_INVARIANT(s->schedule == NULL);
+	NVW_INVARIANT(list == NULL || plan->switches <= HOST_SCHEDULE_SWITCHES);
+
 	char path[300];
 	void *at = MAP_FAILED;
 
@@ -247,6 +259,8 @@ static bool state_of(int32_t process, int32_t thread, char *ret_state, uint64_t 
 /* With the place of the thread whose turn it is, if it may be looked into. */
 static void refuse(struct host_session *s, const char *why)
 {
+	NVW_INVARIANT(s->schedule != NULL);
+
 	char place[200];
 
 	nvw__process_place(s->schedule->running, place, sizeof place);

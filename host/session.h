@@ -117,6 +117,7 @@ static inline unsigned host_bin(uint64_t ns)
 /* The middle of a bin. */
 static inline uint64_t host_bin_ns(unsigned bin)
 {
+	NVW_INVARIANT(bin < HOST_BINS);
 	if (bin < 64) {
 		return bin;
 	}
@@ -318,6 +319,7 @@ struct host_control {
 /* The size of a control file that has room for so many threads. */
 static inline size_t host_control_bytes(unsigned threads)
 {
+	NVW_DEEP_INVARIANT(threads <= HOST_THREADS_MAX);
 	return offsetof(struct host_control, thread) + threads * sizeof(struct host_thread);
 }
 
@@ -326,6 +328,8 @@ static inline size_t host_control_bytes(unsigned threads)
 /* A futex: the thread id of who has it (preload/session.c). */
 static inline void host_wait_and_take(uint32_t *lock, uint32_t seen, uint32_t id)
 {
+	NVW_INVARIANT((id & FUTEX_TID_MASK) == id);
+
 	const int before = errno;
 
 	while (true) {
@@ -347,6 +351,8 @@ static inline void host_wait_and_take(uint32_t *lock, uint32_t seen, uint32_t id
 
 static inline void host_take(uint32_t *lock, uint32_t id)
 {
+	NVW_DEEP_INVARIANT(id > 0 && (id & FUTEX_TID_MASK) == id);
+
 	uint32_t seen = 0;
 
 	if (!__atomic_compare_exchange_n(lock, &seen, id, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -356,6 +362,7 @@ static inline void host_take(uint32_t *lock, uint32_t id)
 
 static inline void host_give_back(uint32_t *lock)
 {
+	NVW_DEEP_INVARIANT((*lock & FUTEX_TID_MASK) != 0);
 	if (__atomic_exchange_n(lock, 0, __ATOMIC_RELEASE) & FUTEX_WAITERS) {
 		const int before = errno;
 

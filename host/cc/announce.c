@@ -34,6 +34,8 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 
 static struct piece target(const struct instruction *i)
 {
+	NVW_INVARIANT(i->operands > 0);
+
 	struct piece p = i->operand[0];
 
 	if (piece_begins(p, "*")) {
@@ -143,6 +145,8 @@ static void list_device_site(struct stage *s, const struct instruction *i)
 /* A call, or a jump, of a function that stores, flushes or fences. */
 static void list_site(struct stage *s, const struct instruction *i)
 {
+	NVW_INVARIANT(i->operands == 1);
+
 	const bool jumps = !piece_begins(i->mnemonic, "call");
 	const struct piece name = name_of(i);
 	const bool announced = piece_begins(name, "__tsan_");
@@ -193,6 +197,8 @@ static bool checks_stack(const struct instruction *i)
 
 static void list_branch(struct stage *s, const struct instruction *i)
 {
+	NVW_INVARIANT(s->located && s->repeats == 0);
+
 	static unsigned branches;
 	const bool negated = piece_begins(i->mnemonic, "jn");
 	const struct piece condition = piece_rest(i->mnemonic, 1 + negated), to = i->operand[0];
@@ -237,6 +243,7 @@ static void meet_call(struct stage *s, const struct instruction *i)
 
 static unsigned sized(unsigned kind, unsigned bytes)
 {
+	NVW_INVARIANT(kind > 0 && kind >> NVWAVE_CC_BYTES_SHIFT == 0);
 	return kind | bytes << NVWAVE_CC_BYTES_SHIFT;
 }
 

@@ -116,6 +116,7 @@ static char *rewrite(const char *path)
 		cc_line(&s, at, stop);
 		at = stop + (stop < end);
 	}
+	NVW_INVARIANT(s.emitted <= end);
 	cc_emit_to(&s, end);
 	fprintf(s.to, "\n\t.pushsection .nvwave_cc,\"\",@progbits\n\t.asciz \"%s\"\n\t.popsection\n",
 		s.unwatched ? NVWAVE_CC_UNWATCHED : NVWAVE_CC_WATCHED);
@@ -208,5 +209,6 @@ int main(int argc, char *argv[])
 	if (files == 0) {
 		to[n++] = rewrite(NULL);
 	}
+	NVW_INVARIANT(n <= argc + 1 && to[n] == NULL);
 	become(to);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the assembler stage inserts, in the syntax of the file. */
+#include "core/invariant.h"
 #include "stage.h"
 
 enum { PUSHED = 128 + 8 }; /* how much lower the stack pointer is when the operand's address is taken */
@@ -50,6 +51,7 @@ bool cc_address_of(const struct stage *s, struct piece p, char *to, size_t n)
 
 void cc_emit_to(struct stage *s, const char *at)
 {
+	NVW_INVARIANT(at >= s->emitted); /* nothing is written twice */
 	fwrite(s->emitted, 1, (size_t)(at - s->emitted), s->to);
 	s->emitted = at;
 }
@@ -68,11 +70,14 @@ static unsigned site_kind(unsigned what)
 
 void cc_emit_site(const struct stage *s, unsigned kind)
 {
+	NVW_INVARIANT(kind == NVWAVE_CC_SITE_STORE || kind == NVWAVE_CC_SITE_FLUSH);
 	fprintf(s->to, HERE("marked") SITE(".Lnvwave_marked", ".Lnvwave_marked"), kind);
 }
 
 void cc_emit_call(const struct stage *s, const char *address, unsigned what)
 {
+	NVW_INVARIANT((what & 0xff) >= NVWAVE_CC_FLUSH && (what & 0xff) <= NVWAVE_CC_STRING);
+
 	const char *const r = cc_register_mark(s);
 
 	if (!s->intel) {
@@ -110,6 +115,8 @@ void cc_emit_passed(const struct stage *s)
 
 void cc_emit_counted(const struct stage *s, unsigned counter)
 {
+	NVW_INVARIANT(counter < 2);
+
 	const char *const r = cc_register_mark(s);
 
 	if (!s->intel) {

@@ -21,6 +21,7 @@ void cc_take_operands(struct instruction *i, struct piece p)
 			from = at + 1;
 		}
 	}
+	NVW_INVARIANT(n <= CC_OPERANDS_MAX && depth <= p.n);
 	i->operands = n;
 }
 
@@ -29,6 +30,7 @@ void cc_take_operands(struct instruction *i, struct piece p)
 /* The bytes that the last letter of a mnemonic says; 0: none. */
 static unsigned suffix_bytes(struct piece mnemonic)
 {
+	NVW_INVARIANT(mnemonic.n > 0);
 	switch (tolower(mnemonic.at[mnemonic.n - 1])) {
 	case 'b':
 		return 1;
@@ -102,6 +104,8 @@ bool cc_is_memory(const struct instruction *i, struct piece p)
 /* %cl says how far to shift, not what. */
 static bool is_distance(const struct instruction *i, unsigned operand)
 {
+	NVW_INVARIANT(operand < i->operands);
+
 	static const char *const names[] = {"sh", "sa", "ro", "rc", NULL};
 
 	return !i->intel && operand == 0 && piece_is(i->operand[operand], "%cl") &&
@@ -110,6 +114,8 @@ static bool is_distance(const struct instruction *i, unsigned operand)
 
 unsigned cc_bytes_of(const struct instruction *i)
 {
+	NVW_INVARIANT(i->operands <= CC_OPERANDS_MAX);
+
 	static const struct {
 		const char *name;
 		unsigned bytes;
@@ -283,6 +289,8 @@ static const char *const partial_stores[] = {
 
 unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 {
+	NVW_INVARIANT(i->mnemonic.n > 0);
+
 	const struct piece m = i->mnemonic, bare = without_v(m);
 
 	if (!cc_is_memory(i, to)) {

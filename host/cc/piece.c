@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/invariant.h"
 #include "piece.h"
 
 struct piece piece_trim(struct piece p)
@@ -20,6 +21,7 @@ struct piece piece_trim(struct piece p)
 
 struct piece piece_rest(struct piece p, size_t n)
 {
+	NVW_INVARIANT(n <= p.n);
 	return piece_trim((struct piece){p.at + n, p.n - n});
 }
 
@@ -78,6 +80,7 @@ struct piece piece_behind(struct piece p, const char *text)
 	if (at == NULL) {
 		return p;
 	}
+	NVW_INVARIANT(strlen(text) <= p.n);
 	return piece_rest(p, (size_t)(at - p.at) + strlen(text));
 }
 

@@ -69,6 +69,8 @@ static void note_macro(const struct stage *s, struct piece p)
 /* Removes prefixes from the front of an instruction. */
 static struct piece take_prefixes(struct piece p, struct instruction *i)
 {
+	NVW_INVARIANT(i->mnemonic.n == 0); /* it begins behind them */
+
 	static const char *const others[] = {"rep", "repe", "repz", "repne", "repnz", "notrack", "bnd",
 		"addr32", "cs", "ds", "es", "ss", "fs", "gs", "xacquire", "xrelease", NULL};
 	bool again = true;
@@ -133,6 +135,7 @@ static size_t skip(struct stage *s, const char *at, const char *end)
 {
 	size_t n = 1;
 
+	NVW_INVARIANT(at < end && !s->comment);
 	if (*at == '"') {
 		while (at + n < end && at[n] != '"') {
 			n += 1 + (at[n] == '\\');
@@ -149,6 +152,8 @@ static size_t skip(struct stage *s, const char *at, const char *end)
 
 void cc_line(struct stage *s, const char *at, const char *end)
 {
+	NVW_INVARIANT(at <= end);
+
 	const char *from = at;
 	const struct piece whole = piece_trim((struct piece){at, (size_t)(end - at)});
 

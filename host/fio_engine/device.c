@@ -284,6 +284,8 @@ static void between_kernels(struct block_device *d)
 
 static int make_buffers(struct block_device *d)
 {
+	NVW_INVARIANT(d->options.depth > 0 && d->options.bytes_max % 8 == 0);
+
 	const struct block_options *const o = &d->options;
 
 	d->copies = calloc(o->depth, sizeof *d->copies);
@@ -317,6 +319,8 @@ static int start_device(struct block_device *d, const char *path)
 
 static int end_device(struct block_device *d)
 {
+	NVW_INVARIANT(d->log == NULL || d->options.log != NULL);
+
 	int error = 0;
 
 	if (!d->failed) {
@@ -385,6 +389,7 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 		return nvw_fail(NVW_E_MEMORY, "no memory for more than %" PRIu64 " latencies", s->count);
 	}
 	s->ps[s->count++] = ps;
+	NVW_INVARIANT(s->count <= s->capacity);
 	s->bytes += bytes;
 	return 0;
 }
@@ -422,6 +427,7 @@ static int has_failed(void)
 static int send_all(
 	struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
 {
+	NVW_INVARIANT(count <= d->options.depth);
 	for (unsigned i = 0; i < count; i++) {
 		const struct block_io *const io = &ios[i];
 		uint64_t *const buffer = (uint64_t *)(d->buffers + i * d->options.bytes_max);
@@ -445,6 +451,8 @@ static int send_all(
 
 static int receive(struct block_device *d, const struct block_io *ios, unsigned count, uint64_t ps)
 {
+	NVW_INVARIANT(count <= d->options.depth);
+
 	bool seen[BLOCK_KINDS] = {false};
 	int error = 0;
 
@@ -466,6 +474,8 @@ static int receive(struct block_device *d, const struct block_io *ios, unsigned 
 
 int block_device_run(struct block_device *d, const struct block_io *ios, unsigned count)
 {
+	NVW_INVARIANT(d->acknowledged <= d->ops);
+
 	struct block_args args = {.copies = d->copies, .scope = d->options.scope, .fault = d->options.fault};
 	const uint64_t began = nvw_time_ps(d->machine);
 	int error;
@@ -496,6 +506,8 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 
 int block_device_sync(struct block_device *d)
 {
+	NVW_INVARIANT(d->acknowledged <= d->ops);
+
 	const uint64_t began = nvw_time_ps(d->machine);
 
 	if (d->failed) {

@@ -18,6 +18,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/invariant.h"
 #include "device.h"
 #include "report.h"
 
@@ -313,6 +314,7 @@ static void engine_cleanup(struct thread_data *td)
 
 static void run_gathered(struct thread_data *td, struct engine *e)
 {
+	NVW_INVARIANT(e->gathered_count + e->done_count <= e->depth);
 	for (unsigned i = 0; i < e->gathered_count; i++) {
 		const struct io_u *const u = e->gathered[i];
 
@@ -359,6 +361,7 @@ static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *u)
 	if (e->gathered_count + e->done_count == e->depth) {
 		return FIO_Q_BUSY;
 	}
+	NVW_INVARIANT(e->gathered_count + e->done_count < e->depth);
 	e->gathered[e->gathered_count++] = u;
 	return FIO_Q_QUEUED;
 }
@@ -373,6 +376,7 @@ static int engine_getevents(
 	}
 	const unsigned n = e->done_count < max ? e->done_count : max;
 
+	NVW_INVARIANT(n <= e->depth);
 	memcpy(e->events, e->done, n * sizeof *e->done);
 	memmove(e->done, e->done + n, (e->done_count - n) * sizeof *e->done);
 	e->done_count -= n;

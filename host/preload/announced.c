@@ -105,6 +105,8 @@ static bool is_harmless(const char *name)
 
 void host_announces(const void *code)
 {
+	NVW_INVARIANT(watched_count <= OBJECTS_MAX);
+
 	const struct link_map *const map = host_object_of(code);
 
 	if (watched_count < OBJECTS_MAX && map != NULL) {
@@ -228,6 +230,8 @@ struct look {
 
 static void add_text(struct look *l, const char *text)
 {
+	NVW_INVARIANT(l->bytes <= l->room);
+
 	const size_t n = strlen(text) + 1;
 
 	if (l->bytes + n > l->room) {
@@ -319,6 +323,7 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 
 static bool are_harmless(const struct look *l)
 {
+	NVW_INVARIANT(l->bytes == 0 || l->calls[l->bytes - 1] == 0); /* each text has its end */
 	for (const char *at = l->calls, *symbol; at < l->calls + l->bytes; at = symbol + strlen(symbol) + 1) {
 		symbol = at + strlen(at) + 1;
 		if (is_elsewhere(symbol)) {
@@ -332,6 +337,8 @@ static bool are_harmless(const struct look *l)
 
 bool host_all_announced(char why[HOST_WHY_BYTES])
 {
+	NVW_INVARIANT(!host_self.inside); /* the dynamic linker may wait for who waits for the session */
+
 	struct look l = {.why = why, .first = true};
 	const bool all = host_control->instrumented && !host_control->compare &&
 			 dl_iterate_phdr(look_at, &l) == 0 && !l.no_memory && are_harmless(&l);

@@ -36,6 +36,8 @@ static void forking(void)
 	if (!host_self.inside) {
 		host_self.inside = true;
 		host_lock();
+		NVW_INVARIANT(host_control->site_count <= HOST_SITES_MAX &&
+			      host_control->file_count <= HOST_FILES_MAX);
 		host_thread();
 		host_settle(); /* otherwise the child would find this thread's last store */
 		host_self.inside = false;
@@ -95,6 +97,8 @@ static struct host_control *open_control(void)
  */
 static void find_functions(void)
 {
+	NVW_INVARIANT(host_control == NULL); /* what is called here is not recorded */
+
 	struct stat s;
 	sigset_t set;
 	const int before = errno;

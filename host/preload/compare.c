@@ -21,6 +21,8 @@ static uint8_t unkept[sizeof(struct host_event) + HOST_PAGE];
 
 static void begin_run(struct run *r, size_t at)
 {
+	NVW_DEEP_INVARIANT(r->n == 0 && at % HOST_LINE == 0);
+
 	uint8_t *const to = host_room(sizeof *r->event + HOST_PAGE);
 
 	r->event = (struct host_event *)to;
@@ -35,6 +37,7 @@ static void end_run(struct run *r)
 	if (r->n == 0) {
 		return;
 	}
+	NVW_DEEP_INVARIANT(r->n <= HOST_PAGE && r->at / HOST_PAGE == (r->at + r->n - 1) / HOST_PAGE);
 	if (r->event != NULL) {
 		*r->event = (struct host_event){.kind = (uint16_t)r->kind,
 			.file = (uint16_t)r->m->file,
@@ -79,6 +82,7 @@ static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
 	}
 	end_run(r);
 	host_settle_line(r->m, at, line);
+	NVW_DEEP_INVARIANT(words_changed(line, shadow) <= before);
 	return before - words_changed(line, shadow);
 }
 
@@ -86,6 +90,8 @@ static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
 static bool compare_lines(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(from / HOST_PAGE == (to - 1) / HOST_PAGE);
+
 	struct run r = {.m = m, .kind = kind, .site = site};
 	bool changed = false;
 
@@ -128,6 +134,8 @@ bool host_window;
 bool host_compare_pages(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(host_self.inside && m->file >= 0);
+
 	bool changed = false;
 
 	if (host_window) {

@@ -23,6 +23,8 @@ static uint64_t in_ns(uint64_t ticks)
 /* Waits until a tick; a delay shorter than the call itself has no effect. */
 static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
 {
+	NVW_DEEP_INVARIANT(host_control->delays);
+
 	const uint64_t stop = until - overhead;
 	uint64_t now;
 
@@ -42,6 +44,8 @@ static void wait_until(uint64_t began, uint64_t until, struct host_delays *kind)
 /* The device's next free time for this many lines; returns when it begins with them. */
 static uint64_t take_turn(uint64_t now, uint64_t lines)
 {
+	NVW_DEEP_INVARIANT(lines > 0);
+
 	uint64_t *const free = &host_control->device_free;
 	uint64_t seen = __atomic_load_n(free, __ATOMIC_RELAXED), begins;
 
@@ -55,6 +59,8 @@ static uint64_t take_turn(uint64_t now, uint64_t lines)
 /* Number of lines to book now, including these; 0 if that can wait. */
 static uint64_t due(uint64_t lines)
 {
+	NVW_DEEP_INVARIANT(!host_control->timed || host_self.owed == 0);
+
 	const uint64_t sum = host_self.owed + lines;
 
 	if (host_control->timed) {
@@ -71,6 +77,8 @@ static uint64_t due(uint64_t lines)
 /* The first "before" lines were sent by calls before the one that began. */
 static void send(uint64_t began, uint64_t lines, uint64_t before)
 {
+	NVW_DEEP_INVARIANT(before <= lines);
+
 	const uint64_t begins = take_turn(began - before * host_control->line_ticks, lines);
 	const uint64_t last = begins + (lines - 1) * host_control->line_ticks;
 	const uint64_t durable = host_control->accept ? 0 : last + host_control->write_ticks;
@@ -130,6 +138,8 @@ void host_delay_read(uint64_t began, uint64_t bytes)
  * only add to them. */
 void host_calibrate(void)
 {
+	NVW_INVARIANT(overhead == 0); /* each call of wait_until() takes it off */
+
 	enum { CALLS = 101 };
 	const uint64_t delay = (uint64_t)(200 * host_control->ticks_per_ns);
 	static struct host_delays scratch;

@@ -55,6 +55,7 @@ static bool page_missing(void *address)
 
 void host_note_gone(const struct host_mapping *m)
 {
+	NVW_INVARIANT(m->length > 0);
 	gone[gone_next++ % GONE_MAX] = (struct gone){m->start, m->start + m->length, m->file};
 }
 
@@ -76,6 +77,8 @@ static void note_stray(uintptr_t address)
 /* As if this handler did not exist. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
+	NVW_INVARIANT(number == SIGSEGV || number == SIGBUS);
+
 	struct sigaction *const own = &host_program_action[number == SIGBUS], action = *own;
 
 	if (action.sa_flags & SA_RESETHAND) {

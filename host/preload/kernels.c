@@ -41,6 +41,8 @@ static struct host_kernel_range range_in_file(const struct nvwave_kernel_range *
 static void begin_event(
 	uint32_t log, uint32_t kernel, const struct nvwave_kernel_range *ranges, size_t count, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside);
+
 	const size_t n = count * sizeof(struct host_kernel_range);
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + n);
 	struct host_kernel_range *const to = (struct host_kernel_range *)(e + 1);

@@ -25,6 +25,7 @@ void host_learn_libpmem(void *handle)
 /* libpmem is loaded if need be: a program of libpmem2 has its functions from here (libpmem2.c). */
 static void *library_function(struct library *of, const char *name)
 {
+	NVW_INVARIANT(of >= libraries && of < libraries + NVW_COUNT(libraries));
 	if (of->handle == NULL) {
 		of->handle = dlopen(of->name, of == libraries ? RTLD_NOW : RTLD_NOW | RTLD_NOLOAD);
 	}

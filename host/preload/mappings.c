@@ -25,6 +25,7 @@ static char asleep_path[HOST_MAPPINGS_MAX][1024];
 
 static char *path_of(const struct host_mapping *m)
 {
+	NVW_INVARIANT(m >= host_mapping && m < host_mapping + HOST_MAPPINGS_MAX);
 	return asleep_path[m - host_mapping];
 }
 
@@ -101,6 +102,8 @@ static int reopen(int fd)
 
 static int begin_file(int fd, const struct stat *s, unsigned number)
 {
+	NVW_INVARIANT(number < HOST_FILES_MAX);
+
 	struct host_file *const f = &host_control->file[number];
 	const int own = reopen(fd);
 	int error = own < 0 || copy_file(own, "base", (int)number, s->st_size) ||
@@ -125,6 +128,8 @@ static int begin_file(int fd, const struct stat *s, unsigned number)
 /* The file's number in the session; negative if it cannot be recorded. */
 static int number_of(int fd, const struct stat *s, bool *ret_known)
 {
+	NVW_INVARIANT(host_control->file_count <= HOST_FILES_MAX);
+
 	struct host_control *const c = host_control;
 
 	for (unsigned i = 0; i < c->file_count; i++) {
@@ -219,6 +224,8 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 /* The byte for a line is at offset off / 64 of the file: mapped from the beginning of its page. */
 static uint8_t *map_lines(int number, uint64_t off, size_t n)
 {
+	NVW_INVARIANT(off % HOST_PAGE == 0 && n % HOST_PAGE == 0);
+
 	const uint64_t first = off / HOST_LINE & ~(uint64_t)(HOST_PAGE - 1);
 	uint8_t *const at = map_part("lines", number, first, off / HOST_LINE - first + n / HOST_LINE);
 
@@ -230,6 +237,7 @@ static uint8_t *map_lines(int number, uint64_t off, size_t n)
 
 static void unwatch(struct host_mapping *m)
 {
+	NVW_INVARIANT(m->length % HOST_PAGE == 0);
 	m->file = -1;
 	if (m->alias != NULL) {
 		munmap(m->alias, m->length);
@@ -271,6 +279,8 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 
 static void watch(struct host_mapping *m, size_t length, int fd, const struct stat *s)
 {
+	NVW_INVARIANT(length % HOST_PAGE == 0 && m->length == 0);
+
 	bool known;
 
 	m->file = number_of(fd, s, &known);
@@ -321,6 +331,7 @@ static void find_bounds(void)
 	host_highest = nvw_max(highest, host_highest);
 	host_lowest = nvw_min(lowest, highest);
 	host_highest = highest;
+	NVW_INVARIANT(host_lowest <= host_highest);
 }
 
 static struct host_mapping *free_entry(void)
@@ -347,6 +358,7 @@ static bool enter(void)
 
 static void leave(void)
 {
+	NVW_INVARIANT(host_self.inside);
 	host_unlock();
 	host_self.inside = false;
 }
@@ -357,6 +369,7 @@ static bool decided;
 /* Under the lock. */
 static void decide(bool announced, const char *why)
 {
+	NVW_INVARIANT(host_self.inside);
 	if (!decided) {
 		host_announced = announced;
 		snprintf(host_control->compared, *why ? sizeof host_control->compared : 0, "%s", why);
@@ -462,6 +475,7 @@ bool host_has_mapped(uint64_t device, uint64_t inode)
 
 void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
 {
+	NVW_INVARIANT(file >= 0 && host_self.inside);
 	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
 		if (m->length == 0 || m->file != file || m->off >= end || m->off + m->length <= off) {
 			continue;
@@ -484,6 +498,7 @@ static void split(struct host_mapping *m, size_t at)
 	if (rest == NULL) {
 		return;
 	}
+	NVW_INVARIANT(at % HOST_PAGE == 0);
 	m->part = true;
 	*rest = *m;
 	if (m->asleep) {
@@ -519,6 +534,7 @@ static void cut_at(uintptr_t start, uintptr_t end)
 
 static void drop(struct host_mapping *m)
 {
+	NVW_INVARIANT(m->length > 0 && host_self.inside);
 	if (m->file >= 0) {
 		struct host_file *const f = &host_control->file[m->file];
 
@@ -618,6 +634,8 @@ void host_moved(const struct host_moved *moved, void *start, size_t length)
 /* A mapping that was asleep, or a part of one, is watched from now on. */
 static void watch_again(const struct host_mapping *m, const char *path)
 {
+	NVW_INVARIANT(m->asleep && m->file < 0);
+
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct stat s;
 

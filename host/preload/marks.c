@@ -24,6 +24,8 @@ static unsigned count;
 
 void host_reached(const void *place)
 {
+	NVW_DEEP_INVARIANT(count <= HOST_MARKED_MAX);
+
 	const unsigned n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
 
 	NVW_EACH(mark, marks, n) {
@@ -68,6 +70,8 @@ static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
 /* Under the lock: where its marks are in the file; another process may have made them. NULL: no room. */
 static const struct host_marked *room_for(int fd, const char *path, const struct code *code)
 {
+	NVW_INVARIANT(code->bytes > 0 && code->start >= code->base);
+
 	struct host_control *const c = host_control;
 	uint64_t end = 0;
 

@@ -91,6 +91,8 @@ static bool find_place(int folder, const char *path, char ret[PLACE])
 static void record_text(
 	enum host_event_kind kind, int file, uint64_t off, const char *text, size_t length, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside && length < 2 * PLACE);
+
 	const uint32_t n = (uint32_t)length, room = (n + 7) & ~7u;
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
@@ -111,6 +113,7 @@ static void record_text(
 
 static void record_name(int file, enum host_name is, const char *name, uint32_t site)
 {
+	NVW_INVARIANT(is != HOST_NAME_OF_LINK); /* which has a text */
 	record_text(HOST_NAME, is == HOST_NAME_OF_FILE ? file : HOST_NO_FILE, is, name, strlen(name), site);
 }
 
@@ -127,6 +130,8 @@ static void record_link(const char *name, const char *to, uint32_t site)
 /* What happens to the folder as a whole is not followed. */
 static void note_folder(const char *call, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside);
+
 	struct stat s;
 
 	if (stat(host_control->folder, &s) == 0) {
@@ -138,6 +143,8 @@ static void note_folder(const char *call, uint32_t site)
 
 static void opened(int fd, int flags, const struct stat *before, const struct host_caller *caller)
 {
+	NVW_INVARIANT(fd >= 0 && host_self.inside);
+
 	char path[PLACE];
 	struct stat s;
 
@@ -282,6 +289,8 @@ static void lost_name(const struct named *n)
 
 static void removed(const struct named *n, const struct host_caller *caller)
 {
+	NVW_INVARIANT(n->name != NULL && n->exists);
+
 	const uint32_t site = host_site(caller);
 
 	host_settle();
@@ -344,6 +353,7 @@ static bool is_same(const struct named *a, const struct named *b)
 /* The file with this number has the name from now on. */
 static void gave_name(int file, const struct named *to, uint32_t site)
 {
+	NVW_INVARIANT(file >= 0 && (uint32_t)file < host_control->file_count);
 	record_name(file, HOST_NAME_OF_FILE, to->name, site);
 	snprintf(host_control->file[file].path, sizeof host_control->file[file].path, "%s", to->path);
 }
@@ -351,6 +361,8 @@ static void gave_name(int file, const struct named *to, uint32_t site)
 /* A symbolic link has another name, or one more. */
 static void renamed_link(const struct named *from, const struct named *to, bool links, uint32_t site)
 {
+	NVW_INVARIANT(from->name != NULL && to->name != NULL);
+
 	char text[PLACE];
 
 	host_read_link(to->path, text, sizeof text);
@@ -364,6 +376,8 @@ static void renamed_link(const struct named *from, const struct named *to, bool 
 static void renamed(const struct named *from, const struct named *to, bool exchanges, const char *call,
 	const struct host_caller *caller)
 {
+	NVW_INVARIANT(from->name != NULL || to->name != NULL);
+
 	const uint32_t site = host_site(caller);
 	const int file = host_known_file(&from->s), other = exchanges ? host_known_file(&to->s) : -1;
 	const bool links = strcmp(call, "link") == 0;
@@ -481,6 +495,8 @@ static int make(int folder, const char *path, const char *text, mode_t mode)
 
 static void made(const struct named *n, const char *text, const struct host_caller *caller)
 {
+	NVW_INVARIANT(n->name != NULL);
+
 	const uint32_t site = host_site(caller);
 
 	host_settle();

@@ -36,6 +36,8 @@ static void record_wide(const struct host_mapping *m, const struct host_pending 
 static inline void record_bytes(
 	const struct host_mapping *m, size_t at, uint64_t bytes, size_t n, const struct host_pending *p)
 {
+	NVW_DEEP_INVARIANT(n > 0 && at % 8 + n <= 8);
+
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + 8);
 
 	if (e != NULL) {
@@ -59,6 +61,8 @@ static inline void record_bytes(
 static inline bool settle_word(const struct host_pending *p, const struct host_mapping *m, size_t at,
 	size_t n, uint64_t content, bool *wide)
 {
+	NVW_DEEP_INVARIANT(n > 0 && at % 8 + n <= 8);
+
 	const unsigned shift = 8 * (at % 8);
 	const uint64_t mask = UINT64_MAX >> (64 - 8 * n) << shift;
 	uint64_t *const shadow = (uint64_t *)(m->shadow + (at & ~(size_t)7));
@@ -86,6 +90,8 @@ static inline uint64_t read_word(const struct host_mapping *m, size_t at)
 __attribute__((noinline)) static bool settle(const struct host_pending *p, const struct host_mapping *m,
 	size_t from, size_t to, const uint64_t *line)
 {
+	NVW_DEEP_INVARIANT(from < to && to <= m->length);
+
 	const size_t first = from & ~(size_t)(HOST_LINE - 1);
 	bool changed = false;
 	bool wide = p->whole.n > p->n || p->address / 8 != (p->address + p->n - 1) / 8;
@@ -119,6 +125,8 @@ static inline bool settle_store(const struct host_pending *p)
 
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
 {
+	NVW_DEEP_INVARIANT((uintptr_t)address - m->start < m->length);
+
 	const struct host_pending p = {.address = (uintptr_t)address,
 		.n = nvw_min(n, m->start + m->length - (uintptr_t)address),
 		.thread = host_self.number,
@@ -129,6 +137,8 @@ void host_stored(const struct host_mapping *m, const void *address, size_t n, ui
 
 static void flush_stream(const struct host_pending *p)
 {
+	NVW_DEEP_INVARIANT(p->streams);
+
 	const struct host_mapping *const m = host_find((void *)p->address);
 
 	if (m != NULL) {
@@ -138,6 +148,8 @@ static void flush_stream(const struct host_pending *p)
 
 void host_settle(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside && pending_count <= PENDING_MAX);
+
 	unsigned kept = 0;
 
 	NVW_EACH(p, pending, pending_count) {
@@ -154,6 +166,7 @@ void host_settle(void)
 
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8])
 {
+	NVW_DEEP_INVARIANT(at % HOST_LINE == 0);
 	NVW_EACH(p, pending, pending_count) {
 		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
 
@@ -178,6 +191,8 @@ void host_forget_stores(uintptr_t start, uintptr_t end)
 /* A change is attributed to a later store to the same bytes; the oldest is dropped if there are too many. */
 void host_pend(const struct host_pending *p)
 {
+	NVW_DEEP_INVARIANT(p->n > 0 && p->thread == host_self.number);
+
 	unsigned kept = 0;
 
 	for (unsigned i = pending_count == PENDING_MAX; i < pending_count; i++) {

@@ -92,6 +92,7 @@ static inline void host_lock(void)
 	if (__builtin_expect(host_self.id == 0, 0)) {
 		host_meet_kernel();
 	}
+	NVW_DEEP_INVARIANT((*lock & FUTEX_TID_MASK) != host_self.id); /* it is taken once */
 	struct robust_list_head *const robust = host_self.robust;
 
 	host_self.locking = robust->list_op_pending; /* the program's own, where a signal came */
@@ -101,6 +102,7 @@ static inline void host_lock(void)
 
 static inline void host_unlock(void)
 {
+	NVW_DEEP_INVARIANT((host_control->lock & FUTEX_TID_MASK) == host_self.id);
 	host_give_back(&host_control->lock);
 	host_self.robust->list_op_pending = host_self.locking;
 }
@@ -268,11 +270,13 @@ extern struct host_spool {
 
 static inline uint64_t host_call(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	return host_spool.call;
 }
 
 static inline void host_next_call(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	host_spool.call = ++host_control->events;
 }
 
@@ -295,6 +299,7 @@ static inline bool host_enter(void)
 
 static inline void host_leave(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	host_unlock();
 	host_self.inside = false;
 }
@@ -303,6 +308,8 @@ uint8_t *host_room_elsewhere(size_t n);
 /* Room for n bytes at the tail; NULL if there is none, or none is needed. */
 static inline uint8_t *host_room(size_t n)
 {
+	NVW_DEEP_INVARIANT(n % 8 == 0 && host_self.inside);
+
 	const uint64_t at = host_control->spool_tail - host_spool.off;
 
 	if (__builtin_expect(
@@ -315,6 +322,8 @@ static inline uint8_t *host_room(size_t n)
 /* Makes this many bytes of that room valid events. */
 static inline void host_publish(uint64_t bytes)
 {
+	NVW_DEEP_INVARIANT(bytes % 8 == 0);
+	NVW_DEEP_INVARIANT(host_control->spool_tail - host_spool.off + bytes <= host_spool.bytes);
 	__atomic_store_n(&host_control->spool_tail, host_control->spool_tail + bytes, __ATOMIC_RELEASE);
 }
 
@@ -323,6 +332,8 @@ void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t byte
 static inline void host_lines_of(
 	const struct host_mapping *m, size_t at, size_t n, size_t *ret_from, size_t *ret_to)
 {
+	NVW_DEEP_INVARIANT(at <= m->length);
+
 	const size_t end = nvw_min(at + n, m->length);
 
 	*ret_from = at & ~(size_t)(HOST_LINE - 1);
@@ -350,6 +361,7 @@ bool host_compare_pages(
 static inline bool host_compare(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(from % HOST_LINE == 0 && to % HOST_LINE == 0 && from <= to && to <= m->length);
 	return (to - from != HOST_LINE || !host_is_same_line(m->alias + from, m->shadow + from)) &&
 	       host_compare_pages(m, from, to, kind, site);
 }
@@ -408,6 +420,8 @@ void host_check_announced(const struct host_mapping *m);
 void host_admit_clean(const struct host_mapping *m, size_t at, size_t n);
 static inline void host_admit(const struct host_mapping *m, size_t at, size_t n)
 {
+	NVW_DEEP_INVARIANT(n > 0 && at + n <= m->length);
+
 	const size_t page = at / HOST_PAGE;
 
 	if (page != (at + n - 1) / HOST_PAGE ||
@@ -616,6 +630,7 @@ uint32_t host_site(const struct host_caller *caller);
 /* The site that counts what is done at its place, whoever calls it. */
 static inline struct host_site *host_place(uint32_t site)
 {
+	NVW_DEEP_INVARIANT(site > 0 && site <= host_control->site_count);
 	return &host_control->site[host_control->site[site - 1].place - 1];
 }
 

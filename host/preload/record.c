@@ -67,6 +67,7 @@ static unsigned admitted; /* pages */
 
 static struct host_page *page_of(const struct host_mapping *m, uintptr_t address)
 {
+	NVW_DEEP_INVARIANT(address - m->start < m->length);
 	return &m->page[(address - m->start) / HOST_PAGE];
 }
 
@@ -75,6 +76,7 @@ static void take_fresh(void)
 {
 	struct host_page *newest = __atomic_exchange_n(&fresh, NULL, __ATOMIC_ACQUIRE), *oldest = NULL;
 
+	NVW_DEEP_INVARIANT(*my.hot_end == NULL);
 	while (newest != NULL) {
 		struct host_page *const next = newest->next;
 
@@ -107,6 +109,8 @@ static void make_writable(uintptr_t page)
  */
 static bool cool(struct host_page *p, const struct host_mapping *m)
 {
+	NVW_DEEP_INVARIANT(p->address % HOST_PAGE == 0 && p->address - m->start < m->length);
+
 	uint8_t expected = HOST_COOLING;
 	const size_t at = p->address - m->start;
 
@@ -125,6 +129,7 @@ static bool cool(struct host_page *p, const struct host_mapping *m)
 /* Keeps pages hot that a flush found changed, because the fence after it will not. */
 static void stay_hot(const struct host_mapping *m, size_t from, size_t to)
 {
+	NVW_DEEP_INVARIANT(from < to && to <= m->length);
 	for (size_t page = from / HOST_PAGE; page <= (to - 1) / HOST_PAGE; page++) {
 		m->page[page].idle = 0;
 	}
@@ -156,6 +161,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kin
 		my.hot_count--;
 	}
 	my.hot_end = link;
+	NVW_DEEP_INVARIANT((my.hot == NULL) == (my.hot_count == 0));
 }
 
 /* ---- Pages whose stores are announced ------------------------------------------------------------- */
@@ -169,6 +175,7 @@ static void check_page(const struct host_mapping *m, size_t page)
 
 void host_check_announced(const struct host_mapping *m)
 {
+	NVW_INVARIANT(host_self.inside);
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && admitted > 0; i++) {
 		const struct host_mapping *const one = &host_mapping[i];
 
@@ -198,6 +205,7 @@ void host_compare_always(const char *why)
 	if (!host_announced) {
 		return;
 	}
+	NVW_INVARIANT(host_self.inside);
 	host_check_announced(NULL);
 	host_announced = false;
 	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
@@ -223,6 +231,8 @@ static void forget_announced(uintptr_t start, uintptr_t end)
 
 void host_forget_hot(uintptr_t start, uintptr_t end)
 {
+	NVW_INVARIANT(host_self.inside && start <= end);
+
 	struct host_page **link = &my.hot;
 
 	host_forget_stores(start, end);
@@ -244,6 +254,7 @@ void host_forget_hot(uintptr_t start, uintptr_t end)
 
 static void push_fresh(struct host_page *p, uintptr_t address)
 {
+	NVW_DEEP_INVARIANT(address % HOST_PAGE == 0);
 	p->address = address;
 	p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
@@ -313,6 +324,7 @@ static bool admit(struct host_page *p)
 
 static void admit_all(const struct host_mapping *m)
 {
+	NVW_INVARIANT(host_announced);
 	NVW_EACH(one, m->page, m->length / HOST_PAGE) {
 		admit(one);
 	}
@@ -323,6 +335,7 @@ static void admit_all(const struct host_mapping *m)
 
 void host_admit_clean(const struct host_mapping *m, size_t at, size_t n)
 {
+	NVW_DEEP_INVARIANT(host_self.inside && at + n <= m->length);
 	for (size_t page = at / HOST_PAGE; page <= (at + n - 1) / HOST_PAGE; page++) {
 		const uintptr_t address = m->start + page * HOST_PAGE;
 
@@ -344,6 +357,8 @@ void host_admit_clean(const struct host_mapping *m, size_t at, size_t n)
 /* Counts lines of the range without a store since their last flush; marks them as flushed. */
 static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to)
 {
+	NVW_DEEP_INVARIANT(from <= to && to <= m->length);
+
 	uint64_t idle = 0;
 
 	for (size_t i = from / HOST_LINE; i < to / HOST_LINE; i++) {
@@ -356,6 +371,8 @@ static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to
 void host_record_change(
 	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
+
 	size_t from, to;
 
 	if (m->file >= 0 && n > 0) {
@@ -375,6 +392,8 @@ void host_record_change(
 void host_record_flush(const struct host_mapping *m, const void *address, size_t n,
 	const struct host_caller *caller, enum host_flush how)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
+
 	size_t from, to;
 
 	if (m->file < 0 || n == 0) {
@@ -409,6 +428,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 
 void host_record_all(enum host_event_kind kind, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	host_settle();
 	if (__atomic_load_n(&host_foreign, __ATOMIC_RELAXED)) {
 		host_compare_always("something was stored that nothing had announced");
@@ -431,6 +451,8 @@ void host_record_fence(const struct host_caller *caller)
 void host_record_range(enum host_event_kind kind, const struct host_mapping *m, const void *start,
 	size_t bytes, const struct host_caller *caller)
 {
+	NVW_INVARIANT(m->file >= 0 && (uintptr_t)start - m->start < m->length);
+
 	const uint32_t site = host_site(caller);
 
 	host_control->ranges = true;
@@ -441,6 +463,8 @@ void host_record_range(enum host_event_kind kind, const struct host_mapping *m, 
 void host_record_operation(
 	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller)
 {
+	NVW_INVARIANT(kind == HOST_BEGIN || kind == HOST_DURABLE);
+
 	const uint32_t site = host_site(caller);
 
 	host_control->operations = true;
@@ -463,6 +487,7 @@ void host_record_operation(
 
 void host_record_rest(const struct host_mapping *m)
 {
+	NVW_INVARIANT(host_self.inside && m->file >= 0);
 	host_thread();
 	host_next_call();
 	host_settle();
@@ -482,6 +507,8 @@ void host_settle_last(void)
 
 void host_record_written(const struct host_mapping *m, size_t n)
 {
+	NVW_INVARIANT(host_self.inside && n <= m->length);
+
 	const bool quiet = host_control->file[m->file].mappings == 0;
 
 	host_thread();

@@ -20,6 +20,8 @@ char host_folder[256];
  * programs have few, and a thousand threads' counters take 25 MB. */
 static bool has_memory(uint32_t number)
 {
+	NVW_INVARIANT(number > 0 && number <= HOST_THREADS_MAX);
+
 	const int before = errno;
 	const bool inside = host_self.inside;
 
@@ -41,6 +43,8 @@ static bool has_memory(uint32_t number)
 
 void host_meet_thread(void)
 {
+	NVW_INVARIANT(host_self.stats == NULL);
+
 	const uint32_t number = __atomic_add_fetch(&host_control->threads, 1, __ATOMIC_RELAXED);
 
 	host_self.number = number;
@@ -68,11 +72,13 @@ void host_meet_kernel(void)
 	if (syscall(SYS_get_robust_list, 0, &host_self.robust, &bytes) != 0 || host_self.robust == NULL) {
 		host_self.robust = &none;
 	}
+	NVW_INVARIANT((host_self.id & FUTEX_TID_MASK) == host_self.id && host_self.id > 0);
 	errno = before;
 }
 
 void host_gap(enum host_gap gap)
 {
+	NVW_INVARIANT(gap < HOST_GAP_COUNT);
 	__atomic_add_fetch(&host_control->gap[gap], 1, __ATOMIC_RELAXED);
 }
 
@@ -88,6 +94,8 @@ int host_open(const char *name, int number, int flags)
 
 int host_grow(int fd, uint64_t off, uint64_t n, bool hole)
 {
+	NVW_INVARIANT(fd >= 0);
+
 	const struct timespec now = {0};
 	sigset_t limit, before;
 

@@ -71,6 +71,8 @@ static bool object_of(void *address, const char **ret_path, uint64_t *ret_base)
 
 static uint32_t module_of(const char *path)
 {
+	NVW_INVARIANT(host_control->module_count <= HOST_MODULES_MAX);
+
 	struct host_control *const c = host_control;
 	char name[512];
 
@@ -93,6 +95,8 @@ static uint32_t module_of(const char *path)
 /* The entry of a site in the index, or the free one where it would be. The index is half empty at least. */
 static uint32_t *slot_of(uint32_t module, uint64_t offset, uint32_t caller)
 {
+	NVW_INVARIANT(host_control->site_count <= HOST_SITES_MAX); /* half of the index is free */
+
 	struct host_control *const c = host_control;
 	uint64_t i = (offset * 31 + module * 7 + caller) * UINT64_C(0x9e3779b97f4a7c15) >> 49;
 
@@ -120,6 +124,7 @@ static uint32_t number_of(void *address, uint32_t caller)
 	const uint64_t offset = (uint64_t)(uintptr_t)address - base;
 	uint32_t *const slot = slot_of(module, offset, caller);
 
+	NVW_INVARIANT(caller <= host_control->site_count); /* callers come first */
 	if (*slot != 0) {
 		return *slot;
 	}
@@ -143,6 +148,8 @@ static uint32_t number_of(void *address, uint32_t caller)
 /* A place with its callers, the outermost first; without them if there is no room. */
 static uint32_t number_of_frames(void *const *frame, unsigned count)
 {
+	NVW_INVARIANT(count > 0 && count <= FRAMES);
+
 	uint32_t site = 0;
 
 	for (unsigned i = count; i > 0; i--) {
@@ -222,6 +229,7 @@ __attribute__((noinline)) static uint32_t walk_from(const struct host_caller *ca
 	} else {
 		_Unwind_Backtrace(step, &w);
 	}
+	NVW_INVARIANT(w.count <= FRAMES && w.chain.count <= DEPTH);
 	w.chain.site = w.count > 0 ? number_of_frames(w.frame, w.count) : number_of(caller->address, 0);
 	if (w.whole && w.met) {
 		*to = w.chain;
@@ -231,6 +239,8 @@ __attribute__((noinline)) static uint32_t walk_from(const struct host_caller *ca
 
 uint32_t host_site(const struct host_caller *caller)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
+
 	const uintptr_t frame = frame_of(caller);
 	const size_t hash = (((uintptr_t)caller->address ^ frame << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
 	struct chain *room = &chains[hash]; /* of an older one if there is no other */

@@ -28,6 +28,7 @@ bool host_cannot_enter(void)
 
 void host_kill(void)
 {
+	NVW_INVARIANT(host_control->kill_at > 0);
 	host_control->closed = true;
 	kill(-host_control->group, SIGKILL);
 	while (true) {
@@ -39,6 +40,8 @@ void host_kill(void)
 
 uint8_t *host_room_elsewhere(size_t n)
 {
+	NVW_INVARIANT(host_control->spool_tail % 8 == 0 && n % 8 == 0);
+
 	struct host_spool *const s = &host_spool;
 	const uint64_t tail = host_control->spool_tail;
 
@@ -67,11 +70,14 @@ uint8_t *host_room_elsewhere(size_t n)
 	}
 	s->off = off;
 	s->bytes = bytes;
+	NVW_INVARIANT(tail - off + n <= bytes);
 	return s->window + (tail - off);
 }
 
 void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
+
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e);
 
 	if (e == NULL) {

@@ -24,6 +24,8 @@ static struct host_pending atomic; /* in progress by the thread that holds the l
 /* Records other changes in the lines of a coming store. */
 static inline void record_others(const struct host_mapping *m, const struct host_pending *p)
 {
+	NVW_DEEP_INVARIANT(p->n > 0 && p->address - m->start + p->n <= m->length);
+
 	size_t from, to;
 
 	host_lines_of(m, p->address - m->start, p->n, &from, &to);
@@ -63,6 +65,7 @@ static struct host_bytes whole_of(uintptr_t address, size_t n)
 
 static inline void comes(const struct host_mapping *m, const struct host_pending *p)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	record_others(m, p);
 	host_pend(p);
 	host_leave();
@@ -86,6 +89,8 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 /* It comes, too: none of the two waits for the other. */
 static void comes_beside(const struct host_pending *p, struct host_bytes also)
 {
+	NVW_DEEP_INVARIANT(also.n > 0);
+
 	const struct host_mapping *const m = host_find((void *)also.address);
 
 	if (m != NULL && m->file >= 0 && !m->read_only) {
@@ -134,6 +139,7 @@ bool host_store_begins(void *address, size_t n, const struct host_caller *caller
 
 void host_store_ends(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside && atomic.n > 0);
 	host_settle_store(&atomic);
 	host_leave();
 }

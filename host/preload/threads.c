@@ -17,6 +17,7 @@ static bool mapped[HOST_FILES_MAX]; /* this process has mapped the file */
 
 static void count(unsigned file, uint32_t threads)
 {
+	NVW_INVARIANT(file < HOST_FILES_MAX);
 	__atomic_add_fetch(&host_control->file[file].threads, threads, __ATOMIC_RELAXED);
 }
 
@@ -31,6 +32,7 @@ static void count_all(uint32_t threads)
 
 void host_count_mapper(unsigned file)
 {
+	NVW_INVARIANT(file < HOST_FILES_MAX && file < host_control->file_count);
 	if (!__atomic_exchange_n(&mapped[file], true, __ATOMIC_SEQ_CST)) {
 		count(file, 1 + __atomic_load_n(&created, __ATOMIC_SEQ_CST));
 	}
@@ -46,6 +48,7 @@ void host_count_fork(void)
  * all. */
 static void count_created(uint32_t change)
 {
+	NVW_INVARIANT(change == 1 || change == UINT32_MAX);
 	__atomic_add_fetch(&created, change, __ATOMIC_SEQ_CST);
 	count_all(change);
 }

@@ -56,6 +56,8 @@ static void find_name(int fd, const struct stat *s, char name[256])
 
 void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside && host_control->unfollowed_count <= HOST_UNFOLLOWED_MAX);
+
 	struct host_control *const c = host_control;
 
 	NVW_EACH(unfollowed, c->unfollowed, c->unfollowed_count) {
@@ -125,6 +127,7 @@ static bool enter(struct recorded *r, int fd, const struct host_caller *caller)
 	}
 	r->site = host_site(caller);
 	r->size = (uint64_t)r->s.st_size;
+	NVW_INVARIANT((uint32_t)r->file < host_control->file_count);
 	errno = r->before;
 	return true;
 }
@@ -182,6 +185,8 @@ static bool begins(struct recorded *r, int fd, off64_t off, const struct iovec *
 /* A part of what was written, in an event. */
 static void record_piece(const struct recorded *r, uint64_t off, const uint8_t *from, uint32_t n)
 {
+	NVW_INVARIANT(n > 0 && n <= PIECE);
+
 	const uint32_t room = (n + 7) & ~7u;
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
@@ -236,6 +241,8 @@ static void record_vector(const struct recorded *r, const struct iovec *v, int c
 /* Records a sync of the pages that hold a range. */
 static void record_sync(int file, uint64_t off, uint64_t end, uint32_t site)
 {
+	NVW_INVARIANT(off <= end);
+
 	const uint64_t first = off / HOST_PAGE, pages = (end + HOST_PAGE - 1) / HOST_PAGE - first;
 
 	host_event(HOST_SYNC, file, first * HOST_PAGE, pages, site);
@@ -245,6 +252,8 @@ static void record_sync(int file, uint64_t off, uint64_t end, uint32_t site)
 /* The call has written so many bytes. */
 static void ends(const struct recorded *r, const struct iovec *v, int count, ssize_t done)
 {
+	NVW_INVARIANT(host_self.inside && r->file >= 0);
+
 	const int after = errno;
 	struct host_file *const f = &host_control->file[r->file];
 
@@ -358,6 +367,8 @@ COPIES(copy_file_range, "copy_file_range",
 
 static void record_size(struct recorded *r, uint64_t size)
 {
+	NVW_INVARIANT(r->file >= 0 && (uint32_t)r->file < host_control->file_count);
+
 	struct host_file *const f = &host_control->file[r->file];
 
 	if (size == r->size) {

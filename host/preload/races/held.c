@@ -57,6 +57,7 @@ HOST_EXPORT void nvwave_unlocking_1(const void *lock)
 	}
 	struct host_held *const h = held(w, lock);
 
+	NVW_INVARIANT(h == NULL || h->depth > 0);
 	if (h != NULL && --h->depth == 0) {
 		*h = w->held[--w->held_count];
 		w->lockset_known = false;
@@ -68,6 +69,8 @@ HOST_EXPORT void nvwave_unlocking_1(const void *lock)
 
 static void add(struct host_lockset *s, const struct host_held *h)
 {
+	NVW_INVARIANT(s->count < HOST_RACE_HELD);
+
 	unsigned at = s->count++;
 
 	/* in the order of addresses, so that equal sets are equal */
@@ -98,6 +101,8 @@ static bool is_equal(const struct host_lockset *a, const struct host_lockset *b)
  * nothing were. */
 static uint32_t number_of(const struct host_lockset *s)
 {
+	NVW_INVARIANT(s->shared >> s->count == 0); /* a bit of a lock of the set */
+
 	struct host_races *const r = host_races;
 	uint64_t hash = s->shared;
 	uint32_t number = 0;
@@ -128,6 +133,8 @@ static uint32_t number_of(const struct host_lockset *s)
 
 uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken)
 {
+	NVW_DEEP_INVARIANT(taken <= w->taken && w->held_count <= HOST_RACE_HELD);
+
 	struct host_lockset s = {0};
 
 	NVW_EACH(held, w->held, w->held_count) {

@@ -32,6 +32,8 @@ static uint32_t add(const struct host_race_load *new)
 /* It is this thread's own: nobody else changes its state. */
 static void open_load(struct host_watched *w, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number < HOST_RACE_RECORDS && w->open_count <= OPEN_LOADS);
+
 	struct host_race_load *const l = &host_races->load[number];
 
 	if (number == 0 || l->state != HOST_LOAD_IDLE) {
@@ -72,6 +74,8 @@ enum { BYTES_OF_KNOWN = sizeof(struct host_known_loads) + sizeof(struct host_kno
 /* False: there is no memory. */
 static bool grow(struct host_watched *w)
 {
+	NVW_INVARIANT((w->known_room & (w->known_room - 1)) == 0 && 2 * w->known_count >= w->known_room);
+
 	struct host_known_loads *const old = w->known;
 	struct host_known_records *const old_record = w->known_record;
 	const size_t before = w->known_room, room = 4 * before;
@@ -98,6 +102,8 @@ static bool grow(struct host_watched *w)
 /* That of a load for which there is no bit, perhaps new; 0: there is no room. */
 static uint32_t record_of(struct host_watched *w, struct host_known_records *at, struct host_race_load *new)
 {
+	NVW_DEEP_INVARIANT(at->load < HOST_RACE_RECORDS);
+
 	uint32_t i = at->forgotten > 0 ? at->load : 0;
 
 	while (i != 0 && (host_races->load[i].word != new->word || host_races->load[i].mask != new->mask)) {
@@ -129,6 +135,7 @@ static struct host_known_loads *entry_for(struct host_watched *w, uint64_t key)
 		at = known_at(w, key);
 	}
 	w->known_count++;
+	NVW_DEEP_INVARIANT(2 * w->known_count <= w->known_room + 1);
 	*at = (struct host_known_loads){.key = key};
 	w->known_record[at - w->known] = (struct host_known_records){.load = 0};
 	return at;
@@ -141,6 +148,7 @@ static uint64_t key_of(const uint32_t *state, const struct host_race_load *l)
 
 static uint64_t first_of(const struct host_race_load *l)
 {
+	NVW_DEEP_INVARIANT(l->mask != 0);
 	return UINT64_C(1) << (l->word % (HOST_LINE / 8) * 8 + (unsigned)__builtin_ctz(l->mask));
 }
 
@@ -227,6 +235,7 @@ void host_check_atomic_load(
 
 void host_loads_flushed(struct host_watched *w, uint64_t word)
 {
+	NVW_DEEP_INVARIANT(w->helped_count <= w->open_count);
 	host_witness_flush(w, word);
 	NVW_EACH(o, w->open, w->open_count) {
 		if (!o->helped && o->word - word < HOST_LINE / 8) {
@@ -259,6 +268,7 @@ void host_loads_fenced(struct host_watched *w, const struct host_durable *durabl
 	}
 	w->open_count = kept;
 	w->helped_count = 0;
+	NVW_DEEP_INVARIANT(kept <= OPEN_LOADS);
 }
 
 void host_check_acknowledged(void)

@@ -30,6 +30,8 @@ void *host_race_memory(size_t n)
 
 void host_check_attach(void)
 {
+	NVW_INVARIANT(!host_checking);
+
 	const bool inside = host_self.inside;
 	const int fd = host_open("races", -1, O_RDWR);
 	void *at = MAP_FAILED;
@@ -50,6 +52,7 @@ void host_check_attach(void)
 
 void host_race_limit(enum host_race_limit limit)
 {
+	NVW_INVARIANT(limit < HOST_RACE_LIMIT_COUNT);
 	__atomic_add_fetch(&host_races->limit[limit], 1, __ATOMIC_RELAXED);
 }
 
@@ -66,6 +69,8 @@ static inline uint32_t parts(void)
 /* Keeps a clock for records; 0 if there is no room. */
 static uint32_t keep(const struct host_clock *c, uint32_t room)
 {
+	NVW_DEEP_INVARIANT(room <= HOST_RACE_CLOCKS && parts() > 0);
+
 	const uint32_t n = parts();
 
 	if (__atomic_load_n(&host_races->clocks, __ATOMIC_RELAXED) + n >= room) {
@@ -97,6 +102,7 @@ static bool join(struct host_clock *to, const struct host_clock *from)
 /* They are known since the clock has changed. */
 static void forget_loads(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->known_count <= w->known_room);
 	if (w->known_count > 0) {
 		memset(w->known, 0, w->known_room * sizeof *w->known);
 		w->known_count = 0;
@@ -105,6 +111,7 @@ static void forget_loads(struct host_watched *w)
 
 static void clock_changed(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->number > 0 && w->number <= HOST_RACE_THREADS);
 	w->clock = keep(&w->shared->clock, HOST_RACE_CLOCKS);
 	w->hints = 0;
 	forget_loads(w);
@@ -144,6 +151,7 @@ static struct host_watched *new_thread(void)
 /* Its own component begins, so that what it does comes after nothing that others know. */
 static void begin_clocks(struct host_watched *w)
 {
+	NVW_INVARIANT(w->shared->clock.of[w->number - 1] == 0); /* nobody has known of it */
 	w->shared->clock.of[w->number - 1] = 1;
 	w->shared->hints.of[w->number - 1] = 1;
 	clock_changed(w);
@@ -151,6 +159,7 @@ static void begin_clocks(struct host_watched *w)
 
 static void tick(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->shared->clock.of[w->number - 1] > 0);
 	w->shared->clock.of[w->number - 1]++;
 	w->shared->hints.of[w->number - 1]++;
 	clock_changed(w);
@@ -159,6 +168,8 @@ static void tick(struct host_watched *w)
 /* A thread that was not created by a function that we see. */
 void host_watch_meets(void)
 {
+	NVW_INVARIANT(host_self.watched == NULL && host_self.inside);
+
 	const int before = errno;
 	struct host_watched *const w = new_thread();
 
@@ -199,6 +210,7 @@ void *host_check_starts(void *created)
 {
 	struct host_watched *const w = created;
 
+	NVW_INVARIANT(host_self.watched == NULL && w->start != NULL && w->start_c11 == NULL);
 	host_self.watched = w;
 	w->shared->self = (uint64_t)pthread_self();
 	return w->start(w->argument);
@@ -208,6 +220,7 @@ int host_check_starts_c11(void *created)
 {
 	struct host_watched *const w = created;
 
+	NVW_INVARIANT(host_self.watched == NULL && w->start_c11 != NULL && w->start == NULL);
 	host_self.watched = w;
 	w->shared->self = (uint64_t)pthread_self();
 	return w->start_c11(w->argument);
@@ -269,6 +282,7 @@ static void hold(struct host_released *r)
 
 static void let_go(struct host_released *r)
 {
+	NVW_DEEP_INVARIANT(r->busy == 1);
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -309,6 +323,7 @@ void host_acquire(struct host_watched *w, const void *address)
 	hold(r);
 	const bool learns = join(&w->shared->hints, &host_releases->hints[r - host_releases->at]);
 
+	NVW_DEEP_INVARIANT(r->busy == 1);
 	w->acquired[r - host_releases->at] = r->version;
 	let_go(r);
 	if (learns) {

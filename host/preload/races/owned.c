@@ -23,6 +23,7 @@ static bool is_own(const struct host_held *h)
 
 static struct host_own_lock *own_of(const struct host_held *h)
 {
+	NVW_DEEP_INVARIANT(is_own(h));
 	return &host_races->own[h->lock & ~HOST_OWN_LOCK];
 }
 
@@ -30,6 +31,8 @@ static struct host_own_lock *own_of(const struct host_held *h)
  * caller has the lock. */
 static struct host_own_lock *own_at(uint64_t bit, bool new)
 {
+	NVW_DEEP_INVARIANT(bit > 0);
+
 	const uint64_t hash = bit * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
 	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
@@ -50,6 +53,8 @@ static struct host_own_lock *own_at(uint64_t bit, bool new)
 
 static void let_go(struct host_watched *w, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < w->held_count && w->own_held > 0 && is_own(&w->held[i]));
+
 	struct host_own_lock *const o = own_of(&w->held[i]);
 
 	host_lock();
@@ -74,6 +79,8 @@ void host_own_stored(struct host_watched *w, const void *address, size_t n)
 
 static void make_room(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->own_held <= OWN_HELD && w->own_held <= w->held_count);
+
 	unsigned i = 0;
 
 	if (w->own_held < OWN_HELD) {
@@ -115,6 +122,7 @@ static bool breaks(const struct host_watched *w, struct host_own_lock *o)
 /* The bits from the first of a word in memory on. */
 static void cleared(const struct host_watched *w, uint64_t first, uint64_t bits)
 {
+	NVW_DEEP_INVARIANT(bits != 0);
 	host_lock();
 	breaks(w, own_at(first | WHOLE, false));
 	for (; bits != 0; bits &= bits - 1) {
@@ -203,6 +211,8 @@ void host_check_will_change(size_t n, void *place)
 
 void host_own_changed(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->later_bytes > 0);
+
 	const size_t n = w->later_bytes;
 	const struct host_caller caller = {.address = w->later_place};
 

@@ -28,6 +28,8 @@ struct storing {
 /* The entry for a store; what it replaces of earlier ones is forgotten. NULL: there is no room. */
 static struct host_race_store *entry_for(struct host_race_thread *t, uint64_t word, unsigned mask)
 {
+	NVW_DEEP_INVARIANT(word >> 48 > 0 && mask > 0 && mask <= 0xff);
+
 	struct host_race_store *room = NULL;
 
 	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
@@ -68,6 +70,7 @@ static void store_word(
 		.mask = (uint8_t)mask,
 		.state = how->state};
 	w->shared->open++;
+	NVW_DEEP_INVARIANT(w->shared->open <= HOST_RACE_PENDING);
 	if (how->state == HOST_STORE_FLUSHED && w->flushed_count < FLUSHED_STORES) {
 		w->flushed[w->flushed_count++] =
 			(struct host_flushed){.thread = w->number, .entry = (uint32_t)(s - w->shared->store)};
@@ -114,6 +117,8 @@ static bool is_same(const struct host_race_window *a, const struct host_race_win
 /* Keeps one of each kind. Under the lock. */
 static void add_window(struct host_race_window *new)
 {
+	NVW_DEEP_INVARIANT(host_races->windows < HOST_RACE_RECORDS && new->mask != 0);
+
 	struct host_races *const r = host_races;
 	const uint64_t hash = ((new->word * 31 + new->store) * 31 + new->end) * 31 + new->lockset;
 	uint32_t *const head =
@@ -138,6 +143,8 @@ static void add_window(struct host_race_window *new)
 static void close_window(
 	struct host_watched *w, struct host_race_thread *t, struct host_race_store *s, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(t->open > 0 && s->mask != 0);
+
 	const uint32_t state = host_word_state(w, s->word);
 	struct host_race_window new = {.word = s->word,
 		.store = s->site,
@@ -174,6 +181,7 @@ static void close_window(
 /* The thread's entries for a word of a line that it flushes. */
 static void flush_word(struct host_watched *w, struct host_race_thread *t, uint64_t word)
 {
+	NVW_DEEP_INVARIANT(w->flushed_count <= FLUSHED_STORES);
 	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
 		const uint32_t at = (uint32_t)((word + i) % HOST_RACE_PENDING);
 		struct host_race_store *const s = &t->store[at];
@@ -195,6 +203,7 @@ static void flush_word(struct host_watched *w, struct host_race_thread *t, uint6
 
 static void flush_words(struct host_watched *w, struct host_race_thread *t, uint64_t first)
 {
+	NVW_DEEP_INVARIANT(first % (HOST_LINE / 8) == 0);
 	for (unsigned i = 0; i < HOST_LINE / 8 && t->open > 0; i++) {
 		flush_word(w, t, first + i);
 	}
@@ -219,6 +228,7 @@ static void flush_joined(struct host_watched *w, uint64_t word)
 
 static void note_durable(struct host_durable *d, uint64_t number, uint64_t line)
 {
+	NVW_DEEP_INVARIANT(d->elsewhere <= d->last);
 	if (line == d->line) {
 		d->last = nvw_max(d->last, number);
 	} else if (number < d->last) {
@@ -234,6 +244,7 @@ static struct host_durable end_windows(struct host_watched *w, uint32_t site)
 	struct host_durable durable = {.last = 0};
 
 	NVW_EACH(flushed, w->flushed, w->flushed_count) {
+		NVW_DEEP_INVARIANT(flushed->thread > 0 && flushed->entry < HOST_RACE_PENDING);
 		struct host_race_thread *const t = &host_races->thread[flushed->thread];
 		struct host_race_store *const s = &t->store[flushed->entry];
 

@@ -123,6 +123,7 @@ static inline struct host_watched *host_watch_begins(void)
 
 static inline void host_watch_ends(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
 	host_self.inside = false;
 }
 
@@ -190,6 +191,7 @@ uint32_t host_hints(struct host_watched *w);
 uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
 static inline uint32_t host_lockset(struct host_watched *w)
 {
+	NVW_DEEP_INVARIANT(w->held_count <= HOST_RACE_HELD);
 	if (!w->lockset_known) {
 		w->lockset = host_lockset_since(w, w->taken);
 		w->lockset_known = true;
@@ -257,6 +259,8 @@ static inline uint32_t host_word_state(struct host_watched *w, uint64_t word)
 uint32_t host_touch_first(const struct host_watched *w, uint32_t *state, uint32_t flags);
 static inline uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags)
 {
+	NVW_DEEP_INVARIANT(w->number > 0 && w->number <= HOST_RACE_THREADS);
+
 	const uint32_t now = __atomic_load_n(state, __ATOMIC_RELAXED);
 	const bool known = (now & HOST_WORD_SHARED) || (now & HOST_WORD_OWNER) == w->number;
 
@@ -282,6 +286,7 @@ struct host_durable {
 /* Of those, the number of the last one outside of a word's line: stores to a line become durable in order. */
 static inline uint64_t host_durable_beside(const struct host_durable *d, uint64_t word)
 {
+	NVW_DEEP_INVARIANT(d->elsewhere <= d->last);
 	return word / (HOST_LINE / 8) == d->line ? d->elsewhere : d->last;
 }
 
@@ -290,6 +295,9 @@ _Static_assert(HOST_SITES_MAX < 1 << KEY_SITE && HOST_RACE_LOCKSETS <= 1 << KEY_
 
 static inline uint64_t host_load_key(const uint32_t *state, size_t n, uint32_t site, uint32_t lockset)
 {
+	NVW_DEEP_INVARIANT(n > 0 && n <= 8);
+	NVW_DEEP_INVARIANT(site < 1 << KEY_SITE && lockset < 1 << KEY_LOCKSET);
+
 	const uint64_t line = (uint64_t)(state - host_races->word[0]) / (HOST_LINE / 8);
 
 	return ((line << KEY_LOCKSET | lockset) << KEY_SITE | site) << KEY_BYTES | (n - 1);
@@ -301,6 +309,7 @@ static inline struct host_known_loads *host_known_entry(const struct host_watche
 {
 	const size_t room = __atomic_load_n(&w->known_room, __ATOMIC_ACQUIRE);
 
+	NVW_DEEP_INVARIANT((room & (room - 1)) == 0);
 	return __atomic_load_n(&w->known, __ATOMIC_ACQUIRE) + (i & (room - 1));
 }
 

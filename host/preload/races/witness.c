@@ -14,6 +14,7 @@
 static const struct host_race_store *open_store(
 	const struct host_race_thread *t, uint64_t word, unsigned mask)
 {
+	NVW_DEEP_INVARIANT(word >> 48 > 0 && mask > 0);
 	for (unsigned i = 0; t->open > 0 && i < HOST_RACE_PROBES; i++) {
 		const struct host_race_store *const s = &t->store[(word + i) % HOST_RACE_PENDING];
 
@@ -30,6 +31,8 @@ static const struct host_race_store *open_store(
 /* An earlier load says as much. */
 static bool is_known(const struct host_watched *w, const struct host_race_store *s, uint32_t site)
 {
+	NVW_DEEP_INVARIANT(w->early_count <= EARLY_LOADS);
+
 	unsigned i = 0;
 
 	while (i < w->early_count && (w->early[i].store != s || w->early[i].stored != s->number ||
@@ -60,6 +63,7 @@ void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uin
 
 void host_witness_flush(struct host_watched *w, uint64_t word)
 {
+	NVW_DEEP_INVARIANT(word % (HOST_LINE / 8) == 0);
 	NVW_EACH(early, w->early, w->early_count) {
 		early->helped = early->helped || early->word - word < HOST_LINE / 8;
 	}
@@ -67,6 +71,8 @@ void host_witness_flush(struct host_watched *w, uint64_t word)
 
 static void note(const struct host_early_load *l)
 {
+	NVW_INVARIANT(host_schedule->witnesses <= HOST_SCHEDULE_WITNESSES);
+
 	struct host_schedule *const c = host_schedule;
 	const struct host_witness new = {.store = l->store->site,
 		.load = l->site,

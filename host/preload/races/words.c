@@ -6,6 +6,8 @@
 /* The file's number, from 1; 0: there is no room. Under the lock. */
 static uint32_t file_of(const struct host_mapping *m)
 {
+	NVW_INVARIANT(host_races->files <= HOST_RACE_FILES);
+
 	struct host_races *const r = host_races;
 
 	for (uint32_t i = 0; i < r->files; i++) {
@@ -24,6 +26,8 @@ static uint32_t file_of(const struct host_mapping *m)
 /* A page is found without the lock, and added under it. */
 static uint32_t *page_at(uint64_t key, bool new)
 {
+	NVW_DEEP_INVARIANT(key > 0 && host_races->pages <= HOST_RACE_PAGES);
+
 	struct host_races *const r = host_races;
 	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
@@ -64,6 +68,8 @@ uint32_t *host_find_page(struct host_watched *w, uint64_t key)
 void host_each_of_many(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
 	host_word_function *f, const void *context)
 {
+	NVW_DEEP_INVARIANT(n > 0 && (uintptr_t)address - m->start < m->length);
+
 	const uintptr_t from = (uintptr_t)address;
 	const uintptr_t end = from + nvw_min(n, m->start + m->length - from);
 
@@ -93,6 +99,8 @@ void host_each_of_many(struct host_watched *w, const struct host_mapping *m, con
 
 uint32_t host_touch_first(const struct host_watched *w, uint32_t *state, uint32_t flags)
 {
+	NVW_DEEP_INVARIANT(w->number > 0 && w->number <= HOST_RACE_THREADS);
+
 	uint32_t before = __atomic_load_n(state, __ATOMIC_RELAXED), now;
 
 	do {

@@ -20,6 +20,8 @@ HOST_EXPORT unsigned nvwave_pmemcheck_1(int what, unsigned long long n, const vo
 
 static void flush(const struct host_mapping *m, const void *at, size_t n, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside && m->file >= 0);
+
 	size_t from, to;
 
 	host_settle();
@@ -36,6 +38,7 @@ static void fence(uint32_t site)
 /* Durable as it is. */
 static void clean(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
 {
+	NVW_INVARIANT(host_self.inside && at - m->start + n <= m->length);
 	host_settle();
 	for (size_t done = 0; done < n; done += PIECE) {
 		const size_t bytes = nvw_min(n - done, PIECE), room = (bytes + 7) & ~(size_t)7;

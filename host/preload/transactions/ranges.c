@@ -6,6 +6,7 @@
 
 void host_ranges_add(struct host_ranges *r, const void *start, size_t bytes)
 {
+	NVW_INVARIANT(r->count <= HOST_RANGES_MAX);
 	if (r->count == HOST_RANGES_MAX) {
 		r->full = true;
 		return;
@@ -15,6 +16,8 @@ void host_ranges_add(struct host_ranges *r, const void *start, size_t bytes)
 
 void host_ranges_remove(struct host_ranges *r, const void *start, size_t bytes)
 {
+	NVW_INVARIANT(r->count <= HOST_RANGES_MAX);
+
 	const uintptr_t from = (uintptr_t)start, to = from + bytes;
 
 	for (unsigned i = r->count; i-- > 0;) {
@@ -32,6 +35,7 @@ void host_ranges_remove(struct host_ranges *r, const void *start, size_t bytes)
 
 void host_ranges_drop(struct host_ranges *r, const void *start)
 {
+	NVW_INVARIANT(r->count <= HOST_RANGES_MAX);
 	NVW_EACH(range, r->range, r->count) {
 		if (range->start == (uintptr_t)start) {
 			*range = r->range[--r->count];
@@ -59,6 +63,8 @@ static uintptr_t covered_up_to(const struct host_ranges *r, uintptr_t at)
 
 bool host_ranges_cover(const struct host_ranges *r, uintptr_t at, size_t bytes)
 {
+	NVW_DEEP_INVARIANT(r->count <= HOST_RANGES_MAX);
+
 	const uintptr_t end = at + bytes;
 
 	while (!r->full && at < end) {

@@ -116,6 +116,7 @@ static void record(
 /* Under the lock. */
 static void settle(struct host_transaction *t)
 {
+	NVW_INVARIANT(host_self.inside);
 	if (t->unsettled) {
 		host_event(HOST_SETTLES, t->file, 0, 0, 0);
 		t->unsettled = false;
@@ -126,6 +127,8 @@ static void settle(struct host_transaction *t)
  * start. */
 void host_transaction_fences(void)
 {
+	NVW_DEEP_INVARIANT(host_self.inside);
+
 	struct host_transaction *const t = host_self.transaction;
 
 	if (t != NULL && t->unsettled && REAL(pmemobj_tx_stage)() != TX_STAGE_WORK) {
@@ -193,6 +196,8 @@ void host_check_within(const struct host_mapping *m, const struct host_pending *
 static void check_call(
 	const struct host_transaction *t, uintptr_t at, size_t n, const struct host_caller *caller)
 {
+	NVW_INVARIANT(t->depth > 0 && host_self.inside);
+
 	const struct host_mapping *const m = host_find((const void *)at);
 
 	if (m != NULL && !may_store(t, m, at, n)) {
@@ -378,6 +383,8 @@ ALLOCATES(pmemobj_xreserve,
 
 void host_transaction_constructs(int more)
 {
+	NVW_INVARIANT(more == 1 || more == -1);
+
 	struct host_transaction *const t = own();
 
 	if (t != NULL) {

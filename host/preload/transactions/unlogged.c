@@ -12,6 +12,8 @@ static struct host_ranges *ignored; /* of all threads; under the lock */
 
 void host_note_unlogged(const struct host_unlogged *found)
 {
+	NVW_INVARIANT(host_self.inside && host_control->unlogged_count <= HOST_UNLOGGED_MAX);
+
 	struct host_control *const c = host_control;
 
 	NVW_EACH(unlogged, c->unlogged, c->unlogged_count) {
@@ -43,6 +45,7 @@ struct host_annotated *host_annotated(void)
 
 void host_annotated_ignore(const void *at, size_t n)
 {
+	NVW_INVARIANT(host_self.inside);
 	if (ignored == NULL) {
 		ignored = memory(sizeof *ignored);
 	}
@@ -54,6 +57,8 @@ void host_annotated_ignore(const void *at, size_t n)
 struct host_unlogged host_unlogged_of(
 	const struct host_mapping *m, const struct host_pending *p, uint32_t begun)
 {
+	NVW_DEEP_INVARIANT(p->address - m->start < m->length);
+
 	const struct host_bytes own = {p->address, p->n}, whole = p->whole.n > 0 ? p->whole : own;
 
 	return (struct host_unlogged){.store = p->site,

@@ -20,6 +20,8 @@ static bool apart; /* the child of a process whose threads take turns */
 
 void host_schedule_attach(void)
 {
+	NVW_INVARIANT(!host_scheduling && !active);
+
 	const bool inside = host_self.inside;
 	const int fd = host_open("schedule", -1, O_RDWR);
 	void *at = MAP_FAILED;
@@ -52,6 +54,7 @@ static void end(void *turn)
 {
 	struct host_turn *const t = turn;
 
+	NVW_INVARIANT(t->rounds < ROUNDS);
 	if (++t->rounds < ROUNDS) {
 		pthread_setspecific(ends, t);
 		return;
@@ -67,6 +70,8 @@ __attribute__((noreturn)) static void refuse_two(void)
 /* This is the only thread so far. */
 static void begin(void)
 {
+	NVW_INVARIANT(!active && host_turns.count == 0);
+
 	int32_t none = 0;
 
 	if (!__atomic_compare_exchange_n(
@@ -113,6 +118,7 @@ static int start_c11(void *created)
 struct host_turn *host_turn_creates(
 	void *(**ret_start)(void *), int (**ret_start_c11)(void *), void **argument)
 {
+	NVW_INVARIANT((ret_start == NULL) != (ret_start_c11 == NULL));
 	if (host_self.inside || host_self.own) {
 		return NULL;
 	}
@@ -144,6 +150,7 @@ struct host_turn *host_turn_creates(
 
 void host_turn_created(struct host_turn *new, pthread_t thread, bool failed)
 {
+	NVW_INVARIANT(host_self.turn != NULL);
 	if (failed) {
 		host_turn_drop(new);
 		return;

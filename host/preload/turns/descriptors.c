@@ -289,6 +289,7 @@ static ssize_t write_all(int fd, const char *from, size_t n, int flags, void *pl
 			return done > 0 ? (ssize_t)done : -1;
 		}
 		done += is_full ? 0 : (size_t)piece;
+		NVW_INVARIANT(done <= n);
 		nvwave_descriptors_1();
 	} while (done < n && wait_to(POLLOUT, fd, 0, place));
 	return (ssize_t)done;
@@ -588,6 +589,7 @@ static int wait_for_sets(struct sets *s, int64_t ns, const sigset_t *mask, void 
 			note_awaited(fd);
 		}
 	}
+	NVW_INVARIANT(n <= FD_SETSIZE);
 	return wait_for_some(
 		&(struct call){.try = try_sets, .of = s, .fds = fds, .n = n, .mask = mask, .place = place},
 		ns);

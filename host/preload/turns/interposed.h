@@ -4,6 +4,7 @@
 #define HOST_PRELOAD_INTERPOSED_H
 
 #include "controlled.h"
+#include "core/invariant.h"
 
 #define EXPORT    __attribute__((visibility("default")))
 #define PLACE     __builtin_return_address(0)

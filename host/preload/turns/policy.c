@@ -33,6 +33,7 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t below(uint64_t bound)
 {
+	NVW_DEEP_INVARIANT(bound > 0);
 	policy.random += 0x9e3779b97f4a7c15u;
 	return (uint64_t)(((unsigned __int128)mix(policy.random) * bound) >> 64);
 }
@@ -47,6 +48,7 @@ static int by_number(const void *a, const void *b)
 static void draw_changes(unsigned count, uint64_t among)
 {
 	policy.changes = (unsigned)nvw_min(count, HOST_SCHEDULE_DEPTH);
+	NVW_INVARIANT(policy.next == 0);
 	for (unsigned i = 0; i < policy.changes; i++) {
 		policy.change[i] = 1 + below(nvw_max(among, 1));
 	}
@@ -86,6 +88,7 @@ void host_policy_meets(struct host_turn *t)
 
 static struct host_turn *highest(struct host_turn *best)
 {
+	NVW_DEEP_INVARIANT(host_turn_may_go(best));
 	for (unsigned i = 0; i < host_turns.count; i++) {
 		struct host_turn *const t = host_turns.of[i];
 
@@ -99,6 +102,7 @@ static struct host_turn *highest(struct host_turn *best)
 /* now: points so far of the kind that the changes are drawn from. */
 static struct host_turn *by_priority(struct host_turn *t, uint64_t now, struct host_turn *default_)
 {
+	NVW_INVARIANT(policy.changes <= HOST_SCHEDULE_DEPTH && policy.next <= policy.changes);
 	for (; policy.next < policy.changes && policy.change[policy.next] <= now; policy.next++) {
 		t->priority = --policy.lowest;
 	}
@@ -107,6 +111,7 @@ static struct host_turn *by_priority(struct host_turn *t, uint64_t now, struct h
 
 static struct host_turn *at_random(struct host_turn *default_)
 {
+	NVW_INVARIANT(host_turns.count > 0 && policy.rarely > 0);
 	if (below(policy.rarely) > 0) {
 		return default_;
 	}
@@ -127,6 +132,8 @@ static const void *place_here(const struct host_turn *t, bool exposed)
 /* The number of the aim whose change comes here; HOST_SCHEDULE_AIMS: none. */
 static unsigned aim_at(const struct host_turn *t, bool exposed)
 {
+	NVW_INVARIANT(host_schedule->plan.aims <= HOST_SCHEDULE_AIMS);
+
 	const struct host_schedule_plan *const p = &host_schedule->plan;
 	const uintptr_t behind = (uintptr_t)place_here(t, exposed), ahead = (uintptr_t)t->place;
 	unsigned i = 0;
@@ -167,6 +174,7 @@ static struct host_turn *reader_of(const struct host_turn *t)
 
 static void hold(struct host_turn *t)
 {
+	NVW_INVARIANT(policy.lowest <= 0);
 	t->priority = --policy.lowest;
 }
 
@@ -203,6 +211,8 @@ static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host
 /* Switches to a thread that cannot go are passed over: the list may be a part of what was made. */
 static struct host_turn *as_listed(struct host_turn *t, struct host_turn *default_)
 {
+	NVW_INVARIANT(t->listed <= host_schedule->plan.switches);
+
 	const struct host_switch *s = NULL;
 
 	for (; t->listed < host_schedule->plan.switches; t->listed++) {
@@ -224,6 +234,7 @@ static struct host_turn *as_listed(struct host_turn *t, struct host_turn *defaul
 
 struct host_turn *host_policy_choose(struct host_turn *t, bool exposed, struct host_turn *default_)
 {
+	NVW_DEEP_INVARIANT(host_turn_may_go(default_));
 	switch ((enum host_policy)host_schedule->plan.policy) {
 	case HOST_POLICY_PRIORITIES:
 		return by_priority(t, host_schedule->length.points, default_);

@@ -337,6 +337,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 	}
 	struct barrier *const known = barrier_at(b);
 
+	NVW_INVARIANT(known == NULL || known->arrived < known->count);
 	if (known == NULL) {
 		nvwave_refuse_1("it has more than 256 barriers");
 	} else if (++known->arrived < known->count) {

@@ -106,6 +106,7 @@ static uint32_t site_of(void *place)
 /* Nobody can go on. */
 __attribute__((noreturn)) static void stuck(enum host_schedule_end how)
 {
+	NVW_INVARIANT(how == HOST_SCHEDULE_DEADLOCK || how == HOST_SCHEDULE_POLLS);
 	for (unsigned i = 0; i < host_turns.count; i++) {
 		const struct host_turn *const t = host_turns.of[i];
 
@@ -139,6 +140,7 @@ static void wait_for_turn(struct host_turn *t)
 
 static void give_turn(struct host_turn *to)
 {
+	NVW_INVARIANT(host_turn_may_go(to));
 	host_schedule->running = 0;
 	__atomic_store_n(&to->go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &to->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -148,6 +150,7 @@ static void give_turn(struct host_turn *to)
 
 static void find_first_until(void)
 {
+	NVW_INVARIANT(host_turns.count <= HOST_SCHEDULE_THREADS);
 	all.first_until = UINT64_MAX;
 	for (unsigned i = 0; i < host_turns.count; i++) {
 		const struct host_turn *const t = host_turns.of[i];
@@ -160,6 +163,8 @@ static void find_first_until(void)
 
 static void wake(struct host_turn *t, bool timed_out)
 {
+	NVW_INVARIANT(t->state == TURN_WAITS);
+
 	const bool timed = t->until > 0;
 
 	t->state = TURN_CAN_RUN;
@@ -182,6 +187,7 @@ static void wake_first(void)
 			}
 		}
 	}
+	NVW_INVARIANT(all.now < all.first_until);
 }
 
 static inline void wake_sleepers(void)
@@ -386,6 +392,7 @@ static void stop_polling_for(const void *object, bool any)
 
 static void see(struct host_turn *t, const void *object)
 {
+	NVW_DEEP_INVARIANT(t->lines <= TURN_LINES && !has_seen(t, object));
 	if (object == NULL || t->lines == TURN_LINES) {
 		t->more = true;
 	} else {
@@ -420,6 +427,7 @@ static void go_on_outside(void)
 /* Nobody may go: a descriptor is ready, time passes, or those who poll look again. */
 static void go_on(void)
 {
+	NVW_INVARIANT(all.waiting_for <= host_turns.count);
 	if (all.unchanged > UNCHANGED) {
 		stuck(HOST_SCHEDULE_POLLS);
 	}
@@ -453,6 +461,7 @@ static struct host_turn *default_of(struct host_turn *t)
 		next = next_after(t);
 	}
 	errno = before;
+	NVW_INVARIANT(host_turn_may_go(next));
 	return next;
 }
 
@@ -480,6 +489,7 @@ static inline struct host_turn *choose(struct host_turn *t, bool exposed)
 	if (next != default_) {
 		note_switch(t, next);
 	}
+	NVW_INVARIANT(host_turn_may_go(next));
 	return next;
 }
 
@@ -514,6 +524,7 @@ static inline bool seems_to_poll(const struct host_turn *t)
 
 static void poll_from_now(struct host_turn *t)
 {
+	NVW_DEEP_INVARIANT(t->state == TURN_CAN_RUN);
 	t->polls = true;
 	t->looks = 0;
 	t->at_a_time = 0;
@@ -607,6 +618,8 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 
 void host_turn_point(enum host_point what, const void *object, void *place)
 {
+	NVW_DEEP_INVARIANT(host_self.turn != NULL);
+
 	struct host_turn *const t = host_self.turn;
 
 	host_self.turn = NULL;                           /* a signal's handler takes no part */
@@ -630,6 +643,8 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 
 void host_turn_yield(void *place)
 {
+	NVW_INVARIANT(host_self.turn != NULL);
+
 	struct host_turn *const t = host_self.turn;
 
 	all.unchanged += YIELD_WEIGHT;
@@ -640,6 +655,9 @@ void host_turn_yield(void *place)
 
 bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, void *place)
 {
+	NVW_INVARIANT(host_self.turn != NULL && host_self.turn->state == TURN_CAN_RUN);
+	NVW_INVARIANT(what > HOST_WAIT_NOTHING && what <= HOST_WAIT_DESCRIPTORS);
+
 	struct host_turn *const t = host_self.turn;
 
 	if (until > 0 && until <= all.now) {
@@ -664,6 +682,8 @@ bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, voi
 
 bool host_turn_wait_for(struct pollfd *fds, unsigned n, uint64_t until, void *place)
 {
+	NVW_INVARIANT(host_self.turn->fds == NULL);
+
 	struct host_turn *const t = host_self.turn;
 
 	t->fds = fds;
@@ -671,6 +691,7 @@ bool host_turn_wait_for(struct pollfd *fds, unsigned n, uint64_t until, void *pl
 	all.waiting_for++;
 	const bool ready = host_turn_wait(HOST_WAIT_DESCRIPTORS, NULL, until, place);
 
+	NVW_INVARIANT(all.waiting_for > 0);
 	all.waiting_for--;
 	t->fds = NULL;
 	return ready;
@@ -680,6 +701,7 @@ bool host_turn_wait_for(struct pollfd *fds, unsigned n, uint64_t until, void *pl
 
 struct host_turn *host_turn_new(void)
 {
+	NVW_INVARIANT(host_turns.count <= host_schedule->threads);
 	if (host_schedule->threads == HOST_SCHEDULE_THREADS) {
 		host_schedule_refuse("it has more than 1,024 threads");
 	}
@@ -694,6 +716,8 @@ struct host_turn *host_turn_new(void)
 
 static void remove_turn(const struct host_turn *t)
 {
+	NVW_INVARIANT(host_turns.count > 0);
+
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < host_turns.count; i++) {
@@ -702,17 +726,20 @@ static void remove_turn(const struct host_turn *t)
 		}
 	}
 	host_turns.count = kept;
+	NVW_INVARIANT(kept <= host_schedule->threads);
 	host_schedule->alive = kept;
 }
 
 void host_turn_drop(struct host_turn *t)
 {
+	NVW_INVARIANT(t->state != TURN_ENDED);
 	remove_turn(t);
 	t->state = TURN_ENDED;
 }
 
 void host_turn_begin(struct host_turn *t)
 {
+	NVW_INVARIANT(t->tid == 0 && host_self.turn == NULL);
 	t->tid = (int32_t)syscall(SYS_gettid);
 	wait_for_turn(t);
 	host_self.turn = t;
