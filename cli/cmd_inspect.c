@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "core/describe.h"
 #include "core/each.h"
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "pool/header.h"
 #include "pools/pool_command.h"
@@ -193,7 +194,7 @@ static int inspect_command(const struct pool_command *c, int *ret_status)
 	bool each_epoch = cli_given(&c->given, CLI_epochs);
 	json_t *report = NULL;
 
-	if (pool_is_folder(c->path)) {
+	if (nvw_is_folder(c->path)) {
 		return pool_folder_each(c->path, c->json ? inspect_one : inspect_row, &each_epoch, columns,
 			c->json, ret_status);
 	}

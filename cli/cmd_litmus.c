@@ -167,7 +167,6 @@ static void print_counts_head(void)
 
 static int print_summary(const struct litmus_command *c)
 {
-	NVW_INVARIANT(c->protocol_count <= PROTOCOLS_MAX);
 	print_counts_head();
 	NVW_FOR(p, c->protocol_count) {
 		print_counts(c->count[p], c->protocol[p]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/bounds.h"
+#include "core/folder.h"
 #include "core/member.h"
 
 #include "commands.h"
@@ -63,7 +64,7 @@ static int recover_command(const struct pool_command *c, int *ret_status)
 		{"structure", "structure", -12}, {NULL, NULL, 0}};
 	struct pool_recover_how how = {cli_given(&c->given, CLI_dry_run), cli_given(&c->given, CLI_verify)};
 
-	if (pool_is_folder(c->path)) {
+	if (nvw_is_folder(c->path)) {
 		return pool_folder_each(c->path, pool_recover_one, &how, columns, c->json, ret_status);
 	}
 	const int r = one_pool(c, &how);

@@ -137,7 +137,6 @@ static int copy_further(const char *from, const char *to, unsigned i)
 {
 	char source[PATH_BYTES + 16], copy[PATH_BYTES + 16];
 
-	NVW_INVARIANT(i > 0);
 	NVW_PRINT(source, "%s.%u", from, i);
 	NVW_PRINT(copy, "%s.%u", to, i);
 	if (access(source, F_OK)) {

@@ -44,13 +44,6 @@ static bool folder_of(const char *path, char ret_folder[PATH_MAX])
 	return realpath(folder, ret_folder);
 }
 
-static const char *name_of(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Whether two paths name one file, which need not be there yet. Devices and pipes take what is written. */
 static bool are_same(const char *a, const char *b)
 {
@@ -62,7 +55,7 @@ static bool are_same(const char *a, const char *b)
 		return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
 		       (S_ISREG(of_a.st_mode) || S_ISDIR(of_a.st_mode));
 	}
-	return !has_a && !has_b && !strcmp(name_of(a), name_of(b)) && folder_of(a, folder_a) &&
+	return !has_a && !has_b && !strcmp(basename(a), basename(b)) && folder_of(a, folder_a) &&
 	       folder_of(b, folder_b) && !strcmp(folder_a, folder_b);
 }
 

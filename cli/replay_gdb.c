@@ -39,7 +39,6 @@ __attribute__((format(printf, 2, 3))) static void add(struct gdb *g, const char 
 {
 	va_list arguments;
 
-	NVW_INVARIANT(g->count <= WORDS_MAX);
 	va_start(arguments, format);
 	if (g->count == WORDS_MAX || vasprintf(&g->word[g->count], format, arguments) < 0) {
 		g->no_memory = true;

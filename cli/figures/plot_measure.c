@@ -12,13 +12,6 @@
 #include "../laboratory/confidence.h"
 #include "plot_rows.h"
 
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return NVW_ORDER(x, y);
-}
-
 /* From the least row to the most. */
 static bool draws_all(const struct plot *p)
 {
@@ -64,7 +57,7 @@ static void measure_mean(const struct plot *p, struct plot_cell *c)
 static void measure_cell(const struct plot *p, struct plot_cell *c)
 {
 	NVW_INVARIANT(c->count > 0);
-	qsort(c->value, c->count, sizeof *c->value, by_size);
+	qsort(c->value, c->count, sizeof *c->value, nvw_by_double);
 	if (draws_all(p)) {
 		measure_median(c);
 	} else {

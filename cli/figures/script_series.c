@@ -31,6 +31,7 @@ static void print_cell(const struct script *s, const struct plot_cell *c, double
  * rows have failed. */
 static void print_point(const struct script *s, const struct plot_cell *c, unsigned of, unsigned at)
 {
+	NVW_INVARIANT(of < s->p->of.count);
 	if (c->count) {
 		print_cell(s, c, script_position(s, of, at));
 	} else if (c->failed) {

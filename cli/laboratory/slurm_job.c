@@ -274,6 +274,7 @@ int slurm_ask(struct slurm_job *job)
 {
 	char command[128], *answer;
 
+	NVW_INVARIANT(job->number != 0);
 	NVW_INVARIANT(job->number > 0);
 	NVW_PRINT(command, "squeue -h -r -t all -j %llu -o '%%K|%%T|%%r' 2>&1", job->number);
 	const int status = ask(command, &answer);
@@ -450,6 +451,7 @@ int slurm_submit(struct slurm_job *job, const char *command, unsigned tasks)
 	unsigned long long number = 0;
 	int r = 0;
 
+	NVW_INVARIANT(tasks > 0);
 	if (ask(command, &answer) != 0 || sscanf(answer, "%llu", &number) != 1 || number == 0) {
 		keep_first_line(answer);
 		r = nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", words_or(answer, "sbatch says nothing"));

@@ -29,6 +29,7 @@ int slurm_write(const char *folder, const char *name, int mode, const char *text
 {
 	char *path;
 
+	NVW_INVARIANT(!strchr(name, '/'));
 	NVW_FAIL_IF(asprintf(&path, "%s/%s", folder, name) < 0, NVW_E_MEMORY, "no memory for a job array");
 	const int r = write_file(path, mode, text);
 

@@ -104,11 +104,13 @@ int spread_add(struct spread *s, struct sweep_words *words)
 
 static bool part_is_done(const void *of, unsigned i)
 {
+	NVW_INVARIANT(i < ((const struct spread *)of)->count);
 	return ((const struct spread *)of)->part[i].is_done;
 }
 
 static const char *part_key(const void *of, unsigned i)
 {
+	NVW_INVARIANT(i < ((const struct spread *)of)->count);
 	return ((const struct spread *)of)->part[i].key;
 }
 

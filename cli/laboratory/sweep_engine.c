@@ -18,11 +18,13 @@ struct points {
 
 static bool point_is_done(const void *of, unsigned i)
 {
+	NVW_INVARIANT(i < ((const struct points *)of)->sweep->count);
 	return ((const struct points *)of)->sweep->point[i].row != NULL;
 }
 
 static const char *point_key(const void *of, unsigned i)
 {
+	NVW_INVARIANT(i < ((const struct points *)of)->sweep->count);
 	return ((const struct points *)of)->sweep->point[i].key;
 }
 

@@ -66,13 +66,6 @@ static int by_point(const void *a, const void *b, void *summary)
 	return compare_points(summary, *(struct sweep_point *const *)a, *(struct sweep_point *const *)b);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return NVW_ORDER(x, y);
-}
-
 static bool value_of(const struct sweep_point *p, const char *metric, double *ret)
 {
 	const json_t *const value = json_object_get(json_object_get(p->row, "values"), metric);
@@ -114,7 +107,7 @@ static int add_point(struct summary *m, const struct sweep_point **sorted, const
 static void measure_groups(struct summary *m)
 {
 	NVW_EACH(g, m->group, m->count) {
-		qsort(g->value, g->ok, sizeof(double), by_size);
+		qsort(g->value, g->ok, sizeof(double), nvw_by_double);
 		if (g->ok) {
 			g->mean = confidence_of(g->value, g->ok);
 		}

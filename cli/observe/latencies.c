@@ -185,6 +185,7 @@ static int describe_one(struct nvw_description *d, const char *of, const char *e
 
 static int describe(struct nvw_description *d, const struct histogram *h, const char *of, const char *kind)
 {
+	NVW_INVARIANT(h->count > 0);
 	NVW_TRY(describe_one(d, of, "p50", percentile(h, 500), "half of the", kind));
 	NVW_TRY(describe_one(d, of, "p99", percentile(h, 990), "99 % of the", kind));
 	NVW_TRY(describe_one(d, of, "p999", percentile(h, 999), "99.9 % of the", kind));

@@ -30,13 +30,6 @@ struct folder {
 	int status;
 };
 
-bool pool_is_folder(const char *path)
-{
-	struct stat s;
-
-	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
 static bool begins_as_a_pool(const char *path)
 {
 	FILE *const file = fopen(path, "rbe");
@@ -132,7 +125,7 @@ static int one_file(void *context, const char *name)
 	char path[4096];
 
 	NVW_PRINT(path, "%s/%s", f->path, name);
-	if (pool_is_folder(path) || is_further(path)) {
+	if (nvw_is_folder(path) || is_further(path)) {
 		return 0;
 	}
 	if (!begins_as_a_pool(path)) {

@@ -13,8 +13,6 @@ struct pool_column {
 	int width; /* negative: a text, to the left */
 };
 
-bool pool_is_folder(const char *path);
-
 /*
  * Does the work with each pool directly in the folder, in the order of their names: the files that begin as a
  * pool does, or have the copy of a header. The further pools of a run (FILE.1) belong to FILE. Prints a table

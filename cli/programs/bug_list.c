@@ -180,7 +180,6 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 
 const struct ct_finding *bug_find(const struct bug *b, const struct ct_result *result)
 {
-	NVW_INVARIANT(result->finding_count <= CT_FINDINGS_MAX);
 	NVW_EACH(f, result->finding, result->finding_count) {
 		if (strstr(f->text, b->finding) && has_place(f, b->durable, true) &&
 			has_place(f, b->lost, false)) {

@@ -10,6 +10,7 @@
 #include <crashtest/explore/known.h>
 #include <crashtest/judge/process.h>
 
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "core/copy.h"
 #include "core/print.h"
@@ -45,13 +46,12 @@ static void path_of(const struct corpus *x, const char *name, char *ret_path, si
 static bool is_input(const struct corpus *x, const struct dirent *e)
 {
 	char path[4096];
-	struct stat s;
 
 	if (e->d_name[0] == '.') {
 		return false;
 	}
 	path_of(x, e->d_name, path, sizeof path);
-	return stat(path, &s) != 0 || !S_ISDIR(s.st_mode);
+	return !nvw_is_folder(path);
 }
 
 static int add_input(struct ct_corpus *c, const char *name)

@@ -136,7 +136,6 @@ static struct ct_trial trial_of(const struct bug *bug, const char *way, const st
 static void tell_finding(
 	const struct ct_result *result, const struct ct_finding *found, struct ct_trial *trial)
 {
-	NVW_INVARIANT(!found || result->finding_count > 0);
 	if (result->finding_count > 0) {
 		describe(NVW_OR(found, &result->finding[0]), trial->text, sizeof trial->text);
 	} else if (!ct_is_consistent(result)) {

@@ -10,23 +10,17 @@
 #include <unistd.h>
 
 #include "core/copy.h"
+#include "core/folder.h"
 #include "core/print.h"
 #include "../../host/folder.h"
 #include "image_name.h"
 
 /* ---- The copy ------------------------------------------------------------------------------------ */
 
-static bool is_folder(const char *path)
-{
-	struct stat s;
-
-	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
 /* The program may create the image. */
 static int copy_image(const char *from, const char *to)
 {
-	if (is_folder(from)) {
+	if (nvw_is_folder(from)) {
 		return host_folder_copy(from, to);
 	}
 	const int error = nvw_copy_file(from, to);
@@ -53,7 +47,7 @@ int working_copy_make(const char *image, struct working_copy *w)
 			*c = '_';
 		}
 	}
-	w->is_folder = is_folder(image);
+	w->is_folder = nvw_is_folder(image);
 	return copy_image(image, w->path);
 }
 

@@ -24,6 +24,7 @@ static char **words;
 
 void cli_command_line(int argc, char **argv)
 {
+	NVW_INVARIANT(argc > 0);
 	word_count = argc;
 	words = argv;
 }

@@ -361,6 +361,7 @@ static struct nvw_log_info info_of(struct nvw_log_reader *log, const struct cut 
 {
 	struct nvw_log_info info = *nvw_log_info(log);
 
+	NVW_INVARIANT(at->record > 0);
 	if (at->found <= at->certain) {
 		info.atomicity = 8;
 	}
@@ -605,6 +606,7 @@ static const struct outcome *without_cut(const struct search *x)
 	static const struct outcome unknown = {
 		.fate = CT_RACE_OPEN, .text = "the store was not found in the log"};
 
+	NVW_INVARIANT(x->late.record == 0);
 	if (x->has_store) {
 		return &durable;
 	}

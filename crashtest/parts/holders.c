@@ -5,6 +5,8 @@
 
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
 #include "holders.h"
 
 enum { VALUES_MAX = 64 }; /* that the log may restore in a word */
@@ -18,6 +20,7 @@ struct ct_holder {
 
 static struct ct_holder *at(const struct ct_holders *h, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number >= 1 && number <= h->at.count);
 	return (struct ct_holder *)h->at.at + (number - 1);
 }
 

@@ -347,6 +347,13 @@ void nvw_folder_remove(struct nvw_folder *folder)
 	*folder = (struct nvw_folder){.lock = -1};
 }
 
+bool nvw_is_folder(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 int nvw_each_entry(const char *folder, int (*fits)(const struct dirent *entry),
 	int (*each)(void *context, const char *name), void *context)
 {

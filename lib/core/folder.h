@@ -34,6 +34,8 @@ void nvw_folder_remove(struct nvw_folder *folder);
  * what to do. */
 NVW_CHECKED int nvw_folder_fail(const char *path, uint64_t bytes);
 
+bool nvw_is_folder(const char *path);
+
 /* Calls each() with the names of the folder's entries that fit (NULL: all), in their order, until it returns
  * an error; returns that, or why the folder cannot be read. */
 int nvw_each_entry(const char *folder, int (*fits)(const struct dirent *entry),

@@ -17,4 +17,9 @@ static inline int nvw_by_u32(const void *a, const void *b)
 	return NVW_ORDER(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
+static inline int nvw_by_double(const void *a, const void *b)
+{
+	return NVW_ORDER(*(const double *)a, *(const double *)b);
+}
+
 #endif

@@ -78,6 +78,7 @@ static void print_part(const struct ct_result *r, const struct ct_cure *c, const
 {
 	char text[1024];
 
+	NVW_INVARIANT(c->count > 0 && !c->verified);
 	ct_cure_text(c, text, sizeof text);
 	if (c->run == CT_CURE_REFUTED) {
 		fprintf(to, "%snot verified: %s: %s\n", indent, text, c->run_text);
@@ -102,6 +103,7 @@ static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
 /* Whose cures were tested together with it, and what they leave. */
 static void print_context(const struct ct_cure *c, const char *indent, FILE *to)
 {
+	NVW_INVARIANT(c->verified);
 	if (c->run == CT_CURE_NOT_RUN && *c->run_text) {
 		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
 	}

@@ -53,13 +53,6 @@ static unsigned executed_in(const struct ct_coverage *c, unsigned begin, unsigne
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "all of split_root (insert.c:410)", or "merge_pair (insert.c:230, 235)". */
 static void print_function(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
 {
@@ -68,11 +61,11 @@ static void print_function(const struct ct_coverage *c, unsigned begin, unsigned
 
 	NVW_INVARIANT(begin < end && end <= c->count);
 	if (executed_in(c, begin, end) == 0) {
-		fprintf(to, "all of %s (%s:%u)", first->function, base_of(first->file), first->line);
+		fprintf(to, "all of %s (%s:%u)", first->function, basename(first->file), first->line);
 		fputs(words_if(flushes_in(c, begin, end), ", which flushes"), to);
 		return;
 	}
-	fprintf(to, "%s (%s", first->function, base_of(first->file));
+	fprintf(to, "%s (%s", first->function, basename(first->file));
 	for (unsigned i = begin; i < end; i++) {
 		if (!c->statement[i].executed) {
 			fprintf(to, "%s%u", before, c->statement[i].line);
@@ -174,7 +167,7 @@ static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned 
 	unsigned line = 0;
 
 	NVW_INVARIANT(begin < end && end <= c->branches);
-	fprintf(to, "%s (%s", first->function, base_of(first->file));
+	fprintf(to, "%s (%s", first->function, basename(first->file));
 	for (const struct ct_statement *b = first; b < &c->branch[end]; b++) {
 		if (went_one_way(b) && b->line != line) {
 			fprintf(to, "%s%u", before, b->line);

@@ -288,6 +288,7 @@ static const char *range_of(const struct ct_unlogged *u, struct insertion *ret)
 	const char *why = "its source file was not found";
 	struct source s;
 
+	NVW_INVARIANT(u->log == CT_LOG_TRANSACTION);
 	if (source_read(u->file, &s)) {
 		why = flush_at(u->file, u->line, PATCH_RANGE, &s, ret);
 	}
