@@ -14,6 +14,8 @@
 #ifndef WORKLOADS_BTREE_LAYOUT_H
 #define WORKLOADS_BTREE_LAYOUT_H
 
+#include <assert.h>
+
 #include <stdbool.h>
 
 #include <nvw/pool.h>
@@ -76,6 +78,7 @@ static inline unsigned btree_fill(unsigned slots)
 /* Number of nodes for this many pairs. */
 static inline uint64_t btree_nodes_for(unsigned slots, uint64_t pairs)
 {
+	assert(slots >= BTREE_SLOTS_MIN);
 	return pairs ? (pairs + btree_fill(slots) - 1) / btree_fill(slots) : 1;
 }
 
@@ -86,6 +89,7 @@ static inline uint64_t btree_nodes_for(unsigned slots, uint64_t pairs)
 /* Slots 0 to count - 1 are used, in this order. */
 static inline uint64_t btree_order(unsigned slots, unsigned count)
 {
+	assert(count <= slots);
 	return (UINT64_C(0xdcba9876543210) & ((UINT64_C(1) << 4 * slots) - 1)) << 4 | count;
 }
 

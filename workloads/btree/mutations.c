@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of the B+tree: for each, the steps that it replaces. */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "insert.h"
 
 /* ---- Fill ---------------------------------------------------------------------------------- */
@@ -275,5 +277,6 @@ const struct btree_steps *btree_replaced(int mutation)
 {
 	static const struct btree_steps none;
 
+	assert(mutation < 0 || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation < 0 ? &none : &replaced[mutation];
 }

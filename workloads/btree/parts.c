@@ -36,6 +36,7 @@
  *
  * The tree has no recovery of its own; epochs undo splits, and the pool is read after that.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -595,6 +596,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 {
 	const struct btree_plan *const p = plan;
 
+	assert(p->slots >= BTREE_SLOTS_MIN);
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the tree");
 	} else if (part - 1 < p->by_key_count) {

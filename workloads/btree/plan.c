@@ -2,6 +2,7 @@
 /* Making a plan from the options. See plan.h. */
 #include "plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ uint64_t btree_distinct(uint64_t *keys, uint64_t count)
 			keys[n++] = keys[i];
 		}
 	}
+	assert(n <= count);
 	return n;
 }
 
@@ -40,6 +42,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 		p->loaded[i] = sequential ? i : keys_of_record(i);
 	}
 	p->loaded_count = btree_distinct(p->loaded, p->preload);
+	assert(p->loaded_count <= p->preload);
 	return 0;
 }
 
@@ -87,6 +90,7 @@ static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *
 		[YCSB_READ_MODIFY_WRITE] = BTREE_READ_MODIFY_WRITE};
 	struct ycsb_requests requests;
 
+	assert(!p->keys && !p->kinds);
 	p->keys = malloc(8 * (p->count + 1));
 	p->kinds = malloc(sizeof *p->kinds * (p->count + 1));
 	p->begun = calloc(p->count + 1, sizeof *p->begun);
@@ -124,6 +128,7 @@ static int take_mix(const struct nvw_options *o, struct ycsb *mix, struct btree_
 
 static bool is_sorted_in(const struct btree_plan *p, uint64_t i)
 {
+	assert(i < p->count);
 	return !p->kinds || (btree_op_of(p, i) != BTREE_LOOKUP && btree_op_of(p, i) != BTREE_SCAN);
 }
 
@@ -145,6 +150,7 @@ uint64_t btree_first_of(const struct btree_plan *p, uint64_t key, uint64_t op)
 
 static int sort_operations(struct btree_plan *p)
 {
+	assert(p->by_key_count == 0);
 	p->by_key = malloc(8 * (p->count + 1));
 	NVW_ALLOCATED(p->by_key, "no memory for %llu operations", (unsigned long long)p->count);
 	NVW_FOR(i, p->count) {
@@ -163,6 +169,7 @@ uint64_t btree_nodes_at_most(const struct btree_plan *p, uint64_t nodes, uint64_
 {
 	const uint64_t fill = btree_fill(p->slots), touched = u64_min(n * height, nodes);
 	const uint64_t made = (2 * fill * touched + n) / (fill - 1);
+	assert(p->slots >= BTREE_SLOTS_MIN);
 
 	return made + made / (fill - 1) + BTREE_LEVELS_MAX;
 }
@@ -172,6 +179,7 @@ static void size_pool(struct btree_plan *p)
 	const bool inserts = p->op == BTREE_INSERT;
 	const uint64_t keys = p->preload + inserts * p->count;
 
+	assert(p->group_size > 0 && p->slots >= BTREE_SLOTS_MIN);
 	p->streams = p->batch / p->group_size + 1;
 	p->log_entries = 6 * (uint64_t)p->group_size + 8;
 	p->nodes = keys / (p->slots / 2 - 1) + 64; /* all levels half full */
@@ -245,6 +253,7 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		btree_free_plan(p);
 		return error;
 	}
+	assert(p->by_key_count <= p->count);
 	*ret_plan = p;
 	return 0;
 }
@@ -274,6 +283,7 @@ int btree_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct btree_plan *const p = plan;
 
+	assert(p->log_entries > 0);
 	NVW_FAIL_IF(p->streams > UINT32_MAX / p->log_entries, NVW_E_USAGE,
 		"btree: the undo log of a batch of %llu operations is too large",
 		(unsigned long long)p->batch);

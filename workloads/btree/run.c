@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's side: bulk load, batches, the distribution of keys over work-groups (gope18 5.1). */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static int allocate_nodes(struct btree_run *r, uint64_t count, nvw_off *ret_node
 	struct btree_allocate_args args = {
 		.pmem = &r->pmem, .count = count, .bytes = btree_node_bytes(r->p->slots)};
 
+	assert(count > 0);
 	NVW_TRY(nvw_heap_provision(r->machine, &r->pmem, args.bytes, count));
 	args.nodes = nvw_alloc(r->machine, 8 * count);
 	if (!args.nodes) {
@@ -85,6 +87,7 @@ static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys,
 		values[i] = nodes[i];
 		at += share;
 	}
+	assert(error != 0 || at == pairs);
 	return error;
 }
 
@@ -101,6 +104,7 @@ static int load_levels(struct btree_run *r, uint64_t *keys, uint64_t *values, ui
 		nodes += count;
 		pairs = count;
 	} while (pairs > 1);
+	assert(level <= BTREE_LEVELS_MAX);
 	r->p->height = level;
 	return write_root(r, values[0]);
 }
@@ -110,6 +114,7 @@ static int load_tree(struct btree_run *r, uint64_t *keys, uint64_t *values, uint
 	uint64_t total = 0, level = pairs;
 	nvw_off *nodes;
 	int error;
+	assert(pairs == r->p->loaded_count);
 
 	do {
 		level = btree_nodes_for(r->p->slots, level);
@@ -166,6 +171,7 @@ static uint64_t slices(struct btree_run *r)
 	for (uint64_t at = 0; at < n; at += size) {
 		r->parts[groups++] = (struct btree_range){at, u64_min(n, at + size)};
 	}
+	assert(groups <= r->p->streams);
 	return groups;
 }
 
@@ -178,6 +184,7 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
 	unsigned level = (unsigned)r->p->height - 1;
 	int error = NVW_E_MEMORY;
+	assert(r->p->height > 0);
 
 	if (lows && offs) {
 		error = read_root(r, offs);
@@ -248,6 +255,7 @@ static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own
 	NVW_FOR(i, groups) {
 		r->parts[i].end = u64_min(r->parts[i].end, r->parts[i].begin + cap);
 	}
+	assert(groups <= r->p->streams);
 	free(lows);
 	*ret_groups = groups;
 	*ret_own_levels = level + 1;
@@ -278,6 +286,7 @@ static uint64_t take_parts(struct btree_run *r, uint64_t groups)
 			r->now_ops[n] = r->left_ops[at];
 		}
 	}
+	assert(n + kept <= r->p->batch);
 	r->left = kept;
 	return n;
 }
@@ -340,6 +349,7 @@ static int pad_arrays(struct btree_run *r)
 		{&pad->high, n}, {&pad->group_splits, BTREE_LEVELS_MAX * r->p->streams}};
 	uint64_t words = 0;
 
+	assert(!r->pad_words);
 	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		words += arrays[i].words;
 	}
@@ -359,6 +369,7 @@ static int host_arrays(struct btree_run *r)
 	uint64_t **const arrays[] = {
 		&r->left_keys, &r->left_values, &r->left_ops, &r->now_keys, &r->now_values, &r->now_ops};
 
+	assert(!r->left_keys && !r->parts);
 	NVW_FOR(i, sizeof arrays / sizeof *arrays) {
 		*arrays[i] = malloc(8 * r->p->batch);
 		NVW_ALLOCATED(*arrays[i], "no memory for a batch of %llu operations",
@@ -390,6 +401,7 @@ void btree_end_run(struct btree_plan *p)
 
 static int upload(struct btree_run *r, uint64_t n)
 {
+	assert(n <= r->p->batch);
 	r->args.n = n;
 	r->args.height = (unsigned)r->p->height;
 	r->args.host_ops = r->now_ops;
@@ -435,6 +447,7 @@ static int insert_launch(struct btree_run *r)
 	} else {
 		groups = slices(r);
 	}
+	assert(groups > 0);
 	n = take_parts(r, groups);
 	NVW_TRY(upload(r, n));
 	NVW_TRY(btree_serve_between(r->p));
@@ -466,6 +479,7 @@ static int simple_launch(struct btree_run *r, enum btree_op op)
 		[BTREE_LOOKUP] = {"btree lookup", btree_lookup_kernel},
 		[BTREE_SCAN] = {"btree scan", btree_scan_kernel},
 	};
+	assert(op < sizeof kernels / sizeof *kernels && kernels[op].kernel);
 	r->parts[0] = (struct btree_range){0, r->left};
 	NVW_TRY(upload(r, take_parts(r, 1)));
 	return nvw_launch(
@@ -478,6 +492,7 @@ static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t 
 {
 	const uint64_t at = btree_first_of(p, key, bound);
 
+	assert(bound <= p->count);
 	if (p->kinds && at > 0 && p->keys[p->by_key[at - 1]] == key) {
 		return btree_value_of_op(p->by_key[at - 1]);
 	}
@@ -486,6 +501,7 @@ static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t 
 
 static int check_lookups(struct btree_run *r, uint64_t bound)
 {
+	assert(r->args.n <= r->p->batch);
 	NVW_FOR(i, r->args.n) {
 		const uint64_t key = r->now_keys[i], expected = value_before(r->p, key, bound);
 		uint64_t found;
@@ -516,6 +532,7 @@ static bool is_owed(const struct btree_run *r, uint64_t op)
 	const struct btree_plan *const p = r->p;
 	uint64_t at = btree_first_of(p, p->keys[op], op);
 
+	assert(op < p->count);
 	while (at < p->by_key_count && p->keys[p->by_key[at]] == p->keys[op]) {
 		if (nvw_acked(r->acks, p->by_key[at++])) {
 			return false;
@@ -537,6 +554,7 @@ static bool is_wanted(struct btree_run *r, uint64_t op)
 
 static uint64_t value_for(const struct btree_plan *p, uint64_t i, enum btree_op op)
 {
+	assert(i < p->count);
 	return p->kinds && op == BTREE_SCAN ? p->kinds[i] >> 8 : btree_value_of_op(i);
 }
 
@@ -547,6 +565,7 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum
 	const struct btree_plan *const p = r->p;
 	uint64_t n = 0;
 
+	assert(count <= p->batch && n == 0);
 	for (uint64_t i = first; i < first + count; i++) {
 		r->left_ops[n] = i;
 		n += is_of(p, i, kind) && is_wanted(r, i);
@@ -563,11 +582,13 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum
 		r->left_keys[r->left] = p->keys[op];
 		r->left_values[r->left++] = value_for(p, op, kind);
 	}
+	assert(r->left <= n);
 	r->args.combined_from = r->left < n ? first : UINT64_MAX;
 }
 
 static int run_kind(struct btree_run *r, uint64_t first, uint64_t count, enum btree_op op)
 {
+	assert(r->left == 0);
 	sort_batch(r, first, count, op);
 	while (r->left) {
 		NVW_TRY(op == BTREE_INSERT ? insert_launch(r) : simple_launch(r, op));
@@ -588,6 +609,7 @@ static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
 	const bool has_reads = r->p->kinds != NULL, reads_last = r->p->reads_last;
 
+	assert(first + count <= r->p->count);
 	if (has_reads && !reads_last) {
 		NVW_TRY(run_reads(r, first, count));
 	}
@@ -612,6 +634,7 @@ int btree_run(void *plan, struct nvw_machine *machine)
 	struct btree_plan *const p = plan;
 	struct btree_run *const r = p->run;
 
+	assert(r->p == p);
 	r->pmem.readers = btree_serve_readers(p);
 	NVW_TRY(make_arrays(r));
 	for (uint64_t at = 0; at < p->count; at += p->batch) {

@@ -17,6 +17,7 @@
  * Readers find a key's leaf in a sorted array of the leaves' lowest keys, which is rebuilt between kernels
  * when there are new leaves. It may be stale: then readers move right.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static int number_keys(const struct btree_plan *p, struct btree_serving *s)
 	memcpy(s->keys, p->loaded, 8 * p->loaded_count);
 	memcpy(s->keys + p->loaded_count, p->keys, 8 * p->count);
 	s->key_count = btree_distinct(s->keys, count);
+	assert(s->key_count <= count);
 	return 0;
 }
 
@@ -104,6 +106,7 @@ static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t va
 static struct nvw_sighting sighting_of(
 	const struct btree_plan *p, uint64_t number, uint64_t value, bool present)
 {
+	assert(number < p->serving->key_count);
 	return (struct nvw_sighting){.number = number,
 		.version = version_of(p, p->serving->keys[number], value, present),
 		.state = value,
@@ -178,6 +181,7 @@ static int publish_order(struct btree_serving *s, nvw_off first)
 		leaves[at++] = leaf;
 		low = find_record(s, leaf)[HIGH] + 1;
 	}
+	assert(at == count);
 	error = nvw_readers_publish_order(s->readers, lows, leaves, count);
 	free(lows);
 	s->has_new_leaves = false;
@@ -210,6 +214,7 @@ int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_reader
 	struct btree_serving *const s = p->serving;
 	nvw_off first;
 
+	assert(!s->leaves);
 	s->leaves = calloc(p->count + 1, sizeof *s->leaves);
 	if (!s->leaves) {
 		return no_memory();
@@ -243,6 +248,7 @@ void btree_serve_note(struct btree_plan *p, const uint64_t *ops, uint64_t count,
 int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
+	assert(first + count <= ((const struct btree_plan *)plan)->count);
 	for (uint64_t op = first; op < first + count; op++) {
 		if (s->leaves[op]) {
 			NVW_TRY(refresh(s, s->leaves[op]));
@@ -347,6 +353,7 @@ int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct n
 		leaf = record[NEXT];
 		record = nvw_reader_find(s->readers, leaf);
 	}
+	assert(found <= limit);
 	*ret_count = found;
 	return 0;
 }
@@ -391,6 +398,7 @@ int btree_serve_judge(
 	const bool present = recovered_value(pool, key, &value);
 	const uint64_t version = version_of(p, key, value, present);
 
+	assert(seen->number < p->serving->key_count);
 	if (version >= seen->version) {
 		return 0;
 	}

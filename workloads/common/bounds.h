@@ -3,6 +3,8 @@
 #ifndef WORKLOADS_COMMON_BOUNDS_H
 #define WORKLOADS_COMMON_BOUNDS_H
 
+#include <assert.h>
+
 #include <nvw/workload.h>
 
 struct bounds {
@@ -27,6 +29,7 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 /* How many parts of a size hold count; the last one may be smaller. */
 static inline uint64_t u64_parts(uint64_t count, uint64_t size)
 {
+	assert(size > 0);
 	return (count + size - 1) / size;
 }
 

@@ -2,6 +2,7 @@
 /* Whole files (bytes.h). libarchive (archive.h) decompresses: all filters, with the file as one raw entry. */
 #include "bytes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct content {
 
 static int content_reserve(struct content *c, uint64_t more)
 {
+	assert(c->used <= c->room);
 	if (c->room - c->used > more) {
 		return 0;
 	}
@@ -52,6 +54,7 @@ static int read_all(struct archive *a, const char *path, struct content *c)
 
 		NVW_FAIL_IF(n < 0, NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 		if (n == 0) {
+			assert(c->used < c->room);
 			c->bytes[c->used] = 0;
 			return 0;
 		}

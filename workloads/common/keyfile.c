@@ -2,6 +2,7 @@
 /* Key files (keyfile.h). */
 #include "keyfile.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static bool is_separator(char c)
 /* The next field of [at, end), empty at the end of the line. */
 static const char *next_field(const char *at, const char *end, const char **ret_end)
 {
+	assert(at <= end);
 	while (at < end && is_separator(*at)) {
 		at++;
 	}
@@ -73,6 +75,7 @@ static bool parse_key(const char *at, const char *end, uint64_t *ret_key)
 	unsigned base = 10;
 	uint64_t key = 0;
 
+	assert(at <= end);
 	if (end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
 		base = 16;
 		at += 2;
@@ -120,6 +123,7 @@ static int malformed(const char *path, uint64_t line, unsigned column, const cha
 	const int shown = (int)u64_min((uint64_t)(end - at), SHOWN_CHARS);
 	const char *const dots = end - at > SHOWN_CHARS ? "..." : "";
 
+	assert(at <= end);
 	NVW_FAIL_IF(column > 1, NVW_E_INPUT,
 		"%s:%" PRIu64 ": expected a 64-bit key in column %u, found \"%.*s%s\"", path, line, column,
 		shown, at, dots);
@@ -151,6 +155,7 @@ static int parse_text(const char *path, const char *content, uint64_t bytes, uns
 	}
 	NVW_FAIL_IF(
 		count == 0, NVW_E_INPUT, "%s: expected keys, found none in %" PRIu64 " lines", path, line);
+	assert(count <= bytes / 2 + 1);
 	*ret_count = count;
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Key sources (keys.h): a table of generators; any other name is a file. */
 #include "keys.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static void fill_zipfian(const struct keys_source *s, uint64_t count, uint64_t *
 	struct nvw_random random = {s->seed};
 	struct zipf z;
 
+	assert(records > 0);
 	zipf_init(&z, ZIPF_YCSB_ITEMS, ZIPF_YCSB_THETA);
 	NVW_FOR(i, count) {
 		keys[i] = keys_of_record(zipf_scrambled(&z, records, &random));

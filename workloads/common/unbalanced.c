@@ -2,6 +2,7 @@
 /* See unbalanced.h. */
 #include "unbalanced.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ static uint64_t traverse(
 {
 	uint64_t visited = 0, held = 1;
 
+	assert(t->root_children > 0);
 	*ret_sum = 0;
 	stack[0] = root;
 	while (held != 0 && visited <= most) {
@@ -34,6 +36,7 @@ int unbalanced_find(struct unbalanced *t, uint64_t wanted, uint64_t seed)
 	struct nvw_random random = {seed};
 	uint64_t *stack;
 
+	assert(wanted >= UNBALANCED_SUBTREE);
 	*t = (struct unbalanced){.root_children = (uint32_t)(wanted / UNBALANCED_SUBTREE)};
 	NVW_FOR(i, UNBALANCED_TABLE) {
 		t->table[i] = i < TABLE_PARENTS ? BRANCHES : 0;

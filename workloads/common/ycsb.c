@@ -119,6 +119,7 @@ static int set_count(const struct property *p, const char *value, void *to, cons
 
 static int set_distribution(const struct property *p, const char *value, void *to, const struct place *place)
 {
+	assert(p->limit <= sizeof(distributions) / sizeof(*distributions));
 	NVW_FOR(i, p->limit) {
 		if (strcmp(value, distributions[i]) == 0) {
 			*(uint64_t *)to = i;
@@ -296,11 +297,13 @@ static enum ycsb_op choose_op(struct ycsb_requests *r)
 			}
 		}
 	}
+	assert(r->mix.share[last] > 0);
 	return last;
 }
 
 static uint64_t choose_record(struct ycsb_requests *r)
 {
+	assert(r->records > 0);
 	if (r->mix.request == YCSB_UNIFORM) {
 		return nvw_random_below(&r->random, r->records);
 	}
@@ -321,6 +324,7 @@ static uint64_t choose_scan_length(struct ycsb_requests *r)
 {
 	const uint64_t lengths = r->mix.scan_max - r->mix.scan_min + 1;
 
+	assert(r->mix.scan_min > 0);
 	return r->mix.scan_min + (r->mix.scan_distribution == YCSB_ZIPFIAN ?
 						 zipf_next(&r->scan_zipf, &r->random) :
 						 nvw_random_below(&r->random, lengths));

@@ -13,6 +13,7 @@ double zipf_zeta(uint64_t n, double theta)
 {
 	const uint64_t exact = u64_min(n, EXACT_TERMS);
 	double sum = 0;
+	assert(theta > 0 && theta < 1);
 
 	for (uint64_t i = 1; i <= exact; i++) {
 		sum += pow((double)i, -theta);
@@ -49,6 +50,7 @@ void zipf_init(struct zipf *z, uint64_t items, double theta)
 
 void zipf_grow(struct zipf *z, uint64_t items)
 {
+	assert(z->items > 0 && z->theta < 1);
 	if (items <= z->items) {
 		return;
 	}
@@ -97,5 +99,6 @@ uint64_t zipf_scrambled(const struct zipf *z, uint64_t records, struct nvw_rando
 
 uint64_t zipf_latest(const struct zipf *z, struct nvw_random *random)
 {
+	assert(z->items > 0);
 	return z->items - 1 - zipf_next(z, random);
 }

@@ -5,6 +5,7 @@
  *
  * No memory is allocated: the crash tester calls this for many thousand states per second.
  */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "check.h"
@@ -56,6 +57,7 @@ static int check_keys(const struct kv_case *c)
 	const struct kv_plan *const p = c->owed.plan;
 	int result = 0;
 
+	assert(p->checks > 0);
 	NVW_FOR(id, p->key_count) {
 		if (p->seen[id] != p->checks && kv_check_key(c, &p->by_key[id]) != 0) {
 			result = NVW_E_INCONSISTENT;

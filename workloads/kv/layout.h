@@ -28,6 +28,8 @@
 #ifndef WORKLOADS_KV_LAYOUT_H
 #define WORKLOADS_KV_LAYOUT_H
 
+#include <assert.h>
+
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
@@ -53,6 +55,7 @@ struct kv_table {
 
 static inline uint64_t kv_root_word(struct kv_table t)
 {
+	assert((t.slots & KV_LOG2_MASK) == 0);
 	return t.slots | t.log2_slots;
 }
 
@@ -84,6 +87,7 @@ static inline uint64_t kv_next_slot(struct kv_table t, uint64_t i)
 
 static inline uint64_t kv_slot_word(uint64_t hash, nvw_off entry)
 {
+	assert((entry & ~KV_OFF_MASK) == 0);
 	return (hash & ~UINT64_C(0xffffffffffff)) | entry;
 }
 
@@ -152,6 +156,7 @@ static inline uint64_t kv_value_header(uint64_t base, uint64_t key, uint64_t val
 {
 	uint64_t check = kv_check_begin(key, value_bytes);
 
+	assert(value_bytes <= KV_VALUE_MAX);
 	NVW_FOR(i, kv_value_words(value_bytes)) {
 		check = kv_check_add(check, kv_value_word(base, i, value_bytes));
 	}

@@ -2,6 +2,8 @@
 /* The seeded bugs of kv: for each, the steps that it replaces. "free-table-first" is in the host code
  * (run.c). */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "steps.h"
 
 /* ---- Entries -------------------------------------------------------------------------------------- */
@@ -150,5 +152,6 @@ const struct kv_steps *kv_replaced(enum kv_mutation mutation)
 			[KV_RACY_DELETE] = {.mark_deleted = mark_in_two},
 		};
 
+	assert(mutation == KV_UNMUTATED || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation == KV_UNMUTATED ? &none : &replaced[mutation];
 }

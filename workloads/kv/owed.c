@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is owed to a key. See owed.h. */
+#include <assert.h>
+
 #include "owed.h"
 
 /* The last batch with an acknowledged change of the key; -1 if there is none. */
@@ -18,6 +20,7 @@ static int64_t last_acked_batch(const struct kv_owed *c, const struct kv_key *k)
 uint64_t kv_last_acked(const struct kv_owed *c, const struct kv_key *k)
 {
 	uint32_t i = k->count;
+	assert(k->count > 0);
 
 	while (i > 1 && !nvw_acked(c->acks, c->plan->changes[k->first + i - 1])) {
 		i--;

@@ -21,6 +21,7 @@
  * Other slots of a key are asked of those that have its fingerprint (nvw_pool_holders()); on a recovered pool
  * they lie on the probe path.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -240,6 +241,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 {
 	const struct kv_plan *const p = plan;
 
+	assert(part < count(p, NULL));
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the table");
 	} else if (part - 1 < most_slots(p)) {

@@ -2,6 +2,7 @@
 /* The plan of a kv run (plan.h): operations from key source and mix, or from a YCSB mix. */
 #include "plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static enum kv_kind draw_kind(const struct mix *mix, struct nvw_random *random)
 	while (left >= mix->percent[i]) {
 		left -= mix->percent[i++];
 	}
+	assert(i < MIX_KINDS);
 	return mix_names[i].kind;
 }
 
@@ -116,6 +118,7 @@ static int allocate_ops(struct kv_plan *p)
 {
 	const uint64_t n = op_total(p) + 1;
 
+	assert(!p->kinds);
 	if (!p->keys) {
 		p->keys = calloc(n, sizeof(*p->keys));
 	}
@@ -197,6 +200,7 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 	if (p->count != 0) {
 		NVW_TRY(keys_make(&source, p->count, &keys, &found));
 	}
+	assert(p->count == 0 || source.records > 0);
 	p->keys = calloc(op_total(p) + 1, sizeof(*p->keys));
 	if (!p->keys) {
 		free(keys);
@@ -263,6 +267,7 @@ static uint32_t intern_key(struct kv_plan *p, uint64_t key)
 {
 	const uint64_t i = index_place(p, key);
 
+	assert(p->key_count <= p->index_mask);
 	if (p->index[i] == 0) {
 		p->by_key[p->key_count].key = key;
 		p->index[i] = (uint32_t)++p->key_count;
@@ -290,6 +295,7 @@ static void group_changes(struct kv_plan *p)
 		next += p->by_key[id].count;
 		p->by_key[id].count = 0;
 	}
+	assert(next <= op_total(p));
 	NVW_FOR(op, op_total(p)) {
 		if (is_change(p->kinds[op])) {
 			struct kv_key *const k = &p->by_key[p->key_ids[op]];
@@ -307,6 +313,7 @@ static int index_keys(struct kv_plan *p)
 	while (p->index_mask < 2 * n) {
 		p->index_mask = 2 * p->index_mask + 1;
 	}
+	assert((p->index_mask & (p->index_mask + 1)) == 0);
 	p->index = calloc(p->index_mask + 1, sizeof(*p->index));
 	p->by_key = calloc(n, sizeof(*p->by_key));
 	p->changes = calloc(n, sizeof(*p->changes));
@@ -385,11 +392,13 @@ static struct need plan_need(const struct kv_plan *p)
 		need.keys += fresh;
 		puts = fresh = 0;
 	}
+	assert(need.log2_slots >= p->log2_slots);
 	return need;
 }
 
 static uint64_t chunks_of(uint64_t bytes)
 {
+	assert(bytes > 0);
 	return (bytes + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES;
 }
 
@@ -404,6 +413,7 @@ static void size_heap(struct kv_plan *p)
 	const uint64_t a_chunk = (NVW_POOL_CHUNK_BYTES - 4096) / (block + 8);
 	uint64_t chunks = need.blocks / a_chunk + 3;
 
+	assert(block > 0);
 	for (unsigned i = 0; i < 3 + need.rebuilds && i < 64; i++) {
 		chunks += chunks_of((UINT64_C(8) << need.log2_slots) >> (i < 3 ? 0 : i - 2));
 	}
@@ -468,6 +478,7 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	while (p->log2_slots < 30 && UINT64_C(1) << p->log2_slots < nvw_option_u64(options, "slots")) {
 		p->log2_slots++;
 	}
+	assert(p->log2_slots <= KV_LOG2_SLOTS_MAX);
 	return BOUNDS_CHECK("kv", options, bounds);
 }
 
@@ -537,6 +548,7 @@ int kv_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct kv_plan *const p = plan;
 
+	assert(p->heap_bytes % NVW_POOL_CHUNK_BYTES == 0);
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = p->heap_bytes,
 		.streams = 1,

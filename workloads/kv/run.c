@@ -7,6 +7,7 @@
  * refers to it), filled, made durable, named by the root word in one store, and that store is made durable;
  * only then is the old extent freed.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ struct run {
 
 static int start_run(struct run *r, struct kv_plan *plan, struct nvw_machine *machine)
 {
+	assert(plan->batch > 0);
 	*r = (struct run){.plan = plan, .machine = machine};
 
 	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
@@ -78,6 +80,7 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 		.replaced = kv_replaced(r->plan->mutation),
 	};
 
+	assert(to.slots != r->plan->table.slots);
 	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items, r->plan->group_size);
 }
 
@@ -101,6 +104,7 @@ static int rebuild_table(struct run *r, unsigned log2_slots)
 	p->used = p->live;
 	p->growths++;
 
+	assert(log2_slots >= KV_LOG2_SLOTS_MIN);
 	const struct kv_counters counters = {p->used, p->live};
 
 	return nvw_write(r->machine, r->counters, &counters, sizeof(counters));
@@ -118,6 +122,7 @@ static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 	const uint64_t batch = kv_batch_of(p, op);
 	uint64_t last = UINT64_MAX; /* the last earlier batch */
 
+	assert(p->key_ids[op] < p->key_count);
 	for (uint32_t i = k->count; i > 0; i--) {
 		const uint64_t change = p->changes[k->first + i - 1];
 		const uint64_t its = kv_batch_of(p, change);
@@ -149,6 +154,7 @@ static int judge_room(uint64_t op, uint64_t result)
 static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
 {
 	const bool is_get = (p->kinds[op] & KV_GET) != 0;
+	assert(op < p->preload + p->count);
 
 	NVW_TRY(judge_room(op, result));
 	if ((p->kinds[op] & KV_SCAN) != 0 && result != KV_RESULT_TORN) {
@@ -174,6 +180,7 @@ static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
 
 static int judge_batch(struct run *r, uint64_t first, uint64_t count)
 {
+	assert(count <= r->plan->batch);
 	NVW_TRY(nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results)));
 	NVW_FOR(i, count) {
 		NVW_TRY(judge_result(r->plan, first + i, r->host_results[i]));
@@ -187,6 +194,7 @@ static uint64_t count_puts(const struct kv_plan *p, uint64_t first, uint64_t cou
 {
 	uint64_t puts = 0;
 
+	assert(first + count <= p->preload + p->count);
 	for (uint64_t op = first; op < first + count; op++) {
 		puts += (p->kinds[op] & KV_PUT) != 0;
 	}
@@ -210,6 +218,7 @@ static int make_room(struct run *r, uint64_t puts)
 static int send_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	const struct kv_plan *const p = r->plan;
+	assert(count <= p->batch);
 	NVW_TRY(nvw_write(r->machine, r->keys, p->keys + first, count * sizeof(*p->keys)));
 	NVW_TRY(nvw_write(r->machine, r->kinds, p->kinds + first, count * sizeof(*p->kinds)));
 	NVW_FOR(i, count) {
@@ -240,6 +249,7 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 		.replaced = kv_replaced(p->mutation),
 	};
 
+	assert(count > 0);
 	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch",
 		is_group ? kv_batch_together : kv_batch_workitem, &args, count, p->group_size);
 }
@@ -260,6 +270,7 @@ static int run_batch(struct run *r, uint64_t first, uint64_t count)
 
 static int run_operations(struct run *r, uint64_t first, uint64_t end)
 {
+	assert(end <= r->plan->preload + r->plan->count);
 	while (first < end) {
 		const uint64_t count = u64_min(end - first, r->plan->batch);
 
@@ -295,11 +306,13 @@ static uint64_t choose(const struct kv_plan *p, const struct nvw_acks *acks, uin
 		kinds[i] = kind != 0 && chosen < most && !nvw_acked(acks, first + i) ? kind : 0;
 		chosen += kinds[i] != 0;
 	}
+	assert(chosen <= most);
 	return chosen;
 }
 
 static int run_chosen(struct run *r, uint64_t first, uint64_t count, uint64_t chosen, const uint32_t *kinds)
 {
+	assert(chosen > 0 && chosen <= count);
 	NVW_TRY(make_room(r, chosen));
 	NVW_TRY(send_batch(r, first, count));
 	NVW_TRY(nvw_write(r->machine, r->kinds, kinds, count * sizeof(*kinds)));

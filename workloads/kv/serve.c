@@ -11,6 +11,7 @@
  *
  * A deleted key keeps its record, as it keeps its slot, so that its versions continue.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ enum { ENTRY, STATE, VERSION }; /* entry 0: deleted */
 /* The state of a deleted key identifies the delete; a value's header never ends in 0. */
 static uint64_t state_of_delete(uint64_t op)
 {
+	assert(op < UINT64_C(1) << 48);
 	return (op + 1) << 16;
 }
 
@@ -51,6 +53,7 @@ static int publish_slot(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t
 	static const uint64_t never[NVW_READERS_WORDS];
 	const uint64_t *now;
 
+	assert(op < p->preload + p->count);
 	/* Only this thread replaces records, so the record outlives the section. */
 	nvw_reader_enter(p->readers);
 	now = nvw_reader_find(p->readers, key);
@@ -91,6 +94,7 @@ int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *
 	struct kv_plan *const p = plan;
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
 
+	assert(!p->notes);
 	p->notes = calloc(p->preload + p->count + 1, sizeof(*p->notes));
 	NVW_ALLOCATED(p->notes, "kv: no memory to serve host readers");
 	p->readers = readers;
@@ -111,6 +115,7 @@ int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct kv_plan *const p = plan;
 
+	assert(first + count <= p->preload + p->count);
 	for (uint64_t op = first; op < first + count; op++) {
 		const struct kv_note *const note = &p->notes[op];
 		uint64_t word;
@@ -154,6 +159,7 @@ int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_
 	const uint64_t key = p->by_key[number].key;
 	const uint64_t *const record = nvw_reader_find(p->readers, key);
 
+	assert(number < p->key_count);
 	*ret_sighting = (struct nvw_sighting){.number = number};
 	if (!record) {
 		return 0;
@@ -175,6 +181,7 @@ int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_
 	for (; error == 0 && n < limit && number + n < p->key_count; n++) {
 		error = kv_serve_lookup(p, number + n, &ret_sightings[n]);
 	}
+	assert(n <= limit);
 	*ret_count = n;
 	return error;
 }
@@ -241,6 +248,7 @@ int kv_serve_judge(
 	const int64_t since = batch_of_state(p, k, seen->state);
 	struct kv_view v;
 
+	assert(seen->number < p->key_count);
 	if (kv_view_open(pool, &v) != 0) {
 		return nvw_violation(findings, 0, "%s", nvw_error_message());
 	}

@@ -3,6 +3,7 @@
  * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to
  * (5); what recovery has to have done (6) is stated here.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -32,6 +33,7 @@ static int check_settled(const struct queue_case *c, uint64_t i)
 {
 	const nvw_off slot = queue_slot(c->v.ring, c->v.payload, i);
 	const struct queue_state s = queue_state_of(nvw_pool_word(c->v.pool, slot));
+	assert(i < c->v.capacity);
 
 	if (s.phase == QUEUE_CLAIMED) {
 		return nvw_violation(c->findings, slot, "recovery left message %u claimed", s.ticket);

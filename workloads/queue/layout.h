@@ -35,6 +35,8 @@
 #ifndef WORKLOADS_QUEUE_LAYOUT_H
 #define WORKLOADS_QUEUE_LAYOUT_H
 
+#include <assert.h>
+
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
@@ -85,6 +87,7 @@ static inline uint64_t queue_message_word(uint64_t seed, uint64_t ticket, uint64
 {
 	uint64_t digest = queue_digest_begin(ticket);
 
+	assert(i <= payload);
 	if (i < payload) {
 		return nvw_mix64(seed + ticket * 0x9e3779b97f4a7c15u + i * 0xbf58476d1ce4e5b9u);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of the queue: for each, the steps that it replaces. */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "steps.h"
 
 /* ---- Turns and states ----------------------------------------------------------------------------- */
@@ -172,5 +174,6 @@ const struct queue_steps *queue_replaced(enum queue_mutation mutation)
 			[QUEUE_COUNTED_RECORDS] = {.place = place_behind_as_many},
 		};
 
+	assert(mutation == QUEUE_UNMUTATED || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation == QUEUE_UNMUTATED ? &none : &replaced[mutation];
 }

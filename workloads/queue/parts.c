@@ -25,6 +25,7 @@
  * Recovery (view.c) changes states only: to DONE if the message has its effect, else from CLAIMED to FULL. A
  * part accepts the states before and after it.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -291,6 +292,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 {
 	const struct queue_plan *const q = plan;
 
+	assert(part < count(plan, NULL));
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the queue's shape");
 	} else if (part - 1 < q->capacity) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The queue as a workload: options, the plan, the hooks. docs/queue.md explains it. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ static int check_bounds(const struct nvw_options *options)
 
 static int make_digests(struct queue_plan *p)
 {
+	assert(!p->digests);
 	p->digests = calloc(p->count + 1, sizeof *p->digests);
 	NVW_ALLOCATED(p->digests, "queue: no memory for a plan of %" PRIu64 " messages", p->count);
 	NVW_FOR(t, p->count) {
@@ -104,6 +106,7 @@ int queue_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct queue_plan *const p = plan;
 
+	assert(p->capacity % p->group_size == 0);
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = p->capacity * queue_slot_bytes(p->payload) +
 			      p->consumers * queue_ledger_bytes(p->count) +

@@ -6,6 +6,7 @@
  * effect is done; one that is in its slot is only consumed. Records of a batch become durable in any order,
  * so ledgers have empty ones between others; these are used first.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ int queue_setup(void *plan, struct nvw_machine *machine)
 	};
 	struct nvw_pmem pmem;
 
+	assert((p->capacity | p->count) <= UINT32_MAX);
 	NVW_TRY(nvw_pmem_attach(machine, &pmem));
 	NVW_TRY(nvw_heap_alloc_extent(
 		machine, &pmem, p->capacity * queue_slot_bytes(p->payload), &words[QUEUE_RING]));
@@ -52,6 +54,7 @@ static int check_room(const struct queue_plan *p, struct nvw_machine *machine, u
 
 static int queue_allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t groups)
 {
+	assert(groups > 0 && a->ring_batches > 0);
 	a->tail = nvw_alloc(machine, 8);
 	a->head = nvw_alloc(machine, 8);
 	a->turns = nvw_alloc(machine, 8 * a->ring_batches);
@@ -77,6 +80,7 @@ static int set_turns(const struct queue_args *a, struct nvw_machine *machine)
 {
 	const uint64_t first = a->rest->first_batch;
 
+	assert(a->ring_batches > 0);
 	NVW_TRY(nvw_write(machine, a->tail, &first, sizeof first));
 	NVW_TRY(nvw_write(machine, a->head, &first, sizeof first));
 	for (uint64_t batch = first; batch < first + a->ring_batches; batch++) {
@@ -99,6 +103,7 @@ static int launch(struct queue_plan *p, struct nvw_machine *machine, const struc
 		.ring_batches = p->capacity / p->group_size,
 	};
 
+	assert(a.ring_batches * p->group_size == p->capacity);
 	NVW_TRY(check_room(p, machine, groups));
 	p->polls = p->torn = p->stuck = 0;
 	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
@@ -139,6 +144,7 @@ static void find_records(const struct queue_view *v, struct queue_rest *rest)
 				rest->to_do[head - 1] = DONE;
 			}
 		}
+		assert(empty <= v->records);
 		rest->used[consumer] = v->records - empty;
 	}
 }
@@ -206,6 +212,7 @@ static int go_on(struct queue_plan *p, struct nvw_machine *machine, const struct
 	if (rest->batches == 0) {
 		return 0;
 	}
+	assert(rest->first_batch < rest->batches);
 	NVW_TRY(launch(p, machine, rest));
 	return queue_judge(p);
 }
@@ -243,6 +250,7 @@ int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		most = u64_max(most, p->consumed[i]);
 	}
 
+	assert(least <= most);
 	const struct figure rows[] = {
 		{"queue.messages", p->count, "count", "messages that were produced and consumed"},
 		{"queue.laps", (p->count + p->capacity - 1) / p->capacity, "count",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The oracle of the stacks: guarantees (1) to (4) of layout.h, on a recovered pool. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static bool check_node(void *context, uint64_t stack, nvw_off off, uint64_t node
 			stack, off);
 		return false;
 	}
+	assert(node < c->v.layout.nodes);
 	if (c->state[node] & ON_STACK) {
 		VIOLATION(c, off, "stack %" PRIu64 " leads to node %" PRIu64 " a second time", stack, node);
 		return false;
@@ -64,6 +66,7 @@ static void check_announcement(struct check *c, uint64_t work_item)
 	const nvw_off off = stack_announcement(&c->v.layout, work_item);
 	const uint64_t word = nvw_pool_word(c->v.pool, off), node = (word & UINT32_MAX) - 1;
 
+	assert(work_item < c->v.layout.work_items);
 	if (word == 0) {
 		return;
 	}
@@ -88,6 +91,7 @@ static void check_acknowledged(struct check *c, uint64_t node)
 	const nvw_off off = stack_node(&c->v.layout, node);
 	const bool taken = nvw_acked(c->acks, c->v.layout.nodes + node);
 
+	assert(node < c->v.layout.nodes);
 	if (nvw_acked(c->acks, node) && !taken && c->state[node] == 0) {
 		VIOLATION(c, off,
 			"node %" PRIu64 " is lost: its push was acknowledged, and nobody has announced it",

@@ -25,6 +25,8 @@
 #ifndef WORKLOADS_STACK_LAYOUT_H
 #define WORKLOADS_STACK_LAYOUT_H
 
+#include <assert.h>
+
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
@@ -94,6 +96,7 @@ static inline uint64_t stack_of(const struct stack_layout *l, uint64_t node)
 
 static inline uint64_t stack_announcement_word(uint64_t node, uint64_t stack)
 {
+	assert((node + 1) <= UINT32_MAX && stack <= UINT32_MAX);
 	return (node + 1) | stack << 32;
 }
 
@@ -112,6 +115,7 @@ static inline uint64_t stack_word(uint64_t seed, uint64_t node, uint64_t i, uint
 {
 	uint64_t digest = stack_digest_begin(node);
 
+	assert(i <= payload);
 	if (i < payload) {
 		return nvw_mix64(seed + node * 0x9e3779b97f4a7c15u + i * 0xbf58476d1ce4e5b9u);
 	}

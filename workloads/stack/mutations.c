@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of the stacks: for each, the steps that it replaces. */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "steps.h"
 
 /* ---- Push ----------------------------------------------------------------------------------------- */
@@ -193,5 +195,6 @@ const struct stack_steps *stack_replaced(enum stack_mutation mutation)
 			[STACK_FORGOTTEN_TAKING] = {.finish_taking = forget_taking},
 		};
 
+	assert(mutation == STACK_UNMUTATED || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation == STACK_UNMUTATED ? &none : &replaced[mutation];
 }

@@ -6,6 +6,7 @@
  * a node is acknowledged, it was taken, and the taking is acknowledged now: then the words are free for other
  * announcements. A node that is neither on a stack nor taken is pushed again.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -32,6 +33,7 @@ int stack_setup(void *plan, struct nvw_machine *machine)
 	};
 	struct nvw_pmem pmem;
 
+	assert((l.stacks | l.nodes) <= UINT32_MAX);
 	NVW_TRY(nvw_pmem_attach(machine, &pmem));
 	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, stack_extent_bytes(&l), &words[STACK_EXTENT]));
 	return roots_write(machine, &pmem, words, sizeof words / sizeof *words);
@@ -56,6 +58,7 @@ static int launch(struct stack_plan *p, struct nvw_machine *machine, const uint8
 		.layout = stack_layout_of(p),
 		.does = does};
 
+	assert(a.layout.work_items == p->groups * p->group_size);
 	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 	p->pushed = p->taken = p->retries = p->empty = p->stuck = 0;
 	NVW_TRY(roots_read(machine, &a.pmem, &a.layout.extent, 1));
@@ -94,6 +97,7 @@ static bool note(void *context, uint64_t stack, nvw_off off, uint64_t node)
 
 static bool is_acked(const struct rest *r, enum stack_operation operation, uint64_t node)
 {
+	assert(node < r->plan->count);
 	return nvw_acked(r->acks, operation == STACK_OPERATION_PUSH ? node : r->plan->count + node);
 }
 
@@ -110,6 +114,7 @@ static int acknowledge_pushes(const struct rest *r)
 
 static int finish_taking(const struct stack_plan *p, struct nvw_machine *machine, uint64_t node)
 {
+	assert(node < p->count);
 	return nvw_acknowledge(machine, p->count + node, 1);
 }
 

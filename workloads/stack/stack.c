@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The stacks as a workload: options, the plan, the hooks. docs/queue.md explains them. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -68,6 +69,7 @@ int stack_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct stack_layout l = stack_layout_of(plan);
 
+	assert(l.work_items <= STACK_WORK_ITEMS_MAX);
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = stack_extent_bytes(&l) + UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "stack",

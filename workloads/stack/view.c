@@ -5,6 +5,7 @@
  * Recovery withdraws the announcements of nodes that are still on a stack. It changes one word each, so it
  * may stop after any.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -40,6 +41,7 @@ int stack_view_open(struct nvw_pool *pool, struct stack_view *ret_view)
 
 void stack_walk(const struct stack_view *v, uint64_t stack, stack_on_node *on_node, void *context)
 {
+	assert(stack < v->layout.stacks);
 	nvw_off off = nvw_pool_word(v->pool, stack_head(&v->layout, stack));
 
 	for (uint64_t i = 0; off != 0 && i <= v->layout.nodes; i++) {

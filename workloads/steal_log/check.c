@@ -3,6 +3,7 @@
  * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to
  * (5); what recovery has to have done (6) is stated here.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ static int check_claim(const struct steal_case *c, uint64_t task)
 	const uint64_t state = nvw_pool_word(v->pool, off);
 	const uint64_t group = steal_claim_group(state), i = steal_claim_record(state);
 
+	assert(task < steal_task_count(&v->tree));
 	if ((state & 15) != STEAL_CLAIMED ||
 		(group < v->groups && i < v->records && c->records[task] != 0 &&
 			c->records[task] == steal_record(v->logs, v->words, v->records, group, i))) {

@@ -27,6 +27,8 @@
 #ifndef WORKLOADS_STEAL_LOG_LAYOUT_H
 #define WORKLOADS_STEAL_LOG_LAYOUT_H
 
+#include <assert.h>
+
 #include <nvw/pool.h>
 #include <nvw/random.h>
 
@@ -40,6 +42,7 @@ enum steal_phase { STEAL_ABSENT, STEAL_PRESENT, STEAL_CLAIMED };
 /* phase: bits 0-3, work-group: 4-15, record: 16-47. */
 static inline uint64_t steal_claim_word(uint64_t group, uint64_t record)
 {
+	assert(group <= STEAL_GROUPS_MAX && record <= UINT32_MAX);
 	return STEAL_CLAIMED | group << 4 | record << 16;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of work stealing: for each, the steps that it replaces. */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "steps.h"
 
 /* ---- Deques --------------------------------------------------------------------------------------- */
@@ -174,5 +176,6 @@ const struct steal_steps *steal_replaced(enum steal_mutation mutation)
 			[STEAL_FORGOTTEN_CHILD] = {.is_made = is_never_made},
 		};
 
+	assert(mutation == STEAL_UNMUTATED || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation == STEAL_UNMUTATED ? &none : &replaced[mutation];
 }

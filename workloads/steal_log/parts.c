@@ -13,6 +13,7 @@
  * names a record of the task, as check.c states; that it is the only one, its record's part says. A task's
  * input is compared with the plan's, or without a plan with the result from which it was made.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -278,6 +279,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 {
 	const struct steal_plan *const p = plan;
 
+	assert(part < count(p, NULL));
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the tasks' shape");
 	} else if (part - 1 < steal_task_count(&p->tree)) {

@@ -5,6 +5,7 @@
  * After a crash the deques get the tasks that exist without a result, and each log goes on behind its last
  * record. A parent that is carried out again does not make the child that it has made already.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ static int write_first_tasks(
 	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
 {
 	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
+	assert(p->words <= STEAL_WORDS_MAX);
 	NVW_FOR(t, p->tree.roots) {
 		NVW_FOR(i, p->words) {
 			item[1 + i] = steal_root_input(p->seed, t, i);
@@ -40,6 +42,7 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 	};
 	struct nvw_pmem pmem;
 
+	assert((p->tree.depth | p->words) <= UINT16_MAX);
 	NVW_TRY(nvw_pmem_attach(machine, &pmem));
 	NVW_TRY(nvw_heap_alloc_extent(
 		machine, &pmem, steal_task_count(&p->tree) * item, &words[STEAL_TASKS]));
@@ -56,6 +59,7 @@ static uint64_t owner_of(const struct steal_plan *p, uint64_t t)
 {
 	const uint64_t skewed = p->tree.roots * p->skew / 100;
 
+	assert(t < p->tree.roots);
 	return t < skewed ? 0 : (t - skewed) % p->groups;
 }
 
@@ -64,6 +68,7 @@ static void deal(const struct steal_plan *p, char *deques, uint64_t group, uint6
 	const uint64_t bytes = steal_deque_bytes(p->tree.roots);
 	struct steal_deque *const d = (struct steal_deque *)(void *)(deques + group * bytes);
 
+	assert(group < p->groups && d->bottom <= p->tree.roots);
 	d->tasks[d->bottom++] = task;
 }
 
@@ -86,6 +91,7 @@ static uint64_t deal_rest(const struct steal_plan *p, struct steal_rest *rest, c
 			rest->children--;
 		}
 	}
+	assert(dealt <= p->tree.roots);
 	return dealt;
 }
 
@@ -99,6 +105,7 @@ static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 
 	NVW_ALLOCATED(deques, "steal-log: no memory for %" PRIu64 " deques", p->groups);
 	left = !a->rest ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
+	assert(left <= steal_task_count(&p->tree));
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);
 	if (error != 0) {
@@ -144,6 +151,7 @@ static int launch(struct steal_plan *p, struct nvw_machine *machine, struct stea
 		.patience = p->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED};
 	nvw_off words[2] = {0};
 
+	assert(p->groups <= STEAL_GROUPS_MAX);
 	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 	STEP(a.replaced, choose_scopes, &a);
 	p->executed = p->stolen = p->attempts = p->stuck = p->most = 0;

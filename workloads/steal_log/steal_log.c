@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work stealing with persistent logs as a workload: options, the plan, the hooks. docs/queue.md
  * explains it. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -71,6 +72,7 @@ static void grow_tree(struct steal_plan *p)
 		if (!p->exists[t] || !steal_has_child(p->tree, t, steal_result(t, input[0], 0))) {
 			continue;
 		}
+		assert(child < steal_task_count(&p->tree));
 		p->exists[child] = true;
 		NVW_FOR(i, words) {
 			p->inputs[child * words + i] = steal_child_input(steal_result(t, input[i], i));
@@ -106,6 +108,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for the inputs of tasks");
 	}
 	grow_tree(p);
+	assert(p->count >= p->tree.roots);
 	*ret_plan = p;
 	return 0;
 }
@@ -134,6 +137,7 @@ int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct steal_plan *const p = plan;
 
+	assert(p->count <= steal_task_count(&p->tree));
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes =
 			(steal_task_count(&p->tree) + p->groups * p->count) * steal_item_bytes(p->words) +

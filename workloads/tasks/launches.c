@@ -12,6 +12,7 @@
  */
 #include "save.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { NEXT, JOINS, MAPS, SHARED_WORDS = 16 };
@@ -37,6 +38,7 @@ static uint32_t *word_of(const struct trees *t, uint32_t entry, unsigned i)
 
 static uint32_t word(struct task_run *run, uint32_t entry, unsigned i)
 {
+	assert(i < run->program->words);
 	return nvw_load(word_of(trees_of(run), entry, i));
 }
 
@@ -53,6 +55,7 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 {
 	const struct trees *const t = trees_of(run);
 
+	assert(n <= run->program->words);
 	if (entry >= run->free_first) {
 		task_spare(run, &t->vector.code[entry]);
 		NVW_FOR(i, n) {
@@ -67,6 +70,7 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 
 static void schedule_join(struct task_run *run, uint32_t entry)
 {
+	assert(entry >= run->now.first && entry < run->now.end);
 	(void)entry;
 	nvw_atomic_store(&trees_of(run)->shared[JOINS], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
@@ -120,6 +124,7 @@ static bool is_undone(const struct task_run *run)
 static int allocate_vector(struct trees *t)
 {
 	const uint64_t stride = save_stride(t->run.options.entries);
+	assert(!t->shared);
 
 	if (is_undone(&t->run)) {
 		t->vector = task_vector_in_pool(&t->run);
@@ -141,6 +146,7 @@ static int write_first(struct trees *t, nvw_task_run function, const uint32_t *w
 	struct nvw_machine *const m = t->run.machine;
 	int32_t code;
 	NVW_TRY(task_run_first(&t->run, function, n, &code));
+	assert(n <= t->run.program->words);
 	NVW_TRY(nvw_write(m, &t->vector.code[0], &code, sizeof code));
 	NVW_FOR(i, n) {
 		NVW_TRY(nvw_write(m, word_of(t, 0, i), &words[i], 4));
@@ -154,6 +160,7 @@ static int launch_maps(struct trees *t, uint32_t next)
 	const unsigned group_size = t->run.options.group_size;
 	struct trees *const args = t;
 
+	assert(next > t->run.free_first);
 	return nvw_launch(t->run.machine, "trees-map", run_maps, &args, groups * group_size, group_size);
 }
 
@@ -180,6 +187,7 @@ static int launch_epoch(struct trees *t)
 	struct task_run *const r = &t->run;
 	uint32_t shared[] = {[NEXT] = r->free_first, [JOINS] = 0, [MAPS] = 0};
 	struct trees *const args = t;
+	assert(r->now.first < r->now.end);
 	NVW_TRY(nvw_write(r->machine, t->shared, shared, sizeof shared));
 	if (is_undone(r)) {
 		NVW_TRY(task_log(r, &t->vector));
@@ -196,6 +204,7 @@ static int launch_epoch(struct trees *t)
 
 static int read_result(struct trees *t)
 {
+	assert(t->run.program->words <= NVW_TASK_WORDS_MAX);
 	NVW_FOR(i, t->run.program->words) {
 		NVW_TRY(nvw_read(t->run.machine, &t->run.totals.result[i], word_of(t, 0, i), 4));
 	}
@@ -207,6 +216,7 @@ static int save_if_due(struct trees *t)
 {
 	const struct nvw_task_save *const save = t->run.options.save;
 
+	assert(!save || save->every > 0);
 	if (!save || (t->run.depth != 0 && t->run.totals.epochs % save->every != 0)) {
 		return 0;
 	}
@@ -262,6 +272,7 @@ static int go_on(struct trees *t)
 
 static int run_from_first(struct trees *t, nvw_task_run function, const uint32_t *words, unsigned n)
 {
+	assert(t->points == 0);
 	NVW_TRY(write_first(t, function, words, n));
 	NVW_TRY(save_if_due(t));
 	return go_on(t);

@@ -4,6 +4,7 @@
 #define NVW_NOT_COVERED
 #include "saved_tasks.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 /* ---- What a recovery point lacks -------------------------------------------------------------------- */
@@ -16,6 +17,7 @@ static uint64_t write_over_it(uint64_t copy)
 
 static uint64_t all_but_one(uint64_t count)
 {
+	assert(count > 0);
 	return count - 1;
 }
 
@@ -144,5 +146,6 @@ const struct nvw_task_steps *saved_replaced(enum saved_mutation mutation)
 			[SAVED_UNORDERED_TASKS] = {.after_tasks = only_meet},
 		};
 
+	assert(mutation < 0 || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation <= SAVED_FORGOTTEN_ARRAY ? &none : &replaced[mutation];
 }

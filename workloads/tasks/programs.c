@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See programs.h. */
+#include <assert.h>
+
 #include "programs.h"
 
 /* ---- Fibonacci ------------------------------------------------------------------------------------ */
@@ -102,6 +104,7 @@ uint64_t trees_marks_of(uint32_t first, uint32_t count)
 {
 	const uint32_t half = count / 2;
 	uint64_t sum = 0;
+	assert((uint64_t)first + count <= UINT32_MAX);
 
 	for (uint64_t i = first; i < (uint64_t)first + count; i++) {
 		sum += (i + 1) * (i + 1);

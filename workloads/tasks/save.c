@@ -4,6 +4,7 @@
 
 #include "common/bounds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include <nvw/epoch.h>
@@ -31,6 +32,7 @@ static uint64_t array_words(const struct nvw_task_save *save)
 	NVW_FOR(i, save->array_count) {
 		bytes += save->arrays[i].bytes;
 	}
+	assert(bytes % 8 == 0);
 	return bytes / 8;
 }
 
@@ -51,6 +53,7 @@ static nvw_off copy_at(const struct task_run *run, uint64_t copy)
 {
 	const struct nvw_task_save *const save = run->options.save;
 
+	assert(copy < 2);
 	return save->area +
 	       save_copy_off(save->undo, copy, run->options.entries, run->program->words, array_words(save));
 }
@@ -71,6 +74,7 @@ static uint32_t entries_in_use(const struct task_run *run)
 		most = u64_max(r->end, most);
 		most = u64_max(r->kept_end, most);
 	}
+	assert(most <= run->options.entries);
 	return most;
 }
 
@@ -80,6 +84,7 @@ static struct save_args make_args(struct task_run *run, const struct save_vector
 	const struct nvw_task_save *const save = run->options.save;
 	const uint32_t copied = save->undo ? 0 : in_use;
 
+	assert(in_use <= run->options.entries);
 	return (struct save_args){.run = run,
 		.vector = vector,
 		.save = save,
@@ -104,6 +109,7 @@ static uint64_t header_word(
 {
 	const struct nvw_task_totals *const t = &run->totals;
 
+	assert(i < SAVE_HEADER_WORDS);
 	switch (i) {
 	case SAVE_NUMBER:
 		return number;
@@ -138,6 +144,7 @@ static uint64_t header_word(
 
 static uint64_t range_word(const struct task_range *r, uint64_t i)
 {
+	assert(i < SAVE_RANGE_WORDS);
 	switch (i) {
 	case 0:
 		return two(r->number, r->first);
@@ -151,6 +158,7 @@ static uint64_t range_word(const struct task_range *r, uint64_t i)
 /* The device address of word i of the vector and the arrays: codes, words, arrays, in their order. */
 static uint64_t *state_word(const struct save_args *a, uint64_t i)
 {
+	assert(i >= a->parts.codes && i < a->parts.total);
 	if (i < a->parts.words) {
 		return (uint64_t *)(void *)&a->vector->code[2 * (i - a->parts.codes)];
 	}
@@ -203,6 +211,7 @@ static void save_point(const void *args)
 	 * not order after it. */
 	struct nvw_epoch epoch = {.pmem = a->save->pmem, .stream = a->save->stream, .number = a->number};
 
+	assert(a->number > 0);
 	nvw_epoch_join(&epoch);
 	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
 		nvw_undo_spare(&epoch, a->copy + 8 * i, sizeof(uint64_t)); /* nothing refers to it yet */
@@ -301,6 +310,7 @@ static void restore_point(const void *args)
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 
+	assert(a->parts.codes <= a->parts.total);
 	const uint64_t end = SAVE_STEP(a->save, restored, a->parts.total, a->parts.arrays, a->parts.total);
 
 	for (uint64_t i = a->parts.codes + nvw_global_id(); i < end; i += work_items) {
@@ -310,6 +320,7 @@ static void restore_point(const void *args)
 
 static int launch(struct task_run *run, const char *name, nvw_kernel kernel, const struct save_args *a)
 {
+	assert(a->parts.total > 0);
 	return nvw_launch(run->machine, name, kernel, a, u64_min(a->parts.total, WORK_ITEMS_MAX), GROUP);
 }
 
@@ -359,6 +370,7 @@ struct save_vector task_vector_in_pool(const struct task_run *run)
 {
 	const uint64_t stride = save_stride(run->options.entries);
 	int32_t *const code = nvw_at(run->options.save->pmem, int32_t, run->options.save->area);
+	assert(is_undone(run));
 
 	return (struct save_vector){.code = code, .word = (uint32_t *)code + stride, .stride = stride};
 }
@@ -369,6 +381,7 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 	const struct nvw_task_save *const save = run->options.save;
 	const struct save_args a = {.run = run, .vector = vector, .save = save, .last = last_at(run)};
 	const uint64_t pairs = save_pairs(run->now.end) - run->now.first / 2;
+	assert(run->now.first < run->now.end);
 	NVW_TRY(nvw_write(run->machine, &save->pmem->log_used[save->stream], &none, sizeof none));
 	NVW_TRY(nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP));
 	NVW_FAIL_IF(run->error != 0, run->error,
@@ -381,6 +394,7 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 
 static int read_stack(struct task_run *run, nvw_off copy, uint32_t depth)
 {
+	assert(depth <= NVW_TASK_SAVED_DEPTH_MAX);
 	run->depth = 0;
 	NVW_FOR(i, depth) {
 		uint64_t w[SAVE_RANGE_WORDS];

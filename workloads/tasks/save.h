@@ -9,6 +9,8 @@
 #ifndef WORKLOADS_TASKS_SAVE_H
 #define WORKLOADS_TASKS_SAVE_H
 
+#include <assert.h>
+
 #include "machine.h"
 
 enum save_header {
@@ -80,6 +82,7 @@ static inline uint64_t save_last_off(uint32_t entries, unsigned words)
 static inline uint64_t save_copy_off(
 	bool undo, uint64_t copy, uint32_t entries, unsigned words, uint64_t array_words)
 {
+	assert(copy <= 2);
 	if (undo) {
 		return save_last_off(entries, words) + 64 + copy * save_copy_bytes(0, words, array_words);
 	}

@@ -2,6 +2,7 @@
 /* A recovery point of a task program as checks see it: durable bytes. See tasks/tasks.h. */
 #include "save.h"
 
+#include <assert.h>
 #include <nvw/epoch.h>
 
 int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stream, uint32_t entries,
@@ -47,6 +48,7 @@ void nvw_task_saved_range(const struct nvw_task_saved *s, uint32_t i, uint32_t *
 	const nvw_off off = s->ranges + 8 * SAVE_RANGE_WORDS * (uint64_t)i;
 	const uint64_t word = nvw_pool_word(s->pool, off);
 
+	assert(i < s->depth);
 	*ret_number = (uint32_t)word;
 	*ret_first = (uint32_t)(word >> 32);
 	*ret_end = (uint32_t)nvw_pool_word(s->pool, off + 8);

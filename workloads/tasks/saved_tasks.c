@@ -15,6 +15,7 @@
 #include "saved_tasks.h"
 #include "programs.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -50,12 +51,14 @@ static const struct nvw_task_program *program_of(const struct saved_plan *p)
 		[SAVED_NQUEENS] = &trees_queens_program,
 		[SAVED_MARKS] = &trees_marks_program};
 
+	assert(p->program <= SAVED_MARKS);
 	return of[p->program];
 }
 
 /* The size of the array that tasks change: a counter of solutions, or the marks. */
 static uint64_t array_bytes(const struct saved_plan *p)
 {
+	assert(p->n > 0);
 	return p->program == SAVED_MARKS ? 8 * ((p->n + 1) / 2) : 8;
 }
 
@@ -133,6 +136,7 @@ static int saved_pool(const void *plan, struct nvw_pool_params *ret_params)
 
 static uint64_t shape_of(const struct saved_plan *p)
 {
+	assert(p->n < 1 << 24);
 	return p->program | (uint64_t)p->recovery << 4 | (uint64_t)p->n << 8 | (uint64_t)p->entries << 32;
 }
 
@@ -168,6 +172,7 @@ static int run_program(
 static int read_result(struct saved_plan *p, struct nvw_machine *machine, const uint32_t *device)
 {
 	uint32_t array[N_MAX + 1] = {0};
+	assert(array_bytes(p) <= sizeof array);
 	NVW_TRY(nvw_read(machine, array, device, array_bytes(p)));
 	switch (p->program) {
 	case SAVED_FIB:
@@ -200,6 +205,7 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 	NVW_TRY(nvw_pmem_attach(machine, &pmem));
 	NVW_TRY(roots_read(machine, &pmem, &area, 1));
 
+	assert(!resume || p->recovery != SAVED_NONE);
 	const struct nvw_task_save save = {.pmem = &pmem,
 		.area = area,
 		.stream = STREAM,
@@ -222,6 +228,7 @@ static uint64_t fib_of(uint32_t n)
 {
 	uint64_t a = 0, b = 1;
 
+	assert(n < 94);
 	NVW_FOR(i, n) {
 		const uint64_t next = a + b;
 
@@ -334,6 +341,7 @@ static int check_point(const struct saved_plan *p, const struct nvw_task_saved *
 	uint32_t left = s->entries;
 	const int64_t found = p->program == SAVED_FIB ? value_of(s, 0, &left) : done_and_left(s, p);
 	const int64_t expected = (int64_t)saved_expected(p);
+	assert(s->number > 0);
 
 	if (found == expected) {
 		return 0;

@@ -11,6 +11,7 @@
  */
 #include "machine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +30,14 @@ unsigned task_function(const struct task_run *run, nvw_task_run function)
 
 int32_t task_code(const struct task_run *run, unsigned function, uint32_t number)
 {
+	assert(function < run->functions);
 	return (int32_t)(function + 1 + number * run->functions);
 }
 
 /* One less than in the thesis, where the last function of the table would get 0, which means no task. */
 int32_t task_map_code(const struct task_run *run, unsigned function)
 {
+	assert(function < run->functions);
 	return (int32_t)function - (int32_t)run->functions;
 }
 
@@ -43,6 +46,7 @@ int32_t task_map_code(const struct task_run *run, unsigned function)
 static void describe(
 	struct task_run *r, const struct nvw_site *site, unsigned function, uint32_t entry, const char *what)
 {
+	assert(function < r->functions);
 	snprintf(r->text, sizeof r->text, "%s:%u: task %s in entry %u, epoch %u: %s", site->file, site->line,
 		r->program->functions[function].name, entry, r->number, what);
 }
@@ -97,6 +101,7 @@ static bool may(const struct nvw_task *t, const struct nvw_site *site, const cha
 	const struct task_run *const r = t->run;
 	char what[160] = "";
 
+	assert(t->function < r->functions);
 	*ret_function = function ? task_function(r, function) : 0;
 	if (r->program->functions[t->function].map) {
 		snprintf(what, sizeof what, "a map function may not %s", act);
@@ -241,6 +246,7 @@ static int full_stack(struct task_run *run, const struct task_range *range)
 {
 	char what[120];
 
+	assert(run->depth <= run->options.depth);
 	snprintf(what, sizeof what, "epoch %u: the stack of epochs is full (%u wait, expected at most %u)",
 		range->number, run->depth, run->options.depth);
 	if (!run->last.site) { /* a recovery point's stack */
@@ -252,6 +258,7 @@ static int full_stack(struct task_run *run, const struct task_range *range)
 
 int task_push(struct task_run *run, const struct task_range *range)
 {
+	assert(run->depth <= run->room);
 	if (run->depth == run->options.depth || (uint64_t)(range->number + 2) * run->functions > INT32_MAX) {
 		return full_stack(run, range);
 	}
@@ -307,6 +314,7 @@ static void find_gap(struct task_run *run)
 			run->free_end = next;
 		}
 		if (next == run->options.entries) {
+			assert(best < run->options.entries);
 			return;
 		}
 		at = next;
@@ -324,6 +332,7 @@ bool task_next_epoch(struct task_run *run)
 		.number = run->number, .first = run->now.first, .end = run->now.end, .next = run->next};
 	run->free_first = run->free_end = run->options.entries;
 	find_gap(run);
+	assert(run->free_first <= run->free_end);
 	return true;
 }
 
@@ -331,6 +340,7 @@ static void note(struct task_run *run, uint32_t next, bool joins, bool maps)
 {
 	struct nvw_task_epoch *const e = &run->epoch;
 	const bool forks = next != run->free_first;
+	assert(e->next == run->next);
 
 	e->joins = joins;
 	e->maps = maps;
@@ -356,6 +366,7 @@ int task_end_epoch(struct task_run *run, uint32_t next, bool joins, bool maps)
 	int error = 0;
 
 	NVW_FAIL_IF(run->error != 0, run->error, "%s", run->text);
+	assert(next >= run->free_first);
 	note(run, next, joins, maps);
 	if (joins) {
 		if (forked.first != forked.end) {
@@ -429,6 +440,7 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 		"program %s: expected a stack of at most %u epochs, found %u", program->name,
 		NVW_TASK_DEPTH_MAX, run->options.depth);
 	NVW_TRY(check_program(run));
+	assert(run->depth == 0 && !run->stack);
 	return task_push(run, &first);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of the tiered table: each one's code in place of a step. */
 #define NVW_NOT_COVERED
+#include <assert.h>
+
 #include "steps.h"
 
 static void order_nothing(void)
@@ -81,5 +83,6 @@ const struct tiered_steps *tiered_replaced(enum tiered_mutation mutation)
 			[TIERED_FORGOTTEN_PUTS] = {.first_put = first_of_all},
 		};
 
+	assert(mutation == TIERED_UNMUTATED || (size_t)mutation < sizeof(replaced) / sizeof(*replaced));
 	return mutation == TIERED_UNMUTATED ? &none : &replaced[mutation];
 }

@@ -17,6 +17,7 @@
  * The check asks only for the next of the puts of a key that come after the one in its row. A work-item
  * acknowledges its puts in order, so if a later one is acknowledged, the next one is.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -253,6 +254,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 {
 	const struct tiered_layout *const l = &((const struct tiered_plan *)plan)->shape;
 
+	assert(part < count(plan, NULL));
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the table's shape");
 	} else if (part - 1 < l->items) {

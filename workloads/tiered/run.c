@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host side of a tiered run: extents in both pools, one launch, figures. After a crash each work-item
  * goes on with its first put that the table lacks: recovery has left nothing in the logs. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/figures.h"
@@ -34,6 +35,7 @@ int tiered_setup(void *plan, struct nvw_machine *machine)
 	};
 	struct nvw_pmem log;
 
+	assert((l->items | l->records) <= UINT32_MAX);
 	NVW_TRY(nvw_pmem_attach(machine, &log));
 	NVW_TRY(nvw_heap_alloc_extent(machine, &log, l->items * tiered_log_bytes(l), &words[TIERED_LOG]));
 	NVW_TRY(alloc_table(p, machine, &log, &words[TIERED_TABLE]));
@@ -46,6 +48,7 @@ static int make_shares(const struct tiered_plan *p, struct tiered_share **ret_sh
 {
 	struct tiered_share *const shares = calloc(p->shape.items, sizeof *shares);
 
+	assert(p->shape.items > 0);
 	NVW_ALLOCATED(shares, "tiered: no memory for the work-items' shares");
 	NVW_FOR(item, p->shape.items) {
 		shares[item].end = tiered_puts(&p->shape, item);
@@ -60,6 +63,7 @@ static int launch(struct tiered_plan *p, struct nvw_machine *machine, const stru
 		.plan = p, .replaced = tiered_replaced(p->mutation), .layout = p->shape, .shares = shares};
 	uint64_t words[TIERED_TABLE + 1];
 
+	assert(p->shape.items == p->groups * p->group_size);
 	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 	NVW_TRY(roots_read(machine, &a.pmem, words, TIERED_TABLE + 1));
 	a.layout.log = words[TIERED_LOG];

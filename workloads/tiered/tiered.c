@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiered table as a workload: options, the plan, the hooks. docs/tiered.md explains it. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ void tiered_dispose(void *plan)
 /* Room for an extent, which is whole chunks. */
 static uint64_t heap_for(uint64_t extent)
 {
+	assert(extent > 0);
 	return extent + NVW_POOL_CHUNK_BYTES;
 }
 
@@ -83,6 +85,7 @@ int tiered_pool(const void *plan, struct nvw_pool_params *ret_params)
 	const struct tiered_plan *const p = plan;
 	const struct tiered_layout *const l = &p->shape;
 
+	assert(l->items <= TIERED_ITEMS_MAX);
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes = heap_for(l->items * tiered_log_bytes(l)) +
 			      (*p->table_device ? 0 : heap_for(tiered_table_bytes(l))),

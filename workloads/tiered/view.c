@@ -6,6 +6,7 @@
  * The rows are in the table's pool, the logs in another: a log is truncated only when all its rows are
  * durable.
  */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "common/extent.h"
@@ -47,6 +48,7 @@ int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view)
 
 uint64_t tiered_puts(const struct tiered_layout *l, uint64_t item)
 {
+	assert(item < l->items);
 	return (l->count + l->items - 1 - item) / l->items;
 }
 
@@ -108,6 +110,7 @@ static int recover_log(const struct tiered_view *v, uint64_t item, struct nvw_re
 	uint64_t end;
 	int error = redo(v, item, &end, report);
 
+	assert(item < v->layout.items);
 	if (error || end == tiered_log_word(v, applied)) {
 		return error;
 	}

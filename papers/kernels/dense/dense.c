@@ -236,6 +236,7 @@ static int copy_in(struct dense_plan *p)
 int dense_run(void *plan, struct nvw_machine *machine)
 {
 	struct dense_plan *const p = plan;
+	assert(p->arrays > 0);
 
 	p->machine = machine;
 	p->launches = 0;
@@ -420,6 +421,7 @@ static int allocate_expected(struct dense_plan *p)
 	NVW_FOR(i, p->arrays) {
 		const uint64_t bytes = array_bytes(&p->array[i]);
 
+		assert(!p->expected[i]);
 		p->expected[i] = malloc(bytes);
 		NVW_ALLOCATED(
 			p->expected[i], "%s: no memory to verify %s", p->kernel->name, p->array[i].name);

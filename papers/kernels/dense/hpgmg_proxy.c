@@ -164,6 +164,7 @@ static int level_launch(
 		.coarse_solution = (double *)p->device[SOLUTION] + next,
 		.width = width,
 		.level = level};
+	assert(level < p->size[LEVELS]);
 
 	return dense_launch_named(p, name, kernel, &args, cells_of(width));
 }

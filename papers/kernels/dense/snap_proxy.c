@@ -129,6 +129,7 @@ DENSE_ITEMS(snap_sweep, a, id, a->size * a->size)
 static int run_sweeps(struct dense_plan *p, struct args *args)
 {
 	const uint64_t planes = 3 * args->size - 2;
+	assert(args->size > 0);
 
 	NVW_TRY(dense_launch(p, snap_emit, args, cells(p)));
 	NVW_FOR(i, OCTANTS * planes) {

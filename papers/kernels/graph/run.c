@@ -21,6 +21,7 @@ struct run {
 static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t element, int *error)
 {
 	void *device;
+	assert(element > 0);
 
 	if (*error != 0) {
 		return NULL;

@@ -234,6 +234,7 @@ static int mutex_verify(void *plan, struct nvw_machine *machine, struct nvw_find
 	const struct args *const a = &p->args;
 	uint32_t *const data = calloc(a->data_words, sizeof(*data));
 	int verdict = 0, error = 0;
+	assert(a->data_words > 0);
 
 	NVW_ALLOCATED(data, "no memory to verify in");
 	for (uint64_t d = 0; error == 0 && d < domains(a); d++) {

@@ -295,6 +295,7 @@ static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 /* A CU's data after this many turns of the writer. */
 static void fill_parts(const struct args *a, uint64_t turns, uint32_t *data)
 {
+	assert(a->part_words > 0);
 	NVW_FOR(i, a->parts * a->part_words) {
 		data[i] = word_after(a, turns, i % a->part_words);
 	}

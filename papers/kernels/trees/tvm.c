@@ -129,6 +129,7 @@ static int end_epoch(struct tvm *t)
 	const struct task_range now = r->now;
 	const uint32_t depth = r->depth, first = r->free_first;
 	int error = task_end_epoch(r, t->next, t->joins, t->maps);
+	assert(t->next >= first);
 
 	if (error == 0 && t->joins) {
 		error = push_mask(t, depth, t->join_mask, now.first, now.end);
