@@ -8,7 +8,6 @@
  * Likewise loads and stores of a size that the sanitizer leaves out: 3, 5, 6, 7 or 12 bytes, which the
  * optimizer makes of small structures, and more than 16, which it makes of several values that are added up.
  */
-#include <string.h>
 
 #include <llvm-c/Target.h>
 
@@ -25,6 +24,7 @@ static void announce_structures(struct device *d, LLVMValueRef *list, unsigned s
 {
 	LLVMTypeRef i32 = LLVMInt32TypeInContext(d->context);
 
+	NVW_INVARIANT(structures <= STRUCTURES_MAX);
 	if (structures == 1) {
 		announce_range(d, "nvw_cuda_before_copy", list + 1);
 	} else if (structures) {
@@ -49,7 +49,6 @@ static void announce_by_value(struct device *d, LLVMValueRef caller)
 		if (attribute) {
 			const unsigned long long bytes =
 				LLVMABISizeOfType(layout, LLVMGetTypeAttributeValue(attribute));
-
 			list[1 + 2 * structures] = as_bytes(d, LLVMGetOperand(caller, i));
 			list[2 + 2 * structures++] = LLVMConstInt(d->i64, bytes, 0);
 		}

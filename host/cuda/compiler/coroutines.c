@@ -19,9 +19,6 @@
  * A copy is what inlining the kernel into a function with its parameters leaves. That function is marked as
  * the compiler's own, and its instructions have line 0, so reports do not name it.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
@@ -65,6 +62,7 @@ struct coroutine {
 
 static LLVMTypeRef word(struct device *d, unsigned bits)
 {
+	NVW_INVARIANT(bits > 0 && bits <= 64);
 	return LLVMIntTypeInContext(d->context, bits);
 }
 
@@ -100,6 +98,7 @@ static LLVMValueRef field(struct device *d, LLVMValueRef address, uint64_t bytes
 	LLVMTypeRef words = LLVMPointerType(d->i64, 0);
 	LLVMValueRef at = number(d, bytes / WORD);
 
+	NVW_INVARIANT(bytes % WORD == 0);
 	if (LLVMTypeOf(address) == d->i64) {
 		address = LLVMBuildIntToPtr(d->builder, address, words, "");
 	} else {
@@ -133,6 +132,8 @@ static void give_way(struct device *d, struct coroutine *c)
 		LLVMConstNull(LLVMTokenTypeInContext(d->context)), LLVMConstNull(word(d, 1))};
 	LLVMValueRef how = intrinsic(d, "llvm.coro.suspend", NULL, 0, arguments, 2);
 	LLVMBasicBlockRef on = block(d, c);
+
+	NVW_INVARIANT(c->end && c->end != LLVMGetInsertBlock(d->builder));
 	LLVMValueRef ways = LLVMBuildSwitch(d->builder, how, c->end, 1);
 
 	LLVMAddCase(ways, LLVMConstNull(word(d, 8)), on);
@@ -145,6 +146,8 @@ static void build_end(struct device *d, struct coroutine *c)
 	const unsigned id = LLVMLookupIntrinsicID("llvm.coro.end", strlen("llvm.coro.end"));
 	const unsigned n = LLVMCountParamTypes(LLVMIntrinsicGetType(d->context, id, NULL, 0));
 
+	NVW_INVARIANT(
+		n <= sizeof arguments / sizeof *arguments); /* an LLVM that nobody has tried may have more */
 	arguments[2] = LLVMConstNull(LLVMTokenTypeInContext(d->context)); /* in later LLVMs */
 	LLVMPositionBuilderAtEnd(d->builder, c->end);
 	intrinsic(d, "llvm.coro.end", NULL, 0, arguments, n);
@@ -215,6 +218,7 @@ static LLVMValueRef as_number(struct device *d, LLVMValueRef v)
 	const unsigned bits =
 		(unsigned)LLVMSizeOfTypeInBits(LLVMGetModuleDataLayout(d->module), LLVMTypeOf(v));
 
+	NVW_INVARIANT(bits <= 64);
 	if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind) {
 		return LLVMBuildPtrToInt(d->builder, v, d->i64, "");
 	}
@@ -247,6 +251,7 @@ static void move_to_end(struct device *d, LLVMValueRef i, LLVMBasicBlockRef to)
 /* A join that comes from another block now. */
 static void rename_incoming(struct device *d, LLVMValueRef phi, LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 {
+	NVW_INVARIANT(from != to && LLVMCountIncoming(phi) > 0);
 	LLVMPositionBuilderBefore(d->builder, phi);
 	LLVMSetCurrentDebugLocation2(d->builder, LLVMInstructionGetDebugLoc(phi));
 	LLVMValueRef renamed = LLVMBuildPhi(d->builder, LLVMTypeOf(phi), "");
@@ -270,6 +275,7 @@ static LLVMBasicBlockRef split_behind(struct device *d, struct coroutine *c, LLV
 	LLVMBasicBlockRef from = LLVMGetInstructionParent(i), rest = block(d, c);
 	LLVMValueRef last = LLVMGetBasicBlockTerminator(from), next;
 
+	NVW_INVARIANT(last && last != i);
 	for (unsigned s = 0; s < LLVMGetNumSuccessors(last); s++) {
 		LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetSuccessor(last, s));
 
@@ -334,6 +340,7 @@ static void access_at(struct device *d, LLVMValueRef is, LLVMValueRef place)
 {
 	const bool pointer = LLVMIsAStoreInst(is); /* behind a store's value */
 
+	NVW_INVARIANT(pointer || LLVMIsALoadInst(is));
 	LLVMSetOperand(is, pointer,
 		LLVMBuildPointerCast(d->builder, place, LLVMTypeOf(LLVMGetOperand(is, pointer)), ""));
 }
@@ -392,6 +399,7 @@ static void divide_plain(struct device *d, struct coroutine *c, LLVMValueRef hoo
 	LLVMValueRef pointer = LLVMGetOperand(hook, 0), places[2], value = NULL, last = hook;
 	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(hook);
 
+	NVW_INVARIANT(LLVMGetNextInstruction(hook) == is); /* nothing comes between them that could be lost */
 	if (what & WRITES) {
 		value = LLVMGetOperand(is, 0);
 		last = is;
@@ -458,6 +466,7 @@ static void divide_atomic(struct device *d, struct coroutine *c, LLVMValueRef is
 	LLVMBasicBlockRef here = LLVMGetInstructionParent(is), rest = split_behind(d, c, is),
 			  asked = block(d, c), ways[] = {block(d, c), NULL};
 
+	NVW_INVARIANT(LLVMGetNumArgOperands(is) == 4); /* include/nvw_cuda_atomics.h */
 	for (unsigned i = 0; i < 4; i++) {
 		arguments[i] = LLVMGetOperand(is, i);
 	}
@@ -567,6 +576,7 @@ static void build_begin(struct device *d, struct coroutine *c)
 	LLVMValueRef nothing = LLVMConstNull(d->bytes), size;
 	LLVMBasicBlockRef asked, begins;
 
+	NVW_INVARIANT(LLVMIsDeclaration(c->function)); /* what begins it is its first block */
 	LLVMPositionBuilderAtEnd(d->builder, block(d, c));
 	asked = block(d, c);
 	begins = block(d, c);
@@ -636,6 +646,7 @@ static struct coroutine copy_of(
 	struct coroutine c = {.function = LLVMAddFunction(d->module, name, type)};
 
 	free(name);
+	NVW_INVARIANT(!LLVMIsDeclaration(kernel)); /* its body is inlined */
 	c.scope = describe(describer, file, c.function);
 	stand_aside(d, &c, NULL);
 	build_begin(d, &c);
@@ -759,7 +770,7 @@ static void divide_calls(struct device *d, struct coroutine *c)
 
 	LLVMSetInitializer(sites, LLVMConstNull(cells));
 	LLVMSetLinkage(sites, LLVMPrivateLinkage);
-	find_divided(d, c->function, calls);
+	NVW_INVARIANT(find_divided(d, c->function, calls) == n);
 	for (unsigned i = 0; i < n; i++) {
 		LLVMValueRef at[] = {number(d, 0), number(d, i)};
 
@@ -834,6 +845,7 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			  begins = LLVMInsertBasicBlockInContext(d->context, body, "");
 	LLVMValueRef frame = LLVMGetParam(resume, 0), next;
 
+	NVW_INVARIANT(LLVMCountParams(resume) == 1);
 	for (LLVMValueRef i = LLVMGetFirstInstruction(body); i; i = next) {
 		next = LLVMGetNextInstruction(i);
 		if (LLVMIsAAllocaInst(i)) {

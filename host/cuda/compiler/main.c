@@ -10,9 +10,6 @@
  * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first
  * ones.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>

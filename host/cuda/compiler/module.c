@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each stage asks of the module. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "device.h"
 
@@ -12,7 +10,10 @@ LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef ty
 
 unsigned attribute_kind(const char *name)
 {
-	return LLVMGetEnumAttributeKindForName(name, strlen(name));
+	const unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+	NVW_INVARIANT(kind); /* this LLVM knows the name */
+	return kind;
 }
 
 void mark(struct device *d, LLVMValueRef function, const char *attribute)
@@ -63,6 +64,7 @@ LLVMValueRef call(struct device *d, const char *name, LLVMTypeRef result, LLVMVa
 {
 	LLVMTypeRef types[8];
 
+	NVW_INVARIANT(n <= sizeof types / sizeof *types);
 	for (unsigned i = 0; i < n; i++) {
 		types[i] = LLVMTypeOf(arguments[i]);
 	}
@@ -76,6 +78,7 @@ LLVMValueRef intrinsic(struct device *d, const char *name, LLVMTypeRef *overload
 {
 	const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
 
+	NVW_INVARIANT(id); /* this LLVM knows the name */
 	return LLVMBuildCall2(d->builder, LLVMIntrinsicGetType(d->context, id, overloads, count),
 		LLVMGetIntrinsicDeclaration(d->module, id, overloads, count), arguments, n, "");
 }

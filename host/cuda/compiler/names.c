@@ -8,9 +8,6 @@
  * A kernel, and a variable that the host knows, stands in a table with its name in the source file. The host
  * half announces its stubs and shadows by these names when the program begins (runtime/tables.c).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <llvm-c/Comdat.h>
 #include <llvm-c/DebugInfo.h>
@@ -51,6 +48,7 @@ static void add_row(struct table *t, struct device *d, LLVMValueRef *columns, un
 	t->row = realloc(t->row, (t->rows + 1) * sizeof *t->row);
 	t->row[t->rows++] = LLVMConstStructInContext(d->context, columns, n, false);
 	t->type = LLVMTypeOf(t->row[0]);
+	NVW_INVARIANT(LLVMTypeOf(t->row[t->rows - 1]) == t->type); /* rows of one table are of one type */
 }
 
 static void emit_table(struct table *t, struct device *d, const char *section)
@@ -318,7 +316,6 @@ static void rename_to(LLVMValueRef v, const char *name)
 static void rename_suffixed(struct device *d, LLVMValueRef v)
 {
 	char *const name = joined(name_of(v), ".dev");
-
 	if (LLVMIsAGlobalObject(v) && is_defined(v) && LLVMGetComdat(v)) {
 		LLVMSetComdat(v, LLVMGetOrInsertComdat(d->module, name));
 	}

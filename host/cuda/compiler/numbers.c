@@ -3,7 +3,6 @@
  * What C++ leaves open and GPUs define (PTX ISA, cvt, shl, shr): a number outside of an integer type becomes
  * its end, and a shift by the width or more takes all bits out. docs/cuda-hardware.md has what a GPU did.
  */
-#include <string.h>
 
 #include "device.h"
 
@@ -14,6 +13,7 @@ static LLVMValueRef saturated(struct device *d, LLVMValueRef x, unsigned bits, c
 	LLVMTypeRef from = LLVMTypeOf(x), to = LLVMIntTypeInContext(d->context, bits), types[] = {to, from};
 	LLVMValueRef integer = intrinsic(d, name, types, 2, &x, 1);
 
+	NVW_INVARIANT(bits == 32 || bits == 64);
 	if (bits < 64 && LLVMGetTypeKind(from) == LLVMFloatTypeKind) {
 		return integer;
 	}

@@ -10,9 +10,6 @@
 #include "ptx.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- Branches */
 
@@ -66,6 +63,7 @@ static void branch(struct ptx *p, const char *name)
 		return;
 	}
 	jumps = ptx_condition(p);
+	NVW_INVARIANT(LLVMTypeOf(jumps) == p->d->i64); /* conditions are 0 or 1 in 64 bits */
 	label->waiting = either(p, label->waiting, jumps);
 	stays = LLVMBuildXor(p->d->builder, jumps, ptx_number(p, 1), "");
 	if (p->active) {

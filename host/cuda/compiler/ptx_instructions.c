@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The instructions of inline PTX: a table of them, and what each kind becomes. */
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../include/nvw_cuda_atomics.h"
 #include "../include/nvw_cuda_warp.h"
@@ -125,6 +123,7 @@ static void access(struct ptx *p, struct ptx_instruction *i, bool is_load)
 	const int forbidden = is_load ? RELEASE : ACQUIRE;
 	char *list[OPERANDS_MAX];
 
+	NVW_INVARIANT(i->operands == 2);
 	if (has(i, ORDER) != has(i, SCOPE) || i->word[ORDER] == forbidden) {
 		ptx_unsupported(p, i);
 		return;
@@ -557,6 +556,7 @@ static bool take_word(struct ptx_instruction *i, const char *word)
 {
 	const unsigned allowed = i->rule->needs | i->rule->takes;
 
+	NVW_INVARIANT(!(i->rule->needs & i->rule->takes)); /* a kind of word is one or the other */
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		const bool is_open =
 			kind >= IGNORED_MEMORY || i->word[kind] < 0; /* else it is there already */
@@ -590,6 +590,7 @@ static bool take_words(struct ptx_instruction *i, char *rest)
 			return false;
 		}
 	}
+	NVW_INVARIANT(i->operands <= OPERANDS_MAX && i->rule->from <= OPERANDS_MAX);
 	return (int)i->operands >= i->rule->from && (i->rule->to < 0 || (int)i->operands <= i->rule->to);
 }
 

@@ -2,9 +2,6 @@
 /* Values of inline PTX: all have 64 bits. And what is said where one is not supported. */
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <llvm-c/DebugInfo.h>
 
@@ -64,10 +61,12 @@ LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...)
 	LLVMTypeRef types[ARGUMENTS_MAX];
 	va_list list;
 
+	NVW_INVARIANT(n <= ARGUMENTS_MAX);
 	va_start(list, n);
 	for (unsigned i = 0; i < n; i++) {
 		arguments[i] = va_arg(list, LLVMValueRef);
 		types[i] = p->d->i64;
+		NVW_INVARIANT(LLVMTypeOf(arguments[i]) == p->d->i64);
 	}
 	va_end(list);
 	const LLVMTypeRef type = LLVMFunctionType(p->d->i64, types, n, false);
@@ -107,6 +106,7 @@ void ptx_declare(struct ptx *p, const char *name, LLVMValueRef value)
 
 LLVMValueRef ptx_negated(struct ptx *p, LLVMValueRef bit, bool is_negated)
 {
+	NVW_INVARIANT(LLVMTypeOf(bit) == p->d->i64);
 	if (!is_negated) {
 		return bit;
 	}
@@ -153,6 +153,7 @@ void ptx_set(struct ptx *p, const char *operand, LLVMValueRef value)
 	if (p->guard) {
 		value = kept_unless_executed(p, r, value);
 	}
+	NVW_INVARIANT(LLVMTypeOf(value) == p->d->i64);
 	r->value = value;
 }
 

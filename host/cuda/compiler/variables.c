@@ -10,9 +10,6 @@
  *
  * A __managed__ variable is the host half's, and plain memory for both sides.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "device.h"
 
@@ -35,6 +32,7 @@ static void join_dynamic(struct device *d, LLVMValueRef array)
 
 static void place(LLVMValueRef variable, const char *section)
 {
+	NVW_INVARIANT(!LLVMIsDeclaration(variable)); /* the section is that of the file that defines it */
 	LLVMSetSection(variable, section);
 	if (LLVMGetLinkage(variable) == LLVMInternalLinkage) {
 		LLVMSetLinkage(variable, LLVMExternalLinkage);

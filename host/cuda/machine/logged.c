@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include "core/invariant.h"
+
 static struct {
 	struct nvw_log_writer *log;
 	uint32_t number, kernels;
@@ -50,6 +52,7 @@ int logged_create(const struct emu_config *config, uint64_t bytes, struct nvw_lo
 	char path[512];
 	int error = 0;
 
+	NVW_INVARIANT(!self.log); /* a machine has one */
 	self.kernels = 0;
 	if (hooks() && hooks()->new_log(path, sizeof path, &self.number)) {
 		error = nvw_log_create(path, &info, &self.log);

@@ -104,6 +104,7 @@ static int make_machine(uint64_t nvram_bytes)
 	if (self.pool) {
 		nvram = (const char *)nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks;
 	}
+	NVW_INVARIANT(!nvram == !nvram_bytes);
 	emu_barriers_without_returned(self.machine);
 	emu_order_by_line(self.machine);
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
@@ -113,6 +114,7 @@ static int make_machine(uint64_t nvram_bytes)
 
 static void destroy_machine(void)
 {
+	NVW_INVARIANT(self.machine || !self.pool); /* it has the pool */
 	if (self.machine) {
 		const uint64_t ps = nvw_time_ps(self.machine);
 
@@ -141,6 +143,7 @@ static int prepare(const struct nvw_cuda_job *job)
 	}
 	ranges_give_back(NULL);
 	destroy_machine();
+	NVW_INVARIANT(!self.machine && !self.pool);
 	if (nvram) {
 		nvram = 2 * nvram + NVRAM_MORE;
 	}
@@ -168,6 +171,7 @@ static int launch_on_machine(const struct nvw_cuda_job *job)
 {
 	const uint64_t work_items = job->groups * job->group_size;
 
+	NVW_INVARIANT(work_items > 0 && work_items / job->group_size == job->groups);
 	if (!job->frame_bytes) {
 		return nvw_launch(self.machine, job->name, kernel, job, work_items, job->group_size);
 	}
@@ -194,6 +198,7 @@ static int announce(const struct nvw_cuda_job *job)
 
 static int launch(const struct nvw_cuda_job *job)
 {
+	NVW_INVARIANT(self.machine && ranges_have_room(job)); /* prepare() */
 	self.job = job;
 	report_kernel_begins(self.machine, job);
 	const int error = launch_on_machine(job);
@@ -254,6 +259,7 @@ static const struct nvw_site *site(const void *place)
 static void fill_in(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
 	unsigned order, unsigned scope, uint64_t also, const struct nvw_site *its)
 {
+	NVW_DEEP_INVARIANT(bytes <= 8 && !(bytes & (bytes - 1)));
 	const unsigned log2 = (unsigned)__builtin_ctz(bytes);
 	struct nvw__request *const r = nvw__self;
 
@@ -277,6 +283,7 @@ static unsigned piece_of(uint64_t address, size_t n)
 {
 	unsigned piece = 8;
 
+	NVW_DEEP_INVARIANT(n > 0);
 	while (piece > n || address % piece) {
 		piece /= 2;
 	}
@@ -365,6 +372,7 @@ static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64
 
 static void fence(unsigned scope, const void *place)
 {
+	NVW_DEEP_INVARIANT(scope < sizeof scopes / sizeof *scopes);
 	const uint64_t own = (uint64_t)(uintptr_t)self.fences + nvw_global_id() % FENCE_LINES * LINE;
 
 	issue(NVW__ATOMIC_STORE, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_RELEASE, scopes[scope], 0, place);

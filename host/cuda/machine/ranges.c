@@ -100,6 +100,7 @@ bool ranges_have_room(const struct nvw_cuda_job *job)
 			wanted += lines(job->ranges[i].bytes) * LINE;
 		}
 	}
+	NVW_INVARIANT(self.nvram_used <= self.nvram_bytes);
 	return wanted <= self.nvram_bytes - self.nvram_used;
 }
 
@@ -129,6 +130,7 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 		return nvw_alloc(self.machine, bytes);
 	}
 	self.nvram_used += bytes;
+	NVW_INVARIANT(self.nvram_used <= self.nvram_bytes); /* ranges_have_room() */
 	return (char *)(uintptr_t)(self.nvram + self.nvram_used - bytes);
 }
 
@@ -147,6 +149,7 @@ static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 	}
 	p.at = room_in_machine(r);
 	self.places[self.count] = p;
+	NVW_INVARIANT(p.room >= r->bytes && p.room % LINE == 0);
 	*ret = &self.places[self.count++];
 	return p.at ? 0 : NVW_E_MEMORY;
 }
@@ -159,6 +162,7 @@ static int write_changes(struct place *p, size_t from, size_t bytes)
 {
 	int error = 0;
 
+	NVW_INVARIANT(from % LINE == 0 && bytes <= p->room);
 	while (from < bytes && !error) {
 		size_t to = from;
 
@@ -228,6 +232,7 @@ static size_t bytes_at(const struct place *p, size_t at)
 
 static void keep_line(struct place *p, size_t at)
 {
+	NVW_DEEP_INVARIANT(p->touched[at / LINE] == TOUCHED);
 	emu_spend_copy(self.machine, bytes_at(p, at));
 	p->touched[at / LINE] = KEPT;
 }
@@ -236,6 +241,7 @@ static void give_back_line(struct place *p, size_t at)
 {
 	const size_t n = bytes_at(p, at);
 
+	NVW_DEEP_INVARIANT(p->touched[at / LINE] == KEPT);
 	emu_peek(self.machine, p->shadow + at, p->at + at, n);
 	memcpy(p->range.start + at, p->shadow + at, n);
 	p->touched[at / LINE] = 0;
@@ -247,6 +253,7 @@ static void for_lines(struct place *p, unsigned mark, void (*act)(struct place *
 	const size_t count = lines(p->range.bytes);
 	uint64_t word;
 
+	NVW_INVARIANT(count * LINE <= p->room);
 	for (size_t i = 0; i < count;) {
 		if (i % sizeof word == 0 && i + sizeof word <= count &&
 			(memcpy(&word, p->touched + i, sizeof word), !(word & UINT64_MAX / 0xff * mark))) {

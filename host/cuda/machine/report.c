@@ -47,6 +47,7 @@ static struct kernel *kernel_of(const char *name)
 
 void report_kernel_begins(struct nvw_machine *machine, const struct nvw_cuda_job *job)
 {
+	NVW_INVARIANT(!now.kernel); /* one at a time */
 	now.kernel = kernel_of(job->name);
 	now.began = nvw_time_ps(machine);
 	now.stats = *emu_statistics(machine);
@@ -70,6 +71,7 @@ void report_kernel_ends(struct nvw_machine *machine)
 
 		*sum += nvw_max(to, from) - from;
 	}
+	NVW_INVARIANT(nvw_time_ps(machine) >= now.began);
 	if (now.kernel) {
 		now.kernel->ps += nvw_time_ps(machine) - now.began;
 	}

@@ -102,6 +102,7 @@ static struct nvw_site *look_up_aside(const void *place)
 	if (!stack && (stack = aligned_alloc(64, ASIDE_BYTES)) == NULL) {
 		return NULL;
 	}
+	NVW_INVARIANT(place); /* site_of() knows what that is */
 	aside.place = place;
 	emu_fiber_clean(stack, ASIDE_BYTES);
 	emu_fiber_announce(stack, ASIDE_BYTES);
@@ -129,6 +130,7 @@ static bool grow(void)
 	const size_t old_room = room, new_room = NVW_OR(2 * room, 1024);
 	struct entry *const larger = calloc(new_room, sizeof *larger);
 
+	NVW_INVARIANT(!(new_room & (new_room - 1)) && used <= room); /* slot_of() masks by it */
 	if (!larger) {
 		return false;
 	}
@@ -163,6 +165,7 @@ const struct nvw_site *site_of(const void *place)
 		}
 		table[i] = (struct entry){place, site};
 		used++;
+		NVW_INVARIANT(used < room); /* searches end at an empty slot */
 	}
 	return table[i].site;
 }

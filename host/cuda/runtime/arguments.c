@@ -18,9 +18,6 @@
  * since it may change its parameters. One that no pattern changes is an empty structure (a functor, a lambda
  * without captures), which travels nowhere.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -109,6 +106,7 @@ static void ask(const struct kernel_entry *kernel, unsigned bit)
 	} stub = {.address = kernel->stub};
 	struct image *const image = &asking.image;
 
+	NVW_INVARIANT(is_asking && bit < BITS);
 	asking.bit = bit;
 	for (unsigned i = 0; i < SLOTS; i++) {
 		const uint64_t value = (i + 1) >> bit & 1;
@@ -357,6 +355,7 @@ static uint64_t *slot(struct image *image, unsigned number)
 {
 	const unsigned i = number - 1;
 
+	NVW_INVARIANT(number > 0 && number <= SLOTS);
 	if (i < INTEGERS) {
 		return &image->integer[i];
 	}
@@ -371,6 +370,7 @@ static uint64_t *slot(struct image *image, unsigned number)
 
 static void copy_memory(struct image *image, const struct argument *a, const void *from)
 {
+	NVW_INVARIANT(a->slot[0] > FIRST_ON_STACK); /* structures are on the stack */
 	memcpy(slot(image, a->slot[0]), from, 8ul * a->words);
 	(void)slot(image, a->slot[0] + a->words - 1);
 }
@@ -383,6 +383,7 @@ static bool keep_object(struct image *image, unsigned number, void *from)
 {
 	struct object *const o = &image->object[image->objects];
 
+	NVW_INVARIANT(image->objects <= OBJECTS_MAX);
 	if (image->objects == OBJECTS_MAX || (!o->bytes && !(o->bytes = malloc(OBJECT_MAX)))) {
 		return false;
 	}

@@ -103,6 +103,7 @@ static void note(unsigned operation, bool changes, const void *place)
 
 static bool changes_something(const struct request *r, uint64_t old)
 {
+	NVW_DEEP_INVARIANT(bytes_of(r->size) <= 8);
 	const uint64_t mask = nvw_low_bits(8 * bytes_of(r->size));
 
 	return r->operation != NVW_CUDA_LOAD &&

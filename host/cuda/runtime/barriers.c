@@ -6,6 +6,7 @@ static void open_barrier(struct group *g)
 {
 	const uint64_t result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
 
+	NVW_INVARIANT((unsigned)g->counts <= g->waiting); /* who votes waits */
 	for (unsigned i = 0; i < g->size; i++) {
 		if (g->items[i].state == AT_BARRIER) {
 			g->items[i].result = result;
@@ -40,6 +41,7 @@ void nvw_cuda_item_left_machine(struct group *g)
 
 static uint64_t barrier_on_machine(struct group *g, int predicate, const void *place)
 {
+	NVW_DEEP_INVARIANT(g->waiting < g->live && predicate >> 1 == 0);
 	g->counts += predicate;
 	g->waiting++;
 	maybe_count(g);
@@ -69,6 +71,7 @@ static void wait_at_barrier(struct item *me, int predicate, const void *place)
 {
 	struct group *const g = me->group;
 
+	NVW_DEEP_INVARIANT(me->state == RUNNABLE && g->waiting < g->live);
 	g->counts += predicate;
 	g->waiting++;
 	me->state = AT_BARRIER;
@@ -119,6 +122,7 @@ static uint64_t live_items(void)
 			g = g->next;
 		} while (g != nvw_cuda_running.ring);
 	}
+	NVW_INVARIANT(live >= nvw_cuda_running.at_grid_barrier);
 	return live;
 }
 

@@ -3,7 +3,6 @@
  * XORWOW (Marsaglia 2003) far ahead, for curand_init(): a step of its 160 bits is linear, so many steps are a
  * power of a matrix. The powers to powers of two are made at the first use.
  */
-#include <string.h>
 
 #include "runtime.h"
 
@@ -59,6 +58,7 @@ void nvw_cuda_curand_skip(uint32_t v[WORDS], uint64_t n, int by_sequences)
 		make_powers();
 	}
 	for (unsigned p = by_sequences ? SEQUENCE_LOG2 : 0; n; n >>= 1, p++) {
+		NVW_DEEP_INVARIANT(p < sizeof power / sizeof *power);
 		if (n & 1) {
 			apply(&power[p], v);
 		}

@@ -3,8 +3,6 @@
  * A kernel on the emulated machine: the machine has the fibers, or the frames of coroutines, and decides who
  * runs; blocks, warps and shared variables are ours.
  */
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "runtime.h"
 
@@ -18,6 +16,7 @@ static void leave(void)
 
 static struct item *begin_item(uint64_t number, unsigned local)
 {
+	NVW_DEEP_INVARIANT(number < nvw_cuda_launch.groups && local < nvw_cuda_launch.group_size);
 	if (!groups[number] && !(groups[number] = nvw_cuda_begin_group(number))) {
 		fprintf(stderr, "nvwave: kernel %s: no memory for a block of %u work-items\n",
 			nvw_cuda_launch.name, nvw_cuda_launch.group_size);
@@ -34,6 +33,7 @@ static void end_item(void)
 	struct item *const me = nvw_cuda_now;
 	struct group *const g = me->group;
 
+	NVW_DEEP_INVARIANT(groups[g->number] == g && g->live > 0 && me->warp->live >> me->lane & 1);
 	me->fenced = false; /* for the next block in this memory */
 	me->seen = NULL;
 	g->live--;
@@ -52,6 +52,7 @@ static void end_item(void)
 static void begin_coroutine(void *frame, uint64_t number, unsigned local)
 {
 	begin_item(number, local);
+	NVW_DEEP_INVARIANT((uintptr_t)frame % 16 == 0); /* build_begin() says so to LLVM */
 	nvw_cuda_lane_frame = frame;
 	nvw_cuda_enter(nvw_cuda_launch.coroutine, nvw_cuda_launch.image);
 }
@@ -138,6 +139,7 @@ cudaError_t nvw_cuda_emulate(void)
 		.begin = begin_coroutine};
 	struct nvw_cuda_range *const ranges = nvw_cuda_ranges(&job.range_count);
 
+	NVW_INVARIANT(!nvw_cuda_now); /* one kernel at a time */
 	groups = calloc(nvw_cuda_launch.groups, sizeof *groups);
 	if (!groups || !ranges) {
 		free(groups);

@@ -14,6 +14,7 @@ static bool is_sticky(cudaError_t error)
 
 cudaError_t nvw_cuda_fail(cudaError_t error)
 {
+	NVW_INVARIANT(error != cudaSuccess);
 	if (is_sticky(error)) {
 		sticky = error;
 	}

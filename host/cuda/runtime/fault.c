@@ -5,8 +5,6 @@
  * that CUDA has for it; a fault of host code ends the program.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <ucontext.h>
 #include <unistd.h>
 

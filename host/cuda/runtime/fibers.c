@@ -19,6 +19,7 @@ bool nvw_cuda_is_stack_guard(const void *address)
 
 static void append(struct group *g, struct item *item)
 {
+	NVW_DEEP_INVARIANT(item->group == g && item->state == RUNNABLE);
 	item->next = NULL;
 	if (g->first) {
 		g->last->next = item;
@@ -47,6 +48,7 @@ struct item *nvw_cuda_take(struct group *g)
 {
 	struct item *item = g->first;
 
+	NVW_DEEP_INVARIANT(nvw_cuda_can_run(g) && g->begun <= g->size);
 	nvw_cuda_turn = TURN;
 	if (g->begun == g->size) {
 		g->first = item->next;
@@ -64,6 +66,7 @@ struct item *nvw_cuda_take(struct group *g)
 
 void nvw_cuda_wake(struct item *item)
 {
+	NVW_DEEP_INVARIANT(item->state != RUNNABLE);
 	item->state = RUNNABLE;
 	if (!nvw_cuda_machine) {
 		append(item->group, item);

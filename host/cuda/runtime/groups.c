@@ -4,8 +4,6 @@
  * shared variables, so the next block has its memory, and so has the next kernel whose blocks have the same
  * shape.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "runtime.h"
@@ -44,6 +42,7 @@ static void set_item(struct group *g, unsigned i)
 	const struct extent *const block = &nvw_cuda_launch.block;
 	struct item *const item = &g->items[i];
 
+	NVW_DEEP_INVARIANT(i < g->size);
 	item->group = g;
 	item->warp = &g->warps[i / WARP];
 	item->lane = (uint8_t)(i % WARP);
@@ -57,6 +56,7 @@ static struct group *new_group(void)
 	const unsigned size = nvw_cuda_launch.group_size;
 	struct group *const g = calloc(1, sizeof *g);
 
+	NVW_INVARIANT(size > 0 && size <= BLOCK_MAX);
 	if (!g) {
 		return NULL;
 	}
@@ -93,6 +93,7 @@ static bool has_shape(const struct extent *block)
 
 static unsigned lanes_of(const struct group *g, unsigned warp)
 {
+	NVW_DEEP_INVARIANT(warp * WARP < g->size);
 	return (unsigned)nvw_low_bits(nvw_min(g->size - warp * WARP, WARP));
 }
 
@@ -101,6 +102,7 @@ struct group *nvw_cuda_begin_group(uint64_t number)
 	const struct extent *const grid = &nvw_cuda_launch.grid;
 	struct group *g;
 
+	NVW_INVARIANT(number < nvw_cuda_launch.groups);
 	if (!has_shape(&nvw_cuda_launch.block)) {
 		free_unused();
 		shape = nvw_cuda_launch.block;
@@ -111,6 +113,7 @@ struct group *nvw_cuda_begin_group(uint64_t number)
 	} else if (!(g = new_group())) {
 		return NULL;
 	}
+	NVW_INVARIANT(g->size == nvw_cuda_launch.group_size && !g->waiting);
 	g->number = number;
 	g->live = g->size;
 	g->begun = 0;
@@ -124,6 +127,7 @@ struct group *nvw_cuda_begin_group(uint64_t number)
 
 void nvw_cuda_end_group(struct group *g)
 {
+	NVW_INVARIANT(g->live <= g->size);
 	if (g->live || !has_shape(&nvw_cuda_launch.block)) {
 		free_group(g);
 	} else {

@@ -10,7 +10,6 @@
  */
 #include <alloca.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "runtime.h"
 

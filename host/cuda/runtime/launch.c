@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches: the configuration between <<< and >>>, and what is launched. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../recorded.h"
 #include "runtime.h"
@@ -35,6 +32,7 @@ unsigned __cudaPopCallConfiguration(struct extent *grid, struct extent *block, s
 	struct configuration c = {{1, 1, 1}, {1, 1, 1}, 0, NULL, NULL};
 
 	if (!nvw_cuda_is_asking() && depth) {
+		NVW_INVARIANT(depth <= NESTED);
 		c = configured[--depth];
 	}
 	*grid = c.grid;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What else compiled kernels call: who they are, clocks, the device's heap, traps. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "runtime.h"

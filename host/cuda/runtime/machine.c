@@ -4,8 +4,6 @@
  * may let other work-items run, so the running one is remembered here.
  */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime.h"

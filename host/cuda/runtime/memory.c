@@ -6,9 +6,6 @@
  * elsewhere and is plain memory for both sides.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -73,6 +70,7 @@ void nvw_cuda_open_memory(void)
 void nvw_cuda_close_memory(void)
 {
 	pthread_mutex_lock(&mutex);
+	NVW_INVARIANT(open_count > 0);
 	if (--open_count == 0) {
 		protect_all(PROT_NONE);
 	}
@@ -89,6 +87,9 @@ bool nvw_cuda_is_device_memory(const void *address)
 
 static bool insert(size_t at, const struct block *block)
 {
+	NVW_INVARIANT(at <= block_count && block_count <= block_room);
+	NVW_INVARIANT(at == 0 || blocks[at - 1].start < block->start);
+	NVW_INVARIANT(at == block_count || blocks[at].start >= block->start);
 	if (block_count == block_room) {
 		const size_t room = NVW_OR(2 * block_room, 64);
 		struct block *const more = realloc(blocks, room * sizeof *blocks);
@@ -132,6 +133,7 @@ static struct block *find(const void *start)
 
 static void forget(struct block *block)
 {
+	NVW_INVARIANT(block >= blocks && block < blocks + block_count);
 	memmove(block, block + 1, (size_t)(blocks + block_count - block - 1) * sizeof *blocks);
 	block_count--;
 }
@@ -196,6 +198,7 @@ static char *gap(size_t page_bytes)
 {
 	char *from = arena + PAGE;
 
+	NVW_INVARIANT(page_bytes && page_bytes % PAGE == 0);
 	for (size_t i = 0; i < block_count; i++) {
 		if (blocks[i].kind != DEVICE) {
 			continue;
@@ -224,6 +227,7 @@ static bool make_arena(void)
 
 static size_t round_up(size_t bytes, size_t to)
 {
+	NVW_INVARIANT(to && !(to & (to - 1)));
 	return (bytes + to - 1) / to * to;
 }
 
@@ -249,6 +253,7 @@ static cudaError_t allocate_device(size_t bytes, void **ret)
 		return cudaErrorMemoryAllocation;
 	}
 	b.start = b.pages + page_bytes - aligned;
+	NVW_INVARIANT((uintptr_t)b.start % ALIGNED == 0 && b.start >= b.pages);
 	if (mmap(b.pages, page_bytes, open_count ? PROT_READ | PROT_WRITE : PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED ||
 		!insert(place_for(b.start), &b)) {
@@ -759,6 +764,7 @@ static int by_number(const void *a, const void *b)
 
 static struct nvw_cuda_range range_of(const struct block *b)
 {
+	NVW_INVARIANT(b->changed <= b->changed_end);
 	const bool persistent = b->kind == PITCHED || (b->kind == REGISTERED && is_file(b->start));
 	struct nvw_cuda_range range = {.start = b->start,
 		.bytes = b->bytes,
@@ -778,6 +784,7 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 {
 	const size_t n = block_count;
 
+	NVW_INVARIANT(n <= block_room && n <= block_numbers); /* each has had a number */
 	memcpy(in_order, blocks, n * sizeof *blocks);
 	qsort(in_order, n, sizeof *in_order, by_number);
 	for (size_t i = 0; i < n; i++) {

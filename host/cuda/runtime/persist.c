@@ -3,8 +3,6 @@
  * Fences and persist barriers: the machine's, or, where a record is made, flushes and fences. The record has
  * one thread: all work-items flush before the first of them fences.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"

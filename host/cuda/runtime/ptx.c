@@ -7,7 +7,6 @@
  * SBRP's instructions (sbrp23 5) are relaxed accesses and fences with scopes: st.relaxed is pRel, ld.relaxed
  * pAcq, fence.acq_rel.sys dFence, a narrower fence oFence. host.sbrp says what they promise of persistency.
  */
-#include <string.h>
 
 #include "../include/nvw_cuda_atomics.h"
 #include "../include/nvw_cuda_warp.h"
@@ -106,6 +105,7 @@ static uint64_t part(const struct extent *e, unsigned i)
 {
 	const unsigned parts[] = {e->x, e->y, e->z};
 
+	NVW_DEEP_INVARIANT(i < 3);
 	return parts[i];
 }
 
@@ -210,6 +210,7 @@ uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode)
 /* Returns what a reduction, a match or a vote compares. mode: 0 a predicate, 1 32 bits, 2 64 bits */
 static uint64_t compared(uint64_t kind, uint64_t value, uint64_t mode)
 {
+	NVW_DEEP_INVARIANT(mode <= 2);
 	if (mode == 0) {
 		return value & 1;
 	}

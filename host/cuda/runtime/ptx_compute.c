@@ -2,7 +2,6 @@
 /* Arithmetic of inline PTX (compiler/ptx.c): sources and results in 64 bits, of which those of the type
  * count. */
 #include <math.h>
-#include <string.h>
 
 #include "ptx.h"
 #include "runtime.h"
@@ -172,6 +171,7 @@ static uint64_t shifted_right(uint64_t a, uint64_t by, unsigned bits, bool is_si
 
 static uint64_t reversed(uint64_t a, unsigned bits)
 {
+	NVW_DEEP_INVARIANT(bits <= 64);
 	uint64_t result = 0;
 
 	for (unsigned i = 0; i < bits; i++) {

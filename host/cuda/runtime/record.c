@@ -4,7 +4,6 @@
  * those of host code: by the hooks that programs of nvwave-cc use (host/cc/hooks.h). A work-item remembers
  * the lines that it has stored to; its persist barrier flushes them and fences.
  */
-#include <stdlib.h>
 
 #include "../../cc/hooks.h"
 #include "runtime.h"
@@ -27,6 +26,7 @@ static void remember(struct item *me, uintptr_t line)
 	if (is_known(me, line)) {
 		return;
 	}
+	NVW_DEEP_INVARIANT(me->lines.count <= me->lines.room);
 	if (me->lines.count == me->lines.room) {
 		const unsigned room = NVW_OR(2 * me->lines.room, 8);
 		uintptr_t *const more = realloc(me->lines.line, room * sizeof *more);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The recorder's hooks (record.c), and what host code copies and fills. */
 #include <dlfcn.h>
-#include <string.h>
 
 #include "../../cc/hooks.h"
 #include "runtime.h"

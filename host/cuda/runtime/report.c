@@ -2,8 +2,6 @@
 /* What is told of a kernel's mistakes, with its source lines: addr2line knows them; nvwave-nvcc needs its
  * package anyway. */
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime.h"

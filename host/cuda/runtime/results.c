@@ -4,7 +4,6 @@
  * Kernels get these in their place (nvwave-nvcc).
  */
 #include <math.h>
-#include <string.h>
 
 #include "runtime.h"
 

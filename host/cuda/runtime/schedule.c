@@ -11,8 +11,6 @@
  * When no work-item of a resident group can run and none can begin, the kernel is stuck: that ends it with a
  * report of where they wait.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "runtime.h"
 
@@ -27,6 +25,7 @@ static void leave(void)
 	struct item *const me = nvw_cuda_now;
 	struct group *const g = me->group;
 
+	NVW_DEEP_INVARIANT(g->live > 0 && me->warp->live >> me->lane & 1); /* nobody leaves twice */
 	if (nvw_cuda_pending.n) {
 		nvw_cuda_settle();
 	}
@@ -67,6 +66,7 @@ static struct group *start_group(void)
 		nvw_cuda_running.error = cudaErrorMemoryAllocation;
 		return NULL;
 	}
+	NVW_INVARIANT(g->size == g->live && nvw_cuda_running.started < nvw_cuda_launch.groups);
 	nvw_cuda_running.started++;
 	nvw_cuda_running.resident += g->size;
 	into_ring(g);
@@ -77,6 +77,7 @@ static void finish_group(struct group *g)
 {
 	struct group *before = g;
 
+	NVW_INVARIANT(nvw_cuda_running.ring && nvw_cuda_running.resident >= g->size);
 	while (before->next != g) {
 		before = before->next;
 	}
@@ -122,6 +123,7 @@ static struct group *next_group(void)
 
 static void run_group(struct group *g)
 {
+	NVW_INVARIANT(nvw_cuda_can_run(g) && !nvw_cuda_now);
 	nvw_cuda_running.ring = g;
 	nvw_cuda_running.slice = SLICE;
 	nvw_cuda_now = nvw_cuda_take(g);
@@ -140,6 +142,7 @@ static const char *waits_for(enum state state)
 		[AT_GRID_BARRIER] = "the barrier of the grid",
 		[MEETING] = "other lanes of its warp"};
 
+	NVW_INVARIANT(state < sizeof barriers / sizeof *barriers && barriers[state]);
 	return barriers[state];
 }
 
@@ -175,6 +178,7 @@ cudaError_t nvw_cuda_run(const struct launch *launch)
 	if (launch->cooperative && launch->groups * launch->group_size > COOPERATIVE_ITEMS) {
 		return cudaErrorCooperativeLaunchTooLarge;
 	}
+	NVW_INVARIANT(launch->groups > 0 && launch->group_size <= BLOCK_MAX); /* is_possible() */
 	memset(&nvw_cuda_running, 0, sizeof nvw_cuda_running);
 	nvw_cuda_begin_waits();
 	nvw_cuda_pending.n = 0; /* of a kernel that was ended */

@@ -22,6 +22,7 @@ size_t nvw_cuda_shared_bytes(void)
 
 uintptr_t nvw_cuda_shared_places(const char *shared)
 {
+	NVW_INVARIANT((uintptr_t)shared % ALIGNED == 0);
 	return (uintptr_t)shared - begin();
 }
 
@@ -47,6 +48,7 @@ void *nvw_cuda_translate_shared(void *address, size_t n)
 	if (!nvw_cuda_now) {
 		return address;
 	}
+	NVW_DEEP_INVARIANT(nvw_cuda_is_in_shared(address));
 	check_dynamic(address, n);
 	return (char *)(nvw_cuda_now->group->places + (uintptr_t)address);
 }

@@ -7,7 +7,6 @@
  * below them, which nobody uses: functions of kernels ask for room (overflow.S), and so it is for what they
  * call.
  */
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "runtime.h"
@@ -30,6 +29,7 @@ static char *map_stack(void)
 
 char *nvw_cuda_take_stack(void)
 {
+	NVW_DEEP_INVARIANT(stacks_free <= stack_count);
 	if (stacks_free) {
 		return stacks[--stacks_free];
 	}
@@ -50,5 +50,6 @@ char *nvw_cuda_take_stack(void)
 
 void nvw_cuda_give_stack(char *stack)
 {
+	NVW_DEEP_INVARIANT(stacks_free < stack_count); /* there is room for each that was made */
 	stacks[stacks_free++] = stack;
 }

@@ -5,7 +5,6 @@
  * announces the addresses of its stubs and shadows by name, by CUDA's own functions for that, which the
  * compiler calls: its "device binary" is the name of its device half.
  */
-#include <string.h>
 
 #include "runtime.h"
 

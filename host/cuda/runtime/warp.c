@@ -10,7 +10,6 @@
  * until they ask as well, or wait, or return. Lanes that spin on each other would hold that up for ever, so
  * it is given up after some turns.
  */
-#include <string.h>
 
 #include "../include/nvw_cuda_warp.h"
 #include "runtime.h"
@@ -69,6 +68,7 @@ static uint64_t reduce_two(int kind, uint64_t a, uint64_t b)
 
 static uint64_t reduce(const struct meeting *m)
 {
+	NVW_DEEP_INVARIANT(m->arrived); /* whoever asks is among them */
 	const unsigned first = (unsigned)__builtin_ctz(m->arrived);
 	uint64_t result = m->value[first];
 
@@ -103,6 +103,7 @@ static uint64_t result_of(const struct meeting *m, unsigned lane)
 
 static void conclude(struct warp *w, struct meeting *m)
 {
+	NVW_DEEP_INVARIANT(m->arrived && !(m->arrived & ~m->mask) && w->meetings > 0);
 	FOR_LANES(lane, m->arrived) {
 		w->item[lane]->result = result_of(m, lane);
 		nvw_cuda_wake(w->item[lane]);
@@ -138,6 +139,7 @@ static struct meeting *find(struct warp *w, unsigned mask)
 			found = &w->meeting[i];
 		}
 	}
+	NVW_DEEP_INVARIANT(found); /* a lane is in one meeting at a time */
 	found->mask = mask;
 	return found;
 }
@@ -159,6 +161,7 @@ uint64_t nvw_cuda_meet_at(int kind, unsigned mask, uint64_t value, unsigned argu
 			"lanes of mask %#x call different functions of their warp at the same time", mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
+	NVW_DEEP_INVARIANT(!(m->arrived >> me->lane & 1) && me->state == RUNNABLE);
 	me->place = place; /* one instruction of the machine for all lanes */
 	me->warp->meetings += !m->arrived;
 	m->kind = kind;
