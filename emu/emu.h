@@ -261,21 +261,29 @@ struct emu_turn {
 	uint64_t to_run; /* lanes still to run, from the one behind the running one on */
 	uint64_t lane;   /* the running one; of a resumable kernel the first of the neighbours that run */
 	/* Of a resumable kernel: those of to_run that neither begin nor are in the middle of a call; the
-	 * request of the last of the neighbours. */
+	 * request behind that of the last of the neighbours. */
 	uint64_t plain;
-	struct nvw__request *last;
+	struct nvw__request *end;
 	uint64_t frame_bytes;
 };
 struct emu_turn *emu_turn(void);
+
+/* The next lane's. */
+static inline struct nvw__request *emu_request_behind(struct nvw__request *request)
+{
+	return (struct nvw__request *)(void *)((uint64_t *)(void *)request + 1);
+}
 
 /* What a frame's function may go on with instead of its return: the next lane's frame, if that is a
  * neighbour and plain, which *self, nvw__self, is a word further for. */
 static inline char *emu_turn_next(const struct emu_turn *t, struct nvw__request **self, char *frame)
 {
-	if (*self == t->last) {
+	struct nvw__request *const next = emu_request_behind(*self);
+
+	if (next == t->end) {
 		return NULL;
 	}
-	*self = (struct nvw__request *)(void *)((uint64_t *)(void *)*self + 1);
+	*self = next;
 	return frame + t->frame_bytes;
 }
 

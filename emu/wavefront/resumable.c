@@ -142,8 +142,9 @@ static bool next_lane(void)
 	emu_now.turn.to_run = lanes >> skipped >> 1;
 	emu_now.turn.plain = emu_now.turn.plain >> skipped >> 1;
 	nvw__self = emu_request(wf, (unsigned)emu_now.turn.lane);
-	emu_now.turn.last =
-		emu_request(wf, (unsigned)emu_now.turn.lane + (unsigned)__builtin_ctzll(~emu_now.turn.plain));
+	const unsigned last = (unsigned)emu_now.turn.lane + (unsigned)__builtin_ctzll(~emu_now.turn.plain);
+
+	emu_now.turn.end = emu_request_behind(emu_request(wf, last));
 	return true;
 }
 

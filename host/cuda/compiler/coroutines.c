@@ -789,10 +789,11 @@ static LLVMValueRef part_of(struct device *d, LLVMValueRef copy, const char *suf
 	return part;
 }
 
-static void forget_part(LLVMValueRef part)
+/* What the frame has of it is another address. */
+static void forget_part(LLVMValueRef part, LLVMValueRef address)
 {
 	if (part) {
-		LLVMReplaceAllUsesWith(part, LLVMConstNull(LLVMTypeOf(part)));
+		LLVMReplaceAllUsesWith(part, LLVMConstIntToPtr(address, LLVMTypeOf(part)));
 		LLVMDeleteFunction(part);
 	}
 }
@@ -820,26 +821,97 @@ static LLVMValueRef behind(struct device *d, LLVMValueRef address, LLVMValueRef 
 }
 
 /* The next lane's frame: body goes on with it, unless this was the last of the neighbours. */
-static LLVMValueRef build_next(
-	struct device *d, LLVMValueRef frame, LLVMValueRef own, LLVMBasicBlockRef end, LLVMBasicBlockRef body)
+static LLVMValueRef build_next(struct device *d, LLVMValueRef frame, LLVMValueRef next_request,
+	LLVMBasicBlockRef end, LLVMBasicBlockRef body)
 {
 	LLVMValueRef turn = runtime_word(d, "nvw_cuda_lanes", NVW_CUDA_LANES_TURN),
 		     bytes = load_field(d, turn, NVW_CUDA_TURN_FRAME_BYTES),
-		     last = load_field(d, turn, NVW_CUDA_TURN_LAST),
+		     behind_last = load_field(d, turn, NVW_CUDA_TURN_END),
 		     next = LLVMBuildPointerCast(d->builder, behind(d, frame, bytes), LLVMTypeOf(frame), "");
 	LLVMTypeRef i32 = word(d, 32);
 	LLVMValueRef how[] = {behind(d, frame, LLVMBuildMul(d->builder, bytes, number(d, AHEAD), "")),
 		LLVMConstNull(i32), LLVMConstInt(i32, LOCAL, false), LLVMConstInt(i32, 1, false)};
 
 	intrinsic(d, "llvm.prefetch", &d->bytes, 1, how, 4);
-	LLVMBuildCondBr(
-		d->builder, LLVMBuildICmp(d->builder, LLVMIntEQ, as_number(d, own), last, ""), end, body);
+	LLVMBuildCondBr(d->builder,
+		LLVMBuildICmp(d->builder, LLVMIntEQ, as_number(d, next_request), behind_last, ""), end, body);
 	return next;
 }
 
+/* The successor of a switch for a number. */
+static LLVMBasicBlockRef way_of(LLVMValueRef ways, LLVMValueRef number)
+{
+	for (unsigned s = 1; s < LLVMGetNumSuccessors(ways); s++) {
+		if (LLVMGetOperand(ways, 2 * s) == number) {
+			return LLVMGetSuccessor(ways, s);
+		}
+	}
+	return LLVMGetSuccessor(ways, 0);
+}
+
+static LLVMValueRef address_of(struct device *d, LLVMValueRef f, LLVMBasicBlockRef b)
+{
+	return LLVMConstPtrToInt(LLVMBlockAddress(f, b), d->i64);
+}
+
+/* Whether where the coroutine goes on is said by this switch, and by numbers that it stores itself. */
+static bool goes_on_by(LLVMValueRef resume, LLVMValueRef ways)
+{
+	if (!LLVMIsASwitchInst(ways) || !LLVMIsALoadInst(LLVMGetOperand(ways, 0))) {
+		return false;
+	}
+	LLVMValueRef index = LLVMGetOperand(ways, 0), at = LLVMGetOperand(index, 0);
+
+	FOR_INSTRUCTIONS(i, resume) {
+		if (LLVMIsAStoreInst(i) && LLVMGetOperand(i, 1) == at &&
+			!LLVMIsAConstantInt(LLVMGetOperand(i, 0))) {
+			return false;
+		}
+	}
+	return !LLVMGetNextUse(LLVMGetFirstUse(index));
+}
+
+/* The frame has the address of the block instead of a number, which saves a table: in the word of the
+ * function that would take the coroutine away. Returns the one where it begins; 0: numbers stay. */
+static LLVMValueRef jump_by_address(
+	struct device *d, LLVMValueRef resume, LLVMBasicBlockRef body, LLVMValueRef frame)
+{
+	LLVMValueRef ways = LLVMGetBasicBlockTerminator(body);
+
+	if (!goes_on_by(resume, ways)) {
+		return number(d, 0);
+	}
+	LLVMValueRef index = LLVMGetOperand(ways, 0), at = LLVMGetOperand(index, 0);
+	LLVMValueRef first = address_of(d, resume, way_of(ways, LLVMConstNull(LLVMTypeOf(index))));
+	const unsigned all = LLVMGetNumSuccessors(ways);
+
+	FOR_INSTRUCTIONS(i, resume) {
+		if (LLVMIsAStoreInst(i) && LLVMGetOperand(i, 1) == at) {
+			LLVMPositionBuilderBefore(d->builder, i);
+			store_field(
+				d, address_of(d, resume, way_of(ways, LLVMGetOperand(i, 0))), frame, WORD);
+			LLVMInstructionEraseFromParent(i);
+		}
+	}
+	LLVMPositionBuilderBefore(d->builder, ways);
+	LLVMValueRef to = LLVMBuildIntToPtr(d->builder, load_field(d, frame, WORD), d->bytes, "");
+	LLVMValueRef jump = LLVMBuildIndirectBr(d->builder, to, all);
+
+	for (unsigned s = 0; s < all; s++) {
+		LLVMBasicBlockRef way = LLVMGetSuccessor(ways, s);
+
+		if (!LLVMIsAUnreachableInst(LLVMGetFirstInstruction(way))) {
+			LLVMAddDestination(jump, way);
+		}
+	}
+	LLVMInstructionEraseFromParent(ways);
+	LLVMInstructionEraseFromParent(index);
+	return first;
+}
+
 /* Where it returns, it goes on with the neighbour, whose request is the next. Variables of the stack stay at
- * its beginning. */
-static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
+ * its beginning. Returns where it begins. */
+static LLVMValueRef go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 {
 	LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(resume),
 			  begins = LLVMInsertBasicBlockInContext(d->context, body, "");
@@ -877,7 +949,7 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			LLVMInstructionEraseFromParent(last);
 			LLVMPositionBuilderAtEnd(d->builder, b);
 			LLVMValueRef next_request = as_bytes(d, field(d, own, WORD)),
-				     neighbour = build_next(d, its, own, end, body);
+				     neighbour = build_next(d, its, next_request, end, body);
 
 			LLVMAddIncoming(its, &neighbour, &b, 1);
 			LLVMAddIncoming(own, &next_request, &b, 1);
@@ -886,20 +958,21 @@ static void go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			b = end;
 		}
 	}
+	return jump_by_address(d, resume, body, its);
 }
 
 /* Nobody takes a coroutine away, so the functions for that are not kept. */
 static void finish_copy(struct device *d, LLVMValueRef copy)
 {
-	LLVMValueRef resume = part_of(d, copy, ".resume");
+	LLVMValueRef resume = part_of(d, copy, ".resume"), begins = number(d, 0);
 
-	forget_part(part_of(d, copy, ".destroy"));
-	forget_part(part_of(d, copy, ".cleanup"));
 	LLVMSetLinkage(copy, LLVMInternalLinkage);
 	if (resume) {
-		go_on_with_neighbours(d, resume);
+		begins = go_on_with_neighbours(d, resume);
 		LLVMSetLinkage(resume, LLVMInternalLinkage);
 	}
+	forget_part(part_of(d, copy, ".destroy"), begins);
+	forget_part(part_of(d, copy, ".cleanup"), begins);
 }
 
 void make_coroutines(struct device *d)

@@ -40,7 +40,7 @@ AT(struct nvw_cuda_pending, op, NVW_CUDA_PENDING_OP);
 AT(struct nvw_cuda_known_site, site, 8);
 AT(struct nvw_cuda_lanes, span, NVW_CUDA_LANES_SPAN);
 AT(struct nvw_cuda_lanes, turn, NVW_CUDA_LANES_TURN);
-AT(struct emu_turn, last, NVW_CUDA_TURN_LAST);
+AT(struct emu_turn, end, NVW_CUDA_TURN_END);
 AT(struct emu_turn, frame_bytes, NVW_CUDA_TURN_FRAME_BYTES);
 AT(struct launch, dynamic, NVW_CUDA_LAUNCH_DYNAMIC);
 AT(struct item, group, NVW_CUDA_ITEM_GROUP);

@@ -42,7 +42,7 @@
 /* struct nvw_cuda_lanes; struct emu_turn */
 #define NVW_CUDA_LANES_SPAN       0
 #define NVW_CUDA_LANES_TURN       8
-#define NVW_CUDA_TURN_LAST        24
+#define NVW_CUDA_TURN_END         24
 #define NVW_CUDA_TURN_FRAME_BYTES 32
 
 /* struct launch, struct item, struct group; DYNAMIC_MAX */
