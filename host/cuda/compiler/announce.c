@@ -17,6 +17,7 @@ enum { STRUCTURES_MAX = 256 };
 
 static void announce_range(struct device *d, const char *name, LLVMValueRef *range)
 {
+	NVW_INVARIANT(LLVMTypeOf(range[0]) == d->bytes && LLVMTypeOf(range[1]) == d->i64);
 	call(d, name, LLVMVoidTypeInContext(d->context), range, 2);
 }
 

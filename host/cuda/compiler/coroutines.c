@@ -82,11 +82,6 @@ static LLVMValueRef variable(struct device *d, const char *name, LLVMTypeRef typ
 	return LLVMConstPointerCast(v, LLVMPointerType(type, 0));
 }
 
-static LLVMValueRef number(struct device *d, uint64_t n)
-{
-	return LLVMConstInt(d->i64, n, false);
-}
-
 static LLVMValueRef add(struct device *d, LLVMValueRef a, uint64_t n)
 {
 	return LLVMBuildAdd(d->builder, a, number(d, n), "");
@@ -548,6 +543,7 @@ static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef 
 
 static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call)
 {
+	NVW_INVARIANT(LLVMCountParams(from) == LLVMCountParams(to));
 	for (unsigned i = 0; i < LLVMCountParams(from); i++) {
 		copy_attributes_at(from, to, call, i + 1);
 	}
@@ -817,6 +813,7 @@ static void replace_requests(LLVMValueRef f, LLVMValueRef by)
 
 static LLVMValueRef behind(struct device *d, LLVMValueRef address, LLVMValueRef bytes)
 {
+	NVW_INVARIANT(LLVMTypeOf(bytes) == d->i64);
 	return LLVMBuildGEP2(d->builder, word(d, 8), as_bytes(d, address), &bytes, 1, "");
 }
 
@@ -841,6 +838,7 @@ static LLVMValueRef build_next(struct device *d, LLVMValueRef frame, LLVMValueRe
 /* The successor of a switch for a number. */
 static LLVMBasicBlockRef way_of(LLVMValueRef ways, LLVMValueRef number)
 {
+	NVW_INVARIANT(LLVMTypeOf(number) == LLVMTypeOf(LLVMGetOperand(ways, 0)));
 	for (unsigned s = 1; s < LLVMGetNumSuccessors(ways); s++) {
 		if (LLVMGetOperand(ways, 2 * s) == number) {
 			return LLVMGetSuccessor(ways, s);

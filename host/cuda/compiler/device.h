@@ -53,6 +53,7 @@ unsigned attribute_kind(const char *name);
 void mark(struct device *d, LLVMValueRef function, const char *attribute);
 /* A name with a suffix, to be freed. */
 char *joined(const char *name, const char *suffix);
+LLVMValueRef number(const struct device *d, uint64_t n);
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer);
 const char *name_of(LLVMValueRef v);
 bool begins(const char *text, const char *with);

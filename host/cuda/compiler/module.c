@@ -22,6 +22,11 @@ void mark(struct device *d, LLVMValueRef function, const char *attribute)
 		LLVMCreateEnumAttribute(d->context, attribute_kind(attribute), 0));
 }
 
+LLVMValueRef number(const struct device *d, uint64_t n)
+{
+	return LLVMConstInt(d->i64, n, false);
+}
+
 LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer)
 {
 	return LLVMBuildPointerCast(d->builder, pointer, d->bytes, "");

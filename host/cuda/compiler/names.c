@@ -81,11 +81,6 @@ static LLVMValueRef text(struct device *d, const char *s)
 	return pointer_to(d, v);
 }
 
-static LLVMValueRef number(struct device *d, uint64_t n)
-{
-	return LLVMConstInt(d->i64, n, false);
-}
-
 /* ---- Kernels */
 
 static bool has(LLVMValueRef f, unsigned parameter, const char *attribute)
@@ -120,6 +115,7 @@ static char passed_number(LLVMValueRef f, unsigned parameter, unsigned bits)
  * too. */
 static char passed(LLVMValueRef f, unsigned parameter)
 {
+	NVW_INVARIANT(parameter < LLVMCountParams(f));
 	const LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(f, parameter));
 
 	if (has(f, parameter, "byval")) {

@@ -78,12 +78,14 @@ static unsigned elements(char *text, char **list)
 
 static uint64_t what_of(unsigned operation, unsigned type, unsigned scope, unsigned order)
 {
+	NVW_INVARIANT(operation < 256 && type < 256 && scope < 256);
 	return operation + 256 * type + 65536 * scope + 16777216 * order;
 }
 
 static LLVMValueRef ask_atomic(
 	struct ptx *p, uint64_t what, LLVMValueRef at, LLVMValueRef value, LLVMValueRef compare)
 {
+	NVW_INVARIANT(LLVMTypeOf(at) == p->d->i64);
 	return ptx_ask(p, "nvw_ptx_atomic", 5, ptx_number(p, what), at, value, compare, ptx_condition(p));
 }
 
@@ -118,8 +120,10 @@ static void store_element(struct ptx *p, const struct ptx_instruction *i, LLVMVa
 	}
 }
 
-static void access(struct ptx *p, struct ptx_instruction *i, bool is_load)
+/* The rule's number: it is a load. */
+static void access(struct ptx *p, struct ptx_instruction *i)
 {
+	const bool is_load = i->rule->number;
 	const int forbidden = is_load ? RELEASE : ACQUIRE;
 	char *list[OPERANDS_MAX];
 
@@ -136,16 +140,6 @@ static void access(struct ptx *p, struct ptx_instruction *i, bool is_load)
 
 		(is_load ? load_element : store_element)(p, i, piece, list[e]);
 	}
-}
-
-static void load(struct ptx *p, struct ptx_instruction *i)
-{
-	access(p, i, true);
-}
-
-static void store(struct ptx *p, struct ptx_instruction *i)
-{
-	access(p, i, false);
 }
 
 /* atom d, [a], b; atom.cas d, [a], compare, value; red has no d, first is 0 of it */
@@ -455,9 +449,9 @@ enum { ANY_WORDS = 1 << 30 };
 	}
 
 static const struct ptx_rule rules[] = {
-	{"ld", ACCESS, 2, 2, load, 0},
-	{"ldu", ACCESS, 2, 2, load, 0},
-	{"st", ACCESS, 2, 2, store, 0},
+	{"ld", ACCESS, 2, 2, access, true},
+	{"ldu", ACCESS, 2, 2, access, true},
+	{"st", ACCESS, 2, 2, access, false},
 	{"atom", ATOMICALLY, 3, 4, atomic, 1},
 	{"red", ATOMICALLY, 2, 3, atomic, 0},
 	{"fence", W(SCOPE), W(STRENGTH), 0, 0, fence, 0},

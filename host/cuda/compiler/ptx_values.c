@@ -12,7 +12,7 @@ enum { ARGUMENTS_MAX = 6 };
 
 LLVMValueRef ptx_number(const struct ptx *p, uint64_t n)
 {
-	return LLVMConstInt(p->d->i64, n, false);
+	return number(p->d, n);
 }
 
 static void print_place(LLVMValueRef statement)
@@ -33,6 +33,7 @@ LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...)
 {
 	va_list arguments;
 
+	NVW_INVARIANT(LLVMIsACallInst(p->statement)); /* its place is told */
 	print_place(p->statement);
 	fprintf(stderr, "error: inline PTX: ");
 	va_start(arguments, format);

@@ -21,6 +21,7 @@ static void join_dynamic(struct device *d, LLVMValueRef array)
 	static const char name[] = "nvw_cuda_dynamic_shared";
 	LLVMValueRef all = LLVMGetNamedGlobal(d->module, name);
 
+	NVW_INVARIANT(LLVMIsDeclaration(array)); /* the runtime has the bytes */
 	if (!all) {
 		all = LLVMAddGlobal(d->module, LLVMArrayType(LLVMInt8TypeInContext(d->context), 0), name);
 		LLVMSetAlignment(all, ALIGNED);
@@ -49,6 +50,7 @@ static bool is_array_without_size(LLVMValueRef variable)
 /* The host half has the variable, under the same name. */
 static void leave_to_host(LLVMValueRef variable)
 {
+	NVW_INVARIANT(is_in(variable, MANAGED_SECTION));
 	if (!LLVMIsDeclaration(variable)) {
 		LLVMSetLinkage(variable, LLVMAvailableExternallyLinkage);
 	}

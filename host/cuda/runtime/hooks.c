@@ -239,6 +239,7 @@ void nvw_cuda_before_copies(int count, ...)
 	va_list list;
 	size_t total = 0;
 
+	NVW_INVARIANT(count > 1); /* compiler/announce.c */
 	va_start(list, count);
 	for (int i = 0; i < count; i++) {
 		(void)va_arg(list, void *);

@@ -51,6 +51,7 @@ static void *place_of(
 {
 	char *const shared = shared_place(p, n);
 
+	NVW_DEEP_INVARIANT(n <= 8 && !(n & (n - 1)) && (aligned == 1 || aligned == n));
 	if (shared) {
 		return shared;
 	}

@@ -55,6 +55,7 @@ static __attribute__((constructor)) void find(void)
 
 void nvw_cuda_learn_site(const void *place)
 {
+	NVW_DEEP_INVARIANT(nvw_cuda_machine && place);
 	struct nvw_cuda_known_site *const known =
 		&nvw_cuda_known_sites[(uintptr_t)place % NVW_CUDA_KNOWN_SITES];
 

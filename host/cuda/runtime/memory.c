@@ -318,7 +318,7 @@ static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 	return told(error);
 }
 
-static cudaError_t release(void *p)
+cudaError_t cudaFree(void *p)
 {
 	struct block *b;
 	cudaError_t error = cudaSuccess;
@@ -392,14 +392,9 @@ cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags)
 	return cudaMallocHost(ret, bytes, flags);
 }
 
-cudaError_t cudaFree(void *p)
-{
-	return release(p);
-}
-
 cudaError_t cudaFreeHost(void *p)
 {
-	return release(p);
+	return cudaFree(p);
 }
 
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)

@@ -63,6 +63,7 @@ void nvw_cuda_fence_at(unsigned scope, const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
+	NVW_DEEP_INVARIANT(scope <= NVW_CUDA_SYSTEM);
 	nvw_cuda_settle();
 	if (nvw_cuda_machine && me) {
 		fence_on_machine(me, scope, place);

@@ -33,6 +33,7 @@ uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uin
 {
 	uint64_t value = 0;
 
+	NVW_DEEP_INVARIANT(PTX_BYTES(type) <= sizeof value);
 	if (!executed) {
 		return 0;
 	}
@@ -196,6 +197,7 @@ static int source_lane(uint64_t argument, uint64_t mode)
 		       segment = mode >> 8 & 31, last = (lane & segment) | (bound & ~segment),
 		       kind = mode >> 16 & 3;
 	const unsigned sources[] = {(lane & segment) | (by & ~segment), lane - by, lane + by, lane ^ by};
+	NVW_DEEP_INVARIANT(lane < WARP && kind < sizeof sources / sizeof *sources);
 	const int from = (int)sources[kind];
 	const bool is_within = kind == 1 ? from >= (int)last : from <= (int)last;
 

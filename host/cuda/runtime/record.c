@@ -43,6 +43,7 @@ static void remember(struct item *me, uintptr_t line)
 
 static void remember_all(const void *address, size_t n)
 {
+	NVW_DEEP_INVARIANT(n > 0 && nvw_cuda_hooks);
 	for (uintptr_t line = (uintptr_t)address / LINE; line <= ((uintptr_t)address + n - 1) / LINE;
 		line++) {
 		remember(nvw_cuda_now, line * LINE);

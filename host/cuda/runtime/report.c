@@ -61,6 +61,8 @@ void nvw_cuda_place(const void *address, char *ret_text, size_t n)
 void nvw_cuda_report(const void *place, const char *format, ...)
 {
 	const struct item *const me = nvw_cuda_now;
+
+	NVW_INVARIANT(me); /* a kernel's mistake has its work-item */
 	const struct extent *const b = &me->group->block, *const t = &me->thread;
 	char line[512], text[512];
 	va_list arguments;
