@@ -422,8 +422,7 @@ static bool is_refuted(const struct converter *c)
 static int convert_spool(struct converter *c)
 {
 	NVW_INVARIANT(c->replay != NULL);
-	HOST_EACH_EVENT_WHILE(e, c, !is_refuted(c))
-	{
+	HOST_EACH_EVENT_WHILE(e, c, !is_refuted(c)) {
 		NVW_TRY(convert_event(c, e, (const uint8_t *)(e + 1)));
 	}
 	return 0;

@@ -143,7 +143,7 @@ static int begin_file(const struct host_session *s, const char *path, const stru
 
 static int number_of(const struct host_control *c, const struct stat *is)
 {
-	for (unsigned i = 0; i < c->file_count; i++) {
+	NVW_FOR(i, c->file_count) {
 		if (c->file[i].device == is->st_dev && c->file[i].inode == is->st_ino) {
 			return (int)i;
 		}
@@ -221,7 +221,7 @@ static int check_name(void *context, const char *path, const struct stat *is)
 	if (host_is_excepted(k->except, name)) {
 		return 0;
 	}
-	for (uint32_t i = 0; i < k->disk->names; i++) {
+	NVW_FOR(i, k->disk->names) {
 		if (k->named[i] != 0 && strcmp(k->disk->name[i], name) == 0) {
 			k->met++;
 			return 0;

@@ -75,8 +75,7 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 
 	*m = (struct host_merge){.log = NULL};
 	c->merge = m;
-	HOST_EACH_EVENT_WHILE(e, c, c->s->control->kernel_logs > 0 && !error)
-	{
+	HOST_EACH_EVENT_WHILE(e, c, c->s->control->kernel_logs > 0 && !error) {
 		if (e->kind == HOST_KERNEL && is_of_file(c, e)) {
 			error = open_log(c, m, (uint32_t)(e->off >> 32));
 		}

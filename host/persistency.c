@@ -151,8 +151,8 @@ static bool protects(const struct host_races *r, uint64_t lock, bool own)
 static bool exclude_each_other(
 	const struct host_races *r, const struct host_lockset *a, const struct host_lockset *b, bool own)
 {
-	for (uint32_t i = 0; i < a->count; i++) {
-		for (uint32_t k = 0; k < b->count; k++) {
+	NVW_FOR(i, a->count) {
+		NVW_FOR(k, b->count) {
 			const bool both_read = a->shared >> i & b->shared >> k & 1;
 
 			if (a->lock[i] == b->lock[k] && !both_read && protects(r, a->lock[i], own)) {

@@ -75,7 +75,7 @@ static uint32_t find_object(const char *path)
 	struct stat is = {.st_size = 0};
 
 	(void)stat(path, &is);
-	for (uint32_t i = 0; i < objects.count; i++) {
+	NVW_FOR(i, objects.count) {
 		if (strcmp(objects.at[i].path, path) == 0 && is_same_file(&objects.at[i].is, &is)) {
 			return i + 1;
 		}

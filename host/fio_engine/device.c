@@ -428,7 +428,7 @@ static int send_all(
 	struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
 {
 	NVW_INVARIANT(count <= d->options.depth);
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		const struct block_io *const io = &ios[i];
 		uint64_t *const buffer = (uint64_t *)(d->buffers + i * d->options.bytes_max);
 		uint64_t *const place = d->data + io->off / 8;

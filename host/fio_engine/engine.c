@@ -315,7 +315,7 @@ static void engine_cleanup(struct thread_data *td)
 static void run_gathered(struct thread_data *td, struct engine *e)
 {
 	NVW_INVARIANT(e->gathered_count + e->done_count <= e->depth);
-	for (unsigned i = 0; i < e->gathered_count; i++) {
+	NVW_FOR(i, e->gathered_count) {
 		const struct io_u *const u = e->gathered[i];
 
 		e->ios[i] = (struct block_io){.buffer = u->xfer_buf,

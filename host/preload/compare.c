@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 /* A run of changed lines within a page. */
@@ -56,7 +57,7 @@ static unsigned words_changed(const uint64_t *a, const uint64_t *b)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		n += a[i] != b[i];
 	}
 	return n;
@@ -65,7 +66,7 @@ static unsigned words_changed(const uint64_t *a, const uint64_t *b)
 /* Words are read one by one, each at once, because other threads may be storing. */
 static void read_line(uint64_t line[8], const volatile uint64_t *from)
 {
-	for (unsigned i = 0; i < 8; i++) {
+	NVW_FOR(i, 8) {
 		line[i] = from[i];
 	}
 }

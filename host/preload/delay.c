@@ -11,6 +11,7 @@
  * its lines until they take the device as long as a portion. They are booked one after another, starting at
  * the latest possible time.
  */
+#include "core/each.h"
 #include "preload.h"
 
 static uint64_t overhead; /* duration of a call beyond its delay, in ticks */
@@ -150,7 +151,7 @@ void host_calibrate(void)
 	if (!host_control->delays) {
 		return;
 	}
-	for (unsigned i = 0; i < CALLS; i++) {
+	NVW_FOR(i, CALLS) {
 		const uint64_t before = host_ticks();
 		const uint64_t began = host_ticks();
 

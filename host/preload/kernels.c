@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../cuda/recorded.h"
+#include "core/each.h"
 #include "preload.h"
 
 static bool new_log(char *ret_path, size_t n, uint32_t *ret_number)
@@ -56,7 +57,7 @@ static void begin_event(
 		.bytes = (uint32_t)n,
 		.off = (uint64_t)log << 32 | kernel,
 		.call = host_call()};
-	for (size_t i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		to[i] = range_in_file(&ranges[i]);
 	}
 	host_publish(sizeof *e + n);

@@ -132,7 +132,7 @@ static int number_of(int fd, const struct stat *s, bool *ret_known)
 
 	struct host_control *const c = host_control;
 
-	for (unsigned i = 0; i < c->file_count; i++) {
+	NVW_FOR(i, c->file_count) {
 		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
 			*ret_known = true;
 			return (int)i;
@@ -163,7 +163,7 @@ int host_known_file(const struct stat *s)
 {
 	const struct host_control *const c = host_control;
 
-	for (unsigned i = 0; i < c->file_count; i++) {
+	NVW_FOR(i, c->file_count) {
 		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
 			return (int)i;
 		}

@@ -114,7 +114,7 @@ static bool map_counters(int fd, const struct code *code, const struct host_mark
 	if (kept == NULL) {
 		return false;
 	}
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		kept[i] |= (uint8_t)code->counters[i];
 	}
 	munmap(kept, n);

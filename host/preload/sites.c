@@ -80,7 +80,7 @@ static uint32_t module_of(const char *path)
 		host_read_link(path, name, sizeof name);
 		path = name;
 	}
-	for (uint32_t i = 0; i < c->module_count; i++) {
+	NVW_FOR(i, c->module_count) {
 		if (strncmp(c->module[i].path, path, sizeof c->module[i].path - 1) == 0) {
 			return i + 1;
 		}
@@ -245,7 +245,7 @@ uint32_t host_site(const struct host_caller *caller)
 	const size_t hash = (((uintptr_t)caller->address ^ frame << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
 	struct chain *room = &chains[hash]; /* of an older one if there is no other */
 
-	for (unsigned i = 0; i < PROBES; i++) {
+	NVW_FOR(i, PROBES) {
 		struct chain *const c = &chains[(hash + i) % CHAINS];
 
 		if (is_same(c, caller, frame)) {

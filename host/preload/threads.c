@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "core/each.h"
 #include "preload.h"
 
 static uint32_t created;            /* threads of this process besides its first */
@@ -23,7 +24,7 @@ static void count(unsigned file, uint32_t threads)
 
 static void count_all(uint32_t threads)
 {
-	for (unsigned i = 0; i < HOST_FILES_MAX; i++) {
+	NVW_FOR(i, HOST_FILES_MAX) {
 		if (__atomic_load_n(&mapped[i], __ATOMIC_SEQ_CST)) {
 			count(i, threads);
 		}

@@ -671,7 +671,7 @@ HOST_EXPORT long syscall(long number, ...)
 	va_list list;
 
 	va_start(list, number);
-	for (unsigned i = 0; i < 6; i++) { /* as the C library reads them, whether the call has them or not */
+	NVW_FOR(i, 6) { /* as the C library reads them, whether the call has them or not */
 		a[i] = va_arg(list, long);
 	}
 	va_end(list);

@@ -84,7 +84,7 @@ static void add(struct host_lockset *s, const struct host_held *h)
 
 static void mark_shared(struct host_lockset *s, const struct host_held *h)
 {
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		if (s->lock[i] == h->lock) {
 			s->shared |= UINT32_C(1) << i;
 		}

@@ -88,7 +88,7 @@ static bool grow(struct host_watched *w)
 	__atomic_store_n(&w->known, more, __ATOMIC_RELEASE);
 	w->known_record = (struct host_known_records *)(more + room);
 	__atomic_store_n(&w->known_room, room, __ATOMIC_RELEASE);
-	for (size_t i = 0; i < before; i++) {
+	NVW_FOR(i, before) {
 		if (old[i].key != 0) {
 			struct host_known_loads *const at = known_at(w, old[i].key);
 

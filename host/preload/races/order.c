@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/each.h"
 #include "windows.h"
 
 enum { CLOCKS_OF_THREADS = 1 << 11 }; /* the last parts are for those */
@@ -90,7 +91,7 @@ static bool join(struct host_clock *to, const struct host_clock *from)
 {
 	uint32_t changes = 0;
 
-	for (unsigned i = 0; i < parts() * HOST_RACE_COMPONENTS; i++) {
+	NVW_FOR(i, parts() * HOST_RACE_COMPONENTS) {
 		const uint32_t joined = (uint32_t)nvw_max(to->of[i], from->of[i]);
 
 		changes |= to->of[i] ^ joined;

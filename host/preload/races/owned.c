@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "core/each.h"
 #include "windows.h"
 
 enum { OWN_HELD = 4 };
@@ -35,7 +36,7 @@ static struct host_own_lock *own_at(uint64_t bit, bool new)
 
 	const uint64_t hash = bit * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
-	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
+	NVW_FOR(i, HOST_RACE_PROBES) {
 		struct host_own_lock *const o = &host_races->own[(hash + i) % HOST_RACE_OWN];
 
 		if (o->bit == 0 && new) {

@@ -32,7 +32,7 @@ static struct host_race_store *entry_for(struct host_race_thread *t, uint64_t wo
 
 	struct host_race_store *room = NULL;
 
-	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
+	NVW_FOR(i, HOST_RACE_PROBES) {
 		struct host_race_store *const s = &t->store[(word + i) % HOST_RACE_PENDING];
 
 		if (s->word == word && s->mask != 0) {
@@ -182,7 +182,7 @@ static void close_window(
 static void flush_word(struct host_watched *w, struct host_race_thread *t, uint64_t word)
 {
 	NVW_DEEP_INVARIANT(w->flushed_count <= FLUSHED_STORES);
-	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
+	NVW_FOR(i, HOST_RACE_PROBES) {
 		const uint32_t at = (uint32_t)((word + i) % HOST_RACE_PENDING);
 		struct host_race_store *const s = &t->store[at];
 

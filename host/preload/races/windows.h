@@ -7,6 +7,7 @@
 #define HOST_PRELOAD_WINDOWS_H
 
 #include "../../persistency.h"
+#include "core/each.h"
 #include "../preload.h"
 
 enum {
@@ -151,7 +152,7 @@ static inline struct host_released *host_released_at(uintptr_t address)
 {
 	const size_t hash = (address / HOST_LINE * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 8 + address / 8 % 8;
 
-	for (unsigned i = 0; i < RELEASED_PROBES; i++) {
+	NVW_FOR(i, RELEASED_PROBES) {
 		struct host_released *const r = &host_releases->at[(hash + i) % RELEASED];
 		const uintptr_t found = __atomic_load_n(&r->address, __ATOMIC_ACQUIRE);
 
@@ -320,7 +321,7 @@ static inline struct host_known_loads *host_known_beside(const struct host_watch
 	const uint64_t hash = (key >> (KEY_BYTES + KEY_SITE)) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 	struct host_known_loads *const beside = host_known_entry(w, hash * BESIDE);
 
-	for (uint64_t i = 0; i < BESIDE; i++) {
+	NVW_FOR(i, BESIDE) {
 		struct host_known_loads *const at = &beside[((key >> KEY_BYTES) + i) % BESIDE];
 
 		if (at->key == key || at->key == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For the detector of persistency races: the words of mapped files, with who has touched them, and places as
  * numbers. */
+#include "core/each.h"
 #include "windows.h"
 
 /* The file's number, from 1; 0: there is no room. Under the lock. */
@@ -10,7 +11,7 @@ static uint32_t file_of(const struct host_mapping *m)
 
 	struct host_races *const r = host_races;
 
-	for (uint32_t i = 0; i < r->files; i++) {
+	NVW_FOR(i, r->files) {
 		if (r->file[i].device == m->device && r->file[i].inode == m->inode) {
 			return i + 1;
 		}

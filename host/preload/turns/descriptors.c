@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/each.h"
 #include "interposed.h"
 
 enum { PIPES = 1 << 12, PORTS = 1 << 16, AT_ONCE = 4096 /* bytes that a pipe takes if it takes any */ };
@@ -549,7 +550,7 @@ static int try_sets(void *of)
 	struct sets *const s = of;
 	struct timeval none = {.tv_sec = 0};
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		if (s->told[i] != NULL) {
 			*s->told[i] = s->asked[i];
 		}
@@ -563,7 +564,7 @@ static short asked_of(const struct sets *s, int fd)
 	static const short events[3] = {POLLIN, POLLOUT, POLLPRI};
 	int all = 0;
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		if (s->told[i] != NULL && FD_ISSET(fd, &s->asked[i])) {
 			all |= events[i];
 		}
@@ -576,12 +577,12 @@ static int wait_for_sets(struct sets *s, int64_t ns, const sigset_t *mask, void 
 	struct pollfd fds[FD_SETSIZE];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < 3; i++) {
+	NVW_FOR(i, 3) {
 		if (s->told[i] != NULL) {
 			s->asked[i] = *s->told[i];
 		}
 	}
-	for (int fd = 0; fd < s->n; fd++) {
+	NVW_FOR(fd, s->n) {
 		const short events = asked_of(s, fd);
 
 		if (events != 0) {

@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 
+#include "core/each.h"
 #include "turns.h"
 
 static struct {
@@ -49,7 +50,7 @@ static void draw_changes(unsigned count, uint64_t among)
 {
 	policy.changes = (unsigned)nvw_min(count, HOST_SCHEDULE_DEPTH);
 	NVW_INVARIANT(policy.next == 0);
-	for (unsigned i = 0; i < policy.changes; i++) {
+	NVW_FOR(i, policy.changes) {
 		policy.change[i] = 1 + below(nvw_max(among, 1));
 	}
 	qsort(policy.change, policy.changes, sizeof *policy.change, by_number);
@@ -89,9 +90,7 @@ void host_policy_meets(struct host_turn *t)
 static struct host_turn *highest(struct host_turn *best)
 {
 	NVW_DEEP_INVARIANT(host_turn_may_go(best));
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (host_turn_may_go(t) && t->priority > best->priority) {
 			best = t;
 		}
@@ -224,9 +223,9 @@ static struct host_turn *as_listed(struct host_turn *t, struct host_turn *defaul
 	if (s == NULL || s->from != t->number || s->point != t->point) {
 		return default_;
 	}
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		if (host_turns.of[i]->number == s->to && host_turn_may_go(host_turns.of[i])) {
-			return host_turns.of[i];
+	HOST_EACH_TURN(other) {
+		if (other->number == s->to && host_turn_may_go(other)) {
+			return other;
 		}
 	}
 	return default_;

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/each.h"
 #include "turns.h"
 
 enum {
@@ -107,9 +108,7 @@ static uint32_t site_of(void *place)
 __attribute__((noreturn)) static void stuck(enum host_schedule_end how)
 {
 	NVW_INVARIANT(how == HOST_SCHEDULE_DEADLOCK || how == HOST_SCHEDULE_POLLS);
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		const struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		host_schedule->thread[t->number].site = t->place ? site_of(t->place) : 0;
 		host_schedule->thread[t->number].alive = true;
 		host_schedule->thread[t->number].waits =
@@ -152,9 +151,7 @@ static void find_first_until(void)
 {
 	NVW_INVARIANT(host_turns.count <= HOST_SCHEDULE_THREADS);
 	all.first_until = UINT64_MAX;
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		const struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (t->state == TURN_WAITS && t->until > 0) {
 			all.first_until = nvw_min(all.first_until, t->until);
 		}
@@ -179,9 +176,7 @@ static void wake(struct host_turn *t, bool timed_out)
 static void wake_first(void)
 {
 	while (all.now >= all.first_until) {
-		for (unsigned i = 0; i < host_turns.count; i++) {
-			struct host_turn *const t = host_turns.of[i];
-
+		HOST_EACH_TURN(t) {
 			if (t->state == TURN_WAITS && t->until > 0 && t->until <= all.now) {
 				wake(t, true);
 			}
@@ -202,9 +197,7 @@ static struct host_turn *first_waiting(const void *object)
 {
 	struct host_turn *first = NULL;
 
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (t->state == TURN_WAITS && t->object == object &&
 			(first == NULL || t->since < first->since)) {
 			first = t;
@@ -223,9 +216,7 @@ void host_turn_wake(const void *object, unsigned n)
 /* A thread ends, and may be a lock's owner: where the lock is robust, those who try again get it. */
 static void wake_heirs(void)
 {
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (t->state == TURN_WAITS && t->waits == HOST_WAIT_MUTEX) {
 			wake(t, false);
 		}
@@ -251,9 +242,9 @@ static bool wake_ready(void)
 
 	all.ask = false;
 	all.unasked = 0;
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		if (is_ready(host_turns.of[i])) {
-			wake(host_turns.of[i], false);
+	HOST_EACH_TURN(t) {
+		if (is_ready(t)) {
+			wake(t, false);
 			woken = true;
 		}
 	}
@@ -273,9 +264,7 @@ static unsigned gather(struct pollfd to[DESCRIPTORS])
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		const struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (t->fds == NULL) {
 			continue;
 		}
@@ -329,9 +318,7 @@ static struct host_turn *next_after(const struct host_turn *t)
 {
 	struct host_turn *first = NULL;
 
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		struct host_turn *const o = host_turns.of[i];
-
+	HOST_EACH_TURN(o) {
 		if (!host_turn_may_go(o)) {
 			continue;
 		}
@@ -379,9 +366,7 @@ static void stop_polling_for(const void *object, bool any)
 {
 	bool some_poll = false;
 
-	for (unsigned i = 0; i < host_turns.count; i++) {
-		struct host_turn *const t = host_turns.of[i];
-
+	HOST_EACH_TURN(t) {
 		if (t->polls && (t->more ? any : has_seen(t, object))) {
 			look_again(t);
 		}
@@ -536,7 +521,7 @@ static void count_place(struct host_access_place *table, void *place)
 {
 	const uint64_t code = (uintptr_t)place, hash = code * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
-	for (unsigned i = 0; i < PLACE_PROBES; i++) {
+	NVW_FOR(i, PLACE_PROBES) {
 		struct host_access_place *const p = &table[(hash + i) % HOST_SCHEDULE_PLACES];
 
 		if (p->code == 0 && host_schedule->plan.directed) {
@@ -720,7 +705,7 @@ static void remove_turn(const struct host_turn *t)
 
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < host_turns.count; i++) {
+	NVW_FOR(i, host_turns.count) {
 		if (host_turns.of[i] != t) {
 			host_turns.of[kept++] = host_turns.of[i];
 		}

@@ -65,6 +65,11 @@ struct host_turns {
 };
 extern struct host_turns host_turns;
 
+/* A loop over them; none begins or ends meanwhile. */
+#define HOST_EACH_TURN(turn)                                      \
+	for (struct host_turn **turn##_at = host_turns.of, *turn; \
+		turn##_at < host_turns.of + host_turns.count && ((turn = *turn##_at), 1); turn##_at++)
+
 static inline bool host_turn_may_go(const struct host_turn *t)
 {
 	return t->state == TURN_CAN_RUN && !t->polls;
