@@ -639,13 +639,6 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 
 /* ---- Results -------------------------------------------------------------------------------------- */
 
-void host_close(int fd)
-{
-	if (fd >= 0) {
-		close(fd);
-	}
-}
-
 const void *host_session_map(const struct host_session *s, const char *name, size_t n)
 {
 	NVW_INVARIANT(n > 0);

@@ -199,9 +199,7 @@ int host_schedule_make(
 	if (fd >= 0 && ftruncate(fd, sizeof *s->schedule) == 0) {
 		at = mmap(NULL, sizeof *s->schedule, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	if (at == MAP_FAILED) {
 		return nvw_fail_errno("%s", path);
 	}

@@ -55,12 +55,29 @@ enum {
 	HOST_OPERATION_NAME_MAX = 95, /* characters of an operation's name */
 };
 
+/* Closes a file, if it was opened. */
+static inline void host_close(int fd)
+{
+	if (fd >= 0) {
+		close(fd);
+	}
+}
+
 /* The target of a symbolic link; "" if it cannot be read. */
 static inline void host_read_link(const char *link, char *ret_path, size_t n)
 {
 	const ssize_t length = readlink(link, ret_path, n - 1);
 
 	ret_path[length > 0 ? length : 0] = '\0';
+}
+
+/* The path of an open file. */
+static inline void host_path_of(int fd, char *ret_path, size_t n)
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	host_read_link(link, ret_path, n);
 }
 
 /* Does one of these patterns, with commas between, match the name? */

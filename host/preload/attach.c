@@ -84,9 +84,7 @@ static struct host_control *open_control(void)
 	if (at == MAP_FAILED) {
 		not_attached(fd);
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	return host_mapped_at(at);
 }
 

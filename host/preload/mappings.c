@@ -29,14 +29,6 @@ static char *path_of(const struct host_mapping *m)
 	return asleep_path[m - host_mapping];
 }
 
-static void find_path(int fd, char path[1024])
-{
-	char link[64];
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	host_read_link(link, path, 1024);
-}
-
 /* ---- Files ---------------------------------------------------------------------------------------- */
 
 /* Copies n bytes from off on, and keeps holes. */
@@ -85,9 +77,7 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 		at = end_of_data(from, data, bytes);
 		error = copy_part(from, to, data, at);
 	}
-	if (to >= 0) {
-		close(to);
-	}
+	host_close(to);
 	return error;
 }
 
@@ -109,20 +99,28 @@ static int begin_file(int fd, const struct stat *s, unsigned number)
 	int error = own < 0 || copy_file(own, "base", (int)number, s->st_size) ||
 		    copy_file(own, "shadow", (int)number, s->st_size);
 
-	if (own >= 0) {
-		close(own);
-	}
+	host_close(own);
 	const int lines = host_open("lines", (int)number, O_RDWR | O_CREAT | O_TRUNC);
 
 	error = error || lines < 0;
-	if (lines >= 0) {
-		close(lines);
-	}
-	find_path(fd, f->path);
+	host_close(lines);
+	host_path_of(fd, f->path, sizeof f->path);
 	f->device = s->st_dev;
 	f->inode = s->st_ino;
 	f->bytes = (uint64_t)s->st_size;
 	return error;
+}
+
+int host_known_file(const struct stat *s)
+{
+	const struct host_control *const c = host_control;
+
+	NVW_FOR(i, c->file_count) {
+		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
+			return (int)i;
+		}
+	}
+	return -1;
 }
 
 /* The file's number in the session; negative if it cannot be recorded. */
@@ -131,14 +129,12 @@ static int number_of(int fd, const struct stat *s, bool *ret_known)
 	NVW_INVARIANT(host_control->file_count <= HOST_FILES_MAX);
 
 	struct host_control *const c = host_control;
+	const int number = host_known_file(s);
 
-	NVW_FOR(i, c->file_count) {
-		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
-			*ret_known = true;
-			return (int)i;
-		}
+	*ret_known = number >= 0;
+	if (number >= 0) {
+		return number;
 	}
-	*ret_known = false;
 	if (c->file_count == HOST_FILES_MAX) {
 		host_gap(HOST_GAP_FILES);
 		return -1;
@@ -157,18 +153,6 @@ static bool is_image(const struct stat *s)
 
 	return host_control->image[0] != '\0' && stat(host_control->image, &image) == 0 &&
 	       image.st_dev == s->st_dev && image.st_ino == s->st_ino;
-}
-
-int host_known_file(const struct stat *s)
-{
-	const struct host_control *const c = host_control;
-
-	NVW_FOR(i, c->file_count) {
-		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
-			return (int)i;
-		}
-	}
-	return -1;
 }
 
 int host_follow_created(int fd, const struct stat *s)
@@ -193,11 +177,8 @@ int host_follow(int fd, const struct stat *s)
 	const int number = host_known_file(s);
 	bool known;
 
-	if (number >= 0) {
+	if (number >= 0 || (!host_has_mapped(s->st_dev, s->st_ino) && !is_image(s))) {
 		return number;
-	}
-	if (!host_has_mapped(s->st_dev, s->st_ino) && !is_image(s)) {
-		return -1;
 	}
 	return number_of(fd, s, &known);
 }
@@ -215,9 +196,7 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 		((uint64_t)s.st_size >= off + n || host_grow(fd, off, n, true) == 0)) {
 		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off);
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	return host_mapped_at(at);
 }
 
@@ -272,9 +251,7 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 		madvise(m->alias + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_READ);
 		at = stop;
 	}
-	if (own >= 0) {
-		close(own);
-	}
+	host_close(own);
 }
 
 static void watch(struct host_mapping *m, size_t length, int fd, const struct stat *s)
@@ -451,7 +428,7 @@ void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, boo
 	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink > 0) {
 		as.device = s.st_dev;
 		as.inode = s.st_ino;
-		find_path(fd, as.path);
+		host_path_of(fd, as.path, sizeof as.path);
 		add_asleep(start, length, &as);
 	} else {
 		host_mapped(start, length, fd, off, real);
@@ -644,9 +621,7 @@ static void watch_again(const struct host_mapping *m, const char *path)
 	} else {
 		host_gap(HOST_GAP_RAW_REMAP);
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 }
 
 static bool take_asleep(uintptr_t start, uintptr_t end, struct host_mapping *ret, char path[1024])

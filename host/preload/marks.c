@@ -156,9 +156,7 @@ HOST_EXPORT uintptr_t nvwave_cc_marks_2(const void *address, void *counters, siz
 	const int fd = host_open("marks", -1, O_RDWR);
 	uint8_t *const at = fd < 0 ? NULL : map_marks(fd, &code);
 
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	host_self.inside = inside;
 	if (at == NULL) {
 		host_gap(HOST_GAP_MARKS);

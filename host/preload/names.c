@@ -51,14 +51,6 @@ static const char *named_below(const char *path)
 	return name != NULL && host_is_excepted(host_control->except, name) ? NULL : name;
 }
 
-static void find_open(int fd, char ret[PLACE])
-{
-	char link[64];
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	host_read_link(link, ret, PLACE);
-}
-
 /* The place of a name, whether a file has it or not. False: its folder cannot be opened. */
 static bool find_place(int folder, const char *path, char ret[PLACE])
 {
@@ -78,7 +70,7 @@ static bool find_place(int folder, const char *path, char ret[PLACE])
 	if (fd < 0) {
 		return false;
 	}
-	find_open(fd, ret);
+	host_path_of(fd, ret, PLACE);
 	close(fd);
 	const size_t n = strlen(ret);
 
@@ -148,7 +140,7 @@ static void opened(int fd, int flags, const struct stat *before, const struct ho
 	char path[PLACE];
 	struct stat s;
 
-	find_open(fd, path);
+	host_path_of(fd, path, PLACE);
 	if (fstat(fd, &s) || !S_ISREG(s.st_mode)) {
 		return;
 	}
@@ -562,7 +554,7 @@ bool host_names_sync_begins(int fd, const struct host_caller *caller)
 		return false;
 	}
 	if (fd >= 0) {
-		find_open(fd, path);
+		host_path_of(fd, path, PLACE);
 	}
 	const char *const name = fd >= 0 ? below(path) : path;
 

@@ -33,9 +33,7 @@ static bool has_memory(uint32_t number)
 	const bool has =
 		fd >= 0 && host_grow(fd, host_control_bytes(number - 1), sizeof uncounted, false) == 0;
 
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	host_self.inside = inside;
 	errno = before;
 	return has;

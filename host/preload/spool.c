@@ -60,9 +60,7 @@ uint8_t *host_room_elsewhere(size_t n)
 		s->window = host_mapped_at(
 			mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off));
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	if (s->window == NULL) {
 		host_control->record = false;
 		host_gap(HOST_GAP_SPOOL_FULL);

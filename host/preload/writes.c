@@ -37,7 +37,7 @@ enum { PIECE = 1 << 20 }; /* bytes of an event, at most */
 static void find_name(int fd, const struct stat *s, char name[256])
 {
 	const struct host_control *const c = host_control;
-	char link[64], path[4096];
+	char path[4096];
 
 	NVW_EACH(file, c->file, c->file_count) {
 		if (file->device == s->st_dev && file->inode == s->st_ino) {
@@ -49,8 +49,7 @@ static void find_name(int fd, const struct stat *s, char name[256])
 	if (fd < 0) {
 		return;
 	}
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	host_read_link(link, path, sizeof path);
+	host_path_of(fd, path, sizeof path);
 	snprintf(name, 256, "%.255s", basename(path));
 }
 
@@ -233,9 +232,7 @@ static void record_vector(const struct recorded *r, const struct iovec *v, int c
 		off += piece;
 		n -= piece;
 	}
-	if (shadow >= 0) {
-		close(shadow);
-	}
+	host_close(shadow);
 }
 
 /* Records a sync of the pages that hold a range. */
@@ -334,9 +331,7 @@ static void copied(const struct recorded *r, const char *call, ssize_t done)
 		ends(r, ONE(at + (r->off - first), bytes), 1, done);
 		REAL(munmap)(at, bytes);
 	}
-	if (fd >= 0) {
-		close(fd);
-	}
+	host_close(fd);
 	errno = after;
 }
 
@@ -384,9 +379,7 @@ static void record_size(struct recorded *r, uint64_t size)
 					  (off64_t)size, (off64_t)(r->size - size))) {
 			host_gap(HOST_GAP_NO_SHADOW);
 		}
-		if (shadow >= 0) {
-			close(shadow);
-		}
+		host_close(shadow);
 	}
 	f->bytes = nvw_max(size, f->bytes);
 	host_event(HOST_SIZE, r->file, size, 0, r->site);
