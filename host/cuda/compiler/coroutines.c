@@ -794,11 +794,26 @@ static void forget_part(LLVMValueRef part, LLVMValueRef address)
 	}
 }
 
-static LLVMValueRef running_request(struct device *d)
-{
-	LLVMValueRef self = runtime_word(d, "nvw_cuda_lane_self", 0);
+/* What stays the same while a kernel runs. */
+struct known {
+	LLVMValueRef self, turn;
+};
 
-	return LLVMBuildIntToPtr(d->builder, load_field(d, self, 0), d->bytes, "");
+/* In the block before the lanes, which a register may keep: they need not ask again. */
+static struct known ask_once(struct device *d, LLVMValueRef resume)
+{
+	LLVMValueRef lanes = variable(d, "nvw_cuda_lanes", d->bytes),
+		     spans = load_field(d, lanes, NVW_CUDA_LANES_SPAN);
+
+	FOR_INSTRUCTIONS(i, resume) {
+		if (i != spans && LLVMIsALoadInst(i) &&
+			without_casts(LLVMGetOperand(i, 0)) == without_casts(lanes)) {
+			LLVMReplaceAllUsesWith(i, spans);
+			LLVMInstructionEraseFromParent(i);
+		}
+	}
+	return (struct known){.self = runtime_word(d, "nvw_cuda_lane_self", 0),
+		.turn = load_field(d, lanes, NVW_CUDA_LANES_TURN)};
 }
 
 static void replace_requests(LLVMValueRef f, LLVMValueRef by)
@@ -818,11 +833,10 @@ static LLVMValueRef behind(struct device *d, LLVMValueRef address, LLVMValueRef 
 }
 
 /* The next lane's frame: body goes on with it, unless this was the last of the neighbours. */
-static LLVMValueRef build_next(struct device *d, LLVMValueRef frame, LLVMValueRef next_request,
-	LLVMBasicBlockRef end, LLVMBasicBlockRef body)
+static LLVMValueRef build_next(struct device *d, LLVMValueRef turn, LLVMValueRef frame,
+	LLVMValueRef next_request, LLVMBasicBlockRef end, LLVMBasicBlockRef body)
 {
-	LLVMValueRef turn = runtime_word(d, "nvw_cuda_lanes", NVW_CUDA_LANES_TURN),
-		     bytes = load_field(d, turn, NVW_CUDA_TURN_FRAME_BYTES),
+	LLVMValueRef bytes = load_field(d, turn, NVW_CUDA_TURN_FRAME_BYTES),
 		     behind_last = load_field(d, turn, NVW_CUDA_TURN_END),
 		     next = LLVMBuildPointerCast(d->builder, behind(d, frame, bytes), LLVMTypeOf(frame), "");
 	LLVMTypeRef i32 = word(d, 32);
@@ -922,8 +936,13 @@ static LLVMValueRef go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			move_to_end(d, i, begins);
 		}
 	}
-	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(body));
 	LLVMSetCurrentDebugLocation2(d->builder, NULL);
+	LLVMPositionBuilderAtEnd(d->builder, begins);
+	const struct known known = ask_once(d, resume);
+	LLVMValueRef first = LLVMBuildIntToPtr(d->builder, load_field(d, known.self, 0), d->bytes, "");
+
+	LLVMBuildBr(d->builder, body);
+	LLVMPositionBuilderBefore(d->builder, LLVMGetFirstInstruction(body));
 	LLVMValueRef its = LLVMBuildPhi(d->builder, LLVMTypeOf(frame), ""),
 		     own = LLVMBuildPhi(d->builder, d->bytes, "");
 
@@ -931,12 +950,8 @@ static LLVMValueRef go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 	LLVMReplaceAllUsesWith(frame, its);
 	LLVMAddIncoming(its, &frame, &begins, 1);
 	store_field(d, load_field(d, its, WORK_ITEM), variable(d, "nvw_cuda_now", d->bytes), 0);
-	store_field(d, as_number(d, own), runtime_word(d, "nvw_cuda_lane_self", 0), 0);
-	LLVMPositionBuilderAtEnd(d->builder, begins);
-	LLVMValueRef first = running_request(d);
-
+	store_field(d, as_number(d, own), known.self, 0);
 	LLVMAddIncoming(own, &first, &begins, 1);
-	LLVMBuildBr(d->builder, body);
 	for (LLVMBasicBlockRef b = body; b; b = LLVMGetNextBasicBlock(b)) {
 		LLVMValueRef last = LLVMGetBasicBlockTerminator(b);
 
@@ -947,7 +962,7 @@ static LLVMValueRef go_on_with_neighbours(struct device *d, LLVMValueRef resume)
 			LLVMInstructionEraseFromParent(last);
 			LLVMPositionBuilderAtEnd(d->builder, b);
 			LLVMValueRef next_request = as_bytes(d, field(d, own, WORD)),
-				     neighbour = build_next(d, its, next_request, end, body);
+				     neighbour = build_next(d, known.turn, its, next_request, end, body);
 
 			LLVMAddIncoming(its, &neighbour, &b, 1);
 			LLVMAddIncoming(own, &next_request, &b, 1);
