@@ -43,6 +43,7 @@ static void add_of_run(struct ct_unlogged_list *list, const struct emu_unlogged 
 		.off = x->offset,
 		.times = x->count};
 
+	NVW_INVARIANT(x->count > 0);
 	NVW_PRINT(u.file, "%s", x->store->file);
 	NVW_PRINT(u.function, "%s", x->store->function);
 	NVW_PRINT(u.begun_file, "%s", x->begun->file);

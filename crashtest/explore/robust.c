@@ -9,6 +9,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/order.h"
 #include "core/search.h"
 
@@ -282,6 +283,7 @@ struct read {
 
 static bool makes(const struct ct_robust *r, uint64_t number, const struct read *read)
 {
+	NVW_DEEP_INVARIANT(number >= 1 && number <= r->count);
 	return r->store[number - 1].word == read->word && (r->store[number - 1].bytes & read->bytes) != 0;
 }
 

@@ -13,6 +13,7 @@
 #include "core/bits.h"
 #include "core/bounds.h"
 #include "core/filled.h"
+#include "core/invariant.h"
 #include "core/print.h"
 #include "core/zeroed.h"
 
@@ -352,6 +353,7 @@ static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o,
 /* The number of records before this one. */
 static int note_number(void *context, const struct nvw_log_record *r, uint64_t number)
 {
+	NVW_INVARIANT(number > 0);
 	*(uint64_t *)context = number - 1;
 	return 0;
 }
