@@ -17,6 +17,7 @@
 #include <nvw/workload.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_TEXT, CLI_BLOCK };
 
@@ -126,6 +127,7 @@ void cli_options_end(struct cli_options *options);
 /* The bit of a circumstance, if it holds. */
 static inline uint64_t cli_at(enum cli_circumstance circumstance, bool holds)
 {
+	NVW_INVARIANT(circumstance < CLI_AT_COUNT && CLI_AT_COUNT <= 64);
 	return (uint64_t)holds << circumstance;
 }
 

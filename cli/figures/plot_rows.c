@@ -166,6 +166,7 @@ int plot_choose_looks(const struct selection *s, struct plot_names *of)
 	}
 	for (unsigned i = 0; r == 0 && i < of->count; i++) {
 		of->look[i] = all.count > PLOT_SERIES_MAX ? i : plot_place_of(&all, of->name[i]);
+		NVW_INVARIANT(of->look[i] < all.count);
 	}
 	plot_names_end(&all);
 	return r;

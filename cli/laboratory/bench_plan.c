@@ -240,6 +240,7 @@ static int complete_axis(const struct bench *b, struct sweep *s, const char *nam
 
 static int complete_axes(const struct bench *b, struct sweep *s)
 {
+	NVW_INVARIANT(b->first_axis + b->axis_count <= s->axis_count);
 	NVW_FOR(i, b->axis_count) {
 		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
 	}
@@ -248,6 +249,7 @@ static int complete_axes(const struct bench *b, struct sweep *s)
 
 static int add_against(struct bench *b, struct sweep *s)
 {
+	NVW_INVARIANT(b->axis_count == 0 || b->first_axis == s->axis_count);
 	b->first_axis = s->axis_count;
 	NVW_EACH(against, b->given->against, b->given->against_count) {
 		NVW_TRY(add_pair(s, "against", *against));

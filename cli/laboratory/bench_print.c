@@ -189,6 +189,7 @@ static void fill_row(const struct bench *b, struct table *t, unsigned of)
 		print_cell(row, i, cell_at(t, of + 1, c++));
 	}
 	snprintf(cell_at(t, of + 1, c), CELL_BYTES, "%s", checked_text(b, row));
+	NVW_INVARIANT(c + 1 == t->columns);
 }
 
 static void measure(struct table *t)

@@ -340,6 +340,7 @@ static int enumerate(struct sweep *s)
 		s->point[s->count++] = at;
 	} while (advance(s, &at));
 	NVW_FAIL_IF(!s->count, NVW_E_USAGE, "%s: every combination is excluded", s->where);
+	NVW_INVARIANT(s->count <= combinations);
 	return 0;
 }
 

@@ -422,6 +422,7 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 		error = continue_run(&r);
 		sweep_show(manner, &r.progress, error || !r.active);
 	}
+	NVW_INVARIANT(error || r.progress.ended == r.progress.to_run);
 	kill_all(&r);
 	free(r.child);
 	return error;

@@ -79,6 +79,7 @@ static int collect(struct front *f, unsigned *ret_missing)
 		}
 		sweep_outcome_end(&o);
 	}
+	NVW_INVARIANT(f->progress.ended + *ret_missing <= w->count);
 	return r;
 }
 

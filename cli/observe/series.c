@@ -219,6 +219,8 @@ uint64_t cli_series_next(const struct cli_series *s)
 
 int cli_series_ring(struct cli_series *s)
 {
+	NVW_INVARIANT(s->next_ps - s->origin_ps > s->from_ps);
+
 	char interval[NVW_UNIT_TEXT], filled[NVW_UNIT_TEXT];
 
 	NVW_FAIL_IF(s->intervals++ == INTERVALS_MAX, NVW_E_USAGE,

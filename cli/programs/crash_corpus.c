@@ -224,6 +224,8 @@ static int try_input(struct corpus *x, struct ct_input *input)
 
 static int try_and_settle(struct corpus *x, struct ct_input *input)
 {
+	NVW_INVARIANT(input->fate == CT_INPUT_NOT_RUN);
+
 	const int error = try_input(x, input);
 
 	host_coverage_settle(&x->tested->coverage, input->fate == CT_INPUT_TESTED);

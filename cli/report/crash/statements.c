@@ -228,6 +228,7 @@ static void print_branches(const struct ct_coverage *c, FILE *to)
 
 void cli_print_statements(const struct ct_coverage *c, FILE *to)
 {
+	NVW_INVARIANT(c->executed <= c->count && c->functions_executed <= c->functions);
 	if (c->count == 0) {
 		return;
 	}

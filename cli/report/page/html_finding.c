@@ -417,6 +417,7 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 	NVW_EACH(moment, d->moment, d->moment_count) {
 		lane_of(&lanes, moment);
 	}
+	NVW_INVARIANT(lanes.count > 0 && lanes.count <= LANES_MAX);
 	fprintf(to,
 		"<details%s><summary>Before the crash: %u moments of the %s behind the "
 		"finding</summary><p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; "
