@@ -171,7 +171,6 @@ static int take(void *context, const char *path, const struct stat *is)
 	if (s->names == NVW__DISK_NAMES) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d names", c->folder, NVW__DISK_NAMES);
 	}
-	NVW_INVARIANT(s->names < NVW__DISK_NAMES && number >= 0);
 	snprintf(s->name_at_first[s->names], sizeof *s->name_at_first, "%s", path);
 	s->file_at_first[s->names++] = (unsigned)number;
 	return 0;

@@ -21,7 +21,7 @@ void cc_take_operands(struct instruction *i, struct piece p)
 			from = at + 1;
 		}
 	}
-	NVW_INVARIANT(n <= CC_OPERANDS_MAX && depth <= p.n);
+	NVW_INVARIANT(n <= CC_OPERANDS_MAX);
 	i->operands = n;
 }
 

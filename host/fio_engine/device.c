@@ -389,7 +389,6 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 		return nvw_fail(NVW_E_MEMORY, "no memory for more than %" PRIu64 " latencies", s->count);
 	}
 	s->ps[s->count++] = ps;
-	NVW_INVARIANT(s->count <= s->capacity);
 	s->bytes += bytes;
 	return 0;
 }

@@ -361,7 +361,6 @@ static enum fio_q_status engine_queue(struct thread_data *td, struct io_u *u)
 	if (e->gathered_count + e->done_count == e->depth) {
 		return FIO_Q_BUSY;
 	}
-	NVW_INVARIANT(e->gathered_count + e->done_count < e->depth);
 	e->gathered[e->gathered_count++] = u;
 	return FIO_Q_QUEUED;
 }

@@ -182,7 +182,6 @@ static void wake_first(void)
 			}
 		}
 	}
-	NVW_INVARIANT(all.now < all.first_until);
 }
 
 static inline void wake_sleepers(void)
