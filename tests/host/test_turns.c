@@ -138,6 +138,8 @@ TEST(what_cannot_be_controlled_is_refused)
 {
 	assert_int_equal(under("cancels", "--schedules=2"), 2);
 	assert_output_has("cannot be made to take turns: it cancels a thread");
+	assert_int_equal(under("selects-many", "--schedules=2"), 2);
+	assert_output_has("cannot be made to take turns: it selects among more than 1,024 descriptors");
 	assert_int_equal(under("forks", "--schedules=2"), 0);
 	assert_int_equal(under("forks-and-starts", "--schedules=2"), 2);
 	assert_output_has("cannot be made to take turns: threads of two of its processes");

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -182,6 +183,20 @@ static void cancels(void)
 	pthread_join(t, NULL);
 }
 
+/* More than a set has room for, as with memory of its own. */
+static void *select_among_many(void *unused)
+{
+	fd_set all[2] = {0};
+
+	select(FD_SETSIZE + 1, all, NULL, NULL, &(struct timeval){0});
+	return NULL;
+}
+
+static void selects_many(void)
+{
+	in_thread(select_among_many, NULL);
+}
+
 /* Many accesses, for the time that they take. */
 static void *work(void *argument)
 {
@@ -229,7 +244,7 @@ static void leaves_pipe(void)
 
 static const struct turns_case others[] = {{"all", all}, {"blocks", blocks}, {"cancels", cancels},
 	{"forks", forks}, {"forks-and-starts", forks_and_starts}, {"works", works},
-	{"leaves-pipe", leaves_pipe}, {NULL, NULL}};
+	{"leaves-pipe", leaves_pipe}, {"selects-many", selects_many}, {NULL, NULL}};
 
 static int check(void)
 {

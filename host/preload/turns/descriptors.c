@@ -577,6 +577,9 @@ static int wait_for_sets(struct sets *s, int64_t ns, const sigset_t *mask, void 
 	struct pollfd fds[FD_SETSIZE];
 	unsigned n = 0;
 
+	if (s->n > FD_SETSIZE) {
+		nvwave_refuse_1("it selects among more than 1,024 descriptors");
+	}
 	NVW_FOR(i, 3) {
 		if (s->told[i] != NULL) {
 			s->asked[i] = *s->told[i];
