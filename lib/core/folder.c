@@ -312,6 +312,7 @@ int nvw_folder_make(const char *what, bool in_memory, struct nvw_folder *ret_fol
 	char where[NVW__FOLDER_PATH];
 	const int error = choose_place(in_memory, where);
 
+	NVW_INVARIANT(!strchr(what, '/'));
 	*ret_folder = (struct nvw_folder){.lock = -1};
 	if (error) {
 		return error;

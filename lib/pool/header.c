@@ -23,6 +23,7 @@
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
+	NVW_INVARIANT(to > 0 && (to & (to - 1)) == 0);
 	return (n + to - 1) / to * to;
 }
 
