@@ -713,7 +713,7 @@ uint64_t host_percentile(const struct host_histogram *h, double fraction)
 
 	uint64_t total = 0, seen = 0;
 
-	NVW_EACH(bin, h->bin, HOST_BINS) {
+	NVW_EACH_IN(bin, h->bin) {
 		total += *bin;
 	}
 	for (unsigned b = 0; b < HOST_BINS && total > 0; b++) {

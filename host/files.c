@@ -186,7 +186,7 @@ static int find_files(const struct converter *c, struct disk *d)
 	const struct host_control *const s = c->s->control;
 	const size_t folder = strlen(s->folder);
 
-	NVW_EACH(of, d->of, HOST_FILES_MAX) {
+	NVW_EACH_IN(of, d->of) {
 		*of = -1;
 	}
 	NVW_FOR(i, s->file_count) {

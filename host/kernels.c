@@ -19,7 +19,7 @@ static int find_machine(char ret_path[HOST_LIBRARY_PATH])
 	char self[HOST_LIBRARY_PATH];
 
 	nvw_own_folder(self, sizeof self);
-	NVW_EACH(place, places, NVW_COUNT(places)) {
+	NVW_EACH_IN(place, places) {
 		snprintf(ret_path, HOST_LIBRARY_PATH, "%.4000s/%s", self, *place);
 		if (access(ret_path, R_OK) == 0) {
 			return 0;

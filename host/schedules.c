@@ -25,7 +25,7 @@ static unsigned count_places(const struct host_schedule_length *first)
 {
 	unsigned n = 0;
 
-	NVW_EACH(place, first->place, HOST_SCHEDULE_PLACES) {
+	NVW_EACH_IN(place, first->place) {
 		n += place->exposed > 0;
 	}
 	return n;
@@ -158,7 +158,7 @@ int host_schedule_direct(struct host_session *s, const char *line)
 	struct host_schedule_length *const l = &s->schedule->length;
 	unsigned wanted = 0;
 
-	NVW_EACH(place, l->place, HOST_SCHEDULE_PLACES) {
+	NVW_EACH_IN(place, l->place) {
 		const bool is_wanted = place->exposed > 0 && is_at(s, place->site, line);
 
 		wanted += is_wanted;

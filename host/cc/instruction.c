@@ -163,7 +163,7 @@ unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi)
 	const struct piece m = without_v(i->mnemonic);
 
 	*ret_by_rdi = piece_begins(m, "maskmov");
-	NVW_EACH(stream, own, NVW_COUNT(own)) {
+	NVW_EACH_IN(stream, own) {
 		if (piece_is(m, stream->name)) {
 			return stream->bytes;
 		}
@@ -299,7 +299,7 @@ unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 	if (piece_begins(m, "set")) {
 		return 1;
 	}
-	NVW_EACH(store, plain_stores, NVW_COUNT(plain_stores)) {
+	NVW_EACH_IN(store, plain_stores) {
 		const size_t n = strlen(store->name);
 		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
 

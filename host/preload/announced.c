@@ -95,7 +95,7 @@ static bool matches(const char *name, const char *pattern)
 
 static bool is_harmless(const char *name)
 {
-	NVW_EACH(one, harmless, NVW_COUNT(harmless)) {
+	NVW_EACH_IN(one, harmless) {
 		if (matches(name, *one)) {
 			return true;
 		}

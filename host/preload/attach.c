@@ -153,7 +153,7 @@ __attribute__((destructor)) static void detach(void)
 	if (host_control == NULL || !host_recording || !host_enter()) {
 		return;
 	}
-	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(one, host_mapping) {
 		if (one->length > 0 && one->file >= 0) {
 			host_record_rest(one);
 		}

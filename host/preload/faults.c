@@ -62,7 +62,7 @@ void host_note_gone(const struct host_mapping *m)
 /* Records an access of a program to memory that it has unmapped. */
 static void note_stray(uintptr_t address)
 {
-	NVW_EACH(g, gone, GONE_MAX) {
+	NVW_EACH_IN(g, gone) {
 		if (address - g->start < g->end - g->start) {
 			snprintf(host_control->stray, sizeof host_control->stray,
 				"the program touched %s, offset %llu of the mapping, after it had unmapped "

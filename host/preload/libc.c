@@ -148,7 +148,7 @@ HOST_EXPORT int msync(void *addr, size_t length, int flags)
 /* Records stores through all recorded mappings of the file. */
 static void synced_file(const struct stat *s, const struct host_caller *caller)
 {
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (m->length == 0 || m->file < 0) {
 			continue;
 		}

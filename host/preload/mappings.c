@@ -298,7 +298,7 @@ static void find_bounds(void)
 {
 	uintptr_t lowest = UINTPTR_MAX, highest = 0;
 
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (m->length > 0) {
 			lowest = nvw_min(m->start, lowest);
 			highest = nvw_max(m->start + m->length, highest);
@@ -313,7 +313,7 @@ static void find_bounds(void)
 
 static struct host_mapping *free_entry(void)
 {
-	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(one, host_mapping) {
 		if (one->length == 0) {
 			return one;
 		}
@@ -439,21 +439,19 @@ void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, boo
 
 bool host_has_mapped(uint64_t device, uint64_t inode)
 {
-	bool has = false;
-
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && !has; i++) {
-		const struct host_mapping *const m = &host_mapping[i];
-
-		has = __atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == inode &&
-		      m->device == device;
+	NVW_EACH_IN(m, host_mapping) {
+		if (__atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == inode &&
+			m->device == device) {
+			return true;
+		}
 	}
-	return has;
+	return false;
 }
 
 void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
 {
 	NVW_INVARIANT(file >= 0 && host_self.inside);
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (m->length == 0 || m->file != file || m->off >= end || m->off + m->length <= off) {
 			continue;
 		}
@@ -497,12 +495,12 @@ static void split(struct host_mapping *m, size_t at)
 /* Makes entries begin and end at the ends of the range. */
 static void cut_at(uintptr_t start, uintptr_t end)
 {
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (m->length > 0 && start > m->start && start < m->start + m->length) {
 			split(m, start - m->start);
 		}
 	}
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (m->length > 0 && end > m->start && end < m->start + m->length) {
 			split(m, end - m->start);
 		}
@@ -530,7 +528,7 @@ static bool touches(const struct host_mapping *m, uintptr_t start, uintptr_t end
 
 static bool any_touches(uintptr_t start, uintptr_t end)
 {
-	NVW_EACH(one, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(one, host_mapping) {
 		if (touches(one, start, end)) {
 			return true;
 		}
@@ -547,7 +545,7 @@ void host_unmapping(void *address, size_t length)
 		return; /* the kernel rejects unaligned addresses */
 	}
 	cut_at(start, end);
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (touches(m, start, end)) {
 			host_note_gone(m);
 			drop(m);
@@ -673,7 +671,7 @@ bool host_protecting(void *address, size_t length, bool writable)
 		return false;
 	}
 	cut_at(start, end);
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		if (touches(m, start, end) && m->file >= 0) {
 			host_record_rest(m);
 			host_forget_hot(m->start, m->start + m->length);

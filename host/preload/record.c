@@ -208,7 +208,7 @@ void host_compare_always(const char *why)
 	NVW_INVARIANT(host_self.inside);
 	host_check_announced(NULL);
 	host_announced = false;
-	NVW_EACH(m, host_mapping, HOST_MAPPINGS_MAX) {
+	NVW_EACH_IN(m, host_mapping) {
 		for (size_t page = 0; m->length > 0 && m->file >= 0 && page < m->length / HOST_PAGE; page++) {
 			heat(m, page);
 		}

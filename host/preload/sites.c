@@ -48,7 +48,7 @@ static bool is_library(const char *path)
 		"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
 	const char *const name = basename(path);
 
-	NVW_EACH(one, names, NVW_COUNT(names)) {
+	NVW_EACH_IN(one, names) {
 		if (strncmp(name, *one, strlen(*one)) == 0) {
 			return true;
 		}

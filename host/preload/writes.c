@@ -650,7 +650,7 @@ static void called(long number, const long a[6], const struct host_caller *calle
 		uses_io_uring("syscall(SYS_io_uring_setup)", caller);
 		return;
 	}
-	NVW_EACH(one, by_number, NVW_COUNT(by_number)) {
+	NVW_EACH_IN(one, by_number) {
 		if (one->number == number) {
 			changed((int)a[one->fd], one->call, caller);
 		}
