@@ -98,7 +98,12 @@ static int run_array(struct nvw_machine *m, unsigned k, unsigned launches)
 	struct work w = {.x = nvw_alloc(m, SUM_VALUES * WORK_ITEMS * sizeof *w.x),
 		.y = nvw_alloc(m, WORK_ITEMS * sizeof *w.y)};
 	const struct work_time begin = work_time();
-	const int r = w.x && w.y ? launch(m, k, &w, launches) : NVW_E_MEMORY;
+	int r = NVW_E_MEMORY;
+
+	if (w.x && w.y) {
+		r = launch(m, k, &w, launches);
+	}
+
 	const struct work_time end = work_time();
 
 	if (r == 0) {

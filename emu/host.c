@@ -21,6 +21,7 @@ static void *alloc(struct emu_device *d, uint64_t bytes)
 {
 	const uint64_t rounded = (bytes + EMU_LINE - 1) / EMU_LINE * EMU_LINE;
 	void *const block = d->base + d->used;
+	NVW_INVARIANT(d->used <= d->bytes);
 
 	if (rounded < bytes || rounded > d->bytes - d->used) {
 		nvw_fail(NVW_E_MEMORY,
@@ -69,6 +70,7 @@ static void evict_lines(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
 	const uint32_t count = cache->sets * cache->ways;
+	NVW_INVARIANT(first <= end);
 
 	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
 		const emu_line_id id = emu_cache_tag_at(cache, i);
@@ -88,6 +90,7 @@ static void evict_lines(
 static void forget_stores(struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
 	const uint32_t count = cache->sets * cache->ways;
+	NVW_INVARIANT(first <= end);
 
 	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
 		const emu_line_id id = emu_cache_tag_at(cache, i);
@@ -103,6 +106,7 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 {
 	const emu_line_id base = m->device[EMU_DRAM].first, first = base + (emu_line_id)(from / EMU_LINE),
 			  end = base + (emu_line_id)(to / EMU_LINE);
+	NVW_INVARIANT(from <= to && to <= m->device[EMU_DRAM].bytes);
 
 	NVW_EACH(cu, m->cus, m->config.cus) {
 		forget_stores(&cu->l1, first, end);
@@ -373,5 +377,6 @@ void nvw_begin_measurement(struct nvw_machine *m)
 
 void nvw_end_measurement(struct nvw_machine *m)
 {
+	NVW_INVARIANT(m->measured_from <= m->now);
 	m->measured_to = m->now;
 }

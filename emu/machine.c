@@ -36,6 +36,7 @@ static int settle_split(struct nvw_machine *m, const char *level, struct emu_cac
 	if (config->split == EMU_AUTO) {
 		config->split = caches == COH_CACHES_APART;
 	}
+	NVW_INVARIANT(config->split < NVW_COUNT(against));
 	if (caches != against[config->split].caches) {
 		return 0;
 	}
@@ -319,6 +320,7 @@ static void add_up_energy(struct emu_stats *s)
 
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
+	NVW_INVARIANT(m->measured_from <= NVW_OR(m->measured_to, m->now));
 	m->stats.sim_time_ps = NVW_OR(m->measured_to, m->now) - m->measured_from;
 	emu_devices_count(m);
 	add_up_energy(&m->stats);

@@ -44,11 +44,36 @@ static void name(char *text, const char *kind, int number)
 	snprintf(text, VALUE_LEN, "%s-%03d", kind, number);
 }
 
+// How many operations are acknowledged, from the first one on; otherwise, if nobody says so.
+static int acknowledged_or(int otherwise)
+{
+	const char *list = getenv("NVWAVE_ACKNOWLEDGED"), *last;
+
+	if (list == NULL || *list == 0) {
+		return otherwise;
+	}
+	last = strchr(list, '-');
+	return atoi(last == NULL ? list : last + 1) + 1;
+}
+
+// Bucket b, counted over both levels.
+static const level_bucket *bucket_at(level_hash *level, uint64_t b)
+{
+	if (b < level->addr_capacity) {
+		return &level->buckets[0][b];
+	}
+	return &level->buckets[1][b - level->addr_capacity];
+}
+
+// Argument i; otherwise, if there are fewer.
+static int argument(int argc, char **argv, int i, int otherwise)
+{
+	return argc > i ? atoi(argv[i]) : otherwise;
+}
+
 static const char *fault(level_hash *level, int count, const char *kind)
 {
-	const char *list = getenv("NVWAVE_ACKNOWLEDGED"), *last = list == NULL ? NULL : strchr(list, '-');
-	const int acknowledged =
-		list == NULL || *list == 0 ? count : atoi(last == NULL ? list : last + 1) + 1;
+	const int acknowledged = acknowledged_or(count);
 	char key[KEY_LEN], value[KEY_LEN];
 
 	if (level->resize_state != 0) {
@@ -66,9 +91,8 @@ static const char *fault(level_hash *level, int count, const char *kind)
 		}
 	}
 	for (uint64_t b = 0; b < level->total_capacity; b++) {
-		const level_bucket *bucket = b < level->addr_capacity ?
-						     &level->buckets[0][b] :
-						     &level->buckets[1][b - level->addr_capacity];
+		const level_bucket *bucket = bucket_at(level, b);
+
 		for (int slot = 0; slot < ASSOC_NUM; slot++) {
 			if (GET_BIT(bucket->token, slot) &&
 				strncmp((const char *)bucket->slot[slot].key, "key-", 4) != 0) {
@@ -81,7 +105,7 @@ static const char *fault(level_hash *level, int count, const char *kind)
 
 int main(int argc, char **argv)
 {
-	const int first = argc > 3 ? atoi(argv[3]) : 0, end = argc > 4 ? atoi(argv[4]) : first;
+	const int first = argument(argc, argv, 3, 0), end = argument(argc, argv, 4, first);
 	const char *found;
 	char key[KEY_LEN], value[KEY_LEN];
 	int fd = open(argv[2], O_RDWR | O_CREAT, 0644), out = dup(1);

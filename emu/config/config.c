@@ -17,6 +17,7 @@
 #include <nvw/input.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "config_devices.h"
 #include "machines.h"
@@ -44,6 +45,7 @@ _Static_assert(KEYS <= 128, "emu_config.in_cycles has a bit for each key");
 static struct config_place place_of(struct emu_config *c, const struct key *key)
 {
 	const size_t i = (size_t)(key - keys);
+	NVW_INVARIANT(key >= keys && i < KEYS);
 
 	return (struct config_place){.field = (uint64_t *)(void *)((char *)c + key->offset),
 		.in_cycles = &c->in_cycles[i / 64],
@@ -121,6 +123,7 @@ static int unknown_key(const struct emu_config *c, const char *full)
 	char of_devices[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES];
 	const char *names[NAMES_MAX + 1], *near;
 	const unsigned n = config_devices_names(c, of_devices);
+	NVW_INVARIANT(n <= CONFIG_DEVICE_NAMES_MAX);
 
 	/* The first of equally near names is taken. */
 	NVW_FOR(i, KEYS) {
@@ -206,6 +209,7 @@ static int on_key(void *user, const char *section, const char *name, const char 
 
 	if (set_by_name(&r->config, full, value) == 0) {
 		if (r->config.device_count > devices) {
+			NVW_INVARIANT(devices < EMU_DEVICES_MAX);
 			r->began[devices] = r->line;
 		}
 		return 1;
@@ -236,6 +240,7 @@ static char *next_line(char *to, int room, void *stream)
 	struct reading *const r = stream;
 	const size_t blanks = strspn(r->next, " \t"), n = strcspn(r->next, "\n");
 	const bool is_comment = r->next[blanks] == ';' || r->next[blanks] == '#';
+	NVW_INVARIANT(room > 2);
 
 	if (!*r->next || r->too_long) {
 		return NULL;
@@ -289,6 +294,7 @@ static int not_found(const char *name, int error)
 /* The line of the first device that lacks a key, 0 if none does. */
 static int incomplete_device(struct reading *r)
 {
+	NVW_INVARIANT(r->config.device_count <= EMU_DEVICES_MAX);
 	NVW_FOR(i, r->config.device_count) {
 		if (r->began[i] && config_device_complete(&r->config, i) < 0) {
 			snprintf(r->error, sizeof r->error, "%s", nvw_error_message());
@@ -404,6 +410,7 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
+	NVW_INVARIANT(least <= most);
 	NVW_FAIL_IF(value < least || value > most, NVW_E_CONFIG,
 		"%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key, least, most, value);
 	return 0;
@@ -449,6 +456,7 @@ struct emu_config emu_config_consistent(const struct emu_config *config)
 	};
 	const uint64_t model = config->consistency;
 	struct emu_config c = *config;
+	NVW_INVARIANT(model < NVW_COUNT(models));
 
 	if (model == EMU_CONSISTENCY_none) {
 		return c;

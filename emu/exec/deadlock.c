@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "../memory/device_memory.h"
 #include "../machine.h"
@@ -23,6 +24,7 @@ static unsigned collect(
 	const struct emu_wavefront *const contexts =
 		group->saved ? (const struct emu_wavefront *)(const void *)group->saved :
 			       group->slot->wavefronts;
+	NVW_INVARIANT(count <= REPORT_PLACES);
 
 	NVW_EACH(context, contexts, m->exec.group_wavefronts) {
 		NVW_EACH_BIT(lane, context->parked) {
@@ -95,6 +97,7 @@ int emu_deadlock(struct nvw_machine *m)
 	uint64_t live = 0, returned = 0;
 	char text[1024], requests[1024];
 	int n = 0;
+	NVW_INVARIANT(m->exec.groups_done < m->exec.groups);
 
 	for (const struct emu_group *g = m->exec.live_groups; g; g = g->next_all) {
 		live++;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "../memory/device_memory.h"
 #include "../emu.h"
 #include "../wavefront/fiber.h"
@@ -47,6 +48,7 @@ static bool is_device(const struct nvw_machine *m, const char *address)
 
 static void place(char ret_place[PLACE_BYTES])
 {
+	NVW_INVARIANT(fault.frames <= FRAMES);
 	nvw__frames_place(fault.frame, fault.frames, ret_place, PLACE_BYTES);
 	if (!ret_place[0]) {
 		snprintf(ret_place, PLACE_BYTES, "(no source line is known: compile with -g)");
@@ -80,11 +82,14 @@ static const char *cure(const char *read, const char *write, const char *either)
 static void where(const struct nvw_machine *m, char *to, size_t n)
 {
 	const struct emu_device *const d = emu_device_at(m, fault.address);
+	const char *of = "", *name = "";
 
-	const bool is_further = d >= &m->device[EMU_DEVICES_NAMED];
-
-	snprintf(to, n, "%s%s%s at offset %#llx", d->pool ? "NVRAM" : "DRAM",
-		is_further ? " of the device " : "", is_further ? d->name : "",
+	NVW_INVARIANT(d != NULL);
+	if (d >= &m->device[EMU_DEVICES_NAMED]) {
+		of = " of the device ";
+		name = d->name;
+	}
+	snprintf(to, n, "%s%s%s at offset %#llx", d->pool ? "NVRAM" : "DRAM", of, name,
 		(unsigned long long)(d->off + (uint64_t)(fault.address - d->base)));
 }
 

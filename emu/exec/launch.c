@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/each.h"
 #include "../memory/device_memory.h"
 #include "../machine.h"
@@ -44,6 +45,7 @@ static int make_slots(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
+	NVW_INVARIANT(x->group_wavefronts > 0);
 
 	NVW_FAIL_IF(!per_cu, NVW_E_USAGE,
 		"kernel %s: a work-group of %u work-items needs %u wavefronts, but a CU has %llu "
@@ -87,6 +89,7 @@ static void expect_stacks(struct nvw_machine *m)
 	char *const first = x->stacks + x->stacks_bytes - x->wavefront_count * of_one,
 		    *const from = nearest_huge_page(first),
 		    *const to = nearest_huge_page(first + used * of_one);
+	NVW_INVARIANT(used <= x->wavefront_count);
 
 	if (used <= x->expected || m->config.stack > 2 * PAGE ||
 		2 * x->group_size < x->group_wavefronts * EMU_LANES) {
@@ -111,6 +114,7 @@ static emu_time on_every_cu(struct nvw_machine *m, const coh_action *steps)
 static int run_kernel(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
+	NVW_INVARIANT(x->groups_started == 0 && x->groups_done == 0);
 
 	m->now = on_every_cu(m, m->protocol->kernel_begin);
 	for (uint32_t i = 0; i < x->slot_count && !m->error; i++) {

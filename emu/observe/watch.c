@@ -6,6 +6,7 @@
  * suffices for it.
  */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/each.h"
 #include "watch.h"
 
@@ -67,6 +68,7 @@ int emu_watch(struct nvw_machine *m, void (*see)(void *context, const struct emu
 
 void emu_tell(struct nvw_machine *m, const struct emu_sight *sight)
 {
+	NVW_DEEP_INVARIANT(sight->from <= sight->to);
 	m->watch->see(m->watch->context, sight);
 }
 
@@ -80,6 +82,7 @@ static uint32_t index_of(const struct nvw_machine *m, const struct emu_wavefront
 static void close_turn(struct nvw_machine *m, uint32_t wavefront, emu_time t)
 {
 	struct turn *const turn = &m->watch->turn[wavefront];
+	NVW_DEEP_INVARIANT(wavefront < m->exec.wavefront_count);
 
 	if (turn->is_open && turn->since < t) {
 		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_STALL,
@@ -130,6 +133,7 @@ void emu_watch_enter(struct nvw_machine *m, const struct emu_slot *slot, emu_tim
 void emu_watch_leave(struct nvw_machine *m, const struct emu_slot *slot, emu_time t)
 {
 	const uint32_t first = index_of(m, slot->wavefronts);
+	NVW_DEEP_INVARIANT(first + m->exec.group_wavefronts <= m->exec.wavefront_count);
 
 	for (uint32_t i = first; i < first + m->exec.group_wavefronts; i++) {
 		close_turn(m, i, t);
@@ -192,6 +196,7 @@ static const char *stat_name(const struct nvw_machine *m, const uint64_t *stat)
 void emu_watch_cache(struct nvw_machine *m, enum emu_sight_kind kind, const struct emu_cu *cu,
 	const uint64_t *stat, emu_time from, emu_time to)
 {
+	NVW_DEEP_INVARIANT(cu->id < m->config.cus);
 	emu_tell(
 		m, &(struct emu_sight){
 			   .kind = kind, .unit = cu->id, .from = from, .to = to, .what = stat_name(m, stat)});

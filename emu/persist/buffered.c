@@ -127,6 +127,7 @@ static uint32_t new_stream(struct nvw_machine *m, unsigned kind, uint32_t member
 {
 	const uint32_t i = row_take(m, &buffer_of(m)->streams);
 	struct stream *const s = stream_at(m, i);
+	NVW_INVARIANT(kind < STREAMS);
 
 	s->epochs = calloc(2, sizeof *s->epochs);
 	if (!s->epochs) {
@@ -175,6 +176,7 @@ static uint32_t group_stream(struct nvw_machine *m, struct emu_group *group)
 
 static void unuse(struct nvw_machine *m, uint32_t tag)
 {
+	NVW_DEEP_INVARIANT(tag == 0 || tag_at(m, tag)->users > 0);
 	if (tag && --tag_at(m, tag)->users == 0) {
 		nvw_rows_give(&buffer_of(m)->tags, tag);
 	}

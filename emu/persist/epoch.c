@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "../memory/device_memory.h"
 #include "../protocol/protocol.h"
@@ -30,6 +31,7 @@ enum { COMMAND_PROCESSOR = 0 };
 static void resume(struct nvw_machine *m, void *context)
 {
 	struct persist_barrier *const b = context;
+	NVW_DEEP_INVARIANT(b->arrived <= m->now);
 
 	persist_release(m, b, m->now);
 	m->stats.p_barrier_stall_ps += m->now - b->arrived;
@@ -59,6 +61,7 @@ static emu_time acknowledge(struct nvw_machine *m, const struct persist_barrier 
 {
 	const uint32_t l2 = emu_network_bank_node(m, 0);
 	const struct emu_cu *cu;
+	NVW_DEEP_INVARIANT(b->what.scope <= NVW_KERNEL);
 
 	if (b->what.scope == NVW_KERNEL) {
 		return acknowledge_to_processor(m, l2);
@@ -71,6 +74,7 @@ static emu_time acknowledge(struct nvw_machine *m, const struct persist_barrier 
 static void durable(struct nvw_machine *m, void *context)
 {
 	struct persist_barrier *const b = context;
+	NVW_DEEP_INVARIANT(b->at_l2 <= m->now);
 
 	record_barrier(m, &b->what, true);
 	b->durable = m->now;
@@ -84,6 +88,7 @@ static void durable(struct nvw_machine *m, void *context)
 static void at_l2(struct nvw_machine *m, void *context)
 {
 	struct persist_barrier *const b = context;
+	NVW_DEEP_INVARIANT(b->met <= m->now);
 
 	b->at_l2 = m->now;
 	coh_drain_l2(m, &m->l2.nvw_fifo, 0, COH_BY_PERSIST, m->now);

@@ -28,6 +28,7 @@ const struct emu_model_info *emu_model_info(uint64_t model)
 
 int persist_init(struct nvw_machine *m)
 {
+	NVW_INVARIANT(m->config.model < NVW_COUNT(models));
 	m->persist = m->pool && m->config.nvram.domain != EMU_DOMAIN_eadr ? models[m->config.model] :
 									    &persist_free;
 	if (!m->persist->init) {
@@ -60,6 +61,7 @@ void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 
 void persist_release(struct nvw_machine *m, const struct persist_barrier *b, emu_time t)
 {
+	NVW_DEEP_INVARIANT(b->what.scope <= NVW_KERNEL);
 	switch (b->what.scope) {
 	case NVW_WORKITEM:
 		persist_run_on(m, b->wf, b->lanes, t);
@@ -95,6 +97,7 @@ void persist_watch(struct nvw_machine *m, const struct persist_barrier *b, bool 
 		.what = "persist barrier",
 		.site = b->what.site,
 		.number = b->what.group};
+	NVW_DEEP_INVARIANT(b->arrived <= t);
 
 	emu_tell(m, &sight);
 	sight.kind = EMU_SIGHT_PART;
@@ -113,6 +116,7 @@ static struct record_barrier describe(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+	NVW_DEEP_INVARIANT(lanes != 0);
 
 	return (struct record_barrier){.site = wf->requests.site[lane],
 		.scope = NVW_WORKITEM,
@@ -147,6 +151,7 @@ static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, u
 static enum emu_wait meet(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
+	NVW_DEEP_INVARIANT(group <= NVW_KERNEL);
 	if (group == NVW_WORKITEM) {
 		work_item_barrier(m, wf, lanes, t);
 		return EMU_WAIT_NONE;
@@ -202,6 +207,7 @@ void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_t
 	const struct emu_wavefront *const wf = &group->slot->wavefronts[0];
 	struct persist_barrier b = {
 		.what = describe(m, wf, 1), .arrived = group->arrived_first, .group = group};
+	NVW_DEEP_INVARIANT(wf->epoch_wg[0] > 0);
 
 	b.what.scope = NVW_WORKGROUP;
 	b.what.work_items = group->size;

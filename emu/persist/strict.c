@@ -99,6 +99,7 @@ static void done(struct nvw_machine *m, uint32_t tag)
 	struct strict *const s = strict_of(m);
 	const uint32_t wavefront = store_at(s, s->first++)->wavefront;
 	struct waiting *const w = &s->waiting[wavefront];
+	NVW_DEEP_INVARIANT(s->is_busy && w->stores > 0);
 
 	(void)tag;
 	s->is_busy = false;
@@ -133,6 +134,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 	const uint32_t wavefront = (uint32_t)(r->wf - m->exec.wavefronts);
 	struct waiting *w;
 	struct store *store;
+	NVW_DEEP_INVARIANT(r->size > 0 && offset + r->size <= EMU_LINE);
 
 	(void)lane;
 	if (s->end - s->first == s->capacity) {
@@ -162,6 +164,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 /* When the store is through the network to the L2's bank, and through the bank. */
 static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
 {
+	NVW_DEEP_INVARIANT(store->at == UINT64_MAX);
 	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),
 		emu_ones(store->mask), EMU_MESSAGE_WRITE, t);
 	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
@@ -172,6 +175,7 @@ static void let_go(struct nvw_machine *m, uint32_t wavefront, emu_time t)
 {
 	struct strict *const s = strict_of(m);
 	struct waiting *const w = &s->waiting[wavefront];
+	NVW_DEEP_INVARIANT(w->is_under_way);
 
 	for (uint32_t i = w->from; i != s->end; i++) {
 		struct store *const store = store_at(s, i);

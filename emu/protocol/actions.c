@@ -47,6 +47,7 @@ static emu_time wait_for_grant(const struct nvw_machine *m, const struct emu_lin
 static emu_time l1_write(const struct coh_request *r, struct emu_line *line, emu_time t)
 {
 	enum coh_l1_event event = COH_L1_STORE;
+	NVW_DEEP_INVARIANT(r->bytes != 0);
 
 	if (line->registered && !(r->bytes & ~line->registered)) {
 		event = COH_L1_STORE_OWN;
@@ -77,6 +78,7 @@ static struct emu_line *look_in_write_cache(const struct coh_request *r, emu_tim
 {
 	struct nvw_machine *const m = r->m;
 	struct emu_line *const line = emu_cache_find(&r->cu->write, r->line);
+	NVW_DEEP_INVARIANT(coh_is_apart_l1(r->cu));
 
 	*t += m->config.l1.tag;
 	if (line && !(r->bytes & ~line->dirty)) {
@@ -173,6 +175,7 @@ static struct emu_line *l1_own(const struct coh_request *r, emu_time *t)
 {
 	struct nvw_machine *const m = r->m;
 	struct emu_line *const line = coh_l1_obtain(m, r->cu, &r->cu->l1, r->line, t);
+	NVW_DEEP_INVARIANT(m->protocol->directory);
 
 	++*(coh_hits(m, r->cu, line, r->bytes) ? &m->stats.l1_load_hits : &m->stats.l1_load_misses);
 	m->stats.l1_modified_hits += line->dirty && coh_hits(m, r->cu, line, r->bytes);
@@ -267,6 +270,7 @@ static emu_time bank_occupancy(const struct coh_request *r)
 emu_time coh_send_to_l2(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
+	NVW_DEEP_INVARIANT(!r->is_at_l2);
 
 	t = leave_l1(r, l1_port(r, t) + m->config.l1.occupancy);
 	m->stats.l2_atomics += coh_is_atomic(r);

@@ -4,6 +4,7 @@
  * changes in the write cache at the same level, or in write caches above.
  */
 #include "core/each.h"
+#include "core/invariant.h"
 #include "protocol.h"
 
 emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
@@ -61,6 +62,7 @@ void coh_line_drop_copies(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	emu_time arrivals[EMU_CUS_MAX];
+	NVW_DEEP_INVARIANT(!e->cu);
 
 	if (!e->line->dirty) {
 		return;

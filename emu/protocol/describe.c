@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol's tables as texts: what nvwave list prints. */
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "../observe/names.h"
 #include "protocol.h"
@@ -94,6 +95,7 @@ static void spell(char *to, size_t room, const char *const *names, uint32_t bits
 	while (names[count]) {
 		count++;
 	}
+	NVW_INVARIANT(count < 32);
 	bits &= (1u << count) - 1;
 	*to = 0;
 	if (bits == 0 || bits == (1u << count) - 1) {

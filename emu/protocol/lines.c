@@ -24,6 +24,7 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 	struct emu_cu *owner;
 
 	while ((owner = coh_registry_owner(m, below, e->bytes & ~e->line->valid))) {
+		NVW_DEEP_INVARIANT(owner != e->cu);
 		const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
 		const uint32_t node = emu_network_cu_node(m, owner->id);
 		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
@@ -189,6 +190,7 @@ static __attribute__((noinline)) void write_back_to_memory(struct coh_event *e)
 		[COH_BY_READ] = offsetof(struct emu_stats, l2_writeback_read),
 		[COH_BY_STORE] = offsetof(struct emu_stats, l2_writeback_through),
 	};
+	NVW_DEEP_INVARIANT(e->reason < NVW_COUNT(by_reason));
 
 	++*emu_counter(m, by_reason[e->reason]);
 	e->t = emu_l3_write(m, e->id, e->line, e->t);
@@ -326,6 +328,7 @@ void coh_line_recall(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	emu_time last = e->t;
+	NVW_DEEP_INVARIANT(!e->cu);
 
 	if (coh_has_directory(m) && emu_cache_has(&m->directory.cache, e->line)) {
 		coh_recall_entry(e);

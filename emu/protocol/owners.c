@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry's records in the L2: the owner of each byte. Ownership does not change here (registry.c). */
 #include "core/each.h"
+#include "core/invariant.h"
 #include "../memory/device_memory.h"
 #include "protocol.h"
 
@@ -17,6 +18,7 @@ uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t byt
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
 {
+	NVW_DEEP_INVARIANT(cu->id <= UINT8_MAX);
 	if (below->registered) {
 		return below->registered & emu_bytes_with(below->data, (uint8_t)cu->id);
 	}
@@ -28,6 +30,7 @@ struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *
 	const uint64_t registered = below->registered & bytes;
 
 	if (registered) {
+		NVW_DEEP_INVARIANT(below->data[__builtin_ctzll(registered)] < m->config.cus);
 		return &m->cus[below->data[__builtin_ctzll(registered)]];
 	}
 	return NULL;

@@ -27,6 +27,7 @@ extern inline struct emu_line *coh_l1_replace(
 {
 	struct emu_line *const line = emu_cache_victim(cache, id);
 	const emu_line_id old = emu_cache_tag(cache, line);
+	NVW_DEEP_INVARIANT(!emu_cache_peek(cache, id));
 
 	if (old != EMU_NO_LINE) {
 		m->stats.l1_evictions++;

@@ -7,6 +7,7 @@
  * answered all the same.
  */
 #include "core/each.h"
+#include "core/invariant.h"
 
 #include "protocol.h"
 
@@ -100,6 +101,7 @@ void coh_line_ask_owner(struct coh_event *e)
 	struct emu_cu *const owner = &m->cus[e->line->owner];
 	const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
 	struct emu_line *const reader = e->by ? emu_cache_peek(&e->by->l1, e->id) : NULL;
+	NVW_DEEP_INVARIANT(e->line->owner < m->config.cus);
 
 	if (line && reader) {
 		emu_copy_masked(reader->data, line->data, line->valid);

@@ -230,7 +230,7 @@ static int send_batch(struct run *r, uint64_t first, uint64_t count)
 static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	const struct kv_plan *const p = r->plan;
-	const bool is_group = p->scope != KV_SCOPE_WORKITEM;
+	const nvw_kernel kernel = p->scope == KV_SCOPE_WORKITEM ? kv_batch_workitem : kv_batch_together;
 	const struct kv_batch_args args = {
 		.pmem = r->pmem,
 		.table = p->table,
@@ -250,8 +250,8 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 	};
 
 	assert(count > 0);
-	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch",
-		is_group ? kv_batch_together : kv_batch_workitem, &args, count, p->group_size);
+	return nvw_launch(r->machine, first < p->preload ? "kv_preload" : "kv_batch", kernel, &args, count,
+		p->group_size);
 }
 
 static int run_batch(struct run *r, uint64_t first, uint64_t count)

@@ -126,14 +126,12 @@ static void push_node(const struct stack_args *a, const struct stack_push *push)
 static void push(const struct stack_args *a, uint64_t node)
 {
 	const bool exists = does(a, node, STACK_DOES_PUSH);
-	const struct stack_push push = {
-		.node = node,
-		.head = exists ? nvw_at(&a->pmem, uint64_t,
-					 stack_head(&a->layout, stack_of(&a->layout, node))) :
-				 NULL,
-		.words = exists ? nvw_at(&a->pmem, uint64_t, stack_node(&a->layout, node)) : NULL,
-	};
+	struct stack_push push = {.node = node};
 
+	if (exists) {
+		push.head = nvw_at(&a->pmem, uint64_t, stack_head(&a->layout, stack_of(&a->layout, node)));
+		push.words = nvw_at(&a->pmem, uint64_t, stack_node(&a->layout, node));
+	}
 	if (a->plan->scope == STACK_SCOPE_WORKGROUP) {
 		fill_together(a, &push);        /* (a) */
 		STEP(a->replaced, order_group); /* (b) */

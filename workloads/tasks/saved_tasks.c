@@ -214,9 +214,10 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 		.arrays = &array,
 		.array_count = 1,
 		.replaced = saved_replaced(p->mutation)};
+	const void *const data = p->program == SAVED_MARKS ? (const void *)&marks : &queens;
 	const struct nvw_task_options o = {.entries = p->entries,
 		.group_size = p->group_size,
-		.data = p->program == SAVED_MARKS ? (const void *)&marks : &queens,
+		.data = data,
 		.save = p->recovery == SAVED_NONE ? NULL : &save,
 		.points_most = p->points_most};
 
