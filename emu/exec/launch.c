@@ -44,8 +44,9 @@ static uint32_t first_cu(struct nvw_machine *m)
 static int make_slots(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
-	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
+
 	NVW_INVARIANT(x->group_wavefronts > 0);
+	const uint32_t per_cu = (uint32_t)(m->config.wavefronts_per_cu / x->group_wavefronts);
 
 	NVW_FAIL_IF(!per_cu, NVW_E_USAGE,
 		"kernel %s: a work-group of %u work-items needs %u wavefronts, but a CU has %llu "

@@ -766,7 +766,9 @@ static void divide_calls(struct device *d, struct coroutine *c)
 
 	LLVMSetInitializer(sites, LLVMConstNull(cells));
 	LLVMSetLinkage(sites, LLVMPrivateLinkage);
-	NVW_INVARIANT(find_divided(d, c->function, calls) == n);
+	const unsigned found = find_divided(d, c->function, calls);
+
+	NVW_INVARIANT(found == n);
 	for (unsigned i = 0; i < n; i++) {
 		LLVMValueRef at[] = {number(d, 0), number(d, i)};
 
