@@ -351,6 +351,8 @@ static void build_post(struct device *d, LLVMValueRef pointer, unsigned bytes, L
 	LLVMValueRef value, LLVMBasicBlockRef *ways)
 {
 	LLVMBuilderRef b = d->builder;
+
+	NVW_INVARIANT(bytes <= WORD && !(bytes & (bytes - 1)));
 	LLVMValueRef address = LLVMBuildPtrToInt(b, pointer, d->i64, ""),
 		     page = LLVMBuildLShr(b, address, number(d, NVW_CUDA_SPAN_SHIFT), ""),
 		     span = LLVMBuildAdd(b, runtime_word(d, "nvw_cuda_lanes", NVW_CUDA_LANES_SPAN),
@@ -432,6 +434,7 @@ static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef ho
 	const unsigned what = announced_by(LLVMGetCalledValue(hook));
 	LLVMValueRef is = access_behind(d, hook, what), pointer = LLVMGetOperand(hook, 0);
 
+	NVW_INVARIANT(is); /* division_of() has found it */
 	if (seems_shared(pointer)) {
 		LLVMPositionBuilderBefore(d->builder, hook);
 		access_at(d, is, ask_place(d, pointer, what, cell));
@@ -489,6 +492,7 @@ static void divide_barrier(struct device *d, struct coroutine *c, LLVMValueRef i
 {
 	LLVMBasicBlockRef here = LLVMGetInstructionParent(is), rest = split_behind(d, c, is);
 
+	NVW_INVARIANT(LLVMGetNumArgOperands(is) == 0 && LLVMGetNextInstruction(is) == NULL);
 	LLVMPositionBuilderAtEnd(d->builder, here);
 	call_here(d, "nvw_cuda_lane_barrier", LLVMVoidTypeInContext(d->context), &cell, 1,
 		LLVMInstructionGetDebugLoc(is));

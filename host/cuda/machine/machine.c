@@ -104,7 +104,6 @@ static int make_machine(uint64_t nvram_bytes)
 	if (self.pool) {
 		nvram = (const char *)nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks;
 	}
-	NVW_INVARIANT(!nvram == !nvram_bytes);
 	emu_barriers_without_returned(self.machine);
 	emu_order_by_line(self.machine);
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
@@ -294,6 +293,7 @@ static unsigned piece_of(uint64_t address, size_t n)
  * together. */
 static void load_together(void *address, size_t n, bool is_volatile, const void *place)
 {
+	NVW_DEEP_INVARIANT(n > 0 && n <= TOGETHER);
 	char *const bytes = alloca(n);
 
 	for (size_t done = 0; done < n;) {

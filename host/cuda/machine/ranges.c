@@ -46,6 +46,7 @@ static size_t lines(size_t bytes)
 void ranges_begin(struct nvw_machine *machine, struct nvw_cuda_span *spans, bool has_pinned,
 	const char *nvram, uint64_t nvram_bytes)
 {
+	NVW_INVARIANT(machine && spans && !nvram == !nvram_bytes);
 	for (size_t i = 0; i < self.count; i++) {
 		free(self.places[i].shadow);
 		free(self.places[i].touched);
@@ -192,6 +193,7 @@ static int take_over_one(const struct nvw_cuda_range *r)
 	if (!p) {
 		NVW_TRY(new_place(r, &p));
 	}
+	NVW_INVARIANT(p->room >= r->bytes && r->changed <= r->changed_end);
 	p->range = *r;
 	p->seen = true;
 	return write_changes(p, from, to);

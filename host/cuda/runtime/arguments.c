@@ -253,6 +253,7 @@ static bool is_second_alone(const struct cursor *at, char how, unsigned i)
 /* One more parameter. False: no argument is where it travels. */
 static bool conclude(struct cursor *at, char how, struct argument *arguments)
 {
+	NVW_INVARIANT(at->last <= at->argument && at->floating > INTEGERS && at->word > FIRST_ON_STACK);
 	if (at->last) {
 		struct argument *const before = &arguments[at->last - 1];
 		const unsigned second = asking.code[at->last - 1][1];
@@ -338,6 +339,7 @@ static const struct signature *signature_of(const struct kernel_entry *kernel)
 			return NULL;
 		}
 	}
+	NVW_INVARIANT(at.argument <= kernel->arguments);
 	s = calloc(1, sizeof *s + at.argument * sizeof s->argument[0]);
 	if (s) {
 		s->kernel = kernel;

@@ -19,6 +19,7 @@ static void open_barrier(struct group *g)
 
 static void maybe_open_barrier(struct group *g)
 {
+	NVW_DEEP_INVARIANT(g->waiting <= g->live);
 	if (g->waiting && g->waiting == g->live) {
 		open_barrier(g);
 	}
@@ -27,6 +28,7 @@ static void maybe_open_barrier(struct group *g)
 /* The machine opens the barrier; what it was about is known as soon as all are there. */
 static void maybe_count(struct group *g)
 {
+	NVW_DEEP_INVARIANT(g->waiting <= g->live);
 	if (g->waiting && g->waiting == g->live) {
 		g->result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
 		g->waiting = 0;

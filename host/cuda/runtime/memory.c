@@ -121,6 +121,7 @@ static size_t place_for(const char *start)
 			end = middle;
 		}
 	}
+	NVW_DEEP_INVARIANT(at == block_count || blocks[at].start >= start);
 	return at;
 }
 

@@ -49,6 +49,7 @@ static void work_item(void)
 
 static void into_ring(struct group *g)
 {
+	NVW_INVARIANT(g != nvw_cuda_running.ring);
 	if (nvw_cuda_running.ring) {
 		g->next = nvw_cuda_running.ring->next;
 		nvw_cuda_running.ring->next = g;

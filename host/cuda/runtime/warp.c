@@ -119,6 +119,7 @@ static bool is_complete(const struct warp *w, const struct meeting *m)
 
 void nvw_cuda_lane_left(struct warp *w)
 {
+	NVW_DEEP_INVARIANT(w->meetings <= MEETINGS);
 	for (unsigned i = 0; w->meetings && i < MEETINGS; i++) {
 		if (is_complete(w, &w->meeting[i])) {
 			conclude(w, &w->meeting[i]);
@@ -209,6 +210,7 @@ static void answer(struct warp *w, const void *place)
 	for (unsigned lane = 0; lane < WARP; lane++) {
 		mask |= (unsigned)(w->asking[lane] == place) << lane;
 	}
+	NVW_DEEP_INVARIANT(mask); /* whoever has lost patience asks itself */
 	FOR_LANES(lane, mask) {
 		w->asking[lane] = NULL;
 		w->item[lane]->result = mask;
