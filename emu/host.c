@@ -69,10 +69,9 @@ static bool keeps_l1s(const struct nvw_machine *m)
 static void evict_lines(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
-	const uint32_t count = cache->sets * cache->ways;
 	NVW_INVARIANT(first <= end);
 
-	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+	EMU_EACH_LINE(i, cache) {
 		const emu_line_id id = emu_cache_tag_at(cache, i);
 
 		if (id < first || id >= end) {
@@ -89,10 +88,9 @@ static void evict_lines(
 /* Nobody needs the bytes of these lines any more, so that they leave without being written. */
 static void forget_stores(struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
-	const uint32_t count = cache->sets * cache->ways;
 	NVW_INVARIANT(first <= end);
 
-	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+	EMU_EACH_LINE(i, cache) {
 		const emu_line_id id = emu_cache_tag_at(cache, i);
 
 		if (id >= first && id < end) {

@@ -69,6 +69,10 @@ static inline emu_line_id emu_cache_tag_at(const struct emu_cache *cache, uint32
 /* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never
  * touched costs nothing. */
 uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i);
+/* Each line that has a tag, by its index. */
+#define EMU_EACH_LINE(i, cache)                                                        \
+	for (uint32_t i = emu_cache_next(cache, 0); i < (cache)->sets * (cache)->ways; \
+		i = emu_cache_next(cache, i + 1))
 /* The way is the one used last. The first way with the smallest stamp; by a scan: the same. */
 void emu_set_touch(struct emu_set *set, uint32_t way);
 uint32_t emu_set_oldest(const struct emu_set *set);

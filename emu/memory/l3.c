@@ -187,9 +187,7 @@ void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, u
 
 static void forget_lines(struct nvw_machine *m, struct emu_cache *cache, emu_line_id first, emu_line_id end)
 {
-	const uint32_t count = cache->sets * cache->ways;
-
-	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+	EMU_EACH_LINE(i, cache) {
 		const emu_line_id id = emu_cache_tag_at(cache, i);
 
 		if (id >= first && id < end) {

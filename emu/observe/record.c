@@ -7,6 +7,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/rows.h"
+#include "core/search.h"
 #include "../memory/device_memory.h"
 #include "../time/order.h"
 
@@ -372,13 +373,9 @@ uint64_t record_outstanding(const struct nvw_machine *m)
 /* The position of a site in a table of mask + 1 entries: where it is, or would be. */
 static uint32_t site_index(const struct site_number *sites, uint32_t mask, const struct nvw_site *site)
 {
-	uint32_t i = (uint32_t)nvw_mix64((uintptr_t)site) & mask;
-
 	NVW_DEEP_INVARIANT(!(mask & (mask + 1)));
-	while (sites[i].site && sites[i].site != site) {
-		i = (i + 1) & mask;
-	}
-	return i;
+	return (uint32_t)NVW_PROBE(
+		i, nvw_mix64((uintptr_t)site), (uint64_t)mask + 1, !sites[i].site || sites[i].site == site);
 }
 
 /* Makes room for twice as many places. */

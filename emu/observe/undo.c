@@ -20,6 +20,7 @@
 #include "core/array.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "../memory/device_memory.h"
 #include "names.h"
 
@@ -84,12 +85,8 @@ static struct mark *mark_slot(const struct emu_undo *u, uint64_t key)
 {
 	NVW_DEEP_INVARIANT(key != 0 && u->mark_count <= u->mark_mask);
 
-	uint64_t i = nvw_mix64(key) & u->mark_mask;
-
-	while (u->marks[i].key != 0 && u->marks[i].key != key) {
-		i = (i + 1) & u->mark_mask;
-	}
-	return &u->marks[i];
+	return &u->marks[NVW_PROBE(
+		i, nvw_mix64(key), u->mark_mask + 1, u->marks[i].key == 0 || u->marks[i].key == key)];
 }
 
 static bool grow(struct emu_undo *u)

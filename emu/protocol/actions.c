@@ -497,8 +497,7 @@ static void invalidate(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause
 	}
 	if (++l1->generation == 0) {
 		/* Lines that were not accessed since the count began must not become valid again. */
-		for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways;
-			i = emu_cache_next(l1, i + 1)) {
+		EMU_EACH_LINE(i, l1) {
 			l1->lines[i].generation = UINT32_MAX;
 		}
 	}
@@ -533,7 +532,7 @@ static emu_time forget_read_only(const struct coh_request *r, emu_time t)
 {
 	struct emu_cache *const l1 = &r->cu->l1;
 
-	for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways; i = emu_cache_next(l1, i + 1)) {
+	EMU_EACH_LINE(i, l1) {
 		l1->lines[i].read_only = 0;
 	}
 	return t;

@@ -20,8 +20,7 @@ __attribute__((unused)) static bool names_all_that_waits(
 	if (m->error || m->fault.action || m->fault.line) {
 		return true;
 	}
-	for (uint32_t i = emu_cache_next(cache, 0); i < cache->sets * cache->ways;
-		i = emu_cache_next(cache, i + 1)) {
+	EMU_EACH_LINE(i, cache) {
 		const struct emu_line *const line = &cache->lines[i];
 		const uint64_t waits = of_nvram ? line->dirty : line->dirty & ~line->registered;
 

@@ -310,7 +310,7 @@ static void sweep(struct nvw_machine *m, struct emu_cu *cu)
 {
 	struct emu_cache *const l1 = &cu->l1;
 
-	for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways; i = emu_cache_next(l1, i + 1)) {
+	EMU_EACH_LINE(i, l1) {
 		coh_l1_event(m, cu, &l1->lines[i], emu_cache_tag_at(l1, i), COH_L1_INVALIDATE, COH_BY_ACCESS,
 			m->now);
 		l1->lines[i].generation = l1->generation;

@@ -61,7 +61,7 @@ TEST(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once)
 	NVW_EACH(ha, has, LINES) {
 		tags += *ha;
 	}
-	for (uint32_t i = emu_cache_next(&cache, 0); i < LINES; i = emu_cache_next(&cache, i + 1)) {
+	EMU_EACH_LINE(i, &cache) {
 		assert_true(has[i]);
 		assert_int_equal(emu_cache_tag_at(&cache, i), 1000 + i);
 		met++;

@@ -135,8 +135,7 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 	NVW_FOR(cu, CUS) {
 		const struct emu_cache *const l1 = &m->cus[cu].l1;
 
-		for (uint32_t i = emu_cache_next(l1, 0); i < l1->sets * l1->ways;
-			i = emu_cache_next(l1, i + 1)) {
+		EMU_EACH_LINE(i, l1) {
 			const struct emu_line *const below =
 				emu_cache_peek(&m->l2.cache, emu_cache_tag_at(l1, i));
 			const bool is_known = below && below->sharers[cu / 64] >> cu % 64 & 1;
