@@ -136,8 +136,11 @@ static uint64_t number_of(const struct member *m, const json_t *value)
 	if (m->kind == MEMBER_HEX && json_is_string(value)) {
 		return strtoull(json_string_value(value), NULL, 16);
 	}
-	if (m->kind != MEMBER_NAME || !json_is_string(value)) {
+	if (m->kind != MEMBER_NAME) {
 		return (uint64_t)json_integer_value(value);
+	}
+	if (!json_is_string(value)) {
+		return 0; /* of a damaged file */
 	}
 	while (i < m->most && strcmp(m->name_of(i), json_string_value(value))) {
 		i++;

@@ -135,6 +135,11 @@ TEST(shards_together_are_the_whole)
 	assert_int_equal(sum_of(merged, "states_distinct"), distinct);
 	assert_non_null(strstr(merged, "\"newest\": \"0x")); /* the words of a finding */
 	assert_null(strstr(merged, "\"lost_event\": 0,"));
+	/* a report whose names are numbers */
+	snprintf(words, sizeof words, "sed -i 's/\"kind\": \"[a-z ]*\"/\"kind\": 99/' %s/part-?",
+		command_dir());
+	assert_int_equal(system(words), 0);
+	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
 	command_remove("part-1");
 	command_remove("part-2");
 	command_remove("part-3");
