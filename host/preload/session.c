@@ -41,8 +41,6 @@ static bool has_memory(uint32_t number)
 
 void host_meet_thread(void)
 {
-	NVW_INVARIANT(host_self.stats == NULL);
-
 	const uint32_t number = __atomic_add_fetch(&host_control->threads, 1, __ATOMIC_RELAXED);
 
 	host_self.number = number;
