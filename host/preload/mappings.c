@@ -452,8 +452,9 @@ void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
 {
 	NVW_INVARIANT(file >= 0 && host_self.inside);
 	NVW_EACH_IN(m, host_mapping) {
-		if (m->length == 0 || m->file != file || m->off >= end || m->off + m->length <= off) {
-			continue;
+		if (m->length == 0 || m->file != file ||
+			nvw_max(off, m->off) >= nvw_min(end, m->off + m->length)) {
+			continue; /* a file that grows has no page there yet */
 		}
 		const size_t from = (size_t)(nvw_max(off, m->off) - m->off) & ~(size_t)(HOST_LINE - 1);
 		const size_t to = (size_t)(nvw_min(end, m->off + m->length) - m->off);
