@@ -51,7 +51,7 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 		"(the paper does not state any)"}, \
 	{"backoff", NVW_OPTION_CHOICE, "linear", sync_backoffs, \
 		"waits of spin-backoff: 10 steps and 5 more each time, " \
-		"restarting after 25 polls; or doubled"}, \
+		"from 1 on after 26 failures; or doubled"}, \
 	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in steps"}
 /* clang-format on */
 
