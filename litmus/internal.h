@@ -28,8 +28,7 @@ bool litmus_situation(
 NVW_CHECKED int litmus_machine(const struct litmus_test *test, const struct litmus_situation *situation,
 	const struct litmus_options *options, struct emu_config *ret_config);
 
-/* ---- Placement of threads (situation.c)
- * ------------------------------------------------------------------------- */
+/* ---- Placement of threads (situation.c) --------------------------------------------------------- */
 
 /* Work-item number of each thread in the kernel: threads of one work-group and device share a work-group. */
 struct litmus_geometry {

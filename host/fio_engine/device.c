@@ -44,8 +44,7 @@ struct block_device {
 	struct sample sample[BLOCK_KINDS];
 };
 
-/* ---- The process: one machine at a time
- * ------------------------------------------------------------------ */
+/* ---- The process: one machine at a time --------------------------------------------------------- */
 
 /* Jobs that are threads may get here concurrently. */
 static atomic_flag in_use = ATOMIC_FLAG_INIT;

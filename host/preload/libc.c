@@ -335,8 +335,7 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 	return copy_read(real, to, from, n, &HOST_CALLER);
 }
 
-/* ---- The kernel as a writer: a protected page would make the call fail
- * ----------------------------------------------------- */
+/* ---- The kernel as a writer: a protected page would make the call fail -------------------------- */
 
 static void touch(void *to, size_t n)
 {
@@ -449,8 +448,7 @@ HOST_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FIL
 	return REAL(__fread_chk)(to, room, size, n, from);
 }
 
-/* ---- SIGSEGV and SIGBUS remain handled by this library, and unblocked
- * ------------------------------------------------------ */
+/* ---- SIGSEGV and SIGBUS remain handled by this library, and unblocked --------------------------- */
 
 struct sigaction host_program_action[2]; /* the actions that the program has set */
 
@@ -517,8 +515,7 @@ HOST_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return REAL(pthread_sigmask)(how, without_faults(how, set, &changed), old);
 }
 
-/* ---- Executed programs: recorded if the linker loads this library into them
- * ------------------------------------------------ */
+/* ---- Executed programs: recorded if the linker loads this library into them --------------------- */
 
 static bool has(char *const *environment, const char *variable)
 {

@@ -57,8 +57,7 @@ struct coroutine {
 	LLVMMetadataRef scope;
 };
 
-/* ---- Values
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef word(struct device *d, unsigned bits)
 {
@@ -117,8 +116,7 @@ static LLVMBasicBlockRef block(struct device *d, struct coroutine *c)
 	return LLVMAppendBasicBlockInContext(d->context, c->function, "");
 }
 
-/* ---- Giving way
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Giving way --------------------------------------------------------------------------------- */
 
 /* Goes on in a new block. */
 static void give_way(struct device *d, struct coroutine *c)
@@ -149,8 +147,7 @@ static void build_end(struct device *d, struct coroutine *c)
 	LLVMBuildRetVoid(d->builder);
 }
 
-/* ---- Accesses
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Accesses ----------------------------------------------------------------------------------- */
 
 static LLVMValueRef without_casts(LLVMValueRef v)
 {
@@ -444,8 +441,7 @@ static void divide_access(struct device *d, struct coroutine *c, LLVMValueRef ho
 	LLVMInstructionEraseFromParent(hook);
 }
 
-/* ---- Atomics and barriers
- * --------------------------------------------------------------------------------------- */
+/* ---- Atomics and barriers ----------------------------------------------------------------------- */
 
 static LLVMValueRef call_here(struct device *d, const char *name, LLVMTypeRef result, LLVMValueRef *arguments,
 	unsigned n, LLVMMetadataRef at)
@@ -526,8 +522,7 @@ static divide *division_of(struct device *d, LLVMValueRef i)
 	return NULL;
 }
 
-/* ---- Coroutines
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Coroutines --------------------------------------------------------------------------------- */
 
 /* Those of one place, in a call of the kernel, too: how it is called depends on them. */
 static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call, LLVMAttributeIndex at)
@@ -667,8 +662,7 @@ static struct coroutine copy_of(
 	return c;
 }
 
-/* ---- The module
- * --------------------------------------------------------------------------------------------------- */
+/* ---- The module --------------------------------------------------------------------------------- */
 
 /* A call is one place: the passes do not make two of it. */
 static void keep_single(struct device *d)

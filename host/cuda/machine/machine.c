@@ -44,8 +44,7 @@ static struct {
 static const struct nvw_site *site(const void *place);
 static struct nvw_cuda_short_way short_way = {.issue = nvw__issue_at, .self = &nvw__self, .site = site};
 
-/* ---- Life
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Life --------------------------------------------------------------------------------------- */
 
 static int make_pool(uint64_t bytes)
 {
@@ -149,8 +148,7 @@ static int prepare(const struct nvw_cuda_job *job)
 	return make_machine(nvram);
 }
 
-/* ---- Launches
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Launches ----------------------------------------------------------------------------------- */
 
 static void kernel(const void *args)
 {
@@ -241,8 +239,7 @@ static void end(void)
 	report_write(&self.config);
 }
 
-/* ---- In kernels
- * ------------------------------------------------------------------------------------------------ */
+/* ---- In kernels --------------------------------------------------------------------------------- */
 
 static const struct nvw_site *site(const void *place)
 {
@@ -435,8 +432,7 @@ static void describe(struct nvw_cuda_description *ret)
 	snprintf(ret->name, sizeof ret->name, "%s", self.config.name);
 }
 
-/* ---- The library
- * -------------------------------------------------------------------------------------------- */
+/* ---- The library -------------------------------------------------------------------------------- */
 
 static const struct nvw_cuda_machine machine = {
 	.short_way = &short_way,

@@ -72,8 +72,7 @@ uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job)
 	return bytes;
 }
 
-/* ---- Places
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------- */
 
 static bool is_of_kind(const struct place *p, const struct nvw_cuda_range *r)
 {
@@ -155,8 +154,7 @@ static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 	return p.at ? 0 : NVW_E_MEMORY;
 }
 
-/* ---- Before and after a kernel
- * --------------------------------------------------------------------------- */
+/* ---- Before and after a kernel ------------------------------------------------------------------ */
 
 /* Writes the lines from one on that differ, those that follow each other at once. */
 static int write_changes(struct place *p, size_t from, size_t bytes)
@@ -307,8 +305,7 @@ size_t ranges_in_nvram(struct nvwave_kernel_range *ret)
 	return count;
 }
 
-/* ---- In kernels
- * ----------------------------------------------------------------------------------------------- */
+/* ---- In kernels --------------------------------------------------------------------------------- */
 
 static bool is_in(const struct place *p, const char *address, size_t n)
 {

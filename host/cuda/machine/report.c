@@ -78,8 +78,7 @@ void report_kernel_ends(struct nvw_machine *machine)
 	now.kernel = NULL;
 }
 
-/* ---- Races
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Races -------------------------------------------------------------------------------------- */
 
 static json_t *access_json(const struct emu_race_access *a)
 {
@@ -108,8 +107,7 @@ void report_machine_ends(struct nvw_machine *machine)
 	}
 }
 
-/* ---- Writing
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------------------------------ */
 
 static json_t *stats_json(const struct emu_stats *stats)
 {

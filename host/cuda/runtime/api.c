@@ -4,8 +4,7 @@
 
 #include "runtime.h"
 
-/* ---- The device: there is one
- * --------------------------------------------------------------------------------- */
+/* ---- The device: there is one ------------------------------------------------------------------- */
 
 static struct cudaDeviceProp properties = {
 	.name = "nvwave",
@@ -149,8 +148,7 @@ cudaError_t cudaDriverGetVersion(int *ret)
 	return cudaRuntimeGetVersion(ret);
 }
 
-/* ---- Functions
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Functions ---------------------------------------------------------------------------------- */
 
 static cudaError_t check_kernel(const void *kernel)
 {
@@ -199,8 +197,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 	return check_kernel(kernel);
 }
 
-/* ---- Streams: everything is complete when its call returns
- * -------------------------------------------------------- */
+/* ---- Streams: everything is complete when its call returns -------------------------------------- */
 
 struct nvw_cuda_stream {
 	unsigned flags;

@@ -10,8 +10,7 @@
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"
 
-/* ---- What an operation makes of a value
- * ------------------------------------------------------------------ */
+/* ---- What an operation makes of a value --------------------------------------------------------- */
 
 static unsigned bytes_of(unsigned size)
 {
@@ -31,8 +30,7 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 	return nvw_atomic_value(operation, bytes_of(size), old, value);
 }
 
-/* ---- Doing it
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Doing it ----------------------------------------------------------------------------------- */
 
 /* The operation on a variable of so many bits; also what the value became. What changes nothing is not
  * written. */
@@ -158,8 +156,7 @@ static uint64_t execute(struct request *r)
 	return old;
 }
 
-/* ---- Without a stack (compiler/coroutines.c)
- * ------------------------------------------------------------------ */
+/* ---- Without a stack (compiler/coroutines.c) ---------------------------------------------------- */
 
 static struct request request_of(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
@@ -199,8 +196,7 @@ uint64_t nvw_cuda_lane_answer(unsigned what, void *address, uint64_t value, uint
 	return be_answered(&r, (*nvw_cuda_lane_self)->value);
 }
 
-/* ---- With a stack
- * ------------------------------------------------------------------------------------------------ */
+/* ---- With a stack ------------------------------------------------------------------------------- */
 
 uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, unsigned order, void *address,
 	uint64_t value, uint64_t compare, const void *place)
@@ -308,8 +304,7 @@ uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t 
 	return execute_shortly(what, address, value, compare, place);
 }
 
-/* ---- The compiler's
- * ------------------------------------------------------------------------------------------- */
+/* ---- The compiler's ----------------------------------------------------------------------------- */
 
 /* They have an order, but no scope: the widest. */
 static uint64_t of_compiler(unsigned operation, unsigned size, void *address, uint64_t value,

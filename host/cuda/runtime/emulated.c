@@ -46,8 +46,7 @@ static void end_item(void)
 	}
 }
 
-/* ---- Without stacks: a kernel as a coroutine
- * ---------------------------------------------------------------- */
+/* ---- Without stacks: a kernel as a coroutine ---------------------------------------------------- */
 
 static void begin_coroutine(void *frame, uint64_t number, unsigned local)
 {
@@ -93,8 +92,7 @@ static size_t frame_bytes(void)
 	return nvw_cuda_lane_frame_bytes < machine.stack_bytes ? nvw_cuda_lane_frame_bytes : 0;
 }
 
-/* ---- With stacks
- * -------------------------------------------------------------------------------------------- */
+/* ---- With stacks -------------------------------------------------------------------------------- */
 
 static void kernel_with_objects(void)
 {
@@ -114,8 +112,7 @@ static void work_item(uint64_t number, unsigned local)
 	}
 }
 
-/* ---- The launch
- * ---------------------------------------------------------------------------------------------- */
+/* ---- The launch --------------------------------------------------------------------------------- */
 
 static void forget_groups(void)
 {

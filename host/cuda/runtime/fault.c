@@ -15,8 +15,7 @@ enum { SIGNAL_STACK_BYTES = 1 << 18 };
 static struct sigaction before, before_division;
 static __thread char *signal_stack;
 
-/* ---- The handler
- * ------------------------------------------------------------------------------------------------ */
+/* ---- The handler -------------------------------------------------------------------------------- */
 
 static const char *verb(const ucontext_t *context)
 {

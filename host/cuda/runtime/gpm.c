@@ -83,8 +83,7 @@ static void *map_alone(const char *path, size_t *len, bool create)
 	return at;
 }
 
-/* ---- All files in one
- * ---------------------------------------------------------------------------------------- */
+/* ---- All files in one --------------------------------------------------------------------------- */
 
 /* The table, mapped once; it is made in an empty file. NULL, with a message: it is none. */
 static struct table *open_table(const char *pool, int fd)
@@ -182,8 +181,7 @@ static void *map_in_pool(const char *pool, const char *path, size_t *len, bool c
 	return at;
 }
 
-/* ---- The calls
- * -------------------------------------------------------------------------------------------------- */
+/* ---- The calls ---------------------------------------------------------------------------------- */
 
 void *nvw_gpm_map(const char *path, size_t *len, int create)
 {

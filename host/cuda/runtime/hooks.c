@@ -293,8 +293,7 @@ void nvw_tsan_init(void)
 {
 }
 
-/* ---- Copies: calls, which do the whole of it
- * ------------------------------------------------------------- */
+/* ---- Copies: calls, which do the whole of it ---------------------------------------------------- */
 
 /* Where the bytes of an address are now: those in the machine are brought into the window. */
 static void *fetched(void *from, size_t n, const void *place)

@@ -46,8 +46,7 @@ void nvw_cuda_unlock(void)
 	pthread_mutex_unlock(&kernels);
 }
 
-/* ---- Opening and closing
- * --------------------------------------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------------------------------ */
 
 static void protect_all(int protection)
 {
@@ -82,8 +81,7 @@ bool nvw_cuda_is_device_memory(const void *address)
 	return arena && (const char *)address >= arena && (const char *)address < arena + arena_bytes;
 }
 
-/* ---- The list
- * ----------------------------------------------------------------------------------------------- */
+/* ---- The list ----------------------------------------------------------------------------------- */
 
 static bool insert(size_t at, const struct block *block)
 {
@@ -359,8 +357,7 @@ __attribute__((constructor)) static void take_managed_variables(void)
 	}
 }
 
-/* ---- Allocation
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Allocation --------------------------------------------------------------------------------- */
 
 /* In a program with thrust (include/nvw_cuda_thrust.h), whose algorithms run on the host. */
 extern int nvw_cuda_has_thrust __attribute__((weak));
@@ -512,8 +509,7 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 	}
 }
 
-/* ---- Copies
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Copies ------------------------------------------------------------------------------------- */
 
 /* Host code can write to device memory by copies alone, so it knows all changes. */
 static void note_change(const void *to, size_t n)
@@ -661,8 +657,7 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 	return cudaSuccess;
 }
 
-/* ---- Variables of the device
- * -------------------------------------------------------------------------------------- */
+/* ---- Variables of the device -------------------------------------------------------------------- */
 
 static cudaError_t describe_symbol(const void *symbol, struct variable_entry *ret)
 {
@@ -727,8 +722,7 @@ cudaError_t cudaMemcpyFromSymbol(
 	return NVW_OR(error, cudaMemcpy(to, from, n, kind));
 }
 
-/* ---- For the machine
- * ------------------------------------------------------------------------------------------------ */
+/* ---- For the machine ---------------------------------------------------------------------------- */
 
 extern char __start_nvw_device[] __attribute__((weak)), __stop_nvw_device[] __attribute__((weak));
 

@@ -26,8 +26,7 @@ static uint64_t extended(uint64_t value, unsigned type)
 	return value << unused >> unused;
 }
 
-/* ---- Memory
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------- */
 
 uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed)
 {
@@ -99,8 +98,7 @@ uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed)
 	return 0;
 }
 
-/* ---- Special registers
- * ------------------------------------------------------------------------------------- */
+/* ---- Special registers -------------------------------------------------------------------------- */
 
 static uint64_t part(const struct extent *e, unsigned i)
 {
@@ -177,8 +175,7 @@ uint64_t nvw_ptx_special(uint64_t number)
 	}
 }
 
-/* ---- Others
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Others ------------------------------------------------------------------------------------- */
 
 /* kind: 0 sync, 1 popc, 2 and, 3 or */
 uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed)

@@ -25,8 +25,7 @@ static uint64_t as_typed(uint64_t value, unsigned bits, bool is_signed)
 	return narrowed(value, bits);
 }
 
-/* ---- Floating numbers: 32-bit ones are computed as such
- * ------------------------------------------------------ */
+/* ---- Floating numbers: 32-bit ones are computed as such ----------------------------------------- */
 
 static double as_double(uint64_t value, unsigned bytes)
 {
@@ -103,8 +102,7 @@ static double of_doubles(enum ptx_operation operation, double x, double y, doubl
 	}
 }
 
-/* ---- Integers
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Integers ----------------------------------------------------------------------------------- */
 
 static uint64_t high_half(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
@@ -311,8 +309,7 @@ static uint64_t of_integers(
 	}
 }
 
-/* ---- Comparisons and conversions
- * ------------------------------------------------------------------------------- */
+/* ---- Comparisons and conversions ---------------------------------------------------------------- */
 
 /* Below, equal, above: bits of what holds; none: one of them is no number. */
 static unsigned relation(uint64_t a, uint64_t b, unsigned type, bool is_signed)

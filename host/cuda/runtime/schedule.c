@@ -16,8 +16,7 @@
 
 enum { RESIDENT_ITEMS = 4096, COOPERATIVE_ITEMS = 32768, SLICE = 4096 };
 
-/* ---- Work-items and work-groups
- * --------------------------------------------------------------------------- */
+/* ---- Work-items and work-groups ----------------------------------------------------------------- */
 
 /* What work-items that still run may wait for comes about. */
 static void leave(void)
@@ -92,8 +91,7 @@ static void finish_group(struct group *g)
 	nvw_cuda_end_group(g);
 }
 
-/* ---- The engine
- * --------------------------------------------------------------------------------------------- */
+/* ---- The engine --------------------------------------------------------------------------------- */
 
 static bool can_start(void)
 {

@@ -21,8 +21,7 @@ enum { PATIENCE = 256, PATIENCE_ON_MACHINE = 1 << 16 }; /* the machine prefers s
 	for (unsigned rest_ = (mask), lane; rest_ && (lane = (unsigned)__builtin_ctz(rest_), true); \
 		rest_ &= rest_ - 1)
 
-/* ---- Results
- * -------------------------------------------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------------------------------ */
 
 static uint64_t ballot(const struct meeting *m)
 {
@@ -98,8 +97,7 @@ static uint64_t result_of(const struct meeting *m, unsigned lane)
 	}
 }
 
-/* ---- Meetings
- * --------------------------------------------------------------------------------------------- */
+/* ---- Meetings ----------------------------------------------------------------------------------- */
 
 static void conclude(struct warp *w, struct meeting *m)
 {
@@ -189,8 +187,7 @@ unsigned nvw_cuda_lane(void)
 	return nvw_cuda_now->lane;
 }
 
-/* ---- The active mask
- * ----------------------------------------------------------------------------------------- */
+/* ---- The active mask ---------------------------------------------------------------------------- */
 
 /* Whether a lane may yet come to ask. */
 static bool others_run(const struct warp *w)
