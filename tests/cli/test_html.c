@@ -48,7 +48,7 @@ static void read_narrow_scope_page(void)
 
 	if (!kept_page[0]) {
 		exits(1, "$NVWAVE crash btree --count=200 --preload=100 --batch=100 --group-size=64 "
-			 "--mutate=narrow-scope --model=buffered-epoch --states=300 --html=page.html "
+			 "--mutate=narrow-scope --model=buffered-epoch --states=100 --html=page.html "
 			 "--verbose");
 		read_page();
 		memcpy(kept_page, page, sizeof page);
@@ -71,7 +71,8 @@ TEST(the_page_begins_with_a_plain_sentence)
 	assert_true(strstr(lead, " can be lost when workloads/") || strstr(lead, " can be lost when lib/") ||
 		    strstr(lead, " can be lost although the operation that needs it was acknowledged."));
 	assert_has(lead, " 2 more findings are below, in the order in which to mend them.");
-	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --mutate=forget-barrier --states=500 --html=page.html");
+	exits(1,
+		"$NVWAVE crash $TUTORIAL_QUEUE --count=40 --mutate=forget-barrier --states=100 --html=page.html");
 	read_page();
 	expect_parts((const char *const[]){", is durable already. With a work-item barrier before queue.c:",
 		" it does not happen in any tested state.", NULL});
@@ -189,7 +190,7 @@ TEST(the_page_is_one_file_without_scripts)
 	static const char *const parts[] = {"<html lang=\"en\">", "width=device-width", "@media print",
 		"max-width: 560px", "tabindex=\"0\"", "</html>", NULL};
 
-	exits(1, "$NVWAVE crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value "
+	exits(1, "$NVWAVE crash kv --mode=observed --count=60 --batch=20 --mutate=publish-before-value "
 		 "--html=page.html");
 	read_page();
 	expect_parts(parts);
@@ -270,7 +271,7 @@ TEST(a_store_that_a_durable_one_overwrote_is_not_called_lost)
 	const char *early;
 
 	exits(1, "$NVWAVE crash stack --model=epoch --mutate=publish-unordered --count=96 --stacks=4 "
-		 "--groups=2 --group-size=16 --states=2000 --html=page.html");
+		 "--groups=2 --group-size=16 --states=500 --html=page.html");
 	read_page();
 	early = strstr(page, "<ol class=\"timeline\"");
 	assert_non_null(early);
