@@ -2,6 +2,7 @@
 /*
  * Going on after a crash: what look-ups miss is found, by workloads and by the shipped structures.
  */
+#include "common/skip.h"
 #include "common/test.h"
 
 #include <string.h>
@@ -179,7 +180,7 @@ TEST(the_shipped_structures_go_on_and_survive_a_second_crash)
 		{&nvw_workload_saved_tasks, "program=marks n=9 entries=64 group-size=16 recovery=undo"},
 	};
 
-	states = 80;
+	states = 80 / one_in(2);
 	for_each(c, cases) {
 		crash_twice(c->workload, c->options, RIGHT, 8);
 		if (!result.consistent || result.recoveries.worked_on != result.states_distinct) {
@@ -227,7 +228,7 @@ TEST(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked)
 		{&nvw_workload_tiered, "count=60 groups=1 group-size=5 records=2 keys=1 words=1", 60},
 	};
 
-	states = 80;
+	states = 80 / one_in(2);
 	for_each(c, cases) {
 		struct nvw_workload w = *c->workload;
 
@@ -275,7 +276,7 @@ TEST(what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on)
 {
 	unsigned found = 0;
 
-	states = 150;
+	states = 150 / one_in(2);
 	for_each(one, shipped) {
 		const struct nvw_mutation *const m = (*one)->mutations;
 
