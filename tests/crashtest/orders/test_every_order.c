@@ -664,7 +664,7 @@ TEST(every_crash_state_of_every_order_is_found)
 
 	assert_true(mkstemp(pool_path) >= 0);
 	protocol = "vi";
-	for (uint64_t seed = 1; seed <= many(15); seed++) {
+	for (uint64_t seed = 1; seed <= many(8); seed++) {
 		struct nvw_random random = {nvw_mix64(seed)};
 		const struct program p = draw_persistent(&random);
 		struct states all, reduced;
