@@ -107,7 +107,7 @@ def order():
 
 
 def killed():
-    words = kv + ["count=64", "preload=400", "seed=1..20", "--jobs=2"]
+    words = kv + ["count=64", "preload=500", "seed=1..24", "--jobs=2"]
     sweep(*words, "--output=whole")
     kept = []
     for moment in range(2):
@@ -124,8 +124,8 @@ def killed():
     unfinished = not os.path.exists("killed.csv")
     status, out, err = sweep(*words, "--output=killed")
     again = int(re.search(r"(\d+) of them unchanged", out).group(1))
-    all_known = "20 of them unchanged" in sweep(*words, "--output=killed")[1]
-    ok(all_known and unfinished and status == 0 and read("killed.csv") == read("whole.csv") and 0 < kept[0] < kept[1] == again < 20,
+    all_known = "24 of them unchanged" in sweep(*words, "--output=killed")[1]
+    ok(all_known and unfinished and status == 0 and read("killed.csv") == read("whole.csv") and 0 < kept[0] < kept[1] == again < 24,
        "a_sweep_that_was_killed_goes_on_and_ends_with_the_same_table", kept, out, err)
 
 
@@ -186,7 +186,7 @@ def children_die():
 
 
 def failures():
-    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=2s", "--output=late")
+    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=5s", "--output=late")
     late = [(r["status"], r["reason"]) for r in rows("late.csv")]
     ok(status == 1 and late == [("ok", ""), ("timeout", "it took longer than --timeout")],
        "a_point_that_takes_too_long_is_a_row", out, err, late)
