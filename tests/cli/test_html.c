@@ -71,8 +71,8 @@ TEST(the_page_begins_with_a_plain_sentence)
 	assert_true(strstr(lead, " can be lost when workloads/") || strstr(lead, " can be lost when lib/") ||
 		    strstr(lead, " can be lost although the operation that needs it was acknowledged."));
 	assert_has(lead, " 2 more findings are below, in the order in which to mend them.");
-	exits(1,
-		"$NVWAVE crash $TUTORIAL_QUEUE --count=40 --mutate=forget-barrier --states=100 --html=page.html");
+	exits(1, "$NVWAVE crash $TUTORIAL_QUEUE --count=40 --mutate=forget-barrier --states=100 "
+		 "--html=page.html");
 	read_page();
 	expect_parts((const char *const[]){", is durable already. With a work-item barrier before queue.c:",
 		" it does not happen in any tested state.", NULL});

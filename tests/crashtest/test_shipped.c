@@ -468,7 +468,8 @@ TEST(recovery_points_of_tasks_survive_under_every_model)
 TEST(every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_stack, "gope18", 10,
-		"count=96 stacks=4 groups=2 group-size=16; count=48 stacks=4 groups=2 group-size=16 scope=workgroup");
+		"count=96 stacks=4 groups=2 group-size=16; "
+		"count=48 stacks=4 groups=2 group-size=16 scope=workgroup");
 }
 
 /* Its log and its table are in one pool, or in pools on two devices with different latencies and domains. */

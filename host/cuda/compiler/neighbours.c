@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Behind LLVM's passes. A coroutine's function goes on with one lane and returns. Here it gets a loop: it goes on
- * with the neighbouring lanes, whose frames and requests are one behind the other, and needs no call for each.
+ * Behind LLVM's passes. A coroutine's function goes on with one lane and returns. Here it gets a loop over
+ * the neighbouring lanes, whose frames and requests are one behind the other, so that not each needs a call.
  */
 
 #include "coroutines.h"
