@@ -3,7 +3,7 @@
 """test_effective.py NVWAVE: no option moves another's default silently.
 
 Of many command lines: an option that is not given may be given at the default that its help states, and nothing changes, unless the result names it as effective
-with another value. And what is named, given as options, has the same result, which then names nothing. Of the seeded bugs every fourth; with EVERY_CASE
+with another value. And what is named, given as options, has the same result, which then names nothing. Every fourth seeded bug is tried; with EVERY_CASE
 in the environment each."""
 import concurrent.futures
 import json
