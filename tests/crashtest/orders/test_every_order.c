@@ -203,6 +203,7 @@ static void run_once(launcher *run, const void *what, struct ct_orders *orders, 
 	assert_non_null(seen);
 	emu_config_default(&config);
 	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
+	assert_ok(emu_config_set(&config, "gpu.wavefronts_per_cu=4"));
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_ok(emu_create(&config, NULL, NULL, &m));
 	assert_int_equal(emu_set_order(m, &how, seen), 0);
@@ -620,6 +621,7 @@ static void run_persistent(const struct program *p, struct ct_orders *orders)
 	watched.inner = ct_orders_asker(orders);
 	emu_config_default(&config);
 	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
+	assert_ok(emu_config_set(&config, "gpu.wavefronts_per_cu=4"));
 	unlink(pool_path);
 	assert_ok(nvw_pool_create(pool_path, &params, &pool));
 	assert_ok(emu_create(&config, pool, NULL, &m));
