@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "common/skip.h"
 
-enum { BEGINS_MS = 400, STOPS_WITHIN_S = 15 };
+enum { BEGINS_MS = 200, STOPS_WITHIN_S = 15 };
 
 static const char *const long_commands[] = {
 	"run kv --count=100000000",
@@ -154,6 +155,7 @@ TEST(a_run_that_is_stopped_says_what_it_has_measured, NULL, end_what_was_started
 	const pid_t pid = start("run kv --count=1000000 --output-format=json");
 	const struct command_outcome *o;
 
+	wait_until_begun(pid);
 	usleep(1000 * BEGINS_MS);
 	kill(pid, SIGTERM);
 	o = command_wait(pid);
@@ -170,6 +172,7 @@ TEST(a_program_that_ignores_the_signal_is_killed, NULL, end_what_was_started)
 	const pid_t pid = start("exec -- sh %D/script");
 	const struct command_outcome *o;
 
+	wait_until_begun(pid);
 	usleep(1000 * BEGINS_MS);
 	kill(-pid, SIGINT);
 	o = command_wait(pid);
@@ -199,6 +202,7 @@ static bool has_odd_note(const char *text)
 TEST(an_interrupt_makes_neither_a_finding_nor_a_note, NULL, end_what_was_started)
 {
 	enum { INTERRUPTS = 24, STEP_MS = 45 };
+	const unsigned interrupts = INTERRUPTS / one_in(2);
 	const char *const list = getenv("HOST_LIST");
 	char create[512], crash[1024];
 
@@ -211,7 +215,7 @@ TEST(an_interrupt_makes_neither_a_finding_nor_a_note, NULL, end_what_was_started
 		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 "
 		"--jobs=2",
 		list, list);
-	NVW_FOR(i, INTERRUPTS) {
+	NVW_FOR(i, interrupts) {
 		const pid_t pid = start(crash);
 		const struct command_outcome *o;
 
