@@ -50,14 +50,20 @@ def matches(lack, finding, tree):
             all(f in words[1].split("|") for f in group))
 
 
-def run(nvwave, tree, row, way, states, seed):
+def sets(options, divisor):
+    """What to run a mutation with: first a smaller run like its first one."""
+    smaller = [re.sub(r"\b(count|preload)=(\d+)", lambda n: "%s=%d" % (n[1], int(n[2]) // divisor), options.split(";")[0])]
+    return (smaller if divisor > 1 else []) + options.split(";")
+
+
+def run(nvwave, tree, row, way, states, seed, divisor):
     """The findings of the first of the mutation's runs that has any: (right, text, cause, whether its cure is verified)."""
     if way in ("kill", "observed"):
         mode = ["--mode=" + way]
     else:
         mode = ["--mode=permitted", "--model=" + way]
     budget = [] if way == "kill" else ["--states=%d" % states]
-    for options in row["options"].split(";"):
+    for options in sets(row["options"], divisor):
         command = [nvwave, "crash", row["workload"], "--mutate=" + row["name"], "--output-format=json"]
         command += mode + budget + ["--" + o for o in options.split()] + ["--seed=%d" % seed]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tree, text=True)
@@ -79,6 +85,7 @@ def main():
     parser.add_argument("--states", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=1, help="take every Nth mutation only")
+    parser.add_argument("--divisor", type=int, default=1, help="try an Nth of the operations first")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--only", default="", help="WORKLOAD or WORKLOAD/MUTATION")
     parser.add_argument("--own", action="store_true", help="only in the mode that finds a mutation")
@@ -92,7 +99,7 @@ def main():
     if o.tap:
         print("1..1")
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        results = pool.map(lambda t: run(shutil.which(o.nvwave) or o.nvwave, o.tree, t[0], t[1], o.states, o.seed), trials)
+        results = pool.map(lambda t: run(shutil.which(o.nvwave) or o.nvwave, o.tree, t[0], t[1], o.states, o.seed, o.divisor), trials)
         for (row, way), findings in zip(trials, results):
             runs += bool(findings)
             runs_right += bool(findings) and all(f[0] for f in findings)
