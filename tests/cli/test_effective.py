@@ -121,7 +121,7 @@ def commands():
 
     def stated(command):
         return {r["name"]: r["default"] for r in records if r["command"] == command and r["default"] and r["name"] not in ("output-format", "machine", "engine")}
-    kv = ["crash", "kv", "--count=6", "--batch=2", "--slots=16"]
+    kv = ["crash", "kv", "--count=6", "--batch=2", "--slots=16", "--group-size=16"]
     lines = [kv + list(more) for more in ([], ["--mode=permitted"], ["--model=strict"], ["--mode=kill"], ["--oracle=robust"], ["--shard=1/2"], ["--matrix"],
                                           ["--nested"], ["--symmetric"], ["--set=nvram.domain=eadr"], ["--mutate=narrow-scope"])]
     walk("crash_names_every_option_that_does_not_stand_at_its_default", lines, dict(stated("crash"), states="20000"))
