@@ -106,21 +106,21 @@ TEST(a_check_that_names_the_image_judges_the_state)
 	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
 
 	clean();
-	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1 && ln -s pool link");
-	succeeds("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec $HOST_LIST check $1\\n' >judge; "
+	succeeds("$HOST_APPEND_LOG pool 2 && ln -s pool link");
+	succeeds("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec $HOST_APPEND_LOG $1\\n' >judge; "
 		 "chmod "
 		 "+x judge");
 	for_each(name, names) {
 		const bool is_shell_s = (*name)[0] == '$';
 
 		exits(1,
-			"$NVWAVE crash --exec=\"$HOST_LIST append ./pool 1 no-tx\" --image=%s "
+			"$NVWAVE crash --exec=\"$HOST_APPEND_LOG ./pool 3 one-drain\" --image=%s "
 			"--check=\"./judge %s\" "
 			"--states=150 --stop-after=1 --cures=off",
 			is_shell_s ? "$PWD/pool" : "pool", *name);
-		assert_output_has("examples/list.c:");
+		assert_output_has("examples/append_log.c:");
 	}
-	exits(2, "$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check='cmp {} pool'");
+	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check='cmp {} pool'");
 	assert_output_has("--check: expected {} or pool, found both");
 	succeeds("rm link judge");
 }

@@ -80,7 +80,7 @@ ok(not wrong and len(lines) == 11, "each_store_to_anything_else_is_named_with_it
 status, unlogged, _ = watched("no-range")
 ok(status == 0 and not unlogged, "nothing_is_looked_at_without_a_record")
 
-crash = [nvwave, "crash", "--image=start", "--check=./transactions {} check", "--states=30"]
+crash = [nvwave, "crash", "--image=start", "--check=./transactions {} check", "--states=10"]
 status, out, err = run(*crash, "--exec=./transactions start no-range")
 ok(status == 1 and out.startswith("UNLOGGED STORE   1 place; no failure in ") and
    re.search(r"never added to the undo log: the store at %s/transactions.c:%d \(.*\)\n"
@@ -116,7 +116,7 @@ for case in ("nested", "aborted", "no-add", "no-whole-add", "no-snapshot", "no-e
     run(nvwave, "exec", "--record=log", "--", "./trusted", "pool", case)
     said = {}
     for trust in ("none", "transactions"):
-        status, out, err = run(nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=30", "--cures=off", "--stop-after=1",
+        status, out, err = run(nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=12", "--cures=off", "--stop-after=1",
                                "--trust=" + trust, "--output-format=json")
         said[trust] = json.loads(out) if status in (0, 1) else {"verdict": err}
     verdicts = [said[trust]["verdict"] for trust in said]
@@ -130,7 +130,7 @@ counted = {case: (t.get("ranges"), t.get("stores")) for case, t in trusted.items
 ok(counted == {"nested": (3, 4), "aborted": (3, 6), "no-add": (1, 2), "no-whole-add": (2, 3), "no-snapshot": (2, 3), "no-early-add": (2, 2),
                "no-entry": (2, 0)},
    "what_was_trusted_is_counted", counted)
-trusting = [nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=20", "--cures=off", "--stop-after=1", "--trust=transactions"]
+trusting = [nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=12", "--cures=off", "--stop-after=1", "--trust=transactions"]
 status, out, err = run(*trusting)
 ok(status == 1 and re.match(r"INCONSISTENT   1 finding in \d+ of \d+ distinct states.*, transactions trusted; ", out) and
    "\ntransactions trusted: 0 stores of 0 bytes to 2 added ranges, which recovery by libpmemobj takes back, were not uncertain; --trust=none tests them\n" in out,
@@ -141,7 +141,7 @@ ok(status == 2 and "explored under x86, not eadr" in err, "trust_is_refused_unde
 run("./list", "create", "list.pool")
 with open("build.sh", "w") as f:
     f.write("%s %s -g -O1 -o list list.c -lpmemobj\n" % (cc, compiler))
-status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=60",
+status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=20",
                        "--try-cures=sh build.sh", "--patch=cure.patch", "--html=page.html")
 page = open("page.html").read() if os.path.exists("page.html") else ""
 ok(status == 1 and out.startswith("INCONSISTENT") and re.search(r"the store at \S*/list.c:\d+ breaks a rule of transactions, below: mend that first", out)
@@ -151,7 +151,7 @@ ok(status == 1 and out.startswith("INCONSISTENT") and re.search(r"the store at \
    "a_range_that_is_added_is_verified_by_running_the_program_with_it", status, out, err)
 status, _, err = run("patch", "-p1", "-i", "cure.patch")
 build("list", cc)
-again, out, _ = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=60")
+again, out, _ = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=20")
 ok(status == 0 and again == 0 and "undo log" not in out, "its_patch_applies_and_mends_the_program", status, err, out)
 shutil.copy(source, "transactions.c")
 with open("build.sh", "w") as f:  # as if the range did not reach the build
@@ -169,6 +169,6 @@ ok(named == {"no-range-of-list", "no-range-of-copy"} and
    any("only calls of libpmemobj were looked at" in str(n) for n in notes),
    "of_a_program_that_nvwave_cc_has_not_built_calls_are_looked_at_and_a_note_says_so", named, notes, seen)
 build("list")
-status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1", "--image=list.pool", "--check=./list check", "--states=30")
+status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1", "--image=list.pool", "--check=./list check", "--states=10")
 ok(status == 0 and "undo log" not in out, "of_a_program_that_nvwave_cc_has_not_built_nothing_is_said", status, out, err)
 plan()
