@@ -20,7 +20,9 @@
 #include <crashtest/requests/store_log.h>
 #include <nvw/random.h>
 
-enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16, RUNS = 100 };
+#include "common/skip.h"
+
+enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16 };
 
 #define BASE 0x7f0000000000ull
 
@@ -297,7 +299,7 @@ static void explore(const char *log, enum ct_model model, struct ct_result *ret_
 
 static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned n))
 {
-	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+	for (uint64_t seed = 1; seed <= 100 / one_in(2); seed++) {
 		static struct ct_result result;
 		struct op op[OPS_MAX];
 		const unsigned n = make_ops(seed, op);
@@ -682,7 +684,7 @@ TEST(any_number_of_jobs_tests_the_same_states)
 	static const uint8_t initial[BYTES];
 	static struct ct_result one, more;
 
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	for (uint64_t seed = 1; seed <= 20 / one_in(2); seed++) {
 		const int fd = memfd_create("log", MFD_CLOEXEC);
 		struct ct_store_log counts;
 		struct op op[OPS_MAX];
@@ -756,7 +758,7 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 		REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
 	struct nvw_random r = {1};
 
-	NVW_FOR(i, 3000) {
+	NVW_FOR(i, 3000 / one_in(3)) {
 		const int fd = memfd_create("log", MFD_CLOEXEC);
 		struct ct_store_log counts;
 		char copy[sizeof log];
