@@ -86,12 +86,12 @@ TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 	clean();
 	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1");
 	succeeds("$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check=\"$HOST_LIST "
-		 "check\" --states=150");
+		 "check\" --states=50");
 	for_each(bug, bugs) {
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_LIST append pool 1 %s\" --image=pool "
 			"--check=\"$HOST_LIST check\" "
-			"--states=150 --cures=off",
+			"--states=150 --stop-after=1 --cures=off",
 			*bug);
 		assert_output_has("examples/list.c:");
 	}
@@ -157,10 +157,10 @@ TEST(a_killed_program_leaves_states_that_are_checked)
 	clean();
 	succeeds("$HOST_APPEND_LOG pool 2 && cp pool before");
 	succeeds("$NVWAVE crash --mode=kill --exec=\"$HOST_APPEND_LOG pool 4\" --image=pool "
-		 "--check=$HOST_APPEND_LOG --states=10");
-	assert_output_has("10 kills");
+		 "--check=$HOST_APPEND_LOG --states=5");
+	assert_output_has("5 kills");
 	exits(1, "$NVWAVE crash --mode=kill --exec=\"$HOST_APPEND_LOG pool 4 one-drain\" --image=pool "
-		 "--check=$HOST_APPEND_LOG --states=20 "
+		 "--check=$HOST_APPEND_LOG --states=8 "
 		 "--save=saved");
 	assert_output_has("counts and is not whole");
 	exits(1, "$NVWAVE replay saved/finding-1");
