@@ -15,6 +15,7 @@
 #include <nvw/persist_log.h>
 
 #include "common/shell.h"
+#include "common/skip.h"
 
 /* ---- Running ---------------------------------------------------------------------------------- */
 
@@ -318,7 +319,7 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	for_each(row, calls) {
 		snprintf(sentence, sizeof sentence, "odd changes pool by %.*s() at ", (int)strcspn(*row, "6"),
 			*row);
-		NVW_FOR(reads, 2) {
+		for (size_t reads = (size_t)(row - calls) % one_in(2); reads < 2; reads += one_in(2)) {
 			if (crash_of_written(reads ? "read" : "written", *row) != 2 ||
 				!printed("UNDECIDED") || !printed(sentence) || !printed("odd.c:")) {
 				fail_msg("%s: %.500s", *row, output);
@@ -340,10 +341,14 @@ TEST(what_system_calls_write_is_recorded)
 		"ftruncate64"};
 
 	for_each(row, calls) {
-		const bool cuts = (*row)[0] == 'f';
+		const bool cuts = (*row)[0] == 'f', only_read = (row - calls) % 2 == 1;
 
-		if (crash_of_written("read", *row) != 0 || !printed(" under files:") ||
-			(!cuts && (crash_of_written("written", *row) != 0 || !printed(" under x86:")))) {
+		if ((cuts || only_read || one_in(2) == 1) &&
+			(crash_of_written("read", *row) != 0 || !printed(" under files:"))) {
+			fail_msg("%s: %.500s", *row, output);
+		}
+		if (!cuts && (!only_read || one_in(2) == 1) &&
+			(crash_of_written("written", *row) != 0 || !printed(" under x86:"))) {
 			fail_msg("%s: %.500s", *row, output);
 		}
 	}
