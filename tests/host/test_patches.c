@@ -28,8 +28,8 @@ static void crash(
 	int status, const char *program, const char *arguments, const char *check, const char *options)
 {
 	exits(status,
-		"$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 "
-		"--cure-states=5000 %s",
+		"$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=60 "
+		"--cure-states=1000 %s",
 		program, arguments, program, check, options);
 }
 
