@@ -482,7 +482,7 @@ def test_sqlite():
         expected = SQLITE[mode.replace("-mmap", "")]
         begin_image()
         run(program, "make", "image", mode)
-        status, text = crash("%s run {} 3 %s" % (program, mode), program + " check {}", "--states=%d" % (3000 if EVERY else 500), "--cures=off")
+        status, text = crash("%s run {} 3 %s" % (program, mode), program + " check {}", "--states=%d" % (3000 if EVERY else 250), "--cures=off")
         found = set(re.findall(r"^ *\d+  (.*)$", text, re.M))
         if expected == "broken":
             good = status == 1 and found - {LAST}
@@ -505,7 +505,7 @@ def test_sqlite_by_replay():
         begin_image()
         run(program, "make", "image", mode)
         status, text = run(NVWAVE, "crash", "--exec=%s run {} 2 %s" % (program, mode), "--image=image", "--oracle=replay",
-                           "--recover=%s print {}" % program, "--states=200", "--cures=off")
+                           "--recover=%s print {}" % program, "--states=100", "--cures=off")
         found = re.findall(r"^ *\d+  (.*)$", text, re.M)
         ok(status == loses and all(WHOLE in f for f in found), "sqlite_by_replay_" + mode.replace("-", "_"), status, text[:1500])
         if mode == "delete-full":
@@ -525,7 +525,7 @@ def test_leveldb():
         begin_image()
         run(program, "make", "image")
         status, text = run(NVWAVE, "crash", "--exec=%s run {} 5 %s" % (program, mode), "--image=image", "--oracle=replay",
-                           "--recover=%s print {}" % program, "--states=200", "--cures=off", "--except=LOG*")
+                           "--recover=%s print {}" % program, "--states=100", "--cures=off", "--except=LOG*")
         found = re.findall(r"^ *\d+  (.*)$", text, re.M)
         ok(status == loses and all(WHOLE in f for f in found), "leveldb_" + mode, status, text[:1500])
 
