@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { N = 1 << 14, ROUNDS = 40 };
+enum { N = 1 << 14 };
 __device__ int variable[N];
 
 __global__ void change(int *device, int *managed, int *pinned)
@@ -97,15 +97,16 @@ static struct at_end {
 	}
 } at_end;
 
-int main()
+int main(int argc, char **argv)
 {
+	const unsigned rounds = argc > 1 ? atoi(argv[1]) : 40;
 	int *managed, *pinned;
 
 	cudaMalloc(&device, N * sizeof(int));
 	cudaMallocManaged(&managed, N * sizeof(int));
 	cudaMallocHost(&pinned, N * sizeof(int));
 	cudaMemset(device, 0, N * sizeof(int));
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		copies(device, round);
 		for (int i = 0; i < 20; i++) {
 			const int at = rand() % N;

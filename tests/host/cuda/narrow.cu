@@ -198,4 +198,5 @@ int main()
 	test_adds();
 	test<__half>("half", 10, -14);
 	test<__nv_bfloat16>("bfloat16", 7, -126);
+	return 0;
 }

@@ -45,6 +45,18 @@ static void build_once(const char *options, const char *program, const char *sou
 	}
 }
 
+/* Likewise programs of one source each, compiled as one (together.sh). The first one's names stay as they are. */
+static void build_together(const char *options, const char *first, const char *others)
+{
+	const char *const name = strrchr(first, '/') + 1;
+	char program[64];
+
+	snprintf(program, sizeof program, "%.*s", (int)strcspn(name, "."), name);
+	if (access(in_dir(program), X_OK) != 0) {
+		succeeds(CUDA_TESTS "/together.sh '" NVCC " %s' %s %s", options, first, others);
+	}
+}
+
 static int begin(void **state)
 {
 	const int r = shell_begin((const char *const[]){"NVWAVE", NULL});

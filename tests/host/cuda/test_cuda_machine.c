@@ -5,10 +5,15 @@
  */
 #include "nvcc.h"
 
+static void build_aside(void)
+{
+	build_once("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
+}
+
 TEST(looking_a_line_up_leaves_the_stacks_of_other_work_items_alone)
 {
 	NEEDS_MACHINE();
-	build("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
+	build_aside();
 	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./aside");
 	assert_string_equal(output, "0 words of frames are wrong: cudaSuccess\n");
 }
@@ -23,7 +28,16 @@ TEST(a_kernel_of_many_accesses_in_a_row_is_divided_at_each)
 
 static void build_machine(void)
 {
-	build_once("-O1", "machine", SOURCE("machine.cu"));
+	build_together("-O1", SOURCE("machine.cu"), SOURCE("scopes.cu"));
+}
+
+/* That of kernels that wait, and programs that check their own results. */
+static void build_others(void)
+{
+	build_together("-O2 -arch=sm_70", SOURCE("waits.cu"),
+		SOURCE("wide.cu") " " CUDA_EXAMPLES "/vector_add.cu " CUDA_EXAMPLES
+				  "/reduction.cu " CUDA_EXAMPLES "/scan.cu " CUDA_EXAMPLES
+				  "/matmul.cu " CUDA_EXAMPLES "/histogram.cu");
 }
 
 TEST(a_load_on_the_machine_finds_what_a_store_left_there)
@@ -113,7 +127,7 @@ TEST(wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not)
 	static const char *const protocols[] = {"vi", "hlrc"};
 
 	NEEDS_MACHINE();
-	build("-O1", "scopes", SOURCE("scopes.cu"));
+	build_machine();
 	for_each(row, protocols) {
 		succeeds("$NVWAVE exec --check=races --protocol=%s -- ./scopes right", *row);
 		assert_output_has("no races");
@@ -253,11 +267,8 @@ TEST(shipped_programs_are_right_and_have_no_races)
 				 *const sizes[] = {"1000", "1000", "1000", "32", "1000"};
 
 	NEEDS_MACHINE();
+	build_others();
 	NVW_FOR(i, NVW_COUNT(names)) {
-		char source[4096];
-
-		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", names[i]);
-		build("-O2 -arch=sm_70", names[i], source);
 		succeeds("./%s", names[i]);
 		assert_string_equal(output, "right\n");
 		succeeds("$NVWAVE exec --check=races --protocol=dd -- ./%s %s", names[i], sizes[i]);
@@ -268,15 +279,23 @@ TEST(shipped_programs_are_right_and_have_no_races)
 
 TEST(accesses_of_odd_and_large_sizes_have_the_right_values)
 {
+	static const char *const programs[] = {"./wide-O0", "./wide"};
+
 	NEEDS_MACHINE();
-	NVW_FOR(i, 2) {
-		build(i ? "-O2" : "-O0", "wide", SOURCE("wide.cu"));
-		succeeds("./wide");
+	build_others();
+	build("-O0", "wide-O0", SOURCE("wide.cu"));
+	for_each(program, programs) {
+		succeeds("%s", *program);
 		assert_string_equal(output, "wrong: 0\n");
-		succeeds("$NVWAVE exec --check=races --report=report -- ./wide && cat report");
+		succeeds("$NVWAVE exec --check=races --report=report -- %s && cat report", *program);
 		assert_output_has("wrong: 0\n");
 		assert_output_has("no races");
 	}
+}
+
+static void build_changes(void)
+{
+	build_once("-O1", "changes", SOURCE("changes.cu"));
 }
 
 TEST(kernels_see_what_the_host_has_changed_in_between)
@@ -284,7 +303,7 @@ TEST(kernels_see_what_the_host_has_changed_in_between)
 	static const char *const protocols[] = {"vi", "hlrc", "dd"};
 
 	NEEDS_MACHINE();
-	build("-O1", "changes", SOURCE("changes.cu"));
+	build_changes();
 	succeeds("./changes");
 	assert_string_equal(output, "wrong: 0, cudaSuccess\n");
 	for_each(row, protocols) {
@@ -321,7 +340,7 @@ TEST(a_kernel_without_memory_for_a_block_fails_with_a_message)
 /* Runs it until it says that it waits, or ends. */
 static void run_until_told(const char *command)
 {
-	build_once("-O1", "waits", SOURCE("waits.cu"));
+	build_others();
 	(void)run("rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && kill -0 $p "
 		  "2>/dev/null && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
 		  "kill $p 2>/dev/null; wait $p; cat said",
@@ -351,7 +370,7 @@ TEST(likewise_on_the_machine)
 TEST(a_kernel_that_a_race_lets_wait_is_ended_and_its_races_are_reported)
 {
 	NEEDS_MACHINE();
-	build_once("-O1", "waits", SOURCE("waits.cu"));
+	build_others();
 	exits(1, "timeout 60 $NVWAVE exec --check=races --protocol=vi -- ./waits blocks");
 	assert_output_has("(pass_wrongly): kernel pass_wrongly, block (1,0,0), thread (0,0,0): waits:");
 	assert_output_has("There are races: the kernel is ended");
@@ -365,7 +384,7 @@ TEST(work_items_that_wait_for_each_other_by_shared_variables_go_on)
 	static const char *const protocols[] = {"vi", "dd"};
 
 	NEEDS_MACHINE();
-	build_once("-O1", "waits", SOURCE("waits.cu"));
+	build_others();
 	succeeds("timeout 20 ./waits shared");
 	assert_string_equal(output, "no error\n95\n");
 	for_each(row, protocols) {
@@ -379,7 +398,7 @@ TEST(sleeping_takes_simulated_time)
 	const char *at;
 
 	NEEDS_MACHINE();
-	build_once("-O1", "waits", SOURCE("waits.cu"));
+	build_others();
 	succeeds("$NVWAVE exec --protocol=vi --output-format=json --report=report -- ./waits sleep && cat "
 		 "report");
 	at = strstr(output, "\"sim_time_ps\"");
@@ -397,40 +416,21 @@ static void run_as(const char *environment, const char *protocol, const char *pr
 		environment, protocol, program, into, into, into);
 }
 
-/* Those that no test before has built. */
-static void build_programs(void)
-{
-	static const char *const names[] = {"wide", "changes", "waits", "scopes"}, *const examples[] = {
-											   "vector_add",
-											   "reduction",
-											   "scan", "matmul",
-											   "histogram"};
-	char source[4096];
-
-	build_machine();
-	build_once("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
-	for_each(name, names) {
-		snprintf(source, sizeof source, SOURCE("%s.cu"), *name);
-		build_once("-O1", *name, source);
-	}
-	for_each(row, examples) {
-		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", *row);
-		build_once("-O2 -arch=sm_70", *row, source);
-	}
-}
-
 TEST(a_kernel_is_the_same_with_stacks_and_without)
 {
 	static const char *const programs[] = {"./machine loads", "./machine fences", "./machine no-fences",
 		"./machine sums", "./machine published", "./machine published-in-branches",
 		"./machine persist1", "./machine persist2", "./machine persist3", "./machine memory",
-		"./machine many-fences", "./aside", "./changes", "./wide", "./waits shared", "./waits sleep",
-		"./scopes right", "./vector_add 1000", "./reduction 1000", "./scan 1000", "./matmul 32",
-		"./histogram 1000"};
+		"./machine many-fences", "./aside", "./changes 22", "./wide", "./waits shared",
+		"./waits sleep", "./scopes right", "./vector_add 1000", "./reduction 1000", "./scan 1000",
+		"./matmul 32", "./histogram 1000"};
 	static const char *const protocols[] = {"vi", "dd", "hlrc"};
 
 	NEEDS_MACHINE();
-	build_programs();
+	build_machine();
+	build_others();
+	build_aside();
+	build_changes();
 	NVW_FOR(i, NVW_COUNT(programs)) {
 		const char *const protocol = protocols[i % 3];
 
