@@ -46,7 +46,7 @@ static void build_once(const char *options, const char *program, const char *sou
 }
 
 /* Likewise programs of one source each, compiled as one (together.sh). The first one's names stay as they are. */
-static void build_together(const char *options, const char *first, const char *others)
+static inline void build_together(const char *options, const char *first, const char *others)
 {
 	const char *const name = strrchr(first, '/') + 1;
 	char program[64];

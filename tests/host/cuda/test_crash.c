@@ -10,10 +10,17 @@
 #define LAUNCHED  "76" /* the launch */
 #define COMMITTED "86" /* where host code commits */
 
+static void build_examples(void)
+{
+	build_together(
+		"-O1", CUDA_EXAMPLES "/log.cu", CUDA_EXAMPLES "/hash_table.cu " CUDA_EXAMPLES "/queue.cu");
+}
+
 static void self_test(int status, const char *model, const char *programs)
 {
+	build_examples();
 	exits(status,
-		"NVWAVE=$NVWAVE NVCC=" NVCC " STATES=200 OPTIONS=--model=%s " CUDA_EXAMPLES
+		"NVWAVE=$NVWAVE NVCC=" NVCC " STATES=100 OPTIONS=--model=%s " CUDA_EXAMPLES
 		"/self_test.sh %s",
 		model, programs);
 }
@@ -53,16 +60,16 @@ static void crash(int status, const char *bug, const char *options)
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
 	exits(status,
 		"rm -f pool; $NVWAVE crash --exec='./both run pool %s' --image=pool --check='./both check' "
-		"--states=200 --cure-states=5000 %s",
+		"--states=80 --cure-states=5000 %s",
 		bug, options);
 }
 
 TEST(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes)
 {
 	NEEDS_MACHINE();
-	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	build_examples();
 	exits(1, "rm -f pool; $NVWAVE crash --exec='./log append pool 2 unordered' --image=pool "
-		 "--check='./log check' --states=200 --cure-states=5000 --model=epoch");
+		 "--check='./log check' --states=80 --cure-states=5000 --model=epoch");
 	assert_output_has("kernel \"append\" work-item ");
 	assert_output_has(
 		"verified on this log: with a work-group barrier after log.cu:61 no tested state fails");
@@ -84,7 +91,7 @@ TEST(what_kernels_never_executed_is_listed)
 	};
 
 	NEEDS_MACHINE();
-	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	build_examples();
 	for_each(given, runs) {
 		(void)run("rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool "
 			  "--check='./log check' "

@@ -19,13 +19,19 @@
 
 /* ---- Shipped programs ------------------------------------------------------------------------- */
 
+/* Others are built by the script. */
+static void build_examples(void)
+{
+	build_together("-O1", CUDA_EXAMPLES "/log.cu", CUDA_EXAMPLES "/hash_table.cu");
+}
+
 static void crash(int status, const char *options, const char *how)
 {
-	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	build_examples();
 	exits(status,
 		"rm -f pool; $NVWAVE crash --exec='./log append pool 2 %s' --image=pool --check='./log "
 		"check' "
-		"--states=500 %s",
+		"--states=150 %s",
 		how, options);
 }
 
@@ -41,6 +47,7 @@ TEST(nothing_fails_in_a_right_log_of_a_kernel)
 
 static void self_test(int status, unsigned states, const char *programs)
 {
+	build_examples();
 	exits(status, "NVWAVE=$NVWAVE NVCC=" NVCC " STATES=%u " CUDA_EXAMPLES "/self_test.sh %s", states,
 		programs);
 }
