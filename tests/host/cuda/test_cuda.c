@@ -47,12 +47,17 @@ TEST(kernels_on_the_machine_do_the_same)
 	assert_output_has("all hold");
 }
 
+static void build_small(void)
+{
+	build_together("-O1", SOURCE("memory.cu"), SOURCE("narrow.cu") " " SOURCE("many.cu"));
+}
+
 /* Sums, products, quotients, fused ones and conversions. */
 TEST(numbers_of_sixteen_bits_are_rounded_once)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build("-O1", "narrow", SOURCE("narrow.cu"));
+	build_small();
 	succeeds("./narrow");
 	assert_string_equal(output, "128 64 64 64 256 128\n"
 				    "half: 0 wrong, 0 others, cudaSuccess\n"
@@ -89,7 +94,7 @@ TEST(options_of_makefiles_are_taken)
 TEST(all_work_items_of_a_cooperative_launch_have_a_stack)
 {
 	NEEDS_CLANG();
-	build("-O1", "many", SOURCE("many.cu"));
+	build_small();
 	succeeds("./many");
 	assert_string_equal(output, "0 cudaSuccess\n");
 }
@@ -150,20 +155,26 @@ TEST(algorithms_of_thrust_are_right)
 	assert_string_equal(output, "9900 39204 1313400\n");
 }
 
+/* A part of the compilers' programs each: inline PTX by the newest. */
 TEST(other_compilers_do_the_same)
 {
 	static const char *const compilers[] = {"clang++-16", "clang++-19"};
+	static const struct {
+		const char *source, *output;
+	} programs[] = {{SOURCE("wide.cu"), "wrong: 0\n"}, {SOURCE("ptx.cu"), "all hold\n"}};
 	unsigned found = 0;
 
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	for_each(compiler, compilers) {
-		if (run("command -v %s", *compiler) == 0) {
-			found++;
-			succeeds("NVWAVE_CLANG=%s " NVCC
-				 " -O2 -std=c++20 -o by_other " SOURCE("ptx.cu") " && ./by_other",
-				*compiler);
-			assert_output_has("all hold\n");
+	NVW_FOR(i, NVW_COUNT(compilers)) {
+		if (run("command -v %s", compilers[i])) {
+			continue;
+		}
+		found++;
+		for (unsigned k = i % one_in(2); k < NVW_COUNT(programs); k += one_in(2)) {
+			succeeds("NVWAVE_CLANG=%s " NVCC " -O2 -std=c++20 -o by_other %s && ./by_other",
+				compilers[i], programs[k].source);
+			assert_output_has(programs[k].output);
 		}
 	}
 	if (!found) {
@@ -179,13 +190,10 @@ TEST(hip_programs_are_compiled_and_right)
 
 	NEEDS_CLANG();
 	skip_if_sanitized();
+	succeeds("mkdir hip && cd hip && " CUDA_TESTS "/together.sh '" HIPCC
+		 " -O2 --offload-arch=gfx90a -lamdhip64' " CUDA_EXAMPLES "/hip/*.cpp");
 	for_each(name, names) {
-		if (run(HIPCC " -O2 --offload-arch=gfx90a -o hip_%s " CUDA_EXAMPLES
-			      "/hip/%s.cpp -lamdhip64 && ./hip_%s",
-			    *name, *name, *name)) {
-			print_error("%s\n", output);
-			fail();
-		}
+		succeeds("hip/%s", *name);
 		assert_string_equal(output, "right\n");
 	}
 }
@@ -258,7 +266,7 @@ TEST(names_of_files_and_types_are_kept_apart)
 TEST(a_copy_does_not_take_longer_with_many_allocations)
 {
 	NEEDS_CLANG();
-	build_once("-O1", "memory", SOURCE("memory.cu"));
+	build_small();
 	succeeds("ulimit -t 5; ./memory copies");
 	assert_string_equal(output, "0 wrong\n");
 }
@@ -267,7 +275,7 @@ TEST(device_memory_needs_no_terabyte_of_addresses)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build_once("-O1", "memory", SOURCE("memory.cu"));
+	build_small();
 	succeeds("ulimit -v 8000000; ./memory copies");
 	assert_string_equal(output, "0 wrong\n");
 }
@@ -275,7 +283,7 @@ TEST(device_memory_needs_no_terabyte_of_addresses)
 TEST(pitched_memory_is_a_file_if_that_is_asked_for)
 {
 	NEEDS_CLANG();
-	build_once("-O1", "memory", SOURCE("memory.cu"));
+	build_small();
 	succeeds("./memory pitched && NVWAVE_PITCH_POOL=pitched ./memory pitched");
 	assert_string_equal(output, "64\n64\n");
 	succeeds("./memory check pitched && od -An -td4 -j4096 -N4 pitched; rm pitched");
