@@ -45,7 +45,7 @@ static void build_once(const char *options, const char *program, const char *sou
 	}
 }
 
-/* Likewise programs of one source each, compiled as one (together.sh). The first one's names stay as they are. */
+/* Likewise programs of one source each, as one (together.sh); the first one's names stay as they are. */
 static inline void build_together(const char *options, const char *first, const char *others)
 {
 	const char *const name = strrchr(first, '/') + 1;
