@@ -83,9 +83,9 @@ build_and_test() {
 		return 0
 	}
 	status=0
-	# One more at once than there are cores: many a test waits for what it has started. Meson has malloc() fill what it
+	# Two more at once than there are cores: many a test waits for what it has started. Meson has malloc() fill what it
 	# gives and takes, which doubles the time of tests with large results: the address sanitizer fills as well.
-	MALLOC_PERTURB_=0 meson test -C "$folder" --no-rebuild "$suite" --print-errorlogs --timeout-multiplier 3 --num-processes "$(($(nproc) + 1))" || status=$?
+	MALLOC_PERTURB_=0 meson test -C "$folder" --no-rebuild "$suite" --print-errorlogs --timeout-multiplier 3 --num-processes "$(($(nproc) + 2))" || status=$?
 	count "$folder" "$status"
 	echo "== took $(($(date +%s) - began)) s"
 }
