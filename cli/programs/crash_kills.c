@@ -81,7 +81,7 @@ int crash_kills_run(struct crash_tested *t, const struct ct_options *o, struct c
 	int error = crash_tested_record(t, 0, &events);
 
 	if (error < 0) {
-		return crash_tested_without_log(error, o, ret_result);
+		return ct_or_undecided(error, o, ret_result);
 	}
 	struct ct_foreign log = crash_tested_log(t);
 
@@ -90,8 +90,7 @@ int crash_kills_run(struct crash_tested *t, const struct ct_options *o, struct c
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
-	*ret_result = (struct ct_result){
-		.mode = CT_KILL, .model = ct_model_or(o->model, CT_USE_PROGRAMS), .consistent = true};
+	ct_result_begin(ret_result, CT_KILL, ct_model_or(o->model, CT_USE_PROGRAMS));
 	error = kill_often(t, o, events, ret_result);
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;

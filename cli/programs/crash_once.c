@@ -88,7 +88,7 @@ int crash_once_run(struct crash_tested *t, const struct ct_options *o, struct ct
 	int error = crash_tested_record(t, 0, &events);
 
 	if (error < 0) {
-		return crash_tested_without_log(error, o, ret_result);
+		return ct_or_undecided(error, o, ret_result);
 	}
 	error = explore(t, o, ret_result);
 	if (!error && WIFSIGNALED(t->recorded.status)) {

@@ -10,9 +10,7 @@
 
 void crash_sum_begin(struct ct_result *sum)
 {
-	ct_result_clear(sum);
-	sum->mode = CT_PERMITTED;
-	sum->consistent = true;
+	ct_result_begin(sum, CT_PERMITTED, CT_MODEL_OBSERVED);
 	sum->states_possible_exact = true;
 	sum->states_known = true;
 }

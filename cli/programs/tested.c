@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See tested.h. */
-#include "core/invariant.h"
 #include "core/print.h"
 
 #include "tested.h"
@@ -163,16 +162,5 @@ int crash_tested_explore(const struct crash_tested *t, const struct ct_foreign *
 	NVW_TRY(ct_run_foreign(foreign, o, ret_result));
 	ret_result->unlogged = t->recorded.unlogged;
 	cli_unlogged_mark(ret_result);
-	return 0;
-}
-
-int crash_tested_without_log(int error, const struct ct_options *o, struct ct_result *ret_result)
-{
-	NVW_INVARIANT(error != 0);
-	if (error != NVW_E_STOPPED) {
-		return error;
-	}
-	*ret_result = (struct ct_result){
-		.mode = o->mode, .model = o->model, .consistent = true, .interrupted = true};
 	return 0;
 }

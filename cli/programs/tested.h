@@ -42,8 +42,4 @@ struct ct_foreign crash_tested_log(const struct crash_tested *t);
 NVW_CHECKED int crash_tested_explore(const struct crash_tested *t, const struct ct_foreign *log,
 	const struct ct_options *options, struct ct_result *ret_result);
 
-/* An error of a run, or the result of one that was told to stop. */
-NVW_CHECKED int crash_tested_without_log(
-	int error, const struct ct_options *options, struct ct_result *ret_result);
-
 #endif

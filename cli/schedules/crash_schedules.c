@@ -475,5 +475,5 @@ int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, stru
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	free(x->logs.hash);
 	free(x);
-	return error < 0 ? crash_tested_without_log(error, o, ret_result) : 0;
+	return error < 0 ? ct_or_undecided(error, o, ret_result) : 0;
 }

@@ -164,6 +164,24 @@ void ct_result_clear(struct ct_result *r)
 	memset(r, 0, offsetof(struct ct_result, finding));
 }
 
+void ct_result_begin(struct ct_result *r, enum ct_mode mode, enum ct_model model)
+{
+	ct_result_clear(r);
+	r->mode = mode;
+	r->model = model;
+	r->consistent = true;
+}
+
+int ct_or_undecided(int error, const struct ct_options *o, struct ct_result *r)
+{
+	if (error != NVW_E_STOPPED) {
+		return error;
+	}
+	ct_result_begin(r, o->mode, o->model);
+	r->interrupted = true;
+	return 0;
+}
+
 void ct_result_free(struct ct_result *r)
 {
 	free(r->failing.at);

@@ -331,16 +331,6 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	return 0;
 }
 
-int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *result)
-{
-	if (error != NVW_E_STOPPED) {
-		return error;
-	}
-	*result = (struct ct_result){
-		.mode = options->mode, .model = options->model, .consistent = true, .interrupted = true};
-	return 0;
-}
-
 int ct_run(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
 	struct ct_options o = *options;

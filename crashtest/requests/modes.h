@@ -27,7 +27,4 @@ void ct_logged_destroy(struct ct_logged *logged);
 NVW_CHECKED int ct_logged_explore(const struct ct_logged *logged, const struct ct_rules *rules,
 	const struct ct_options *options, struct ct_result *ret_result);
 
-/* If stopped before anything was tested: an undecided result, and 0. Any other error is returned. */
-NVW_CHECKED int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *result);
-
 #endif

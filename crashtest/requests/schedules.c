@@ -529,10 +529,7 @@ int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *
 	x->options = &o;
 	x->crashes = crashes;
 	x->sum = ret_result;
-	ct_result_clear(x->sum);
-	x->sum->mode = o.mode;
-	x->sum->model = o.model;
-	x->sum->consistent = true;
+	ct_result_begin(x->sum, o.mode, o.model);
 	x->ret = &ret_result->schedules;
 	x->ret->asked = options->schedules;
 	x->ret->depth = options->schedule_depth;

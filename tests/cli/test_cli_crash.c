@@ -179,7 +179,7 @@ TEST(an_interrupted_exploration_goes_on_where_it_was)
 			execv(argv[0], argv);
 			_exit(3);
 		}
-		usleep(400000);
+		usleep(100000);
 		kill(pid, SIGINT);
 		int status;
 

@@ -197,7 +197,7 @@ static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states
 	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = mutation};
 	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = jobs};
-	struct ct_result r;
+	static struct ct_result r;
 
 	assert_ok(ct_run(&subject, &options, &r));
 	ct_result_free(&r);
