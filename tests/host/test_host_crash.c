@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/skip.h"
 #include "host_rig.h"
 
 /* Nothing failed, and every state was tested of those that a comparison of lines can show (docs/host.md). */
@@ -86,7 +87,8 @@ TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 	clean();
 	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1");
 	succeeds("$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check=\"$HOST_LIST "
-		 "check\" --states=50");
+		 "check\" --states=%u",
+		150 / one_in(3));
 	for_each(bug, bugs) {
 		exits(1,
 			"$NVWAVE crash --exec=\"$HOST_LIST append pool 1 %s\" --image=pool "
