@@ -131,8 +131,8 @@ other_build=$!
 
 build_and_test build-release "$plain" -Dwerror=true -Dfio_src="$fio_src"
 
-# An abort is no exit status that a test could expect. Memory that was freed is watched until 8 MiB more were freed: the
-# sanitizer's own 256 MiB are copied at each fork.
+# A fault ends the program by an abort, which no test takes for an exit status. Freed memory is watched until another
+# 8 MiB are freed: the default of 256 MiB makes each fork slow.
 export UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=8
 # Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
 # optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information,

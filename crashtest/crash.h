@@ -581,9 +581,10 @@ struct ct_result {
 /* Zero but for the findings beyond finding_count, which stay as they are: 60 KB each, and few tests have
  * any. */
 void ct_result_clear(struct ct_result *result);
-/* Likewise, for tests of this kind: no state has failed yet. */
+/* Clears it, and sets mode, model and consistent: no state has failed yet. */
 void ct_result_begin(struct ct_result *ret_result, enum ct_mode mode, enum ct_model model);
-/* If stopped before anything was tested (NVW_E_STOPPED): an undecided result, and 0. Else the error. */
+/* If error is NVW_E_STOPPED, nothing was tested: the result is undecided, and 0 is returned. Else error is
+ * returned. */
 NVW_CHECKED int ct_or_undecided(int error, const struct ct_options *options, struct ct_result *ret_result);
 void ct_result_free(struct ct_result *result);
 

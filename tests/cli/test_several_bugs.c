@@ -121,8 +121,8 @@ TEST(of_several_bugs_at_once_each_gets_its_cure)
 #ifdef __SANITIZE_ADDRESS__
 	static const unsigned sets[] = {0xc}; /* sanitizers take ten times as long */
 #else
-	/* A patch of two is below; four together take half a minute longer. Two transfers have four's
-	 * findings. */
+	/* A patch of two is below; four together take half a minute longer. Two transfers
+	 * show the findings of four. */
 	const unsigned sets[] = {getenv("FOUR_BUGS") != NULL ? 0xf : 0x7};
 #endif
 	const char *const program = getenv("HOST_LEDGER_CC");

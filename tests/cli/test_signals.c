@@ -239,7 +239,7 @@ TEST(what_a_killed_command_left_is_removed_by_the_next_one, NULL, end_what_was_s
 	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
 
 	wait_for_files(2);
-	usleep(1000 * BEGINS_MS); /* its lock comes after the folder: one without is kept for a while */
+	usleep(1000 * BEGINS_MS); /* a folder without its lock, which is made next, is kept for a while */
 	kill(pid, SIGKILL);
 	command_wait(pid);
 	wait_for_group(pid);

@@ -40,7 +40,7 @@ static void explore(int fd, enum ct_model model, unsigned by, unsigned unit, str
 	ct_result_free(ret_result);
 }
 
-/* Of each step-th seed from the first one. */
+/* Takes each step-th seed, from the first one. */
 static void compare_some(enum ct_model model, unsigned by, unsigned unit, bool small,
 	void (*permit)(const struct history *h), uint64_t first, unsigned step)
 {
@@ -105,8 +105,9 @@ static const struct {
 	{CT_MODEL_STRICT, permit_strict}, {CT_MODEL_EADR, permit_eadr}};
 
 /*
- * Neither words nor lines order stores, however many bytes the NVRAM writes at once. Words with stores to all
- * of them are above. By default, each combination takes every second run, its neighbour the others.
+ * Neither words nor lines order stores, however many bytes the NVRAM writes at once. The tests above have
+ * units of 8 bytes with stores to all words. By default, a combination takes every second run, and the next
+ * one takes the others.
  */
 TEST(stores_to_the_same_bytes_alone_are_in_order)
 {
@@ -218,8 +219,9 @@ static void sample(struct ct_medium *m, struct nvw_random *r)
 TEST(sampled_and_minimised_states_are_permitted_ones)
 {
 	static const uint8_t initial[POOL_BYTES];
+
 	for (uint64_t seed = 1; seed <= 2 * RUNS; seed++) {
-		NVW_EACH(model, models, 3) {
+		NVW_EACH(model, models, 3) { /* all but eADR */
 			const struct ct_rules rules = {.model = model->model, .unit_bytes = 8};
 			struct nvw_random r = {seed};
 			struct ct_medium m;

@@ -23,7 +23,7 @@ enum { BYTES = 1 << 14, SITES = 512, THREADS = 4, ROUNDS = 500 };
 
 /* The paths of a list that NULL ends. */
 #define for_each_path(path, list) for (char **path = (list); *path != NULL; path++)
-/* Every second one by default, from the first (0) or, if there is one, the second (1). */
+/* By default every second path, from the first (0) or, if there is one, from the second (1). */
 #define for_each_second_path(path, list, from) \
 	for (char **path = first_path((list), (from)); *path != NULL; path = next_path(path, one_in(2)))
 
@@ -34,7 +34,7 @@ static char **first_path(char **list, unsigned from)
 	return one_in(2) == 2 && list[from] != NULL ? list + from : list;
 }
 
-/* So many further, but not behind the end. */
+/* The path that is n further, or the end. */
 static char **next_path(char **path, unsigned n)
 {
 	while (n-- > 0 && *path != NULL) {

@@ -170,8 +170,8 @@ TEST(the_same_seed_gives_the_same_report)
 }
 
 /*
- * By default, a protocol has every second test of hrf.litmus, and the next one the others; with store buffers
- * inversely. Few protocols claim those of remote.litmus.
+ * By default, a protocol runs every second test of hrf.litmus, and the next protocol runs the others; with
+ * store buffers it is the other way round. Few protocols claim what remote.litmus tests: each runs all of it.
  */
 TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 {

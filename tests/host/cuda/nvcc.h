@@ -45,7 +45,8 @@ static void build_once(const char *options, const char *program, const char *sou
 	}
 }
 
-/* Likewise programs of one source each, as one (together.sh); the first one's names stay as they are. */
+/* Compiles several programs, of one source each, as one (together.sh). Kernels of the first keep their names;
+ * those of the others are in namespaces. */
 static inline void build_together(const char *options, const char *first, const char *others)
 {
 	const char *const name = strrchr(first, '/') + 1;

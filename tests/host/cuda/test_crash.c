@@ -10,7 +10,7 @@
 #define LAUNCHED  "76" /* the launch */
 #define COMMITTED "86" /* where host code commits */
 
-/* Of log, what it has not executed is asked for. */
+/* A test lists what log has not executed: it is compiled alone. */
 static void build_examples(void)
 {
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");

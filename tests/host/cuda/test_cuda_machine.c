@@ -31,7 +31,7 @@ static void build_machine(void)
 	build_together("-O1", SOURCE("machine.cu"), SOURCE("scopes.cu"));
 }
 
-/* That of kernels that wait, and programs that check their own results. */
+/* Kernels that wait for each other, and programs that check their own results. */
 static void build_others(void)
 {
 	build_together("-O2 -arch=sm_70", SOURCE("waits.cu"),

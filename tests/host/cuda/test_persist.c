@@ -19,7 +19,7 @@
 
 /* ---- Shipped programs ------------------------------------------------------------------------- */
 
-/* Others are built by the script. */
+/* The script builds those that are not here. */
 static void build_examples(void)
 {
 	build_together("-O1", CUDA_EXAMPLES "/log.cu", CUDA_EXAMPLES "/hash_table.cu");

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# together.sh COMMAND SOURCE...: compiles programs of a source each, NAME.cu, as one by "COMMAND -o together together.cu", which then has a link of
-# each name. Most of the time that a small program takes is that of CUDA's headers. Each but the first is in a namespace, of_NAME, behind the
-# headers that they all have in angle brackets. A main() has to return, and what runs at exit does so for each.
+# together.sh COMMAND SOURCE...: compiles several programs, of one source NAME.cu each, as one by "COMMAND -o together together.cu", and links it
+# to each NAME: reading CUDA's headers is most of the time that a small program takes. The name decides which main() runs. All programs but the
+# first are in a namespace, of_NAME; the headers that they include by angle brackets come before. main() must return a value. What one program runs
+# at exit, all run.
 set -eu
 command=$1
 shift
