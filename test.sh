@@ -119,26 +119,37 @@ readers_with_tsan() {
 	nice build-tsan/tests/test_host-readers
 }
 
-# Beside the stages that follow, where these leave a core idle.
-mkdir -p build-tsan
-{
-	passed=0
-	failed=0
-	one_of build-tsan readers_with_tsan
-	echo "$passed $failed" >build-tsan/count
-} >build-tsan/stage.log 2>&1 &
-other_build=$!
+# beside NAME COMMAND...: such a stage beside those that follow, where these leave a core idle.
+besides=$(mktemp -d)
+trap 'rm -rf "$failures" "$besides"' EXIT
+beside() {
+	{
+		passed=0
+		failed=0
+		one_of "$@"
+		echo "$passed $failed" >"$besides/$1.count"
+	} >"$besides/$1.log" 2>&1 &
+}
+
+beside build-tsan readers_with_tsan
 
 build_and_test build-release "$plain" -Dwerror=true -Dfio_src="$fio_src"
 
-# A fault ends the program by an abort, which no test takes for an exit status. Freed memory is watched until another
-# 8 MiB are freed: the default of 256 MiB makes each fork slow.
-export UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=8
+# All of them in a copy of the tree a core, four at most: each copy is built.
+copies=1
+if [ "$faults" = --all ]; then
+	copies=$(nproc)
+	[ "$copies" -le 4 ] || copies=4
+fi
+beside "planted faults: $faults" nice tests/faults/faults.py "$faults" "--jobs=$copies"
+
+# Freed memory is watched until another 8 MiB are freed: the default of 256 MiB makes each fork slow.
+export ASAN_OPTIONS=quarantine_size_mb=8
 # Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
 # optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information,
-# checks of objects' sizes, which the address sanitizer does as well, and code that goes on after a fault would make
-# half more to compile.
-build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size -fno-sanitize-recover=undefined"
+# and checks of objects' sizes, which the address sanitizer does as well, would make half more to compile. Undefined
+# behaviour ends a program by SIGILL, without a text: the texts make programs three times as large (HACKING.md).
+build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size -fsanitize-undefined-trap-on-error"
 if [ "$faults" = --all ]; then
 	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
@@ -149,16 +160,9 @@ if [ "$faults" = --all ]; then
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
 one_of "clang reads every file without a warning" tests/style/clang.py build-release
-# All of them in a copy of the tree a core, four at most: each copy is built.
-copies=1
-if [ "$faults" = --all ]; then
-	copies=$(nproc)
-	[ "$copies" -le 4 ] || copies=4
-fi
-one_of "planted faults: $faults" tests/faults/faults.py "$faults" "--jobs=$copies"
 if [ "$faults" = --all ]; then
 	if [ -e /usr/lib/python3/dist-packages/clang/cindex.py ]; then
-		one_of "a sample of mutants" tests/faults/mutants.py --sample=20 --most=15 --least=40
+		one_of "a sample of mutants" tests/faults/mutants.py --folder="$PWD/build-mutants" --sample=20 --most=15 --least=40
 	fi
 	one_of "the whole suite with a protocol added as docs/protocols.md says" tests/emu/new_protocol.sh
 	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
@@ -168,17 +172,18 @@ if [ "$faults" = --all ]; then
 	one_of "CUDA programs by each clang, at each level" tests/host/cuda/matrix.sh build-release/host/cuda/nvwave-nvcc tests/host/cuda
 	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi
-wait "$other_build" || true
-cat build-tsan/stage.log
-if [ -f build-tsan/count ]; then
-	read -r also_passed also_failed <build-tsan/count
-	rm build-tsan/count
-	passed=$((passed + also_passed))
-	failed=$((failed + also_failed))
-else
-	echo "failed: build-tsan ended before its count" >>"$failures"
-	failed=$((failed + 1))
-fi
+wait
+for log in "$besides"/*.log; do
+	cat "$log"
+	if [ -f "${log%.log}.count" ]; then
+		read -r also_passed also_failed <"${log%.log}.count"
+		passed=$((passed + also_passed))
+		failed=$((failed + also_failed))
+	else
+		echo "failed: $(basename "$log" .log) ended before its count" >>"$failures"
+		failed=$((failed + 1))
+	fi
+done
 
 cat "$failures"
 echo "$passed passed, $failed failed, $skipped skipped"

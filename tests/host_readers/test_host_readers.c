@@ -40,13 +40,7 @@ const char *__tsan_default_options(void)
 
 /* ---- A run --------------------------------------------------------------------------------------------- */
 
-enum { READERS = 2, SCANS = 20 };
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { TIMES_KILLED = 2 };
-#else
-enum { TIMES_KILLED = 8 };
-#endif
+enum { READERS = 2, SCANS = 20, TIMES_KILLED = 4 };
 
 static const struct subject {
 	const struct nvw_workload *workload;
@@ -219,6 +213,7 @@ static uint64_t hash_file(const char *path, uint64_t *ret_bytes)
 
 TEST(readers_change_neither_the_statistics_nor_the_persist_log)
 {
+	skip_if_sanitized();
 	NVW_EACH(one, all, SUBJECTS) {
 		struct emu_stats stats[2];
 		uint64_t hash[2], bytes[2];
@@ -285,6 +280,7 @@ static uint64_t inspected(const struct run *r, const char *name)
 
 TEST(what_readers_find_at_the_end_is_what_the_run_has_left)
 {
+	skip_if_sanitized();
 	NVW_EACH(one, all, SUBJECTS) {
 		const struct nvw_serving *const serving = (*one)->workload->serving;
 		uint64_t keys, present = 0;
@@ -376,6 +372,7 @@ static bool kill_often(const struct subject *s, int mutation, unsigned kills)
 
 TEST(nothing_that_readers_of_a_killed_run_saw_is_taken_back)
 {
+	skip_if_sanitized();
 	NVW_EACH(one, all, SUBJECTS) {
 		assert_false(kill_often(*one, -1, TIMES_KILLED));
 	}
