@@ -17,7 +17,7 @@ from common import ok, plan, read
 nvwave = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-interrupts-")
 os.chdir(folder.name)
-run = ["run", "kv", "--count=1000000", "--log=l.nvl", "--timeline=t.json", "--timeline-window=0us..20us", "--series=s.csv", "--interval=1us"]
+run = ["run", "kv", "--count=1000000", "--mix=get=99,put=1", "--log=l.nvl", "--timeline=t.json", "--timeline-window=0us..20us", "--series=s.csv", "--interval=1us"]
 
 
 def on_terminal(words, until=None, *signals):

@@ -7,17 +7,6 @@
 #error "cub is not installed (Debian: apt-get install libcub-dev)"
 #endif
 
-/* What its launches within kernels call: nothing defines them, because there is no dynamic parallelism. */
-#ifdef __CUDACC__
-extern "C" __device__ void *cudaGetParameterBuffer(size_t alignment, size_t bytes);
-extern "C" __device__ cudaError_t cudaLaunchDevice(
-	void *kernel, void *arguments, dim3 grid, dim3 block, unsigned shared, cudaStream_t stream);
-static inline __host__ __device__ cudaError_t __cudaDeviceSynchronizeDeprecationAvoidance(void)
-{
-	return cudaErrorNotSupported; /* in kernels only */
-}
-#endif
-
 #include <cub/config.cuh>
 #include <cub/block/block_histogram.cuh>
 #include <cub/block/block_adjacent_difference.cuh>
