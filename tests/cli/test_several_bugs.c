@@ -216,6 +216,11 @@ static int begin(void **state)
 
 static int end(void **state)
 {
+	static const char *const files[] = {"pool", "cures", "patched.c", "patched"};
+
+	NVW_EACH(file, files, NVW_COUNT(files)) {
+		command_remove(*file);
+	}
 	command_end();
 	return 0;
 }

@@ -182,4 +182,5 @@ TEST(without_parts_nothing_is_found)
 	parts.check = check_nothing;
 	w.parts = &parts;
 	assert_false(is_found_somewhere(&w, 0, false));
+	rmdir(folder);
 }
