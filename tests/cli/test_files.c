@@ -20,8 +20,8 @@
 
 TEST(output_that_cannot_be_written_is_no_clean_end)
 {
-	static const char *const commands[] = {"--help", "--version", "list workloads", "run mutex",
-		"run mutex --output-format=json", "crash kv --count=20 --states=50",
+	static const char *const commands[] = {"--help", "--version", "list workloads", "run kv --count=20",
+		"run kv --count=20 --output-format=json", "crash kv --count=20 --states=50",
 		"crash kv --count=20 --states=50 --output-format=json", "torture --programs=2",
 		"torture --programs=2 --output-format=json", "crash --help"};
 

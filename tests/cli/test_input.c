@@ -111,7 +111,7 @@ TEST(a_pipe_is_read_to_its_end)
 		usleep(100000);
 		_exit(write(fd, " = 7\n", 5) != 5);
 	}
-	command_prints("run mutex --machine=%D/pipe --dump-machine=-", "cus = 7\n");
+	command_prints("run kv --count=20 --machine=%D/pipe --dump-machine=-", "cus = 7\n");
 	waitpid(writer, NULL, 0);
 	command_remove("pipe");
 }
@@ -122,7 +122,7 @@ TEST(a_key_far_to_the_right_in_a_comment_does_not_count)
 
 	snprintf(text, sizeof text, "[gpu]\n; %0197dcus = 5\n  # %0600dcus = 6\n", 0, 0);
 	command_write("m.ini", text, strlen(text));
-	command_prints("run mutex --machine=%D/m.ini --dump-machine=-", "cus = 4\n");
+	command_prints("run kv --count=20 --machine=%D/m.ini --dump-machine=-", "cus = 4\n");
 	snprintf(text, sizeof text, "[gpu]\ncus = 7 ; %0200d\n", 0);
 	command_write("m.ini", text, strlen(text));
 	command_refuses("run mutex --machine=%D/m.ini", "m.ini:2: a line has at most 198 bytes");

@@ -28,7 +28,7 @@ static inline unsigned one_in(unsigned step)
  * well. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define skip_if_sanitized() skip_test("%s: sanitizers take ten times as long", __func__)
-#define NEXT_PROTOCOL       4 /* of those in the list; torture and litmus try each */
+#define NEXT_PROTOCOL       4 /* of those in the list; the optimised build tries each */
 #else
 #define skip_if_sanitized() ((void)0)
 #define NEXT_PROTOCOL       1

@@ -5,6 +5,7 @@
  * second time with grid.c compiled as for a release.
  */
 #include "common/rig.h"
+#include "common/skip.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +135,9 @@ TEST(a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol)
 	for_each_protocol(p) {
 		struct variant v;
 
+		if ((p_at - coh_protocols) % NEXT_PROTOCOL) {
+			continue;
+		}
 		copy(&v, p);
 		assert_int_equal(run_under(&v.protocol), 0);
 		assert_true(missed(&v, v.l1, v.protocol.l1_state_count * COH_L1_EVENT_COUNT, 5));
