@@ -2,6 +2,7 @@
 /* Runs a program under the recorder. See recording.h. */
 #include "recording.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,13 @@
 #include "host_machine.h"
 #include "recorded_log.h"
 #include "../../host/folder.h"
+
+/* No more switches than were made, and no list: the rest is empty pages by the hundred. */
+static void copy_made(struct host_schedule *to, const struct host_schedule *from)
+{
+	NVW_INVARIANT(from->switches <= HOST_SCHEDULE_SWITCHES);
+	memcpy(to, from, offsetof(struct host_schedule, made) + from->switches * sizeof *from->made);
+}
 
 /* What the run's record is, and what the schedule has become. */
 static int take_schedule(struct host_session *s, struct crash_recording *r)
@@ -23,7 +31,7 @@ static int take_schedule(struct host_session *s, struct crash_recording *r)
 		if (r->switch_at) {
 			NVW_TRY(host_schedule_direct(s, r->switch_at));
 		}
-		memcpy(r->made, s->schedule, sizeof *r->made);
+		copy_made(r->made, s->schedule);
 		FILE *const to = fmemopen(r->end, sizeof r->end - 1, "w");
 
 		if (to) {

@@ -44,7 +44,7 @@ struct crash_recording {
 	const struct host_schedule_plan *schedule;
 	const char *switch_at; /* of the first schedule of a directed plan: its line; else NULL */
 	const struct host_switch *switches;
-	struct host_schedule *made; /* output; the caller's room */
+	struct host_schedule *made; /* output, up to its switches; the caller's room */
 	char end[2048];             /* output */
 	/* Gets its persistency races (../schedules/crash_races.h); NULL: they are not looked for. */
 	int (*take_races)(struct crash_races *races, struct host_session *session);
