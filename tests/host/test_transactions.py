@@ -25,6 +25,7 @@ shutil.copy(trusted_source, "trusted.c")
 
 
 os.environ["NVWAVE_READ_SETS"] = "off"  # few states
+os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # libpmemobj opens a pool with 8 MB of memory, page by page otherwise
 
 
 def run(*words):
