@@ -13,7 +13,7 @@
 #include <litmus/torture.h>
 #include <litmus/torture_program.h>
 
-enum { PROGRAMS = 60, FAULT_PROGRAMS = 60, TINY_PROGRAMS = 12 };
+enum { FAULT_PROGRAMS = 60, TINY_PROGRAMS = 12 };
 
 static struct torture_result result;
 
@@ -26,17 +26,18 @@ static void run(const struct torture_options *options)
 
 TEST(every_load_is_right_under_every_protocol)
 {
+	const uint64_t programs = 60 / one_in(2);
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){
-			.protocol = protocol, .seed = 1000, .programs = PROGRAMS, .shrink = true});
+			.protocol = protocol, .seed = 1000, .programs = programs, .shrink = true});
 		if (result.failed) {
 			fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
 				result.text, result.listing);
 		}
-		assert_int_equal(result.programs, PROGRAMS);
-		assert_true(result.work.operations > 100 * PROGRAMS);
+		assert_int_equal(result.programs, programs);
+		assert_true(result.work.operations > 100 * programs);
 	}
 }
 
@@ -297,15 +298,16 @@ TEST(strict_persistency_loads_right_values_under_every_protocol)
 TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 {
 	const char *const settings[] = {"l2.ways=2", NULL};
+	const uint64_t programs = 20 / one_in(2);
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		run(&(struct torture_options){
-			.protocol = protocol, .seed = 1, .programs = 20, .settings = settings});
+			.protocol = protocol, .seed = 1, .programs = programs, .settings = settings});
 		if (result.failed) {
 			fail_msg("%s, seed %llu: %s", protocol, (unsigned long long)result.seed, result.text);
 		}
-		assert_int_equal(result.programs, 20);
+		assert_int_equal(result.programs, programs);
 	}
 	/* In this program a recall that sent lines ahead would take the room that is made. */
 	run(&(struct torture_options){.protocol = "dh", .seed = 60, .programs = 1, .settings = settings});
