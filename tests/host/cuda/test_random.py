@@ -54,13 +54,14 @@ class Bench:
         self.nvwave, self.nvcc = os.path.abspath(arguments.nvwave), os.path.abspath(arguments.nvcc)
         self.kernels, self.folder = arguments.kernels or (6 if arguments.programs else 3), folder
         self.kind = arguments.kind or 'random'
+        self.host = '-w' if arguments.programs else '-w,-O0'  # the host's half takes as long as the device's
 
     def build(self, seed, level, plant=False):
         """The program's name, or None; what the compiler says."""
         name = '%s-%d%s%s' % (self.kind, seed, level, '-planted' if plant else '')
         with open(os.path.join(self.folder, name + '.cu'), 'w', encoding='utf-8') as file:
             file.write(MAKERS[self.kind].program(seed, self.kernels, plant))
-        status, output = run(self.folder, self.nvcc, level, '-Xcompiler', '-w', '-o', name, name + '.cu')
+        status, output = run(self.folder, self.nvcc, level, '-Xcompiler', self.host, '-o', name, name + '.cu')
         return (None if status else name), output
 
     def wrong(self, name, protocol=None):
