@@ -21,20 +21,20 @@ TEST(looking_a_line_up_leaves_the_stacks_of_other_work_items_alone)
 TEST(a_kernel_of_many_accesses_in_a_row_is_divided_at_each)
 {
 	NEEDS_MACHINE();
-	succeeds(NVCC " -O2 -o unrolled " SOURCE("unrolled.cu"));
+	succeeds(NVCC " -O2 -Xcompiler -O0 -o unrolled " SOURCE("unrolled.cu"));
 	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./unrolled");
 	assert_string_equal(output, "0 wrong\n");
 }
 
 static void build_machine(void)
 {
-	build_together("-O1", SOURCE("machine.cu"), SOURCE("scopes.cu"));
+	build_together("-O1 -Xcompiler -O0", SOURCE("machine.cu"), SOURCE("scopes.cu"));
 }
 
 /* Kernels that wait for each other, and programs that check their own results. */
 static void build_others(void)
 {
-	build_together("-O2 -arch=sm_70", SOURCE("waits.cu"),
+	build_together("-O2 -arch=sm_70 -Xcompiler -O0", SOURCE("waits.cu"),
 		SOURCE("wide.cu") " " CUDA_EXAMPLES "/vector_add.cu " CUDA_EXAMPLES
 				  "/reduction.cu " CUDA_EXAMPLES "/scan.cu " CUDA_EXAMPLES
 				  "/matmul.cu " CUDA_EXAMPLES "/histogram.cu");
