@@ -49,7 +49,7 @@ TEST(kernels_on_the_machine_do_the_same)
 
 static void build_small(void)
 {
-	build_together("-O1", SOURCE("memory.cu"), SOURCE("narrow.cu") " " SOURCE("many.cu"));
+	build_together("-O1 -Xcompiler -O0", SOURCE("memory.cu"), SOURCE("narrow.cu") " " SOURCE("many.cu"));
 }
 
 /* Sums, products, quotients, fused ones and conversions. */
@@ -103,7 +103,7 @@ TEST(intrinsics_round_and_divide_words_as_cuda_says)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build("-O1", "intrinsics", SOURCE("intrinsics.cu"));
+	build("-O1 -Xcompiler -O0", "intrinsics", SOURCE("intrinsics.cu"));
 	succeeds("./intrinsics");
 	assert_string_equal(output, "all are right\n");
 }
@@ -114,7 +114,7 @@ TEST(inline_ptx_does_what_it_says)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build("-O1", "ptx", SOURCE("ptx.cu"));
+	build("-O1 -Xcompiler -O0", "ptx", SOURCE("ptx.cu"));
 	succeeds("./ptx");
 	assert_string_equal(output, "all hold\n");
 #ifndef __SANITIZE_ADDRESS__
@@ -135,7 +135,7 @@ TEST(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right)
 		access("/usr/include/thrust/version.h", R_OK)) { /* which cub includes */
 		skip_test("there is no libcu++ or no cub (libcu++-dev, libcub-dev, libthrust-dev)");
 	}
-	build("-O1 -arch=sm_70", "libraries", SOURCE("libraries.cu"));
+	build("-O1 -arch=sm_70 -Xcompiler -O0", "libraries", SOURCE("libraries.cu"));
 	succeeds("./libraries");
 	assert_string_equal(output, "right\n");
 	succeeds("$NVWAVE exec --protocol=gh --check=races --report=report -- ./libraries && cat report");
@@ -150,7 +150,7 @@ TEST(algorithms_of_thrust_are_right)
 	if (access("/usr/include/thrust/device_vector.h", R_OK)) {
 		skip_test("there is no thrust (libthrust-dev)");
 	}
-	build("-O1", "thrust", SOURCE("thrust.cu"));
+	build("-O1 -Xcompiler -O0", "thrust", SOURCE("thrust.cu"));
 	succeeds("./thrust");
 	assert_string_equal(output, "9900 39204 1313400\n");
 }
@@ -172,7 +172,8 @@ TEST(other_compilers_do_the_same)
 		}
 		found++;
 		for (unsigned k = i % one_in(2); k < NVW_COUNT(programs); k += one_in(2)) {
-			succeeds("NVWAVE_CLANG=%s " NVCC " -O2 -std=c++20 -o by_other %s && ./by_other",
+			succeeds("NVWAVE_CLANG=%s " NVCC
+				 " -O2 -std=c++20 -Xcompiler -O0 -o by_other %s && ./by_other",
 				compilers[i], programs[k].source);
 			assert_output_has(programs[k].output);
 		}
@@ -214,7 +215,7 @@ TEST(programs_have_the_language_and_the_host_s_functions)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
+	build("-O2 -std=c++17 --extended-lambda -Xcompiler -O0", "language", SOURCE("language.cu"));
 	succeeds("./language");
 	assert_string_equal(output, "nvwave with 16 multiprocessors\nall hold\n");
 }
@@ -222,7 +223,7 @@ TEST(programs_have_the_language_and_the_host_s_functions)
 TEST(the_device_is_the_machine)
 {
 	NEEDS_MACHINE();
-	build_once("-O2 -std=c++17 --extended-lambda", "language", SOURCE("language.cu"));
+	build_once("-O2 -std=c++17 --extended-lambda -Xcompiler -O0", "language", SOURCE("language.cu"));
 	succeeds("$NVWAVE exec --machine=gope18 --set gpu.cus=12 --protocol=hlrc --report=report -- "
 		 "./language");
 	assert_string_equal(output, "nvwave gope18 with 12 multiprocessors\nall hold\n");
