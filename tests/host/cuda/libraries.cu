@@ -2,7 +2,6 @@
 // libcu++'s atomics, barriers and pipelines, cub's functions of a block and of a device, and curand's generators in kernels. The program checks itself.
 #include <stdio.h>
 
-#include <cub/device/device_reduce.cuh> // by itself, too
 #include <cub/cub.cuh>
 #include <cuda/atomic>
 #include <cuda/pipeline>

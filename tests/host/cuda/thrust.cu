@@ -2,6 +2,9 @@
 // thrust's algorithms, which run on the host, beside a kernel on the same vector. The program checks itself.
 #include <cstdio>
 
+#if __has_include(<cub/version.cuh>)
+#include <cub/device/device_reduce.cuh> // by itself, and beside thrust's policies
+#endif
 #include <thrust/host_vector.h>
 
 #include <thrust/device_vector.h>
