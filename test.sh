@@ -43,7 +43,8 @@ failed=0
 skipped=0
 # What failed is named once more at the end, where a reader of a long log looks first.
 failures=$(mktemp)
-trap 'rm -f "$failures"' EXIT
+besides=$(mktemp -d)
+trap 'rm -rf "$failures" "$besides"' EXIT
 
 # count FOLDER STATUS: adds up the subtests of a build's last test run, which ended with this status.
 count() {
@@ -110,18 +111,7 @@ one_of() {
 	echo "== took $(($(date +%s) - began)) s"
 }
 
-readers_with_tsan() {
-	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dtests=true -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
-	nice ninja -C build-tsan tests/test_host-readers >build-tsan/build.log 2>&1 || {
-		tail -n 40 build-tsan/build.log
-		return 1
-	}
-	nice build-tsan/tests/test_host-readers
-}
-
-# beside NAME COMMAND...: such a stage beside those that follow, where these leave a core idle.
-besides=$(mktemp -d)
-trap 'rm -rf "$failures" "$besides"' EXIT
+# beside NAME COMMAND...: the same beside the stages that follow, where these leave a core idle. It is reported and counted at the end.
 beside() {
 	{
 		passed=0
@@ -129,6 +119,15 @@ beside() {
 		one_of "$@"
 		echo "$passed $failed" >"$besides/$1.count"
 	} >"$besides/$1.log" 2>&1 &
+}
+
+readers_with_tsan() {
+	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dtests=true -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
+	nice ninja -C build-tsan tests/test_host-readers >build-tsan/build.log 2>&1 || {
+		tail -n 40 build-tsan/build.log
+		return 1
+	}
+	nice build-tsan/tests/test_host-readers
 }
 
 beside build-tsan readers_with_tsan
