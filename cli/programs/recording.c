@@ -13,7 +13,7 @@
 #include "recorded_log.h"
 #include "../../host/folder.h"
 
-/* No more switches than were made, and no list: the rest is empty pages by the hundred. */
+/* Up to the switches that were made: the rest is hundreds of empty pages. */
 static void copy_made(struct host_schedule *to, const struct host_schedule *from)
 {
 	NVW_INVARIANT(from->switches <= HOST_SCHEDULE_SWITCHES);

@@ -492,8 +492,8 @@ static int judge_final(const struct ct_exploration *e, struct jury *jury, struct
 	struct ct_saved final = {.bytes = e->bytes};
 
 	ct_result_begin(ret_result, CT_PERMITTED, e->rules.model);
-	memset(&ret_result->finding[0], 0,
-		sizeof ret_result->finding[0]); /* its text tells whether it failed */
+	/* Its text says whether the image failed. */
+	memset(&ret_result->finding[0], 0, sizeof ret_result->finding[0]);
 	int error = judge_image(e, jury, &final, &ret_result->finding[0]);
 
 	free_image(e, &final);

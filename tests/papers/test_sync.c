@@ -166,10 +166,13 @@ TEST(every_node_of_a_tree_is_visited_once)
 
 /* ---- What is wrong is noticed ------------------------------------------------------------------------ */
 
-/* With EVERY_CASE in runs of the default size. */
+/* Options for a small run; with EVERY_CASE none: a run of the default size. */
 static const char *small_run(const struct nvw_workload *w)
 {
-	return one_in(2) == 1 ? "" : w == &nvw_workload_uts ? "nodes=4000" : "iterations=30";
+	if (one_in(2) == 1) {
+		return "";
+	}
+	return w == &nvw_workload_uts ? "nodes=4000" : "iterations=30";
 }
 
 TEST(every_seeded_bug_is_noticed)
