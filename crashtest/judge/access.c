@@ -4,6 +4,10 @@
  * size that is too large is harmless: a word is taken for read that is not. One that is too small would hide
  * a read, so a size is given only where the operand's width is certain.
  */
+#include <cpuid.h>
+#include <string.h>
+#include <sys/param.h>
+
 #include "core/each.h"
 
 #include "access.h"
@@ -17,6 +21,7 @@ struct instruction {
 	uint8_t code;           /* the operation */
 	uint8_t mod, field, rm; /* of ModRM */
 	unsigned vector;        /* bytes of a vector; 0: neither VEX nor EVEX */
+	uint8_t mask;           /* the register that chooses its elements; 0: none does */
 	uint8_t base, index;    /* registers of the address; NO_REGISTER: none */
 	bool evex, odd;
 };
@@ -51,7 +56,7 @@ static void take_vex(struct instruction *i, uint8_t first)
 	i->odd = i->map < 1 || i->map > 3;
 }
 
-/* Masks and broadcasts are odd. */
+/* Broadcasts are odd. */
 static void take_evex(struct instruction *i)
 {
 	const uint8_t a = i->next[0], b = i->next[1], c = i->next[2];
@@ -61,8 +66,9 @@ static void take_evex(struct instruction *i)
 	i->rex = rex_of(a, b);
 	i->pp = b & 3;
 	i->vector = 16u << (c >> 5 & 3);
+	i->mask = c & 7;
 	i->evex = true;
-	i->odd = i->map < 1 || i->map > 3 || i->vector > 64 || (c & 0x97) != 0;
+	i->odd = i->map < 1 || i->map > 3 || i->vector > 64 || (c & 0x10) != 0;
 }
 
 static void take_prefixes(struct instruction *i)
@@ -355,6 +361,7 @@ static const struct range {
 	{3, LEGACY | VEX, 0x00, 0x0F, 0},
 	{3, LEGACY | VEX, 0x60, 0x63, 0},
 	{3, VEX, 0x1E, 0x1F, 0},
+	{3, VEX, 0x25, 0x25, 0},
 	{3, VEX, 0x3E, 0x3F, 0},
 	{2, LEGACY | VEX, 0x00, 0x0B, 0},
 	{2, LEGACY | VEX, 0x17, 0x17, 0},
@@ -399,12 +406,13 @@ static bool is_whole_vector(const struct instruction *i)
 	const uint8_t code = i->code;
 
 	if (i->map == 3) {
-		return code == 0x1E || code == 0x1F || code == 0x3E || code == 0x3F;
+		return code == 0x1E || code == 0x1F || code == 0x25 || code == 0x3E || code == 0x3F;
 	}
-	if (i->map != 1) {
-		return false;
+	if (i->map == 2) {
+		return code == 0x3B;
 	}
-	return code == 0x6F || code == 0x7F || code == 0xE7 || (code >= 0x74 && code <= 0x76) ||
+	return code == 0x6F || code == 0x7F || code == 0xDA || code == 0xE7 || code == 0xEF ||
+	       (code >= 0x74 && code <= 0x76) ||
 	       ((code == 0x10 || code == 0x11 || code == 0x28 || code == 0x29) && i->pp <= P66);
 }
 
@@ -425,6 +433,46 @@ static unsigned width_of(const struct instruction *i, bool *ret_writes)
 		n = width_of_second(i, ret_writes);
 	}
 	return n == 0 ? width_of_vector(i) : n;
+}
+
+/* ---- Masks --------------------------------------------------------------------------------------------- */
+
+enum { XSAVE_HEADER = 512, XSAVE_MASKS = 5 /* its component, in bits of the header and leaves of cpuid */ };
+
+/* The mask's register, as the signal has saved it. */
+static uint64_t mask_of(const struct instruction *i, const ucontext_t *c)
+{
+	const uint8_t *const saved = (const uint8_t *)c->uc_mcontext.fpregs;
+	unsigned size, offset, flags, none;
+	uint64_t components, mask;
+
+	memcpy(&components, saved + XSAVE_HEADER, sizeof components);
+	if (!(components & 1 << XSAVE_MASKS)) {
+		return 0;
+	}
+	__cpuid_count(13, XSAVE_MASKS, size, offset, flags, none);
+	memcpy(&mask, saved + offset + sizeof mask * i->mask, sizeof mask);
+	return mask;
+}
+
+/* Bytes of an element; of some that have bytes or pairs of them, more. */
+static unsigned element_of(const struct instruction *i)
+{
+	const bool is_small = i->pp == F2 || (i->map == 3 && i->code >= 0x3E);
+	const unsigned bytes = is_small ? 1 : 4;
+
+	return i->rex & W ? 2 * bytes : bytes;
+}
+
+/* Up to the last element that the mask chooses. Others below it count as read; a store to some of them is
+ * odd. */
+static void take_mask(const struct instruction *i, const ucontext_t *c, struct ct_access *a)
+{
+	const uint64_t mask = mask_of(i, c);
+	const unsigned elements = mask ? 64 - (unsigned)__builtin_clzll(mask) : 0;
+
+	a->bytes = MIN(a->bytes, elements * element_of(i));
+	a->odd = a->odd || a->writes || a->bytes == 0;
 }
 
 /* ---- Copies -------------------------------------------------------------------------------------------- */
@@ -550,5 +598,8 @@ struct ct_access ct_access_of(const ucontext_t *c)
 	}
 	a.bytes = width_of(&i, &a.writes);
 	a.odd = a.bytes == 0;
+	if (i.mask) {
+		take_mask(&i, c, &a);
+	}
 	return a;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The memory that an instruction of x86-64 accesses through its address, where it has one such operand. What
- * is not known for certain is odd: strings, gathers, masks, bits beyond their operand, saved registers.
+ * is not known for certain is odd: strings, gathers, stores with masks, bits beyond their operand, saved
+ * registers.
  */
 #ifndef CRASHTEST_ACCESS_H
 #define CRASHTEST_ACCESS_H

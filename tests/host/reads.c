@@ -8,6 +8,7 @@
 #include <emmintrin.h>
 #include <fcntl.h>
 #include <libpmem.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +129,35 @@ static uint64_t by_comparison(const uint8_t *at)
 	return memcmp(at, zeros, 8) != 0;
 }
 
+/* As many vectors as memcmp() compares at once. */
+static uint64_t by_long_comparison(const uint8_t *at)
+{
+	static const uint8_t zeros[300];
+
+	return memcmp(at, zeros, sizeof zeros) != 0;
+}
+
+static bool has_masks(void)
+{
+	return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+
+/* The word is the second one that the mask chooses. */
+static uint64_t by_masked_vector(const uint8_t *at)
+{
+	uint64_t value = 0;
+
+	if (!has_masks()) {
+		return by_word(at);
+	}
+	__asm__ volatile("kmovw %2, %%k1\n vmovdqu64 %1, %%ymm0%{%%k1%}%{z%}\n"
+			 "vextracti128 $1, %%ymm0, %%xmm0\n vmovq %%xmm0, %0"
+			 : "=r"(value)
+			 : "m"(*(const uint64_t(*)[4])(const void *)(at - 16)), "r"(5)
+			 : "xmm0");
+	return value;
+}
+
 static const char *path;
 
 static uint64_t by_file(const uint8_t *at)
@@ -232,7 +262,9 @@ static const struct {
 	{"string", by_string}, {"exchange", by_exchange}, {"push", by_push}, {"store", behind_a_store},
 	{"comparison", by_comparison}, {"nothing", by_nothing}, {"fill", by_fill}, {"file", by_file},
 	{"mapping", by_other_mapping}, {"scan", by_scan}, {"copies", by_copies},
-	{"base", by_product_with_base}};
+	{"base", by_product_with_base}, {"masked vector", by_masked_vector},
+	/* The last: behind its word there is none. */
+	{"long comparison", by_long_comparison}};
 
 enum { WAYS = sizeof way / sizeof way[0] };
 

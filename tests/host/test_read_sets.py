@@ -54,7 +54,7 @@ def compare(check, name, alike):
 
 compare("./reads {} check", "a_state_has_the_answer_of_one_that_is_read_alike", lambda n: n > 40)
 for way in ("byte", "word", "sum", "test", "extension", "vector", "compared vector", "string", "exchange", "push", "store", "comparison",
-            "file", "mapping", "scan", "copies", "base"):
+            "file", "mapping", "scan", "copies", "base", "masked vector", "long comparison"):
     compare("./reads {} check '%s'" % way, "what_is_read_by_%s_is_seen" % way.replace(" ", "_"), lambda n: n > 20 or way == "scan")
 compare("./reads {} check nothing", "what_is_overwritten_is_not_read", lambda n: n > 110)
 compare("./reads {} check fill", "what_is_filled_is_not_read", lambda n: n > 110)
