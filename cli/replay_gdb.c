@@ -51,12 +51,16 @@ __attribute__((format(printf, 2, 3))) static void add(struct gdb *g, const char 
 /* A command of gdb's. */
 #define ADD_COMMAND(g, ...) (add(g, "-ex"), add(g, __VA_ARGS__))
 
+/* gdb 13 cannot call functions on CPUs with AMX, and waits for ever where a condition does: what the function
+ * reads is read. */
 static void begin(struct gdb *g)
 {
 	add(g, "gdb");
 	add(g, "-q");
 	ADD_COMMAND(g, "set breakpoint pending on");
 	ADD_COMMAND(g, "set print thread-events off");
+	ADD_COMMAND(g, "macro define nvw_global_id() (emu_now.wavefront->first_global + "
+		       "((unsigned long *)nvw__self - emu_now.wavefront->requests.address))");
 }
 
 /* ---- Running gdb --------------------------------------------------------------------------------- */
