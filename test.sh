@@ -64,6 +64,11 @@ count() {
 	fi
 }
 
+# setup FOLDER MESON-OPTIONS...
+setup() {
+	[ -f "$1/build.ninja" ] || meson setup -Dtests=true "$@" >/dev/null
+}
+
 # build_and_test FOLDER "TARGETS SUITE" MESON-OPTIONS...
 build_and_test() {
 	folder=$1
@@ -72,7 +77,7 @@ build_and_test() {
 	began=$(date +%s)
 	shift 2
 	echo "== $folder: $*"
-	[ -f "$folder/build.ninja" ] || meson setup "$folder" -Dtests=true "$@" >/dev/null
+	setup "$folder" "$@"
 	case $targets in
 	default) targets=$(scripts/default_targets.py "$folder") ;;
 	esac
@@ -122,7 +127,7 @@ beside() {
 }
 
 readers_with_tsan() {
-	[ -f build-tsan/build.ninja ] || meson setup build-tsan -Dtests=true -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1 >/dev/null
+	setup build-tsan -Dwerror=true -Doptimization=1 -Db_sanitize=thread -Dc_args=-g1
 	nice ninja -C build-tsan tests/test_host-readers >build-tsan/build.log 2>&1 || {
 		tail -n 40 build-tsan/build.log
 		return 1
@@ -132,6 +137,15 @@ readers_with_tsan() {
 
 beside build-tsan readers_with_tsan
 
+# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
+# optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information,
+# and checks of objects' sizes, which the address sanitizer does as well, would make half more to compile. Undefined
+# behaviour ends a program by SIGILL, without a text: the texts make programs three times as large (HACKING.md).
+set -- -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size -fsanitize-undefined-trap-on-error"
+# What fails here is built again by its stage, and reported there.
+{ setup build-sanitize "$@" && nice ninja -C build-sanitize "${sanitized% *}"; } >/dev/null 2>&1 &
+ahead=$!
+
 build_and_test build-release "$plain" -Dwerror=true -Dfio_src="$fio_src"
 
 # All of them in a copy of the tree a core, four at most: each copy is built.
@@ -140,15 +154,13 @@ if [ "$faults" = --all ]; then
 	copies=$(nproc)
 	[ "$copies" -le 4 ] || copies=4
 fi
-beside "planted faults: $faults" nice tests/faults/faults.py "$faults" "--jobs=$copies"
+beside "planted faults: $faults" tests/faults/faults.py "$faults" "--jobs=$copies"
+beside "clang reads every file without a warning" tests/style/clang.py build-release
 
 # Freed memory is watched until another 8 MiB are freed: the default of 256 MiB makes each fork slow.
 export ASAN_OPTIONS=quarantine_size_mb=8
-# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
-# optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information,
-# and checks of objects' sizes, which the address sanitizer does as well, would make half more to compile. Undefined
-# behaviour ends a program by SIGILL, without a text: the texts make programs three times as large (HACKING.md).
-build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size -fsanitize-undefined-trap-on-error"
+wait "$ahead" || true
+build_and_test build-sanitize "$sanitized" "$@"
 if [ "$faults" = --all ]; then
 	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
@@ -158,7 +170,6 @@ if [ "$faults" = --all ]; then
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
-one_of "clang reads every file without a warning" tests/style/clang.py build-release
 if [ "$faults" = --all ]; then
 	if [ -e /usr/lib/python3/dist-packages/clang/cindex.py ]; then
 		one_of "a sample of mutants" tests/faults/mutants.py --folder="$PWD/build-mutants" --sample=20 --most=15 --least=40
