@@ -80,14 +80,6 @@ static int help(int argc, char **argv)
 	return run_command(argc, argv);
 }
 
-static bool is_among(const char *word, const char *const *words)
-{
-	while (*words && strcmp(word, *words)) {
-		words++;
-	}
-	return *words != NULL;
-}
-
 /* A closed standard descriptor must not become one of nvwave's files, into which messages would be written;
  * reading or writing it remains an error. */
 static void occupy_standard_files(void)

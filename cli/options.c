@@ -61,12 +61,7 @@ static const struct own_help {
 
 static unsigned number_of(const char *command)
 {
-	unsigned i = 0;
-
-	while (i < COMMANDS && strcmp(command_names[i], command)) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, COMMANDS, !strcmp(command_names[i], command));
 }
 
 static bool has(const char *command, unsigned id)
@@ -318,12 +313,7 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 
 static unsigned find_option(const char *command, const char *name)
 {
-	unsigned id = 0;
-
-	while (id < CLI_OPTIONS && (strcmp(records[id].name, name) || !has(command, id))) {
-		id++;
-	}
-	return id;
+	return NVW_INDEX(id, CLI_OPTIONS, !strcmp(records[id].name, name) && has(command, id));
 }
 
 static int take_value(struct cli_options *o, unsigned id, const char *text)

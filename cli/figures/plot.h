@@ -51,6 +51,8 @@ static inline const char *plot_field(const struct plot_table *table, unsigned ro
 	NVW_INVARIANT(row < table->rows && column < table->columns);
 	return table->field[((size_t)row + 1) * table->columns + column];
 }
+/* The number of columns, if none has the name. */
+unsigned plot_column_named(const struct plot_table *table, const char *name);
 /* NVW_E_USAGE with the nearest name if there is no such column. */
 NVW_CHECKED int plot_column(
 	const struct plot_table *table, const char *what, const char *name, unsigned *ret_column);

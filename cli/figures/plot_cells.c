@@ -23,9 +23,7 @@ static bool is_number(const char *text, double *ret)
 static int check_same(const struct selection *s, unsigned row, unsigned other)
 {
 	NVW_INVARIANT(row < s->table->rows && other < s->table->rows);
-	NVW_FOR(i, s->axes) {
-		const unsigned c = (unsigned)i;
-
+	NVW_FOR(c, s->axes) {
 		NVW_FAIL_IF(c != s->x && c != s->y && !(s->has_series && c == s->series) &&
 				    strcmp(s->table->field[c], "seed") &&
 				    strcmp(plot_field(s->table, row, c), plot_field(s->table, other, c)) != 0,
@@ -139,7 +137,7 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 static int name_columns(struct selection *s, const struct plot *p)
 {
 	s->status = plot_column_named(s->table, "status");
-	if (s->status > 0) {
+	if (s->status < s->table->columns) {
 		s->axes = s->status;
 	}
 	NVW_TRY(plot_column(s->table, "x", p->x, &s->x));

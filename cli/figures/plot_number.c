@@ -120,10 +120,5 @@ bool plot_doubles(const struct plot_names *n)
 	if (!n->numbers || n->count < 3 || *n->number <= 0) {
 		return false;
 	}
-	NVW_EACH(number, n->number + 1, n->count - 1) {
-		if (*number < 1.99 * number[-1]) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(number, n->number + 1, n->count - 1, *number < 1.99 * number[-1]);
 }

@@ -37,24 +37,20 @@ int plot_read_where(struct selection *s, char *text)
 bool plot_is_selected(const struct selection *s, unsigned row)
 {
 	NVW_INVARIANT(row < s->table->rows);
-	NVW_EACH(condition, s->condition, s->count) {
-		if (strcmp(plot_field(s->table, row, condition->column), condition->value) != 0) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(condition, s->condition, s->count,
+		strcmp(plot_field(s->table, row, condition->column), condition->value) != 0);
 }
 
 bool plot_is_axis(const struct selection *s, unsigned column)
 {
 	NVW_INVARIANT(column < s->table->columns);
-	return column < (unsigned)s->axes;
+	return column < s->axes;
 }
 
 bool plot_is_ok(const struct selection *s, unsigned row)
 {
 	NVW_INVARIANT(row < s->table->rows);
-	return s->status < 0 || !strcmp(plot_field(s->table, row, (unsigned)s->status), "ok");
+	return s->status == s->table->columns || !strcmp(plot_field(s->table, row, s->status), "ok");
 }
 
 bool plot_has_place(const struct selection *s, unsigned row)
@@ -69,12 +65,7 @@ bool plot_has_place(const struct selection *s, unsigned row)
 
 unsigned plot_place_of(const struct plot_names *n, const char *name)
 {
-	unsigned i = 0;
-
-	while (i < n->count && strcmp(n->name[i], name) != 0) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, n->count, !strcmp(n->name[i], name));
 }
 
 static double number_of(const void *name)

@@ -16,11 +16,11 @@ struct selection {
 	unsigned count;
 	unsigned x, y, series, of;
 	bool has_series, has_of;
-	int status, axes; /* column of the status, and number of axes before it; -1, 0: no table of a sweep */
+	unsigned status; /* its column; the number of columns: this is no table of a sweep */
+	unsigned axes;   /* before the status */
 };
 
-int plot_no_memory(void);                                                /* an error with its message */
-int plot_column_named(const struct plot_table *table, const char *name); /* -1: there is none */
+int plot_no_memory(void); /* an error with its message */
 
 /* Takes the conditions of --where, whose text it cuts up and keeps. */
 NVW_CHECKED int plot_read_where(struct selection *s, char *text);

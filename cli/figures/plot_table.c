@@ -123,14 +123,9 @@ void plot_table_end(struct plot_table *t)
 	*t = (struct plot_table){0};
 }
 
-int plot_column_named(const struct plot_table *t, const char *name)
+unsigned plot_column_named(const struct plot_table *t, const char *name)
 {
-	NVW_FOR(i, t->columns) {
-		if (!strcmp(t->field[i], name)) {
-			return (int)i;
-		}
-	}
-	return -1;
+	return NVW_INDEX(i, t->columns, !strcmp(t->field[i], name));
 }
 
 /* As many columns as a message has room for. */
@@ -152,13 +147,12 @@ static void list_columns(const struct plot_table *t, char *text, size_t room)
 
 int plot_column(const struct plot_table *t, const char *what, const char *name, unsigned *ret_column)
 {
-	const int found = plot_column_named(t, name);
 	char columns[400];
 	const char **names;
 	const char *near;
 
-	if (found >= 0) {
-		*ret_column = (unsigned)found;
+	*ret_column = plot_column_named(t, name);
+	if (*ret_column < t->columns) {
 		return 0;
 	}
 	names = calloc(t->columns + 1, sizeof *names);

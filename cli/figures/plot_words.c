@@ -22,17 +22,13 @@ enum { WORDS_MAX = 60 };
 /* The only value of a column; NULL: there are several, or no such column. */
 static const char *only_value(const struct plot_table *t, const char *column)
 {
-	unsigned at = 0;
+	const unsigned at = plot_column_named(t, column);
 
-	while (at < t->columns && strcmp(t->field[at], column) != 0) {
-		at++;
+	if (at == t->columns ||
+		NVW_ANY_BELOW(row, t->rows, strcmp(plot_field(t, row, at), plot_field(t, 0, at)) != 0)) {
+		return NULL;
 	}
-	for (unsigned row = 0; at < t->columns && row < t->rows; row++) {
-		if (strcmp(plot_field(t, row, at), plot_field(t, 0, at)) != 0) {
-			return NULL;
-		}
-	}
-	return at < t->columns ? plot_field(t, 0, at) : NULL;
+	return plot_field(t, 0, at);
 }
 
 static const char *help_of_workload(const struct plot_table *t, const char *name)

@@ -18,13 +18,10 @@ static bool has_room(const struct script *s)
 	const struct plot *const p = s->p;
 	char text[32];
 
-	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
-		if (cell->count &&
-			(unsigned)value_text(cell->middle / s->y_scale, text) >= s->wide / p->at.count) {
-			return false;
-		}
-	}
-	return p->of.count <= s->p->paper.high / 2 && s->wide >= p->at.count;
+	return !NVW_ANY(cell, p->cell, plot_cell_count(p),
+		       cell->count && (unsigned)value_text(cell->middle / s->y_scale, text) >=
+					      s->wide / p->at.count) &&
+	       p->of.count <= s->p->paper.high / 2 && s->wide >= p->at.count;
 }
 
 /* The values are written into their cells, light on dark and dark on light. */

@@ -94,12 +94,7 @@ static bool cover(
 static bool covers_earlier(const struct plot *p, unsigned of, unsigned at, double least, double most)
 {
 	NVW_INVARIANT(of < p->of.count);
-	NVW_FOR(i, of) {
-		if (cover(p, plot_cell(p, of, at), plot_cell(p, i, at), least, most)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, of, cover(p, plot_cell(p, of, at), plot_cell(p, i, at), least, most));
 }
 
 static bool cover_at(const struct plot *p, unsigned at, double least, double most)
@@ -118,12 +113,7 @@ bool plot_covers(const struct plot *p)
 	double least, most;
 
 	plot_range(p, &least, &most);
-	NVW_FOR(at, p->at.count) {
-		if (cover_at(p, at, least, most)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(at, p->at.count, cover_at(p, at, least, most));
 }
 
 /* Lines over names, of several series of which some cover each other: far enough apart for their points, and

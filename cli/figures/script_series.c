@@ -84,12 +84,7 @@ static void print_title(const struct script *s, unsigned of)
 
 static bool plot_has_spread(const struct plot *p)
 {
-	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
-		if (cell->count && cell->high > cell->low) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(cell, p->cell, plot_cell_count(p), cell->count && cell->high > cell->low);
 }
 
 /* From the least to the most value of every place. */

@@ -36,13 +36,10 @@ enum { MIXES = NVW_COUNT(mixes) };
 /* The position of a mix in the table; MIXES: there is none of that name. */
 static unsigned rank_of(const char *name)
 {
-	unsigned i = 0;
-
-	/* "own" comes last, whoever has it first */
-	while (strcmp(name, "own") != 0 && i < MIXES && strcmp(mixes[i].name, name) != 0) {
-		i++;
+	if (!strcmp(name, "own")) {
+		return MIXES - 1; /* the last, whoever has it first */
 	}
-	return strcmp(name, "own") == 0 ? MIXES - 1 : i;
+	return NVW_INDEX(i, MIXES, !strcmp(mixes[i].name, name));
 }
 
 /* ---- Cases --------------------------------------------------------------------------------- */
@@ -214,12 +211,7 @@ static int add_fixed(const struct bench *b, struct sweep *s)
 
 static bool has_value(const struct sweep_axis *a, const char *value)
 {
-	unsigned i = 0;
-
-	while (i < a->count && strcmp(a->value[i], value) != 0) {
-		i++;
-	}
-	return i < a->count;
+	return NVW_ANY(one, a->value, a->count, !strcmp(*one, value));
 }
 
 /* A structure without the option has "-". */
@@ -418,10 +410,9 @@ static int memory_of(struct sweep *s, const struct emu_config *config, uint32_t 
 
 	NVW_PRINT(name, "%s/%s", nvw_format_time(config->dram.read, read),
 		nvw_format_time(config->dram.write, write));
-	for (*ret = 0; *ret < a->count; ++*ret) {
-		if (!strcmp(a->value[*ret], name)) {
-			return 0;
-		}
+	*ret = NVW_INDEX(i, a->count, !strcmp(a->value[i], name));
+	if (*ret < a->count) {
+		return 0;
 	}
 	NVW_PRINT(section, "memory %s", name);
 	NVW_TRY(sweep_bundle_add(s, section, "nvram.read", read));
@@ -520,12 +511,7 @@ static bool is_apt(const struct bench *b, const struct bench_row *row, unsigned 
 
 static bool is_wanted(const struct bench *b, const struct bench_row *row)
 {
-	NVW_FOR(i, b->axis_count) {
-		if (!is_apt(b, row, i)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(i, b->axis_count, !is_apt(b, row, i));
 }
 
 static bool advance(const struct bench *b, struct bench_row *row)

@@ -183,12 +183,7 @@ static bool are_alike(const struct compare_row *a, const struct compare_row *b)
 
 static struct compare_row *row_like(const struct comparison *c, const struct compare_row *row)
 {
-	NVW_EACH(other, c->row, c->count) {
-		if (other->a_text && are_alike(other, row)) {
-			return other;
-		}
-	}
-	return NULL;
+	return NVW_FIND(other, c->row, c->count, other->a_text && are_alike(other, row));
 }
 
 static int add_text(struct comparison *c, const struct compare_row *row)

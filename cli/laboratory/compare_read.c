@@ -105,19 +105,9 @@ static void read_row(const struct plot_table *t, unsigned at, unsigned status, j
 	end_row(row);
 }
 
-static unsigned column_status(const struct plot_table *t)
-{
-	unsigned i = 0;
-
-	while (i < t->columns && strcmp(t->field[i], "status")) {
-		i++;
-	}
-	return i;
-}
-
 static int read_table(const char *path, const struct plot_table *t, json_t *rows)
 {
-	const unsigned status = column_status(t);
+	const unsigned status = plot_column_named(t, "status");
 
 	NVW_FAIL_IF(status == 0 || status == t->columns, NVW_E_INPUT,
 		"%s: this is no table of nvwave sweep or bench: it has no column status behind its "

@@ -80,23 +80,18 @@ static int refuse_axes(const struct former *f, const char *which, const char *ax
 /* Columns before the status. 0: this is no table of a sweep, nor of a benchmark. */
 static unsigned count_axes(const struct plot_table *t)
 {
-	for (unsigned i = 0; i + 1 < t->columns; i++) {
-		if (!strcmp(t->field[i], "status")) {
-			return strcmp(t->field[i + 1], "reason") ? 0 : i;
-		}
+	const unsigned status = plot_column_named(t, "status");
+
+	if (status + 1 >= t->columns || strcmp(t->field[status + 1], "reason") != 0) {
+		return 0;
 	}
-	return 0;
+	return status;
 }
 
 /* The count if there is no such axis. */
 static unsigned axis_named(const struct table_plan *plan, const char *name)
 {
-	unsigned i = 0;
-
-	while (i < plan->axes && strcmp(plan->axis[i], name) != 0) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, plan->axes, !strcmp(plan->axis[i], name));
 }
 
 static int match_axes(struct former *f)

@@ -107,12 +107,7 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 static const struct paper_row *first_of(
 	const struct papers *p, const struct paper_row *end, const char *figure)
 {
-	const struct paper_row *row = p->row;
-
-	while (row < end && !is_of_figure(row, end->paper, figure)) {
-		row++;
-	}
-	return row;
+	return p->row + NVW_INDEX(i, end - p->row, is_of_figure(p->row + i, end->paper, figure));
 }
 
 bool page_begins_figure(const struct papers *p, const struct paper_row *row)

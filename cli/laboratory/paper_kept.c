@@ -97,12 +97,7 @@ bool paper_has_moved(const struct paper_row *row)
 
 static struct paper_row *row_of(struct papers *p, const char *id, const char *part)
 {
-	NVW_EACH(row, p->row, p->row_count) {
-		if (!strcmp(row->id, id) && !strcmp(row->part, part)) {
-			return row;
-		}
-	}
-	return NULL;
+	return NVW_FIND(row, p->row, p->row_count, !strcmp(row->id, id) && !strcmp(row->part, part));
 }
 
 static int take_judgement(struct papers *p, char *const field[FIELDS_MAX])
@@ -211,12 +206,8 @@ static void write_ends(const struct papers *p, FILE *to)
 
 static struct paper_table *table_of(struct papers *p, const char *paper, const char *name)
 {
-	NVW_EACH(table, p->table, p->table_count) {
-		if (!strcmp(table->section.paper, paper) && !strcmp(table->section.name, name)) {
-			return table;
-		}
-	}
-	return NULL;
+	return NVW_FIND(table, p->table, p->table_count,
+		!strcmp(table->section.paper, paper) && !strcmp(table->section.name, name));
 }
 
 static int take_cell(struct papers *p, char *const field[FIELDS_MAX])
@@ -256,13 +247,8 @@ bool paper_table_has(const struct paper_table *t, int axis, unsigned choice)
 	const struct sweep *const s = &t->measure.of->sweep;
 
 	NVW_INVARIANT(axis >= -1 && axis < (int)s->axis_count);
-	NVW_EACH(point, s->point, s->count) {
-		if ((axis < 0 || point->choice[axis] == choice) &&
-			sweep_holds(s, &t->measure.points, point)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(point, s->point, s->count,
+		(axis < 0 || point->choice[axis] == choice) && sweep_holds(s, &t->measure.points, point));
 }
 
 void paper_table_number(const struct papers *p, const struct paper_table *t, int row, unsigned column,

@@ -15,6 +15,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
+#include "core/search.h"
 #include "paper.h"
 
 struct choice {
@@ -113,13 +114,10 @@ static int check_values(const struct sweep *s, const struct sweep_rule *rule, co
 
 		for (const char *at = is_list ? term->text : NULL; at; at = sweep_behind(at, "|")) {
 			const size_t n = strcspn(at, "|");
-			unsigned k = 0;
 
-			while (k < a->count && !text_is(at, n, a->value[k])) {
-				k++;
-			}
-			NVW_FAIL_IF(k == a->count, NVW_E_INPUT, "%s: the axis %s of %s has no value %.*s",
-				where, a->name, s->where, (int)n, at);
+			NVW_FAIL_IF(!NVW_ANY(value, a->value, a->count, text_is(at, n, *value)), NVW_E_INPUT,
+				"%s: the axis %s of %s has no value %.*s", where, a->name, s->where, (int)n,
+				at);
 		}
 	}
 	return 0;
@@ -150,12 +148,8 @@ static bool alternative(const struct sweep *s, const struct sweep_term *t, unsig
 	}
 	const size_t n = strcspn(text, "|");
 
-	for (*ret = 0; *ret < a->count; ++*ret) {
-		if (text_is(text, n, a->value[*ret])) {
-			return true;
-		}
-	}
-	return false;
+	*ret = NVW_INDEX(i, a->count, text_is(text, n, a->value[i]));
+	return *ret < a->count;
 }
 
 static unsigned alternatives(const struct sweep_rule *over)
@@ -193,20 +187,12 @@ static struct sweep_point *base_of(const struct paper_measure *m, const struct s
 	NVW_EACH(term, m->over.term, m->over.count) {
 		alternative(s, term, at, &wanted.choice[term->axis]);
 	}
-	for (unsigned low = 0, high = s->count; low < high;) {
-		const unsigned middle = (low + high) / 2;
-		const int order = compare_choices(s, &s->point[middle], &wanted);
+	const unsigned i = NVW_FIRST(k, 0, s->count, compare_choices(s, &s->point[k], &wanted) >= 0);
 
-		if (order == 0) {
-			return &s->point[middle];
-		}
-		if (order < 0) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
+	if (i == s->count || compare_choices(s, &s->point[i], &wanted) != 0) {
+		return NULL;
 	}
-	return NULL;
+	return &s->point[i];
 }
 
 static int mark(const struct paper_measure *m, const char *where)
@@ -548,12 +534,7 @@ static bool is_same_but_seed(
 	const struct sweep *s, int seed, const struct sweep_point *a, const struct sweep_point *b)
 {
 	NVW_INVARIANT(seed >= 0 && seed < (int)s->axis_count);
-	NVW_FOR(i, s->axis_count) {
-		if ((int)i != seed && a->choice[i] != b->choice[i]) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(i, s->axis_count, (int)i != seed && a->choice[i] != b->choice[i]);
 }
 
 /* Whether the measure takes the point, and it is of the first seed. */
@@ -589,12 +570,8 @@ static bool differs(const struct paper_measure *m, unsigned axis, const struct s
 
 	const struct sweep *const s = &m->of->sweep;
 
-	NVW_EACH(point, s->point, s->count) {
-		if (is_first(m, point) && point->choice[axis] != from->choice[axis]) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(
+		point, s->point, s->count, is_first(m, point) && point->choice[axis] != from->choice[axis]);
 }
 
 /* The point's values on the axes in which the measure's points differ: "sssp-1". */

@@ -161,14 +161,10 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 
 	NVW_FOR(i, all->row_count) {
 		const char *const text = is_shown(&all->row[i], paper) ? of(&all->row[i]) : NULL;
-		bool said = false;
 		char names[1024] = "";
 
-		for (unsigned k = 0; k < i && text; k++) {
-			said = said || has_remark(&all->row[k], paper, of, text);
-		}
-		if (!text || said) {
-			continue;
+		if (!text || NVW_ANY(row, all->row, i, has_remark(row, paper, of, text))) {
+			continue; /* said already */
 		}
 		if (!any) {
 			page_table_begin(p);
@@ -187,12 +183,7 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 
 static const struct paper_end *end_of(const struct paper_row *row, const struct paper_section *s)
 {
-	NVW_EACH(end, row->end, row->ends) {
-		if (end->of == s && end->is_known) {
-			return end;
-		}
-	}
-	return NULL;
+	return NVW_FIND(end, row->end, row->ends, end->of == s && end->is_known);
 }
 
 /* A shown row that was measured at the value's ends; NULL if there is none. */
@@ -476,12 +467,7 @@ static void summary(const struct page *p)
 
 static bool has_rows(const struct papers *p, const char *paper)
 {
-	NVW_EACH(row, p->row, p->row_count) {
-		if (row->wanted && !strcmp(row->paper, paper)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(row, p->row, p->row_count, is_shown(row, paper));
 }
 
 static int show_paper(const struct page *p, const struct paper *paper)

@@ -167,12 +167,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 //* ---- Rows with parts ----------------------------------------------------------------------- */
 static struct paper_row *whole_of(struct papers *p, const struct paper_row *part)
 {
-	NVW_EACH(row, p->row, p->row_count) {
-		if (*part->part && !*row->part && !strcmp(row->id, part->id)) {
-			return row;
-		}
-	}
-	return NULL;
+	return NVW_FIND(row, p->row, p->row_count, *part->part && !*row->part && !strcmp(row->id, part->id));
 }
 
 static int inherit(struct papers *p)
@@ -214,12 +209,8 @@ static void drop_wholes(struct papers *p)
 	unsigned kept = 0;
 
 	NVW_EACH(row, p->row, p->row_count) {
-		bool has_parts = false;
-
-		for (unsigned k = 0; !*row->part && k < p->row_count; k++) {
-			has_parts = has_parts || (*p->row[k].part && !strcmp(p->row[k].id, row->id));
-		}
-		row->wanted = !has_parts;
+		row->wanted = *row->part ||
+			      !NVW_ANY(part, p->row, p->row_count, *part->part && !strcmp(part->id, row->id));
 	}
 	NVW_EACH(row, p->row, p->row_count) {
 		if (row->wanted) {
@@ -450,12 +441,7 @@ void papers_end(struct papers *p)
 
 static bool is_named(const struct paper_row *row, const char *const *name, unsigned count)
 {
-	NVW_EACH(one, name, count) {
-		if (!strcmp(*one, row->id) || !strcmp(*one, row->paper)) {
-			return true;
-		}
-	}
-	return count == 0;
+	return NVW_ANY(one, name, count, !strcmp(*one, row->id) || !strcmp(*one, row->paper)) || count == 0;
 }
 
 /* An ID or a paper. */
@@ -463,7 +449,6 @@ static int check_name(const struct papers *p, const char *name)
 {
 	const char **const known = calloc(p->row_count + p->paper_count + 1, sizeof *known);
 	unsigned n = 0;
-	bool found = false;
 	int r = known ? 0 : no_memory();
 
 	for (unsigned i = 0; known && i < p->row_count; i++) {
@@ -472,10 +457,7 @@ static int check_name(const struct papers *p, const char *name)
 	for (unsigned i = 0; known && i < p->paper_count; i++) {
 		known[n++] = p->paper[i].name;
 	}
-	NVW_EACH(one, known, n) {
-		found = found || !strcmp(*one, name);
-	}
-	if (known && !found) {
+	if (known && !NVW_ANY(one, known, n, !strcmp(*one, name))) {
 		const char *const near = nvw_nearest(name, known);
 
 		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s%s%s", name,
@@ -498,12 +480,10 @@ int papers_choose(struct papers *p, const char *const *name, unsigned count, boo
 		wanted += row->wanted;
 	}
 	NVW_EACH(table, p->table, p->table_count) {
-		bool whole = count == 0;
+		const bool is_named =
+			count == 0 || NVW_ANY(one, name, count, !strcmp(*one, table->section.paper));
 
-		NVW_EACH(one, name, count) {
-			whole = whole || !strcmp(*one, table->section.paper);
-		}
-		table->wanted = whole && !is_short;
+		table->wanted = is_named && !is_short;
 	}
 	return wanted ? 0 : nvw_fail(NVW_E_USAGE, "reproduce: none of these rows is among the short ones");
 }

@@ -143,12 +143,7 @@ static const struct slurm_ending endings[] = {
 
 static const struct slurm_ending *ending_of(const char *state)
 {
-	NVW_EACH_IN(ending, endings) {
-		if (!strcmp(state, ending->state)) {
-			return ending;
-		}
-	}
-	return NULL;
+	return NVW_FIND(ending, endings, NVW_COUNT(endings), !strcmp(state, ending->state));
 }
 
 const struct slurm_ending *slurm_ending(const struct slurm_job *job, unsigned task)
@@ -161,12 +156,7 @@ const struct slurm_ending *slurm_ending(const struct slurm_job *job, unsigned ta
 
 bool slurm_is_active(const struct slurm_job *job)
 {
-	NVW_EACH(task, job->task, job->count) {
-		if (!ending_of(task->state)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(task, job->task, job->count, !ending_of(task->state));
 }
 
 static bool is_pending(const struct slurm_task *task)

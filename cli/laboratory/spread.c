@@ -35,10 +35,7 @@ static bool is_left_out(const char *word, const char *const *names)
 	const size_t n = strcspn(word, "=");
 
 	NVW_INVARIANT(n >= 2);
-	while (*names && !text_is(word + 2, n - 2, *names)) {
-		names++;
-	}
-	return *names;
+	return text_is_one_of(word + 2, n - 2, names);
 }
 
 int spread_words(int argc, char **argv, const char *const *left_out, struct sweep_words *w)

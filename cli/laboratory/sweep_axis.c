@@ -34,13 +34,10 @@ char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 {
 	struct text_stream t;
 	const char *separator = "";
-	bool varies = false;
+	const bool varies = NVW_ANY(axis, s->axis, s->axis_count, axis->count > 1);
 
 	if (!text_begin(&t)) {
 		return NULL;
-	}
-	NVW_EACH(axis, s->axis, s->axis_count) {
-		varies = varies || axis->count > 1;
 	}
 	NVW_FOR(i, s->axis_count) {
 		if (!varies || s->axis[i].count > 1) {

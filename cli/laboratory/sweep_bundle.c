@@ -13,22 +13,13 @@
 
 const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *axis, const char *value)
 {
-	NVW_EACH(bundle, s->bundle, s->bundle_count) {
-		if (!strcmp(bundle->axis, axis) && !strcmp(bundle->value, value)) {
-			return bundle;
-		}
-	}
-	return NULL;
+	return NVW_FIND(bundle, s->bundle, s->bundle_count,
+		!strcmp(bundle->axis, axis) && !strcmp(bundle->value, value));
 }
 
 bool sweep_is_bundle_axis(const struct sweep *s, const char *axis)
 {
-	NVW_EACH(bundle, s->bundle, s->bundle_count) {
-		if (!strcmp(bundle->axis, axis)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(bundle, s->bundle, s->bundle_count, !strcmp(bundle->axis, axis));
 }
 
 /* "AXIS VALUE" -> a bundle, a new one if there is none. */

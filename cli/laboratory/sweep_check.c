@@ -24,12 +24,7 @@ static const struct kind {
 /* NULL: points cannot be of this command. */
 static const struct kind *kind_of(const char *command)
 {
-	NVW_EACH_IN(kind, kinds) {
-		if (!strcmp(command, kind->command)) {
-			return kind;
-		}
-	}
-	return NULL;
+	return NVW_FIND(kind, kinds, NVW_COUNT(kinds), !strcmp(command, kind->command));
 }
 
 static int examine(const struct kind *k, struct sweep_words *w, struct emu_config *config)

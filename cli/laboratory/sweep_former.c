@@ -50,9 +50,8 @@ static bool has_other_command(const struct former *f, const char *command)
 		if (cli_number_is_of(command, name)) {
 			return false;
 		}
-		NVW_EACH_IN(command, commands) {
-			has_other = has_other || cli_number_is_of(*command, name);
-		}
+		has_other = has_other ||
+			    NVW_ANY(one, commands, NVW_COUNT(commands), cli_number_is_of(*one, name));
 	}
 	return has_other;
 }

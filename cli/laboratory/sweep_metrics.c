@@ -33,12 +33,8 @@ static bool may_be_a_workloads(const char *command, const char *name)
 	if (strcmp(command, "run") != 0 || cli_number_group(name)) {
 		return false;
 	}
-	NVW_EACH_IN(other, others) {
-		if (cli_number_is_of(*other, name)) {
-			return false;
-		}
-	}
-	return !cli_number_nearest("run", name);
+	return !NVW_ANY(other, others, NVW_COUNT(others), cli_number_is_of(*other, name)) &&
+	       !cli_number_nearest("run", name);
 }
 
 static int refuse(const struct sweep *s, const char *metric)

@@ -21,6 +21,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "../report/provenance.h"
+#include "../report/words.h"
 #include "sweep.h"
 
 /* ---- Words --------------------------------------------------------------------------------------- */
@@ -29,14 +30,6 @@
 static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine",
 	"timeline", "series", "memory-trace", "html", "save", "patch", "resume", "record", "json", "engine",
 	"sbatch", "array", "slice", NULL};
-
-static bool is_among(const char *name, const char *const *names)
-{
-	while (*names && strcmp(*names, name)) {
-		names++;
-	}
-	return *names != NULL;
-}
 
 bool sweep_can_vary(const char *option)
 {

@@ -145,12 +145,7 @@ int sweep_add_axis(struct sweep *s, const char *name, const char *values)
 
 static bool has_value(const struct sweep_axis *a, const char *text)
 {
-	NVW_EACH(value, a->value, a->count) {
-		if (!strcmp(*value, text)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(value, a->value, a->count, !strcmp(*value, text));
 }
 
 /* A term of the baseline names one value that its axis has. */
@@ -309,12 +304,7 @@ static bool advance(const struct sweep *s, struct sweep_point *p)
 
 static bool is_excluded(const struct sweep *s, const struct sweep_point *p)
 {
-	NVW_EACH(exclude, s->exclude, s->exclude_count) {
-		if (sweep_holds(s, exclude, p)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(exclude, s->exclude, s->exclude_count, sweep_holds(s, exclude, p));
 }
 
 static int enumerate(struct sweep *s)

@@ -18,11 +18,8 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 {
 	static const char *const ops[] = {"!=", "<=", ">=", "=", "<", ">"};
 	char *const at = word + strcspn(word, "!<>=");
-	unsigned op = 0;
+	const unsigned op = NVW_INDEX(i, 6, !strncmp(at, ops[i], strlen(ops[i])));
 
-	while (op < 6 && strncmp(at, ops[op], strlen(ops[op]))) {
-		op++;
-	}
 	NVW_FAIL_IF(op == 6 || at == word || !at[strlen(ops[op])], NVW_E_USAGE,
 		"%s: %s: expected terms such as scope=kernel or batch<=count, found \"%s\"", s->where, what,
 		word);
@@ -120,12 +117,7 @@ static bool term_holds(const struct sweep *s, const struct sweep_term *t, const 
 bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)
 {
 	NVW_INVARIANT(rule->count <= SWEEP_TERMS_MAX);
-	NVW_EACH(term, rule->term, rule->count) {
-		if (!term_holds(s, term, p)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(term, rule->term, rule->count, !term_holds(s, term, p));
 }
 
 void sweep_rule_end(struct sweep_rule *rule)

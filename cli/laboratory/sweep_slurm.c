@@ -290,12 +290,7 @@ static bool is_missing(const struct front *f, unsigned i)
 
 static bool has_missing_point(const struct front *f)
 {
-	NVW_FOR(i, f->work->count) {
-		if (is_missing(f, i)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, f->work->count, is_missing(f, i));
 }
 
 /* No front end follows it any more. */

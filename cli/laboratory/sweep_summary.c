@@ -38,12 +38,7 @@ struct summary {
 static bool is_of_baseline(const struct sweep *s, unsigned axis)
 {
 	NVW_INVARIANT(axis < s->axis_count);
-	NVW_EACH(term, s->baseline.term, s->baseline.count) {
-		if (term->axis == axis) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(term, s->baseline.term, s->baseline.count, term->axis == axis);
 }
 
 /* ---- Groups -------------------------------------------------------------------------------------- */
@@ -332,13 +327,10 @@ static const char *standard_metric(const char *command)
 {
 	static const char *const metrics[][2] = {{"run", "sim_time"}, {"crash", "states_distinct"},
 		{"litmus", "tests"}, {"torture", "operations"}};
-	unsigned i = 0;
+	const __auto_type metric = NVW_FIND(one, metrics, 4, !strcmp(command, (*one)[0]));
 
-	while (i < 3 && strcmp(command, metrics[i][0])) {
-		i++;
-	}
-	NVW_INVARIANT(strcmp(command, metrics[i][0]) == 0);
-	return metrics[i][1];
+	NVW_INVARIANT(metric);
+	return (*metric)[1];
 }
 
 static int summarise_all(struct summary *m, char *metrics)

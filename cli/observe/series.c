@@ -238,18 +238,13 @@ int cli_series_ring(struct cli_series *s)
 /* The names of atomics and persist barriers contain those of others. */
 static unsigned kind_of(const char *what)
 {
-	unsigned i = 0;
-
 	if (!strncmp(what, "atomic", 6)) {
 		return 2;
 	}
 	if (!strncmp(what, "persist", 7)) {
 		return 4;
 	}
-	while (i < OTHER && !strstr(what, kinds[i].begin)) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, OTHER, strstr(what, kinds[i].begin));
 }
 
 static void put_both(struct cli_series *s, uint64_t a, uint64_t b)

@@ -24,12 +24,7 @@ static size_t next_word(const char **at)
 
 static struct bug *find(struct bug_list *l, const char *name)
 {
-	NVW_EACH(bug, l->bug, l->count) {
-		if (strcmp(bug->name, name) == 0) {
-			return bug;
-		}
-	}
-	return NULL;
+	return NVW_FIND(bug, l->bug, l->count, strcmp(bug->name, name) == 0);
 }
 
 /* "bugs = NAME NAME": each is its own argument until its section says otherwise. */
@@ -180,11 +175,7 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 
 const struct ct_finding *bug_find(const struct bug *b, const struct ct_result *result)
 {
-	NVW_EACH(f, result->finding, result->finding_count) {
-		if (strstr(f->text, b->finding) && has_place(f, b->durable, true) &&
-			has_place(f, b->lost, false)) {
-			return f;
-		}
-	}
-	return NULL;
+	return NVW_FIND(f, result->finding, result->finding_count,
+		strstr(f->text, b->finding) && has_place(f, b->durable, true) &&
+			has_place(f, b->lost, false));
 }

@@ -49,12 +49,8 @@ void crash_sum_add(struct ct_result *sum, struct ct_result *r)
 
 bool crash_sum_has(const struct ct_result *r, const char *text)
 {
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		if (ct_shape_hash(finding->text) == ct_shape_hash(text)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(
+		finding, r->finding, r->finding_count, ct_shape_hash(finding->text) == ct_shape_hash(text));
 }
 
 const char *crash_sum_first_new(const struct ct_result *sum, const struct ct_result *r)

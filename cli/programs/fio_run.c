@@ -53,11 +53,8 @@ static const char *job_text(const char *name)
 
 void fio_add_line(struct fio_lines *lines, const char *key, const char *value)
 {
-	unsigned i = 0;
+	const unsigned i = NVW_INDEX(k, lines->count, !strcmp(lines->line[k].key, key));
 
-	while (i < lines->count && strcmp(lines->line[i].key, key) != 0) {
-		i++;
-	}
 	lines->count += i == lines->count;
 	NVW_INVARIANT(lines->count <= NVW_COUNT(lines->line));
 	lines->line[i].key = key;

@@ -39,13 +39,12 @@ const struct cli_number *cli_number_table(unsigned *ret_count)
 static bool statistic(
 	const struct emu_stat_info *stats, unsigned count, const char *name, struct cli_number *ret)
 {
-	NVW_EACH(stat, stats, count) {
-		if (!strcmp(stat->name, name)) {
-			*ret = (struct cli_number){stat->name, stat->unit, stat->meaning};
-			return true;
-		}
+	const struct emu_stat_info *const stat = NVW_FIND(one, stats, count, !strcmp(one->name, name));
+
+	if (stat) {
+		*ret = (struct cli_number){stat->name, stat->unit, stat->meaning};
 	}
-	return false;
+	return stat;
 }
 
 /* "device.NAME.reads" */
@@ -81,13 +80,12 @@ static bool is_of_machine(const char *name, struct cli_number *ret)
 
 bool cli_number_named(const char *name, struct cli_number *ret)
 {
-	NVW_EACH(one, table, NUMBERS) {
-		if (!strcmp(one->name, name)) {
-			*ret = *one;
-			return true;
-		}
+	const struct cli_number *const own = NVW_FIND(one, table, NUMBERS, !strcmp(one->name, name));
+
+	if (own) {
+		*ret = *own;
 	}
-	return is_of_machine(name, ret);
+	return own || is_of_machine(name, ret);
 }
 
 /* Whether numbers.def has the name below a command's. */
@@ -157,10 +155,5 @@ bool cli_number_group(const char *name)
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
 
-	for (unsigned i = 0; dot && i < count; i++) {
-		if (!strncmp(stats[i].name, name, (size_t)(dot - name) + 1)) {
-			return true;
-		}
-	}
-	return false;
+	return dot && NVW_ANY(stat, stats, count, !strncmp(stat->name, name, (size_t)(dot - name) + 1));
 }

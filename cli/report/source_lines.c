@@ -103,11 +103,8 @@ static const char *compiled_from(const char *file)
 	} found[FOUND_MAX];
 	static unsigned count;
 	struct search s = {.file = file};
-	unsigned i = 0;
+	unsigned i = NVW_INDEX(k, count, !strcmp(found[k].file, file));
 
-	while (i < count && strcmp(found[i].file, file) != 0) {
-		i++;
-	}
 	if (i == count) {
 		look_at_process(&s);
 		i = count < FOUND_MAX ? count++ : FOUND_MAX - 1;
@@ -129,12 +126,8 @@ static bool find_source(const char *file, char ret_path[PATH_MAX])
 	NVW_PRINT(in_root, "%s/%s", cli_source_root, file);
 	const char *const places[] = {compiled_from(file), file, in_root};
 
-	NVW_EACH_IN(place, places) {
-		if (access(*place, R_OK) == 0 && realpath(*place, ret_path)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(
+		place, places, NVW_COUNT(places), access(*place, R_OK) == 0 && realpath(*place, ret_path));
 }
 
 FILE *cli_open_source(const char *file, const char **ret_searched)

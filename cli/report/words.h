@@ -54,6 +54,11 @@ static inline bool text_is_one_of(const char *at, size_t n, const char *const *t
 	return *texts;
 }
 
+static inline bool is_among(const char *word, const char *const *words)
+{
+	return text_is_one_of(word, strlen(word), words);
+}
+
 /* What a path has behind a folder, which ends without '/'; NULL: it is not below it. */
 static inline const char *path_below(const char *path, const char *folder)
 {

@@ -165,17 +165,14 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 	size_t *ret_number)
 {
 	struct ct_race new = {.fate = CT_RACE_OPEN};
-	size_t i = 0;
 
 	place_text(s, store, new.store);
 	if (load != 0) {
 		place_text(s, load, new.load);
 	}
-	while (i < x->count && (strcmp(x->race[i].store, new.store) || strcmp(x->race[i].load, new.load))) {
-		i++;
-	}
-	*ret_number = i;
-	if (i < x->count) {
+	*ret_number = NVW_INDEX(
+		i, x->count, !strcmp(x->race[i].store, new.store) && !strcmp(x->race[i].load, new.load));
+	if (*ret_number < x->count) {
 		return 0;
 	}
 	if (!NVW_ROOM(x->race, x->room, x->count + 1)) {
@@ -277,22 +274,21 @@ static void note_found(void *context, uint64_t event, uint64_t off, uint64_t byt
 static int take_place(
 	struct crash_races *x, const struct host_session *s, const struct host_access_place *p, bool loads)
 {
-	size_t i = 0;
+	struct place *const known =
+		NVW_FIND(one, x->place, x->places, one->of.code == p->code && one->of.loads == loads);
 
-	while (i < x->places && (x->place[i].of.code != p->code || x->place[i].of.loads != loads)) {
-		i++;
-	}
-	if (i < x->places) {
-		x->place[i].of.exposed = nvw_max(x->place[i].of.exposed, p->exposed);
+	if (known) {
+		known->of.exposed = nvw_max(known->of.exposed, p->exposed);
 		return 0;
 	}
 	if (!NVW_ROOM(x->place, x->places_room, x->places + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for places");
 	}
-	x->place[i] = (struct place){.of = *p};
-	x->place[i].of.loads = loads;
-	place_text(s, p->site, x->place[i].text);
-	x->places++;
+	struct place *const new = &x->place[x->places++];
+
+	*new = (struct place){.of = *p};
+	new->of.loads = loads;
+	place_text(s, p->site, new->text);
 	return 0;
 }
 

@@ -306,12 +306,7 @@ static const char *end_of(const json_t *ended, size_t i)
 /* An earlier one ended in the same words. */
 static bool is_told(const json_t *ended, size_t i)
 {
-	size_t k = 0;
-
-	while (k < i && strcmp(end_of(ended, k), end_of(ended, i)) != 0) {
-		k++;
-	}
-	return k < i;
+	return NVW_ANY_BELOW(k, i, !strcmp(end_of(ended, k), end_of(ended, i)));
 }
 
 /* All that ended in the words of this one, the first of them. Returns how many. */

@@ -94,12 +94,8 @@ struct search {
 
 static bool is_found(const struct crash_races *x, uint64_t line, uint64_t event)
 {
-	size_t i = 0;
-
-	while (i < x->found_count && (x->found[i].line != line || x->found[i].event != event)) {
-		i++;
-	}
-	return i < x->found_count || x->found_more;
+	return x->found_more ||
+	       NVW_ANY(one, x->found, x->found_count, one->line == line && one->event == event);
 }
 
 static int note_site(struct search *x, const struct nvw_log_record *r)
@@ -119,12 +115,7 @@ static bool is_raced(const struct search *x, const struct nvw_log_record *r)
 	if (!is_in(&x->line, r) || r->store.off / 8 != x->of->witness.word) {
 		return false;
 	}
-	NVW_EACH(site, x->site, x->sites) {
-		if (*site == r->store.site) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(site, x->site, x->sites, *site == r->store.site);
 }
 
 static bool is_effect(const struct happened *h, const struct nvw_log_record *r, uint64_t number)
@@ -224,13 +215,8 @@ static void note_execution(
 
 static struct unflushed *unflushed_at(struct crash_races *x, const struct nvw_log_record *r)
 {
-	unsigned i = 0;
-
-	while (i < x->unflushed_count && (x->unflushed[i].store.line != r->site.line ||
-						 strcmp(x->unflushed[i].store.file, r->site.file) != 0)) {
-		i++;
-	}
-	return i < x->unflushed_count ? &x->unflushed[i] : NULL;
+	return NVW_FIND(one, x->unflushed, x->unflushed_count,
+		one->store.line == r->site.line && !strcmp(one->store.file, r->site.file));
 }
 
 static int find_executions(struct crash_races *x, struct nvw_log_reader *log)
@@ -561,14 +547,8 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 static const struct outcome *known_outcome(
 	const struct crash_races *all, const struct search *x, const struct cut *at)
 {
-	size_t i = 0;
-
-	while (i < all->outcomes &&
-		(all->outcome[i].line != x->line.off || all->outcome[i].record != at->record ||
-			all->outcome[i].store != x->store)) {
-		i++;
-	}
-	return i < all->outcomes ? &all->outcome[i] : NULL;
+	return NVW_FIND(one, all->outcome, all->outcomes,
+		one->line == x->line.off && one->record == at->record && one->store == x->store);
 }
 
 static int try_cut(

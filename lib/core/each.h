@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops over the elements of an array, over numbers (nvw/each.h), and over the bits of a set. */
+/* Loops over the elements of an array, over numbers (nvw/each.h), and over the bits of a set; searches
+ * (find.h). */
 #ifndef CORE_EACH_H
 #define CORE_EACH_H
 
 #include <stdint.h>
 
 #include <nvw/each.h>
+
+#include "find.h"
 
 /* The number of elements of an array, which is no pointer. */
 #define NVW_COUNT(array) (sizeof(array) / sizeof *(array))

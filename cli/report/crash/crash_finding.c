@@ -197,12 +197,7 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 /* An address in a file takes the place of a line. */
 static bool lacks_line(const struct ct_finding *f)
 {
-	NVW_EACH(place, f->place, f->place_count) {
-		if (place->line == 0 && strstr(place->file, "+0x")) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(place, f->place, f->place_count, place->line == 0 && strstr(place->file, "+0x"));
 }
 
 void crash_lacking_lines_text(const struct ct_result *r, FILE *to)

@@ -55,12 +55,8 @@ static const char *with_others(const struct ct_cure *c)
 /* A barrier for which work-items wait for each other. */
 static bool is_wide(const struct ct_cure *c)
 {
-	NVW_EACH(e, c->edit, c->count) {
-		if ((e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN) && e->scope != NVW_WORKITEM) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(e, c->edit, c->count,
+		(e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN) && e->scope != NVW_WORKITEM);
 }
 
 /* What held in the log, and not in a run of the program, so that others were tried. */

@@ -139,12 +139,8 @@ static bool went_one_way(const struct ct_statement *b)
 /* Of the function in which a branch is. */
 static bool left_statements_out(const struct ct_coverage *c, const struct ct_statement *branch)
 {
-	NVW_EACH(statement, c->statement, c->count) {
-		if (!statement->executed && in_one_function(statement, branch)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(statement, c->statement, c->count,
+		!statement->executed && in_one_function(statement, branch));
 }
 
 /* Behind the branches of the function in which branch i is. */

@@ -105,12 +105,7 @@ static bool is_at(const struct ct_unlogged *u, const char *place)
 
 static bool flushes(const struct ct_cure *c, const struct ct_unlogged *u)
 {
-	NVW_EACH(edit, c->edit, c->count) {
-		if (ct_line_is(&edit->a, u->file, u->line)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(edit, c->edit, c->count, ct_line_is(&edit->a, u->file, u->line));
 }
 
 void cli_unlogged_mark(struct ct_result *r)

@@ -61,12 +61,7 @@ static void place(FILE *to, const char *file, uint32_t line)
 static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_role role)
 {
 	NVW_INVARIANT(role != CT_ROLE_NONE);
-	NVW_EACH(moment, d->moment, d->moment_count) {
-		if (moment->role == role) {
-			return moment;
-		}
-	}
-	return NULL;
+	return NVW_FIND(moment, d->moment, d->moment_count, moment->role == role);
 }
 
 /* Who acts, what orders the stores, and who has a column of marks. */
@@ -296,12 +291,9 @@ static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 {
 	const int kind = m->kind == CT_MOMENT_BARRIER ? (int)m->scope : NVW_WORKITEM;
 	const uint64_t number = number_in(m, kind);
-	unsigned i = 0;
+	const unsigned i = NVW_INDEX(k, l->count, l->lane[k].kind == kind && l->lane[k].number == number);
 
 	NVW_INVARIANT(l->count <= LANES_MAX);
-	while (i < l->count && (l->lane[i].kind != kind || l->lane[i].number != number)) {
-		i++;
-	}
 	if (i == l->count && i < LANES_MAX) {
 		l->lane[i].kind = kind;
 		l->lane[i].number = number;
@@ -467,12 +459,7 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool h
 
 static bool knows_field(const struct ct_finding *d)
 {
-	NVW_EACH(place, d->place, d->place_count) {
-		if (cli_field_is_known(&place->field)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(place, d->place, d->place_count, cli_field_is_known(&place->field));
 }
 
 static void places(FILE *to, const struct ct_finding *d)

@@ -437,12 +437,8 @@ static void coverage(FILE *f, const struct ct_result *r)
 static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 {
 	NVW_INVARIANT(first <= end);
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		if (finding->instant > first && finding->instant <= end) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(
+		finding, r->finding, r->finding_count, finding->instant > first && finding->instant <= end);
 }
 
 /* One bar per interval, or per several: its number of states, and whether it is exhausted. */

@@ -110,12 +110,10 @@ static bool ends_statement(const struct source *s, uint32_t number)
 /* The list ends with NULL. */
 static bool has_word(const char *line, const char *const *words)
 {
-	for (; *words; words++) {
-		if (text_find_word(line, 0, *words) < code_bytes(line)) {
-			return true;
-		}
+	while (*words && text_find_word(line, 0, *words) >= code_bytes(line)) {
+		words++;
 	}
-	return false;
+	return *words;
 }
 
 /* True if a line that follows is executed each time that this one was, and before anything else is. */
@@ -206,12 +204,7 @@ static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
 static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind kind)
 {
 	NVW_INVARIANT(k < NVW_COUNT(c->edit));
-	NVW_EACH(edit, c->edit, c->count) {
-		if (edit->kind == kind && is_one_line(&edit->a, &c->edit[k].a)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(edit, c->edit, c->count, edit->kind == kind && is_one_line(&edit->a, &c->edit[k].a));
 }
 
 static const char *flush_at(
@@ -392,13 +385,9 @@ static const char *collect_finding(
 
 static bool has_insertion(const struct insertion *in, unsigned count, const struct insertion *one)
 {
-	NVW_EACH(each, in, count) {
-		if (each->line == one->line && strcmp(each->file, one->file) == 0 &&
-			strcmp(each->text, one->text) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(each, in, count,
+		each->line == one->line && strcmp(each->file, one->file) == 0 &&
+			strcmp(each->text, one->text) == 0);
 }
 
 /* The store is not in the undo log: stores of two transactions may share a line. */

@@ -122,12 +122,7 @@ static bool is_bit_field(const struct patch_reader *r, const struct patch_target
 	if (t->address[0] != '&' || *name == '\0') {
 		return false;
 	}
-	NVW_EACH(text, r->text, r->texts) {
-		if (patch_is_bit_field(text->code, name)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(text, r->text, r->texts, patch_is_bit_field(text->code, name));
 }
 
 static const char *read_and_write(struct patch_reader *r, const struct patch_lines *s, uint32_t line,

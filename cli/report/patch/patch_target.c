@@ -159,12 +159,8 @@ static const struct stores *find_function(const char *text, size_t at, size_t en
 	if (strncmp(text + at, "std::", 5) == 0) {
 		at += 5;
 	}
-	NVW_EACH_IN(function, functions) {
-		if (text_is(text + at, end - at, function->name)) {
-			return function;
-		}
-	}
-	return NULL;
+	return NVW_FIND(
+		function, functions, NVW_COUNT(functions), text_is(text + at, end - at, function->name));
 }
 
 static bool take_argument(const char *text, struct text_span argument, char ret[TEXT_EXPRESSION])

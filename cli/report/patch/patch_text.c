@@ -117,12 +117,10 @@ size_t text_find_word(const char *text, size_t from, const char *word)
 bool text_has_any(const char *text, struct text_span in, const char *const *parts)
 {
 	NVW_INVARIANT(in.from <= in.to);
-	for (; *parts; parts++) {
-		if (memmem(text + in.from, in.to - in.from, *parts, strlen(*parts))) {
-			return true;
-		}
+	while (*parts && !memmem(text + in.from, in.to - in.from, *parts, strlen(*parts))) {
+		parts++;
 	}
-	return false;
+	return *parts;
 }
 
 size_t text_behind_bracket(const char *text, size_t at)

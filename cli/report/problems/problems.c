@@ -63,11 +63,8 @@ const struct cli_rule *cli_rule(unsigned i)
 
 unsigned cli_rule_number(const char *id)
 {
-	unsigned i = 0;
+	const unsigned i = NVW_INDEX(k, RULES, !strcmp(rules[k].id, id));
 
-	while (i < RULES && strcmp(rules[i].id, id)) {
-		i++;
-	}
 	NVW_INVARIANT(i < RULES);
 	return i;
 }
