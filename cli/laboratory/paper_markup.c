@@ -33,9 +33,7 @@ void page_head_line(const struct page *p, unsigned level, const char *text)
 		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
 		return;
 	}
-	fprintf(p->to, "<h%u>", level);
-	html_text(p->to, text);
-	fprintf(p->to, "</h%u>\n", level);
+	html_print(p->to, "<h%u>%s</h%u>\n", level, text, level);
 }
 
 void page_mark(const struct page *p, const char *html, const char *markdown)

@@ -299,23 +299,17 @@ static void html_one(FILE *f, const struct ct_unlogged *u)
 	char text[CURE_BYTES];
 
 	tell_cure(u, true, text, sizeof text);
-	fprintf(f, "<section class=\"card\"><h2>%c%s: the store at ", toupper(w->headline[0]),
-		w->headline + 1);
-	html_text(f, u->file);
-	fprintf(f, ":%u</h2><p>It is in the %s that begins at ", u->line, w->begun);
-	html_text(f, u->begun_file);
-	fprintf(f, ":%u, and %s. This is a rule of %s, whether a tested state fails or not.</p>",
-		u->begun_line, w->rule, w->whose);
+	fprintf(f, "<section class=\"card\"><h2>%c", toupper(w->headline[0]));
+	html_print(f,
+		"%s: the store at %s:%u</h2><p>It is in the %s that begins at %s:%u, and %s. This is a rule "
+		"of %s, whether a tested state fails or not.</p>",
+		w->headline + 1, u->file, u->line, w->begun, u->begun_file, u->begun_line, w->rule, w->whose);
 	if (cli_field_is_known(&u->field)) {
 		char words[CLI_FIELD_BYTES];
 
-		fputs("<p>It goes to <code>", f);
-		html_text(f, cli_field_words(&u->field, words));
-		fputs("</code>.</p>", f);
+		html_print(f, "<p>It goes to <code>%s</code>.</p>", cli_field_words(&u->field, words));
 	}
-	fputs("<p>", f);
-	html_text(f, text);
-	fputs("</p></section>", f);
+	html_print(f, "<p>%s</p></section>", text);
 }
 
 void html_unlogged(FILE *f, const struct ct_unlogged_list *list)

@@ -31,18 +31,16 @@ static void source(FILE *to, const char *file, uint32_t line)
 		f = cli_open_source(file, &searched);
 	}
 	if (!f) {
-		fputs("<p class=\"soft\">The source file was not found; searched: ", to);
-		html_text(to, words_or(searched, "nothing, since its name is unknown"));
-		fputs("</p>", to);
+		html_print(to, "<p class=\"soft\">The source file was not found; searched: %s</p>",
+			words_or(searched, "nothing, since its name is unknown"));
 		return;
 	}
 	fputs("<pre tabindex=\"0\">", to);
 	for (uint32_t i = 1; fgets(text, sizeof text, f) && i <= line + SOURCE_AROUND; i++) {
 		text[strcspn(text, "\n")] = '\0';
 		if (i + SOURCE_AROUND >= line) {
-			fprintf(to, "<span%s>%6u  ", words_if(i == line, " class=\"hit\""), i);
-			html_text(to, text);
-			fputs("</span>", to);
+			fprintf(to, "<span%s>", words_if(i == line, " class=\"hit\""));
+			html_print(to, "%6u  %s</span>", i, text);
 		}
 	}
 	fputs("</pre>", to);
@@ -51,9 +49,7 @@ static void source(FILE *to, const char *file, uint32_t line)
 
 static void place(FILE *to, const char *file, uint32_t line)
 {
-	fputs(" <code>", to);
-	html_text(to, file);
-	fprintf(to, ":%u</code>", line);
+	html_print(to, " <code>%s:%u</code>", file, line);
 }
 
 /* ---- Cause --------------------------------------------------------------------------------------- */
@@ -95,9 +91,7 @@ static void say_field(FILE *to, const struct nvw__field *field)
 {
 	char words[CLI_FIELD_BYTES];
 
-	fputs("<code>", to);
-	html_text(to, cli_field_words(field, words));
-	fputs("</code>, ", to);
+	html_print(to, "<code>%s</code>, ", cli_field_words(field, words));
 }
 
 static void name_field(FILE *to, const struct ct_finding *d, const struct ct_moment *m)
@@ -153,10 +147,8 @@ static void tell_early(
 static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
 	NVW_INVARIANT(d->cause.kind != CT_CAUSE_NONE);
-	fputs("<li class=\"is-gap\"><span class=\"badge\">!</span> <b>", to);
-	html_text(to, ct_cause_name(d->cause.kind));
-	fputs("</b>: ", to);
-	html_text(to, d->cause.text);
+	html_print(to, "<li class=\"is-gap\"><span class=\"badge\">!</span> <b>%s</b>: %s",
+		ct_cause_name(d->cause.kind), d->cause.text);
 	if (d->cause.line != 0) {
 		source(to, d->cause.file, d->cause.line);
 	}
@@ -177,9 +169,7 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 		cli_cure_report_all(r, t.to);
 	}
 	for (char *rest = text_end(&t), *line; rest && (line = strtok_r(rest, "\n", &rest));) {
-		fputs("<p>", to);
-		html_text(to, line);
-		fputs("</p>", to);
+		html_print(to, "<p>%s</p>", line);
 	}
 	free(t.text);
 }
@@ -196,8 +186,7 @@ static const char *diff_style(const char *line)
 static void diff_line(FILE *to, const char *line)
 {
 	fprintf(to, "<span%s>", diff_style(line));
-	html_text(to, line);
-	fputs("</span>\n", to); /* as text it is the diff */
+	html_print(to, "%s</span>\n", line); /* as text it is the diff */
 }
 
 static void show_diff(FILE *to, char *text)
@@ -223,9 +212,8 @@ static void diff(FILE *to, const struct ct_finding *d)
 	if (!why && text && *text) {
 		show_diff(to, text);
 	} else if (d->cure.verified) {
-		fputs("<p class=\"soft\">There is no diff: ", to);
-		html_text(to, words_or(why, "the sources were not found"));
-		fputs(".</p>", to);
+		html_print(to, "<p class=\"soft\">There is no diff: %s.</p>",
+			words_or(why, "the sources were not found"));
 	}
 	free(text);
 }
@@ -437,21 +425,14 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool h
 {
 	char words[CLI_FIELD_BYTES];
 
-	fputs("<tr><td class=\"mono\">", to);
-	html_text(to, p->file);
-	fprintf(to, ":%u (", p->line);
-	html_text(to, p->function);
-	fputs(")</td>", to);
+	html_print(to, "<tr><td class=\"mono\">%s:%u (%s)</td>", p->file, p->line, p->function);
 	if (on_device) {
-		fputs("<td>", to);
-		html_text(to, p->kernel);
-		fprintf(to, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
-			(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
+		html_print(to, "<td>%s</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", p->kernel,
+			(ull)p->work_item, (ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
 	}
 	if (has_fields) {
-		fputs("<td class=\"mono\">", to);
-		html_text(to, words_if(cli_field_is_known(&p->field), cli_field_words(&p->field, words)));
-		fputs("</td>", to);
+		html_print(to, "<td class=\"mono\">%s</td>",
+			words_if(cli_field_is_known(&p->field), cli_field_words(&p->field, words)));
 	}
 	fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
 		style_of(p->fate != CT_FATE_DURABLE), ct_fate_name(p->fate));
@@ -519,8 +500,7 @@ static void words(FILE *to, const struct ct_finding *d)
 static void also(FILE *to, const struct ct_finding *d)
 {
 	NVW_FOR(k, d->also_count) {
-		fputs("<p class=\"soft\">also: ", to);
-		html_text(to, d->also[k].text);
+		html_print(to, "<p class=\"soft\">also: %s", d->also[k].text);
 		if (d->also[k].states > 0) {
 			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
 				words_if(!d->by_cure, " failing in these words"));
@@ -535,9 +515,8 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 
 	const struct ct_finding *const d = &r->finding[i];
 
-	fprintf(to, "<section class=\"card\" id=\"finding-%u\"><h3>%u. ", i + 1, i + 1);
-	html_text(to, d->text);
-	fputs("</h3><p class=\"soft\">", to);
+	html_print(to, "<section class=\"card\" id=\"finding-%u\"><h3>%u. %s</h3><p class=\"soft\">", i + 1,
+		i + 1, d->text);
 	if (d->states > 0) {
 		html_figure(to, d->states);
 		fprintf(to, " %s%s%s, ", crash_state_name(r), plural(d->states),
@@ -559,18 +538,15 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 static void note(FILE *to, const char *name, const char *text, const char *end)
 {
 	if (*text != '\0') {
-		fprintf(to, "<p>%s <code>", name);
-		html_text(to, text);
-		fprintf(to, "</code>%s</p>", end);
+		html_print(to, "<p>%s <code>%s</code>%s</p>", name, text, end);
 	}
 }
 
 static void stack(FILE *to, const char *whose, const char *text)
 {
 	if (*text != '\0') {
-		fprintf(to, "<details><summary>%s</summary><pre class=\"mono\">", whose);
-		html_text(to, text);
-		fputs("</pre></details>", to);
+		html_print(to, "<details><summary>%s</summary><pre class=\"mono\">%s</pre></details>", whose,
+			text);
 	}
 }
 
@@ -602,9 +578,7 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 	places(to, d);
 	words(to, d);
 	if (d->saved[0] != '\0') {
-		fputs("<p>Replay with: <code>nvwave replay ", to);
-		html_text(to, d->saved);
-		fputs("</code></p>", to);
+		html_print(to, "<p>Replay with: <code>nvwave replay %s</code></p>", d->saved);
 	}
 	fputs("</section>", to);
 }

@@ -54,8 +54,7 @@ static void say_machine(FILE *f, const struct crash_heading *h, const struct ct_
 	const char *const machine = text_end(&t) ? strchr(t.text, '\n') : NULL;
 
 	if (machine && machine[1]) {
-		fputs("; ", f);
-		html_text(f, machine + 1);
+		html_print(f, "; %s", machine + 1);
 	}
 	free(t.text);
 }
@@ -74,9 +73,7 @@ static void data(FILE *f, const struct crash_heading *h, const struct ct_result 
 	char *const text = json_dumps(brief, JSON_COMPACT);
 
 	if (text) {
-		fputs(REPORT_PAGE_MARK, f);
-		html_text(f, text);
-		fputs("\">", f);
+		html_print(f, REPORT_PAGE_MARK "%s\">", text);
 	}
 	free(text);
 	json_decref(brief);
@@ -93,25 +90,21 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 	      "content=\"width=device-width\">",
 		f);
 	data(f, h, r);
-	fputs("<title>", f);
-	html_text(f, h->workload);
-	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
-	html_text(f, h->workload);
-	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", html_look(ct_verdict_of(r)), verdict);
+	html_print(f, "<title>%s: %s</title><style>", h->workload, verdict);
+	fputs(report_style[0].text, f);
+	html_print(f, "</style></head><body><main><h1>%s <span class=\"verdict %s\">%s</span></h1>",
+		h->workload, html_look(ct_verdict_of(r)), verdict);
 }
 
 /* What relies on the lost store is a store, or an acknowledgement. */
 static void lead_order(FILE *f, const struct ct_cause *c)
 {
 	NVW_INVARIANT(*c->lost != '\0' && *c->early != '\0');
-	fputs(" What is stored at ", f);
-	html_text(f, c->lost);
+	html_print(f, " What is stored at %s can be lost ", c->lost);
 	if (!strchr(c->early, ':')) {
-		fputs(" can be lost although the operation that needs it was acknowledged.", f);
+		fputs("although the operation that needs it was acknowledged.", f);
 	} else {
-		fputs(" can be lost when ", f);
-		html_text(f, c->early);
-		fputs(", which relies on it, is durable already.", f);
+		html_print(f, "when %s, which relies on it, is durable already.", c->early);
 	}
 }
 
@@ -121,17 +114,13 @@ static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_fin
 	const struct ct_cause *const c = &first->cause;
 	char cure[1024];
 
-	fputs(r->without_crash ? "Without any power cut: " : "After a power cut: ", f);
-	html_text(f, first->text);
-	fputs(".", f);
+	html_print(f, "%s power cut: %s.", r->without_crash ? "Without any" : "After a", first->text);
 	if (*c->lost != '\0' && *c->early != '\0') {
 		lead_order(f, c);
 	}
 	if (first->cure.verified) {
 		ct_cure_text(&first->cure, cure, sizeof cure);
-		fputs(" With ", f);
-		html_text(f, cure);
-		fputs(" it does not happen in any tested state.", f);
+		html_print(f, " With %s it does not happen in any tested state.", cure);
 	}
 	if (r->finding_count > 1) {
 		fprintf(f, " %u more finding%s below, in the order in which to mend them.",
@@ -194,11 +183,8 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	crash_report_headline(r, f);
 	fputs("</p>", f);
 	circumstances(f, h, r);
-	fprintf(f, ", seed %llu%s", (ull)h->seed, words_if(*h->mutation, ", mutation "));
-	html_text(f, h->mutation);
-	fputs("</p><p><code>", f);
-	html_text(f, h->command);
-	fputs("</code></p>", f);
+	html_print(f, ", seed %llu%s%s</p><p><code>%s</code></p>", (ull)h->seed,
+		words_if(*h->mutation, ", mutation "), h->mutation, h->command);
 	made_by(f, h, r);
 }
 
@@ -306,9 +292,7 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 
 static void paragraph(FILE *f, const char *style, const char *before, const char *text, const char *behind)
 {
-	fprintf(f, "<p class=\"%s\">%s", style, before);
-	html_text(f, text);
-	fprintf(f, "%s</p>", behind);
+	html_print(f, "<p class=\"%s\">%s%s%s</p>", style, before, text, behind);
 }
 
 static void assumptions(FILE *f, const struct ct_result *r)
@@ -359,9 +343,8 @@ static void reservations(FILE *f, const struct ct_result *r)
 		paragraph(f, "lost", "Sampled: ", line[i], "");
 	}
 	if (r->states_undecided > 0) {
-		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
-		html_text(f, r->undecided);
-		fputs("</p>", f);
+		html_print(f, "<p class=\"lost\">%llu states without an answer: %s</p>",
+			(ull)r->states_undecided, r->undecided);
 	}
 	tell_left_out(f, r);
 	assumptions(f, r);
@@ -412,10 +395,10 @@ static void ways(FILE *f, const struct ct_result *r)
 static void say_without_crash(FILE *f, const struct ct_result *r)
 {
 	NVW_INVARIANT(r->without_crash);
-	fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
-	fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
-	html_text(f, r->undecided);
-	fputs(" no crash state was tested.</p>", f);
+	html_print(f,
+		"<p class=\"lost\">The image as the program leaves it, without any crash, %s%s no crash state "
+		"was tested.</p>",
+		r->consistent ? "no verdict: " : "fails the check; ", r->undecided);
 }
 
 static void coverage(FILE *f, const struct ct_result *r)

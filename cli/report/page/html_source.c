@@ -90,20 +90,15 @@ static void print_lines(const struct part *p, FILE *source, FILE *to)
 		const enum look look = look_of(p, i);
 
 		text[strcspn(text, "\n")] = '\0';
-		fprintf(to, "<span%s>%6u  ", classes[look], i);
-		html_text(to, text);
-		fprintf(to, "%s</span>", notes[look]);
+		fprintf(to, "<span%s>", classes[look]);
+		html_print(to, "%6u  %s%s</span>", i, text, notes[look]);
 	}
 	fputs("</pre>", to);
 }
 
 static void print_head(const struct part *p, FILE *to)
 {
-	fputs("<p><code>", to);
-	html_text(to, p->first->function);
-	fputs("</code> in ", to);
-	html_text(to, p->first->file);
-	fputs("</p>", to);
+	html_print(to, "<p><code>%s</code> in %s</p>", p->first->function, p->first->file);
 }
 
 static void print_part(const struct part *p, FILE *to)

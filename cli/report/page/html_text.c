@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text in an HTML page. See html_text.h. */
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/invariant.h"
+#include "core/print.h"
 #include "html_text.h"
 #include "../words.h"
 
@@ -34,6 +37,38 @@ void html_text(FILE *to, const char *text)
 			fputc(*text, to);
 		}
 	}
+}
+
+/* Of the conversion that begins at a '%'. Returns what is behind it. */
+static const char *print_value(FILE *to, const char *at, va_list *values)
+{
+	const size_t n = strcspn(at, "sux") + 1;
+	char conversion[8];
+
+	NVW_INVARIANT(n < sizeof conversion);
+	NVW_PRINT(conversion, "%.*s", (int)n, at);
+	if (at[n - 1] == 's') {
+		html_text(to, va_arg(*values, const char *));
+	} else if (at[n - 2] == 'l') {
+		fprintf(to, conversion, va_arg(*values, ull)); /* NOLINT */
+	} else {
+		fprintf(to, conversion, va_arg(*values, unsigned)); /* NOLINT */
+	}
+	return at + n;
+}
+
+void html_print(FILE *to, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	for (const char *at = format; *at;) {
+		const size_t n = strcspn(at, "%");
+
+		fwrite(at, 1, n, to);
+		at = at[n] ? print_value(to, at + n, &values) : at + n;
+	}
+	va_end(values);
 }
 
 void html_figure(FILE *to, uint64_t n)

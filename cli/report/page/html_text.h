@@ -10,6 +10,8 @@
 
 /* The text with the special characters of HTML escaped. */
 void html_text(FILE *to, const char *text);
+/* Markup with values: of %s, which are escaped, and %u, %llu and %llx. */
+__attribute__((format(printf, 2, 3))) void html_print(FILE *to, const char *format, ...);
 /* 1234567 with thin spaces. */
 void html_figure(FILE *to, uint64_t n);
 /* "12.5 ns", "40.11 us". */

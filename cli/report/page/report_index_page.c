@@ -27,16 +27,14 @@ static void print_address(FILE *f, const char *name)
 	}
 }
 
-static void link_to(FILE *f, const char *name, const char *words)
+static void link_to(FILE *f, const char *name)
 {
 	if (!*name) {
 		return;
 	}
 	fputs(" <a href=\"./", f);
 	print_address(f, name);
-	fprintf(f, "\">%s ", words);
-	html_text(f, name);
-	fputs("</a>", f);
+	html_print(f, "\"> %s</a>", name);
 }
 
 static void heading(FILE *f, const json_t *row)
@@ -44,33 +42,29 @@ static void heading(FILE *f, const json_t *row)
 	const enum ct_verdict verdict = report_index_verdict(row);
 	char time[REPORT_TIME_TEXT];
 
-	fprintf(f, "<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> ", html_look(verdict),
-		ct_verdict_words(verdict));
-	html_text(f, member_text(row, "subject"));
-	fprintf(f, "</h3><p class=\"soft\">%s", report_index_time(row, time));
+	html_print(f,
+		"<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> %s</h3><p class=\"soft\">%s",
+		html_look(verdict), ct_verdict_words(verdict), member_text(row, "subject"),
+		report_index_time(row, time));
 	if (*member_text(row, "page") != '\0' &&
 		strcmp(member_text(row, "page"), member_text(row, "file")) != 0) {
-		link_to(f, member_text(row, "page"), "");
+		link_to(f, member_text(row, "page"));
 	}
-	link_to(f, member_text(row, "file"), "");
+	link_to(f, member_text(row, "file"));
 	fputs("</p>", f);
 }
 
 static void texts(FILE *f, const char *style, const char *what, const json_t *list)
 {
 	JSON_EACH(text, list) {
-		fprintf(f, "<p class=\"%s\"><b>%s</b>: ", style, what);
-		html_text(f, json_string_value(text));
-		fputs("</p>", f);
+		html_print(f, "<p class=\"%s\"><b>%s</b>: %s</p>", style, what, json_string_value(text));
 	}
 }
 
 static void change(FILE *f, const char *what, const char *before)
 {
 	if (*before != '\0') {
-		fprintf(f, "<p>%s: ", what);
-		html_text(f, before);
-		fputs("</p>", f);
+		html_print(f, "<p>%s: %s</p>", what, before);
 	}
 }
 
@@ -90,7 +84,7 @@ static void what_changed(FILE *f, const json_t *row)
 		return;
 	}
 	fputs("<p class=\"soft\">Since", f);
-	link_to(f, member_text(changes, "since"), "");
+	link_to(f, member_text(changes, "since"));
 	fprintf(f, "%s</p>", is_unchanged(changes) ? ": nothing has changed." : ":");
 	texts(f, "lost", "new", json_object_get(changes, "new"));
 	texts(f, "kept", "gone", json_object_get(changes, "gone"));
@@ -110,16 +104,12 @@ static void findings(FILE *f, const json_t *report)
 	JSON_EACH(finding, all) {
 		const json_t *const cause = json_object_get(finding, "cause");
 
-		fputs("<li>", f);
-		html_text(f, member_text(finding, "text"));
+		html_print(f, "<li>%s", member_text(finding, "text"));
 		if (*member_text(cause, "lost") != '\0' && *member_text(cause, "early") != '\0') {
-			fputs(" <code class=\"soft\">", f);
-			html_text(f, member_text(cause, "lost"));
-			fputs("</code> <span class=\"soft\">must be durable before</span> <code "
-			      "class=\"soft\">",
-				f);
-			html_text(f, member_text(cause, "early"));
-			fputs("</code>", f);
+			html_print(f,
+				" <code class=\"soft\">%s</code> <span class=\"soft\">must be durable "
+				"before</span> <code class=\"soft\">%s</code>",
+				member_text(cause, "lost"), member_text(cause, "early"));
 		}
 		fputs("</li>", f);
 	}
@@ -135,9 +125,7 @@ static void report(FILE *f, const json_t *row)
 	findings(f, o);
 	fprintf(f, "<p>%s</p>", report_index_coverage(o, covered));
 	what_changed(f, row);
-	fputs("<p class=\"soft\"><code>", f);
-	html_text(f, member_text(o, "repeat"));
-	fputs("</code></p></section>", f);
+	html_print(f, "<p class=\"soft\"><code>%s</code></p></section>", member_text(o, "repeat"));
 }
 
 /* ---- The page ------------------------------------------------------------------------------------ */
