@@ -18,95 +18,80 @@ static bool in_one_function(const struct ct_statement *a, const struct ct_statem
 	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Behind the last statement of the function in which statement i is. */
-static unsigned end_of_function(const struct ct_coverage *c, unsigned i)
+/* How many of a list, from its first on, are of one function. */
+static unsigned in_function(const struct ct_statement *first, unsigned count)
 {
-	NVW_INVARIANT(i < c->count);
-
-	unsigned end = i + 1;
-
-	while (end < c->count && in_one_function(&c->statement[i], &c->statement[end])) {
-		end++;
-	}
-	return end;
+	NVW_INVARIANT(count > 0);
+	return NVW_INDEX(i, count, !in_one_function(first, first + i));
 }
 
-static bool flushes_in(const struct ct_coverage *c, unsigned begin, unsigned end)
-{
-	NVW_INVARIANT(begin <= end && end <= c->count);
-	while (begin < end && !c->statement[begin].flushes) {
-		begin++;
-	}
-	return begin < end;
-}
-
-static unsigned executed_in(const struct ct_coverage *c, unsigned begin, unsigned end)
+static unsigned executed_of(const struct ct_statement *first, unsigned count)
 {
 	unsigned executed = 0;
 
-	NVW_INVARIANT(begin <= end && end <= c->count);
-	for (unsigned i = begin; i < end; i++) {
-		executed += c->statement[i].executed;
+	NVW_EACH(s, first, count) {
+		executed += s->executed;
 	}
+	NVW_INVARIANT(executed <= count);
 	return executed;
 }
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
+/* The count statements, or branches, of a function: what it is worth to a reader, 0 to 2, and its words. */
+struct told {
+	unsigned (*worth)(const struct ct_coverage *c, const struct ct_statement *first, unsigned count);
+	void (*print)(const struct ct_statement *first, unsigned count, FILE *to);
+};
+
 /* "all of split_root (insert.c:410)", or "merge_pair (insert.c:230, 235)". */
-static void print_function(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+static void print_function(const struct ct_statement *first, unsigned count, FILE *to)
 {
-	const struct ct_statement *const first = &c->statement[begin];
 	const char *before = ":";
 
-	NVW_INVARIANT(begin < end && end <= c->count);
-	if (executed_in(c, begin, end) == 0) {
+	if (executed_of(first, count) == 0) {
 		fprintf(to, "all of %s (%s:%u)", first->function, basename(first->file), first->line);
-		fputs(words_if(flushes_in(c, begin, end), ", which flushes"), to);
+		fputs(words_if(NVW_ANY(s, first, count, s->flushes), ", which flushes"), to);
 		return;
 	}
 	fprintf(to, "%s (%s", first->function, basename(first->file));
-	for (unsigned i = begin; i < end; i++) {
-		if (!c->statement[i].executed) {
-			fprintf(to, "%s%u", before, c->statement[i].line);
+	NVW_EACH(s, first, count) {
+		if (!s->executed) {
+			fprintf(to, "%s%u", before, s->line);
 			before = ", ";
 		}
 	}
 	fputc(')', to);
 }
 
-/* What a function is worth to a reader: 2 if it flushes, and so handles persistent memory, and none of it was
- * executed; 1 if some of it was not; 0 if all of it was. */
-static unsigned worth(const struct ct_coverage *c, unsigned begin, unsigned end)
+/* 2 if it flushes, and so handles persistent memory, and none of it was executed; 1 if some of it was not; 0 if
+ * all of it was. */
+static unsigned worth(const struct ct_coverage *c, const struct ct_statement *first, unsigned count)
 {
-	const unsigned executed = executed_in(c, begin, end);
+	const unsigned executed = executed_of(first, count);
 
-	if (executed == end - begin) {
+	if (executed == count) {
 		return 0;
 	}
-	return executed == 0 && flushes_in(c, begin, end) ? 2 : 1;
+	return 1 + (executed == 0 && NVW_ANY(s, first, count, s->flushes));
 }
 
-static unsigned print_worth(const struct ct_coverage *c, unsigned wanted, unsigned functions, FILE *to)
+/* The functions of a list, those first that are worth most. */
+static void print_functions(const struct ct_coverage *c, const struct ct_statement *list, unsigned count,
+	const struct told *told, FILE *to)
 {
-	unsigned end;
+	unsigned functions = 0, n;
 
-	for (unsigned i = 0; i < c->count; i = end) {
-		end = end_of_function(c, i);
-		if (worth(c, i, end) != wanted) {
-			continue;
-		}
-		functions++;
-		if (functions <= PLACES_SHOWN) {
+	for (unsigned wanted = 2; wanted > 0; wanted--) {
+		for (unsigned i = 0; i < count; i += n) {
+			n = in_function(list + i, count - i);
+			if (told->worth(c, list + i, n) != wanted || functions++ >= PLACES_SHOWN) {
+				continue;
+			}
 			fputs(words_if(functions > 1, "; "), to);
-			print_function(c, i, end, to);
+			told->print(list + i, n, to);
 		}
 	}
-	return functions;
-}
-
-static void print_more(unsigned functions, FILE *to)
-{
 	if (functions > PLACES_SHOWN) {
 		fprintf(to, "; and in %u more function%s", functions - PLACES_SHOWN,
 			plural(functions - PLACES_SHOWN));
@@ -117,7 +102,7 @@ static void print_more(unsigned functions, FILE *to)
 static void print_missed(const struct ct_coverage *c, FILE *to)
 {
 	fputs("not executed: ", to);
-	print_more(print_worth(c, 1, print_worth(c, 2, 0, to), to), to);
+	print_functions(c, c->statement, c->count, &(struct told){worth, print_function}, to);
 }
 
 static void print_program(const struct ct_coverage *c, FILE *to)
@@ -143,28 +128,14 @@ static bool left_statements_out(const struct ct_coverage *c, const struct ct_sta
 		!statement->executed && in_one_function(statement, branch));
 }
 
-/* Behind the branches of the function in which branch i is. */
-static unsigned end_of_branches(const struct ct_coverage *c, unsigned i)
-{
-	unsigned end = i + 1;
-
-	NVW_INVARIANT(i < c->branches);
-	while (end < c->branches && in_one_function(&c->branch[i], &c->branch[end])) {
-		end++;
-	}
-	return end;
-}
-
 /* "put (kv.c:20, 34)": each line once. */
-static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+static void print_one_way(const struct ct_statement *first, unsigned count, FILE *to)
 {
-	const struct ct_statement *const first = &c->branch[begin];
 	const char *before = ":";
 	unsigned line = 0;
 
-	NVW_INVARIANT(begin < end && end <= c->branches);
 	fprintf(to, "%s (%s", first->function, basename(first->file));
-	for (const struct ct_statement *b = first; b < &c->branch[end]; b++) {
+	NVW_EACH(b, first, count) {
 		if (went_one_way(b) && b->line != line) {
 			fprintf(to, "%s%u", before, b->line);
 			line = b->line;
@@ -174,39 +145,21 @@ static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned 
 	fputc(')', to);
 }
 
-static bool has_one_way(const struct ct_coverage *c, unsigned begin, unsigned end)
+/* 2 of functions of which statements were left out, behind such a branch perhaps; 0: all branches went both ways
+ * or none. */
+static unsigned worth_of_branches(
+	const struct ct_coverage *c, const struct ct_statement *first, unsigned count)
 {
-	NVW_INVARIANT(end <= c->branches);
-	while (begin < end && !went_one_way(&c->branch[begin])) {
-		begin++;
+	if (!NVW_ANY(b, first, count, went_one_way(b))) {
+		return 0;
 	}
-	return begin < end;
-}
-
-/* First those of functions of which statements were left out, behind such a branch perhaps. */
-static unsigned print_functions_one_way(
-	const struct ct_coverage *c, bool left_out, unsigned functions, FILE *to)
-{
-	unsigned end;
-
-	for (unsigned i = 0; i < c->branches; i = end) {
-		end = end_of_branches(c, i);
-		if (!has_one_way(c, i, end) || left_statements_out(c, &c->branch[i]) != left_out) {
-			continue;
-		}
-		functions++;
-		if (functions <= PLACES_SHOWN) {
-			fputs(words_if(functions > 1, "; "), to);
-			print_one_way(c, i, end, to);
-		}
-	}
-	return functions;
+	return 1 + left_statements_out(c, first);
 }
 
 static void print_all_one_way(const struct ct_coverage *c, FILE *to)
 {
 	fputs("one way: ", to);
-	print_more(print_functions_one_way(c, false, print_functions_one_way(c, true, 0, to), to), to);
+	print_functions(c, c->branch, c->branches, &(struct told){worth_of_branches, print_one_way}, to);
 }
 
 static void print_branches(const struct ct_coverage *c, FILE *to)
@@ -272,12 +225,11 @@ static json_t *branches_json(const struct ct_coverage *c)
 
 json_t *cli_statements_json(const struct ct_coverage *c)
 {
-	json_t *const missed = json_array();
-
 	if (c->count == 0) {
-		json_decref(missed);
 		return NULL;
 	}
+	json_t *const missed = json_array();
+
 	NVW_EACH(statement, c->statement, c->count) {
 		if (!statement->executed) {
 			json_array_append_new(missed, statement_json(c, statement));
@@ -297,28 +249,16 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 
 /* ---- lcov ---------------------------------------------------------------------------------------- */
 
-static unsigned end_of_file(const struct ct_coverage *c, unsigned i)
+static void write_functions(const struct ct_statement *first, unsigned count, FILE *to)
 {
-	NVW_INVARIANT(i < c->count);
+	unsigned functions = 0, executed = 0;
 
-	unsigned end = i + 1;
+	NVW_INVARIANT(count > 0);
+	for (unsigned i = 0, n; i < count; i += n) {
+		const struct ct_statement *const s = &first[i];
 
-	while (end < c->count && strcmp(c->statement[i].file, c->statement[end].file) == 0) {
-		end++;
-	}
-	return end;
-}
-
-static void write_functions(const struct ct_coverage *c, unsigned begin, unsigned file_end, FILE *to)
-{
-	unsigned functions = 0, executed = 0, end;
-
-	NVW_INVARIANT(begin < file_end && file_end <= c->count);
-	for (unsigned i = begin; i < file_end; i = end) {
-		const struct ct_statement *const s = &c->statement[i];
-
-		end = end_of_function(c, i);
-		const bool was_executed = executed_in(c, i, end) > 0;
+		n = in_function(s, count - i);
+		const bool was_executed = executed_of(s, n) > 0;
 
 		fprintf(to, "FN:%u,%s\nFNDA:%d,%s\n", s->line, s->function, was_executed, s->function);
 		functions++;
@@ -357,16 +297,17 @@ static void write_branches(const struct ct_coverage *c, const char *file, FILE *
 	}
 }
 
-static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+/* count: its statements. */
+static void write_file(
+	const struct ct_coverage *c, const struct ct_statement *first, unsigned count, FILE *to)
 {
-	NVW_INVARIANT(begin < end && end <= c->count);
-	fprintf(to, "TN:nvwave\nSF:%s\n", cli_source_path(c->statement[begin].file));
-	write_functions(c, begin, end, to);
-	write_branches(c, c->statement[begin].file, to);
-	for (unsigned i = begin; i < end; i++) {
-		fprintf(to, "DA:%u,%d\n", c->statement[i].line, c->statement[i].executed);
+	fprintf(to, "TN:nvwave\nSF:%s\n", cli_source_path(first->file));
+	write_functions(first, count, to);
+	write_branches(c, first->file, to);
+	NVW_EACH(s, first, count) {
+		fprintf(to, "DA:%u,%d\n", s->line, s->executed);
 	}
-	fprintf(to, "LF:%u\nLH:%u\nend_of_record\n", end - begin, executed_in(c, begin, end));
+	fprintf(to, "LF:%u\nLH:%u\nend_of_record\n", count, executed_of(first, count));
 }
 
 int cli_write_statements(const struct ct_coverage *c, const char *path)
@@ -375,12 +316,13 @@ int cli_write_statements(const struct ct_coverage *c, const char *path)
 		"--coverage: no statements of the program are known: build it with nvwave-cc, and do "
 		"not strip it");
 	FILE *const to = fopen(path, "w");
-	unsigned end;
 
 	NVW_FAIL_ERRNO_IF(!to, "%s", path);
-	for (unsigned i = 0; i < c->count; i = end) {
-		end = end_of_file(c, i);
-		write_file(c, i, end, to);
+	for (unsigned i = 0, n; i < c->count; i += n) {
+		const struct ct_statement *const first = &c->statement[i];
+
+		n = NVW_INDEX(k, c->count - i, strcmp(first[k].file, first->file) != 0);
+		write_file(c, first, n, to);
 	}
 	const bool failed = ferror(to);
 
