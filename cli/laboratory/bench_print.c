@@ -75,17 +75,20 @@ static void print_cell(const struct bench_row *row, unsigned metric, char cell[C
 	}
 }
 
+static bool is_host(const struct bench *b, const struct bench_row *row)
+{
+	return !b->of[row->of].workload;
+}
+
 static const char *checked_text(const struct bench *b, const struct bench_row *row)
 {
-	const bool is_host = !b->of[row->of].workload;
-
 	if (row->status == BENCH_LOSES) {
-		return is_host ? "WRONG RESULTS" : "LOSES DATA";
+		return is_host(b, row) ? "WRONG RESULTS" : "LOSES DATA";
 	}
 	if (row->status == BENCH_FAILED) {
 		return "no result";
 	}
-	if (row->status == BENCH_REFUSED || is_host) {
+	if (row->status == BENCH_REFUSED || is_host(b, row)) {
 		return "-";
 	}
 	return words_or(row->states, b->states ? "not checked" : "unchecked");
@@ -103,27 +106,35 @@ const char *bench_axis_value(const struct bench *b, const struct bench_row *row,
 	return b->runs.axis[b->first_axis + axis].value[row->choice[axis]];
 }
 
-static bool is_host(const struct bench *b, const struct bench_row *row)
-{
-	return !b->of[row->of].workload;
-}
-
-/* The name that is the workload's own, not a path. */
-static const char *workload_of(const struct bench *b, const struct bench_row *row)
-{
-	return b->of[row->of].name;
-}
-
-/* Whose time it is: a column of tables that have both. */
-static const char *time_of(const struct bench *b, const struct bench_row *row)
-{
-	return is_host(b, row) ? "real" : "simulated";
-}
-
-/* Columns before the numbers. */
+/* Columns before the numbers: what is measured, on what, and whose time it is in tables that have both. */
 static unsigned name_count(const struct bench *b)
 {
 	return 2 + b->axis_count + b->has_host;
+}
+
+static const char *name_of(const struct bench *b, unsigned column)
+{
+	static const char *const first[] = {"workload", "mix"};
+
+	NVW_INVARIANT(column < name_count(b));
+	if (column < 2) {
+		return first[column];
+	}
+	return column < 2 + b->axis_count ? bench_axis_name(b, column - 2) : "time";
+}
+
+static const char *value_of(const struct bench *b, const struct bench_row *row, unsigned column)
+{
+	const struct bench_case *const of = &b->of[row->of];
+
+	NVW_INVARIANT(column < name_count(b));
+	if (column < 2) {
+		return column ? of->mix : of->name; /* the workload's own name, not a path */
+	}
+	if (column < 2 + b->axis_count) {
+		return bench_axis_value(b, row, column - 2);
+	}
+	return is_host(b, row) ? "real" : "simulated";
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */
@@ -155,13 +166,8 @@ static void fill_head(const struct bench *b, struct table *t)
 {
 	unsigned c = 0;
 
-	snprintf(cell_at(t, 0, c++), CELL_BYTES, "workload");
-	snprintf(cell_at(t, 0, c++), CELL_BYTES, "mix");
-	NVW_FOR(i, b->axis_count) {
-		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", bench_axis_name(b, i));
-	}
-	if (b->has_host) {
-		snprintf(cell_at(t, 0, c++), CELL_BYTES, "time");
+	NVW_FOR(i, name_count(b)) {
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", name_of(b, i));
 	}
 	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metric->head);
@@ -177,13 +183,8 @@ static void fill_row(const struct bench *b, struct table *t, unsigned of)
 	const struct bench_row *const row = &b->row[of];
 	unsigned c = 0;
 
-	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", workload_of(b, row));
-	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", b->of[row->of].mix);
-	NVW_FOR(i, b->axis_count) {
-		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", bench_axis_value(b, row, i));
-	}
-	if (b->has_host) {
-		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", time_of(b, row));
+	NVW_FOR(i, name_count(b)) {
+		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", value_of(b, row, i));
 	}
 	NVW_FOR(i, BENCH_METRIC_COUNT) {
 		print_cell(row, i, cell_at(t, of + 1, c++));
@@ -224,7 +225,7 @@ static void print_table(const struct table *t, unsigned names, FILE *to)
 /* "kv a scope=kernel" */
 static void print_row_name(const struct bench *b, const struct bench_row *row, FILE *to)
 {
-	fprintf(to, "%s %s", workload_of(b, row), b->of[row->of].mix);
+	fprintf(to, "%s %s", b->of[row->of].name, b->of[row->of].mix);
 	NVW_FOR(i, b->axis_count) {
 		fprintf(to, " %s=%s", bench_axis_name(b, i), bench_axis_value(b, row, i));
 	}
@@ -311,16 +312,12 @@ static unsigned seeds_of(const struct bench *b, const struct bench_row *row)
 	return b->seeds;
 }
 
+/* A point is a row's seed. */
 static void plan_axes(const struct bench *b, struct table_plan *plan)
 {
-	NVW_INVARIANT(plan->axes == 0 && b->axis_count + 4 <= TABLE_AXES_MAX);
-	plan->axis[plan->axes++] = "workload";
-	plan->axis[plan->axes++] = "mix";
-	NVW_FOR(i, b->axis_count) {
-		plan->axis[plan->axes++] = bench_axis_name(b, i);
-	}
-	if (b->has_host) {
-		plan->axis[plan->axes++] = "time";
+	NVW_INVARIANT(plan->axes == 0 && name_count(b) < TABLE_AXES_MAX);
+	NVW_FOR(i, name_count(b)) {
+		plan->axis[plan->axes++] = name_of(b, i);
 	}
 	plan->axis[plan->axes++] = "seed";
 }
@@ -329,18 +326,12 @@ static int plan_row(const struct bench *b, const struct bench_row *row, struct t
 {
 	const char *values[TABLE_AXES_MAX];
 	char seed[16];
-	unsigned n = 0;
 
-	NVW_INVARIANT(b->axis_count + 4 <= TABLE_AXES_MAX);
-	values[n++] = workload_of(b, row);
-	values[n++] = b->of[row->of].mix;
-	NVW_FOR(i, b->axis_count) {
-		values[n++] = bench_axis_value(b, row, i);
+	NVW_INVARIANT(name_count(b) < TABLE_AXES_MAX);
+	NVW_FOR(i, name_count(b)) {
+		values[i] = value_of(b, row, i);
 	}
-	if (b->has_host) {
-		values[n++] = time_of(b, row);
-	}
-	values[n] = seed;
+	values[name_count(b)] = seed;
 	NVW_FOR(i, seeds_of(b, row)) {
 		NVW_PRINT(seed, "%u", i + 1);
 		NVW_TRY(table_plan_add(plan, values));
@@ -370,19 +361,13 @@ int bench_check_former(const struct bench *b, const char *path)
 	return error;
 }
 
-static void print_axis_names(const struct bench *b, FILE *to)
-{
-	NVW_EACH(axis, b->runs.axis + b->first_axis, b->axis_count) {
-		fputc(',', to);
-		sweep_csv_field(axis->name, to);
-	}
-}
-
 static void print_csv_head(const struct bench *b, FILE *to)
 {
-	fputs("workload,mix", to);
-	print_axis_names(b, to);
-	fprintf(to, "%s,seed,status,reason,crash_states", words_if(b->has_host, ",time"));
+	NVW_FOR(i, name_count(b)) {
+		sweep_csv_field(name_of(b, i), to);
+		fputc(',', to);
+	}
+	fputs("seed,status,reason,crash_states", to);
 	NVW_EACH(metric, metrics, BENCH_METRIC_COUNT) {
 		fprintf(to, ",%s", metric->column);
 	}
@@ -404,16 +389,11 @@ static const char *revision_of(const struct bench *b, const struct bench_row *ro
 static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)
 {
 	NVW_INVARIANT(seed < b->seeds);
-	sweep_csv_field(workload_of(b, row), to);
-	fprintf(to, ",%s", b->of[row->of].mix);
-	NVW_FOR(i, b->axis_count) {
+	NVW_FOR(i, name_count(b)) {
+		sweep_csv_field(value_of(b, row, i), to);
 		fputc(',', to);
-		sweep_csv_field(bench_axis_value(b, row, i), to);
 	}
-	if (b->has_host) {
-		fprintf(to, ",%s", time_of(b, row));
-	}
-	fprintf(to, ",%u,%s,", seed + 1, csv_status(row));
+	fprintf(to, "%u,%s,", seed + 1, csv_status(row));
 	sweep_csv_field(words_or(row->reason, ""), to);
 	fprintf(to, ",%s", checked_text(b, row));
 	NVW_FOR(i, BENCH_METRIC_COUNT) {
@@ -461,13 +441,10 @@ static json_t *number_json(const struct bench_number *n)
 
 static json_t *row_json(const struct bench *b, const struct bench_row *row)
 {
-	json_t *const o = json_pack("{s:s, s:s}", "workload", workload_of(b, row), "mix", b->of[row->of].mix);
+	json_t *const o = json_object();
 
-	NVW_FOR(i, b->axis_count) {
-		member_set_text(o, bench_axis_name(b, i), bench_axis_value(b, row, i));
-	}
-	if (b->has_host) {
-		member_set_text(o, "time", time_of(b, row));
+	NVW_FOR(i, name_count(b)) {
+		member_set_text(o, name_of(b, i), value_of(b, row, i));
 	}
 	member_set_text(o, "status", csv_status(row));
 	member_set_text(o, "reason", words_or(row->reason, ""));
