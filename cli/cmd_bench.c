@@ -7,18 +7,18 @@
 #include "laboratory/bench.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
+#include "report/words.h"
 #include "session.h"
 
 /* "x.csv" -> "x.journal"; freed by the caller. */
 static char *journal_of(const char *output)
 {
 	size_t n = strlen(output);
-	char *path;
 
 	if (n > 4 && !strcmp(output + n - 4, ".csv")) {
 		n -= 4;
 	}
-	return asprintf(&path, "%.*s.journal", (int)n, output) < 0 ? NULL : path;
+	return text_made("%.*s.journal", (int)n, output);
 }
 
 /* Both sweeps' results are in one journal: their keys differ. Without --output none is kept. */

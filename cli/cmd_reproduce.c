@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -28,13 +29,12 @@ struct reproduce_command {
 /* Beside the installed program; NULL: it is not there. */
 static char *installed_folder(void)
 {
-	char self[4096], *path;
+	char self[4096];
 
 	nvw_own_folder(self, sizeof self);
-	if (asprintf(&path, "%s/../share/nvwave/papers", self) < 0) {
-		return NULL;
-	}
-	if (!access(path, R_OK)) {
+	char *const path = text_made("%s/../share/nvwave/papers", self);
+
+	if (!path || !access(path, R_OK)) {
 		return path;
 	}
 	free(path);
@@ -47,12 +47,9 @@ static char *papers_folder(const struct cli_options *o)
 	if (cli_given(o, CLI_papers)) {
 		return strdup(cli_text(o, CLI_papers));
 	}
-	char *folder = installed_folder();
+	char *const installed = installed_folder();
 
-	if (!folder && asprintf(&folder, "%s/papers", cli_source_root) < 0) {
-		return NULL;
-	}
-	return folder;
+	return NVW_OR(installed, text_made("%s/papers", cli_source_root));
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */
@@ -209,10 +206,9 @@ static void print_ends(const struct papers *p)
 //* ---- The command --------------------------------------------------------------------------------- */
 static int open_journal(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
 {
-	char *path;
+	char *const path = text_made("%s/%s.journal", folder, s->name);
 
-	NVW_FAIL_IF(asprintf(&path, "%s/%s.journal", folder, s->name) < 0, NVW_E_MEMORY,
-		"no memory for a file name");
+	NVW_ALLOCATED(path, "no memory for a file name");
 	const int r = sweep_journal_open(&s->sweep, path, cli_given(&c->given, CLI_fresh), &s->journal);
 
 	free(path);

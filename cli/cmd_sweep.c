@@ -30,7 +30,6 @@ struct sweep_command {
 	char *output;           /* names of files without their ends */
 	unsigned shard, shards; /* 0: all points */
 	unsigned journals;      /* to merge: the last arguments */
-	json_t *summary;
 	struct counts counts;
 	double seconds;
 };
@@ -70,10 +69,8 @@ static char *output_of(const struct cli_options *o)
 /* FILE.IofN: of a shard. */
 static char *name_of_shard(const struct sweep_command *c, const char *base)
 {
-	char *name;
-
 	NVW_INVARIANT(c->shard >= 1 && c->shard <= c->shards);
-	return asprintf(&name, "%s.%uof%u", base, c->shard, c->shards) < 0 ? NULL : name;
+	return text_made("%s.%uof%u", base, c->shard, c->shards);
 }
 
 static int name_output(struct sweep_command *c)
@@ -89,46 +86,16 @@ static int name_output(struct sweep_command *c)
 	return 0;
 }
 
-/* The output with an end; freed by the caller. */
-static char *name_of(const struct sweep_command *c, const char *end)
+/* What is done with the file of the output's name and this end. */
+static int with_file(
+	struct sweep_command *c, const char *end, int (*work)(const struct sweep *sweep, const char *path))
 {
-	char *name;
+	char *const path = text_made("%s%s", c->output, end);
 
-	return asprintf(&name, "%s%s", c->output, end) < 0 ? NULL : name;
-}
+	NVW_ALLOCATED(path, "no memory for a file name");
+	const int r = work(&c->sweep, path);
 
-/* ---- Files --------------------------------------------------------------------------------------- */
-
-static int write_summary(const struct sweep_command *c, const char *path)
-{
-	NVW_INVARIANT(!c->shards);
-	return sweep_write_summary(&c->sweep, c->summary, path);
-}
-
-static int write_csv(const struct sweep_command *c, const char *path)
-{
-	return sweep_write_csv(&c->sweep, path);
-}
-
-static int write_lines(const struct sweep_command *c, const char *path)
-{
-	return sweep_write_json_lines(&c->sweep, path);
-}
-
-static int write_host(const struct sweep_command *c, const char *path)
-{
-	return sweep_write_host(&c->sweep, path);
-}
-
-static int write_file(const struct sweep_command *c, const char *end,
-	int (*write_to)(const struct sweep_command *, const char *))
-{
-	char *const name = name_of(c, end);
-
-	NVW_ALLOCATED(name, "no memory for a file name");
-	const int r = write_to(c, name);
-
-	free(name);
+	free(path);
 	return r;
 }
 
@@ -171,7 +138,7 @@ static void print_mean(const struct sweep_command *c, const json_t *mean)
 
 static void print_means(const struct sweep_command *c)
 {
-	json_t *const means = json_object_get(c->summary, "geometric_means");
+	json_t *const means = json_object_get(c->sweep.summary, "geometric_means");
 
 	if (json_array_size(means)) {
 		puts("\nmeans over the seeds, ± 95 % confidence (Student's t)");
@@ -232,7 +199,7 @@ static int print_json(const struct sweep_command *c)
 		(int)c->counts.failed, "unchanged", (int)c->counts.known, "host_seconds", c->seconds,
 		"output", c->output);
 
-	json_object_update(report, c->summary);
+	json_object_update(report, c->sweep.summary);
 	json_object_set_new(report, "made_by", cli_provenance(NULL, NULL));
 	return cli_print_json(report, stdout);
 }
@@ -286,21 +253,9 @@ static int list_points(const struct sweep *s, bool json)
 	return r;
 }
 
-static int check_former(const struct sweep_command *c)
-{
-	if (cli_given(&c->given, CLI_overwrite)) {
-		return 0;
-	}
-	char *const table = name_of(c, ".csv");
-	const int r = table ? sweep_check_former(&c->sweep, table) : sweep_no_memory();
-
-	free(table);
-	return r;
-}
-
 static int open_journal(struct sweep_command *c)
 {
-	char *const path = name_of(c, ".journal");
+	char *const path = text_made("%s.journal", c->output);
 
 	NVW_ALLOCATED(path, "no memory for a file name");
 	const int r = sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal);
@@ -421,12 +376,12 @@ static int take_parts(struct sweep_command *c)
 
 static int write_and_print(struct sweep_command *c)
 {
-	NVW_TRY(write_file(c, ".csv", write_csv));
-	NVW_TRY(write_file(c, ".jsonl", write_lines));
-	NVW_TRY(write_file(c, ".host.csv", write_host));
+	NVW_TRY(with_file(c, ".csv", sweep_write_csv));
+	NVW_TRY(with_file(c, ".jsonl", sweep_write_json_lines));
+	NVW_TRY(with_file(c, ".host.csv", sweep_write_host));
 	if (!c->shards) { /* a baseline may be in another shard */
-		NVW_TRY(sweep_summarise(&c->sweep, &c->summary));
-		NVW_TRY(write_file(c, ".summary.csv", write_summary));
+		NVW_TRY(sweep_summarise(&c->sweep));
+		NVW_TRY(with_file(c, ".summary.csv", sweep_write_summary));
 	}
 	count_points(c);
 	NVW_TRY(cli_json(&c->given) ? print_json(c) : print_text(c));
@@ -452,7 +407,9 @@ static int sweep_points(struct sweep_command *c)
 		return list_points(&c->sweep, cli_json(o));
 	}
 	NVW_TRY(name_output(c));
-	NVW_TRY(check_former(c));
+	if (!cli_given(o, CLI_overwrite)) {
+		NVW_TRY(with_file(c, ".csv", sweep_check_former));
+	}
 	NVW_TRY(c->journals ? merge_journals(c) : run_points(c));
 	return write_and_print(c);
 }
@@ -475,7 +432,6 @@ static int sweep(struct cli_options *o)
 	}
 	sweep_journal_close(&c.journal);
 	sweep_end(&c.sweep);
-	json_decref(c.summary);
 	free(c.output);
 	return result;
 }

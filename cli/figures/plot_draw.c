@@ -16,12 +16,8 @@ enum { MESSAGE_BYTES = 400 };
 //* ---- gnuplot ------------------------------------------------------------------------------------- */
 static bool has_gnuplot(const char *folder)
 {
-	char *name;
-
-	if (asprintf(&name, "%s/gnuplot", folder) < 0) {
-		return false;
-	}
-	const bool found = access(name, X_OK) == 0;
+	char *const name = text_made("%s/gnuplot", folder);
+	const bool found = name && access(name, X_OK) == 0;
 
 	free(name);
 	return found;

@@ -11,6 +11,7 @@
 #include "core/newfile.h"
 #include "core/print.h"
 #include "../figures/plot.h"
+#include "../report/words.h"
 #include "paper.h"
 #include "paper_markup.h"
 
@@ -25,9 +26,9 @@ static bool is_of_figure(const struct paper_row *row, const char *paper, const c
 
 static char *figure_path(const struct page *p, const char *paper, const char *figure, const char *end)
 {
-	char *path;
+	char *const path = text_made("%s/%s-%s%s", p->folder, paper, figure, end);
 
-	if (asprintf(&path, "%s/%s-%s%s", p->folder, paper, figure, end) < 0) {
+	if (!path) {
 		return NULL;
 	}
 	for (char *at = path + strlen(p->folder) + 1; (at = strpbrk(at, " ,/"));) {
@@ -59,11 +60,8 @@ static int write_figure_table(const struct page *p, const struct paper_row *firs
 	const char *const figure = paper_text(first->keys, "figure"), *const unit =
 									      paper_text(first->keys, "unit");
 	struct nvw_new_file f;
-	int r = nvw_new_file_begin(path, false, &f);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	fprintf(f.file, "row,source,seed,%s\n", NVW_OR(unit, "value"));
 	NVW_EACH(row, p->papers->row, p->papers->row_count) {
 		if (is_of_figure(row, first->paper, figure)) {
@@ -132,11 +130,8 @@ static int embed(const struct page *p, const char *path)
 {
 	char *text;
 	uint64_t bytes;
-	const int r = nvw_input_read(path, FIGURE_BYTES_MAX, &text, &bytes);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw_input_read(path, FIGURE_BYTES_MAX, &text, &bytes));
 	fputs("<p><img alt=\"the paper's values beside ours\" src=\"data:image/svg+xml,", p->to);
 	NVW_FOR(i, bytes) {
 		const unsigned char c = (unsigned char)text[i];

@@ -334,11 +334,10 @@ static const struct kept_file ends = {
 
 static char *path_of(const struct papers *p, const struct kept_file *f)
 {
-	char *path = NULL;
+	char *const path = text_made("%s/%s", p->folder, f->name);
 
-	if (asprintf(&path, "%s/%s", p->folder, f->name) < 0) {
+	if (!path) {
 		(void)nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-		return NULL;
 	}
 	return path;
 }

@@ -511,15 +511,13 @@ static void end(const struct page *p)
 static int write_page(struct page *p, const char *name)
 {
 	struct nvw_new_file f;
-	char *path = NULL;
-	int r = asprintf(&path, "%s/%s", p->folder, name) < 0 ?
-			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :
-			nvw_new_file_begin(path, false, &f);
+	char *const path = text_made("%s/%s", p->folder, name);
+
+	NVW_ALLOCATED(path, "no memory for a file name");
+	int r = nvw_new_file_begin(path, false, &f);
 
 	free(path);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(r);
 	p->to = f.file;
 	begin(p);
 	summary(p);

@@ -56,12 +56,8 @@ static char *read_all(int fd)
 /* With SIGINT ignored; NULL: it did not start. */
 static FILE *start(const char *command)
 {
-	char *all;
-
-	if (asprintf(&all, "trap '' INT; %s", command) < 0) {
-		return NULL;
-	}
-	FILE *const f = popen(all, "re");
+	char *const all = text_made("trap '' INT; %s", command);
+	FILE *const f = all ? popen(all, "re") : NULL;
 
 	free(all);
 	return f;

@@ -15,39 +15,19 @@
 #include "report/words.h"
 #include "slurm_task.h"
 
-static int write_file(const char *path, int mode, const char *text)
-{
-	struct nvw_new_file f;
-
-	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	fputs(text, f.file);
-	fchmod(fileno(f.file), (mode_t)mode);
-	return nvw_new_file_end(&f, 0);
-}
-
 int slurm_write(const char *folder, const char *name, int mode, const char *text)
 {
-	char *path;
+	char *const path = text_made("%s/%s", folder, name);
 
 	NVW_INVARIANT(!strchr(name, '/'));
-	NVW_FAIL_IF(asprintf(&path, "%s/%s", folder, name) < 0, NVW_E_MEMORY, "no memory for a job array");
-	const int r = write_file(path, mode, text);
+	NVW_ALLOCATED(path, "no memory for a job array");
+	const int r = sweep_write_text(path, mode, text);
 
 	free(path);
 	return r;
 }
 
 /* ---- Outcomes ------------------------------------------------------------------------------------ */
-
-static char *outcome_path(const char *folder, const char *key)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/%s.json", folder, key) < 0) {
-		return NULL;
-	}
-	return path;
-}
 
 static int write_outcome(const char *folder, const char *key, const struct sweep_outcome *o)
 {
@@ -77,7 +57,7 @@ static char *copy_of(const json_t *o, const char *name)
 
 bool slurm_read_outcome(const char *folder, const char *key, struct sweep_outcome *o)
 {
-	char *const path = outcome_path(folder, key);
+	char *const path = text_made("%s/%s.json", folder, key);
 	json_t *const all = path ? json_load_file(path, 0, NULL) : NULL;
 
 	*o = (struct sweep_outcome){.exit_status = (int)member_number(all, "exit"),

@@ -89,6 +89,7 @@ struct sweep {
 	const char *data; /* folder of input files, NULL: none */
 	struct sweep_point *point;
 	unsigned count;
+	json_t *summary; /* {"summary": [...], "geometric_means": [...]}; NULL: not made yet */
 };
 
 /* Returns NVW_E_MEMORY with its message. */
@@ -210,6 +211,8 @@ NVW_CHECKED int sweep_run_words(
 /* Makes the point's row of it, writes its report, and adds it to the journal. */
 NVW_CHECKED int sweep_take(const struct sweep *sweep, const struct sweep_manner *manner,
 	struct sweep_journal *journal, struct sweep_point *point, const struct sweep_outcome *outcome);
+/* A whole file or none. mode 0: that of a new file. */
+NVW_CHECKED int sweep_write_text(const char *path, int mode, const char *text);
 /* "FOLDER/000001.json" of the first point. Freed by the caller; NULL without memory. */
 char *sweep_report_path(const struct sweep_point *point, const char *folder);
 /* A line of progress on standard error, if it is wanted and the last one is a moment ago. */
@@ -268,8 +271,8 @@ void sweep_csv_field(const char *text, FILE *to);
 /* A number, a text or a truth value; nothing for others. */
 void sweep_csv_value(const json_t *value, FILE *to);
 
-/* {"summary": [...], "geometric_means": [...]}. NVW_E_USAGE if no row has a value of a metric's name. */
-NVW_CHECKED int sweep_summarise(const struct sweep *sweep, json_t **ret_summary);
-NVW_CHECKED int sweep_write_summary(const struct sweep *sweep, const json_t *summary, const char *path);
+/* Makes the summary. NVW_E_USAGE if no row has a value of a metric's name. */
+NVW_CHECKED int sweep_summarise(struct sweep *sweep);
+NVW_CHECKED int sweep_write_summary(const struct sweep *sweep, const char *path);
 
 #endif

@@ -380,6 +380,7 @@ void sweep_end(struct sweep *s)
 		json_decref(point->row);
 	}
 	sweep_bundles_end(s);
+	json_decref(s->summary);
 	free(s->point);
 	free(s->command);
 	free(s->metrics);

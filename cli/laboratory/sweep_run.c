@@ -262,21 +262,19 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 
 char *sweep_report_path(const struct sweep_point *p, const char *folder)
 {
-	char *path;
-
 	NVW_INVARIANT(p->number > 0);
-	if (asprintf(&path, "%s/%06u.json", folder, p->number) < 0) {
-		return NULL;
-	}
-	return path;
+	return text_made("%s/%06u.json", folder, p->number);
 }
 
-static int write_text(const char *path, const char *text)
+int sweep_write_text(const char *path, int mode, const char *text)
 {
 	struct nvw_new_file f;
 
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	fputs(text, f.file);
+	if (mode) {
+		fchmod(fileno(f.file), (mode_t)mode);
+	}
 	return nvw_new_file_end(&f, 0);
 }
 
@@ -285,7 +283,7 @@ static int write_report(const struct sweep_point *p, const char *folder, const c
 	char *const path = sweep_report_path(p, folder);
 
 	NVW_ALLOCATED(path, "no memory for a file name");
-	const int r = write_text(path, text);
+	const int r = sweep_write_text(path, 0, text);
 
 	free(path);
 	return r;

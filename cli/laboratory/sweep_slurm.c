@@ -296,13 +296,13 @@ static bool has_missing_point(const struct front *f)
 /* No front end follows it any more. */
 static void cancel(struct front *f, const char *why)
 {
-	char *path = NULL;
+	char *const path = text_made("%s/job", f->work->folder);
 
 	slurm_cancel(&f->job, why);
-	if (asprintf(&path, "%s/job", f->work->folder) >= 0) {
+	if (path) {
 		unlink(path);
-		free(path);
 	}
+	free(path);
 }
 
 /* It goes on if it has points that are missing here. */
@@ -351,12 +351,9 @@ static void pause_ms(unsigned ms)
 /* "; see FOLDER/task-3.log", if the task has printed something. Freed by the caller; NULL without memory. */
 static char *log_words(const struct front *f, unsigned task)
 {
-	char *words = NULL;
+	char *const words = text_made("; see %s/task-%u.log", f->work->folder, task);
 
-	if (asprintf(&words, "; see %s/task-%u.log", f->work->folder, task) < 0) {
-		return NULL;
-	}
-	if (access(words + strlen("; see "), R_OK)) {
+	if (words && access(words + strlen("; see "), R_OK)) {
 		*words = 0;
 	}
 	return words;
@@ -554,11 +551,10 @@ int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 
 char *slurm_folder(const char *name, int bytes)
 {
-	char *const here = *name == '/' ? strdup("") : getcwd(NULL, 0), *folder = NULL;
+	char *const here = *name == '/' ? strdup("") : getcwd(NULL, 0);
+	char *const folder =
+		here ? text_made("%s%s%.*s.slurm", here, words_if(*here, "/"), bytes, name) : NULL;
 
-	if (here && asprintf(&folder, "%s%s%.*s.slurm", here, words_if(*here, "/"), bytes, name) < 0) {
-		folder = NULL;
-	}
 	free(here);
 	return folder;
 }

@@ -15,6 +15,7 @@
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/order.h"
+#include "core/search.h"
 #include "confidence.h"
 #include "sweep.h"
 #include "report/words.h"
@@ -127,20 +128,12 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 /* The group with the same values of all axes, but the seed. */
 static const struct group *group_with(const struct summary *m, const struct sweep_point *wanted)
 {
-	for (unsigned low = 0, high = m->count; low < high;) {
-		const unsigned at = (low + high) / 2;
-		const int order = compare_points(m, m->group[at].first, wanted);
+	const unsigned i = NVW_FIRST(k, 0, m->count, compare_points(m, m->group[k].first, wanted) >= 0);
 
-		if (order == 0) {
-			return &m->group[at];
-		}
-		if (order < 0) {
-			low = at + 1;
-		} else {
-			high = at;
-		}
+	if (i == m->count || compare_points(m, m->group[i].first, wanted) != 0) {
+		return NULL;
 	}
-	return NULL;
+	return &m->group[i];
 }
 
 /* The group that has the baseline's values in place of this one's; NULL if it was excluded. */
@@ -355,7 +348,7 @@ static int summarise_all(struct summary *m, char *metrics)
 	return r;
 }
 
-int sweep_summarise(const struct sweep *s, json_t **ret_summary)
+int sweep_summarise(struct sweep *s)
 {
 	struct summary m = {
 		.sweep = s, .seed = sweep_axis_named(s, "seed"), .rows = json_array(), .means = json_array()};
@@ -363,16 +356,16 @@ int sweep_summarise(const struct sweep *s, json_t **ret_summary)
 	const int r = summarise_all(&m, metrics);
 
 	free(metrics);
-	*ret_summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
+	s->summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
 	return r;
 }
 
-int sweep_write_summary(const struct sweep *s, const json_t *summary, const char *path)
+int sweep_write_summary(const struct sweep *s, const char *path)
 {
-	NVW_INVARIANT(json_is_object(summary));
+	NVW_INVARIANT(json_is_object(s->summary));
 
 	struct nvw_new_file f;
-	json_t *const rows = json_object_get(summary, "summary"), *row;
+	json_t *const rows = json_object_get(s->summary, "summary"), *row;
 	const char *separator = "";
 	size_t i;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../report/provenance.h"
+#include "../report/words.h"
 #include "../report/crash/unlogged.h"
 #include "try_cures.h"
 
@@ -16,10 +17,7 @@
 /* The program itself, with the option to print. */
 static char *default_recover(const char *exec)
 {
-	char *text;
-	const int n = asprintf(&text, "%.*s --recover-and-print", (int)strcspn(exec, " \t"), exec);
-
-	return n < 0 ? NULL : text;
+	return text_made("%.*s --recover-and-print", (int)strcspn(exec, " \t"), exec);
 }
 
 static int check_request(const struct crash_request *r)

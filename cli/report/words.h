@@ -3,6 +3,7 @@
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +38,20 @@ static inline void words_add(char *list, size_t room, const char *between, const
 	const size_t n = strlen(list);
 
 	snprintf(list + n, room - n, "%s%s", words_if(n, between), words);
+}
+
+/* A text of its own, which the caller frees; NULL without memory. */
+__attribute__((format(printf, 1, 2))) static inline char *text_made(const char *format, ...)
+{
+	char *text;
+	va_list values;
+
+	va_start(values, format);
+	if (vasprintf(&text, format, values) < 0) {
+		text = NULL;
+	}
+	va_end(values);
+	return text;
 }
 
 /* Whether the first n characters are this text. */
