@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/order.h"
 #include "core/print.h"
 #include "core/units.h"
@@ -435,25 +436,17 @@ static json_t *row_json(const struct test *t, const struct row *r)
 		measured_json(&r->with), "fio_without_delays", measured_json(&r->without));
 }
 
-static json_t *rows_json(const struct test *t, const struct measuring *m)
-{
-	json_t *const rows = json_array();
-
-	NVW_INVARIANT(m->row_count <= ROWS_MAX);
-	NVW_EACH(row, m->row, m->row_count) {
-		json_array_append_new(rows, row_json(t, row));
-	}
-	return rows;
-}
-
 static int print_json(const struct test *t, const struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
+	json_t *const rows = JSON_LIST(row, m->row, m->row_count, row_json(t, row));
+
+	NVW_INVARIANT(m->row_count <= ROWS_MAX);
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "test", t->name,
 		"fio_version", m->version, "machine", machine->name, "domain", cli_domain_name(machine),
 		"read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
-		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows_json(t, m),
-		"made_by", cli_provenance(machine, NULL));
+		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows, "made_by",
+		cli_provenance(machine, NULL));
 
 	return cli_print_json(o, stdout);
 }

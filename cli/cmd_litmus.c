@@ -96,14 +96,9 @@ static void print_report(const struct litmus_report *r, bool brief)
 
 static json_t *outcomes_json(const struct litmus_report *r)
 {
-	json_t *const outcomes = json_array();
-
-	NVW_FOR(i, r->outcome_count) {
-		json_array_append_new(
-			outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
-					  r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
-	}
-	return outcomes;
+	return JSON_LIST(one, r->outcome, r->outcome_count,
+		json_pack("{s:s, s:b, s:I}", "state", one->text, "holds", one->holds, "count",
+			(json_int_t)one->count));
 }
 
 static json_t *to_json(const struct litmus_report *r)

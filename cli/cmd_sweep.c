@@ -220,13 +220,8 @@ static void print_words(const struct sweep_words *words)
 /* The command line of every point, as it can be pasted into a shell; with JSON, a list of lists of words. */
 static json_t *words_json(const struct sweep_words *words)
 {
-	json_t *const point = json_array();
-
 	NVW_INVARIANT(words->count > 0);
-	NVW_EACH(word, words->word, words->count - 1) {
-		json_array_append_new(point, json_string(*word));
-	}
-	return point;
+	return JSON_LIST(word, words->word, words->count - 1, json_string(*word));
 }
 
 /* The command line of every point, as it can be pasted into a shell; with JSON, a list of lists of words. */

@@ -141,15 +141,11 @@ static json_t *input_json(const struct ct_input *i)
 json_t *cli_corpus_json(const struct ct_result *r)
 {
 	const struct ct_corpus *const c = &r->corpus;
-	json_t *const inputs = json_array();
-
 	if (c->count == 0) {
-		json_decref(inputs);
 		return NULL;
 	}
-	NVW_EACH(input, c->input, c->count) {
-		json_array_append_new(inputs, input_json(input));
-	}
+	json_t *const inputs = JSON_LIST(input, c->input, c->count, input_json(input));
+
 	return json_pack("{s:o, s:i, s:I}", "inputs", inputs, "made", (int)c->made, "states_of_other_inputs",
 		(json_int_t)r->states_met);
 }

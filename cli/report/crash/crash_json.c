@@ -24,20 +24,12 @@ static double finite_or_0(double log2_states)
 	return isfinite(log2_states) ? log2_states : 0.0;
 }
 
-static json_t *json_intervals(const struct ct_result *r)
+static json_t *interval_json(const struct ct_interval *k)
 {
-	json_t *const all = json_array();
-
-	NVW_EACH(k, r->interval, r->interval_count) {
-		const double log2_states = finite_or_0(k->possible_log2);
-
-		json_array_append_new(
-			all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns",
-				     (double)k->time_ps / 1000, "possible_log2", log2_states, "exact",
-				     k->exact, "distinct", (int)k->distinct, "equal", (int)k->equal, "unread",
-				     (int)k->unread, "all_accounted_for", k->exhausted));
-	}
-	return all;
+	return json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns", (double)k->time_ps / 1000,
+		"possible_log2", finite_or_0(k->possible_log2), "exact", k->exact, "distinct",
+		(int)k->distinct, "equal", (int)k->equal, "unread", (int)k->unread, "all_accounted_for",
+		k->exhausted);
 }
 
 #define M(...)        MEMBER(OF, __VA_ARGS__)
@@ -103,11 +95,9 @@ static json_t *json_assumed(const struct ct_result *r)
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
-	json_t *findings = json_array();
+	json_t *const findings = JSON_LIST(finding, r->finding, r->finding_count, ct_finding_json(finding));
+	json_t *const intervals = JSON_LIST(k, r->interval, r->interval_count, interval_json(k));
 
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		json_array_append_new(findings, ct_finding_json(finding));
-	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
@@ -129,7 +119,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards",
 		(int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
 		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads,
-		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
+		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", intervals,
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,

@@ -11,6 +11,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/member.h"
 #include "core/newfile.h"
 #include "core/order.h"
 #include "core/print.h"
@@ -587,11 +588,6 @@ json_t *cli_patch_insertions(const struct ct_finding *f)
 		return NULL;
 	}
 	qsort(in, count, sizeof *in, by_place);
-	json_t *const all = json_array();
-
-	NVW_FOR(i, count) {
-		json_array_append_new(all, json_pack("{s:s, s:i, s:s}", "file", in[i].file, "line",
-						   (int)in[i].line, "text", in[i].text));
-	}
-	return all;
+	return JSON_LIST(one, in, count,
+		json_pack("{s:s, s:i, s:s}", "file", one->file, "line", (int)one->line, "text", one->text));
 }

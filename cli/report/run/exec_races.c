@@ -2,6 +2,7 @@
 /* See exec_races.h. */
 #include "exec_races.h"
 #include "core/invariant.h"
+#include "core/member.h"
 
 #include "../words.h"
 #include "core/each.h"
@@ -199,12 +200,7 @@ static json_t *place_json(const struct host_control *c, uint32_t site)
 
 static json_t *locks_json(const struct host_control *c, const struct host_lockset *s)
 {
-	json_t *const list = json_array();
-
-	NVW_FOR(i, s->count) {
-		json_array_append_new(list, place_json(c, s->site[i]));
-	}
-	return list;
+	return JSON_LIST(site, s->site, s->count, place_json(c, *site));
 }
 
 static json_t *witness_json(const struct host_candidate *x)
@@ -233,16 +229,12 @@ static void add_note(void *context, const char *text, uint64_t times)
 
 json_t *exec_races_json(const struct host_session *s, const struct host_candidates *c)
 {
-	json_t *const list = json_array(), *const left_out = json_array();
-
 	if (c->races == NULL) {
-		json_decref(list);
-		json_decref(left_out);
 		return NULL;
 	}
-	NVW_FOR(i, c->count) {
-		json_array_append_new(list, candidate_json(s, c, &c->list[i]));
-	}
+	json_t *const list = JSON_LIST(x, c->list, c->count, candidate_json(s, c, x)), *const left_out =
+											       json_array();
+
 	for_left_out(c, add_note, left_out);
 	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
 		c->schedules > 0 ? "candidates" : "candidate: not witnessed", "windows",
