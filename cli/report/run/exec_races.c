@@ -4,6 +4,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 
+#include "../json_report.h"
 #include "../words.h"
 #include "core/each.h"
 
@@ -27,22 +28,21 @@ static const char *hint_text(enum host_hint hint)
 	return texts[hint];
 }
 
-/* Calls the function with each sentence on what was left out. */
-static void for_left_out(const struct host_candidates *c,
-	void (*note)(void *context, const char *text, uint64_t times), void *context)
+/* Each sentence on what was left out. */
+static void note_left_out(const struct host_candidates *c, const struct cli_notes *notes)
 {
 	if (!c->races->loads_seen) {
-		note(context, "no load of a mapped file was seen: build the program with nvwave-cc --loads",
+		cli_note(notes, "no load of a mapped file was seen: build the program with nvwave-cc --loads",
 			1);
 	}
 	if (c->races->private_windows > 0) {
-		note(context,
+		cli_note(notes,
 			"windows were left out, because one thread alone had touched the bytes so far "
 			"(--check=persistency:initial has them)",
 			c->races->private_windows);
 	}
 	if (c->without_effect > 0) {
-		note(context,
+		cli_note(notes,
 			"pairs were left out, because nothing was made durable after the load, or its thread "
 			"made "
 			"durable what it had read",
@@ -50,10 +50,10 @@ static void for_left_out(const struct host_candidates *c,
 	}
 	NVW_FOR(i, HOST_RACE_LIMIT_COUNT) {
 		if (c->races->limit[i] > 0) {
-			note(context, host_race_limit_text((enum host_race_limit)i), c->races->limit[i]);
+			cli_note(notes, host_race_limit_text((enum host_race_limit)i), c->races->limit[i]);
 		}
 	}
-	note(context, limits_of_all, 1);
+	cli_note(notes, limits_of_all, 1);
 }
 
 /* ---- Text ----------------------------------------------------------------------------------------- */
@@ -133,15 +133,6 @@ static void print_candidate(
 	print_witness(all, to, x);
 }
 
-static void print_note(void *context, const char *text, uint64_t times)
-{
-	if (times > 1) {
-		fprintf(context, "    %s (%llu times)\n", text, (ull)times);
-	} else {
-		fprintf(context, "    %s\n", text);
-	}
-}
-
 static void print_counts(const struct host_candidates *c, FILE *to)
 {
 	NVW_INVARIANT(c->strong <= c->count);
@@ -175,7 +166,7 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 	if (c->count > PRINTED) {
 		fprintf(to, "    %zu more: --output-format=json has all\n", c->count - PRINTED);
 	}
-	for_left_out(c, print_note, to);
+	note_left_out(c, &(struct cli_notes){.to = to, .before = "    "});
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
@@ -222,11 +213,6 @@ static json_t *candidate_json(
 		witness_json(x));
 }
 
-static void add_note(void *context, const char *text, uint64_t times)
-{
-	json_array_append_new(context, json_pack("{s:s, s:I}", "text", text, "times", (json_int_t)times));
-}
-
 json_t *exec_races_json(const struct host_session *s, const struct host_candidates *c)
 {
 	if (c->races == NULL) {
@@ -235,7 +221,7 @@ json_t *exec_races_json(const struct host_session *s, const struct host_candidat
 	json_t *const list = JSON_LIST(x, c->list, c->count, candidate_json(s, c, x)), *const left_out =
 											       json_array();
 
-	for_left_out(c, add_note, left_out);
+	note_left_out(c, &(struct cli_notes){.list = left_out});
 	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
 		c->schedules > 0 ? "candidates" : "candidate: not witnessed", "windows",
 		(json_int_t)c->windows, "loads", (json_int_t)c->loads, "candidates", list, "left_out",

@@ -8,6 +8,7 @@
 #include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
+#include "../json_report.h"
 #include "../provenance.h"
 #include "exec_report.h"
 #include "../crash/unlogged.h"
@@ -83,8 +84,7 @@ static bool has_no_flush(const struct host_session *s, const struct host_thread 
 	       (s->control->launches_alone == 0 || s->control->file_count > 0);
 }
 
-static void note_launches(void (*note)(void *context, const char *text, uint64_t times), void *context,
-	const struct host_control *c)
+static void note_launches(const struct host_control *c, const struct cli_notes *notes)
 {
 	if (c->launches_alone > 0) {
 		char text[128];
@@ -92,52 +92,49 @@ static void note_launches(void (*note)(void *context, const char *text, uint64_t
 		NVW_PRINT(text, "%llu kernel%s ran by %s; --protocol=NAME puts kernels on the machine",
 			(ull)c->launches_alone, plural(c->launches_alone),
 			c->launches_alone == 1 ? "itself" : "themselves");
-		note(context, text, 1);
+		cli_note(notes, text, 1);
 	}
 }
 
-static void note_each_gap(void (*note)(void *context, const char *text, uint64_t times), void *context,
-	const struct host_control *c)
+static void note_each_gap(const struct host_control *c, const struct cli_notes *notes)
 {
 	NVW_FOR(i, HOST_GAP_COUNT) {
 		if (c->gap[i] > 0) {
-			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
+			cli_note(notes, host_gap_text((enum host_gap)i), c->gap[i]);
 		}
 	}
 }
 
-static void note_gaps(void (*note)(void *context, const char *text, uint64_t times), void *context,
-	const struct host_control *c)
+static void note_gaps(const struct host_control *c, const struct cli_notes *notes)
 {
 	if (c->threads > HOST_THREADS_MAX) {
-		note(context, "threads beyond the 1024th are not in the counts",
+		cli_note(notes, "threads beyond the 1024th are not in the counts",
 			c->threads - HOST_THREADS_MAX);
 	}
 	if (c->uncounted > 0) {
-		note(context, "no memory was left for the counters of a thread: it is not in the counts",
+		cli_note(notes, "no memory was left for the counters of a thread: it is not in the counts",
 			c->uncounted);
 	}
-	note_each_gap(note, context, c);
+	note_each_gap(c, notes);
 }
 
-/* Calls the function with each sentence that begins with "note: ". */
-static void for_notes(const struct host_session *s, const struct host_thread *sum,
-	void (*note)(void *context, const char *text, uint64_t times), void *context)
+static void note_all(
+	const struct host_session *s, const struct host_thread *sum, const struct cli_notes *notes)
 {
 	const struct host_control *const c = s->control;
 
 	if (c->attached == 0) {
-		note(context, "the program did not load the recording library: nothing was recorded", 1);
+		cli_note(notes, "the program did not load the recording library: nothing was recorded", 1);
 	} else if (has_no_flush(s, sum)) {
-		note(context, c->instrumented ? unflushed : unwatched, 1);
+		cli_note(notes, c->instrumented ? unflushed : unwatched, 1);
 	}
-	note_launches(note, context, c);
-	note_gaps(note, context, c);
+	note_launches(c, notes);
+	note_gaps(c, notes);
 	if (c->stray[0] != '\0') {
-		note(context, c->stray, 1);
+		cli_note(notes, c->stray, 1);
 	}
 	if (cli_unlogged_unseen(c)) {
-		note(context, cli_unlogged_unseen(c), 1);
+		cli_note(notes, cli_unlogged_unseen(c), 1);
 	}
 }
 
@@ -215,15 +212,6 @@ static void print_operations(FILE *to, const struct host_operations *o)
 	NVW_EACH(one, lines, OPERATION_LINES) {
 		NVW_PRINT(name, "operation.%s", one->name);
 		line(to, name, one->value, one->meaning);
-	}
-}
-
-static void print_note(void *context, const char *text, uint64_t times)
-{
-	if (times > 1) {
-		fprintf(context, "note: %s (%llu times)\n", text, (ull)times);
-	} else {
-		fprintf(context, "note: %s\n", text);
 	}
 }
 
@@ -307,7 +295,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	if (c->compared[0] != '\0') {
 		fprintf(to, "pages are compared at every fence: %s\n", c->compared);
 	}
-	for_notes(s, &sum, print_note, to);
+	note_all(s, &sum, &(struct cli_notes){.to = to, .before = "note: "});
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
@@ -334,11 +322,6 @@ static json_t *operations_json(const struct host_operations *o)
 		}
 	}
 	return all;
-}
-
-static void add_note(void *context, const char *text, uint64_t times)
-{
-	json_array_append_new(context, json_pack("{s:s, s:I}", "text", text, "times", (json_int_t)times));
 }
 
 static json_t *advice_json(const struct host_control *c)
@@ -370,7 +353,7 @@ json_t *exec_report_json(const struct host_session *s, json_t *made_by, const js
 	json_t *const notes = json_array(), *const stats = json_object();
 
 	host_session_sum(s, &sum);
-	for_notes(s, &sum, add_note, notes);
+	note_all(s, &sum, &(struct cli_notes){.list = notes});
 #define STAT(name, meaning) member_set_count(stats, #name, sum.name);
 	HOST_STATS(STAT)
 #undef STAT
