@@ -60,7 +60,24 @@ struct list {
 	unsigned count;
 };
 
+typedef int parse_value(const char *word, uint64_t *ret_value);
+
+/* A job, and what of it is compared. */
+struct test {
+	const char *name, *asked_name; /* JSON name of the requested value */
+	const char *sizes, *sweep;     /* the default lists */
+	bool one_size;                 /* --bs is no list */
+	const char *job;               /* of reads and writes; NULL: each has its own */
+	double (*asked)(const struct emu_config *machine, const char *op, uint64_t bytes);
+	parse_value *parse_sweep;
+	int (*set)(struct emu_config *machine, uint64_t value); /* a swept value */
+	const char *head;
+	void (*print)(const struct row *row);
+	const char *starred;
+};
+
 struct measuring {
+	const struct test *test;
 	const struct fio_request *request;
 	struct fio_place place;
 	struct list sizes, sweep;
@@ -90,7 +107,10 @@ static double asked_ns(const struct emu_config *m, const char *op, uint64_t byte
 	return is_delayed(m, op) ? 1e-3 * (double)ps + (lines - 1) * 1e9 * HOST_LINE / rate_of(m) : 0;
 }
 
-typedef int parse_value(const char *word, uint64_t *ret_value);
+static double asked_rate(const struct emu_config *m, const char *op, uint64_t bytes)
+{
+	return rate_of(m);
+}
 
 static int parse_word(const char *at, size_t n, parse_value *parse, struct list *list)
 {
@@ -138,6 +158,18 @@ static int parse_rate(const char *word, uint64_t *ret_rate)
 	return 0;
 }
 
+static int set_latency(struct emu_config *machine, uint64_t ps)
+{
+	machine->nvram.read = machine->nvram.write = ps;
+	return 0;
+}
+
+static int set_bandwidth(struct emu_config *machine, uint64_t rate)
+{
+	machine->nvram.bandwidth = rate / machine->nvram.channels;
+	return emu_config_check(machine);
+}
+
 /* ---- Runs ---------------------------------------------------------------------------------------- */
 
 /* One run of the job file; the caller frees its results. */
@@ -167,10 +199,11 @@ static const struct host_delays *delays_of(const struct host_thread *sum, const 
 }
 
 /* For the job with the row's operation, or the only job. */
-static int measure(const struct fio_run *run, const char *job, const char *op, struct sample *ret_sample)
+static int measure(
+	const struct measuring *m, const struct fio_run *run, const char *op, struct sample *ret_sample)
 {
 	ret_sample->exec_p50 = (double)host_percentile(&delays_of(&run->sum, op)->achieved, 0.5);
-	return fio_measured(run, words_or(job, op), op, &ret_sample->fio);
+	return fio_measured(run, words_or(m->test->job, op), op, &ret_sample->fio);
 }
 
 static int by_median(const void *a_, const void *b_)
@@ -181,14 +214,14 @@ static int by_median(const void *a_, const void *b_)
 }
 
 /* A read and a write of one run, with or without delays. */
-static int sample_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job,
+static int sample_rows(struct measuring *m, const struct emu_config *machine, bool with,
 	const struct row rows[2], struct sample ret_sample[2])
 {
 	struct fio_run run;
 	int error = run_once(m, machine, with, &run);
 
-	error = NVW_OR(error, measure(&run, job, rows[0].op, &ret_sample[0]));
-	error = NVW_OR(error, measure(&run, job, rows[1].op, &ret_sample[1]));
+	error = NVW_OR(error, measure(m, &run, rows[0].op, &ret_sample[0]));
+	error = NVW_OR(error, measure(m, &run, rows[1].op, &ret_sample[1]));
 	fio_run_end(&run);
 	return error;
 }
@@ -207,15 +240,14 @@ static void keep_median(struct sample *samples, uint64_t count, bool with, struc
 }
 
 /* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
-static int run_rows(
-	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
+static int run_rows(struct measuring *m, const struct emu_config *machine, bool with, struct row rows[2])
 {
 	const uint64_t repeat = NVW_OR(m->request->repeat, 1);
 	struct sample sample[2][REPEAT_MAX], both[2];
 
 	NVW_INVARIANT(repeat <= REPEAT_MAX);
 	NVW_FOR(r, repeat) {
-		NVW_TRY(sample_rows(m, machine, with, job, rows, both));
+		NVW_TRY(sample_rows(m, machine, with, rows, both));
 		sample[0][r] = both[0];
 		sample[1][r] = both[1];
 	}
@@ -226,102 +258,59 @@ static int run_rows(
 }
 
 /* Two rows, a read and a write. without: results of the same job without delays; NULL: it has to be run. */
-static int add_rows(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
-	const struct row without[2])
+static int add_rows(
+	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
+	static const char *const ops[] = {"read", "write"};
 	struct row *const rows = &m->row[m->row_count];
 
 	NVW_INVARIANT(bytes > 0);
 	NVW_FAIL_IF(m->row_count + 2 > ROWS_MAX, NVW_E_USAGE, "more than %d rows", ROWS_MAX);
-	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
-	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
-	m->row_count += 2;
-	if (without) {
-		rows[0].without = without[0].without;
-		rows[1].without = without[1].without;
-	} else {
-		NVW_TRY(run_rows(m, machine, false, job, rows));
+	NVW_FOR(i, 2) {
+		rows[i] = (struct row){.op = ops[i],
+			.bytes = bytes,
+			.sweep = without != NULL,
+			.asked = m->test->asked(machine, ops[i], bytes)};
+		if (without) {
+			rows[i].without = without[i].without;
+		}
 	}
-	return run_rows(m, machine, true, job, rows);
+	m->row_count += 2;
+	if (!without) {
+		NVW_TRY(run_rows(m, machine, false, rows));
+	}
+	return run_rows(m, machine, true, rows);
 }
 
-static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
+static int write_job(const struct measuring *m, uint64_t bytes)
 {
 	struct fio_lines lines = m->request->lines;
 	char bs[32];
 
 	NVW_PRINT(bs, "%llu", (ull)bytes);
 	fio_add_line(&lines, "bs", bs);
-	return fio_write_job(&m->place, job, &lines);
+	return fio_write_job(&m->place, m->test->name, &lines);
 }
 
-/* A read and a write of one size with the machine's own latencies, or with others. */
-static int add_latency(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
-	const struct row without[2])
-{
-	NVW_TRY(add_rows(m, machine, bytes, job, without));
-	NVW_EACH(row, m->row + m->row_count - 2, 2) {
-		row->asked = asked_ns(machine, row->op, bytes);
-	}
-	return 0;
-}
-
-static int run_latency(struct measuring *m)
+/* Each size with the machine as it is; the first one also with the swept values. */
+static int run_jobs(struct measuring *m)
 {
 	struct emu_config machine = *m->request->machine;
 
 	NVW_INVARIANT(m->sizes.count > 0);
-	NVW_FOR(i, m->sizes.count) {
-		NVW_TRY(write_job(m, "latency", m->sizes.value[i]));
-		NVW_TRY(add_latency(m, &machine, m->sizes.value[i], NULL, NULL));
+	NVW_EACH(bytes, m->sizes.value, m->sizes.count) {
+		NVW_TRY(write_job(m, *bytes));
+		NVW_TRY(add_rows(m, &machine, *bytes, NULL));
 	}
-	NVW_TRY(write_job(m, "latency", m->sizes.value[0]));
-	NVW_FOR(i, m->sweep.count) {
-		machine.nvram.read = machine.nvram.write = m->sweep.value[i];
-		NVW_TRY(add_latency(m, &machine, m->sizes.value[0], NULL, m->row));
-	}
-	return 0;
-}
-
-static int add_bandwidth(
-	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
-{
-	NVW_TRY(add_rows(m, machine, bytes, NULL, without));
-	NVW_INVARIANT(m->row_count >= 2);
-	NVW_EACH(row, m->row + m->row_count - 2, 2) {
-		row->asked = rate_of(machine);
+	NVW_TRY(write_job(m, m->sizes.value[0]));
+	NVW_EACH(value, m->sweep.value, m->sweep.count) {
+		NVW_TRY(m->test->set(&machine, *value));
+		NVW_TRY(add_rows(m, &machine, m->sizes.value[0], m->row));
 	}
 	return 0;
-}
-
-static int run_bandwidth(struct measuring *m)
-{
-	struct emu_config machine = *m->request->machine;
-
-	NVW_INVARIANT(m->sizes.count == 1);
-	NVW_TRY(write_job(m, "bandwidth", m->sizes.value[0]));
-	NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], NULL));
-	NVW_FOR(i, m->sweep.count) {
-		machine.nvram.bandwidth = m->sweep.value[i] / machine.nvram.channels;
-		NVW_TRY(emu_config_check(&machine));
-		NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], m->row));
-	}
-	return 0;
-}
-
-static int run_mixed(struct measuring *m)
-{
-	NVW_TRY(write_job(m, "mixed", m->sizes.value[0]));
-	return add_latency(m, m->request->machine, m->sizes.value[0], "mixed", NULL);
 }
 
 /* ---- Reports ------------------------------------------------------------------------------------- */
-
-static void latency_head(void)
-{
-	puts("                  requested   exec's    fio's  without    fio's  fio over\n"
-	     "op        bytes          ns      p50      p50   delays      p99 request %");
-}
 
 /* "-" without a delay: none was requested, or the call took as long without one. */
 static const char *exec_text(const struct row *r, char text[16])
@@ -349,24 +338,12 @@ static void latency_row(const struct row *r)
 	print_over_request(r);
 }
 
-static void bandwidth_head(void)
-{
-	puts("                  requested    fio's  without  fio over\n"
-	     "op        bytes        MB/s     MB/s   delays request %");
-}
-
 static void bandwidth_row(const struct row *r)
 {
 	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (ull)r->bytes, 1e-6 * r->asked,
 		1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
 		100 * (r->with.bytes_per_s / r->asked - 1),
 		words_if(r->without.bytes_per_s < r->asked, " *"));
-}
-
-static void mixed_head(void)
-{
-	puts("                  requested   exec's    fio's  without    fio's                   IOPS\n"
-	     "op        bytes          ns      p50      p50   delays      p99      IOPS  without delays");
 }
 
 static void mixed_row(const struct row *r)
@@ -384,40 +361,38 @@ static json_t *measured_json(const struct fio_measured *m)
 		m->p99_ns, "iops", m->iops, "bytes_per_s", m->bytes_per_s);
 }
 
-struct test {
-	const char *name, *asked;  /* JSON name of the requested value */
-	const char *sizes, *sweep; /* the default lists */
-	parse_value *parse_sweep;
-	int (*run)(struct measuring *measuring);
-	void (*head)(void);
-	void (*row)(const struct row *row);
-	const char *starred;
-};
-
 static const struct test tests[] = {
-	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", parse_latency, run_latency,
-		latency_head, latency_row,
-		"without delays, this computer already takes longer than requested"},
-	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", parse_rate, run_bandwidth,
-		bandwidth_head, bandwidth_row,
-		"without delays, this computer does not reach the requested bandwidth"},
-	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
+	{"latency", "asked_ns", "64,256,4k", "100ns,250ns,500ns,1us,3us", false, NULL, asked_ns,
+		parse_latency, set_latency,
+		"                  requested   exec's    fio's  without    fio's  fio over\n"
+		"op        bytes          ns      p50      p50   delays      p99 request %",
+		latency_row, "without delays, this computer already takes longer than requested"},
+	{"bandwidth", "asked_bytes_per_s", "256k", "500MB/s,1GB/s,2GB/s", true, NULL, asked_rate, parse_rate,
+		set_bandwidth,
+		"                  requested    fio's  without  fio over\n"
+		"op        bytes        MB/s     MB/s   delays request %",
+		bandwidth_row, "without delays, this computer does not reach the requested bandwidth"},
+	{"mixed", "asked_ns", "4k", "none", true, "mixed", asked_ns, NULL, NULL,
+		"                  requested   exec's    fio's  without    fio's                   IOPS\n"
+		"op        bytes          ns      p50      p50   delays      p99      IOPS  without delays",
+		mixed_row, NULL},
 };
 
-static int print_text(const struct test *t, const struct measuring *m)
+static int print_text(const struct measuring *m)
 {
+	const struct test *const t = m->test;
 	const struct emu_config *const machine = m->request->machine;
 
 	NVW_INVARIANT(m->row_count > 0);
 	printf("%s of %s on %s: NVRAM %.0f ns read, %.0f ns write, %.1f GB/s, domain %s\n", t->name,
 		m->version, machine->name, 1e-3 * (double)machine->nvram.read,
 		1e-3 * (double)machine->nvram.write, 1e-9 * rate_of(machine), cli_domain_name(machine));
-	t->head();
+	puts(t->head);
 	NVW_FOR(i, m->row_count) {
 		if (i > 0 && m->row[i].sweep && !m->row[i - 1].sweep) {
 			puts("swept values:");
 		}
-		t->row(&m->row[i]);
+		t->print(&m->row[i]);
 	}
 	cli_print_made_by(machine);
 	if (t->starred) {
@@ -432,12 +407,13 @@ static int print_text(const struct test *t, const struct measuring *m)
 static json_t *row_json(const struct test *t, const struct row *r)
 {
 	return json_pack("{s:s, s:I, s:b, s:f, s:f, s:o, s:o}", "op", r->op, "bytes", (json_int_t)r->bytes,
-		"sweep", r->sweep, t->asked, r->asked, "exec_p50_ns", r->exec_p50, "fio",
+		"sweep", r->sweep, t->asked_name, r->asked, "exec_p50_ns", r->exec_p50, "fio",
 		measured_json(&r->with), "fio_without_delays", measured_json(&r->without));
 }
 
-static int print_json(const struct test *t, const struct measuring *m)
+static int print_json(const struct measuring *m)
 {
+	const struct test *const t = m->test;
 	const struct emu_config *const machine = m->request->machine;
 	json_t *const rows = JSON_LIST(row, m->row, m->row_count, row_json(t, row));
 
@@ -451,22 +427,23 @@ static int print_json(const struct test *t, const struct measuring *m)
 	return cli_print_json(o, stdout);
 }
 
-static int take_lists(const struct test *t, const char *bs, const char *sweep, struct measuring *m)
+static int take_lists(struct measuring *m)
 {
-	const char *expected = NULL;
+	const struct test *const t = m->test;
+	const char *const bs = m->request->bs, *expected = NULL;
 
 	NVW_TRY(parse_list("--bs", words_or(bs, t->sizes), cli_parse_block, &m->sizes));
-	NVW_TRY(parse_list("--sweep", words_or(sweep, t->sweep), t->parse_sweep, &m->sweep));
+	NVW_TRY(parse_list("--sweep", words_or(m->request->sweep, t->sweep), t->parse_sweep, &m->sweep));
 	if (m->sizes.count == 0) {
 		expected = "a size";
-	} else if (m->sizes.count > 1 && t->run != run_latency) {
+	} else if (m->sizes.count > 1 && t->one_size) {
 		expected = "one size (only latency takes a list)";
 	}
 	NVW_FAIL_IF(expected, NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs);
 	return 0;
 }
 
-static int run_test(const struct test *t, struct measuring *m)
+static int run_test(struct measuring *m)
 {
 	const unsigned repeat = (unsigned)NVW_OR(m->request->repeat, 1);
 	int error = fio_place_begin(&m->place);
@@ -478,36 +455,32 @@ static int run_test(const struct test *t, struct measuring *m)
 	m->manner.progress = isatty(STDERR_FILENO);
 	if (!error) {
 		sweep_show(&m->manner, &m->progress, false);
-		error = t->run(m);
+		error = run_jobs(m);
 		sweep_show(&m->manner, &m->progress, true);
 	}
 	fio_place_end(&m->place);
 	NVW_TRY(error);
-	return m->request->json ? print_json(t, m) : print_text(t, m);
+	return m->request->json ? print_json(m) : print_text(m);
 }
 
-static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)
+static int execute(const struct test *t, const struct fio_request *request)
 {
 	struct measuring *const m = calloc(1, sizeof *m);
 
 	NVW_ALLOCATED(m, "no memory for the measurements");
+	m->test = t;
 	m->request = request;
-	int error = take_lists(t, bs, sweep, m);
+	int error = take_lists(m);
 
-	error = NVW_OR(error, run_test(t, m));
+	error = NVW_OR(error, run_test(m));
 	free(m);
 	return error;
 }
 
 /* ---- The command line ---------------------------------------------------------------------------- */
 
-struct options {
-	struct fio_request request;
-	const char *bs, *sweep;
-};
-
 /* Options that are lines of the job file. */
-static void take_lines(struct options *o, const struct cli_options *given)
+static void take_lines(struct fio_request *q, const struct cli_options *given)
 {
 	static const struct {
 		enum cli_option_id id;
@@ -517,35 +490,37 @@ static void take_lines(struct options *o, const struct cli_options *given)
 
 	NVW_EACH_IN(line, lines) {
 		if (cli_given(given, line->id)) {
-			fio_add_line(&o->request.lines, line->name, cli_text(given, line->id));
+			fio_add_line(&q->lines, line->name, cli_text(given, line->id));
 		}
 	}
 }
 
-static void take_options(struct options *o, const struct cli_session *s)
+static struct fio_request request_of(const struct cli_session *s)
 {
 	const struct cli_options *const given = &s->given;
+	struct fio_request q = {.machine = &s->config,
+		.json = s->json,
+		.bs = cli_text(given, CLI_bs),
+		.sweep = cli_text(given, CLI_sweep),
+		.kills = cli_number(given, CLI_kills),
+		.states = cli_number(given, CLI_fio_states),
+		.repeat = cli_number(given, CLI_repeat),
+		.keep = cli_text(given, CLI_json),
+		.fault = cli_given(given, CLI_fio_fault)};
 
-	*o = (struct options){.bs = cli_text(given, CLI_bs), .sweep = cli_text(given, CLI_sweep)};
-	o->request.machine = &s->config;
-	o->request.json = s->json;
-	o->request.kills = cli_number(given, CLI_kills);
-	o->request.states = cli_number(given, CLI_fio_states);
-	o->request.repeat = cli_number(given, CLI_repeat);
-	o->request.keep = cli_text(given, CLI_json);
-	o->request.fault = cli_given(given, CLI_fio_fault);
-	take_lines(o, given);
+	take_lines(&q, given);
+	return q;
 }
 
-static int verify(struct options *o)
+static int verify(struct fio_request *q)
 {
 	uint64_t bytes;
 
-	if (o->bs) {
-		NVW_FAIL_IF(cli_parse_block(o->bs, &bytes), NVW_E_USAGE, "--bs: %s", nvw_error_message());
-		fio_add_line(&o->request.lines, "bs", o->bs);
+	if (q->bs) {
+		NVW_FAIL_IF(cli_parse_block(q->bs, &bytes), NVW_E_USAGE, "--bs: %s", nvw_error_message());
+		fio_add_line(&q->lines, "bs", q->bs);
 	}
-	return fio_verify(&o->request);
+	return fio_verify(q);
 }
 
 static int check_arguments(const struct cli_options *o)
@@ -567,21 +542,17 @@ static int check_arguments(const struct cli_options *o)
 static int measure_or_verify(const struct cli_session *session)
 {
 	const char *const name = words_or(session->given.argument[0], "");
-	struct options o;
+	const struct test *const test = NVW_FIND(one, tests, NVW_COUNT(tests), !strcmp(name, one->name));
 	char seed[32];
 
 	NVW_TRY(check_arguments(&session->given));
-	take_options(&o, session);
+	struct fio_request request = request_of(session);
+
 	if (strcmp(name, "bandwidth") != 0) {
 		NVW_PRINT(seed, "%llu", (ull)session->config.seed);
-		fio_add_line(&o.request.lines, "randseed", seed);
+		fio_add_line(&request.lines, "randseed", seed);
 	}
-	NVW_EACH_IN(test, tests) {
-		if (!strcmp(name, test->name)) {
-			return execute(test, &o.request, o.bs, o.sweep);
-		}
-	}
-	return verify(&o);
+	return test ? execute(test, &request) : verify(&request);
 }
 
 static int help_or_run(const struct cli_session *session)

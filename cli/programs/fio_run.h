@@ -74,6 +74,7 @@ const char *fio_version(const struct fio_run *run);
 struct fio_request {
 	const struct emu_config *machine;
 	bool json;
+	const char *bs, *sweep; /* NULL: not given */
 	const char *keep; /* --json: file for fio's own JSON; further runs use FILE.2 ...; NULL: not given */
 	struct fio_lines lines; /* from the command line */
 	uint64_t repeat;        /* 0: not given */
