@@ -197,15 +197,12 @@ static int check_subject(const struct cli_session *s, const struct crash_request
 /* A slice has no report to write, or to continue. */
 static int check_slice(const struct cli_session *s)
 {
-	static const struct {
-		enum cli_option_id id;
-		const char *name;
-	} others[] = {{CLI_jobs, "jobs"}, {CLI_resume, "resume"}, {CLI_save, "save"}, {CLI_html, "html"},
-		{CLI_coverage, "coverage"}, {CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
+	static const enum cli_option_id others[] = {
+		CLI_jobs, CLI_resume, CLI_save, CLI_html, CLI_coverage, CLI_patch, CLI_intervals};
 
 	for (unsigned i = 0; i < NVW_COUNT(others) && cli_given(&s->given, CLI_slice); i++) {
-		NVW_FAIL_IF(cli_given(&s->given, others[i].id), NVW_E_USAGE,
-			"crash: --%s has no effect with --slice", others[i].name);
+		NVW_FAIL_IF(cli_given(&s->given, others[i]), NVW_E_USAGE,
+			"crash: --%s has no effect with --slice", cli_option_name(others[i]));
 	}
 	return 0;
 }

@@ -350,6 +350,12 @@ static const char *split(char *name, char **argv, int argc, int *i, bool is_flag
 	return argv[++*i];
 }
 
+const char *cli_option_name(enum cli_option_id id)
+{
+	NVW_INVARIANT(id < CLI_OPTIONS);
+	return records[id].name;
+}
+
 bool cli_has_option(const char *command, const char *name)
 {
 	return find_option(command, name) < CLI_OPTIONS;

@@ -148,6 +148,8 @@ static inline bool cli_given(const struct cli_options *options, enum cli_option_
 {
 	return options->value[id].given;
 }
+/* Its name, without --. */
+const char *cli_option_name(enum cli_option_id id);
 bool cli_has_option(const char *command, const char *name);
 bool cli_is_flag(const char *command, const char *name); /* false if the command does not have it */
 /* Its help; NULL if the command does not have it. */

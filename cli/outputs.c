@@ -10,24 +10,8 @@
 
 #include "options.h"
 
-static const struct {
-	enum cli_option_id id;
-	const char *name;
-} outputs[] = {
-	{CLI_pool, "pool"},
-	{CLI_log, "log"},
-	{CLI_timeline, "timeline"},
-	{CLI_series, "series"},
-	{CLI_memory_trace, "memory-trace"},
-	{CLI_dump_machine, "dump-machine"},
-	{CLI_patch, "patch"},
-	{CLI_html, "html"},
-	{CLI_coverage, "coverage"},
-	{CLI_resume, "resume"},
-	{CLI_save, "save"},
-	{CLI_record, "record"},
-	{CLI_report, "report"},
-};
+static const enum cli_option_id outputs[] = {CLI_pool, CLI_log, CLI_timeline, CLI_series, CLI_memory_trace,
+	CLI_dump_machine, CLI_patch, CLI_html, CLI_coverage, CLI_resume, CLI_save, CLI_record, CLI_report};
 
 enum { OUTPUTS = NVW_COUNT(outputs) };
 
@@ -61,21 +45,21 @@ static bool are_same(const char *a, const char *b)
 
 static int check_pair(const struct cli_options *o, unsigned a, unsigned b)
 {
-	const char *const x = cli_text(o, outputs[a].id), *const y = cli_text(o, outputs[b].id);
+	const char *const x = cli_text(o, outputs[a]), *const y = cli_text(o, outputs[b]);
 
 	NVW_INVARIANT(a != b);
 	if (!strcmp(x, "-") || !are_same(x, y)) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE, "%s: --%s and --%s name one file, %s", o->command, outputs[a].name,
-		outputs[b].name, x);
+	return nvw_fail(NVW_E_USAGE, "%s: --%s and --%s name one file, %s", o->command,
+		cli_option_name(outputs[a]), cli_option_name(outputs[b]), x);
 }
 
 int cli_options_check_outputs(const struct cli_options *o)
 {
 	NVW_FOR(a, OUTPUTS) {
 		NVW_FOR(b, a) {
-			if (cli_given(o, outputs[a].id) && cli_given(o, outputs[b].id)) {
+			if (cli_given(o, outputs[a]) && cli_given(o, outputs[b])) {
 				NVW_TRY(check_pair(o, b, a));
 			}
 		}

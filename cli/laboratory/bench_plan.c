@@ -193,14 +193,11 @@ static int add_pair(struct sweep *s, const char *what, const char *pair)
 /* Options that every run has. */
 static int add_fixed(const struct bench *b, struct sweep *s)
 {
-	static const struct {
-		enum cli_option_id id;
-		const char *name;
-	} passed[] = {{CLI_machine, "machine"}, {CLI_protocol, "protocol"}, {CLI_mutate, "mutate"}};
+	static const enum cli_option_id passed[] = {CLI_machine, CLI_protocol, CLI_mutate};
 
-	NVW_EACH_IN(one, passed) {
-		if (cli_given(b->given, one->id)) {
-			NVW_TRY(sweep_add_axis(s, one->name, cli_text(b->given, one->id)));
+	NVW_EACH_IN(id, passed) {
+		if (cli_given(b->given, *id)) {
+			NVW_TRY(sweep_add_axis(s, cli_option_name(*id), cli_text(b->given, *id)));
 		}
 	}
 	NVW_EACH(setting, b->given->setting, b->given->setting_count) {
