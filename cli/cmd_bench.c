@@ -95,20 +95,15 @@ static int bench(struct cli_options *o)
 	return result;
 }
 
-int cmd_bench(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave bench [WORKLOAD|FILE.so|pibench:LIBRARY|exec:COMMAND...] "
-			"[--against=NAME=VALUE,VALUE...] [-o FILE.csv] [options]\n\n"
-			"A row per structure, mix of operations and value of --against: throughput, "
-			"latencies, writes to NVRAM,\n"
-			"barriers and energy per operation, all in simulated time. Each row is checked at "
-			"its end, and a sample of\n"
-			"its crash states is recovered and checked: what loses data comes last, and the exit "
-			"status is 1.\n"
-			"Rows of host programs (an index for PiBench, a program with nvw/ack.h; {} is a new "
-			"file) are real time.\n",
-		.run = bench};
-
-	return cli_run_with_output(&command, argc, argv);
-}
+const struct cli_command cmd_bench = {.main = cli_run_with_output,
+	.help = "nvwave bench [WORKLOAD|FILE.so|pibench:LIBRARY|exec:COMMAND...] "
+		"[--against=NAME=VALUE,VALUE...] [-o FILE.csv] [options]\n\n"
+		"A row per structure, mix of operations and value of --against: throughput, "
+		"latencies, writes to NVRAM,\n"
+		"barriers and energy per operation, all in simulated time. Each row is checked at "
+		"its end, and a sample of\n"
+		"its crash states is recovered and checked: what loses data comes last, and the exit "
+		"status is 1.\n"
+		"Rows of host programs (an index for PiBench, a program with nvw/ack.h; {} is a new "
+		"file) are real time.\n",
+	.run = bench};

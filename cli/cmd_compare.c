@@ -211,16 +211,11 @@ static int compare(struct cli_options *o)
 	return r;
 }
 
-int cmd_compare(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave compare A B [options]\n\n"
-			"Compares two runs (reports as JSON) or two sweeps (NAME.csv or NAME.jsonl): every "
-			"number and text that\n"
-			"differs, the most important first. Exit status 0: same, but for the noise of the "
-			"seeds; 1: different;\n"
-			"2: a file cannot be read.\n",
-		.run = compare};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_compare = {.main = cli_run_command,
+	.help = "nvwave compare A B [options]\n\n"
+		"Compares two runs (reports as JSON) or two sweeps (NAME.csv or NAME.jsonl): every "
+		"number and text that\n"
+		"differs, the most important first. Exit status 0: same, but for the noise of the "
+		"seeds; 1: different;\n"
+		"2: a file cannot be read.\n",
+	.run = compare};

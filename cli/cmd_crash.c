@@ -386,10 +386,9 @@ static int crash(int argc, char **argv)
 	return status;
 }
 
-int cmd_crash(int argc, char **argv)
+static int crash_or_merge(const struct cli_command *command, int argc, char **argv)
 {
-	if (merges(argc, argv)) {
-		return merge(argc, argv);
-	}
-	return crash(argc, argv);
+	return merges(argc, argv) ? merge(argc, argv) : crash(argc, argv);
 }
+
+const struct cli_command cmd_crash = {.main = crash_or_merge};

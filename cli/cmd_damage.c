@@ -291,10 +291,8 @@ static int damage_command(const struct pool_command *command, int *ret_status)
 	return error;
 }
 
-int cmd_damage(int argc, char **argv)
-{
-	return pool_command_run(argc, argv, damage_command,
-		"nvwave damage POOL [options]\n\n"
+const struct cli_command cmd_damage = {.main = pool_command_run,
+	.help = "nvwave damage POOL [options]\n\n"
 		"Damages copies of a pool, one place each, recovers each copy and judges it: all bytes are "
 		"as without damage\n"
 		"(repaired), or all that holds something means the same (harmless); recovery refused it and "
@@ -304,5 +302,5 @@ int cmd_damage(int argc, char **argv)
 		"the structure keeps nothing that could contradict the damage (unguarded).\n"
 		"Exit status 1: a copy was accepted although the check could have compared the damaged word "
 		"(silent), was\n"
-		"refused after a write (touched), or its recovery crashed.\n");
-}
+		"refused after a write (touched), or its recovery crashed.\n",
+	.work_on_pool = damage_command};

@@ -384,7 +384,7 @@ static int help_or_execute(const struct cli_session *s, int argc, char **argv, i
 	return check_and_execute(s, argc, argv, last);
 }
 
-int cmd_exec(int argc, char **argv)
+static int exec_main(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_session session;
 	const int last = position_of_program(argc, argv);
@@ -394,3 +394,5 @@ int cmd_exec(int argc, char **argv)
 	cli_session_end(&session);
 	return cli_status(result);
 }
+
+const struct cli_command cmd_exec = {.main = exec_main};

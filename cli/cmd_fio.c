@@ -564,7 +564,7 @@ static int help_or_run(const struct cli_session *session)
 	return measure_or_verify(session);
 }
 
-int cmd_fio(int argc, char **argv)
+static int fio_main(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_session session;
 	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
@@ -573,3 +573,5 @@ int cmd_fio(int argc, char **argv)
 	cli_session_end(&session);
 	return cli_status(result);
 }
+
+const struct cli_command cmd_fio = {.main = fio_main};

@@ -212,13 +212,11 @@ static int inspect_command(const struct pool_command *c, int *ret_status)
 	return printed;
 }
 
-int cmd_inspect(int argc, char **argv)
-{
-	return pool_command_run(argc, argv, inspect_command,
-		"nvwave inspect POOL|FOLDER [options]\n\n"
+const struct cli_command cmd_inspect = {.main = pool_command_run,
+	.help = "nvwave inspect POOL|FOLDER [options]\n\n"
 		"Shows geometry, epochs, heap and structure of a pool as it is on the medium, and changes "
 		"nothing. A pool that\n"
 		"needs recovery is shown as the crash left it: its structure may be reported as "
 		"inconsistent. Of a folder: a table\n"
-		"of its pools, and the worst exit status.\n");
-}
+		"of its pools, and the worst exit status.\n",
+	.work_on_pool = inspect_command};

@@ -365,20 +365,15 @@ static int list(struct cli_options *o)
 	return print_list(list, of_section ? o->argument[1] : NULL, cli_json(o));
 }
 
-int cmd_list(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave list "
-			"workloads|machines|keys|protocols|mutations|models|stats|options|axes|"
-			"command-options "
-			"[options]\n"
-			"nvwave list keys SECTION [options]\n"
-			"nvwave list protocols NAME [options]\n\n"
-			"Lists what there is: keys are those of machine files, by section; options are those "
-			"of workloads, axes what a sweep can vary, command-options those of the commands.\n"
-			"With the name of a protocol, prints its tables: instructions, and the states of "
-			"lines in L1s and L2.\n",
-		.run = list};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_list = {.main = cli_run_command,
+	.help = "nvwave list "
+		"workloads|machines|keys|protocols|mutations|models|stats|options|axes|"
+		"command-options "
+		"[options]\n"
+		"nvwave list keys SECTION [options]\n"
+		"nvwave list protocols NAME [options]\n\n"
+		"Lists what there is: keys are those of machine files, by section; options are those "
+		"of workloads, axes what a sweep can vary, command-options those of the commands.\n"
+		"With the name of a protocol, prints its tables: instructions, and the states of "
+		"lines in L1s and L2.\n",
+	.run = list};

@@ -330,17 +330,12 @@ static int litmus(struct cli_options *o)
 	return result;
 }
 
-int cmd_litmus(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave litmus FILE|DIR... [options]\n\n"
-			"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of "
-			"their operations and in several\n"
-			"situations of the caches, and compares the outcomes with what the test's memory "
-			"model says.\n"
-			"Exit status 1 if a forbidden outcome was seen under a protocol that claims the "
-			"model.\n",
-		.run = litmus};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_litmus = {.main = cli_run_command,
+	.help = "nvwave litmus FILE|DIR... [options]\n\n"
+		"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of "
+		"their operations and in several\n"
+		"situations of the caches, and compares the outcomes with what the test's memory "
+		"model says.\n"
+		"Exit status 1 if a forbidden outcome was seen under a protocol that claims the "
+		"model.\n",
+	.run = litmus};

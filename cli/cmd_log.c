@@ -523,14 +523,9 @@ static int dump_or_export(struct cli_options *o)
 	return error;
 }
 
-int cmd_log(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave log dump|export FILE [options]\n\n"
-			"dump prints a persist log, one record per line (docs/persist-log.md). export writes "
-			"the log of a program on the\n"
-			"host as a store log of pmemcheck, for pmreorder and others.\n",
-		.run = dump_or_export};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_log = {.main = cli_run_command,
+	.help = "nvwave log dump|export FILE [options]\n\n"
+		"dump prints a persist log, one record per line (docs/persist-log.md). export writes "
+		"the log of a program on the\n"
+		"host as a store log of pmemcheck, for pmreorder and others.\n",
+	.run = dump_or_export};

@@ -125,14 +125,9 @@ static int plot(struct cli_options *o)
 	return r;
 }
 
-int cmd_plot(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
-			"Draws a table, for example of nvwave sweep, through gnuplot: means over the rows "
-			"that differ in the seed,\n"
-			"with their 95 % confidence intervals (Student's t, three rows or more).\n",
-		.run = plot};
-
-	return cli_run_with_output(&command, argc, argv);
-}
+const struct cli_command cmd_plot = {.main = cli_run_with_output,
+	.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
+		"Draws a table, for example of nvwave sweep, through gnuplot: means over the rows "
+		"that differ in the seed,\n"
+		"with their 95 % confidence intervals (Student's t, three rows or more).\n",
+	.run = plot};

@@ -76,12 +76,10 @@ static int recover_command(const struct pool_command *c, int *ret_status)
 	return r;
 }
 
-int cmd_recover(int argc, char **argv)
-{
-	return pool_command_run(argc, argv, recover_command,
-		"nvwave recover POOL|FOLDER [options]\n\n"
+const struct cli_command cmd_recover = {.main = pool_command_run,
+	.help = "nvwave recover POOL|FOLDER [options]\n\n"
 		"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery "
 		"and checks the\n"
 		"result. Of a folder, each of its pools, in a process of its own: a table, and the worst "
-		"exit status.\n");
-}
+		"exit status.\n",
+	.work_on_pool = recover_command};

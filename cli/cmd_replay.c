@@ -411,15 +411,10 @@ static int replay(struct cli_options *given)
 	return result;
 }
 
-int cmd_replay(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave replay FINDING [options]\n\n"
-			"Recovers and checks the pool of a saved finding (nvwave crash --save=DIRECTORY) "
-			"again, in this build.\n",
-		.after_help = "\nExit status: 1 the finding is still there, 0 the state passes now, 2 it "
-			      "could not be tried.",
-		.run = replay};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_replay = {.main = cli_run_command,
+	.help = "nvwave replay FINDING [options]\n\n"
+		"Recovers and checks the pool of a saved finding (nvwave crash --save=DIRECTORY) "
+		"again, in this build.\n",
+	.after_help = "\nExit status: 1 the finding is still there, 0 the state passes now, 2 it "
+		      "could not be tried.",
+	.run = replay};

@@ -108,17 +108,11 @@ static int report(struct cli_options *o)
 	return report_folder(o->argument[0], cli_json(o));
 }
 
-int cmd_report(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave report FOLDER [options]\n\n"
-			"Writes FOLDER/index.html: the reports of nvwave crash in the folder (JSON, pages of "
-			"--html), newest first,\n"
-			"each with what has changed since the last one of the same subject.\n",
-		.after_help =
-			"\nExit status: 1 if the newest report of a subject has a finding, 2 if a file is no "
-			"report.",
-		.run = report};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_report = {.main = cli_run_command,
+	.help = "nvwave report FOLDER [options]\n\n"
+		"Writes FOLDER/index.html: the reports of nvwave crash in the folder (JSON, pages of "
+		"--html), newest first,\n"
+		"each with what has changed since the last one of the same subject.\n",
+	.after_help = "\nExit status: 1 if the newest report of a subject has a finding, 2 if a file is no "
+		      "report.",
+	.run = report};

@@ -385,16 +385,11 @@ static int reproduce(struct cli_options *o)
 	return result;
 }
 
-int cmd_reproduce(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave reproduce [ID|PAPER...] [options]\n\n"
-			"Runs what published results need (all of them, rows by their ID, or those of a "
-			"paper), judges each row, and\n"
-			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed "
-			"no longer does,\n"
-			"or, with --short, a row moved.\n",
-		.run = reproduce};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_reproduce = {.main = cli_run_command,
+	.help = "nvwave reproduce [ID|PAPER...] [options]\n\n"
+		"Runs what published results need (all of them, rows by their ID, or those of a "
+		"paper), judges each row, and\n"
+		"writes a page with the papers' values beside ours. Exit status 1: a row that agreed "
+		"no longer does,\n"
+		"or, with --short, a row moved.\n",
+	.run = reproduce};

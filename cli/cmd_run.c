@@ -477,7 +477,7 @@ static int run_workload(struct run *run)
 	return r;
 }
 
-int cmd_run(int argc, char **argv)
+static int run_main(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_session session;
 	struct run run = {.session = &session};
@@ -491,3 +491,5 @@ int cmd_run(int argc, char **argv)
 	cli_session_end(&session);
 	return cli_status(r);
 }
+
+const struct cli_command cmd_run = {.main = run_main};

@@ -431,17 +431,12 @@ static int sweep(struct cli_options *o)
 	return result;
 }
 
-int cmd_sweep(int argc, char **argv)
-{
-	static const struct cli_command command = {
-		.help = "nvwave sweep [FILE] [NAME=VALUE,VALUE... ...] [options]\n\n"
-			"Runs a command at every point of axes: its options, its workload's options, keys of "
-			"the machine\n"
-			"(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, "
-			"size=64..4096*2. FILE is an INI\n"
-			"file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; "
-			"words replace its axes.\n",
-		.run = sweep};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_sweep = {.main = cli_run_command,
+	.help = "nvwave sweep [FILE] [NAME=VALUE,VALUE... ...] [options]\n\n"
+		"Runs a command at every point of axes: its options, its workload's options, keys of "
+		"the machine\n"
+		"(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, "
+		"size=64..4096*2. FILE is an INI\n"
+		"file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; "
+		"words replace its axes.\n",
+	.run = sweep};

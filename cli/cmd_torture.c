@@ -563,12 +563,8 @@ static int torture(struct cli_options *o)
 	return r;
 }
 
-int cmd_torture(int argc, char **argv)
-{
-	static const struct cli_command command = {.help = "nvwave torture [options]\n\n"
-							   "Runs random programs without data races and "
-							   "compares every load with the one right value.\n",
-		.run = torture};
-
-	return cli_run_command(&command, argc, argv);
-}
+const struct cli_command cmd_torture = {.main = cli_run_command,
+	.help = "nvwave torture [options]\n\n"
+		"Runs random programs without data races and "
+		"compares every load with the one right value.\n",
+	.run = torture};

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands' entry points: argv[0] is the command's name; the exit status is returned. */
+/* The commands. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
+
+struct cli_options;
+struct pool_command;
 
 /* Exit status of every command. */
 enum { STATUS_CLEAN = 0, STATUS_INCONSISTENT = 1, STATUS_INPUT = 2 };
 
-#define COMMAND(name, arguments, summary) int cmd_##name(int argc, char **argv);
+struct cli_command {
+	/* Parses the command line, prints the help or does the work; argv[0] is the command's name. Returns
+	 * the exit status. */
+	int (*main)(const struct cli_command *command, int argc, char **argv);
+	const char *help, *after_help; /* around the options; after_help may be NULL */
+	/* With main cli_run_command: returns the exit status, NVW_E_INCONSISTENT, or an error. */
+	int (*run)(struct cli_options *given);
+	/* With main pool_command_run: sets *ret_status, or returns an error with a message. */
+	int (*work_on_pool)(const struct pool_command *c, int *ret_status);
+};
+
+#define COMMAND(name, arguments, summary) extern const struct cli_command cmd_##name;
 #include "commands.def"
 #undef COMMAND
 

@@ -16,9 +16,9 @@
 
 static const struct {
 	const char *name, *arguments, *summary;
-	int (*run)(int argc, char **argv);
+	const struct cli_command *is;
 } commands[] = {
-#define COMMAND(name, arguments, summary) {#name, arguments, summary, cmd_##name},
+#define COMMAND(name, arguments, summary) {#name, arguments, summary, &cmd_##name},
 #include "commands.def"
 #undef COMMAND
 };
@@ -61,7 +61,7 @@ static int run_command(int argc, char **argv)
 	NVW_INVARIANT(argc > 0);
 	NVW_EACH(command, commands, COMMANDS) {
 		if (!strcmp(argv[0], command->name)) {
-			return command->run(argc, argv);
+			return command->is->main(command->is, argc, argv);
 		}
 	}
 	return unknown(argv[0]);

@@ -78,17 +78,11 @@ NVW_CHECKED int cli_new_folder(const char *option, const char *folder);
 /* NVW_E_SYSTEM if standard output has not taken everything. */
 NVW_CHECKED int cli_flush(void);
 
-/* A command without a workload. */
-struct cli_command {
-	const char *help, *after_help; /* around the options; after_help may be NULL */
-	/* Returns the exit status, NVW_E_INCONSISTENT, or an error. */
-	int (*run)(struct cli_options *given);
-};
-
 /* How the points of a sweep are run, by the options that all such commands have. */
 struct sweep_manner cli_manner(const struct cli_options *given);
 
-/* Parses the command line, prints the help or runs the command, and returns the exit status. */
+/* A command without a workload (commands.h). */
+struct cli_command;
 int cli_run_command(const struct cli_command *command, int argc, char **argv);
 /* The same; -o is --output. */
 int cli_run_with_output(const struct cli_command *command, int argc, char **argv);

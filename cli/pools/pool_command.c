@@ -31,24 +31,22 @@ static int parse(struct pool_command *c, int argc, char **argv)
 	return 0;
 }
 
-static int help_or_work(const struct pool_command *c,
-	int (*work)(const struct pool_command *c, int *ret_status), const char *help, int *ret_status)
+static int help_or_work(const struct cli_command *command, const struct pool_command *c, int *ret_status)
 {
 	if (!c->help) {
-		return work(c, ret_status);
+		return command->work_on_pool(c, ret_status);
 	}
-	puts(help);
+	puts(command->help);
 	cli_options_help(c->given.command, 0);
 	return 0;
 }
 
-int pool_command_run(
-	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
+int pool_command_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct pool_command c = {0};
 	int status = STATUS_CLEAN, error = parse(&c, argc, argv);
 
-	error = NVW_OR(error, help_or_work(&c, work, help, &status));
+	error = NVW_OR(error, help_or_work(command, &c, &status));
 	cli_options_end(&c.given);
 	return error ? cli_fail() : status;
 }

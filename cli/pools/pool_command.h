@@ -15,10 +15,9 @@ struct pool_command {
 	bool json, help;
 };
 
-/* Parses the command line and does the command's work, or prints its help and options; returns the exit
- * status. The work sets *ret_status, or returns an error with a message. */
-int pool_command_run(
-	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help);
+/* A command on a pool (commands.h). */
+struct cli_command;
+int pool_command_run(const struct cli_command *command, int argc, char **argv);
 
 /*
  * Checks the invariants of a structure that nvwave recognises by its layout. Adds "structure" to report:
