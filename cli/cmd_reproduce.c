@@ -81,7 +81,7 @@ static json_t *row_json(const struct paper_row *row, bool is_list)
 
 	json_object_update_missing(o, row->keys);
 	if (row->is_kept) {
-		member_set_text(o, "kept", paper_verdict_text(row->kept));
+		member_set_text(o, "kept", paper_verdict_text(row->kept.verdict));
 	}
 	if (!is_list) {
 		add_judgement(o, row);
@@ -105,7 +105,7 @@ static int print_json(const struct papers *p, bool is_list)
 static const char *kept_judgement(const struct paper_row *row)
 {
 	if (row->is_kept) {
-		return paper_verdict_text(row->kept);
+		return paper_verdict_text(row->kept.verdict);
 	}
 	return paper_text(row->keys, "cannot") ? "cannot be judged" : "no judgement is kept";
 }
@@ -132,8 +132,8 @@ static void print_row(const struct paper_row *row)
 		paper_interval_text(&row->published, published, sizeof published);
 	}
 	printf("%-18s %-14s %-26s %s", name, published, number, paper_verdict_text(row->verdict));
-	if (row->is_kept && row->kept != row->verdict) {
-		printf("; kept: %s", paper_verdict_text(row->kept));
+	if (row->is_kept && row->kept.verdict != row->verdict) {
+		printf("; kept: %s", paper_verdict_text(row->kept.verdict));
 	}
 	puts(words_if(paper_is_lost(row), ": NO LONGER AGREES"));
 	if (*row->judgement) {
@@ -144,7 +144,7 @@ static void print_row(const struct paper_row *row)
 		printf("%-18s %s\n", "", ends);
 	}
 	if (paper_has_moved(row)) {
-		paper_number_text(&row->kept_here, row->form, number);
+		paper_number_text(&row->kept.here, row->form, number);
 		printf("%-18s MOVED: %s is kept\n", "", number);
 	}
 }

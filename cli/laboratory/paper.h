@@ -93,6 +93,13 @@ struct paper_end {
 	char version[64]; /* of the program that measured it */
 };
 
+/* What is said of a row, and of which inputs; by which version. */
+struct paper_judgement {
+	enum paper_verdict verdict;
+	struct paper_numbers here;
+	const char *inputs, *version, *remark, *ran;
+};
+
 struct paper_row {
 	const char *paper; /* name of the file */
 	char *id, *part;   /* "G1", "small"; part "" */
@@ -104,20 +111,18 @@ struct paper_row {
 	struct paper_numbers here;
 	struct paper_end end[PAPER_SENSITIVE_MAX];
 	unsigned ends;
-	enum paper_verdict verdict, kept;
-	bool is_kept;      /* kept is of the same inputs */
-	char *kept_inputs; /* NULL: nothing is kept */
-	char *kept_version, *kept_remark, *kept_ran;
-	struct paper_numbers kept_here;
+	enum paper_verdict verdict;
+	struct paper_judgement kept;        /* inputs NULL: nothing is kept */
+	bool is_kept;                       /* kept is of the same inputs */
 	char judgement[PAPER_REASON_BYTES]; /* the rule's remark */
 	char ran[PAPER_REASON_BYTES];       /* how far the runs of its points went, if it has the key ran */
 };
 
 /* A number of a table that is kept. */
 struct paper_cell {
-	char *row, *column; /* values of the axes; row "mean": over all of them; column "": the only one */
+	const char *row, *column; /* values of the axes; row "mean": over all; column "": the only one */
 	struct paper_numbers here;
-	char *version;
+	const char *version;
 };
 
 struct paper_table {
@@ -126,7 +131,7 @@ struct paper_table {
 	struct paper_measure measure;
 	int rows, columns; /* axes; columns -1: one. At most PAPER_COLUMNS_MAX values */
 	struct paper_cell *kept;
-	unsigned kept_count;
+	unsigned kept_count, kept_room;
 };
 
 struct paper {
@@ -137,15 +142,17 @@ struct paper {
 struct papers {
 	const char *folder, *data;
 	struct paper *paper;
-	unsigned paper_count;
+	unsigned paper_count, paper_room;
 	struct paper_row *row;
-	unsigned row_count;
+	unsigned row_count, row_room;
 	struct paper_table *table;
-	unsigned table_count;
+	unsigned table_count, table_room;
 	struct paper_section *sensitive;
-	unsigned sensitive_count;
+	unsigned sensitive_count, sensitive_room;
 	struct paper_sweep **sweep;
-	unsigned sweep_count;
+	unsigned sweep_count, sweep_room;
+	char *kept_text[3]; /* of the files of what is kept, to which the rows and the cells point */
+	unsigned kept_texts;
 	unsigned seeds; /* 1 to seeds */
 	enum paper_run run;
 };
@@ -153,6 +160,13 @@ struct papers {
 /* Reads all files of the folder. NVW_E_INPUT. Release by papers_end(), also after an error. */
 NVW_CHECKED int papers_read(const char *folder, struct papers *ret_papers);
 void papers_end(struct papers *papers);
+int paper_no_memory(void);
+/* NVW_E_INPUT if one of the keys is missing; also: what would do instead. */
+NVW_CHECKED int paper_check_keys(
+	const json_t *keys, const char *const *needed, unsigned count, const char *where, const char *also);
+/* "papers/sdc.ini: [G1 small]" */
+enum { PAPER_WHERE_BYTES = 256 };
+void paper_row_where(const struct papers *papers, const struct paper_row *row, char where[PAPER_WHERE_BYTES]);
 /* A text of a section, NULL if there is none. */
 const char *paper_text(const json_t *keys, const char *name);
 /* "G1 small" */

@@ -12,7 +12,9 @@
 #include <nvw/input.h>
 
 #include "../report/words.h"
+#include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/print.h"
@@ -34,11 +36,6 @@ struct kept_file {
 	unsigned fields;
 	int (*take)(struct papers *p, char *const field[FIELDS_MAX]);
 };
-
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for what is kept of published results");
-}
 
 /* From the fields mean, least, most, seeds. */
 static struct paper_numbers numbers_of(char *const field[4])
@@ -81,13 +78,13 @@ static const char *inputs_of(const struct paper_row *row)
 
 bool paper_is_lost(const struct paper_row *row)
 {
-	return row->is_kept && row->kept == PAPER_AGREES && row->verdict < PAPER_AGREES;
+	return row->is_kept && row->kept.verdict == PAPER_AGREES && row->verdict < PAPER_AGREES;
 }
 
 bool paper_has_moved(const struct paper_row *row)
 {
 	const bool is_points = row->measure.form == PAPER_PERCENT || row->measure.form == PAPER_SPEEDUP;
-	const struct paper_numbers *const was = &row->kept_here;
+	const struct paper_numbers *const was = &row->kept.here;
 	const double least = is_points ? 1 : fabs(was->mean) / 50;
 	const double room = fmax(was->most - was->least, least);
 
@@ -104,41 +101,36 @@ static int take_judgement(struct papers *p, char *const field[FIELDS_MAX])
 {
 	struct paper_row *const row = row_of(p, field[0], field[1]);
 
-	if (!row || row->kept_inputs) {
+	if (!row || row->kept.inputs) {
 		return 0;
 	}
-	row->kept = paper_verdict_named(field[2]);
-	row->kept_here = numbers_of(&field[3]);
-	row->kept_inputs = strdup(field[7]);
-	row->kept_version = strdup(field[8]);
-	row->kept_remark = strdup(field[9]);
-	row->kept_ran = strdup(field[10]);
+	row->kept = (struct paper_judgement){.verdict = paper_verdict_named(field[2]),
+		.here = numbers_of(&field[3]),
+		.inputs = field[7],
+		.version = field[8],
+		.remark = field[9],
+		.ran = field[10]};
 	row->is_kept = !row->measured || !strcmp(inputs_of(row), field[7]);
-	return row->kept_inputs && row->kept_version && row->kept_remark && row->kept_ran ? 0 : no_memory();
+	return 0;
 }
 
-static void write_judged(const struct paper_row *row, FILE *to)
+static void write_judgement(const struct paper_row *row, const struct paper_judgement *j, FILE *to)
 {
-	fprintf(to, "%s\t%s\t%s", row->id, row->part, paper_verdict_text(row->verdict));
-	write_numbers(&row->here, to);
-	fprintf(to, "\t%s\t%s\t%s\t%s\n", inputs_of(row), cli_version, row->judgement, row->ran);
-}
-
-static void write_kept_judgement(const struct paper_row *row, FILE *to)
-{
-	fprintf(to, "%s\t%s\t%s", row->id, row->part, paper_verdict_text(row->kept));
-	write_numbers(&row->kept_here, to);
-	fprintf(to, "\t%s\t%s\t%s\t%s\n", row->kept_inputs, row->kept_version, row->kept_remark,
-		row->kept_ran);
+	fprintf(to, "%s\t%s\t%s", row->id, row->part, paper_verdict_text(j->verdict));
+	write_numbers(&j->here, to);
+	fprintf(to, "\t%s\t%s\t%s\t%s\n", j->inputs, j->version, j->remark, j->ran);
 }
 
 static void write_judgements(const struct papers *p, FILE *to)
 {
 	NVW_EACH(row, p->row, p->row_count) {
 		if (row->wanted && row->measured && row->here.count > 0) {
-			write_judged(row, to);
-		} else if (row->kept_inputs) {
-			write_kept_judgement(row, to);
+			const struct paper_judgement now = {row->verdict, row->here, inputs_of(row),
+				cli_version, row->judgement, row->ran};
+
+			write_judgement(row, &now, to);
+		} else if (row->kept.inputs) {
+			write_judgement(row, &row->kept, to);
 		}
 	}
 }
@@ -150,12 +142,12 @@ static const char *unjudged_text(const struct paper_row *row)
 
 static void show_kept(struct paper_row *row)
 {
-	const bool is_known = row->kept_inputs;
+	const struct paper_judgement *const kept = &row->kept;
 
-	row->here = row->kept_here;
-	row->verdict = is_known ? row->kept : PAPER_UNJUDGED;
-	NVW_PRINT(row->judgement, "%s", is_known ? row->kept_remark : unjudged_text(row));
-	NVW_PRINT(row->ran, "%s", is_known ? row->kept_ran : "");
+	row->here = kept->here;
+	row->verdict = kept->verdict; /* nothing is kept: PAPER_UNJUDGED */
+	NVW_PRINT(row->judgement, "%s", kept->inputs ? kept->remark : unjudged_text(row));
+	NVW_PRINT(row->ran, "%s", NVW_OR(kept->ran, ""));
 }
 
 void papers_show_kept(struct papers *p)
@@ -217,17 +209,11 @@ static int take_cell(struct papers *p, char *const field[FIELDS_MAX])
 	if (!t) {
 		return 0;
 	}
-	struct paper_cell *const more = realloc(t->kept, (t->kept_count + 1) * sizeof *more);
-
-	NVW_ALLOCATED(more, "no memory for what is kept of published results");
-	t->kept = more;
-	struct paper_cell *const cell = &more[t->kept_count++];
-
-	*cell = (struct paper_cell){.row = strdup(field[2]),
-		.column = strdup(field[3]),
-		.here = numbers_of(&field[4]),
-		.version = strdup(field[8])};
-	return cell->row && cell->column && cell->version ? 0 : no_memory();
+	NVW_GROWN(
+		t->kept, t->kept_room, t->kept_count + 1, "no memory for what is kept of published results");
+	t->kept[t->kept_count++] = (struct paper_cell){
+		.row = field[2], .column = field[3], .here = numbers_of(&field[4]), .version = field[8]};
+	return 0;
 }
 
 static const char *row_name(const struct paper_table *t, int row)
@@ -365,17 +351,16 @@ static int read_lines(struct papers *p, const struct kept_file *f, const char *p
 
 static int read_file(struct papers *p, const struct kept_file *f, const char *path)
 {
-	char *text;
+	char **const text = &p->kept_text[p->kept_texts];
 	uint64_t bytes;
 
+	NVW_INVARIANT(p->kept_texts < NVW_COUNT(p->kept_text));
 	if (access(path, F_OK)) {
 		return 0;
 	}
-	NVW_TRY(nvw_input_read(path, KEPT_BYTES_MAX, &text, &bytes));
-	const int r = read_lines(p, f, path, text);
-
-	free(text);
-	return r;
+	NVW_TRY(nvw_input_read(path, KEPT_BYTES_MAX, text, &bytes));
+	p->kept_texts++;
+	return read_lines(p, f, path, *text);
 }
 
 static int read_kept(struct papers *p, const struct kept_file *f)

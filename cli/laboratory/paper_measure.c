@@ -11,6 +11,7 @@
 
 #include "../report/words.h"
 #include "../report/provenance.h"
+#include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
@@ -28,11 +29,6 @@ static const struct choice forms[] = {{"percent", PAPER_PERCENT}, {"speedup", PA
 static const struct choice means[] = {{"geometric", PAPER_GEOMETRIC}, {"arithmetic", PAPER_ARITHMETIC},
 	{"least", PAPER_LEAST}, {"most", PAPER_MOST}, {"sum", PAPER_SUM}, {NULL, 0}};
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the published results");
-}
-
 static int choose(const struct choice *list, const char *text, const char *where, int *ret)
 {
 	for (; list->name; list++) {
@@ -46,51 +42,33 @@ static int choose(const struct choice *list, const char *text, const char *where
 
 /* ---- Sweeps -------------------------------------------------------------------------------- */
 
-static struct paper_sweep *sweep_named(const struct papers *p, const char *name)
-{
-	NVW_EACH(sweep, p->sweep, p->sweep_count) {
-		if (!strcmp((*sweep)->name, name)) {
-			return *sweep;
-		}
-	}
-	return NULL;
-}
-
-/* An entry for a sweep: its name, and the path of its file. */
-static struct paper_sweep *add_sweep(struct papers *p, const char *file, const char *name)
-{
-	NVW_INVARIANT(!sweep_named(p, name));
-
-	struct paper_sweep *const s = calloc(1, sizeof *s);
-	struct paper_sweep **const more =
-		realloc(p->sweep, (p->sweep_count + 1) * sizeof(struct paper_sweep *));
-
-	if (more) {
-		p->sweep = more;
-	}
-	if (!s || !more || !(s->name = strdup(name)) ||
-		asprintf(&s->path, "%s/sweeps/%s.ini", p->folder, file) < 0) {
-		free(s);
-		return NULL;
-	}
-	s->journal.fd = -1;
-	more[p->sweep_count++] = s;
-	return s;
-}
-
 /* word: NAME=VALUE that is added to its axes, NULL: nothing. */
 static int open_sweep(struct papers *p, const char *file, const char *word, struct paper_sweep **ret)
 {
 	char seeds[32], name[256];
 
+	NVW_INVARIANT(p->seeds > 0);
 	NVW_PRINT(name, "%s%s%s", file, word ? "@" : "", NVW_OR(word, ""));
-	*ret = sweep_named(p, name);
-	if (*ret) {
+	struct paper_sweep **const known =
+		NVW_FIND(one, p->sweep, p->sweep_count, !strcmp((*one)->name, name));
+
+	if (known) {
+		*ret = *known;
 		return 0;
 	}
-	struct paper_sweep *const s = *ret = add_sweep(p, file, name);
+	struct paper_sweep *const s = *ret = calloc(1, sizeof *s);
 
-	NVW_ALLOCATED(s, "no memory for the published results");
+	if (!s || !NVW_ROOM(p->sweep, p->sweep_room, p->sweep_count + 1)) {
+		free(s);
+		return paper_no_memory();
+	}
+	p->sweep[p->sweep_count++] = s;
+	s->journal.fd = -1;
+	s->name = strdup(name);
+	s->path = text_made("%s/sweeps/%s.ini", p->folder, file);
+	if (!s->name || !s->path) {
+		return paper_no_memory();
+	}
 	NVW_PRINT(seeds, "seed=1..%u", p->seeds);
 
 	const char *words[] = {s->path, seeds, word};
@@ -100,7 +78,7 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 	NVW_TRY(sweep_read(&s->sweep, s->path, &given));
 	s->sweep.data = p->data;
 	s->needed = calloc(s->sweep.count, sizeof *s->needed);
-	return s->needed ? 0 : no_memory();
+	return s->needed ? 0 : paper_no_memory();
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
@@ -128,7 +106,7 @@ static int parse_terms(
 {
 	*rule = (struct sweep_rule){.text = strdup(text)};
 	if (!rule->text) {
-		return no_memory();
+		return paper_no_memory();
 	}
 	const int r = sweep_rule_parse(s, what, rule);
 
@@ -246,12 +224,9 @@ static const char *long_word(const struct papers *p, const char *paper)
 	if (p->run != PAPER_RUN_LONG) {
 		return NULL;
 	}
-	NVW_EACH(one, p->paper, p->paper_count) {
-		if (!strcmp(one->name, paper)) {
-			return paper_text(one->keys, "long");
-		}
-	}
-	return NULL;
+	const struct paper *const one = NVW_FIND(one, p->paper, p->paper_count, !strcmp(one->name, paper));
+
+	return one ? paper_text(one->keys, "long") : NULL;
 }
 
 static int set_axes(struct paper_table *t, const char *columns, const char *where)
@@ -270,13 +245,10 @@ static int set_table(struct papers *p, struct paper_table *t)
 {
 	static const char *const needed[] = {"what", "sweep", "points", "value", "as", "rows"};
 	const char *const columns = paper_text(t->section.keys, "columns");
-	char where[256];
+	char where[PAPER_WHERE_BYTES];
 
 	NVW_PRINT(where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
-	NVW_EACH_IN(one, needed) {
-		NVW_FAIL_IF(!paper_text(t->section.keys, *one), NVW_E_INPUT, "%s: expected the key %s", where,
-			*one);
-	}
+	NVW_TRY(paper_check_keys(t->section.keys, needed, NVW_COUNT(needed), where, ""));
 	NVW_TRY(set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure));
 	return set_axes(t, columns, where);
 }
@@ -312,11 +284,10 @@ static int set_end(struct papers *p, const struct paper_row *row, const char *wh
 
 static int open_row(struct papers *p, struct paper_row *row)
 {
-	char where[256];
+	char where[PAPER_WHERE_BYTES];
 
 	NVW_INVARIANT(row->ends <= PAPER_SENSITIVE_MAX);
-	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
-		row->part);
+	paper_row_where(p, row, where);
 	if (p->run == PAPER_RUN_ENDS) {
 		NVW_EACH(end, row->end, row->ends) {
 			NVW_TRY(set_end(p, row, where, end));

@@ -23,10 +23,10 @@ enum { TEXT_BYTES = 256, CELLS = 6 };
 /* The verdict, against the kept one. */
 static void judged_text(const struct paper_row *row, char *text, size_t room)
 {
-	const bool has_moved = row->is_kept && row->kept != row->verdict;
+	const bool has_moved = row->is_kept && row->kept.verdict != row->verdict;
 
 	snprintf(text, room, has_moved ? "%s (kept: %s)" : "%s", paper_verdict_text(row->verdict),
-		paper_verdict_text(row->kept));
+		paper_verdict_text(row->kept.verdict));
 }
 
 /* Rows of the page: those of a paper that are wanted. */
@@ -370,7 +370,7 @@ static void begin(const struct page *p)
 /* The program that measured a row. */
 static const char *version_of(const struct papers *p, const struct paper_row *row)
 {
-	return p->run == PAPER_RUN_NOTHING ? row->kept_version : cli_version;
+	return p->run == PAPER_RUN_NOTHING ? row->kept.version : cli_version;
 }
 
 static void add_version(char *text, size_t room, const char *version)

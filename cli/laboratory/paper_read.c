@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/bounds.h"
 #include "core/folder.h"
 #include "core/invariant.h"
@@ -32,7 +33,7 @@ struct reading {
 	const char *path, *paper;
 };
 
-static int no_memory(void)
+int paper_no_memory(void)
 {
 	return nvw_fail(NVW_E_MEMORY, "no memory for the published results");
 }
@@ -47,9 +48,27 @@ void paper_row_name(const struct paper_row *row, char *text, size_t room)
 	snprintf(text, room, "%s%s%s", row->id, *row->part ? " " : "", row->part);
 }
 
+void paper_row_where(const struct papers *p, const struct paper_row *row, char where[PAPER_WHERE_BYTES])
+{
+	char name[128];
+
+	paper_row_name(row, name, sizeof name);
+	snprintf(where, PAPER_WHERE_BYTES, "%s/%s.ini: [%s]", p->folder, row->paper, name);
+}
+
+int paper_check_keys(
+	const json_t *keys, const char *const *needed, unsigned count, const char *where, const char *also)
+{
+	NVW_EACH(one, needed, count) {
+		NVW_FAIL_IF(
+			!paper_text(keys, *one), NVW_E_INPUT, "%s: expected the key %s%s", where, *one, also);
+	}
+	return 0;
+}
+
 /* ---- Sections ------------------------------------------------------------------------------ */
 
-static struct paper_row *row_named(struct papers *p, const char *section, const char *paper)
+static json_t *keys_of_row(struct papers *p, const char *section, const char *paper)
 {
 	const size_t n = strcspn(section, " ");
 
@@ -58,90 +77,83 @@ static struct paper_row *row_named(struct papers *p, const char *section, const 
 
 		paper_row_name(row, name, sizeof name);
 		if (!strcmp(name, section) && !strcmp(row->paper, paper)) {
-			return row;
+			return row->keys;
 		}
 	}
-	struct paper_row *const more = realloc(p->row, (p->row_count + 1) * sizeof *more);
-
-	if (!more) {
+	if (!NVW_ROOM(p->row, p->row_room, p->row_count + 1)) {
 		return NULL;
 	}
-	p->row = more;
-	more[p->row_count] = (struct paper_row){.paper = paper,
+	struct paper_row *const row = &p->row[p->row_count++];
+
+	*row = (struct paper_row){.paper = paper,
 		.id = strndup(section, n),
 		.part = strdup(section + n + (section[n] == ' ')),
 		.keys = json_object()};
-	return &p->row[p->row_count++];
+	return row->keys;
 }
 
-/* The section of that name, which is made, in a list of structs that begin with one. Returns the list, which
- * may have moved; *ret NULL: no memory. */
-static void *section_named(void *list, unsigned *count, size_t bytes, const char *name, const char *paper,
-	struct paper_section **ret)
+static bool is_section(const struct paper_section *s, const char *name, const char *paper)
 {
-	NVW_INVARIANT(bytes >= sizeof(struct paper_section));
+	return !strcmp(s->name, name) && !strcmp(s->paper, paper);
+}
 
-	char *const begin = list;
+static struct paper_section section_begin(const char *name, const char *paper)
+{
+	return (struct paper_section){.paper = paper, .name = strdup(name), .keys = json_object()};
+}
 
-	NVW_FOR(i, *count) {
-		*ret = (struct paper_section *)(void *)(begin + i * bytes);
-		if (!strcmp((*ret)->name, name) && !strcmp((*ret)->paper, paper)) {
-			return list;
-		}
+static json_t *keys_of_table(struct papers *p, const char *name, const char *paper)
+{
+	struct paper_table *table =
+		NVW_FIND(one, p->table, p->table_count, is_section(&one->section, name, paper));
+
+	if (!table && NVW_ROOM(p->table, p->table_room, p->table_count + 1)) {
+		table = &p->table[p->table_count++];
+		*table = (struct paper_table){.section = section_begin(name, paper), .columns = -1};
 	}
-	char *const more = realloc(list, (*count + 1) * bytes);
+	return table ? table->section.keys : NULL;
+}
 
-	if (!more) {
-		*ret = NULL;
-		return list;
+static json_t *keys_of_sensitive(struct papers *p, const char *name, const char *paper)
+{
+	struct paper_section *s =
+		NVW_FIND(one, p->sensitive, p->sensitive_count, is_section(one, name, paper));
+
+	if (!s && NVW_ROOM(p->sensitive, p->sensitive_room, p->sensitive_count + 1)) {
+		s = &p->sensitive[p->sensitive_count++];
+		*s = section_begin(name, paper);
 	}
-	*ret = memset(more + (*count)++ * bytes, 0, bytes);
-	**ret = (struct paper_section){.paper = paper, .name = strdup(name), .keys = json_object()};
-	return more;
+	return s ? s->keys : NULL;
 }
 
 /* A line behind the first of a text goes on in it. */
 static int set_text(json_t *keys, const char *name, const char *value)
 {
 	const char *const before = paper_text(keys, name);
-	char *whole = NULL;
-	int r = asprintf(&whole, "%s%s%s", NVW_OR(before, ""), before ? " " : "", value) < 0;
+	json_t *const whole = json_sprintf("%s%s%s", NVW_OR(before, ""), words_if(before, " "), value);
 
-	r = r || json_object_set_new(keys, name, json_string(whole));
-	free(whole);
-	return r ? no_memory() : 0;
+	return json_object_set_new(keys, name, whole) ? paper_no_memory() : 0;
 }
 
 /* The keys of a section, which is made; known: those that it may have. */
 static json_t *keys_of(
 	struct papers *p, const char *section, const char *paper, const char *const **ret_known)
 {
-	struct paper_section *s = NULL;
-
 	NVW_INVARIANT(p->paper_count > 0);
 	if (!strncmp(section, "table ", 6)) {
 		*ret_known = table_keys;
-		p->table = section_named(p->table, &p->table_count, sizeof *p->table, section + 6, paper, &s);
-		if (!s) {
-			return NULL;
-		}
-		p->table[p->table_count - 1].columns = -1; /* until it is measured */
-		return s->keys;
+		return keys_of_table(p, section + 6, paper);
 	}
 	if (!strncmp(section, "sensitive ", 10)) {
 		*ret_known = sensitive_keys;
-		p->sensitive = section_named(
-			p->sensitive, &p->sensitive_count, sizeof *p->sensitive, section + 10, paper, &s);
-		return s ? s->keys : NULL;
+		return keys_of_sensitive(p, section + 10, paper);
 	}
 	if (!strcmp(section, "paper")) {
 		*ret_known = paper_keys;
 		return p->paper[p->paper_count - 1].keys;
 	}
-	struct paper_row *const row = row_named(p, section, paper);
-
 	*ret_known = row_keys;
-	return row ? row->keys : NULL;
+	return keys_of_row(p, section, paper);
 }
 
 static int on_key(void *context, const char *section, const char *name, const char *value)
@@ -149,14 +161,12 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	const struct reading *const r = context;
 	const char *const *known = row_keys;
 	json_t *const keys = keys_of(r->papers, section, r->paper, &known);
-	unsigned k = 0;
 
-	NVW_ALLOCATED(keys, "no memory for the published results");
-	while (known[k] && strcmp(known[k], name) != 0) {
-		k++;
+	if (!keys) {
+		return paper_no_memory();
 	}
-	if (!known[k] || !*section) {
-		const char *const near = nvw_nearest(name, (const char *const *)known);
+	if (!*section || !is_among(name, known)) {
+		const char *const near = nvw_nearest(name, known);
 
 		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
 			words_if(near, "; did you mean "), words_or(near, ""), words_if(near, "?"));
@@ -176,30 +186,31 @@ static int inherit(struct papers *p)
 		const struct paper_row *const whole = whole_of(p, row);
 		const char *const all = whole ? paper_text(whole->keys, "points") : NULL;
 
-		NVW_FAIL_IF(all && paper_text(row->keys, "points") && set_text(row->keys, "points", all),
-			NVW_E_MEMORY, "no memory for the published results");
-		NVW_FAIL_IF(whole && json_object_update_missing(row->keys, whole->keys), NVW_E_MEMORY,
-			"no memory for the published results");
+		if (all && paper_text(row->keys, "points")) {
+			NVW_TRY(set_text(row->keys, "points", all));
+		}
+		if (whole && json_object_update_missing(row->keys, whole->keys)) {
+			return paper_no_memory();
+		}
 	}
 	return 0;
+}
+
+static void measure_end(struct paper_measure *measure)
+{
+	sweep_rule_end(&measure->points);
+	sweep_rule_end(&measure->over);
 }
 
 static void row_end(struct paper_row *row)
 {
 	free(row->id);
 	free(row->part);
-	free(row->kept_inputs);
-	free(row->kept_version);
-	free(row->kept_remark);
-	free(row->kept_ran);
 	json_decref(row->keys);
-	sweep_rule_end(&row->measure.points);
-	sweep_rule_end(&row->measure.over);
+	measure_end(&row->measure);
 	NVW_EACH(end, row->end, row->ends) {
-		NVW_EACH(one, end->at, 2) {
-			sweep_rule_end(&one->points);
-			sweep_rule_end(&one->over);
-		}
+		measure_end(&end->at[0]);
+		measure_end(&end->at[1]);
 	}
 }
 
@@ -262,18 +273,16 @@ static int parse_interval(const char *text, const char *where, struct paper_inte
 static int check_row(struct papers *p, struct paper_row *row)
 {
 	static const char *const needed[] = {"sweep", "points", "value", "as", "paper"};
-	const bool cannot = paper_text(row->keys, "cannot") != NULL;
-	char where[256];
+	char where[PAPER_WHERE_BYTES];
 
-	NVW_PRINT(where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id, *row->part ? " " : "",
-		row->part);
+	paper_row_where(p, row, where);
 	NVW_FAIL_IF(!paper_text(row->keys, "what") || !paper_text(row->keys, "in"), NVW_E_INPUT,
 		"%s: expected the keys what and in", where);
-	for (unsigned i = 0; !cannot && i < NVW_COUNT(needed); i++) {
-		NVW_FAIL_IF(!paper_text(row->keys, needed[i]), NVW_E_INPUT,
-			"%s: expected the key %s, or cannot = REASON", where, needed[i]);
+	if (paper_text(row->keys, "cannot")) {
+		return 0;
 	}
-	return cannot ? 0 : parse_interval(paper_text(row->keys, "paper"), where, &row->published);
+	NVW_TRY(paper_check_keys(row->keys, needed, NVW_COUNT(needed), where, ", or cannot = REASON"));
+	return parse_interval(paper_text(row->keys, "paper"), where, &row->published);
 }
 
 /* ---- Free values --------------------------------------------------------------------------- */
@@ -281,12 +290,10 @@ static int check_row(struct papers *p, struct paper_row *row)
 static int check_sensitive(const struct papers *p, const struct paper_section *s)
 {
 	static const char *const needed[] = {"what", "low", "high", "source"};
+	char where[PAPER_WHERE_BYTES];
 
-	NVW_EACH_IN(one, needed) {
-		NVW_FAIL_IF(!paper_text(s->keys, *one), NVW_E_INPUT,
-			"%s/%s.ini: [sensitive %s]: expected the key %s", p->folder, s->paper, s->name, *one);
-	}
-	return 0;
+	NVW_PRINT(where, "%s/%s.ini: [sensitive %s]", p->folder, s->paper, s->name);
+	return paper_check_keys(s->keys, needed, NVW_COUNT(needed), where, "");
 }
 
 /* Whether the row is among the free value's. */
@@ -343,16 +350,17 @@ static int is_paper_file(const struct dirent *e)
 static int read_paper(void *context, const char *file)
 {
 	struct papers *const p = context;
-	struct paper *const more = realloc(p->paper, (p->paper_count + 1) * sizeof *more);
-	char *path = NULL;
+	char *const path = text_made("%s/%s", p->folder, file);
 
 	NVW_INVARIANT(strlen(file) > strlen(".ini"));
-	NVW_FAIL_IF(!more || asprintf(&path, "%s/%s", p->folder, file) < 0, NVW_E_MEMORY,
-		"no memory for the published results");
-	p->paper = more;
-	more[p->paper_count++] = (struct paper){strndup(file, strlen(file) - 4), json_object()};
+	if (!path || !NVW_ROOM(p->paper, p->paper_room, p->paper_count + 1)) {
+		free(path);
+		return paper_no_memory();
+	}
+	struct paper *const paper = &p->paper[p->paper_count++];
 
-	struct reading reading = {p, path, more[p->paper_count - 1].name};
+	*paper = (struct paper){strndup(file, strlen(file) - 4), json_object()};
+	struct reading reading = {p, path, paper->name};
 	const int r = ini_file_read(path, on_key, &reading);
 
 	free(path);
@@ -373,13 +381,6 @@ int papers_read(const char *folder, struct papers *p)
 	return set_sensitive(p);
 }
 
-static void cell_end(struct paper_cell *cell)
-{
-	free(cell->row);
-	free(cell->column);
-	free(cell->version);
-}
-
 static void section_end(struct paper_section *section)
 {
 	free(section->name);
@@ -389,11 +390,7 @@ static void section_end(struct paper_section *section)
 static void table_end(struct paper_table *table)
 {
 	section_end(&table->section);
-	sweep_rule_end(&table->measure.points);
-	sweep_rule_end(&table->measure.over);
-	NVW_EACH(cell, table->kept, table->kept_count) {
-		cell_end(cell);
-	}
+	measure_end(&table->measure);
 	free(table->kept);
 }
 
@@ -405,14 +402,6 @@ static void paper_sweep_end(struct paper_sweep *s)
 	free(s->name);
 	free(s->path);
 	free(s);
-}
-
-static void sweeps_end(struct papers *p)
-{
-	NVW_EACH(sweep, p->sweep, p->sweep_count) {
-		paper_sweep_end(*sweep);
-	}
-	free(p->sweep);
 }
 
 void papers_end(struct papers *p)
@@ -430,7 +419,13 @@ void papers_end(struct papers *p)
 	NVW_EACH(sensitive, p->sensitive, p->sensitive_count) {
 		section_end(sensitive);
 	}
-	sweeps_end(p);
+	NVW_EACH(sweep, p->sweep, p->sweep_count) {
+		paper_sweep_end(*sweep);
+	}
+	NVW_EACH(text, p->kept_text, p->kept_texts) {
+		free(*text);
+	}
+	free(p->sweep);
 	free(p->sensitive);
 	free(p->row);
 	free(p->table);
@@ -449,7 +444,7 @@ static int check_name(const struct papers *p, const char *name)
 {
 	const char **const known = calloc(p->row_count + p->paper_count + 1, sizeof *known);
 	unsigned n = 0;
-	int r = known ? 0 : no_memory();
+	int r = known ? 0 : paper_no_memory();
 
 	for (unsigned i = 0; known && i < p->row_count; i++) {
 		known[n++] = p->row[i].id;
