@@ -280,13 +280,9 @@ static int run_and_report(const struct cli_session *session, const struct reques
 	if (s.seconds > 0 && host_schedule_check(&s) == 0) {
 		const int reported = write_report(&s, session, o, r->report);
 
-		if (result == 0) {
-			result = reported;
-		}
+		result = NVW_OR(result, reported);
 	}
-	if (result == 0) {
-		result = conclude(&s, o);
-	}
+	result = NVW_OR(result, conclude(&s, o));
 	host_session_end(&s);
 	return result;
 }
@@ -304,9 +300,7 @@ static int execute(const struct cli_session *session, const struct request *r, c
 		result = exec_schedules_run(&options, argv, &o.schedules, &plan);
 		options.schedule = &plan;
 	}
-	if (result == 0) {
-		result = run_and_report(session, r, &options, argv, &o);
-	}
+	result = NVW_OR(result, run_and_report(session, r, &options, argv, &o));
 	json_decref(o.kernels);
 	host_candidates_free(&o.candidates);
 	exec_schedules_end(&o.schedules);

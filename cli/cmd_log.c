@@ -10,9 +10,11 @@
 #include <crashtest/explain/finding.h>
 #include <nvw/persist_log.h>
 
+#include "core/array.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"
+#include "core/print.h"
 
 #include "commands.h"
 #include "log_export.h"
@@ -21,8 +23,8 @@
 
 /* The sites seen so far: number i at i - 1. */
 struct sites {
-	unsigned count;
-	struct {
+	unsigned count, room;
+	struct site {
 		char file[128], function[64];
 		unsigned line;
 		const char *layout; /* the reader's; NULL: unknown */
@@ -31,16 +33,13 @@ struct sites {
 
 static int remember_site(struct sites *s, const struct nvw_log_record *r)
 {
-	void *grown = realloc(s->site, (s->count + 1) * sizeof *s->site);
-
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_ALLOCATED(grown, "no memory for the sites of the log");
-	s->site = grown;
-	snprintf(s->site[s->count].file, sizeof s->site[0].file, "%s", r->site.file);
-	snprintf(s->site[s->count].function, sizeof s->site[0].function, "%s", r->site.function);
-	s->site[s->count].line = r->site.line;
-	s->site[s->count].layout = r->site.layout;
-	s->count++;
+	NVW_GROWN(s->site, s->room, s->count + 1, "no memory for the sites of the log");
+	struct site *const new = &s->site[s->count++];
+
+	*new = (struct site){.line = r->site.line, .layout = r->site.layout};
+	NVW_PRINT(new->file, "%s", r->site.file);
+	NVW_PRINT(new->function, "%s", r->site.function);
 	return 0;
 }
 

@@ -57,9 +57,7 @@ static int judge_by_checker(
 	struct ct_checker checker;
 	int error = ct_checker_create(&is, &checker);
 
-	if (!error) {
-		error = ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding);
-	}
+	error = NVW_OR(error, ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding));
 	ct_checker_destroy(&checker);
 	return error;
 }

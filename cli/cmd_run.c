@@ -463,15 +463,11 @@ static int run_workload(struct run *run)
 	const char *verdict = "not checked";
 	int r = take_command_line(run);
 
-	if (r == 0) {
-		r = dump_machine(run->session);
-	}
+	r = NVW_OR(r, dump_machine(run->session));
 	if (r == 0 && cli_given(&run->session->given, CLI_kernel_schedules)) {
 		return cli_run_schedules(run->session);
 	}
-	if (r == 0) {
-		r = execute(run, &verdict);
-	}
+	r = NVW_OR(r, execute(run, &verdict));
 	r = report(run, r, verdict);
 	end(run);
 	return r;

@@ -517,9 +517,7 @@ int cli_examine_torture(int argc, char **argv)
 	struct cli_options given;
 	int r = cli_options_parse(&given, false, argc, argv);
 
-	if (r == 0) {
-		r = take_torture(&c, &given);
-	}
+	r = NVW_OR(r, take_torture(&c, &given));
 	cli_options_end(&given);
 	return r;
 }

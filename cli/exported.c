@@ -10,6 +10,7 @@
 
 #include <crashtest/judge/process.h>
 
+#include "core/bounds.h"
 #include "core/copy.h"
 #include "core/each.h"
 #include "core/folder.h"
@@ -164,14 +165,10 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	NVW_PRINT(to, "%s/state", scratch.path);
 	int error = tool_command(tool, to, command);
 
-	if (error == 0) {
-		error = copy_state(from, to);
-	}
+	error = NVW_OR(error, copy_state(from, to));
 	const double began = ct_wall_seconds();
 
-	if (error == 0) {
-		error = run_tool(command, ret_status);
-	}
+	error = NVW_OR(error, run_tool(command, ret_status));
 	member_set_number(state, "tool_status", *ret_status);
 	member_set_real(state, "tool_seconds", ct_wall_seconds() - began);
 	nvw_folder_remove(&scratch);
@@ -273,9 +270,7 @@ int exported_end(
 	if (error == 0 || error == NVW_E_STOPPED) {
 		const int written = write_manifest(folder, tool, states, made_by);
 
-		if (error == 0) {
-			error = written;
-		}
+		error = NVW_OR(error, written);
 	}
 	json_decref(states);
 	return error;

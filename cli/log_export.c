@@ -12,6 +12,7 @@
 #include <nvw/persist_log.h>
 
 #include "report/words.h"
+#include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "log_export.h"
@@ -25,7 +26,7 @@ struct exporter {
 	const char *path;
 	bool words;
 	char **frame; /* of site i at i - 1 */
-	uint32_t frames;
+	uint32_t frames, room;
 	/* The bytes of one STORE that is not written yet: adjacent words. */
 	uint8_t value[LINE];
 	uint64_t off, group;
@@ -65,19 +66,17 @@ static void write_flush(uint64_t off, uint64_t bytes)
 
 static int add_site(struct exporter *e, const struct nvw_log_record *r)
 {
-	char **const grown = realloc(e->frame, (e->frames + 1) * sizeof *grown);
+	char *const frame = text_made("%s (%s:%u)", r->site.function, r->site.file, r->site.line);
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	if (grown) {
-		e->frame = grown;
+	if (!frame || !NVW_ROOM(e->frame, e->room, e->frames + 1)) {
+		free(frame);
+		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the log");
 	}
-	NVW_FAIL_IF(!grown || asprintf(&e->frame[e->frames], "%s (%s:%u)", r->site.function, r->site.file,
-				      r->site.line) < 0,
-		NVW_E_MEMORY, "no memory for the sites of the log");
-	for (char *at = e->frame[e->frames]; (at = strpbrk(at, ";|\n"));) {
+	e->frame[e->frames++] = frame;
+	for (char *at = frame; (at = strpbrk(at, ";|\n"));) {
 		*at = '_';
 	}
-	e->frames++;
 	return 0;
 }
 
@@ -150,9 +149,7 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 		"%s: expected a program that flushes by the processor, found one that syncs a file: "
 		"a store log has no syncs, and no sizes",
 		e->path);
-	if (!file) {
-		file = info->options;
-	}
+	file = NVW_OR(file, info->options);
 	NVW_FAIL_IF(*file == '\0' || strpbrk(file, ";|\n"), NVW_E_INPUT,
 		"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"", e->path,
 		file);

@@ -85,7 +85,7 @@ static int remember(struct places *p, const struct nvw_log_record *r)
 	const uint32_t id = r->site.id;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_FAIL_IF(!NVW_ROOM(p->place, p->room, id), NVW_E_MEMORY, "no memory for the sites of a log");
+	NVW_GROWN(p->place, p->room, id, "no memory for the sites of a log");
 	p->place[id - 1].line = r->site.line;
 	NVW_PRINT(p->place[id - 1].file, "%s", r->site.file);
 	p->count = id;

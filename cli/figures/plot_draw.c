@@ -80,9 +80,7 @@ static int run_gnuplot(int script, int output)
 		become_gnuplot(script, output, messages);
 	}
 	r = pid < 0 ? nvw_fail_errno("cannot start gnuplot") : nvw_stop_wait(pid, &status);
-	if (r == 0) {
-		r = check_end(status, messages);
-	}
+	r = NVW_OR(r, check_end(status, messages));
 	close(messages);
 	return r;
 }
@@ -118,9 +116,7 @@ static int draw_into(int script, const struct nvw_new_file *to)
 
 	NVW_FAIL_ERRNO_IF(picture < 0, "cannot start gnuplot");
 	r = run_gnuplot(script, picture);
-	if (r == 0) {
-		r = copy_picture(picture, to);
-	}
+	r = NVW_OR(r, copy_picture(picture, to));
 	close(picture);
 	return r;
 }

@@ -20,7 +20,7 @@ enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
 static int add_row(struct comparison *c, const struct compare_row *row)
 {
 	NVW_INVARIANT(row->importance > 0);
-	NVW_FAIL_IF(!NVW_ROOM(c->row, c->room, c->count + 1), NVW_E_MEMORY, "no memory for the comparison");
+	NVW_GROWN(c->row, c->room, c->count + 1, "no memory for the comparison");
 	struct compare_row *const to = &c->row[c->count];
 
 	*to = *row;

@@ -152,9 +152,7 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 	NVW_ALLOCATED(folder, "no memory for a job array");
 	int r = nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes);
 
-	if (r == 0) {
-		r = run_list(path, folder, text, timeout_ms);
-	}
+	r = NVW_OR(r, run_list(path, folder, text, timeout_ms));
 	free(text);
 	free(folder);
 	return r;

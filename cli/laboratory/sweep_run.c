@@ -18,6 +18,7 @@
 
 #include <crashtest/judge/process.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/folder.h"
 #include "core/member.h"
@@ -140,9 +141,7 @@ static int start_point(struct child *c, const struct sweep *s, struct sweep_poin
 	int r = sweep_words(s, p, &words);
 
 	NVW_INVARIANT(c->pid == 0 && !p->row);
-	if (r == 0) {
-		r = start_child(c, &words);
-	}
+	r = NVW_OR(r, start_child(c, &words));
 	c->point = p;
 	sweep_words_end(&words);
 	return r;
@@ -313,9 +312,7 @@ static int finish_point(struct running *r, struct child *c)
 	NVW_INVARIANT(r->active > 0);
 	r->active--;
 	r->progress.ended++;
-	if (error == 0) {
-		error = sweep_take(r->sweep, r->manner, r->journal, p, &outcome);
-	}
+	error = NVW_OR(error, sweep_take(r->sweep, r->manner, r->journal, p, &outcome));
 	if (error == 0 && strcmp(member_string(p->row, "status"), "ok")) {
 		r->progress.failed++;
 	}

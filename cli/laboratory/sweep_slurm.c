@@ -204,12 +204,8 @@ static int submit_texts(struct front *f, const char *list, char *points, const c
 	}
 	int r = slurm_write(f->work->folder, list, 0666, points);
 
-	if (r == 0) {
-		r = slurm_write(f->work->folder, "task.sh", 0777, script);
-	}
-	if (r == 0) {
-		r = slurm_submit(&f->job, command, tasks);
-	}
+	r = NVW_OR(r, slurm_write(f->work->folder, "task.sh", 0777, script));
+	r = NVW_OR(r, slurm_submit(&f->job, command, tasks));
 	free(command);
 	NVW_TRY(r);
 	read_places(f, points, &tasks);
@@ -535,9 +531,7 @@ int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 	NVW_INVARIANT(work->folder && *work->folder == '/');
 	NVW_TRY(sweep_slurm_find());
 	r = begin_folder(&f);
-	if (r == 0) {
-		r = follow(&f);
-	}
+	r = NVW_OR(r, follow(&f));
 	if (r < 0 && f.progress.shown > 0) {
 		sweep_show(manner, &f.progress, true);
 	}

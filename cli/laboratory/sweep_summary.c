@@ -95,7 +95,7 @@ static int add_point(struct summary *m, const struct sweep_point **sorted, const
 	struct group *const g = &m->group[m->count - 1];
 
 	NVW_INVARIANT(m->count <= i + 1 && g->points <= i);
-	NVW_FAIL_IF(!NVW_ROOM(g->value, g->room, g->ok + 1), NVW_E_MEMORY, "no memory for the summary");
+	NVW_GROWN(g->value, g->room, g->ok + 1, "no memory for the summary");
 	g->points++;
 	g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
 	return 0;

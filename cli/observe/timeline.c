@@ -132,9 +132,7 @@ int cli_timeline_create(const char *path, const struct cli_window *window, struc
 	t->window = *window;
 	t->complete_ps = UINT64_MAX;
 	r = choose_format(path, &t->format);
-	if (r == 0) {
-		r = nvw_new_file_begin(path, false, &t->file);
-	}
+	r = NVW_OR(r, nvw_new_file_begin(path, false, &t->file));
 	t->is_open = r == 0;
 	if (r < 0) {
 		cli_timeline_free(t);

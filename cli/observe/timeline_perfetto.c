@@ -56,7 +56,7 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 	trace.n_packet = 1;
 	trace.packet = &packet;
 	bytes = perfetto__trace__get_packed_size(&trace);
-	NVW_FAIL_IF(!NVW_ROOM(w->buffer, w->capacity, bytes), NVW_E_MEMORY, "no memory for a timeline");
+	NVW_GROWN(w->buffer, w->capacity, bytes, "no memory for a timeline");
 	perfetto__trace__pack(&trace, w->buffer);
 	if (fwrite(w->buffer, 1, bytes, w->file.to) != bytes) {
 		return cli_timeline_failed(&w->file);

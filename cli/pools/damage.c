@@ -40,7 +40,7 @@ static int add_range(void *context, enum rec_live kind, nvw_off off, uint64_t by
 	struct collect *const c = context;
 	struct damage_places *const p = c->places;
 
-	NVW_FAIL_IF(!NVW_ROOM(p->ranges[kind], c->room[kind], p->count[kind] + 1), NVW_E_MEMORY,
+	NVW_GROWN(p->ranges[kind], c->room[kind], p->count[kind] + 1,
 		"no memory for the live ranges of a pool");
 	p->ranges[kind][p->count[kind]++] = (struct damage_range){c->pool, off, bytes, needed};
 	p->bytes[kind] += bytes;

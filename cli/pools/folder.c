@@ -178,9 +178,7 @@ int pool_folder_each(const char *path, pool_work *work, void *context, const str
 	if (f.count != 0) {
 		const int printed = print_all(&f);
 
-		if (error == 0) {
-			error = printed;
-		}
+		error = NVW_OR(error, printed);
 	} else if (error == 0) {
 		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files",
 			path, f.others);

@@ -283,9 +283,7 @@ static int fuzz(struct crash_tested *t, unsigned *ret_made)
 			"characters",
 			q->exec);
 	}
-	if (!error) {
-		error = cli_fuzz_run(&f);
-	}
+	error = NVW_OR(error, cli_fuzz_run(&f));
 	*ret_made = f.made;
 	free(w.text);
 	return error;

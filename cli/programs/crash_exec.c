@@ -104,9 +104,7 @@ int crash_exec_replay(
 	struct crash_tested t;
 	int error = crash_tested_begin(machine, &request, request.image, "", &t);
 
-	if (!error) {
-		error = crash_schedules_again(&t, schedule, ret_same, ret_end);
-	}
+	error = NVW_OR(error, crash_schedules_again(&t, schedule, ret_same, ret_end));
 	crash_tested_end(&t);
 	return error;
 }

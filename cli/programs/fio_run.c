@@ -243,12 +243,8 @@ int fio_run(const struct fio_place *p, struct fio_run *run)
 	s.quiet = true;
 	int error = host_session_run(&s, argv);
 
-	if (!error) {
-		error = fio_check(p, s.status);
-	}
-	if (!error) {
-		error = read_output(p, run);
-	}
+	error = NVW_OR(error, fio_check(p, s.status));
+	error = NVW_OR(error, read_output(p, run));
 	host_session_sum(&s, &run->sum);
 	host_session_end(&s);
 	return error;

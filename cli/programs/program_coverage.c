@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See program_coverage.h. */
+#include "core/array.h"
 #include "core/invariant.h"
 
 #include "program_coverage.h"
@@ -16,14 +17,7 @@ static int meet_statement(void *context, const struct host_statement *s)
 	struct statements *const all = context;
 
 	NVW_INVARIANT(all->count <= all->room);
-	if (all->count == all->room) {
-		const unsigned room = 2 * all->room + 256;
-		struct ct_statement *const more = realloc(all->at, room * sizeof *more);
-
-		NVW_ALLOCATED(more, "no memory for the coverage of a program");
-		all->at = more;
-		all->room = room;
-	}
+	NVW_GROWN(all->at, all->room, all->count + 1, "no memory for the coverage of a program");
 	all->at[all->count++] = (struct ct_statement){.file = s->file,
 		.function = s->function,
 		.line = s->line,

@@ -70,9 +70,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	if (!error && !r->is_folder) {
 		error = recorded_log_hash_image(r->path, &r->before);
 	}
-	if (!error) {
-		error = host_session_run(s, r->words);
-	}
+	error = NVW_OR(error, host_session_run(s, r->words));
 	r->timed_out = s->timed_out;
 	NVW_TRY(error);
 	if (s->timed_out && !nvw_stopping()) {

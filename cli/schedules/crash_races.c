@@ -26,15 +26,9 @@ static int by_fate(const void *a, const void *b)
 	const struct ct_race *const x = a, *const y = b;
 	int order = NVW_ORDER(x->fate_of_store, y->fate_of_store);
 
-	if (order == 0) {
-		order = strcmp(x->store, y->store);
-	}
-	if (order == 0) {
-		order = NVW_ORDER(x->fate, y->fate);
-	}
-	if (order == 0) {
-		order = strcmp(x->load, y->load);
-	}
+	order = NVW_OR(order, strcmp(x->store, y->store));
+	order = NVW_OR(order, NVW_ORDER(x->fate, y->fate));
+	order = NVW_OR(order, strcmp(x->load, y->load));
 	return order;
 }
 
@@ -175,9 +169,7 @@ static int race_of(struct crash_races *x, const struct host_session *s, uint32_t
 	if (*ret_number < x->count) {
 		return 0;
 	}
-	if (!NVW_ROOM(x->race, x->room, x->count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for races");
-	}
+	NVW_GROWN(x->race, x->room, x->count + 1, "no memory for races");
 	x->race[x->count++] = new;
 	NVW_INVARIANT(*ret_number < x->count);
 	return 0;
@@ -224,9 +216,7 @@ static int take_predicted(struct crash_races *x, const struct host_session *s)
 			x->race[number].flushed |= found.list[i].end != 0;
 		}
 	}
-	if (!error) {
-		error = take_unflushed(x, s, &found);
-	}
+	error = NVW_OR(error, take_unflushed(x, s, &found));
 	host_candidates_free(&found);
 	return error;
 }
@@ -281,9 +271,7 @@ static int take_place(
 		known->of.exposed = nvw_max(known->of.exposed, p->exposed);
 		return 0;
 	}
-	if (!NVW_ROOM(x->place, x->places_room, x->places + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for places");
-	}
+	NVW_GROWN(x->place, x->places_room, x->places + 1, "no memory for places");
 	struct place *const new = &x->place[x->places++];
 
 	*new = (struct place){.of = *p};

@@ -195,12 +195,8 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 	s.alone = true;
 	int error = host_session_run(&s, argv);
 
-	if (!error) {
-		error = note_run(x, &s, &hash);
-	}
-	if (!error) {
-		error = put_back(&s, since);
-	}
+	error = NVW_OR(error, note_run(x, &s, &hash));
+	error = NVW_OR(error, put_back(&s, since));
 	if (!error && number == 1 && x->asked.at != NULL) {
 		error = host_schedule_direct(&s, x->asked.at);
 	}

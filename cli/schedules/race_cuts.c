@@ -103,9 +103,7 @@ static int note_site(struct search *x, const struct nvw_log_record *r)
 	if (r->site.line != x->of->store.line || strcmp(r->site.file, x->of->store.file) != 0) {
 		return 0;
 	}
-	if (!NVW_ROOM(x->site, x->room, x->sites + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for places");
-	}
+	NVW_GROWN(x->site, x->room, x->sites + 1, "no memory for places");
 	x->site[x->sites++] = x->of->nameless && r->site.caller != 0 ? r->site.caller : r->site.id;
 	return 0;
 }
@@ -362,9 +360,7 @@ static int make_cut(const struct crash_tested *t, struct nvw_log_reader *log, ui
 
 	struct cutting *const c = calloc(1, sizeof *c);
 
-	if (c == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
-	}
+	NVW_ALLOCATED(c, "no memory for a cut");
 	c->line.off = line;
 	c->certain = at->certain;
 	c->base = -1;
@@ -562,9 +558,7 @@ static int try_cut(
 		return 0;
 	}
 	if (known_outcome(all, x, at) == NULL) {
-		if (!NVW_ROOM(all->outcome, all->outcomes_room, all->outcomes + 1)) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for cuts");
-		}
+		NVW_GROWN(all->outcome, all->outcomes_room, all->outcomes + 1, "no memory for cuts");
 		NVW_TRY(find_outcome(a, log, x, at, &all->outcome[all->outcomes]));
 		all->outcomes++;
 	}
@@ -601,9 +595,7 @@ static int try_race(const struct attempt *a, struct search *x)
 	x->line.off = line_of(x->of);
 	int error = search(x, log);
 
-	if (!error) {
-		error = try_cut(a, log, x, &x->late);
-	}
+	error = NVW_OR(error, try_cut(a, log, x, &x->late));
 	if (!error && x->late.record != x->early.record) {
 		error = try_cut(a, log, x, &x->early);
 	}
@@ -636,16 +628,12 @@ static int comes_behind(
 {
 	struct search *const x = calloc(2, sizeof *x);
 
-	if (x == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
-	}
+	NVW_ALLOCATED(x, "no memory for a cut");
 	x[0].of = first;
 	x[1].of = second;
 	int error = find_store(a, &x[0]);
 
-	if (!error) {
-		error = find_store(a, &x[1]);
-	}
+	error = NVW_OR(error, find_store(a, &x[1]));
 	*ret_behind = x[0].has_store && x[1].has_store && x[1].store > x[0].store;
 	free(x);
 	return error;
@@ -702,9 +690,7 @@ int crash_races_try(struct crash_races *x, const struct crash_tested *t, const s
 		const struct ct_race *const race = &x->race[x->happened[i].race];
 		struct search *const one = calloc(1, sizeof *one);
 
-		if (one == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for a cut");
-		}
+		NVW_ALLOCATED(one, "no memory for a cut");
 		one->all = x;
 		one->of = &x->happened[i];
 		if (crash_race_is_undecided(x, race)) {

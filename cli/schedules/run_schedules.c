@@ -8,6 +8,7 @@
 
 #include <crashtest/explain/finding.h>
 
+#include "core/bounds.h"
 #include "core/member.h"
 #include "core/stop.h"
 
@@ -87,12 +88,8 @@ int cli_run_schedules(const struct cli_session *s)
 		error = run_all(s, made_by, result);
 		nvw_stop_reporting();
 	}
-	if (!error) {
-		error = print(s, result, made_by);
-	}
-	if (!error) {
-		error = cli_flush();
-	}
+	error = NVW_OR(error, print(s, result, made_by));
+	error = NVW_OR(error, cli_flush());
 	if (!error && !result->consistent) {
 		error = NVW_E_INCONSISTENT;
 	} else if (!error && result->interrupted) {

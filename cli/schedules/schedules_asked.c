@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "core/array.h"
 #include "core/invariant.h"
 
 #include "schedules_asked.h"
@@ -42,18 +43,10 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 {
 	NVW_INVARIANT(seen->count <= seen->room);
-	NVW_EACH(one, seen->hash, seen->count) {
-		if (*one == hash) {
-			return 0;
-		}
+	if (NVW_ANY(one, seen->hash, seen->count, *one == hash)) {
+		return 0;
 	}
-	if (seen->count == seen->room) {
-		uint64_t *const more = realloc(seen->hash, (2 * seen->room + 64) * sizeof *more);
-
-		NVW_ALLOCATED(more, "no memory for the hashes of logs");
-		seen->hash = more;
-		seen->room = 2 * seen->room + 64;
-	}
+	NVW_GROWN(seen->hash, seen->room, seen->count + 1, "no memory for the hashes of logs");
 	seen->hash[seen->count++] = hash;
 	return 1;
 }

@@ -81,9 +81,7 @@ static size_t code_bytes(const char *line)
 {
 	const char *comment = strstr(line, "/*");
 
-	if (!comment) {
-		comment = strstr(line, "//");
-	}
+	comment = NVW_OR(comment, strstr(line, "//"));
 	return comment ? (size_t)(comment - line) : strlen(line);
 }
 
@@ -341,9 +339,7 @@ static void write_file(FILE *to, const struct insertion *in, unsigned count)
 	const char *name = name_below(in[0].file, ".", path);
 	struct source s;
 
-	if (!name) {
-		name = in[0].file + strspn(in[0].file, "/");
-	}
+	name = NVW_OR(name, in[0].file + strspn(in[0].file, "/"));
 	if (source_read(in[0].file, &s)) {
 		fprintf(to, "--- a/%s\n+++ b/%s\n", name, name);
 		for (unsigned i = 0, end; i < count; i = end) {
