@@ -45,14 +45,12 @@ static int usage(FILE *to, int status)
 static int unknown(const char *name)
 {
 	const char *names[COMMANDS + 1] = {NULL};
-	const char *near;
 
 	NVW_FOR(i, COMMANDS) {
 		names[i] = commands[i].name;
 	}
-	near = nvw_nearest(name, names);
-	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, words_if(near, "; did you mean "),
-		words_or(near, ""), words_if(near, "?"));
+	fprintf(stderr, "nvwave: there is no command %s%s\n", name,
+		DID_YOU_MEAN(nvw_nearest(name, names), ""));
 	return STATUS_INPUT;
 }
 

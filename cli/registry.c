@@ -13,7 +13,7 @@
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/print.h"
-#include "core/units.h"
+#include "report/words.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads.def"
@@ -205,14 +205,8 @@ static int fail_unknown(const char *name)
 		n++;
 	}
 	names[n] = NULL;
-	const char *const near = nvw_nearest(name, names);
-
-	NVW_FAIL_IF(near, NVW_E_USAGE,
-		"there is no workload %s; did you mean %s? (a shared object is named with a '/')", name,
-		near);
-	return nvw_fail(NVW_E_USAGE,
-		"there is no workload %s; see nvwave list workloads (a shared object is named with a '/')",
-		name);
+	return nvw_fail(NVW_E_USAGE, "there is no workload %s%s (a shared object is named with a '/')", name,
+		DID_YOU_MEAN(nvw_nearest(name, names), "; see nvwave list workloads"));
 }
 
 int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload)

@@ -156,7 +156,7 @@ int cli_run_with_output(const struct cli_command *command, int argc, char **argv
 
 int cli_find_protocol(const char *name)
 {
-	const char *names[65], *citation, *summary, *near;
+	const char *names[65], *citation, *summary;
 	unsigned n = 0;
 
 	for (; n < 64 && emu_protocol_info(n, &names[n], &citation, &summary); n++) {
@@ -165,9 +165,8 @@ int cli_find_protocol(const char *name)
 		}
 	}
 	names[n] = NULL;
-	near = nvw_nearest(name, names);
-	NVW_FAIL_IF(near, NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name, near);
-	return nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols", name);
+	return nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s%s", name,
+		DID_YOU_MEAN(nvw_nearest(name, names), "; see nvwave list protocols"));
 }
 
 static int take_protocol(struct cli_session *s, const char *value)
@@ -242,14 +241,6 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 	return nvw_workload_load(o->argument[0], &s->workload);
 }
 
-static int refuse_mutation(const struct nvw_workload *w, const char *value, const char *const *names)
-{
-	const char *const near = nvw_nearest(value, names);
-
-	NVW_FAIL_IF(near, NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", w->name, value, near);
-	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", w->name, value);
-}
-
 static int take_mutation(struct cli_session *s, const char *value)
 {
 	const char *names[65];
@@ -266,7 +257,8 @@ static int take_mutation(struct cli_session *s, const char *value)
 		}
 	}
 	names[n] = NULL;
-	return refuse_mutation(s->workload, value, names);
+	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s%s", s->workload->name, value,
+		DID_YOU_MEAN(nvw_nearest(value, names), "; see nvwave list mutations"));
 }
 
 /* An option that the command does not have belongs to the workload. */

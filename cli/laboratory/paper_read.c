@@ -165,12 +165,8 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	if (!keys) {
 		return paper_no_memory();
 	}
-	if (!*section || !is_among(name, known)) {
-		const char *const near = nvw_nearest(name, known);
-
-		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
-			words_if(near, "; did you mean "), words_or(near, ""), words_if(near, "?"));
-	}
+	NVW_FAIL_IF(!*section || !is_among(name, known), NVW_E_INPUT, "%s: [%s] has no key %s%s", r->path,
+		section, name, DID_YOU_MEAN(nvw_nearest(name, known), ""));
 	return set_text(keys, name, value);
 }
 
@@ -453,11 +449,8 @@ static int check_name(const struct papers *p, const char *name)
 		known[n++] = p->paper[i].name;
 	}
 	if (known && !NVW_ANY(one, known, n, !strcmp(*one, name))) {
-		const char *const near = nvw_nearest(name, known);
-
-		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s%s%s", name,
-			near ? "; did you mean " : ", see nvwave reproduce --list", words_or(near, ""),
-			words_if(near, "?"));
+		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s", name,
+			DID_YOU_MEAN(nvw_nearest(name, known), ", see nvwave reproduce --list"));
 	}
 	free(known);
 	return r;

@@ -10,6 +10,7 @@
 #include <emu.h>
 
 #include "../report/numbers.h"
+#include "../report/words.h"
 #include "sweep.h"
 
 const char *sweep_behind_protocol(const char *metric)
@@ -18,7 +19,7 @@ const char *sweep_behind_protocol(const char *metric)
 	const char *name, *source, *text;
 
 	for (unsigned i = 0; dot && emu_protocol_info(i, &name, &source, &text); i++) {
-		if (strlen(name) == (size_t)(dot - metric) && !strncmp(name, metric, strlen(name))) {
+		if (text_is(metric, (size_t)(dot - metric), name)) {
 			return dot + 1;
 		}
 	}
@@ -39,13 +40,9 @@ static bool may_be_a_workloads(const char *command, const char *name)
 
 static int refuse(const struct sweep *s, const char *metric)
 {
-	const char *const near = cli_number_nearest(s->command, metric);
-
-	NVW_FAIL_IF(near, NVW_E_USAGE, "%s: metrics: reports of %s have no number named %s; did you mean %s?",
-		s->where, s->command, metric, near);
-	return nvw_fail(NVW_E_USAGE,
-		"%s: metrics: reports of %s have no number named %s; see nvwave list stats", s->where,
-		s->command, metric);
+	return nvw_fail(NVW_E_USAGE, "%s: metrics: reports of %s have no number named %s%s", s->where,
+		s->command, metric,
+		DID_YOU_MEAN(cli_number_nearest(s->command, metric), "; see nvwave list stats"));
 }
 
 /* Numbers that differ from one run to the next are in a table of their own, which has no summary. */

@@ -8,7 +8,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/print.h"
-#include "core/units.h"
+#include "../report/words.h"
 #include "ini_file.h"
 #include "sweep.h"
 
@@ -201,7 +201,6 @@ static int on_own(struct sweep *s, const char *name, const char *value)
 {
 	static const char *const names[] = {"command", "baseline", "metrics", "exclude", NULL};
 	char **const texts[] = {&s->command, &s->baseline.text, &s->metrics};
-	const char *const near = nvw_nearest(name, names);
 	unsigned i = 0;
 
 	while (names[i] && strcmp(name, names[i])) {
@@ -213,9 +212,8 @@ static int on_own(struct sweep *s, const char *name, const char *value)
 	if (names[i]) {
 		return add_rule(s, value);
 	}
-	NVW_FAIL_IF(near, NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name, near);
-	return nvw_fail(NVW_E_USAGE,
-		"%s: [sweep] has no key %s: expected command, baseline, exclude or metrics", s->where, name);
+	return nvw_fail(NVW_E_USAGE, "%s: [sweep] has no key %s%s", s->where, name,
+		DID_YOU_MEAN(nvw_nearest(name, names), ": expected command, baseline, exclude or metrics"));
 }
 
 static int on_key(void *context, const char *section, const char *name, const char *value)

@@ -32,6 +32,21 @@ static inline const char *words_or(const char *words, const char *otherwise)
 	return words && *words ? words : otherwise;
 }
 
+/* "; did you mean kv?" where a name is near, else the other words; text is for the former. */
+enum { WORDS_MEANT = 320 };
+
+static inline const char *words_meant(const char *near, const char *otherwise, char text[WORDS_MEANT])
+{
+	if (!near) {
+		return otherwise;
+	}
+	snprintf(text, WORDS_MEANT, "; did you mean %s?", near);
+	return text;
+}
+
+/* The same, valid to the end of the block. */
+#define DID_YOU_MEAN(near, otherwise) words_meant((near), (otherwise), (char[WORDS_MEANT]){0})
+
 /* Adds to a list in a text; between comes before all but its first words. */
 static inline void words_add(char *list, size_t room, const char *between, const char *words)
 {
