@@ -182,9 +182,7 @@ static int print_json(const struct compare_command *c, bool same)
 
 static int compare_files(const struct cli_options *o, struct compare_command *c)
 {
-	if (o->argument_count > 2) {
-		return cli_options_surplus(o, o->argument[2]);
-	}
+	NVW_TRY(cli_options_at_most(o, 2));
 	NVW_FAIL_IF(o->argument_count < 2, NVW_E_USAGE,
 		"compare: expected two files: reports as JSON, or tables of sweeps as CSV or JSON "
 		"lines");

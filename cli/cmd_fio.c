@@ -530,9 +530,7 @@ static int check_arguments(const struct cli_options *o)
 
 	NVW_FOR(i, 4) {
 		if (!strcmp(name, names[i])) {
-			if (o->argument_count > 1) {
-				return cli_options_surplus(o, o->argument[1]);
-			}
+			NVW_TRY(cli_options_at_most(o, 1));
 			return cli_options_check_use(o, cli_at(CLI_AT_LATENCY + i, true));
 		}
 	}

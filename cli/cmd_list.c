@@ -340,10 +340,8 @@ static int find_list(const char *what, const struct list **ret_list)
 			return 0;
 		}
 	}
-	const char *const near = nvw_nearest(what, names);
-
-	return nvw_fail(NVW_E_USAGE, "there is no list \"%s\"%s%s%s", what, words_if(near, "; did you mean "),
-		words_or(near, ""), words_if(near, "?"));
+	return nvw_fail(
+		NVW_E_USAGE, "there is no list \"%s\"%s", what, DID_YOU_MEAN(nvw_nearest(what, names), ""));
 }
 
 static int list(struct cli_options *o)
@@ -358,9 +356,7 @@ static int list(struct cli_options *o)
 		"mutations, models, stats, options, axes, command-options");
 	const bool of_section = o->argument_count == 2 && !strcmp(o->argument[0], "keys");
 
-	if (o->argument_count != 1 && !of_section) {
-		return cli_options_surplus(o, o->argument[1]);
-	}
+	NVW_TRY(cli_options_at_most(o, of_section ? 2 : 1));
 	NVW_TRY(find_list(o->argument[0], &list));
 	return print_list(list, of_section ? o->argument[1] : NULL, cli_json(o));
 }

@@ -502,9 +502,7 @@ static int check_log(const struct cli_options *o, bool export)
 	NVW_FAIL_IF(o->argument_count == 0 || (!export && strcmp(o->argument[0], "dump")), NVW_E_USAGE,
 		"log: expected dump or export, found \"%s\"", words_or(o->argument[0], ""));
 	NVW_FAIL_IF(o->argument_count == 1, NVW_E_USAGE, "log %s: expected a persist log", o->argument[0]);
-	if (o->argument_count > 2) {
-		return cli_options_surplus(o, o->argument[2]);
-	}
+	NVW_TRY(cli_options_at_most(o, 2));
 	return cli_options_check_use(o, UINT64_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
 }
 

@@ -61,9 +61,7 @@ static int take_plot(const struct cli_options *o, struct plot *p)
 	*p = plot_from(o);
 	NVW_TRY(plot_paper(cli_text(o, CLI_size_of_figure), cli_text(o, CLI_font),
 		(unsigned)cli_number(o, CLI_palette), &p->paper));
-	if (o->argument_count > 1) {
-		return cli_options_surplus(o, o->argument[1]);
-	}
+	NVW_TRY(cli_options_at_most(o, 1));
 	NVW_FAIL_IF(!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output), NVW_E_USAGE,
 		"plot: expected a table, --x, --y and -o FILE: %s is missing", first_missing(p));
 	NVW_TRY(check_plot(p));

@@ -371,10 +371,7 @@ static int check_argument(struct cli_options *given)
 {
 	NVW_FAIL_IF(given->argument_count == 0, NVW_E_USAGE,
 		"replay: expected a finding saved by nvwave crash --save=DIRECTORY");
-	if (given->argument_count > 1) {
-		return cli_options_surplus(given, given->argument[1]);
-	}
-	return 0;
+	return cli_options_at_most(given, 1);
 }
 
 static int replay(struct cli_options *given)

@@ -102,9 +102,7 @@ static int report(struct cli_options *o)
 {
 	NVW_FAIL_IF(o->argument_count == 0, NVW_E_USAGE,
 		"report: expected a folder with reports of nvwave crash");
-	if (o->argument_count > 1) {
-		return cli_options_surplus(o, o->argument[1]);
-	}
+	NVW_TRY(cli_options_at_most(o, 1));
 	return report_folder(o->argument[0], cli_json(o));
 }
 

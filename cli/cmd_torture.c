@@ -85,9 +85,7 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 
 	take_values(c, o);
 	NVW_TRY(take_protocol(c, words_or(cli_text(o, CLI_torture_protocol), "each")));
-	if (o->argument_count) {
-		return cli_options_surplus(o, o->argument[0]);
-	}
+	NVW_TRY(cli_options_at_most(o, 0));
 	NVW_TRY(cli_options_check_use(
 		o, cli_at(CLI_AT_FAULTS, c->faults) | cli_at(is_local ? CLI_AT_LOCAL : CLI_AT_SLURM, true)));
 	NVW_FAIL_IF(!is_local && c->options.programs == 0, NVW_E_USAGE,

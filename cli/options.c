@@ -281,10 +281,12 @@ int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *
 	return nvw_fail(NVW_E_USAGE, "%s: there is no option --%s; see nvwave %s --help", whose, name, whose);
 }
 
-int cli_options_surplus(const struct cli_options *o, const char *argument)
+int cli_options_at_most(const struct cli_options *o, unsigned count)
 {
-	return nvw_fail(NVW_E_USAGE, "%s: \"%s\" is an extra argument; see nvwave %s --help", o->command,
-		argument, o->command);
+	NVW_FAIL_IF(o->argument_count > count, NVW_E_USAGE,
+		"%s: \"%s\" is an extra argument; see nvwave %s --help", o->command, o->argument[count],
+		o->command);
+	return 0;
 }
 
 int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)

@@ -141,8 +141,8 @@ NVW_CHECKED int cli_options_check_outputs(const struct cli_options *options);
 int cli_options_unknown(
 	const struct cli_options *options, const struct nvw_workload *workload, const char *name);
 
-/* Refuses an extra argument. */
-int cli_options_surplus(const struct cli_options *options, const char *argument);
+/* Refuses the first argument behind so many. */
+NVW_CHECKED int cli_options_at_most(const struct cli_options *options, unsigned count);
 
 static inline bool cli_given(const struct cli_options *options, enum cli_option_id id)
 {

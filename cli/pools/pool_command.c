@@ -22,9 +22,7 @@ static int parse(struct pool_command *c, int argc, char **argv)
 	NVW_TRY(cli_options_parse(o, false, argc, argv));
 	c->json = cli_json(o);
 	c->help = cli_given(o, CLI_help);
-	if (o->argument_count > 1) {
-		return cli_options_surplus(o, o->argument[1]);
-	}
+	NVW_TRY(cli_options_at_most(o, 1));
 	NVW_FAIL_IF(o->argument_count == 0 && !c->help, NVW_E_USAGE,
 		"%s: expected a pool file, or a folder of pools", argv[0]);
 	c->path = o->argument[0];
