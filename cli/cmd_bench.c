@@ -32,10 +32,7 @@ static int run_points(struct sweep *s, const struct cli_options *o, bool fresh)
 		return 0;
 	}
 	if (cli_given(o, CLI_bench_output)) {
-		char *const path = journal_of(cli_text(o, CLI_bench_output));
-
-		r = path ? sweep_journal_open(s, path, fresh, &journal) : sweep_no_memory();
-		free(path);
+		r = sweep_journal_open(s, journal_of(cli_text(o, CLI_bench_output)), fresh, &journal);
 	}
 	if (r == 0) {
 		r = sweep_local_run(s, &manner, &journal);

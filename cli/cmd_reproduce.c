@@ -204,23 +204,13 @@ static void print_ends(const struct papers *p)
 }
 
 //* ---- The command --------------------------------------------------------------------------------- */
-static int open_journal(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
-{
-	char *const path = text_made("%s/%s.journal", folder, s->name);
-
-	NVW_ALLOCATED(path, "no memory for a file name");
-	const int r = sweep_journal_open(&s->sweep, path, cli_given(&c->given, CLI_fresh), &s->journal);
-
-	free(path);
-	return r;
-}
-
 static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
 {
 	const struct sweep_manner manner = cli_manner(&c->given);
 
 	NVW_INVARIANT(s->known == 0);
-	NVW_TRY(open_journal(c, s, folder));
+	NVW_TRY(sweep_journal_open(
+		&s->sweep, text_made("%s/%s.journal", folder, s->name), manner.fresh, &s->journal));
 	NVW_EACH(point, s->sweep.point, s->sweep.count) {
 		s->known += point->is_known;
 	}

@@ -248,17 +248,6 @@ static int list_points(const struct sweep *s, bool json)
 	return r;
 }
 
-static int open_journal(struct sweep_command *c)
-{
-	char *const path = text_made("%s.journal", c->output);
-
-	NVW_ALLOCATED(path, "no memory for a file name");
-	const int r = sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal);
-
-	free(path);
-	return r;
-}
-
 static void forget_unreported(const char *folder, struct sweep_point *p)
 {
 	char *const path = sweep_report_path(p, folder);
@@ -288,7 +277,7 @@ static int run_points(struct sweep_command *c)
 
 	NVW_INVARIANT(c->sweep.count > 0);
 	manner.reports = cli_text(&c->given, CLI_reports);
-	NVW_TRY(open_journal(c));
+	NVW_TRY(sweep_journal_open(&c->sweep, text_made("%s.journal", c->output), manner.fresh, &c->journal));
 	if (manner.reports) {
 		NVW_TRY(prepare_reports(c, manner.reports));
 	}

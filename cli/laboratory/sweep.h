@@ -172,9 +172,10 @@ struct sweep_journal {
 	char *path;
 };
 
-/* Opens or creates it, locked for this process, and takes the rows of points that it knows; none if fresh. */
+/* Opens or creates it, locked for this process, and takes the rows of points that it knows; none if fresh.
+ * path: of its own from then on; NULL: there was no memory for it. */
 NVW_CHECKED int sweep_journal_open(
-	struct sweep *sweep, const char *path, bool fresh, struct sweep_journal *ret_journal);
+	struct sweep *sweep, char *path, bool fresh, struct sweep_journal *ret_journal);
 /* Without a file (fd -1) nothing is kept. */
 NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
 /* Takes all rows of another's journal, also of points that failed. NVW_E_INPUT if it has none that is

@@ -220,9 +220,9 @@ static int open_and_prepare(struct sweep *s, bool fresh, struct sweep_journal *j
 	return prepare(s, j, fresh);
 }
 
-int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
+int sweep_journal_open(struct sweep *s, char *path, bool fresh, struct sweep_journal *j)
 {
-	*j = (struct sweep_journal){.fd = -1, .path = strdup(path)};
+	*j = (struct sweep_journal){.fd = -1, .path = path};
 	NVW_ALLOCATED(j->path, "no memory for the journal");
 	const int r = open_and_prepare(s, fresh, j);
 
