@@ -67,11 +67,11 @@ static void print_separator(bool json, unsigned tested)
 static int crash_under_each(struct cli_session *s, struct crash_request *request)
 {
 	unsigned tested = 0, clean = 0;
-	const char *name, *citation, *summary;
+	const char *name;
 	int worst = STATUS_CLEAN;
 
 	NVW_INVARIANT(s->each_protocol);
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary) && worst != STATUS_INPUT; i++) {
+	for (unsigned i = 0; (name = cli_protocol_name(i)) && worst != STATUS_INPUT; i++) {
 		if (cli_session_keeps(s, name) < 0) {
 			fprintf(stderr, "nvwave: left out: %s\n", nvw_error_message());
 			continue;

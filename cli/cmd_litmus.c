@@ -257,13 +257,13 @@ static int run_tests(struct litmus_command *c)
 
 static int take_protocols(struct litmus_command *c, const char *value)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 	const bool each = !strcmp(value, "each");
 
 	if (!each) {
 		NVW_TRY(cli_find_protocol(value));
 	}
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
 		if (each || !strcmp(value, name)) {
 			NVW_INVARIANT(c->protocol_count < PROTOCOLS_MAX);
 			c->protocol[c->protocol_count++] = name;

@@ -41,11 +41,11 @@ struct torture_command {
 
 static int take_protocol(struct torture_command *c, const char *value)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 
 	c->each = !strcmp(value, "each");
 	c->options.protocol = value;
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
 		if (c->each || !strcmp(name, value)) {
 			return 0;
 		}
@@ -461,12 +461,12 @@ static int run_protocol(struct torture_command *c, const char *protocol)
 
 static int run_protocols(struct torture_command *c)
 {
-	const char *name, *citation, *summary;
+	const char *name;
 
 	if (!c->each) {
 		return run_protocol(c, c->options.protocol);
 	}
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
 		NVW_TRY(run_protocol(c, name));
 	}
 	return 0;
@@ -474,13 +474,12 @@ static int run_protocols(struct torture_command *c)
 
 static unsigned count_protocols(const struct torture_command *c)
 {
-	const char *name, *citation, *summary;
 	unsigned n = 0;
 
 	if (!c->each) {
 		return 1;
 	}
-	while (emu_protocol_info(n, &name, &citation, &summary)) {
+	while (cli_protocol_name(n)) {
 		n++;
 	}
 	return n;

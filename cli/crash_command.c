@@ -126,22 +126,21 @@ static int take_assumptions(const struct cli_options *given, struct crash_reques
 	return 0;
 }
 
+static int take_judge(const char *image, const char *option, const char **command, char **ret_own)
+{
+	if (image && *command) {
+		NVW_TRY(cli_image_as_braces(*command, image, option, ret_own));
+		*command = *ret_own;
+	}
+	return 0;
+}
+
 /* In the commands that judge a state, its file takes the place of the image. */
 static int take_judges(struct crash_request *r)
 {
-	if (r->image && r->check) {
-		NVW_TRY(cli_image_as_braces(r->check, r->image, "--check", &r->judge[0]));
-		r->check = r->judge[0];
-	}
-	if (r->image && r->recover) {
-		NVW_TRY(cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]));
-		r->recover = r->judge[1];
-	}
-	if (r->image && r->and_then) {
-		NVW_TRY(cli_image_as_braces(r->and_then, r->image, "--and-then", &r->judge[2]));
-		r->and_then = r->judge[2];
-	}
-	return 0;
+	NVW_TRY(take_judge(r->image, "--check", &r->check, &r->judge[0]));
+	NVW_TRY(take_judge(r->image, "--recover", &r->recover, &r->judge[1]));
+	return take_judge(r->image, "--and-then", &r->and_then, &r->judge[2]);
 }
 
 void crash_request_end(struct crash_request *r)

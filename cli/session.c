@@ -154,17 +154,22 @@ int cli_run_with_output(const struct cli_command *command, int argc, char **argv
 
 /* ---- The machine --------------------------------------------------------------------------------- */
 
+const char *cli_protocol_name(unsigned i)
+{
+	const char *name, *citation, *summary;
+
+	return emu_protocol_info(i, &name, &citation, &summary) ? name : NULL;
+}
+
 int cli_find_protocol(const char *name)
 {
-	const char *names[65], *citation, *summary;
-	unsigned n = 0;
+	const char *names[65] = {NULL};
 
-	for (; n < 64 && emu_protocol_info(n, &names[n], &citation, &summary); n++) {
+	for (unsigned n = 0; n < 64 && (names[n] = cli_protocol_name(n)); n++) {
 		if (!strcmp(names[n], name)) {
 			return 0;
 		}
 	}
-	names[n] = NULL;
 	return nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s%s", name,
 		DID_YOU_MEAN(nvw_nearest(name, names), "; see nvwave list protocols"));
 }
@@ -294,13 +299,13 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 		[NVW_ASKS_ALL] = "a protocol without scopes",
 	};
 	const struct nvw_asked asked = asked_by(s);
-	const char *name, *citation, *summary;
 	char list[256] = "";
+	const char *name;
 
 	if (emu_protocol_keeps(protocol, asked.scopes)) {
 		return 0;
 	}
-	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
 		if (emu_protocol_keeps(name, asked.scopes)) {
 			words_add(list, sizeof list, ", ", name);
 		}

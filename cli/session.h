@@ -39,6 +39,8 @@ NVW_CHECKED int cli_session_begin(
 	struct cli_session *session, enum cli_subject subject, int argc, char **argv);
 void cli_session_end(struct cli_session *session);
 
+/* The name of a coherence protocol, from 0; NULL behind the last. */
+const char *cli_protocol_name(unsigned i);
 /* NVW_E_USAGE if there is no coherence protocol of that name. */
 NVW_CHECKED int cli_find_protocol(const char *name);
 /* Whether the workload with these options is correct under the protocol; if not, the message names suitable
