@@ -266,7 +266,7 @@ static const char *const not_of_a_task[] = {
 static int begin_spread(
 	const struct cli_session *s, unsigned tasks, struct sweep_words *words, struct spread *spread)
 {
-	NVW_TRY(spread_add_word(words, "--slice=N/%u", tasks));
+	NVW_TRY(sweep_words_add(words, "--slice=N/%u", tasks));
 	return spread_begin(spread, words, &s->config);
 }
 
@@ -291,7 +291,7 @@ static int explore_on_cluster(struct cli_session *s, struct crash_request *r, st
 	r->options.slices = spread->folder;
 	for (unsigned i = 1; i <= tasks; i++) {
 		NVW_TRY(spread_words(s->given.argc, s->given.argv, not_of_a_task, &words));
-		NVW_TRY(spread_add_word(&words, "--slice=%u/%u:%s", i, tasks, spread->folder));
+		NVW_TRY(sweep_words_add(&words, "--slice=%u/%u:%s", i, tasks, spread->folder));
 		NVW_TRY(spread_add(spread, &words));
 	}
 	return spread_run(spread, &s->given, tasks);

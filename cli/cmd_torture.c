@@ -216,21 +216,21 @@ static unsigned parts_of_run(const struct torture_command *c)
 static int make_words(
 	const struct torture_command *c, uint64_t first, uint64_t programs, struct sweep_words *w)
 {
-	NVW_TRY(spread_add_word(w, "torture"));
-	NVW_TRY(spread_add_word(w, "--output-format=json"));
-	NVW_TRY(spread_add_word(w, "--protocol=%s", c->options.protocol));
-	NVW_TRY(spread_add_word(w, "--seed=%llu", (ull)(c->options.seed + first)));
-	NVW_TRY(spread_add_word(w, "--programs=%llu", (ull)programs));
+	NVW_TRY(sweep_words_add(w, "torture"));
+	NVW_TRY(sweep_words_add(w, "--output-format=json"));
+	NVW_TRY(sweep_words_add(w, "--protocol=%s", c->options.protocol));
+	NVW_TRY(sweep_words_add(w, "--seed=%llu", (ull)(c->options.seed + first)));
+	NVW_TRY(sweep_words_add(w, "--programs=%llu", (ull)programs));
 	NVW_EACH(setting, c->options.settings, c->setting_count) {
-		NVW_TRY(spread_add_word(w, "--set=%s", *setting));
+		NVW_TRY(sweep_words_add(w, "--set=%s", *setting));
 	}
 	if (c->options.fault) {
-		NVW_TRY(spread_add_word(w, "--fault=%s", c->options.fault));
+		NVW_TRY(sweep_words_add(w, "--fault=%s", c->options.fault));
 	}
 	if (c->options.shrink) {
 		return 0;
 	}
-	return spread_add_word(w, "--shrink=off");
+	return sweep_words_add(w, "--shrink=off");
 }
 
 static int add_part(struct torture_command *c, uint64_t first, uint64_t programs)

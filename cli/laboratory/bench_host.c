@@ -45,30 +45,19 @@ void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 }
 
 //* ---- The command line ---------------------------------------------------------------------- */
-static int add_word(struct sweep_words *w, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	const int r = sweep_words_add(w, "bench: a host program", format, values);
-
-	va_end(values);
-	return r;
-}
-
 static int add_machine(const struct bench *b, const struct bench_row *row, struct sweep_words *w)
 {
 	if (cli_given(b->given, CLI_machine)) {
-		NVW_TRY(add_word(w, "--machine=%s", cli_text(b->given, CLI_machine)));
+		NVW_TRY(sweep_words_add(w, "--machine=%s", cli_text(b->given, CLI_machine)));
 	}
 	NVW_EACH(setting, b->given->setting, b->given->setting_count) {
-		NVW_TRY(add_word(w, "--set=%s", *setting));
+		NVW_TRY(sweep_words_add(w, "--set=%s", *setting));
 	}
 	NVW_FOR(i, b->axis_count) {
 		const char *const name = bench_axis_name(b, i);
 
 		if (bench_host_has(name)) {
-			NVW_TRY(add_word(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name,
+			NVW_TRY(sweep_words_add(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name,
 				bench_axis_value(b, row, i)));
 		}
 	}
@@ -86,18 +75,18 @@ static int add_pibench(const struct bench *b, const struct bench_row *row, unsig
 	char self[PATH_MAX], *const words = strdup(of->reference + strlen(pibench)), *rest = words;
 
 	nvw_own_folder(self, sizeof self);
-	int r = add_word(w, "%s/nvwave-pibench", self);
+	int r = sweep_words_add(w, "%s/nvwave-pibench", self);
 
 	for (char *word; r == 0 && words && (word = strtok_r(rest, " ", &rest));) {
-		r = add_word(w, "%s", word);
+		r = sweep_words_add(w, "%s", word);
 	}
 	free(words);
 	NVW_TRY(r);
-	NVW_TRY(add_word(w, "--mix=%s", of->mix));
-	NVW_TRY(add_word(w, "--records=%llu", (ull)b->records));
-	NVW_TRY(add_word(w, "--operations=%llu", (ull)b->operations));
-	NVW_TRY(add_word(w, "--seed=%u", seed + 1));
-	return add_word(w, "--pool=%s", file);
+	NVW_TRY(sweep_words_add(w, "--mix=%s", of->mix));
+	NVW_TRY(sweep_words_add(w, "--records=%llu", (ull)b->records));
+	NVW_TRY(sweep_words_add(w, "--operations=%llu", (ull)b->operations));
+	NVW_TRY(sweep_words_add(w, "--seed=%u", seed + 1));
+	return sweep_words_add(w, "--pool=%s", file);
 }
 
 /* {} is the file. */
@@ -112,10 +101,10 @@ static int add_command(const char *text, const char *file, struct sweep_words *w
 		fprintf(whole.to, "%.*s%s", (int)(gap - text), text, file);
 	}
 	fputs(text, whole.to);
-	int r = text_end(&whole) ? add_word(w, "/bin/sh") : sweep_no_memory();
+	int r = text_end(&whole) ? sweep_words_add(w, "/bin/sh") : sweep_no_memory();
 
-	r = NVW_OR(r, add_word(w, "-c"));
-	r = NVW_OR(r, add_word(w, "%s", whole.text));
+	r = NVW_OR(r, sweep_words_add(w, "-c"));
+	r = NVW_OR(r, sweep_words_add(w, "%s", whole.text));
 	free(whole.text);
 	return r;
 }
@@ -129,11 +118,11 @@ static int add_words(const struct bench *b, const struct bench_row *row, unsigne
 	char file[PATH_MAX];
 
 	NVW_PRINT(file, "%s/file", folder);
-	NVW_TRY(add_word(w, "exec"));
-	NVW_TRY(add_word(w, "--output-format=json"));
-	NVW_TRY(add_word(w, "--report=%s/report.json", folder));
+	NVW_TRY(sweep_words_add(w, "exec"));
+	NVW_TRY(sweep_words_add(w, "--output-format=json"));
+	NVW_TRY(sweep_words_add(w, "--report=%s/report.json", folder));
 	NVW_TRY(add_machine(b, row, w));
-	NVW_TRY(add_word(w, "--"));
+	NVW_TRY(sweep_words_add(w, "--"));
 	return begins(reference, pibench) ? add_pibench(b, row, seed, file, w) :
 					    add_command(reference + strlen(command), file, w);
 }
@@ -209,7 +198,7 @@ static int take_outcome(struct bench_row *row, unsigned seed, const char *folder
 static int run_seed(
 	const struct bench *b, struct bench_row *row, unsigned seed, const char *folder, uint64_t timeout_ms)
 {
-	struct sweep_words words = {0};
+	struct sweep_words words = {.whose = "bench: a host program"};
 	struct sweep_outcome outcome = {0};
 	int r = add_words(b, row, seed, folder, &words);
 

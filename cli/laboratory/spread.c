@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A command's work as a job array. See spread.h. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,17 +18,6 @@ static int no_memory(void)
 }
 
 //* ---- Words --------------------------------------------------------------------------------------- */
-int spread_add_word(struct sweep_words *w, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	const int r = sweep_words_add(w, "a part of a job array", format, values);
-
-	va_end(values);
-	return r;
-}
-
 static bool is_left_out(const char *word, const char *const *names)
 {
 	const size_t n = strcspn(word, "=");
@@ -45,7 +33,7 @@ int spread_words(int argc, char **argv, const char *const *left_out, struct swee
 	*w = (struct sweep_words){0};
 	for (int i = 0; i < argc && r == 0; i++) {
 		if (i == 0 || strncmp(argv[i], "--", 2) || !is_left_out(argv[i], left_out)) {
-			r = spread_add_word(w, "%s", argv[i]);
+			r = sweep_words_add(w, "%s", argv[i]);
 		} else if (!strchr(argv[i], '=') && !cli_is_flag(argv[0], argv[i] + 2)) {
 			i++; /* its value */
 		}
@@ -117,7 +105,7 @@ static int part_words(const void *of, unsigned i, struct sweep_words *ret_words)
 
 	*ret_words = (struct sweep_words){0};
 	NVW_EACH(word, s->part[i].words.word, s->part[i].words.count) {
-		NVW_TRY(spread_add_word(ret_words, "%s", *word));
+		NVW_TRY(sweep_words_add(ret_words, "%s", *word));
 	}
 	return 0;
 }

@@ -25,9 +25,6 @@ struct spread {
  * last. */
 NVW_CHECKED int spread_words(
 	int argc, char **argv, const char *const *left_out, struct sweep_words *ret_words);
-/* One word more, formatted. */
-NVW_CHECKED __attribute__((format(printf, 2, 3))) int spread_add_word(
-	struct sweep_words *words, const char *format, ...);
 
 /* For a command line and its machine (NULL: none). Release by spread_end(), also after an error. */
 NVW_CHECKED int spread_begin(

@@ -138,12 +138,13 @@ bool sweep_can_vary(const char *option);
 struct sweep_words {
 	char *word[SWEEP_WORDS_MAX];
 	int count;
+	const char *whose, *are; /* "a point", "options"; NULL: words of a part of a job array */
 };
 NVW_CHECKED int sweep_words(
 	const struct sweep *sweep, const struct sweep_point *point, struct sweep_words *ret_words);
-/* Adds one. whose: what NVW_E_USAGE names if there are too many. */
-NVW_CHECKED int sweep_words_add(
-	struct sweep_words *words, const char *whose, const char *format, va_list values);
+/* Adds one, formatted. NVW_E_USAGE if there are too many. */
+NVW_CHECKED __attribute__((format(printf, 2, 3))) int sweep_words_add(
+	struct sweep_words *words, const char *format, ...);
 void sweep_words_end(struct sweep_words *words);
 
 /* Keeps every so many-th point: those of a shard, from 1. NVW_E_USAGE if there is none. */

@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,12 +42,17 @@ static bool is_argument(const struct sweep *s, const char *name)
 	return !strcmp(name, "workload") || (!strcmp(name, "tests") && !strcmp(s->command, "litmus"));
 }
 
-static int add_word(struct sweep_words *w, const char *format, const char *name, const char *value)
+int sweep_words_add(struct sweep_words *w, const char *format, ...)
 {
-	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "a point has more than %d options",
-		SWEEP_WORDS_MAX);
-	NVW_FAIL_IF(
-		asprintf(&w->word[w->count], format, name, value) < 0, NVW_E_MEMORY, "no memory for a point");
+	va_list values;
+
+	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "%s has more than %d %s",
+		words_or(w->whose, "a part of a job array"), SWEEP_WORDS_MAX, words_or(w->are, "words"));
+	va_start(values, format);
+	const bool good = vasprintf(&w->word[w->count], format, values) >= 0;
+
+	va_end(values);
+	NVW_FAIL_IF(!good, NVW_E_MEMORY, "no memory for the words of a command");
 	w->count++;
 	return 0;
 }
@@ -61,25 +67,15 @@ static int add_option(const struct sweep *s, const char *name, const char *value
 			return 0;
 		}
 		if (!strcmp(value, "on")) {
-			return add_word(w, "--%s%s", name, "");
+			return sweep_words_add(w, "--%s", name);
 		}
 		return nvw_fail(
 			NVW_E_USAGE, "%s: axis %s: expected on or off, found \"%s\"", s->where, name, value);
 	}
 	if (!strcmp(name, "model") && !cli_has_option(s->command, name)) {
-		return add_word(w, "--set=persist.%s=%s", name, value);
+		return sweep_words_add(w, "--set=persist.%s=%s", name, value);
 	}
-	return add_word(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name, value);
-}
-
-int sweep_words_add(struct sweep_words *w, const char *whose, const char *format, va_list values)
-{
-	NVW_FAIL_IF(w->count == SWEEP_WORDS_MAX, NVW_E_USAGE, "%s has more than %d words", whose,
-		SWEEP_WORDS_MAX);
-	NVW_FAIL_IF(vasprintf(&w->word[w->count], format, values) < 0, NVW_E_MEMORY,
-		"no memory for the words of a command");
-	w->count++;
-	return 0;
+	return sweep_words_add(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name, value);
 }
 
 void sweep_words_end(struct sweep_words *w)
@@ -101,7 +97,7 @@ static int add_setting(const struct sweep *s, const char *name, const char *valu
 	}
 	NVW_FAIL_IF(*value == '-', NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where, name,
 		value);
-	return add_word(w, "%s%s", value, "");
+	return sweep_words_add(w, "%s", value);
 }
 
 /* All that a value stands for. */
@@ -140,12 +136,12 @@ static int add_value(const struct sweep *s, const char *axis, const char *value,
 
 int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep_words *w)
 {
-	*w = (struct sweep_words){0};
-	NVW_TRY(add_word(w, "%s%s", s->command, ""));
+	*w = (struct sweep_words){.whose = "a point", .are = "options"};
+	NVW_TRY(sweep_words_add(w, "%s", s->command));
 	NVW_FOR(i, s->axis_count) {
 		NVW_TRY(add_value(s, s->axis[i].name, sweep_value(s, p, i), w));
 	}
-	return add_word(w, "%s%s", "--output-format=json", "");
+	return sweep_words_add(w, "--output-format=json");
 }
 
 /* ---- Content ------------------------------------------------------------------------------------- */
