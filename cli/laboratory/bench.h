@@ -108,8 +108,6 @@ NVW_CHECKED int bench_host_run(struct bench *bench, uint64_t timeout_ms);
 
 /* Makes the rows of both sweeps' results, and puts them into the order of the table. */
 NVW_CHECKED int bench_rows(struct bench *bench);
-/* The numbers of one point, NAN where there is none. dram has the same run with DRAM's latencies. */
-void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT]);
 
 /* The value that a row has on an axis of --against. */
 const char *bench_axis_name(const struct bench *bench, unsigned axis);

@@ -37,7 +37,8 @@ static double sum_of(const json_t *values, const char *const *names)
 	return sum;
 }
 
-void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT])
+/* The numbers of one point, NAN where there is none. dram has the same run with DRAM's latencies. */
+static void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT])
 {
 	static const char *const barriers[] = {
 		"persist.barriers_wi", "persist.barriers_wg", "persist.barriers_kr", NULL};

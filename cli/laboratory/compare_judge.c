@@ -218,11 +218,12 @@ static int compare_texts(struct comparison *c, const char *point, json_t *a, jso
 	return 0;
 }
 
-static void note_in_one(struct comparison *c, json_t *of, json_t *other, const char *side)
+/* What the one has and the other lacks. */
+static void note_in_one(json_t *of, json_t *other, const char *side, json_t *to)
 {
 	JSON_EACH_MEMBER(name, value, of) {
 		if (!json_object_get(other, name)) {
-			member_set_text(c->names_in_one, name, side);
+			member_set_text(to, name, side);
 		}
 	}
 }
@@ -240,8 +241,8 @@ static int compare_point(struct comparison *c, const char *point, json_t *a, jso
 		}
 	}
 	if (json_object_size(of_a) && json_object_size(of_b)) {
-		note_in_one(c, of_a, of_b, "a");
-		note_in_one(c, of_b, of_a, "b");
+		note_in_one(of_a, of_b, "a", c->names_in_one);
+		note_in_one(of_b, of_a, "b", c->names_in_one);
 	}
 	return 0;
 }
@@ -257,16 +258,6 @@ static int by_importance(const void *a, const void *b)
 	return NVW_ORDER(x->order, y->order);
 }
 
-/* The points of one that the other lacks. */
-static void note_points_in_one(struct comparison *c, json_t *one, json_t *other, const char *side)
-{
-	JSON_EACH_MEMBER(point, value, one) {
-		if (!json_object_get(other, point)) {
-			member_set_text(c->points_in_one, point, side);
-		}
-	}
-}
-
 static int compare_points(struct comparison *c, json_t *a, json_t *b)
 {
 	JSON_EACH_MEMBER(point, value, a) {
@@ -276,8 +267,8 @@ static int compare_points(struct comparison *c, json_t *a, json_t *b)
 			NVW_TRY(compare_point(c, point, value, other));
 		}
 	}
-	note_points_in_one(c, a, b, "a");
-	note_points_in_one(c, b, a, "b");
+	note_in_one(a, b, "a", c->points_in_one);
+	note_in_one(b, a, "b", c->points_in_one);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
 #include "core/each.h"
 #include "core/invariant.h"
 
-double confidence_student(unsigned degrees)
+/* The t of so many degrees of freedom. */
+static double confidence_student(unsigned degrees)
 {
 	static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 		2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069,

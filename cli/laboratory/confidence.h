@@ -17,8 +17,6 @@ struct confidence {
 struct confidence confidence_of(const double *value, unsigned count);
 /* A quotient, whose interval is that of the relative errors, to first order. NAN without one of both. */
 struct confidence confidence_ratio(struct confidence of, struct confidence to);
-/* The t of so many degrees of freedom. */
-double confidence_student(unsigned degrees);
 
 enum { CONFIDENCE_TEXT = 64 };
 /* "1.08 ± 0.02", as many digits as the interval leaves; "1.08" without one. */

@@ -17,7 +17,7 @@ static void put_markdown(FILE *to, const char *text)
 	}
 }
 
-void page_put(const struct page *p, const char *text)
+static void page_put(const struct page *p, const char *text)
 {
 	if (p->html) {
 		html_text(p->to, text);

@@ -18,7 +18,6 @@ struct page {
 
 /* What only the one or the other page has. */
 void page_mark(const struct page *page, const char *html, const char *markdown);
-void page_put(const struct page *page, const char *text);
 void page_head_line(const struct page *page, unsigned level, const char *text);
 void page_paragraph(const struct page *page, const char *text);
 void page_table_begin(const struct page *page);

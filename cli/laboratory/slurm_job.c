@@ -261,7 +261,6 @@ int slurm_ask(struct slurm_job *job)
 	char command[128], *answer;
 
 	NVW_INVARIANT(job->number != 0);
-	NVW_INVARIANT(job->number > 0);
 	NVW_PRINT(command, "squeue -h -r -t all -j %llu -o '%%K|%%T|%%r' 2>&1", job->number);
 	const int status = ask(command, &answer);
 

@@ -276,17 +276,18 @@ static unsigned long long earlier_job(struct front *f, unsigned *ret_tasks)
 	return *ret_tasks ? number : 0;
 }
 
-static bool is_missing(const struct front *f, unsigned i)
+/* Where the point is in the job's list, if it has no result yet. */
+static const json_t *missing(const struct front *f, unsigned i)
 {
 	const struct slurm_work *const w = f->work;
 
 	NVW_INVARIANT(i < w->count);
-	return !w->is_done(w->of, i) && json_object_get(f->lines, w->key(w->of, i));
+	return w->is_done(w->of, i) ? NULL : json_object_get(f->lines, w->key(w->of, i));
 }
 
 static bool has_missing_point(const struct front *f)
 {
-	return NVW_ANY_BELOW(i, f->work->count, is_missing(f, i));
+	return NVW_ANY_BELOW(i, f->work->count, missing(f, i));
 }
 
 /* No front end follows it any more. */
@@ -396,12 +397,9 @@ static bool is_final(const struct front *f, const struct slurm_ending *ending, j
 /* The job has ended: of the points without a result, those that no other job is to try. */
 static int judge(struct front *f)
 {
-	const struct slurm_work *const w = f->work;
-
 	NVW_INVARIANT(f->job.count > 0);
-	NVW_FOR(i, w->count) {
-		const json_t *const place =
-			w->is_done(w->of, i) ? NULL : json_object_get(f->lines, w->key(w->of, i));
+	NVW_FOR(i, f->work->count) {
+		const json_t *const place = missing(f, i);
 
 		if (!place) {
 			continue;

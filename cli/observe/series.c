@@ -42,7 +42,7 @@ struct account {
 
 struct cli_series {
 	struct nvw_new_file file;
-	bool is_open, failed;
+	bool is_open;
 	enum cli_per per;
 	uint64_t interval_ps, next_ps, origin_ps, from_ps;
 	struct nvw_machine *machine;
@@ -88,12 +88,12 @@ void cli_series_free(struct cli_series *s)
 
 static void put(struct cli_series *s, const char *text)
 {
-	s->failed = fputs(text, s->file.file) < 0 || s->failed;
+	fputs(text, s->file.file);
 }
 
 static void put_number(struct cli_series *s, uint64_t number)
 {
-	s->failed = fprintf(s->file.file, ",%" PRIu64, number) < 0 || s->failed;
+	fprintf(s->file.file, ",%" PRIu64, number);
 }
 
 static void name_statistics(struct cli_series *s)
@@ -111,7 +111,7 @@ static void name_statistics(struct cli_series *s)
 
 static void name_pair(struct cli_series *s, const char *group, const char *name)
 {
-	s->failed |= fprintf(s->file.file, ",%s.%s,%s.%s_time", group, name, group, name) < 0;
+	fprintf(s->file.file, ",%s.%s,%s.%s_time", group, name, group, name);
 }
 
 static void name_account(struct cli_series *s)
@@ -176,7 +176,7 @@ static void write_difference(struct cli_series *s, uint64_t to_ps)
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
 	NVW_INVARIANT(s->from_ps <= to_ps);
-	s->failed = fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps) < 0 || s->failed;
+	fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps);
 	NVW_EACH(one, table, count) {
 		if (one->offset == offsetof(struct emu_stats, sim_time_ps)) {
 			put_number(s, to_ps - s->from_ps);
@@ -198,7 +198,7 @@ static void put_text(struct cli_series *s, const char *text)
 {
 	put(s, "\"");
 	for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-		s->failed = fprintf(s->file.file, "%.*s\"\"", (int)(quote - text), text) < 0 || s->failed;
+		fprintf(s->file.file, "%.*s\"\"", (int)(quote - text), text);
 	}
 	put(s, text);
 	put(s, "\"");
@@ -206,7 +206,7 @@ static void put_text(struct cli_series *s, const char *text)
 
 static void write_launch(struct cli_series *s, const char *name, uint64_t number, uint64_t to_ps)
 {
-	s->failed = fprintf(s->file.file, "%" PRIu64 ",", number) < 0 || s->failed;
+	fprintf(s->file.file, "%" PRIu64 ",", number);
 	put_text(s, name);
 	put(s, ",");
 	write_difference(s, to_ps);
@@ -308,7 +308,7 @@ static void write_group(struct cli_series *s, const struct emu_sight *sight)
 {
 	const struct account sum = take_accounts(s, sight->unit, sight->units);
 
-	s->failed = fprintf(s->file.file, "%" PRIu64 ",", s->launches + 1) < 0 || s->failed;
+	fprintf(s->file.file, "%" PRIu64 ",", s->launches + 1);
 	put_text(s, sight->what);
 	put_both(s, sight->number, sight->unit / s->wavefronts_per_cu);
 	put_both(s, sight->from - s->origin_ps, sight->to - s->origin_ps);
@@ -388,7 +388,7 @@ static void write_cus(struct cli_series *s)
 	NVW_FOR(i, s->account_count) {
 		const struct account *const a = &s->accounts[i];
 
-		s->failed = fprintf(s->file.file, "%" PRIu64, i) < 0 || s->failed;
+		fprintf(s->file.file, "%" PRIu64, i);
 		put_both(s, a->groups, a->resident_ps);
 		put_account(s, a);
 		put_both(s, a->flushes, a->flush_ps);
@@ -411,7 +411,7 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 		write_difference(s, now_ps - s->origin_ps);
 	}
 	s->is_open = false;
-	const int r = s->failed ? nvw_fail_errno("%s", s->file.path) : 0;
+	const int r = ferror(s->file.file) ? nvw_fail_errno("%s", s->file.path) : 0;
 
 	return nvw_new_file_end(&s->file, r);
 }

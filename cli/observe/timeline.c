@@ -247,34 +247,20 @@ static int order_of(uint64_t a, uint64_t b)
 static int by_place(const void *a, const void *b)
 {
 	const struct row *const x = *(struct row *const *)a, *const y = *(struct row *const *)b;
+	int order = order_of(x->sight.kind, y->sight.kind);
 
-	if (!is_same_place(x, y)) {
-		const int kinds = order_of(x->sight.kind, y->sight.kind);
-
-		return NVW_OR(kinds, order_of(x->sight.unit, y->sight.unit));
-	}
-	if (x->lane != y->lane) {
-		return order_of(x->lane, y->lane);
-	}
-	if (x->sight.from != y->sight.from) {
-		return order_of(x->sight.from, y->sight.from);
-	}
-	if (x->sight.to != y->sight.to) {
-		return order_of(y->sight.to, x->sight.to);
-	}
-	return NVW_ORDER(x, y);
+	order = NVW_OR(order, order_of(x->sight.unit, y->sight.unit));
+	order = NVW_OR(order, order_of(x->lane, y->lane));
+	order = NVW_OR(order, order_of(x->sight.from, y->sight.from));
+	order = NVW_OR(order, order_of(y->sight.to, x->sight.to));
+	return NVW_OR(order, NVW_ORDER(x, y));
 }
 
 /* The first lane that is free at the time. */
 static uint32_t free_lane(const uint64_t *busy_to, uint32_t lanes, uint64_t from)
 {
-	uint32_t lane = 0;
-
 	NVW_INVARIANT(lanes <= LANES);
-	while (lane < lanes && busy_to[lane] > from) {
-		lane++;
-	}
-	return lane;
+	return NVW_INDEX(lane, lanes, busy_to[lane] <= from);
 }
 
 /* Gives overlapping rows of a place lanes of their own; LANES: there is none left. */

@@ -70,10 +70,10 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 static uint64_t intern(
 	struct interned *i, const char *text, Perfetto__InternedName *fresh, size_t *fresh_count)
 {
-	NVW_FOR(k, i->count) {
-		if (i->texts[k] == text) {
-			return k + 1;
-		}
+	const uint32_t k = NVW_INDEX(at, i->count, i->texts[at] == text);
+
+	if (k < i->count) {
+		return k + 1;
 	}
 	if (!NVW_ROOM(i->texts, i->capacity, i->count + 1)) {
 		return 0;
