@@ -273,9 +273,8 @@ static int begin_spread(
 static int name_folder(const struct cli_session *s, unsigned tasks, struct spread *spread)
 {
 	struct sweep_words words;
-	int error = spread_words(s->given.argc, s->given.argv, not_of_a_task, &words);
-
-	error = NVW_OR(error, begin_spread(s, tasks, &words, spread));
+	const int error = NVW_OR(spread_words(s->given.argc, s->given.argv, not_of_a_task, &words),
+		begin_spread(s, tasks, &words, spread));
 	sweep_words_end(&words);
 	return error;
 }
@@ -329,9 +328,7 @@ static int check_and_merge(const struct cli_options *given)
 static int merge(int argc, char **argv)
 {
 	struct cli_options given;
-	int status = cli_options_parse(&given, false, argc, argv);
-
-	status = NVW_OR(status, check_and_merge(&given));
+	const int status = NVW_OR(cli_options_parse(&given, false, argc, argv), check_and_merge(&given));
 	cli_options_end(&given);
 	return cli_status(status);
 }
@@ -346,9 +343,8 @@ int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
 {
 	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
-	int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
-
-	error = NVW_OR(error, examine(&session, &request));
+	const int error = NVW_OR(
+		cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv), examine(&session, &request));
 	*ret_config = session.config;
 	crash_request_end(&request);
 	cli_session_end(&session);

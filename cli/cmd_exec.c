@@ -382,9 +382,8 @@ static int exec_main(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_session session;
 	const int last = position_of_program(argc, argv);
-	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
-
-	result = NVW_OR(result, help_or_execute(&session, argc, argv, last));
+	const int result = NVW_OR(cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv),
+		help_or_execute(&session, argc, argv, last));
 	cli_session_end(&session);
 	return cli_status(result);
 }

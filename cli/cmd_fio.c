@@ -470,9 +470,7 @@ static int execute(const struct test *t, const struct fio_request *request)
 	NVW_ALLOCATED(m, "no memory for the measurements");
 	m->test = t;
 	m->request = request;
-	int error = take_lists(m);
-
-	error = NVW_OR(error, run_test(m));
+	const int error = NVW_OR(take_lists(m), run_test(m));
 	free(m);
 	return error;
 }
@@ -565,9 +563,8 @@ static int help_or_run(const struct cli_session *session)
 static int fio_main(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_session session;
-	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
-
-	result = NVW_OR(result, help_or_run(&session));
+	const int result =
+		NVW_OR(cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv), help_or_run(&session));
 	cli_session_end(&session);
 	return cli_status(result);
 }

@@ -294,9 +294,7 @@ int cli_examine_litmus(int argc, char **argv)
 {
 	struct litmus_command c = {0};
 	struct cli_options given;
-	int error = cli_options_parse(&given, false, argc, argv);
-
-	error = NVW_OR(error, take_litmus(&c, &given));
+	const int error = NVW_OR(cli_options_parse(&given, false, argc, argv), take_litmus(&c, &given));
 	litmus_list_free(&c.tests);
 	cli_options_end(&given);
 	return error;

@@ -55,9 +55,8 @@ static int judge_by_checker(
 		.operations = operations};
 
 	struct ct_checker checker;
-	int error = ct_checker_create(&is, &checker);
-
-	error = NVW_OR(error, ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding));
+	const int error = NVW_OR(ct_checker_create(&is, &checker),
+		ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding));
 	ct_checker_destroy(&checker);
 	return error;
 }
@@ -67,9 +66,8 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 {
 	const char *const next = words_or(member_text(s->head, "and_then"), NULL);
 	struct ct_replay_oracle o;
-	int error = ct_replay_oracle_load(command, next, s->head, &o);
-
-	error = NVW_OR(error, ct_saved_judge(s, ct_replay_oracle_judge, &o, o.asked.timeout_ms, ret_finding));
+	const int error = NVW_OR(ct_replay_oracle_load(command, next, s->head, &o),
+		ct_saved_judge(s, ct_replay_oracle_judge, &o, o.asked.timeout_ms, ret_finding));
 	ct_replay_oracle_destroy(&o);
 	return error;
 }
@@ -85,9 +83,8 @@ static int judge_with(
 static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)
 {
 	struct ct_operations all;
-	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &all);
-
-	error = NVW_OR(error, judge_with(s, &all, ret_finding));
+	const int error = NVW_OR(ct_operations_from_json(json_object_get(s->head, "operations"), &all),
+		judge_with(s, &all, ret_finding));
 	ct_operations_free(&all);
 	return error;
 }

@@ -150,9 +150,8 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 	uint64_t bytes;
 
 	NVW_ALLOCATED(folder, "no memory for a job array");
-	int r = nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes);
-
-	r = NVW_OR(r, run_list(path, folder, text, timeout_ms));
+	const int r = NVW_OR(nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes),
+		run_list(path, folder, text, timeout_ms));
 	free(text);
 	free(folder);
 	return r;

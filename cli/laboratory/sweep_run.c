@@ -138,10 +138,10 @@ static int start_child(struct child *c, const struct sweep_words *words)
 static int start_point(struct child *c, const struct sweep *s, struct sweep_point *p)
 {
 	struct sweep_words words;
-	int r = sweep_words(s, p, &words);
 
 	NVW_INVARIANT(c->pid == 0 && !p->row);
-	r = NVW_OR(r, start_child(c, &words));
+	const int r = NVW_OR(sweep_words(s, p, &words), start_child(c, &words));
+
 	c->point = p;
 	sweep_words_end(&words);
 	return r;

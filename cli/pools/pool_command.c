@@ -42,9 +42,9 @@ static int help_or_work(const struct cli_command *command, const struct pool_com
 int pool_command_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct pool_command c = {0};
-	int status = STATUS_CLEAN, error = parse(&c, argc, argv);
+	int status = STATUS_CLEAN;
+	const int error = NVW_OR(parse(&c, argc, argv), help_or_work(command, &c, &status));
 
-	error = NVW_OR(error, help_or_work(command, &c, &status));
 	cli_options_end(&c.given);
 	return error ? cli_fail() : status;
 }

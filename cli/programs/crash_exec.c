@@ -85,9 +85,8 @@ int crash_exec_result(
 	NVW_INVARIANT(request->exec);
 
 	struct crash_tested t;
-	int error = crash_tested_begin(machine, request, request->image, "", &t);
-
-	error = NVW_OR(error, explore_into(&t, ret_result));
+	const int error = NVW_OR(
+		crash_tested_begin(machine, request, request->image, "", &t), explore_into(&t, ret_result));
 	crash_tested_end(&t);
 	return error;
 }
@@ -102,9 +101,8 @@ int crash_exec_replay(
 		.stacks = member_flag(schedule, "stacks"),
 		.compare = member_flag(schedule, "compare")};
 	struct crash_tested t;
-	int error = crash_tested_begin(machine, &request, request.image, "", &t);
-
-	error = NVW_OR(error, crash_schedules_again(&t, schedule, ret_same, ret_end));
+	const int error = NVW_OR(crash_tested_begin(machine, &request, request.image, "", &t),
+		crash_schedules_again(&t, schedule, ret_same, ret_end));
 	crash_tested_end(&t);
 	return error;
 }

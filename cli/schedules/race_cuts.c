@@ -631,9 +631,7 @@ static int comes_behind(
 	NVW_ALLOCATED(x, "no memory for a cut");
 	x[0].of = first;
 	x[1].of = second;
-	int error = find_store(a, &x[0]);
-
-	error = NVW_OR(error, find_store(a, &x[1]));
+	const int error = NVW_OR(find_store(a, &x[0]), find_store(a, &x[1]));
 	*ret_behind = x[0].has_store && x[1].has_store && x[1].store > x[0].store;
 	free(x);
 	return error;

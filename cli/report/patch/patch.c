@@ -302,9 +302,7 @@ const char *cli_patch_range(const struct ct_unlogged *u, char *text, size_t byte
 static int by_place(const void *a, const void *b)
 {
 	const struct insertion *x = a, *y = b;
-	int order = strcmp(x->file, y->file);
-
-	order = NVW_OR(order, NVW_ORDER(x->line, y->line));
+	const int order = NVW_OR(strcmp(x->file, y->file), NVW_ORDER(x->line, y->line));
 	return NVW_OR(order, x->fences - y->fences);
 }
 
