@@ -142,16 +142,12 @@ static void list_models(struct table *t)
 	}
 }
 
-/* Printed for machines with more than two devices. */
-static void list_device_stats(struct table *t)
+static void add_stats(struct table *t, const char *before, const struct emu_stat_info *stats, unsigned count)
 {
-	unsigned count;
-	const struct emu_stat_info *const stats = emu_device_stat_table(&count);
-
 	NVW_EACH(stat, stats, count) {
 		char name[64];
 
-		NVW_PRINT(name, "device.NAME.%s", stat->name);
+		NVW_PRINT(name, "%s%s", before, stat->name);
 		add(t, name, stat->unit, stat->meaning, NULL);
 	}
 }
@@ -169,13 +165,12 @@ static void list_numbers(struct table *t)
 
 static void list_stats(struct table *t)
 {
-	unsigned count;
+	unsigned count, devices;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
+	const struct emu_stat_info *const of_devices = emu_device_stat_table(&devices);
 
-	NVW_EACH(stat, stats, count) {
-		add(t, stat->name, stat->unit, stat->meaning, NULL);
-	}
-	list_device_stats(t);
+	add_stats(t, "", stats, count);
+	add_stats(t, "device.NAME.", of_devices, devices); /* of machines with more than two */
 	list_numbers(t);
 }
 

@@ -459,14 +459,20 @@ static int run_protocol(struct torture_command *c, const char *protocol)
 	return r;
 }
 
+/* NULL: behind the last one. */
+static const char *protocol_of(const struct torture_command *c, unsigned i)
+{
+	if (c->each) {
+		return cli_protocol_name(i);
+	}
+	return i == 0 ? c->options.protocol : NULL;
+}
+
 static int run_protocols(struct torture_command *c)
 {
 	const char *name;
 
-	if (!c->each) {
-		return run_protocol(c, c->options.protocol);
-	}
-	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
+	for (unsigned i = 0; (name = protocol_of(c, i)); i++) {
 		NVW_TRY(run_protocol(c, name));
 	}
 	return 0;
@@ -476,10 +482,7 @@ static unsigned count_protocols(const struct torture_command *c)
 {
 	unsigned n = 0;
 
-	if (!c->each) {
-		return 1;
-	}
-	while (cli_protocol_name(n)) {
+	while (protocol_of(c, n)) {
 		n++;
 	}
 	return n;
@@ -512,9 +515,7 @@ int cli_examine_torture(int argc, char **argv)
 {
 	struct torture_command c = {0};
 	struct cli_options given;
-	int r = cli_options_parse(&given, false, argc, argv);
-
-	r = NVW_OR(r, take_torture(&c, &given));
+	const int r = NVW_OR(cli_options_parse(&given, false, argc, argv), take_torture(&c, &given));
 	cli_options_end(&given);
 	return r;
 }

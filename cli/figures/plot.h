@@ -99,6 +99,11 @@ struct plot {
 NVW_CHECKED int plot_cells(struct plot *plot, const struct plot_table *table, const char *where);
 void plot_cells_end(struct plot *plot);
 
+static inline unsigned plot_cell_count(const struct plot *p)
+{
+	return p->at.count * p->of.count;
+}
+
 static inline const struct plot_cell *plot_cell(const struct plot *p, unsigned of, unsigned at)
 {
 	return &p->cell[of * p->at.count + at];

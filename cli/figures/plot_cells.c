@@ -221,7 +221,7 @@ int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 void plot_cells_end(struct plot *p)
 {
 	if (p->cell) {
-		NVW_EACH(cell, p->cell, p->at.count * p->of.count) {
+		NVW_EACH(cell, p->cell, plot_cell_count(p)) {
 			free(cell->value);
 		}
 	}

@@ -67,7 +67,7 @@ static void measure_cell(const struct plot *p, struct plot_cell *c)
 
 void plot_measure_cells(struct plot *p)
 {
-	NVW_EACH(cell, p->cell, p->at.count * p->of.count) {
+	NVW_EACH(cell, p->cell, plot_cell_count(p)) {
 		if (cell->count) {
 			measure_cell(p, cell);
 		}
@@ -133,7 +133,7 @@ static struct plot_cell *base_of(struct plot *p, unsigned cell, bool is_series, 
 /* The baseline's own cells come last. */
 int plot_divide(struct plot *p)
 {
-	const unsigned cells = p->at.count * p->of.count;
+	const unsigned cells = plot_cell_count(p);
 	bool is_series;
 	unsigned place;
 

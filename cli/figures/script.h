@@ -37,10 +37,6 @@ void script_set(const struct script *s, const char *what, const char *text, cons
 
 /* ---- Places (script_place.c) ---------------------------------------------------------------------- */
 
-static inline unsigned plot_cell_count(const struct plot *p)
-{
-	return p->at.count * p->of.count;
-}
 /* The least and the most of all values; INFINITY and -INFINITY without one. */
 void plot_range(const struct plot *p, double *ret_least, double *ret_most);
 /* The largest, whatever its sign. */

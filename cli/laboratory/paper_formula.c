@@ -100,11 +100,11 @@ int paper_formula_check(const char *formula, const char *where)
 	struct formula f = {.at = formula};
 
 	sum(&f);
-	return !f.wrong && !*f.at ? 0 :
-				    nvw_fail(NVW_E_INPUT,
-					    "%s: expected a formula over statistics, such as "
-					    "\"64 * l1.load_misses + l1.probes\", found \"%s\"",
-					    where, formula);
+	NVW_FAIL_IF(f.wrong || *f.at, NVW_E_INPUT,
+		"%s: expected a formula over statistics, such as "
+		"\"64 * l1.load_misses + l1.probes\", found \"%s\"",
+		where, formula);
+	return 0;
 }
 
 bool paper_formula(const char *formula, const json_t *values, double *ret, char ret_missing[PAPER_NAME_BYTES])

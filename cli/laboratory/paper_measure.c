@@ -538,11 +538,8 @@ static double ratio_over_seeds(const struct paper_measure *m, const struct sweep
 static bool differs(const struct paper_measure *m, unsigned axis, const struct sweep_point *from)
 {
 	NVW_INVARIANT(axis < NVW_COUNT(from->choice));
-
-	const struct sweep *const s = &m->of->sweep;
-
-	return NVW_ANY(
-		point, s->point, s->count, is_first(m, point) && point->choice[axis] != from->choice[axis]);
+	return NVW_ANY(point, m->of->sweep.point, m->of->sweep.count,
+		is_first(m, point) && point->choice[axis] != from->choice[axis]);
 }
 
 /* The point's values on the axes in which the measure's points differ: "sssp-1". */

@@ -64,8 +64,8 @@ static void print_function(const struct ct_statement *first, unsigned count, FIL
 	fputc(')', to);
 }
 
-/* 2 if it flushes, and so handles persistent memory, and none of it was executed; 1 if some of it was not; 0 if
- * all of it was. */
+/* 2 if it flushes, and so handles persistent memory, and none of it was executed; 1 if some of it was not; 0
+ * if all of it was. */
 static unsigned worth(const struct ct_coverage *c, const struct ct_statement *first, unsigned count)
 {
 	const unsigned executed = executed_of(first, count);
@@ -145,8 +145,8 @@ static void print_one_way(const struct ct_statement *first, unsigned count, FILE
 	fputc(')', to);
 }
 
-/* 2 of functions of which statements were left out, behind such a branch perhaps; 0: all branches went both ways
- * or none. */
+/* 2 of functions of which statements were left out, behind such a branch perhaps; 0: all branches went both
+ * ways or none. */
 static unsigned worth_of_branches(
 	const struct ct_coverage *c, const struct ct_statement *first, unsigned count)
 {

@@ -396,8 +396,8 @@ static void say_without_crash(FILE *f, const struct ct_result *r)
 {
 	NVW_INVARIANT(r->without_crash);
 	html_print(f,
-		"<p class=\"lost\">The image as the program leaves it, without any crash, %s%s no crash state "
-		"was tested.</p>",
+		"<p class=\"lost\">The image as the program leaves it, without any crash, %s%s no crash "
+		"state was tested.</p>",
 		r->consistent ? "no verdict: " : "fails the check; ", r->undecided);
 }
 

@@ -43,7 +43,8 @@ static void heading(FILE *f, const json_t *row)
 	char time[REPORT_TIME_TEXT];
 
 	html_print(f,
-		"<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> %s</h3><p class=\"soft\">%s",
+		"<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> %s</h3>"
+		"<p class=\"soft\">%s",
 		html_look(verdict), ct_verdict_words(verdict), member_text(row, "subject"),
 		report_index_time(row, time));
 	if (*member_text(row, "page") != '\0' &&
