@@ -17,13 +17,8 @@ struct ct_holders {
 	uint64_t (*key)(const void *plan, uint64_t word);
 	const void *plan;
 	bool is_started;
-	uint32_t *bucket;   /* by hash of the key: the first holder + 1 */
-	uint64_t buckets;   /* a power of two */
-	uint32_t *of_word;  /* by word: its first holder + 1 */
-	struct ct_array at; /* struct ct_holder */
-	uint32_t spare;
-	struct ct_array old; /* uint64_t: keys of the word that changes */
-	uint64_t unknown;    /* words of which the log may restore too many values */
+	struct ct_mentions keys; /* of words, by off / 8 */
+	uint64_t unknown;        /* words of which the log may restore too many values */
 };
 
 void ct_holders_free(struct ct_holders *holders);

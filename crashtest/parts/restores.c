@@ -3,63 +3,24 @@
 #include <stdlib.h>
 #include <sys/param.h>
 
-#include <nvw/random.h>
-
 #include "pool/layout.h"
 #include "restores.h"
 
-static struct ct_restore *at(const struct ct_restores *r, uint32_t number)
-{
-	NVW_DEEP_INVARIANT(number >= 1 && number <= r->at.count);
-	return (struct ct_restore *)r->at.at + (number - 1);
-}
-
-static uint32_t *bucket_of(const struct ct_restores *r, nvw_off off)
-{
-	NVW_DEEP_INVARIANT(r->buckets > 0 && !(r->buckets & (r->buckets - 1)));
-	return &r->bucket[nvw_mix64(off) & (r->buckets - 1)];
-}
-
 /* ---- Entries ----------------------------------------------------------------------------------------- */
 
-static void remove_from(struct ct_restores *r, uint32_t number)
+static int no_memory(void)
 {
-	uint32_t *from = bucket_of(r, at(r, number)->off);
-
-	while (*from != number) {
-		NVW_DEEP_INVARIANT(*from != 0); /* it is in its bucket */
-		from = &at(r, *from)->next;
-	}
-	*from = at(r, number)->next;
-	at(r, number)->next = r->spare;
-	r->spare = number;
+	return nvw_fail(NVW_E_MEMORY, "no memory for the undo log of a check in parts");
 }
 
 static int add(struct ct_restores *r, uint32_t entry, nvw_off off, uint64_t epoch)
 {
-	uint32_t number = r->of_entry[entry];
+	struct ct_mention *const its = ct_mentions_add(&r->words, entry, off);
 
-	for (; number != 0; number = at(r, number)->sister) {
-		if (at(r, number)->off == off) {
-			at(r, number)->epoch = MAX(epoch, at(r, number)->epoch);
-			return 0;
-		}
+	if (!its) {
+		return no_memory();
 	}
-	number = r->spare;
-	if (number != 0) {
-		r->spare = at(r, number)->next;
-	} else if (ct_array_grow(&r->at, r->at.count + 1, sizeof(struct ct_restore))) {
-		return NVW_E_MEMORY;
-	} else {
-		number = (uint32_t)++r->at.count;
-	}
-	*at(r, number) = (struct ct_restore){.off = off,
-		.entry = entry,
-		.epoch = epoch,
-		.next = *bucket_of(r, off),
-		.sister = r->of_entry[entry]};
-	*bucket_of(r, off) = number;
-	r->of_entry[entry] = number;
+	its->epoch = MAX(epoch, its->epoch);
 	return 0;
 }
 
@@ -95,30 +56,18 @@ static int read_entry(struct ct_restores *r, uint32_t entry)
 	return 0;
 }
 
-/* Takes out what the entry named, and keeps the words. */
-static int forget_entry(struct ct_restores *r, uint32_t entry)
-{
-	r->old.count = 0;
-	while (r->of_entry[entry] != 0) {
-		const uint32_t number = r->of_entry[entry];
-
-		NVW_TRY(CT_ADD(&r->old, &at(r, number)->off));
-		r->of_entry[entry] = at(r, number)->sister;
-		remove_from(r, number);
-	}
-	return 0;
-}
-
 static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_restores_told *told)
 {
-	NVW_TRY(forget_entry(r, entry));
-	NVW_DEEP_INVARIANT(r->of_entry[entry] == 0);
+	NVW_TRY(ct_mentions_forget(&r->words, entry));
 	NVW_TRY(read_entry(r, entry));
-	NVW_FOR(i, r->old.count) {
-		NVW_TRY(told->named(told->context, ((const nvw_off *)r->old.at)[i]));
+	const nvw_off *const old = r->words.old.at;
+
+	NVW_EACH(off, old, r->words.old.count) {
+		NVW_TRY(told->named(told->context, *off));
 	}
-	for (uint32_t i = r->of_entry[entry]; i != 0; i = at(r, i)->sister) {
-		NVW_TRY(told->named(told->context, at(r, i)->off));
+	CT_EACH_OF_OWNER(one, &r->words, entry)
+	{
+		NVW_TRY(told->named(told->context, one->key));
 	}
 	return 0;
 }
@@ -156,19 +105,19 @@ static int change_stream(
 {
 	const uint64_t had = r->completed[stream], now = completed_epochs(r, stream);
 	const uint32_t first = stream * r->geometry.log_entries;
-	int error = 0;
 
 	NVW_INVARIANT(stream < r->geometry.streams);
 	*ret_fell |= now < had;
 	r->completed[stream] = now;
-	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had && !error; k++) {
-		for (uint32_t i = r->of_entry[k]; i != 0 && !error; i = at(r, i)->sister) {
-			error = at(r, i)->epoch > had && at(r, i)->epoch <= now ?
-					told->settled(told->context, at(r, i)->off) :
-					0;
+	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had; k++) {
+		CT_EACH_OF_OWNER(one, &r->words, k)
+		{
+			if (one->epoch > had && one->epoch <= now) {
+				NVW_TRY(told->settled(told->context, one->key));
+			}
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- All --------------------------------------------------------------------------------------------- */
@@ -180,17 +129,12 @@ static uint64_t entry_count(const struct nvw_pool_geometry *g)
 
 int ct_restores_create(const struct ct_medium *m, const struct nvw_pool_geometry *g, struct ct_restores *ret)
 {
-	struct ct_restores r = {.medium = m, .geometry = *g, .buckets = 1024};
-	int error = 0;
+	struct ct_restores r = {.medium = m, .geometry = *g};
+	int error = ct_mentions_create(entry_count(g), &r.words);
 
-	while (r.buckets < entry_count(g)) {
-		r.buckets *= 2;
-	}
-	r.bucket = calloc(r.buckets, sizeof *r.bucket);
-	r.of_entry = calloc(entry_count(g) + 1, sizeof *r.of_entry);
 	r.completed = calloc(g->streams + 1, sizeof *r.completed);
-	if (!r.bucket || !r.of_entry || !r.completed) {
-		error = nvw_fail(NVW_E_MEMORY, "no memory for the undo log of a check in parts");
+	if (!error && !r.completed) {
+		error = no_memory();
 	}
 	for (uint64_t i = 0; i < entry_count(g) && !error; i++) {
 		error = read_entry(&r, (uint32_t)i);
@@ -207,11 +151,8 @@ int ct_restores_create(const struct ct_medium *m, const struct nvw_pool_geometry
 
 void ct_restores_free(struct ct_restores *r)
 {
-	free(r->bucket);
-	free(r->of_entry);
+	ct_mentions_free(&r->words);
 	free(r->completed);
-	free(r->at.at);
-	free(r->old.at);
 	*r = (struct ct_restores){0};
 }
 
@@ -241,22 +182,20 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 {
 	unsigned count = 0;
 
-	for (uint32_t i = *bucket_of(r, off); i != 0; i = at(r, i)->next) {
-		const struct ct_restore *const restore = at(r, i);
-
-		if (restore->off != off || restore->epoch <= completed_for(r, restore->entry)) {
-			continue;
-		}
+	CT_EACH_OF_KEY(one, &r->words, off)
+	{
 		unsigned place = MIN(count, max);
 
-		while (place > 0 && decides_before(r, restore->entry, ret_entries[place - 1])) {
+		if (one->epoch <= completed_for(r, one->owner)) {
+			continue;
+		}
+		for (; place > 0 && decides_before(r, one->owner, ret_entries[place - 1]); place--) {
 			if (place < max) {
 				ret_entries[place] = ret_entries[place - 1];
 			}
-			place--;
 		}
 		if (place < max) {
-			ret_entries[place] = restore->entry;
+			ret_entries[place] = one->owner;
 		}
 		count++;
 	}
@@ -318,13 +257,10 @@ unsigned ct_restores_values(const struct ct_restores *r, nvw_off off, uint64_t *
 {
 	struct versions v = {.r = r, .off = off, .ret_values = ret_values, .max = max};
 
-	for (uint32_t i = *bucket_of(r, off); i != 0; i = at(r, i)->next) {
-		const uint32_t entry = at(r, i)->entry;
-
-		if (at(r, i)->off == off) {
-			v.entry = entry_off(r, entry);
-			each_version(&v, 0, completed_for(r, entry));
-		}
+	CT_EACH_OF_KEY(one, &r->words, off)
+	{
+		v.entry = entry_off(r, one->owner);
+		each_version(&v, 0, completed_for(r, one->owner));
 	}
 	return v.count;
 }

@@ -6,25 +6,14 @@
 #ifndef CRASHTEST_RESTORES_H
 #define CRASHTEST_RESTORES_H
 
-#include "../states/medium.h"
-
-struct ct_restore {
-	nvw_off off;     /* the word */
-	uint32_t entry;  /* stream * entries of a log + number */
-	uint32_t next;   /* of the same hash, + 1 */
-	uint32_t sister; /* of the same entry, + 1 */
-	uint64_t epoch;  /* the latest in which the entry names it */
-};
+#include "mentions.h"
 
 struct ct_restores {
 	const struct ct_medium *medium;
 	struct nvw_pool_geometry geometry;
-	uint32_t *bucket; /* by hash of the word: its first restore + 1 */
-	uint64_t buckets; /* a power of two */
-	uint32_t *of_entry;
-	struct ct_array at;  /* struct ct_restore */
-	struct ct_array old; /* nvw_off: words that the entry that changes named before */
-	uint32_t spare;
+	/* The offsets of words that entries name, each with the latest epoch in which it does; an entry is
+	 * stream * entries of a log + number. */
+	struct ct_mentions words;
 	uint64_t *completed; /* by stream: epochs up to this have completed in every state */
 };
 

@@ -27,15 +27,15 @@ static struct ct_thing *thing_at(const struct ct_watch *w, uint64_t thing)
 
 static struct ct_look *look_at(const struct ct_watch *w, uint32_t number)
 {
-	NVW_DEEP_INVARIANT(number >= 1 && number <= w->look.count);
-	return (struct ct_look *)w->look.at + (number - 1);
+	NVW_DEEP_INVARIANT(number >= 1);
+	return nvw_row(&w->look, number);
 }
 
 /* Numbers of looks are from 1 on, and what is being tried is a part. */
 __attribute__((unused)) static bool is_valid(const struct ct_watch *w)
 {
-	return w->spare <= w->look.count && w->newest <= w->look.count && w->awake.count <= w->parts &&
-	       w->rounds > 0 && (!w->is_trying || (w->tries > 0 && w->trying < w->parts));
+	return w->newest <= w->look.count && w->awake.count <= w->parts && w->rounds > 0 &&
+	       (!w->is_trying || (w->tries > 0 && w->trying < w->parts));
 }
 
 /* Room for a thing's number. Most have it: each look asks. */
@@ -46,7 +46,7 @@ static int grow(struct ct_watch *w, uint64_t things)
 
 int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 {
-	struct ct_watch w = {.parts = parts, .rounds = 1};
+	struct ct_watch w = {.parts = parts, .rounds = 1, .look = {.row_bytes = sizeof(struct ct_look)}};
 	int error = grow(&w, things + 1);
 
 	w.first = calloc(parts + 1, sizeof *w.first);
@@ -67,7 +67,7 @@ int ct_watch_create(uint64_t parts, uint64_t things, struct ct_watch *ret_watch)
 void ct_watch_free(struct ct_watch *w)
 {
 	free(w->thing.at);
-	free(w->look.at);
+	nvw_rows_finish(&w->look);
 	free(w->awake.at);
 	free(w->first);
 	free(w->is_awake);
@@ -98,8 +98,7 @@ static void take_out(struct ct_watch *w)
 	if (gone->next != 0) {
 		look_at(w, gone->next)->last = gone->last;
 	}
-	gone->next = w->spare;
-	w->spare = number;
+	nvw_rows_give(&w->look, number);
 }
 
 /* What the part did not look at again counts no longer. */
@@ -132,39 +131,22 @@ void ct_watch_try(struct ct_watch *w, uint32_t part)
 	}
 }
 
-static int new_look(struct ct_watch *w, uint32_t *ret_number)
-{
-	if (w->spare != 0) {
-		*ret_number = w->spare;
-		w->spare = look_at(w, w->spare)->next;
-		return 0;
-	}
-	NVW_FAIL_IF(
-		w->look.count == UINT32_MAX - 1, NVW_E_MEMORY, "the parts of a check look at too many words");
-	const int error = ct_array_grow(&w->look, w->look.count + 1, sizeof(struct ct_look));
-
-	*ret_number = error ? 0 : (uint32_t)++w->look.count;
-	return error;
-}
-
 static int add_look(struct ct_watch *w, uint32_t thing)
 {
 	struct ct_thing *const t = thing_at(w, thing);
-	uint32_t number;
-	const int error = new_look(w, &number);
+	const uint32_t number = nvw_rows_take(&w->look);
 
-	if (!error) {
-		uint32_t *const at = place(w);
+	NVW_FAIL_IF(number == 0, NVW_E_MEMORY, "no memory for what the parts of a check look at");
+	uint32_t *const at = place(w);
 
-		*look_at(w, number) = (struct ct_look){thing, w->trying, t->first, 0, *at};
-		*at = number;
-		if (t->first != 0) {
-			look_at(w, t->first)->last = number;
-		}
-		t->first = number;
-		w->newest = number;
+	*look_at(w, number) = (struct ct_look){thing, w->trying, t->first, 0, *at};
+	*at = number;
+	if (t->first != 0) {
+		look_at(w, t->first)->last = number;
 	}
-	return error;
+	t->first = number;
+	w->newest = number;
+	return 0;
 }
 
 static bool is_next(struct ct_watch *w, uint32_t thing, uint32_t number)

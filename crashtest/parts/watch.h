@@ -11,19 +11,20 @@
 #ifndef CRASHTEST_WATCH_H
 #define CRASHTEST_WATCH_H
 
+#include "core/rows.h"
+
 #include "../states/medium.h"
 
 struct ct_watch {
 	struct ct_array thing; /* struct ct_thing */
-	struct ct_array look;  /* struct ct_look */
-	uint32_t spare;        /* the first unused look + 1 */
-	uint32_t *first;       /* by part: its first look + 1; 0: none */
+	struct nvw_rows look;  /* struct ct_look */
+	uint32_t *first;       /* by part: its first look; 0: none */
 	bool *is_awake;        /* by part */
 	uint64_t parts;
 	uint32_t tries;  /* of all parts, modulo 2^32 */
 	uint32_t rounds; /* of waking, modulo 2^32, too */
 	uint32_t trying; /* the part that is being tried */
-	uint32_t newest; /* its newest look + 1; 0: none yet. Those after it are of an earlier try */
+	uint32_t newest; /* its newest look; 0: none yet. Those after it are of an earlier try */
 	bool is_trying;
 	struct ct_array awake; /* uint32_t: the parts that are awake */
 };

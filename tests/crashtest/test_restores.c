@@ -303,7 +303,7 @@ static unsigned follow(uint64_t seed)
 		before = now;
 		fell = false;
 	}
-	assert_in_range(r.at.count, 1, ROOM);
+	assert_in_range(r.words.rows.count, 1, ROOM);
 	ct_restores_free(&r);
 	ct_medium_destroy(&m);
 	close(fd);
