@@ -275,11 +275,11 @@ static void add_patterns(struct range *r, const struct ct_medium *m, uint64_t *p
 
 		NVW_FOR(v, c->count) {
 			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
-			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
+			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->by.epoch_wi << 1 |
 					      ct_cell_has(c, r->levels[i], v);
 
 			if (ct_cell_is_first(c, v)) {
-				pattern[f->work_item] += nvw_mix64(what);
+				pattern[f->by.work_item] += nvw_mix64(what);
 			}
 		}
 	}

@@ -16,8 +16,7 @@ struct ct_before_node {
 /* A work-item or a work-group: its newest store + 1. */
 struct ct_member {
 	uint32_t newest, epoch;
-	uint64_t *closed; /* of a group: what must be durable before a store of this epoch of its */
-	uint32_t words;
+	struct ct_row closed; /* of a group: what must be durable before a store of this epoch of its */
 };
 
 static struct ct_before_node *node_at(const struct ct_before *b, uint32_t number)
@@ -25,8 +24,10 @@ static struct ct_before_node *node_at(const struct ct_before *b, uint32_t number
 	return (struct ct_before_node *)b->node.at + number;
 }
 
-static const struct ct_flight *flight_at(const struct ct_medium *m, uint32_t number)
+static const struct ct_flight *flight_at(const struct ct_before *b, uint32_t number)
 {
+	const struct ct_medium *const m = b->medium;
+
 	NVW_DEEP_INVARIANT(number < m->flight_count - m->flight_head);
 	return &m->flight[m->flight_head + number];
 }
@@ -38,42 +39,39 @@ static struct ct_row *row_at(const struct ct_before *b, uint32_t number)
 
 /* ---- Sets -------------------------------------------------------------------------------------------- */
 
-static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
+/* An empty one of the stores so far. */
+static int new_row(struct ct_before *b, struct ct_row *ret)
 {
+	const uint32_t words = (b->count + 63) / 64;
 	uint64_t *const bits = calloc(words + 1, sizeof *bits);
 
-	if (!bits || ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits)) {
+	if (!bits || CT_ADD(&b->owned, &bits)) {
 		free(bits);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the order of stores");
 	}
-	((uint64_t **)b->owned.at)[b->owned.count++] = bits;
 	b->bytes += 8 * (uint64_t)words;
 	b->too_many |= b->bytes > (b->most_bytes ? b->most_bytes : BYTES_MAX);
-	*ret_bits = bits;
+	*ret = (struct ct_row){bits, words};
 	return 0;
 }
 
+static void add_row(struct ct_row to, struct ct_row row)
+{
+	NVW_DEEP_INVARIANT(row.words <= to.words);
+	nvw_add_bits(to.bits, row.bits, row.words);
+}
+
 /* A store with all that must be durable before it. */
-static void add_store(const struct ct_before *b, uint64_t *to, uint32_t number)
+static void add_store(const struct ct_before *b, struct ct_row to, uint32_t number)
 {
 	NVW_DEEP_INVARIANT(number < b->count);
-	if (!nvw_has_bit(to, number)) {
-		nvw_add_bits(to, row_at(b, number)->bits, row_at(b, number)->words);
-		nvw_set_bit(to, number);
+	if (!ct_row_has(to, number)) {
+		add_row(to, *row_at(b, number));
+		nvw_set_bit(to.bits, number);
 	}
 }
 
 /* ---- Epochs ------------------------------------------------------------------------------------------ */
-
-struct epochs {
-	uint64_t item, group;
-	uint32_t wi, wg, kr;
-};
-
-static struct epochs epochs_of(const struct ct_flight *f)
-{
-	return (struct epochs){f->work_item, f->group, f->epoch_wi, f->epoch_wg, f->epoch_kr};
-}
 
 static struct ct_member *member(const struct ct_array *members, uint64_t i)
 {
@@ -81,115 +79,103 @@ static struct ct_member *member(const struct ct_array *members, uint64_t i)
 }
 
 /* The stores of earlier epochs of the kernel, kept for the newest one. */
-static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t epoch, uint32_t words)
+static int close_kernel(struct ct_before *b, uint32_t epoch)
 {
-	uint64_t *bits;
+	const bool has = b->kernel.bits;
+	struct ct_row row;
 
-	if (b->kernel && b->kernel_epoch == epoch) {
+	if (has && b->kernel_epoch == epoch) {
 		return 0;
 	}
-	NVW_TRY(new_set(b, words, &bits));
-	if (b->kernel) {
-		nvw_add_bits(bits, b->kernel, b->kernel_words);
-	}
-	for (uint32_t i = b->count; i > 0 && (!b->kernel || flight_at(m, i - 1)->epoch_kr >= b->kernel_epoch);
+	NVW_TRY(new_row(b, &row));
+	add_row(row, b->kernel);
+	for (uint32_t i = b->count; i > 0 && (!has || flight_at(b, i - 1)->by.epoch_kr >= b->kernel_epoch);
 		i--) {
-		if (flight_at(m, i - 1)->epoch_kr < epoch) {
-			add_store(b, bits, i - 1);
+		if (flight_at(b, i - 1)->by.epoch_kr < epoch) {
+			add_store(b, row, i - 1);
 		}
 	}
-	b->kernel = bits;
-	b->kernel_words = words;
+	b->kernel = row;
 	b->kernel_epoch = epoch;
 	return 0;
 }
 
 /* The same for a work-group. */
-static int close_group(
-	struct ct_before *b, const struct ct_medium *m, uint64_t group, uint32_t epoch, uint32_t words)
+static int close_group(struct ct_before *b, struct ct_member *g, uint32_t epoch)
 {
-	struct ct_member *const g = member(&b->group, group);
-	uint64_t *bits;
+	const bool has = g->closed.bits;
+	struct ct_row row;
 
-	if (g->newest == 0 || (g->closed && g->epoch == epoch)) {
+	if (g->newest == 0 || (has && g->epoch == epoch)) {
 		return 0;
 	}
-	NVW_TRY(new_set(b, words, &bits));
-	if (g->closed) {
-		nvw_add_bits(bits, g->closed, g->words);
-	}
+	NVW_TRY(new_row(b, &row));
+	add_row(row, g->closed);
 	for (uint32_t i = g->newest; i > 0; i = node_at(b, i - 1)->older_of_group) {
-		if (g->closed && flight_at(m, i - 1)->epoch_wg < g->epoch) {
+		if (has && flight_at(b, i - 1)->by.epoch_wg < g->epoch) {
 			break;
 		}
-		if (flight_at(m, i - 1)->epoch_wg < epoch) {
-			add_store(b, bits, i - 1);
+		if (flight_at(b, i - 1)->by.epoch_wg < epoch) {
+			add_store(b, row, i - 1);
 		}
 	}
-	g->closed = bits;
-	g->words = words;
+	g->closed = row;
 	g->epoch = epoch;
 	return 0;
 }
 
 /* The stores of earlier epochs of the work-item: those of its newest one have not met. */
-static void add_item(
-	const struct ct_before *b, const struct ct_medium *m, const struct epochs *e, uint64_t *bits)
+static void add_item(const struct ct_before *b, const struct ct_stamp *s, struct ct_row to)
 {
-	const uint32_t newest = member(&b->item, e->item)->newest;
+	const uint32_t newest = member(&b->item, s->work_item)->newest;
 
 	if (newest == 0) {
 		return;
 	}
-	nvw_add_bits(bits, node_at(b, newest - 1)->base.bits, node_at(b, newest - 1)->base.words);
-	for (uint32_t i = newest;
-		i > 0 && flight_at(m, i - 1)->epoch_wi == flight_at(m, newest - 1)->epoch_wi;
+	const uint32_t epoch = flight_at(b, newest - 1)->by.epoch_wi;
+
+	add_row(to, node_at(b, newest - 1)->base);
+	for (uint32_t i = newest; i > 0 && flight_at(b, i - 1)->by.epoch_wi == epoch;
 		i = node_at(b, i - 1)->older_of_item) {
-		if (flight_at(m, i - 1)->epoch_wi < e->wi) {
-			add_store(b, bits, i - 1);
+		if (epoch < s->epoch_wi) {
+			add_store(b, to, i - 1);
 		}
 	}
 }
 
 /* What must be durable before anything of these epochs that comes now. */
-static int base_of(
-	struct ct_before *b, const struct ct_medium *m, const struct epochs *e, struct ct_row *ret_base)
+static int base_of(struct ct_before *b, const struct ct_stamp *s, struct ct_row *ret_base)
 {
-	const uint32_t words = (b->count + 63) / 64;
-	uint64_t *bits;
+	struct ct_member *const g = member(&b->group, s->group);
 
-	NVW_DEEP_INVARIANT(e->item < m->work_items && e->group < m->work_items);
-	NVW_TRY(close_kernel(b, m, e->kr, words));
-	NVW_TRY(close_group(b, m, e->group, e->wg, words));
-	NVW_TRY(new_set(b, words, &bits));
-	const struct ct_member *const g = member(&b->group, e->group);
-
-	nvw_add_bits(bits, b->kernel, b->kernel_words);
-	if (g->closed) {
-		nvw_add_bits(bits, g->closed, g->words);
-	}
-	add_item(b, m, e, bits);
-	*ret_base = (struct ct_row){bits, words};
+	NVW_DEEP_INVARIANT(MAX(s->work_item, s->group) < b->medium->work_items);
+	NVW_TRY(close_kernel(b, s->epoch_kr));
+	NVW_TRY(close_group(b, g, s->epoch_wg));
+	NVW_TRY(new_row(b, ret_base));
+	add_row(*ret_base, b->kernel);
+	add_row(*ret_base, g->closed);
+	add_item(b, s, *ret_base);
 	return 0;
 }
 
 /* ---- Stores and acknowledgements --------------------------------------------------------------------- */
 
 /* True if the epochs of the work-item, of its group and of the kernel only grow. */
-static bool is_regular(const struct ct_before *b, const struct ct_medium *m, const struct epochs *e)
+static bool is_regular(const struct ct_before *b, const struct ct_stamp *s)
 {
-	const struct ct_member *const g = member(&b->group, e->group);
-	const uint32_t of_item = member(&b->item, e->item)->newest, of_group = g->newest;
+	const struct ct_member *const g = member(&b->group, s->group);
+	const uint32_t of_item = member(&b->item, s->work_item)->newest, of_group = g->newest;
 
-	return (!g->closed || g->epoch <= e->wg) && (!b->kernel || b->kernel_epoch <= e->kr) &&
-	       (of_item == 0 || flight_at(m, of_item - 1)->epoch_wi <= e->wi) &&
-	       (of_group == 0 || flight_at(m, of_group - 1)->epoch_wg <= e->wg) &&
-	       (b->count == 0 || flight_at(m, b->count - 1)->epoch_kr <= e->kr);
+	return (!g->closed.bits || g->epoch <= s->epoch_wg) &&
+	       (!b->kernel.bits || b->kernel_epoch <= s->epoch_kr) &&
+	       (of_item == 0 || flight_at(b, of_item - 1)->by.epoch_wi <= s->epoch_wi) &&
+	       (of_group == 0 || flight_at(b, of_group - 1)->by.epoch_wg <= s->epoch_wg) &&
+	       (b->count == 0 || flight_at(b, b->count - 1)->by.epoch_kr <= s->epoch_kr);
 }
 
-static bool has_epochs(const struct ct_flight *f, const struct epochs *e)
+static bool has_epochs(const struct ct_stamp *a, const struct ct_stamp *b)
 {
-	return f->epoch_wi == e->wi && f->epoch_wg == e->wg && f->epoch_kr == e->kr;
+	return a->epoch_wi == b->epoch_wi && a->epoch_wg == b->epoch_wg && a->epoch_kr == b->epoch_kr;
 }
 
 /* A store comes after the one before it, which comes after all others, unless stores are to different
@@ -219,49 +205,44 @@ static bool comes_after_others(
 }
 
 /* The row of a store, with the stores to the same bytes. */
-static int row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_flight *f,
-	struct ct_row base, struct ct_row *ret_row)
+static int row_of(struct ct_before *b, const struct ct_flight *f, struct ct_row base, struct ct_row *ret_row)
 {
-	const struct ct_cell *const c = &m->cell[f->cell];
-	const uint32_t words = (b->count + 63) / 64;
-	uint64_t *bits;
+	const struct ct_cell *const c = &b->medium->cell[f->cell];
 
 	*ret_row = base;
 	if (!comes_after_others(b, c, f->version, base)) {
 		return 0;
 	}
-	NVW_TRY(new_set(b, words, &bits));
-	nvw_add_bits(bits, base.bits, base.words);
+	NVW_TRY(new_row(b, ret_row));
+	add_row(*ret_row, base);
 	for (unsigned v = first_to_look_at(c, f->version); v < f->version; v++) {
 		if (comes_after(c, f->version, v)) {
-			add_store(b, bits, ct_before_number(b, c->write[v]));
+			add_store(b, *ret_row, ct_before_number(b, c->write[v]));
 		}
 	}
-	*ret_row = (struct ct_row){bits, words};
 	return 0;
 }
 
-static int add_flight(struct ct_before *b, const struct ct_medium *m)
+static int add_flight(struct ct_before *b)
 {
 	const uint32_t number = b->count;
-	const struct ct_flight *const f = flight_at(m, number);
-	const struct epochs e = epochs_of(f);
-	struct ct_member *const item = member(&b->item, e.item), *const group = member(&b->group, e.group);
+	const struct ct_flight *const f = flight_at(b, number);
+	struct ct_member *const item = member(&b->item, f->by.work_item), *const group = member(
+										  &b->group, f->by.group);
 	struct ct_row base;
 
-	NVW_INVARIANT(b->count < m->flight_count - m->flight_head);
 	NVW_TRY(ct_array_grow(&b->row, number + 1, sizeof(struct ct_row)));
 	NVW_TRY(ct_array_grow(&b->node, number + 1, sizeof(struct ct_before_node)));
-	if (!is_regular(b, m, &e)) {
+	if (!is_regular(b, &f->by)) {
 		b->too_many = true;
 		return 0;
 	}
-	if (item->newest != 0 && has_epochs(flight_at(m, item->newest - 1), &e)) {
+	if (item->newest != 0 && has_epochs(&flight_at(b, item->newest - 1)->by, &f->by)) {
 		base = node_at(b, item->newest - 1)->base;
 	} else {
-		NVW_TRY(base_of(b, m, &e, &base));
+		NVW_TRY(base_of(b, &f->by, &base));
 	}
-	NVW_TRY(row_of(b, m, f, base, row_at(b, number)));
+	NVW_TRY(row_of(b, f, base, row_at(b, number)));
 	*node_at(b, number) = (struct ct_before_node){item->newest, group->newest, base};
 	item->newest = group->newest = ++b->count;
 	return 0;
@@ -282,20 +263,15 @@ static uint32_t told_before(const struct ct_before *b, const struct ct_told *t)
 }
 
 /* An operation that is told of again waits for both. */
-static int told_row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_told *t,
-	uint32_t before, struct ct_row *ret_row)
+static int told_row_of(struct ct_before *b, const struct ct_told *t, uint32_t before, struct ct_row *ret_row)
 {
-	const struct epochs e = {t->work_item, t->group, t->epoch_wi, t->epoch_wg, t->epoch_kr};
-
-	if (!is_regular(b, m, &e)) {
+	if (!is_regular(b, &t->by)) {
 		b->too_many = true;
 		return 0;
 	}
-	NVW_TRY(base_of(b, m, &e, ret_row));
+	NVW_TRY(base_of(b, &t->by, ret_row));
 	if (before != 0 && before != CT_TOLD_TWICE) {
-		const struct ct_row had = ((const struct ct_row *)b->told_row.at)[before - 1];
-
-		nvw_add_bits((uint64_t *)(uintptr_t)ret_row->bits, had.bits, had.words);
+		add_row(*ret_row, ((const struct ct_row *)b->told_row.at)[before - 1]);
 	}
 	return 0;
 }
@@ -307,15 +283,15 @@ static int grow_told(struct ct_before *b, const struct ct_told *t, uint64_t i)
 	return ct_array_grow(&b->told_ops, i + 1, sizeof *t);
 }
 
-static int add_told(struct ct_before *b, const struct ct_medium *m, uint64_t i)
+static int add_told(struct ct_before *b, uint64_t i)
 {
-	const struct ct_told *const t = (const struct ct_told *)m->told.at + i;
+	const struct ct_told *const t = (const struct ct_told *)b->medium->told.at + i;
 	struct ct_row row = {0};
 
-	NVW_INVARIANT(i < m->told.count);
+	NVW_INVARIANT(i < b->medium->told.count);
 	NVW_TRY(grow_told(b, t, i));
 	const uint32_t before = told_before(b, t);
-	const int error = told_row_of(b, m, t, before, &row);
+	const int error = told_row_of(b, t, before, &row);
 
 	((struct ct_row *)b->told_row.at)[i] = row;
 	((struct ct_told *)b->told_ops.at)[i] = *t;
@@ -334,7 +310,7 @@ static void forget_rows(struct ct_before *b)
 		free(((uint64_t **)b->owned.at)[i]);
 	}
 	b->owned.count = 0;
-	b->kernel = NULL;
+	b->kernel = (struct ct_row){0};
 	b->bytes = 0;
 }
 
@@ -379,11 +355,11 @@ static int begin_members(struct ct_array *members, uint64_t count)
 	return 0;
 }
 
-static int begin_kernel(struct ct_before *b, const struct ct_medium *m, uint64_t first)
+static int begin_kernel(struct ct_before *b, uint64_t first)
 {
 	b->first = first;
-	NVW_TRY(begin_members(&b->item, m->work_items + 1));
-	return begin_members(&b->group, m->work_items + 1);
+	NVW_TRY(begin_members(&b->item, b->medium->work_items + 1));
+	return begin_members(&b->group, b->medium->work_items + 1);
 }
 
 int ct_before_update(struct ct_before *b, const struct ct_medium *m)
@@ -392,18 +368,19 @@ int ct_before_update(struct ct_before *b, const struct ct_medium *m)
 	const struct ct_told *const told = m->told.at;
 	int error = 0;
 
+	b->medium = m;
 	if (b->first != first || m->told.count < b->told_row.count || count == 0) {
 		forget(b);
 	}
 	if (b->count == 0 && b->told_row.count == 0) {
-		error = begin_kernel(b, m, first);
+		error = begin_kernel(b, first);
 	}
 	while (!error && !b->too_many && (b->count < count || b->told_row.count < m->told.count)) {
 		const bool is_told =
 			b->told_row.count < m->told.count &&
 			(b->count == count || told[b->told_row.count].after < b->first + b->count);
 
-		error = is_told ? add_told(b, m, b->told_row.count) : add_flight(b, m);
+		error = is_told ? add_told(b, b->told_row.count) : add_flight(b);
 	}
 	if (b->too_many) {
 		forget_rows(b);

@@ -19,22 +19,23 @@
 #include "core/bits.h"
 
 struct ct_row {
-	const uint64_t *bits; /* of the stores before it */
+	uint64_t *bits; /* of the stores before it */
 	uint32_t words;
 };
 
 struct ct_before {
-	uint64_t first;              /* number of the store that is bit 0 */
-	uint32_t count;              /* of stores */
-	struct ct_array row;         /* struct ct_row, by store: what must be durable before it */
-	struct ct_array node;        /* struct ct_before_node, likewise */
+	const struct ct_medium *medium; /* at the last update */
+	uint64_t first;                 /* number of the store that is bit 0 */
+	uint32_t count;                 /* of stores */
+	struct ct_array row;            /* struct ct_row, by store: what must be durable before it */
+	struct ct_array node;           /* struct ct_before_node, likewise */
 	struct ct_array told_row;    /* struct ct_row, by number of the medium's told: what it holds after */
 	struct ct_array item, group; /* struct ct_member */
 	struct ct_array told_of;     /* uint32_t, by operation: number of its told + 1 */
 	struct ct_array told_ops;    /* struct ct_told: the operations of told_of */
 	struct ct_array owned;       /* uint64_t *: the rows */
-	uint64_t *kernel;            /* what must be durable before a store of the newest kernel-wide epoch */
-	uint32_t kernel_words, kernel_epoch;
+	struct ct_row kernel;        /* what must be durable before a store of the newest kernel-wide epoch */
+	uint32_t kernel_epoch;
 	uint64_t bytes;      /* of all rows */
 	uint64_t most_bytes; /* 0: as many as is usual */
 	bool too_many;       /* there are no sets: too many stores, or an order that is not of this kind */

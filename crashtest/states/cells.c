@@ -483,8 +483,8 @@ static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c
 
 		if (f->kernel != 0) {
 			last.of_kernel = f->write;
-		} else if (f->group > last.instruction) {
-			last.instruction = f->group;
+		} else if (f->by.group > last.instruction) {
+			last.instruction = f->by.group;
 		}
 	}
 	return last;

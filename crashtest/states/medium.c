@@ -277,8 +277,6 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->owed_group.at);
 	free(m->told.at);
 	free(m->dropped.at);
-	free(m->lost_item.at);
-	free(m->lost_group.at);
 	free(m->flush.at);
 	free(m->element.at);
 	free(m->growth.at);

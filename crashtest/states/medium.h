@@ -57,14 +57,29 @@ struct ct_cell {
 	uint64_t base[8];        /* content before version 0; only under buffered epoch persistency */
 };
 
+/* Who has made a store or an acknowledgement, and in which epochs (gope18, equations 1 to 3). */
+struct ct_stamp {
+	uint64_t work_item, group;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+};
+/* That of a record: CT_STAMP(r->store), CT_STAMP(r->ack). */
+#define CT_STAMP(record)                                                                             \
+	((struct ct_stamp){(record).work_item, (record).group, (record).epoch_wi, (record).epoch_wg, \
+		(record).epoch_kr})
+/* True if a barrier orders the first before the second. */
+static inline bool ct_stamp_precedes(const struct ct_stamp *a, const struct ct_stamp *b)
+{
+	return (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
+	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
+}
+
 /* A store (under observed: a write-back) that is not known to be durable. */
 struct ct_flight {
 	uint64_t write; /* its number, ascending in log order */
 	nvw_off off;    /* of its line */
 	uint64_t mask;  /* bytes of the line */
-	uint64_t work_item, group;
+	struct ct_stamp by;
 	uint64_t older; /* number of the work-item's previous store in flight, 0: none */
-	uint32_t epoch_wi, epoch_wg, epoch_kr;
 	uint32_t kernel, site;
 	uint32_t cell, version; /* under buffered epoch persistency, where they do not change */
 	bool done;
@@ -74,18 +89,8 @@ struct ct_flight {
  * persistency). */
 struct ct_told {
 	uint64_t first, count, after; /* after: the newest store at that time */
-	uint64_t work_item, group;
-	uint32_t epoch_wi, epoch_wg, epoch_kr;
+	struct ct_stamp by;
 };
-
-static inline void ct_epoch_lower(uint32_t *epoch, uint32_t to)
-{
-	*epoch = MIN(*epoch, to);
-}
-static inline void ct_epoch_raise(uint32_t *epoch, uint32_t to)
-{
-	*epoch = MAX(*epoch, to);
-}
 
 /* A flush that its thread has not fenced yet. */
 struct ct_flush {
@@ -193,8 +198,6 @@ struct ct_medium {
 
 	struct ct_array told;    /* struct ct_told */
 	struct ct_array dropped; /* struct ct_told: undone in the applied state */
-	struct ct_array lost_item,
-		lost_group;      /* uint32_t: earliest epoch with a lost store, UINT32_MAX: none */
 	struct ct_array flush;   /* struct ct_flush */
 	uint64_t ordered;        /* number of ordered ones */
 	struct ct_array element; /* struct ct_element */

@@ -9,13 +9,12 @@
 #include "core/order.h"
 
 #include "mixed.h"
+#include "reach.h"
 
 void ct_mixed_free(struct ct_mixed *x)
 {
 	free(x->node);
 	free(x->bound);
-	free(x->items.at);
-	free(x->groups.at);
 	*x = (struct ct_mixed){0};
 }
 
@@ -44,13 +43,9 @@ static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t
 			continue;
 		}
 		x->node[x->count++] = (struct ct_mixed_node){.write = c->write[v],
-			.instruction = f->kernel ? 0 : f->group,
-			.work_item = f->work_item,
-			.group = f->group,
+			.instruction = f->kernel ? 0 : f->by.group,
+			.by = f->by,
 			.kernel = f->kernel,
-			.epoch_wi = f->epoch_wi,
-			.epoch_wg = f->epoch_wg,
-			.epoch_kr = f->epoch_kr,
 			.line = (uint32_t)(c->off / NVW_LOG_LINE_BYTES),
 			.count = 1,
 			.cell = {cell},
@@ -125,8 +120,7 @@ static bool make(const struct ct_medium *m, struct ct_mixed *x)
 		qsort(x->node, x->count, sizeof *x->node, by_write);
 	}
 	join_instructions(x);
-	return number_lines(x) && ct_array_grow(&x->items, m->work_items + 1, sizeof(uint32_t)) == 0 &&
-	       ct_array_grow(&x->groups, m->work_items + 1, sizeof(uint32_t)) == 0;
+	return number_lines(x);
 }
 
 const struct ct_mixed *ct_mixed_of(const struct ct_medium *m)
@@ -186,10 +180,8 @@ bool ct_mixed_precedes(
 	if (a->kernel == 0 || b->kernel == 0) {
 		return a->kernel == b->kernel && a->line == b->line && a->instruction < b->instruction;
 	}
-	return is_chained(m) || (has_equations(m) && a->kernel == b->kernel &&
-					((a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
-						(a->group == b->group && a->epoch_wg < b->epoch_wg) ||
-						a->epoch_kr < b->epoch_kr));
+	return is_chained(m) ||
+	       (has_equations(m) && a->kernel == b->kernel && ct_stamp_precedes(&a->by, &b->by));
 }
 
 static bool has(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned i, const unsigned *levels)
@@ -218,74 +210,48 @@ static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, co
 	return true;
 }
 
-/* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel.
- * Upward it meets lost stores, the oldest first; else durable ones, the newest first. */
+/* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel. */
 struct pass {
-	bool upward;
-	uint64_t *line;
-	uint32_t *item, *group, kernel_epoch;
-	uint32_t kernel; /* the one that the epochs are of */
-	bool chained;    /* a store of a kernel */
+	const struct ct_mixed *of;
+	struct ct_reach reach; /* of the kernel that runs */
+	uint64_t *line;        /* the instruction that orders the most, by line */
+	bool chained;          /* a store of a kernel */
 };
 
-/* The arrays are the medium's, as the nodes are. */
-static struct pass begin(const struct ct_medium *m, const struct ct_mixed *x, bool upward)
+/* False without memory. The lines are the medium's, as the nodes are. */
+static bool begin(const struct ct_medium *m, bool upward, struct pass *ret)
 {
-	struct pass p = {.upward = upward,
-		.line = x->bound,
-		.item = x->items.at,
-		.group = x->groups.at,
-		.kernel_epoch = upward ? UINT32_MAX : 0,
-		.kernel = m->kernel};
+	const struct ct_mixed *const x = ct_mixed_of(m);
 
+	if (!x || !ct_reach_begin(m, upward, &ret->reach)) {
+		return false;
+	}
 	NVW_INVARIANT(x->lines <= x->count);
-	memset(p.line, (int)p.kernel_epoch, x->lines * sizeof *p.line);
-	memset(p.item, (int)p.kernel_epoch, (m->work_items + 1) * sizeof *p.item);
-	memset(p.group, (int)p.kernel_epoch, (m->work_items + 1) * sizeof *p.group);
-	return p;
+	ret->of = x;
+	ret->line = x->bound;
+	ret->chained = false;
+	memset(x->bound, (int)ret->reach.kernel, x->lines * sizeof *x->bound);
+	return true;
 }
 
-static bool counts_epochs(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
+static bool counts_epochs(const struct ct_medium *m, const struct ct_mixed_node *n)
 {
-	return has_equations(m) && n->kernel == p->kernel && n->work_item < m->work_items &&
-	       n->group < m->work_items;
-}
-
-/* Whether what was met orders what comes now. */
-static bool is_bound(const struct pass *p, uint64_t met, uint64_t now)
-{
-	return p->upward ? met < now : met > now;
-}
-
-/* The one that orders more. */
-static uint64_t outer(const struct pass *p, uint64_t met, uint64_t now)
-{
-	return is_bound(p, now, met) ? now : met;
-}
-
-static void note_epoch(const struct pass *p, uint32_t *met, uint32_t now)
-{
-	*met = (uint32_t)outer(p, *met, now);
+	return has_equations(m) && n->kernel == m->kernel &&
+	       MAX(n->by.work_item, n->by.group) < m->work_items;
 }
 
 static void note(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		p->line[n->line] = outer(p, p->line[n->line], n->instruction);
+		if (ct_reach_is_beyond(&p->reach, n->instruction, p->line[n->line])) {
+			p->line[n->line] = n->instruction;
+		}
 		return;
 	}
 	p->chained = is_chained(m);
-	if (counts_epochs(m, p, n)) {
-		note_epoch(p, &p->item[n->work_item], n->epoch_wi);
-		note_epoch(p, &p->group[n->group], n->epoch_wg);
-		note_epoch(p, &p->kernel_epoch, n->epoch_kr);
+	if (counts_epochs(m, n)) {
+		ct_reach_add(&p->reach, &n->by);
 	}
-}
-
-static bool has_bound_epoch(const struct pass *p, const struct ct_mixed_node *n)
-{
-	return is_bound(p, p->item[n->work_item], n->epoch_wi) ||
-	       is_bound(p, p->group[n->group], n->epoch_wg) || is_bound(p, p->kernel_epoch, n->epoch_kr);
 }
 
 /* Something earlier is lost that must persist before the node; or something later is durable that must
@@ -293,9 +259,9 @@ static bool has_bound_epoch(const struct pass *p, const struct ct_mixed_node *n)
 static bool is_bound_node(const struct ct_medium *m, const struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		return is_bound(p, p->line[n->line], n->instruction);
+		return ct_reach_is_beyond(&p->reach, p->line[n->line], n->instruction);
 	}
-	return p->chained || (counts_epochs(m, p, n) && has_bound_epoch(p, n));
+	return p->chained || (counts_epochs(m, n) && ct_reach_has(&p->reach, &n->by));
 }
 
 /* The node is lost upward, else durable. */
@@ -306,40 +272,37 @@ static void set(
 		unsigned *const level = &levels[n->cell[k]];
 
 		NVW_DEEP_INVARIANT(n->cell[k] < m->cell_count);
-		*level = (p->upward ? ct_cell_without : ct_cell_with)(
+		*level = (p->reach.upward ? ct_cell_without : ct_cell_with)(
 			&m->cell[n->cell[k]], *level, n->version[k]);
 	}
 }
 
 void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 {
-	const struct ct_mixed *const x = ct_mixed_of(m);
+	struct pass p;
 
-	if (!x) {
+	if (!begin(m, true, &p)) {
 		return;
 	}
-	struct pass p = begin(m, x, true);
-
-	NVW_EACH(n, x->node, x->count) {
+	NVW_EACH(n, p.of->node, p.of->count) {
 		if (!ct_mixed_is_durable(m, n, levels) || is_bound_node(m, &p, n)) {
 			set(m, &p, n, levels);
 			note(m, &p, n);
 		}
 	}
+	ct_reach_end(&p.reach);
 }
 
 bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 {
-	const struct ct_mixed *const x = ct_mixed_of(m);
 	bool closed = true;
+	struct pass p;
 
-	if (!x) {
+	if (!begin(m, true, &p)) {
 		return true;
 	}
-	struct pass p = begin(m, x, true);
-
-	for (uint64_t i = 0; i < x->count && closed; i++) {
-		const struct ct_mixed_node *const n = &x->node[i];
+	for (uint64_t i = 0; i < p.of->count && closed; i++) {
+		const struct ct_mixed_node *const n = &p.of->node[i];
 
 		if (is_lost(m, n, levels)) {
 			note(m, &p, n);
@@ -347,26 +310,26 @@ bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 			closed = ct_mixed_is_durable(m, n, levels) && !is_bound_node(m, &p, n);
 		}
 	}
+	ct_reach_end(&p.reach);
 	return closed;
 }
 
 void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 {
-	const struct ct_mixed *const x = ct_mixed_of(m);
+	struct pass p;
 
-	if (!x) {
+	if (!begin(m, false, &p)) {
 		return;
 	}
-	struct pass p = begin(m, x, false);
-
-	for (uint64_t i = x->count; i > 0; i--) {
-		const struct ct_mixed_node *const n = &x->node[i - 1];
+	for (uint64_t i = p.of->count; i > 0; i--) {
+		const struct ct_mixed_node *const n = &p.of->node[i - 1];
 
 		if (!is_lost(m, n, levels) || is_bound_node(m, &p, n)) {
 			set(m, &p, n, levels);
 			note(m, &p, n);
 		}
 	}
+	ct_reach_end(&p.reach);
 }
 
 /* ---- What becomes certain ------------------------------------------------------------------------------ */
@@ -378,7 +341,7 @@ static uint64_t write_up_to(
 	for (unsigned v = 0; c && v < c->count; v++) {
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
-		if (f->kernel == 0 && f->group <= instruction) {
+		if (f->kernel == 0 && f->by.group <= instruction) {
 			*ret_bytes = c->made[v].bytes;
 			return c->write[v];
 		}

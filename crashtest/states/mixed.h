@@ -23,10 +23,10 @@ enum { CT_MIXED_UNITS = 8 }; /* of a line */
 
 struct ct_mixed_node {
 	uint64_t write; /* the number of its last store */
-	uint64_t instruction, work_item, group;
+	uint64_t instruction;
+	struct ct_stamp by;
 	uint32_t kernel; /* 0: of host code */
-	uint32_t epoch_wi, epoch_wg, epoch_kr;
-	uint32_t line; /* of host code: lines are numbered from 0 */
+	uint32_t line;   /* of host code: lines are numbered from 0 */
 	unsigned count;
 	uint32_t cell[CT_MIXED_UNITS], version[CT_MIXED_UNITS];
 };
@@ -39,9 +39,8 @@ struct ct_mixed {
 	uint32_t lines;
 	uint64_t *bound; /* by line */
 	uint64_t bound_room;
-	struct ct_array items, groups; /* uint32_t */
-	uint64_t chained;              /* strict persistency: stores of kernels up to this one are certain */
-	bool chaining;                 /* they are becoming so */
+	uint64_t chained; /* strict persistency: stores of kernels up to this one are certain */
+	bool chaining;    /* they are becoming so */
 };
 
 void ct_mixed_free(struct ct_mixed *mixed);

@@ -9,6 +9,7 @@
 #include "core/order.h"
 
 #include "mixed.h"
+#include "reach.h"
 #include "states.h"
 
 /* ---- free ---------------------------------------------------------------------------------------------- */
@@ -175,13 +176,6 @@ struct ct_graph {
 	bool started, ended;
 };
 
-static bool precedes(const struct ct_medium *m, const struct ct_flight *a, const struct ct_flight *b)
-{
-	return (a->cell == b->cell && ct_cell_orders(&m->cell[a->cell], a->version, b->version)) ||
-	       (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
-	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
-}
-
 /* NULL: there are too many. */
 static struct ct_graph *new_graph(uint64_t nodes)
 {
@@ -196,55 +190,55 @@ static struct ct_graph *new_graph(uint64_t nodes)
 	return g;
 }
 
-static void note_after(struct ct_node *n, unsigned later)
+/* x: the nodes of a log of both kinds; NULL: the stores in flight are. */
+static bool precedes(const struct ct_medium *m, const struct ct_mixed *x, unsigned i, unsigned k)
 {
-	NVW_DEEP_INVARIANT(later < NODES_MAX);
-	nvw_set_bit(n->after, later);
+	if (x) {
+		return ct_mixed_precedes(m, &x->node[i], &x->node[k]);
+	}
+	const struct ct_flight *const a = &m->flight[m->flight_head + i],
+				      *const b = &m->flight[m->flight_head + k];
+
+	return (a->cell == b->cell && ct_cell_orders(&m->cell[a->cell], a->version, b->version)) ||
+	       ct_stamp_precedes(&a->by, &b->by);
 }
 
-static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
+/* Returns the number of its last store. */
+static uint64_t take_node(
+	const struct ct_medium *m, const struct ct_mixed *x, unsigned i, struct ct_node *ret_node)
 {
-	const struct ct_mixed *const x = ct_mixed_of(m);
-	struct ct_graph *const g = x ? new_graph(x->count) : NULL;
+	if (!x) {
+		const struct ct_flight *const f = &m->flight[m->flight_head + i];
 
-	for (unsigned i = 0; g && i < g->nodes; i++) {
-		const struct ct_mixed_node *const n = &x->node[i];
-
-		memcpy(g->node[i].cell, n->cell, sizeof n->cell);
-		memcpy(g->node[i].version, n->version, sizeof n->version);
-		g->node[i].count = n->count;
-		if (n->write > m->old_stores && g->first_new == g->nodes) {
-			g->first_new = i;
-		}
-		for (unsigned k = i + 1; k < g->nodes; k++) {
-			if (ct_mixed_precedes(m, n, &x->node[k])) {
-				note_after(&g->node[i], k);
-			}
-		}
+		*ret_node = (struct ct_node){.cell = {f->cell}, .version = {f->version}, .count = 1};
+		return f->write;
 	}
-	return g;
+	const struct ct_mixed_node *const n = &x->node[i];
+
+	memcpy(ret_node->cell, n->cell, sizeof n->cell);
+	memcpy(ret_node->version, n->version, sizeof n->version);
+	ret_node->count = n->count;
+	return n->write;
 }
 
 static struct ct_graph *graph_of(const struct ct_medium *m)
 {
-	if (m->rules.mixed) {
-		return mixed_graph_of(m);
+	const struct ct_mixed *const x = m->rules.mixed ? ct_mixed_of(m) : NULL;
+
+	if (m->rules.mixed && !x) {
+		return NULL;
 	}
+	struct ct_graph *const g = new_graph(x ? x->count : m->flight_count - m->flight_head);
 
-	const struct ct_flight *const f = m->flight + m->flight_head;
-	const uint64_t n = m->flight_count - m->flight_head;
-	struct ct_graph *const g = new_graph(n);
+	for (unsigned i = 0; g && i < g->nodes; i++) {
+		const uint64_t write = take_node(m, x, i, &g->node[i]);
 
-	for (unsigned i = 0; g && i < n; i++) {
-		g->node[i].cell[0] = f[i].cell;
-		g->node[i].version[0] = f[i].version;
-		g->node[i].count = 1;
-		if (f[i].write > m->old_stores && g->first_new == g->nodes) {
+		if (write > m->old_stores && g->first_new == g->nodes) {
 			g->first_new = i;
 		}
-		for (unsigned k = i + 1; k < n; k++) {
-			if (precedes(m, &f[i], &f[k])) {
-				note_after(&g->node[i], k);
+		for (unsigned k = i + 1; k < g->nodes; k++) {
+			if (precedes(m, x, i, k)) {
+				nvw_set_bit(g->node[i].after, k);
 			}
 		}
 	}
@@ -358,102 +352,54 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 	free(g);
 }
 
-/* One pass over a set of stores, with the epochs met so far, finds the stores that must persist before or
- * after it. */
-struct reach {
-	uint32_t *item, *group, kernel;
-};
-
-static bool reach_create(const struct ct_medium *m, uint32_t start, struct reach *r)
-{
-	r->item = malloc((m->work_items + 1) * sizeof *r->item);
-	r->group = malloc((m->work_items + 1) * sizeof *r->group);
-	r->kernel = start;
-	if (!r->item || !r->group) {
-		free(r->item);
-		free(r->group);
-		return false;
-	}
-	NVW_FOR(i, m->work_items) {
-		r->item[i] = r->group[i] = start;
-	}
-	return true;
-}
-
-static void reach_free(struct reach *r)
-{
-	free(r->item);
-	free(r->group);
-}
-
-static void lose(struct reach *r, const struct ct_flight *f)
-{
-	NVW_DEEP_INVARIANT(r->item && r->group);
-	ct_epoch_lower(&r->item[f->work_item], f->epoch_wi);
-	ct_epoch_lower(&r->group[f->group], f->epoch_wg);
-	ct_epoch_lower(&r->kernel, f->epoch_kr);
-}
-
 /* Loses all stores that must persist after a lost one. levels has the initially lost stores. */
 static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *levels)
 {
-	struct reach r;
+	struct ct_reach r;
 
 	if (m->rules.mixed) {
 		ct_mixed_close_up(m, levels);
 		return;
 	}
-	if (!reach_create(m, UINT32_MAX, &r)) {
+	if (!ct_reach_begin(m, true, &r)) {
 		return;
 	}
 	for (uint64_t i = from; i < m->flight_count; i++) {
 		const struct ct_flight *const f = &m->flight[i];
 
-		if (is_durable(m, f, levels) &&
-			(r.item[f->work_item] < f->epoch_wi || r.group[f->group] < f->epoch_wg ||
-				r.kernel < f->epoch_kr)) {
+		if (is_durable(m, f, levels) && ct_reach_has(&r, &f->by)) {
 			lose_version(m, f->cell, f->version, levels);
 		}
 		if (!is_durable(m, f, levels)) {
-			lose(&r, f);
+			ct_reach_add(&r, &f->by);
 		}
 	}
-	reach_free(&r);
-}
-
-static void keep(struct reach *r, const struct ct_flight *f)
-{
-	NVW_DEEP_INVARIANT(r->item && r->group);
-	ct_epoch_raise(&r->item[f->work_item], f->epoch_wi);
-	ct_epoch_raise(&r->group[f->group], f->epoch_wg);
-	ct_epoch_raise(&r->kernel, f->epoch_kr);
+	ct_reach_end(&r);
 }
 
 /* Makes all stores durable that must persist before a durable one. */
 static void close_downward(const struct ct_medium *m, uint64_t newest, unsigned *levels)
 {
-	struct reach r;
+	struct ct_reach r;
 
 	if (m->rules.mixed) {
 		ct_mixed_close_down(m, levels);
 		return;
 	}
-	if (!reach_create(m, 0, &r)) {
+	if (!ct_reach_begin(m, false, &r)) {
 		return;
 	}
 	for (uint64_t i = m->flight_count; i > m->flight_head; i--) {
 		const struct ct_flight *const f = &m->flight[i - 1];
 
-		if (!is_durable(m, f, levels) &&
-			(r.item[f->work_item] > f->epoch_wi || r.group[f->group] > f->epoch_wg ||
-				r.kernel > f->epoch_kr)) {
+		if (!is_durable(m, f, levels) && ct_reach_has(&r, &f->by)) {
 			levels[f->cell] = ct_cell_with(&m->cell[f->cell], levels[f->cell], f->version);
 		}
 		if (is_durable(m, f, levels)) {
-			keep(&r, f);
+			ct_reach_add(&r, &f->by);
 		}
 	}
-	reach_free(&r);
+	ct_reach_end(&r);
 }
 
 /* Half of them any combination of levels, without what must persist after a lost store; half with few and
@@ -537,26 +483,25 @@ static bool is_chain(const struct ct_medium *m, const unsigned *levels)
 /* No store is durable that must persist after a lost one. */
 static bool is_closed(const struct ct_medium *m, const unsigned *levels)
 {
-	struct reach r;
+	struct ct_reach r;
 	bool closed = true;
 
 	if (m->rules.mixed) {
 		return ct_mixed_is_closed(m, levels);
 	}
-	if (!reach_create(m, UINT32_MAX, &r)) {
+	if (!ct_reach_begin(m, true, &r)) {
 		return true;
 	}
 	for (uint64_t i = m->flight_head; i < m->flight_count && closed; i++) {
 		const struct ct_flight *const f = &m->flight[i];
 
 		if (is_durable(m, f, levels)) {
-			closed = r.item[f->work_item] >= f->epoch_wi && r.group[f->group] >= f->epoch_wg &&
-				 r.kernel >= f->epoch_kr;
+			closed = !ct_reach_has(&r, &f->by);
 		} else {
-			lose(&r, f);
+			ct_reach_add(&r, &f->by);
 		}
 	}
-	reach_free(&r);
+	ct_reach_end(&r);
 	return closed;
 }
 

@@ -25,31 +25,24 @@ struct kernel {
 	bool permitted[1 << STORES]; /* by set of stores: is closed, and has all that was said */
 };
 
+static struct ct_stamp stamp(const struct kernel *k, unsigned item)
+{
+	return (struct ct_stamp){item, item / GROUP, k->wi[item], k->wg[item / GROUP], k->kr};
+}
+
 static void store(struct kernel *k, unsigned item, unsigned cell)
 {
 	struct ct_cell *const c = &k->cell[cell];
 
-	k->flight[k->stores] = (struct ct_flight){.write = 101 + k->stores,
-		.work_item = item,
-		.group = item / GROUP,
-		.epoch_wi = k->wi[item],
-		.epoch_wg = k->wg[item / GROUP],
-		.epoch_kr = k->kr,
-		.cell = cell,
-		.version = c->count};
+	k->flight[k->stores] = (struct ct_flight){
+		.write = 101 + k->stores, .by = stamp(k, item), .cell = cell, .version = c->count};
 	c->write[c->count++] = 101 + k->stores++;
 }
 
 static void tell(struct kernel *k, unsigned item, uint64_t op)
 {
-	k->told[k->tolds++] = (struct ct_told){.first = op,
-		.count = 1,
-		.after = 100 + k->stores,
-		.work_item = item,
-		.group = item / GROUP,
-		.epoch_wi = k->wi[item],
-		.epoch_wg = k->wg[item / GROUP],
-		.epoch_kr = k->kr};
+	k->told[k->tolds++] =
+		(struct ct_told){.first = op, .count = 1, .after = 100 + k->stores, .by = stamp(k, item)};
 }
 
 /* The barrier is one of a work-item, of its group, or of all. */
@@ -106,8 +99,10 @@ static bool has(unsigned set, unsigned store)
 static bool must_precede(const struct ct_flight *a, const struct ct_flight *b)
 {
 	return a->write < b->write &&
-	       (a->cell == b->cell || (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
-		       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr);
+	       (a->cell == b->cell ||
+		       (a->by.work_item == b->by.work_item && a->by.epoch_wi < b->by.epoch_wi) ||
+		       (a->by.group == b->by.group && a->by.epoch_wg < b->by.epoch_wg) ||
+		       a->by.epoch_kr < b->by.epoch_kr);
 }
 
 static bool is_closed(const struct kernel *k, unsigned set)
@@ -142,10 +137,11 @@ static bool is_acked(const struct kernel *k, unsigned set, uint64_t op)
 			const struct ct_flight *const f = &k->flight[i];
 
 			acked = acked &&
-				(has(set, i) ||
-					!((f->work_item == told->work_item && f->epoch_wi < told->epoch_wi) ||
-						(f->group == told->group && f->epoch_wg < told->epoch_wg) ||
-						f->epoch_kr < told->epoch_kr));
+				(has(set, i) || !((f->by.work_item == told->by.work_item &&
+							  f->by.epoch_wi < told->by.epoch_wi) ||
+							(f->by.group == told->by.group &&
+								f->by.epoch_wg < told->by.epoch_wg) ||
+							f->by.epoch_kr < told->by.epoch_kr));
 		}
 	}
 	return acked;

@@ -3,60 +3,43 @@
  * Buffered epoch persistency, gope18's alternative: only equations 1 to 3. The image holds all stores; a
  * state removes an upward-closed set, and with it the acknowledgements that waited for it.
  */
-#include <string.h>
 #include <sys/param.h>
 
+#include "../reach.h"
 #include "models.h"
-
-static uint32_t *at32(const struct ct_array *a, uint64_t i)
-{
-	return (uint32_t *)a->at + i;
-}
-
-static void lose(uint32_t *earliest, uint32_t epoch)
-{
-	*earliest = MIN(epoch, *earliest);
-}
 
 /* Axiom: acknowledgement. */
 void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 {
 	const struct ct_told *const told = m->told.at;
 	uint64_t first = UINT64_MAX;
-	uint32_t lost_kernel = UINT32_MAX;
+	struct ct_reach lost;
 
-	if (m->told.count == 0 || ct_array_grow(&m->lost_item, m->work_items, sizeof(uint32_t)) ||
-		ct_array_grow(&m->lost_group, m->work_items, sizeof(uint32_t)) ||
-		ct_array_grow(&m->dropped, m->told.count, sizeof *told)) {
+	if (m->told.count == 0 || ct_array_grow(&m->dropped, m->told.count, sizeof *told) ||
+		!ct_reach_begin(m, true, &lost)) {
 		return;
 	}
-	memset(m->lost_item.at, 0xff, m->work_items * sizeof(uint32_t));
-	memset(m->lost_group.at, 0xff, m->work_items * sizeof(uint32_t));
 	NVW_FOR(i, m->cell_count) {
 		const struct ct_cell *const c = &m->cell[i];
 
 		for (unsigned v = c->straight == 0 ? levels[i] : 0; v < c->count; v++) {
 			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
-			if (ct_cell_has(c, levels[i], v)) {
-				continue;
+			if (!ct_cell_has(c, levels[i], v)) {
+				ct_reach_add(&lost, &f->by);
+				first = MIN(first, f->write);
 			}
-
-			lose(at32(&m->lost_item, f->work_item), f->epoch_wi);
-			lose(at32(&m->lost_group, f->group), f->epoch_wg);
-			lose(&lost_kernel, f->epoch_kr);
-			first = MIN(first, f->write);
 		}
 	}
 	for (uint64_t i = m->told.count; i > 0 && told[i - 1].after >= first; i--) {
 		const struct ct_told *const t = &told[i - 1];
 
-		if (*at32(&m->lost_item, t->work_item) < t->epoch_wi ||
-			*at32(&m->lost_group, t->group) < t->epoch_wg || lost_kernel < t->epoch_kr) {
+		if (ct_reach_has(&lost, &t->by)) {
 			nvw__acks_drop(&m->acks, t->first, t->count);
 			((struct ct_told *)m->dropped.at)[m->dropped.count++] = *t;
 		}
 	}
+	ct_reach_end(&lost);
 }
 
 const struct ct_model_rules ct_model_buffered = {

@@ -358,12 +358,11 @@ int ct_on_drained(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
-void ct_lower_epochs(
-	const struct ct_medium *m, uint64_t item, uint64_t group, uint32_t *wi, uint32_t *wg, uint32_t *kr)
+void ct_lower_epochs(const struct ct_medium *m, struct ct_stamp *s)
 {
 	if (m->narrow_site != 0 && !ct_has(m, CT_A(COMPLETION))) {
-		*wi -= (uint32_t)*ct_array_number(&m->owed_item, item);
-		*wg -= (uint32_t)*ct_array_number(&m->owed_group, group);
-		*kr -= (uint32_t)m->owed;
+		s->epoch_wi -= (uint32_t)*ct_array_number(&m->owed_item, s->work_item);
+		s->epoch_wg -= (uint32_t)*ct_array_number(&m->owed_group, s->group);
+		s->epoch_kr -= (uint32_t)m->owed;
 	}
 }

@@ -64,7 +64,6 @@ int ct_members_check(const struct ct_medium *medium, uint32_t kernel, uint64_t i
 bool ct_members_owe(const struct ct_medium *medium, const struct nvw_log_record *record);
 void ct_members_settle(struct ct_medium *medium, const struct nvw_log_record *record);
 /* Narrowed: subtracts the epochs begun by removed barriers. */
-void ct_lower_epochs(const struct ct_medium *medium, uint64_t item, uint64_t group, uint32_t *wi,
-	uint32_t *wg, uint32_t *kr);
+void ct_lower_epochs(const struct ct_medium *medium, struct ct_stamp *stamp);
 
 #endif

@@ -19,11 +19,7 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 	struct ct_flight f = {.write = m->stores + 1,
 		.off = line,
 		.mask = ((UINT64_C(1) << r->store.bytes) - 1) << at,
-		.work_item = r->store.work_item,
-		.group = r->store.group,
-		.epoch_wi = r->store.epoch_wi,
-		.epoch_wg = r->store.epoch_wg,
-		.epoch_kr = r->store.epoch_kr,
+		.by = CT_STAMP(r->store),
 		.kernel = r->store.kernel,
 		.site = r->store.site};
 
@@ -32,20 +28,20 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 	uint8_t data[NVW_LOG_LINE_BYTES];
 
 	if (is_device) {
-		NVW_TRY(ct_members_check(m, f.kernel, f.work_item, f.group));
+		NVW_TRY(ct_members_check(m, f.kernel, f.by.work_item, f.by.group));
 	}
 	if (m->rules.mixed && m->ordered > 0) {
 		ct_complete_ordered(m);
 	}
-	ct_lower_epochs(m, f.work_item, f.group, &f.epoch_wi, &f.epoch_wg, &f.epoch_kr);
+	ct_lower_epochs(m, &f.by);
 	memcpy(data + at, &r->store.value, r->store.bytes);
 	m->instruction = r->store.group;
 	NVW_TRY(ct_medium_put(m, f.write, line, data, f.mask));
 	if (ct_keeps_all(m)) {
 		keep_place(m, &f);
 	} else if (is_device) {
-		f.older = *ct_array_number(&m->newest, f.work_item);
-		*ct_array_number(&m->newest, f.work_item) = f.write;
+		f.older = *ct_array_number(&m->newest, f.by.work_item);
+		*ct_array_number(&m->newest, f.by.work_item) = f.write;
 	}
 	m->stores++;
 	if (is_device || m->rules.mixed) {
@@ -75,14 +71,10 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 		struct ct_told t = {.first = r->ack.first,
 			.count = r->ack.count,
 			.after = m->stores,
-			.work_item = r->ack.work_item,
-			.group = r->ack.group,
-			.epoch_wi = r->ack.epoch_wi,
-			.epoch_wg = r->ack.epoch_wg,
-			.epoch_kr = r->ack.epoch_kr};
+			.by = CT_STAMP(r->ack)};
 
-		NVW_TRY(ct_members_check(m, r->ack.kernel, t.work_item, t.group));
-		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
+		NVW_TRY(ct_members_check(m, r->ack.kernel, t.by.work_item, t.by.group));
+		ct_lower_epochs(m, &t.by);
 		NVW_TRY(CT_ADD(&m->told, &t));
 	}
 	const uint64_t known = m->acks.count;
