@@ -50,15 +50,18 @@ bool ct_have_one_shape(const char *a, const char *b)
 	return !strcmp(of_a, of_b);
 }
 
-bool ct_shape_is_repeated(char shapes[][CT_TEXT_BYTES], unsigned number)
+const struct nvw__finding *ct_find_alike(const struct nvw_findings *findings, const char *text)
 {
-	NVW_INVARIANT(number < NVW__FINDINGS_MAX);
-	NVW_FOR(i, number) {
-		if (!strcmp(shapes[i], shapes[number])) {
-			return true;
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+
+	ct_shape(text, wanted);
+	NVW_EACH(one, findings->finding, findings->kept) {
+		ct_shape(one->text, shape);
+		if (!strcmp(shape, wanted)) {
+			return one;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 uint64_t ct_shape_hash(const char *text)

@@ -32,8 +32,8 @@ struct ct_groups {
 /* Makes the shape of a text, which has '#' for every number. */
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
 bool ct_have_one_shape(const char *a, const char *b);
-/* Whether a shape is among those before it. */
-bool ct_shape_is_repeated(char shapes[][CT_TEXT_BYTES], unsigned number);
+/* The first finding with these words, but for numbers; NULL: there is none. */
+const struct nvw__finding *ct_find_alike(const struct nvw_findings *findings, const char *text);
 uint64_t ct_shape_hash(const char *text);
 
 /* Leaves no groups; the memory of later ones is not touched. */

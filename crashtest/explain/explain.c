@@ -128,19 +128,12 @@ static void judge_image(void *context, struct ct_image *image, const struct nvw_
 /* The same for the state that the medium has; true if it fails in the same way. */
 static bool judge(struct explanation *x)
 {
-	char shape[CT_TEXT_BYTES];
-	bool same = false;
-
 	judge_image(x, &x->medium.image, &x->medium.acks);
-	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
-		const struct nvw__finding *v = &x->findings.finding[i];
+	const struct nvw__finding *const same = ct_find_alike(&x->findings, x->shape);
 
-		ct_shape(v->text, shape);
-		same = !strcmp(shape, x->shape);
-		if (same) {
-			NVW_PRINT(x->finding->text, "%s", v->text);
-			x->finding->off = v->off;
-		}
+	if (same) {
+		NVW_PRINT(x->finding->text, "%s", same->text);
+		x->finding->off = same->off;
 	}
 	return same;
 }

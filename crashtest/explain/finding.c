@@ -355,9 +355,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 {
 	struct nvw_findings findings = {0};
 	const char *const text = member_string(json_object_get(s->head, "finding"), "text");
-	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 	struct ct_image image;
-	unsigned chosen = 0;
 
 	shared->error = ct_image_create(s->image, s->filled, s->bytes, &image);
 	if (shared->error) {
@@ -370,16 +368,12 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 		shared->error = verdict;
 		NVW_PRINT(shared->message, "%s", nvw_error_message());
 	}
-	ct_shape(NVW_OR(text, ""), wanted);
-	for (unsigned i = findings.kept; i > 0; i--) {
-		ct_shape(findings.finding[i - 1].text, shape);
-		if (!strcmp(shape, wanted)) {
-			chosen = i - 1;
-		}
-	}
 	if (findings.kept > 0) {
-		NVW_PRINT(shared->finding.text, "%s", findings.finding[chosen].text);
-		shared->finding.off = findings.finding[chosen].off;
+		const struct nvw__finding *const alike = ct_find_alike(&findings, NVW_OR(text, "")),
+						 *const chosen = NVW_OR(alike, &findings.finding[0]);
+
+		NVW_PRINT(shared->finding.text, "%s", chosen->text);
+		shared->finding.off = chosen->off;
 	}
 	shared->phase = CT_PHASE_IDLE;
 }

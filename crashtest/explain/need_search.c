@@ -51,19 +51,13 @@ bool need_fails_with_text(
 /* True if it fails as the question says, but for numbers; then text is how. */
 bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct_losses *losses)
 {
-	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
-	bool same = false;
-
 	if (!need_fails(s, events, events, losses)) {
 		return false;
 	}
-	ct_shape(s->q->text, wanted);
-	for (unsigned i = 0; i < s->q->findings->kept && !same; i++) {
-		ct_shape(s->q->findings->finding[i].text, shape);
-		same = !strcmp(shape, wanted);
-		if (same) {
-			memcpy(s->text, s->q->findings->finding[i].text, sizeof s->text);
-		}
+	const struct nvw__finding *const same = ct_find_alike(s->q->findings, s->q->text);
+
+	if (same) {
+		memcpy(s->text, same->text, sizeof s->text);
 	}
 	return same;
 }
@@ -99,6 +93,11 @@ bool need_fails_for_losses(struct need_search *s, uint64_t events)
 bool need_is_same_item(const struct ct_store *a, const struct ct_store *b)
 {
 	return a->kernel == b->kernel && a->work_item == b->work_item;
+}
+
+bool need_is_store_of(const struct ct_event *e, const struct ct_store *by)
+{
+	return e->kind == NVW_LOG_STORE && need_is_same_item(&e->store, by);
 }
 
 /* 0: not at all. */

@@ -43,6 +43,8 @@ bool need_fails_for_losses(struct need_search *s, uint64_t events);
 
 bool need_has_text(const struct nvw_findings *findings, const char *text);
 bool need_is_same_item(const struct ct_store *a, const struct ct_store *b);
+/* The event is a store of the other's work-item. */
+bool need_is_store_of(const struct ct_event *e, const struct ct_store *by);
 /* 3: both stores are of the same work-item, 2: of one group, 1: of one kernel, 0: of different kernels. */
 unsigned need_related(const struct ct_store *a, const struct ct_store *b);
 

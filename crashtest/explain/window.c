@@ -70,13 +70,14 @@ static void add_to_group(struct ct_need *n, const struct ct_store *store, bool i
  * place. */
 static bool passes_without(struct need_search *s, uint64_t first, uint64_t last, uint32_t site, bool alone)
 {
+	const struct ct_store *const by = &need_event(s, first)->store;
+
 	if (!need_may_test(s)) {
 		return false;
 	}
 	ct_prefix_make(s->p, first + 1, first + 1, NULL);
 	for (uint64_t i = first + 1; i <= last; i++) {
-		if (need_event(s, i)->kind == NVW_LOG_STORE && need_event(s, i)->store.site != site &&
-			need_is_same_item(&need_event(s, i)->store, &need_event(s, first)->store)) {
+		if (need_is_store_of(need_event(s, i), by) && need_event(s, i)->store.site != site) {
 			ct_prefix_add(s->p, need_event(s, i));
 		}
 	}
@@ -115,9 +116,10 @@ void window_note(struct need_search *s, uint64_t first, uint64_t last)
 	n->early = *need_event(s, first);
 	n->lost = *need_event(s, last);
 	for (uint64_t i = first; i <= last; i++) {
-		if (need_event(s, i)->kind == NVW_LOG_STORE &&
-			(i == last || need_is_same_item(&need_event(s, i)->store, &n->early.store))) {
-			add_to_group(n, &need_event(s, i)->store, i == last);
+		const struct ct_event *const e = need_event(s, i);
+
+		if (need_is_store_of(e, i == last ? &e->store : &n->early.store)) {
+			add_to_group(n, &e->store, i == last);
 		}
 	}
 }
@@ -125,12 +127,13 @@ void window_note(struct need_search *s, uint64_t first, uint64_t last)
 /* Between two stores of one work-item, its own stores; else everything. */
 static bool is_between(const struct need_search *s, uint64_t first, uint64_t i, uint64_t last)
 {
-	const bool own = need_is_same_item(&need_event(s, first)->store, &need_event(s, last)->store);
+	const struct ct_store *const by = &need_event(s, first)->store;
+	const struct ct_event *const e = need_event(s, i);
 
-	return i == last ||
-	       (own ? need_event(s, i)->kind == NVW_LOG_STORE && need_is_same_item(&need_event(s, i)->store,
-									 &need_event(s, first)->store) :
-		      need_event(s, i)->kind == NVW_LOG_STORE || need_event(s, i)->kind == NVW_LOG_HOST);
+	if (i == last || need_is_same_item(by, &need_event(s, last)->store)) {
+		return i == last || need_is_store_of(e, by);
+	}
+	return e->kind == NVW_LOG_STORE || e->kind == NVW_LOG_HOST;
 }
 
 /* True if the passing state that the first events make without the lost stores fails once the stores behind
@@ -167,87 +170,49 @@ void window_try_reversed(
 
 /* ---- Where it ends ------------------------------------------------------------------------------------- */
 
-/* True if nothing of that kind is wrong any more; if kind is NULL, nothing at all. */
-static bool is_closed(const struct need_search *s, const char *kind)
-{
-	char shape[CT_TEXT_BYTES];
-
-	NVW_EACH(finding, s->q->findings->finding, s->q->findings->kept) {
-		ct_shape(finding->text, shape);
-		if (!kind || !strcmp(shape, kind)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* True if the failure is gone in the state that is made. */
+/* True if the failure is gone in the state that is made; alone: nothing at all is wrong. */
 static bool closes_now(struct need_search *s, bool alone)
 {
 	const uint64_t own = s->p->image.undo_count;
 
 	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
 	ct_image_undo(&s->p->image, own);
-	if (alone) {
-		return is_closed(s, NULL);
-	}
-	return !need_has_text(s->q->findings, s->text);
+	return alone ? s->q->findings->kept == 0 : !need_has_text(s->q->findings, s->text);
 }
 
-/* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before
- * first nothing was wrong. */
-static uint64_t find_closing_store(struct need_search *s, uint64_t first, bool alone)
+/* Whose stores: those of a work-item, or of its work-group (need_related()). */
+enum whose { OF_GROUP = 2, OWN = 3 };
+
+/* The next one behind event i; the number of events if there is none. */
+static uint64_t next_store(const struct need_search *s, uint64_t i, enum whose whose)
 {
-	const struct ct_store *const by = &need_event(s, first)->store;
-	uint64_t found = 0;
-	unsigned tried = 0;
+	const struct ct_store *const by = &need_event(s, i)->store;
 
-	ct_prefix_make(s->p, first + 1, first + 1, NULL);
-	for (uint64_t i = first + 1; i < s->p->count && tried < CLOSERS_MAX && found == 0; i++) {
-		const struct ct_event *const e = need_event(s, i);
-
-		if (e->kind != NVW_LOG_STORE || !need_is_same_item(&e->store, by)) {
-			continue;
-		}
-		tried++;
-		ct_prefix_add(s->p, e);
-		if (!need_may_test(s)) {
-			break;
-		}
-		found = closes_now(s, alone) ? i : 0;
-	}
-	ct_prefix_undo(s->p);
-	return found;
-}
-
-/* The next store of the same work-group behind event i; the last event if there is none. */
-static uint64_t next_of_group(const struct need_search *s, uint64_t i, const struct ct_store *by)
-{
 	do {
 		i++;
-	} while (i < s->p->count &&
-		 (need_event(s, i)->kind != NVW_LOG_STORE || need_related(&need_event(s, i)->store, by) < 2));
+	} while (i < s->p->count && (need_event(s, i)->kind != NVW_LOG_STORE ||
+					    need_related(&need_event(s, i)->store, by) < whose));
 	return i;
 }
 
-/* The same with the stores of its work-group, which may complete together what each began. The lanes of
- * a wavefront store one after the other: a state between two stores of one source place is none to ask
- * about. */
-static uint64_t find_closing_in_group(struct need_search *s, uint64_t first, bool alone)
+/* The next store behind event first with which the failure is gone, of the work-item or of its work-group,
+ * which may complete together what each began; 0: none. alone: before first nothing was wrong. The lanes of a
+ * wavefront store one after the other: a state between two stores of one source place is none to ask about. */
+static uint64_t find_closing_store(struct need_search *s, uint64_t first, enum whose whose, bool alone)
 {
-	const struct ct_store *const by = &need_event(s, first)->store;
 	uint64_t found = 0, next;
 	unsigned tried = 0;
 
-	if (by->kernel == 0) {
+	if (whose == OF_GROUP && need_event(s, first)->store.kernel == 0) {
 		return 0; /* threads have no groups */
 	}
 	ct_prefix_make(s->p, first + 1, first + 1, NULL);
-	for (uint64_t i = next_of_group(s, first, by); i < s->p->count && tried < CLOSERS_MAX && found == 0;
+	for (uint64_t i = next_store(s, first, whose); i < s->p->count && tried < CLOSERS_MAX && found == 0;
 		i = next) {
 		ct_prefix_add(s->p, need_event(s, i));
-		next = next_of_group(s, i, by);
-		if (next < s->p->count && need_event(s, next)->store.site == need_event(s, i)->store.site) {
+		next = next_store(s, i, whose);
+		if (whose == OF_GROUP && next < s->p->count &&
+			need_event(s, next)->store.site == need_event(s, i)->store.site) {
 			continue;
 		}
 		tried++;
@@ -257,18 +222,17 @@ static uint64_t find_closing_in_group(struct need_search *s, uint64_t first, boo
 	return found;
 }
 
-static bool fails_in_kind(struct need_search *s, uint64_t events, const char *kind)
+/* It fails as the search's text says, but for numbers. */
+static bool fails_in_kind(struct need_search *s, uint64_t events)
 {
-	return need_fails(s, events, events, NULL) && !is_closed(s, kind);
+	return need_fails(s, events, events, NULL) && ct_find_alike(s->q->findings, s->text);
 }
 
 /* Whatever event it is from begin on with which no failure of this kind is left; 0: none. */
 static uint64_t find_closing_event(struct need_search *s, uint64_t begin)
 {
 	uint64_t lo = begin, hi = lo, step = 1;
-	char kind[CT_TEXT_BYTES];
 
-	ct_shape(s->text, kind);
 	if (s->p->count <= lo) {
 		return 0;
 	}
@@ -276,11 +240,11 @@ static uint64_t find_closing_event(struct need_search *s, uint64_t begin)
 		lo = hi;
 		hi = MIN(hi + step, s->p->count);
 		step *= 2;
-	} while (hi < s->p->count && fails_in_kind(s, hi, kind));
-	if (s->need->bounded || (hi == s->p->count && fails_in_kind(s, hi, kind))) {
+	} while (hi < s->p->count && fails_in_kind(s, hi));
+	if (s->need->bounded || (hi == s->p->count && fails_in_kind(s, hi))) {
 		return 0;
 	}
-	return NVW_FIRST(i, lo + 1, hi, !fails_in_kind(s, i, kind)) - 1;
+	return NVW_FIRST(i, lo + 1, hi, !fails_in_kind(s, i)) - 1;
 }
 
 /* ---- The window ---------------------------------------------------------------------------------------- */
@@ -307,18 +271,16 @@ static uint64_t find_first(struct need_search *s, uint64_t end, bool *ret_alone)
 static bool goes_on(struct need_search *s, uint64_t first, uint64_t last)
 {
 	const struct ct_store *const by = &need_event(s, last)->store;
-	char kind[CT_TEXT_BYTES];
 
 	NVW_INVARIANT(first < last);
 	if (need_event(s, last)->kind != NVW_LOG_STORE) {
 		return false;
 	}
-	ct_shape(s->text, kind);
 	for (uint64_t i = last - 1; i > first; i--) {
 		const struct ct_event *const e = need_event(s, i);
 
 		if (e->kind == NVW_LOG_STORE && e->store.site == by->site && e->store.kernel != by->kernel) {
-			return fails_in_kind(s, i + 1, kind);
+			return fails_in_kind(s, i + 1);
 		}
 	}
 	return false;
@@ -328,8 +290,8 @@ static bool goes_on(struct need_search *s, uint64_t first, uint64_t last)
 static void find_window(struct need_search *s, uint64_t first, bool alone)
 {
 	const struct nvw_acks *const granted = s->p->granted;
-	const uint64_t own = find_closing_store(s, first, alone),
-		       of_group = find_closing_in_group(s, first, alone);
+	const uint64_t own = find_closing_store(s, first, OWN, alone),
+		       of_group = find_closing_store(s, first, OF_GROUP, alone);
 	uint64_t last = of_group != 0 && (own == 0 || of_group < own) ? of_group : own;
 
 	NVW_INVARIANT(first < s->p->count);
@@ -432,8 +394,7 @@ static bool find_opening_store(struct need_search *s, uint64_t last, struct ct_l
 	for (uint64_t i = last; i > 0 && tried < CLOSERS_MAX && !s->need->bounded; i--) {
 		const struct ct_event *const e = need_event(s, i - 1);
 
-		if (e->kind != NVW_LOG_STORE || !need_is_same_item(&e->store, &need_event(s, last)->store) ||
-			ct_prefix_loses(l, e)) {
+		if (!need_is_store_of(e, &need_event(s, last)->store) || ct_prefix_loses(l, e)) {
 			continue;
 		}
 		tried++;
@@ -481,16 +442,9 @@ static bool completes_word(const struct ct_store *a, const struct ct_store *b)
 uint64_t window_torn(struct need_search *s, uint64_t first)
 {
 	const struct ct_store *const by = &need_event(s, first)->store;
-	uint64_t i = first + 1;
+	const uint64_t i = next_store(s, first, OWN);
 
-	while (i < s->p->count && (need_event(s, i)->kind != NVW_LOG_STORE ||
-					  !need_is_same_item(&need_event(s, i)->store, by))) {
-		i++;
-	}
-	if (i < s->p->count && !completes_word(by, &need_event(s, i)->store)) {
-		return 0;
-	}
-	if (i == s->p->count || !need_may_test(s)) {
+	if (i == s->p->count || !completes_word(by, &need_event(s, i)->store) || !need_may_test(s)) {
 		return 0;
 	}
 	ct_prefix_make(s->p, first + 1, first + 1, &s->need->losses);
@@ -498,8 +452,5 @@ uint64_t window_torn(struct need_search *s, uint64_t first)
 	const bool mends = closes_now(s, false);
 
 	ct_prefix_undo(s->p);
-	if (!mends) {
-		return 0;
-	}
-	return i;
+	return mends ? i : 0;
 }

@@ -112,35 +112,23 @@ static void note_shapes(struct range *r)
 	}
 }
 
-static void note_finding(
-	struct range *r, uint64_t state, char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES], unsigned i)
-{
-	const struct nvw__finding *v = &r->findings.finding[i];
-	struct ct_shared *const s = r->shared;
-	struct ct_finding f = {.off = v->off,
-		.states = 1,
-		.first_time_ps = r->medium->time_ps,
-		.instant = s->instant,
-		.draw = s->draw};
-
-	ct_shape(v->text, shapes[i]);
-	note_shape(r, ct_parts_shape(&r->findings, i));
-	if (!ct_shape_is_repeated(shapes, i)) {
-		NVW_PRINT(f.text, "%s", v->text);
-		ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
-		ct_failing_add(r->failing, state, f.text);
-	}
-}
-
 /* Each kind of finding counts once per state, however many keys it affects. */
 static void note_findings(struct range *r)
 {
 	const uint64_t state = key_of(ct_medium_key(r->medium));
-	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
+	struct ct_shared *const s = r->shared;
+	struct ct_finding f = {
+		.states = 1, .first_time_ps = r->medium->time_ps, .instant = s->instant, .draw = s->draw};
 
-	r->shared->failing++;
-	NVW_FOR(i, r->findings.kept) {
-		note_finding(r, state, shapes, i);
+	s->failing++;
+	note_shapes(r);
+	NVW_EACH(v, r->findings.finding, r->findings.kept) {
+		if (ct_find_alike(&r->findings, v->text) == v) {
+			f.off = v->off;
+			NVW_PRINT(f.text, "%s", v->text);
+			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
+			ct_failing_add(r->failing, state, f.text);
+		}
 	}
 }
 

@@ -153,14 +153,11 @@ static bool was_killed(const struct slot *s, int status)
 /* Each kind counts once per state. */
 static void note_findings(struct killing *k, const struct nvw_findings *found, struct ct_finding *f)
 {
-	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
-
 	NVW_INVARIANT(found->kept <= NVW__FINDINGS_MAX);
-	NVW_FOR(i, found->kept) {
-		ct_shape(found->finding[i].text, shapes[i]);
-		if (!ct_shape_is_repeated(shapes, i)) {
-			f->off = found->finding[i].off;
-			NVW_PRINT(f->text, "%s", found->finding[i].text);
+	NVW_EACH(one, found->finding, found->kept) {
+		if (ct_find_alike(found, one->text) == one) {
+			f->off = one->off;
+			NVW_PRINT(f->text, "%s", one->text);
 			ct_groups_add(&k->groups, f);
 		}
 	}
