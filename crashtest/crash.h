@@ -152,10 +152,11 @@ struct ct_options {
 };
 
 /* Calls options->progress, if there is one. */
-static inline void ct_tell(const struct ct_options *options, const struct ct_progress *progress)
+static inline void ct_tell(
+	const struct ct_options *options, const char *what, uint64_t done, uint64_t total, double seconds)
 {
 	if (options->progress) {
-		options->progress(options->context, progress);
+		options->progress(options->context, &(struct ct_progress){what, done, total, seconds});
 	}
 }
 

@@ -9,13 +9,6 @@
 #include "trial.h"
 #include "../judge/process.h"
 
-static void tell(const struct ct_proof *p)
-{
-	ct_tell(&p->e->options,
-		&(struct ct_progress){
-			.what = "proving cures", .done = p->done, .seconds = ct_wall_seconds() - p->began});
-}
-
 /* Explores of's log. 0: done, 1: an edit is refused, else an error. kinds: how many, or an extent. */
 static int explore_log(struct ct_proof *p, const struct ct_exploration *of, const struct ct_edit *edits,
 	unsigned count, int kinds)
@@ -33,8 +26,7 @@ static int explore_log(struct ct_proof *p, const struct ct_exploration *of, cons
 	e.options.unexplained = kinds <= CT_TRIAL_WHOLE;
 	e.options.stop_after = (unsigned)abs(kinds);
 	e.options.keeps_failing = kinds == CT_TRIAL_WHOLE;
-	p->done++;
-	tell(p);
+	ct_tell(&p->e->options, "proving cures", ++p->done, 0, ct_wall_seconds() - p->began);
 	ct_result_free(p->trial);
 	const int error = ct_explore_edited(&e, edits, count, NULL, p->trial);
 

@@ -50,10 +50,7 @@ struct exploration {
 
 static void tell(const struct exploration *x, const char *what, uint64_t done, uint64_t total)
 {
-	const struct ct_progress p = {
-		.what = what, .done = done, .total = total, .seconds = ct_wall_seconds() - x->began};
-
-	ct_tell(&x->e->options, &p);
+	ct_tell(&x->e->options, what, done, total, ct_wall_seconds() - x->began);
 }
 
 /* ---- Ranges -------------------------------------------------------------------------------------------- */

@@ -245,23 +245,13 @@ static int look_after_all(struct killing *k)
 	return 0;
 }
 
-static void tell_progress(const struct killing *k)
-{
-	const struct ct_progress p = {.what = "killing",
-		.done = k->done,
-		.total = k->options->states,
-		.seconds = ct_wall_seconds() - k->began};
-
-	ct_tell(k->options, &p);
-}
-
 static int run_trials(struct killing *k)
 {
 	int error = 0;
 
 	while (!error && k->done < k->options->states && !nvw_stopping()) {
 		error = look_after_all(k);
-		tell_progress(k);
+		ct_tell(k->options, "killing", k->done, k->options->states, ct_wall_seconds() - k->began);
 		usleep(500);
 	}
 	return error;
@@ -349,7 +339,7 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 	if (!run) {
 		return NVW_E_MEMORY;
 	}
-	ct_tell(k->options, &(struct ct_progress){.what = "emulating"});
+	ct_tell(k->options, "emulating", 0, 0, 0);
 	int error = ct_run_whole(k->bench, 0, -1, &never, run);
 
 	if (!error) {

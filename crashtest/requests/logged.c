@@ -223,7 +223,7 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 	if (options->robust) {
 		NVW_TRY(open_syncs(l));
 	}
-	ct_tell(options, &(struct ct_progress){.what = "emulating"});
+	ct_tell(options, "emulating", 0, 0, 0);
 	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
 }
 

@@ -145,16 +145,6 @@ struct matrix {
 	struct ct_result judged;
 };
 
-static void tell(const struct matrix *x)
-{
-	const struct ct_progress p = {.what = "verdicts",
-		.done = x->done,
-		.total = x->total,
-		.seconds = ct_wall_seconds() - x->began};
-
-	ct_tell(&x->options, &p);
-}
-
 static void note_verdict(const struct ct_result *r, struct ct_matrix *x, struct ct_matrix_cell *ret_cell)
 {
 	x->stores = r->stores;
@@ -177,8 +167,7 @@ static int judge_cell(struct matrix *x, const struct ct_rules *rules, struct ct_
 	quiet.progress = NULL;
 	quiet.save = NULL;
 	quiet.unexplained = true;
-	tell(x);
-	x->done++;
+	ct_tell(&x->options, "verdicts", x->done++, x->total, ct_wall_seconds() - x->began);
 	NVW_TRY(ct_logged_explore(&x->logged, rules, &quiet, r));
 	ct_result_free(r);
 	if (r->interrupted && r->consistent) {

@@ -392,12 +392,7 @@ static bool is_enough(const struct schedules *x)
 
 static void tell(const struct schedules *x, uint64_t number)
 {
-	const struct ct_progress p = {.what = "schedules",
-		.done = number,
-		.total = x->options->schedules,
-		.seconds = x->ret->seconds};
-
-	ct_tell(x->options, &p);
+	ct_tell(x->options, "schedules", number, x->options->schedules, x->ret->seconds);
 }
 
 static int try_every_order(struct schedules *x)

@@ -59,7 +59,7 @@ static bool fails(const struct ct_subject *subject, const struct ct_options *opt
 
 static void tell_count(const struct ct_options *o, uint64_t count)
 {
-	ct_tell(o, &(struct ct_progress){.what = "smallest failing --count", .done = count});
+	ct_tell(o, "smallest failing --count", count, 0, 0);
 }
 
 static void make_quick(struct ct_options *o)
