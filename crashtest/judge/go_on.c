@@ -75,8 +75,11 @@ static void acknowledge(void *context, uint64_t first, uint64_t count)
 /* The program that goes on in a file, and what it does there. */
 struct course {
 	const struct ct_go_on *g;
-	const char *path;
+	char path[NVW__FOLDER_PATH + 24];
+	const struct ct_image *image;
 	const struct nvw_acks *before;
+	struct nvw_findings *findings;
+	volatile uint32_t *phase;
 	struct nvw_acks acks;      /* those before, and its own */
 	uint64_t begin_ps, end_ps; /* of its operations */
 	struct emu_power_cut cut;  /* UINT64_MAX: never */
@@ -140,8 +143,9 @@ static int open_and_run(struct course *c)
 /* ---- The verdict --------------------------------------------------------------------------------------- */
 
 /* Violations from number first on say when they came. */
-static void say_when(struct nvw_findings *findings, unsigned first, const struct course *c)
+static void say_when(const struct course *c, unsigned first)
 {
+	struct nvw_findings *const findings = c->findings;
 	char when[64] = "after recovery, and going on", text[NVW__FINDING_TEXT - sizeof when - 2];
 
 	if (has_cut(c)) {
@@ -153,80 +157,67 @@ static void say_when(struct nvw_findings *findings, unsigned first, const struct
 	}
 }
 
-static int open_and_judge(const struct course *c, struct nvw_findings *findings, volatile uint32_t *phase)
+static int open_and_judge(const struct course *c)
 {
 	struct nvw_pool *pool;
 
 	if (nvw_pool_open(c->path, NVW_POOL_WRITE, &pool) != 0) {
-		return nvw_violation(findings, 0, "the pool does not open: %s", nvw_error_message());
+		return nvw_violation(c->findings, 0, "the pool does not open: %s", nvw_error_message());
 	}
-	const int verdict = ct_oracle_judge_pool(&c->g->oracle, pool, &c->acks, findings, phase);
+	const int verdict = ct_oracle_judge_pool(&c->g->oracle, pool, &c->acks, c->findings, c->phase);
 
 	nvw_pool_close(pool);
 	return verdict;
 }
 
 /* The image becomes the program's file, which it works on; the outcome is recovered and checked. */
-static int go_on_in(struct course *c, const struct ct_image *image, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int go_on_in(struct course *c)
 {
-	const unsigned known = findings->kept;
+	const unsigned known = c->findings->kept;
 
-	*phase = CT_PHASE_GO_ON;
-	NVW_TRY(write_pools(image, c->path));
+	*c->phase = CT_PHASE_GO_ON;
+	NVW_TRY(write_pools(c->image, c->path));
 	NVW_TRY(copy_acks(c->before, &c->acks));
 	if (open_and_run(c) != 0) {
-		return nvw_violation(findings, 0, "going on after recovery: %s", nvw_error_message());
+		return nvw_violation(c->findings, 0, "going on after recovery: %s", nvw_error_message());
 	}
-	const int verdict = open_and_judge(c, findings, phase);
+	const int verdict = open_and_judge(c);
 
-	say_when(findings, known, c);
+	say_when(c, known);
 	return verdict;
 }
 
 /* Once more, and the power is cut on the way, at an instant that the state decides. */
-static int crash_again(const struct course *whole, const struct ct_image *image,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+static int crash_again(const struct course *whole)
 {
-	struct nvw_random r = {XXH64(image->ro, image->bytes, whole->before->hash)};
-	struct course c = {.g = whole->g, .path = whole->path, .before = whole->before};
+	struct nvw_random r = {XXH64(whole->image->ro, whole->image->bytes, whole->before->hash)};
+	struct course c = *whole;
 
+	c.acks = (struct nvw_acks){0};
 	c.cut.time_ps = whole->begin_ps + nvw_random_below(&r, whole->end_ps - whole->begin_ps + 1);
 	c.cut.seed = nvw_random_u64(&r);
-	const int verdict = go_on_in(&c, image, findings, phase);
+	const int verdict = go_on_in(&c);
 
-	nvw__acks_free(&c.acks);
-	return verdict;
-}
-
-static int go_on(const struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
-	struct nvw_findings *findings, volatile uint32_t *phase)
-{
-	char path[NVW__FOLDER_PATH + 24];
-	struct course c = {.g = g, .path = path, .before = before, .cut = {.time_ps = UINT64_MAX}};
-
-	NVW_PRINT(path, "%s/pool-%d", g->folder.path, (int)getpid());
-	int verdict = go_on_in(&c, image, findings, phase);
-
-	if (verdict == 0 && g->crashes) {
-		verdict = crash_again(&c, image, findings, phase);
-	}
 	nvw__acks_free(&c.acks);
 	return verdict;
 }
 
 /* A state that passes, unless one with its bytes and acknowledgements has passed. */
-static int go_on_once(struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
-	struct nvw_findings *findings, volatile uint32_t *phase)
+static int go_on(struct ct_go_on *g, struct course *c)
 {
-	const uint64_t key = nvw_mix64(image->hash ^ nvw_mix64(before->hash)) | 1;
+	const uint64_t key = nvw_mix64(c->image->hash ^ nvw_mix64(c->before->hash)) | 1;
 	uint64_t *const seen = &g->seen[key >> 1 & (CT_GONE_ON_MAX - 1)];
 
 	if (*seen == key) {
 		return 0;
 	}
-	const int verdict = go_on(g, image, before, findings, phase);
+	NVW_PRINT(c->path, "%s/pool-%d", g->folder.path, (int)getpid());
+	int verdict = go_on_in(c);
 
+	if (verdict == 0 && g->crashes) {
+		verdict = crash_again(c);
+	}
+	nvw__acks_free(&c->acks);
 	if (verdict == 0) {
 		*seen = key;
 	}
@@ -250,7 +241,14 @@ int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks 
 	if (image->recoveries) {
 		image->recoveries->worked_on++;
 	}
-	return go_on_once(g, image, acks, findings, phase);
+	struct course c = {.g = g,
+		.image = image,
+		.before = acks,
+		.findings = findings,
+		.phase = phase,
+		.cut = {.time_ps = UINT64_MAX}};
+
+	return go_on(g, &c);
 }
 
 int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *config, uint64_t operations,
