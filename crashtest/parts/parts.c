@@ -14,87 +14,100 @@
 #include "parts.h"
 #include "pool/layout.h"
 
+enum { KINDS = 5 };
+
 struct ct_parts {
 	const struct nvw_workload *workload;
 	void *plan;
 	const struct ct_plain_parts *plain; /* instead of the workload's */
 	struct ct_part_view view;
 	struct nvw_findings findings;
-	uint64_t of_entries, of_streams, of_chunks, of_blocks,
-		of_recovery;     /* where the parts of each kind end */
-	struct ct_array trouble; /* struct ct_part_trouble */
+	struct room {
+		uint64_t owners, each; /* streams or chunks, and how many parts each of them has */
+	} room[KINDS];                 /* of each kind of recovery's parts, in the order of its metadata */
+	uint64_t of_recovery;          /* all of them */
+	struct ct_array trouble;       /* struct ct_part_trouble */
 	struct ct_parts_count count;
 };
 
 /* ---- One part ----------------------------------------------------------------------------------------- */
 
-static int refused(struct ct_parts *p, nvw_off off)
+static int look_at_entry(struct ct_parts *p, uint64_t i, uint64_t stream, nvw_off *ret_off)
 {
-	return nvw_violation(&p->findings, off, "recovery refuses the pool: %s", nvw_error_message());
-}
-
-/* Checks the word at this place of a class chunk, if it is a block word. */
-static int check_block(struct ct_parts *p, uint64_t number)
-{
-	const nvw_off off = nvw__chunk_off(&p->view.geometry, number / nvw__class_blocks[0]) +
-			    8 * (number % nvw__class_blocks[0]);
-	uint64_t word;
-
-	if (rec_through_is_block_word(&p->view.through, off) &&
-		rec_through_block(&p->view.through, off, &word) != 0) {
-		return refused(p, off);
-	}
-	return 0;
-}
-
-static int check_entry(struct ct_parts *p, uint64_t number)
-{
-	const struct nvw_pool_geometry *const g = &p->view.geometry;
-	const uint32_t stream = (uint32_t)(number / g->log_entries), i = (uint32_t)(number % g->log_entries);
 	struct rec_entry entry;
 
-	if (rec_through_entry(&p->view.through, stream, i, &entry) != 0) {
-		return refused(p, g->log + number * NVW__ENTRY_BYTES);
-	}
-	return 0;
+	*ret_off = nvw__entry_off(&p->view.geometry, (uint32_t)stream, (uint32_t)i);
+	return rec_through_entry(&p->view.through, (uint32_t)stream, (uint32_t)i, &entry);
 }
 
-static int check_stream(struct ct_parts *p, uint32_t stream)
+static int look_at_stream(struct ct_parts *p, uint64_t stream, uint64_t none, nvw_off *ret_off)
 {
 	NVW_INVARIANT(stream < p->view.geometry.streams);
-	if (rec_through_stream(&p->view.through, stream) != 0) {
-		return refused(p, nvw__est_off(&p->view.geometry, stream));
-	}
-	return 0;
+	*ret_off = nvw__est_off(&p->view.geometry, (uint32_t)stream);
+	return rec_through_stream(&p->view.through, (uint32_t)stream);
 }
 
-static int check_chunk(struct ct_parts *p, uint64_t chunk)
+static int look_at_chunk(struct ct_parts *p, uint64_t chunk, uint64_t none, nvw_off *ret_off)
 {
 	NVW_INVARIANT(chunk < p->view.geometry.chunk_count);
-	if (rec_through_chunk(&p->view.through, chunk) != 0) {
-		return refused(p, nvw__chunk_word_off(&p->view.geometry, chunk));
-	}
+	*ret_off = nvw__chunk_word_off(&p->view.geometry, chunk);
+	return rec_through_chunk(&p->view.through, chunk);
+}
+
+/* The word at this place of a class chunk may be no block word. */
+static int look_at_block(struct ct_parts *p, uint64_t i, uint64_t chunk, nvw_off *ret_off)
+{
+	const nvw_off off = nvw__chunk_off(&p->view.geometry, chunk) + 8 * i;
+	uint64_t word;
+
+	*ret_off = off;
+	return rec_through_is_block_word(&p->view.through, off) ?
+		       rec_through_block(&p->view.through, off, &word) :
+		       0;
+}
+
+/* The headers, which no run changes. */
+static int look_at_header(struct ct_parts *p, uint64_t none, uint64_t nor, nvw_off *ret_off)
+{
+	ct_part_view_fetch_before(&p->view, 0, NVW__ROOTS_OFF);
+	p->view.is_wide = ct_choices_forks(&p->view.choices) > 0;
 	return 0;
 }
 
-/* The parts of nvw_recover(), in the order of its metadata. */
+/* The parts of nvw_recover(). look() fails where recovery does, at *ret_off. */
+static const struct kind {
+	const char *name;
+	int (*look)(struct ct_parts *p, uint64_t i, uint64_t of, nvw_off *ret_off);
+} kinds[KINDS] = {
+	{"undo log entry %llu of stream %llu", look_at_entry},
+	{"stream %llu", look_at_stream},
+	{"chunk %llu", look_at_chunk},
+	{"block word %llu of chunk %llu", look_at_block},
+	{"the header", look_at_header},
+};
+
+/* The kind of one of them: it is number *ret_i of *ret_of. */
+static const struct kind *kind_of(const struct ct_parts *p, uint64_t part, uint64_t *ret_i, uint64_t *ret_of)
+{
+	unsigned k = 0;
+
+	NVW_INVARIANT(part < p->of_recovery);
+	for (; part >= p->room[k].owners * p->room[k].each; k++) {
+		part -= p->room[k].owners * p->room[k].each;
+	}
+	*ret_i = part % p->room[k].each;
+	*ret_of = part / p->room[k].each;
+	return &kinds[k];
+}
+
 static int check_recovery(struct ct_parts *p, uint64_t part)
 {
-	NVW_INVARIANT(part < p->of_recovery);
-	if (part < p->of_entries) {
-		return check_entry(p, part);
+	uint64_t i, of;
+	nvw_off off = 0;
+
+	if (kind_of(p, part, &i, &of)->look(p, i, of, &off) != 0) {
+		return nvw_violation(&p->findings, off, "recovery refuses the pool: %s", nvw_error_message());
 	}
-	if (part < p->of_streams) {
-		return check_stream(p, (uint32_t)(part - p->of_entries));
-	}
-	if (part < p->of_chunks) {
-		return check_chunk(p, part - p->of_streams);
-	}
-	if (part < p->of_blocks) {
-		return check_block(p, part - p->of_chunks);
-	}
-	ct_part_view_fetch_before(&p->view, 0, NVW__ROOTS_OFF); /* the headers, which no run changes */
-	p->view.is_wide = ct_choices_forks(&p->view.choices) > 0;
 	return 0;
 }
 
@@ -278,33 +291,17 @@ const struct ct_parts_count *ct_parts_count(const struct ct_parts *p)
 	return &p->count;
 }
 
-static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
-{
-	const unsigned long long n = part;
-
-	NVW_INVARIANT(part < p->of_recovery);
-	if (part < p->of_entries) {
-		snprintf(ret_name, CT_PART_NAME, "undo log entry %llu of stream %llu",
-			n % p->view.geometry.log_entries, n / p->view.geometry.log_entries);
-	} else if (part < p->of_streams) {
-		snprintf(ret_name, CT_PART_NAME, "stream %llu", n - p->of_entries);
-	} else if (part < p->of_chunks) {
-		snprintf(ret_name, CT_PART_NAME, "chunk %llu", n - p->of_streams);
-	} else if (part < p->of_blocks) {
-		snprintf(ret_name, CT_PART_NAME, "block word %llu of chunk %llu",
-			(n - p->of_chunks) % nvw__class_blocks[0], (n - p->of_chunks) / nvw__class_blocks[0]);
-	} else {
-		snprintf(ret_name, CT_PART_NAME, "the header");
-	}
-}
-
 void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
 {
+	uint64_t i, of;
+
 	NVW_INVARIANT(part < p->count.parts);
 	if (p->plain) {
 		p->plain->name(p->plain->context, part, ret_name, CT_PART_NAME);
 	} else if (part < p->of_recovery) {
-		name_of_recovery(p, part, ret_name);
+		const struct kind *const kind = kind_of(p, part, &i, &of);
+
+		snprintf(ret_name, CT_PART_NAME, kind->name, (unsigned long long)i, (unsigned long long)of);
 	} else {
 		p->workload->parts->name(p->plan, part - p->of_recovery, ret_name, CT_PART_NAME);
 	}
@@ -330,11 +327,13 @@ static void number_parts(struct ct_parts *p)
 		p->count.parts = p->plain->count(p->plain->context);
 		return;
 	}
-	p->of_entries = (uint64_t)g->streams * g->log_entries;
-	p->of_streams = p->of_entries + g->streams;
-	p->of_chunks = p->of_streams + g->chunk_count;
-	p->of_blocks = p->of_chunks + (uint64_t)g->chunk_count * nvw__class_blocks[0];
-	p->of_recovery = p->of_blocks + 1;
+	const struct room rooms[KINDS] = {{g->streams, g->log_entries}, {1, g->streams}, {1, g->chunk_count},
+		{g->chunk_count, nvw__class_blocks[0]}, {1, 1}};
+
+	memcpy(p->room, rooms, sizeof rooms);
+	NVW_EACH_IN(room, rooms) {
+		p->of_recovery += room->owners * room->each;
+	}
 	p->count.parts = p->of_recovery + p->workload->parts->count(p->plan, g);
 }
 
