@@ -127,9 +127,22 @@ static bool is_open(const struct ct_choices *c, const struct ct_cell *cell, unsi
 	return !is_chain(c) || MAX(first, c->least) < MIN(beyond, c->beyond);
 }
 
-static uint64_t content(const struct ct_choices *c, const struct ct_cell *cell, unsigned level, nvw_off off)
+/* What is wanted of a word: what a function makes of it; all of it, if of is NULL. */
+struct question {
+	const struct ct_cell *cell;
+	nvw_off off;
+	ct_of of;
+	const void *from;
+};
+
+static uint64_t made_of(const struct question *q, uint64_t word)
 {
-	return ct_cell_word(c->medium, cell, level, off);
+	return !q->of ? word : q->of(q->from, word);
+}
+
+static uint64_t answer(const struct ct_choices *c, const struct question *q, unsigned level)
+{
+	return made_of(q, ct_cell_word(c->medium, q->cell, level, q->off));
 }
 
 /* The branch of a level: that of an earlier one of which the same is known. Under strict persistency, where a
@@ -148,24 +161,15 @@ static unsigned branch_of(const struct division *d, unsigned level, bool neighbo
 	return d->branches;
 }
 
-/* What is wanted of a word: all of it, if of is NULL. */
-static uint64_t what_of(uint64_t word, ct_of of, const void *from)
+static void divide(const struct ct_choices *c, const struct question *q, struct division *d)
 {
-	return !of ? word : of(from, word);
-}
-
-static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
-	const void *from, struct division *d)
-{
-	NVW_DEEP_INVARIANT(cell->count < CT_CHOICE_LEVELS);
-	d->count = cell->count + 1;
+	NVW_DEEP_INVARIANT(q->cell->count < CT_CHOICE_LEVELS);
+	d->count = q->cell->count + 1;
 	d->branches = 0;
 	NVW_FOR(level, d->count) {
-		d->open[level] = is_open(c, cell, level);
+		d->open[level] = is_open(c, q->cell, level);
 		if (d->open[level]) {
-			const uint64_t word = content(c, cell, level, off);
-
-			d->what[level] = what_of(word, of, from);
+			d->what[level] = answer(c, q, level);
 			d->branch[level] = (uint8_t)branch_of(d, level, is_chain(c));
 			d->branches += d->branch[level] == d->branches;
 		}
@@ -227,16 +231,16 @@ static void narrow(
 
 /* The levels from which on the word is another, or of which something else is wanted: the end of the run that
  * begins at level. */
-static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
-	const void *from, unsigned level, unsigned most, uint64_t *ret_what)
+static unsigned end_of_run(const struct ct_choices *c, const struct question *q, unsigned level,
+	unsigned most, uint64_t *ret_what)
 {
 	unsigned end = level;
 
 	NVW_DEEP_INVARIANT(level <= most);
-	*ret_what = what_of(content(c, cell, level, off), of, from);
+	*ret_what = answer(c, q, level);
 	do {
 		end++;
-	} while (end <= most && what_of(content(c, cell, end, off), of, from) == *ret_what);
+	} while (end <= most && answer(c, q, end) == *ret_what);
 	return end;
 }
 
@@ -252,13 +256,12 @@ static unsigned next_level(struct ct_choices *c, uint32_t number, unsigned level
 }
 
 /* Their sets are no runs, so a branch is one level. */
-static uint64_t look_by_bytes(
-	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+static uint64_t look_by_bytes(struct ct_choices *c, const struct question *q)
 {
-	const uint32_t number = (uint32_t)(cell - c->medium->cell);
+	const uint32_t number = (uint32_t)(q->cell - c->medium->cell);
 	unsigned branches = 0, level = next_level(c, number, 0);
 
-	for (unsigned i = level; i <= cell->count; i = next_level(c, number, i + 1)) {
+	for (unsigned i = level; i <= q->cell->count; i = next_level(c, number, i + 1)) {
 		branches++;
 	}
 	for (unsigned branch = take(c, branches); branch > 0; branch--) {
@@ -268,31 +271,30 @@ static uint64_t look_by_bytes(
 		ct_closed_take_level(&c->closed, number, level);
 		c->too_many |= c->closed.has_failed;
 	}
-	return what_of(content(c, cell, level, off), of, from);
+	return answer(c, q, level);
 }
 
 /* A branch is a run of levels. Runs are counted when the word is met for the first time: the fork knows how
  * many there are. */
-static uint64_t look_closed(
-	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+static uint64_t look_closed(struct ct_choices *c, const struct question *q)
 {
-	const uint32_t number = (uint32_t)(cell - c->medium->cell);
+	const uint32_t number = (uint32_t)(q->cell - c->medium->cell);
 	unsigned least, most, runs = 1, level;
 	uint64_t what = 0, other;
 
 	ct_closed_levels(&c->closed, number, &least, &most);
-	unsigned end = end_of_run(c, cell, off, of, from, least, most, &what);
+	unsigned end = end_of_run(c, q, least, most, &what);
 
 	if (end > most) {
 		return what;
 	}
 	for (level = end; level <= most && c->depth == c->fork.count; runs++) {
-		level = end_of_run(c, cell, off, of, from, level, most, &other);
+		level = end_of_run(c, q, level, most, &other);
 	}
 	level = least;
 	for (unsigned branch = take(c, MAX(runs, 2)); branch > 0; branch--) {
 		level = end;
-		end = end_of_run(c, cell, off, of, from, level, most, &what);
+		end = end_of_run(c, q, level, most, &what);
 	}
 	ct_closed_take(&c->closed, number, level, end - 1);
 	c->too_many |= c->closed.has_failed;
@@ -322,24 +324,24 @@ bool ct_choices_acked(struct ct_choices *c, uint64_t op)
 
 /* ---- Any word ---------------------------------------------------------------------------------------- */
 
-static uint64_t look(
-	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+static uint64_t look(struct ct_choices *c, const struct question *q)
 {
+	const struct ct_cell *const cell = q->cell;
 	struct division d;
 	unsigned level = 0;
 
 	c->too_many |= cell->beyond > 0 ||
 		       (cell->count >= CT_CHOICE_LEVELS && (!is_graph(c) || cell->straight != 0));
 	if (c->too_many) {
-		return what_of(content(c, cell, 0, off), of, from);
+		return answer(c, q, 0);
 	}
 	if (is_graph(c) && cell->straight == 0) {
-		return look_closed(c, cell, off, of, from);
+		return look_closed(c, q);
 	}
 	if (is_graph(c)) {
-		return look_by_bytes(c, cell, off, of, from);
+		return look_by_bytes(c, q);
 	}
-	divide(c, cell, off, of, from, &d);
+	divide(c, q, &d);
 	const unsigned branch = take(c, d.branches);
 
 	if (d.branches > 1) {
@@ -353,13 +355,10 @@ static uint64_t look(
 
 uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void *from)
 {
-	const struct ct_cell *const cell = ct_medium_cell_at(c->medium, off);
+	const struct question q = {ct_medium_cell_at(c->medium, off), off, of, from};
 
 	NVW_DEEP_INVARIANT(off % 8 == 0);
-	if (cell) {
-		return look(c, cell, off, of, from);
-	}
-	return what_of(ct_image_word(&c->medium->image, off), of, from);
+	return q.cell ? look(c, &q) : made_of(&q, ct_image_word(&c->medium->image, off));
 }
 
 uint64_t ct_choices_word(struct ct_choices *c, nvw_off off)
