@@ -16,11 +16,6 @@ struct chain {
 	unsigned count;
 };
 
-static const struct ct_names *names_of(const struct ct_stores *s, uint32_t site)
-{
-	return ct_stores_site(s, site);
-}
-
 static bool is_one_line(const struct ct_names *a, const struct ct_names *b)
 {
 	return a->line == b->line && !strcmp(a->file, b->file);
@@ -50,14 +45,14 @@ static void take_chain(const struct ct_stores *s, uint32_t site, struct chain *r
 	const struct ct_names *n;
 
 	ret->count = 0;
-	for (; (n = names_of(s, site)); site = n->caller) {
+	for (; (n = ct_stores_site(s, site)); site = n->caller) {
 		add_frame(ret, n, site);
 	}
 }
 
 bool ct_callers_one_place(const struct ct_stores *s, uint32_t a, uint32_t b)
 {
-	const struct ct_names *const x = names_of(s, a), *const y = names_of(s, b);
+	const struct ct_names *const x = ct_stores_site(s, a), *const y = ct_stores_site(s, b);
 
 	return x && y && x->line != 0 && is_one_line(x, y);
 }
@@ -90,7 +85,7 @@ uint32_t ct_callers_alone(const struct ct_stores *s, uint32_t site)
 	unsigned first = 0;
 
 	take_chain(s, site, &a);
-	for (uint32_t other = 1; a.count > 1 && other <= s->site_count; other++) {
+	for (uint32_t other = 1; a.count > 1 && other <= s->sites.count; other++) {
 		if (other == site || !ct_callers_one_place(s, site, other)) {
 			continue;
 		}
@@ -106,7 +101,7 @@ uint32_t ct_callers_alone(const struct ct_stores *s, uint32_t site)
 
 void ct_callers_stack(const struct ct_stores *s, uint32_t site, char ret_stack[CT_STACK_BYTES])
 {
-	const struct ct_names *n = names_of(s, site);
+	const struct ct_names *n = ct_stores_site(s, site);
 	size_t at = 0;
 	unsigned left_out = 0;
 
@@ -114,7 +109,7 @@ void ct_callers_stack(const struct ct_stores *s, uint32_t site, char ret_stack[C
 	if (!n || n->caller == 0) {
 		return;
 	}
-	for (; n; n = names_of(s, n->caller)) {
+	for (; n; n = ct_stores_site(s, n->caller)) {
 		char line[320];
 		const size_t length = (size_t)NVW_PRINT(line, "%s%s:%u (%.*s)", at ? "\n" : "", n->file,
 			n->line, (int)strcspn(n->function, ","), n->function);

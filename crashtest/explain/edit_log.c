@@ -53,21 +53,6 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 	}
 }
 
-/* Its names are kept: keep_data() was called. */
-static int note_site(struct edit_log *log, const struct nvw_log_record *r)
-{
-	NVW_INVARIANT(r->site.id >= 1);
-	NVW_TRY(ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site)));
-	struct edit_site *const s = (struct edit_site *)log->site.at + r->site.id - 1;
-
-	NVW_PRINT(s->file, "%s", r->site.file);
-	s->line = r->site.line;
-	s->caller = r->site.caller;
-	s->function = r->site.function;
-	log->site.count = MAX(log->site.count, r->site.id);
-	return 0;
-}
-
 static int append(struct ct_array *to, const struct nvw_log_record *r, uint64_t key)
 {
 	const struct edit_entry entry = {.record = *r, .key = key, .place = to->count};
@@ -84,7 +69,7 @@ static int take_record(struct edit_log *log, struct nvw_log_record *r)
 	if (r->kind != NVW_LOG_SITE) {
 		return append(&log->entry, r, 2 * log->entry.count + 2);
 	}
-	NVW_TRY(note_site(log, r));
+	NVW_TRY(ct_sites_add(&log->sites, r));
 	r->time_ps = 0; /* all of them come first: what moves may then be used earlier than it was */
 	return append(&log->entry, r, 0);
 }
@@ -189,7 +174,7 @@ void edit_log_free(struct edit_log *log)
 	nvw_log_reader_close(log->reader);
 	free(log->entry.at);
 	free(log->added.at);
-	free(log->site.at);
+	ct_sites_free(&log->sites);
 	*log = (struct edit_log){0};
 }
 
@@ -281,22 +266,14 @@ bool ct_line_is(const struct ct_line *line, const char *file, uint32_t number)
 	       (ends_in(file, line->file) || ends_in(line->file, file));
 }
 
-static const struct edit_site *site_at(const struct edit_log *log, uint32_t site)
-{
-	if (site < 1 || site > log->site.count) {
-		return NULL;
-	}
-	return (const struct edit_site *)log->site.at + site - 1;
-}
-
-const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t site, const struct ct_line *line)
+const struct ct_names *edit_log_caller(const struct edit_log *log, uint32_t site, const struct ct_line *line)
 {
 	struct ct_line caller = {.line = line->caller_line};
-	const struct edit_site *s = site_at(log, site);
+	const struct ct_names *s = ct_sites_at(&log->sites, site);
 
 	memcpy(caller.file, line->caller_file, sizeof line->caller_file);
 	while (s) {
-		s = site_at(log, s->caller);
+		s = ct_sites_at(&log->sites, s->caller);
 		if (s && ct_line_is(&caller, s->file, s->line)) {
 			return s;
 		}
@@ -305,9 +282,9 @@ const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t sit
 }
 
 bool edit_log_has_returned(
-	const struct edit_log *log, uint32_t site, const struct edit_site *caller, const struct ct_line *line)
+	const struct edit_log *log, uint32_t site, const struct ct_names *caller, const struct ct_line *line)
 {
-	const struct edit_site *const s = site_at(log, site);
+	const struct ct_names *const s = ct_sites_at(&log->sites, site);
 
 	return s && !edit_log_caller(log, site, line) &&
 	       (s->caller != 0 || !strcmp(s->function, caller->function));
@@ -315,7 +292,7 @@ bool edit_log_has_returned(
 
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line)
 {
-	const struct edit_site *const s = site_at(log, site);
+	const struct ct_names *const s = ct_sites_at(&log->sites, site);
 
 	return s && ct_line_is(line, s->file, s->line) &&
 	       (line->caller_line == 0 || edit_log_caller(log, site, line));
@@ -380,7 +357,7 @@ static unsigned near_sites(
 	NVW_INVARIANT(kinds != 0);
 	NVW_FOR(i, log->entry.count) {
 		const struct nvw_log_record *const r = edit_record_at(log, i);
-		const struct edit_site *const s = site_at(log, edit_site_of(r));
+		const struct ct_names *const s = ct_sites_at(&log->sites, edit_site_of(r));
 
 		if (s && (kinds >> r->kind & 1) &&
 			(ends_in(s->file, line->file) || ends_in(line->file, s->file))) {

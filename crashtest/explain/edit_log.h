@@ -4,6 +4,7 @@
 #define CRASHTEST_EDIT_LOG_H
 
 #include "edit.h"
+#include "../sites.h"
 #include "../states/limits.h"
 
 struct edit_entry {
@@ -14,22 +15,16 @@ struct edit_entry {
 	struct ct_limit limit; /* of a store */
 };
 
-struct edit_site {
-	char file[128];
-	uint32_t line, caller; /* another site; 0: none */
-	const char *function;
-};
-
 struct edit_log {
 	struct nvw_log_reader *reader; /* for the log's info */
 	struct ct_array entry;         /* struct edit_entry */
 	struct ct_array added;         /* struct edit_entry, to come between the others */
-	struct ct_array site;          /* struct edit_site, number i at i - 1 */
-	struct ct_array owned;         /* void *, texts and data of the records */
-	uint64_t first;                /* place of the record from which states are tested */
-	uint32_t groups;               /* of stores that persist together */
-	unsigned orders, durables;     /* assumed ones; durables: the bit of the next one */
-	bool limited;                  /* some store is */
+	struct ct_sites sites;
+	struct ct_array owned;     /* void *, texts and data of the records */
+	uint64_t first;            /* place of the record from which states are tested */
+	uint32_t groups;           /* of stores that persist together */
+	unsigned orders, durables; /* assumed ones; durables: the bit of the next one */
+	bool limited;              /* some store is */
 };
 
 NVW_CHECKED int edit_log_read(int log_fd, uint64_t first_record, struct edit_log *ret_log);
@@ -61,12 +56,11 @@ NVW_CHECKED int edit_log_settle(struct edit_log *log);
 /* True if a site of the log is at the line. */
 bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_line *line);
 /* The site's caller that the line names; NULL: it has no such caller. */
-const struct edit_site *edit_log_caller(
-	const struct edit_log *log, uint32_t site, const struct ct_line *line);
+const struct ct_names *edit_log_caller(const struct edit_log *log, uint32_t site, const struct ct_line *line);
 /* True if the thread is certainly in none of the caller's calls. Sites without callers tell nothing but the
  * function itself. */
-bool edit_log_has_returned(const struct edit_log *log, uint32_t site, const struct edit_site *caller,
-	const struct ct_line *line);
+bool edit_log_has_returned(
+	const struct edit_log *log, uint32_t site, const struct ct_names *caller, const struct ct_line *line);
 /* The site of a store, an acknowledgement, a begin, a barrier, a flush or a fence; 0: it has none. */
 uint32_t edit_site_of(const struct nvw_log_record *record);
 /* NVW_E_USAGE: what the line lacks, and lines near it that have records of these kinds. */

@@ -420,7 +420,7 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 /* What the thread does next is after the call. */
 static bool ends_with_call(const struct edit_log *log, const struct run *run, const struct ct_line *line)
 {
-	const struct edit_site *const caller =
+	const struct ct_names *const caller =
 		edit_log_caller(log, edit_site_of(edit_record_at(log, run->first)), line);
 
 	return run->next == UINT64_MAX ||

@@ -82,11 +82,12 @@ static void add_pointers(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const uint64_t mask = UINT64_C(0xfffffffffff8), off = scene->finding->off & mask;
 
-	for (uint64_t i = 0; i < scene->stores->capacity && off != 0; i++) {
-		const struct ct_store *const store = &scene->stores->word[i].last;
+	CT_EACH_STORED(word, scene->stores)
+	{
+		const struct ct_store *const store = &word->last;
 
-		if (scene->stores->word[i].off != UINT64_MAX && (store->value & mask) == off &&
-			store->bytes == 8 && ct_store_is_durable(store, scene->medium->image.rw)) {
+		if (off != 0 && (store->value & mask) == off && store->bytes == 8 &&
+			ct_store_is_durable(store, scene->medium->image.rw)) {
 			add(durable, store);
 		}
 	}
@@ -122,10 +123,11 @@ static void add_not_persisted(
 {
 	NVW_INVARIANT(lost->count == 0);
 	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
-		NVW_EACH(word, scene->stores->word, scene->stores->capacity) {
+		CT_EACH_STORED(word, scene->stores)
+		{
 			const struct ct_store *store = &word->last;
 
-			if (word->off == UINT64_MAX || ct_store_is_durable(store, scene->medium->image.rw)) {
+			if (ct_store_is_durable(store, scene->medium->image.rw)) {
 				continue;
 			}
 			if (wanted == 4) {
@@ -167,22 +169,17 @@ static struct ct_need guess_need(const struct ct_side *durable, const struct ct_
 	return need;
 }
 
-static const struct ct_store *newest_of(const struct ct_stores *stores)
-{
-	const struct ct_store *newest = NULL;
-
-	NVW_EACH(word, stores->word, stores->capacity) {
-		if (word->off != UINT64_MAX && (!newest || word->last.number > newest->number)) {
-			newest = &word->last;
-		}
-	}
-	return newest;
-}
-
 /* Everything is durable: the crash came right behind this store. */
 static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
 {
-	const struct ct_store *const newest = newest_of(scene->stores);
+	const struct ct_store *newest = NULL;
+
+	CT_EACH_STORED(word, scene->stores)
+	{
+		if (!newest || word->last.number > newest->number) {
+			newest = &word->last;
+		}
+	}
 
 	if (newest) {
 		add(durable, newest);

@@ -5,41 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <nvw/random.h>
-
 #include "core/disk_image.h"
 #include "core/invariant.h"
 #include "core/print.h"
-#include "core/search.h"
 
 #include "stores.h"
-
-static struct ct_word *slot(const struct ct_stores *s, nvw_off off)
-{
-	const struct ct_word *const w = s->word;
-
-	return &s->word[NVW_PROBE(i, nvw_mix64(off), s->capacity, w[i].off == UINT64_MAX || w[i].off == off)];
-}
-
-static int grow(struct ct_stores *s)
-{
-	struct ct_stores bigger = *s;
-
-	bigger.capacity = s->capacity ? 2 * s->capacity : 1024;
-	bigger.word = malloc(bigger.capacity * sizeof *bigger.word);
-	NVW_ALLOCATED(bigger.word, "no memory for the stores of the run");
-	NVW_EACH(word, bigger.word, bigger.capacity) {
-		word->off = UINT64_MAX;
-	}
-	NVW_EACH(word, s->word, s->capacity) {
-		if (word->off != UINT64_MAX) {
-			*slot(&bigger, word->off) = *word;
-		}
-	}
-	free(s->word);
-	*s = bigger;
-	return 0;
-}
 
 struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
 {
@@ -63,38 +33,12 @@ struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
 
 static int add_store(struct ct_stores *s, const struct nvw_log_record *r, uint64_t number)
 {
-	const nvw_off off = r->store.off & ~(nvw_off)7;
+	struct ct_word *w;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	if (2 * s->count >= s->capacity) {
-		NVW_TRY(grow(s));
-	}
-	struct ct_word *w = slot(s, off);
-
-	if (w->off == UINT64_MAX) {
-		*w = (struct ct_word){.off = off};
-		s->count++;
-	}
+	NVW_TRY(ct_table_take(&s->words, sizeof *w, r->store.off & ~(nvw_off)7, &w));
 	w->before = w->last;
 	w->last = ct_store_of(r, number);
-	return 0;
-}
-
-static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
-{
-	struct ct_names *site = realloc(s->site, (s->site_count + 1) * sizeof *site);
-
-	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_ALLOCATED(site, "no memory for the sites of the run");
-	s->site = site;
-	site += s->site_count++;
-	site->line = r->site.line;
-	site->caller = r->site.caller;
-	site->layout = NULL;
-	NVW_FAIL_IF(r->site.layout && !(site->layout = strdup(r->site.layout)), NVW_E_MEMORY,
-		"no memory for the sites of the run");
-	NVW_PRINT(site->file, "%s", r->site.file);
-	NVW_PRINT(site->function, "%s", r->site.function);
 	return 0;
 }
 
@@ -116,7 +60,7 @@ static int add_record(struct ct_stores *s, const struct nvw_log_record *r, uint6
 	case NVW_LOG_STORE:
 		return number <= records ? add_store(s, r, number) : 0;
 	case NVW_LOG_SITE:
-		return add_site(s, r);
+		return ct_sites_add(&s->sites, r);
 	case NVW_LOG_LAUNCH:
 		return add_kernel(s, r);
 	default:
@@ -135,7 +79,8 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	const struct nvw_log_info *const log = nvw_log_info(reader);
 
 	s.of_files = !strcmp(log->model, ct_model_info(CT_MODEL_FILES)->name);
-	int error = grow(&s);
+	int error = 0;
+
 	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
 		error = add_record(&s, &r, ++number, records);
 	}
@@ -150,20 +95,15 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 
 void ct_stores_free(struct ct_stores *s)
 {
-	NVW_EACH(site, s->site, s->site_count) {
-		free(site->layout);
-	}
-	free(s->word);
-	free(s->site);
+	ct_sites_free(&s->sites);
+	free(s->words.at);
 	free(s->kernel);
 	*s = (struct ct_stores){0};
 }
 
 const struct ct_word *ct_stores_at(const struct ct_stores *s, nvw_off off)
 {
-	const struct ct_word *w = slot(s, off & ~(nvw_off)7);
-
-	return w->off == UINT64_MAX ? NULL : w;
+	return ct_table_find(&s->words, sizeof(struct ct_word), off & ~(nvw_off)7);
 }
 
 bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image)

@@ -7,6 +7,8 @@
 #define CRASHTEST_STORES_H
 
 #include "../crash.h"
+#include "../sites.h"
+#include "../table.h"
 
 struct ct_store {
 	uint64_t number; /* in log order, from 1; 0: none */
@@ -17,19 +19,15 @@ struct ct_store {
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
 };
 
+struct ct_word {
+	nvw_off off; /* aligned */
+	struct ct_store last, before;
+};
+
 struct ct_stores {
-	uint64_t count, capacity; /* words, slots */
-	struct ct_word {
-		nvw_off off; /* aligned; UINT64_MAX in an empty slot */
-		struct ct_store last, before;
-	} * word;
-	struct ct_names {
-		char file[128], function[64];
-		uint32_t line, caller; /* another site: the call in whose function it is; 0: not known */
-		char *layout;          /* source/layout.h; NULL: unknown */
-	} * site;                      /* number i at i - 1 */
-	uint32_t site_count;
-	char (*kernel)[64]; /* likewise */
+	struct ct_table words; /* struct ct_word */
+	struct ct_sites sites;
+	char (*kernel)[64]; /* number i at i - 1 */
 	uint32_t kernel_count;
 	bool of_files;                /* the log is of the model "files" */
 	const struct nvw__disk *disk; /* then of its image; NULL: of no files */
@@ -42,11 +40,16 @@ void ct_stores_free(struct ct_stores *stores);
 /* The source location of that number; NULL: it is not known. */
 static inline const struct ct_names *ct_stores_site(const struct ct_stores *s, uint32_t site)
 {
-	return site >= 1 && site <= s->site_count ? &s->site[site - 1] : NULL;
+	return ct_sites_at(&s->sites, site);
 }
 
 /* The store that a record of that number is. */
 struct ct_store ct_store_of(const struct nvw_log_record *record, uint64_t number);
+
+/* Each word that was stored to. */
+#define CT_EACH_STORED(word, stores)                                                     \
+	NVW_EACH(word, (const struct ct_word *)(stores)->words.at, (stores)->words.room) \
+		if (word->off != UINT64_MAX)
 
 /* The word at off (aligned), NULL if no work-item stored to it. */
 const struct ct_word *ct_stores_at(const struct ct_stores *stores, nvw_off off);

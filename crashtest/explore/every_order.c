@@ -24,8 +24,9 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
-#include "core/search.h"
 #include "core/text_stream.h"
+
+#include "../table.h"
 #include "every_order.h"
 
 enum {
@@ -104,8 +105,7 @@ struct ct_orders {
 	/* The run that is looked at has these. */
 	struct clock *clocks;
 	uint64_t clock_capacity;
-	struct last *words;
-	uint64_t word_count, word_capacity;
+	struct ct_table words; /* struct last */
 	uint32_t persisted[WAVEFRONTS][MODES];
 	struct before before;
 };
@@ -380,49 +380,9 @@ static int go_back(struct ct_orders *o)
 
 /* ---- What happens before what -------------------------------------------------------------------------- */
 
-static struct last *place_of(const struct ct_orders *o, uint64_t word)
-{
-	const struct last *const w = o->words;
-
-	return &o->words[NVW_PROBE(
-		i, nvw_mix64(word), o->word_capacity, w[i].word == 0 || w[i].word == word)];
-}
-
-static int grow(struct ct_orders *o)
-{
-	struct ct_orders larger = *o;
-
-	larger.word_capacity = nvw_max(2 * o->word_capacity, 256);
-	larger.words = calloc(larger.word_capacity, sizeof *larger.words);
-	NVW_ALLOCATED(larger.words, "no memory for the words of a run");
-	NVW_EACH(word, o->words, o->word_capacity) {
-		if (word->word != 0) {
-			*place_of(&larger, word->word) = *word;
-		}
-	}
-	free(o->words);
-	o->words = larger.words;
-	o->word_capacity = larger.word_capacity;
-	return 0;
-}
-
-static int last_of(struct ct_orders *o, uint64_t word, struct last **ret)
-{
-	if (2 * o->word_count >= o->word_capacity) {
-		NVW_TRY(grow(o));
-	}
-	*ret = place_of(o, word);
-	o->word_count += (*ret)->word == 0;
-	(*ret)->word = word;
-	return 0;
-}
-
 static void forget(struct ct_orders *o)
 {
-	if (o->word_count > 0) {
-		memset(o->words, 0, o->word_capacity * sizeof *o->words);
-	}
-	o->word_count = 0;
+	ct_table_clear(&o->words, sizeof(struct last));
 	memset(o->persisted, 0, sizeof o->persisted);
 }
 
@@ -452,7 +412,7 @@ static int find_before_word(struct ct_orders *o, const struct step *s, const str
 {
 	struct last *l;
 
-	NVW_TRY(last_of(o, a->word, &l));
+	NVW_TRY(ct_table_take(&o->words, sizeof *l, a->word, &l));
 	NVW_FOR(w, WAVEFRONTS) {
 		if (w == s->wavefront) {
 			continue;
@@ -501,7 +461,7 @@ static int note_step(struct ct_orders *o, const struct step *s, uint32_t number)
 	NVW_FOR(i, s->count) {
 		const struct access *const a = &o->trace->access[s->first + i];
 
-		NVW_TRY(last_of(o, a->word, &l));
+		NVW_TRY(ct_table_take(&o->words, sizeof *l, a->word, &l));
 		l->of[s->wavefront][a->changes ? CHANGES : READS] = number + 1;
 	}
 	for (enum mode m = STORES; m <= ACKS; m++) {
@@ -728,7 +688,7 @@ void ct_orders_destroy(struct ct_orders *o)
 	free_frames(o);
 	munmap(o->trace, sizeof *o->trace);
 	free(o->clocks);
-	free(o->words);
+	free(o->words.at);
 	free(o->before.step);
 	free(o);
 }

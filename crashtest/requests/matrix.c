@@ -13,7 +13,7 @@
 #include "../log_walk.h"
 #include "modes.h"
 #include "../judge/process.h"
-#include "../explain/stores.h"
+#include "../sites.h"
 
 /* ---- The barriers of the run --------------------------------------------------------------------------- */
 
@@ -28,31 +28,18 @@ struct open_barrier {
 struct survey {
 	struct ct_matrix *matrix;
 	uint64_t first_record; /* of the measured part */
-	struct ct_names *site;
-	uint32_t sites, site_capacity;
+	struct ct_sites sites;
 	struct open_barrier *open;
 	unsigned opens, open_capacity;
 };
 
-static int add_site(struct survey *s, const struct nvw_log_record *r)
-{
-	NVW_INVARIANT(r->kind == NVW_LOG_SITE);
-	NVW_GROWN(s->site, s->site_capacity, s->sites + 1, "no memory for the sites of the run");
-	struct ct_names *const site = &s->site[s->sites++];
-
-	NVW_PRINT(site->file, "%s", r->site.file);
-	NVW_PRINT(site->function, "%s", r->site.function);
-	site->line = r->site.line;
-	return 0;
-}
-
 static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 {
-	const struct ct_names *const at = &s->site[site - 1];
+	const struct ct_names *const at = ct_sites_at(&s->sites, site);
 	struct ct_matrix *const x = s->matrix;
 	unsigned i = 0;
 
-	NVW_INVARIANT(site >= 1 && site <= s->sites);
+	NVW_INVARIANT(at);
 	while (i < x->count &&
 		(x->barrier[i].line != at->line || strcmp(x->barrier[i].file, at->file) != 0)) {
 		i++;
@@ -122,7 +109,7 @@ static int survey_record(void *context, const struct nvw_log_record *r, uint64_t
 	struct survey *const s = context;
 
 	if (r->kind == NVW_LOG_SITE) {
-		return add_site(s, r);
+		return ct_sites_add(&s->sites, r);
 	}
 	if (r->kind == NVW_LOG_BARRIER && number > s->first_record) {
 		return meet(s, r);
@@ -255,7 +242,7 @@ static int survey_run(struct matrix *x)
 	struct survey s = {.matrix = x->result, .first_record = x->logged.shared->first_record};
 	const int error = ct_log_walk(x->logged.log_fd, survey_record, &s);
 
-	free(s.site);
+	ct_sites_free(&s.sites);
 	free(s.open);
 	x->total = 4 + 4 * x->result->count;
 	return error;

@@ -8,7 +8,6 @@
 
 #include "core/array.h"
 #include "core/order.h"
-#include "core/search.h"
 
 #include "distinct.h"
 
@@ -17,7 +16,7 @@ enum { STEPS_OF_INSTANT = 1 << 18, STEPS_MAX = 1 << 21, KEYS_MAX = 1 << 20 };
 
 void ct_distinct_free(struct ct_distinct *d)
 {
-	free(d->key);
+	free(d->keys.at);
 	free(d->counted);
 	*d = (struct ct_distinct){0};
 }
@@ -29,43 +28,14 @@ static int no_memory(void)
 
 /* ---- A set of keys ---------------------------------------------------------------------------------- */
 
-static uint64_t *place_of(const struct ct_distinct *d, uint64_t key)
-{
-	return &d->key[NVW_PROBE(i, key >> 20, d->room, d->key[i] == 0 || d->key[i] == key)];
-}
-
-static int grow(struct ct_distinct *d)
-{
-	struct ct_distinct more = {.room = d->room ? 2 * d->room : 1024};
-
-	more.key = calloc(more.room, sizeof *more.key);
-	NVW_ALLOCATED(more.key, "no memory for the count of states");
-	NVW_EACH(key, d->key, d->room) {
-		if (*key != 0) {
-			*place_of(&more, *key) = *key;
-		}
-	}
-	free(d->key);
-	d->key = more.key;
-	d->room = more.room;
-	return 0;
-}
-
 /* Adds one to ret_new if it is. */
 static int add(struct ct_distinct *d, uint64_t key, uint64_t *ret_new)
 {
-	const uint64_t mixed = nvw_mix64(key) | 1;
+	const uint64_t known = d->keys.count;
+	uint64_t *row;
 
-	NVW_DEEP_INVARIANT(d->count <= d->room);
-	if (2 * (d->count + 1) > d->room) {
-		NVW_TRY(grow(d));
-	}
-	uint64_t *const place = place_of(d, mixed);
-	const bool is_new = *place == 0;
-
-	*place = mixed;
-	d->count += is_new;
-	*ret_new += is_new;
+	NVW_TRY(ct_table_take(&d->keys, sizeof *row, nvw_mix64(key) >> 1, &row));
+	*ret_new += d->keys.count - known;
 	return 0;
 }
 
@@ -76,7 +46,7 @@ static bool can_be_listed(const struct ct_distinct *d, const struct ct_medium *m
 	const uint64_t width = m->cell_count + 4;
 
 	return !d->unlisted && !m->rules.limits && numbers <= STEPS_OF_INSTANT / width &&
-	       d->steps + numbers * width <= STEPS_MAX && d->count + numbers <= KEYS_MAX;
+	       d->steps + numbers * width <= STEPS_MAX && d->keys.count + numbers <= KEYS_MAX;
 }
 
 static int list(struct ct_distinct *d, struct ct_medium *m, uint64_t numbers, uint64_t *ret_new)
@@ -280,9 +250,8 @@ static void begin_period(struct ct_distinct *d)
 	d->begun = true;
 	d->period++;
 	d->unlisted = d->unsure = false;
-	if (d->count > KEYS_MAX / 2) {
-		memset(d->key, 0, d->room * sizeof *d->key);
-		d->count = 0;
+	if (d->keys.count > KEYS_MAX / 2) {
+		ct_table_clear(&d->keys, sizeof(uint64_t));
 	}
 }
 
@@ -307,7 +276,8 @@ int ct_distinct_count(struct ct_distinct *d, struct ct_medium *m, struct ct_coun
 		begin_period(d);
 	}
 	d->unsure = d->unsure || (d->written && !begins && !is_new) || model->levels == CT_GRAPH ||
-		    (model->axioms & (CT_A(AT_ONCE) | CT_A(SIZE))) || m->rules.mixed || d->count > KEYS_MAX;
+		    (model->axioms & (CT_A(AT_ONCE) | CT_A(SIZE))) || m->rules.mixed ||
+		    d->keys.count > KEYS_MAX;
 	d->written = false;
 	d->unseen = 0;
 	if (can_be_listed(d, m, numbers)) {

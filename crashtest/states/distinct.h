@@ -8,12 +8,12 @@
 #ifndef CRASHTEST_DISTINCT_H
 #define CRASHTEST_DISTINCT_H
 
+#include "../table.h"
 #include "states.h"
 
 /* Zero-initialise. */
 struct ct_distinct {
-	uint64_t *key; /* of states, and of contents of words; 0: none */
-	uint64_t count, room;
+	struct ct_table keys;       /* of states, and of contents of words */
 	struct ct_counted *counted; /* [cell] */
 	uint64_t counted_room;
 	uint64_t steps;  /* spent on lists */
