@@ -33,7 +33,7 @@ void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_p
 	snprintf(ret_path, n, "%s/pool-%u", bench->folder.path, slot);
 }
 
-int ct_log_file(void)
+int ct_log_file(int *ret_fd)
 {
 	const char *tmp = getenv("TMPDIR");
 	int fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -41,10 +41,9 @@ int ct_log_file(void)
 	if (fd < 0) { /* a file system without O_TMPFILE */
 		fd = memfd_create("persist log", MFD_CLOEXEC);
 	}
-	if (fd < 0) {
-		nvw_fail_errno("cannot create a file for the persist log");
-	}
-	return fd;
+	*ret_fd = fd;
+	NVW_FAIL_ERRNO_IF(fd < 0, "cannot create a file for the persist log");
+	return 0;
 }
 
 /* Creates the pools once, keeps their bytes: every run begins with the very same ones. */
@@ -195,7 +194,7 @@ const uint8_t *ct_run_executed(const struct ct_run_shared *s)
 	return executed_of(s);
 }
 
-struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
+int ct_run_shared_create(uint64_t ack_capacity, struct ct_run_shared **ret)
 {
 	const unsigned sites = nvw__site_count();
 	struct ct_run_shared *s = mmap(NULL, shared_bytes(ack_capacity, sites), PROT_READ | PROT_WRITE,
@@ -203,11 +202,12 @@ struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
 
 	if (s == MAP_FAILED) {
 		nvw_fail_errno("no memory for %llu acknowledgements", (ull)ack_capacity);
-		return NULL;
+		return NVW_E_MEMORY;
 	}
 	s->ack_capacity = ack_capacity;
 	s->sites = sites;
-	return s;
+	*ret = s;
+	return 0;
 }
 
 void ct_run_shared_destroy(struct ct_run_shared *s)
@@ -427,7 +427,7 @@ static int begin(struct run *r, const char *path, int log_fd, const struct ct_cu
 {
 	const struct ct_subject *s = r->bench->subject;
 	const struct emu_power_cut power = {
-		.time_ps = cut->wanted ? cut->time_ps : UINT64_MAX,
+		.time_ps = cut->time_ps,
 		.seed = cut->seed,
 		.die = die,
 		.acknowledged = acknowledged,
@@ -491,44 +491,32 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 	char path[512];
 
 	ct_bench_pool_path(b, slot, path, sizeof path);
-	const int error = write_initial(b, path);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(write_initial(b, path));
 	shared->error = 0;
 	shared->ack_count = 0;
-	fflush(NULL);
-	const pid_t pid = fork();
-
-	if (pid == 0) {
+	NVW_TRY(ct_fork(NULL, ret_pid));
+	if (*ret_pid == 0) {
 		struct run r = {.bench = b, .shared = shared};
 
-		ct_child_begin();
 		shared->error = emulate(&r, path, log_fd, cut);
 		if (shared->error) {
 			NVW_PRINT(shared->message, "%s", nvw_error_message());
 		}
 		_exit(shared->error != 0);
 	}
-	NVW_FAIL_ERRNO_IF(pid < 0, "cannot start a process");
-	*ret_pid = pid;
 	return 0;
 }
 
-int ct_run_whole(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,
-	struct ct_run_shared *shared)
+int ct_run_whole(const struct ct_bench *b, int log_fd, const struct ct_cut *cut, struct ct_run_shared *shared)
 {
+	static const struct ct_cut never = {.time_ps = UINT64_MAX};
 	int status;
 	pid_t pid;
-	const int error = ct_run_start(b, slot, log_fd, cut, shared, &pid);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_run_start(b, 0, log_fd, NVW_OR(cut, &never), shared, &pid));
 	NVW_TRY(nvw_stop_wait(pid, &status));
 	NVW_FAIL_IF(shared->error, shared->error, "%s", shared->message);
-	NVW_FAIL_IF(WIFSIGNALED(status) && !(cut->wanted && WTERMSIG(status) == SIGKILL), NVW_E_KERNEL,
+	NVW_FAIL_IF(WIFSIGNALED(status) && !(cut && WTERMSIG(status) == SIGKILL), NVW_E_KERNEL,
 		"%s: the emulated run was killed by signal %d (%s)", b->subject->workload->name,
 		WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return 0;

@@ -46,8 +46,7 @@ struct ct_run_shared {
 };
 
 struct ct_cut {
-	bool wanted;
-	uint64_t time_ps, seed;
+	uint64_t time_ps, seed; /* UINT64_MAX: never */
 };
 
 NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench);
@@ -55,11 +54,14 @@ NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_benc
 NVW_CHECKED int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 
-/* A file without a name for a run's persist log, or -1 with a message. */
-int ct_log_file(void);
+/* A file without a name for a run's persist log. *ret_fd: -1 if there is none. */
+NVW_CHECKED int ct_log_file(int *ret_fd);
 
-/* Memory for a run's report with room for this many acknowledgements; NULL without memory. */
-struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
+/* As many acknowledgements as a run may have; memory is used only as needed. */
+enum { CT_ACK_RANGES_MAX = 1 << 26 };
+
+/* Memory for a run's report with room for this many acknowledgements. */
+NVW_CHECKED int ct_run_shared_create(uint64_t ack_capacity, struct ct_run_shared **ret_shared);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
 
 /* Which accesses in the source of kernels (device/sites.h) a run that has ended executed, of
@@ -79,8 +81,8 @@ void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_p
 NVW_CHECKED int ct_run_start(const struct ct_bench *bench, unsigned slot, int log_fd,
 	const struct ct_cut *cut, struct ct_run_shared *shared, pid_t *ret_pid);
 
-/* Starts a run and waits for it. */
-NVW_CHECKED int ct_run_whole(const struct ct_bench *bench, unsigned slot, int log_fd,
-	const struct ct_cut *cut, struct ct_run_shared *shared);
+/* Starts a run in slot 0 and waits for it. cut: NULL for none. */
+NVW_CHECKED int ct_run_whole(
+	const struct ct_bench *bench, int log_fd, const struct ct_cut *cut, struct ct_run_shared *shared);
 
 #endif

@@ -14,8 +14,6 @@
 #include "cure_run.h"
 #include "../judge/oracle.h"
 
-enum { ACKS = 1 << 26 }; /* memory is used only as needed */
-
 static bool is_barrier(const struct ct_edit *e)
 {
 	return e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN;
@@ -115,7 +113,6 @@ static int run_with(const struct ct_exploration *e, const struct emu_inserted *i
 	struct ct_run_shared *shared, struct ct_cure_run *run)
 {
 	const struct ct_run_shared *const recorded = e->recorded;
-	const struct ct_cut never = {0};
 	struct ct_subject subject = *e->bench->subject;
 	struct ct_bench changed = *e->bench;
 
@@ -125,7 +122,7 @@ static int run_with(const struct ct_exploration *e, const struct emu_inserted *i
 	subject.time_max_ps = CT_RUN_FACTOR * recorded->end_ps;
 	subject.operations_max = CT_RUN_FACTOR * recorded->operations;
 	changed.subject = &subject;
-	const int error = ct_run_whole(&changed, 0, run->log_fd, &never, shared);
+	const int error = ct_run_whole(&changed, run->log_fd, NULL, shared);
 
 	run->end = CT_CURE_HOLDS;
 	run->first_record = shared->first_record;
@@ -172,15 +169,10 @@ int ct_cure_run(
 	if (barriers == 0) {
 		return 0;
 	}
-	ret->log_fd = ct_log_file();
-	if (ret->log_fd < 0) {
-		return NVW_E_SYSTEM;
-	}
-	struct ct_run_shared *const shared = ct_run_shared_create(ACKS);
+	struct ct_run_shared *shared;
 
-	if (!shared) {
-		return NVW_E_MEMORY;
-	}
+	NVW_TRY(ct_log_file(&ret->log_fd));
+	NVW_TRY(ct_run_shared_create(CT_ACK_RANGES_MAX, &shared));
 	const int error = run_with(e, inserted, barriers, shared, ret);
 
 	ct_run_shared_destroy(shared);

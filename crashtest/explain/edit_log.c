@@ -8,7 +8,6 @@
 
 #include "core/bounds.h"
 #include "core/order.h"
-#include "core/print.h"
 
 #include "edit_log.h"
 #include "../run.h"
@@ -144,19 +143,8 @@ static int write_records(const struct edit_log *log, int fd)
 
 int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **ret_limits)
 {
-	const int fd = ct_log_file();
-
-	*ret_fd = -1;
-	if (fd < 0) {
-		return NVW_E_SYSTEM;
-	}
-	const int error = write_records(log, fd);
-
-	if (error) {
-		close(fd);
-		return error;
-	}
-	*ret_fd = fd;
+	NVW_TRY(ct_log_file(ret_fd));
+	NVW_TRY(write_records(log, *ret_fd));
 	return write_limits(log, ret_limits);
 }
 

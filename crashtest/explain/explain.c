@@ -618,23 +618,20 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	enum judging judging, int *ret_error)
 {
 	int status = 0;
+	pid_t pid;
 
-	fflush(NULL);
-	const pid_t pid = fork();
-
+	*ret_error = ct_fork(NULL, &pid);
+	if (*ret_error) {
+		return true;
+	}
 	if (pid == 0) {
 		struct explanation x = {.e = e, .finding = &shared->finding};
 
 		if (judging == JUDGES_APART) {
 			x.apart = &shared->apart;
 		}
-		ct_child_begin();
 		explain(&x, from, judging);
 		_exit(x.error != 0);
-	}
-	if (pid < 0) {
-		*ret_error = nvw_fail_errno("cannot start a process");
-		return true;
 	}
 	*ret_error = nvw_stop_wait(pid, &status);
 	if (*ret_error == NVW_E_STOPPED) {

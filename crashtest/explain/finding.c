@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Findings in files. See finding.h. */
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -412,16 +411,13 @@ static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
 static int judge_once(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
 	struct shared *shared)
 {
-	fflush(NULL);
-	const pid_t pid = fork();
+	pid_t pid;
 
+	NVW_TRY(ct_fork(&shared->frames, &pid));
 	if (pid == 0) {
-		ct_child_begin();
-		ct_frames_catch(&shared->frames);
 		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}
-	NVW_FAIL_ERRNO_IF(pid < 0, "cannot start a process");
 	return wait_for(pid, timeout_ms, shared);
 }
 

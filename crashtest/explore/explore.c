@@ -226,12 +226,10 @@ static int start(struct exploration *x, struct ct_worker *w)
 	w->sequence_cpu = w->used = 0;
 	w->look = (struct ct_hang_look){0};
 	w->sequence_wall = ct_wall_seconds();
-	fflush(NULL);
-	w->pid = fork();
+	NVW_TRY(ct_fork(&w->shared->frames, &w->pid));
 	if (w->pid == 0) {
 		ct_worker_run(x->e, &x->plan, w);
 	}
-	NVW_FAIL_ERRNO_IF(w->pid < 0, "cannot start a process");
 	return 0;
 }
 

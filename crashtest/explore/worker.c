@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of a worker. See worker.h. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
@@ -702,8 +701,6 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 		.failing = w->failing,
 		.first = w->first};
 
-	ct_child_begin();
-	ct_frames_catch(&shared->frames);
 	m->seen = NULL;
 	int error = ct_image_own(&m->image); /* the parent's is needed if this process dies */
 

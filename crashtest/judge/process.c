@@ -76,6 +76,20 @@ void ct_child_begin(void)
 	}
 }
 
+int ct_fork(struct ct_frames *frames, pid_t *ret_pid)
+{
+	fflush(NULL);
+	*ret_pid = fork();
+	NVW_FAIL_ERRNO_IF(*ret_pid < 0, "cannot start a process");
+	if (*ret_pid == 0) {
+		ct_child_begin();
+	}
+	if (*ret_pid == 0 && frames) {
+		ct_frames_catch(frames);
+	}
+	return 0;
+}
+
 bool ct_is_from_outside(int signal)
 {
 	return signal == SIGKILL || signal == SIGINT || signal == SIGTERM || signal == SIGHUP;

@@ -36,6 +36,10 @@ void ct_child_leads(void);
 /* Called first in a child: it dies with its parent, or of any fatal signal, without a core file. */
 void ct_child_begin(void);
 
+/* Starts a child that begins so; *ret_pid is 0 there. frames: where it leaves its stack if it dies; may be
+ * NULL. */
+NVW_CHECKED int ct_fork(struct ct_frames *frames, pid_t *ret_pid);
+
 /* Signals by which others end a process: SIGKILL, and those that nvwave stops on. */
 bool ct_is_from_outside(int signal);
 

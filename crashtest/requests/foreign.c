@@ -791,10 +791,7 @@ static int gather_evidence(const struct ct_foreign *f, struct ct_options *o, str
 	if (is_persist) {
 		return 0;
 	}
-	v->log_fd = ct_log_file();
-	if (v->log_fd < 0) {
-		return NVW_E_SYSTEM;
-	}
+	NVW_TRY(ct_log_file(&v->log_fd));
 	return ct_store_log_convert(f->store_log, f->image, v->bytes, v->log_fd, &v->counts);
 }
 

@@ -9,7 +9,6 @@
  * repeated with a log to explain its finding.
  */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,13 +27,12 @@
 
 #include "../explain/explain.h"
 #include "../explain/finding.h"
+#include "../explore/result.h"
 #include "../group.h"
 #include "modes.h"
 #include "../judge/oracle.h"
 #include "../judge/process.h"
 #include "../run.h"
-
-enum { ACK_RANGES_MAX = 1 << 26 };
 
 /* Written by the judging process. */
 struct verdict {
@@ -76,7 +74,6 @@ static struct ct_cut cut_of(const struct killing *k, uint64_t trial)
 
 	NVW_INVARIANT(k->begin_ps <= k->end_ps);
 	return (struct ct_cut){
-		.wanted = true,
 		.time_ps = k->begin_ps + nvw_random_below(&r, k->end_ps - k->begin_ps + 1),
 		.seed = nvw_random_u64(&r),
 	};
@@ -114,18 +111,14 @@ static int start_judging(const struct killing *k, struct slot *s)
 {
 	NVW_INVARIANT(s->stage == EMULATING || s->stage == JUDGING);
 	memset(s->verdict, 0, sizeof *s->verdict);
-	fflush(NULL);
-	s->pid = fork();
+	NVW_TRY(ct_fork(&s->verdict->frames, &s->pid));
 	if (s->pid == 0) {
-		ct_child_begin();
-		ct_frames_catch(&s->verdict->frames);
 		s->verdict->error = judge(k, s);
 		if (s->verdict->error) {
 			NVW_PRINT(s->verdict->message, "%s", nvw_error_message());
 		}
 		_exit(0);
 	}
-	NVW_FAIL_ERRNO_IF(s->pid < 0, "cannot start a process");
 	s->stage = JUDGING;
 	s->hung = false;
 	s->cpu = 0;
@@ -280,7 +273,6 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	json_t *const head = ct_finding_subject(k->bench->subject, k->options, k->bench->subject->command);
 	struct ct_exploration e = {
 		.rules = {.begin_ps = k->begin_ps},
-		.log_fd = ct_log_file(),
 		.initial = k->bench->initial,
 		.bytes = k->bench->bytes,
 		.judge = ct_oracle_judge,
@@ -290,8 +282,11 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = e.log_fd < 0 ? NVW_E_SYSTEM : ct_run_whole(k->bench, 0, e.log_fd, &cut, s->run);
+	int error = ct_log_file(&e.log_fd);
 
+	if (!error) {
+		error = ct_run_whole(k->bench, e.log_fd, &cut, s->run);
+	}
 	ct_bench_pool_path(k->bench, 0, path, sizeof path);
 	if (!error && nvw_pool_open(path, NVW_POOL_PRIVATE, &pool) == 0) {
 		error = explain_pools(&e, pool, f);
@@ -305,13 +300,6 @@ static int explain(const struct killing *k, struct ct_finding *f)
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
-
-static int by_trial(const void *a, const void *b)
-{
-	const struct ct_finding *x = a, *y = b;
-
-	return x->draw < y->draw ? -1 : x->draw > y->draw;
-}
 
 static void gather(struct killing *k)
 {
@@ -327,20 +315,17 @@ static void gather(struct killing *k)
 	r->sim_time_ps = k->end_ps - k->begin_ps;
 	r->findings_unlisted = k->groups.unlisted;
 	ct_groups_list(&k->groups, r);
-	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_trial);
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], ct_by_first);
 }
 
 /* The uncut run: its duration and its acknowledgements. */
 static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 {
-	struct ct_run_shared *run = ct_run_shared_create(ACK_RANGES_MAX);
-	const struct ct_cut never = {0};
+	struct ct_run_shared *run;
 
-	if (!run) {
-		return NVW_E_MEMORY;
-	}
+	NVW_TRY(ct_run_shared_create(CT_ACK_RANGES_MAX, &run));
 	ct_tell(k->options, "emulating", 0, 0, 0);
-	int error = ct_run_whole(k->bench, 0, -1, &never, run);
+	int error = ct_run_whole(k->bench, -1, NULL, run);
 
 	if (!error) {
 		error = ct_coverage_of(ct_run_executed(run), &k->result->coverage);
@@ -365,8 +350,8 @@ static int make_slots(struct killing *k, uint64_t ack_ranges)
 
 		s->number = i;
 		s->verdict = ct_shared_memory(sizeof *s->verdict);
-		s->run = ct_run_shared_create(ack_ranges + 1);
-		NVW_FAIL_IF(!s->verdict || !s->run || !k->seen, NVW_E_MEMORY, "no memory for the trials");
+		NVW_FAIL_IF(!s->verdict || !k->seen, NVW_E_MEMORY, "no memory for the trials");
+		NVW_TRY(ct_run_shared_create(ack_ranges + 1, &s->run));
 	}
 	return 0;
 }

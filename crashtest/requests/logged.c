@@ -17,8 +17,6 @@
 #include "../judge/process.h"
 #include "../run.h"
 
-enum { ACK_RANGES_MAX = 1 << 26 }; /* memory is used only as needed */
-
 /* The log must account for every byte of the pool, or the explored states would not be those of the run. */
 static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 {
@@ -202,29 +200,15 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	return passes && !is_part ? go_on_from_some(l, rules, options, ret_result) : 0;
 }
 
-static int open_syncs(struct ct_logged *l)
-{
-	l->shared->syncs_fd = ct_log_file();
-	return l->shared->syncs_fd < 0 ? NVW_E_SYSTEM : 0;
-}
-
 static int run_logged(struct ct_logged *l, const struct ct_options *options)
 {
-	const struct ct_cut never = {0};
-
-	l->shared = ct_run_shared_create(ACK_RANGES_MAX);
-	if (!l->shared) {
-		return NVW_E_MEMORY;
-	}
-	l->log_fd = ct_log_file();
-	if (l->log_fd < 0) {
-		return NVW_E_SYSTEM;
-	}
+	NVW_TRY(ct_run_shared_create(CT_ACK_RANGES_MAX, &l->shared));
+	NVW_TRY(ct_log_file(&l->log_fd));
 	if (options->robust) {
-		NVW_TRY(open_syncs(l));
+		NVW_TRY(ct_log_file(&l->shared->syncs_fd));
 	}
 	ct_tell(options, "emulating", 0, 0, 0);
-	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
+	return ct_run_whole(&l->bench, l->log_fd, NULL, l->shared);
 }
 
 int ct_logged_create(

@@ -7,7 +7,6 @@
  * The schedule by time comes first: it tells the others which words are contended, and how many choices there
  * are. So a schedule is repeated by two runs, whatever its number.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,6 @@
 #include "modes.h"
 
 enum {
-	ACK_RANGES_MAX = 1 << 26,
 	TURNS_AT_LEAST = 100000, /* of a schedule, before it is said not to end */
 	TURNS_FACTOR = 20,       /* of the run by time, likewise */
 };
@@ -297,7 +295,6 @@ static void order_schedule(struct schedules *x, uint64_t number)
 
 static int run_schedule(struct schedules *x)
 {
-	const struct ct_cut never = {0};
 	struct ct_logged *const l = &x->logged;
 
 	if (l->log_fd >= 0) {
@@ -305,14 +302,11 @@ static int run_schedule(struct schedules *x)
 	}
 	l->log_fd = -1;
 	if (x->crashes) {
-		l->log_fd = ct_log_file();
-	}
-	if (x->crashes && l->log_fd < 0) {
-		return NVW_E_SYSTEM;
+		NVW_TRY(ct_log_file(&l->log_fd));
 	}
 	memset(&l->shared->order, 0, sizeof l->shared->order);
 	memset(&l->shared->races, 0, sizeof l->shared->races);
-	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
+	return ct_run_whole(&l->bench, l->log_fd, NULL, l->shared);
 }
 
 /* What a run that is not a known one has left. */
@@ -467,8 +461,7 @@ static int prepare_runs(struct schedules *x)
 {
 	NVW_TRY(make_table(x));
 	NVW_TRY((x->crashes ? ct_bench_create : ct_bench_create_any)(&x->subject, &x->logged.bench));
-	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	return x->logged.shared ? 0 : NVW_E_MEMORY;
+	return ct_run_shared_create(CT_ACK_RANGES_MAX, &x->logged.shared);
 }
 
 static int prepare(struct schedules *x, const struct ct_subject *subject)
