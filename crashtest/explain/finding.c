@@ -16,7 +16,6 @@
 #include <emu.h>
 
 #include "core/bounds.h"
-#include "core/invariant.h"
 #include "core/member.h"
 #include "core/print.h"
 
@@ -34,7 +33,13 @@
  *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd
  *	| XXH64 (8)
  */
-enum { MAGIC_BYTES = 8, HEAD_BYTES = 8 + 4 + 4 + 8 + 8, VERSION = 1, JSON_MAX = 1 << 26 };
+struct head {
+	char magic[8];
+	uint32_t version, text;
+	uint64_t bytes, packed;
+};
+
+enum { HEAD_BYTES = sizeof(struct head), VERSION = 1, JSON_MAX = 1 << 26 };
 
 static const uint64_t file_bytes_max = UINT64_C(1) << 32, image_bytes_max = UINT64_C(1) << 35;
 
@@ -144,25 +149,6 @@ static json_t *acks_json(
 	return ranges;
 }
 
-static void put(uint8_t *to, uint64_t value, unsigned bytes)
-{
-	NVW_DEEP_INVARIANT(bytes <= 8);
-	NVW_FOR(i, bytes) {
-		to[i] = (uint8_t)(value >> 8 * i);
-	}
-}
-
-static uint64_t get(const uint8_t *from, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	NVW_DEEP_INVARIANT(bytes <= 8);
-	NVW_FOR(i, bytes) {
-		value |= (uint64_t)from[i] << 8 * i;
-	}
-	return value;
-}
-
 static int write_whole(const char *path, const void *data, size_t bytes)
 {
 	struct nvw_new_file f;
@@ -187,15 +173,16 @@ static uint8_t *pack(const char *json, const void *image, uint64_t bytes, size_t
 		free(file);
 		return NULL;
 	}
-	memcpy(file, MAGIC, MAGIC_BYTES);
-	put(file + 8, VERSION, 4);
-	put(file + 12, text, 4);
-	put(file + 16, bytes, 8);
-	put(file + 24, packed, 8);
+	struct head head = {.version = VERSION, .text = (uint32_t)text, .bytes = bytes, .packed = packed};
+
+	memcpy(head.magic, MAGIC, sizeof head.magic);
+	memcpy(file, &head, HEAD_BYTES);
 	memcpy(file + HEAD_BYTES, json, text);
 	*ret_bytes = HEAD_BYTES + text + packed;
-	put(file + *ret_bytes, XXH64(file, *ret_bytes, 0), 8);
-	*ret_bytes += 8;
+	const uint64_t sum = XXH64(file, *ret_bytes, 0);
+
+	memcpy(file + *ret_bytes, &sum, sizeof sum);
+	*ret_bytes += sizeof sum;
 	return file;
 }
 
@@ -267,13 +254,14 @@ static int load_in_flight(struct ct_saved *s)
 	return 0;
 }
 
-static int check_magic(const char *path, const uint8_t *file, size_t size)
+static int read_head(const char *path, const uint8_t *file, size_t size, struct head *ret)
 {
-	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
+	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, sizeof ret->magic) != 0) {
 		return damaged(path, 0, "a saved finding (NVWFIND)");
 	}
-	NVW_FAIL_IF(get(file + 8, 4) != VERSION, NVW_E_VERSION,
-		"%s: offset 8: expected version %d, found %llu", path, VERSION, (ull)get(file + 8, 4));
+	memcpy(ret, file, HEAD_BYTES);
+	NVW_FAIL_IF(ret->version != VERSION, NVW_E_VERSION, "%s: offset 8: expected version %d, found %u",
+		path, VERSION, ret->version);
 	return 0;
 }
 
@@ -295,21 +283,23 @@ static int unpack_image(
 
 static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
 {
-	NVW_TRY(check_magic(path, file, size));
-	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
+	struct head head;
+	uint64_t sum;
 
-	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
+	NVW_TRY(read_head(path, file, size, &head));
+	if (head.text > JSON_MAX || head.packed > size || HEAD_BYTES + head.text + head.packed + 8 != size) {
 		return damaged(path, 12, "lengths that add up to the file's size");
 	}
-	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
-		return damaged(path, size - 8, "the checksum of the file");
+	memcpy(&sum, file + size - sizeof sum, sizeof sum);
+	if (XXH64(file, size - sizeof sum, 0) != sum) {
+		return damaged(path, size - sizeof sum, "the checksum of the file");
 	}
-	s->head = json_loadb((const char *)file + HEAD_BYTES, text, 0, NULL);
+	s->head = json_loadb((const char *)file + HEAD_BYTES, head.text, 0, NULL);
 	if (!json_is_object(s->head)) {
 		return damaged(path, HEAD_BYTES, "a JSON object");
 	}
-	s->bytes = get(file + 16, 8);
-	NVW_TRY(unpack_image(path, file, s, text, packed));
+	s->bytes = head.bytes;
+	NVW_TRY(unpack_image(path, file, s, head.text, head.packed));
 	NVW_TRY(load_acks(path, s));
 	return load_in_flight(s);
 }
