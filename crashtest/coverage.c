@@ -52,19 +52,14 @@ static bool is_of_the_run(const char *file, const uint8_t *executed, unsigned si
 	return false;
 }
 
-static int by_line(unsigned x, unsigned y)
-{
-	return NVW_ORDER(x, y);
-}
-
 /* Functions of a program may be within others: lambdas. */
 static int by_function(const void *a, const void *b)
 {
 	const struct ct_statement *const x = a, *const y = b;
-	const int files = strcmp(x->file, y->file), first = by_line(x->first_line, y->first_line),
+	const int files = strcmp(x->file, y->file), first = NVW_ORDER(x->first_line, y->first_line),
 		  names = strcmp(x->function, y->function);
 
-	return NVW_OR(NVW_OR(files, first), NVW_OR(names, by_line(x->line, y->line)));
+	return NVW_OR(NVW_OR(files, first), NVW_OR(names, NVW_ORDER(x->line, y->line)));
 }
 
 static int by_place(const void *a, const void *b)

@@ -13,12 +13,6 @@ struct ordering {
 	unsigned number[CT_FINDINGS_MAX]; /* of each finding before, from 1 */
 };
 
-/* Negative: a is mended before b. */
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return NVW_ORDER(a, b);
-}
-
 static bool needs_no_crash(const struct ct_finding *f)
 {
 	return f->cause.kind == CT_CAUSE_LOGIC;
@@ -27,11 +21,12 @@ static bool needs_no_crash(const struct ct_finding *f)
 static bool is_before(const struct ct_finding *a, const struct ct_finding *b)
 {
 	const int orders[] = {
-		compare_numbers(needs_no_crash(b), needs_no_crash(a)),
-		compare_numbers(a->cure.behind, b->cure.behind),
-		compare_numbers(a->sample, b->sample),
-		compare_numbers(b->states, a->states),
-		compare_numbers(a->first_time_ps, b->first_time_ps),
+		/* negative: a is mended before b */
+		NVW_ORDER(needs_no_crash(b), needs_no_crash(a)),
+		NVW_ORDER(a->cure.behind, b->cure.behind),
+		NVW_ORDER(a->sample, b->sample),
+		NVW_ORDER(b->states, a->states),
+		NVW_ORDER(a->first_time_ps, b->first_time_ps),
 	};
 
 	NVW_EACH_IN(order, orders) {

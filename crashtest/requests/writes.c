@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/order.h"
 
 #include "../log_walk.h"
@@ -80,37 +81,25 @@ static int add_record(void *context, const struct nvw_log_record *r, uint64_t nu
 
 /* ---- Assigning stores to writes ------------------------------------------------------------------------ */
 
-/* Below 0, 0 or above 0. */
-static int order_of(uint64_t a, uint64_t b)
-{
-	return NVW_ORDER(a, b);
-}
-
 static int by_writer(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	if (x->by == y->by) {
-		return order_of(x->order, y->order);
-	}
-	return order_of(x->by, y->by);
+	return NVW_OR(NVW_ORDER(x->by, y->by), NVW_ORDER(x->order, y->order));
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	if (x->off == y->off) {
-		return order_of(x->order, y->order);
-	}
-	return order_of(x->off, y->off);
+	return NVW_OR(NVW_ORDER(x->off, y->off), NVW_ORDER(x->order, y->order));
 }
 
 static int by_group(const void *a, const void *b)
 {
 	const struct acknowledged *const x = a, *const y = b;
 
-	return order_of(x->by, y->by);
+	return NVW_ORDER(x->by, y->by);
 }
 
 /* The number that the acknowledgement of this writer gives; without one, the write's own. */
