@@ -222,7 +222,7 @@ static int count_without(struct ct_proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
 	struct ct_edit edit[CT_PROOF_EDITS];
-	const unsigned count = ct_proof_collect(p, number, edit);
+	const unsigned count = ct_proof_collect(p, ~(UINT32_C(1) << number), edit);
 	const int error = ct_proof_explore(p, edit, count, CT_TRIAL_WHOLE);
 
 	NVW_INVARIANT(number < p->result->finding_count);
@@ -254,7 +254,8 @@ static int drop_spares(struct ct_proof *p)
 		if (p->result->finding[i].cure.count == 0) {
 			continue;
 		}
-		error = ct_proof_explore(p, edit, ct_proof_collect(p, i, edit), CT_TRIAL_BARE);
+		error = ct_proof_explore(
+			p, edit, ct_proof_collect(p, ~(UINT32_C(1) << i), edit), CT_TRIAL_BARE);
 		if (error == 0 && ct_is_clean(p->trial)) {
 			drop(p, i);
 		}
@@ -359,26 +360,6 @@ static int verify(struct ct_proof *p)
 
 /* ---- Which states are whose ---------------------------------------------------------------------------- */
 
-/* Collects the edits of the test, and those of one finding. */
-static unsigned collect_one(const struct ct_proof *p, unsigned number, struct ct_edit edit[CT_PROOF_EDITS])
-{
-	const struct ct_options *const o = &p->e->options;
-	const struct ct_cure *const c = &p->result->finding[number].cure;
-	unsigned count = 0;
-
-	NVW_INVARIANT(number < p->result->finding_count);
-	for (unsigned i = 0; i < o->assumed_count && i < CT_PROOF_ASSUMED; i++) {
-		edit[count++] = o->assumed[i];
-	}
-	NVW_EACH(one, c->edit, c->count) {
-		edit[count++] = *one;
-	}
-	if (c->masked) {
-		edit[count++] = c->mask;
-	}
-	return count;
-}
-
 static int account_alone(struct ct_proof *p, struct ct_account *a, unsigned i)
 {
 	struct ct_edit edit[CT_PROOF_EDITS];
@@ -388,7 +369,8 @@ static int account_alone(struct ct_proof *p, struct ct_account *a, unsigned i)
 	if (c->count == 0 && !c->masked) {
 		return 0;
 	}
-	const int error = ct_proof_explore(p, edit, collect_one(p, i, edit), CT_TRIAL_WHOLE);
+	const int error =
+		ct_proof_explore(p, edit, ct_proof_collect(p, UINT32_C(1) << i, edit), CT_TRIAL_WHOLE);
 
 	if (!error) {
 		ct_account_alone(a, p->result, i, p->trial);

@@ -119,8 +119,8 @@ int ct_proof_explore_run(struct ct_proof *p, struct ct_cure_run *run, int kinds)
 	return 0;
 }
 
-/* Collects the edits of the test, of the cures and of what stands for missing ones; not those of except. */
-unsigned ct_proof_collect(const struct ct_proof *p, unsigned except, struct ct_edit edits[CT_PROOF_EDITS])
+/* Collects the edits of the test, of the cures of some findings and of what stands for missing ones. */
+unsigned ct_proof_collect(const struct ct_proof *p, uint32_t findings, struct ct_edit edits[CT_PROOF_EDITS])
 {
 	const struct ct_options *const o = &p->e->options;
 	unsigned count = 0;
@@ -130,11 +130,12 @@ unsigned ct_proof_collect(const struct ct_proof *p, unsigned except, struct ct_e
 	}
 	NVW_FOR(i, p->result->finding_count) {
 		const struct ct_cure *const c = &p->result->finding[i].cure;
+		const bool is_among = findings >> i & 1;
 
-		for (unsigned k = 0; k < c->count && i != except && count < CT_PROOF_EDITS; k++) {
+		for (unsigned k = 0; k < c->count && is_among && count < CT_PROOF_EDITS; k++) {
 			edits[count++] = c->edit[k];
 		}
-		if (c->masked && i != except && count < CT_PROOF_EDITS) {
+		if (c->masked && is_among && count < CT_PROOF_EDITS) {
 			edits[count++] = c->mask;
 		}
 	}

@@ -55,9 +55,9 @@ bool ct_proof_is_spent(const struct ct_proof *proof);
 /* All of it, without a state that fails or has no answer. */
 bool ct_is_clean(const struct ct_result *result);
 
-/* Collects the edits of the test, of the cures and of what stands for missing ones; not those of finding
- * except. Their number. */
+/* Collects the edits of the test, and of some findings (a bit each) the cures and what stands for missing
+ * ones. Their number. */
 unsigned ct_proof_collect(
-	const struct ct_proof *proof, unsigned except, struct ct_edit ret_edits[CT_PROOF_EDITS]);
+	const struct ct_proof *proof, uint32_t findings, struct ct_edit ret_edits[CT_PROOF_EDITS]);
 
 #endif
