@@ -8,9 +8,14 @@ static uint64_t extent_bytes(uint64_t payload)
 	return nvw__chunk_value(payload) * NVW_POOL_CHUNK_BYTES;
 }
 
+/* Every allocated block and extent, with its word and the word's payload if it were free. */
 struct walk {
-	int (*visit)(void *context, nvw_off block, uint64_t bytes);
+	int (*visit)(const struct walk *w, nvw_off word_off, uint64_t free, nvw_off block, uint64_t bytes);
+	struct nvw_pool *pool;
+	int (*visitor)(void *context, nvw_off block, uint64_t bytes);
+	bool (*reachable)(void *context, nvw_off block, uint64_t bytes);
 	void *context;
+	struct nvw_recovery *report;
 };
 
 static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
@@ -19,27 +24,41 @@ static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload,
 	const struct walk *const w = context;
 
 	if (rec_is_allocated(payload, outcome)) {
-		return w->visit(w->context, block, bytes);
+		return w->visit(w, word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0), block, bytes);
 	}
 	return 0;
+}
+
+static int each_allocated(const struct nvw_pool *pool, uint64_t *words_read, struct walk *w)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	struct nvw__written written = {0};
+	uint64_t payload;
+
+	NVW_TRY(rec_each_block(pool, words_read, visit_if_allocated, w));
+	REC_EACH_CHUNK(chunk, payload, pool, &written) {
+		NVW_TRY(rec_chunk(pool, chunk, &payload));
+		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			NVW_TRY(w->visit(w, nvw__chunk_word_off(g, chunk),
+				nvw__chunk_payload(NVW__CHUNK_FREE, 0), nvw__chunk_off(g, chunk),
+				extent_bytes(payload)));
+		}
+	}
+	return 0;
+}
+
+static int tell(const struct walk *w, nvw_off word_off, uint64_t free, nvw_off block, uint64_t bytes)
+{
+	return w->visitor(w->context, block, bytes);
 }
 
 int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes),
 	void *context)
 {
-	struct walk w = {visit, context};
-	struct nvw__written written = {0};
-	uint64_t payload, words_read = 0;
+	struct walk w = {.visit = tell, .visitor = visit, .context = context};
+	uint64_t words_read = 0;
 
-	NVW_TRY(rec_each_block(pool, &words_read, visit_if_allocated, &w));
-	REC_EACH_CHUNK(chunk, payload, pool, &written) {
-		NVW_TRY(rec_chunk(pool, chunk, &payload));
-		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-			NVW_TRY(visit(context, nvw__chunk_off(nvw_pool_geometry(pool), chunk),
-				extent_bytes(payload)));
-		}
-	}
-	return 0;
+	return each_allocated(pool, &words_read, &w);
 }
 
 static bool block_is_allocated(const struct nvw_pool *pool, nvw_off off, unsigned class)
@@ -118,59 +137,22 @@ uint64_t nvw_heap_place_of(const struct nvw_pool_geometry *g, uint64_t bytes, nv
 
 /* ---- Sweep --------------------------------------------------------------------------------- */
 
-struct sweep {
-	struct nvw_pool *pool;
-	bool (*reachable)(void *context, nvw_off block, uint64_t bytes);
-	void *context;
-	struct nvw_recovery *report;
-};
-
-static int sweep_block(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
-	nvw_off block, uint32_t bytes)
+static int sweep(const struct walk *w, nvw_off word_off, uint64_t free, nvw_off block, uint64_t bytes)
 {
-	const struct sweep *const s = context;
-
-	if (!rec_is_allocated(payload, outcome) || s->reachable(s->context, block, bytes)) {
+	if (w->reachable(w->context, block, bytes)) {
 		return 0;
 	}
-	s->report->blocks_freed++;
-	return nvw_pool_write_word(
-		s->pool, word_off, nvw_seal(word_off, nvw__block_payload(NVW__BLOCK_FREE, 0, 0)));
-}
-
-static int sweep_extent(const struct sweep *s, uint64_t chunk, uint64_t payload)
-{
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(s->pool);
-	const nvw_off word_off = nvw__chunk_word_off(g, chunk);
-
-	if (nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT ||
-		s->reachable(s->context, nvw__chunk_off(g, chunk), extent_bytes(payload))) {
-		return 0;
-	}
-	s->report->blocks_freed++;
-	return nvw_pool_write_word(
-		s->pool, word_off, nvw_seal(word_off, nvw__chunk_payload(NVW__CHUNK_FREE, 0)));
-}
-
-static int sweep_all(struct sweep *s)
-{
-	struct nvw__written written = {0};
-	uint64_t payload;
-
-	NVW_TRY(rec_each_block(s->pool, &s->report->words_read, sweep_block, s));
-	REC_EACH_CHUNK(chunk, payload, s->pool, &written) {
-		NVW_TRY(rec_chunk(s->pool, chunk, &payload));
-		NVW_TRY(sweep_extent(s, chunk, payload));
-	}
-	return 0;
+	w->report->blocks_freed++;
+	return nvw_pool_write_word(w->pool, word_off, nvw_seal(word_off, free));
 }
 
 int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_off block, uint64_t bytes),
 	void *context, struct nvw_recovery *report)
 {
 	const uint64_t before = nvw_pool_words_written(pool);
-	struct sweep s = {pool, reachable, context, report};
-	const int r = sweep_all(&s);
+	struct walk w = {
+		.visit = sweep, .pool = pool, .reachable = reachable, .context = context, .report = report};
+	const int r = each_allocated(pool, &report->words_read, &w);
 
 	report->words_written += nvw_pool_words_written(pool) - before;
 	return r;
