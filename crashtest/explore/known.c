@@ -5,8 +5,6 @@
 
 #include <nvw/random.h>
 
-#include "core/array.h"
-#include "core/bits.h"
 #include "core/invariant.h"
 #include "core/search.h"
 #include "core/zeroed.h"
@@ -79,53 +77,31 @@ static uint64_t key_of_bytes(const void *bytes, uint64_t n)
 	return key;
 }
 
-/* The operation that a thread is within. */
-struct within {
-	uint64_t thread, operation; /* its place in the list plus 1; 0: none */
-};
-
 struct reading {
 	const struct ct_operations *operations;
 	struct ct_promises *promises;
-	struct within *at;
-	uint64_t count, capacity;
+	struct ct_within within;
 	bool begun; /* some operation has */
 };
 
-static struct within *within_of(struct reading *r, uint64_t thread)
-{
-	NVW_EACH(one, r->at, r->count) {
-		if (one->thread == thread) {
-			return one;
-		}
-	}
-	if (!NVW_ROOM(r->at, r->capacity, r->count + 1)) {
-		return NULL;
-	}
-	r->at[r->count] = (struct within){.thread = thread};
-	return &r->at[r->count++];
-}
-
 static int enter(struct reading *r, uint64_t thread, uint64_t number)
 {
-	const struct ct_operation *const o = ct_operations_find(r->operations, number);
-	struct within *const w = within_of(r, thread);
+	uint64_t *place;
 
-	NVW_ALLOCATED(w, "no memory for the operations of a log");
+	NVW_TRY(ct_within_of(&r->within, thread, &place));
 	r->begun = true;
-	w->operation = o ? (uint64_t)(o - r->operations->at) + 1 : 0;
+	*place = ct_operations_place(r->operations, number);
 	return 0;
 }
 
 static int add_store(struct reading *r, const struct nvw_log_record *record)
 {
-	struct within *const w = within_of(r, record->store.work_item);
-	uint64_t *to = &r->promises->begin;
+	uint64_t *to = &r->promises->begin, *place;
 
 	NVW_INVARIANT(record->kind == NVW_LOG_STORE);
-	NVW_ALLOCATED(w, "no memory for the operations of a log");
-	if (w->operation != 0) {
-		to = &r->promises->operation[w->operation - 1];
+	NVW_TRY(ct_within_of(&r->within, record->store.work_item, &place));
+	if (*place != 0) {
+		to = &r->promises->operation[*place - 1];
 	} else if (r->begun) {
 		return 0; /* of no operation, nor of what was before them */
 	}
@@ -164,7 +140,7 @@ int ct_promises_read(int log_fd, const void *image, uint64_t bytes, const struct
 	}
 	const int error = with_stores ? ct_log_walk(log_fd, meet_record, &r) : 0;
 
-	free(r.at);
+	free(r.within.at);
 	return error;
 }
 
@@ -172,11 +148,6 @@ void ct_promises_free(struct ct_promises *p)
 {
 	free(p->operation);
 	*p = (struct ct_promises){0};
-}
-
-static bool is_acknowledged(const struct nvw_acks *acks, uint64_t op)
-{
-	return op / 64 < acks->words && nvw_has_bit(acks->bits, op);
 }
 
 uint64_t ct_promises_key(
@@ -187,7 +158,7 @@ uint64_t ct_promises_key(
 	NVW_FOR(i, operations->count) {
 		const uint64_t number = operations->at[i].number;
 
-		if (is_acknowledged(acks, number)) {
+		if (nvw_acked(acks, number)) {
 			key += nvw_mix64(p->operation[i]);
 		} else if (nvw__acks_in_flight(acks, number)) {
 			key += nvw_mix64(p->operation[i] + 1);

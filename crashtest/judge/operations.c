@@ -142,6 +142,28 @@ const struct ct_operation *ct_operations_find(const struct ct_operations *o, uin
 	return bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
 }
 
+uint64_t ct_operations_place(const struct ct_operations *o, uint64_t number)
+{
+	const struct ct_operation *const found = ct_operations_find(o, number);
+
+	return found ? (uint64_t)(found - o->at) + 1 : 0;
+}
+
+int ct_within_of(struct ct_within *w, uint64_t thread, uint64_t **ret)
+{
+	uint64_t i = 0;
+
+	while (i < w->count && w->at[i].thread != thread) {
+		i++;
+	}
+	if (i == w->count) {
+		NVW_GROWN(w->at, w->capacity, i + 1, "no memory for the operations of a log");
+		w->at[w->count++] = (struct ct_in_thread){.thread = thread};
+	}
+	*ret = &w->at[i].place;
+	return 0;
+}
+
 void ct_operations_name(const struct ct_operations *operations, uint64_t number, char *ret_text, size_t room)
 {
 	const struct ct_operation *const o = ct_operations_find(operations, number);

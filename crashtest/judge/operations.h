@@ -31,6 +31,19 @@ void ct_operations_name(const struct ct_operations *operations, uint64_t number,
 /* NULL if there is no operation with that number. */
 const struct ct_operation *ct_operations_find(const struct ct_operations *operations, uint64_t number);
 
+/* Its place among them, from 1; 0: there is none. */
+uint64_t ct_operations_place(const struct ct_operations *operations, uint64_t number);
+
+/* The places of the operations that threads are within while a log is read. Zero-initialise; at is to be
+ * freed. */
+struct ct_within {
+	struct ct_in_thread {
+		uint64_t thread, place;
+	} * at;
+	uint64_t count, capacity;
+};
+NVW_CHECKED int ct_within_of(struct ct_within *within, uint64_t thread, uint64_t **ret_place);
+
 /* All of them acknowledged, or begun: the obligations at the end of the run. */
 NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);
 

@@ -31,39 +31,11 @@ struct ct_logged_store {
 
 /* ---- The log ------------------------------------------------------------------------------------------- */
 
-/* The operation that each thread has begun, as an index plus 1. */
-struct open_operations {
-	uint64_t thread[4096];
-	uint32_t operation[4096];
-	unsigned count;
-};
-
-static uint32_t *open_of(struct open_operations *o, uint64_t thread)
-{
-	unsigned i = 0;
-
-	while (i < o->count && o->thread[i] != thread) {
-		i++;
-	}
-	if (i == o->count && i < 4096) {
-		o->thread[o->count] = thread;
-		o->operation[o->count++] = 0;
-	}
-	return &o->operation[i < 4096 ? i : 4095];
-}
-
 static int add_store(struct ct_replay_oracle *o, const struct ct_logged_store *store)
 {
 	NVW_GROWN(o->store, o->store_capacity, o->store_count + 1, "no memory for the stores of a log");
 	o->store[o->store_count++] = *store;
 	return 0;
-}
-
-static uint32_t index_of(const struct ct_operations *operations, uint64_t number)
-{
-	const struct ct_operation *const o = ct_operations_find(operations, number);
-
-	return o ? (uint32_t)(o - operations->at) + 1 : 0;
 }
 
 static int note_host(struct ct_replay_oracle *o, const struct nvw_log_record *r, uint64_t record)
@@ -82,31 +54,33 @@ static int note_host(struct ct_replay_oracle *o, const struct nvw_log_record *r,
 
 struct reading {
 	struct ct_replay_oracle *oracle;
-	struct open_operations open;
+	struct ct_within within;
 };
 
 static int note_record(void *context, const struct nvw_log_record *r, uint64_t record)
 {
 	struct reading *const from = context;
 	struct ct_replay_oracle *const o = from->oracle;
-	uint32_t *mine;
+	uint64_t *mine;
 
 	switch (r->kind) {
 	case NVW_LOG_BEGIN:
-		*open_of(&from->open, r->begin.thread) = index_of(o->operations, r->begin.number);
+		NVW_TRY(ct_within_of(&from->within, r->begin.thread, &mine));
+		*mine = ct_operations_place(o->operations, r->begin.number);
 		return 0;
 	case NVW_LOG_ACK:
-		mine = open_of(&from->open, r->ack.work_item);
-		if (*mine == index_of(o->operations, r->ack.first)) {
+		NVW_TRY(ct_within_of(&from->within, r->ack.work_item, &mine));
+		if (*mine == ct_operations_place(o->operations, r->ack.first)) {
 			*mine = 0;
 		}
 		return 0;
 	case NVW_LOG_STORE:
+		NVW_TRY(ct_within_of(&from->within, r->store.work_item, &mine));
 		return add_store(o, &(struct ct_logged_store){.record = record,
 					    .off = r->store.off,
 					    .value = r->store.value,
 					    .bytes = r->store.bytes,
-					    .operation = *open_of(&from->open, r->store.work_item)});
+					    .operation = (uint32_t)*mine});
 	case NVW_LOG_HOST:
 		return note_host(o, r, record);
 	default:
@@ -117,8 +91,10 @@ static int note_record(void *context, const struct nvw_log_record *r, uint64_t r
 static int read_stores(struct ct_replay_oracle *o, int log_fd)
 {
 	struct reading from = {.oracle = o};
+	const int error = ct_log_walk(log_fd, note_record, &from);
 
-	return ct_log_walk(log_fd, note_record, &from);
+	free(from.within.at);
+	return error;
 }
 
 /* ---- References ---------------------------------------------------------------------------------------- */
