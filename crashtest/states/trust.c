@@ -18,9 +18,8 @@ struct range {
 
 /* A cell as it is between instants. */
 struct whole {
-	unsigned cell, count;
-	uint64_t *write, *content;
-	struct ct_version *made;
+	unsigned cell;
+	struct ct_cell was; /* owns its writes and their content, and the cell others */
 };
 
 static bool is_on(const struct ct_medium *m)
@@ -242,40 +241,31 @@ static void *copy(const void *from, size_t bytes)
 /* How the cell is to be again. */
 static int keep_whole(struct ct_medium *m, unsigned cell)
 {
-	const struct ct_cell *const c = &m->cell[cell];
-	const struct whole w = {.cell = cell,
-		.count = c->count,
-		.write = copy(c->write, c->count * sizeof *c->write),
-		.content = copy(c->content, (size_t)c->count * c->words * sizeof *c->content),
-		.made = copy(c->made, c->count * sizeof *c->made)};
+	struct ct_cell *const c = &m->cell[cell];
+	const struct whole w = {.cell = cell, .was = *c};
 
 	NVW_DEEP_INVARIANT(cell < m->cell_count);
-	const int error = ct_array_grow(&m->trust.whole, m->trust.whole.count + 1, sizeof w);
-
-	if (error || !w.write || !w.content || !w.made) {
-		free(w.write);
-		free(w.content);
-		free(w.made);
-		return nvw_fail(NVW_E_MEMORY, "no memory for stores that are taken back");
-	}
-	((struct whole *)m->trust.whole.at)[m->trust.whole.count++] = w;
+	NVW_TRY(CT_ADD(&m->trust.whole, &w));
+	c->write = copy(c->write, c->count * sizeof *c->write);
+	c->content = copy(c->content, (size_t)c->count * c->words * sizeof *c->content);
+	NVW_FAIL_IF(!c->write || !c->content, NVW_E_MEMORY, "no memory for stores that are taken back");
 	return 0;
 }
 
 /* Leaves the versions that are not hidden. Of these, the first ones that the previous instant had as well are
  * old. */
-static void take_out(struct ct_cell *c, const struct whole *w, unsigned old)
+static void take_out(struct ct_cell *c, const struct ct_cell *was)
 {
 	bool is_old = true;
 
 	c->count = c->old_count = 0;
-	NVW_FOR(v, w->count) {
-		if (w->made[v].hidden) {
+	NVW_FOR(v, was->count) {
+		if (was->made[v].hidden) {
 			continue;
 		}
-		is_old &= v < old && !c->made[v].was_hidden;
-		c->write[c->count] = w->write[v];
-		memcpy(c->content + (size_t)c->count * c->words, w->content + (size_t)v * c->words,
+		is_old &= v < was->old_count && !c->made[v].was_hidden;
+		c->write[c->count] = was->write[v];
+		memcpy(c->content + (size_t)c->count * c->words, was->content + (size_t)v * c->words,
 			c->words * sizeof *c->content);
 		c->count++;
 		c->old_count += is_old;
@@ -317,20 +307,13 @@ int ct_trust_hide(struct ct_medium *m)
 		struct ct_cell *const c = &m->cell[i];
 
 		if (look_at(m, c)) {
-			const unsigned old = c->old_count;
-
 			NVW_TRY(keep_whole(m, i));
-			take_out(c, (const struct whole *)m->trust.whole.at + m->trust.whole.count - 1, old);
+			const struct whole *const w = m->trust.whole.at;
+
+			take_out(c, &w[m->trust.whole.count - 1].was);
 		}
 	}
 	return 0;
-}
-
-static void free_whole(struct whole *w)
-{
-	free(w->write);
-	free(w->content);
-	free(w->made);
 }
 
 void ct_trust_show(struct ct_medium *m)
@@ -340,12 +323,10 @@ void ct_trust_show(struct ct_medium *m)
 	NVW_FOR(i, m->trust.whole.count) {
 		struct ct_cell *const c = &m->cell[w[i].cell];
 
-		NVW_INVARIANT(c->count <= w[i].count);
-		memcpy(c->write, w[i].write, w[i].count * sizeof *c->write);
-		memcpy(c->content, w[i].content, (size_t)w[i].count * c->words * sizeof *c->content);
-		memcpy(c->made, w[i].made, w[i].count * sizeof *c->made);
-		c->count = w[i].count;
-		free_whole(&w[i]);
+		NVW_INVARIANT(c->count <= w[i].was.count);
+		free(c->write);
+		free(c->content);
+		*c = w[i].was;
 	}
 	m->trust.whole.count = 0;
 }
@@ -355,7 +336,8 @@ void ct_trust_free(struct ct_medium *m)
 	struct whole *const w = m->trust.whole.at;
 
 	NVW_EACH(one, w, m->trust.whole.count) {
-		free_whole(one);
+		free(one->was.write);
+		free(one->was.content);
 	}
 	free(w);
 	free(m->trust.ranges.at);
