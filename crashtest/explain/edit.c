@@ -116,39 +116,26 @@ void ct_line_called(struct ct_line *line, const char *file, uint32_t number)
 
 /* ---- Edits --------------------------------------------------------------------------------------------- */
 
-static int edit(struct edit_log *log, const struct ct_edit *e)
-{
-	switch (e->kind) {
-	case CT_EDIT_BARRIER:
-	case CT_EDIT_WIDEN:
-		return edit_barriers(log, e);
-	case CT_EDIT_EXCHANGE:
-		return edit_exchange(log, e);
-	case CT_EDIT_FLUSH:
-		return edit_flushes(log, e);
-	case CT_EDIT_FENCE:
-		return edit_fences(log, e);
-	case CT_EDIT_ATOMIC:
-		return edit_atomic(log, e);
-	case CT_EDIT_DURABLE:
-		return edit_durable(log, e);
-	case CT_EDIT_ORDERED:
-		return edit_ordered(log, e);
-	}
-	return 0;
-}
+static int (*const ways[])(struct edit_log *log, const struct ct_edit *edit) = {
+	[CT_EDIT_BARRIER] = edit_barriers,
+	[CT_EDIT_WIDEN] = edit_barriers,
+	[CT_EDIT_EXCHANGE] = edit_exchange,
+	[CT_EDIT_FLUSH] = edit_flushes,
+	[CT_EDIT_FENCE] = edit_fences,
+	[CT_EDIT_ATOMIC] = edit_atomic,
+	[CT_EDIT_DURABLE] = edit_durable,
+	[CT_EDIT_ORDERED] = edit_ordered,
+};
 
 int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
 	struct ct_edited *ret_edited)
 {
 	struct edit_log log;
-	int error = edit_log_read(log_fd, first_record, &log);
+	int error = 0;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(edit_log_read(log_fd, first_record, &log));
 	for (unsigned i = 0; i < count && !error; i++) {
-		error = edit(&log, &edits[i]);
+		error = ways[edits[i].kind](&log, &edits[i]);
 	}
 	*ret_edited = (struct ct_edited){.log_fd = -1, .first_record = log.first};
 	if (!error) {
