@@ -8,6 +8,7 @@
 #include "core/granularity.h"
 #include "core/print.h"
 #include "environment.h"
+#include "variable.h"
 
 extern char **environ;
 
@@ -71,20 +72,13 @@ int ct_environment_tell(const struct nvw_acks *acks, struct ct_told_state *t)
 			       CT_TOLD_BYTES);
 }
 
-static bool has_name_of(const char *entry, const char *assignment)
-{
-	const size_t n = strcspn(assignment, "=");
-
-	return !strncmp(entry, assignment, n) && entry[n] == '=';
-}
-
 static bool is_ours(const char *entry)
 {
 	static const char *const ours[] = {
-		CT_ACKNOWLEDGED_VARIABLE "=", CT_IN_FLIGHT_VARIABLE "=", CT_OPERATIONS_VARIABLE "="};
+		CT_ACKNOWLEDGED_VARIABLE, CT_IN_FLIGHT_VARIABLE, CT_OPERATIONS_VARIABLE};
 
 	NVW_EACH_IN(our, ours) {
-		if (has_name_of(entry, *our)) {
+		if (ct_is_variable(entry, *our)) {
 			return true;
 		}
 	}
@@ -96,7 +90,7 @@ static bool is_set_anew(const char *entry, char *const assigned[])
 	bool is = is_ours(entry);
 
 	for (unsigned i = 0; assigned[i]; i++) {
-		is = is || has_name_of(entry, assigned[i]);
+		is = is || ct_is_variable(entry, assigned[i]);
 	}
 	return is;
 }

@@ -16,6 +16,7 @@
 #include "descendants.h"
 #include "fork_server.h"
 #include "read_set.h"
+#include "variable.h"
 
 extern char **environ;
 
@@ -35,19 +36,6 @@ static bool has_one_thread(void)
 	return n == 1;
 }
 
-/* The entry of a variable in the environment; NULL if it is not set. */
-static char **find(const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (char **entry = environ; *entry; entry++) {
-		if (!strncmp(*entry, name, n) && (*entry)[n] == '=') {
-			return entry;
-		}
-	}
-	return NULL;
-}
-
 static void drop(char **entry)
 {
 	do {
@@ -62,7 +50,8 @@ static void drop(char **entry)
  */
 static void restore_environment(void)
 {
-	char **const ours = find(CT_FORK_VARIABLE), **const preload = find("LD_PRELOAD");
+	char **const ours = ct_find_variable(environ, CT_FORK_VARIABLE),
+		     **const preload = ct_find_variable(environ, "LD_PRELOAD");
 	char *const others = preload ? strchr(*preload, ':') : NULL;
 
 	if (others) {
@@ -73,9 +62,9 @@ static void restore_environment(void)
 		drop(preload);
 	}
 	if (ours) {
-		drop(find(CT_FORK_VARIABLE));
+		drop(ct_find_variable(environ, CT_FORK_VARIABLE));
 	}
-	char **const tunables = find(CT_FORK_TUNABLES);
+	char **const tunables = ct_find_variable(environ, CT_FORK_TUNABLES);
 
 	if (tunables && !strcmp(strchr(*tunables, '=') + 1, CT_FORK_HUGE_PAGES)) {
 		drop(tunables);
@@ -125,10 +114,7 @@ static bool hear(int in, char *ret_byte)
 /* Changes the environment in place, as above. */
 static void set_variable(char *text)
 {
-	char name[64];
-
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
-	char **const entry = find(name);
+	char **const entry = ct_find_variable(environ, text);
 
 	if (entry) {
 		*entry = text;
@@ -196,7 +182,7 @@ static void serve(int in, int out)
 
 __attribute__((constructor)) static void begin(void)
 {
-	char **const entry = find(CT_FORK_VARIABLE);
+	char **const entry = ct_find_variable(environ, CT_FORK_VARIABLE);
 	int in, out, parent, fd;
 
 	if (!entry || sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d,%d", &in, &out, &parent, &fd) != 4) {

@@ -21,6 +21,7 @@
 #include "hang.h"
 #include "output.h"
 #include "process.h"
+#include "variable.h"
 
 #ifndef CT_FORK_LIBRARY
 #define CT_FORK_LIBRARY ""
@@ -52,44 +53,24 @@ bool ct_fork_server_library(char path[4096])
 	return access(path, R_OK) == 0;
 }
 
-static bool is_variable(const char *entry, const char *name)
-{
-	const size_t n = strlen(name);
-
-	return !strncmp(entry, name, n) && entry[n] == '=';
-}
-
-/* NULL if it is not set. */
-static const char *value_of(char *const *environment, const char *name)
-{
-	for (; *environment; environment++) {
-		if (is_variable(*environment, name)) {
-			return *environment + strlen(name) + 1;
-		}
-	}
-	return NULL;
-}
-
 /* The command's with the variables that are set anew; these are in text. False if it has no room for them. */
 static bool make_environment(
 	const struct ct_start *how, char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
 {
 	char *const *const from = how->environment;
-	const char *before = value_of(from, "LD_PRELOAD");
+	char *const *const preload = ct_find_variable(from, "LD_PRELOAD");
+	const char *const before = preload ? strchr(*preload, '=') + 1 : "";
 	char library[4096];
 	unsigned n = 0;
 
 	if (!ct_fork_server_library(library) || strpbrk(library, " :")) {
 		return false;
 	}
-	if (!before) {
-		before = "";
-	}
 	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, *before ? ":" : "", before);
 
 	snprintf(text[1], 8192, "%s=%d,%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid(), how->reads);
 	for (char *const *entry = from; *entry && n < ENVIRONMENT_MAX - 4; entry++) {
-		if (!is_variable(*entry, "LD_PRELOAD")) {
+		if (!ct_is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
 		}
 	}
@@ -238,7 +219,7 @@ static bool request(const struct ct_start *how)
 /* The first runs show how a checker uses its memory: from the next one on it has large pages. */
 static void enlarge_pages(const struct ct_start *how, long faults)
 {
-	if (!server.huge && faults > FAULTS_MANY && !value_of(how->environment, CT_FORK_TUNABLES)) {
+	if (!server.huge && faults > FAULTS_MANY && !ct_find_variable(how->environment, CT_FORK_TUNABLES)) {
 		stop_server();
 		server.huge = true;
 	}
