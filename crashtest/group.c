@@ -54,6 +54,7 @@ const struct nvw__finding *ct_find_alike(const struct nvw_findings *findings, co
 {
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 
+	NVW_INVARIANT(findings->kept <= NVW__FINDINGS_MAX);
 	ct_shape(text, wanted);
 	NVW_EACH(one, findings->finding, findings->kept) {
 		ct_shape(one->text, shape);

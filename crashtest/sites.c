@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The source places of a log. See sites.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -26,6 +26,7 @@ static inline uint64_t *ct_table_row(const struct ct_table *t, size_t bytes, uin
 /* The row of a key, or the empty one where it would be. There has to be room. */
 static inline uint64_t *ct_table_place(const struct ct_table *t, size_t bytes, uint64_t key)
 {
+	NVW_DEEP_INVARIANT(t->count < t->room);
 	const uint64_t place = NVW_PROBE(i, nvw_mix64(key), t->room,
 		*ct_table_row(t, bytes, i) == UINT64_MAX || *ct_table_row(t, bytes, i) == key);
 

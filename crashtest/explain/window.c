@@ -197,7 +197,8 @@ static uint64_t next_store(const struct need_search *s, uint64_t i, enum whose w
 
 /* The next store behind event first with which the failure is gone, of the work-item or of its work-group,
  * which may complete together what each began; 0: none. alone: before first nothing was wrong. The lanes of a
- * wavefront store one after the other: a state between two stores of one source place is none to ask about. */
+ * wavefront store one after the other, so a state between two stores of one source place is not asked
+ * about. */
 static uint64_t find_closing_store(struct need_search *s, uint64_t first, enum whose whose, bool alone)
 {
 	uint64_t found = 0, next;

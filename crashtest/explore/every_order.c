@@ -18,8 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <nvw/random.h>
-
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"

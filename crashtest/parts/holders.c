@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words by their keys. See holders.h. */
-#include <stdlib.h>
 #include <sys/param.h>
-
-#include "core/invariant.h"
 
 #include "holders.h"
 

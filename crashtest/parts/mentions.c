@@ -47,6 +47,7 @@ static void put_in_bucket(struct ct_mentions *m, uint32_t row)
 	struct ct_mention *const one = ct_mention_at(m, row);
 	uint32_t *const bucket = ct_mentions_bucket(m, one->key);
 
+	NVW_DEEP_INVARIANT(row != *bucket);
 	one->next = *bucket;
 	one->last = 0;
 	if (*bucket != 0) {
@@ -57,6 +58,7 @@ static void put_in_bucket(struct ct_mentions *m, uint32_t row)
 
 static void take_from_bucket(struct ct_mentions *m, const struct ct_mention *gone)
 {
+	NVW_DEEP_INVARIANT(gone->last == 0 || gone->last != gone->next);
 	if (gone->last != 0) {
 		ct_mention_at(m, gone->last)->next = gone->next;
 	} else {

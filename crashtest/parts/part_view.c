@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <check/check.h>
 #include <nvw/random.h>
 
 #include "core/zeroed.h"

@@ -59,6 +59,7 @@ static int read_entry(struct ct_restores *r, uint32_t entry)
 static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_restores_told *told)
 {
 	NVW_TRY(ct_mentions_forget(&r->words, entry));
+	NVW_DEEP_INVARIANT(r->words.of_owner[entry] == 0);
 	NVW_TRY(read_entry(r, entry));
 	const nvw_off *const old = r->words.old.at;
 

@@ -87,6 +87,7 @@ static int close_kernel(struct ct_before *b, uint32_t epoch)
 	if (has && b->kernel_epoch == epoch) {
 		return 0;
 	}
+	NVW_DEEP_INVARIANT(!has || b->kernel_epoch < epoch);
 	NVW_TRY(new_row(b, &row));
 	add_row(row, b->kernel);
 	for (uint32_t i = b->count; i > 0 && (!has || flight_at(b, i - 1)->by.epoch_kr >= b->kernel_epoch);
@@ -109,6 +110,7 @@ static int close_group(struct ct_before *b, struct ct_member *g, uint32_t epoch)
 	if (g->newest == 0 || (has && g->epoch == epoch)) {
 		return 0;
 	}
+	NVW_DEEP_INVARIANT(!has || g->epoch < epoch);
 	NVW_TRY(new_row(b, &row));
 	add_row(row, g->closed);
 	for (uint32_t i = g->newest; i > 0; i = node_at(b, i - 1)->older_of_group) {

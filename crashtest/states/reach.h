@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far a set of stores reaches by barriers, in one pass over the stores of a kernel: the earliest epochs of
- * what is lost, or the latest of what is durable. A store that a barrier orders behind a lost one is lost as
- * well, and one that it orders before a durable one is durable (gope18, equations 1 to 3).
+ * How far a set of stores reaches by barriers, in one pass over the stores of a kernel: the earliest epochs
+ * of what is lost, or the latest of what is durable. A store that a barrier orders behind a lost one is lost
+ * as well, and one that it orders before a durable one is durable (gope18, equations 1 to 3).
  */
 #ifndef CRASHTEST_REACH_H
 #define CRASHTEST_REACH_H
@@ -57,6 +57,7 @@ static inline void ct_reach_add(struct ct_reach *r, const struct ct_stamp *s)
 /* Does a barrier order the store behind a lost one, or before a durable one? */
 static inline bool ct_reach_has(const struct ct_reach *r, const struct ct_stamp *s)
 {
+	NVW_DEEP_INVARIANT(r->item);
 	return ct_reach_is_beyond(r, r->item[s->work_item], s->epoch_wi) ||
 	       ct_reach_is_beyond(r, r->group[s->group], s->epoch_wg) ||
 	       ct_reach_is_beyond(r, r->kernel, s->epoch_kr);

@@ -193,6 +193,7 @@ static struct ct_graph *new_graph(uint64_t nodes)
 /* x: the nodes of a log of both kinds; NULL: the stores in flight are. */
 static bool precedes(const struct ct_medium *m, const struct ct_mixed *x, unsigned i, unsigned k)
 {
+	NVW_DEEP_INVARIANT(i < k);
 	if (x) {
 		return ct_mixed_precedes(m, &x->node[i], &x->node[k]);
 	}
