@@ -2,11 +2,7 @@
 /* Figures of a device. See report.h. */
 #include "report.h"
 
-#include <jansson.h>
-
-#include <emu.h>
-
-#include "core/each.h"
+#include "../cuda/statistics.h"
 #include "core/units.h"
 
 static const char *const kind_names[] = {
@@ -65,32 +61,16 @@ static json_t *kind_json(struct block_device *d, enum block_kind kind)
 		"p50_ns", ns(f.p50_ps), "p99_ns", ns(f.p99_ps), "max_ns", ns(f.max_ps));
 }
 
-static json_t *machine_json(struct block_device *d)
-{
-	const char *const values = (const char *)block_device_statistics(d);
-	json_t *const all = json_object();
-	unsigned n;
-	const struct emu_stat_info *const table = emu_stat_table(&n);
-
-	NVW_EACH(one, table, n) {
-		json_object_set_new(all, one->name,
-			json_integer((json_int_t) * (const uint64_t *)(values + one->offset)));
-	}
-	return all;
-}
-
 int block_report_json(struct block_device *d, const char *job, const char *path)
 {
 	const struct emu_config *const c = block_device_config(d);
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o}", "job", job, "machine",
 		c->name, "protocol", c->protocol, "simulated_ns", ns(block_device_time_ps(d)), "read",
 		kind_json(d, BLOCK_READ), "write", kind_json(d, BLOCK_WRITE), "sync",
-		kind_json(d, BLOCK_SYNC), "statistics", machine_json(d));
+		kind_json(d, BLOCK_SYNC), "statistics", statistics_json(block_device_statistics(d)));
 	int error = 0;
 
-	if (!o) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
+	NVW_ALLOCATED(o, "no memory for the report");
 	if (json_dump_file(o, path, JSON_INDENT(2))) {
 		error = nvw_fail_errno("%s", path);
 	}

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include <nvw/kernel.h>
 
+#include "../statistics.h"
+#include "core/array.h"
 #include "core/bounds.h"
 
 struct kernel {
@@ -19,7 +19,7 @@ struct kernel {
 };
 
 static struct kernel *kernels;
-static size_t kernel_count;
+static size_t kernel_count, kernel_capacity;
 static json_t *races;
 
 static struct {
@@ -30,17 +30,14 @@ static struct {
 
 static struct kernel *kernel_of(const char *name)
 {
-	for (size_t i = 0; i < kernel_count; i++) {
-		if (!strcmp(kernels[i].name, name)) {
-			return &kernels[i];
+	NVW_EACH(k, kernels, kernel_count) {
+		if (!strcmp(k->name, name)) {
+			return k;
 		}
 	}
-	struct kernel *const more = realloc(kernels, (kernel_count + 1) * sizeof *more);
-
-	if (!more) {
+	if (!NVW_ROOM(kernels, kernel_capacity, kernel_count + 1)) {
 		return NULL;
 	}
-	kernels = more;
 	kernels[kernel_count] = (struct kernel){.name = strdup(name)};
 	return &kernels[kernel_count++];
 }
@@ -61,20 +58,19 @@ void report_kernel_ends(struct nvw_machine *machine)
 {
 	const struct emu_stats *const after = emu_statistics(machine);
 	unsigned count;
-	const struct emu_stat_info *const info = emu_stat_table(&count);
+	const struct emu_stat_info *const table = emu_stat_table(&count);
 
-	for (unsigned i = 0; now.kernel && i < count; i++) {
-		uint64_t *const sum = (uint64_t *)(void *)((char *)&now.kernel->stats + info[i].offset);
-		const uint64_t from = *(const uint64_t *)(const void *)((const char *)&now.stats +
-									info[i].offset),
-			       to = *(const uint64_t *)(const void *)((const char *)after + info[i].offset);
+	NVW_INVARIANT(nvw_time_ps(machine) >= now.began);
+	if (!now.kernel) {
+		return;
+	}
+	NVW_EACH(one, table, count) {
+		uint64_t *const sum = (uint64_t *)(void *)((char *)&now.kernel->stats + one->offset);
+		const uint64_t from = statistic(&now.stats, one), to = statistic(after, one);
 
 		*sum += nvw_max(to, from) - from;
 	}
-	NVW_INVARIANT(nvw_time_ps(machine) >= now.began);
-	if (now.kernel) {
-		now.kernel->ps += nvw_time_ps(machine) - now.began;
-	}
+	now.kernel->ps += nvw_time_ps(machine) - now.began;
 	now.kernel = NULL;
 }
 
@@ -93,12 +89,11 @@ void report_machine_ends(struct nvw_machine *machine)
 {
 	const struct emu_race_report *const r = emu_races(machine);
 
-	if (r && !races) {
-		races = json_array();
+	if (!r) {
+		return;
 	}
-	for (unsigned i = 0; r && i < r->count; i++) {
-		const struct emu_race *const race = &r->race[i];
-
+	races = NVW_OR(races, json_array());
+	NVW_EACH(race, r->race, r->count) {
 		json_array_append_new(
 			races, json_pack("{s:s, s:I, s:b, s:o, s:o}", "kernel", race->kernel, "times",
 				       (json_int_t)race->count, "scope_mismatch",
@@ -109,31 +104,15 @@ void report_machine_ends(struct nvw_machine *machine)
 
 /* ---- Writing ------------------------------------------------------------------------------------ */
 
-static json_t *stats_json(const struct emu_stats *stats)
-{
-	json_t *const all = json_object();
-	unsigned count;
-	const struct emu_stat_info *const info = emu_stat_table(&count);
-
-	for (unsigned i = 0; i < count; i++) {
-		json_object_set_new(all, info[i].name,
-			json_integer(
-				*(const json_int_t *)(const void *)((const char *)stats + info[i].offset)));
-	}
-	return all;
-}
-
 static json_t *all_json(const struct emu_config *config)
 {
 	json_t *const list = json_array();
 
-	for (size_t i = 0; i < kernel_count; i++) {
-		const struct kernel *const k = &kernels[i];
-
-		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:I, s:I, s:o}", "kernel", k->name, "launches",
-				      (json_int_t)k->launches, "work_items", (json_int_t)k->work_items,
-				      "sim_time_ps", (json_int_t)k->ps, "statistics", stats_json(&k->stats)));
+	NVW_EACH(k, kernels, kernel_count) {
+		json_array_append_new(list,
+			json_pack("{s:s, s:I, s:I, s:I, s:o}", "kernel", k->name, "launches",
+				(json_int_t)k->launches, "work_items", (json_int_t)k->work_items,
+				"sim_time_ps", (json_int_t)k->ps, "statistics", statistics_json(&k->stats)));
 	}
 	json_t *const all = json_pack(
 		"{s:s, s:s, s:o}", "machine", config->name, "protocol", config->protocol, "kernels", list);
