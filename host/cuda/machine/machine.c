@@ -18,6 +18,7 @@
 #include "../include/nvw_cuda_atomics.h"
 #include "../seam.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "core/folder.h"
 #include "emu.h"
 #include "logged.h"
@@ -35,8 +36,7 @@ static struct {
 	struct nvw_pool *pool;
 	struct nvw_machine *machine;
 	char *fences; /* a line per work-item, by its number: fences release to it, and nobody else */
-	const struct nvw_cuda_job *job;
-	struct emu_resumable resumable; /* of it */
+	struct emu_resumable resumable; /* of the running kernel */
 	uint64_t of_volatile;           /* in the op of a volatile access: it is no atomic */
 	bool failed;
 } self;
@@ -66,24 +66,23 @@ static int look_for_races(void)
 		{"hrf", EMU_RACES_HRF, true}, {"source:atomic", EMU_RACES_SOURCE, false},
 		{"drf:atomic", EMU_RACES_DRF, false}, {"hrf:atomic", EMU_RACES_HRF, false}};
 	const char *const name = getenv(NVW_CUDA_RACES_VARIABLE);
-	int error = 0;
 
-	for (unsigned i = 0; name && i < sizeof asked / sizeof *asked; i++) {
-		if (!strcmp(asked[i].name, name)) {
-			error = emu_check_races(self.machine, asked[i].model);
-			self.of_volatile = asked[i].of_volatile * EMU_OP_VOLATILE;
+	NVW_EACH_IN(one, asked) {
+		if (name && !strcmp(one->name, name)) {
+			self.of_volatile = one->of_volatile * EMU_OP_VOLATILE;
+			NVW_TRY(emu_check_races(self.machine, one->model));
 		}
 	}
 	emu_races_know_fences(self.machine);
-	return error;
+	return 0;
 }
 
 /* A DRAM device of that name is the host's pinned memory. */
 static bool has_pinned(void)
 {
-	for (unsigned i = 0; i < self.config.device_count; i++) {
-		if (!strcmp(self.config.device[i].name, "pinned")) {
-			return self.config.device[i].kind == EMU_KIND_dram;
+	NVW_EACH(device, self.config.device, self.config.device_count) {
+		if (!strcmp(device->name, "pinned")) {
+			return device->kind == EMU_KIND_dram;
 		}
 	}
 	return false;
@@ -181,9 +180,7 @@ static int announce(const struct nvw_cuda_job *job)
 {
 	struct nvwave_kernel_range *const ranges = calloc(job->range_count + 1, sizeof *ranges);
 
-	if (!ranges) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the record of a kernel");
-	}
+	NVW_ALLOCATED(ranges, "no memory for the record of a kernel");
 	const size_t count = ranges_in_nvram(ranges);
 
 	logged_own(false);
@@ -196,7 +193,6 @@ static int announce(const struct nvw_cuda_job *job)
 static int launch(const struct nvw_cuda_job *job)
 {
 	NVW_INVARIANT(self.machine && ranges_have_room(job)); /* prepare() */
-	self.job = job;
 	report_kernel_begins(self.machine, job);
 	const int error = launch_on_machine(job);
 
@@ -369,7 +365,7 @@ static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64
 
 static void fence(unsigned scope, const void *place)
 {
-	NVW_DEEP_INVARIANT(scope < sizeof scopes / sizeof *scopes);
+	NVW_DEEP_INVARIANT(scope < NVW_COUNT(scopes));
 	const uint64_t own = (uint64_t)(uintptr_t)self.fences + nvw_global_id() % FENCE_LINES * LINE;
 
 	issue(NVW__ATOMIC_STORE, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_RELEASE, scopes[scope], 0, place);

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/bounds.h"
+#include "core/each.h"
 #include "emu.h"
 
 enum { LINE = NVW_CUDA_LINE };
@@ -33,7 +35,7 @@ static struct {
 	const char *nvram;
 	uint64_t nvram_bytes, nvram_used;
 	struct place *places;
-	size_t count;
+	size_t count, capacity;
 	struct place *last;
 	struct nvw_cuda_span *spans;
 } self;
@@ -47,9 +49,9 @@ void ranges_begin(struct nvw_machine *machine, struct nvw_cuda_span *spans, bool
 	const char *nvram, uint64_t nvram_bytes)
 {
 	NVW_INVARIANT(machine && spans && !nvram == !nvram_bytes);
-	for (size_t i = 0; i < self.count; i++) {
-		free(self.places[i].shadow);
-		free(self.places[i].touched);
+	NVW_EACH(p, self.places, self.count) {
+		free(p->shadow);
+		free(p->touched);
 	}
 	free(self.places);
 	memset(&self, 0, sizeof self);
@@ -64,9 +66,9 @@ uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < job->range_count; i++) {
-		if (job->ranges[i].persistent) {
-			bytes += lines(job->ranges[i].bytes) * LINE;
+	NVW_EACH(r, job->ranges, job->range_count) {
+		if (r->persistent) {
+			bytes += lines(r->bytes) * LINE;
 		}
 	}
 	return bytes;
@@ -81,9 +83,7 @@ static bool is_of_kind(const struct place *p, const struct nvw_cuda_range *r)
 
 static struct place *place_of(const struct nvw_cuda_range *r)
 {
-	for (size_t i = 0; i < self.count; i++) {
-		struct place *const p = &self.places[i];
-
+	NVW_EACH(p, self.places, self.count) {
 		if (p->range.start == r->start && p->range.bytes == r->bytes && is_of_kind(p, r)) {
 			return p;
 		}
@@ -95,9 +95,9 @@ bool ranges_have_room(const struct nvw_cuda_job *job)
 {
 	uint64_t wanted = 0;
 
-	for (size_t i = 0; i < job->range_count; i++) {
-		if (job->ranges[i].persistent && !place_of(&job->ranges[i])) {
-			wanted += lines(job->ranges[i].bytes) * LINE;
+	NVW_EACH(r, job->ranges, job->range_count) {
+		if (r->persistent && !place_of(r)) {
+			wanted += lines(r->bytes) * LINE;
 		}
 	}
 	NVW_INVARIANT(self.nvram_used <= self.nvram_bytes);
@@ -109,9 +109,7 @@ static struct place *unused_place(const struct nvw_cuda_range *r)
 {
 	const size_t wanted = lines(r->bytes) * LINE;
 
-	for (size_t i = 0; i < self.count; i++) {
-		struct place *const p = &self.places[i];
-
+	NVW_EACH(p, self.places, self.count) {
 		if (!p->range.bytes && is_of_kind(p, r) && p->room >= wanted && p->room <= 2 * wanted) {
 			return p;
 		}
@@ -136,15 +134,11 @@ static char *room_in_machine(const struct nvw_cuda_range *r)
 
 static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 {
-	struct place *const more = realloc(self.places, (self.count + 1) * sizeof *more);
-	struct place p = {.room = lines(r->bytes) * LINE};
+	const size_t bytes = lines(r->bytes) * LINE;
+	const bool has_room = NVW_ROOM(self.places, self.capacity, self.count + 1);
+	struct place p = {.room = bytes, .shadow = calloc(1, bytes), .touched = calloc(1, bytes / LINE)};
 
-	if (more) {
-		self.places = more;
-		p.shadow = calloc(1, p.room);
-		p.touched = calloc(1, p.room / LINE);
-	}
-	if (!more || !p.shadow || !p.touched) {
+	if (!has_room || !p.shadow || !p.touched) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the %zu bytes of a range", r->bytes);
 	}
 	p.at = room_in_machine(r);
@@ -199,29 +193,27 @@ static int take_over_one(const struct nvw_cuda_range *r)
 
 int ranges_take_over(const struct nvw_cuda_job *job)
 {
-	int error = 0;
-
 	self.last = NULL;
 	memset(self.spans, 0, NVW_CUDA_SPANS * sizeof *self.spans);
-	for (size_t i = 0; i < self.count; i++) {
-		self.places[i].seen = false;
+	NVW_EACH(p, self.places, self.count) {
+		p->seen = false;
 	}
-	for (size_t i = 0; i < job->range_count; i++) {
-		struct place *const p = place_of(&job->ranges[i]);
+	NVW_EACH(r, job->ranges, job->range_count) {
+		struct place *const p = place_of(r);
 
 		if (p) {
 			p->seen = true;
 		}
 	}
-	for (size_t i = 0; i < self.count; i++) {
-		if (!self.places[i].seen) {
-			self.places[i].range.bytes = 0;
+	NVW_EACH(p, self.places, self.count) {
+		if (!p->seen) {
+			p->range.bytes = 0;
 		}
 	}
-	for (size_t i = 0; i < job->range_count && !error; i++) {
-		error = take_over_one(&job->ranges[i]);
+	NVW_EACH(r, job->ranges, job->range_count) {
+		NVW_TRY(take_over_one(r));
 	}
-	return error;
+	return 0;
 }
 
 /* Bytes of the range in a line. */
@@ -269,9 +261,7 @@ static void for_lines(struct place *p, unsigned mark, void (*act)(struct place *
 
 void ranges_keep(void)
 {
-	for (size_t i = 0; i < self.count; i++) {
-		struct place *const p = &self.places[i];
-
+	NVW_EACH(p, self.places, self.count) {
 		for_lines(p, TOUCHED, keep_line);
 		if (!p->range.by_copies) {
 			for_lines(p, KEPT, give_back_line);
@@ -281,9 +271,9 @@ void ranges_keep(void)
 
 void ranges_give_back(const char *start)
 {
-	for (size_t i = 0; i < self.count; i++) {
-		if (!start || self.places[i].range.start == start) {
-			for_lines(&self.places[i], KEPT, give_back_line);
+	NVW_EACH(p, self.places, self.count) {
+		if (!start || p->range.start == start) {
+			for_lines(p, KEPT, give_back_line);
 		}
 	}
 }
@@ -293,9 +283,7 @@ size_t ranges_in_nvram(struct nvwave_kernel_range *ret)
 	const char *const base = (const char *)nvw_nvram_base(self.machine);
 	size_t count = 0;
 
-	for (size_t i = 0; i < self.count; i++) {
-		const struct place *const p = &self.places[i];
-
+	NVW_EACH(p, self.places, self.count) {
 		if (p->range.persistent && p->range.bytes) {
 			ret[count++] = (struct nvwave_kernel_range){.start = p->range.start,
 				.bytes = p->range.bytes,
@@ -327,9 +315,9 @@ bool ranges_have(const void *address, size_t n)
 		found(self.last, address);
 		return true;
 	}
-	for (size_t i = 0; i < self.count; i++) {
-		if (is_in(&self.places[i], address, n)) {
-			found(&self.places[i], address);
+	NVW_EACH(p, self.places, self.count) {
+		if (is_in(p, address, n)) {
+			found(p, address);
 			return true;
 		}
 	}

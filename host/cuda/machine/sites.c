@@ -11,6 +11,8 @@
 #include <elfutils/libdwfl.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
+#include "core/search.h"
 #include "wavefront/fiber.h"
 #include "source/place.h"
 
@@ -49,7 +51,6 @@ static struct nvw_site *look_up(const void *place)
 	if (dwfl) {
 		module = dwfl_addrmodule(dwfl, call);
 	}
-
 	if (module) {
 		p = nvw__place_of(module, call);
 	}
@@ -116,12 +117,9 @@ static struct nvw_site *look_up_aside(const void *place)
 
 static size_t slot_of(const void *place)
 {
-	size_t i = ((size_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & (room - 1);
+	const uint64_t hash = (uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 
-	while (table[i].place && table[i].place != place) {
-		i = (i + 1) & (room - 1);
-	}
-	return i;
+	return NVW_PROBE(i, hash, room, !table[i].place || table[i].place == place);
 }
 
 static bool grow(void)
@@ -136,9 +134,9 @@ static bool grow(void)
 	}
 	table = larger;
 	room = new_room;
-	for (size_t i = 0; i < old_room; i++) {
-		if (old[i].place) {
-			table[slot_of(old[i].place)] = old[i];
+	NVW_EACH(one, old, old_room) {
+		if (one->place) {
+			table[slot_of(one->place)] = *one;
 		}
 	}
 	free(old);
