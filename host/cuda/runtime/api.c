@@ -100,7 +100,7 @@ cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int 
 	if (device != 0) {
 		return nvw_cuda_fail(cudaErrorInvalidDevice);
 	}
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+	NVW_FOR(i, NVW_COUNT(names)) {
 		if (names[i] == attribute) {
 			*ret = values[i];
 			return cudaSuccess;

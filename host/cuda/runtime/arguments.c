@@ -83,7 +83,7 @@ static void answer_one(unsigned i, const char *at)
 
 void nvw_cuda_answer(void **args)
 {
-	for (unsigned i = 0; i < asking.count; i++) {
+	NVW_FOR(i, asking.count) {
 		answer_one(i, args[i]);
 	}
 }
@@ -108,7 +108,7 @@ static void ask(const struct kernel_entry *kernel, unsigned bit)
 
 	NVW_INVARIANT(is_asking && bit < BITS);
 	asking.bit = bit;
-	for (unsigned i = 0; i < SLOTS; i++) {
+	NVW_FOR(i, SLOTS) {
 		const uint64_t value = (i + 1) >> bit & 1;
 
 		if (i < INTEGERS) {
@@ -129,7 +129,7 @@ static void ask_all(const struct kernel_entry *kernel)
 	memset(&asking, 0, sizeof asking);
 	asking.count = (unsigned)kernel->arguments;
 	is_asking = true;
-	for (unsigned bit = 0; bit < BITS; bit++) {
+	NVW_FOR(bit, BITS) {
 		ask(kernel, bit);
 	}
 	is_asking = false;
@@ -408,7 +408,7 @@ static __attribute__((noinline)) void enter_with_objects(void (*function)(void),
 	struct image *const own = __builtin_alloca(offsetof(struct image, stack) + 8 * image->stack_words);
 
 	memcpy(own, image, offsetof(struct image, stack) + 8 * image->stack_words);
-	for (unsigned i = 0; i < image->objects; i++) {
+	NVW_FOR(i, image->objects) {
 		const struct object *const o = &image->object[i];
 		char *const room = __builtin_alloca(o->length + OBJECT_ALIGNED);
 		char *const copy = room + ((o->at - (uintptr_t)room) & (OBJECT_ALIGNED - 1));
@@ -439,7 +439,7 @@ bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct i
 	}
 	ret_image->stack_words = 0;
 	ret_image->objects = 0;
-	for (unsigned i = 0; i < s->count; i++) {
+	NVW_FOR(i, s->count) {
 		const struct argument *const a = &s->argument[i];
 
 		if (a->passed == IN_MEMORY) {
@@ -451,7 +451,7 @@ bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct i
 				return false;
 			}
 		} else {
-			for (unsigned w = 0; w < 2; w++) {
+			NVW_FOR(w, 2) {
 				uint64_t word;
 
 				if (!a->slot[w]) {

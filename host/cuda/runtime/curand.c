@@ -28,7 +28,7 @@ static void apply(const struct matrix *m, uint32_t v[WORDS])
 {
 	uint32_t result[WORDS] = {0};
 
-	for (unsigned i = 0; i < BITS; i++) {
+	NVW_FOR(i, BITS) {
 		for (unsigned w = 0; v[i / 32] >> i % 32 & 1 && w < WORDS; w++) {
 			result[w] ^= m->column[i][w];
 		}
@@ -38,13 +38,13 @@ static void apply(const struct matrix *m, uint32_t v[WORDS])
 
 static void make_powers(void)
 {
-	for (unsigned i = 0; i < BITS; i++) {
+	NVW_FOR(i, BITS) {
 		power[0].column[i][i / 32] = 1u << i % 32;
 		step(power[0].column[i]);
 	}
 	for (unsigned p = 1; p < POWERS; p++) {
 		power[p] = power[p - 1];
-		for (unsigned i = 0; i < BITS; i++) {
+		NVW_FOR(i, BITS) {
 			apply(&power[p - 1], power[p].column[i]);
 		}
 	}
@@ -58,7 +58,7 @@ void nvw_cuda_curand_skip(uint32_t v[WORDS], uint64_t n, int by_sequences)
 		make_powers();
 	}
 	for (unsigned p = by_sequences ? SEQUENCE_LOG2 : 0; n; n >>= 1, p++) {
-		NVW_DEEP_INVARIANT(p < sizeof power / sizeof *power);
+		NVW_DEEP_INVARIANT(p < NVW_COUNT(power));
 		if (n & 1) {
 			apply(&power[p], v);
 		}

@@ -116,9 +116,9 @@ static void work_item(uint64_t number, unsigned local)
 
 static void forget_groups(void)
 {
-	for (uint64_t i = 0; i < nvw_cuda_launch.groups; i++) {
-		if (groups[i]) {
-			nvw_cuda_end_group(groups[i]);
+	NVW_EACH(g, groups, nvw_cuda_launch.groups) {
+		if (*g) {
+			nvw_cuda_end_group(*g);
 		}
 	}
 	free(groups);

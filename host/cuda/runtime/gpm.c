@@ -113,9 +113,9 @@ static struct table *open_table(const char *pool, int fd)
 
 static struct entry *find(struct table *table, const char *path)
 {
-	for (unsigned i = 0; i < ENTRIES; i++) {
-		if (table->entry[i].bytes && !strncmp(table->entry[i].name, path, NAME)) {
-			return &table->entry[i];
+	NVW_EACH_IN(e, table->entry) {
+		if (e->bytes && !strncmp(e->name, path, NAME)) {
+			return e;
 		}
 	}
 	return NULL;
@@ -125,9 +125,7 @@ static uint64_t end_of(const struct table *table)
 {
 	uint64_t end = PAGE;
 
-	for (unsigned i = 0; i < ENTRIES; i++) {
-		const struct entry *const e = &table->entry[i];
-
+	NVW_EACH_IN(e, table->entry) {
 		if (e->bytes) {
 			end = nvw_max(end, (e->offset + e->bytes + PAGE - 1) / PAGE * PAGE);
 		}
@@ -138,14 +136,12 @@ static uint64_t end_of(const struct table *table)
 static struct entry *add(struct table *table, const char *path, size_t bytes, int fd)
 {
 	const uint64_t offset = end_of(table);
-	struct entry *free_one = NULL;
+	struct entry *free_one = table->entry;
 
-	for (unsigned i = ENTRIES; i-- > 0;) {
-		if (!table->entry[i].bytes) {
-			free_one = &table->entry[i];
-		}
+	while (free_one < table->entry + ENTRIES && free_one->bytes) {
+		free_one++;
 	}
-	if (!free_one || strlen(path) >= NAME) {
+	if (free_one == table->entry + ENTRIES || strlen(path) >= NAME) {
 		return complain(path,
 			"expected at most 31 files, with names of at most 111 bytes, in " POOL_VARIABLE);
 	}

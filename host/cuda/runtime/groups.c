@@ -13,11 +13,11 @@ static struct extent shape; /* of their blocks */
 
 static void free_group(struct group *g)
 {
-	for (unsigned i = 0; g->items && i < g->size; i++) {
-		if (g->items[i].stack) {
-			nvw_cuda_give_stack(g->items[i].stack);
+	NVW_EACH(item, g->items, g->items ? g->size : 0) {
+		if (item->stack) {
+			nvw_cuda_give_stack(item->stack);
 		}
-		nvw_cuda_record_forget(&g->items[i]);
+		nvw_cuda_record_forget(item);
 	}
 	if (g->shared != MAP_FAILED) {
 		munmap(g->shared, nvw_cuda_shared_bytes());
@@ -70,7 +70,7 @@ static struct group *new_group(void)
 		return NULL;
 	}
 	g->places = nvw_cuda_shared_places(g->shared);
-	for (unsigned i = 0; i < size; i++) {
+	NVW_FOR(i, size) {
 		set_item(g, i);
 	}
 	return g;

@@ -241,7 +241,7 @@ void nvw_cuda_before_copies(int count, ...)
 
 	NVW_INVARIANT(count > 1); /* compiler/announce.c */
 	va_start(list, count);
-	for (int i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		(void)va_arg(list, void *);
 		total += va_arg(list, size_t);
 	}
@@ -249,7 +249,7 @@ void nvw_cuda_before_copies(int count, ...)
 	char *const kept = alloca(total + 1), *at = kept;
 
 	va_start(list, count);
-	for (int i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		void *const p = va_arg(list, void *);
 		const size_t n = va_arg(list, size_t);
 
@@ -260,7 +260,7 @@ void nvw_cuda_before_copies(int count, ...)
 	va_end(list);
 	at = kept;
 	va_start(list, count);
-	for (int i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		void *const p = va_arg(list, void *);
 		const size_t n = va_arg(list, size_t);
 

@@ -9,6 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/array.h"
+#include "core/order.h"
+#include "core/search.h"
 #include "runtime.h"
 
 enum { PAGE = 4096, ALIGNED = 256, LARGE_FROM = 4 << 20, LARGE_PART = 8 };
@@ -50,9 +53,9 @@ void nvw_cuda_unlock(void)
 
 static void protect_all(int protection)
 {
-	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].kind == DEVICE && !blocks[i].open) {
-			mprotect(blocks[i].pages, blocks[i].page_bytes, protection);
+	NVW_EACH(b, blocks, block_count) {
+		if (b->kind == DEVICE && !b->open) {
+			mprotect(b->pages, b->page_bytes, protection);
 		}
 	}
 }
@@ -88,15 +91,8 @@ static bool insert(size_t at, const struct block *block)
 	NVW_INVARIANT(at <= block_count && block_count <= block_room);
 	NVW_INVARIANT(at == 0 || blocks[at - 1].start < block->start);
 	NVW_INVARIANT(at == block_count || blocks[at].start >= block->start);
-	if (block_count == block_room) {
-		const size_t room = NVW_OR(2 * block_room, 64);
-		struct block *const more = realloc(blocks, room * sizeof *blocks);
-
-		if (!more) {
-			return false;
-		}
-		blocks = more;
-		block_room = room;
+	if (!NVW_ROOM(blocks, block_room, block_count + 1)) {
+		return false;
 	}
 	memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof *blocks);
 	blocks[at] = *block;
@@ -108,17 +104,8 @@ static bool insert(size_t at, const struct block *block)
 /* How many begin before an address. */
 static size_t place_for(const char *start)
 {
-	size_t at = 0, end = block_count;
+	const size_t at = NVW_FIRST(i, 0, block_count, blocks[i].start >= start);
 
-	while (at < end) {
-		const size_t middle = (at + end) / 2;
-
-		if (blocks[middle].start < start) {
-			at = middle + 1;
-		} else {
-			end = middle;
-		}
-	}
 	NVW_DEEP_INVARIANT(at == block_count || blocks[at].start >= start);
 	return at;
 }
@@ -198,14 +185,14 @@ static char *gap(size_t page_bytes)
 	char *from = arena + PAGE;
 
 	NVW_INVARIANT(page_bytes && page_bytes % PAGE == 0);
-	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].kind != DEVICE) {
+	NVW_EACH(b, blocks, block_count) {
+		if (b->kind != DEVICE) {
 			continue;
 		}
-		if ((size_t)(blocks[i].pages - from) >= page_bytes + PAGE) {
+		if ((size_t)(b->pages - from) >= page_bytes + PAGE) {
 			return from;
 		}
-		from = blocks[i].pages + blocks[i].page_bytes + PAGE;
+		from = b->pages + b->page_bytes + PAGE;
 	}
 	return (size_t)(arena + arena_bytes - from) >= page_bytes + PAGE ? from : NULL;
 }
@@ -646,9 +633,9 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
 	size_t used = 0;
 
 	pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].kind == DEVICE) {
-			used += blocks[i].page_bytes;
+	NVW_EACH(b, blocks, block_count) {
+		if (b->kind == DEVICE) {
+			used += b->page_bytes;
 		}
 	}
 	pthread_mutex_unlock(&mutex);
@@ -749,7 +736,7 @@ static int by_number(const void *a, const void *b)
 {
 	const struct block *const x = a, *const y = b;
 
-	return (x->number > y->number) - (x->number < y->number);
+	return NVW_ORDER(x->number, y->number);
 }
 
 static struct nvw_cuda_range range_of(const struct block *b)
@@ -777,7 +764,7 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	NVW_INVARIANT(n <= block_room && n <= block_numbers); /* each has had a number */
 	memcpy(in_order, blocks, n * sizeof *blocks);
 	qsort(in_order, n, sizeof *in_order, by_number);
-	for (size_t i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		to[i] = range_of(&in_order[i]);
 		blocks[i].changed = blocks[i].changed_end = 0;
 		blocks[i].is_kept = blocks[i].kind == DEVICE;

@@ -194,7 +194,7 @@ static int source_lane(uint64_t argument, uint64_t mode)
 		       segment = mode >> 8 & 31, last = (lane & segment) | (bound & ~segment),
 		       kind = mode >> 16 & 3;
 	const unsigned sources[] = {(lane & segment) | (by & ~segment), lane - by, lane + by, lane ^ by};
-	NVW_DEEP_INVARIANT(lane < WARP && kind < sizeof sources / sizeof *sources);
+	NVW_DEEP_INVARIANT(lane < WARP && kind < NVW_COUNT(sources));
 	const int from = (int)sources[kind];
 	const bool is_within = kind == 1 ? from >= (int)last : from <= (int)last;
 

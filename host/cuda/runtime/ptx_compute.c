@@ -172,7 +172,7 @@ static uint64_t reversed(uint64_t a, unsigned bits)
 	NVW_DEEP_INVARIANT(bits <= 64);
 	uint64_t result = 0;
 
-	for (unsigned i = 0; i < bits; i++) {
+	NVW_FOR(i, bits) {
 		result |= (a >> i & 1) << (bits - 1 - i);
 	}
 	return result;
@@ -185,7 +185,7 @@ static uint64_t field(uint64_t a, uint64_t b, uint64_t c, unsigned bits, bool is
 	const uint64_t top = nvw_min(at + length, bits) - 1;
 	uint64_t result = 0;
 
-	for (unsigned i = 0; i < bits; i++) {
+	NVW_FOR(i, bits) {
 		if (i < length && at + i < bits) {
 			result |= (a >> (at + i) & 1) << i;
 		} else if (is_signed && length) {
@@ -211,7 +211,7 @@ static uint64_t permuted(uint64_t a, uint64_t b, uint64_t selector)
 	const uint64_t both = (a & UINT32_MAX) | b << 32;
 	uint64_t result = 0;
 
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		const unsigned choice = selector >> (4 * i) & 15;
 		uint64_t byte = both >> (8 * (choice & 7)) & 0xff;
 
@@ -228,7 +228,7 @@ static uint64_t looked_up(uint64_t a, uint64_t b, uint64_t both)
 	const uint64_t c = both & UINT32_MAX, table = both >> 32;
 	uint64_t result = 0;
 
-	for (unsigned i = 0; i < 32; i++) {
+	NVW_FOR(i, 32) {
 		const unsigned at = (unsigned)((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1));
 
 		result |= (table >> at & 1) << i;

@@ -6,6 +6,7 @@
  */
 
 #include "../../cc/hooks.h"
+#include "core/array.h"
 #include "runtime.h"
 
 enum { LINE = 64 };
@@ -27,16 +28,9 @@ static void remember(struct item *me, uintptr_t line)
 		return;
 	}
 	NVW_DEEP_INVARIANT(me->lines.count <= me->lines.room);
-	if (me->lines.count == me->lines.room) {
-		const unsigned room = NVW_OR(2 * me->lines.room, 8);
-		uintptr_t *const more = realloc(me->lines.line, room * sizeof *more);
-
-		if (!more) {
-			nvw_cuda_report(NULL, "no memory for the lines that it has stored to");
-			nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
-		}
-		me->lines.line = more;
-		me->lines.room = room;
+	if (!NVW_ROOM(me->lines.line, me->lines.room, me->lines.count + 1)) {
+		nvw_cuda_report(NULL, "no memory for the lines that it has stored to");
+		nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
 	}
 	me->lines.line[me->lines.count++] = line;
 }
@@ -72,13 +66,20 @@ void nvw_cuda_record_ends(void)
 	nvw_cuda_hooks->end();
 }
 
+static void flush(uintptr_t line, const void *place)
+{
+	if (nvw_cuda_hooks) {
+		nvw_cuda_hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
+			(void *)(uintptr_t)place, 0);
+	}
+}
+
 void nvw_cuda_record_flush(const void *place)
 {
 	struct item *const me = nvw_cuda_now;
 
-	for (unsigned i = 0; nvw_cuda_hooks && i < me->lines.count; i++) {
-		nvw_cuda_hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT,
-			(void *)me->lines.line[i], (void *)(uintptr_t)place, 0);
+	NVW_EACH(line, me->lines.line, me->lines.count) {
+		flush(*line, place);
 	}
 	me->lines.count = 0;
 }
@@ -94,9 +95,8 @@ void nvw_cuda_record_persist(const void *address, size_t n, const void *place)
 {
 	const uintptr_t end = (uintptr_t)address + n;
 
-	for (uintptr_t line = (uintptr_t)address / LINE * LINE; nvw_cuda_hooks && line < end; line += LINE) {
-		nvw_cuda_hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
-			(void *)(uintptr_t)place, 0);
+	for (uintptr_t line = (uintptr_t)address / LINE * LINE; line < end; line += LINE) {
+		flush(line, place);
 	}
 	nvw_cuda_record_fence(place);
 }

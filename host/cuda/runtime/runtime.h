@@ -40,6 +40,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 
 #include "../../../emu/emu.h"
 #include "../../../emu/wavefront/fiber.h"
@@ -183,7 +184,7 @@ struct group {
 	unsigned size, live, waiting;
 	unsigned begun;            /* work-items, by themselves: they begin one after the other */
 	int counts;                /* predicates that were true, at the present barrier */
-	uint64_t result;           /* on the machine: the votes of the last barrier */
+	uint64_t result;           /* the votes of the last barrier */
 	struct item *first, *last; /* of those, runnable */
 	struct item *items;
 	struct warp *warps;

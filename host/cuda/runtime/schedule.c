@@ -141,7 +141,7 @@ static const char *waits_for(enum state state)
 		[AT_GRID_BARRIER] = "the barrier of the grid",
 		[MEETING] = "other lanes of its warp"};
 
-	NVW_INVARIANT(state < sizeof barriers / sizeof *barriers && barriers[state]);
+	NVW_INVARIANT(state < NVW_COUNT(barriers) && barriers[state]);
 	return barriers[state];
 }
 
@@ -149,12 +149,11 @@ static void report_stuck(void)
 {
 	struct group *g = nvw_cuda_running.ring;
 
-	for (unsigned i = 0; i < g->size; i++) {
-		if (g->items[i].state != RUNNABLE) {
-			nvw_cuda_now = &g->items[i];
-			nvw_cuda_report(g->items[i].place,
-				"waits for %s, which never come: the kernel is stuck",
-				waits_for(g->items[i].state));
+	NVW_EACH(item, g->items, g->size) {
+		if (item->state != RUNNABLE) {
+			nvw_cuda_now = item;
+			nvw_cuda_report(item->place, "waits for %s, which never come: the kernel is stuck",
+				waits_for(item->state));
 			nvw_cuda_now = NULL;
 			return;
 		}

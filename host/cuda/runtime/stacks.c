@@ -9,12 +9,13 @@
  */
 #include <sys/mman.h>
 
+#include "core/array.h"
 #include "runtime.h"
 
 enum { GUARDED = 16384 };
 
 static char **stacks; /* unused ones */
-static size_t stack_count, stacks_free;
+static size_t stack_count, stack_room, stacks_free;
 
 static char *map_stack(void)
 {
@@ -35,15 +36,9 @@ char *nvw_cuda_take_stack(void)
 	}
 	char *const stack = map_stack();
 
-	if (!stack) {
+	if (!stack || !NVW_ROOM(stacks, stack_room, stack_count + 1)) {
 		return NULL;
 	}
-	char **const more = realloc(stacks, (stack_count + 1) * sizeof *stacks);
-
-	if (!more) {
-		return NULL;
-	}
-	stacks = more;
 	stack_count++;
 	return stack;
 }

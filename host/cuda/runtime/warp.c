@@ -118,9 +118,9 @@ static bool is_complete(const struct warp *w, const struct meeting *m)
 void nvw_cuda_lane_left(struct warp *w)
 {
 	NVW_DEEP_INVARIANT(w->meetings <= MEETINGS);
-	for (unsigned i = 0; w->meetings && i < MEETINGS; i++) {
-		if (is_complete(w, &w->meeting[i])) {
-			conclude(w, &w->meeting[i]);
+	NVW_EACH(m, w->meeting, w->meetings ? MEETINGS : 0) {
+		if (is_complete(w, m)) {
+			conclude(w, m);
 		}
 	}
 }
@@ -130,12 +130,12 @@ static struct meeting *find(struct warp *w, unsigned mask)
 {
 	struct meeting *found = NULL;
 
-	for (unsigned i = 0; i < MEETINGS; i++) {
-		if (w->meeting[i].arrived && w->meeting[i].mask == mask) {
-			return &w->meeting[i];
+	NVW_EACH_IN(m, w->meeting) {
+		if (m->arrived && m->mask == mask) {
+			return m;
 		}
-		if (!w->meeting[i].arrived && !found) {
-			found = &w->meeting[i];
+		if (!m->arrived && !found) {
+			found = m;
 		}
 	}
 	NVW_DEEP_INVARIANT(found); /* a lane is in one meeting at a time */
@@ -204,7 +204,7 @@ static void answer(struct warp *w, const void *place)
 {
 	unsigned mask = 0;
 
-	for (unsigned lane = 0; lane < WARP; lane++) {
+	NVW_FOR(lane, WARP) {
 		mask |= (unsigned)(w->asking[lane] == place) << lane;
 	}
 	NVW_DEEP_INVARIANT(mask); /* whoever has lost patience asks itself */
