@@ -2,43 +2,37 @@
 /* Barriers of blocks, with their votes, and of the grid: those who have returned do not count. */
 #include "runtime.h"
 
-static void open_barrier(struct group *g)
+/* True as soon as all are there: what the barrier was about is known then. */
+static bool conclude(struct group *g)
 {
-	const uint64_t result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
-
+	NVW_DEEP_INVARIANT(g->waiting <= g->live);
 	NVW_INVARIANT((unsigned)g->counts <= g->waiting); /* who votes waits */
-	for (unsigned i = 0; i < g->size; i++) {
-		if (g->items[i].state == AT_BARRIER) {
-			g->items[i].result = result;
-			nvw_cuda_wake(&g->items[i]);
-		}
+	if (!g->waiting || g->waiting < g->live) {
+		return false;
 	}
+	g->result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
 	g->waiting = 0;
 	g->counts = 0;
+	return true;
 }
 
 static void maybe_open_barrier(struct group *g)
 {
-	NVW_DEEP_INVARIANT(g->waiting <= g->live);
-	if (g->waiting && g->waiting == g->live) {
-		open_barrier(g);
+	if (!conclude(g)) {
+		return;
+	}
+	NVW_EACH(item, g->items, g->size) {
+		if (item->state == AT_BARRIER) {
+			item->result = g->result;
+			nvw_cuda_wake(item);
+		}
 	}
 }
 
-/* The machine opens the barrier; what it was about is known as soon as all are there. */
-static void maybe_count(struct group *g)
-{
-	NVW_DEEP_INVARIANT(g->waiting <= g->live);
-	if (g->waiting && g->waiting == g->live) {
-		g->result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
-		g->waiting = 0;
-		g->counts = 0;
-	}
-}
-
+/* The machine opens the barrier. */
 void nvw_cuda_item_left_machine(struct group *g)
 {
-	maybe_count(g);
+	(void)conclude(g);
 }
 
 static uint64_t barrier_on_machine(struct group *g, int predicate, const void *place)
@@ -46,7 +40,7 @@ static uint64_t barrier_on_machine(struct group *g, int predicate, const void *p
 	NVW_DEEP_INVARIANT(g->waiting < g->live && predicate >> 1 == 0);
 	g->counts += predicate;
 	g->waiting++;
-	maybe_count(g);
+	(void)conclude(g);
 	nvw_cuda_machine_barrier(false, place);
 	return g->result;
 }
@@ -61,7 +55,7 @@ void nvw_cuda_lane_barrier(const struct nvw_site **site)
 		*site = nvw_cuda_machine->short_way->site(__builtin_return_address(0));
 	}
 	g->waiting++;
-	maybe_count(g);
+	(void)conclude(g);
 	r = *nvw_cuda_lane_self;
 	r->address = r->compare = 0;
 	r->value = NVW_WORKGROUP;
@@ -136,9 +130,9 @@ static void maybe_open_grid_barrier(void)
 		return;
 	}
 	do {
-		for (unsigned i = 0; i < g->size; i++) {
-			if (g->items[i].state == AT_GRID_BARRIER) {
-				nvw_cuda_wake(&g->items[i]);
+		NVW_EACH(item, g->items, g->size) {
+			if (item->state == AT_GRID_BARRIER) {
+				nvw_cuda_wake(item);
 			}
 		}
 		g = g->next;
