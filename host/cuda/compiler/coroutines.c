@@ -50,7 +50,7 @@ static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef 
 	LLVMAttributeRef *const all = calloc(n + 1, sizeof(LLVMAttributeRef));
 
 	LLVMGetAttributesAtIndex(from, at, all);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		LLVMAddAttributeAtIndex(to, at, all[i]);
 		if (call) {
 			LLVMAddCallSiteAttribute(call, at, all[i]);
@@ -62,7 +62,7 @@ static void copy_attributes_at(LLVMValueRef from, LLVMValueRef to, LLVMValueRef 
 static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMValueRef call)
 {
 	NVW_INVARIANT(LLVMCountParams(from) == LLVMCountParams(to));
-	for (unsigned i = 0; i < LLVMCountParams(from); i++) {
+	NVW_FOR(i, LLVMCountParams(from)) {
 		copy_attributes_at(from, to, call, i + 1);
 	}
 	copy_attributes_at(from, to, NULL, LLVMAttributeFunctionIndex);
@@ -74,8 +74,7 @@ static void build_end(struct device *d, struct coroutine *c)
 	const unsigned id = LLVMLookupIntrinsicID("llvm.coro.end", strlen("llvm.coro.end"));
 	const unsigned n = LLVMCountParamTypes(LLVMIntrinsicGetType(d->context, id, NULL, 0));
 
-	NVW_INVARIANT(
-		n <= sizeof arguments / sizeof *arguments); /* an LLVM that nobody has tried may have more */
+	NVW_INVARIANT(n <= NVW_COUNT(arguments)); /* an LLVM that nobody has tried may have more */
 	arguments[2] = LLVMConstNull(LLVMTokenTypeInContext(d->context)); /* in later LLVMs */
 	LLVMPositionBuilderAtEnd(d->builder, c->end);
 	intrinsic(d, "llvm.coro.end", NULL, 0, arguments, n);
@@ -142,7 +141,7 @@ static bool passes_large(struct device *d, LLVMValueRef kernel)
 {
 	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(d->module);
 
-	for (unsigned i = 0; i < LLVMCountParams(kernel); i++) {
+	NVW_FOR(i, LLVMCountParams(kernel)) {
 		LLVMAttributeRef byval = LLVMGetEnumAttributeAtIndex(kernel, i + 1, attribute_kind("byval"));
 
 		if (byval && LLVMABISizeOfType(layout, LLVMGetTypeAttributeValue(byval)) > LARGE) {
@@ -221,7 +220,7 @@ static void allow_copies(LLVMValueRef kernel)
 {
 	static const char *const kept[] = {"noinline", "optnone"};
 
-	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++) {
+	NVW_FOR(i, NVW_COUNT(kept)) {
 		LLVMRemoveEnumAttributeAtIndex(kernel, LLVMAttributeFunctionIndex, attribute_kind(kept[i]));
 	}
 }
@@ -248,7 +247,7 @@ static unsigned copy_kernels(
 	LLVMMetadataRef file = begin_unit(describer, kernels[0]);
 	unsigned copies = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		if (!passes_large(d, kernels[i]) && !has_arrays(kernels[i])) {
 			allow_copies(kernels[i]);
 			ret_copies[copies++] = copy_of(d, kernels[i], describer, file);
@@ -297,7 +296,7 @@ static void divide_calls(struct device *d, struct coroutine *c)
 	const unsigned found = find_divided(d, c->function, calls);
 
 	NVW_INVARIANT(found == n);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		LLVMValueRef at[] = {number(d, 0), number(d, i)};
 
 		division_of(d, calls[i])(d, c, calls[i], LLVMConstInBoundsGEP2(cells, sites, at, 2));
@@ -314,13 +313,13 @@ void make_coroutines(struct device *d)
 		struct coroutine *const copies = calloc(count, sizeof *copies);
 		const unsigned made = copy_kernels(d, kernels, count, copies);
 
-		for (unsigned i = 0; i < made; i++) {
+		NVW_FOR(i, made) {
 			forget_variables(copies[i].function);
 			divide_calls(d, &copies[i]);
 		}
 		keep_single(d);
 		run_passes(d, SPLIT);
-		for (unsigned i = 0; i < made; i++) {
+		NVW_FOR(i, made) {
 			finish_copy(d, copies[i].function);
 		}
 		free(copies);

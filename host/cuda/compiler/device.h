@@ -12,6 +12,7 @@
 #include <llvm-c/Core.h>
 
 #include "core/bounds.h"
+#include "core/each.h"
 
 struct device {
 	LLVMContextRef context;

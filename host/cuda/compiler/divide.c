@@ -109,7 +109,7 @@ static void rename_incoming(struct device *d, LLVMValueRef phi, LLVMBasicBlockRe
 	LLVMSetCurrentDebugLocation2(d->builder, LLVMInstructionGetDebugLoc(phi));
 	LLVMValueRef renamed = LLVMBuildPhi(d->builder, LLVMTypeOf(phi), "");
 
-	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+	NVW_FOR(i, LLVMCountIncoming(phi)) {
 		LLVMValueRef value = LLVMGetIncomingValue(phi, i);
 		LLVMBasicBlockRef of = LLVMGetIncomingBlock(phi, i);
 
@@ -129,7 +129,7 @@ static LLVMBasicBlockRef split_behind(struct device *d, struct coroutine *c, LLV
 	LLVMValueRef last = LLVMGetBasicBlockTerminator(from), next;
 
 	NVW_INVARIANT(last && last != i);
-	for (unsigned s = 0; s < LLVMGetNumSuccessors(last); s++) {
+	NVW_FOR(s, LLVMGetNumSuccessors(last)) {
 		LLVMValueRef at = LLVMGetFirstInstruction(LLVMGetSuccessor(last, s));
 
 		for (; LLVMIsAPHINode(at); at = next) {
@@ -152,7 +152,7 @@ static bool is_of_block(LLVMValueRef v)
 /* An address that is not one of a shared variable, or is one that this does not see, goes the long way. */
 static bool seems_shared(LLVMValueRef v)
 {
-	for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+	NVW_FOR(steps, STEPS_MAX) {
 		v = without_casts(v);
 		if (LLVMIsAGlobalVariable(v)) {
 			return is_of_block(v);
@@ -315,7 +315,7 @@ static void divide_atomic(struct device *d, struct coroutine *c, LLVMValueRef is
 			  asked = block(d, c), ways[] = {block(d, c), NULL};
 
 	NVW_INVARIANT(LLVMGetNumArgOperands(is) == 4); /* include/nvw_cuda_atomics.h */
-	for (unsigned i = 0; i < 4; i++) {
+	NVW_FOR(i, 4) {
 		arguments[i] = LLVMGetOperand(is, i);
 	}
 	arguments[4] = cell;

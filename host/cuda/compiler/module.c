@@ -69,8 +69,8 @@ LLVMValueRef call(struct device *d, const char *name, LLVMTypeRef result, LLVMVa
 {
 	LLVMTypeRef types[8];
 
-	NVW_INVARIANT(n <= sizeof types / sizeof *types);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_INVARIANT(n <= NVW_COUNT(types));
+	NVW_FOR(i, n) {
 		types[i] = LLVMTypeOf(arguments[i]);
 	}
 	LLVMTypeRef type = LLVMFunctionType(result, types, n, false);

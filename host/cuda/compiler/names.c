@@ -150,7 +150,7 @@ static LLVMValueRef all_passed(struct device *d, LLVMValueRef f)
 	const unsigned n = LLVMCountParams(f);
 	char *const letters = calloc(n + 1, 1 + WORDS_DIGITS), *end = letters;
 
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		*end = passed(f, i);
 		if (*end++ == 'm') {
 			end += snprintf(end, 1 + WORDS_DIGITS, "%llu", words_of(d, f, i));
@@ -175,7 +175,7 @@ static LLVMValueRef operand_of_node(LLVMValueRef node, unsigned i)
 	LLVMValueRef operands[64] = {NULL};
 	const unsigned n = operands_of_node(node);
 
-	if (n <= i || n > sizeof operands / sizeof *operands) {
+	if (n <= i || n > NVW_COUNT(operands)) {
 		return NULL;
 	}
 	LLVMGetMDNodeOperands(node, operands);
@@ -224,7 +224,7 @@ static void add_kernel(struct device *d, struct table *t, LLVMValueRef f, LLVMVa
 		text(d, name_of(f)), all_passed(d, f), number(d, arch), number(d, count_arguments(d, f)),
 		half};
 
-	add_row(t, d, columns, sizeof columns / sizeof *columns);
+	add_row(t, d, columns, NVW_COUNT(columns));
 	make_own(f);
 }
 
@@ -260,7 +260,7 @@ unsigned find_kernels(struct device *d, LLVMValueRef **ret_kernels)
 	}
 
 	*ret_kernels = calloc((size_t)all + 1, sizeof(LLVMValueRef));
-	for (int i = 0; i < all; i++) {
+	NVW_FOR(i, all) {
 		LLVMValueRef annotation = LLVMGetOperand(list, (unsigned)i);
 
 		if (is_kernel(annotation)) {
@@ -276,7 +276,7 @@ static void list_kernels(struct device *d, LLVMValueRef half, uint64_t arch)
 	const unsigned n = find_kernels(d, &kernels);
 	struct table t = {0};
 
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		add_kernel(d, &t, kernels[i], half, arch);
 	}
 	free(kernels);
@@ -296,7 +296,7 @@ static void list_variables(struct device *d, LLVMValueRef half)
 				text(d, name_of(v)),
 				number(d, LLVMABISizeOfType(layout, LLVMGlobalGetValueType(v))), half};
 
-			add_row(&t, d, columns, sizeof columns / sizeof *columns);
+			add_row(&t, d, columns, NVW_COUNT(columns));
 		}
 	}
 	emit_table(&t, d, "nvw_variables");

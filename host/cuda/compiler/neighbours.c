@@ -142,7 +142,7 @@ static LLVMValueRef jump_by_address(
 	LLVMValueRef to = LLVMBuildIntToPtr(d->builder, load_field(d, frame, WORD), d->bytes, "");
 	LLVMValueRef jump = LLVMBuildIndirectBr(d->builder, to, all);
 
-	for (unsigned s = 0; s < all; s++) {
+	NVW_FOR(s, all) {
 		LLVMBasicBlockRef way = LLVMGetSuccessor(ways, s);
 
 		if (!LLVMIsAUnreachableInst(LLVMGetFirstInstruction(way))) {

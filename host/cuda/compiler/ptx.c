@@ -15,7 +15,7 @@
 
 static struct ptx_label *label_of(struct ptx *p, const char *name)
 {
-	for (unsigned i = 0; i < p->label_count; i++) {
+	NVW_FOR(i, p->label_count) {
 		if (strcmp(p->labels[i].name, name) == 0) {
 			return &p->labels[i];
 		}
@@ -82,7 +82,7 @@ static void arrive(struct ptx *p, const char *name)
 		p->active = either(p, p->active, label->waiting);
 		label->waiting = NULL;
 	}
-	for (unsigned i = 0; i < p->label_count; i++) {
+	NVW_FOR(i, p->label_count) {
 		is_somebody_elsewhere |= p->labels[i].waiting != NULL;
 	}
 	if (!is_somebody_elsewhere) {
@@ -92,7 +92,7 @@ static void arrive(struct ptx *p, const char *name)
 
 static void end_branches(struct ptx *p)
 {
-	for (unsigned i = 0; i < p->label_count; i++) {
+	NVW_FOR(i, p->label_count) {
 		if (p->labels[i].waiting) {
 			ptx_refuse(
 				p, "a branch to %s, which is not in this asm statement", p->labels[i].name);
@@ -107,7 +107,7 @@ static void declare_several(struct ptx *p, const char *name, unsigned count)
 {
 	char each[64];
 
-	for (unsigned i = 0; i < count; i++) {
+	NVW_FOR(i, count) {
 		snprintf(each, sizeof each, "%.40s%u", name, i);
 		ptx_declare(p, each, NULL);
 	}
@@ -300,7 +300,7 @@ static void replace_dollars(char *text)
 		const char *from, *to;
 	} replaced[] = {{"$(", "{"}, {"$)", "}"}, {"$|", "|"}, {"${:uid}", "_uid"}};
 
-	for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+	NVW_FOR(i, NVW_COUNT(replaced)) {
 		const size_t from = strlen(replaced[i].from), to = strlen(replaced[i].to);
 
 		for (char *at = text; (at = strstr(at, replaced[i].from)) != NULL; at += to) {
@@ -363,7 +363,7 @@ static LLVMValueRef all_outputs(struct ptx *p, unsigned outputs)
 	if (outputs == 1) {
 		return output(p, 0, type);
 	}
-	for (unsigned i = 0; i < outputs; i++) {
+	NVW_FOR(i, outputs) {
 		LLVMValueRef one = output(p, i, LLVMStructGetTypeAtIndex(type, i));
 
 		all = LLVMBuildInsertValue(p->d->builder, all, one, i, "");

@@ -135,7 +135,7 @@ static void access(struct ptx *p, struct ptx_instruction *i)
 	const unsigned n = elements(i->operand[!is_load], list);
 	LLVMValueRef at = ptx_address(p, i->operand[is_load]);
 
-	for (unsigned e = 0; e < n; e++) {
+	NVW_FOR(e, n) {
 		LLVMValueRef piece = add(p, at, e * PTX_BYTES(type_of(i, TYPE)));
 
 		(is_load ? load_element : store_element)(p, i, piece, list[e]);
@@ -192,7 +192,7 @@ static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what
 {
 	LLVMValueRef source[4];
 
-	for (unsigned s = 0; s < 4; s++) {
+	NVW_FOR(s, 4u) {
 		source[s] = ptx_number(p, 0);
 		if (s + 1 < i->operands) {
 			source[s] = ptx_value(p, i->operand[s + 1]);
@@ -242,7 +242,7 @@ static void pack(struct ptx *p, struct ptx_instruction *i, unsigned bits)
 	char *list[OPERANDS_MAX];
 	const unsigned n = elements(i->operand[1], list);
 
-	for (unsigned e = 0; e < n; e++) {
+	NVW_FOR(e, n) {
 		LLVMValueRef part = lowest_bits(p, ptx_value(p, list[e]), bits / n);
 
 		part = LLVMBuildShl(p->d->builder, part, ptx_number(p, bits / n * e), "");
@@ -258,7 +258,7 @@ static void unpack(struct ptx *p, struct ptx_instruction *i, unsigned bits)
 	char *list[OPERANDS_MAX];
 	const unsigned n = elements(i->operand[0], list);
 
-	for (unsigned e = 0; e < n; e++) {
+	NVW_FOR(e, n) {
 		LLVMValueRef part = LLVMBuildLShr(p->d->builder, whole, ptx_number(p, bits / n * e), "");
 
 		ptx_set(p, list[e], lowest_bits(p, part, bits / n));
@@ -534,7 +534,7 @@ static const struct ptx_rule *rule_of(const char *mnemonic)
 	const struct ptx_rule *found = NULL;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+	NVW_FOR(i, NVW_COUNT(rules)) {
 		const size_t n = strlen(rules[i].name);
 
 		if (n > longest && strncmp(mnemonic, rules[i].name, n) == 0 &&
@@ -551,7 +551,7 @@ static bool take_word(struct ptx_instruction *i, const char *word)
 	const unsigned allowed = i->rule->needs | i->rule->takes;
 
 	NVW_INVARIANT(!(i->rule->needs & i->rule->takes)); /* a kind of word is one or the other */
-	for (unsigned kind = 0; kind < KINDS; kind++) {
+	NVW_FOR(kind, KINDS) {
 		const bool is_open =
 			kind >= IGNORED_MEMORY || i->word[kind] < 0; /* else it is there already */
 
@@ -571,7 +571,7 @@ static bool take_words(struct ptx_instruction *i, char *rest)
 {
 	char *word;
 
-	for (unsigned kind = 0; kind < KINDS; kind++) {
+	NVW_FOR(kind, KINDS) {
 		i->word[kind] = -1;
 	}
 	while ((word = strsep(&rest, ".")) != NULL) {
@@ -579,7 +579,7 @@ static bool take_words(struct ptx_instruction *i, char *rest)
 			return false;
 		}
 	}
-	for (unsigned kind = 0; kind < KINDS; kind++) {
+	NVW_FOR(kind, KINDS) {
 		if (i->rule->needs & W(kind) && i->word[kind] < 0) {
 			return false;
 		}
@@ -608,7 +608,7 @@ static bool split_operands(struct ptx_instruction *i, char *text)
 			i->operand[i->operands++] = text + 1;
 		}
 	}
-	for (unsigned o = 0; o < i->operands; o++) {
+	NVW_FOR(o, i->operands) {
 		i->operand[o] = ptx_trimmed(i->operand[o]);
 	}
 	return true;

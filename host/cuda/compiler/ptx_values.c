@@ -64,7 +64,7 @@ LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...)
 
 	NVW_INVARIANT(n <= ARGUMENTS_MAX);
 	va_start(list, n);
-	for (unsigned i = 0; i < n; i++) {
+	NVW_FOR(i, n) {
 		arguments[i] = va_arg(list, LLVMValueRef);
 		types[i] = p->d->i64;
 		NVW_INVARIANT(LLVMTypeOf(arguments[i]) == p->d->i64);
@@ -82,7 +82,7 @@ LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...)
 
 struct ptx_named *ptx_find_register(struct ptx *p, const char *name)
 {
-	for (unsigned i = 0; i < p->register_count; i++) {
+	NVW_FOR(i, p->register_count) {
 		if (strcmp(p->registers[i].name, name) == 0) {
 			return &p->registers[i];
 		}
