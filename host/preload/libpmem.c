@@ -125,34 +125,25 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 	host_delay_drain(began);
 }
 
-HOST_EXPORT void pmem_flush(const void *addr, size_t len)
+static void flush(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller)
 {
-	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_mapping_of(addr);
-	const struct host_caller caller = HOST_CALLER;
-
-	if (m == NULL || m->real) {
-		REAL(pmem_flush)(addr, len);
-	}
-	if (m != NULL) {
-		host_thread()->flushes++;
-		host_flush(m, addr, len, began, &caller, HOST_FLUSH_CALLED);
-	}
+	host_thread()->flushes++;
+	host_flush(m, addr, len, began, caller, HOST_FLUSH_CALLED);
 }
 
-HOST_EXPORT void pmem_deep_flush(const void *addr, size_t len)
+static void drain(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller)
 {
-	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_mapping_of(addr);
-	const struct host_caller caller = HOST_CALLER;
+	host_drain(began, caller);
+}
 
-	if (m == NULL || m->real) {
-		REAL(pmem_deep_flush)(addr, len);
-	}
-	if (m != NULL) {
-		host_thread()->flushes++;
-		host_flush(m, addr, len, began, &caller, HOST_FLUSH_CALLED);
-	}
+static void persist(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
+	const struct host_caller *caller)
+{
+	store_fence();
+	flush(m, addr, len, began, caller);
+	host_drain(began, caller);
 }
 
 HOST_EXPORT void pmem_drain(void)
@@ -168,31 +159,6 @@ HOST_EXPORT void pmem_drain(void)
 	host_drain(began, &caller);
 }
 
-HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
-{
-	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_mapping_of(addr);
-	const struct host_caller caller = HOST_CALLER;
-	int error = 0;
-
-	if (m == NULL || m->real) {
-		error = REAL(pmem_deep_drain)(addr, len);
-	}
-	if (m != NULL) {
-		host_drain(began, &caller);
-	}
-	return error;
-}
-
-static void persist(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
-	const struct host_caller *caller)
-{
-	host_thread()->flushes++;
-	store_fence();
-	host_flush(m, addr, len, began, caller, HOST_FLUSH_CALLED);
-	host_drain(began, caller);
-}
-
 void host_synced(void *addr, size_t len, const struct host_caller *caller)
 {
 	const uint64_t began = host_began();
@@ -205,35 +171,46 @@ void host_synced(void *addr, size_t len, const struct host_caller *caller)
 	}
 }
 
-HOST_EXPORT void pmem_persist(const void *addr, size_t len)
-{
-	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_mapping_of(addr);
-	const struct host_caller caller = HOST_CALLER;
+/* On real persistent memory the library behind does it, too. */
+#define ON_RANGE(name, does)                                                \
+	HOST_EXPORT void name(const void *addr, size_t len)                 \
+	{                                                                   \
+		const uint64_t began = host_began();                        \
+		const struct host_mapping *const m = host_mapping_of(addr); \
+		const struct host_caller caller = HOST_CALLER;              \
+                                                                            \
+		if (m == NULL || m->real) {                                 \
+			REAL(name)(addr, len);                              \
+		}                                                           \
+		if (m != NULL) {                                            \
+			does(m, addr, len, began, &caller);                 \
+		}                                                           \
+	}
 
-	if (m == NULL || m->real) {
-		REAL(pmem_persist)(addr, len);
-	}
-	if (m != NULL) {
-		persist(m, addr, len, began, &caller);
-	}
-}
+ON_RANGE(pmem_flush, flush)
+ON_RANGE(pmem_deep_flush, flush)
+ON_RANGE(pmem_persist, persist)
 
-HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
-{
-	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_mapping_of(addr);
-	const struct host_caller caller = HOST_CALLER;
-	int error = 0;
+/* The same with a result. */
+#define ON_RANGE_OR_FAILS(name, does)                                       \
+	HOST_EXPORT int name(const void *addr, size_t len)                  \
+	{                                                                   \
+		const uint64_t began = host_began();                        \
+		const struct host_mapping *const m = host_mapping_of(addr); \
+		const struct host_caller caller = HOST_CALLER;              \
+		int error = 0;                                              \
+                                                                            \
+		if (m == NULL || m->real) {                                 \
+			error = REAL(name)(addr, len);                      \
+		}                                                           \
+		if (m != NULL) {                                            \
+			does(m, addr, len, began, &caller);                 \
+		}                                                           \
+		return error;                                               \
+	}
 
-	if (m == NULL || m->real) {
-		error = REAL(pmem_deep_persist)(addr, len);
-	}
-	if (m != NULL) {
-		persist(m, addr, len, began, &caller);
-	}
-	return error;
-}
+ON_RANGE_OR_FAILS(pmem_deep_drain, drain)
+ON_RANGE_OR_FAILS(pmem_deep_persist, persist)
 
 /* The system call is executed too, because the program asked for it. */
 HOST_EXPORT int pmem_msync(const void *addr, size_t len)
