@@ -25,6 +25,24 @@ static bool watches(void)
 	       !host_self.own;
 }
 
+static bool enters(void)
+{
+	if (!host_enter()) {
+		return false;
+	}
+	host_thread();
+	return true;
+}
+
+/* Returns what the call did, whose errno is after. */
+static int leaves(int result, int after)
+{
+	NVW_DEEP_INVARIANT(host_self.inside);
+	host_leave();
+	errno = after;
+	return result;
+}
+
 /* ---- Where a name is ------------------------------------------------------------------------------ */
 
 enum { PLACE = 1024 };
@@ -80,33 +98,10 @@ static bool find_place(int folder, const char *path, char ret[PLACE])
 
 /* ---- Events --------------------------------------------------------------------------------------- */
 
-static void record_text(
-	enum host_event_kind kind, int file, uint64_t off, const char *text, size_t length, uint32_t site)
-{
-	NVW_INVARIANT(host_self.inside && length < 2 * PLACE);
-
-	const uint32_t n = (uint32_t)length, room = (n + 7) & ~7u;
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
-
-	if (e == NULL) {
-		return;
-	}
-	*e = (struct host_event){.kind = (uint16_t)kind,
-		.file = (uint16_t)file,
-		.thread = host_self.number,
-		.site = site,
-		.bytes = n,
-		.off = off,
-		.call = host_call()};
-	memset(e + 1, 0, room);
-	memcpy(e + 1, text, n);
-	host_publish(sizeof *e + room);
-}
-
 static void record_name(int file, enum host_name is, const char *name, uint32_t site)
 {
 	NVW_INVARIANT(is != HOST_NAME_OF_LINK); /* which has a text */
-	record_text(HOST_NAME, is == HOST_NAME_OF_FILE ? file : HOST_NO_FILE, is, name, strlen(name), site);
+	host_event_of(HOST_NAME, is == HOST_NAME_OF_FILE ? file : HOST_NO_FILE, is, name, strlen(name), site);
 }
 
 static void record_link(const char *name, const char *to, uint32_t site)
@@ -116,7 +111,10 @@ static void record_link(const char *name, const char *to, uint32_t site)
 
 	snprintf(both, sizeof both, "%.*s", PLACE, name);
 	snprintf(both + n, sizeof both - n, "%s", to);
-	record_text(HOST_NAME, HOST_NO_FILE, HOST_NAME_OF_LINK, both, n + strlen(both + n), site);
+	const size_t bytes = n + strlen(both + n);
+
+	NVW_INVARIANT(bytes < sizeof both);
+	host_event_of(HOST_NAME, HOST_NO_FILE, HOST_NAME_OF_LINK, both, bytes, site);
 }
 
 /* What happens to the folder as a whole is not followed. */
@@ -178,18 +176,15 @@ static int opens(int folder, const char *path, int flags, mode_t mode, const str
 	const bool existed = fstatat(folder, path, &before, 0) == 0;
 
 	errno = saved;
-	if ((existed && !S_ISREG(before.st_mode)) || !host_enter()) {
+	if ((existed && !S_ISREG(before.st_mode)) || !enters()) {
 		return REAL(openat64)(folder, path, flags, mode);
 	}
-	host_thread();
 	const int fd = REAL(openat64)(folder, path, flags, mode), after = errno;
 
 	if (fd >= 0) {
 		opened(fd, flags, existed ? &before : NULL, caller);
 	}
-	host_leave();
-	errno = after;
-	return fd;
+	return leaves(fd, after);
 }
 
 static mode_t mode_of(int flags, va_list list)
@@ -259,14 +254,19 @@ struct named {
 	struct stat s;
 };
 
-static void look(int folder, const char *path, int flags, struct named *ret)
+/* False: it is not below the folder, or is not to be recorded. */
+static bool look(int folder, const char *path, int flags, struct named *ret)
 {
+	const int saved = errno;
+
 	ret->name = NULL;
 	ret->exists = false;
-	if (find_place(folder, path, ret->path)) {
+	if (watches() && find_place(folder, path, ret->path)) {
 		ret->name = named_below(ret->path);
 		ret->exists = fstatat(folder, path, &ret->s, flags) == 0;
 	}
+	errno = saved;
+	return ret->name != NULL;
 }
 
 /* Its last name is gone. */
@@ -292,26 +292,17 @@ static void removed(const struct named *n, const struct host_caller *caller)
 
 static int removes(int folder, const char *path, int flags, const struct host_caller *caller)
 {
-	const int saved = errno;
 	struct named n;
 
-	if (!watches()) {
+	if (!look(folder, path, AT_SYMLINK_NOFOLLOW, &n) || !n.exists || !enters()) {
 		return REAL(unlinkat)(folder, path, flags);
 	}
-	look(folder, path, AT_SYMLINK_NOFOLLOW, &n);
-	errno = saved;
-	if (n.name == NULL || !n.exists || !host_enter()) {
-		return REAL(unlinkat)(folder, path, flags);
-	}
-	host_thread();
 	const int error = REAL(unlinkat)(folder, path, flags), after = errno;
 
 	if (!error) {
 		removed(&n, caller);
 	}
-	host_leave();
-	errno = after;
-	return error;
+	return leaves(error, after);
 }
 
 HOST_EXPORT int unlink(const char *path)
@@ -401,27 +392,19 @@ static void renamed(const struct named *from, const struct named *to, bool excha
 static int renames(int from_folder, const char *from_path, int to_folder, const char *to_path, unsigned flags,
 	const struct host_caller *caller)
 {
-	const int saved = errno;
 	struct named from, to;
+	const bool was_below = look(from_folder, from_path, AT_SYMLINK_NOFOLLOW, &from),
+		   is_below = look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
 
-	if (!watches()) {
+	if ((!was_below && !is_below) || !enters()) {
 		return REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
 	}
-	look(from_folder, from_path, AT_SYMLINK_NOFOLLOW, &from);
-	look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
-	errno = saved;
-	if ((from.name == NULL && to.name == NULL) || !host_enter()) {
-		return REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
-	}
-	host_thread();
 	const int error = REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags), after = errno;
 
 	if (!error) {
 		renamed(&from, &to, flags & RENAME_EXCHANGE, "rename", caller);
 	}
-	host_leave();
-	errno = after;
-	return error;
+	return leaves(error, after);
 }
 
 HOST_EXPORT int rename(const char *from, const char *to)
@@ -442,29 +425,21 @@ HOST_EXPORT int renameat2(int from_folder, const char *from, int to_folder, cons
 static int links(int from_folder, const char *from_path, int to_folder, const char *to_path, int flags,
 	const struct host_caller *caller)
 {
-	const int saved = errno;
 	const int look_flags =
 		(flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | (flags & AT_EMPTY_PATH);
 	struct named from, to;
+	const bool was_below = look(from_folder, from_path, look_flags, &from),
+		   is_below = look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
 
-	if (!watches()) {
+	if ((!was_below && !is_below) || !enters()) {
 		return REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
 	}
-	look(from_folder, from_path, look_flags, &from);
-	look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
-	errno = saved;
-	if ((from.name == NULL && to.name == NULL) || !host_enter()) {
-		return REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
-	}
-	host_thread();
 	const int error = REAL(linkat)(from_folder, from_path, to_folder, to_path, flags), after = errno;
 
 	if (!error) {
 		renamed(&from, &to, false, "link", caller);
 	}
-	host_leave();
-	errno = after;
-	return error;
+	return leaves(error, after);
 }
 
 HOST_EXPORT int link(const char *from, const char *to)
@@ -502,26 +477,17 @@ static void made(const struct named *n, const char *text, const struct host_call
 static int makes(
 	int folder, const char *path, const char *text, mode_t mode, const struct host_caller *caller)
 {
-	const int saved = errno;
 	struct named n;
 
-	if (!watches()) {
+	if (!look(folder, path, AT_SYMLINK_NOFOLLOW, &n) || !enters()) {
 		return make(folder, path, text, mode);
 	}
-	look(folder, path, AT_SYMLINK_NOFOLLOW, &n);
-	errno = saved;
-	if (n.name == NULL || !host_enter()) {
-		return make(folder, path, text, mode);
-	}
-	host_thread();
 	const int error = make(folder, path, text, mode), after = errno;
 
 	if (!error) {
 		made(&n, text, caller);
 	}
-	host_leave();
-	errno = after;
-	return error;
+	return leaves(error, after);
 }
 
 HOST_EXPORT int mkdir(const char *path, mode_t mode)
@@ -558,11 +524,10 @@ bool host_names_sync_begins(int fd, const struct host_caller *caller)
 	}
 	const char *const name = fd >= 0 ? below(path) : path;
 
-	if (name == NULL || !host_enter()) {
+	if (name == NULL || !enters()) {
 		return false;
 	}
-	host_thread();
-	record_text(HOST_SYNC_NAMES, HOST_NO_FILE, fd < 0, name, strlen(name), host_site(caller));
+	host_event_of(HOST_SYNC_NAMES, HOST_NO_FILE, fd < 0, name, strlen(name), host_site(caller));
 	host_leave();
 	return true;
 }

@@ -328,6 +328,9 @@ static inline void host_publish(uint64_t bytes)
 }
 
 void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site);
+/* The same with bytes that follow it. */
+void host_event_of(
+	enum host_event_kind kind, int file, uint64_t off, const void *data, size_t n, uint32_t site);
 /* The lines of a range of the mapping. */
 static inline void host_lines_of(
 	const struct host_mapping *m, size_t at, size_t n, size_t *ret_from, size_t *ret_to)

@@ -469,20 +469,7 @@ void host_record_operation(
 
 	host_control->operations = true;
 	host_record_all(HOST_CHANGE, site);
-	const size_t n = strnlen(name, HOST_OPERATION_NAME_MAX), room = (n + 7) & ~(size_t)7;
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
-
-	if (e != NULL) {
-		*e = (struct host_event){.kind = (uint16_t)kind,
-			.thread = host_self.number,
-			.site = site,
-			.bytes = (uint32_t)n,
-			.off = number,
-			.call = host_call()};
-		memset(e + 1, 0, room);
-		memcpy(e + 1, name, n);
-		host_publish(sizeof *e + room);
-	}
+	host_event_of(kind, 0, number, name, strnlen(name, HOST_OPERATION_NAME_MAX), site);
 }
 
 void host_record_rest(const struct host_mapping *m)

@@ -72,23 +72,46 @@ uint8_t *host_room_elsewhere(size_t n)
 	return s->window + (tail - off);
 }
 
-void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site)
+/* An event with room for its data; NULL: there is none. */
+static struct host_event *new_event(
+	enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site, size_t room)
 {
 	NVW_DEEP_INVARIANT(host_self.inside);
 
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e);
+	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
-	if (e == NULL) {
-		return;
+	if (e != NULL) {
+		*e = (struct host_event){.kind = (uint16_t)kind,
+			.file = (uint16_t)file,
+			.thread = host_self.number,
+			.site = site,
+			.bytes = (uint32_t)bytes,
+			.off = off,
+			.call = host_spool.call};
 	}
-	*e = (struct host_event){.kind = (uint16_t)kind,
-		.file = (uint16_t)file,
-		.thread = host_self.number,
-		.site = site,
-		.bytes = (uint32_t)bytes,
-		.off = off,
-		.call = host_spool.call};
-	host_publish(sizeof *e);
+	return e;
+}
+
+void host_event(enum host_event_kind kind, int file, uint64_t off, uint64_t bytes, uint32_t site)
+{
+	if (new_event(kind, file, off, bytes, site, 0) != NULL) {
+		host_publish(sizeof(struct host_event));
+	}
+}
+
+void host_event_of(
+	enum host_event_kind kind, int file, uint64_t off, const void *data, size_t n, uint32_t site)
+{
+	NVW_INVARIANT(host_self.inside && n <= UINT32_MAX);
+
+	const size_t room = (n + 7) & ~(size_t)7;
+	struct host_event *const e = new_event(kind, file, off, n, site, room);
+
+	if (e != NULL) {
+		memcpy(e + 1, data, n);
+		memset((uint8_t *)(e + 1) + n, 0, room - n);
+		host_publish(sizeof *e + room);
+	}
 }
 
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site)

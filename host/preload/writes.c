@@ -94,6 +94,11 @@ static void changed(int fd, const char *call, const struct host_caller *caller)
 	errno = before;
 }
 
+static bool records(void)
+{
+	return host_recording && host_control->record && !host_self.inside && !host_self.own;
+}
+
 /* ---- A call that is recorded ---------------------------------------------------------------------- */
 
 struct recorded {
@@ -108,36 +113,22 @@ struct recorded {
 static bool enter(struct recorded *r, int fd, const struct host_caller *caller)
 {
 	*r = (struct recorded){.fd = fd, .before = errno};
-	if (!host_recording || !host_control->record || host_self.inside || host_self.own ||
-		fstat(fd, &r->s) || !S_ISREG(r->s.st_mode)) {
-		errno = r->before;
-		return false;
+	bool is_recorded = records() && fstat(fd, &r->s) == 0 && S_ISREG(r->s.st_mode) && host_enter();
+
+	if (is_recorded) {
+		host_thread();
+		r->file = host_follow(fd, &r->s);
+		is_recorded = r->file >= 0;
+		if (is_recorded) {
+			NVW_INVARIANT((uint32_t)r->file < host_control->file_count);
+			r->site = host_site(caller);
+			r->size = (uint64_t)r->s.st_size;
+		} else {
+			host_leave();
+		}
 	}
-	if (!host_enter()) {
-		errno = r->before;
-		return false;
-	}
-	host_thread();
-	r->file = host_follow(fd, &r->s);
-	if (r->file < 0) {
-		host_leave();
-		errno = r->before;
-		return false;
-	}
-	r->site = host_site(caller);
-	r->size = (uint64_t)r->s.st_size;
-	NVW_INVARIANT((uint32_t)r->file < host_control->file_count);
 	errno = r->before;
-	return true;
-}
-
-static void leave(const struct recorded *r)
-{
-	const int after = errno;
-
-	host_leave();
-	errno = after;
-	(void)r;
+	return is_recorded;
 }
 
 static uint64_t bytes_of(const struct iovec *v, int count)
@@ -181,36 +172,14 @@ static bool begins(struct recorded *r, int fd, off64_t off, const struct iovec *
 	return true;
 }
 
-/* A part of what was written, in an event. */
-static void record_piece(const struct recorded *r, uint64_t off, const uint8_t *from, uint32_t n)
-{
-	NVW_INVARIANT(n > 0 && n <= PIECE);
-
-	const uint32_t room = (n + 7) & ~7u;
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
-
-	if (e == NULL) {
-		return;
-	}
-	*e = (struct host_event){.kind = HOST_WRITE,
-		.file = (uint16_t)r->file,
-		.thread = host_self.number,
-		.site = r->site,
-		.bytes = n,
-		.off = off,
-		.call = host_call()};
-	memset((uint8_t *)(e + 1) + room - 8, 0, 8);
-	memcpy(e + 1, from, n);
-	host_publish(sizeof *e + room);
-}
-
 static void record_bytes(const struct recorded *r, uint64_t off, const uint8_t *from, uint64_t n)
 {
 	for (uint64_t at = 0; at < n;) {
 		/* to the end of a page of the file */
 		const uint64_t page = PIECE - (off + at) % HOST_PAGE, piece = nvw_min(n - at, page);
 
-		record_piece(r, off + at, from + at, (uint32_t)piece);
+		NVW_INVARIANT(piece > 0 && piece <= PIECE);
+		host_event_of(HOST_WRITE, r->file, off + at, from + at, piece, r->site);
 		at += piece;
 	}
 }
@@ -402,8 +371,8 @@ static void resized(struct recorded *r, bool failed)
 	if (!failed && fstat(r->fd, &now) == 0) {
 		record_size(r, (uint64_t)now.st_size);
 	}
+	host_leave();
 	errno = after;
-	leave(r);
 }
 
 static bool resizes(struct recorded *r, int fd, uint64_t size, const struct host_caller *caller)
@@ -459,21 +428,17 @@ static int truncate_path(const char *path, uint64_t bytes, const struct host_cal
 	return error;
 }
 
-HOST_EXPORT int truncate(const char *path, off_t bytes)
-{
-	if (!host_recording || *host_control->folder == '\0') {
-		return REAL(truncate)(path, bytes);
+#define TRUNCATES(name, type)                                              \
+	HOST_EXPORT int name(const char *path, type bytes)                 \
+	{                                                                  \
+		if (!host_recording || *host_control->folder == '\0') {    \
+			return REAL(name)(path, bytes);                    \
+		}                                                          \
+		return truncate_path(path, (uint64_t)bytes, &HOST_CALLER); \
 	}
-	return truncate_path(path, (uint64_t)bytes, &HOST_CALLER);
-}
 
-HOST_EXPORT int truncate64(const char *path, off64_t bytes)
-{
-	if (!host_recording || *host_control->folder == '\0') {
-		return REAL(truncate64)(path, bytes);
-	}
-	return truncate_path(path, (uint64_t)bytes, &HOST_CALLER);
-}
+TRUNCATES(truncate, off_t)
+TRUNCATES(truncate64, off64_t)
 
 /* Space is no content; what is removed, or moved, is not followed. */
 static bool removes(int mode)
@@ -505,8 +470,7 @@ ALLOCATES(fallocate64, (int fd, int mode, off64_t off, off64_t n))
 
 bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller)
 {
-	if (!host_recording || !host_control->record || host_self.inside || host_self.own ||
-		host_known_file(s) < 0 || !host_enter()) {
+	if (!records() || host_known_file(s) < 0 || !host_enter()) {
 		return false;
 	}
 	const int file = host_known_file(s);
