@@ -538,11 +538,9 @@ void host_check_changed(const void *address, size_t n, const struct host_caller 
 /* It was announced, and will change the word before its thread's next access. */
 void host_check_will_change(size_t n, void *place);
 
-/* This thread creates another: one of the functions behind starts it there, with the result as its argument.
- * NULL: it is not looked at. */
-struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument);
-void *host_check_starts(void *created);
-int host_check_starts_c11(void *created);
+/* This thread creates another: the start, one of the two, and its argument are replaced if the new one is to
+ * be looked at. */
+void host_check_creates(void *(**start)(void *), int (**start_c11)(void *), void **argument);
 
 /* ---- Schedules (turns.c, policy.c; ../schedule.h) ------------------------------------------------- */
 

@@ -54,47 +54,41 @@ static void count_created(uint32_t change)
 	count_all(change);
 }
 
-/* Counted before it is created, because it may end the process. */
+/* Counted before it is created, because it may end the process. One of the two starts is NULL. */
+static struct host_turn *creates(void *(**start)(void *), int (**start_c11)(void *), void **argument)
+{
+	NVW_INVARIANT(!start != !start_c11);
+	count_created(1);
+	host_check_creates(start, start_c11, argument);
+	return host_turn_creates(start, start_c11, argument);
+}
+
+static void has_created(struct host_turn *turn, const pthread_t *thread, bool failed)
+{
+	if (turn != NULL) {
+		host_turn_created(turn, *thread, failed);
+	}
+	if (failed) {
+		count_created(UINT32_MAX); /* undoes it */
+	}
+}
+
 HOST_EXPORT int pthread_create(
 	pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
 	host_copy_comes(thread, sizeof *thread);
-	count_created(1);
-	struct host_watched *const watched = host_checking ? host_check_creates(start, NULL, argument) : NULL;
-
-	if (watched != NULL) {
-		start = host_check_starts;
-		argument = watched;
-	}
-	struct host_turn *const turn = host_turn_creates(&start, NULL, &argument);
+	struct host_turn *const turn = creates(&start, NULL, &argument);
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 
-	if (turn != NULL) {
-		host_turn_created(turn, *thread, error != 0);
-	}
-	if (error) {
-		count_created(UINT32_MAX); /* undoes it */
-	}
+	has_created(turn, thread, error != 0);
 	return error;
 }
 
 HOST_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
-	count_created(1);
-	struct host_watched *const watched = host_checking ? host_check_creates(NULL, start, argument) : NULL;
-
-	if (watched != NULL) {
-		start = host_check_starts_c11;
-		argument = watched;
-	}
-	struct host_turn *const turn = host_turn_creates(NULL, &start, &argument);
+	struct host_turn *const turn = creates(NULL, &start, &argument);
 	const int error = REAL(thrd_create)(thread, start, argument);
 
-	if (turn != NULL) {
-		host_turn_created(turn, *thread, error != thrd_success);
-	}
-	if (error != thrd_success) {
-		count_created(UINT32_MAX);
-	}
+	has_created(turn, thread, error != thrd_success);
 	return error;
 }

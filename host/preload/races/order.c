@@ -184,47 +184,56 @@ void host_watch_meets(void)
 	errno = before;
 }
 
+static struct host_watched *enter(void *created)
+{
+	struct host_watched *const w = created;
+
+	NVW_INVARIANT(!w->start != !w->start_c11);
+	host_self.watched = w;
+	w->shared->self = (uint64_t)pthread_self();
+	return w;
+}
+
+static void *start(void *created)
+{
+	const struct host_watched *const w = enter(created);
+
+	return w->start(w->argument);
+}
+
+static int start_c11(void *created)
+{
+	const struct host_watched *const w = enter(created);
+
+	return w->start_c11(w->argument);
+}
+
 /* The creator's clock, so far, comes before the thread. */
-struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument)
+void host_check_creates(void *(**ret_start)(void *), int (**ret_start_c11)(void *), void **argument)
 {
 	struct host_watched *const creator = host_watch_begins();
-	struct host_watched *w = NULL;
 
 	if (creator == NULL) {
-		return NULL;
+		return;
 	}
-	w = new_thread();
+	struct host_watched *const w = new_thread();
+
 	if (w != NULL) {
-		w->start = start;
-		w->start_c11 = start_c11;
-		w->argument = argument;
+		w->argument = *argument;
+		*argument = w;
+		if (ret_start != NULL) {
+			w->start = *ret_start;
+			*ret_start = start;
+		} else {
+			w->start_c11 = *ret_start_c11;
+			*ret_start_c11 = start_c11;
+		}
 		w->shared->clock = creator->shared->clock;
 		w->shared->hints = creator->shared->hints;
 		begin_clocks(w);
 		tick(creator);
 	}
 	host_watch_ends();
-	return w;
-}
-
-void *host_check_starts(void *created)
-{
-	struct host_watched *const w = created;
-
-	NVW_INVARIANT(w->start != NULL && w->start_c11 == NULL);
-	host_self.watched = w;
-	w->shared->self = (uint64_t)pthread_self();
-	return w->start(w->argument);
-}
-
-int host_check_starts_c11(void *created)
-{
-	struct host_watched *const w = created;
-
-	NVW_INVARIANT(w->start_c11 != NULL && w->start == NULL);
-	host_self.watched = w;
-	w->shared->self = (uint64_t)pthread_self();
-	return w->start_c11(w->argument);
 }
 
 /* The latest thread of that name: names of threads that have ended are used again. */
