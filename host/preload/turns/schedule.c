@@ -33,6 +33,16 @@ static uint64_t ns_of(const struct timespec *t)
 	return t->tv_sec <= 0 ? 1 : (uint64_t)t->tv_sec * SECOND_NS + (uint64_t)t->tv_nsec;
 }
 
+/* What a thread that takes turns does instead of a call. */
+#define INSTEAD(name, declared, arguments, does)               \
+	EXPORT int name declared                               \
+	{                                                      \
+		if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) { \
+			return REAL(name) arguments;           \
+		}                                              \
+		return does;                                   \
+	}
+
 /* ---- Locks ---------------------------------------------------------------------------------------- */
 
 /* A mutex that this thread has, and that says so: the C library's function returns at once. */
@@ -59,14 +69,7 @@ static bool is_own_checked(pthread_mutex_t *m)
 		result_;                                                                    \
 	})
 
-#define TAKE(name, try, type, kind)                            \
-	EXPORT int name(type *lock)                            \
-	{                                                      \
-		if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) { \
-			return REAL(name)(lock);               \
-		}                                              \
-		return TAKE_TURNS_FOR(try, lock, kind, 0);     \
-	}
+#define TAKE(name, try, type, kind) INSTEAD(name, (type * lock), (lock), TAKE_TURNS_FOR(try, lock, kind, 0))
 #define TRY(name, type)                                                    \
 	EXPORT int name(type *lock)                                        \
 	{                                                                  \
@@ -78,22 +81,12 @@ static bool is_own_checked(pthread_mutex_t *m)
 		}                                                          \
 		return result;                                             \
 	}
-#define TAKE_UNTIL(name, try, type, kind)                                         \
-	EXPORT int name(type *restrict lock, const struct timespec *restrict end) \
-	{                                                                         \
-		if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {                    \
-			return REAL(name)(lock, end);                             \
-		}                                                                 \
-		return TAKE_TURNS_FOR(try, lock, kind, ns_of(end));               \
-	}
+#define TAKE_UNTIL(name, try, type, kind)                                                      \
+	INSTEAD(name, (type *restrict lock, const struct timespec *restrict end), (lock, end), \
+		TAKE_TURNS_FOR(try, lock, kind, ns_of(end)))
 #define TAKE_BY_CLOCK(name, try, type, kind)                                                       \
-	EXPORT int name(type *restrict lock, clockid_t clock, const struct timespec *restrict end) \
-	{                                                                                          \
-		if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {                                     \
-			return REAL(name)(lock, clock, end);                                       \
-		}                                                                                  \
-		return TAKE_TURNS_FOR(try, lock, kind, ns_of(end));                                \
-	}
+	INSTEAD(name, (type *restrict lock, clockid_t clock, const struct timespec *restrict end), \
+		(lock, clock, end), TAKE_TURNS_FOR(try, lock, kind, ns_of(end)))
 #define GIVE(name, type)                                      \
 	EXPORT int name(type *lock)                           \
 	{                                                     \
@@ -181,44 +174,25 @@ static int wait_on(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t un
 	return woken ? 0 : ETIMEDOUT;
 }
 
-EXPORT int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock)
+INSTEAD(pthread_cond_wait, (pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock),
+	(condition, lock), wait_on(condition, lock, 0, PLACE))
+INSTEAD(pthread_cond_timedwait,
+	(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock,
+		const struct timespec *restrict end),
+	(condition, lock, end), wait_on(condition, lock, ns_of(end), PLACE))
+INSTEAD(pthread_cond_clockwait,
+	(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock, clockid_t clock,
+		const struct timespec *restrict end),
+	(condition, lock, clock, end), wait_on(condition, lock, ns_of(end), PLACE))
+
+static int wake(pthread_cond_t *condition, unsigned n)
 {
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(pthread_cond_wait)(condition, lock);
-	}
-	return wait_on(condition, lock, 0, PLACE);
+	nvwave_wake_1(condition, n, true);
+	return 0;
 }
 
-EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock,
-	const struct timespec *restrict end)
-{
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(pthread_cond_timedwait)(condition, lock, end);
-	}
-	return wait_on(condition, lock, ns_of(end), PLACE);
-}
-
-EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock,
-	clockid_t clock, const struct timespec *restrict end)
-{
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(pthread_cond_clockwait)(condition, lock, clock, end);
-	}
-	return wait_on(condition, lock, ns_of(end), PLACE);
-}
-
-#define SIGNAL(name, n)                                        \
-	EXPORT int name(pthread_cond_t *condition)             \
-	{                                                      \
-		if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) { \
-			return REAL(name)(condition);          \
-		}                                              \
-		nvwave_wake_1(condition, (n), true);           \
-		return 0;                                      \
-	}
-
-SIGNAL(pthread_cond_signal, 1)
-SIGNAL(pthread_cond_broadcast, -1)
+INSTEAD(pthread_cond_signal, (pthread_cond_t * condition), (condition), wake(condition, 1))
+INSTEAD(pthread_cond_broadcast, (pthread_cond_t * condition), (condition), wake(condition, -1))
 
 EXPORT int cnd_wait(cnd_t *condition, mtx_t *lock)
 {
@@ -246,29 +220,11 @@ static int wait_for_semaphore(sem_t *s, uint64_t until, void *place)
 	return 0;
 }
 
-EXPORT int sem_wait(sem_t *s)
-{
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(sem_wait)(s);
-	}
-	return wait_for_semaphore(s, 0, PLACE);
-}
-
-EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict end)
-{
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(sem_timedwait)(s, end);
-	}
-	return wait_for_semaphore(s, ns_of(end), PLACE);
-}
-
-EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock, const struct timespec *restrict end)
-{
-	if (!nvwave_turn_1(NVWAVE_TURN_SYNC, PLACE)) {
-		return REAL(sem_clockwait)(s, clock, end);
-	}
-	return wait_for_semaphore(s, ns_of(end), PLACE);
-}
+INSTEAD(sem_wait, (sem_t * s), (s), wait_for_semaphore(s, 0, PLACE))
+INSTEAD(sem_timedwait, (sem_t *restrict s, const struct timespec *restrict end), (s, end),
+	wait_for_semaphore(s, ns_of(end), PLACE))
+INSTEAD(sem_clockwait, (sem_t *restrict s, clockid_t clock, const struct timespec *restrict end),
+	(s, clock, end), wait_for_semaphore(s, ns_of(end), PLACE))
 
 EXPORT int sem_trywait(sem_t *s)
 {
