@@ -178,8 +178,8 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 		if (off + 8 > c->bytes || memcmp(c->replay + off, data + at, 8) == 0) {
 			continue;
 		}
-		if (line != (off & ~(uint64_t)(HOST_LINE - 1))) {
-			line = off & ~(uint64_t)(HOST_LINE - 1);
+		if (line != host_down(off, HOST_LINE)) {
+			line = host_down(off, HOST_LINE);
 			const struct host_event *by = flush_of(c, e, line);
 
 			if (by->thread == e->thread) {
@@ -437,7 +437,7 @@ uint64_t host_convert_next_page(const struct converter *c, uint64_t at, int fd, 
 	const uint64_t mine = (uint64_t)lseek(fd, (off_t)off, SEEK_DATA);
 	const uint64_t other = (uint64_t)lseek(c->replay_fd, (off_t)(at + off), SEEK_DATA);
 
-	return nvw_min(mine, other - at) & ~(uint64_t)(HOST_PAGE - 1);
+	return host_down(nvw_min(mine, other - at), HOST_PAGE);
 }
 
 int host_convert_open(const struct host_file *f, struct stat *ret_is)
@@ -698,7 +698,7 @@ int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, 
 int host_convert_begin(const struct host_session *s, unsigned i, struct converter *ret)
 {
 	*ret = (struct converter){
-		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
+		.s = s, .file = i, .replay_fd = -1, .bytes = host_up(size_of(s, i), HOST_LINE)};
 	ret->site = calloc(HOST_SITES_MAX + 1, sizeof *ret->site);
 	ret->laid_out = calloc(HOST_SITES_MAX + 1, sizeof *ret->laid_out);
 	NVW_ALLOCATED(ret->site && ret->laid_out, "no memory for a persist log");

@@ -63,7 +63,7 @@ static inline uint64_t host_event_bytes(const struct host_event *e)
 					  1u << HOST_BEGIN | 1u << HOST_KERNEL | 1u << HOST_GIVEN |
 					  1u << HOST_WRITE | 1u << HOST_NAME | 1u << HOST_SYNC_NAMES;
 
-	return sizeof *e + (with_data >> e->kind & 1 ? (e->bytes + 7) & ~7u : 0);
+	return sizeof *e + (with_data >> e->kind & 1 ? host_up(e->bytes, 8) : 0);
 }
 
 /* A loop over the events of a converter's spool; its condition may have more to it. */

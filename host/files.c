@@ -46,11 +46,6 @@ struct together {
 	uint16_t kind;
 };
 
-static uint64_t whole_pages(uint64_t bytes)
-{
-	return (bytes + NVW__DISK_PAGE - 1) & ~(uint64_t)(NVW__DISK_PAGE - 1);
-}
-
 bool host_is_of_files(const struct host_session *s, unsigned i)
 {
 	NVW_INVARIANT(i < s->control->file_count || host_is_of_folder(s)); /* a folder may be empty */
@@ -92,7 +87,7 @@ static void hold(struct disk *d, unsigned k, uint64_t end)
 	struct file_now *const now = &d->now[k];
 	struct nvw__disk_slot *const slot = &d->is.slot[now->slot];
 
-	slot->bytes = nvw_max(whole_pages(end), slot->bytes);
+	slot->bytes = nvw_max(host_up(end, NVW__DISK_PAGE), slot->bytes);
 	now->high = nvw_max(end, now->high);
 	NVW_INVARIANT(now->slot < d->is.slots && now->high <= slot->bytes);
 }

@@ -55,6 +55,17 @@ enum {
 	HOST_OPERATION_NAME_MAX = 95, /* characters of an operation's name */
 };
 
+/* Rounded to a multiple of a unit. */
+static inline uint64_t host_down(uint64_t at, uint64_t unit)
+{
+	return at / unit * unit;
+}
+
+static inline uint64_t host_up(uint64_t at, uint64_t unit)
+{
+	return host_down(at + unit - 1, unit);
+}
+
 /* Closes a file, if it was opened. */
 static inline void host_close(int fd)
 {
@@ -213,7 +224,7 @@ struct host_marked {
 /* Where its counters are among its marks; the bytes of all. */
 static inline uint64_t host_counters_in(const struct host_marked *m)
 {
-	return (2 * m->bytes + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1);
+	return host_up(2 * m->bytes, HOST_PAGE);
 }
 
 static inline uint64_t host_marked_bytes(const struct host_marked *m)

@@ -35,7 +35,7 @@ static bool is_within(uintptr_t at, const void *start, size_t n)
  */
 static bool page_missing(void *address)
 {
-	const uintptr_t at = (uintptr_t)address, page = at & ~(uintptr_t)(HOST_PAGE - 1);
+	const uintptr_t at = (uintptr_t)address, page = host_down(at, HOST_PAGE);
 	bool file = false, own = false;
 
 	for (unsigned i = 0; host_self.inside && i < HOST_MAPPINGS_MAX && !file && !own; i++) {

@@ -156,7 +156,7 @@ __attribute__((used, visibility("hidden"))) void host_instruction(
 /* The address rounded down to its line. */
 static void *line_of(const void *address)
 {
-	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
+	return (void *)host_down((uintptr_t)address, HOST_LINE);
 }
 
 /* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed.

@@ -15,11 +15,6 @@
 #include "core/each.h"
 #include "preload.h"
 
-static size_t whole_pages(size_t n)
-{
-	return (n + HOST_PAGE - 1) & ~(size_t)(HOST_PAGE - 1);
-}
-
 /* The files of mappings that are asleep. A descriptor of them would keep locks that the program gives up. */
 static char asleep_path[HOST_MAPPINGS_MAX][1024];
 
@@ -205,7 +200,7 @@ static uint8_t *map_lines(int number, uint64_t off, size_t n)
 {
 	NVW_INVARIANT(off % HOST_PAGE == 0 && n % HOST_PAGE == 0);
 
-	const uint64_t first = off / HOST_LINE & ~(uint64_t)(HOST_PAGE - 1);
+	const uint64_t first = host_down(off / HOST_LINE, HOST_PAGE);
 	uint8_t *const at = map_part("lines", number, first, off / HOST_LINE - first + n / HOST_LINE);
 
 	if (at == NULL) {
@@ -228,7 +223,7 @@ static void unwatch(struct host_mapping *m)
 		munmap(m->page, m->length / HOST_PAGE * sizeof *m->page);
 	}
 	if (m->lines != NULL && !m->part) {
-		const uintptr_t first = (uintptr_t)m->lines & ~(uintptr_t)(HOST_PAGE - 1);
+		const uintptr_t first = host_down((uintptr_t)m->lines, HOST_PAGE);
 
 		munmap((void *)first, (uintptr_t)m->lines - first + m->length / HOST_LINE);
 	}
@@ -245,7 +240,7 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 
 	while (own >= 0 && at < end && (data = lseek(own, at, SEEK_DATA)) >= 0 && data < end) {
 		const off_t stop = end_of_data(own, data, end);
-		const size_t from = (size_t)(data - (off_t)m->off) & ~(size_t)(HOST_PAGE - 1);
+		const size_t from = host_down((uint64_t)data - m->off, HOST_PAGE);
 
 		madvise(m->shadow + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_WRITE);
 		madvise(m->alias + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_READ);
@@ -374,12 +369,12 @@ static void add(void *start, size_t length, uint64_t off, bool real, int fd, con
 			m->inode = s->st_ino;
 		}
 		if (fd >= 0 && host_recording && !host_control->closed) {
-			watch(m, whole_pages(length), fd, s);
+			watch(m, host_up(length, HOST_PAGE), fd, s);
 			if (asks && m->file >= 0) {
 				decide(announced, why);
 			}
 		}
-		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
+		__atomic_store_n(&m->length, host_up(length, HOST_PAGE), __ATOMIC_RELEASE);
 		find_bounds();
 	}
 	leave();
@@ -412,7 +407,7 @@ static void add_asleep(void *start, size_t length, const struct host_moved *as)
 			.asleep = true,
 			.real = as->real};
 		snprintf(path_of(m), sizeof asleep_path[0], "%s", as->path);
-		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
+		__atomic_store_n(&m->length, host_up(length, HOST_PAGE), __ATOMIC_RELEASE);
 		find_bounds();
 	}
 	leave();
@@ -456,10 +451,10 @@ void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
 			nvw_max(off, m->off) >= nvw_min(end, m->off + m->length)) {
 			continue; /* a file that grows has no page there yet */
 		}
-		const size_t from = (size_t)(nvw_max(off, m->off) - m->off) & ~(size_t)(HOST_LINE - 1);
+		const size_t from = host_down(nvw_max(off, m->off) - m->off, HOST_LINE);
 		const size_t to = (size_t)(nvw_min(end, m->off + m->length) - m->off);
 
-		host_compare(m, from, (to + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), HOST_CHANGE, site);
+		host_compare(m, from, host_up(to, HOST_LINE), HOST_CHANGE, site);
 	}
 }
 
@@ -539,7 +534,7 @@ static bool any_touches(uintptr_t start, uintptr_t end)
 
 void host_unmapping(void *address, size_t length)
 {
-	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const uintptr_t start = (uintptr_t)address, end = start + host_up(length, HOST_PAGE);
 	const int before = errno;
 
 	if ((start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
@@ -658,7 +653,7 @@ static void wake(uintptr_t start, uintptr_t end)
 
 bool host_protecting(void *address, size_t length, bool writable)
 {
-	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
+	const uintptr_t start = (uintptr_t)address, end = start + host_up(length, HOST_PAGE);
 	const int before = errno;
 	bool watched = false;
 

@@ -65,7 +65,7 @@ static inline bool settle_word(const struct host_pending *p, const struct host_m
 
 	const unsigned shift = 8 * (at % 8);
 	const uint64_t mask = UINT64_MAX >> (64 - 8 * n) << shift;
-	uint64_t *const shadow = (uint64_t *)(m->shadow + (at & ~(size_t)7));
+	uint64_t *const shadow = (uint64_t *)(m->shadow + host_down(at, 8));
 	const uint64_t change = (content ^ *shadow) & mask;
 
 	if (change == 0) {
@@ -83,7 +83,7 @@ static inline bool settle_word(const struct host_pending *p, const struct host_m
 /* At once, since other threads may be storing. */
 static inline uint64_t read_word(const struct host_mapping *m, size_t at)
 {
-	return *(const volatile uint64_t *)(m->alias + (at & ~(size_t)7));
+	return *(const volatile uint64_t *)(m->alias + host_down(at, 8));
 }
 
 /* Records the completed part of a store; line: its mapping's content from an offset on, NULL: read it now. */
@@ -92,12 +92,12 @@ __attribute__((noinline)) static bool settle(const struct host_pending *p, const
 {
 	NVW_DEEP_INVARIANT(from < to && to <= m->length);
 
-	const size_t first = from & ~(size_t)(HOST_LINE - 1);
+	const size_t first = host_down(from, HOST_LINE);
 	bool changed = false;
 	bool wide = p->whole.n > p->n || p->address / 8 != (p->address + p->n - 1) / 8;
 
 	for (size_t at = from, next; at < to; at = next) {
-		next = nvw_min((at & ~(size_t)7) + 8, to);
+		next = nvw_min(host_down(at, 8) + 8, to);
 		const uint64_t content = line ? line[(at - first) / 8] : read_word(m, at);
 
 		changed |= settle_word(p, m, at, next - at, content, &wide);

@@ -339,8 +339,8 @@ static inline void host_lines_of(
 
 	const size_t end = nvw_min(at + n, m->length);
 
-	*ret_from = at & ~(size_t)(HOST_LINE - 1);
-	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
+	*ret_from = host_down(at, HOST_LINE);
+	*ret_to = host_up(end, HOST_LINE);
 }
 
 /* A store past the caches has happened: records its flush. */

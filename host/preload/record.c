@@ -270,7 +270,7 @@ static bool make_hot(void *address, bool faulted)
 	if (m == NULL || m->file < 0 || m->read_only) {
 		return false;
 	}
-	const uintptr_t page = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1);
+	const uintptr_t page = host_down((uintptr_t)address, HOST_PAGE);
 	struct host_page *const p = page_of(m, page);
 
 	if (faulted && host_announced) {
@@ -309,7 +309,7 @@ void host_touch(void *address, size_t n)
 {
 	const uintptr_t end = (uintptr_t)address + n;
 
-	for (uintptr_t at = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1); at < end; at += HOST_PAGE) {
+	for (uintptr_t at = host_down((uintptr_t)address, HOST_PAGE); at < end; at += HOST_PAGE) {
 		make_hot((void *)at, false);
 	}
 }
@@ -500,6 +500,5 @@ void host_record_written(const struct host_mapping *m, size_t n)
 
 	host_thread();
 	host_next_call();
-	host_compare(
-		m, 0, (n + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
+	host_compare(m, 0, host_up(n, HOST_LINE), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
 }

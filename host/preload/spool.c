@@ -51,8 +51,8 @@ uint8_t *host_room_elsewhere(size_t n)
 	if (s->window != NULL) {
 		munmap(s->window, s->bytes);
 	}
-	const uint64_t off = tail & ~(uint64_t)(HOST_PAGE - 1);
-	const uint64_t bytes = nvw_max(WINDOW, (tail - off + n + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1));
+	const uint64_t off = host_down(tail, HOST_PAGE);
+	const uint64_t bytes = nvw_max(WINDOW, host_up(tail - off + n, HOST_PAGE));
 	const int fd = host_open("spool", -1, O_RDWR);
 
 	*s = (struct host_spool){.call = s->call};
@@ -104,7 +104,7 @@ void host_event_of(
 {
 	NVW_INVARIANT(host_self.inside && n <= UINT32_MAX);
 
-	const size_t room = (n + 7) & ~(size_t)7;
+	const size_t room = host_up(n, 8);
 	struct host_event *const e = new_event(kind, file, off, n, site, room);
 
 	if (e != NULL) {

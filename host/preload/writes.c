@@ -144,7 +144,7 @@ static uint64_t bytes_of(const struct iovec *v, int count)
 /* The end of a range as far as the file's pages reach: there is nothing to read behind them. */
 static uint64_t end_of(uint64_t end, uint64_t size)
 {
-	return nvw_min(end, (size + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1));
+	return nvw_min(end, host_up(size, HOST_PAGE));
 }
 
 /* off negative: at the file's position. What mappings hold there, as far as it is not recorded, came
@@ -285,7 +285,7 @@ static off64_t place(const off64_t *off)
 static void copied(const struct recorded *r, const char *call, ssize_t done)
 {
 	const int after = errno;
-	const uint64_t first = r->off & ~(uint64_t)(HOST_PAGE - 1);
+	const uint64_t first = host_down(r->off, HOST_PAGE);
 	const size_t bytes = done > 0 ? (size_t)(r->off - first) + (size_t)done : HOST_PAGE;
 	char link[64];
 

@@ -275,7 +275,7 @@ void host_check_flush(const struct host_mapping *m, const void *address, size_t 
 	const uint64_t at = m->off + ((uintptr_t)address - m->start);
 	const uint64_t end = m->off + nvw_min((uintptr_t)address + n - m->start, m->length);
 
-	for (uint64_t line = at & ~(uint64_t)(HOST_LINE - 1); line < end; line += HOST_LINE) {
+	for (uint64_t line = host_down(at, HOST_LINE); line < end; line += HOST_LINE) {
 		const uint64_t word = (uint64_t)m->race_file << 48 | line / 8;
 
 		flush_words(w, w->shared, word);

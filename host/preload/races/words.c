@@ -79,7 +79,7 @@ void host_each_of_many(struct host_watched *w, const struct host_mapping *m, con
 		host_mapping[m - host_mapping].race_file = file_of(m);
 		host_unlock();
 	}
-	for (uintptr_t at = from & ~(uintptr_t)7; at < end; at += 8) {
+	for (uintptr_t at = host_down(from, 8); at < end; at += 8) {
 		const uint64_t word = (uint64_t)m->race_file << 48 | (m->off + (at - m->start)) / 8;
 		uint32_t *const page = m->race_file ? host_page_of(w, word / HOST_RACE_WORDS) : NULL;
 		unsigned mask = 0xff;
