@@ -28,6 +28,13 @@
 		}                                                 \
 	} while (0)
 
+#define FILLS(type, name, declared, arguments, at, n) \
+	HOST_EXPORT type name declared                \
+	{                                             \
+		COMES(to, at, n);                     \
+		return REAL(name) arguments;          \
+	}
+
 static __typeof__(&memset) real_memset;
 
 __attribute__((constructor(101))) static void find_fills(void)
@@ -54,35 +61,12 @@ HOST_EXPORT void bzero(void *to, size_t n)
 	REAL(bzero)(to, n);
 }
 
-HOST_EXPORT void *mempcpy(void *restrict to, const void *restrict from, size_t n)
-{
-	COMES(to, to, n);
-	return REAL(mempcpy)(to, from, n);
-}
-
-HOST_EXPORT char *strcpy(char *restrict to, const char *restrict from)
-{
-	COMES(to, to, strlen(from) + 1);
-	return REAL(strcpy)(to, from);
-}
-
-HOST_EXPORT char *stpcpy(char *restrict to, const char *restrict from)
-{
-	COMES(to, to, strlen(from) + 1);
-	return REAL(stpcpy)(to, from);
-}
-
-HOST_EXPORT char *strncpy(char *restrict to, const char *restrict from, size_t n)
-{
-	COMES(to, to, n);
-	return REAL(strncpy)(to, from, n);
-}
-
-HOST_EXPORT char *strcat(char *restrict to, const char *restrict from)
-{
-	COMES(to, to + strlen(to), strlen(from) + 1);
-	return REAL(strcat)(to, from);
-}
+FILLS(void *, mempcpy, (void *restrict to, const void *restrict from, size_t n), (to, from, n), to, n)
+FILLS(char *, strcpy, (char *restrict to, const char *restrict from), (to, from), to, strlen(from) + 1)
+FILLS(char *, stpcpy, (char *restrict to, const char *restrict from), (to, from), to, strlen(from) + 1)
+FILLS(char *, strncpy, (char *restrict to, const char *restrict from, size_t n), (to, from, n), to, n)
+FILLS(char *, strcat, (char *restrict to, const char *restrict from), (to, from), to + strlen(to),
+	strlen(from) + 1)
 
 HOST_EXPORT int snprintf(char *restrict to, size_t n, const char *restrict format, ...)
 {
@@ -95,17 +79,10 @@ HOST_EXPORT int snprintf(char *restrict to, size_t n, const char *restrict forma
 	return length;
 }
 
-HOST_EXPORT int vsnprintf(char *restrict to, size_t n, const char *restrict format, va_list list)
-{
-	COMES(to, to, n);
-	return REAL(vsnprintf)(to, n, format, list);
-}
-
-HOST_EXPORT char *fgets(char *restrict to, int n, FILE *restrict from)
-{
-	COMES(to, to, n > 0 ? (size_t)n : 0);
-	return REAL(fgets)(to, n, from);
-}
+FILLS(int, vsnprintf, (char *restrict to, size_t n, const char *restrict format, va_list list),
+	(to, n, format, list), to, n)
+FILLS(char *, fgets, (char *restrict to, int n, FILE *restrict from), (to, n, from), to,
+	n > 0 ? (size_t)n : 0)
 
 /* They tell where the number ended. The second names are those of newer headers for the same functions. */
 #define NUMBERS(type, name)                                                                        \
@@ -132,35 +109,11 @@ HOST_EXPORT double strtod(const char *restrict from, char **restrict end)
 	return REAL(strtod)(from, end);
 }
 
-HOST_EXPORT int clock_gettime(clockid_t clock, struct timespec *to)
-{
-	COMES(to, to, sizeof *to);
-	return REAL(clock_gettime)(clock, to);
-}
-
-HOST_EXPORT int stat(const char *restrict path, struct stat *restrict to)
-{
-	COMES(to, to, sizeof *to);
-	return REAL(stat)(path, to);
-}
-
-HOST_EXPORT int stat64(const char *restrict path, struct stat64 *restrict to)
-{
-	COMES(to, to, sizeof *to);
-	return REAL(stat64)(path, to);
-}
-
-HOST_EXPORT int fstat(int fd, struct stat *to)
-{
-	COMES(to, to, sizeof *to);
-	return REAL(fstat)(fd, to);
-}
-
-HOST_EXPORT int fstat64(int fd, struct stat64 *to)
-{
-	COMES(to, to, sizeof *to);
-	return REAL(fstat64)(fd, to);
-}
+FILLS(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to), to, sizeof *to)
+FILLS(int, stat, (const char *restrict path, struct stat *restrict to), (path, to), to, sizeof *to)
+FILLS(int, stat64, (const char *restrict path, struct stat64 *restrict to), (path, to), to, sizeof *to)
+FILLS(int, fstat, (int fd, struct stat *to), (fd, to), to, sizeof *to)
+FILLS(int, fstat64, (int fd, struct stat64 *to), (fd, to), to, sizeof *to)
 
 /* Destructors are not run, so the last store would only be found by comparison. */
 HOST_EXPORT __attribute__((noreturn)) void _exit(int status)

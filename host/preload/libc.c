@@ -148,13 +148,10 @@ HOST_EXPORT int msync(void *addr, size_t length, int flags)
 /* Records stores through all recorded mappings of the file. */
 static void synced_file(const struct stat *s, const struct host_caller *caller)
 {
-	NVW_EACH_IN(m, host_mapping) {
-		if (m->length == 0 || m->file < 0) {
-			continue;
-		}
-		const struct host_file *const f = &host_control->file[m->file];
+	const int file = host_known_file(s);
 
-		if (f->device == s->st_dev && f->inode == s->st_ino && (uint64_t)s->st_size > m->off) {
+	NVW_EACH_IN(m, host_mapping) {
+		if (file >= 0 && m->length > 0 && m->file == file && (uint64_t)s->st_size > m->off) {
 			/* behind the file's end there is nothing to read */
 			const uint64_t n = (uint64_t)s->st_size - m->off;
 
@@ -313,27 +310,20 @@ static void *copy_read(
 	return to;
 }
 
-HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
-{
-	copy_function *const real = NVW_OR(real_memcpy, copy_bytes);
-
-	host_copy_comes(to, n);
-	if (__builtin_expect(host_find(from) == NULL, 1) || host_self.inside) {
-		return real(to, from, n);
+#define COPIES(name)                                                                    \
+	HOST_EXPORT void *name(void *to, const void *from, size_t n)                    \
+	{                                                                               \
+		copy_function *const real = NVW_OR(real_##name, copy_bytes);            \
+                                                                                        \
+		host_copy_comes(to, n);                                                 \
+		if (__builtin_expect(host_find(from) == NULL, 1) || host_self.inside) { \
+			return real(to, from, n);                                       \
+		}                                                                       \
+		return copy_read(real, to, from, n, &HOST_CALLER);                      \
 	}
-	return copy_read(real, to, from, n, &HOST_CALLER);
-}
 
-HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
-{
-	copy_function *const real = NVW_OR(real_memmove, copy_bytes);
-
-	host_copy_comes(to, n);
-	if (__builtin_expect(host_find(from) == NULL, 1) || host_self.inside) {
-		return real(to, from, n);
-	}
-	return copy_read(real, to, from, n, &HOST_CALLER);
-}
+COPIES(memcpy)
+COPIES(memmove)
 
 /* ---- The kernel as a writer: a protected page would make the call fail -------------------------- */
 
@@ -344,37 +334,6 @@ static void touch(void *to, size_t n)
 	}
 }
 
-HOST_EXPORT ssize_t read(int fd, void *to, size_t n)
-{
-	touch(to, n);
-	return REAL(read)(fd, to, n);
-}
-
-HOST_EXPORT ssize_t pread(int fd, void *to, size_t n, off_t off)
-{
-	touch(to, n);
-	return REAL(pread)(fd, to, n, off);
-}
-
-HOST_EXPORT ssize_t pread64(int fd, void *to, size_t n, off_t off)
-{
-	touch(to, n);
-	return REAL(pread)(fd, to, n, off);
-}
-
-HOST_EXPORT ssize_t recv(int fd, void *to, size_t n, int flags)
-{
-	touch(to, n);
-	return REAL(recv)(fd, to, n, flags);
-}
-
-HOST_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t n, int flags, struct sockaddr *restrict from,
-	socklen_t *restrict length)
-{
-	touch(to, n);
-	return REAL(recvfrom)(fd, to, n, flags, from, length);
-}
-
 static void touch_all(const struct iovec *v, ssize_t count)
 {
 	for (ssize_t i = 0; i < count; i++) {
@@ -382,22 +341,29 @@ static void touch_all(const struct iovec *v, ssize_t count)
 	}
 }
 
-HOST_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
-{
-	touch_all(message->msg_iov, (ssize_t)message->msg_iovlen);
-	return REAL(recvmsg)(fd, message, flags);
-}
+#define READS(type, name, declared, arguments, touches) \
+	HOST_EXPORT type name declared                  \
+	{                                               \
+		touches;                                \
+		return REAL(name) arguments;            \
+	}
 
-HOST_EXPORT ssize_t readv(int fd, const struct iovec *v, int count)
-{
-	touch_all(v, count);
-	return REAL(readv)(fd, v, count);
-}
+READS(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), touch(to, n))
+READS(ssize_t, pread, (int fd, void *to, size_t n, off_t off), (fd, to, n, off), touch(to, n))
+READS(ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), touch(to, n))
+READS(ssize_t, recvfrom,
+	(int fd, void *restrict to, size_t n, int flags, struct sockaddr *restrict from,
+		socklen_t *restrict length),
+	(fd, to, n, flags, from, length), touch(to, n))
+READS(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
+	touch_all(message->msg_iov, (ssize_t)message->msg_iovlen))
+READS(ssize_t, readv, (int fd, const struct iovec *v, int count), (fd, v, count), touch_all(v, count))
+READS(ssize_t, preadv, (int fd, const struct iovec *v, int count, off_t off), (fd, v, count, off),
+	touch_all(v, count))
 
-HOST_EXPORT ssize_t preadv(int fd, const struct iovec *v, int count, off_t off)
+HOST_EXPORT ssize_t pread64(int fd, void *to, size_t n, off_t off)
 {
-	touch_all(v, count);
-	return REAL(preadv)(fd, v, count, off);
+	return pread(fd, to, n, off);
 }
 
 HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off)
@@ -406,11 +372,8 @@ HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off
 }
 
 /* For unbuffered data, the C library calls read() internally. */
-HOST_EXPORT size_t fread(void *restrict to, size_t size, size_t n, FILE *restrict from)
-{
-	touch(to, size * n);
-	return REAL(fread)(to, size, n, from);
-}
+READS(size_t, fread, (void *restrict to, size_t size, size_t n, FILE *restrict from), (to, size, n, from),
+	touch(to, size *n))
 
 /* The same functions for programs built with _FORTIFY_SOURCE; the real ones check the sizes. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
@@ -419,33 +382,17 @@ ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
 size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from);
 
-HOST_EXPORT ssize_t __read_chk(int fd, void *to, size_t n, size_t room)
-{
-	touch(to, n);
-	return REAL(__read_chk)(fd, to, n, room);
-}
-
-HOST_EXPORT ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room)
-{
-	touch(to, n);
-	return REAL(__pread_chk)(fd, to, n, off, room);
-}
+READS(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), touch(to, n))
+READS(ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t off, size_t room), (fd, to, n, off, room),
+	touch(to, n))
+READS(ssize_t, __recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags),
+	touch(to, n))
+READS(size_t, __fread_chk, (void *to, size_t room, size_t size, size_t n, FILE *from),
+	(to, room, size, n, from), touch(to, size *n))
 
 HOST_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room)
 {
 	return __pread_chk(fd, to, n, off, room);
-}
-
-HOST_EXPORT ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags)
-{
-	touch(to, n);
-	return REAL(__recv_chk)(fd, to, n, room, flags);
-}
-
-HOST_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from)
-{
-	touch(to, size * n);
-	return REAL(__fread_chk)(to, room, size, n, from);
 }
 
 /* ---- SIGSEGV and SIGBUS remain handled by this library, and unblocked --------------------------- */
@@ -550,29 +497,25 @@ static void note_program(const char *path, char *const *environment)
 
 extern char **environ;
 
-HOST_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
-{
-	note_program(path, envp);
-	return REAL(execve)(path, argv, envp);
-}
+#define EXECUTES(name, declared, arguments, path, environment) \
+	HOST_EXPORT int name declared                          \
+	{                                                      \
+		note_program(path, environment);               \
+		return REAL(name) arguments;                   \
+	}
 
-HOST_EXPORT int execv(const char *path, char *const argv[])
-{
-	note_program(path, environ);
-	return REAL(execv)(path, argv);
-}
-
-HOST_EXPORT int execvp(const char *file, char *const argv[])
-{
-	note_program(file, environ);
-	return REAL(execvp)(file, argv);
-}
-
-HOST_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
-{
-	note_program(file, envp);
-	return REAL(execvpe)(file, argv, envp);
-}
+EXECUTES(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp), path, envp)
+EXECUTES(execv, (const char *path, char *const argv[]), (path, argv), path, environ)
+EXECUTES(execvp, (const char *file, char *const argv[]), (file, argv), file, environ)
+EXECUTES(execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp), file, envp)
+EXECUTES(posix_spawn,
+	(pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]),
+	(pid, path, actions, attributes, argv, envp), path, envp)
+EXECUTES(posix_spawnp,
+	(pid_t * pid, const char *file, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]),
+	(pid, file, actions, attributes, argv, envp), file, envp)
 
 HOST_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
@@ -623,17 +566,3 @@ static void take_words(char **argv, const char *first, size_t n, va_list *list)
 EXECUTE_LIST(execl, execv(path, argv))
 EXECUTE_LIST(execlp, execvp(path, argv))
 EXECUTE_LIST(execle, execve(path, argv, va_arg(list, char *const *)))
-
-HOST_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
-	note_program(path, envp);
-	return REAL(posix_spawn)(pid, path, actions, attributes, argv, envp);
-}
-
-HOST_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-	const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
-	note_program(file, envp);
-	return REAL(posix_spawnp)(pid, file, actions, attributes, argv, envp);
-}

@@ -488,19 +488,21 @@ static void split(struct host_mapping *m, size_t at)
 	m->length = at;
 }
 
-/* Makes entries begin and end at the ends of the range. */
-static void cut_at(uintptr_t start, uintptr_t end)
+static void cut_at(uintptr_t at)
 {
 	NVW_EACH_IN(m, host_mapping) {
-		if (m->length > 0 && start > m->start && start < m->start + m->length) {
-			split(m, start - m->start);
+		if (m->length > 0 && at > m->start && at < m->start + m->length) {
+			split(m, at - m->start);
 		}
 	}
-	NVW_EACH_IN(m, host_mapping) {
-		if (m->length > 0 && end > m->start && end < m->start + m->length) {
-			split(m, end - m->start);
-		}
-	}
+}
+
+/* Makes entries begin and end at the ends of the range. */
+static void cut(uintptr_t start, uintptr_t end)
+{
+	NVW_INVARIANT(start <= end);
+	cut_at(start);
+	cut_at(end);
 }
 
 static void drop(struct host_mapping *m)
@@ -540,7 +542,7 @@ void host_unmapping(void *address, size_t length)
 	if ((start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
 		return; /* the kernel rejects unaligned addresses */
 	}
-	cut_at(start, end);
+	cut(start, end);
 	NVW_EACH_IN(m, host_mapping) {
 		if (touches(m, start, end)) {
 			host_note_gone(m);
@@ -625,7 +627,7 @@ static bool take_asleep(uintptr_t start, uintptr_t end, struct host_mapping *ret
 	if (!enter()) {
 		return false;
 	}
-	cut_at(start, end);
+	cut(start, end);
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && !found; i++) {
 		struct host_mapping *const m = &host_mapping[i];
 
@@ -666,7 +668,7 @@ bool host_protecting(void *address, size_t length, bool writable)
 	if (!enter()) {
 		return false;
 	}
-	cut_at(start, end);
+	cut(start, end);
 	NVW_EACH_IN(m, host_mapping) {
 		if (touches(m, start, end) && m->file >= 0) {
 			host_record_rest(m);

@@ -36,20 +36,14 @@ enum { PIECE = 1 << 20 }; /* bytes of an event, at most */
 
 static void find_name(int fd, const struct stat *s, char name[256])
 {
-	const struct host_control *const c = host_control;
-	char path[4096];
+	const int file = host_known_file(s);
+	char path[4096] = "";
 
-	NVW_EACH(file, c->file, c->file_count) {
-		if (file->device == s->st_dev && file->inode == s->st_ino) {
-			snprintf(name, 256, "%.255s", basename(file->path));
-			return;
-		}
+	if (file >= 0) {
+		snprintf(path, sizeof path, "%s", host_control->file[file].path);
+	} else if (fd >= 0) {
+		host_path_of(fd, path, sizeof path);
 	}
-	*name = '\0';
-	if (fd < 0) {
-		return;
-	}
-	host_path_of(fd, path, sizeof path);
 	snprintf(name, 256, "%.255s", basename(path));
 }
 
