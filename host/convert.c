@@ -23,6 +23,7 @@
 #include "folder.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
@@ -53,6 +54,19 @@ static const char *layout_of(struct converter *c, uint32_t site)
 	return layout;
 }
 
+static int append_site(struct converter *c, const struct host_place *p, uint32_t caller, const char *layout)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_SITE,
+		.site = {.id = ++c->sites,
+			.line = p->line,
+			.file = p->file,
+			.function = p->function,
+			.caller = caller,
+			.layout = layout}};
+
+	return host_convert_append(c, &r);
+}
+
 /* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a
  * library's header has its caller's place; under a schedule, where races may be looked for, its own is in the
  * log, too, and no store has that. */
@@ -69,14 +83,7 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 	}
 	if (count == 0 && caller != 0) {
 		if (c->s->schedule != NULL) {
-			struct nvw_log_record r = {.kind = NVW_LOG_SITE,
-				.site = {.id = ++c->sites,
-					.line = place[0].line,
-					.file = place[0].file,
-					.function = place[0].function,
-					.caller = caller}};
-
-			NVW_TRY(host_convert_append(c, &r));
+			NVW_TRY(append_site(c, place, caller, NULL));
 		}
 		c->site[site] = caller;
 		c->laid_out[site] = c->laid_out[caller_of(c, site)];
@@ -86,25 +93,14 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 		count = 1;
 	}
 	for (; count > 0; count--) {
-		const struct host_place *const p = &place[count - 1];
-		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
-			.site = {.id = ++c->sites,
-				.line = p->line,
-				.file = p->file,
-				.function = p->function,
-				.caller = caller}};
-
-		if (count == 1) {
-			r.site.layout = layout_of(c, site);
-		}
-		NVW_TRY(host_convert_append(c, &r));
+		NVW_TRY(append_site(c, &place[count - 1], caller, count == 1 ? layout_of(c, site) : NULL));
 		caller = c->sites;
 	}
 	c->site[site] = c->sites;
 	return 0;
 }
 
-static int meet_site(struct converter *c, uint32_t site, uint32_t *ret_site)
+int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
 	if (site > c->s->control->site_count) {
 		site = 0;
@@ -123,15 +119,6 @@ static int meet_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 			number = c->site[caller];
 		}
 		NVW_TRY(add_site(c, outer, number, outer != site));
-	}
-	*ret_site = c->site[site];
-	return 0;
-}
-
-int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
-{
-	if (site > c->s->control->site_count || c->site[site] == 0 || c->site[site] == NO_SITE) {
-		return meet_site(c, site, ret_site);
 	}
 	*ret_site = c->site[site];
 	return 0;
@@ -551,9 +538,7 @@ static int map_replay(struct converter *c)
 
 void host_convert_unmap(struct converter *c)
 {
-	if (c->replay != NULL) {
-		munmap(c->replay, c->bytes);
-	}
+	nvw__unmap(c->replay, c->bytes);
 	host_close(c->replay_fd);
 	c->replay = NULL;
 	c->replay_fd = -1;
@@ -625,9 +610,7 @@ static int begin_again(struct converter *c, const struct converter *before, int 
 	host_convert_unmap(c);
 	memset(c->site, 0, (HOST_SITES_MAX + 1) * sizeof *c->site);
 	memset(c->laid_out, 0, (HOST_SITES_MAX + 1) * sizeof *c->laid_out);
-	if (written && (fd < 0 || ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))) {
-		return nvw_fail_errno("%s", name);
-	}
+	NVW_FAIL_ERRNO_IF(written && (fd < 0 || ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET)), "%s", name);
 	return map_replay(c);
 }
 
@@ -705,18 +688,11 @@ int host_convert_begin(const struct host_session *s, unsigned i, struct converte
 	return map_spool(ret);
 }
 
-static void unmap_spool(const struct converter *c)
-{
-	if (c->spool != NULL) {
-		munmap((void *)(uintptr_t)c->spool, c->spool_bytes);
-	}
-}
-
 void host_convert_end(struct converter *c)
 {
 	free(c->site);
 	free(c->laid_out);
-	unmap_spool(c);
+	nvw__unmap(c->spool, c->spool_bytes);
 	host_convert_unmap(c);
 }
 
@@ -730,7 +706,7 @@ int host_each_found(const struct host_session *s, host_found_function *f, void *
 			f(context, e->call, e->off, e->bytes);
 		}
 	}
-	unmap_spool(&c);
+	nvw__unmap(c.spool, c.spool_bytes);
 	return 0;
 }
 
@@ -797,7 +773,7 @@ int host_session_hash(const struct host_session *s, uint64_t *hash)
 	HOST_EACH_EVENT(e, &c) {
 		*hash = add_event(*hash, s->control, e, key);
 	}
-	unmap_spool(&c);
+	nvw__unmap(c.spool, c.spool_bytes);
 	free(key);
 	return error;
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <gelf.h>
@@ -15,6 +14,9 @@
 #include "core/array.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/order.h"
+#include "core/search.h"
+#include "core/zeroed.h"
 #include "coverage.h"
 #include "source/place.h"
 
@@ -120,11 +122,6 @@ struct found {
 	struct host_statement at;
 };
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct found *const f = a, *const g = b;
@@ -135,10 +132,10 @@ static int by_place(const void *a, const void *b)
 		return files;
 	}
 	if (x->line != y->line) {
-		return compare(x->line, y->line);
+		return NVW_ORDER(x->line, y->line);
 	}
-	return NVW_OR(
-		NVW_OR(kinds, strcmp(x->function, y->function)), compare(f->site.executed, g->site.executed));
+	return NVW_OR(NVW_OR(kinds, strcmp(x->function, y->function)),
+		NVW_ORDER(f->site.executed, g->site.executed));
 }
 
 /* Each branch is one by itself: what two copies of a line jump for is not known. */
@@ -298,11 +295,8 @@ static int object_of(
 			return 0;
 		}
 	}
-	struct host_covered_object *const more = realloc(c->object, (c->objects + 1) * sizeof *more);
-
-	NVW_ALLOCATED(more, NO_MEMORY);
-	c->object = more;
-	*ret_object = &more[c->objects++];
+	NVW_GROWN(c->object, c->objects_room, c->objects + 1, NO_MEMORY);
+	*ret_object = &c->object[c->objects++];
 	**ret_object = (struct host_covered_object){.is = *m};
 	Dwfl *const dwfl = host_object_open(m->path);
 
@@ -370,7 +364,7 @@ static int add_all_marks(struct host_coverage *c, const struct host_session *s, 
 			*fresh += add_marks(o, marks + control->marked[i].off);
 		}
 	}
-	munmap((void *)(uintptr_t)marks, bytes);
+	nvw__unmap(marks, bytes);
 	return error;
 }
 
@@ -466,12 +460,7 @@ static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
 {
 	NVW_INVARIANT(room > 0 && (room & (room - 1)) == 0);
 
-	uint64_t i = key >> 1 & (room - 1);
-
-	while (place[i] != 0 && place[i] != key) {
-		i = (i + 1) & (room - 1);
-	}
-	return &place[i];
+	return place + NVW_PROBE(i, key >> 1, room, place[i] == 0 || place[i] == key);
 }
 
 static int make_room(struct host_coverage *c)

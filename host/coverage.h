@@ -28,7 +28,7 @@ struct host_statement {
 /* Zero-initialise. */
 struct host_coverage {
 	struct host_covered_object *object;
-	unsigned objects;
+	unsigned objects, objects_room;
 	uint64_t *place; /* keys of those that records have; 0: free */
 	uint64_t places, room;
 };

@@ -159,7 +159,7 @@ static void set_machine(struct host_control *c, const struct host_machine *m)
 	c->accept = m->accepts;
 }
 
-static int make_file(const struct host_session *s, const char *name, off_t bytes)
+int host_session_make(const struct host_session *s, const char *name, off_t bytes)
 {
 	char path[300];
 
@@ -182,7 +182,7 @@ static int make_races(struct host_session *s, const struct host_options *o)
 	if (!o->check) {
 		return 0;
 	}
-	const int fd = make_file(s, "races", sizeof(struct host_races));
+	const int fd = host_session_make(s, "races", sizeof(struct host_races));
 	const bool failed = fd < 0 || pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
 
 	host_close(fd);
@@ -195,7 +195,8 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	NVW_INVARIANT(s->control == NULL && s->folder.path[0] != 0);
 
 	const size_t bytes = host_control_bytes(HOST_THREADS_FIRST);
-	const int fd = make_file(s, "control", (off_t)bytes), spool = make_file(s, "spool", 0);
+	const int fd = host_session_make(s, "control", (off_t)bytes),
+		  spool = host_session_make(s, "spool", 0);
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {
@@ -234,7 +235,7 @@ static int make_marks(struct host_session *s, const struct host_options *o)
 	if (!o->coverage) {
 		return 0;
 	}
-	const int fd = make_file(s, "marks", 0);
+	const int fd = host_session_make(s, "marks", 0);
 
 	NVW_FAIL_ERRNO_IF(fd < 0, "%s/marks", s->folder.path);
 	close(fd);
@@ -262,11 +263,9 @@ static int check_delays(const struct host_machine *m)
 
 	NVW_FAIL_IF(latency > most_ps, NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
 		m->read_ps == latency ? "read" : "write", 1e-12 * (double)latency);
-	if (m->bytes_per_second < HOST_LINE) {
-		return nvw_fail(NVW_E_CONFIG,
-			"nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
-			HOST_LINE, m->bytes_per_second);
-	}
+	NVW_FAIL_IF(m->bytes_per_second < HOST_LINE, NVW_E_CONFIG,
+		"nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f", HOST_LINE,
+		m->bytes_per_second);
 	return 0;
 }
 
@@ -276,10 +275,8 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 
 	*ret_session =
 		(struct host_session){.kernels = {.fences = o->machine.fences, .sbrp = o->machine.sbrp}};
-	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
-		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
-			HOST_SESSION_VARIABLE);
-	}
+	NVW_FAIL_IF(getenv(HOST_SESSION_VARIABLE) != NULL, NVW_E_USAGE,
+		"nvwave exec cannot run under nvwave exec (%s is set)", HOST_SESSION_VARIABLE);
 	NVW_TRY(check_devices(&o->machine));
 	if (o->delays) {
 		NVW_TRY(check_delays(&o->machine));
@@ -623,12 +620,10 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 		if (p.line != 0) {
 			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
 		}
-		if (is_any) {
-			return nvw_fail(NVW_E_INPUT,
-				"UNDECIDED: %s uses io_uring (%s%s at %s%s): what it writes so is not "
-				"recorded, so it is not known what a crash may leave",
-				s->program, u->call, brackets, p.file, line);
-		}
+		NVW_FAIL_IF(is_any, NVW_E_INPUT,
+			"UNDECIDED: %s uses io_uring (%s%s at %s%s): what it writes so is not "
+			"recorded, so it is not known what a crash may leave",
+			s->program, u->call, brackets, p.file, line);
 		return nvw_fail(NVW_E_INPUT,
 			"UNDECIDED: %s changes %s by %s%s at %s%s (%s): that call is not recorded, so it is "
 			"not known what a crash may leave",
@@ -665,6 +660,20 @@ void host_session_base(const struct host_session *s, unsigned i, char *ret_path,
 	snprintf(ret_path, n, "%s/base-%u", s->folder.path, i);
 }
 
+static void add_histogram(struct host_histogram *sum, const struct host_histogram *h)
+{
+	NVW_FOR(b, HOST_BINS) {
+		sum->bin[b] += h->bin[b];
+	}
+}
+
+static void add_delays(struct host_delays *sum, const struct host_delays *d)
+{
+	sum->count += d->count;
+	add_histogram(&sum->requested, &d->requested);
+	add_histogram(&sum->achieved, &d->achieved);
+}
+
 static void add_operations(struct host_operations *sum, const struct host_operations *o)
 {
 	if (o->count && (sum->count == 0 || o->began_ns < sum->began_ns)) {
@@ -677,9 +686,7 @@ static void add_operations(struct host_operations *sum, const struct host_operat
 	sum->fences += o->fences;
 	sum->lines_flushed += o->lines_flushed;
 	sum->bytes_asked += o->bytes_asked;
-	NVW_FOR(b, HOST_BINS) {
-		sum->latency.bin[b] += o->latency.bin[b];
-	}
+	add_histogram(&sum->latency, &o->latency);
 }
 
 void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
@@ -696,14 +703,8 @@ void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 		HOST_STATS(STAT)
 #undef STAT
 		add_operations(&ret_sum->operations, &t->operations);
-		ret_sum->read.count += t->read.count;
-		ret_sum->write.count += t->write.count;
-		NVW_FOR(b, HOST_BINS) {
-			ret_sum->read.requested.bin[b] += t->read.requested.bin[b];
-			ret_sum->read.achieved.bin[b] += t->read.achieved.bin[b];
-			ret_sum->write.requested.bin[b] += t->write.requested.bin[b];
-			ret_sum->write.achieved.bin[b] += t->write.achieved.bin[b];
-		}
+		add_delays(&ret_sum->read, &t->read);
+		add_delays(&ret_sum->write, &t->write);
 	}
 }
 

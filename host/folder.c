@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files below a folder, before and after a run. See folder.h. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -160,17 +159,15 @@ static int take(void *context, const char *path, const struct stat *is)
 	if (host_is_excepted(c->except, path + strlen(c->folder) + 1)) {
 		return 0;
 	}
-	if (number < 0 && c->file_count == HOST_FILES_MAX) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d files", c->folder, HOST_FILES_MAX);
-	}
+	NVW_FAIL_IF(number < 0 && c->file_count == HOST_FILES_MAX, NVW_E_INPUT,
+		"%s: expected at most %d files", c->folder, HOST_FILES_MAX);
 	if (number < 0) {
 		number = (int)c->file_count;
 		NVW_TRY(begin_file(s, path, is, c->file_count));
 		c->file_count++;
 	}
-	if (s->names == NVW__DISK_NAMES) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d names", c->folder, NVW__DISK_NAMES);
-	}
+	NVW_FAIL_IF(s->names == NVW__DISK_NAMES, NVW_E_INPUT, "%s: expected at most %d names", c->folder,
+		NVW__DISK_NAMES);
 	snprintf(s->name_at_first[s->names], sizeof *s->name_at_first, "%s", path);
 	s->file_at_first[s->names++] = (unsigned)number;
 	return 0;

@@ -46,13 +46,9 @@ int host_kernels_emulate(struct host_session *s, const char *machine, const char
 	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", NVW_OR(races, ""));
 	machine_path(s, path, sizeof path);
 	to = fopen(path, "we");
-	if (!to) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(!to, "%s", path);
 	fputs(text, to);
-	if (fclose(to)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fclose(to), "%s", path);
 	return 0;
 }
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which loads may come within a window: what the program's threads have noted, pair by pair. See
  * persistency.h. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "candidates.h"
+#include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/order.h"
+#include "core/search.h"
+#include "core/text_stream.h"
+#include "core/zeroed.h"
 
 enum { HEADS = 1 << 14 };
 
@@ -25,7 +27,7 @@ struct search {
 	char **text;                /* of a site's place */
 	struct host_candidates *found;
 	uint32_t head[HEADS], *next; /* numbers of candidates, from 1, by a hash of their places */
-	size_t room;
+	size_t room, next_room;
 };
 
 /* ---- What is compared ----------------------------------------------------------------------------- */
@@ -34,7 +36,7 @@ static int by_word_of_window(const void *a, const void *b)
 {
 	const struct host_race_window *const x = a, *const y = b;
 
-	return (x->word > y->word) - (x->word < y->word);
+	return NVW_ORDER(x->word, y->word);
 }
 
 static uint32_t threads(const struct host_races *r)
@@ -46,17 +48,10 @@ static uint32_t threads(const struct host_races *r)
 static uint32_t page_of(const struct host_races *r, uint64_t word)
 {
 	const uint64_t key = word / HOST_RACE_WORDS;
+	const uint64_t at = NVW_PROBE(i, key * UINT64_C(0x9e3779b97f4a7c15) >> 40, 2 * HOST_RACE_PAGES,
+		r->page_key[i] == key || r->page_key[i] == 0);
 
-	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;; i++) {
-		const uint64_t at = i % (2 * HOST_RACE_PAGES);
-
-		if (r->page_key[at] == key) {
-			return r->page_number[at];
-		}
-		if (r->page_key[at] == 0) {
-			return 0;
-		}
-	}
+	return r->page_key[at] == key ? r->page_number[at] : 0;
 }
 
 static uint32_t word_state(const struct host_races *r, uint64_t word)
@@ -93,9 +88,7 @@ static int gather_loads(struct search *x)
 	x->found->loads = loads;
 	x->load = calloc(loads + (size_t)1, sizeof *x->load);
 	x->loads_end = calloc(words, sizeof *x->loads_end);
-	if (x->load == NULL || x->loads_end == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for loads");
-	}
+	NVW_ALLOCATED(x->load && x->loads_end, "no memory for loads");
 	for (uint32_t i = 1; i <= loads; i++) {
 		x->loads_end[index_of(x->r, x->r->load[i].word)]++;
 	}
@@ -122,9 +115,7 @@ static int gather(struct search *x)
 	x->window = calloc(most + 1, sizeof *x->window);
 	x->same_place = calloc(HOST_SITES_MAX + 1, sizeof *x->same_place);
 	x->text = calloc(HOST_SITES_MAX + 1, sizeof *x->text);
-	if (x->window == NULL || x->same_place == NULL || x->text == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for windows");
-	}
+	NVW_ALLOCATED(x->window && x->same_place && x->text, "no memory for windows");
 	x->windows = x->r->windows;
 	memcpy(x->window, x->r->window + 1, x->windows * sizeof *x->window);
 	for (uint32_t t = 1; t <= threads(x->r); t++) {
@@ -218,17 +209,15 @@ static char *text_of(const struct search *x, uint32_t site)
 
 	struct host_place p[HOST_INLINED_MAX];
 	const unsigned n = host_places_of(x->s->control, site, p);
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
+	struct text_stream t;
 
-	if (to == NULL) {
+	if (!text_begin(&t)) {
 		return NULL;
 	}
 	for (unsigned i = 0; i < n || i == 0; i++) {
-		fprintf(to, "%s:%u %s\n", p[i].file, p[i].line, p[i].function);
+		fprintf(t.to, "%s:%u %s\n", p[i].file, p[i].line, p[i].function);
 	}
-	return fclose(to) ? NULL : text;
+	return text_end(&t);
 }
 
 static uint32_t place_of(struct search *x, uint32_t site)
@@ -263,19 +252,10 @@ static struct host_candidate *candidate_of(struct search *x, uint32_t store, uin
 			return &f->list[i - 1];
 		}
 	}
-	if (f->count + 1 >= x->room) {
-		const size_t room = 2 * x->room + 64;
-		struct host_candidate *const more = realloc(f->list, room * sizeof *more);
-		uint32_t *const next = more ? realloc(x->next, room * sizeof *next) : NULL;
-
-		f->list = NVW_OR(more, f->list);
-		x->next = NVW_OR(next, x->next);
-		if (next == NULL) {
-			return NULL;
-		}
-		x->room = room;
+	if (!NVW_ROOM(f->list, x->room, f->count + 1) || !NVW_ROOM(x->next, x->next_room, f->count + 2)) {
+		return NULL;
 	}
-	NVW_INVARIANT(f->count + 1 < x->room);
+	NVW_INVARIANT(f->count < x->room && f->count + 1 < x->next_room);
 	f->list[f->count] = (struct host_candidate){.store = store, .load = load};
 	f->count++;
 	x->next[f->count] = *head;
@@ -289,9 +269,7 @@ static int add_pair(struct search *x, const struct host_race_window *w, const st
 	const enum host_hint hint = hint_of(x->r, w, l);
 	struct host_candidate *const c = candidate_of(x, place_of(x, w->store), place_of(x, l->site));
 
-	if (c == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for candidates");
-	}
+	NVW_ALLOCATED(c, "no memory for candidates");
 	if (c->times++ == 0 || hint < c->hint || (hint == c->hint && c->end == 0 && w->ended)) {
 		c->hint = hint;
 		c->end = place_of(x, w->end);
@@ -332,18 +310,12 @@ static int compare_all(struct search *x)
 	return 0;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_hint(const void *a, const void *b)
 {
 	const struct host_candidate *const x = a, *const y = b;
 
-	NVW_TRY(order_of(x->hint, y->hint));
-	NVW_TRY(order_of(x->store, y->store));
-	return order_of(x->load, y->load);
+	return NVW_OR(NVW_OR(NVW_ORDER(x->hint, y->hint), NVW_ORDER(x->store, y->store)),
+		NVW_ORDER(x->load, y->load));
 }
 
 /* They are the first, and sorted by their stores. */
@@ -401,9 +373,7 @@ int host_candidates_find(const struct host_session *s, struct host_candidates *r
 void host_candidates_free(struct host_candidates *c)
 {
 	free(c->list);
-	if (c->races != NULL) {
-		munmap((void *)(uintptr_t)c->races, sizeof *c->races);
-	}
+	nvw__unmap(c->races, sizeof *c->races);
 	*c = (struct host_candidates){.list = NULL};
 }
 

@@ -12,6 +12,7 @@
 #include "exec.h"
 #include "core/array.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "source/field.h"
 #include "source/place.h"
 
@@ -184,12 +185,8 @@ static struct known **entry_of(struct known **at, uint64_t room, uint32_t object
 {
 	NVW_INVARIANT(room > 0 && (room & (room - 1)) == 0);
 
-	uint64_t i = nvw_mix64(address + ((uint64_t)object << 48)) & (room - 1);
-
-	while (at[i] != NULL && (at[i]->object != object || at[i]->address != address)) {
-		i = (i + 1) & (room - 1);
-	}
-	return &at[i];
+	return at + NVW_PROBE(i, nvw_mix64(address + ((uint64_t)object << 48)), room,
+			    at[i] == NULL || (at[i]->object == object && at[i]->address == address));
 }
 
 static bool make_room(void)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See schedules.h. */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <nvw/random.h>
 
@@ -14,6 +12,7 @@
 #include "core/each.h"
 #include "schedules.h"
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #include "source/frames.h"
 
@@ -164,10 +163,8 @@ int host_schedule_direct(struct host_session *s, const char *line)
 		wanted += is_wanted;
 		place->exposed *= is_wanted;
 	}
-	if (wanted == 0) {
-		return nvw_fail(NVW_E_INPUT,
-			"--switch-at=%s: no store of that line was executed while threads took turns", line);
-	}
+	NVW_FAIL_IF(wanted == 0, NVW_E_INPUT,
+		"--switch-at=%s: no store of that line was executed while threads took turns", line);
 	return 0;
 }
 
@@ -190,19 +187,14 @@ int host_schedule_make(
 	NVW_INVARIANT(s->schedule == NULL);
 	NVW_INVARIANT(list == NULL || plan->switches <= HOST_SCHEDULE_SWITCHES);
 
-	char path[300];
+	const int fd = host_session_make(s, "schedule", sizeof *s->schedule);
 	void *at = MAP_FAILED;
 
-	snprintf(path, sizeof path, "%s/schedule", s->folder.path);
-	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd >= 0 && ftruncate(fd, sizeof *s->schedule) == 0) {
+	if (fd >= 0) {
 		at = mmap(NULL, sizeof *s->schedule, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	}
 	host_close(fd);
-	if (at == MAP_FAILED) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(at == MAP_FAILED, "%s/schedule", s->folder.path);
 	s->schedule = at;
 	s->schedule->plan = *plan;
 	if (list != NULL) {
@@ -213,9 +205,7 @@ int host_schedule_make(
 
 void host_schedule_close(struct host_session *s)
 {
-	if (s->schedule != NULL) {
-		munmap(s->schedule, sizeof *s->schedule);
-	}
+	nvw__unmap(s->schedule, sizeof *s->schedule);
 }
 
 /* ---- While it runs -------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 /* A block device in emulated NVRAM. See device.h. */
 #include "device.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -122,10 +121,8 @@ static int locate(const struct nvw_pool *pool, nvw_off *ret_extent, uint64_t *re
 
 	*ret_extent = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_EXTENT));
 	*ret_bytes = nvw_pool_word(pool, nvw_pool_root_off(g, ROOT_BYTES));
-	if (strcmp(g->layout, layout)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a pool of layout \"%s\", found \"%s\"",
-			nvw_pool_path(pool), layout, g->layout);
-	}
+	NVW_FAIL_IF(strcmp(g->layout, layout), NVW_E_INPUT,
+		"%s: expected a pool of layout \"%s\", found \"%s\"", nvw_pool_path(pool), layout, g->layout);
 	if (*ret_bytes == 0 || *ret_extent % 8 || nvw_pool_at(pool, *ret_extent, *ret_bytes) == NULL) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected %" PRIu64 " bytes of data at offset %" PRIu64
@@ -156,9 +153,7 @@ static int set_keys(struct emu_config *config, const char *set)
 	char *const copy = strdup(set), *rest = copy, *key;
 	int error = 0;
 
-	if (copy == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "set: no memory for \"%s\"", set);
-	}
+	NVW_ALLOCATED(copy, "set: no memory for \"%s\"", set);
 	while (!error && (key = strsep(&rest, ", ")) != NULL) {
 		if (*key) {
 			error = emu_config_set(config, key);
@@ -223,9 +218,7 @@ static int copy_image(const struct block_device *d)
 		}
 		at += (uint64_t)n;
 	}
-	if (fd < 0 || at < bytes || close(fd)) {
-		return nvw_fail_errno("%s", path);
-	}
+	NVW_FAIL_ERRNO_IF(fd < 0 || at < bytes || close(fd), "%s", path);
 	return 0;
 }
 
@@ -263,11 +256,8 @@ static int arm_power_cut(struct block_device *d)
 	bool cycles;
 	const int error = nvw_parse_time(d->options.power_cut, &cut.time_ps, &cycles);
 
-	if (error || cycles) {
-		return nvw_fail(NVW_E_USAGE,
-			"power_cut: expected a simulated time such as 20us, found \"%s\"",
-			d->options.power_cut);
-	}
+	NVW_FAIL_IF(error || cycles, NVW_E_USAGE,
+		"power_cut: expected a simulated time such as 20us, found \"%s\"", d->options.power_cut);
 	d->cut_ps = cut.time_ps;
 	emu_set_power_cut(d->machine, &cut);
 	return 0;
@@ -289,9 +279,7 @@ static int make_buffers(struct block_device *d)
 
 	d->copies = calloc(o->depth, sizeof *d->copies);
 	d->buffers = nvw_alloc(d->machine, o->depth * o->bytes_max);
-	if (!d->copies) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for %u I/Os", o->depth);
-	}
+	NVW_ALLOCATED(d->copies, "no memory for %u I/Os", o->depth);
 	return d->buffers ? 0 : NVW_E_MEMORY;
 }
 
@@ -384,9 +372,8 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 
 	struct sample *const s = &d->sample[kind];
 
-	if (!NVW_ROOM(s->ps, s->capacity, s->count + 1)) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for more than %" PRIu64 " latencies", s->count);
-	}
+	NVW_FAIL_IF(!NVW_ROOM(s->ps, s->capacity, s->count + 1), NVW_E_MEMORY,
+		"no memory for more than %" PRIu64 " latencies", s->count);
 	s->ps[s->count++] = ps;
 	s->bytes += bytes;
 	return 0;
@@ -394,17 +381,14 @@ static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint6
 
 static int check_range(const struct block_device *d, const struct block_io *io)
 {
-	if ((io->off | io->bytes) % 8 != 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"an I/O of %" PRIu64 " bytes at %" PRIu64 ": both must be multiples of 8", io->bytes,
-			io->off);
-	}
-	if (io->bytes > d->options.bytes_max || io->off > d->bytes || io->bytes > d->bytes - io->off) {
-		return nvw_fail(NVW_E_USAGE,
-			"an I/O of %" PRIu64 " bytes at %" PRIu64 " is not on the device of %" PRIu64
-			" bytes, or longer than %" PRIu64,
-			io->bytes, io->off, d->bytes, d->options.bytes_max);
-	}
+	NVW_FAIL_IF((io->off | io->bytes) % 8 != 0, NVW_E_USAGE,
+		"an I/O of %" PRIu64 " bytes at %" PRIu64 ": both must be multiples of 8", io->bytes,
+		io->off);
+	NVW_FAIL_IF(io->bytes > d->options.bytes_max || io->off > d->bytes || io->bytes > d->bytes - io->off,
+		NVW_E_USAGE,
+		"an I/O of %" PRIu64 " bytes at %" PRIu64 " is not on the device of %" PRIu64
+		" bytes, or longer than %" PRIu64,
+		io->bytes, io->off, d->bytes, d->options.bytes_max);
 	return 0;
 }
 

@@ -127,13 +127,10 @@ static int create_file(struct thread_data *td, const struct fio_file *f)
 {
 	const uint64_t wanted = NVW_OR(td->o.size, td->o.file_size_high) + td->o.start_offset;
 
-	if (!td_write(td)) {
-		return nvw_fail(
-			-ENOENT, "%s does not exist: only a job that writes creates the pool", f->file_name);
-	}
-	if (td->o.size == 0 && td->o.file_size_high == 0) {
-		return nvw_fail(NVW_E_USAGE, "%s does not exist: set size= to create it", f->file_name);
-	}
+	NVW_FAIL_IF(!td_write(td), -ENOENT, "%s does not exist: only a job that writes creates the pool",
+		f->file_name);
+	NVW_FAIL_IF(td->o.size == 0 && td->o.file_size_high == 0, NVW_E_USAGE,
+		"%s does not exist: set size= to create it", f->file_name);
 	return block_device_create(f->file_name, wanted);
 }
 
@@ -141,13 +138,10 @@ static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t 
 {
 	const struct engine *const e = td->io_ops_data;
 
-	if (td->files_index != 1) {
-		return nvw_fail(
-			NVW_E_USAGE, "a job has one pool: expected one file, found %u", td->files_index);
-	}
-	if (td_trim(td)) {
-		return nvw_fail(NVW_E_USAGE, "NVRAM cannot be trimmed: expected an rw= that reads or writes");
-	}
+	NVW_FAIL_IF(td->files_index != 1, NVW_E_USAGE, "a job has one pool: expected one file, found %u",
+		td->files_index);
+	NVW_FAIL_IF(
+		td_trim(td), NVW_E_USAGE, "NVRAM cannot be trimmed: expected an rw= that reads or writes");
 	if (e) { /* create_serialize=0 */
 		*ret_bytes = block_device_bytes(e->device);
 		return 0;
@@ -245,9 +239,7 @@ static int open_device(struct thread_data *td, struct engine *e)
 
 	snprintf(description, sizeof description, "job=%s iodepth=%u bs=%llu sync=%u fsync=%u group=%u",
 		td->o.name, e->depth, td_max_bs(td), td->o.sync_io, td->o.fsync_blocks, o->group);
-	if (td->files_index == 0) {
-		return nvw_fail(NVW_E_USAGE, "filename= is missing: expected a pool");
-	}
+	NVW_FAIL_IF(td->files_index == 0, NVW_E_USAGE, "filename= is missing: expected a pool");
 	if (access(td->files[0]->file_name, F_OK)) { /* create_serialize=0 */
 		const int error = create_file(td, td->files[0]);
 

@@ -4,7 +4,6 @@
  * the processor's flushes and fences are executed only for real persistent memory, because they have no
  * effect on an ordinary file. All other calls go to the real library.
  */
-#include <errno.h>
 #include <libpmem.h>
 #include <string.h>
 #include <sys/types.h>

@@ -34,7 +34,6 @@
  *   (2) The bytes recorded, written to the shadow, and read from the mapping are the same.
  *   (3) No page is writable unless it is in the list of hot pages, on its way there, or ANNOUNCED.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

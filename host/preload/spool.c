@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "preload.h"
 

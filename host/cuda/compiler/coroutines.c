@@ -22,7 +22,6 @@
 
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <llvm/Config/llvm-config.h>

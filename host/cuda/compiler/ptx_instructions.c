@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The instructions of inline PTX: a table of them, and what each kind becomes. */
-#include <ctype.h>
 
 #include "../include/nvw_cuda_atomics.h"
 #include "../include/nvw_cuda_warp.h"

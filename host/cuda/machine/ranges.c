@@ -138,9 +138,8 @@ static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 	const bool has_room = NVW_ROOM(self.places, self.capacity, self.count + 1);
 	struct place p = {.room = bytes, .shadow = calloc(1, bytes), .touched = calloc(1, bytes / LINE)};
 
-	if (!has_room || !p.shadow || !p.touched) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the %zu bytes of a range", r->bytes);
-	}
+	NVW_FAIL_IF(!has_room || !p.shadow || !p.touched, NVW_E_MEMORY,
+		"no memory for the %zu bytes of a range", r->bytes);
 	p.at = room_in_machine(r);
 	self.places[self.count] = p;
 	NVW_INVARIANT(p.room >= r->bytes && p.room % LINE == 0);
