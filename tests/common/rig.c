@@ -26,6 +26,17 @@ static void temporary(char *path, size_t n, const char *what)
 	unlink(path);
 }
 
+void rig_set(struct emu_config *config, const char *const *settings)
+{
+	for (; settings && *settings; settings++) {
+		if (!strncmp(*settings, "protocol=", 9)) {
+			snprintf(config->protocol, sizeof config->protocol, "%s", *settings + 9);
+		} else {
+			rig_ok(emu_config_set(config, *settings));
+		}
+	}
+}
+
 static void begin(
 	struct rig *rig, const char *protocol, uint64_t seed, const char *const *settings, bool logged)
 {
@@ -50,13 +61,7 @@ static void begin(
 	if (protocol) {
 		snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", protocol);
 	}
-	for (; settings && *settings; settings++) {
-		if (!strncmp(*settings, "protocol=", 9)) {
-			snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", *settings + 9);
-		} else {
-			rig_ok(emu_config_set(&rig->config, *settings));
-		}
-	}
+	rig_set(&rig->config, settings);
 	temporary(rig->pool_path, sizeof rig->pool_path, "pool");
 	rig_ok(nvw_pool_create(rig->pool_path, &params, &rig->pool));
 	if (logged) {
@@ -102,6 +107,17 @@ void rig_end(struct rig *rig)
 	emu_destroy(rig->machine);
 	nvw_pool_close(rig->pool);
 	unlink(rig->pool_path);
+	rig->machine = NULL;
+}
+
+struct nvw_log_reader *rig_log(struct rig *rig)
+{
+	struct nvw_log_reader *reader;
+
+	rig_end(rig);
+	rig_ok(nvw_log_open(rig->log_path, &reader));
+	unlink(rig->log_path);
+	return reader;
 }
 
 uint64_t rig_durable(const struct rig *rig, const void *device)
@@ -115,6 +131,20 @@ uint64_t rig_visible(const struct rig *rig, const void *device)
 
 	rig_ok(nvw_read(rig->machine, &word, device, sizeof word));
 	return word;
+}
+
+void rig_write(const struct rig *rig, void *device, uint64_t value)
+{
+	rig_ok(nvw_write(rig->machine, device, &value, sizeof value));
+}
+
+emu_line_id rig_line(const struct rig *rig, const void *device)
+{
+	emu_line_id id = EMU_NO_LINE;
+	unsigned offset;
+
+	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)device, 1, &id, &offset));
+	return id;
 }
 
 uint64_t rig_in_memory(const struct nvw_machine *m, const uint64_t *device)

@@ -7,6 +7,12 @@
 
 #include <emu.h>
 #include <nvw/host.h>
+#include <nvw/persist_log.h>
+
+#include "memory/line.h"
+
+/* A list of settings, where it is needed. */
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 struct rig {
 	struct emu_config config;
@@ -14,9 +20,12 @@ struct rig {
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
 	struct nvw_machine *machine;
-	char *nvram; /* device address of the first chunk */
+	void *nvram; /* device address of the first chunk */
 	uint64_t nvram_bytes;
 };
+
+/* Applies settings ("section.key=value", NULL ends), of which one may be the protocol. */
+void rig_set(struct emu_config *config, const char *const *settings);
 
 /* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker
  * is on. */
@@ -28,14 +37,14 @@ void rig_begin_under_with(struct rig *rig, const char *protocol, uint64_t seed, 
 /* The same as rig_begin, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
 /* The same with settings that are written there. */
-#define rig_begin_set(rig, seed, ...) rig_begin(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
-#define rig_begin_under_set(rig, protocol, ...) \
-	rig_begin_under_with(rig, protocol, 0, (const char *const[]){__VA_ARGS__, NULL})
-#define rig_begin_logged_set(rig, seed, ...) \
-	rig_begin_logged(rig, seed, (const char *const[]){__VA_ARGS__, NULL})
+#define rig_begin_set(rig, seed, ...)           rig_begin(rig, seed, SETTINGS(__VA_ARGS__))
+#define rig_begin_under_set(rig, protocol, ...) rig_begin_under_with(rig, protocol, 0, SETTINGS(__VA_ARGS__))
+#define rig_begin_logged_set(rig, seed, ...)    rig_begin_logged(rig, seed, SETTINGS(__VA_ARGS__))
 /* Ends the machine in order: closes the log, removes the pool (not the log).
- * Does nothing if the machine has not begun. */
+ * Does nothing if the machine has not begun, or has ended. */
 void rig_end(struct rig *rig);
+/* Ends the machine and opens its log, which is gone when the reader is closed. */
+struct nvw_log_reader *rig_log(struct rig *rig);
 /* A rig that ends with its block. */
 #define RIG(name) struct rig name __attribute__((cleanup(rig_end))) = {0}
 
@@ -49,11 +58,18 @@ void rig_check(int r, const char *what, const char *file, int line);
 /* A launch that has to succeed. */
 #define rig_launch(rig, kernel, args, groups, group_size) \
 	rig_ok(nvw_launch((rig)->machine, #kernel, kernel, args, groups, group_size))
+/* The same of a kernel by KERNEL_ON(). */
+#define rig_launch_on(rig, kernel, on, groups, group_size) \
+	rig_launch(rig, kernel, ((__typeof__(on) const[]){on}), groups, group_size)
 
 /* The durable 8-byte word behind a device address of the pool. */
 uint64_t rig_durable(const struct rig *rig, const void *device);
 /* The visible one. */
 uint64_t rig_visible(const struct rig *rig, const void *device);
+/* The host stores it. */
+void rig_write(const struct rig *rig, void *device, uint64_t value);
+/* The line that a device address is in. */
+emu_line_id rig_line(const struct rig *rig, const void *device);
 /* What memory has behind the caches. */
 uint64_t rig_in_memory(const struct nvw_machine *m, const uint64_t *device);
 

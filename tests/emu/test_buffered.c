@@ -47,7 +47,7 @@ TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 
 		rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "gpu.first_cu=first", "l2.size=256B",
 			"l2.ways=4", "l2.banks=1");
-		s.x = (uint64_t *)(void *)rig.nvram;
+		s.x = rig.nvram;
 		s.before = s.x + 8;
 		s.other = nvw_alloc(rig.machine, 16 * 64);
 		rig_launch(&rig, store_to_one_line, &s, 2, 1);
@@ -87,7 +87,7 @@ TEST(epochs_whose_stores_are_durable_take_no_memory)
 
 	rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
 	most_rows = 0;
-	rig_launch(&rig, store_in_many_epochs, &(uint64_t *){(uint64_t *)(void *)rig.nvram}, 1, 1);
+	rig_launch(&rig, store_in_many_epochs, &rig.nvram, 1, 1);
 	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);
 	assert_in_range(most_rows, 1, 200);
 }

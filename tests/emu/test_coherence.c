@@ -129,7 +129,7 @@ TEST(a_work_item_always_sees_its_own_stores)
 
 		rig_begin(&rig, i, shapes[i / 2]);
 		w.b = nvw_alloc(rig.machine, 8 * 256);
-		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
+		w.a = i % 2 ? rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
 		rig_launch(&rig, churn, &w, 256, 64);
 		NVW_EACH(b, w.b, 256) {
 			assert_int_equal(rig_visible(&rig, b), 1);
@@ -175,7 +175,7 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 		struct two_scopes s;
 
 		rig_begin_under_set(&rig, name, "nvram.domain=eadr");
-		s.x = (uint64_t *)(void *)rig.nvram;
+		s.x = rig.nvram;
 		s.turn = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);
 		if (rig_durable(&rig, s.x) != rig_visible(&rig, s.x)) {

@@ -5,9 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <nvw/kernel.h>
 
 #include "memory/device_memory.h"
@@ -32,17 +29,8 @@ static struct lines lines_of(const struct rig *rig)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(rig->pool);
 
-	return (struct lines){.first = (uint64_t *)(void *)(rig->nvram - g->chunks + g->roots),
-		.second = (uint64_t *)(void *)rig->nvram};
-}
-
-static emu_line_id line_at(const struct rig *rig, const void *address)
-{
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset = 0;
-
-	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
-	return id;
+	return (struct lines){
+		.first = (void *)((char *)rig->nvram - g->chunks + g->roots), .second = rig->nvram};
 }
 
 static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_ids[2])
@@ -51,8 +39,8 @@ static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_
 
 	const struct lines at = lines_of(rig);
 
-	ret_ids[0] = line_at(rig, at.first);
-	ret_ids[1] = line_at(rig, at.second);
+	ret_ids[0] = rig_line(rig, at.first);
+	ret_ids[1] = rig_line(rig, at.second);
 }
 
 /* ---- Latency, queue, domain ---------------------------------------------------------------- */
@@ -64,7 +52,7 @@ TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 	uint8_t data[EMU_LINE];
 	const struct emu_stats *s;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
 	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000);
 	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 700000);
 	assert_int_equal(
@@ -82,7 +70,7 @@ TEST(a_write_waits_in_the_queue_of_its_own_device)
 	emu_line_id ids[2];
 	emu_time done;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.queue=4", "nvram2.queue=0", NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.queue=4", "nvram2.queue=0"), ids);
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
@@ -104,7 +92,7 @@ TEST(reads_and_writes_of_a_shared_channel_take_turns)
 	uint8_t data[EMU_LINE];
 	emu_time done;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=on", NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=on"), ids);
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
@@ -129,7 +117,7 @@ TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 	uint8_t data[EMU_LINE];
 	emu_time done;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4", NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4"), ids);
 	NVW_FOR(i, 12) {
 		assert_int_equal(
 			emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done),
@@ -150,7 +138,7 @@ TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 	uint8_t data[EMU_LINE];
 	emu_time done;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=off", NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=off"), ids);
 	NVW_FOR(i, 4) {
 		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
 		assert_int_equal(done, 100000 + 5000 * i);
@@ -167,10 +155,7 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 		RIG(rig);
 		emu_line_id ids[2];
 
-		begin(&rig,
-			i ? (const char *const[]){SLOW_THEN_FAST, NULL} :
-			    (const char *const[]){FAST_THEN_SLOW, NULL},
-			ids);
+		begin(&rig, i ? SETTINGS(SLOW_THEN_FAST) : SETTINGS(FAST_THEN_SLOW), ids);
 		const struct lines at = lines_of(&rig);
 
 		emu_nvram_write(rig.machine, ids[0], data, 0xff, 0, 0, 0);
@@ -235,8 +220,8 @@ TEST(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier)
 
 	for_each(model, models) {
 		for (emu_time t = 100000; t < 18000000; t += 400000) {
-			cut_at(t, (const char *const[]){FAST_THEN_SLOW, *model, NULL});
-			cut_at(t, (const char *const[]){SLOW_THEN_FAST, *model, NULL});
+			cut_at(t, SETTINGS(FAST_THEN_SLOW, *model));
+			cut_at(t, SETTINGS(SLOW_THEN_FAST, *model));
 		}
 	}
 }
@@ -255,7 +240,7 @@ TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 	emu_line_id ids[2];
 	uint64_t before, fast;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
 	struct lines at = lines_of(&rig);
 
 	before = nvw_time_ps(rig.machine);
@@ -275,13 +260,13 @@ TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 	emu_line_id ids[2];
 	uint64_t out[16], in[16];
 
-	begin(&rig, (const char *const[]){"nvram2.holds=half", NULL}, ids);
+	begin(&rig, SETTINGS("nvram2.holds=half"), ids);
 	struct nvw_machine *const m = rig.machine;
 	char *const second = m->device[EMU_NVRAM2].base, *const end = second + m->device[EMU_NVRAM2].bytes;
 
 	assert_int_equal((second - nvw_nvram_base(m)) % 4096, 0);
 	assert_int_equal(end - nvw_nvram_base(m), nvw_pool_geometry(rig.pool)->bytes);
-	assert_int_equal(emu_line_off(m, line_at(&rig, second + 128)), second + 128 - nvw_nvram_base(m));
+	assert_int_equal(emu_line_off(m, rig_line(&rig, second + 128)), second + 128 - nvw_nvram_base(m));
 	NVW_FOR(i, 16) {
 		out[i] = 100 + i;
 	}
@@ -303,7 +288,7 @@ TEST(a_store_across_two_devices_crosses_a_line)
 	RIG(rig);
 	emu_line_id ids[2];
 
-	begin(&rig, (const char *const[]){"nvram2.holds=heap", NULL}, ids);
+	begin(&rig, SETTINGS("nvram2.holds=heap"), ids);
 	assert_int_equal(
 		nvw_launch(rig.machine, "store_across", store_across, &rig.nvram, 1, 1), NVW_E_KERNEL);
 	assert_error_has("crosses a 64-byte line");
@@ -333,7 +318,7 @@ TEST(a_dram_only_machine_has_dram_behind_both)
 	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
 	nvw_machine_set_volatile(rig.machine);
 	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 25000);
 	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 25000);
@@ -348,10 +333,9 @@ struct arrays {
 	uint64_t *counters, *from, *to;
 };
 
-static void load_store_and_count(const void *args)
+KERNEL(load_store_and_count, const struct arrays, a)
 {
 	enum { WORDS = EMU_LINE / 8 };
-	const struct arrays *const a = args;
 
 	NVW_FOR(i, 4) {
 		const uint64_t line = WORDS * (4 * nvw_global_id() + i);
@@ -379,9 +363,9 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 	struct arrays a;
 
 	rig_begin_under_with(&rig, protocol, 1,
-		(const char *const[]){"dram.bandwidth=100MB/s", "nvram.bandwidth=100MB/s", "dram.queue=2",
-			"nvram.queue=2", shared, NULL});
-	a.counters = device == EMU_NVRAM ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, BYTES);
+		SETTINGS("dram.bandwidth=100MB/s", "nvram.bandwidth=100MB/s", "dram.queue=2", "nvram.queue=2",
+			shared));
+	a.counters = device == EMU_NVRAM ? rig.nvram : nvw_alloc(rig.machine, BYTES);
 	a.from = device == EMU_NVRAM ? a.counters + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
 	a.to = device == EMU_NVRAM ? a.from + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
 	rig_launch(&rig, load_store_and_count, &a, ITEMS, 16);

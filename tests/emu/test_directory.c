@@ -6,11 +6,9 @@
 #include "common/rig.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <nvw/kernel.h>
 
-#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { CUS = 4 };
@@ -61,20 +59,12 @@ KERNEL_ON(play, struct script, s)
 
 static const struct emu_line *line_of(const struct rig *rig, const uint64_t *x, int cu)
 {
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset;
-
-	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset));
-	return emu_cache_peek(cu < 0 ? &rig->machine->l2.cache : &rig->machine->cus[cu].l1, id);
+	return emu_cache_peek(cu < 0 ? &rig->machine->l2.cache : &rig->machine->cus[cu].l1, rig_line(rig, x));
 }
 
 static const struct emu_line *entry_of(const struct rig *rig, const uint64_t *x)
 {
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset;
-
-	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset));
-	return coh_entry(rig->machine, id);
+	return coh_entry(rig->machine, rig_line(rig, x));
 }
 
 /* Returns the state in an L1, or in the directory: there cu is -1. */
@@ -90,8 +80,7 @@ static void begin(struct rig *rig, unsigned kind, const char *more, bool is_pers
 {
 	rig_begin_under_set(
 		rig, protocols[kind], kind < 2 ? "directory.lines=0" : "directory.lines=64", more);
-	*s = (struct script){
-		.a = is_persistent ? (uint64_t *)(void *)rig->nvram : nvw_alloc(rig->machine, 512)};
+	*s = (struct script){.a = is_persistent ? rig->nvram : nvw_alloc(rig->machine, 512)};
 }
 
 static void run(struct rig *rig, struct script *s, const struct step *steps, unsigned count)
@@ -162,7 +151,6 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 {
 	NVW_FOR(i, KINDS) {
-		const uint64_t five = 5;
 		struct script s;
 		RIG(rig);
 
@@ -171,7 +159,7 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
 		assert_int_equal(rig_visible(&rig, s.a), 100);
 		assert_int_equal(emu_statistics(rig.machine)->l2_writes, 0);
-		rig_ok(nvw_write(rig.machine, s.a, &five, 8));
+		rig_write(&rig, s.a, 5);
 		RUN(&rig, &s, {1, READ});
 		assert_int_equal(s.last, 5);
 	}
@@ -233,10 +221,8 @@ TEST(persistence_takes_no_ownership_away)
 }
 
 /* Stores to three lines, and an L2 of one set of two lines. */
-static void three_lines(const void *args)
+KERNEL_ON(three_lines, const struct script, s)
 {
-	const struct script *const s = *(struct script *const *)args;
-
 	if (nvw_group_id() == 0) {
 		NVW_FOR(i, 3) {
 			nvw_store(&s->a[8 * i], 7 + i);
@@ -330,7 +316,7 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
 	struct script s;
-	struct rig rig;
+	RIG(rig);
 	uint64_t before;
 
 	rig_begin_under_set(&rig, protocols[kind],
@@ -343,7 +329,6 @@ static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 	before = emu_statistics(rig.machine)->net_messages;
 	RUN(&rig, &s, {1, WRITE});
 	before = emu_statistics(rig.machine)->net_messages - before;
-	rig_end(&rig);
 	return before;
 }
 
@@ -357,14 +342,11 @@ TEST(an_l1_that_has_replaced_the_line_is_not_asked)
 static uint64_t time_of_a_store(const char *latency)
 {
 	struct script s;
-	struct rig rig;
-	uint64_t t;
+	RIG(rig);
 
 	begin(&rig, 2, latency, false, &s);
 	RUN(&rig, &s, {0, WRITE});
-	t = emu_statistics(rig.machine)->sim_time_ps;
-	rig_end(&rig);
-	return t;
+	return emu_statistics(rig.machine)->sim_time_ps;
 }
 
 TEST(a_directory_s_look_up_takes_its_latency)
@@ -373,24 +355,19 @@ TEST(a_directory_s_look_up_takes_its_latency)
 		time_of_a_store("directory.latency=4ns") + 100000);
 }
 
-static void read_a_line_each(const void *args)
+KERNEL_ON(read_a_line_each, const struct script, s)
 {
-	const struct script *const s = *(struct script *const *)args;
-
 	(void)nvw_load(&s->a[8 * nvw_group_id()]);
 }
 
 static uint64_t time_with_mshrs(const char *mshrs)
 {
-	struct script s, *const args = &s;
-	struct rig rig;
-	uint64_t t;
+	struct script s;
+	RIG(rig);
 
 	begin(&rig, 2, mshrs, false, &s);
-	rig_launch(&rig, read_a_line_each, &args, CUS, 1);
-	t = emu_statistics(rig.machine)->sim_time_ps;
-	rig_end(&rig);
-	return t;
+	rig_launch_on(&rig, read_a_line_each, &s, CUS, 1);
+	return emu_statistics(rig.machine)->sim_time_ps;
 }
 
 /*
@@ -440,10 +417,8 @@ TEST(an_l3_keeps_what_owners_have_stored)
 }
 
 /* LdAcq and StRel are performed in the L1 (hechtman14 4.5.1): a line that is there needs no message. */
-static void acquire_and_release_here(const void *args)
+KERNEL_ON(acquire_and_release_here, const struct script, s)
 {
-	const struct script *const s = *(struct script *const *)args;
-
 	if (nvw_group_id() == 0) {
 		NVW_FOR(i, 5) {
 			nvw_atomic_store(s->a, i, NVW_RELEASE, NVW_SCOPE_SYSTEM);
@@ -455,12 +430,12 @@ static void acquire_and_release_here(const void *args)
 TEST(synchronization_stays_in_the_l1)
 {
 	NVW_FOR(i, KINDS) {
-		struct script s, *const args = &s;
+		struct script s;
 		const struct emu_stats *stats;
 		RIG(rig);
 
 		begin(&rig, i, NULL, false, &s);
-		rig_launch(&rig, acquire_and_release_here, &args, CUS, 1);
+		rig_launch_on(&rig, acquire_and_release_here, &s, CUS, 1);
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_owned, 1);
 		assert_int_equal(stats->sync_l1, 10);
@@ -472,9 +447,8 @@ TEST(synchronization_stays_in_the_l1)
 /* ---- Consistency models -------------------------------------------------------------------- */
 
 /* Loads of lines of their own, issued together; then stores to others. */
-static void load_then_store(const void *args)
+KERNEL_ON(load_then_store, const struct script, s)
 {
-	const struct script *const s = *(const struct script *const *)args;
 	struct nvw_issued values[4];
 	uint64_t sum = 0;
 
@@ -492,20 +466,17 @@ static void load_then_store(const void *args)
 static struct emu_stats run_under(const char *consistency)
 {
 	char setting[48];
-	struct script s, *const args = &s;
-	struct emu_stats stats;
-	struct rig rig;
+	struct script s;
+	RIG(rig);
 
 	snprintf(setting, sizeof setting, "gpu.consistency=%s", consistency);
 	begin(&rig, 1, setting, false, &s);
 	s.a = nvw_alloc(rig.machine, 8 * 64);
-	rig_launch(&rig, load_then_store, &args, 1, 1);
+	rig_launch_on(&rig, load_then_store, &s, 1, 1);
 	NVW_FOR(i, 4) {
 		assert_int_equal(rig_visible(&rig, &s.a[8 * (4 + i)]), i);
 	}
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 TEST(loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only)

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <nvw/persist_log.h>
 
@@ -72,8 +71,7 @@ TEST(messages_take_the_links_of_their_way_through_a_grid)
 		RIG(rig);
 		emu_time t = 0;
 
-		rig_begin(&rig, 0,
-			(const char *const[]){topologies[i % 2], columns[i / 2], "gpu.cus=11", NULL});
+		rig_begin(&rig, 0, SETTINGS(topologies[i % 2], columns[i / 2], "gpu.cus=11"));
 		NVW_FOR(from, rig.machine->network.nodes) {
 			NVW_FOR(to, rig.machine->network.nodes) {
 				send_alone(rig.machine, from, to, t += 1000000);
@@ -94,14 +92,13 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 {
 	RIG(rig);
 	struct words w;
-	const uint64_t old = 1, new = 2;
 
-	rig_begin(&rig, 0, (const char *const[]){"gpu.cus=1", NULL});
+	rig_begin_set(&rig, 0, "gpu.cus=1");
 	w.a = nvw_alloc(rig.machine, 64);
 	w.b = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_write(rig.machine, w.a, &old, sizeof old));
+	rig_write(&rig, w.a, 1);
 	rig_launch(&rig, load_word, &w, 1, 1);
-	rig_ok(nvw_write(rig.machine, w.a, &new, sizeof new));
+	rig_write(&rig, w.a, 2);
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
 
 	NVW_EACH(line, l1->lines, l1->sets * l1->ways) {
@@ -109,7 +106,7 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 	}
 	l1->generation = UINT32_MAX;
 	rig_launch(&rig, load_word, &w, 1, 1);
-	assert_int_equal(rig_visible(&rig, w.b), new);
+	assert_int_equal(rig_visible(&rig, w.b), 2);
 }
 
 /* ---- Many CUs ---------------------------------------------------------------------------------- */
@@ -126,7 +123,7 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 	struct words w;
 	unsigned known = 0, unknown = 0;
 
-	rig_begin(&rig, 0, (const char *const[]){"gpu.cus=100", NULL});
+	rig_begin_set(&rig, 0, "gpu.cus=100");
 	struct nvw_machine *const m = rig.machine;
 
 	w.a = nvw_alloc(m, 64);
@@ -156,7 +153,7 @@ TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 	RIG(rig);
 	emu_time done;
 
-	rig_begin(&rig, 0, (const char *const[]){"nvram.channels=1", "nvram.queue=16", NULL});
+	rig_begin_set(&rig, 0, "nvram.channels=1", "nvram.queue=16");
 	struct emu_device *const d = &rig.machine->device[EMU_NVRAM];
 	const struct emu_channels *const c = &d->channels;
 
@@ -179,8 +176,7 @@ TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 			emu_time arrivals[EMU_CUS_MAX];
 
 			snprintf(topology, sizeof topology, "network.topology=%s", *network);
-			rig_begin(&rig, 0,
-				(const char *const[]){topology, "network.columns=4", "gpu.cus=12", NULL});
+			rig_begin(&rig, 0, SETTINGS(topology, "network.columns=4", "gpu.cus=12"));
 			struct nvw_machine *const m = rig.machine;
 			const uint32_t here = emu_network_cu_node(m, from);
 
@@ -213,7 +209,7 @@ TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 0, (const char *const[]){"protocol=dd", "gpu.cus=1", NULL});
+	rig_begin_set(&rig, 0, "protocol=dd", "gpu.cus=1");
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, add_one, &w, 1, 1);
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
@@ -276,7 +272,7 @@ TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 0, (const char *const[]){"protocol=rsp", "gpu.cus=4", NULL});
+	rig_begin_set(&rig, 0, "protocol=rsp", "gpu.cus=4");
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, store_remotely, &w, 1, 1);
 	NVW_EACH(cus, rig.machine->cus, 4) {
@@ -325,7 +321,7 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 			struct words w;
 
 			rig_begin_under(&rig, p->name);
-			w.a = in_nvram ? (uint64_t *)rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
+			w.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
 			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 			for (uint64_t round = 1; round <= 3; round++) {
 				uint64_t values[ITEMS];
@@ -358,7 +354,7 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 	struct words w;
 
 	rig_begin_set(&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
-	w.a = (uint64_t *)rig.nvram;
+	w.a = rig.nvram;
 	NVW_FOR(i, 8 * LINES) {
 		values[i] = 1000 + i;
 	}
@@ -394,15 +390,6 @@ TEST(memory_that_was_given_back_comes_back_as_zeros)
 
 /* ---- The log ------------------------------------------------------------------------------------ */
 
-static struct nvw_log_reader *log_of(struct rig *rig)
-{
-	struct nvw_log_reader *reader;
-
-	rig_end(rig);
-	rig_ok(nvw_log_open(rig->log_path, &reader));
-	return reader;
-}
-
 TEST(the_log_has_all_that_the_host_writes)
 {
 	static uint8_t bytes[50000], logged[sizeof bytes];
@@ -416,8 +403,8 @@ TEST(the_log_has_all_that_the_host_writes)
 	rig_begin_logged(&rig, 0, NULL);
 	const uint64_t first = nvw_pool_geometry(rig.pool)->chunks + 24;
 
-	rig_ok(nvw_write(rig.machine, rig.nvram + 24, bytes, sizeof bytes));
-	reader = log_of(&rig);
+	rig_ok(nvw_write(rig.machine, (char *)rig.nvram + 24, bytes, sizeof bytes));
+	reader = rig_log(&rig);
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_HOST) {
 			assert_in_range(r.host.off, first, first + sizeof bytes - r.host.bytes);
@@ -426,7 +413,6 @@ TEST(the_log_has_all_that_the_host_writes)
 	}
 	assert_memory_equal(logged, bytes, sizeof bytes);
 	nvw_log_reader_close(reader);
-	unlink(rig.log_path);
 }
 
 /* There are four channels, all of which have many. */
@@ -441,10 +427,10 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 
 	rig_begin_logged_set(
 		&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4");
-	w.a = (uint64_t *)rig.nvram;
+	w.a = rig.nvram;
 	rig_launch(&rig, store_lines, &w, 200, 50);
 	rig_ok(nvw_persist(rig.machine));
-	reader = log_of(&rig);
+	reader = rig_log(&rig);
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_DONE) {
 			assert_true(r.time_ps >= last);
@@ -454,7 +440,6 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 	}
 	assert_int_equal(writes, 200);
 	nvw_log_reader_close(reader);
-	unlink(rig.log_path);
 }
 
 static unsigned at_first, at_second; /* lines */
@@ -476,9 +461,9 @@ TEST(every_store_in_the_log_has_its_own_source_line)
 	unsigned line_of[16] = {0}, stores = 0;
 
 	rig_begin_logged(&rig, 0, NULL);
-	w.a = (uint64_t *)rig.nvram;
+	w.a = rig.nvram;
 	rig_launch(&rig, store_in_turn, &w, 1, 1);
-	reader = log_of(&rig);
+	reader = rig_log(&rig);
 	while (nvw_log_next(reader, &r) == 1) {
 		if (r.kind == NVW_LOG_SITE) {
 			assert_in_range(r.site.id, 1, 15);
@@ -490,5 +475,4 @@ TEST(every_store_in_the_log_has_its_own_source_line)
 	}
 	assert_int_equal(stores, 20);
 	nvw_log_reader_close(reader);
-	unlink(rig.log_path);
 }

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
@@ -94,7 +93,7 @@ static void run(const char *const *settings, uint64_t seed, bool by_steps, struc
 	a.dram = nvw_alloc(rig.machine, 8 * WORDS);
 	a.sums = nvw_alloc(rig.machine, 8 * ITEMS);
 	a.flag = nvw_alloc(rig.machine, 64);
-	a.nvram = (uint64_t *)(void *)rig.nvram;
+	a.nvram = rig.nvram;
 	rig_launch(&rig, mix, &a, ITEMS, GROUP);
 	assert_true(!by_steps || !rig.machine->hits);
 	o->stats = *emu_statistics(rig.machine);
@@ -129,8 +128,7 @@ TEST(hits_are_what_their_steps_are_under_every_protocol)
 		char protocol[64];
 
 		snprintf(protocol, sizeof protocol, "protocol=%s", coh_protocols[i]->name);
-		check_both((const char *const[]){protocol, i % 2 ? "l1.sfifo_unit=words" : "l1.ways=4", NULL},
-			i);
+		check_both(SETTINGS(protocol, i % 2 ? "l1.sfifo_unit=words" : "l1.ways=4"), i);
 	}
 }
 
@@ -140,7 +138,7 @@ TEST(hits_are_what_their_steps_are_under_every_model)
 		"persist.model=buffered-epoch", "persist.model=strict", "nvram.domain=eadr"};
 
 	NVW_FOR(i, NVW_COUNT(models)) {
-		check_both((const char *const[]){models[i], NULL}, i);
-		check_both((const char *const[]){models[i], "protocol=dd", NULL}, i);
+		check_both(SETTINGS(models[i]), i);
+		check_both(SETTINGS(models[i], "protocol=dd"), i);
 	}
 }

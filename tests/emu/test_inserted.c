@@ -36,7 +36,7 @@ static int run(void (*of)(const void *), const struct emu_inserted *inserted, un
 	uint64_t *ret_met, uint64_t *ret_wi, uint64_t *ret_wg)
 {
 	static const char *const settings[] = {NULL};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 0, settings);
 	emu_insert_barriers(rig.machine, inserted, count);
@@ -46,7 +46,6 @@ static int run(void (*of)(const void *), const struct emu_inserted *inserted, un
 	*ret_met = emu_inserted_met(rig.machine);
 	*ret_wi = emu_statistics(rig.machine)->p_barriers_wi;
 	*ret_wg = emu_statistics(rig.machine)->p_barriers_wg;
-	rig_end(&rig);
 	return error;
 }
 

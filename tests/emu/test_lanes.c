@@ -5,7 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <nvw/random.h>
@@ -84,9 +83,7 @@ TEST(lanes_that_have_no_neighbours_are_served_like_others)
 	w.a = nvw_alloc(rig.machine, 512);
 	w.b = nvw_alloc(rig.machine, 512);
 	NVW_FOR(i, 64) {
-		const uint64_t value = 1000 * i;
-
-		rig_ok(nvw_write(rig.machine, &w.a[i], &value, sizeof value));
+		rig_write(&rig, &w.a[i], 1000 * i);
 	}
 	rig_launch(&rig, copy_by_some, &w, 64, 64);
 	NVW_FOR(i, 64) {
@@ -118,14 +115,13 @@ KERNEL(keep_numbers, const struct words, w)
 
 TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 {
-	const uint64_t seven = 7;
 	RIG(rig);
 	struct words w;
 
 	rig_begin(&rig, 0, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
 	w.b = nvw_alloc(rig.machine, 8 * LONG_ITEMS);
-	rig_ok(nvw_write(rig.machine, w.a, &seven, sizeof seven));
+	rig_write(&rig, w.a, 7);
 	rig_launch(&rig, keep_numbers, &w, LONG_ITEMS, LONG_ITEMS);
 	assert_true(rig.machine->exec.huge_pages);
 	NVW_EACH(b, w.b, LONG_ITEMS) {
@@ -178,14 +174,13 @@ static void fill_stack(const void *args)
  * as in the first. */
 TEST(stacks_that_machines_hand_on_are_zeros)
 {
-	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=1", NULL};
 	const char *before = NULL;
 
 	NVW_FOR(turn, 2) {
 		RIG(rig);
 		struct words w = {0};
 
-		rig_begin(&rig, 0, small);
+		rig_begin_set(&rig, 0, "gpu.cus=1", "gpu.wavefronts_per_cu=1");
 		const struct emu_exec *const x = &rig.machine->exec;
 		const char *const stacks = emu_stacks_at(x, 0);
 
@@ -258,7 +253,7 @@ TEST(a_compare_exchange_that_fails_stores_nothing)
 		struct words w;
 
 		rig_begin_under(&rig, p->name);
-		w.a = (uint64_t *)rig.nvram;
+		w.a = rig.nvram;
 		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
 		assert_int_equal(emu_statistics(rig.machine)->nv_stores, 0);
@@ -430,12 +425,12 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 	};
 
 	for_each(given, cases) {
-		struct calls c = given->calls, *const args = &c;
+		struct calls c = given->calls;
 		RIG(rig);
 
 		rig_begin(&rig, 1, NULL);
 		c.word = nvw_alloc(rig.machine, 64);
-		rig_launch(&rig, call_deep, &args, 3, 3);
+		rig_launch_on(&rig, call_deep, &c, 3, 3);
 		NVW_FOR(lane, 3) {
 			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : given->loaded);
 		}
@@ -595,8 +590,8 @@ TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 	rig_begin_under_set(&rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
 	w.a = nvw_alloc(rig.machine, 512);
 	w.b = nvw_alloc(rig.machine, 512);
-	for (uint64_t i = 0; i < 64; i++) {
-		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
+	NVW_FOR(i, 64) {
+		rig_write(&rig, &w.a[i], i);
 	}
 	rig_launch(&rig, load_behind_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
@@ -641,8 +636,8 @@ TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 	rig_begin_set(&rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=8");
 	w.a = nvw_alloc(rig.machine, 8 * KEPT);
 	w.b = nvw_alloc(rig.machine, 64);
-	for (uint64_t i = 0; i < KEPT; i++) {
-		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
+	NVW_FOR(i, KEPT) {
+		rig_write(&rig, &w.a[i], i);
 	}
 	rig_launch(&rig, keep_while_waiting, &w, ITEMS, 128);
 	assert_true(emu_statistics(rig.machine)->preemptions > 0);

@@ -176,16 +176,13 @@ KERNEL(load_and_work, const struct counted, c)
 
 static uint64_t time_of(const char *instruction, const char *memory, uint64_t work)
 {
-	struct rig rig;
+	RIG(rig);
 	struct counted c = {.work = work};
-	uint64_t ps;
 
-	rig_begin(&rig, 1, (const char *const[]){instruction, memory, NULL});
+	rig_begin_set(&rig, 1, instruction, memory);
 	c.word = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, load_and_work, &c, 1, 1);
-	ps = nvw_time_ps(rig.machine);
-	rig_end(&rig);
-	return ps;
+	return nvw_time_ps(rig.machine);
 }
 
 TEST(instructions_and_the_way_to_the_l1_take_their_time)

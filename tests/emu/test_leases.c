@@ -5,23 +5,12 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <nvw/host.h>
 
 #include "machine.h"
 #include "protocol/leases.h"
 
 enum { LINE_WORDS = 8, LEASE = 5000, CYCLE = 1000 };
-
-/* Two CUs, one bank, leases of LEASE cycles. */
-static void begin(struct rig *rig, const char *first, const char *second)
-{
-	rig_begin(rig, 0,
-		(const char *const[]){"protocol=tcs", "gpu.cus=2", "l2.banks=1", "tcs.lease=5000cycles",
-			"tcs.step=0cycles", first ? first : "gpu.cus=2", second, NULL});
-}
 
 struct task {
 	uint64_t *a;
@@ -41,6 +30,14 @@ static struct task task_of(struct rig *rig, unsigned n)
 	t.a = nvw_alloc(rig->machine, 64);
 	t.others = nvw_alloc(rig->machine, 64 * (uint64_t)(n ? n : 1));
 	return t;
+}
+
+/* Two CUs, one bank, leases of LEASE cycles; and a task. */
+static struct task begin(struct rig *rig, unsigned n, const char *first, const char *second)
+{
+	rig_begin_set(rig, 0, "protocol=tcs", "gpu.cus=2", "l2.banks=1", "tcs.lease=5000cycles",
+		"tcs.step=0cycles", first ? first : "gpu.cus=2", second);
+	return task_of(rig, n);
 }
 
 static void read_others(const struct task *t)
@@ -68,10 +65,8 @@ TEST(a_line_is_hit_until_its_lease_ends)
 {
 	for (unsigned n = 4; n <= 400; n += 396) {
 		RIG(rig);
-		struct task t;
+		const struct task t = begin(&rig, n, "l1.size=64KiB", NULL);
 
-		begin(&rig, "l1.size=64KiB", NULL);
-		t = task_of(&rig, n);
 		launch(&rig, read_twice, &t, 1);
 		assert_int_equal(stats_of(&rig)->l1_load_hits, n == 4 ? 1 : 0);
 		assert_int_equal(stats_of(&rig)->tcs_expired, n == 4 ? 0 : 1);
@@ -86,10 +81,8 @@ KERNEL(load_once, const struct task, t)
 TEST(data_are_found_again_by_the_next_kernel)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 0, NULL, NULL);
 
-	begin(&rig, NULL, NULL);
-	t = task_of(&rig, 0);
 	launch(&rig, load_once, &t, 1);
 	launch(&rig, load_once, &t, 1);
 	assert_int_equal(stats_of(&rig)->l1_load_hits, 1);
@@ -98,10 +91,8 @@ TEST(data_are_found_again_by_the_next_kernel)
 TEST(a_read_and_its_answer_carry_a_timestamp)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 0, "network.flit=4B", NULL);
 
-	begin(&rig, "network.flit=4B", NULL);
-	t = task_of(&rig, 0);
 	launch(&rig, load_once, &t, 1);
 	/* A header of 8 bytes, and 4 of the clock; the same with a line. */
 	assert_int_equal(stats_of(&rig)->net_flits_read, (8 + 4) / 4 + (8 + 64 + 4) / 4);
@@ -123,10 +114,8 @@ KERNEL(one_reads_one_writes, const struct task, t)
 TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 8, NULL, NULL);
 
-	begin(&rig, NULL, NULL);
-	t = task_of(&rig, 8);
 	launch(&rig, one_reads_one_writes, &t, 2);
 	/* Once on its way to the L2, once there. */
 	assert_int_equal(stats_of(&rig)->waits_lease, 2);
@@ -140,10 +129,8 @@ TEST(a_store_comes_to_the_l2_only_once)
 
 	NVW_FOR(i, 2) {
 		RIG(rig);
-		struct task t;
+		const struct task t = begin(&rig, 8, i ? "tcs.lease=0cycles" : NULL, NULL);
 
-		begin(&rig, i ? "tcs.lease=0cycles" : NULL, NULL);
-		t = task_of(&rig, 8);
 		launch(&rig, one_reads_one_writes, &t, 2);
 		atomics[i] = stats_of(&rig)->net_flits_write;
 	}
@@ -160,10 +147,8 @@ KERNEL(read_then_write, const struct task, t)
 TEST(a_cu_does_not_wait_for_its_own_lease)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 0, NULL, NULL);
 
-	begin(&rig, NULL, NULL);
-	t = task_of(&rig, 0);
 	launch(&rig, read_then_write, &t, 1);
 	assert_int_equal(stats_of(&rig)->waits_lease, 0);
 	launch(&rig, read_then_write, &t, 1); /* what it stored keeps nobody from writing */
@@ -185,10 +170,8 @@ KERNEL(both_read_one_writes, const struct task, t)
 TEST(a_lease_of_two_l1s_is_nobody_s_own)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 8, NULL, NULL);
 
-	begin(&rig, NULL, NULL);
-	t = task_of(&rig, 8);
 	launch(&rig, both_read_one_writes, &t, 2);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
@@ -212,10 +195,8 @@ KERNEL(two_poll_one_writes, const struct task, t)
 TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 6, "gpu.cus=3", "tcs.lease=400cycles");
 
-	begin(&rig, "gpu.cus=3", "tcs.lease=400cycles");
-	t = task_of(&rig, 6);
 	launch(&rig, two_poll_one_writes, &t, 3);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->wait_lease_ps <= (uint64_t)2 * 400 * CYCLE);
@@ -235,10 +216,8 @@ KERNEL(add_and_poll, const struct task, t)
 TEST(all_stores_to_a_line_are_carried_out_however_many_wait)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 8, "tcs.lease=300cycles", "tcs.step=8cycles");
 
-	begin(&rig, "tcs.lease=300cycles", "tcs.step=8cycles");
-	t = task_of(&rig, 8);
 	launch(&rig, add_and_poll, &t, t.n);
 	assert_int_equal(rig_visible(&rig, t.a), 8);
 }
@@ -253,15 +232,12 @@ static uint64_t predicted(const struct rig *rig)
 TEST(leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early)
 {
 	struct rig rig;
-	struct task t;
+	struct task t = begin(&rig, 400, "tcs.step=10cycles", "l1.size=64KiB");
 
-	begin(&rig, "tcs.step=10cycles", "l1.size=64KiB");
-	t = task_of(&rig, 400);
 	launch(&rig, read_twice, &t, 1);
 	assert_int_equal(predicted(&rig), LEASE + 10);
 	rig_end(&rig);
-	begin(&rig, "tcs.step=10cycles", NULL);
-	t = task_of(&rig, 8);
+	t = begin(&rig, 8, "tcs.step=10cycles", NULL);
 	launch(&rig, one_reads_one_writes, &t, 2);
 	assert_int_equal(predicted(&rig), LEASE - 10);
 	rig_end(&rig);
@@ -285,10 +261,8 @@ KERNEL(read_write_read, const struct task, t)
 TEST(leases_do_not_grow_for_data_that_are_new)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 220, "tcs.lease=100cycles", "tcs.step=10cycles");
 
-	begin(&rig, "tcs.lease=100cycles", "tcs.step=10cycles");
-	t = task_of(&rig, 220);
 	launch(&rig, read_write_read, &t, 2);
 	assert_int_equal(stats_of(&rig)->tcs_expired, 0);
 	assert_int_equal(predicted(&rig), 100);
@@ -297,16 +271,13 @@ TEST(leases_do_not_grow_for_data_that_are_new)
 TEST(predictions_have_bounds)
 {
 	struct rig rig;
-	struct task t;
+	struct task t = begin(&rig, 400, "tcs.most=5000cycles", "tcs.step=1000cycles");
 
-	begin(&rig, "tcs.most=5000cycles", "tcs.step=1000cycles");
 	rig.machine->leases->bank[0].prediction = rig.config.tcs.lease;
-	t = task_of(&rig, 400);
 	launch(&rig, read_twice, &t, 1);
 	assert_int_equal(predicted(&rig), LEASE);
 	rig_end(&rig);
-	begin(&rig, "tcs.least=4999cycles", "tcs.step=1000cycles");
-	t = task_of(&rig, 8);
+	t = begin(&rig, 8, "tcs.least=4999cycles", "tcs.step=1000cycles");
 	launch(&rig, one_reads_one_writes, &t, 2);
 	assert_int_equal(predicted(&rig), 4999);
 	rig_end(&rig);
@@ -317,10 +288,8 @@ TEST(predictions_have_bounds)
 TEST(the_l2_remembers_the_leases_of_lines_that_it_replaces)
 {
 	RIG(rig);
-	struct task t;
+	const struct task t = begin(&rig, 8, "l2.size=512B", "l2.ways=1");
 
-	begin(&rig, "l2.size=512B", "l2.ways=1");
-	t = task_of(&rig, 8);
 	launch(&rig, one_reads_one_writes, &t, 2);
 	assert_true(stats_of(&rig)->tcs_mshr_most >= 1);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
@@ -339,10 +308,8 @@ TEST(a_line_without_an_mshr_waits_for_one)
 
 	NVW_FOR(i, 2) {
 		RIG(rig);
-		struct task t;
+		const struct task t = begin(&rig, 20, i ? "tcs.mshrs=2" : NULL, "l2.size=1KiB");
 
-		begin(&rig, i ? "tcs.mshrs=2" : NULL, "l2.size=1KiB");
-		t = task_of(&rig, 20);
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(stats_of(&rig)->tcs_full > 0, i);
 		time[i] = stats_of(&rig)->sim_time_ps;
@@ -358,7 +325,7 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 	struct task t;
 	uint64_t mark;
 
-	begin(&rig, NULL, NULL);
+	begin(&rig, 0, NULL, NULL);
 	mark = nvw_mark(rig.machine);
 	t = task_of(&rig, 0);
 	launch(&rig, read_then_write, &t, 1);
@@ -384,11 +351,9 @@ KERNEL(write_and_persist, const struct task, t)
 TEST(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease)
 {
 	RIG(rig);
-	struct task t;
+	struct task t = begin(&rig, 8, NULL, NULL);
 
-	begin(&rig, NULL, NULL);
-	t = task_of(&rig, 8);
-	t.a = (uint64_t *)(void *)rig.nvram;
+	t.a = rig.nvram;
 	launch(&rig, write_and_persist, &t, 2);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_int_equal(rig_durable(&rig, t.a), 7);

@@ -6,11 +6,9 @@
 #include "common/rig.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include <nvw/kernel.h>
 
-#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 struct words {
@@ -23,25 +21,6 @@ static void begin(struct rig *rig, struct words *w, const char *protocol, const 
 	rig_begin_under_with(rig, protocol, 0, more);
 	*w = (struct words){.a = nvw_alloc(rig->machine, 64 * 64)};
 	w->turn = nvw_alloc(rig->machine, 64);
-}
-
-static emu_line_id line_of(const struct rig *rig, const void *at)
-{
-	emu_line_id id = 0;
-	unsigned offset;
-
-	(void)emu_locate(rig->machine, (uint64_t)(uintptr_t)at, 1, &id, &offset);
-	return id;
-}
-
-static uint64_t in_memory(const struct rig *rig, const uint64_t *word)
-{
-	uint8_t line[EMU_LINE];
-	uint64_t value;
-
-	emu_memory_peek(rig->machine, line_of(rig, word), line);
-	memcpy(&value, line + (uintptr_t)word % EMU_LINE, sizeof value);
-	return value;
 }
 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
@@ -125,7 +104,7 @@ static uint64_t read_after_release(const char *without, uint64_t *ret_invalidate
 {
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, "apart", NULL);
 	if (without) {
@@ -134,7 +113,6 @@ static uint64_t read_after_release(const char *without, uint64_t *ret_invalidate
 	stats = run(&rig, read_store_release_read, &w, 2);
 	assert_int_equal(w.got[0], 0);
 	*ret_invalidated = stats.l1_invalidated;
-	rig_end(&rig);
 	return w.got[1];
 }
 
@@ -157,9 +135,10 @@ KERNEL_ON(store_to_many_lines, struct words, w)
 
 TEST(a_write_cache_has_its_own_size)
 {
-	static const char *const small[] = {"l1.write_size=256B", "l1.write_ways=2", "l1.sfifo=64",
-		"l2.write_size=512B", "l2.write_ways=2", NULL};
-	static const char *const large[] = {"l1.sfifo=64", NULL};
+	static const char *const large[] = {"l1.sfifo=64", NULL}, *const small[] = {"l1.write_size=256B",
+									  "l1.write_ways=2", "l1.sfifo=64",
+									  "l2.write_size=512B",
+									  "l2.write_ways=2", NULL};
 
 	NVW_FOR(i, 2) {
 		struct emu_stats stats;
@@ -192,10 +171,10 @@ TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 	begin(&rig, &w, "apart", NULL);
 	mark = nvw_mark(rig.machine);
 	w.a = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){3}, 8));
+	rig_write(&rig, w.a, 3);
 	run(&rig, load_first, &w, 2);
 	assert_int_equal(w.got[1], 3);
-	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){4}, 8));
+	rig_write(&rig, w.a, 4);
 	stats = run(&rig, load_first, &w, 2);
 	assert_int_equal(w.got[0], 4);
 	assert_int_equal(w.got[1], 4);
@@ -226,15 +205,15 @@ static int created(const char *protocol, const char *const *settings)
 
 TEST(a_protocol_says_whether_its_caches_are_apart)
 {
-	assert_int_equal(created("apart", (const char *[]){"l1.split=on", "l2.split=auto", NULL}), 0);
-	assert_int_equal(created("vi", (const char *[]){"l1.split=off", NULL}), 0);
-	assert_int_equal(created("vi", (const char *[]){"l1.split=on", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("apart", SETTINGS("l1.split=on", "l2.split=auto")), 0);
+	assert_int_equal(created("vi", SETTINGS("l1.split=off")), 0);
+	assert_int_equal(created("vi", SETTINGS("l1.split=on")), NVW_E_CONFIG);
 	assert_error_has("l1.split: protocol vi needs read and write caches in one");
-	assert_int_equal(created("apart", (const char *[]){"l2.split=off", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("apart", SETTINGS("l2.split=off")), NVW_E_CONFIG);
 	assert_error_has("l2.split: protocol apart needs read and write caches apart");
-	assert_int_equal(created("apart", (const char *[]){"l1.write_size=100B", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("apart", SETTINGS("l1.write_size=100B")), NVW_E_CONFIG);
 	assert_error_has("l1.write_size");
-	assert_int_equal(created("vi", (const char *[]){"l2.tag=25cycles", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("vi", SETTINGS("l2.tag=25cycles")), NVW_E_CONFIG);
 	assert_error_has("l2.tag");
 }
 
@@ -265,15 +244,15 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 	enum { PROTOCOLS = NVW_COUNT(protocols) };
 
 	NVW_FOR(i, PROTOCOLS * 2 * 3) {
-		const char *const settings[] = {"l3.size=4KiB", models[i / PROTOCOLS % 2],
-			domains[i / PROTOCOLS / 2], i % 2 ? "l3.split=on" : NULL, NULL};
 		struct words w;
 		RIG(rig);
-		struct durable d = {.rig = &rig}, *const args = &d;
+		struct durable d = {.rig = &rig};
 
-		begin(&rig, &w, protocols[i % PROTOCOLS], settings);
-		d.a = (uint64_t *)(void *)rig.nvram;
-		rig_launch(&rig, store_and_persist, &args, 8, 4);
+		begin(&rig, &w, protocols[i % PROTOCOLS],
+			SETTINGS("l3.size=4KiB", models[i / PROTOCOLS % 2], domains[i / PROTOCOLS / 2],
+				i % 2 ? "l3.split=on" : NULL));
+		d.a = rig.nvram;
+		rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 		assert_int_equal(d.lost, 0);
 	}
 }
@@ -291,15 +270,13 @@ KERNEL_ON(load_all, struct words, w)
 /* The second kernel finds in the L3 what has left the small L2. */
 TEST(reads_that_miss_the_l2_hit_the_l3)
 {
-	static const char *const without[] = {"l2.size=1KiB", "l2.ways=2", NULL};
-	static const char *const with[] = {"l2.size=1KiB", "l2.ways=2", "l3.size=8KiB", NULL};
 	struct emu_stats stats[2];
 
 	NVW_FOR(i, 2) {
 		struct words w;
 		RIG(rig);
 
-		begin(&rig, &w, "gd", i ? with : without);
+		begin(&rig, &w, "gd", SETTINGS("l2.size=1KiB", "l2.ways=2", i ? "l3.size=8KiB" : NULL));
 		run(&rig, store_to_many_lines, &w, 1);
 		run(&rig, load_all, &w, 1);
 		stats[i] = run(&rig, load_all, &w, 1);
@@ -321,29 +298,27 @@ KERNEL_ON(store_one, struct words, w)
 /* rsp writes through: what passes the L2 stays in the L3. The skeleton's release takes it on to memory. */
 TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 {
-	static const char *const split[] = {"l3.size=4KiB", "l3.split=on", NULL};
-	static const char *const one[] = {"l3.size=4KiB", NULL};
-
 	NVW_FOR(i, 2) {
+		const char *const settings[] = {"l3.size=4KiB", i ? "l3.split=on" : NULL, NULL};
 		struct emu_stats stats;
 		struct words w;
 		struct rig rig;
 
-		begin(&rig, &w, "rsp", i ? split : one);
+		begin(&rig, &w, "rsp", settings);
 		stats = run(&rig, store_one, &w, 1);
 		assert_int_equal(rig_visible(&rig, w.a), 7);
-		assert_int_equal(in_memory(&rig, w.a), 0);
+		assert_int_equal(rig_in_memory(rig.machine, w.a), 0);
 		assert_true(stats.l3_writes >= 2);
 		assert_int_equal(stats.dram_writes, 0);
-		rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){8}, 8));
+		rig_write(&rig, w.a, 8);
 		assert_int_equal(rig_visible(&rig, w.a), 8);
 		run(&rig, load_first, &w, 1);
 		assert_int_equal(w.got[0], 8);
 		rig_end(&rig);
 
-		begin(&rig, &w, "skeleton", i ? split : one);
+		begin(&rig, &w, "skeleton", settings);
 		stats = run(&rig, store_one, &w, 1);
-		assert_int_equal(in_memory(&rig, w.a), 7);
+		assert_int_equal(rig_in_memory(rig.machine, w.a), 7);
 		assert_int_equal(stats.l3_writeback_release, 1);
 		rig_end(&rig);
 	}
@@ -358,16 +333,15 @@ KERNEL_ON(store_two_lines_again, struct words, w)
 
 TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 {
-	static const char *const settings[] = {"l3.size=4KiB", "l3.sfifo=2", NULL};
 	struct emu_stats stats;
 	struct words w;
 	RIG(rig);
 
-	begin(&rig, &w, "rsp", settings);
+	begin(&rig, &w, "rsp", SETTINGS("l3.size=4KiB", "l3.sfifo=2"));
 	stats = run(&rig, store_two_lines_again, &w, 1);
 	assert_int_equal(stats.l3_writes, 8);
 	assert_int_equal(stats.l3_writeback_sfifo, 6);
-	assert_int_equal(in_memory(&rig, &w.a[0]), 2);
+	assert_int_equal(rig_in_memory(rig.machine, &w.a[0]), 2);
 	assert_int_equal(rig_visible(&rig, &w.a[24]), 2);
 }
 
@@ -379,31 +353,25 @@ KERNEL_ON(load_once, struct words, w)
 	(void)nvw_load(w->a);
 }
 
-static uint64_t time_of_loads(const char *const *settings)
+static uint64_t time_of_loads(const char *l1_tag, const char *l2_tag, const char *l3_tag)
 {
-	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
-	begin(&rig, &w, "gd", settings);
-	stats = run(&rig, load_once, &w, 1);
-	rig_end(&rig);
-	return stats.load_ps;
+	begin(&rig, &w, "gd",
+		SETTINGS("l1.latency=5cycles", "l2.latency=20cycles", "l3.size=4KiB", "l3.latency=30cycles",
+			l1_tag, l2_tag, l3_tag));
+	return run(&rig, load_once, &w, 1).load_ps;
 }
 
 /* One miss at each level and one hit in the L1. */
 TEST(a_miss_takes_the_latency_of_tags)
 {
-	static const char *const whole[] = {
-		"l1.latency=5cycles", "l2.latency=20cycles", "l3.size=4KiB", "l3.latency=30cycles", NULL};
-	static const char *const l1[] = {"l1.latency=5cycles", "l1.tag=1cycles", "l2.latency=20cycles",
-		"l3.size=4KiB", "l3.latency=30cycles", NULL};
-	static const char *const all[] = {"l1.latency=5cycles", "l1.tag=1cycles", "l2.latency=20cycles",
-		"l2.tag=4cycles", "l3.size=4KiB", "l3.latency=30cycles", "l3.tag=6cycles", NULL};
-	const uint64_t time = time_of_loads(whole), cycle = 1000;
+	const uint64_t time = time_of_loads(NULL, NULL, NULL), cycle = 1000;
 
-	assert_int_equal(time_of_loads(l1), time - 4 * cycle);
-	assert_int_equal(time_of_loads(all), time - (4 + 16 + 24) * cycle);
+	assert_int_equal(time_of_loads("l1.tag=1cycles", NULL, NULL), time - 4 * cycle);
+	assert_int_equal(time_of_loads("l1.tag=1cycles", "l2.tag=4cycles", "l3.tag=6cycles"),
+		time - (4 + 16 + 24) * cycle);
 }
 
 /* ---- Acquires that invalidate nothing ------------------------------------------------------ */
@@ -419,18 +387,16 @@ KERNEL_ON(read_and_add, struct words, w)
 /* CU 0 reads in each of three kernels what CU 1 has stored in the one before. */
 static uint64_t misses_of_cu_0(const char *protocol, const char *acquire)
 {
-	const char *const settings[] = {"gpu.first_cu=first", acquire, NULL};
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
-	begin(&rig, &w, protocol, settings);
+	begin(&rig, &w, protocol, SETTINGS("gpu.first_cu=first", acquire));
 	NVW_FOR(i, 3) {
 		stats = run(&rig, read_and_add, &w, 2);
 		assert_int_equal(w.got[0], i);
 		assert_int_equal(w.got[1], i);
 	}
-	rig_end(&rig);
 	return stats.l1_load_misses;
 }
 
@@ -442,8 +408,8 @@ TEST(l1s_without_acquires_hit_what_is_up_to_date)
 		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=on"), 2);
 		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=off"), 0);
 	}
-	assert_int_equal(created("dd", (const char *[]){"l1.acquire=off", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("dd", SETTINGS("l1.acquire=off")), NVW_E_CONFIG);
 	assert_error_has("(vi, gd, gh, rsp, no-l1, wt, ");
 	assert_error_has("directory, skeleton); found dd");
-	assert_int_equal(created("vi", (const char *[]){"l1.acquire=auto", NULL}), NVW_E_CONFIG);
+	assert_int_equal(created("vi", SETTINGS("l1.acquire=auto")), NVW_E_CONFIG);
 }

@@ -67,9 +67,7 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 	w.a = nvw_alloc(rig.machine, 8 * 16);
 	w.b = nvw_alloc(rig.machine, 8 * 512);
 	NVW_FOR(i, 16) {
-		const uint64_t value = i * i + 1;
-
-		rig_ok(nvw_write(rig.machine, &w.a[i], &value, 8));
+		rig_write(&rig, &w.a[i], i * i + 1);
 	}
 	rig_launch(&rig, diverge, &w, 512, 128);
 	NVW_FOR(id, 512) {
@@ -165,7 +163,7 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 {
 	RIG(rig);
 	struct atomics a = {.scope = scope};
-	const uint64_t ones = UINT64_MAX, n = work_items;
+	const uint64_t n = work_items;
 	uint8_t u8;
 	uint16_t u16;
 	uint32_t u32;
@@ -175,8 +173,8 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	a.u16 = nvw_alloc(rig.machine, 64);
 	a.u32 = nvw_alloc(rig.machine, 64);
 	a.u64 = nvw_alloc(rig.machine, 64);
-	rig_ok(nvw_write(rig.machine, &a.u64[2], &ones, 8));
-	rig_ok(nvw_write(rig.machine, &a.u64[4], &ones, 8));
+	rig_write(&rig, &a.u64[2], UINT64_MAX);
+	rig_write(&rig, &a.u64[4], UINT64_MAX);
 	rig_launch(&rig, do_atomics, &a, n, group_size);
 	rig_ok(nvw_read(rig.machine, &u8, a.u8, 1));
 	rig_ok(nvw_read(rig.machine, &u16, a.u16, 2));
@@ -227,8 +225,8 @@ TEST(a_work_group_barrier_separates_what_is_before_and_after)
 
 	rig_begin(&rig, 2, NULL);
 	w.a = nvw_alloc(rig.machine, 8 * 1024);
-	for (uint64_t i = 0; i < 1024; i++) {
-		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
+	NVW_FOR(i, 1024) {
+		rig_write(&rig, &w.a[i], i);
 	}
 	rig_launch(&rig, reverse, &w, 1024, 256);
 	NVW_FOR(i, 1024) {
@@ -261,7 +259,7 @@ TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 	w.a = nvw_alloc(rig.machine, 8 * w.n);
 	w.b = nvw_alloc(rig.machine, 8 * w.n);
 	NVW_FOR(i, w.n) {
-		rig_ok(nvw_write(rig.machine, &w.a[i], &i, 8));
+		rig_write(&rig, &w.a[i], i);
 	}
 	assert_true(nvw_resident_work_items(rig.machine) < w.n);
 	rig_launch(&rig, rotate, &w, w.n, 128);
@@ -404,10 +402,9 @@ TEST(a_work_item_that_uses_up_its_stack_stops)
 	assert_error_has("stack");
 }
 
-static void shallow(const void *args)
+KERNEL(shallow, const struct words, w)
 {
 	volatile char some[1000];
-	const struct words *const w = args;
 
 	NVW_FOR(i, sizeof some) {
 		some[i] = (char)(nvw_local_id() + i);
@@ -429,10 +426,7 @@ TEST(each_lane_has_all_of_its_stack)
 	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
 	rig_launch(&rig, shallow, &w, 64, 64);
 	NVW_FOR(lane, 64) {
-		uint64_t value;
-
-		rig_ok(nvw_read(rig.machine, &value, &w.a[lane], sizeof value));
-		assert_int_equal(value, lane);
+		assert_int_equal(rig_visible(&rig, &w.a[lane]), lane);
 	}
 }
 
@@ -448,13 +442,13 @@ TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 		in[i] = i * 77 + 1;
 	}
 	NVW_FOR(where, 2) {
-		char *const base = where ? rig.nvram + 8 : (char *)nvw_alloc(rig.machine, 1024) + 8;
+		char *const base = (char *)(where ? rig.nvram : nvw_alloc(rig.machine, 1024)) + 8;
 
 		rig_ok(nvw_write(rig.machine, base, in, sizeof in));
 		rig_ok(nvw_read(rig.machine, out, base, sizeof out));
 		assert_memory_equal(in, out, sizeof in);
 	}
-	assert_int_equal(rig_durable(&rig, rig.nvram + 8), 1);
+	assert_int_equal(rig_durable(&rig, (char *)rig.nvram + 8), 1);
 	assert_int_equal(nvw_write(rig.machine, in, in, 8), NVW_E_USAGE);
 	assert_null(nvw_alloc(rig.machine, UINT64_MAX));
 }
@@ -473,12 +467,12 @@ KERNEL(race, const struct words, w)
 
 static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_path)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w;
 	uint64_t hash = 0;
 
 	rig_begin_logged(&rig, seed, NULL);
-	w.a = (uint64_t *)(void *)rig.nvram;
+	w.a = rig.nvram;
 	w.b = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, race, &w, 2048, 128);
 	rig_ok(nvw_persist(rig.machine));
@@ -487,7 +481,6 @@ static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_
 	}
 	*ret_stats = *emu_statistics(rig.machine);
 	strcpy(log_path, rig.log_path);
-	rig_end(&rig);
 	return hash;
 }
 
@@ -542,17 +535,16 @@ TEST(ten_seeds_give_more_than_one_interleaving)
 /* Whether kernels of one work-group, on a machine with a seed, begin at CUs 0, step, 2 step ... */
 static bool begins_at_steps_of(const char *setting, unsigned step)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.n = 64};
 	bool all = true;
 
-	rig_begin(&rig, 7, (const char *const[]){setting, NULL});
+	rig_begin_set(&rig, 7, setting);
 	w.a = nvw_alloc(rig.machine, 8 * 64);
 	NVW_FOR(i, 12) {
 		rig_launch(&rig, note_ids, &w, 64, 64);
 		all = all && rig.machine->exec.slots[0].cu->id == i * step % rig.machine->config.cus;
 	}
-	rig_end(&rig);
 	return all;
 }
 

@@ -7,7 +7,6 @@
 #include "common/rig.h"
 #include "common/skip.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "protocol/protocol.h"
@@ -65,12 +64,11 @@ KERNEL(exercise, const struct memory, p)
 static int run_under(const struct coh_protocol *protocol)
 {
 	struct memory p;
-	struct rig rig;
-	int r;
+	RIG(rig);
 
 	rig_begin_under_with(&rig, protocol->name, 1,
-		(const char *const[]){"gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB", "l1.sfifo=8",
-			"l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2", NULL});
+		SETTINGS("gpu.cus=4", "gpu.wavefronts_per_cu=1", "l1.size=1KiB", "l1.sfifo=8",
+			"l1.nvw_fifo=8", "l2.size=8KiB", "l2.banks=2"));
 	rig.machine->protocol = protocol;
 	NVW_FOR(n, COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES) {
 		(&rig.machine->rows[0][0][0][0])[n] =
@@ -79,11 +77,9 @@ static int run_under(const struct coh_protocol *protocol)
 				n % COH_PLACES);
 	}
 	p.dram = nvw_alloc(rig.machine, (LINES + 2) * EMU_LINE);
-	p.nvram = (uint64_t *)(void *)rig.nvram;
-	r = nvw_launch(rig.machine, "exercise", exercise, &p, WORK_ITEMS, GROUP);
-	r = r ? r : nvw_persist(rig.machine);
-	rig_end(&rig);
-	return r;
+	p.nvram = rig.nvram;
+	NVW_TRY(nvw_launch(rig.machine, "exercise", exercise, &p, WORK_ITEMS, GROUP));
+	return nvw_persist(rig.machine);
 }
 
 TEST(the_message_names_protocol_state_and_event)

@@ -188,7 +188,7 @@ static void choose_rows(struct program *p, struct rig *rig)
 
 		r->is_nvram = i % 2;
 		r->bytes = below(p, 2) ? 8 : 1u << below(p, 3);
-		r->base = r->is_nvram ? rig->nvram + i * (ROW_BYTES + 64 - ROW_BYTES % 64) :
+		r->base = r->is_nvram ? (char *)rig->nvram + i * (ROW_BYTES + 64 - ROW_BYTES % 64) :
 					nvw_alloc(rig->machine, ROW_BYTES);
 		choose_places(p, r);
 		NVW_EACH(now, r->now, ROW_BYTES) {

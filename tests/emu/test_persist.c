@@ -6,7 +6,6 @@
 #include "epochs.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "core/each.h"
 
@@ -48,7 +47,7 @@ static void cut_at(uint64_t seed, uint64_t time_ps, enum nvw_group group, const 
 	rig_begin(&rig, seed, settings);
 	memset(&cut, 0, sizeof cut);
 	cut.rounds = w.rounds;
-	w.a = (uint64_t *)(void *)rig.nvram;
+	w.a = rig.nvram;
 	emu_set_power_cut(rig.machine, &power);
 	if (setjmp(cut.out) == 0) {
 		rig_launch(&rig, ladder, &w, ITEMS, GROUP);
@@ -86,73 +85,55 @@ TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_device)
 
 TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_adr)
 {
-	static const char *const settings[] = {"nvram.domain=adr", NULL};
-
-	cut_everywhere(settings);
+	cut_everywhere(SETTINGS("nvram.domain=adr"));
 }
 
 TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_eadr)
 {
-	static const char *const settings[] = {"nvram.domain=eadr", NULL};
-
-	cut_everywhere(settings);
+	cut_everywhere(SETTINGS("nvram.domain=eadr"));
 }
 
 TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_buffered)
 {
-	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
-
-	cut_everywhere(settings);
+	cut_everywhere(SETTINGS("persist.model=buffered-epoch"));
 }
 
 TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_strict)
 {
-	static const char *const settings[] = {"persist.model=strict", "nvram.write=50ns", NULL};
-
-	cut_everywhere(settings);
+	cut_everywhere(SETTINGS("persist.model=strict", "nvram.write=50ns"));
 }
 
 TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches)
 {
-	static const char *const settings[] = {"l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2",
-		"l1.nvw_fifo=1", "l2.nvw_fifo=2", "nvram.channels=3", NULL};
-
-	cut_everywhere(settings);
+	cut_everywhere(SETTINGS("l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2", "l1.nvw_fifo=1",
+		"l2.nvw_fifo=2", "nvram.channels=3"));
 }
 
 /* ---- Steps of the barrier ------------------------------------------------------------------------ */
 
-static void store_and_wait(const void *args)
+KERNEL(store_and_wait, const struct words, w)
 {
-	const struct words *const w = args;
-
 	nvw_store(&w->a[8 * nvw_global_id()], 1);
 	nvw_p_barrier(w->group);
 }
 
-static uint64_t time_of(const char *const *settings, enum nvw_group group, uint64_t items)
+/* How long a work-item takes to persist a word. */
+static uint64_t time_of(const char *setting, const char *another)
 {
-	struct rig rig;
-	struct words w = {.group = group};
-	uint64_t time;
+	RIG(rig);
+	struct words w = {.group = NVW_WORKITEM};
 
-	rig_begin(&rig, 0, settings);
-	w.a = (uint64_t *)(void *)rig.nvram;
-	rig_launch(&rig, store_and_wait, &w, items, (unsigned)items);
-	time = nvw_time_ps(rig.machine);
-	rig_end(&rig);
-	return time;
+	rig_begin_set(&rig, 0, setting, another);
+	w.a = rig.nvram;
+	rig_launch(&rig, store_and_wait, &w, 1, 1);
+	return nvw_time_ps(rig.machine);
 }
 
 TEST(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr)
 {
-	static const char *const slow[] = {"nvram.write=10us", NULL},
-				 *const adr[] = {"nvram.write=10us", "nvram.domain=adr", NULL},
-				 *const eadr[] = {"nvram.write=10us", "nvram.domain=eadr", NULL};
-
-	assert_true(time_of(slow, NVW_WORKITEM, 1) > 10000000);
-	assert_true(time_of(adr, NVW_WORKITEM, 1) < 1000000);
-	assert_true(time_of(eadr, NVW_WORKITEM, 1) < 1000000);
+	assert_true(time_of("nvram.write=10us", NULL) > 10000000);
+	assert_true(time_of("nvram.write=10us", "nvram.domain=adr") < 1000000);
+	assert_true(time_of("nvram.write=10us", "nvram.domain=eadr") < 1000000);
 }
 
 TEST(one_line_takes_exactly_the_latencies_on_its_way)
@@ -160,13 +141,10 @@ TEST(one_line_takes_exactly_the_latencies_on_its_way)
 	/* Acquire at kernel begin 1, issue 0, store 1, FIFO entry through the L1's port 1, network 1 + 1,
 	 * bank, device 250 ns, marker and acknowledgement by network ...: nothing is counted twice, nothing
 	 * forgotten. */
-	const uint64_t short_ps = time_of(NULL, NVW_WORKITEM, 1);
-	static const char *const longer[] = {"nvram.write=350ns", NULL};
+	const uint64_t short_ps = time_of(NULL, NULL);
 
-	assert_int_equal(time_of(longer, NVW_WORKITEM, 1) - short_ps, 100000);
-	if (short_ps <= 250000 || short_ps >= 350000) {
-		fail_msg("%llu ps", (unsigned long long)short_ps);
-	}
+	assert_int_equal(time_of("nvram.write=350ns", NULL) - short_ps, 100000);
+	assert_in_range(short_ps, 250001, 349999);
 }
 
 /* A row of four CUs; the only bank of the L2, and the command processor, are at its left end. */
@@ -179,10 +157,8 @@ struct place {
 	uint64_t cu;
 };
 
-static void store_on_one_cu(const void *args)
+KERNEL(store_on_one_cu, const struct place, p)
 {
-	const struct place *const p = args;
-
 	if (nvw_group_id() == p->cu) {
 		nvw_store(p->word, 1);
 		nvw_p_barrier(p->group);
@@ -194,16 +170,13 @@ static void store_on_one_cu(const void *args)
 /* How long work-items of a CU wait at a persist barrier after a store. */
 static uint64_t stall_on(uint64_t cu, enum nvw_group group)
 {
-	struct rig rig;
+	RIG(rig);
 	struct place p = {.group = group, .cu = cu};
-	uint64_t stall;
 
 	rig_begin(&rig, 0, row_of_four);
-	p.word = (uint64_t *)(void *)rig.nvram;
+	p.word = rig.nvram;
 	rig_launch(&rig, store_on_one_cu, &p, 4, 1);
-	stall = emu_statistics(rig.machine)->p_barrier_stall_ps;
-	rig_end(&rig);
-	return stall;
+	return emu_statistics(rig.machine)->p_barrier_stall_ps;
 }
 
 TEST(an_acknowledgement_goes_to_the_cu_that_issued_the_barrier)
@@ -225,11 +198,7 @@ TEST(a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor)
 	/*
 	 * The marker from the farthest L1, the acknowledgement to it, and from it to the command processor.
 	 */
-	const uint64_t stall = stall_on(0, NVW_KERNEL);
-
-	if (stall < 9000000 || stall >= 10000000) {
-		fail_msg("%llu ps", (unsigned long long)stall);
-	}
+	assert_in_range(stall_on(0, NVW_KERNEL), 9000000, 9999999);
 }
 
 /* ---- Strict -------------------------------------------------------------------------------------- */
@@ -240,19 +209,17 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
 
 	NVW_EACH(protocol, protocols, 3) {
-		const char *const settings[] = {"persist.model=strict", "nvram.channels=3", *protocol, NULL};
 		static nvw_off stored[4096];
-		struct rig rig;
+		RIG(rig);
 		struct words w = {.rounds = 3};
 		struct nvw_log_reader *reader;
 		struct nvw_log_record r;
 		unsigned stores = 0, issued = 0, done = 0;
 
-		rig_begin_logged(&rig, 0, settings);
-		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_begin_logged_set(&rig, 0, "persist.model=strict", "nvram.channels=3", *protocol);
+		w.a = rig.nvram;
 		rig_launch(&rig, update_in_epochs, &w, 256, 64);
-		rig_end(&rig);
-		rig_ok(nvw_log_open(rig.log_path, &reader));
+		reader = rig_log(&rig);
 		while (nvw_log_next(reader, &r) == 1) {
 			if (r.kind == NVW_LOG_STORE) {
 				stored[stores++] = r.store.off;
@@ -266,7 +233,6 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 			}
 		}
 		nvw_log_reader_close(reader);
-		unlink(rig.log_path);
 		assert_int_equal(stores, 256 * 3);
 		assert_int_equal(done, stores);
 	}
@@ -281,7 +247,7 @@ TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 
 	rig_begin(&rig, 0, NULL);
 	nvw_machine_set_volatile(rig.machine);
-	w.a = (uint64_t *)(void *)rig.nvram;
+	w.a = rig.nvram;
 	rig_launch(&rig, ladder, &w, 64, 32);
 	assert_int_equal(rig_visible(&rig, &w.a[16 * 63 + 8]), 2);
 	assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
@@ -304,10 +270,8 @@ static void note_barriers(void *context, const struct emu_sight *sight)
 }
 
 /* Two wavefronts, of which the first comes late. */
-static void store_and_meet(const void *args)
+KERNEL(store_and_meet, const struct words, w)
 {
-	const struct words *const w = args;
-
 	for (unsigned i = 0; nvw_local_id() == 0 && i < 4; i++) {
 		nvw_store(&w->a[8 * i], 1);
 	}
@@ -324,7 +288,7 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 	uint64_t at;
 
 	rig_begin(&rig, 0, NULL);
-	w.a = (uint64_t *)(void *)rig.nvram;
+	w.a = rig.nvram;
 	rig_ok(emu_watch(rig.machine, note_barriers, &s));
 	rig_launch(&rig, store_and_meet, &w, 128, 128);
 	assert_int_equal(s.count, 5);
@@ -345,10 +309,8 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 /* ---- Logged -------------------------------------------------------------------------------------- */
 
 /* Two work-groups of two wavefronts. */
-static void meet_in_every_scope(const void *args)
+KERNEL(meet_in_every_scope, const struct words, w)
 {
-	const struct words *const w = args;
-
 	for (unsigned scope = NVW_WORKITEM; scope <= NVW_KERNEL; scope++) {
 		nvw_store(&w->a[nvw_global_id()], scope);
 		nvw_p_barrier((enum nvw_group)scope);
@@ -373,15 +335,14 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 	for_each(setting, settings) {
 		struct nvw_log_record r, met[7];
 		struct nvw_log_reader *reader;
-		struct rig rig;
+		RIG(rig);
 		struct words w = {.rounds = 0};
 		unsigned begun[3] = {0}, ended = 0, count = 0;
 
 		rig_begin_logged(&rig, 0, *setting);
-		w.a = (uint64_t *)(void *)rig.nvram;
+		w.a = rig.nvram;
 		rig_launch(&rig, meet_in_every_scope, &w, 256, 128);
-		rig_end(&rig);
-		rig_ok(nvw_log_open(rig.log_path, &reader));
+		reader = rig_log(&rig);
 		while (nvw_log_next(reader, &r) == 1) {
 			if (r.kind == NVW_LOG_BARRIER) {
 				assert_in_range(r.barrier.scope, NVW_WORKITEM, NVW_KERNEL);
@@ -401,7 +362,6 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 			}
 		}
 		nvw_log_reader_close(reader);
-		unlink(rig.log_path);
 		assert_int_equal(begun[NVW_WORKITEM], 4);
 		assert_int_equal(begun[NVW_WORKGROUP], 2);
 		assert_int_equal(begun[NVW_KERNEL], 1);

@@ -4,12 +4,8 @@
  */
 #include "epochs.h"
 
-#include <string.h>
-
-static void race_across(const void *args)
+KERNEL(race_across, const struct words, w)
 {
-	const struct words *const w = args;
-
 	/* Work-item 0 passes the kernel's barrier and stores; the last one stores to the same word before it.
 	 */
 	if (nvw_global_id() == 0) {
@@ -28,16 +24,13 @@ static void race_across(const void *args)
 
 TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 {
-	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 	RIG(rig);
 	struct words w;
-	int r;
 
-	rig_begin(&rig, 0, settings);
-	w.a = (uint64_t *)(void *)rig.nvram;
-	r = nvw_launch(rig.machine, "race", race_across, &w, 128, 64);
-	assert_int_equal(r, NVW_E_KERNEL);
-	assert_non_null(strstr(nvw_error_message(), "race across a persist barrier"));
+	rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
+	w.a = rig.nvram;
+	assert_int_equal(nvw_launch(rig.machine, "race", race_across, &w, 128, 64), NVW_E_KERNEL);
+	assert_error_has("race across a persist barrier");
 }
 
 struct overtaking {
@@ -49,10 +42,8 @@ struct overtaking {
  * The first wavefront passes the barrier and fills the buffer, which must wait for the second one; that waits
  * for it.
  */
-static void overtake(const void *args)
+KERNEL(overtake, const struct overtaking, o)
 {
-	const struct overtaking *const o = args;
-
 	if (nvw_local_id() == 0) {
 		nvw_p_barrier_wg();
 		NVW_FOR(i, 200) {
@@ -70,13 +61,12 @@ static void overtake(const void *args)
 
 TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 {
-	static const char *const settings[] = {
-		"persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1", "l2.nvw_fifo=1", NULL};
 	RIG(rig);
 	struct overtaking o;
 
-	rig_begin(&rig, 0, settings);
-	o.lines = (uint64_t *)(void *)rig.nvram;
+	rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1",
+		"l2.nvw_fifo=1");
+	o.lines = rig.nvram;
 	o.flag = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, overtake, &o, 128, 128);
 	assert_int_equal(rig_durable(&rig, &o.lines[8 * 199]), 199);
@@ -84,10 +74,8 @@ TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 }
 
 /* Each round's store must wait for the one before. */
-static void store_in_rounds(const void *args)
+KERNEL(store_in_rounds, const struct words, w)
 {
-	const struct words *const w = args;
-
 	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * 64 + nvw_global_id())], round);
 		nvw_p_barrier_wi();
@@ -96,18 +84,14 @@ static void store_in_rounds(const void *args)
 
 static struct emu_stats stats_with_buffer(const char *buffer)
 {
-	const char *const settings[] = {"persist.model=buffered-epoch", "nvram.write=10us", buffer, NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.rounds = 20};
-	struct emu_stats stats;
 
-	rig_begin(&rig, 0, settings);
-	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "nvram.write=10us", buffer);
+	w.a = rig.nvram;
 	rig_launch(&rig, store_in_rounds, &w, 64, 64);
 	assert_int_equal(rig_durable(&rig, &w.a[8 * (19 * 64 + 63)]), 19);
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 TEST(a_full_buffer_stalls_until_the_device_has_made_room)
@@ -132,10 +116,8 @@ struct overlap {
  * What work-item 0 stores to x waits for its store to y; what work-item 64 stores to x later waits for
  * nothing but that.
  */
-static void store_overlapping(const void *args)
+KERNEL(store_overlapping, const struct overlap, o)
 {
-	const struct overlap *const o = args;
-
 	if (nvw_global_id() == 0) {
 		nvw_store(o->y, 7);
 		nvw_p_barrier_wi();
@@ -154,8 +136,6 @@ static void store_overlapping(const void *args)
 
 TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 {
-	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
-
 	NVW_FOR(i, 8 * 8) {
 		const unsigned first = i % 8, count = 1 + i / 8;
 		RIG(rig);
@@ -164,8 +144,8 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 		if (first + count > 8) {
 			continue;
 		}
-		rig_begin(&rig, 0, settings);
-		o.x = (uint64_t *)(void *)rig.nvram;
+		rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
+		o.x = rig.nvram;
 		o.y = o.x + 8;
 		o.flag = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, store_overlapping, &o, 128, 64);
@@ -182,18 +162,16 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 
 TEST(ordering_alone_is_faster_than_waiting)
 {
-	static const char *const buffered[] = {"persist.model=buffered-epoch", NULL};
-	struct rig rig;
 	uint64_t time[2];
 
 	NVW_FOR(i, 2) {
+		RIG(rig);
 		struct words w = {.group = NVW_WORKGROUP, .rounds = 4};
 
-		rig_begin(&rig, 0, i ? buffered : NULL);
-		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_begin_set(&rig, 0, i ? "persist.model=buffered-epoch" : NULL);
+		w.a = rig.nvram;
 		rig_launch(&rig, ladder, &w, 64, 32);
 		time[i] = nvw_time_ps(rig.machine);
-		rig_end(&rig);
 	}
 	assert_true(time[1] < time[0]);
 }

@@ -11,28 +11,23 @@
 
 enum { ITEMS_OF_PROGRAM = 512 };
 
-static void stream(const void *args)
+KERNEL(stream, const struct words, w)
 {
-	const struct words *const w = args;
-
 	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
 	}
 }
 
-static void stream_in_epochs(const void *args)
+KERNEL(stream_in_epochs, const struct words, w)
 {
-	const struct words *const w = args;
-
 	NVW_FOR(round, w->rounds) {
 		nvw_store(&w->a[8 * (round * ITEMS_OF_PROGRAM + nvw_global_id())], round);
 		nvw_p_barrier(w->group);
 	}
 }
 
-static void scatter_in_epochs(const void *args)
+KERNEL(scatter_in_epochs, const struct words, w)
 {
-	const struct words *const w = args;
 	uint64_t x = nvw_global_id();
 
 	NVW_FOR(round, w->rounds) {
@@ -42,10 +37,8 @@ static void scatter_in_epochs(const void *args)
 	}
 }
 
-static void add_in_epochs(const void *args)
+KERNEL(add_in_epochs, const struct words, w)
 {
-	const struct words *const w = args;
-
 	NVW_FOR(round, w->rounds) {
 		nvw_atomic_add(&w->a[8 * (round % 4 * ITEMS_OF_PROGRAM + nvw_global_id())], 1, NVW_RELAXED,
 			NVW_SCOPE_AGENT);
@@ -63,20 +56,17 @@ static const struct program {
 static uint64_t time_of_program(
 	const struct program *program, enum nvw_group group, const char *const *settings, bool is_volatile)
 {
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.group = group, .rounds = 8};
-	uint64_t time;
 
 	rig_begin(&rig, 0, settings);
 	if (is_volatile) {
 		nvw_machine_set_volatile(rig.machine);
 	}
-	w.a = (uint64_t *)(void *)rig.nvram;
+	w.a = rig.nvram;
 	rig_ok(nvw_launch(rig.machine, program->name, program->kernel, &w, ITEMS_OF_PROGRAM, 128));
 	rig_ok(nvw_persist(rig.machine));
-	time = nvw_time_ps(rig.machine);
-	rig_end(&rig);
-	return time;
+	return nvw_time_ps(rig.machine);
 }
 
 /* NVRAM as gope18 has it, and NVRAM that is as fast as DRAM: what is left is what persisting itself costs. */
@@ -119,17 +109,13 @@ TEST(no_model_or_domain_is_faster_than_not_persisting)
 
 static uint64_t store_latency(const char *model)
 {
-	const char *const settings[] = {model, "nvram.queue=1", "nvram.bandwidth=1GB/s", NULL};
-	struct rig rig;
+	RIG(rig);
 	struct words w = {.rounds = 8};
-	uint64_t ps;
 
-	rig_begin(&rig, 0, settings);
-	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_begin_set(&rig, 0, model, "nvram.queue=1", "nvram.bandwidth=1GB/s");
+	w.a = rig.nvram;
 	rig_ok(nvw_launch(rig.machine, "stream", stream, &w, ITEMS_OF_PROGRAM, 128));
-	ps = emu_statistics(rig.machine)->store_ps;
-	rig_end(&rig);
-	return ps;
+	return emu_statistics(rig.machine)->store_ps;
 }
 
 TEST(write_backs_wait_for_the_controller_under_every_model)

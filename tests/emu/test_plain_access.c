@@ -26,10 +26,8 @@ struct args {
 #define HERE (__LINE__ + 1)
 static int line; /* of the dereference that a kernel is about to make */
 
-static void stores_plainly(const void *args)
+KERNEL(stores_plainly, const struct args, a)
 {
-	const struct args *const a = args;
-
 	nvw_store(&a->list[nvw_global_id()].key, 7);
 	if (nvw_global_id() == a->culprit) {
 		line = HERE;
@@ -38,10 +36,8 @@ static void stores_plainly(const void *args)
 	nvw_store(&a->list[nvw_global_id()].key, 8);
 }
 
-static void loads_plainly(const void *args)
+KERNEL(loads_plainly, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (nvw_global_id() == a->culprit) {
 		line = HERE;
 		const uint64_t key = a->list->key;
@@ -56,16 +52,13 @@ static __attribute__((noinline)) uint64_t follow(const struct list *l)
 	return next ? next->key : 0;
 }
 
-static void loads_in_a_function(const void *args)
+KERNEL(loads_in_a_function, const struct args, a)
 {
-	const struct args *const a = args;
-
 	nvw_store(&a->list[0].key, follow(a->list));
 }
 
-static void copies_plainly(const void *args)
+KERNEL(copies_plainly, const struct args, a)
 {
-	const struct args *const a = args;
 	char bytes[400];
 
 	if (nvw_global_id() == a->culprit) {
@@ -83,83 +76,71 @@ static void goes_astray(const void *args)
 	nowhere->key = 3;
 }
 
-static void is_right(const void *args)
+KERNEL(is_right, const struct args, a)
 {
-	const struct args *const a = args;
-
 	nvw_store(&a->list[nvw_global_id()].key, nvw_global_id());
 	nvw_p_barrier_wi();
 }
 
 /*
- * Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words says it.
+ * Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words (NULL ends)
+ * say it.
  */
-static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
+#define assert_told(kernel, nvram, ...) \
+	assert_told_by(kernel, nvram, (const char *const[]){__VA_ARGS__, NULL})
+static void assert_told_by(nvw_kernel kernel, bool nvram, const char *const *words)
 {
 	struct args args = {.culprit = 70};
 	char place[64];
 	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
-	args.list =
-		nvram ? (struct list *)(void *)rig.nvram : nvw_alloc(rig.machine, ITEMS * sizeof *args.list);
+	args.list = nvram ? rig.nvram : nvw_alloc(rig.machine, ITEMS * sizeof *args.list);
 	assert_int_equal(nvw_launch(rig.machine, "culprit", kernel, &args, ITEMS, GROUP), NVW_E_KERNEL);
 	snprintf(place, sizeof place, "test_plain_access.c:%d (", line);
-	for (const char *const *word = words; word == words || *word; word++) {
-		if (!strstr(nvw_error_message(), word == words ? place : *word)) {
-			fail_msg("%s: not in: %s", word == words ? place : *word, nvw_error_message());
-		}
+	assert_error_has(place);
+	for (; *words; words++) {
+		assert_error_has(*words);
 	}
 }
 
 TEST(a_plain_store_of_a_kernel_is_told_with_its_line)
 {
-	static const char *const words[] = {"", "stores_plainly", "kernel culprit", "work-item 70",
-		"writes device memory", "NVRAM at offset 0x", "nvw_store(p, value)", NULL};
-
-	assert_told(stores_plainly, true, words);
+	assert_told(stores_plainly, true, "stores_plainly", "kernel culprit", "work-item 70",
+		"writes device memory", "NVRAM at offset 0x", "nvw_store(p, value)");
 }
 
 TEST(a_plain_load_of_a_kernel_is_told_with_its_line)
 {
-	static const char *const words[] = {
-		"", "loads_plainly", "reads device memory", "DRAM at offset 0x", "nvw_load(p)", NULL};
-
-	assert_told(loads_plainly, false, words);
+	assert_told(loads_plainly, false, "loads_plainly", "reads device memory", "DRAM at offset 0x",
+		"nvw_load(p)");
 }
 
 TEST(the_line_is_that_of_the_function_that_dereferences)
 {
-	static const char *const words[] = {"", "(follow)", "nvw_load(p)", NULL};
-
-	assert_told(loads_in_a_function, true, words);
+	assert_told(loads_in_a_function, true, "(follow)", "nvw_load(p)");
 }
 
 TEST(a_copy_by_the_c_library_is_told_with_the_line_that_called_it)
 {
-	static const char *const words[] = {"", "(copies_plainly)", "reads device memory", NULL};
-
-	assert_told(copies_plainly, true, words);
+	assert_told(copies_plainly, true, "(copies_plainly_of)", "reads device memory");
 }
 
 TEST(a_wild_access_of_a_kernel_ends_the_run_too)
 {
-	static const char *const words[] = {"", "(goes_astray)", "writes address 0x40", NULL};
-
-	assert_told(goes_astray, true, words);
+	assert_told(goes_astray, true, "(goes_astray)", "writes address 0x40");
 }
 
 /* The work-item was left on its stack, from a signal stack: neither hurts the machines that come after it. */
 TEST(the_next_machine_is_as_good_as_new)
 {
 	NVW_FOR(i, 3) {
-		static const char *const words[] = {"", NULL};
 		struct args args = {0};
 		RIG(rig);
 
-		assert_told(i % 2 ? loads_plainly : stores_plainly, true, words);
+		assert_told(i % 2 ? loads_plainly : stores_plainly, true, "plainly");
 		rig_begin(&rig, 1, NULL);
-		args.list = (struct list *)(void *)rig.nvram;
+		args.list = rig.nvram;
 		rig_launch(&rig, is_right, &args, ITEMS, GROUP);
 		assert_int_equal(rig_durable(&rig, &args.list[ITEMS - 1].key), ITEMS - 1);
 	}
@@ -171,7 +152,7 @@ TEST(the_faulting_store_changes_nothing)
 	RIG(rig);
 
 	rig_begin(&rig, 1, NULL);
-	args.list = (struct list *)(void *)rig.nvram;
+	args.list = rig.nvram;
 	assert_int_equal(
 		nvw_launch(rig.machine, "culprit", stores_plainly, &args, ITEMS, GROUP), NVW_E_KERNEL);
 	assert_int_equal(rig_durable(&rig, &args.list->key), 0);
@@ -230,13 +211,13 @@ TEST(host_code_is_told_to_use_the_accessors)
 	const int wrote = host_process(writes, true);
 
 	assert_true(WIFEXITED(wrote) && WEXITSTATUS(wrote) == TOLD_STATUS);
-	assert_non_null(strstr(told, "test_plain_access.c:"));
-	assert_non_null(strstr(told, "(writes)"));
-	assert_non_null(strstr(told, "host code writes device memory (DRAM at offset 0x40)"));
-	assert_non_null(strstr(told, "nvw_write("));
+	assert_has(told, "test_plain_access.c:");
+	assert_has(told, "(writes)");
+	assert_has(told, "host code writes device memory (DRAM at offset 0x40)");
+	assert_has(told, "nvw_write(");
 	assert_int_equal(WEXITSTATUS(host_process(reads, true)), TOLD_STATUS);
-	assert_non_null(strstr(told, "(reads)"));
-	assert_non_null(strstr(told, "nvw_read("));
+	assert_has(told, "(reads)");
+	assert_has(told, "nvw_read(");
 }
 
 TEST(without_anybody_to_tell_host_code_dies_of_the_fault)

@@ -6,7 +6,6 @@
 #include "common/rig.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <nvw/kernel.h>
@@ -51,24 +50,28 @@ static void machine_config(struct emu_config *c, const char *const *settings)
 	rig_ok(emu_config_load(c, path));
 	unlink(path);
 	c->seed = 1;
-	for (; settings && *settings; settings++) {
-		rig_ok(emu_config_set(c, *settings));
-	}
+	rig_set(c, settings);
+}
+
+/* The machine, with so many pools. */
+static void make(
+	struct two *t, const char *const *settings, const struct nvw_pool_params *params, unsigned count)
+{
+	*t = (struct two){0};
+	machine_config(&t->rig.config, settings);
+	snprintf(t->rig.pool_path, sizeof t->rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	remove_pools(t->rig.pool_path);
+	rig_ok(nvw_pool_create_several(t->rig.pool_path, params, count, &t->rig.pool));
+	rig_ok(emu_create(&t->rig.config, t->rig.pool, NULL, &t->rig.machine));
 }
 
 static void begin(struct two *t, const char *const *settings)
 {
 	const struct nvw_pool_params params[] = {{.heap_bytes = HEAP_BYTES, .layout = "test"},
 		{.heap_bytes = HEAP_BYTES, .layout = "test", .device = "far"}};
-
-	*t = (struct two){0};
-	machine_config(&t->rig.config, settings);
-	snprintf(t->rig.pool_path, sizeof t->rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
-	remove_pools(t->rig.pool_path);
-	rig_ok(nvw_pool_create_several(t->rig.pool_path, params, 2, &t->rig.pool));
-	rig_ok(emu_create(&t->rig.config, t->rig.pool, NULL, &t->rig.machine));
-
 	struct nvw_pmem near, far;
+
+	make(t, settings, params, 2);
 
 	rig_ok(nvw_pmem_attach(t->rig.machine, &near));
 	rig_ok(nvw_pmem_attach_to(t->rig.machine, 1, &far));
@@ -84,15 +87,7 @@ static void end(struct two *t)
 	nvw_pool_close(t->rig.pool);
 	remove_pools(t->rig.pool_path);
 }
-
-static emu_line_id line_at(const struct two *t, const void *address)
-{
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset = 0;
-
-	assert_true(emu_locate(t->rig.machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
-	return id;
-}
+#define TWO(name) struct two name __attribute__((cleanup(end)))
 
 static struct emu_device_stats stats_of(const struct two *t, unsigned device)
 {
@@ -118,7 +113,7 @@ static uint64_t durable(const struct two *t, const uint64_t *address)
 
 TEST(each_pool_is_on_its_device_and_the_range_of_the_run_is_one)
 {
-	struct two t;
+	TWO(t);
 
 	begin(&t, NULL);
 	const struct nvw_machine *const m = t.rig.machine;
@@ -129,40 +124,37 @@ TEST(each_pool_is_on_its_device_and_the_range_of_the_run_is_one)
 	assert_ptr_equal(emu_device_at(m, (char *)t.big), &m->device[BIG]);
 	assert_int_equal(nvw_pool_begin(second), nvw_pool_geometry(t.rig.pool)->bytes);
 	assert_string_equal(nvw_pool_device(second), "far");
-	assert_int_equal(emu_line_off(m, line_at(&t, t.far)),
+	assert_int_equal(emu_line_off(m, rig_line(&t.rig, t.far)),
 		nvw_pool_begin(second) + nvw_pool_geometry(second)->chunks);
-	assert_true(emu_is_persistent(m, line_at(&t, t.near)));
-	assert_true(emu_is_persistent(m, line_at(&t, t.far)));
-	assert_false(emu_is_persistent(m, line_at(&t, t.big)));
-	end(&t);
+	assert_true(emu_is_persistent(m, rig_line(&t.rig, t.near)));
+	assert_true(emu_is_persistent(m, rig_line(&t.rig, t.far)));
+	assert_false(emu_is_persistent(m, rig_line(&t.rig, t.big)));
 }
 
 TEST(each_device_reads_in_its_own_time_and_counts_its_own_lines)
 {
-	struct two t;
+	TWO(t);
 	uint8_t data[EMU_LINE];
 
 	begin(&t, NULL);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.near), data, 0), 50000);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.far), data, 0), 700000);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.big), data, 0), 80000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.near), data, 0), 50000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.far), data, 0), 700000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.big), data, 0), 80000);
 	assert_int_equal(stats_of(&t, EMU_NVRAM).reads, 1);
 	assert_int_equal(stats_of(&t, FAR).reads, 1);
 	assert_int_equal(stats_of(&t, BIG).reads, 1);
 	assert_int_equal(stats_of(&t, EMU_DRAM).reads, 0);
 	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 2);
 	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 1);
-	end(&t);
 }
 
 TEST(hops_take_network_time_each_way)
 {
-	struct two t;
+	TWO(t);
 	uint8_t data[EMU_LINE] = {7};
 
-	begin(&t, (const char *const[]){
-			  "far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2", NULL});
-	const emu_line_id near = line_at(&t, t.near), far = line_at(&t, t.far);
+	begin(&t, SETTINGS("far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2"));
+	const emu_line_id near = rig_line(&t.rig, t.near), far = rig_line(&t.rig, t.far);
 
 	assert_int_equal(emu_memory_read(t.rig.machine, far, data, 0), 700000 + 2 * 30000);
 	assert_int_equal(stats_of(&t, FAR).flit_hops, 3 * 4); /* a flit there, and three back with the line */
@@ -175,7 +167,6 @@ TEST(hops_take_network_time_each_way)
 	assert_int_equal(durable(&t, t.near), 7);
 	assert_int_equal(emu_nvram_write(t.rig.machine, far, data, 0xff, 0, 0, 0), 60000);
 	assert_int_equal(emu_nvram_settled_at(t.rig.machine), 5000000 + 2 * 30000);
-	end(&t);
 }
 
 struct stores {
@@ -191,7 +182,7 @@ KERNEL(store_both, const struct stores, s)
 
 TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 {
-	struct two t;
+	TWO(t);
 
 	begin(&t, NULL);
 	nvw_begin_measurement(t.rig.machine);
@@ -206,7 +197,6 @@ TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 	assert_int_equal(stats_of(&t, FAR).energy - stats_of(&t, EMU_NVRAM).energy, 5000 - 1076);
 	assert_int_equal(emu_statistics(t.rig.machine)->energy_nvram,
 		stats_of(&t, FAR).energy + stats_of(&t, EMU_NVRAM).energy);
-	end(&t);
 }
 
 /* ---- Durability ---------------------------------------------------------------------------- */
@@ -214,7 +204,7 @@ TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 {
 	NVW_FOR(i, 3) {
-		struct two t;
+		TWO(t);
 		uint64_t before, took;
 
 		begin(&t, NULL);
@@ -233,7 +223,6 @@ TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 			assert_true(stats_of(&t, FAR).barrier_wait_ps > 4000000);
 			assert_true(stats_of(&t, EMU_NVRAM).barrier_wait_ps < 1000000);
 		}
-		end(&t);
 	}
 }
 
@@ -263,7 +252,7 @@ static void cut_at(emu_time time_ps, bool far_first, const char *model)
 	struct emu_power_cut power = {.time_ps = time_ps, .seed = time_ps, .die = cut_power, .context = &out};
 	uint64_t first, second;
 
-	begin(&t, (const char *const[]){model, NULL});
+	begin(&t, SETTINGS(model));
 	static struct stores s;
 
 	s = far_first ? (struct stores){t.far, t.near} : (struct stores){t.near, t.far};
@@ -295,25 +284,24 @@ TEST(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier)
 
 TEST(a_dram_only_machine_has_dram_behind_both_pools)
 {
-	struct two t;
+	TWO(t);
 	uint8_t data[EMU_LINE];
 
 	begin(&t, NULL);
 	nvw_machine_set_volatile(t.rig.machine);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.near), data, 0), 25000);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.far), data, 0), 25000);
-	assert_int_equal(emu_memory_read(t.rig.machine, line_at(&t, t.big), data, 0), 80000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.near), data, 0), 25000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.far), data, 0), 25000);
+	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.big), data, 0), 80000);
 	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 3);
 	assert_int_equal(emu_statistics(t.rig.machine)->energy_dram, 3 * 16000);
 	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 0);
-	end(&t);
 }
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
 TEST(a_copy_does_not_go_on_from_pool_to_pool)
 {
-	struct two t;
+	TWO(t);
 	uint64_t out[16] = {1}, in[16];
 
 	begin(&t, NULL);
@@ -325,12 +313,11 @@ TEST(a_copy_does_not_go_on_from_pool_to_pool)
 	rig_ok(nvw_read(m, in, t.far, sizeof in));
 	assert_memory_equal(in, out, sizeof out);
 	assert_int_equal(durable(&t, t.far), 1);
-	end(&t);
 }
 
 TEST(allocations_name_the_dram_device_that_they_are_on)
 {
-	struct two t;
+	TWO(t);
 
 	begin(&t, NULL);
 	struct nvw_machine *const m = t.rig.machine;
@@ -346,7 +333,6 @@ TEST(allocations_name_the_dram_device_that_they_are_on)
 	assert_error_has("has no device bigg; did you mean big?");
 	assert_null(nvw_alloc_on(m, "far", 64));
 	assert_error_has("the device far is NVRAM");
-	end(&t);
 }
 
 static void refused(const char *first, const char *second, const char *message)
@@ -364,9 +350,7 @@ static void refused(const char *first, const char *second, const char *message)
 	snprintf(params[1].device, sizeof params[1].device, "%s", second);
 	rig_ok(nvw_pool_create_several(path, params, 2, &pool));
 	assert_true(emu_create(&c, pool, NULL, &m) < 0);
-	if (!strstr(nvw_error_message(), message)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_error_has(message);
 	nvw_pool_close(pool);
 	remove_pools(path);
 }
@@ -382,19 +366,14 @@ TEST(a_pool_without_a_device_of_its_own_is_refused)
 TEST(the_first_pool_may_be_on_another_device_too)
 {
 	const struct nvw_pool_params params = {.layout = "test", .device = "far"};
-	struct two t = {.rig = {.config = {.seed = 0}}};
-
-	machine_config(&t.rig.config, NULL);
-	snprintf(t.rig.pool_path, sizeof t.rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
-	remove_pools(t.rig.pool_path);
-	rig_ok(nvw_pool_create(t.rig.pool_path, &params, &t.rig.pool));
-	rig_ok(emu_create(&t.rig.config, t.rig.pool, NULL, &t.rig.machine));
 	uint8_t data[EMU_LINE];
+	TWO(t);
 
+	make(&t, NULL, &params, 1);
 	assert_int_equal(
-		emu_memory_read(t.rig.machine, line_at(&t, nvw_nvram_base(t.rig.machine)), data, 0), 700000);
+		emu_memory_read(t.rig.machine, rig_line(&t.rig, nvw_nvram_base(t.rig.machine)), data, 0),
+		700000);
 	assert_null(nvw_pool_number(nvw_machine_pool(t.rig.machine), 1));
-	end(&t);
 }
 
 /*
@@ -412,7 +391,7 @@ TEST(no_device_has_the_line_whose_number_means_none)
 		int r;
 
 		snprintf(setting, sizeof setting, "big.size=%s", sizes[i]);
-		machine_config(&c, (const char *const[]){"dram.size=64GiB", setting, NULL});
+		machine_config(&c, SETTINGS("dram.size=64GiB", setting));
 		r = emu_create(&c, NULL, NULL, &m);
 		assert_int_equal(r, i == 0 ? NVW_E_CONFIG : 0);
 		if (r == 0) {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { SITUATIONS = COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES };
@@ -218,7 +217,7 @@ static uint64_t messages_of(const struct table_3 *row)
 {
 	uint64_t messages = 0;
 	struct one_instruction a = {.row = row, .messages = &messages};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin_under(&rig, row->protocol);
 	a.m = rig.machine;
@@ -229,7 +228,6 @@ static uint64_t messages_of(const struct table_3 *row)
 	}
 	a.group = 0;
 	rig_launch(&rig, execute_one, &a, GROUPS, 1);
-	rig_end(&rig);
 	return messages;
 }
 
@@ -296,26 +294,36 @@ TEST(vi_does_what_the_papers_say)
  * 4.3.1 (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel
  * flushes, too). At every scope.
  */
-TEST(write_through_and_quickrelease_do_what_the_paper_says){
+TEST(write_through_and_quickrelease_do_what_the_paper_says)
+{
 #define WAIT   "wait for the acknowledgements of stores; "
 #define MARKER "marker through the S-FIFOs; "
-	NVW_FOR(scope, COH_SCOPES){assert_string_equal(
-		steps_text("wt", COH_STORE, COH_RELAXED, scope), "ST x at L1; write x through");
-assert_string_equal(steps_text("wt", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2; invalidate local L1");
-assert_string_equal(steps_text("wt", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
-assert_string_equal(steps_text("wt", COH_RMW, COH_ACQ_REL, scope), WAIT "RMW x at L2; invalidate local L1");
-assert_string_equal(steps_text("no-l1", COH_LOAD, COH_RELAXED, scope), "LD x at L2");
-assert_string_equal(steps_text("no-l1", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L2");
-assert_string_equal(steps_text("no-l1", COH_ATOMIC_STORE, COH_RELEASE, scope), WAIT "ST x at L2");
-assert_string_equal(steps_text("quickrelease", COH_STORE, COH_RELAXED, scope), "ST x at L1");
-assert_string_equal(steps_text("quickrelease", COH_ATOMIC_LOAD, COH_ACQUIRE, scope), "LD x at L1");
-assert_string_equal(steps_text("quickrelease", COH_ATOMIC_STORE, COH_RELEASE, scope),
-	MARKER "ST x at L1; flush of the S-FIFOs that nobody waits for");
-assert_string_equal(steps_text("quickrelease", COH_RMW, COH_ACQ_REL, scope),
-	MARKER "write marker into the S-FIFO; RMW x at L2");
-}
+	static const struct {
+		const char *protocol;
+		int instruction, order;
+		const char *actions;
+	} rows[] = {
+		{"wt", COH_STORE, COH_RELAXED, "ST x at L1; write x through"},
+		{"wt", LD, ACQ, "LD x at L2; invalidate local L1"},
+		{"wt", ST, REL, WAIT "ST x at L2"},
+		{"wt", RMW, BOTH, WAIT "RMW x at L2; invalidate local L1"},
+		{"no-l1", COH_LOAD, COH_RELAXED, "LD x at L2"},
+		{"no-l1", LD, ACQ, "LD x at L2"},
+		{"no-l1", ST, REL, WAIT "ST x at L2"},
+		{"quickrelease", COH_STORE, COH_RELAXED, "ST x at L1"},
+		{"quickrelease", LD, ACQ, "LD x at L1"},
+		{"quickrelease", ST, REL, MARKER "ST x at L1; flush of the S-FIFOs that nobody waits for"},
+		{"quickrelease", RMW, BOTH, MARKER "write marker into the S-FIFO; RMW x at L2"},
+	};
 #undef WAIT
 #undef MARKER
+
+	for_each(row, rows) {
+		NVW_FOR(scope, COH_SCOPES) {
+			assert_string_equal(
+				steps_text(row->protocol, row->instruction, row->order, scope), row->actions);
+		}
+	}
 }
 
 /* sinclair15 3: all synchronization at the L2; with HRF, that of local scope in the L1, without actions. */
@@ -323,22 +331,22 @@ TEST(gd_and_gh_do_what_the_paper_says)
 {
 	static const enum nvw_scope scopes[] = {
 		NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
+	static const struct {
+		int instruction, order;
+		const char *local, *global;
+	} rows[] = {
+		{LD, ACQ, "LD x at L1", "LD x at L2; invalidate local L1"},
+		{ST, REL, "ST x at L1", "flush local L1; ST x at L2"},
+		{RMW, BOTH, "RMW x at L1", "flush local L1; RMW x at L2; invalidate local L1"},
+	};
 
-	for_each(scope, scopes) {
-		const bool local = *scope <= NVW_SCOPE_WORKGROUP;
-
-		assert_string_equal(steps_text("gd", COH_ATOMIC_LOAD, COH_ACQUIRE, *scope),
-			"LD x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gd", COH_ATOMIC_STORE, COH_RELEASE, *scope),
-			"flush local L1; ST x at L2");
-		assert_string_equal(steps_text("gd", COH_RMW, COH_ACQ_REL, *scope),
-			"flush local L1; RMW x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gh", COH_ATOMIC_LOAD, COH_ACQUIRE, *scope),
-			local ? "LD x at L1" : "LD x at L2; invalidate local L1");
-		assert_string_equal(steps_text("gh", COH_ATOMIC_STORE, COH_RELEASE, *scope),
-			local ? "ST x at L1" : "flush local L1; ST x at L2");
-		assert_string_equal(steps_text("gh", COH_RMW, COH_ACQ_REL, *scope),
-			local ? "RMW x at L1" : "flush local L1; RMW x at L2; invalidate local L1");
+	for_each(row, rows) {
+		for_each(scope, scopes) {
+			assert_string_equal(
+				steps_text("gd", row->instruction, row->order, *scope), row->global);
+			assert_string_equal(steps_text("gh", row->instruction, row->order, *scope),
+				*scope <= NVW_SCOPE_WORKGROUP ? row->local : row->global);
+		}
 	}
 }
 
@@ -376,16 +384,13 @@ static void begin_passing(struct rig *rig, const char *protocol, struct passing 
 static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 {
 	struct passing p = {.scope = scope};
-	struct emu_stats stats;
-	struct rig rig;
+	RIG(rig);
 
 	begin_passing(&rig, protocol, &p);
 	rig_launch(&rig, pass_on, &p, 128, 64);
 	assert_int_equal(rig_visible(&rig, p.stale), 0);
 	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 /* Whether its table has an acquire of agent scope performed in the L1: what ownership brings. */
@@ -522,7 +527,7 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	char entries[32] = "l1.sfifo_unit=";
 	uint64_t left = 0;
 	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin_under_set(&rig, protocol, "l1.sfifo=8", strcat(entries, unit));
 	s.m = rig.machine;
@@ -534,7 +539,6 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	NVW_EACH(cu, rig.machine->cus, rig.machine->config.cus) {
 		assert_int_equal(cu->buffered, 0);
 	}
-	rig_end(&rig);
 	return left;
 }
 
@@ -572,16 +576,14 @@ TEST(broken_invariants_are_found)
 {
 	RIG(rig);
 	struct broken b;
-	struct emu_line *above, *below;
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset;
 
 	rig_begin(&rig, 0, NULL);
 	b.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, touch, &b, 1, 1);
-	assert_true(emu_locate(rig.machine, (uint64_t)(uintptr_t)b.a, 8, &id, &offset));
-	above = emu_cache_peek(&rig.machine->cus[0].l1, id);
-	below = emu_cache_peek(&rig.machine->l2.cache, id);
+	const emu_line_id id = rig_line(&rig, b.a);
+	struct emu_line *const above = emu_cache_peek(&rig.machine->cus[0].l1, id),
+			       *const below = emu_cache_peek(&rig.machine->l2.cache, id);
+
 	assert_non_null(above);
 	assert_non_null(below);
 	assert_null(rig.machine->protocol->broken_invariant(rig.machine, id));

@@ -2,12 +2,8 @@
 /* Write-through, no L1 and QuickRelease (hechtman14 chapter 4): what each promises, and what it costs. */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <nvw/kernel.h>
 
-#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { LINES = 64, WORDS = EMU_LINE / 8 };
@@ -42,7 +38,7 @@ static struct emu_stats alone(const char *protocol, const char *without, nvw_ker
 {
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, &w, protocol, NULL);
 	rig_ok(without ? emu_plant_fault(rig.machine, without) : 0);
@@ -50,7 +46,6 @@ static struct emu_stats alone(const char *protocol, const char *without, nvw_ker
 	if (ret) {
 		*ret = w;
 	}
-	rig_end(&rig);
 	return stats;
 }
 
@@ -169,14 +164,12 @@ TEST(a_release_waits_for_what_memory_has_to_acknowledge)
 /* The acknowledgement of a store that a release waits for comes from behind the L2, under gd from the L2. */
 static uint64_t release_with(const char *protocol, const char *latency)
 {
-	const char *const more[] = {latency, NULL};
 	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
-	begin(&rig, &w, protocol, more);
+	begin(&rig, &w, protocol, SETTINGS(latency));
 	stats = run(&rig, store_and_release, &w, 1);
-	rig_end(&rig);
 	return stats.release_ps;
 }
 
@@ -291,14 +284,12 @@ KERNEL_ON(add_on_two_lines, struct words, w)
  */
 TEST(an_atomic_takes_a_place_in_the_s_fifo)
 {
-	static const char *const small[] = {"l1.sfifo=4", NULL};
-
 	NVW_FOR(i, 2) {
 		struct emu_stats stats;
 		struct words w;
 		RIG(rig);
 
-		begin(&rig, &w, "quickrelease", small);
+		begin(&rig, &w, "quickrelease", SETTINGS("l1.sfifo=4"));
 		rig_ok(i ? emu_plant_fault(rig.machine, "write marker into the S-FIFO") : 0);
 		stats = run(&rig, add_on_two_lines, &w, 1);
 		assert_int_equal(stats.l1_flush_sfifo, !i);

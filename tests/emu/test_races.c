@@ -2,10 +2,6 @@
 /* The race detector: planted races are found, and ordered programs are clean. */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "protocol/protocol.h"
 #include "races/races.h"
 
@@ -29,8 +25,7 @@ struct program {
 static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
 	nvw_kernel kernel, struct program p)
 {
-	struct emu_race_report report;
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin_under_set(&rig, protocol, also, also ? "store_buffer.entries=1" : NULL);
 	rig_ok(emu_check_races(rig.machine, model));
@@ -38,9 +33,7 @@ static struct emu_race_report found_with(const char *protocol, const char *also,
 	p.flag = nvw_alloc(rig.machine, 64);
 	p.other = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_launch(rig.machine, "planted", kernel, &p, 128, 64));
-	report = *emu_races(rig.machine);
-	rig_end(&rig);
-	return report;
+	return *emu_races(rig.machine);
 }
 
 static struct emu_race_report found(
@@ -427,7 +420,7 @@ KERNEL(meet, const struct meeting, p)
 static unsigned races_of_meeting(const char *protocol, int group, bool far, uint64_t work_items)
 {
 	struct meeting p = {.group = group, .far = far};
-	struct rig rig;
+	RIG(rig);
 	unsigned count;
 
 	rig_begin_under(&rig, protocol);
@@ -437,7 +430,6 @@ static unsigned races_of_meeting(const char *protocol, int group, bool far, uint
 		rig_launch(&rig, meet, &p, work_items, 128);
 	}
 	count = emu_races(rig.machine)->count;
-	rig_end(&rig);
 	return count;
 }
 

@@ -5,8 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <string.h>
-
 #include <nvw/random.h>
 
 #include "protocol/protocol.h"

@@ -5,10 +5,8 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
 enum { WORDS = 8 /* of a line */, ROUNDS = 50 };
@@ -45,19 +43,10 @@ static const struct emu_stats *stats(const struct rig *rig)
 	return emu_statistics(rig->machine);
 }
 
-static emu_line_id line_of(const struct rig *rig, const void *p)
-{
-	emu_line_id id = EMU_NO_LINE;
-	unsigned offset;
-
-	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)p, 8, &id, &offset));
-	return id;
-}
-
 /* How many L1s have registered some of the line, which must be sound. */
 static unsigned owners(const struct rig *rig, const void *p)
 {
-	const emu_line_id id = line_of(rig, p);
+	const emu_line_id id = rig_line(rig, p);
 	unsigned n = 0;
 
 	assert_null(rig->machine->protocol->broken_invariant(rig->machine, id));
@@ -247,7 +236,7 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 		RIG(rig);
 		struct args p = begin(&rig, *name, NULL);
 
-		p.a = (uint64_t *)rig.nvram;
+		p.a = rig.nvram;
 		run(&rig, revoke_in_the_middle, &p, 2, 1);
 		assert_true(stats(&rig)->l1_flush_revoke > 0);
 		assert_in_range(rig_durable(&rig, &p.a[0]), 1, 2);
@@ -279,7 +268,7 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 		struct args p = begin(&rig, *name, NULL);
 		uint64_t once;
 
-		p.a = (uint64_t *)rig.nvram;
+		p.a = rig.nvram;
 		p.rounds = 1;
 		run(&rig, store_and_persist, &p, 1, 1);
 		once = stats(&rig)->l1_registrations;
@@ -332,12 +321,11 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 
 TEST(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes)
 {
-	static const char *const small_l1[] = {"l1.size=256B", "l1.ways=2", NULL};
 	static const char *const small_l2[] = {"l2.size=512B", "l2.ways=2", "l2.banks=1", NULL};
 
 	for_each_protocol(p) {
 		if (p->registration) {
-			expect_room(p->name, small_l1, false);
+			expect_room(p->name, SETTINGS("l1.size=256B", "l1.ways=2"), false);
 			expect_room(p->name, small_l2, true);
 		}
 	}
@@ -359,12 +347,12 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 
 	NVW_FOR(n, 2) {
 		NVW_FOR(i, 3) {
-			const char *const settings[] = {"l1.size=128B", "l1.ways=2", replacements[i], NULL};
 			const bool lost =
 				i == 1 ||
 				(i == 2 && n == 1); /* alsop16 III.C.2 asks for it; sinclair15 does not */
 			RIG(rig);
-			struct args p = begin(&rig, names[n], settings);
+			struct args p =
+				begin(&rig, names[n], SETTINGS("l1.size=128B", "l1.ways=2", replacements[i]));
 
 			run(&rig, return_to_an_atomic, &p, 1, 1);
 			assert_int_equal(rig_visible(&rig, p.a), 2);
@@ -427,7 +415,7 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 		struct args p = begin(&rig, names[i], NULL);
 
 		for (uint64_t round = 1; round <= 3; round++) {
-			rig_ok(nvw_write(rig.machine, p.a, &round, sizeof round));
+			rig_write(&rig, p.a, round);
 			run(&rig, read_across_an_acquire, &p, 1, 1);
 			assert_int_equal(rig_visible(&rig, p.out), round);
 			assert_int_equal(stats(&rig)->l1_read_only_hits, i ? 0 : round);
@@ -453,9 +441,9 @@ TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 			struct args p = begin(&rig, protocol->name, NULL);
 			uint64_t value = 5;
 
-			p.a = nvram ? (uint64_t *)rig.nvram : p.a;
+			p.a = nvram ? rig.nvram : p.a;
 			NVW_FOR(round, 3) {
-				rig_ok(nvw_write(rig.machine, p.a, &value, sizeof value));
+				rig_write(&rig, p.a, value);
 				assert_int_equal(rig_visible(&rig, p.a), value);
 				assert_true(!nvram || rig_durable(&rig, p.a) == value);
 				run(&rig, double_it, &p, 1, 1);
@@ -566,7 +554,7 @@ TEST(every_broken_invariant_is_named)
 	for_each(name, names) {
 		RIG(rig);
 		struct args p = begin(&rig, *name, NULL);
-		const emu_line_id id = line_of(&rig, p.a);
+		const emu_line_id id = rig_line(&rig, p.a);
 		struct emu_cache *const l1 = &rig.machine->cus[1].l1;
 		struct copies c;
 

@@ -2,8 +2,6 @@
 /* A release: its store is performed, and seen by others, when its flush is complete. */
 #include "common/rig.h"
 
-#include <stdio.h>
-
 #include <nvw/kernel.h>
 
 #include "protocol/protocol.h"
@@ -69,14 +67,14 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
 
 	NVW_FOR(i, 3 * NVW_COUNT(protocols)) {
-		struct words w, *const args = &w;
+		struct words w;
 		struct emu_stats stats;
 		emu_time flush;
 		RIG(rig);
 
 		begin(&rig, &w, protocols[i / 3]);
 		w.kind = i % 3;
-		rig_launch(&rig, release_and_poll, &args, 2, 1);
+		rig_launch_on(&rig, release_and_poll, &w, 2, 1);
 		stats = *emu_statistics(rig.machine);
 		/* hlrc-scoped counts a release's time as the access's. */
 		flush = stats.release_ps ? stats.release_ps : stats.wait_release_ps;
@@ -116,11 +114,11 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 		"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc-scoped", "quickrelease"};
 
 	for_each(protocol, protocols) {
-		struct words w, *const args = &w;
+		struct words w;
 		RIG(rig);
 
 		begin(&rig, &w, *protocol);
-		rig_launch(&rig, release_after_another, &args, 2, 2);
+		rig_launch_on(&rig, release_after_another, &w, 2, 2);
 		assert_true(w.other_begins >= w.begins && w.other_begins < w.ends);
 		/* Both wait for the end of the same flush, and the one that came second stores second. */
 		assert_true(w.other_ends > w.ends);
@@ -141,12 +139,12 @@ KERNEL_ON(lock_and_count, struct words, w)
 
 TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 {
-	struct words w, *const args = &w;
+	struct words w;
 	struct emu_stats stats;
 	RIG(rig);
 
 	begin(&rig, &w, "rsp");
-	rig_launch(&rig, lock_and_count, &args, 4, 1);
+	rig_launch_on(&rig, lock_and_count, &w, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_lock > 0 && stats.wait_lock_ps > 0 && stats.waits_release > 0);
@@ -163,12 +161,12 @@ KERNEL_ON(count_remotely, struct words, w)
 
 TEST(remote_operations_do_not_wait_for_each_other)
 {
-	struct words w, *const args = &w;
+	struct words w;
 	struct emu_stats stats;
 	RIG(rig);
 
 	begin(&rig, &w, "rsp");
-	rig_launch(&rig, count_remotely, &args, 4, 1);
+	rig_launch_on(&rig, count_remotely, &w, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_release > 0);

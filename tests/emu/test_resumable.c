@@ -3,7 +3,6 @@
  * the same run. */
 #include "common/rig.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { GROUP = 96, GROUPS = 6, ITEMS = GROUP * GROUPS, ROUNDS = 3 };
@@ -130,7 +129,7 @@ static void run(enum nvw_group scope, const struct emu_resumable *kernel, struct
 {
 	/* two groups per CU at a time, so that a kernel-wide barrier takes preemption */
 	struct words w = {.scope = scope};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin_set(&rig, 1, "gpu.cus=2", "gpu.wavefronts_per_cu=4", "gpu.wavefront_width=32");
 	emu_order_by_line(rig.machine);
@@ -145,7 +144,6 @@ static void run(enum nvw_group scope, const struct emu_resumable *kernel, struct
 	}
 	ret->time_ps = nvw_time_ps(rig.machine);
 	ret->stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
 }
 
 TEST(a_kernel_without_stacks_is_the_same_run)

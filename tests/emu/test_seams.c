@@ -17,10 +17,10 @@ struct words {
 	uint64_t *a;
 };
 
-static void store_on_cu_0(const void *args)
+KERNEL(store_on_cu_0, const struct words, w)
 {
 	if (nvw_group_id() == 0) {
-		nvw_store(((const struct words *)args)->a, 9);
+		nvw_store(w->a, 9);
 	}
 }
 
@@ -40,16 +40,13 @@ KERNEL(store_then_load_at_the_l2, const struct words, w)
 
 static struct emu_stats loaded_under(const char *protocol)
 {
-	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, protocol, &w);
 	rig_launch(&rig, store_then_load_at_the_l2, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.a), 5);
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 /* gd hits the bytes that were stored. The skeleton wants the whole line. */
@@ -81,9 +78,8 @@ KERNEL_ON(store_and_release, struct release, r)
 
 static struct emu_stats released(enum nvw_scope scope, const char *without, struct release *r)
 {
-	struct emu_stats stats;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 
 	begin(&rig, "skeleton", &w);
 	if (without) {
@@ -91,9 +87,7 @@ static struct emu_stats released(enum nvw_scope scope, const char *without, stru
 	}
 	*r = (struct release){rig.machine, w.a, nvw_alloc(rig.machine, 64), scope, 0};
 	rig_launch(&rig, store_and_release, &r, 1, 1);
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 TEST(a_release_waits_until_its_marker_has_gone_through_the_s_fifos)
@@ -117,10 +111,8 @@ TEST(a_release_waits_until_its_marker_has_gone_through_the_s_fifos)
 }
 
 /* Work-items of two work-groups count their releases; each comes once, whatever waits meanwhile. */
-static void release_often(const void *args)
+KERNEL(release_often, const struct words, w)
 {
-	const struct words *const w = args;
-
 	NVW_FOR(i, 5) {
 		nvw_store(&w->a[8 * (2 + nvw_global_id())], i);
 		nvw_atomic_add(
@@ -178,7 +170,7 @@ TEST(waiting_is_counted_by_place_and_cause)
 	assert_int_equal(count, 1);
 	assert_int_equal(rows[0].cause, EMU_CAUSE_marker);
 	assert_string_equal(emu_cause_name(rows[0].cause), "marker");
-	assert_string_equal(rows[0].site->function, "release_often");
+	assert_string_equal(rows[0].site->function, "release_often_of");
 	assert_int_equal(rows[0].times, stats->waits_marker);
 	assert_int_equal(rows[0].ps, stats->wait_marker_ps);
 	nvw_begin_measurement(rig.machine);
@@ -199,11 +191,10 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 	struct words w;
 	RIG(rig);
 	char line[64];
-	unsigned offset;
-	emu_line_id id = 0;
 
 	begin(&rig, "skeleton", &w);
-	(void)emu_locate(rig.machine, (uint64_t)(uintptr_t)w.a, 8, &id, &offset);
+	const emu_line_id id = rig_line(&rig, w.a);
+
 	NVW_FOR(scope, COH_SCOPES) {
 		rig.machine->rows[COH_STORE][COH_RELAXED][scope][COH_PLACE_L2] = &row;
 	}
@@ -264,15 +255,11 @@ KERNEL(share_write_and_share_again, const struct turns, t)
 /* x's value in the L1 of a CU; 0: it is not there. */
 static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 {
-	emu_line_id id = 0;
-	unsigned offset = 0;
-	const struct emu_line *line;
+	const struct emu_line *const line = emu_cache_peek(&rig->machine->cus[cu].l1, rig_line(rig, x));
 	uint64_t value = 0;
 
-	(void)emu_locate(rig->machine, (uint64_t)(uintptr_t)x, sizeof *x, &id, &offset);
-	line = emu_cache_peek(&rig->machine->cus[cu].l1, id);
 	if (line && line->valid) {
-		memcpy(&value, line->data + offset, sizeof value);
+		memcpy(&value, line->data + (uintptr_t)x % EMU_LINE, sizeof value);
 	}
 	return value;
 }
@@ -280,20 +267,19 @@ static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 static uint64_t right_under_directory(struct emu_stats *ret_stats)
 {
 	struct turns t;
-	struct rig rig;
+	RIG(rig);
 	uint64_t right = 0;
 
 	rig_begin_under(&rig, "directory");
 	t.x = nvw_alloc(rig.machine, 64);
 	t.turn = nvw_alloc(rig.machine, 128);
 	t.seen = nvw_alloc(rig.machine, 64 * CUS);
-	rig_ok(nvw_write(rig.machine, t.x, &(uint64_t){3}, 8));
+	rig_write(&rig, t.x, 3);
 	rig_launch(&rig, share_write_and_share_again, &t, CUS, 1);
 	for (unsigned cu = 1; cu < CUS; cu++) {
 		right += rig_visible(&rig, &t.seen[8 * cu]) == 7 && held(&rig, cu, t.x) == 7;
 	}
 	*ret_stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
 	return right;
 }
 
@@ -310,9 +296,9 @@ TEST(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner)
 }
 
 /* One writer, sharers without turns: each message finds its line, and a planted fault is seen. */
-static void load_once(const void *args)
+KERNEL(load_once, const struct words, w)
 {
-	(void)nvw_load(((const struct words *)args)->a);
+	(void)nvw_load(w->a);
 }
 
 static void load_then_store_on_cu_0(const void *args)
@@ -327,14 +313,14 @@ static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
 {
 	unsigned stale = 0;
 	struct words w;
-	struct rig rig;
+	RIG(rig);
 	int r;
 
 	begin(&rig, "directory", &w);
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
 	}
-	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t){3}, 8));
+	rig_write(&rig, w.a, 3);
 	r = nvw_launch(rig.machine, "load_then_store", load_then_store_on_cu_0, &w, CUS, 1);
 	assert_true(r == 0 || (without && r == NVW_E_MODEL));
 	for (unsigned cu = 1; cu < CUS; cu++) {
@@ -342,7 +328,6 @@ static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
 	}
 	*ret_invalidated = emu_statistics(rig.machine)->l1_invalidated;
 	rig.machine->error = 0;
-	rig_end(&rig);
 	return stale;
 }
 
@@ -387,9 +372,8 @@ KERNEL(add_up, const struct loads, l)
 static struct emu_stats added_up_with(const char *protocol, bool issued, const char *more)
 {
 	uint64_t values[8 * LINES] = {0};
-	struct emu_stats stats;
 	struct loads l;
-	struct rig rig;
+	RIG(rig);
 	uint64_t *a;
 
 	NVW_FOR(i, LINES) {
@@ -404,9 +388,7 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 	NVW_EACH(sum, l.sums, 64) {
 		assert_int_equal(rig_visible(&rig, sum), 0xff00);
 	}
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 static struct emu_stats added_up(const char *protocol, bool issued)
@@ -475,16 +457,15 @@ KERNEL_ON(load_and_synchronize, struct fenced, f)
 
 static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
 {
-	struct fenced f = {.order = order}, *const args = &f;
-	struct rig rig;
+	struct fenced f = {.order = order};
+	RIG(rig);
 
 	rig_begin_set(&rig, 0, bound);
 	f.m = rig.machine;
 	f.a = nvw_alloc(rig.machine, 64);
 	f.flag = nvw_alloc(rig.machine, 64);
-	rig_launch(&rig, load_and_synchronize, &args, 1, 1);
+	rig_launch_on(&rig, load_and_synchronize, &f, 1, 1);
 	*ret_waits = emu_statistics(rig.machine)->waits_loads;
-	rig_end(&rig);
 	return f.took;
 }
 
@@ -540,7 +521,7 @@ KERNEL(load_late_and_tell, const struct turns, t)
 static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 {
 	struct turns t;
-	struct rig rig;
+	RIG(rig);
 	uint64_t races;
 
 	rig_begin(&rig, 0, NULL);
@@ -549,7 +530,6 @@ static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	rig_launch(&rig, kernel, &t, 2, 1);
 	races = emu_races(rig.machine)->races;
-	rig_end(&rig);
 	return races;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <nvw/kernel.h>
@@ -45,28 +44,25 @@ KERNEL_ON(store_to_one_load_the_other, struct shared, s)
 /* Whether neither of two work-items, each on its CU, sees the other's store. */
 static bool neither_is_seen(const char *const *settings, bool atomic)
 {
-	struct shared s, *const args = &s;
-	struct rig rig;
+	struct shared s;
+	RIG(rig);
 
 	begin(&rig, &s, "directory", settings);
 	s.atomic = atomic;
-	rig_launch(&rig, store_to_one_load_the_other, &args, 2, 1);
+	rig_launch_on(&rig, store_to_one_load_the_other, &s, 2, 1);
 	assert_int_equal(rig_visible(&rig, s.x), 1);
 	assert_int_equal(rig_visible(&rig, s.y), 1);
-	rig_end(&rig);
 	return !s.got[0] && !s.got[1];
 }
 
 TEST(loads_pass_stores_that_wait_and_atomics_do_not)
 {
 	static const char *const fifo[] = {"store_buffer.entries=4", NULL};
-	static const char *const pass[] = {"store_buffer.entries=4", "store_buffer.loads=pass", NULL};
-	static const char *const wait[] = {"store_buffer.entries=4", "store_buffer.loads=wait", NULL};
 
 	assert_false(neither_is_seen(NULL, false));
 	assert_true(neither_is_seen(fifo, false));
-	assert_true(neither_is_seen(pass, false));
-	assert_false(neither_is_seen(wait, false));
+	assert_true(neither_is_seen(SETTINGS("store_buffer.entries=4", "store_buffer.loads=pass"), false));
+	assert_false(neither_is_seen(SETTINGS("store_buffer.entries=4", "store_buffer.loads=wait"), false));
 	assert_false(neither_is_seen(fifo, true));
 }
 
@@ -95,13 +91,11 @@ KERNEL_ON(store_twice_then_tell, struct shared, s)
 /* 10 * the flag + the message. */
 static uint64_t seen_of_the_message(const char *order)
 {
-	const char *const settings[] = {"store_buffer.entries=16", order, NULL};
-	struct shared s, *const args = &s;
-	struct rig rig;
+	struct shared s;
+	RIG(rig);
 
-	begin(&rig, &s, "directory", settings);
-	rig_launch(&rig, store_twice_then_tell, &args, 2, 1);
-	rig_end(&rig);
+	begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=16", order));
+	rig_launch_on(&rig, store_twice_then_tell, &s, 2, 1);
 	return 10 * s.got[0] + s.got[1];
 }
 
@@ -121,18 +115,14 @@ KERNEL_ON(store_eight, struct shared, s)
 /* The time of eight stores so many words apart, each of which goes to the L2. */
 static uint64_t time_of_eight(const char *order, uint64_t stride)
 {
-	const char *const settings[] = {"store_buffer.entries=16", order, "l2.latency=500cycles", NULL};
-	struct shared s, *const args = &s;
-	struct rig rig;
-	uint64_t time;
+	struct shared s;
+	RIG(rig);
 
-	begin(&rig, &s, "tcs", settings);
+	begin(&rig, &s, "tcs", SETTINGS("store_buffer.entries=16", order, "l2.latency=500cycles"));
 	s.stride = stride;
-	rig_launch(&rig, store_eight, &args, 1, 1);
+	rig_launch_on(&rig, store_eight, &s, 1, 1);
 	assert_int_equal(rig_visible(&rig, &s.own[7 * stride]), 8);
-	time = emu_statistics(rig.machine)->sim_time_ps;
-	rig_end(&rig);
-	return time;
+	return emu_statistics(rig.machine)->sim_time_ps;
 }
 
 /* Those to the same bytes keep their order: the last one is what remains. */
@@ -159,12 +149,11 @@ KERNEL_ON(look_at_the_neighbour_s_store, struct shared, s)
 
 TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
 {
-	static const char *const settings[] = {"store_buffer.entries=4", NULL};
-	struct shared s, *const args = &s;
+	struct shared s;
 	RIG(rig);
 
-	begin(&rig, &s, "directory", settings);
-	rig_launch(&rig, look_at_the_neighbour_s_store, &args, 2, 2);
+	begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=4"));
+	rig_launch_on(&rig, look_at_the_neighbour_s_store, &s, 2, 2);
 	assert_int_equal(s.got[0], 7);
 	assert_int_equal(s.got[1], 0);
 	assert_int_equal(emu_statistics(rig.machine)->buffer_forwards, 1);
@@ -217,13 +206,12 @@ TEST(a_work_item_sees_its_own_stores)
 		"store_buffer.loads=forward", "store_buffer.loads=pass", "store_buffer.loads=wait"};
 
 	NVW_FOR(i, 6) {
-		const char *const settings[] = {"store_buffer.entries=3", orders[i / 3], loads[i % 3], NULL};
-		struct shared s, *const args = &s;
+		struct shared s;
 		const struct emu_stats *stats;
 		RIG(rig);
 
-		begin(&rig, &s, "directory", settings);
-		rig_launch(&rig, store_and_load_at_random, &args, 8, 2);
+		begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=3", orders[i / 3], loads[i % 3]));
+		rig_launch_on(&rig, store_and_load_at_random, &s, 8, 2);
 		NVW_EACH(got, s.got, 8) {
 			assert_int_equal(*got, 0);
 		}
@@ -247,17 +235,15 @@ KERNEL_ON(store_to_many_lines, struct shared, s)
 
 static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 {
-	const char *const settings[] = {entries, NULL};
-	struct shared s, *const args = &s;
-	struct rig rig;
+	struct shared s;
+	RIG(rig);
 
-	begin(&rig, &s, "directory", settings);
-	rig_launch(&rig, store_to_many_lines, &args, 1, 1);
+	begin(&rig, &s, "directory", SETTINGS(entries));
+	rig_launch_on(&rig, store_to_many_lines, &s, 1, 1);
 	NVW_FOR(i, 8) {
 		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
 	}
 	*ret_waits = emu_statistics(rig.machine)->waits_room;
-	rig_end(&rig);
 	return s.got[0];
 }
 
@@ -302,15 +288,15 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
 
 	NVW_FOR(i, 4 * 3 * 3) {
-		const char *const settings[] = {
-			"store_buffer.entries=4", domains[i / 4 % 3], "store_buffer.order=unordered", NULL};
 		struct shared s;
 		RIG(rig);
-		struct durable d = {.rig = &rig, .group = (enum nvw_group)(i / 12)}, *const args = &d;
+		struct durable d = {.rig = &rig, .group = (enum nvw_group)(i / 12)};
 
-		begin(&rig, &s, protocols[i % 4], settings);
-		d.a = (uint64_t *)(void *)rig.nvram;
-		rig_launch(&rig, store_and_persist, &args, 8, 4);
+		begin(&rig, &s, protocols[i % 4],
+			SETTINGS("store_buffer.entries=4", domains[i / 4 % 3],
+				"store_buffer.order=unordered"));
+		d.a = rig.nvram;
+		rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 		assert_int_equal(d.lost, 0);
 		assert_true(emu_statistics(rig.machine)->waits_drain > 0);
 	}
@@ -319,15 +305,13 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 /* Buffered epochs promise order, which the durability checker of the rig looks at. */
 TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 {
-	static const char *const settings[] = {
-		"store_buffer.entries=4", "persist.model=buffered-epoch", NULL};
 	struct shared s;
 	RIG(rig);
-	struct durable d = {.rig = &rig, .group = NVW_WORKITEM}, *const args = &d;
+	struct durable d = {.rig = &rig, .group = NVW_WORKITEM};
 
-	begin(&rig, &s, "vi", settings);
-	d.a = (uint64_t *)(void *)rig.nvram;
-	rig_launch(&rig, store_and_persist, &args, 8, 4);
+	begin(&rig, &s, "vi", SETTINGS("store_buffer.entries=4", "persist.model=buffered-epoch"));
+	d.a = rig.nvram;
+	rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 	rig_ok(nvw_persist(rig.machine));
 	NVW_FOR(me, 8) {
 		assert_int_equal(rig_durable(&rig, &d.a[64 * me]), 4);
@@ -366,18 +350,16 @@ KERNEL_ON(tell_and_read, struct shared, s)
 
 static uint64_t races_of(bool atomic)
 {
-	static const char *const settings[] = {"store_buffer.entries=1", NULL};
-	struct shared s, *const args = &s;
-	struct rig rig;
+	struct shared s;
+	RIG(rig);
 	uint64_t races;
 
-	begin(&rig, &s, "vi", settings);
+	begin(&rig, &s, "vi", SETTINGS("store_buffer.entries=1"));
 	s.atomic = atomic;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-	rig_launch(&rig, tell_and_read, &args, 2, 1);
+	rig_launch_on(&rig, tell_and_read, &s, 2, 1);
 	assert_true(!atomic || s.got[1] == 5);
 	races = emu_races(rig.machine)->races;
-	rig_end(&rig);
 	return races;
 }
 
@@ -419,14 +401,13 @@ static void store_two_values(const void *args)
 
 static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, emu_time), struct shared *s)
 {
-	static const char *const settings[] = {"store_buffer.entries=4", NULL};
 	const struct coh_action_info action = {carry_out, "wait", COH_PART_ACCESS};
 	struct shared *const args = s;
-	struct rig rig;
+	RIG(rig);
 	struct coh_row row;
 	int r;
 
-	begin(&rig, s, "gd", settings);
+	begin(&rig, s, "gd", SETTINGS("store_buffer.entries=4"));
 	row = *rig.machine->rows[COH_STORE][COH_RELAXED][NVW_SCOPE_WORKITEM][COH_PLACE_L2];
 	row.steps[1] = row.steps[0];
 	row.steps[0] = &action;
@@ -437,7 +418,6 @@ static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, 
 		assert_int_equal(rig_visible(&rig, s->y), 30);
 		assert_int_equal(emu_statistics(rig.machine)->waits_marker, 6);
 	}
-	rig_end(&rig);
 	return r;
 }
 
@@ -496,17 +476,16 @@ KERNEL_ON(store_then_load, struct shared, s)
 /* Bit 2a + b: work-item 0 has got a, work-item 1 b, in some order of all that could be next. */
 static unsigned outcomes(const char *entries)
 {
-	const char *const settings[] = {entries, NULL};
 	struct schedule schedule = {0};
 	unsigned seen = 0;
 
 	do {
-		struct shared s, *const args = &s;
+		struct shared s;
 		RIG(rig);
 
-		begin(&rig, &s, "directory", settings);
+		begin(&rig, &s, "directory", SETTINGS(entries));
 		emu_set_scheduler(rig.machine, choose, &schedule);
-		rig_launch(&rig, store_then_load, &args, 2, 1);
+		rig_launch_on(&rig, store_then_load, &s, 2, 1);
 		seen |= 1u << (2 * s.got[0] + s.got[1]);
 	} while (next_schedule(&schedule));
 	return seen;

@@ -2,12 +2,10 @@
 /* Spatiotemporal coherence: Table 1, the rules, the four ways to take turns, queues, and machine stc. */
 #include "common/rig.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <nvw/host.h>
 
-#include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/turns.h"
 
@@ -83,35 +81,25 @@ KERNEL(add_once, const struct task, t)
 	(void)nvw_atomic_add(t->a, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-static emu_line_id line_of(const struct rig *rig, const uint64_t *address)
-{
-	emu_line_id id = 0;
-	unsigned offset;
-
-	assert_true(emu_locate(rig->machine, (uint64_t)(uintptr_t)address, 8, &id, &offset));
-	return id;
-}
-
 /* The state of the line in the first L1, if the line were met now. */
 static char state_of(const struct rig *rig, const uint64_t *address)
 {
 	struct emu_cu *const cu = &rig->machine->cus[0];
-	const struct emu_line *const line = coh_l1_find(rig->machine, cu, &cu->l1, line_of(rig, address));
+	const struct emu_line *const line = coh_l1_find(rig->machine, cu, &cu->l1, rig_line(rig, address));
 
 	return line && line->state ? 'V' : 'I';
 }
 
 static unsigned band_of(const struct rig *rig, const uint64_t *address)
 {
-	return coh_band(rig->machine->turns, line_of(rig, address));
+	return coh_band(rig->machine->turns, rig_line(rig, address));
 }
 
 /* Runs one instruction on a line of the first L1 that is in the state; in an epoch of its band, or not. */
 static char after(const char *state, nvw_kernel instruction, bool in_epoch)
 {
-	struct rig rig;
+	RIG(rig);
 	struct task t, other;
-	char found;
 
 	begin(&rig, "stc-es", "gpu.cus=1", NULL);
 	t.a = nvw_alloc(rig.machine, 3 * 4096);
@@ -123,9 +111,7 @@ static char after(const char *state, nvw_kernel instruction, bool in_epoch)
 	assert_int_equal(state_of(&rig, t.a), state[0]);
 	launch(&rig, instruction, &t, 1);
 	assert_int_equal(rig.machine->turns->cu[0].pending, 0); /* each PW++ has its PW-- */
-	found = state_of(&rig, t.a);
-	rig_end(&rig);
-	return found;
+	return state_of(&rig, t.a);
 }
 
 TEST(a_line_goes_from_state_to_state_as_in_table_1)
@@ -197,7 +183,7 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(rig_visible(&rig, t.a), 0);
-		assert_null(emu_cache_peek(&rig.machine->cus[1].l1, line_of(&rig, t.a)));
+		assert_null(emu_cache_peek(&rig.machine->cus[1].l1, rig_line(&rig, t.a)));
 	}
 }
 
@@ -211,8 +197,7 @@ KERNEL(store_to_own_page, const struct task, t)
 
 static struct emu_stats pages_stored(const char *protocol, const char *setting, unsigned pages)
 {
-	struct emu_stats stats;
-	struct rig rig;
+	RIG(rig);
 	struct task t;
 
 	begin(&rig, protocol, setting, NULL);
@@ -222,9 +207,7 @@ static struct emu_stats pages_stored(const char *protocol, const char *setting, 
 	NVW_FOR(i, pages) {
 		assert_int_equal(rig_visible(&rig, t.a + (size_t)i * PAGE), 1);
 	}
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 TEST(epochs_that_nobody_wants_are_skipped)
@@ -353,16 +336,13 @@ KERNEL(read_and_write_apart, const struct task, t)
 
 static struct emu_stats apart(const char *protocol)
 {
-	struct emu_stats stats;
-	struct rig rig;
+	RIG(rig);
 	struct task t = {.n = 400};
 
 	begin(&rig, protocol, "gpu.cus=1", "store_buffer.entries=4");
 	t.a = (uint64_t *)nvw_alloc(rig.machine, 64 * 4096) + PAGE;
 	launch(&rig, read_and_write_apart, &t, 2);
-	stats = *emu_statistics(rig.machine);
-	rig_end(&rig);
-	return stats;
+	return *emu_statistics(rig.machine);
 }
 
 TEST(bands_move_until_what_is_read_and_what_is_written_are_apart)
@@ -412,9 +392,9 @@ static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, e
 	begin(&rig, "stc-es", NULL, NULL);
 	t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 	launch(&rig, load_once, &t, 1);
-	assert_null(coh_turns_broken(rig.machine, line_of(&rig, t.a)));
-	breaks(rig.machine->turns, line_of(&rig, t.a));
-	broken = coh_turns_broken(rig.machine, line_of(&rig, t.a));
+	assert_null(coh_turns_broken(rig.machine, rig_line(&rig, t.a)));
+	breaks(rig.machine->turns, rig_line(&rig, t.a));
+	broken = coh_turns_broken(rig.machine, rig_line(&rig, t.a));
 	if (!broken || !strstr(broken, rule)) {
 		fail_msg("%s is broken, found: %s", rule, broken ? broken : "nothing");
 	}

@@ -5,9 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <nvw/kernel.h>
 
 #include "protocol/protocol.h"
@@ -77,7 +74,7 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 	RIG(rig);
 
 	rig_begin_under(&rig, protocol);
-	p.word = (uint64_t *)rig.nvram;
+	p.word = rig.nvram;
 	p.part = (uint32_t *)p.word + half;
 	p.other = (uint32_t *)p.word + !half;
 	p.flags = nvw_alloc(rig.machine, 2 * 64);
@@ -127,7 +124,7 @@ KERNEL(store_the_word_on_the_first, const struct parts, p)
 static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const char *protocol)
 {
 	rig_begin_under_set(rig, protocol, "l1.size=64B", "l1.ways=1");
-	p->word = (uint64_t *)rig->nvram;
+	p->word = rig->nvram;
 	p->part = (uint32_t *)p->word;
 	p->other = p->part + 1;
 	p->flags = nvw_alloc(rig->machine, 64);
@@ -226,14 +223,14 @@ KERNEL_ON(store_neighbours, struct neighbours, n)
  */
 TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
-	struct neighbours n = {0}, *const args = &n;
+	struct neighbours n = {0};
 	RIG(rig);
 
 	rig_begin_set(&rig, 1, "protocol=vi", "nvram.atomicity=64B");
 	n.rig = &rig;
-	n.p.word = (uint64_t *)(void *)rig.nvram;
+	n.p.word = rig.nvram;
 	n.p.flags = nvw_alloc(rig.machine, 2 * 64);
-	rig_launch(&rig, store_neighbours, &args, 2, 1);
+	rig_launch_on(&rig, store_neighbours, &n, 2, 1);
 	assert_int_equal(n.second, second_value);
 	assert_int_equal(n.first, 0);
 }

@@ -2,9 +2,6 @@
 /* The rule of the undo log: a store in an epoch to what the epoch has not logged is named, and no other. */
 #include "common/rig.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <nvw/heap.h>
 
 enum { ITEMS = 8, BLOCK_BYTES = 256 };
@@ -29,15 +26,14 @@ static bool logs(const struct nvw_epoch *epoch, const uint64_t *word)
 /* What is found when the kernels run one after the other, each by work-items that are a work-group. */
 static struct emu_undo_report found(nvw_kernel first, nvw_kernel second)
 {
-	struct emu_undo_report report;
 	struct program p = {.dram = NULL};
-	struct rig rig;
+	RIG(rig);
 
 	rig_begin(&rig, 0, NULL);
 	rig_ok(emu_check_undo(rig.machine));
 	rig_ok(nvw_pmem_attach(rig.machine, &p.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &p.pmem, BLOCK_BYTES, 4 * ITEMS));
-	p.word = (uint64_t *)(void *)(rig.nvram + rig.nvram_bytes / 2);
+	p.word = (uint64_t *)rig.nvram + rig.nvram_bytes / 2 / sizeof *p.word;
 	p.other = p.word + 8 * ITEMS;
 	p.dram = nvw_alloc(rig.machine, 64 * ITEMS);
 	p.epoch = (struct nvw_epoch){.pmem = &p.pmem};
@@ -45,9 +41,7 @@ static struct emu_undo_report found(nvw_kernel first, nvw_kernel second)
 	if (second) {
 		rig_ok(nvw_launch(rig.machine, "second", second, &p, ITEMS, ITEMS));
 	}
-	report = *emu_undo(rig.machine);
-	rig_end(&rig);
-	return report;
+	return *emu_undo(rig.machine);
 }
 
 static void assert_clean(nvw_kernel first, nvw_kernel second)

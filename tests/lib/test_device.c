@@ -14,9 +14,8 @@
 struct args {
 	struct nvw_pmem pmem;
 	uint64_t *out;
-	uint64_t bytes, count;
+	uint64_t bytes;
 	enum nvw_group group;
-	unsigned words;
 };
 
 /* ---- Heap ---------------------------------------------------------------------------------- */
@@ -32,6 +31,19 @@ KERNEL(give_back, const struct args, a)
 	if (nvw_global_id() % 2 == 0) {
 		nvw_pfree(&a->pmem, nvw_load(&a->out[nvw_global_id()]), a->bytes, NULL);
 	}
+}
+
+/* What the durable word of a block says. */
+static enum nvw__block_kind durable_kind(const struct rig *rig, const struct args *a, nvw_off block)
+{
+	uint64_t chunk = 0, payload = 0;
+	uint32_t index = 0;
+
+	assert_true(nvw__block_locate(&a->pmem.geometry, block, nvw__class_of(a->bytes), &chunk, &index));
+	const nvw_off word = nvw__block_word_off(nvw__chunk_off(&a->pmem.geometry, chunk), index);
+
+	assert_true(nvw_unseal(word, nvw_pool_word(rig->pool, word), &payload));
+	return nvw__block_kind(payload);
 }
 
 TEST(many_work_items_get_different_blocks_that_are_theirs)
@@ -61,17 +73,7 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 		}
 		rig_ok(nvw_persist(rig.machine));
 		for (unsigned i = 100; i < N; i++) {
-			uint64_t payload;
-			const uint64_t chunk = (blocks[i] - a.pmem.geometry.chunks) / NVW_POOL_CHUNK_BYTES;
-			uint64_t at = 0;
-			uint32_t index = 0;
-			nvw_off word;
-
-			assert_true(nvw__block_locate(
-				&a.pmem.geometry, blocks[i], nvw__class_of(sizes[s]), &at, &index));
-			word = nvw__block_word_off(nvw__chunk_off(&a.pmem.geometry, chunk), index);
-			assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
-			assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_ALLOCATED);
+			assert_int_equal(durable_kind(&rig, &a, blocks[i]), NVW__BLOCK_ALLOCATED);
 		}
 	}
 }
@@ -99,14 +101,7 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
 	/* What may be handed out now is free on the medium too, or a crash could find it in two hands. */
 	for (unsigned i = 0; i < N; i += 2) {
-		uint64_t chunk = 0, payload = 0;
-		uint32_t index = 0;
-		nvw_off word;
-
-		assert_true(nvw__block_locate(&a.pmem.geometry, first[i], 0, &chunk, &index));
-		word = nvw__block_word_off(nvw__chunk_off(&a.pmem.geometry, chunk), index);
-		assert_true(nvw_unseal(word, nvw_pool_word(rig.pool, word), &payload));
-		assert_int_equal(nvw__block_kind(payload), NVW__BLOCK_FREE);
+		assert_int_equal(durable_kind(&rig, &a, first[i]), NVW__BLOCK_FREE);
 	}
 	rig_launch(&rig, allocate, &a, N, 64);
 	rig_ok(nvw_read(rig.machine, second, a.out, sizeof second));
@@ -222,7 +217,7 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 	rig_begin(&rig, seed, NULL);
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	a.group = group;
-	a.out = (uint64_t *)(void *)rig.nvram;
+	a.out = rig.nvram;
 	emu_set_power_cut(rig.machine, &cut);
 	if (setjmp(out) == 0) {
 		rig_launch(&rig, transact, &a, ITEMS, GROUP);
@@ -309,7 +304,7 @@ static unsigned cut_line(uint64_t seed, const char *const *settings)
 	const struct emu_power_cut cut = {.time_ps = 150000, .seed = seed, .die = on_cut, .context = &out};
 
 	rig_begin(&rig, 0, settings);
-	a.out = (uint64_t *)(void *)rig.nvram;
+	a.out = rig.nvram;
 	emu_set_power_cut(rig.machine, &cut);
 	if (setjmp(out) == 0) {
 		rig_launch(&rig, store_line, &a, 1, 1);
@@ -328,13 +323,12 @@ static unsigned cut_line(uint64_t seed, const char *const *settings)
 
 TEST(a_cut_tears_a_line_in_flight_at_words_or_not_at_all)
 {
-	static const char *const settings[] = {"nvram.atomicity=64B", NULL};
-
 	NVW_FOR(whole, 2) {
 		unsigned torn = 0, all = 0, none = 0;
 
 		NVW_FOR(seed, 40) {
-			const unsigned durable = cut_line(seed, whole ? settings : NULL);
+			const unsigned durable =
+				cut_line(seed, whole ? SETTINGS("nvram.atomicity=64B") : NULL);
 
 			all += durable == 8;
 			none += durable == 0;
