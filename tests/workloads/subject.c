@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See subject.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "common/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "subject.h"
 
@@ -112,14 +109,28 @@ void subject_expect(const struct nvw_workload *workload, const struct ideal_opti
 	subject_end(&s);
 }
 
-void subject_expect_refusal(
-	const struct nvw_workload *workload, const struct ideal_option *option, const char *part)
+void subject_expect_each_refused(const struct nvw_workload *workload, int error,
+	const struct subject_refusal *refusals, unsigned count)
 {
-	void *plan = NULL;
+	NVW_EACH(refusal, refusals, count) {
+		const struct nvw_options *const options =
+			ideal_options(workload->options, OPTIONS(refusal->option));
+		void *plan = NULL;
 
-	if (workload->prepare(ideal_options(workload->options, OPTIONS(*option)), 1, -1, &plan) !=
-			NVW_E_USAGE ||
-		plan != NULL || strstr(nvw_error_message(), part) == NULL) {
-		fail_msg("--%s=%s: \"%s\"", option->name, option->value, nvw_error_message());
+		if (workload->prepare(options, 1, -1, &plan) != error || plan != NULL ||
+			strstr(nvw_error_message(), refusal->part) == NULL) {
+			fail_msg("--%s=%s: expected \"%s\" in \"%s\"", refusal->option.name,
+				refusal->option.value, refusal->part, nvw_error_message());
+		}
 	}
+}
+
+uint64_t *subject_words(struct nvw_pool *pool, nvw_off off)
+{
+	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
+}
+
+void subject_break_root(struct nvw_pool *pool, unsigned root)
+{
+	assert_ok(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), root), 64));
 }

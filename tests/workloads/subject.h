@@ -49,8 +49,19 @@ typedef void (*subject_hook)(struct nvw_pool *pool);
 void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
 	subject_hook damage, const char *part);
 
-/* prepare() refuses the option with a message that has part. */
-void subject_expect_refusal(
-	const struct nvw_workload *workload, const struct ideal_option *option, const char *part);
+/* An option that prepare() refuses with a message that has part, and with the error given for all. */
+struct subject_refusal {
+	struct ideal_option option;
+	const char *part;
+};
+#define subject_expect_refusals(workload, error, refusals) \
+	subject_expect_each_refused(workload, error, refusals, sizeof(refusals) / sizeof *(refusals))
+void subject_expect_each_refused(const struct nvw_workload *workload, int error,
+	const struct subject_refusal *refusals, unsigned count);
+
+/* The words at an offset of a copy of the pool. */
+uint64_t *subject_words(struct nvw_pool *pool, nvw_off off);
+/* A root of the pool leads where nothing is. */
+void subject_break_root(struct nvw_pool *pool, unsigned root);
 
 #endif

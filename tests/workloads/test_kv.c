@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "subject.h"
@@ -139,7 +138,7 @@ static uint64_t *live_slot(struct nvw_pool *pool, struct kv_view *v)
 	while (kv_slot_entry(v->words[i]) == 0) {
 		i++;
 	}
-	return (uint64_t *)(ideal_pool_bytes(pool) + v->table.slots) + i;
+	return subject_words(pool, v->table.slots) + i;
 }
 
 static void lose_slot(struct nvw_pool *pool, struct kv_view *v)
@@ -160,12 +159,12 @@ static void delete_slot(struct nvw_pool *pool, struct kv_view *v)
 
 static void tear_value(struct nvw_pool *pool, struct kv_view *v)
 {
-	((uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v))))[5] = 0;
+	subject_words(pool, kv_slot_entry(*live_slot(pool, v)))[5] = 0;
 }
 
 static void lose_header(struct nvw_pool *pool, struct kv_view *v)
 {
-	((uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v))))[1] = 0;
+	subject_words(pool, kv_slot_entry(*live_slot(pool, v)))[1] = 0;
 }
 
 static void wrong_fingerprint(struct nvw_pool *pool, struct kv_view *v)
@@ -192,7 +191,7 @@ static void second_slot(struct nvw_pool *pool, struct kv_view *v)
 static void unplanned_key(struct nvw_pool *pool, struct kv_view *v)
 {
 	uint64_t *const slot = live_slot(pool, v);
-	uint64_t *const entry = (uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*slot));
+	uint64_t *const entry = subject_words(pool, kv_slot_entry(*slot));
 	const uint64_t key = 12345678, base = kv_value_base(1, key, 0);
 	const uint64_t word = kv_slot_word(kv_hash(key), kv_slot_entry(*slot));
 	uint64_t i = kv_home(v->table, kv_hash(key));
@@ -206,7 +205,7 @@ static void unplanned_key(struct nvw_pool *pool, struct kv_view *v)
 	while (v->words[i] != 0) {
 		i = kv_next_slot(v->table, i);
 	}
-	((uint64_t *)(ideal_pool_bytes(pool) + v->table.slots))[i] = word;
+	subject_words(pool, v->table.slots)[i] = word;
 }
 
 /* The last byte of a value of KV_VALUE_MAX bytes. */
@@ -220,7 +219,7 @@ static void tear_end_of_value(struct nvw_pool *pool, struct kv_view *v)
 /* What the first of two puts of this key wrote; word for word, and whole. */
 static void older_value(struct nvw_pool *pool, struct kv_view *v)
 {
-	uint64_t *const entry = (uint64_t *)(ideal_pool_bytes(pool) + kv_slot_entry(*live_slot(pool, v)));
+	uint64_t *const entry = subject_words(pool, kv_slot_entry(*live_slot(pool, v)));
 	const uint64_t base = kv_value_base(1, entry[0], 0);
 
 	NVW_FOR(w, 8) {
@@ -240,7 +239,7 @@ static void undelete(struct nvw_pool *pool, struct kv_view *v)
 static void leak_block(struct nvw_pool *pool, struct kv_view *v)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	uint64_t *const words = (uint64_t *)(ideal_pool_bytes(pool) + g->chunk_table);
+	uint64_t *const words = subject_words(pool, g->chunk_table);
 
 	words[(g->bytes - g->chunks) / 64 - 1] = 64;
 }
@@ -248,7 +247,7 @@ static void leak_block(struct nvw_pool *pool, struct kv_view *v)
 /* The key's slot moves on by one or two and leaves its home empty. */
 static void move_slot(struct nvw_pool *pool, struct kv_view *v, unsigned by)
 {
-	uint64_t *const words = (uint64_t *)(ideal_pool_bytes(pool) + v->table.slots);
+	uint64_t *const words = subject_words(pool, v->table.slots);
 	uint64_t i = 0, to;
 
 	for (;; i++) {
@@ -382,10 +381,7 @@ TEST(a_root_that_names_no_table_is_damage)
 
 TEST(bad_options_are_refused)
 {
-	static const struct {
-		struct ideal_option option;
-		const char *part;
-	} bad[] = {
+	static const struct subject_refusal bad[] = {
 		{{"value-size", "0"}, "--value-size: expected 1 to 4096"},
 		{{"value-size", "4097"}, "--value-size: expected 1 to 4096"},
 		{{"batch", "0"}, "--batch"},
@@ -395,21 +391,15 @@ TEST(bad_options_are_refused)
 		{{"mix", "put=50,get=49"}, "that make 100, found 99"},
 		{{"mix", ""}, "--mix: expected"},
 		{{"mix", "put=50,"}, "--mix: expected"},
-		{{"keys", "zipfan"}, "expected uniform, sequential, zipfian or a file"},
-		{{"ycsb", "g"}, "g: No such file"},
 		{{"count", "99999999999"}, "at most"},
 	};
+	static const struct subject_refusal no_files[] = {
+		{{"keys", "zipfan"}, "expected uniform, sequential, zipfian or a file"},
+		{{"ycsb", "g"}, "g: No such file"},
+	};
 
-	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
-		void *plan = NULL;
-		const int error =
-			kv_prepare(ideal_options(kv_options, OPTIONS(one->option)), 1, KV_UNMUTATED, &plan);
-
-		if (error == 0 || plan != NULL || strstr(nvw_error_message(), one->part) == NULL) {
-			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", one->option.name,
-				one->option.value, error, one->part, nvw_error_message());
-		}
-	}
+	subject_expect_refusals(&nvw_workload_kv, NVW_E_USAGE, bad);
+	subject_expect_refusals(&nvw_workload_kv, NVW_E_INPUT, no_files);
 }
 
 TEST(plans_are_the_same_for_the_same_seed)

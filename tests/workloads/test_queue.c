@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "subject.h"
@@ -83,19 +82,14 @@ TEST(bugs_that_need_no_reordering_are_found)
 
 static struct queue_view view;
 
-static uint64_t *words_at(struct nvw_pool *pool, nvw_off off)
-{
-	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
-}
-
 static uint64_t *slot(struct nvw_pool *pool, uint64_t i)
 {
-	return words_at(pool, queue_slot(view.ring, view.payload, i));
+	return subject_words(pool, queue_slot(view.ring, view.payload, i));
 }
 
 static uint64_t *record(struct nvw_pool *pool, uint64_t consumer, uint64_t i)
 {
-	return words_at(pool, queue_record(view.ledgers, view.records, consumer, i));
+	return subject_words(pool, queue_record(view.ledgers, view.records, consumer, i));
 }
 
 /* The effect of the message that slot 3 had last. */
@@ -193,7 +187,7 @@ static void stray_record(struct nvw_pool *pool)
 
 static void strange_root(struct nvw_pool *pool)
 {
-	assert_ok(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_LEDGERS), 64));
+	subject_break_root(pool, QUEUE_LEDGERS);
 }
 
 TEST(a_lost_effect_is_noticed)
@@ -245,10 +239,7 @@ TEST(a_root_that_names_no_queue_is_damage)
 
 TEST(bad_options_are_refused)
 {
-	static const struct {
-		struct ideal_option option;
-		const char *part;
-	} bad[] = {
+	static const struct subject_refusal bad[] = {
 		{{"count", "0"}, "--count: expected 1 to"},
 		{{"producers", "0"}, "--producers: expected 1 to"},
 		{{"consumers", "256"}, "--consumers: expected 1 to 255, found 256"},
@@ -257,9 +248,7 @@ TEST(bad_options_are_refused)
 		{{"capacity", "100"}, "expected a multiple of --group-size=64, found 100"},
 	};
 
-	for_each(option, bad) {
-		subject_expect_refusal(&nvw_workload_queue, &option->option, option->part);
-	}
+	subject_expect_refusals(&nvw_workload_queue, NVW_E_USAGE, bad);
 }
 
 TEST(more_work_groups_than_the_machine_holds_are_refused)

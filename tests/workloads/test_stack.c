@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "subject.h"
@@ -76,23 +75,18 @@ TEST(bugs_that_need_no_reordering_are_found)
 
 static struct stack_view view;
 
-static uint64_t *words_at(struct nvw_pool *pool, nvw_off off)
-{
-	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
-}
-
 static uint64_t *node(struct nvw_pool *pool, uint64_t t)
 {
-	return words_at(pool, stack_node(&view.layout, t));
+	return subject_words(pool, stack_node(&view.layout, t));
 }
 
 /* The head of a stack that has two nodes at least. */
 static uint64_t *head(struct nvw_pool *pool)
 {
 	NVW_FOR(s, view.layout.stacks) {
-		uint64_t *const found = words_at(pool, stack_head(&view.layout, s));
+		uint64_t *const found = subject_words(pool, stack_head(&view.layout, s));
 
-		if (*found != 0 && *words_at(pool, *found) != 0) {
+		if (*found != 0 && *subject_words(pool, *found) != 0) {
 			return found;
 		}
 	}
@@ -109,7 +103,7 @@ static void look(struct nvw_pool *pool)
 {
 	assert_int_equal(stack_view_open(pool, &view), 0);
 	/* Who has taken a node last still announces it: here nobody does. */
-	memset(words_at(pool, stack_announcement(&view.layout, 0)), 0, 8 * view.layout.work_items);
+	memset(subject_words(pool, stack_announcement(&view.layout, 0)), 0, 8 * view.layout.work_items);
 }
 
 static void expect(subject_hook damage, const char *part)
@@ -119,7 +113,7 @@ static void expect(subject_hook damage, const char *part)
 
 static void lose_node(struct nvw_pool *pool)
 {
-	*head(pool) = *words_at(pool, *head(pool));
+	*head(pool) = *subject_words(pool, *head(pool));
 }
 
 static void announce_lost_node(struct nvw_pool *pool)
@@ -127,7 +121,7 @@ static void announce_lost_node(struct nvw_pool *pool)
 	const uint64_t t = first_node(pool);
 
 	lose_node(pool);
-	*words_at(pool, stack_announcement(&view.layout, 3)) =
+	*subject_words(pool, stack_announcement(&view.layout, 3)) =
 		stack_announcement_word(t, stack_of(&view.layout, t));
 }
 
@@ -150,7 +144,7 @@ static void make_circle(struct nvw_pool *pool)
 {
 	uint64_t *const first = head(pool);
 
-	*words_at(pool, *words_at(pool, *first)) = *first;
+	*subject_words(pool, *subject_words(pool, *first)) = *first;
 }
 
 /* The first node that is on neither stack any more. */
@@ -159,7 +153,7 @@ static void bring_back(struct nvw_pool *pool)
 	NVW_FOR(t, view.layout.nodes) {
 		if (nvw_acked(ideal_acks(), view.layout.nodes + t)) {
 			uint64_t *const at =
-				words_at(pool, stack_head(&view.layout, stack_of(&view.layout, t)));
+				subject_words(pool, stack_head(&view.layout, stack_of(&view.layout, t)));
 
 			node(pool, t)[0] = *at;
 			*at = stack_node(&view.layout, t);
@@ -171,8 +165,8 @@ static void bring_back(struct nvw_pool *pool)
 
 static void swap_stacks(struct nvw_pool *pool)
 {
-	uint64_t *const a = words_at(pool, stack_head(&view.layout, 0)),
-			*const b = words_at(pool, stack_head(&view.layout, 1)), kept = *a;
+	uint64_t *const a = subject_words(pool, stack_head(&view.layout, 0)),
+			*const b = subject_words(pool, stack_head(&view.layout, 1)), kept = *a;
 
 	*a = *b;
 	*b = kept;
@@ -182,18 +176,18 @@ static void stray_announcement(struct nvw_pool *pool)
 {
 	const uint64_t t = first_node(pool);
 
-	*words_at(pool, stack_announcement(&view.layout, 3)) =
+	*subject_words(pool, stack_announcement(&view.layout, 3)) =
 		stack_announcement_word(t, stack_of(&view.layout, t));
 }
 
 static void torn_announcement(struct nvw_pool *pool)
 {
-	*words_at(pool, stack_announcement(&view.layout, 3)) = UINT64_C(1) << 32;
+	*subject_words(pool, stack_announcement(&view.layout, 3)) = UINT64_C(1) << 32;
 }
 
 static void strange_root(struct nvw_pool *pool)
 {
-	assert_ok(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STACK_EXTENT), 64));
+	subject_break_root(pool, STACK_EXTENT);
 }
 
 TEST(a_lost_node_is_noticed_unless_it_is_announced)
@@ -239,10 +233,7 @@ TEST(a_root_that_names_no_extent_is_damage)
 
 TEST(bad_options_are_refused)
 {
-	static const struct {
-		struct ideal_option option;
-		const char *part;
-	} bad[] = {
+	static const struct subject_refusal bad[] = {
 		{{"count", "0"}, "--count: expected 1 to"},
 		{{"stacks", "0"}, "--stacks: expected 1 to 65536"},
 		{{"payload", "31"}, "--payload: expected 0 to 30, found 31"},
@@ -251,7 +242,5 @@ TEST(bad_options_are_refused)
 		{{"group-size", "1025"}, "--group-size: expected 1 to 1024"},
 	};
 
-	for_each(option, bad) {
-		subject_expect_refusal(&nvw_workload_stack, &option->option, option->part);
-	}
+	subject_expect_refusals(&nvw_workload_stack, NVW_E_USAGE, bad);
 }

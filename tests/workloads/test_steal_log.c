@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "subject.h"
@@ -87,22 +86,17 @@ TEST(bugs_that_need_no_reordering_are_found)
 
 static struct steal_view view;
 
-static uint64_t *words_at(struct nvw_pool *pool, nvw_off off)
-{
-	return (uint64_t *)(void *)(ideal_pool_bytes(pool) + off);
-}
-
 static uint64_t *task(struct nvw_pool *pool, uint64_t t)
 {
-	return words_at(pool, steal_task(view.tasks, view.words, t));
+	return subject_words(pool, steal_task(view.tasks, view.words, t));
 }
 
 /* The record of task t. */
 static uint64_t *record(struct nvw_pool *pool, uint64_t t)
 {
 	NVW_FOR(i, view.groups * view.records) {
-		uint64_t *const words = words_at(pool, steal_record(view.logs, view.words, view.records,
-							       i / view.records, i % view.records));
+		uint64_t *const words = subject_words(pool, steal_record(view.logs, view.words, view.records,
+								    i / view.records, i % view.records));
 
 		if (words[0] != 0 && steal_head_task(words[0]) == t) {
 			return words;
@@ -154,7 +148,7 @@ static void double_result(struct nvw_pool *pool)
 {
 	const uint64_t last = view.records - 1;
 	uint64_t *const to =
-		words_at(pool, steal_record(view.logs, view.words, view.records, view.groups - 1, last));
+		subject_words(pool, steal_record(view.logs, view.words, view.records, view.groups - 1, last));
 
 	memcpy(to, record(pool, 0), 8 * (1 + view.words));
 	to[0] = steal_head(0, last);
@@ -199,7 +193,7 @@ static void child_from_nowhere(struct nvw_pool *pool)
 
 static void strange_root(struct nvw_pool *pool)
 {
-	assert_ok(nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_LOGS), 64));
+	subject_break_root(pool, STEAL_LOGS);
 }
 
 TEST(a_lost_result_is_noticed)
@@ -245,10 +239,7 @@ TEST(a_root_that_names_no_tasks_is_damage)
 
 TEST(bad_options_are_refused)
 {
-	static const struct {
-		struct ideal_option option;
-		const char *part;
-	} bad[] = {
+	static const struct subject_refusal bad[] = {
 		{{"tasks", "0"}, "--tasks: expected 1 to"},
 		{{"spawn", "101"}, "--spawn: expected 0 to 100, found 101"},
 		{{"depth", "0"}, "--depth: expected 1 to"},
@@ -259,7 +250,5 @@ TEST(bad_options_are_refused)
 		{{"tasks", "1048576"}, "--tasks times --depth: expected at most 1048576"},
 	};
 
-	for_each(option, bad) {
-		subject_expect_refusal(&nvw_workload_steal_log, &option->option, option->part);
-	}
+	subject_expect_refusals(&nvw_workload_steal_log, NVW_E_USAGE, bad);
 }
