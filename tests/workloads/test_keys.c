@@ -11,40 +11,20 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
 
 #include "workloads/common/keyfile.h"
 #include "workloads/common/keys.h"
 #include "workloads/common/zipf.h"
 
-static char path[64];
-
-static int make_path(void **state)
-{
-	strcpy(path, "/tmp/nvwave-keys-XXXXXX");
-
-	const int fd = mkstemp(path);
-
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-	return unlink(path);
-}
-
 static void put_file(const void *content, size_t bytes)
 {
-	FILE *const f = fopen(path, "w");
+	FILE *const f = fopen(in_dir("keys"), "w");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(content, 1, bytes, f), bytes);
 	assert_int_equal(fclose(f), 0);
-}
-
-static void put_text(const char *text)
-{
-	put_file(text, strlen(text));
 }
 
 static void put_compressed(const void *content, size_t bytes, int (*filter)(struct archive *))
@@ -54,7 +34,7 @@ static void put_compressed(const void *content, size_t bytes, int (*filter)(stru
 
 	assert_int_equal(filter(a), ARCHIVE_OK);
 	assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
-	assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
+	assert_int_equal(archive_write_open_filename(a, in_dir("keys")), ARCHIVE_OK);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
 	assert_int_equal(archive_write_data(a, content, bytes), bytes);
@@ -67,7 +47,7 @@ static void expect_keys(unsigned column, unsigned count, const uint64_t *expecte
 {
 	uint64_t *keys, found;
 
-	assert_int_equal(keyfile_read(path, column, &keys, &found), 0);
+	assert_int_equal(keyfile_read(in_dir("keys"), column, &keys, &found), 0);
 	assert_int_equal(found, count);
 	assert_memory_equal(keys, expected, count * sizeof(*keys));
 	free(keys);
@@ -77,76 +57,74 @@ static void expect_refusal(unsigned column, const char *part)
 {
 	uint64_t *keys = NULL, found;
 
-	assert_int_equal(keyfile_read(path, column, &keys, &found), NVW_E_INPUT);
+	assert_int_equal(keyfile_read(in_dir("keys"), column, &keys, &found), NVW_E_INPUT);
 	assert_null(keys);
-	if (strstr(nvw_error_message(), part) == NULL) {
-		fail_msg("expected \"%s\" in \"%s\"", part, nvw_error_message());
-	}
+	assert_error_has(part);
 }
 
-TEST(text_keys_are_decimal_or_hexadecimal, make_path, remove_path)
+TEST(text_keys_are_decimal_or_hexadecimal)
 {
-	put_text("# three keys\n0\n\n0xfFfFFfffffffffff\r\n  18446744073709551614");
+	write_text("keys", "# three keys\n0\n\n0xfFfFFfffffffffff\r\n  18446744073709551614");
 	expect_keys(0, 3, (uint64_t[]){0, UINT64_MAX, UINT64_MAX - 1});
 }
 
-TEST(a_column_of_a_trace_can_be_the_key, make_path, remove_path)
+TEST(a_column_of_a_trace_can_be_the_key)
 {
-	put_text("1 0 68\n2,17,7454\n3\t2 40773\n");
+	write_text("keys", "1 0 68\n2,17,7454\n3\t2 40773\n");
 	expect_keys(2, 3, (uint64_t[]){0, 17, 2});
 	expect_keys(1, 3, (uint64_t[]){1, 2, 3});
 	expect_refusal(0, ":1: expected one 64-bit key, found \"1 0 68\"");
 	expect_refusal(4, ":1: expected a 64-bit key in column 4, found \"1 0 68\"");
 }
 
-TEST(a_malformed_line_is_named_with_its_number, make_path, remove_path)
+TEST(a_malformed_line_is_named_with_its_number)
 {
-	put_text("1\n2\n3x\n");
+	write_text("keys", "1\n2\n3x\n");
 	expect_refusal(0, ":3: expected one 64-bit key, found \"3x\"");
-	put_text("1\n-2\n");
+	write_text("keys", "1\n-2\n");
 	expect_refusal(0, ":2: expected one 64-bit key, found \"-2\"");
-	put_text("18446744073709551616\n");
+	write_text("keys", "18446744073709551616\n");
 	expect_refusal(0, ":1: expected one 64-bit key");
-	put_text("0x\n");
+	write_text("keys", "0x\n");
 	expect_refusal(0, ":1: expected one 64-bit key");
 }
 
-TEST(empty_and_keyless_files_are_refused, make_path, remove_path)
+TEST(empty_and_keyless_files_are_refused)
 {
-	put_text("");
+	write_text("keys", "");
 	expect_refusal(0, "the file is empty");
-	put_text("# nothing\n\n");
+	write_text("keys", "# nothing\n\n");
 	expect_refusal(0, "found none in 2 lines");
 	put_compressed("", 0, archive_write_add_filter_gzip);
 	expect_refusal(0, "empty");
 }
 
-TEST(binary_keys_are_big_endian, make_path, remove_path)
+TEST(binary_keys_are_big_endian)
 {
 	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\2", 16);
 	expect_keys(0, 2, (uint64_t[]){1, 0x8000000000000002u});
 }
 
-TEST(a_binary_file_cut_short_is_refused, make_path, remove_path)
+TEST(a_binary_file_cut_short_is_refused)
 {
 	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0", 13);
 	expect_refusal(0, "cut short after 5 of 8 bytes");
 }
 
-TEST(the_format_can_be_forced, make_path, remove_path)
+TEST(the_format_can_be_forced)
 {
 	char forced[80];
 	uint64_t *keys, found;
 
-	put_text("12345678");
+	write_text("keys", "12345678");
 	expect_keys(0, 1, (uint64_t[]){12345678});
-	snprintf(forced, sizeof(forced), "binary:%s", path);
+	snprintf(forced, sizeof(forced), "binary:%s", in_dir("keys"));
 	assert_int_equal(keyfile_read(forced, 0, &keys, &found), 0);
 	assert_int_equal(keys[0], 0x3132333435363738);
 	free(keys);
 }
 
-TEST(gzip_and_xz_are_accepted, make_path, remove_path)
+TEST(gzip_and_xz_are_accepted)
 {
 	put_compressed("7\n8\n", 4, archive_write_add_filter_gzip);
 	expect_keys(0, 2, (uint64_t[]){7, 8});
@@ -154,7 +132,7 @@ TEST(gzip_and_xz_are_accepted, make_path, remove_path)
 	expect_keys(0, 1, (uint64_t[]){256});
 }
 
-TEST(a_truncated_gzip_file_is_refused, make_path, remove_path)
+TEST(a_truncated_gzip_file_is_refused)
 {
 	static char text[100000];
 
@@ -162,8 +140,8 @@ TEST(a_truncated_gzip_file_is_refused, make_path, remove_path)
 		text[i] = i % 9 == 8 ? '\n' : (char)('0' + nvw_mix64(i) % 10);
 	}
 	put_compressed(text, sizeof(text), archive_write_add_filter_gzip);
-	assert_int_equal(truncate(path, 20000), 0);
-	expect_refusal(0, path);
+	assert_int_equal(truncate(in_dir("keys"), 20000), 0);
+	expect_refusal(0, in_dir("keys"));
 }
 
 TEST(absent_files_and_folders_are_refused)
@@ -177,12 +155,12 @@ TEST(absent_files_and_folders_are_refused)
 	assert_error_has("expected uniform, sequential, zipfian or a file");
 }
 
-TEST(a_file_with_too_few_keys_is_refused, make_path, remove_path)
+TEST(a_file_with_too_few_keys_is_refused)
 {
-	const struct keys_source source = {.source = path};
+	const struct keys_source source = {.source = in_dir("keys")};
 	uint64_t *keys, found;
 
-	put_text("1\n2\n");
+	write_text("keys", "1\n2\n");
 	assert_int_equal(keys_make(&source, 3, &keys, &found), NVW_E_INPUT);
 	assert_error_has("expected 3 keys, found 2");
 	assert_ok(keys_make(&source, 0, &keys, &found));
@@ -276,13 +254,6 @@ TEST(latest_prefers_the_newest)
 	assert_true(newest > 10 * oldest);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 TEST(the_corda_trace_is_read_as_it_is)
 {
 	const char *const shared = getenv("SHARED_DATA");
@@ -296,10 +267,17 @@ TEST(the_corda_trace_is_read_as_it_is)
 	assert_ok(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count));
 	assert_int_equal(count, 135702);
 	assert_true(keys[0] == 0x391c8ee0c57542c7u);
-	qsort(keys, count, sizeof(*keys), compare_keys);
+	qsort(keys, count, sizeof(*keys), by_number);
 	NVW_FOR(i, count) {
 		distinct += i == 0 || keys[i] != keys[i - 1];
 	}
 	assert_int_equal(distinct, 90468);
 	free(keys);
 }
+
+static int begin(void **state)
+{
+	return shell_begin((const char *const[]){NULL});
+}
+
+GROUP(begin, shell_end);

@@ -6,15 +6,13 @@
 #include "common/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <emu.h>
 #include <nvw/recovery.h>
 
 #include "check/check.h"
+#include "common/rig.h"
 #include "common/skip.h"
 #include "core/describe.h"
 #include "workloads/tasks/saved_tasks.h"
@@ -23,13 +21,6 @@ extern const struct nvw_workload nvw_workload_saved_tasks;
 
 static char path[64];
 
-static void ok(int error)
-{
-	if (error < 0) {
-		fail_msg("%s", nvw_error_message());
-	}
-}
-
 static struct nvw_machine *machine_of(struct nvw_pool *pool, const char *const *settings)
 {
 	struct nvw_machine *machine;
@@ -37,14 +28,8 @@ static struct nvw_machine *machine_of(struct nvw_pool *pool, const char *const *
 
 	emu_config_default(&config);
 	config.seed = 1;
-	for (; *settings != NULL; settings++) {
-		if (strncmp(*settings, "protocol=", 9) == 0) {
-			snprintf(config.protocol, sizeof config.protocol, "%s", *settings + 9);
-		} else {
-			ok(emu_config_set(&config, *settings));
-		}
-	}
-	ok(emu_create(&config, pool, NULL, &machine));
+	rig_set(&config, settings);
+	assert_ok(emu_create(&config, pool, NULL, &machine));
 	return machine;
 }
 
@@ -120,7 +105,7 @@ static bool resume(struct saved_plan *plan, const char *const *settings)
 	struct nvw_pool *pool;
 	int error;
 
-	ok(open_pool(plan, true, &pool));
+	assert_ok(open_pool(plan, true, &pool));
 	machine = machine_of(pool, settings);
 	error = saved_run(plan, machine, true);
 	emu_destroy(machine);
@@ -129,7 +114,7 @@ static bool resume(struct saved_plan *plan, const char *const *settings)
 		assert_error_has("has no recovery point");
 		return false;
 	}
-	ok(error);
+	assert_ok(error);
 	return true;
 }
 
@@ -166,19 +151,26 @@ static void cut_everywhere(
 	assert_true(resumed > 6);
 }
 
+/* A plan with a recovery point after each epoch. */
+static struct saved_plan plan_of(
+	enum saved_program program, enum saved_recovery recovery, unsigned n, unsigned entries)
+{
+	return (struct saved_plan){.program = program,
+		.recovery = recovery,
+		.n = n,
+		.every = 1,
+		.entries = entries,
+		.group_size = 16,
+		.mutation = SAVED_UNMUTATED};
+}
+
 static const char *const small[] = {"gpu.cus=2", "protocol=vi", NULL},
 			 *const other[] = {"gpu.cus=7", "protocol=hlrc", "l1.size=8KiB", NULL},
 			 *const buffered[] = {"persist.model=buffered-epoch", "protocol=dd", NULL};
 
 TEST(fibonacci_resumes_from_any_instant_under_another_machine)
 {
-	struct saved_plan plan = {.program = SAVED_FIB,
-		.recovery = SAVED_COPY,
-		.n = 9,
-		.every = 1,
-		.entries = 512,
-		.group_size = 16,
-		.mutation = SAVED_UNMUTATED};
+	struct saved_plan plan = plan_of(SAVED_FIB, SAVED_COPY, 9, 512);
 
 	cut_everywhere(&plan, 1300000, small, other);
 	plan.every = 3;
@@ -187,13 +179,7 @@ TEST(fibonacci_resumes_from_any_instant_under_another_machine)
 
 TEST(maps_are_carried_out_once_after_any_cut)
 {
-	struct saved_plan plan = {.program = SAVED_MARKS,
-		.recovery = SAVED_COPY,
-		.n = 30,
-		.every = 1,
-		.entries = 128,
-		.group_size = 16,
-		.mutation = SAVED_UNMUTATED};
+	struct saved_plan plan = plan_of(SAVED_MARKS, SAVED_COPY, 30, 128);
 
 	cut_everywhere(&plan, 900000, small, other);
 	plan.recovery = SAVED_UNDO;
@@ -203,13 +189,8 @@ TEST(maps_are_carried_out_once_after_any_cut)
 TEST(an_epoch_that_the_undo_log_rolled_back_runs_again)
 {
 	skip_if_sanitized();
-	struct saved_plan plan = {.program = SAVED_FIB,
-		.recovery = SAVED_UNDO,
-		.n = 8,
-		.every = 1,
-		.entries = 80, /* and no more room in the log than an epoch may need */
-		.group_size = 16,
-		.mutation = SAVED_UNMUTATED};
+	/* Neither the vector nor the log has more room than an epoch may need. */
+	struct saved_plan plan = plan_of(SAVED_FIB, SAVED_UNDO, 8, 80);
 
 	cut_everywhere(&plan, 1900000, small, other);
 	cut_everywhere(&plan, 2300000, buffered, small);
@@ -224,30 +205,25 @@ TEST(an_epoch_that_the_undo_log_rolled_back_runs_again)
 /* A run that ends with an error leaves the last recovery point: the same checks as after a power cut. */
 TEST(a_mistake_of_a_task_loses_no_recovery_point)
 {
-	for (unsigned recovery = SAVED_COPY; recovery <= SAVED_UNDO; recovery++) {
-		struct saved_plan plan = {.program = SAVED_FIB,
-			.recovery = (enum saved_recovery)recovery,
-			.n = 9,
-			.every = 1,
-			.entries = 64, /* of 109 that it takes */
-			.group_size = 16,
-			.mutation = SAVED_UNMUTATED};
+	for (enum saved_recovery recovery = SAVED_COPY; recovery <= SAVED_UNDO; recovery++) {
+		/* The vector has 64 of the 109 entries that it takes. */
+		struct saved_plan plan = plan_of(SAVED_FIB, recovery, 9, 64);
 		struct nvw_findings findings = {0};
 		struct nvw_description d = {0};
 		struct nvw_machine *machine;
 		struct nvw_pool *pool;
 
-		ok(open_pool(&plan, false, &pool));
+		assert_ok(open_pool(&plan, false, &pool));
 		machine = machine_of(pool, small);
-		ok(nvw_workload_saved_tasks.setup(&plan, machine));
+		assert_ok(nvw_workload_saved_tasks.setup(&plan, machine));
 		assert_int_equal(saved_run(&plan, machine, false), NVW_E_FULL);
 		assert_error_has("programs.c:");
 		assert_error_has("task fib in entry");
 		emu_destroy(machine);
 		nvw_pool_close(pool);
-		ok(open_pool(&plan, true, &pool));
+		assert_ok(open_pool(&plan, true, &pool));
 		assert_int_equal(nvw_workload_saved_tasks.check(&plan, pool, NULL, &findings), 0);
-		ok(nvw_workload_saved_tasks.inspect(pool, &d));
+		assert_ok(nvw_workload_saved_tasks.inspect(pool, &d));
 		assert_string_equal(d.values[0].name, "tasks.recovery_point");
 		assert_true(d.values[0].u64 > 3);
 		nvw__description_clear(&d);
@@ -258,13 +234,7 @@ TEST(a_mistake_of_a_task_loses_no_recovery_point)
 TEST(queens_are_counted_once_after_any_cut)
 {
 	skip_if_sanitized();
-	struct saved_plan plan = {.program = SAVED_NQUEENS,
-		.recovery = SAVED_COPY,
-		.n = 6,
-		.every = 1,
-		.entries = 512,
-		.group_size = 16,
-		.mutation = SAVED_UNMUTATED};
+	struct saved_plan plan = plan_of(SAVED_NQUEENS, SAVED_COPY, 6, 512);
 
 	cut_everywhere(&plan, 700000, small, other);
 	cut_everywhere(&plan, 700000, buffered, other);

@@ -50,10 +50,8 @@ static struct nvw_task_totals run_on(unsigned which, const struct nvw_task_progr
 	struct nvw_task_totals totals;
 
 	count[which] = 0;
-	if (machines[which](ideal_create(1 << 20, seed), program, &options, function, words, n, &totals) !=
-		0) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_ok(
+		machines[which](ideal_create(1 << 20, seed), program, &options, function, words, n, &totals));
 	ideal_destroy();
 	return totals;
 }
@@ -523,11 +521,10 @@ TEST(mistakes_end_the_run_and_are_named)
 		assert_int_equal(machines[i % 2](ideal_create(1 << 20, 1), &mistaken, &options,
 					 cases[i / 2].function, NULL, 0, &totals),
 			cases[i / 2].error);
-		if (strstr(nvw_error_message(), cases[i / 2].text) == NULL) {
-			fail_msg("\"%s\" is not in \"%s\"", cases[i / 2].text, nvw_error_message());
+		assert_error_has(cases[i / 2].text);
+		if (cases[i / 2].error != NVW_E_USAGE) {
+			assert_error_has("test_tasks.c:");
 		}
-		assert_true(cases[i / 2].error == NVW_E_USAGE ||
-			    strstr(nvw_error_message(), "test_tasks.c:") != NULL);
 		ideal_destroy();
 	}
 }

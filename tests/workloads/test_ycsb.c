@@ -1,63 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* YCSB mixes: property files and requests, as promised in ycsb.h. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include "common/test.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/shell.h"
 #include "common/skip.h"
 
 #include "workloads/common/ycsb.h"
-
-static char path[64];
-
-static int make_path(void **state)
-{
-	strcpy(path, "/tmp/nvwave-ycsb-XXXXXX");
-
-	const int fd = mkstemp(path);
-
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-	return unlink(path);
-}
-
-static void put_text(const char *text)
-{
-	FILE *const f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
 
 static void expect_refusal(const char *text, const char *part)
 {
 	struct ycsb y;
 
-	put_text(text);
-	assert_int_equal(ycsb_load(path, &y), NVW_E_INPUT);
-	if (strstr(nvw_error_message(), part) == NULL) {
-		fail_msg("expected \"%s\" in \"%s\"", part, nvw_error_message());
-	}
+	write_text("mix", text);
+	assert_int_equal(ycsb_load(in_dir("mix"), &y), NVW_E_INPUT);
+	assert_error_has(part);
 }
 
-TEST(every_used_property_is_read, make_path, remove_path)
+TEST(every_used_property_is_read)
 {
 	struct ycsb y;
 
-	put_text("# a mix\n! too\nworkload=site.ycsb.workloads.CoreWorkload\nreadproportion = 1  \n"
-		 "updateproportion: 2\r\ninsertproportion=3\nscanproportion=4\n"
-		 "readmodifywriteproportion=10\nrequestdistribution=latest\nrecordcount=7\n"
-		 "operationcount=8\nfieldcount=2\nfieldlength=33\nmaxscanlength=9\nminscanlength=4\n"
-		 "scanlengthdistribution=zipfian\nreadallfields=true\n");
-	assert_ok(ycsb_load(path, &y));
+	write_text("mix", "# a mix\n! too\nworkload=site.ycsb.workloads.CoreWorkload\nreadproportion = 1  \n"
+			  "updateproportion: 2\r\ninsertproportion=3\nscanproportion=4\n"
+			  "readmodifywriteproportion=10\nrequestdistribution=latest\nrecordcount=7\n"
+			  "operationcount=8\nfieldcount=2\nfieldlength=33\nmaxscanlength=9\nminscanlength=4\n"
+			  "scanlengthdistribution=zipfian\nreadallfields=true\n");
+	assert_ok(ycsb_load(in_dir("mix"), &y));
 	NVW_FOR(i, 4) {
 		assert_true(fabs(y.share[i] - 0.05 * (double[]){1, 2, 3, 4}[i]) < 1e-12);
 	}
@@ -72,7 +44,7 @@ TEST(every_used_property_is_read, make_path, remove_path)
 	assert_int_equal(y.scan_distribution, YCSB_ZIPFIAN);
 }
 
-TEST(nonsense_is_refused_with_its_line, make_path, remove_path)
+TEST(nonsense_is_refused_with_its_line)
 {
 	expect_refusal("\nreadproportion=half\n", ":2: readproportion: expected a share");
 	expect_refusal("updateproportion=-1\n", ":1: updateproportion");
@@ -148,3 +120,10 @@ TEST(requests_fall_on_present_records_only)
 		}
 	}
 }
+
+static int begin(void **state)
+{
+	return shell_begin((const char *const[]){NULL});
+}
+
+GROUP(begin, shell_end);
