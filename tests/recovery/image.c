@@ -14,6 +14,7 @@ static int image_write(void *context, nvw_off off, const void *from, size_t n)
 	if (im->writes++ == im->stop_at) {
 		return NVW_E_STOPPED;
 	}
+	assert_true(off + n <= im->size);
 	memcpy(im->bytes + off, from, n);
 	return 0;
 }
@@ -35,12 +36,19 @@ int open_image(struct image *im, struct nvw_pool **ret_pool)
 		.bytes = im->size,
 		.write = image_write,
 		.context = im,
-		.ask = im->asked ? ask : NULL};
+		.ask = im->asked ? ask : NULL,
+		.reads = im->reads};
 
+	im->writes = 0;
 	return nvw_pool_open_image(&image, ret_pool);
 }
 
-void image_new(struct image *im)
+void image_end(struct image *im)
+{
+	free(im->bytes);
+}
+
+struct image image_new(void)
 {
 	const struct nvw_pool_params params = {.heap_bytes = 3 * NVW_POOL_CHUNK_BYTES,
 		.streams = STREAMS,
@@ -52,12 +60,15 @@ void image_new(struct image *im)
 	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(path);
 	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
-	*im = (struct image){.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};
-	im->size = im->g.bytes;
-	im->bytes = aligned_alloc(4096, im->size);
-	memcpy(im->bytes, nvw_pool_base(pool), im->size);
+
+	struct image im = {.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};
+
+	im.size = im.g.bytes;
+	im.bytes = aligned_alloc(4096, im.size);
+	memcpy(im.bytes, nvw_pool_base(pool), im.size);
 	nvw_pool_close(pool);
 	unlink(path);
+	return im;
 }
 
 struct image image_copy(const struct image *from)
@@ -120,42 +131,45 @@ nvw_off data_at(const struct image *im, unsigned i)
 	return nvw__block_off(nvw__chunk_off(&im->g, 0), 1, i);
 }
 
-void build(struct image *im)
+struct image built(void)
 {
-	image_new(im);
-	put_sealed(im, nvw__chunk_word_off(&im->g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
-	put_sealed(im, nvw__chunk_word_off(&im->g, 1), nvw__chunk_payload(NVW__CHUNK_EXTENT, 2));
-	put_est(im, 0, NVW__EST_COMPLETED, 3);
-	put_est(im, 1, NVW__EST_COMPLETED, 5);
-	put_est(im, 3, NVW__EST_ROLLED_BACK, 2);
-	put_entry(im, 0, 0, 3, data_at(im, 0), 111, 15);
-	put_entry(im, 1, 0, 6, data_at(im, 1), 222, 15);
-	put_entry(im, 1, 1, 6, nvw_pool_root_off(&im->g, 2), 333, 15);
-	put_entry(im, 1, 2, 6, data_at(im, 1), 444, 15);
-	put_entry(im, 1, 3, 5, data_at(im, 2), 555, 15);
-	put_entry(im, 2, 0, 1, data_at(im, 3), 666, 7);
-	put(im, data_at(im, 0), 1);
-	put(im, data_at(im, 1), 2);
-	put(im, data_at(im, 2), 3);
-	put(im, data_at(im, 3), 4);
-	put(im, nvw_pool_root_off(&im->g, 2), 5);
-	put_block(im, 0, 0, NVW__BLOCK_ALLOCATED, 0, 0);
-	put_block(im, 0, 1, NVW__BLOCK_ALLOCATED_BY, 0, 3);
-	put_block(im, 0, 2, NVW__BLOCK_FREED_BY, 0, 2);
-	put_block(im, 0, 3, NVW__BLOCK_ALLOCATED_BY, 1, 6);
-	put_block(im, 0, 4, NVW__BLOCK_FREED_BY, 1, 6);
+	struct image im = image_new();
+
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_EXTENT, 2));
+	put_est(&im, 0, NVW__EST_COMPLETED, 3);
+	put_est(&im, 1, NVW__EST_COMPLETED, 5);
+	put_est(&im, 3, NVW__EST_ROLLED_BACK, 2);
+	put_entry(&im, 0, 0, 3, data_at(&im, 0), 111, 15);
+	put_entry(&im, 1, 0, 6, data_at(&im, 1), 222, 15);
+	put_entry(&im, 1, 1, 6, nvw_pool_root_off(&im.g, 2), 333, 15);
+	put_entry(&im, 1, 2, 6, data_at(&im, 1), 444, 15);
+	put_entry(&im, 1, 3, 5, data_at(&im, 2), 555, 15);
+	put_entry(&im, 2, 0, 1, data_at(&im, 3), 666, 7);
+	put(&im, data_at(&im, 0), 1);
+	put(&im, data_at(&im, 1), 2);
+	put(&im, data_at(&im, 2), 3);
+	put(&im, data_at(&im, 3), 4);
+	put(&im, nvw_pool_root_off(&im.g, 2), 5);
+	put_block(&im, 0, 0, NVW__BLOCK_ALLOCATED, 0, 0);
+	put_block(&im, 0, 1, NVW__BLOCK_ALLOCATED_BY, 0, 3);
+	put_block(&im, 0, 2, NVW__BLOCK_FREED_BY, 0, 2);
+	put_block(&im, 0, 3, NVW__BLOCK_ALLOCATED_BY, 1, 6);
+	put_block(&im, 0, 4, NVW__BLOCK_FREED_BY, 1, 6);
+	return im;
 }
 
 int recover(struct image *im, struct nvw_recovery *report)
 {
 	struct nvw_pool *pool;
-	int r = open_image(im, &pool);
+	struct nvw_recovery none;
 
+	report = report ? report : &none;
 	*report = (struct nvw_recovery){0};
-	if (r == 0) {
-		r = nvw_recover(pool, report);
-		nvw_pool_close(pool);
-	}
+	NVW_TRY(open_image(im, &pool));
+	const int r = nvw_recover(pool, report);
+
+	nvw_pool_close(pool);
 	return r;
 }
 

@@ -19,13 +19,18 @@ struct image {
 	uint64_t size;
 	uint64_t writes, stop_at; /* the power goes at this write; UINT64_MAX: never */
 	struct nvw_pool_geometry g;
-	unsigned *asked; /* the words that were asked for; NULL: they are read */
+	unsigned *asked;              /* the words that were asked for; NULL: they are read */
+	struct nvw_pool_reads *reads; /* of the pool as it opens; NULL: not kept */
 };
 
+/* Its bytes are freed at the end of its block. */
+#define IMAGE(name) struct image name __attribute__((cleanup(image_end)))
+void image_end(struct image *im);
+
+/* Counts writes from 0 again. */
 int open_image(struct image *im, struct nvw_pool **ret_pool);
 
-/* Both allocate the bytes, which the caller frees. */
-void image_new(struct image *im); /* an empty pool */
+struct image image_new(void); /* an empty pool */
 struct image image_copy(const struct image *from);
 
 void put(struct image *im, nvw_off off, uint64_t word);
@@ -44,8 +49,9 @@ nvw_off data_at(const struct image *im, unsigned i);
  * Stream 0: epoch 3 complete. Stream 1: epoch 6 open, two words changed, one of them twice, an allocation and
  * a free. Stream 2: epoch 1 open and torn. Stream 3: epoch 2 was rolled back before. An extent in chunk 1.
  */
-void build(struct image *im);
+struct image built(void);
 
+/* The report may be NULL. */
 int recover(struct image *im, struct nvw_recovery *report);
 bool allocated(struct image *im, nvw_off off);
 void put_headers(struct image *im, const struct nvw_pool *pool); /* both of its headers, as this pool's */

@@ -5,7 +5,6 @@
 #include "image.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "recovery/through.h"
@@ -48,7 +47,6 @@ TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 	NVW_FOR(i, 2) {
 		const nvw_off off = im.g.chunks + 64, far = off + distance, named = i ? far : off,
 			      other = i ? off : far;
-		struct nvw_recovery report;
 		struct nvw_pool *pool;
 		uint64_t value = 0;
 
@@ -65,7 +63,7 @@ TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 		assert_false(rec_through_restores(&through, 1, 0, other, &value));
 		assert_int_equal(asked, 2); /* whose it is, two words say */
 		nvw_pool_close(pool);
-		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(recover(&im, NULL), 0);
 		assert_int_equal(get(&im, named), 77);
 		assert_int_equal(get(&im, other), i ? 77 : 0);
 	}
@@ -108,9 +106,8 @@ TEST(the_status_table_is_looked_at_for_other_entries_alone)
 {
 	struct rec_entry entry;
 	struct nvw_pool *pool;
-	struct image im;
+	IMAGE(im) = built();
 
-	build(&im);
 	im.bytes[nvw__est_off(&im.g, 0)] ^= 1;
 	assert_int_equal(open_image(&im, &pool), 0);
 	NVW_FOR(i, 2) {
@@ -122,18 +119,15 @@ TEST(the_status_table_is_looked_at_for_other_entries_alone)
 		assert_int_equal(entry.verdict, REC_IGNORE);
 	}
 	nvw_pool_close(pool);
-	free(im.bytes);
 }
 
 TEST(what_is_looked_through_is_what_recovery_does)
 {
-	struct nvw_recovery report;
-	struct image im, recovered;
+	IMAGE(im) = built();
+	IMAGE(recovered) = image_copy(&im);
 	struct nvw_pool *pool;
 
-	build(&im);
-	recovered = image_copy(&im);
-	assert_int_equal(recover(&recovered, &report), 0);
+	assert_int_equal(recover(&recovered, NULL), 0);
 	assert_int_equal(open_image(&im, &pool), 0);
 	NVW_FOR(i, 2) {
 		const struct rec_through through = {
@@ -142,18 +136,15 @@ TEST(what_is_looked_through_is_what_recovery_does)
 		assert_looked_through(&through, &im, &recovered);
 	}
 	nvw_pool_close(pool);
-	free(im.bytes);
-	free(recovered.bytes);
 }
 
 TEST(damage_that_is_looked_through_is_found)
 {
 	struct rec_entry entry;
 	struct nvw_pool *pool;
-	struct image im;
+	IMAGE(im) = built();
 	uint64_t word;
 
-	build(&im);
 	im.bytes[nvw__est_off(&im.g, 2)] ^= 1;
 	im.bytes[nvw__chunk_word_off(&im.g, 2)] ^= 1;
 	im.bytes[nvw__entry_off(&im.g, 1, 1)] ^= 1;
@@ -167,5 +158,4 @@ TEST(damage_that_is_looked_through_is_found)
 	assert_int_equal(rec_through_entry(&through, 1, 1, &entry), NVW_E_DAMAGED);
 	assert_int_equal(rec_through_block(&through, nvw__chunk_off(&im.g, 0) + 8 * 3, &word), NVW_E_DAMAGED);
 	nvw_pool_close(pool);
-	free(im.bytes);
 }

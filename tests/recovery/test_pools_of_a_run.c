@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pools of one run: their files, that the first stands for all, and that recovery covers each of them. */
-#include "common/test.h"
+#include "image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #include <libpmem.h>
-#include <nvw/recovery.h>
-
-#include "pool/layout.h"
 
 static char path[64], second[80], third[80];
 
@@ -54,9 +51,7 @@ static void fails(const char *what, int expected, const char *message)
 	struct nvw_pool *pool;
 
 	assert_int_equal(nvw_pool_open(what, NVW_POOL_READ, &pool), expected);
-	if (!strstr(nvw_error_message(), message)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	assert_error_has(message);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -147,32 +142,6 @@ TEST(a_writer_locks_every_pool_of_the_run, begin, end)
 
 /* ---- Images -------------------------------------------------------------------------------- */
 
-struct image {
-	uint8_t *bytes;
-	uint64_t size, writes, stop_at;
-};
-
-static int image_write(void *context, nvw_off off, const void *from, size_t n)
-{
-	struct image *const im = context;
-
-	if (im->writes++ == im->stop_at) {
-		return NVW_E_STOPPED;
-	}
-	assert_true(off + n <= im->size);
-	memcpy(im->bytes + off, from, n);
-	return 0;
-}
-
-static int open_image(struct image *im, struct nvw_pool_reads *reads, struct nvw_pool **ret)
-{
-	const struct nvw_pool_image image = {
-		.image = im->bytes, .bytes = im->size, .write = image_write, .context = im, .reads = reads};
-
-	im->writes = 0;
-	return nvw_pool_open_image(&image, ret);
-}
-
 static struct image image_of_a_run(unsigned count)
 {
 	struct nvw_pool *const pool = create(count);
@@ -186,14 +155,15 @@ static struct image image_of_a_run(unsigned count)
 
 TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
 {
-	struct image im = image_of_a_run(3);
+	IMAGE(im) = image_of_a_run(3);
 	struct nvw_pool *pool, *last;
 	uint64_t words[8192] = {0};
 	uint32_t order[8192], rank[8192];
 	struct nvw_pool_reads reads = {.words = words, .order = order, .rank = rank};
 
+	im.reads = &reads;
 	assert_true(im.size / 512 < 8192);
-	assert_int_equal(open_image(&im, &reads, &pool), 0);
+	assert_int_equal(open_image(&im, &pool), 0);
 	assert_int_equal(nvw_pool_count(pool), 3);
 	last = nvw_pool_number(pool, 2);
 
@@ -207,8 +177,8 @@ TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
 	assert_null(nvw_pool_at(last, nvw_pool_geometry(last)->bytes, 1));
 	nvw_pool_close(pool);
 	im.size -= 4096;
-	assert_int_equal(open_image(&im, NULL, &pool), NVW_E_DAMAGED);
-	free(im.bytes);
+	im.reads = NULL;
+	assert_int_equal(open_image(&im, &pool), NVW_E_DAMAGED);
 }
 
 /* ---- Recovery ------------------------------------------------------------------------------ */
@@ -235,60 +205,48 @@ static uint64_t changed_word(const struct nvw_pool *pool)
 
 TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 {
-	struct image im = image_of_a_run(2), before;
+	IMAGE(im) = image_of_a_run(2);
 	struct nvw_pool *pool;
 	struct nvw_recovery report = {0};
-	uint64_t writes;
 
-	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	assert_int_equal(open_image(&im, &pool), 0);
 	open_epoch(&im, pool, 1, 2);
 	open_epoch(&im, nvw_pool_number(pool, 1), 3, 4);
 	nvw_pool_close(pool);
-	before = im;
-	before.bytes = malloc(im.size);
-	memcpy(before.bytes, im.bytes, im.size);
 
-	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	IMAGE(before) = image_copy(&im);
+
+	assert_int_equal(open_image(&im, &pool), 0);
 	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(changed_word(pool), 1);
 	assert_int_equal(changed_word(nvw_pool_number(pool, 1)), 3);
 	assert_int_equal(report.epochs_rolled_back, 2);
 	assert_int_equal(report.words_written, im.writes);
 	nvw_pool_close(pool);
-	writes = im.writes;
 
 	/* Again: nothing; interrupted anywhere and repeated: the same bytes. */
-	assert_int_equal(open_image(&im, NULL, &pool), 0);
-	assert_ok(nvw_recover(pool, &report));
-	assert_int_equal(im.writes, 0);
-	nvw_pool_close(pool);
-	NVW_FOR(stop, writes) {
-		struct image cut = before;
+	const uint64_t writes = im.writes;
 
-		cut.bytes = malloc(im.size);
-		memcpy(cut.bytes, before.bytes, im.size);
+	assert_ok(recover(&im, NULL));
+	assert_int_equal(im.writes, 0);
+	NVW_FOR(stop, writes) {
+		IMAGE(cut) = image_copy(&before);
+
 		cut.stop_at = stop;
-		assert_int_equal(open_image(&cut, NULL, &pool), 0);
-		assert_int_equal(nvw_recover(pool, &report), NVW_E_STOPPED);
-		nvw_pool_close(pool);
+		assert_int_equal(recover(&cut, NULL), NVW_E_STOPPED);
 		cut.stop_at = UINT64_MAX;
-		assert_int_equal(open_image(&cut, NULL, &pool), 0);
-		assert_ok(nvw_recover(pool, &report));
-		nvw_pool_close(pool);
+		assert_ok(recover(&cut, NULL));
 		assert_memory_equal(cut.bytes, im.bytes, im.size);
-		free(cut.bytes);
 	}
-	free(before.bytes);
-	free(im.bytes);
 }
 
 TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 {
-	struct image im = image_of_a_run(2);
+	IMAGE(im) = image_of_a_run(2);
 	struct nvw_pool *pool;
 	struct nvw_recovery report = {0};
 
-	assert_int_equal(open_image(&im, NULL, &pool), 0);
+	assert_int_equal(open_image(&im, &pool), 0);
 	open_epoch(&im, pool, 1, 2);
 	/* An epoch's number whose seal is wrong. */
 	memset(im.bytes + nvw_pool_begin(nvw_pool_number(pool, 1)) +
@@ -298,7 +256,6 @@ TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 	assert_int_equal(im.writes, 0);
 	assert_int_equal(changed_word(pool), 2);
 	nvw_pool_close(pool);
-	free(im.bytes);
 }
 
 /* ---- Durability ---------------------------------------------------------------------------- */

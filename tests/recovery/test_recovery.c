@@ -39,10 +39,9 @@ TEST(exactly_one_case_fits_every_combination_of_facts)
 
 TEST(open_epochs_are_undone_and_complete_ones_kept)
 {
-	struct image im;
+	IMAGE(im) = built();
 	struct nvw_recovery report;
 
-	build(&im);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(get(&im, data_at(&im, 0)), 1);
 	assert_int_equal(get(&im, data_at(&im, 1)), 222); /* the oldest of its two values */
@@ -62,7 +61,6 @@ TEST(open_epochs_are_undone_and_complete_ones_kept)
 	assert_int_equal(report.entries_torn, 1);
 	assert_int_equal(report.blocks_freed, 1);
 	assert_int_equal(report.blocks_kept, 1);
-	free(im.bytes);
 }
 
 static int check_nothing(
@@ -92,12 +90,10 @@ static void judge(struct image *im, struct ct_recoveries *noted)
 TEST(a_crash_test_notes_the_most_that_recovery_did)
 {
 	struct ct_recoveries noted = {0}, of_none = {0};
-	struct nvw_recovery report;
-	struct image im, recovered;
+	IMAGE(im) = built();
+	IMAGE(recovered) = image_copy(&im);
 
-	build(&im);
-	recovered = image_copy(&im);
-	assert_int_equal(recover(&recovered, &report), 0);
+	assert_int_equal(recover(&recovered, NULL), 0);
 	judge(&im, &noted);
 	judge(&recovered, &noted);
 	judge(&recovered, &of_none);
@@ -109,51 +105,43 @@ TEST(a_crash_test_notes_the_most_that_recovery_did)
 	assert_int_equal(of_none.entries_read, STREAMS * ENTRIES);
 	assert_int_equal(of_none.words_restored, 0);
 	assert_int_equal(of_none.words_written, 0);
-	free(im.bytes);
-	free(recovered.bytes);
 }
 
 TEST(recovering_twice_writes_nothing)
 {
-	struct image im;
+	IMAGE(im) = built();
 	struct nvw_recovery report;
 
-	build(&im);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_true(report.words_written > 0);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(report.words_written, 0);
-	free(im.bytes);
 }
 
 TEST(an_interruption_at_any_write_changes_nothing_about_the_result)
 {
-	struct image im, whole;
+	IMAGE(im) = built();
 	struct nvw_recovery report;
-	uint64_t writes;
 
-	build(&im);
 	/* An open epoch that left nothing but a block word, and a damaged header. */
 	put_block(&im, 0, 6, NVW__BLOCK_ALLOCATED_BY, 0, 4);
 	put_block(&im, 0, 7, NVW__BLOCK_FREED_BY, 3, 3);
 	im.bytes[100] ^= 1;
-	whole = image_copy(&im);
+
+	IMAGE(whole) = image_copy(&im);
+
 	assert_int_equal(recover(&whole, &report), 0);
 	assert_int_equal(report.header_repaired, 1);
-	writes = whole.writes;
-	assert_true(writes > 5);
-	NVW_FOR(at, writes) {
-		struct image cut = image_copy(&im);
+	assert_true(whole.writes > 5);
+	NVW_FOR(at, whole.writes) {
+		IMAGE(cut) = image_copy(&im);
 
 		cut.stop_at = at;
 		assert_int_equal(recover(&cut, &report), NVW_E_STOPPED);
 		cut.stop_at = UINT64_MAX;
 		assert_int_equal(recover(&cut, &report), 0);
 		assert_memory_equal(cut.bytes, whole.bytes, whole.size);
-		free(cut.bytes);
 	}
-	free(im.bytes);
-	free(whole.bytes);
 }
 
 static bool is_data_0(void *context, nvw_off block, uint64_t bytes)
@@ -163,15 +151,12 @@ static bool is_data_0(void *context, nvw_off block, uint64_t bytes)
 
 TEST(a_sweep_frees_what_nobody_reaches)
 {
-	struct image im;
-	struct nvw_recovery report;
+	IMAGE(im) = built();
+	struct nvw_recovery report = {0};
+	nvw_off keep = data_at(&im, 0);
 	struct nvw_pool *pool;
-	nvw_off keep;
 
-	build(&im);
-	assert_int_equal(recover(&im, &report), 0);
-	keep = data_at(&im, 0);
-	report = (struct nvw_recovery){0};
+	assert_int_equal(recover(&im, NULL), 0);
 	assert_int_equal(open_image(&im, &pool), 0);
 	assert_int_equal(nvw_heap_sweep(pool, is_data_0, &keep, &report), 0);
 	assert_int_equal(report.blocks_freed, 3); /* two blocks and the extent */
@@ -179,7 +164,6 @@ TEST(a_sweep_frees_what_nobody_reaches)
 	assert_true(allocated(&im, keep));
 	assert_false(allocated(&im, data_at(&im, 1)));
 	assert_false(allocated(&im, nvw__chunk_off(&im.g, 1)));
-	free(im.bytes);
 }
 
 static bool reach_nothing(void *context, nvw_off block, uint64_t bytes)
@@ -191,24 +175,21 @@ TEST(recovery_and_sweep_count_every_word_that_they_write)
 {
 	struct nvw_recovery report = {0};
 	struct nvw_pool *pool;
-	struct image im;
+	IMAGE(im) = built();
 
-	build(&im);
 	assert_int_equal(open_image(&im, &pool), 0);
 	assert_int_equal(nvw_recover(pool, &report), 0);
 	assert_int_equal(report.words_written, im.writes);
 	assert_int_equal(nvw_heap_sweep(pool, reach_nothing, NULL, &report), 0);
 	assert_int_equal(report.words_written, im.writes);
 	nvw_pool_close(pool);
-	free(im.bytes);
 }
 
 TEST(recovery_counts_the_streams_whose_last_epoch_completed)
 {
 	struct nvw_recovery report;
-	struct image im;
+	IMAGE(im) = built();
 
-	build(&im);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(report.epochs_completed, 1);
@@ -216,7 +197,6 @@ TEST(recovery_counts_the_streams_whose_last_epoch_completed)
 	put_est(&im, 1, NVW__EST_COMPLETED, 7);
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(report.epochs_completed, 2);
-	free(im.bytes);
 }
 
 TEST(the_state_of_a_stream_is_told_of_those_that_exist)
@@ -225,9 +205,8 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 		{5, NVW_EPOCH_COMPLETED, 3}, {0, NVW_EPOCH_NEVER, 0}, {2, NVW_EPOCH_ROLLED_BACK, 0}};
 	struct nvw_stream_state found;
 	struct nvw_pool *pool;
-	struct image im;
+	IMAGE(im) = built();
 
-	build(&im);
 	assert_int_equal(open_image(&im, &pool), 0);
 	NVW_FOR(stream, STREAMS) {
 		assert_int_equal(nvw_stream_state(pool, stream, &found), 0);
@@ -238,21 +217,18 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 	assert_int_equal(nvw_stream_state(pool, STREAMS, &found), NVW_E_USAGE);
 	assert_int_equal(nvw_stream_state(pool, STREAMS + 1, &found), NVW_E_USAGE);
 	nvw_pool_close(pool);
-	free(im.bytes);
 }
 
 TEST(a_pool_that_keeps_no_holders_has_none)
 {
 	struct nvw_pool *pool;
-	struct image im;
+	IMAGE(im) = built();
 	nvw_off off = 77;
 
-	build(&im);
 	assert_int_equal(open_image(&im, &pool), 0);
 	assert_int_equal(nvw_pool_holders(pool, 1, &off, 1), 0);
 	assert_int_equal(off, 77);
 	nvw_pool_close(pool);
-	free(im.bytes);
 }
 
 TEST(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any)
@@ -298,11 +274,9 @@ static void random_history(uint64_t seed, uint64_t first)
 	uint64_t before[WORDS] = {0}, after[WORDS], now[WORDS];
 	const unsigned last = 1 + (unsigned)nvw_random_below(&random, 5),
 		       step = (unsigned)nvw_random_below(&random, 4);
-	struct image im;
-	struct nvw_recovery report;
+	IMAGE(im) = image_new();
 	bool is_before = true, is_after = true;
 
-	image_new(&im);
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
 	if (first > 1) {
 		put_est(&im, 0, NVW__EST_COMPLETED, first - 1);
@@ -331,14 +305,13 @@ static void random_history(uint64_t seed, uint64_t first)
 			memcpy(before, after, sizeof before);
 		}
 	}
-	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(recover(&im, NULL), 0);
 	NVW_FOR(i, WORDS) {
 		now[i] = get(&im, data_at(&im, i));
 		is_before = is_before && now[i] == before[i];
 		is_after = is_after && now[i] == after[i];
 	}
 	assert_true(step == 3 ? is_after : is_before);
-	free(im.bytes);
 }
 
 TEST(random_histories_end_before_or_after_their_last_epoch)

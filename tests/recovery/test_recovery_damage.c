@@ -14,10 +14,9 @@
 /* Recovers after an old epoch and one whose entry has only some of its words. */
 static struct nvw_recovery recover_torn(uint64_t old, uint64_t epoch, unsigned words)
 {
-	struct image im;
+	IMAGE(im) = image_new();
 	struct nvw_recovery report;
 
-	image_new(&im);
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
 	put_est(&im, 0, NVW__EST_COMPLETED, epoch - 1);
 	put_entry(&im, 0, 0, old, data_at(&im, 0), 0x1111111111111111, 15);
@@ -27,7 +26,6 @@ static struct nvw_recovery recover_torn(uint64_t old, uint64_t epoch, unsigned w
 	assert_int_equal(recover(&im, &report), 0);
 	assert_int_equal(get(&im, data_at(&im, 0)), 10);
 	assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
-	free(im.bytes);
 	return report;
 }
 
@@ -63,19 +61,16 @@ TEST(an_entry_is_torn_however_long_ago_its_slot_was_used)
 TEST(a_torn_entry_of_a_later_epoch_is_damage)
 {
 	for (unsigned words = 1; words < 16; words++) {
-		struct image im;
-		struct nvw_recovery report;
+		IMAGE(im) = image_new();
 
-		image_new(&im);
 		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
 		put_est(&im, 0, NVW__EST_COMPLETED, 8);
 		put_entry(&im, 0, 0, 9, data_at(&im, 0), 0x1111111111111111, 15);
 		put_entry(&im, 0, 1, 7, data_at(&im, 1), 0x2222222222222222, 15);
 		put_entry(&im, 0, 1, 10, data_at(&im, 1), 0x3333333333333333, words);
 		put(&im, data_at(&im, 0), 10);
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 		assert_int_equal(get(&im, data_at(&im, 0)), 10);
-		free(im.bytes);
 	}
 }
 
@@ -88,44 +83,35 @@ TEST(a_changed_byte_behind_either_header_is_mended)
 
 	for_each(row, at) {
 		struct nvw_recovery report;
-		struct image im;
+		IMAGE(im) = built();
 
-		build(&im);
 		im.bytes[*row] = 1;
 		assert_int_equal(recover(&im, &report), 0);
 		assert_int_equal(report.header_repaired, 1);
 		assert_int_equal(im.bytes[*row], 0);
 		assert_memory_equal(im.bytes, im.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
-		free(im.bytes);
 	}
 }
 
 TEST(a_pool_that_has_lost_its_end_is_refused)
 {
-	struct nvw_recovery report;
-	struct image im;
+	IMAGE(im) = built();
 
-	build(&im);
 	im.size -= 4096;
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	im.size += 2 * 4096;
 	im.bytes = realloc(im.bytes, im.size);
 	memset(im.bytes + im.size - 4096, 0, 4096);
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-	free(im.bytes);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 }
 
 TEST(the_header_of_another_pool_beside_ones_own_is_refused)
 {
-	struct nvw_recovery report;
-	struct image im, other;
+	IMAGE(im) = built();
+	IMAGE(other) = built();
 
-	build(&im);
-	build(&other);
 	memcpy(im.bytes + NVW__COPY_OFF, other.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-	free(im.bytes);
-	free(other.bytes);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 }
 
 TEST(the_damaged_page_of_the_header_is_named)
@@ -134,15 +120,13 @@ TEST(the_damaged_page_of_the_header_is_named)
 
 	NVW_FOR(i, 2) {
 		struct nvw_pool *pool;
-		struct image im;
+		IMAGE(im) = built();
 
-		build(&im);
 		assert_int_equal(open_image(&im, &pool), 0);
 		assert_int_equal(nvw__header_damaged(pool), 0);
 		im.bytes[pages[i] + 100] ^= 1;
 		assert_int_equal(nvw__header_damaged(pool), i + 1);
 		nvw_pool_close(pool);
-		free(im.bytes);
 	}
 }
 
@@ -151,15 +135,13 @@ TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 	static const struct nvw__member members[] = {
 		{.count = 1}, {.number = 1}, {.count = 2, .number = 2}, {.count = NVW_POOLS_MAX + 1}};
 	enum { MEMBERS = NVW_COUNT(members) };
-	struct nvw_recovery report;
-	struct image im;
+	IMAGE(im) = image_new();
 
-	image_new(&im);
 	NVW_FOR(i, MEMBERS + 4) {
 		struct nvw_pool pool = {.geometry = im.g};
 
 		put_headers(&im, &pool);
-		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(recover(&im, NULL), 0);
 		if (i < MEMBERS) {
 			pool.member = members[i];
 		} else if (i == MEMBERS) {
@@ -172,9 +154,8 @@ TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 			pool.geometry.streams++;
 		}
 		put_headers(&im, &pool);
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	}
-	free(im.bytes);
 }
 
 /* ---- Words --------------------------------------------------------------------------------------- */
@@ -199,13 +180,13 @@ static uint64_t meaning(struct image *im)
 
 static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expected)
 {
-	struct image bad = image_copy(im), before;
-	struct nvw_recovery report;
-	int r;
+	IMAGE(bad) = image_copy(im);
 
 	bad.bytes[at] ^= bits;
-	before = image_copy(&bad);
-	r = recover(&bad, &report);
+
+	IMAGE(before) = image_copy(&bad);
+	const int r = recover(&bad, NULL);
+
 	if (r == 0) {
 		if (meaning(&bad) != expected) {
 			fail_msg("offset %llu, bits %02x: a wrong answer in silence", (unsigned long long)at,
@@ -215,22 +196,19 @@ static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expe
 		assert_true(r == NVW_E_DAMAGED || r == NVW_E_NOT_A_POOL || r == NVW_E_VERSION);
 		assert_memory_equal(bad.bytes, before.bytes, bad.size);
 	}
-	free(bad.bytes);
-	free(before.bytes);
 }
 
 TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 {
 	static const uint8_t changes[] = {0x01, 0x80, 0xff};
-	struct image im, whole;
-	struct nvw_recovery report;
-	uint64_t expected;
+	IMAGE(im) = built();
+	IMAGE(whole) = image_copy(&im);
 	const nvw_off table = 8 * 48; /* the first block words of chunk 0 */
 
-	build(&im);
-	whole = image_copy(&im);
-	assert_int_equal(recover(&whole, &report), 0);
-	expected = meaning(&whole);
+	assert_int_equal(recover(&whole, NULL), 0);
+
+	const uint64_t expected = meaning(&whole);
+
 	NVW_EACH(change, changes, sizeof changes) {
 		NVW_FOR(at, im.g.chunks + table) {
 			/* Root words are the structure's own, and so is what nothing uses between the tables
@@ -245,20 +223,15 @@ TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 			flip(&im, at, *change, expected);
 		}
 	}
-	free(im.bytes);
-	free(whole.bytes);
 }
 
 TEST(a_word_that_strayed_from_its_place_is_damage)
 {
-	struct image im;
-	struct nvw_recovery report;
+	IMAGE(im) = built();
 
-	build(&im);
 	put(&im, nvw__est_off(&im.g, 0), get(&im, nvw__est_off(&im.g, 1)));
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-	assert_non_null(strstr(nvw_error_message(), "offset 0x"));
-	free(im.bytes);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
+	assert_error_has("offset 0x");
 }
 
 TEST(a_log_entry_that_points_outside_the_data_is_damage)
@@ -266,29 +239,23 @@ TEST(a_log_entry_that_points_outside_the_data_is_damage)
 	static const nvw_off places[] = {0, 4096, 8, UINT64_C(1) << 34};
 
 	for_each(row, places) {
-		struct image im;
-		struct nvw_recovery report;
+		IMAGE(im) = built();
 
-		build(&im);
 		put_entry(&im, 1, 0, 6, *row, 1, 15);
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-		free(im.bytes);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	}
 }
 
 TEST(an_epoch_from_the_future_is_damage)
 {
-	struct image im;
-	struct nvw_recovery report;
+	IMAGE(im) = built();
 
-	build(&im);
 	put_entry(&im, 1, 0, 8, data_at(&im, 0), 1, 15);
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	put_entry(&im, 1, 0, 6, data_at(&im, 0), 1, 15);
-	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(recover(&im, NULL), 0);
 	put_block(&im, 0, 5, NVW__BLOCK_ALLOCATED_BY, 0, 9);
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-	free(im.bytes);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 }
 
 TEST(a_sealed_word_that_says_the_impossible_is_damage)
@@ -296,28 +263,22 @@ TEST(a_sealed_word_that_says_the_impossible_is_damage)
 	static const uint64_t payloads[] = {7, UINT64_C(3) << 24 | 1, UINT64_C(1) << 24};
 
 	for_each(row, payloads) {
-		struct image im;
-		struct nvw_recovery report;
+		IMAGE(im) = built();
 
-		build(&im);
 		put_sealed(&im, nvw__est_off(&im.g, 2), *row);
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-		free(im.bytes);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	}
 }
 
 TEST(a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written)
 {
 	NVW_FOR(i, NVW__ENTRY_WORDS) {
-		struct nvw_recovery report;
-		struct image im;
+		IMAGE(im) = built();
 
-		build(&im);
 		im.bytes[nvw__entry_off(&im.g, 0, 0) + 8 * i] ^= 1;
-		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(recover(&im, NULL), 0);
 		im.bytes[nvw__entry_off(&im.g, 0, 1) + 8 * i] ^= 1;
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-		free(im.bytes);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	}
 }
 
@@ -325,15 +286,12 @@ TEST(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage)
 {
 	NVW_FOR(i, 4) {
 		const enum nvw__block_kind kind = i % 2 ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
-		struct nvw_recovery report;
-		struct image im;
+		IMAGE(im) = built();
 
-		build(&im);
 		put_block(&im, 0, 5, kind, i < 2, i >= 2);
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 		put_block(&im, 0, 5, kind, 0, 0);
-		assert_int_equal(recover(&im, &report), 0);
-		free(im.bytes);
+		assert_int_equal(recover(&im, NULL), 0);
 	}
 }
 
@@ -344,36 +302,29 @@ TEST(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not)
 		uint64_t taken, refused;
 	} limits[] = {{NVW__CHUNK_EXTENT, 2, 3}, {NVW__CHUNK_CLASS, NVW_HEAP_CLASSES - 1, NVW_HEAP_CLASSES},
 		{NVW__CHUNK_FREE, 0, 1}, {NVW__CHUNK_EXTENT, 1, 0}};
-	struct nvw_recovery report;
-	struct image im;
+	IMAGE(im) = image_new(); /* of three chunks */
 
-	image_new(&im); /* of three chunks */
 	for_each(limit, limits) {
 		const nvw_off off = nvw__chunk_word_off(&im.g, 1);
 
 		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->refused));
-		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->taken));
-		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(recover(&im, NULL), 0);
 	}
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_KINDS, 0));
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
-	free(im.bytes);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 }
 
 TEST(a_chunk_within_an_extent_is_free_or_damage)
 {
-	struct nvw_recovery report;
-	struct image im;
-	nvw_off inner;
+	IMAGE(im) = built(); /* the extent has chunks 1 and 2 */
+	const nvw_off inner = nvw__chunk_word_off(&im.g, 2);
 
-	build(&im); /* the extent has chunks 1 and 2 */
-	inner = nvw__chunk_word_off(&im.g, 2);
 	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_CLASS, 3));
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	put(&im, inner, 1);
-	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
-	assert_int_equal(recover(&im, &report), 0);
-	free(im.bytes);
+	assert_int_equal(recover(&im, NULL), 0);
 }
