@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -302,35 +300,65 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 	}
 }
 
-/* A closed log of n records in a memory file; the caller closes the descriptor. */
-static int written_log(uint64_t n)
+typedef struct nvw_log_record record_of(uint64_t i);
+
+static struct nvw_log_writer *writer_of(
+	int fd, const struct nvw_log_info *info, record_of *record, uint64_t n)
 {
-	const int fd = memory_file();
-	struct nvw_log_info info = INFO;
 	struct nvw_log_writer *w;
 
-	info.ranges = true;
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
+	assert_ok(nvw_log_create_fd(dup(fd), "test log", info, &w));
 	NVW_FOR(i, n) {
-		const struct nvw_log_record record = record_number(i);
+		const struct nvw_log_record r = record(i);
 
-		assert_ok(nvw_log_append(w, &record));
+		assert_ok(nvw_log_append(w, &r));
 	}
 	assert_int_equal(nvw_log_records(w), n);
-	assert_ok(nvw_log_close(w, n * 1000));
+	return w;
+}
+
+/* A closed log of n records in a memory file; the caller closes the descriptor. */
+static int log_of(const struct nvw_log_info *info, record_of *record, uint64_t n)
+{
+	const int fd = memory_file();
+
+	assert_ok(nvw_log_close(writer_of(fd, info, record, n), n * 1000));
 	return fd;
+}
+
+static int written_log(uint64_t n)
+{
+	struct nvw_log_info info = INFO;
+
+	info.ranges = true;
+	return log_of(&info, record_number, n);
+}
+
+static struct nvw_log_reader *reader_of(int fd)
+{
+	struct nvw_log_reader *r;
+
+	assert_ok(nvw_log_open_fd(fd, "test log", &r));
+	return r;
+}
+
+static void assert_records(struct nvw_log_reader *r, record_of *record, uint64_t n)
+{
+	struct nvw_log_record got;
+
+	NVW_FOR(i, n) {
+		const struct nvw_log_record expected = record(i);
+
+		assert_int_equal(nvw_log_next(r, &got), 1);
+		assert_same(&expected, &got);
+	}
 }
 
 static void assert_reads_as_written(struct nvw_log_reader *r, uint64_t n)
 {
 	struct nvw_log_record got;
 
-	NVW_FOR(i, n) {
-		const struct nvw_log_record expected = record_number(i);
-
-		assert_int_equal(nvw_log_next(r, &got), 1);
-		assert_same(&expected, &got);
-	}
+	assert_records(r, record_number, n);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(got.kind, NVW_LOG_END);
 	assert_int_equal(got.time_ps, n * 1000);
@@ -341,10 +369,8 @@ static void assert_reads_as_written(struct nvw_log_reader *r, uint64_t n)
 TEST(records_come_back_as_they_were_written_over_many_blocks)
 {
 	const uint64_t n = 200000;
-	const int fd = written_log(n);
-	struct nvw_log_reader *r;
+	struct nvw_log_reader *const r = reader_of(written_log(n));
 
-	assert_ok(nvw_log_open_fd(fd, "test log", &r));
 	assert_reads_as_written(r, n);
 	assert_int_equal(nvw_log_rewind(r), 0);
 	assert_reads_as_written(r, n);
@@ -354,34 +380,26 @@ TEST(records_come_back_as_they_were_written_over_many_blocks)
 static int operations_log(bool operations, uint64_t n)
 {
 	struct nvw_log_info info = INFO;
-	const int fd = memory_file();
-	struct nvw_log_writer *w;
 
 	info.operations = operations;
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	NVW_FOR(i, n) {
-		const struct nvw_log_record record = operation_number(i);
+	return log_of(&info, operation_number, n);
+}
 
-		assert_ok(nvw_log_append(w, &record));
-	}
-	assert_ok(nvw_log_close(w, n * 1000));
-	return fd;
+static uint8_t version_of(int fd)
+{
+	uint8_t head[16];
+
+	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
+	return head[8];
 }
 
 TEST(operations_of_a_program_come_back_with_thread_place_and_name)
 {
-	enum { N = 1000 };
-	struct nvw_log_reader *r;
-	struct nvw_log_record got;
+	const uint64_t n = 1000;
+	struct nvw_log_reader *const r = reader_of(operations_log(true, n));
 
-	assert_ok(nvw_log_open_fd(operations_log(true, N), "test log", &r));
 	assert_true(nvw_log_info(r)->operations);
-	NVW_FOR(i, N) {
-		const struct nvw_log_record expected = operation_number(i);
-
-		assert_int_equal(nvw_log_next(r, &got), 1);
-		assert_same(&expected, &got);
-	}
+	assert_records(r, operation_number, n);
 	nvw_log_reader_close(r);
 }
 
@@ -390,58 +408,53 @@ TEST(operations_of_a_program_come_back_with_thread_place_and_name)
  */
 TEST(only_a_log_of_operations_has_the_later_version)
 {
-	uint8_t head[16];
-	struct nvw_log_reader *r;
 	struct nvw_log_record got;
 	int fd = operations_log(true, 1);
 
-	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
-	assert_int_equal(head[8], NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS);
+	assert_int_equal(version_of(fd), NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS);
 	close(fd);
 	fd = operations_log(false, 2);
-	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
-	assert_int_equal(head[8], NVW_LOG_VERSION);
-	assert_ok(nvw_log_open_fd(fd, "test log", &r));
+	assert_int_equal(version_of(fd), NVW_LOG_VERSION);
+
+	struct nvw_log_reader *const r = reader_of(fd);
+
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
 	nvw_log_reader_close(r);
 }
 
-/* Three sites: b is called at a; c is called at the site of that number. */
-static int callers_log(bool callers, uint32_t of_c)
+/* Three sites: each is called at the one before. */
+static struct nvw_log_record site_number(uint64_t i)
+{
+	const uint32_t id = (uint32_t)i + 1;
+
+	return (struct nvw_log_record){.kind = NVW_LOG_SITE,
+		.site = {.id = id, .line = 10 * id, .file = "f.c", .function = "f", .caller = id - 1}};
+}
+
+static struct nvw_log_record site_that_calls_itself(uint64_t i)
+{
+	struct nvw_log_record r = site_number(i);
+
+	r.site.caller += i == 2;
+	return r;
+}
+
+static int callers_log(bool callers, record_of *site)
 {
 	struct nvw_log_info info = INFO;
-	const int fd = memory_file();
-	struct nvw_log_writer *w;
 
 	info.callers = callers;
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &w));
-	for (uint32_t id = 1; id <= 3; id++) {
-		const struct nvw_log_record r = {.kind = NVW_LOG_SITE,
-			.site = {.id = id,
-				.line = 10 * id,
-				.file = "f.c",
-				.function = "f",
-				.caller = id == 2 ? 1 :
-					  id == 3 ? of_c :
-						    0}};
-
-		assert_ok(nvw_log_append(w, &r));
-	}
-	assert_ok(nvw_log_close(w, 0));
-	return fd;
+	return log_of(&info, site, 3);
 }
 
 TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 {
-	struct nvw_log_reader *r;
 	struct nvw_log_record got;
-	uint8_t head[16];
-	const int fd = callers_log(true, 2);
+	const int fd = callers_log(true, site_number);
+	struct nvw_log_reader *r = reader_of(fd);
 
-	assert_int_equal(pread(fd, head, sizeof head, 0), sizeof head);
-	assert_int_equal(head[8], NVW_LOG_VERSION + NVW_LOG_WITH_CALLERS);
-	assert_ok(nvw_log_open_fd(fd, "test log", &r));
+	assert_int_equal(version_of(fd), NVW_LOG_VERSION + NVW_LOG_WITH_CALLERS);
 	assert_true(nvw_log_info(r)->callers && !nvw_log_info(r)->operations);
 	for (uint32_t id = 1; id <= 3; id++) {
 		assert_int_equal(nvw_log_next(r, &got), 1);
@@ -450,7 +463,7 @@ TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 	}
 	nvw_log_reader_close(r);
 	/* Without them it is a log as before. */
-	assert_ok(nvw_log_open_fd(callers_log(false, 2), "test log", &r));
+	r = reader_of(callers_log(false, site_number));
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(got.site.caller, 0);
@@ -460,10 +473,9 @@ TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 /* So callers never go round. */
 TEST(a_caller_that_is_no_earlier_site_is_damage)
 {
-	struct nvw_log_reader *r;
+	struct nvw_log_reader *const r = reader_of(callers_log(true, site_that_calls_itself));
 	struct nvw_log_record got;
 
-	assert_ok(nvw_log_open_fd(callers_log(true, 3), "test log", &r));
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), 1);
 	assert_int_equal(nvw_log_next(r, &got), NVW_E_DAMAGED);
@@ -472,10 +484,8 @@ TEST(a_caller_that_is_no_earlier_site_is_damage)
 
 TEST(what_the_log_is_about_comes_back)
 {
-	struct nvw_log_reader *r;
-
-	assert_ok(nvw_log_open_fd(written_log(0), "test log", &r));
-	const struct nvw_log_info *info = nvw_log_info(r);
+	struct nvw_log_reader *const r = reader_of(written_log(0));
+	const struct nvw_log_info *const info = nvw_log_info(r);
 
 	assert_string_equal(info->workload, "kv");
 	assert_string_equal(info->options, "--count=3");
@@ -614,18 +624,17 @@ TEST(a_trailer_that_counts_other_records_is_noticed)
 	}
 }
 
+static struct nvw_log_record store_beyond(uint64_t i)
+{
+	return i == 0 ? record_number(0) :
+			(struct nvw_log_record){.kind = NVW_LOG_STORE,
+				.store = {.site = 1, .bytes = 8, .off = INFO.pool_bytes}};
+}
+
 TEST(a_store_beyond_the_pool_is_damage)
 {
-	const int fd = memory_file();
-	struct nvw_log_record r = record_number(0);
-	struct nvw_log_writer *w;
+	const int fd = log_of(&INFO, store_beyond, 2);
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &INFO, &w));
-	assert_ok(nvw_log_append(w, &r));
-	r = (struct nvw_log_record){
-		.kind = NVW_LOG_STORE, .store = {.site = 1, .bytes = 8, .off = INFO.pool_bytes}};
-	assert_ok(nvw_log_append(w, &r));
-	assert_ok(nvw_log_close(w, 0));
 	assert_int_equal(verdict(small, contents(fd, small, sizeof small)), NVW_E_DAMAGED);
 	close(fd);
 }
@@ -642,18 +651,12 @@ TEST(another_version_is_named)
 TEST(an_abandoned_log_reads_as_far_as_it_went)
 {
 	const int fd = memory_file();
-	struct nvw_log_writer *w;
-	struct nvw_log_reader *r;
 	struct nvw_log_record got;
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &INFO, &w));
-	NVW_FOR(i, 10) {
-		const struct nvw_log_record record = record_number(i);
+	nvw_log_abandon(writer_of(fd, &INFO, record_number, 10));
 
-		assert_ok(nvw_log_append(w, &record));
-	}
-	nvw_log_abandon(w);
-	assert_ok(nvw_log_open_fd(fd, "test log", &r));
+	struct nvw_log_reader *const r = reader_of(fd);
+
 	NVW_FOR(i, 10) {
 		assert_int_equal(nvw_log_next(r, &got), 1);
 		assert_int_not_equal(got.kind, NVW_LOG_END);
