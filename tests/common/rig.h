@@ -11,8 +11,8 @@
 
 #include "memory/line.h"
 
-/* A list of settings, where it is needed. */
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* A list of settings, where it is needed; it may be empty. */
+#define SETTINGS(...) (&(const char *const[]){NULL, ##__VA_ARGS__, NULL}[1])
 
 struct rig {
 	struct emu_config config;
@@ -47,6 +47,13 @@ void rig_end(struct rig *rig);
 struct nvw_log_reader *rig_log(struct rig *rig);
 /* A rig that ends with its block. */
 #define RIG(name) struct rig name __attribute__((cleanup(rig_end))) = {0}
+/* The same, which has begun, with settings or without. */
+#define RIG_BEGUN(name, seed, ...) \
+	RIG(name);                 \
+	rig_begin(&name, seed, SETTINGS(__VA_ARGS__))
+#define RIG_UNDER(name, protocol, ...) \
+	RIG(name);                     \
+	rig_begin_under_with(&name, protocol, 0, SETTINGS(__VA_ARGS__))
 
 /* Fails the test with the library's message if r is negative. */
 #define rig_ok(r) rig_check((r), #r, __FILE__, __LINE__)

@@ -42,10 +42,9 @@ KERNEL(store_to_one_line, const struct shared_line, s)
 TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 {
 	NVW_FOR(ahead, 2) {
-		RIG(rig);
 		struct shared_line s = {.ahead = ahead};
 
-		rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "gpu.first_cu=first", "l2.size=256B",
+		RIG_BEGUN(rig, 0, "persist.model=buffered-epoch", "gpu.first_cu=first", "l2.size=256B",
 			"l2.ways=4", "l2.banks=1");
 		s.x = rig.nvram;
 		s.before = s.x + 8;
@@ -83,9 +82,7 @@ static void store_in_many_epochs(const void *args)
 
 TEST(epochs_whose_stores_are_durable_take_no_memory)
 {
-	RIG(rig);
-
-	rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
+	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch");
 	most_rows = 0;
 	rig_launch(&rig, store_in_many_epochs, &rig.nvram, 1, 1);
 	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What work-items see of each other's stores, and when. */
-#include "common/rig.h"
+#include "words.h"
 
 #include "machine.h"
-
-/* ---- Execution ----------------------------------------------------------------------------- */
-
-struct words {
-	uint64_t *a, *b;
-	uint64_t n;
-};
 
 /* ---- Coherence ----------------------------------------------------------------------------- */
 
@@ -42,12 +35,9 @@ KERNEL(publish_and_read, const struct words, w)
 TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 {
 	NVW_FOR(seed, 10) {
-		RIG(rig);
-		struct words w;
+		RIG_BEGUN(rig, seed);
+		const struct words w = words_of(&rig, 64 * 64, 64 * 8);
 
-		rig_begin(&rig, seed, NULL);
-		w.a = nvw_alloc(rig.machine, 64 * 64);
-		w.b = nvw_alloc(rig.machine, 64 * 8);
 		rig_launch(&rig, publish_and_read, &w, 8 * 64, 64);
 		for (unsigned group = 1; group < 8; group++) {
 			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
@@ -76,12 +66,9 @@ KERNEL(read_before_acquire, const struct words, w)
 
 TEST(a_load_without_an_acquire_returns_the_stale_copy)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0);
+	const struct words w = words_of(&rig, 64, 128);
 
-	rig_begin(&rig, 0, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
-	w.b = nvw_alloc(rig.machine, 128);
 	rig_launch(&rig, read_before_acquire, &w, 128, 64);
 	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
@@ -171,10 +158,9 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 	const char *name;
 
 	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
-		RIG(rig);
 		struct two_scopes s;
 
-		rig_begin_under_set(&rig, name, "nvram.domain=eadr");
+		RIG_UNDER(rig, name, "nvram.domain=eadr");
 		s.x = rig.nvram;
 		s.turn = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);

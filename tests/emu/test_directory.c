@@ -76,11 +76,11 @@ static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
 	return !line ? "I" : cu < 0 ? p->l2_states[line->state] : p->l1_states[line->state];
 }
 
-static void begin(struct rig *rig, unsigned kind, const char *more, bool is_persistent, struct script *s)
+static struct script begin(struct rig *rig, unsigned kind, const char *more, bool is_persistent)
 {
 	rig_begin_under_set(
 		rig, protocols[kind], kind < 2 ? "directory.lines=0" : "directory.lines=64", more);
-	*s = (struct script){.a = is_persistent ? rig->nvram : nvw_alloc(rig->machine, 512)};
+	return (struct script){.a = is_persistent ? rig->nvram : nvw_alloc(rig->machine, 512)};
 }
 
 static void run(struct rig *rig, struct script *s, const struct step *steps, unsigned count)
@@ -110,10 +110,9 @@ TEST(a_line_has_one_writer_or_many_readers)
 	static const char *const last[] = {"S O X", "S S V"};
 
 	NVW_FOR(i, KINDS) {
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, READ});
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE});
@@ -135,10 +134,9 @@ TEST(a_line_has_one_writer_or_many_readers)
 TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 {
 	NVW_FOR(i, KINDS) {
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, WRITE}, {1, READ}, {2, READ});
 		assert_int_equal(s.last, 100);
 		assert_int_equal(line_of(&rig, s.a, 0)->dirty != 0, i % 2 == 0);
@@ -151,10 +149,9 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 {
 	NVW_FOR(i, KINDS) {
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {2, WRITE});
 		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
 		assert_int_equal(rig_visible(&rig, s.a), 100);
@@ -170,10 +167,9 @@ TEST(a_read_modify_write_asks_for_ownership_at_once)
 {
 	NVW_FOR(i, KINDS) {
 		const struct emu_stats *stats;
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, ADD}, {1, ADD});
 		assert_int_equal(rig_visible(&rig, s.a), 2);
 		stats = emu_statistics(rig.machine);
@@ -195,10 +191,9 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 	};
 
 	NVW_FOR(i, 3 * KINDS) {
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i / 3, NULL, true);
 
-		begin(&rig, i / 3, NULL, true, &s);
 		run(&rig, &s, scripts[i % 3], 3);
 		assert_int_equal(rig_durable(&rig, s.a), 100);
 	}
@@ -207,10 +202,9 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 TEST(persistence_takes_no_ownership_away)
 {
 	NVW_FOR(i, KINDS) {
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, true);
 
-		begin(&rig, i, NULL, true, &s);
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
@@ -291,9 +285,8 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 	NVW_FOR(i, 2) {
 		const struct emu_stats *stats;
 		struct script s;
-		RIG(rig);
 
-		rig_begin_set(&rig, 0, i ? "protocol=mttop-wb" : "protocol=rfo", "directory.lines=64",
+		RIG_BEGUN(rig, 0, i ? "protocol=mttop-wb" : "protocol=rfo", "directory.lines=64",
 			"l2.size=128B", "l2.ways=2", "l2.banks=1");
 		s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 		RUN(&rig, &s, {0, WRITE}, {1, READ}, {LINE, READ}, {2 * LINE, READ}, {3 * LINE, READ});
@@ -316,10 +309,9 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
 	struct script s;
-	RIG(rig);
 	uint64_t before;
 
-	rig_begin_under_set(&rig, protocols[kind],
+	RIG_UNDER(rig, protocols[kind],
 		kind < 2 || kind == KINDS ? "directory.lines=0" : "directory.lines=64", "l1.size=64B",
 		"l1.ways=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
@@ -341,10 +333,9 @@ TEST(an_l1_that_has_replaced_the_line_is_not_asked)
 
 static uint64_t time_of_a_store(const char *latency)
 {
-	struct script s;
 	RIG(rig);
+	struct script s = begin(&rig, 2, latency, false);
 
-	begin(&rig, 2, latency, false, &s);
 	RUN(&rig, &s, {0, WRITE});
 	return emu_statistics(rig.machine)->sim_time_ps;
 }
@@ -362,10 +353,9 @@ KERNEL_ON(read_a_line_each, const struct script, s)
 
 static uint64_t time_with_mshrs(const char *mshrs)
 {
-	struct script s;
 	RIG(rig);
+	struct script s = begin(&rig, 2, mshrs, false);
 
-	begin(&rig, 2, mshrs, false, &s);
 	rig_launch_on(&rig, read_a_line_each, &s, CUS, 1);
 	return emu_statistics(rig.machine)->sim_time_ps;
 }
@@ -387,10 +377,9 @@ TEST(hits_in_what_the_l1_has_written_are_counted)
 {
 	NVW_FOR(i, KINDS) {
 		const struct emu_stats *stats;
-		struct script s;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		RUN(&rig, &s, {0, READ}, {0, READ}, {0, WRITE}, {0, READ}, {0, ADD}, {1, READ}, {1, READ});
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_load_hits, 4);
@@ -403,10 +392,9 @@ TEST(an_l3_keeps_what_owners_have_stored)
 {
 	const struct emu_stats *stats;
 	struct script s;
-	RIG(rig);
 
-	rig_begin_under_set(&rig, "rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2", "l2.size=128B",
-		"l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1");
+	RIG_UNDER(rig, "rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2", "l2.size=128B", "l2.ways=2",
+		"l2.banks=1", "l3.size=4KiB", "l3.sfifo=1");
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 	RUN(&rig, &s, {0, WRITE}, {LINE, WRITE}, {2 * LINE, WRITE}, {3 * LINE, WRITE}, {4 * LINE, WRITE},
 		{5 * LINE, WRITE}, {6 * LINE, WRITE});
@@ -430,11 +418,10 @@ KERNEL_ON(acquire_and_release_here, const struct script, s)
 TEST(synchronization_stays_in_the_l1)
 {
 	NVW_FOR(i, KINDS) {
-		struct script s;
 		const struct emu_stats *stats;
 		RIG(rig);
+		struct script s = begin(&rig, i, NULL, false);
 
-		begin(&rig, i, NULL, false, &s);
 		rig_launch_on(&rig, acquire_and_release_here, &s, CUS, 1);
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_owned, 1);
@@ -466,11 +453,11 @@ KERNEL_ON(load_then_store, const struct script, s)
 static struct emu_stats run_under(const char *consistency)
 {
 	char setting[48];
-	struct script s;
 	RIG(rig);
 
 	snprintf(setting, sizeof setting, "gpu.consistency=%s", consistency);
-	begin(&rig, 1, setting, false, &s);
+	struct script s = begin(&rig, 1, setting, false);
+
 	s.a = nvw_alloc(rig.machine, 8 * 64);
 	rig_launch_on(&rig, load_then_store, &s, 1, 1);
 	NVW_FOR(i, 4) {

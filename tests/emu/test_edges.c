@@ -3,7 +3,7 @@
  * What a machine does at its edges: counts that wrap round, queues that are full, what the host finds, what
  * the log has.
  */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,6 @@
 #include "memory/device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
-
-struct words {
-	uint64_t *a, *b;
-};
 
 /* ---- Ways through a grid ------------------------------------------------------------------------- */
 
@@ -90,12 +86,9 @@ KERNEL(load_word, const struct words, w)
 /* What an L1 has held since its invalidations began to be counted is stale when the count begins anew. */
 TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0, "gpu.cus=1");
+	const struct words w = words_of(&rig, 64, 64);
 
-	rig_begin_set(&rig, 0, "gpu.cus=1");
-	w.a = nvw_alloc(rig.machine, 64);
-	w.b = nvw_alloc(rig.machine, 64);
 	rig_write(&rig, w.a, 1);
 	rig_launch(&rig, load_word, &w, 1, 1);
 	rig_write(&rig, w.a, 2);
@@ -119,11 +112,10 @@ KERNEL(load_one, const struct words, w)
 TEST(the_l2_knows_every_cu_that_has_a_line)
 {
 	enum { CUS = 100 };
-	RIG(rig);
 	struct words w;
 	unsigned known = 0, unknown = 0;
 
-	rig_begin_set(&rig, 0, "gpu.cus=100");
+	RIG_BEGUN(rig, 0, "gpu.cus=100");
 	struct nvw_machine *const m = rig.machine;
 
 	w.a = nvw_alloc(m, 64);
@@ -150,10 +142,9 @@ TEST(the_l2_knows_every_cu_that_has_a_line)
 TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 {
 	enum { WRITES = 1000 };
-	RIG(rig);
 	emu_time done;
 
-	rig_begin_set(&rig, 0, "nvram.channels=1", "nvram.queue=16");
+	RIG_BEGUN(rig, 0, "nvram.channels=1", "nvram.queue=16");
 	struct emu_device *const d = &rig.machine->device[EMU_NVRAM];
 	const struct emu_channels *const c = &d->channels;
 
@@ -206,11 +197,9 @@ KERNEL(add_one, const struct words, w)
  */
 TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0, "protocol=dd", "gpu.cus=1");
+	const struct words w = words_of(&rig, 64, 0);
 
-	rig_begin_set(&rig, 0, "protocol=dd", "gpu.cus=1");
-	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, add_one, &w, 1, 1);
 	struct emu_cache *const l1 = &rig.machine->cus[0].l1;
 	const emu_time later = nvw_time_ps(rig.machine) + 50000000;
@@ -248,10 +237,9 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 		struct emu_stats stats[2];
 
 		NVW_FOR(k, 2) {
-			RIG(rig);
 			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
-			rig_begin_under(&rig, p->name);
+			RIG_UNDER(rig, p->name);
 			o.data = nvw_alloc(rig.machine, 8 * 100);
 			o.flag = nvw_alloc(rig.machine, 128);
 			rig_launch(&rig, pass_with_order, &o, 100, 10);
@@ -269,11 +257,9 @@ KERNEL(store_remotely, const struct words, w)
 /* alsop16 II.D: "lock all RMWs"; nothing comes in between, but others begin later. */
 TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0, "protocol=rsp", "gpu.cus=4");
+	const struct words w = words_of(&rig, 64, 0);
 
-	rig_begin_set(&rig, 0, "protocol=rsp", "gpu.cus=4");
-	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, store_remotely, &w, 1, 1);
 	NVW_EACH(cus, rig.machine->cus, 4) {
 		assert_true(cus->rmw_free > 0);
@@ -295,14 +281,12 @@ KERNEL(add_to_words, const struct words, w)
 TEST(memory_that_is_given_back_is_not_written)
 {
 	for_each_protocol(p) {
-		RIG(rig);
-		struct words w;
 		uint64_t mark, writes;
 
-		rig_begin_under(&rig, p->name);
+		RIG_UNDER(rig, p->name);
 		mark = nvw_mark(rig.machine);
-		w.a = nvw_alloc(rig.machine, 8 * 300);
-		w.b = nvw_alloc(rig.machine, 8 * 300);
+		const struct words w = words_of(&rig, 8 * 300, 8 * 300);
+
 		rig_launch(&rig, add_to_words, &w, 300, 50);
 		writes = emu_statistics(rig.machine)->dram_writes;
 		nvw_release(rig.machine, mark);
@@ -317,10 +301,9 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 
 	for_each_protocol(p) {
 		NVW_FOR(in_nvram, 2) {
-			RIG(rig);
 			struct words w;
 
-			rig_begin_under(&rig, p->name);
+			RIG_UNDER(rig, p->name);
 			w.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
 			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 			for (uint64_t round = 1; round <= 3; round++) {
@@ -350,10 +333,9 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 {
 	enum { LINES = 200 };
 	static uint64_t values[8 * LINES];
-	RIG(rig);
 	struct words w;
 
-	rig_begin_set(&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
+	RIG_BEGUN(rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
 	w.a = rig.nvram;
 	NVW_FOR(i, 8 * LINES) {
 		values[i] = 1000 + i;
@@ -370,10 +352,9 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 
 TEST(memory_that_was_given_back_comes_back_as_zeros)
 {
-	RIG(rig);
 	struct words w;
 
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	w.b = nvw_alloc(rig.machine, 8 * 100);
 	const uint64_t mark = nvw_mark(rig.machine);
 

@@ -3,7 +3,7 @@
  * Lanes that come alone, share a line or have no neighbours; where their stacks are; atomics beside their own
  * stores.
  */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdlib.h>
 
@@ -11,10 +11,6 @@
 
 #include "machine.h"
 #include "protocol/protocol.h"
-
-struct words {
-	uint64_t *a, *b;
-};
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
@@ -39,9 +35,8 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 {
 	const uint64_t before[2] = {10, 10};
 	struct sharing s = {.stored = stored, .crosswise = crosswise};
-	RIG(rig);
 
-	rig_begin_under(&rig, protocol);
+	RIG_UNDER(rig, protocol);
 	s.w.a = nvw_alloc(rig.machine, 64);
 	s.w.b = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, s.w.a, before, sizeof before));
@@ -76,12 +71,9 @@ KERNEL(copy_by_some, const struct words, w)
 
 TEST(lanes_that_have_no_neighbours_are_served_like_others)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0);
+	const struct words w = words_of(&rig, 512, 512);
 
-	rig_begin(&rig, 0, NULL);
-	w.a = nvw_alloc(rig.machine, 512);
-	w.b = nvw_alloc(rig.machine, 512);
 	NVW_FOR(i, 64) {
 		rig_write(&rig, &w.a[i], 1000 * i);
 	}
@@ -115,12 +107,9 @@ KERNEL(keep_numbers, const struct words, w)
 
 TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 0);
+	const struct words w = words_of(&rig, 64, 8 * LONG_ITEMS);
 
-	rig_begin(&rig, 0, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
-	w.b = nvw_alloc(rig.machine, 8 * LONG_ITEMS);
 	rig_write(&rig, w.a, 7);
 	rig_launch(&rig, keep_numbers, &w, LONG_ITEMS, LONG_ITEMS);
 	assert_true(rig.machine->exec.huge_pages);
@@ -141,10 +130,9 @@ TEST(stacks_of_wavefronts_are_apart)
 {
 	const struct emu_exec *x;
 	struct words w = {0};
-	RIG(rig);
 	unsigned used = 0;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_launch(&rig, do_nothing, &w, APART_GROUPS * APART_ITEMS, APART_ITEMS);
 	x = &rig.machine->exec;
 	NVW_FOR(i, x->wavefront_count) {
@@ -177,10 +165,9 @@ TEST(stacks_that_machines_hand_on_are_zeros)
 	const char *before = NULL;
 
 	NVW_FOR(turn, 2) {
-		RIG(rig);
 		struct words w = {0};
 
-		rig_begin_set(&rig, 0, "gpu.cus=1", "gpu.wavefronts_per_cu=1");
+		RIG_BEGUN(rig, 0, "gpu.cus=1", "gpu.wavefronts_per_cu=1");
 		const struct emu_exec *const x = &rig.machine->exec;
 		const char *const stacks = emu_stacks_at(x, 0);
 
@@ -203,12 +190,11 @@ KERNEL(exchange_negative, const struct words, w)
 
 TEST(a_compare_exchange_compares_as_many_bytes_as_its_type_has)
 {
-	RIG(rig);
-	struct words w;
 	const int32_t before[2] = {-7, 5};
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 64, 0);
+
 	rig_ok(nvw_write(rig.machine, w.a, before, sizeof before));
 	rig_launch(&rig, exchange_negative, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.a), UINT64_C(5) << 32 | 3);
@@ -226,12 +212,9 @@ KERNEL(add_to_own_store, const struct words, w)
 TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 {
 	for_each_protocol(p) {
-		RIG(rig);
-		struct words w;
+		RIG_UNDER(rig, p->name);
+		const struct words w = words_of(&rig, 8 * 100, 8 * 100);
 
-		rig_begin_under(&rig, p->name);
-		w.a = nvw_alloc(rig.machine, 8 * 100);
-		w.b = nvw_alloc(rig.machine, 8 * 100);
 		rig_launch(&rig, add_to_own_store, &w, 100, 10);
 		NVW_FOR(id, 100) {
 			assert_int_equal(rig_visible(&rig, &w.b[id]), 5);
@@ -249,10 +232,9 @@ KERNEL(fail_to_exchange, const struct words, w)
 TEST(a_compare_exchange_that_fails_stores_nothing)
 {
 	for_each_protocol(p) {
-		RIG(rig);
 		struct words w;
 
-		rig_begin_under(&rig, p->name);
+		RIG_UNDER(rig, p->name);
 		w.a = rig.nvram;
 		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
@@ -285,12 +267,9 @@ TEST(a_barrier_waits_for_a_work_item_that_comes_alone)
 	static const unsigned sizes[] = {2, 33, 64, 65, 200};
 
 	for_each(size, sizes) {
-		RIG(rig);
-		struct words w;
+		RIG_BEGUN(rig, 1);
+		const struct words w = words_of(&rig, 64, 64 * 64);
 
-		rig_begin(&rig, 1, NULL);
-		w.a = nvw_alloc(rig.machine, 64);
-		w.b = nvw_alloc(rig.machine, 64 * 64);
 		rig_launch(&rig, come_late, &w, *size, *size);
 		assert_int_equal(rig_visible(&rig, w.b), 1);
 	}
@@ -314,12 +293,10 @@ KERNEL(name_two_groups, const struct words, w)
 TEST(lanes_may_name_different_groups_at_one_barrier)
 {
 	enum { ITEMS = 100 };
-	RIG(rig);
-	struct words w;
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 8 * ITEMS);
-	w.b = nvw_alloc(rig.machine, 8 * ITEMS);
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 8 * ITEMS, 8 * ITEMS);
+
 	rig_launch(&rig, name_two_groups, &w, ITEMS, ITEMS);
 	NVW_FOR(id, ITEMS) {
 		assert_int_equal(rig_visible(&rig, &w.b[id]), id | 1);
@@ -343,9 +320,8 @@ TEST(lanes_may_have_different_places_and_operations)
 {
 	uint64_t before[64]; /* of the host: what each lane's last add returned */
 	struct words w = {.b = before};
-	RIG(rig);
 
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, differ, &w, 64, 64);
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 63);
@@ -371,11 +347,9 @@ KERNEL(differ_at_the_end, const struct words, w)
 TEST(the_last_of_some_lanes_may_have_another_place)
 {
 	for (uint64_t lanes = 2; lanes < 8; lanes++) {
-		struct words w;
-		RIG(rig);
+		RIG_BEGUN(rig, 1);
+		const struct words w = words_of(&rig, 64, 0);
 
-		rig_begin(&rig, 1, NULL);
-		w.a = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, differ_at_the_end, &w, lanes, (unsigned)lanes);
 		assert_int_equal(rig_visible(&rig, &w.a[0]), lanes - 1);
 		assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
@@ -426,9 +400,8 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 
 	for_each(given, cases) {
 		struct calls c = given->calls;
-		RIG(rig);
 
-		rig_begin(&rig, 1, NULL);
+		RIG_BEGUN(rig, 1);
 		c.word = nvw_alloc(rig.machine, 64);
 		rig_launch_on(&rig, call_deep, &c, 3, 3);
 		NVW_FOR(lane, 3) {
@@ -511,10 +484,9 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 		uint8_t bytes[8 * OBJECTS], stored[8 * OBJECTS] = {0}, expected[8 * OBJECTS] = {0};
 		uint64_t loaded[64];
 		struct order o;
-		RIG(rig);
 
 		choose_order(&o, &random);
-		rig_begin(&rig, 0, NULL);
+		RIG_BEGUN(rig, 0);
 		o.from = nvw_alloc(rig.machine, sizeof bytes);
 		o.to = nvw_alloc(rig.machine, sizeof stored);
 		o.loaded = nvw_alloc(rig.machine, sizeof loaded);
@@ -564,12 +536,10 @@ KERNEL(load_around_some_stores, const struct words, w)
 TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 {
 	uint32_t values[64];
-	RIG(rig);
-	struct words w;
 
-	rig_begin_under_set(&rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
-	w.a = nvw_alloc(rig.machine, sizeof values);
-	w.b = nvw_alloc(rig.machine, sizeof values);
+	RIG_UNDER(rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	const struct words w = words_of(&rig, sizeof values, sizeof values);
+
 	NVW_FOR(i, 64) {
 		values[i] = i;
 	}
@@ -584,12 +554,9 @@ TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 
 TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 {
-	RIG(rig);
-	struct words w;
+	RIG_UNDER(rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	const struct words w = words_of(&rig, 512, 512);
 
-	rig_begin_under_set(&rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
-	w.a = nvw_alloc(rig.machine, 512);
-	w.b = nvw_alloc(rig.machine, 512);
 	NVW_FOR(i, 64) {
 		rig_write(&rig, &w.a[i], i);
 	}
@@ -630,12 +597,10 @@ KERNEL(keep_while_waiting, const struct words, w)
 TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 {
 	enum { ITEMS = 4096 };
-	RIG(rig);
-	struct words w;
 
-	rig_begin_set(&rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=8");
-	w.a = nvw_alloc(rig.machine, 8 * KEPT);
-	w.b = nvw_alloc(rig.machine, 64);
+	RIG_BEGUN(rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=8");
+	const struct words w = words_of(&rig, 8 * KEPT, 64);
+
 	NVW_FOR(i, KEPT) {
 		rig_write(&rig, &w.a[i], i);
 	}

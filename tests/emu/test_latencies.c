@@ -135,11 +135,10 @@ static void nothing_at_all(const void *args)
 TEST(launches_and_copies_take_the_time_that_the_machine_says)
 {
 	char bytes[4000] = {0};
-	RIG(rig);
 	uint64_t begin, end;
 	void *block;
 
-	rig_begin_set(&rig, 1, "gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s");
+	RIG_BEGUN(rig, 1, "gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s");
 	block = nvw_alloc(rig.machine, sizeof bytes);
 	nvw_begin_measurement(rig.machine);
 	begin = nvw_time_ps(rig.machine);
@@ -176,10 +175,9 @@ KERNEL(load_and_work, const struct counted, c)
 
 static uint64_t time_of(const char *instruction, const char *memory, uint64_t work)
 {
-	RIG(rig);
 	struct counted c = {.work = work};
 
-	rig_begin_set(&rig, 1, instruction, memory);
+	RIG_BEGUN(rig, 1, instruction, memory);
 	c.word = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, load_and_work, &c, 1, 1);
 	return nvw_time_ps(rig.machine);

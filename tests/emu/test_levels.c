@@ -16,11 +16,10 @@ struct words {
 	uint64_t got[8];
 };
 
-static void begin(struct rig *rig, struct words *w, const char *protocol, const char *const *more)
+static struct words begin(struct rig *rig, const char *protocol, const char *const *more)
 {
 	rig_begin_under_with(rig, protocol, 0, more);
-	*w = (struct words){.a = nvw_alloc(rig->machine, 64 * 64)};
-	w->turn = nvw_alloc(rig->machine, 64);
+	return (struct words){.a = nvw_alloc(rig->machine, 64 * 64), .turn = nvw_alloc(rig->machine, 64)};
 }
 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
@@ -50,10 +49,9 @@ KERNEL_ON(store_and_load_beside, struct words, w)
 TEST(a_load_of_what_was_stored_hits_the_write_cache)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "apart", NULL);
 
-	begin(&rig, &w, "apart", NULL);
 	stats = run(&rig, store_and_load_it, &w, 1);
 	assert_int_equal(w.got[0], 5);
 	assert_int_equal(stats.l1_write_hits, 1);
@@ -67,10 +65,9 @@ TEST(a_load_of_what_was_stored_hits_the_write_cache)
 TEST(a_load_of_bytes_beside_writes_the_stored_ones_down_first)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "apart", NULL);
 
-	begin(&rig, &w, "apart", NULL);
 	rig_ok(nvw_write(rig.machine, w.a, &(uint64_t[]){1, 2, 3}, 24));
 	stats = run(&rig, store_and_load_beside, &w, 1);
 	assert_int_equal(w.got[2], 3);
@@ -103,10 +100,9 @@ KERNEL_ON(read_store_release_read, struct words, w)
 static uint64_t read_after_release(const char *without, uint64_t *ret_invalidated)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "apart", NULL);
 
-	begin(&rig, &w, "apart", NULL);
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
 	}
@@ -142,10 +138,9 @@ TEST(a_write_cache_has_its_own_size)
 
 	NVW_FOR(i, 2) {
 		struct emu_stats stats;
-		struct words w;
 		RIG(rig);
+		struct words w = begin(&rig, "apart", i ? small : large);
 
-		begin(&rig, &w, "apart", i ? small : large);
 		stats = run(&rig, store_to_many_lines, &w, 1);
 		assert_int_equal(stats.l1_flush_evict, i ? 32 - 4 : 0);
 		assert_int_equal(stats.l2_writeback_evict > 0, i);
@@ -164,11 +159,10 @@ KERNEL_ON(load_first, struct words, w)
 TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
 	uint64_t mark;
+	struct words w = begin(&rig, "apart", NULL);
 
-	begin(&rig, &w, "apart", NULL);
 	mark = nvw_mark(rig.machine);
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_write(&rig, w.a, 3);
@@ -244,14 +238,10 @@ TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 	enum { PROTOCOLS = NVW_COUNT(protocols) };
 
 	NVW_FOR(i, PROTOCOLS * 2 * 3) {
-		struct words w;
-		RIG(rig);
-		struct durable d = {.rig = &rig};
+		RIG_UNDER(rig, protocols[i % PROTOCOLS], "l3.size=4KiB", models[i / PROTOCOLS % 2],
+			domains[i / PROTOCOLS / 2], i % 2 ? "l3.split=on" : NULL);
+		struct durable d = {.rig = &rig, .a = rig.nvram};
 
-		begin(&rig, &w, protocols[i % PROTOCOLS],
-			SETTINGS("l3.size=4KiB", models[i / PROTOCOLS % 2], domains[i / PROTOCOLS / 2],
-				i % 2 ? "l3.split=on" : NULL));
-		d.a = rig.nvram;
 		rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 		assert_int_equal(d.lost, 0);
 	}
@@ -273,10 +263,10 @@ TEST(reads_that_miss_the_l2_hit_the_l3)
 	struct emu_stats stats[2];
 
 	NVW_FOR(i, 2) {
-		struct words w;
 		RIG(rig);
+		struct words w =
+			begin(&rig, "gd", SETTINGS("l2.size=1KiB", "l2.ways=2", i ? "l3.size=8KiB" : NULL));
 
-		begin(&rig, &w, "gd", SETTINGS("l2.size=1KiB", "l2.ways=2", i ? "l3.size=8KiB" : NULL));
 		run(&rig, store_to_many_lines, &w, 1);
 		run(&rig, load_all, &w, 1);
 		stats[i] = run(&rig, load_all, &w, 1);
@@ -301,10 +291,9 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 	NVW_FOR(i, 2) {
 		const char *const settings[] = {"l3.size=4KiB", i ? "l3.split=on" : NULL, NULL};
 		struct emu_stats stats;
-		struct words w;
 		struct rig rig;
+		struct words w = begin(&rig, "rsp", settings);
 
-		begin(&rig, &w, "rsp", settings);
 		stats = run(&rig, store_one, &w, 1);
 		assert_int_equal(rig_visible(&rig, w.a), 7);
 		assert_int_equal(rig_in_memory(rig.machine, w.a), 0);
@@ -316,7 +305,7 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 		assert_int_equal(w.got[0], 8);
 		rig_end(&rig);
 
-		begin(&rig, &w, "skeleton", settings);
+		w = begin(&rig, "skeleton", settings);
 		stats = run(&rig, store_one, &w, 1);
 		assert_int_equal(rig_in_memory(rig.machine, w.a), 7);
 		assert_int_equal(stats.l3_writeback_release, 1);
@@ -334,10 +323,9 @@ KERNEL_ON(store_two_lines_again, struct words, w)
 TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "rsp", SETTINGS("l3.size=4KiB", "l3.sfifo=2"));
 
-	begin(&rig, &w, "rsp", SETTINGS("l3.size=4KiB", "l3.sfifo=2"));
 	stats = run(&rig, store_two_lines_again, &w, 1);
 	assert_int_equal(stats.l3_writes, 8);
 	assert_int_equal(stats.l3_writeback_sfifo, 6);
@@ -355,12 +343,11 @@ KERNEL_ON(load_once, struct words, w)
 
 static uint64_t time_of_loads(const char *l1_tag, const char *l2_tag, const char *l3_tag)
 {
-	struct words w;
 	RIG(rig);
-
-	begin(&rig, &w, "gd",
+	struct words w = begin(&rig, "gd",
 		SETTINGS("l1.latency=5cycles", "l2.latency=20cycles", "l3.size=4KiB", "l3.latency=30cycles",
 			l1_tag, l2_tag, l3_tag));
+
 	return run(&rig, load_once, &w, 1).load_ps;
 }
 
@@ -388,10 +375,9 @@ KERNEL_ON(read_and_add, struct words, w)
 static uint64_t misses_of_cu_0(const char *protocol, const char *acquire)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, protocol, SETTINGS("gpu.first_cu=first", acquire));
 
-	begin(&rig, &w, protocol, SETTINGS("gpu.first_cu=first", acquire));
 	NVW_FOR(i, 3) {
 		stats = run(&rig, read_and_add, &w, 2);
 		assert_int_equal(w.got[0], i);

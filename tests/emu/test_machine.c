@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine as kernels and hosts see it: execution, barriers, errors, determinism. */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +11,6 @@
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
-
-struct words {
-	uint64_t *a, *b;
-	uint64_t n;
-};
 
 KERNEL(note_ids, const struct words, w)
 {
@@ -29,10 +24,9 @@ TEST(every_work_item_runs_once_with_its_own_id)
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
 	NVW_FOR(i, NVW_COUNT(group_sizes)) {
-		RIG(rig);
 		struct words w = {.n = 3000};
 
-		rig_begin(&rig, i, NULL);
+		RIG_BEGUN(rig, i);
 		w.a = nvw_alloc(rig.machine, 8 * 4096);
 		rig_launch(&rig, note_ids, &w, w.n, group_sizes[i]);
 		NVW_FOR(id, w.n) {
@@ -60,12 +54,9 @@ KERNEL(diverge, const struct words, w)
 
 TEST(diverged_lanes_compute_what_each_would_alone)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 3);
+	const struct words w = words_of(&rig, 8 * 16, 8 * 512);
 
-	rig_begin(&rig, 3, NULL);
-	w.a = nvw_alloc(rig.machine, 8 * 16);
-	w.b = nvw_alloc(rig.machine, 8 * 512);
 	NVW_FOR(i, 16) {
 		rig_write(&rig, &w.a[i], i * i + 1);
 	}
@@ -95,11 +86,9 @@ KERNEL(spin_on_neighbour, const struct words, w)
 
 TEST(a_lane_that_spins_does_not_starve_its_wavefront)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 64, 0);
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, spin_on_neighbour, &w, 64, 64);
 }
 
@@ -117,11 +106,9 @@ KERNEL(take_turns_on_a_lock, const struct words, w)
  */
 TEST(lanes_that_spin_on_a_lock_let_its_holder_go_on)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 64, 0);
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, take_turns_on_a_lock, &w, 64, 64);
 	assert_int_equal(rig_visible(&rig, &w.a[1]), 64);
 	assert_true(emu_statistics(rig.machine)->divergent_ops < 64 * 3 * 2 * 64);
@@ -161,14 +148,13 @@ KERNEL(do_atomics, const struct atomics, a)
 
 static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned group_size)
 {
-	RIG(rig);
 	struct atomics a = {.scope = scope};
 	const uint64_t n = work_items;
 	uint8_t u8;
 	uint16_t u16;
 	uint32_t u32;
 
-	rig_begin(&rig, 5, NULL);
+	RIG_BEGUN(rig, 5);
 	a.u8 = nvw_alloc(rig.machine, 64);
 	a.u16 = nvw_alloc(rig.machine, 64);
 	a.u32 = nvw_alloc(rig.machine, 64);
@@ -220,11 +206,9 @@ KERNEL(reverse, const struct words, w)
 
 TEST(a_work_group_barrier_separates_what_is_before_and_after)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 2);
+	const struct words w = words_of(&rig, 8 * 1024, 0);
 
-	rig_begin(&rig, 2, NULL);
-	w.a = nvw_alloc(rig.machine, 8 * 1024);
 	NVW_FOR(i, 1024) {
 		rig_write(&rig, &w.a[i], i);
 	}
@@ -252,10 +236,9 @@ KERNEL(rotate, const struct words, w)
 
 TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 {
-	RIG(rig);
 	struct words w = {.n = 8192};
 
-	rig_begin_set(&rig, 4, "gpu.cus=2", "gpu.wavefronts_per_cu=8");
+	RIG_BEGUN(rig, 4, "gpu.cus=2", "gpu.wavefronts_per_cu=8");
 	w.a = nvw_alloc(rig.machine, 8 * w.n);
 	w.b = nvw_alloc(rig.machine, 8 * w.n);
 	NVW_FOR(i, w.n) {
@@ -280,9 +263,7 @@ static void leave_early(const void *args)
 
 TEST(a_deadlock_is_reported_with_who_waits_where)
 {
-	RIG(rig);
-
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	assert_int_equal(nvw_launch(rig.machine, "leaver", leave_early, NULL, 256, 128), NVW_E_DEADLOCK);
 	assert_error_has("127 work-items of work-group 1 wait at");
 	assert_error_has("test_machine.c");
@@ -318,10 +299,9 @@ KERNEL(leave_now_and_then, const struct words, w)
 TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 {
 	for (enum nvw_group group = NVW_WORKGROUP; group <= NVW_KERNEL; group++) {
-		RIG(rig);
 		struct words w = {.n = group};
 
-		rig_begin_set(&rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=4");
+		RIG_BEGUN(rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=4");
 		emu_barriers_without_returned(rig.machine);
 		w.a = nvw_alloc(rig.machine, 8 * 512);
 		w.b = nvw_alloc(rig.machine, 8 * 512);
@@ -372,9 +352,7 @@ static void deep(const void *args)
 
 TEST(an_access_outside_both_ranges_stops_with_its_source_line)
 {
-	RIG(rig);
-
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	assert_int_equal(nvw_launch(rig.machine, "wild", wild_store, NULL, 128, 64), NVW_E_KERNEL);
 	assert_error_has("test_machine.c:");
 	assert_error_has("store of 8 bytes at 0x8 by work-item 77");
@@ -382,22 +360,18 @@ TEST(an_access_outside_both_ranges_stops_with_its_source_line)
 
 TEST(an_access_that_crosses_a_line_stops)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 128, 0);
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 128);
 	assert_int_equal(nvw_launch(rig.machine, "crossing", crossing_load, &w, 1, 1), NVW_E_KERNEL);
 	assert_error_has("crosses a 64-byte line");
 }
 
 TEST(a_work_item_that_uses_up_its_stack_stops)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 1);
+	const struct words w = words_of(&rig, 64, 0);
 
-	rig_begin(&rig, 1, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
 	assert_int_equal(nvw_launch(rig.machine, "deep", deep, &w, 1, 1), NVW_E_KERNEL);
 	assert_error_has("stack");
 }
@@ -419,11 +393,9 @@ KERNEL(shallow, const struct words, w)
 
 TEST(each_lane_has_all_of_its_stack)
 {
-	RIG(rig);
-	struct words w;
+	RIG_BEGUN(rig, 1, "host.stack=2KiB");
+	const struct words w = words_of(&rig, 8 * 64, 0);
 
-	rig_begin_set(&rig, 1, "host.stack=2KiB");
-	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
 	rig_launch(&rig, shallow, &w, 64, 64);
 	NVW_FOR(lane, 64) {
 		assert_int_equal(rig_visible(&rig, &w.a[lane]), lane);
@@ -434,10 +406,9 @@ TEST(each_lane_has_all_of_its_stack)
 
 TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 {
-	RIG(rig);
 	uint64_t in[40], out[40];
 
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	NVW_FOR(i, 40) {
 		in[i] = i * 77 + 1;
 	}
@@ -535,11 +506,10 @@ TEST(ten_seeds_give_more_than_one_interleaving)
 /* Whether kernels of one work-group, on a machine with a seed, begin at CUs 0, step, 2 step ... */
 static bool begins_at_steps_of(const char *setting, unsigned step)
 {
-	RIG(rig);
 	struct words w = {.n = 64};
 	bool all = true;
 
-	rig_begin_set(&rig, 7, setting);
+	RIG_BEGUN(rig, 7, setting);
 	w.a = nvw_alloc(rig.machine, 8 * 64);
 	NVW_FOR(i, 12) {
 		rig_launch(&rig, note_ids, &w, 64, 64);

@@ -120,10 +120,9 @@ KERNEL(store_and_wait, const struct words, w)
 /* How long a work-item takes to persist a word. */
 static uint64_t time_of(const char *setting, const char *another)
 {
-	RIG(rig);
 	struct words w = {.group = NVW_WORKITEM};
 
-	rig_begin_set(&rig, 0, setting, another);
+	RIG_BEGUN(rig, 0, setting, another);
 	w.a = rig.nvram;
 	rig_launch(&rig, store_and_wait, &w, 1, 1);
 	return nvw_time_ps(rig.machine);
@@ -242,10 +241,9 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 
 TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 {
-	RIG(rig);
 	struct words w = {.group = NVW_KERNEL, .rounds = 2};
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	nvw_machine_set_volatile(rig.machine);
 	w.a = rig.nvram;
 	rig_launch(&rig, ladder, &w, 64, 32);
@@ -283,11 +281,10 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
 		"the writes in flight to NVRAM", "the acknowledgement"};
 	struct sights s = {.count = 0};
-	RIG(rig);
 	struct words w = {.rounds = 0};
 	uint64_t at;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	w.a = rig.nvram;
 	rig_ok(emu_watch(rig.machine, note_barriers, &s));
 	rig_launch(&rig, store_and_meet, &w, 128, 128);

@@ -24,10 +24,9 @@ KERNEL(race_across, const struct words, w)
 
 TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 {
-	RIG(rig);
 	struct words w;
 
-	rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
+	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch");
 	w.a = rig.nvram;
 	assert_int_equal(nvw_launch(rig.machine, "race", race_across, &w, 128, 64), NVW_E_KERNEL);
 	assert_error_has("race across a persist barrier");
@@ -61,11 +60,10 @@ KERNEL(overtake, const struct overtaking, o)
 
 TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 {
-	RIG(rig);
 	struct overtaking o;
 
-	rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1",
-		"l2.nvw_fifo=1");
+	RIG_BEGUN(
+		rig, 0, "persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1", "l2.nvw_fifo=1");
 	o.lines = rig.nvram;
 	o.flag = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, overtake, &o, 128, 128);
@@ -84,10 +82,9 @@ KERNEL(store_in_rounds, const struct words, w)
 
 static struct emu_stats stats_with_buffer(const char *buffer)
 {
-	RIG(rig);
 	struct words w = {.rounds = 20};
 
-	rig_begin_set(&rig, 0, "persist.model=buffered-epoch", "nvram.write=10us", buffer);
+	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch", "nvram.write=10us", buffer);
 	w.a = rig.nvram;
 	rig_launch(&rig, store_in_rounds, &w, 64, 64);
 	assert_int_equal(rig_durable(&rig, &w.a[8 * (19 * 64 + 63)]), 19);
@@ -138,13 +135,12 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 {
 	NVW_FOR(i, 8 * 8) {
 		const unsigned first = i % 8, count = 1 + i / 8;
-		RIG(rig);
 		struct overlap o = {.first = first, .count = count};
 
 		if (first + count > 8) {
 			continue;
 		}
-		rig_begin_set(&rig, 0, "persist.model=buffered-epoch");
+		RIG_BEGUN(rig, 0, "persist.model=buffered-epoch");
 		o.x = rig.nvram;
 		o.y = o.x + 8;
 		o.flag = nvw_alloc(rig.machine, 64);
@@ -165,10 +161,9 @@ TEST(ordering_alone_is_faster_than_waiting)
 	uint64_t time[2];
 
 	NVW_FOR(i, 2) {
-		RIG(rig);
 		struct words w = {.group = NVW_WORKGROUP, .rounds = 4};
 
-		rig_begin_set(&rig, 0, i ? "persist.model=buffered-epoch" : NULL);
+		RIG_BEGUN(rig, 0, i ? "persist.model=buffered-epoch" : NULL);
 		w.a = rig.nvram;
 		rig_launch(&rig, ladder, &w, 64, 32);
 		time[i] = nvw_time_ps(rig.machine);

@@ -92,9 +92,8 @@ static void assert_told_by(nvw_kernel kernel, bool nvram, const char *const *wor
 {
 	struct args args = {.culprit = 70};
 	char place[64];
-	RIG(rig);
 
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	args.list = nvram ? rig.nvram : nvw_alloc(rig.machine, ITEMS * sizeof *args.list);
 	assert_int_equal(nvw_launch(rig.machine, "culprit", kernel, &args, ITEMS, GROUP), NVW_E_KERNEL);
 	snprintf(place, sizeof place, "test_plain_access.c:%d (", line);
@@ -136,10 +135,9 @@ TEST(the_next_machine_is_as_good_as_new)
 {
 	NVW_FOR(i, 3) {
 		struct args args = {0};
-		RIG(rig);
 
 		assert_told(i % 2 ? loads_plainly : stores_plainly, true, "plainly");
-		rig_begin(&rig, 1, NULL);
+		RIG_BEGUN(rig, 1);
 		args.list = rig.nvram;
 		rig_launch(&rig, is_right, &args, ITEMS, GROUP);
 		assert_int_equal(rig_durable(&rig, &args.list[ITEMS - 1].key), ITEMS - 1);
@@ -149,9 +147,8 @@ TEST(the_next_machine_is_as_good_as_new)
 TEST(the_faulting_store_changes_nothing)
 {
 	struct args args = {.culprit = 0};
-	RIG(rig);
 
-	rig_begin(&rig, 1, NULL);
+	RIG_BEGUN(rig, 1);
 	args.list = rig.nvram;
 	assert_int_equal(
 		nvw_launch(rig.machine, "culprit", stores_plainly, &args, ITEMS, GROUP), NVW_E_KERNEL);

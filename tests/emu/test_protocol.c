@@ -217,9 +217,8 @@ static uint64_t messages_of(const struct table_3 *row)
 {
 	uint64_t messages = 0;
 	struct one_instruction a = {.row = row, .messages = &messages};
-	RIG(rig);
 
-	rig_begin_under(&rig, row->protocol);
+	RIG_UNDER(rig, row->protocol);
 	a.m = rig.machine;
 	a.x = nvw_alloc(rig.machine, 64);
 	if (row->place != L2) {
@@ -373,20 +372,20 @@ KERNEL(pass_on, const struct passing, p)
 	}
 }
 
-static void begin_passing(struct rig *rig, const char *protocol, struct passing *p)
+static struct passing begin_passing(struct rig *rig, const char *protocol)
 {
 	rig_begin_under(rig, protocol);
-	p->data = nvw_alloc(rig->machine, 64);
-	p->flag = nvw_alloc(rig->machine, 128);
-	p->stale = nvw_alloc(rig->machine, 64);
+	return (struct passing){.data = nvw_alloc(rig->machine, 64),
+		.flag = nvw_alloc(rig->machine, 128),
+		.stale = nvw_alloc(rig->machine, 64)};
 }
 
 static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 {
-	struct passing p = {.scope = scope};
 	RIG(rig);
+	struct passing p = begin_passing(&rig, protocol);
 
-	begin_passing(&rig, protocol, &p);
+	p.scope = scope;
 	rig_launch(&rig, pass_on, &p, 128, 64);
 	assert_int_equal(rig_visible(&rig, p.stale), 0);
 	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
@@ -436,10 +435,9 @@ KERNEL(share_falsely, const struct passing, p)
 TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 {
 	for_each_protocol(protocol) {
-		struct passing p = {0};
 		RIG(rig);
+		struct passing p = begin_passing(&rig, protocol->name);
 
-		begin_passing(&rig, protocol->name, &p);
 		rig_launch(&rig, share_falsely, &p, 128, 64);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
@@ -459,9 +457,8 @@ TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 
 	NVW_FOR(i, 2) {
 		struct passing p = {0};
-		RIG(rig);
 
-		rig_begin_under(&rig, names[i]);
+		RIG_UNDER(rig, names[i]);
 		p.data = nvw_alloc(rig.machine, 4 * 64);
 		rig_launch(&rig, add_locally, &p, 256, 64);
 		NVW_FOR(group, 4) {
@@ -492,10 +489,9 @@ KERNEL(fail_then_succeed, const struct passing, p)
 TEST(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol)
 {
 	for_each_protocol(protocol) {
-		struct passing p = {0};
 		RIG(rig);
+		struct passing p = begin_passing(&rig, protocol->name);
 
-		begin_passing(&rig, protocol->name, &p);
 		rig_launch(&rig, fail_then_succeed, &p, 2, 1);
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 	}
@@ -527,9 +523,8 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	char entries[32] = "l1.sfifo_unit=";
 	uint64_t left = 0;
 	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
-	RIG(rig);
 
-	rig_begin_under_set(&rig, protocol, "l1.sfifo=8", strcat(entries, unit));
+	RIG_UNDER(rig, protocol, "l1.sfifo=8", strcat(entries, unit));
 	s.m = rig.machine;
 	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
 	rig_launch(&rig, store_words, &s, 1, 1);
@@ -574,10 +569,9 @@ KERNEL(touch, const struct broken, b)
 /* Plants each fault that the invariants name and sees it found. */
 TEST(broken_invariants_are_found)
 {
-	RIG(rig);
 	struct broken b;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	b.a = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, touch, &b, 1, 1);
 	const emu_line_id id = rig_line(&rig, b.a);

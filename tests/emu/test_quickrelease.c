@@ -14,7 +14,7 @@ struct words {
 	uint64_t got[8];
 };
 
-static void begin(struct rig *rig, struct words *w, const char *protocol, const char *const *more)
+static struct words begin(struct rig *rig, const char *protocol, const char *const *more)
 {
 	const char *settings[10] = {"l3.size=16KiB"};
 
@@ -22,8 +22,9 @@ static void begin(struct rig *rig, struct words *w, const char *protocol, const 
 		settings[i + 1] = more[i];
 	}
 	rig_begin_under_with(rig, protocol, 0, settings);
-	*w = (struct words){.m = rig->machine, .a = nvw_alloc(rig->machine, LINES * EMU_LINE)};
-	w->flag = nvw_alloc(rig->machine, EMU_LINE);
+	return (struct words){.m = rig->machine,
+		.a = nvw_alloc(rig->machine, LINES * EMU_LINE),
+		.flag = nvw_alloc(rig->machine, EMU_LINE)};
 }
 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)
@@ -37,10 +38,9 @@ static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w,
 static struct emu_stats alone(const char *protocol, const char *without, nvw_kernel kernel, struct words *ret)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, protocol, NULL);
 
-	begin(&rig, &w, protocol, NULL);
 	rig_ok(without ? emu_plant_fault(rig.machine, without) : 0);
 	stats = run(&rig, kernel, &w, 1);
 	if (ret) {
@@ -85,10 +85,9 @@ TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 
 	for_each(protocol, protocols) {
-		struct words w;
 		RIG(rig);
+		struct words w = begin(&rig, *protocol, NULL);
 
-		begin(&rig, &w, *protocol, NULL);
 		run(&rig, store_each_word, &w, 1);
 		NVW_FOR(k, 4 * WORDS) {
 			assert_int_equal(rig_in_memory(rig.machine, &w.a[k]), k + 1);
@@ -165,10 +164,9 @@ TEST(a_release_waits_for_what_memory_has_to_acknowledge)
 static uint64_t release_with(const char *protocol, const char *latency)
 {
 	struct emu_stats stats;
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, protocol, SETTINGS(latency));
 
-	begin(&rig, &w, protocol, SETTINGS(latency));
 	stats = run(&rig, store_and_release, &w, 1);
 	return stats.release_ps;
 }
@@ -244,10 +242,9 @@ TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 
 	NVW_FOR(i, 3) {
 		const bool is_kept = i == 2;
-		struct words w;
 		RIG(rig);
+		struct words w = begin(&rig, protocols[i], NULL);
 
-		begin(&rig, &w, protocols[i], NULL);
 		run(&rig, load_first, &w, 4);
 		assert_int_equal(run(&rig, load_first, &w, 4).l1_load_hits, is_kept ? 4 : 0);
 		run(&rig, store_first, &w, 1);
@@ -286,10 +283,9 @@ TEST(an_atomic_takes_a_place_in_the_s_fifo)
 {
 	NVW_FOR(i, 2) {
 		struct emu_stats stats;
-		struct words w;
 		RIG(rig);
+		struct words w = begin(&rig, "quickrelease", SETTINGS("l1.sfifo=4"));
 
-		begin(&rig, &w, "quickrelease", SETTINGS("l1.sfifo=4"));
 		rig_ok(i ? emu_plant_fault(rig.machine, "write marker into the S-FIFO") : 0);
 		stats = run(&rig, add_on_two_lines, &w, 1);
 		assert_int_equal(stats.l1_flush_sfifo, !i);

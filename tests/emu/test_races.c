@@ -25,9 +25,7 @@ struct program {
 static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
 	nvw_kernel kernel, struct program p)
 {
-	RIG(rig);
-
-	rig_begin_under_set(&rig, protocol, also, also ? "store_buffer.entries=1" : NULL);
+	RIG_UNDER(rig, protocol, also, also ? "store_buffer.entries=1" : NULL);
 	rig_ok(emu_check_races(rig.machine, model));
 	p.data = nvw_alloc(rig.machine, 4 * 64);
 	p.flag = nvw_alloc(rig.machine, 64);
@@ -275,9 +273,8 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 
 	NVW_EACH(one, table, 3) {
 		struct program p = {0};
-		RIG(rig);
 
-		rig_begin_set(&rig, 0, one->protocol, "gpu.cus=1");
+		RIG_BEGUN(rig, 0, one->protocol, "gpu.cus=1");
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 		p.data = nvw_alloc(rig.machine, 64);
 		p.flag = nvw_alloc(rig.machine, 64);
@@ -420,10 +417,9 @@ KERNEL(meet, const struct meeting, p)
 static unsigned races_of_meeting(const char *protocol, int group, bool far, uint64_t work_items)
 {
 	struct meeting p = {.group = group, .far = far};
-	RIG(rig);
 	unsigned count;
 
-	rig_begin_under(&rig, protocol);
+	RIG_UNDER(rig, protocol);
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	p.data = nvw_alloc(rig.machine, 8 * work_items);
 	NVW_FOR(kernel, 2) { /* kernels are ordered as well */

@@ -18,10 +18,10 @@ struct words {
 	emu_time other_begins, other_ends;
 };
 
-static void begin(struct rig *rig, struct words *w, const char *protocol)
+static struct words begin(struct rig *rig, const char *protocol)
 {
 	rig_begin_under_set(rig, protocol, "gpu.cus=4", "gpu.wavefront_width=1", "l1.sfifo=64");
-	*w = (struct words){.m = rig->machine,
+	return (struct words){.m = rig->machine,
 		.a = nvw_alloc(rig->machine, 2 * LINES * EMU_LINE),
 		.flag = nvw_alloc(rig->machine, EMU_LINE),
 		.other = nvw_alloc(rig->machine, EMU_LINE),
@@ -67,12 +67,11 @@ TEST(nobody_sees_a_release_before_its_flush_is_complete)
 		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
 
 	NVW_FOR(i, 3 * NVW_COUNT(protocols)) {
-		struct words w;
 		struct emu_stats stats;
 		emu_time flush;
 		RIG(rig);
+		struct words w = begin(&rig, protocols[i / 3]);
 
-		begin(&rig, &w, protocols[i / 3]);
 		w.kind = i % 3;
 		rig_launch_on(&rig, release_and_poll, &w, 2, 1);
 		stats = *emu_statistics(rig.machine);
@@ -114,10 +113,9 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 		"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc-scoped", "quickrelease"};
 
 	for_each(protocol, protocols) {
-		struct words w;
 		RIG(rig);
+		struct words w = begin(&rig, *protocol);
 
-		begin(&rig, &w, *protocol);
 		rig_launch_on(&rig, release_after_another, &w, 2, 2);
 		assert_true(w.other_begins >= w.begins && w.other_begins < w.ends);
 		/* Both wait for the end of the same flush, and the one that came second stores second. */
@@ -139,11 +137,10 @@ KERNEL_ON(lock_and_count, struct words, w)
 
 TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 {
-	struct words w;
 	struct emu_stats stats;
 	RIG(rig);
+	struct words w = begin(&rig, "rsp");
 
-	begin(&rig, &w, "rsp");
 	rig_launch_on(&rig, lock_and_count, &w, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);
@@ -161,11 +158,10 @@ KERNEL_ON(count_remotely, struct words, w)
 
 TEST(remote_operations_do_not_wait_for_each_other)
 {
-	struct words w;
 	struct emu_stats stats;
 	RIG(rig);
+	struct words w = begin(&rig, "rsp");
 
-	begin(&rig, &w, "rsp");
 	rig_launch_on(&rig, count_remotely, &w, 4, 1);
 	assert_int_equal(rig_visible(&rig, w.flag), 160);
 	stats = *emu_statistics(rig.machine);

@@ -42,7 +42,6 @@ static uint64_t resident_bytes(void)
 /* So 1,000,000 of them take less than 2 GiB. */
 TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 {
-	RIG(rig);
 	struct words w;
 
 	if (!STACKS_ARE_SMALL) {
@@ -50,7 +49,7 @@ TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 	}
 	const uint64_t before = resident_bytes();
 
-	rig_begin_set(&rig, 1, "gpu.cus=128", "gpu.wavefronts_per_cu=16", "host.stack=1KiB");
+	RIG_BEGUN(rig, 1, "gpu.cus=128", "gpu.wavefronts_per_cu=16", "host.stack=1KiB");
 	w.a = nvw_alloc(rig.machine, RESIDENT_ITEMS * sizeof *w.a);
 	rig_launch(&rig, meet_half_way, &w, RESIDENT_ITEMS, 64);
 	assert_true(resident_bytes() < before + RESIDENT_ITEMS * UINT64_C(2048));

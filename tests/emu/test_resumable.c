@@ -129,9 +129,8 @@ static void run(enum nvw_group scope, const struct emu_resumable *kernel, struct
 {
 	/* two groups per CU at a time, so that a kernel-wide barrier takes preemption */
 	struct words w = {.scope = scope};
-	RIG(rig);
 
-	rig_begin_set(&rig, 1, "gpu.cus=2", "gpu.wavefronts_per_cu=4", "gpu.wavefront_width=32");
+	RIG_BEGUN(rig, 1, "gpu.cus=2", "gpu.wavefronts_per_cu=4", "gpu.wavefront_width=32");
 	emu_order_by_line(rig.machine);
 	w.a = nvw_alloc(rig.machine, sizeof ret->word);
 	w.b = nvw_alloc(rig.machine, sizeof ret->word);

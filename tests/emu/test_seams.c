@@ -24,10 +24,10 @@ KERNEL(store_on_cu_0, const struct words, w)
 	}
 }
 
-static void begin(struct rig *rig, const char *protocol, struct words *w)
+static struct words begin(struct rig *rig, const char *protocol)
 {
 	rig_begin_under(rig, protocol);
-	w->a = nvw_alloc(rig->machine, 64);
+	return (struct words){.a = nvw_alloc(rig->machine, 64)};
 }
 
 /* ---- The classifier ------------------------------------------------------------------------ */
@@ -40,10 +40,9 @@ KERNEL(store_then_load_at_the_l2, const struct words, w)
 
 static struct emu_stats loaded_under(const char *protocol)
 {
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, protocol);
 
-	begin(&rig, protocol, &w);
 	rig_launch(&rig, store_then_load_at_the_l2, &w, 1, 1);
 	assert_int_equal(rig_visible(&rig, w.a), 5);
 	return *emu_statistics(rig.machine);
@@ -78,10 +77,9 @@ KERNEL_ON(store_and_release, struct release, r)
 
 static struct emu_stats released(enum nvw_scope scope, const char *without, struct release *r)
 {
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "skeleton");
 
-	begin(&rig, "skeleton", &w);
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
 	}
@@ -123,9 +121,8 @@ KERNEL(release_often, const struct words, w)
 TEST(an_instruction_that_was_put_off_is_carried_out_once)
 {
 	struct words w;
-	RIG(rig);
 
-	rig_begin_under(&rig, "skeleton");
+	RIG_UNDER(rig, "skeleton");
 	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
 	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
@@ -143,10 +140,9 @@ KERNEL(add, const struct words, w)
 
 TEST(requests_that_wait_for_another_l1_say_so)
 {
-	struct words w;
 	RIG(rig);
+	struct words w = begin(&rig, "dd");
 
-	begin(&rig, "dd", &w);
 	rig_launch(&rig, add, &w, 4 * 64, 64);
 	assert_int_equal(rig_visible(&rig, w.a), 4 * 64);
 	assert_true(emu_statistics(rig.machine)->waits_owner > 0);
@@ -156,13 +152,12 @@ TEST(requests_that_wait_for_another_l1_say_so)
 
 TEST(waiting_is_counted_by_place_and_cause)
 {
-	struct words w;
 	RIG(rig);
 	const struct emu_waited *rows;
 	const struct emu_stats *stats;
 	unsigned count;
+	struct words w = begin(&rig, "skeleton");
 
-	begin(&rig, "skeleton", &w);
 	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
 	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
 	rows = emu_waited(rig.machine, &count);
@@ -188,11 +183,10 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 {
 	static const struct coh_action_info action = {put_off_for_ever, "wait for nobody", COH_PART_ACCESS};
 	static const struct coh_row row = {.steps = {&action}};
-	struct words w;
 	RIG(rig);
 	char line[64];
+	struct words w = begin(&rig, "skeleton");
 
-	begin(&rig, "skeleton", &w);
 	const emu_line_id id = rig_line(&rig, w.a);
 
 	NVW_FOR(scope, COH_SCOPES) {
@@ -211,10 +205,8 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 TEST(an_action_that_waits_where_no_instruction_is_ends_the_run)
 {
 	const coh_action steps[COH_STEPS_MAX] = {&coh_mark_sfifos};
-	struct words w;
-	RIG(rig);
+	RIG_UNDER(rig, "skeleton");
 
-	begin(&rig, "skeleton", &w);
 	coh_run_steps(rig.machine, &rig.machine->cus[0], steps, 0);
 	assert_int_equal(rig.machine->error, NVW_E_MODEL);
 	assert_error_has("an action waits at the beginning or end of a kernel");
@@ -267,10 +259,9 @@ static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 static uint64_t right_under_directory(struct emu_stats *ret_stats)
 {
 	struct turns t;
-	RIG(rig);
 	uint64_t right = 0;
 
-	rig_begin_under(&rig, "directory");
+	RIG_UNDER(rig, "directory");
 	t.x = nvw_alloc(rig.machine, 64);
 	t.turn = nvw_alloc(rig.machine, 128);
 	t.seen = nvw_alloc(rig.machine, 64 * CUS);
@@ -312,11 +303,10 @@ static void load_then_store_on_cu_0(const void *args)
 static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
 {
 	unsigned stale = 0;
-	struct words w;
 	RIG(rig);
 	int r;
+	struct words w = begin(&rig, "directory");
 
-	begin(&rig, "directory", &w);
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
 	}
@@ -373,13 +363,12 @@ static struct emu_stats added_up_with(const char *protocol, bool issued, const c
 {
 	uint64_t values[8 * LINES] = {0};
 	struct loads l;
-	RIG(rig);
 	uint64_t *a;
 
 	NVW_FOR(i, LINES) {
 		values[8 * i] = UINT64_C(0x100) << i;
 	}
-	rig_begin_under_set(&rig, protocol, more);
+	RIG_UNDER(rig, protocol, more);
 	a = nvw_alloc(rig.machine, sizeof values);
 	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
 	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
@@ -458,9 +447,8 @@ KERNEL_ON(load_and_synchronize, struct fenced, f)
 static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
 {
 	struct fenced f = {.order = order};
-	RIG(rig);
 
-	rig_begin_set(&rig, 0, bound);
+	RIG_BEGUN(rig, 0, bound);
 	f.m = rig.machine;
 	f.a = nvw_alloc(rig.machine, 64);
 	f.flag = nvw_alloc(rig.machine, 64);
@@ -521,10 +509,9 @@ KERNEL(load_late_and_tell, const struct turns, t)
 static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 {
 	struct turns t;
-	RIG(rig);
 	uint64_t races;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	t = (struct turns){nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 64), NULL};
 	t.seen = synchronized ? t.turn : NULL;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));

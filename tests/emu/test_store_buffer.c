@@ -19,13 +19,13 @@ struct shared {
 	uint64_t got[64];
 };
 
-static void begin(struct rig *rig, struct shared *s, const char *protocol, const char *const *more)
+static struct shared begin(struct rig *rig, const char *protocol, const char *const *more)
 {
 	rig_begin_under_with(rig, protocol, 0, more);
-	*s = (struct shared){.rig = rig};
-	s->x = nvw_alloc(rig->machine, 64);
-	s->y = nvw_alloc(rig->machine, 64);
-	s->own = nvw_alloc(rig->machine, 64 * 64);
+	return (struct shared){.rig = rig,
+		.x = nvw_alloc(rig->machine, 64),
+		.y = nvw_alloc(rig->machine, 64),
+		.own = nvw_alloc(rig->machine, 64 * 64)};
 }
 
 /* ---- Visibility ---------------------------------------------------------------------------- */
@@ -44,10 +44,9 @@ KERNEL_ON(store_to_one_load_the_other, struct shared, s)
 /* Whether neither of two work-items, each on its CU, sees the other's store. */
 static bool neither_is_seen(const char *const *settings, bool atomic)
 {
-	struct shared s;
 	RIG(rig);
+	struct shared s = begin(&rig, "directory", settings);
 
-	begin(&rig, &s, "directory", settings);
 	s.atomic = atomic;
 	rig_launch_on(&rig, store_to_one_load_the_other, &s, 2, 1);
 	assert_int_equal(rig_visible(&rig, s.x), 1);
@@ -91,10 +90,9 @@ KERNEL_ON(store_twice_then_tell, struct shared, s)
 /* 10 * the flag + the message. */
 static uint64_t seen_of_the_message(const char *order)
 {
-	struct shared s;
 	RIG(rig);
+	struct shared s = begin(&rig, "directory", SETTINGS("store_buffer.entries=16", order));
 
-	begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=16", order));
 	rig_launch_on(&rig, store_twice_then_tell, &s, 2, 1);
 	return 10 * s.got[0] + s.got[1];
 }
@@ -115,10 +113,10 @@ KERNEL_ON(store_eight, struct shared, s)
 /* The time of eight stores so many words apart, each of which goes to the L2. */
 static uint64_t time_of_eight(const char *order, uint64_t stride)
 {
-	struct shared s;
 	RIG(rig);
+	struct shared s =
+		begin(&rig, "tcs", SETTINGS("store_buffer.entries=16", order, "l2.latency=500cycles"));
 
-	begin(&rig, &s, "tcs", SETTINGS("store_buffer.entries=16", order, "l2.latency=500cycles"));
 	s.stride = stride;
 	rig_launch_on(&rig, store_eight, &s, 1, 1);
 	assert_int_equal(rig_visible(&rig, &s.own[7 * stride]), 8);
@@ -149,10 +147,9 @@ KERNEL_ON(look_at_the_neighbour_s_store, struct shared, s)
 
 TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
 {
-	struct shared s;
 	RIG(rig);
+	struct shared s = begin(&rig, "directory", SETTINGS("store_buffer.entries=4"));
 
-	begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=4"));
 	rig_launch_on(&rig, look_at_the_neighbour_s_store, &s, 2, 2);
 	assert_int_equal(s.got[0], 7);
 	assert_int_equal(s.got[1], 0);
@@ -206,11 +203,11 @@ TEST(a_work_item_sees_its_own_stores)
 		"store_buffer.loads=forward", "store_buffer.loads=pass", "store_buffer.loads=wait"};
 
 	NVW_FOR(i, 6) {
-		struct shared s;
 		const struct emu_stats *stats;
 		RIG(rig);
+		struct shared s = begin(
+			&rig, "directory", SETTINGS("store_buffer.entries=3", orders[i / 3], loads[i % 3]));
 
-		begin(&rig, &s, "directory", SETTINGS("store_buffer.entries=3", orders[i / 3], loads[i % 3]));
 		rig_launch_on(&rig, store_and_load_at_random, &s, 8, 2);
 		NVW_EACH(got, s.got, 8) {
 			assert_int_equal(*got, 0);
@@ -235,10 +232,9 @@ KERNEL_ON(store_to_many_lines, struct shared, s)
 
 static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 {
-	struct shared s;
 	RIG(rig);
+	struct shared s = begin(&rig, "directory", SETTINGS(entries));
 
-	begin(&rig, &s, "directory", SETTINGS(entries));
 	rig_launch_on(&rig, store_to_many_lines, &s, 1, 1);
 	NVW_FOR(i, 8) {
 		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
@@ -288,14 +284,10 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
 
 	NVW_FOR(i, 4 * 3 * 3) {
-		struct shared s;
-		RIG(rig);
-		struct durable d = {.rig = &rig, .group = (enum nvw_group)(i / 12)};
+		RIG_UNDER(rig, protocols[i % 4], "store_buffer.entries=4", domains[i / 4 % 3],
+			"store_buffer.order=unordered");
+		struct durable d = {.rig = &rig, .a = rig.nvram, .group = (enum nvw_group)(i / 12)};
 
-		begin(&rig, &s, protocols[i % 4],
-			SETTINGS("store_buffer.entries=4", domains[i / 4 % 3],
-				"store_buffer.order=unordered"));
-		d.a = rig.nvram;
 		rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 		assert_int_equal(d.lost, 0);
 		assert_true(emu_statistics(rig.machine)->waits_drain > 0);
@@ -305,12 +297,9 @@ TEST(a_persist_barrier_waits_for_the_buffer)
 /* Buffered epochs promise order, which the durability checker of the rig looks at. */
 TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 {
-	struct shared s;
-	RIG(rig);
-	struct durable d = {.rig = &rig, .group = NVW_WORKITEM};
+	RIG_UNDER(rig, "vi", "store_buffer.entries=4", "persist.model=buffered-epoch");
+	struct durable d = {.rig = &rig, .a = rig.nvram, .group = NVW_WORKITEM};
 
-	begin(&rig, &s, "vi", SETTINGS("store_buffer.entries=4", "persist.model=buffered-epoch"));
-	d.a = rig.nvram;
 	rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 	rig_ok(nvw_persist(rig.machine));
 	NVW_FOR(me, 8) {
@@ -350,11 +339,10 @@ KERNEL_ON(tell_and_read, struct shared, s)
 
 static uint64_t races_of(bool atomic)
 {
-	struct shared s;
 	RIG(rig);
 	uint64_t races;
+	struct shared s = begin(&rig, "vi", SETTINGS("store_buffer.entries=1"));
 
-	begin(&rig, &s, "vi", SETTINGS("store_buffer.entries=1"));
 	s.atomic = atomic;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	rig_launch_on(&rig, tell_and_read, &s, 2, 1);
@@ -407,7 +395,7 @@ static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, 
 	struct coh_row row;
 	int r;
 
-	begin(&rig, s, "gd", SETTINGS("store_buffer.entries=4"));
+	*s = begin(&rig, "gd", SETTINGS("store_buffer.entries=4"));
 	row = *rig.machine->rows[COH_STORE][COH_RELAXED][NVW_SCOPE_WORKITEM][COH_PLACE_L2];
 	row.steps[1] = row.steps[0];
 	row.steps[0] = &action;
@@ -480,10 +468,9 @@ static unsigned outcomes(const char *entries)
 	unsigned seen = 0;
 
 	do {
-		struct shared s;
 		RIG(rig);
+		struct shared s = begin(&rig, "directory", SETTINGS(entries));
 
-		begin(&rig, &s, "directory", SETTINGS(entries));
 		emu_set_scheduler(rig.machine, choose, &schedule);
 		rig_launch_on(&rig, store_then_load, &s, 2, 1);
 		seen |= 1u << (2 * s.got[0] + s.got[1]);

@@ -71,9 +71,8 @@ KERNEL(add_to_halves, const struct parts, p)
 static void add_under(const char *protocol, unsigned half, bool atomic_first)
 {
 	struct parts p = {.atomic_first = atomic_first};
-	RIG(rig);
 
-	rig_begin_under(&rig, protocol);
+	RIG_UNDER(rig, protocol);
 	p.word = rig.nvram;
 	p.part = (uint32_t *)p.word + half;
 	p.other = (uint32_t *)p.word + !half;
@@ -121,22 +120,21 @@ KERNEL(store_the_word_on_the_first, const struct parts, p)
 	}
 }
 
-static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const char *protocol)
+static struct parts begin_with_an_l1_of_one_line(struct rig *rig, const char *protocol)
 {
 	rig_begin_under_set(rig, protocol, "l1.size=64B", "l1.ways=1");
-	p->word = rig->nvram;
-	p->part = (uint32_t *)p->word;
-	p->other = p->part + 1;
-	p->flags = nvw_alloc(rig->machine, 64);
+	return (struct parts){.word = rig->nvram,
+		.part = rig->nvram,
+		.other = (uint32_t *)rig->nvram + 1,
+		.flags = nvw_alloc(rig->machine, 64)};
 }
 
 TEST(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it)
 {
 	for_each_protocol(protocol) {
-		struct parts p;
 		RIG(rig);
+		struct parts p = begin_with_an_l1_of_one_line(&rig, protocol->name);
 
-		begin_with_an_l1_of_one_line(&rig, &p, protocol->name);
 		rig_launch(&rig, add_on_the_first_cu, &p, 2, 1);
 		rig_launch(&rig, store_a_half_on_the_second, &p, 2, 1);
 		rig_launch(&rig, store_the_word_on_the_first, &p, 2, 1);
@@ -154,9 +152,8 @@ TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 		struct emu_line from = {0}, to = {0};
 		struct emu_group group = {0};
 		struct emu_wavefront *wf;
-		RIG(rig);
 
-		rig_begin(&rig, 0, NULL);
+		RIG_BEGUN(rig, 0);
 		wf = &rig.machine->exec.wavefronts[0];
 		wf->group = &group;
 		wf->requests.site[0] = &site;
@@ -185,10 +182,9 @@ KERNEL(store_add_evict, const struct parts, p)
 TEST(a_line_that_is_evicted_divides_no_store_beside_an_atomic)
 {
 	for_each_protocol(protocol) {
-		struct parts p;
 		RIG(rig);
+		struct parts p = begin_with_an_l1_of_one_line(&rig, protocol->name);
 
-		begin_with_an_l1_of_one_line(&rig, &p, protocol->name);
 		rig_launch(&rig, store_add_evict, &p, 1, 1);
 		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
 	}
@@ -224,9 +220,8 @@ KERNEL_ON(store_neighbours, struct neighbours, n)
 TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
 	struct neighbours n = {0};
-	RIG(rig);
 
-	rig_begin_set(&rig, 1, "protocol=vi", "nvram.atomicity=64B");
+	RIG_BEGUN(rig, 1, "protocol=vi", "nvram.atomicity=64B");
 	n.rig = &rig;
 	n.p.word = rig.nvram;
 	n.p.flags = nvw_alloc(rig.machine, 2 * 64);

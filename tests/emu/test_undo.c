@@ -27,9 +27,8 @@ static bool logs(const struct nvw_epoch *epoch, const uint64_t *word)
 static struct emu_undo_report found(nvw_kernel first, nvw_kernel second)
 {
 	struct program p = {.dram = NULL};
-	RIG(rig);
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_ok(emu_check_undo(rig.machine));
 	rig_ok(nvw_pmem_attach(rig.machine, &p.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &p.pmem, BLOCK_BYTES, 4 * ITEMS));

@@ -52,11 +52,10 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 
 	NVW_FOR(s, NVW_COUNT(sizes)) {
 		enum { N = 512 };
-		RIG(rig);
 		struct args a = {.bytes = sizes[s]};
 		uint64_t blocks[N];
 
-		rig_begin(&rig, s, NULL);
+		RIG_BEGUN(rig, s);
 		rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 		rig_ok(nvw_heap_provision(rig.machine, &a.pmem, sizes[s], N - 100));
 		a.out = nvw_alloc(rig.machine, 8 * N);
@@ -81,11 +80,10 @@ TEST(many_work_items_get_different_blocks_that_are_theirs)
 TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 {
 	enum { N = 256 };
-	RIG(rig);
 	struct args a = {.bytes = 64};
 	uint64_t first[N], second[N];
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, 64, N));
 	a.out = nvw_alloc(rig.machine, 8 * N);
@@ -115,11 +113,10 @@ TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 
 TEST(a_heap_that_is_too_small_is_an_error_that_changes_nothing)
 {
-	RIG(rig);
 	struct nvw_pmem pmem;
 	nvw_off extent;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_ok(nvw_pmem_attach(rig.machine, &pmem));
 	assert_int_equal(nvw_heap_provision(rig.machine, &pmem, 4096, 1 << 20), NVW_E_FULL);
 	assert_int_equal(nvw_heap_provision(rig.machine, &pmem, NVW_HEAP_BLOCK_MAX + 1, 1), NVW_E_USAGE);
@@ -146,11 +143,10 @@ KERNEL(overflow_log, const struct args, a)
 
 TEST(a_full_undo_log_refuses_and_writes_nothing)
 {
-	RIG(rig);
 	struct args a = {0};
 	nvw_off next;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	a.out = nvw_alloc(rig.machine, 8);
 	rig_launch(&rig, overflow_log, &a, 1, 1);
@@ -265,13 +261,12 @@ KERNEL(free_in_epoch, const struct args, a)
 
 TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 {
-	RIG(rig);
 	struct args a = {.bytes = 64};
 	struct nvw_recovery report = {0};
 	uint64_t bytes;
 	nvw_off block;
 
-	rig_begin(&rig, 0, NULL);
+	RIG_BEGUN(rig, 0);
 	rig_ok(nvw_pmem_attach(rig.machine, &a.pmem));
 	rig_ok(nvw_heap_provision(rig.machine, &a.pmem, a.bytes, 4));
 	a.out = nvw_alloc(rig.machine, 8);
