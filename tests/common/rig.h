@@ -73,6 +73,8 @@ void rig_check(int r, const char *what, const char *file, int line);
 uint64_t rig_durable(const struct rig *rig, const void *device);
 /* The visible one. */
 uint64_t rig_visible(const struct rig *rig, const void *device);
+#define assert_durable(rig, device, value) assert_int_equal(rig_durable(rig, device), value)
+#define assert_visible(rig, device, value) assert_int_equal(rig_visible(rig, device), value)
 /* The host stores it. */
 void rig_write(const struct rig *rig, void *device, uint64_t value);
 /* The line that a device address is in. */

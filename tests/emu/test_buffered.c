@@ -51,9 +51,9 @@ TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 		s.other = nvw_alloc(rig.machine, 16 * 64);
 		rig_launch(&rig, store_to_one_line, &s, 2, 1);
 		assert_true(emu_statistics(rig.machine)->l1_recalls > 1);
-		assert_int_equal(rig_durable(&rig, &s.x[0]), 2);
-		assert_int_equal(rig_durable(&rig, &s.x[1]), 3);
-		assert_int_equal(rig_durable(&rig, s.before), 5);
+		assert_durable(&rig, &s.x[0], 2);
+		assert_durable(&rig, &s.x[1], 3);
+		assert_durable(&rig, s.before, 5);
 	}
 }
 
@@ -85,6 +85,6 @@ TEST(epochs_whose_stores_are_durable_take_no_memory)
 	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch");
 	most_rows = 0;
 	rig_launch(&rig, store_in_many_epochs, &rig.nvram, 1, 1);
-	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);
+	assert_durable(&rig, rig.nvram, 1999);
 	assert_in_range(most_rows, 1, 200);
 }

@@ -40,7 +40,7 @@ TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 
 		rig_launch(&rig, publish_and_read, &w, 8 * 64, 64);
 		for (unsigned group = 1; group < 8; group++) {
-			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
+			assert_visible(&rig, &w.b[8 * group], 1);
 		}
 	}
 }
@@ -70,8 +70,8 @@ TEST(a_load_without_an_acquire_returns_the_stale_copy)
 	const struct words w = words_of(&rig, 64, 128);
 
 	rig_launch(&rig, read_before_acquire, &w, 128, 64);
-	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
-	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
+	assert_visible(&rig, &w.b[8], 0);
+	assert_visible(&rig, &w.a[0], 7);
 }
 
 /* A random program on private lines against a plain array: caches small enough to replace all the time. */
@@ -119,7 +119,7 @@ TEST(a_work_item_always_sees_its_own_stores)
 		w.a = i % 2 ? rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
 		rig_launch(&rig, churn, &w, 256, 64);
 		NVW_EACH(b, w.b, 256) {
-			assert_int_equal(rig_visible(&rig, b), 1);
+			assert_visible(&rig, b, 1);
 		}
 	}
 }
@@ -158,11 +158,9 @@ TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 	const char *name;
 
 	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
-		struct two_scopes s;
-
 		RIG_UNDER(rig, name, "nvram.domain=eadr");
-		s.x = rig.nvram;
-		s.turn = nvw_alloc(rig.machine, 64);
+		struct two_scopes s = {.x = rig.nvram, .turn = nvw_alloc(rig.machine, 64)};
+
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);
 		if (rig_durable(&rig, s.x) != rig_visible(&rig, s.x)) {
 			fail_msg("%s: %llu is durable, and %llu is visible", name,

@@ -161,13 +161,13 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 		emu_nvram_write(rig.machine, ids[0], data, 0xff, 0, 0, 0);
 		emu_nvram_write(rig.machine, ids[1], data, 0xff, 0, 0, 0);
 		emu_nvram_complete(rig.machine, 0);
-		assert_int_equal(rig_durable(&rig, at.first), i ? 0 : 7);
-		assert_int_equal(rig_durable(&rig, at.second), i ? 7 : 0);
+		assert_durable(&rig, at.first, i ? 0 : 7);
+		assert_durable(&rig, at.second, i ? 7 : 0);
 		emu_nvram_complete(rig.machine, 4999999);
 		assert_int_equal(rig.machine->nvram.in_flight, 1);
 		emu_nvram_complete(rig.machine, 5000000);
-		assert_int_equal(rig_durable(&rig, at.first), 7);
-		assert_int_equal(rig_durable(&rig, at.second), 7);
+		assert_durable(&rig, at.first, 7);
+		assert_durable(&rig, at.second, 7);
 		assert_int_equal(emu_statistics(rig.machine)->nvram2_words, 1);
 	}
 }
@@ -273,8 +273,8 @@ TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 	rig_ok(nvw_write(m, second - 64, out, sizeof out));
 	rig_ok(nvw_read(m, in, second - 64, sizeof in));
 	assert_memory_equal(in, out, sizeof out);
-	assert_int_equal(rig_durable(&rig, second - 8), 107);
-	assert_int_equal(rig_durable(&rig, second), 108);
+	assert_durable(&rig, second - 8, 107);
+	assert_durable(&rig, second, 108);
 	assert_int_equal(nvw_read(m, in, end - 64, 72), NVW_E_USAGE);
 }
 

@@ -125,7 +125,7 @@ TEST(a_line_has_one_writer_or_many_readers)
 		expect_states(&rig, &s, last[i % 2]);
 		RUN(&rig, &s, {0, ADD});
 		expect_states(&rig, &s, "M I X");
-		assert_int_equal(rig_visible(&rig, s.a), 101);
+		assert_visible(&rig, s.a, 101);
 		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 1);
 	}
 }
@@ -154,7 +154,7 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 
 		RUN(&rig, &s, {2, WRITE});
 		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
-		assert_int_equal(rig_visible(&rig, s.a), 100);
+		assert_visible(&rig, s.a, 100);
 		assert_int_equal(emu_statistics(rig.machine)->l2_writes, 0);
 		rig_write(&rig, s.a, 5);
 		RUN(&rig, &s, {1, READ});
@@ -171,7 +171,7 @@ TEST(a_read_modify_write_asks_for_ownership_at_once)
 		struct script s = begin(&rig, i, NULL, false);
 
 		RUN(&rig, &s, {0, ADD}, {1, ADD});
-		assert_int_equal(rig_visible(&rig, s.a), 2);
+		assert_visible(&rig, s.a, 2);
 		stats = emu_statistics(rig.machine);
 		assert_int_equal(stats->l1_owned, 2);
 		assert_int_equal(stats->l1_upgraded + stats->l1_downgraded, 0);
@@ -195,7 +195,7 @@ TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 		struct script s = begin(&rig, i / 3, NULL, true);
 
 		run(&rig, &s, scripts[i % 3], 3);
-		assert_int_equal(rig_durable(&rig, s.a), 100);
+		assert_durable(&rig, s.a, 100);
 	}
 }
 
@@ -208,7 +208,7 @@ TEST(persistence_takes_no_ownership_away)
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
-		assert_int_equal(rig_durable(&rig, s.a), 100);
+		assert_durable(&rig, s.a, 100);
 		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
 		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 0);
 	}
@@ -232,7 +232,7 @@ static struct emu_stats store_three_lines(
 	*s = (struct script){.a = nvw_alloc(rig->machine, 192)};
 	rig_launch(rig, three_lines, &s, CUS, 1);
 	NVW_FOR(n, 3) {
-		assert_int_equal(rig_visible(rig, &s->a[8 * n]), 7 + n);
+		assert_visible(rig, &s->a[8 * n], 7 + n);
 	}
 	assert_string_equal(state_at(rig, &s->a[16], 0), "M");
 	return *emu_statistics(rig->machine);
@@ -297,7 +297,7 @@ TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 		assert_int_equal(s.last, 100);
 		assert_int_equal(stats->l2_load_misses, 4);
 		RUN(&rig, &s, {3, ADD});
-		assert_int_equal(rig_visible(&rig, s.a), 101);
+		assert_visible(&rig, s.a, 101);
 		assert_int_equal(stats->l2_load_misses, 4);
 	}
 }
@@ -401,7 +401,7 @@ TEST(an_l3_keeps_what_owners_have_stored)
 	stats = emu_statistics(rig.machine);
 	assert_true(stats->l3_writes > 2);
 	assert_int_equal(stats->l3_writeback_sfifo, 0);
-	assert_int_equal(rig_visible(&rig, s.a), 100);
+	assert_visible(&rig, s.a, 100);
 }
 
 /* LdAcq and StRel are performed in the L1 (hechtman14 4.5.1): a line that is there needs no message. */
@@ -461,7 +461,7 @@ static struct emu_stats run_under(const char *consistency)
 	s.a = nvw_alloc(rig.machine, 8 * 64);
 	rig_launch_on(&rig, load_then_store, &s, 1, 1);
 	NVW_FOR(i, 4) {
-		assert_int_equal(rig_visible(&rig, &s.a[8 * (4 + i)]), i);
+		assert_visible(&rig, &s.a[8 * (4 + i)], i);
 	}
 	return *emu_statistics(rig.machine);
 }

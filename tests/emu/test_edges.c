@@ -99,7 +99,7 @@ TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 	}
 	l1->generation = UINT32_MAX;
 	rig_launch(&rig, load_word, &w, 1, 1);
-	assert_int_equal(rig_visible(&rig, w.b), 2);
+	assert_visible(&rig, w.b, 2);
 }
 
 /* ---- Many CUs ---------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 	assert_int_equal(registered, 1);
 	rig_launch(&rig, add_one, &w, 1, 1);
 	assert_true(nvw_time_ps(rig.machine) >= later);
-	assert_int_equal(rig_visible(&rig, w.a), 2);
+	assert_visible(&rig, w.a, 2);
 }
 
 struct ordered {
@@ -237,11 +237,11 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 		struct emu_stats stats[2];
 
 		NVW_FOR(k, 2) {
-			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
-
 			RIG_UNDER(rig, p->name);
-			o.data = nvw_alloc(rig.machine, 8 * 100);
-			o.flag = nvw_alloc(rig.machine, 128);
+			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL,
+				.data = nvw_alloc(rig.machine, 8 * 100),
+				.flag = nvw_alloc(rig.machine, 128)};
+
 			rig_launch(&rig, pass_with_order, &o, 100, 10);
 			stats[k] = *emu_statistics(rig.machine);
 		}
@@ -301,11 +301,10 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 
 	for_each_protocol(p) {
 		NVW_FOR(in_nvram, 2) {
-			struct words w;
-
 			RIG_UNDER(rig, p->name);
-			w.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
-			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
+			struct words w = {.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS),
+				.b = nvw_alloc(rig.machine, 8 * ITEMS)};
+
 			for (uint64_t round = 1; round <= 3; round++) {
 				uint64_t values[ITEMS];
 
@@ -315,8 +314,8 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 				rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 				rig_launch(&rig, add_to_words, &w, ITEMS, 50);
 				NVW_FOR(id, ITEMS) {
-					assert_int_equal(rig_visible(&rig, &w.b[id]), values[id] + 1);
-					assert_int_equal(rig_visible(&rig, &w.a[id]), values[id] + 1100);
+					assert_visible(&rig, &w.b[id], values[id] + 1);
+					assert_visible(&rig, &w.a[id], values[id] + 1100);
 				}
 			}
 		}
@@ -333,10 +332,10 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 {
 	enum { LINES = 200 };
 	static uint64_t values[8 * LINES];
-	struct words w;
 
 	RIG_BEGUN(rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us");
-	w.a = rig.nvram;
+	struct words w = {.a = rig.nvram};
+
 	NVW_FOR(i, 8 * LINES) {
 		values[i] = 1000 + i;
 	}
@@ -345,26 +344,25 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
 	rig_ok(nvw_persist(rig.machine));
 	NVW_FOR(i, 8 * LINES) {
-		assert_int_equal(rig_durable(&rig, &w.a[i]), 1000 + i);
-		assert_int_equal(rig_visible(&rig, &w.a[i]), 1000 + i);
+		assert_durable(&rig, &w.a[i], 1000 + i);
+		assert_visible(&rig, &w.a[i], 1000 + i);
 	}
 }
 
 TEST(memory_that_was_given_back_comes_back_as_zeros)
 {
-	struct words w;
-
 	RIG_BEGUN(rig, 1);
-	w.b = nvw_alloc(rig.machine, 8 * 100);
+	struct words w = {.b = nvw_alloc(rig.machine, 8 * 100)};
+
 	const uint64_t mark = nvw_mark(rig.machine);
 
 	NVW_FOR(round, 2) {
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		NVW_EACH(a, w.a, 100) {
-			assert_int_equal(rig_visible(&rig, a), 0);
+			assert_visible(&rig, a, 0);
 		}
 		rig_launch(&rig, add_to_words, &w, 100, 50);
-		assert_int_equal(rig_visible(&rig, &w.b[99]), 1);
+		assert_visible(&rig, &w.b[99], 1);
 		nvw_release(rig.machine, mark);
 	}
 }

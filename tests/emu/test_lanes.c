@@ -42,7 +42,7 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 	rig_ok(nvw_write(rig.machine, s.w.a, before, sizeof before));
 	rig_launch(&rig, load_beside_own_store, &s, 2, 2);
 	for (uint64_t lane = 0; lane < 2; lane++) {
-		assert_int_equal(rig_visible(&rig, &s.w.b[lane]), (lane ^ crosswise) == stored ? 11 : 10);
+		assert_visible(&rig, &s.w.b[lane], (lane ^ crosswise) == stored ? 11 : 10);
 	}
 }
 
@@ -79,8 +79,8 @@ TEST(lanes_that_have_no_neighbours_are_served_like_others)
 	}
 	rig_launch(&rig, copy_by_some, &w, 64, 64);
 	NVW_FOR(i, 64) {
-		assert_int_equal(rig_visible(&rig, &w.b[i]),
-			(i % 3 == 1 ? 1000 * i + 1 : 0) + (i % 4 != 2 ? 1000 * (63 - i) : 0));
+		assert_visible(
+			&rig, &w.b[i], (i % 3 == 1 ? 1000 * i + 1 : 0) + (i % 4 != 2 ? 1000 * (63 - i) : 0));
 	}
 }
 
@@ -114,7 +114,7 @@ TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 	rig_launch(&rig, keep_numbers, &w, LONG_ITEMS, LONG_ITEMS);
 	assert_true(rig.machine->exec.huge_pages);
 	NVW_EACH(b, w.b, LONG_ITEMS) {
-		assert_int_equal(rig_visible(&rig, b), 1);
+		assert_visible(&rig, b, 1);
 	}
 }
 
@@ -197,7 +197,7 @@ TEST(a_compare_exchange_compares_as_many_bytes_as_its_type_has)
 
 	rig_ok(nvw_write(rig.machine, w.a, before, sizeof before));
 	rig_launch(&rig, exchange_negative, &w, 1, 1);
-	assert_int_equal(rig_visible(&rig, w.a), UINT64_C(5) << 32 | 3);
+	assert_visible(&rig, w.a, UINT64_C(5) << 32 | 3);
 }
 
 KERNEL(add_to_own_store, const struct words, w)
@@ -217,8 +217,8 @@ TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 
 		rig_launch(&rig, add_to_own_store, &w, 100, 10);
 		NVW_FOR(id, 100) {
-			assert_int_equal(rig_visible(&rig, &w.b[id]), 5);
-			assert_int_equal(rig_visible(&rig, &w.a[id]), 6);
+			assert_visible(&rig, &w.b[id], 5);
+			assert_visible(&rig, &w.a[id], 6);
 		}
 	}
 }
@@ -232,10 +232,9 @@ KERNEL(fail_to_exchange, const struct words, w)
 TEST(a_compare_exchange_that_fails_stores_nothing)
 {
 	for_each_protocol(p) {
-		struct words w;
-
 		RIG_UNDER(rig, p->name);
-		w.a = rig.nvram;
+		struct words w = {.a = rig.nvram};
+
 		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
 		assert_int_equal(emu_statistics(rig.machine)->nv_stores, 0);
@@ -271,7 +270,7 @@ TEST(a_barrier_waits_for_a_work_item_that_comes_alone)
 		const struct words w = words_of(&rig, 64, 64 * 64);
 
 		rig_launch(&rig, come_late, &w, *size, *size);
-		assert_int_equal(rig_visible(&rig, w.b), 1);
+		assert_visible(&rig, w.b, 1);
 	}
 }
 
@@ -299,7 +298,7 @@ TEST(lanes_may_name_different_groups_at_one_barrier)
 
 	rig_launch(&rig, name_two_groups, &w, ITEMS, ITEMS);
 	NVW_FOR(id, ITEMS) {
-		assert_int_equal(rig_visible(&rig, &w.b[id]), id | 1);
+		assert_visible(&rig, &w.b[id], id | 1);
 	}
 }
 
@@ -319,14 +318,14 @@ KERNEL(differ, const struct words, w)
 TEST(lanes_may_have_different_places_and_operations)
 {
 	uint64_t before[64]; /* of the host: what each lane's last add returned */
-	struct words w = {.b = before};
 
 	RIG_BEGUN(rig, 1);
-	w.a = nvw_alloc(rig.machine, 64);
+	struct words w = {.b = before, .a = nvw_alloc(rig.machine, 64)};
+
 	rig_launch(&rig, differ, &w, 64, 64);
-	assert_int_equal(rig_visible(&rig, &w.a[0]), 63);
-	assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
-	assert_int_equal(rig_visible(&rig, &w.a[2]), 64);
+	assert_visible(&rig, &w.a[0], 63);
+	assert_visible(&rig, &w.a[1], 1);
+	assert_visible(&rig, &w.a[2], 64);
 	assert_true(before[0] < before[63]); /* of lanes at one place those like the first go first */
 	/*
 	 * The lane, the others without it, those that do not acquire, those that do while the others return.
@@ -351,8 +350,8 @@ TEST(the_last_of_some_lanes_may_have_another_place)
 		const struct words w = words_of(&rig, 64, 0);
 
 		rig_launch(&rig, differ_at_the_end, &w, lanes, (unsigned)lanes);
-		assert_int_equal(rig_visible(&rig, &w.a[0]), lanes - 1);
-		assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
+		assert_visible(&rig, &w.a[0], lanes - 1);
+		assert_visible(&rig, &w.a[1], 1);
 		assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
 	}
 }
@@ -563,7 +562,7 @@ TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 	rig_launch(&rig, load_behind_some_stores, &w, 64, 64);
 	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
 	NVW_FOR(i, 64) {
-		assert_int_equal(rig_visible(&rig, &w.b[i]), i % 8 < 3 ? 1000 + i : i);
+		assert_visible(&rig, &w.b[i], i % 8 < 3 ? 1000 + i : i);
 	}
 }
 
@@ -606,6 +605,6 @@ TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 	}
 	rig_launch(&rig, keep_while_waiting, &w, ITEMS, 128);
 	assert_true(emu_statistics(rig.machine)->preemptions > 0);
-	assert_int_equal(rig_visible(&rig, &w.b[0]), 0);
-	assert_int_equal(rig_visible(&rig, &w.b[1]), ITEMS);
+	assert_visible(&rig, &w.b[0], 0);
+	assert_visible(&rig, &w.b[1], ITEMS);
 }

@@ -175,10 +175,9 @@ KERNEL(load_and_work, const struct counted, c)
 
 static uint64_t time_of(const char *instruction, const char *memory, uint64_t work)
 {
-	struct counted c = {.work = work};
-
 	RIG_BEGUN(rig, 1, instruction, memory);
-	c.word = nvw_alloc(rig.machine, 64);
+	struct counted c = {.work = work, .word = nvw_alloc(rig.machine, 64)};
+
 	rig_launch(&rig, load_and_work, &c, 1, 1);
 	return nvw_time_ps(rig.machine);
 }

@@ -120,7 +120,7 @@ TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 	/* Once on its way to the L2, once there. */
 	assert_int_equal(stats_of(&rig)->waits_lease, 2);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
-	assert_int_equal(rig_visible(&rig, t.a), 7);
+	assert_visible(&rig, t.a, 7);
 }
 
 TEST(a_store_comes_to_the_l2_only_once)
@@ -200,7 +200,7 @@ TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 	launch(&rig, two_poll_one_writes, &t, 3);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->wait_lease_ps <= (uint64_t)2 * 400 * CYCLE);
-	assert_int_equal(rig_visible(&rig, t.a), 1);
+	assert_visible(&rig, t.a, 1);
 }
 
 /* Each work-item adds to a counter that all of them poll. */
@@ -219,7 +219,7 @@ TEST(all_stores_to_a_line_are_carried_out_however_many_wait)
 	const struct task t = begin(&rig, 8, "tcs.lease=300cycles", "tcs.step=8cycles");
 
 	launch(&rig, add_and_poll, &t, t.n);
-	assert_int_equal(rig_visible(&rig, t.a), 8);
+	assert_visible(&rig, t.a, 8);
 }
 
 /* ---- The prediction ---------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ TEST(memory_that_the_host_takes_back_is_forgotten)
 	nvw_release(rig.machine, mark);
 	t = task_of(&rig, 0);
 	launch(&rig, load_once, &t, 2);
-	assert_int_equal(rig_visible(&rig, t.a), 0);
+	assert_visible(&rig, t.a, 0);
 }
 
 KERNEL(write_and_persist, const struct task, t)
@@ -356,6 +356,6 @@ TEST(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease)
 	t.a = rig.nvram;
 	launch(&rig, write_and_persist, &t, 2);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
-	assert_int_equal(rig_durable(&rig, t.a), 7);
-	assert_int_equal(rig_durable(&rig, t.a + LINE_WORDS), 0); /* nobody has asked for it */
+	assert_durable(&rig, t.a, 7);
+	assert_durable(&rig, t.a + LINE_WORDS, 0); /* nobody has asked for it */
 }

@@ -145,7 +145,7 @@ TEST(a_write_cache_has_its_own_size)
 		assert_int_equal(stats.l1_flush_evict, i ? 32 - 4 : 0);
 		assert_int_equal(stats.l2_writeback_evict > 0, i);
 		NVW_FOR(k, 32) {
-			assert_int_equal(rig_visible(&rig, &w.a[8 * k]), k + 1);
+			assert_visible(&rig, &w.a[8 * k], k + 1);
 		}
 	}
 }
@@ -295,12 +295,12 @@ TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 		struct words w = begin(&rig, "rsp", settings);
 
 		stats = run(&rig, store_one, &w, 1);
-		assert_int_equal(rig_visible(&rig, w.a), 7);
+		assert_visible(&rig, w.a, 7);
 		assert_int_equal(rig_in_memory(rig.machine, w.a), 0);
 		assert_true(stats.l3_writes >= 2);
 		assert_int_equal(stats.dram_writes, 0);
 		rig_write(&rig, w.a, 8);
-		assert_int_equal(rig_visible(&rig, w.a), 8);
+		assert_visible(&rig, w.a, 8);
 		run(&rig, load_first, &w, 1);
 		assert_int_equal(w.got[0], 8);
 		rig_end(&rig);
@@ -330,7 +330,7 @@ TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 	assert_int_equal(stats.l3_writes, 8);
 	assert_int_equal(stats.l3_writeback_sfifo, 6);
 	assert_int_equal(rig_in_memory(rig.machine, &w.a[0]), 2);
-	assert_int_equal(rig_visible(&rig, &w.a[24]), 2);
+	assert_visible(&rig, &w.a[24], 2);
 }
 
 /* ---- Tags and data ------------------------------------------------------------------------- */

@@ -24,13 +24,12 @@ TEST(every_work_item_runs_once_with_its_own_id)
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
 	NVW_FOR(i, NVW_COUNT(group_sizes)) {
-		struct words w = {.n = 3000};
-
 		RIG_BEGUN(rig, i);
-		w.a = nvw_alloc(rig.machine, 8 * 4096);
+		struct words w = {.n = 3000, .a = nvw_alloc(rig.machine, 8 * 4096)};
+
 		rig_launch(&rig, note_ids, &w, w.n, group_sizes[i]);
 		NVW_FOR(id, w.n) {
-			assert_int_equal(rig_visible(&rig, &w.a[id]), id + 1);
+			assert_visible(&rig, &w.a[id], id + 1);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->work_items,
 			(w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
@@ -69,7 +68,7 @@ TEST(diverged_lanes_compute_what_each_would_alone)
 
 			sum += ((id + i) % 3 == 0 ? 1 : 2) * (at * at + 1);
 		}
-		assert_int_equal(rig_visible(&rig, &w.b[id]), sum);
+		assert_visible(&rig, &w.b[id], sum);
 	}
 	assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
 }
@@ -110,7 +109,7 @@ TEST(lanes_that_spin_on_a_lock_let_its_holder_go_on)
 	const struct words w = words_of(&rig, 64, 0);
 
 	rig_launch(&rig, take_turns_on_a_lock, &w, 64, 64);
-	assert_int_equal(rig_visible(&rig, &w.a[1]), 64);
+	assert_visible(&rig, &w.a[1], 64);
 	assert_true(emu_statistics(rig.machine)->divergent_ops < 64 * 3 * 2 * 64);
 }
 
@@ -148,17 +147,18 @@ KERNEL(do_atomics, const struct atomics, a)
 
 static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned group_size)
 {
-	struct atomics a = {.scope = scope};
 	const uint64_t n = work_items;
 	uint8_t u8;
 	uint16_t u16;
 	uint32_t u32;
 
 	RIG_BEGUN(rig, 5);
-	a.u8 = nvw_alloc(rig.machine, 64);
-	a.u16 = nvw_alloc(rig.machine, 64);
-	a.u32 = nvw_alloc(rig.machine, 64);
-	a.u64 = nvw_alloc(rig.machine, 64);
+	struct atomics a = {.scope = scope,
+		.u8 = nvw_alloc(rig.machine, 64),
+		.u16 = nvw_alloc(rig.machine, 64),
+		.u32 = nvw_alloc(rig.machine, 64),
+		.u64 = nvw_alloc(rig.machine, 64)};
+
 	rig_write(&rig, &a.u64[2], UINT64_MAX);
 	rig_write(&rig, &a.u64[4], UINT64_MAX);
 	rig_launch(&rig, do_atomics, &a, n, group_size);
@@ -168,13 +168,13 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	assert_int_equal(u8, (uint8_t)n);
 	assert_int_equal(u16, (uint16_t)(3 * n));
 	assert_int_equal(u32, (uint32_t) - (5 * (int64_t)n));
-	assert_int_equal(rig_visible(&rig, &a.u64[0]), n * (n - 1) / 2);
-	assert_int_equal(rig_visible(&rig, &a.u64[1]), -(n * (n - 1) / 2));
-	assert_int_equal(rig_visible(&rig, &a.u64[2]), 0);
-	assert_int_equal(rig_visible(&rig, &a.u64[3]), UINT64_MAX);
-	assert_int_equal(rig_visible(&rig, &a.u64[4]), 1000 - (n - 1));
-	assert_int_equal(rig_visible(&rig, &a.u64[5]), n - 1);
-	assert_int_equal(rig_visible(&rig, &a.u64[6]), 2 * n);
+	assert_visible(&rig, &a.u64[0], n * (n - 1) / 2);
+	assert_visible(&rig, &a.u64[1], -(n * (n - 1) / 2));
+	assert_visible(&rig, &a.u64[2], 0);
+	assert_visible(&rig, &a.u64[3], UINT64_MAX);
+	assert_visible(&rig, &a.u64[4], 1000 - (n - 1));
+	assert_visible(&rig, &a.u64[5], n - 1);
+	assert_visible(&rig, &a.u64[6], 2 * n);
 }
 
 TEST(atomics_of_agent_and_system_scope_lose_no_update_between_cus)
@@ -214,7 +214,7 @@ TEST(a_work_group_barrier_separates_what_is_before_and_after)
 	}
 	rig_launch(&rig, reverse, &w, 1024, 256);
 	NVW_FOR(i, 1024) {
-		assert_int_equal(rig_visible(&rig, &w.a[i]), i / 256 * 256 + 255 - i % 256 + 5);
+		assert_visible(&rig, &w.a[i], i / 256 * 256 + 255 - i % 256 + 5);
 	}
 }
 
@@ -247,8 +247,8 @@ TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 	assert_true(nvw_resident_work_items(rig.machine) < w.n);
 	rig_launch(&rig, rotate, &w, w.n, 128);
 	NVW_FOR(i, w.n) {
-		assert_int_equal(rig_visible(&rig, &w.a[i]), (i + 3) % w.n);
-		assert_int_equal(rig_visible(&rig, &w.b[i]), i + 3);
+		assert_visible(&rig, &w.a[i], (i + 3) % w.n);
+		assert_visible(&rig, &w.b[i], i + 3);
 	}
 	assert_true(emu_statistics(rig.machine)->preemptions > 0);
 }
@@ -310,7 +310,7 @@ TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 		NVW_FOR(i, 512) {
 			const bool stays = i % 5 != 2 && i % 128 != 127 && i % 3 != 1;
 
-			assert_int_equal(rig_visible(&rig, &w.b[i]), stays ? i + 11 : 0);
+			assert_visible(&rig, &w.b[i], stays ? i + 11 : 0);
 		}
 		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
 	}
@@ -398,7 +398,7 @@ TEST(each_lane_has_all_of_its_stack)
 
 	rig_launch(&rig, shallow, &w, 64, 64);
 	NVW_FOR(lane, 64) {
-		assert_int_equal(rig_visible(&rig, &w.a[lane]), lane);
+		assert_visible(&rig, &w.a[lane], lane);
 	}
 }
 
@@ -419,7 +419,7 @@ TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 		rig_ok(nvw_read(rig.machine, out, base, sizeof out));
 		assert_memory_equal(in, out, sizeof in);
 	}
-	assert_int_equal(rig_durable(&rig, (char *)rig.nvram + 8), 1);
+	assert_durable(&rig, (char *)rig.nvram + 8, 1);
 	assert_int_equal(nvw_write(rig.machine, in, in, 8), NVW_E_USAGE);
 	assert_null(nvw_alloc(rig.machine, UINT64_MAX));
 }
@@ -506,11 +506,11 @@ TEST(ten_seeds_give_more_than_one_interleaving)
 /* Whether kernels of one work-group, on a machine with a seed, begin at CUs 0, step, 2 step ... */
 static bool begins_at_steps_of(const char *setting, unsigned step)
 {
-	struct words w = {.n = 64};
 	bool all = true;
 
 	RIG_BEGUN(rig, 7, setting);
-	w.a = nvw_alloc(rig.machine, 8 * 64);
+	struct words w = {.n = 64, .a = nvw_alloc(rig.machine, 8 * 64)};
+
 	NVW_FOR(i, 12) {
 		rig_launch(&rig, note_ids, &w, 64, 64);
 		all = all && rig.machine->exec.slots[0].cu->id == i * step % rig.machine->config.cus;

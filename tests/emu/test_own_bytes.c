@@ -258,7 +258,7 @@ static void compare(const struct program *p, const struct rig *rig)
 		rig_ok(nvw_read(rig->machine, visible, r->base, ROW_BYTES));
 		assert_memory_equal(visible, r->now, ROW_BYTES);
 		for (unsigned k = 0; r->is_nvram && k < ROW_BYTES; k += 8) {
-			assert_int_equal(rig_durable(rig, r->base + k), expected(r, k, 8));
+			assert_durable(rig, r->base + k, expected(r, k, 8));
 		}
 	}
 }

@@ -120,10 +120,9 @@ KERNEL(store_and_wait, const struct words, w)
 /* How long a work-item takes to persist a word. */
 static uint64_t time_of(const char *setting, const char *another)
 {
-	struct words w = {.group = NVW_WORKITEM};
-
 	RIG_BEGUN(rig, 0, setting, another);
-	w.a = rig.nvram;
+	struct words w = {.group = NVW_WORKITEM, .a = rig.nvram};
+
 	rig_launch(&rig, store_and_wait, &w, 1, 1);
 	return nvw_time_ps(rig.machine);
 }
@@ -247,7 +246,7 @@ TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 	nvw_machine_set_volatile(rig.machine);
 	w.a = rig.nvram;
 	rig_launch(&rig, ladder, &w, 64, 32);
-	assert_int_equal(rig_visible(&rig, &w.a[16 * 63 + 8]), 2);
+	assert_visible(&rig, &w.a[16 * 63 + 8], 2);
 	assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
 }
 
@@ -281,11 +280,11 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
 		"the writes in flight to NVRAM", "the acknowledgement"};
 	struct sights s = {.count = 0};
-	struct words w = {.rounds = 0};
 	uint64_t at;
 
 	RIG_BEGUN(rig, 0);
-	w.a = rig.nvram;
+	struct words w = {.rounds = 0, .a = rig.nvram};
+
 	rig_ok(emu_watch(rig.machine, note_barriers, &s));
 	rig_launch(&rig, store_and_meet, &w, 128, 128);
 	assert_int_equal(s.count, 5);

@@ -24,10 +24,9 @@ KERNEL(race_across, const struct words, w)
 
 TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 {
-	struct words w;
-
 	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch");
-	w.a = rig.nvram;
+	struct words w = {.a = rig.nvram};
+
 	assert_int_equal(nvw_launch(rig.machine, "race", race_across, &w, 128, 64), NVW_E_KERNEL);
 	assert_error_has("race across a persist barrier");
 }
@@ -67,7 +66,7 @@ TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 	o.lines = rig.nvram;
 	o.flag = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, overtake, &o, 128, 128);
-	assert_int_equal(rig_durable(&rig, &o.lines[8 * 199]), 199);
+	assert_durable(&rig, &o.lines[8 * 199], 199);
 	assert_true(emu_statistics(rig.machine)->buffer_stalls > 0);
 }
 
@@ -82,12 +81,11 @@ KERNEL(store_in_rounds, const struct words, w)
 
 static struct emu_stats stats_with_buffer(const char *buffer)
 {
-	struct words w = {.rounds = 20};
-
 	RIG_BEGUN(rig, 0, "persist.model=buffered-epoch", "nvram.write=10us", buffer);
-	w.a = rig.nvram;
+	struct words w = {.rounds = 20, .a = rig.nvram};
+
 	rig_launch(&rig, store_in_rounds, &w, 64, 64);
-	assert_int_equal(rig_durable(&rig, &w.a[8 * (19 * 64 + 63)]), 19);
+	assert_durable(&rig, &w.a[8 * (19 * 64 + 63)], 19);
 	return *emu_statistics(rig.machine);
 }
 
@@ -149,9 +147,10 @@ TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 		for (unsigned word = 0; word < 8; word++) {
 			const bool second = word >= first && word < first + count;
 
-			assert_int_equal(rig_durable(&rig, &o.x[word]), second                ? 20 + word :
-									word >= 2 && word < 6 ? 10 + word :
-												0);
+			assert_durable(&rig, &o.x[word],
+				second                ? 20 + word :
+				word >= 2 && word < 6 ? 10 + word :
+							0);
 		}
 	}
 }
@@ -161,10 +160,9 @@ TEST(ordering_alone_is_faster_than_waiting)
 	uint64_t time[2];
 
 	NVW_FOR(i, 2) {
-		struct words w = {.group = NVW_WORKGROUP, .rounds = 4};
-
 		RIG_BEGUN(rig, 0, i ? "persist.model=buffered-epoch" : NULL);
-		w.a = rig.nvram;
+		struct words w = {.group = NVW_WORKGROUP, .rounds = 4, .a = rig.nvram};
+
 		rig_launch(&rig, ladder, &w, 64, 32);
 		time[i] = nvw_time_ps(rig.machine);
 	}

@@ -161,11 +161,11 @@ TEST(every_recorded_store_becomes_durable_in_the_checkers_books)
 
 	for (unsigned i = 0; emu_model_info(i / 3); i++) {
 		char model[64];
-		struct words w = {.group = NVW_WORKGROUP, .rounds = 3};
 
 		snprintf(model, sizeof model, "persist.model=%s", emu_model_info(i / 3)->name);
 		RIG_BEGUN(rig, 0, model, protocols[i % 3], "l1.size=512B", "l1.ways=2");
-		w.a = rig.nvram;
+		struct words w = {.group = NVW_WORKGROUP, .rounds = 3, .a = rig.nvram};
+
 		rig_launch(&rig, ladder, &w, 64, 32);
 		assert_true(emu_statistics(rig.machine)->checked_stores >= 64 * 6);
 		rig_ok(nvw_persist(rig.machine));

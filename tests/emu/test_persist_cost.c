@@ -109,10 +109,9 @@ TEST(no_model_or_domain_is_faster_than_not_persisting)
 
 static uint64_t store_latency(const char *model)
 {
-	struct words w = {.rounds = 8};
-
 	RIG_BEGUN(rig, 0, model, "nvram.queue=1", "nvram.bandwidth=1GB/s");
-	w.a = rig.nvram;
+	struct words w = {.rounds = 8, .a = rig.nvram};
+
 	rig_ok(nvw_launch(rig.machine, "stream", stream, &w, ITEMS_OF_PROGRAM, 128));
 	return emu_statistics(rig.machine)->store_ps;
 }

@@ -134,25 +134,23 @@ TEST(a_wild_access_of_a_kernel_ends_the_run_too)
 TEST(the_next_machine_is_as_good_as_new)
 {
 	NVW_FOR(i, 3) {
-		struct args args = {0};
-
 		assert_told(i % 2 ? loads_plainly : stores_plainly, true, "plainly");
 		RIG_BEGUN(rig, 1);
-		args.list = rig.nvram;
+		struct args args = {.list = rig.nvram};
+
 		rig_launch(&rig, is_right, &args, ITEMS, GROUP);
-		assert_int_equal(rig_durable(&rig, &args.list[ITEMS - 1].key), ITEMS - 1);
+		assert_durable(&rig, &args.list[ITEMS - 1].key, ITEMS - 1);
 	}
 }
 
 TEST(the_faulting_store_changes_nothing)
 {
-	struct args args = {.culprit = 0};
-
 	RIG_BEGUN(rig, 1);
-	args.list = rig.nvram;
+	struct args args = {.culprit = 0, .list = rig.nvram};
+
 	assert_int_equal(
 		nvw_launch(rig.machine, "culprit", stores_plainly, &args, ITEMS, GROUP), NVW_E_KERNEL);
-	assert_int_equal(rig_durable(&rig, &args.list->key), 0);
+	assert_durable(&rig, &args.list->key, 0);
 	assert_int_equal(nvw_launch(rig.machine, "next", is_right, &args, ITEMS, GROUP), NVW_E_KERNEL);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol tables: complete, named, and as the papers print them. */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -216,11 +216,10 @@ KERNEL(execute_one, const struct one_instruction, a)
 static uint64_t messages_of(const struct table_3 *row)
 {
 	uint64_t messages = 0;
-	struct one_instruction a = {.row = row, .messages = &messages};
-
 	RIG_UNDER(rig, row->protocol);
-	a.m = rig.machine;
-	a.x = nvw_alloc(rig.machine, 64);
+	struct one_instruction a = {
+		.m = rig.machine, .x = nvw_alloc(rig.machine, 64), .messages = &messages, .row = row};
+
 	if (row->place != L2) {
 		a.group = row->place == L1_OF_ANOTHER;
 		rig_launch(&rig, execute_one, &a, GROUPS, 1);
@@ -387,8 +386,8 @@ static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 
 	p.scope = scope;
 	rig_launch(&rig, pass_on, &p, 128, 64);
-	assert_int_equal(rig_visible(&rig, p.stale), 0);
-	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
+	assert_visible(&rig, p.stale, 0);
+	assert_visible(&rig, p.data, 2 * ROUNDS);
 	return *emu_statistics(rig.machine);
 }
 
@@ -439,16 +438,16 @@ TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 		struct passing p = begin_passing(&rig, protocol->name);
 
 		rig_launch(&rig, share_falsely, &p, 128, 64);
-		assert_int_equal(rig_visible(&rig, p.stale), 0);
-		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
-		assert_int_equal(rig_visible(&rig, &p.data[1]), 7);
+		assert_visible(&rig, p.stale, 0);
+		assert_visible(&rig, &p.data[0], 5);
+		assert_visible(&rig, &p.data[1], 7);
 	}
 }
 
 /* Every work-item adds with work-group scope; the groups count for themselves. */
-KERNEL(add_locally, const struct passing, p)
+KERNEL(add_locally, const struct words, w)
 {
-	nvw_atomic_add(&p->data[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_WORKGROUP);
+	nvw_atomic_add(&w->a[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_WORKGROUP);
 }
 
 TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
@@ -456,13 +455,12 @@ TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 	static const char *const names[] = {"gh", "gd"};
 
 	NVW_FOR(i, 2) {
-		struct passing p = {0};
-
 		RIG_UNDER(rig, names[i]);
-		p.data = nvw_alloc(rig.machine, 4 * 64);
-		rig_launch(&rig, add_locally, &p, 256, 64);
+		const struct words w = words_of(&rig, 4 * 64, 0);
+
+		rig_launch(&rig, add_locally, &w, 256, 64);
 		NVW_FOR(group, 4) {
-			assert_int_equal(rig_visible(&rig, &p.data[8 * group]), 64);
+			assert_visible(&rig, &w.a[8 * group], 64);
 		}
 		assert_int_equal(emu_statistics(rig.machine)->l1_atomics == 0, i);
 		assert_int_equal(emu_statistics(rig.machine)->l2_atomics == 0, !i);
@@ -493,7 +491,7 @@ TEST(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol)
 		struct passing p = begin_passing(&rig, protocol->name);
 
 		rig_launch(&rig, fail_then_succeed, &p, 2, 1);
-		assert_int_equal(rig_visible(&rig, p.stale), 0);
+		assert_visible(&rig, p.stale, 0);
 	}
 }
 
@@ -522,14 +520,13 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 {
 	char entries[32] = "l1.sfifo_unit=";
 	uint64_t left = 0;
-	struct buffered_stores s = {.lines = lines, .words = words, .left = &left};
-
 	RIG_UNDER(rig, protocol, "l1.sfifo=8", strcat(entries, unit));
-	s.m = rig.machine;
-	s.a = nvw_alloc(rig.machine, 64 * (uint64_t)lines);
+	const struct buffered_stores s = {
+		rig.machine, nvw_alloc(rig.machine, 64 * (uint64_t)lines), lines, words, &left};
+
 	rig_launch(&rig, store_words, &s, 1, 1);
 	NVW_FOR(i, lines * words) {
-		assert_int_equal(rig_visible(&rig, &s.a[8 * (i / words) + i % words]), i / words + 1);
+		assert_visible(&rig, &s.a[8 * (i / words) + i % words], i / words + 1);
 	}
 	NVW_EACH(cu, rig.machine->cus, rig.machine->config.cus) {
 		assert_int_equal(cu->buffered, 0);
@@ -556,25 +553,20 @@ TEST(a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries)
 	}
 }
 
-struct broken {
-	uint64_t *a;
-};
-
-KERNEL(touch, const struct broken, b)
+KERNEL(touch, const struct words, w)
 {
-	nvw_store(&b->a[0], 5);
-	(void)nvw_load(&b->a[0]);
+	nvw_store(w->a, 5);
+	(void)nvw_load(w->a);
 }
 
 /* Plants each fault that the invariants name and sees it found. */
 TEST(broken_invariants_are_found)
 {
-	struct broken b;
-
 	RIG_BEGUN(rig, 0);
-	b.a = nvw_alloc(rig.machine, 64);
-	rig_launch(&rig, touch, &b, 1, 1);
-	const emu_line_id id = rig_line(&rig, b.a);
+	const struct words w = words_of(&rig, 64, 0);
+
+	rig_launch(&rig, touch, &w, 1, 1);
+	const emu_line_id id = rig_line(&rig, w.a);
 	struct emu_line *const above = emu_cache_peek(&rig.machine->cus[0].l1, id),
 			       *const below = emu_cache_peek(&rig.machine->l2.cache, id);
 

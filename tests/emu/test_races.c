@@ -34,15 +34,14 @@ static struct emu_race_report found_with(const char *protocol, const char *also,
 	return *emu_races(rig.machine);
 }
 
-static struct emu_race_report found(
-	const char *protocol, enum emu_race_model model, nvw_kernel kernel, struct program p)
+static struct emu_race_report found(const char *protocol, nvw_kernel kernel, struct program p)
 {
-	return found_with(protocol, NULL, model, kernel, p);
+	return found_with(protocol, NULL, EMU_RACES_CLAIMED, kernel, p);
 }
 
 static unsigned races_of(const char *protocol, nvw_kernel kernel, struct program p)
 {
-	return found(protocol, EMU_RACES_CLAIMED, kernel, p).count;
+	return found(protocol, kernel, p).count;
 }
 
 static bool first_of(uint64_t group)
@@ -106,7 +105,7 @@ TEST(a_missing_release_or_acquire_is_a_race_under_every_protocol)
 			struct emu_race_report report;
 
 			*(missing ? &p.get : &p.put) = NVW_RELAXED;
-			report = found(protocol->name, EMU_RACES_CLAIMED, pass_message, p);
+			report = found(protocol->name, pass_message, p);
 			assert_data_race(&report, "store", at_store, "load", at_load);
 			assert_false(report.race[0].scopes_to_blame);
 			assert_int_equal(report.race[0].first.work_item, 0);
@@ -178,9 +177,10 @@ TEST(a_scope_too_narrow_is_a_mismatch_that_is_named)
 		struct program p = right;
 		struct emu_race_report report;
 		const struct emu_race *data;
+		const char *const scope = narrow & 2 ? "work-item" : "work-group";
 
 		*(narrow & 1 ? &p.get_scope : &p.put_scope) = narrow & 2 ? WI : WG;
-		report = found("vi", EMU_RACES_CLAIMED, pass_message, p);
+		report = found("vi", pass_message, p);
 		assert_int_equal(report.count, 2);
 		assert_int_equal(report.race[0].kind, EMU_RACE_SCOPES);
 		data = &report.race[1];
@@ -188,13 +188,9 @@ TEST(a_scope_too_narrow_is_a_mismatch_that_is_named)
 		assert_true(data->scopes_to_blame);
 		assert_int_equal(data->release.site->line, at_release);
 		assert_int_equal(data->acquire.site->line, at_acquire);
-		assert_string_equal(data->release.scope, narrow & 1 ? "agent" :
-							 narrow & 2 ? "work-item" :
-								      "work-group");
-		assert_string_equal(data->acquire.scope, !(narrow & 1) ? "agent" :
-							 narrow & 2    ? "work-item" :
-									 "work-group");
-		assert_int_equal(found("vi", EMU_RACES_DRF, pass_message, p).races, 0);
+		assert_string_equal(data->release.scope, narrow & 1 ? "agent" : scope);
+		assert_string_equal(data->acquire.scope, narrow & 1 ? scope : "agent");
+		assert_int_equal(found_with("vi", NULL, EMU_RACES_DRF, pass_message, p).races, 0);
 	}
 }
 
@@ -217,7 +213,7 @@ TEST(the_latest_of_several_missed_releases_is_blamed)
 {
 	NVW_FOR(narrow, 2) {
 		const struct program p = {.put_scope = narrow ? WI : WG, .get_scope = narrow ? WG : WI};
-		const struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, release_twice, p);
+		const struct emu_race_report report = found("vi", release_twice, p);
 		const struct emu_race *data = NULL;
 
 		NVW_EACH(race, report.race, report.count) {
@@ -235,7 +231,7 @@ TEST(scopes_mean_nothing_where_the_protocol_claims_drf)
 
 	p.put_scope = WG;
 	assert_int_equal(races_of("gd", pass_message, p), 0);
-	assert_int_equal(found("gd", EMU_RACES_HRF, pass_message, p).count, 2);
+	assert_int_equal(found_with("gd", NULL, EMU_RACES_HRF, pass_message, p).count, 2);
 }
 
 /* alsop16 II.D; under the others a remote scope is the scope without "remote". */
@@ -272,12 +268,11 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 	} table[] = {{"protocol=gh", 0}, {"protocol=dh", 0}, {"protocol=vi", 2}};
 
 	NVW_EACH(one, table, 3) {
-		struct program p = {0};
-
 		RIG_BEGUN(rig, 0, one->protocol, "gpu.cus=1");
+		const struct program p = {
+			.data = nvw_alloc(rig.machine, 64), .flag = nvw_alloc(rig.machine, 64)};
+
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-		p.data = nvw_alloc(rig.machine, 64);
-		p.flag = nvw_alloc(rig.machine, 64);
 		rig_launch(&rig, pass_on_one_cu, &p, 128, 64);
 		assert_int_equal(emu_races(rig.machine)->count, one->races);
 	}
@@ -303,15 +298,15 @@ KERNEL(pass_through_a_third, const struct program, p)
 TEST(order_goes_through_a_third_work_item_and_other_scopes)
 {
 	struct program p = right;
+	struct emu_race_report report;
 
 	p.put_scope = WG;
 	assert_int_equal(races_of("vi", pass_through_a_third, p), 0);
 	p.put_scope = WI; /* but not where the first step fails, which is the one that is blamed */
-	assert_true(found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].scopes_to_blame);
-	assert_string_equal(
-		found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].release.scope, "work-item");
-	assert_string_equal(
-		found("vi", EMU_RACES_CLAIMED, pass_through_a_third, p).race[1].acquire.scope, "work-item");
+	report = found("vi", pass_through_a_third, p);
+	assert_true(report.race[1].scopes_to_blame);
+	assert_string_equal(report.race[1].release.scope, "work-item");
+	assert_string_equal(report.race[1].acquire.scope, "work-item");
 }
 
 /* A relaxed read-modify-write (put: acquire) or a relaxed store (put: relaxed) comes between. */
@@ -382,7 +377,7 @@ TEST(relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ)
 	assert_int_equal(races_of("vi", add_relaxed, p), 0);
 	p.put_scope = WG;
 	assert_int_equal(races_of("vi", add_relaxed, p), 1);
-	assert_int_equal(found("vi", EMU_RACES_CLAIMED, add_relaxed, p).race[0].kind, EMU_RACE_SCOPES);
+	assert_int_equal(found("vi", add_relaxed, p).race[0].kind, EMU_RACE_SCOPES);
 	p.put_scope = WI;
 	assert_int_equal(races_of("vi", add_relaxed, p), 1);
 	assert_int_equal(races_of("gd", add_relaxed, p), 0);
@@ -416,17 +411,14 @@ KERNEL(meet, const struct meeting, p)
 
 static unsigned races_of_meeting(const char *protocol, int group, bool far, uint64_t work_items)
 {
-	struct meeting p = {.group = group, .far = far};
-	unsigned count;
-
 	RIG_UNDER(rig, protocol);
+	const struct meeting p = {nvw_alloc(rig.machine, 8 * work_items), group, far};
+
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-	p.data = nvw_alloc(rig.machine, 8 * work_items);
 	NVW_FOR(kernel, 2) { /* kernels are ordered as well */
 		rig_launch(&rig, meet, &p, work_items, 128);
 	}
-	count = emu_races(rig.machine)->count;
-	return count;
+	return emu_races(rig.machine)->count;
 }
 
 TEST(barriers_order_whom_they_join_and_nobody_else)
@@ -456,14 +448,14 @@ KERNEL(store_by_two_lanes, const struct program, p)
 TEST(lanes_of_a_wavefront_race_and_equal_values_are_noted)
 {
 	struct program p = {.put = NVW_RELAXED};
-	struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, store_by_two_lanes, p);
+	struct emu_race_report report = found("vi", store_by_two_lanes, p);
 
 	assert_int_equal(report.count, 1);
 	assert_int_equal(report.race[0].first.work_item, 0);
 	assert_int_equal(report.race[0].second.work_item, 1);
 	assert_false(report.race[0].same_value);
 	p.put = NVW_ACQUIRE;
-	report = found("vi", EMU_RACES_CLAIMED, store_by_two_lanes, p);
+	report = found("vi", store_by_two_lanes, p);
 	assert_int_equal(report.count, 1);
 	assert_true(report.race[0].same_value);
 }
@@ -487,7 +479,7 @@ TEST(bytes_race_and_not_words)
 
 	assert_int_equal(races_of("vi", store_beside, p), 0);
 	p.put = NVW_RELAXED;
-	report = found("vi", EMU_RACES_CLAIMED, store_beside, p);
+	report = found("vi", store_beside, p);
 	assert_int_equal(report.count, 1);
 	assert_int_equal(report.race[0].bytes, 1);
 	assert_int_equal(report.race[0].offset % 8, 3);
@@ -515,7 +507,7 @@ TEST(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not)
 
 	NVW_FOR(i, 2) {
 		struct program p = {.put = when[i]};
-		const struct emu_race_report report = found("dd+ro", EMU_RACES_CLAIMED, load_read_only, p);
+		const struct emu_race_report report = found("dd+ro", load_read_only, p);
 
 		assert_int_equal(report.count, 1);
 		assert_int_equal(report.race[0].kind, EMU_RACE_READ_ONLY);
@@ -547,8 +539,8 @@ static void store_everywhere(const void *args)
 
 TEST(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit)
 {
-	const struct emu_race_report once = found("vi", EMU_RACES_CLAIMED, store_everywhere, right),
-				     again = found("vi", EMU_RACES_CLAIMED, store_everywhere, right);
+	const struct emu_race_report once = found("vi", store_everywhere, right),
+				     again = found("vi", store_everywhere, right);
 
 	assert_int_equal(once.count, EMU_RACES_MAX);
 	assert_true(once.unlisted > 0);

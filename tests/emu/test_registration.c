@@ -81,7 +81,7 @@ TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 		p = begin(&rig, protocol->name, NULL);
 		run(&rig, add, &p, 4, 64);
 		assert_int_equal(owners(&rig, p.a), 1);
-		assert_int_equal(rig_visible(&rig, p.a), 4 * 64 * ROUNDS);
+		assert_visible(&rig, p.a, 4 * 64 * ROUNDS);
 		assert_true(stats(&rig)->l1_revocations > 0);
 		protocols++;
 	}
@@ -109,7 +109,7 @@ TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_n
 
 		run(&rig, count_beside_others, &p, 4, 1);
 		NVW_EACH(a, p.a, 4) {
-			assert_int_equal(rig_visible(&rig, a), ROUNDS);
+			assert_visible(&rig, a, ROUNDS);
 		}
 		assert_int_equal(owners(&rig, p.a), i ? 4 : 1);
 		assert_int_equal(stats(&rig)->l1_revocations == 0, i);
@@ -193,7 +193,7 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 		q.scope = p.scope;
 		q.m = rig.machine;
 		rig_launch(&rig, ask_once, &q, QUEUED_GROUPS, 1);
-		assert_int_equal(rig_visible(&rig, q.word), QUEUED_GROUPS);
+		assert_visible(&rig, q.word, QUEUED_GROUPS);
 		NVW_FOR(group, QUEUED_GROUPS) {
 			cu_at[q.places[group]] = q.cus[group];
 		}
@@ -240,13 +240,13 @@ TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_e
 		run(&rig, revoke_in_the_middle, &p, 2, 1);
 		assert_true(stats(&rig)->l1_flush_revoke > 0);
 		assert_in_range(rig_durable(&rig, &p.a[0]), 1, 2);
-		assert_int_equal(rig_durable(&rig, &p.a[2 * WORDS]), 3);
-		assert_int_equal(rig_durable(&rig, &p.a[3 * WORDS]), 0); /* behind the last barrier */
-		assert_int_equal(rig_visible(&rig, &p.a[0]), 2);
-		assert_int_equal(rig_visible(&rig, &p.a[1]), 2);
+		assert_durable(&rig, &p.a[2 * WORDS], 3);
+		assert_durable(&rig, &p.a[3 * WORDS], 0); /* behind the last barrier */
+		assert_visible(&rig, &p.a[0], 2);
+		assert_visible(&rig, &p.a[1], 2);
 		rig_ok(nvw_persist(rig.machine));
-		assert_int_equal(rig_durable(&rig, &p.a[0]), 2);
-		assert_int_equal(rig_durable(&rig, &p.a[1]), 2);
+		assert_durable(&rig, &p.a[0], 2);
+		assert_durable(&rig, &p.a[1], 2);
 	}
 }
 
@@ -279,7 +279,7 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 		assert_int_equal(stats(&rig)->l1_registrations, once);
 		assert_int_equal(stats(&rig)->l1_load_misses, 0);
 		assert_int_equal(stats(&rig)->l1_flush_persist, 1 + ROUNDS);
-		assert_int_equal(rig_durable(&rig, p.a), ROUNDS);
+		assert_durable(&rig, p.a, ROUNDS);
 		assert_int_equal(owners(&rig, p.a), 1);
 	}
 }
@@ -302,10 +302,10 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 
 	run(&rig, sweep, &p, 1, 1);
 	NVW_FOR(i, p.lines) {
-		assert_int_equal(rig_visible(&rig, &p.a[WORDS * i]), ROUNDS);
+		assert_visible(&rig, &p.a[WORDS * i], ROUNDS);
 		assert_true(owners(&rig, &p.a[WORDS * i]) <= 1);
 	}
-	assert_int_equal(rig_visible(&rig, p.out), ROUNDS * p.lines - 1);
+	assert_visible(&rig, p.out, ROUNDS * p.lines - 1);
 	if (small_l2) {
 		assert_true(stats(&rig)->l1_recalls > 0);
 	} else {
@@ -355,7 +355,7 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 				begin(&rig, names[n], SETTINGS("l1.size=128B", "l1.ways=2", replacements[i]));
 
 			run(&rig, return_to_an_atomic, &p, 1, 1);
-			assert_int_equal(rig_visible(&rig, p.a), 2);
+			assert_visible(&rig, p.a, 2);
 			assert_int_equal(stats(&rig)->l1_registrations, 1 + lost);
 			assert_int_equal(stats(&rig)->sync_evictions, lost && n == 0);
 		}
@@ -387,9 +387,9 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 			run(&rig, use_beside, &p, groups, 1);
 			assert_int_equal(owners(&rig, p.a),
 				1); /* in a line of state R there is nothing else (invariant) */
-			assert_int_equal(rig_visible(&rig, p.a), groups * ROUNDS);
+			assert_visible(&rig, p.a, groups * ROUNDS);
 			NVW_FOR(group, groups) {
-				assert_int_equal(rig_visible(&rig, &p.a[1 + group]), ROUNDS);
+				assert_visible(&rig, &p.a[1 + group], ROUNDS);
 			}
 			if (groups == 1) {
 				assert_int_equal(stats(&rig)->l1_registrations,
@@ -417,7 +417,7 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 		for (uint64_t round = 1; round <= 3; round++) {
 			rig_write(&rig, p.a, round);
 			run(&rig, read_across_an_acquire, &p, 1, 1);
-			assert_int_equal(rig_visible(&rig, p.out), round);
+			assert_visible(&rig, p.out, round);
 			assert_int_equal(stats(&rig)->l1_read_only_hits, i ? 0 : round);
 			assert_int_equal(stats(&rig)->l1_load_misses,
 				round * (1 + i)); /* the flag comes with its registration */
@@ -444,10 +444,10 @@ TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 			p.a = nvram ? rig.nvram : p.a;
 			NVW_FOR(round, 3) {
 				rig_write(&rig, p.a, value);
-				assert_int_equal(rig_visible(&rig, p.a), value);
+				assert_visible(&rig, p.a, value);
 				assert_true(!nvram || rig_durable(&rig, p.a) == value);
 				run(&rig, double_it, &p, 1, 1);
-				assert_int_equal(rig_visible(&rig, p.a), 2 * value);
+				assert_visible(&rig, p.a, 2 * value);
 				assert_int_equal(owners(&rig, p.a), registration && !registration->apart);
 				value += 100;
 			}

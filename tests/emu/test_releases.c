@@ -142,7 +142,7 @@ TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 	struct words w = begin(&rig, "rsp");
 
 	rig_launch_on(&rig, lock_and_count, &w, 4, 1);
-	assert_int_equal(rig_visible(&rig, w.flag), 160);
+	assert_visible(&rig, w.flag, 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_lock > 0 && stats.wait_lock_ps > 0 && stats.waits_release > 0);
 }
@@ -163,7 +163,7 @@ TEST(remote_operations_do_not_wait_for_each_other)
 	struct words w = begin(&rig, "rsp");
 
 	rig_launch_on(&rig, count_remotely, &w, 4, 1);
-	assert_int_equal(rig_visible(&rig, w.flag), 160);
+	assert_visible(&rig, w.flag, 160);
 	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_release > 0);
 	assert_int_equal(stats.waits_lock, 0);

@@ -53,5 +53,5 @@ TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 	w.a = nvw_alloc(rig.machine, RESIDENT_ITEMS * sizeof *w.a);
 	rig_launch(&rig, meet_half_way, &w, RESIDENT_ITEMS, 64);
 	assert_true(resident_bytes() < before + RESIDENT_ITEMS * UINT64_C(2048));
-	assert_int_equal(rig_visible(&rig, &w.a[RESIDENT_ITEMS - 1]), 2);
+	assert_visible(&rig, &w.a[RESIDENT_ITEMS - 1], 2);
 }

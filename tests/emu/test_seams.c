@@ -3,7 +3,7 @@
  * What protocols may decide for themselves: the skeletons of docs/protocols.md decide it differently from the
  * shipped ones.
  */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,21 +13,11 @@
 #include "memory/device_memory.h"
 #include "protocol/protocol.h"
 
-struct words {
-	uint64_t *a;
-};
-
 KERNEL(store_on_cu_0, const struct words, w)
 {
 	if (nvw_group_id() == 0) {
 		nvw_store(w->a, 9);
 	}
-}
-
-static struct words begin(struct rig *rig, const char *protocol)
-{
-	rig_begin_under(rig, protocol);
-	return (struct words){.a = nvw_alloc(rig->machine, 64)};
 }
 
 /* ---- The classifier ------------------------------------------------------------------------ */
@@ -40,11 +30,11 @@ KERNEL(store_then_load_at_the_l2, const struct words, w)
 
 static struct emu_stats loaded_under(const char *protocol)
 {
-	RIG(rig);
-	struct words w = begin(&rig, protocol);
+	RIG_UNDER(rig, protocol);
+	const struct words w = words_of(&rig, 64, 0);
 
 	rig_launch(&rig, store_then_load_at_the_l2, &w, 1, 1);
-	assert_int_equal(rig_visible(&rig, w.a), 5);
+	assert_visible(&rig, w.a, 5);
 	return *emu_statistics(rig.machine);
 }
 
@@ -77,8 +67,8 @@ KERNEL_ON(store_and_release, struct release, r)
 
 static struct emu_stats released(enum nvw_scope scope, const char *without, struct release *r)
 {
-	RIG(rig);
-	struct words w = begin(&rig, "skeleton");
+	RIG_UNDER(rig, "skeleton");
+	const struct words w = words_of(&rig, 64, 0);
 
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
@@ -120,13 +110,12 @@ KERNEL(release_often, const struct words, w)
 
 TEST(an_instruction_that_was_put_off_is_carried_out_once)
 {
-	struct words w;
-
 	RIG_UNDER(rig, "skeleton");
-	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
-	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
-	assert_int_equal(rig_visible(&rig, &w.a[0]), 3 * 128);
-	assert_int_equal(rig_visible(&rig, &w.a[8]), 2 * 128);
+	const struct words w = words_of(&rig, 64 * (2 + 128), 0);
+
+	rig_launch(&rig, release_often, &w, 128, 64);
+	assert_visible(&rig, &w.a[0], 3 * 128);
+	assert_visible(&rig, &w.a[8], 2 * 128);
 	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 4 * 2);
 }
 
@@ -140,11 +129,11 @@ KERNEL(add, const struct words, w)
 
 TEST(requests_that_wait_for_another_l1_say_so)
 {
-	RIG(rig);
-	struct words w = begin(&rig, "dd");
+	RIG_UNDER(rig, "dd");
+	const struct words w = words_of(&rig, 64, 0);
 
 	rig_launch(&rig, add, &w, 4 * 64, 64);
-	assert_int_equal(rig_visible(&rig, w.a), 4 * 64);
+	assert_visible(&rig, w.a, 4 * 64);
 	assert_true(emu_statistics(rig.machine)->waits_owner > 0);
 	assert_true(emu_statistics(rig.machine)->wait_owner_ps > 0);
 	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 0);
@@ -152,16 +141,14 @@ TEST(requests_that_wait_for_another_l1_say_so)
 
 TEST(waiting_is_counted_by_place_and_cause)
 {
-	RIG(rig);
+	RIG_UNDER(rig, "skeleton");
+	const struct words w = words_of(&rig, 64 * (2 + 128), 0);
 	const struct emu_waited *rows;
-	const struct emu_stats *stats;
+	const struct emu_stats *const stats = emu_statistics(rig.machine);
 	unsigned count;
-	struct words w = begin(&rig, "skeleton");
 
-	w.a = nvw_alloc(rig.machine, 64 * (2 + 128));
-	rig_ok(nvw_launch(rig.machine, "release_often", release_often, &w, 128, 64));
+	rig_launch(&rig, release_often, &w, 128, 64);
 	rows = emu_waited(rig.machine, &count);
-	stats = emu_statistics(rig.machine);
 	assert_int_equal(count, 1);
 	assert_int_equal(rows[0].cause, EMU_CAUSE_marker);
 	assert_string_equal(emu_cause_name(rows[0].cause), "marker");
@@ -183,11 +170,10 @@ TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 {
 	static const struct coh_action_info action = {put_off_for_ever, "wait for nobody", COH_PART_ACCESS};
 	static const struct coh_row row = {.steps = {&action}};
-	RIG(rig);
-	char line[64];
-	struct words w = begin(&rig, "skeleton");
-
+	RIG_UNDER(rig, "skeleton");
+	const struct words w = words_of(&rig, 64, 0);
 	const emu_line_id id = rig_line(&rig, w.a);
+	char line[64];
 
 	NVW_FOR(scope, COH_SCOPES) {
 		rig.machine->rows[COH_STORE][COH_RELAXED][scope][COH_PLACE_L2] = &row;
@@ -258,13 +244,11 @@ static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 
 static uint64_t right_under_directory(struct emu_stats *ret_stats)
 {
-	struct turns t;
+	RIG_UNDER(rig, "directory");
+	const struct turns t = {
+		nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 128), nvw_alloc(rig.machine, 64 * CUS)};
 	uint64_t right = 0;
 
-	RIG_UNDER(rig, "directory");
-	t.x = nvw_alloc(rig.machine, 64);
-	t.turn = nvw_alloc(rig.machine, 128);
-	t.seen = nvw_alloc(rig.machine, 64 * CUS);
 	rig_write(&rig, t.x, 3);
 	rig_launch(&rig, share_write_and_share_again, &t, CUS, 1);
 	for (unsigned cu = 1; cu < CUS; cu++) {
@@ -303,9 +287,9 @@ static void load_then_store_on_cu_0(const void *args)
 static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
 {
 	unsigned stale = 0;
-	RIG(rig);
+	RIG_UNDER(rig, "directory");
+	const struct words w = words_of(&rig, 64, 0);
 	int r;
-	struct words w = begin(&rig, "directory");
 
 	if (without) {
 		rig_ok(emu_plant_fault(rig.machine, without));
@@ -361,21 +345,17 @@ KERNEL(add_up, const struct loads, l)
 
 static struct emu_stats added_up_with(const char *protocol, bool issued, const char *more)
 {
-	uint64_t values[8 * LINES] = {0};
-	struct loads l;
-	uint64_t *a;
+	RIG_UNDER(rig, protocol, more);
+	uint64_t *const a = nvw_alloc(rig.machine, 64 * LINES);
+	const struct loads l = {a, nvw_alloc(rig.machine, 64 * 8), issued};
 
 	NVW_FOR(i, LINES) {
-		values[8 * i] = UINT64_C(0x100) << i;
+		rig_write(&rig, &a[8 * i], UINT64_C(0x100) << i);
 	}
-	RIG_UNDER(rig, protocol, more);
-	a = nvw_alloc(rig.machine, sizeof values);
-	l = (struct loads){a, nvw_alloc(rig.machine, 64 * 8), issued};
-	rig_ok(nvw_write(rig.machine, a, values, sizeof values));
 	nvw_begin_measurement(rig.machine);
 	rig_launch(&rig, add_up, &l, 64, 64);
 	NVW_EACH(sum, l.sums, 64) {
-		assert_int_equal(rig_visible(&rig, sum), 0xff00);
+		assert_visible(&rig, sum, 0xff00);
 	}
 	return *emu_statistics(rig.machine);
 }
@@ -446,12 +426,12 @@ KERNEL_ON(load_and_synchronize, struct fenced, f)
 
 static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
 {
-	struct fenced f = {.order = order};
-
 	RIG_BEGUN(rig, 0, bound);
-	f.m = rig.machine;
-	f.a = nvw_alloc(rig.machine, 64);
-	f.flag = nvw_alloc(rig.machine, 64);
+	struct fenced f = {.m = rig.machine,
+		.a = nvw_alloc(rig.machine, 64),
+		.flag = nvw_alloc(rig.machine, 64),
+		.order = order};
+
 	rig_launch_on(&rig, load_and_synchronize, &f, 1, 1);
 	*ret_waits = emu_statistics(rig.machine)->waits_loads;
 	return f.took;
@@ -508,16 +488,13 @@ KERNEL(load_late_and_tell, const struct turns, t)
 
 static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 {
-	struct turns t;
-	uint64_t races;
-
 	RIG_BEGUN(rig, 0);
-	t = (struct turns){nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 64), NULL};
-	t.seen = synchronized ? t.turn : NULL;
+	uint64_t *const x = nvw_alloc(rig.machine, 64), *const turn = nvw_alloc(rig.machine, 64);
+	const struct turns t = {x, turn, synchronized ? turn : NULL};
+
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	rig_launch(&rig, kernel, &t, 2, 1);
-	races = emu_races(rig.machine)->races;
-	return races;
+	return emu_races(rig.machine)->races;
 }
 
 TEST(the_race_check_takes_a_load_where_it_is_issued)

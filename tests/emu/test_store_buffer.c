@@ -49,8 +49,8 @@ static bool neither_is_seen(const char *const *settings, bool atomic)
 
 	s.atomic = atomic;
 	rig_launch_on(&rig, store_to_one_load_the_other, &s, 2, 1);
-	assert_int_equal(rig_visible(&rig, s.x), 1);
-	assert_int_equal(rig_visible(&rig, s.y), 1);
+	assert_visible(&rig, s.x, 1);
+	assert_visible(&rig, s.y, 1);
 	return !s.got[0] && !s.got[1];
 }
 
@@ -119,7 +119,7 @@ static uint64_t time_of_eight(const char *order, uint64_t stride)
 
 	s.stride = stride;
 	rig_launch_on(&rig, store_eight, &s, 1, 1);
-	assert_int_equal(rig_visible(&rig, &s.own[7 * stride]), 8);
+	assert_visible(&rig, &s.own[7 * stride], 8);
 	return emu_statistics(rig.machine)->sim_time_ps;
 }
 
@@ -237,7 +237,7 @@ static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 
 	rig_launch_on(&rig, store_to_many_lines, &s, 1, 1);
 	NVW_FOR(i, 8) {
-		assert_int_equal(rig_visible(&rig, &s.own[8 * i]), i);
+		assert_visible(&rig, &s.own[8 * i], i);
 	}
 	*ret_waits = emu_statistics(rig.machine)->waits_room;
 	return s.got[0];
@@ -303,7 +303,7 @@ TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 	rig_launch_on(&rig, store_and_persist, &d, 8, 4);
 	rig_ok(nvw_persist(rig.machine));
 	NVW_FOR(me, 8) {
-		assert_int_equal(rig_durable(&rig, &d.a[64 * me]), 4);
+		assert_durable(&rig, &d.a[64 * me], 4);
 	}
 	assert_true(emu_statistics(rig.machine)->checked_stores > 0);
 }
@@ -402,8 +402,8 @@ static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, 
 	rig.machine->rows[COH_STORE][COH_RELAXED][NVW_SCOPE_WORKITEM][COH_PLACE_L2] = &row;
 	r = nvw_launch(rig.machine, "store_two_values", store_two_values, &args, 1, 1);
 	if (r == 0) {
-		assert_int_equal(rig_visible(&rig, s->x), 3);
-		assert_int_equal(rig_visible(&rig, s->y), 30);
+		assert_visible(&rig, s->x, 3);
+		assert_visible(&rig, s->y, 30);
 		assert_int_equal(emu_statistics(rig.machine)->waits_marker, 6);
 	}
 	return r;

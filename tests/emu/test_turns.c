@@ -12,17 +12,18 @@
 static const char *const variants[] = {"stc-nv", "stc-es", "stc-ab", "stc-mb"};
 enum { VARIANTS = 4, PAGE = 4096 / 8 };
 
-static void begin(struct rig *rig, const char *protocol, const char *first, const char *second)
-{
-	rig_begin_under_set(rig, protocol, first ? first : "gpu.cus=2", second);
-}
-
 struct task {
 	uint64_t *a;
 	uint64_t *flag; /* of the host */
 	const struct emu_stats *stats;
 	unsigned n;
 };
+
+/* So many pages behind one that may have an epoch already. */
+static uint64_t *pages_of(const struct rig *rig, unsigned n)
+{
+	return (uint64_t *)nvw_alloc(rig->machine, (uint64_t)(n + 1) * 4096) + PAGE;
+}
 
 static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, unsigned groups)
 {
@@ -98,12 +99,9 @@ static unsigned band_of(const struct rig *rig, const uint64_t *address)
 /* Runs one instruction on a line of the first L1 that is in the state; in an epoch of its band, or not. */
 static char after(const char *state, nvw_kernel instruction, bool in_epoch)
 {
-	RIG(rig);
-	struct task t, other;
+	RIG_UNDER(rig, "stc-es", "gpu.cus=1");
+	const struct task t = {.a = nvw_alloc(rig.machine, 3 * 4096)}, other = {.a = t.a + PAGE};
 
-	begin(&rig, "stc-es", "gpu.cus=1", NULL);
-	t.a = nvw_alloc(rig.machine, 3 * 4096);
-	other.a = t.a + PAGE;
 	launch(&rig, store_once, in_epoch && state[0] == 'I' ? &t : &other, 1);
 	if (state[0] == 'V') {
 		launch(&rig, load_once, &t, 1);
@@ -127,12 +125,9 @@ TEST(a_line_goes_from_state_to_state_as_in_table_1)
 /* Load_U of a line that is in V: its epoch has come since. */
 TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 {
-	RIG(rig);
-	struct task t, beside;
+	RIG_UNDER(rig, "stc-es", "gpu.cus=1");
+	const struct task t = {.a = nvw_alloc(rig.machine, 4096)}, beside = {.a = t.a + 64};
 
-	begin(&rig, "stc-es", "gpu.cus=1", NULL);
-	t.a = nvw_alloc(rig.machine, 4096);
-	beside.a = t.a + 64;
 	rig.machine->turns->granted = UINT32_C(1) << ((band_of(&rig, t.a) + 1) % 16);
 	launch(&rig, load_once, &t, 1);
 	assert_int_equal(state_of(&rig, t.a), 'V');
@@ -155,11 +150,9 @@ KERNEL(read_all, const struct task, t)
 TEST(data_are_found_again_by_the_next_kernel)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
-		RIG(rig);
-		struct task t = {.n = 32};
+		RIG_UNDER(rig, variants[v], "l1.size=64KiB", "l1.ways=64");
+		const struct task t = {.a = pages_of(&rig, 1), .n = 32};
 
-		begin(&rig, variants[v], "l1.size=64KiB", "l1.ways=64");
-		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 		launch(&rig, read_all, &t, 1);
 		launch(&rig, read_all, &t, 1);
 		assert_int_equal(emu_statistics(rig.machine)->l1_load_misses, 32);
@@ -170,19 +163,16 @@ TEST(data_are_found_again_by_the_next_kernel)
 TEST(memory_that_the_host_takes_back_is_forgotten)
 {
 	NVW_EACH(variant, variants, VARIANTS) {
-		RIG(rig);
-		struct task t = {.n = 16};
-		uint64_t mark;
+		RIG_UNDER(rig, *variant, "gpu.cus=2");
+		const uint64_t mark = nvw_mark(rig.machine);
+		struct task t = {.a = pages_of(&rig, 1), .n = 16};
 
-		begin(&rig, *variant, NULL, NULL);
-		mark = nvw_mark(rig.machine);
-		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 		launch(&rig, store_once, &t, 1);
 		launch(&rig, read_all, &t, 1);
 		nvw_release(rig.machine, mark);
-		t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
+		t.a = pages_of(&rig, 1);
 		launch(&rig, read_all, &t, 1);
-		assert_int_equal(rig_visible(&rig, t.a), 0);
+		assert_visible(&rig, t.a, 0);
 		assert_null(emu_cache_peek(&rig.machine->cus[1].l1, rig_line(&rig, t.a)));
 	}
 }
@@ -197,15 +187,12 @@ KERNEL(store_to_own_page, const struct task, t)
 
 static struct emu_stats pages_stored(const char *protocol, const char *setting, unsigned pages)
 {
-	RIG(rig);
-	struct task t;
+	RIG_UNDER(rig, protocol, setting ? setting : "gpu.cus=2");
+	const struct task t = {.a = pages_of(&rig, pages)};
 
-	begin(&rig, protocol, setting, NULL);
-	t.a = nvw_alloc(rig.machine, (uint64_t)(pages + 1) * 4096);
-	t.a += PAGE; /* the first page may have an epoch already */
 	launch(&rig, store_to_own_page, &t, pages);
 	NVW_FOR(i, pages) {
-		assert_int_equal(rig_visible(&rig, t.a + (size_t)i * PAGE), 1);
+		assert_visible(&rig, t.a + (size_t)i * PAGE, 1);
 	}
 	return *emu_statistics(rig.machine);
 }
@@ -249,13 +236,10 @@ KERNEL(store_by_turns, const struct task, t)
 TEST(no_band_is_passed_over_while_others_are_written_again_and_again)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
-		RIG(rig);
+		RIG_UNDER(rig, variants[v], "gpu.cus=4", "stc.at_once=1");
 		uint64_t changes;
-		struct task t = {.n = 100, .flag = &changes};
+		const struct task t = {pages_of(&rig, 11), &changes, emu_statistics(rig.machine), 100};
 
-		begin(&rig, variants[v], "gpu.cus=4", "stc.at_once=1");
-		t.a = (uint64_t *)nvw_alloc(rig.machine, 12 * 4096) + PAGE;
-		t.stats = emu_statistics(rig.machine);
 		launch(&rig, store_by_turns, &t, 3);
 		assert_true(changes <= 4);
 		assert_true(t.stats->stc_changes >= 20);
@@ -274,15 +258,12 @@ TEST(naive_turns_go_round_whether_stores_wait_or_not)
 /* Two kernels, each of which the host starts 100 us before it begins: a thousand epochs. */
 TEST(naive_turns_go_on_between_kernels)
 {
-	const struct emu_stats *stats;
-	RIG(rig);
-	struct task t;
+	RIG_UNDER(rig, "stc-nv", "gpu.launch=100us", "stc.wakeup=100cycles");
+	const struct task t = {.a = nvw_alloc(rig.machine, 4096)};
+	const struct emu_stats *const stats = emu_statistics(rig.machine);
 
-	begin(&rig, "stc-nv", "gpu.launch=100us", "stc.wakeup=100cycles");
-	t.a = nvw_alloc(rig.machine, 4096);
 	launch(&rig, store_once, &t, 1);
 	launch(&rig, store_once, &t, 1);
-	stats = emu_statistics(rig.machine);
 	assert_in_range(stats->stc_idle, 950, 1050);
 	assert_in_range(stats->stc_change_ps / (stats->stc_changes - stats->stc_idle), 1, 400000);
 }
@@ -299,11 +280,9 @@ TEST(a_change_waits_for_the_acknowledgements_of_writes)
 
 TEST(a_store_does_not_leave_when_its_epoch_ends)
 {
-	RIG(rig);
-	struct task t;
+	RIG_UNDER(rig, "stc-es", "gpu.cus=1");
+	const struct task t = {.a = nvw_alloc(rig.machine, 4096)};
 
-	begin(&rig, "stc-es", "gpu.cus=1", NULL);
-	t.a = nvw_alloc(rig.machine, 4096);
 	rig.machine->turns->granted = UINT32_C(1) << band_of(&rig, t.a);
 	rig.machine->turns->cu[0].stops = 0; /* PrepareEpochChange has come */
 	launch(&rig, store_once, &t, 1);
@@ -336,11 +315,9 @@ KERNEL(read_and_write_apart, const struct task, t)
 
 static struct emu_stats apart(const char *protocol)
 {
-	RIG(rig);
-	struct task t = {.n = 400};
+	RIG_UNDER(rig, protocol, "gpu.cus=1", "store_buffer.entries=4");
+	const struct task t = {.a = pages_of(&rig, 63), .n = 400};
 
-	begin(&rig, protocol, "gpu.cus=1", "store_buffer.entries=4");
-	t.a = (uint64_t *)nvw_alloc(rig.machine, 64 * 4096) + PAGE;
 	launch(&rig, read_and_write_apart, &t, 2);
 	return *emu_statistics(rig.machine);
 }
@@ -371,11 +348,9 @@ KERNEL(store_and_read_pages, const struct task, t)
 TEST(reads_never_wait_for_an_epoch)
 {
 	NVW_EACH(variant, variants, VARIANTS) {
-		RIG(rig);
-		struct task t = {.n = 20};
+		RIG_UNDER(rig, *variant, "gpu.cus=2");
+		const struct task t = {.a = nvw_alloc(rig.machine, 20 * 4096), .n = 20};
 
-		begin(&rig, *variant, NULL, NULL);
-		t.a = nvw_alloc(rig.machine, (uint64_t)t.n * 4096);
 		launch(&rig, store_and_read_pages, &t, 5);
 		assert_in_range(emu_statistics(rig.machine)->waits_turn, 1, 20);
 		assert_int_equal(emu_statistics(rig.machine)->waits_bsq, 0);
@@ -386,11 +361,9 @@ TEST(reads_never_wait_for_an_epoch)
 static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, emu_line_id))
 {
 	const char *broken;
-	RIG(rig);
-	struct task t;
+	RIG_UNDER(rig, "stc-es", "gpu.cus=2");
+	const struct task t = {.a = pages_of(&rig, 1)};
 
-	begin(&rig, "stc-es", NULL, NULL);
-	t.a = (uint64_t *)nvw_alloc(rig.machine, 2 * 4096) + PAGE;
 	launch(&rig, load_once, &t, 1);
 	assert_null(coh_turns_broken(rig.machine, rig_line(&rig, t.a)));
 	breaks(rig.machine->turns, rig_line(&rig, t.a));

@@ -79,7 +79,7 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 	p.flags = nvw_alloc(rig.machine, 2 * 64);
 	rig_launch(&rig, add_to_halves, &p, 2, 1);
 	rig_ok(nvw_persist(rig.machine));
-	assert_int_equal(rig_durable(&rig, p.word), rig_visible(&rig, p.word));
+	assert_durable(&rig, p.word, rig_visible(&rig, p.word));
 	assert_int_equal(record_outstanding(rig.machine), 0);
 }
 
@@ -139,7 +139,7 @@ TEST(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it)
 		rig_launch(&rig, store_a_half_on_the_second, &p, 2, 1);
 		rig_launch(&rig, store_the_word_on_the_first, &p, 2, 1);
 		rig_ok(nvw_persist(rig.machine));
-		assert_int_equal(rig_durable(&rig, p.word), first_value);
+		assert_durable(&rig, p.word, first_value);
 	}
 }
 
@@ -186,7 +186,7 @@ TEST(a_line_that_is_evicted_divides_no_store_beside_an_atomic)
 		struct parts p = begin_with_an_l1_of_one_line(&rig, protocol->name);
 
 		rig_launch(&rig, store_add_evict, &p, 1, 1);
-		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
+		assert_durable(&rig, p.word, second_value + 1);
 	}
 }
 
@@ -219,10 +219,9 @@ KERNEL_ON(store_neighbours, struct neighbours, n)
  */
 TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
-	struct neighbours n = {0};
-
 	RIG_BEGUN(rig, 1, "protocol=vi", "nvram.atomicity=64B");
-	n.rig = &rig;
+	struct neighbours n = {.rig = &rig};
+
 	n.p.word = rig.nvram;
 	n.p.flags = nvw_alloc(rig.machine, 2 * 64);
 	rig_launch_on(&rig, store_neighbours, &n, 2, 1);

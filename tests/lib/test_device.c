@@ -151,7 +151,7 @@ TEST(a_full_undo_log_refuses_and_writes_nothing)
 	a.out = nvw_alloc(rig.machine, 8);
 	rig_launch(&rig, overflow_log, &a, 1, 1);
 	rig_ok(nvw_persist(rig.machine));
-	assert_int_equal(rig_visible(&rig, a.out), a.pmem.geometry.log_entries);
+	assert_visible(&rig, a.out, a.pmem.geometry.log_entries);
 	next = nvw__entry_off(&a.pmem.geometry, 4, 0);
 	assert_int_equal(nvw_pool_word(rig.pool, next), 0);
 }
