@@ -37,6 +37,36 @@ void rig_set(struct emu_config *config, const char *const *settings)
 	}
 }
 
+int rig_load_text(struct emu_config *config, const char *text)
+{
+	char path[64];
+	FILE *f;
+
+	/* Of the same name each time, which is the machine's. */
+	snprintf(path, sizeof path, "%s/nvwave-test-%ld.ini", test_folder(), (long)getpid());
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	emu_config_default(config);
+	const int r = emu_config_load(config, path);
+
+	unlink(path);
+	return r;
+}
+
+int rig_alone(const char *file, const char *const *settings, struct nvw_machine **ret_machine)
+{
+	struct emu_config config;
+
+	emu_config_default(&config);
+	if (file) {
+		rig_ok(emu_config_load(&config, file));
+	}
+	rig_set(&config, settings);
+	return emu_create(&config, NULL, NULL, ret_machine);
+}
+
 static void begin(
 	struct rig *rig, const char *protocol, uint64_t seed, const char *const *settings, bool logged)
 {

@@ -27,6 +27,11 @@ struct rig {
 /* Applies settings ("section.key=value", NULL ends), of which one may be the protocol. */
 void rig_set(struct emu_config *config, const char *const *settings);
 
+/* Loads a machine file of this text, over the defaults. */
+int rig_load_text(struct emu_config *config, const char *text);
+/* A machine without a pool, of a machine file (NULL: none) and settings. */
+int rig_alone(const char *file, const char *const *settings, struct nvw_machine **ret_machine);
+
 /* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker
  * is on. */
 void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);

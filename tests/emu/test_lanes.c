@@ -425,29 +425,14 @@ struct order {
 KERNEL(follow_order, const struct order, o)
 {
 	const uint64_t id = nvw_local_id(), at = (uint64_t)o->place[id] << o->log2_size;
-	uint64_t value = 0;
 
-	if (id < o->first || id >= o->end) {
-		return;
+	if (id >= o->first && id < o->end) {
+		const unsigned size = 1u << o->log2_size;
+		const uint64_t value = load_bytes(&o->from[at], size);
+
+		store_bytes(&o->to[at], size, value + 1);
+		nvw_store(&o->loaded[id], value);
 	}
-	switch (o->log2_size) {
-	case 0:
-		value = nvw_load(&o->from[at]);
-		nvw_store(&o->to[at], (uint8_t)(value + 1));
-		break;
-	case 1:
-		value = nvw_load((uint16_t *)(void *)&o->from[at]);
-		nvw_store((uint16_t *)(void *)&o->to[at], (uint16_t)(value + 1));
-		break;
-	case 2:
-		value = nvw_load((uint32_t *)(void *)&o->from[at]);
-		nvw_store((uint32_t *)(void *)&o->to[at], (uint32_t)(value + 1));
-		break;
-	default:
-		value = nvw_load((uint64_t *)(void *)&o->from[at]);
-		nvw_store((uint64_t *)(void *)&o->to[at], value + 1);
-	}
-	nvw_store(&o->loaded[id], value);
 }
 
 /*

@@ -2,8 +2,6 @@
 /* What accesses, messages, launches and copies take. */
 #include "common/rig.h"
 
-#include <stdio.h>
-
 #include "machine.h"
 
 /* ---- Network ------------------------------------------------------------------------------ */
@@ -73,13 +71,9 @@ TEST(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says)
 {
 	double least[2] = {1e9, 1e9}, most[2] = {0, 0};
 	struct nvw_machine *m;
-	struct emu_config config;
 	uint64_t *lines;
 
-	emu_config_default(&config);
-	rig_ok(emu_config_load(&config, "sinclair15"));
-	snprintf(config.protocol, sizeof config.protocol, "dd");
-	rig_ok(emu_create(&config, NULL, NULL, &m));
+	rig_ok(rig_alone("sinclair15", SETTINGS("protocol=dd"), &m));
 	lines = nvw_alloc(m, 16 * 64 * 15 * 15 * 2);
 	NVW_FOR(n, 15 * 15 * 16) {
 		const bool remote = n / 16 % 15 != n / 240;
@@ -110,14 +104,10 @@ KERNEL(store_over_line, const struct distance, d)
 TEST(a_line_that_is_stored_over_changes_hands_without_its_data)
 {
 	struct nvw_machine *m;
-	struct emu_config config;
 	struct distance d = {.writer = 1};
 	uint64_t before;
 
-	emu_config_default(&config);
-	rig_ok(emu_config_load(&config, "sinclair15"));
-	snprintf(config.protocol, sizeof config.protocol, "dd");
-	rig_ok(emu_create(&config, NULL, NULL, &m));
+	rig_ok(rig_alone("sinclair15", SETTINGS("protocol=dd"), &m));
 	d.line = nvw_alloc(m, 64);
 	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
 	before = emu_statistics(m)->net_flits_register;

@@ -5,8 +5,6 @@
  */
 #include "common/rig.h"
 
-#include <stdio.h>
-
 #include <nvw/kernel.h>
 
 #include "protocol/protocol.h"
@@ -160,10 +158,9 @@ TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 {
 	struct emu_stats stats;
 	RIG(rig);
-	uint64_t mark;
 	struct words w = begin(&rig, "apart", NULL);
+	const uint64_t mark = nvw_mark(rig.machine);
 
-	mark = nvw_mark(rig.machine);
 	w.a = nvw_alloc(rig.machine, 64);
 	rig_write(&rig, w.a, 3);
 	run(&rig, load_first, &w, 2);
@@ -179,35 +176,26 @@ TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 	assert_int_equal(w.got[1], 0);
 }
 
-static int created(const char *protocol, const char *const *settings)
+static int created(const char *protocol, const char *setting, const char *another)
 {
-	struct emu_config config;
-	struct nvw_machine *m;
-	int r;
+	struct nvw_machine *m = NULL;
+	const int r = rig_alone(NULL, SETTINGS(protocol, setting, another), &m);
 
-	emu_config_default(&config);
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	for (; *settings; settings++) {
-		rig_ok(emu_config_set(&config, *settings));
-	}
-	r = emu_create(&config, NULL, NULL, &m);
-	if (r == 0) {
-		emu_destroy(m);
-	}
+	emu_destroy(m);
 	return r;
 }
 
 TEST(a_protocol_says_whether_its_caches_are_apart)
 {
-	assert_int_equal(created("apart", SETTINGS("l1.split=on", "l2.split=auto")), 0);
-	assert_int_equal(created("vi", SETTINGS("l1.split=off")), 0);
-	assert_int_equal(created("vi", SETTINGS("l1.split=on")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=apart", "l1.split=on", "l2.split=auto"), 0);
+	assert_int_equal(created("protocol=vi", "l1.split=off", NULL), 0);
+	assert_int_equal(created("protocol=vi", "l1.split=on", NULL), NVW_E_CONFIG);
 	assert_error_has("l1.split: protocol vi needs read and write caches in one");
-	assert_int_equal(created("apart", SETTINGS("l2.split=off")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=apart", "l2.split=off", NULL), NVW_E_CONFIG);
 	assert_error_has("l2.split: protocol apart needs read and write caches apart");
-	assert_int_equal(created("apart", SETTINGS("l1.write_size=100B")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=apart", "l1.write_size=100B", NULL), NVW_E_CONFIG);
 	assert_error_has("l1.write_size");
-	assert_int_equal(created("vi", SETTINGS("l2.tag=25cycles")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=vi", "l2.tag=25cycles", NULL), NVW_E_CONFIG);
 	assert_error_has("l2.tag");
 }
 
@@ -394,8 +382,8 @@ TEST(l1s_without_acquires_hit_what_is_up_to_date)
 		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=on"), 2);
 		assert_int_equal(misses_of_cu_0(*protocol, "l1.acquire=off"), 0);
 	}
-	assert_int_equal(created("dd", SETTINGS("l1.acquire=off")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=dd", "l1.acquire=off", NULL), NVW_E_CONFIG);
 	assert_error_has("(vi, gd, gh, rsp, no-l1, wt, ");
 	assert_error_has("directory, skeleton); found dd");
-	assert_int_equal(created("vi", SETTINGS("l1.acquire=auto")), NVW_E_CONFIG);
+	assert_int_equal(created("protocol=vi", "l1.acquire=auto", NULL), NVW_E_CONFIG);
 }

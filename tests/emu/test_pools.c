@@ -38,17 +38,7 @@ static void remove_pools(const char *path)
 
 static void machine_config(struct emu_config *c, const char *const *settings)
 {
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.ini", (long)getpid());
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_true(fputs(machine_text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-	emu_config_default(c);
-	rig_ok(emu_config_load(c, path));
-	unlink(path);
+	rig_ok(rig_load_text(c, machine_text));
 	c->seed = 1;
 	rig_set(c, settings);
 }

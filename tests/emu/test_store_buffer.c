@@ -3,7 +3,7 @@
  * Store buffers: what others see late, in which order, and who has to wait. Most kernels race on purpose,
  * under the protocol of docs/protocols/directory.c, which is sequentially consistent without store buffers.
  */
-#include "common/rig.h"
+#include "words.h"
 
 #include <string.h>
 
@@ -172,27 +172,15 @@ KERNEL_ON(store_and_load_at_random, struct shared, s)
 		const unsigned size = 1u << nvw_random_below(&random, 4);
 		const unsigned at = (unsigned)nvw_random_below(&random, 8 / size) * size;
 		const uint64_t value = nvw_random_u64(&random);
-		uint64_t got = 0, expected = 0;
+		uint64_t expected = 0;
 
 		memcpy(&expected, image + at, size);
 		if (value & 1) {
 			memcpy(image + at, &value, size);
-			if (size == 8) {
-				nvw_store((uint64_t *)(void *)(line + at), value);
-			} else if (size == 4) {
-				nvw_store((uint32_t *)(void *)(line + at), (uint32_t)value);
-			} else if (size == 2) {
-				nvw_store((uint16_t *)(void *)(line + at), (uint16_t)value);
-			} else {
-				nvw_store(line + at, (uint8_t)value);
-			}
-			continue;
+			store_bytes(line + at, size, value);
+		} else {
+			s->got[me] += load_bytes(line + at, size) != expected;
 		}
-		got = size == 8 ? nvw_load((uint64_t *)(void *)(line + at)) :
-		      size == 4 ? nvw_load((uint32_t *)(void *)(line + at)) :
-		      size == 2 ? nvw_load((uint16_t *)(void *)(line + at)) :
-				  nvw_load(line + at);
-		s->got[me] += got != expected;
 	}
 }
 
@@ -310,13 +298,10 @@ TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 
 TEST(strict_persistency_has_no_store_buffer)
 {
-	struct emu_config config;
 	struct nvw_machine *m;
 
-	emu_config_default(&config);
-	rig_ok(emu_config_set(&config, "store_buffer.entries=1"));
-	rig_ok(emu_config_set(&config, "persist.model=strict"));
-	assert_int_equal(emu_create(&config, NULL, NULL, &m), NVW_E_CONFIG);
+	assert_int_equal(rig_alone(NULL, SETTINGS("store_buffer.entries=1", "persist.model=strict"), &m),
+		NVW_E_CONFIG);
 	assert_error_has("store_buffer.entries");
 }
 
@@ -340,15 +325,13 @@ KERNEL_ON(tell_and_read, struct shared, s)
 static uint64_t races_of(bool atomic)
 {
 	RIG(rig);
-	uint64_t races;
 	struct shared s = begin(&rig, "vi", SETTINGS("store_buffer.entries=1"));
 
 	s.atomic = atomic;
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	rig_launch_on(&rig, tell_and_read, &s, 2, 1);
 	assert_true(!atomic || s.got[1] == 5);
-	races = emu_races(rig.machine)->races;
-	return races;
+	return emu_races(rig.machine)->races;
 }
 
 TEST(races_are_those_of_the_program)

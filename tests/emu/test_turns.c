@@ -465,14 +465,11 @@ static double load_cycles(struct nvw_machine *m, const struct task *t)
 
 TEST(round_trips_of_machine_stc_are_those_of_its_table_3)
 {
-	struct emu_config config;
 	struct nvw_machine *m;
-	struct task t;
 
-	emu_config_default(&config);
-	rig_ok(emu_config_load(&config, "stc"));
-	rig_ok(emu_create(&config, NULL, NULL, &m));
-	t.a = nvw_alloc(m, 2 * 4096);
+	rig_ok(rig_alone("stc", NULL, &m));
+	const struct task t = {.a = nvw_alloc(m, 2 * 4096)};
+
 	m->turns->granted = UINT32_C(1) << 15 & ~(UINT32_C(1) << coh_band(m->turns, 0));
 	assert_float_equal(load_cycles(m, &t), 260, 3);
 	NVW_FOR(i, m->cus[0].l1.sets * m->cus[0].l1.ways) {

@@ -5,6 +5,8 @@
 
 #include "common/rig.h"
 
+#include <nvw/kernel.h>
+
 struct words {
 	uint64_t *a, *b;
 	uint64_t n;
@@ -15,6 +17,38 @@ static inline struct words words_of(const struct rig *rig, uint64_t a_bytes, uin
 {
 	return (struct words){.a = a_bytes ? nvw_alloc(rig->machine, a_bytes) : NULL,
 		.b = b_bytes ? nvw_alloc(rig->machine, b_bytes) : NULL};
+}
+
+/* A kernel's access of 1, 2, 4 or 8 bytes. */
+static inline uint64_t load_bytes(const void *at, unsigned size)
+{
+	switch (size) {
+	case 1:
+		return nvw_load((const uint8_t *)at);
+	case 2:
+		return nvw_load((const uint16_t *)at);
+	case 4:
+		return nvw_load((const uint32_t *)at);
+	default:
+		return nvw_load((const uint64_t *)at);
+	}
+}
+
+static inline void store_bytes(void *at, unsigned size, uint64_t value)
+{
+	switch (size) {
+	case 1:
+		nvw_store((uint8_t *)at, (uint8_t)value);
+		break;
+	case 2:
+		nvw_store((uint16_t *)at, (uint16_t)value);
+		break;
+	case 4:
+		nvw_store((uint32_t *)at, (uint32_t)value);
+		break;
+	default:
+		nvw_store((uint64_t *)at, value);
+	}
 }
 
 #endif
