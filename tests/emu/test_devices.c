@@ -23,40 +23,31 @@
 /* A line of each NVRAM device: the pool's root words, and the heap. */
 struct lines {
 	uint64_t *first, *second;
+	emu_line_id id[2];
 };
 
 static struct lines lines_of(const struct rig *rig)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(rig->pool);
 
-	return (struct lines){
-		.first = (void *)((char *)rig->nvram - g->chunks + g->roots), .second = rig->nvram};
-}
+	void *const first = (char *)rig->nvram - g->chunks + g->roots;
 
-static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_ids[2])
-{
-	rig_begin(rig, 1, settings);
-
-	const struct lines at = lines_of(rig);
-
-	ret_ids[0] = rig_line(rig, at.first);
-	ret_ids[1] = rig_line(rig, at.second);
+	return (struct lines){first, rig->nvram, {rig_line(rig, first), rig_line(rig, rig->nvram)}};
 }
 
 /* ---- Latency, queue, domain ---------------------------------------------------------------- */
 
 TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	const struct emu_stats *s;
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW);
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
-	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000);
-	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 700000);
+	assert_int_equal(emu_memory_read(rig.machine, at.id[0], data, 0), 50000);
+	assert_int_equal(emu_memory_read(rig.machine, at.id[1], data, 0), 700000);
 	assert_int_equal(
-		emu_memory_read(rig.machine, ids[1] + 1, data, 0), 705000); /* the channel was taken */
+		emu_memory_read(rig.machine, at.id[1] + 1, data, 0), 705000); /* the channel was taken */
 	s = emu_statistics(rig.machine);
 	assert_int_equal(s->nvram_reads, 3);
 	assert_int_equal(s->nvram2_reads, 2);
@@ -66,20 +57,19 @@ TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 
 TEST(a_write_waits_in_the_queue_of_its_own_device)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	emu_time done;
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW, "nvram.queue=4", "nvram2.queue=0");
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.queue=4", "nvram2.queue=0"), ids);
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
 	NVW_FOR(i, 5) {
-		assert_int_equal(emu_channel_write(rig.machine, first, ids[0], 0, &done), 0);
+		assert_int_equal(emu_channel_write(rig.machine, first, at.id[0], 0, &done), 0);
 		assert_int_equal(done, 100000 + 5000 * i);
 	}
 	NVW_FOR(i, 5) {
-		assert_int_equal(emu_channel_write(rig.machine, second, ids[1], 0, &done), 5000 * i);
+		assert_int_equal(emu_channel_write(rig.machine, second, at.id[1], 0, &done), 5000 * i);
 		assert_int_equal(done, 5000000 + 5000 * i);
 	}
 }
@@ -87,43 +77,42 @@ TEST(a_write_waits_in_the_queue_of_its_own_device)
 /* A line either way takes the time of a line, and writes of a line stay in their order. */
 TEST(reads_and_writes_of_a_shared_channel_take_turns)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW, "nvram.shared=on");
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=on"), ids);
 	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
 	NVW_FOR(i, 4) {
-		emu_channel_write(rig.machine, first, ids[0], 0, &done);
+		emu_channel_write(rig.machine, first, at.id[0], 0, &done);
 		assert_int_equal(done, 100000 + 10000 * i);
-		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 10000 * i + 5000);
-		emu_channel_write(rig.machine, second, ids[1], 0, &done);
+		assert_int_equal(emu_memory_read(rig.machine, at.id[0], data, 0), 50000 + 10000 * i + 5000);
+		emu_channel_write(rig.machine, second, at.id[1], 0, &done);
 		assert_int_equal(done, 5000000 + 5000 * i); /* the key is of the device */
 	}
-	emu_channel_write(rig.machine, first, ids[0], 60000, &done); /* the channel is idle between */
+	emu_channel_write(rig.machine, first, at.id[0], 60000, &done); /* the channel is idle between */
 	assert_int_equal(done, 160000);
-	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 45000), 95000); /* a time that is left */
-	emu_channel_write(rig.machine, first, ids[0], 50000, &done);
+	assert_int_equal(
+		emu_memory_read(rig.machine, at.id[0], data, 45000), 95000); /* a time that is left */
+	emu_channel_write(rig.machine, first, at.id[0], 50000, &done);
 	assert_int_equal(done, 165000); /* behind the write that came before it, though there is room */
 }
 
 TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4");
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4"), ids);
 	NVW_FOR(i, 12) {
 		assert_int_equal(
-			emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done),
+			emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], at.id[0], 0, &done),
 			i > 4 ? 10000 * (i - 4) : 0);
 		assert_int_equal(done, 100000 + 10000 * i);
-		(void)emu_memory_read(rig.machine, ids[0], data, 0);
+		(void)emu_memory_read(rig.machine, at.id[0], data, 0);
 	}
 }
 
@@ -133,16 +122,15 @@ TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
  */
 TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
 	emu_time done;
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW, "nvram.shared=off");
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW, "nvram.shared=off"), ids);
 	NVW_FOR(i, 4) {
-		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
+		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], at.id[0], 0, &done);
 		assert_int_equal(done, 100000 + 5000 * i);
-		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 5000 * i);
+		assert_int_equal(emu_memory_read(rig.machine, at.id[0], data, 0), 50000 + 5000 * i);
 	}
 }
 
@@ -153,13 +141,12 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 
 	NVW_FOR(i, 2) {
 		RIG(rig);
-		emu_line_id ids[2];
 
-		begin(&rig, i ? SETTINGS(SLOW_THEN_FAST) : SETTINGS(FAST_THEN_SLOW), ids);
+		rig_begin(&rig, 1, i ? SETTINGS(SLOW_THEN_FAST) : SETTINGS(FAST_THEN_SLOW));
 		const struct lines at = lines_of(&rig);
 
-		emu_nvram_write(rig.machine, ids[0], data, 0xff, 0, 0, 0);
-		emu_nvram_write(rig.machine, ids[1], data, 0xff, 0, 0, 0);
+		emu_nvram_write(rig.machine, at.id[0], data, 0xff, 0, 0, 0);
+		emu_nvram_write(rig.machine, at.id[1], data, 0xff, 0, 0, 0);
 		emu_nvram_complete(rig.machine, 0);
 		assert_durable(&rig, at.first, i ? 0 : 7);
 		assert_durable(&rig, at.second, i ? 7 : 0);
@@ -236,12 +223,9 @@ static void store_once(const void *args)
 
 TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint64_t before, fast;
-
-	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
-	struct lines at = lines_of(&rig);
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW);
+	const struct lines at = lines_of(&rig);
 
 	before = nvw_time_ps(rig.machine);
 	rig_launch(&rig, store_once, &at.first, 1, 1);
@@ -256,11 +240,9 @@ TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 
 TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint64_t out[16], in[16];
+	RIG_BEGUN(rig, 1, "nvram2.holds=half");
 
-	begin(&rig, SETTINGS("nvram2.holds=half"), ids);
 	struct nvw_machine *const m = rig.machine;
 	char *const second = m->device[EMU_NVRAM2].base, *const end = second + m->device[EMU_NVRAM2].bytes;
 
@@ -285,10 +267,8 @@ static void store_across(const void *args)
 
 TEST(a_store_across_two_devices_crosses_a_line)
 {
-	RIG(rig);
-	emu_line_id ids[2];
+	RIG_BEGUN(rig, 1, "nvram2.holds=heap");
 
-	begin(&rig, SETTINGS("nvram2.holds=heap"), ids);
 	assert_int_equal(
 		nvw_launch(rig.machine, "store_across", store_across, &rig.nvram, 1, 1), NVW_E_KERNEL);
 	assert_error_has("crosses a 64-byte line");
@@ -314,14 +294,13 @@ TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
 
 TEST(a_dram_only_machine_has_dram_behind_both)
 {
-	RIG(rig);
-	emu_line_id ids[2];
 	uint8_t data[EMU_LINE];
+	RIG_BEGUN(rig, 1, FAST_THEN_SLOW);
+	const struct lines at = lines_of(&rig);
 
-	begin(&rig, SETTINGS(FAST_THEN_SLOW), ids);
 	nvw_machine_set_volatile(rig.machine);
-	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 25000);
-	assert_int_equal(emu_memory_read(rig.machine, ids[1], data, 0), 25000);
+	assert_int_equal(emu_memory_read(rig.machine, at.id[0], data, 0), 25000);
+	assert_int_equal(emu_memory_read(rig.machine, at.id[1], data, 0), 25000);
 	assert_int_equal(emu_statistics(rig.machine)->dram_reads, 2);
 	assert_int_equal(emu_statistics(rig.machine)->nvram_reads, 0);
 	assert_int_equal(emu_statistics(rig.machine)->nvram2_reads, 0);

@@ -112,15 +112,12 @@ KERNEL(load_one, const struct words, w)
 TEST(the_l2_knows_every_cu_that_has_a_line)
 {
 	enum { CUS = 100 };
-	struct words w;
-	unsigned known = 0, unknown = 0;
-
 	RIG_BEGUN(rig, 0, "gpu.cus=100");
 	struct nvw_machine *const m = rig.machine;
+	const struct words w = words_of(&rig, 64, 64 * CUS);
+	unsigned known = 0, unknown = 0;
 
-	w.a = nvw_alloc(m, 64);
-	w.b = nvw_alloc(m, 64 * CUS);
-	rig_ok(nvw_launch(m, "load", load_one, &w, CUS, 1));
+	rig_launch(&rig, load_one, &w, CUS, 1);
 	NVW_FOR(cu, CUS) {
 		const struct emu_cache *const l1 = &m->cus[cu].l1;
 
@@ -281,14 +278,13 @@ KERNEL(add_to_words, const struct words, w)
 TEST(memory_that_is_given_back_is_not_written)
 {
 	for_each_protocol(p) {
-		uint64_t mark, writes;
-
 		RIG_UNDER(rig, p->name);
-		mark = nvw_mark(rig.machine);
+		const uint64_t mark = nvw_mark(rig.machine);
 		const struct words w = words_of(&rig, 8 * 300, 8 * 300);
 
 		rig_launch(&rig, add_to_words, &w, 300, 50);
-		writes = emu_statistics(rig.machine)->dram_writes;
+		const uint64_t writes = emu_statistics(rig.machine)->dram_writes;
+
 		nvw_release(rig.machine, mark);
 		assert_int_equal(emu_statistics(rig.machine)->dram_writes, writes);
 	}
@@ -352,8 +348,7 @@ TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 TEST(memory_that_was_given_back_comes_back_as_zeros)
 {
 	RIG_BEGUN(rig, 1);
-	struct words w = {.b = nvw_alloc(rig.machine, 8 * 100)};
-
+	struct words w = words_of(&rig, 0, 8 * 100);
 	const uint64_t mark = nvw_mark(rig.machine);
 
 	NVW_FOR(round, 2) {

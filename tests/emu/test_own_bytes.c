@@ -4,7 +4,7 @@
  * of all sizes, by some of the lanes, under every protocol and random settings. Each value is known: it is
  * what the work-item has stored last.
  */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,23 +73,9 @@ static uint64_t expected(const struct row *r, uint64_t offset, unsigned size)
 static void store(struct row *r, const struct step *s, uint64_t id, uint64_t v)
 {
 	const uint64_t offset = offset_of(r, s, id);
-	char *const at = r->base + offset;
 
 	memcpy(r->now + offset, &v, s->size);
-#define STORE_AS(type)                                  \
-	({                                              \
-		nvw_store((type *)(void *)at, (type)v); \
-		0;                                      \
-	})
-	(void)BY_SIZE(s->size, STORE_AS);
-#undef STORE_AS
-}
-
-static uint64_t load(const struct step *s, const char *at)
-{
-#define LOAD_AS(type) nvw_load((const type *)(const void *)at)
-	return BY_SIZE(s->size, LOAD_AS);
-#undef LOAD_AS
+	store_bytes(r->base + offset, s->size, v);
 }
 
 static uint64_t change(struct row *r, const struct step *s, uint64_t offset, uint64_t v)
@@ -129,7 +115,7 @@ static void take_step(struct program *p, const struct step *s, uint64_t id)
 
 	switch (s->what) {
 	case LOAD:
-		p->wrong += load(s, r->base + offset) != before;
+		p->wrong += load_bytes(r->base + offset, s->size) != before;
 		break;
 	case STORE:
 		store(r, s, id, v);

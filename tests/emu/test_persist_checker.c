@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "persist/persist.h"
 #include "observe/record.h"
@@ -24,9 +23,8 @@ static const struct nvw_site planted = {.file = "planted.c", .function = "plante
 
 static void hand_begin(struct hand *h)
 {
-	memset(h, 0, sizeof *h);
+	*h = (struct hand){.wf = calloc(1, sizeof *h->wf)};
 	rig_begin(&h->rig, 0, NULL);
-	h->wf = calloc(1, sizeof *h->wf);
 	h->wf->group = &h->group;
 	h->wf->requests.site[0] = h->wf->requests.site[1] = &planted;
 }
@@ -35,6 +33,16 @@ static void hand_end(struct hand *h)
 {
 	free(h->wf);
 	rig_end(&h->rig);
+}
+
+/* It has begun, and ends with its block. */
+#define HAND(name)                                           \
+	struct hand name __attribute__((cleanup(hand_end))); \
+	hand_begin(&name)
+
+static void hand_store(struct hand *h, unsigned lane, struct emu_line *line, uint64_t off)
+{
+	record_store(h->rig.machine, h->wf, lane, line, off, 8, off);
 }
 
 static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
@@ -50,44 +58,38 @@ static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
 TEST(the_checker_finds_a_later_epoch_that_overtakes)
 {
 	NVW_FOR(scope, 3) {
-		struct hand h;
 		const unsigned lane = scope ? 1 : 0; /* another work-item, but for the first equation */
 
-		hand_begin(&h);
-		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		HAND(h);
+		hand_store(&h, 0, &h.line[0], 6400);
 		h.wf->epoch_wi[lane]++;
 		h.wf->epoch_wg[lane] += scope == 1;
 		h.wf->epoch_kr[lane] += scope == 2;
-		record_store(h.rig.machine, h.wf, lane, &h.line[1], 6464, 8, 2);
+		hand_store(&h, lane, &h.line[1], 6464);
 		hand_issue(&h, &h.line[1], 1);
 		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
-		assert_non_null(strstr(nvw_error_message(), "planted.c:7"));
-		hand_end(&h);
+		assert_error_has("planted.c:7");
 	}
 }
 
 TEST(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out)
 {
-	struct hand h;
-
-	hand_begin(&h);
+	HAND(h);
 	h.wf->epoch_wg[0] = 1;
-	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	hand_store(&h, 0, &h.line[0], 6400);
 	hand_issue(&h, &h.line[0], 1);
 	assert_int_equal(h.rig.machine->error, 0);
-	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	hand_store(&h, 1, &h.line[1], 6464);
 	assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
-	hand_end(&h);
 }
 
 TEST(a_line_that_is_split_parts_with_the_records_of_what_leaves)
 {
 	struct emu_line leaving = {0};
-	struct hand h;
 
-	hand_begin(&h);
-	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
-	record_store(h.rig.machine, h.wf, 1, &h.line[0], 6408, 8, 2);
+	HAND(h);
+	hand_store(&h, 0, &h.line[0], 6400);
+	hand_store(&h, 1, &h.line[0], 6408);
 	const uint32_t first = h.line[0].stores, second = h.line[0].stores_tail;
 
 	assert_int_not_equal(first, second);
@@ -96,61 +98,55 @@ TEST(a_line_that_is_split_parts_with_the_records_of_what_leaves)
 	assert_int_equal(leaving.stores_tail, first);
 	assert_int_equal(h.line[0].stores, second);
 	assert_int_equal(h.line[0].stores_tail, second);
-	hand_end(&h);
 }
 
 TEST(the_checker_accepts_what_the_equations_allow)
 {
-	struct hand h;
-
 	/* Another work-item's work-item barriers order nothing of this one. */
-	hand_begin(&h);
-	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	HAND(h);
+	hand_store(&h, 0, &h.line[0], 6400);
 	h.wf->epoch_wi[1] = 5;
-	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	hand_store(&h, 1, &h.line[1], 6464);
 	hand_issue(&h, &h.line[1], 1);
 	hand_issue(&h, &h.line[0], 2);
 	assert_int_equal(h.rig.machine->error, 0);
-	hand_end(&h);
 }
 
 /* A line's bytes go on to the next level with the records of their stores: behind what is there, too. */
 TEST(the_checker_follows_stores_from_cache_to_cache)
 {
 	NVW_FOR(both, 2) {
-		struct hand h;
 		struct emu_line l2 = {0};
 
 		/*
 		 * A line goes from the L1 to the L2, where it stays; another one of a later epoch overtakes
 		 * it.
 		 */
-		hand_begin(&h);
+		HAND(h);
 		if (both) {
-			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+			hand_store(&h, 2, &l2, 6408);
 		}
-		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		hand_store(&h, 0, &h.line[0], 6400);
 		record_move(h.rig.machine, &l2, &h.line[0]);
 		assert_int_equal(h.line[0].stores, 0);
 		h.wf->epoch_wi[0]++;
-		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6464, 8, 2);
+		hand_store(&h, 0, &h.line[1], 6464);
 		hand_issue(&h, &h.line[1], 1);
 		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
-		hand_end(&h);
 
 		/* The line that moved is itself the one that overtakes. */
+		hand_end(&h);
 		hand_begin(&h);
 		l2 = (struct emu_line){0};
 		if (both) {
-			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+			hand_store(&h, 2, &l2, 6408);
 		}
-		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6464, 8, 1);
+		hand_store(&h, 0, &h.line[0], 6464);
 		h.wf->epoch_wi[0]++;
-		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6400, 8, 2);
+		hand_store(&h, 0, &h.line[1], 6400);
 		record_move(h.rig.machine, &l2, &h.line[1]);
 		hand_issue(&h, &l2, 1);
 		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
-		hand_end(&h);
 	}
 }
 

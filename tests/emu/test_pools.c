@@ -78,6 +78,18 @@ static void end(struct two *t)
 	remove_pools(t->rig.pool_path);
 }
 #define TWO(name) struct two name __attribute__((cleanup(end)))
+/* The same, which has begun, with settings or without. */
+#define TWO_BEGUN(name, ...) \
+	TWO(name);           \
+	begin(&name, SETTINGS(__VA_ARGS__))
+
+/* When a read of the line is done that comes at time 0. */
+static emu_time read_at(const struct two *t, const void *at)
+{
+	uint8_t data[EMU_LINE];
+
+	return emu_memory_read(t->rig.machine, rig_line(&t->rig, at), data, 0);
+}
 
 static struct emu_device_stats stats_of(const struct two *t, unsigned device)
 {
@@ -103,9 +115,8 @@ static uint64_t durable(const struct two *t, const uint64_t *address)
 
 TEST(each_pool_is_on_its_device_and_the_range_of_the_run_is_one)
 {
-	TWO(t);
+	TWO_BEGUN(t);
 
-	begin(&t, NULL);
 	const struct nvw_machine *const m = t.rig.machine;
 	const struct nvw_pool *const second = nvw_pool_number(t.rig.pool, 1);
 
@@ -123,13 +134,10 @@ TEST(each_pool_is_on_its_device_and_the_range_of_the_run_is_one)
 
 TEST(each_device_reads_in_its_own_time_and_counts_its_own_lines)
 {
-	TWO(t);
-	uint8_t data[EMU_LINE];
-
-	begin(&t, NULL);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.near), data, 0), 50000);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.far), data, 0), 700000);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.big), data, 0), 80000);
+	TWO_BEGUN(t);
+	assert_int_equal(read_at(&t, t.near), 50000);
+	assert_int_equal(read_at(&t, t.far), 700000);
+	assert_int_equal(read_at(&t, t.big), 80000);
 	assert_int_equal(stats_of(&t, EMU_NVRAM).reads, 1);
 	assert_int_equal(stats_of(&t, FAR).reads, 1);
 	assert_int_equal(stats_of(&t, BIG).reads, 1);
@@ -140,15 +148,12 @@ TEST(each_device_reads_in_its_own_time_and_counts_its_own_lines)
 
 TEST(hops_take_network_time_each_way)
 {
-	TWO(t);
+	TWO_BEGUN(t, "far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2");
 	uint8_t data[EMU_LINE] = {7};
-
-	begin(&t, SETTINGS("far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2"));
 	const emu_line_id near = rig_line(&t.rig, t.near), far = rig_line(&t.rig, t.far);
 
-	assert_int_equal(emu_memory_read(t.rig.machine, far, data, 0), 700000 + 2 * 30000);
+	assert_int_equal(read_at(&t, t.far), 700000 + 2 * 30000);
 	assert_int_equal(stats_of(&t, FAR).flit_hops, 3 * 4); /* a flit there, and three back with the line */
-	data[0] = 7;
 	/* The L2 learns of the acceptance when the answer is there; the write is durable before that. */
 	assert_int_equal(emu_nvram_write(t.rig.machine, near, data, 0xff, 0, 0, 0), 40000);
 	emu_nvram_complete(t.rig.machine, 19999);
@@ -172,13 +177,12 @@ KERNEL(store_both, const struct stores, s)
 
 TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 {
-	TWO(t);
+	TWO_BEGUN(t);
 
-	begin(&t, NULL);
 	nvw_begin_measurement(t.rig.machine);
 	struct stores s = {t.near, t.far};
 
-	rig_ok(nvw_launch(t.rig.machine, "store_both", store_both, &s, 1, 1));
+	rig_launch(&t.rig, store_both, &s, 1, 1);
 	assert_int_equal(stats_of(&t, EMU_NVRAM).writes, 1);
 	assert_int_equal(stats_of(&t, EMU_NVRAM).words, 1);
 	assert_int_equal(stats_of(&t, FAR).writes, 1);
@@ -194,15 +198,13 @@ TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 {
 	NVW_FOR(i, 3) {
-		TWO(t);
+		TWO_BEGUN(t);
 		uint64_t before, took;
-
-		begin(&t, NULL);
 		struct stores s = {i != 1 ? t.near : t.far, i != 0 ? t.far : t.near};
 
 		nvw_begin_measurement(t.rig.machine);
 		before = nvw_time_ps(t.rig.machine);
-		rig_ok(nvw_launch(t.rig.machine, "store_both", store_both, &s, 1, 1));
+		rig_launch(&t.rig, store_both, &s, 1, 1);
 		took = nvw_time_ps(t.rig.machine) - before;
 		if (i == 0) {
 			assert_true(took < 5000000); /* nothing on the far device */
@@ -248,7 +250,7 @@ static void cut_at(emu_time time_ps, bool far_first, const char *model)
 	s = far_first ? (struct stores){t.far, t.near} : (struct stores){t.near, t.far};
 	emu_set_power_cut(t.rig.machine, &power);
 	if (setjmp(out) == 0) {
-		rig_ok(nvw_launch(t.rig.machine, "there_and_back", there_and_back, &s, 1, 1));
+		rig_launch(&t.rig, there_and_back, &s, 1, 1);
 	}
 	first = durable(&t, s.first);
 	second = durable(&t, s.second);
@@ -274,14 +276,11 @@ TEST(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier)
 
 TEST(a_dram_only_machine_has_dram_behind_both_pools)
 {
-	TWO(t);
-	uint8_t data[EMU_LINE];
-
-	begin(&t, NULL);
+	TWO_BEGUN(t);
 	nvw_machine_set_volatile(t.rig.machine);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.near), data, 0), 25000);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.far), data, 0), 25000);
-	assert_int_equal(emu_memory_read(t.rig.machine, rig_line(&t.rig, t.big), data, 0), 80000);
+	assert_int_equal(read_at(&t, t.near), 25000);
+	assert_int_equal(read_at(&t, t.far), 25000);
+	assert_int_equal(read_at(&t, t.big), 80000);
 	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 3);
 	assert_int_equal(emu_statistics(t.rig.machine)->energy_dram, 3 * 16000);
 	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 0);
@@ -291,10 +290,8 @@ TEST(a_dram_only_machine_has_dram_behind_both_pools)
 
 TEST(a_copy_does_not_go_on_from_pool_to_pool)
 {
-	TWO(t);
+	TWO_BEGUN(t);
 	uint64_t out[16] = {1}, in[16];
-
-	begin(&t, NULL);
 	struct nvw_machine *const m = t.rig.machine;
 	char *const begin_of_far = m->device[FAR].base;
 
@@ -307,9 +304,8 @@ TEST(a_copy_does_not_go_on_from_pool_to_pool)
 
 TEST(allocations_name_the_dram_device_that_they_are_on)
 {
-	TWO(t);
+	TWO_BEGUN(t);
 
-	begin(&t, NULL);
 	struct nvw_machine *const m = t.rig.machine;
 	uint64_t value = 9;
 
@@ -356,13 +352,10 @@ TEST(a_pool_without_a_device_of_its_own_is_refused)
 TEST(the_first_pool_may_be_on_another_device_too)
 {
 	const struct nvw_pool_params params = {.layout = "test", .device = "far"};
-	uint8_t data[EMU_LINE];
 	TWO(t);
 
 	make(&t, NULL, &params, 1);
-	assert_int_equal(
-		emu_memory_read(t.rig.machine, rig_line(&t.rig, nvw_nvram_base(t.rig.machine)), data, 0),
-		700000);
+	assert_int_equal(read_at(&t, nvw_nvram_base(t.rig.machine)), 700000);
 	assert_null(nvw_pool_number(nvw_machine_pool(t.rig.machine), 1));
 }
 

@@ -110,9 +110,7 @@ struct definition {
 	struct seen seen[STEPS * ACTIVE];
 	unsigned seen_count;
 	struct {
-		unsigned item, place;
-		uint8_t mask;
-		enum nvw_scope scope;
+		struct seen by;
 		struct plain_clock clock[2];
 	} released[STEPS * ACTIVE];
 	unsigned released_count;
@@ -135,16 +133,20 @@ static bool includes(const struct definition *d, enum nvw_scope scope, unsigned 
 	return a == b || scope >= AGENT || (scope == WG && near(d, a, b));
 }
 
-static bool both_include(
-	const struct definition *d, enum nvw_scope s, unsigned a, enum nvw_scope t, unsigned b)
+static bool both_include(const struct definition *d, const struct seen *x, const struct seen *y)
 {
-	if (!d->scopes || a == b) {
+	if (!d->scopes || x->item == y->item) {
 		return true;
 	}
-	if (d->remote && (s >= FAR || t >= FAR)) {
-		return s != WI && t != WI;
+	if (d->remote && (x->scope >= FAR || y->scope >= FAR)) {
+		return x->scope != WI && y->scope != WI;
 	}
-	return includes(d, s, a, b) && includes(d, t, b, a);
+	return includes(d, x->scope, x->item, y->item) && includes(d, y->scope, y->item, x->item);
+}
+
+static bool overlap(const struct seen *x, const struct seen *y)
+{
+	return x->place == y->place && (x->mask & y->mask);
 }
 
 static void learn_plain(struct plain_clock *to, const struct plain_clock *from)
@@ -161,9 +163,8 @@ static bool unordered(const struct definition *d, const struct seen *x, const st
 
 static bool is_race(const struct definition *d, const struct seen *x, const struct seen *y)
 {
-	return x->item != y->item && x->place == y->place && (x->mask & y->mask) && (x->write || y->write) &&
-	       !(x->atomic && y->atomic && both_include(d, x->scope, x->item, y->scope, y->item)) &&
-	       unordered(d, x, y, 0);
+	return x->item != y->item && overlap(x, y) && (x->write || y->write) &&
+	       !(x->atomic && y->atomic && both_include(d, x, y)) && unordered(d, x, y, 0);
 }
 
 /* The access happens; returns with how many earlier ones it races. */
@@ -174,9 +175,9 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 	for (unsigned i = 0; y.atomic && (rmw || !y.write) && order != NVW_RELAXED && order != NVW_RELEASE &&
 			     i < d->released_count;
 		i++) {
-		if (d->released[i].place == y.place && (d->released[i].mask & y.mask)) {
+		if (overlap(&d->released[i].by, &y)) {
 			learn_plain(&d->knows[1][y.item], &d->released[i].clock[1]);
-			if (both_include(d, d->released[i].scope, d->released[i].item, y.scope, y.item)) {
+			if (both_include(d, &d->released[i].by, &y)) {
 				learn_plain(&d->knows[0][y.item], &d->released[i].clock[0]);
 			}
 		}
@@ -191,16 +192,13 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 	}
 	d->seen[d->seen_count++] = y;
 	NVW_EACH(released, d->released, d->released_count) {
-		if (!y.write || rmw || released->place != y.place || !(released->mask & y.mask)) {
+		if (!y.write || rmw || !overlap(&released->by, &y)) {
 			d->released[kept++] = *released;
 		}
 	}
 	d->released_count = kept;
 	if (y.atomic && y.write && order != NVW_RELAXED && order != NVW_ACQUIRE) {
-		d->released[kept].item = y.item;
-		d->released[kept].place = y.place;
-		d->released[kept].mask = y.mask;
-		d->released[kept].scope = y.scope;
+		d->released[kept].by = y;
 		d->released[kept].clock[0] = d->knows[0][y.item];
 		d->released[kept].clock[1] = d->knows[1][y.item];
 		d->released_count++;
