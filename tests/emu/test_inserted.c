@@ -32,75 +32,65 @@ static void kernel_of_some(const void *args)
 	}
 }
 
-static int run(void (*of)(const void *), const struct emu_inserted *inserted, unsigned count,
-	uint64_t *ret_met, uint64_t *ret_wi, uint64_t *ret_wg)
-{
-	static const char *const settings[] = {NULL};
-	RIG(rig);
+struct outcome {
+	int error;
+	uint64_t met, wi, wg; /* barriers: inserted ones that were met; those of work-items, of work-groups */
+};
 
-	rig_begin(&rig, 0, settings);
+static struct outcome run(nvw_kernel of, const struct emu_inserted *inserted, unsigned count)
+{
+	RIG_BEGUN(rig, 0);
 	emu_insert_barriers(rig.machine, inserted, count);
 
 	const int error = nvw_launch(rig.machine, "lines", of, &rig.nvram, ITEMS, GROUP);
 
-	*ret_met = emu_inserted_met(rig.machine);
-	*ret_wi = emu_statistics(rig.machine)->p_barriers_wi;
-	*ret_wg = emu_statistics(rig.machine)->p_barriers_wg;
-	return error;
+	return (struct outcome){error, emu_inserted_met(rig.machine),
+		emu_statistics(rig.machine)->p_barriers_wi, emu_statistics(rig.machine)->p_barriers_wg};
 }
 
 static void learn_lines(void)
 {
-	uint64_t met, wi, wg;
+	const struct outcome o = run(kernel, NULL, 0);
 
-	rig_ok(run(kernel, NULL, 0, &met, &wi, &wg));
-	assert_int_equal(met + wi + wg, 0);
+	rig_ok(o.error);
+	assert_int_equal(o.met + o.wi + o.wg, 0);
 }
 
 /* As often as a line of the source there would be. */
 TEST(a_barrier_is_met_once_an_execution_of_its_statement)
 {
-	uint64_t met, wi, wg;
-
 	learn_lines();
+	NVW_FOR(i, 4) {
+		const bool in_loop =
+			i < 2; /* behind the other, the last one is met before a work-item returns */
+		const struct emu_inserted one = {__FILE__, in_loop ? first_line : second_line,
+			i % 2 ? EMU_INSERT_BEFORE : EMU_INSERT_AFTER, NVW_WORKITEM};
+		const struct outcome o = run(kernel, &one, 1);
 
-	const struct emu_inserted in_loop[] = {{__FILE__, first_line, EMU_INSERT_AFTER, NVW_WORKITEM},
-		{__FILE__, first_line, EMU_INSERT_BEFORE, NVW_WORKITEM}};
-	const struct emu_inserted behind[] = {{__FILE__, second_line, EMU_INSERT_BEFORE, NVW_WORKITEM},
-		{__FILE__, second_line, EMU_INSERT_AFTER, NVW_WORKITEM}};
-
-	NVW_FOR(i, 2) {
-		rig_ok(run(kernel, &in_loop[i], 1, &met, &wi, &wg));
-		assert_int_equal(met, ITEMS * TIMES * 2);
-		assert_true(wi > 0 && wg == 0);
-		rig_ok(run(kernel, &behind[i], 1, &met, &wi, &wg));
-		assert_int_equal(
-			met, ITEMS * TIMES); /* the last one of the last before the work-item returns */
-		assert_true(wi > 0 && wg == 0);
+		rig_ok(o.error);
+		assert_int_equal(o.met, ITEMS * TIMES * (1 + in_loop));
+		assert_true(o.wi > 0 && o.wg == 0);
 	}
 }
 
 TEST(a_wide_barrier_is_met_by_all)
 {
-	uint64_t met, wi, wg;
-
 	learn_lines();
 
 	const struct emu_inserted before = {__FILE__, second_line, EMU_INSERT_BEFORE, NVW_WORKGROUP};
+	const struct outcome o = run(kernel, &before, 1);
 
-	rig_ok(run(kernel, &before, 1, &met, &wi, &wg));
-	assert_int_equal(met, ITEMS * TIMES);
-	assert_int_equal(wg, ITEMS / GROUP * TIMES);
-	assert_int_equal(wi, 0);
+	rig_ok(o.error);
+	assert_int_equal(o.met, ITEMS * TIMES);
+	assert_int_equal(o.wg, ITEMS / GROUP * TIMES);
+	assert_int_equal(o.wi, 0);
 }
 
 TEST(a_barrier_to_which_only_some_come_fails_the_run)
 {
-	uint64_t met, wi, wg;
-
 	learn_lines();
 
 	const struct emu_inserted after = {__FILE__, first_line, EMU_INSERT_AFTER, NVW_WORKGROUP};
 
-	assert_int_equal(run(kernel_of_some, &after, 1, &met, &wi, &wg), NVW_E_DEADLOCK);
+	assert_int_equal(run(kernel_of_some, &after, 1).error, NVW_E_DEADLOCK);
 }

@@ -6,29 +6,23 @@
 
 /* ---- Network ------------------------------------------------------------------------------ */
 
+static emu_time time_to_the_corner(const char *topology)
+{
+	RIG_BEGUN(rig, 0, topology, "network.columns=4", "gpu.cus=12");
+	return emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0);
+}
+
 TEST(messages_take_hops_and_wait_for_each_others_flits)
 {
-	static const char *const crossbar[] = {"network.flit=32B", NULL},
-				 *const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12",
-					 NULL},
-				 *const torus[] = {
-					 "network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
-	struct rig rig;
-
+	/* From (0, 0) to (3, 3): six hops on the mesh, two the other way round the torus. */
+	assert_int_equal(time_to_the_corner("network.topology=mesh"), 6000 + 1000);
+	assert_int_equal(time_to_the_corner("network.topology=torus"), 2000 + 1000);
 	/* A header of 8 bytes and 64 of data are three flits of 32: head one hop, then the tail. */
-	rig_begin(&rig, 0, crossbar);
+	RIG_BEGUN(rig, 0, "network.flit=32B");
 	assert_int_equal(emu_network_send(rig.machine, 0, 5, 64, EMU_MESSAGE_READ, 0), 1000 + 3000);
 	assert_int_equal(emu_network_send(rig.machine, 0, 6, 64, EMU_MESSAGE_READ, 0), 3000 + 1000 + 3000);
 	assert_int_equal(emu_network_send(rig.machine, 1, 5, 0, EMU_MESSAGE_READ, 0), 1000 + 3000 + 1000);
 	assert_int_equal(emu_statistics(rig.machine)->net_flits, 7);
-	rig_end(&rig);
-	/* From (0, 0) to (3, 3): six hops on the mesh, two the other way round the torus. */
-	rig_begin(&rig, 0, mesh);
-	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 6000 + 1000);
-	rig_end(&rig);
-	rig_begin(&rig, 0, torus);
-	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 2000 + 1000);
-	rig_end(&rig);
 }
 
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */

@@ -236,11 +236,10 @@ KERNEL(rotate, const struct words, w)
 
 TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 {
-	struct words w = {.n = 8192};
-
 	RIG_BEGUN(rig, 4, "gpu.cus=2", "gpu.wavefronts_per_cu=8");
-	w.a = nvw_alloc(rig.machine, 8 * w.n);
-	w.b = nvw_alloc(rig.machine, 8 * w.n);
+	struct words w = words_of(&rig, 8 * 8192, 8 * 8192);
+
+	w.n = 8192;
 	NVW_FOR(i, w.n) {
 		rig_write(&rig, &w.a[i], i);
 	}
@@ -299,12 +298,11 @@ KERNEL(leave_now_and_then, const struct words, w)
 TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 {
 	for (enum nvw_group group = NVW_WORKGROUP; group <= NVW_KERNEL; group++) {
-		struct words w = {.n = group};
-
 		RIG_BEGUN(rig, 1, "gpu.cus=1", "gpu.wavefronts_per_cu=4");
+		struct words w = words_of(&rig, 8 * 512, 8 * 512);
+
+		w.n = group;
 		emu_barriers_without_returned(rig.machine);
-		w.a = nvw_alloc(rig.machine, 8 * 512);
-		w.b = nvw_alloc(rig.machine, 8 * 512);
 		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
 		assert_int_equal(emu_statistics(rig.machine)->barriers, group == NVW_KERNEL ? 2 : 8);
 		NVW_FOR(i, 512) {

@@ -14,14 +14,9 @@ struct words {
 	uint64_t got[8];
 };
 
-static struct words begin(struct rig *rig, const char *protocol, const char *const *more)
+static struct words begin(struct rig *rig, const char *protocol, const char *more)
 {
-	const char *settings[10] = {"l3.size=16KiB"};
-
-	for (unsigned i = 0; more && more[i]; i++) {
-		settings[i + 1] = more[i];
-	}
-	rig_begin_under_with(rig, protocol, 0, settings);
+	rig_begin_under_set(rig, protocol, "l3.size=16KiB", more);
 	return (struct words){.m = rig->machine,
 		.a = nvw_alloc(rig->machine, LINES * EMU_LINE),
 		.flag = nvw_alloc(rig->machine, EMU_LINE)};
@@ -163,12 +158,10 @@ TEST(a_release_waits_for_what_memory_has_to_acknowledge)
 /* The acknowledgement of a store that a release waits for comes from behind the L2, under gd from the L2. */
 static uint64_t release_with(const char *protocol, const char *latency)
 {
-	struct emu_stats stats;
 	RIG(rig);
-	struct words w = begin(&rig, protocol, SETTINGS(latency));
+	struct words w = begin(&rig, protocol, latency);
 
-	stats = run(&rig, store_and_release, &w, 1);
-	return stats.release_ps;
+	return run(&rig, store_and_release, &w, 1).release_ps;
 }
 
 TEST(a_release_pays_the_way_through_the_l2)
@@ -282,12 +275,12 @@ KERNEL_ON(add_on_two_lines, struct words, w)
 TEST(an_atomic_takes_a_place_in_the_s_fifo)
 {
 	NVW_FOR(i, 2) {
-		struct emu_stats stats;
 		RIG(rig);
-		struct words w = begin(&rig, "quickrelease", SETTINGS("l1.sfifo=4"));
+		struct words w = begin(&rig, "quickrelease", "l1.sfifo=4");
 
 		rig_ok(i ? emu_plant_fault(rig.machine, "write marker into the S-FIFO") : 0);
-		stats = run(&rig, add_on_two_lines, &w, 1);
+		const struct emu_stats stats = run(&rig, add_on_two_lines, &w, 1);
+
 		assert_int_equal(stats.l1_flush_sfifo, !i);
 		assert_int_equal(stats.l1_probes, 5 * 4);
 		assert_int_equal(stats.l2_atomics, 5);
