@@ -123,48 +123,39 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 	}
 }
 
-/* A remote operation of one work-group, and read-modify-writes of others in their own L1s. */
+/* Remote operations of three work-groups, and read-modify-writes of the first: in its own L1, or as theirs. */
 KERNEL_ON(lock_and_count, struct words, w)
 {
-	const bool is_owner = nvw_group_id() == 0;
-
 	NVW_FOR(i, 40) {
 		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
-		(void)nvw_atomic_add(
-			w->flag, 1, NVW_ACQ_REL, is_owner ? NVW_SCOPE_WORKGROUP : NVW_SCOPE_REMOTE_AGENT);
+		(void)nvw_atomic_add(w->flag, 1, NVW_ACQ_REL,
+			nvw_group_id() ? NVW_SCOPE_REMOTE_AGENT : (enum nvw_scope)w->scope);
 	}
+}
+
+static struct emu_stats counted_with(enum nvw_scope of_the_first)
+{
+	RIG(rig);
+	struct words w = begin(&rig, "rsp");
+
+	w.scope = of_the_first;
+	rig_launch_on(&rig, lock_and_count, &w, 4, 1);
+	assert_visible(&rig, w.flag, 160);
+	return *emu_statistics(rig.machine);
 }
 
 TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 {
-	struct emu_stats stats;
-	RIG(rig);
-	struct words w = begin(&rig, "rsp");
+	const struct emu_stats stats = counted_with(NVW_SCOPE_WORKGROUP);
 
-	rig_launch_on(&rig, lock_and_count, &w, 4, 1);
-	assert_visible(&rig, w.flag, 160);
-	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_lock > 0 && stats.wait_lock_ps > 0 && stats.waits_release > 0);
 }
 
 /* The paper's lock delays read-modify-writes in L1s (alsop16 II.D). */
-KERNEL_ON(count_remotely, struct words, w)
-{
-	NVW_FOR(i, 40) {
-		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
-		(void)nvw_atomic_add(w->flag, 1, NVW_ACQ_REL, NVW_SCOPE_REMOTE_AGENT);
-	}
-}
-
 TEST(remote_operations_do_not_wait_for_each_other)
 {
-	struct emu_stats stats;
-	RIG(rig);
-	struct words w = begin(&rig, "rsp");
+	const struct emu_stats stats = counted_with(NVW_SCOPE_REMOTE_AGENT);
 
-	rig_launch_on(&rig, count_remotely, &w, 4, 1);
-	assert_visible(&rig, w.flag, 160);
-	stats = *emu_statistics(rig.machine);
 	assert_true(stats.waits_release > 0);
 	assert_int_equal(stats.waits_lock, 0);
 }

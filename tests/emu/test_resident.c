@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a work-item takes of the host's memory while it waits. */
-#include "common/rig.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -13,10 +13,6 @@
 #else
 #define STACKS_ARE_SMALL true
 #endif
-
-struct words {
-	uint64_t *a;
-};
 
 enum { RESIDENT_ITEMS = 128 * 16 * 64 };
 
@@ -42,15 +38,14 @@ static uint64_t resident_bytes(void)
 /* So 1,000,000 of them take less than 2 GiB. */
 TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 {
-	struct words w;
-
 	if (!STACKS_ARE_SMALL) {
 		skip_test("%s: stacks are larger here", __func__);
 	}
 	const uint64_t before = resident_bytes();
 
 	RIG_BEGUN(rig, 1, "gpu.cus=128", "gpu.wavefronts_per_cu=16", "host.stack=1KiB");
-	w.a = nvw_alloc(rig.machine, RESIDENT_ITEMS * sizeof *w.a);
+	const struct words w = words_of(&rig, 8 * RESIDENT_ITEMS, 0);
+
 	rig_launch(&rig, meet_half_way, &w, RESIDENT_ITEMS, 64);
 	assert_true(resident_bytes() < before + RESIDENT_ITEMS * UINT64_C(2048));
 	assert_visible(&rig, &w.a[RESIDENT_ITEMS - 1], 2);

@@ -79,6 +79,18 @@ static void finish(struct nvw_epoch *epoch)
 	nvw_barrier(NVW_WORKGROUP);
 }
 
+/* A kernel that is an epoch, which all of its work-items end. */
+#define IN_EPOCH(name, p, epoch)                                                 \
+	static void name##_in(const struct program *p, struct nvw_epoch *epoch); \
+	KERNEL(name, const struct program, given)                                \
+	{                                                                        \
+		struct nvw_epoch begun = nvw_epoch_begin(&given->pmem, 0);       \
+                                                                                 \
+		name##_in(given, &begun);                                        \
+		finish(&begun);                                                  \
+	}                                                                        \
+	static void name##_in(const struct program *const p, struct nvw_epoch *const epoch)
+
 /* ---- What may be stored to ----------------------------------------------------------------- */
 
 KERNEL(logged, const struct program, p)
@@ -100,40 +112,32 @@ KERNEL(logged, const struct program, p)
 }
 
 /* Each logs the word of its neighbour. */
-KERNEL(logged_by_another, const struct program, p)
+IN_EPOCH(logged_by_another, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	logs(&epoch, p->word + 8 * ((nvw_global_id() + 1) % ITEMS));
+	logs(epoch, p->word + 8 * ((nvw_global_id() + 1) % ITEMS));
 	nvw_p_barrier(NVW_WORKGROUP);
 	nvw_barrier(NVW_WORKGROUP);
 	nvw_store(of_item(p->word), 1);
-	finish(&epoch);
 }
 
-KERNEL(allocated, const struct program, p)
+IN_EPOCH(allocated, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
-	nvw_undo_reset(&epoch);
-	block = nvw_pmalloc(&p->pmem, BLOCK_BYTES, &epoch);
+	nvw_undo_reset(epoch);
+	block = nvw_pmalloc(&p->pmem, BLOCK_BYTES, epoch);
 	for (unsigned i = 0; i < BLOCK_BYTES; i += 8) {
 		nvw_store(nvw_at(&p->pmem, uint64_t, block + i), i);
 	}
-	nvw_pfree(&p->pmem, block, BLOCK_BYTES, &epoch);
-	finish(&epoch);
+	nvw_pfree(&p->pmem, block, BLOCK_BYTES, epoch);
 }
 
-KERNEL(spared, const struct program, p)
+IN_EPOCH(spared, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	nvw_undo_reset(&epoch);
-	nvw_undo_spare(&epoch, nvw_off_of(&p->pmem, of_item(p->word)), 16);
+	nvw_undo_reset(epoch);
+	nvw_undo_spare(epoch, nvw_off_of(&p->pmem, of_item(p->word)), 16);
 	nvw_store(of_item(p->word), 1);
 	nvw_store(of_item(p->word) + 1, 1);
-	finish(&epoch);
 }
 
 TEST(what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to)
@@ -144,12 +148,9 @@ TEST(what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to)
 	assert_clean(spared, NULL);
 }
 
-KERNEL(copy_point, const struct program, p)
+IN_EPOCH(copy_point, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
 	nvw_store(of_item(p->word), 1);
-	finish(&epoch);
 }
 
 KERNEL(not_in_an_epoch, const struct program, p)
@@ -169,72 +170,59 @@ TEST(a_stream_without_a_log_is_not_looked_at_nor_a_work_item_without_an_epoch)
 
 /* ---- What may not -------------------------------------------------------------------------- */
 
-KERNEL(one_word_too_few, const struct program, p)
+IN_EPOCH(one_word_too_few, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	logs(&epoch, of_item(p->word));
+	logs(epoch, of_item(p->word));
 	nvw_p_barrier(NVW_WORKGROUP);
 	nvw_store(of_item(p->word), 1);
 	line = __LINE__ + 1;
 	nvw_store(of_item(p->word) + 1, 1);
-	finish(&epoch);
 }
 
-KERNEL(logged_before_the_epoch_ended, const struct program, p)
+IN_EPOCH(logged_before_the_epoch_ended, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	logs(&epoch, of_item(p->word));
+	logs(epoch, of_item(p->word));
 	nvw_p_barrier(NVW_WORKGROUP);
 	nvw_store(of_item(p->word), 1);
-	finish(&epoch);
+	finish(epoch);
 	line = __LINE__ + 1;
 	nvw_store(of_item(p->word), 2);
-	finish(&epoch);
 }
 
-KERNEL(allocated_by_an_earlier_epoch, const struct program, p)
+IN_EPOCH(allocated_by_an_earlier_epoch, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
-	nvw_undo_reset(&epoch);
-	block = nvw_pmalloc(&p->pmem, BLOCK_BYTES, &epoch);
+	nvw_undo_reset(epoch);
+	block = nvw_pmalloc(&p->pmem, BLOCK_BYTES, epoch);
 	nvw_store(nvw_at(&p->pmem, uint64_t, block), 1);
-	finish(&epoch);
+	finish(epoch);
 	line = __LINE__ + 1;
 	nvw_atomic_exchange(nvw_at(&p->pmem, uint64_t, block), 2, NVW_RELAXED, NVW_SCOPE_AGENT);
-	finish(&epoch);
 }
 
 /* The block's word is the heap's, and need not be logged. */
-KERNEL(allocated_without_the_epoch, const struct program, p)
+IN_EPOCH(allocated_without_the_epoch, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
 	nvw_off block;
 
-	nvw_undo_reset(&epoch);
+	nvw_undo_reset(epoch);
 	block = nvw_pmalloc(&p->pmem, BLOCK_BYTES, NULL);
 	line = __LINE__ + 1;
 	nvw_store(nvw_at(&p->pmem, uint64_t, block), 1);
-	finish(&epoch);
 }
 
-KERNEL(emptied, const struct program, p)
+IN_EPOCH(emptied, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	logs(&epoch, of_item(p->word));
+	logs(epoch, of_item(p->word));
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
-		nvw_undo_reset(&epoch);
+		nvw_undo_reset(epoch);
 	}
 	nvw_p_barrier(NVW_WORKGROUP);
 	nvw_barrier(NVW_WORKGROUP);
 	line = __LINE__ + 1;
 	nvw_store(of_item(p->word), 1);
-	finish(&epoch);
 }
 
 TEST(any_other_store_is_named)
@@ -284,15 +272,12 @@ TEST(an_epoch_goes_on_in_another_kernel)
 	assert_int_equal(r.stores, 2 * ITEMS + 4 * ITEMS);
 }
 
-KERNEL(exchange, const struct program, p)
+IN_EPOCH(exchange, p, epoch)
 {
-	struct nvw_epoch epoch = nvw_epoch_begin(&p->pmem, 0);
-
-	nvw_undo_reset(&epoch);
+	nvw_undo_reset(epoch);
 	nvw_atomic_compare_exchange(of_item(p->word), 5, 6, NVW_RELAXED, NVW_SCOPE_AGENT);
 	line = __LINE__ + 1;
 	nvw_atomic_compare_exchange(of_item(p->word), 0, 7, NVW_RELAXED, NVW_SCOPE_AGENT);
-	finish(&epoch);
 }
 
 TEST(a_compare_exchange_that_fails_stores_nothing)
