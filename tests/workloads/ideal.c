@@ -16,7 +16,7 @@
 
 #include "core/each.h"
 
-enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
+enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, DRAM = 16 << 20, OPS = 1 << 20 };
 
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
@@ -77,24 +77,24 @@ const struct nvw_options *ideal_options(const struct nvw_option *table, const st
 	return &options;
 }
 
+/* Its name is NULL if it is not given. */
+static const struct ideal_option *given(const struct nvw_options *o, const char *name)
+{
+	const struct ideal_option *g = o->given;
+
+	while (g->name != NULL && strcmp(g->name, name) != 0) {
+		g++;
+	}
+	return g;
+}
+
 bool nvw_option_given(const struct nvw_options *o, const char *name)
 {
-	for (const struct ideal_option *g = o->given; g->name != NULL; g++) {
-		if (strcmp(g->name, name) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return given(o, name)->name != NULL;
 }
 
 void nvw_option_stands(const struct nvw_options *options, const char *name, const char *format, ...)
 {
-}
-
-/* Tests give no default explicitly. */
-bool nvw_option_changed(const struct nvw_options *o, const char *name)
-{
-	return nvw_option_given(o, name);
 }
 
 static const struct nvw_option *option(const struct nvw_options *o, const char *name)
@@ -109,22 +109,12 @@ static const struct nvw_option *option(const struct nvw_options *o, const char *
 
 const char *nvw_option_string(const struct nvw_options *o, const char *name)
 {
-	for (const struct ideal_option *g = o->given; g->name != NULL; g++) {
-		if (strcmp(g->name, name) == 0) {
-			return g->value;
-		}
-	}
-	return option(o, name)->value;
+	return nvw_option_given(o, name) ? given(o, name)->value : option(o, name)->value;
 }
 
 uint64_t nvw_option_u64(const struct nvw_options *o, const char *name)
 {
 	return strtoull(nvw_option_string(o, name), NULL, 0);
-}
-
-double nvw_option_real(const struct nvw_options *o, const char *name)
-{
-	return strtod(nvw_option_string(o, name), NULL);
 }
 
 unsigned nvw_option_choice(const struct nvw_options *o, const char *name)
@@ -272,6 +262,11 @@ int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value)
 
 /* ---- Heap ----------------------------------------------------------------------------------------- */
 
+static uint64_t units_of(uint64_t bytes)
+{
+	return (bytes + UNIT - 1) / UNIT;
+}
+
 static uint64_t unit_count(const struct nvw_pool *pool)
 {
 	return (pool->geometry.bytes - pool->geometry.chunks) / UNIT;
@@ -287,9 +282,20 @@ static nvw_off unit_off(const struct nvw_pool *pool, uint64_t unit)
 	return pool->geometry.chunks + unit * UNIT;
 }
 
+static uint64_t unit_at(const struct nvw_pool *pool, nvw_off off)
+{
+	return (off - pool->geometry.chunks) / UNIT;
+}
+
+static void set_unit(nvw_off off, uint64_t bytes)
+{
+	*unit_word(&machine.pool, unit_at(&machine.pool, off)) = bytes;
+	changed();
+}
+
 bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off block, uint64_t *ret_bytes)
 {
-	const uint64_t unit = (block - pool->geometry.chunks) / UNIT;
+	const uint64_t unit = unit_at(pool, block);
 
 	if (block < pool->geometry.chunks || block % UNIT != 0 || unit >= unit_count(pool)) {
 		return false;
@@ -329,7 +335,7 @@ int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_o
 
 uint64_t nvw_heap_block_bytes(uint64_t bytes)
 {
-	return bytes == 0 || bytes > NVW_HEAP_BLOCK_MAX ? 0 : (bytes + UNIT - 1) / UNIT * UNIT;
+	return bytes == 0 || bytes > NVW_HEAP_BLOCK_MAX ? 0 : units_of(bytes) * UNIT;
 }
 
 /* The first run of free units, from *unit on; moves *unit behind it. */
@@ -341,7 +347,7 @@ static nvw_off find_run(uint64_t units, uint64_t *unit)
 		const uint64_t bytes = *unit_word(&machine.pool, *unit);
 
 		run = bytes == 0 ? run + 1 : 0;
-		*unit += bytes == 0 ? 0 : (bytes + UNIT - 1) / UNIT - 1;
+		*unit += bytes == 0 ? 0 : units_of(bytes) - 1;
 		if (run == units) {
 			++*unit;
 			return unit_off(&machine.pool, *unit - units);
@@ -360,7 +366,7 @@ int nvw_heap_provision(struct nvw_machine *m, struct nvw_pmem *pmem, uint64_t by
 	m->heap.next = 0;
 	assert(m->heap.blocks != NULL);
 	NVW_EACH(block, m->heap.blocks, count) {
-		*block = find_run((bytes + UNIT - 1) / UNIT, &unit);
+		*block = find_run(units_of(bytes), &unit);
 		if (*block == 0) {
 			return nvw_fail(NVW_E_FULL, "ideal heap is full");
 		}
@@ -368,12 +374,10 @@ int nvw_heap_provision(struct nvw_machine *m, struct nvw_pmem *pmem, uint64_t by
 	return 0;
 }
 
-static void set_unit(nvw_off off, uint64_t bytes);
-
 int nvw_heap_alloc_extent(struct nvw_machine *m, struct nvw_pmem *pmem, uint64_t bytes, nvw_off *ret_extent)
 {
 	uint64_t unit = 0;
-	const nvw_off off = find_run((bytes + UNIT - 1) / UNIT, &unit);
+	const nvw_off off = find_run(units_of(bytes), &unit);
 
 	if (off == 0) {
 		return nvw_fail(NVW_E_FULL, "ideal heap is full");
@@ -390,19 +394,11 @@ int nvw_heap_free_extent(struct nvw_machine *m, struct nvw_pmem *pmem, nvw_off e
 	return 0;
 }
 
-static void set_unit(nvw_off off, uint64_t bytes)
-{
-	*unit_word(&machine.pool, (off - machine.pool.geometry.chunks) / UNIT) = bytes;
-	changed();
-}
-
 /* ---- Work-items ----------------------------------------------------------------------------------- */
 
 static void yield_turn(void)
 {
-	struct item *const me = self;
-
-	swapcontext(&me->context, &scheduler);
+	swapcontext(&self->context, &scheduler);
 }
 
 nvw_off nvw_pmalloc(const struct nvw_pmem *pmem, uint64_t bytes, const struct nvw_epoch *epoch)
@@ -421,7 +417,7 @@ nvw_off nvw_pmalloc(const struct nvw_pmem *pmem, uint64_t bytes, const struct nv
 void nvw_pfree(const struct nvw_pmem *pmem, nvw_off block, uint64_t bytes, const struct nvw_epoch *epoch)
 {
 	yield_turn();
-	assert(*unit_word(&machine.pool, (block - machine.pool.geometry.chunks) / UNIT) == bytes);
+	assert(*unit_word(&machine.pool, unit_at(&machine.pool, block)) == bytes);
 	set_unit(block, 0);
 }
 
@@ -448,12 +444,6 @@ unsigned nvw_group_size(void)
 uint64_t nvw_group_count(void)
 {
 	return item_count / group_size;
-}
-
-/* Spread unevenly: nothing may depend on how many work-groups a CU gets. */
-unsigned nvw_cu_id(void)
-{
-	return (unsigned)(nvw_mix64(nvw_group_id() + 1) % CUS);
 }
 
 /* Nobody watches. */
@@ -582,19 +572,16 @@ static void turn(struct item *item)
 	}
 }
 
-static void make_item(struct item *item, uint64_t i)
-{
-	*item = (struct item){.id = i};
-	getcontext(&item->context);
-	item->context.uc_stack.ss_sp = stacks + i * STACK;
-	item->context.uc_stack.ss_size = STACK;
-	makecontext(&item->context, item_main, 0);
-}
-
 static void make_items(void)
 {
 	NVW_FOR(i, item_count) {
-		make_item(&items[i], i);
+		struct item *const item = &items[i];
+
+		*item = (struct item){.id = i};
+		getcontext(&item->context);
+		item->context.uc_stack.ss_sp = stacks + i * STACK;
+		item->context.uc_stack.ss_size = STACK;
+		makecontext(&item->context, item_main, 0);
 	}
 }
 
@@ -626,7 +613,7 @@ void *nvw_alloc(struct nvw_machine *m, uint64_t bytes)
 {
 	void *const at = m->dram + m->dram_used;
 
-	m->dram_used += (bytes + UNIT - 1) / UNIT * UNIT;
+	m->dram_used += units_of(bytes) * UNIT;
 	assert(m->dram_used <= DRAM);
 	return at;
 }
@@ -678,19 +665,9 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 	return 512;
 }
 
-unsigned nvw_compute_units(const struct nvw_machine *m)
-{
-	return CUS;
-}
-
 unsigned nvw_wavefront_width(const struct nvw_machine *m)
 {
 	return 32;
-}
-
-uint64_t nvw_time_ps(const struct nvw_machine *m)
-{
-	return 0;
 }
 
 /* ---- Judgement ------------------------------------------------------------------------------------ */
