@@ -39,7 +39,7 @@ TEST(a_device_has_the_values_of_its_section_and_defaults_for_the_rest)
 	assert_int_equal(big->kind, EMU_KIND_dram);
 	assert_int_equal(big->size, UINT64_C(2) << 30);
 	assert_int_equal(big->read_energy, c.dram.read_energy);
-	assert_int_equal(emu_config_check(&c), 0);
+	assert_ok(emu_config_check(&c));
 	assert_ok(emu_config_set(&c, "gpu.clock=500MHz"));
 	assert_int_equal(big->read, 16000); /* 8 cycles still */
 	assert_string_equal(emu_domain_name(&c), "device, far adr");
@@ -67,7 +67,7 @@ static void round_trip(const char *text, const char *part)
 		FILE *const f = open_memstream(i ? &second : &first, &n);
 
 		rig_ok(rig_load_text(&c, i ? first : text));
-		assert_int_equal(emu_config_dump(&c, f), 0);
+		assert_ok(emu_config_dump(&c, f));
 		assert_int_equal(fclose(f), 0);
 	}
 	assert_string_equal(first, second);
@@ -91,7 +91,7 @@ TEST(a_machine_without_further_devices_has_no_further_keys)
 	FILE *const f = open_memstream(&text, &n);
 
 	emu_config_default(&c);
-	assert_int_equal(emu_config_dump(&c, f), 0);
+	assert_ok(emu_config_dump(&c, f));
 	assert_int_equal(fclose(f), 0);
 	assert_lacks(text, "device ");
 	assert_lacks(text, "hops");
@@ -203,7 +203,7 @@ TEST(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken)
 		emu_config_default(&c);
 		assert_ok(emu_config_set(&c, "directory.ways=8"));
 		assert_ok(emu_config_set(&c, limit->taken));
-		assert_int_equal(emu_config_check(&c), 0);
+		assert_ok(emu_config_check(&c));
 		assert_ok(emu_config_set(&c, limit->refused));
 		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
 		assert_error_has(limit->message);

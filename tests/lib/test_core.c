@@ -83,9 +83,9 @@ TEST(numbers_are_read_in_their_units)
 		nvw_parse_bytes("0x40B", &v), NVW_E_USAGE); /* B is a hexadecimal digit: 0x40B has no unit */
 	assert_ok(nvw_parse_bytes("1.5MiB", &v));
 	assert_int_equal(v, 3 << 19);
-	assert_int_equal(nvw_parse_count("12k", &v), 0);
+	assert_ok(nvw_parse_count("12k", &v));
 	assert_int_equal(v, 12000);
-	assert_int_equal(nvw_parse_count("0x1f", &v), 0);
+	assert_ok(nvw_parse_count("0x1f", &v));
 	assert_int_equal(v, 31);
 	assert_ok(nvw_parse_time("2.5ns", &v, &cycles));
 	assert_int_equal(v, 2500);
@@ -93,12 +93,12 @@ TEST(numbers_are_read_in_their_units)
 	assert_ok(nvw_parse_time("7cycles", &v, &cycles));
 	assert_int_equal(v, 7);
 	assert_true(cycles);
-	assert_int_equal(nvw_parse_frequency("1.2GHz", &v), 0);
+	assert_ok(nvw_parse_frequency("1.2GHz", &v));
 	assert_int_equal(v, 1200000000);
-	assert_int_equal(nvw_parse_energy("1.265nJ", &v), 0);
+	assert_ok(nvw_parse_energy("1.265nJ", &v));
 	assert_int_equal(v, 1265000);
 	assert_int_equal(nvw_parse_energy("1265", &v), NVW_E_USAGE);
-	assert_int_equal(nvw_parse_rate("12.8GB/s", &v), 0);
+	assert_ok(nvw_parse_rate("12.8GB/s", &v));
 	assert_int_equal(v, UINT64_C(12800000000));
 }
 
@@ -132,9 +132,9 @@ TEST(what_is_formatted_is_read_back_the_same)
 		assert_int_equal(back, value);
 		assert_ok(nvw_parse_time(nvw_format_time(value, buffer), &back, &cycles));
 		assert_int_equal(back, value);
-		assert_int_equal(nvw_parse_energy(nvw_format_energy(value, buffer), &back), 0);
+		assert_ok(nvw_parse_energy(nvw_format_energy(value, buffer), &back));
 		assert_int_equal(back, value);
-		assert_int_equal(nvw_parse_rate(nvw_format_rate(value, buffer), &back), 0);
+		assert_ok(nvw_parse_rate(nvw_format_rate(value, buffer), &back));
 		assert_int_equal(back, value);
 	}
 }
@@ -340,7 +340,7 @@ TEST(a_folder_goes_though_its_process_ends_while_removing_it)
 	struct nvw_folder folder;
 	int status;
 
-	assert_int_equal(nvw_folder_make("test", true, &folder), 0);
+	assert_ok(nvw_folder_make("test", true, &folder));
 
 	const pid_t pid = fork();
 

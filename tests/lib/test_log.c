@@ -372,7 +372,7 @@ TEST(records_come_back_as_they_were_written_over_many_blocks)
 	struct nvw_log_reader *const r = reader_of(written_log(n));
 
 	assert_reads_as_written(r, n);
-	assert_int_equal(nvw_log_rewind(r), 0);
+	assert_ok(nvw_log_rewind(r));
 	assert_reads_as_written(r, n);
 	nvw_log_reader_close(r);
 }

@@ -59,7 +59,7 @@ struct image image_new(void)
 
 	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(path);
-	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	assert_ok(nvw_pool_create(path, &params, &pool));
 
 	struct image im = {.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};
 
@@ -179,7 +179,7 @@ bool allocated(struct image *im, nvw_off off)
 	uint64_t bytes;
 	bool is;
 
-	assert_int_equal(open_image(im, &pool), 0);
+	assert_ok(open_image(im, &pool));
 	is = nvw_heap_is_allocated(pool, off, &bytes);
 	nvw_pool_close(pool);
 	return is;
@@ -189,7 +189,7 @@ void put_headers(struct image *im, const struct nvw_pool *pool)
 {
 	struct nvw__header header;
 
-	assert_int_equal(nvw__header_make(pool, &header), 0);
+	assert_ok(nvw__header_make(pool, &header));
 	memcpy(im->bytes + NVW__HEADER_OFF, &header, sizeof header);
 	memcpy(im->bytes + NVW__COPY_OFF, &header, sizeof header);
 }

@@ -25,7 +25,7 @@ static void sparse_new(struct image *im, uint64_t bytes, unsigned *asked)
 {
 	struct nvw_pool pool = {0};
 
-	assert_int_equal(nvw__geometry(bytes, STREAMS, ENTRIES, &pool.geometry), 0);
+	assert_ok(nvw__geometry(bytes, STREAMS, ENTRIES, &pool.geometry));
 	*im = (struct image){.size = bytes, .g = pool.geometry, .stop_at = UINT64_MAX, .asked = asked};
 	im->bytes =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -52,7 +52,7 @@ TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 
 		put_est(&im, 1, NVW__EST_COMPLETED, 8);
 		put_entry(&im, 1, 0, 9, named, 77, 15);
-		assert_int_equal(open_image(&im, &pool), 0);
+		assert_ok(open_image(&im, &pool));
 
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = none_known};
@@ -63,7 +63,7 @@ TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 		assert_false(rec_through_restores(&through, 1, 0, other, &value));
 		assert_int_equal(asked, 2); /* whose it is, two words say */
 		nvw_pool_close(pool);
-		assert_int_equal(recover(&im, NULL), 0);
+		assert_ok(recover(&im, NULL));
 		assert_int_equal(get(&im, named), 77);
 		assert_int_equal(get(&im, other), i ? 77 : 0);
 	}
@@ -80,22 +80,22 @@ static void assert_looked_through(
 	uint64_t word;
 
 	NVW_FOR(stream, STREAMS) {
-		assert_int_equal(rec_through_stream(through, stream), 0);
+		assert_ok(rec_through_stream(through, stream));
 		NVW_FOR(i, ENTRIES) {
-			assert_int_equal(rec_through_entry(through, stream, i, &entry), 0);
+			assert_ok(rec_through_entry(through, stream, i, &entry));
 			assert_int_equal(entry.verdict, verdicts[stream][i]);
 		}
 	}
 	NVW_FOR(i, nvw__class_blocks[1]) {
 		assert_true(rec_through_is_block_word(through, block_words + 8 * i));
-		assert_int_equal(rec_through_block(through, block_words + 8 * i, &word), 0);
+		assert_ok(rec_through_block(through, block_words + 8 * i, &word));
 		assert_int_equal(word, get(recovered, block_words + 8 * i));
 	}
 	assert_false(rec_through_is_block_word(through, block_words + 8 * nvw__class_blocks[1]));
 	assert_false(rec_through_is_block_word(through, block_words - 8));
 	assert_false(rec_through_is_block_word(through, nvw__chunk_off(&before->g, 1)));
 	assert_false(rec_through_is_block_word(through, nvw__chunk_off(&before->g, before->g.chunk_count)));
-	assert_int_equal(rec_through_chunk(through, 0), 0);
+	assert_ok(rec_through_chunk(through, 0));
 }
 
 /*
@@ -109,13 +109,13 @@ TEST(the_status_table_is_looked_at_for_other_entries_alone)
 	IMAGE(im) = built();
 
 	im.bytes[nvw__est_off(&im.g, 0)] ^= 1;
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
 
 		assert_int_equal(rec_through_entry(&through, 0, 0, &entry), i ? 0 : NVW_E_DAMAGED);
-		assert_int_equal(rec_through_entry(&through, 0, 1, &entry), 0);
+		assert_ok(rec_through_entry(&through, 0, 1, &entry));
 		assert_int_equal(entry.verdict, REC_IGNORE);
 	}
 	nvw_pool_close(pool);
@@ -127,8 +127,8 @@ TEST(what_is_looked_through_is_what_recovery_does)
 	IMAGE(recovered) = image_copy(&im);
 	struct nvw_pool *pool;
 
-	assert_int_equal(recover(&recovered, NULL), 0);
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(recover(&recovered, NULL));
+	assert_ok(open_image(&im, &pool));
 	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
@@ -149,7 +149,7 @@ TEST(damage_that_is_looked_through_is_found)
 	im.bytes[nvw__chunk_word_off(&im.g, 2)] ^= 1;
 	im.bytes[nvw__entry_off(&im.g, 1, 1)] ^= 1;
 	im.bytes[nvw__chunk_off(&im.g, 0) + 8 * 3] ^= 1;
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 
 	const struct rec_through through = {.before = pool, .completed = completed, .context = none_known};
 

@@ -42,7 +42,7 @@ static struct nvw_pool *create(unsigned count)
 		{.heap_bytes = NVW_POOL_CHUNK_BYTES, .layout = "test", .device = "third"}};
 	struct nvw_pool *pool;
 
-	assert_int_equal(nvw_pool_create_several(path, params, count, &pool), 0);
+	assert_ok(nvw_pool_create_several(path, params, count, &pool));
 	return pool;
 }
 
@@ -163,7 +163,7 @@ TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
 
 	im.reads = &reads;
 	assert_true(im.size / 512 < 8192);
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	assert_int_equal(nvw_pool_count(pool), 3);
 	last = nvw_pool_number(pool, 2);
 
@@ -209,14 +209,14 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 	struct nvw_pool *pool;
 	struct nvw_recovery report = {0};
 
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	open_epoch(&im, pool, 1, 2);
 	open_epoch(&im, nvw_pool_number(pool, 1), 3, 4);
 	nvw_pool_close(pool);
 
 	IMAGE(before) = image_copy(&im);
 
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(changed_word(pool), 1);
 	assert_int_equal(changed_word(nvw_pool_number(pool, 1)), 3);
@@ -246,7 +246,7 @@ TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 	struct nvw_pool *pool;
 	struct nvw_recovery report = {0};
 
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	open_epoch(&im, pool, 1, 2);
 	/* An epoch's number whose seal is wrong. */
 	memset(im.bytes + nvw_pool_begin(nvw_pool_number(pool, 1)) +
@@ -320,7 +320,7 @@ TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 		const uint64_t written = nvw_pool_words_written(pool);
 
 		sync_count = 0;
-		assert_int_equal(nvw_pool_write(pool, words + at, now, n), 0);
+		assert_ok(nvw_pool_write(pool, words + at, now, n));
 		assert_int_equal(nvw_pool_words_written(pool) - written, (end - first) / 8);
 		assert_memory_equal((const char *)nvw_pool_base(pool) + words, expected, sizeof expected);
 		assert_ok(nvw_pool_sync(pool));

@@ -42,7 +42,7 @@ TEST(open_epochs_are_undone_and_complete_ones_kept)
 	IMAGE(im) = built();
 	struct nvw_recovery report;
 
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
 	assert_int_equal(get(&im, data_at(&im, 0)), 1);
 	assert_int_equal(get(&im, data_at(&im, 1)), 222); /* the oldest of its two values */
 	assert_int_equal(get(&im, data_at(&im, 2)), 3);
@@ -77,9 +77,9 @@ static void judge(struct image *im, struct ct_recoveries *noted)
 	volatile uint32_t phase = 0;
 	struct ct_image image;
 
-	assert_int_equal(ct_image_create(im->bytes, NULL, im->size, &image), 0);
+	assert_ok(ct_image_create(im->bytes, NULL, im->size, &image));
 	image.recoveries = noted;
-	assert_int_equal(ct_oracle_judge(&oracle, &image, NULL, &findings, &phase), 0);
+	assert_ok(ct_oracle_judge(&oracle, &image, NULL, &findings, &phase));
 	ct_image_destroy(&image);
 }
 
@@ -93,7 +93,7 @@ TEST(a_crash_test_notes_the_most_that_recovery_did)
 	IMAGE(im) = built();
 	IMAGE(recovered) = image_copy(&im);
 
-	assert_int_equal(recover(&recovered, NULL), 0);
+	assert_ok(recover(&recovered, NULL));
 	judge(&im, &noted);
 	judge(&recovered, &noted);
 	judge(&recovered, &of_none);
@@ -112,9 +112,9 @@ TEST(recovering_twice_writes_nothing)
 	IMAGE(im) = built();
 	struct nvw_recovery report;
 
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
 	assert_true(report.words_written > 0);
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
 	assert_int_equal(report.words_written, 0);
 }
 
@@ -130,7 +130,7 @@ TEST(an_interruption_at_any_write_changes_nothing_about_the_result)
 
 	IMAGE(whole) = image_copy(&im);
 
-	assert_int_equal(recover(&whole, &report), 0);
+	assert_ok(recover(&whole, &report));
 	assert_int_equal(report.header_repaired, 1);
 	assert_true(whole.writes > 5);
 	NVW_FOR(at, whole.writes) {
@@ -139,7 +139,7 @@ TEST(an_interruption_at_any_write_changes_nothing_about_the_result)
 		cut.stop_at = at;
 		assert_int_equal(recover(&cut, &report), NVW_E_STOPPED);
 		cut.stop_at = UINT64_MAX;
-		assert_int_equal(recover(&cut, &report), 0);
+		assert_ok(recover(&cut, &report));
 		assert_memory_equal(cut.bytes, whole.bytes, whole.size);
 	}
 }
@@ -156,9 +156,9 @@ TEST(a_sweep_frees_what_nobody_reaches)
 	nvw_off keep = data_at(&im, 0);
 	struct nvw_pool *pool;
 
-	assert_int_equal(recover(&im, NULL), 0);
-	assert_int_equal(open_image(&im, &pool), 0);
-	assert_int_equal(nvw_heap_sweep(pool, is_data_0, &keep, &report), 0);
+	assert_ok(recover(&im, NULL));
+	assert_ok(open_image(&im, &pool));
+	assert_ok(nvw_heap_sweep(pool, is_data_0, &keep, &report));
 	assert_int_equal(report.blocks_freed, 3); /* two blocks and the extent */
 	nvw_pool_close(pool);
 	assert_true(allocated(&im, keep));
@@ -177,10 +177,10 @@ TEST(recovery_and_sweep_count_every_word_that_they_write)
 	struct nvw_pool *pool;
 	IMAGE(im) = built();
 
-	assert_int_equal(open_image(&im, &pool), 0);
-	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_ok(open_image(&im, &pool));
+	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(report.words_written, im.writes);
-	assert_int_equal(nvw_heap_sweep(pool, reach_nothing, NULL, &report), 0);
+	assert_ok(nvw_heap_sweep(pool, reach_nothing, NULL, &report));
 	assert_int_equal(report.words_written, im.writes);
 	nvw_pool_close(pool);
 }
@@ -190,12 +190,12 @@ TEST(recovery_counts_the_streams_whose_last_epoch_completed)
 	struct nvw_recovery report;
 	IMAGE(im) = built();
 
-	assert_int_equal(recover(&im, &report), 0);
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
+	assert_ok(recover(&im, &report));
 	assert_int_equal(report.epochs_completed, 1);
 	assert_int_equal(report.epochs_rolled_back, 0);
 	put_est(&im, 1, NVW__EST_COMPLETED, 7);
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
 	assert_int_equal(report.epochs_completed, 2);
 }
 
@@ -207,9 +207,9 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 	struct nvw_pool *pool;
 	IMAGE(im) = built();
 
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	NVW_FOR(stream, STREAMS) {
-		assert_int_equal(nvw_stream_state(pool, stream, &found), 0);
+		assert_ok(nvw_stream_state(pool, stream, &found));
 		assert_int_equal(found.settled, expected[stream].settled);
 		assert_int_equal(found.state, expected[stream].state);
 		assert_int_equal(found.open_entries, expected[stream].open_entries);
@@ -225,7 +225,7 @@ TEST(a_pool_that_keeps_no_holders_has_none)
 	IMAGE(im) = built();
 	nvw_off off = 77;
 
-	assert_int_equal(open_image(&im, &pool), 0);
+	assert_ok(open_image(&im, &pool));
 	assert_int_equal(nvw_pool_holders(pool, 1, &off, 1), 0);
 	assert_int_equal(off, 77);
 	nvw_pool_close(pool);
@@ -305,7 +305,7 @@ static void random_history(uint64_t seed, uint64_t first)
 			memcpy(before, after, sizeof before);
 		}
 	}
-	assert_int_equal(recover(&im, NULL), 0);
+	assert_ok(recover(&im, NULL));
 	NVW_FOR(i, WORDS) {
 		now[i] = get(&im, data_at(&im, i));
 		is_before = is_before && now[i] == before[i];
@@ -362,7 +362,7 @@ TEST(a_word_beyond_32_GiB_is_restored)
 
 	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
 	unlink(path);
-	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	assert_ok(nvw_pool_create(path, &params, &pool));
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const struct nvw__undo undo = {nvw__chunk_off(g, g->chunk_count) - 8, 77};
 
@@ -370,13 +370,12 @@ TEST(a_word_beyond_32_GiB_is_restored)
 	NVW_FOR(i, NVW__ENTRY_WORDS) {
 		const nvw_off at = nvw__entry_off(g, 0, 0) + 8 * i;
 
-		assert_int_equal(
-			nvw_pool_write_word(pool, at, nvw_seal(at, nvw__entry_payload(&undo, 1, i))), 0);
+		assert_ok(nvw_pool_write_word(pool, at, nvw_seal(at, nvw__entry_payload(&undo, 1, i))));
 	}
-	assert_int_equal(nvw_pool_write_word(pool, undo.off, 78), 0);
+	assert_ok(nvw_pool_write_word(pool, undo.off, 78));
 	nvw_pool_close(pool);
-	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &pool), 0);
-	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_ok(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
+	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(report.words_restored, 1);
 	assert_int_equal(nvw_pool_word(pool, undo.off), 77);
 	nvw_pool_close(pool);

@@ -23,7 +23,7 @@ static struct nvw_recovery recover_torn(uint64_t old, uint64_t epoch, unsigned w
 	put_entry(&im, 0, 0, epoch, data_at(&im, 1), 0x2222222222222222, words);
 	put(&im, data_at(&im, 0), 10);
 	put(&im, data_at(&im, 1), 20);
-	assert_int_equal(recover(&im, &report), 0);
+	assert_ok(recover(&im, &report));
 	assert_int_equal(get(&im, data_at(&im, 0)), 10);
 	assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
 	return report;
@@ -86,7 +86,7 @@ TEST(a_changed_byte_behind_either_header_is_mended)
 		IMAGE(im) = built();
 
 		im.bytes[*row] = 1;
-		assert_int_equal(recover(&im, &report), 0);
+		assert_ok(recover(&im, &report));
 		assert_int_equal(report.header_repaired, 1);
 		assert_int_equal(im.bytes[*row], 0);
 		assert_memory_equal(im.bytes, im.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
@@ -122,7 +122,7 @@ TEST(the_damaged_page_of_the_header_is_named)
 		struct nvw_pool *pool;
 		IMAGE(im) = built();
 
-		assert_int_equal(open_image(&im, &pool), 0);
+		assert_ok(open_image(&im, &pool));
 		assert_int_equal(nvw__header_damaged(pool), 0);
 		im.bytes[pages[i] + 100] ^= 1;
 		assert_int_equal(nvw__header_damaged(pool), i + 1);
@@ -141,7 +141,7 @@ TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 		struct nvw_pool pool = {.geometry = im.g};
 
 		put_headers(&im, &pool);
-		assert_int_equal(recover(&im, NULL), 0);
+		assert_ok(recover(&im, NULL));
 		if (i < MEMBERS) {
 			pool.member = members[i];
 		} else if (i == MEMBERS) {
@@ -205,7 +205,7 @@ TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 	IMAGE(whole) = image_copy(&im);
 	const nvw_off table = 8 * 48; /* the first block words of chunk 0 */
 
-	assert_int_equal(recover(&whole, NULL), 0);
+	assert_ok(recover(&whole, NULL));
 
 	const uint64_t expected = meaning(&whole);
 
@@ -253,7 +253,7 @@ TEST(an_epoch_from_the_future_is_damage)
 	put_entry(&im, 1, 0, 8, data_at(&im, 0), 1, 15);
 	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	put_entry(&im, 1, 0, 6, data_at(&im, 0), 1, 15);
-	assert_int_equal(recover(&im, NULL), 0);
+	assert_ok(recover(&im, NULL));
 	put_block(&im, 0, 5, NVW__BLOCK_ALLOCATED_BY, 0, 9);
 	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 }
@@ -276,7 +276,7 @@ TEST(a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_writt
 		IMAGE(im) = built();
 
 		im.bytes[nvw__entry_off(&im.g, 0, 0) + 8 * i] ^= 1;
-		assert_int_equal(recover(&im, NULL), 0);
+		assert_ok(recover(&im, NULL));
 		im.bytes[nvw__entry_off(&im.g, 0, 1) + 8 * i] ^= 1;
 		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	}
@@ -291,7 +291,7 @@ TEST(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage)
 		put_block(&im, 0, 5, kind, i < 2, i >= 2);
 		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 		put_block(&im, 0, 5, kind, 0, 0);
-		assert_int_equal(recover(&im, NULL), 0);
+		assert_ok(recover(&im, NULL));
 	}
 }
 
@@ -310,7 +310,7 @@ TEST(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not)
 		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->refused));
 		assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 		put_sealed(&im, off, nvw__chunk_payload(limit->kind, limit->taken));
-		assert_int_equal(recover(&im, NULL), 0);
+		assert_ok(recover(&im, NULL));
 	}
 	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_KINDS, 0));
 	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
@@ -326,5 +326,5 @@ TEST(a_chunk_within_an_extent_is_free_or_damage)
 	put(&im, inner, 1);
 	assert_int_equal(recover(&im, NULL), NVW_E_DAMAGED);
 	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
-	assert_int_equal(recover(&im, NULL), 0);
+	assert_ok(recover(&im, NULL));
 }

@@ -93,8 +93,8 @@ void subject_expect(const struct nvw_workload *workload, const struct ideal_opti
 	const char *why;
 	int error;
 
-	assert_int_equal(workload->setup(s.plan, s.machine), 0);
-	assert_int_equal(workload->run(s.plan, s.machine), 0);
+	assert_ok(workload->setup(s.plan, s.machine));
+	assert_ok(workload->run(s.plan, s.machine));
 	copy = ideal_pool_copy();
 	look(copy);
 	damage(copy);

@@ -40,7 +40,7 @@ static void plan_tree(const char *op)
 	for_each(pair, given) {
 		assert_ok(nvw__options_set(options, (*pair)[0], (*pair)[1]));
 	}
-	assert_int_equal(nvw_workload_btree.prepare(options, 1, -1, &tree.plan), 0);
+	assert_ok(nvw_workload_btree.prepare(options, 1, -1, &tree.plan));
 	nvw__options_free(options);
 }
 
@@ -54,13 +54,13 @@ static void make_tree(const char *op)
 	plan_tree(op);
 	snprintf(tree.path, sizeof tree.path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(tree.path);
-	assert_int_equal(nvw_workload_btree.pool(tree.plan, &params), 0);
+	assert_ok(nvw_workload_btree.pool(tree.plan, &params));
 	assert_ok(nvw_pool_create(tree.path, &params, &tree.pool));
 	emu_config_default(&config);
 	assert_ok(emu_create(&config, tree.pool, NULL, &machine));
-	assert_int_equal(nvw_workload_btree.setup(tree.plan, machine), 0);
-	assert_int_equal(nvw_workload_btree.run(tree.plan, machine), 0);
-	assert_int_equal(nvw_persist(machine), 0);
+	assert_ok(nvw_workload_btree.setup(tree.plan, machine));
+	assert_ok(nvw_workload_btree.run(tree.plan, machine));
+	assert_ok(nvw_persist(machine));
 	emu_destroy(machine);
 	nvw_pool_close(tree.pool);
 	assert_ok(nvw_pool_open(tree.path, NVW_POOL_PRIVATE, &tree.pool));

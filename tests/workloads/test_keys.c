@@ -47,7 +47,7 @@ static void expect_keys(unsigned column, unsigned count, const uint64_t *expecte
 {
 	uint64_t *keys, found;
 
-	assert_int_equal(keyfile_read(in_dir("keys"), column, &keys, &found), 0);
+	assert_ok(keyfile_read(in_dir("keys"), column, &keys, &found));
 	assert_int_equal(found, count);
 	assert_memory_equal(keys, expected, count * sizeof(*keys));
 	free(keys);
@@ -119,7 +119,7 @@ TEST(the_format_can_be_forced)
 	write_text("keys", "12345678");
 	expect_keys(0, 1, (uint64_t[]){12345678});
 	snprintf(forced, sizeof(forced), "binary:%s", in_dir("keys"));
-	assert_int_equal(keyfile_read(forced, 0, &keys, &found), 0);
+	assert_ok(keyfile_read(forced, 0, &keys, &found));
 	assert_int_equal(keys[0], 0x3132333435363738);
 	free(keys);
 }

@@ -107,10 +107,10 @@ static struct nvw_pool *begin_with_copy(
 	struct nvw_pool *copy;
 
 	*ret = subject_begin(&nvw_workload_kv, given, 1, KV_UNMUTATED, 1 << 20);
-	assert_int_equal(kv_setup(ret->plan, ret->machine), 0);
-	assert_int_equal(kv_run(ret->plan, ret->machine), 0);
+	assert_ok(kv_setup(ret->plan, ret->machine));
+	assert_ok(kv_run(ret->plan, ret->machine));
 	copy = ideal_pool_copy();
-	assert_int_equal(kv_view_open(copy, ret_view), 0);
+	assert_ok(kv_view_open(copy, ret_view));
 	return copy;
 }
 
@@ -123,7 +123,7 @@ static void expect_violation_of(const struct ideal_option *given,
 	struct nvw_pool *const copy = begin_with_copy(given, &s, &v);
 	const char *why;
 
-	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), 0);
+	assert_ok(kv_check(s.plan, copy, ideal_acks(), ideal_findings()));
 	ideal_violations(&why);
 	damage(copy, &v);
 	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), NVW_E_INCONSISTENT);
@@ -155,7 +155,7 @@ static void lose_slot(struct nvw_pool *pool, struct kv_view *v)
 	struct nvw_recovery report = {0};
 
 	*live_slot(pool, v) = 0;
-	assert_int_equal(kv_recover(pool, &report), 0);
+	assert_ok(kv_recover(pool, &report));
 	assert_int_equal(report.blocks_freed, 1);
 	assert_true(entry != 0);
 }
@@ -349,9 +349,9 @@ TEST(recovery_fills_every_hole_in_a_probe_path)
 	struct nvw_recovery report = {0};
 
 	move_slot(copy, &v, 2);
-	assert_int_equal(kv_recover(copy, &report), 0);
+	assert_ok(kv_recover(copy, &report));
 	assert_int_equal(report.structure_repairs, 2);
-	assert_int_equal(kv_check(s.plan, copy, ideal_acks(), ideal_findings()), 0);
+	assert_ok(kv_check(s.plan, copy, ideal_acks(), ideal_findings()));
 	ideal_pool_free(copy);
 	subject_end(&s);
 }

@@ -111,7 +111,7 @@ static void set_phase(struct nvw_pool *pool, enum queue_phase phase)
 
 static void look(struct nvw_pool *pool)
 {
-	assert_int_equal(queue_view_open(pool, &view), 0);
+	assert_ok(queue_view_open(pool, &view));
 }
 
 static void expect(subject_hook damage, const char *part)
@@ -256,7 +256,7 @@ TEST(more_work_groups_than_the_machine_holds_are_refused)
 	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}),
 		1, QUEUE_UNMUTATED, 4 << 20);
 
-	assert_int_equal(queue_setup(s.plan, s.machine), 0);
+	assert_ok(queue_setup(s.plan, s.machine));
 	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);
 	assert_error_has("expected at most 512 work-items at a time");
 	subject_end(&s);

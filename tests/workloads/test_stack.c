@@ -101,7 +101,7 @@ static uint64_t first_node(struct nvw_pool *pool)
 
 static void look(struct nvw_pool *pool)
 {
-	assert_int_equal(stack_view_open(pool, &view), 0);
+	assert_ok(stack_view_open(pool, &view));
 	/* Who has taken a node last still announces it: here nobody does. */
 	memset(subject_words(pool, stack_announcement(&view.layout, 0)), 0, 8 * view.layout.work_items);
 }

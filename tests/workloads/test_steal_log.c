@@ -120,7 +120,7 @@ static uint64_t find(struct nvw_pool *pool, bool claimed)
 
 static void look(struct nvw_pool *pool)
 {
-	assert_int_equal(steal_view_open(pool, &view), 0);
+	assert_ok(steal_view_open(pool, &view));
 }
 
 static void expect(subject_hook damage, const char *part)
