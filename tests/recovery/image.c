@@ -43,6 +43,19 @@ int open_image(struct image *im, struct nvw_pool **ret_pool)
 	return nvw_pool_open_image(&image, ret_pool);
 }
 
+struct nvw_pool *opened(struct image *im)
+{
+	struct nvw_pool *pool;
+
+	assert_ok(open_image(im, &pool));
+	return pool;
+}
+
+void pool_end(struct nvw_pool **pool)
+{
+	nvw_pool_close(*pool);
+}
+
 void image_end(struct image *im)
 {
 	free(im->bytes);
@@ -175,14 +188,10 @@ int recover(struct image *im, struct nvw_recovery *report)
 
 bool allocated(struct image *im, nvw_off off)
 {
-	struct nvw_pool *pool;
+	POOL(pool) = opened(im);
 	uint64_t bytes;
-	bool is;
 
-	assert_ok(open_image(im, &pool));
-	is = nvw_heap_is_allocated(pool, off, &bytes);
-	nvw_pool_close(pool);
-	return is;
+	return nvw_heap_is_allocated(pool, off, &bytes);
 }
 
 void put_headers(struct image *im, const struct nvw_pool *pool)

@@ -105,11 +105,11 @@ static void assert_looked_through(
 TEST(the_status_table_is_looked_at_for_other_entries_alone)
 {
 	struct rec_entry entry;
-	struct nvw_pool *pool;
 	IMAGE(im) = built();
 
 	im.bytes[nvw__est_off(&im.g, 0)] ^= 1;
-	assert_ok(open_image(&im, &pool));
+	POOL(pool) = opened(&im);
+
 	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
@@ -118,30 +118,27 @@ TEST(the_status_table_is_looked_at_for_other_entries_alone)
 		assert_ok(rec_through_entry(&through, 0, 1, &entry));
 		assert_int_equal(entry.verdict, REC_IGNORE);
 	}
-	nvw_pool_close(pool);
 }
 
 TEST(what_is_looked_through_is_what_recovery_does)
 {
 	IMAGE(im) = built();
 	IMAGE(recovered) = image_copy(&im);
-	struct nvw_pool *pool;
 
 	assert_ok(recover(&recovered, NULL));
-	assert_ok(open_image(&im, &pool));
+	POOL(pool) = opened(&im);
+
 	NVW_FOR(i, 2) {
 		const struct rec_through through = {
 			.before = pool, .completed = completed, .context = i ? known : none_known};
 
 		assert_looked_through(&through, &im, &recovered);
 	}
-	nvw_pool_close(pool);
 }
 
 TEST(damage_that_is_looked_through_is_found)
 {
 	struct rec_entry entry;
-	struct nvw_pool *pool;
 	IMAGE(im) = built();
 	uint64_t word;
 
@@ -149,7 +146,7 @@ TEST(damage_that_is_looked_through_is_found)
 	im.bytes[nvw__chunk_word_off(&im.g, 2)] ^= 1;
 	im.bytes[nvw__entry_off(&im.g, 1, 1)] ^= 1;
 	im.bytes[nvw__chunk_off(&im.g, 0) + 8 * 3] ^= 1;
-	assert_ok(open_image(&im, &pool));
+	POOL(pool) = opened(&im);
 
 	const struct rec_through through = {.before = pool, .completed = completed, .context = none_known};
 
@@ -157,5 +154,4 @@ TEST(damage_that_is_looked_through_is_found)
 	assert_int_equal(rec_through_chunk(&through, 2), NVW_E_DAMAGED);
 	assert_int_equal(rec_through_entry(&through, 1, 1, &entry), NVW_E_DAMAGED);
 	assert_int_equal(rec_through_block(&through, nvw__chunk_off(&im.g, 0) + 8 * 3, &word), NVW_E_DAMAGED);
-	nvw_pool_close(pool);
 }

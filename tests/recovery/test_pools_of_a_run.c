@@ -80,7 +80,7 @@ TEST(the_first_pool_opens_all_in_their_order, begin, end)
 
 TEST(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end)
 {
-	struct nvw_pool *const pool = create(1);
+	POOL(pool) = create(1);
 	const char *const header = nvw_pool_base(pool);
 
 	for (size_t i = offsetof(struct nvw__header, device); i < offsetof(struct nvw__header, checksum);
@@ -88,7 +88,6 @@ TEST(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end)
 		assert_int_equal(header[i], 0);
 	}
 	assert_int_equal(nvw_pool_count(pool), 1);
-	nvw_pool_close(pool);
 }
 
 TEST(a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end)
@@ -132,12 +131,11 @@ TEST(nothing_is_left_of_a_run_that_cannot_be_created, begin, end)
 
 TEST(a_writer_locks_every_pool_of_the_run, begin, end)
 {
-	struct nvw_pool *const pool = create(2);
+	POOL(pool) = create(2);
 	struct nvw_pool *other;
 
 	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &other), NVW_E_BUSY);
 	assert_int_equal(nvw_pool_open(second, NVW_POOL_WRITE, &other), NVW_E_BUSY);
-	nvw_pool_close(pool);
 }
 
 /* ---- Images -------------------------------------------------------------------------------- */
@@ -243,10 +241,9 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 {
 	IMAGE(im) = image_of_a_run(2);
-	struct nvw_pool *pool;
 	struct nvw_recovery report = {0};
+	POOL(pool) = opened(&im);
 
-	assert_ok(open_image(&im, &pool));
 	open_epoch(&im, pool, 1, 2);
 	/* An epoch's number whose seal is wrong. */
 	memset(im.bytes + nvw_pool_begin(nvw_pool_number(pool, 1)) +
@@ -255,7 +252,6 @@ TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 	assert_int_equal(nvw_recover(pool, &report), NVW_E_DAMAGED);
 	assert_int_equal(im.writes, 0);
 	assert_int_equal(changed_word(pool), 2);
-	nvw_pool_close(pool);
 }
 
 /* ---- Durability ---------------------------------------------------------------------------- */
@@ -305,7 +301,7 @@ TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, b
 
 TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 {
-	struct nvw_pool *const pool = create(1);
+	POOL(pool) = create(1);
 	const nvw_off words = nvw_pool_geometry(pool)->chunks;
 	uint8_t expected[32], now[32];
 
@@ -329,5 +325,4 @@ TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 		assert_int_equal(synced[0].bytes, end - first);
 	}
 	watching = false;
-	nvw_pool_close(pool);
 }

@@ -174,15 +174,13 @@ static bool reach_nothing(void *context, nvw_off block, uint64_t bytes)
 TEST(recovery_and_sweep_count_every_word_that_they_write)
 {
 	struct nvw_recovery report = {0};
-	struct nvw_pool *pool;
 	IMAGE(im) = built();
+	POOL(pool) = opened(&im);
 
-	assert_ok(open_image(&im, &pool));
 	assert_ok(nvw_recover(pool, &report));
 	assert_int_equal(report.words_written, im.writes);
 	assert_ok(nvw_heap_sweep(pool, reach_nothing, NULL, &report));
 	assert_int_equal(report.words_written, im.writes);
-	nvw_pool_close(pool);
 }
 
 TEST(recovery_counts_the_streams_whose_last_epoch_completed)
@@ -204,10 +202,9 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 	static const struct nvw_stream_state expected[STREAMS] = {{3, NVW_EPOCH_COMPLETED, 0},
 		{5, NVW_EPOCH_COMPLETED, 3}, {0, NVW_EPOCH_NEVER, 0}, {2, NVW_EPOCH_ROLLED_BACK, 0}};
 	struct nvw_stream_state found;
-	struct nvw_pool *pool;
 	IMAGE(im) = built();
+	POOL(pool) = opened(&im);
 
-	assert_ok(open_image(&im, &pool));
 	NVW_FOR(stream, STREAMS) {
 		assert_ok(nvw_stream_state(pool, stream, &found));
 		assert_int_equal(found.settled, expected[stream].settled);
@@ -216,19 +213,16 @@ TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 	}
 	assert_int_equal(nvw_stream_state(pool, STREAMS, &found), NVW_E_USAGE);
 	assert_int_equal(nvw_stream_state(pool, STREAMS + 1, &found), NVW_E_USAGE);
-	nvw_pool_close(pool);
 }
 
 TEST(a_pool_that_keeps_no_holders_has_none)
 {
-	struct nvw_pool *pool;
 	IMAGE(im) = built();
 	nvw_off off = 77;
+	POOL(pool) = opened(&im);
 
-	assert_ok(open_image(&im, &pool));
 	assert_int_equal(nvw_pool_holders(pool, 1, &off, 1), 0);
 	assert_int_equal(off, 77);
-	nvw_pool_close(pool);
 }
 
 TEST(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any)

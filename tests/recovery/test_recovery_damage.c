@@ -119,14 +119,12 @@ TEST(the_damaged_page_of_the_header_is_named)
 	static const nvw_off pages[] = {NVW__HEADER_OFF, NVW__COPY_OFF};
 
 	NVW_FOR(i, 2) {
-		struct nvw_pool *pool;
 		IMAGE(im) = built();
+		POOL(pool) = opened(&im);
 
-		assert_ok(open_image(&im, &pool));
 		assert_int_equal(nvw__header_damaged(pool), 0);
 		im.bytes[pages[i] + 100] ^= 1;
 		assert_int_equal(nvw__header_damaged(pool), i + 1);
-		nvw_pool_close(pool);
 	}
 }
 
