@@ -4,7 +4,7 @@
  * another process, has to leave the bytes that one without interruption leaves. Every write of many random
  * pools: 1,000 kills and more.
  */
-#include "common/test.h"
+#include "image.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,21 +16,13 @@
 #include <unistd.h>
 
 #include <nvw/random.h>
-#include <nvw/recovery.h>
 
-#include "pool/layout.h"
-
-enum { STREAMS = 6, ENTRIES = 8, BLOCKS = 24, KILLS = 1000 };
+enum { FILE_STREAMS = 6, FILE_ENTRIES = 8, BLOCKS = 24, KILLS = 1000 };
 
 static char path[64];
 
-struct file {
-	uint8_t *bytes;
-	struct nvw_pool_geometry g;
-	uint64_t writes, kill_at;
-};
-
-static void map(struct file *f)
+/* The file; stop_at is the write at which the process is killed. */
+static void map(struct image *f)
 {
 	const int fd = open(path, O_RDWR);
 
@@ -40,63 +32,41 @@ static void map(struct file *f)
 	close(fd);
 }
 
-static void put_sealed(const struct file *f, nvw_off off, uint64_t payload)
-{
-	const uint64_t word = nvw_seal(off, payload);
-
-	memcpy(f->bytes + off, &word, sizeof word);
-}
-
-static nvw_off block(const struct file *f, unsigned i)
-{
-	return nvw__block_off(nvw__chunk_off(&f->g, 0), 0, i);
-}
-
-static void put_entry(
-	const struct file *f, uint32_t stream, uint32_t entry, uint64_t epoch, struct nvw_random *random)
-{
-	const struct nvw__undo undo = {
-		block(f, (unsigned)nvw_random_below(random, BLOCKS)), nvw_random_u64(random)};
-
-	NVW_FOR(i, NVW__ENTRY_WORDS) {
-		put_sealed(
-			f, nvw__entry_off(&f->g, stream, entry) + 8 * i, nvw__entry_payload(&undo, epoch, i));
-	}
-}
-
-static void put_stream(const struct file *f, uint32_t stream, struct nvw_random *random)
+static void put_stream(struct image *f, uint32_t stream, struct nvw_random *random)
 {
 	const uint64_t settled = 1 + nvw_random_below(random, 9);
-	const uint32_t open = (uint32_t)nvw_random_below(random, ENTRIES + 1);
+	const uint32_t open = (uint32_t)nvw_random_below(random, FILE_ENTRIES + 1);
 
-	put_sealed(f, nvw__est_off(&f->g, stream), nvw__est_payload(NVW__EST_COMPLETED, settled));
-	for (uint32_t i = 0; i < ENTRIES; i++) {
-		put_entry(f, stream, i, i < open ? settled + 1 : settled, random);
+	put_est(f, stream, NVW__EST_COMPLETED, settled);
+	for (uint32_t i = 0; i < FILE_ENTRIES; i++) {
+		const unsigned k = (unsigned)nvw_random_below(random, BLOCKS);
+
+		put_entry(f, stream, i, settled + (i < open), nvw__block_off(nvw__chunk_off(&f->g, 0), 0, k),
+			nvw_random_u64(random), 15);
 	}
-	for (unsigned i = stream; i < BLOCKS; i += STREAMS) {
+	for (unsigned i = stream; i < BLOCKS; i += FILE_STREAMS) {
 		const enum nvw__block_kind kind =
 			nvw_random_below(random, 2) ? NVW__BLOCK_ALLOCATED_BY : NVW__BLOCK_FREED_BY;
 
-		put_sealed(f, nvw__block_word_off(nvw__chunk_off(&f->g, 0), i),
-			nvw__block_payload(
-				kind, stream, open ? settled + nvw_random_below(random, 2) : settled));
+		put_block(f, 0, i, kind, stream, open ? settled + nvw_random_below(random, 2) : settled);
 	}
 }
 
 /* A pool after a crash, by its seed; of every third one page of the header is damaged. */
-static void make(struct file *f, uint64_t seed)
+static void make(struct image *f, uint64_t seed)
 {
-	const struct nvw_pool_params params = {.streams = STREAMS, .log_entries = ENTRIES, .layout = "test"};
+	const struct nvw_pool_params params = {
+		.streams = FILE_STREAMS, .log_entries = FILE_ENTRIES, .layout = "test"};
 	struct nvw_random random = {nvw_mix64(seed)};
 	struct nvw_pool *pool;
 
 	unlink(path);
 	assert_ok(nvw_pool_create(path, &params, &pool));
-	*f = (struct file){.g = *nvw_pool_geometry(pool)};
+	*f = (struct image){.g = *nvw_pool_geometry(pool)};
 	nvw_pool_close(pool);
 	map(f);
 	put_sealed(f, nvw__chunk_word_off(&f->g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 0));
-	NVW_FOR(stream, STREAMS) {
+	NVW_FOR(stream, FILE_STREAMS) {
 		put_stream(f, stream, &random);
 	}
 	f->bytes[100] ^= seed % 3 == 0;
@@ -104,16 +74,16 @@ static void make(struct file *f, uint64_t seed)
 
 static int write_or_die(void *context, nvw_off off, const void *from, size_t n)
 {
-	struct file *const f = context;
+	struct image *const f = context;
 
-	if (f->writes++ == f->kill_at) {
+	if (f->writes++ == f->stop_at) {
 		kill(getpid(), SIGKILL);
 	}
 	memcpy(f->bytes + off, from, n);
 	return 0;
 }
 
-static int recover_mapped(struct file *f)
+static int recover_mapped(struct image *f)
 {
 	const struct nvw_pool_image image = {
 		.image = f->bytes, .bytes = f->g.bytes, .write = write_or_die, .context = f};
@@ -128,13 +98,13 @@ static int recover_mapped(struct file *f)
 }
 
 /* Returns whether it died, of SIGKILL. */
-static bool recovery_dies_at(struct file *f, uint64_t write)
+static bool recovery_dies_at(struct image *f, uint64_t write)
 {
 	const pid_t pid = fork();
 	int status;
 
 	if (pid == 0) {
-		f->kill_at = write;
+		f->stop_at = write;
 		f->writes = 0;
 		_exit(recover_mapped(f) != 0);
 	}
@@ -159,7 +129,7 @@ static void recover_file(void)
  */
 static unsigned kill_at_each_write(uint64_t seed)
 {
-	struct file f;
+	struct image f;
 	unsigned kills = 0;
 
 	make(&f, seed);
