@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The block device behind the fio engine, without fio; and the crash tester's judgement of its logs. */
-#include "common/test.h"
+#include "common/shell.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 enum { BLOCK = 1024, BLOCKS = 16, DEPTH = 4 };
 
-static char dir[64], pool[96], log_path[96], image[104];
+static char pool[96], log_path[96], image[104];
 static const struct block_options plain = {
 	.seed = 1, .group_size = 64, .scope = NVW_WORKGROUP, .depth = DEPTH, .bytes_max = BLOCK};
 
@@ -373,23 +373,23 @@ TEST(a_file_that_is_no_log_has_no_writes)
 	close(fd);
 }
 
-int main(void)
+static int begin(void **state)
 {
 	const char *const tmp = getenv("TMPDIR");
 
-	snprintf(dir, sizeof dir, "%s/nvwave-block-XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
-	if (!mkdtemp(dir)) {
-		return 1;
+	if (shell_begin_in(tmp && strlen(tmp) < 32 ? tmp : "/tmp", (const char *const[]){NULL})) {
+		return -1;
 	}
 	snprintf(pool, sizeof pool, "%s/pool", dir);
 	snprintf(log_path, sizeof log_path, "%s/log", dir);
 	snprintf(image, sizeof image, "%s.image", log_path);
-	const int failed = run_every_test();
-
-	ct_result_free(&result);
-	unlink(pool);
-	unlink(log_path);
-	unlink(image);
-	rmdir(dir);
-	return failed;
+	return 0;
 }
+
+static int end(void **state)
+{
+	ct_result_free(&result);
+	return shell_end(state);
+}
+
+GROUP(begin, end);

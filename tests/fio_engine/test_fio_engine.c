@@ -263,13 +263,4 @@ TEST(a_pool_that_is_too_small_or_none_is_refused)
 	assert_output_has("no pool");
 }
 
-int main(void)
-{
-	if (shell_begin((const char *const[]){"NVWAVE", NULL})) {
-		return 1;
-	}
-	const int failed = run_every_test();
-
-	shell_end(NULL);
-	return failed;
-}
+GROUP_IN_FOLDER();
