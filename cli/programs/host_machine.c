@@ -11,13 +11,13 @@
 #include "host_machine.h"
 
 static const char *const fences[] = {
-#define X(name, text) text,
+#define X(of, name, word) word,
 	EMU_FENCES(X)
 #undef X
 };
 
 static const char *const sbrps[] = {
-#define X(name, text) text,
+#define X(of, name, word) word,
 	EMU_SBRPS(X)
 #undef X
 };

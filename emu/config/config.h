@@ -13,66 +13,58 @@
 
 #include <nvw/pool.h>
 
-#define EMU_TOPOLOGIES(X)   X(crossbar, "crossbar") X(mesh, "mesh") X(torus, "torus")
-#define EMU_BANKS(X)        X(apart, "apart") X(beside, "beside")
-#define EMU_REPLACEMENTS(X) X(auto, "auto") X(lru, "lru") X(registered_last, "registered-last")
-#define EMU_UNITS(X)        X(lines, "lines") X(words, "words")
-#define EMU_DOMAINS(X)      X(device, "device") X(adr, "adr") X(eadr, "eadr")
-
-#define EMU_STORES(X) X(fifo, "fifo") X(unordered, "unordered")
-#define EMU_LOADS(X)  X(forward, "forward") X(pass, "pass") X(wait, "wait")
-#define EMU_FIRSTS(X) X(random, "random") X(first, "first") X(next, "next")
+/*
+ * Enumerations that keys choose from. A row X(OF, name, word) is EMU_OF_name, and the word that a machine
+ * description says for it.
+ */
+/* clang-format off */
+#define EMU_TOPOLOGIES(X) \
+	X(TOPOLOGY, crossbar, "crossbar") X(TOPOLOGY, mesh, "mesh") X(TOPOLOGY, torus, "torus")
+#define EMU_BANKS(X) X(BANKS, apart, "apart") X(BANKS, beside, "beside")
+#define EMU_REPLACEMENTS(X) \
+	X(REPLACEMENT, auto, "auto") X(REPLACEMENT, lru, "lru") \
+	X(REPLACEMENT, registered_last, "registered-last")
+#define EMU_UNITS(X) X(UNIT, lines, "lines") X(UNIT, words, "words")
+#define EMU_DOMAINS(X) X(DOMAIN, device, "device") X(DOMAIN, adr, "adr") X(DOMAIN, eadr, "eadr")
+#define EMU_STORES(X) X(STORES, fifo, "fifo") X(STORES, unordered, "unordered")
+#define EMU_LOADS(X) X(LOADS, forward, "forward") X(LOADS, pass, "pass") X(LOADS, wait, "wait")
+#define EMU_FIRSTS(X) X(FIRST, random, "random") X(FIRST, first, "first") X(FIRST, next, "next")
 /* The consistency models of hechtman14 3.3; none: what protocol and kernels make of it. */
 #define EMU_CONSISTENCIES(X) \
-	X(none, "none") X(sc_simple, "sc-simple") X(sc_wb, "sc-wb") X(tso, "tso") X(rmo, "rmo")
-#define EMU_PARTS(X) X(none, "none") X(heap, "heap") X(half, "half")
-/* What a fence of system scope promises in a CUDA program (host/cuda). */
-#define EMU_FENCES(X) X(visible, "visible") X(durable, "durable") X(switched, "switched")
-/* What SBRP's instructions, inline PTX of a CUDA program, promise of persistency. */
-#define EMU_SBRPS(X) X(nothing, "nothing") X(barriers, "barriers") X(refused, "refused")
-#define EMU_KINDS(X) X(dram, "dram") X(nvram, "nvram")
-
-#define X(name, text) EMU_TOPOLOGY_##name,
-enum emu_topology { EMU_TOPOLOGIES(X) };
-#undef X
-#define X(name, text) EMU_BANKS_##name,
-enum emu_banks { EMU_BANKS(X) };
-#undef X
-#define X(name, text) EMU_REPLACEMENT_##name,
-enum emu_replacement { EMU_REPLACEMENTS(X) };
-#undef X
-#define X(name, text) EMU_UNIT_##name,
-enum emu_unit { EMU_UNITS(X) };
-#undef X
-#define X(name, text) EMU_STORES_##name,
-enum emu_stores { EMU_STORES(X) };
-#undef X
-#define X(name, text) EMU_LOADS_##name,
-enum emu_loads { EMU_LOADS(X) };
-#undef X
-#define X(name, text) EMU_FIRST_##name,
-enum emu_first { EMU_FIRSTS(X) };
-#undef X
-#define X(name, text) EMU_FENCE_##name,
-enum emu_fence { EMU_FENCES(X) };
-#undef X
-#define X(name, text) EMU_SBRP_##name,
-enum emu_sbrp { EMU_SBRPS(X) };
-#undef X
-#define X(name, text) EMU_CONSISTENCY_##name,
-enum emu_consistency { EMU_CONSISTENCIES(X) };
-#undef X
-#define X(name, text) EMU_DOMAIN_##name,
-enum emu_domain { EMU_DOMAINS(X) };
-#undef X
-#define X(name, text) EMU_KIND_##name,
-enum emu_kind { EMU_KINDS(X) };
-#undef X
+	X(CONSISTENCY, none, "none") X(CONSISTENCY, sc_simple, "sc-simple") X(CONSISTENCY, sc_wb, "sc-wb") \
+	X(CONSISTENCY, tso, "tso") X(CONSISTENCY, rmo, "rmo")
 /* The part of the pool on the second NVRAM device: none, the heap (from its first chunk on), the second
  * half. */
-#define X(name, text) EMU_PART_##name,
-enum emu_part { EMU_PARTS(X) };
+#define EMU_PARTS(X) X(PART, none, "none") X(PART, heap, "heap") X(PART, half, "half")
+/* What a fence of system scope promises in a CUDA program (host/cuda). */
+#define EMU_FENCES(X) X(FENCE, visible, "visible") X(FENCE, durable, "durable") X(FENCE, switched, "switched")
+/* What SBRP's instructions, inline PTX of a CUDA program, promise of persistency. */
+#define EMU_SBRPS(X) X(SBRP, nothing, "nothing") X(SBRP, barriers, "barriers") X(SBRP, refused, "refused")
+#define EMU_KINDS(X) X(KIND, dram, "dram") X(KIND, nvram, "nvram")
+
+/* All of them: enum emu_topology ... */
+#define EMU_ENUMS(E) \
+	E(topology, EMU_TOPOLOGIES) \
+	E(banks, EMU_BANKS) \
+	E(replacement, EMU_REPLACEMENTS) \
+	E(unit, EMU_UNITS) \
+	E(domain, EMU_DOMAINS) \
+	E(kind, EMU_KINDS) \
+	E(part, EMU_PARTS) \
+	E(stores, EMU_STORES) \
+	E(loads, EMU_LOADS) \
+	E(first, EMU_FIRSTS) \
+	E(consistency, EMU_CONSISTENCIES) \
+	E(fence, EMU_FENCES) \
+	E(sbrp, EMU_SBRPS)
+
+#define X(of, name, word) EMU_##of##_##name,
+#define E(name, list) enum emu_##name { list(X) };
+EMU_ENUMS(E)
+#undef E
 #undef X
+/* clang-format on */
+
 #define MACHINE_MODEL(id, symbol, name) EMU_MODEL_##symbol,
 #define STATE_MODEL(id, symbol, name)
 enum emu_model {

@@ -233,12 +233,11 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 {
 	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
-	static const char *const kinds[] = {[EMU_KIND_dram] = "dram", [EMU_KIND_nvram] = "nvram"};
 	const char *names[KEYS + 1], *near;
 	unsigned n = 0;
 
 	NVW_FAIL_IF(find(name), NVW_E_USAGE, "a device of kind %s has no such key",
-		kinds[c->device[device].kind]);
+		config_words(ENUM_kind)[c->device[device].kind]);
 	NVW_EACH(key, keys, KEYS) {
 		if (has_key(c, device, key)) {
 			names[n++] = key->name;
@@ -388,13 +387,7 @@ static const char *domain_text(const struct emu_config *c, unsigned device)
 {
 	NVW_INVARIANT(device < NVW_COUNT(c->device));
 
-	static const char *const names[] = {
-#define X(name, text) text,
-		EMU_DOMAINS(X)
-#undef X
-	};
-
-	return names[c->device[device].domain];
+	return config_words(ENUM_domain)[c->device[device].domain];
 }
 
 static bool is_other_nvram(const struct emu_config *c, unsigned device)

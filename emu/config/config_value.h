@@ -17,20 +17,10 @@ enum config_type {
 	ENERGY,
 	BOOL,
 	NAME,
-	ENUM_topology,
-	ENUM_banks,
-	ENUM_replacement,
-	ENUM_unit,
-	ENUM_domain,
-	ENUM_kind,
-	ENUM_part,
-	ENUM_stores,
-	ENUM_loads,
-	ENUM_consistency,
-	ENUM_first,
-	ENUM_fence,
-	ENUM_sbrp,
-	ENUM_model
+#define E(name, list) ENUM_##name,
+	EMU_ENUMS(E)
+#undef E
+		ENUM_model
 };
 
 /* Where a key's value is: a field of a record, whose keys have a bit each in *in_cycles. */
@@ -39,6 +29,9 @@ struct config_place {
 	uint64_t bit;
 	uint64_t clock; /* gpu.clock, which times in cycles follow */
 };
+
+/* The words of a type that has some, in order; ends with NULL. */
+const char *const *config_words(enum config_type type);
 
 /* Parses a value of any type except FREQ and NAME. NVW_E_USAGE with the expected values. */
 NVW_CHECKED int config_value_set(const struct config_place *place, enum config_type type, const char *text);

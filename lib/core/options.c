@@ -42,21 +42,6 @@ __attribute__((unused)) static bool options_are_valid(const struct nvw_options *
 	return options->count == length(options->table) && options->moved != NULL;
 }
 
-static int parse_choice(const struct nvw_option *option, const char *text, uint64_t *ret)
-{
-	char list[256] = "";
-
-	for (unsigned i = 0; option->choices[i]; i++) {
-		if (!strcmp(option->choices[i], text)) {
-			*ret = i;
-			return 0;
-		}
-		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
-			option->choices[i]);
-	}
-	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
-}
-
 static int parse_option(const struct nvw_option *option, const char *text, struct value *value)
 {
 	bool on = false;
@@ -70,7 +55,7 @@ static int parse_option(const struct nvw_option *option, const char *text, struc
 	case NVW_OPTION_REAL:
 		return nvw_parse_real(text, &value->real);
 	case NVW_OPTION_CHOICE:
-		return parse_choice(option, text, &value->u64);
+		return nvw_parse_word(text, option->choices, &value->u64);
 	case NVW_OPTION_BOOL:
 		r = nvw_parse_bool(text, &on);
 		value->u64 = on;

@@ -199,6 +199,20 @@ int nvw_parse_real(const char *text, double *ret)
 	return 0;
 }
 
+int nvw_parse_word(const char *text, const char *const *words, uint64_t *ret)
+{
+	char list[256] = "";
+
+	for (unsigned i = 0; words[i]; i++) {
+		if (!strcmp(words[i], text)) {
+			*ret = i;
+			return 0;
+		}
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
+	}
+	return nvw_fail(NVW_E_USAGE, "\"%s\" is not one of %s", text, list);
+}
+
 int nvw_parse_bool(const char *text, bool *ret)
 {
 	static const struct {

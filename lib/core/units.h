@@ -22,6 +22,8 @@ NVW_CHECKED int nvw_parse_frequency(const char *text, uint64_t *ret); /* Hz: 800
 NVW_CHECKED int nvw_parse_rate(const char *text, uint64_t *ret);      /* bytes per second: 12.8GB/s, 1GiB/s */
 NVW_CHECKED int nvw_parse_energy(const char *text, uint64_t *ret);    /* fJ: 1265pJ, 16nJ */
 NVW_CHECKED int nvw_parse_bool(const char *text, bool *ret); /* on, off, yes, no, true, false, 1, 0 */
+/* Which of the words it is: its place in the NULL-terminated list. */
+NVW_CHECKED int nvw_parse_word(const char *text, const char *const *words, uint64_t *ret);
 
 /* A time: ps for 25ns, 1us, 2.5ns; a whole number of cycles for 4cycles (*ret_cycles says which). */
 NVW_CHECKED int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles);
