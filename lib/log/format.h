@@ -77,6 +77,26 @@ enum {
 	LOG_OF_WIDER = 0x20,    /* its place in a wider store follows; info.layouts */
 };
 
+/*
+ * Most records are plain fields, one after the other: these lists say which, for writer and reader alike. What
+ * has flags, differences or data is in their code.
+ */
+struct log_field {
+	enum log_field_type {
+		LOG_END_OF_FIELDS,
+		LOG_U32, /* a varint, as all numbers */
+		LOG_U64,
+		LOG_SITE,         /* of a site that has been logged */
+		LOG_SITE_OR_NONE, /* likewise; 0: unknown */
+		LOG_NAME          /* a string */
+	} type;
+	size_t at; /* in struct nvw_log_record */
+};
+
+/* By kind; and of an acknowledgement, by whom, and where in a kernel. */
+enum { LOG_ACK_BY = NVW_LOG_KINDS, LOG_ACK_IN, LOG_FIELD_LISTS, LOG_FIELDS_MAX = 9 };
+extern const struct log_field log_fields[LOG_FIELD_LISTS][LOG_FIELDS_MAX];
+
 /* The values that differences refer to; except for the time, all zero at the start of a block. */
 struct log_context {
 	uint64_t time_ps;

@@ -108,11 +108,7 @@ static int read_header(struct nvw_log_reader *r)
 {
 	uint8_t *h = r->stored;
 	size_t got;
-	const int error = read_at(r, 0, h, LOG_HEADER_MAX, &got);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(read_at(r, 0, h, LOG_HEADER_MAX, &got));
 	NVW_FAIL_IF(got < LOG_MAGIC_BYTES || memcmp(h, LOG_MAGIC, LOG_MAGIC_BYTES) != 0, NVW_E_DAMAGED,
 		"%s: offset 0: expected a persist log (magic number), found other bytes", r->path);
 	if (got < LOG_HEADER_FIXED_BYTES) {
@@ -167,11 +163,7 @@ static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n
 	if (n != 16 || log_get64(body) != r->records || log_get64(body + 8) != r->blocks) {
 		return damaged(r, r->block_off, "the trailer's record count is not the number of records");
 	}
-	const int error = read_at(r, r->next_off, &more, 1, &got);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(read_at(r, r->next_off, &more, 1, &got));
 	if (got > 0) {
 		return damaged(r, r->next_off, "there are bytes after the trailer");
 	}
@@ -204,11 +196,7 @@ static int read_block(struct nvw_log_reader *r)
 
 	NVW_INVARIANT(r->block_records == 0 && !r->ended);
 	r->block_off = r->next_off;
-	int error = read_at(r, r->block_off, h, LOG_BLOCK_HEADER_BYTES, &got);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(read_at(r, r->block_off, h, LOG_BLOCK_HEADER_BYTES, &got));
 	if (got < LOG_BLOCK_HEADER_BYTES) {
 		return damaged(r, r->block_off + got, "the file ends before the log's trailer");
 	}
@@ -217,10 +205,7 @@ static int read_block(struct nvw_log_reader *r)
 	if (stored > r->stored_capacity - LOG_BLOCK_HEADER_BYTES || raw > LOG_RAW_MAX) {
 		return damaged(r, r->block_off, "the block's length is impossible");
 	}
-	error = read_at(r, r->block_off + LOG_BLOCK_HEADER_BYTES, h + LOG_BLOCK_HEADER_BYTES, stored, &got);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(read_at(r, r->block_off + LOG_BLOCK_HEADER_BYTES, h + LOG_BLOCK_HEADER_BYTES, stored, &got));
 	if (got < stored) {
 		return damaged(
 			r, r->block_off + LOG_BLOCK_HEADER_BYTES + got, "the file ends within a block");
@@ -371,22 +356,43 @@ static bool get_site(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 	return true;
 }
 
-static bool get_launch(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+static bool get_field(struct nvw_log_reader *r, enum log_field_type type, void *ret)
 {
 	const char *name;
 	size_t n;
 
-	if (!get_u32(r, &ret->launch.kernel) || !get_u32(r, &ret->launch.group_size) ||
-		!get_varint(r, &ret->launch.work_items) || !get_string(r, &name, &n)) {
-		return false;
+	switch (type) {
+	case LOG_U64:
+		return get_varint(r, ret);
+	case LOG_NAME:
+		if (!get_string(r, &name, &n)) {
+			return false;
+		}
+		*(const char **)ret = keep_name(r, name, n);
+		return true;
+	case LOG_SITE:
+		return get_u32(r, ret) && known_site(r, *(uint32_t *)ret);
+	case LOG_SITE_OR_NONE:
+		return get_u32(r, ret) && (*(uint32_t *)ret == 0 || known_site(r, *(uint32_t *)ret));
+	default:
+		return get_u32(r, ret);
 	}
-	ret->launch.name = keep_name(r, name, n);
+}
+
+static bool get_fields(struct nvw_log_reader *r, unsigned list, struct nvw_log_record *ret)
+{
+	NVW_DEEP_INVARIANT(list < LOG_FIELD_LISTS);
+	for (const struct log_field *f = log_fields[list]; f->type != LOG_END_OF_FIELDS; f++) {
+		if (!get_field(r, f->type, (char *)ret + f->at)) {
+			return false;
+		}
+	}
 	return true;
 }
 
-static bool get_finish(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+static bool get_plain(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
-	return get_u32(r, &ret->finish.kernel);
+	return get_fields(r, ret->kind, ret);
 }
 
 /* Fields omitted by put_store() are as in the preceding store. */
@@ -521,31 +527,12 @@ static bool get_done(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 
 static bool get_barrier(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
-	uint32_t scope;
-
-	if (!get_u32(r, &ret->barrier.site) || !get_u32(r, &ret->barrier.kernel) || !get_u32(r, &scope) ||
-		scope > NVW_KERNEL || !get_varint(r, &ret->barrier.work_item) ||
-		!get_varint(r, &ret->barrier.group) || !get_u32(r, &ret->barrier.work_items) ||
-		!get_u32(r, &ret->barrier.epoch) || !get_varint(r, &ret->barrier.lanes)) {
-		return false;
-	}
-	ret->barrier.scope = (enum nvw_group)scope;
-	return known_site(r, ret->barrier.site);
+	return get_fields(r, NVW_LOG_BARRIER, ret) && ret->barrier.scope <= NVW_KERNEL;
 }
 
 static bool get_begin(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
-	const char *name;
-	size_t n;
-
-	if (!r->info.operations || !get_u32(r, &ret->begin.site) ||
-		(ret->begin.site != 0 && !known_site(r, ret->begin.site)) ||
-		!get_varint(r, &ret->begin.thread) || !get_varint(r, &ret->begin.number) ||
-		!get_string(r, &name, &n)) {
-		return false;
-	}
-	ret->begin.name = keep_name(r, name, n);
-	return true;
+	return r->info.operations && get_fields(r, NVW_LOG_BEGIN, ret);
 }
 
 static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -561,16 +548,10 @@ static bool get_ack(struct nvw_log_reader *r, unsigned tag, struct nvw_log_recor
 	ret->ack.site = 0;
 	ret->ack.work_item = ret->ack.group = 0;
 	ret->ack.epoch_wi = ret->ack.epoch_wg = ret->ack.epoch_kr = 0;
-	if (r->info.operations && tag & LOG_OF_THREAD) {
-		return ret->ack.kernel == 0 && get_u32(r, &ret->ack.site) &&
-		       (ret->ack.site == 0 || known_site(r, ret->ack.site)) &&
-		       get_varint(r, &ret->ack.work_item);
-	}
-	return ret->ack.kernel == 0 ||
-	       (get_u32(r, &ret->ack.site) && (ret->ack.site == 0 || known_site(r, ret->ack.site)) &&
-		       get_varint(r, &ret->ack.work_item) && get_varint(r, &ret->ack.group) &&
-		       get_u32(r, &ret->ack.epoch_wi) && get_u32(r, &ret->ack.epoch_wg) &&
-		       get_u32(r, &ret->ack.epoch_kr));
+	const bool of_kernel = ret->ack.kernel != 0, of_thread = r->info.operations && tag & LOG_OF_THREAD;
+
+	return !(of_thread && of_kernel) && ((!of_thread && !of_kernel) || get_fields(r, LOG_ACK_BY, ret)) &&
+	       (!of_kernel || get_fields(r, LOG_ACK_IN, ret));
 }
 
 static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -593,41 +574,17 @@ static bool get_host(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 static bool get_flush(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	ret->flush.ordered = tag & LOG_ORDERED;
-	return get_u32(r, &ret->flush.site) && get_varint(r, &ret->flush.thread) &&
-	       get_varint(r, &ret->flush.off) && get_varint(r, &ret->flush.bytes) &&
-	       in_logged_pool(r, ret->flush.off, ret->flush.bytes) && known_site(r, ret->flush.site);
-}
-
-static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
-{
-	return get_u32(r, &ret->fence.site) && get_varint(r, &ret->fence.thread) &&
-	       known_site(r, ret->fence.site);
-}
-
-static bool get_range(struct nvw_log_reader *r, struct nvw_log_record *ret)
-{
-	uint32_t what;
-
-	if (!r->info.ranges || !get_u32(r, &what) || what >= NVW_RANGE_KINDS) {
-		return false;
-	}
-	ret->kind = NVW_LOG_RANGE;
-	ret->range.what = (enum nvw_log_range)what;
-	return get_varint(r, &ret->range.thread) && get_varint(r, &ret->range.off) &&
-	       get_varint(r, &ret->range.bytes) && in_logged_pool(r, ret->range.off, ret->range.bytes);
+	return get_fields(r, NVW_LOG_FLUSH, ret) && in_logged_pool(r, ret->flush.off, ret->flush.bytes);
 }
 
 static bool get_threads(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
-	if (tag & LOG_OF_RANGE) {
-		return get_range(r, ret);
+	if (!(tag & LOG_OF_RANGE)) {
+		return get_fields(r, NVW_LOG_THREADS, ret);
 	}
-	return get_varint(r, &ret->threads.count);
-}
-
-static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
-{
-	return true;
+	ret->kind = NVW_LOG_RANGE;
+	return r->info.ranges && get_fields(r, NVW_LOG_RANGE, ret) && ret->range.what < NVW_RANGE_KINDS &&
+	       in_logged_pool(r, ret->range.off, ret->range.bytes);
 }
 
 static bool get_end(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
@@ -640,8 +597,8 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(
 	struct nvw_log_reader *, unsigned, struct nvw_log_record *) = {
 	[NVW_LOG_BEGIN] = get_begin,
 	[NVW_LOG_SITE] = get_site,
-	[NVW_LOG_LAUNCH] = get_launch,
-	[NVW_LOG_FINISH] = get_finish,
+	[NVW_LOG_LAUNCH] = get_plain,
+	[NVW_LOG_FINISH] = get_plain,
 	[NVW_LOG_STORE] = get_store,
 	[NVW_LOG_ISSUE] = get_issue,
 	[NVW_LOG_DONE] = get_done,
@@ -649,9 +606,9 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(
 	[NVW_LOG_PERSISTED] = get_barrier,
 	[NVW_LOG_ACK] = get_ack,
 	[NVW_LOG_HOST] = get_host,
-	[NVW_LOG_DRAINED] = get_nothing,
+	[NVW_LOG_DRAINED] = get_plain,
 	[NVW_LOG_FLUSH] = get_flush,
-	[NVW_LOG_FENCE] = get_fence,
+	[NVW_LOG_FENCE] = get_plain,
 	[NVW_LOG_END] = get_end,
 	[NVW_LOG_THREADS] = get_threads,
 };
@@ -691,11 +648,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 		if (r->ended) {
 			return 0;
 		}
-		const int error = read_block(r);
-
-		if (error) {
-			return error;
-		}
+		NVW_TRY(read_block(r));
 	}
 	if (!parse_record(r, &record)) {
 		return damaged(r, r->block_off, "the block holds an impossible record");
@@ -797,10 +750,6 @@ int nvw_log_open_fd(int fd, const char *name, struct nvw_log_reader **ret_reader
 int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader)
 {
 	int fd;
-	const int error = nvw_input_open(path, O_RDONLY, &fd);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_input_open(path, O_RDONLY, &fd));
 	return nvw_log_open_fd(fd, path, ret_reader);
 }

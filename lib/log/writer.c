@@ -196,19 +196,29 @@ static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	}
 }
 
-static void put_launch(struct nvw_log_writer *w, const struct nvw_log_record *r)
+static void put_fields(struct nvw_log_writer *w, const struct nvw_log_record *r, unsigned list)
 {
-	put_tag(w, r, 0);
-	put_varint(w, r->launch.kernel);
-	put_varint(w, r->launch.group_size);
-	put_varint(w, r->launch.work_items);
-	put_string(w, r->launch.name);
+	NVW_DEEP_INVARIANT(list < LOG_FIELD_LISTS);
+	for (const struct log_field *f = log_fields[list]; f->type != LOG_END_OF_FIELDS; f++) {
+		const void *const field = (const char *)r + f->at;
+
+		switch (f->type) {
+		case LOG_U64:
+			put_varint(w, *(const uint64_t *)field);
+			break;
+		case LOG_NAME:
+			put_string(w, *(const char *const *)field);
+			break;
+		default:
+			put_varint(w, *(const uint32_t *)field);
+		}
+	}
 }
 
-static void put_finish(struct nvw_log_writer *w, const struct nvw_log_record *r)
+static void put_plain(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
-	put_varint(w, r->finish.kernel);
+	put_fields(w, r, r->kind);
 }
 
 /* The lanes of a wavefront store in sequence, so most fields of a record are as in the preceding one. */
@@ -308,23 +318,7 @@ static void put_barrier(struct nvw_log_writer *w, const struct nvw_log_record *r
 {
 	NVW_DEEP_INVARIANT(r->barrier.scope <= NVW_KERNEL);
 	put_tag(w, r, 0);
-	put_varint(w, r->barrier.site);
-	put_varint(w, r->barrier.kernel);
-	*w->p++ = (uint8_t)r->barrier.scope;
-	put_varint(w, r->barrier.work_item);
-	put_varint(w, r->barrier.group);
-	put_varint(w, r->barrier.work_items);
-	put_varint(w, r->barrier.epoch);
-	put_varint(w, r->barrier.lanes);
-}
-
-static void put_begin(struct nvw_log_writer *w, const struct nvw_log_record *r)
-{
-	put_tag(w, r, 0);
-	put_varint(w, r->begin.site);
-	put_varint(w, r->begin.thread);
-	put_varint(w, r->begin.number);
-	put_string(w, r->begin.name);
+	put_fields(w, r, NVW_LOG_BARRIER);
 }
 
 static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
@@ -336,16 +330,11 @@ static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	put_varint(w, r->ack.count);
 	w->context.ack_next = r->ack.first + r->ack.count;
 	put_varint(w, r->ack.kernel);
-	if (of_thread) {
-		put_varint(w, r->ack.site);
-		put_varint(w, r->ack.work_item);
-	} else if (r->ack.kernel != 0) {
-		put_varint(w, r->ack.site);
-		put_varint(w, r->ack.work_item);
-		put_varint(w, r->ack.group);
-		put_varint(w, r->ack.epoch_wi);
-		put_varint(w, r->ack.epoch_wg);
-		put_varint(w, r->ack.epoch_kr);
+	if (of_thread || r->ack.kernel != 0) {
+		put_fields(w, r, LOG_ACK_BY);
+	}
+	if (r->ack.kernel != 0) {
+		put_fields(w, r, LOG_ACK_IN);
 	}
 }
 
@@ -361,38 +350,14 @@ static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
 static void put_flush(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, r->flush.ordered * LOG_ORDERED);
-	put_varint(w, r->flush.site);
-	put_varint(w, r->flush.thread);
-	put_varint(w, r->flush.off);
-	put_varint(w, r->flush.bytes);
-}
-
-static void put_fence(struct nvw_log_writer *w, const struct nvw_log_record *r)
-{
-	put_tag(w, r, 0);
-	put_varint(w, r->fence.site);
-	put_varint(w, r->fence.thread);
-}
-
-static void put_threads(struct nvw_log_writer *w, const struct nvw_log_record *r)
-{
-	put_tag(w, r, 0);
-	put_varint(w, r->threads.count);
+	put_fields(w, r, NVW_LOG_FLUSH);
 }
 
 static void put_range(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	NVW_DEEP_INVARIANT(r->range.what < NVW_RANGE_KINDS);
 	put_tag(w, r, LOG_OF_RANGE);
-	put_varint(w, r->range.what);
-	put_varint(w, r->range.thread);
-	put_varint(w, r->range.off);
-	put_varint(w, r->range.bytes);
-}
-
-static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r)
-{
-	put_tag(w, r, 0);
+	put_fields(w, r, NVW_LOG_RANGE);
 }
 
 static void put_end(struct nvw_log_writer *w, const struct nvw_log_record *r)
@@ -401,10 +366,10 @@ static void put_end(struct nvw_log_writer *w, const struct nvw_log_record *r)
 }
 
 static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_record *) = {
-	[NVW_LOG_BEGIN] = put_begin,
+	[NVW_LOG_BEGIN] = put_plain,
 	[NVW_LOG_SITE] = put_site,
-	[NVW_LOG_LAUNCH] = put_launch,
-	[NVW_LOG_FINISH] = put_finish,
+	[NVW_LOG_LAUNCH] = put_plain,
+	[NVW_LOG_FINISH] = put_plain,
 	[NVW_LOG_STORE] = put_store,
 	[NVW_LOG_ISSUE] = put_issue,
 	[NVW_LOG_DONE] = put_done,
@@ -412,11 +377,11 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_PERSISTED] = put_barrier,
 	[NVW_LOG_ACK] = put_ack,
 	[NVW_LOG_HOST] = put_host,
-	[NVW_LOG_DRAINED] = put_nothing,
+	[NVW_LOG_DRAINED] = put_plain,
 	[NVW_LOG_FLUSH] = put_flush,
-	[NVW_LOG_FENCE] = put_fence,
+	[NVW_LOG_FENCE] = put_plain,
 	[NVW_LOG_END] = put_end,
-	[NVW_LOG_THREADS] = put_threads,
+	[NVW_LOG_THREADS] = put_plain,
 	[NVW_LOG_RANGE] = put_range,
 };
 
