@@ -158,18 +158,23 @@ static long opening(const char *s, long at)
 	return NOWHERE;
 }
 
-static bool is_keyword(const char *s, long first, long last)
+/* Whether the word from a place to another is in a list that ends with NULL. */
+static bool is_one_of(const char *s, long from, long to, const char *const *words)
 {
-	static const char *const words[] = {"if", "while", "for", "switch", "return", "else", "do", "case",
-		"sizeof", "co_return", "throw", "goto"};
-
-	NVW_EACH(word, words, NVW_COUNT(words)) {
-		if (strlen(*word) == (size_t)(last - first + 1) &&
-			strncmp(s + first, *word, strlen(*word)) == 0) {
+	for (const char *const *word = words; *word; word++) {
+		if (strlen(*word) == (size_t)(to - from) && strncmp(s + from, *word, strlen(*word)) == 0) {
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool is_keyword(const char *s, long first, long last)
+{
+	static const char *const words[] = {"if", "while", "for", "switch", "return", "else", "do", "case",
+		"sizeof", "co_return", "throw", "goto", NULL};
+
+	return is_one_of(s, first, last + 1, words);
 }
 
 /* The first character of the word, call or bracket whose last one is at a place. */
@@ -348,74 +353,22 @@ static bool take_object_before(const char *s, long at, struct nvw__access *ret)
 
 /* ---- Calls --------------------------------------------------------------------------------------- */
 
-/* Functions that store to where an argument, from 0, points. */
-static const struct copier {
-	const char *name;
-	unsigned argument;
-	bool atomic;
-} copiers[] = {
-	{"memcpy", 0, false},
-	{"memmove", 0, false},
-	{"memset", 0, false},
-	{"mempcpy", 0, false},
-	{"strcpy", 0, false},
-	{"strncpy", 0, false},
-	{"stpcpy", 0, false},
-	{"bzero", 0, false},
-	{"pmem_memcpy", 0, false},
-	{"pmem_memcpy_persist", 0, false},
-	{"pmem_memcpy_nodrain", 0, false},
-	{"pmem_memmove", 0, false},
-	{"pmem_memmove_persist", 0, false},
-	{"pmem_memmove_nodrain", 0, false},
-	{"pmem_memset", 0, false},
-	{"pmem_memset_persist", 0, false},
-	{"pmem_memset_nodrain", 0, false},
-	{"pmemobj_memcpy_persist", 1, false},
-	{"pmemobj_memset_persist", 1, false},
-	{"pmemobj_memcpy", 1, false},
-	{"pmemobj_memmove", 1, false},
-	{"pmemobj_memset", 1, false},
-	{"_mm_stream_si64", 0, true},
-	{"_mm_stream_si32", 0, true},
-	{"_mm_stream_pi", 0, true},
-	{"atomic_store", 0, true},
-	{"atomic_store_explicit", 0, true},
-	{"atomic_exchange", 0, true},
-	{"atomic_exchange_explicit", 0, true},
-	{"atomic_fetch_add", 0, true},
-	{"atomic_fetch_add_explicit", 0, true},
-	{"atomic_fetch_sub", 0, true},
-	{"atomic_fetch_sub_explicit", 0, true},
-	{"atomic_fetch_or", 0, true},
-	{"atomic_fetch_or_explicit", 0, true},
-	{"atomic_fetch_and", 0, true},
-	{"atomic_fetch_and_explicit", 0, true},
-	{"atomic_compare_exchange_strong", 0, true},
-	{"atomic_compare_exchange_weak", 0, true},
-	{"__atomic_store_n", 0, true},
-	{"__atomic_exchange_n", 0, true},
-	{"__atomic_fetch_add", 0, true},
-	{"__atomic_add_fetch", 0, true},
-	{"__atomic_fetch_or", 0, true},
-	{"__atomic_compare_exchange_n", 0, true},
-	{"__sync_fetch_and_add", 0, true},
-	{"__sync_add_and_fetch", 0, true},
-	{"__sync_bool_compare_and_swap", 0, true},
-	{"__sync_val_compare_and_swap", 0, true},
-	{"__sync_lock_test_and_set", 0, true},
-};
-
-static const struct copier *copier_of(const char *s, long from, long to)
-{
-	NVW_EACH(copier, copiers, NVW_COUNT(copiers)) {
-		if (strlen(copier->name) == (size_t)(to - from) &&
-			strncmp(s + from, copier->name, (size_t)(to - from)) == 0) {
-			return copier;
-		}
-	}
-	return NULL;
-}
+/* Functions that store to where their first argument points; to where the second one does, behind that of a
+ * pool; and to an atomic object at the first. */
+static const char *const copiers[] = {"memcpy", "memmove", "memset", "mempcpy", "strcpy", "strncpy", "stpcpy",
+	"bzero", "pmem_memcpy", "pmem_memcpy_persist", "pmem_memcpy_nodrain", "pmem_memmove",
+	"pmem_memmove_persist", "pmem_memmove_nodrain", "pmem_memset", "pmem_memset_persist",
+	"pmem_memset_nodrain", NULL};
+static const char *const copiers_to_pool[] = {"pmemobj_memcpy_persist", "pmemobj_memset_persist",
+	"pmemobj_memcpy", "pmemobj_memmove", "pmemobj_memset", NULL};
+static const char *const atomic_stores[] = {"_mm_stream_si64", "_mm_stream_si32", "_mm_stream_pi",
+	"atomic_store", "atomic_store_explicit", "atomic_exchange", "atomic_exchange_explicit",
+	"atomic_fetch_add", "atomic_fetch_add_explicit", "atomic_fetch_sub", "atomic_fetch_sub_explicit",
+	"atomic_fetch_or", "atomic_fetch_or_explicit", "atomic_fetch_and", "atomic_fetch_and_explicit",
+	"atomic_compare_exchange_strong", "atomic_compare_exchange_weak", "__atomic_store_n",
+	"__atomic_exchange_n", "__atomic_fetch_add", "__atomic_add_fetch", "__atomic_fetch_or",
+	"__atomic_compare_exchange_n", "__sync_fetch_and_add", "__sync_add_and_fetch",
+	"__sync_bool_compare_and_swap", "__sync_val_compare_and_swap", "__sync_lock_test_and_set", NULL};
 
 /* The argument of that number, from 0, of the call whose bracket is at a place. */
 static bool take_argument(const char *s, long open, unsigned number, char ret[NVW__ACCESS_TEXT])
@@ -438,15 +391,18 @@ static bool take_argument(const char *s, long open, unsigned number, char ret[NV
 
 static bool take_call(const char *s, long name, long open, struct nvw__access *ret)
 {
-	const struct copier *const c = copier_of(s, name, behind_word(s, name));
+	const long end = behind_word(s, name);
+	const bool to_pool = is_one_of(s, name, end, copiers_to_pool);
+	const bool atomic = is_one_of(s, name, end, atomic_stores);
 	char argument[NVW__ACCESS_TEXT];
 
-	if (!c || !take_argument(s, open, c->argument, argument)) {
+	if (!(to_pool || atomic || is_one_of(s, name, end, copiers)) ||
+		!take_argument(s, open, to_pool, argument)) {
 		return false;
 	}
 	ret->kind = NVW__ACCESS_POINTED;
 	memcpy(ret->text, argument, sizeof ret->text);
-	if (!c->atomic) {
+	if (!atomic) {
 		return true;
 	}
 	ret->kind = NVW__ACCESS_OBJECT;
@@ -460,15 +416,9 @@ static bool take_call(const char *s, long name, long open, struct nvw__access *r
 static bool is_method_of_atomic(const char *s, long from, long to)
 {
 	static const char *const names[] = {"store", "exchange", "fetch_add", "fetch_sub", "fetch_or",
-		"fetch_and", "fetch_xor", "compare_exchange_strong", "compare_exchange_weak"};
+		"fetch_and", "fetch_xor", "compare_exchange_strong", "compare_exchange_weak", NULL};
 
-	NVW_EACH(name, names, NVW_COUNT(names)) {
-		if (strlen(*name) == (size_t)(to - from) &&
-			strncmp(s + from, *name, (size_t)(to - from)) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return is_one_of(s, from, to, names);
 }
 
 /* "x.store(v)", whose method's name is at a place; "p->store(v)" is that of *p. */

@@ -113,6 +113,13 @@ static void search_units(const struct nvw__scope *scope, struct found *f)
 	}
 }
 
+/* What was found, if it is one thing. */
+static bool the_only(const struct found *f, Dwarf_Die *ret)
+{
+	*ret = f->type;
+	return f->count > 0 && !f->differ;
+}
+
 /* All units are asked: another definition of the name may be the one that is meant. */
 static bool find_definition(const struct nvw__scope *scope, const char *name, Dwarf_Die *ret)
 {
@@ -122,8 +129,7 @@ static bool find_definition(const struct nvw__scope *scope, const char *name, Dw
 	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(scope->module, unit, &bias));) {
 		search(&f, unit, 0);
 	}
-	*ret = f.type;
-	return f.count > 0 && !f.differ;
+	return the_only(&f, ret);
 }
 
 static bool is_reference(int tag)
@@ -319,8 +325,7 @@ bool nvw__type_find(const struct nvw__scope *scope, const char *words, unsigned 
 		.name = scopes ? scopes + 1 : name, .is = is_any_type, .is_type = true, .inside = true};
 
 	search_units(scope, &f);
-	*ret = f.type;
-	return f.count > 0 && !f.differ;
+	return the_only(&f, ret);
 }
 
 /* ---- Members ------------------------------------------------------------------------------------- */
@@ -452,6 +457,16 @@ static bool find_this(const struct nvw__scope *scope, Dwarf_Die *ret)
 	       nvw__type_peeled(scope, &pointed, ret);
 }
 
+static bool find_in_unit(
+	const struct nvw__scope *scope, const char *name, bool (*is)(int tag), Dwarf_Die *ret)
+{
+	struct found f = {.name = name, .is = is};
+	Dwarf_Die unit = scope->unit;
+
+	search(&f, &unit, 0);
+	return the_only(&f, ret);
+}
+
 bool nvw__variable_find(const struct nvw__scope *scope, const char *name, Dwarf_Die *ret_type,
 	struct nvw__member *ret_member, Dwarf_Die *ret_this)
 {
@@ -467,46 +482,33 @@ bool nvw__variable_find(const struct nvw__scope *scope, const char *name, Dwarf_
 		return true;
 	}
 	ret_this->addr = NULL;
-	f = (struct found){.name = name, .is = is_variable};
-	Dwarf_Die unit = scope->unit;
-
-	search(&f, &unit, 0);
-	*ret_type = f.type;
-	return f.count > 0 && !f.differ;
+	return find_in_unit(scope, name, is_variable, ret_type);
 }
 
 bool nvw__function_find(const struct nvw__scope *scope, const char *name, Dwarf_Die *ret)
 {
-	struct found f = {.name = name, .is = is_function};
-	Dwarf_Die unit = scope->unit;
-
-	search(&f, &unit, 0);
-	*ret = f.type;
-	return f.count > 0 && !f.differ;
+	return find_in_unit(scope, name, is_function, ret);
 }
 
 /* ---- Arrays -------------------------------------------------------------------------------------- */
 
-static bool count_of(Dwarf_Die *range, uint64_t *ret)
+static uint64_t count_of(Dwarf_Die *range)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
 
-	*ret = 0; /* of a flexible array */
 	if (dwarf_attr(range, DW_AT_count, &attribute)) {
-		*ret = dwarf_formudata(&attribute, &value) == 0 ? value : 0;
-		return true;
+		return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
 	}
 	if (dwarf_attr(range, DW_AT_upper_bound, &attribute) && dwarf_formudata(&attribute, &value) == 0) {
-		*ret = value + 1;
+		return value + 1;
 	}
-	return true;
+	return 0; /* of a flexible array */
 }
 
 bool nvw__elements_of(Dwarf_Die *array, Dwarf_Die *ret_type, uint64_t *ret_count, bool *ret_nested)
 {
 	unsigned dimensions = 0;
-	uint64_t count;
 	Dwarf_Die child;
 
 	*ret_count = 0;
@@ -514,9 +516,8 @@ bool nvw__elements_of(Dwarf_Die *array, Dwarf_Die *ret_type, uint64_t *ret_count
 		return false;
 	}
 	do {
-		if (dwarf_tag(&child) == DW_TAG_subrange_type && dimensions++ == 0 &&
-			count_of(&child, &count)) {
-			*ret_count = count;
+		if (dwarf_tag(&child) == DW_TAG_subrange_type && dimensions++ == 0) {
+			*ret_count = count_of(&child);
 		}
 	} while (dwarf_siblingof(&child, &child) == 0);
 	*ret_nested = dimensions > 1;
