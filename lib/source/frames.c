@@ -103,15 +103,15 @@ static const char *function_of(const struct nvw__place *p)
 	return "?";
 }
 
-static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
+static void place_of(Dwfl *dwfl, Dwarf_Addr address, char *ret_place, size_t n)
 {
-	Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address);
+	Dwfl_Module *const module = dwfl_addrmodule(dwfl, address);
 	struct nvw__place p;
 
 	if (is_system(module)) {
 		return;
 	}
-	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
+	p = nvw__place_of(module, address);
 	if (p.file) {
 		snprintf(ret_place, n, "%.120s:%d (%s)", p.file, p.line, function_of(&p));
 	}
@@ -134,12 +134,13 @@ static void first_place(Dwfl *dwfl, void *const *address, unsigned count, char *
 	bool passed = false;
 
 	for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
-		Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address[i]);
+		const Dwarf_Addr at = (Dwarf_Addr)(uintptr_t)address[i];
+		Dwfl_Module *const module = dwfl_addrmodule(dwfl, at);
 
 		if (passed && module && is_own(module)) {
 			return;
 		}
-		place_of(dwfl, address[i], ret_place, n);
+		place_of(dwfl, at, ret_place, n);
 		passed = passed || !is_system(module);
 	}
 }
@@ -151,58 +152,28 @@ static const Dwfl_Callbacks callbacks = {
 	.debuginfo_path = &debug_path,
 };
 
-void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n)
-{
-	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
-
-	NVW_INVARIANT(n > 0);
-	ret_place[0] = '\0';
-	if (dwfl && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
-		first_place(dwfl, address, count, ret_place, n);
-	}
-	if (dwfl) {
-		dwfl_end(dwfl);
-	}
-}
-
-/* ---- Other processes ------------------------------------------------------------------------- */
-
-struct seeker {
-	Dwfl *dwfl;
-	char *place;
-	size_t n;
-};
-
-static int look_at_frame(Dwfl_Frame *frame, void *context)
-{
-	const struct seeker *const s = context;
-	Dwarf_Addr address;
-	bool is_activation;
-
-	if (!dwfl_frame_pc(frame, &address, &is_activation)) {
-		return DWARF_CB_ABORT;
-	}
-	place_of(s->dwfl, (const void *)(uintptr_t)(address - !is_activation), s->place, s->n);
-	if (s->place[0] != '\0') {
-		return DWARF_CB_ABORT;
-	}
-	return DWARF_CB_OK;
-}
-
-void nvw__process_place(pid_t pid, char *ret_place, size_t n)
+/* The modules of a process, which end with dwfl_end(); NULL if they are not known. */
+static Dwfl *modules_of(pid_t pid)
 {
 	Dwfl *const dwfl = dwfl_begin(&callbacks);
-	struct seeker s = {.dwfl = dwfl, .place = ret_place, .n = n};
+
+	if (dwfl && dwfl_linux_proc_report(dwfl, pid) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
+		return dwfl;
+	}
+	dwfl_end(dwfl);
+	return NULL;
+}
+
+void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n)
+{
+	Dwfl *const dwfl = count ? modules_of(getpid()) : NULL;
 
 	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
-	if (dwfl && dwfl_linux_proc_report(dwfl, pid) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0 &&
-		dwfl_linux_proc_attach(dwfl, pid, false) == 0) {
-		dwfl_getthread_frames(dwfl, pid, look_at_frame, &s);
-	}
 	if (dwfl) {
-		dwfl_end(dwfl);
+		first_place(dwfl, address, count, ret_place, n);
 	}
+	dwfl_end(dwfl);
 }
 
 /* ---- Whole stacks ---------------------------------------------------------------------------- */
@@ -225,21 +196,27 @@ static void add_frame(Dwfl *dwfl, Dwarf_Addr address, char *stack, size_t n)
 
 void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, size_t n)
 {
-	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
+	Dwfl *const dwfl = count ? modules_of(getpid()) : NULL;
 
 	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
-	if (dwfl && dwfl_linux_proc_report(dwfl, getpid()) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0) {
-		NVW_FOR(i, count) {
-			add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
-		}
+	for (unsigned i = 0; dwfl && i < count; i++) {
+		add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
 	}
-	if (dwfl) {
-		dwfl_end(dwfl);
-	}
+	dwfl_end(dwfl);
 }
 
-static int add_stopped_frame(Dwfl_Frame *frame, void *context)
+/* ---- Other processes ------------------------------------------------------------------------- */
+
+struct seeker {
+	void (*note)(Dwfl *dwfl, Dwarf_Addr address, char *text, size_t n);
+	bool one; /* the first text that there is ends the search */
+	Dwfl *dwfl;
+	char *text;
+	size_t n;
+};
+
+static int look_at_frame(Dwfl_Frame *frame, void *context)
 {
 	const struct seeker *const s = context;
 	Dwarf_Addr address;
@@ -248,22 +225,30 @@ static int add_stopped_frame(Dwfl_Frame *frame, void *context)
 	if (!dwfl_frame_pc(frame, &address, &is_activation)) {
 		return DWARF_CB_ABORT;
 	}
-	add_frame(s->dwfl, address - !is_activation, s->place, s->n);
+	s->note(s->dwfl, address - !is_activation, s->text, s->n);
+	if (s->one && s->text[0] != '\0') {
+		return DWARF_CB_ABORT;
+	}
 	return DWARF_CB_OK;
+}
+
+static void look_at_stack(pid_t thread, bool stopped, struct seeker *s)
+{
+	NVW_INVARIANT(s->n > 0);
+	s->dwfl = modules_of(thread);
+	s->text[0] = '\0';
+	if (s->dwfl && dwfl_linux_proc_attach(s->dwfl, thread, stopped) == 0) {
+		dwfl_getthread_frames(s->dwfl, thread, look_at_frame, s);
+	}
+	dwfl_end(s->dwfl);
+}
+
+void nvw__process_place(pid_t pid, char *ret_place, size_t n)
+{
+	look_at_stack(pid, false, &(struct seeker){.note = place_of, .one = true, .text = ret_place, .n = n});
 }
 
 void nvw__stopped_stack(pid_t thread, char *ret_stack, size_t n)
 {
-	Dwfl *const dwfl = dwfl_begin(&callbacks);
-	struct seeker s = {.dwfl = dwfl, .place = ret_stack, .n = n};
-
-	NVW_INVARIANT(n > 0);
-	ret_stack[0] = '\0';
-	if (dwfl && dwfl_linux_proc_report(dwfl, thread) == 0 && dwfl_report_end(dwfl, NULL, NULL) == 0 &&
-		dwfl_linux_proc_attach(dwfl, thread, true) == 0) {
-		dwfl_getthread_frames(dwfl, thread, add_stopped_frame, &s);
-	}
-	if (dwfl) {
-		dwfl_end(dwfl);
-	}
+	look_at_stack(thread, true, &(struct seeker){.note = add_frame, .text = ret_stack, .n = n});
 }
