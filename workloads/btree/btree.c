@@ -11,7 +11,7 @@ static const char *const operations[] = {
 static const char *const scopes[] = {"kernel", "workgroup", NULL};
 static const char *const barriers[] = {"safe", "paper", NULL};
 
-const struct nvw_option btree_options[] = {
+static const struct nvw_option options[] = {
 	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
 	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys bulk loaded before the measured operations"},
 	{"op", NVW_OPTION_CHOICE, "insert", ops, "kind of operation"},
@@ -88,16 +88,6 @@ static void dispose(void *plan)
 	}
 }
 
-static const struct nvw_serving serving = {
-	.keys = btree_serve_keys,
-	.begin = btree_serve_begin,
-	.acknowledged = btree_serve_acknowledged,
-	.end = btree_serve_end,
-	.lookup = btree_serve_lookup,
-	.scan = btree_serve_scan,
-	.judge = btree_serve_judge,
-};
-
 extern const struct nvw_workload nvw_workload_btree;
 
 const struct nvw_workload nvw_workload_btree = {
@@ -105,7 +95,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.summary =
 		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, "
 		"scan",
-	.options = btree_options,
+	.options = options,
 	.mutations = btree_mutations,
 	.lacks = btree_lacks,
 	.trial = "count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 "
@@ -123,7 +113,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.parts = &btree_parts,
 	.inspect = btree_inspect,
 	.report = btree_report,
-	.serving = &serving,
+	.serving = &btree_serving,
 	.operations = operations,
 	.unguarded = btree_unguarded,
 };

@@ -71,7 +71,7 @@ void btree_sort_by_key(const uint64_t *keys, uint64_t *ops, uint64_t count);
 /* Sorts keys and drops repeated ones; returns how many are left. */
 uint64_t btree_distinct(uint64_t *keys, uint64_t count);
 
-extern const struct nvw_option btree_options[];
+extern const struct nvw_serving btree_serving;      /* serve.c */
 extern const struct nvw_parts btree_parts;          /* parts.c */
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 extern const struct nvw_lack btree_lacks[];         /* likewise */
@@ -94,15 +94,6 @@ void btree_serve_note(struct btree_plan *plan, const uint64_t *ops, uint64_t cou
 int btree_serve_between(struct btree_plan *plan);
 struct nvw_readers *btree_serve_readers(const struct btree_plan *plan);
 void btree_serve_dispose(struct btree_plan *plan);
-int btree_serve_keys(void *plan, uint64_t *ret_keys);
-int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers);
-int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count);
-void btree_serve_end(void *plan);
-int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting);
-int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
-	unsigned *ret_count);
-int btree_serve_judge(
-	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 /* Why a crash test of the plan says nothing, NULL if it does. */

@@ -62,7 +62,7 @@ static int number_keys(const struct btree_plan *p, struct btree_serving *s)
 	return 0;
 }
 
-int btree_serve_keys(void *plan, uint64_t *ret_keys)
+static int serve_keys(void *plan, uint64_t *ret_keys)
 {
 	struct btree_plan *const p = plan;
 
@@ -207,7 +207,7 @@ int btree_serve_between(struct btree_plan *p)
 	return publish_order(s, leaf);
 }
 
-int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
+static int serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
 {
 	struct btree_plan *const p = plan;
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
@@ -228,7 +228,7 @@ int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_reader
 	return publish_order(s, first);
 }
 
-void btree_serve_end(void *plan)
+static void serve_end(void *plan)
 {
 	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
 
@@ -245,7 +245,7 @@ void btree_serve_note(struct btree_plan *p, const uint64_t *ops, uint64_t count,
 	}
 }
 
-int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
+static int serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
 	assert(first + count <= ((const struct btree_plan *)plan)->count);
@@ -302,7 +302,7 @@ static uint64_t value_at(const struct btree_plan *p, const struct btree_node *no
 	return __atomic_load_n(BTREE_VALUE(node, p->slots, slot), __ATOMIC_RELAXED);
 }
 
-int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
+static int serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
 {
 	const struct btree_plan *const p = plan;
 	const struct btree_serving *const s = p->serving;
@@ -322,7 +322,7 @@ int btree_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *r
 	return 0;
 }
 
-int btree_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+static int serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
 	unsigned *ret_count)
 {
 	const struct btree_plan *const p = plan;
@@ -389,7 +389,7 @@ static bool recovered_value(const struct nvw_pool *pool, uint64_t key, uint64_t 
 	return false;
 }
 
-int btree_serve_judge(
+static int serve_judge(
 	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
 {
 	const struct btree_plan *const p = plan;
@@ -407,3 +407,13 @@ int btree_serve_judge(
 		", but recovery restored version %" PRIu64 " (%s)",
 		key, seen->version, version, present ? "present" : "absent");
 }
+
+const struct nvw_serving btree_serving = {
+	.keys = serve_keys,
+	.begin = serve_begin,
+	.acknowledged = serve_acknowledged,
+	.end = serve_end,
+	.lookup = serve_lookup,
+	.scan = serve_scan,
+	.judge = serve_judge,
+};

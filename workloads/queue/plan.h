@@ -102,14 +102,10 @@ static inline nvw_off queue_record(nvw_off ledgers, uint64_t records, uint64_t c
 	return ledgers + consumer * queue_ledger_bytes(records) + i * QUEUE_RECORD_BYTES;
 }
 
-extern const struct nvw_option queue_options[];
 extern const struct nvw_parts queue_parts;          /* parts.c */
 extern const struct nvw_mutation queue_mutations[]; /* mutations.c */
 extern const struct nvw_lack queue_lacks[];         /* likewise */
 
-int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-void queue_dispose(void *plan);
-int queue_pool(const void *plan, struct nvw_pool_params *ret_params);
 int queue_setup(void *plan, struct nvw_machine *machine);
 int queue_run(void *plan, struct nvw_machine *machine);
 int queue_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);

@@ -12,7 +12,7 @@ static const char *const scopes[] = {
 static const char *const placements[] = {[QUEUE_APART] = "apart", [QUEUE_TOGETHER] = "together", NULL};
 static const char *const releases[] = {[QUEUE_DURABLE] = "durable", [QUEUE_VISIBLE] = "visible", NULL};
 
-const struct nvw_option queue_options[] = {
+static const struct nvw_option options[] = {
 	{"count", NVW_OPTION_COUNT, "4096", NULL, "messages"},
 	{"producers", NVW_OPTION_COUNT, "4", NULL, "producer work-groups"},
 	{"consumers", NVW_OPTION_COUNT, "4", NULL, "consumer work-groups, 1 to 255"},
@@ -55,7 +55,17 @@ static int make_digests(struct queue_plan *p)
 	return 0;
 }
 
-int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+static void dispose(void *plan)
+{
+	struct queue_plan *const p = plan;
+
+	if (p) {
+		free(p->digests);
+		free(p);
+	}
+}
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct queue_plan *p;
 	int error = check_bounds(options);
@@ -85,24 +95,14 @@ int queue_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 				"%" PRIu64,
 				p->group_size, p->capacity);
 	if (error != 0) {
-		queue_dispose(p);
+		dispose(p);
 		return error;
 	}
 	*ret_plan = p;
 	return 0;
 }
 
-void queue_dispose(void *plan)
-{
-	struct queue_plan *const p = plan;
-
-	if (p) {
-		free(p->digests);
-		free(p);
-	}
-}
-
-int queue_pool(const void *plan, struct nvw_pool_params *ret_params)
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct queue_plan *const p = plan;
 
@@ -125,16 +125,16 @@ const struct nvw_workload nvw_workload_queue = {
 	.name = "queue",
 	.summary = "queue in NVRAM: producers append messages, consumers take each to exactly one durable "
 		   "effect",
-	.options = queue_options,
+	.options = options,
 	.mutations = queue_mutations,
 	.lacks = queue_lacks,
 	.trial = "count=96 producers=2 consumers=2 capacity=32 group-size=16; "
 		 "count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
 		 "count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible "
 		 "placement=together",
-	.prepare = queue_prepare,
-	.dispose = queue_dispose,
-	.pool = queue_pool,
+	.prepare = prepare,
+	.dispose = dispose,
+	.pool = pool,
 	.setup = queue_setup,
 	.run = queue_run,
 	.go_on = queue_go_on,

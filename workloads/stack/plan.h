@@ -81,13 +81,9 @@ NVW_CHECKED int stack_view_open(struct nvw_pool *pool, struct stack_view *ret_vi
 typedef bool stack_on_node(void *context, uint64_t stack, nvw_off off, uint64_t node);
 void stack_walk(const struct stack_view *view, uint64_t stack, stack_on_node *on_node, void *context);
 
-extern const struct nvw_option stack_options[];
 extern const struct nvw_mutation stack_mutations[]; /* mutations.c */
 extern const struct nvw_lack stack_lacks[];         /* likewise */
 
-int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-void stack_dispose(void *plan);
-int stack_pool(const void *plan, struct nvw_pool_params *ret_params);
 int stack_setup(void *plan, struct nvw_machine *machine);
 int stack_run(void *plan, struct nvw_machine *machine);
 int stack_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);

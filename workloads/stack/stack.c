@@ -10,7 +10,7 @@
 static const char *const scopes[] = {
 	[STACK_SCOPE_WORKITEM] = "workitem", [STACK_SCOPE_WORKGROUP] = "workgroup", NULL};
 
-const struct nvw_option stack_options[] = {
+static const struct nvw_option options[] = {
 	{"count", NVW_OPTION_COUNT, "2048", NULL, "nodes that are pushed"},
 	{"stacks", NVW_OPTION_COUNT, "64", NULL, "stacks; a node's number chooses one"},
 	{"payload", NVW_OPTION_COUNT, "2", NULL, "8-byte words of a node, 0 to 30"},
@@ -35,7 +35,7 @@ static int check_bounds(const struct nvw_options *options)
 	return BOUNDS_CHECK("stack", options, bounds);
 }
 
-int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct stack_plan *p;
 	int error = check_bounds(options);
@@ -60,12 +60,12 @@ int stack_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	return 0;
 }
 
-void stack_dispose(void *plan)
+static void dispose(void *plan)
 {
 	free(plan);
 }
 
-int stack_pool(const void *plan, struct nvw_pool_params *ret_params)
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct stack_layout l = stack_layout_of(plan);
 
@@ -85,15 +85,15 @@ extern const struct nvw_workload nvw_workload_stack;
 const struct nvw_workload nvw_workload_stack = {
 	.name = "stack",
 	.summary = "Treiber's stacks in NVRAM: lock-free pushes, and takings that happen exactly once",
-	.options = stack_options,
+	.options = options,
 	.mutations = stack_mutations,
 	.lacks = stack_lacks,
 	.trial = "count=96 stacks=4 groups=2 group-size=16; "
 		 "count=48 stacks=4 groups=2 group-size=16 scope=workgroup; "
 		 "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100",
-	.prepare = stack_prepare,
-	.dispose = stack_dispose,
-	.pool = stack_pool,
+	.prepare = prepare,
+	.dispose = dispose,
+	.pool = pool,
 	.setup = stack_setup,
 	.run = stack_run,
 	.go_on = stack_go_on,

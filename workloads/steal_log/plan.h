@@ -108,14 +108,10 @@ static inline nvw_off steal_record(nvw_off logs, uint64_t words, uint64_t record
 	return logs + (group * records + i) * steal_item_bytes(words);
 }
 
-extern const struct nvw_option steal_options[];
 extern const struct nvw_parts steal_parts;          /* parts.c */
 extern const struct nvw_mutation steal_mutations[]; /* mutations.c */
 extern const struct nvw_lack steal_lacks[];         /* likewise */
 
-int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-void steal_dispose(void *plan);
-int steal_pool(const void *plan, struct nvw_pool_params *ret_params);
 int steal_setup(void *plan, struct nvw_machine *machine);
 int steal_run(void *plan, struct nvw_machine *machine);
 int steal_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);

@@ -11,7 +11,7 @@
 static const char *const scenarios[] = {
 	[STEAL_SCOPED] = "scoped", [STEAL_AGENT] = "agent", [STEAL_REMOTE] = "remote", NULL};
 
-const struct nvw_option steal_options[] = {
+static const struct nvw_option options[] = {
 	{"tasks", NVW_OPTION_COUNT, "256", NULL, "tasks at the beginning"},
 	{"spawn", NVW_OPTION_COUNT, "50", NULL, "percent of the tasks that spawn a child"},
 	{"depth", NVW_OPTION_COUNT, "8", NULL, "most generations"},
@@ -80,7 +80,18 @@ static void grow_tree(struct steal_plan *p)
 	}
 }
 
-int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+static void dispose(void *plan)
+{
+	struct steal_plan *const p = plan;
+
+	if (p) {
+		free(p->inputs);
+		free(p->exists);
+		free(p);
+	}
+}
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct steal_plan *p;
 	const int error = check_bounds(options);
@@ -104,7 +115,7 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 	p->inputs = calloc(steal_task_count(&p->tree), 8 * p->words);
 	p->exists = calloc(steal_task_count(&p->tree), sizeof *p->exists);
 	if (!p->inputs || !p->exists) {
-		steal_dispose(p);
+		dispose(p);
 		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for the inputs of tasks");
 	}
 	grow_tree(p);
@@ -122,18 +133,7 @@ static struct nvw_asked asks(const struct nvw_options *options)
 		.fallback = "rsp"};
 }
 
-void steal_dispose(void *plan)
-{
-	struct steal_plan *const p = plan;
-
-	if (p) {
-		free(p->inputs);
-		free(p->exists);
-		free(p);
-	}
-}
-
-int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct steal_plan *const p = plan;
 
@@ -155,16 +155,16 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.name = "steal-log",
 	.summary = "work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each "
 		   "work-group",
-	.options = steal_options,
+	.options = options,
 	.mutations = steal_mutations,
 	.lacks = steal_lacks,
 	.trial = "tasks=24 groups=4 depth=4 group-size=16; "
 		 "tasks=16 groups=4 depth=4 group-size=16 skew=100 words=7 spawn=75; "
 		 "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped",
 	.asks = asks,
-	.prepare = steal_prepare,
-	.dispose = steal_dispose,
-	.pool = steal_pool,
+	.prepare = prepare,
+	.dispose = dispose,
+	.pool = pool,
 	.setup = steal_setup,
 	.run = steal_run,
 	.go_on = steal_go_on,

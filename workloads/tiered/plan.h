@@ -61,14 +61,9 @@ uint64_t tiered_table_word(const struct tiered_view *view, nvw_off off);
 bool tiered_has_record(
 	const struct tiered_view *view, uint64_t item, uint64_t k, nvw_off *ret_row, nvw_off *ret_value);
 
-extern const struct nvw_option tiered_options[];
 extern const struct nvw_mutation tiered_mutations[]; /* mutations.c */
 extern const struct nvw_parts tiered_parts;          /* parts.c */
 
-int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-void tiered_dispose(void *plan);
-int tiered_pool(const void *plan, struct nvw_pool_params *ret_params);
-unsigned tiered_further_pools(const void *plan, struct nvw_pool_params *ret_params);
 int tiered_setup(void *plan, struct nvw_machine *machine);
 int tiered_run(void *plan, struct nvw_machine *machine);
 int tiered_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);

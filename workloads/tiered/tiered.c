@@ -8,7 +8,7 @@
 #include "common/bounds.h"
 #include "plan.h"
 
-const struct nvw_option tiered_options[] = {
+static const struct nvw_option options[] = {
 	{"count", NVW_OPTION_COUNT, "1024", NULL, "puts"},
 	{"keys", NVW_OPTION_COUNT, "4", NULL, "keys per work-item"},
 	{"records", NVW_OPTION_COUNT, "4", NULL, "log records per work-item"},
@@ -42,7 +42,7 @@ static int check_options(const struct nvw_options *options)
 		NVW_DEVICE_NAME_BYTES - 1, device);
 }
 
-int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct tiered_plan *p;
 	const int error = check_options(options);
@@ -68,7 +68,7 @@ int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutatio
 	return 0;
 }
 
-void tiered_dispose(void *plan)
+static void dispose(void *plan)
 {
 	free(plan);
 }
@@ -80,7 +80,7 @@ static uint64_t heap_for(uint64_t extent)
 	return extent + NVW_POOL_CHUNK_BYTES;
 }
 
-int tiered_pool(const void *plan, struct nvw_pool_params *ret_params)
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct tiered_plan *const p = plan;
 	const struct tiered_layout *const l = &p->shape;
@@ -94,7 +94,7 @@ int tiered_pool(const void *plan, struct nvw_pool_params *ret_params)
 	return 0;
 }
 
-unsigned tiered_further_pools(const void *plan, struct nvw_pool_params *ret_params)
+static unsigned further_pools(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct tiered_plan *const p = plan;
 
@@ -114,13 +114,13 @@ extern const struct nvw_workload nvw_workload_tiered;
 const struct nvw_workload nvw_workload_tiered = {
 	.name = "tiered",
 	.summary = "a log on one NVRAM device, its table and values on another",
-	.options = tiered_options,
+	.options = options,
 	.mutations = tiered_mutations,
 	.trial = "count=96 groups=2 group-size=8; count=60 groups=1 group-size=5 records=2 keys=1 words=1",
-	.prepare = tiered_prepare,
-	.dispose = tiered_dispose,
-	.pool = tiered_pool,
-	.further_pools = tiered_further_pools,
+	.prepare = prepare,
+	.dispose = dispose,
+	.pool = pool,
+	.further_pools = further_pools,
 	.setup = tiered_setup,
 	.run = tiered_run,
 	.go_on = tiered_go_on,
