@@ -46,16 +46,6 @@ const struct nvw_option kv_options[] = {
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
 };
 
-static const struct nvw_serving serving = {
-	.keys = kv_serve_keys,
-	.begin = kv_serve_begin,
-	.acknowledged = kv_serve_acknowledged,
-	.end = kv_serve_end,
-	.lookup = kv_serve_lookup,
-	.scan = kv_serve_scan,
-	.judge = kv_serve_judge,
-};
-
 extern const struct nvw_workload nvw_workload_kv;
 
 const struct nvw_workload nvw_workload_kv = {
@@ -80,7 +70,7 @@ const struct nvw_workload nvw_workload_kv = {
 	.parts = &kv_parts,
 	.inspect = kv_inspect,
 	.report = kv_report,
-	.serving = &serving,
+	.serving = &kv_serving,
 	.operations = operations,
 	.unguarded = kv_unguarded,
 };

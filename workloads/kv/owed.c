@@ -46,20 +46,24 @@ bool kv_may_hold(const struct kv_owed *c, const struct kv_key *k, uint64_t heade
 	return false;
 }
 
-bool kv_may_be_absent(const struct kv_owed *c, const struct kv_key *k)
+bool kv_deleted_since(const struct kv_plan *p, const struct kv_key *k, int64_t batch)
 {
-	const struct kv_plan *const p = c->plan;
-	const int64_t since = last_acked_batch(c, k);
-
-	for (uint32_t i = k->count; since >= 0 && i > 0; i--) {
+	for (uint32_t i = k->count; i > 0; i--) {
 		const uint64_t op = p->changes[k->first + i - 1];
 
-		if ((int64_t)kv_batch_of(p, op) < since) {
+		if ((int64_t)kv_batch_of(p, op) < batch) {
 			return false;
 		}
 		if ((p->kinds[op] & KV_DELETE) != 0) {
 			return true;
 		}
 	}
-	return since < 0;
+	return false;
+}
+
+bool kv_may_be_absent(const struct kv_owed *c, const struct kv_key *k)
+{
+	const int64_t since = last_acked_batch(c, k);
+
+	return since < 0 || kv_deleted_since(c->plan, k, since);
 }

@@ -18,6 +18,9 @@ struct kv_owed {
 bool kv_may_hold(const struct kv_owed *owed, const struct kv_key *key, uint64_t header);
 bool kv_may_be_absent(const struct kv_owed *owed, const struct kv_key *key);
 
+/* Whether the key may have been deleted in this batch or later. */
+bool kv_deleted_since(const struct kv_plan *plan, const struct kv_key *key, int64_t batch);
+
 /* The last acknowledged change, for messages. */
 uint64_t kv_last_acked(const struct kv_owed *owed, const struct kv_key *key);
 

@@ -119,9 +119,10 @@ uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
  */
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
 
-extern const struct nvw_option kv_options[];     /* kv.c */
 extern const char *const kv_scopes[];            /* likewise, names of enum kv_scope */
 extern const char *const kv_writer_names[];      /* likewise, of enum kv_writers */
+extern const struct nvw_option kv_options[];     /* kv.c */
+extern const struct nvw_serving kv_serving;      /* serve.c */
 extern const struct nvw_parts kv_parts;          /* parts.c */
 extern const struct nvw_mutation kv_mutations[]; /* mutations.c */
 extern const struct nvw_lack kv_lacks[];         /* likewise */
@@ -135,16 +136,5 @@ const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int kv_inspect(struct nvw_pool *pool, struct nvw_description *description);
-
-/* Host readers (serve.c). */
-int kv_serve_keys(void *plan, uint64_t *ret_keys);
-int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers);
-int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count);
-void kv_serve_end(void *plan);
-int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting);
-int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
-	unsigned *ret_count);
-int kv_serve_judge(
-	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 #endif

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "plan.h"
+#include "owed.h"
 #include "view.h"
 
 /* The words of a record. */
@@ -40,7 +40,7 @@ static const uint64_t *words_at(const struct kv_plan *p, nvw_off off)
 
 /* ---- The emulation's thread ------------------------------------------------------------------------- */
 
-int kv_serve_keys(void *plan, uint64_t *ret_keys)
+static int serve_keys(void *plan, uint64_t *ret_keys)
 {
 	*ret_keys = ((const struct kv_plan *)plan)->key_count;
 	return 0;
@@ -89,7 +89,7 @@ static int publish_preload(struct kv_plan *p, struct nvw_pool *pool)
 	return 0;
 }
 
-int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
+static int serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
 {
 	struct kv_plan *const p = plan;
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
@@ -102,7 +102,7 @@ int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *
 	return publish_preload(p, pool);
 }
 
-void kv_serve_end(void *plan)
+static void serve_end(void *plan)
 {
 	struct kv_plan *const p = plan;
 
@@ -111,7 +111,7 @@ void kv_serve_end(void *plan)
 	p->readers = NULL;
 }
 
-int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
+static int serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct kv_plan *const p = plan;
 
@@ -153,7 +153,7 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 	return 0;
 }
 
-int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
+static int serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
 {
 	const struct kv_plan *const p = plan;
 	const uint64_t key = p->by_key[number].key;
@@ -171,7 +171,7 @@ int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_
 }
 
 /* A hash table has no order: a scan returns the next keys of the plan. */
-int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
+static int serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_sighting *ret_sightings,
 	unsigned *ret_count)
 {
 	const struct kv_plan *const p = plan;
@@ -179,7 +179,7 @@ int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_
 	unsigned n = 0;
 
 	for (; error == 0 && n < limit && number + n < p->key_count; n++) {
-		error = kv_serve_lookup(p, number + n, &ret_sightings[n]);
+		error = serve_lookup(p, number + n, &ret_sightings[n]);
 	}
 	assert(n <= limit);
 	*ret_count = n;
@@ -222,25 +222,9 @@ static int64_t batch_of_state(struct kv_plan *p, const struct kv_key *k, uint64_
 	return -1;
 }
 
-/* Whether the key may have been deleted in this batch or later. */
-static bool is_deleted_since(const struct kv_plan *p, const struct kv_key *k, int64_t batch)
-{
-	for (uint32_t i = k->count; i > 0; i--) {
-		const uint64_t op = p->changes[k->first + i - 1];
-
-		if ((int64_t)kv_batch_of(p, op) < batch) {
-			return false;
-		}
-		if ((p->kinds[op] & KV_DELETE) != 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* The recovered state must be the observed one, or that of a change that may have followed it: changes of one
  * batch are unordered. */
-int kv_serve_judge(
+static int serve_judge(
 	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings)
 {
 	struct kv_plan *const p = plan;
@@ -262,10 +246,20 @@ int kv_serve_judge(
 			return 0;
 		}
 		did = "restored an older value";
-	} else if (!is_value(seen->state) || is_deleted_since(p, k, since)) {
+	} else if (!is_value(seen->state) || kv_deleted_since(p, k, since)) {
 		return 0;
 	}
 	return nvw_violation(findings, 0,
 		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", but recovery %s", k->key, saw,
 		since, did);
 }
+
+const struct nvw_serving kv_serving = {
+	.keys = serve_keys,
+	.begin = serve_begin,
+	.acknowledged = serve_acknowledged,
+	.end = serve_end,
+	.lookup = serve_lookup,
+	.scan = serve_scan,
+	.judge = serve_judge,
+};
