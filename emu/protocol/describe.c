@@ -8,10 +8,6 @@
 
 #include <stdio.h>
 
-#define X(name, text) {#name, text},
-static const struct emu_protocol_word line_actions[] = {COH_LINE_ACTIONS(X)};
-#undef X
-
 _Static_assert((int)EMU_ROW_ACTIONS == (int)COH_STEPS_MAX, "a row is shown whole");
 _Static_assert(EMU_CELL_ACTIONS == sizeof((struct coh_cell){0}.actions) / sizeof(coh_line_action),
 	"a cell is shown whole");
@@ -29,27 +25,6 @@ const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigne
 		return p->l2_states[state];
 	}
 	return NULL;
-}
-
-const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
-{
-	if (i < NVW_COUNT(line_actions)) {
-		return &line_actions[i];
-	}
-	return NULL;
-}
-
-/* The short name of an action of the grids. */
-static const char *short_name(coh_line_action action)
-{
-	const char *const text = coh_line_action_name(action);
-
-	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
-		if (strcmp(line_action->text, text) == 0) {
-			return line_action->name;
-		}
-	}
-	return text;
 }
 
 bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state, unsigned event,
@@ -73,7 +48,7 @@ bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state,
 		return false;
 	}
 	for (unsigned i = 0; i < NVW_COUNT(cell->actions) && cell->actions[i]; i++) {
-		ret_cell->actions[i] = short_name(cell->actions[i]);
+		ret_cell->actions[i] = coh_line_action_word(cell->actions[i])->name;
 	}
 	ret_cell->next = emu_protocol_state(protocol, grid, cell->next);
 	return true;

@@ -104,16 +104,9 @@ void coh_line_fetch(struct coh_event *e)
 static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 {
 	static const size_t by_reason[] = {
-		[COH_BY_ACCESS] = offsetof(struct emu_stats, l1_flush_release),
-		[COH_BY_RELEASE] = offsetof(struct emu_stats, l1_flush_release),
-		[COH_BY_SFIFO] = offsetof(struct emu_stats, l1_flush_sfifo),
-		[COH_BY_EVICT] = offsetof(struct emu_stats, l1_flush_evict),
-		[COH_BY_PERSIST] = offsetof(struct emu_stats, l1_flush_persist),
-		[COH_BY_ATOMIC] = offsetof(struct emu_stats, l1_flush_atomic),
-		[COH_BY_RECALL] = offsetof(struct emu_stats, l1_recalls),
-		[COH_BY_REVOKE] = offsetof(struct emu_stats, l1_flush_revoke),
-		[COH_BY_READ] = offsetof(struct emu_stats, l1_flush_read),
-		[COH_BY_STORE] = offsetof(struct emu_stats, l1_flush_through),
+#define X(name, l1, l2) offsetof(struct emu_stats, l1),
+		COH_REASONS(X)
+#undef X
 	};
 
 	NVW_DEEP_INVARIANT(reason < NVW_COUNT(by_reason));
@@ -179,16 +172,9 @@ static __attribute__((noinline)) void write_back_to_memory(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	static const size_t by_reason[] = {
-		[COH_BY_ACCESS] = offsetof(struct emu_stats, l2_writeback_release),
-		[COH_BY_RELEASE] = offsetof(struct emu_stats, l2_writeback_release),
-		[COH_BY_SFIFO] = offsetof(struct emu_stats, l2_writeback_sfifo),
-		[COH_BY_EVICT] = offsetof(struct emu_stats, l2_writeback_evict),
-		[COH_BY_PERSIST] = offsetof(struct emu_stats, l2_writeback_persist),
-		[COH_BY_ATOMIC] = offsetof(struct emu_stats, l2_writeback_release),
-		[COH_BY_RECALL] = offsetof(struct emu_stats, l2_writeback_evict),
-		[COH_BY_REVOKE] = offsetof(struct emu_stats, l2_writeback_release),
-		[COH_BY_READ] = offsetof(struct emu_stats, l2_writeback_read),
-		[COH_BY_STORE] = offsetof(struct emu_stats, l2_writeback_through),
+#define X(name, l1, l2) offsetof(struct emu_stats, l2),
+		COH_REASONS(X)
+#undef X
 	};
 	NVW_DEEP_INVARIANT(e->reason < NVW_COUNT(by_reason));
 

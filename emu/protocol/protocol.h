@@ -230,18 +230,25 @@ enum coh_l2_event { COH_L2_EVENTS(X) COH_L2_EVENT_COUNT };
 	X(take_lease, "take the lease that comes with the line")                       \
 	X(keep_lease, "remember the lease of the line that leaves")
 
-/* Why a line moves, for the statistics. */
+/* Why a line moves, and the statistics that count what an L1 and the L2 write back for it. */
+/* clang-format off */
+#define COH_REASONS(X) \
+	X(ACCESS, l1_flush_release, l2_writeback_release) \
+	X(RELEASE, l1_flush_release, l2_writeback_release) \
+	X(SFIFO, l1_flush_sfifo, l2_writeback_sfifo) \
+	X(EVICT, l1_flush_evict, l2_writeback_evict) \
+	X(PERSIST, l1_flush_persist, l2_writeback_persist) \
+	X(ATOMIC, l1_flush_atomic, l2_writeback_release) \
+	X(RECALL, l1_recalls, l2_writeback_evict) \
+	X(REVOKE, l1_flush_revoke, l2_writeback_release) \
+	X(READ, l1_flush_read, l2_writeback_read) \
+	X(STORE, l1_flush_through, l2_writeback_through)
+/* clang-format on */
+
 enum coh_reason {
-	COH_BY_ACCESS,
-	COH_BY_RELEASE,
-	COH_BY_SFIFO,
-	COH_BY_EVICT,
-	COH_BY_PERSIST,
-	COH_BY_ATOMIC,
-	COH_BY_RECALL,
-	COH_BY_REVOKE,
-	COH_BY_READ,
-	COH_BY_STORE
+#define X(name, l1, l2) COH_BY_##name,
+	COH_REASONS(X)
+#undef X
 };
 
 /* A line under an event. */
@@ -261,7 +268,7 @@ typedef void (*coh_line_action)(struct coh_event *event);
 #define X(name, text) void coh_line_##name(struct coh_event *event);
 COH_LINE_ACTIONS(X)
 #undef X
-const char *coh_line_action_name(coh_line_action action);
+const struct emu_protocol_word *coh_line_action_word(coh_line_action action);
 
 /* A cell of a grid. State 0 is always the absent line. */
 struct coh_cell {
@@ -549,9 +556,6 @@ void coh_passed_lock(struct nvw_machine *m);
 /* For a synchronization request, sent at t, for bytes that another L1 has registered: true if it is delayed
  * until that L1 has received them. */
 bool coh_queue_up(const struct coh_request *request, emu_time t);
-
-/* Lane by lane: read the lanes' bytes; write them to line; read, modify and write them. The writers mark the
- * bytes valid and dirty and record stores to NVRAM (lanes.c). */
 
 static inline bool coh_is_apart_l1(const struct emu_cu *cu)
 {

@@ -104,19 +104,27 @@ static const coh_action actions[] = {
 
 static const struct {
 	coh_line_action action;
-	const char *name;
+	struct emu_protocol_word word;
 } line_actions[] = {
-#define X(name, text) {coh_line_##name, text},
+#define X(name, text) {coh_line_##name, {#name, text}},
 	COH_LINE_ACTIONS(X)
 #undef X
 };
 
-const char *coh_line_action_name(coh_line_action action)
+const struct emu_protocol_word *coh_line_action_word(coh_line_action action)
 {
 	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
 		if (line_action->action == action) {
-			return line_action->name;
+			return &line_action->word;
 		}
+	}
+	return NULL;
+}
+
+const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
+{
+	if (i < NVW_COUNT(line_actions)) {
+		return &line_actions[i].word;
 	}
 	return NULL;
 }
@@ -157,7 +165,7 @@ const char *emu_protocol_action(const char *protocol, unsigned wanted)
 			    cells_name(
 				    p->l2, p->l2_state_count * COH_L2_EVENT_COUNT, line_actions[i].action)) &&
 			wanted-- == 0) {
-			return line_actions[i].name;
+			return line_actions[i].word.text;
 		}
 	}
 	return NULL;
@@ -173,7 +181,7 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 		}
 	}
 	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
-		if (!strcmp(line_action->name, action)) {
+		if (!strcmp(line_action->word.text, action)) {
 			m->fault.line = line_action->action;
 		}
 	}

@@ -47,6 +47,8 @@
 #define ON_ANY_LOAD     (ON(LOAD) | ON(LOAD_READ_ONLY))
 #define ORDER(order)    (1u << COH_##order)
 #define ANY_ORDER       (ORDER(RELAXED) | ORDER(ACQUIRE) | ORDER(RELEASE) | ORDER(ACQ_REL))
+#define NO_RELEASE      (ORDER(RELAXED) | ORDER(ACQUIRE))
+#define A_RELEASE       (ORDER(RELEASE) | ORDER(ACQ_REL))
 #define SCOPE(scope)    (1u << NVW_SCOPE_##scope)
 #define NEAR            (SCOPE(WORKITEM) | SCOPE(WORKGROUP))
 #define REMOTE          (SCOPE(REMOTE_AGENT) | SCOPE(REMOTE_SYSTEM))
@@ -61,6 +63,21 @@
 #define AT_L2        PLACE(L2)
 #define AT_REMOTE    PLACE(REMOTE)
 #define ELSEWHERE    (BESIDE | AT_L2 | AT_REMOTE)
+
+/* Synchronization at the L2: an acquire invalidates the L1, a release first flushes it. */
+/* clang-format off */
+#define GPU_GLOBAL(scopes) \
+	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), (scopes), {ld_l2}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  (scopes), {ld_l2, invalidate_l1}}, \
+	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  (scopes), {flush_l1, ld_l2, invalidate_l1}}, \
+	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), (scopes), {st_l2}}, \
+	{ON(ATOMIC_STORE), ORDER(RELEASE),                  (scopes), {flush_l1, st_l2}}, \
+	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  (scopes), {flush_l1, st_l2, invalidate_l1}}, \
+	{ON(RMW),          ORDER(RELAXED),                  (scopes), {rmw_l2}}, \
+	{ON(RMW),          ORDER(ACQUIRE),                  (scopes), {rmw_l2, invalidate_l1}}, \
+	{ON(RMW),          ORDER(RELEASE),                  (scopes), {flush_l1, rmw_l2}}, \
+	{ON(RMW),          ORDER(ACQ_REL),                  (scopes), {flush_l1, rmw_l2, invalidate_l1}}
+/* clang-format on */
 
 #define ld_l1         (&coh_ld_l1)
 #define st_l1         (&coh_st_l1)

@@ -49,7 +49,7 @@ TEST(actions_carry_the_names_of_the_papers)
 		}
 		NVW_EACH(l1, p->l1, p->l1_state_count * COH_L1_EVENT_COUNT) {
 			for (unsigned s = 0; s < 3 && l1->actions[s]; s++) {
-				assert_non_null(coh_line_action_name(l1->actions[s]));
+				assert_non_null(coh_line_action_word(l1->actions[s]));
 			}
 			assert_true(l1->next < p->l1_state_count);
 		}

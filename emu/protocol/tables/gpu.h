@@ -57,21 +57,6 @@ const char *coh_gpu_broken_invariant(const struct nvw_machine *m, emu_line_id id
 	{ON(RMW),          ANY_ORDER, (scopes), {rmw_l1}}
 /* clang-format on */
 
-/* Synchronization at the L2: an acquire invalidates the L1, a release first flushes it. */
-/* clang-format off */
-#define GPU_GLOBAL(scopes) \
-	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), (scopes), {ld_l2}}, \
-	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  (scopes), {ld_l2, invalidate_l1}}, \
-	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  (scopes), {flush_l1, ld_l2, invalidate_l1}}, \
-	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), (scopes), {st_l2}}, \
-	{ON(ATOMIC_STORE), ORDER(RELEASE),                  (scopes), {flush_l1, st_l2}}, \
-	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  (scopes), {flush_l1, st_l2, invalidate_l1}}, \
-	{ON(RMW),          ORDER(RELAXED),                  (scopes), {rmw_l2}}, \
-	{ON(RMW),          ORDER(ACQUIRE),                  (scopes), {rmw_l2, invalidate_l1}}, \
-	{ON(RMW),          ORDER(RELEASE),                  (scopes), {flush_l1, rmw_l2}}, \
-	{ON(RMW),          ORDER(ACQ_REL),                  (scopes), {flush_l1, rmw_l2, invalidate_l1}}
-/* clang-format on */
-
 /* Common to all members of the family. */
 #define GPU_PROTOCOL                                                                            \
 	.l1_states = coh_gpu_states, .l2_states = coh_gpu_states, .l1_state_count = GPU_STATES, \

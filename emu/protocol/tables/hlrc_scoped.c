@@ -13,16 +13,7 @@
 static const struct coh_row rows[] = {
 	LAZY_DATA,
 	LAZY_SYNCHRONIZATION(NEAR),
-	{ON(ATOMIC_LOAD),  ORDER(RELAXED) | ORDER(RELEASE), FAR, {ld_l2}},
-	{ON(ATOMIC_LOAD),  ORDER(ACQUIRE),                  FAR, {ld_l2, invalidate_l1}},
-	{ON(ATOMIC_LOAD),  ORDER(ACQ_REL),                  FAR, {flush_l1, ld_l2, invalidate_l1}},
-	{ON(ATOMIC_STORE), ORDER(RELAXED) | ORDER(ACQUIRE), FAR, {st_l2}},
-	{ON(ATOMIC_STORE), ORDER(RELEASE),                  FAR, {flush_l1, st_l2}},
-	{ON(ATOMIC_STORE), ORDER(ACQ_REL),                  FAR, {flush_l1, st_l2, invalidate_l1}},
-	{ON(RMW),          ORDER(RELAXED),                  FAR, {rmw_l2}},
-	{ON(RMW),          ORDER(ACQUIRE),                  FAR, {rmw_l2, invalidate_l1}},
-	{ON(RMW),          ORDER(RELEASE),                  FAR, {flush_l1, rmw_l2}},
-	{ON(RMW),          ORDER(ACQ_REL),                  FAR, {flush_l1, rmw_l2, invalidate_l1}},
+	GPU_GLOBAL(FAR),
 	{0, 0, 0, {NULL}},
 };
 /* clang-format on */

@@ -66,9 +66,6 @@ static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
 	L2_4(READ_BESIDE,    GO(I),             NEVER,       NEVER,       LEAVES_L2),
 };
 
-#define NO_RELEASE (ORDER(RELAXED) | ORDER(ACQUIRE))
-#define A_RELEASE  (ORDER(RELEASE) | ORDER(ACQ_REL))
-
 static const struct coh_row rows[] = {
 	{ON_ANY_LOAD,      ANY_ORDER,  ALL, {ld_l1}},
 	{ON(STORE),        ANY_ORDER,  ALL, {st_l1}},

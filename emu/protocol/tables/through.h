@@ -14,11 +14,6 @@ extern const struct coh_cell coh_through_l2[][COH_L2_EVENT_COUNT];
 /* Nothing waits in any cache, besides what gpu.h asks. */
 const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_id id);
 
-/* clang-format off */
-#define NO_RELEASE (ORDER(RELAXED) | ORDER(ACQUIRE))
-#define A_RELEASE  (ORDER(RELEASE) | ORDER(ACQ_REL))
-/* clang-format on */
-
 #define THROUGH_PROTOCOL                                                                        \
 	.scopes = EMU_SCOPES_WIDENED, .l1_states = coh_gpu_states, .l2_states = coh_gpu_states, \
 	.l1_state_count = GPU_STATES, .l2_state_count = GPU_STATES, .l2 = coh_through_l2[0],    \
