@@ -61,12 +61,7 @@ bool printed(const char *text)
 
 const char *in_dir(const char *name)
 {
-	static char path[4][200];
-	static unsigned next;
-	char *const to = path[next++ % 4];
-
-	snprintf(to, sizeof path[0], "%s/%s", dir, name);
-	return to;
+	return formatted("%s/%s", dir, name);
 }
 
 void write_text(const char *name, const char *text)

@@ -23,9 +23,10 @@ void shell_exits(int status, const char *file, int line, const char *format, ...
 
 /* Is it in the output? */
 bool printed(const char *text);
-#define assert_output_has(text) assert_has(output, text)
+#define assert_output_has(...)    assert_has(output, __VA_ARGS__)
+#define assert_output_lacks(text) assert_lacks(output, text)
 
-/* The path of a file there; four of them are kept. */
+/* The path of a file there, as formatted() makes it. */
 const char *in_dir(const char *name);
 void write_text(const char *name, const char *text);
 /* Takes everything out of the folder, but for hidden files. */

@@ -2,6 +2,7 @@
 /* Runs the tests of a program; TEST_FILTER (with * and ?) names those that run. See test.h. */
 #include "common/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,12 +23,14 @@ const char *test_folder(void)
 	return access(in_memory, W_OK) == 0 ? in_memory : "/tmp";
 }
 
-void test_has(const char *text, const char *part, bool expected, const char *file, int line)
+void test_has(const char *text, const char *const *parts, bool expected, const char *file, int line)
 {
 	assert_non_null(text);
-	if ((strstr(text, part) != NULL) != expected) {
-		print_error("%sexpected \"%s\" in\n%s\n", expected ? "" : "not ", part, text);
-		_fail(file, line);
+	for (; *parts; parts++) {
+		if ((strstr(text, *parts) != NULL) != expected) {
+			print_error("%sexpected \"%s\" in\n%s\n", expected ? "" : "not ", *parts, text);
+			_fail(file, line);
+		}
 	}
 }
 
@@ -37,6 +40,19 @@ void test_ok(int r, const char *call, const char *message, const char *file, int
 		print_error("%s: %d, %s\n", call, r, message);
 		_fail(file, line);
 	}
+}
+
+const char *formatted(const char *format, ...)
+{
+	static char texts[32][4096];
+	static unsigned next;
+	char *const text = texts[next++ % NVW_COUNT(texts)];
+	va_list list;
+
+	va_start(list, format);
+	assert_in_range(vsnprintf(text, sizeof *texts, format, list), 0, sizeof *texts - 1);
+	va_end(list);
+	return text;
 }
 
 int run_every_test(void)

@@ -29,15 +29,19 @@ struct registered {
 		&property##_test;                                                                            \
 	static void property(void **state)
 
-/* Fails the test unless a text has this part, or if it has it; the library's last message. */
-#define assert_has(text, part)   test_has(text, part, true, __FILE__, __LINE__)
-#define assert_lacks(text, part) test_has(text, part, false, __FILE__, __LINE__)
+/* Fails the test unless a text has each of these parts, or if it has this one; the library's last message. */
+#define assert_has(text, ...) \
+	test_has(text, (const char *const[]){__VA_ARGS__, NULL}, true, __FILE__, __LINE__)
+#define assert_lacks(text, part) test_has(text, (const char *const[]){part, NULL}, false, __FILE__, __LINE__)
 #define assert_error_has(part)   assert_has(nvw_error_message(), part)
-void test_has(const char *text, const char *part, bool expected, const char *file, int line);
+void test_has(const char *text, const char *const *parts, bool expected, const char *file, int line);
 
 /* Fails the test, with the library's last message, unless it is 0. */
 #define assert_ok(call) test_ok(call, #call, nvw_error_message(), __FILE__, __LINE__)
 void test_ok(int r, const char *call, const char *message, const char *file, int line);
+
+/* A text as printf() makes it; the last 32 are kept. */
+const char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Each row of a table, by a pointer to it. */
 #define for_each(row, table) \
