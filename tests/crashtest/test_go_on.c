@@ -7,11 +7,8 @@
 
 #include <string.h>
 
+#include "shipped.h"
 #include "small_run.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
 
 enum { RIGHT = -1, LATE_MARK, STUCK, HASTY };
 enum { FORGETFUL = 5 /* seeded bugs of the shipped structures, at least */ };
@@ -247,12 +244,6 @@ TEST(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked)
 }
 
 /* ---- Bugs -------------------------------------------------------------------------------------------- */
-
-#define WORKLOAD(name) &nvw_workload_##name,
-static const struct nvw_workload *const shipped[] = {
-#include "workloads/workloads.def"
-};
-#undef WORKLOAD
 
 /* The bug that goes on forgets what recovery has found; its twin is the structure itself. */
 static unsigned find_by_going_on(const struct nvw_workload *w, int mutation)

@@ -10,12 +10,9 @@
 #include <string.h>
 #include <nvw/kernel.h>
 
+#include "shipped.h"
 #include "small_run.h"
 #include "words.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
 
 /* ---- A record and its flag, read together ------------------------------------------------------------ */
 

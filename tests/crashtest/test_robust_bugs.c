@@ -12,19 +12,10 @@
 #include <string.h>
 
 #include "common/skip.h"
+#include "shipped.h"
 #include "small_run.h"
 
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
-
-#define WORKLOAD(name) &nvw_workload_##name,
-static const struct nvw_workload *const workloads[] = {
-#include "workloads/workloads.def"
-};
-#undef WORKLOAD
-
-enum { WORKLOADS = NVW_COUNT(workloads), MODELS = 2, FEW = 12, STATES = 500, FEW_STATES = 100, REPORTS = 3 };
+enum { WORKLOADS = NVW_COUNT(shipped), MODELS = 2, FEW = 12, STATES = 500, FEW_STATES = 100, REPORTS = 3 };
 
 static const char *const models[MODELS] = {"epoch", "buffered-epoch"};
 
@@ -146,9 +137,9 @@ TEST(four_of_five_bugs_of_order_are_found)
 	unsigned number = 0;
 
 	NVW_FOR(i, WORKLOADS) {
-		for (int m = 0; workloads[i]->mutations[m].name != NULL; m++) {
-			if (is_counted(workloads[i], &workloads[i]->mutations[m]) && number++ % step == 0) {
-				count(workloads[i], m, &sum);
+		for (int m = 0; shipped[i]->mutations[m].name != NULL; m++) {
+			if (is_counted(shipped[i], &shipped[i]->mutations[m]) && number++ % step == 0) {
+				count(shipped[i], m, &sum);
 			}
 		}
 	}
@@ -187,7 +178,7 @@ TEST(right_structures_have_at_most_three_reports)
 {
 	for (unsigned i = 0; every_case() && i < WORKLOADS; i++) {
 		NVW_FOR(model, MODELS) {
-			assert_in_range(reports(workloads[i], model), 0, REPORTS);
+			assert_in_range(reports(shipped[i], model), 0, REPORTS);
 		}
 	}
 }

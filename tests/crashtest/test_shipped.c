@@ -12,52 +12,33 @@
 #include <crashtest/crash.h>
 #include <emu.h>
 
-#include "core/options.h"
+#include "common/options.h"
 #include "common/skip.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
+#include "shipped.h"
 
 /* A run in which everything happens that a mutation could break, small enough to be tested in a second. */
 static const struct shipped {
 	const struct nvw_workload *workload;
-	const char *options[12][2]; /* NULL ends */
-} kv = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
-				  {"records", "200"}}},
-  kv_resize = {&nvw_workload_kv, {{"count", "600"}, {"batch", "128"}, {"slots", "64"}}},
-  kv_group = {&nvw_workload_kv,
-	  {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"scope", "workgroup"}}},
-  btree = {&nvw_workload_btree,
-	  {{"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
-  btree_wide = {&nvw_workload_btree,
-	  {{"order", "14"}, {"count", "600"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}},
-  btree_kernel = {&nvw_workload_btree, {{"count", "600"}, {"preload", "300"}, {"batch", "200"},
-					       {"group-size", "64"}, {"scope", "kernel"}}},
-  btree_update = {&nvw_workload_btree,
-	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}},
-  btree_delete = {&nvw_workload_btree,
-	  {{"count", "300"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}},
-  queue = {&nvw_workload_queue, {{"count", "96"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "32"},
-					{"group-size", "16"}}},
+	const char *options;
+} kv = {&nvw_workload_kv, "count=600 batch=128 slots=64 mix=put=80,delete=20 records=200"},
+  kv_resize = {&nvw_workload_kv, "count=600 batch=128 slots=64"},
+  kv_group = {&nvw_workload_kv, "count=600 batch=128 slots=64 scope=workgroup"},
+  btree = {&nvw_workload_btree, "count=600 preload=300 batch=200 group-size=64"},
+  btree_wide = {&nvw_workload_btree, "order=14 count=600 preload=300 batch=200 group-size=64"},
+  btree_kernel = {&nvw_workload_btree, "count=600 preload=300 batch=200 group-size=64 scope=kernel"},
+  btree_update = {&nvw_workload_btree, "count=300 preload=300 batch=100 op=update"},
+  btree_delete = {&nvw_workload_btree, "count=300 preload=300 batch=100 op=delete"},
+  queue = {&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16"},
   queue_visible = {&nvw_workload_queue,
-	  {{"count", "300"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "200"},
-		  {"group-size", "100"}, {"scope", "workgroup"}, {"release", "visible"},
-		  {"placement", "together"}}},
-  steal = {&nvw_workload_steal_log, {{"tasks", "16"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "80"},
-					    {"skew", "100"}, {"words", "40"}}},
-  steal_scoped = {&nvw_workload_steal_log,
-	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "scoped"}}},
-  steal_remote = {&nvw_workload_steal_log,
-	  {{"tasks", "24"}, {"groups", "4"}, {"depth", "4"}, {"group-size", "16"}, {"scenario", "remote"}}},
-  stack = {&nvw_workload_stack, {{"count", "96"}, {"stacks", "4"}, {"groups", "2"}, {"group-size", "16"}}},
-  tasks = {&nvw_workload_saved_tasks,
-	  {{"program", "nqueens"}, {"n", "5"}, {"entries", "128"}, {"group-size", "16"}}},
-  stack_group = {&nvw_workload_stack, {{"count", "60"}, {"stacks", "2"}, {"groups", "3"}, {"group-size", "9"},
-					      {"payload", "6"}, {"scope", "workgroup"}}},
-  tiered = {&nvw_workload_tiered, {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}}},
-  tiered_two = {&nvw_workload_tiered,
-	  {{"count", "96"}, {"groups", "2"}, {"group-size", "8"}, {"table-device", "far"}}};
+	  "count=300 producers=2 consumers=2 capacity=200 group-size=100 scope=workgroup release=visible placement=together"},
+  steal = {&nvw_workload_steal_log, "tasks=16 groups=4 depth=4 group-size=80 skew=100 words=40"},
+  steal_scoped = {&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped"},
+  steal_remote = {&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16 scenario=remote"},
+  stack = {&nvw_workload_stack, "count=96 stacks=4 groups=2 group-size=16"},
+  tasks = {&nvw_workload_saved_tasks, "program=nqueens n=5 entries=128 group-size=16"},
+  stack_group = {&nvw_workload_stack, "count=60 stacks=2 groups=3 group-size=9 payload=6 scope=workgroup"},
+  tiered = {&nvw_workload_tiered, "count=96 groups=2 group-size=8"},
+  tiered_two = {&nvw_workload_tiered, "count=96 groups=2 group-size=8 table-device=far"};
 
 static const char *protocol = "vi";
 static const char *also[3]; /* settings of the machine besides a test's own */
@@ -75,9 +56,8 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 	static struct ct_result result;
 	const struct ct_options options = {
 		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 1, .whole = true};
+	struct nvw_options *const values = options_of(s->workload->options, s->options);
 	struct emu_config config;
-	struct nvw_options *values;
-	int r;
 
 	emu_config_default(&config);
 	assert_ok(emu_config_load(&config, s == &tiered_two ? "near-far" : "gope18"));
@@ -87,15 +67,10 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 	for (unsigned i = 0; also[i]; i++) {
 		assert_ok(emu_config_set(&config, also[i]));
 	}
-	assert_ok(nvw__options_create(s->workload->options, &values));
-	for (unsigned i = 0; s->options[i][0]; i++) {
-		assert_ok(nvw__options_set(values, s->options[i][0], s->options[i][1]));
-	}
 	const struct ct_subject subject = {
 		.workload = s->workload, .options = values, .config = &config, .mutation = mutation};
 
-	r = ct_run(&subject, &options, &result);
-	if (r < 0) {
+	if (ct_run(&subject, &options, &result) < 0) {
 		fail_msg("%s: %s", s->workload->name, nvw_error_message());
 	}
 	nvw__options_free(values);
@@ -226,16 +201,6 @@ TEST(shipped_structures_survive_with_an_l3)
 	expect(&steal, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
 }
 
-static int mutation_called(const struct nvw_workload *w, const char *name)
-{
-	int i = 0;
-
-	while (strcmp(w->mutations[i].name, name) != 0) {
-		i++;
-	}
-	return i;
-}
-
 /* A barrier that only orders stores of one work-item is what strict persistency does without. */
 TEST(strict_hardware_orders_stores_whose_barrier_is_missing)
 {
@@ -245,7 +210,7 @@ TEST(strict_hardware_orders_stores_whose_barrier_is_missing)
 	} cases[] = {{&kv, "publish-before-value"}, {&btree, "update-before-log"}};
 
 	for_each(c, cases) {
-		const int mutation = mutation_called(c->shipped->workload, c->mutation);
+		const int mutation = mutation_of(c->shipped->workload, c->mutation);
 
 		expect(c->shipped, CT_OBSERVED, 2000, mutation, NULL, false);
 		expect(c->shipped, CT_OBSERVED, 2000, mutation, "persist.model=strict", true);
@@ -370,11 +335,8 @@ TEST(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else)
 		{&queue, "no-claim"}, {&queue, "no-take-over"}, {&steal, "no-claim"}, {&steal, "late-claim"}};
 
 	for_each(c, cases) {
-		int mutation = 0;
+		const int mutation = mutation_of(c->shipped->workload, c->mutation);
 
-		while (strcmp(c->shipped->workload->mutations[mutation].name, c->mutation)) {
-			mutation++;
-		}
 		expect(c->shipped, CT_OBSERVED, 2000, mutation, NULL, true);
 		if (!run_under(c->shipped, CT_PERMITTED, CT_MODEL_EPOCH, 2000, mutation, NULL).consistent) {
 			fail_msg("%s shows where barriers wait", c->mutation);
@@ -489,12 +451,7 @@ TEST(every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_
 /* What the conservative hardware hides is in no observed state: the permitted ones are needed. */
 TEST(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone)
 {
-	int narrow = 0;
-
-	while (strcmp(nvw_workload_btree.mutations[narrow].name, "narrow-scope")) {
-		narrow++;
-	}
-	expect(&btree, CT_OBSERVED, 3000, narrow, NULL, true);
+	expect(&btree, CT_OBSERVED, 3000, mutation_of(&nvw_workload_btree, "narrow-scope"), NULL, true);
 }
 
 /* The cause of a planted bug is the bug: which barrier, of which scope, and which would do. */
@@ -502,32 +459,27 @@ TEST(findings_name_the_barrier_that_was_taken_away)
 {
 	skip_if_sanitized();
 	static const struct {
-		const char *mutation, *mode;
+		const char *mutation;
+		enum ct_model model;
 		enum ct_cause_kind kind;
 		const char *needed, *text;
 	} cases[] = {
-		{"publish-before-data", "epoch", CT_CAUSE_MISSING, "work-item",
+		{"publish-before-data", CT_MODEL_EPOCH, CT_CAUSE_MISSING, "work-item",
 			"no persist barrier lies between"},
-		{"complete-before-updates", "epoch", CT_CAUSE_MISSING, "work-group",
+		{"complete-before-updates", CT_MODEL_EPOCH, CT_CAUSE_MISSING, "work-group",
 			"no persist barrier lies between"},
-		{"narrow-scope", "buffered-epoch", CT_CAUSE_NARROW, "work-group", "has only work-item scope"},
-		{"ack-before-barrier", "epoch", CT_CAUSE_REVERSED, "",
+		{"narrow-scope", CT_MODEL_BUFFERED, CT_CAUSE_NARROW, "work-group",
+			"has only work-item scope"},
+		{"ack-before-barrier", CT_MODEL_EPOCH, CT_CAUSE_REVERSED, "",
 			"was acknowledged before its stores were made"},
 	};
 
 	for_each(given, cases) {
 		static struct ct_result r;
-		enum ct_model model = CT_MODEL_STRICT;
 		bool found = false;
-		int mutation = 0;
 
-		while (strcmp(nvw_workload_btree.mutations[mutation].name, given->mutation)) {
-			mutation++;
-		}
-		while (strcmp(ct_model_info(model)->name, given->mode)) {
-			model++;
-		}
-		r = run_under(&btree, CT_PERMITTED, model, 300, mutation, NULL);
+		r = run_under(&btree, CT_PERMITTED, given->model, 300,
+			mutation_of(&nvw_workload_btree, given->mutation), NULL);
 		NVW_EACH(finding, r.finding, r.finding_count) {
 			const struct ct_cause *const c = &finding->cause;
 

@@ -4,6 +4,7 @@
  * recovery takes back, also when the run is killed, and nothing is used again under their eyes. Built with
  * -Db_sanitize=thread as well.
  */
+#include "common/options.h"
 #include "common/rig.h"
 #include "common/skip.h"
 
@@ -22,7 +23,6 @@
 
 #include "check/check.h"
 #include "core/describe.h"
-#include "core/options.h"
 #include "core/tsan.h"
 #include "lib/readers/drive.h"
 
@@ -44,38 +44,20 @@ enum { READERS = 2, SCANS = 20, TIMES_KILLED = 4 };
 
 static const struct subject {
 	const struct nvw_workload *workload;
-	const char *options[8][2];
+	const char *options;
 	const char *setting;
-} kv = {&nvw_workload_kv,
-	{{"count", "1500"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
-		{"records", "200"}},
-	NULL},
-  kv_group = {&nvw_workload_kv,
-	  {{"count", "1000"}, {"preload", "200"}, {"batch", "128"}, {"scope", "workgroup"},
-		  {"value-size", "200B"}},
-	  NULL},
-  kv_new_keys = {&nvw_workload_kv,
-	  {{"count", "600"}, {"batch", "128"}, {"slots", "64"}, {"keys", "sequential"}}, NULL},
-  kv_buffered = {&nvw_workload_kv,
-	  {{"count", "1000"}, {"batch", "128"}, {"slots", "64"}, {"mix", "put=80,delete=20"},
-		  {"records", "200"}},
+} kv = {&nvw_workload_kv, "count=1500 batch=128 slots=64 mix=put=80,delete=20 records=200", NULL},
+  kv_group = {&nvw_workload_kv, "count=1000 preload=200 batch=128 scope=workgroup value-size=200B", NULL},
+  kv_new_keys = {&nvw_workload_kv, "count=600 batch=128 slots=64 keys=sequential", NULL},
+  kv_buffered = {&nvw_workload_kv, "count=1000 batch=128 slots=64 mix=put=80,delete=20 records=200",
 	  "persist.model=buffered-epoch"},
-  btree = {&nvw_workload_btree,
-	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}}, NULL},
-  btree_wide = {&nvw_workload_btree,
-	  {{"order", "14"}, {"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}},
-	  NULL},
-  btree_kernel = {&nvw_workload_btree,
-	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"},
-		  {"scope", "kernel"}},
-	  NULL},
-  btree_buffered = {&nvw_workload_btree,
-	  {{"count", "1000"}, {"preload", "300"}, {"batch", "200"}, {"group-size", "64"}},
+  btree = {&nvw_workload_btree, "count=1000 preload=300 batch=200 group-size=64", NULL},
+  btree_wide = {&nvw_workload_btree, "order=14 count=1000 preload=300 batch=200 group-size=64", NULL},
+  btree_kernel = {&nvw_workload_btree, "count=1000 preload=300 batch=200 group-size=64 scope=kernel", NULL},
+  btree_buffered = {&nvw_workload_btree, "count=1000 preload=300 batch=200 group-size=64",
 	  "persist.model=buffered-epoch"},
-  btree_update = {&nvw_workload_btree,
-	  {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "update"}}, NULL},
-  btree_delete = {&nvw_workload_btree,
-	  {{"count", "600"}, {"preload", "300"}, {"batch", "100"}, {"op", "delete"}}, NULL};
+  btree_update = {&nvw_workload_btree, "count=600 preload=300 batch=100 op=update", NULL},
+  btree_delete = {&nvw_workload_btree, "count=600 preload=300 batch=100 op=delete", NULL};
 
 static const struct subject *const all[] = {&kv, &kv_group, &kv_new_keys, &kv_buffered, &btree, &btree_wide,
 	&btree_kernel, &btree_buffered, &btree_update, &btree_delete};
@@ -109,10 +91,7 @@ static void prepare(struct run *r, const struct subject *s, int mutation)
 	emu_config_default(&r->config);
 	r->config.seed = 1;
 	rig_ok(s->setting ? emu_config_set(&r->config, s->setting) : 0);
-	rig_ok(nvw__options_create(s->workload->options, &r->options));
-	for (unsigned i = 0; s->options[i][0]; i++) {
-		rig_ok(nvw__options_set(r->options, s->options[i][0], s->options[i][1]));
-	}
+	r->options = options_of(s->workload->options, s->options);
 	rig_ok(s->workload->prepare(r->options, 1, mutation, &r->plan));
 	r->sightings = nvw__sightings_create(s->workload, r->plan, READERS);
 	assert_non_null(r->sightings);
@@ -376,17 +355,6 @@ TEST(nothing_that_readers_of_a_killed_run_saw_is_taken_back)
 	NVW_EACH(one, all, SUBJECTS) {
 		assert_false(kill_often(*one, -1, TIMES_KILLED));
 	}
-}
-
-static int mutation_of(const struct nvw_workload *w, const char *name)
-{
-	for (int i = 0; w->mutations[i].name; i++) {
-		if (!strcmp(w->mutations[i].name, name)) {
-			return i;
-		}
-	}
-	fail_msg("%s has no mutation %s", w->name, name);
-	return -1;
 }
 
 TEST(acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back)

@@ -12,21 +12,17 @@
 #include <crashtest/crash.h>
 #include <emu.h>
 
-#include "core/options.h"
+#include "../shipped.h"
+#include "common/options.h"
 #include "common/skip.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
 
 struct run {
 	const struct nvw_workload *workload;
-	const char *options[8][2]; /* NULL ends */
+	const char *options;
 };
 
-static const struct run stack = {&nvw_workload_stack, {{"count", "48"}, {"take", "50"}}},
-			kv = {&nvw_workload_kv,
-				{{"count", "1500"}, {"scope", "workgroup"}, {"writers", "group"}}};
+static const struct run stack = {&nvw_workload_stack, "count=48 take=50"},
+			kv = {&nvw_workload_kv, "count=1500 scope=workgroup writers=group"};
 
 /* mutation NULL: the program as it is. */
 static struct ct_result *test(const struct run *run, const char *mutation, enum ct_model model)
@@ -39,22 +35,16 @@ static struct ct_result *test(const struct run *run, const char *mutation, enum 
 		.seed = 1,
 		.jobs = 1};
 	struct ct_result *const r = &result[mutation != NULL];
+	struct nvw_options *const values = options_of(run->workload->options, run->options);
 	struct emu_config config;
-	struct nvw_options *values;
-	int number = -1;
 
 	emu_config_default(&config);
 	assert_ok(emu_config_load(&config, "gope18"));
 	config.seed = 1;
-	assert_ok(nvw__options_create(run->workload->options, &values));
-	for (unsigned i = 0; run->options[i][0]; i++) {
-		assert_ok(nvw__options_set(values, run->options[i][0], run->options[i][1]));
-	}
-	while (mutation && (number < 0 || strcmp(run->workload->mutations[number].name, mutation))) {
-		number++;
-	}
-	const struct ct_subject subject = {
-		.workload = run->workload, .options = values, .config = &config, .mutation = number};
+	const struct ct_subject subject = {.workload = run->workload,
+		.options = values,
+		.config = &config,
+		.mutation = mutation_of(run->workload, mutation)};
 
 	if (ct_run(&subject, &options, r)) {
 		fail_msg("%s: %s", run->workload->name, nvw_error_message());

@@ -13,50 +13,28 @@
 #include <crashtest/crash.h>
 #include <emu.h>
 
-#include "core/options.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
+#include "../shipped.h"
+#include "common/options.h"
 
 enum { STATES = 50, MANY = 10000 };
 
 /* Half of the schedules are random. These hardly repeat themselves, as PCT's do: MANY of them differ. */
 static const struct shipped {
 	const struct nvw_workload *workload;
-	const char *options[10][2]; /* NULL ends */
+	const char *options;
 	uint64_t enough;
 } kv = {&nvw_workload_kv,
-	{{"count", "64"}, {"batch", "64"}, {"group-size", "16"}, {"keys", "zipfian"}, {"records", "8"},
-		{"mix", "put=50,get=30,delete=20"}},
-	21000},
-  one_key = {&nvw_workload_kv,
-	  {{"count", "2"}, {"batch", "2"}, {"group-size", "1"}, {"preload", "1"}, {"records", "1"},
-		  {"mix", "put=50,delete=50"}},
-	  MANY},
-  one_group = {&nvw_workload_btree, {{"count", "80"}, {"group-size", "128"}, {"preload", "100"}}, 4},
-  undo_log = {&nvw_workload_btree, {{"count", "64"}, {"group-size", "16"}, {"preload", "20"}}, 21000},
-  queue = {&nvw_workload_queue,
-	  {{"count", "256"}, {"group-size", "16"}, {"capacity", "64"}, {"producers", "2"}, {"consumers", "2"},
-		  {"payload", "1"}},
+	"count=64 batch=64 group-size=16 keys=zipfian records=8 mix=put=50,get=30,delete=20", 21000},
+  one_key = {&nvw_workload_kv, "count=2 batch=2 group-size=1 preload=1 records=1 mix=put=50,delete=50", MANY},
+  one_group = {&nvw_workload_btree, "count=80 group-size=128 preload=100", 4},
+  undo_log = {&nvw_workload_btree, "count=64 group-size=16 preload=20", 21000},
+  queue = {&nvw_workload_queue, "count=256 group-size=16 capacity=64 producers=2 consumers=2 payload=1",
 	  21000},
-  stack = {&nvw_workload_stack, {{"count", "64"}, {"group-size", "16"}, {"groups", "4"}, {"stacks", "4"}},
-	  21000},
-  steal_log = {&nvw_workload_steal_log,
-	  {{"tasks", "16"}, {"groups", "4"}, {"group-size", "16"}, {"words", "2"}}, 21000};
+  stack = {&nvw_workload_stack, "count=64 group-size=16 groups=4 stacks=4", 21000},
+  steal_log = {&nvw_workload_steal_log, "tasks=16 groups=4 group-size=16 words=2", 21000};
 
 static struct ct_result result;
 static bool every_order; /* one run for each */
-
-static int mutation_of(const struct nvw_workload *w, const char *name)
-{
-	int i = 0;
-
-	while (name && strcmp(w->mutations[i].name, name) != 0) {
-		i++;
-	}
-	return name ? i : -1;
-}
 
 static struct ct_schedules run(
 	const struct shipped *s, const char *mutation, uint64_t schedules, uint64_t seed)
@@ -67,15 +45,11 @@ static struct ct_schedules run(
 		.schedules = schedules,
 		.schedule_depth = 3,
 		.seed = seed};
+	struct nvw_options *const values = options_of(s->workload->options, s->options);
 	struct emu_config config;
-	struct nvw_options *values;
 
 	emu_config_default(&config);
 	config.seed = seed;
-	assert_ok(nvw__options_create(s->workload->options, &values));
-	for (unsigned i = 0; s->options[i][0]; i++) {
-		assert_ok(nvw__options_set(values, s->options[i][0], s->options[i][1]));
-	}
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = values,
 		.config = &config,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "common/options.h"
 #include "parts_rig.h"
 
 bool rig_create(struct rig *r, const struct small *s, int mutation, uint64_t seed, const char *setting)
@@ -15,10 +15,7 @@ bool rig_create(struct rig *r, const struct small *s, int mutation, uint64_t see
 	assert_ok(emu_config_load(&r->config, "gope18"));
 	r->config.seed = seed;
 	assert_int_equal(setting ? emu_config_set(&r->config, setting) : 0, 0);
-	assert_ok(nvw__options_create(s->workload->options, &r->options));
-	for (unsigned i = 0; s->options[i][0]; i++) {
-		assert_ok(nvw__options_set(r->options, s->options[i][0], s->options[i][1]));
-	}
+	r->options = options_of(s->workload->options, s->options);
 	r->subject = (struct ct_subject){
 		.workload = s->workload, .options = r->options, .config = &r->config, .mutation = mutation};
 	if (ct_logged_create(&r->subject, &options, &r->logged)) {

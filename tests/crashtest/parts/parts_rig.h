@@ -16,7 +16,7 @@
 
 struct small {
 	const struct nvw_workload *workload;
-	const char *options[10][2];
+	const char *options; /* "name=value name=value" */
 };
 
 /* A logged run, and a medium that goes through it. */

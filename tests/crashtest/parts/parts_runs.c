@@ -2,35 +2,25 @@
 /* See parts_runs.h. */
 #include "parts_runs.h"
 
-#include <string.h>
+#include "common/options.h"
 
 const struct small runs[RUNS] = {
-	{&nvw_workload_queue, {{"count", "24"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "8"},
-				      {"group-size", "4"}, {"payload", "2"}}},
-	{&nvw_workload_queue, {{"count", "24"}, {"producers", "1"}, {"consumers", "2"}, {"capacity", "8"},
-				      {"group-size", "4"}, {"payload", "3"}, {"scope", "workgroup"}}},
-	{&nvw_workload_steal_log, {{"tasks", "4"}, {"groups", "3"}, {"depth", "4"}, {"group-size", "4"},
-					  {"skew", "100"}, {"words", "3"}, {"spawn", "95"}}},
-	{&nvw_workload_kv, {{"count", "120"}, {"batch", "24"}, {"slots", "16"}, {"group-size", "8"},
-				   {"mix", "put=80,delete=20"}, {"records", "40"}, {"value-size", "16B"}}},
-	{&nvw_workload_btree, {{"count", "90"}, {"preload", "30"}, {"batch", "30"}, {"group-size", "8"}}},
-	{&nvw_workload_btree,
-		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "update"}}},
-	{&nvw_workload_btree,
-		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "delete"}}},
-	{&nvw_workload_tiered, {{"count", "40"}, {"groups", "2"}, {"group-size", "2"}, {"keys", "2"},
-				       {"records", "3"}, {"words", "2"}}},
-	{&nvw_workload, {{"count", "60"}}},
+	{&nvw_workload_queue, "count=24 producers=2 consumers=2 capacity=8 group-size=4 payload=2"},
+	{&nvw_workload_queue,
+		"count=24 producers=1 consumers=2 capacity=8 group-size=4 payload=3 scope=workgroup"},
+	{&nvw_workload_steal_log, "tasks=4 groups=3 depth=4 group-size=4 skew=100 words=3 spawn=95"},
+	{&nvw_workload_kv,
+		"count=120 batch=24 slots=16 group-size=8 mix=put=80,delete=20 records=40 value-size=16B"},
+	{&nvw_workload_btree, "count=90 preload=30 batch=30 group-size=8"},
+	{&nvw_workload_btree, "count=40 preload=40 batch=20 group-size=8 op=update"},
+	{&nvw_workload_btree, "count=40 preload=40 batch=20 group-size=8 op=delete"},
+	{&nvw_workload_tiered, "count=40 groups=2 group-size=2 keys=2 records=3 words=2"},
+	{&nvw_workload, "count=60"},
 };
 
 void rig_with_bug(struct rig *r, const struct small *s, const char *name)
 {
-	int mutation = 0;
-
-	while (strcmp(s->workload->mutations[mutation].name, name) != 0) {
-		mutation++;
-	}
-	assert_true(rig_create(r, s, mutation, 1, NULL));
+	assert_true(rig_create(r, s, mutation_of(s->workload, name), 1, NULL));
 }
 
 const struct nvw_workload *with(struct nvw_workload *to, struct nvw_parts *parts,

@@ -4,10 +4,7 @@
 #define TESTS_CRASHTEST_PARTS_RUNS_H
 
 #include "parts_rig.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
+#include "../shipped.h"
 extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
 /* That are looked at, of each run. */

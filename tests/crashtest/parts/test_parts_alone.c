@@ -151,8 +151,8 @@ static unsigned troubles_after_a_crowd(const uint64_t *all, const uint64_t *boun
 /* A small kernel after a large one, so that a crowd ends. What was to be tried in it is tried after it. */
 TEST(after_a_crowd_of_stores_parts_say_what_they_would_have_said)
 {
-	static const struct small run = {&nvw_workload_kv,
-		{{"count", "62"}, {"batch", "60"}, {"slots", "64"}, {"group-size", "8"}, {"records", "40"}}};
+	static const struct small run = {
+		&nvw_workload_kv, "count=62 batch=60 slots=64 group-size=8 records=40"};
 	static uint64_t all[SAID_MAX], bounded[SAID_MAX];
 	unsigned after = 0;
 

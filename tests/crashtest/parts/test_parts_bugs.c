@@ -14,11 +14,8 @@
 
 #include "common/skip.h"
 #include "crashtest/explain/finding.h"
+#include "../shipped.h"
 #include "parts_rig.h"
-
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
 
 static const struct nvw_workload *const structures[] = {&nvw_workload_queue, &nvw_workload_steal_log,
 	&nvw_workload_kv, &nvw_workload_btree, &nvw_workload_tiered};
@@ -31,23 +28,6 @@ enum { MODELS = NVW_COUNT(models) };
 static char folder[] = "/tmp/nvwave-parts-XXXXXX";
 
 /* ---- Runs that show a bug --------------------------------------------------------------------- */
-
-/* Options from "name=value name=value"; text is cut into pieces. */
-static struct small small_of(const struct nvw_workload *w, char *text)
-{
-	struct small small = {.workload = w};
-	char *rest = text, *word;
-
-	for (unsigned i = 0; i < 10 && (word = strtok_r(rest, " ", &rest)) != NULL; i++) {
-		char *const equals = strchr(word, '=');
-
-		assert_non_null(equals);
-		*equals = '\0';
-		small.options[i][0] = word;
-		small.options[i][1] = equals + 1;
-	}
-	return small;
-}
 
 /* The mutation's own options, or the workload's trials. */
 static unsigned trials_of(
@@ -122,7 +102,7 @@ static bool is_found_somewhere(const struct nvw_workload *w, int mutation, bool 
 	bool found = false;
 
 	for (unsigned i = 0; i < count && (!found || every_model); i++) {
-		const struct small small = small_of(w, trials[i]);
+		const struct small small = {w, trials[i]};
 		struct rig r;
 
 		if (!rig_create(&r, &small, mutation, 1, NULL)) {

@@ -9,15 +9,14 @@
  * PARTS_SEEDS=N tries N runs of each structure (test.sh --all: many).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shipped.h"
 #include "parts_rig.h"
 #include "pool/layout.h"
 
-#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
-#include "workloads/workloads.def"
-#undef WORKLOAD
 extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
 static const enum ct_model models[] = {
@@ -28,7 +27,7 @@ enum { MODELS = NVW_COUNT(models) };
  * An instant with more states than STATES_FEW is left out, and counted. With PARTS_SEEDS in the environment
  * the limit is RIG_STATES_MAX.
  */
-enum { STATES_FEW = 1024, SEEDS = 4 };
+enum { STATES_FEW = 1024, SEEDS = 4, OPTIONS_BYTES = 256 };
 
 /* ---- Random runs ------------------------------------------------------------------------------ */
 
@@ -75,18 +74,19 @@ static unsigned length(const char *const *values)
 	return n;
 }
 
-static struct small random_run(const struct structure *s, uint64_t seed)
+/* Its options are in text. */
+static struct small random_run(const struct structure *s, uint64_t seed, char text[OPTIONS_BYTES])
 {
-	struct small small = {.workload = s->workload};
 	struct nvw_random random = {seed};
+	size_t n = 0;
 
 	for (unsigned i = 0; i < 9 && s->choices[i].name != NULL; i++) {
 		const char *const *const values = s->choices[i].values;
 
-		small.options[i][0] = s->choices[i].name;
-		small.options[i][1] = values[nvw_random_below(&random, length(values))];
+		n += (size_t)snprintf(text + n, OPTIONS_BYTES - n, "%s=%s ", s->choices[i].name,
+			values[nvw_random_below(&random, length(values))]);
 	}
-	return small;
+	return (struct small){s->workload, text};
 }
 
 /* Seeded bugs without the last ones, which only other orders of the wavefronts show. */
@@ -106,7 +106,8 @@ static unsigned in_this_order(const struct nvw_workload *w)
  */
 static int create_random(struct rig *r, const struct structure *s, uint64_t seed)
 {
-	const struct small small = random_run(s, seed);
+	char text[OPTIONS_BYTES];
+	const struct small small = random_run(s, seed, text);
 	struct nvw_random random = {~seed};
 	const char *const setting =
 		s->workload == &nvw_workload || seed % 2 == 0 ? "nvram.atomicity=64B" : NULL;
@@ -302,7 +303,8 @@ TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 	parts.check = check_nothing;
 	NVW_FOR(i, STRUCTURES) {
 		NVW_FOR(seed, 8 * seeds()) {
-			const struct small small = random_run(&structures[i], 100 + seed);
+			char text[OPTIONS_BYTES];
+			const struct small small = random_run(&structures[i], 100 + seed, text);
 			struct rig r;
 
 			assert_true(rig_create(&r, &small, -1, seed, NULL));
