@@ -16,7 +16,7 @@
 
 #include "core/each.h"
 
-enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, DRAM = 16 << 20, OPS = 1 << 20 };
+enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
 
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
@@ -97,6 +97,12 @@ void nvw_option_stands(const struct nvw_options *options, const char *name, cons
 {
 }
 
+/* Tests give no default explicitly. */
+bool nvw_option_changed(const struct nvw_options *o, const char *name)
+{
+	return nvw_option_given(o, name);
+}
+
 static const struct nvw_option *option(const struct nvw_options *o, const char *name)
 {
 	const struct nvw_option *row = o->table;
@@ -115,6 +121,11 @@ const char *nvw_option_string(const struct nvw_options *o, const char *name)
 uint64_t nvw_option_u64(const struct nvw_options *o, const char *name)
 {
 	return strtoull(nvw_option_string(o, name), NULL, 0);
+}
+
+double nvw_option_real(const struct nvw_options *o, const char *name)
+{
+	return strtod(nvw_option_string(o, name), NULL);
 }
 
 unsigned nvw_option_choice(const struct nvw_options *o, const char *name)
@@ -446,6 +457,12 @@ uint64_t nvw_group_count(void)
 	return item_count / group_size;
 }
 
+/* Spread unevenly: nothing may depend on how many work-groups a CU gets. */
+unsigned nvw_cu_id(void)
+{
+	return (unsigned)(nvw_mix64(nvw_group_id() + 1) % CUS);
+}
+
 /* Nobody watches. */
 void nvw__epoch_tell(const struct nvw__epoch_told *told)
 {
@@ -668,6 +685,16 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 unsigned nvw_wavefront_width(const struct nvw_machine *m)
 {
 	return 32;
+}
+
+unsigned nvw_compute_units(const struct nvw_machine *m)
+{
+	return CUS;
+}
+
+uint64_t nvw_time_ps(const struct nvw_machine *m)
+{
+	return 0;
 }
 
 /* ---- Judgement ------------------------------------------------------------------------------------ */
