@@ -16,7 +16,6 @@
 #include "laboratory/spread.h"
 #include "report/words.h"
 
-#include <emu.h>
 
 static int crash_workload(const struct cli_session *s, struct crash_request *request)
 {

@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 
-#include <emu.h>
 #include <litmus/litmus.h>
 
 #include "commands.h"

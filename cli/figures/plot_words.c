@@ -9,7 +9,6 @@
 
 #include <config/config.h>
 
-#include "core/invariant.h"
 
 #include "../options.h"
 #include "../registry.h"

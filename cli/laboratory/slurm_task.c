@@ -10,7 +10,6 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/member.h"
-#include "core/newfile.h"
 #include "core/print.h"
 #include "report/words.h"
 #include "slurm_task.h"

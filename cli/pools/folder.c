@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "core/bounds.h"
-#include "core/each.h"
 #include "core/folder.h"
 #include "core/invariant.h"
 #include "core/member.h"

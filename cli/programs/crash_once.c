@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See crash_once.h. */
-#include "core/invariant.h"
 
 #include "crash_once.h"
 

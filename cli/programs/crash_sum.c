@@ -4,7 +4,6 @@
 
 #include <crashtest/group.h>
 
-#include "core/invariant.h"
 
 #include "crash_sum.h"
 

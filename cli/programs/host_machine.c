@@ -4,7 +4,6 @@
 
 #include <host/kernels.h>
 
-#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "../report/provenance.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
-#include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/member.h"

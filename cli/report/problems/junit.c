@@ -2,7 +2,6 @@
 /* Problems as JUnit's XML, which CI systems show as tests. See problems.h. */
 #include <string.h>
 
-#include "core/invariant.h"
 #include "core/member.h"
 
 #include "../page/html_text.h"
