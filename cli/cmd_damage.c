@@ -232,8 +232,7 @@ static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
 	char path[4096];
 
 	NVW_INVARIANT(i < c->copies);
-	NVW_FAIL_IF(!campaign_draw(c, first, places, i, &d), NVW_E_USAGE,
-		"%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
+	NVW_TRY(campaign_draw(c, first, places, i, &d));
 	NVW_PRINT(path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what],
 		damage_how_names[d.how]);
 	NVW_TRY(damage_copy(first, &d, path));

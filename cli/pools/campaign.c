@@ -326,7 +326,7 @@ static unsigned nth_bit(unsigned set, uint64_t n)
 	}
 }
 
-bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
+int campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
 	uint64_t i, struct damage *ret)
 {
 	NVW_INVARIANT(c->whats != 0 && c->hows != 0);
@@ -342,14 +342,9 @@ bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const
 
 		if (damage_draw(first, places, (enum rec_live)nth_bit(c->whats, turn % whats),
 			    (enum damage_how)nth_bit(c->hows, turn / whats % hows), &random, ret)) {
-			return true;
+			return 0;
 		}
 	}
-	return false;
-}
-
-static int nothing_to_damage(const struct nvw_pool *first)
-{
 	return nvw_fail(
 		NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
 }
@@ -429,9 +424,7 @@ static int run_all(struct run *r)
 		if (nvw_stopping()) {
 			return nvw_stop_error();
 		}
-		if (!campaign_draw(r->campaign, r->first, &r->places, i, &d)) {
-			return nothing_to_damage(r->first);
-		}
+		NVW_TRY(campaign_draw(r->campaign, r->first, &r->places, i, &d));
 		NVW_TRY(one_copy(r, &d));
 	}
 	return 0;

@@ -46,10 +46,10 @@ struct campaign {
 	} reason[CAMPAIGN_REASONS];
 };
 
-/* Draws copy number i, which is a function of the seed and i. False if the pool has nothing that could be
- * damaged so. */
-bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
-	uint64_t i, struct damage *ret);
+/* Draws copy number i, which is a function of the seed and i. NVW_E_USAGE if the pool has nothing that
+ * could be damaged so. */
+NVW_CHECKED int campaign_draw(const struct campaign *c, const struct nvw_pool *first,
+	const struct damage_places *places, uint64_t i, struct damage *ret);
 
 /*
  * Damages, recovers and judges all copies, in a temporary folder. first is open for reading.
