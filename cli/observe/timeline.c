@@ -47,6 +47,7 @@ struct cli_timeline {
 	bool is_open; /* the file */
 	struct cli_window window;
 	const struct cli_timeline_format *format;
+	void *writer; /* of the format, while it writes */
 	const struct nvw_machine *machine;
 	uint64_t origin_ps, complete_ps;
 	struct row *rows;
@@ -59,11 +60,6 @@ struct cli_timeline {
 };
 
 /* ---- Windows ------------------------------------------------------------------------------------- */
-
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
-}
 
 static int parse_edge(const char *text, uint64_t *ret_ps)
 {
@@ -301,8 +297,7 @@ static struct cli_track *find_track(const struct cli_timeline *t, uint32_t folde
 }
 
 /* A track that is new even if there is one of this name. */
-static struct cli_track *add_track(
-	struct cli_timeline *t, void *writer, uint32_t folder, const char *name, bool is_counter)
+static struct cli_track *add_track(struct cli_timeline *t, uint32_t folder, const char *name, bool is_counter)
 {
 	struct cli_track *const track = malloc(sizeof *track);
 
@@ -314,7 +309,7 @@ static struct cli_track *add_track(
 	*track = (struct cli_track){
 		.id = t->track_count + 1, .folder = folder, .name = name, .is_counter = is_counter};
 	t->tracks[t->track_count++] = track;
-	if (t->format->track(writer, track)) {
+	if (t->format->track(t->writer, track)) {
 		return NULL;
 	}
 	return track;
@@ -375,18 +370,18 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 }
 
 /* NULL without memory. */
-static const struct cli_track *folder_track(struct cli_timeline *t, void *writer, const char *name)
+static const struct cli_track *folder_track(struct cli_timeline *t, const char *name)
 {
 	const struct cli_track *const folder = find_track(t, 0, name);
 
-	return folder ? folder : add_track(t, writer, 0, name, false);
+	return folder ? folder : add_track(t, 0, name, false);
 }
 
-static const struct cli_track *track_of(struct cli_timeline *t, void *writer, const struct row *row)
+static const struct cli_track *track_of(struct cli_timeline *t, const struct row *row)
 {
-	const struct cli_track *const folder = folder_track(t, writer, folder_of(t, &row->sight));
+	const struct cli_track *const folder = folder_track(t, folder_of(t, &row->sight));
 
-	return folder ? add_track(t, writer, folder->id, track_name(t, row), false) : NULL;
+	return folder ? add_track(t, folder->id, track_name(t, row), false) : NULL;
 }
 
 /* ---- Slices -------------------------------------------------------------------------------------- */
@@ -411,24 +406,24 @@ static struct cli_mark mark_of(const struct row *row, const struct cli_track *tr
 		.value = s->number};
 }
 
-static int end_slice(struct cli_timeline *t, void *writer, const struct cli_track *track, uint64_t time)
+static int end_slice(struct cli_timeline *t, const struct cli_track *track, uint64_t time)
 {
 	return t->format->mark(
-		writer, &(struct cli_mark){.type = CLI_MARK_END, .track = track, .time_ps = time});
+		t->writer, &(struct cli_mark){.type = CLI_MARK_END, .track = track, .time_ps = time});
 }
 
 /* Writes rows without a lane. */
-static int write_instants(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
-	const struct cli_track *track)
+static int write_instants(
+	struct cli_timeline *t, struct row **order, uint32_t count, const struct cli_track *track)
 {
 	NVW_EACH(one, order, count) {
 		struct cli_mark mark = mark_of(*one, track);
 
 		mark.type = CLI_MARK_INSTANT;
-		NVW_TRY(t->format->mark(writer, &mark));
+		NVW_TRY(t->format->mark(t->writer, &mark));
 		mark.time_ps = (*one)->sight.to;
 		mark.name = "done";
-		NVW_TRY(t->format->mark(writer, &mark));
+		NVW_TRY(t->format->mark(t->writer, &mark));
 	}
 	return 0;
 }
@@ -439,20 +434,20 @@ struct open_slices {
 	unsigned depth;
 };
 
-static int end_slices(struct cli_timeline *t, void *writer, const struct cli_track *track,
-	struct open_slices *open, uint64_t until)
+static int end_slices(
+	struct cli_timeline *t, const struct cli_track *track, struct open_slices *open, uint64_t until)
 {
 	NVW_INVARIANT(open->depth <= NVW_COUNT(open->to));
 	while (open->depth && open->to[open->depth - 1] <= until) {
-		NVW_TRY(end_slice(t, writer, track, open->to[--open->depth]));
+		NVW_TRY(end_slice(t, track, open->to[--open->depth]));
 	}
 	return 0;
 }
 
 /* The rows of one track. Lanes and parts see to it that they do not overlap, but for parts in their barrier.
  */
-static int write_track(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
-	const struct cli_track *track)
+static int write_track(
+	struct cli_timeline *t, struct row **order, uint32_t count, const struct cli_track *track)
 {
 	struct open_slices open = {0};
 
@@ -461,8 +456,8 @@ static int write_track(struct cli_timeline *t, void *writer, struct row **order,
 		const struct cli_mark mark = mark_of(*one, track);
 		uint64_t to = s->to;
 
-		NVW_TRY(end_slices(t, writer, track, &open, s->from));
-		NVW_TRY(t->format->mark(writer, &mark));
+		NVW_TRY(end_slices(t, track, &open, s->from));
+		NVW_TRY(t->format->mark(t->writer, &mark));
 		if (mark.type != CLI_MARK_BEGIN || open.depth == NVW_COUNT(open.to)) {
 			continue;
 		}
@@ -471,7 +466,7 @@ static int write_track(struct cli_timeline *t, void *writer, struct row **order,
 		}
 		open.to[open.depth++] = to;
 	}
-	return end_slices(t, writer, track, &open, UINT64_MAX);
+	return end_slices(t, track, &open, UINT64_MAX);
 }
 
 /* Parts have their barrier's kind and lane from here on: they are inside it. */
@@ -494,8 +489,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Times at which a request comes or goes, each kind in ascending order: the length of the queue at each. */
-static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_track *track,
-	const uint64_t *come, const uint64_t *go, uint32_t count)
+static int write_lengths(struct cli_timeline *t, const struct cli_track *track, const uint64_t *come,
+	const uint64_t *go, uint32_t count)
 {
 	uint32_t came = 0, gone = 0;
 
@@ -511,7 +506,7 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 		const struct cli_mark mark = {
 			.type = CLI_MARK_COUNTER, .track = track, .time_ps = now, .value = came - gone};
 
-		NVW_TRY(t->format->mark(writer, &mark));
+		NVW_TRY(t->format->mark(t->writer, &mark));
 	}
 	NVW_INVARIANT(came == count);
 	return 0;
@@ -528,7 +523,7 @@ static void sort_times(struct row **order, uint32_t count, uint64_t *times)
 }
 
 /* The queue of a channel: its reads, or its writes, that have arrived and are not done. */
-static int write_queue(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
+static int write_queue(struct cli_timeline *t, struct row **order, uint32_t count)
 {
 	const struct emu_sight *const s = &order[0]->sight;
 	char name[3 * NAME];
@@ -538,13 +533,13 @@ static int write_queue(struct cli_timeline *t, void *writer, struct row **order,
 
 	NVW_INVARIANT(count > 0);
 	NVW_PRINT(name, "%s: in flight", track_name(t, order[0]));
-	track = add_track(t, writer, find_track(t, 0, folder_of(t, s))->id, keep(t, name), true);
+	track = add_track(t, find_track(t, 0, folder_of(t, s))->id, keep(t, name), true);
 	if (!times || !track) {
 		free(times);
-		return no_memory();
+		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 	}
 	sort_times(order, count, times);
-	r = write_lengths(t, writer, track, times, times + count, count);
+	r = write_lengths(t, track, times, times + count, count);
 	free(times);
 	return r;
 }
@@ -557,23 +552,23 @@ static bool has_queue(const struct row *row)
 }
 
 /* Writes all tracks of one place: a lane each, and its queue. */
-static int write_place(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
+static int write_place(struct cli_timeline *t, struct row **order, uint32_t count)
 {
 	NVW_INVARIANT(count > 0);
 	for (uint32_t from = 0, to; from < count; from = to) {
-		const struct cli_track *const track = track_of(t, writer, order[from]);
+		const struct cli_track *const track = track_of(t, order[from]);
 
 		NVW_ALLOCATED(track, "no memory for a timeline");
 		for (to = from; to < count && order[to]->lane == order[from]->lane; to++) {
 		}
 		if (order[from]->lane == LANES) {
-			NVW_TRY(write_instants(t, writer, order + from, to - from, track));
+			NVW_TRY(write_instants(t, order + from, to - from, track));
 		} else {
-			NVW_TRY(write_track(t, writer, order + from, to - from, track));
+			NVW_TRY(write_track(t, order + from, to - from, track));
 		}
 	}
 	if (has_queue(order[0])) {
-		return write_queue(t, writer, order, count);
+		return write_queue(t, order, count);
 	}
 	return 0;
 }
@@ -595,7 +590,7 @@ static void show_written(struct cli_timeline *t, uint32_t written)
 	}
 }
 
-static int write_all(struct cli_timeline *t, void *writer, struct row **order)
+static int write_all(struct cli_timeline *t, struct row **order)
 {
 	NVW_FOR(i, t->count) {
 		order[i] = &t->rows[i];
@@ -607,7 +602,7 @@ static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 	for (uint32_t from = 0, to; from < t->count; from = to) {
 		for (to = from; to < t->count && is_same_place(order[to], order[from]); to++) {
 		}
-		NVW_TRY(write_place(t, writer, order + from, to - from));
+		NVW_TRY(write_place(t, order + from, to - from));
 		show_written(t, to);
 	}
 	NVW_FAIL_IF(t->no_memory, NVW_E_MEMORY, "no memory for a timeline");
@@ -618,7 +613,8 @@ static int write_with(struct cli_timeline *t, struct row **order, struct cli_tim
 {
 	NVW_FAIL_IF(!order || !writer, NVW_E_MEMORY, "no memory for a timeline");
 	*writer = (struct cli_timeline_file){t->file.file, t->file.path};
-	const int r = write_all(t, writer, order), ended = t->format->end(writer);
+	t->writer = writer;
+	const int r = write_all(t, order), ended = t->format->end(writer);
 
 	return NVW_OR(r, ended);
 }
