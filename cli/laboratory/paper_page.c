@@ -199,31 +199,18 @@ static const struct paper_end *any_end(const struct papers *p, const struct pape
 	return NULL;
 }
 
-/* The row at both ends of each value. False if it has none. */
-static bool ends_of_row(
-	const struct page *p, const struct paper_row *row, char text[PAPER_SENSITIVE_MAX][TEXT_BYTES])
+/* The values of the paper at whose ends a shown row was measured. */
+static unsigned values_with_ends(
+	const struct papers *p, const char *paper, const struct paper_section *ret_value[PAPER_SENSITIVE_MAX])
 {
 	unsigned n = 0;
-	bool any = false;
 
-	for (unsigned i = 0; i < p->papers->sensitive_count && n < PAPER_SENSITIVE_MAX; i++) {
-		const struct paper_section *const s = &p->papers->sensitive[i];
-		const struct paper_end *const e = end_of(row, s);
-		char low[32], high[32];
-
-		if (strcmp(s->paper, row->paper) != 0 || !any_end(p->papers, s)) {
-			continue;
+	for (unsigned i = 0; i < p->sensitive_count && n < PAPER_SENSITIVE_MAX; i++) {
+		if (!strcmp(p->sensitive[i].paper, paper) && any_end(p, &p->sensitive[i])) {
+			ret_value[n++] = &p->sensitive[i];
 		}
-		text[n][0] = 0;
-		if (e) {
-			paper_one_number(e->value[0], row->form, low);
-			paper_one_number(e->value[1], row->form, high);
-			snprintf(text[n], TEXT_BYTES, "%s to %s", low, high);
-		}
-		n++;
-		any = any || e;
 	}
-	return any;
+	return n;
 }
 
 static void show_sensitive(const struct page *p, const char *paper)
@@ -245,49 +232,52 @@ static void show_sensitive(const struct page *p, const char *paper)
 	page_table_end(p);
 }
 
-static void show_cells(const struct page *p, const char *name, char text[PAPER_SENSITIVE_MAX][TEXT_BYTES],
-	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
+/* Nothing if it was measured at no end. */
+static void show_ends_of_row(const struct page *p, const struct paper_row *row,
+	const struct paper_section *const *value, unsigned n)
 {
-	NVW_INVARIANT(n >= 1 && n <= 1 + PAPER_SENSITIVE_MAX);
-	cell[0] = name;
-	for (unsigned k = 1; k < n; k++) {
-		cell[k] = text[k - 1];
+	char text[1 + PAPER_SENSITIVE_MAX][TEXT_BYTES] = {""}, low[32], high[32];
+	const char *cell[1 + PAPER_SENSITIVE_MAX] = {text[0]};
+	bool any = false;
+
+	NVW_INVARIANT(n <= PAPER_SENSITIVE_MAX);
+	paper_row_name(row, text[0], TEXT_BYTES);
+	NVW_FOR(k, n) {
+		const struct paper_end *const e = end_of(row, value[k]);
+
+		cell[k + 1] = text[k + 1];
+		if (e) {
+			paper_one_number(e->value[0], row->form, low);
+			paper_one_number(e->value[1], row->form, high);
+			NVW_PRINT(text[k + 1], "%s to %s", low, high);
+			any = true;
+		}
 	}
-	page_table_row(p, cell, n, false);
-}
-
-static void show_ends_of_row(const struct page *p, const char *paper, const struct paper_row *row,
-	const char *cell[1 + PAPER_SENSITIVE_MAX], unsigned n)
-{
-	char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
-
-	if (is_shown(row, paper) && ends_of_row(p, row, text)) {
-		paper_row_name(row, name, sizeof name);
-		show_cells(p, name, text, cell, n);
+	if (any) {
+		page_table_row(p, cell, n + 1, false);
 	}
 }
 
 /* A line per row that was measured at both ends of a free value, a column per value. */
 static void show_ends(const struct page *p, const char *paper)
 {
+	const struct paper_section *value[PAPER_SENSITIVE_MAX];
 	const char *cell[1 + PAPER_SENSITIVE_MAX] = {"here, from end to end"};
-	unsigned n = 1;
+	const unsigned n = values_with_ends(p->papers, paper, value);
 
-	for (unsigned i = 0; i < p->papers->sensitive_count && n <= PAPER_SENSITIVE_MAX; i++) {
-		const struct paper_section *const s = &p->papers->sensitive[i];
-
-		if (!strcmp(s->paper, paper) && any_end(p->papers, s)) {
-			cell[n++] = s->name;
-		}
-	}
-	if (n == 1) {
+	if (n == 0) {
 		return;
 	}
 	show_sensitive(p, paper);
 	page_table_begin(p);
-	page_table_row(p, cell, n, true);
+	NVW_FOR(k, n) {
+		cell[k + 1] = value[k]->name;
+	}
+	page_table_row(p, cell, n + 1, true);
 	NVW_EACH(row, p->papers->row, p->papers->row_count) {
-		show_ends_of_row(p, paper, row, cell, n);
+		if (is_shown(row, paper)) {
+			show_ends_of_row(p, row, value, n);
+		}
 	}
 	page_table_end(p);
 }
