@@ -351,12 +351,8 @@ static int plan_rows(const struct bench *b, struct table_plan *plan)
 int bench_check_former(const struct bench *b, const char *path)
 {
 	struct table_plan plan = {.kind = "benchmark"};
-	struct former f = {.plan = &plan};
-	int error = plan_rows(b, &plan);
+	const int error = NVW_OR(plan_rows(b, &plan), former_check(&plan, path));
 
-	error = NVW_OR(error, former_open(&plan, path, &f));
-	error = NVW_OR(error, former_check_points(&f));
-	former_end(&f);
 	table_plan_end(&plan);
 	return error;
 }

@@ -6,14 +6,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../report/numbers.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
 #include "core/text_stream.h"
+#include "sweep.h"
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the points of a table");
-}
+struct former {
+	const struct table_plan *plan;
+	const char *path;
+	struct plot_table table; /* no rows: there is no file, and nothing is replaced */
+	unsigned axes;
+	unsigned column[TABLE_AXES_MAX]; /* of the plan's axes */
+};
 
 /* ---- The plan ------------------------------------------------------------------------------------ */
 
@@ -44,7 +50,8 @@ int table_plan_add(struct table_plan *plan, const char *const *values)
 	const int failed = !text || json_object_set_new_nocheck(plan->points, text, json_true());
 
 	free(text);
-	return failed ? no_memory() : 0;
+	NVW_FAIL_IF(failed, NVW_E_MEMORY, "no memory for the points of a table");
+	return 0;
 }
 
 void table_plan_end(struct table_plan *plan)
@@ -55,7 +62,7 @@ void table_plan_end(struct table_plan *plan)
 
 /* ---- Axes ---------------------------------------------------------------------------------------- */
 
-int former_refuse(const struct former *f, const char *why, const char *what)
+static int refuse(const struct former *f, const char *why, const char *what)
 {
 	return nvw_fail(NVW_E_USAGE, "%s: %s%s: name another --output, or replace it by --overwrite", f->path,
 		why, what);
@@ -66,7 +73,7 @@ static int refuse_kind(const struct former *f)
 	char why[80];
 
 	NVW_PRINT(why, "this is no table of a %s", f->plan->kind);
-	return former_refuse(f, why, "");
+	return refuse(f, why, "");
 }
 
 static int refuse_axes(const struct former *f, const char *which, const char *axis)
@@ -74,7 +81,7 @@ static int refuse_axes(const struct former *f, const char *which, const char *ax
 	char why[120];
 
 	NVW_PRINT(why, "this is the table of another %s, with %s", f->plan->kind, which);
-	return former_refuse(f, why, axis);
+	return refuse(f, why, axis);
 }
 
 /* Columns before the status. 0: this is no table of a sweep, nor of a benchmark. */
@@ -115,15 +122,14 @@ static int match_axes(struct former *f)
 	return 0;
 }
 
-int former_open(const struct table_plan *plan, const char *path, struct former *f)
+static int open_table(struct former *f)
 {
 	struct stat about;
 
-	*f = (struct former){.plan = plan, .path = path};
-	if (stat(path, &about) || !S_ISREG(about.st_mode)) {
+	if (stat(f->path, &about) || !S_ISREG(about.st_mode)) {
 		return 0;
 	}
-	const int error = plot_table_read(path, &f->table);
+	const int error = plot_table_read(f->path, &f->table);
 
 	if (error == NVW_E_MEMORY) {
 		return error;
@@ -148,7 +154,7 @@ static int refuse_point(const struct former *f, char *text)
 
 	join_lines(text);
 	NVW_PRINT(why, "the table has a point that this %s lacks: ", f->plan->kind);
-	return former_refuse(f, why, text);
+	return refuse(f, why, text);
 }
 
 static int check_row(const struct former *f, unsigned row)
@@ -169,15 +175,46 @@ static int check_row(const struct former *f, unsigned row)
 	return error;
 }
 
-int former_check_points(const struct former *f)
+/* ---- All of it ----------------------------------------------------------------------------------- */
+
+/* Whether the table has the numbers of another command's reports, and none of this one's. */
+static bool has_other_command(const struct former *f)
 {
+	static const char *const commands[] = {"run", "crash", "torture", "litmus"};
+	bool has_other = false;
+
+	NVW_INVARIANT(f->axes <= f->table.columns);
+	for (unsigned i = f->axes; i < f->table.columns; i++) {
+		const char *const name = sweep_behind_protocol(f->table.field[i]);
+
+		if (cli_number_is_of("any", name)) {
+			continue;
+		}
+		if (cli_number_is_of(f->plan->command, name)) {
+			return false;
+		}
+		has_other = has_other ||
+			    NVW_ANY(one, commands, NVW_COUNT(commands), cli_number_is_of(*one, name));
+	}
+	return has_other;
+}
+
+static int check_table(const struct former *f)
+{
+	if (f->table.rows > 0 && f->plan->command && has_other_command(f)) {
+		return refuse(f, "this is the table of another command than ", f->plan->command);
+	}
 	NVW_FOR(i, f->table.rows) {
 		NVW_TRY(check_row(f, i));
 	}
 	return 0;
 }
 
-void former_end(struct former *f)
+int former_check(const struct table_plan *plan, const char *path)
 {
-	plot_table_end(&f->table);
+	struct former f = {.plan = plan, .path = path};
+	const int error = NVW_OR(open_table(&f), check_table(&f));
+
+	plot_table_end(&f.table);
+	return error;
 }

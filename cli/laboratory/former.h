@@ -15,7 +15,7 @@ enum { TABLE_AXES_MAX = 32 };
 
 /* The table that is to be written. */
 struct table_plan {
-	const char *kind; /* "sweep" */
+	const char *kind, *command; /* "sweep", and whose numbers it has; NULL: not to be checked */
 	unsigned axes;
 	const char *axis[TABLE_AXES_MAX];
 	json_t *points; /* named by their values, a line for each axis; owned */
@@ -25,21 +25,7 @@ struct table_plan {
 NVW_CHECKED int table_plan_add(struct table_plan *plan, const char *const *values);
 void table_plan_end(struct table_plan *plan);
 
-struct former {
-	const struct table_plan *plan;
-	const char *path;
-	struct plot_table table; /* no rows: there is no file, and nothing is replaced */
-	unsigned axes;
-	unsigned column[TABLE_AXES_MAX]; /* of the plan's axes */
-};
-
-/* NVW_E_USAGE if the file is no such table, or has other axes. Release by former_end(), also after an
- * error. */
-NVW_CHECKED int former_open(const struct table_plan *plan, const char *path, struct former *ret_former);
-/* NVW_E_USAGE if it has a point that the plan lacks. */
-NVW_CHECKED int former_check_points(const struct former *former);
-/* NVW_E_USAGE, with what the table is. */
-NVW_CHECKED int former_refuse(const struct former *former, const char *why, const char *what);
-void former_end(struct former *former);
+/* NVW_E_USAGE if there is a file that is no such table, has other axes, or a point that the plan lacks. */
+NVW_CHECKED int former_check(const struct table_plan *plan, const char *path);
 
 #endif

@@ -12,11 +12,6 @@
 
 enum { FOLDER_KEY_BYTES = 12 };
 
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the parts of a job array");
-}
-
 //* ---- Words --------------------------------------------------------------------------------------- */
 static bool is_left_out(const char *word, const char *const *names)
 {
@@ -78,7 +73,7 @@ int spread_add(struct spread *s, struct sweep_words *words)
 	NVW_INVARIANT(words->count > 0);
 	if (!NVW_ROOM(s->part, s->room, s->count + 1)) {
 		sweep_words_end(words);
-		return no_memory();
+		return nvw_fail(NVW_E_MEMORY, "no memory for the parts of a job array");
 	}
 	struct spread_part *const p = &s->part[s->count++];
 

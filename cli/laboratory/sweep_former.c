@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a sweep may replace the table in its place (former.h). Its columns say of which command it is. */
+/* Whether a sweep may replace the table in its place (former.h). */
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "../report/numbers.h"
 #include "former.h"
 #include "sweep.h"
 
@@ -34,48 +33,11 @@ static int plan_points(const struct sweep *s, struct table_plan *plan)
 	return 0;
 }
 
-/* Whether the table has the numbers of another command's reports, and none of this one's. */
-static bool has_other_command(const struct former *f, const char *command)
-{
-	static const char *const commands[] = {"run", "crash", "torture", "litmus"};
-	bool has_other = false;
-
-	NVW_INVARIANT(f->axes <= f->table.columns);
-	for (unsigned i = f->axes; i < f->table.columns; i++) {
-		const char *const name = sweep_behind_protocol(f->table.field[i]);
-
-		if (cli_number_is_of("any", name)) {
-			continue;
-		}
-		if (cli_number_is_of(command, name)) {
-			return false;
-		}
-		has_other = has_other ||
-			    NVW_ANY(one, commands, NVW_COUNT(commands), cli_number_is_of(*one, name));
-	}
-	return has_other;
-}
-
-static int check_table(const struct sweep *s, const struct former *f)
-{
-	if (f->table.rows == 0) {
-		return 0;
-	}
-	if (has_other_command(f, s->command)) {
-		return former_refuse(f, "this is the table of another command than ", s->command);
-	}
-	return former_check_points(f);
-}
-
 int sweep_check_former(const struct sweep *s, const char *table)
 {
-	struct table_plan plan = {.kind = "sweep"};
-	struct former f = {.plan = &plan};
-	int error = plan_points(s, &plan);
+	struct table_plan plan = {.kind = "sweep", .command = s->command};
+	const int error = NVW_OR(plan_points(s, &plan), former_check(&plan, table));
 
-	error = NVW_OR(error, former_open(&plan, table, &f));
-	error = NVW_OR(error, check_table(s, &f));
-	former_end(&f);
 	table_plan_end(&plan);
 	return error;
 }
