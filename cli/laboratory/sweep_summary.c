@@ -15,6 +15,7 @@
 #include "core/member.h"
 #include "core/newfile.h"
 #include "core/order.h"
+#include "core/print.h"
 #include "core/search.h"
 #include "confidence.h"
 #include "sweep.h"
@@ -26,11 +27,14 @@ struct group {
 	double *value; /* ok, sorted */
 	struct confidence mean;
 	struct confidence ratio; /* 0: none */
+	char variant[256];       /* "scope=kernel": the values of the baseline's axes */
 };
 
 struct summary {
 	const struct sweep *sweep;
 	int seed; /* axis, -1: none */
+	const struct sweep_point **sorted;
+	const char *metric;
 	struct group *group;
 	unsigned count;
 	json_t *rows, *means;
@@ -86,18 +90,20 @@ static void clear_groups(struct summary *m)
 	m->count = 0;
 }
 
-static int add_point(struct summary *m, const struct sweep_point **sorted, const char *metric, unsigned i)
+static int add_point(struct summary *m, unsigned i)
 {
+	const struct sweep_point *const p = m->sorted[i];
+
 	NVW_INVARIANT(i < m->sweep->count);
-	if (i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0) {
-		m->group[m->count++].first = sorted[i];
+	if (i == 0 || compare_points(m, m->sorted[i - 1], p) != 0) {
+		m->group[m->count++].first = p;
 	}
 	struct group *const g = &m->group[m->count - 1];
 
 	NVW_INVARIANT(m->count <= i + 1 && g->points <= i);
 	NVW_GROWN(g->value, g->room, g->ok + 1, "no memory for the summary");
 	g->points++;
-	g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
+	g->ok += value_of(p, m->metric, &g->value[g->ok]);
 	return 0;
 }
 
@@ -111,7 +117,7 @@ static void measure_groups(struct summary *m)
 	}
 }
 
-static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
+static int make_groups(struct summary *m)
 {
 	const unsigned count = m->sweep->count;
 
@@ -119,7 +125,7 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 	m->group = calloc(count, sizeof *m->group);
 	NVW_ALLOCATED(m->group, "no memory for the summary");
 	NVW_FOR(i, count) {
-		NVW_TRY(add_point(m, sorted, metric, i));
+		NVW_TRY(add_point(m, i));
 	}
 	measure_groups(m);
 	return 0;
@@ -189,7 +195,7 @@ static void add_values(json_t *row, const struct group *g)
 	add_real(row, "ratio_confidence_95", has_ratio, g->ratio.half);
 }
 
-static json_t *row_of(const struct summary *m, const struct group *g, const char *metric)
+static json_t *row_of(const struct summary *m, const struct group *g)
 {
 	const struct sweep *const s = m->sweep;
 	json_t *const row = json_object();
@@ -199,49 +205,42 @@ static json_t *row_of(const struct summary *m, const struct group *g, const char
 			member_set_text(row, s->axis[k].name, sweep_value(s, g->first, k));
 		}
 	}
-	member_set_text(row, "metric", metric);
+	member_set_text(row, "metric", m->metric);
 	member_set_number(row, "points", g->points);
 	member_set_number(row, "ok", g->ok);
 	add_values(row, g);
 	return row;
 }
 
-static void add_rows(struct summary *m, const char *metric)
+static void add_rows(struct summary *m)
 {
-	NVW_FOR(i, m->count) {
-		json_array_append_new(m->rows, row_of(m, &m->group[i], metric));
+	NVW_EACH(group, m->group, m->count) {
+		json_array_append_new(m->rows, row_of(m, group));
 	}
 }
 
-/* "scope=kernel": the values of the baseline's axes. */
-static void variant_text(const struct summary *m, const struct group *g, char *text, size_t room)
+static void name_variant(const struct summary *m, struct group *g)
 {
 	const struct sweep *const s = m->sweep;
-	const char *separator = "";
-	size_t used = 0;
+	char one[sizeof g->variant];
 
-	*text = 0;
-	for (unsigned k = 0; k < s->axis_count && used < room; k++) {
+	NVW_FOR(k, s->axis_count) {
 		if (is_of_baseline(s, k)) {
-			used += (size_t)snprintf(text + used, room - used, "%s%s=%s", separator,
-				s->axis[k].name, sweep_value(s, g->first, k));
-			separator = " ";
+			NVW_PRINT(one, "%s=%s", s->axis[k].name, sweep_value(s, g->first, k));
+			words_add(g->variant, sizeof g->variant, " ", one);
 		}
 	}
 }
 
 /* The interval of the mean of logarithms is the root of the sum of the squares of theirs. */
-static json_t *mean_of(const struct summary *m, const char *variant, const char *metric)
+static json_t *mean_of(const struct summary *m, const char *variant)
 {
 	double sum = 0, squares = 0, least = INFINITY, most = 0;
 	unsigned n = 0;
 
 	NVW_INVARIANT(m->sweep->baseline.count > 0);
 	NVW_EACH(g, m->group, m->count) {
-		char text[256];
-
-		variant_text(m, g, text, sizeof text);
-		if (g->ratio.mean > 0 && !strcmp(text, variant)) {
+		if (g->ratio.mean > 0 && !strcmp(g->variant, variant)) {
 			sum += log(g->ratio.mean);
 			squares += pow(g->ratio.half / g->ratio.mean, 2);
 			least = fmin(least, g->ratio.mean);
@@ -252,31 +251,25 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 	if (n == 0) {
 		return NULL;
 	}
-	json_t *const mean = json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
-		"geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n);
+	json_t *const mean = json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", m->metric, "points",
+		variant, "geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n);
 
 	add_real(mean, "confidence_95", true, exp(sum / n) * sqrt(squares) / n);
 	return mean;
 }
 
-static void add_means(struct summary *m, const char *metric)
+static void add_means(struct summary *m)
 {
-	json_t *const done = json_object();
-
+	NVW_EACH(group, m->group, m->count) {
+		name_variant(m, group);
+	}
 	for (unsigned i = 0; m->sweep->baseline.count && i < m->count; i++) {
-		char text[256];
+		const char *const variant = m->group[i].variant;
 
-		variant_text(m, &m->group[i], text, sizeof text);
-		if (!json_object_get(done, text)) {
-			json_t *const mean = mean_of(m, text, metric);
-
-			json_object_set_new(done, text, json_true());
-			if (mean) {
-				json_array_append_new(m->means, mean);
-			}
+		if (!NVW_ANY(before, m->group, i, !strcmp(before->variant, variant))) {
+			json_array_append_new(m->means, mean_of(m, variant)); /* not NULL, which is none */
 		}
 	}
-	json_decref(done);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------- */
@@ -296,21 +289,21 @@ static bool is_known(const struct sweep *s, const char *metric)
 	return !any_ok;
 }
 
-static void add_summary(struct summary *m, const char *metric)
+static void add_summary(struct summary *m)
 {
 	set_ratios(m);
-	add_rows(m, metric);
-	add_means(m, metric);
+	add_rows(m);
+	add_means(m);
 }
 
-static int summarise(struct summary *m, const struct sweep_point **sorted, const char *metric)
+static int summarise(struct summary *m)
 {
-	NVW_FAIL_IF(!is_known(m->sweep, metric), NVW_E_USAGE, "%s: metrics: no point has a number named %s",
-		m->sweep->where, metric);
-	const int r = make_groups(m, sorted, metric);
+	NVW_FAIL_IF(!is_known(m->sweep, m->metric), NVW_E_USAGE,
+		"%s: metrics: no point has a number named %s", m->sweep->where, m->metric);
+	const int r = make_groups(m);
 
 	if (!r) {
-		add_summary(m, metric);
+		add_summary(m);
 	}
 	clear_groups(m);
 	return r;
@@ -329,33 +322,31 @@ static const char *standard_metric(const char *command)
 static int summarise_all(struct summary *m, char *metrics)
 {
 	const struct sweep *const s = m->sweep;
-	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
-	int r = 0;
 
 	NVW_INVARIANT(s->count > 0);
-	if (!sorted || !metrics) {
-		free(sorted);
-		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
-	}
+	NVW_FAIL_IF(!m->sorted || !metrics, NVW_E_MEMORY, "no memory for the summary");
 	NVW_FOR(i, s->count) {
-		sorted[i] = &s->point[i];
+		m->sorted[i] = &s->point[i];
 	}
-	qsort_r(sorted, s->count, sizeof *sorted, by_point, m);
-	for (char *metric; r == 0 && (metric = strtok_r(metrics, ", ", &metrics));) {
-		r = summarise(m, sorted, metric);
+	qsort_r(m->sorted, s->count, sizeof *m->sorted, by_point, m);
+	while ((m->metric = strtok_r(metrics, ", ", &metrics))) {
+		NVW_TRY(summarise(m));
 	}
-	free(sorted);
-	return r;
+	return 0;
 }
 
 int sweep_summarise(struct sweep *s)
 {
-	struct summary m = {
-		.sweep = s, .seed = sweep_axis_named(s, "seed"), .rows = json_array(), .means = json_array()};
+	struct summary m = {.sweep = s,
+		.seed = sweep_axis_named(s, "seed"),
+		.sorted = malloc(s->count * sizeof *m.sorted),
+		.rows = json_array(),
+		.means = json_array()};
 	char *const metrics = strdup(NVW_OR(s->metrics, standard_metric(s->command)));
 	const int r = summarise_all(&m, metrics);
 
 	free(metrics);
+	free(m.sorted);
 	s->summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
 	return r;
 }
