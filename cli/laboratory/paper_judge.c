@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/print.h"
 #include "paper.h"
 
 const char paper_usual_reason[] = "not within a third";
@@ -104,52 +105,52 @@ static bool is_near(const struct paper_row *row)
 
 /* ---- The rules ----------------------------------------------------------------------------- */
 
-static bool is_unmeasured(const struct paper_row *row, char *remark, size_t room)
+static bool is_unmeasured(struct paper_row *row)
 {
 	const char *const cannot = paper_text(row->keys, "cannot");
 
-	snprintf(remark, room, "%s", NVW_OR(cannot, row->here.reason));
+	NVW_PRINT(row->judgement, "%s", NVW_OR(cannot, row->here.reason));
 	return row->here.count == 0;
 }
 
-static bool is_text(const struct paper_row *row, const char *key, char *remark, size_t room)
+static bool is_text(struct paper_row *row, const char *key)
 {
 	const char *const text = paper_text(row->keys, key);
 
-	snprintf(remark, room, "%s", NVW_OR(text, ""));
+	NVW_PRINT(row->judgement, "%s", NVW_OR(text, ""));
 	return text != NULL;
 }
 
-static bool is_incomparable(const struct paper_row *row, char *remark, size_t room)
+static bool is_incomparable(struct paper_row *row)
 {
-	return is_text(row, "incomparable", remark, room);
+	return is_text(row, "incomparable");
 }
 
-static bool has_other_sign(const struct paper_row *row, char *remark, size_t room)
+static bool has_other_sign(struct paper_row *row)
 {
-	snprintf(remark, room, "other sign");
+	NVW_PRINT(row->judgement, "other sign");
 	return !is_on_side(row, row->here.mean);
 }
 
-static bool has_other_size(const struct paper_row *row, char *remark, size_t room)
+static bool has_other_size(struct paper_row *row)
 {
-	snprintf(remark, room, "%s", is_share(row) ? "not within 10 points" : paper_usual_reason);
+	NVW_PRINT(row->judgement, "%s", is_share(row) ? "not within 10 points" : paper_usual_reason);
 	return !is_near(row);
 }
 
-static bool is_known_luck(const struct paper_row *row, char *remark, size_t room)
+static bool is_known_luck(struct paper_row *row)
 {
-	return is_text(row, "luck", remark, room);
+	return is_text(row, "luck");
 }
 
-static bool has_mixed_seeds(const struct paper_row *row, char *remark, size_t room)
+static bool has_mixed_seeds(struct paper_row *row)
 {
-	snprintf(remark, room, "seeds differ in sign");
+	NVW_PRINT(row->judgement, "seeds differ in sign");
 	return !is_on_side(row, row->here.least) || !is_on_side(row, row->here.most);
 }
 
 /* Points of the mean on its other side that the paper does not name. */
-static bool has_opposite_rows(const struct paper_row *row, char *remark, size_t room)
+static bool has_opposite_rows(struct paper_row *row)
 {
 	const char *const named = paper_text(row->keys, "opposite");
 	char others[PAPER_REASON_BYTES];
@@ -157,7 +158,7 @@ static bool has_opposite_rows(const struct paper_row *row, char *remark, size_t 
 	if (sign_of(row) == 0 || !paper_opposites(&row->measure, no_change, named, others, sizeof others)) {
 		return false;
 	}
-	snprintf(remark, room, "rows of the mean have the other sign: %s", others);
+	NVW_PRINT(row->judgement, "rows of the mean have the other sign: %.473s", others);
 	return true;
 }
 
@@ -166,11 +167,11 @@ static bool turns(const struct paper_row *row, const struct paper_end *e)
 	return e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]));
 }
 
-static bool turns_by_free_value(const struct paper_row *row, char *remark, size_t room)
+static bool turns_by_free_value(struct paper_row *row)
 {
 	NVW_EACH(e, row->end, row->ends) {
 		if (turns(row, e)) {
-			snprintf(remark, room, "the sign is decided by %s", e->of->name);
+			NVW_PRINT(row->judgement, "the sign is decided by %s", e->of->name);
 			return true;
 		}
 	}
@@ -178,7 +179,7 @@ static bool turns_by_free_value(const struct paper_row *row, char *remark, size_
 }
 
 static const struct rule {
-	bool (*applies)(const struct paper_row *row, char *remark, size_t room);
+	bool (*applies)(struct paper_row *row);
 	enum paper_verdict verdict;
 } rules[] = {
 	{is_unmeasured, PAPER_UNJUDGED},
@@ -194,7 +195,7 @@ static const struct rule {
 static void judge(struct paper_row *row)
 {
 	NVW_EACH_IN(rule, rules) {
-		if (rule->applies(row, row->judgement, sizeof row->judgement)) {
+		if (rule->applies(row)) {
 			row->verdict = rule->verdict;
 			return;
 		}
