@@ -6,9 +6,9 @@
 
 #include "report/words.h"
 #include "commands.h"
+#include "exported.h"
 #include "core/invariant.h"
 #include "core/member.h"
-#include "core/newfile.h"
 #include "core/print.h"
 #include "pools/pool_command.h"
 #include "pools/campaign.h"
@@ -215,16 +215,6 @@ static int run_campaign(
 
 /* ---- Copies that are kept ------------------------------------------------------------------------ */
 
-static int write_manifest(const char *folder, json_t *manifest)
-{
-	struct nvw_new_file file;
-	char path[4096];
-
-	NVW_PRINT(path, "%s/manifest.json", folder);
-	NVW_TRY(nvw_new_file_begin(path, false, &file));
-	return nvw_new_file_end(&file, cli_print_json(json_incref(manifest), file.file));
-}
-
 static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
 	const struct damage_places *places, uint64_t i, const char *folder, json_t *list)
 {
@@ -253,11 +243,9 @@ static int keep_copies(const struct campaign *c, const struct nvw_pool *first, c
 		error = keep_copy(c, first, &places, i, folder, list);
 	}
 	if (error == 0) {
-		json_t *const manifest = json_pack("{s:s, s:I, s:O, s:o}", "pool", nvw_pool_path(first),
-			"seed", (json_int_t)c->seed, "copies", list, "made_by", cli_provenance(NULL, NULL));
-
-		error = write_manifest(folder, manifest);
-		json_decref(manifest);
+		error = exported_manifest(folder,
+			json_pack("{s:s, s:I, s:O, s:o}", "pool", nvw_pool_path(first), "seed",
+				(json_int_t)c->seed, "copies", list, "made_by", cli_provenance(NULL, NULL)));
 	}
 	json_decref(list);
 	damage_places_end(&places);

@@ -155,9 +155,10 @@ static int copy_state(const char *from, const char *to)
 	return 0;
 }
 
-static int tool_on_state(const char *folder, const char *tool, json_t *state, int *ret_status)
+static int tool_on_state(const char *folder, const char *tool, json_t *state)
 {
 	struct nvw_folder scratch;
+	int status = 0;
 	char from[PATH_BYTES], to[NVW__FOLDER_PATH + 16], command[COMMAND_BYTES];
 
 	NVW_PRINT(from, "%s/%s", folder, member_string(state, "file"));
@@ -168,8 +169,8 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	error = NVW_OR(error, copy_state(from, to));
 	const double began = ct_wall_seconds();
 
-	error = NVW_OR(error, run_tool(command, ret_status));
-	member_set_number(state, "tool_status", *ret_status);
+	error = NVW_OR(error, run_tool(command, &status));
+	member_set_number(state, "tool_status", status);
 	member_set_real(state, "tool_seconds", ct_wall_seconds() - began);
 	nvw_folder_remove(&scratch);
 	return error;
@@ -204,26 +205,16 @@ static void print_times(const char *tool, const struct tool_times times[STATUSES
 	}
 }
 
-static int tool_on_one(const char *folder, const char *tool, json_t *state, struct tool_times times[STATUSES])
-{
-	int status = 0;
-
-	NVW_TRY(tool_on_state(folder, tool, state, &status));
-	add_time(&times[status & 0xff], member_real(state, "tool_seconds"));
-	return status != 0;
-}
-
 static int tool_on_all(const char *folder, const char *tool, json_t *states, bool quiet, unsigned *ret_failed)
 {
 	struct tool_times times[STATUSES] = {{0}};
 
 	JSON_EACH(state, states) {
-		const int failed = tool_on_one(folder, tool, state, times);
+		NVW_TRY(tool_on_state(folder, tool, state));
+		const long long status = member_number(state, "tool_status");
 
-		if (failed < 0) {
-			return failed;
-		}
-		*ret_failed += (unsigned)failed;
+		add_time(&times[status & 0xff], member_real(state, "tool_seconds"));
+		*ret_failed += status != 0;
 	}
 	if (!quiet) {
 		print_times(tool, times);
@@ -233,16 +224,12 @@ static int tool_on_all(const char *folder, const char *tool, json_t *states, boo
 
 /* ---- The manifest -------------------------------------------------------------------------------- */
 
-static int write_manifest(const char *folder, const char *tool, json_t *states, const json_t *made_by)
+int exported_manifest(const char *folder, json_t *manifest)
 {
-	json_t *const manifest = json_pack("{s:O, s:O*}", "states", states, "made_by", made_by);
 	struct nvw_new_file file;
 	char path[PATH_BYTES];
 
-	NVW_INVARIANT(json_is_array(states));
-	if (tool) {
-		member_set_text(manifest, "tool", tool);
-	}
+	NVW_INVARIANT(json_is_object(manifest));
 	NVW_PRINT(path, "%s/manifest.json", folder);
 	const int error = nvw_new_file_begin(path, false, &file);
 
@@ -268,7 +255,12 @@ int exported_end(
 		error = tool_on_all(folder, tool, states, quiet, ret_failed);
 	}
 	if (error == 0 || error == NVW_E_STOPPED) {
-		const int written = write_manifest(folder, tool, states, made_by);
+		json_t *const manifest = json_pack("{s:O, s:O*}", "states", states, "made_by", made_by);
+
+		if (tool) {
+			member_set_text(manifest, "tool", tool);
+		}
+		const int written = exported_manifest(folder, manifest);
 
 		error = NVW_OR(error, written);
 	}

@@ -20,4 +20,7 @@ NVW_CHECKED int exported_begin(const char *folder);
 NVW_CHECKED int exported_end(
 	const char *folder, const char *tool, const json_t *made_by, bool quiet, unsigned *ret_failed);
 
+/* Writes manifest.json into the folder; the manifest is released. */
+NVW_CHECKED int exported_manifest(const char *folder, json_t *manifest);
+
 #endif
