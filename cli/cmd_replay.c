@@ -43,41 +43,40 @@ static unsigned number_of(const json_t *o, const char *name)
 	return (unsigned)member_number(o, name);
 }
 
-/* Replays a finding of an external checker. */
 static int judge_by_checker(
-	const struct ct_saved *s, const struct ct_operations *operations, struct ct_finding *ret_finding)
+	const struct ct_saved *s, const struct ct_asked_is *is, struct ct_finding *ret_finding)
 {
-	const struct ct_checker_is is = {.command = words_or(member_text(s->head, "checker"), NULL),
-		.library = member_text(s->head, "library"),
-		.next = words_or(member_text(s->head, "and_then"), NULL),
-		.bytes = member_count(s->head, "image_bytes"),
-		.timeout_ms = number_of(s->head, "timeout_ms"),
-		.operations = operations};
-
 	struct ct_checker checker;
-	const int error = NVW_OR(ct_checker_create(&is, &checker),
-		ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding));
+	const int error = NVW_OR(ct_checker_create(is, member_text(s->head, "library"), &checker),
+		ct_saved_judge(s, ct_checker_judge, &checker, is->timeout_ms, ret_finding));
 	ct_checker_destroy(&checker);
 	return error;
 }
 
 /* Replays a finding of --oracle=replay: the possible outputs of the state were saved with it. */
-static int judge_by_output(const struct ct_saved *s, const char *command, struct ct_finding *ret_finding)
+static int judge_by_output(
+	const struct ct_saved *s, const struct ct_asked_is *is, struct ct_finding *ret_finding)
 {
-	const char *const next = words_or(member_text(s->head, "and_then"), NULL);
 	struct ct_replay_oracle o;
-	const int error = NVW_OR(ct_replay_oracle_load(command, next, s->head, &o),
-		ct_saved_judge(s, ct_replay_oracle_judge, &o, o.asked.timeout_ms, ret_finding));
+	const int error = NVW_OR(ct_replay_oracle_load(is, s->head, &o),
+		ct_saved_judge(s, ct_replay_oracle_judge, &o, is->timeout_ms, ret_finding));
 	ct_replay_oracle_destroy(&o);
 	return error;
 }
 
+/* Replays a finding of a checker from elsewhere, or of --oracle=replay. */
 static int judge_with(
 	const struct ct_saved *s, const struct ct_operations *all, struct ct_finding *ret_finding)
 {
-	const char *const recover = member_text(s->head, "recover");
+	const char *const recover = words_or(member_text(s->head, "recover"), NULL);
+	const struct ct_asked_is is = {
+		.command = NVW_OR(recover, words_or(member_text(s->head, "checker"), NULL)),
+		.next = words_or(member_text(s->head, "and_then"), NULL),
+		.bytes = member_count(s->head, "image_bytes"),
+		.timeout_ms = number_of(s->head, "timeout_ms"),
+		.operations = recover ? NULL : all};
 
-	return *recover ? judge_by_output(s, recover, ret_finding) : judge_by_checker(s, all, ret_finding);
+	return recover ? judge_by_output(s, &is, ret_finding) : judge_by_checker(s, &is, ret_finding);
 }
 
 static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_finding)

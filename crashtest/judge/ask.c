@@ -527,14 +527,16 @@ static int make_shared(struct ct_asked *c)
 	return 0;
 }
 
-int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
-	const struct ct_operations *operations, struct ct_asked *ret)
+int ct_asked_make(const struct ct_asked_is *is, const char *option, struct ct_asked *ret)
 {
-	if (next) {
-		NVW_TRY(ct_command_make(next, "--and-then", &ret->next));
+	const struct ct_operations *const operations = is->operations;
+
+	NVW_TRY(ct_command_make(is->command, option, &ret->command));
+	if (is->next) {
+		NVW_TRY(ct_command_make(is->next, "--and-then", &ret->next));
 	}
-	ret->bytes = bytes;
-	ret->timeout_ms = timeout_ms;
+	ret->bytes = is->bytes;
+	ret->timeout_ms = is->timeout_ms;
 	NVW_TRY(make_shared(ret));
 	/* In memory rather than on a disk: the files are written once a state. */
 	NVW_TRY(nvw_folder_make("check", true, &ret->folder));

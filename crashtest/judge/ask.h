@@ -36,7 +36,16 @@
 /* "off": every state is asked. */
 #define CT_READ_SETS_VARIABLE "NVWAVE_READ_SETS"
 
-/* Zero-initialise; the command is filled in first (ct_command_make). */
+/* What is asked. All stays the caller's. */
+struct ct_asked_is {
+	const char *command; /* the file's path takes the place of {}, or comes last */
+	const char *next;    /* NULL: none */
+	uint64_t bytes;
+	unsigned timeout_ms;
+	const struct ct_operations *operations; /* of the program; may be NULL */
+};
+
+/* Zero-initialise. */
 struct ct_asked {
 	struct ct_command command;
 	struct ct_command next;   /* source NULL: none */
@@ -71,9 +80,8 @@ struct ct_answer {
 	struct ct_output whole;
 };
 
-/* operations and next may be NULL; they stay the caller's. */
-NVW_CHECKED int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
-	const struct ct_operations *operations, struct ct_asked *ret_asked);
+/* option: that the command was given with, for messages. */
+NVW_CHECKED int ct_asked_make(const struct ct_asked_is *is, const char *option, struct ct_asked *ret_asked);
 void ct_asked_destroy(struct ct_asked *asked);
 
 /* Runs the command on a state. CT_NO_ANSWER, and errors of which none is the state's. */

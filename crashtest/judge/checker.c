@@ -223,21 +223,20 @@ static int find_parts(struct ct_checker *c, const char *path)
 			       path);
 }
 
-int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker)
+int ct_checker_create(const struct ct_asked_is *is, const char *library, struct ct_checker *ret_checker)
 {
 	struct ct_checker *const c = ret_checker;
 
 	*c = (struct ct_checker){.operations = is->operations};
 	if (is->command) {
-		NVW_TRY(ct_command_make(is->command, "--check", &c->asked.command));
-		return ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &c->asked);
+		return ct_asked_make(is, "--check", &c->asked);
 	}
 	c->asked.bytes = is->bytes;
-	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);
+	c->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	NVW_FAIL_IF(!c->library, NVW_E_USAGE, "%s", dlerror());
 	*(void **)&c->check = dlsym(c->library, "nvw_check");
-	NVW_FAIL_IF(!c->check, NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", is->library);
-	return find_parts(c, is->library);
+	NVW_FAIL_IF(!c->check, NVW_E_USAGE, "%s: expected a function nvw_check (nvw/checker.h)", library);
+	return find_parts(c, library);
 }
 
 void ct_checker_destroy(struct ct_checker *c)

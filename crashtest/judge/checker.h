@@ -24,18 +24,10 @@ struct ct_checker {
 	const struct ct_operations *operations;
 };
 
-/* One of command and library is given. All stays the caller's. */
-struct ct_checker_is {
-	const char *command, *library;
-	const char *next; /* ask.h, with a command alone; NULL: none */
-	uint64_t bytes;
-	unsigned timeout_ms;
-	const struct ct_operations *operations; /* of the program; may be NULL */
-};
-
-/* NVW_E_USAGE if there is no such command, or the object is not a checker. It must be destroyed, also after
- * an error. */
-NVW_CHECKED int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_checker);
+/* The command, or, if that is NULL, the library, of which nothing works on the state (next). NVW_E_USAGE if
+ * there is no such command, or the object is not a checker. It must be destroyed, also after an error. */
+NVW_CHECKED int ct_checker_create(
+	const struct ct_asked_is *is, const char *library, struct ct_checker *ret_checker);
 void ct_checker_destroy(struct ct_checker *checker);
 
 /* The library's parts, as long as the checker; NULL: it has none. */

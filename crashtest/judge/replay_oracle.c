@@ -206,24 +206,27 @@ static char printable(char c)
 	return c == '\n' || (c >= ' ' && c <= '~') ? c : '?';
 }
 
-static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
+/* Its text is the caller's. */
+static void note_output(struct ct_reference *r, const struct ct_answer *a)
 {
+	const struct ct_output *const whole = &a->whole;
+
 	NVW_INVARIANT(whole->text || whole->kept == 0);
-	*ret_kept = MIN(whole->kept, TEXT_KEPT);
-	NVW_FOR(i, *ret_kept) {
-		to[i] = printable(whole->text[i]);
+	r->useful = a->in_time && WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0;
+	r->bytes = whole->bytes;
+	r->hash = whole->hash;
+	r->kept = MIN(whole->kept, TEXT_KEPT);
+	NVW_FOR(i, r->kept) {
+		r->text[i] = printable(whole->text[i]);
 	}
-	to[*ret_kept] = '\0';
+	r->text[r->kept] = '\0';
 }
 
 static int fill_reference(struct ct_reference *r, const struct ct_answer *a)
 {
-	r->useful = a->in_time && WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0;
-	r->bytes = a->whole.bytes;
-	r->hash = a->whole.hash;
 	r->text = malloc(TEXT_KEPT + 1);
 	NVW_ALLOCATED(r->text, "no memory for the output of a command");
-	copy_text(r->text, &a->whole, &r->kept);
+	note_output(r, a);
 	return 0;
 }
 
@@ -266,34 +269,34 @@ static int reference_of(
 struct printed {
 	const char *when; /* ct_answer_when() */
 	int status;
-	uint64_t bytes, hash;
-	size_t kept;
 	char line[CT_LINE_BYTES], text[TEXT_KEPT + 1];
+	struct ct_reference is; /* its text is here */
 };
 
 static bool equals(const struct ct_reference *r, const struct printed *p)
 {
-	return r->useful && r->bytes == p->bytes && r->hash == p->hash;
+	return r->useful && r->bytes == p->is.bytes && r->hash == p->is.hash;
+}
+
+/* How long two texts are equal. */
+static size_t common(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] != '\0' && a[n] == b[n]) {
+		n++;
+	}
+	return n;
 }
 
 /* The line in which p differs from a reference, which is the first one that it lacks or has too much. */
-static size_t alike_lines(const char *text, const char *other)
-{
-	size_t at = 0, begin = 0;
-
-	while (text[at] != '\0' && text[at] == other[at]) {
-		at++;
-		if (text[at - 1] == '\n') {
-			begin = at;
-		}
-	}
-	return begin;
-}
-
 static void differing_line(const char *text, const char *other, char to[72])
 {
-	const char *const line = text + alike_lines(text, other);
+	const char *line = text + common(text, other);
 
+	while (line > text && line[-1] != '\n') {
+		line--;
+	}
 	snprintf(to, 72, "%.*s", (int)strcspn(line, "\r\n"), line);
 	ct_output_blank(to);
 }
@@ -314,17 +317,6 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 	return nvw_violation(findings, 0,
 		"the output differs from that of every run without a crash: \"%s\" instead of \"%s\"", found,
 		wanted);
-}
-
-/* How long two texts are equal. */
-static size_t common(const char *a, const char *b)
-{
-	size_t n = 0;
-
-	while (a[n] != '\0' && a[n] == b[n]) {
-		n++;
-	}
-	return n;
 }
 
 enum { NO_REFERENCE = -1 };
@@ -451,9 +443,8 @@ static void keep(struct printed *p, const struct ct_answer *a)
 {
 	p->when = ct_answer_when(a);
 	p->status = WEXITSTATUS(a->status);
-	p->bytes = a->whole.bytes;
-	p->hash = a->whole.hash;
-	copy_text(p->text, &a->whole, &p->kept);
+	p->is.text = p->text;
+	note_output(&p->is, a);
 	NVW_PRINT(p->line, "%s", a->line);
 }
 
@@ -531,35 +522,32 @@ static int load_reference(const json_t *from, struct ct_reference *r)
 	return 0;
 }
 
-int ct_replay_oracle_load(
-	const char *command, const char *next, const json_t *head, struct ct_replay_oracle *ret)
+int ct_replay_oracle_load(const struct ct_asked_is *is, const json_t *finding, struct ct_replay_oracle *ret)
 {
 	static const struct ct_operations none;
 
 	*ret = (struct ct_replay_oracle){
 		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
-	NVW_TRY(ct_command_make(command, "--recover", &ret->asked.command));
-	JSON_EACH(one, json_object_get(head, "accepted")) {
+	JSON_EACH(one, json_object_get(finding, "accepted")) {
 		NVW_TRY(load_reference(one, new_reference(ret, 0)));
 	}
-	return ct_asked_make(member_count(head, "image_bytes"), next,
-		(unsigned)member_count(head, "timeout_ms"), NULL, &ret->asked);
+	return ct_asked_make(is, "--recover", &ret->asked);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
 
-int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret)
+int ct_replay_oracle_create(const struct ct_asked_is *is, int log_fd, const uint8_t *initial,
+	const uint8_t *filled, struct ct_replay_oracle *ret)
 {
 	*ret = (struct ct_replay_oracle){.operations = is->operations,
-		.initial = is->initial,
-		.filled = is->filled,
+		.initial = initial,
+		.filled = filled,
 		.asked = {.whole_output = true}};
 	NVW_FAIL_IF(is->operations->count == 0, NVW_E_USAGE,
 		"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
 		"nvw_operation_begins() and nvw_operation_is_durable()");
-	NVW_TRY(ct_command_make(is->command, "--recover", &ret->asked.command));
-	NVW_TRY(ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &ret->asked));
-	return read_stores(ret, is->log_fd);
+	NVW_TRY(ct_asked_make(is, "--recover", &ret->asked));
+	return read_stores(ret, log_fd);
 }
 
 void ct_replay_oracle_destroy(struct ct_replay_oracle *o)

@@ -41,18 +41,10 @@ struct ct_replay_oracle {
 	bool only_those; /* of a saved finding: there is no log from which to make others */
 };
 
-/* Everything but the command stays the caller's. NVW_E_USAGE if the log has no operations. */
-struct ct_replay_is {
-	const char *command; /* the file's path takes the place of {}, or comes last */
-	const char *next;    /* ask.h; NULL: none */
-	int log_fd;
-	const uint8_t *initial; /* the file before the run */
-	const uint8_t *filled;  /* its map (core/filled.h) */
-	uint64_t bytes;
-	unsigned timeout_ms;
-	const struct ct_operations *operations;
-};
-NVW_CHECKED int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret_oracle);
+/* initial: the file before the run; filled: its map (core/filled.h). Both stay the caller's. NVW_E_USAGE if
+ * there are no operations. */
+NVW_CHECKED int ct_replay_oracle_create(const struct ct_asked_is *is, int log_fd, const uint8_t *initial,
+	const uint8_t *filled, struct ct_replay_oracle *ret_oracle);
 void ct_replay_oracle_destroy(struct ct_replay_oracle *oracle);
 
 /* A ct_judge; context is a struct ct_replay_oracle. */
@@ -65,6 +57,6 @@ NVW_CHECKED int ct_replay_oracle_try(struct ct_replay_oracle *oracle, const stru
 /* Adds to a saved finding what its state may print; and makes an oracle of that. */
 void ct_replay_oracle_save(void *oracle, const struct nvw_acks *acks, json_t *finding);
 NVW_CHECKED int ct_replay_oracle_load(
-	const char *command, const char *next, const json_t *head, struct ct_replay_oracle *ret_oracle);
+	const struct ct_asked_is *is, const json_t *finding, struct ct_replay_oracle *ret_oracle);
 
 #endif

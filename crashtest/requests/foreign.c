@@ -384,52 +384,30 @@ struct jury {
 	struct ct_asked *asked;
 };
 
-static int swear_in_checker(
-	const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes, struct jury *ret)
-{
-	const struct ct_checker_is is = {.command = f->command,
-		.library = f->library,
-		.next = f->next,
-		.bytes = bytes,
-		.timeout_ms = o->timeout_ms,
-		.operations = &ret->operations};
-
-	ret->judge = ct_checker_judge;
-	ret->context = &ret->checker;
-	ret->asked = &ret->checker.asked;
-	return ct_checker_create(&is, &ret->checker);
-}
-
-static int swear_in_replay(
+static int swear_in(
 	const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v, struct jury *ret)
 {
-	const struct ct_replay_is is = {.command = f->recover,
+	const bool checks = f->command || f->library;
+	const struct ct_asked_is is = {.command = checks ? f->command : f->recover,
 		.next = f->next,
-		.log_fd = v->log_fd,
-		.initial = v->image,
-		.filled = v->filled,
 		.bytes = v->bytes,
 		.timeout_ms = o->timeout_ms,
 		.operations = &ret->operations};
 
-	NVW_INVARIANT(f->recover);
-	ret->judge = ct_replay_oracle_judge;
-	ret->context = &ret->replay;
-	ret->asked = &ret->replay.asked;
-	return ct_replay_oracle_create(&is, &ret->replay);
-}
-
-static int swear_in(
-	const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v, struct jury *ret)
-{
 	if (!v->blocks) {
 		NVW_TRY(ct_operations_read(v->log_fd, &ret->operations));
 	}
-	if (f->command || f->library) {
-		return swear_in_checker(f, o, v->bytes, ret);
+	if (checks) {
+		ret->judge = ct_checker_judge;
+		ret->context = &ret->checker;
+		ret->asked = &ret->checker.asked;
+		return ct_checker_create(&is, f->library, &ret->checker);
 	}
 	if (f->recover) {
-		return swear_in_replay(f, o, v, ret);
+		ret->judge = ct_replay_oracle_judge;
+		ret->context = &ret->replay;
+		ret->asked = &ret->replay.asked;
+		return ct_replay_oracle_create(&is, v->log_fd, v->image, v->filled, &ret->replay);
 	}
 	NVW_FAIL_IF(!v->blocks, NVW_E_USAGE,
 		"%s: --check or --check-lib is needed: only the log of a block device can be "

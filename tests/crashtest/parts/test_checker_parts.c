@@ -263,10 +263,9 @@ static int begin(void **state)
 				 "NVWAVE", "HOST_INDEXED_LOG", "HOST_INDEXED_LOG_CHECK", NULL}),
 		0);
 	const struct recorded r = record("", 1);
-	const struct ct_checker_is is = {
-		.library = getenv("HOST_INDEXED_LOG_CHECK"), .bytes = r.bytes, .timeout_ms = 1000};
+	const struct ct_asked_is is = {.bytes = r.bytes, .timeout_ms = 1000};
 
-	assert_ok(ct_checker_create(&is, &checker));
+	assert_ok(ct_checker_create(&is, getenv("HOST_INDEXED_LOG_CHECK"), &checker));
 	judge_once(&r);
 	close(r.log_fd);
 	free(r.image);
