@@ -37,19 +37,7 @@ static uint32_t *place_of(const struct ct_program_order *o, uint32_t kernel, uin
 		o->table[i] == 0 || is_of(&o->member[o->table[i] - 1], kernel, id))];
 }
 
-/* Room for this many members. */
-static int make_room(struct ct_program_order *o, uint64_t count)
-{
-	const uint64_t capacity = nvw_probe_room(1024, count);
-
-	o->member = calloc(count + 1, sizeof *o->member);
-	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
-	o->mask = (uint32_t)(capacity - 1);
-	NVW_FAIL_IF(!o->member || !o->table, NVW_E_MEMORY, "no memory for the order of a program");
-	return 0;
-}
-
-static uint32_t member_of(struct ct_program_order *o, uint32_t kernel, uint64_t id)
+uint32_t ct_program_order_take(struct ct_program_order *o, uint32_t kernel, uint64_t id)
 {
 	uint32_t *const place = place_of(o, kernel, id);
 
@@ -98,7 +86,7 @@ static bool meets(const struct ct_member *m, const struct emu_sync *s)
 static int meet(struct ct_program_order *o, const struct emu_sync *s, uint64_t number,
 	int (*pass)(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place))
 {
-	const uint32_t place = member_of(o, OF_PLACE, UINT64_MAX - number);
+	const uint32_t place = ct_program_order_take(o, OF_PLACE, UINT64_MAX - number);
 
 	NVW_INVARIANT(s->kind == EMU_SYNC_GROUP || s->kind == EMU_SYNC_KERNEL);
 	if (s->kind == EMU_SYNC_KERNEL) {
@@ -125,8 +113,8 @@ static int add_sync(struct ct_program_order *o, const struct emu_sync *s, uint64
 		NVW_TRY(meet(o, s, number, release));
 		return meet(o, s, number, acquire);
 	}
-	const uint32_t member = member_of(o, s->kernel, s->work_item),
-		       place = member_of(o, OF_PLACE, s->place);
+	const uint32_t member = ct_program_order_take(o, s->kernel, s->work_item),
+		       place = ct_program_order_take(o, OF_PLACE, s->place);
 
 	return s->kind == EMU_SYNC_RELEASE ? release(o, s, member, place) : acquire(o, s, member, place);
 }
@@ -145,7 +133,7 @@ static int visit(struct reading *r, const struct emu_sync *s, uint64_t number)
 static int note_member(struct reading *r, const struct emu_sync *s, uint64_t number)
 {
 	if (s->kind == EMU_SYNC_RELEASE || s->kind == EMU_SYNC_ACQUIRE) {
-		(void)member_of(r->order, s->kernel, s->work_item);
+		(void)ct_program_order_take(r->order, s->kernel, s->work_item);
 	}
 	return 0;
 }
@@ -174,23 +162,21 @@ static uint64_t sync_count(int fd)
 	return bytes > 0 ? (uint64_t)bytes / sizeof(struct emu_sync) : 0;
 }
 
-int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores,
-	uint64_t (*work_item)(const void *context, uint64_t i, uint32_t *ret_kernel), const void *context,
-	uint32_t **ret_members)
+int ct_program_order_make(struct ct_program_order *o, int fd, uint64_t stores)
 {
-	struct reading r = {.order = o, .stores = stores};
-	uint32_t *const members = calloc(stores + 1, sizeof *members);
+	const uint64_t count = stores + 2 * sync_count(fd), capacity = nvw_probe_room(1024, count);
 
-	*ret_members = members;
-	NVW_ALLOCATED(members, "no memory for the order of a program");
-	NVW_TRY(make_room(o, stores + 2 * sync_count(fd)));
-	NVW_FOR(i, stores) {
-		uint32_t kernel;
-		const uint64_t id = work_item(context, i, &kernel);
+	o->member = calloc(count + 1, sizeof *o->member);
+	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
+	o->mask = (uint32_t)(capacity - 1);
+	NVW_FAIL_IF(!o->member || !o->table, NVW_E_MEMORY, "no memory for the order of a program");
+	return 0;
+}
 
-		members[i] = member_of(o, kernel, id);
-	}
-	r.members = members;
+int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores, const uint32_t *members)
+{
+	struct reading r = {.order = o, .stores = stores, .members = members};
+
 	if (fd <= 0) {
 		return 0;
 	}

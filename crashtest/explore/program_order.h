@@ -41,12 +41,14 @@ struct ct_program_order {
 };
 
 /*
- * Reads what a run has told of its synchronization (emu_tell_syncs()); syncs_fd 0: nothing. Store number i +
- * 1 is of *work_item(context, i, &kernel). *ret_members: of each store its member.
+ * Reads what a run has told of its synchronization (emu_tell_syncs()); syncs_fd 0: nothing. There is room for
+ * members of this many stores first, then these are taken, and then it is read: store number i + 1 is
+ * members[i]'s.
  */
-NVW_CHECKED int ct_program_order_read(struct ct_program_order *order, int syncs_fd, uint64_t stores,
-	uint64_t (*work_item)(const void *context, uint64_t i, uint32_t *ret_kernel), const void *context,
-	uint32_t **ret_members);
+NVW_CHECKED int ct_program_order_make(struct ct_program_order *order, int syncs_fd, uint64_t stores);
+uint32_t ct_program_order_take(struct ct_program_order *order, uint32_t kernel, uint64_t work_item);
+NVW_CHECKED int ct_program_order_read(
+	struct ct_program_order *order, int syncs_fd, uint64_t stores, const uint32_t *members);
 void ct_program_order_free(struct ct_program_order *order);
 
 /* The number of a member + 1; 0: there is no such one. */

@@ -156,13 +156,15 @@ static int sort_by_word(struct ct_robust *r)
 	return 0;
 }
 
-static uint64_t work_item_of(const void *context, uint64_t i, uint32_t *ret_kernel)
+static int read_order(struct ct_robust *r, int syncs_fd)
 {
-	const struct ct_robust *const r = context;
-
-	NVW_DEEP_INVARIANT(i < r->count);
-	*ret_kernel = r->store[i].kernel;
-	return r->store[i].work_item;
+	r->member = calloc(r->count + 1, sizeof *r->member);
+	NVW_ALLOCATED(r->member, "no memory for the order of a program");
+	NVW_TRY(ct_program_order_make(&r->order, syncs_fd, r->count));
+	NVW_FOR(i, r->count) {
+		r->member[i] = ct_program_order_take(&r->order, r->store[i].kernel, r->store[i].work_item);
+	}
+	return ct_program_order_read(&r->order, syncs_fd, r->count, r->member);
 }
 
 /* A second pass. */
@@ -181,7 +183,7 @@ static int note_orders(struct ct_robust *r, int log_fd)
 static int read_log(struct ct_robust *r, int log_fd, int syncs_fd)
 {
 	NVW_TRY(ct_log_walk(log_fd, add_store, r));
-	NVW_TRY(ct_program_order_read(&r->order, syncs_fd, r->count, work_item_of, r, &r->member));
+	NVW_TRY(read_order(r, syncs_fd));
 	NVW_TRY(note_orders(r, log_fd));
 	return sort_by_word(r);
 }
