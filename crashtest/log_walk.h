@@ -12,4 +12,19 @@ typedef int ct_log_visit(void *context, const struct nvw_log_record *record, uin
 /* Visits each record. 0, or the error of a visit or of the log. */
 NVW_CHECKED int ct_log_walk(int log_fd, ct_log_visit *visit, void *context);
 
+/* Who made a record, and where. */
+struct ct_by {
+	uint32_t kernel; /* 0: a thread of the host, whose number is the work-item */
+	uint32_t site;
+	uint64_t work_item, group;
+};
+
+/* False: it is none that a work-item or a thread makes. A barrier's is the first of its members, or 0. */
+bool ct_record_by(const struct nvw_log_record *record, struct ct_by *ret_by);
+
+static inline bool ct_is_same_item(const struct ct_by *a, const struct ct_by *b)
+{
+	return a->kernel == b->kernel && a->work_item == b->work_item;
+}
+
 #endif

@@ -10,6 +10,7 @@
 #include <sys/param.h>
 
 #include "edit_log.h"
+#include "../log_walk.h"
 #include "../states/models/models.h"
 
 /* A work-item of the kernel that runs. */
@@ -208,37 +209,27 @@ static void come(struct kernel *k, uint64_t place, uint64_t item, uint32_t site)
 	m->at_b = at_b;
 }
 
-static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r)
+/* It stores or acknowledges something. */
+static void see_access(struct kernel *k, uint64_t place, struct nvw_log_record *r, const struct ct_by *by)
 {
-	struct member *const m = member_at(k, r->store.work_item);
-	const bool at_a = k->edit->kind == CT_EDIT_BARRIER && !ct_edit_stands_before(k->edit) &&
-			  edit_log_is_at(k->log, r->store.site, &k->edit->a);
+	struct member *const m = member_at(k, by->work_item);
+	const struct edit_epochs epochs = edit_epochs_of(r);
+	const bool stores = r->kind == NVW_LOG_STORE;
+	const bool at_a = stores && k->edit->kind == CT_EDIT_BARRIER && !ct_edit_stands_before(k->edit) &&
+			  edit_log_is_at(k->log, by->site, &k->edit->a);
 
-	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	act(k, place, r->store.work_item, !at_a);
-	come(k, place, r->store.work_item, r->store.site);
-	m->stores = m->uncovered = true;
+	act(k, place, by->work_item, !at_a);
+	come(k, place, by->work_item, by->site);
+	if (stores) {
+		m->stores = m->uncovered = true;
+	}
 	if (at_a) {
-		m->site = r->store.site;
+		m->site = by->site;
 	}
 	if (!k->counting) {
-		r->store.epoch_wi += m->more_wi;
-		r->store.epoch_wg += m->more_wg;
-		r->store.epoch_kr += m->more_kr;
-	}
-}
-
-static void see_ack(struct kernel *k, uint64_t place, struct nvw_log_record *r)
-{
-	const struct member *const m = member_at(k, r->ack.work_item);
-
-	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
-	act(k, place, r->ack.work_item, true);
-	come(k, place, r->ack.work_item, r->ack.site);
-	if (!k->counting) {
-		r->ack.epoch_wi += m->more_wi;
-		r->ack.epoch_wg += m->more_wg;
-		r->ack.epoch_kr += m->more_kr;
+		*epochs.wi += m->more_wi;
+		*epochs.wg += m->more_wg;
+		*epochs.kr += m->more_kr;
 	}
 }
 
@@ -298,42 +289,32 @@ static void count_barrier(const struct kernel *k, struct nvw_log_record *r)
 	}
 }
 
-static bool is_in(const struct kernel *k, uint32_t number, uint64_t item, uint64_t group)
+static bool is_in(const struct kernel *k, const struct ct_by *by)
 {
-	return number == k->number && item < k->items && group * k->group_size < k->items;
+	return by->kernel == k->number && by->work_item < k->items && by->group * k->group_size < k->items;
 }
 
 static void see(struct kernel *k, uint64_t place)
 {
 	struct nvw_log_record *const r = edit_record_at(k->log, place);
+	struct ct_by by;
 
-	switch (r->kind) {
-	case NVW_LOG_STORE:
-		if (is_in(k, r->store.kernel, r->store.work_item, r->store.group)) {
-			see_store(k, place, r);
-		}
-		break;
-	case NVW_LOG_ACK:
-		if (is_in(k, r->ack.kernel, r->ack.work_item, r->ack.group)) {
-			see_ack(k, place, r);
-		}
-		break;
-	case NVW_LOG_BARRIER:
-	case NVW_LOG_PERSISTED:
-		if (is_in(k, r->barrier.kernel, r->barrier.work_item, r->barrier.group)) {
-			if (r->kind == NVW_LOG_BARRIER) {
-				see_barrier(k, place, r);
-			}
-			count_barrier(k, r);
-		}
-		break;
-	case NVW_LOG_FINISH:
+	if (r->kind == NVW_LOG_FINISH) {
 		NVW_FOR(i, k->items) {
 			act(k, place, i, true);
 		}
-		break;
-	default:
-		break;
+	}
+	if (!ct_record_by(r, &by) || !is_in(k, &by)) {
+		return;
+	}
+	if (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) {
+		see_access(k, place, r, &by);
+	}
+	if (r->kind == NVW_LOG_BARRIER) {
+		see_barrier(k, place, r);
+	}
+	if (r->kind == NVW_LOG_BARRIER || r->kind == NVW_LOG_PERSISTED) {
+		count_barrier(k, r);
 	}
 }
 

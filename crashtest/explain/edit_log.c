@@ -10,6 +10,7 @@
 #include "core/order.h"
 
 #include "edit_log.h"
+#include "../log_walk.h"
 #include "../run.h"
 
 /* ---- Reading and writing ------------------------------------------------------------------------------- */
@@ -288,23 +289,18 @@ bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_l
 
 uint32_t edit_site_of(const struct nvw_log_record *r)
 {
-	switch (r->kind) {
-	case NVW_LOG_STORE:
-		return r->store.site;
-	case NVW_LOG_ACK:
-		return r->ack.site;
-	case NVW_LOG_BEGIN:
-		return r->begin.site;
-	case NVW_LOG_BARRIER:
-	case NVW_LOG_PERSISTED:
-		return r->barrier.site;
-	case NVW_LOG_FLUSH:
-		return r->flush.site;
-	case NVW_LOG_FENCE:
-		return r->fence.site;
-	default:
-		return 0;
+	struct ct_by by;
+
+	return ct_record_by(r, &by) ? by.site : 0;
+}
+
+struct edit_epochs edit_epochs_of(struct nvw_log_record *r)
+{
+	NVW_INVARIANT(r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK);
+	if (r->kind == NVW_LOG_ACK) {
+		return (struct edit_epochs){&r->ack.epoch_wi, &r->ack.epoch_wg, &r->ack.epoch_kr};
 	}
+	return (struct edit_epochs){&r->store.epoch_wi, &r->store.epoch_wg, &r->store.epoch_kr};
 }
 
 enum { NEAR_MAX = 3 };

@@ -63,6 +63,11 @@ bool edit_log_has_returned(
 	const struct edit_log *log, uint32_t site, const struct ct_names *caller, const struct ct_line *line);
 /* The site of a store, an acknowledgement, a begin, a barrier, a flush or a fence; 0: it has none. */
 uint32_t edit_site_of(const struct nvw_log_record *record);
+/* The epochs of a store or an acknowledgement. */
+struct edit_epochs {
+	uint32_t *wi, *wg, *kr;
+};
+struct edit_epochs edit_epochs_of(struct nvw_log_record *record);
 /* NVW_E_USAGE: what the line lacks, and lines near it that have records of these kinds. */
 int edit_log_no_line(
 	const struct edit_log *log, const struct ct_line *line, uint32_t kinds, const char *lacks);

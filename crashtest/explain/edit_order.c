@@ -41,25 +41,13 @@ static bool is_crossed(const struct edit_log *log, const struct run *run, const 
 	return false;
 }
 
-static void take_epochs(struct nvw_log_record *to, const struct nvw_log_record *from)
+static void take_epochs(struct nvw_log_record *to, struct nvw_log_record *from)
 {
-	uint32_t wi = from->store.epoch_wi, wg = from->store.epoch_wg, kr = from->store.epoch_kr;
+	const struct edit_epochs mine = edit_epochs_of(to), its = edit_epochs_of(from);
 
-	NVW_INVARIANT(from->kind == NVW_LOG_STORE || from->kind == NVW_LOG_ACK);
-	if (from->kind == NVW_LOG_ACK) {
-		wi = from->ack.epoch_wi;
-		wg = from->ack.epoch_wg;
-		kr = from->ack.epoch_kr;
-	}
-	if (to->kind == NVW_LOG_ACK) {
-		to->ack.epoch_wi = wi;
-		to->ack.epoch_wg = wg;
-		to->ack.epoch_kr = kr;
-	} else {
-		to->store.epoch_wi = wi;
-		to->store.epoch_wg = wg;
-		to->store.epoch_kr = kr;
-	}
+	*mine.wi = *its.wi;
+	*mine.wg = *its.wg;
+	*mine.kr = *its.kr;
 }
 
 static void move_run(
@@ -83,7 +71,7 @@ static const struct run *partner(const struct run *a, const struct runs *at_b)
 	for (uint64_t k = behind; k < at_b->run.count && run_at(at_b, k)->first < a->again; k++) {
 		const struct run *const b = run_at(at_b, k);
 
-		if (b->actor.kernel == a->actor.kernel && b->actor.number == a->actor.number) {
+		if (ct_is_same_item(&b->actor, &a->actor)) {
 			return b;
 		}
 	}
@@ -117,7 +105,7 @@ static int exchange(struct edit_log *log, const struct ct_edit *e, const struct 
 /* ---- Rounds -------------------------------------------------------------------------------------------- */
 
 struct round {
-	struct actor actor;
+	struct ct_by actor;
 	uint64_t first, last;      /* places of the first run at a, and of the last one's end at b */
 	uint64_t count_a, count_b; /* runs */
 	bool a_moves;
@@ -136,8 +124,8 @@ static struct round *round_at(const struct rounds *s, uint64_t number)
 
 static int add_to_round(struct rounds *s, struct run *run, bool is_a)
 {
-	NVW_TRY(ct_array_grow(&s->open, run->actor.number + 1, sizeof(uint64_t)));
-	uint64_t *const open = (uint64_t *)s->open.at + run->actor.number;
+	NVW_TRY(ct_array_grow(&s->open, run->actor.work_item + 1, sizeof(uint64_t)));
+	uint64_t *const open = (uint64_t *)s->open.at + run->actor.work_item;
 	struct round *r = NULL;
 
 	if (*open != 0 && round_at(s, *open)->actor.kernel == run->actor.kernel) {
@@ -357,7 +345,7 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 		if (r->kind == NVW_LOG_STORE && edit_run_has(log, i, run, line) && at != last) {
 			const struct nvw_log_record flush = {.kind = NVW_LOG_FLUSH,
 				.flush = {.site = r->store.site,
-					.thread = run->actor.number,
+					.thread = run->actor.work_item,
 					.off = at,
 					.bytes = NVW_LOG_LINE_BYTES}};
 
@@ -383,9 +371,8 @@ static int find_on_host(const struct edit_log *log, const struct ct_line *line, 
 
 static int fence_run(struct edit_log *log, const struct run *run, const struct ct_line *line)
 {
-	const struct nvw_log_record fence = {.kind = NVW_LOG_FENCE,
-		.fence = {
-			.site = edit_site_of(edit_record_at(log, run->first)), .thread = run->actor.number}};
+	const struct nvw_log_record fence = {
+		.kind = NVW_LOG_FENCE, .fence = {.site = run->actor.site, .thread = run->actor.work_item}};
 
 	/* A thread that does nothing more has still executed the fence; the log does not say when. */
 	return run->next == UINT64_MAX ? 0 : edit_log_add(log, run->next, false, &fence);
@@ -420,8 +407,7 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 /* What the thread does next is after the call. */
 static bool ends_with_call(const struct edit_log *log, const struct run *run, const struct ct_line *line)
 {
-	const struct ct_names *const caller =
-		edit_log_caller(log, edit_site_of(edit_record_at(log, run->first)), line);
+	const struct ct_names *const caller = edit_log_caller(log, run->actor.site, line);
 
 	return run->next == UINT64_MAX ||
 	       edit_log_has_returned(log, edit_site_of(edit_record_at(log, run->next)), caller, line);

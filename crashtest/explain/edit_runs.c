@@ -4,33 +4,16 @@
 
 #include "edit_runs.h"
 
-static bool has_actor(const struct nvw_log_record *r, struct actor *ret)
+/* False: no work-item or thread does alone what the record says. */
+static bool has_actor(const struct nvw_log_record *r, struct ct_by *ret)
 {
-	switch (r->kind) {
-	case NVW_LOG_STORE:
-		*ret = (struct actor){r->store.kernel, r->store.work_item};
-		return true;
-	case NVW_LOG_ACK:
-		*ret = (struct actor){r->ack.kernel, r->ack.work_item};
-		return true;
-	case NVW_LOG_FLUSH:
-		*ret = (struct actor){0, r->flush.thread};
-		return true;
-	case NVW_LOG_FENCE:
-		*ret = (struct actor){0, r->fence.thread};
-		return true;
-	case NVW_LOG_BEGIN:
-		*ret = (struct actor){0, r->begin.thread};
-		return true;
-	default:
-		return false;
-	}
+	return r->kind != NVW_LOG_BARRIER && r->kind != NVW_LOG_PERSISTED && ct_record_by(r, ret);
 }
 
 /* Threads of the host and work-items have numbers of their own. */
-static uint64_t slot_of(struct actor who)
+static uint64_t slot_of(struct ct_by who)
 {
-	return 2 * who.number + (who.kernel != 0);
+	return 2 * who.work_item + (who.kernel != 0);
 }
 
 /* Work-items end with their kernel, threads go on. */
@@ -41,7 +24,7 @@ static void forget_items(struct ct_array *slots)
 	}
 }
 
-static int begin_run(struct runs *s, struct actor who, uint64_t place)
+static int begin_run(struct runs *s, struct ct_by who, uint64_t place)
 {
 	uint64_t *const last = (uint64_t *)s->last.at + slot_of(who);
 
@@ -59,7 +42,7 @@ static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, c
 	uint32_t kinds)
 {
 	const struct nvw_log_record *const r = edit_record_at(log, place);
-	struct actor who;
+	struct ct_by who;
 
 	if (r->kind == NVW_LOG_LAUNCH) {
 		forget_items(&s->open);
@@ -71,7 +54,7 @@ static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, c
 	NVW_TRY(ct_array_grow(&s->open, slot_of(who) + 1, sizeof(uint64_t)));
 	NVW_TRY(ct_array_grow(&s->last, slot_of(who) + 1, sizeof(uint64_t)));
 	uint64_t *const open = (uint64_t *)s->open.at + slot_of(who);
-	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, edit_site_of(r), line);
+	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, who.site, line);
 
 	if (*open != 0 && is_there) {
 		run_at(s, *open - 1)->last = place;
@@ -100,18 +83,12 @@ int edit_runs_find(const struct edit_log *log, const struct ct_line *line, uint3
 	return error;
 }
 
-static bool is_by(const struct nvw_log_record *r, const struct actor *actor)
-{
-	struct actor who;
-
-	return has_actor(r, &who) && who.kernel == actor->kernel && who.number == actor->number;
-}
-
 bool edit_run_has(
 	const struct edit_log *log, uint64_t place, const struct run *run, const struct ct_line *line)
 {
 	const struct nvw_log_record *const r = edit_record_at(log, place);
+	struct ct_by who;
 
-	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && is_by(r, &run->actor) &&
-	       edit_log_is_at(log, edit_site_of(r), line);
+	return (r->kind == NVW_LOG_STORE || r->kind == NVW_LOG_ACK) && ct_record_by(r, &who) &&
+	       ct_is_same_item(&who, &run->actor) && edit_log_is_at(log, who.site, line);
 }

@@ -4,16 +4,11 @@
 #define CRASHTEST_EDIT_RUNS_H
 
 #include "edit_log.h"
+#include "../log_walk.h"
 #include "../states/models/models.h"
 
-/* Who does what the record says, if one work-item or thread alone does: kernel, number. */
-struct actor {
-	uint32_t kernel;
-	uint64_t number;
-};
-
 struct run {
-	struct actor actor;
+	struct ct_by actor;   /* of its first record */
 	uint64_t first, last; /* places */
 	uint64_t next;        /* place of the actor's next record, UINT64_MAX: none */
 	uint64_t again;       /* where the actor's next run of the line begins, likewise */

@@ -29,10 +29,10 @@ struct timeline {
 	struct entry *ring; /* moment i is at i % RING */
 };
 
-static bool is_behind(const struct ct_finding *f, uint64_t work_item, uint64_t group, bool by_group)
+static bool is_behind(const struct ct_finding *f, const struct ct_by *by, bool by_group)
 {
 	NVW_EACH(place, f->place, f->place_count) {
-		if (place->work_item == work_item || (by_group && place->group == group)) {
+		if (place->work_item == by->work_item || (by_group && place->group == by->group)) {
 			return true;
 		}
 	}
@@ -68,18 +68,23 @@ static int64_t since_begin(const struct timeline *t, const struct nvw_log_record
 }
 
 static struct ct_moment *add(
-	struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, uint32_t site)
+	struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, const struct ct_by *by)
 {
 	const enum ct_role role = role_of(t);
 	const uint64_t number = ++t->seen;
-	const struct ct_names *const at = ct_stores_site(t->stores, site);
+	const struct ct_names *const at = ct_stores_site(t->stores, by->site);
 	struct entry *e = &t->ring[number % RING];
 
 	if (role && t->pinned_count < PINNED_MAX) {
 		e = &t->pinned[t->pinned_count++];
 	}
 	*e = (struct entry){.number = number,
-		.moment = {.role = role, .kind = kind, .time_ps = since_begin(t, r), .end_ps = INT64_MAX}};
+		.moment = {.role = role,
+			.kind = kind,
+			.work_item = by->work_item,
+			.group = by->group,
+			.time_ps = since_begin(t, r),
+			.end_ps = INT64_MAX}};
 	if (at) {
 		NVW_PRINT(e->moment.file, "%s", at->file);
 		e->moment.line = at->line;
@@ -87,14 +92,10 @@ static struct ct_moment *add(
 	return &e->moment;
 }
 
-static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
+static void note_barrier(struct ct_moment *m, const struct nvw_log_record *r)
 {
-	struct ct_moment *const m = add(t, CT_MOMENT_BARRIER, r, r->barrier.site);
-
 	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
 	m->scope = r->barrier.scope;
-	m->work_item = r->barrier.work_item;
-	m->group = r->barrier.group;
 	m->value = r->barrier.epoch;
 }
 
@@ -141,54 +142,47 @@ static void overwrite(struct timeline *t, const struct nvw_log_record *r)
 static void note_store(struct ct_moment *m, const struct nvw_log_record *r)
 {
 	NVW_INVARIANT(r->kind == NVW_LOG_STORE);
-	m->work_item = r->store.work_item;
-	m->group = r->store.group;
 	m->off = r->store.off;
 	m->value = r->store.value;
 	m->bytes = r->store.bytes;
 }
 
-static void note_acknowledgement(struct ct_moment *m, const struct nvw_log_record *r)
-{
-	NVW_INVARIANT(r->kind == NVW_LOG_ACK);
-	m->work_item = r->ack.work_item;
-	m->group = r->ack.group;
-	m->value = r->ack.first;
-}
-
 static void look_at(struct timeline *t, const struct nvw_log_record *r)
 {
 	const struct ct_finding *const f = t->finding;
+	const bool has_role = role_of(t) != CT_ROLE_NONE;
+	struct ct_by by = {0};
 
+	(void)ct_record_by(r, &by);
 	switch (r->kind) {
 	case NVW_LOG_STORE:
 		overwrite(t, r);
-		if (role_of(t) || is_behind(f, r->store.work_item, r->store.group, false) ||
-			is_place(f, r->store.off)) {
-			note_store(add(t, CT_MOMENT_STORE, r, r->store.site), r);
+		if (has_role || is_behind(f, &by, false) || is_place(f, r->store.off)) {
+			note_store(add(t, CT_MOMENT_STORE, r, &by), r);
 		}
 		break;
 	case NVW_LOG_BARRIER:
-		if (role_of(t) || r->barrier.scope == NVW_KERNEL ||
-			is_behind(f, r->barrier.work_item, r->barrier.group,
-				r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes > 1)) {
-			add_barrier(t, r);
+		if (has_role || r->barrier.scope == NVW_KERNEL ||
+			is_behind(f, &by, r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes > 1)) {
+			note_barrier(add(t, CT_MOMENT_BARRIER, r, &by), r);
 		}
 		break;
 	case NVW_LOG_PERSISTED:
 		complete_barrier(t, r);
 		break;
 	case NVW_LOG_ACK:
-		if (role_of(t) || is_behind(f, r->ack.work_item, r->ack.group, false) ||
+		if (has_role || is_behind(f, &by, false) ||
 			(f->acknowledged > r->ack.first && f->acknowledged <= r->ack.first + r->ack.count)) {
-			note_acknowledgement(add(t, CT_MOMENT_ACK, r, r->ack.site), r);
+			add(t, CT_MOMENT_ACK, r, &by)->value = r->ack.first;
 		}
 		break;
 	case NVW_LOG_FLUSH:
-		add(t, CT_MOMENT_FLUSH, r, r->flush.site)->off = r->flush.off;
+		by.work_item = 0; /* no thread's moment, as a fence */
+		add(t, CT_MOMENT_FLUSH, r, &by)->off = r->flush.off;
 		break;
 	case NVW_LOG_FENCE:
-		add(t, CT_MOMENT_FENCE, r, r->fence.site);
+		by.work_item = 0;
+		add(t, CT_MOMENT_FENCE, r, &by);
 		break;
 	default:
 		break;
