@@ -420,20 +420,16 @@ static void sleep_(struct ptx *p, struct ptx_instruction *i)
 
 static void trap(struct ptx *p, struct ptx_instruction *i)
 {
-	(void)i;
 	ptx_ask(p, "nvw_ptx_trap", 1, ptx_condition(p));
 }
 
 static void leave(struct ptx *p, struct ptx_instruction *i)
 {
-	(void)i;
 	ptx_ask(p, "nvw_ptx_exit", 1, ptx_condition(p));
 }
 
 static void hint(struct ptx *p, struct ptx_instruction *i)
 {
-	(void)p;
-	(void)i;
 }
 
 /* ---- The table */

@@ -86,27 +86,20 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int device)
 cudaError_t cudaDeviceGetAttribute(int *ret, enum cudaDeviceAttr attribute, int device)
 {
 	const struct cudaDeviceProp *const p = of_device();
-	static const enum cudaDeviceAttr names[] = {
-#define X(name, number, value) name,
-		NVW_CUDA_ATTRIBUTES(X)
-#undef X
-	};
-	const int values[] = {
-#define X(name, number, value) value,
-		NVW_CUDA_ATTRIBUTES(X)
-#undef X
-	};
 
 	if (device != 0) {
 		return nvw_cuda_fail(cudaErrorInvalidDevice);
 	}
-	NVW_FOR(i, NVW_COUNT(names)) {
-		if (names[i] == attribute) {
-			*ret = values[i];
-			return cudaSuccess;
-		}
+	switch (attribute) {
+#define X(name, number, value)       \
+	case name:                   \
+		*ret = (int)(value); \
+		return cudaSuccess;
+		NVW_CUDA_ATTRIBUTES(X)
+#undef X
+	default:
+		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
-	return nvw_cuda_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -124,7 +117,7 @@ static size_t limits[3] = {STACK_BYTES, 1 << 20, 8 << 20};
 
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
-	(void)value; /* stacks are large, and neither buffer nor heap have a bound */
+	/* Stacks are large, and neither buffer nor heap have a bound. */
 	return nvw_cuda_unless(cudaErrorUnsupportedLimit, limit <= cudaLimitMallocHeapSize);
 }
 
@@ -157,7 +150,6 @@ static cudaError_t check_kernel(const void *kernel)
 
 cudaError_t cudaFuncSetCacheConfig(const void *kernel, enum cudaFuncCache config)
 {
-	(void)config;
 	return check_kernel(kernel);
 }
 
@@ -220,14 +212,12 @@ cudaError_t cudaStreamCreate(cudaStream_t *ret)
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void *data, unsigned flags)
 {
-	(void)flags;
 	call(stream, nvw_cuda_failed(), data);
 	return nvw_cuda_failed();
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void *data)
 {
-	(void)stream;
 	call(data);
 	return nvw_cuda_failed();
 }
@@ -245,7 +235,6 @@ struct nvw_cuda_event {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
-	(void)flags;
 	*ret = calloc(1, sizeof **ret);
 	return nvw_cuda_unless(cudaErrorMemoryAllocation, *ret);
 }
@@ -263,7 +252,6 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-	(void)stream;
 	clock_gettime(CLOCK_MONOTONIC, &event->when);
 	event->recorded = true;
 	return nvw_cuda_failed();

@@ -285,7 +285,6 @@ void nvw_tsan_vptr_read(void *p)
 
 void nvw_tsan_vptr_update(void *p, void *value)
 {
-	(void)value;
 	before_write(p, sizeof(void *), 1, HERE);
 }
 

@@ -114,7 +114,6 @@ cudaError_t cudaLaunchKernel(
 {
 	const void *const place = NVW_OR(popped, __builtin_return_address(0));
 
-	(void)stream;
 	popped = NULL;
 	if (nvw_cuda_is_asking()) {
 		nvw_cuda_answer(args);
@@ -131,6 +130,5 @@ cudaError_t cudaLaunchKernel(
 cudaError_t cudaLaunchCooperativeKernel(
 	const void *stub, struct extent grid, struct extent block, void **args, size_t shared, void *stream)
 {
-	(void)stream;
 	return launch(stub, grid, block, args, shared, true, __builtin_return_address(0));
 }

@@ -362,13 +362,11 @@ cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t 
 
 cudaError_t cudaMallocManaged(void **ret, size_t bytes, unsigned flags)
 {
-	(void)flags;
 	return allocate(bytes, MANAGED, ret);
 }
 
 cudaError_t cudaMallocHost(void **ret, size_t bytes, unsigned flags)
 {
-	(void)flags;
 	return allocate(bytes, PINNED, ret);
 }
 
@@ -387,7 +385,6 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
 	const struct block b = {.start = p, .bytes = bytes, .kind = REGISTERED};
 	cudaError_t error = cudaSuccess;
 
-	(void)flags;
 	if (!p || !bytes) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
@@ -418,7 +415,6 @@ cudaError_t cudaHostUnregister(void *p)
 
 cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
 {
-	(void)flags;
 	*ret = host; /* unified addressing */
 	return cudaSuccess;
 }
@@ -579,7 +575,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind
 cudaError_t cudaMemcpyAsync(
 	void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	(void)stream;
 	return copy(to, from, n, kind, __builtin_return_address(0));
 }
 
@@ -624,7 +619,6 @@ cudaError_t cudaMemset(void *to, int byte, size_t n)
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t n, cudaStream_t stream)
 {
-	(void)stream;
 	return fill(to, byte, n, __builtin_return_address(0));
 }
 

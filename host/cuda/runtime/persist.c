@@ -83,13 +83,11 @@ void nvw_cuda_fence(int scope)
 
 void nvw_tsan_atomic_thread_fence(int order)
 {
-	(void)order;
 	nvw_cuda_fence_at(NVW_CUDA_SYSTEM, __builtin_return_address(0));
 }
 
 void nvw_tsan_atomic_signal_fence(int order)
 {
-	(void)order;
 }
 
 static void persist(int scope, const void *place)

@@ -28,12 +28,10 @@ const char *__cudaRegisterFatBinary(const struct binary *binary)
 
 void __cudaRegisterFatBinaryEnd(const char *half)
 {
-	(void)half;
 }
 
 void __cudaUnregisterFatBinary(const char *half)
 {
-	(void)half;
 }
 
 /* A template's stub may be that of several files: each has the kernel. */
