@@ -66,6 +66,12 @@ static inline uint64_t host_up(uint64_t at, uint64_t unit)
 	return host_down(at + unit - 1, unit);
 }
 
+/* The texts of a list such as HOST_GAPS. */
+#define HOST_TEXT(name, text) text,
+
+/* As much of a text as an array has room for. */
+#define HOST_COPY_TEXT(to, text) snprintf(to, sizeof(to), "%s", text)
+
 /* Closes a file, if it was opened. */
 static inline void host_close(int fd)
 {

@@ -284,7 +284,6 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 	const char *const name = *o->dlpi_name ? base_name(o->dlpi_name) : program_invocation_short_name;
 	const bool main_program = l->first;
 
-	(void)n;
 	l->first = false;
 	if (!is_watched(o->dlpi_addr)) {
 		if (main_program) {

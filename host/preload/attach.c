@@ -73,19 +73,19 @@ static void not_attached(int fd)
 static struct host_control *open_control(void)
 {
 	const int fd = host_open("control", -1, O_RDWR);
-	void *at = MAP_FAILED;
+	void *at = NULL;
 
 	if (fd < 0 && errno == ENOENT) {
 		return NULL; /* the session is over */
 	}
 	if (fd >= 0) {
-		at = mmap(NULL, sizeof *host_control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		at = host_map(fd, 0, sizeof *host_control);
 	}
-	if (at == MAP_FAILED) {
+	if (at == NULL) {
 		not_attached(fd);
 	}
 	host_close(fd);
-	return host_mapped_at(at);
+	return at;
 }
 
 /*
@@ -99,7 +99,7 @@ static void find_functions(void)
 
 	struct stat s;
 	sigset_t set;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	munmap(NULL, 0);
 	mprotect(NULL, 0, PROT_NONE);
@@ -109,7 +109,6 @@ static void find_functions(void)
 		fstat(-1, &s);
 	}
 	pthread_sigmask(SIG_BLOCK, NULL, &set);
-	errno = before;
 }
 
 __attribute__((constructor)) void host_attach(void)

@@ -3,7 +3,6 @@
  * SIGSEGV and SIGBUS: a store to a protected page makes it hot (record.c), a page behind the end of a file is
  * replaced by anonymous memory, and every other fault belongs to the program.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -114,13 +113,12 @@ static bool is_ours(int number, const siginfo_t *info)
 
 static void fault(int number, siginfo_t *info, void *context)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (!is_ours(number, info)) {
 		note_stray((uintptr_t)info->si_addr);
 		pass_on(number, info, context);
 	}
-	errno = before;
 }
 
 void host_catch_faults(void)

@@ -4,7 +4,6 @@
  * their flush and fence instructions are counted, delayed and recorded like calls of libpmem.
  */
 #include <cpuid.h>
-#include <errno.h>
 
 #include "../cc/hooks.h"
 #include "races/windows.h"
@@ -27,12 +26,11 @@ static void flush(const void *address, size_t n, enum host_flush how, void *plac
 
 static void fence(void *place)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (host_control != NULL) {
 		host_drain(host_began(), &(struct host_caller){.address = place});
 	}
-	errno = before;
 }
 
 /* Locked instructions are mostly not used for persistent memory: they only fence earlier flushes. */
@@ -46,7 +44,7 @@ static void fence_flushed(void *place)
 static void store(void *address, size_t n, void *place)
 {
 	const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (host_scheduling && host_find(address) != NULL) {
 		host_point(HOST_AT_STORE, address, place);
@@ -58,7 +56,6 @@ static void store(void *address, size_t n, void *place)
 	if (host_checking && host_find(address) != NULL) {
 		host_check_store(host_find(address), address, n, HOST_STORE_PLAIN, &place_of(place));
 	}
-	errno = before;
 }
 
 /* Most loads tell the detector nothing new. */
@@ -71,7 +68,7 @@ static inline bool is_known(const struct host_mapping *m, const void *address, s
 static void load(const void *address, size_t n, void *place)
 {
 	const struct host_mapping *const m = host_mapping_of(address);
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (m != NULL && is_known(m, address, n, place)) {
 		return;
@@ -85,13 +82,12 @@ static void load(const void *address, size_t n, void *place)
 		}
 		host_check_load(m, address, n, &place_of(place));
 	}
-	errno = before;
 }
 
 static void atomic(const void *address, size_t n, unsigned how, void *place)
 {
 	const struct host_mapping *const m = host_mapping_of(address);
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (how == NVWAVE_CC_LOADED && m != NULL && is_known(m, address, n, place) &&
 		host_new_release(host_self.watched, address) == NULL) {
@@ -115,12 +111,11 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 		host_check_store(m, address, n, how & NVWAVE_CC_LOADED ? HOST_STORE_LOCKED : HOST_STORE_PLAIN,
 			&place_of(place));
 	}
-	errno = before;
 }
 
 static bool begin(void *address, size_t n, bool fences, void *place)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (fences) {
 		fence_flushed(place);
@@ -129,16 +124,14 @@ static bool begin(void *address, size_t n, bool fences, void *place)
 	const bool held =
 		host_recording && host_mapping_of(address) != NULL && host_store_begins(address, n, &caller);
 
-	errno = before;
 	return held;
 }
 
 static void end(void)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	host_store_ends();
-	errno = before;
 }
 
 /* ---- Instructions --------------------------------------------------------------------------------- */
@@ -173,7 +166,7 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 	const struct host_caller caller = place_of(place); /* the thunk's frame cannot be unwound */
 	const size_t bytes = what >> NVWAVE_CC_BYTES_SHIFT;
 	const size_t n = (what & 0xff) == NVWAVE_CC_STRING ? bytes * times : bytes;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	switch (what & 0xff) {
 	case NVWAVE_CC_FLUSH:
@@ -213,7 +206,6 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 			host_check_store(host_mapping_of(address), address, n, HOST_STORE_PLAIN, &caller);
 		}
 	}
-	errno = before;
 }
 
 /* Saves the registers other than the general ones, in the layout of xsave, whose header must be zero. */

@@ -163,12 +163,12 @@ static void synced_file(const struct stat *s, const struct host_caller *caller)
 static int sync_folder(int fd, int (*real)(int fd), const struct host_caller *caller)
 {
 	const bool follows = host_names_sync_begins(fd, caller);
-	const int error = real(fd), after = errno;
+	const int error = real(fd);
+	HOST_KEEPS_ERRNO;
 
 	if (follows) {
 		host_names_sync_ended(error != 0, caller);
 	}
-	errno = after;
 	return error;
 }
 
@@ -247,7 +247,6 @@ static int sync_all(int (*real)(int fd), int fd, const struct host_caller *calle
 
 static int sync_system(int fd)
 {
-	(void)fd;
 	REAL(sync)();
 	return 0;
 }
@@ -483,7 +482,7 @@ static void note_program(const char *path, char *const *environment)
 		return;
 	}
 	host_settle_last();
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	const enum host_program kind = host_program_look(path, NULL, 0);
 
 	if (kind == HOST_PROGRAM_STATIC || kind == HOST_PROGRAM_SET_ID || kind == HOST_PROGRAM_FOREIGN) {
@@ -492,7 +491,6 @@ static void note_program(const char *path, char *const *environment)
 		   (!has(environment, "LD_PRELOAD") || !has(environment, HOST_SESSION_VARIABLE))) {
 		host_gap(HOST_GAP_EXEC_CLEARED);
 	}
-	errno = before;
 }
 
 extern char **environ;

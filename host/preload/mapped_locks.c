@@ -5,7 +5,6 @@
  *
  * They jump, so that the next library that has the function (locks.c, schedule.c) sees the program's place.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -78,10 +77,9 @@ void *host_lock_comes(void *first, void *address, uintptr_t frame, unsigned numb
 	}
 	if (__builtin_expect(stored.n > 0, 0) && host_recording && !host_self.inside) {
 		const struct host_caller caller = {address, frame};
-		const int before = errno;
+		HOST_KEEPS_ERRNO;
 
 		host_lock_store(stored, also, f->waits, &caller);
-		errno = before;
 	}
 	return f->real;
 }

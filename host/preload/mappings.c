@@ -4,7 +4,6 @@
  * treated as persistent memory. table.c looks them up. One that mprotect() may make writable is asleep until
  * it does.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -185,14 +184,14 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 {
 	const int fd = host_open(name, number, O_RDWR);
 	struct stat s;
-	void *at = MAP_FAILED;
+	void *at = NULL;
 
 	if (fd >= 0 && fstat(fd, &s) == 0 &&
 		((uint64_t)s.st_size >= off + n || host_grow(fd, off, n, true) == 0)) {
-		at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off);
+		at = host_map(fd, off, n);
 	}
 	host_close(fd);
-	return host_mapped_at(at);
+	return at;
 }
 
 /* The byte for a line is at offset off / 64 of the file: mapped from the beginning of its page. */
@@ -261,13 +260,10 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	}
 	struct host_file *const f = &host_control->file[m->file];
 	const uint64_t end = nvw_min(m->off + length, (uint64_t)s->st_size);
-	void *const alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off);
-	void *const pages = mmap(NULL, length / HOST_PAGE * sizeof *m->page, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	m->length = length; /* for unwatch() */
-	m->alias = host_mapped_at(alias);
-	m->page = host_mapped_at(pages);
+	m->alias = host_map(fd, m->off, length);
+	m->page = host_memory(length / HOST_PAGE * sizeof *m->page);
 	m->shadow = map_part("shadow", m->file, m->off, length);
 	m->lines = map_lines(m->file, m->off, length);
 	if (m->alias == NULL || m->page == NULL || m->shadow == NULL || m->lines == NULL ||
@@ -382,13 +378,12 @@ static void add(void *start, size_t length, uint64_t off, bool real, int fd, con
 
 void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	struct stat s;
 
 	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
 		add(start, length, off, real, fd, &s);
 	}
-	errno = before;
 }
 
 static void add_asleep(void *start, size_t length, const struct host_moved *as)
@@ -416,7 +411,7 @@ static void add_asleep(void *start, size_t length, const struct host_moved *as)
 /* One whose file has no name any more could not be found again: it is watched at once. */
 void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, bool real)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	struct host_moved as = {.off = off, .real = real};
 	struct stat s;
 
@@ -429,7 +424,6 @@ void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, boo
 		host_mapped(start, length, fd, off, real);
 		host_protecting(start, length, false);
 	}
-	errno = before;
 }
 
 bool host_has_mapped(uint64_t device, uint64_t inode)
@@ -537,7 +531,7 @@ static bool any_touches(uintptr_t start, uintptr_t end)
 void host_unmapping(void *address, size_t length)
 {
 	const uintptr_t start = (uintptr_t)address, end = start + host_up(length, HOST_PAGE);
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if ((start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
 		return; /* the kernel rejects unaligned addresses */
@@ -551,7 +545,6 @@ void host_unmapping(void *address, size_t length)
 	}
 	find_bounds();
 	leave();
-	errno = before;
 }
 
 bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
@@ -569,10 +562,10 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 		.read_only = m->read_only,
 		.asleep = m->asleep};
 	if (m->asleep) {
-		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", path_of(m));
+		HOST_COPY_TEXT(ret_moved->path, path_of(m));
 	}
 	if (m->file >= 0) {
-		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", host_control->file[m->file].path);
+		HOST_COPY_TEXT(ret_moved->path, host_control->file[m->file].path);
 	}
 	const bool watched = m->file >= 0 && !m->read_only;
 
@@ -586,7 +579,8 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 
 void host_moved(const struct host_moved *moved, void *start, size_t length)
 {
-	const int before = errno, fd = moved->recorded ? open(moved->path, O_RDWR | O_CLOEXEC) : -1;
+	HOST_KEEPS_ERRNO;
+	const int fd = moved->recorded ? open(moved->path, O_RDWR | O_CLOEXEC) : -1;
 
 	if (fd >= 0) {
 		host_mapped(start, length, fd, moved->off, moved->real);
@@ -601,7 +595,6 @@ void host_moved(const struct host_moved *moved, void *start, size_t length)
 	if (moved->read_only) {
 		host_protecting(start, length, false);
 	}
-	errno = before;
 }
 
 /* A mapping that was asleep, or a part of one, is watched from now on. */
@@ -656,7 +649,7 @@ static void wake(uintptr_t start, uintptr_t end)
 bool host_protecting(void *address, size_t length, bool writable)
 {
 	const uintptr_t start = (uintptr_t)address, end = start + host_up(length, HOST_PAGE);
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	bool watched = false;
 
 	if (!host_recording || (start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end)) {
@@ -678,6 +671,5 @@ bool host_protecting(void *address, size_t length, bool writable)
 		}
 	}
 	leave();
-	errno = before;
 	return watched;
 }

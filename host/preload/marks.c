@@ -51,7 +51,6 @@ static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
 {
 	struct code *const c = to;
 
-	(void)size;
 	NVW_EACH(header, object->dlpi_phdr, object->dlpi_phnum) {
 		const ElfW(Phdr) *const p = header;
 		const uintptr_t start = object->dlpi_addr + p->p_vaddr;
@@ -95,7 +94,7 @@ static const struct host_marked *room_for(int fd, const char *path, const struct
 		return NULL;
 	}
 	c->marked_count++;
-	snprintf(m->path, sizeof m->path, "%s", path);
+	HOST_COPY_TEXT(m->path, path);
 	return m;
 }
 
@@ -109,7 +108,7 @@ static bool map_counters(int fd, const struct code *code, const struct host_mark
 	if (n == 0) {
 		return true;
 	}
-	uint8_t *const kept = host_mapped_at(mmap(NULL, n, protection, MAP_SHARED, fd, off));
+	uint8_t *const kept = host_map(fd, (uint64_t)off, n);
 
 	if (kept == NULL) {
 		return false;
@@ -126,7 +125,7 @@ static uint8_t *map_marks(int fd, const struct code *code)
 {
 	char path[sizeof host_control->marked[0].path];
 
-	snprintf(path, sizeof path, "%s", code->path);
+	HOST_COPY_TEXT(path, code->path);
 	if (*path == '\0') {
 		host_read_link("/proc/self/exe", path, sizeof path);
 	}
@@ -137,8 +136,7 @@ static uint8_t *map_marks(int fd, const struct code *code)
 	if (m == NULL || !map_counters(fd, code, m)) {
 		return NULL;
 	}
-	return host_mapped_at(
-		mmap(NULL, 2 * m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off));
+	return host_map(fd, m->off, 2 * m->bytes);
 }
 
 HOST_EXPORT nvwave_cc_find_marks nvwave_cc_marks_2;

@@ -34,15 +34,6 @@ static bool enters(void)
 	return true;
 }
 
-/* Returns what the call did, whose errno is after. */
-static int leaves(int result, int after)
-{
-	NVW_DEEP_INVARIANT(host_self.inside);
-	host_leave();
-	errno = after;
-	return result;
-}
-
 /* ---- Where a name is ------------------------------------------------------------------------------ */
 
 enum { PLACE = 1024 };
@@ -74,7 +65,7 @@ static bool find_place(int folder, const char *path, char ret[PLACE])
 {
 	char parent[PLACE] = ".", plain[PLACE];
 
-	snprintf(plain, sizeof plain, "%s", path);
+	HOST_COPY_TEXT(plain, path);
 	for (size_t n = strlen(plain); n > 1 && plain[n - 1] == '/'; n--) {
 		plain[n - 1] = '\0'; /* mkdir("folder/") */
 	}
@@ -179,12 +170,14 @@ static int opens(int folder, const char *path, int flags, mode_t mode, const str
 	if ((existed && !S_ISREG(before.st_mode)) || !enters()) {
 		return REAL(openat64)(folder, path, flags, mode);
 	}
-	const int fd = REAL(openat64)(folder, path, flags, mode), after = errno;
+	const int fd = REAL(openat64)(folder, path, flags, mode);
+	HOST_KEEPS_ERRNO;
 
 	if (fd >= 0) {
 		opened(fd, flags, existed ? &before : NULL, caller);
 	}
-	return leaves(fd, after);
+	host_leave();
+	return fd;
 }
 
 static mode_t mode_of(int flags, va_list list)
@@ -257,7 +250,7 @@ struct named {
 /* False: it is not below the folder, or is not to be recorded. */
 static bool look(int folder, const char *path, int flags, struct named *ret)
 {
-	const int saved = errno;
+	HOST_KEEPS_ERRNO;
 
 	ret->name = NULL;
 	ret->exists = false;
@@ -265,7 +258,6 @@ static bool look(int folder, const char *path, int flags, struct named *ret)
 		ret->name = named_below(ret->path);
 		ret->exists = fstatat(folder, path, &ret->s, flags) == 0;
 	}
-	errno = saved;
 	return ret->name != NULL;
 }
 
@@ -297,12 +289,14 @@ static int removes(int folder, const char *path, int flags, const struct host_ca
 	if (!look(folder, path, AT_SYMLINK_NOFOLLOW, &n) || !n.exists || !enters()) {
 		return REAL(unlinkat)(folder, path, flags);
 	}
-	const int error = REAL(unlinkat)(folder, path, flags), after = errno;
+	const int error = REAL(unlinkat)(folder, path, flags);
+	HOST_KEEPS_ERRNO;
 
 	if (!error) {
 		removed(&n, caller);
 	}
-	return leaves(error, after);
+	host_leave();
+	return error;
 }
 
 HOST_EXPORT int unlink(const char *path)
@@ -338,7 +332,7 @@ static void gave_name(int file, const struct named *to, uint32_t site)
 {
 	NVW_INVARIANT(file >= 0 && (uint32_t)file < host_control->file_count);
 	record_name(file, HOST_NAME_OF_FILE, to->name, site);
-	snprintf(host_control->file[file].path, sizeof host_control->file[file].path, "%s", to->path);
+	HOST_COPY_TEXT(host_control->file[file].path, to->path);
 }
 
 /* A symbolic link has another name, or one more. */
@@ -399,12 +393,14 @@ static int renames(int from_folder, const char *from_path, int to_folder, const 
 	if ((!was_below && !is_below) || !enters()) {
 		return REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
 	}
-	const int error = REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags), after = errno;
+	const int error = REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
+	HOST_KEEPS_ERRNO;
 
 	if (!error) {
 		renamed(&from, &to, flags & RENAME_EXCHANGE, "rename", caller);
 	}
-	return leaves(error, after);
+	host_leave();
+	return error;
 }
 
 HOST_EXPORT int rename(const char *from, const char *to)
@@ -434,12 +430,14 @@ static int links(int from_folder, const char *from_path, int to_folder, const ch
 	if ((!was_below && !is_below) || !enters()) {
 		return REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
 	}
-	const int error = REAL(linkat)(from_folder, from_path, to_folder, to_path, flags), after = errno;
+	const int error = REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
+	HOST_KEEPS_ERRNO;
 
 	if (!error) {
 		renamed(&from, &to, false, "link", caller);
 	}
-	return leaves(error, after);
+	host_leave();
+	return error;
 }
 
 HOST_EXPORT int link(const char *from, const char *to)
@@ -482,12 +480,14 @@ static int makes(
 	if (!look(folder, path, AT_SYMLINK_NOFOLLOW, &n) || !enters()) {
 		return make(folder, path, text, mode);
 	}
-	const int error = make(folder, path, text, mode), after = errno;
+	const int error = make(folder, path, text, mode);
+	HOST_KEEPS_ERRNO;
 
 	if (!error) {
 		made(&n, text, caller);
 	}
-	return leaves(error, after);
+	host_leave();
+	return error;
 }
 
 HOST_EXPORT int mkdir(const char *path, mode_t mode)

@@ -3,7 +3,6 @@
  * Operations that the program announces and acknowledges (nvw/ack.h). Its earlier stores are recorded before
  * the event, so that every store is on the correct side.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "preload.h"
@@ -69,7 +68,7 @@ static void record(int what, unsigned long long number, const char *name, const 
 HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const char *name)
 {
 	const struct host_caller caller = HOST_CALLER;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	host_attach(); /* a constructor of the program's may come before ours */
 	if (host_control != NULL && (what == BEGINS || what == IS_DURABLE) && host_thread() != NULL) {
@@ -82,5 +81,4 @@ HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const c
 			begin(host_thread(), number);
 		}
 	}
-	errno = before;
 }

@@ -22,6 +22,13 @@
 #define HOST_EXPORT __attribute__((visibility("default")))
 #define HOST_TLS    __thread __attribute__((tls_model("initial-exec")))
 
+/* errno is the program's: it is at the end of the block what it is here. */
+static inline void host_set_errno(const int *to)
+{
+	errno = *to;
+}
+#define HOST_KEEPS_ERRNO __attribute__((cleanup(host_set_errno))) const int errno_kept_ = errno
+
 /* By system call, because mprotect() is interposed. Usable in a signal handler. */
 static inline int host_protect(uintptr_t start, size_t n, int prot)
 {
@@ -208,6 +215,19 @@ struct host_mapping *host_find_slowly(uintptr_t address);
 static inline void *host_mapped_at(void *at)
 {
 	return at == MAP_FAILED ? NULL : at;
+}
+
+/* A part of a file, shared; NULL if that fails. */
+static inline void *host_map(int fd, uint64_t off, size_t n)
+{
+	return host_mapped_at(mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)off));
+}
+
+/* Zeros; NULL if there is none. */
+static inline void *host_memory(size_t n)
+{
+	return host_mapped_at(
+		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
 /* The mapping that an address is in, or NULL. */

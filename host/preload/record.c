@@ -70,6 +70,12 @@ static struct host_page *page_of(const struct host_mapping *m, uintptr_t address
 	return &m->page[(address - m->start) / HOST_PAGE];
 }
 
+/* False: the page was in another state. */
+static bool becomes(struct host_page *p, uint8_t from, uint8_t to)
+{
+	return __atomic_compare_exchange_n(&p->state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 /* Appends the pages that faults have added since, oldest first, to the list. */
 static void take_fresh(void)
 {
@@ -110,14 +116,12 @@ static bool cool(struct host_page *p, const struct host_mapping *m)
 {
 	NVW_DEEP_INVARIANT(p->address % HOST_PAGE == 0 && p->address - m->start < m->length);
 
-	uint8_t expected = HOST_COOLING;
 	const size_t at = p->address - m->start;
 
 	__atomic_store_n(&p->state, HOST_COOLING, __ATOMIC_SEQ_CST);
 	if (host_protect(p->address, HOST_PAGE, PROT_READ) == 0 &&
 		memcmp(m->alias + at, m->shadow + at, HOST_PAGE) == 0 &&
-		__atomic_compare_exchange_n(
-			&p->state, &expected, HOST_CLEAN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		becomes(p, HOST_COOLING, HOST_CLEAN)) {
 		return true;
 	}
 	__atomic_store_n(&p->state, HOST_HOT, __ATOMIC_SEQ_CST);
@@ -175,26 +179,28 @@ static void check_page(const struct host_mapping *m, size_t page)
 void host_check_announced(const struct host_mapping *m)
 {
 	NVW_INVARIANT(host_self.inside);
-	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && admitted > 0; i++) {
-		const struct host_mapping *const one = &host_mapping[i];
+	NVW_EACH_IN(one, host_mapping) {
+		const bool is_checked = admitted > 0 && one->file >= 0 && (m == NULL || m == one);
 
-		for (size_t page = 0; one->length > 0 && one->file >= 0 && (m == NULL || m == one) &&
-				      page < one->length / HOST_PAGE;
-			page++) {
+		for (size_t page = 0; is_checked && page < one->length / HOST_PAGE; page++) {
 			check_page(one, page);
 		}
 	}
 }
 
-static void push_fresh(struct host_page *p, uintptr_t address);
+static void push_fresh(struct host_page *p, uintptr_t address)
+{
+	NVW_DEEP_INVARIANT(address % HOST_PAGE == 0);
+	p->address = address;
+	p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	}
+}
 
 /* Makes an announced page hot, whoever else does so. */
 static void heat(const struct host_mapping *m, size_t page)
 {
-	uint8_t before = HOST_ANNOUNCED;
-
-	if (__atomic_compare_exchange_n(
-		    &m->page[page].state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+	if (becomes(&m->page[page], HOST_ANNOUNCED, HOST_HOT)) {
 		push_fresh(&m->page[page], m->start + page * HOST_PAGE);
 	}
 }
@@ -208,11 +214,11 @@ void host_compare_always(const char *why)
 	host_check_announced(NULL);
 	host_announced = false;
 	NVW_EACH_IN(m, host_mapping) {
-		for (size_t page = 0; m->length > 0 && m->file >= 0 && page < m->length / HOST_PAGE; page++) {
+		for (size_t page = 0; m->file >= 0 && page < m->length / HOST_PAGE; page++) {
 			heat(m, page);
 		}
 	}
-	snprintf(host_control->compared, sizeof host_control->compared, "%s", why);
+	HOST_COPY_TEXT(host_control->compared, why);
 }
 
 static void forget_announced(uintptr_t start, uintptr_t end)
@@ -251,15 +257,6 @@ void host_forget_hot(uintptr_t start, uintptr_t end)
 	my.hot_end = link;
 }
 
-static void push_fresh(struct host_page *p, uintptr_t address)
-{
-	NVW_DEEP_INVARIANT(address % HOST_PAGE == 0);
-	p->address = address;
-	p->next = __atomic_load_n(&fresh, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&fresh, &p->next, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-	}
-}
-
 /* Makes a page hot, also one whose stores are announced if it is not by a fault. */
 static bool make_hot(void *address, bool faulted)
 {
@@ -277,18 +274,13 @@ static bool make_hot(void *address, bool faulted)
 	}
 	/* After being made writable the page must be hot: it may have been cooled in between. */
 	do {
-		uint8_t before = HOST_CLEAN;
-
 		if (!faulted) {
 			heat(m, (page - m->start) / HOST_PAGE);
 		}
-
-		if (__atomic_compare_exchange_n(
-			    &p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		if (becomes(p, HOST_CLEAN, HOST_HOT)) {
 			push_fresh(p, page);
-		} else if (before == HOST_COOLING) {
-			__atomic_compare_exchange_n(
-				&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		} else {
+			becomes(p, HOST_COOLING, HOST_HOT);
 		}
 		make_writable(page);
 		const uint8_t now = __atomic_load_n(&p->state, __ATOMIC_SEQ_CST);
@@ -313,19 +305,11 @@ void host_touch(void *address, size_t n)
 	}
 }
 
-static bool admit(struct host_page *p)
-{
-	uint8_t before = HOST_CLEAN;
-
-	return __atomic_compare_exchange_n(
-		&p->state, &before, HOST_ANNOUNCED, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
 static void admit_all(const struct host_mapping *m)
 {
 	NVW_INVARIANT(host_announced);
 	NVW_EACH(one, m->page, m->length / HOST_PAGE) {
-		admit(one);
+		becomes(one, HOST_CLEAN, HOST_ANNOUNCED);
 	}
 	if (host_protect(m->start, m->length, PROT_READ | PROT_WRITE)) {
 		make_writable(m->start); /* which says what is wrong */
@@ -345,7 +329,7 @@ void host_admit_clean(const struct host_mapping *m, size_t at, size_t n)
 			make_hot((void *)address, false);
 		} else if (++admitted > ADMITTED_MAX) {
 			admit_all(m);
-		} else if (admit(&m->page[page])) {
+		} else if (becomes(&m->page[page], HOST_CLEAN, HOST_ANNOUNCED)) {
 			make_writable(address);
 		}
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The session's state in a program: the shared block, this thread's number, the lock, files of the folder. */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +21,7 @@ static bool has_memory(uint32_t number)
 {
 	NVW_INVARIANT(number > 0 && number <= HOST_THREADS_MAX);
 
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	const bool inside = host_self.inside;
 
 	if (number <= HOST_THREADS_FIRST) {
@@ -35,7 +34,6 @@ static bool has_memory(uint32_t number)
 
 	host_close(fd);
 	host_self.inside = inside;
-	errno = before;
 	return has;
 }
 
@@ -60,7 +58,7 @@ void host_meet_thread(void)
 
 void host_meet_kernel(void)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	static HOST_TLS struct robust_list_head none; /* the C library has none */
 	size_t bytes;
 
@@ -69,7 +67,6 @@ void host_meet_kernel(void)
 		host_self.robust = &none;
 	}
 	NVW_INVARIANT((host_self.id & FUTEX_TID_MASK) == host_self.id && host_self.id > 0);
-	errno = before;
 }
 
 void host_gap(enum host_gap gap)

@@ -40,7 +40,7 @@ static void find_name(int fd, const struct stat *s, char name[256])
 	char path[4096] = "";
 
 	if (file >= 0) {
-		snprintf(path, sizeof path, "%s", host_control->file[file].path);
+		HOST_COPY_TEXT(path, host_control->file[file].path);
 	} else if (fd >= 0) {
 		host_path_of(fd, path, sizeof path);
 	}
@@ -62,19 +62,18 @@ void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32
 		struct host_unfollowed *const u = &c->unfollowed[c->unfollowed_count++];
 
 		*u = (struct host_unfollowed){.device = s->st_dev, .inode = s->st_ino, .site = site};
-		snprintf(u->call, sizeof u->call, "%s", call);
+		HOST_COPY_TEXT(u->call, call);
 		find_name(fd, s, u->name);
 	}
 }
 
 static void changed(int fd, const char *call, const struct host_caller *caller)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	struct stat s;
 
 	if (!host_recording || host_self.inside || host_self.own || host_control->closed || fstat(fd, &s) ||
 		!S_ISREG(s.st_mode)) {
-		errno = before;
 		return;
 	}
 	host_self.inside = true;
@@ -85,7 +84,6 @@ static void changed(int fd, const char *call, const struct host_caller *caller)
 	}
 	host_unlock();
 	host_self.inside = false;
-	errno = before;
 }
 
 static bool records(void)
@@ -214,7 +212,7 @@ static void ends(const struct recorded *r, const struct iovec *v, int count, ssi
 {
 	NVW_INVARIANT(host_self.inside && r->file >= 0);
 
-	const int after = errno;
+	HOST_KEEPS_ERRNO;
 	struct host_file *const f = &host_control->file[r->file];
 
 	if (done > 0) {
@@ -229,7 +227,6 @@ static void ends(const struct recorded *r, const struct iovec *v, int count, ssi
 		}
 	}
 	host_leave();
-	errno = after;
 }
 
 /* call: the name that programs know it by, whatever the width of its offsets. */
@@ -278,7 +275,7 @@ static off64_t place(const off64_t *off)
 /* The file as the call has left it is what the call has written. */
 static void copied(const struct recorded *r, const char *call, ssize_t done)
 {
-	const int after = errno;
+	HOST_KEEPS_ERRNO;
 	const uint64_t first = host_down(r->off, HOST_PAGE);
 	const size_t bytes = done > 0 ? (size_t)(r->off - first) + (size_t)done : HOST_PAGE;
 	char link[64];
@@ -295,7 +292,6 @@ static void copied(const struct recorded *r, const char *call, ssize_t done)
 		REAL(munmap)(at, bytes);
 	}
 	host_close(fd);
-	errno = after;
 }
 
 #define COPIES(name, call, arguments, real, to, off, bytes)                                  \
@@ -360,13 +356,12 @@ void host_record_cut(int fd, int file, const struct stat *before, uint32_t site)
 static void resized(struct recorded *r, bool failed)
 {
 	struct stat now;
-	const int after = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (!failed && fstat(r->fd, &now) == 0) {
 		record_size(r, (uint64_t)now.st_size);
 	}
 	host_leave();
-	errno = after;
 }
 
 static bool resizes(struct recorded *r, int fd, uint64_t size, const struct host_caller *caller)
@@ -483,7 +478,7 @@ bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const 
 
 void host_sync_ended(const struct stat *s, bool failed, const struct host_caller *caller)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (!host_enter()) {
 		return;
@@ -495,7 +490,6 @@ void host_sync_ended(const struct stat *s, bool failed, const struct host_caller
 		host_event(HOST_SYNCED, host_known_file(s), 0, 0, host_site(caller));
 	}
 	host_leave();
-	errno = before;
 }
 
 /* ---- Calls that change a file and are not recorded ------------------------------------------------- */
@@ -516,14 +510,13 @@ HOST_EXPORT ssize_t splice(int from, off64_t *from_off, int to, off64_t *to_off,
 static void uses_io_uring(const char *call, const struct host_caller *caller)
 {
 	const struct stat any = {.st_ino = 0};
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (host_recording && !host_self.inside && !host_self.own && host_enter()) {
 		host_thread();
 		host_note_unfollowed(-1, &any, call, host_site(caller));
 		host_leave();
 	}
-	errno = before;
 }
 
 /* liburing has these. */

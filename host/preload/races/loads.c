@@ -79,7 +79,7 @@ static bool grow(struct host_watched *w)
 	struct host_known_loads *const old = w->known;
 	struct host_known_records *const old_record = w->known_record;
 	const size_t before = w->known_room, room = 4 * before;
-	struct host_known_loads *const more = host_race_memory(room * BYTES_OF_KNOWN);
+	struct host_known_loads *const more = host_memory(room * BYTES_OF_KNOWN);
 
 	if (more == NULL) {
 		return false;

@@ -7,11 +7,9 @@
  * there are kept in a table of addresses; one that is full forgets, and the hint is then missing. Each clock
  * there has a version: who has acquired it learns nothing from it until it changes.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/each.h"
 #include "windows.h"
@@ -23,32 +21,19 @@ bool host_checking;
 
 struct host_releases *host_releases;
 
-void *host_race_memory(size_t n)
-{
-	return host_mapped_at(
-		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
-
 void host_check_attach(void)
 {
 	NVW_INVARIANT(!host_checking);
 
 	const bool inside = host_self.inside;
 	const int fd = host_open("races", -1, O_RDWR);
-	void *at = MAP_FAILED;
 
 	host_self.inside = true; /* these mappings are not the program's */
-	if (fd >= 0) {
-		at = mmap(
-			NULL, sizeof *host_races, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		close(fd);
-	}
-	host_releases = host_race_memory(sizeof *host_releases);
+	host_races = host_map(fd, 0, sizeof *host_races);
+	host_releases = host_memory(sizeof *host_releases);
 	host_self.inside = inside;
-	if (at != MAP_FAILED && host_releases != NULL) {
-		host_races = at;
-		host_checking = true;
-	}
+	host_close(fd);
+	host_checking = host_races != NULL && host_releases != NULL;
 }
 
 void host_race_limit(enum host_race_limit limit)
@@ -134,7 +119,7 @@ static struct host_watched *new_thread(void)
 	struct host_watched *w = NULL;
 
 	if (number <= HOST_RACE_THREADS) {
-		w = host_race_memory(sizeof *w);
+		w = host_memory(sizeof *w);
 	}
 	if (w == NULL) {
 		host_race_limit(HOST_RACE_MANY_THREADS);
@@ -171,7 +156,7 @@ void host_watch_meets(void)
 {
 	NVW_INVARIANT(host_self.watched == NULL && host_self.inside);
 
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	struct host_watched *const w = new_thread();
 
 	if (w != NULL) {
@@ -181,7 +166,6 @@ void host_watch_meets(void)
 	host_self.watched = w;
 	host_self.unwatched = w == NULL;
 	host_self.inside = w != NULL;
-	errno = before;
 }
 
 static struct host_watched *enter(void *created)

@@ -181,7 +181,6 @@ static inline struct host_released *host_new_release(const struct host_watched *
 /* An atomic of the thread has acquired. */
 void host_acquire(struct host_watched *w, const void *address);
 
-void *host_race_memory(size_t n);
 void host_race_limit(enum host_race_limit limit);
 /* The number of the thread's clock of hints, for a record. */
 uint32_t host_hints(struct host_watched *w);

@@ -5,7 +5,6 @@
  *
  * A thread has one transaction at a time: their numbers are not looked at, nor the stores of other threads.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "ranges.h"
@@ -133,13 +132,12 @@ static void annotate(int what, const void *at, unsigned long long n, uint32_t si
 HOST_EXPORT unsigned nvwave_pmemcheck_1(int what, unsigned long long n, const volatile void *at)
 {
 	const struct host_caller caller = HOST_CALLER;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	host_attach(); /* a constructor of the program's may come before ours */
 	if (host_recording && host_thread() != NULL && host_enter()) {
 		annotate(what, (const void *)at, n, host_site(&caller));
 		host_leave();
 	}
-	errno = before;
 	return 0;
 }

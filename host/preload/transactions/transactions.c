@@ -38,7 +38,6 @@ static int find_library(struct dl_phdr_info *object, size_t bytes, void *functio
 {
 	const uintptr_t *const of = functions;
 
-	(void)bytes;
 	NVW_EACH(header, object->dlpi_phdr, object->dlpi_phnum) {
 		const uintptr_t start = object->dlpi_addr + header->p_vaddr;
 		const uintptr_t end = start + header->p_memsz;
@@ -72,8 +71,7 @@ static struct host_transaction *own(void)
 {
 	if (host_self.transaction == NULL && host_recording) {
 		find_libraries();
-		host_self.transaction = host_mapped_at(mmap(NULL, sizeof *host_self.transaction,
-			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+		host_self.transaction = host_memory(sizeof *host_self.transaction);
 	}
 	return host_self.transaction;
 }
@@ -99,7 +97,7 @@ static void record(
 	enum host_event_kind kind, const void *start, size_t bytes, const struct host_caller *caller)
 {
 	struct host_transaction *const t = host_self.transaction;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (t != NULL && t->depth > 0 && bytes <= UINT32_MAX && host_control->record && host_enter()) {
 		const struct host_mapping *const m = host_find(start);
@@ -110,7 +108,6 @@ static void record(
 		}
 		host_leave();
 	}
-	errno = before;
 }
 
 /* Under the lock. */
@@ -139,13 +136,12 @@ void host_transaction_fences(void)
 static void settle_now(void)
 {
 	struct host_transaction *const t = host_self.transaction;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (t != NULL && t->unsettled && host_enter()) {
 		settle(t);
 		host_leave();
 	}
-	errno = before;
 }
 
 /* A commit within another transaction settles nothing. */
@@ -211,14 +207,13 @@ static void check_call(
 void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller)
 {
 	const struct host_transaction *const t = host_self.transaction;
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	if (t != NULL && t->depth > 0 && at != NULL && n > 0 && !is_of_library((uintptr_t)caller->address) &&
 		host_enter()) {
 		check_call(t, (uintptr_t)at, n, caller);
 		host_leave();
 	}
-	errno = before;
 }
 
 /* ---- Transactions ----------------------------------------------------------------------------------- */
@@ -245,10 +240,9 @@ __attribute__((used, visibility("hidden"))) void *host_transaction_begins(
 void *host_transaction_begins(const PMEMobjpool *pool, void *address, uintptr_t frame)
 {
 	const struct host_caller caller = {address, frame};
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	begins(pool, &caller);
-	errno = before;
 	return host_real("pmemobj_tx_begin");
 }
 

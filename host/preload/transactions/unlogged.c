@@ -29,16 +29,10 @@ void host_note_unlogged(const struct host_unlogged *found)
 	}
 }
 
-static void *memory(size_t bytes)
-{
-	return host_mapped_at(mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
-
 struct host_annotated *host_annotated(void)
 {
 	if (host_self.annotated == NULL) {
-		host_self.annotated = memory(sizeof *host_self.annotated);
+		host_self.annotated = host_memory(sizeof *host_self.annotated);
 	}
 	return host_self.annotated;
 }
@@ -47,7 +41,7 @@ void host_annotated_ignore(const void *at, size_t n)
 {
 	NVW_INVARIANT(host_self.inside);
 	if (ignored == NULL) {
-		ignored = memory(sizeof *ignored);
+		ignored = host_memory(sizeof *ignored);
 	}
 	if (ignored != NULL) {
 		host_ranges_add(ignored, at, n);

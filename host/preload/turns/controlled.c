@@ -7,7 +7,6 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "controlled.h"
 #include "turns.h"
@@ -24,18 +23,12 @@ void host_schedule_attach(void)
 
 	const bool inside = host_self.inside;
 	const int fd = host_open("schedule", -1, O_RDWR);
-	void *at = MAP_FAILED;
 
 	host_self.inside = true; /* the mapping is not the program's */
-	if (fd >= 0) {
-		at = mmap(NULL, sizeof *host_schedule, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		close(fd);
-	}
+	host_schedule = host_map(fd, 0, sizeof *host_schedule);
 	host_self.inside = inside;
-	if (at != MAP_FAILED) {
-		host_schedule = at;
-		host_scheduling = true;
-	}
+	host_close(fd);
+	host_scheduling = host_schedule != NULL;
 }
 
 /* A child has one thread. */

@@ -13,7 +13,6 @@
  * what it looks at, or when all poll. Who looks at many lines is mostly on its way through data, and polls
  * later in a long run. If nothing changes for very long, nothing ever will.
  */
-#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -85,7 +84,7 @@ __attribute__((noreturn)) static void stop(void)
 
 void host_schedule_refuse(const char *why)
 {
-	snprintf(host_schedule->refused, sizeof host_schedule->refused, "%s", why);
+	HOST_COPY_TEXT(host_schedule->refused, why);
 	host_schedule->end = HOST_SCHEDULE_REFUSED;
 	stop();
 }
@@ -236,7 +235,7 @@ static bool is_ready(const struct host_turn *t)
 /* False: nobody was woken. */
 static bool wake_ready(void)
 {
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 	bool woken = false;
 
 	all.ask = false;
@@ -247,7 +246,6 @@ static bool wake_ready(void)
 			woken = true;
 		}
 	}
-	errno = before;
 	return woken;
 }
 
@@ -438,13 +436,12 @@ static void go_on(void)
 static struct host_turn *default_of(struct host_turn *t)
 {
 	struct host_turn *next = next_after(t);
-	const int before = errno;
+	HOST_KEEPS_ERRNO;
 
 	while (next == NULL) {
 		go_on();
 		next = next_after(t);
 	}
-	errno = before;
 	NVW_INVARIANT(host_turn_may_go(next));
 	return next;
 }
@@ -483,11 +480,10 @@ static inline void take_turns(struct host_turn *t, bool exposed)
 	struct host_turn *const next = choose(t, exposed);
 
 	if (next != t) {
-		const int before = errno;
+		HOST_KEEPS_ERRNO;
 
 		give_turn(next);
 		wait_for_turn(t);
-		errno = before;
 	}
 }
 
