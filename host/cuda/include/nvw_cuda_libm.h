@@ -29,42 +29,28 @@ NVW_CUDA_ONE(X)
 	__device__ float name##f(float, float) noexcept;
 NVW_CUDA_TWO(X)
 #undef X
-__device__ double fma(double, double, double) noexcept;
-__device__ float fmaf(float, float, float) noexcept;
-#define X(name)                                       \
-	__device__ double name(double, int) noexcept; \
-	__device__ float name##f(float, int) noexcept;
-X(ldexp)
-X(scalbn)
+#define X(type, f)                                             \
+	__device__ type fma##f(type, type, type) noexcept;     \
+	__device__ type ldexp##f(type, int) noexcept;          \
+	__device__ type scalbn##f(type, int) noexcept;         \
+	__device__ type scalbln##f(type, long) noexcept;       \
+	__device__ type jn##f(int, type) noexcept;             \
+	__device__ type yn##f(int, type) noexcept;             \
+	__device__ int ilogb##f(type) noexcept;                \
+	__device__ long lrint##f(type) noexcept;               \
+	__device__ long lround##f(type) noexcept;              \
+	__device__ long long llrint##f(type) noexcept;         \
+	__device__ long long llround##f(type) noexcept;        \
+	__device__ type remquo##f(type, type, int *) noexcept; \
+	__device__ type frexp##f(type, int *) noexcept;        \
+	__device__ type modf##f(type, type *) noexcept;        \
+	__device__ void sincos##f(type, type *, type *) noexcept;
+X(double, )
+X(float, f)
 #undef X
-#define X(name)                                       \
-	__device__ double name(int, double) noexcept; \
-	__device__ float name##f(int, float) noexcept;
-X(jn)
-X(yn)
-#undef X
-#define X(type, name)                          \
-	__device__ type name(double) noexcept; \
-	__device__ type name##f(float) noexcept;
-X(int, ilogb)
-X(long, lrint)
-X(long, lround)
-X(long long, llrint)
-X(long long, llround)
-#undef X
-__device__ double scalbln(double, long) noexcept;
-__device__ float scalblnf(float, long) noexcept;
-__device__ double remquo(double, double, int *) noexcept;
-__device__ float remquof(float, float, int *) noexcept;
-__device__ double frexp(double, int *) noexcept;
-__device__ float frexpf(float, int *) noexcept;
-__device__ double modf(double, double *) noexcept;
-__device__ float modff(float, float *) noexcept;
 __device__ int abs(int) noexcept;
 __device__ long labs(long) noexcept;
 __device__ long long llabs(long long) noexcept;
-__device__ void sincos(double, double *, double *) noexcept;
-__device__ void sincosf(float, float *, float *) noexcept;
 }
 
 #endif

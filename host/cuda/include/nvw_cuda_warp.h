@@ -141,22 +141,16 @@ NVW_CUDA_INLINE int __all(int predicate)
 {
 	return __ballot(!predicate) == 0;
 }
-template <class T> NVW_CUDA_INLINE T __shfl(T value, int from, int width = 32)
-{
-	return __shfl_sync(__activemask(), value, from, width);
-}
-template <class T> NVW_CUDA_INLINE T __shfl_up(T value, unsigned by, int width = 32)
-{
-	return __shfl_up_sync(__activemask(), value, by, width);
-}
-template <class T> NVW_CUDA_INLINE T __shfl_down(T value, unsigned by, int width = 32)
-{
-	return __shfl_down_sync(__activemask(), value, by, width);
-}
-template <class T> NVW_CUDA_INLINE T __shfl_xor(T value, int with, int width = 32)
-{
-	return __shfl_xor_sync(__activemask(), value, with, width);
-}
+#define NVW_CUDA_WITHOUT_MASK(name, type)                                           \
+	template <class T> NVW_CUDA_INLINE T name(T value, type by, int width = 32) \
+	{                                                                           \
+		return name##_sync(__activemask(), value, by, width);               \
+	}
+NVW_CUDA_WITHOUT_MASK(__shfl, int)
+NVW_CUDA_WITHOUT_MASK(__shfl_up, unsigned)
+NVW_CUDA_WITHOUT_MASK(__shfl_down, unsigned)
+NVW_CUDA_WITHOUT_MASK(__shfl_xor, int)
+#undef NVW_CUDA_WITHOUT_MASK
 #endif
 
 #endif
