@@ -88,7 +88,6 @@ static struct {
 /* The terminal sends its signals to the program too, unless that has its own process group. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (number != SIGQUIT) {
 		nvw_stop_note(number);
 	}
@@ -577,7 +576,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 
 	NVW_TRY(check_program(argv[0]));
 	NVW_TRY(find_library(library, sizeof library));
-	snprintf(s->program, sizeof s->program, "%s", argv[0]);
+	HOST_COPY_TEXT(s->program, argv[0]);
 	fflush(NULL);
 	const unsigned n = children(before);
 
@@ -728,11 +727,7 @@ uint64_t host_percentile(const struct host_histogram *h, double fraction)
 
 const char *host_gap_text(enum host_gap gap)
 {
-	static const char *const texts[] = {
-#define GAP(name, text) text,
-		HOST_GAPS(GAP)
-#undef GAP
-	};
+	static const char *const texts[] = {HOST_GAPS(HOST_TEXT)};
 
 	NVW_INVARIANT(gap < NVW_COUNT(texts));
 	return texts[gap];

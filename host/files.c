@@ -627,9 +627,7 @@ static int pass(struct converter *c, struct disk *d)
 {
 	NVW_INVARIANT(c->replay == NULL && c->found == 0);
 
-	const struct nvw_log_record threads = {
-		.kind = NVW_LOG_THREADS, .threads = {.count = most_threads(c, d)}};
-	struct nvw_log_record r = threads;
+	struct nvw_log_record r = {.kind = NVW_LOG_THREADS, .threads = {.count = most_threads(c, d)}};
 
 	NVW_TRY(make_image(c, d, NULL));
 	NVW_TRY(host_convert_append(c, &r));

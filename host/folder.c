@@ -92,9 +92,6 @@ int host_folder_copy(const char *from, const char *to)
 
 static int remove_below(const char *path, const struct stat *s, int kind, struct FTW *at)
 {
-	(void)s;
-	(void)kind;
-	(void)at;
 	return remove(path);
 }
 
@@ -136,7 +133,7 @@ static int begin_file(const struct host_session *s, const char *path, const stru
 	f->inode = is->st_ino;
 	f->bytes = (uint64_t)is->st_size;
 	f->of_folder = true;
-	snprintf(f->path, sizeof f->path, "%s", path);
+	HOST_COPY_TEXT(f->path, path);
 	return 0;
 }
 
@@ -182,7 +179,7 @@ int host_folder_take(struct host_session *s, const char *folder, const char *exc
 	NVW_FAIL_ERRNO_IF(path == NULL, "%s", folder);
 	snprintf(s->control->folder, sizeof s->control->folder, "%.1023s", path);
 	free(path);
-	snprintf(s->control->except, sizeof s->control->except, "%s", NVW_OR(except, ""));
+	HOST_COPY_TEXT(s->control->except, NVW_OR(except, ""));
 	s->name_at_first = calloc(NVW__DISK_NAMES, sizeof *s->name_at_first);
 	s->file_at_first = calloc(NVW__DISK_NAMES, sizeof *s->file_at_first);
 	NVW_ALLOCATED(s->name_at_first && s->file_at_first, "no memory for the files of a folder");
@@ -213,7 +210,6 @@ static int check_name(void *context, const char *path, const struct stat *is)
 	struct known *const k = context;
 	const char *const name = path + k->folder + 1;
 
-	(void)is;
 	if (host_is_excepted(k->except, name)) {
 		return 0;
 	}

@@ -42,8 +42,8 @@ int host_kernels_emulate(struct host_session *s, const char *machine, const char
 	FILE *to;
 
 	NVW_TRY(find_machine(s->kernels.library));
-	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine);
-	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", NVW_OR(races, ""));
+	HOST_COPY_TEXT(s->kernels.machine, machine);
+	HOST_COPY_TEXT(s->kernels.races, NVW_OR(races, ""));
 	machine_path(s, path, sizeof path);
 	to = fopen(path, "we");
 	NVW_FAIL_ERRNO_IF(!to, "%s", path);

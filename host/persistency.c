@@ -379,11 +379,7 @@ void host_candidates_free(struct host_candidates *c)
 
 const char *host_race_limit_text(enum host_race_limit limit)
 {
-	static const char *const texts[] = {
-#define LIMIT(name, text) text,
-		HOST_RACE_LIMITS(LIMIT)
-#undef LIMIT
-	};
+	static const char *const texts[] = {HOST_RACE_LIMITS(HOST_TEXT)};
 
 	NVW_INVARIANT(limit < NVW_COUNT(texts));
 	return texts[limit];

@@ -151,7 +151,7 @@ static void find_place(const struct host_control *c, const struct host_site *s, 
 		p->line = 0;
 		return;
 	}
-	snprintf(p->file, sizeof p->file, "%s", found.file);
+	HOST_COPY_TEXT(p->file, found.file);
 }
 
 static unsigned find_places(const struct host_control *c, const struct host_site *s,
@@ -172,7 +172,7 @@ static unsigned find_places(const struct host_control *c, const struct host_site
 		struct host_place *const p = &ret_places[i];
 
 		*p = (struct host_place){.line = (uint32_t)found[i].line};
-		snprintf(p->file, sizeof p->file, "%s", found[i].file);
+		HOST_COPY_TEXT(p->file, found[i].file);
 		name_function(p, &found[i]);
 	}
 	return NVW_OR(count, 1);

@@ -170,11 +170,7 @@ int host_schedule_direct(struct host_session *s, const char *line)
 
 const char *host_policy_name(uint32_t policy)
 {
-	static const char *const names[] = {
-#define POLICY(name, text) text,
-		HOST_POLICIES(POLICY)
-#undef POLICY
-	};
+	static const char *const names[] = {HOST_POLICIES(HOST_TEXT)};
 
 	NVW_INVARIANT(policy < NVW_COUNT(names));
 	return names[policy];
@@ -307,11 +303,7 @@ int host_schedule_check(const struct host_session *s)
 
 static const char *wait_text(uint32_t wait)
 {
-	static const char *const texts[] = {
-#define WAIT(name, text) text,
-		HOST_WAITS(WAIT)
-#undef WAIT
-	};
+	static const char *const texts[] = {HOST_WAITS(HOST_TEXT)};
 
 	NVW_INVARIANT(wait < NVW_COUNT(texts));
 	return texts[wait];
