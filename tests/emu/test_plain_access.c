@@ -83,8 +83,8 @@ KERNEL(is_right, const struct args, a)
 }
 
 /*
- * Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words (NULL ends)
- * say it.
+ * Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words (NULL
+ * ends) say it.
  */
 #define assert_told(kernel, nvram, ...) \
 	assert_told_by(kernel, nvram, (const char *const[]){__VA_ARGS__, NULL})

@@ -123,7 +123,7 @@ TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 	}
 }
 
-/* Remote operations of three work-groups, and read-modify-writes of the first: in its own L1, or as theirs. */
+/* Three work-groups operate remotely; the first one adds in its own L1, or as they do. */
 KERNEL_ON(lock_and_count, struct words, w)
 {
 	NVW_FOR(i, 40) {

@@ -12,11 +12,10 @@ struct words {
 	uint64_t n;
 };
 
-/* Words in device memory, so many bytes of each; 0: none. */
+/* Words in device memory, so many bytes of each, which may be none. */
 static inline struct words words_of(const struct rig *rig, uint64_t a_bytes, uint64_t b_bytes)
 {
-	return (struct words){.a = a_bytes ? nvw_alloc(rig->machine, a_bytes) : NULL,
-		.b = b_bytes ? nvw_alloc(rig->machine, b_bytes) : NULL};
+	return (struct words){.a = nvw_alloc(rig->machine, a_bytes), .b = nvw_alloc(rig->machine, b_bytes)};
 }
 
 /* A kernel's access of 1, 2, 4 or 8 bytes. */
