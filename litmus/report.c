@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The observations of a test: final states with counts, a verdict, a witness. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * L1s or already there, or only one of them there; work-groups on their own CUs or on one; two variables per
  * line; store buffers that hold nothing back; small caches with accesses to other lines in between.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/bounds.h"

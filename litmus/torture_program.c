@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include <observe/names.h>
 #include <nvw/random.h>
 
 #include "core/bounds.h"

@@ -4,7 +4,6 @@
  * JSON, the JSON, and the image: around them a file is made whose checksum is right. If the first byte's low
  * bit is set, the input is the file itself, with its checksum repaired.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>

@@ -5,11 +5,9 @@
  * arguments give the same inputs. With address sanitizer, the input of a fault is left in the file INPUT.
  */
 #include <dirent.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "fuzz.h"
 

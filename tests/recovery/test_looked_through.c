@@ -4,7 +4,6 @@
  */
 #include "image.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "recovery/through.h"

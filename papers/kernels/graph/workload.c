@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sssp, color and pagerank as workloads: options, plans, figures. docs/graph.md explains them. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/bounds.h"

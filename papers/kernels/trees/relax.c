@@ -10,8 +10,6 @@
  */
 #include "trees.h"
 
-#include <stdlib.h>
-
 enum { SOURCE };
 enum { ROWS, COLUMNS, WEIGHTS, DISTANCES, LISTS, TAIL };
 enum { WEIGHT_MAX = 100, FAR = INT32_MAX };

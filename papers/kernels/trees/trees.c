@@ -3,7 +3,6 @@
 #include "trees.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/bounds.h"
