@@ -16,7 +16,7 @@
 
 #include "core/each.h"
 
-enum { UNIT = 64, EXTENT_UNITS = 1024, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
+enum { UNIT = 64, STACK = 32768, ITEMS = 4096, CUS = 4, DRAM = 16 << 20, OPS = 1 << 20 };
 
 struct nvw_pool {
 	struct nvw_pool_geometry geometry;
@@ -93,14 +93,14 @@ bool nvw_option_given(const struct nvw_options *o, const char *name)
 	return given(o, name)->name != NULL;
 }
 
-void nvw_option_stands(const struct nvw_options *options, const char *name, const char *format, ...)
-{
-}
-
 /* Tests give no default explicitly. */
 bool nvw_option_changed(const struct nvw_options *o, const char *name)
 {
 	return nvw_option_given(o, name);
+}
+
+void nvw_option_stands(const struct nvw_options *options, const char *name, const char *format, ...)
+{
 }
 
 static const struct nvw_option *option(const struct nvw_options *o, const char *name)
@@ -682,14 +682,14 @@ uint64_t nvw_resident_work_items(const struct nvw_machine *m)
 	return 512;
 }
 
-unsigned nvw_wavefront_width(const struct nvw_machine *m)
-{
-	return 32;
-}
-
 unsigned nvw_compute_units(const struct nvw_machine *m)
 {
 	return CUS;
+}
+
+unsigned nvw_wavefront_width(const struct nvw_machine *m)
+{
+	return 32;
 }
 
 uint64_t nvw_time_ps(const struct nvw_machine *m)
