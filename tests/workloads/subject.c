@@ -31,7 +31,11 @@ void subject_end(struct subject *s)
 	ideal_destroy();
 }
 
-bool subject_survives(const struct subject *s, struct nvw_recovery *ret_report)
+/*
+ * Recovers a copy of the pool and checks it, also without the plan: true if it is consistent. Recovery must
+ * have nothing left to do the second time.
+ */
+static bool survives(const struct subject *s, struct nvw_recovery *ret_report)
 {
 	const struct nvw_workload *const w = s->workload;
 	struct nvw_pool *const copy = ideal_pool_copy();
@@ -59,7 +63,7 @@ static void cut_power(void *context)
 
 	if (++s->stores % s->every == 0) {
 		s->states++;
-		s->inconsistent += !subject_survives(s, &report);
+		s->inconsistent += !survives(s, &report);
 	}
 }
 
@@ -77,7 +81,7 @@ void subject_run(struct subject *s, int mutation, uint64_t every)
 	if (mutation >= 0) {
 		return;
 	}
-	if (!subject_survives(s, &report) || s->inconsistent != 0) {
+	if (!survives(s, &report) || s->inconsistent != 0) {
 		ideal_violations(&why);
 		fail_msg("%lu of %lu states: %s", s->inconsistent, s->states, why);
 	}

@@ -36,12 +36,6 @@ void subject_end(struct subject *subject);
 void subject_run(struct subject *subject, int mutation, uint64_t every);
 
 /*
- * Recovers a copy of the pool and checks it, also without the plan: true if it is consistent. Recovery must
- * have nothing left to do the second time.
- */
-bool subject_survives(const struct subject *subject, struct nvw_recovery *ret_report);
-
-/*
  * Runs a plan, calls look() for a copy of the pool and then damage(), which changes it; recovers it and
  * expects part in the oracle's words, or with part NULL that it says nothing.
  */
