@@ -215,9 +215,10 @@ void coh_turns_forget(struct nvw_machine *m);
 
 /* ---- waiting.c ------------------------------------------------------------------------------- */
 
-/* Counts a delay of this length for a request of the source line. */
-void emu_count_wait(
-	struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited);
+/* Counts a delay of a request of the source line, and tells an observer, if any, that the wavefront (NULL:
+ * none) waited. */
+void emu_count_wait(struct nvw_machine *m, const struct emu_wavefront *wf, const struct nvw_site *site,
+	enum emu_cause cause, emu_time from, emu_time to);
 void emu_forget_waits(struct nvw_machine *m);
 
 /* ---- loads.c: loads in flight, where gpu.loads bounds them (m->loads) ------------------------ */

@@ -157,7 +157,7 @@ static bool coalesce_scattered(
 	q->count = 0;
 	q->lanes[0] = q->bytes[0] = 0;
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const unsigned lane = emu_first(rest);
 		const uint64_t address = wf->requests.address[lane];
 		unsigned offset = (unsigned)(address % EMU_LINE);
 
@@ -199,7 +199,7 @@ static bool find_sequence(const struct nvw_machine *m, const struct emu_wavefron
 {
 	const uint64_t *const address = wf->requests.address;
 
-	s->lane = (unsigned)__builtin_ctzll(lanes);
+	s->lane = emu_first(lanes);
 	s->end = emu_run_end(lanes);
 	return (s->end == EMU_LANES || lanes >> s->end == 0) && is_sequence(address, s->lane, s->end, size) &&
 	       emu_locate(m, address[s->lane], (uint64_t)(s->end - s->lane) * size, &s->line, &s->offset);
@@ -301,8 +301,8 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	uint64_t queued = 0;
 
 	if (r.order > NVW_SEQ_CST || r.scope > NVW_SCOPE_REMOTE_SYSTEM) {
-		bad_access(m, wf, (unsigned)__builtin_ctzll(lanes), size,
-			"has a memory order or a scope that does not exist");
+		bad_access(
+			m, wf, emu_first(lanes), size, "has a memory order or a scope that does not exist");
 		return t;
 	}
 	r.rows = coh_rows_of(m, r.kind, r.order, r.scope);

@@ -56,7 +56,7 @@ static const char *action_of(const struct coh_request *r)
 static void describe(const struct coh_wait *w, char *text, size_t room)
 {
 	const struct coh_request *const r = &w->request;
-	const unsigned lane = (unsigned)__builtin_ctzll(r->lanes);
+	const unsigned lane = emu_first(r->lanes);
 	const struct nvw_site *const site =
 		r->stored ? emu_stored_site(r->stored, lane) : r->wf->requests.site[lane];
 

@@ -85,16 +85,16 @@ static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront
 		}
 	}
 	if (found) {
-		return found | lanes_like(wf, before, (unsigned)__builtin_ctzll(found));
+		return found | lanes_like(wf, before, emu_first(found));
 	}
-	return lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
+	return lanes_like(wf, lanes, emu_first(lanes));
 }
 
 /* The lane whose turn it is, whatever its request. */
 static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 {
 	const uint64_t from = lanes & (UINT64_MAX << wf->fair);
-	const unsigned lane = (unsigned)__builtin_ctzll(NVW_OR(from, lanes));
+	const unsigned lane = emu_first(NVW_OR(from, lanes));
 
 	wf->fair = (lane + 1) % EMU_LANES;
 	return lane;
@@ -116,7 +116,7 @@ static bool neighbours_alike(const struct emu_requests *r, unsigned first, unsig
 
 static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const unsigned first = (unsigned)__builtin_ctzll(lanes), end = emu_run_end(lanes);
+	const unsigned first = emu_first(lanes), end = emu_run_end(lanes);
 
 	if (end == EMU_LANES || lanes >> end == 0) {
 		return neighbours_alike(&wf->requests, first, end);
@@ -312,10 +312,7 @@ static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 		return false;
 	}
 	wf->posted |= lanes;
-	emu_count_wait(m, r->site, EMU_CAUSE_loads, until - t);
-	if (emu_is_watched(m)) {
-		emu_watch_wait(m, wf, emu_cause_name(EMU_CAUSE_loads), r->site, t, until);
-	}
+	emu_count_wait(m, wf, r->site, EMU_CAUSE_loads, t, until);
 	emu_wake(m, wf, until);
 	return true;
 }

@@ -55,19 +55,8 @@ static void place(char ret_place[PLACE_BYTES])
 	}
 }
 
-static const char *verb(void)
-{
-	if (fault.kind == NVW__FAULT_WRITE) {
-		return "writes";
-	}
-	if (fault.kind == NVW__FAULT_READ) {
-		return "reads";
-	}
-	return "reads or writes";
-}
-
-/* The function to use instead of the dereference. */
-static const char *cure(const char *read, const char *write, const char *either)
+/* The words for the access that failed. */
+static const char *worded(const char *read, const char *write, const char *either)
 {
 	if (fault.kind == NVW__FAULT_WRITE) {
 		return write;
@@ -76,6 +65,11 @@ static const char *cure(const char *read, const char *write, const char *either)
 		return read;
 	}
 	return either;
+}
+
+static const char *verb(void)
+{
+	return worded("reads", "writes", "reads or writes");
 }
 
 /* "DRAM at offset 0x40". */
@@ -105,7 +99,7 @@ static int describe_kernel(const struct nvw_machine *m)
 	return nvw_fail(NVW_E_KERNEL,
 		"%s: kernel %s: work-item %llu %s device memory (%s) by a plain dereference; use %s", line,
 		m->exec.name, (unsigned long long)fault.work_item, verb(), memory,
-		cure("nvw_load(p)", "nvw_store(p, value)", "nvw_load(p) or nvw_store(p, value)"));
+		worded("nvw_load(p)", "nvw_store(p, value)", "nvw_load(p) or nvw_store(p, value)"));
 }
 
 static int describe_host(const struct nvw_machine *m)
@@ -116,7 +110,7 @@ static int describe_host(const struct nvw_machine *m)
 	where(m, memory, sizeof memory);
 	return nvw_fail(NVW_E_USAGE, "%s: host code %s device memory (%s) by a plain dereference; use %s",
 		line, verb(), memory,
-		cure("nvw_read(machine, to, p, bytes)", "nvw_write(machine, p, from, bytes)",
+		worded("nvw_read(machine, to, p, bytes)", "nvw_write(machine, p, from, bytes)",
 			"nvw_read() or nvw_write()"));
 }
 

@@ -143,26 +143,13 @@ static emu_time begin(struct coh_request *r, emu_time waited, emu_time t)
 	return coh_execute(r, t);
 }
 
-/* Whether a load of the lanes has to wait for a store in the buffer. */
-static bool is_held_up(const struct emu_store_buffer *b, const struct coh_request *r)
+/* Whether the buffer has a store to some of the bytes of a lane, but not all; any: or to all of them. */
+static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_request *r, bool any)
 {
 	NVW_EACH_BIT(lane, r->lanes) {
 		const struct look_up found = look_up(b, r, lane);
 
-		if (found.overlaps || (found.is_found && r->m->config.store_buffer.loads == EMU_LOADS_pass)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Whether the buffer has a store of the lanes to these bytes. */
-static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_request *r)
-{
-	NVW_EACH_BIT(lane, r->lanes) {
-		const struct look_up found = look_up(b, r, lane);
-
-		if (found.overlaps || found.is_found) {
+		if (found.overlaps || (found.is_found && any)) {
 			return true;
 		}
 	}
@@ -175,7 +162,7 @@ static bool is_ready(const struct nvw_machine *m, const struct emu_store_buffer 
 		return b->count < m->config.store_buffer.entries;
 	}
 	if (w->cause == EMU_CAUSE_overlap) {
-		return !has_stores_of(b, &w->request);
+		return !has_stores_of(b, &w->request, true);
 	}
 	return !b->count;
 }
@@ -194,11 +181,7 @@ static void wake_ready(struct nvw_machine *m, struct emu_store_buffer *b)
 		coh_wake(m, w, m->now);
 	}
 	if (b->stalls && !b->count) {
-		emu_count_wait(m, b->stalls, EMU_CAUSE_drain, m->now - b->since);
-		if (emu_is_watched(m)) {
-			emu_watch_wait(
-				m, b->wf, emu_cause_name(EMU_CAUSE_drain), b->stalls, b->since, m->now);
-		}
+		emu_count_wait(m, b->wf, b->stalls, EMU_CAUSE_drain, b->since, m->now);
 		b->stalls = NULL;
 		emu_wake(m, b->wf, m->now);
 	}
@@ -321,7 +304,7 @@ static emu_time load_past(const struct coh_request *r, emu_time t, uint64_t *lat
 	if (b->count && r->m->config.store_buffer.loads == EMU_LOADS_wait) {
 		return put_off(r, EMU_CAUSE_drain, t, begin);
 	}
-	if (is_held_up(b, r)) {
+	if (has_stores_of(b, r, r->m->config.store_buffer.loads == EMU_LOADS_pass)) {
 		return put_off(r, EMU_CAUSE_overlap, t, begin);
 	}
 	others.lanes = *late = forward(b, r);

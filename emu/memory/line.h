@@ -79,6 +79,12 @@ static inline uint32_t emu_ones(uint64_t bits)
 	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
+/* The lowest bit that is 1, of a set that is not empty: a byte of a line, a lane of a wavefront. */
+static inline unsigned emu_first(uint64_t bits)
+{
+	return (unsigned)__builtin_ctzll(bits);
+}
+
 /* A byte of ones for each bit, as it lies in memory. */
 static inline uint64_t emu_byte_mask(uint8_t bits)
 {
@@ -123,7 +129,7 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 		return;
 	}
 	while (mask) {
-		const unsigned first = (unsigned)__builtin_ctzll(mask) & ~7u;
+		const unsigned first = emu_first(mask) & ~7u;
 		const uint64_t kept = ~emu_byte_mask((uint8_t)(mask >> first));
 		uint64_t old, new;
 

@@ -163,7 +163,7 @@ void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data
 	char *const line = emu_memory_behind(m, id);
 
 	while (mask) {
-		const unsigned first = (unsigned)__builtin_ctzll(mask) & ~7u;
+		const unsigned first = emu_first(mask) & ~7u;
 		const uint64_t changed = emu_byte_mask((uint8_t)(mask >> first));
 		uint64_t *const at = (uint64_t *)(void *)(line + first);
 		uint64_t value;

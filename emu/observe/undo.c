@@ -330,7 +330,7 @@ void emu_undo_issue(struct nvw_machine *m, const struct emu_wavefront *wf, uint6
 {
 	NVW_DEEP_INVARIANT(lanes != 0);
 
-	const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(lanes));
+	const struct nvw__request *const request = emu_request(wf, emu_first(lanes));
 	const unsigned kind = request->op & 0xff;
 	const bool is_fence = kind == NVW__ATOMIC_STORE && request->compare != 0;
 
@@ -351,7 +351,7 @@ static bool has_exchanged(const struct nvw__request *request)
 void emu_undo_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
 	NVW_DEEP_INVARIANT(lanes != 0);
-	if ((emu_request(wf, (unsigned)__builtin_ctzll(lanes))->op & 0xff) != NVW__COMPARE_EXCHANGE) {
+	if ((emu_request(wf, emu_first(lanes))->op & 0xff) != NVW__COMPARE_EXCHANGE) {
 		return;
 	}
 	NVW_EACH_BIT(lane, lanes) {

@@ -560,10 +560,10 @@ static void prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	}
 	if (!cu) {
 		/* At the L2 the store must not overtake its CU's stores of earlier epochs. */
-		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, (unsigned)__builtin_ctzll(lanes)), *t);
+		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, emu_first(lanes)), *t);
 	}
 	line = emu_cache_peek(cu ? cu->stores : m->l2.stores, id);
-	if (line && line->dirty && line->tag != tag_of(m, wf, (unsigned)__builtin_ctzll(lanes))) {
+	if (line && line->dirty && line->tag != tag_of(m, wf, emu_first(lanes))) {
 		m->stats.epoch_conflicts++;
 		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_ACCESS, *t) :
 			  coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
@@ -574,7 +574,7 @@ static void mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes
 	emu_line_id id)
 {
 	if (emu_is_persistent(m, id) && !line->tag) {
-		line->tag = tag_of(m, wf, (unsigned)__builtin_ctzll(lanes));
+		line->tag = tag_of(m, wf, emu_first(lanes));
 		carry(m, line->tag);
 	}
 }
@@ -650,7 +650,7 @@ static void count_barrier(struct nvw_machine *m, enum nvw_group group)
 static void barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
-	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	const unsigned first = emu_first(lanes);
 	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
 	const struct record_barrier what = {.site = wf->requests.site[first],
 		.scope = group,
@@ -801,7 +801,7 @@ static void finish(struct nvw_machine *m)
 /* The lanes whose stores may share a line's dirty bytes: those in the same epochs as the first. */
 static uint64_t together(const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	const unsigned first = emu_first(lanes);
 	uint64_t same = 0;
 
 	NVW_EACH_BIT(lane, lanes) {

@@ -115,7 +115,7 @@ void persist_watch(struct nvw_machine *m, const struct persist_barrier *b, bool 
 static struct record_barrier describe(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+	const unsigned lane = emu_first(lanes);
 	NVW_DEEP_INVARIANT(lanes != 0);
 
 	return (struct record_barrier){.site = wf->requests.site[lane],

@@ -72,11 +72,8 @@ void coh_try_again(struct nvw_machine *m, struct coh_wait *w)
 	if (r.stored) {
 		emu_stored_swap(r.stored);
 	}
-	emu_count_wait(m, r.wf->requests.site[__builtin_ctzll(r.lanes)], w->cause, waited);
-	if (emu_is_watched(m) && !r.stored) {
-		emu_watch_wait(m, r.wf, emu_cause_name(w->cause),
-			r.wf->requests.site[__builtin_ctzll(r.lanes)], m->now - waited, m->now);
-	}
+	emu_count_wait(m, r.stored ? NULL : r.wf, r.wf->requests.site[emu_first(r.lanes)], w->cause,
+		m->now - waited, m->now);
 	coh_wait_forget(w);
 	r.again = true;
 	done = r.resume(&r, waited, m->now);

@@ -83,7 +83,7 @@ static uint64_t unordered(const struct event *e, const struct access *x, unsigne
 static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t lanes)
 {
 	const struct party *const party = r->parties[e->wavefront];
-	const vclock first = ordered(r, e->wavefront, (unsigned)__builtin_ctzll(lanes));
+	const vclock first = ordered(r, e->wavefront, emu_first(lanes));
 	uint64_t same = 0;
 
 	if (!party) {
@@ -103,20 +103,20 @@ static uint64_t ordered_before(
 	uint64_t before = 0, same;
 
 	for (uint64_t rest = e->lanes; rest; rest &= ~same) {
-		const vclock known = ordered(r, e->wavefront, (unsigned)__builtin_ctzll(rest));
+		const vclock known = ordered(r, e->wavefront, emu_first(rest));
 		const uint64_t unknown = vclock_unknown(&r->clocks, known, x->wavefront, x->lanes, x->time);
 
 		same = alike(r, e, rest);
 		before |= x->lanes & ~unknown;
 		for (uint64_t lanes = same; conflicting && unknown && lanes; lanes &= lanes - 1) {
-			const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+			const unsigned lane = emu_first(lanes);
 			uint64_t others = unordered(e, x, lane, unknown);
 
 			if (x->wavefront == e->wavefront) {
 				others &= ~(UINT64_C(1) << lane);
 			}
 			if (others) {
-				race_tell(e, c, x, (unsigned)__builtin_ctzll(others), lane);
+				race_tell(e, c, x, emu_first(others), lane);
 			}
 		}
 	}
@@ -138,7 +138,7 @@ static void check_lanes(const struct event *e, const struct cell *c)
 		return;
 	}
 	NVW_EACH_BIT(lane, e->lanes & (e->lanes - 1)) {
-		race_tell(e, c, &x, (unsigned)__builtin_ctzll(e->lanes), lane);
+		race_tell(e, c, &x, emu_first(e->lanes), lane);
 	}
 }
 
@@ -236,7 +236,7 @@ void race_check_read_only(const struct event *e, struct cell *c)
 	const struct what *const w = &e->m->races->whats[e->what];
 	const bool read_only = (w->op & 0xff) == NVW__LOAD_READ_ONLY;
 	struct touch *other = &c->read_only, *own = &c->written;
-	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
+	const unsigned lane = emu_first(e->lanes);
 
 	if (!read_only && !w->is_write) {
 		return;

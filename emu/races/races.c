@@ -35,7 +35,7 @@ static void take_cell(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;
 	const struct what *const w = &r->whats[e->what];
-	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
+	const unsigned lane = emu_first(e->lanes);
 
 	if (w->is_fence && r->fences) {
 		if (w->is_write) {
@@ -93,7 +93,7 @@ static void take_lanes(
 	static const uint32_t never[EMU_LANES] = {[0 ... EMU_LANES - 1] = FIRST_TIME};
 	const struct party *const party = e->m->races->parties[e->wavefront];
 	const uint32_t *since = never;
-	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	const unsigned first = emu_first(lanes);
 
 	if (party) {
 		since = party->since;
@@ -167,7 +167,7 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	e.first_global = wf->first_global;
 	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
 	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
-		const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(rest));
+		const struct nvw__request *const request = emu_request(wf, emu_first(rest));
 
 		take_lanes(&e, wf, rest, one_by_one, kind == NVW__STORE);
 		e.what = race_what_number(m, request->site, operation(request, size));

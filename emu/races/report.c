@@ -160,6 +160,6 @@ void race_tell_read_only(const struct event *e, const struct cell *c, const stru
 
 	if (is_new_race(e, c, EMU_RACE_READ_ONLY, other->what, other->mask & e->mask, false, &race)) {
 		race->first = told(e->m, other->what, other->wavefront, other->lane);
-		race->second = told(e->m, e->what, e->wavefront, (unsigned)__builtin_ctzll(e->lanes));
+		race->second = told(e->m, e->what, e->wavefront, emu_first(e->lanes));
 	}
 }

@@ -80,7 +80,7 @@ extern inline void coh_lanes_load(const struct coh_request *request, const struc
 {
 	NVW_DEEP_INVARIANT(request->lanes);
 	struct emu_requests *const r = &request->wf->requests;
-	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), end = emu_run_end(request->lanes);
+	const unsigned first = emu_first(request->lanes), end = emu_run_end(request->lanes);
 	const unsigned size = request->size;
 
 	if (size == 4 && is_run(request, end)) {
@@ -93,7 +93,7 @@ extern inline void coh_lanes_load(const struct coh_request *request, const struc
 		return;
 	}
 	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const unsigned lane = emu_first(rest);
 
 		r->value[lane] = get(line, (unsigned)(r->address[lane] % EMU_LINE), size);
 	}
@@ -143,7 +143,7 @@ extern inline void coh_lanes_store(const struct coh_request *request, struct emu
 {
 	NVW_DEEP_INVARIANT(request->lanes);
 	const struct emu_requests *const r = &request->wf->requests;
-	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), end = emu_run_end(request->lanes);
+	const unsigned first = emu_first(request->lanes), end = emu_run_end(request->lanes);
 
 	if (request->size >= 4 && is_run(request, end) && !emu_is_persistent(request->m, request->line)) {
 		store_run(&r->value[first], line, (unsigned)(r->address[first] % EMU_LINE), request->size,
@@ -151,7 +151,7 @@ extern inline void coh_lanes_store(const struct coh_request *request, struct emu
 		return;
 	}
 	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const unsigned lane = emu_first(rest);
 
 		put(request, line, lane, r->value[lane]);
 	}

@@ -44,17 +44,21 @@ static struct emu_waited *add(struct nvw_machine *m, const struct nvw_site *site
 	return &t->rows[t->count++];
 }
 
-void emu_count_wait(struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited)
+void emu_count_wait(struct nvw_machine *m, const struct emu_wavefront *wf, const struct nvw_site *site,
+	enum emu_cause cause, emu_time from, emu_time to)
 {
 	struct emu_waited *row = find(&m->waited, site, cause);
 
-	count_cause(&m->stats, cause, waited);
+	count_cause(&m->stats, cause, to - from);
 	if (!row) {
 		row = add(m, site, cause);
 	}
 	if (row) {
 		row->times++;
-		row->ps += waited;
+		row->ps += to - from;
+	}
+	if (wf && emu_is_watched(m)) {
+		emu_watch_wait(m, wf, emu_cause_name(cause), site, from, to);
 	}
 }
 

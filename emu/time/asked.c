@@ -154,11 +154,6 @@ static void note_read(const struct nvw_machine *m, const struct emu_asked *a, st
 
 /* ---- Who is next --------------------------------------------------------------------------------------- */
 
-static bool precedes(const struct emu_event *a, const struct emu_event *b)
-{
-	return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
-
 /* What may go before anybody is asked: the memory system's next event, else a wavefront between two steps.
  * The number of events: nothing. */
 static uint32_t find_owed(struct nvw_machine *m, struct emu_asked *a)
@@ -170,7 +165,7 @@ static uint32_t find_owed(struct nvw_machine *m, struct emu_asked *a)
 		const struct emu_event *const e = &x->events[i];
 
 		if (!e->wavefront) {
-			owed = owed == x->event_count || precedes(e, &x->events[owed]) ? i : owed;
+			owed = owed == x->event_count || emu_event_before(e, &x->events[owed]) ? i : owed;
 			continue;
 		}
 		const struct party *const p = party_of(m, a, e->wavefront);
@@ -302,7 +297,7 @@ void emu_asked_access(
 	uint64_t word, last;
 
 	for (uint64_t rest = lanes; p && rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+		const unsigned lane = emu_first(rest);
 		const bool changes = a->words->changes(wf, lane);
 
 		if (!a->words->at(m, wf->requests.address[lane],

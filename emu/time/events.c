@@ -17,14 +17,6 @@
 
 enum { EVENTS_MIN = 1024 };
 
-static bool before(const struct emu_event *a, const struct emu_event *b)
-{
-	if (a->time != b->time) {
-		return a->time < b->time;
-	}
-	return a->order < b->order;
-}
-
 static inline void event_push(struct nvw_machine *m, struct emu_event event)
 {
 	struct emu_exec *const x = &m->exec;
@@ -35,7 +27,7 @@ static inline void event_push(struct nvw_machine *m, struct emu_event event)
 		return;
 	}
 	x->event_count++;
-	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
+	for (; i && emu_event_before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
 	/* Field by field: as a whole it is loaded in larger pieces than it has just been stored in, and the
@@ -56,7 +48,7 @@ static inline struct emu_event event_take(struct emu_exec *x, uint32_t i)
 	if (i == x->event_count) {
 		return taken;
 	}
-	for (; i && before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
+	for (; i && emu_event_before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
 	for (;;) {
@@ -67,11 +59,11 @@ static inline struct emu_event event_take(struct emu_exec *x, uint32_t i)
 			break;
 		}
 		for (uint32_t c = child + 1; c < child + 4 && c < x->event_count; c++) {
-			if (before(&x->events[c], &x->events[least])) {
+			if (emu_event_before(&x->events[c], &x->events[least])) {
 				least = c;
 			}
 		}
-		if (!before(&x->events[least], &last)) {
+		if (!emu_event_before(&x->events[least], &last)) {
 			break;
 		}
 		x->events[i] = x->events[least];
@@ -116,7 +108,7 @@ static uint32_t rank_of(const struct emu_exec *x, uint32_t i)
 
 		rank += e->wavefront ? !other->wavefront || other->wavefront->age < e->wavefront->age ||
 					       (other->wavefront == e->wavefront && k < i) :
-				       !other->wavefront && before(other, e);
+				       !other->wavefront && emu_event_before(other, e);
 	}
 	return rank;
 }
@@ -130,7 +122,7 @@ static uint32_t first_owed(const struct emu_exec *x)
 		const struct emu_event *const e = &x->events[i];
 
 		if (!e->wavefront && !(e->order & EMU_EVENT_OPEN) &&
-			(first == x->event_count || before(e, &x->events[first]))) {
+			(first == x->event_count || emu_event_before(e, &x->events[first]))) {
 			first = i;
 		}
 	}

@@ -18,6 +18,14 @@ struct emu_event {
 	void *what;
 };
 
+static inline bool emu_event_before(const struct emu_event *a, const struct emu_event *b)
+{
+	if (a->time != b->time) {
+		return a->time < b->time;
+	}
+	return a->order < b->order;
+}
+
 /* In its order: such an event follows the memory system's own of its instant, and precedes the wavefronts. */
 #define EMU_EVENT_OPEN (UINT64_C(1) << 62)
 

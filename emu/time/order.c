@@ -131,11 +131,6 @@ static int64_t priority_of(struct nvw_machine *m, uint64_t number)
 
 /* ---- Which event is next ------------------------------------------------------------------------------- */
 
-static bool precedes(const struct emu_event *a, const struct emu_event *b)
-{
-	return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
-
 /* Whose doing an event of the memory system is, directly or through other events. False if that is
  * forgotten. */
 static bool doer_of(const struct emu_chosen_order *o, const struct emu_event *e, uint64_t *ret_number)
@@ -194,7 +189,7 @@ static struct candidates find_candidates(struct nvw_machine *m)
 			}
 			continue;
 		}
-		if (c.owed == x->event_count || precedes(e, &x->events[c.owed])) {
+		if (c.owed == x->event_count || emu_event_before(e, &x->events[c.owed])) {
 			c.owed = i;
 		}
 		if (doer_of(m->order, e, &number)) {
@@ -359,7 +354,7 @@ static bool is_choice(struct nvw_machine *m, const struct emu_wavefront *wf)
 {
 	uint64_t rest = wf->posted;
 
-	while (rest && !is_seen(m, emu_request(wf, (unsigned)__builtin_ctzll(rest)))) {
+	while (rest && !is_seen(m, emu_request(wf, emu_first(rest)))) {
 		rest &= rest - 1;
 	}
 	return rest != 0;
@@ -574,7 +569,7 @@ void emu_order_access(struct nvw_machine *m, const struct emu_wavefront *wf, uin
 	const uint64_t id = mix(me, party->accesses++);
 
 	for (uint64_t rest = lanes; rest && !m->error; rest &= rest - 1) {
-		take_lane(m, wf, (unsigned)__builtin_ctzll(rest), id + rest % 64);
+		take_lane(m, wf, emu_first(rest), id + rest % 64);
 	}
 }
 

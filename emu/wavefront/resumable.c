@@ -136,13 +136,13 @@ static bool next_lane(void)
 	if (!lanes) {
 		return false;
 	}
-	const unsigned skipped = (unsigned)__builtin_ctzll(lanes);
+	const unsigned skipped = emu_first(lanes);
 
 	emu_now.turn.lane += 1 + skipped;
 	emu_now.turn.to_run = lanes >> skipped >> 1;
 	emu_now.turn.plain = emu_now.turn.plain >> skipped >> 1;
 	nvw__self = emu_request(wf, (unsigned)emu_now.turn.lane);
-	const unsigned last = (unsigned)emu_now.turn.lane + (unsigned)__builtin_ctzll(~emu_now.turn.plain);
+	const unsigned last = (unsigned)emu_now.turn.lane + emu_first(~emu_now.turn.plain);
 
 	emu_now.turn.end = emu_request_behind(emu_request(wf, last));
 	return true;

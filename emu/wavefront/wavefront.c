@@ -98,7 +98,7 @@ static const struct emu_fiber *next_context(void)
 		emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
 		return &emu_now.engine;
 	}
-	lane = emu_now.turn.lane + 1 + (unsigned)__builtin_ctzll(lanes);
+	lane = emu_now.turn.lane + 1 + emu_first(lanes);
 	emu_now.turn.to_run = lanes >> __builtin_ctzll(lanes) >> 1;
 	emu_now.turn.lane = lane;
 	emu_now.floor = emu_now.floor_0 + lane * emu_now.stack_bytes;
@@ -267,8 +267,7 @@ static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec 
  * they resume. */
 static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
-	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(emu_now.turn.to_run)) >
-	       RED_ZONE + SMALL_FRAME;
+	return emu_wavefront_stack_used(m, wf, emu_first(emu_now.turn.to_run)) > RED_ZONE + SMALL_FRAME;
 }
 
 extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)

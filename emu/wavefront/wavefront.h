@@ -137,7 +137,7 @@ static inline unsigned emu_run_end(uint64_t lanes)
 	const uint64_t others = ~(lanes | (lanes - 1));
 
 	NVW_DEEP_INVARIANT(lanes);
-	return others ? (unsigned)__builtin_ctzll(others) : EMU_LANES;
+	return others ? emu_first(others) : EMU_LANES;
 }
 
 /* Loops over lanes, upwards; declares lane. Nearly always they are neighbours. There is no way to leave it by
