@@ -139,7 +139,6 @@ static emu_time put_off(const struct coh_request *r, enum emu_cause cause, emu_t
 /* A delayed request is executed as if it had just been issued. */
 static emu_time begin(struct coh_request *r, emu_time waited, emu_time t)
 {
-	(void)waited;
 	return coh_execute(r, t);
 }
 
@@ -243,7 +242,6 @@ static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
 	struct emu_store_buffer *const b = buffer_of(m, r->wf);
 	struct emu_stored *const e = calloc(1, sizeof *e + m->config.wavefront_width * sizeof *e->lane);
 
-	(void)waited;
 	if (!e) {
 		m->error = nvw_fail(NVW_E_MEMORY, "no memory for a store buffer");
 		return t;

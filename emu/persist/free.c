@@ -12,7 +12,6 @@
 void persist_release_at_once(
 	struct nvw_machine *m, const struct persist_barrier *b, struct emu_cu *cu, emu_time t)
 {
-	(void)cu;
 	record_barrier(m, &b->what, true);
 	if (emu_is_watched(m)) {
 		persist_watch(m, b, false, t);

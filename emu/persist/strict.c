@@ -77,8 +77,6 @@ static int grow(struct strict *s)
 /* Waits until the engine's time reaches the write's completion. */
 static void complete(struct nvw_machine *m, void *unused)
 {
-	(void)m;
-	(void)unused;
 }
 
 static void send_first(struct nvw_machine *m)
@@ -101,7 +99,6 @@ static void done(struct nvw_machine *m, uint32_t tag)
 	struct waiting *const w = &s->waiting[wavefront];
 	NVW_DEEP_INVARIANT(s->is_busy && w->stores > 0);
 
-	(void)tag;
 	s->is_busy = false;
 	if (--w->stores == 0 && w->stalls) {
 		const emu_time t = emu_later(m->now, w->since);
@@ -136,7 +133,6 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 	struct store *store;
 	NVW_DEEP_INVARIANT(r->size > 0 && offset + r->size <= EMU_LINE);
 
-	(void)lane;
 	if (s->end - s->first == s->capacity) {
 		const int error = grow(s);
 

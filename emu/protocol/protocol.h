@@ -389,8 +389,6 @@ static inline void coh_check_invariants(const struct coh_request *request)
 {
 #ifdef EMU_DEBUG
 	coh_check_line(request);
-#else
-	(void)request;
 #endif
 }
 /* Runs a list of actions that belong to no instruction, on a CU. */

@@ -56,8 +56,6 @@ static inline void emu_fiber_limit(uintptr_t lowest)
 {
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(EMU_FIBER_UCONTEXT)
 	__asm__ volatile("movq %0, %%fs:%c1" : : "r"(lowest), "i"(EMU_FIBER_LIMIT));
-#else
-	(void)lowest;
 #endif
 }
 

@@ -219,7 +219,6 @@ static void sweep_once(const char *where)
 
 static void nothing(int number)
 {
-	(void)number;
 }
 
 /* A process with folders to remove must not die of a closed pipe or a file size limit; programs that it

@@ -91,7 +91,6 @@ static void end(void)
 
 static void out_of_time(int number)
 {
-	(void)number;
 	if (getpid() == owner) {
 		end();
 	}
@@ -143,7 +142,6 @@ void nvw_stop_catch(void)
 
 static void leave(int signal)
 {
-	(void)signal;
 	signals++;
 }
 

@@ -9,8 +9,6 @@
 
 static bool log_nothing(const struct btree_item *it, nvw_off off)
 {
-	(void)it;
-	(void)off;
 	return true;
 }
 
@@ -119,7 +117,6 @@ static void settle_own(struct btree_item *it)
 
 static void completed_already(struct btree_item *it)
 {
-	(void)it;
 }
 
 static void complete_with_old_number(struct btree_item *it)
@@ -144,7 +141,6 @@ static void complete_without_barrier(struct btree_item *it)
 
 static void acknowledged_already(const struct btree_item *it)
 {
-	(void)it;
 }
 
 static void acknowledge_if_unsplit(const struct btree_item *it)
@@ -156,7 +152,6 @@ static void acknowledge_if_unsplit(const struct btree_item *it)
 
 static void persist_nothing(const struct btree_args *a)
 {
-	(void)a;
 }
 
 /* ---- The table ----------------------------------------------------------------------------- */

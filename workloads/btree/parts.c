@@ -271,7 +271,6 @@ static bool is_there(const struct btree_case *c, uint64_t key)
 /* A child, a neighbour and the root are found by their place, a key by itself. */
 static uint64_t key_of(const void *plan, uint64_t word)
 {
-	(void)plan;
 	return word;
 }
 

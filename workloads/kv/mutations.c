@@ -21,12 +21,10 @@ static void overwrite_and_write(const struct kv_batch_args *a, const struct kv_c
 
 static void order_nothing(enum nvw_group scope)
 {
-	(void)scope;
 }
 
 static void order_own_words(enum nvw_group scope)
 {
-	(void)scope;
 	nvw_p_barrier_wi();
 }
 
@@ -58,14 +56,12 @@ static uint64_t mark_in_two(uint64_t *slot, struct kv_change *c)
 {
 	const uint64_t old = nvw_atomic_load(slot, NVW_ACQUIRE, NVW_SCOPE_AGENT);
 
-	(void)c;
 	nvw_atomic_store(slot, old | KV_DELETED, NVW_RELEASE, NVW_SCOPE_AGENT);
 	return old;
 }
 
 static void acknowledge_first(const struct kv_batch_args *a, struct kv_change *c, enum nvw_group scope)
 {
-	(void)a;
 	if ((c->kind & (KV_PUT | KV_DELETE)) != 0) {
 		nvw_ack(c->op);
 	}
@@ -82,7 +78,6 @@ static void free_first(const struct kv_batch_args *a, struct kv_change *c, enum 
 
 static void order_table_in_group(enum nvw_group scope)
 {
-	(void)scope;
 	nvw_p_barrier_wg();
 }
 

@@ -41,7 +41,6 @@ static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
 	const struct kv_plan *const p = plan;
 
-	(void)g;
 	return 1 + most_slots(p) + p->key_count;
 }
 
@@ -53,7 +52,6 @@ static bool is_slot_word(uint64_t word)
 /* A slot is found by its fingerprint. No pool is so large that its offsets have the highest bits. */
 static uint64_t key_of(const void *plan, uint64_t word)
 {
-	(void)plan;
 	return is_slot_word(word) && kv_slot_entry(word) >> 40 == 0 ? 1 + (word >> 48) : 0;
 }
 

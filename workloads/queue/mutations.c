@@ -36,13 +36,10 @@ static void store_state_in_halves(uint64_t *state, uint64_t word)
 
 static void do_nothing(const struct queue_args *a, const struct queue_message *m)
 {
-	(void)a;
-	(void)m;
 }
 
 static void order_nothing(const struct queue_args *a)
 {
-	(void)a;
 }
 
 static void order_own_words(const struct queue_args *a)
@@ -54,7 +51,6 @@ static void order_own_words(const struct queue_args *a)
 
 static void acknowledge_production_first(const struct queue_args *a, const struct queue_message *m)
 {
-	(void)a;
 	queue_acknowledge(m, m->ticket);
 	nvw_p_barrier_wi();
 }

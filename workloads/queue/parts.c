@@ -43,7 +43,6 @@ static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
 	const struct queue_plan *const p = plan;
 
-	(void)g;
 	return 1 + p->capacity + p->count + p->consumers * p->count;
 }
 

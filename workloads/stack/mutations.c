@@ -9,8 +9,6 @@
 
 static void fill_nothing(const struct stack_args *a, const struct stack_push *push)
 {
-	(void)a;
-	(void)push;
 }
 
 static void order_own_words(void)
@@ -21,7 +19,6 @@ static void order_own_words(void)
 
 static void link_unordered(const struct stack_args *a, const struct stack_push *push, uint64_t first)
 {
-	(void)a;
 	nvw_store(&push->words[0], first);
 }
 
@@ -35,7 +32,6 @@ static void link_and_fill(const struct stack_args *a, const struct stack_push *p
 /* A link of 0 has not been stored yet. */
 static void link_once(const struct stack_args *a, const struct stack_push *push, uint64_t first)
 {
-	(void)a;
 	if (nvw_load(&push->words[0]) == 0) {
 		nvw_store(&push->words[0], first);
 	}
@@ -80,7 +76,6 @@ static void acknowledge_push_first(const struct stack_push *push)
 
 static void announce_nothing(const struct stack_take *take)
 {
-	(void)take;
 }
 
 static void announce_unordered(const struct stack_take *take)
@@ -115,9 +110,6 @@ static void acknowledge_take_first(const struct stack_args *a, const struct stac
 
 static int forget_taking(const struct stack_plan *p, struct nvw_machine *machine, uint64_t node)
 {
-	(void)p;
-	(void)machine;
-	(void)node;
 	return 0;
 }
 

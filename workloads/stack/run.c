@@ -87,8 +87,6 @@ static bool note(void *context, uint64_t stack, nvw_off off, uint64_t node)
 {
 	struct rest *const r = context;
 
-	(void)stack;
-	(void)off;
 	if (node != UINT64_MAX) {
 		r->is_there[node] = true;
 	}

@@ -60,8 +60,6 @@ static bool mark(void *context, uint64_t stack, nvw_off off, uint64_t node)
 {
 	bool *const is_there = context;
 
-	(void)stack;
-	(void)off;
 	if (node == UINT64_MAX || is_there[node]) {
 		return false;
 	}
@@ -110,8 +108,6 @@ static bool count(void *context, uint64_t stack, nvw_off off, uint64_t node)
 {
 	uint64_t *const nodes = context;
 
-	(void)stack;
-	(void)off;
 	*nodes += node != UINT64_MAX;
 	return true;
 }

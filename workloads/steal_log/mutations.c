@@ -26,16 +26,12 @@ static void look_at_lock(const struct steal_args *a, struct steal_deque *d)
 
 static void leave_lock(const struct steal_args *a, struct steal_deque *d)
 {
-	(void)a;
-	(void)d;
 }
 
 /* ---- A task --------------------------------------------------------------------------------------- */
 
 static void do_nothing(const struct steal_args *a, const struct steal_work *w)
 {
-	(void)a;
-	(void)w;
 }
 
 static void order_and_write_result(const struct steal_args *a, const struct steal_work *w)
@@ -52,19 +48,15 @@ static void order_and_write_child(const struct steal_args *a, const struct steal
 
 static void order_own_words(const struct steal_args *a, const struct steal_work *w)
 {
-	(void)a;
-	(void)w;
 	nvw_p_barrier_wi();
 }
 
 static void order_no_child(const struct steal_work *w)
 {
-	(void)w;
 }
 
 static void claim_and_commit(const struct steal_args *a, const struct steal_work *w)
 {
-	(void)a;
 	if (w->is_stolen) {
 		nvw_store(&w->from[0], steal_claim_word(nvw_group_id(), w->record));
 	}
@@ -75,7 +67,6 @@ static void commit_in_halves(const struct steal_args *a, const struct steal_work
 {
 	const uint64_t head = steal_head(w->task, w->record);
 
-	(void)a;
 	nvw_store((uint32_t *)w->to + 1, (uint32_t)(head >> 32));
 	nvw_store((uint32_t *)w->to, (uint32_t)head);
 }
@@ -93,8 +84,6 @@ static uint64_t no_record_if_stolen(const struct steal_work *w)
 
 static bool is_never_made(const struct steal_args *a, uint64_t task)
 {
-	(void)a;
-	(void)task;
 	return false;
 }
 

@@ -26,7 +26,6 @@ static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
 	const struct steal_plan *const p = plan;
 
-	(void)g;
 	return 1 + steal_task_count(&p->tree) + p->groups * p->count;
 }
 

@@ -11,7 +11,6 @@
 
 static uint64_t write_over_it(uint64_t copy)
 {
-	(void)copy;
 	return 0;
 }
 
@@ -33,7 +32,6 @@ static uint32_t one_less(uint32_t depth)
 
 static bool log_nothing(unsigned array)
 {
-	(void)array;
 	return false;
 }
 
@@ -49,7 +47,6 @@ static bool log_codes(unsigned array)
 
 static uint64_t all_but_arrays(uint64_t arrays, uint64_t total)
 {
-	(void)total;
 	return arrays;
 }
 

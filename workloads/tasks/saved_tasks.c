@@ -81,7 +81,6 @@ static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, v
 		{"entries", 2, 1 << 24}, {"group-size", 1, 1024}};
 	struct saved_plan *p;
 
-	(void)seed;
 	*ret_plan = NULL;
 	NVW_TRY(BOUNDS_CHECK("saved-tasks", o, bounds));
 	p = malloc(sizeof *p);
@@ -401,7 +400,6 @@ static int saved_check(
 	nvw_off area;
 	int verdict = 0, lost = 0;
 
-	(void)plan;
 	if (open_saved(pool, &p, &area, &s) != 0) {
 		return nvw_violation(
 			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
@@ -474,7 +472,6 @@ static int saved_report(void *plan, struct nvw_machine *machine, struct nvw_desc
 		{"tasks.recovery_points", points, "count", "recovery points that were made"},
 	};
 
-	(void)machine;
 	return FIGURES_DESCRIBE(d, rows);
 }
 

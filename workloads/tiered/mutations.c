@@ -11,8 +11,6 @@ static void order_nothing(void)
 
 static void store_no_value(const struct tiered_args *a, const struct tiered_put *put)
 {
-	(void)a;
-	(void)put;
 }
 
 static void log_and_store_value(const struct tiered_args *a, const struct tiered_put *put)
@@ -47,8 +45,6 @@ static void truncate_unordered(const struct tiered_args *a, uint64_t item, uint6
 /* What the table has is not looked at. */
 static uint64_t first_of_all(const struct tiered_view *v, uint64_t item)
 {
-	(void)v;
-	(void)item;
 	return 0;
 }
 

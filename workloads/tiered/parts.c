@@ -31,7 +31,6 @@ uint64_t tiered_part_count(const struct tiered_layout *l)
 
 static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
-	(void)g;
 	return tiered_part_count(&((const struct tiered_plan *)plan)->shape);
 }
 

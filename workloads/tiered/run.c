@@ -156,6 +156,5 @@ int tiered_report(void *plan, struct nvw_machine *machine, struct nvw_descriptio
 			"times that a log was full and was truncated"},
 	};
 
-	(void)machine;
 	return FIGURES_DESCRIBE(d, rows);
 }
