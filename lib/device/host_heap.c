@@ -35,7 +35,7 @@ static int write_sealed(
 	return nvw_write(machine, pmem->base + off, &word, sizeof word);
 }
 
-static int damaged_word(const struct nvw_machine *machine, nvw_off off, const char *what)
+static int damaged_word(nvw_off off, const char *what)
 {
 	return nvw_fail(NVW_E_DAMAGED, "offset 0x%" PRIx64 ": %s is damaged", off, what);
 }
@@ -44,21 +44,20 @@ static int damaged_word(const struct nvw_machine *machine, nvw_off off, const ch
 static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off off, uint64_t bytes)
 {
 	static const char zeros[4096];
-	int r = 0;
 
 	NVW_INVARIANT(off % 8 == 0 && bytes % 8 == 0);
-	while (bytes && r == 0) {
+	while (bytes) {
 		const uint64_t piece = nvw_min(bytes, sizeof zeros);
 		char now[sizeof zeros];
 
-		r = nvw_read(machine, now, pmem->base + off, piece);
-		if (r == 0 && memcmp(now, zeros, piece)) {
-			r = nvw_write(machine, pmem->base + off, zeros, piece);
+		NVW_TRY(nvw_read(machine, now, pmem->base + off, piece));
+		if (memcmp(now, zeros, piece)) {
+			NVW_TRY(nvw_write(machine, pmem->base + off, zeros, piece));
 		}
 		off += piece;
 		bytes -= piece;
 	}
-	return r;
+	return 0;
 }
 
 int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_pmem *ret_pmem)
@@ -133,20 +132,19 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 	uint64_t words[NVW_POOL_CHUNK_BYTES / NVW_HEAP_BLOCK_MIN];
 
 	NVW_INVARIANT(class < NVW_HEAP_CLASSES && nvw__class_blocks[class] <= NVW_COUNT(words));
-	const int r = read_words(p->machine, p->pmem, off, words, nvw__class_blocks[class]);
-
-	for (uint32_t i = 0; r == 0 && i < nvw__class_blocks[class] && p->count < p->wanted; i++) {
+	NVW_TRY(read_words(p->machine, p->pmem, off, words, nvw__class_blocks[class]));
+	for (uint32_t i = 0; i < nvw__class_blocks[class] && p->count < p->wanted; i++) {
 		uint64_t payload;
 
 		if (!nvw_unseal(nvw__block_word_off(off, i), words[i], &payload)) {
-			return damaged_word(p->machine, nvw__block_word_off(off, i), "a block word");
+			return damaged_word(nvw__block_word_off(off, i), "a block word");
 		}
 		NVW_DEEP_INVARIANT(p->count < p->wanted);
 		if (is_free(p, payload)) {
 			p->found[p->count++] = nvw__block_off(off, class, i);
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* The next chunk in the table; extents are skipped as a whole. */
@@ -165,52 +163,46 @@ static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 	if (nvw_unseal(off, p->chunks[chunk], ret)) {
 		return 0;
 	}
-	return damaged_word(p->machine, off, "a word of the chunk table");
+	return damaged_word(off, "a word of the chunk table");
 }
 
 static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 {
 	NVW_INVARIANT(class < NVW_HEAP_CLASSES);
 	/* The block words first: when the chunk is found, its blocks must be free. */
-	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
-		nvw__class_table_bytes(class));
-
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
+		nvw__class_table_bytes(class)));
 	return write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
 		nvw__chunk_payload(NVW__CHUNK_CLASS, class));
 }
 
-/* Collects free blocks of the class's chunks, then of fresh chunks. */
+/* Collects free blocks of the class's chunks, or of free ones, which become chunks of the class. */
+static int collect_from(struct pass *p, unsigned class, bool fresh)
+{
+	uint64_t payload;
+
+	for (uint64_t chunk = 0; chunk < p->pmem->geometry.chunk_count && p->count < p->wanted;
+		chunk = after(chunk, payload)) {
+		NVW_TRY(chunk_payload(p, chunk, &payload));
+		if (fresh && nvw__chunk_kind(payload) == NVW__CHUNK_FREE) {
+			NVW_TRY(make_class_chunk(p, chunk, class));
+			NVW_TRY(collect(p, chunk, class));
+		} else if (!fresh && payload == nvw__chunk_payload(NVW__CHUNK_CLASS, class)) {
+			NVW_TRY(collect(p, chunk, class));
+		}
+	}
+	return 0;
+}
+
 static int collect_all(struct pass *p, unsigned class)
 {
-	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
-	uint64_t payload;
-	int r = 0;
-
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted;
-		chunk = after(chunk, payload)) {
-		payload = 0;
-		r = chunk_payload(p, chunk, &payload);
-		if (r == 0 && payload == nvw__chunk_payload(NVW__CHUNK_CLASS, class)) {
-			r = collect(p, chunk, class);
-		}
-	}
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count && p->count < p->wanted;
-		chunk = after(chunk, payload)) {
-		payload = 0;
-		r = chunk_payload(p, chunk, &payload);
-		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_FREE) {
-			NVW_TRY(make_class_chunk(p, chunk, class));
-			r = collect(p, chunk, class);
-		}
-	}
-	NVW_FAIL_IF(r == 0 && p->count < p->wanted, NVW_E_FULL,
+	NVW_TRY(collect_from(p, class, false));
+	NVW_TRY(collect_from(p, class, true));
+	NVW_FAIL_IF(p->count < p->wanted, NVW_E_FULL,
 		"the pool's heap has room for %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu64
 		" are needed",
 		p->count, nvw__class_block_bytes(class), p->wanted);
-	return r;
+	return 0;
 }
 
 static int pass_begin(struct pass *p)
