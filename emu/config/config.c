@@ -58,11 +58,8 @@ static struct config_place place_of(struct emu_config *c, const struct key *key)
 static int set_clock(struct emu_config *c, const char *text)
 {
 	uint64_t clock;
-	const int r = nvw_parse_frequency(text, &clock);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw_parse_frequency(text, &clock));
 	NVW_FAIL_IF(!clock || clock > UINT64_C(1000000000000), NVW_E_USAGE,
 		"\"%s\" is not between 1Hz and 1000GHz", text);
 	NVW_EACH(key, keys, KEYS) {
@@ -260,17 +257,13 @@ static char *next_line(char *to, int room, void *stream)
 static int machine_text(const char *name_or_path, const char **ret_text, char **ret_file)
 {
 	uint64_t bytes;
-	int error;
 
 	*ret_file = NULL;
 	*ret_text = shipped(name_or_path);
 	if (*ret_text) {
 		return 0;
 	}
-	error = nvw_input_read(name_or_path, MACHINE_BYTES_MAX, ret_file, &bytes);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_input_read(name_or_path, MACHINE_BYTES_MAX, ret_file, &bytes));
 	*ret_text = *ret_file;
 	if (memchr(*ret_file, 0, bytes)) {
 		free(*ret_file);

@@ -363,11 +363,8 @@ static int check_device(const struct emu_config *c, unsigned device)
 
 	enum { HOPS_MAX = 1000 };
 	const struct emu_device_config *const d = &c->device[device];
-	const int r = config_device_complete(c, device);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(config_device_complete(c, device));
 	NVW_FAIL_IF(!d->channels || d->channels > 1024, NVW_E_CONFIG,
 		"%s.channels: expected 1 to 1024, found %" PRIu64, d->name, d->channels);
 	NVW_FAIL_IF(

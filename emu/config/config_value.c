@@ -45,11 +45,8 @@ static int set_time(const struct config_place *p, const char *text)
 {
 	uint64_t value;
 	bool cycles;
-	const int r = nvw_parse_time(text, &value, &cycles);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw_parse_time(text, &value, &cycles));
 	NVW_FAIL_IF(cycles && value > UINT64_MAX / 2 / cycle_ps(p->clock), NVW_E_USAGE, "\"%s\" is too large",
 		text);
 	*p->field = cycles ? value * cycle_ps(p->clock) : value;

@@ -175,14 +175,11 @@ static inline __attribute__((always_inline)) int launch(
 	emu_late_forget(m);
 	memset(x->arrived, 0, sizeof x->arrived);
 	x->returned = 0;
-	r = make_slots(m);
-	if (r < 0) {
-		return r;
-	}
-	if (!x->resumable) {
+	NVW_TRY(make_slots(m));
+	if (x->resumable) {
+		NVW_TRY(emu_resumable_begin(x));
+	} else {
 		expect_stacks(m);
-	} else if ((r = emu_resumable_begin(x)) < 0) {
-		return r;
 	}
 	m->stats.kernels++;
 	m->stats.host_launch_ps += m->config.launch;

@@ -187,17 +187,14 @@ static int pools_init(struct nvw_machine *m, struct nvw_pool *first)
 {
 	unsigned next = EMU_WINDOWS / 2; /* the DRAM has the lower half */
 	char *base;
-	int r = map(nvw_pool_run_bytes(first), PROT_NONE, "NVRAM", &base);
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(map(nvw_pool_run_bytes(first), PROT_NONE, "NVRAM", &base));
 	m->pool = first;
 	m->nvram_base = base;
-	for (unsigned i = 0; i < nvw_pool_count(first) && r == 0; i++) {
-		r = pool_init(m, nvw_pool_number(first, i), base, &next);
+	NVW_FOR(i, nvw_pool_count(first)) {
+		NVW_TRY(pool_init(m, nvw_pool_number(first, i), base, &next));
 	}
-	return r;
+	return 0;
 }
 
 /* No line may have the number that means none. It ends the lower half of the numbers. */

@@ -44,12 +44,7 @@ static int content_reserve(struct content *c, uint64_t more)
 static int read_all(struct archive *a, const char *path, struct content *c)
 {
 	for (;;) {
-		const int error = content_reserve(c, BLOCK_BYTES);
-
-		if (error != 0) {
-			return error;
-		}
-
+		NVW_TRY(content_reserve(c, BLOCK_BYTES));
 		const la_ssize_t n = libarchive->read_data(a, c->bytes + c->used, BLOCK_BYTES);
 
 		NVW_FAIL_IF(n < 0, NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));

@@ -193,11 +193,9 @@ int keyfile_read(const char *path, unsigned column, uint64_t **ret_keys, uint64_
 	const bool is_text = !is_binary && strip_prefix(&path, "text:");
 	uint64_t bytes, count = 0;
 	char *content;
-	int error = bytes_slurp(path, &content, &bytes);
+	int error;
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(bytes_slurp(path, &content, &bytes));
 
 	/* Enough for both formats: a text key takes at least two bytes, a binary one eight; one more for a
 	 * last line without a key. */

@@ -93,11 +93,7 @@ static int make_from_file(
 	NVW_FAIL_IF(is_plain_word(s->source), NVW_E_INPUT,
 		"keys: expected uniform, sequential, zipfian or a file, found \"%s\"", s->source);
 
-	const int error = keyfile_read(s->source, s->column, &keys, &found);
-
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(keyfile_read(s->source, s->column, &keys, &found));
 	if (count > found) {
 		free(keys);
 		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " keys, found %" PRIu64, s->source,

@@ -185,12 +185,7 @@ static int parse_lines(const char *path, char *content, struct ycsb *y)
 			*next++ = 0;
 		}
 		place.line++;
-
-		const int error = parse_line(line, y, &place);
-
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(parse_line(line, y, &place));
 	}
 	return 0;
 }
@@ -225,11 +220,9 @@ int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 	struct ycsb y = {COMMON, .share = {[YCSB_READ] = 0.95, [YCSB_UPDATE] = 0.05}};
 	uint64_t bytes;
 	char *content;
-	int error = bytes_slurp(name_or_path, &content, &bytes);
+	int error;
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(bytes_slurp(name_or_path, &content, &bytes));
 	error = strlen(content) != bytes ?
 			nvw_fail(NVW_E_INPUT, "%s: expected a property file, found binary data",
 				name_or_path) :

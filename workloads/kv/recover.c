@@ -26,11 +26,7 @@ static int fill_path(const struct kv_view *v, uint64_t home, uint64_t slot, stru
 			continue;
 		}
 
-		const int error = nvw_pool_write_word(v->pool, v->table.slots + 8 * i, KV_FILLER);
-
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(nvw_pool_write_word(v->pool, v->table.slots + 8 * i, KV_FILLER));
 		report->structure_repairs++;
 	}
 	return 0;
@@ -48,11 +44,7 @@ static int fill_holes(const struct kv_view *v, struct nvw_recovery *report)
 			continue;
 		}
 
-		const int error = fill_path(v, kv_home(v->table, kv_hash(key)), i, report);
-
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(fill_path(v, kv_home(v->table, kv_hash(key)), i, report));
 	}
 	return 0;
 }

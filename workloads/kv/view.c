@@ -135,12 +135,8 @@ void kv_view_count(const struct kv_view *v, uint64_t *ret_used, uint64_t *ret_li
 int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
 {
 	struct kv_view v;
-	const int error = kv_view_open(pool, &v);
 
-	if (error != 0) {
-		return error;
-	}
-
+	NVW_TRY(kv_view_open(pool, &v));
 	const struct census c = count_slots(&v);
 
 	return describe(description, &c, !v.words ? 0 : kv_slot_count(v.table));

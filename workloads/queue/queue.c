@@ -68,11 +68,9 @@ static void dispose(void *plan)
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct queue_plan *p;
-	int error = check_bounds(options);
+	int error;
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(check_bounds(options));
 	p = calloc(1, sizeof *p);
 	NVW_ALLOCATED(p, "queue: no memory for a plan");
 	*p = (struct queue_plan){

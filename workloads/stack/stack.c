@@ -38,11 +38,8 @@ static int check_bounds(const struct nvw_options *options)
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct stack_plan *p;
-	int error = check_bounds(options);
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(check_bounds(options));
 	p = malloc(sizeof *p);
 	NVW_ALLOCATED(p, "stack: no memory for a plan");
 	*p = (struct stack_plan){

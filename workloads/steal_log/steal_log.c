@@ -41,11 +41,7 @@ static int check_bounds(const struct nvw_options *options)
 		{"group-size", 1, 1024},
 	};
 
-	const int error = BOUNDS_CHECK("steal-log", options, bounds);
-
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(BOUNDS_CHECK("steal-log", options, bounds));
 	NVW_FAIL_IF(nvw_option_u64(options, "tasks") * nvw_option_u64(options, "depth") > STEAL_TASKS_MAX,
 		NVW_E_USAGE,
 		"steal-log: --tasks times --depth: expected at most %d, found %" PRIu64 " times %" PRIu64,
@@ -94,11 +90,8 @@ static void dispose(void *plan)
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct steal_plan *p;
-	const int error = check_bounds(options);
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(check_bounds(options));
 	p = calloc(1, sizeof *p);
 	NVW_ALLOCATED(p, "steal-log: no memory for a plan");
 	*p = (struct steal_plan){

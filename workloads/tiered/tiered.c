@@ -45,11 +45,8 @@ static int check_options(const struct nvw_options *options)
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
 	struct tiered_plan *p;
-	const int error = check_options(options);
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(check_options(options));
 	p = malloc(sizeof *p);
 	NVW_ALLOCATED(p, "tiered: no memory for a plan");
 	*p = (struct tiered_plan){
