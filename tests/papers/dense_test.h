@@ -16,7 +16,7 @@
 #include <emu.h>
 
 #include "check/check.h"
-#include "core/options.h"
+#include "common/options.h"
 #include "papers/kernels/dense/dense.h"
 
 struct test {
@@ -24,23 +24,15 @@ struct test {
 	struct dense_plan *plan;
 	struct nvw_machine *machine;
 	struct nvw_findings findings;
+	void *results[DENSE_ARRAYS]; /* copies */
+	unsigned count;
 };
 
 static inline int prepare(const struct nvw_workload *w, const char *sizes, uint64_t seed, void **ret_plan)
 {
-	struct nvw_options *options;
-	char text[512], *rest = text, *word;
-	int r;
+	struct nvw_options *const options = options_of(w->options, sizes);
+	const int r = w->prepare(options, seed, -1, ret_plan);
 
-	snprintf(text, sizeof text, "%s", sizes);
-	assert_int_equal(nvw__options_create(w->options, &options), 0);
-	while ((word = strsep(&rest, " "))) {
-		char *const equals = strchr(word, '=');
-
-		*equals = 0;
-		assert_int_equal(nvw__options_set(options, word, equals + 1), 0);
-	}
-	r = w->prepare(options, seed, -1, ret_plan);
 	nvw__options_free(options);
 	return r;
 }
@@ -52,7 +44,7 @@ static inline struct test begin(const struct nvw_workload *w, const char *sizes,
 	void *plan;
 
 	emu_config_default(&config);
-	assert_int_equal(emu_config_load(&config, "sinclair15"), 0);
+	assert_ok(emu_config_load(&config, "sinclair15"));
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	if (prepare(w, sizes, 1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
@@ -105,23 +97,36 @@ static inline void *input(const struct test *t, const char *array)
 	return t->plan->input[array_of(t, array)];
 }
 
-/* A copy of what the device made of it, freed by the caller. */
-static inline void *result(const struct test *t, const char *array)
+/* A copy of what the device made of it, kept until the end. */
+static inline void *result(struct test *t, const char *array)
 {
 	const unsigned i = array_of(t, array);
 	const uint64_t bytes = bytes_of(&t->plan->array[i]);
 	void *const copy = malloc(bytes);
 
 	assert_non_null(copy);
-	assert_int_equal(nvw_read(t->machine, copy, t->plan->device[i], bytes), 0);
-	return copy;
+	assert_ok(nvw_read(t->machine, copy, t->plan->device[i], bytes));
+	return t->results[t->count++] = copy;
+}
+
+/* After a run. */
+static inline void *verified(struct test *t, const char *array)
+{
+	run_and_verify(t);
+	return result(t, array);
 }
 
 static inline void end(struct test *t)
 {
+	while (t->count > 0) {
+		free(t->results[--t->count]);
+	}
 	t->workload->dispose(t->plan);
 	emu_destroy(t->machine);
 }
+
+/* A test that ends with its block. */
+#define RUN(name) struct test name __attribute__((cleanup(end)))
 
 static inline void assert_close(double found, double expected, double tolerance)
 {

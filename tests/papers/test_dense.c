@@ -68,10 +68,9 @@ TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
 		NVW_EACH(kernel, kernels, KERNELS) {
-			struct test t = begin(kernel->workload, kernel->sizes, protocol);
+			RUN(t) = begin(kernel->workload, kernel->sizes, protocol);
 
 			run_and_verify(&t);
-			end(&t);
 		}
 	}
 }
@@ -83,12 +82,10 @@ TEST(results_do_not_depend_on_the_size_of_work_groups)
 
 		for_each(group_size, group_sizes) {
 			char sizes[128];
-			struct test t;
 
 			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernel->sizes, *group_size);
-			t = begin(kernel->workload, sizes, "gd");
+			RUN(t) = begin(kernel->workload, sizes, "gd");
 			run_and_verify(&t);
-			end(&t);
 		}
 	}
 }
@@ -96,17 +93,16 @@ TEST(results_do_not_depend_on_the_size_of_work_groups)
 TEST(smallest_sizes_work)
 {
 	NVW_EACH(kernel, kernels, KERNELS) {
-		struct test t = begin(kernel->workload, kernel->smallest, "gd");
+		RUN(t) = begin(kernel->workload, kernel->smallest, "gd");
 
 		run_and_verify(&t);
-		end(&t);
 	}
 }
 
 TEST(a_flipped_bit_in_any_array_is_a_violation)
 {
 	NVW_EACH(kernel, kernels, KERNELS) {
-		struct test t = begin(kernel->workload, kernel->sizes, "gd");
+		RUN(t) = begin(kernel->workload, kernel->sizes, "gd");
 
 		run_and_verify(&t);
 		NVW_FOR(i, t.plan->arrays) {
@@ -127,7 +123,6 @@ TEST(a_flipped_bit_in_any_array_is_a_violation)
 			assert_ok(nvw_write(t.machine, last, &byte, 1));
 		}
 		assert_int_equal(verify(&t), 0);
-		end(&t);
 	}
 }
 
@@ -146,16 +141,14 @@ TEST(real_graphs_are_computed_alike)
 
 	for_each(row, real) {
 		char file[256], sizes[512];
-		struct test t;
 
 		snprintf(file, sizeof file, "%s/graphs/%s", shared ? shared : "", row->graph);
 		if (!shared || access(file, R_OK) != 0) {
 			skip_test("%s is not there", file);
 		}
 		snprintf(sizes, sizeof sizes, "graph=%s%s", file, row->options);
-		t = begin(row->workload, sizes, "dd");
+		RUN(t) = begin(row->workload, sizes, "dd");
 		run_and_verify(&t);
-		end(&t);
 	}
 }
 
@@ -232,11 +225,10 @@ static double loss_of(const struct test *t, const float *weights)
 
 TEST(backprop_goes_down_the_gradient)
 {
-	struct test t = begin(&nvw_workload_backprop, "size=40", "gd");
-	float *const before = input(&t, "weights"), *after;
+	RUN(t) = begin(&nvw_workload_backprop, "size=40", "gd");
+	float *const before = input(&t, "weights");
 
-	run_and_verify(&t);
-	after = result(&t, "weights");
+	float *const after = verified(&t, "weights");
 	for (unsigned i = 0; i < 41 * 16; i += 29) {
 		const float weight = before[i], step = 1.0f / 64;
 		double slope;
@@ -248,8 +240,6 @@ TEST(backprop_goes_down_the_gradient)
 		before[i] = weight;
 		assert_close(after[i] - weight, -0.3 * slope, 1e-3 * fabs(slope) + 1e-7);
 	}
-	free(after);
-	end(&t);
 }
 
 TEST(pathfinder_finds_the_cheapest_way)
@@ -258,27 +248,21 @@ TEST(pathfinder_finds_the_cheapest_way)
 		9, 9, 5, 1, 9,                           //
 		9, 0, 9, 9, 9};
 	static const int32_t costs[] = {10 + 9, 6 + 0, 3 + 9, 3 + 9, 3 + 9}; /* after 10 10 6 3 11 */
-	struct test t = begin(&nvw_workload_pathfinder, "rows=3 columns=5", "gd");
-	int32_t *even;
+	RUN(t) = begin(&nvw_workload_pathfinder, "rows=3 columns=5", "gd");
 
 	memcpy(input(&t, "weights"), weights, sizeof weights);
 	memcpy(input(&t, "even"), weights, 5 * sizeof *weights);
-	run_and_verify(&t);
-	even = result(&t, "even");
+	int32_t *const even = verified(&t, "even");
 	assert_memory_equal(even, costs, sizeof costs);
-	free(even);
-	end(&t);
 }
 
 TEST(lud_factors_multiply_to_the_matrix)
 {
 	enum { N = 53 };
-	struct test t = begin(&nvw_workload_lud, "size=53", "gd");
+	RUN(t) = begin(&nvw_workload_lud, "size=53", "gd");
 	const float *const a = input(&t, "matrix");
-	float *lu;
 
-	run_and_verify(&t);
-	lu = result(&t, "matrix");
+	float *const lu = verified(&t, "matrix");
 	for (unsigned i = 0; i < N; i++) {
 		for (unsigned j = 0; j < N; j++) {
 			double sum = i <= j ? lu[i * N + j] : 0; /* the diagonal of L is 1 */
@@ -289,40 +273,34 @@ TEST(lud_factors_multiply_to_the_matrix)
 			assert_close(sum, a[i * N + j], 1e-4);
 		}
 	}
-	free(lu);
-	end(&t);
 }
 
 /* The second sequence has lost a letter of the first: three are alike, and a gap. */
 TEST(nw_aligns_across_a_gap)
 {
 	static const char *const first = "ABCD", *const second = "ACDE";
-	struct test t = begin(&nvw_workload_nw, "size=4", "gd");
-	int32_t *const similarity = input(&t, "similarity"), *scores;
+	RUN(t) = begin(&nvw_workload_nw, "size=4", "gd");
+	int32_t *const similarity = input(&t, "similarity");
 
 	NVW_FOR(i, 16) {
 		similarity[i] = first[i / 4] == second[i % 4] ? 20 : -20;
 	}
-	run_and_verify(&t);
-	scores = result(&t, "scores");
+	int32_t *const scores = verified(&t, "scores");
 	assert_int_equal(scores[4 * 5 + 3], 3 * 20 - 10);
 	assert_int_equal(scores[4 * 5 + 4], 3 * 20 - 2 * 10);
-	free(scores);
-	end(&t);
 }
 
 TEST(sgemm_by_a_shifted_unit_matrix_shifts_columns)
 {
 	enum { ROWS = 37, COLUMNS = 51, INNER = 23 };
-	struct test t = begin(&nvw_workload_sgemm, "rows=37 columns=51 inner=23", "gd");
+	RUN(t) = begin(&nvw_workload_sgemm, "rows=37 columns=51 inner=23", "gd");
 	const float *const left = input(&t, "left");
-	float *const right = input(&t, "right"), *product;
+	float *const right = input(&t, "right");
 
 	NVW_FOR(i, INNER * COLUMNS) {
 		right[i] = i % COLUMNS == i / COLUMNS + 3;
 	}
-	run_and_verify(&t);
-	product = result(&t, "product");
+	float *const product = verified(&t, "product");
 	NVW_FOR(y, ROWS) {
 		NVW_FOR(x, COLUMNS) {
 			const bool is_inside = x >= 3 && x - 3 < INNER;
@@ -330,47 +308,41 @@ TEST(sgemm_by_a_shifted_unit_matrix_shifts_columns)
 			assert_true(product[y * COLUMNS + x] == (is_inside ? left[y * INNER + x - 3] : 0));
 		}
 	}
-	free(product);
-	end(&t);
 }
 
 /* x*x + 2*y*y + 3*z*z curves by 12 everywhere: a step leaves 12 / 36 of it inside, and the rim alone. */
 TEST(stencil_measures_curvature)
 {
 	enum { ROWS = 5, COLUMNS = 7, DEPTH = 4 };
-	struct test t = begin(&nvw_workload_stencil, "rows=5 columns=7 depth=4 iterations=1", "gd");
-	float *const even = input(&t, "even"), *const odd = input(&t, "odd"), *after;
+	RUN(t) = begin(&nvw_workload_stencil, "rows=5 columns=7 depth=4 iterations=1", "gd");
+	float *const even = input(&t, "even"), *const odd = input(&t, "odd");
 
 	NVW_FOR(i, ROWS * COLUMNS * DEPTH) {
 		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
 
 		even[i] = odd[i] = (float)(x * x + 2 * y * y + 3 * z * z);
 	}
-	run_and_verify(&t);
-	after = result(&t, "odd");
+	float *const after = verified(&t, "odd");
 	NVW_FOR(i, ROWS * COLUMNS * DEPTH) {
 		const unsigned x = i % COLUMNS, y = i / COLUMNS % ROWS, z = i / COLUMNS / ROWS;
 		const bool is_inside = x % (COLUMNS - 1) && y % (ROWS - 1) && z % (DEPTH - 1);
 
 		assert_close(after[i], is_inside ? 12.0 / 36 : even[i], 1e-4);
 	}
-	free(after);
-	end(&t);
 }
 
 /* Without power and at the temperature of the air nothing happens; heat spreads to four neighbours alike. */
 TEST(hotspot_spreads_heat_evenly)
 {
 	enum { N = 5, MIDDLE = 12 };
-	struct test t = begin(&nvw_workload_hotspot, "rows=5 columns=5 iterations=1", "gd");
-	float *const power = input(&t, "power"), *const even = input(&t, "even"), *after;
+	RUN(t) = begin(&nvw_workload_hotspot, "rows=5 columns=5 iterations=1", "gd");
+	float *const power = input(&t, "power"), *const even = input(&t, "even");
 
 	NVW_FOR(i, N * N) {
 		power[i] = 0;
 		even[i] = i == MIDDLE ? 363 : 353;
 	}
-	run_and_verify(&t);
-	after = result(&t, "odd");
+	float *const after = verified(&t, "odd");
 	NVW_FOR(i, N * N) {
 		const unsigned away = i < MIDDLE ? MIDDLE - i : i - MIDDLE;
 		const bool is_beside = away == 1 || away == N;
@@ -378,34 +350,27 @@ TEST(hotspot_spreads_heat_evenly)
 		/* To a neighbour goes 2 * 0.1 of the 10 K; the air takes 2 * 0.0025. */
 		assert_close(after[i], i == MIDDLE ? 363 - 8 - 0.05 : is_beside ? 355 : 353, 1e-3);
 	}
-	free(after);
-	end(&t);
 }
 
 TEST(nn_measures_distances)
 {
-	struct test t = begin(&nvw_workload_nn, "size=3", "gd");
-	float *const places = input(&t, "places"), *distances;
+	RUN(t) = begin(&nvw_workload_nn, "size=3", "gd");
+	float *const places = input(&t, "places");
 
 	memcpy(places, (float[]){30, 90, 33, 94, 18, 85}, 6 * sizeof *places);
-	run_and_verify(&t);
-	distances = result(&t, "distances");
+	float *const distances = verified(&t, "distances");
 	assert_true(distances[0] == 0 && distances[1] == 5 && distances[2] == 13);
-	free(distances);
-	end(&t);
 }
 
 /* Diffusion moves brightness between neighbours: the sum stays, the variance shrinks. */
 TEST(srad_smooths_and_keeps_the_brightness)
 {
 	enum { PIXELS = 32 * 32 };
-	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=4", "gd");
+	RUN(t) = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=4", "gd");
 	const float *const before = input(&t, "image");
 	double sum[2] = {0}, squares[2] = {0};
-	float *after;
 
-	run_and_verify(&t);
-	after = result(&t, "image");
+	float *const after = verified(&t, "image");
 	NVW_FOR(i, PIXELS) {
 		sum[0] += before[i];
 		sum[1] += after[i];
@@ -414,43 +379,36 @@ TEST(srad_smooths_and_keeps_the_brightness)
 	}
 	assert_close(sum[1], sum[0], 1e-4 * sum[0]);
 	assert_true(squares[1] - sum[1] * sum[1] / PIXELS < 0.7 * (squares[0] - sum[0] * sum[0] / PIXELS));
-	free(after);
-	end(&t);
 }
 
 /* The transposed image has the transposed coefficients, but for the order of sums. */
 TEST(srad_treats_directions_alike)
 {
 	enum { N = 32 };
-	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=1", "gd");
-	float image[N * N], *const turned = input(&t, "image"), *before, *after;
+	RUN(t) = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=1", "gd");
+	float image[N * N], *const turned = input(&t, "image");
 
 	run(&t);
-	before = result(&t, "coefficients");
+	float *const before = result(&t, "coefficients");
 	memcpy(image, turned, sizeof image);
 	NVW_FOR(i, N * N) {
 		turned[i] = image[i % N * N + i / N];
 	}
-	run_and_verify(&t);
-	after = result(&t, "coefficients");
+	float *const after = verified(&t, "coefficients");
 	NVW_FOR(i, N * N) {
 		assert_close(after[i], before[i % N * N + i / N], 1e-4);
 	}
-	free(before);
-	free(after);
-	end(&t);
 }
 
 /* Actio and reactio: weighted with the charges that they act on, forces cancel. */
 TEST(lavamd_forces_cancel)
 {
 	enum { PARTICLES = 3 * 3 * 3 * 4 };
-	struct test t = begin(&nvw_workload_lavamd, "size=3 particles=4", "gd");
+	RUN(t) = begin(&nvw_workload_lavamd, "size=3 particles=4", "gd");
 	const double *const charges = input(&t, "charges");
-	double *forces, sum[3] = {0}, most = 0;
+	double sum[3] = {0}, most = 0;
 
-	run_and_verify(&t);
-	forces = result(&t, "forces");
+	double *const forces = verified(&t, "forces");
 	NVW_FOR(i, PARTICLES) {
 		NVW_FOR(k, 3) {
 			sum[k] += charges[i] * forces[4 * i + k];
@@ -461,22 +419,17 @@ TEST(lavamd_forces_cancel)
 	NVW_EACH(one, sum, 3) {
 		assert_close(*one, 0, 1e-10);
 	}
-	free(forces);
-	end(&t);
 }
 
 TEST(lavamd_potential_is_gaussian)
 {
-	struct test t = begin(&nvw_workload_lavamd, "size=1 particles=2", "gd");
-	double *const places = input(&t, "places"), *const charges = input(&t, "charges"), *forces;
+	RUN(t) = begin(&nvw_workload_lavamd, "size=1 particles=2", "gd");
+	double *const places = input(&t, "places"), *const charges = input(&t, "charges");
 
 	memcpy(places, (double[]){0, 0, 0, 0, 2, 1, 2, 4.5}, 8 * sizeof *places); /* 3 apart */
 	memcpy(charges, (double[]){0.25, 0.5}, 2 * sizeof *charges);
-	run_and_verify(&t);
-	forces = result(&t, "forces");
+	double *const forces = verified(&t, "forces");
 	assert_close(forces[0], -2 * 0.5 * exp(-4.5), 1e-12);
 	assert_close(forces[3], 0.25 + 0.5 * exp(-4.5), 1e-12);
 	assert_close(forces[7], 0.5 + 0.25 * exp(-4.5), 1e-12);
-	free(forces);
-	end(&t);
 }

@@ -13,92 +13,76 @@ extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_work
 TEST(bfs_levels_of_a_grid_are_distances)
 {
 	enum { WIDTH = 11, HEIGHT = 7 };
-	struct test t = begin(&nvw_workload_bfs, "graph=grid:11x7", "gd");
-	int32_t *levels;
+	RUN(t) = begin(&nvw_workload_bfs, "graph=grid:11x7", "gd");
 
-	run_and_verify(&t);
-	levels = result(&t, "levels");
+	int32_t *const levels = verified(&t, "levels");
 	NVW_FOR(i, WIDTH * HEIGHT) {
 		assert_int_equal(levels[i], i % WIDTH + i / WIDTH);
 	}
 	assert_int_equal(t.plan->launches, 2 * (WIDTH - 1 + HEIGHT));
-	free(levels);
-	end(&t);
 }
 
 /* Points in three heaps far apart, in turns: the first three begin, and each takes its heap. */
 TEST(kmeans_finds_heaps)
 {
 	enum { POINTS = 99, HEAPS = 3 };
-	struct test t = begin(&nvw_workload_kmeans, "size=99 features=2 clusters=3", "gd");
-	float *const given = input(&t, "given"), *centres;
-	int32_t *membership;
+	RUN(t) = begin(&nvw_workload_kmeans, "size=99 features=2 clusters=3", "gd");
+	float *const given = input(&t, "given");
 
 	NVW_FOR(i, POINTS) {
 		given[2 * i] = (float)(100 * (i % HEAPS) + i / HEAPS % 3);
 		given[2 * i + 1] = 50;
 	}
 	memcpy(input(&t, "centres"), given, HEAPS * 2 * sizeof *given);
-	run_and_verify(&t);
-	membership = result(&t, "membership");
+	int32_t *const membership = verified(&t, "membership");
 	NVW_FOR(i, POINTS) {
 		assert_int_equal(membership[i], i % HEAPS);
 	}
-	centres = result(&t, "centres");
+	float *const centres = result(&t, "centres");
 	NVW_FOR(c, HEAPS) {
 		assert_close(centres[2 * c], 100 * c + 1, 1e-4);
 		assert_close(centres[2 * c + 1], 50, 1e-4);
 	}
-	free(centres);
-	free(membership);
-	end(&t);
 }
 
 TEST(histogram_counts_every_value_once)
 {
-	struct test t = begin(&nvw_workload_histogram, "size=1000 batches=3", "gd");
-	uint32_t *const values = input(&t, "values"), *bins;
+	RUN(t) = begin(&nvw_workload_histogram, "size=1000 batches=3", "gd");
+	uint32_t *const values = input(&t, "values");
 
 	NVW_FOR(i, 1000) {
 		values[i] = i % 250 + 6;
 	}
-	run_and_verify(&t);
-	bins = result(&t, "bins");
+	uint32_t *const bins = verified(&t, "bins");
 	NVW_FOR(b, 256) {
 		assert_int_equal(bins[b], b < 6 ? 0 : 4);
 	}
-	free(bins);
-	end(&t);
 }
 
 TEST(reduction_adds_up_the_first_numbers)
 {
 	enum { N = 3001 };
-	struct test t = begin(&nvw_workload_reduction, "size=3001 group-size=32", "gd");
-	uint32_t *const values = input(&t, "values"), *sums;
+	RUN(t) = begin(&nvw_workload_reduction, "size=3001 group-size=32", "gd");
+	uint32_t *const values = input(&t, "values");
 
 	NVW_FOR(i, N) {
 		values[i] = i + 1;
 	}
 	run_and_verify(&t);
 	assert_int_equal(t.plan->launches, 2); /* 47 sums, then one */
-	sums = result(&t, "odd");
+	uint32_t *const sums = result(&t, "odd");
 	assert_int_equal(sums[0], N * (N + 1) / 2);
-	free(sums);
-	end(&t);
 }
 
 /* The basis is orthogonal: squares keep their sum, and the mean of a block is 1/8 of its first element. */
 TEST(dct_keeps_energy_and_mean)
 {
 	enum { COLUMNS = 24, PIXELS = 16 * COLUMNS };
-	struct test t = begin(&nvw_workload_dct, "rows=2 columns=3", "gd");
+	RUN(t) = begin(&nvw_workload_dct, "rows=2 columns=3", "gd");
 	const float *const image = input(&t, "image");
 	double before = 0, after = 0, sum = 0;
-	float *transform;
 
-	run_and_verify(&t);
-	transform = result(&t, "transform");
+	float *const transform = verified(&t, "transform");
 	NVW_FOR(i, PIXELS) {
 		before += (double)image[i] * image[i];
 		after += (double)transform[i] * transform[i];
@@ -106,16 +90,14 @@ TEST(dct_keeps_energy_and_mean)
 	}
 	assert_close(after / before, 1, 1e-5);
 	assert_close(transform[0], sum / 8, 1e-2);
-	free(transform);
-	end(&t);
 }
 
 /* The product of a matrix and a vector of ones is the number of neighbours. */
 TEST(spmv_of_ones_counts_neighbours)
 {
 	enum { WIDTH = 9, HEIGHT = 4 };
-	struct test t = begin(&nvw_workload_spmv, "graph=grid:9x4", "gd");
-	float *const values = input(&t, "values"), *const vector = input(&t, "vector"), *product;
+	RUN(t) = begin(&nvw_workload_spmv, "graph=grid:9x4", "gd");
+	float *const values = input(&t, "values"), *const vector = input(&t, "vector");
 
 	NVW_FOR(i, t.plan->array[array_of(&t, "values")].count) {
 		values[i] = 1;
@@ -123,15 +105,12 @@ TEST(spmv_of_ones_counts_neighbours)
 	NVW_EACH(one, vector, WIDTH * HEIGHT) {
 		*one = 1;
 	}
-	run_and_verify(&t);
-	product = result(&t, "product");
+	float *const product = verified(&t, "product");
 	NVW_FOR(i, WIDTH * HEIGHT) {
 		const unsigned x = i % WIDTH, y = i / WIDTH;
 
 		assert_true(product[i] == (x > 0) + (x < WIDTH - 1) + (y > 0) + (y < HEIGHT - 1));
 	}
-	free(product);
-	end(&t);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -144,31 +123,27 @@ static int compare_keys(const void *a, const void *b)
 TEST(sort_sorts)
 {
 	enum { N = 301 };
-	struct test t = begin(&nvw_workload_sort, "size=301", "gd");
-	uint32_t *const before = input(&t, "keys"), sorted[N], *keys;
+	RUN(t) = begin(&nvw_workload_sort, "size=301", "gd");
+	uint32_t *const before = input(&t, "keys"), sorted[N];
 
 	before[7] = before[200] = before[3]; /* equal ones, and the ends of the range */
 	before[100] = UINT32_MAX;
 	before[101] = 0;
 	memcpy(sorted, before, sizeof sorted);
 	qsort(sorted, N, sizeof *sorted, compare_keys);
-	run_and_verify(&t);
-	keys = result(&t, "keys");
+	uint32_t *const keys = verified(&t, "keys");
 	assert_memory_equal(keys, sorted, sizeof sorted);
-	free(keys);
-	end(&t);
 }
 
 /* On a path there is one way; the weights there and back differ. */
 TEST(apsp_walks_along_a_path)
 {
 	enum { N = 29 };
-	struct test t = begin(&nvw_workload_apsp, "graph=grid:29x1", "gd");
+	RUN(t) = begin(&nvw_workload_apsp, "graph=grid:29x1", "gd");
 	const int32_t *const weights = input(&t, "weights"); /* 0 to 1, 1 to 0, 1 to 2, 2 to 1 ... */
-	int32_t *distances, right = 0, left = 0;
+	int32_t right = 0, left = 0;
 
-	run_and_verify(&t);
-	distances = result(&t, "distances");
+	int32_t *const distances = verified(&t, "distances");
 	NVW_FOR(v, N) {
 		/* The weight into v is in the row of v. */
 		assert_int_equal(distances[v], right);
@@ -176,23 +151,20 @@ TEST(apsp_walks_along_a_path)
 		right += v + 1 < N ? weights[2 * v + 1] : 0;
 		left += v + 1 < N ? weights[2 * v] : 0;
 	}
-	free(distances);
-	end(&t);
 }
 
 /* A single bright pixel leaves the filter, turned around, about it. */
 TEST(convolution_of_a_point_is_the_filter)
 {
 	enum { ROWS = 9, COLUMNS = 12, WIDTH = 3, Y = 5, X = 7 };
-	struct test t = begin(&nvw_workload_convolution, "rows=9 columns=12 width=3", "gd");
-	float *const image = input(&t, "image"), *sums;
+	RUN(t) = begin(&nvw_workload_convolution, "rows=9 columns=12 width=3", "gd");
+	float *const image = input(&t, "image");
 	const float *const filter = input(&t, "filter");
 
 	NVW_FOR(i, ROWS * COLUMNS) {
 		image[i] = i == Y * COLUMNS + X;
 	}
-	run_and_verify(&t);
-	sums = result(&t, "result");
+	float *const sums = verified(&t, "result");
 	NVW_FOR(y, ROWS) {
 		NVW_FOR(x, COLUMNS) {
 			const int i = Y - y + 1, j = X - x + 1;
@@ -201,42 +173,35 @@ TEST(convolution_of_a_point_is_the_filter)
 			assert_true(sums[y * COLUMNS + x] == (is_inside ? filter[i * WIDTH + j] : 0));
 		}
 	}
-	free(sums);
-	end(&t);
 }
 
 /* A wave of frequency 5 is one line of the spectrum. */
 TEST(fft_finds_the_frequency_of_a_wave)
 {
 	enum { N = 256, FREQUENCY = 5 };
-	struct test t = begin(&nvw_workload_fft, "stages=8", "gd");
-	float *const wave = input(&t, "even"), *spectrum;
+	RUN(t) = begin(&nvw_workload_fft, "stages=8", "gd");
+	float *const wave = input(&t, "even");
 
 	NVW_FOR(i, N) {
 		wave[2 * i] = (float)cos(2 * M_PI * FREQUENCY * i / N);
 		wave[2 * i + 1] = (float)sin(2 * M_PI * FREQUENCY * i / N);
 	}
-	run_and_verify(&t);
-	spectrum = result(&t, "even");
+	float *const spectrum = verified(&t, "even");
 	NVW_FOR(i, N) {
 		assert_close(spectrum[2 * i], i == FREQUENCY ? N : 0, 1e-3);
 		assert_close(spectrum[2 * i + 1], 0, 1e-3);
 	}
-	free(spectrum);
-	end(&t);
 }
 
 /* Accelerations by all other bodies, in double. */
 TEST(barnes_hut_is_near_the_direct_sum)
 {
 	enum { N = 200 };
-	struct test t = begin(&nvw_workload_barnes_hut, "size=200 steps=1", "gd");
+	RUN(t) = begin(&nvw_workload_barnes_hut, "size=200 steps=1", "gd");
 	const float *const at = input(&t, "places"), *const masses = input(&t, "masses");
 	double error = 0, sum = 0;
-	float *accelerations;
 
-	run_and_verify(&t);
-	accelerations = result(&t, "accelerations");
+	float *const accelerations = verified(&t, "accelerations");
 	NVW_FOR(i, N) {
 		double direct[3] = {0};
 
@@ -258,20 +223,16 @@ TEST(barnes_hut_is_near_the_direct_sum)
 	}
 	assert_true(sqrt(error / sum) < 0.02);
 	assert_true(sqrt(error / sum) > 1e-4); /* cells did stand for bodies */
-	free(accelerations);
-	end(&t);
 }
 
 /* With a tiny theta no cell stands for bodies, and actions equal reactions: the momentum stays. */
 TEST(barnes_hut_without_cells_keeps_the_momentum)
 {
 	enum { N = 60 };
-	struct test t = begin(&nvw_workload_barnes_hut, "size=60 steps=2 theta=1", "gd");
+	RUN(t) = begin(&nvw_workload_barnes_hut, "size=60 steps=2 theta=1", "gd");
 	const float *const before = input(&t, "velocities"), *const masses = input(&t, "masses");
-	float *after;
 
-	run_and_verify(&t);
-	after = result(&t, "velocities");
+	float *const after = verified(&t, "velocities");
 	NVW_FOR(d, 3) {
 		double momentum[2] = {0}, change = 0;
 
@@ -283,21 +244,17 @@ TEST(barnes_hut_without_cells_keeps_the_momentum)
 		assert_true(change > 1e-3);
 		assert_close(momentum[1], momentum[0], 1e-4 * change);
 	}
-	free(after);
-	end(&t);
 }
 
 /* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
 TEST(dijkstra_finds_ways_that_no_edge_shortens)
 {
 	enum { N = 41, FAR = 1 << 29 };
-	struct test t = begin(&nvw_workload_dijkstra, "size=41", "gd");
+	RUN(t) = begin(&nvw_workload_dijkstra, "size=41", "gd");
 	const int32_t *const weights = input(&t, "weights");
 	unsigned ways = 0;
-	int32_t *distances;
 
-	run_and_verify(&t);
-	distances = result(&t, "distances");
+	int32_t *const distances = verified(&t, "distances");
 	NVW_FOR(s, N) {
 		assert_int_equal(distances[s * N + s], 0);
 		NVW_FOR(v, N) {
@@ -314,8 +271,6 @@ TEST(dijkstra_finds_ways_that_no_edge_shortens)
 		}
 	}
 	assert_true(ways > N * N / 2);
-	free(distances);
-	end(&t);
 }
 
 /* Without that a launch would go one step along the path; the last launch finds nothing. */
@@ -325,11 +280,10 @@ TEST(apsp_sees_distances_that_others_find_in_the_same_launch)
 	static const uint64_t most[] = {29, 29 / 2};
 
 	NVW_FOR(i, 2) {
-		struct test t = begin(&nvw_workload_apsp, options[i], "gd");
+		RUN(t) = begin(&nvw_workload_apsp, options[i], "gd");
 
 		run_and_verify(&t);
 		assert_true(t.plan->launches <= most[i]);
-		end(&t);
 	}
 }
 
@@ -357,14 +311,12 @@ TEST(scratchpads_change_no_result_and_save_accesses)
 
 		NVW_FOR(on, 2) {
 			char sizes[128];
-			struct test t;
 
 			snprintf(sizes, sizeof sizes, "%s group-size=%s scratchpad=%s", cases[i / 5].sizes,
 				group_sizes[i % 5], on ? "on" : "off");
-			t = begin(cases[i / 5].workload, sizes, "quickrelease");
+			RUN(t) = begin(cases[i / 5].workload, sizes, "quickrelease");
 			run_and_verify(&t);
 			requests[on] = emu_statistics(t.machine)->line_requests;
-			end(&t);
 		}
 		assert_true(i % 5 < 3 || !cases[i / 5].saves || requests[1] < requests[0]);
 	}
@@ -381,7 +333,7 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 		{"rows=23 columns=31 iterations=3 scratchpad=on", "even"}};
 
 	NVW_EACH(one, cases, 3) {
-		struct test t = begin(&nvw_workload_hotspot, one->sizes, "gd");
+		RUN(t) = begin(&nvw_workload_hotspot, one->sizes, "gd");
 		uint8_t byte;
 
 		run_and_verify(&t);
@@ -392,7 +344,6 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 		byte ^= 1;
 		assert_int_equal(nvw_write(t.machine, first, &byte, 1), 0);
 		assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
-		end(&t);
 	}
 }
 

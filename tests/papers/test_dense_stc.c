@@ -12,20 +12,16 @@ extern const struct nvw_workload nvw_workload_vec_cpy, nvw_workload_cache_reuse,
 
 TEST(vec_cpy_leaves_two_equal_vectors)
 {
-	struct test t = begin(&nvw_workload_vec_cpy, "size=1000", "gd");
-	int32_t *to;
+	RUN(t) = begin(&nvw_workload_vec_cpy, "size=1000", "gd");
 
-	run_and_verify(&t);
-	to = result(&t, "to");
+	int32_t *const to = verified(&t, "to");
 	assert_memory_equal(to, input(&t, "from"), 1000 * sizeof *to);
-	free(to);
-	end(&t);
 }
 
 TEST(cache_reuse_adds_once_per_launch)
 {
-	struct test t = begin(&nvw_workload_cache_reuse, "size=100", "gd");
-	uint32_t *const read = input(&t, "read"), *const before = input(&t, "updated"), *after;
+	RUN(t) = begin(&nvw_workload_cache_reuse, "size=100", "gd");
+	uint32_t *const read = input(&t, "read"), *const before = input(&t, "updated");
 
 	NVW_FOR(i, 100) {
 		read[i] = i;
@@ -33,32 +29,25 @@ TEST(cache_reuse_adds_once_per_launch)
 	}
 	run_and_verify(&t);
 	assert_int_equal(t.plan->launches, 10);
-	after = result(&t, "updated");
+	uint32_t *const after = result(&t, "updated");
 	NVW_FOR(i, 100) {
 		assert_int_equal(after[i], 7 + 10 * i);
 	}
-	free(after);
-	end(&t);
 }
 
 /* Work-groups 0 to 8 add 1 to 9, three times, and account i has the factor 2 i + 1. */
 TEST(fg_share_loses_no_update)
 {
-	struct test t = begin(&nvw_workload_fg_share, "groups=9 accounts=40 rounds=3 group-size=16", "dd");
-	uint32_t *const before = input(&t, "ledger"), *after;
-	int32_t *lock;
+	RUN(t) = begin(&nvw_workload_fg_share, "groups=9 accounts=40 rounds=3 group-size=16", "dd");
+	uint32_t *const before = input(&t, "ledger");
 
 	memset(before, 0, 40 * sizeof *before);
-	run_and_verify(&t);
-	after = result(&t, "ledger");
-	lock = result(&t, "lock");
+	uint32_t *const after = verified(&t, "ledger");
+	int32_t *const lock = result(&t, "lock");
 	NVW_FOR(i, 40) {
 		assert_int_equal(after[i], 3 * 45 * (2 * i + 1));
 	}
 	assert_int_equal(lock[0], 0);
-	free(lock);
-	free(after);
-	end(&t);
 }
 
 /*
@@ -68,16 +57,12 @@ TEST(fg_share_loses_no_update)
 TEST(bc_counts_the_ways_through_a_path)
 {
 	enum { N = 13 };
-	struct test t = begin(&nvw_workload_bc, "graph=grid:13x1 sources=13", "gd");
-	double *centrality;
+	RUN(t) = begin(&nvw_workload_bc, "graph=grid:13x1 sources=13", "gd");
 
-	run_and_verify(&t);
-	centrality = result(&t, "centrality");
+	double *const centrality = verified(&t, "centrality");
 	NVW_FOR(v, N) {
 		assert_true(centrality[v] == 2.0 * v * (N - 1 - v));
 	}
-	free(centrality);
-	end(&t);
 }
 
 /*
@@ -86,29 +71,23 @@ TEST(bc_counts_the_ways_through_a_path)
  */
 TEST(bc_divides_paths_of_equal_length)
 {
-	struct test t = begin(&nvw_workload_bc, "graph=grid:2x2 sources=4", "gd");
-	double *centrality;
+	RUN(t) = begin(&nvw_workload_bc, "graph=grid:2x2 sources=4", "gd");
 
-	run_and_verify(&t);
-	centrality = result(&t, "centrality");
+	double *const centrality = verified(&t, "centrality");
 	NVW_EACH(one, centrality, 4) {
 		assert_true(*one == 1);
 	}
-	free(centrality);
-	end(&t);
 }
 
 /* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
 TEST(fw_finds_ways_that_no_edge_shortens)
 {
 	enum { N = 37, FAR = 1 << 29 };
-	struct test t = begin(&nvw_workload_fw, "size=37", "gd");
+	RUN(t) = begin(&nvw_workload_fw, "size=37", "gd");
 	const int32_t *const weights = input(&t, "distances");
 	unsigned ways = 0;
-	int32_t *distances;
 
-	run_and_verify(&t);
-	distances = result(&t, "distances");
+	int32_t *const distances = verified(&t, "distances");
 	NVW_FOR(s, N) {
 		assert_int_equal(distances[s * N + s], 0);
 		NVW_FOR(v, N) {
@@ -125,19 +104,15 @@ TEST(fw_finds_ways_that_no_edge_shortens)
 		}
 	}
 	assert_true(ways > N * N / 4);
-	free(distances);
-	end(&t);
 }
 
 TEST(mis_is_independent_and_maximal)
 {
-	struct test t = begin(&nvw_workload_mis, "graph=rmat:8:4", "gd");
+	RUN(t) = begin(&nvw_workload_mis, "graph=rmat:8:4", "gd");
 	const struct graph *const g = &t.plan->graph;
 	unsigned inside = 0;
-	int32_t *states;
 
-	run_and_verify(&t);
-	states = result(&t, "states");
+	int32_t *const states = verified(&t, "states");
 	NVW_FOR(v, g->nodes) {
 		unsigned inside_beside = 0;
 
@@ -148,27 +123,22 @@ TEST(mis_is_independent_and_maximal)
 		inside += states[v] == 1;
 	}
 	assert_in_range(inside, 1, g->nodes - 1);
-	free(states);
-	end(&t);
 }
 
 TEST(dgemm_by_a_unit_matrix_adds_half_of_the_result)
 {
 	enum { ROWS = 9, COLUMNS = 7 };
-	struct test t = begin(&nvw_workload_dgemm, "rows=9 columns=7 inner=7", "gd");
+	RUN(t) = begin(&nvw_workload_dgemm, "rows=9 columns=7 inner=7", "gd");
 	const double *const left = input(&t, "left"), *const before = input(&t, "result");
-	double *const right = input(&t, "right"), *after;
+	double *const right = input(&t, "right");
 
 	NVW_FOR(i, COLUMNS * COLUMNS) {
 		right[i] = i % COLUMNS == i / COLUMNS;
 	}
-	run_and_verify(&t);
-	after = result(&t, "result");
+	double *const after = verified(&t, "result");
 	NVW_FOR(i, ROWS * COLUMNS) {
 		assert_close(after[i], 0.75 * left[i] + 0.5 * before[i], 1e-15);
 	}
-	free(after);
-	end(&t);
 }
 
 /* ---- The proxies ----------------------------------------------------------------------------------- */
@@ -177,15 +147,14 @@ TEST(dgemm_by_a_unit_matrix_adds_half_of_the_result)
 TEST(lulesh_blast_is_the_same_in_all_directions)
 {
 	enum { N = 5, ELEMENTS = N * N * N };
-	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=20", "gd");
-	double *const before = input(&t, "energies"), *energies, *places, reached = 0;
+	RUN(t) = begin(&nvw_workload_lulesh_proxy, "size=5 steps=20", "gd");
+	double *const before = input(&t, "energies"), reached = 0;
 
 	for (unsigned e = 1; e < ELEMENTS; e++) {
 		before[e] = 1;
 	}
-	run_and_verify(&t);
-	energies = result(&t, "energies");
-	places = result(&t, "places");
+	double *const energies = verified(&t, "energies");
+	double *const places = result(&t, "places");
 	NVW_FOR(e, ELEMENTS) {
 		const unsigned x = e % N, y = e / N % N, z = e / N / N;
 
@@ -196,21 +165,17 @@ TEST(lulesh_blast_is_the_same_in_all_directions)
 	assert_true(
 		energies[0] < 3 && reached > 1e-3); /* the blast leaves its element and compresses others */
 	assert_true(places[0] == 0 && places[3 * (N + 1) - 3] == N);
-	free(places);
-	free(energies);
-	end(&t);
 }
 
 /* Energy becomes motion, and little is lost: forces and volumes belong together. */
 TEST(lulesh_keeps_energy)
 {
 	enum { N = 5, NODES = (N + 1) * (N + 1) * (N + 1) };
-	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=30", "gd");
-	double *const before = input(&t, "energies"), *energies, *velocities, sum[2] = {0}, motion = 0;
+	RUN(t) = begin(&nvw_workload_lulesh_proxy, "size=5 steps=30", "gd");
+	double *const before = input(&t, "energies"), sum[2] = {0}, motion = 0;
 
-	run_and_verify(&t);
-	energies = result(&t, "energies");
-	velocities = result(&t, "velocities");
+	double *const energies = verified(&t, "energies");
+	double *const velocities = result(&t, "velocities");
 	NVW_FOR(e, N * N * N) {
 		sum[0] += before[e];
 		sum[1] += energies[e];
@@ -220,14 +185,11 @@ TEST(lulesh_keeps_energy)
 	}
 	assert_true(motion > 1e-3);
 	assert_close(sum[1] + motion, sum[0], 0.2 * motion);
-	free(velocities);
-	free(energies);
-	end(&t);
 }
 
 enum { SNAP_WIDTH = 5, SNAP_CELLS = SNAP_WIDTH * SNAP_WIDTH * SNAP_WIDTH };
 
-/* The flux, which the caller frees, in uniform matter. */
+/* The flux in uniform matter. */
 static double *snap_flux(struct test *t, const char *sizes, double source, double section)
 {
 	*t = begin(&nvw_workload_snap_proxy, sizes, "gd");
@@ -237,15 +199,14 @@ static double *snap_flux(struct test *t, const char *sizes, double source, doubl
 		sources[i] = source;
 		sections[i] = section;
 	}
-	run_and_verify(t);
-	return result(t, "flux");
+	return verified(t, "flux");
 }
 
 /* The flux is the same seen from all corners, as the directions are, and largest in the middle. */
 TEST(snap_flux_is_symmetric)
 {
 	enum { N = SNAP_WIDTH };
-	struct test t;
+	RUN(t);
 	double *const flux = snap_flux(&t, "size=5 iterations=3", 1, 1);
 
 	NVW_FOR(i, SNAP_CELLS) {
@@ -256,20 +217,16 @@ TEST(snap_flux_is_symmetric)
 		assert_true(flux[i] <= flux[SNAP_CELLS / 2] + 1e-12);
 	}
 	assert_int_equal(t.plan->launches, 3 * (1 + 8 * (3 * N - 2)));
-	free(flux);
-	end(&t);
 }
 
 /* Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross
  * section. */
 TEST(snap_flux_in_thick_matter_is_local)
 {
-	struct test t;
+	RUN(t);
 	double *const flux = snap_flux(&t, "size=5 iterations=1", 300, 100);
 
 	assert_close(flux[SNAP_CELLS / 2], 3, 1e-4);
-	free(flux);
-	end(&t);
 }
 
 /* The greatest difference between right-hand side and minus the Laplacian, on the finest level of width n. */
@@ -296,16 +253,13 @@ TEST(hpgmg_halves_the_defect_in_each_cycle)
 	double last = 0;
 
 	NVW_FOR(i, 3) {
-		struct test t = begin(&nvw_workload_hpgmg_proxy, options[i], "gd");
+		RUN(t) = begin(&nvw_workload_hpgmg_proxy, options[i], "gd");
 		const double *const right_side = input(&t, "right-hand side");
-		double *solution, now;
+		double now;
 
-		run_and_verify(&t);
-		solution = result(&t, "solution");
+		double *const solution = verified(&t, "solution");
 		now = defect(solution, right_side, 16);
 		assert_true(i == 0 || now < last / 4);
 		last = now;
-		free(solution);
-		end(&t);
 	}
 }

@@ -11,7 +11,7 @@
 #include <emu.h>
 
 #include "check/check.h"
-#include "core/options.h"
+#include "common/options.h"
 
 #include "papers/kernels/graph/plan.h"
 
@@ -29,16 +29,15 @@ static const char *kernels = "2"; /* an iteration */
 /* Hubs are in the first queues, so that the others have to steal. */
 static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
 {
-	const char *const given[][2] = {{"scenario", scenario}, {"graph", "rmat:9:8"}, {"queues", "8"},
-		{"group-size", "64"}, {"chunk", "4"}, {"max-iterations", "4"}, {"kernels", kernels}};
-	struct nvw_options *options;
+	char text[160];
 	void *plan = NULL;
 
-	assert_ok(nvw__options_create(algorithms[a].options, &options));
-	NVW_EACH(one, given, sizeof(given) / sizeof(*given)) {
-		assert_ok(nvw__options_set(options, (*one)[0], (*one)[1]));
-	}
-	assert_int_equal(algorithms[a].prepare(options, 1, -1, &plan), 0);
+	snprintf(text, sizeof text,
+		"scenario=%s graph=rmat:9:8 queues=8 group-size=64 chunk=4 max-iterations=4 kernels=%s",
+		scenario, kernels);
+	struct nvw_options *const options = options_of(algorithms[a].options, text);
+
+	assert_ok(algorithms[a].prepare(options, 1, -1, &plan));
 	nvw__options_free(options);
 	return plan;
 }

@@ -12,8 +12,8 @@
 #include <nvw/workload.h>
 
 #include "check/check.h"
+#include "common/options.h"
 #include "common/skip.h"
-#include "core/options.h"
 #include "papers/kernels/sync/rows.h"
 
 extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier,
@@ -34,25 +34,6 @@ struct setting {
 	uint64_t cus, seed;
 	int mutation;
 };
-
-/* Options as "name=value ...". */
-static struct nvw_options *parse(const struct nvw_workload *w, const char *text)
-{
-	struct nvw_options *options = NULL;
-	char copy[256], *rest = copy, *word;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	assert_ok(nvw__options_create(w->options, &options));
-	while ((word = strsep(&rest, " ")) != NULL) {
-		char *const value = strchr(word, '=');
-
-		if (value != NULL) {
-			*value = 0;
-			assert_ok(nvw__options_set(options, word, value + 1));
-		}
-	}
-	return options;
-}
 
 static struct nvw_machine *make_machine(const struct setting *s)
 {
@@ -88,7 +69,7 @@ static int run_on(
 static int run(const struct nvw_workload *w, const char *text, const struct setting *s,
 	struct nvw_findings *ret_findings)
 {
-	struct nvw_options *const options = parse(w, text);
+	struct nvw_options *const options = options_of(w->options, text);
 	void *plan = NULL;
 	int error = w->prepare(options, s->seed, s->mutation, &plan);
 

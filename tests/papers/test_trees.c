@@ -53,18 +53,15 @@ static struct nvw_task_totals run_with(
 	const struct nvw_workload *w, const char *sizes, const char *more, const char *protocol)
 {
 	char text[512];
-	struct nvw_task_totals totals;
-	struct test t;
 
 	snprintf(text, sizeof text, "%s%s", sizes, more);
-	t = begin(w, text, protocol);
+	RUN(t) = begin(w, text, protocol);
 	run_and_verify(&t);
-	totals = t.plan->more ? *trees_totals(t.plan) : (struct nvw_task_totals){0};
+	struct nvw_task_totals totals = t.plan->more ? *trees_totals(t.plan) : (struct nvw_task_totals){0};
 	assert_true(totals.atomics <= totals.forks + totals.maps);
 	totals.atomics = 0; /* as many as the wavefronts make of them */
 	memset(totals.result, 0,
 		sizeof totals.result); /* where nothing is emitted: an argument, or an entry */
-	end(&t);
 	return totals;
 }
 
