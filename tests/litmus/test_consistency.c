@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <emu.h>
-#include <litmus/litmus.h>
-#include <litmus/torture.h>
 
 #include "common/skip.h"
+#include "litmus_rig.h"
 
 enum { MODELS = 4, SCHEDULES = 80, SEARCH = 3000 };
 enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
@@ -53,26 +52,6 @@ static const struct {
 	{"coww/rmo", 0},
 };
 
-static struct litmus_list load(const char *folder, const char *file)
-{
-	struct litmus_list list = {0};
-	char path[512];
-
-	snprintf(path, sizeof path, "%s/%s", folder, file);
-	if (litmus_load(path, &list)) {
-		litmus_list_free(&list);
-		list.count = 0;
-	}
-	return list;
-}
-
-static struct litmus_list shipped(void)
-{
-	const char *const folder = getenv("LITMUS_TESTS");
-
-	return load(folder ? folder : "litmus/tests", "consistency.litmus");
-}
-
 static bool is_seen(const struct litmus_test *test, const char *protocol, unsigned model, uint64_t schedules)
 {
 	const char *const settings[] = {models[model], NULL};
@@ -89,7 +68,7 @@ static bool is_seen(const struct litmus_test *test, const char *protocol, unsign
 
 static void expect_under(const char *protocol)
 {
-	struct litmus_list list = shipped();
+	struct litmus_list list = shipped("consistency.litmus");
 
 	assert_int_equal(list.count, NVW_COUNT(table));
 	NVW_FOR(i, list.count) {
@@ -142,13 +121,13 @@ TEST(a_model_claims_what_weaker_ones_claim)
 TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 {
 	const char *const data = getenv("SHARED_DATA");
-	struct litmus_list list;
-	char folder[400];
+	struct litmus_list list = {0};
+	char path[400];
 	unsigned ran = 0;
 
-	snprintf(folder, sizeof folder, "%s/litmus", data ? data : "../shared/data");
-	list = load(folder, "litmus.tsv");
-	if (!list.count) {
+	snprintf(path, sizeof path, "%s/litmus/litmus.tsv", data ? data : "../shared/data");
+	if (litmus_load(path, &list)) {
+		litmus_list_free(&list);
 		skip_test("the public litmus tests are not there: %s", nvw_error_message());
 	}
 	NVW_FOR(i, list.count) {
@@ -174,21 +153,13 @@ TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 
 TEST(random_programs_are_right_under_every_model)
 {
-	static struct torture_result result;
-
 	NVW_FOR(i, 2 * MODELS) {
 		const char *const settings[] = {models[i / 2], NULL};
 
-		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocols[i % 2],
-						     .seed = 1 + 100 * i,
-						     .programs = 6,
-						     .settings = settings},
-					 &result),
-			0);
-		if (result.failed) {
-			fail_msg("%s, %s, seed %llu: %s", protocols[i % 2], models[i / 2],
-				(unsigned long long)result.seed, result.text);
-		}
+		expect_right(&(struct torture_options){.protocol = protocols[i % 2],
+			.seed = 1 + 100 * i,
+			.programs = 6,
+			.settings = settings});
 	}
 }
 
@@ -197,7 +168,7 @@ TEST(a_protocol_without_ownership_is_refused)
 	const char *const settings[] = {models[2], NULL};
 	const struct litmus_options options = {
 		.protocol = "vi", .schedules = 1, .seed = 1, .settings = settings};
-	struct litmus_list list = shipped();
+	struct litmus_list list = shipped("consistency.litmus");
 
 	assert_true(litmus_run_visibility(&list.test[0], &options, &report) < 0);
 	assert_error_has("(rfo, mttop-wb), or to be none; found vi");

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <emu.h>
 #include <litmus/internal.h>
-#include <litmus/litmus.h>
 
 #include "common/skip.h"
+#include "litmus_rig.h"
 
 static struct litmus_report report;
 
@@ -23,17 +23,6 @@ static const struct litmus_report *run_text(const char *text, const struct litmu
 	litmus_list_free(&list);
 	assert_ok(litmus_run_visibility(&test, options, &report));
 	return &report;
-}
-
-static struct litmus_list load(const char *file)
-{
-	struct litmus_list list = {0};
-	const char *const folder = getenv("LITMUS_TESTS");
-	char path[512];
-
-	snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", file);
-	assert_ok(litmus_load(path, &list));
-	return list;
 }
 
 /*
@@ -179,7 +168,7 @@ TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 	const char *protocol;
 
 	for_each(row, files) {
-		struct litmus_list list = load(*row);
+		struct litmus_list list = shipped(*row);
 		const unsigned step = row == files ? one_in(2) : 1;
 
 		for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
@@ -199,7 +188,7 @@ TEST(claims_hold_with_store_buffers)
 		"store_buffer.entries=2", "store_buffer.order=unordered", NULL};
 	const unsigned step = one_in(2);
 	const char *protocol;
-	struct litmus_list list = load("hrf.litmus");
+	struct litmus_list list = shipped("hrf.litmus");
 
 	for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
 		const struct litmus_options options = {
@@ -214,7 +203,7 @@ TEST(claims_hold_with_store_buffers)
 TEST(a_load_is_performed_where_it_is_issued)
 {
 	static const char *const protocols[] = {"vi", "dd", "hlrc"};
-	struct litmus_list list = load("loads.litmus");
+	struct litmus_list list = shipped("loads.litmus");
 
 	NVW_FOR(i, 3 * list.count) {
 		const struct litmus_options options = {
@@ -238,7 +227,7 @@ TEST(what_scopes_leave_open_is_seen)
 	static const char *const names[] = {"hrf/work-group-scope-is-too-narrow",
 		"hrf/plain-flag-promises-nothing", "hrf/wrong-link-breaks-the-chain",
 		"hrf/figure-4-other-work-group"};
-	struct litmus_list list = load("hrf.litmus");
+	struct litmus_list list = shipped("hrf.litmus");
 	unsigned seen = 0;
 
 	NVW_EACH(test, list.test, list.count) {
@@ -296,7 +285,7 @@ TEST(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome)
 		{"mttop-wb", "invalidate sharers elsewhere", mp},
 		{"mttop-wb", "obtain the right to write", mp},
 	};
-	struct litmus_list lists[] = {load("hrf.litmus"), load("remote.litmus")};
+	struct litmus_list lists[] = {shipped("hrf.litmus"), shipped("remote.litmus")};
 
 	for_each(fault, faults) {
 		const struct litmus_options options = {

@@ -13,23 +13,19 @@
 #include <unistd.h>
 #include "common/test.h"
 
-#include <litmus/litmus.h>
-
 #include "common/skip.h"
+#include "litmus_rig.h"
 
 static struct litmus_report report;
 static struct litmus_list tests;
 
 static int load(void **state)
 {
-	const char *const folder = getenv("LITMUS_TESTS");
-	char path[512];
-
 	if (!access("/dev/shm", W_OK)) {
 		setenv("TMPDIR", "/dev/shm", 0); /* hundreds of pools */
 	}
-	snprintf(path, sizeof path, "%s/persist", folder ? folder : "litmus/tests");
-	return litmus_load(path, &tests);
+	tests = shipped("persist");
+	return 0;
 }
 
 static int unload(void **state)

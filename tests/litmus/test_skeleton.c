@@ -5,10 +5,9 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <litmus/litmus.h>
-#include <litmus/torture.h>
+
+#include "litmus_rig.h"
 
 enum { PROGRAMS = 60, PROTOCOLS = 3 };
 
@@ -29,19 +28,9 @@ TEST(they_are_listed_behind_the_shipped_ones)
 
 TEST(random_programs_are_right_under_them)
 {
-	static struct torture_result result;
-
 	NVW_EACH(protocol, protocols, PROTOCOLS) {
-		assert_int_equal(torture_run(
-					 &(struct torture_options){
-						 .protocol = *protocol, .seed = 1, .programs = PROGRAMS},
-					 &result),
-			0);
-		if (result.failed) {
-			fail_msg(
-				"%s, seed %llu: %s", *protocol, (unsigned long long)result.seed, result.text);
-		}
-		assert_int_equal(result.programs, PROGRAMS);
+		expect_right(
+			&(struct torture_options){.protocol = *protocol, .seed = 1, .programs = PROGRAMS});
 	}
 }
 
@@ -84,13 +73,12 @@ TEST(each_of_their_actions_is_missed)
 	assert_true(missed_actions("apart") >= 8);
 }
 
-static void expect_verdicts(const char *protocol, const char *path)
+static void expect_verdicts(const char *protocol, const char *file)
 {
 	const struct litmus_options options = {.protocol = protocol, .schedules = 60, .seed = 1};
 	static struct litmus_report report;
-	struct litmus_list list = {0};
+	struct litmus_list list = shipped(file);
 
-	assert_int_equal(litmus_load(path, &list), 0);
 	assert_true(list.count > 0);
 	NVW_EACH(test, list.test, list.count) {
 		assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
@@ -102,13 +90,10 @@ static void expect_verdicts(const char *protocol, const char *path)
 TEST(litmus_tests_give_their_verdicts_under_them)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
-	const char *const folder = getenv("LITMUS_TESTS");
-	char path[512];
 
 	for_each(row, files) {
-		snprintf(path, sizeof path, "%s/%s", folder ? folder : "litmus/tests", *row);
 		NVW_EACH(protocol, protocols, PROTOCOLS) {
-			expect_verdicts(*protocol, path);
+			expect_verdicts(*protocol, *row);
 		}
 	}
 }

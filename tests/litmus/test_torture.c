@@ -10,8 +10,9 @@
 #include "common/skip.h"
 #include "common/test.h"
 
-#include <litmus/torture.h>
 #include <litmus/torture_program.h>
+
+#include "litmus_rig.h"
 
 enum { FAULT_PROGRAMS = 60, TINY_PROGRAMS = 12 };
 
@@ -30,14 +31,10 @@ TEST(every_load_is_right_under_every_protocol)
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
-		run(&(struct torture_options){
-			.protocol = protocol, .seed = 1000, .programs = programs, .shrink = true});
-		if (result.failed) {
-			fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
-				result.text, result.listing);
-		}
-		assert_int_equal(result.programs, programs);
-		assert_true(result.work.operations > 100 * programs);
+		const struct torture_options options = {
+			.protocol = protocol, .seed = 1000, .programs = programs, .shrink = true};
+
+		assert_true(expect_right(&options).work.operations > 100 * programs);
 	}
 }
 
@@ -57,15 +54,11 @@ TEST(every_load_is_right_in_tiny_caches)
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		for (unsigned k = i % one_in(2); k < NVW_COUNT(machines); k += one_in(2)) {
-			run(&(struct torture_options){.protocol = protocol,
+			expect_right(&(struct torture_options){.protocol = protocol,
 				.seed = 30,
 				.programs = TINY_PROGRAMS,
 				.settings = machines[k],
 				.shrink = true});
-			if (result.failed) {
-				fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
-					result.text, result.listing);
-			}
 		}
 	}
 }
@@ -248,9 +241,8 @@ TEST(a_direct_mapped_l2_is_tortured_under_epochs_that_wait)
 								    "persist.model=buffered-epoch",
 								    "l2.ways=1", NULL};
 
-	run(&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 12, .settings = settings});
-	assert_false(result.failed);
-	assert_int_equal(result.programs, 12);
+	expect_right(
+		&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 12, .settings = settings});
 	assert_true(
 		torture_run(&(struct torture_options){.protocol = "vi", .programs = 1, .settings = buffered},
 			&result) < 0);
@@ -271,23 +263,19 @@ TEST(programs_end_where_settings_leave_room_for_few_work_groups)
 		free(p);
 	}
 	assert_true(crowded >= 8);
-	run(&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 40, .settings = settings});
-	assert_false(result.failed);
-	assert_int_equal(result.programs, 40);
+	expect_right(
+		&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 40, .settings = settings});
 }
 
 /* Fast NVRAM: work-items that poll do not poll for long. */
 TEST(strict_persistency_loads_right_values_under_every_protocol)
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
-
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
-		run(&(struct torture_options){
+		expect_right(&(struct torture_options){
 			.protocol = protocol, .seed = 1 + i, .programs = 4, .settings = settings});
-		assert_false(result.failed);
-		assert_int_equal(result.programs, 4);
 	}
 }
 
@@ -302,16 +290,12 @@ TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
-		run(&(struct torture_options){
+		expect_right(&(struct torture_options){
 			.protocol = protocol, .seed = 1, .programs = programs, .settings = settings});
-		if (result.failed) {
-			fail_msg("%s, seed %llu: %s", protocol, (unsigned long long)result.seed, result.text);
-		}
-		assert_int_equal(result.programs, programs);
 	}
 	/* In this program a recall that sent lines ahead would take the room that is made. */
-	run(&(struct torture_options){.protocol = "dh", .seed = 60, .programs = 1, .settings = settings});
-	assert_false(result.failed);
+	expect_right(
+		&(struct torture_options){.protocol = "dh", .seed = 60, .programs = 1, .settings = settings});
 }
 
 TEST(a_wrong_setting_is_said)
