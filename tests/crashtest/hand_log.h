@@ -6,9 +6,9 @@
 #ifndef TESTS_CRASHTEST_HAND_LOG_H
 #define TESTS_CRASHTEST_HAND_LOG_H
 
-#include "common/test.h"
+#include "explored.h"
+#include "memory_log.h"
 
-#include <crashtest/crash.h>
 #include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 65536, FLAGS = 32768, DATA_SITE = 1, FLAG_SITE = 2 };
@@ -16,19 +16,9 @@ enum { POOL_BYTES = 65536, FLAGS = 32768, DATA_SITE = 1, FLAG_SITE = 2 };
 nvw_off data_off(unsigned op);
 nvw_off flag_off(unsigned op);
 
-struct hand_log {
-	int fd;
-	struct nvw_log_writer *w;
-	uint64_t time_ps, write;
-};
-void log_append(struct hand_log *run, struct nvw_log_record record);
-void log_name_site(struct hand_log *run, uint32_t id, uint32_t line);
-struct hand_log log_begin(unsigned atomicity);
-void log_store(struct hand_log *run, uint32_t site, unsigned op, nvw_off off, uint64_t value);
-uint64_t log_issue(struct hand_log *run, nvw_off off, uint64_t value);
-void log_done(struct hand_log *run, uint64_t write);
-void log_acknowledge(struct hand_log *run, unsigned op);
-void log_end(struct hand_log *run);
+struct memory_log log_begin(unsigned atomicity);
+void log_name_site(struct memory_log *run, uint32_t id, uint32_t line);
+void log_acknowledge(struct memory_log *run, unsigned op);
 
 /* Data, a persist barrier, flag: the correct order; without the barrier both are in flight at once. */
 int log_of_queue(unsigned ops, bool barrier);

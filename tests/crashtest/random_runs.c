@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See random_runs.h. */
 #include "random_runs.h"
-#include "memory_log.h"
 
 #include <string.h>
 #include <unistd.h>
 
-void append(struct maker *m, struct nvw_log_record record)
-{
-	m->time_ps += 1000;
-	record.time_ps = m->time_ps;
-	assert_int_equal(nvw_log_append(m->w, &record), 0);
-}
-
 static bool is_member(const struct waiting *b, unsigned item)
 {
-	return b->scope == NVW_KERNEL || item == b->item ||
-	       (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
+	return log_is_member(b->scope, b->item, item, GROUP);
 }
 
 /* The item does something: by now its narrower barrier has completed. */
@@ -53,17 +44,17 @@ static void make_store(struct maker *m, unsigned item)
 		.owed = settle(m, item)};
 	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
 	m->h->store_at[m->h->stores++] = m->h->events - 1;
-	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
-			  .store = {.site = 1,
-				  .kernel = 1,
-				  .work_item = item,
-				  .group = item / GROUP,
-				  .epoch_wi = m->logged[item][0],
-				  .epoch_wg = m->logged[item][1],
-				  .epoch_kr = m->logged[item][2],
-				  .bytes = bytes,
-				  .off = place(word) + at,
-				  .value = e->value}});
+	log_append(&m->log, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+				    .store = {.site = 1,
+					    .kernel = 1,
+					    .work_item = item,
+					    .group = item / GROUP,
+					    .epoch_wi = m->logged[item][0],
+					    .epoch_wg = m->logged[item][1],
+					    .epoch_kr = m->logged[item][2],
+					    .bytes = bytes,
+					    .off = place(word) + at,
+					    .value = e->value}});
 }
 
 static void make_ack(struct maker *m, unsigned item)
@@ -73,28 +64,15 @@ static void make_ack(struct maker *m, unsigned item)
 	*e = (struct event){.kind = NVW_LOG_ACK, .item = item, .ack = m->h->acks, .owed = settle(m, item)};
 	memcpy(e->epoch, m->epoch[item], sizeof e->epoch);
 	m->h->ack_at[m->h->acks] = m->h->events - 1;
-	append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK,
-			  .ack = {.first = m->h->acks++,
-				  .count = 1,
-				  .kernel = 1,
-				  .work_item = item,
-				  .group = item / GROUP,
-				  .epoch_wi = m->logged[item][0],
-				  .epoch_wg = m->logged[item][1],
-				  .epoch_kr = m->logged[item][2]}});
-}
-
-static struct nvw_log_record barrier_record(const struct waiting *b, enum nvw_log_kind kind)
-{
-	return (struct nvw_log_record){.kind = kind,
-		.barrier = {.site = 1,
-			.kernel = 1,
-			.scope = b->scope,
-			.work_item = b->scope == NVW_KERNEL    ? 0 :
-				     b->scope == NVW_WORKGROUP ? b->item / GROUP * GROUP :
-								 b->item,
-			.group = b->scope == NVW_KERNEL ? 0 : b->item / GROUP,
-			.lanes = b->scope == NVW_WORKITEM}};
+	log_append(&m->log, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+				    .ack = {.first = m->h->acks++,
+					    .count = 1,
+					    .kernel = 1,
+					    .work_item = item,
+					    .group = item / GROUP,
+					    .epoch_wi = m->logged[item][0],
+					    .epoch_wg = m->logged[item][1],
+					    .epoch_kr = m->logged[item][2]}});
 }
 
 /* All members arrive together; those that wait at another barrier cannot. */
@@ -128,7 +106,7 @@ static void make_barrier(struct maker *m, unsigned item, enum nvw_group scope)
 		}
 	}
 	m->h->event[m->h->events++] = (struct event){.kind = NVW_LOG_BARRIER, .owed = owed};
-	append(m, barrier_record(&b, NVW_LOG_BARRIER));
+	log_barrier(&m->log, NVW_LOG_BARRIER, 1, scope, item, GROUP);
 	m->waiting[item] = b;
 }
 
@@ -170,7 +148,7 @@ static void make_completion(struct maker *m, unsigned item)
 	m->h->event[m->h->events++] =
 		(struct event){.kind = NVW_LOG_PERSISTED, .covers = m->h->narrow_by == 0 ? b->covers : 0};
 	owe(m, b, (int)b->scope - (int)m->h->narrow_by);
-	append(m, barrier_record(b, NVW_LOG_PERSISTED));
+	log_barrier(&m->log, NVW_LOG_PERSISTED, 1, b->scope, item, GROUP);
 }
 
 /* What the axioms below leave out. */
@@ -180,13 +158,13 @@ static void make_host(struct maker *m)
 	const unsigned bytes = 1u << nvw_random_below(&m->r, 4);
 
 	if (nvw_random_below(&m->r, 2) == 0) {
-		append(m, (struct nvw_log_record){.kind = NVW_LOG_HOST,
-				  .host = {.off = place((unsigned)nvw_random_below(&m->r, 3)),
-					  .bytes = bytes,
-					  .data = (const uint8_t *)&value}});
+		log_append(&m->log, (struct nvw_log_record){.kind = NVW_LOG_HOST,
+					    .host = {.off = place((unsigned)nvw_random_below(&m->r, 3)),
+						    .bytes = bytes,
+						    .data = (const uint8_t *)&value}});
 	} else {
-		append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK,
-				  .ack = {.first = nvw_random_below(&m->r, ACKS_MAX), .count = 1}});
+		log_append(&m->log, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+					    .ack = {.first = nvw_random_below(&m->r, ACKS_MAX), .count = 1}});
 	}
 }
 
@@ -223,18 +201,15 @@ static void make_step(struct maker *m)
 
 int make_run_of(uint64_t seed, const struct history *kind, struct history *h)
 {
-	struct maker m = {.r = {seed}, .h = h};
+	struct maker m = {.log = begin_log("random", POOL_BYTES), .r = {seed}, .h = h};
 
 	*h = *kind;
-	const int fd = begin_log("random", POOL_BYTES, &m.w);
-
-	append(&m, site_record(1, 7, "r.c"));
-	append(&m, launch_record(1, GROUP, ITEMS, "random"));
+	log_sites(&m.log, 1, 7, "r.c");
+	log_launch(&m.log, 1, GROUP, ITEMS);
 	NVW_FOR(i, STEPS_MAX) {
 		make_step(&m);
 	}
-	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);
-	return fd;
+	return log_end(&m.log);
 }
 
 int make_run(uint64_t seed, unsigned narrow_by, bool small, struct history *h)

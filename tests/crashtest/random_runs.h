@@ -5,6 +5,7 @@
 
 #include <nvw/random.h>
 
+#include "memory_log.h"
 #include "word_sets.h"
 
 enum {
@@ -42,10 +43,9 @@ struct history {
 };
 
 struct maker {
-	struct nvw_log_writer *w;
+	struct memory_log log;
 	struct nvw_random r;
 	struct history *h;
-	uint64_t time_ps;
 	unsigned epoch[ITEMS][3];  /* as the narrower barriers make them */
 	unsigned logged[ITEMS][3]; /* as the log says */
 	bool stalled[ITEMS];
@@ -58,9 +58,6 @@ struct maker {
 		uint32_t covers;
 	} waiting[ITEMS];
 };
-
-/* Appends it to the log, 1 ns after the record before it. */
-void append(struct maker *m, struct nvw_log_record record);
 
 /*
  * Makes the run of this seed; kind has the fields of the history that decide what a run does. Returns a

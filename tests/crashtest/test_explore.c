@@ -58,13 +58,12 @@ TEST(a_finding_names_the_store_that_was_early_and_the_one_that_was_lost)
 
 TEST(data_that_never_left_the_cache_is_named_as_lost)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 5, data_off(5), 105);
-	log_store(&run, FLAG_SITE, 5, flag_off(5), 1);
+	log_store(&run, DATA_SITE, 5, 0, data_off(5), 105);
+	log_store(&run, FLAG_SITE, 5, 0, flag_off(5), 1);
 	log_done(&run, log_issue(&run, flag_off(5), 1));
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_queue, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_queue, 100, 1);
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].place_count, 2);
@@ -76,18 +75,17 @@ TEST(data_that_never_left_the_cache_is_named_as_lost)
 /* The flag is stored twice; the second store never leaves the cache, so the first one is to blame. */
 TEST(of_two_stores_to_a_word_the_one_that_is_there_is_named)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
 	log_name_site(&run, 3, 30);
-	log_store(&run, DATA_SITE, 0, data_off(0), 100);
-	log_store(&run, FLAG_SITE, 0, flag_off(0), 1);
-	log_store(&run, 3, 0, flag_off(0), 2);
+	log_store(&run, DATA_SITE, 0, 0, data_off(0), 100);
+	log_store(&run, FLAG_SITE, 0, 0, flag_off(0), 1);
+	log_store(&run, 3, 0, 0, flag_off(0), 2);
 	const uint64_t data = log_issue(&run, data_off(0), 100);
 
 	log_done(&run, log_issue(&run, flag_off(0), 1));
 	log_done(&run, data);
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_queue, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_queue, 100, 1);
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].place_count, 2);
@@ -98,7 +96,7 @@ TEST(of_two_stores_to_a_word_the_one_that_is_there_is_named)
 
 TEST(a_lost_acknowledged_operation_is_found)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	const uint64_t data = log_issue(&run, data_off(0), 100);
 
 	log_done(&run, data);
@@ -106,8 +104,7 @@ TEST(a_lost_acknowledged_operation_is_found)
 
 	log_acknowledge(&run, 0);
 	log_done(&run, flag);
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_queue, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_queue, 100, 1);
 
 	assert_false(r.consistent);
 	assert_string_equal(r.finding[0].text, "acknowledged entry 0 is missing");
@@ -136,7 +133,7 @@ static bool has_finding(const struct ct_result *r, const char *text)
 
 TEST(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	const uint64_t a = log_issue(&run, 0, 1);
 	const uint64_t b = log_issue(&run, 0, 2);
 	const uint64_t c = log_issue(&run, 8, 3);
@@ -144,8 +141,7 @@ TEST(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not)
 	log_done(&run, a);
 	log_done(&run, b);
 	log_done(&run, c);
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_values, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_values, 100, 1);
 
 	assert_int_equal(r.states_distinct, 6); /* 0, 1 or 2; with and without 3 */
 	assert_int_equal(r.finding_count, 6);
@@ -161,14 +157,13 @@ TEST(an_issued_line_is_torn_by_words_or_not_at_all)
 	const uint64_t line[8] = {1, 2};
 
 	NVW_FOR(i, 2) {
-		struct hand_log run = log_begin(atomicity[i]);
+		struct memory_log run = log_begin(atomicity[i]);
 
 		log_append(
 			&run, (struct nvw_log_record){.kind = NVW_LOG_ISSUE,
 				      .issue = {.write = 1, .mask = 0xffff, .data = (const uint8_t *)line}});
 		log_done(&run, 1);
-		log_end(&run);
-		const struct ct_result r = explored(run.fd, judge_values, 100, 1);
+		const struct ct_result r = explored(log_end(&run), judge_values, 100, 1);
 
 		assert_int_equal(r.states_distinct, i ? 2 : 4);
 		assert_int_equal(has_finding(&r, "state ac"), i == 0);
@@ -178,14 +173,13 @@ TEST(an_issued_line_is_torn_by_words_or_not_at_all)
 
 TEST(host_writes_are_durable_at_once)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	const uint64_t value = 1;
 
 	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_HOST,
 				 .host = {.off = 0, .bytes = 8, .data = (const uint8_t *)&value}});
 	log_done(&run, log_issue(&run, 8, 1));
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_values, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_values, 100, 1);
 
 	assert_true(has_finding(&r, "state aa"));
 	assert_true(has_finding(&r, "state ba"));
@@ -201,31 +195,18 @@ CHECK(judge_lines)
 		findings, 0, "state %c%c", (char)('a' + image->ro[0]), (char)('a' + image->ro[64]));
 }
 
-static void flush(struct hand_log *run, uint64_t thread, nvw_off off)
-{
-	log_append(run, (struct nvw_log_record){.kind = NVW_LOG_FLUSH,
-				.flush = {.site = DATA_SITE, .thread = thread, .off = off, .bytes = 64}});
-}
-
-static void fence(struct hand_log *run, uint64_t thread)
-{
-	log_append(run, (struct nvw_log_record){
-				.kind = NVW_LOG_FENCE, .fence = {.site = DATA_SITE, .thread = thread}});
-}
-
 /* The first word is flushed by thread 1, and a thread has fenced when the second one is stored. */
 static struct ct_result explored_with_fence_of(uint64_t thread)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 1, 0, 1);
-	flush(&run, 1, 0);
-	fence(&run, thread);
-	log_store(&run, FLAG_SITE, 2, 64, 1);
-	flush(&run, 2, 64);
-	fence(&run, 2);
-	log_end(&run);
-	return explored_under(CT_MODEL_X86, run.fd, judge_lines, 100, 1);
+	log_store(&run, DATA_SITE, 1, 0, 0, 1);
+	log_flush(&run, 1, 0);
+	log_fence(&run, thread);
+	log_store(&run, FLAG_SITE, 2, 0, 64, 1);
+	log_flush(&run, 2, 64);
+	log_fence(&run, 2);
+	return explored_under(CT_MODEL_X86, log_end(&run), judge_lines, 100, 1);
 }
 
 TEST(a_fence_completes_the_flushes_of_its_own_thread_alone)
@@ -239,7 +220,7 @@ TEST(a_fence_completes_the_flushes_of_its_own_thread_alone)
 
 TEST(equal_states_are_tested_once_and_counted)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	uint64_t write[12];
 
 	NVW_FOR(round, 3) {
@@ -250,8 +231,7 @@ TEST(equal_states_are_tested_once_and_counted)
 			log_done(&run, *one);
 		}
 	}
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_queue, 100000, 1);
+	const struct ct_result r = explored(log_end(&run), judge_queue, 100000, 1);
 
 	assert_int_equal(r.states_distinct, 4096);
 	assert_true(r.states_equal > 4000);
@@ -274,7 +254,7 @@ CHECK(judge_line)
 TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 {
 	const uint64_t before[8] = {0, 1, 2, 7, 4, 5, 6, 3}, after[8] = {0, 1, 2, 8, 4, 9, 6, 3};
-	struct hand_log run = log_begin(64);
+	struct memory_log run = log_begin(64);
 
 	NVW_FOR(i, 2) {
 		const uint64_t flag = i ? log_issue(&run, flag_off(1), 1) : 0;
@@ -286,8 +266,7 @@ TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 						 .data = (const uint8_t *)(i ? after : before)}});
 		log_done(&run, i ? flag : run.write);
 	}
-	log_end(&run);
-	const struct ct_result r = explored(run.fd, judge_line, 100, 1);
+	const struct ct_result r = explored(log_end(&run), judge_line, 100, 1);
 	const struct ct_finding *const f = &r.finding[0];
 
 	assert_int_equal(r.finding_count, 1);
@@ -302,7 +281,7 @@ TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 	}
 }
 
-static void meet_barrier(struct hand_log *run, enum nvw_log_kind kind, uint32_t epoch)
+static void meet_barrier(struct memory_log *run, enum nvw_log_kind kind, uint32_t epoch)
 {
 	log_append(run, (struct nvw_log_record){.kind = kind,
 				.barrier = {.site = FLAG_SITE, .scope = NVW_WORKITEM, .epoch = epoch}});
@@ -316,20 +295,20 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 {
 	struct ct_finding f = {.cause.barrier_record = barrier_record};
 	uint64_t image[POOL_BYTES / 8] = {0};
-	struct hand_log run = log_begin(8); /* three records */
+	struct memory_log run = log_begin(8); /* three records */
 	struct ct_stores stores;
 
 	NVW_FOR(i, stores_before) {
-		log_store(&run, FLAG_SITE, 0, flag_off(0), i);
+		log_store(&run, FLAG_SITE, 0, 0, flag_off(0), i);
 	}
 	meet_barrier(&run, NVW_LOG_BARRIER, 1);
-	log_store(&run, DATA_SITE, 0, data_off(1), 5);
+	log_store(&run, DATA_SITE, 0, 0, data_off(1), 5);
 	meet_barrier(&run, NVW_LOG_BARRIER, 2);
 	meet_barrier(&run, NVW_LOG_PERSISTED, 1);
-	log_store(&run, DATA_SITE, 0, data_off(1), 6);
+	log_store(&run, DATA_SITE, 0, 0, data_off(1), 6);
 	meet_barrier(&run, NVW_LOG_PERSISTED, 2);
 	meet_barrier(&run, NVW_LOG_BARRIER, 3);
-	log_store(&run, DATA_SITE, 0, data_off(1), 7);
+	log_store(&run, DATA_SITE, 0, 0, data_off(1), 7);
 	log_end(&run);
 	image[data_off(1) / 8] = 6;
 	assert_int_equal(ct_stores_read(run.fd, UINT64_MAX, &stores), 0);

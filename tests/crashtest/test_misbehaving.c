@@ -95,21 +95,14 @@ CHECK(judge_hanging_often)
 TEST(states_that_hang_alike_are_cut_early)
 {
 	skip_if_sanitized();
-	static const uint8_t zeroes[POOL_BYTES];
 	const int fd = log_of_queue(2, false);
-	const struct ct_exploration e = {
-		.rules = {.model = CT_MODEL_EPOCH},
-		.log_fd = fd,
-		.initial = zeroes,
-		.bytes = POOL_BYTES,
-		.judge = judge_hanging_often,
-		.options = {.states = 20000, .seed = 1, .jobs = 1, .timeout_ms = 800, .unexplained = true},
-	};
-	static struct ct_result r;
+	struct ct_exploration e = exploration_of(fd, POOL_BYTES, judge_hanging_often, CT_MODEL_EPOCH);
 
-	assert_ok(ct_explore(&e, NULL, &r));
+	e.options.timeout_ms = 800;
+	e.options.unexplained = true;
+	const struct ct_result r = *explored_by(&e);
+
 	close(fd);
-	ct_result_free(&r);
 	assert_int_equal(r.finding_count, 1);
 	assert_string_equal(r.finding[0].text, "the check does not terminate");
 	assert_has(r.finding[0].where, "go_round");
@@ -121,12 +114,12 @@ TEST(states_that_hang_alike_are_cut_early)
 /* How often states died from outside, in all processes. */
 static volatile unsigned *kills;
 
-static struct ct_result explored_killing(unsigned times, ct_judge judge)
+static struct ct_result explored_killing(unsigned times, bool barrier, ct_judge judge)
 {
 	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true((const void *)kills != MAP_FAILED);
 	*kills = times;
-	const struct ct_result r = explored(log_of_queue(10, false), judge, 20000, 1);
+	const struct ct_result r = explored(log_of_queue(10, barrier), judge, 20000, 1);
 
 	assert_int_equal(*kills, 0);
 	munmap((void *)(uintptr_t)kills, sizeof *kills);
@@ -161,7 +154,7 @@ TEST(a_worker_that_is_killed_from_outside_changes_no_verdict)
 
 	clean = explored(log_of_queue(10, false), judge_queue, 20000, 1);
 	NVW_EACH(judge, judges, 2) {
-		const struct ct_result r = explored_killing(2, *judge);
+		const struct ct_result r = explored_killing(2, false, *judge);
 
 		assert_int_equal(r.finding_count, clean.finding_count);
 		assert_string_equal(r.finding[0].text, clean.finding[0].text);
@@ -175,15 +168,12 @@ TEST(a_worker_that_is_killed_from_outside_changes_no_verdict)
 
 TEST(a_state_whose_workers_are_killed_again_and_again_is_undecided)
 {
-	const struct ct_result clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
+	static struct ct_result clean;
 
+	clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
 	assert_true(ct_is_consistent(&clean));
-	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	*kills = CT_KILLS_MAX;
-	const struct ct_result r = explored(log_of_queue(10, true), judge_killed, 20000, 1);
+	const struct ct_result r = explored_killing(CT_KILLS_MAX, true, judge_killed);
 
-	assert_int_equal(*kills, 0);
-	munmap((void *)(uintptr_t)kills, sizeof *kills);
 	assert_int_equal(r.finding_count, 0);
 	assert_int_equal(r.states_failing, 0);
 	assert_int_equal(r.states_undecided, 1);

@@ -13,25 +13,16 @@
 #include <unistd.h>
 #include "common/test.h"
 #include "memory_log.h"
+#include "word_sets.h"
 
 #include <crashtest/states/image.h>
 #include <crashtest/states/states.h>
 #include <nvw/random.h>
 
-enum {
-	POOL_BYTES = 4096,
-	WORDS = 6,
-	ITEMS = 4,
-	GROUP = 2,
-	THREADS = 2,
-	STORES_MAX = 9,
-	STEPS = 40,
-	STATES_MAX = 1 << 12,
-	RUNS = 300
-};
+enum { THREADS = 2, STORES_MAX = 9, STEPS = 40, RUNS = 300 };
 
 /* Three words in each of two lines. */
-static nvw_off place(unsigned word)
+static nvw_off word_off(unsigned word)
 {
 	return 64 * (1 + (nvw_off)word / 3) + 8 * (word % 3);
 }
@@ -62,49 +53,18 @@ struct history {
 	struct event event[4 * STEPS];
 };
 
-struct set {
-	unsigned count;
-	uint64_t word[STATES_MAX][WORDS];
-};
-
-static struct set permitted, explored;
-
-static bool has(const struct set *set, const uint64_t *word)
-{
-	NVW_EACH(one, set->word, set->count) {
-		if (memcmp(*one, word, sizeof *one) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static void add(struct set *set, const uint64_t *word)
-{
-	if (!has(set, word)) {
-		assert_true(set->count < STATES_MAX);
-		memcpy(set->word[set->count++], word, sizeof set->word[0]);
-	}
-}
-
 /* ---- Making programs -------------------------------------------------------------------------- */
 
 struct maker {
-	struct nvw_log_writer *w;
+	struct memory_log log;
 	struct nvw_random r;
 	struct history *h;
-	uint64_t time_ps, instruction;
+	uint64_t instruction;
 	unsigned kernel, kernels; /* the running one, 0: none */
 	unsigned epoch[ITEMS][3];
 };
 
-static void append(struct maker *m, struct nvw_log_record r)
-{
-	r.time_ps = ++m->time_ps;
-	assert_ok(nvw_log_append(m->w, &r));
-}
-
-static struct event *note(struct maker *m, enum nvw_log_kind kind)
+static struct event *add_event(struct maker *m, enum nvw_log_kind kind)
 {
 	struct event *const e = &m->h->event[m->h->events++];
 
@@ -116,19 +76,19 @@ static void store(struct maker *m, const struct store *s)
 {
 	m->h->store[m->h->stores] = *s;
 	m->h->store[m->h->stores].value = 100 + m->h->stores;
-	append(m, (struct nvw_log_record){.kind = NVW_LOG_STORE,
-			  .store = {.site = 1,
-				  .kernel = s->kernel,
-				  .work_item = s->item,
-				  .group = s->kernel ? s->item / GROUP : s->instruction,
-				  .epoch_wi = s->epoch[0],
-				  .epoch_wg = s->epoch[1],
-				  .epoch_kr = s->epoch[2],
-				  .bytes = 8,
-				  .off = place(s->word),
-				  .value = 100 + m->h->stores}});
+	log_append(&m->log, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+				    .store = {.site = 1,
+					    .kernel = s->kernel,
+					    .work_item = s->item,
+					    .group = s->kernel ? s->item / GROUP : s->instruction,
+					    .epoch_wi = s->epoch[0],
+					    .epoch_wg = s->epoch[1],
+					    .epoch_kr = s->epoch[2],
+					    .bytes = 8,
+					    .off = word_off(s->word),
+					    .value = 100 + m->h->stores}});
 	m->h->stores++;
-	note(m, NVW_LOG_STORE);
+	add_event(m, NVW_LOG_STORE);
 }
 
 /* One word, or two that one instruction stores in unknown order. */
@@ -154,26 +114,19 @@ static void host_step(struct maker *m)
 	switch (nvw_random_below(&m->r, 8)) {
 	case 0:
 	case 1:
-		append(m,
-			(struct nvw_log_record){.kind = NVW_LOG_FLUSH,
-				.flush = {.site = 1, .thread = thread, .off = place(3 * line), .bytes = 1}});
-		note(m, NVW_LOG_FLUSH)->line = line;
+		log_flush(&m->log, thread, word_off(3 * line));
+		add_event(m, NVW_LOG_FLUSH)->line = line;
 		m->h->event[m->h->events - 1].thread = thread;
 		break;
 	case 2:
-		append(m, (struct nvw_log_record){
-				  .kind = NVW_LOG_FENCE, .fence = {.site = 1, .thread = thread}});
-		note(m, NVW_LOG_FENCE)->thread = thread;
+		log_fence(&m->log, thread);
+		add_event(m, NVW_LOG_FENCE)->thread = thread;
 		break;
 	case 3:
 		m->kernel = ++m->kernels;
 		memset(m->epoch, 0, sizeof m->epoch);
-		append(m, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-				  .launch = {.kernel = m->kernel,
-					  .group_size = GROUP,
-					  .work_items = ITEMS,
-					  .name = "k"}});
-		note(m, NVW_LOG_LAUNCH);
+		log_launch(&m->log, m->kernel, GROUP, ITEMS);
+		add_event(m, NVW_LOG_LAUNCH);
 		break;
 	default:
 		if (m->h->stores < STORES_MAX) {
@@ -184,27 +137,16 @@ static void host_step(struct maker *m)
 
 static bool is_member(const struct event *b, unsigned item)
 {
-	return b->scope == NVW_KERNEL || item == b->item ||
-	       (b->scope == NVW_WORKGROUP && item / GROUP == b->item / GROUP);
+	return log_is_member(b->scope, b->item, item, GROUP);
 }
 
 static void barrier(struct maker *m, unsigned item)
 {
 	const enum nvw_group scope = (enum nvw_group)nvw_random_below(&m->r, 3);
-	struct nvw_log_record r = {.kind = NVW_LOG_BARRIER,
-		.barrier = {.site = 1,
-			.kernel = m->kernel,
-			.scope = scope,
-			.work_item = scope == NVW_KERNEL    ? 0 :
-				     scope == NVW_WORKGROUP ? item / GROUP * GROUP :
-							      item,
-			.group = scope == NVW_KERNEL ? 0 : item / GROUP,
-			.lanes = scope == NVW_WORKITEM}};
 
-	append(m, r);
-	r.kind = NVW_LOG_PERSISTED;
-	append(m, r);
-	struct event *const e = note(m, NVW_LOG_PERSISTED);
+	log_barrier(&m->log, NVW_LOG_BARRIER, m->kernel, scope, item, GROUP);
+	log_barrier(&m->log, NVW_LOG_PERSISTED, m->kernel, scope, item, GROUP);
+	struct event *const e = add_event(m, NVW_LOG_PERSISTED);
 
 	e->item = item;
 	e->scope = scope;
@@ -229,8 +171,9 @@ static void kernel_step(struct maker *m)
 		barrier(m, item);
 		break;
 	case 2:
-		append(m, (struct nvw_log_record){.kind = NVW_LOG_FINISH, .finish = {.kernel = m->kernel}});
-		note(m, NVW_LOG_FINISH);
+		log_append(&m->log,
+			(struct nvw_log_record){.kind = NVW_LOG_FINISH, .finish = {.kernel = m->kernel}});
+		add_event(m, NVW_LOG_FINISH);
 		m->kernel = 0;
 		break;
 	default:
@@ -245,12 +188,10 @@ static int make_program(uint64_t seed, struct history *h)
 {
 	const struct nvw_log_info info = {
 		.workload = "random", .model = "epoch", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
-	struct maker m = {.r = {seed}, .h = h};
+	struct maker m = {.log = begin_log_as(&info), .r = {seed}, .h = h};
 
 	*h = (struct history){0};
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &m.w));
-	append(&m, site_record(1, 7, "r.cu"));
+	log_sites(&m.log, 1, 7, "r.cu");
 	NVW_FOR(i, STEPS) {
 		if (m.kernel) {
 			kernel_step(&m);
@@ -258,8 +199,7 @@ static int make_program(uint64_t seed, struct history *h)
 			host_step(&m);
 		}
 	}
-	assert_ok(nvw_log_close(m.w, m.time_ps));
-	return fd;
+	return log_end(&m.log);
 }
 
 /* ---- The axioms, pair by pair ----------------------------------------------------------------- */
@@ -342,17 +282,17 @@ static void permit(const struct history *h, enum ct_model model)
 		const uint32_t certain = certain_at(h, model, p);
 
 		NVW_FOR(set, 1u << made) {
-			uint64_t word[WORDS] = {0};
+			struct state state = {.acks = 0};
 
 			if ((certain & ~set) != 0 || !is_allowed(h, model, set)) {
 				continue;
 			}
 			NVW_FOR(s, made) {
 				if (set >> s & 1) {
-					word[h->store[s].word] = h->store[s].value;
+					state.word[h->store[s].word] = h->store[s].value;
 				}
 			}
-			add(&permitted, word);
+			add(&permitted, &state);
 		}
 	}
 }
@@ -361,21 +301,23 @@ static void permit(const struct history *h, enum ct_model model)
 
 static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 
-static void state_of(struct ct_medium *m, const unsigned *levels, uint64_t word[WORDS])
+static struct state words_of(struct ct_medium *m, const unsigned *levels)
 {
+	struct state state = {.acks = 0};
+
 	ct_medium_apply(m, levels);
 	NVW_FOR(w, WORDS) {
-		word[w] = ct_image_word(&m->image, place(w));
+		state.word[w] = ct_image_word(&m->image, word_off(w));
 	}
 	ct_medium_undo(m);
+	return state;
 }
 
 static void assert_permitted(struct ct_medium *m, const unsigned *levels, uint64_t seed, const char *what)
 {
-	uint64_t word[WORDS];
+	const struct state state = words_of(m, levels);
 
-	state_of(m, levels, word);
-	if (!has(&permitted, word)) {
+	if (!has(&permitted, &state, false)) {
 		fail_msg("%s, program %llu: a state that is %s is one that the axioms forbid",
 			ct_model_info(m->rules.model)->name, (unsigned long long)seed, what);
 	}
@@ -406,12 +348,11 @@ static void enumerate(struct ct_medium *m, uint64_t seed)
 	assert_ok(ct_states_count(m, &count));
 	assert_true(count.exact);
 	NVW_FOR(i, ct_states_numbers(m)) {
-		uint64_t word[WORDS];
-
 		if (ct_states_by_number(m, &walk, i, levels)) {
+			const struct state state = words_of(m, levels);
+
 			assert_permitted(m, levels, seed, "explored");
-			state_of(m, levels, word);
-			add(&explored, word);
+			add(explored, &state);
 		}
 	}
 	ct_walk_end(&walk);
@@ -425,12 +366,12 @@ static void compare(uint64_t seed, enum ct_model model)
 	static struct history h;
 	struct ct_medium m;
 	const int fd = make_program(seed, &h);
-	uint64_t first[WORDS] = {0};
+	const struct state first = {.acks = 0};
 	int more;
 
 	permit(&h, model);
-	explored.count = 0;
-	add(&explored, first);
+	explored->count = 0;
+	add(explored, &first);
 	assert_ok(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m));
 	while ((more = ct_medium_next(&m)) == 1) {
 		enumerate(&m, seed);
@@ -439,11 +380,11 @@ static void compare(uint64_t seed, enum ct_model model)
 	assert_ok(more);
 	ct_medium_destroy(&m);
 	close(fd);
-	NVW_EACH(word, permitted.word, permitted.count) {
-		if (!has(&explored, *word)) {
+	NVW_EACH(state, permitted.state, permitted.count) {
+		if (!has(explored, state, false)) {
 			fail_msg("%s, program %llu: a state that the axioms permit is not explored (%u of %u "
 				 "are)",
-				ct_model_info(model)->name, (unsigned long long)seed, explored.count,
+				ct_model_info(model)->name, (unsigned long long)seed, explored->count,
 				permitted.count);
 		}
 	}
@@ -457,3 +398,5 @@ TEST(host_code_and_kernels_have_the_states_that_their_axioms_permit)
 		}
 	}
 }
+
+GROUP(set_up, NULL);

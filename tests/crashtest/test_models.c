@@ -13,31 +13,21 @@
 #include <crashtest/states/states.h>
 
 #include "common/skip.h"
+#include "explored.h"
 #include "same_result.h"
 
 /* ---- Against the explorer ------------------------------------------------------------------------ */
 
-static void explore(int fd, enum ct_model model, unsigned by, unsigned unit, struct ct_result *ret_result)
+static const struct ct_result *explore(int fd, enum ct_model model, unsigned by, unsigned unit)
 {
-	static const uint8_t initial[POOL_BYTES];
-	const struct ct_exploration e = {
-		.rules = {.model = model,
-			.unit_bytes = unit,
-			.narrow_file = by ? "r.c" : NULL,
-			.narrow_line = 7,
-			.narrow_by = by},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = note,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
-	};
+	struct ct_exploration e = exploration_of(fd, POOL_BYTES, note, model);
 
+	e.rules.unit_bytes = unit;
+	e.rules.narrow_file = by ? "r.c" : NULL;
+	e.rules.narrow_line = 7;
+	e.rules.narrow_by = by;
 	explored->count = 0;
-	if (ct_explore(&e, NULL, ret_result)) {
-		fail_msg("%s", nvw_error_message());
-	}
-	ct_result_free(ret_result);
+	return explored_by(&e);
 }
 
 /* Takes each step-th seed, from the first one. */
@@ -45,14 +35,14 @@ static void compare_some(enum ct_model model, unsigned by, unsigned unit, bool s
 	void (*permit)(const struct history *h), uint64_t first, unsigned step)
 {
 	for (uint64_t seed = first; seed <= RUNS; seed += step) {
-		static struct ct_result result;
 		static struct history h;
 		const int fd = make_run(seed, by, small, &h);
 
 		permitted.count = 0;
 		permit(&h);
-		explore(fd, model, by, unit, &result);
-		assert_int_equal(result.instants, result.instants_exhausted);
+		const struct ct_result *const result = explore(fd, model, by, unit);
+
+		assert_int_equal(result->instants, result->instants_exhausted);
 		NVW_EACH(state, explored->state, explored->count) {
 			/*
 			 * Buffered: an earlier crash may have had fewer acknowledgements than the stores
@@ -141,13 +131,12 @@ TEST(models_are_contained_in_each_other)
 	for (uint64_t seed = 1; seed <= RUNS; seed += one_in(2)) {
 		static const enum ct_model chain[] = {
 			CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
-		static struct ct_result result;
 		static struct history h;
 		const int fd = make_run(seed, 0, false, &h);
 
 		smaller.count = 0;
 		NVW_EACH(one, chain, 4) {
-			explore(fd, *one, 0, 8, &result);
+			explore(fd, *one, 0, 8);
 			NVW_EACH(state, smaller.state, smaller.count) {
 				assert_true(has(explored, state, true));
 			}
@@ -255,25 +244,6 @@ static int judge_by_words(void *context, struct ct_image *image, const struct nv
 	return key % 3 ? 0 : nvw_violation(findings, 0, "way %c", (char)('a' + key / 3 % 4));
 }
 
-static void explore_by_jobs(
-	int fd, enum ct_model model, uint64_t states, unsigned jobs, struct ct_result *ret_result)
-{
-	static const uint8_t initial[POOL_BYTES];
-	const struct ct_exploration e = {
-		.rules = {.model = model, .unit_bytes = 8},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge_by_words,
-		.options =
-			{.states = states, .seed = 1, .jobs = jobs, .timeout_ms = 10000, .unexplained = true},
-	};
-
-	if (ct_explore(&e, NULL, ret_result)) {
-		fail_msg("%s", nvw_error_message());
-	}
-}
-
 TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {
@@ -285,10 +255,14 @@ TEST(any_number_of_jobs_tests_the_same_states)
 		const int fd = make_run(seed, 0, false, &h);
 
 		NVW_EACH(model, models, 4) {
-			for (uint64_t states = 40; states <= 10000; states *= 250) {
-				explore_by_jobs(fd, *model, states, 1, &one);
-				for (unsigned jobs = 2; jobs <= 3; jobs++) {
-					explore_by_jobs(fd, *model, states, jobs, &more);
+			struct ct_exploration e = exploration_of(fd, POOL_BYTES, judge_by_words, *model);
+
+			e.options.unexplained = true;
+			for (e.options.states = 40; e.options.states <= 10000; e.options.states *= 250) {
+				e.options.jobs = 1;
+				assert_ok(ct_explore(&e, NULL, &one));
+				for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
+					assert_ok(ct_explore(&e, NULL, &more));
 					assert_same_result(&one, &more);
 					ct_result_free(&more);
 				}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "common/test.h"
+#include "explored.h"
 #include "memory_log.h"
 
 #include <jansson.h>
@@ -22,65 +22,16 @@
 
 enum { POOL_BYTES = 65536, FLAGS = 32768, GROUP = 64, ITEMS = 256, DATA = 1, FLAG, NEAR, WIDE };
 
-static const uint8_t zeroes[POOL_BYTES];
-
 /* ---- Logs -------------------------------------------------------------------------------------------- */
 
-static struct nvw_log_writer *writer;
-
-static void append(struct nvw_log_record record)
-{
-	static uint64_t time_ps;
-
-	record.time_ps = time_ps += 1000;
-	assert_ok(nvw_log_append(writer, &record));
-}
-
 /* Site number i is line 10 i. */
-static int begin(void)
+static struct memory_log begin(void)
 {
-	const int fd = begin_log("flags", POOL_BYTES, &writer);
+	struct memory_log log = begin_log("flags", POOL_BYTES);
 
-	for (uint32_t id = DATA; id <= WIDE; id++) {
-		append((struct nvw_log_record){.kind = NVW_LOG_SITE,
-			.site = {.id = id, .line = 10 * id, .file = "flags.c", .function = "put"}});
-	}
-	append(launch_record(1, GROUP, ITEMS, "put"));
-	return fd;
-}
-
-static void store(uint32_t site, uint64_t item, nvw_off off, uint64_t value)
-{
-	append((struct nvw_log_record){.kind = NVW_LOG_STORE,
-		.store = {.site = site,
-			.kernel = 1,
-			.work_item = item,
-			.group = item / GROUP,
-			.bytes = 8,
-			.off = off,
-			.value = value}});
-}
-
-static void issue(uint64_t write, nvw_off off, uint64_t value)
-{
-	uint64_t line[8] = {0};
-
-	line[off % 64 / 8] = value;
-	append((struct nvw_log_record){.kind = NVW_LOG_ISSUE,
-		.issue = {.write = write,
-			.off = off & ~(nvw_off)63,
-			.mask = (uint64_t)0xff << off % 64,
-			.data = (const uint8_t *)line}});
-}
-
-static void done(uint64_t write)
-{
-	append((struct nvw_log_record){.kind = NVW_LOG_DONE, .done = {.write = write}});
-}
-
-static void end(void)
-{
-	assert_ok(nvw_log_close(writer, UINT64_C(1) << 40));
+	log_sites(&log, WIDE, 10, "flags.c");
+	log_launch(&log, 1, GROUP, ITEMS);
+	return log;
 }
 
 CHECK(judge_flags)
@@ -96,23 +47,16 @@ CHECK(judge_flags)
 	return verdict;
 }
 
-static struct ct_result explore(int fd, enum ct_model model, struct ct_options options)
+static struct ct_result explore(int fd, enum ct_model model, uint64_t states, bool symmetric)
 {
-	static struct ct_result result;
+	struct ct_exploration e = exploration_of(fd, POOL_BYTES, judge_flags, model);
 
-	options.seed = options.jobs = 1;
-	options.timeout_ms = 10000;
-	const struct ct_exploration e = {.rules = {.model = model},
-		.log_fd = fd,
-		.initial = zeroes,
-		.bytes = POOL_BYTES,
-		.judge = judge_flags,
-		.options = options};
+	e.options.states = states;
+	e.options.symmetric = symmetric;
+	const struct ct_result *const result = explored_by(&e);
 
-	assert_ok(ct_explore(&e, NULL, &result));
 	close(fd);
-	ct_result_free(&result);
-	return result;
+	return *result;
 }
 
 /* ---- Claims ------------------------------------------------------------------------------------------ */
@@ -120,19 +64,17 @@ static struct ct_result explore(int fd, enum ct_model model, struct ct_options o
 /* Ten instants of 2^8 new states each, which are more than their fair shares and less than the budget. */
 TEST(instants_together_stay_within_the_budget)
 {
-	const int fd = begin();
-	uint64_t write = 0;
+	struct memory_log log = begin();
 
 	for (unsigned round = 1; round <= 10; round++) {
 		NVW_FOR(i, 8) {
-			issue(++write, 64 * i, round);
+			log_issue(&log, 64 * i, round);
 		}
 		for (unsigned i = 8; i-- > 0;) {
-			done(write - i);
+			log_done(&log, log.write - i);
 		}
 	}
-	end();
-	const struct ct_result r = explore(fd, CT_MODEL_OBSERVED, (struct ct_options){.states = 500});
+	const struct ct_result r = explore(log_end(&log), CT_MODEL_OBSERVED, 500, false);
 
 	assert_in_range(r.states_tested, 400, 500);
 }
@@ -143,15 +85,13 @@ TEST(work_items_that_change_places_are_tested_once_and_the_bug_is_found)
 	struct ct_result r[2];
 
 	NVW_FOR(symmetric, 2) {
-		const int fd = begin();
+		struct memory_log log = begin();
 
 		NVW_FOR(i, 6) {
-			store(DATA, i, 64 * i, 1);
-			store(FLAG, i, FLAGS + 64 * i, 1);
+			log_store(&log, DATA, i, i / GROUP, 64 * i, 1);
+			log_store(&log, FLAG, i, i / GROUP, FLAGS + 64 * i, 1);
 		}
-		end();
-		r[symmetric] = explore(
-			fd, CT_MODEL_EPOCH, (struct ct_options){.states = 100000, .symmetric = symmetric});
+		r[symmetric] = explore(log_end(&log), CT_MODEL_EPOCH, 100000, symmetric);
 		assert_false(r[symmetric].consistent);
 		assert_int_equal(r[symmetric].states_symmetric > 0, symmetric);
 	}
@@ -182,26 +122,21 @@ CHECK(judge_unmarked)
 
 TEST(nothing_of_what_recovery_wrote_is_in_another_state)
 {
-	const int fd = begin();
-	const struct ct_exploration e = {.log_fd = fd,
-		.initial = zeroes,
-		.bytes = POOL_BYTES,
-		.judge = judge_unmarked,
-		.options = {.states = 1000, .seed = 1, .jobs = 1, .timeout_ms = 10000}};
-	static struct ct_result result;
+	struct memory_log log = begin();
 
 	NVW_FOR(i, 6) {
-		issue(i + 1, 64 * i, 1);
+		log_issue(&log, 64 * i, 1);
 	}
 	NVW_FOR(i, 6) {
-		done(i + 1);
+		log_done(&log, i + 1);
 	}
-	end();
-	assert_ok(ct_explore(&e, NULL, &result));
-	assert_int_equal(result.states_distinct, 64);
-	assert_true(result.consistent);
-	ct_result_free(&result);
-	close(fd);
+	const struct ct_exploration e =
+		exploration_of(log_end(&log), POOL_BYTES, judge_unmarked, CT_MODEL_OBSERVED);
+	const struct ct_result *const result = explored_by(&e);
+
+	assert_int_equal(result->states_distinct, 64);
+	assert_true(result->consistent);
+	close(log.fd);
 }
 
 /* ---- Checkpoints ------------------------------------------------------------------------------------- */
@@ -230,9 +165,8 @@ static uint64_t identity_of(int fd, enum ct_model model)
 TEST(a_checkpoint_is_of_its_own_exploration_and_whole)
 {
 	const char *const path = "/tmp/nvwave-test-checkpoint";
-	const int fd = begin();
-
-	end();
+	struct memory_log log = begin();
+	const int fd = log_end(&log);
 	const uint64_t mine = identity_of(fd, CT_MODEL_EPOCH);
 
 	assert_int_not_equal(mine, identity_of(fd, CT_MODEL_STRICT));
@@ -258,35 +192,35 @@ TEST(a_checkpoint_is_of_its_own_exploration_and_whole)
 
 /* ---- Causes ------------------------------------------------------------------------------------------ */
 
-static void barrier(uint32_t site, enum nvw_group scope, uint64_t group)
+static void barrier(struct memory_log *log, uint32_t site, enum nvw_group scope, uint64_t group)
 {
 	NVW_FOR(completed, 2) {
-		append((struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
-			.barrier = {.site = site,
-				.kernel = 1,
-				.scope = scope,
-				.work_item = group * GROUP,
-				.group = group,
-				.work_items = GROUP,
-				.lanes = scope == NVW_WORKITEM}});
+		log_append(
+			log, (struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
+				     .barrier = {.site = site,
+					     .kernel = 1,
+					     .scope = scope,
+					     .work_item = group * GROUP,
+					     .group = group,
+					     .work_items = GROUP,
+					     .lanes = scope == NVW_WORKITEM}});
 	}
 }
 
 /* Work-item 0's data, a barrier that somebody meets, the flag of a work-item of that group. */
 static struct ct_cause cause_of(uint64_t item, uint64_t group)
 {
-	const int fd = begin();
+	struct memory_log log = begin();
 
-	store(DATA, 0, 0, 1);
-	barrier(NEAR, NVW_WORKITEM, 0);
-	barrier(WIDE, NVW_WORKGROUP, group);
-	store(FLAG, item, FLAGS, 1);
-	issue(1, 0, 1);
-	issue(2, FLAGS, 1);
-	done(2);
-	done(1);
-	end();
-	const struct ct_result r = explore(fd, CT_MODEL_OBSERVED, (struct ct_options){.states = 100});
+	log_store(&log, DATA, 0, 0, 0, 1);
+	barrier(&log, NEAR, NVW_WORKITEM, 0);
+	barrier(&log, WIDE, NVW_WORKGROUP, group);
+	log_store(&log, FLAG, item, item / GROUP, FLAGS, 1);
+	log_issue(&log, 0, 1);
+	log_issue(&log, FLAGS, 1);
+	log_done(&log, 2);
+	log_done(&log, 1);
+	const struct ct_result r = explore(log_end(&log), CT_MODEL_OBSERVED, 100, false);
 
 	assert_int_equal(r.finding_count, 1);
 	return r.finding[0].cause;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "common/test.h"
+#include "explored.h"
 #include "memory_log.h"
 
 #include <check/check.h>
@@ -29,22 +29,14 @@ static nvw_off place(unsigned word)
 /* Fourteen stores that nothing orders. */
 static int make_log(void)
 {
-	struct nvw_log_writer *w;
-	const int fd = begin_log("words", POOL_BYTES, &w);
+	struct memory_log log = begin_log("words", POOL_BYTES);
 
-	struct nvw_log_record r = site_record(1, 1, "w.c");
-
-	assert_ok(nvw_log_append(w, &r));
-	r = launch_record(1, 1, 1, "words");
-	assert_ok(nvw_log_append(w, &r));
+	log_sites(&log, 1, 1, "w.c");
+	log_launch(&log, 1, 1, 1);
 	NVW_FOR(i, WORDS) {
-		r = (struct nvw_log_record){.kind = NVW_LOG_STORE,
-			.time_ps = 1000 * (i + 1),
-			.store = {.site = 1, .kernel = 1, .bytes = 8, .off = place(i), .value = 1}};
-		assert_ok(nvw_log_append(w, &r));
+		log_store(&log, 1, 0, 0, place(i), 1);
 	}
-	assert_ok(nvw_log_close(w, 100000));
-	return fd;
+	return log_end(&log);
 }
 
 /* Walks down the tree of a seed: true if the leaf fails. */
@@ -89,6 +81,16 @@ static uint64_t look(const void *state, unsigned i)
 	return ct_image_word(image, place(i));
 }
 
+static struct ct_exploration in_a_tree(int fd, ct_judge judge)
+{
+	struct ct_exploration e = exploration_of(fd, POOL_BYTES, judge, CT_MODEL_EPOCH);
+
+	e.tells_reads = true;
+	e.options.states = BUDGET;
+	e.options.unexplained = true;
+	return e;
+}
+
 CHECK(judge)
 {
 	const uint64_t *const seed = context;
@@ -99,37 +101,25 @@ CHECK(judge)
 
 TEST(verdicts_are_those_of_going_through_every_state)
 {
-	static const uint8_t initial[POOL_BYTES];
-	static struct ct_result result;
 	const int fd = make_log();
+	struct ct_exploration e = in_a_tree(fd, judge);
 	unsigned consistent = 0;
 
 	for (uint64_t seed = 1; seed <= JUDGES; seed++) {
-		const struct ct_exploration e = {
-			.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = seed % 2 ? 8 : 64},
-			.log_fd = fd,
-			.initial = initial,
-			.bytes = POOL_BYTES,
-			.judge = judge,
-			.context = (void *)(uintptr_t)&seed,
-			.tells_reads = true,
-			.options = {.states = BUDGET,
-				.seed = seed,
-				.jobs = 1,
-				.timeout_ms = 10000,
-				.unexplained = seed % 8 != 0},
-		};
+		e.rules.unit_bytes = seed % 2 ? 8 : 64;
+		e.context = &seed;
+		e.options.seed = seed;
+		e.options.unexplained = seed % 8 != 0;
+		const struct ct_result *const result = explored_by(&e);
 
-		assert_ok(ct_explore(&e, NULL, &result));
-		assert_int_equal(result.consistent, !some_state_fails(seed));
-		if (result.consistent) {
-			assert_int_equal(result.instants_by_reads, 1);
-			assert_true(result.states_distinct <= 1 << DEPTH);
+		assert_int_equal(result->consistent, !some_state_fails(seed));
+		if (result->consistent) {
+			assert_int_equal(result->instants_by_reads, 1);
+			assert_true(result->states_distinct <= 1 << DEPTH);
 		} else if (seed % 8 == 0) {
-			assert_true(result.finding[0].minimised);
+			assert_true(result->finding[0].minimised);
 		}
-		consistent += result.consistent;
-		ct_result_free(&result);
+		consistent += result->consistent;
 	}
 	assert_true(consistent > JUDGES / 10 && consistent < JUDGES * 9 / 10);
 	close(fd);
@@ -148,38 +138,21 @@ CHECK(judge_that_dies)
 	return look(image, 1) ? nvw_violation(findings, 0, "behind a state that kills") : 0;
 }
 
-static struct ct_exploration in_a_tree(int fd, ct_judge judge)
-{
-	static const uint8_t initial[POOL_BYTES];
-
-	return (struct ct_exploration){
-		.rules = {.model = CT_MODEL_EPOCH},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge,
-		.tells_reads = true,
-		.options = {.states = BUDGET, .seed = 1, .jobs = 1, .timeout_ms = 10000, .unexplained = true},
-	};
-}
-
 TEST(a_death_in_a_tree_loses_no_state)
 {
-	static struct ct_result result;
 	const int fd = make_log();
 	const struct ct_exploration e = in_a_tree(fd, judge_that_dies);
+	const struct ct_result *const result = explored_by(&e);
 	bool killed = false, failed = false;
 
-	assert_ok(ct_explore(&e, NULL, &result));
-	NVW_EACH(finding, result.finding, result.finding_count) {
+	NVW_EACH(finding, result->finding, result->finding_count) {
 		killed = killed || finding->signal == SIGABRT;
 		failed = failed || !strcmp(finding->text, "behind a state that kills");
 	}
 	assert_true(killed);
 	assert_true(failed);
-	assert_int_equal(result.instants_exhausted, 0);
-	assert_true(result.states_distinct >= BUDGET / 2);
-	ct_result_free(&result);
+	assert_int_equal(result->instants_exhausted, 0);
+	assert_true(result->states_distinct >= BUDGET / 2);
 	close(fd);
 }
 
@@ -209,9 +182,8 @@ TEST(a_kill_from_outside_in_a_tree_changes_nothing)
 	assert_true((const void *)kills != MAP_FAILED);
 	NVW_FOR(i, 2) {
 		*kills = 2 * i;
-		assert_ok(ct_explore(&e, NULL, &result[i]));
+		result[i] = *explored_by(&e);
 		assert_int_equal(*kills, 0);
-		ct_result_free(&result[i]);
 	}
 	assert_int_equal(result[0].states_distinct, result[1].states_distinct);
 	assert_int_equal(result[0].states_equal, result[1].states_equal);

@@ -30,7 +30,7 @@ static nvw_off word_off(unsigned word)
  * A word of an entry, or what a stream has completed; now and then damaged. The last stream lies behind the
  * others, and is none.
  */
-static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stream, uint32_t entry,
+static void issue(struct memory_log *run, struct nvw_random *random, uint32_t stream, uint32_t entry,
 	unsigned i, const struct nvw__undo *undo, uint64_t epoch)
 {
 	const nvw_off est = nvw__est_off(&geometry, stream),
@@ -50,7 +50,7 @@ static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stre
 static int make_log(uint64_t seed)
 {
 	struct nvw_random random = {nvw_mix64(seed)};
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	uint64_t done = 0;
 
 	NVW_FOR(step, STEPS) {
@@ -73,8 +73,7 @@ static int make_log(uint64_t seed)
 			log_done(&run, ++done);
 		}
 	}
-	log_end(&run);
-	return run.fd;
+	return log_end(&run);
 }
 
 /* ---- The plain way ----------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 /* Batches of 40 data words and flags in flight at once: far too many states. */
 static int batch_log(unsigned batches)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
 	NVW_FOR(batch, batches) {
 		uint64_t write[80];
@@ -32,8 +32,7 @@ static int batch_log(unsigned batches)
 			log_acknowledge(&run, 40 * batch + i);
 		}
 	}
-	log_end(&run);
-	return run.fd;
+	return log_end(&run);
 }
 
 TEST(too_many_states_are_sampled_within_the_budget)
@@ -78,7 +77,7 @@ CHECK(judge_density)
 /* Uniform draws alone have half of the cells durable, more or less. */
 TEST(samples_have_every_density_and_leave_out_no_cell)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	uint64_t write[CELLS];
 
 	NVW_FOR(i, CELLS) {
@@ -125,7 +124,7 @@ TEST(one_seed_gives_one_result_whatever_the_number_of_jobs)
  */
 static int repeating_log(void)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 	uint64_t write[6];
 
 	NVW_FOR(round, 8) {
@@ -137,8 +136,7 @@ static int repeating_log(void)
 		}
 		log_acknowledge(&run, 0);
 	}
-	log_end(&run);
-	return run.fd;
+	return log_end(&run);
 }
 
 CHECK(judge_nothing)
@@ -160,13 +158,8 @@ TEST(what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs)
 
 TEST(a_damaged_log_is_an_error_and_not_a_verdict)
 {
-	static const uint8_t zeroes[POOL_BYTES];
 	const int fd = log_of_queue(10, true);
-	const struct ct_exploration e = {.log_fd = fd,
-		.initial = zeroes,
-		.bytes = POOL_BYTES,
-		.judge = judge_queue,
-		.options = {.states = 100, .jobs = 1, .timeout_ms = 200}};
+	const struct ct_exploration e = exploration_of(fd, POOL_BYTES, judge_queue, CT_MODEL_OBSERVED);
 	struct ct_result result;
 
 	assert_int_equal(pwrite(fd, "x", 1, 200), 1);

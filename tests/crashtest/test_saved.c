@@ -83,27 +83,21 @@ enum { WRITES = 4, HELD = 3 };
 /* Write n puts n + 1 into one word; the first HELD are acknowledged. */
 static int write_log(void)
 {
-	struct nvw_log_writer *w;
-	const int fd = begin_log(CT_BLOCK_LOG, BYTES, &w);
-	const struct nvw_log_record site = site_record(1, 1, "w.c");
+	struct memory_log log = begin_log(CT_BLOCK_LOG, BYTES);
 
-	assert_ok(nvw_log_append(w, &site));
+	log_sites(&log, 1, 1, "w.c");
 	NVW_FOR(i, WRITES) {
-		const struct nvw_log_record launch = {.kind = NVW_LOG_LAUNCH,
-			.time_ps = i,
-			.launch = {.kernel = i + 1, .group_size = 1, .work_items = 1, .name = "write"}};
-		const struct nvw_log_record store = {.kind = NVW_LOG_STORE,
-			.time_ps = i,
-			.store = {.site = 1, .kernel = i + 1, .bytes = 8, .off = 64, .value = i + 1}};
-		const struct nvw_log_record ack = {
-			.kind = NVW_LOG_ACK, .time_ps = i, .ack = {.first = i, .count = 1, .kernel = i + 1}};
-
-		assert_ok(nvw_log_append(w, &launch));
-		assert_ok(nvw_log_append(w, &store));
-		assert_int_equal(i < HELD ? nvw_log_append(w, &ack) : 0, 0);
+		log_launch(&log, i + 1, 1, 1);
+		log_append(&log,
+			(struct nvw_log_record){.kind = NVW_LOG_STORE,
+				.store = {
+					.site = 1, .kernel = i + 1, .bytes = 8, .off = 64, .value = i + 1}});
+		if (i < HELD) {
+			log_append(&log, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+						 .ack = {.first = i, .count = 1, .kernel = i + 1}});
+		}
 	}
-	assert_ok(nvw_log_close(w, WRITES));
-	return fd;
+	return log_end(&log);
 }
 
 /* What is said of a word that holds value, "" if nothing. */

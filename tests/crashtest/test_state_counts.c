@@ -4,7 +4,6 @@
  * runs whose states are too many to list.
  */
 #include "random_runs.h"
-#include "memory_log.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,22 +136,21 @@ TEST(a_word_with_too_many_versions_is_never_exhausted)
 {
 	static const uint8_t initial[POOL_BYTES];
 	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
-	struct maker maker = {0};
+	struct memory_log log = begin_log("many", POOL_BYTES);
 
-	const int fd = begin_log("many", POOL_BYTES, &maker.w);
-
-	append(&maker, site_record(1, 7, "r.c"));
-	append(&maker, launch_record(1, 2, 2, "many"));
+	log_sites(&log, 1, 7, "r.c");
+	log_launch(&log, 1, 2, 2);
 	NVW_FOR(i, MANY) {
-		append(&maker, (struct nvw_log_record){.kind = NVW_LOG_STORE,
-				       .store = {.site = 1,
-					       .kernel = 1,
-					       .work_item = i % 2,
-					       .bytes = 4,
-					       .off = 64 + 4 * (i % 2),
-					       .value = 1 + i}});
+		log_append(&log, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+					 .store = {.site = 1,
+						 .kernel = 1,
+						 .work_item = i % 2,
+						 .bytes = 4,
+						 .off = 64 + 4 * (i % 2),
+						 .value = 1 + i}});
 	}
-	assert_int_equal(nvw_log_close(maker.w, maker.time_ps), 0);
+	const int fd = log_end(&log);
+
 	NVW_EACH(model, models, 2) {
 		const struct ct_rules rules = {.model = *model};
 		struct nvw_random r = {7};

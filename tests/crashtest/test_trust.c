@@ -98,9 +98,9 @@ struct lane {
 };
 
 struct run {
-	struct nvw_log_writer *w;
+	struct memory_log log;
 	struct nvw_random random;
-	uint64_t time, instructions, values;
+	uint64_t instructions, values;
 	uint64_t stop; /* the log ends with that record, as if the program was killed */
 	uint8_t now[POOL];
 	struct lane lane[LANES];
@@ -113,9 +113,10 @@ static bool chance(struct run *r, unsigned of)
 
 static void append(struct run *r, struct nvw_log_record record)
 {
-	record.time_ps = r->time += 1000;
-	if (r->time <= 1000 * r->stop) {
-		assert_ok(nvw_log_append(r->w, &record));
+	if (r->log.time_ps < 1000 * r->stop) {
+		log_append(&r->log, record);
+	} else {
+		r->log.time_ps += 1000;
 	}
 }
 
@@ -211,8 +212,8 @@ static void commit(struct run *r, unsigned lane)
 {
 	range(r, NVW_RANGE_SETTLES, lane, 0, 0);
 	if (chance(r, 6)) {
-		if (r->time <= 1000 * r->stop) {
-			r->stop = nvw_max(r->stop, r->time / 1000 + 3);
+		if (r->log.time_ps <= 1000 * r->stop) {
+			r->stop = nvw_max(r->stop, r->log.time_ps / 1000 + 3);
 		}
 		next_generation(r, lane, lane);
 		return;
@@ -288,11 +289,9 @@ static int make_run(uint64_t seed)
 		.pool_bytes = POOL,
 		.atomicity = seed % 3 == 0 ? 64 : 8,
 		.ranges = true};
-	struct run r = {.random = {seed}, .stop = UINT32_MAX};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct run r = {.log = begin_log_as(&info), .random = {seed}, .stop = UINT32_MAX};
 
-	assert_ok(nvw_log_create_fd(dup(fd), "test log", &info, &r.w));
-	append(&r, site_record(1, 7, "t.c"));
+	log_sites(&r.log, 1, 7, "t.c");
 	if (chance(&r, 3)) {
 		r.stop = 20 + nvw_random_below(&r.random, 100);
 	}
@@ -302,8 +301,8 @@ static int make_run(uint64_t seed)
 		}
 		step(&r, (unsigned)nvw_random_below(&r.random, 1 + seed % LANES));
 	}
-	assert_ok(nvw_log_close(r.w, nvw_min(r.time, 1000 * r.stop) + 1000));
-	return fd;
+	r.log.time_ps = nvw_min(r.log.time_ps, 1000 * r.stop) + 1000;
+	return log_end(&r.log);
 }
 
 /* ---- Its states ------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See edit_rig.h. */
 #include "edit_rig.h"
+#include "../explored.h"
 #include "../memory_log.h"
 
 #include <string.h>
@@ -58,45 +59,28 @@ static struct nvw_log_record record_of(const struct history *h, const struct eve
 
 int write_log(const struct history *h)
 {
-	struct nvw_log_writer *w;
-	struct nvw_log_record r;
-	const int fd = begin_log("random", POOL_BYTES, &w);
+	struct memory_log log = begin_log("random", POOL_BYTES);
 
-	for (unsigned line = 1; line <= LINE_GROUP; line++) {
-		r = site_record(line, line, "src/r.c");
-		assert_ok(nvw_log_append(w, &r));
-	}
-	r = launch_record(1, GROUP, ITEMS, "random");
+	log_sites(&log, LINE_GROUP, 1, "src/r.c");
 	if (!h->host) {
-		assert_ok(nvw_log_append(w, &r));
+		log_launch(&log, 1, GROUP, ITEMS);
 	}
-	NVW_FOR(i, h->events) {
-		r = record_of(h, &h->event[i]);
-		r.time_ps = 1000 * (i + 1);
-		assert_ok(nvw_log_append(w, &r));
+	NVW_EACH(event, h->event, h->events) {
+		log_append(&log, record_of(h, event));
 	}
-	assert_ok(nvw_log_close(w, 1000 * (h->events + 1)));
-	return fd;
+	return log_end(&log);
 }
 
 void explore(const struct ct_edited *edited, enum ct_model model)
 {
-	static const uint8_t initial[POOL_BYTES];
-	static struct ct_result result;
-	const struct ct_exploration e = {
-		.rules = {.model = model, .unit_bytes = 8, .limits = edited->limits},
-		.log_fd = edited->log_fd,
-		.first_record = edited->first_record,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = note,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
-	};
+	struct ct_exploration e = exploration_of(edited->log_fd, POOL_BYTES, note, model);
 
+	e.rules.limits = edited->limits;
+	e.first_record = edited->first_record;
 	explored->count = 0;
-	assert_ok(ct_explore(&e, NULL, &result));
-	assert_int_equal(result.instants, result.instants_exhausted);
-	ct_result_free(&result);
+	const struct ct_result *const result = explored_by(&e);
+
+	assert_int_equal(result->instants, result->instants_exhausted);
 }
 
 struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_group scope)

@@ -43,17 +43,16 @@ CHECK(judge_stack)
  */
 TEST(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 1, node_off(1), 0x100);
-	log_store(&run, DATA_SITE, 1, node_off(1), 0);
-	log_store(&run, FLAG_SITE, 1, 0, 1);
-	log_store(&run, DATA_SITE, 2, node_off(2), 1);
-	log_store(&run, FLAG_SITE, 2, 0, 2);
+	log_store(&run, DATA_SITE, 1, 0, node_off(1), 0x100);
+	log_store(&run, DATA_SITE, 1, 0, node_off(1), 0);
+	log_store(&run, FLAG_SITE, 1, 0, 0, 1);
+	log_store(&run, DATA_SITE, 2, 0, node_off(2), 1);
+	log_store(&run, FLAG_SITE, 2, 0, 0, 2);
 	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_ACK,
 				 .ack = {.first = 1, .count = 1, .kernel = 1, .work_item = 1}});
-	log_end(&run);
-	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge_stack, 1000, 1);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, log_end(&run), judge_stack, 1000, 1);
 	bool found = false;
 
 	NVW_EACH(finding, r.finding, r.finding_count) {
@@ -96,12 +95,11 @@ CHECK(judge_never)
 /* The first word, then the second, by one work-item. */
 static struct ct_finding of_two_stores(ct_judge judge)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 1, 0, 7);
-	log_store(&run, FLAG_SITE, 1, 64, 7);
-	log_end(&run);
-	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge, 1000, 1);
+	log_store(&run, DATA_SITE, 1, 0, 0, 7);
+	log_store(&run, FLAG_SITE, 1, 0, 64, 7);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, log_end(&run), judge, 1000, 1);
 
 	assert_int_equal(r.finding_count, 1);
 	return r.finding[0];
@@ -141,9 +139,9 @@ CHECK(judge_complete)
 /* A word that one store reserves and the next one completes: earlier, the second would be overwritten. */
 TEST(stores_to_the_same_bytes_are_not_exchanged)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 1, 0, 7);
+	log_store(&run, DATA_SITE, 1, 0, 0, 7);
 	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_STORE,
 				 .store = {.site = FLAG_SITE,
 					 .kernel = 1,
@@ -151,8 +149,7 @@ TEST(stores_to_the_same_bytes_are_not_exchanged)
 					 .bytes = 2,
 					 .off = 6,
 					 .value = 9}});
-	log_end(&run);
-	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge_complete, 1000, 1);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, log_end(&run), judge_complete, 1000, 1);
 
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_ATOMIC);
@@ -182,12 +179,12 @@ CHECK(judge_two)
 
 static struct ct_result of_two_bugs(unsigned jobs)
 {
-	struct hand_log run = log_begin(8);
+	struct memory_log run = log_begin(8);
 
 	log_name_site(&run, THIRD_SITE, 30);
 	log_name_site(&run, FOURTH_SITE, 40);
-	log_store(&run, DATA_SITE, 1, 0, 1);
-	log_store(&run, FLAG_SITE, 1, 64, 1);
+	log_store(&run, DATA_SITE, 1, 0, 0, 1);
+	log_store(&run, FLAG_SITE, 1, 0, 64, 1);
 	NVW_FOR(completed, 2) {
 		log_append(
 			&run, (struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
@@ -198,10 +195,9 @@ static struct ct_result of_two_bugs(unsigned jobs)
 					      .work_items = 1,
 					      .lanes = 1}});
 	}
-	log_store(&run, THIRD_SITE, 2, 256, 1);
-	log_store(&run, FOURTH_SITE, 2, 320, 1);
-	log_end(&run);
-	return explored_under(CT_MODEL_EPOCH, run.fd, judge_two, 1000, jobs);
+	log_store(&run, THIRD_SITE, 2, 0, 256, 1);
+	log_store(&run, FOURTH_SITE, 2, 0, 320, 1);
+	return explored_under(CT_MODEL_EPOCH, log_end(&run), judge_two, 1000, jobs);
 }
 
 TEST(two_causes_behind_one_sentence_are_two_findings)

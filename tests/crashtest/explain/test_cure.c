@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "common/skip.h"
 #include "common/test.h"
+#include "../explored.h"
 #include "../memory_log.h"
 
 #include <nvw/random.h>
@@ -28,64 +29,46 @@ static nvw_off word_at(unsigned line)
 	return 64 * (nvw_off)line;
 }
 
-static void put(struct nvw_log_writer *w, struct nvw_log_record r)
+/* Each line has a word of its own, into which the number of the round goes. */
+static void store(struct memory_log *log, unsigned item, unsigned line, uint64_t round)
 {
-	static uint64_t time_ps;
-
-	r.time_ps = time_ps += 1000;
-	assert_ok(nvw_log_append(w, &r));
+	log_store(log, line, item, item, word_at(line), round);
 }
 
-/* Each line has a word of its own, into which the number of the round goes. */
-static void store(struct nvw_log_writer *w, unsigned item, unsigned line, uint64_t round)
+static struct memory_log begin(unsigned lines, unsigned items)
 {
-	put(w, (struct nvw_log_record){.kind = NVW_LOG_STORE,
-		       .store = {.site = line,
-			       .kernel = 1,
-			       .work_item = item,
-			       .group = item,
-			       .bytes = 8,
-			       .off = word_at(line),
-			       .value = round}});
+	struct memory_log log = begin_log("bugs", POOL_BYTES);
+
+	log_sites(&log, lines, 1, "two.c");
+	log_launch(&log, 1, 1, items);
+	return log;
 }
 
 /* Work-item 0 stores at lines 1 and 2, work-item 1 at 3 and 4, and no barrier is between. */
 static int make_log(void)
 {
-	struct nvw_log_writer *w;
-	const int fd = begin_log("two bugs", POOL_BYTES, &w);
+	struct memory_log log = begin(4, 2);
 
-	for (unsigned line = 1; line <= 4; line++) {
-		put(w, site_record(line, line, "two.c"));
-	}
-	put(w, launch_record(1, 1, 2, "two"));
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		store(w, 0, 1, round);
-		store(w, 1, 3, round);
-		store(w, 0, 2, round);
-		store(w, 1, 4, round);
+		store(&log, 0, 1, round);
+		store(&log, 1, 3, round);
+		store(&log, 0, 2, round);
+		store(&log, 1, 4, round);
 	}
-	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
-	return fd;
+	return log_end(&log);
 }
 
 /* One work-item stores at line 1 and acknowledges at line 2. */
 static int make_acked_log(void)
 {
-	struct nvw_log_writer *w;
-	const int fd = begin_log("acked", POOL_BYTES, &w);
+	struct memory_log log = begin(2, 1);
 
-	for (unsigned line = 1; line <= 2; line++) {
-		put(w, site_record(line, line, "two.c"));
-	}
-	put(w, launch_record(1, 1, 1, "acked"));
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		store(w, 0, 1, round);
-		put(w, (struct nvw_log_record){.kind = NVW_LOG_ACK,
-			       .ack = {.first = round, .count = 1, .kernel = 1, .site = 2}});
+		store(&log, 0, 1, round);
+		log_append(&log, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+					 .ack = {.first = round, .count = 1, .kernel = 1, .site = 2}});
 	}
-	assert_ok(nvw_log_close(w, UINT64_C(1) << 50));
-	return fd;
+	return log_end(&log);
 }
 
 struct law {
@@ -124,19 +107,14 @@ CHECK(judge)
 
 static void cure(struct law law, unsigned jobs, struct ct_result *ret)
 {
-	static const uint8_t initial[POOL_BYTES];
-	const int fd = law.acked ? make_acked_log() : make_log();
-	const struct ct_exploration e = {.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = 8},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge,
-		.context = &law,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = jobs, .timeout_ms = 10000}};
+	struct ct_exploration e =
+		exploration_of(law.acked ? make_acked_log() : make_log(), POOL_BYTES, judge, CT_MODEL_EPOCH);
 
+	e.context = &law;
+	e.options.jobs = jobs;
 	assert_ok(ct_explore(&e, NULL, ret));
 	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, ret));
-	close(fd);
+	close(e.log_fd);
 }
 
 /* A barrier of the work-item between the two lines, wherever it stands. */
@@ -250,33 +228,24 @@ CHECK(judge_rules)
 
 static int log_of_six(unsigned items)
 {
-	struct nvw_log_writer *w;
-	const int fd = begin_log("six", POOL_BYTES, &w);
+	struct memory_log log = begin(LINES, items);
 
 	for (unsigned line = 1; line <= LINES; line++) {
-		put(w, site_record(line, line, "six.c"));
+		store(&log, line % items, line, 1);
 	}
-	put(w, launch_record(1, 1, items, "six"));
-	for (unsigned line = 1; line <= LINES; line++) {
-		store(w, line % items, line, 1);
-	}
-	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
-	return fd;
+	return log_end(&log);
 }
 
 static struct ct_exploration explore_rules(struct rules *r, unsigned jobs)
 {
-	static const uint8_t initial[POOL_BYTES];
+	struct ct_exploration e =
+		exploration_of(log_of_six(r->items), POOL_BYTES, judge_rules, CT_MODEL_EPOCH);
 
 	r->failed = mmap(NULL, SETS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(r->failed != MAP_FAILED);
-	return (struct ct_exploration){.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = 8},
-		.log_fd = log_of_six(r->items),
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge_rules,
-		.context = r,
-		.options = {.states = 20000, .seed = 1, .jobs = jobs, .timeout_ms = 10000}};
+	e.context = r;
+	e.options.jobs = jobs;
+	return e;
 }
 
 static void forget_rules(struct rules *r, const struct ct_exploration *e)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"
+#include "../explored.h"
 #include "../memory_log.h"
 
 #include <check/check.h>
@@ -33,44 +34,26 @@ static nvw_off word_at(unsigned line)
 	return 64 * (nvw_off)line;
 }
 
-static void put(struct nvw_log_writer *w, struct nvw_log_record r, uint64_t *time_ps)
-{
-	r.time_ps = *time_ps += 1000;
-	assert_ok(nvw_log_append(w, &r));
-}
-
-static void put_launch(struct nvw_log_writer *w, unsigned kernel, uint64_t *time_ps)
-{
-	put(w, launch_record(kernel, 1, 32, "needs"), time_ps);
-}
-
 static int make_log(const struct step *step, unsigned count)
 {
-	struct nvw_log_writer *w;
-	uint64_t time_ps = 0;
-	const int fd = begin_log("needs", POOL_BYTES, &w);
+	struct memory_log log = begin_log("needs", POOL_BYTES);
 
-	for (unsigned line = 1; line < LINES; line++) {
-		put(w, site_record(line, line, "need.c"), &time_ps);
-	}
+	log_sites(&log, LINES - 1, 1, "need.c");
 	for (unsigned i = 0, kernel = 0; i < count; i++) {
 		if (step[i].kernel != kernel) {
 			kernel = step[i].kernel;
-			put_launch(w, kernel, &time_ps);
+			log_launch(&log, kernel, 1, 32);
 		}
-		put(w,
-			(struct nvw_log_record){.kind = NVW_LOG_STORE,
-				.store = {.site = step[i].line,
-					.kernel = step[i].kernel,
-					.work_item = step[i].item,
-					.group = step[i].item < GROUPED ? step[i].item : GROUPED,
-					.bytes = step[i].bytes,
-					.off = step[i].off,
-					.value = 1}},
-			&time_ps);
+		log_append(&log, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+					 .store = {.site = step[i].line,
+						 .kernel = step[i].kernel,
+						 .work_item = step[i].item,
+						 .group = step[i].item < GROUPED ? step[i].item : GROUPED,
+						 .bytes = step[i].bytes,
+						 .off = step[i].off,
+						 .value = 1}});
 	}
-	assert_ok(nvw_log_close(w, UINT64_C(1) << 40));
-	return fd;
+	return log_end(&log);
 }
 
 CHECK(judge)
@@ -88,18 +71,11 @@ CHECK(judge)
 
 static void explore(law *is_broken, const struct step *step, unsigned count, struct ct_result *ret)
 {
-	static const uint8_t initial[POOL_BYTES];
-	const int fd = make_log(step, count);
-	const struct ct_exploration e = {.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = 8},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge,
-		.context = &is_broken,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000}};
+	struct ct_exploration e = exploration_of(make_log(step, count), POOL_BYTES, judge, CT_MODEL_EPOCH);
 
+	e.context = &is_broken;
 	assert_ok(ct_explore(&e, NULL, ret));
-	close(fd);
+	close(e.log_fd);
 }
 
 static bool has_line(const struct ct_cause *c, unsigned line)
