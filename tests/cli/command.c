@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See command.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "command.h"
 
-#include <cmocka.h>
-
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,65 +13,53 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
-
 extern char **environ;
 
-static char dir[64];
-
-bool command_begin(void)
+int command_begin(const char *const *variables)
 {
-	if (!getenv("NVWAVE")) {
-		fputs("NVWAVE must name the command (meson test does)\n", stderr);
-		return false;
-	}
-	snprintf(dir, sizeof dir, "/tmp/nvwave-test-XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return false;
-	}
-	setenv("TMPDIR", dir, 1);
-	return true;
+	return shell_begin(variables) || setenv("TMPDIR", dir, 1) ? -1 : 0;
 }
 
-void command_end(void)
+int command_end(void **state)
 {
 	command_remove(".out");
 	command_remove(".err");
-	rmdir(dir);
+	return shell_end(state);
 }
 
-int command_set_up(void **state)
+/* What a word stands for, and behind it *words; NULL: it stands for itself. */
+static const char *meaning_of(const char **words)
 {
-	return command_begin() ? 0 : -1;
-}
+	char name[64];
+	size_t n = 1;
 
-int command_tear_down(void **state)
-{
-	command_end();
-	return 0;
-}
-
-const char *command_dir(void)
-{
-	return dir;
-}
-
-static void path_of(const char *name, char path[256])
-{
-	snprintf(path, 256, "%s/%s", dir, name);
+	if ((*words)[0] == '%' && (*words)[1] == 'D') {
+		*words += 2;
+		return dir;
+	}
+	while ((*words)[0] == '$' && (isupper((*words)[n]) || (*words)[n] == '_')) {
+		n++;
+	}
+	if (n == 1) {
+		return NULL;
+	}
+	snprintf(name, sizeof name, "%.*s", (int)n - 1, *words + 1);
+	*words += n;
+	return getenv(name);
 }
 
 static void expand(const char *words, char *text, size_t room)
 {
 	size_t n = 0;
 
-	for (; *words && n + sizeof dir < room; words++) {
-		if (words[0] == '%' && words[1] == 'D') {
-			n += (size_t)snprintf(text + n, room - n, "%s", dir);
-			words++;
+	while (*words) {
+		const char *const meaning = meaning_of(&words);
+
+		assert_true(n + 1 < room);
+		if (meaning) {
+			n += (size_t)snprintf(text + n, room - n, "%s", meaning);
 		} else {
-			text[n++] = *words;
+			text[n++] = *words++;
 		}
 	}
 	text[n] = 0;
@@ -84,7 +68,7 @@ static void expand(const char *words, char *text, size_t room)
 /* In a process group of its own, so that a signal can be sent to it and its children. */
 pid_t command_start(const char *words)
 {
-	char text[1024], *argv[32] = {getenv("NVWAVE")}, out[256], err[256];
+	char text[4096], *argv[32] = {getenv("NVWAVE")};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	unsigned argc = 1;
@@ -96,11 +80,9 @@ pid_t command_start(const char *words)
 		for (char *c = word; (c = strchr(c, '~')); *c = ' ') {
 		}
 	}
-	path_of(".out", out);
-	path_of(".err", err);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	posix_spawn_file_actions_addopen(&actions, 1, in_dir(".out"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	posix_spawn_file_actions_addopen(&actions, 2, in_dir(".err"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	assert_int_equal(posix_spawn(&pid, argv[0], &actions, &attributes, argv, environ), 0);
@@ -111,11 +93,8 @@ pid_t command_start(const char *words)
 
 void command_read(const char *name, char *to, size_t room)
 {
-	char path[256];
-	FILE *f;
+	FILE *const f = fopen(in_dir(name), "r");
 
-	path_of(name, path);
-	f = fopen(path, "r");
 	to[f ? fread(to, 1, room - 1, f) : 0] = 0;
 	if (f) {
 		fclose(f);
@@ -173,36 +152,32 @@ void command_refuses(const char *words, const char *err)
 
 void command_write(const char *name, const void *bytes, size_t n)
 {
-	char path[256];
-	FILE *f;
+	FILE *const f = fopen(in_dir(name), "w");
 
-	path_of(name, path);
-	f = fopen(path, "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(bytes, 1, n, f), n);
 	fclose(f);
 }
 
-void command_text(const char *name, const char *text)
-{
-	command_write(name, text, strlen(text));
-}
-
 void command_remove(const char *name)
 {
-	char path[256];
+	remove(in_dir(name));
+}
 
-	path_of(name, path);
-	remove(path);
+void command_patch(const char *name, long at, int byte)
+{
+	FILE *const f = fopen(in_dir(name), "r+b");
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, SEEK_SET), 0);
+	assert_int_equal(putc(byte, f), byte);
+	assert_int_equal(fclose(f), 0);
 }
 
 void command_remove_findings(void)
 {
 	for (unsigned i = 1; i < 60; i++) {
-		char name[32];
-
-		snprintf(name, sizeof name, "findings/finding-%u", i);
-		command_remove(name);
+		command_remove(formatted("findings/finding-%u", i));
 	}
 	command_remove("findings");
 }

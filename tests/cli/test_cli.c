@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command as its users meet it: run as a process, its exit status, what it says and what it leaves
  * behind. */
-#include "common/test.h"
-
 #include "command.h"
+#include "common/json.h"
 #include "common/skip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 /* ---- Bad input ----------------------------------------------------------------------------- */
 
@@ -138,23 +135,21 @@ TEST(every_shipped_machine_runs_every_protocol)
 	static const char *const protocols[] = {"vi", "gd", "gh"};
 
 	NVW_FOR(i, 9) {
-		char words[128], names[64];
+		const char *const machine = machines[i / 3], *const protocol = protocols[i % 3];
 
-		snprintf(words, sizeof words, "run kv --count=300 --machine=%s --protocol=%s",
-			machines[i / 3], protocols[i % 3]);
-		snprintf(names, sizeof names, "kv on %s, protocol %s", machines[i / 3], protocols[i % 3]);
-		command_prints(words, names);
+		command_prints(formatted("run kv --count=300 --machine=%s --protocol=%s", machine, protocol),
+			formatted("kv on %s, protocol %s", machine, protocol));
 	}
 }
 
 TEST(a_wrong_machine_file_is_refused_with_its_line)
 {
-	command_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
+	write_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
 	command_refuses("run kv --machine=%D/m.ini", "m.ini:4: nvram.write: 300 has no unit");
-	command_text("m.ini", "[gpu]\ncuss = 8\n");
+	write_text("m.ini", "[gpu]\ncuss = 8\n");
 	command_refuses("run kv --machine=%D/m.ini", "m.ini:2: gpu.cuss is not a key of a machine; did "
 						     "you mean gpu.cus?");
-	command_text("m.ini", "[gpu]\nthis is no line\n");
+	write_text("m.ini", "[gpu]\nthis is no line\n");
 	command_refuses("run kv --machine=%D/m.ini", "m.ini:2:");
 	command_remove("m.ini");
 }
@@ -162,37 +157,32 @@ TEST(a_wrong_machine_file_is_refused_with_its_line)
 TEST(a_machine_that_was_dumped_is_the_same_machine)
 {
 	char first[8192], second[8192];
-	char words[512];
 
-	snprintf(words, sizeof words,
+	command_prints(
 		"run kv --count=10 --set gpu.cus=7 --set gpu.clock=800MHz --set nvram.write=0x100ns --set "
 		"l1.latency=9cycles "
-		"--dump-machine=%s/a.ini",
-		command_dir());
-	command_prints(words, "");
-	snprintf(words, sizeof words, "run kv --count=10 --machine=%s/a.ini --dump-machine=%s/b.ini",
-		command_dir(), command_dir());
-	command_prints(words, "");
+		"--dump-machine=%D/a.ini",
+		"");
+	command_prints("run kv --count=10 --machine=%D/a.ini --dump-machine=%D/b.ini", "");
 	command_read("a.ini", first, sizeof first);
 	command_read("b.ini", second, sizeof second);
 	assert_has(first, "cus = 7");
 	assert_has(first, "write = 256ns");
 	assert_has(first, "latency = 9cycles");
 	assert_string_equal(strchr(first, '\n'), strchr(second, '\n'));
-	command_remove("a.ini");
-	command_remove("b.ini");
+	clean();
 }
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
 TEST(empty_and_malformed_key_files_are_refused)
 {
-	command_text("keys", "");
+	write_text("keys", "");
 	command_refuses("run kv --keys=%D/keys", "keys");
-	command_text("keys", "12\n13\npotato\n");
+	write_text("keys", "12\n13\npotato\n");
 	command_refuses("run kv --keys=%D/keys", "keys:3");
 	command_refuses("run btree --keys=%D/keys", "keys:3");
-	command_text("keys", "12\n13\n14\n");
+	write_text("keys", "12\n13\n14\n");
 	command_prints("run btree --keys=%D/keys", "consistent");
 	command_remove("keys");
 }
@@ -203,71 +193,62 @@ TEST(a_missing_library_is_missed_by_those_alone_who_need_it)
 	const char *const path = getenv("LD_LIBRARY_PATH");
 	char *const before = path ? strdup(path) : NULL;
 
-	command_text("libarchive.so.13", "");
-	command_text("keys", "12\n");
-	setenv("LD_LIBRARY_PATH", command_dir(), 1);
+	write_text("libarchive.so.13", "");
+	write_text("keys", "12\n");
+	setenv("LD_LIBRARY_PATH", dir, 1);
 	command_prints("run kv --count=1", "consistent");
 	command_refuses("run kv --keys=%D/keys", "keys: cannot be read without libarchive.so.13");
 	before ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH");
 	free(before);
-	command_remove("libarchive.so.13");
-	command_remove("keys");
+	clean();
+}
+
+static json_t *json_of(const char *words)
+{
+	json_t *const o = json_loads(command_run(words)->out, 0, NULL);
+
+	assert_non_null(o);
+	return o;
 }
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
 TEST(json_of_run_and_crash_has_what_is_promised)
 {
-	json_error_t error;
-	json_t *root = json_loads(command_run("run kv --count=200 --output-format=json")->out, 0, &error);
-
-	assert_non_null(root);
-	static const char *const members[] = {"workload", "machine", "protocol", "seed", "sim_time_ns",
+	static const char *const of_run[] = {"workload", "machine", "protocol", "seed", "sim_time_ns",
 		"work_item_ops", "host_seconds", "stats"};
-
-	NVW_EACH(member, members, NVW_COUNT(members)) {
-		assert_non_null(json_object_get(root, *member));
-	}
-	json_decref(root);
-	root = json_loads(
-		command_run("crash btree --count=100 --states=500 --output-format=json")->out, 0, &error);
-	assert_non_null(root);
-	assert_string_equal(json_string_value(json_object_get(root, "verdict")), "consistent");
-	static const char *const crash_members[] = {
+	static const char *const of_crash[] = {
 		"mode", "states_tested", "states_distinct", "host_seconds", "findings"};
+	json_auto_t *run = json_of("run kv --count=200 --output-format=json"),
+		    *crash = json_of("crash btree --count=100 --states=500 --output-format=json");
 
-	NVW_EACH(member, crash_members, NVW_COUNT(crash_members)) {
-		assert_non_null(json_object_get(root, *member));
+	for_each(member, of_run) {
+		assert_non_null(json_at(run, *member));
 	}
-	json_decref(root);
+	assert_string_equal(text_at(crash, "verdict"), "consistent");
+	for_each(member, of_crash) {
+		assert_non_null(json_at(crash, *member));
+	}
 }
 
 TEST(a_run_is_told_in_a_few_lines_with_units)
 {
-	static const char *const rows[] = {"\nmemory accesses      ", "\nNVRAM                ",
-		"\npersistent stores    ", " of work-groups, 0 of kernels; they waited ", "\nkv.operations ",
-		"\nevery statistic: --statistics\n"};
-	json_error_t error;
-	json_t *const root =
-		json_loads(command_run("run kv --count=100 --output-format=json")->out, 0, &error);
-	const json_t *const stats = json_object_get(root, "stats");
+	json_auto_t *root = json_of("run kv --count=100 --output-format=json");
+	const json_t *const stats = json_at(root, "stats");
 	const long long misses = json_integer_value(json_object_get(stats, "l1.load_misses")),
 			loads = misses + json_integer_value(json_object_get(stats, "l1.load_hits"));
 	unsigned lines = 0;
-	char row[80];
 
-	assert_in_range(json_integer_value(json_object_get(stats, "sim_time")), 1000000, 999999999);
+	assert_in_range(integer_at(stats, "sim_time"), 1000000, 999999999);
 	const struct command_outcome *const o = command_run("run kv --count=100");
 
 	assert_int_equal(o->status, 0);
-	snprintf(row, sizeof row, "\nsimulated time       %.4g us\n",
-		(double)json_integer_value(json_object_get(stats, "sim_time")) / 1e6);
-	assert_has(o->out, row);
-	snprintf(row, sizeof row, "\nL1 misses            %lld of %lld loads (", misses, loads);
-	assert_has(o->out, row);
-	for_each(row, rows) {
-		assert_has(o->out, *row);
-	}
+	assert_has(o->out,
+		formatted("\nsimulated time       %.4g us\n", (double)integer_at(stats, "sim_time") / 1e6),
+		formatted("\nL1 misses            %lld of %lld loads (", misses, loads),
+		"\nmemory accesses      ", "\nNVRAM                ", "\npersistent stores    ",
+		" of work-groups, 0 of kernels; they waited ", "\nkv.operations ",
+		"\nevery statistic: --statistics\n");
 	assert_lacks(o->out, "\nstore_buffer.forwards ");
 	for (const char *at = o->out; (at = strchr(at, '\n')) != NULL; at++) {
 		lines++;
@@ -276,7 +257,6 @@ TEST(a_run_is_told_in_a_few_lines_with_units)
 	/* There is nothing to say about the persistence of what keeps nothing. */
 	assert_lacks(command_run("run sgemm --rows=32 --columns=48 --inner=16")->out, "persist barriers");
 	command_refuses("run kv --count=9 --statistics --output-format=json", "--statistics has no effect");
-	json_decref(root);
 }
 
 TEST(statistics_are_lines_between_markers)
@@ -284,12 +264,9 @@ TEST(statistics_are_lines_between_markers)
 	const struct command_outcome *const o = command_run("run kv --count=100 --statistics");
 
 	assert_int_equal(o->status, 0);
-	assert_has(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time ");
-	assert_has(o->out, "  # simulated time of the measured part (ps)\n");
-	assert_has(o->out, "\nhost_seconds ");
-	assert_has(o->out, "\nhost_op_rate ");
-	assert_has(o->out, "\nhost_mem_usage ");
-	assert_has(o->out, "\n---------- End Simulation Statistics   ----------\n");
+	assert_has(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time ",
+		"  # simulated time of the measured part (ps)\n", "\nhost_seconds ", "\nhost_op_rate ",
+		"\nhost_mem_usage ", "\n---------- End Simulation Statistics   ----------\n");
 }
 
 TEST(host_readers_are_measured_beside_the_kernels)
@@ -305,13 +282,10 @@ TEST(host_readers_are_measured_beside_the_kernels)
 		const struct command_outcome *const o = command_run(*given);
 
 		assert_int_equal(o->status, 0);
-		assert_has(o->out, ": consistent, for host readers too\n");
-		assert_has(o->out, "\nhost_readers.gpu_operations                   600 ");
+		assert_has(o->out, ": consistent, for host readers too\n",
+			"\nhost_readers.gpu_operations                   600 ");
 		for_each(row, rows) {
-			char line[64];
-
-			snprintf(line, sizeof line, "\nhost_readers.%s ", *row);
-			assert_has(o->out, line);
+			assert_has(o->out, formatted("\nhost_readers.%s ", *row));
 		}
 	}
 }
@@ -321,13 +295,12 @@ TEST(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests)
 	static const char *const scopes[] = {"workgroup", "kernel"};
 
 	for_each(row, scopes) {
-		char words[160];
-
-		snprintf(words, sizeof words,
-			"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 "
-			"--group-size=64 --scope=%s",
-			*row);
-		command_prints(words, ": consistent");
+		command_prints(
+			formatted(
+				"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 "
+				"--group-size=64 --scope=%s",
+				*row),
+			": consistent");
 	}
 	command_refuses("crash btree --barriers=paper --undo=off", "a crash may break the tree");
 	command_refuses("run btree --barriers=paper", "give --undo=off");
@@ -351,94 +324,59 @@ TEST(host_readers_are_refused_where_nothing_is_served)
 
 TEST(races_are_told_with_their_source_lines_and_end_in_exit_status_1)
 {
-	json_error_t error;
-	const json_t *races, *pair;
-	json_t *root;
-
 	command_prints("run kv --count=500 --check=races", "\nraces: none under HRF-indirect\n");
 	command_prints("run btree --count=500 --check=races --protocol=hlrc", "\nraces: none under DRF\n");
 	command_prints("run kv --count=500 --check=races:drf", "\nraces: none under DRF\n");
 	command_expect(RACING, 1, "then   workloads/kv/kernel.c:", "");
-	root = json_loads(command_run(RACING " --output-format=json")->out, 0, &error);
-	assert_non_null(root);
-	races = json_object_get(root, "races");
-	assert_string_equal(json_string_value(json_object_get(races, "model")), "HRF-indirect");
-	assert_true(json_integer_value(json_object_get(races, "count")) > 0);
-	pair = json_array_get(json_object_get(races, "pairs"), 0);
-	assert_string_equal(json_string_value(json_object_get(pair, "kind")), "data");
-	assert_string_equal(json_string_value(json_object_get(json_object_get(pair, "first"), "file")),
-		"workloads/kv/kernel.c");
-	assert_true(json_integer_value(json_object_get(json_object_get(pair, "then"), "line")) > 0);
-	json_decref(root);
+	json_auto_t *root = json_of(RACING " --output-format=json");
+	const json_t *const races = json_at(root, "races");
+
+	assert_string_equal(text_at(races, "model"), "HRF-indirect");
+	assert_true(integer_at(races, "count") > 0);
+	assert_string_equal(text_at(races, "pairs.0.kind"), "data");
+	assert_string_equal(text_at(races, "pairs.0.first.file"), "workloads/kv/kernel.c");
+	assert_true(integer_at(races, "pairs.0.then.line") > 0);
 }
 
 TEST(looking_for_races_changes_nothing_else)
 {
-	json_error_t error;
-	json_t *const without = json_loads(
-		command_run("run btree --count=500 --preload=500 --output-format=json")->out, 0, &error);
-	json_t *const with = json_loads(
-		command_run("run btree --count=500 --preload=500 --output-format=json --check=races")->out, 0,
-		&error);
+#define RUN "run btree --count=500 --preload=500 --output-format=json"
+	json_auto_t *without = json_of(RUN), *with = json_of(RUN " --check=races");
 
-	assert_non_null(without);
-	assert_non_null(with);
-	assert_true(
-		json_equal(json_object_get(without, "sim_time_ns"), json_object_get(with, "sim_time_ns")));
-	assert_true(json_equal(
-		json_object_get(without, "work_item_ops"), json_object_get(with, "work_item_ops")));
-	assert_null(json_object_get(without, "races"));
-	json_decref(without);
-	json_decref(with);
+	assert_true(json_equal(json_at(without, "sim_time_ns"), json_at(with, "sim_time_ns")));
+	assert_true(json_equal(json_at(without, "work_item_ops"), json_at(with, "work_item_ops")));
+	assert_null(json_at(without, "races"));
 }
 
 TEST(a_real_key_trace_runs_as_it_is)
 {
 	const char *const shared = getenv("SHARED_DATA");
-	char path[512], words[1024];
+	char path[512];
 
 	skip_if_sanitized();
 	snprintf(path, sizeof path, "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
 	if (access(path, R_OK) != 0) {
 		skip_test("%s is not here", path);
 	}
-	snprintf(words, sizeof words, "run kv --keys=%s --output-format=json", path);
-	command_prints(words, "\"kv.operations\": 135702");
+	command_prints(formatted("run kv --keys=%s --output-format=json", path), "\"kv.operations\": 135702");
 }
 
 /* A model that forbids what every machine does: exit status 1; a mistake in the text: 2, with its line. */
 TEST(litmus_tests_have_verdicts_and_exit_statuses)
 {
-	static const char *const texts[][2] = {
-		{"good.litmus", "test a\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==0\nverdict forbidden\n"},
-		{"bad.litmus", "test b\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==1\nverdict forbidden\n"},
-		{"wrong.litmus", "test c\nmodel HRF\nP0@wg0{W(plain) x=}\n"},
-	};
-	char path[3][96], words[256];
-
-	NVW_FOR(i, 3) {
-		FILE *f;
-
-		snprintf(path[i], sizeof path[i], "%s/%s", command_dir(), texts[i][0]);
-		f = fopen(path[i], "w");
-		assert_non_null(f);
-		fputs(texts[i][1], f);
-		fclose(f);
-	}
-	snprintf(words, sizeof words, "litmus %s --protocol=each --brief", path[0]);
-	command_prints(words, "a under hlrc-scoped: ok");
-	snprintf(words, sizeof words, "litmus %s --output-format=json", path[1]);
-	command_expect(words, 1, "\"verdict\": \"FORBIDDEN SEEN\"", "");
-	snprintf(words, sizeof words, "litmus %s", path[2]);
-	command_refuses(words, "wrong.litmus:3: expected a number or a register, found \"}\"");
-	snprintf(words, sizeof words, "litmus %s --protocol=hrlc", path[0]);
-	command_refuses(words, "did you mean hlrc?");
-	snprintf(words, sizeof words, "litmus %s --test=zzz", path[0]);
-	command_refuses(words, "no test's name contains \"zzz\"");
+	write_text(
+		"good.litmus", "test a\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==0\nverdict forbidden\n");
+	write_text(
+		"bad.litmus", "test b\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==1\nverdict forbidden\n");
+	write_text("wrong.litmus", "test c\nmodel HRF\nP0@wg0{W(plain) x=}\n");
+	command_prints("litmus %D/good.litmus --protocol=each --brief", "a under hlrc-scoped: ok");
+	command_expect("litmus %D/bad.litmus --output-format=json", 1, "\"verdict\": \"FORBIDDEN SEEN\"", "");
+	command_refuses(
+		"litmus %D/wrong.litmus", "wrong.litmus:3: expected a number or a register, found \"}\"");
+	command_refuses("litmus %D/good.litmus --protocol=hrlc", "did you mean hlrc?");
+	command_refuses("litmus %D/good.litmus --test=zzz", "no test's name contains \"zzz\"");
 	command_refuses("litmus", "expected .litmus files");
-	NVW_EACH(one, path, 3) {
-		unlink(*one);
-	}
+	clean();
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

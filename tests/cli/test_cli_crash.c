@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Crash tests as the users of the command meet them: verdicts, saved findings, shards, logs. */
-#include "common/test.h"
-
 #include "command.h"
+#include "common/json.h"
 #include "common/skip.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 TEST(an_inconsistency_is_exit_status_1_with_the_source_lines)
 {
@@ -26,13 +22,11 @@ TEST(an_inconsistency_is_exit_status_1_with_the_source_lines)
 /* The state is worked on again when it is replayed. */
 TEST(a_state_fails_after_going_on_and_is_replayed_so)
 {
-	char line[512];
-
 	command_prints("crash kv --count=64 --states=100 --cures=off --and-then=3 --crash-again",
 		"by up to 3 operations: 100 states, judged again, also after a crash on the way");
 	command_prints(
 		"crash kv --count=64 --cures=off", "worked on after recovery, by up to 4 operations: ");
-	assert_null(strstr(command_run("crash kv --count=64 --cures=off --and-then=0")->out, "worked on"));
+	assert_lacks(command_run("crash kv --count=64 --cures=off --and-then=0")->out, "worked on");
 	command_refuses("crash kv --crash-again --shard=1/2", "--crash-again needs --and-then=N");
 	command_refuses("crash kv --crash-again --and-then=0", "--crash-again needs --and-then=N");
 	command_prints("crash kv --count=64 --states=100 --oracle=robust", "judged by what was read");
@@ -43,20 +37,17 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 	command_refuses("crash kv --oracle=robust --and-then=4", "--and-then has no effect");
 	command_refuses("crash kv --oracle=replay", "--oracle=replay is for programs");
 	command_refuses("crash kv --and-then=some", "--and-then: expected a number of operations");
-	snprintf(line, sizeof line,
-		"crash %s --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%%D/findings",
-		getenv("PLACES_WORKLOAD"));
-	command_expect(line, 1, "after recovery, and going on: ", "");
+	command_expect(
+		"crash $PLACES_WORKLOAD --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%D/findings",
+		1, "after recovery, and going on: ", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, and going on: ", "");
 	command_remove("findings/finding-1");
-	snprintf(line, sizeof line,
-		"crash %s --mutate=hasty --cures=off --and-then=4 --crash-again --save=%%D/findings",
-		getenv("PLACES_WORKLOAD"));
-	command_expect(line, 1, "after recovery, going on and a second crash ", "");
+	command_expect(
+		"crash $PLACES_WORKLOAD --mutate=hasty --cures=off --and-then=4 --crash-again --save=%D/findings",
+		1, "after recovery, going on and a second crash ", "");
 	command_expect(
 		"replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, going on and a second", "");
-	command_remove("findings/finding-1");
-	command_remove("findings");
+	clean();
 }
 
 #define BROKEN                                                                        \
@@ -81,14 +72,8 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 
 	command_expect(BROKEN " --html=%D/page.html", 1, "INCONSISTENT", "");
 	command_read("page.html", page, sizeof page);
-	static const char *const parts[] = {"INCONSISTENT", "made by nvwave ", "id=\"finding-1\"",
-		"Before the crash", "Words that matter", "insert.c:", "</html>"};
-
-	NVW_EACH(part, parts, NVW_COUNT(parts)) {
-		if (!strstr(page, *part)) {
-			fail_msg("the page lacks %s", *part);
-		}
-	}
+	assert_has(page, "INCONSISTENT", "made by nvwave ", "id=\"finding-1\"", "Before the crash",
+		"Words that matter", "insert.c:", "</html>");
 	assert_lacks(page, "<script");
 	assert_lacks(page, "src=");
 	command_remove("page.html");
@@ -99,13 +84,10 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 
 static uint64_t sum_of(const char *text, const char *name)
 {
-	json_error_t error;
-	json_t *const root = json_loads(text, 0, &error);
-	const uint64_t n = (uint64_t)json_integer_value(json_object_get(root, name));
+	json_auto_t *root = json_loads(text, 0, NULL);
 
 	assert_non_null(root);
-	json_decref(root);
-	return n;
+	return (uint64_t)integer_at(root, name);
 }
 
 TEST(shards_together_are_the_whole)
@@ -116,29 +98,21 @@ TEST(shards_together_are_the_whole)
 		       distinct = sum_of(report, "states_distinct");
 
 	for (unsigned i = 1; i <= 3; i++) {
-		char words[256], name[32];
-
-		snprintf(words, sizeof words, BROKEN " --output-format=json --shard=%u/3", i);
-		snprintf(name, sizeof name, "part-%u", i);
-		command_text(name, command_run(words)->out);
+		write_text(formatted("part-%u", i),
+			command_run(formatted(BROKEN " --output-format=json --shard=%u/3", i))->out);
 	}
 	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
 	command_refuses("crash --merge %D/part-1 %D/part-3", "shard 2 of 3 is missing");
 	command_refuses("crash --merge %D/part-1 %D/part-1", "given twice");
-	char words[256];
-
-	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json",
-		command_dir(), command_dir(), command_dir());
-	const char *const merged = command_run(words)->out;
+	const char *const merged =
+		command_run("crash --merge %D/part-1 %D/part-2 %D/part-3 --output-format=json")->out;
 
 	assert_int_equal(sum_of(merged, "states_failing"), failing);
 	assert_int_equal(sum_of(merged, "states_distinct"), distinct);
-	assert_non_null(strstr(merged, "\"newest\": \"0x")); /* the words of a finding */
-	assert_null(strstr(merged, "\"lost_event\": 0,"));
+	assert_has(merged, "\"newest\": \"0x"); /* the words of a finding */
+	assert_lacks(merged, "\"lost_event\": 0,");
 	/* a report whose names are numbers */
-	snprintf(words, sizeof words, "sed -i 's/\"kind\": \"[a-z ]*\"/\"kind\": 99/' %s/part-?",
-		command_dir());
-	assert_int_equal(system(words), 0);
+	succeeds("sed -i 's/\"kind\": \"[a-z ]*\"/\"kind\": 99/' part-?");
 	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
 	command_remove("part-1");
 	command_remove("part-2");
@@ -150,48 +124,27 @@ TEST(shards_together_are_the_whole)
 TEST(an_interrupted_exploration_goes_on_where_it_was)
 {
 	skip_if_sanitized();
-	static const char whole[] =
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-		"--states=40000";
-	const uint64_t distinct = sum_of(
-		command_run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-			    "--states=40000 --output-format=json")
-			->out,
-		"states_distinct");
-	char words[256], path[96];
+#define WHOLE                                                                                             \
+	"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch --states=40000 " \
+	"--output-format=json"
+	const uint64_t distinct = sum_of(command_run(WHOLE)->out, "states_distinct");
 	unsigned interrupted = 0;
 
-	snprintf(path, sizeof path, "%s/checkpoint", command_dir());
-	snprintf(words, sizeof words, "%s --resume=%s --output-format=json", whole, path);
 	NVW_FOR(i, 2) {
-		const pid_t pid = fork();
+		const pid_t pid = command_start(WHOLE " --resume=%D/checkpoint");
 
-		if (pid == 0) {
-			char *argv[16] = {getenv("NVWAVE")};
-			unsigned argc = 1;
-
-			for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-				argv[argc++] = word;
-			}
-			if (!freopen("/dev/null", "w", stdout)) {
-				_exit(3);
-			}
-			execv(argv[0], argv);
-			_exit(3);
-		}
 		usleep(100000);
 		kill(pid, SIGINT);
-		int status;
-
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		interrupted += access(path, F_OK) == 0;
+		command_wait(pid);
+		interrupted += access(in_dir("checkpoint"), F_OK) == 0;
 	}
-	assert_int_equal(sum_of(command_run(words)->out, "states_distinct"), distinct);
-	assert_int_not_equal(access(path, F_OK), 0);
+	assert_int_equal(
+		sum_of(command_run(WHOLE " --resume=%D/checkpoint")->out, "states_distinct"), distinct);
+	assert_int_not_equal(access(in_dir("checkpoint"), F_OK), 0);
 	if (interrupted == 0) {
 		print_message("# the exploration was too quick to be interrupted\n");
 	}
-	command_text("checkpoint", "NVWCKPT and then something else");
+	write_text("checkpoint", "NVWCKPT and then something else");
 	command_refuses("crash btree --count=50 --resume=%D/checkpoint", "remove the file to start again");
 	command_remove("checkpoint");
 }
@@ -228,12 +181,11 @@ TEST(a_pool_on_two_nvram_devices_is_crash_tested_as_one)
 	" --set=nvram.write=1us --set=nvram.domain=device --set=nvram2.write=100ns" \
 	" --set=nvram2.domain=adr"
 	static const char *const placed[] = {"crash btree " TWO_NVRAM, "crash btree " TWO_NVRAM SWAPPED};
-	char line[512];
 
 	for_each(row, placed) {
 		command_prints(*row, "CONSISTENT   all ");
-		snprintf(line, sizeof line, "%s --mutate=update-before-log --cures=off", *row);
-		command_expect(line, 1, "INCONSISTENT", "");
+		command_expect(
+			formatted("%s --mutate=update-before-log --cures=off", *row), 1, "INCONSISTENT", "");
 	}
 	command_prints("crash btree " TWO_NVRAM " --mode=kill --states=3", "NO FAILURE FOUND in 3 kills");
 	command_prints("run kv --machine=two-nvram --count=200 --output-format=json", "\"domain\": \"adr, "
@@ -279,22 +231,20 @@ TEST(every_state_of_a_small_run_is_accounted_for)
 /* No time is later than the run, which the set-up is no part of. */
 static void expect_times_within_the_run(const char *line)
 {
-	json_t *const o = json_loads(command_run(line)->out, 0, NULL);
-	const json_t *const findings = json_object_get(o, "findings"), *k;
-	const double run = json_real_value(json_object_get(o, "sim_time_ns"));
+	json_auto_t *o = json_loads(command_run(line)->out, 0, NULL);
+	const double run = json_real_value(json_at(o, "sim_time_ns"));
+	const json_t *k;
 	size_t i;
 
-	assert_true(run > 0 && json_array_size(findings) > 0);
-	json_array_foreach(findings, i, k)
+	assert_true(run > 0 && size_at(o, "findings") > 0);
+	json_array_foreach(json_at(o, "findings"), i, k)
 	{
-		assert_in_range(
-			json_integer_value(json_object_get(k, "first_time_ps")), 1, (uint64_t)(1000 * run));
+		assert_in_range(integer_at(k, "first_time_ps"), 1, (uint64_t)(1000 * run));
 	}
-	json_array_foreach(json_object_get(o, "intervals"), i, k)
+	json_array_foreach(json_at(o, "intervals"), i, k)
 	{
-		assert_true(json_real_value(json_object_get(k, "until_ns")) <= run);
+		assert_true(json_real_value(json_at(k, "until_ns")) <= run);
 	}
-	json_decref(o);
 }
 
 TEST(every_time_of_a_report_counts_from_the_end_of_the_set_up)
@@ -306,8 +256,8 @@ TEST(every_time_of_a_report_counts_from_the_end_of_the_set_up)
 	expect_times_within_the_run(
 		LONG_SET_UP "--mode=observed --states=400 --cures=off --html=%D/page.html");
 	command_read("page.html", page, sizeof page);
-	assert_has(page, "&minus;"); /* a store of the set-up, by a work-item of the same number */
-	assert_has(page, "times count from the end of the set-up");
+	assert_has(page, "&minus;", /* a store of the set-up, by a work-item of the same number */
+		"times count from the end of the set-up");
 	command_remove("page.html");
 	expect_times_within_the_run(LONG_SET_UP "--mode=kill --states=30");
 }
@@ -318,23 +268,19 @@ TEST(a_finding_that_is_gone_passes)
 	static char image[4097];
 
 	memset(image, 'x', 4096);
-	command_text("image", image);
-	command_text("a.log",
+	write_text("image", image);
+	write_text("a.log",
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x41;0x8|FLUSH;0x10000;0x40|"
 		"FENCE|STOP");
-	command_text("check", "grep -q A \"$1\" || { echo the store is lost; exit 1; }\n");
+	write_text("check", "grep -q A \"$1\" || { echo the store is lost; exit 1; }\n");
 	command_expect(
 		"crash --store-log=%D/a.log --image=%D/image --check=sh${IFS}%D/check --save=%D/findings", 1,
 		"the store is lost", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   the store is lost", "");
-	command_text("check", "exit 0\n");
+	write_text("check", "exit 0\n");
 	command_prints("replay %D/findings/finding-1", "PASSES   the state passes");
 	command_prints("replay %D/findings/finding-1 --output-format=json", "\"verdict\": \"passes\"");
-	command_remove("findings/finding-1");
-	command_remove("findings");
-	command_remove("check");
-	command_remove("a.log");
-	command_remove("image");
+	clean();
 }
 
 /*
@@ -351,8 +297,8 @@ TEST(a_sample_in_which_nothing_fails_is_not_consistent)
 	command_prints(WIDE " --output-format=json", "\"verdict\": \"not-refuted\"");
 	command_prints(WIDE " --html=%D/page.html", "NO FAILURE FOUND in 57 of 2^72 states");
 	command_read("page.html", page, sizeof page);
-	assert_has(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>");
-	assert_has(page, "<p>NO FAILURE FOUND in 57 of 2^72 states");
+	assert_has(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>",
+		"<p>NO FAILURE FOUND in 57 of 2^72 states");
 	command_remove("page.html");
 	command_prints("crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 "
 		       "--states=50 "
@@ -381,20 +327,13 @@ TEST(a_sample_in_which_nothing_fails_is_not_consistent)
 
 TEST(the_tutorial_finds_its_bug_and_mends_it)
 {
-	char words[512];
-
-	snprintf(words, sizeof words, "run %s", getenv("TUTORIAL_QUEUE"));
-	command_prints(words, "tutorial-queue on gope18");
-	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", getenv("TUTORIAL_QUEUE"));
-	const struct command_outcome *const o = command_run(words);
+	command_prints("run $TUTORIAL_QUEUE", "tutorial-queue on gope18");
+	const struct command_outcome *const o = command_run("crash $TUTORIAL_QUEUE --mutate=forget-barrier");
 
 	assert_int_equal(o->status, 1);
-	assert_has(o->out, "is committed, but not all of its payload");
-	assert_has(o->out, "queue.c:");
-	snprintf(words, sizeof words, "crash %s", getenv("TUTORIAL_QUEUE"));
-	command_prints(words, "CONSISTENT   all ");
-	snprintf(words, sizeof words, "crash %s --model=epoch", getenv("TUTORIAL_QUEUE"));
-	command_prints(words, "CONSISTENT   all 2^");
+	assert_has(o->out, "is committed, but not all of its payload", "queue.c:");
+	command_prints("crash $TUTORIAL_QUEUE", "CONSISTENT   all ");
+	command_prints("crash $TUTORIAL_QUEUE --model=epoch", "CONSISTENT   all 2^");
 }
 
 TEST(a_refused_store_says_the_real_limit)
@@ -407,17 +346,16 @@ TEST(a_refused_store_says_the_real_limit)
 	memset(value, '1', sizeof value - 1);
 	value[sizeof value - 1] = 0;
 	memset(log, 'x', 4096);
-	command_text("image", log);
+	write_text("image", log);
 	snprintf(log, sizeof log,
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1001|STOP", value);
-	command_text("a.log", log);
+	write_text("a.log", log);
 	command_refuses(command, "expected a size from 0x1 to 0x1000 (4096 bytes), found \"0x1001");
 	snprintf(log, sizeof log,
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1000|STOP", value);
-	command_text("a.log", log);
+	write_text("a.log", log);
 	command_prints(command, "1 store, ");
-	command_remove("a.log");
-	command_remove("image");
+	clean();
 }
 
 TEST(logs_are_written_and_dumped)
@@ -427,4 +365,4 @@ TEST(logs_are_written_and_dumped)
 	command_remove("a.nvl");
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools as the users of the command meet them: kept, inspected, recovered, refused. */
-#include "common/test.h"
-
 #include "command.h"
 
 #include <signal.h>
@@ -33,11 +31,6 @@ TEST(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together)
 	assert_int_equal(command_files(), 0);
 }
 
-static void pool_path(char *path, size_t n)
-{
-	snprintf(path, n, "%s/a.pool", command_dir());
-}
-
 TEST(a_pool_is_kept_inspected_and_recovered)
 {
 	command_prints("run kv --count=300 --pool=%D/a.pool", "consistent");
@@ -50,9 +43,9 @@ TEST(a_pool_is_kept_inspected_and_recovered)
 	assert_int_equal(command_files(), 0);
 }
 
-static uint64_t hash_file(const char *path)
+static uint64_t hash_of_pool(void)
 {
-	FILE *const f = fopen(path, "rb");
+	FILE *const f = fopen(in_dir("a.pool"), "rb");
 	uint64_t hash = 14695981039346656037u;
 	int c;
 
@@ -63,89 +56,63 @@ static uint64_t hash_file(const char *path)
 	return hash;
 }
 
-static void patch(const char *path, long at, int byte)
+static void assert_refused(const char *message)
 {
-	FILE *const f = fopen(path, "r+b");
+	const uint64_t hash = hash_of_pool();
 
-	fseek(f, at, SEEK_SET);
-	putc(byte, f);
-	fclose(f);
-}
-
-/* Damages both header pages. */
-static void patch_both(const char *path, long at, int byte)
-{
-	patch(path, at, byte);
-	patch(path, at + 4096, byte);
+	command_refuses("recover %D/a.pool", message);
+	assert_int_equal(command_run("inspect %D/a.pool")->status, 2);
+	assert_int_equal(hash_of_pool(), hash);
+	command_remove("a.pool");
 }
 
 TEST(damaged_pools_are_refused_and_not_touched)
 {
-	char path[128], words[256];
-	uint64_t hash;
+	static const struct {
+		const char *message;
+		long at;
+		int byte;
+		bool in_both; /* of the header's pages */
+	} damages[] = {{"no pool header", 0, 'X', true}, {"version", 8, 9, true}, {"damaged", 60, 0x5a, true},
+		{"broken seal", 8192 + 64, 0x77, false} /* of the epoch status table */};
 
-	pool_path(path, sizeof path);
-	NVW_FOR(i, 5) {
-		static const char *const messages[] = {
-			"no pool header", "version", "damaged", "expected", "broken seal"};
-
+	for_each(damage, damages) {
 		command_prints("run kv --count=50 --pool=%D/a.pool", "");
-		switch (i) {
-		case 0:
-			patch_both(path, 0, 'X');
-			break;
-		case 1:
-			patch_both(path, 8, 9);
-			break;
-		case 2:
-			patch_both(path, 60, 0x5a);
-			break;
-		case 3:
-			assert_int_equal(truncate(path, 20000), 0);
-			break;
-		case 4:
-			patch(path, 8192 + 64, 0x77);
-			break; /* the epoch status table */
+		command_patch("a.pool", damage->at, damage->byte);
+		if (damage->in_both) {
+			command_patch("a.pool", damage->at + 4096, damage->byte);
 		}
-		hash = hash_file(path);
-		snprintf(words, sizeof words, "recover %s", path);
-		command_refuses(words, messages[i]);
-		snprintf(words, sizeof words, "inspect %s", path);
-		assert_int_equal(command_run(words)->status, 2);
-		assert_int_equal(hash_file(path), hash);
-		unlink(path);
+		assert_refused(damage->message);
 	}
-	command_text("a.pool", "");
+	command_prints("run kv --count=50 --pool=%D/a.pool", "");
+	assert_int_equal(truncate(in_dir("a.pool"), 20000), 0);
+	assert_refused("expected");
+	write_text("a.pool", "");
 	command_refuses("recover %D/a.pool", "empty");
-	command_text("a.pool", "foreign bytes\n");
+	write_text("a.pool", "foreign bytes\n");
 	command_refuses("recover %D/a.pool", "no pool header");
 	command_remove("a.pool");
 }
 
 TEST(one_damaged_header_is_mended_from_its_copy)
 {
-	char path[128];
-
-	pool_path(path, sizeof path);
 	command_prints("run kv --count=50 --pool=%D/a.pool", "");
-	patch(path, 40, 0x11);
+	command_patch("a.pool", 40, 0x11);
 	command_prints("recover %D/a.pool", "header restored from its copy");
 	command_prints("recover %D/a.pool", "0 words written");
-	unlink(path);
+	command_remove("a.pool");
 }
 
 TEST(a_pool_in_use_is_refused)
 {
-	char path[128];
 	struct nvw_pool *pool;
 
-	pool_path(path, sizeof path);
 	command_prints("run kv --count=50 --pool=%D/a.pool", "");
-	assert_ok(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
+	assert_ok(nvw_pool_open(in_dir("a.pool"), NVW_POOL_WRITE, &pool));
 	command_refuses("recover %D/a.pool", "in use by another process");
 	nvw_pool_close(pool);
 	command_prints("recover %D/a.pool", "");
-	unlink(path);
+	command_remove("a.pool");
 }
 
 TEST(a_full_disk_is_reported_and_leaves_nothing)
@@ -161,4 +128,4 @@ TEST(a_full_disk_is_reported_and_leaves_nothing)
 	assert_int_equal(command_files(), 0);
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command is given to read: folders, devices and pipes in the place of files, and files that lie. */
-#include "common/test.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +43,8 @@ static void each_reader_refuses(const char *path, const char *message)
 {
 	command_write("image", "", 1);
 	NVW_EACH(reader, readers, READERS) {
-		char words[512];
+		const char *const words = formatted(*reader, path);
 
-		snprintf(words, sizeof words, *reader, path);
 		if (takes_folders(words) && !strcmp(path, "%D")) {
 			continue;
 		}
@@ -71,19 +68,13 @@ TEST(an_error_of_reading_is_not_the_end_of_the_file)
 	static const unsigned of_whole_files[] = {0, 1, 2, 3, 4, 7, 8, 9};
 
 	for_each(reader, of_whole_files) {
-		char words[512];
-
-		snprintf(words, sizeof words, readers[*reader], "/proc/self/mem");
-		command_refuses(words, "Input/output error");
+		command_refuses(formatted(readers[*reader], "/proc/self/mem"), "Input/output error");
 	}
 }
 
 TEST(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for)
 {
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/pipe", command_dir());
-	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
 	command_refuses("inspect %D/pipe", "found a pipe");
 	command_refuses("run mutex --machine=%D/pipe", "no process has this pipe open for writing");
 	command_refuses("run kv --keys=%D/pipe", "no process has this pipe open for writing");
@@ -95,14 +86,11 @@ TEST(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for)
 /* Its writer opens it late, and writes in two goes. */
 TEST(a_pipe_is_read_to_its_end)
 {
-	char path[256];
-	pid_t writer;
+	assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
+	const pid_t writer = fork();
 
-	snprintf(path, sizeof path, "%s/pipe", command_dir());
-	assert_int_equal(mkfifo(path, 0600), 0);
-	writer = fork();
 	if (writer == 0) {
-		const int fd = open(path, O_WRONLY);
+		const int fd = open(in_dir("pipe"), O_WRONLY);
 
 		usleep(100000);
 		if (write(fd, "[gpu]\ncus", 9) != 9) {
@@ -118,13 +106,9 @@ TEST(a_pipe_is_read_to_its_end)
 
 TEST(a_key_far_to_the_right_in_a_comment_does_not_count)
 {
-	char text[4096];
-
-	snprintf(text, sizeof text, "[gpu]\n; %0197dcus = 5\n  # %0600dcus = 6\n", 0, 0);
-	command_write("m.ini", text, strlen(text));
+	write_text("m.ini", formatted("[gpu]\n; %0197dcus = 5\n  # %0600dcus = 6\n", 0, 0));
 	command_prints("run kv --count=20 --machine=%D/m.ini --dump-machine=-", "cus = 4\n");
-	snprintf(text, sizeof text, "[gpu]\ncus = 7 ; %0200d\n", 0);
-	command_write("m.ini", text, strlen(text));
+	write_text("m.ini", formatted("[gpu]\ncus = 7 ; %0200d\n", 0));
 	command_refuses("run mutex --machine=%D/m.ini", "m.ini:2: a line has at most 198 bytes");
 	command_write("m.ini", "[gpu]\0cus = 7\n", 14);
 	command_refuses("run mutex --machine=%D/m.ini", "a 0 byte");
@@ -175,10 +159,8 @@ static void write_log(uint64_t pool_bytes)
 	const struct nvw_log_info info = {
 		.workload = "program", .pool_bytes = pool_bytes, .atomicity = 8, .model = "x86"};
 	struct nvw_log_writer *log;
-	char path[256];
 
-	snprintf(path, sizeof path, "%s/log", command_dir());
-	assert_ok(nvw_log_create(path, &info, &log));
+	assert_ok(nvw_log_create(in_dir("log"), &info, &log));
 	assert_ok(nvw_log_close(log, 0));
 }
 
@@ -201,28 +183,15 @@ TEST(a_log_is_believed_only_as_far_as_its_records_and_the_image_go)
 
 /* ---- Pools ------------------------------------------------------------------------------------ */
 
-static void patch(long at, int byte)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof path, "%s/a.pool", command_dir());
-	f = fopen(path, "r+b");
-	assert_non_null(f);
-	fseek(f, at, SEEK_SET);
-	putc(byte, f);
-	fclose(f);
-}
-
 TEST(inspect_says_which_page_of_the_header_is_broken)
 {
 	command_prints("run kv --count=50 --pool=%D/a.pool", "");
 	command_prints("inspect %D/a.pool", "header                       whole\n");
-	patch(4096 + 40, 0x11);
+	command_patch("a.pool", 4096 + 40, 0x11);
 	command_prints("inspect %D/a.pool", "whole, its copy is damaged");
 	command_prints("recover %D/a.pool", "");
 	command_prints("inspect %D/a.pool", "header                       whole\n");
-	patch(40, 0x11);
+	command_patch("a.pool", 40, 0x11);
 	command_prints("inspect %D/a.pool", "damaged, its copy is whole");
 	command_remove("a.pool");
 }
@@ -230,9 +199,9 @@ TEST(inspect_says_which_page_of_the_header_is_broken)
 TEST(a_root_that_is_not_aligned_is_refused_before_it_is_read)
 {
 	command_prints("run btree --count=50 --pool=%D/a.pool", "");
-	patch(8192, 0x3); /* the low byte of root word 0 */
+	command_patch("a.pool", 8192, 0x3); /* the low byte of root word 0 */
 	command_expect("inspect %D/a.pool", 1, "which is not a node", "");
 	command_remove("a.pool");
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave list protocols NAME: the printed tables against rows typed in. */
-#include "common/test.h"
-
 #include <stdio.h>
 #include <string.h>
-#include <jansson.h>
 
 #include <emu.h>
 
 #include "command.h"
+#include "common/json.h"
 
 /* gope18 3, of the L1s: hits, write-combining stores, and what leaves. */
 static const char vi_l1[] =
@@ -59,7 +57,7 @@ static const json_t *cell(const json_t *grid, const char *name, const char *even
 
 	json_array_foreach(grid, i, row)
 	{
-		if (strcmp(json_string_value(json_object_get(row, "state")), name) == 0) {
+		if (strcmp(text_at(row, "state"), name) == 0) {
 			return json_object_get(row, event);
 		}
 	}
@@ -68,35 +66,29 @@ static const json_t *cell(const json_t *grid, const char *name, const char *even
 
 TEST(the_json_has_the_cells_and_null_for_what_cannot_happen)
 {
-	json_t *const p =
+	json_auto_t *p =
 		json_loads(command_run("list protocols denovo-b --output-format=json")->out, 0, NULL);
-	json_t *const wanted =
+	json_auto_t *wanted =
 		json_pack("{s:[s,s], s:s}", "actions", "register", "write_through", "next", "R");
-	const json_t *const l1 = json_object_get(p, "l1");
+	const json_t *const l1 = json_at(p, "l1");
 
 	assert_non_null(p);
 	assert_int_equal(json_array_size(l1), 4);
 	assert_true(json_equal(cell(l1, "D", "PERSIST"), wanted));
 	assert_true(json_is_null(cell(l1, "I", "LOAD_HIT")));
-	assert_true(json_is_null(cell(json_object_get(p, "l2"), "I", "ATOMIC")));
-	assert_string_equal(json_string_value(json_object_get(
-				    json_array_get(json_object_get(p, "instructions"), 0), "instruction")),
-		"load, read-only load");
-	json_decref(wanted);
-	json_decref(p);
+	assert_true(json_is_null(cell(json_at(p, "l2"), "I", "ATOMIC")));
+	assert_string_equal(text_at(p, "instructions.0.instruction"), "load, read-only load");
 }
 
 TEST(every_listed_protocol_has_tables_and_no_other_has)
 {
 	const char *name;
-	char words[64];
 
 	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
-		snprintf(words, sizeof words, "list protocols %s", name);
-		command_prints(words, "Lines of the L2\nstate  READ_HIT");
+		command_prints(formatted("list protocols %s", name), "Lines of the L2\nstate  READ_HIT");
 	}
 	command_refuses("list protocols vu", "there is no coherence protocol vu; did you mean vi?");
 	command_refuses("list protocols vi gd", "\"vi\" is an extra argument");
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

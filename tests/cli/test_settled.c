@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A run in which nearly every state fails: a million of them say no more than the first thousands. */
-#include "common/test.h"
-
-#include <jansson.h>
-
 #include "command.h"
+#include "common/json.h"
 
 static uint64_t number(const json_t *report, const char *key)
 {
-	const json_t *const value = json_object_get(report, key);
+	const json_t *const value = json_at(report, key);
 
 	assert_non_null(value);
 	return (uint64_t)json_integer_value(value);
@@ -24,14 +21,13 @@ TEST(a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled)
 		"--mode=permitted --states=1000000 --output-format=json");
 
 	assert_int_equal(o->status, 1);
-	json_t *const report = json_loads(o->out, 0, NULL);
+	json_auto_t *report = json_loads(o->out, 0, NULL);
 
 	assert_non_null(report);
-	assert_int_equal(json_array_size(json_object_get(report, "findings")), 1);
+	assert_int_equal(size_at(report, "findings"), 1);
 	assert_true(number(report, "states_failing") > 1024);
 	assert_true(number(report, "states_distinct") < 20000);
 	assert_true(number(report, "states_settled") > 800000);
-	json_decref(report);
 }
 
-GROUP(command_set_up, command_tear_down);
+GROUP_OF_COMMANDS();

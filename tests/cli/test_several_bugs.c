@@ -12,16 +12,17 @@
 #include "command.h"
 #include "common/skip.h"
 
-static const char *ledger;
-
 /* The crash test of transfers with bugs, "" for none: exit status, and what its output has to have. */
+static void crash_of(const char *ledger, unsigned transfers, const char *bugs, int status, const char *out)
+{
+	command_expect(formatted("crash --exec=%s~%%D/pool~%u~%s --image=%%D/pool --check=%s", ledger,
+			       transfers, bugs, ledger),
+		status, out, "");
+}
+
 static void crash(unsigned transfers, const char *bugs, int status, const char *out)
 {
-	char words[4096];
-
-	snprintf(words, sizeof words, "crash --exec=%s~%%D/pool~%u~%s --image=%%D/pool --check=%s", ledger,
-		transfers, bugs, ledger);
-	command_expect(words, status, out, "");
+	crash_of("$HOST_LEDGER", transfers, bugs, status, out);
 }
 
 TEST(the_ledger_without_bugs_passes_in_every_state)
@@ -125,15 +126,13 @@ TEST(of_several_bugs_at_once_each_gets_its_cure)
 	 * show the findings of four. */
 	const unsigned sets[] = {getenv("FOUR_BUGS") != NULL ? 0xf : 0x7};
 #endif
-	const char *const program = getenv("HOST_LEDGER_CC");
-
-	if (program == NULL) {
+	if (getenv("HOST_LEDGER_CC") == NULL) {
 		skip_test("nvwave-cc is for x86-64 only");
 	}
 	for_each(row, sets) {
 		const unsigned set = *row;
 		const struct command_outcome *o;
-		char words[4096], names[128] = "";
+		char names[128] = "";
 
 		NVW_FOR(bug, BUGS) {
 			if (set >> bug & 1) {
@@ -141,10 +140,9 @@ TEST(of_several_bugs_at_once_each_gets_its_cure)
 					names[0] ? "," : "", bugs[bug].name);
 			}
 		}
-		snprintf(words, sizeof words,
-			"crash --exec=%s~%%D/pool~%u~%s --image=%%D/pool --check=%s --jobs=2", program,
-			4 / one_in(2), names, program);
-		o = command_run(words);
+		o = command_run(formatted("crash --exec=$HOST_LEDGER_CC~%%D/pool~%u~%s --image=%%D/pool "
+					  "--check=$HOST_LEDGER_CC --jobs=2",
+			4 / one_in(2), names));
 		assert_int_equal(o->status, 1);
 		judge(o->out, set);
 	}
@@ -180,49 +178,21 @@ TEST(what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own)
  */
 TEST(the_patch_of_two_bugs_leaves_none)
 {
-	char words[4096], patched[1024];
-
 	if (system("command -v patch cc >/dev/null") != 0) {
 		skip_test("nvwave-cc is for x86-64 only");
 	}
-	snprintf(words, sizeof words,
-		"crash --exec=%s~%%D/pool~6~undo-unfenced,applied-early --image=%%D/pool --check=%s "
-		"--patch=%%D/cures",
-		ledger, ledger);
-	command_expect(words, 1, "verified", "");
-	snprintf(words, sizeof words,
-		"cd %s && cp %s patched.c && patch -s patched.c cures && "
-		"cc -g -o patched patched.c -lpmem",
-		command_dir(), LEDGER_SOURCE);
-	assert_int_equal(system(words), 0);
-	snprintf(patched, sizeof patched, "%s/patched", command_dir());
-	ledger = patched;
-	crash(6, "undo-unfenced,applied-early", 0, " at 36 instants; 36 of them exhausted");
-	ledger = getenv("HOST_LEDGER");
+	command_expect("crash --exec=$HOST_LEDGER~%D/pool~6~undo-unfenced,applied-early --image=%D/pool "
+		       "--check=$HOST_LEDGER --patch=%D/cures",
+		1, "verified", "");
+	succeeds("cp %s patched.c && patch -s patched.c cures && cc -g -o patched patched.c -lpmem",
+		LEDGER_SOURCE);
+	crash_of("%D/patched", 6, "undo-unfenced,applied-early", 0, " at 36 instants; 36 of them exhausted");
 }
 
 static int begin(void **state)
 {
-	char line[2048];
-
-	ledger = getenv("HOST_LEDGER");
-	if (ledger == NULL || !command_begin()) {
-		fputs("HOST_LEDGER or NVWAVE names no program\n", stderr);
-		return -1;
-	}
-	snprintf(line, sizeof line, "%s %s/pool 2", ledger, command_dir());
-	return system(line);
+	return command_begin((const char *const[]){"NVWAVE", "HOST_LEDGER", NULL}) ||
+	       run("$HOST_LEDGER pool 2");
 }
 
-static int end(void **state)
-{
-	static const char *const files[] = {"pool", "cures", "patched.c", "patched"};
-
-	NVW_EACH(file, files, NVW_COUNT(files)) {
-		command_remove(*file);
-	}
-	command_end();
-	return 0;
-}
-
-GROUP(begin, end);
+GROUP(begin, command_end);

@@ -3,8 +3,6 @@
  * Being told to stop. The commands here would take minutes; every bound of time is so wide that only a
  * command that does not stop reaches it.
  */
-#include "common/test.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,29 +27,18 @@ static const char *const long_commands[] = {
 	"crash kv --count=1000000 --states=1000000",
 	"torture --programs=100000000",
 	"torture --protocol=each --programs=100000000 --output-format=json",
-	"litmus %T --schedules=100000000",
+	"litmus $LITMUS_TESTS --schedules=100000000",
 	"exec -- sleep 1000",
 	"crash --mode=kill --exec=sleep~1000 --image=%D/image --check=true",
 };
 
 enum { COMMANDS = sizeof long_commands / sizeof *long_commands };
 
-/* %T stands for the folder of litmus tests. */
 static pid_t started; /* the newest one */
 
 static pid_t start(const char *words)
 {
-	char text[2048];
-	const char *const at = strstr(words, "%T");
-
-	if (at) {
-		snprintf(text, sizeof text, "%.*s%s%s", (int)(at - words), words, getenv("LITMUS_TESTS"),
-			at + 2);
-	} else {
-		snprintf(text, sizeof text, "%s", words);
-	}
-	started = command_start(text);
-	return started;
+	return started = command_start(words);
 }
 
 /* A test that has failed leaves its command running. */
@@ -165,10 +152,7 @@ TEST(a_run_that_is_stopped_says_what_it_has_measured, NULL, end_what_was_started
 
 TEST(a_program_that_ignores_the_signal_is_killed, NULL, end_what_was_started)
 {
-	const char script[] = "trap '' INT TERM HUP\nsleep 1000 & wait\nsleep 1000\n";
-
-	command_write("script", script, sizeof script - 1);
-
+	write_text("script", "trap '' INT TERM HUP\nsleep 1000 & wait\nsleep 1000\n");
 	const pid_t pid = start("exec -- sh %D/script");
 	const struct command_outcome *o;
 
@@ -204,19 +188,14 @@ TEST(an_interrupt_makes_neither_a_finding_nor_a_note, NULL, end_what_was_started
 	enum { INTERRUPTS = 24, STEP_MS = 45 };
 	const unsigned interrupts = INTERRUPTS / one_in(2);
 	const char *const list = getenv("HOST_LIST");
-	char create[512], crash[1024];
 
 	if (list == NULL || access(list, X_OK) != 0) {
 		skip();
 	}
-	snprintf(create, sizeof create, "%s create %s/list", list, command_dir());
-	assert_int_equal(system(create), 0);
-	snprintf(crash, sizeof crash,
-		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 "
-		"--jobs=2",
-		list, list);
+	succeeds("$HOST_LIST create list");
 	NVW_FOR(i, interrupts) {
-		const pid_t pid = start(crash);
+		const pid_t pid = start("crash --exec=$HOST_LIST~append~%D/list~4 --image=%D/list "
+					"--check=$HOST_LIST~check --states=100000 --jobs=2");
 		const struct command_outcome *o;
 
 		wait_until_begun(pid);
@@ -254,24 +233,21 @@ TEST(what_a_living_command_uses_is_not_removed, NULL, end_what_was_started)
 	int status;
 
 	wait_for_files(2);
-	assert_int_equal(system("TMPDIR=$TMPDIR $NVWAVE run kv --count=10 >/dev/null"), 0);
+	succeeds("$NVWAVE run kv --count=10");
 	assert_int_equal(command_files(), 2);
 	kill(pid, SIGTERM);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(command_files(), 1);
 }
 
-int main(void)
+static int begin(void **state)
 {
 	signal(SIGHUP, SIG_DFL); /* ignored under nohup, and then by the command as well */
-	if (!command_begin()) {
-		return 2;
+	if (command_begin((const char *const[]){"NVWAVE", "LITMUS_TESTS", NULL})) {
+		return -1;
 	}
 	command_write("image", "", 1); /* the one file that is always there */
-
-	const int failed = run_every_test();
-
-	command_remove("image");
-	command_end();
-	return failed;
+	return 0;
 }
+
+GROUP(begin, command_end);
