@@ -55,6 +55,33 @@ const char *formatted(const char *format, ...)
 	return text;
 }
 
+unsigned line_with(const char *path, const char *text)
+{
+	FILE *const f = fopen(path, "r");
+	char line[1024];
+	unsigned number = 0;
+	bool found = false;
+
+	assert_non_null(f);
+	while (!found && fgets(line, sizeof line, f) != NULL) {
+		number++;
+		found = strstr(line, text) != NULL;
+	}
+	fclose(f);
+	if (!found) {
+		fail_msg("%s: no line has \"%s\"", path, text);
+	}
+	return number;
+}
+
+const char *shared_data(const char *name)
+{
+	const char *const folder = getenv("SHARED_DATA");
+	const char *const path = formatted("%s/%s", folder ? folder : "../shared/data", name);
+
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
 int run_every_test(void)
 {
 	const size_t n = (size_t)(__stop_nvw_tests - __start_nvw_tests);

@@ -43,9 +43,14 @@ void test_ok(int r, const char *call, const char *message, const char *file, int
 /* A text as printf() makes it; the last 32 are kept. */
 const char *formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The number of the first line of a file that has this text; the test fails if none has. */
+unsigned line_with(const char *path, const char *text);
+
+/* A file or a folder of $SHARED_DATA; NULL: it is not there. */
+const char *shared_data(const char *name);
+
 /* Each row of a table, by a pointer to it. */
-#define for_each(row, table) \
-	for (__typeof__(&(table)[0]) row = (table); row < (table) + sizeof(table) / sizeof *(table); row++)
+#define for_each(row, table) NVW_EACH_IN(row, table)
 
 /* A kernel with its arguments as they are, or by a pointer to them; what names places calls it NAME_of. */
 #define KERNEL(name, type, given)                             \

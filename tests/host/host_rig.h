@@ -11,16 +11,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
+#include "common/json.h"
 #include "common/shell.h"
 
-/* Records a mode of the subject on the file "pool"; the report is in "report". The exit status. */
-static inline int record(const char *mode, unsigned number)
+/* Records a mode of the subject, which ends with this status, on the file "pool"; the report is in "report". */
+static inline void record_on(int status, const char *mode, unsigned number)
 {
-	return run("$NVWAVE exec --delays=off --record=log --report=report --output-format=json -- "
-		   "$HOST_SUBJECT %s pool %u",
+	exits(status,
+		"$NVWAVE exec --delays=off --record=log --report=report --output-format=json -- "
+		"$HOST_SUBJECT %s pool %u",
 		mode, number);
+}
+
+/* The same in an empty folder. */
+static inline void record(int status, const char *mode, unsigned number)
+{
+	clean();
+	record_on(status, mode, number);
 }
 
 static inline json_t *report(void)

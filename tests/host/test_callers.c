@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +13,11 @@
 
 #include <nvw/persist_log.h>
 
+#include "common/json.h"
 #include "common/shell.h"
 #include "common/skip.h"
 
 enum { SITES = 256 };
-
-/* The line of a source that has a text. */
-static unsigned line_in(const char *source, const char *text)
-{
-	char line[256];
-	unsigned number = 1;
-	FILE *const f = fopen(source, "r");
-
-	assert_non_null(f);
-	while (fgets(line, sizeof line, f) != NULL && strstr(line, text) == NULL) {
-		number++;
-	}
-	fclose(f);
-	return number;
-}
-
-static unsigned line_with(const char *text)
-{
-	return line_in(HELPERS_SOURCE, text);
-}
 
 /* ---- The log ---------------------------------------------------------------------------------- */
 
@@ -115,7 +95,7 @@ TEST(without_stacks_a_site_is_its_place_alone)
 TEST(equal_stacks_have_one_site_and_others_have_others)
 {
 	const struct log log = recorded("$HOST_HELPERS_CC", "", "run pool");
-	const unsigned set = line_with("c->value = value;");
+	const unsigned set = line_with(HELPERS_SOURCE, "c->value = value;");
 	unsigned sets = 0;
 
 	NVW_EACH(site, log.site, log.sites) {
@@ -143,18 +123,10 @@ static json_t *crash(const char *program, const char *forgotten)
 	return report;
 }
 
-static const char *text_in(const json_t *o, const char *name)
-{
-	const char *const text = json_string_value(json_object_get(o, name));
-
-	return text ? text : "";
-}
-
 static bool ends_in_line(const char *place, unsigned line)
 {
-	char end[32];
+	const char *const end = formatted("helpers.c:%u", line);
 
-	snprintf(end, sizeof end, "helpers.c:%u", line);
 	return strlen(place) > strlen(end) && strcmp(place + strlen(place) - strlen(end), end) == 0;
 }
 
@@ -163,31 +135,27 @@ static bool ends_in_line(const char *place, unsigned line)
  */
 TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 {
-	json_t *const report = crash("$HOST_HELPERS_CC", "12");
-	const json_t *const findings = json_object_get(report, "findings");
-	const unsigned put[] = {line_with("put(1);"), line_with("put(2);")};
+	json_auto_t *report = crash("$HOST_HELPERS_CC", "12");
+	const json_t *const findings = json_at(report, "findings");
+	const unsigned put[] = {line_with(HELPERS_SOURCE, "put(1);"), line_with(HELPERS_SOURCE, "put(2);")};
 	unsigned seen = 0;
 
 	assert_int_equal(json_array_size(findings), 2);
 	NVW_FOR(i, 2) {
-		const json_t *const f = json_array_get(findings, i),
-				    *const cause = json_object_get(f, "cause"),
-				    *const cure = json_object_get(f, "cure"),
-				    *const stack = json_object_get(cause, "lost_stack");
-		const json_t *const edit = json_array_get(json_object_get(cure, "edits"), 0);
-		const char *const caller = text_in(cause, "lost_caller");
+		const json_t *const f = json_array_get(findings, i);
+		const char *const caller = text_at(f, "cause.lost_caller");
 
-		assert_true(ends_in_line(text_in(cause, "lost"), line_with("c->value = value;")));
+		assert_true(ends_in_line(
+			text_at(f, "cause.lost"), line_with(HELPERS_SOURCE, "c->value = value;")));
 		seen |= ends_in_line(caller, put[0]) ? 1 : ends_in_line(caller, put[1]) ? 2 : 4;
-		assert_has(text_in(cause, "text"), "(called at ");
-		assert_true(json_is_true(json_object_get(cure, "verified_on_log")));
-		assert_true(json_is_false(json_object_get(cure, "verified")));
-		assert_has(text_in(edit, "text"), "(called at helpers.c:");
-		assert_int_equal(json_array_size(stack), 4);
-		assert_has(json_string_value(json_array_get(stack, 1)), "(put)");
+		assert_has(text_at(f, "cause.text"), "(called at ");
+		assert_true(json_is_true(json_at(f, "cure.verified_on_log")));
+		assert_true(json_is_false(json_at(f, "cure.verified")));
+		assert_has(text_at(f, "cure.edits.0.text"), "(called at helpers.c:");
+		assert_int_equal(size_at(f, "cause.lost_stack"), 4);
+		assert_has(text_at(f, "cause.lost_stack.1"), "(put)");
 	}
 	assert_int_equal(seen, 3);
-	json_decref(report);
 	succeeds("grep -c 'The stack of the lost store' page");
 	assert_int_equal(atoi(output), 2);
 }
@@ -195,14 +163,11 @@ TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 /* Where every caller of the line is wrong, the line is at fault. */
 TEST(a_line_that_all_callers_get_wrong_is_one_cause)
 {
-	json_t *const report = crash("$HOST_HELPERS_CC", "0123");
-	const json_t *const findings = json_object_get(report, "findings");
-	const json_t *const cause = json_object_get(json_array_get(findings, 0), "cause");
+	json_auto_t *report = crash("$HOST_HELPERS_CC", "0123");
 
-	assert_int_equal(json_array_size(findings), 1);
-	assert_string_equal(text_in(cause, "lost_caller"), "");
-	assert_lacks(text_in(cause, "text"), "called at");
-	json_decref(report);
+	assert_int_equal(size_at(report, "findings"), 1);
+	assert_string_equal(text_at(report, "findings.0.cause.lost_caller"), "");
+	assert_lacks(text_at(report, "findings.0.cause.text"), "called at");
 }
 
 /*
@@ -219,15 +184,12 @@ TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
 		skip_test("a C++ compiler is needed");
 	}
 	for_each(given, levels) {
-		char end[32];
-
 		succeeds("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, *given, ATOMICS_SOURCE);
 		exits(1, "rm -f pool; $NVWAVE crash --exec='./atomics run pool' --image=pool "
 			 "--check='./atomics check'");
-		assert_false(printed("atomic_base"));
+		assert_output_lacks("atomic_base");
 		for_each(row, places) {
-			snprintf(end, sizeof end, "atomics.cpp:%u ", line_in(ATOMICS_SOURCE, *row));
-			assert_output_has(end);
+			assert_output_has(formatted("atomics.cpp:%u ", line_with(ATOMICS_SOURCE, *row)));
 		}
 		assert_output_has("2 findings");
 	}
@@ -241,8 +203,6 @@ TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
  */
 TEST(a_patch_for_one_caller_stands_behind_its_call)
 {
-	char patch[64];
-
 	if (system("command -v patch cc >/dev/null") != 0) {
 		skip_test("patch and a C compiler are needed");
 	}
@@ -250,9 +210,8 @@ TEST(a_patch_for_one_caller_stands_behind_its_call)
 	    "--oracle=replay --states=400 "
 	    "--patch=cures "
 	    ">report");
-	snprintf(patch, sizeof patch, "+\tpmem_drain();");
 	succeeds("grep -A1 'for operation 1' cures | tail -1");
-	assert_string_equal(strtok(output, "\n"), patch);
+	assert_string_equal(strtok(output, "\n"), "+\tpmem_drain();");
 	succeeds("grep -c '^+.' cures");
 	assert_int_equal(atoi(output), 2); /* with the name of the file */
 	succeeds("cp %s patched.c && patch -s patched.c cures && "

@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include <nvw/persist_log.h>
 
+#include "common/json.h"
 #include "common/shell.h"
 #include "common/skip.h"
 
@@ -291,27 +290,13 @@ static void crash(int status, const char *program, const char *bug, const char *
 		program, bug, program, options);
 }
 
-/* The source line that a bug is marked with, or a text is on. */
-static unsigned line_of(const char *mark)
+/* So many lines behind the one that is marked, or has a text. */
+static bool names_line(const char *mark, int behind)
 {
-	FILE *const f = fopen(RAW_LOG_SOURCE, "r");
-	char line[256];
-	unsigned n = 0, found = 0;
+	const int line = (int)line_with(RAW_LOG_SOURCE, mark) + behind;
 
-	assert_non_null(f);
-	while (found == 0 && fgets(line, sizeof line, f)) {
-		n++;
-		found = strstr(line, mark) != NULL ? n : 0;
-	}
-	fclose(f);
-	assert_true(found > 0);
-	return found;
-}
-
-static bool names_line(unsigned line)
-{
 	for (const char *at = output; (at = strstr(at, "raw_log.c:")) != NULL; at++) {
-		if ((unsigned)atoi(at + 10) == line) {
+		if (atoi(at + 10) == line) {
 			return true;
 		}
 	}
@@ -322,8 +307,7 @@ TEST(a_right_log_by_hand_is_consistent)
 {
 	for_each_path(s, raw_logs) {
 		crash(0, *s, "", "--model=x86");
-		assert_output_has("16 stores, 11 fences");
-		assert_output_has("exhausted");
+		assert_output_has("16 stores, 11 fences", "exhausted");
 		/* Which knows no lines: any of what is flushed may be there. */
 		crash(1, *s, "", "--model=pmreorder");
 		/* A crash may come between any two stores. */
@@ -337,11 +321,11 @@ TEST(a_count_stored_before_its_value_in_one_line_is_found)
 	for_each_second_path(s, raw_logs, 0) {
 		crash(1, *s, "early", "--model=x86");
 		assert_output_has("is counted, and wrong");
-		assert_true(names_line(line_of("/* early */")));
-		assert_true(names_line(line_of("/* early */") - 1));
+		assert_true(names_line("/* early */", 0));
+		assert_true(names_line("/* early */", -1));
 		assert_output_has("in one line, which persists in program order");
 		crash(1, *s, "early", "--model=eadr");
-		assert_true(names_line(line_of("/* early */") - 1));
+		assert_true(names_line("/* early */", -1));
 	}
 }
 
@@ -375,17 +359,13 @@ TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 	write_text("early.c", early_source);
 	succeeds("cc -O1 -o plain early.c -lpmem && cp plain early");
 	crash_early(0, "--html=page");
-	assert_output_has("NO FAILURE FOUND in ");
-	assert_output_has(says);
-	assert_false(printed("100 %"));
+	assert_output_has("NO FAILURE FOUND in ", says);
+	assert_output_lacks("100 %");
 	succeeds("grep -q '<p>NO FAILURE FOUND in .*%s' page", says);
 	crash_early(0, "--mode=kill --states=3");
-	assert_output_has("NO FAILURE FOUND in 3 kills");
-	assert_output_has(says);
+	assert_output_has("NO FAILURE FOUND in 3 kills", says);
 	crash_early(0, "--output-format=json");
-	assert_output_has("\"verdict\": \"not-refuted\"");
-	assert_output_has(says);
-	assert_output_has("\"atomicity\": 64");
+	assert_output_has("\"verdict\": \"not-refuted\"", says, "\"atomicity\": 64");
 	succeeds("$HOST_CC cc -O1 -o early early.c -lpmem");
 	crash_early(1, "--cures=off");
 	assert_output_has("valid without its value");
@@ -398,9 +378,8 @@ TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 {
 	for_each_second_path(s, raw_logs, 1) {
 		crash(1, *s, "unflushed", "--model=x86");
-		assert_output_has("is missing in its line");
-		assert_output_has("is never flushed");
-		assert_true(names_line(line_of("log->head.total = i + 1")));
+		assert_output_has("is missing in its line", "is never flushed");
+		assert_true(names_line("log->head.total = i + 1", 0));
 		crash(0, *s, "unflushed", "--model=eadr");
 	}
 }
@@ -412,7 +391,7 @@ TEST(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not)
 		assert_output_has("16 stores, 6 fences");
 		crash(1, *s, "unfenced", "--model=x86");
 		assert_output_has("but no fence follows before");
-		assert_true(names_line(line_of("/* clflushopt */")));
+		assert_true(names_line("/* clflushopt */", 0));
 	}
 }
 
@@ -469,32 +448,24 @@ TEST(kills_are_survived_by_a_right_log)
 
 /* ---- Statistics ------------------------------------------------------------------------------- */
 
-static json_int_t number(json_t *o, const char *object, const char *name)
-{
-	return json_integer_value(json_object_get(json_object_get(o, object), name));
-}
-
 TEST(flushes_and_fences_count_and_take_time)
 {
 	clean();
 	succeeds("$NVWAVE exec --set nvram.write=2us --advice --report=report --output-format=json -- %s "
 		 "append pool 10",
 		raw_logs[0]);
-	FILE *const f = open_in_dir("report");
-	json_t *const o = json_loadf(f, 0, NULL);
+	json_auto_t *o = json_load_file(in_dir("report"), 0, NULL);
 
 	assert_non_null(o);
-	assert_int_equal(number(o, "pmem", "flushes"), 21);
-	assert_int_equal(number(o, "pmem", "fences"), 21);
-	assert_int_equal(number(o, "pmem", "lines_flushed"), 21);
-	assert_int_equal(number(o, "pmem", "idle_flushes"), 0);
-	assert_true(number(o, "write_delays", "count") > 0);
-	assert_true(number(o, "write_delays", "requested_p50_ns") > 0);
-	assert_true(number(o, "write_delays", "achieved_p50_ns") >=
-		    number(o, "write_delays", "requested_p50_ns"));
-	assert_int_equal(json_array_size(json_object_get(o, "notes")), 0);
-	json_decref(o);
-	fclose(f);
+	assert_int_equal(integer_at(o, "pmem.flushes"), 21);
+	assert_int_equal(integer_at(o, "pmem.fences"), 21);
+	assert_int_equal(integer_at(o, "pmem.lines_flushed"), 21);
+	assert_int_equal(integer_at(o, "pmem.idle_flushes"), 0);
+	assert_true(integer_at(o, "write_delays.count") > 0);
+	assert_true(integer_at(o, "write_delays.requested_p50_ns") > 0);
+	assert_true(integer_at(o, "write_delays.achieved_p50_ns") >=
+		    integer_at(o, "write_delays.requested_p50_ns"));
+	assert_int_equal(size_at(o, "notes"), 0);
 }
 
 TEST(a_flush_for_nothing_has_its_place)
@@ -508,8 +479,8 @@ TEST(a_flush_for_nothing_has_its_place)
 		 "1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
 		 "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c");
 	succeeds("$HOST_CC cc -O1 -o idle idle.c && $NVWAVE exec --advice -- ./idle");
-	assert_output_has("idle.c:12 (main): 1 of 1 flushes were of lines not stored to");
-	assert_output_has("idle.c:14 (main): 1 of 1 drains had nothing flushed");
+	assert_output_has("idle.c:12 (main): 1 of 1 flushes were of lines not stored to",
+		"idle.c:14 (main): 1 of 1 drains had nothing flushed");
 }
 
 TEST(a_program_that_flushes_nothing_is_told)

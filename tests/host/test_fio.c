@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
+#include "common/json.h"
 #include "common/shell.h"
 #include "common/skip.h"
 
@@ -34,7 +33,7 @@ static json_t *fio(int expected, const char *arguments)
 
 static double number(const json_t *row, const char *key)
 {
-	const json_t *const value = json_object_get(row, key);
+	const json_t *const value = json_at(row, key);
 
 	assert_true(json_is_number(value));
 	return json_number_value(value);
@@ -42,10 +41,10 @@ static double number(const json_t *row, const char *key)
 
 static const json_t *row_of(const json_t *o, size_t i, const char *op, double bytes)
 {
-	const json_t *const row = json_array_get(json_object_get(o, "rows"), i);
+	const json_t *const row = json_array_get(json_at(o, "rows"), i);
 
 	assert_non_null(row);
-	assert_string_equal(json_string_value(json_object_get(row, "op")), op);
+	assert_string_equal(text_at(row, "op"), op);
 	assert_true(number(row, "bytes") == bytes);
 	return row;
 }
@@ -53,18 +52,6 @@ static const json_t *row_of(const json_t *o, size_t i, const char *op, double by
 static bool is_near(double a, double b)
 {
 	return a > b - 0.01 && a < b + 0.01;
-}
-
-static void write_file(const char *name, mode_t mode, const char *text)
-{
-	char path[160];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
 }
 
 /* ---- Measuring -------------------------------------------------------------------------------- */
@@ -76,42 +63,39 @@ static void write_file(const char *name, mode_t mode, const char *text)
 static void assert_row(const json_t *row, double asked, double operations)
 {
 	assert_true(is_near(number(row, "asked_ns"), asked));
-	assert_true(number(json_object_get(row, "fio"), "operations") == operations);
-	assert_true(number(json_object_get(row, "fio"), "p50_ns") >= 0.95 * asked);
-	assert_true(number(json_object_get(row, "fio"), "p99_ns") >=
-		    number(json_object_get(row, "fio"), "p50_ns"));
+	assert_true(number(row, "fio.operations") == operations);
+	assert_true(number(row, "fio.p50_ns") >= 0.95 * asked);
+	assert_true(number(row, "fio.p99_ns") >= number(row, "fio.p50_ns"));
 	assert_true(number(row, "exec_p50_ns") >= 0.95 * asked);
-	assert_true(number(json_object_get(row, "fio_without_delays"), "p50_ns") > 0);
+	assert_true(number(row, "fio_without_delays.p50_ns") > 0);
 }
 
 TEST(accesses_take_at_least_what_the_machine_asks_for)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0,
+	json_auto_t *o = fio(0,
 		"latency --bs=4k --sweep=6us --number-ios=5000 --set nvram.read=2us --set nvram.write=4us "
 		"--set nvram.bandwidth=6.4GB/s --set nvram.channels=2");
 
 	/* 64 bytes at 12.8 GB/s: 5 ns. */
-	assert_int_equal(json_array_size(json_object_get(o, "rows")), 4);
+	assert_int_equal(size_at(o, "rows"), 4);
 	assert_row(row_of(o, 0, "read", 4096), 2000 + 63 * 5, 5000);
 	assert_row(row_of(o, 1, "write", 4096), 4000 + 63 * 5, 5000);
 	assert_row(row_of(o, 2, "read", 4096), 6000 + 63 * 5, 5000);
 	assert_row(row_of(o, 3, "write", 4096), 6000 + 63 * 5, 5000);
-	json_decref(o);
 }
 
 TEST(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept)
 {
 	NEEDS_FIO();
-	write_file("m.ini", 0644,
-		"[nvram]\nread = 2us\nwrite = 5us\nbandwidth = 1GB/s\nchannels = 4\ndomain = adr\n");
-	json_t *const o =
+	write_text(
+		"m.ini", "[nvram]\nread = 2us\nwrite = 5us\nbandwidth = 1GB/s\nchannels = 4\ndomain = adr\n");
+	json_auto_t *o =
 		fio(0, "latency --machine=./m.ini --bs=128 --sweep=none --number-ios=100 --json=kept");
 
 	assert_true(is_near(number(row_of(o, 0, "read", 128), "asked_ns"), 2016));
 	assert_true(number(row_of(o, 1, "write", 128), "asked_ns") == 0); /* accepted is durable */
-	assert_string_equal(json_string_value(json_object_get(o, "domain")), "adr");
-	json_decref(o);
+	assert_string_equal(text_at(o, "domain"), "adr");
 	succeeds("cat kept kept.2 | grep -c '\"fio version\" : \"fio-3'"); /* without delays, with */
 	assert_string_equal(output, "2\n");
 	assert_int_not_equal(run("ls kept.3"), 0);
@@ -120,12 +104,12 @@ TEST(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept
 TEST(threads_together_get_no_more_than_the_bandwidth)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(
+	json_auto_t *o = fio(
 		0, "bandwidth --set nvram.bandwidth=100MB/s --sweep=none --size=1m --io-size=4m --threads=2");
 
 	NVW_FOR(i, 2) {
 		const json_t *const row = row_of(o, i, i ? "write" : "read", 262144);
-		const double measured = number(json_object_get(row, "fio"), "bytes_per_s");
+		const double measured = number(row, "fio.bytes_per_s");
 
 		assert_true(number(row, "asked_bytes_per_s") == 1e8);
 		/*
@@ -134,13 +118,12 @@ TEST(threads_together_get_no_more_than_the_bandwidth)
 		 */
 		assert_true(measured > 0 && measured < 1.2e8);
 	}
-	json_decref(o);
 }
 
 TEST(the_mixed_job_reads_seventy_percent)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0, "mixed --io-size=8m --set nvram.read=2us");
+	json_auto_t *o = fio(0, "mixed --io-size=8m --set nvram.read=2us");
 	const json_t *const read = json_object_get(row_of(o, 0, "read", 4096), "fio");
 	const json_t *const write = json_object_get(row_of(o, 1, "write", 4096), "fio");
 	const double reads = number(read, "operations"), writes = number(write, "operations");
@@ -148,29 +131,24 @@ TEST(the_mixed_job_reads_seventy_percent)
 	assert_true(reads + writes == 2 * 2048);
 	assert_true(reads > 0.66 * (reads + writes) && reads < 0.74 * (reads + writes));
 	assert_true(number(read, "p50_ns") >= 0.95 * 2315);
-	json_decref(o);
 }
 
 /* ---- Verifying -------------------------------------------------------------------------------- */
 
-static const json_t *kill_of(const json_t *o, size_t i)
-{
-	return json_array_get(json_object_get(o, "kills"), i);
-}
-
 TEST(acknowledged_blocks_survive_kills)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(0, "verify --size=256k --kills=2 --states=2 --seed=5");
+	json_auto_t *o = fio(0, "verify --size=256k --kills=2 --states=2 --seed=5");
 
-	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "not-refuted");
+	assert_string_equal(text_at(o, "verdict"), "not-refuted");
 	assert_true(number(o, "blocks") == 64 && number(o, "lost") == 0);
 	NVW_FOR(i, 2) {
-		assert_true(number(kill_of(o, i), "acknowledged") > 0);
-		assert_true(number(kill_of(o, i), "acknowledged") < 64);
-		assert_true(number(kill_of(o, i), "states") > 0);
+		const json_t *const one = json_array_get(json_at(o, "kills"), i);
+
+		assert_true(number(one, "acknowledged") > 0);
+		assert_true(number(one, "acknowledged") < 64);
+		assert_true(number(one, "states") > 0);
 	}
-	json_decref(o);
 }
 
 TEST(kills_before_any_acknowledged_block_verify_nothing)
@@ -184,18 +162,16 @@ TEST(kills_before_any_acknowledged_block_verify_nothing)
 TEST(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent)
 {
 	NEEDS_FIO();
-	json_t *const o = fio(1, "verify --size=256k --kills=1 --states=2 --fault=no-drain");
-	json_t *const kept =
+	json_auto_t *o = fio(1, "verify --size=256k --kills=1 --states=2 --fault=no-drain");
+	json_auto_t *kept =
 		fio(0, "verify --size=256k --kills=1 --states=2 --fault=no-drain --set nvram.domain=eadr");
 
-	assert_string_equal(json_string_value(json_object_get(o, "verdict")), "inconsistent");
+	assert_string_equal(text_at(o, "verdict"), "inconsistent");
 	assert_true(number(o, "lost") > 0);
-	assert_has(json_string_value(json_object_get(kill_of(o, 0), "text")), "verify: ");
+	assert_has(text_at(o, "kills.0.text"), "verify: ");
 	/* One seed, one kill. */
-	assert_true(number(kill_of(o, 0), "event") == number(kill_of(kept, 0), "event"));
-	assert_true(number(kill_of(o, 0), "acknowledged") == number(kill_of(kept, 0), "acknowledged"));
-	json_decref(o);
-	json_decref(kept);
+	assert_true(number(o, "kills.0.event") == number(kept, "kills.0.event"));
+	assert_true(number(o, "kills.0.acknowledged") == number(kept, "kills.0.acknowledged"));
 }
 
 /* ---- By hand ---------------------------------------------------------------------------------- */
@@ -233,7 +209,8 @@ TEST(a_damaged_block_is_found_by_hand)
 static void with_fio(int status, const char *script, const char *arguments)
 {
 	run("mkdir -p bin");
-	write_file("bin/fio", 0755, script);
+	write_text("bin/fio", script);
+	run("chmod +x bin/fio");
 	exits(status, "PATH=%s/bin:$PATH $NVWAVE fio %s", dir, arguments);
 }
 
@@ -251,12 +228,10 @@ TEST(fio_that_is_missing_or_fails_is_told)
 		{"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"read\" } ] }",
 			"job \"read\", read:"},
 	};
-	char script[512];
 
 	NEEDS_FIO();
 	for_each(option, bad) {
-		snprintf(script, sizeof script, says, option->json);
-		with_fio(2, script, "latency");
+		with_fio(2, formatted(says, option->json), "latency");
 		assert_output_has(option->message);
 	}
 	with_fio(2, "#!/bin/sh\nexit 3\n", "mixed");

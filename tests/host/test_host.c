@@ -19,23 +19,23 @@
 
 static bool noted(const char *text)
 {
-	json_t *const o = report(), *const notes = json_object_get(o, "notes");
+	json_auto_t *o = report();
+	const json_t *note;
 	bool found = false;
+	size_t i;
 
-	NVW_FOR(i, json_array_size(notes)) {
-		found |= strstr(json_string_value(json_object_get(json_array_get(notes, i), "text")), text) !=
-			 NULL;
+	json_array_foreach(json_at(o, "notes"), i, note)
+	{
+		found |= strstr(text_at(note, "text"), text) != NULL;
 	}
-	json_decref(o);
 	return found;
 }
 
 static void assert_no_notes(void)
 {
-	json_t *const o = report();
+	json_auto_t *o = report();
 
-	assert_int_equal(json_array_size(json_object_get(o, "notes")), 0);
-	json_decref(o);
+	assert_int_equal(size_at(o, "notes"), 0);
 }
 
 /* ---- Logs ------------------------------------------------------------------------------------- */
@@ -50,16 +50,15 @@ struct told {
 /* The log on its image must give the file. */
 static struct told replay_of(const char *log, const char *file)
 {
-	char image_name[64];
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	struct told told = {0};
 	size_t image_bytes, file_bytes;
 	int more;
 
-	snprintf(image_name, sizeof image_name, "%s.image", log);
-	uint8_t *const image = read_whole(image_name, &image_bytes), *const now =
-									     read_whole(file, &file_bytes);
+	uint8_t *const image = read_whole(formatted("%s.image", log), &image_bytes), *const now = read_whole(
+											     file,
+											     &file_bytes);
 
 	assert_ok(nvw_log_open(in_dir(log), &reader));
 	assert_true(image_bytes >= file_bytes); /* of a log of files, sizes follow */
@@ -108,8 +107,7 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 TEST(the_log_on_the_image_gives_the_file)
 {
 	for (unsigned seed = 1; seed <= 8; seed++) {
-		clean();
-		assert_int_equal(record("stress", seed), 0);
+		record(0, "stress", seed);
 		const struct told told = replay_of("log", "pool");
 
 		assert_true(told.ended && told.stores > 2000 && told.flushes > 500 && told.fences > 300);
@@ -119,19 +117,17 @@ TEST(the_log_on_the_image_gives_the_file)
 
 TEST(the_same_program_gives_the_same_log)
 {
-	clean();
-	assert_int_equal(record("stress", 3), 0);
+	record(0, "stress", 3);
 	succeeds("mv log first && rm pool");
-	assert_int_equal(record("stress", 3), 0);
+	record_on(0, "stress", 3);
 	succeeds("cmp log first");
 }
 
 TEST(a_file_that_was_there_is_the_image)
 {
-	clean();
-	assert_int_equal(record("stress", 1), 0);
+	record(0, "stress", 1);
 	succeeds("cp pool before");
-	assert_int_equal(record("stress", 2), 0);
+	record_on(0, "stress", 2);
 	succeeds("cmp before log.image");
 	replay_of("log", "pool");
 }
@@ -139,8 +135,7 @@ TEST(a_file_that_was_there_is_the_image)
 TEST(threads_that_block_all_signals_are_recorded)
 {
 	for (unsigned seed = 1; seed <= 4; seed++) {
-		clean();
-		assert_int_equal(record("threads", seed), 0);
+		record(0, "threads", seed);
 		assert_true(replay_of("log", "pool").threads > 2);
 		assert_no_notes();
 	}
@@ -150,8 +145,7 @@ TEST(threads_that_block_all_signals_are_recorded)
 TEST(every_store_is_found_by_the_program_itself)
 {
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		clean();
-		assert_int_equal(record("scatters", seed), 0);
+		record(0, "scatters", seed);
 		const struct told told = replay_of("log", "pool");
 
 		assert_true(told.stores > 10000 && told.late == 0);
@@ -161,20 +155,17 @@ TEST(every_store_is_found_by_the_program_itself)
 TEST(every_process_of_a_program_that_forks_is_recorded)
 {
 	for (unsigned seed = 1; seed <= 4; seed++) {
-		clean();
-		assert_int_equal(record("forks", seed), 0);
+		record(0, "forks", seed);
 		assert_true(replay_of("log", "pool").threads > 2);
-		json_t *const o = report();
+		json_auto_t *o = report();
 
-		assert_int_equal(json_integer_value(json_object_get(o, "processes")), 4);
-		json_decref(o);
+		assert_int_equal(integer_at(o, "processes"), 4);
 	}
 }
 
 TEST(a_program_that_is_executed_goes_on_in_the_same_log)
 {
-	clean();
-	assert_int_equal(record("executes", 0), 0);
+	record(0, "executes", 0);
 	replay_of("log", "pool");
 	assert_int_equal(stores_to("log", 0, 5), 1);
 	assert_int_equal(stores_to("log", 200, 9), 1);
@@ -182,15 +173,13 @@ TEST(a_program_that_is_executed_goes_on_in_the_same_log)
 
 TEST(an_executed_program_that_cannot_be_seen_is_told)
 {
-	clean();
-	assert_int_equal(record("clears", 0), 0);
+	record(0, "clears", 0);
 	assert_true(noted("without LD_PRELOAD"));
 }
 
 TEST(stores_that_were_never_flushed_are_in_the_log)
 {
-	clean();
-	assert_int_equal(record("unflushed", 0), 0);
+	record(0, "unflushed", 0);
 	assert_int_equal(stores_to("log", 3, 7), 1);
 	assert_int_equal(stores_to("log", 100, 8), 1);
 	assert_int_equal(stores_to("log", 200, 9), 1);
@@ -202,21 +191,18 @@ TEST(a_killed_program_leaves_all_its_stores_in_the_log)
 	static const int signals[] = {SIGKILL, SIGSEGV, SIGABRT, SIGTERM};
 
 	for_each(signal, signals) {
-		clean();
-		assert_int_equal(record("dies", (unsigned)*signal), 1);
+		record(1, "dies", (unsigned)*signal);
 		assert_int_equal(stores_to("log", 300, 11), 1);
 		replay_of("log", "pool");
-		json_t *const o = report();
+		json_auto_t *o = report();
 
-		assert_int_equal(json_integer_value(json_object_get(o, "signal")), *signal);
-		json_decref(o);
+		assert_int_equal(integer_at(o, "signal"), *signal);
 	}
 }
 
 TEST(two_pools_have_a_log_each)
 {
-	clean();
-	assert_int_equal(record("two", 0), 0);
+	record(0, "two", 0);
 	assert_int_equal(replay_of("log", "pool").fences, 2);
 	assert_int_equal(replay_of("log.2", "pool.second").fences, 2);
 	assert_int_equal(stores_to("log", 0, 1) + stores_to("log.2", 8, 2), 2);
@@ -224,8 +210,7 @@ TEST(two_pools_have_a_log_each)
 
 TEST(stores_are_seen_through_every_mapping_of_a_file)
 {
-	clean();
-	assert_int_equal(record("twice", 0), 0);
+	record(0, "twice", 0);
 	assert_int_equal(stores_to("log", 9, 90), 1);
 	assert_int_equal(stores_to("log", 17, 170), 1);
 	replay_of("log", "pool");
@@ -233,16 +218,14 @@ TEST(stores_are_seen_through_every_mapping_of_a_file)
 
 TEST(a_write_after_unmapping_kills_the_program_and_is_told)
 {
-	clean();
-	assert_int_equal(record("stray", 0), 1);
+	record(1, "stray", 0);
 	assert_true(noted("offset 40 of the mapping, after it had unmapped it"));
 	replay_of("log", "pool");
 }
 
 TEST(what_was_written_while_unmapped_is_a_store)
 {
-	clean();
-	assert_int_equal(record("descriptor", 0), 0);
+	record(0, "descriptor", 0);
 	const struct told told = replay_of("log", "pool");
 
 	assert_true(told.written == 0 && told.stores >= 2);
@@ -250,38 +233,33 @@ TEST(what_was_written_while_unmapped_is_a_store)
 
 TEST(what_the_kernel_reads_into_a_mapping_is_recorded)
 {
-	clean();
-	assert_int_equal(record("reads", 0), 0);
+	record(0, "reads", 0);
 	assert_true(replay_of("log", "pool").stores >= 2);
 }
 
 TEST(a_mapping_may_go_in_parts)
 {
-	clean();
-	assert_int_equal(record("part", 0), 0);
+	record(0, "part", 0);
 	assert_int_equal(stores_to("log", 8192, 4), 1);
 	replay_of("log", "pool");
 }
 
 TEST(the_programs_own_faults_and_protections_stay_its_own)
 {
-	clean();
-	assert_int_equal(record("protects", 0), 0);
+	record(0, "protects", 0);
 	assert_int_equal(stores_to("log", 1, 2) + stores_to("log", 512, 3), 2);
 	replay_of("log", "pool");
 }
 
 TEST(a_signal_handler_that_flushes_is_recorded)
 {
-	clean();
-	assert_int_equal(record("interrupts", 0), 0);
+	record(0, "interrupts", 0);
 	replay_of("log", "pool");
 }
 
 TEST(libpmem_that_is_looked_up_is_interposed)
 {
-	clean();
-	assert_int_equal(record("looks-up", 0), 0);
+	record(0, "looks-up", 0);
 	assert_int_equal(stores_to("log", 2, 21), 1);
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 	clean();
@@ -293,8 +271,7 @@ TEST(libpmem_that_is_looked_up_is_interposed)
 
 TEST(msync_and_fsync_make_durable_like_a_flush_and_a_drain)
 {
-	clean();
-	assert_int_equal(record("syncs", 0), 0);
+	record(0, "syncs", 0);
 	const struct told told = replay_of("log", "pool");
 
 	assert_int_equal(stores_to("log", 6, 66) + stores_to("log", 7, 77), 2);
@@ -304,8 +281,7 @@ TEST(msync_and_fsync_make_durable_like_a_flush_and_a_drain)
 
 TEST(every_line_that_a_range_touches_is_flushed_and_copies_are)
 {
-	clean();
-	assert_int_equal(record("crosses", 0), 0);
+	record(0, "crosses", 0);
 	succeeds("$NVWAVE log dump log");
 	char *const first = strstr(output, "flush "), *const fence = first ? strstr(first, "fence ") : NULL;
 
@@ -322,8 +298,7 @@ TEST(every_line_that_a_range_touches_is_flushed_and_copies_are)
 /* The store that is flushed nowhere is found at the next fence, the one behind it at the end. */
 TEST(what_was_stored_before_a_fence_is_in_the_log_before_it)
 {
-	clean();
-	assert_int_equal(record("unflushed", 0), 0);
+	record(0, "unflushed", 0);
 	succeeds("$NVWAVE log dump log");
 	char *const before = strstr(output, "0x320 = 0x0000000000000008"),
 		    *const after = strstr(output, "0x640 = 0x0000000000000009");
@@ -339,26 +314,12 @@ TEST(what_was_stored_before_a_fence_is_in_the_log_before_it)
 
 TEST(an_event_has_the_programs_source_line)
 {
-	char expected[256];
-	unsigned line = 0;
-	FILE *const source = fopen(SUBJECT_SOURCE, "r");
-
-	assert_non_null(source);
-	for (unsigned i = 1; line == 0 && fgets(output, sizeof output, source); i++) {
-		line = strstr(output, "the place that a test looks for") ? i : 0;
-	}
-	fclose(source);
-	clean();
-	assert_int_equal(record("persist", 0), 0);
+	record(0, "persist", 0);
 	succeeds("$NVWAVE log dump log");
 	assert_output_has("/pool, x86 persistency, "); /* of no machine, by no kernel */
-	assert_false(printed("kernel"));
-	snprintf(expected, sizeof expected, "flush     tests/host/subject.c:%u (main)", line);
-	char *const flush = strstr(output, "flush     ");
-
-	assert_non_null(flush);
-	snprintf(expected, sizeof expected, "subject.c:%u (", line);
-	assert_has(flush, expected);
+	assert_output_lacks("kernel");
+	assert_has(strstr(output, "flush     "),
+		formatted("subject.c:%u (", line_with(SUBJECT_SOURCE, "the place that a test looks for")));
 }
 
 GROUP(begin, shell_end);

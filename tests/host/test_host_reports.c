@@ -8,31 +8,24 @@
 
 /* ---- Statistics, advice, delays --------------------------------------------------------------- */
 
-static json_int_t stat_of(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(json_object_get(o, "pmem"), name));
-}
-
 TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 {
 	clean();
 	succeeds("$NVWAVE exec --advice --report=report --output-format=json -- $HOST_SUBJECT wastes pool");
-	json_t *const o = report(), *const advice = json_object_get(o, "advice");
+	json_auto_t *o = report();
+	json_t *const advice = json_at(o, "advice");
 
-	assert_int_equal(stat_of(o, "flushes"), 20);
-	assert_int_equal(stat_of(o, "idle_flushes"), 10);
-	assert_int_equal(stat_of(o, "fences"), 30);
-	assert_int_equal(stat_of(o, "empty_fences"), 10);
+	assert_int_equal(integer_at(o, "pmem.flushes"), 20);
+	assert_int_equal(integer_at(o, "pmem.idle_flushes"), 10);
+	assert_int_equal(integer_at(o, "pmem.fences"), 30);
+	assert_int_equal(integer_at(o, "pmem.empty_fences"), 10);
 	assert_int_equal(json_array_size(advice), 2);
 	NVW_FOR(i, 2) {
 		const json_t *const a = json_array_get(advice, i);
 
-		assert_has(json_string_value(json_object_get(a, "file")), "subject.c");
-		assert_int_equal(json_integer_value(json_object_get(a, "idle_flushes")) +
-					 json_integer_value(json_object_get(a, "empty_fences")),
-			10);
+		assert_has(text_at(a, "file"), "subject.c");
+		assert_int_equal(integer_at(a, "idle_flushes") + integer_at(a, "empty_fences"), 10);
 	}
-	json_decref(o);
 }
 
 TEST(a_delay_lasts_at_least_as_long_as_was_asked)
@@ -40,13 +33,12 @@ TEST(a_delay_lasts_at_least_as_long_as_was_asked)
 	clean();
 	succeeds("$NVWAVE exec --set nvram.write=2us --report=report --output-format=json -- $HOST_SUBJECT "
 		 "stress pool 1");
-	json_t *const o = report(), *const delays = json_object_get(o, "write_delays");
+	json_auto_t *o = report();
+	const json_t *const delays = json_at(o, "write_delays");
 
-	assert_true(json_integer_value(json_object_get(delays, "count")) > 300);
-	assert_true(json_integer_value(json_object_get(delays, "requested_p50_ns")) >= 1900);
-	assert_true(json_integer_value(json_object_get(delays, "achieved_p50_ns")) >=
-		    json_integer_value(json_object_get(delays, "requested_p50_ns")) * 9 / 10);
-	json_decref(o);
+	assert_true(integer_at(delays, "count") > 300);
+	assert_true(integer_at(delays, "requested_p50_ns") >= 1900);
+	assert_true(integer_at(delays, "achieved_p50_ns") >= integer_at(delays, "requested_p50_ns") * 9 / 10);
 }
 
 TEST(without_latencies_the_bandwidth_is_left)
@@ -60,12 +52,9 @@ TEST(without_latencies_the_bandwidth_is_left)
 			 "--report=report "
 			 "--output-format=json -- $HOST_SUBJECT flushes pool",
 			bandwidths[i]);
-		json_t *const o = report();
+		json_auto_t *o = report();
 
-		assert_int_equal(
-			json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0,
-			i == 0);
-		json_decref(o);
+		assert_int_equal(integer_at(o, "write_delays.count") > 0, i == 0);
 	}
 }
 
@@ -74,10 +63,9 @@ TEST(under_eadr_nothing_waits_for_a_flush)
 	clean();
 	succeeds("$NVWAVE exec --set nvram.domain=eadr --report=report --output-format=json -- "
 		 "$HOST_SUBJECT wastes pool");
-	json_t *const o = report();
+	json_auto_t *o = report();
 
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")), 0);
-	json_decref(o);
+	assert_int_equal(integer_at(o, "write_delays.count"), 0);
 }
 
 /* ---- Bad input -------------------------------------------------------------------------------- */

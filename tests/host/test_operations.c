@@ -17,33 +17,27 @@
 #include "common/shell.h"
 #include "common/skip.h"
 
-static int crash_states(const char *bug, const char *oracle, unsigned states)
+static void crash_states(int status, const char *bug, const char *oracle, unsigned states)
 {
-	return run("$NVWAVE crash --exec=\"$HOST_SKELETON run pool 24 %s\" --image=pool %s --timeout=200ms "
-		   "--states=%u "
-		   "--cures=off",
+	exits(status,
+		"$NVWAVE crash --exec=\"$HOST_SKELETON run pool 24 %s\" --image=pool %s --timeout=200ms "
+		"--states=%u --cures=off",
 		bug, oracle, states);
 }
 
-static int crash(const char *bug, const char *oracle)
+static void crash(int status, const char *bug, const char *oracle)
 {
-	return crash_states(bug, oracle, 400);
+	crash_states(status, bug, oracle, 400);
 }
 
-static int crash_by(const char *bug, const char *command)
+static void crash_by(int status, const char *bug, const char *command)
 {
-	char oracle[512];
-
-	snprintf(oracle, sizeof oracle, "--check=\"$HOST_SKELETON %s\"", command);
-	return crash(bug, oracle);
+	crash(status, bug, formatted("--check=\"$HOST_SKELETON %s\"", command));
 }
 
-static int crash_and_then(const char *bug, const char *oracle)
+static void crash_and_then(int status, const char *bug, const char *oracle)
 {
-	char both[512];
-
-	snprintf(both, sizeof both, "%s --and-then=\"$HOST_SKELETON go-on\"", oracle);
-	return crash(bug, both);
+	crash(status, bug, formatted("%s --and-then=\"$HOST_SKELETON go-on\"", oracle));
 }
 
 /* ---- The record ------------------------------------------------------------------------------- */
@@ -177,7 +171,7 @@ TEST(operations_are_heard_from_programs_of_nvwave_cc_too)
 	if (!getenv("HOST_CC")) {
 		skip();
 	}
-	NVW_EACH(one, by, NVW_COUNT(by)) {
+	for_each(one, by) {
 		clean();
 		write_text("mapping.c", mapping_program);
 		if (run("command -v %.*s", (int)strcspn(*one, " "), *one) != 0) {
@@ -229,9 +223,9 @@ TEST(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too)
 	succeeds("c++ -O1 -g -o shop shop.cpp -lpmem");
 	succeeds("$NVWAVE exec --record=log -- ./shop pool");
 	succeeds("$NVWAVE log dump log");
-	assert_output_has("shop.cpp:9 (shop::ledger<unsigned long>::add)");
-	assert_output_has("shop.cpp:10 (shop::ledger<unsigned long>::change, inlined in main)");
-	assert_false(printed("_ZN4shop"));
+	assert_output_has("shop.cpp:9 (shop::ledger<unsigned long>::add)",
+		"shop.cpp:10 (shop::ledger<unsigned long>::change, inlined in main)");
+	assert_output_lacks("_ZN4shop");
 }
 
 /* ---- What checkers are told ------------------------------------------------------------------- */
@@ -243,23 +237,19 @@ static const char teller[] = "#!/bin/sh\n"
 
 TEST(checkers_are_told_what_was_acknowledged_however_they_are_started)
 {
-	static const char *const forms[] = {"./teller", "./teller;:", "X=1 ./teller"};
-	char command[64], first[1 << 12] = "";
+	static const char *const forms[] = {"./teller", ": && ./teller", "X=1 ./teller"};
+	char first[1 << 12] = "";
 
 	NVW_FOR(i, NVW_COUNT(forms)) {
 		clean();
 		write_text("teller", teller);
 		succeeds("chmod +x teller");
-		snprintf(command, sizeof command, "--check=\"%s\"", forms[i]);
-		if (i == 1) {
-			snprintf(command, sizeof command, "--check=\"%s\"", ": && ./teller");
-		}
 		/* An operation in flight is the one behind those that are acknowledged. */
-		assert_int_equal(crash("", command), 0);
+		crash(0, "", formatted("--check=\"%s\"", forms[i]));
 		succeeds("sort -u told | sort -t- -k2 -n");
-		assert_output_has("/\n0/1\n0-1/2\n"); /* the first one changes nothing */
-		assert_output_has("\n0-23/\n");       /* all of them */
-		assert_false(printed("\n0-3/5\n"));
+		assert_output_has("/\n0/1\n0-1/2\n", /* the first one changes nothing */
+			"\n0-23/\n");                /* all of them */
+		assert_output_lacks("\n0-3/5\n");
 		if (i == 0) {
 			snprintf(first, sizeof first, "%.4000s", output);
 		}
@@ -285,9 +275,8 @@ TEST(a_library_is_told_the_same)
 	clean();
 	write_text("check.c", library_source);
 	succeeds("cc -shared -fPIC -I%s -o check.so check.c", HEADERS);
-	assert_int_equal(crash("", "--check-lib=./check.so"), 1);
-	assert_output_has("after twelve operations");
-	assert_output_has("in flight: operation 12 (");
+	crash(1, "", "--check-lib=./check.so");
+	assert_output_has("after twelve operations", "in flight: operation 12 (");
 }
 
 /* ---- The skeleton ----------------------------------------------------------------------------- */
@@ -295,10 +284,10 @@ TEST(a_library_is_told_the_same)
 TEST(a_right_structure_is_consistent_by_every_oracle)
 {
 	clean();
-	assert_int_equal(crash_by("", "check"), 0);
-	assert_int_equal(crash_by("", "look"), 0);
-	assert_int_equal(crash("", "--oracle=replay"), 0);
-	assert_int_equal(crash_and_then("", "--oracle=replay"), 0);
+	crash_by(0, "", "check");
+	crash_by(0, "", "look");
+	crash(0, "", "--oracle=replay");
+	crash_and_then(0, "", "--oracle=replay");
 }
 
 /* What is handed out twice shows when the structure is used further, and in no look-up before. */
@@ -306,9 +295,9 @@ TEST(going_on_finds_what_look_ups_alone_do_not)
 {
 	skip_if_sanitized();
 	clean();
-	assert_int_equal(crash_by("forgets", "look"), 0);
+	crash_by(0, "forgets", "look");
 	/* Others of its states run in circles up to the limit. */
-	assert_int_equal(crash_states("forgets", "--check=\"$HOST_SKELETON check\" --stop-after=1", 50), 1);
+	crash_states(1, "forgets", "--check=\"$HOST_SKELETON check\" --stop-after=1", 50);
 	assert_output_has("after going on, key");
 }
 
@@ -316,8 +305,8 @@ TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not
 {
 	skip_if_sanitized();
 	clean();
-	assert_int_equal(crash("forgets", "--oracle=replay"), 0);
-	assert_int_equal(crash_and_then("forgets", "--oracle=replay --stop-after=1 --save=saved"), 1);
+	crash(0, "forgets", "--oracle=replay");
+	crash_and_then(1, "forgets", "--oracle=replay --stop-after=1 --save=saved");
 	assert_output_has(" 1  going on after recovery: the program does not terminate: ");
 	exits(1, "$NVWAVE replay saved/finding-1");
 	assert_output_has("REPRODUCED   going on after recovery: the program does not terminate");
@@ -326,24 +315,24 @@ TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not
 TEST(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there)
 {
 	clean();
-	assert_int_equal(crash_by("", "look\" --and-then=\"echo no room; exit 3;:"), 1);
+	crash_by(1, "", "look\" --and-then=\"echo no room; exit 3;:");
 	assert_output_has("going on after recovery: the program exited with status 3: no room");
-	assert_int_equal(crash_by("", "look\" --and-then=\"truncate -s 0"), 1);
+	crash_by(1, "", "look\" --and-then=\"truncate -s 0");
 	assert_output_has("after recovery, and going on: ");
-	assert_int_equal(crash("", "--check-lib=none.so --and-then=true"), 2);
+	crash(2, "", "--check-lib=none.so --and-then=true");
 	assert_output_has("--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
 }
 
 TEST(an_acknowledged_operation_is_named_with_its_store)
 {
 	clean();
-	assert_int_equal(crash_by("lazy", "look"), 1);
-	assert_output_has("    operation 9 (put 0) was acknowledged\n");
-	assert_output_has("is never flushed: ordering it before operation 9 (put 0) is acknowledged");
-	assert_output_has("    in flight: operation 10 (drop 10)\n");
-	assert_int_equal(crash_by("early", "look"), 1);
+	crash_by(1, "lazy", "look");
+	assert_output_has("    operation 9 (put 0) was acknowledged\n",
+		"is never flushed: ordering it before operation 9 (put 0) is acknowledged",
+		"    in flight: operation 10 (drop 10)\n");
+	crash_by(1, "early", "look");
 	assert_output_has("in flight: operation 3 (put 6)");
-	assert_false(printed("is acknowledged"));
+	assert_output_lacks("is acknowledged");
 }
 
 /* ---- Without a checker ------------------------------------------------------------------------ */
@@ -351,9 +340,9 @@ TEST(an_acknowledged_operation_is_named_with_its_store)
 TEST(without_a_checker_what_the_program_prints_tells)
 {
 	clean();
-	assert_int_equal(crash("early", "--oracle=replay"), 1);
+	crash(1, "early", "--oracle=replay");
 	assert_output_has("\"key 10: 0\" instead of \"key 10: 2\"");
-	assert_int_equal(crash("lazy", "--oracle=replay"), 1);
+	crash(1, "lazy", "--oracle=replay");
 	assert_output_has("operation 9 (put 0) was acknowledged");
 }
 
@@ -363,26 +352,26 @@ TEST(the_command_that_prints_may_be_the_users)
 		"--oracle=replay --recover=\"$HOST_SKELETON --recover-and-print pool | head -12\"";
 
 	clean();
-	assert_int_equal(crash_states("", oracle, 40), 0);
-	assert_int_equal(crash_states("lazy", oracle, 80), 1);
+	crash_states(0, "", oracle, 40);
+	crash_states(1, "lazy", oracle, 80);
 	assert_output_has("executed anew for every state, because a shell has to read its command (a pipe");
 }
 
 TEST(a_finding_of_what_is_printed_is_replayed)
 {
 	clean();
-	assert_int_equal(crash("lazy", "--oracle=replay --save=saved"), 1);
+	crash(1, "lazy", "--oracle=replay --save=saved");
 	exits(1, "$NVWAVE replay saved/finding-1");
 	assert_output_has("REPRODUCED");
 	/* A program that prints what it may passes. */
-	assert_int_equal(crash_by("lazy", "look --save=checked"), 1);
+	crash_by(1, "lazy", "look --save=checked");
 	exits(1, "cd saved && $NVWAVE replay finding-1");
 }
 
 TEST(a_finding_of_a_checker_is_replayed_with_its_operations)
 {
 	clean();
-	assert_int_equal(crash_by("lazy", "look\" --save=\"saved"), 1);
+	crash_by(1, "lazy", "look\" --save=\"saved");
 	exits(1, "$NVWAVE replay saved/finding-1");
 	assert_output_has("REPRODUCED");
 }
@@ -391,13 +380,13 @@ TEST(an_oracle_without_anything_to_compare_is_refused)
 {
 	clean();
 	exits(2, "$NVWAVE crash --exec='cp /dev/null create pool' --image=pool --oracle=replay");
-	assert_int_equal(crash("", "--oracle=replay --check=true"), 2);
+	crash(2, "", "--oracle=replay --check=true");
 	assert_output_has("--oracle=replay cannot be combined with --check");
-	assert_int_equal(crash("", "--check=true --recover=true"), 2);
+	crash(2, "", "--check=true --recover=true");
 	assert_output_has("--recover has no effect without --oracle=replay");
-	assert_int_equal(crash("", "--oracle=replay --recover='date +%N;:'"), 2);
+	crash(2, "", "--oracle=replay --recover='date +%N;:'");
 	assert_output_has("prints different output for the same file");
-	assert_int_equal(crash("", "--oracle=replay --recover=false"), 2);
+	crash(2, "", "--oracle=replay --recover=false");
 	assert_output_has("fails on the program's final file");
 }
 
@@ -408,10 +397,10 @@ TEST(a_command_that_also_fails_without_a_crash_is_said_to)
 	write_text("frail", "out=$($HOST_SKELETON --recover-and-print $1); "
 			    "[ \"$out\" = \"$(cat want)\" ] || exit 3; echo \"$out\"");
 	succeeds("$HOST_SKELETON run whole 24 >/dev/null && $HOST_SKELETON --recover-and-print whole >want");
-	assert_int_equal(crash_states("", "--oracle=replay --recover='sh frail'", 20), 1);
+	crash_states(1, "", "--oracle=replay --recover='sh frail'", 20);
 	assert_output_has("exited with status 3; after the same operations it fails without a crash, too");
-	assert_int_equal(crash("early", "--oracle=replay"), 1);
-	assert_false(printed("it fails without a crash, too"));
+	crash(1, "early", "--oracle=replay");
+	assert_output_lacks("it fails without a crash, too");
 }
 
 /* A structure whose further use runs in circles: the place is named, and most such states are cut early. */

@@ -17,11 +17,12 @@
 
 static char temporary[64]; /* where nvwave makes its folders */
 
-/* A program in the test's folder: built by nvwave-cc, so that its stores have their own lines. */
-static void build(const char *source, const char *program)
+/* An example in the test's folder: built by nvwave-cc, so that its stores have their own lines. */
+static void build(const char *program)
 {
-	succeeds("rm -rf -- * && cp %s . && cp -f %s/*.h . && %s cc -g -O1 -I%s -o %s %s.c -lpmem", source,
-		EXAMPLES, NVWAVE_CC, HEADERS, program, program);
+	succeeds("rm -rf -- * && cp " EXAMPLES "/%s.c . && cp -f " EXAMPLES "/*.h . && " NVWAVE_CC
+		 " cc -g -O1 -I" HEADERS " -o %s %s.c -lpmem",
+		program, program, program);
 }
 
 static void crash(
@@ -31,11 +32,6 @@ static void crash(
 		"$NVWAVE crash --exec='./%s %s' --image=pool --check='./%s %s' --states=60 "
 		"--cure-states=1000 %s",
 		program, arguments, program, check, options);
-}
-
-static void example(const char *program, char ret_path[300])
-{
-	snprintf(ret_path, 300, "%s/%s.c", EXAMPLES, program);
 }
 
 TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
@@ -52,14 +48,12 @@ TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 			"+		pmem_persist(&(*link)->value, sizeof (*link)->value);"},
 		{"raw_log", "append pool 3 unflushed", "check", "fence();"},
 	};
-	char source[300];
 
 	if (system("command -v patch >/dev/null") != 0) {
 		skip_test("patch is needed");
 	}
 	for_each(bug, bugs) {
-		example(bug->program, source);
-		build(source, bug->program);
+		build(bug->program);
 		crash(1, bug->program, bug->arguments, bug->check, "--patch=cures");
 		assert_output_has("verified on this log: with ");
 		succeeds("cat cures");
@@ -76,30 +70,18 @@ TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 /* The ledger's crash test with a build command, and options besides. */
 static void try_cures(int status, const char *bugs, const char *command)
 {
-	char arguments[64], options[1024];
-
-	snprintf(arguments, sizeof arguments, "pool 3 %s", bugs);
-	snprintf(options, sizeof options, "--try-cures='%s'", command);
-	crash(status, "ledger", arguments, "", options);
-}
-
-static void begin_ledger(void)
-{
-	char source[300];
-
-	example("ledger", source);
-	build(source, "ledger");
+	crash(status, "ledger", formatted("pool 3 %s", bugs), "", formatted("--try-cures='%s'", command));
 }
 
 static const char compile[] = NVWAVE_CC " cc -g -O1 -o ledger ledger.c -lpmem";
 
 TEST(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay)
 {
-	begin_ledger();
+	build("ledger");
 	succeeds("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary);
 	try_cures(1, "entry-unflushed", compile);
 	assert_output_has("verified by running: with a flush after ledger.c:");
-	assert_false(printed("on this log"));
+	assert_output_lacks("on this log");
 	succeeds("ls -l --full-time ledger* | diff - %s/before && rm %s/before", temporary, temporary);
 	succeeds("diff ledger.c %s/ledger.c", EXAMPLES);
 	succeeds("ls -A %s", temporary);
@@ -110,7 +92,7 @@ TEST(of_several_cures_all_run_together)
 {
 	const char *at;
 
-	begin_ledger();
+	build("ledger");
 	try_cures(1, "undo-unfenced,applied-early", compile);
 	at = strstr(output, "verified by running: with ");
 	assert_non_null(at);
@@ -120,15 +102,11 @@ TEST(of_several_cures_all_run_together)
 /* The build leaves the patch out: it is as if the program did something else with it than its log. */
 TEST(a_cure_with_which_states_still_fail_is_refuted)
 {
-	char command[512];
-
-	begin_ledger();
-	snprintf(command, sizeof command, "cp $NVWAVE_SOURCES/ledger.c . && %s", compile);
-	try_cures(1, "entry-unflushed", command);
-	assert_output_has("refuted by running: with a flush after ledger.c:");
-	assert_output_has("tested states still fail (entry ");
-	assert_output_has("though no tested state of this log fails (");
-	assert_false(printed("verified"));
+	build("ledger");
+	try_cures(1, "entry-unflushed", formatted("cp $NVWAVE_SOURCES/ledger.c . && %s", compile));
+	assert_output_has("refuted by running: with a flush after ledger.c:",
+		"tested states still fail (entry ", "though no tested state of this log fails (");
+	assert_output_lacks("verified");
 }
 
 TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
@@ -141,12 +119,11 @@ TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
 		{"kill -9 $$", "the program is ended by signal 9"},
 	};
 
-	begin_ledger();
+	build("ledger");
 	for_each(program, programs) {
 		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", program->text);
 		try_cures(1, "entry-unflushed", "mv made ledger");
-		assert_output_has("refuted by running: with ");
-		assert_output_has(program->said);
+		assert_output_has("refuted by running: with ", program->said);
 	}
 }
 
@@ -161,27 +138,26 @@ TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_lo
 			"the build of a copy with it made no ./ledger there"},
 	};
 
-	begin_ledger();
+	build("ledger");
 	for_each(row, builds) {
 		try_cures(1, "entry-unflushed", row->command);
-		assert_output_has("verified on this log: with a flush after ledger.c:");
-		assert_output_has("not verified by running: ");
-		assert_output_has(row->said);
+		assert_output_has("verified on this log: with a flush after ledger.c:",
+			"not verified by running: ", row->said);
 	}
 }
 
 /* The other one's cure is no patch: a copy without it still fails, and says nothing about this one. */
 TEST(a_cure_is_not_refuted_by_what_another_one_leaves)
 {
-	begin_ledger();
+	build("ledger");
 	try_cures(1, "entry-unflushed,no-undo", compile);
-	assert_false(printed("refuted"));
-	assert_false(printed("verified by running: with"));
+	assert_output_lacks("refuted");
+	assert_output_lacks("verified by running: with");
 }
 
 TEST(a_program_that_is_not_named_from_the_working_directory_is_refused)
 {
-	begin_ledger();
+	build("ledger");
 	exits(2,
 		"$NVWAVE crash --exec=\"$PWD/ledger pool 3\" --image=pool --check=./ledger --try-cures=make");
 	assert_output_has(

@@ -27,10 +27,10 @@ static void self_test(int status, const char *bugs, const char *options)
 TEST(listed_bugs_are_found_with_the_lines_that_the_list_says)
 {
 	self_test(0, EXAMPLES "/append_log.bugs", "");
-	assert_output_has("append_log   (none)           x86             clean ");
-	assert_output_has("one-drain        x86             found ");
-	assert_output_has("is not whole: append_log.c:62 durable, append_log.c:57 lost\n");
-	assert_output_has("3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
+	assert_output_has("append_log   (none)           x86             clean ",
+		"one-drain        x86             found ",
+		"is not whole: append_log.c:62 durable, append_log.c:57 lost\n",
+		"3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
 	self_test_of(0, "$HOST_INDEXED_LOG", EXAMPLES "/indexed_log.bugs", "");
 	assert_output_has("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
 }
@@ -38,13 +38,11 @@ TEST(listed_bugs_are_found_with_the_lines_that_the_list_says)
 TEST(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else)
 {
 	self_test(0, EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json");
-	assert_output_has("\"bugs\": 1,");
-	assert_output_has("\"false_alarms\": 0,");
-	assert_output_has("\"result\": \"harmless\"");
+	assert_output_has("\"bugs\": 1,", "\"false_alarms\": 0,", "\"result\": \"harmless\"");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = eadr x86\\n' >bugs");
 	self_test(1, "bugs", "");
-	assert_output_has("one-drain        x86             FALSE ALARM ");
-	assert_output_has("0 of 0 bugs found, 1 false alarms");
+	assert_output_has(
+		"one-drain        x86             FALSE ALARM ", "0 of 0 bugs found, 1 false alarms");
 }
 
 TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
@@ -52,9 +50,9 @@ TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
 	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments "
 	    "=\\n' >bugs");
 	self_test(1, "bugs", "");
-	assert_output_has("a                x86             OTHER ");
-	assert_output_has("b                x86             MISSED ");
-	assert_output_has("0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
+	assert_output_has("a                x86             OTHER ",
+		"b                x86             MISSED ",
+		"0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nfinding = other words\\n' >bugs");
 	self_test(1, "bugs", "");
 	assert_output_has("OTHER ");

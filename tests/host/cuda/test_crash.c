@@ -30,12 +30,11 @@ TEST(bugs_of_kernels_are_found_under_epoch_persistency)
 {
 	NEEDS_MACHINE();
 	self_test(0, "epoch", "log hash_table queue");
-	assert_output_has("log          (none)           epoch           clean ");
-	assert_output_has(
-		"is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           epoch       "
-		"    found ");
-	assert_output_has("does not have its value: hash_table.cu:62 durable, hash_table.cu:58 lost");
-	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:38 durable, queue.cu:60 lost");
+	assert_output_has("log          (none)           epoch           clean ",
+		("is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           epoch       "
+		 "    found "),
+		"does not have its value: hash_table.cu:62 durable, hash_table.cu:58 lost",
+		"entry 0 is not whole (head 0, tail 64): queue.cu:38 durable, queue.cu:60 lost");
 }
 
 /* Its kernels end when all is durable, and that is what the queue's third bug lacks. */
@@ -43,17 +42,17 @@ TEST(bugs_of_kernels_are_found_under_buffered_epoch_persistency)
 {
 	NEEDS_MACHINE();
 	self_test(0, "buffered-epoch", "log queue");
-	assert_output_has("is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           "
-			  "buffered-epoch  found ");
-	assert_output_has("queue        reuse            buffered-epoch  harmless ");
+	assert_output_has(("is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           "
+			   "buffered-epoch  found "),
+		"queue        reuse            buffered-epoch  harmless ");
 }
 
 TEST(strict_persistency_orders_what_no_barrier_does)
 {
 	NEEDS_MACHINE();
 	self_test(0, "strict", "log");
-	assert_output_has("log          (none)           strict          clean ");
-	assert_output_has("log          unordered        strict          harmless ");
+	assert_output_has("log          (none)           strict          clean ",
+		"log          unordered        strict          harmless ");
 }
 
 static void crash(int status, const char *bug, const char *options)
@@ -71,10 +70,9 @@ TEST(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes)
 	build_examples();
 	exits(1, "rm -f pool; $NVWAVE crash --exec='./log append pool 2 unordered' --image=pool "
 		 "--check='./log check' --states=80 --cure-states=5000 --model=epoch");
-	assert_output_has("kernel \"append\" work-item ");
-	assert_output_has(
-		"verified on this log: with a work-group barrier after log.cu:61 no tested state fails");
-	assert_output_has("of this interleaving of work-items");
+	assert_output_has("kernel \"append\" work-item ",
+		"verified on this log: with a work-group barrier after log.cu:61 no tested state fails",
+		"of this interleaving of work-items");
 }
 
 /* The barriers of one way are not those of the other; a store to the file is one, wherever kernels run. */
@@ -98,9 +96,7 @@ TEST(what_kernels_never_executed_is_listed)
 			  "--check='./log check' "
 			  "--states=20 --cures=off %s",
 			given->way, given->options);
-		assert_output_has(given->missed);
-		assert_output_has(given->reached);
-		assert_output_has("one way: append (log.cu:66)");
+		assert_output_has(given->missed, given->reached, "one way: append (log.cu:66)");
 	}
 }
 
@@ -124,14 +120,13 @@ TEST(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel)
 	NEEDS_MACHINE();
 	for_each(row, models) {
 		crash(1, "unflushed", *row);
-		assert_output_has("is committed, and 0 has begun");
-		assert_output_has("both.cu:" COMMITTED
-				  " (main)  stores f->committed (unsigned long, 8 bytes)   durable\n"
-				  "        8 bytes at pool offset 0x148; ");
-		assert_output_has(
-			"both.cu:" BEGUN
-			" (main)  stores a part of f->begun (unsigned long, 8 bytes)   lost in flight\n"
-			"        4 bytes at pool offset 0x0; ");
+		assert_output_has("is committed, and 0 has begun",
+			("both.cu:" COMMITTED
+			 " (main)  stores f->committed (unsigned long, 8 bytes)   durable\n"
+			 "        8 bytes at pool offset 0x148; "),
+			("both.cu:" BEGUN
+			 " (main)  stores a part of f->begun (unsigned long, 8 bytes)   lost in flight\n"
+			 "        4 bytes at pool offset 0x0; "));
 	}
 	assert_output_has("verified on this log: with a flush after both.cu:" BEGUN
 			  " and a fence after both.cu:" BEGUN);
@@ -149,10 +144,10 @@ TEST(an_atomic_that_publishes_too_early_is_found_at_its_line)
 	succeeds(command, "ordered", "");
 	NVW_FOR(i, 2) {
 		exits(1, command, "unordered", i ? "--model=epoch" : "");
-		assert_output_has(" is in the list and not whole");
-		assert_output_has("publish.cu:19 (set_head, inlined in pushes)  store of 8 bytes at 0x0");
-		assert_output_has("publish.cu:26 (push, inlined in pushes)  store of 8 bytes at 0x");
-		assert_false(printed("nvw_cuda_atomics"));
+		assert_output_has(" is in the list and not whole",
+			"publish.cu:19 (set_head, inlined in pushes)  store of 8 bytes at 0x0",
+			"publish.cu:26 (push, inlined in pushes)  store of 8 bytes at 0x");
+		assert_output_lacks("nvw_cuda_atomics");
 	}
 }
 
@@ -161,19 +156,17 @@ TEST(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores)
 {
 	NEEDS_MACHINE();
 	crash(1, "library", "--model=epoch");
-	assert_output_has("is committed, and 0 has begun");
-	assert_output_has("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight");
+	assert_output_has("is committed, and 0 has begun",
+		("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight"));
 }
 
 TEST(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code)
 {
 	NEEDS_MACHINE();
 	crash(1, "unordered", "--model=epoch");
-	assert_output_has("is committed, and number");
-	assert_output_has("both.cu:" FILLED " (fill)  store of 4 bytes");
-	assert_output_has(
-		"a persist barrier at the end of its kernel, or a flush and a fence by host code behind it");
-	assert_output_has("verified on this log: with a work-item barrier after both.cu:" FILLED);
+	assert_output_has("is committed, and number", ("both.cu:" FILLED " (fill)  store of 4 bytes"),
+		"a persist barrier at the end of its kernel, or a flush and a fence by host code behind it",
+		"verified on this log: with a work-item barrier after both.cu:" FILLED);
 	crash(0, "unordered", "--model=buffered-epoch"); /* its kernels end when all is durable */
 }
 

@@ -11,8 +11,7 @@ static void assert_all_hold(void)
 {
 	const int status = run("./semantics");
 
-	assert_output_has("all hold");
-	assert_output_has("lane 1 of block 0 says  0.50");
+	assert_output_has("all hold", "lane 1 of block 0 says  0.50");
 	assert_int_equal(status, 0);
 }
 
@@ -139,8 +138,7 @@ TEST(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right)
 	succeeds("./libraries");
 	assert_string_equal(output, "right\n");
 	succeeds("$NVWAVE exec --protocol=gh --check=races --report=report -- ./libraries && cat report");
-	assert_output_has("right\n");
-	assert_output_has("no races");
+	assert_output_has("right\n", "no races");
 }
 
 TEST(algorithms_of_thrust_are_right)
@@ -291,11 +289,10 @@ TEST(pitched_memory_is_a_file_if_that_is_asked_for)
 	assert_string_equal(output, "           1\n");
 	exits(1, "$NVWAVE crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched "
 		 "--check='./memory check' --states=100");
-	assert_output_has("it is marked, and value ");
-	assert_output_has(
-		"memory.cu:17 (store)  stores *mark (int, 4 bytes)   durable\n        4 bytes at pool "
-		"offset 0x1000\n");
-	assert_output_has("memory.cu:14 (store)  stores values[threadIdx.x] (int, 4 bytes)   ");
+	assert_output_has("it is marked, and value ",
+		("memory.cu:17 (store)  stores *mark (int, 4 bytes)   durable\n        4 bytes at pool "
+		 "offset 0x1000\n"),
+		"memory.cu:14 (store)  stores values[threadIdx.x] (int, 4 bytes)   ");
 	exits(1, "NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched");
 	assert_string_equal(output,
 		"nvwave: NVWAVE_PITCH_POOL=/nonexistent/pool: No such file or directory\nout of memory\n");

@@ -68,11 +68,10 @@ TEST(races_are_told_with_their_lines)
 	assert_output_has("no races");
 	exits(1, "$NVWAVE exec --check=races --protocol=gh -- ./machine fences");
 	assert_output_has("volatile load at ");
-	assert_false(printed(": load at ")); /* what the flag orders is ordered */
+	assert_output_lacks(": load at "); /* what the flag orders is ordered */
 	exits(1, "$NVWAVE exec --check=races --protocol=gh -- ./machine no-fences");
-	assert_output_has("race in kernel hand_over_without_fences: ");
-	assert_output_has("machine.cu:28 and load at ");
-	assert_output_has("machine.cu:31, ");
+	assert_output_has(
+		"race in kernel hand_over_without_fences: ", "machine.cu:28 and load at ", "machine.cu:31, ");
 }
 
 /* Not that of our header, nor what called the kernel. */
@@ -81,13 +80,10 @@ TEST(an_atomic_that_races_is_told_with_its_line)
 	NEEDS_MACHINE();
 	build_machine();
 	exits(1, "$NVWAVE exec --check=races --protocol=gh -- ./machine published");
-	assert_output_has("atomic compare-exchange at ");
-	assert_output_has("machine.cu:227 and store at ");
-	assert_output_has("machine.cu:225, ");
+	assert_output_has("atomic compare-exchange at ", "machine.cu:227 and store at ", "machine.cu:225, ");
 	exits(1, "$NVWAVE exec --check=races --protocol=gh -- ./machine published-in-branches");
-	assert_output_has("machine.cu:225 and atomic compare-exchange at ");
-	assert_output_has("machine.cu:219, ");
-	assert_false(printed("pmem.")); /* the host has flushed nothing */
+	assert_output_has("machine.cu:225 and atomic compare-exchange at ", "machine.cu:219, ");
+	assert_output_lacks("pmem."); /* the host has flushed nothing */
 	assert_output_has("host.seconds ");
 }
 
@@ -111,14 +107,14 @@ TEST(kernels_that_run_by_themselves_are_told)
 	build_machine();
 	succeeds("$NVWAVE exec -- ./machine published");
 	assert_output_has("note: 1 kernel ran by itself; --protocol=NAME puts kernels on the machine\n");
-	assert_false(printed("pmem."));
-	assert_false(printed("delay."));
-	assert_false(printed("libpmem"));
+	assert_output_lacks("pmem.");
+	assert_output_lacks("delay.");
+	assert_output_lacks("libpmem");
 	succeeds("$NVWAVE exec --protocol=gh -- ./machine published");
-	assert_false(printed("by itself"));
+	assert_output_lacks("by itself");
 	succeeds("$NVWAVE exec --delays=off -- true");
 	assert_output_has("pmem.flushes "); /* of a program without kernels, none is worth a line */
-	assert_false(printed("by itself"));
+	assert_output_lacks("by itself");
 }
 
 /* Under protocols that know scopes and that do not. */
@@ -151,8 +147,7 @@ TEST(a_fence_races_with_nothing_and_orders_nothing_by_itself)
 		succeeds("$NVWAVE exec --check=%s --protocol=gh -- ./machine many-fences", *model);
 		assert_output_has("no races");
 		exits(1, "$NVWAVE exec --check=%s --protocol=gh -- ./machine fences-alone", *model);
-		assert_output_has("machine.cu:203 and load at ");
-		assert_output_has("machine.cu:209, ");
+		assert_output_has("machine.cu:203 and load at ", "machine.cu:209, ");
 	}
 }
 
@@ -252,8 +247,7 @@ TEST(instructions_of_sbrp_persist_as_the_machine_says)
 		"inline PTX that is SBRP's is refused (host.sbrp=refused)\n");
 	exits(1, "rm -f pool; $NVWAVE crash --exec='./machine persist4 pool' --image=pool --check='./machine "
 		 "check' --states=200");
-	assert_output_has("is marked and not there");
-	assert_output_has("machine.cu:58 (appends)  store of 8 bytes at 0x");
+	assert_output_has("is marked and not there", "machine.cu:58 (appends)  store of 8 bytes at 0x");
 	succeeds("rm -f pool; $NVWAVE crash --exec='./machine persist4 pool' --image=pool --check='./machine "
 		 "check' --states=200 --set host.sbrp=barriers");
 }
@@ -272,8 +266,7 @@ TEST(shipped_programs_are_right_and_have_no_races)
 		succeeds("./%s", names[i]);
 		assert_string_equal(output, "right\n");
 		succeeds("$NVWAVE exec --check=races --protocol=dd -- ./%s %s", names[i], sizes[i]);
-		assert_output_has("right\n");
-		assert_output_has("no races");
+		assert_output_has("right\n", "no races");
 	}
 }
 
@@ -288,8 +281,7 @@ TEST(accesses_of_odd_and_large_sizes_have_the_right_values)
 		succeeds("%s", *program);
 		assert_string_equal(output, "wrong: 0\n");
 		succeeds("$NVWAVE exec --check=races --report=report -- %s && cat report", *program);
-		assert_output_has("wrong: 0\n");
-		assert_output_has("no races");
+		assert_output_has("wrong: 0\n", "no races");
 	}
 }
 
@@ -308,8 +300,7 @@ TEST(kernels_see_what_the_host_has_changed_in_between)
 	assert_string_equal(output, "wrong: 0, cudaSuccess\n");
 	for_each(row, protocols) {
 		succeeds("$NVWAVE exec --protocol=%s --report=report -- ./changes", *row);
-		assert_output_has("wrong: 0, cudaSuccess\n");
-		assert_output_has("a new machine, with cold caches");
+		assert_output_has("wrong: 0, cudaSuccess\n", "a new machine, with cold caches");
 	}
 }
 
@@ -331,8 +322,8 @@ TEST(a_kernel_without_memory_for_a_block_fails_with_a_message)
 	NEEDS_MACHINE();
 	build_machine();
 	succeeds("$NVWAVE exec --protocol=vi --report=report -- ./machine memory");
-	assert_output_has("nvwave: kernel sums_up: no memory for a block of 32 work-items\n");
-	assert_output_has("cudaErrorMemoryAllocation\n");
+	assert_output_has("nvwave: kernel sums_up: no memory for a block of 32 work-items\n",
+		"cudaErrorMemoryAllocation\n");
 }
 
 /* ---- Kernels that wait --------------------------------------------------------------------------- */
@@ -351,9 +342,8 @@ TEST(a_kernel_that_waits_for_a_later_store_of_the_host_is_told)
 {
 	NEEDS_CLANG();
 	run_until_told("exec ./waits late");
-	assert_output_has("waits.cu:16 (wait)");
-	assert_output_has("kernel wait, block (0,0,0), thread (");
-	assert_output_has("a store that it makes there comes too late");
+	assert_output_has("waits.cu:16 (wait)", "kernel wait, block (0,0,0), thread (",
+		"a store that it makes there comes too late");
 	succeeds("./waits thread");
 	assert_string_equal(output, "0\n");
 }
@@ -362,8 +352,7 @@ TEST(likewise_on_the_machine)
 {
 	NEEDS_MACHINE();
 	run_until_told("exec $NVWAVE exec --protocol=vi -- ./waits late");
-	assert_output_has("waits.cu:16 (wait)");
-	assert_output_has("on the machine no store of the host comes before that");
+	assert_output_has("waits.cu:16 (wait)", "on the machine no store of the host comes before that");
 }
 
 /* The race is that of scopes: the value stays in the L1 of the block that stores it. */
@@ -372,11 +361,9 @@ TEST(a_kernel_that_a_race_lets_wait_is_ended_and_its_races_are_reported)
 	NEEDS_MACHINE();
 	build_others();
 	exits(1, "timeout 60 $NVWAVE exec --check=races --protocol=vi -- ./waits blocks");
-	assert_output_has("(pass_wrongly): kernel pass_wrongly, block (1,0,0), thread (0,0,0): waits:");
-	assert_output_has("There are races: the kernel is ended");
-	assert_output_has("cudaErrorLaunchTimeout\n");
-	assert_output_has("race in kernel pass_wrongly: ");
-	assert_output_has("scope mismatch");
+	assert_output_has("(pass_wrongly): kernel pass_wrongly, block (1,0,0), thread (0,0,0): waits:",
+		"There are races: the kernel is ended", "cudaErrorLaunchTimeout\n",
+		"race in kernel pass_wrongly: ", "scope mismatch");
 }
 
 TEST(work_items_that_wait_for_each_other_by_shared_variables_go_on)

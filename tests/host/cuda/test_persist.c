@@ -39,8 +39,7 @@ TEST(nothing_fails_in_a_right_log_of_a_kernel)
 {
 	NEEDS_CLANG();
 	crash(0, "", "barriers");
-	assert_output_has("NO FAILURE FOUND in ");
-	assert_output_has("130 stores, 128 fences");
+	assert_output_has("NO FAILURE FOUND in ", "130 stores, 128 fences");
 	succeeds("rm -f pool; ./log append pool 2 && ./log check pool");
 	assert_string_equal(output, "64 records\n");
 }
@@ -56,11 +55,11 @@ TEST(bugs_of_a_kernel_s_log_are_found_with_their_lines)
 {
 	NEEDS_CLANG();
 	self_test(0, 250, "log");
-	assert_output_has("log          (none)           x86             clean ");
-	assert_output_has("log          unordered        x86             found ");
-	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD
-			  " lost\nlog          narrow           x86             found ");
-	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD " lost\n");
+	assert_output_has("log          (none)           x86             clean ",
+		"log          unordered        x86             found ",
+		("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD
+		 " lost\nlog          narrow           x86             found "),
+		("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD " lost\n"));
 }
 
 TEST(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines)
@@ -68,21 +67,18 @@ TEST(bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines)
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	self_test(0, 250, "hash_table queue");
-	assert_output_has("hash_table   (none)           x86             clean ");
-	assert_output_has(
-		"does not have its value: hash_table.cu:" TABLE_KEY " durable, hash_table.cu:" TABLE_VALUE
-		" lost\nhash_table   narrow           x86             found ");
-	assert_output_has("is not found: hash_table.cu:" TABLE_COUNT " durable, hash_table.cu:" TABLE_KEY
-			  " lost\n\n2 of 2 bugs found");
-	assert_output_has("queue        (none)           x86             clean ");
-	assert_output_has(
-		"is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
-		" lost\nqueue        narrow           x86             found ");
-	assert_output_has(
-		"is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
-		" lost\nqueue        reuse            x86             found ");
-	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:" QUEUE_ENTRY
-			  " durable, queue.cu:" QUEUE_HEAD " lost\n");
+	assert_output_has("hash_table   (none)           x86             clean ",
+		("does not have its value: hash_table.cu:" TABLE_KEY " durable, hash_table.cu:" TABLE_VALUE
+		 " lost\nhash_table   narrow           x86             found "),
+		("is not found: hash_table.cu:" TABLE_COUNT " durable, hash_table.cu:" TABLE_KEY
+		 " lost\n\n2 of 2 bugs found"),
+		"queue        (none)           x86             clean ",
+		("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
+		 " lost\nqueue        narrow           x86             found "),
+		("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
+		 " lost\nqueue        reuse            x86             found "),
+		("entry 0 is not whole (head 0, tail 64): queue.cu:" QUEUE_ENTRY
+		 " durable, queue.cu:" QUEUE_HEAD " lost\n"));
 }
 
 TEST(a_bug_that_is_not_found_is_missed)
@@ -128,9 +124,8 @@ TEST(functions_of_gpm_s_library_do_what_they_say)
 	NEEDS_CLANG();
 	build_gpm();
 	succeeds("./gpm functions");
-	assert_output_has("missing.dat: No such file");
-	assert_output_has("gpmcp_register: there is no group 1; the checkpoint has 1");
-	assert_output_has("all hold");
+	assert_output_has("missing.dat: No such file",
+		"gpmcp_register: there is no group 1; the checkpoint has 1", "all hold");
 }
 
 TEST(the_same_on_gpm_s_machine)
@@ -158,8 +153,7 @@ TEST(files_of_gpm_s_library_are_one_crash_state)
 	assert_output_has("NO FAILURE FOUND in 60 distinct states");
 	skip_if_sanitized();
 	crash_gpm(1, "unlogged", "--machine=gpm22 --states=30");
-	assert_output_has(" have ");
-	assert_output_has("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x");
+	assert_output_has(" have ", ("gpm.cu:" GPM_NEW " (move)  store of 8 bytes at 0x"));
 }
 
 TEST(copies_of_the_host_have_their_lines)
@@ -168,8 +162,8 @@ TEST(copies_of_the_host_have_their_lines)
 	build_gpm();
 	exits(1, "rm -f all; $NVWAVE crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all "
 		 "--check='env NVWAVE_GPM_POOL={} ./gpm copied'");
-	assert_output_has("gpm.cu:" GPM_FILL " (copy_words)  store of 8 bytes at 0x1040   durable");
-	assert_output_has("gpm.cu:" GPM_COPY " (copy_words)  store of 8 bytes at 0x1000   lost in flight");
+	assert_output_has(("gpm.cu:" GPM_FILL " (copy_words)  store of 8 bytes at 0x1040   durable"),
+		("gpm.cu:" GPM_COPY " (copy_words)  store of 8 bytes at 0x1000   lost in flight"));
 }
 
 TEST(persists_while_data_direct_io_is_on_are_none)
