@@ -350,13 +350,12 @@ TEST(looking_for_races_changes_nothing_else)
 
 TEST(a_real_key_trace_runs_as_it_is)
 {
-	const char *const shared = getenv("SHARED_DATA");
-	char path[512];
+	static const char keys[] = "keys/corda-trace_vaultservice.gz";
+	const char *const path = shared_data(keys);
 
 	skip_if_sanitized();
-	snprintf(path, sizeof path, "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
-	if (access(path, R_OK) != 0) {
-		skip_test("%s is not here", path);
+	if (!path) {
+		skip_test("%s is not here", keys);
 	}
 	command_prints(formatted("run kv --keys=%s --output-format=json", path), "\"kv.operations\": 135702");
 }

@@ -57,29 +57,14 @@ static const struct {
 		"pmem_flush(&l->balance[e->to]"},
 };
 
-static int line_of(const char *text)
-{
-	FILE *const f = fopen(LEDGER_SOURCE, "r");
-	char line[256];
-	int n = 0, found = 0;
-
-	assert_non_null(f);
-	while (found == 0 && fgets(line, sizeof line, f)) {
-		n++;
-		found = strstr(line, text) != NULL ? n : 0;
-	}
-	fclose(f);
-	assert_true(found > 0);
-	return found;
-}
-
 /* Is the text a cure of the bug? */
 static bool cures(const char *text, unsigned bug)
 {
-	const int first = line_of(bugs[bug].first), last = line_of(bugs[bug].last);
+	const unsigned first = line_with(LEDGER_SOURCE, bugs[bug].first),
+		       last = line_with(LEDGER_SOURCE, bugs[bug].last);
 
 	while ((text = strstr(text, bugs[bug].cure)) != NULL) {
-		const int line = atoi(text += strlen(bugs[bug].cure));
+		const unsigned line = (unsigned)atoi(text += strlen(bugs[bug].cure));
 
 		if (line >= first && line <= last) {
 			return true;

@@ -35,7 +35,7 @@ static void end_badly(const char *what)
 
 static const struct nvw_workload *find_workload(const char *name)
 {
-	NVW_EACH(workload, shipped, NVW_COUNT(shipped)) {
+	NVW_EACH_IN(workload, shipped) {
 		if (strcmp((*workload)->name, name) == 0) {
 			return *workload;
 		}

@@ -171,7 +171,7 @@ TEST(two_pools_survive_on_every_pair_of_domains_and_under_every_model)
 	}
 	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 
-	NVW_EACH(model, models, NVW_COUNT(models)) {
+	for_each(model, models) {
 		run_clean(&tiered_two, *model, 300 / PART);
 	}
 }

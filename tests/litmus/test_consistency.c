@@ -120,16 +120,14 @@ TEST(a_model_claims_what_weaker_ones_claim)
 /* The public x86-TSO tests bind under sc-* and tso. */
 TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 {
-	const char *const data = getenv("SHARED_DATA");
+	const char *const path = shared_data("litmus/litmus.tsv");
 	struct litmus_list list = {0};
-	char path[400];
 	unsigned ran = 0;
 
-	snprintf(path, sizeof path, "%s/litmus/litmus.tsv", data ? data : "../shared/data");
-	if (litmus_load(path, &list)) {
-		litmus_list_free(&list);
-		skip_test("the public litmus tests are not there: %s", nvw_error_message());
+	if (!path) {
+		skip_test("the public litmus tests are not there");
 	}
+	assert_ok(litmus_load(path, &list));
 	NVW_FOR(i, list.count) {
 		for (unsigned model = 0; model < MODELS - 1 && !strcmp(list.test[i].model, "x86-TSO");
 			model++) {

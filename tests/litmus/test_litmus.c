@@ -400,16 +400,14 @@ TEST(a_thread_without_operations_does_nothing)
 TEST(public_tests_show_nothing_forbidden_where_it_is_claimed)
 {
 	skip_if_sanitized();
-	const char *const folder = getenv("SHARED_DATA"), *protocol;
+	const char *const folder = shared_data("litmus"), *protocol;
 	const unsigned step = one_in(2);
 	struct litmus_list list = {0};
-	char path[512];
 
-	snprintf(path, sizeof path, "%s/litmus", folder ? folder : "../shared/data");
-	if (litmus_load(path, &list)) {
-		litmus_list_free(&list);
-		skip_test("the public litmus tests are not there: %s", nvw_error_message());
+	if (!folder) {
+		skip_test("the public litmus tests are not there");
 	}
+	assert_ok(litmus_load(folder, &list));
 	assert_int_equal(list.count, 80);
 	for (unsigned p = 0; (protocol = emu_protocol_name(p)); p++) {
 		const struct litmus_options options = {.protocol = protocol, .schedules = 4, .seed = 1};

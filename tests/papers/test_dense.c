@@ -81,10 +81,9 @@ TEST(results_do_not_depend_on_the_size_of_work_groups)
 		static const char *const group_sizes[] = {"1", "7", "1024"};
 
 		for_each(group_size, group_sizes) {
-			char sizes[128];
+			RUN(t) = begin(kernel->workload,
+				formatted("%s group-size=%s", kernel->sizes, *group_size), "gd");
 
-			snprintf(sizes, sizeof sizes, "%s group-size=%s", kernel->sizes, *group_size);
-			RUN(t) = begin(kernel->workload, sizes, "gd");
 			run_and_verify(&t);
 		}
 	}
@@ -137,17 +136,13 @@ TEST(real_graphs_are_computed_alike)
 		{&nvw_workload_bc, "bips98_606.mtx", " sources=1"},
 		{&nvw_workload_mis, "4elt.graph", ""},
 	};
-	const char *const shared = getenv("SHARED_DATA");
-
 	for_each(row, real) {
-		char file[256], sizes[512];
+		const char *const file = shared_data(formatted("graphs/%s", row->graph));
 
-		snprintf(file, sizeof file, "%s/graphs/%s", shared ? shared : "", row->graph);
-		if (!shared || access(file, R_OK) != 0) {
-			skip_test("%s is not there", file);
+		if (!file) {
+			skip_test("%s is not there", row->graph);
 		}
-		snprintf(sizes, sizeof sizes, "graph=%s%s", file, row->options);
-		RUN(t) = begin(row->workload, sizes, "dd");
+		RUN(t) = begin(row->workload, formatted("graph=%s%s", file, row->options), "dd");
 		run_and_verify(&t);
 	}
 }

@@ -310,11 +310,11 @@ TEST(scratchpads_change_no_result_and_save_accesses)
 		uint64_t requests[2];
 
 		NVW_FOR(on, 2) {
-			char sizes[128];
+			RUN(t) = begin(cases[i / 5].workload,
+				formatted("%s group-size=%s scratchpad=%s", cases[i / 5].sizes,
+					group_sizes[i % 5], on ? "on" : "off"),
+				"quickrelease");
 
-			snprintf(sizes, sizeof sizes, "%s group-size=%s scratchpad=%s", cases[i / 5].sizes,
-				group_sizes[i % 5], on ? "on" : "off");
-			RUN(t) = begin(cases[i / 5].workload, sizes, "quickrelease");
 			run_and_verify(&t);
 			requests[on] = emu_statistics(t.machine)->line_requests;
 		}

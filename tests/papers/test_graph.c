@@ -306,7 +306,7 @@ TEST(bad_options_are_refused)
 		{GRAPH_PAGERANK, {"max-iterations", "0"}, "--max-iterations: expected 1"},
 	};
 
-	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
+	for_each(one, bad) {
 		const struct algorithm *const a = &algorithms[one->algorithm];
 		void *plan = NULL;
 		const int error = a->prepare(ideal_options(a->options, OPTIONS(one->option)), 1, -1, &plan);

@@ -131,9 +131,7 @@ static void expect_refusal(const char *source, int error, const char *part)
 
 	assert_int_equal(graph_make(source, 1, &g), error);
 	assert_null(g.row);
-	if (strstr(nvw_error_message(), part) == NULL) {
-		fail_msg("expected \"%s\" in \"%s\"", part, nvw_error_message());
-	}
+	assert_error_has(part);
 }
 
 static void refused(const char *name, const char *text, const char *part)
@@ -391,12 +389,8 @@ TEST(roads_are_connected_sparse_and_long)
 TEST(every_size_of_road_comes_out_exactly)
 {
 	for (unsigned n = 12; n < 200; n++) {
-		char name[32];
+		struct graph g = make(formatted("road:%u", n), n);
 		uint32_t steps;
-
-		snprintf(name, sizeof(name), "road:%u", n);
-
-		struct graph g = make(name, n);
 
 		assert_int_equal(g.nodes, n);
 		assert_int_equal(reach(&g, &steps), n);
@@ -449,11 +443,8 @@ TEST(bad_generators_are_refused)
 		"rmat:4x", "road:", "road:11", "road:33554433", "road:99999999999999999999", "chung-lu:500",
 		"chung-lu:255:600", "chung-lu:500:1", "chung-lu:500:16001", "chung-lu:500:600:7"};
 
-	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
-		char part[64];
-
-		snprintf(part, sizeof(part), "found \"%s\"", *one);
-		expect_refusal(*one, NVW_E_USAGE, part);
+	for_each(one, bad) {
+		expect_refusal(*one, NVW_E_USAGE, formatted("found \"%s\"", *one));
 		expect_refusal(*one, NVW_E_USAGE, "--graph: expected ");
 	}
 }
@@ -474,14 +465,11 @@ TEST(real_graphs_have_their_published_sizes)
 		{"bayer10.mtx", 13436, 94803, 59},
 		{"4elt.graph", 15606, 45878, 10},
 	};
-	const char *const shared = getenv("SHARED_DATA");
+	for_each(one, real) {
+		const char *const file = shared_data(formatted("graphs/%s", one->name));
 
-	NVW_EACH(one, real, sizeof(real) / sizeof(*real)) {
-		char file[512];
-
-		snprintf(file, sizeof(file), "%s/graphs/%s", shared ? shared : "", one->name);
-		if (shared == NULL || access(file, R_OK) != 0) {
-			skip_test("%s is not there", file);
+		if (!file) {
+			skip_test("%s is not there", one->name);
 		}
 
 		struct graph g = make(file, 1);

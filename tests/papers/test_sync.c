@@ -24,11 +24,6 @@ static const struct nvw_workload *const workloads[] = {
 
 static const char *const protocols[] = {"vi", "gd", "gh"};
 
-enum {
-	WORKLOADS = sizeof(workloads) / sizeof(*workloads),
-	PROTOCOLS = sizeof(protocols) / sizeof(*protocols)
-};
-
 struct setting {
 	const char *protocol;
 	uint64_t cus, seed;
@@ -39,12 +34,10 @@ static struct nvw_machine *make_machine(const struct setting *s)
 {
 	struct nvw_machine *machine = NULL;
 	struct emu_config config;
-	char cus[32];
 
 	emu_config_default(&config);
 	assert_ok(emu_config_load(&config, "sinclair15"));
-	snprintf(cus, sizeof(cus), "gpu.cus=%u", (unsigned)s->cus);
-	assert_ok(emu_config_set(&config, cus));
+	assert_ok(emu_config_set(&config, formatted("gpu.cus=%u", (unsigned)s->cus)));
 	snprintf(config.protocol, sizeof(config.protocol), "%s", s->protocol);
 	config.seed = s->seed;
 	assert_ok(emu_create(&config, NULL, NULL, &machine));
@@ -84,7 +77,7 @@ static int run(const struct nvw_workload *w, const char *text, const struct sett
 
 static void expect_right(const struct nvw_workload *w, const char *text)
 {
-	NVW_EACH(protocol, protocols, PROTOCOLS) {
+	for_each(protocol, protocols) {
 		NVW_FOR(seed, 3) {
 			const struct setting s = {*protocol, 3 + seed, seed, -1};
 			struct nvw_findings findings;
@@ -103,17 +96,14 @@ TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
-	NVW_EACH(kind, kinds, sizeof(kinds) / sizeof(*kinds)) {
+	for_each(kind, kinds) {
 		static const char *const sharings[] = {"global", "local", "local scope=global",
 			"global layout=flat polls=alone",
 			"local layout=flat poll-gap=20 backoff=exponential"};
 
-		NVW_EACH(sharing, sharings, sizeof(sharings) / sizeof(*sharings)) {
-			char text[128];
-
-			snprintf(text, sizeof(text), "iterations=15 accesses=3 kind=%s sharing=%s", *kind,
-				*sharing);
-			expect_right(&nvw_workload_mutex, text);
+		for_each(sharing, sharings) {
+			expect_right(&nvw_workload_mutex,
+				formatted("iterations=15 accesses=3 kind=%s sharing=%s", *kind, *sharing));
 		}
 	}
 }
@@ -159,7 +149,7 @@ static const char *small_run(const struct nvw_workload *w)
 TEST(every_seeded_bug_is_noticed)
 {
 	skip_if_sanitized();
-	NVW_EACH(workload, workloads, WORKLOADS) {
+	for_each(workload, workloads) {
 		const struct nvw_workload *const w = *workload;
 
 		for (int m = 0; w->mutations[m].name != NULL; m++) {
@@ -181,7 +171,7 @@ TEST(every_seeded_bug_is_noticed_in_the_flat_layout_too)
 
 	const struct nvw_workload *const laid_out[] = {&nvw_workload_mutex, &nvw_workload_semaphore};
 
-	NVW_EACH(one, laid_out, sizeof(laid_out) / sizeof(*laid_out)) {
+	for_each(one, laid_out) {
 		for (int m = 0; (*one)->mutations[m].name != NULL; m++) {
 			const struct setting s = {"gh", 15, 1, m};
 			struct nvw_findings findings;
@@ -334,7 +324,7 @@ TEST(bad_options_are_refused)
 		{&nvw_workload_uts, "queue=0", "--queue: expected 1", -1},
 	};
 
-	NVW_EACH(one, bad, sizeof(bad) / sizeof(*bad)) {
+	for_each(one, bad) {
 		const struct setting s = {"gh", 4, 1, one->mutation};
 		struct nvw_findings findings;
 

@@ -46,7 +46,7 @@ TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
-	NVW_EACH(kind, kinds, sizeof(kinds) / sizeof(*kinds)) {
+	for_each(kind, kinds) {
 		expect_right(
 			&nvw_workload_mutex, OPTIONS({"kind", *kind}, {"iterations", "5"}, {"accesses", "2"},
 						     {"backoff", "exponential"}, {"backoff-max", "4"}));

@@ -52,10 +52,8 @@ enum { PROGRAMS = NVW_COUNT(programs), RIVALS = NVW_COUNT(rivals) };
 static struct nvw_task_totals run_with(
 	const struct nvw_workload *w, const char *sizes, const char *more, const char *protocol)
 {
-	char text[512];
+	RUN(t) = begin(w, formatted("%s%s", sizes, more), protocol);
 
-	snprintf(text, sizeof text, "%s%s", sizes, more);
-	RUN(t) = begin(w, text, protocol);
 	run_and_verify(&t);
 	struct nvw_task_totals totals = t.plan->more ? *trees_totals(t.plan) : (struct nvw_task_totals){0};
 	assert_true(totals.atomics <= totals.forks + totals.maps);
@@ -115,13 +113,13 @@ TEST(programs_run_the_same_epochs_on_the_formal_machine)
 /* As tasks and with work lists: each is compared with the host's distances. */
 TEST(searches_are_right_on_a_real_graph)
 {
-	const char *const shared = getenv("SHARED_DATA");
-	char sizes[400];
+	const char *const file = shared_data("graphs/bips98_606.mtx");
 
-	snprintf(sizes, sizeof sizes, "graph=%s/graphs/bips98_606.mtx", shared ? shared : "");
-	if (access(sizes + strlen("graph="), R_OK) != 0) {
+	if (!file) {
 		skip_test("graphs/bips98_606.mtx: not in $SHARED_DATA");
 	}
+	const char *const sizes = formatted("graph=%s", file);
+
 	run_with(&nvw_workload_trees_bfs, sizes, "", "vi");
 	run_with(&nvw_workload_trees_sssp, sizes, "", "dd");
 	run_with(&nvw_workload_list_bfs, sizes, "", "dd");
