@@ -4,23 +4,21 @@
  * definitions of both that go through every permutation and every prefix; logs that are none; checkers that
  * misbehave.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "common/test.h"
-
 #include <crashtest/judge/checker.h>
 #include <crashtest/states/image.h>
 #include <crashtest/requests/store_log.h>
 #include <nvw/random.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
+#include "explored.h"
 
 enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16 };
 
@@ -39,36 +37,14 @@ struct images {
 };
 
 static struct images expected, *explored;
-static char dir[64];
 
-static const char *in_dir(const char *name)
+static void write_bytes(const char *name, const void *data, size_t n)
 {
-	static char path[4][128];
-	static unsigned next;
-	char *const p = path[next++ % 4];
-
-	snprintf(p, sizeof path[0], "%s/%s", dir, name);
-	return p;
-}
-
-static void write_file(const char *path, const void *data, size_t n)
-{
-	FILE *const f = fopen(path, "wb");
+	FILE *const f = fopen(in_dir(name), "wb");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
-}
-
-static void add(struct images *set, const uint8_t *image)
-{
-	NVW_EACH(one, set->image, set->count) {
-		if (memcmp(*one, image, BYTES) == 0) {
-			return;
-		}
-	}
-	assert_true(set->count < IMAGES_MAX);
-	memcpy(set->image[set->count++], image, BYTES);
 }
 
 static bool has(const struct images *set, const uint8_t *image)
@@ -79,6 +55,14 @@ static bool has(const struct images *set, const uint8_t *image)
 		}
 	}
 	return false;
+}
+
+static void add(struct images *set, const uint8_t *image)
+{
+	if (!has(set, image)) {
+		assert_true(set->count < IMAGES_MAX);
+		memcpy(set->image[set->count++], image, BYTES);
+	}
 }
 
 /* ---- Random logs ------------------------------------------------------------------------------ */
@@ -125,9 +109,9 @@ static unsigned make_ops(uint64_t seed, struct op *op)
 	return n;
 }
 
-static void write_log(const struct op *op, unsigned n, const char *path)
+static void write_log(const struct op *op, unsigned n)
 {
-	FILE *const f = fopen(path, "w");
+	FILE *const f = fopen(in_dir("log"), "w");
 
 	assert_non_null(f);
 	fprintf(f, "==1== pmemcheck\nSTART|REGISTER_FILE;/mnt/pmem/pool;0x%llx;0x%x;0x0|", BASE, BYTES);
@@ -275,40 +259,41 @@ CHECK(note)
 	return 0;
 }
 
-static void explore(const char *log, enum ct_model model, struct ct_result *ret_result)
+/* Converts a log of the folder into one of the persist log's format: its file. */
+static int convert(const char *name, int *ret_fd)
 {
-	static const uint8_t initial[BYTES];
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct ct_store_log counts;
-	const struct ct_exploration e = {
-		.rules = {.model = model},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = BYTES,
-		.judge = note,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
-	};
+
+	*ret_fd = memfd_create("log", MFD_CLOEXEC);
+	return ct_store_log_convert(in_dir(name), "pool", BYTES, *ret_fd, &counts);
+}
+
+static const struct ct_result *explore(enum ct_model model)
+{
+	int fd;
+
+	assert_ok(convert("log", &fd));
+	const struct ct_exploration e = exploration_of(fd, BYTES, note, model);
 
 	explored->count = 0;
-	if (ct_store_log_convert(log, "pool", BYTES, fd, &counts) || ct_explore(&e, NULL, ret_result)) {
-		fail_msg("%s", nvw_error_message());
-	}
+	const struct ct_result *const r = explored_by(&e);
+
 	close(fd);
-	ct_result_free(ret_result);
+	return r;
 }
 
 static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned n))
 {
 	for (uint64_t seed = 1; seed <= 100 / one_in(2); seed++) {
-		static struct ct_result result;
 		struct op op[OPS_MAX];
 		const unsigned n = make_ops(seed, op);
 
-		write_log(op, n, in_dir("log"));
+		write_log(op, n);
 		expected.count = 0;
 		permit(op, n);
-		explore(in_dir("log"), model, &result);
-		assert_int_equal(result.instants, result.instants_exhausted);
+		const struct ct_result *const r = explore(model);
+
+		assert_int_equal(r->instants, r->instants_exhausted);
 		NVW_EACH(image, explored->image, explored->count) {
 			if (!has(&expected, *image)) {
 				fail_msg("seed %llu: an impossible image was tested",
@@ -338,12 +323,11 @@ TEST(x86_images_are_every_prefix_of_every_line)
 /* The image after all stores of the log in the test's folder. */
 static void replay(uint8_t image[BYTES])
 {
-	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	struct ct_store_log counts;
+	int fd;
 
-	assert_ok(ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts));
+	assert_ok(convert("log", &fd));
 	memset(image, 0, BYTES);
 	assert_ok(nvw_log_open_fd(dup(fd), "log", &reader));
 	while (nvw_log_next(reader, &r) == 1) {
@@ -387,7 +371,7 @@ TEST(a_mapping_of_a_part_of_the_file_begins_at_its_offset)
 
 	wanted[0x48] = 0x11;
 	wanted[0x90] = 0x22;
-	write_file(in_dir("log"), log, strlen(log));
+	write_text("log", log);
 	replay(found);
 	assert_memory_equal(found, wanted, BYTES);
 }
@@ -396,17 +380,25 @@ TEST(a_mapping_of_a_part_of_the_file_begins_at_its_offset)
 
 static struct ct_result result;
 
+static int run_foreign(const char *check, struct ct_options options)
+{
+	const struct ct_foreign foreign = {
+		.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
+
+	options.seed = options.jobs = 1;
+	const int error = ct_run_foreign(&foreign, &options, &result);
+
+	ct_result_free(&result);
+	return error;
+}
+
 static bool is_consistent(const char *log, const char *check, enum ct_model model)
 {
 	const uint8_t initial[BYTES] = {0};
-	const struct ct_foreign foreign = {
-		.store_log = in_dir("log"), .image = in_dir("pool"), .command = check};
-	const struct ct_options options = {.model = model, .seed = 1, .jobs = 1};
 
-	write_file(foreign.store_log, log, strlen(log));
-	write_file(foreign.image, initial, sizeof initial);
-	assert_ok(ct_run_foreign(&foreign, &options, &result));
-	ct_result_free(&result);
+	write_text("log", log);
+	write_bytes("pool", initial, sizeof initial);
+	assert_ok(run_foreign(check, (struct ct_options){.model = model}));
 	return result.consistent;
 }
 
@@ -468,30 +460,23 @@ TEST(a_checker_that_writes_does_not_reach_the_next_state)
 TEST(a_checker_that_dies_or_hangs_is_a_finding)
 {
 	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
-	const struct ct_foreign foreign = {
-		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "sleep 100;:"};
-	/* Looking up where the checker is takes CPU time of the worker, which has the same limit. */
-	const struct ct_options options = {.seed = 1, .jobs = 1, .timeout_ms = 300};
 
 	assert_false(is_consistent(log, "sh -c 'kill -SEGV $$'", CT_MODEL_X86));
-	assert_int_equal(ct_run_foreign(&foreign, &options, &result), 0);
+	/* Looking up where the checker is takes CPU time of the worker, which has the same limit. */
+	assert_ok(run_foreign("sleep 100;:", (struct ct_options){.timeout_ms = 300}));
 	assert_false(result.consistent);
 	assert_string_equal(result.finding[0].text, "the checker does not terminate");
-	ct_result_free(&result);
 }
 
 /* Two stores that nothing orders: in one of four states there is the flag without the data. */
 #define UNORDERED REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP"
 
 /* A script of the test's folder, as a command. */
-static const char *script(const char *name, const char *text)
+static const char *script(const char *text)
 {
-	static char path[128];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	write_file(path, text, strlen(text));
-	assert_int_equal(chmod(path, 0755), 0);
-	return path;
+	write_text("script", text);
+	assert_int_equal(chmod(in_dir("script"), 0755), 0);
+	return in_dir("script");
 }
 
 /* Commands in front of a word with their own: they must not be served in its place. */
@@ -502,13 +487,11 @@ TEST(what_a_checker_of_bash_executes_is_executed)
 		"/usr/bin/env | /bin/grep -q -e NVWAVE_FORK -e libnvwave && exit 1\n"
 		"data=$(/usr/bin/od -An -tu1 -N1 \"$1\") flag=$(/usr/bin/od -An -tu1 -j64 -N1 \"$1\")\n"
 		"/usr/bin/test \"$flag\" -eq 0 || /usr/bin/test \"$data\" -ne 0 || exit 1\n";
-	const char *const path = script("script", text);
-	char command[256];
+	const char *const path = script(text);
 	static const char *const forms[] = {"%s", "bash %s", "X=1 %s", "exec %s", "exec bash %s"};
 
 	for_each(form, forms) {
-		snprintf(command, sizeof command, *form, path);
-		assert_false(is_consistent(UNORDERED, command, CT_MODEL_X86));
+		assert_false(is_consistent(UNORDERED, formatted(*form, path), CT_MODEL_X86));
 		assert_false(result.without_crash);
 		assert_int_equal(result.states_failing, 1);
 		assert_false(result.executed);
@@ -517,7 +500,7 @@ TEST(what_a_checker_of_bash_executes_is_executed)
 
 TEST(what_the_checker_finds_in_ld_preload_is_what_nvwave_found)
 {
-	const char *const path = script("script", "#!/bin/bash\n/usr/bin/test \"$LD_PRELOAD\" = libc.so.6\n");
+	const char *const path = script("#!/bin/bash\n/usr/bin/test \"$LD_PRELOAD\" = libc.so.6\n");
 
 	setenv("LD_PRELOAD", "libc.so.6", 1);
 	assert_true(is_consistent(UNORDERED, path, CT_MODEL_X86));
@@ -527,9 +510,9 @@ TEST(what_the_checker_finds_in_ld_preload_is_what_nvwave_found)
 /* It says yes if its parent has its name, as the parent of a fork has. */
 TEST(a_checker_that_answers_otherwise_as_a_fork_is_executed)
 {
-	const char *const path = script("script",
-		"#!/bin/sh\nread parent </proc/$PPID/comm\ntest \"$parent\" = script && exit 0\n"
-		"test $(od -An -tu1 -j64 -N1 $1) -eq 0 || test $(od -An -tu1 -N1 $1) -ne 0\n");
+	const char *const path =
+		script("#!/bin/sh\nread parent </proc/$PPID/comm\ntest \"$parent\" = script && exit 0\n"
+		       "test $(od -An -tu1 -j64 -N1 $1) -eq 0 || test $(od -An -tu1 -N1 $1) -ne 0\n");
 
 	assert_false(is_consistent(UNORDERED, path, CT_MODEL_X86));
 	assert_int_equal(result.states_failing, 1);
@@ -539,17 +522,17 @@ TEST(a_checker_that_answers_otherwise_as_a_fork_is_executed)
 /* As a fork it says no after twelve answers: what it had said before that is asked again. */
 TEST(a_checker_whose_forks_fail_late_is_asked_anew)
 {
-	char log[1024] = REGISTER, text[512];
+	char log[1024] = REGISTER;
 
 	NVW_FOR(i, 4) {
 		sprintf(log + strlen(log), "STORE;0x%x;0x1;0x8|", 0x1000 + 64 * i);
 	}
 	strcat(log, "FLUSH;0x1000;0x100|FENCE|STOP");
-	snprintf(text, sizeof text,
-		"#!/bin/sh\necho >>%s\nread parent </proc/$PPID/comm\n"
-		"test \"$parent\" = script && test $(wc -l <%s) -gt 12 && exit 1\nexit 0\n",
-		in_dir("pids"), in_dir("pids"));
-	assert_true(is_consistent(log, script("script", text), CT_MODEL_X86));
+	assert_true(is_consistent(log,
+		script(formatted("#!/bin/sh\necho >>%s\nread parent </proc/$PPID/comm\n"
+				 "test \"$parent\" = script && test $(wc -l <%s) -gt 12 && exit 1\nexit 0\n",
+			in_dir("pids"), in_dir("pids"))),
+		CT_MODEL_X86));
 	assert_true(result.executed);
 	assert_int_equal(result.states_distinct, 16);
 	assert_int_equal(unlink(in_dir("pids")), 0);
@@ -573,18 +556,14 @@ static unsigned still_running(void)
 
 TEST(what_a_checker_leaves_in_a_session_of_its_own_is_ended)
 {
-	char text[512], by_shell[256];
-
-	snprintf(text, sizeof text,
-		"#!/bin/sh\nsetsid sleep 100 >/dev/null 2>&1 </dev/null &\necho $! >>%s\n"
-		"while test $(ps -o sid= -p $!) != $!; do :; done\n",
-		in_dir("pids"));
-	const char *const path = script("script", text);
+	const char *const path =
+		script(formatted("#!/bin/sh\nsetsid sleep 100 >/dev/null 2>&1 </dev/null &\necho $! >>%s\n"
+				 "while test $(ps -o sid= -p $!) != $!; do :; done\n",
+			in_dir("pids")));
 
 	assert_true(is_consistent(UNORDERED, path, CT_MODEL_X86));
 	assert_int_equal(still_running(), 0);
-	snprintf(by_shell, sizeof by_shell, "X=1 %s", path);
-	assert_true(is_consistent(UNORDERED, by_shell, CT_MODEL_X86));
+	assert_true(is_consistent(UNORDERED, formatted("X=1 %s", path), CT_MODEL_X86));
 	assert_int_equal(still_running(), 0);
 }
 
@@ -597,16 +576,12 @@ TEST(a_checker_may_print_what_it_likes)
 
 TEST(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer)
 {
-	const struct ct_foreign foreign = {
-		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "exec ./nothing"};
-	const struct ct_options options = {.seed = 1, .jobs = 1};
-
 	assert_true(is_consistent(UNORDERED, "sh -c 'kill -KILL $$'", CT_MODEL_X86));
 	assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "undecided");
 	/* Without a shell that tells of it. */
-	assert_true(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -KILL $$\n"), CT_MODEL_X86));
+	assert_true(is_consistent(UNORDERED, script("#!/bin/sh\nkill -KILL $$\n"), CT_MODEL_X86));
 	assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "undecided");
-	assert_int_equal(ct_run_foreign(&foreign, &options, &result), NVW_E_INPUT);
+	assert_int_equal(run_foreign("exec ./nothing", (struct ct_options){.seed = 1}), NVW_E_INPUT);
 	assert_error_has("could not be executed (status 127)");
 }
 
@@ -615,7 +590,7 @@ static const char *const from_outside[] = {"KILL", "TERM", "INT", "HUP"};
 /* A checker that a signal ends once, which it notes in the file pids. */
 static void assert_asked_again(const char *text)
 {
-	assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
+	assert_true(is_consistent(UNORDERED, script(text), CT_MODEL_X86));
 	assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
 	assert_string_equal(result.why_executed, "");
 	assert_int_equal(unlink(in_dir("pids")), 0);
@@ -624,30 +599,24 @@ static void assert_asked_again(const char *text)
 /* It has not refused, and what it was asked is asked again. */
 TEST(a_fork_server_that_is_killed_is_started_again)
 {
-	char text[512];
-
-	NVW_EACH(one, from_outside, 4) {
-		snprintf(text, sizeof text,
+	for_each(signal, from_outside) {
+		assert_asked_again(formatted(
 			"#!/bin/sh\nread parent </proc/$PPID/comm\n"
 			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; "
 			"}\nexit 0\n",
-			in_dir("pids"), in_dir("pids"), *one);
-		assert_asked_again(text);
+			in_dir("pids"), in_dir("pids"), *signal));
 	}
 }
 
 TEST(a_checker_that_is_killed_once_is_asked_again)
 {
-	char text[512];
-
-	NVW_EACH(one, from_outside, 4) {
-		snprintf(text, sizeof text,
-			"#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
-			in_dir("pids"), in_dir("pids"), *one);
-		assert_asked_again(text);
+	for_each(signal, from_outside) {
+		assert_asked_again(
+			formatted("#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
+				in_dir("pids"), in_dir("pids"), *signal));
 	}
 	/* One that does so in every state does it by itself. */
-	assert_false(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -TERM $$\n"), CT_MODEL_X86));
+	assert_false(is_consistent(UNORDERED, script("#!/bin/sh\nkill -TERM $$\n"), CT_MODEL_X86));
 	assert_has(result.finding[0].text, "killed by signal 15");
 }
 
@@ -681,28 +650,19 @@ CHECK(judge_third)
 TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_PMREORDER};
-	static const uint8_t initial[BYTES];
 	static struct ct_result one, more;
 
 	for (uint64_t seed = 1; seed <= 20 / one_in(2); seed++) {
-		const int fd = memfd_create("log", MFD_CLOEXEC);
-		struct ct_store_log counts;
 		struct op op[OPS_MAX];
+		int fd;
 
-		write_log(op, make_ops(seed, op), in_dir("log"));
-		assert_int_equal(ct_store_log_convert(in_dir("log"), "pool", BYTES, fd, &counts), 0);
+		write_log(op, make_ops(seed, op));
+		assert_ok(convert("log", &fd));
 		for_each(model, models) {
-			struct ct_exploration e = {.rules = {.model = *model},
-				.log_fd = fd,
-				.initial = initial,
-				.bytes = BYTES,
-				.judge = judge_third,
-				.options = {.states = 200,
-					.seed = 1,
-					.jobs = 1,
-					.timeout_ms = 10000,
-					.unexplained = true}};
+			struct ct_exploration e = exploration_of(fd, BYTES, judge_third, *model);
 
+			e.options.states = 200;
+			e.options.unexplained = true;
 			assert_ok(ct_explore(&e, NULL, &one));
 			for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
 				assert_ok(ct_explore(&e, NULL, &more));
@@ -722,15 +682,11 @@ TEST(any_number_of_jobs_tests_the_same_states)
 
 static void refuse(const char *log, const char *expected_message)
 {
-	const int fd = memfd_create("log", MFD_CLOEXEC);
-	struct ct_store_log counts;
+	int fd;
 
-	write_file(in_dir("bad"), log, strlen(log));
-	assert_true(ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0);
-	if (strstr(nvw_error_message(), expected_message) == NULL ||
-		strstr(nvw_error_message(), "bad") == NULL) {
-		fail_msg("\"%s\" does not say \"%s\"", nvw_error_message(), expected_message);
-	}
+	write_text("bad", log);
+	assert_true(convert("bad", &fd) < 0);
+	assert_has(nvw_error_message(), expected_message, "bad");
 	close(fd);
 }
 
@@ -759,15 +715,14 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 	struct nvw_random r = {1};
 
 	NVW_FOR(i, 3000 / one_in(3)) {
-		const int fd = memfd_create("log", MFD_CLOEXEC);
-		struct ct_store_log counts;
 		char copy[sizeof log];
+		int fd;
 
 		memcpy(copy, log, sizeof log);
 		copy[nvw_random_below(&r, sizeof log - 1)] ^= (char)(1 << nvw_random_below(&r, 7));
-		write_file(in_dir("bad"), copy,
+		write_bytes("bad", copy,
 			nvw_random_below(&r, 4) ? sizeof log - 1 : nvw_random_below(&r, sizeof log));
-		if (ct_store_log_convert(in_dir("bad"), "pool", BYTES, fd, &counts) < 0) {
+		if (convert("bad", &fd) < 0) {
 			assert_error_has("bad");
 		}
 		close(fd);
@@ -776,19 +731,8 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 
 static int set_up(void **state)
 {
-	snprintf(dir, sizeof dir, "/tmp/nvwave-test-XXXXXX");
 	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return mkdtemp(dir) == NULL || explored == MAP_FAILED;
+	return explored == MAP_FAILED ? -1 : shell_begin((const char *const[]){NULL});
 }
 
-static int tear_down(void **state)
-{
-	unlink(in_dir("log"));
-	unlink(in_dir("pool"));
-	unlink(in_dir("bad"));
-	unlink(in_dir("script"));
-	unlink(in_dir("pids"));
-	return rmdir(dir);
-}
-
-GROUP(set_up, tear_down);
+GROUP(set_up, shell_end);
