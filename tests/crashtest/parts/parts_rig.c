@@ -85,6 +85,20 @@ bool rig_fails(struct rig *r, struct nvw_findings *findings)
 	return verdict != 0;
 }
 
+const struct ct_result *rig_explore(struct rig *r, struct ct_options options)
+{
+	const struct ct_rules rules = {.model = options.model};
+	static struct ct_result result;
+
+	options.mode = options.model == CT_MODEL_OBSERVED ? CT_OBSERVED : CT_PERMITTED;
+	options.seed = 1;
+	options.jobs = options.jobs ? options.jobs : 1;
+	assert_ok(ct_options_complete(NULL, &options));
+	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
+	ct_result_free(&result);
+	return &result;
+}
+
 /* ---- What parts say --------------------------------------------------------------------------- */
 
 void rig_states_create(

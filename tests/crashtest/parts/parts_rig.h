@@ -49,6 +49,10 @@ void rig_choose(struct rig *rig, unsigned number);
 /* Does recovery or the whole check fail in the state of rig->levels? */
 bool rig_fails(struct rig *rig, struct nvw_findings *findings);
 
+/* Explores its states as the command would, by one job unless options say otherwise; the last result alone is
+ * kept, without what it has allocated. */
+const struct ct_result *rig_explore(struct rig *rig, struct ct_options options);
+
 /* States of an instant, and what all parts say of them, tried with all their combinations. */
 struct rig_states {
 	const struct rig *rig;

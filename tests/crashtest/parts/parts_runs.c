@@ -23,13 +23,22 @@ void rig_with_bug(struct rig *r, const struct small *s, const char *name)
 	assert_true(rig_create(r, s, mutation_of(s->workload, name), 1, NULL));
 }
 
-const struct nvw_workload *with(struct nvw_workload *to, struct nvw_parts *parts,
+const struct nvw_workload *with(const struct nvw_workload *workload,
 	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 		struct nvw_findings *findings))
 {
-	*to = nvw_workload_queue;
-	*parts = *nvw_workload_queue.parts;
-	parts->check = check;
-	to->parts = parts;
-	return to;
+	static struct nvw_workload w;
+	static struct nvw_parts parts;
+
+	w = *workload;
+	parts = *workload->parts;
+	parts.check = check;
+	w.parts = &parts;
+	return &w;
+}
+
+int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings)
+{
+	return 0;
 }

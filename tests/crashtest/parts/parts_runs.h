@@ -20,9 +20,18 @@ extern const struct small runs[RUNS];
 /* A run of the first structure with a seeded bug that shows, for planted opposites. */
 void rig_with_bug(struct rig *r, const struct small *s, const char *name);
 
-/* The queue, with another check of its parts. */
-const struct nvw_workload *with(struct nvw_workload *to, struct nvw_parts *parts,
+/* A check of parts. */
+#define CHECK_PART(name)                                                                                     \
+	static int name(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part, \
+		struct nvw_findings *findings)
+
+/* The queue, or another structure, with this check of its parts; the last one is kept. */
+const struct nvw_workload *with(const struct nvw_workload *workload,
 	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 		struct nvw_findings *findings));
+
+/* A check that says nothing. */
+int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
+	struct nvw_findings *findings);
 
 #endif

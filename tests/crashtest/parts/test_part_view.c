@@ -161,8 +161,7 @@ static uint64_t by_itself(const void *plan, uint64_t word)
 	return word;
 }
 
-static int check_wanted(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
-	struct nvw_findings *findings)
+CHECK_PART(check_wanted)
 {
 	nvw_off off[8];
 	const unsigned holders = nvw_pool_holders(pool, wanted, off, 8);

@@ -119,15 +119,13 @@ TEST(parts_fail_in_the_states_in_which_the_whole_check_fails)
  * The parts of the queue, one kind of which says nothing; of which one remembers; which looks where it did
  * not ask.
  */
-static int check_without_messages(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_without_messages)
 {
 	return part > 8 && part <= 8 + 24 ? 0 :
 					    nvw_workload_queue.parts->check(plan, pool, acks, part, findings);
 }
 
-static int check_that_cries(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_that_cries)
 {
 	return part == 1 && nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks) != 0 ?
 		       nvw_violation(findings, 0, "slot 0 has changed") :
@@ -136,24 +134,20 @@ static int check_that_cries(void *plan, const struct nvw_pool *pool, const struc
 
 TEST(a_part_that_is_left_out_is_missed)
 {
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	rig_with_bug(&r, &runs[0], "ack-before-barrier");
 	assert_int_equal(differences(&r, &nvw_workload_queue, CT_MODEL_EPOCH), 0);
-	assert_true(differences(&r, with(&w, &parts, check_without_messages), CT_MODEL_EPOCH) > 0);
+	assert_true(differences(&r, with(&nvw_workload_queue, check_without_messages), CT_MODEL_EPOCH) > 0);
 	rig_destroy(&r);
 }
 
 TEST(a_part_that_fails_without_reason_is_seen)
 {
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	assert_true(rig_create(&r, &runs[0], -1, 1, NULL));
-	assert_true(differences(&r, with(&w, &parts, check_that_cries), CT_MODEL_EPOCH) > 0);
+	assert_true(differences(&r, with(&nvw_workload_queue, check_that_cries), CT_MODEL_EPOCH) > 0);
 	rig_destroy(&r);
 }
 
@@ -161,16 +155,8 @@ TEST(a_part_that_fails_without_reason_is_seen)
 
 static struct ct_result explore(struct rig *r, const struct nvw_workload *w, unsigned jobs)
 {
-	const struct ct_rules rules = {.model = CT_MODEL_EPOCH};
-	struct ct_options options = {
-		.mode = CT_PERMITTED, .model = CT_MODEL_EPOCH, .states = 300, .seed = 1, .jobs = jobs};
-	static struct ct_result result;
-
-	assert_ok(ct_options_complete(NULL, &options));
 	r->subject.workload = w;
-	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
-	ct_result_free(&result);
-	return result;
+	return *rig_explore(r, (struct ct_options){.model = CT_MODEL_EPOCH, .states = 300, .jobs = jobs});
 }
 
 TEST(a_sound_structure_is_accounted_for_by_any_number_of_jobs)
@@ -242,22 +228,15 @@ static void stop_in_the_middle(void *context, const struct ct_progress *p)
 
 static bool explore_piece(struct rig *r, struct ct_options options, struct said *said)
 {
-	const struct ct_rules rules = {.model = CT_MODEL_EPOCH};
-	static struct ct_result result;
-
-	options.mode = CT_PERMITTED;
 	options.model = CT_MODEL_EPOCH;
 	options.states = 300;
-	options.seed = 1;
-	options.jobs = options.jobs ? options.jobs : 1;
 	options.unexplained = true;
-	assert_ok(ct_options_complete(NULL, &options));
-	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
-	ct_result_free(&result);
-	if (!result.interrupted) {
-		add_said(said, &result);
+	const struct ct_result *const result = rig_explore(r, options);
+
+	if (!result->interrupted) {
+		add_said(said, result);
 	}
-	return !result.interrupted;
+	return !result->interrupted;
 }
 
 /*
@@ -300,17 +279,9 @@ TEST(pieces_together_say_what_the_whole_says)
 	}
 }
 
-static int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
-	struct nvw_findings *findings)
-{
-	return 0;
-}
-
 /* A workload outside of the tree, whose few lines for parts docs/tutorial.md shows. */
 TEST(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found)
 {
-	struct nvw_workload w = nvw_workload;
-	struct nvw_parts parts = *nvw_workload.parts;
 	struct rig r;
 
 	assert_true(rig_create(&r, &runs[TUTORIAL], -1, 1, NULL));
@@ -327,50 +298,40 @@ TEST(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found)
 
 	assert_false(broken.consistent);
 	assert_int_equal(broken.by_parts.missed + broken.by_parts.denied + broken.by_parts.wide, 0);
-	parts.check = check_nothing;
-	w.parts = &parts;
-	assert_true(differences(&r, &w, CT_MODEL_EPOCH) > 0);
+	assert_true(differences(&r, with(&nvw_workload, check_nothing), CT_MODEL_EPOCH) > 0);
 	rig_destroy(&r);
 }
 
 /* States that confirm a part that fails are tested besides the budget, and counted apart. */
 TEST(confirmations_are_counted_apart_from_the_budget)
 {
-	const struct ct_rules rules = {.model = CT_MODEL_BUFFERED};
-	static struct ct_result result;
+	enum { BUDGET = 50 };
 	struct rig r;
 
 	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
 	NVW_FOR(whole, 2) {
-		struct ct_options options = {.mode = CT_PERMITTED,
-			.model = CT_MODEL_BUFFERED,
-			.states = 50,
-			.seed = 1,
-			.jobs = 1,
-			.whole = whole,
-			.unexplained = true};
+		const struct ct_result *const result =
+			rig_explore(&r, (struct ct_options){.model = CT_MODEL_BUFFERED,
+						.states = BUDGET,
+						.whole = whole,
+						.unexplained = true});
 
-		assert_ok(ct_options_complete(NULL, &options));
-		assert_int_equal(ct_logged_explore(&r.logged, &rules, &options, &result), 0);
-		ct_result_free(&result);
-		assert_false(result.consistent);
-		print_message("# %u states, %u of them confirmations\n", (unsigned)result.states_distinct,
-			(unsigned)result.by_parts.confirmations);
-		assert_true((result.by_parts.confirmations > 0) == !whole);
-		assert_true(result.states_tested - result.by_parts.confirmations <= options.states);
-		assert_true(whole || result.states_distinct > options.states); /* or the test shows nothing */
+		assert_false(result->consistent);
+		print_message("# %u states, %u of them confirmations\n", (unsigned)result->states_distinct,
+			(unsigned)result->by_parts.confirmations);
+		assert_true((result->by_parts.confirmations > 0) == !whole);
+		assert_true(result->states_tested - result->by_parts.confirmations <= BUDGET);
+		assert_true(whole || result->states_distinct > BUDGET); /* or the test shows nothing */
 	}
 	rig_destroy(&r);
 }
 
 TEST(what_the_check_does_not_confirm_is_no_finding)
 {
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	assert_true(rig_create(&r, &runs[0], -1, 1, NULL));
-	const struct ct_result result = explore(&r, with(&w, &parts, check_that_cries), 1);
+	const struct ct_result result = explore(&r, with(&nvw_workload_queue, check_that_cries), 1);
 
 	assert_true(result.consistent);
 	assert_true(result.by_parts.denied > 0);

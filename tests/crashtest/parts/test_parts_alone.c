@@ -16,8 +16,7 @@
 
 enum { SAID_MAX = 1024 };
 
-static int check_that_remembers(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_that_remembers)
 {
 	static unsigned calls;
 
@@ -26,8 +25,7 @@ static int check_that_remembers(void *plan, const struct nvw_pool *pool, const s
 		       0;
 }
 
-static int check_that_peeks(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_that_peeks)
 {
 	const uint64_t *const words = nvw_pool_at(pool, nvw_pool_geometry(pool)->chunks, 8);
 
@@ -70,8 +68,6 @@ TEST(parts_look_at_what_they_ask_for_alone)
 		unsigned run;
 		const char *bug;
 	} of[] = {{0, "commit-before-record"}, {2, "commit-before-result"}};
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	NVW_FOR(i, 4) {
@@ -83,15 +79,13 @@ TEST(parts_look_at_what_they_ask_for_alone)
 		rig_destroy(&r);
 	}
 	rig_with_bug(&r, &runs[0], of[0].bug);
-	assert_true(answers(&r, with(&w, &parts, check_that_peeks), CT_MODEL_EPOCH, 0, false) !=
-		    answers(&r, with(&w, &parts, check_that_peeks), CT_MODEL_EPOCH, 99, false));
+	assert_true(answers(&r, with(&nvw_workload_queue, check_that_peeks), CT_MODEL_EPOCH, 0, false) !=
+		    answers(&r, with(&nvw_workload_queue, check_that_peeks), CT_MODEL_EPOCH, 99, false));
 	rig_destroy(&r);
 }
 
 TEST(parts_do_not_depend_on_what_was_tried_before)
 {
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	for (unsigned i = 0; i < RUNS; i += 2) {
@@ -103,8 +97,8 @@ TEST(parts_do_not_depend_on_what_was_tried_before)
 		rig_destroy(&r);
 	}
 	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
-	assert_true(answers(&r, with(&w, &parts, check_that_remembers), CT_MODEL_EPOCH, 0, false) !=
-		    answers(&r, with(&w, &parts, check_that_remembers), CT_MODEL_EPOCH, 0, true));
+	assert_true(answers(&r, with(&nvw_workload_queue, check_that_remembers), CT_MODEL_EPOCH, 0, false) !=
+		    answers(&r, with(&nvw_workload_queue, check_that_remembers), CT_MODEL_EPOCH, 0, true));
 	rig_destroy(&r);
 }
 
@@ -287,8 +281,7 @@ static unsigned ways_that_differ(struct rig *r, const struct nvw_workload *in_pa
 }
 
 /* A part that says nothing at first. */
-static int check_that_tires(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_that_tires)
 {
 	static unsigned calls;
 
@@ -298,8 +291,6 @@ static int check_that_tires(void *plan, const struct nvw_pool *pool, const struc
 TEST(parts_answer_the_same_alone_in_another_order_and_in_another_process)
 {
 	static const enum ct_model some[] = {CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_BUFFERED};
-	struct nvw_workload w;
-	struct nvw_parts parts;
 	struct rig r;
 
 	NVW_FOR(i, RUNS) {
@@ -308,6 +299,7 @@ TEST(parts_answer_the_same_alone_in_another_order_and_in_another_process)
 		rig_destroy(&r);
 	}
 	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
-	assert_int_equal(ways_that_differ(&r, with(&w, &parts, check_that_tires), CT_MODEL_EPOCH), 3);
+	assert_int_equal(
+		ways_that_differ(&r, with(&nvw_workload_queue, check_that_tires), CT_MODEL_EPOCH), 3);
 	rig_destroy(&r);
 }

@@ -14,8 +14,7 @@
 
 #include "common/skip.h"
 #include "crashtest/explain/finding.h"
-#include "../shipped.h"
-#include "parts_rig.h"
+#include "parts_runs.h"
 
 static const struct nvw_workload *const structures[] = {&nvw_workload_queue, &nvw_workload_steal_log,
 	&nvw_workload_kv, &nvw_workload_btree, &nvw_workload_tiered};
@@ -46,25 +45,15 @@ static unsigned trials_of(
 
 /* ---- One bug ---------------------------------------------------------------------------------- */
 
-static struct ct_result explore(struct rig *r, enum ct_model model, bool by_parts)
+static const struct ct_result *explore(struct rig *r, enum ct_model model, bool by_parts)
 {
-	const struct ct_rules rules = {.model = model};
-	static struct ct_result result;
-	struct ct_options options = {.mode = model == CT_MODEL_OBSERVED ? CT_OBSERVED : CT_PERMITTED,
-		.model = model,
-		.states = 2000,
-		.seed = 1,
-		.jobs = 1,
-		.stop_after = 1,
-		.parts_alone = by_parts,
-		.whole = !by_parts,
-		.unexplained = !by_parts,
-		.save = by_parts ? folder : NULL};
-
-	assert_ok(ct_options_complete(NULL, &options));
-	assert_ok(ct_logged_explore(&r->logged, &rules, &options, &result));
-	ct_result_free(&result);
-	return result;
+	return rig_explore(r, (struct ct_options){.model = model,
+				      .states = 2000,
+				      .stop_after = 1,
+				      .parts_alone = by_parts,
+				      .whole = !by_parts,
+				      .unexplained = !by_parts,
+				      .save = by_parts ? folder : NULL});
 }
 
 /* The saved state fails in the same words. */
@@ -82,16 +71,16 @@ static void replay(struct rig *r, const struct ct_finding *f)
 
 static bool is_found(struct rig *r, enum ct_model model)
 {
-	const struct ct_result result = explore(r, model, true);
+	const struct ct_result *const result = explore(r, model, true);
 
-	assert_int_equal(result.by_parts.denied + result.by_parts.missed + result.by_parts.died, 0);
-	NVW_EACH(f, result.finding, result.finding_count) {
+	assert_int_equal(result->by_parts.denied + result->by_parts.missed + result->by_parts.died, 0);
+	NVW_EACH(f, result->finding, result->finding_count) {
 		assert_true(f->draw >= CT_DRAW_PART);
 		assert_true(f->minimised);
 		assert_true(f->cause.text[0] != '\0');
 		replay(r, f);
 	}
-	return !result.consistent;
+	return !result->consistent;
 }
 
 /* In one trial after the other; with every model tried parts must find what whole states show. */
@@ -111,7 +100,7 @@ static bool is_found_somewhere(const struct nvw_workload *w, int mutation, bool 
 		for (unsigned m = 0; m < MODELS && (!found || every_model); m++) {
 			const bool here = is_found(&r, models[m]);
 
-			if (every_model && !here && !explore(&r, models[m], false).consistent) {
+			if (every_model && !here && !explore(&r, models[m], false)->consistent) {
 				fail_msg("%s, mutation %s, %s: whole states show it, parts do not", w->name,
 					w->mutations[mutation].name, ct_model_info(models[m])->name);
 			}
@@ -147,20 +136,9 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 	assert_true(bugs >= 30);
 }
 
-static int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
-	struct nvw_findings *findings)
-{
-	return 0;
-}
-
 /* The test above would see parts that say too little: without them nothing is found. */
 TEST(without_parts_nothing_is_found)
 {
-	struct nvw_workload w = nvw_workload_queue;
-	struct nvw_parts parts = *nvw_workload_queue.parts;
-
-	parts.check = check_nothing;
-	w.parts = &parts;
-	assert_false(is_found_somewhere(&w, 0, false));
+	assert_false(is_found_somewhere(with(&nvw_workload_queue, check_nothing), 0, false));
 	rmdir(folder);
 }

@@ -13,11 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shipped.h"
-#include "parts_rig.h"
+#include "parts_runs.h"
 #include "pool/layout.h"
-
-extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
 static const enum ct_model models[] = {
 	CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_OBSERVED, CT_MODEL_BUFFERED};
@@ -233,13 +230,6 @@ TEST(parts_fail_in_exactly_the_states_in_which_the_whole_check_fails)
 	}
 }
 
-/* Parts that say nothing. */
-static int check_nothing(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
-	struct nvw_findings *findings)
-{
-	return 0;
-}
-
 /* ---- Losses ----------------------------------------------------------------------------------- */
 
 /* A word is set back to what it was before the run. */
@@ -295,12 +285,9 @@ static unsigned different_losses(
  */
 TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 {
-	struct nvw_workload w = nvw_workload_queue;
-	struct nvw_parts parts = *nvw_workload_queue.parts;
+	const struct nvw_workload *const silent = with(&nvw_workload_queue, check_nothing);
 	unsigned failing = 0, unseen = 0;
 
-	w.parts = &parts;
-	parts.check = check_nothing;
 	NVW_FOR(i, STRUCTURES) {
 		NVW_FOR(seed, 8 * seeds()) {
 			char text[OPTIONS_BYTES];
@@ -314,7 +301,7 @@ TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 				fail_msg("%s, seed %u: parts and check differ of %u words that are set back",
 					small.workload->name, (unsigned)seed, different);
 			}
-			unseen += i == 0 ? different_losses(&r, &w, true, &(unsigned){0}) : 0;
+			unseen += i == 0 ? different_losses(&r, silent, true, &(unsigned){0}) : 0;
 			rig_destroy(&r);
 		}
 	}
@@ -326,8 +313,7 @@ TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 /* ---- Planted differences ---------------------------------------------------------------------- */
 
 /* The queue's parts, with one that complains of nothing. */
-static int check_that_cries(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
-	uint64_t part, struct nvw_findings *findings)
+CHECK_PART(check_that_cries)
 {
 	return part == 1 && nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks) != 0 ?
 		       nvw_violation(findings, 0, "something is stored") :
@@ -351,14 +337,8 @@ static void see_difference(const struct nvw_workload *in_parts, enum ct_model mo
 
 TEST(a_part_that_says_less_or_more_is_seen_under_every_model)
 {
-	struct nvw_workload w = nvw_workload_queue;
-	struct nvw_parts parts = *nvw_workload_queue.parts;
-
-	w.parts = &parts;
-	NVW_EACH(model, models, MODELS) {
-		parts.check = check_nothing;
-		see_difference(&w, *model);
-		parts.check = check_that_cries;
-		see_difference(&w, *model);
+	for_each(model, models) {
+		see_difference(with(&nvw_workload_queue, check_nothing), *model);
+		see_difference(with(&nvw_workload_queue, check_that_cries), *model);
 	}
 }
