@@ -116,3 +116,16 @@ int by_number(const void *a, const void *b)
 
 	return (x > y) - (x < y);
 }
+
+uint64_t sort_into_set(uint64_t *numbers, uint64_t count)
+{
+	uint64_t kept = 0;
+
+	qsort(numbers, count, sizeof *numbers, by_number);
+	NVW_EACH(number, numbers, count) {
+		if (kept == 0 || *number != numbers[kept - 1]) {
+			numbers[kept++] = *number;
+		}
+	}
+	return kept;
+}

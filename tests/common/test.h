@@ -86,6 +86,9 @@ int run_every_test(void);
 /* For qsort() and bsearch() of 64-bit numbers. */
 int by_number(const void *a, const void *b);
 
+/* Sorts so many, and keeps each once: how many are left. */
+uint64_t sort_into_set(uint64_t *numbers, uint64_t count);
+
 /* For pools: in memory, if there is such a folder. A pool is synchronized when it is closed, and a test
  * with many of them would wait for its disk again and again. */
 const char *test_folder(void);

@@ -16,17 +16,6 @@
 
 enum { KEYS_MAX = 1 << 17 };
 
-static uint64_t count_different(uint64_t *key, uint64_t count)
-{
-	uint64_t n = count > 0;
-
-	qsort(key, count, sizeof *key, by_number);
-	for (uint64_t i = 1; i < count; i++) {
-		n += key[i] != key[i - 1];
-	}
-	return n;
-}
-
 static void note_all(struct ct_medium *m, uint64_t *key, uint64_t *count)
 {
 	unsigned levels[STORES_MAX + 1];
@@ -54,7 +43,7 @@ static void note_host(void *context, const struct ct_medium *m, const struct nvw
 	struct counted *const counted = context;
 
 	for (unsigned i = 0; i < 2 && r->kind == NVW_LOG_HOST; i++) {
-		assert_int_equal(ct_distinct_host(&counted[i].distinct, m, r), 0);
+		assert_ok(ct_distinct_host(&counted[i].distinct, m, r));
 	}
 }
 
@@ -81,7 +70,7 @@ static unsigned count_run(const struct history *kind, enum ct_model model, uint6
 	struct ct_medium m;
 	uint64_t count = 0;
 
-	assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+	assert_ok(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m));
 	m.seen = note_host;
 	m.context = counted;
 	while (ct_medium_next(&m) == 1) {
@@ -91,7 +80,7 @@ static unsigned count_run(const struct history *kind, enum ct_model model, uint6
 	}
 	ct_medium_destroy(&m);
 	close(fd);
-	const uint64_t different = count_different(key, count);
+	const uint64_t different = sort_into_set(key, count);
 
 	assert_true(counted[0].exact);
 	NVW_FOR(i, 2) {
@@ -158,7 +147,7 @@ TEST(a_word_with_too_many_versions_is_never_exhausted)
 		struct ct_medium m;
 		unsigned level = 0;
 
-		assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+		assert_ok(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m));
 		assert_int_equal(ct_medium_next(&m), 1);
 		assert_int_equal(ct_states_count(&m, &count), 0);
 		assert_int_equal(count.fresh, CT_COUNT_MANY);

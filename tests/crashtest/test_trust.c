@@ -312,19 +312,6 @@ struct outcomes {
 	uint64_t key[KEYS_MAX];
 };
 
-static void sort_out(struct outcomes *o)
-{
-	uint64_t kept = 0;
-
-	qsort(o->key, o->keys, sizeof *o->key, by_number);
-	NVW_EACH(key, o->key, o->keys) {
-		if (kept == 0 || *key != o->key[kept - 1]) {
-			o->key[kept++] = *key;
-		}
-	}
-	o->keys = kept;
-}
-
 static void recover_all(struct ct_medium *m, struct outcomes *o)
 {
 	unsigned levels[POOL / 64];
@@ -339,7 +326,7 @@ static void recover_all(struct ct_medium *m, struct outcomes *o)
 		}
 	}
 	ct_walk_end(&walk);
-	sort_out(o);
+	o->keys = sort_into_set(o->key, o->keys);
 }
 
 /* False: there are too many. */

@@ -139,20 +139,6 @@ static void add(struct set *s, uint64_t value)
 	s->of[s->count++] = value;
 }
 
-/* As a set: sorted, each value once. */
-static void finish(struct set *s)
-{
-	unsigned kept = 0;
-
-	qsort(s->of, s->count, sizeof *s->of, by_number);
-	NVW_EACH(of, s->of, s->count) {
-		if (kept == 0 || s->of[kept - 1] != *of) {
-			s->of[kept++] = *of;
-		}
-	}
-	s->count = kept;
-}
-
 static bool is_same(const struct set *a, const struct set *b)
 {
 	return a->count == b->count && !memcmp(a->of, b->of, a->count * sizeof *a->of);
@@ -206,7 +192,7 @@ static void run_once(launcher *run, const void *what, struct ct_orders *orders, 
 	assert_ok(emu_config_set(&config, "gpu.wavefronts_per_cu=4"));
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
 	assert_ok(emu_create(&config, NULL, NULL, &m));
-	assert_int_equal(emu_set_order(m, &how, seen), 0);
+	assert_ok(emu_set_order(m, &how, seen));
 	const uint64_t result = run(what, m);
 
 	emu_destroy(m);
@@ -227,7 +213,7 @@ static bool run_all(launcher *run, const void *what, bool reduced, struct found 
 	int more = 1;
 
 	*f = (struct found){.runs = 0};
-	assert_int_equal(ct_orders_create(reduced, false, &orders), 0);
+	assert_ok(ct_orders_create(reduced, false, &orders));
 	while (more > 0 && f->runs + f->redundant < RUNS_MAX) {
 		run_once(run, what, orders, f);
 		more = ct_orders_next(orders);
@@ -237,8 +223,8 @@ static bool run_all(launcher *run, const void *what, bool reduced, struct found 
 	}
 	assert_true(ct_orders_is_whole(orders));
 	ct_orders_destroy(orders);
-	finish(&f->results);
-	finish(&f->orders);
+	f->results.count = (unsigned)sort_into_set(f->results.of, f->results.count);
+	f->orders.count = (unsigned)sort_into_set(f->orders.of, f->orders.count);
 	return more == 0;
 }
 
@@ -625,8 +611,8 @@ static void run_persistent(const struct program *p, struct ct_orders *orders)
 	unlink(pool_path);
 	assert_ok(nvw_pool_create(pool_path, &params, &pool));
 	assert_ok(emu_create(&config, pool, NULL, &m));
-	assert_int_equal(emu_set_order(m, &how, seen), 0);
-	assert_int_equal(nvw_pmem_attach(m, &pmem), 0);
+	assert_ok(emu_set_order(m, &how, seen));
+	assert_ok(nvw_pmem_attach(m, &pmem));
 	const struct args a = {
 		p, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, 0)), nvw_alloc(m, 64)};
 
@@ -645,7 +631,7 @@ static unsigned run_all_persistent(const struct program *p, bool reduced, struct
 	int more = 1;
 
 	*s = (struct states){.count = 0};
-	assert_int_equal(ct_orders_create(reduced, true, &orders), 0);
+	assert_ok(ct_orders_create(reduced, true, &orders));
 	while (more > 0) {
 		run_persistent(p, orders);
 		runs++;
