@@ -145,6 +145,11 @@ void command_prints(const char *words, const char *out)
 	command_expect(words, 0, out, "");
 }
 
+void command_finds(const char *words, const char *out)
+{
+	command_expect(words, 1, out, "");
+}
+
 void command_refuses(const char *words, const char *err)
 {
 	command_expect(words, 2, "", err);

@@ -36,6 +36,7 @@ const struct command_outcome *command_run(const char *words);
 /* Fails the test unless the status is this one and both texts are found in what the command says. */
 void command_expect(const char *words, int status, const char *out, const char *err);
 void command_prints(const char *words, const char *out);  /* and succeeds */
+void command_finds(const char *words, const char *out);   /* with exit status 1 */
 void command_refuses(const char *words, const char *err); /* with exit status 2 */
 
 /* These are for a file in the folder. */

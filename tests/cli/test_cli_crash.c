@@ -12,9 +12,9 @@
 
 TEST(an_inconsistency_is_exit_status_1_with_the_source_lines)
 {
-	command_expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 "
-		       "--mutate=update-before-log --cures=off",
-		1, "INCONSISTENT", "");
+	command_finds("crash btree --count=300 --preload=100 --batch=100 --group-size=64 "
+		      "--mutate=update-before-log --cures=off",
+		"INCONSISTENT");
 	command_expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT",
 		"before the highest key");
 }
@@ -30,23 +30,22 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 	command_refuses("crash kv --crash-again --shard=1/2", "--crash-again needs --and-then=N");
 	command_refuses("crash kv --crash-again --and-then=0", "--crash-again needs --and-then=N");
 	command_prints("crash kv --count=64 --states=100 --oracle=robust", "judged by what was read");
-	command_expect("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value", 1,
-		"NOT ROBUST   ", "");
+	command_finds("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value",
+		"NOT ROBUST   ");
 	command_prints("crash kv --count=1 --oracle=robust --output-format=json", "\"verdict\": \"robust\"");
 	command_refuses("crash kv --oracle=robust --save=%D/robust", "does not have the order of the run");
 	command_refuses("crash kv --oracle=robust --and-then=4", "--and-then has no effect");
 	command_refuses("crash kv --oracle=replay", "--oracle=replay is for programs");
 	command_refuses("crash kv --and-then=some", "--and-then: expected a number of operations");
-	command_expect(
+	command_finds(
 		"crash $PLACES_WORKLOAD --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%D/findings",
-		1, "after recovery, and going on: ", "");
-	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, and going on: ", "");
+		"after recovery, and going on: ");
+	command_finds("replay %D/findings/finding-1", "REPRODUCED   after recovery, and going on: ");
 	command_remove("findings/finding-1");
-	command_expect(
+	command_finds(
 		"crash $PLACES_WORKLOAD --mutate=hasty --cures=off --and-then=4 --crash-again --save=%D/findings",
-		1, "after recovery, going on and a second crash ", "");
-	command_expect(
-		"replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, going on and a second", "");
+		"after recovery, going on and a second crash ");
+	command_finds("replay %D/findings/finding-1", "REPRODUCED   after recovery, going on and a second");
 	clean();
 }
 
@@ -56,10 +55,10 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 
 TEST(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool)
 {
-	command_expect(BROKEN " --cures=off --save=%D/findings", 1, "replay with: nvwave replay", "");
-	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED", "");
-	command_expect("replay %D/findings/finding-1 --extract=%D/pool", 1, "REPRODUCED", "");
-	command_expect("inspect %D/pool", 1, "btree", ""); /* as the crash left it: not recovered */
+	command_finds(BROKEN " --cures=off --save=%D/findings", "replay with: nvwave replay");
+	command_finds("replay %D/findings/finding-1", "REPRODUCED");
+	command_finds("replay %D/findings/finding-1 --extract=%D/pool", "REPRODUCED");
+	command_finds("inspect %D/pool", "btree"); /* as the crash left it: not recovered */
 	command_remove("pool");
 	command_remove_findings();
 	assert_int_equal(command_files(), 0);
@@ -70,7 +69,7 @@ TEST(the_html_page_has_verdict_findings_and_source_lines)
 	skip_if_sanitized();
 	static char page[1 << 20];
 
-	command_expect(BROKEN " --html=%D/page.html", 1, "INCONSISTENT", "");
+	command_finds(BROKEN " --html=%D/page.html", "INCONSISTENT");
 	command_read("page.html", page, sizeof page);
 	assert_has(page, "INCONSISTENT", "made by nvwave ", "id=\"finding-1\"", "Before the crash",
 		"Words that matter", "insert.c:", "</html>");
@@ -101,7 +100,7 @@ TEST(shards_together_are_the_whole)
 		write_text(formatted("part-%u", i),
 			command_run(formatted(BROKEN " --output-format=json --shard=%u/3", i))->out);
 	}
-	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
+	command_finds("crash --merge %D/part-1 %D/part-2 %D/part-3", "INCONSISTENT");
 	command_refuses("crash --merge %D/part-1 %D/part-3", "shard 2 of 3 is missing");
 	command_refuses("crash --merge %D/part-1 %D/part-1", "given twice");
 	const char *const merged =
@@ -113,7 +112,7 @@ TEST(shards_together_are_the_whole)
 	assert_lacks(merged, "\"lost_event\": 0,");
 	/* a report whose names are numbers */
 	succeeds("sed -i 's/\"kind\": \"[a-z ]*\"/\"kind\": 99/' part-?");
-	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
+	command_finds("crash --merge %D/part-1 %D/part-2 %D/part-3", "INCONSISTENT");
 	command_remove("part-1");
 	command_remove("part-2");
 	command_remove("part-3");
@@ -161,9 +160,9 @@ TEST(the_matrix_says_which_barriers_are_needed)
 		       "--matrix "
 		       "--states=60",
 		"needed: with none scope message 0 is lost: its production was acknowledged");
-	command_expect("crash btree --count=60 --preload=30 --batch=60 --group-size=32 --matrix --states=100 "
-		       "--mutate=no-undo",
-		1, " outside of the budget)", "");
+	command_finds("crash btree --count=60 --preload=30 --batch=60 --group-size=32 --matrix --states=100 "
+		      "--mutate=no-undo",
+		" outside of the budget)");
 	command_prints("crash btree --count=60 --preload=20 --batch=60 --group-size=32 --matrix "
 		       "--states=20",
 		"nothing failed with work-group scope in a sample under buffered-epoch");
@@ -184,8 +183,7 @@ TEST(a_pool_on_two_nvram_devices_is_crash_tested_as_one)
 
 	for_each(row, placed) {
 		command_prints(*row, "CONSISTENT   all ");
-		command_expect(
-			formatted("%s --mutate=update-before-log --cures=off", *row), 1, "INCONSISTENT", "");
+		command_finds(formatted("%s --mutate=update-before-log --cures=off", *row), "INCONSISTENT");
 	}
 	command_prints("crash btree " TWO_NVRAM " --mode=kill --states=3", "NO FAILURE FOUND in 3 kills");
 	command_prints("run kv --machine=two-nvram --count=200 --output-format=json", "\"domain\": \"adr, "
@@ -201,9 +199,9 @@ TEST(pools_on_two_nvram_devices_are_crash_tested_together)
 	command_prints("crash " NEAR_FAR " --states=400", "NO FAILURE FOUND in ");
 	command_prints("crash " NEAR_FAR " --mode=permitted --states=400", "NO FAILURE FOUND in ");
 	command_prints("crash " NEAR_FAR " --mode=kill --states=3", "NO FAILURE FOUND in 3 kills");
-	command_expect("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", 1, "INCONSISTENT", "");
-	command_expect("crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", 1,
-		"INCONSISTENT", "");
+	command_finds("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", "INCONSISTENT");
+	command_finds(
+		"crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", "INCONSISTENT");
 	command_prints("run " NEAR_FAR " --output-format=json", "\"device.far.barrier_wait\": ");
 	command_prints("run " NEAR_FAR " --output-format=json", "\"domain\": \"adr, far device\"");
 	command_prints("run " NEAR_FAR " --set far.write=2us --set nvram.hops=1", "with nvram.hops=1, "
@@ -273,10 +271,10 @@ TEST(a_finding_that_is_gone_passes)
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x41;0x8|FLUSH;0x10000;0x40|"
 		"FENCE|STOP");
 	write_text("check", "grep -q A \"$1\" || { echo the store is lost; exit 1; }\n");
-	command_expect(
-		"crash --store-log=%D/a.log --image=%D/image --check=sh${IFS}%D/check --save=%D/findings", 1,
-		"the store is lost", "");
-	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   the store is lost", "");
+	command_finds(
+		"crash --store-log=%D/a.log --image=%D/image --check=sh${IFS}%D/check --save=%D/findings",
+		"the store is lost");
+	command_finds("replay %D/findings/finding-1", "REPRODUCED   the store is lost");
 	write_text("check", "exit 0\n");
 	command_prints("replay %D/findings/finding-1", "PASSES   the state passes");
 	command_prints("replay %D/findings/finding-1 --output-format=json", "\"verdict\": \"passes\"");

@@ -21,10 +21,9 @@ TEST(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together)
 	command_remove("a.pool.1");
 	command_refuses("inspect %D/a.pool", "a.pool.1: No such file");
 	command_remove("a.pool");
-	command_expect(
-		"crash " TWO_POOLS " --states=400 --mutate=value-unordered --save=%D", 1, "INCONSISTENT", "");
-	command_expect("replay %D/finding-1 --extract=%D/b.pool", 1, "REPRODUCED", "");
-	command_expect("recover %D/b.pool", 1, "structure tiered: inconsistent", "");
+	command_finds("crash " TWO_POOLS " --states=400 --mutate=value-unordered --save=%D", "INCONSISTENT");
+	command_finds("replay %D/finding-1 --extract=%D/b.pool", "REPRODUCED");
+	command_finds("recover %D/b.pool", "structure tiered: inconsistent");
 	command_remove("finding-1");
 	command_remove("b.pool");
 	command_remove("b.pool.1");

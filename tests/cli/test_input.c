@@ -200,7 +200,7 @@ TEST(a_root_that_is_not_aligned_is_refused_before_it_is_read)
 {
 	command_prints("run btree --count=50 --pool=%D/a.pool", "");
 	command_patch("a.pool", 8192, 0x3); /* the low byte of root word 0 */
-	command_expect("inspect %D/a.pool", 1, "which is not a node", "");
+	command_finds("inspect %D/a.pool", "which is not a node");
 	command_remove("a.pool");
 }
 

@@ -38,12 +38,12 @@ TEST(percentiles_are_those_of_the_sequence)
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
 
-	assert_int_equal(cli_latencies_create(names, &l), 0);
+	assert_ok(cli_latencies_create(names, &l));
 	/* In an order that is not theirs: 7 and 10,000 have no common factor. */
 	NVW_FOR(i, 10000) {
 		see(l, 1, 1000 * (1 + i * 7 % 10000));
 	}
-	assert_int_equal(cli_latencies_describe(l, &d), 0);
+	assert_ok(cli_latencies_describe(l, &d));
 	assert_int_equal(value(&d, "latency.operation.put.count"), 10000);
 	expect_near(value(&d, "latency.operation.put.p50"), 5000000);
 	expect_near(value(&d, "latency.operation.put.p99"), 9900000);
@@ -62,11 +62,11 @@ TEST(a_rare_latency_is_seen_from_the_percentile_of_its_share_on)
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
 
-	assert_int_equal(cli_latencies_create(names, &l), 0);
+	assert_ok(cli_latencies_create(names, &l));
 	NVW_FOR(i, 1000) {
 		see(l, 0, i < 990 ? 10 : i < 999 ? 20 : 30);
 	}
-	assert_int_equal(cli_latencies_describe(l, &d), 0);
+	assert_ok(cli_latencies_describe(l, &d));
 	assert_int_equal(value(&d, "latency.operation.get.p50"), 10);
 	assert_int_equal(value(&d, "latency.operation.get.p99"), 10);
 	assert_int_equal(value(&d, "latency.operation.get.p999"), 20);
@@ -80,12 +80,12 @@ TEST(operations_are_counted_by_name_and_together)
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
 
-	assert_int_equal(cli_latencies_create(names, &l), 0);
+	assert_ok(cli_latencies_create(names, &l));
 	see(l, 0, 10);
 	see(l, 1, 40);
 	see(l, 1, 50);
 	see(l, 2, 60); /* a kind without a name */
-	assert_int_equal(cli_latencies_describe(l, &d), 0);
+	assert_ok(cli_latencies_describe(l, &d));
 	assert_int_equal(value(&d, "latency.operation.get.count"), 1);
 	assert_int_equal(value(&d, "latency.operation.put.count"), 2);
 	assert_int_equal(value(&d, "latency.operation.put.max"), 50);
