@@ -17,7 +17,7 @@
 #include <crashtest/crash.h>
 #include <emu.h>
 
-#include "core/options.h"
+#include "common/options.h"
 #include "fake_machine.h"
 
 enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
@@ -192,16 +192,22 @@ static const struct nvw_workload workload = {
 	.check = check,
 };
 
-static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states, unsigned jobs)
+static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
+
+static struct ct_result crashed_by(const struct ct_options *options, int mutation)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = mutation};
-	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = jobs};
 	static struct ct_result r;
 
-	assert_ok(ct_run(&subject, &options, &r));
+	assert_ok(ct_run(&subject, options, &r));
 	ct_result_free(&r);
 	return r;
+}
+
+static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states, unsigned jobs)
+{
+	return crashed_by(
+		&(struct ct_options){.mode = mode, .states = states, .seed = 1, .jobs = jobs}, mutation);
 }
 
 TEST(a_correct_structure_is_consistent_in_both_modes)
@@ -264,22 +270,15 @@ TEST(a_recovery_that_writes_again_is_found)
 /* Run again it writes nothing, and what it leaves passes the check: only a crash in its middle shows it. */
 TEST(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
-	const struct ct_subject subject = {
-		.workload = &workload, .config = &config, .mutation = COUNTING_RECOVERY};
-	struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
-	static struct ct_result r;
+	const struct ct_options nested = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1, .nested = true};
+	struct ct_result r = crashed(CT_OBSERVED, COUNTING_RECOVERY, 0, 1);
 
-	assert_ok(ct_run(&subject, &options, &r));
 	assert_true(r.consistent);
-	ct_result_free(&r);
-	options.nested = true;
-	assert_ok(ct_run(&subject, &options, &r));
+	r = crashed_by(&nested, COUNTING_RECOVERY);
 	assert_false(r.consistent);
 	assert_string_equal(r.finding[0].text,
 		"recovery that crashed before its write 2 and ran again leaves a different pool than "
 		"recovery without a crash");
-	ct_result_free(&r);
 }
 
 TEST(a_check_that_does_not_say_what_is_wrong_is_a_finding)
@@ -348,9 +347,8 @@ static void assert_findings_equal(const struct ct_result *a, const struct ct_res
 
 TEST(slices_that_other_processes_explored_give_the_result_of_as_many_jobs)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	static struct ct_result whole, slice, taken;
-	char folder[] = "/tmp/nvwave-slices-XXXXXX", path[64];
+	char folder[] = "/tmp/nvwave-slices-XXXXXX";
 
 	assert_non_null(mkdtemp(folder));
 	for (int mutation = CORRECT; mutation <= NO_BARRIER; mutation++) {
@@ -381,8 +379,7 @@ TEST(slices_that_other_processes_explored_give_the_result_of_as_many_jobs)
 		options.seed = 2;
 		assert_int_equal(ct_run(&subject, &options, &taken), NVW_E_INPUT);
 		for (unsigned i = 1; i <= 3; i++) {
-			snprintf(path, sizeof path, "%s/slice-%u", folder, i);
-			unlink(path);
+			unlink(formatted("%s/slice-%u", folder, i));
 		}
 		options.seed = 1;
 		assert_int_equal(ct_run(&subject, &options, &taken), NVW_E_INPUT);
@@ -470,7 +467,6 @@ static int run_counted(void *context, struct nvw_machine *machine)
 
 static uint64_t fewest(uint64_t from, uint64_t count)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	static const struct nvw_workload counted = {.name = "counted",
 		.options = counted_options,
 		.prepare = prepare_counted,
@@ -482,14 +478,9 @@ static uint64_t fewest(uint64_t from, uint64_t count)
 		.check = check};
 	const struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
 	static struct ct_result r;
-	struct nvw_options *values;
-	char text[24];
+	struct nvw_options *const values =
+		options_of(counted_options, formatted("from=%u count=%u", (unsigned)from, (unsigned)count));
 
-	assert_ok(nvw__options_create(counted_options, &values));
-	snprintf(text, sizeof text, "%u", (unsigned)from);
-	assert_ok(nvw__options_set(values, "from", text));
-	snprintf(text, sizeof text, "%u", (unsigned)count);
-	assert_ok(nvw__options_set(values, "count", text));
 	r = (struct ct_result){.finding_count = 1};
 	most_counted = 0;
 	ct_find_fewest(

@@ -52,10 +52,8 @@ static void store_flag(const struct args *a)
 	nvw_store(&a->words[16 * a->op + 8], 1);
 }
 
-static void append(const void *args)
+KERNEL(append, const struct args, a)
 {
-	const struct args *const a = args;
-
 	store_record(a);
 	if (a->fault != NO_BARRIER && a->fault != UNREAD) {
 		nvw_p_barrier_wi();
@@ -68,24 +66,20 @@ static void append(const void *args)
 	nvw_ack(a->op);
 }
 
-static void only_record(const void *args)
+KERNEL(only_record, const struct args, a)
 {
-	store_record(args);
+	store_record(a);
 }
 
-static void only_flag(const void *args)
+KERNEL(only_flag, const struct args, a)
 {
-	const struct args *const a = args;
-
 	store_flag(a);
 	nvw_p_barrier_wi();
 }
 
 /* The flag and, behind it in the same word, a mark. */
-static void append_in_halves(const void *args)
+KERNEL(append_in_halves, const struct args, a)
 {
-	const struct args *const a = args;
-
 	uint32_t *const flag = (uint32_t *)&a->words[16 * a->op + 8];
 
 	nvw_store(&flag[1], 7);
@@ -94,10 +88,8 @@ static void append_in_halves(const void *args)
 }
 
 /* One work-item of the group stores the record, the other the flag. */
-static void append_together(const void *args)
+KERNEL(append_together, const struct args, a)
 {
-	const struct args *const a = args;
-
 	if (nvw_local_id() == 0) {
 		store_record(a);
 	}
@@ -106,16 +98,14 @@ static void append_together(const void *args)
 		nvw_p_barrier_wg();
 	}
 	if (nvw_local_id() == 1) {
-		only_flag(args);
+		only_flag(a);
 	}
 }
 
 /* Likewise in two groups: a word of the NVRAM tells the second one. Without TOLD_EARLY the first one has made
  * its record durable. */
-static void hand_on(const void *args)
+KERNEL(hand_on, const struct args, a)
 {
-	const struct args *const a = args;
-
 	uint64_t *const told = &a->words[16 * a->op + 4];
 
 	if (nvw_group_id() == 0) {
@@ -128,7 +118,7 @@ static void hand_on(const void *args)
 	}
 	while (nvw_atomic_load(told, NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
 	}
-	only_flag(args);
+	only_flag(a);
 }
 
 static int launch(struct nvw_machine *machine, const struct args *a)
@@ -257,7 +247,7 @@ TEST(the_end_of_a_kernel_is_an_order)
 
 TEST(halves_of_a_word_have_an_order)
 {
-	expect(HALVES, " (append_in_halves) is lost, and a later one of its work-item is durable");
+	expect(HALVES, " (append_in_halves_of) is lost, and a later one of its work-item is durable");
 }
 
 /* With stores of two work-items. */

@@ -96,6 +96,19 @@ static void expect(const struct shipped *s, enum ct_mode mode, uint64_t states, 
 	}
 }
 
+/* Some of them, each with so many states. */
+struct share {
+	const struct shipped *shipped;
+	uint64_t states;
+};
+
+static void expect_survival(const struct share *shares, size_t count, enum ct_mode mode, const char *setting)
+{
+	NVW_EACH(share, shares, count) {
+		expect(share->shipped, mode, share->states, -1, setting, true);
+	}
+}
+
 static void run_clean(const struct shipped *s, enum ct_model model, uint64_t states)
 {
 	const struct ct_result r = run_under(s, CT_PERMITTED, model, states, -1, NULL);
@@ -134,28 +147,21 @@ TEST(shipped_structures_survive_what_each_model_permits)
 
 TEST(shipped_structures_survive_kills)
 {
-	expect(&kv, CT_KILL, 20, -1, NULL, true);
-	expect(&btree, CT_KILL, 20, -1, NULL, true);
-	expect(&queue, CT_KILL, 10, -1, NULL, true);
-	expect(&steal, CT_KILL, 10, -1, NULL, true);
-	expect(&stack, CT_KILL, 10, -1, NULL, true);
-	expect(&tiered_two, CT_KILL, 20, -1, NULL, true);
+	static const struct share shares[] = {
+		{&kv, 20}, {&btree, 20}, {&queue, 10}, {&steal, 10}, {&stack, 10}, {&tiered_two, 20}};
+
+	expect_survival(shares, NVW_COUNT(shares), CT_KILL, NULL);
 }
 
 TEST(shipped_structures_survive_on_every_domain_and_model)
 {
+	static const struct share shares[] = {{&kv_resize, 400}, {&btree, 400}, {&btree_wide, 200},
+		{&queue, 200}, {&queue_visible, 100}, {&steal, 100}, {&stack, 100}, {&tiered, 100}};
 	static const char *const settings[] = {"nvram.domain=adr", "nvram.domain=eadr", "nvram.atomicity=64B",
 		"persist.model=buffered-epoch", "persist.model=strict"};
 
 	for_each(setting, settings) {
-		expect(&kv_resize, CT_OBSERVED, 400, -1, *setting, true);
-		expect(&btree, CT_OBSERVED, 400, -1, *setting, true);
-		expect(&btree_wide, CT_OBSERVED, 200, -1, *setting, true);
-		expect(&queue, CT_OBSERVED, 200, -1, *setting, true);
-		expect(&queue_visible, CT_OBSERVED, 100, -1, *setting, true);
-		expect(&steal, CT_OBSERVED, 100, -1, *setting, true);
-		expect(&stack, CT_OBSERVED, 100, -1, *setting, true);
-		expect(&tiered, CT_OBSERVED, 100, -1, *setting, true);
+		expect_survival(shares, NVW_COUNT(shares), CT_OBSERVED, *setting);
 	}
 }
 
@@ -179,14 +185,12 @@ TEST(two_pools_survive_on_every_pair_of_domains_and_under_every_model)
 /* What waits in a store buffer is no more durable than what is in a cache: persist barriers wait for both. */
 TEST(shipped_structures_survive_with_store_buffers)
 {
+	static const struct share shares[] = {
+		{&kv_resize, 1000}, {&btree, 500}, {&queue, 1000}, {&queue_visible, 500}, {&steal, 500}};
 	static const char *const entries[] = {"store_buffer.entries=1", "store_buffer.entries=8"};
 
-	for_each(entrie, entries) {
-		expect(&kv_resize, CT_OBSERVED, 1000, -1, *entrie, true);
-		expect(&btree, CT_OBSERVED, 500, -1, *entrie, true);
-		expect(&queue, CT_OBSERVED, 1000, -1, *entrie, true);
-		expect(&queue_visible, CT_OBSERVED, 500, -1, *entrie, true);
-		expect(&steal, CT_OBSERVED, 500, -1, *entrie, true);
+	for_each(setting, entries) {
+		expect_survival(shares, NVW_COUNT(shares), CT_OBSERVED, *setting);
 	}
 	expect(&kv, CT_KILL, 10, -1, entries[1], true);
 	expect(&queue, CT_KILL, 10, -1, entries[1], true);
@@ -195,10 +199,10 @@ TEST(shipped_structures_survive_with_store_buffers)
 /* Stores to NVRAM pass a third level on their way. */
 TEST(shipped_structures_survive_with_an_l3)
 {
-	expect(&kv_resize, CT_OBSERVED, 1000, -1, "l3.size=4KiB", true);
-	expect(&btree, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
-	expect(&queue, CT_OBSERVED, 1000, -1, "l3.size=4KiB", true);
-	expect(&steal, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
+	static const struct share shares[] = {
+		{&kv_resize, 1000}, {&btree, 500}, {&queue, 1000}, {&steal, 500}};
+
+	expect_survival(shares, NVW_COUNT(shares), CT_OBSERVED, "l3.size=4KiB");
 }
 
 /* A barrier that only orders stores of one work-item is what strict persistency does without. */

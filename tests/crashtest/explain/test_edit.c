@@ -45,23 +45,17 @@ static unsigned next_of(const struct history *h, unsigned item, unsigned i)
 static bool arrives(const struct history *h, const struct cure *c, unsigned item, unsigned i)
 {
 	const struct event *const e = &h->event[i];
-	unsigned next = i + 1;
+	const unsigned next = next_of(h, item, i);
 
 	if (!is_of(e, item) || c->none) {
 		return false;
 	}
 	/* A barrier before line b is met with the last event before consecutive stores there. */
 	if (c->edit.b.line != 0 && c->edit.kind == CT_EDIT_BARRIER) {
-		while (next < h->events && !is_of(&h->event[next], item)) {
-			next++;
-		}
 		return next < h->events && is_store_at(&h->event[next], LINE_B) && !is_store_at(e, LINE_B);
 	}
 	if (c->edit.kind == CT_EDIT_WIDEN) {
 		return e->kind == NVW_LOG_BARRIER && e->line == LINE_BARRIER;
-	}
-	while (next < h->events && !is_of(&h->event[next], item)) {
-		next++;
 	}
 	return is_store_at(e, LINE_A) && next < h->events && !is_store_at(&h->event[next], LINE_A);
 }
@@ -227,6 +221,18 @@ static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
 	}
 }
 
+/* The edited log's states are those that the edit permits; it is freed. */
+static void compare_edited(struct ct_edited *edited, enum ct_model model, const struct history *h,
+	const struct cure *c, void (*permit)(const struct history *h, const struct cure *c), const char *what,
+	uint64_t seed)
+{
+	permitted.count = 0;
+	permit(h, c);
+	explore(edited, model);
+	compare_sets(model, what, seed);
+	ct_edited_free(edited);
+}
+
 static bool all_come_equally_often(const struct history *h, const struct cure *c)
 {
 	for (unsigned i = 1; i < ITEMS; i++) {
@@ -257,11 +263,7 @@ static void compare_before(enum ct_model model, unsigned a, enum nvw_group scope
 		const int error = ct_edit_log(fd, 0, &c.edit, 1, &edited);
 
 		if (!error) { /* some run has no store at line b */
-			permitted.count = 0;
-			permit(&h, &c);
-			explore(&edited, model);
-			compare_sets(model, "before a line", seed);
-			ct_edited_free(&edited);
+			compare_edited(&edited, model, &h, &c, permit, "before a line", seed);
 			runs++;
 		}
 		close(fd);
@@ -289,12 +291,8 @@ static void compare(enum ct_model model, enum ct_edit_kind kind, enum nvw_group 
 		const int fd = write_log(&h);
 
 		assert_ok(ct_edit_log(fd, 0, &c.edit, 1, &edited));
-		permitted.count = 0;
-		permit(&h, &c);
-		explore(&edited, model);
 		ct_edit_text(&c.edit, text, sizeof text);
-		compare_sets(model, text, seed);
-		ct_edited_free(&edited);
+		compare_edited(&edited, model, &h, &c, permit, text, seed);
 		close(fd);
 	}
 	assert_true(runs > RUNS / 4);
@@ -379,11 +377,8 @@ static void assume(enum ct_edit_kind kind)
 		const int fd = write_log(&h);
 
 		if (ct_edit_log(fd, 0, &c.edit, 1, &edited) == 0) { /* some run has no store at line B */
-			permitted.count = 0;
-			permit_assumed(&h, &c);
-			explore(&edited, CT_MODEL_EPOCH);
-			compare_sets(CT_MODEL_EPOCH, ct_edit_name(kind), seed);
-			ct_edited_free(&edited);
+			compare_edited(
+				&edited, CT_MODEL_EPOCH, &h, &c, permit_assumed, ct_edit_name(kind), seed);
 		}
 		close(fd);
 	}

@@ -240,45 +240,29 @@ static void consume(const struct args *a)
 
 /* ---- The workload -------------------------------------------------------------------------------------- */
 
+static void store_apart(const struct args *a)
+{
+	nvw_store(at(a->slots, nvw_global_id()), 1);
+}
+
 static void kernel(const void *args)
 {
+	static void (*const programs[])(const struct args *a) = {
+		[ORDERED_CASLOCK] = cas_locked,
+		[ORDERED_TICKETLOCK] = ticket_locked,
+		[ORDERED_TTASLOCK] = ttas_locked,
+		[ORDERED_XF_BARRIER] = meet,
+		[ORDERED_APART] = store_apart,
+		[ORDERED_COUNTERS] = add,
+		[ORDERED_SPIN] = spin,
+		[ORDERED_ENDLESS] = wait_for_good,
+		[ORDERED_PUBLISH] = publish,
+		[ORDERED_STACK] = use_stack,
+		[ORDERED_CONSUME] = consume,
+	};
 	const struct args *const a = args;
 
-	switch (a->p.kind) {
-	case ORDERED_CASLOCK:
-		cas_locked(a);
-		break;
-	case ORDERED_TICKETLOCK:
-		ticket_locked(a);
-		break;
-	case ORDERED_TTASLOCK:
-		ttas_locked(a);
-		break;
-	case ORDERED_XF_BARRIER:
-		meet(a);
-		break;
-	case ORDERED_APART:
-		nvw_store(at(a->slots, nvw_global_id()), 1);
-		break;
-	case ORDERED_COUNTERS:
-		add(a);
-		break;
-	case ORDERED_SPIN:
-		spin(a);
-		break;
-	case ORDERED_ENDLESS:
-		wait_for_good(a);
-		break;
-	case ORDERED_PUBLISH:
-		publish(a);
-		break;
-	case ORDERED_STACK:
-		use_stack(a);
-		break;
-	case ORDERED_CONSUME:
-		consume(a);
-		break;
-	}
+	programs[a->p.kind](a);
 }
 
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
