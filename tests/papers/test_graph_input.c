@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs from files and generators: what is promised in graph.h. */
-#include "common/test.h"
+#include "common/shell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,30 +18,11 @@
 
 /* ---- Files ----------------------------------------------------------------------------------------- */
 
-static char folder[64], path[128];
-
-static int make_folder(void **state)
-{
-	strcpy(folder, "/tmp/nvwave-graph-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	return rmdir(folder);
-}
-
-static int remove_file(void **state)
-{
-	return path[0] && unlink(path) != 0 ? -1 : (path[0] = 0);
-}
+static const char *path; /* of the last one */
 
 static void put_bytes(const char *name, const void *content, size_t bytes)
 {
-	if (path[0]) {
-		unlink(path);
-	}
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	path = in_dir(name);
 
 	FILE *const f = fopen(path, "w");
 
@@ -142,13 +123,13 @@ static void refused(const char *name, const char *text, const char *part)
 
 /* ---- Readers --------------------------------------------------------------------------------------- */
 
-TEST(pace_edges_are_read_in_both_directions, NULL, remove_file)
+TEST(pace_edges_are_read_in_both_directions)
 {
 	put("a.gr", "c a path and a lonely node\np tw 4 2\n1 2\nc between\n3 2\n");
 	expect_rows("0:1 1:0,2 2:1 3:");
 }
 
-TEST(dimacs_arcs_lose_weights_loops_and_repetitions, NULL, remove_file)
+TEST(dimacs_arcs_lose_weights_loops_and_repetitions)
 {
 	put("anything", "c road\np sp 3 5\na 1 2 10\na 2 1 10\na 3 3 1\r\na 2 3 -7.5e3\na 2 3 4\n");
 	expect_rows("0:1 1:0,2 2:1");
@@ -156,7 +137,7 @@ TEST(dimacs_arcs_lose_weights_loops_and_repetitions, NULL, remove_file)
 	expect_rows("0:1,2 1:0 2:0");
 }
 
-TEST(metis_rows_may_be_blank_and_weighted, NULL, remove_file)
+TEST(metis_rows_may_be_blank_and_weighted)
 {
 	put("a.graph", "% comment\n4 2\n2\n1 3\n% between\n2\n\n");
 	expect_rows("0:1 1:0,2 2:1 3:");
@@ -164,7 +145,7 @@ TEST(metis_rows_may_be_blank_and_weighted, NULL, remove_file)
 	expect_rows("0:1 1:0,2 2:1");
 }
 
-TEST(matrices_of_every_field_and_symmetry_are_read, NULL, remove_file)
+TEST(matrices_of_every_field_and_symmetry_are_read)
 {
 	put("a.mtx",
 		"%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 "
@@ -177,13 +158,13 @@ TEST(matrices_of_every_field_and_symmetry_are_read, NULL, remove_file)
 	expect_rows("0:1 1:0");
 }
 
-TEST(edge_lists_are_renumbered_in_order_of_appearance, NULL, remove_file)
+TEST(edge_lists_are_renumbered_in_order_of_appearance)
 {
 	put("a.txt", "# from to\n18446744073709551615\t7\n7 0\n\n0 7 3.5\n% end\n5 5");
 	expect_rows("0:1 1:0,2 2:1 3:");
 }
 
-TEST(edge_lists_may_have_many_different_numbers, NULL, remove_file)
+TEST(edge_lists_may_have_many_different_numbers)
 {
 	enum { EDGES = 5000 };
 	char *const text = malloc(EDGES * 50);
@@ -205,7 +186,7 @@ TEST(edge_lists_may_have_many_different_numbers, NULL, remove_file)
 	graph_free(&g);
 }
 
-TEST(compressed_files_are_read_as_what_is_in_them, NULL, remove_file)
+TEST(compressed_files_are_read_as_what_is_in_them)
 {
 	put_compressed("a.gr.gz", "p tw 3 1\n1 3\n", archive_write_add_filter_gzip);
 	expect_rows("0:2 1: 2:0");
@@ -215,7 +196,7 @@ TEST(compressed_files_are_read_as_what_is_in_them, NULL, remove_file)
 	expect_rows("0:1 1:0");
 }
 
-TEST(malformed_lines_are_named_with_what_was_expected, NULL, remove_file)
+TEST(malformed_lines_are_named_with_what_was_expected)
 {
 	refused("a.gr", "p tw 3 1\n1 4\n",
 		"a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 "
@@ -251,7 +232,7 @@ TEST(malformed_lines_are_named_with_what_was_expected, NULL, remove_file)
 	refused("a.txt", "# nothing\n\n", "found none in 2 lines");
 }
 
-TEST(counts_that_do_not_agree_are_refused, NULL, remove_file)
+TEST(counts_that_do_not_agree_are_refused)
 {
 	refused("a.gr", "c\np tw 3 2\n1 2\n", "expected 2 lines of edges, as line 2 says, found 1");
 	refused("a.gr", "p tw 3 1\n1 2\n2 3\n", "expected 1 lines of edges, as line 1 says, found 2");
@@ -262,7 +243,7 @@ TEST(counts_that_do_not_agree_are_refused, NULL, remove_file)
 		"expected 2 entries, as line 2 says, found 1");
 }
 
-TEST(absent_empty_and_truncated_files_are_refused, NULL, remove_file)
+TEST(absent_empty_and_truncated_files_are_refused)
 {
 	expect_refusal("/tmp/nvwave/no/such.gr", NVW_E_INPUT, "No such file");
 	expect_refusal("/tmp", NVW_E_INPUT, "found a folder");
@@ -273,7 +254,7 @@ TEST(absent_empty_and_truncated_files_are_refused, NULL, remove_file)
 }
 
 /* Whatever the bytes are: a graph or a message, under every reader. AddressSanitizer looks on. */
-TEST(no_bytes_break_a_reader, NULL, remove_file)
+TEST(no_bytes_break_a_reader)
 {
 	static const char *const names[] = {"x.gr", "x.graph", "x.mtx", "x.txt"};
 	static const char *const seeds[] = {"p sp 4 3\na 1 2 3\na 2 3 4\na 4 1 1\n",
@@ -481,4 +462,9 @@ TEST(real_graphs_have_their_published_sizes)
 	}
 }
 
-GROUP(make_folder, remove_folder);
+static int begin(void **state)
+{
+	return shell_begin((const char *const[]){NULL});
+}
+
+GROUP(begin, shell_end);
