@@ -223,7 +223,7 @@ TEST(a_choice_leaves_what_closed_sets_leave)
 	NVW_FOR(i, KERNELS) {
 		make(&k, &random);
 		closed.before.first = 0; /* another kernel */
-		assert_int_equal(ct_before_update(&closed.before, &k.medium), 0);
+		assert_ok(ct_before_update(&closed.before, &k.medium));
 		assert_false(closed.before.too_many);
 		ct_closed_begin(&closed, &k.medium);
 		NVW_FOR(set, 1 << STORES) {

@@ -311,8 +311,8 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 	log_store(&run, DATA_SITE, 0, 0, data_off(1), 7);
 	log_end(&run);
 	image[data_off(1) / 8] = 6;
-	assert_int_equal(ct_stores_read(run.fd, UINT64_MAX, &stores), 0);
-	assert_int_equal(ct_timeline_read(run.fd, UINT64_MAX, 0, &stores, (const uint8_t *)image, &f), 0);
+	assert_ok(ct_stores_read(run.fd, UINT64_MAX, &stores));
+	assert_ok(ct_timeline_read(run.fd, UINT64_MAX, 0, &stores, (const uint8_t *)image, &f));
 	ct_stores_free(&stores);
 	close(run.fd);
 	return f;

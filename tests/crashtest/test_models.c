@@ -219,7 +219,7 @@ TEST(sampled_and_minimised_states_are_permitted_ones)
 
 			permitted.count = 0;
 			model->permit(&h);
-			assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+			assert_ok(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m));
 			while (ct_medium_next(&m) == 1) {
 				sample(&m, &r);
 			}

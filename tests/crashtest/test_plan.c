@@ -152,7 +152,7 @@ static uint64_t identity_by(int fd, enum ct_model model, const char *revision)
 	const struct ct_exploration e = {.rules = {.model = model}, .head = head};
 	uint64_t identity;
 
-	assert_int_equal(ct_checkpoint_identity(fd, &e, &plan, 1, &identity), 0);
+	assert_ok(ct_checkpoint_identity(fd, &e, &plan, 1, &identity));
 	json_decref(head);
 	return identity;
 }
@@ -175,7 +175,7 @@ TEST(a_checkpoint_is_of_its_own_exploration_and_whole)
 	assert_int_not_equal(mine, identity_of(fd, CT_MODEL_EPOCH));
 	plan.seed--;
 	shared.distinct = 77;
-	assert_int_equal(ct_checkpoint_write(path, mine, &plan, &worker, 1), 0);
+	assert_ok(ct_checkpoint_write(path, mine, &plan, &worker, 1));
 	shared.distinct = 0;
 	assert_int_equal(ct_checkpoint_read(path, mine, &plan, &worker, 1), 1);
 	assert_int_equal(shared.distinct, 77);

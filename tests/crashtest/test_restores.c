@@ -272,9 +272,9 @@ static unsigned follow(uint64_t seed)
 	unsigned single = 0;
 	bool fell = false;
 
-	assert_int_equal(ct_medium_create(fd, zeroes, POOL_BYTES, 0, &rules, &m), 0);
+	assert_ok(ct_medium_create(fd, zeroes, POOL_BYTES, 0, &rules, &m));
 	m.notes_changes = true;
-	assert_int_equal(ct_restores_create(&m, &geometry, &r), 0);
+	assert_ok(ct_restores_create(&m, &geometry, &r));
 	look_plainly(&m, &before);
 	while (ct_medium_next(&m) == 1) {
 		bool told[WORDS] = {false};
@@ -282,9 +282,8 @@ static unsigned follow(uint64_t seed)
 			.named = note_word, .settled = note_word, .context = told};
 
 		NVW_FOR(i, m.changed_words.count) {
-			assert_int_equal(ct_restores_changed(
-						 &r, ((const nvw_off *)m.changed_words.at)[i], &tell, &fell),
-				0);
+			assert_ok(ct_restores_changed(
+				&r, ((const nvw_off *)m.changed_words.at)[i], &tell, &fell));
 		}
 		m.changed_words.count = 0;
 		look_plainly(&m, &now);

@@ -31,7 +31,7 @@ static size_t save(uint8_t *file, size_t room)
 		image[i] = (uint8_t)(i * 7 ^ i >> 8);
 	}
 	assert_ok(nvw__acks_add(&acks, 3, 5));
-	assert_int_equal(ct_finding_save(path, head, &finding, image, BYTES, &acks), 0);
+	assert_ok(ct_finding_save(path, head, &finding, image, BYTES, &acks));
 	json_decref(head);
 	nvw__acks_free(&acks);
 	FILE *const f = fopen(path, "rb");
@@ -111,7 +111,7 @@ static const char *said_of(const struct ct_writes *writes, uint64_t value)
 
 	assert_ok(nvw__acks_add(&acks, 0, HELD));
 	assert_ok(ct_image_create(zeroes, NULL, BYTES, &image));
-	assert_int_equal(ct_image_write(&image, 64, &value, 8), 0);
+	assert_ok(ct_image_write(&image, 64, &value, 8));
 	findings = (struct nvw_findings){0};
 	ct_writes_judge((void *)(uintptr_t)writes, &image, &acks, &findings, &phase);
 	ct_image_destroy(&image);

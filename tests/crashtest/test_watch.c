@@ -34,7 +34,7 @@ static void try_part(struct ct_watch *w, struct plain *p, struct nvw_random *ran
 		const unsigned thing = (from + i) % THINGS;
 
 		for (uint64_t times = now[thing] ? 1 + nvw_random_below(random, 2) : 0; times > 0; times--) {
-			assert_int_equal(ct_watch_look(w, thing), 0);
+			assert_ok(ct_watch_look(w, thing));
 		}
 	}
 	memcpy(p->looked[part], now, sizeof now);
@@ -48,7 +48,7 @@ TEST(a_change_wakes_exactly_those_that_looked_when_they_were_last_tried)
 	struct ct_watch w;
 	unsigned wakes = 0;
 
-	assert_int_equal(ct_watch_create(PARTS, 4, &w), 0); /* the others are met later */
+	assert_ok(ct_watch_create(PARTS, 4, &w)); /* the others are met later */
 	memset(plain.awake, true, sizeof plain.awake);
 	NVW_FOR(round, ROUNDS) {
 		const uint64_t count = ct_watch_take(&w, &woken);
@@ -68,7 +68,7 @@ TEST(a_change_wakes_exactly_those_that_looked_when_they_were_last_tried)
 			const uint64_t thing =
 				nvw_random_below(&random, THINGS + 2); /* of two nobody knows */
 
-			assert_int_equal(ct_watch_wake(&w, thing), 0);
+			assert_ok(ct_watch_wake(&w, thing));
 			for (unsigned part = 0; part < PARTS && thing < THINGS; part++) {
 				plain.awake[part] = plain.awake[part] || plain.looked[part][thing];
 			}

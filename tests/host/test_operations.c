@@ -52,7 +52,7 @@ TEST(each_store_lies_between_begin_and_acknowledgement_of_its_operation)
 
 	clean();
 	succeeds("$NVWAVE exec --record=log -- $HOST_SKELETON run pool 24");
-	assert_int_equal(nvw_log_open(in_dir("log"), &reader), 0);
+	assert_ok(nvw_log_open(in_dir("log"), &reader));
 	while ((more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_BEGIN) {
 			assert_int_equal(r.begin.number, begun++);

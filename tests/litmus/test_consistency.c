@@ -61,7 +61,7 @@ static bool is_seen(const struct litmus_test *test, const char *protocol, unsign
 		.settings = settings,
 		.stop_when_seen = true};
 
-	assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+	assert_ok(litmus_run_visibility(test, &options, &report));
 	assert_false(litmus_has_failed(&report));
 	return report.seen;
 }
@@ -137,7 +137,7 @@ TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 				.seed = 1,
 				.settings = settings};
 
-			assert_int_equal(litmus_run_visibility(&list.test[i], &options, &report), 0);
+			assert_ok(litmus_run_visibility(&list.test[i], &options, &report));
 			assert_true(report.is_claimed);
 			if (litmus_has_failed(&report)) {
 				fail_msg("%s under %s: %s", list.test[i].name, models[model], report.witness);

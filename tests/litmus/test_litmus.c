@@ -96,9 +96,8 @@ TEST(situations_share_lines_fill_caches_and_warm_them)
 		 "verdict allowed",
 		&options);
 	for (unsigned i = 0; litmus_situation(report.test, i, 1, &s); i++) {
-		assert_int_equal(
-			litmus_machine(report.test, &s, &(struct litmus_options){.protocol = "vi"}, &config),
-			0);
+		assert_ok(
+			litmus_machine(report.test, &s, &(struct litmus_options){.protocol = "vi"}, &config));
 		apart += litmus_variable_offset(&s, 1) == 64;
 		shared += litmus_variable_offset(&s, 1) == 8;
 		small += config.l1.size <= 2 * 64 && config.l2.size <= 4 * 64;
@@ -210,7 +209,7 @@ TEST(a_load_is_performed_where_it_is_issued)
 			.protocol = protocols[i % 3], .schedules = 60, .seed = 1};
 		const struct litmus_test *const test = &list.test[i / 3];
 
-		assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+		assert_ok(litmus_run_visibility(test, &options, &report));
 		assert_true(report.is_exhaustive);
 		assert_int_equal(report.seen > 0, test->is_racy);
 	}
@@ -236,7 +235,7 @@ TEST(what_scopes_leave_open_is_seen)
 				const struct litmus_options options = {
 					.protocol = protocols[p], .stop_when_seen = true};
 
-				assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+				assert_ok(litmus_run_visibility(test, &options, &report));
 				assert_string_equal(litmus_report_verdict(&report), "allowed, seen");
 				seen++;
 			}

@@ -52,12 +52,10 @@ static unsigned missed_actions(const char *protocol)
 		if (torture_unnoticed(protocol, action) || is_unseen(protocol, action)) {
 			continue;
 		}
-		assert_int_equal(torture_run(&(struct torture_options){.protocol = protocol,
-						     .seed = 1,
-						     .programs = PROGRAMS,
-						     .fault = action},
-					 &result),
-			0);
+		assert_ok(torture_run(
+			&(struct torture_options){
+				.protocol = protocol, .seed = 1, .programs = PROGRAMS, .fault = action},
+			&result));
 		if (!result.failed) {
 			fail_msg("without \"%s\" %s passes for itself", action, protocol);
 		}
@@ -81,7 +79,7 @@ static void expect_verdicts(const char *protocol, const char *file)
 
 	assert_true(list.count > 0);
 	NVW_EACH(test, list.test, list.count) {
-		assert_int_equal(litmus_run_visibility(test, &options, &report), 0);
+		assert_ok(litmus_run_visibility(test, &options, &report));
 		assert_false(litmus_has_failed(&report));
 	}
 	litmus_list_free(&list);
@@ -113,8 +111,8 @@ static uint64_t both_miss_the_other_s_store(const char *const *settings, bool *r
 	static struct litmus_report report;
 	struct litmus_list list = {0};
 
-	assert_int_equal(litmus_parse("test", text, &list), 0);
-	assert_int_equal(litmus_run_visibility(&list.test[0], &options, &report), 0);
+	assert_ok(litmus_parse("test", text, &list));
+	assert_ok(litmus_run_visibility(&list.test[0], &options, &report));
 	*ret_exhaustive = report.is_exhaustive;
 	litmus_list_free(&list);
 	return report.seen;

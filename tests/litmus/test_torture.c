@@ -175,10 +175,10 @@ TEST(a_seed_is_one_program)
 	struct torture_program *const a = malloc(sizeof *a), *const b = malloc(sizeof *b);
 
 	assert_true(a && b);
-	assert_int_equal(torture_generate(a, "rsp", 7, NULL), 0);
-	assert_int_equal(torture_generate(b, "rsp", 7, NULL), 0);
+	assert_ok(torture_generate(a, "rsp", 7, NULL));
+	assert_ok(torture_generate(b, "rsp", 7, NULL));
 	assert_memory_equal(a, b, sizeof *a);
-	assert_int_equal(torture_generate(b, "rsp", 8, NULL), 0);
+	assert_ok(torture_generate(b, "rsp", 8, NULL));
 	assert_memory_not_equal(a, b, sizeof *a);
 	free(a);
 	free(b);
@@ -198,8 +198,8 @@ TEST(a_program_runs_in_the_process_that_asks)
 	unlink(path);
 	assert_ok(nvw_pool_create(path, &params, &pool));
 	unlink(path);
-	assert_int_equal(torture_generate(program, "dd", 3, NULL), 0);
-	assert_int_equal(torture_run_program(program, pool, NULL, text, sizeof text, &work), 0);
+	assert_ok(torture_generate(program, "dd", 3, NULL));
+	assert_ok(torture_run_program(program, pool, NULL, text, sizeof text, &work));
 	assert_true(work.operations > 0);
 	assert_true(work.l1_hits > 0 && work.l1_misses > 0);
 	assert_true(work.l2_hits + work.l2_misses > 0);
@@ -215,7 +215,7 @@ TEST(programs_contain_every_style)
 
 	assert_non_null(p);
 	NVW_FOR(seed, 50) {
-		assert_int_equal(torture_generate(p, "rsp", seed, NULL), 0);
+		assert_ok(torture_generate(p, "rsp", seed, NULL));
 		NVW_EACH(step, p->steps, p->step_count) {
 			meetings += step->kind == TORTURE_MEET && !step->persist;
 			persist += step->kind == TORTURE_MEET && step->persist;
@@ -258,7 +258,7 @@ TEST(programs_end_where_settings_leave_room_for_few_work_groups)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct torture_program *const p = malloc(sizeof *p);
 
-		assert_int_equal(torture_generate(p, "vi", seed, settings), 0);
+		assert_ok(torture_generate(p, "vi", seed, settings));
 		crowded += p->crowded;
 		free(p);
 	}

@@ -340,9 +340,9 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 
 		void *const first = t.plan->device[array_of(&t, one->array)];
 
-		assert_int_equal(nvw_read(t.machine, &byte, first, 1), 0);
+		assert_ok(nvw_read(t.machine, &byte, first, 1));
 		byte ^= 1;
-		assert_int_equal(nvw_write(t.machine, first, &byte, 1), 0);
+		assert_ok(nvw_write(t.machine, first, &byte, 1));
 		assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
 	}
 }

@@ -279,7 +279,7 @@ static void wait_with(enum sync_backoff backoff)
 
 	*waits = (struct waits){
 		.machine = machine, .polls = {.backs_off = true, .backoff = backoff, .backoff_max = 100}};
-	assert_int_equal(nvw_launch(machine, "wait", wait_kernel, NULL, 1, 1), 0);
+	assert_ok(nvw_launch(machine, "wait", wait_kernel, NULL, 1, 1));
 	emu_destroy(machine);
 }
 

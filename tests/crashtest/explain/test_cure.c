@@ -264,7 +264,7 @@ static void look(
 
 	memset(r->failed, 0, SETS);
 	quiet.options.unexplained = true;
-	assert_int_equal(ct_explore_edited(&quiet, edits, count, NULL, &result), 0);
+	assert_ok(ct_explore_edited(&quiet, edits, count, NULL, &result));
 	assert_int_equal(result.instants_exhausted, result.instants);
 	memcpy(ret, r->failed, SETS);
 	ct_result_free(&result);

@@ -107,7 +107,7 @@ TEST(exchanged_rounds_move_every_store_of_a_loop)
 		const int fd = rounds_log(false, lines[k], 4);
 		bool between = false;
 
-		assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
+		assert_ok(ct_edit_look_for_rounds(fd, &exchange));
 		assert_true(exchange.rounds);
 		close(fd);
 		explore_rounds(false, lines[k], 4, &exchange, 1, CT_MODEL_STRICT);
@@ -129,7 +129,7 @@ TEST(lines_that_come_once_a_round_are_exchanged_in_pairs)
 	struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
 	const int fd = rounds_log(false, lines, 3);
 
-	assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
+	assert_ok(ct_edit_look_for_rounds(fd, &exchange));
 	assert_false(exchange.rounds);
 	close(fd);
 }

@@ -31,7 +31,7 @@ static const char *order(void)
 	static char texts[256];
 	size_t n = 0;
 
-	assert_int_equal(ct_order_findings(&result), 0);
+	assert_ok(ct_order_findings(&result));
 	NVW_EACH(finding, result.finding, result.finding_count) {
 		n += (size_t)snprintf(texts + n, sizeof texts - n, "%s ", finding->text);
 	}

@@ -377,10 +377,10 @@ TEST(a_schedule_is_run_again_by_its_number)
 	config.seed = 1;
 	assert_true(ct_schedule_from_json(json, &read));
 	json_decref(json);
-	assert_int_equal(ct_schedule_again(&subject, &read, &again), 0);
+	assert_ok(ct_schedule_again(&subject, &read, &again));
 	assert_int_equal(again.finding_count, 1);
 	assert_string_equal(again.finding[0].text, found.finding[0].text);
 	read.number = 0;
-	assert_int_equal(ct_schedule_again(&subject, &read, &again), 0);
+	assert_ok(ct_schedule_again(&subject, &read, &again));
 	assert_int_equal(again.finding_count, 0);
 }

@@ -31,7 +31,7 @@ static unsigned other_words(struct rig *r, struct ct_parts *parts, bool raw)
 		unknown += !known[i];
 	}
 	ct_medium_apply(&r->medium, r->levels);
-	assert_int_equal(nvw_pool_open_image(&image, &pool), 0);
+	assert_ok(nvw_pool_open_image(&image, &pool));
 	assert_true(unknown <= nvw_pool_geometry(pool)->streams);
 	assert_int_equal(raw ? 0 : nvw_recover(pool, &report), 0);
 	NVW_FOR(i, r->medium.image.bytes / 8) {
@@ -52,7 +52,7 @@ static void view_a_run(struct rig *r, enum ct_model model)
 	rig_begin(r, model);
 	assert_ok(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts));
 	while (rig_next(r) && instants++ < 2 * INSTANTS) {
-		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(parts, NULL, NULL));
 		NVW_FOR(i, 3) {
 			rig_choose(r, i);
 			assert_int_equal(other_words(r, parts, false), 0);
@@ -110,7 +110,7 @@ static struct nvw_pool_geometry geometry_of(const struct ct_bench *b)
 	const struct nvw_pool_image image = {.image = b->initial, .bytes = b->bytes};
 	struct nvw_pool *pool;
 
-	assert_int_equal(nvw_pool_open_image(&image, &pool), 0);
+	assert_ok(nvw_pool_open_image(&image, &pool));
 	const struct nvw_pool_geometry g = *nvw_pool_geometry(pool);
 
 	nvw_pool_close(pool);
@@ -138,7 +138,7 @@ TEST(of_several_entries_that_restore_a_word_the_view_takes_recovery_s)
 		rig_begin(&r, CT_MODEL_EPOCH);
 		assert_ok(ct_parts_create(&w, r.oracle.plan, &r.medium, &parts));
 		assert_true(rig_next(&r));
-		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(parts, NULL, NULL));
 		rig_choose(&r, 0);
 		assert_int_equal(other_words(&r, parts, false), 0);
 		assert_int_equal(other_words(&r, parts, true), 1);
@@ -200,7 +200,7 @@ TEST(what_the_log_restores_is_found_by_its_key)
 		rig_begin(&r, CT_MODEL_EPOCH);
 		assert_ok(ct_parts_create(&w, r.oracle.plan, &r.medium, &in_parts));
 		assert_true(rig_next(&r));
-		assert_int_equal(ct_parts_try(in_parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(in_parts, NULL, NULL));
 		assert_int_equal(ct_parts_troubles(in_parts, &trouble), i == RIVALS);
 		ct_parts_free(in_parts);
 		rig_end(&r);

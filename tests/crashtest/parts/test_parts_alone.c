@@ -49,7 +49,7 @@ static uint64_t answers(
 			assert_ok(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts));
 			ct_parts_noise(parts, noise);
 		}
-		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(parts, NULL, NULL));
 		for (uint64_t k = ct_parts_troubles(parts, &t); k-- > 0;) {
 			hash = nvw_mix64(hash ^ nvw_mix64(t[k].part * 4 + t[k].verdict) ^
 					 nvw_mix64(t[k].evaluation) ^ t[k].shape);
@@ -117,7 +117,7 @@ static unsigned say(struct rig *r, uint64_t bytes, uint64_t ret_said[SAID_MAX])
 			assert_ok(ct_parts_create(r->subject.workload, r->oracle.plan, &r->medium, &parts));
 			ct_parts_crowd_beyond(parts, bytes);
 		}
-		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(parts, NULL, NULL));
 		ret_said[n] = ct_parts_crowd(parts) > 0 ? 0 : 1;
 		for (uint64_t k = ct_parts_troubles(parts, &t); ret_said[n] != 0 && k-- > 0;) {
 			ret_said[n] = nvw_mix64(ret_said[n] + 4 * t[k].part + t[k].verdict) | 1;

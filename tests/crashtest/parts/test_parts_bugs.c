@@ -62,8 +62,8 @@ static void replay(struct rig *r, const struct ct_finding *f)
 	static struct ct_finding again;
 	struct ct_saved saved;
 
-	assert_int_equal(ct_saved_load(f->saved, &saved), 0);
-	assert_int_equal(ct_saved_judge(&saved, ct_oracle_judge, &r->oracle, 10000, &again), 0);
+	assert_ok(ct_saved_load(f->saved, &saved));
+	assert_ok(ct_saved_judge(&saved, ct_oracle_judge, &r->oracle, 10000, &again));
 	assert_string_equal(again.text, f->text);
 	ct_saved_free(&saved);
 	unlink(f->saved);

@@ -161,7 +161,7 @@ static void compare_run(
 		 */
 		r->medium.obliged = r->medium.obliged || ct_model_info(model)->levels == CT_GRAPH;
 		sum->instants++;
-		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+		assert_ok(ct_parts_try(parts, NULL, NULL));
 		if (number_of_states(r, &count)) {
 			rig_compare(r, parts, count, check_fails, sum);
 		} else {
@@ -266,7 +266,7 @@ static unsigned different_losses(
 		memcpy(&was, r->logged.bench.initial + off, sizeof was);
 		if (was != now) {
 			set_word(r, off, was);
-			assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
+			assert_ok(ct_parts_try(parts, NULL, NULL));
 			const bool fails = rig_fails(r, &findings);
 
 			different += fails != (ct_parts_troubles(parts, &trouble) > 0);
