@@ -295,11 +295,9 @@ TEST(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests)
 	static const char *const scopes[] = {"workgroup", "kernel"};
 
 	for_each(row, scopes) {
-		command_prints(
-			formatted(
-				"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 "
-				"--group-size=64 --scope=%s",
-				*row),
+		command_prints(formatted("run btree --barriers=paper --undo=off --count=3000 --preload=900 "
+					 "--batch=1000 --group-size=64 --scope=%s",
+				       *row),
 			": consistent");
 	}
 	command_refuses("crash btree --barriers=paper --undo=off", "a crash may break the tree");

@@ -37,13 +37,13 @@ TEST(a_state_fails_after_going_on_and_is_replayed_so)
 	command_refuses("crash kv --oracle=robust --and-then=4", "--and-then has no effect");
 	command_refuses("crash kv --oracle=replay", "--oracle=replay is for programs");
 	command_refuses("crash kv --and-then=some", "--and-then: expected a number of operations");
-	command_finds(
-		"crash $PLACES_WORKLOAD --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%D/findings",
+	command_finds("crash $PLACES_WORKLOAD --mutate=late-mark --states=100 --cures=off --and-then=2 "
+		      "--save=%D/findings",
 		"after recovery, and going on: ");
 	command_finds("replay %D/findings/finding-1", "REPRODUCED   after recovery, and going on: ");
 	command_remove("findings/finding-1");
-	command_finds(
-		"crash $PLACES_WORKLOAD --mutate=hasty --cures=off --and-then=4 --crash-again --save=%D/findings",
+	command_finds("crash $PLACES_WORKLOAD --mutate=hasty --cures=off --and-then=4 --crash-again "
+		      "--save=%D/findings",
 		"after recovery, going on and a second crash ");
 	command_finds("replay %D/findings/finding-1", "REPRODUCED   after recovery, going on and a second");
 	clean();

@@ -40,15 +40,13 @@ TEST(a_run_with_a_cure_whose_final_state_is_wrong_refutes_it)
 
 TEST(a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is)
 {
-	assert_has(
-		report("crash btree --mutate=ack-before-barrier --seed=107 --states=1500 --count=300 --preload=300 "
-		       "--batch=100 --op=update",
-			1),
+	assert_has(report("crash btree --mutate=ack-before-barrier --seed=107 --states=1500 --count=300 "
+			  "--preload=300 --batch=100 --op=update",
+			   1),
 		"verified by running: with a work-item barrier before batch.c:");
-	assert_has(
-		report("crash kv --mutate=publish-before-value --seed=102 --states=1500 --count=600 --batch=128 "
-		       "--slots=64 --group-size=64 --scope=kernel --writers=group",
-			1),
+	assert_has(report("crash kv --mutate=publish-before-value --seed=102 --states=1500 --count=600 "
+			  "--batch=128 --slots=64 --group-size=64 --scope=kernel --writers=group",
+			   1),
 		"it would deadlock: kernel kv_batch is deadlocked in ",
 		"verified by running: with a work-item barrier after kernel.c:");
 }

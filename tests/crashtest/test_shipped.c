@@ -30,7 +30,8 @@ static const struct shipped {
   btree_delete = {&nvw_workload_btree, "count=300 preload=300 batch=100 op=delete"},
   queue = {&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16"},
   queue_visible = {&nvw_workload_queue,
-	  "count=300 producers=2 consumers=2 capacity=200 group-size=100 scope=workgroup release=visible placement=together"},
+	  "count=300 producers=2 consumers=2 capacity=200 group-size=100 scope=workgroup "
+	  "release=visible placement=together"},
   steal = {&nvw_workload_steal_log, "tasks=16 groups=4 depth=4 group-size=80 skew=100 words=40"},
   steal_scoped = {&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16 scenario=scoped"},
   steal_remote = {&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16 scenario=remote"},

@@ -14,7 +14,7 @@
 #include "common/json.h"
 #include "common/shell.h"
 
-/* Records a mode of the subject, which ends with this status, on the file "pool"; the report is in "report". */
+/* Records a mode of the subject, ending with this status, on the file "pool"; the report is in "report". */
 static inline void record_on(int status, const char *mode, unsigned number)
 {
 	exits(status,

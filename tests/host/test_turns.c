@@ -388,8 +388,8 @@ TEST(a_race_that_happens_is_witnessed)
 	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool race");
 	assert_output_has(
 		("persistency races: 0 candidates at stores of 0 places, 0 places whose flush is late or "
-		 "missing, and 0 of second rank (0 of them witnessed in 20 schedules, and 1 other pair, named "
-		 "below); "),
+		 "missing, and 0 of second rank (0 of them witnessed in 20 schedules, and 1 other pair, "
+		 "named below); "),
 		"consume reads what store ", "publish_early has not made durable");
 	succeeds("rm -f pool && $NVWAVE exec --check=persistency --schedules=10 -- $HOST_TURNS pool clean");
 	exits(1, "rm -f pool && $NVWAVE exec --check=persistency --schedules=20 -- $HOST_TURNS pool spins");

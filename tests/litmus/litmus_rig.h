@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What litmus tests and random programs are asked: files of shipped tests, and programs that have to be right. */
+/* What tests ask of litmus tests and random programs: files that are shipped, and programs that are right. */
 #ifndef TESTS_LITMUS_LITMUS_RIG_H
 #define TESTS_LITMUS_LITMUS_RIG_H
 
