@@ -40,14 +40,14 @@ static int look_at_entry(struct ct_parts *p, uint64_t i, uint64_t stream, nvw_of
 	return rec_through_entry(&p->view.through, (uint32_t)stream, (uint32_t)i, &entry);
 }
 
-static int look_at_stream(struct ct_parts *p, uint64_t stream, uint64_t none, nvw_off *ret_off)
+static int look_at_stream(struct ct_parts *p, uint64_t stream, uint64_t unused, nvw_off *ret_off)
 {
 	NVW_INVARIANT(stream < p->view.geometry.streams);
 	*ret_off = nvw__est_off(&p->view.geometry, (uint32_t)stream);
 	return rec_through_stream(&p->view.through, (uint32_t)stream);
 }
 
-static int look_at_chunk(struct ct_parts *p, uint64_t chunk, uint64_t none, nvw_off *ret_off)
+static int look_at_chunk(struct ct_parts *p, uint64_t chunk, uint64_t unused, nvw_off *ret_off)
 {
 	NVW_INVARIANT(chunk < p->view.geometry.chunk_count);
 	*ret_off = nvw__chunk_word_off(&p->view.geometry, chunk);
@@ -67,7 +67,7 @@ static int look_at_block(struct ct_parts *p, uint64_t i, uint64_t chunk, nvw_off
 }
 
 /* The headers, which no run changes. */
-static int look_at_header(struct ct_parts *p, uint64_t none, uint64_t nor, nvw_off *ret_off)
+static int look_at_header(struct ct_parts *p, uint64_t unused, uint64_t likewise, nvw_off *ret_off)
 {
 	ct_part_view_fetch_before(&p->view, 0, NVW__ROOTS_OFF);
 	p->view.is_wide = ct_choices_forks(&p->view.choices) > 0;

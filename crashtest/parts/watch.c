@@ -9,12 +9,12 @@
 
 struct ct_look {
 	uint32_t thing, part;
-	uint32_t next, last; /* of the thing, + 1; 0: none */
+	uint32_t next, last; /* of the thing; 0: none */
 	uint32_t sister;     /* of the part, likewise: the one after it */
 };
 
 struct ct_thing {
-	uint32_t first; /* look + 1, 0: none */
+	uint32_t first; /* look; 0: none */
 	uint32_t seen;  /* the try in which it was last looked at */
 	uint32_t woken; /* the round in which it last woke its parts */
 };

@@ -233,6 +233,7 @@ static int add_flight(struct ct_before *b)
 										  &b->group, f->by.group);
 	struct ct_row base;
 
+	NVW_INVARIANT(number < b->medium->flight_count - b->medium->flight_head);
 	NVW_TRY(ct_array_grow(&b->row, number + 1, sizeof(struct ct_row)));
 	NVW_TRY(ct_array_grow(&b->node, number + 1, sizeof(struct ct_before_node)));
 	if (!is_regular(b, &f->by)) {

@@ -28,6 +28,7 @@
 		}                                                 \
 	} while (0)
 
+/* A function that fills `to`, as its row declares it. */
 #define FILLS(type, name, declared, arguments, at, n) \
 	HOST_EXPORT type name declared                \
 	{                                             \

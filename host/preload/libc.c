@@ -360,9 +360,11 @@ READS(ssize_t, readv, (int fd, const struct iovec *v, int count), (fd, v, count)
 READS(ssize_t, preadv, (int fd, const struct iovec *v, int count, off_t off), (fd, v, count, off),
 	touch_all(v, count))
 
+/* Not by pread(), which may be the program's own. */
 HOST_EXPORT ssize_t pread64(int fd, void *to, size_t n, off_t off)
 {
-	return pread(fd, to, n, off);
+	touch(to, n);
+	return REAL(pread)(fd, to, n, off);
 }
 
 HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off)
@@ -372,7 +374,7 @@ HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off
 
 /* For unbuffered data, the C library calls read() internally. */
 READS(size_t, fread, (void *restrict to, size_t size, size_t n, FILE *restrict from), (to, size, n, from),
-	touch(to, size *n))
+	touch(to, (size) * (n)))
 
 /* The same functions for programs built with _FORTIFY_SOURCE; the real ones check the sizes. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
@@ -387,7 +389,7 @@ READS(ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t off, size_t room)
 READS(ssize_t, __recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags),
 	touch(to, n))
 READS(size_t, __fread_chk, (void *to, size_t room, size_t size, size_t n, FILE *from),
-	(to, room, size, n, from), touch(to, size *n))
+	(to, room, size, n, from), touch(to, (size) * (n)))
 
 HOST_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room)
 {

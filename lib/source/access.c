@@ -393,11 +393,12 @@ static bool take_call(const char *s, long name, long open, struct nvw__access *r
 {
 	const long end = behind_word(s, name);
 	const bool to_pool = is_one_of(s, name, end, copiers_to_pool);
+	const unsigned destination = to_pool ? 1 : 0; /* its argument */
 	const bool atomic = is_one_of(s, name, end, atomic_stores);
 	char argument[NVW__ACCESS_TEXT];
 
 	if (!(to_pool || atomic || is_one_of(s, name, end, copiers)) ||
-		!take_argument(s, open, to_pool, argument)) {
+		!take_argument(s, open, destination, argument)) {
 		return false;
 	}
 	ret->kind = NVW__ACCESS_POINTED;

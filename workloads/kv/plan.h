@@ -119,9 +119,9 @@ uint64_t kv_header_of(struct kv_plan *p, uint64_t op);
  */
 unsigned kv_rebuild_log2(struct kv_table t, uint64_t used, uint64_t live, uint64_t puts);
 
+extern const struct nvw_option kv_options[];     /* kv.c */
 extern const char *const kv_scopes[];            /* likewise, names of enum kv_scope */
 extern const char *const kv_writer_names[];      /* likewise, of enum kv_writers */
-extern const struct nvw_option kv_options[];     /* kv.c */
 extern const struct nvw_serving kv_serving;      /* serve.c */
 extern const struct nvw_parts kv_parts;          /* parts.c */
 extern const struct nvw_mutation kv_mutations[]; /* mutations.c */
