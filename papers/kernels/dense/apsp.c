@@ -18,7 +18,7 @@ enum { NODES_MAX = 4096, WEIGHT_MAX = 100, FAR = INT32_MAX };
 
 static const struct nvw_option options[] = {
 	DENSE_GRAPH_OPTION("road:128"),
-	{"sweeps", NVW_OPTION_COUNT, "4", NULL, "times that a work-item looks at its neighbours in a launch"},
+	DENSE_SIZE("sweeps", "4", "times that a work-item looks at its neighbours in a launch"),
 	DENSE_OPTIONS_END,
 };
 

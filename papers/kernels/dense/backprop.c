@@ -18,7 +18,7 @@ enum { UNITS, WEIGHTS, MOMENTA, PARTS, OUTPUT, ERRORS };
 enum { HIDDEN = 16, PART = 16 }; /* hidden units; input units per partial sum */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "8192", NULL, "units of the input layer"},
+	DENSE_SIZE("size", "8192", "units of the input layer"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

@@ -19,10 +19,10 @@ enum { MASSES, PLACES, VELOCITIES, ACCELERATIONS, ORDER, CELLS, SKIPS };
 enum { DEPTH = 20, CELL = 5 }; /* of the tree at most; values of a cell: centre of mass, mass, width */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "768", NULL, "bodies"},
-	{"steps", NVW_OPTION_COUNT, "2", NULL, "time steps, two launches per step"},
-	{"theta", NVW_OPTION_COUNT, "50", NULL,
-		"percent: a cell counts as one body if its width is below this part of its distance"},
+	DENSE_SIZE("size", "768", "bodies"),
+	DENSE_SIZE("steps", "2", "time steps, two launches per step"),
+	DENSE_SIZE("theta", "50",
+		"percent: a cell counts as one body if its width is below this part of its distance"),
 	DENSE_OPTIONS_END,
 };
 

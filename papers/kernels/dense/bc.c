@@ -15,7 +15,7 @@ enum { ROWS, COLUMNS, LEVELS, PATHS, SHARES, CENTRALITY, MORE };
 
 static const struct nvw_option options[] = {
 	DENSE_GRAPH_OPTION("rmat:10:8"),
-	{"sources", NVW_OPTION_COUNT, "4", NULL, "nodes that paths begin at: the first ones, at most all"},
+	DENSE_SIZE("sources", "4", "nodes that paths begin at: the first ones, at most all"),
 	DENSE_OPTIONS_END,
 };
 

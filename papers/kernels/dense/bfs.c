@@ -14,8 +14,7 @@ enum { ROWS, COLUMNS, LEVELS, FRONTIER, FOUND, VISITED, MORE };
 
 static const struct nvw_option options[] = {
 	DENSE_GRAPH_OPTION("rmat:13:8"),
-	{"source", NVW_OPTION_COUNT, "1", NULL,
-		"node that the search begins at, counted from 1; modulo the nodes"},
+	DENSE_SIZE("source", "1", "node that the search begins at, counted from 1; modulo the nodes"),
 	DENSE_OPTIONS_END,
 };
 

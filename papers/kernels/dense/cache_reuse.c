@@ -9,8 +9,8 @@ enum { SIZE, LAUNCHES };
 enum { READ, UPDATED };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "16k", NULL, "elements of each array"},
-	{"launches", NVW_OPTION_COUNT, "10", NULL, "updates of each element"},
+	DENSE_SIZE("size", "16k", "elements of each array"),
+	DENSE_SIZE("launches", "10", "updates of each element"),
 	DENSE_OPTIONS_END,
 };
 

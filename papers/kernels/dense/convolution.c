@@ -13,9 +13,9 @@ enum { IMAGE, FILTER, RESULT };
 enum { WIDTH_MAX = 15 };
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "192", NULL, "of the image"},
-	{"columns", NVW_OPTION_COUNT, "192", NULL, "of the image"},
-	{"width", NVW_OPTION_COUNT, "5", NULL, "rows and columns of the filter, at most 15"},
+	DENSE_SIZE("rows", "192", "of the image"),
+	DENSE_SIZE("columns", "192", "of the image"),
+	DENSE_SIZE("width", "5", "rows and columns of the filter, at most 15"),
 	DENSE_OPTIONS_END,
 };
 

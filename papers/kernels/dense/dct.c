@@ -13,8 +13,8 @@ enum { IMAGE, BASIS, HALF, TRANSFORM };
 enum { BLOCK = 8 }; /* pixels, in rows and columns */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "32", NULL, "blocks of 8 x 8 pixels from top to bottom"},
-	{"columns", NVW_OPTION_COUNT, "32", NULL, "blocks from left to right"},
+	DENSE_SIZE("rows", "32", "blocks of 8 x 8 pixels from top to bottom"),
+	DENSE_SIZE("columns", "32", "blocks from left to right"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

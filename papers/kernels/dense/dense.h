@@ -63,8 +63,8 @@ struct dense_plan {
 
 struct dense_kernel {
 	const char *name;
-	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, DENSE_SCRATCHPAD_OPTION if it
-	 * can keep data there, then DENSE_OPTIONS_END. */
+	/* DENSE_SIZE for each size of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph,
+	 * DENSE_SCRATCHPAD_OPTION if it can keep data there, then DENSE_OPTIONS_END. */
 	const struct nvw_option *options;
 	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
 	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
@@ -77,6 +77,8 @@ struct dense_kernel {
 };
 
 /* clang-format off */
+#define DENSE_SIZE(name, value, help) {name, NVW_OPTION_COUNT, value, NULL, help}
+
 #define DENSE_GRAPH_OPTION(source) {"graph", NVW_OPTION_STRING, source, NULL, GRAPH_HELP}
 
 #define DENSE_SCRATCHPAD_OPTION                                                                    \

@@ -10,9 +10,9 @@ enum { ROWS, COLUMNS, INNER };
 enum { LEFT, RIGHT, RESULT }; /* rows x inner, inner x columns, rows x columns */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "128", NULL, "of the result"},
-	{"columns", NVW_OPTION_COUNT, "128", NULL, "of the result"},
-	{"inner", NVW_OPTION_COUNT, "128", NULL, "terms of every sum"},
+	DENSE_SIZE("rows", "128", "of the result"),
+	DENSE_SIZE("columns", "128", "of the result"),
+	DENSE_SIZE("inner", "128", "terms of every sum"),
 	DENSE_OPTIONS_END,
 };
 

@@ -18,7 +18,7 @@ enum {
 }; /* nodes whose loads are issued together; no way: twice that fits */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "80", NULL, "nodes"},
+	DENSE_SIZE("size", "80", "nodes"),
 	DENSE_OPTIONS_END,
 };
 

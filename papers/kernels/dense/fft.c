@@ -16,7 +16,7 @@ enum {
 }; /* complex numbers before even stages and odd ones; of unity, the first half of them */
 
 static const struct nvw_option options[] = {
-	{"stages", NVW_OPTION_COUNT, "13", NULL, "logarithm of the number of points to the base 2"},
+	DENSE_SIZE("stages", "13", "logarithm of the number of points to the base 2"),
 	DENSE_OPTIONS_END,
 };
 

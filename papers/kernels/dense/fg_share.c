@@ -12,9 +12,9 @@ enum { GROUPS, ACCOUNTS, ROUNDS };
 enum { LOCK, LEDGER };
 
 static const struct nvw_option options[] = {
-	{"groups", NVW_OPTION_COUNT, "32", NULL, "work-groups that share the ledger"},
-	{"accounts", NVW_OPTION_COUNT, "256", NULL, "of the ledger, 4 bytes each"},
-	{"rounds", NVW_OPTION_COUNT, "8", NULL, "updates of the whole ledger by each group"},
+	DENSE_SIZE("groups", "32", "work-groups that share the ledger"),
+	DENSE_SIZE("accounts", "256", "of the ledger, 4 bytes each"),
+	DENSE_SIZE("rounds", "8", "updates of the whole ledger by each group"),
 	DENSE_OPTIONS_END,
 };
 

@@ -13,7 +13,7 @@ enum { DISTANCES };
 enum { WEIGHT_MAX = 100, FAR = 1 << 29 }; /* no way: twice that fits */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "80", NULL, "nodes"},
+	DENSE_SIZE("size", "80", "nodes"),
 	DENSE_OPTIONS_END,
 };
 

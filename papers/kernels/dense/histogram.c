@@ -18,8 +18,8 @@ enum { VALUES, GROUP_BINS, BINS };
 enum { BIN_COUNT = 256, PER_ITEM = 8 }; /* values that a work-item counts in a launch, at most */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "64k", NULL, "values"},
-	{"batches", NVW_OPTION_COUNT, "8", NULL, "parts of them, one launch each"},
+	DENSE_SIZE("size", "64k", "values"),
+	DENSE_SIZE("batches", "8", "parts of them, one launch each"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

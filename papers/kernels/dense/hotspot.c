@@ -16,10 +16,9 @@ enum { POWER, EVEN, ODD };
 enum { BLOCK = 16, STEPS = 2 }; /* with a scratchpad: rows and columns of a block, steps of a launch */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
-	{"columns", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
-	{"iterations", NVW_OPTION_COUNT, "2", NULL,
-		"time steps, one launch per step, or per two with a scratchpad"},
+	DENSE_SIZE("rows", "512", "of the grid"),
+	DENSE_SIZE("columns", "512", "of the grid"),
+	DENSE_SIZE("iterations", "2", "time steps, one launch per step, or per two with a scratchpad"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

@@ -19,8 +19,8 @@ enum { RIGHT_SIDE, SOLUTION, SMOOTHED, RESIDUAL };
 enum { COARSEST_SMOOTHINGS = 8 };
 
 static const struct nvw_option options[] = {
-	{"levels", NVW_OPTION_COUNT, "4", NULL, "2^levels cells in each direction, at most 7"},
-	{"cycles", NVW_OPTION_COUNT, "4", NULL, "V-cycles"},
+	DENSE_SIZE("levels", "4", "2^levels cells in each direction, at most 7"),
+	DENSE_SIZE("cycles", "4", "V-cycles"),
 	DENSE_OPTIONS_END,
 };
 

@@ -14,10 +14,10 @@ enum { POINTS, FEATURES, CLUSTERS, ITERATIONS };
 enum { GIVEN, TURNED, CENTRES, MEMBERSHIP }; /* point x feature, feature x point, cluster x feature, point */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "4096", NULL, "points"},
-	{"features", NVW_OPTION_COUNT, "8", NULL, "coordinates of a point"},
-	{"clusters", NVW_OPTION_COUNT, "5", NULL, "of points, with a centre each"},
-	{"iterations", NVW_OPTION_COUNT, "20", NULL, "launches at most that find the nearest centres"},
+	DENSE_SIZE("size", "4096", "points"),
+	DENSE_SIZE("features", "8", "coordinates of a point"),
+	DENSE_SIZE("clusters", "5", "of points, with a centre each"),
+	DENSE_SIZE("iterations", "20", "launches at most that find the nearest centres"),
 	DENSE_OPTIONS_END,
 };
 

@@ -15,8 +15,8 @@ enum { PLACES, CHARGES, FORCES };
 enum { X, Y, Z, W, VECTOR };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "2", NULL, "boxes in each of three directions"},
-	{"particles", NVW_OPTION_COUNT, "100", NULL, "of a box"},
+	DENSE_SIZE("size", "2", "boxes in each of three directions"),
+	DENSE_SIZE("particles", "100", "of a box"),
 	DENSE_OPTIONS_END,
 };
 

@@ -16,7 +16,7 @@ enum { MATRIX };
 enum { BLOCK = 16 }; /* rows and columns of a block */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "256", NULL, "rows and columns of the matrix"},
+	DENSE_SIZE("size", "256", "rows and columns of the matrix"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

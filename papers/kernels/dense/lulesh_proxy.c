@@ -20,8 +20,8 @@ enum { EIGHT = 8 }; /* corners of an element, and elements around a node */
 #define NONE UINT32_MAX /* no element: the node is at the rim */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "12", NULL, "elements in each direction, at most 64"},
-	{"steps", NVW_OPTION_COUNT, "30", NULL, "time steps, four launches per step"},
+	DENSE_SIZE("size", "12", "elements in each direction, at most 64"),
+	DENSE_SIZE("steps", "30", "time steps, four launches per step"),
 	DENSE_OPTIONS_END,
 };
 

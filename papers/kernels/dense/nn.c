@@ -14,7 +14,7 @@ enum { PLACES, DISTANCES }; /* per record: latitude and longitude in degrees; di
 static const float here_latitude = 30, here_longitude = 90;
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "171k", NULL, "records"},
+	DENSE_SIZE("size", "171k", "records"),
 	DENSE_OPTIONS_END,
 };
 

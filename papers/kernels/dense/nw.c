@@ -17,7 +17,7 @@ enum { LETTERS = 24, GAP = 10 };
 enum { BLOCK = 16 }; /* rows and columns of a block */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "512", NULL, "letters of either sequence"},
+	DENSE_SIZE("size", "512", "letters of either sequence"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

@@ -11,8 +11,8 @@ enum { ROWS, COLUMNS };
 enum { WEIGHTS, EVEN, ODD }; /* costs of even and of odd rows, one row at a time */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "10", NULL, "of the grid; each row after the first is a launch"},
-	{"columns", NVW_OPTION_COUNT, "100k", NULL, "of the grid"},
+	DENSE_SIZE("rows", "10", "of the grid; each row after the first is a launch"),
+	DENSE_SIZE("columns", "100k", "of the grid"),
 	DENSE_OPTIONS_END,
 };
 

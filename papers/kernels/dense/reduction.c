@@ -13,7 +13,7 @@ enum { SIZE };
 enum { VALUES, TREE, EVEN, ODD }; /* the last two: sums of groups after even launches and after odd ones */
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "128k", NULL, "values"},
+	DENSE_SIZE("size", "128k", "values"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

@@ -12,9 +12,9 @@ enum { TILE = 4 };
 
 /* Half of Parboil's "medium" in each direction, an eighth of its work (docs/dense.md). */
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the product"},
-	{"columns", NVW_OPTION_COUNT, "528", NULL, "of the product"},
-	{"inner", NVW_OPTION_COUNT, "496", NULL, "terms of every sum"},
+	DENSE_SIZE("rows", "512", "of the product"),
+	DENSE_SIZE("columns", "528", "of the product"),
+	DENSE_SIZE("inner", "496", "terms of every sum"),
 	DENSE_OPTIONS_END,
 };
 

@@ -19,8 +19,8 @@ enum { SOURCE, SECTIONS, EMITTED, FLUX, FLOW_X, FLOW_Y, FLOW_Z };
 enum { OCTANTS = 8, DIRECTIONS = 3 };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "12", NULL, "cells in each direction, at most 128"},
-	{"iterations", NVW_OPTION_COUNT, "2", NULL, "of scattering: eight sweeps each"},
+	DENSE_SIZE("size", "12", "cells in each direction, at most 128"),
+	DENSE_SIZE("iterations", "2", "of scattering: eight sweeps each"),
 	DENSE_OPTIONS_END,
 };
 

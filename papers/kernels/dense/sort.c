@@ -14,7 +14,7 @@ enum { KEYS, OTHERS, COUNTS, FROM }; /* FROM: for each place, the number of the 
 enum { PASSES = 4, VALUES = 256 };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "2048", NULL, "keys"},
+	DENSE_SIZE("size", "2048", "keys"),
 	DENSE_OPTIONS_END,
 };
 

@@ -19,9 +19,9 @@ enum { IMAGE, COEFFICIENTS, NORTH, SOUTH, WEST, EAST }; /* the last four: neighb
 enum { BLOCK = 16 };                                    /* with a scratchpad: rows and columns of a block */
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "256", NULL, "of the image"},
-	{"columns", NVW_OPTION_COUNT, "256", NULL, "of the image"},
-	{"iterations", NVW_OPTION_COUNT, "2", NULL, "two launches each"},
+	DENSE_SIZE("rows", "256", "of the image"),
+	DENSE_SIZE("columns", "256", "of the image"),
+	DENSE_SIZE("iterations", "2", "two launches each"),
 	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };

@@ -12,10 +12,10 @@ enum { ROWS, COLUMNS, DEPTH, ITERATIONS };
 enum { EVEN, ODD };
 
 static const struct nvw_option options[] = {
-	{"rows", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
-	{"columns", NVW_OPTION_COUNT, "128", NULL, "of a plane"},
-	{"depth", NVW_OPTION_COUNT, "4", NULL, "planes"},
-	{"iterations", NVW_OPTION_COUNT, "4", NULL, "steps, one launch per step"},
+	DENSE_SIZE("rows", "128", "of a plane"),
+	DENSE_SIZE("columns", "128", "of a plane"),
+	DENSE_SIZE("depth", "4", "planes"),
+	DENSE_SIZE("iterations", "4", "steps, one launch per step"),
 	DENSE_OPTIONS_END,
 };
 

@@ -11,7 +11,7 @@ enum { SIZE };
 enum { FROM, TO };
 
 static const struct nvw_option options[] = {
-	{"size", NVW_OPTION_COUNT, "256k", NULL, "elements"},
+	DENSE_SIZE("size", "256k", "elements"),
 	DENSE_OPTIONS_END,
 };
 
