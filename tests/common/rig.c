@@ -140,14 +140,22 @@ void rig_end(struct rig *rig)
 	rig->machine = NULL;
 }
 
-struct nvw_log_reader *rig_log(struct rig *rig)
+bool rig_next_record(struct rig *rig, struct nvw_log_record *ret_record)
 {
-	struct nvw_log_reader *reader;
+	if (rig->reader == NULL) {
+		rig_end(rig);
+		rig_ok(nvw_log_open(rig->log_path, &rig->reader));
+		unlink(rig->log_path);
+	}
 
-	rig_end(rig);
-	rig_ok(nvw_log_open(rig->log_path, &reader));
-	unlink(rig->log_path);
-	return reader;
+	const int r = nvw_log_next(rig->reader, ret_record);
+
+	rig_ok(r);
+	if (r == 0) {
+		nvw_log_reader_close(rig->reader);
+		rig->reader = NULL;
+	}
+	return r != 0;
 }
 
 uint64_t rig_durable(const struct rig *rig, const void *device)

@@ -19,6 +19,7 @@ struct rig {
 	char pool_path[64], log_path[64];
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
+	struct nvw_log_reader *reader; /* while the log is read */
 	struct nvw_machine *machine;
 	void *nvram; /* device address of the first chunk */
 	uint64_t nvram_bytes;
@@ -48,8 +49,8 @@ void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *setting
 /* Ends the machine in order: closes the log, removes the pool (not the log).
  * Does nothing if the machine has not begun, or has ended. */
 void rig_end(struct rig *rig);
-/* Ends the machine and opens its log, which is gone when the reader is closed. */
-struct nvw_log_reader *rig_log(struct rig *rig);
+/* Ends the machine, and reads its log record by record; false: it has ended well, and is gone. */
+bool rig_next_record(struct rig *rig, struct nvw_log_record *ret_record);
 /* A rig that ends with its block. */
 #define RIG(name) struct rig name __attribute__((cleanup(rig_end))) = {0}
 /* The same, which has begun, with settings or without. */
@@ -59,6 +60,9 @@ struct nvw_log_reader *rig_log(struct rig *rig);
 #define RIG_UNDER(name, protocol, ...) \
 	RIG(name);                     \
 	rig_begin_under_with(&name, protocol, 0, SETTINGS(__VA_ARGS__))
+#define RIG_LOGGED(name, seed, ...) \
+	RIG(name);                  \
+	rig_begin_logged(&name, seed, SETTINGS(__VA_ARGS__))
 
 /* Fails the test with the library's message if r is negative. */
 #define rig_ok(r) rig_check((r), #r, __FILE__, __LINE__)

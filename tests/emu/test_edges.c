@@ -367,45 +367,37 @@ TEST(memory_that_was_given_back_comes_back_as_zeros)
 TEST(the_log_has_all_that_the_host_writes)
 {
 	static uint8_t bytes[50000], logged[sizeof bytes];
-	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	struct rig rig;
 
 	NVW_FOR(i, sizeof bytes) {
 		bytes[i] = (uint8_t)nvw_mix64(i);
 	}
-	rig_begin_logged(&rig, 0, NULL);
+	RIG_LOGGED(rig, 0);
 	const uint64_t first = nvw_pool_geometry(rig.pool)->chunks + 24;
 
 	rig_ok(nvw_write(rig.machine, (char *)rig.nvram + 24, bytes, sizeof bytes));
-	reader = rig_log(&rig);
-	while (nvw_log_next(reader, &r) == 1) {
+	while (rig_next_record(&rig, &r)) {
 		if (r.kind == NVW_LOG_HOST) {
 			assert_in_range(r.host.off, first, first + sizeof bytes - r.host.bytes);
 			memcpy(logged + (r.host.off - first), r.host.data, r.host.bytes);
 		}
 	}
 	assert_memory_equal(logged, bytes, sizeof bytes);
-	nvw_log_reader_close(reader);
 }
 
 /* There are four channels, all of which have many. */
 TEST(writes_complete_in_the_order_in_which_they_are_due)
 {
-	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	struct rig rig;
-	struct words w;
 	uint64_t last = 0;
 	unsigned writes = 0;
 
-	rig_begin_logged_set(
-		&rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4");
-	w.a = rig.nvram;
+	RIG_LOGGED(rig, 0, "l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4");
+	struct words w = {.a = rig.nvram};
+
 	rig_launch(&rig, store_lines, &w, 200, 50);
 	rig_ok(nvw_persist(rig.machine));
-	reader = rig_log(&rig);
-	while (nvw_log_next(reader, &r) == 1) {
+	while (rig_next_record(&rig, &r)) {
 		if (r.kind == NVW_LOG_DONE) {
 			assert_true(r.time_ps >= last);
 			last = r.time_ps;
@@ -413,7 +405,6 @@ TEST(writes_complete_in_the_order_in_which_they_are_due)
 		}
 	}
 	assert_int_equal(writes, 200);
-	nvw_log_reader_close(reader);
 }
 
 static unsigned at_first, at_second; /* lines */
@@ -428,17 +419,14 @@ KERNEL(store_in_turn, const struct words, w)
 
 TEST(every_store_in_the_log_has_its_own_source_line)
 {
-	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	struct rig rig;
-	struct words w;
 	unsigned line_of[16] = {0}, stores = 0;
 
-	rig_begin_logged(&rig, 0, NULL);
-	w.a = rig.nvram;
+	RIG_LOGGED(rig, 0);
+	struct words w = {.a = rig.nvram};
+
 	rig_launch(&rig, store_in_turn, &w, 1, 1);
-	reader = rig_log(&rig);
-	while (nvw_log_next(reader, &r) == 1) {
+	while (rig_next_record(&rig, &r)) {
 		if (r.kind == NVW_LOG_SITE) {
 			assert_in_range(r.site.id, 1, 15);
 			line_of[r.site.id] = r.site.line;
@@ -448,5 +436,4 @@ TEST(every_store_in_the_log_has_its_own_source_line)
 		}
 	}
 	assert_int_equal(stores, 20);
-	nvw_log_reader_close(reader);
 }

@@ -436,13 +436,10 @@ KERNEL(race, const struct words, w)
 
 static uint64_t race_once(uint64_t seed, struct emu_stats *ret_stats, char *log_path)
 {
-	RIG(rig);
-	struct words w;
+	RIG_LOGGED(rig, seed);
+	struct words w = {.a = rig.nvram, .b = nvw_alloc(rig.machine, 64)};
 	uint64_t hash = 0;
 
-	rig_begin_logged(&rig, seed, NULL);
-	w.a = rig.nvram;
-	w.b = nvw_alloc(rig.machine, 64);
 	rig_launch(&rig, race, &w, 2048, 128);
 	rig_ok(nvw_persist(rig.machine));
 	NVW_EACH(a, w.a, 2048) {

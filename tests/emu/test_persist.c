@@ -208,17 +208,14 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 
 	NVW_EACH(protocol, protocols, 3) {
 		static nvw_off stored[4096];
-		RIG(rig);
-		struct words w = {.rounds = 3};
-		struct nvw_log_reader *reader;
 		struct nvw_log_record r;
 		unsigned stores = 0, issued = 0, done = 0;
 
-		rig_begin_logged_set(&rig, 0, "persist.model=strict", "nvram.channels=3", *protocol);
-		w.a = rig.nvram;
+		RIG_LOGGED(rig, 0, "persist.model=strict", "nvram.channels=3", *protocol);
+		struct words w = {.rounds = 3, .a = rig.nvram};
+
 		rig_launch(&rig, update_in_epochs, &w, 256, 64);
-		reader = rig_log(&rig);
-		while (nvw_log_next(reader, &r) == 1) {
+		while (rig_next_record(&rig, &r)) {
 			if (r.kind == NVW_LOG_STORE) {
 				stored[stores++] = r.store.off;
 			} else if (r.kind == NVW_LOG_ISSUE) {
@@ -230,7 +227,6 @@ TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 				assert_int_equal(++done, issued);
 			}
 		}
-		nvw_log_reader_close(reader);
 		assert_int_equal(stores, 256 * 3);
 		assert_int_equal(done, stores);
 	}
@@ -283,7 +279,7 @@ TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 	uint64_t at;
 
 	RIG_BEGUN(rig, 0);
-	struct words w = {.rounds = 0, .a = rig.nvram};
+	struct words w = {.a = rig.nvram};
 
 	rig_ok(emu_watch(rig.machine, note_barriers, &s));
 	rig_launch(&rig, store_and_meet, &w, 128, 128);
@@ -325,21 +321,18 @@ static bool is_end_of(const struct nvw_log_record *end, const struct nvw_log_rec
 /* The epoch that a barrier ends is the number of those before it that order the same stores. */
 TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 {
-	static const char *const settings[][2] = {{NULL}, {"nvram.domain=eadr"}, {"persist.model=strict"}};
+	static const char *const settings[] = {NULL, "nvram.domain=eadr", "persist.model=strict"};
 	static const uint32_t work_items[] = {64, 128, 256};
 
 	for_each(setting, settings) {
 		struct nvw_log_record r, met[7];
-		struct nvw_log_reader *reader;
-		RIG(rig);
-		struct words w = {.rounds = 0};
 		unsigned begun[3] = {0}, ended = 0, count = 0;
 
-		rig_begin_logged(&rig, 0, *setting);
-		w.a = rig.nvram;
+		RIG_LOGGED(rig, 0, *setting);
+		struct words w = {.a = rig.nvram};
+
 		rig_launch(&rig, meet_in_every_scope, &w, 256, 128);
-		reader = rig_log(&rig);
-		while (nvw_log_next(reader, &r) == 1) {
+		while (rig_next_record(&rig, &r)) {
 			if (r.kind == NVW_LOG_BARRIER) {
 				assert_in_range(r.barrier.scope, NVW_WORKITEM, NVW_KERNEL);
 				assert_true(count < 7);
@@ -357,7 +350,6 @@ TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 				ended++;
 			}
 		}
-		nvw_log_reader_close(reader);
 		assert_int_equal(begun[NVW_WORKITEM], 4);
 		assert_int_equal(begun[NVW_WORKGROUP], 2);
 		assert_int_equal(begun[NVW_KERNEL], 1);
