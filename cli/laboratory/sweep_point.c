@@ -20,6 +20,7 @@
 #include <nvw/input.h>
 
 #include "core/array.h"
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "../report/provenance.h"
 #include "../report/words.h"
@@ -155,7 +156,14 @@ struct sweep_keys {
 	struct content *known;
 	unsigned known_count, room;
 	XXH128_hash_t program;
+	XXH3_state_t *state; /* of the key that is being made */
 };
+
+/* With its end. */
+static void add_text(struct sweep_keys *c, const char *text)
+{
+	XXH3_128bits_update(c->state, text, strlen(text) + 1);
+}
 
 static int hash_of_bytes(const char *path, int fd, XXH128_hash_t *ret)
 {
@@ -204,45 +212,42 @@ static int hash_once(struct sweep_keys *c, const char *path, XXH128_hash_t *ret)
 	return 0;
 }
 
-static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path);
+static int add_path(struct sweep_keys *c, const char *path);
 
 static int is_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
 
-static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *path)
+struct inside {
+	struct sweep_keys *keys;
+	const char *folder;
+};
+
+static int add_inner(void *context, const char *name)
 {
-	struct dirent **entry;
-	const int n = scandir(path, &entry, is_visible, alphasort);
-	int r = 0;
+	const struct inside *const in = context;
+	char *const path = text_made("%s/%s", in->folder, name);
 
-	NVW_FAIL_ERRNO_IF(n < 0, "%s", path);
-	NVW_EACH(one, entry, n) {
-		char *inner = NULL;
+	NVW_ALLOCATED(path, "no memory for a file name");
+	add_text(in->keys, path);
+	const int r = add_path(in->keys, path);
 
-		if (r == 0 && asprintf(&inner, "%s/%s", path, (*one)->d_name) >= 0) {
-			XXH3_128bits_update(state, inner, strlen(inner) + 1);
-			r = add_path(c, state, inner);
-			free(inner);
-		}
-		free(*one);
-	}
-	free(entry);
+	free(path);
 	return r;
 }
 
 /* What is neither a regular file nor a folder has no content. */
-static int add_file(struct sweep_keys *c, XXH3_state_t *state, const char *path)
+static int add_file(struct sweep_keys *c, const char *path)
 {
 	XXH128_hash_t hash;
 
 	NVW_TRY(hash_once(c, path, &hash));
-	XXH3_128bits_update(state, &hash, sizeof hash);
+	XXH3_128bits_update(c->state, &hash, sizeof hash);
 	return 0;
 }
 
-static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
+static int add_path(struct sweep_keys *c, const char *path)
 {
 	struct stat about;
 
@@ -250,65 +255,64 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 		return 0;
 	}
 	if (S_ISDIR(about.st_mode)) {
-		return add_folder(c, state, path);
+		return nvw_each_entry(path, is_visible, add_inner, &(struct inside){c, path});
 	}
 	if (S_ISREG(about.st_mode)) {
-		return add_file(c, state, path);
+		return add_file(c, path);
 	}
 	return 0;
 }
 
 /* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus
  * only. */
-static int add_files(struct sweep_keys *c, XXH3_state_t *state, const char *word, bool is_litmus)
+static int add_files(struct sweep_keys *c, const char *word, bool is_litmus)
 {
 	struct stat about;
 
 	for (const char *at = word; at; at = sweep_behind(at, "=:")) {
 		if (stat(at, &about) == 0 && (S_ISREG(about.st_mode) || is_litmus)) {
-			NVW_TRY(add_path(c, state, at));
+			NVW_TRY(add_path(c, at));
 		}
 	}
 	return 0;
 }
 
-static void add_environment(XXH3_state_t *state)
+static void add_environment(struct sweep_keys *c)
 {
 	for (char **v = environ; *v; v++) {
 		if (!strncmp(*v, "NVWAVE_", 7) || !strncmp(*v, "PMEM", 4)) {
-			XXH3_128bits_update(state, *v, strlen(*v) + 1);
+			add_text(c, *v);
 		}
 	}
 }
 
-static int add_machine(XXH3_state_t *state, const struct emu_config *config)
+static int add_machine(struct sweep_keys *c, const struct emu_config *config)
 {
 	char *const text = cli_machine_text(config);
 
 	NVW_ALLOCATED(text, "no memory for the machine's description");
-	XXH3_128bits_update(state, text, strlen(text));
+	XXH3_128bits_update(c->state, text, strlen(text));
 	free(text);
 	return 0;
 }
 
 /* ---- The key ------------------------------------------------------------------------------------- */
 
-static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep_words *w,
-	const struct emu_config *machine)
+static int add_all(struct sweep_keys *c, const struct sweep_words *w, const struct emu_config *machine)
 {
 	const bool is_litmus = !strcmp(w->word[0], "litmus");
 
-	XXH3_128bits_reset(state);
-	XXH3_128bits_update(state, &c->program, sizeof c->program);
-	add_environment(state);
+	XXH3_128bits_reset(c->state);
+	XXH3_128bits_update(c->state, &c->program, sizeof c->program);
+	add_environment(c);
 	NVW_FOR(i, w->count) {
-		XXH3_128bits_update(state, w->word[i], strlen(w->word[i]) + 1);
+		add_text(c, w->word[i]);
 		if (i > 0) {
-			NVW_TRY(add_files(c, state, w->word[i], is_litmus));
+			NVW_TRY(add_files(c, w->word[i], is_litmus));
 		}
 	}
 	if (machine) {
-		NVW_TRY(add_machine(state, machine));
+		NVW_TRY(add_machine(c, machine));
 	}
 	return 0;
 }
@@ -316,15 +320,11 @@ static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep
 int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct emu_config *machine,
 	char ret_key[SWEEP_KEY_BYTES])
 {
-	XXH3_state_t *const state = XXH3_createState();
-
 	NVW_INVARIANT(w->count > 0);
-	NVW_ALLOCATED(state, "no memory for a point");
-	const int r = add_all(c, state, w, machine);
-	const XXH128_hash_t hash = XXH3_128bits_digest(state);
+	const int r = add_all(c, w, machine);
+	const XXH128_hash_t hash = XXH3_128bits_digest(c->state);
 
 	snprintf(ret_key, SWEEP_KEY_BYTES, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
-	XXH3_freeState(state);
 	return r;
 }
 
@@ -332,15 +332,16 @@ struct sweep_keys *sweep_keys_begin(void)
 {
 	struct sweep_keys *const c = calloc(1, sizeof *c);
 
-	if (!c) {
+	if (c) {
+		c->state = XXH3_createState();
+	}
+	if (!c || !c->state) {
 		nvw_fail(NVW_E_MEMORY, "no memory for the points");
-		return NULL;
+	} else if (hash_of_file("/proc/self/exe", &c->program) == 0) {
+		return c;
 	}
-	if (hash_of_file("/proc/self/exe", &c->program)) {
-		free(c);
-		return NULL;
-	}
-	return c;
+	sweep_keys_end(c);
+	return NULL;
 }
 
 void sweep_keys_end(struct sweep_keys *c)
@@ -352,5 +353,6 @@ void sweep_keys_end(struct sweep_keys *c)
 		free(known->path);
 	}
 	free(c->known);
+	XXH3_freeState(c->state);
 	free(c);
 }

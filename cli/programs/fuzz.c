@@ -17,6 +17,7 @@
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/each.h"
+#include "core/folder.h"
 #include "core/granularity.h"
 #include "core/invariant.h"
 #include "core/print.h"
@@ -154,42 +155,36 @@ static void name_input(const struct cli_fuzz *f, const char *kind, char *ret_pat
 }
 
 /* Those that it was given are in its queue, too. */
-static bool is_made(const char *name)
+static int is_made(const struct dirent *e)
 {
-	return strncmp(name, "id:", 3) == 0 && !strstr(name, ",orig:");
+	return strncmp(e->d_name, "id:", 3) == 0 && !strstr(e->d_name, ",orig:");
 }
 
-static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, const char *kind)
+/* What AFL++ has made of one kind. */
+struct made {
+	struct cli_fuzz *fuzz;
+	const char *kind;
+	char folder[PATH_BYTES];
+};
+
+static int keep_one(void *context, const char *name)
 {
+	const struct made *const m = context;
 	char from[PATH_BYTES + 256], to[PATH_BYTES];
 
-	NVW_PRINT(from, "%s/%s", folder, name);
-	name_input(f, kind, to, sizeof to);
+	NVW_PRINT(from, "%s/%s", m->folder, name);
+	name_input(m->fuzz, m->kind, to, sizeof to);
 	NVW_FAIL_ERRNO_IF(nvw_copy_file(from, to), "%s", to);
-	f->made++;
+	m->fuzz->made++;
 	return 0;
 }
 
 static int keep_folder(struct cli_fuzz *f, const char *of_afl, const char *kind)
 {
-	char path[PATH_BYTES];
-	struct dirent **entry;
+	struct made m = {.fuzz = f, .kind = kind};
 
-	NVW_PRINT(path, "%s/afl/default/%s", f->folder, of_afl);
-	const int n = scandir(path, &entry, NULL, alphasort);
-	int error = 0;
-
-	if (n < 0) {
-		return 0; /* none of this kind was made */
-	}
-	NVW_EACH(one, entry, n) {
-		if (!error && is_made((*one)->d_name)) {
-			error = keep_one(f, path, (*one)->d_name, kind);
-		}
-		free(*one);
-	}
-	free(entry);
-	return error;
+	NVW_PRINT(m.folder, "%s/afl/default/%s", f->folder, of_afl);
+	return nvw_is_folder(m.folder) ? nvw_each_entry(m.folder, is_made, keep_one, &m) : 0;
 }
 
 int cli_fuzz_run(struct cli_fuzz *f)
