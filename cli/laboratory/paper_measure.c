@@ -545,12 +545,10 @@ static bool differs(const struct paper_measure *m, unsigned axis, const struct s
 /* The point's values on the axes in which the measure's points differ: "sssp-1". */
 static void point_name(const struct paper_measure *m, const struct sweep_point *p, char *name, size_t room)
 {
-	const struct sweep *const s = &m->of->sweep;
-
 	*name = 0;
-	NVW_FOR(i, s->axis_count) {
+	NVW_FOR(i, m->of->sweep.axis_count) {
 		if (differs(m, i, p)) {
-			words_add(name, room, " ", sweep_value(s, p, i));
+			words_add(name, room, " ", sweep_value(&m->of->sweep, p, i));
 		}
 	}
 }

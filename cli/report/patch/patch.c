@@ -206,8 +206,8 @@ static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind ki
 	return NVW_ANY(edit, c->edit, c->count, edit->kind == kind && is_one_line(&edit->a, &c->edit[k].a));
 }
 
-static const char *flush_at(
-	const char *file, uint32_t line, enum patch_flush what, const struct source *s, struct insertion *ret)
+static const char *flush_in(
+	const struct source *s, const char *file, uint32_t line, enum patch_flush what, struct insertion *ret)
 {
 	const struct patch_lines lines = {.file = file, .line = s->line, .count = s->count};
 	char text[512];
@@ -226,6 +226,18 @@ static const char *flush_at(
 	return why;
 }
 
+static const char *flush_at(const char *file, uint32_t line, enum patch_flush what, struct insertion *ret)
+{
+	const char *why = "its source file was not found";
+	struct source s;
+
+	if (source_read(file, &s)) {
+		why = flush_in(&s, file, line, what, ret);
+	}
+	source_free(&s);
+	return why;
+}
+
 /* A flush, with the fence of its line if the cure has one, or a fence alone. A fence for one caller of a line
  * stands behind the call. */
 static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertion *ret)
@@ -237,8 +249,6 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 	const bool fences = !flushes || has_beside(c, k, CT_EDIT_FENCE);
 	const char *file = e->a.file;
 	uint32_t line = e->a.line;
-	const char *why = "its source file was not found";
-	struct source s;
 
 	if (called && flushes) {
 		return "its flush is for one caller of the line, who does not name what is stored to";
@@ -250,11 +260,7 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 		file = e->a.caller_file;
 		line = e->a.caller_line;
 	}
-	if (source_read(file, &s)) {
-		why = flush_at(file, line, flushes * PATCH_FLUSH | fences * PATCH_FENCE, &s, ret);
-	}
-	source_free(&s);
-	return why;
+	return flush_at(file, line, flushes * PATCH_FLUSH | fences * PATCH_FENCE, ret);
 }
 
 /* Collects the insertions of edit k of a cure. *ret_count: 0 if another edit's line has it. */
@@ -277,15 +283,8 @@ static const char *insertions_of(
 
 static const char *range_of(const struct ct_unlogged *u, struct insertion *ret)
 {
-	const char *why = "its source file was not found";
-	struct source s;
-
 	NVW_INVARIANT(u->log == CT_LOG_TRANSACTION);
-	if (source_read(u->file, &s)) {
-		why = flush_at(u->file, u->line, PATCH_RANGE, &s, ret);
-	}
-	source_free(&s);
-	return why;
+	return flush_at(u->file, u->line, PATCH_RANGE, ret);
 }
 
 const char *cli_patch_range(const struct ct_unlogged *u, char *text, size_t bytes)
