@@ -16,7 +16,6 @@
 #include "laboratory/spread.h"
 #include "report/words.h"
 
-
 static int crash_workload(const struct cli_session *s, struct crash_request *request)
 {
 	NVW_INVARIANT(!request->exec && !request->store_log);

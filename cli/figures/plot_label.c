@@ -2,7 +2,6 @@
 /* What columns are called in a figure, and their units. See plot.h. */
 #include <string.h>
 
-
 #include "../report/numbers.h"
 #include "plot.h"
 

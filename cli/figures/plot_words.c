@@ -9,7 +9,6 @@
 
 #include <config/config.h>
 
-
 #include "../options.h"
 #include "../registry.h"
 #include "plot.h"

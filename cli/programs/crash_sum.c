@@ -4,7 +4,6 @@
 
 #include <crashtest/group.h>
 
-
 #include "crash_sum.h"
 
 void crash_sum_begin(struct ct_result *sum)

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 
-
 #include "core/invariant.h"
 #include "core/describe.h"
 #include "core/member.h"
