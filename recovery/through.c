@@ -32,31 +32,19 @@ int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, 
 
 struct place {
 	nvw_off off;    /* of the word that is asked for */
-	uint64_t epoch; /* that it must name; for the first word, the one that has completed */
+	uint64_t epoch; /* that it must name */
+	bool is_first;  /* of an entry: any epoch behind that one, which has completed */
 };
 
-/* The sealed word if it is of a later epoch, 0: it is not. */
-static uint64_t later(const void *context, uint64_t word)
+/* The sealed word if it is of such an epoch, 0: it is not. */
+static uint64_t fitting(const void *context, uint64_t word)
 {
 	const struct place *const at = context;
+	const uint64_t epoch = nvw__entry_epoch(word);
+	const bool fits = at->is_first ? epoch > at->epoch : epoch == at->epoch;
 	uint64_t payload;
 
-	if (nvw__entry_epoch(word) > at->epoch && nvw_unseal(at->off, word, &payload)) {
-		return word;
-	}
-	return 0;
-}
-
-/* The sealed word if it is of this epoch. */
-static uint64_t same(const void *context, uint64_t word)
-{
-	const struct place *const at = context;
-	uint64_t payload;
-
-	if (nvw__entry_epoch(word) == at->epoch && nvw_unseal(at->off, word, &payload)) {
-		return word;
-	}
-	return 0;
+	return fits && nvw_unseal(at->off, word, &payload) ? word : 0;
 }
 
 /* Is the epoch the one that is open? */
@@ -72,24 +60,25 @@ bool rec_through_restores(
 	const struct rec_through *t, uint32_t stream, uint32_t i, nvw_off off, uint64_t *ret_value)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(t->before);
-	struct place at = {nvw__entry_off(g, stream, i), t->completed(t->context, stream)};
-	const struct place est = {nvw__est_off(g, stream), 0};
+	struct place at = {nvw__entry_off(g, stream, i), t->completed(t->context, stream), true};
+	const nvw_off est = nvw__est_off(g, stream);
 	uint64_t payload[NVW__ENTRY_WORDS] = {0};
 
 	NVW_DEEP_INVARIANT(stream < g->streams && i < g->log_entries);
 	for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++, at.off += 8) {
-		const uint64_t word = nvw_pool_ask(t->before, at.off, k == 0 ? later : same, &at);
+		const uint64_t word = nvw_pool_ask(t->before, at.off, fitting, &at);
 
 		if (word == 0 || !nvw_unseal(at.off, word, &payload[k])) {
 			return false;
 		}
 		at.epoch = nvw__entry_epoch(word);
+		at.is_first = false;
 		if (k == 1 && nvw__entry_undo(payload).off != off) {
 			return false;
 		}
 	}
 	*ret_value = nvw__entry_undo(payload).value;
-	return nvw_pool_ask(t->before, est.off, is_open, &(struct place){est.off, at.epoch}) != 0;
+	return nvw_pool_ask(t->before, est, is_open, &(struct place){est, at.epoch, false}) != 0;
 }
 
 /* ---- Other words ------------------------------------------------------------------------------------- */
