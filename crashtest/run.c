@@ -73,24 +73,18 @@ static int make_initial(struct ct_bench *b)
 	return error;
 }
 
-static int refuse_unfit(const struct ct_bench *b)
-{
-	const struct nvw_workload *const w = b->subject->workload;
-
-	NVW_FAIL_IF(w->unfit && w->unfit(b->plan), NVW_E_USAGE, "%s", w->unfit(b->plan));
-	return 0;
-}
-
-static int create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench)
+int ct_bench_create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench)
 {
 	const struct nvw_workload *w = subject->workload;
 	struct ct_bench b = {.subject = subject};
 	int error;
 
+	NVW_FAIL_IF(crashes && (!w->pool || !w->check), NVW_E_USAGE,
+		"%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
 	NVW_TRY(nvw_folder_make("crash", false, &b.folder));
 	error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
-	if (!error && crashes) {
-		error = refuse_unfit(&b);
+	if (!error && crashes && w->unfit && w->unfit(b.plan)) {
+		error = nvw_fail(NVW_E_USAGE, "%s", w->unfit(b.plan));
 	}
 	if (!error && w->pool) {
 		error = make_initial(&b);
@@ -101,20 +95,6 @@ static int create(const struct ct_subject *subject, bool crashes, struct ct_benc
 	}
 	*ret_bench = b;
 	return 0;
-}
-
-int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench)
-{
-	const struct nvw_workload *const w = subject->workload;
-
-	NVW_FAIL_IF(!w->pool || !w->check, NVW_E_USAGE,
-		"%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
-	return create(subject, true, ret_bench);
-}
-
-int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_bench)
-{
-	return create(subject, false, ret_bench);
 }
 
 void ct_bench_destroy(struct ct_bench *b)

@@ -49,9 +49,8 @@ struct ct_cut {
 	uint64_t time_ps, seed; /* UINT64_MAX: never */
 };
 
-NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench);
-/* Also of a workload that keeps nothing in NVRAM, or has no check. */
-NVW_CHECKED int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_bench);
+/* crashes: refuses a workload that keeps nothing in NVRAM, or has no check. */
+NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 
 /* A file without a name for a run's persist log. *ret_fd: -1 if there is none. */

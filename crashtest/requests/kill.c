@@ -396,14 +396,13 @@ static int kill_all(struct killing *k)
 int ct_run_kill(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
-	const double began = ct_wall_seconds();
 	struct killing *k = calloc(1, sizeof *k);
 	struct ct_bench bench;
 
 	NVW_ALLOCATED(k, "no memory for a crash test");
 	ct_result_clear(ret_result);
 	ret_result->mode = CT_KILL;
-	int error = ct_bench_create(subject, &bench);
+	int error = ct_bench_create(subject, true, &bench);
 
 	if (!error) {
 		k->bench = &bench;
@@ -414,6 +413,5 @@ int ct_run_kill(
 		ct_bench_destroy(&bench);
 	}
 	free(k);
-	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }

@@ -2,7 +2,6 @@
 /* Observed and permitted mode of a workload: one logged run, then explorations of its log. See modes.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -215,7 +214,7 @@ int ct_logged_create(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged)
 {
 	*ret_logged = (struct ct_logged){.log_fd = -1};
-	NVW_TRY(ct_bench_create(subject, &ret_logged->bench));
+	NVW_TRY(ct_bench_create(subject, true, &ret_logged->bench));
 	const int error = run_logged(ret_logged, options);
 
 	if (error) {
@@ -242,14 +241,12 @@ int ct_run_logged(
 	const struct ct_rules rules = {
 		.model = options->mode == CT_PERMITTED ? options->model : ct_model_for(CT_USE_TIMING),
 		.unit_bytes = options->atomicity};
-	const double began = ct_wall_seconds();
 	struct ct_logged logged;
 
 	NVW_TRY(ct_logged_create(subject, options, &logged));
 	const int error = ct_logged_explore(&logged, &rules, options, ret_result);
 
 	ct_logged_destroy(&logged);
-	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }
 
@@ -317,11 +314,15 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 
 int ct_run(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
+	const double began = ct_wall_seconds();
 	struct ct_options o = *options;
 
 	NVW_TRY(ct_options_complete(subject, &o));
 	int (*const run)(const struct ct_subject *, const struct ct_options *, struct ct_result *) =
 		o.mode == CT_KILL ? ct_run_kill : ct_run_logged;
 
-	return ct_or_undecided(run(subject, &o, ret_result), &o, ret_result);
+	const int error = run(subject, &o, ret_result);
+
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	return ct_or_undecided(error, &o, ret_result);
 }

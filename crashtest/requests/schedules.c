@@ -460,7 +460,7 @@ static int check_every_order(const struct schedules *x, const struct ct_options 
 static int prepare_runs(struct schedules *x)
 {
 	NVW_TRY(make_table(x));
-	NVW_TRY((x->crashes ? ct_bench_create : ct_bench_create_any)(&x->subject, &x->logged.bench));
+	NVW_TRY(ct_bench_create(&x->subject, x->crashes, &x->logged.bench));
 	return ct_run_shared_create(CT_ACK_RANGES_MAX, &x->logged.shared);
 }
 
