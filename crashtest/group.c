@@ -18,25 +18,23 @@
 #include "explain/cause.h"
 #include "group.h"
 
+/* Of the decimal or hexadecimal number that begins there. */
+static size_t number_length(const char *text)
+{
+	const size_t digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+
+	return digits > 0 ? 2 + digits : strspn(text, "0123456789");
+}
+
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])
 {
 	size_t n = 0;
 
 	while (*text && n < CT_TEXT_BYTES - 1) {
-		if (text[0] == '0' && text[1] == 'x' && isxdigit((unsigned char)text[2])) {
-			text += 2;
-			while (isxdigit((unsigned char)*text)) {
-				text++;
-			}
-			ret_shape[n++] = '#';
-		} else if (isdigit((unsigned char)*text)) {
-			while (isdigit((unsigned char)*text)) {
-				text++;
-			}
-			ret_shape[n++] = '#';
-		} else {
-			ret_shape[n++] = *text++;
-		}
+		const bool is_number = isdigit((unsigned char)*text);
+
+		ret_shape[n++] = is_number ? '#' : *text;
+		text += is_number ? number_length(text) : 1;
 	}
 	ret_shape[n] = '\0';
 }
@@ -304,10 +302,9 @@ static unsigned line_in(const char *place)
 
 static unsigned width_of(const struct ct_cause *c)
 {
-	static const char *const scopes[] = {"work-item", "work-group", "kernel", "host"};
 	unsigned i = 0;
 
-	while (i < 4 && strcmp(c->needed, scopes[i]) != 0) {
+	while (i < CT_SCOPES && strcmp(c->needed, ct_scopes[i]) != 0) {
 		i++;
 	}
 	return i;

@@ -8,8 +8,6 @@
 
 #include "cause_search.h"
 
-static const char *const scopes[] = {"work-item", "work-group", "kernel", "host"};
-
 const char *ct_cause_name(enum ct_cause_kind kind)
 {
 	static const char *const names[] = {
@@ -49,20 +47,20 @@ static void note_barrier(struct cause_search *s)
 		NVW_PRINT(c->function, "%s", at->function);
 		c->line = at->line;
 	}
-	NVW_PRINT(c->scope, "%s", scopes[s->barrier.barrier.scope]);
+	NVW_PRINT(c->scope, "%s", ct_scopes[s->barrier.barrier.scope]);
 	c->barrier_record = s->barrier_number;
 }
 
 static void say_narrow(struct cause_search *s, const char *lost, const char *what, enum cause_scope needed)
 {
-	NVW_INVARIANT(needed < NVW_COUNT(scopes));
+	NVW_INVARIANT(needed < NVW_COUNT(ct_scopes));
 	s->cause->kind = CT_CAUSE_NARROW;
 	cause_say(s->cause,
 		"the barrier at %s has only %s scope: ordering the store at %s (work-item %llu) before %s "
 		"takes "
 		"at least %s scope",
 		cause_site_name(s, s->barrier.barrier.site).text, s->cause->scope, lost,
-		(ull)s->lost->work_item, what, scopes[needed]);
+		(ull)s->lost->work_item, what, ct_scopes[needed]);
 	cause_propose(s, (struct ct_edit){.kind = CT_EDIT_WIDEN,
 				 .a = cause_line_of(s, s->barrier.barrier.site),
 				 .scope = (enum nvw_group)needed});
@@ -76,7 +74,7 @@ static void find_barrier(struct cause_search *s)
 				 lost = cause_place_of(s, s->lost);
 	struct ct_cause *const c = s->cause;
 
-	NVW_PRINT(c->needed, "%s", scopes[needed]);
+	NVW_PRINT(c->needed, "%s", ct_scopes[needed]);
 	if (s->found) {
 		note_barrier(s);
 	}
@@ -94,7 +92,7 @@ static void find_barrier(struct cause_search *s)
 			"no persist barrier lies between the store at %s and %s: ordering them takes at "
 			"least "
 			"%s scope",
-			lost.text, what.text, scopes[needed]);
+			lost.text, what.text, ct_scopes[needed]);
 	} else if ((enum cause_scope)s->barrier.barrier.scope < needed) {
 		say_narrow(s, lost.text, what.text, needed);
 	} else {
@@ -211,13 +209,13 @@ static void say_reversed(struct cause_search *s)
 	struct ct_cause *const c = s->cause;
 
 	c->kind = CT_CAUSE_REVERSED;
-	NVW_PRINT(c->needed, "%s", s->lost->kernel ? scopes[needed] : words_of(s)->needed);
+	NVW_PRINT(c->needed, "%s", s->lost->kernel ? ct_scopes[needed] : words_of(s)->needed);
 	cause_say(c, "%s comes too early: it must follow the store at %s", early.text, lost.text);
 	cause_propose_exchange(s);
 	if (s->need->early.kind == NVW_LOG_HOST) {
 		cause_say(c, ", when it is durable");
 	} else if (s->lost->kernel != 0) {
-		cause_say(c, ", with a barrier of %s scope between them", scopes[needed]);
+		cause_say(c, ", with a barrier of %s scope between them", ct_scopes[needed]);
 		cause_propose_barriers(s, needed);
 	} else if (in_line) {
 		cause_say(c, "; a crash can come between the two (%s)", words_of(s)->line);

@@ -7,6 +7,8 @@
 #include "edit_log.h"
 #include "core/print.h"
 
+const char *const ct_scopes[CT_SCOPES] = {"work-item", "work-group", "kernel", "host"};
+
 /* ---- Words --------------------------------------------------------------------------------------------- */
 
 const char *ct_edit_name(enum ct_edit_kind kind)
@@ -53,18 +55,17 @@ static void atomic_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 
 void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 {
-	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 	char a[LINE_TEXT], b[LINE_TEXT];
 
 	line_text(&e->a, a);
 	line_text(&e->b, b);
 	switch (e->kind) {
 	case CT_EDIT_BARRIER:
-		snprintf(ret_text, bytes, "a %s barrier %s %s", scopes[e->scope],
+		snprintf(ret_text, bytes, "a %s barrier %s %s", ct_scopes[e->scope],
 			ct_edit_stands_before(e) ? "before" : "after", line_text(ct_edit_place(e), a));
 		break;
 	case CT_EDIT_WIDEN:
-		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);
+		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, ct_scopes[e->scope]);
 		break;
 	case CT_EDIT_EXCHANGE:
 		snprintf(ret_text, bytes,

@@ -83,6 +83,10 @@ struct ct_edit {
 	bool behind_call;
 };
 
+/* Scopes of barriers in words, by enum nvw_group; behind them the host, which waits for all. */
+enum { CT_SCOPES = 4 };
+extern const char *const ct_scopes[CT_SCOPES];
+
 /* An edit in words after "with": "a work-item barrier after list.c:31". Files are named by the last part. */
 void ct_edit_text(const struct ct_edit *edit, char *ret_text, size_t bytes);
 /* Several: "a flush after list.c:31 and a fence after list.c:31". */

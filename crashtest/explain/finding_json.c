@@ -82,7 +82,6 @@ static const struct member cause_members[] = {
 
 static json_t *edits_json(const struct ct_cure *c)
 {
-	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 	json_t *const edits = json_array();
 	char text[1024];
 
@@ -92,7 +91,7 @@ static json_t *edits_json(const struct ct_cure *c)
 		ct_edit_text(e, text, sizeof text);
 		json_array_append_new(
 			edits, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i, s:s}", "kind", ct_edit_name(e->kind),
-				       "scope", scoped ? scopes[e->scope] : "", "file", e->a.file, "line",
+				       "scope", scoped ? ct_scopes[e->scope] : "", "file", e->a.file, "line",
 				       (int)e->a.line, "before_file", e->b.file, "before_line",
 				       (int)e->b.line, "text", text));
 	}
