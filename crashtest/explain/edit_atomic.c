@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stores that persist together, and assumptions. See edit.h and limits.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "edit_log.h"
 #include "../states/models/models.h"

@@ -6,7 +6,6 @@
  * since is not covered.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
 
 #include "edit_log.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The environment of checker commands. See environment.h. */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/each.h"

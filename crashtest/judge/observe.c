@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/prctl.h>

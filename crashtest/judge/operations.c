@@ -2,7 +2,6 @@
 /* Operations of a program's log. See operations.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/invariant.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who looked at what. See watch.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/order.h"
 

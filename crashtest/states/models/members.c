@@ -4,7 +4,6 @@
  * which of them remain certain if the barrier is narrowed. Axioms: completion and, through it, equations 1 to
  * 3; visibility; drain.
  */
-#include <string.h>
 #include <sys/param.h>
 
 #include "../mixed.h"
