@@ -137,22 +137,16 @@ void cause_propose(const struct cause_search *s, struct ct_edit edit)
 	}
 }
 
-static void propose_after(const struct cause_search *s, enum nvw_group scope)
+/* A barrier behind the lost store, or before what relies on it. */
+static void propose(const struct cause_search *s, bool before, enum nvw_group scope)
 {
-	cause_propose(
-		s, (struct ct_edit){
-			   .kind = CT_EDIT_BARRIER, .a = cause_line_of(s, s->lost->site), .scope = scope});
-}
+	struct ct_edit edit = {.kind = CT_EDIT_BARRIER, .a = cause_line_of(s, s->lost->site), .scope = scope};
 
-static void propose_before(const struct cause_search *s, enum nvw_group scope)
-{
-	const struct ct_line early = cause_line_of(s, s->early->site);
-
-	if (early.line != 0) {
-		cause_propose(s, (struct ct_edit){.kind = CT_EDIT_BARRIER,
-					 .a = cause_line_of(s, s->lost->site),
-					 .b = early,
-					 .scope = scope});
+	if (before) {
+		edit.b = cause_line_of(s, s->early->site);
+	}
+	if (!before || edit.b.line != 0) {
+		cause_propose(s, edit);
 	}
 }
 
@@ -161,16 +155,16 @@ static void propose_before(const struct cause_search *s, enum nvw_group scope)
 void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed)
 {
 	if (needed == CAUSE_WORK_ITEM) {
-		propose_before(s, NVW_WORKITEM);
+		propose(s, true, NVW_WORKITEM);
 	}
-	propose_after(s, NVW_WORKITEM);
+	propose(s, false, NVW_WORKITEM);
 	if (needed == CAUSE_HOST) { /* early is in no kernel, or in a later one */
-		propose_after(s, NVW_KERNEL);
+		propose(s, false, NVW_KERNEL);
 	}
 	for (enum cause_scope scope = CAUSE_WORK_GROUP; scope <= CAUSE_KERNEL; scope++) {
 		if (scope >= needed) {
-			propose_before(s, (enum nvw_group)scope);
-			propose_after(s, (enum nvw_group)scope);
+			propose(s, true, (enum nvw_group)scope);
+			propose(s, false, (enum nvw_group)scope);
 		}
 	}
 }
