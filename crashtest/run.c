@@ -229,8 +229,8 @@ static void acknowledged(void *context, uint64_t first, uint64_t count)
 		return;
 	}
 	if (s->ack_count == s->ack_capacity) {
-		s->error = nvw_fail(NVW_E_MEMORY, "too many acknowledgements: the list of the run is full");
-		NVW_PRINT(s->message, "%s", nvw_error_message());
+		ct_leave(&s->left,
+			nvw_fail(NVW_E_MEMORY, "too many acknowledgements: the list of the run is full"));
 		_exit(1);
 	}
 	s->ack[s->ack_count] = (struct ct_ack){.first = first, .count = count};
@@ -249,8 +249,7 @@ static void host_fault(void *context, const char *message)
 {
 	struct ct_run_shared *s = ((struct run *)context)->shared;
 
-	s->error = NVW_E_USAGE;
-	NVW_PRINT(s->message, "%s", message);
+	ct_leave(&s->left, nvw_fail(NVW_E_USAGE, "%s", message));
 	_exit(1);
 }
 
@@ -472,17 +471,14 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 
 	ct_bench_pool_path(b, slot, path, sizeof path);
 	NVW_TRY(write_initial(b, path));
-	shared->error = 0;
+	shared->left.error = 0;
 	shared->ack_count = 0;
 	NVW_TRY(ct_fork(NULL, ret_pid));
 	if (*ret_pid == 0) {
 		struct run r = {.bench = b, .shared = shared};
 
-		shared->error = emulate(&r, path, log_fd, cut);
-		if (shared->error) {
-			NVW_PRINT(shared->message, "%s", nvw_error_message());
-		}
-		_exit(shared->error != 0);
+		ct_leave(&shared->left, emulate(&r, path, log_fd, cut));
+		_exit(shared->left.error != 0);
 	}
 	return 0;
 }
@@ -495,7 +491,7 @@ int ct_run_whole(const struct ct_bench *b, int log_fd, const struct ct_cut *cut,
 
 	NVW_TRY(ct_run_start(b, 0, log_fd, NVW_OR(cut, &never), shared, &pid));
 	NVW_TRY(nvw_stop_wait(pid, &status));
-	NVW_FAIL_IF(shared->error, shared->error, "%s", shared->message);
+	NVW_TRY(ct_left_by(&shared->left));
 	NVW_FAIL_IF(WIFSIGNALED(status) && !(cut && WTERMSIG(status) == SIGKILL), NVW_E_KERNEL,
 		"%s: the emulated run was killed by signal %d (%s)", b->subject->workload->name,
 		WTERMSIG(status), strsignal(WTERMSIG(status)));

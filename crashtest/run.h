@@ -12,6 +12,7 @@
 #include "core/folder.h"
 
 #include "crash.h"
+#include "judge/process.h"
 
 /* Data prepared once for all runs of a crash test. */
 struct ct_bench {
@@ -26,8 +27,7 @@ struct ct_bench {
 
 /* Written by the run, read by its parent. */
 struct ct_run_shared {
-	int error;
-	char message[512];
+	struct ct_left left;
 	uint64_t first_record;        /* of the measured part */
 	uint64_t begin_ps, end_ps;    /* of the measured part */
 	uint64_t inserted_met;        /* how often work-items met barriers that the source does not have */

@@ -333,8 +333,7 @@ void ct_saved_free(struct ct_saved *s)
 
 struct shared {
 	volatile uint32_t phase;
-	int error;
-	char message[512];
+	struct ct_left left;
 	struct ct_finding finding;
 	struct ct_frames frames;
 };
@@ -346,16 +345,14 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 	const char *const text = member_string(json_object_get(s->head, "finding"), "text");
 	struct ct_image image;
 
-	shared->error = ct_image_create(s->image, s->filled, s->bytes, &image);
-	if (shared->error) {
-		NVW_PRINT(shared->message, "%s", nvw_error_message());
+	ct_leave(&shared->left, ct_image_create(s->image, s->filled, s->bytes, &image));
+	if (shared->left.error) {
 		return;
 	}
 	const int verdict = judge(context, &image, &s->acks, &findings, &shared->phase);
 
 	if (verdict != 0 && verdict != NVW_E_INCONSISTENT) {
-		shared->error = verdict;
-		NVW_PRINT(shared->message, "%s", nvw_error_message());
+		ct_leave(&shared->left, verdict);
 	}
 	if (findings.kept > 0) {
 		const struct nvw__finding *const alike = ct_find_alike(&findings, NVW_OR(text, "")),
@@ -369,7 +366,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 
 static int check_ending(struct shared *shared, int status)
 {
-	NVW_FAIL_IF(shared->error, shared->error, "%s", shared->message);
+	NVW_TRY(ct_left_by(&shared->left));
 	NVW_FAIL_IF(!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, CT_NO_ANSWER,
 		"the replaying process was killed by SIGKILL (was memory short?)");
 	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);

@@ -386,7 +386,7 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 	}
 	NVW_FAIL_ERRNO_IF(pid < 0, "a worker process was lost");
 	w->pid = 0;
-	NVW_FAIL_IF(w->shared->error, w->shared->error, "%s", w->shared->message);
+	NVW_TRY(ct_left_by(&w->shared->left));
 	if (w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE)) {
 		return 0;
 	}

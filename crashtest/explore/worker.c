@@ -725,10 +725,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	if (!error) {
 		error = test_range(&r, w->next_draw, w->last);
 	}
-	if (error) {
-		shared->error = error;
-		NVW_PRINT(shared->message, "%s", nvw_error_message());
-	}
+	ct_leave(&shared->left, error);
 	shared->finished = !shared->stop;
 	_exit(0);
 }

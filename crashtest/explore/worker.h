@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "failing.h"
-#include "../judge/frames.h"
 #include "../group.h"
 #include "../judge/hang.h"
+#include "../judge/process.h"
 #include "plan.h"
 #include "reads.h"
 
@@ -36,8 +36,7 @@ struct ct_shared {
 	uint64_t alike; /* states that had the answer of another one */
 	struct ct_recoveries recoveries;
 	volatile uint64_t tree, leaves; /* how many of the tree of this instant have been counted */
-	int error;                      /* error of the explorer itself */
-	char message[512];
+	struct ct_left left;            /* by the explorer itself */
 	uint64_t distinct, equal, failing, unread, symmetric, undecided, settled;
 	uint64_t known; /* of the equal ones: tested in another log (known.h) */
 	char why_undecided[CT_TEXT_BYTES];

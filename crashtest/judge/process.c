@@ -90,6 +90,20 @@ int ct_fork(struct ct_frames *frames, pid_t *ret_pid)
 	return 0;
 }
 
+void ct_leave(struct ct_left *left, int error)
+{
+	left->error = error;
+	if (error) {
+		NVW_PRINT(left->message, "%s", nvw_error_message());
+	}
+}
+
+int ct_left_by(const struct ct_left *left)
+{
+	NVW_FAIL_IF(left->error, left->error, "%s", left->message);
+	return 0;
+}
+
 bool ct_is_from_outside(int signal)
 {
 	return signal == SIGKILL || signal == SIGINT || signal == SIGTERM || signal == SIGHUP;

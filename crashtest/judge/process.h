@@ -40,6 +40,15 @@ void ct_child_begin(void);
  * NULL. */
 NVW_CHECKED int ct_fork(struct ct_frames *frames, pid_t *ret_pid);
 
+/* An error that a child leaves to its parent, in memory that both have. */
+struct ct_left {
+	int error;
+	char message[512];
+};
+void ct_leave(struct ct_left *left, int error);
+/* Fails as the child did. */
+NVW_CHECKED int ct_left_by(const struct ct_left *left);
+
 /* Signals by which others end a process: SIGKILL, and those that nvwave stops on. */
 bool ct_is_from_outside(int signal);
 

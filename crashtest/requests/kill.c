@@ -37,9 +37,8 @@
 /* Written by the judging process. */
 struct verdict {
 	volatile uint32_t phase;
-	int error; /* such as failure to open the pool */
-	char message[512];
-	uint64_t hash; /* of the crash state */
+	struct ct_left left; /* such as failure to open the pool */
+	uint64_t hash;       /* of the crash state */
 	struct nvw_findings findings;
 	struct ct_frames frames;
 };
@@ -113,10 +112,7 @@ static int start_judging(const struct killing *k, struct slot *s)
 	memset(s->verdict, 0, sizeof *s->verdict);
 	NVW_TRY(ct_fork(&s->verdict->frames, &s->pid));
 	if (s->pid == 0) {
-		s->verdict->error = judge(k, s);
-		if (s->verdict->error) {
-			NVW_PRINT(s->verdict->message, "%s", nvw_error_message());
-		}
+		ct_leave(&s->verdict->left, judge(k, s));
 		_exit(0);
 	}
 	s->stage = JUDGING;
@@ -186,7 +182,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 static int end_trial(struct killing *k, struct slot *s, int status)
 {
 	NVW_INVARIANT(s->stage == JUDGING && k->done < k->options->states);
-	NVW_FAIL_IF(s->verdict->error, s->verdict->error, "%s", s->verdict->message);
+	NVW_TRY(ct_left_by(&s->verdict->left));
 	if (was_killed(s, status) && ++s->kills < CT_KILLS_MAX) {
 		return start_judging(k, s); /* another crash, in recovery */
 	}
@@ -199,7 +195,7 @@ static int end_trial(struct killing *k, struct slot *s, int status)
 static int end_emulation(const struct killing *k, struct slot *s, int status)
 {
 	NVW_INVARIANT(s->stage == EMULATING);
-	NVW_FAIL_IF(s->run->error, s->run->error, "%s", s->run->message);
+	NVW_TRY(ct_left_by(&s->run->left));
 	NVW_FAIL_IF(WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL, NVW_E_KERNEL,
 		"the emulated run was killed by signal %d (%s)", WTERMSIG(status),
 		strsignal(WTERMSIG(status)));
