@@ -44,7 +44,6 @@ static size_t bytes_of_counters(void)
 }
 
 /* For nvwave's headers, whose hooks these are (nvw/ack.h, valgrind/pmemcheck.h), too. */
-void *__nvwave_cc_look_up(void *handle, const char *name);
 void *__nvwave_cc_look_up(void *handle, const char *name)
 {
 	return dlsym != NULL ? dlsym(handle, name) : NULL;
@@ -101,19 +100,16 @@ static inline __attribute__((always_inline)) void announce_load(const void *addr
 }
 
 #define STORE(name, n)                       \
-	void __tsan_##name(void *address);   \
 	void __tsan_##name(void *address)    \
 	{                                    \
 		announce(address, n, PLACE); \
 	}
 #define LOAD(name, n)                             \
-	void __tsan_##name(void *address);        \
 	void __tsan_##name(void *address)         \
 	{                                         \
 		announce_load(address, n, PLACE); \
 	}
 #define LOAD_AND_STORE_OF(name, n)                \
-	void __tsan_##name(void *address);        \
 	void __tsan_##name(void *address)         \
 	{                                         \
 		announce_load(address, n, PLACE); \
@@ -136,53 +132,44 @@ SIZE(8)
 SIZE(16)
 LOAD(vptr_read, sizeof(void *))
 
-void __tsan_func_entry(void *address);
 void __tsan_func_entry(void *address)
 {
 }
 
-void __tsan_init(void);
 void __tsan_init(void)
 {
 }
 
-void __tsan_func_exit(void);
 void __tsan_func_exit(void)
 {
 }
 
-void __tsan_vptr_update(void **address, void *value);
 void __tsan_vptr_update(void **address, void *value)
 {
 	announce(address, sizeof *address, PLACE);
 }
 
-void __tsan_write_range(void *address, size_t n);
 void __tsan_write_range(void *address, size_t n)
 {
 	announce(address, n, PLACE);
 }
 
-void __tsan_read_range(void *address, size_t n);
 void __tsan_read_range(void *address, size_t n)
 {
 	announce_load(address, n, PLACE);
 }
 
 /* Newer compilers' names for copies: the preloaded library interposes the C library's functions itself. */
-void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
 	return __builtin_memcpy(to, from, n);
 }
 
-void *__tsan_memmove(void *to, const void *from, size_t n);
 void *__tsan_memmove(void *to, const void *from, size_t n)
 {
 	return __builtin_memmove(to, from, n);
 }
 
-void *__tsan_memset(void *to, int c, size_t n);
 void *__tsan_memset(void *to, int c, size_t n)
 {
 	return __builtin_memset(to, c, n);
@@ -216,8 +203,6 @@ void *__tsan_memset(void *to, int c, size_t n)
 typedef unsigned __int128 uint128_t;
 
 #define UPDATE(bits, name, operation)                                                                        \
-	uint##bits##_t __tsan_atomic##bits##_##name(                                                         \
-		volatile uint##bits##_t *a, uint##bits##_t v, int order);                                    \
 	uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t *a, uint##bits##_t v, int order) \
 	{                                                                                                    \
 		BEGIN(a, true);                                                                              \
@@ -234,8 +219,6 @@ typedef unsigned __int128 uint128_t;
 	END(a, done ? BOTH : NVWAVE_CC_LOADED)
 #define COMPARE(bits, name)                                                           \
 	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a, \
-		uint##bits##_t *expected, uint##bits##_t v, int order, int failed);   \
-	int __tsan_atomic##bits##_compare_exchange_##name(volatile uint##bits##_t *a, \
 		uint##bits##_t *expected, uint##bits##_t v, int order, int failed)    \
 	{                                                                             \
 		COMPARED(bits, *expected);                                            \
@@ -247,8 +230,6 @@ typedef unsigned __int128 uint128_t;
 #define COMPARES(bits)                                                                        \
 	COMPARE(bits, strong)                                                                 \
 	COMPARE(bits, weak)                                                                   \
-	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a, \
-		uint##bits##_t expected, uint##bits##_t v, int order, int failed);            \
 	uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t *a, \
 		uint##bits##_t expected, uint##bits##_t v, int order, int failed)             \
 	{                                                                                     \
@@ -264,27 +245,25 @@ typedef unsigned __int128 uint128_t;
 	UPDATE(bits, fetch_xor, FETCH(a, v, xor, old ^ v))      \
 	UPDATE(bits, fetch_nand, FETCH(a, v, nand, ~(old & v))) \
 	COMPARES(bits)
-#define LOAD_AND_STORE(bits)                                                                       \
-	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order);    \
-	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)     \
-	{                                                                                          \
-		const uint##bits##_t v = __atomic_load_n(a, __ATOMIC_SEQ_CST);                     \
-                                                                                                   \
-		ATOMIC(a, NVWAVE_CC_LOADED);                                                       \
-		return v;                                                                          \
-	}                                                                                          \
-	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order); \
-	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order)  \
-	{                                                                                          \
-		const bool locked = order == __ATOMIC_SEQ_CST; /* xchg; weaker ones are a mov */   \
-		BEGIN(a, locked);                                                                  \
-                                                                                                   \
-		if (locked) {                                                                      \
-			__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                  \
-		} else {                                                                           \
-			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                  \
-		}                                                                                  \
-		END(a, NVWAVE_CC_STORED);                                                          \
+#define LOAD_AND_STORE(bits)                                                                      \
+	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)    \
+	{                                                                                         \
+		const uint##bits##_t v = __atomic_load_n(a, __ATOMIC_SEQ_CST);                    \
+                                                                                                  \
+		ATOMIC(a, NVWAVE_CC_LOADED);                                                      \
+		return v;                                                                         \
+	}                                                                                         \
+	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order) \
+	{                                                                                         \
+		const bool locked = order == __ATOMIC_SEQ_CST; /* xchg; weaker ones are a mov */  \
+		BEGIN(a, locked);                                                                 \
+                                                                                                  \
+		if (locked) {                                                                     \
+			__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                 \
+		} else {                                                                          \
+			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                 \
+		}                                                                                 \
+		END(a, NVWAVE_CC_STORED);                                                         \
 	}
 
 #define EXCHANGE(a, v)            __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
@@ -315,7 +294,6 @@ WIDTH(64)
 
 UPDATES(128)
 
-uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order);
 uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order)
 {
 	const uint128_t v = __sync_val_compare_and_swap((volatile uint128_t *)(uintptr_t)a, 0, 0);
@@ -324,7 +302,6 @@ uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order)
 	return v;
 }
 
-void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order);
 void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order)
 {
 	BEGIN(a, true);
@@ -333,7 +310,6 @@ void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order)
 	END(a, NVWAVE_CC_STORED);
 }
 
-void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
 	if (order != __ATOMIC_SEQ_CST) {
@@ -347,7 +323,6 @@ void __tsan_atomic_thread_fence(int order)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_signal_fence(int order)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
