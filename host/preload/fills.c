@@ -124,7 +124,4 @@ HOST_EXPORT __attribute__((noreturn)) void _exit(int status)
 	__builtin_unreachable();
 }
 
-HOST_EXPORT __attribute__((noreturn)) void _Exit(int status)
-{
-	_exit(status);
-}
+HOST_ALIAS(_Exit, _exit);

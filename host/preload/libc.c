@@ -41,7 +41,7 @@ static bool is_synchronous(int flags)
 	return (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & MAP_SYNC);
 }
 
-static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+HOST_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
 {
 	if (host_control != NULL && (flags & MAP_FIXED)) {
 		host_unmapping(addr, length);
@@ -61,15 +61,7 @@ static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t o
 	return at;
 }
 
-HOST_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
-{
-	return map(addr, length, prot, flags, fd, off);
-}
-
-HOST_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t off)
-{
-	return map(addr, length, prot, flags, fd, off);
-}
+HOST_ALIAS(mmap64, mmap);
 
 HOST_EXPORT int munmap(void *addr, size_t length)
 {
@@ -360,17 +352,8 @@ READS(ssize_t, readv, (int fd, const struct iovec *v, int count), (fd, v, count)
 READS(ssize_t, preadv, (int fd, const struct iovec *v, int count, off_t off), (fd, v, count, off),
 	touch_all(v, count))
 
-/* Not by pread(), which may be the program's own. */
-HOST_EXPORT ssize_t pread64(int fd, void *to, size_t n, off_t off)
-{
-	touch(to, n);
-	return REAL(pread)(fd, to, n, off);
-}
-
-HOST_EXPORT ssize_t preadv64(int fd, const struct iovec *v, int count, off_t off)
-{
-	return preadv(fd, v, count, off);
-}
+HOST_ALIAS(pread64, pread);
+HOST_ALIAS(preadv64, preadv);
 
 /* For unbuffered data, the C library calls read() internally. */
 READS(size_t, fread, (void *restrict to, size_t size, size_t n, FILE *restrict from), (to, size, n, from),
@@ -379,7 +362,6 @@ READS(size_t, fread, (void *restrict to, size_t size, size_t n, FILE *restrict f
 /* The same functions for programs built with _FORTIFY_SOURCE; the real ones check the sizes. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room);
-ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
 size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from);
 
@@ -391,10 +373,7 @@ READS(ssize_t, __recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
 READS(size_t, __fread_chk, (void *to, size_t room, size_t size, size_t n, FILE *from),
 	(to, room, size, n, from), touch(to, (size) * (n)))
 
-HOST_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t n, off_t off, size_t room)
-{
-	return __pread_chk(fd, to, n, off, room);
-}
+HOST_ALIAS(__pread64_chk, __pread_chk);
 
 /* ---- SIGSEGV and SIGBUS remain handled by this library, and unblocked --------------------------- */
 

@@ -206,36 +206,25 @@ HOST_EXPORT int creat(const char *path, mode_t mode)
 	return opens(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode, &HOST_CALLER);
 }
 
-HOST_EXPORT int creat64(const char *path, mode_t mode)
-{
-	return opens(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode, &HOST_CALLER);
-}
+HOST_ALIAS(creat64, creat);
 
 /* Programs built with _FORTIFY_SOURCE call these without O_CREAT. */
 int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
 int __openat_2(int folder, const char *path, int flags);
-int __openat64_2(int folder, const char *path, int flags);
 
 HOST_EXPORT int __open_2(const char *path, int flags)
 {
 	return opens(AT_FDCWD, path, flags, 0, &HOST_CALLER);
 }
 
-HOST_EXPORT int __open64_2(const char *path, int flags)
-{
-	return opens(AT_FDCWD, path, flags, 0, &HOST_CALLER);
-}
+HOST_ALIAS(__open64_2, __open_2);
 
 HOST_EXPORT int __openat_2(int folder, const char *path, int flags)
 {
 	return opens(folder, path, flags, 0, &HOST_CALLER);
 }
 
-HOST_EXPORT int __openat64_2(int folder, const char *path, int flags)
-{
-	return opens(folder, path, flags, 0, &HOST_CALLER);
-}
+HOST_ALIAS(__openat64_2, __openat_2);
 
 /* ---- Names that are changed ------------------------------------------------------------------------ */
 

@@ -20,7 +20,9 @@
 #pragma GCC visibility push(hidden)
 
 #define HOST_EXPORT __attribute__((visibility("default")))
-#define HOST_TLS    __thread __attribute__((tls_model("initial-exec")))
+/* A second name, where long is as wide as the 64 bits that it is for. */
+#define HOST_ALIAS(name, of) HOST_EXPORT __typeof__(of) name __attribute__((alias(#of)))
+#define HOST_TLS             __thread __attribute__((tls_model("initial-exec")))
 
 /* errno is the program's: it is at the end of the block what it is here. */
 static inline void host_set_errno(const int *to)

@@ -250,17 +250,15 @@ WRITES(write, (int fd, const void *from, size_t bytes), REAL(write)(fd, from, by
 	ONE(from, bytes), 1, 0)
 WRITES(pwrite, (int fd, const void *from, size_t bytes, off_t off), REAL(pwrite)(fd, from, bytes, off), fd,
 	off, ONE(from, bytes), 1, 0)
-WRITES(pwrite64, (int fd, const void *from, size_t bytes, off64_t off), REAL(pwrite64)(fd, from, bytes, off),
-	fd, off, ONE(from, bytes), 1, 0)
 WRITES(writev, (int fd, const struct iovec *v, int count), REAL(writev)(fd, v, count), fd, -1, v, count, 0)
 WRITES(pwritev, (int fd, const struct iovec *v, int count, off_t off), REAL(pwritev)(fd, v, count, off), fd,
 	off, v, count, 0)
-WRITES(pwritev64, (int fd, const struct iovec *v, int count, off64_t off), REAL(pwritev64)(fd, v, count, off),
-	fd, off, v, count, 0)
 WRITES(pwritev2, (int fd, const struct iovec *v, int count, off_t off, int flags),
 	REAL(pwritev2)(fd, v, count, off, flags), fd, off, v, count, flags)
-WRITES(pwritev64v2, (int fd, const struct iovec *v, int count, off64_t off, int flags),
-	REAL(pwritev64v2)(fd, v, count, off, flags), fd, off, v, count, flags)
+
+HOST_ALIAS(pwrite64, pwrite);
+HOST_ALIAS(pwritev64, pwritev);
+HOST_ALIAS(pwritev64v2, pwritev2);
 
 /* ---- Copies within the kernel --------------------------------------------------------------------- */
 
@@ -311,11 +309,11 @@ static void copied(const struct recorded *r, const char *call, ssize_t done)
 
 COPIES(sendfile, "sendfile", (int to, int from, off_t *off, size_t bytes),
 	REAL(sendfile)(to, from, off, bytes), to, -1, bytes)
-COPIES(sendfile64, "sendfile", (int to, int from, off64_t *off, size_t bytes),
-	REAL(sendfile64)(to, from, off, bytes), to, -1, bytes)
 COPIES(copy_file_range, "copy_file_range",
 	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
 	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to, place(to_off), bytes)
+
+HOST_ALIAS(sendfile64, sendfile);
 
 /* ---- The file's size ------------------------------------------------------------------------------ */
 
@@ -390,44 +388,37 @@ static bool resizes(struct recorded *r, int fd, uint64_t size, const struct host
 	}
 
 RESIZES(ftruncate, (int fd, off_t bytes), fd, (uint64_t)bytes, REAL(ftruncate)(fd, bytes))
-RESIZES(ftruncate64, (int fd, off64_t bytes), fd, (uint64_t)bytes, REAL(ftruncate64)(fd, bytes))
 RESIZES(posix_fallocate, (int fd, off_t off, off_t n), fd, UINT64_MAX, REAL(posix_fallocate)(fd, off, n))
-RESIZES(posix_fallocate64, (int fd, off64_t off, off64_t n), fd, UINT64_MAX,
-	REAL(posix_fallocate64)(fd, off, n))
+
+HOST_ALIAS(ftruncate64, ftruncate);
+HOST_ALIAS(posix_fallocate64, posix_fallocate);
 
 /* By a descriptor of our own. Of files below a folder alone: others are found by their size. */
-static int truncate_path(const char *path, uint64_t bytes, const struct host_caller *caller)
+HOST_EXPORT int truncate(const char *path, off_t bytes)
 {
-	struct recorded r;
+	if (!host_recording || *host_control->folder == '\0') {
+		return REAL(truncate)(path, bytes);
+	}
+	const struct host_caller caller = HOST_CALLER;
 	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct recorded r;
 
 	if (fd < 0) {
 		return -1;
 	}
-	const bool is_recorded = resizes(&r, fd, bytes, caller);
-	const int error = REAL(ftruncate64)(fd, (off64_t)bytes);
+	const bool is_recorded = resizes(&r, fd, (uint64_t)bytes, &caller);
+	const int error = REAL(ftruncate)(fd, bytes);
 
 	if (is_recorded) {
 		resized(&r, error != 0);
 	}
-	const int after = errno;
+	HOST_KEEPS_ERRNO;
 
 	close(fd);
-	errno = after;
 	return error;
 }
 
-#define TRUNCATES(name, type)                                              \
-	HOST_EXPORT int name(const char *path, type bytes)                 \
-	{                                                                  \
-		if (!host_recording || *host_control->folder == '\0') {    \
-			return REAL(name)(path, bytes);                    \
-		}                                                          \
-		return truncate_path(path, (uint64_t)bytes, &HOST_CALLER); \
-	}
-
-TRUNCATES(truncate, off_t)
-TRUNCATES(truncate64, off64_t)
+HOST_ALIAS(truncate64, truncate);
 
 /* Space is no content; what is removed, or moved, is not followed. */
 static bool removes(int mode)
@@ -435,25 +426,23 @@ static bool removes(int mode)
 	return mode & ~FALLOC_FL_KEEP_SIZE;
 }
 
-#define ALLOCATES(name, arguments)                                             \
-	HOST_EXPORT int name arguments                                         \
-	{                                                                      \
-		const struct host_caller caller = HOST_CALLER;                 \
-		struct recorded r;                                             \
-		const bool is_recorded = resizes(&r, fd, UINT64_MAX, &caller); \
-		const int error = REAL(name)(fd, mode, off, n);                \
-                                                                               \
-		if (is_recorded) {                                             \
-			resized(&r, error != 0);                               \
-		}                                                              \
-		if (error == 0 && removes(mode)) {                             \
-			changed(fd, "fallocate", &caller);                     \
-		}                                                              \
-		return error;                                                  \
-	}
+HOST_EXPORT int fallocate(int fd, int mode, off_t off, off_t n)
+{
+	const struct host_caller caller = HOST_CALLER;
+	struct recorded r;
+	const bool is_recorded = resizes(&r, fd, UINT64_MAX, &caller);
+	const int error = REAL(fallocate)(fd, mode, off, n);
 
-ALLOCATES(fallocate, (int fd, int mode, off_t off, off_t n))
-ALLOCATES(fallocate64, (int fd, int mode, off64_t off, off64_t n))
+	if (is_recorded) {
+		resized(&r, error != 0);
+	}
+	if (error == 0 && removes(mode)) {
+		changed(fd, "fallocate", &caller);
+	}
+	return error;
+}
+
+HOST_ALIAS(fallocate64, fallocate);
 
 /* ---- Syncs ---------------------------------------------------------------------------------------- */
 
