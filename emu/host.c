@@ -273,12 +273,12 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 {
 	uint64_t address = (uint64_t)(uintptr_t)device;
 	const uint8_t *in = from;
-	const int r = check_range(m, device, n);
 	emu_line_id first = EMU_NO_LINE;
 	unsigned skip = 0;
 	bool durable = false;
 
-	if (r == 0 && n) {
+	NVW_TRY(check_range(m, device, n));
+	if (n) {
 		piece_at(m, address, n, &first, &skip);
 		durable = emu_is_persistent(m, first);
 	}
@@ -286,7 +286,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 		settle_nvram(m);
 		record_host_write(m, emu_line_off(m, first) + skip, from, n);
 	}
-	while (r == 0 && n) {
+	while (n) {
 		emu_line_id id;
 		unsigned offset;
 		const uint64_t piece = piece_at(m, address, n, &id, &offset);
@@ -304,10 +304,8 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 		address += piece;
 		n -= piece;
 	}
-	if (r == 0) {
-		emu_spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
-	}
-	return NVW_OR(r, m->error);
+	emu_spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
+	return m->error;
 }
 
 /* ---- Durability, time ------------------------------------------------------------------------ */

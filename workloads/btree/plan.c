@@ -56,12 +56,12 @@ static int make_keys(const struct nvw_options *options, uint64_t seed, struct bt
 		.records = insert ? 0 : p->preload,
 		.column = (unsigned)nvw_option_u64(options, "key-column")};
 	const uint64_t wanted = keys_is_file(source) && !nvw_option_given(options, "count") ? 0 : p->count;
-	int error = keys_make(&keys, wanted, &p->keys, &p->count);
 
-	for (uint64_t i = 0; error == 0 && insert && sequential && i < p->count; i++) {
+	NVW_TRY(keys_make(&keys, wanted, &p->keys, &p->count));
+	for (uint64_t i = 0; insert && sequential && i < p->count; i++) {
 		p->keys[i] += p->preload;
 	}
-	return error;
+	return 0;
 }
 
 static int compare_by_key(const void *a, const void *b, void *keys)

@@ -83,16 +83,12 @@ static bool is_reachable(void *context, nvw_off block, uint64_t bytes)
 int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	struct kv_view v;
-	int error = kv_view_open(pool, &v);
 
-	if (error == 0 && v.words) {
-		error = fill_holes(&v, report);
+	NVW_TRY(kv_view_open(pool, &v));
+	if (v.words) {
+		NVW_TRY(fill_holes(&v, report));
+	} else {
+		NVW_TRY(kv_view_expect_empty(pool));
 	}
-	if (error == 0 && !v.words) {
-		error = kv_view_expect_empty(pool);
-	}
-	if (error == 0) {
-		error = nvw_heap_sweep(pool, is_reachable, &v, report);
-	}
-	return error;
+	return nvw_heap_sweep(pool, is_reachable, &v, report);
 }

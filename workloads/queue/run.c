@@ -223,14 +223,13 @@ int queue_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 	struct queue_rest rest = {.to_do = calloc(p->count, 1),
 		.places = calloc(p->consumers * p->count, sizeof *rest.places),
 		.used = calloc(p->consumers, sizeof *rest.used)};
-	int error = 0;
+	int error;
 
-	if (!rest.to_do || !rest.places || !rest.used) {
+	if (rest.to_do && rest.places && rest.used) {
+		error = go_on(p, machine, acks, operations, &rest);
+	} else {
 		error = nvw_fail(
 			NVW_E_MEMORY, "queue: no memory to go on with %" PRIu64 " messages", p->count);
-	}
-	if (error == 0) {
-		error = go_on(p, machine, acks, operations, &rest);
 	}
 	free(rest.to_do);
 	free(rest.places);

@@ -63,26 +63,26 @@ static int change(const struct queue_view *v, uint64_t ticket, enum queue_phase 
 int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	struct queue_view v;
-	int error = queue_view_open(pool, &v);
 
-	if (error != 0 || v.ring == 0) {
-		return error;
+	NVW_TRY(queue_view_open(pool, &v));
+	if (v.ring == 0) {
+		return 0;
 	}
-	for (uint64_t i = 0; error == 0 && i < v.consumers * v.records; i++) {
+	NVW_FOR(i, v.consumers * v.records) {
 		const uint64_t head =
 			nvw_pool_word(pool, queue_record(v.ledgers, v.records, i / v.records, i % v.records));
 
 		if (head != 0) {
-			error = change(&v, head - 1, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE, report);
+			NVW_TRY(change(&v, head - 1, QUEUE_FULL, QUEUE_CLAIMED, QUEUE_DONE, report));
 		}
 	}
-	for (uint64_t i = 0; error == 0 && i < v.capacity; i++) {
+	NVW_FOR(i, v.capacity) {
 		const struct queue_state s =
 			queue_state_of(nvw_pool_word(pool, queue_slot(v.ring, v.payload, i)));
 
-		error = change(&v, s.ticket, QUEUE_CLAIMED, QUEUE_CLAIMED, QUEUE_FULL, report);
+		NVW_TRY(change(&v, s.ticket, QUEUE_CLAIMED, QUEUE_CLAIMED, QUEUE_FULL, report));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Inspection ----------------------------------------------------------------------------------- */

@@ -68,18 +68,16 @@ static bool mark(void *context, uint64_t stack, nvw_off off, uint64_t node)
 
 static int withdraw(const struct stack_view *v, const bool *is_there, struct nvw_recovery *report)
 {
-	int error = 0;
-
-	for (uint64_t i = 0; error == 0 && i < v->layout.work_items; i++) {
+	NVW_FOR(i, v->layout.work_items) {
 		const nvw_off off = stack_announcement(&v->layout, i);
 		const uint64_t node = (nvw_pool_word(v->pool, off) & UINT32_MAX) - 1;
 
 		if (node < v->layout.nodes && is_there[node]) {
 			report->structure_repairs++;
-			error = nvw_pool_write_word(v->pool, off, 0);
+			NVW_TRY(nvw_pool_write_word(v->pool, off, 0));
 		}
 	}
-	return error;
+	return 0;
 }
 
 int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report)

@@ -221,13 +221,12 @@ int steal_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *
 		.exists = calloc(tasks, sizeof *rest.exists),
 		.is_done = calloc(tasks, sizeof *rest.is_done),
 		.children = operations};
-	int error = 0;
+	int error;
 
-	if (!rest.records || !rest.exists || !rest.is_done) {
-		error = nvw_fail(NVW_E_MEMORY, "steal-log: no memory to go on with %" PRIu64 " tasks", tasks);
-	}
-	if (error == 0) {
+	if (rest.records && rest.exists && rest.is_done) {
 		error = go_on(p, machine, acks, &rest);
+	} else {
+		error = nvw_fail(NVW_E_MEMORY, "steal-log: no memory to go on with %" PRIu64 " tasks", tasks);
 	}
 	free(rest.records);
 	free(rest.exists);

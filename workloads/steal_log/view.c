@@ -58,18 +58,18 @@ static bool is_complete(const struct steal_view *v, uint64_t task, uint64_t stat
 int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	struct steal_view v;
-	int error = steal_view_open(pool, &v);
 
-	for (uint64_t t = 0; error == 0 && v.tasks != 0 && t < steal_task_count(&v.tree); t++) {
+	NVW_TRY(steal_view_open(pool, &v));
+	for (uint64_t t = 0; v.tasks != 0 && t < steal_task_count(&v.tree); t++) {
 		const nvw_off task = steal_task(v.tasks, v.words, t);
 		const uint64_t state = nvw_pool_word(pool, task);
 
 		if ((state & 15) == STEAL_CLAIMED && !is_complete(&v, t, state)) {
 			report->structure_repairs++;
-			error = nvw_pool_write_word(pool, task, STEAL_PRESENT);
+			NVW_TRY(nvw_pool_write_word(pool, task, STEAL_PRESENT));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Inspection ----------------------------------------------------------------------------------- */

@@ -90,29 +90,25 @@ static int redo(const struct tiered_view *v, uint64_t item, uint64_t *ret_end, s
 {
 	uint64_t k = tiered_log_word(v, tiered_applied(&v->layout, item));
 	nvw_off row, value;
-	int error = 0;
 
-	while (error == 0 && tiered_has_record(v, item, k, &row, &value)) {
-		error = write_table(v, row, item + k * v->layout.items + 1);
-		if (error == 0) {
-			error = write_table(v, row + 8, value);
-		}
+	for (; tiered_has_record(v, item, k, &row, &value); k++) {
+		NVW_TRY(write_table(v, row, item + k * v->layout.items + 1));
+		NVW_TRY(write_table(v, row + 8, value));
 		report->structure_repairs++;
-		k++;
 	}
 	*ret_end = k;
-	return error;
+	return 0;
 }
 
 static int recover_log(const struct tiered_view *v, uint64_t item, struct nvw_recovery *report)
 {
 	const nvw_off applied = tiered_applied(&v->layout, item);
 	uint64_t end;
-	int error = redo(v, item, &end, report);
 
 	assert(item < v->layout.items);
-	if (error || end == tiered_log_word(v, applied)) {
-		return error;
+	NVW_TRY(redo(v, item, &end, report));
+	if (end == tiered_log_word(v, applied)) {
+		return 0;
 	}
 	NVW_TRY(nvw_pool_sync(v->table));
 	return nvw_pool_write_word(v->log, applied, end);
@@ -121,12 +117,12 @@ static int recover_log(const struct tiered_view *v, uint64_t item, struct nvw_re
 int tiered_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 {
 	struct tiered_view v;
-	int error = tiered_view_open(pool, &v);
 
-	for (uint64_t item = 0; error == 0 && v.layout.log != 0 && item < v.layout.items; item++) {
-		error = recover_log(&v, item, report);
+	NVW_TRY(tiered_view_open(pool, &v));
+	for (uint64_t item = 0; v.layout.log != 0 && item < v.layout.items; item++) {
+		NVW_TRY(recover_log(&v, item, report));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Inspection ----------------------------------------------------------------------------------- */
