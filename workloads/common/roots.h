@@ -15,6 +15,9 @@ NVW_CHECKED int roots_write(
 NVW_CHECKED int roots_read(
 	struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count);
 
+/* In a check: the roots lead to no sound structure; the message there is by now says why. */
+int roots_broken(const struct nvw_pool *pool, struct nvw_findings *findings);
+
 /* In a check in parts: recovery refuses the pool, with the message there is by now, and the first part says
  * so for all. */
 int roots_refused(const struct nvw_pool *pool, uint64_t part, struct nvw_findings *findings);

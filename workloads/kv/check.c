@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "common/roots.h"
 #include "check.h"
 #include "view.h"
 
@@ -97,8 +98,7 @@ int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, str
 	int error = 0, lost = 0;
 
 	if (kv_view_open(pool, &view) != 0) {
-		return nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT), "%s",
-			nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	c.table = view.table;
 	c.words = view.words;

@@ -109,8 +109,7 @@ int kv_check_table(const struct kv_case *c)
 		if (kv_view_expect_empty(c->pool) == 0) {
 			return 0;
 		}
-		return nvw_violation(c->findings, nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT),
-			"%s", nvw_error_message());
+		return roots_broken(c->pool, c->findings);
 	}
 	if (!c->owed.plan || kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
 		return 0;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/roots.h"
 #include "check.h"
 
 /* The first record of each message. A head that names no message is the record's own part's matter. */
@@ -68,8 +69,7 @@ int queue_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	nvw_off *effects;
 
 	if (queue_view_open(pool, &c.v) != 0) {
-		return nvw_violation(
-			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	NVW_TRY(queue_check_part(&c, 0));
 	if (c.v.ring == 0) {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/roots.h"
 #include "plan.h"
 
 enum { ON_STACK = 1, ANNOUNCED = 2 };
@@ -122,8 +123,7 @@ int stack_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	struct check c = {.plan = acks ? plan : NULL, .acks = acks, .findings = findings};
 
 	if (stack_view_open(pool, &c.v) != 0) {
-		return nvw_violation(
-			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	if (c.v.layout.extent == 0) {
 		if (acks && nvw_acked_count(acks) != 0) {

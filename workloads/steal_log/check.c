@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/roots.h"
 #include "check.h"
 
 /* (6): a claim that is left names the record of its task. */
@@ -74,8 +75,7 @@ int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	nvw_off *records;
 
 	if (steal_view_open(pool, &c.v) != 0) {
-		return nvw_violation(
-			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	NVW_TRY(steal_check_part(&c, 0));
 	if (c.v.tasks == 0) {

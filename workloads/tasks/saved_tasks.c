@@ -401,8 +401,7 @@ static int saved_check(
 	int verdict = 0, lost = 0;
 
 	if (open_saved(pool, &p, &area, &s) != 0) {
-		return nvw_violation(
-			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	if (s.number != 0) {
 		verdict = check_point(&p, &s, area, findings);

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "common/roots.h"
 #include "check.h"
 
 /* (3) */
@@ -29,8 +30,7 @@ int tiered_check(
 	int result = 0;
 
 	if (tiered_view_open(pool, &c.v) != 0) {
-		return nvw_violation(
-			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
+		return roots_broken(pool, findings);
 	}
 	NVW_TRY(tiered_check_part(&c, 0));
 	if (c.v.layout.log == 0) {
