@@ -11,6 +11,7 @@
 #include "internal.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/search.h"
 
 enum { CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
 
@@ -33,14 +34,11 @@ uint32_t race_row_take(struct nvw_machine *m, struct nvw_rows *rows)
 
 /* ---- Cells and their accesses ---------------------------------------------------------------- */
 
-static void put_cell(struct emu_races *r, uint32_t i)
+/* The place of the key's cell in the table, or where it belongs. */
+static uint32_t *place_of(const struct emu_races *r, uint64_t key)
 {
-	uint32_t slot = race_hash(cell_at(r, i)->key) & r->table_mask;
-
-	while (r->table[slot]) {
-		slot = (slot + 1) & r->table_mask;
-	}
-	r->table[slot] = i;
+	return &r->table[NVW_PROBE(i, race_hash(key), r->table_mask + 1,
+		r->table[i] == 0 || cell_at(r, r->table[i])->key == key)];
 }
 
 static bool grow_table(struct emu_races *r)
@@ -55,7 +53,7 @@ static bool grow_table(struct emu_races *r)
 	r->table = table;
 	r->table_mask = size - 1;
 	for (uint32_t i = 1; i <= r->cells.count; i++) {
-		put_cell(r, i);
+		*place_of(r, cell_at(r, i)->key) = i;
 	}
 	return true;
 }
@@ -63,12 +61,11 @@ static bool grow_table(struct emu_races *r)
 struct cell *race_cell_for(struct nvw_machine *m, uint64_t key)
 {
 	struct emu_races *const r = m->races;
-	uint32_t slot, i;
+	const uint32_t known = *place_of(r, key);
+	uint32_t i;
 
-	for (slot = race_hash(key) & r->table_mask; r->table[slot]; slot = (slot + 1) & r->table_mask) {
-		if (cell_at(r, r->table[slot])->key == key) {
-			return cell_at(r, r->table[slot]);
-		}
+	if (known) {
+		return cell_at(r, known);
 	}
 	if (2 * r->cells.count > r->table_mask && !grow_table(r)) {
 		race_out_of_memory(m);
@@ -81,7 +78,7 @@ struct cell *race_cell_for(struct nvw_machine *m, uint64_t key)
 	cell_at(r, i)->key = key;
 	cell_at(r, i)->number = i;
 	cell_at(r, i)->prune_at = PRUNE_MIN;
-	put_cell(r, i);
+	*place_of(r, key) = i;
 	return cell_at(r, i);
 }
 
