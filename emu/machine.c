@@ -85,22 +85,6 @@ static int settle_acquires(struct nvw_machine *m)
 		names, m->protocol->name);
 }
 
-/* The cache for stores, if the level has one apart. */
-static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
-	const struct emu_cache_config *config, struct emu_cache **ret_stores)
-{
-	struct emu_cache_config own = *config;
-
-	*ret_stores = read;
-	if (!config->split) {
-		return 0;
-	}
-	*ret_stores = write;
-	own.size = config->write_size;
-	own.ways = config->write_ways;
-	return emu_cache_init(write, &own);
-}
-
 /* The part of a hit's latency that a miss does not take: it only looks up the tags. */
 static emu_time spared(const struct emu_cache_config *config)
 {
@@ -138,14 +122,12 @@ static int caches_init(struct nvw_machine *m)
 		struct emu_cu *const cu = &m->cus[i];
 
 		cu->id = i;
-		NVW_TRY(emu_cache_init(&cu->l1, &m->config.l1));
-		NVW_TRY(write_cache_init(&cu->write, &cu->l1, &m->config.l1, &cu->stores));
+		NVW_TRY(emu_caches_init(&cu->l1, &cu->write, &m->config.l1, &cu->stores));
 		cu->l1.registered_last = is_registered_last(m, m->config.l1.replacement);
 		NVW_TRY(emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo));
 		NVW_TRY(emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo));
 	}
-	NVW_TRY(emu_cache_init(&m->l2.cache, &m->config.l2));
-	NVW_TRY(write_cache_init(&m->l2.write, &m->l2.cache, &m->config.l2, &m->l2.stores));
+	NVW_TRY(emu_caches_init(&m->l2.cache, &m->l2.write, &m->config.l2, &m->l2.stores));
 	m->l2.cache.registered_last = is_registered_last(m, m->config.l2.replacement);
 	NVW_TRY(emu_l3_init(m));
 	NVW_TRY(coh_directory_init(m));

@@ -78,6 +78,22 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	return 0;
 }
 
+int emu_caches_init(struct emu_cache *cache, struct emu_cache *write, const struct emu_cache_config *config,
+	struct emu_cache **ret_stores)
+{
+	struct emu_cache_config own = *config;
+
+	NVW_TRY(emu_cache_init(cache, config));
+	*ret_stores = cache;
+	if (config->split != 1) {
+		return 0;
+	}
+	*ret_stores = write;
+	own.size = config->write_size;
+	own.ways = config->write_ways;
+	return emu_cache_init(write, &own);
+}
+
 void emu_cache_finish(struct emu_cache *cache)
 {
 	nvw__zeroed_free(cache->memory, cache->bytes);

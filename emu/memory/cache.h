@@ -47,6 +47,9 @@ struct emu_fifo {
 };
 
 int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config);
+/* A level's cache and, if the level has one apart for stores, that one; *ret_stores is what stores go to. */
+int emu_caches_init(struct emu_cache *cache, struct emu_cache *write, const struct emu_cache_config *config,
+	struct emu_cache **ret_stores);
 void emu_cache_finish(struct emu_cache *cache);
 /* Returns the line and makes it the most recently used, or NULL. */
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id);

@@ -13,6 +13,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/zeroed.h"
 #include "../time/booking.h"
 #include "device_memory.h"
 #include "../machine.h"
@@ -49,13 +50,6 @@ static int map(uint64_t bytes, int protection, const char *what, char **ret_base
 		(unsigned long long)bytes, what);
 	*ret_base = base;
 	return 0;
-}
-
-static void unmap(char *base, uint64_t bytes)
-{
-	if (base) {
-		munmap(base, bytes);
-	}
 }
 
 void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes)
@@ -233,11 +227,11 @@ void emu_devices_finish(struct nvw_machine *m)
 		free(d->channels.begun);
 		free(d->channels.turn);
 		if (d->is_dram) {
-			unmap(d->base, d->bytes);
-			unmap(d->behind, d->bytes);
+			nvw__unmap(d->base, d->bytes);
+			nvw__unmap(d->behind, d->bytes);
 		}
 	}
-	unmap(m->nvram_base, nvw_pool_run_bytes(m->pool));
+	nvw__unmap(m->nvram_base, nvw_pool_run_bytes(m->pool));
 }
 
 /* On a DRAM-only machine the pools' range is DRAM too: with as many channels as the machine that it is

@@ -208,21 +208,14 @@ int emu_l3_init(struct nvw_machine *m)
 {
 	struct emu_l3 *const l3 = &m->l3;
 	const struct emu_cache_config *const config = &m->config.l3;
-	struct emu_cache_config own = *config;
 
 	if (!config->size) {
 		return 0;
 	}
-	own.size = config->write_size;
-	own.ways = config->write_ways;
 	l3->banks = (uint32_t)m->config.l3_banks;
 	l3->bank = calloc(l3->banks, sizeof *l3->bank);
-	l3->stores = config->split == 1 ? &l3->write : &l3->cache;
 	NVW_ALLOCATED(l3->bank, "no memory for an L3");
-	NVW_TRY(emu_cache_init(&l3->cache, config));
-	if (config->split == 1) {
-		NVW_TRY(emu_cache_init(&l3->write, &own));
-	}
+	NVW_TRY(emu_caches_init(&l3->cache, &l3->write, config, &l3->stores));
 	return emu_fifo_init(&l3->sfifo, (uint32_t)config->sfifo);
 }
 
