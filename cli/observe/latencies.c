@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Histograms of latencies: 64 buckets of equal width for each power of two, so that a percentile is wrong by
- * 1/64 at most, and never too low.
- */
+/* Histograms of latencies. See latencies.h. */
 #include "latencies.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bounds.h"
 #include "core/each.h"
+#include "core/histogram.h"
 #include "core/invariant.h"
 #include "core/print.h"
-
-enum { STEPS = 64, STEP_BITS = 6, POWERS = 64 - STEP_BITS };
 
 enum which { LOAD, STORE, ATOMIC, BARRIER_WG, BARRIER_KR, PERSIST_WI, PERSIST_WG, PERSIST_KR, WHICH };
 
@@ -30,15 +25,10 @@ static const struct {
 	[PERSIST_KR] = {"persist_barrier_kr", "kernel persist barriers, from the first arrival on"},
 };
 
-struct histogram {
-	uint64_t count, longest;
-	uint64_t bucket[(POWERS + 1) * STEPS];
-};
-
 struct cli_latencies {
 	const char *const *operations; /* names; NULL: none */
 	unsigned operation_count;
-	struct histogram of[]; /* WHICH, then all operations, then those of each name */
+	struct nvw_histogram of[]; /* WHICH, then all operations, then those of each name */
 };
 
 static unsigned count_names(const char *const *names)
@@ -66,47 +56,6 @@ int cli_latencies_create(const char *const *operations, struct cli_latencies **r
 void cli_latencies_free(struct cli_latencies *l)
 {
 	free(l);
-}
-
-/* ---- Buckets ------------------------------------------------------------------------------------- */
-
-static unsigned bucket_of(uint64_t ps)
-{
-	if (ps < STEPS) {
-		return (unsigned)ps;
-	}
-	const unsigned power = 64 - STEP_BITS - (unsigned)__builtin_clzll(ps);
-
-	return power * STEPS + (unsigned)(ps >> (power - 1) & (STEPS - 1));
-}
-
-/* The longest latency in the bucket. */
-static uint64_t end_of(unsigned bucket)
-{
-	const unsigned power = bucket / STEPS;
-	const uint64_t step = bucket % STEPS;
-
-	NVW_INVARIANT(bucket < (POWERS + 1) * STEPS);
-	if (power == 0) {
-		return step;
-	}
-	return ((STEPS + step + 1) << (power - 1)) - 1;
-}
-
-/* The latency that so many of 1,000 do not exceed. */
-static uint64_t percentile(const struct histogram *h, unsigned per_mille)
-{
-	const uint64_t rank = (h->count * per_mille + 999) / 1000;
-	uint64_t seen = 0;
-
-	NVW_INVARIANT(per_mille <= 1000);
-	NVW_FOR(i, NVW_COUNT(h->bucket)) {
-		seen += h->bucket[i];
-		if (seen >= rank) {
-			return nvw_min(end_of(i), h->longest);
-		}
-	}
-	return h->longest;
 }
 
 /* ---- Sights -------------------------------------------------------------------------------------- */
@@ -145,29 +94,19 @@ static enum which which_of(const struct emu_sight *s)
 	}
 }
 
-static void count_latency(struct histogram *h, uint64_t ps)
-{
-	NVW_DEEP_INVARIANT(bucket_of(ps) < NVW_COUNT(h->bucket));
-	h->count++;
-	if (ps > h->longest) {
-		h->longest = ps;
-	}
-	h->bucket[bucket_of(ps)]++;
-}
-
 void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
 {
 	const enum which which = which_of(s);
 
 	NVW_INVARIANT(s->from <= s->to);
 	if (which != WHICH) {
-		count_latency(&l->of[which], s->to - s->from);
+		nvw_histogram_add(&l->of[which], s->to - s->from);
 	}
 	if (s->kind == EMU_SIGHT_OPERATION) {
-		count_latency(&l->of[WHICH], s->to - s->from);
+		nvw_histogram_add(&l->of[WHICH], s->to - s->from);
 	}
 	if (s->kind == EMU_SIGHT_OPERATION && s->number < l->operation_count) {
-		count_latency(&l->of[WHICH + 1 + s->number], s->to - s->from);
+		nvw_histogram_add(&l->of[WHICH + 1 + s->number], s->to - s->from);
 	}
 }
 
@@ -183,17 +122,18 @@ static int describe_one(struct nvw_description *d, const char *of, const char *e
 	return nvw_describe_u64(d, name, value, strcmp(end, "count") ? "ps" : "count", text);
 }
 
-static int describe(struct nvw_description *d, const struct histogram *h, const char *of, const char *kind)
+static int describe(
+	struct nvw_description *d, const struct nvw_histogram *h, const char *of, const char *kind)
 {
 	NVW_INVARIANT(h->count > 0);
-	NVW_TRY(describe_one(d, of, "p50", percentile(h, 500), "half of the", kind));
-	NVW_TRY(describe_one(d, of, "p99", percentile(h, 990), "99 % of the", kind));
-	NVW_TRY(describe_one(d, of, "p999", percentile(h, 999), "99.9 % of the", kind));
+	NVW_TRY(describe_one(d, of, "p50", nvw_histogram_quantile(h, 500), "half of the", kind));
+	NVW_TRY(describe_one(d, of, "p99", nvw_histogram_quantile(h, 990), "99 % of the", kind));
+	NVW_TRY(describe_one(d, of, "p999", nvw_histogram_quantile(h, 999), "99.9 % of the", kind));
 	return describe_one(d, of, "max", h->longest, "the longest of the", kind);
 }
 
 /* name NULL: of all names. */
-static int describe_operation(struct nvw_description *d, const struct histogram *h, const char *name)
+static int describe_operation(struct nvw_description *d, const struct nvw_histogram *h, const char *name)
 {
 	char of[64] = "operation", kind[64] = "operations of the structure, from beginning to end";
 

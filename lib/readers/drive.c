@@ -2,9 +2,9 @@
 /* Driving host readers. See drive.h. */
 #include "readers/drive.h"
 
-#include "core/bounds.h"
 #include "core/clock.h"
 #include "core/each.h"
+#include "core/histogram.h"
 #include "core/invariant.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 #include <nvw/random.h>
 
-enum { SCAN_KEYS = 16, FAULT_TEXT = 200, STEPS = 32, BUCKETS = STEPS * 60 };
+enum { SCAN_KEYS = 16, FAULT_TEXT = 200 };
 
 /* ---- Observations ---------------------------------------------------------------------------- */
 
@@ -148,68 +148,6 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 	return error;
 }
 
-/* ---- Latencies ------------------------------------------------------------------------------- */
-
-/* 32 steps per power of two: within 3 %. */
-struct histogram {
-	uint64_t count, max;
-	uint64_t bucket[BUCKETS];
-};
-
-static unsigned bucket_of(uint64_t ns)
-{
-	unsigned exponent;
-
-	if (ns < 2 * STEPS) {
-		return (unsigned)ns;
-	}
-	exponent = 58 - (unsigned)__builtin_clzll(ns); /* ns >> exponent is STEPS to 2 STEPS - 1 */
-	return STEPS * exponent + (unsigned)(ns >> exponent);
-}
-
-/* The longest time in a bucket. */
-static uint64_t bucket_ns(unsigned bucket)
-{
-	NVW_INVARIANT(bucket < BUCKETS);
-	if (bucket < 2 * STEPS) {
-		return bucket;
-	}
-	return ((uint64_t)(bucket % STEPS + STEPS + 1) << (bucket / STEPS - 1)) - 1;
-}
-
-static void histogram_add(struct histogram *h, uint64_t ns)
-{
-	h->count++;
-	h->max = nvw_max(h->max, ns);
-	NVW_INVARIANT(bucket_of(ns) < BUCKETS);
-	h->bucket[bucket_of(ns)]++;
-}
-
-static void histogram_merge(struct histogram *to, const struct histogram *from)
-{
-	to->count += from->count;
-	to->max = nvw_max(to->max, from->max);
-	NVW_FOR(i, BUCKETS) {
-		to->bucket[i] += from->bucket[i];
-	}
-}
-
-/* The time that of_1000 of 1000 reads do not exceed. */
-static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
-{
-	const uint64_t rank = (h->count * of_1000 + 999) / 1000;
-	uint64_t before = 0;
-
-	NVW_INVARIANT(of_1000 <= 1000);
-	NVW_FOR(i, BUCKETS) {
-		before += h->bucket[i];
-		if (h->count && before >= rank) {
-			return nvw_min(bucket_ns(i), h->max);
-		}
-	}
-	return 0;
-}
-
 /* ---- A reader -------------------------------------------------------------------------------- */
 
 struct reader {
@@ -217,7 +155,7 @@ struct reader {
 	pthread_t thread;
 	unsigned index;
 	struct nvw_random random;
-	struct histogram lookups, scans;
+	struct nvw_histogram lookups, scans;
 	uint64_t pairs; /* pairs found by scans */
 };
 
@@ -297,7 +235,7 @@ static bool look_up(struct reader *r, uint64_t number, struct nvw_sighting *ret)
 	nvw_reader_enter(d->readers);
 	error = d->workload->serving->lookup(d->plan, number, ret);
 	nvw_reader_leave(d->readers);
-	histogram_add(&r->lookups, nvw__now_ns() - began);
+	nvw_histogram_add(&r->lookups, nvw__now_ns() - began);
 	if (error) {
 		fault(r, nvw_error_message());
 		return false;
@@ -361,7 +299,7 @@ static void scan(struct reader *r, uint64_t number)
 	nvw_reader_enter(d->readers);
 	error = d->workload->serving->scan(d->plan, number, SCAN_KEYS, found, &count);
 	nvw_reader_leave(d->readers);
-	histogram_add(&r->scans, nvw__now_ns() - began);
+	nvw_histogram_add(&r->scans, nvw__now_ns() - began);
 	if (error) {
 		fault(r, nvw_error_message());
 		return;
@@ -491,7 +429,7 @@ static double a_second(uint64_t count, double seconds)
 }
 
 static int describe_kind(
-	const struct histogram *h, const char *kind, double seconds, struct nvw_description *description)
+	const struct nvw_histogram *h, const char *kind, double seconds, struct nvw_description *description)
 {
 	static const struct {
 		const char *name, *meaning;
@@ -508,8 +446,8 @@ static int describe_kind(
 		description, name, a_second(h->count, seconds), "1/s", "of these a second of real time"));
 	NVW_EACH(quantile, quantiles, NVW_COUNT(quantiles)) {
 		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantile->name);
-		NVW_TRY(nvw_describe_u64(description, name, histogram_quantile(h, quantile->of_1000), "ns",
-			quantile->meaning));
+		NVW_TRY(nvw_describe_u64(description, name, nvw_histogram_quantile(h, quantile->of_1000),
+			"ns", quantile->meaning));
 	}
 	return 0;
 }
@@ -550,12 +488,12 @@ static int describe_counts(
 static int describe_reads(const struct nvw__drive *d, const char *kind, size_t offset, double seconds,
 	struct nvw_description *description)
 {
-	struct histogram *const all = calloc(1, sizeof *all);
+	struct nvw_histogram *const all = calloc(1, sizeof *all);
 	int error;
 
 	NVW_ALLOCATED(all, "no memory for the readers' latencies");
 	NVW_EACH(reader, d->reader, d->sightings->readers) {
-		histogram_merge(all, (const void *)((const char *)reader + offset));
+		nvw_histogram_merge(all, (const void *)((const char *)reader + offset));
 	}
 	error = describe_kind(all, kind, seconds, description);
 	free(all);
