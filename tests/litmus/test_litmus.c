@@ -13,7 +13,9 @@
 
 static struct litmus_report report;
 
-static const struct litmus_report *run_text(const char *text, const struct litmus_options *options)
+static const struct litmus_options under_vi = {.protocol = "vi"};
+
+static void run_text(const char *text, const struct litmus_options *options)
 {
 	struct litmus_list list = {0};
 	static struct litmus_test test;
@@ -22,7 +24,12 @@ static const struct litmus_report *run_text(const char *text, const struct litmu
 	test = list.test[0];
 	litmus_list_free(&list);
 	assert_ok(litmus_run_visibility(&test, options, &report));
-	return &report;
+}
+
+/* The threads, and an outcome that is allowed, under no model. */
+static void run_program(const char *threads, const char *outcome, const struct litmus_options *options)
+{
+	run_text(formatted("test t\nmodel none\n%s\noutcome %s\nverdict allowed", threads, outcome), options);
 }
 
 /*
@@ -52,12 +59,9 @@ static unsigned failures(
 /* Two operations of two threads are in 6 orders, three of one and two of another in 10. */
 TEST(every_order_of_the_operations_is_run_once)
 {
-	const struct litmus_options options = {.protocol = "vi"};
-
-	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; "
-		 "R(plain) r1<-x}\noutcome x==1\n"
-		 "verdict allowed",
-		&options);
+	run_program("P0@wg0{W(plain) x=1; R(plain) r0<-x} || "
+		    "P1@wg1{R(plain) r0<-x; R(plain) r1<-x}",
+		"x==1", &under_vi);
 	assert_true(report.is_exhaustive);
 	assert_true(report.situations >= 8);
 	/*
@@ -65,10 +69,9 @@ TEST(every_order_of_the_operations_is_run_once)
 	 * orders.
 	 */
 	assert_int_equal(report.schedules, 6 * report.situations);
-	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || "
-		 "P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
-		 "outcome x==1\nverdict allowed",
-		&options);
+	run_program("P0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || "
+		    "P1@wg0{R(plain) r0<-x; R(plain) r1<-x}",
+		"x==1", &under_vi);
 	assert_int_equal(report.schedules, 10 * report.situations);
 }
 
@@ -76,10 +79,9 @@ TEST(a_budget_that_does_not_suffice_samples_and_says_so)
 {
 	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
 
-	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; "
-		 "R(plain) r1<-x}\noutcome x==1\n"
-		 "verdict allowed",
-		&options);
+	run_program("P0@wg0{W(plain) x=1; R(plain) r0<-x} || "
+		    "P1@wg1{R(plain) r0<-x; R(plain) r1<-x}",
+		"x==1", &options);
 	assert_false(report.is_exhaustive);
 	assert_int_equal(report.schedules, 5 * report.situations);
 }
@@ -87,17 +89,13 @@ TEST(a_budget_that_does_not_suffice_samples_and_says_so)
 /* What the search over orders does not vary, situations do. */
 TEST(situations_share_lines_fill_caches_and_warm_them)
 {
-	const struct litmus_options options = {.protocol = "vi"};
 	struct litmus_situation s;
 	struct emu_config config;
 	unsigned apart = 0, shared = 0, small = 0, warm = 0, one_cu = 0, draining = 0;
 
-	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1} || P1@wg1{W(plain) y=1}\noutcome x==1\n"
-		 "verdict allowed",
-		&options);
+	run_program("P0@wg0{W(plain) x=1} || P1@wg1{W(plain) y=1}", "x==1", &under_vi);
 	for (unsigned i = 0; litmus_situation(report.test, i, 1, &s); i++) {
-		assert_ok(
-			litmus_machine(report.test, &s, &(struct litmus_options){.protocol = "vi"}, &config));
+		assert_ok(litmus_machine(report.test, &s, &under_vi, &config));
 		apart += litmus_variable_offset(&s, 1) == 64;
 		shared += litmus_variable_offset(&s, 1) == 8;
 		small += config.l1.size <= 2 * 64 && config.l2.size <= 4 * 64;
@@ -114,13 +112,11 @@ TEST(situations_share_lines_fill_caches_and_warm_them)
  */
 TEST(outcomes_are_counted_by_final_state)
 {
-	const struct litmus_options options = {.protocol = "vi"};
 	uint64_t all = 0;
 
-	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) "
-		 "r0<-x}\n"
-		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed",
-		&options);
+	run_program("P0@wg0{W(plain) x=1; R(plain) r0<-y} || "
+		    "P1@wg1{W(plain) y=1; R(plain) r0<-x}",
+		"0:r0==0 && 1:r0==0", &under_vi);
 	assert_int_equal(report.outcome_count, 4);
 	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
 	assert_true(report.outcome[0].holds);
@@ -134,11 +130,7 @@ TEST(outcomes_are_counted_by_final_state)
 
 TEST(a_barrier_that_somebody_misses_does_not_end)
 {
-	const struct litmus_options options = {.protocol = "vi"};
-
-	run_text("test t\nmodel none\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome "
-		 "x==1\nverdict allowed",
-		&options);
+	run_program("P0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}", "x==1", &under_vi);
 	assert_int_equal(report.unfinished, report.schedules);
 	assert_int_equal(report.seen, 0);
 }
@@ -147,13 +139,12 @@ TEST(the_same_seed_gives_the_same_report)
 {
 	static struct litmus_report first;
 	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
-	const char *const text =
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) "
-		"r0<-z; R(plain) r1<-y;"
-		" R(plain) r2<-x}\noutcome x==1\nverdict allowed";
+	const char *const threads = "P0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || "
+				    "P1@wg1{R(plain) r0<-z; R(plain) r1<-y; R(plain) r2<-x}";
 
-	first = *run_text(text, &options);
-	run_text(text, &options);
+	run_program(threads, "x==1", &options);
+	first = report;
+	run_program(threads, "x==1", &options);
 	assert_memory_equal(&first, &report, sizeof first);
 }
 
@@ -335,13 +326,11 @@ TEST(a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart)
 	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
 
 	NVW_EACH(one, said, 2) {
-		char text[256];
-
-		snprintf(text, sizeof text,
-			"test t\nmodel x86-TSO\nP0@wg0{W(plain) x=1; W(plain) y=1} || P1@wg1{R(plain) r0<-y;"
-			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict %s",
-			(*one)[0]);
-		run_text(text, &options);
+		run_text(formatted("test t\nmodel x86-TSO\nP0@wg0{W(plain) x=1; W(plain) y=1} || "
+				   "P1@wg1{R(plain) r0<-y; R(plain) r1<-x}\n"
+				   "outcome 1:r0==1 && 1:r1==0\nverdict %s",
+				 (*one)[0]),
+			&options);
 		assert_string_equal(litmus_report_verdict(&report), (*one)[1]);
 		assert_false(litmus_has_failed(&report));
 	}
@@ -361,37 +350,26 @@ TEST(a_barrier_with_device_scope_orders_memory_beyond_its_work_group)
 	const struct litmus_options options = {.protocol = "vi", .stop_when_seen = true};
 
 	for_each(row, table) {
-		char text[256];
-
-		snprintf(text, sizeof text,
-			"test t\nmodel none\nP0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || P1@wg1{R(acq.dev) "
-			"r0<-y;"
-			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict allowed",
-			row->barrier);
-		run_text(text, &options);
+		run_program(formatted("P0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || "
+				      "P1@wg1{R(acq.dev) r0<-y; R(plain) r1<-x}",
+				    row->barrier),
+			"1:r0==1 && 1:r1==0", &options);
 		assert_int_equal(report.seen != 0, row->is_seen);
 	}
 }
 
 TEST(an_operation_is_carried_out_only_if_all_conditions_hold)
 {
-	const struct litmus_options options = {.protocol = "vi"};
-
-	run_text("test t\nmodel none\nP0@wg0{MOV r6=0; MOV r8=1; [r6==0 && r8==1] W(plain) x=1; [r6==0 && "
-		 "r8==0] W(plain) x=2;"
-		 " [r6==1 && r8==1] W(plain) x=3}\noutcome x==1\nverdict allowed",
-		&options);
+	run_program("P0@wg0{MOV r6=0; MOV r8=1; [r6==0 && r8==1] W(plain) x=1; "
+		    "[r6==0 && r8==0] W(plain) x=2; [r6==1 && r8==1] W(plain) x=3}",
+		"x==1", &under_vi);
 	assert_int_equal(report.outcome_count, 1);
 	assert_int_equal(report.seen, report.schedules);
 }
 
 TEST(a_thread_without_operations_does_nothing)
 {
-	const struct litmus_options options = {.protocol = "vi"};
-
-	run_text("test t\nmodel none\nP0@wg0{} || P1@wg0{W(plain) x=1} || P2@wg1{ }\noutcome x==1\nverdict "
-		 "allowed",
-		&options);
+	run_program("P0@wg0{} || P1@wg0{W(plain) x=1} || P2@wg1{ }", "x==1", &under_vi);
 	assert_int_equal(report.seen, report.schedules);
 	assert_int_equal(report.unfinished, 0);
 }
