@@ -78,6 +78,12 @@ void clean(void)
 	run("rm -rf -- *");
 }
 
+int clean_folder(void **state)
+{
+	clean();
+	return 0;
+}
+
 int shell_begin(const char *const *variables)
 {
 	return shell_begin_in("/tmp", variables);

@@ -29,8 +29,9 @@ bool printed(const char *text);
 /* The path of a file there, as formatted() makes it. */
 const char *in_dir(const char *name);
 void write_text(const char *name, const char *text);
-/* Takes everything out of the folder, but for hidden files. */
+/* Takes everything out of the folder, but for hidden files. The second is for GROUP(). */
 void clean(void);
+int clean_folder(void **state);
 
 /* Makes the folder, in /tmp or elsewhere. -1: there is none, or one of these is not in the environment;
  * NULL ends. */
@@ -39,12 +40,12 @@ int shell_begin_in(const char *folder, const char *const *variables);
 /* Takes the folder away; not 0: something hidden is left there. */
 int shell_end(void **state);
 
-/* The tests of a program have the folder, the command and what else they name. */
+/* The tests of a program have the folder, empty for each of them, the command and what else they name. */
 #define GROUP_IN_FOLDER(...)                                                              \
 	static int begin_in_folder(void **state)                                          \
 	{                                                                                 \
 		return shell_begin((const char *const[]){"NVWAVE", ##__VA_ARGS__, NULL}); \
 	}                                                                                 \
-	GROUP(begin_in_folder, shell_end)
+	GROUP(begin_in_folder, shell_end, .each = clean_folder)
 
 #endif

@@ -92,6 +92,9 @@ int run_every_test(void)
 	qsort(order, n, sizeof *order, by_line);
 	NVW_FOR(i, n) {
 		units[i] = order[i]->unit;
+		if (units[i].setup_func == NULL) {
+			units[i].setup_func = test_group.each;
+		}
 	}
 	const int failed = _cmocka_run_group_tests("tests", units, n, test_group.begin, test_group.end);
 

@@ -73,12 +73,13 @@ const char *shared_data(const char *name);
 	static int name(void *context, struct ct_image *image, const struct nvw_acks *acks, \
 		struct nvw_findings *findings, volatile uint32_t *phase)
 
-/* What runs before all tests of the program, and after them. */
+/* What runs before all tests of the program, after them, and before each that has nothing of its own. */
 struct test_group {
-	CMFixtureFunction begin, end;
+	CMFixtureFunction begin, end, each;
 };
 extern const struct test_group test_group;
-#define GROUP(before, after) const struct test_group test_group = {before, after}
+#define GROUP(before, after, ...) \
+	const struct test_group test_group = {.begin = before, .end = after, ##__VA_ARGS__}
 
 /* All tests of the program; what main() does, unless the program has its own. How many failed. */
 int run_every_test(void);

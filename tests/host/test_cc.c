@@ -355,7 +355,6 @@ TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 {
 	static const char says[] = "stores within a line were not ordered: build with nvwave-cc";
 
-	clean();
 	write_text("early.c", early_source);
 	succeeds("cc -O1 -o plain early.c -lpmem && cp plain early");
 	crash_early(0, "--html=page");
@@ -450,7 +449,6 @@ TEST(kills_are_survived_by_a_right_log)
 
 TEST(flushes_and_fences_count_and_take_time)
 {
-	clean();
 	succeeds("$NVWAVE exec --set nvram.write=2us --advice --report=report --output-format=json -- %s "
 		 "append pool 10",
 		raw_logs[0]);
@@ -470,7 +468,6 @@ TEST(flushes_and_fences_count_and_take_time)
 
 TEST(a_flush_for_nothing_has_its_place)
 {
-	clean();
 	succeeds("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include "
 		 "<unistd.h>\\n"
 		 "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return "
@@ -485,7 +482,6 @@ TEST(a_flush_for_nothing_has_its_place)
 
 TEST(a_program_that_flushes_nothing_is_told)
 {
-	clean();
 	succeeds("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) "
 		 "{\n"
 		 "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
@@ -520,7 +516,6 @@ TEST(what_cannot_be_watched_is_refused)
 		{"cc -c macro.s", "macro.s:2: an instruction in the body of a .macro is not watched", 0},
 	};
 
-	clean();
 	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
 	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > "
 	    "macro.s");
@@ -565,7 +560,6 @@ TEST(it_compiles_as_the_compiler_alone_does)
 		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%rsp),%rax'",
 	};
 
-	clean();
 	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c; "
 	    "echo '.section \".linker-options\",\"e\",@llvm_linker_options' > section.s");
 	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, "
@@ -583,7 +577,6 @@ TEST(it_compiles_as_the_compiler_alone_does)
 
 TEST(make_takes_it_for_a_compiler)
 {
-	clean();
 	run("printf 'int main(void) { return 0; }\\n' > x.c");
 	succeeds("make -s CC=\"$HOST_CC cc\" x && ./x");
 }
@@ -591,7 +584,6 @@ TEST(make_takes_it_for_a_compiler)
 /* Compilers would take our assembler and linker stages for their own. */
 TEST(its_folder_may_be_in_path)
 {
-	clean();
 	run("echo '_Atomic int x; int main(void) { return x++; }' > x.c");
 	succeeds("export PATH=$(dirname $HOST_CC):$PATH; cc -o x x.c && ./x && nvwave-cc cc -o x x.c && ./x");
 	succeeds("! command -v clang || "
@@ -632,4 +624,4 @@ static int end(void **state)
 	return shell_end(state);
 }
 
-GROUP(begin, end);
+GROUP(begin, end, .each = clean_folder);

@@ -32,7 +32,6 @@ TEST(a_right_log_is_consistent_and_each_planted_bug_is_found)
 {
 	static const char *const bugs[] = {"one-drain", "no-flush", "header-first"};
 
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2");
 	succeeds("cp pool before");
 	succeeds("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=pool --check=$HOST_APPEND_LOG");
@@ -58,7 +57,6 @@ TEST(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found)
 		{"index-first", "has an entry that does not count"},
 		{"index-unflushed", "is not in the index"}};
 
-	clean();
 	succeeds("$HOST_INDEXED_LOG pool 2");
 	succeeds("$NVWAVE crash --exec=\"$HOST_INDEXED_LOG pool 6\" --image=pool --check=$HOST_INDEXED_LOG");
 	expect_exhausted();
@@ -82,7 +80,6 @@ TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 {
 	static const char *const bugs[] = {"no-add", "no-tx"};
 
-	clean();
 	succeeds("$HOST_LIST create pool && $HOST_LIST append pool 1");
 	succeeds("$NVWAVE crash --exec=\"$HOST_LIST append pool 1\" --image=pool --check=\"$HOST_LIST "
 		 "check\" --states=%u",
@@ -105,7 +102,6 @@ TEST(a_check_that_names_the_image_judges_the_state)
 {
 	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
 
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2 && ln -s pool link");
 	succeeds("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec $HOST_APPEND_LOG $1\\n' >judge; "
 		 "chmod "
@@ -127,7 +123,6 @@ TEST(a_check_that_names_the_image_judges_the_state)
 
 TEST(what_a_line_held_at_an_event_persists_together)
 {
-	clean();
 	/* The checker is not interposed, and the subject insists on persistent memory. */
 	succeeds("PMEM_IS_PMEM_FORCE=1 $NVWAVE crash --exec=\"$HOST_SUBJECT same-line {}\" --image=pool "
 		 "--check=\"$HOST_SUBJECT "
@@ -139,7 +134,6 @@ TEST(a_recorded_log_is_explored_like_the_run_itself)
 {
 	char first[64], *states;
 
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2 && cp pool copy");
 	exits(1, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 one-drain\" --image=pool "
 		 "--check=$HOST_APPEND_LOG --cures=off");
@@ -154,7 +148,6 @@ TEST(a_recorded_log_is_explored_like_the_run_itself)
 
 TEST(a_killed_program_leaves_states_that_are_checked)
 {
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2 && cp pool before");
 	succeeds("$NVWAVE crash --mode=kill --exec=\"$HOST_APPEND_LOG pool 4\" --image=pool "
 		 "--check=$HOST_APPEND_LOG --states=5");
@@ -173,7 +166,6 @@ TEST(a_killed_program_leaves_states_that_are_checked)
 
 TEST(the_models_differ_where_they_should)
 {
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2");
 	succeeds("$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3 no-flush\" --image=pool "
 		 "--check=$HOST_APPEND_LOG --model=eadr"); /* caches are inside */
@@ -191,7 +183,6 @@ TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 	static const char crash[] =
 		"$NVWAVE crash --exec=\"$HOST_SUBJECT %s {} 3\" --image=pool --check=true --states=50 %s";
 
-	clean();
 	succeeds(crash, "threads", "--html=page");
 	assert_output_has("states of this recorded interleaving of",
 		"other interleavings of the threads may leave other states");
@@ -206,7 +197,6 @@ TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 /* Only the first thread makes a call that is recorded. */
 TEST(threads_that_only_store_are_counted)
 {
-	clean();
 	succeeds("$NVWAVE crash --exec=\"$HOST_SUBJECT stores-apart {}\" --image=pool --check=true "
 		 "--states=50");
 	assert_output_has(" states of this recorded interleaving of 3 threads");
@@ -288,7 +278,6 @@ static const char *possible(const char *log, const char *model)
 
 TEST(an_exported_store_log_is_explored_like_the_record)
 {
-	clean();
 	succeeds("$HOST_INDEXED_LOG pool 2");
 	succeeds("$NVWAVE exec --record=log -- $HOST_INDEXED_LOG pool 4 one-drain");
 	succeeds("$NVWAVE log export log >lines && $NVWAVE log export log --words >words");
@@ -315,7 +304,6 @@ static void crash_with(int status, const char *check)
 
 TEST(every_kind_of_checker_is_asked_about_every_state)
 {
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 2");
 	/* Forked from a server: none of it is left in the environment, and each run is one of its own. */
 	succeeds("printf '#!/bin/sh\\ntest -z \"$LD_PRELOAD$NVWAVE_FORK_SERVER$NVWAVE_FORK_PRELOAD\" -a "
@@ -342,7 +330,6 @@ TEST(every_kind_of_checker_is_asked_about_every_state)
 
 TEST(crash_tests_that_cannot_be_are_refused)
 {
-	clean();
 	succeeds("$HOST_APPEND_LOG pool 1");
 	exits(2, "$NVWAVE crash --exec=\"$HOST_APPEND_LOG pool 3\" --image=other --check=true");
 	assert_output_has("expected other, or {}");

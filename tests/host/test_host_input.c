@@ -19,9 +19,9 @@
 
 /* ---- Running ---------------------------------------------------------------------------------- */
 
-static void start_anew(void)
+static int start_anew(void **state)
 {
-	succeeds("rm -rf -- * && mkdir tmp");
+	return run("rm -rf -- * && mkdir tmp");
 }
 
 static void record(int status, const char *mode, const char *more)
@@ -50,18 +50,14 @@ static uint8_t *read_whole(const char *name, size_t *ret_n)
 	return to;
 }
 
-/*
- * The log on its image must give the file, as far as that goes; all of it from events, or told is how many
- * stores are not.
- */
-static void assert_replays(unsigned unflushed)
+/* The log on its image must give the file, as far as that goes, and all of it from events. */
+static void assert_replays(void)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	size_t image_bytes, file_bytes;
 	uint8_t *const image = read_whole("log.image", &image_bytes), *const now =
 									      read_whole("pool", &file_bytes);
-	unsigned late = 0;
 	int more;
 
 	assert_ok(nvw_log_open("log", &reader));
@@ -69,7 +65,7 @@ static void assert_replays(unsigned unflushed)
 		if (r.kind == NVW_LOG_STORE) {
 			assert_true(r.store.off + 8 <= image_bytes);
 			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
-			late += r.store.work_item == 0;
+			assert_int_not_equal(r.store.work_item, 0);
 		}
 		if (r.kind == NVW_LOG_HOST) {
 			memcpy(image + r.host.off, r.host.data, r.host.bytes);
@@ -79,14 +75,12 @@ static void assert_replays(unsigned unflushed)
 	nvw_log_reader_close(reader);
 	assert_true(file_bytes <= image_bytes);
 	assert_memory_equal(image, now, file_bytes);
-	assert_int_equal(late, unflushed);
 }
 
 /* ---- Programs --------------------------------------------------------------------------------- */
 
 TEST(a_program_is_looked_for_as_exec_does)
 {
-	start_anew();
 	succeeds("mkdir -p a/prog b && ln -s $HOST_APPEND_LOG b/prog && ln -s $HOST_APPEND_LOG here");
 	succeeds("PATH=$PWD/a:$PWD/b:$PATH $NVWAVE exec -- prog pool 1");
 	succeeds("PATH=/nowhere: $NVWAVE exec -- here pool 1");
@@ -97,7 +91,6 @@ TEST(a_program_is_looked_for_as_exec_does)
 
 TEST(what_cannot_be_executed_is_refused)
 {
-	start_anew();
 	exits(2, "printf '#!' >bad && chmod +x bad && $NVWAVE exec -- ./bad");
 	assert_output_has("./bad: cannot be executed");
 	assert_output_lacks("ended with");
@@ -105,7 +98,6 @@ TEST(what_cannot_be_executed_is_refused)
 
 TEST(a_session_in_a_session_is_refused)
 {
-	start_anew();
 	exits(2, "NVWAVE_SESSION=/some/session $NVWAVE exec -- true");
 	assert_output_has("nvwave exec cannot run under nvwave exec");
 }
@@ -124,7 +116,6 @@ TEST(delays_that_would_hold_a_program_for_days_are_refused)
 
 TEST(a_library_that_the_linker_would_not_find_is_refused)
 {
-	start_anew();
 	succeeds("mkdir 'a b' && cp $(dirname $NVWAVE)/../host/libnvwave-pmem.so 'a b'");
 	exits(2, "NVWAVE_PMEM_LIBRARY='a b/libnvwave-pmem.so' $NVWAVE exec -- true");
 	assert_output_has("cannot preload from a path with a space");
@@ -133,7 +124,6 @@ TEST(a_library_that_the_linker_would_not_find_is_refused)
 
 TEST(programs_that_are_executed_by_a_list_are_looked_at)
 {
-	start_anew();
 	succeeds("printf 'int main(void) { return 0; }' >s.c && cc -static -o s s.c && cc -o d s.c");
 	record(0, "list", "./s");
 	assert_output_has("cannot be interposed (static");
@@ -149,24 +139,21 @@ TEST(programs_that_are_executed_by_a_list_are_looked_at)
 
 TEST(a_program_may_forget_its_environment)
 {
-	start_anew();
 	succeeds("mkdir -p tmp && TMPDIR=tmp $NVWAVE exec --delays=off --record=log -- $HOST_ODD forgets "
 		 "pool");
 	assert_output_lacks("note:");
-	assert_replays(0);
+	assert_replays();
 	succeeds("test -z \"$(ls tmp)\"");
 }
 
 TEST(a_program_that_cannot_be_watched_is_told)
 {
-	start_anew();
 	succeeds("$NVWAVE exec -- sh -c \"ulimit -v 20000; exec $HOST_APPEND_LOG pool 1\"");
 	assert_output_has("cannot be watched", "it was not recorded");
 }
 
 TEST(a_folder_that_cannot_be_is_refused)
 {
-	start_anew();
 	exits(2, "TMPDIR=/nowhere $NVWAVE exec -- true");
 	assert_output_has("TMPDIR: /nowhere");
 	exits(2, "ulimit -f 64; TMPDIR=$PWD/tmp $NVWAVE exec -- true");
@@ -176,7 +163,6 @@ TEST(a_folder_that_cannot_be_is_refused)
 
 TEST(a_limit_to_files_ends_the_record_and_not_the_program)
 {
-	start_anew();
 	succeeds("$HOST_APPEND_LOG pool 1");
 	succeeds("$NVWAVE exec --record=log -- sh -c \"ulimit -f 512; exec $HOST_APPEND_LOG pool 1\"");
 	assert_output_has("no space was left for the record");
@@ -194,7 +180,6 @@ static double stat_of(const char *name)
  * come. */
 TEST(a_thread_without_memory_for_its_counters_runs_and_is_told)
 {
-	start_anew();
 	succeeds("$NVWAVE exec -- $HOST_ODD has-threads pool");
 	assert_true(stat_of("pmem.flushes") == 8);
 	assert_output_lacks("not in the counts");
@@ -207,7 +192,6 @@ TEST(a_thread_without_memory_for_its_counters_runs_and_is_told)
 
 TEST(folders_of_killed_runs_are_removed_by_the_next)
 {
-	start_anew();
 	succeeds("mkfifo ready; TMPDIR=$PWD/tmp $NVWAVE exec -- $HOST_ODD waits $PWD/pool >ready 2>&1 & "
 		 "n=$!; head "
 		 "-c 1 ready; kill -9 "
@@ -221,7 +205,7 @@ TEST(a_signal_ends_the_program_and_not_the_report)
 	static const char *const names[] = {"TERM", "HUP"}; /* a shell has its background ignore INT */
 
 	for_each(name, names) {
-		start_anew();
+		start_anew(NULL);
 		exits(2,
 			"mkfifo ready; TMPDIR=$PWD/tmp $NVWAVE exec --record=log -- $HOST_ODD waits pool "
 			">ready "
@@ -229,20 +213,18 @@ TEST(a_signal_ends_the_program_and_not_the_report)
 			"head -c 1 ready; kill -%s $n; wait $n",
 			*name);
 		succeeds("grep 'ended by signal' report && ! ls -d tmp/nvwave*");
-		assert_replays(0);
+		assert_replays();
 	}
 }
 
 TEST(a_reader_that_has_enough_of_the_report_leaves_nothing)
 {
-	start_anew();
 	run("(sleep 0.3; TMPDIR=$PWD/tmp $NVWAVE exec -- true) 2>&1 | true");
 	exits(2, "sleep 0.7; ls -d tmp/nvwave*");
 }
 
 TEST(what_outlives_the_program_is_told)
 {
-	start_anew();
 	succeeds("$NVWAVE exec --record=log -- $HOST_ODD daemon $PWD/pool");
 	assert_output_has("were still running");
 	succeeds("pkill -9 -f \"daemon $PWD/pool\""); /* and was */
@@ -254,7 +236,6 @@ TEST(what_outlives_a_tested_program_is_ended)
 {
 	const char *const name = strrchr(dir, '/') + 1; /* nobody else's */
 
-	start_anew();
 	succeeds("$NVWAVE crash --exec=\"$HOST_ODD daemon {}\" --image=%s --check=true", name);
 	assert_output_has("were still running");
 	succeeds(
@@ -267,45 +248,40 @@ TEST(what_outlives_a_tested_program_is_ended)
 
 TEST(a_file_that_shrinks_does_not_end_the_program)
 {
-	start_anew();
 	record(0, "shrinks", "");
 	assert_output_has("became shorter");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(a_file_that_grows_under_its_mapping_is_recorded)
 {
-	start_anew();
 	record(0, "grows", "");
 	assert_output_lacks("note:");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(a_mapping_is_followed_where_it_goes)
 {
-	start_anew();
 	record(0, "moves", "");
 	assert_output_lacks("note:");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(a_mapping_that_becomes_writable_is_recorded)
 {
-	start_anew();
 	record(0, "later", "");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(a_part_of_a_mapping_that_becomes_writable_is_recorded)
 {
-	start_anew();
 	record(0, "part-later", "nothing");
-	assert_replays(0);
+	assert_replays();
 }
 
 static int crash_of_written(const char *mode, const char *call)
 {
-	start_anew();
+	start_anew(NULL);
 	return run("$NVWAVE crash --exec=\"$HOST_ODD %s {} %s\" --image=pool --check=true --states=20", mode,
 		call);
 }
@@ -327,7 +303,7 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	}
 	assert_int_equal(crash_of_written("written", "ftruncate"), 2);
 	assert_true(printed("UNDECIDED") && printed("odd changes pool by ftruncate() at "));
-	start_anew();
+	start_anew(NULL);
 	record(2, "written", "splice");
 	assert_output_has("UNDECIDED");
 }
@@ -351,23 +327,22 @@ TEST(what_system_calls_write_is_recorded)
 			fail_msg("%s: %.500s", *row, output);
 		}
 	}
-	start_anew();
+	start_anew(NULL);
 	record(0, "written", "pwrite");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(what_is_written_while_nothing_is_mapped_is_no_matter)
 {
 	assert_int_equal(crash_of_written("written", "nothing"), 0);
 	assert_int_equal(crash_of_written("between", "pwrite"), 0);
-	start_anew();
+	start_anew(NULL);
 	record(0, "between", "pwrite");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(a_mapping_that_cannot_be_stored_to_is_not_recorded)
 {
-	start_anew();
 	record(2, "read", "nothing");
 	assert_output_has("mapped no file");
 	exits(2, "$NVWAVE crash --exec='true {}' --image=pool --check=true");
@@ -376,30 +351,26 @@ TEST(a_mapping_that_cannot_be_stored_to_is_not_recorded)
 
 TEST(a_mapping_survives_calls_that_fail)
 {
-	start_anew();
 	record(0, "misaligned", "");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(the_kernel_may_write_into_a_mapping)
 {
-	start_anew();
 	record(0, "reads", "");
-	assert_replays(0);
+	assert_replays();
 }
 
 TEST(the_programs_own_use_of_faults_stays)
 {
-	start_anew();
 	record(0, "segv", "");
-	assert_replays(0);
+	assert_replays();
 }
 
 /* ---- What is written -------------------------------------------------------------------------- */
 
 TEST(a_file_of_the_program_is_never_replaced)
 {
-	start_anew();
 	exits(2, "$NVWAVE exec --record=pool -- $HOST_APPEND_LOG pool 2");
 	assert_output_has("is a file of the program");
 	exits(2, "$NVWAVE exec --record=log -- $HOST_APPEND_LOG log.image 2");
@@ -408,7 +379,6 @@ TEST(a_file_of_the_program_is_never_replaced)
 
 TEST(what_cannot_be_written_is_refused_before_the_run)
 {
-	start_anew();
 	exits(2, "$NVWAVE exec --record=no/log -- touch ran");
 	exits(2, "$NVWAVE exec --report=no/report -- touch ran");
 	exits(2, "ls ran");
@@ -417,7 +387,6 @@ TEST(what_cannot_be_written_is_refused_before_the_run)
 
 TEST(messages_do_not_go_into_the_log)
 {
-	start_anew();
 	exits(2, "$NVWAVE exec --record=log -- $HOST_APPEND_LOG pool 1 <&- >&- 2>&-"); /* no report */
 	succeeds("$NVWAVE log dump log");
 }
@@ -428,7 +397,6 @@ TEST(images_may_have_any_name)
 {
 	static const char *const names[] = {"a b", "a'b", "a;b", "-a", "a(b"};
 
-	start_anew();
 	for_each(name, names) {
 		crash(0, *name, "$HOST_APPEND_LOG {} 1", "");
 	}
@@ -438,7 +406,6 @@ TEST(images_that_are_no_files_are_refused)
 {
 	static const char *const names[] = {"", ".", "/dev/zero", "pipe", "loop"};
 
-	start_anew();
 	succeeds("mkfifo pipe && ln -s loop loop");
 	for_each(name, names) {
 		crash(2, *name, "$HOST_APPEND_LOG {} 1", "");
@@ -463,7 +430,6 @@ TEST(an_image_that_is_replaced_is_told)
 	static const char command[] =
 		"$HOST_APPEND_LOG {} 1; cp {} {}.2; mv {}.2 {}; $HOST_APPEND_LOG {} 1; touch {}.more";
 
-	start_anew();
 	crash(0, "pool", command, "");
 	assert_output_has("only the first is explored");
 	setenv("TMPDIR", "tmp", 1);
@@ -474,7 +440,6 @@ TEST(an_image_that_is_replaced_is_told)
 
 TEST(an_interrupt_ends_a_crash_test_by_kills)
 {
-	start_anew();
 	exits(2, "mkfifo ready; $NVWAVE crash --mode=kill --exec=\"$HOST_ODD waits {}\" --image=pool "
 		 "--check=true >out "
 		 "2>ready & n=$!; "
@@ -494,7 +459,6 @@ static void check_by(int status, const char *checker)
 
 TEST(a_checker_that_is_not_there_is_refused)
 {
-	start_anew();
 	succeeds(": >plain");
 	check_by(2, "no-such-checker");
 	assert_output_has("--check: no-such-checker: expected an executable program");
@@ -504,7 +468,6 @@ TEST(a_checker_that_is_not_there_is_refused)
 
 TEST(a_checker_may_print_much_but_has_to_end)
 {
-	start_anew();
 	succeeds("printf '#!/bin/sh\nset -e\nseq 3000000\n' >talks && chmod +x talks");
 	check_by(0, "./talks");
 	succeeds("printf '#!/bin/sh\nyes\nexit 0\n' >talks");
@@ -515,7 +478,6 @@ TEST(a_checker_may_print_much_but_has_to_end)
 
 TEST(a_checker_reads_nothing_and_leaves_nothing)
 {
-	start_anew();
 	succeeds("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x "
 		 "leaves");
 	succeeds("echo line | $NVWAVE crash --exec=\"$HOST_APPEND_LOG {} 2\" --image=pool --check=./leaves "
@@ -539,4 +501,4 @@ static int end(void **state)
 	return chdir("/") || shell_end(state);
 }
 
-GROUP(begin, end);
+GROUP(begin, end, .each = start_anew);

@@ -10,7 +10,6 @@
 
 TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 {
-	clean();
 	succeeds("$NVWAVE exec --advice --report=report --output-format=json -- $HOST_SUBJECT wastes pool");
 	json_auto_t *o = report();
 	json_t *const advice = json_at(o, "advice");
@@ -30,7 +29,6 @@ TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 
 TEST(a_delay_lasts_at_least_as_long_as_was_asked)
 {
-	clean();
 	succeeds("$NVWAVE exec --set nvram.write=2us --report=report --output-format=json -- $HOST_SUBJECT "
 		 "stress pool 1");
 	json_auto_t *o = report();
@@ -60,7 +58,6 @@ TEST(without_latencies_the_bandwidth_is_left)
 
 TEST(under_eadr_nothing_waits_for_a_flush)
 {
-	clean();
 	succeeds("$NVWAVE exec --set nvram.domain=eadr --report=report --output-format=json -- "
 		 "$HOST_SUBJECT wastes pool");
 	json_auto_t *o = report();
@@ -72,7 +69,6 @@ TEST(under_eadr_nothing_waits_for_a_flush)
 
 TEST(programs_that_cannot_be_interposed_are_refused)
 {
-	clean();
 	exits(2, "$NVWAVE exec -- ./nothing");
 	assert_output_has("expected a program");
 	exits(2, "cp /bin/true t && chmod 4755 t && $NVWAVE exec -- ./t");
@@ -90,7 +86,6 @@ TEST(programs_that_cannot_be_interposed_are_refused)
 
 TEST(a_program_without_libpmem_is_told)
 {
-	clean();
 	succeeds("$NVWAVE exec -- true");
 	assert_output_has("no function of libpmem was called");
 	exits(2, "$NVWAVE exec --record=log -- true");
@@ -99,10 +94,9 @@ TEST(a_program_without_libpmem_is_told)
 
 TEST(nothing_is_left_behind)
 {
-	clean();
 	exits(1, "mkdir t && TMPDIR=t $NVWAVE exec --record=log --report=r -- $HOST_SUBJECT dies pool 9");
 	succeeds("TMPDIR=t $NVWAVE crash --exec=\"$HOST_SUBJECT unflushed {}\" --image=pool --check=true");
 	succeeds("rmdir t");
 }
 
-GROUP(begin, shell_end);
+GROUP(begin, shell_end, .each = clean_folder);

@@ -50,7 +50,6 @@ TEST(each_store_lies_between_begin_and_acknowledgement_of_its_operation)
 	uint64_t open = UINT64_MAX, begun = 0, acknowledged = 0, stores = 0;
 	int more;
 
-	clean();
 	succeeds("$NVWAVE exec --record=log -- $HOST_SKELETON run pool 24");
 	assert_ok(nvw_log_open(in_dir("log"), &reader));
 	while ((more = nvw_log_next(reader, &r)) == 1) {
@@ -99,7 +98,6 @@ TEST(the_header_needs_nothing_and_does_nothing_outside_of_nvwave)
 {
 	unsigned tried = 0;
 
-	clean();
 	write_text("plain.c", plain_program);
 	for_each(compiler, compilers) {
 		if (run("command -v %.*s", (int)strcspn(*compiler, " "), *compiler) != 0) {
@@ -127,7 +125,6 @@ static double reported(const char *name)
  */
 TEST(exec_reports_latencies_and_flushes_of_operations)
 {
-	clean();
 	succeeds("$NVWAVE exec --set nvram.write=50us -- $HOST_SKELETON run pool 24");
 	assert_true(reported("operation.count ") == 24);
 	assert_true(reported("operation.p50 ") >= 49000 && reported("operation.p99 ") >= 49000);
@@ -215,7 +212,6 @@ static const char cpp_program[] =
 
 TEST(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too)
 {
-	clean();
 	write_text("shop.cpp", cpp_program);
 	if (run("command -v c++") != 0) {
 		skip();
@@ -272,7 +268,6 @@ static const char library_source[] =
 
 TEST(a_library_is_told_the_same)
 {
-	clean();
 	write_text("check.c", library_source);
 	succeeds("cc -shared -fPIC -I%s -o check.so check.c", HEADERS);
 	crash(1, "", "--check-lib=./check.so");
@@ -283,7 +278,6 @@ TEST(a_library_is_told_the_same)
 
 TEST(a_right_structure_is_consistent_by_every_oracle)
 {
-	clean();
 	crash_by(0, "", "check");
 	crash_by(0, "", "look");
 	crash(0, "", "--oracle=replay");
@@ -294,7 +288,6 @@ TEST(a_right_structure_is_consistent_by_every_oracle)
 TEST(going_on_finds_what_look_ups_alone_do_not)
 {
 	skip_if_sanitized();
-	clean();
 	crash_by(0, "forgets", "look");
 	/* Others of its states run in circles up to the limit. */
 	crash_states(1, "forgets", "--check=\"$HOST_SKELETON check\" --stop-after=1", 50);
@@ -304,7 +297,6 @@ TEST(going_on_finds_what_look_ups_alone_do_not)
 TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not)
 {
 	skip_if_sanitized();
-	clean();
 	crash(0, "forgets", "--oracle=replay");
 	crash_and_then(1, "forgets", "--oracle=replay --stop-after=1 --save=saved");
 	assert_output_has(" 1  going on after recovery: the program does not terminate: ");
@@ -314,7 +306,6 @@ TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not
 
 TEST(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there)
 {
-	clean();
 	crash_by(1, "", "look\" --and-then=\"echo no room; exit 3;:");
 	assert_output_has("going on after recovery: the program exited with status 3: no room");
 	crash_by(1, "", "look\" --and-then=\"truncate -s 0");
@@ -325,7 +316,6 @@ TEST(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there)
 
 TEST(an_acknowledged_operation_is_named_with_its_store)
 {
-	clean();
 	crash_by(1, "lazy", "look");
 	assert_output_has("    operation 9 (put 0) was acknowledged\n",
 		"is never flushed: ordering it before operation 9 (put 0) is acknowledged",
@@ -339,7 +329,6 @@ TEST(an_acknowledged_operation_is_named_with_its_store)
 
 TEST(without_a_checker_what_the_program_prints_tells)
 {
-	clean();
 	crash(1, "early", "--oracle=replay");
 	assert_output_has("\"key 10: 0\" instead of \"key 10: 2\"");
 	crash(1, "lazy", "--oracle=replay");
@@ -351,7 +340,6 @@ TEST(the_command_that_prints_may_be_the_users)
 	static const char oracle[] =
 		"--oracle=replay --recover=\"$HOST_SKELETON --recover-and-print pool | head -12\"";
 
-	clean();
 	crash_states(0, "", oracle, 40);
 	crash_states(1, "lazy", oracle, 80);
 	assert_output_has("executed anew for every state, because a shell has to read its command (a pipe");
@@ -359,7 +347,6 @@ TEST(the_command_that_prints_may_be_the_users)
 
 TEST(a_finding_of_what_is_printed_is_replayed)
 {
-	clean();
 	crash(1, "lazy", "--oracle=replay --save=saved");
 	exits(1, "$NVWAVE replay saved/finding-1");
 	assert_output_has("REPRODUCED");
@@ -370,7 +357,6 @@ TEST(a_finding_of_what_is_printed_is_replayed)
 
 TEST(a_finding_of_a_checker_is_replayed_with_its_operations)
 {
-	clean();
 	crash_by(1, "lazy", "look\" --save=\"saved");
 	exits(1, "$NVWAVE replay saved/finding-1");
 	assert_output_has("REPRODUCED");
@@ -378,7 +364,6 @@ TEST(a_finding_of_a_checker_is_replayed_with_its_operations)
 
 TEST(an_oracle_without_anything_to_compare_is_refused)
 {
-	clean();
 	exits(2, "$NVWAVE crash --exec='cp /dev/null create pool' --image=pool --oracle=replay");
 	crash(2, "", "--oracle=replay --check=true");
 	assert_output_has("--oracle=replay cannot be combined with --check");
@@ -393,7 +378,6 @@ TEST(an_oracle_without_anything_to_compare_is_refused)
 /* It dies on every file but the final one: what a state says, the run without a crash says, too. */
 TEST(a_command_that_also_fails_without_a_crash_is_said_to)
 {
-	clean();
 	write_text("frail", "out=$($HOST_SKELETON --recover-and-print $1); "
 			    "[ \"$out\" = \"$(cat want)\" ] || exit 3; echo \"$out\"");
 	succeeds("$HOST_SKELETON run whole 24 >/dev/null && $HOST_SKELETON --recover-and-print whole >want");
@@ -407,7 +391,6 @@ TEST(a_command_that_also_fails_without_a_crash_is_said_to)
 TEST(hangs_have_their_line_and_do_not_eat_the_budget)
 {
 	skip_if_sanitized();
-	clean();
 	exits(1, "$NVWAVE crash --exec=\"$HOST_SKELETON run pool 6 forgets\" --image=pool --oracle=replay "
 		 "--and-then=\"$HOST_SKELETON go-on\" --states=30 --timeout=400ms --cures=off "
 		 "--output-format=json "
@@ -460,7 +443,6 @@ static const char threads_program[] =
 
 TEST(of_operations_in_flight_any_subset_may_have_happened)
 {
-	clean();
 	write_text("threads.c", threads_program);
 	succeeds("cc -O1 -g -pthread -I%s -o threads threads.c -lpmem", HEADERS);
 	succeeds("$NVWAVE crash --exec='./threads pool' --image=pool --oracle=replay");
