@@ -105,15 +105,23 @@ CHECK(judge)
 	return verdict;
 }
 
-static void cure(struct law law, unsigned jobs, struct ct_result *ret)
+static struct ct_result found; /* of the last search, without what it has allocated */
+
+static void search(const struct ct_exploration *e)
+{
+	assert_ok(ct_explore(e, NULL, &found));
+	assert_ok(ct_cure(e, CT_MODEL_EPOCH, &found));
+	ct_result_free(&found);
+}
+
+static void cure(struct law law, unsigned jobs)
 {
 	struct ct_exploration e =
 		exploration_of(law.acked ? make_acked_log() : make_log(), POOL_BYTES, judge, CT_MODEL_EPOCH);
 
 	e.context = &law;
 	e.options.jobs = jobs;
-	assert_ok(ct_explore(&e, NULL, ret));
-	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, ret));
+	search(&e);
 	close(e.log_fd);
 }
 
@@ -126,37 +134,29 @@ static bool orders(const struct ct_cure *c, unsigned a, unsigned b)
 
 TEST(a_missing_barrier_is_asked_for_and_verified)
 {
-	static struct ct_result r;
-
-	cure((struct law){.first = true}, 1, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_true(r.finding[0].cure.verified);
-	assert_true(r.finding[0].cure.exhaustive);
-	assert_true(orders(&r.finding[0].cure, 1, 2));
-	ct_result_free(&r);
+	cure((struct law){.first = true}, 1);
+	assert_int_equal(found.finding_count, 1);
+	assert_true(found.finding[0].cure.verified);
+	assert_true(found.finding[0].cure.exhaustive);
+	assert_true(orders(&found.finding[0].cure, 1, 2));
 }
 
 TEST(a_barrier_may_stand_before_an_acknowledgement)
 {
-	static struct ct_result r;
-
-	cure((struct law){.acked = true}, 1, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_true(r.finding[0].cure.verified && r.finding[0].cure.run == CT_CURE_NOT_RUN);
-	assert_true(orders(&r.finding[0].cure, 1, 2));
-	assert_int_equal(r.finding[0].cure.edit[0].b.line, 2);
-	ct_result_free(&r);
+	cure((struct law){.acked = true}, 1);
+	assert_int_equal(found.finding_count, 1);
+	assert_true(found.finding[0].cure.verified && found.finding[0].cure.run == CT_CURE_NOT_RUN);
+	assert_true(orders(&found.finding[0].cure, 1, 2));
+	assert_int_equal(found.finding[0].cure.edit[0].b.line, 2);
 }
 
 TEST(two_bugs_are_both_listed_and_cured)
 {
-	static struct ct_result r;
-
 	for (unsigned jobs = 1; jobs <= 2; jobs++) {
 		bool first = false, second = false;
 
-		cure((struct law){.first = true, .second = true}, jobs, &r);
-		NVW_EACH(finding, r.finding, r.finding_count) {
+		cure((struct law){.first = true, .second = true}, jobs);
+		NVW_EACH(finding, found.finding, found.finding_count) {
 			const struct ct_cure *const c = &finding->cure;
 
 			assert_true(c->count == 0 || c->verified);
@@ -165,23 +165,19 @@ TEST(two_bugs_are_both_listed_and_cured)
 			second = second || orders(c, 3, 4);
 		}
 		assert_true(first && second);
-		assert_int_equal(r.states_uncured, 0);
-		ct_result_free(&r);
+		assert_int_equal(found.states_uncured, 0);
 	}
 }
 
 TEST(what_no_order_helps_has_no_verified_cure)
 {
-	static struct ct_result r;
-
-	cure((struct law){.first = true, .odd = true}, 1, &r);
-	assert_true(r.finding_count >= 2);
-	NVW_EACH(finding, r.finding, r.finding_count) {
+	cure((struct law){.first = true, .odd = true}, 1);
+	assert_true(found.finding_count >= 2);
+	NVW_EACH(finding, found.finding, found.finding_count) {
 		assert_false(finding->cure.verified);
 	}
-	assert_true(r.states_uncured > 0);
-	assert_int_equal(r.states_in_none, 0); /* they fail in the words of the finding without a cure */
-	ct_result_free(&r);
+	assert_true(found.states_uncured > 0);
+	assert_int_equal(found.states_in_none, 0); /* they fail in the words of the finding without a cure */
 }
 
 /* ---- Several bugs at once --------------------------------------------------------------------- */
@@ -406,39 +402,36 @@ TEST(what_is_left_of_a_cause_is_a_finding_of_its_own)
 }
 
 /* A search with this budget, of two bugs. */
-static void search_with(uint64_t states, unsigned stop_after, struct ct_result *ret)
+static void search_with(uint64_t states, unsigned stop_after)
 {
-	struct rules r = {.items = 1,
+	struct rules rules = {.items = 1,
 		.count = 2,
 		.rule = {{.before = 1, .after = 2, .text = "torn"},
 			{.before = 8, .after = 16, .text = "lost"}}};
-	struct ct_exploration e = explore_rules(&r, 1);
+	struct ct_exploration e = explore_rules(&rules, 1);
 
 	e.options.cure_states = states;
 	e.options.stop_after = stop_after;
-	assert_ok(ct_explore(&e, NULL, ret));
-	assert_ok(ct_cure(&e, CT_MODEL_EPOCH, ret));
-	forget_rules(&r, &e);
+	search(&e);
+	forget_rules(&rules, &e);
 }
 
 TEST(the_search_for_cures_keeps_to_its_budget)
 {
-	static struct ct_result r;
-	const struct ct_cure *const c = &r.finding[1].cure;
+	const struct ct_cure *const c = &found.finding[1].cure;
 
-	search_with(1, 0, &r);
-	assert_int_equal(r.finding_count, 2);
-	assert_true(r.cure_search_ended);
-	assert_int_equal(r.cure_states_most, 1);
+	search_with(1, 0);
+	assert_int_equal(found.finding_count, 2);
+	assert_true(found.cure_search_ended);
+	assert_int_equal(found.cure_states_most, 1);
 	assert_true(!c->searched && c->left > 0 && !c->gone && c->cured_by == 0);
-	assert_int_equal(r.states_in_none, 0); /* they have the words of a finding that was not searched */
-	ct_result_free(&r);
+	/* They have the words of a finding that was not searched. */
+	assert_int_equal(found.states_in_none, 0);
 
-	search_with(0, 0, &r);
-	assert_false(r.cure_search_ended);
-	assert_true(r.cure_states <= r.cure_states_most);
+	search_with(0, 0);
+	assert_false(found.cure_search_ended);
+	assert_true(found.cure_states <= found.cure_states_most);
 	assert_true(c->searched && c->left == 0 && c->verified);
-	ct_result_free(&r);
 }
 
 /*
@@ -446,14 +439,11 @@ TEST(the_search_for_cures_keeps_to_its_budget)
  */
 TEST(states_that_no_finding_has_are_counted)
 {
-	static struct ct_result r;
-
-	search_with(0, 1, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_true(r.finding[0].cure.count > 0 && !r.finding[0].cure.verified);
-	assert_true(r.states_in_none > 0);
-	assert_int_equal(r.states_in_none, r.states_uncured);
-	ct_result_free(&r);
+	search_with(0, 1);
+	assert_int_equal(found.finding_count, 1);
+	assert_true(found.finding[0].cure.count > 0 && !found.finding[0].cure.verified);
+	assert_true(found.states_in_none > 0);
+	assert_int_equal(found.states_in_none, found.states_uncured);
 }
 
 TEST(a_cure_is_named_in_words)

@@ -69,13 +69,15 @@ CHECK(judge)
 	return (*is_broken)(word, findings);
 }
 
-static void explore(law *is_broken, const struct step *step, unsigned count, struct ct_result *ret)
+static const struct ct_result *explore(law *is_broken, const struct step *step, unsigned count)
 {
 	struct ct_exploration e = exploration_of(make_log(step, count), POOL_BYTES, judge, CT_MODEL_EPOCH);
 
 	e.context = &is_broken;
-	assert_ok(ct_explore(&e, NULL, ret));
+	const struct ct_result *const r = explored_by(&e);
+
 	close(e.log_fd);
+	return r;
 }
 
 static bool has_line(const struct ct_cause *c, unsigned line)
@@ -106,18 +108,16 @@ TEST(two_stores_in_flight_that_fail_in_both_orders_must_be_atomic)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {0, 2, 128, 8, 1}, {0, 3, 192, 8, 1}, {0, 4, 256, 8, 1}, {1, 5, 320, 8, 1}};
-	static struct ct_result r;
+	const struct ct_result *const r = explore(chain, step, 5);
 
-	explore(chain, step, 5, &r);
-	assert_true(r.finding_count > 0);
-	NVW_EACH(finding, r.finding, r.finding_count) {
+	assert_true(r->finding_count > 0);
+	NVW_EACH(finding, r->finding, r->finding_count) {
 		const struct ct_cause *const c = &finding->cause;
 
 		assert_int_equal(c->kind, CT_CAUSE_ATOMIC);
 		assert_true(has_line(c, 2) && has_line(c, 4));
 		assert_false(has_line(c, 1) || has_line(c, 5));
 	}
-	ct_result_free(&r);
 }
 
 /*
@@ -138,17 +138,15 @@ static int announcement(const uint64_t word[LINES], struct nvw_findings *finding
 TEST(halves_of_a_word_must_be_atomic_whoever_was_overtaken)
 {
 	static const struct step step[] = {{1, 1, 64, 8, 1}, {0, 2, 128, 4, 1}, {0, 3, 132, 4, 1}};
-	static struct ct_result r;
+	const struct ct_result *const r = explore(announcement, step, 3);
 
-	explore(announcement, step, 3, &r);
-	assert_true(r.finding_count > 0);
-	NVW_EACH(finding, r.finding, r.finding_count) {
+	assert_true(r->finding_count > 0);
+	NVW_EACH(finding, r->finding, r->finding_count) {
 		const struct ct_cause *const c = &finding->cause;
 
 		assert_int_equal(c->kind, CT_CAUSE_ATOMIC);
 		assert_true(has_line(c, 2) && has_line(c, 3));
 	}
-	ct_result_free(&r);
 }
 
 /* Whoever stores at line 2 once has to store there again. */
@@ -160,13 +158,11 @@ static int content(const uint64_t word[LINES], struct nvw_findings *findings)
 TEST(a_line_that_stores_too_little_is_not_exchanged_with_itself)
 {
 	static const struct step step[] = {{0, 2, 128, 8, 1}, {0, 2, 192, 8, 2}};
-	static struct ct_result r;
+	const struct ct_result *const r = explore(content, step, 2);
 
-	explore(content, step, 2, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_CONTENT);
-	assert_int_equal(r.finding[0].proposals.count, 0);
-	ct_result_free(&r);
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->finding[0].cause.kind, CT_CAUSE_CONTENT);
+	assert_int_equal(r->finding[0].proposals.count, 0);
 }
 
 /*
@@ -188,14 +184,12 @@ TEST(what_changes_how_a_state_fails_is_not_its_cause)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {1, 2, 128, 8, 1}, {1, 3, 192, 8, 1}, {1, 5, 320, 8, 1}, {0, 4, 256, 8, 1}};
-	static struct ct_result r;
+	const struct ct_result *const r = explore(leak, step, 5);
 
-	explore(leak, step, 5, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_REVERSED);
-	assert_string_equal(r.finding[0].cause.early, "need.c:1");
-	assert_string_equal(r.finding[0].cause.lost, "need.c:4");
-	ct_result_free(&r);
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->finding[0].cause.kind, CT_CAUSE_REVERSED);
+	assert_string_equal(r->finding[0].cause.early, "need.c:1");
+	assert_string_equal(r->finding[0].cause.lost, "need.c:4");
 }
 
 /*
@@ -215,11 +209,10 @@ TEST(a_window_ends_with_the_next_store_of_the_group_that_ends_it)
 	static const struct step step[] = {{GROUPED, 1, 64, 8, 1}, {5, 5, 320, 8, 1},
 		{GROUPED + 1, 2, 128, 8, 1}, {2, 3, 192, 8, 1}, {5, 5, 328, 8, 1}, {5, 5, 336, 8, 1},
 		{5, 5, 344, 8, 1}, {5, 5, 352, 8, 1}, {5, 5, 360, 8, 1}, {3, 4, 256, 8, 1}};
-	static struct ct_result r;
 	bool seen = false;
+	const struct ct_result *const r = explore(broken_twice, step, NVW_COUNT(step));
 
-	explore(broken_twice, step, NVW_COUNT(step), &r);
-	NVW_EACH(finding, r.finding, r.finding_count) {
+	NVW_EACH(finding, r->finding, r->finding_count) {
 		const struct ct_cause *const c = &finding->cause;
 
 		if (strcmp(c->early, "need.c:1") == 0) {
@@ -228,7 +221,6 @@ TEST(a_window_ends_with_the_next_store_of_the_group_that_ends_it)
 		}
 	}
 	assert_true(seen);
-	ct_result_free(&r);
 }
 
 /* In every second kernel line 2 stores where nobody looks: it ends what line 1 began in the others alone. */
@@ -241,10 +233,8 @@ TEST(what_goes_on_behind_the_store_that_should_end_it_needs_no_order)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {0, 2, 320, 8, 1}, {0, 1, 72, 8, 2}, {0, 2, 256, 8, 2}};
-	static struct ct_result r;
+	const struct ct_result *const r = explore(in_the_wrong_place, step, 4);
 
-	explore(in_the_wrong_place, step, 4, &r);
-	assert_int_equal(r.finding_count, 1);
-	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_CONTENT);
-	ct_result_free(&r);
+	assert_int_equal(r->finding_count, 1);
+	assert_int_equal(r->finding[0].cause.kind, CT_CAUSE_CONTENT);
 }
