@@ -7,7 +7,7 @@
 
 #include <crashtest/crash.h>
 
-static void assert_same_result(const struct ct_result *a, const struct ct_result *b)
+static inline void assert_same_result(const struct ct_result *a, const struct ct_result *b)
 {
 	assert_int_equal(a->states_tested, b->states_tested);
 	assert_int_equal(a->states_distinct, b->states_distinct);
@@ -29,6 +29,21 @@ static void assert_same_result(const struct ct_result *a, const struct ct_result
 		assert_int_equal(a->interval[i].equal, b->interval[i].equal);
 		assert_int_equal(a->interval[i].exhausted, b->interval[i].exhausted);
 	}
+}
+
+/* Two and three jobs have the result of one. */
+static inline void assert_same_by_jobs(struct ct_exploration e)
+{
+	static struct ct_result one, more;
+
+	e.options.jobs = 1;
+	assert_ok(ct_explore(&e, NULL, &one));
+	for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
+		assert_ok(ct_explore(&e, NULL, &more));
+		assert_same_result(&one, &more);
+		ct_result_free(&more);
+	}
+	ct_result_free(&one);
 }
 
 #endif

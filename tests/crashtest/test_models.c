@@ -248,7 +248,6 @@ TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {
 		CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
-	static struct ct_result one, more;
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		static struct history h;
@@ -259,14 +258,7 @@ TEST(any_number_of_jobs_tests_the_same_states)
 
 			e.options.unexplained = true;
 			for (e.options.states = 40; e.options.states <= 10000; e.options.states *= 250) {
-				e.options.jobs = 1;
-				assert_ok(ct_explore(&e, NULL, &one));
-				for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
-					assert_ok(ct_explore(&e, NULL, &more));
-					assert_same_result(&one, &more);
-					ct_result_free(&more);
-				}
-				ct_result_free(&one);
+				assert_same_by_jobs(e);
 			}
 		}
 		close(fd);

@@ -19,6 +19,7 @@
 #include "common/shell.h"
 #include "common/skip.h"
 #include "explored.h"
+#include "same_result.h"
 
 enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16 };
 
@@ -650,7 +651,6 @@ CHECK(judge_third)
 TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_PMREORDER};
-	static struct ct_result one, more;
 
 	for (uint64_t seed = 1; seed <= 20 / one_in(2); seed++) {
 		struct op op[OPS_MAX];
@@ -663,16 +663,7 @@ TEST(any_number_of_jobs_tests_the_same_states)
 
 			e.options.states = 200;
 			e.options.unexplained = true;
-			assert_ok(ct_explore(&e, NULL, &one));
-			for (e.options.jobs = 2; e.options.jobs <= 3; e.options.jobs++) {
-				assert_ok(ct_explore(&e, NULL, &more));
-				assert_int_equal(more.states_distinct, one.states_distinct);
-				assert_int_equal(more.states_equal, one.states_equal);
-				assert_int_equal(more.states_failing, one.states_failing);
-				assert_int_equal(more.finding_count, one.finding_count);
-				ct_result_free(&more);
-			}
-			ct_result_free(&one);
+			assert_same_by_jobs(e);
 		}
 		close(fd);
 	}
