@@ -17,19 +17,12 @@
 
 /* ---- The barriers of the run --------------------------------------------------------------------------- */
 
-/* A barrier that was reached and has not completed. */
-struct open_barrier {
-	uint32_t site, epoch;
-	uint64_t work_item, group, time_ps;
-	enum nvw_group scope;
-	bool open;
-};
-
 struct survey {
 	struct ct_matrix *matrix;
 	uint64_t first_record; /* of the measured part */
 	struct ct_sites sites;
-	struct open_barrier *open;
+	/* Barriers that were reached and have not completed; of another kind is an empty place. */
+	struct nvw_log_record *open;
 	unsigned opens, open_capacity;
 };
 
@@ -57,11 +50,11 @@ static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 	return &x->barrier[i];
 }
 
-static bool same(const struct open_barrier *o, const struct nvw_log_record *r)
+static bool same(const struct nvw_log_record *o, const struct nvw_log_record *r)
 {
-	return o->open && o->site == r->barrier.site && o->epoch == r->barrier.epoch &&
-	       o->scope == r->barrier.scope && o->work_item == r->barrier.work_item &&
-	       o->group == r->barrier.group;
+	return o->kind == NVW_LOG_BARRIER && o->barrier.site == r->barrier.site &&
+	       o->barrier.epoch == r->barrier.epoch && o->barrier.scope == r->barrier.scope &&
+	       o->barrier.work_item == r->barrier.work_item && o->barrier.group == r->barrier.group;
 }
 
 static int meet(struct survey *s, const struct nvw_log_record *r)
@@ -75,18 +68,12 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	}
 	b->met++;
 	b->scope = MAX(b->scope, r->barrier.scope);
-	while (i < s->opens && s->open[i].open) {
+	while (i < s->opens && s->open[i].kind == NVW_LOG_BARRIER) {
 		i++;
 	}
 	NVW_GROWN(s->open, s->open_capacity, i + 1, "no memory for the barriers of the run");
 	s->opens = MAX(s->opens, i + 1);
-	s->open[i] = (struct open_barrier){.site = r->barrier.site,
-		.epoch = r->barrier.epoch,
-		.work_item = r->barrier.work_item,
-		.group = r->barrier.group,
-		.time_ps = r->time_ps,
-		.scope = r->barrier.scope,
-		.open = true};
+	s->open[i] = *r;
 	return 0;
 }
 
@@ -97,7 +84,7 @@ static void complete_barrier(struct survey *s, const struct nvw_log_record *r)
 		if (same(open, r)) {
 			struct ct_barrier *const b = barrier_of(s, r->barrier.site);
 
-			open->open = false;
+			open->kind = NVW_LOG_PERSISTED;
 			b->stall_ps += r->time_ps - open->time_ps;
 			return;
 		}
@@ -277,7 +264,6 @@ static int run_matrix(struct matrix *x)
 int ct_run_matrix(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_matrix *ret_matrix)
 {
-	const double began = ct_wall_seconds();
 	struct matrix *const x = calloc(1, sizeof *x);
 
 	NVW_ALLOCATED(x, "no memory for a matrix");
@@ -285,11 +271,11 @@ int ct_run_matrix(
 	x->subject = subject;
 	x->options = *options;
 	x->result = ret_matrix;
-	x->began = began;
+	x->began = ct_wall_seconds();
 	const int error = run_matrix(x);
 
+	ret_matrix->host_seconds = ct_wall_seconds() - x->began;
 	free(x);
 	ret_matrix->interrupted = error == NVW_E_STOPPED;
-	ret_matrix->host_seconds = ct_wall_seconds() - began;
 	return ret_matrix->interrupted ? 0 : error;
 }
