@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "core/invariant.h"
 
 #include "fork_server.h"
@@ -262,25 +262,10 @@ static bool make_room(struct ct_same_reads *s, uint32_t nodes)
 	if (s->nodes + nodes + 1 > NODES_MAX || s->answers == ANSWERS_MAX) {
 		forget(s);
 	}
-	const uint32_t wanted = s->nodes + nodes + 1;
-
 	if (!s->answer) {
 		s->answer = malloc(ANSWERS_MAX * sizeof *s->answer);
 	}
-	if (wanted > s->capacity) {
-		const uint32_t capacity = MAX(2 * s->capacity, wanted + 1024);
-		struct ct_same_node *const grown = realloc(s->node, capacity * sizeof *grown);
-
-		if (!grown) {
-			return false;
-		}
-		if (!s->node) {
-			grown[0] = (struct ct_same_node){0};
-		}
-		s->node = grown;
-		s->capacity = capacity;
-	}
-	return s->answer;
+	return s->answer && NVW_ROOM(s->node, s->capacity, s->nodes + nodes + 1);
 }
 
 static uint32_t add_node(struct ct_same_reads *s, uint32_t word, uint64_t value, uint32_t next)
