@@ -8,6 +8,7 @@
 #include "core/print.h"
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/each.h"
 #include "core/order.h"
 #include "core/member.h"
@@ -22,45 +23,29 @@ static int by_number(const void *a, const void *b)
 	return NVW_ORDER(x->number, y->number);
 }
 
-static struct ct_operation *add_operation(struct ct_operations *o, uint64_t number)
+static int add_operation(struct ct_operations *o, const struct ct_operation *is, const char *name)
 {
-	if (!NVW_ROOM(o->at, o->capacity, o->count + 1)) {
-		return NULL;
-	}
-	o->at[o->count] = (struct ct_operation){.number = number};
-	return &o->at[o->count++];
-}
-
-static int note_begin(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
-{
-	struct ct_operation *const new = add_operation(o, r->begin.number);
-
-	NVW_INVARIANT(record > 0);
-	NVW_ALLOCATED(new, "no memory for the operations of a log");
-	new->begin = record;
-	new->thread = r->begin.thread;
-	NVW_PRINT(new->name, "%s", r->begin.name);
-	return 0;
-}
-
-static int note_ack(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
-{
-	struct ct_operation *const new = add_operation(o, r->ack.first);
-
-	NVW_INVARIANT(record > 0);
-	NVW_ALLOCATED(new, "no memory for the operations of a log");
-	new->durable = record;
-	new->thread = r->ack.work_item;
+	NVW_GROWN(o->at, o->capacity, o->count + 1, "no memory for the operations of a log");
+	o->at[o->count] = *is;
+	NVW_PRINT(o->at[o->count].name, "%s", name);
+	o->count++;
 	return 0;
 }
 
 static int note_operation(void *operations, const struct nvw_log_record *r, uint64_t record)
 {
+	NVW_INVARIANT(record > 0);
 	switch (r->kind) {
 	case NVW_LOG_BEGIN:
-		return note_begin(operations, r, record);
+		return add_operation(operations,
+			&(struct ct_operation){
+				.number = r->begin.number, .begin = record, .thread = r->begin.thread},
+			r->begin.name);
 	case NVW_LOG_ACK:
-		return note_ack(operations, r, record);
+		return add_operation(operations,
+			&(struct ct_operation){
+				.number = r->ack.first, .durable = record, .thread = r->ack.work_item},
+			"");
 	default:
 		return 0;
 	}
@@ -203,15 +188,9 @@ json_t *ct_operations_json(const struct ct_operations *o)
 /* [number, name] */
 static int read_operation(const json_t *one, struct ct_operations *to)
 {
-	struct ct_operation *const new =
-		add_operation(to, (uint64_t)json_integer_value(json_array_get(one, 0)));
-	const char *const name = json_string_value(json_array_get(one, 1));
+	const struct ct_operation is = {.number = (uint64_t)json_integer_value(json_array_get(one, 0))};
 
-	NVW_ALLOCATED(new, "no memory for the operations of a log");
-	if (name) {
-		NVW_PRINT(new->name, "%s", name);
-	}
-	return 0;
+	return add_operation(to, &is, NVW_OR(json_string_value(json_array_get(one, 1)), ""));
 }
 
 int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
