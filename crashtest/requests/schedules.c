@@ -384,50 +384,31 @@ static bool is_enough(const struct schedules *x)
 	return wanted > 0 && x->ret->finding_count + x->sum->finding_count >= wanted;
 }
 
-static void tell(const struct schedules *x, uint64_t number)
+/* *ret_more: 0 behind the last order of all. */
+static int try_next(struct schedules *x, uint64_t i, int *ret_more)
 {
-	ct_tell(x->options, "schedules", number, x->options->schedules, x->ret->seconds);
-}
-
-static int try_every_order(struct schedules *x)
-{
-	const double began = ct_wall_seconds();
-	int more = 1;
-
-	NVW_INVARIANT(x->orders);
-	for (uint64_t i = 1; i <= x->options->schedules && more > 0 && !is_enough(x); i++) {
-		tell(x, i - 1);
-		if (nvw_stopping()) {
-			return NVW_E_STOPPED;
-		}
-		NVW_TRY(try_order(x, i));
-		more = ct_orders_next(x->orders);
-		x->ret->seconds = ct_wall_seconds() - began;
+	if (nvw_stopping()) {
+		return NVW_E_STOPPED;
 	}
-	x->ret->exhausted = more == 0 && ct_orders_is_whole(x->orders);
-	if (more < 0) {
-		return more;
+	if (!x->orders) {
+		return try_schedule(x, i);
 	}
-	return 0;
-}
-
-static int try_drawn(struct schedules *x)
-{
-	const double began = ct_wall_seconds();
-	int error = 0;
-
-	for (uint64_t i = 0; i < x->options->schedules && !error && !is_enough(x); i++) {
-		tell(x, i);
-		error = nvw_stopping() ? NVW_E_STOPPED : try_schedule(x, i);
-		x->ret->seconds = ct_wall_seconds() - began;
-	}
-	return error;
+	NVW_TRY(try_order(x, i + 1));
+	*ret_more = ct_orders_next(x->orders);
+	return *ret_more < 0 ? *ret_more : 0;
 }
 
 static int try_all(struct schedules *x)
 {
-	const int error = x->orders ? try_every_order(x) : try_drawn(x);
+	const double began = ct_wall_seconds();
+	int error = 0, more = 1;
 
+	for (uint64_t i = 0; i < x->options->schedules && more > 0 && !error && !is_enough(x); i++) {
+		ct_tell(x->options, "schedules", i, x->options->schedules, x->ret->seconds);
+		error = try_next(x, i, &more);
+		x->ret->seconds = ct_wall_seconds() - began;
+	}
+	x->ret->exhausted = more == 0 && ct_orders_is_whole(x->orders);
 	x->sum->consistent &= x->ret->finding_count == 0;
 	if (error == NVW_E_STOPPED) {
 		x->sum->interrupted = true;
