@@ -362,7 +362,7 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		return host_convert_operation(c, e, data);
 	}
 	if (e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END) {
-		return host_merge_kernel(c, e, (const struct host_kernel_range *)(const void *)data);
+		return host_merge_kernel(c, e, (const void *)data);
 	}
 	if (e->file != c->file && e->kind != HOST_FORGOTTEN) {
 		return 0;

@@ -67,9 +67,9 @@ static inline uint64_t host_event_bytes(const struct host_event *e)
 }
 
 /* A loop over the events of a converter's spool; its condition may have more to it. */
-#define HOST_EACH_EVENT_WHILE(e, c, more)                                                      \
-	for (const struct host_event *e = (const struct host_event *)(const void *)(c)->spool; \
-		host_is_in_spool((c), e) && (more); e = host_event_behind(e))
+#define HOST_EACH_EVENT_WHILE(e, c, more)                                                               \
+	for (const struct host_event *e = (const void *)(c)->spool; host_is_in_spool((c), e) && (more); \
+		e = host_event_behind(e))
 #define HOST_EACH_EVENT(e, c) HOST_EACH_EVENT_WHILE(e, c, true)
 
 static inline bool host_is_in_spool(const struct converter *c, const struct host_event *e)
@@ -80,7 +80,7 @@ static inline bool host_is_in_spool(const struct converter *c, const struct host
 static inline const struct host_event *host_event_behind(const struct host_event *e)
 {
 	NVW_DEEP_INVARIANT(host_event_bytes(e) % 8 == 0);
-	return (const struct host_event *)(const void *)((const uint8_t *)e + host_event_bytes(e));
+	return (const void *)((const uint8_t *)e + host_event_bytes(e));
 }
 
 /* ---- convert.c ------------------------------------------------------------------------------------ */

@@ -20,15 +20,10 @@
 
 /* ---- The machines' logs --------------------------------------------------------------------------- */
 
-static const struct host_kernel_range *ranges_of(const struct host_event *e)
-{
-	return (const struct host_kernel_range *)(const void *)(e + 1);
-}
-
 /* Whether the kernel of an event could store to the file. */
 static bool is_of_file(const struct converter *c, const struct host_event *e)
 {
-	const struct host_kernel_range *const r = ranges_of(e);
+	const struct host_kernel_range *const r = (const void *)(e + 1);
 
 	NVW_EACH(one, r, e->bytes / sizeof *r) {
 		if (one->bytes > 0 && one->file == c->file) {

@@ -45,7 +45,7 @@ static void begin_event(
 	NVW_INVARIANT(host_self.inside);
 
 	const size_t n = count * sizeof(struct host_kernel_range);
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + n);
+	struct host_event *const e = host_room(sizeof *e + n);
 	struct host_kernel_range *const to = (struct host_kernel_range *)(e + 1);
 
 	if (e == NULL) {

@@ -17,11 +17,6 @@ static struct library {
 } libraries[] = {{"pmem_", "libpmem.so.1", NULL}, {"pmem2_", "libpmem2.so.1", NULL},
 	{"pmemobj_", "libpmemobj.so.1", NULL}};
 
-void host_learn_libpmem(void *handle)
-{
-	libraries[0].handle = handle;
-}
-
 /* libpmem is loaded if need be: a program of libpmem2 has its functions from here (libpmem2.c). */
 static void *library_function(struct library *of, const char *name)
 {
@@ -106,7 +101,7 @@ __attribute__((used, visibility("hidden"))) void *host_own_function(void *handle
 	Dl_info where;
 
 	if (real != NULL && own != NULL && real != own && dladdr(real, &where)) {
-		host_learn_libpmem(dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD));
+		libraries[0].handle = dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD);
 	}
 	return real == NULL && handle != RTLD_DEFAULT ? NULL : own;
 }

@@ -166,12 +166,24 @@ int host_follow_created(int fd, const struct stat *s)
 	return number;
 }
 
+/* Whether this process has the file mapped, and may be able to store to it. */
+static bool has_mapped(const struct stat *s)
+{
+	NVW_EACH_IN(m, host_mapping) {
+		if (__atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == s->st_ino &&
+			m->device == s->st_dev) {
+			return true;
+		}
+	}
+	return false;
+}
+
 int host_follow(int fd, const struct stat *s)
 {
 	const int number = host_known_file(s);
 	bool known;
 
-	if (number >= 0 || (!host_has_mapped(s->st_dev, s->st_ino) && !is_image(s))) {
+	if (number >= 0 || (!has_mapped(s) && !is_image(s))) {
 		return number;
 	}
 	return number_of(fd, s, &known);
@@ -424,17 +436,6 @@ void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, boo
 		host_mapped(start, length, fd, off, real);
 		host_protecting(start, length, false);
 	}
-}
-
-bool host_has_mapped(uint64_t device, uint64_t inode)
-{
-	NVW_EACH_IN(m, host_mapping) {
-		if (__atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == inode &&
-			m->device == device) {
-			return true;
-		}
-	}
-	return false;
 }
 
 void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)

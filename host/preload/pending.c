@@ -17,8 +17,7 @@ static unsigned pending_count;
 static void record_wide(const struct host_mapping *m, const struct host_pending *p)
 {
 	const struct host_bytes own = {p->address, p->n}, whole = p->whole.n > 0 ? p->whole : own;
-	struct host_event *const e =
-		whole.address >= m->start ? (struct host_event *)host_room(sizeof *e) : NULL;
+	struct host_event *const e = whole.address >= m->start ? host_room(sizeof *e) : NULL;
 
 	if (e != NULL) {
 		*e = (struct host_event){.kind = HOST_WIDE,
@@ -38,7 +37,7 @@ static inline void record_bytes(
 {
 	NVW_DEEP_INVARIANT(n > 0 && at % 8 + n <= 8);
 
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + 8);
+	struct host_event *const e = host_room(sizeof *e + 8);
 
 	if (e != NULL) {
 		*e = (struct host_event){.kind = HOST_STORE,

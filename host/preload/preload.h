@@ -144,8 +144,6 @@ void *host_real(const char *name);
 /* The object that contains an address; NULL: none. Without the dynamic linker's lock, where the C library can
  * (2.35): a thread may hold that one and wait for the session's, in a constructor that dlopen() calls. */
 struct link_map *host_object_of(const void *code);
-/* The handle of a libpmem that was loaded by dlopen(). */
-void host_learn_libpmem(void *handle);
 /* The real dlsym(), after the first call of host_own_function(). */
 extern void *(*host_dlsym)(void *handle, const char *name);
 void *host_own_function(void *handle, const char *name);
@@ -254,8 +252,6 @@ static inline const struct host_mapping *host_mapping_of(const void *address)
 /* A file has been mapped there, writable or not. */
 void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real);
 void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, bool real);
-/* Whether this process has the file mapped, and may be able to store to it. */
-bool host_has_mapped(uint64_t device, uint64_t inode);
 /* Under the lock: the file's number in the session, if it is recorded: from now on if this process has mapped
  * it, or if it is the image. Negative: it is not. */
 struct stat;
@@ -326,9 +322,9 @@ static inline void host_leave(void)
 	host_self.inside = false;
 }
 
-uint8_t *host_room_elsewhere(size_t n);
+void *host_room_elsewhere(size_t n);
 /* Room for n bytes at the tail; NULL if there is none, or none is needed. */
-static inline uint8_t *host_room(size_t n)
+static inline void *host_room(size_t n)
 {
 	NVW_DEEP_INVARIANT(n % 8 == 0 && host_self.inside);
 
@@ -438,9 +434,6 @@ extern bool host_announced;
 extern bool host_foreign;
 /* Under the lock: from now on they are; why: a clause for the report. */
 void host_compare_always(const char *why);
-/* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not
- * compared; NULL: of all. */
-void host_check_announced(const struct host_mapping *m);
 /* Under the lock: an announced store comes. */
 void host_admit_clean(const struct host_mapping *m, size_t at, size_t n);
 static inline void host_admit(const struct host_mapping *m, size_t at, size_t n)

@@ -176,7 +176,9 @@ static void check_page(const struct host_mapping *m, size_t page)
 	}
 }
 
-void host_check_announced(const struct host_mapping *m)
+/* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not
+ * compared; NULL: of all. */
+static void check_announced(const struct host_mapping *m)
 {
 	NVW_INVARIANT(host_self.inside);
 	NVW_EACH_IN(one, host_mapping) {
@@ -211,7 +213,7 @@ void host_compare_always(const char *why)
 		return;
 	}
 	NVW_INVARIANT(host_self.inside);
-	host_check_announced(NULL);
+	check_announced(NULL);
 	host_announced = false;
 	NVW_EACH_IN(m, host_mapping) {
 		for (size_t page = 0; m->file >= 0 && page < m->length / HOST_PAGE; page++) {
@@ -461,7 +463,7 @@ void host_record_rest(const struct host_mapping *m)
 	host_thread();
 	host_next_call();
 	host_settle();
-	host_check_announced(m);
+	check_announced(m);
 	compare_hot(m->start, m->start + m->length, HOST_CHANGE, 0);
 }
 
@@ -470,7 +472,7 @@ void host_settle_last(void)
 	if (host_recording && host_control->instrumented && !host_self.inside && host_enter()) {
 		host_thread();
 		host_settle();
-		host_check_announced(NULL);
+		check_announced(NULL);
 		host_leave();
 	}
 }

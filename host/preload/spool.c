@@ -37,7 +37,7 @@ void host_kill(void)
 
 /* ---- The spool ------------------------------------------------------------------------------------ */
 
-uint8_t *host_room_elsewhere(size_t n)
+void *host_room_elsewhere(size_t n)
 {
 	NVW_INVARIANT(host_control->spool_tail % 8 == 0 && n % 8 == 0);
 
@@ -77,7 +77,7 @@ static struct host_event *new_event(
 {
 	NVW_DEEP_INVARIANT(host_self.inside);
 
-	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
+	struct host_event *const e = host_room(sizeof *e + room);
 
 	if (e != NULL) {
 		*e = (struct host_event){.kind = (uint16_t)kind,

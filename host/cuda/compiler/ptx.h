@@ -66,8 +66,6 @@ struct ptx_rule {
 	unsigned number; /* for translate */
 };
 
-LLVMValueRef ptx_unsupported(struct ptx *p, const struct ptx_instruction *i);
-
 /* ---- Values (ptx_values.c) */
 
 struct ptx_named *ptx_find_register(struct ptx *p, const char *name);

@@ -48,9 +48,9 @@ static unsigned word_or(const struct ptx_instruction *i, enum ptx_words kind, un
 	return (unsigned)i->word[kind];
 }
 
-LLVMValueRef ptx_unsupported(struct ptx *p, const struct ptx_instruction *i)
+static void refuse(struct ptx *p, const struct ptx_instruction *i)
 {
-	return ptx_refuse(p, "nvwave does not support %s", i->mnemonic);
+	ptx_refuse(p, "nvwave does not support %s", i->mnemonic);
 }
 
 static LLVMValueRef add(struct ptx *p, LLVMValueRef a, uint64_t n)
@@ -128,7 +128,7 @@ static void access(struct ptx *p, struct ptx_instruction *i)
 
 	NVW_INVARIANT(i->operands == 2);
 	if (has(i, ORDER) != has(i, SCOPE) || i->word[ORDER] == forbidden) {
-		ptx_unsupported(p, i);
+		refuse(p, i);
 		return;
 	}
 	const unsigned n = elements(i->operand[!is_load], list);
@@ -148,7 +148,7 @@ static void atomic(struct ptx *p, struct ptx_instruction *i)
 	const bool is_cas = operation == NVW_CUDA_CAS;
 
 	if (i->operands != first + 2 + is_cas) {
-		ptx_unsupported(p, i);
+		refuse(p, i);
 		return;
 	}
 	LLVMValueRef compare = ptx_number(p, 0);
@@ -181,11 +181,6 @@ static void fence(struct ptx *p, struct ptx_instruction *i)
 
 /* ---- Registers */
 
-static LLVMValueRef ask_compute(struct ptx *p, uint64_t what, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
-{
-	return ptx_ask(p, "nvw_ptx_compute", 4, ptx_number(p, what), a, b, c);
-}
-
 /* d, a; d, a, b; d, a, b, c; d, a, b, c, e: the last two in one. */
 static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what)
 {
@@ -202,7 +197,8 @@ static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what
 
 		source[2] = LLVMBuildOr(p->d->builder, high, source[2], "");
 	}
-	ptx_set(p, i->operand[0], ask_compute(p, what, source[0], source[1], source[2]));
+	ptx_set(p, i->operand[0],
+		ptx_ask(p, "nvw_ptx_compute", 4, ptx_number(p, what), source[0], source[1], source[2]));
 }
 
 static void compute(struct ptx *p, struct ptx_instruction *i)
@@ -223,7 +219,7 @@ static void convert(struct ptx *p, struct ptx_instruction *i)
 	const bool is_cut = PTX_KIND(from) == PTX_FLOAT && PTX_KIND(to) != PTX_FLOAT;
 
 	if (i->word[ROUNDING] == RZ || i->word[ROUNDING] == RNI || (is_cut && i->word[ROUNDING] != RZI)) {
-		ptx_unsupported(p, i);
+		refuse(p, i);
 		return;
 	}
 	compute_what(p, i, PTX_CVT + 256 * to + 65536 * from);
@@ -623,7 +619,7 @@ void ptx_instruction(struct ptx *p, char *text)
 	i.rule = rule_of(name);
 	if (!i.rule || !split_operands(&i, ptx_trimmed(operands)) ||
 		!take_words(&i, name + strlen(i.rule->name))) {
-		ptx_unsupported(p, &i);
+		refuse(p, &i);
 		return;
 	}
 	i.rule->translate(p, &i);

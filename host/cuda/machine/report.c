@@ -65,7 +65,7 @@ void report_kernel_ends(struct nvw_machine *machine)
 		return;
 	}
 	NVW_EACH(one, table, count) {
-		uint64_t *const sum = (uint64_t *)(void *)((char *)&now.kernel->stats + one->offset);
+		uint64_t *const sum = (void *)((char *)&now.kernel->stats + one->offset);
 		const uint64_t from = statistic(&now.stats, one), to = statistic(after, one);
 
 		*sum += nvw_max(to, from) - from;

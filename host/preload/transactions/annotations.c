@@ -41,7 +41,7 @@ static void clean(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t
 	host_settle();
 	for (size_t done = 0; done < n; done += PIECE) {
 		const size_t bytes = nvw_min(n - done, PIECE), room = host_up(bytes, 8);
-		struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
+		struct host_event *const e = host_room(sizeof *e + room);
 
 		if (e == NULL) {
 			return;
