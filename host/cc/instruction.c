@@ -189,44 +189,16 @@ unsigned cc_flush_of(const struct instruction *i)
 	return 0;
 }
 
-/* With the size from an operand or suffix (0), or a size of their own. */
+/* With a size of their own. */
 static const struct {
 	const char *name;
 	unsigned bytes;
-} plain_stores[] = {
+} sized_stores[] = {
 	{"movq", 8}, /* of a vector's register, too */
-	{"mov", 0},
 	{"movw", 2}, /* of a vector's register: vmovw */
 	{"movsh", 2},
-	{"add", 0},
-	{"adc", 0},
-	{"sub", 0},
-	{"sbb", 0},
-	{"and", 0},
-	{"or", 0},
-	{"xor", 0},
-	{"inc", 0},
-	{"dec", 0},
-	{"neg", 0},
-	{"not", 0},
-	{"shl", 0},
-	{"sal", 0},
-	{"shr", 0},
-	{"sar", 0},
-	{"rol", 0},
-	{"ror", 0},
-	{"rcl", 0},
-	{"rcr", 0},
-	{"bts", 0},
-	{"btr", 0},
-	{"btc", 0},
-	{"movbe", 0},
-	{"xadd", 0},
-	{"cmpxchg", 0},
 	{"cmpxchg8b", 8},
 	{"cmpxchg16b", 16},
-	{"shld", 0},
-	{"shrd", 0},
 	{"movups", 16},
 	{"movaps", 16},
 	{"movupd", 16},
@@ -265,12 +237,6 @@ static const struct {
 	{"fistps", 2},
 	{"fisttpll", 8},
 	{"fisttps", 2},
-	/* Intel's keyword says how many bytes, and a suffix how many of an integer */
-	{"fst", 0},
-	{"fstp", 0},
-	{"fist", 0},
-	{"fistp", 0},
-	{"fisttp", 0},
 	{"fbstp", 10},
 	{"fstcw", 2},
 	{"fnstcw", 2},
@@ -282,6 +248,24 @@ static const struct {
 	{"kmovd", 4},
 	{"kmovq", 8},
 };
+
+/* With the size from an operand or a suffix; of the last five, in Intel's syntax, from a keyword. */
+static const char *const plain_stores[] = {"mov", "add", "adc", "sub", "sbb", "and", "or", "xor", "inc",
+	"dec", "neg", "not", "shl", "sal", "shr", "sar", "rol", "ror", "rcl", "rcr", "bts", "btr", "btc",
+	"movbe", "xadd", "cmpxchg", "shld", "shrd", "fst", "fstp", "fist", "fistp", "fisttp"};
+
+static bool is_plain(struct piece mnemonic)
+{
+	NVW_EACH_IN(name, plain_stores) {
+		const size_t n = strlen(*name);
+		const bool suffix = mnemonic.n == n + 1 && strchr("bwlqBWLQ", mnemonic.at[n]) != NULL;
+
+		if (piece_begins(mnemonic, *name) && (mnemonic.n == n || suffix)) {
+			return true;
+		}
+	}
+	return false;
+}
 
 /* Vector stores of at most the register's size: masked, compressed, partial, converted. */
 static const char *const partial_stores[] = {
@@ -299,20 +283,14 @@ unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 	if (piece_begins(m, "set")) {
 		return 1;
 	}
-	NVW_EACH_IN(store, plain_stores) {
-		const size_t n = strlen(store->name);
-		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
-
-		if (store->bytes == 0 && piece_begins(m, store->name) && (m.n == n || suffix)) {
-			return cc_bytes_of(i);
-		}
-		if (store->bytes > 0 && piece_is(bare, store->name)) {
+	NVW_EACH_IN(store, sized_stores) {
+		if (piece_is(bare, store->name)) {
 			const unsigned wide = cc_bytes_of(i);
 
 			return (store->bytes == 16 || store->bytes == 64) && wide >= 16 ? wide : store->bytes;
 		}
 	}
-	if (piece_begins_any(bare, partial_stores)) {
+	if (is_plain(m) || piece_begins_any(bare, partial_stores)) {
 		return cc_bytes_of(i);
 	}
 	return 0;
