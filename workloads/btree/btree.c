@@ -2,6 +2,7 @@
 /* The B+tree as a workload: options, figures. docs/btree.md explains the structure. */
 #include <stdio.h>
 
+#include "common/figures.h"
 #include "common/keys.h"
 #include "plan.h"
 
@@ -59,21 +60,23 @@ static int report_levels(const struct btree_plan *p, struct nvw_description *d)
 	return 0;
 }
 
-int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+static int report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
 {
 	const struct btree_plan *const p = plan;
+	const struct figure rows[] = {
+		{"btree.operations", p->count, "count", "measured operations"},
+		{"btree.height", p->height, "levels", "levels at the end"},
+		{"btree.nodes", p->node_count, "count", "nodes at the end"},
+		{"btree.bytes", p->node_count * btree_node_bytes(p->slots), "bytes",
+			"size of the tree at the end"},
+		{"btree.splits", p->splits, "count", "nodes that were split"},
+		{"btree.groups", p->groups, "count", "work-groups that inserted"},
+		{"btree.found", p->found, "count", "keys that updates, deletes and lookups found"},
+		{"btree.absent", p->absent, "count", "keys that they did not find"},
+		{"btree.scanned", p->scanned, "count", "pairs that scans read"},
+	};
 
-	NVW_TRY(nvw_describe_u64(d, "btree.operations", p->count, "count", "measured operations"));
-	NVW_TRY(nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end"));
-	NVW_TRY(nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end"));
-	NVW_TRY(nvw_describe_u64(d, "btree.bytes", p->node_count * btree_node_bytes(p->slots), "bytes",
-		"size of the tree at the end"));
-	NVW_TRY(nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split"));
-	NVW_TRY(nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted"));
-	NVW_TRY(nvw_describe_u64(
-		d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found"));
-	NVW_TRY(nvw_describe_u64(d, "btree.absent", p->absent, "count", "keys that they did not find"));
-	NVW_TRY(nvw_describe_u64(d, "btree.scanned", p->scanned, "count", "pairs that scans read"));
+	NVW_TRY(FIGURES_DESCRIBE(d, rows));
 	return report_levels(p, d);
 }
 
@@ -112,7 +115,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.check = btree_check,
 	.parts = &btree_parts,
 	.inspect = btree_inspect,
-	.report = btree_report,
+	.report = report,
 	.serving = &btree_serving,
 	.operations = operations,
 	.unguarded = btree_unguarded,

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 
+#include "common/figures.h"
 #include "check.h"
 #include "common/bounds.h"
 
@@ -251,11 +252,14 @@ int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		return nvw_describe_text(d, "btree.state", "broken", "see the findings");
 	}
 	walk_tree(&w);
-	NVW_TRY(nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
-		"levels, leaves included"));
-	NVW_TRY(nvw_describe_u64(d, "btree.order", w.c.slots, "count", "most keys per node"));
-	NVW_TRY(nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes"));
-	NVW_TRY(nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys"));
-	return nvw_describe_u64(
-		d, "btree.unparented", w.unparented, "count", "nodes that only their left neighbour names");
+
+	const struct figure rows[] = {
+		{"btree.height", btree_level(btree_root_info(pool)) + 1, "levels", "levels, leaves included"},
+		{"btree.order", w.c.slots, "count", "most keys per node"},
+		{"btree.nodes", w.nodes, "count", "nodes"},
+		{"btree.keys", w.keys, "count", "keys"},
+		{"btree.unparented", w.unparented, "count", "nodes that only their left neighbour names"},
+	};
+
+	return FIGURES_DESCRIBE(d, rows);
 }

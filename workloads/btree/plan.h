@@ -107,7 +107,6 @@ int btree_check(
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *description);
 /* The info word of the root (check.c), 0 if the root word does not name a node. */
 uint64_t btree_root_info(const struct nvw_pool *pool);
-int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 const char *btree_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 
 #endif

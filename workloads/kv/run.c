@@ -397,20 +397,19 @@ int kv_run(void *plan, struct nvw_machine *machine)
 int kv_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
 {
 	struct kv_plan *const p = plan;
-	uint32_t *const kinds = malloc(p->batch * sizeof *kinds);
-	struct run r = {0};
-	int error = !kinds ? nvw_fail(NVW_E_MEMORY, "kv: no memory for a batch") : 0;
+	uint32_t *kinds;
+	struct run r;
+	int error;
 
-	if (error == 0) {
-		error = find_table(p, nvw_machine_pool(machine));
-	}
-	if (error == 0) {
-		error = start_run(&r, p, machine);
-	}
-	if (error == 0) {
+	NVW_TRY(find_table(p, nvw_machine_pool(machine)));
+	NVW_TRY(start_run(&r, p, machine));
+	kinds = malloc(p->batch * sizeof *kinds);
+	if (kinds) {
 		error = go_on(&r, acks, operations, kinds);
-		free(r.host_results);
+	} else {
+		error = nvw_fail(NVW_E_MEMORY, "kv: no memory for a batch");
 	}
+	free(r.host_results);
 	free(kinds);
 	return error;
 }

@@ -100,18 +100,18 @@ static int describe(struct nvw_description *d, const struct census *c, uint64_t 
 		{"kv.value_bytes", c->value_bytes, "bytes", "size of the values of the keys present"},
 		{"kv.probes_max", c->probe_max, "count", "slots examined to find the farthest key"},
 	};
-	int error = FIGURES_DESCRIBE(d, rows);
 
-	if (error == 0 && slots != 0) {
-		error = nvw_describe_real(d, "kv.load",
+	NVW_TRY(FIGURES_DESCRIBE(d, rows));
+	if (slots != 0) {
+		NVW_TRY(nvw_describe_real(d, "kv.load",
 			(double)(c->live + c->deleted + c->fillers) / (double)slots, "ratio",
-			"non-empty slots");
+			"non-empty slots"));
 	}
-	if (error == 0 && c->live != 0) {
-		error = nvw_describe_real(d, "kv.probes_mean", (double)c->probes / (double)c->live, "count",
-			"slots examined to find a key");
+	if (c->live != 0) {
+		NVW_TRY(nvw_describe_real(d, "kv.probes_mean", (double)c->probes / (double)c->live, "count",
+			"slots examined to find a key"));
 	}
-	return error;
+	return 0;
 }
 
 static struct census count_slots(const struct kv_view *v)
