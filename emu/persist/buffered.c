@@ -426,7 +426,7 @@ static void evict_from_l1(struct nvw_machine *m, struct emu_cu *cu)
 		struct emu_line *const line = emu_cache_peek(cu->stores, id);
 
 		if (is_waited_for(m, line)) {
-			const emu_time t = coh_l1_port(m, cu, m->now, m->config.l1.occupancy);
+			const emu_time t = coh_l1_look_up(m, cu, m->now);
 
 			coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_PERSIST, t);
 		}
@@ -540,7 +540,7 @@ static emu_time evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t
 		struct emu_line *const line = emu_cache_peek(cu->stores, id);
 
 		if (line && line->dirty && line->tag && is_earlier(tag_at(m, line->tag), tag_at(m, tag))) {
-			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			t = coh_l1_look_up(m, cu, t) + m->config.l1.occupancy;
 			last = emu_later(
 				last, coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_PERSIST, t));
 		}
@@ -591,7 +591,7 @@ static void settle(struct nvw_machine *m, struct emu_line *line)
 
 static void split(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t)
 {
-	struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	struct emu_line *const below = coh_l2_line(m, id);
 
 	if (!line->dirty) {
 		line->tag = 0;

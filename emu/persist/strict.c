@@ -161,8 +161,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
 {
 	NVW_DEEP_INVARIANT(store->at == UINT64_MAX);
-	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),
-		emu_ones(store->mask), EMU_MESSAGE_WRITE, t);
+	t = coh_to_bank(m, &m->cus[store->cu], store->line, emu_ones(store->mask), EMU_MESSAGE_WRITE, t);
 	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
 }
 

@@ -31,7 +31,7 @@ static void settle(const struct coh_request *r, struct emu_line *line)
 
 static emu_time l1_port(const struct coh_request *r, emu_time t)
 {
-	return coh_l1_port(r->m, r->cu, t, r->m->config.l1.occupancy);
+	return coh_l1_look_up(r->m, r->cu, t);
 }
 
 /* A line's registration may still be in flight: all work-items of its CU wait for it together. */
@@ -274,8 +274,7 @@ emu_time coh_send_to_l2(const struct coh_request *r, emu_time t)
 
 	t = leave_l1(r, l1_port(r, t) + m->config.l1.occupancy);
 	m->stats.l2_atomics += coh_is_atomic(r);
-	t = emu_network_send(m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line),
-		is_load(r) ? 0 : touched(r), message_of(r), t);
+	t = coh_to_bank(m, r->cu, r->line, is_load(r) ? 0 : touched(r), message_of(r), t);
 	return coh_l2_access(m, r->line, bank_occupancy(r), t);
 }
 
@@ -290,8 +289,7 @@ static emu_time to_l2(const struct coh_request *r, emu_time t)
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
 {
-	return emu_network_send(r->m, coh_bank_node(r->m, r->line), emu_network_cu_node(r->m, r->cu->id),
-		bytes, message_of(r), t);
+	return coh_to_cu(r->m, r->cu, r->line, bytes, message_of(r), t);
 }
 
 static emu_time ld_l2(const struct coh_request *r, emu_time t)
@@ -374,8 +372,7 @@ static emu_time flush_l1(const struct coh_request *r, emu_time t)
 	if (taken == t) {
 		return t;
 	}
-	return emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
-		EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
+	return coh_to_cu(m, r->cu, r->line, 0, EMU_MESSAGE_CONTROL, taken + m->config.l2.latency);
 }
 
 /* Invalidations of copies that its lines have caused are a part of it. */
@@ -403,9 +400,7 @@ static void acknowledge_marker(struct nvw_machine *m, struct coh_wait *w, emu_ti
 {
 	const struct coh_request *const r = &w->request;
 
-	coh_wake(m, w,
-		emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
-			EMU_MESSAGE_CONTROL, t));
+	coh_wake(m, w, coh_to_cu(m, r->cu, r->line, 0, EMU_MESSAGE_CONTROL, t));
 }
 
 /* It arrives at the L3. */
@@ -437,8 +432,7 @@ static emu_time mark_sfifos(const struct coh_request *r, emu_time t)
 		return t;
 	}
 	t = coh_flush_whole_l1(m, r->cu, flush_cause(r), t);
-	t = emu_network_send(
-		m, emu_network_cu_node(m, r->cu->id), coh_bank_node(m, r->line), 0, EMU_MESSAGE_CONTROL, t);
+	t = coh_to_bank(m, r->cu, r->line, 0, EMU_MESSAGE_CONTROL, t);
 	emu_schedule(m, t, mark_l2_sfifo, w);
 	return COH_NOT_YET;
 }
@@ -475,8 +469,8 @@ static emu_time send_stores(const struct coh_request *r, emu_time t)
 	emu_time acknowledged;
 
 	t = coh_drain_l1(m, r->cu, &r->cu->sfifo, 0, COH_BY_STORE, t);
-	acknowledged = emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
-		EMU_MESSAGE_CONTROL, emu_later(t, r->cu->accepted) + m->config.l2.latency);
+	acknowledged = coh_to_cu(m, r->cu, r->line, 0, EMU_MESSAGE_CONTROL,
+		emu_later(t, r->cu->accepted) + m->config.l2.latency);
 	r->cu->acknowledged = emu_later(r->cu->acknowledged, acknowledged);
 	return t;
 }
@@ -576,7 +570,7 @@ static emu_time flush_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 static emu_time invalidate_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
 	invalidate(m, cu, &m->stats.invalidations_remote, t);
-	return coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+	return coh_l1_look_up(m, cu, t) + m->config.l1.occupancy;
 }
 
 static emu_time lock_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)

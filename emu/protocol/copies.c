@@ -19,7 +19,7 @@ emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_i
 
 emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
-	struct emu_line *const copy = emu_cache_peek(&m->l2.cache, id);
+	struct emu_line *const copy = coh_l2_line(m, id);
 
 	if (copy) {
 		return coh_l2_event(m, copy, id, COH_L2_WRITTEN_BESIDE, COH_BY_ACCESS, t);
@@ -48,7 +48,7 @@ void coh_line_drop_copy(struct coh_event *e)
 	if (e->cu) {
 		forget_in_l1(m, e->cu, e->id, &e->t);
 	} else {
-		struct emu_line *const copy = emu_cache_peek(&m->l2.cache, e->id);
+		struct emu_line *const copy = coh_l2_line(m, e->id);
 
 		if (copy) {
 			e->t = coh_l2_event(m, copy, e->id, COH_L2_LEFT_BESIDE, COH_BY_REVOKE, e->t);
@@ -70,8 +70,7 @@ void coh_line_drop_copies(struct coh_event *e)
 	m->stats.l1_probes += m->config.cus;
 	emu_network_broadcast(m, coh_bank_node(m, e->id), EMU_MESSAGE_CONTROL, e->t, arrivals);
 	NVW_FOR(i, m->config.cus) {
-		emu_time t = coh_l1_port(m, &m->cus[i], arrivals[i], m->config.l1.occupancy) +
-			     m->config.l1.occupancy;
+		emu_time t = coh_l1_look_up(m, &m->cus[i], arrivals[i]) + m->config.l1.occupancy;
 
 		m->stats.l1_invalidated += forget_in_l1(m, &m->cus[i], e->id, &t);
 		m->l2.copies_gone = emu_later(m->l2.copies_gone, t);

@@ -60,7 +60,7 @@ static bool is_held(const struct nvw_machine *m, const struct emu_line *entry, e
 	NVW_EACH(sharer, entry->sharers, EMU_CUS_MAX / 64) {
 		sharers |= *sharer;
 	}
-	return sharers || emu_cache_peek(&m->l2.cache, id);
+	return sharers || coh_l2_line(m, id);
 }
 
 /* An entry whose line nobody has any more goes first, then the one that was asked least recently. */
@@ -109,20 +109,17 @@ static struct emu_line *entry_of(struct coh_event *e)
 static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 {
 	struct nvw_machine *const m = e->m;
-	const uint32_t bank = coh_bank_node(m, e->id);
 
 	NVW_DEEP_INVARIANT(emu_cache_has(&m->directory.cache, entry));
 	for (unsigned i = 0; i < m->config.cus && ~e->line->valid; i++) {
 		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, e->id);
 
 		if (&m->cus[i] != e->cu && line && entry->sharers[i / 64] >> i % 64 & 1) {
-			const uint32_t node = emu_network_cu_node(m, i);
-
-			e->t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, e->t);
-			e->t = coh_l1_port(m, &m->cus[i], e->t, m->config.l1.occupancy) + m->config.l1.probe;
+			e->t = coh_to_cu(m, &m->cus[i], e->id, 0, EMU_MESSAGE_CONTROL, e->t);
+			e->t = coh_l1_look_up(m, &m->cus[i], e->t) + m->config.l1.probe;
 			emu_copy_masked(e->line->data, line->data, line->valid & ~e->line->valid);
 			e->line->valid |= line->valid;
-			e->t = emu_network_send(m, node, bank, EMU_LINE, EMU_MESSAGE_CONTROL, e->t);
+			e->t = coh_to_bank(m, &m->cus[i], e->id, EMU_LINE, EMU_MESSAGE_CONTROL, e->t);
 		}
 	}
 }
@@ -132,7 +129,7 @@ static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 static void bring_data(struct coh_event *e, const struct emu_line *entry)
 {
 	struct nvw_machine *const m = e->m;
-	const struct emu_line *below = emu_cache_peek(&m->l2.cache, e->id);
+	const struct emu_line *below = coh_l2_line(m, e->id);
 
 	if (!below || ~below->valid) {
 		ask_sharer(e, entry);
@@ -153,8 +150,7 @@ static struct emu_line *ask(struct coh_event *e, enum emu_message message)
 	struct nvw_machine *const m = e->m;
 	emu_time *mshr;
 
-	e->t = emu_network_send(
-		m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id), 0, message, e->t);
+	e->t = coh_to_bank(m, e->cu, e->id, 0, message, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
 	if (!coh_has_directory(m)) {
 		return coh_l2_obtain_by(m, e->cu, e->id, message == EMU_MESSAGE_READ ? UINT64_MAX : 0, &e->t);
@@ -172,8 +168,7 @@ static void answer(struct coh_event *e, uint32_t bytes, enum emu_message message
 	if (coh_has_directory(m)) {
 		m->directory.mshrs[m->directory.requests++ % m->config.directory.mshrs] = e->t;
 	}
-	e->t = emu_network_send(
-		m, coh_bank_node(m, e->id), emu_network_cu_node(m, e->cu->id), bytes, message, e->t);
+	e->t = coh_to_cu(m, e->cu, e->id, bytes, message, e->t);
 }
 
 static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu *cu)
@@ -328,7 +323,7 @@ const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, un
 	if (is_owned && !emu_cache_peek(&m->cus[entry->owner].l1, id)) {
 		return "the directory names an owner that does not have the line";
 	}
-	if (!entry && emu_cache_peek(&m->l2.cache, id)) {
+	if (!entry && coh_l2_line(m, id)) {
 		return "the directory does not know a line of the L2 (inclusion)";
 	}
 	for (unsigned i = 0; !broken && i < m->config.cus; i++) {

@@ -61,7 +61,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 			prefetch_below(m, fifo);
 		}
 		if (line->dirty) {
-			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;
+			t = coh_l1_look_up(m, cu, t) + m->config.l1.occupancy;
 			last = emu_later(last, coh_l1_event(m, cu, line, id, event, reason, t));
 		} else {
 			/* After an atomic that stored nothing: the line waits for nothing, and the next store

@@ -9,7 +9,7 @@
 /* The bytes on the L2's side of a line. */
 static const uint8_t *bytes_below(const struct nvw_machine *m, emu_line_id id, uint8_t *room)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	emu_memory_peek(m, id, room);
 	emu_l3_peek(m, id, room);
@@ -41,7 +41,7 @@ bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line,
 
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	if (below && (below->dirty & ~below->valid)) {
 		return "a dirty byte of the L2 is not valid";
@@ -64,7 +64,7 @@ const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsign
 
 const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 	uint64_t known = 0;
 
 	if (below && (below->dirty & ~below->valid)) {

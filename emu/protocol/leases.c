@@ -50,7 +50,7 @@ static struct leases_left *left_of(const struct nvw_machine *m, emu_line_id id)
 /* When the line's last lease ends that is not by's alone. */
 static emu_time leased_until(const struct nvw_machine *m, const struct emu_cu *by, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 	const struct leases_left *const left = left_of(m, id);
 	emu_time until = 0;
 
@@ -66,7 +66,7 @@ static emu_time leased_until(const struct nvw_machine *m, const struct emu_cu *b
 /* A store waits until then: no lease is given on the line. */
 static void refuse_until(struct nvw_machine *m, emu_line_id id, emu_time until)
 {
-	struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	struct emu_line *const below = coh_l2_line(m, id);
 	struct leases_left *const left = left_of(m, id);
 
 	if (below) {
@@ -91,7 +91,7 @@ static bool is_refused(const struct nvw_machine *m, const struct emu_line *below
 /* The line is written: all leases on it have ended, or their L1 is the writer's. */
 static void begin_anew(struct nvw_machine *m, emu_line_id id)
 {
-	struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	struct emu_line *const below = coh_l2_line(m, id);
 
 	if (below) {
 		below->lease = 0;
@@ -182,7 +182,7 @@ void coh_line_lease(struct coh_event *e)
 /* Gives the L1's line the answer's timestamp as its lease. */
 void coh_line_take_lease(struct coh_event *e)
 {
-	const struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
+	const struct emu_line *const below = coh_l2_line(e->m, e->id);
 
 	e->line->lease = 0;
 	if (below && !is_refused(e->m, below, e->id)) {

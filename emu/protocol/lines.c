@@ -19,7 +19,7 @@
 static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *below, emu_time t)
 {
 	struct nvw_machine *const m = e->m;
-	const uint32_t to = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
+	const uint32_t to = emu_network_cu_node(m, e->cu->id);
 	emu_time last = t;
 	struct emu_cu *owner;
 
@@ -28,10 +28,9 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 		const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
 		const uint32_t node = emu_network_cu_node(m, owner->id);
 		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
-		emu_time at = emu_network_send(m, bank, node, 0, EMU_MESSAGE_READ, t);
+		emu_time at = coh_to_cu(m, owner, e->id, 0, EMU_MESSAGE_READ, t);
 
-		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) +
-		     m->config.l1.probe;
+		at = coh_l1_look_up(m, owner, emu_later(at, line->granted)) + m->config.l1.probe;
 		at = emu_network_send(m, node, to, emu_ones(got), EMU_MESSAGE_READ, at);
 		emu_copy_masked(e->line->data, line->data, got);
 		e->line->valid |= got;
@@ -53,11 +52,10 @@ static uint32_t timestamp(const struct nvw_machine *m)
 static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	const uint32_t cu = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
 	struct emu_line *below;
 	emu_time remote;
 
-	e->t = emu_network_send(m, cu, bank, timestamp(m), EMU_MESSAGE_READ, e->t);
+	e->t = coh_to_bank(m, e->cu, e->id, timestamp(m), EMU_MESSAGE_READ, e->t);
 	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
 	below = coh_l2_obtain_by(m, e->cu, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
@@ -73,7 +71,7 @@ static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
 	if (remote > e->t) {
 		e->t = remote;
 	} else {
-		e->t = emu_network_send(m, bank, cu, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
+		e->t = coh_to_cu(m, e->cu, e->id, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
 	}
 }
 
@@ -150,8 +148,7 @@ static __attribute__((noinline)) void write_back_to_l2(struct coh_event *e)
 	}
 	count_l1_write_back(m, e->reason);
 	m->stats.l2_writes++;
-	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id), emu_ones(bytes),
-		EMU_MESSAGE_WRITE, e->t);
+	t = coh_to_bank(m, e->cu, e->id, emu_ones(bytes), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	persist_merge(m, below, e->id, line, &t);
@@ -270,7 +267,6 @@ static struct emu_line *to_recall(const struct nvw_machine *m, const struct emu_
 static __attribute__((noinline)) emu_time recall_from(struct nvw_machine *m, struct emu_cu *cu,
 	struct emu_line *line, struct emu_line *below, emu_line_id id, emu_time t)
 {
-	const uint32_t bank = coh_bank_node(m, id), node = emu_network_cu_node(m, cu->id);
 	const bool was_recalling = m->recalling;
 
 	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
@@ -285,9 +281,9 @@ static __attribute__((noinline)) emu_time recall_from(struct nvw_machine *m, str
 		persist_evict_earlier(m, cu, line, t);
 		m->recalling = false;
 	}
-	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
-	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.latency;
-	t = emu_network_send(m, node, bank, emu_ones(line->dirty | line->registered), EMU_MESSAGE_CONTROL, t);
+	t = coh_to_cu(m, cu, id, 0, EMU_MESSAGE_CONTROL, t);
+	t = coh_l1_look_up(m, cu, t) + m->config.l1.latency;
+	t = coh_to_bank(m, cu, id, emu_ones(line->dirty | line->registered), EMU_MESSAGE_CONTROL, t);
 	if (line->dirty && m->protocol->inclusive) {
 		persist_merge(m, below, id, line, &t);
 		merge_into_l2(m, below, id, line);

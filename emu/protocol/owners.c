@@ -51,7 +51,7 @@ enum coh_place coh_registry_place(
 			return COH_PLACE_BESIDE;
 		}
 	}
-	below = emu_cache_peek(&m->l2.cache, id);
+	below = coh_l2_line(m, id);
 	if (!below) {
 		return COH_PLACE_L2;
 	}
@@ -67,7 +67,7 @@ enum coh_place coh_registry_place(
 
 void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	if (!below) {
 		return;
@@ -79,7 +79,7 @@ void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 
 void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	if (!below) {
 		return;

@@ -263,6 +263,12 @@ struct coh_event {
 	emu_time t; /* advanced by the actions */
 };
 
+/* The line in the L2, where stores merge and whence L1s read; NULL: it is not there. */
+static inline struct emu_line *coh_l2_line(const struct nvw_machine *m, emu_line_id id)
+{
+	return emu_cache_peek(&m->l2.cache, id);
+}
+
 typedef void (*coh_line_action)(struct coh_event *event);
 
 #define X(name, text) void coh_line_##name(struct coh_event *event);
@@ -441,7 +447,25 @@ static inline bool coh_l1_stays(
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
 /* A look-up in the CU's L1 from t on, which occupies its port for occupancy; returns when it begins. */
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
+/* The same, for as long as a look-up occupies the port. */
+static inline emu_time coh_l1_look_up(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
+{
+	return coh_l1_port(m, cu, t, m->config.l1.occupancy);
+}
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
+
+/* A message of so many bytes from a CU to the bank of a line, and from there to a CU. Returns when it is
+ * there. */
+static inline emu_time coh_to_bank(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id,
+	uint32_t bytes, enum emu_message what, emu_time t)
+{
+	return emu_network_send(m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), bytes, what, t);
+}
+static inline emu_time coh_to_cu(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id,
+	uint32_t bytes, enum emu_message what, emu_time t)
+{
+	return emu_network_send(m, coh_bank_node(m, id), emu_network_cu_node(m, cu->id), bytes, what, t);
+}
 
 /* ---- Services of fifos.c --------------------------------------------------------------------- */
 

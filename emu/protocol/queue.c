@@ -29,7 +29,7 @@ struct coh_queue {
 /* When the L1 that has the request's bytes may give them up. */
 static emu_time owner_waits_until(const struct coh_request *r)
 {
-	const struct emu_line *const below = emu_cache_peek(&r->m->l2.cache, r->line);
+	const struct emu_line *const below = coh_l2_line(r->m, r->line);
 	struct emu_cu *const owner = coh_registry_other(r->m, r->cu, below, coh_taken_with(r->m, r->bytes));
 
 	if (!owner) {

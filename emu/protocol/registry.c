@@ -65,12 +65,12 @@ extern inline struct emu_cu *coh_registry_other(
 static __attribute__((noinline)) emu_time take_back(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
-	const uint32_t bank = coh_bank_node(m, id), to = cu ? emu_network_cu_node(m, cu->id) : bank;
+	const uint32_t to = cu ? emu_network_cu_node(m, cu->id) : coh_bank_node(m, id);
 	emu_time last = arrival(m, t);
 
 	for (;;) {
 		/* Looked up again each time, because an L1's write-backs may replace the line in the L2. */
-		const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+		const struct emu_line *const below = coh_l2_line(m, id);
 		struct emu_cu *const owner = coh_registry_other(m, cu, below, bytes);
 		struct emu_line *line;
 		uint64_t mask;
@@ -82,15 +82,14 @@ static __attribute__((noinline)) emu_time take_back(
 		line = emu_cache_peek(&owner->l1, id);
 		mask = coh_registry_owned(below, owner) & coh_taken_with(m, coh_undivided(m, id, bytes));
 		m->stats.l1_revocations++;
-		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
+		at = coh_to_cu(m, owner, id, 0, EMU_MESSAGE_REGISTER, t);
 		at = emu_later(arrival(m, at), line->granted);
-		at = coh_l1_port(m, owner, at, m->config.l1.occupancy) + m->config.l1.probe;
+		at = coh_l1_look_up(m, owner, at) + m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to,
 			emu_ones(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
 		last = emu_later(last, at);
-		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below &&
-			(coh_registry_owned(below, owner) & mask)) {
+		if (!m->error && coh_l2_line(m, id) == below && (coh_registry_owned(below, owner) & mask)) {
 			m->error = nvw_fail(NVW_E_MODEL,
 				"protocol %s, line %#x: an L1 keeps words registered after their revocation",
 				m->protocol->name, id);
@@ -139,7 +138,7 @@ static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 	below->dirty &= ~mask;
 	below->valid &= ~mask;
 	below->registered |= mask;
-	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
+	coh_sharer_add(below, cu);
 	memset(owner, (int)cu->id, sizeof owner);
 	emu_copy_masked(below->data, owner, mask);
 	coh_l2_event(m, below, id, COH_L2_REGISTER, COH_BY_ACCESS, m->now);
@@ -149,7 +148,6 @@ void coh_line_register(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	struct emu_line *const line = e->line;
-	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
 	const uint64_t grain = coh_undivided(m, e->id, e->bytes) | m->protocol->registration->also_registered;
 	emu_time at, taken;
 	struct emu_line *below;
@@ -159,7 +157,7 @@ void coh_line_register(struct coh_event *e)
 		return;
 	}
 	m->stats.l1_registrations++;
-	at = emu_network_send(m, node, bank, 0, EMU_MESSAGE_REGISTER, e->t);
+	at = coh_to_bank(m, e->cu, e->id, 0, EMU_MESSAGE_REGISTER, e->t);
 	at = coh_l2_access(m, e->id, m->config.l2.occupancy, at);
 	do {
 		mask = grain & ~line->registered;
@@ -172,7 +170,7 @@ void coh_line_register(struct coh_event *e)
 	} while (!m->error && (mask != (grain & ~line->registered) ||
 				      coh_registry_other(m, e->cu, below, coh_taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
-	at = emu_network_send(m, bank, node, taken > at ? 0 : emu_ones(need), EMU_MESSAGE_REGISTER, at);
+	at = coh_to_cu(m, e->cu, e->id, taken > at ? 0 : emu_ones(need), EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(arrival(m, at), taken);
 	e->cu->taken = emu_later(e->cu->taken, e->t);
 }
@@ -199,8 +197,7 @@ void coh_line_write_through(struct coh_event *e)
 	m->stats.l2_writes++;
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
-	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
-		emu_ones(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
+	t = coh_to_bank(m, e->cu, e->id, emu_ones(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	e->t = emu_later(e->t, emu_l3_write(m, e->id, &leaving, t));
 }
@@ -221,7 +218,7 @@ void coh_line_yield(struct coh_event *e)
 	uint64_t mask;
 
 	coh_settle_nvram(e);
-	below = emu_cache_peek(&m->l2.cache, e->id);
+	below = coh_l2_line(m, e->id);
 	mask = e->bytes & line->registered;
 	if (!below || !mask) {
 		return; /* the L2 has replaced its line in the meantime, and revoked everything */

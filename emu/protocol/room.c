@@ -171,8 +171,7 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 extern inline void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
 	if (m->protocol->inclusive && !m->protocol->directory) {
-		t = emu_network_send(
-			m, emu_network_cu_node(m, cu->id), coh_bank_node(m, id), 0, EMU_MESSAGE_CONTROL, t);
+		t = coh_to_bank(m, cu, id, 0, EMU_MESSAGE_CONTROL, t);
 		t = coh_l2_access(m, id, m->config.l2.occupancy, t);
 		coh_sharer_add(coh_l2_obtain(m, id, 0, &t), cu);
 	}

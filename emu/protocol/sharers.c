@@ -47,11 +47,10 @@ static emu_time send_and_wait(
 	struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint32_t bytes, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
-	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, cu->id);
 	struct emu_line *const line = emu_cache_peek(&cu->l1, e->id);
-	emu_time t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, e->t);
+	emu_time t = coh_to_cu(m, cu, e->id, 0, EMU_MESSAGE_CONTROL, e->t);
 
-	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.probe;
+	t = coh_l1_look_up(m, cu, t) + m->config.l1.probe;
 	if (line) {
 		++*count;
 		if (event == COH_L1_WRITTEN_ELSEWHERE && supply(e, line)) {
@@ -59,7 +58,7 @@ static emu_time send_and_wait(
 		}
 		t = coh_l1_event(m, cu, line, e->id, event, COH_BY_REVOKE, t);
 	}
-	return emu_network_send(m, node, bank, bytes, EMU_MESSAGE_CONTROL, t);
+	return coh_to_bank(m, cu, e->id, bytes, EMU_MESSAGE_CONTROL, t);
 }
 
 /* Notifies all sharers except the requester; waits for all answers. Their write-backs may need room in the
@@ -117,7 +116,7 @@ void coh_recall_entry(struct coh_event *e)
 
 	tell_sharers(e, COH_L1_WRITTEN_ELSEWHERE, &m->stats.l1_recalls);
 	memset(e->line->sharers, 0, sizeof e->line->sharers);
-	below = emu_cache_peek(&m->l2.cache, e->id);
+	below = coh_l2_line(m, e->id);
 	if (below) {
 		e->t = coh_l2_event(m, below, e->id, COH_L2_EVICT, e->reason, e->t);
 	}

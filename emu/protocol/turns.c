@@ -17,6 +17,12 @@ static uint32_t emu_node(const struct nvw_machine *m)
 	return emu_network_bank_node(m, 0);
 }
 
+/* A message without data from a CU to the EMU. */
+static emu_time to_emu(struct nvw_machine *m, unsigned cu, emu_time t)
+{
+	return emu_network_send(m, emu_network_cu_node(m, cu), emu_node(m), 0, EMU_MESSAGE_CONTROL, t);
+}
+
 static uint32_t bit_of(unsigned band)
 {
 	return UINT32_C(1) << band;
@@ -94,7 +100,6 @@ static void demand(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id i
 	struct turns_cu *const here = &turns->cu[cu->id];
 	const unsigned band = coh_band(turns, id);
 	struct turns_demand *const entry = &turns->erv[band];
-	const uint32_t node = emu_network_cu_node(m, cu->id);
 
 	if (!turns->rules->skips) {
 		demand_wakes(m, t);
@@ -105,8 +110,8 @@ static void demand(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id i
 	}
 	here->demanded |= bit_of(band);
 	m->stats.stc_demands++;
-	t = emu_network_send(m, node, emu_node(m), 0, EMU_MESSAGE_CONTROL, t);
-	emu_network_send(m, emu_node(m), node, 0, EMU_MESSAGE_CONTROL, t);
+	t = to_emu(m, cu->id, t);
+	emu_network_send(m, emu_node(m), emu_network_cu_node(m, cu->id), 0, EMU_MESSAGE_CONTROL, t);
 	if (!entry->is_set) {
 		*entry = (struct turns_demand){.is_set = true, .at = t, .line = id};
 	}
@@ -213,7 +218,7 @@ static void tell_conflict(const struct coh_request *r, emu_time t)
 	}
 	here->has_told = true;
 	m->stats.stc_conflicts++;
-	emu_network_send(m, emu_network_cu_node(m, r->cu->id), emu_node(m), 0, EMU_MESSAGE_CONTROL, t);
+	to_emu(m, r->cu->id, t);
 	if (turns->erv[band].is_set) {
 		turns->votes += side_of(turns, address_of(r->line), address_of(turns->erv[band].line));
 	}
@@ -458,8 +463,7 @@ static void change(struct nvw_machine *m, void *nothing)
 	NVW_FOR(i, m->config.cus) {
 		drain_bsq(m, &m->cus[i]);
 		let_in(m, &turns->cu[i]);
-		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
-					       EMU_MESSAGE_CONTROL, m->now));
+		last = emu_later(last, to_emu(m, i, m->now));
 	}
 	turns->ready = last - delay(m);
 	m->stats.stc_changes++;
@@ -493,8 +497,7 @@ static void prepared(struct nvw_machine *m, void *nothing)
 		if (here->pending) {
 			return;
 		}
-		last = emu_later(last, emu_network_send(m, emu_network_cu_node(m, i), emu_node(m), 0,
-					       EMU_MESSAGE_CONTROL, emu_later(m->now, here->acknowledged)));
+		last = emu_later(last, to_emu(m, i, emu_later(m->now, here->acknowledged)));
 	}
 	schedule(m, tell_all(m, at_emu_clock(m, last), arrivals) - delay(m), change, false);
 }

@@ -45,7 +45,7 @@ const struct coh_cell coh_denovo_l2[COH_DENOVO_STATES][COH_L2_EVENT_COUNT] = {
 /* Dirty unregistered bytes wait in state D; the L2's dirty bytes are in its state D. */
 const char *coh_denovo_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	NVW_EACH(cu, m->cus, m->config.cus) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);

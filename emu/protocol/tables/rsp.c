@@ -49,7 +49,7 @@ static const struct coh_row rows[] = {
 /* As for the other GPU protocols; in addition, nothing waits in the L2. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	if (below && below->dirty) {
 		return "the L2 has not written a byte through";

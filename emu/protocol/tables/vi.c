@@ -43,7 +43,7 @@ static const struct coh_row rows[] = {
 /* Inclusion; dirty lines are in D; dirty bytes are valid. */
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);

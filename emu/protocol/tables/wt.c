@@ -51,7 +51,7 @@ static const struct coh_row rows[] = {
 
 const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
+	const struct emu_line *const below = coh_l2_line(m, id);
 
 	if (below && below->dirty) {
 		return "the L2 has not written a byte through";
