@@ -106,7 +106,7 @@ static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 			  end = base + (emu_line_id)(to / EMU_LINE);
 	NVW_INVARIANT(from <= to && to <= m->device[EMU_DRAM].bytes);
 
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		forget_stores(&cu->l1, first, end);
 	}
 	forget_stores(&m->l2.cache, first, end);

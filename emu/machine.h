@@ -30,11 +30,15 @@
 
 #include <assert.h>
 
+#include "core/each.h"
 #include "memory/devices.h"
 #include "emu.h"
 #include "time/events.h"
 #include "memory/network.h"
 #include "observe/watch.h"
+
+/* Each CU of a machine. */
+#define EMU_EACH_CU(cu, m) NVW_EACH(cu, (m)->cus, (m)->config.cus)
 
 enum { EMU_FJ_A_PJ = 1000 };
 enum { EMU_HOST_LINE = 64, EMU_HUGE_PAGE = 2 << 20 }; /* of the machine that the emulator runs on */

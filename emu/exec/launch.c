@@ -106,7 +106,7 @@ static emu_time on_every_cu(struct nvw_machine *m, const coh_action *steps)
 {
 	emu_time last = m->now;
 
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		last = emu_later(last, coh_run_steps(m, cu, steps, m->now));
 	}
 	return last;

@@ -438,7 +438,7 @@ static void evict_what_goes_first(struct nvw_machine *m)
 {
 	const struct emu_fifo *const fifo = &m->l2.nvw_fifo;
 
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		evict_from_l1(m, cu);
 	}
 	for (uint32_t i = fifo->head; i != fifo->tail && !m->error; i++) {

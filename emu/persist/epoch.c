@@ -120,7 +120,7 @@ static void begin(struct nvw_machine *m, const struct persist_barrier *what, str
 	if (cu) {
 		at = flush_l1(m, cu, t);
 	} else {
-		NVW_EACH(cu, m->cus, m->config.cus) {
+		EMU_EACH_CU(cu, m) {
 			at = emu_later(at, flush_l1(m, cu, t));
 		}
 	}

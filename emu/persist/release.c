@@ -23,7 +23,7 @@ void emu_kernel_release(struct nvw_machine *m, emu_time t)
 	struct emu_group *oldest = x->live_groups;
 
 	memset(x->arrived, 0, sizeof x->arrived);
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		coh_run_steps(m, cu, m->protocol->kernel_begin, t);
 	}
 	/* The list begins with the youngest. */

@@ -69,10 +69,10 @@ void coh_line_drop_copies(struct coh_event *e)
 	}
 	m->stats.l1_probes += m->config.cus;
 	emu_network_broadcast(m, coh_bank_node(m, e->id), EMU_MESSAGE_CONTROL, e->t, arrivals);
-	NVW_FOR(i, m->config.cus) {
-		emu_time t = coh_l1_look_up(m, &m->cus[i], arrivals[i]) + m->config.l1.occupancy;
+	EMU_EACH_CU(cu, m) {
+		emu_time t = coh_l1_look_up(m, cu, arrivals[cu->id]) + m->config.l1.occupancy;
 
-		m->stats.l1_invalidated += forget_in_l1(m, &m->cus[i], e->id, &t);
+		m->stats.l1_invalidated += forget_in_l1(m, cu, e->id, &t);
 		m->l2.copies_gone = emu_later(m->l2.copies_gone, t);
 	}
 }

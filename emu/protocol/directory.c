@@ -111,15 +111,15 @@ static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 	struct nvw_machine *const m = e->m;
 
 	NVW_DEEP_INVARIANT(emu_cache_has(&m->directory.cache, entry));
-	for (unsigned i = 0; i < m->config.cus && ~e->line->valid; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, e->id);
+	EMU_EACH_CU(cu, m) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, e->id);
 
-		if (&m->cus[i] != e->cu && line && entry->sharers[i / 64] >> i % 64 & 1) {
-			e->t = coh_to_cu(m, &m->cus[i], e->id, 0, EMU_MESSAGE_CONTROL, e->t);
-			e->t = coh_l1_look_up(m, &m->cus[i], e->t) + m->config.l1.probe;
+		if (~e->line->valid && cu != e->cu && line && coh_is_sharer(entry, cu)) {
+			e->t = coh_to_cu(m, cu, e->id, 0, EMU_MESSAGE_CONTROL, e->t);
+			e->t = coh_l1_look_up(m, cu, e->t) + m->config.l1.probe;
 			emu_copy_masked(e->line->data, line->data, line->valid & ~e->line->valid);
 			e->line->valid |= line->valid;
-			e->t = coh_to_bank(m, &m->cus[i], e->id, EMU_LINE, EMU_MESSAGE_CONTROL, e->t);
+			e->t = coh_to_bank(m, cu, e->id, EMU_LINE, EMU_MESSAGE_CONTROL, e->t);
 		}
 	}
 }
@@ -296,7 +296,7 @@ static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, cons
 	if (!line || !line->valid) {
 		return NULL;
 	}
-	if (!entry || !(entry->sharers[cu->id / 64] >> cu->id % 64 & 1)) {
+	if (!entry || !coh_is_sharer(entry, cu)) {
 		return "the directory does not know a line of an L1 (inclusion)";
 	}
 	if (line->dirty && !(is_owned && entry->owner == cu->id)) {

@@ -183,7 +183,7 @@ emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t)
 	struct emu_cache *const l2 = m->l2.stores;
 	emu_time last = t;
 
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		for (uint32_t k = next_dirty_of_nvram(m, cu->stores, 0); k < lines_of(cu->stores);
 			k = next_dirty_of_nvram(m, cu->stores, k + 1)) {
 			last = emu_later(last,

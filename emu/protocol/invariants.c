@@ -49,7 +49,7 @@ const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsign
 	if (below && below->dirty && below->state != dirty) {
 		return "a dirty line of the L2 is not in its dirty state";
 	}
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && (line->dirty & ~line->valid)) {
@@ -73,7 +73,7 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 	if (below && (below->valid & below->registered)) {
 		return "a registered byte has data in the L2";
 	}
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (!line) {

@@ -614,6 +614,10 @@ static inline void coh_sharer_add(struct emu_line *below, const struct emu_cu *c
 {
 	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
 }
+static inline bool coh_is_sharer(const struct emu_line *below, const struct emu_cu *cu)
+{
+	return below->sharers[cu->id / 64] >> cu->id % 64 & 1;
+}
 static inline void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu)
 {
 	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);

@@ -70,9 +70,9 @@ static void tell_sharers(struct coh_event *e, enum coh_l1_event event, uint64_t 
 	emu_time last = e->t;
 
 	emu_cache_pin(cache, e->line);
-	NVW_FOR(i, m->config.cus) {
-		if (&m->cus[i] != e->by && e->line->sharers[i / 64] >> i % 64 & 1) {
-			last = emu_later(last, send_and_wait(e, &m->cus[i], event, 0, count));
+	EMU_EACH_CU(cu, m) {
+		if (cu != e->by && coh_is_sharer(e->line, cu)) {
+			last = emu_later(last, send_and_wait(e, cu, event, 0, count));
 		}
 	}
 	emu_cache_find(cache, e->id); /* no longer pinned */

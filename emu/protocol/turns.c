@@ -335,7 +335,7 @@ static void move_bands(struct nvw_machine *m)
 		(step > 0 && turns->seb >= TURNS_SEB_MOST)) {
 		return;
 	}
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		sweep(m, cu);
 	}
 	turns->seb = (unsigned)((int)turns->seb + step);
@@ -525,7 +525,7 @@ static void catch_up(struct nvw_machine *m)
 		turns->erv[band].passed = 0;
 	}
 	turns->current = (unsigned)((turns->current + missed) % turns->bands);
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		cu->l1.generation = turns->changes;
 	}
 }

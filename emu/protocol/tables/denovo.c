@@ -47,7 +47,7 @@ const char *coh_denovo_broken_invariant(const struct nvw_machine *m, emu_line_id
 {
 	const struct emu_line *const below = coh_l2_line(m, id);
 
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && (line->dirty & ~line->registered) && line->state != D) {

@@ -46,7 +46,7 @@ const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
 /* A line in R holds only registered bytes, and no other line holds any; data waits in D. */
 const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (!line) {

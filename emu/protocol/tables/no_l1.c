@@ -38,7 +38,7 @@ static const struct coh_row rows[] = {
 
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		if (emu_cache_peek(&cu->l1, id)) {
 			return "a line has stayed in an L1";
 		}

@@ -45,10 +45,10 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_line *const below = coh_l2_line(m, id);
 
-	for (unsigned i = 0; i < m->config.cus; i++) {
-		const struct emu_line *const line = emu_cache_peek(&m->cus[i].l1, id);
+	EMU_EACH_CU(cu, m) {
+		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
-		if (line && line->valid && !(below && (below->sharers[i / 64] >> i % 64 & 1))) {
+		if (line && line->valid && !(below && coh_is_sharer(below, cu))) {
 			return "the L2 does not know a line of an L1 (inclusion)";
 		}
 	}

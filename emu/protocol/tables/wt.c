@@ -56,7 +56,7 @@ const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_i
 	if (below && below->dirty) {
 		return "the L2 has not written a byte through";
 	}
-	NVW_EACH(cu, m->cus, m->config.cus) {
+	EMU_EACH_CU(cu, m) {
 		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
 		if (line && line->dirty) {
