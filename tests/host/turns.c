@@ -111,9 +111,7 @@ static void all(void)
 	while (pool->x < 3) {
 		sched_yield();
 	}
-	if (pool->sum != 1 || pool->y != 3 || pool->item[0] != 3 || pool->item[1] != 3) {
-		_exit(4);
-	}
+	exit_if(pool->sum != 1 || pool->y != 3 || pool->item[0] != 3 || pool->item[1] != 3, 4);
 }
 
 /* ---- What is not controlled ------------------------------------------------------------------- */
@@ -129,9 +127,7 @@ static void blocks(void)
 {
 	files[0] = open("pool", O_RDWR);
 	files[1] = open("pool", O_RDWR);
-	if (files[0] < 0 || files[1] < 0 || flock(files[0], LOCK_EX)) {
-		_exit(9);
-	}
+	exit_if(files[0] < 0 || files[1] < 0 || flock(files[0], LOCK_EX), 9);
 	in_thread(lock_file, NULL);
 }
 

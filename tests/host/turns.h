@@ -38,14 +38,20 @@ static inline void persist(volatile const void *at)
 	_mm_sfence();
 }
 
+/* A case that went wrong ends the program with this status. */
+static inline void exit_if(bool wrong, int status)
+{
+	if (wrong) {
+		_exit(status);
+	}
+}
+
 static inline void *in_thread(void *(*f)(void *), void *argument)
 {
 	pthread_t t;
 	void *value;
 
-	if (pthread_create(&t, NULL, f, argument) || pthread_join(t, &value)) {
-		_exit(9);
-	}
+	exit_if(pthread_create(&t, NULL, f, argument) || pthread_join(t, &value), 9);
 	return value;
 }
 
@@ -53,9 +59,7 @@ static inline void both(void *(*f)(void *), void *(*g)(void *))
 {
 	pthread_t t[2];
 
-	if (pthread_create(&t[0], NULL, f, NULL) || pthread_create(&t[1], NULL, g, NULL)) {
-		_exit(9);
-	}
+	exit_if(pthread_create(&t[0], NULL, f, NULL) || pthread_create(&t[1], NULL, g, NULL), 9);
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
 }

@@ -25,9 +25,7 @@ static void watch(int fd)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
 
-	if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &e)) {
-		_exit(9);
-	}
+	exit_if(epoll_ctl(set, EPOLL_CTL_ADD, fd, &e), 9);
 }
 
 /* A request: a value, which is durable before the reply. */
@@ -35,16 +33,12 @@ static void answer(void)
 {
 	char value;
 
-	if (read(ends[0], &value, 1) != 1) {
-		_exit(4);
-	}
+	exit_if(read(ends[0], &value, 1) != 1, 4);
 	pool->x = (uint64_t)value;
 	if (!replies_early) {
 		persist(&pool->x);
 	}
-	if (write(ends[0], &value, 1) != 1) {
-		_exit(4);
-	}
+	exit_if(write(ends[0], &value, 1) != 1, 4);
 	if (replies_early) {
 		persist(&pool->x);
 	}
@@ -58,9 +52,7 @@ static void *serve(void *argument)
 	while (rung == 0) {
 		const int n = epoll_wait(set, &e, 1, 50);
 
-		if (n < 0) {
-			_exit(4);
-		}
+		exit_if(n < 0, 4);
 		if (n == 1 && e.data.fd == ends[0]) {
 			answer();
 		} else if (n == 1 && read(bell, &rung, sizeof rung) != sizeof rung) {
@@ -77,23 +69,17 @@ static void *request(void *argument)
 	for (int i = 1; i <= REQUESTS; i++) {
 		char value = (char)i;
 
-		if (write(ends[1], &value, 1) != 1) {
-			_exit(4);
-		}
+		exit_if(write(ends[1], &value, 1) != 1, 4);
 		pool->sum = (uint64_t)i;
 		persist(&pool->sum);
-		if (read(ends[1], &value, 1) != 1) {
-			_exit(4);
-		}
+		exit_if(read(ends[1], &value, 1) != 1, 4);
 		pool->y = (uint64_t)value;
 		persist(&pool->y);
 		if (i % 4 == 0) {
 			sleep(1); /* the server looks 20 times in vain */
 		}
 	}
-	if (write(bell, &one, sizeof one) != sizeof one) {
-		_exit(4);
-	}
+	exit_if(write(bell, &one, sizeof one) != sizeof one, 4);
 	return NULL;
 }
 
@@ -101,9 +87,7 @@ static void events(void)
 {
 	bell = eventfd(0, 0);
 	set = epoll_create1(0);
-	if (bell < 0 || set < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) {
-		_exit(9);
-	}
+	exit_if(bell < 0 || set < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 9);
 	watch(bell);
 	watch(ends[0]);
 	both(serve, request);
@@ -127,10 +111,9 @@ static void *send_all(void *argument)
 	for (size_t i = 0; i < MANY; i++) {
 		many[i] = (char)(i % 251);
 	}
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) || write(fd, many, MANY) != MANY ||
-		close(fd) || write(pipes[1], many, MANY) != MANY || close(pipes[1])) {
-		_exit(4);
-	}
+	exit_if(connect(fd, (struct sockaddr *)&address, sizeof address) || write(fd, many, MANY) != MANY ||
+			close(fd) || write(pipes[1], many, MANY) != MANY || close(pipes[1]),
+		4);
 	return NULL;
 }
 
@@ -157,9 +140,7 @@ static size_t receive(int fd)
 	for (int turn = 0; piece > 0; turn++) {
 		piece = comes(fd, turn) ? read(fd, some, sizeof some) : -1;
 		for (ssize_t i = 0; i < piece; i++, n++) {
-			if (some[i] != (char)(n % 251)) {
-				_exit(4);
-			}
+			exit_if(some[i] != (char)(n % 251), 4);
 		}
 	}
 	return n;
@@ -182,14 +163,11 @@ static void streams(void)
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (pipe(pipes) || bind(listener, (struct sockaddr *)&address, n) || listen(listener, 4) ||
-		getsockname(listener, (struct sockaddr *)&address, &n)) {
-		_exit(9);
-	}
+	exit_if(pipe(pipes) || bind(listener, (struct sockaddr *)&address, n) || listen(listener, 4) ||
+			getsockname(listener, (struct sockaddr *)&address, &n),
+		9);
 	both(receive_all, send_all);
-	if (pool->x != MANY || pool->y != MANY) {
-		_exit(4);
-	}
+	exit_if(pool->x != MANY || pool->y != MANY, 4);
 }
 
 /* Another process writes. */
@@ -197,9 +175,7 @@ static void *read_pipe(void *argument)
 {
 	char c;
 
-	if (read(pipes[0], &c, 1) != 1) {
-		_exit(4);
-	}
+	exit_if(read(pipes[0], &c, 1) != 1, 4);
 	pool->x = (uint64_t)c;
 	persist(&pool->x);
 	return NULL;
@@ -207,9 +183,7 @@ static void *read_pipe(void *argument)
 
 static void from_outside(void)
 {
-	if (pipe(pipes)) {
-		_exit(9);
-	}
+	exit_if(pipe(pipes), 9);
 	const pid_t child = fork();
 
 	if (child == 0) {
@@ -217,9 +191,7 @@ static void from_outside(void)
 		_exit(write(pipes[1], "x", 1) != 1);
 	}
 	both(read_pipe, set_ready);
-	if (child < 0 || pool->x != 'x' || waitpid(child, NULL, 0) != child) {
-		_exit(4);
-	}
+	exit_if(child < 0 || pool->x != 'x' || waitpid(child, NULL, 0) != child, 4);
 }
 
 static void *never_comes(void *argument)
@@ -231,9 +203,7 @@ static void *never_comes(void *argument)
 
 static void nobody_writes(void)
 {
-	if (pipe(pipes)) {
-		_exit(9);
-	}
+	exit_if(pipe(pipes), 9);
 	in_thread(never_comes, NULL);
 }
 

@@ -139,17 +139,13 @@ static void *tell_and_answer(void *argument)
 
 static void told_early(void)
 {
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, told)) {
-		_exit(9);
-	}
+	exit_if(socketpair(AF_UNIX, SOCK_STREAM, 0, told), 9);
 	both(tell_and_answer, publish_early);
 }
 
 static void told_in_time(void)
 {
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, told)) {
-		_exit(9);
-	}
+	exit_if(socketpair(AF_UNIX, SOCK_STREAM, 0, told), 9);
 	both(tell_and_answer, publish);
 }
 

@@ -81,9 +81,7 @@ static void *take(void *argument)
 
 			clock_gettime(CLOCK_REALTIME, &end);
 			end.tv_sec += 60;
-			if (pthread_cond_timedwait(&filled, &a, &end) != 0) {
-				_exit(3);
-			}
+			exit_if(pthread_cond_timedwait(&filled, &a, &end) != 0, 3);
 		}
 		const int item = queue[head++ % SLOTS];
 
@@ -106,9 +104,7 @@ static void conditions(void)
 		pthread_join(t[i], NULL);
 	}
 	for (int i = 0; i < ITEMS; i++) {
-		if (pool->item[i] != (uint64_t)i + 1) {
-			_exit(4);
-		}
+		exit_if(pool->item[i] != (uint64_t)i + 1, 4);
 	}
 }
 
@@ -151,9 +147,7 @@ static void *lead(void *argument)
 	const uint64_t began = now_ns();
 
 	persist_often(OFTEN);
-	if (now_ns() - began > 1000000) {
-		_exit(4);
-	}
+	exit_if(now_ns() - began > 1000000, 4);
 	atomic_store(&other, 1);
 	persist_often(OFTEN);
 	return NULL;
@@ -193,9 +187,7 @@ static void *look_around(void *argument)
 	const uint64_t began = now_ns();
 
 	look_at_lines(900);
-	if (now_ns() - began > 150000) {
-		_exit(4);
-	}
+	exit_if(now_ns() - began > 150000, 4);
 	return NULL;
 }
 
@@ -233,9 +225,7 @@ static void *count_up(void *argument)
 static void own_lock(void)
 {
 	both(count_up, count_up);
-	if (pool->sum != 40) {
-		_exit(4);
-	}
+	exit_if(pool->sum != 40, 4);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------------- */
@@ -264,9 +254,7 @@ static void *sleep_and_look(void *argument)
 static void sleeps(void)
 {
 	both(sleep_and_look, sleep_and_say);
-	if (pool->sum != 1) {
-		_exit(4);
-	}
+	exit_if(pool->sum != 1, 4);
 }
 
 static void *wait_in_vain(void *argument)
@@ -291,9 +279,7 @@ static void timeouts(void)
 {
 	sem_init(&semaphore, 0, 0);
 	pthread_mutex_lock(&a);
-	if (in_thread(wait_in_vain, NULL) != NULL) {
-		_exit(4);
-	}
+	exit_if(in_thread(wait_in_vain, NULL) != NULL, 4);
 	pthread_mutex_unlock(&a);
 }
 
