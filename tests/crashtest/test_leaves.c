@@ -220,18 +220,15 @@ static void compare(const char *log, const void *initial, uint64_t bytes, enum c
 static void compare_run(
 	const char *protocol, enum ct_model model, unsigned unit, uint64_t seed, struct sum *sum)
 {
-	char settings[3][64], what[128];
+	const char *const name = ct_model_info(model)->name;
 	struct program program, *const args = &program;
 	struct rig rig;
 	void *initial;
 
 	make_program(seed, &program);
-	snprintf(settings[0], sizeof settings[0], "protocol=%s", protocol);
-	snprintf(settings[1], sizeof settings[1], "persist.model=%s", ct_model_info(model)->name);
-	snprintf(settings[2], sizeof settings[2], "nvram.atomicity=%uB", unit);
-	snprintf(what, sizeof what, "%s, %s, units of %u bytes, seed %llu", protocol,
-		ct_model_info(model)->name, unit, (unsigned long long)seed);
-	rig_begin_logged_set(&rig, seed, settings[0], settings[1], settings[2], "l1.size=128B", "l1.ways=1");
+	rig_begin_logged_set(&rig, seed, formatted("protocol=%s", protocol),
+		formatted("persist.model=%s", name), formatted("nvram.atomicity=%uB", unit), "l1.size=128B",
+		"l1.ways=1");
 	program.data = rig.nvram;
 	program.arrived = nvw_alloc(rig.machine, 64);
 	program.other = nvw_alloc(rig.machine, 4 * 64);
@@ -240,7 +237,10 @@ static void compare_run(
 	const uint64_t bytes = nvw_pool_geometry(rig.pool)->bytes;
 
 	rig_end(&rig);
-	compare(rig.log_path, initial, bytes, model, unit, what, sum);
+	compare(rig.log_path, initial, bytes, model, unit,
+		formatted("%s, %s, units of %u bytes, seed %llu", protocol, name, unit,
+			(unsigned long long)seed),
+		sum);
 	unlink(rig.log_path);
 	free(initial);
 }

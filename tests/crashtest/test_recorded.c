@@ -199,15 +199,12 @@ static bool is_contradicted(const char *protocol, const char *model)
 
 static void run_one(FILE *to, const char *protocol, const char *model, const char *domain)
 {
-	char settings[3][64];
 	struct rig rig;
 	uint64_t statistics;
 
-	snprintf(settings[0], sizeof settings[0], "protocol=%s", protocol);
-	snprintf(settings[1], sizeof settings[1], "persist.model=%s", model);
-	snprintf(settings[2], sizeof settings[2], "nvram.domain=%s", domain);
-	rig_begin_logged_set(&rig, 1, settings[0], settings[1], settings[2], "l1.size=1KiB", "l1.ways=2",
-		"l2.size=8KiB", "l2.ways=2");
+	rig_begin_logged_set(&rig, 1, formatted("protocol=%s", protocol),
+		formatted("persist.model=%s", model), formatted("nvram.domain=%s", domain), "l1.size=1KiB",
+		"l1.ways=2", "l2.size=8KiB", "l2.ways=2");
 	rig_ok(launch_all(rig.machine, (uint64_t *)(void *)rig.nvram,
 		is_contradicted(protocol, model) ? scatter_in_group : scatter));
 	rig_ok(nvw_persist(rig.machine));
@@ -316,10 +313,8 @@ static void write_crashes(FILE *to)
 		}
 	}
 	for (unsigned model = 0; emu_model_info(model); model++) {
-		char machine[64];
-
-		snprintf(machine, sizeof machine, "persist.model=%s", emu_model_info(model)->name);
-		crash_one(to, machine, CT_OBSERVED, CT_MODEL_OBSERVED, 8);
+		crash_one(to, formatted("persist.model=%s", emu_model_info(model)->name), CT_OBSERVED,
+			CT_MODEL_OBSERVED, 8);
 	}
 }
 
@@ -345,37 +340,24 @@ static void compare(FILE *now, const char *path)
 	fclose(recorded);
 }
 
-static void record(FILE *now, const char *path)
-{
-	FILE *const to = fopen(path, "w");
-	int c;
-
-	assert_non_null(to);
-	rewind(now);
-	while ((c = getc(now)) != EOF) {
-		putc(c, to);
-	}
-	assert_int_equal(fclose(to), 0);
-}
-
 TEST(recorded_runs_are_as_they_were)
 {
 	const char *const path = getenv("RECORDED_RUNS");
-	FILE *const now = tmpfile();
+	const bool records = getenv("RECORD") != NULL;
 
 	if (!path) {
 		print_message("RECORDED_RUNS names no file\n");
 		skip();
 	}
+	FILE *const now = records ? fopen(path, "w") : tmpfile();
+
 	assert_non_null(now);
 	write_runs(now);
 	write_crashes(now);
-	if (getenv("RECORD")) {
-		record(now, path);
-	} else {
+	if (!records) {
 		compare(now, path);
 	}
-	fclose(now);
+	assert_int_equal(fclose(now), 0);
 }
 
 /* The number of pairs of places that race in a kernel. */
