@@ -104,6 +104,11 @@ int shell_begin_in(const char *folder, const char *const *variables)
 	return 0;
 }
 
+int folder_begin(void **state)
+{
+	return shell_begin((const char *const[]){NULL});
+}
+
 int shell_end(void **state)
 {
 	if (!dir[0]) {

@@ -37,6 +37,8 @@ int clean_folder(void **state);
  * NULL ends. */
 int shell_begin(const char *const *variables);
 int shell_begin_in(const char *folder, const char *const *variables);
+/* The folder alone, for GROUP(). */
+int folder_begin(void **state);
 /* Takes the folder away; not 0: something hidden is left there. */
 int shell_end(void **state);
 

@@ -65,9 +65,4 @@ TEST(code_without_debug_information_has_no_place)
 	assert_string_equal(place, "");
 }
 
-static int begin(void **state)
-{
-	return shell_begin((const char *const[]){NULL});
-}
-
-GROUP(begin, shell_end, .each = clean_folder);
+GROUP(folder_begin, shell_end, .each = clean_folder);

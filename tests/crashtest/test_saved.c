@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/shell.h"
 #include "common/test.h"
 #include "memory_log.h"
 
@@ -15,8 +16,6 @@
 #include <crashtest/requests/writes.h>
 
 enum { BYTES = 4096 };
-
-static char path[64];
 
 /* ---- Findings --------------------------------------------------------------------------------- */
 
@@ -31,10 +30,10 @@ static size_t save(uint8_t *file, size_t room)
 		image[i] = (uint8_t)(i * 7 ^ i >> 8);
 	}
 	assert_ok(nvw__acks_add(&acks, 3, 5));
-	assert_ok(ct_finding_save(path, head, &finding, image, BYTES, &acks));
+	assert_ok(ct_finding_save(in_dir("finding"), head, &finding, image, BYTES, &acks));
 	json_decref(head);
 	nvw__acks_free(&acks);
-	FILE *const f = fopen(path, "rb");
+	FILE *const f = fopen(in_dir("finding"), "rb");
 
 	assert_non_null(f);
 	const size_t n = fread(file, 1, room, f);
@@ -46,12 +45,12 @@ static size_t save(uint8_t *file, size_t room)
 static void load(const uint8_t *file, size_t n, int wanted)
 {
 	struct ct_saved saved;
-	FILE *const f = fopen(path, "wb");
+	FILE *const f = fopen(in_dir("finding"), "wb");
 
 	assert_non_null(f);
 	assert_int_equal(fwrite(file, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
-	const int error = ct_saved_load(path, &saved);
+	const int error = ct_saved_load(in_dir("finding"), &saved);
 
 	if (error == 0) {
 		assert_int_equal(saved.bytes, BYTES);
@@ -138,17 +137,4 @@ TEST(a_word_may_hold_its_last_acknowledged_version_or_a_later_one)
 	close(fd);
 }
 
-static int set_up(void **state)
-{
-	snprintf(path, sizeof path, "/tmp/nvwave-saved-XXXXXX");
-	const int fd = mkstemp(path);
-
-	return fd < 0 || close(fd) ? -1 : unlink(path);
-}
-
-static int tear_down(void **state)
-{
-	return unlink(path);
-}
-
-GROUP(set_up, tear_down);
+GROUP(folder_begin, shell_end);

@@ -723,7 +723,7 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 static int set_up(void **state)
 {
 	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED ? -1 : shell_begin((const char *const[]){NULL});
+	return explored == MAP_FAILED ? -1 : folder_begin(state);
 }
 
 GROUP(set_up, shell_end);

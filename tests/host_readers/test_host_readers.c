@@ -6,6 +6,7 @@
  */
 #include "common/options.h"
 #include "common/rig.h"
+#include "common/shell.h"
 #include "common/skip.h"
 
 #include <pthread.h>
@@ -67,7 +68,6 @@ enum { SUBJECTS = NVW_COUNT(all) };
 struct run {
 	const struct subject *subject;
 	struct emu_config config;
-	char dir[64], pool_path[96], log_path[96];
 	struct nvw_options *options;
 	void *plan;
 	struct nvw_pool *pool;
@@ -84,10 +84,7 @@ struct run {
 
 static void prepare(struct run *r, const struct subject *s, int mutation)
 {
-	*r = (struct run){.subject = s, .dir = "/tmp/nvwave-readers-XXXXXX"};
-	assert_non_null(mkdtemp(r->dir));
-	snprintf(r->pool_path, sizeof r->pool_path, "%s/pool", r->dir);
-	snprintf(r->log_path, sizeof r->log_path, "%s/log", r->dir);
+	*r = (struct run){.subject = s};
 	emu_config_default(&r->config);
 	r->config.seed = 1;
 	rig_ok(s->setting ? emu_config_set(&r->config, s->setting) : 0);
@@ -106,9 +103,7 @@ static void dispose(struct run *r)
 	nvw__sightings_destroy(r->sightings);
 	nvw__acks_free(&r->acks);
 	munmap(r->times, sizeof *r->times);
-	unlink(r->pool_path);
-	unlink(r->log_path);
-	rmdir(r->dir);
+	clean();
 }
 
 static void acknowledged(void *context, uint64_t first, uint64_t count)
@@ -148,9 +143,9 @@ static void execute(struct run *r, bool with_readers, uint64_t cut_ps)
 		.atomicity = 8};
 
 	rig_ok(w->pool(r->plan, &params));
-	rig_ok(nvw_pool_create(r->pool_path, &params, &r->pool));
+	rig_ok(nvw_pool_create(in_dir("pool"), &params, &r->pool));
 	info.pool_bytes = nvw_pool_geometry(r->pool)->bytes;
-	rig_ok(nvw_log_create(r->log_path, &info, &r->log));
+	rig_ok(nvw_log_create(in_dir("log"), &info, &r->log));
 	rig_ok(emu_create(&r->config, r->pool, r->log, &r->machine));
 	emu_set_power_cut(r->machine, &cut);
 	rig_ok(w->setup(r->plan, r->machine));
@@ -203,7 +198,7 @@ TEST(readers_change_neither_the_statistics_nor_the_persist_log)
 			prepare(&r, *one, -1);
 			execute(&r, with, UINT64_MAX);
 			stats[with] = *emu_statistics(r.machine);
-			hash[with] = hash_file(r.log_path, &bytes[with]);
+			hash[with] = hash_file(in_dir("log"), &bytes[with]);
 			finish(&r);
 			dispose(&r);
 		}
@@ -292,7 +287,7 @@ static void execute_and_die(struct run *r, uint64_t cut_ps)
 	int status;
 	pid_t pid;
 
-	unlink(r->pool_path);
+	unlink(in_dir("pool"));
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -315,7 +310,7 @@ static int recover_and_judge(const struct run *r)
 	struct nvw_pool *pool;
 	int verdict;
 
-	rig_ok(nvw_pool_open(r->pool_path, NVW_POOL_WRITE, &pool));
+	rig_ok(nvw_pool_open(in_dir("pool"), NVW_POOL_WRITE, &pool));
 	rig_ok(nvw_recover(pool, &report));
 	rig_ok(w->recover ? w->recover(pool, &report) : 0);
 	verdict = judge(r, pool);
@@ -726,3 +721,5 @@ TEST(a_workload_without_readers_and_one_without_durability_are_refused)
 		nvw__drive_start(&fake_workload, &plan, rig.machine, sightings, 0, 1, &drive), NVW_E_USAGE);
 	nvw__sightings_destroy(sightings);
 }
+
+GROUP(folder_begin, shell_end);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/shell.h"
 #include "common/test.h"
 
 #include <litmus/litmus.h>
@@ -229,16 +230,9 @@ TEST(bounds_are_messages_and_not_overflows)
 
 static int load_table(const char *text, struct litmus_list *list)
 {
-	char path[] = "/tmp/nvwave-litmus-XXXXXX.tsv";
-	FILE *const f = fdopen(mkstemps(path, 4), "w");
-	int error;
-
-	fputs(text, f);
-	fclose(f);
+	write_text("table.tsv", text);
 	*list = (struct litmus_list){0};
-	error = litmus_load(path, list);
-	unlink(path);
-	return error;
+	return litmus_load(in_dir("table.tsv"), list);
 }
 
 TEST(a_table_is_read_by_its_header_line)
@@ -284,3 +278,5 @@ TEST(mistakes_in_a_table_are_named_with_their_line)
 		litmus_list_free(&list);
 	}
 }
+
+GROUP(folder_begin, shell_end);

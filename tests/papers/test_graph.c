@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/shell.h"
 #include "common/test.h"
 
 #include "../workloads/ideal.h"
@@ -40,7 +41,7 @@ static struct graph_plan *prepare(enum graph_algorithm a, const struct ideal_opt
 }
 
 /* Runs a plan on a new ideal machine, which stays for the caller to look at and to ideal_destroy(). */
-static struct nvw_machine *run(struct graph_plan *p, uint64_t seed)
+static struct nvw_machine *run_plan(struct graph_plan *p, uint64_t seed)
 {
 	struct nvw_machine *const m = ideal_create(1 << 16, seed);
 
@@ -65,7 +66,7 @@ static struct graph_plan *verified(enum graph_algorithm a, const struct ideal_op
 {
 	struct graph_plan *const p = prepare(a, given, seed);
 
-	assert_verified(p, run(p, seed));
+	assert_verified(p, run_plan(p, seed));
 	ideal_destroy();
 	return p;
 }
@@ -157,7 +158,7 @@ TEST(page_rank_of_a_regular_graph_is_one)
 {
 	struct graph_plan *const p = verified(
 		GRAPH_PAGERANK, OPTIONS({"graph", "grid:2x2"}, {"queues", "2"}, {"group-size", "2"}), 1);
-	struct nvw_machine *const m = run(p, 1);
+	struct nvw_machine *const m = run_plan(p, 1);
 	uint64_t ranks[4];
 
 	assert_ok(nvw_read(m, ranks, p->result, sizeof(ranks)));
@@ -171,16 +172,13 @@ TEST(page_rank_of_a_regular_graph_is_one)
 
 TEST(nodes_that_cannot_be_reached_stay_far)
 {
-	char path[] = "/tmp/nvwave-graph-XXXXXX";
-	const int fd = mkstemp(path);
 	uint32_t distances[4];
 
-	assert_int_equal(write(fd, "p tw 4 1\n1 3\n", 13), 13);
-	assert_int_equal(close(fd), 0);
+	write_text("graph", "p tw 4 1\n1 3\n");
 	NVW_FOR(a, ALGORITHMS) {
-		struct graph_plan *const p =
-			prepare(a, OPTIONS({"graph", path}, {"queues", "2"}, {"group-size", "2"}), 1);
-		struct nvw_machine *const m = run(p, 1);
+		struct graph_plan *const p = prepare(
+			a, OPTIONS({"graph", in_dir("graph")}, {"queues", "2"}, {"group-size", "2"}), 1);
+		struct nvw_machine *const m = run_plan(p, 1);
 
 		assert_verified(p, m);
 		if (a == GRAPH_SSSP) {
@@ -192,7 +190,6 @@ TEST(nodes_that_cannot_be_reached_stay_far)
 		ideal_destroy();
 		graph_dispose(p);
 	}
-	unlink(path);
 }
 
 TEST(weights_are_symmetric_and_within_bounds)
@@ -237,7 +234,7 @@ static void expect_violation(
 {
 	struct graph_plan *const p =
 		prepare(a, OPTIONS({"graph", "grid:6x6"}, {"queues", "2"}, {"group-size", "8"}), 1);
-	struct nvw_machine *const m = run(p, 1);
+	struct nvw_machine *const m = run_plan(p, 1);
 	const char *why;
 
 	damage(p, m);
@@ -317,3 +314,5 @@ TEST(bad_options_are_refused)
 		}
 	}
 }
+
+GROUP(folder_begin, shell_end);

@@ -462,9 +462,4 @@ TEST(real_graphs_have_their_published_sizes)
 	}
 }
 
-static int begin(void **state)
-{
-	return shell_begin((const char *const[]){NULL});
-}
-
-GROUP(begin, shell_end);
+GROUP(folder_begin, shell_end);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/shell.h"
 #include "common/skip.h"
 #include "crashtest/explain/finding.h"
 #include "parts_runs.h"
@@ -23,8 +24,6 @@ enum { STRUCTURES = NVW_COUNT(structures), TRIALS_MAX = 8 };
 static const enum ct_model models[] = {
 	CT_MODEL_OBSERVED, CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_EADR, CT_MODEL_BUFFERED};
 enum { MODELS = NVW_COUNT(models) };
-
-static char folder[] = "/tmp/nvwave-parts-XXXXXX";
 
 /* ---- Runs that show a bug --------------------------------------------------------------------- */
 
@@ -53,7 +52,7 @@ static const struct ct_result *explore(struct rig *r, enum ct_model model, bool 
 				      .parts_alone = by_parts,
 				      .whole = !by_parts,
 				      .unexplained = !by_parts,
-				      .save = by_parts ? folder : NULL});
+				      .save = by_parts ? dir : NULL});
 }
 
 /* The saved state fails in the same words. */
@@ -116,7 +115,6 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 	unsigned bugs = 0;
 
 	skip_if_sanitized();
-	assert_non_null(mkdtemp(folder));
 	NVW_EACH(structure, structures, STRUCTURES) {
 		const struct nvw_mutation *const m = (*structure)->mutations;
 
@@ -132,7 +130,6 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 			}
 		}
 	}
-	rmdir(folder);
 	assert_true(bugs >= 30);
 }
 
@@ -140,5 +137,6 @@ TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 TEST(without_parts_nothing_is_found)
 {
 	assert_false(is_found_somewhere(with(&nvw_workload_queue, check_nothing), 0, false));
-	rmdir(folder);
 }
+
+GROUP(folder_begin, shell_end);
