@@ -82,8 +82,7 @@ static void add_pointers(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const uint64_t mask = UINT64_C(0xfffffffffff8), off = scene->finding->off & mask;
 
-	CT_EACH_STORED(word, scene->stores)
-	{
+	CT_EACH_STORED(word, scene->stores) {
 		const struct ct_store *const store = &word->last;
 
 		if (off != 0 && (store->value & mask) == off && store->bytes == 8 &&
@@ -123,8 +122,7 @@ static void add_not_persisted(
 {
 	NVW_INVARIANT(lost->count == 0);
 	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
-		CT_EACH_STORED(word, scene->stores)
-		{
+		CT_EACH_STORED(word, scene->stores) {
 			const struct ct_store *store = &word->last;
 
 			if (ct_store_is_durable(store, scene->medium->image.rw)) {
@@ -174,8 +172,7 @@ static void add_newest(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const struct ct_store *newest = NULL;
 
-	CT_EACH_STORED(word, scene->stores)
-	{
+	CT_EACH_STORED(word, scene->stores) {
 		if (!newest || word->last.number > newest->number) {
 			newest = &word->last;
 		}

@@ -77,8 +77,7 @@ int ct_holders_restart(struct ct_holders *h)
 
 static bool has(const struct ct_holders *h, uint32_t word, uint64_t key)
 {
-	CT_EACH_OF_OWNER(one, &h->keys, word)
-	{
+	CT_EACH_OF_OWNER(one, &h->keys, word) {
 		if (one->key == key) {
 			return true;
 		}
@@ -114,8 +113,7 @@ int ct_holders_changed(
 	NVW_EACH(key, old, h->keys.old.count) {
 		NVW_TRY(has(h, word, *key) ? 0 : held(context, *key));
 	}
-	CT_EACH_OF_OWNER(one, &h->keys, word)
-	{
+	CT_EACH_OF_OWNER(one, &h->keys, word) {
 		NVW_TRY(had(h, one->key) ? 0 : held(context, one->key));
 	}
 	return 0;
@@ -128,8 +126,7 @@ unsigned ct_holders_of(const struct ct_holders *h, uint64_t key, nvw_off *ret_of
 	if (h->unknown > 0) {
 		return max + 1;
 	}
-	CT_EACH_OF_KEY(one, &h->keys, key)
-	{
+	CT_EACH_OF_KEY(one, &h->keys, key) {
 		const nvw_off off = 8 * (nvw_off)one->owner;
 		unsigned place = MIN(count, max);
 

@@ -66,8 +66,7 @@ static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_r
 	NVW_EACH(off, old, r->words.old.count) {
 		NVW_TRY(told->named(told->context, *off));
 	}
-	CT_EACH_OF_OWNER(one, &r->words, entry)
-	{
+	CT_EACH_OF_OWNER(one, &r->words, entry) {
 		NVW_TRY(told->named(told->context, one->key));
 	}
 	return 0;
@@ -111,8 +110,7 @@ static int change_stream(
 	*ret_fell |= now < had;
 	r->completed[stream] = now;
 	for (uint32_t k = first; k < first + r->geometry.log_entries && now > had; k++) {
-		CT_EACH_OF_OWNER(one, &r->words, k)
-		{
+		CT_EACH_OF_OWNER(one, &r->words, k) {
 			if (one->epoch > had && one->epoch <= now) {
 				NVW_TRY(told->settled(told->context, one->key));
 			}
@@ -183,8 +181,7 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 {
 	unsigned count = 0;
 
-	CT_EACH_OF_KEY(one, &r->words, off)
-	{
+	CT_EACH_OF_KEY(one, &r->words, off) {
 		unsigned place = MIN(count, max);
 
 		if (one->epoch <= completed_for(r, one->owner)) {
@@ -258,8 +255,7 @@ unsigned ct_restores_values(const struct ct_restores *r, nvw_off off, uint64_t *
 {
 	struct versions v = {.r = r, .off = off, .ret_values = ret_values, .max = max};
 
-	CT_EACH_OF_KEY(one, &r->words, off)
-	{
+	CT_EACH_OF_KEY(one, &r->words, off) {
 		v.entry = entry_off(r, one->owner);
 		each_version(&v, 0, completed_for(r, one->owner));
 	}
