@@ -332,7 +332,9 @@ static void touch_all(const struct iovec *v, ssize_t count)
 	}
 }
 
+/* With its prototype, which headers lack of some. */
 #define READS(type, name, declared, arguments, touches) \
+	type name declared;                             \
 	HOST_EXPORT type name declared                  \
 	{                                               \
 		touches;                                \
@@ -360,11 +362,6 @@ READS(size_t, fread, (void *restrict to, size_t size, size_t n, FILE *restrict f
 	touch(to, (size) * (n)))
 
 /* The same functions for programs built with _FORTIFY_SOURCE; the real ones check the sizes. */
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
-ssize_t __pread_chk(int fd, void *to, size_t n, off_t off, size_t room);
-ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
-size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *from);
-
 READS(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), touch(to, n))
 READS(ssize_t, __pread_chk, (int fd, void *to, size_t n, off_t off, size_t room), (fd, to, n, off, room),
 	touch(to, n))

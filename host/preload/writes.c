@@ -511,39 +511,23 @@ static void uses_io_uring(const char *call, const struct host_caller *caller)
 /* liburing has these. */
 struct io_uring;
 struct io_uring_params;
-int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
-int io_uring_queue_init_params(unsigned entries, struct io_uring *ring, struct io_uring_params *params);
-int io_uring_setup(unsigned entries, struct io_uring_params *params);
+#define USES_IO_URING(name, declared, arguments)    \
+	int name declared;                          \
+	HOST_EXPORT int name declared               \
+	{                                           \
+		uses_io_uring(#name, &HOST_CALLER); \
+		return REAL(name) arguments;        \
+	}
 
-HOST_EXPORT int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
-{
-	uses_io_uring("io_uring_queue_init", &HOST_CALLER);
-	return REAL(io_uring_queue_init)(entries, ring, flags);
-}
-
-HOST_EXPORT int io_uring_queue_init_params(
-	unsigned entries, struct io_uring *ring, struct io_uring_params *params)
-{
-	uses_io_uring("io_uring_queue_init_params", &HOST_CALLER);
-	return REAL(io_uring_queue_init_params)(entries, ring, params);
-}
-
-HOST_EXPORT int io_uring_setup(unsigned entries, struct io_uring_params *params)
-{
-	uses_io_uring("io_uring_setup", &HOST_CALLER);
-	return REAL(io_uring_setup)(entries, params);
-}
-
+USES_IO_URING(io_uring_queue_init, (unsigned entries, struct io_uring *ring, unsigned flags),
+	(entries, ring, flags))
+USES_IO_URING(io_uring_queue_init_params,
+	(unsigned entries, struct io_uring *ring, struct io_uring_params *params), (entries, ring, params))
+USES_IO_URING(io_uring_setup, (unsigned entries, struct io_uring_params *params), (entries, params))
 /* The program gives a buffer (since liburing 2.5). */
-int io_uring_queue_init_mem(
-	unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes);
-
-HOST_EXPORT int io_uring_queue_init_mem(
-	unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes)
-{
-	uses_io_uring("io_uring_queue_init_mem", &HOST_CALLER);
-	return REAL(io_uring_queue_init_mem)(entries, ring, params, buffer, bytes);
-}
+USES_IO_URING(io_uring_queue_init_mem,
+	(unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes),
+	(entries, ring, params, buffer, bytes))
 
 /* It may happen later. */
 HOST_EXPORT int aio_write(struct aiocb *request)

@@ -185,12 +185,9 @@ static void note_heard(int fd, ssize_t result)
 
 /* ---- Reading --------------------------------------------------------------------------------------- */
 
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
-ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
-ssize_t __recvfrom_chk(int fd, void *restrict to, size_t n, size_t room, int flags,
-	struct sockaddr *restrict from, socklen_t *restrict length);
-
+/* With its prototype, which headers lack of some. */
 #define READS(name, declared, flags, ...)                                  \
+	ssize_t name declared;                                             \
 	EXPORT ssize_t name declared                                       \
 	{                                                                  \
 		const bool is_point = wait_to(POLLIN, fd, (flags), PLACE); \
