@@ -29,7 +29,7 @@ static inline void host_set_errno(const int *to)
 {
 	errno = *to;
 }
-#define HOST_KEEPS_ERRNO __attribute__((cleanup(host_set_errno))) const int errno_kept_ = errno
+#define HOST_KEEPS_ERRNO __attribute__((cleanup(host_set_errno), unused)) const int errno_kept_ = errno
 
 /* By system call, because mprotect() is interposed. Usable in a signal handler. */
 static inline int host_protect(uintptr_t start, size_t n, int prot)
