@@ -446,7 +446,7 @@ static void evict_what_goes_first(struct nvw_machine *m)
 		struct emu_line *const line = emu_cache_peek(m->l2.stores, id);
 
 		if (is_waited_for(m, line)) {
-			const emu_time t = coh_l2_access(m, id, m->config.l2.occupancy, m->now);
+			const emu_time t = coh_l2_look_up(m, id, m->now);
 
 			coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, t - m->config.l2.latency);
 		}

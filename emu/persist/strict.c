@@ -162,7 +162,7 @@ static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_ti
 {
 	NVW_DEEP_INVARIANT(store->at == UINT64_MAX);
 	t = coh_to_bank(m, &m->cus[store->cu], store->line, emu_ones(store->mask), EMU_MESSAGE_WRITE, t);
-	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
+	return coh_l2_look_up(m, store->line, t);
 }
 
 /* The instruction completes at t: its stores leave the CU. */

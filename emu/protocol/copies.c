@@ -9,7 +9,7 @@
 
 emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
-	struct emu_line *const copy = emu_cache_peek(&cu->l1, id);
+	struct emu_line *const copy = coh_l1_line(cu, id);
 
 	if (copy) {
 		return coh_l1_event(m, cu, copy, id, COH_L1_WRITTEN_BESIDE, COH_BY_ACCESS, t);
@@ -29,7 +29,7 @@ emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t)
 
 static bool forget_in_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
 {
-	struct emu_line *const copy = emu_cache_peek(&cu->l1, id);
+	struct emu_line *const copy = coh_l1_line(cu, id);
 
 	if (copy) {
 		*t = coh_l1_event(m, cu, copy, id, COH_L1_LEFT_BESIDE, COH_BY_REVOKE, *t);

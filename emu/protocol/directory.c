@@ -112,7 +112,7 @@ static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 
 	NVW_DEEP_INVARIANT(emu_cache_has(&m->directory.cache, entry));
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, e->id);
+		const struct emu_line *const line = coh_l1_line(cu, e->id);
 
 		if (~e->line->valid && cu != e->cu && line && coh_is_sharer(entry, cu)) {
 			e->t = coh_to_cu(m, cu, e->id, 0, EMU_MESSAGE_CONTROL, e->t);
@@ -151,7 +151,7 @@ static struct emu_line *ask(struct coh_event *e, enum emu_message message)
 	emu_time *mshr;
 
 	e->t = coh_to_bank(m, e->cu, e->id, 0, message, e->t);
-	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
+	e->t = coh_l2_look_up(m, e->id, e->t);
 	if (!coh_has_directory(m)) {
 		return coh_l2_obtain_by(m, e->cu, e->id, message == EMU_MESSAGE_READ ? UINT64_MAX : 0, &e->t);
 	}
@@ -278,7 +278,7 @@ void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to
 		entry = coh_entry(m, id);
 	}
 	if (entry) {
-		line = emu_cache_peek(&m->cus[entry->owner].l1, id);
+		line = coh_l1_line(&m->cus[entry->owner], id);
 	}
 	if (line) {
 		emu_copy_masked(to, line->data, line->dirty);
@@ -290,7 +290,7 @@ void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to
 static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, const struct emu_line *entry,
 	const struct emu_cu *cu, bool is_owned)
 {
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *const line = coh_l1_line(cu, id);
 	bool is_old;
 
 	if (!line || !line->valid) {
@@ -303,8 +303,7 @@ static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, cons
 		return "an L1 has written a line that it does not own";
 	}
 	if (is_owned) {
-		is_old =
-			memcmp(line->data, emu_cache_peek(&m->cus[entry->owner].l1, id)->data, EMU_LINE) != 0;
+		is_old = memcmp(line->data, coh_l1_line(&m->cus[entry->owner], id)->data, EMU_LINE) != 0;
 	} else {
 		is_old = coh_differs_below(m, line, id);
 	}
@@ -320,7 +319,7 @@ const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, un
 	const bool is_owned = entry && entry->state == owned;
 	const char *broken = NULL;
 
-	if (is_owned && !emu_cache_peek(&m->cus[entry->owner].l1, id)) {
+	if (is_owned && !coh_l1_line(&m->cus[entry->owner], id)) {
 		return "the directory names an owner that does not have the line";
 	}
 	if (!entry && coh_l2_line(m, id)) {

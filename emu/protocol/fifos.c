@@ -110,8 +110,7 @@ emu_time coh_drain_l2(
 			prefetch_oldest(m, fifo);
 		}
 		if (line->dirty) {
-			const emu_time start =
-				coh_l2_access(m, id, m->config.l2.occupancy, t) - m->config.l2.latency;
+			const emu_time start = coh_l2_look_up(m, id, t) - m->config.l2.latency;
 
 			last = emu_later(last, coh_l2_event(m, line, id, COH_L2_FLUSH, reason, start));
 		} else {

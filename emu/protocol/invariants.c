@@ -50,7 +50,7 @@ const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsign
 		return "a dirty line of the L2 is not in its dirty state";
 	}
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (line && (line->dirty & ~line->valid)) {
 			return "a dirty byte of an L1 is not valid";
@@ -74,7 +74,7 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 		return "a registered byte has data in the L2";
 	}
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (!line) {
 			continue;

@@ -146,7 +146,7 @@ static void shorten(struct nvw_machine *m, struct leases_bank *bank)
 static bool has_expired(
 	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, emu_line_id id)
 {
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *const line = coh_l1_line(cu, id);
 
 	return line && line->lease && line->lease <= m->now && line->lease <= below->lease;
 }
@@ -247,7 +247,7 @@ static emu_time await_lease(const struct coh_request *r, emu_time t)
 
 static const char *broken_lease(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *const line = coh_l1_line(cu, id);
 
 	if (!line || !coh_is_leased(m, line)) {
 		return NULL;

@@ -25,7 +25,7 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 
 	while ((owner = coh_registry_owner(m, below, e->bytes & ~e->line->valid))) {
 		NVW_DEEP_INVARIANT(owner != e->cu);
-		const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
+		const struct emu_line *const line = coh_l1_line(owner, e->id);
 		const uint32_t node = emu_network_cu_node(m, owner->id);
 		const uint64_t got = coh_registry_owned(below, owner) & ~e->line->valid;
 		emu_time at = coh_to_cu(m, owner, e->id, 0, EMU_MESSAGE_READ, t);
@@ -56,7 +56,7 @@ static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
 	emu_time remote;
 
 	e->t = coh_to_bank(m, e->cu, e->id, timestamp(m), EMU_MESSAGE_READ, e->t);
-	e->t = coh_l2_access(m, e->id, m->config.l2.occupancy, e->t);
+	e->t = coh_l2_look_up(m, e->id, e->t);
 	below = coh_l2_obtain_by(m, e->cu, e->id, m->protocol->registration ? 0 : UINT64_MAX, &e->t);
 	if (m->protocol->registration && (e->bytes & ~(e->line->valid | below->registered))) {
 		coh_l2_obtain(m, e->id, UINT64_MAX,
@@ -149,7 +149,7 @@ static __attribute__((noinline)) void write_back_to_l2(struct coh_event *e)
 	count_l1_write_back(m, e->reason);
 	m->stats.l2_writes++;
 	t = coh_to_bank(m, e->cu, e->id, emu_ones(bytes), EMU_MESSAGE_WRITE, e->t);
-	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
+	t = coh_l2_look_up(m, e->id, t) - m->config.l2.latency;
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	persist_merge(m, below, e->id, line, &t);
 	if (m->protocol->inclusive && line->valid && !coh_has_directory(m)) {
@@ -252,7 +252,7 @@ void coh_line_drop(struct coh_event *e)
 /* The line in an L1 that has to give it up, or NULL. */
 static struct emu_line *to_recall(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
-	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	struct emu_line *const line = coh_l1_line(cu, id);
 
 	if (line && (m->protocol->inclusive || line->registered)) {
 		return line;

@@ -39,7 +39,7 @@ struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *
 enum coh_place coh_registry_place(
 	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 {
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *const line = coh_l1_line(cu, id);
 	const struct emu_line *below;
 	uint64_t elsewhere;
 
@@ -73,7 +73,7 @@ void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 		return;
 	}
 	NVW_EACH_BIT(byte, below->registered) {
-		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
+		to[byte] = coh_l1_line(&m->cus[below->data[byte]], id)->data[byte];
 	}
 }
 
@@ -85,7 +85,7 @@ void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 		return;
 	}
 	NVW_EACH_BIT(byte, below->registered & mask) {
-		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
+		struct emu_line *const line = coh_l1_line(&m->cus[below->data[byte]], id);
 
 		line->data[byte] = data[byte];
 		line->dirty &= ~(UINT64_C(1) << byte);

@@ -263,7 +263,11 @@ struct coh_event {
 	emu_time t; /* advanced by the actions */
 };
 
-/* The line in the L2, where stores merge and whence L1s read; NULL: it is not there. */
+/* The line in a CU's L1, and in the L2, where stores merge and whence L1s read; NULL: it is not there. */
+static inline struct emu_line *coh_l1_line(const struct emu_cu *cu, emu_line_id id)
+{
+	return emu_cache_peek(&cu->l1, id);
+}
 static inline struct emu_line *coh_l2_line(const struct nvw_machine *m, emu_line_id id)
 {
 	return emu_cache_peek(&m->l2.cache, id);
@@ -445,6 +449,11 @@ static inline bool coh_l1_stays(
 /* A request at the line's bank: arrives at t, occupies the bank for occupancy; returns when it is looked
  * up. */
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t);
+/* The same, for as long as a look-up occupies the bank. */
+static inline emu_time coh_l2_look_up(struct nvw_machine *m, emu_line_id id, emu_time t)
+{
+	return coh_l2_access(m, id, m->config.l2.occupancy, t);
+}
 /* A look-up in the CU's L1 from t on, which occupies its port for occupancy; returns when it begins. */
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
 /* The same, for as long as a look-up occupies the port. */

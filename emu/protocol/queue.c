@@ -35,7 +35,7 @@ static emu_time owner_waits_until(const struct coh_request *r)
 	if (!owner) {
 		return 0;
 	}
-	return emu_cache_peek(&owner->l1, r->line)->granted;
+	return coh_l1_line(owner, r->line)->granted;
 }
 
 /* Removes the request at *place from the queue and executes it. */

@@ -36,7 +36,7 @@ static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 	const struct emu_line *line = NULL;
 
 	if (cu) {
-		line = emu_cache_peek(&cu->l1, id);
+		line = coh_l1_line(cu, id);
 	}
 	if (line) {
 		bytes &= ~line->dirty;
@@ -79,7 +79,7 @@ static __attribute__((noinline)) emu_time take_back(
 		if (!owner || m->error) {
 			return last;
 		}
-		line = emu_cache_peek(&owner->l1, id);
+		line = coh_l1_line(owner, id);
 		mask = coh_registry_owned(below, owner) & coh_taken_with(m, coh_undivided(m, id, bytes));
 		m->stats.l1_revocations++;
 		at = coh_to_cu(m, owner, id, 0, EMU_MESSAGE_REGISTER, t);
@@ -158,7 +158,7 @@ void coh_line_register(struct coh_event *e)
 	}
 	m->stats.l1_registrations++;
 	at = coh_to_bank(m, e->cu, e->id, 0, EMU_MESSAGE_REGISTER, e->t);
-	at = coh_l2_access(m, e->id, m->config.l2.occupancy, at);
+	at = coh_l2_look_up(m, e->id, at);
 	do {
 		mask = grain & ~line->registered;
 		if (!mask) {
@@ -198,7 +198,7 @@ void coh_line_write_through(struct coh_event *e)
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
 	t = coh_to_bank(m, e->cu, e->id, emu_ones(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
-	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
+	t = coh_l2_look_up(m, e->id, t) - m->config.l2.latency;
 	e->t = emu_later(e->t, emu_l3_write(m, e->id, &leaving, t));
 }
 

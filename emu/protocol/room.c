@@ -172,7 +172,7 @@ extern inline void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_
 {
 	if (m->protocol->inclusive && !m->protocol->directory) {
 		t = coh_to_bank(m, cu, id, 0, EMU_MESSAGE_CONTROL, t);
-		t = coh_l2_access(m, id, m->config.l2.occupancy, t);
+		t = coh_l2_look_up(m, id, t);
 		coh_sharer_add(coh_l2_obtain(m, id, 0, &t), cu);
 	}
 }

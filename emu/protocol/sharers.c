@@ -30,8 +30,7 @@ bool coh_tells_sharers(const struct coh_protocol *protocol)
  * have them yet; then nobody has to ask the L2, which need not have the line. True if it does. */
 static bool supply(const struct coh_event *e, const struct emu_line *line)
 {
-	struct emu_line *const wanted =
-		coh_has_directory(e->m) && e->by ? emu_cache_peek(&e->by->l1, e->id) : NULL;
+	struct emu_line *const wanted = coh_has_directory(e->m) && e->by ? coh_l1_line(e->by, e->id) : NULL;
 
 	if (!wanted || !(line->valid & ~wanted->valid)) {
 		return false;
@@ -47,7 +46,7 @@ static emu_time send_and_wait(
 	struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint32_t bytes, uint64_t *count)
 {
 	struct nvw_machine *const m = e->m;
-	struct emu_line *const line = emu_cache_peek(&cu->l1, e->id);
+	struct emu_line *const line = coh_l1_line(cu, e->id);
 	emu_time t = coh_to_cu(m, cu, e->id, 0, EMU_MESSAGE_CONTROL, e->t);
 
 	t = coh_l1_look_up(m, cu, t) + m->config.l1.probe;
@@ -98,8 +97,8 @@ void coh_line_ask_owner(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	struct emu_cu *const owner = &m->cus[e->line->owner];
-	const struct emu_line *const line = emu_cache_peek(&owner->l1, e->id);
-	struct emu_line *const reader = e->by ? emu_cache_peek(&e->by->l1, e->id) : NULL;
+	const struct emu_line *const line = coh_l1_line(owner, e->id);
+	struct emu_line *const reader = e->by ? coh_l1_line(e->by, e->id) : NULL;
 	NVW_DEEP_INVARIANT(e->line->owner < m->config.cus);
 
 	if (line && reader) {

@@ -573,7 +573,7 @@ void coh_line_drop_granted(struct coh_event *e)
 
 static const char *broken_line(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
-	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const struct emu_line *const line = coh_l1_line(cu, id);
 
 	if (!line || !line->valid || has_missed_one(m->turns, line, id)) {
 		return NULL;

@@ -48,7 +48,7 @@ const char *coh_denovo_broken_invariant(const struct nvw_machine *m, emu_line_id
 	const struct emu_line *const below = coh_l2_line(m, id);
 
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (line && (line->dirty & ~line->registered) && line->state != D) {
 			return "stored bytes that are not registered do not wait in state D";

@@ -47,7 +47,7 @@ const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
 const char *coh_lazy_broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (!line) {
 			continue;

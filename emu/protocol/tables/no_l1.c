@@ -39,7 +39,7 @@ static const struct coh_row rows[] = {
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	EMU_EACH_CU(cu, m) {
-		if (emu_cache_peek(&cu->l1, id)) {
+		if (coh_l1_line(cu, id)) {
 			return "a line has stayed in an L1";
 		}
 	}

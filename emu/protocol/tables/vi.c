@@ -46,7 +46,7 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 	const struct emu_line *const below = coh_l2_line(m, id);
 
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (line && line->valid && !(below && coh_is_sharer(below, cu))) {
 			return "the L2 does not know a line of an L1 (inclusion)";

@@ -57,7 +57,7 @@ const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_i
 		return "the L2 has not written a byte through";
 	}
 	EMU_EACH_CU(cu, m) {
-		const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+		const struct emu_line *const line = coh_l1_line(cu, id);
 
 		if (line && line->dirty) {
 			return "an L1 has not written a byte through";
