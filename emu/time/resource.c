@@ -22,6 +22,7 @@
 #include "booking.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "../machine.h"
 
 enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 32 };
@@ -122,16 +123,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 /* The first of the intervals [low, high) that begins after t, or high. */
 static struct emu_interval *first_after(struct emu_interval *low, struct emu_interval *high, emu_time t)
 {
-	while (low < high) {
-		struct emu_interval *const middle = low + (high - low) / 2;
-
-		if (middle->from <= t) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
+	return NVW_FIRST(interval, low, high, interval->from > t);
 }
 
 /* Moves the gap to t, which is far away: before it, what begins by then, and behind it the rest. */

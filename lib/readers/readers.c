@@ -19,6 +19,7 @@
 
 #include "core/clock.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "core/tsan.h"
 
 #ifdef NVW__TSAN
@@ -238,20 +239,12 @@ const uint64_t *nvw_reader_find(struct nvw_readers *readers, uint64_t key)
 bool nvw_reader_floor(struct nvw_readers *readers, uint64_t key, uint64_t *ret_value)
 {
 	const struct order *const order = __atomic_load_n(&readers->order, __ATOMIC_ACQUIRE);
-	uint64_t low = 0, high = order ? order->count : 0;
+	const uint64_t count = order ? order->count : 0;
+	const uint64_t above = NVW_FIRST(i, 0, count, order->pairs[2 * i] > key);
 
-	while (low < high) {
-		const uint64_t middle = low + (high - low) / 2;
-
-		if (order->pairs[2 * middle] <= key) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
+	NVW_DEEP_INVARIANT(above == 0 || order->pairs[2 * (above - 1)] <= key);
+	if (above) {
+		*ret_value = order->pairs[2 * (above - 1) + 1];
 	}
-	NVW_DEEP_INVARIANT(low == 0 || order->pairs[2 * (low - 1)] <= key);
-	if (low) {
-		*ret_value = order->pairs[2 * (low - 1) + 1];
-	}
-	return low;
+	return above;
 }
