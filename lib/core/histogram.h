@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Histograms of times: 64 buckets of equal width for each power of two, so that a quantile is wrong by 1/64 at
- * most, and never too low. A histogram of zeros is empty.
+ * Histograms of times: 64 buckets of equal width for each power of two, so that a quantile is wrong by 1/64
+ * at most, and never too low. A histogram of zeros is empty.
  */
 #ifndef CORE_HISTOGRAM_H
 #define CORE_HISTOGRAM_H

@@ -150,9 +150,10 @@ static int collect(struct pass *p, uint64_t chunk, unsigned class)
 /* The next chunk in the table; extents are skipped as a whole. */
 static uint64_t after(uint64_t chunk, uint64_t payload)
 {
-	return chunk + (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT && nvw__chunk_value(payload) ?
-				       nvw__chunk_value(payload) :
-				       1);
+	if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+		return chunk + NVW_OR(nvw__chunk_value(payload), 1);
+	}
+	return chunk + 1;
 }
 
 static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)

@@ -78,8 +78,8 @@ enum {
 };
 
 /*
- * Most records are plain fields, one after the other: these lists say which, for writer and reader alike. What
- * has flags, differences or data is in their code.
+ * Most records are plain fields, one after the other: these lists say which, for writer and reader alike.
+ * What has flags, differences or data is in their code.
  */
 struct log_field {
 	enum log_field_type {

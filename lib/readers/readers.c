@@ -239,9 +239,11 @@ const uint64_t *nvw_reader_find(struct nvw_readers *readers, uint64_t key)
 bool nvw_reader_floor(struct nvw_readers *readers, uint64_t key, uint64_t *ret_value)
 {
 	const struct order *const order = __atomic_load_n(&readers->order, __ATOMIC_ACQUIRE);
-	const uint64_t count = order ? order->count : 0;
-	const uint64_t above = NVW_FIRST(i, 0, count, order->pairs[2 * i] > key);
+	uint64_t above = 0;
 
+	if (order) {
+		above = NVW_FIRST(i, 0, order->count, order->pairs[2 * i] > key);
+	}
 	NVW_DEEP_INVARIANT(above == 0 || order->pairs[2 * (above - 1)] <= key);
 	if (above) {
 		*ret_value = order->pairs[2 * (above - 1) + 1];

@@ -166,10 +166,13 @@ static Dwfl *modules_of(pid_t pid)
 
 void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n)
 {
-	Dwfl *const dwfl = count ? modules_of(getpid()) : NULL;
+	Dwfl *dwfl = NULL;
 
 	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
+	if (count > 0) {
+		dwfl = modules_of(getpid());
+	}
 	if (dwfl) {
 		first_place(dwfl, address, count, ret_place, n);
 	}
@@ -196,10 +199,13 @@ static void add_frame(Dwfl *dwfl, Dwarf_Addr address, char *stack, size_t n)
 
 void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, size_t n)
 {
-	Dwfl *const dwfl = count ? modules_of(getpid()) : NULL;
+	Dwfl *dwfl = NULL;
 
 	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
+	if (count > 0) {
+		dwfl = modules_of(getpid());
+	}
 	for (unsigned i = 0; dwfl && i < count; i++) {
 		add_frame(dwfl, (Dwarf_Addr)(uintptr_t)address[i], ret_stack, n);
 	}
