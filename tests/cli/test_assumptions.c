@@ -3,8 +3,6 @@
  * The options that take a bug for cured, or end with the first: three stores that nothing orders, of which
  * each needs the one before.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <common/shell.h>

@@ -5,10 +5,8 @@
 #include "common/json.h"
 #include "common/skip.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Bad input ----------------------------------------------------------------------------- */
 

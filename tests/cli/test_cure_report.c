@@ -3,7 +3,6 @@
 #include "common/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cure_report.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cure is called verified by a run of the program with it; a run that deadlocks, does not end, or
  * ends in a wrong state refutes it. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * The page of a crash test: what an engineer attaches to a bug report has to be on it, wherever it was made.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

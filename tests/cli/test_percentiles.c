@@ -2,7 +2,6 @@
 /* Latencies of operations: percentiles of a known sequence, by name and of all. */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/describe.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave list protocols NAME: the printed tables against rows typed in. */
-#include <stdio.h>
 #include <string.h>
 
 #include <emu.h>

@@ -4,7 +4,6 @@
  * under one that cannot keep it. What is not refused is right, and free of races. Likewise a machine implies
  * what a power cut may lose.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "random_runs.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static bool is_member(const struct waiting *b, unsigned item)
 {

@@ -3,8 +3,6 @@
  * Observed mode on logs written by hand (hand_log.h): which states there are, which fail, and what a finding
  * names.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"

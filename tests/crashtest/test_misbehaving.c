@@ -3,10 +3,7 @@
  * Recovery and checks that die, hang, end or write where they must not, while a log written by hand is
  * explored (hand_log.h).
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>

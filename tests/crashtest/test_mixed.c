@@ -4,12 +4,8 @@
  * programs every set of stores is made, and kept if it breaks none of the axioms, which are written out here
  * pair by pair. What is explored must be permitted, and what is permitted must be explored.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"
 #include "memory_log.h"

@@ -3,11 +3,8 @@
  * Kill and observed mode on a whole workload: a list of entries (value, then flag) on a machine without GPU,
  * with planted faults.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,11 +5,7 @@
  * before its data.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "explored.h"
 #include "memory_log.h"

@@ -4,10 +4,7 @@
  * words of a state: each looks at few of them, which ones depends on what it has seen so far, and some leaves
  * fail. Whether any state fails is known by going through all of them.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* More states than the budget: which are tested, by one job or several (hand_log.h). */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common/test.h"

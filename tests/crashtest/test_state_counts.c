@@ -6,7 +6,6 @@
 #include "random_runs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <crashtest/states/distinct.h>

@@ -2,9 +2,7 @@
 /* nvwave fio: what is asked for follows the machine, what is measured is fio's, and lost blocks are found. */
 #include "common/test.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,8 +2,6 @@
 /* What nvwave exec says of a program, and makes it wait for: statistics, advice, delays; what it refuses. */
 #include "common/test.h"
 
-#include <string.h>
-
 #include "host_rig.h"
 
 /* ---- Statistics, advice, delays --------------------------------------------------------------- */

@@ -2,10 +2,6 @@
 /* nvwave crash --self-test of programs: lists of bugs, and what is said of each (cli/bug_list.h). */
 #include "common/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <unistd.h>
 
 #include "common/shell.h"

@@ -6,7 +6,6 @@
 #include "common/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <emu.h>
 

@@ -3,11 +3,7 @@
  * Outcomes over NVRAM: what gope18's equations forbid is never left by a crash, what they allow is, narrower
  * barriers show.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,13 +3,8 @@
  * The text form: everything that it can say is read, mistakes are named with file and line, outcomes are
  * evaluated.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "common/shell.h"
 #include "common/test.h"
 

@@ -6,8 +6,6 @@
  */
 #include "dense_test.h"
 
-#include <unistd.h>
-
 #include "common/skip.h"
 
 /* Each with sizes that are multiples of nothing, and with its smallest ones. */

@@ -3,12 +3,7 @@
  * sssp, color and pagerank: on a machine that interleaves work-items at random (ideal.h) everything is as the
  * host computes it and no task is lost or taken twice; the judge notices if it is not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "common/shell.h"
 #include "common/test.h"
 

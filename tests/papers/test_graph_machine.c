@@ -6,7 +6,6 @@
 #include "common/test.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <config/config.h>
 #include <emu.h>
 

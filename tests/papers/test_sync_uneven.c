@@ -5,7 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../workloads/ideal.h"

@@ -5,8 +5,6 @@
  */
 #include "dense_test.h"
 
-#include <unistd.h>
-
 #include "common/skip.h"
 #include "papers/kernels/trees/trees.h"
 

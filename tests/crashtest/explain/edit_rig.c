@@ -4,9 +4,6 @@
 #include "../explored.h"
 #include "../memory_log.h"
 
-#include <string.h>
-#include <unistd.h>
-
 static struct nvw_log_record record_of(const struct history *h, const struct event *e)
 {
 	struct nvw_log_record r = {.kind = e->kind};

@@ -5,9 +5,6 @@
  */
 #include "common/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <config/config.h>
 #include <crashtest/crash.h>
 #include <emu.h>

@@ -3,10 +3,7 @@
  * Cures of planted bugs: what is called verified is what the program lacks, and one bug does not hide the
  * other.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

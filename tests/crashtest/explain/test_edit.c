@@ -4,9 +4,6 @@
  * a later event is ordered if a barrier of the edit lies between the two, which is counted out here pair by
  * pair. What an edited log permits must be exactly what the run's own order and those pairs permit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <unistd.h>
 #include "common/test.h"
 

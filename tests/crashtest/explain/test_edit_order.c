@@ -3,8 +3,6 @@
  * Edited logs of loops: stores that are atomic or in another order, flushes and fences, against the states
  * that are meant (edit_rig.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <unistd.h>
 #include "common/test.h"
 

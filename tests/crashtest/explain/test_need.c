@@ -2,8 +2,6 @@
 /*
  * What a failing state is said to lack: laws of a few words, and the stores that a crash must not cut apart.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/test.h"

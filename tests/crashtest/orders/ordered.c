@@ -3,8 +3,6 @@
  * code is not. */
 #include "ordered.h"
 
-#include <string.h>
-
 #define AGENT NVW_SCOPE_AGENT
 
 enum { LINE = 8, NODES = 3, PATIENCE = 200 };

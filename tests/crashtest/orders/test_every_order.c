@@ -4,9 +4,6 @@
  * that was run. Small random programs are run in every order of their steps, and in those that the reduction
  * chooses: results, and orders of conflicting accesses, are the same sets, and no order is run twice.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

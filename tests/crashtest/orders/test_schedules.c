@@ -3,8 +3,6 @@
  * them alone. */
 #include "common/test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <crashtest/crash.h>
 #include <emu.h>
 

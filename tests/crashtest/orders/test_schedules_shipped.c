@@ -6,9 +6,7 @@
  */
 #include "common/test.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <config/config.h>
 #include <crashtest/crash.h>
 #include <emu.h>

@@ -4,10 +4,7 @@
  * with each seeded bug, states are judged twice: by the real recovery and the whole check, and by the parts.
  * Whatever is compared, a planted opposite shows that a difference would be seen.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

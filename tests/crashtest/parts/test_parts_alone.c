@@ -3,9 +3,6 @@
  * A part looks at what it asks for alone: it answers the same whatever was tried before, in another order, in
  * another process.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -7,7 +7,6 @@
  * By default under the first model that shows the bug; with PARTS_SEEDS under all, and parts must find what
  * whole states show.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
