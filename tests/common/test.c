@@ -23,12 +23,14 @@ const char *test_folder(void)
 	return access(in_memory, W_OK) == 0 ? in_memory : "/tmp";
 }
 
-void test_has(const char *text, const char *const *parts, bool expected, const char *file, int line)
+void test_has(
+	const char *text, const char *const *parts, size_t count, bool expected, const char *file, int line)
 {
 	assert_non_null(text);
-	for (; *parts; parts++) {
-		if ((strstr(text, *parts) != NULL) != expected) {
-			print_error("%sexpected \"%s\" in\n%s\n", expected ? "" : "not ", *parts, text);
+	NVW_EACH(part, parts, count) {
+		assert_non_null(*part);
+		if ((strstr(text, *part) != NULL) != expected) {
+			print_error("%sexpected \"%s\" in\n%s\n", expected ? "" : "not ", *part, text);
 			_fail(file, line);
 		}
 	}

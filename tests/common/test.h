@@ -30,11 +30,13 @@ struct registered {
 	static void property(void **state)
 
 /* Fails the test unless a text has each of these parts, or if it has this one; the library's last message. */
-#define assert_has(text, ...) \
-	test_has(text, (const char *const[]){__VA_ARGS__, NULL}, true, __FILE__, __LINE__)
-#define assert_lacks(text, part) test_has(text, (const char *const[]){part, NULL}, false, __FILE__, __LINE__)
+#define assert_has(text, ...)                              \
+	test_has(text, (const char *const[]){__VA_ARGS__}, \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), true, __FILE__, __LINE__)
+#define assert_lacks(text, part) test_has(text, (const char *const[]){part}, 1, false, __FILE__, __LINE__)
 #define assert_error_has(part)   assert_has(nvw_error_message(), part)
-void test_has(const char *text, const char *const *parts, bool expected, const char *file, int line);
+void test_has(
+	const char *text, const char *const *parts, size_t count, bool expected, const char *file, int line);
 
 /* Fails the test, with the library's last message, unless it is 0. */
 #define assert_ok(call) test_ok(call, #call, nvw_error_message(), __FILE__, __LINE__)
