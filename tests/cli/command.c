@@ -27,7 +27,8 @@ int command_end(void **state)
 	return shell_end(state);
 }
 
-/* What a word stands for, and behind it *words; NULL: it stands for itself. */
+/* What a word stands for, and behind it *words; NULL: it stands for itself. Fails the test where a variable is
+ * not set. */
 static const char *meaning_of(const char **words)
 {
 	char name[64];
@@ -44,8 +45,13 @@ static const char *meaning_of(const char **words)
 		return NULL;
 	}
 	snprintf(name, sizeof name, "%.*s", (int)n - 1, *words + 1);
+	const char *const value = getenv(name);
+
+	if (!value) {
+		fail_msg("$%s is not in the environment", name);
+	}
 	*words += n;
-	return getenv(name);
+	return value;
 }
 
 static void expand(const char *words, char *text, size_t room)

@@ -27,7 +27,7 @@ int command_end(void **state);
 
 /*
  * All of these take the words of a command line, split at blanks; in them %D is the folder, $NAME a variable
- * of the environment, ~ a blank within a word.
+ * of the environment, which has it, ~ a blank within a word.
  */
 pid_t command_start(const char *words);
 const struct command_outcome *command_wait(pid_t pid);

@@ -362,4 +362,4 @@ TEST(logs_are_written_and_dumped)
 	command_remove("a.nvl");
 }
 
-GROUP_OF_COMMANDS();
+GROUP_OF_COMMANDS("PLACES_WORKLOAD", "TUTORIAL_QUEUE");
