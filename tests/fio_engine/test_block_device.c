@@ -64,7 +64,7 @@ static void write_blocks(struct block_device *d, unsigned first, unsigned count,
 	}
 }
 
-/* Do so many blocks hold what the round wrote? */
+/* Do so many blocks hold what the round wrote? Says which does not. */
 static bool hold(struct block_device *d, unsigned first, unsigned count, unsigned round)
 {
 	bool whole = true;
@@ -75,7 +75,13 @@ static bool hold(struct block_device *d, unsigned first, unsigned count, unsigne
 
 		fill(expected, i, round);
 		assert_ok(block_device_run(d, &io, 1));
-		whole &= memcmp(found, expected, BLOCK) == 0;
+		const unsigned same = NVW_INDEX(k, BLOCK / 8, found[k] != expected[k]);
+
+		if (same < BLOCK / 8) {
+			print_error("block %u, from byte %u on, is not what round %u wrote\n", i, 8 * same,
+				round);
+			whole = false;
+		}
 	}
 	return whole;
 }
