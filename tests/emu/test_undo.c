@@ -79,7 +79,8 @@ static void finish(struct nvw_epoch *epoch)
 	nvw_barrier(NVW_WORKGROUP);
 }
 
-/* A kernel that is an epoch, which all of its work-items end. */
+/* A kernel that is an epoch: finish() follows the body, so all of its work-items end it. A body that calls
+ * finish() itself ends one epoch, and what it does then belongs to the next. */
 #define IN_EPOCH(name, p, epoch)                                                 \
 	static void name##_in(const struct program *p, struct nvw_epoch *epoch); \
 	KERNEL(name, const struct program, given)                                \
