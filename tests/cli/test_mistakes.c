@@ -19,8 +19,8 @@ static const char *told(const char *command, const char *mistake, int status)
 
 TEST(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro)
 {
-	static const char *const commands[] = {"run", "crash"}, *const others[] = {"run",
-									"crash --mode=kill --states=3"};
+	static const char *const commands[] = {"run", "crash"};
+	static const char *const others[] = {"run", "crash --mode=kill --states=3"};
 
 	for_each(command, commands) {
 		assert_has(told(*command, "kernel-store", 2), "mistaken.c:", "(kernel)", "kernel mistaken",
@@ -34,8 +34,8 @@ TEST(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro)
 
 TEST(host_code_that_dereferences_a_device_address_is_shown_the_accessors)
 {
-	static const char *const commands[] = {"run", "crash"}, *const reads[] = {
-									"host-read", "verify-reads"};
+	static const char *const commands[] = {"run", "crash"};
+	static const char *const reads[] = {"host-read", "verify-reads"};
 
 	for_each(command, commands) {
 		assert_has(told(*command, "host-write", 2), "mistaken.c:", "(write_plainly)",

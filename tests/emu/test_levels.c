@@ -129,10 +129,9 @@ KERNEL_ON(store_to_many_lines, struct words, w)
 
 TEST(a_write_cache_has_its_own_size)
 {
-	static const char *const large[] = {"l1.sfifo=64", NULL}, *const small[] = {"l1.write_size=256B",
-									  "l1.write_ways=2", "l1.sfifo=64",
-									  "l2.write_size=512B",
-									  "l2.write_ways=2", NULL};
+	static const char *const large[] = {"l1.sfifo=64", NULL};
+	static const char *const small[] = {"l1.write_size=256B", "l1.write_ways=2", "l1.sfifo=64",
+		"l2.write_size=512B", "l2.write_ways=2", NULL};
 
 	NVW_FOR(i, 2) {
 		struct emu_stats stats;

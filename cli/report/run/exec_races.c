@@ -218,8 +218,8 @@ json_t *exec_races_json(const struct host_session *s, const struct host_candidat
 	if (c->races == NULL) {
 		return NULL;
 	}
-	json_t *const list = JSON_LIST(x, c->list, c->count, candidate_json(s, c, x)), *const left_out =
-											       json_array();
+	json_t *const list = JSON_LIST(x, c->list, c->count, candidate_json(s, c, x));
+	json_t *const left_out = json_array();
 
 	note_left_out(c, &(struct cli_notes){.list = left_out});
 	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
