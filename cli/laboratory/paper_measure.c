@@ -224,9 +224,9 @@ static const char *long_word(const struct papers *p, const char *paper)
 	if (p->run != PAPER_RUN_LONG) {
 		return NULL;
 	}
-	const struct paper *const one = NVW_FIND(one, p->paper, p->paper_count, !strcmp(one->name, paper));
+	const struct paper *const found = NVW_FIND(one, p->paper, p->paper_count, !strcmp(one->name, paper));
 
-	return one ? paper_text(one->keys, "long") : NULL;
+	return found ? paper_text(found->keys, "long") : NULL;
 }
 
 static int set_axes(struct paper_table *t, const char *columns, const char *where)

@@ -468,10 +468,10 @@ int papers_choose(struct papers *p, const char *const *name, unsigned count, boo
 		wanted += row->wanted;
 	}
 	NVW_EACH(table, p->table, p->table_count) {
-		const bool is_named =
+		const bool is_chosen =
 			count == 0 || NVW_ANY(one, name, count, !strcmp(*one, table->section.paper));
 
-		table->wanted = is_named && !is_short;
+		table->wanted = is_chosen && !is_short;
 	}
 	return wanted ? 0 : nvw_fail(NVW_E_USAGE, "reproduce: none of these rows is among the short ones");
 }
