@@ -61,13 +61,13 @@ TEST(a_barrier_is_met_once_an_execution_of_its_statement)
 {
 	learn_lines();
 	NVW_FOR(i, 4) {
-		const bool in_loop =
-			i < 2; /* behind the other, the last one is met before a work-item returns */
+		const bool in_loop = i < 2;
 		const struct emu_inserted one = {__FILE__, in_loop ? first_line : second_line,
 			i % 2 ? EMU_INSERT_BEFORE : EMU_INSERT_AFTER, NVW_WORKITEM};
 		const struct outcome o = run(kernel, &one, 1);
 
 		rig_ok(o.error);
+		/* Behind the second line, the last one is met before a work-item returns. */
 		assert_int_equal(o.met, ITEMS * TIMES * (1 + in_loop));
 		assert_true(o.wi > 0 && o.wg == 0);
 	}
