@@ -210,7 +210,8 @@ __device__ void __assert_fail(const char *expression, const char *file, unsigned
 __device__ void abort(void) noexcept __asm__("nvw_cuda_trap") __attribute__((noreturn));
 __device__ void __cxa_pure_virtual(void) __asm__("nvw_cuda_trap");
 }
-/* What cub's and thrust's launches within kernels call: nothing defines it, because there is no dynamic parallelism. */
+/* What cub's and thrust's launches within kernels call: nothing defines it, as there is no dynamic
+ * parallelism. */
 extern "C" {
 __device__ void *cudaGetParameterBuffer(size_t alignment, size_t bytes);
 __device__ cudaError_t cudaLaunchDevice(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cub needs thrust::cuda_cub of this header. Its names in thrust::cuda are others here: policies for CUDA are the
- * host's (thrust/execution_policy.h). */
+/* Cub needs thrust::cuda_cub of this header. Its names in thrust::cuda are others here: policies for CUDA are
+ * the host's (thrust/execution_policy.h). */
 #ifndef NVW_CUDA_THRUST_CUB_POLICY_H
 #define NVW_CUDA_THRUST_CUB_POLICY_H
 
