@@ -148,6 +148,12 @@ void dense_fill_far(int32_t *distances, uint64_t n, int32_t far);
  * algorithm. Whether a row is of edges from a node or to it makes no difference. */
 void dense_shorten(int32_t *distances, uint64_t n);
 
+/*
+ * run(): a kernel's struct args begins with a pointer to each of the plan's arrays, in the order of their
+ * numbers; they become the device's. Wrong pointers make wrong results, which every run compares.
+ */
+void dense_point(const struct dense_plan *p, void *args);
+
 /* A kernel, by a pointer to its arguments. */
 #define DENSE_KERNEL(name, type, given)             \
 	static void name(type *given);              \

@@ -39,8 +39,9 @@ DENSE_ITEMS(vec_cpy, a, id, a->size)
 
 static int vec_cpy_run(struct dense_plan *p)
 {
-	const struct args args = {.from = p->device[FROM], .to = p->device[TO], .size = p->size[SIZE]};
+	struct args args = {.size = p->size[SIZE]};
 
+	dense_point(p, &args);
 	return dense_launch(p, vec_cpy, &args, args.size);
 }
 
