@@ -41,16 +41,18 @@ static bool was_loaded(struct walk *w, uint64_t key)
 	return w->loaded < p->loaded_count && p->loaded[w->loaded] == key;
 }
 
-/* Checks key against its operations, by_key[first] to by_key[end - 1]. */
-static void judge_key(
-	struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
+/* Checks the next key, against its operations and what was loaded, and passes over them. */
+static void judge_key(struct walk *w, uint64_t key, bool present, uint64_t value, nvw_off off)
 {
-	const struct btree_owed owed = {w->c.plan, w->c.acks, key, first, end, was_loaded(w, key)};
+	const struct btree_owed owed = {
+		w->c.plan, w->c.acks, key, w->op, btree_end_of(w->c.plan, key, w->op), was_loaded(w, key)};
 	const int error = btree_check_key(&w->c, &owed, present, value, off);
 
 	if (error) {
 		w->error = error;
 	}
+	w->op = owed.end;
+	w->loaded += owed.loaded;
 }
 
 /* Checks all planned and loaded keys below limit (and limit itself, if it is present with value). */
@@ -63,27 +65,14 @@ static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last,
 		const uint64_t op_key = some_op ? p->keys[p->by_key[w->op]] : UINT64_MAX;
 		const uint64_t load_key = some_load ? p->loaded[w->loaded] : UINT64_MAX;
 		const uint64_t key = u64_min(op_key, load_key);
-		uint64_t end = w->op;
 
 		if ((!some_op && !some_load) || (!last && key >= limit)) {
 			break;
 		}
-		while (end < p->by_key_count && p->keys[p->by_key[end]] == key) {
-			end++;
-		}
-		judge_key(w, key, w->op, end, false, 0, off);
-		w->op = end;
-		w->loaded += w->loaded < p->loaded_count && p->loaded[w->loaded] == key;
+		judge_key(w, key, false, 0, off);
 	}
 	if (present) {
-		uint64_t end = w->op;
-
-		while (end < p->by_key_count && p->keys[p->by_key[end]] == limit) {
-			end++;
-		}
-		judge_key(w, limit, w->op, end, true, value, off);
-		w->op = end;
-		w->loaded += w->loaded < p->loaded_count && p->loaded[w->loaded] == limit;
+		judge_key(w, limit, true, value, off);
 	}
 }
 

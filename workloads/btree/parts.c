@@ -39,7 +39,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check.h"
 
@@ -403,26 +402,13 @@ static int check_child(const struct btree_case *c, nvw_off off, unsigned slot, u
 
 /* ---- Keys ----------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static struct btree_owed owed_to(const struct btree_case *c, uint64_t key)
 {
 	const struct btree_plan *const plan = c->plan;
-	struct btree_owed owed = {
-		.plan = plan, .acks = c->acks, .key = key, .first = btree_first_of(plan, key, 0)};
+	const uint64_t first = btree_first_of(plan, key, 0);
 
-	owed.end = owed.first;
-	while (owed.end < plan->by_key_count && plan->keys[plan->by_key[owed.end]] == key) {
-		owed.end++;
-	}
-	owed.loaded = plan->loaded_count > 0 &&
-		      bsearch(&key, plan->loaded, plan->loaded_count, sizeof key, by_value);
-	return owed;
+	return (struct btree_owed){
+		plan, c->acks, key, first, btree_end_of(plan, key, first), btree_is_loaded(plan, key)};
 }
 
 int btree_check_key(

@@ -148,6 +148,19 @@ uint64_t btree_first_of(const struct btree_plan *p, uint64_t key, uint64_t op)
 	return low;
 }
 
+uint64_t btree_end_of(const struct btree_plan *p, uint64_t key, uint64_t at)
+{
+	while (at < p->by_key_count && p->keys[p->by_key[at]] == key) {
+		at++;
+	}
+	return at;
+}
+
+bool btree_is_loaded(const struct btree_plan *p, uint64_t key)
+{
+	return p->loaded_count > 0 && bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64);
+}
+
 static int sort_operations(struct btree_plan *p)
 {
 	assert(p->by_key_count == 0);

@@ -78,6 +78,9 @@ extern const struct nvw_lack btree_lacks[];         /* likewise */
 
 /* The first position in by_key of an operation on the key that is not below op. */
 uint64_t btree_first_of(const struct btree_plan *plan, uint64_t key, uint64_t op);
+/* The position after the key's operations, of which one or none is there. */
+uint64_t btree_end_of(const struct btree_plan *plan, uint64_t key, uint64_t at);
+bool btree_is_loaded(const struct btree_plan *plan, uint64_t key);
 
 /* Largest number of nodes that n new keys can make in a tree with this many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);

@@ -496,7 +496,7 @@ static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t 
 	if (p->kinds && at > 0 && p->keys[p->by_key[at - 1]] == key) {
 		return btree_value_of_op(p->by_key[at - 1]);
 	}
-	return bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64) ? btree_value_of_load(key) : 0;
+	return btree_is_loaded(p, key) ? btree_value_of_load(key) : 0;
 }
 
 static int check_lookups(struct btree_run *r, uint64_t bound)

@@ -88,11 +88,6 @@ void btree_serve_dispose(struct btree_plan *p)
 	}
 }
 
-static bool was_loaded(const struct btree_plan *p, uint64_t key)
-{
-	return bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64);
-}
-
 /* The changes of a key have an order that its value reveals: the load, then the operations by number. If keys
  * are deleted, they are not inserted, so absence comes last. */
 static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t value, bool present)
@@ -100,7 +95,7 @@ static uint64_t version_of(const struct btree_plan *p, uint64_t key, uint64_t va
 	if (present) {
 		return value >> 63 ? 1 : value + 1;
 	}
-	return p->op == BTREE_DELETE && was_loaded(p, key) ? 2 : 0;
+	return p->op == BTREE_DELETE && btree_is_loaded(p, key) ? 2 : 0;
 }
 
 static struct nvw_sighting sighting_of(
