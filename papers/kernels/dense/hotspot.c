@@ -154,41 +154,32 @@ static uint64_t groups_with_scratchpads(const struct dense_plan *p, uint64_t ste
 	return u64_parts(p->size[ROWS], width) * u64_parts(p->size[COLUMNS], width);
 }
 
-static int run_with_scratchpads(struct dense_plan *p)
+static int launch_steps(struct dense_plan *p, const struct args *args)
 {
-	/* The more steps, the more groups. */
-	NVW_TRY(dense_scratchpads(
-		p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size));
+	if (!p->has_scratchpad) {
+		return dense_launch(p, hotspot_step, args, args->rows * args->columns);
+	}
+	return dense_launch(p, hotspot_steps, args, groups_with_scratchpads(p, args->steps) * p->group_size);
+}
 
-	NVW_FOR(i, launches_with_scratchpads(p)) {
-		const uint64_t rest = p->size[ITERATIONS] - i * STEPS;
+static int hotspot_run(struct dense_plan *p)
+{
+	const uint64_t steps = p->has_scratchpad ? STEPS : 1;
+
+	if (p->has_scratchpad) { /* the more steps, the more groups */
+		NVW_TRY(dense_scratchpads(
+			p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size));
+	}
+	NVW_FOR(i, u64_parts(p->size[ITERATIONS], steps)) {
 		const struct args args = {.power = p->device[POWER],
 			.from = p->device[EVEN + i % 2],
 			.to = p->device[ODD - i % 2],
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS],
-			.steps = u64_min(rest, STEPS),
+			.steps = u64_min(p->size[ITERATIONS] - i * steps, steps),
 			.scratchpads = p->more};
 
-		NVW_TRY(dense_launch(
-			p, hotspot_steps, &args, groups_with_scratchpads(p, args.steps) * p->group_size));
-	}
-	return 0;
-}
-
-static int hotspot_run(struct dense_plan *p)
-{
-	if (p->has_scratchpad) {
-		return run_with_scratchpads(p);
-	}
-	NVW_FOR(i, p->size[ITERATIONS]) {
-		const struct args args = {.power = p->device[POWER],
-			.from = p->device[EVEN + i % 2],
-			.to = p->device[ODD - i % 2],
-			.rows = p->size[ROWS],
-			.columns = p->size[COLUMNS]};
-
-		NVW_TRY(dense_launch(p, hotspot_step, &args, args.rows * args.columns));
+		NVW_TRY(launch_steps(p, &args));
 	}
 	return 0;
 }
