@@ -218,6 +218,18 @@ void dense_shorten(int32_t *distances, uint64_t n)
 	}
 }
 
+static int ascending(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void dense_sort(int32_t *keys, uint64_t n)
+{
+	qsort(keys, n, sizeof(*keys), ascending);
+}
+
 /* ---- The run --------------------------------------------------------------------------------------- */
 
 static int copy_in(struct dense_plan *p)

@@ -148,6 +148,9 @@ void dense_fill_far(int32_t *distances, uint64_t n, int32_t far);
  * algorithm. Whether a row is of edges from a node or to it makes no difference. */
 void dense_shorten(int32_t *distances, uint64_t n);
 
+/* expect(): n keys become ascending. */
+void dense_sort(int32_t *keys, uint64_t n);
+
 /*
  * run(): a kernel's struct args begins with a pointer to each of the plan's arrays, in the order of their
  * numbers; they become the device's. Wrong pointers make wrong results, which every run compares.

@@ -9,8 +9,6 @@
  */
 #include "trees.h"
 
-#include <stdlib.h>
-
 enum { SIZE };
 enum { KEYS, PADDED };
 
@@ -180,16 +178,9 @@ static int run_tasks(struct dense_plan *p)
 
 /* ---- Both ----------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void bitonic_expect(struct dense_plan *p)
 {
-	qsort(p->expected[KEYS], p->size[SIZE], sizeof(int32_t), ascending);
+	dense_sort(p->expected[KEYS], p->size[SIZE]);
 }
 
 DENSE_WORKLOAD(bitonic, "bitonic", "bitonic sort, a launch per step");

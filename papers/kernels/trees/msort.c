@@ -6,8 +6,6 @@
  */
 #include "trees.h"
 
-#include <stdlib.h>
-
 enum { SIZE };
 enum { KEYS, OTHER };
 
@@ -139,16 +137,9 @@ static int trees_msort_map_run(struct dense_plan *p)
 	return sort_by(p, merge_by_map);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void trees_msort_expect(struct dense_plan *p)
 {
-	qsort(p->expected[KEYS], p->size[SIZE], sizeof(int32_t), ascending);
+	dense_sort(p->expected[KEYS], p->size[SIZE]);
 }
 
 TREES_WORKLOAD(trees_msort, "trees-msort", "tasks: merge sort, each merge by one task");
