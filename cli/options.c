@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/print.h"
 #include "core/units.h"
@@ -404,6 +405,15 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 	return take_value(o, id, is_flag ? "" : value);
 }
 
+static int check_outputs(const struct cli_options *o)
+{
+	enum cli_option_id a, b;
+
+	NVW_FAIL_IF(cli_writes_twice(o, &a, &b), NVW_E_USAGE, "%s: --%s and --%s name one file, %s",
+		o->command, records[a].name, records[b].name, cli_text(o, a));
+	return 0;
+}
+
 int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char **argv)
 {
 	NVW_INVARIANT(argc >= 1);
@@ -434,10 +444,7 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 			o->argument[o->argument_count++] = argv[i];
 		}
 	}
-	if (!error) {
-		error = cli_options_check_outputs(o);
-	}
-	return error;
+	return NVW_OR(error, check_outputs(o));
 }
 
 void cli_options_end(struct cli_options *o)

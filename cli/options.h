@@ -134,8 +134,9 @@ static inline uint64_t cli_at(enum cli_circumstance circumstance, bool holds)
 /* Refuses an option without effect in these circumstances. */
 NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint64_t circumstances);
 
-/* Refuses two options that name one file to be written; cli_options_parse() does so by itself. */
-NVW_CHECKED int cli_options_check_outputs(const struct cli_options *options);
+/* Whether two options name one file to be written, which cli_options_parse() refuses, and which (outputs.c). */
+bool cli_writes_twice(
+	const struct cli_options *options, enum cli_option_id *ret_a, enum cli_option_id *ret_b);
 
 /* Refuses an option that neither the command nor the workload (NULL: none) has. */
 int cli_options_unknown(

@@ -43,26 +43,23 @@ static bool are_same(const char *a, const char *b)
 	       folder_of(b, folder_b) && !strcmp(folder_a, folder_b);
 }
 
-static int check_pair(const struct cli_options *o, unsigned a, unsigned b)
+static bool is_twice(const struct cli_options *o, enum cli_option_id a, enum cli_option_id b)
 {
-	const char *const x = cli_text(o, outputs[a]), *const y = cli_text(o, outputs[b]);
-
 	NVW_INVARIANT(a != b);
-	if (!strcmp(x, "-") || !are_same(x, y)) {
-		return 0;
-	}
-	return nvw_fail(NVW_E_USAGE, "%s: --%s and --%s name one file, %s", o->command,
-		cli_option_name(outputs[a]), cli_option_name(outputs[b]), x);
+	return cli_given(o, a) && cli_given(o, b) && strcmp(cli_text(o, a), "-") != 0 &&
+	       are_same(cli_text(o, a), cli_text(o, b));
 }
 
-int cli_options_check_outputs(const struct cli_options *o)
+bool cli_writes_twice(const struct cli_options *o, enum cli_option_id *ret_a, enum cli_option_id *ret_b)
 {
-	NVW_FOR(a, OUTPUTS) {
-		NVW_FOR(b, a) {
-			if (cli_given(o, outputs[a]) && cli_given(o, outputs[b])) {
-				NVW_TRY(check_pair(o, b, a));
+	NVW_FOR(b, OUTPUTS) {
+		NVW_FOR(a, b) {
+			if (is_twice(o, outputs[a], outputs[b])) {
+				*ret_a = outputs[a];
+				*ret_b = outputs[b];
+				return true;
 			}
 		}
 	}
-	return 0;
+	return false;
 }

@@ -158,20 +158,6 @@ static void set_machine(struct host_control *c, const struct host_machine *m)
 	c->accept = m->accepts;
 }
 
-int host_session_make(const struct host_session *s, const char *name, off_t bytes)
-{
-	char path[300];
-
-	snprintf(path, sizeof path, "%s/%s", s->folder.path, name);
-	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd >= 0 && ftruncate(fd, bytes)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 /* With holes: what is not used takes no memory. */
 static int make_races(struct host_session *s, const struct host_options *o)
 {
@@ -181,7 +167,7 @@ static int make_races(struct host_session *s, const struct host_options *o)
 	if (!o->check) {
 		return 0;
 	}
-	const int fd = host_session_make(s, "races", sizeof(struct host_races));
+	const int fd = nvw_folder_create(&s->folder, "races", sizeof(struct host_races));
 	const bool failed = fd < 0 || pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
 
 	host_close(fd);
@@ -194,8 +180,8 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	NVW_INVARIANT(s->control == NULL && s->folder.path[0] != 0);
 
 	const size_t bytes = host_control_bytes(HOST_THREADS_FIRST);
-	const int fd = host_session_make(s, "control", (off_t)bytes),
-		  spool = host_session_make(s, "spool", 0);
+	const int fd = nvw_folder_create(&s->folder, "control", (off_t)bytes),
+		  spool = nvw_folder_create(&s->folder, "spool", 0);
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {
@@ -234,7 +220,7 @@ static int make_marks(struct host_session *s, const struct host_options *o)
 	if (!o->coverage) {
 		return 0;
 	}
-	const int fd = host_session_make(s, "marks", 0);
+	const int fd = nvw_folder_create(&s->folder, "marks", 0);
 
 	NVW_FAIL_ERRNO_IF(fd < 0, "%s/marks", s->folder.path);
 	close(fd);

@@ -108,8 +108,6 @@ NVW_CHECKED int host_session_hash(const struct host_session *session, uint64_t *
 /* Is the file's log of the model "files" (files.c)? */
 bool host_is_of_files(const struct host_session *session, unsigned i);
 
-/* Creates a file of the session. -1 if that fails. */
-int host_session_make(const struct host_session *session, const char *name, off_t bytes);
 /* Maps n bytes of a file of the session for reading. NULL with a message. */
 const void *host_session_map(const struct host_session *session, const char *name, size_t n);
 /* The path of a copy of file i with its content when it was first mapped. */

@@ -183,7 +183,7 @@ int host_schedule_make(
 	NVW_INVARIANT(s->schedule == NULL);
 	NVW_INVARIANT(list == NULL || plan->switches <= HOST_SCHEDULE_SWITCHES);
 
-	const int fd = host_session_make(s, "schedule", sizeof *s->schedule);
+	const int fd = nvw_folder_create(&s->folder, "schedule", sizeof *s->schedule);
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {

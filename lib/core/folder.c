@@ -18,6 +18,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/print.h"
 #include "core/invariant.h"
 
 enum {
@@ -368,6 +369,20 @@ int nvw_each_entry(const char *folder, int (*fits)(const struct dirent *entry),
 	}
 	free(entry);
 	return error;
+}
+
+int nvw_folder_create(const struct nvw_folder *folder, const char *name, off_t bytes)
+{
+	char path[NVW__FOLDER_PATH + 32];
+
+	NVW_PRINT(path, "%s/%s", folder->path, name);
+	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && ftruncate(fd, bytes)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }
 
 int nvw__pool_create_unnamed(

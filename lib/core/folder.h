@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <nvw/pool.h>
 
@@ -25,6 +26,9 @@ struct nvw_folder {
  * message, if that fails. Must not be called from several threads at a time.
  */
 NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_folder *ret_folder);
+
+/* Creates a file in the folder, of so many bytes: its descriptor, or -1 with errno. */
+int nvw_folder_create(const struct nvw_folder *folder, const char *name, off_t bytes);
 
 /* Removes the folder with its content. Has no effect on a folder that was never made, or in a forked
  * child. */
