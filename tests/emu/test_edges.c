@@ -235,10 +235,10 @@ TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 
 		NVW_FOR(k, 2) {
 			RIG_UNDER(rig, p->name);
-			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL,
-				.data = nvw_alloc(rig.machine, 8 * 100),
-				.flag = nvw_alloc(rig.machine, 128)};
+			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
+			o.data = nvw_alloc(rig.machine, 8 * 100);
+			o.flag = nvw_alloc(rig.machine, 128);
 			rig_launch(&rig, pass_with_order, &o, 100, 10);
 			stats[k] = *emu_statistics(rig.machine);
 		}
@@ -298,9 +298,9 @@ TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 	for_each_protocol(p) {
 		NVW_FOR(in_nvram, 2) {
 			RIG_UNDER(rig, p->name);
-			struct words w = {.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS),
-				.b = nvw_alloc(rig.machine, 8 * ITEMS)};
+			struct words w = {.a = in_nvram ? rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS)};
 
+			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 			for (uint64_t round = 1; round <= 3; round++) {
 				uint64_t values[ITEMS];
 

@@ -17,7 +17,10 @@ struct words {
 static struct words begin(struct rig *rig, const char *protocol, const char *const *more)
 {
 	rig_begin_under_with(rig, protocol, 0, more);
-	return (struct words){.a = nvw_alloc(rig->machine, 64 * 64), .turn = nvw_alloc(rig->machine, 64)};
+	struct words w = {.a = nvw_alloc(rig->machine, 64 * 64)};
+
+	w.turn = nvw_alloc(rig->machine, 64);
+	return w;
 }
 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)

@@ -153,12 +153,12 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	uint32_t u32;
 
 	RIG_BEGUN(rig, 5);
-	struct atomics a = {.scope = scope,
-		.u8 = nvw_alloc(rig.machine, 64),
-		.u16 = nvw_alloc(rig.machine, 64),
-		.u32 = nvw_alloc(rig.machine, 64),
-		.u64 = nvw_alloc(rig.machine, 64)};
+	struct atomics a = {.scope = scope};
 
+	a.u8 = nvw_alloc(rig.machine, 64);
+	a.u16 = nvw_alloc(rig.machine, 64);
+	a.u32 = nvw_alloc(rig.machine, 64);
+	a.u64 = nvw_alloc(rig.machine, 64);
 	rig_write(&rig, &a.u64[2], UINT64_MAX);
 	rig_write(&rig, &a.u64[4], UINT64_MAX);
 	rig_launch(&rig, do_atomics, &a, n, group_size);

@@ -389,9 +389,11 @@ KERNEL(pass_on, const struct passing, p)
 static struct passing begin_passing(struct rig *rig, const char *protocol)
 {
 	rig_begin_under(rig, protocol);
-	return (struct passing){.data = nvw_alloc(rig->machine, 64),
-		.flag = nvw_alloc(rig->machine, 128),
-		.stale = nvw_alloc(rig->machine, 64)};
+	struct passing p = {.data = nvw_alloc(rig->machine, 64)};
+
+	p.flag = nvw_alloc(rig->machine, 128);
+	p.stale = nvw_alloc(rig->machine, 64);
+	return p;
 }
 
 static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)

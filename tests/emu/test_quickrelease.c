@@ -17,9 +17,10 @@ struct words {
 static struct words begin(struct rig *rig, const char *protocol, const char *more)
 {
 	rig_begin_under_set(rig, protocol, "l3.size=16KiB", more);
-	return (struct words){.m = rig->machine,
-		.a = nvw_alloc(rig->machine, LINES * EMU_LINE),
-		.flag = nvw_alloc(rig->machine, EMU_LINE)};
+	struct words w = {.m = rig->machine, .a = nvw_alloc(rig->machine, LINES * EMU_LINE)};
+
+	w.flag = nvw_alloc(rig->machine, EMU_LINE);
+	return w;
 }
 
 static struct emu_stats run(struct rig *rig, nvw_kernel kernel, struct words *w, uint64_t items)

@@ -269,9 +269,9 @@ TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 
 	NVW_EACH(one, table, 3) {
 		RIG_BEGUN(rig, 0, one->protocol, "gpu.cus=1");
-		const struct program p = {
-			.data = nvw_alloc(rig.machine, 64), .flag = nvw_alloc(rig.machine, 64)};
+		struct program p = {.data = nvw_alloc(rig.machine, 64)};
 
+		p.flag = nvw_alloc(rig.machine, 64);
 		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 		rig_launch(&rig, pass_on_one_cu, &p, 128, 64);
 		assert_int_equal(emu_races(rig.machine)->count, one->races);

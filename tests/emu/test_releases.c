@@ -21,11 +21,12 @@ struct words {
 static struct words begin(struct rig *rig, const char *protocol)
 {
 	rig_begin_under_set(rig, protocol, "gpu.cus=4", "gpu.wavefront_width=1", "l1.sfifo=64");
-	return (struct words){.m = rig->machine,
-		.a = nvw_alloc(rig->machine, 2 * LINES * EMU_LINE),
-		.flag = nvw_alloc(rig->machine, EMU_LINE),
-		.other = nvw_alloc(rig->machine, EMU_LINE),
-		.scope = NVW_SCOPE_AGENT};
+	struct words w = {.m = rig->machine, .scope = NVW_SCOPE_AGENT};
+
+	w.a = nvw_alloc(rig->machine, 2 * LINES * EMU_LINE);
+	w.flag = nvw_alloc(rig->machine, EMU_LINE);
+	w.other = nvw_alloc(rig->machine, EMU_LINE);
+	return w;
 }
 
 static void store_lines(struct words *w, unsigned from)

@@ -245,10 +245,11 @@ static uint64_t held(const struct rig *rig, unsigned cu, const uint64_t *x)
 static uint64_t right_under_directory(struct emu_stats *ret_stats)
 {
 	RIG_UNDER(rig, "directory");
-	const struct turns t = {
-		nvw_alloc(rig.machine, 64), nvw_alloc(rig.machine, 128), nvw_alloc(rig.machine, 64 * CUS)};
+	struct turns t = {.x = nvw_alloc(rig.machine, 64)};
 	uint64_t right = 0;
 
+	t.turn = nvw_alloc(rig.machine, 128);
+	t.seen = nvw_alloc(rig.machine, 64 * CUS);
 	rig_write(&rig, t.x, 3);
 	rig_launch(&rig, share_write_and_share_again, &t, CUS, 1);
 	for (unsigned cu = 1; cu < CUS; cu++) {
@@ -427,11 +428,10 @@ KERNEL_ON(load_and_synchronize, struct fenced, f)
 static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t *ret_waits)
 {
 	RIG_BEGUN(rig, 0, bound);
-	struct fenced f = {.m = rig.machine,
-		.a = nvw_alloc(rig.machine, 64),
-		.flag = nvw_alloc(rig.machine, 64),
-		.order = order};
+	struct fenced f = {.m = rig.machine, .order = order};
 
+	f.a = nvw_alloc(rig.machine, 64);
+	f.flag = nvw_alloc(rig.machine, 64);
 	rig_launch_on(&rig, load_and_synchronize, &f, 1, 1);
 	*ret_waits = emu_statistics(rig.machine)->waits_loads;
 	return f.took;

@@ -22,10 +22,12 @@ struct shared {
 static struct shared begin(struct rig *rig, const char *protocol, const char *const *more)
 {
 	rig_begin_under_with(rig, protocol, 0, more);
-	return (struct shared){.rig = rig,
-		.x = nvw_alloc(rig->machine, 64),
-		.y = nvw_alloc(rig->machine, 64),
-		.own = nvw_alloc(rig->machine, 64 * 64)};
+	struct shared s = {.rig = rig};
+
+	s.x = nvw_alloc(rig->machine, 64);
+	s.y = nvw_alloc(rig->machine, 64);
+	s.own = nvw_alloc(rig->machine, 64 * 64);
+	return s;
 }
 
 /* ---- Visibility ---------------------------------------------------------------------------- */

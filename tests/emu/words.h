@@ -15,7 +15,10 @@ struct words {
 /* Words in device memory, so many bytes of each, which may be none. */
 static inline struct words words_of(const struct rig *rig, uint64_t a_bytes, uint64_t b_bytes)
 {
-	return (struct words){.a = nvw_alloc(rig->machine, a_bytes), .b = nvw_alloc(rig->machine, b_bytes)};
+	struct words w = {.a = nvw_alloc(rig->machine, a_bytes)};
+
+	w.b = nvw_alloc(rig->machine, b_bytes);
+	return w;
 }
 
 /* A kernel's access of 1, 2, 4 or 8 bytes. */
