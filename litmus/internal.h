@@ -129,4 +129,23 @@ void litmus_report_count(struct litmus_report *report, const struct litmus_state
 /* By text, for readers. */
 void litmus_report_sort(struct litmus_report *report);
 
+/* ---- Runs of a test (situation.c) ------------------------------------------------------------------- */
+
+/* The state of a run. It begins zeroed; a flat structure, which may be shared with a child process. */
+struct litmus_runner {
+	const struct litmus_options *options;
+	struct litmus_execution execution;
+	struct litmus_search search;
+	struct litmus_report report;
+};
+void litmus_runner_begin(
+	struct litmus_runner *r, const struct litmus_test *test, const struct litmus_options *options);
+/* Prepares the execution on a new machine, which gets the options' fault. */
+NVW_CHECKED int litmus_runner_prepare(struct litmus_runner *r, struct nvw_machine *machine);
+/* Whether the options ask for no more. */
+bool litmus_has_enough(const struct litmus_runner *r);
+/* Executes schedule after schedule in the situation of r->execution, each on a new machine. */
+NVW_CHECKED int litmus_run_schedules(struct litmus_runner *r, uint64_t budget,
+	int (*execute)(struct litmus_runner *r, const struct emu_config *config));
+
 #endif

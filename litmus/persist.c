@@ -24,20 +24,18 @@ enum { SCHEDULES = 60, STATES = 2000 };
 
 /* State for the hooks of the workload; only one test, like one emulation, runs at a time. */
 static struct bench {
-	struct litmus_execution execution;
-	struct litmus_search search; /* shared */
-	struct litmus_report report; /* shared: final states are counted where they are checked */
-	const struct litmus_options *options;
+	struct litmus_runner all; /* shared: final states are counted where they are checked */
 	struct nvw_options *none; /* the workload has no options */
 	struct ct_result *result; /* of the schedule at hand */
 	enum litmus_persistency persistency;
+	enum ct_mode mode; /* of the situation at hand */
 } * bench;
 
 /* ---- The workload ----------------------------------------------------------------------------------- */
 
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
-	*ret_plan = bench;
+	*ret_plan = &bench->all;
 	return 0;
 }
 
@@ -49,25 +47,20 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 
 static int setup(void *plan, struct nvw_machine *machine)
 {
-	struct bench *const b = plan;
-
-	if (b->options->fault) {
-		NVW_TRY(emu_plant_fault(machine, b->options->fault));
-	}
-	return litmus_execution_prepare(&b->execution, machine);
+	return litmus_runner_prepare(plan, machine);
 }
 
 static int run(void *plan, struct nvw_machine *machine)
 {
-	struct bench *const b = plan;
+	struct litmus_runner *const r = plan;
 
-	return litmus_execution_run(&b->execution, machine);
+	return litmus_execution_run(&r->execution, machine);
 }
 
 static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
-	struct bench *const b = plan;
-	const struct litmus_test *const test = b->report.test;
+	struct litmus_runner *const r = plan;
+	const struct litmus_test *const test = r->execution.test;
 	struct litmus_state state = {0};
 
 	NVW_EACH(term, test->term, test->term_count) {
@@ -76,10 +69,10 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 		if (term->kind == LITMUS_TERM_NVRAM) {
 			state.memory[v] = (int64_t)nvw_pool_word(
 				p, nvw_pool_geometry(p)->chunks +
-					   litmus_variable_offset(&b->execution.situation, v));
+					   litmus_variable_offset(&r->execution.situation, v));
 		}
 	}
-	litmus_report_count(&b->report, &state);
+	litmus_report_count(&r->report, &state);
 	if (litmus_holds(test, &state)) {
 		return nvw_violation(findings, 0, "the outcome was observed");
 	}
@@ -91,22 +84,22 @@ static const struct nvw_workload workload = {
 
 /* ---- One schedule ----------------------------------------------------------------------------------- */
 
-static void add_result(struct bench *b, const struct ct_result *result)
+static void add_result(struct litmus_runner *r, const struct ct_result *result)
 {
-	struct litmus_report *const report = &b->report;
+	struct litmus_report *const report = &r->report;
 
 	NVW_INVARIANT(result->states_failing <= result->states_tested);
 	if (!report->seen && result->states_failing) {
-		litmus_report_witness(report, &b->execution.situation, &b->search);
+		litmus_report_witness(report, &r->execution.situation, &r->search);
 	}
 	report->seen += result->states_failing;
 	report->states += result->states_tested;
 	report->is_exhaustive &= result->instants_exhausted == result->instants && !result->states_undecided;
 }
 
-static int crash_into(struct bench *b, const struct emu_config *config, enum ct_mode mode)
+static int crash_into(const struct litmus_options *asked, const struct emu_config *config)
 {
-	NVW_INVARIANT(b->persistency < LITMUS_PERSISTENCY_COUNT);
+	NVW_INVARIANT(bench->persistency < LITMUS_PERSISTENCY_COUNT);
 
 	static const enum ct_model models[] = {
 #define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
@@ -115,72 +108,53 @@ static int crash_into(struct bench *b, const struct emu_config *config, enum ct_
 #undef MACHINE_MODEL
 #undef STATE_MODEL
 	};
-	const struct ct_options options = {.mode = mode,
-		.model = models[b->persistency],
+	const struct ct_options options = {.mode = bench->mode,
+		.model = models[bench->persistency],
 		.states = STATES,
-		.seed = b->options->seed,
+		.seed = asked->seed,
 		.jobs = 1,
 		.unexplained = true};
 	const struct ct_subject subject = {.workload = &workload,
-		.options = b->none,
+		.options = bench->none,
 		.config = config,
 		.mutation = -1,
-		.narrow_file = b->options->narrower ? "kernel.c" : NULL,
+		.narrow_file = asked->narrower ? "kernel.c" : NULL,
 		.narrow_line = litmus_persist_barrier_line,
-		.narrow_by = b->options->narrower};
+		.narrow_by = asked->narrower};
 
-	NVW_TRY(ct_run(&subject, &options, b->result));
-	if (b->result->interrupted) {
+	NVW_TRY(ct_run(&subject, &options, bench->result));
+	if (bench->result->interrupted) {
 		return nvw_stop_error();
 	}
 	return 0;
 }
 
-static int crash_schedule(struct bench *b, const struct emu_config *config, enum ct_mode mode)
+/* Observed mode has the machine of the model. */
+static int crash_schedule(struct litmus_runner *r, const struct emu_config *given)
 {
-	int error = crash_into(b, config, mode);
+	struct emu_config config = *given;
+	int error;
 
-	b->report.schedules++;
+	if (bench->mode == CT_OBSERVED) {
+		config.model = bench->persistency;
+	}
+	error = crash_into(r->options, &config);
+	r->report.schedules++;
 	/* With the buffered machine, also if work-items race across a barrier without meeting
 	 * (persist/buffered.c): it orders lines, and the orders of stores to one line may contradict each
 	 * other. */
-	if (error == NVW_E_DEADLOCK || (error == NVW_E_KERNEL && !emu_model_info(config->model)->meets)) {
-		b->report.unfinished++;
+	if (error == NVW_E_DEADLOCK || (error == NVW_E_KERNEL && !emu_model_info(config.model)->meets)) {
+		r->report.unfinished++;
 		error = 0;
 	} else if (!error) {
-		add_result(b, b->result);
+		add_result(r, bench->result);
 	}
-	ct_result_free(b->result);
-	return error;
-}
-
-static bool has_enough(const struct bench *b)
-{
-	return b->options->stop_when_seen && b->report.seen;
-}
-
-static int go_through_schedules(struct bench *b, enum ct_mode mode)
-{
-	const uint64_t schedules = b->options->schedules;
-	struct emu_config config;
-	int error;
-
-	NVW_TRY(litmus_machine(b->report.test, &b->execution.situation, b->options, &config));
-	b->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
-	if (mode == CT_OBSERVED) {
-		config.model = b->persistency;
-	}
-	b->report.situations++;
-	litmus_search_start(&b->search, NVW_OR(schedules, SCHEDULES), b->options->seed);
-	do {
-		error = crash_schedule(b, &config, mode);
-	} while (!error && !has_enough(b) && litmus_search_next(&b->search));
-	b->report.is_exhaustive &= b->search.is_complete;
+	ct_result_free(bench->result);
 	return error;
 }
 
 /* Tests only the model first, then the machine that implements it. */
-static int go_through_situations(struct bench *b)
+static int go_through_situations(struct litmus_runner *r)
 {
 	static const struct {
 		enum ct_mode mode;
@@ -195,13 +169,14 @@ static int go_through_situations(struct bench *b)
 	};
 	int error = 0;
 
-	for (unsigned i = 0; i < NVW_COUNT(list) && !error && !has_enough(b); i++) {
-		if (list[i].mode == CT_PERMITTED || !b->options->narrower) {
-			b->execution.situation = list[i].situation;
-			error = go_through_schedules(b, list[i].mode);
+	for (unsigned i = 0; i < NVW_COUNT(list) && !error && !litmus_has_enough(r); i++) {
+		if (list[i].mode == CT_PERMITTED || !r->options->narrower) {
+			bench->mode = list[i].mode;
+			r->execution.situation = list[i].situation;
+			error = litmus_run_schedules(r, SCHEDULES, crash_schedule);
 		}
 	}
-	litmus_report_sort(&b->report);
+	litmus_report_sort(&r->report);
 	return error;
 }
 
@@ -218,23 +193,19 @@ int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency p
 
 	NVW_FAIL_ERRNO_IF(b == MAP_FAILED, "no memory for a litmus test");
 	bench = b;
-	b->options = options;
 	b->persistency = persistency;
-	b->execution.test = test;
-	b->execution.search = &b->search;
-	litmus_geometry(test, &b->execution.geometry);
-	litmus_report_begin(&b->report, test, options);
-	b->report.persistency = (int)persistency;
+	litmus_runner_begin(&b->all, test, options);
+	b->all.report.persistency = (int)persistency;
 	if (test->under[persistency]) {
-		b->report.said = test->under[persistency];
+		b->all.report.said = test->under[persistency];
 	}
 	error = nvw__options_create(NULL, &b->none);
 	if (error == 0) {
 		b->result = calloc(1, sizeof *b->result);
-		error = b->result ? go_through_situations(b) :
+		error = b->result ? go_through_situations(&b->all) :
 				    nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 	}
-	*ret_report = b->report;
+	*ret_report = b->all.report;
 	free(b->result);
 	nvw__options_free(b->none);
 	munmap(b, sizeof *b);

@@ -151,3 +151,46 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 	}
 	NVW_INVARIANT(ret->groups <= test->thread_count && ret->group_size <= test->thread_count);
 }
+
+/* ---- Runs of a test --------------------------------------------------------------------------------- */
+
+void litmus_runner_begin(
+	struct litmus_runner *r, const struct litmus_test *test, const struct litmus_options *options)
+{
+	r->options = options;
+	r->execution.test = test;
+	r->execution.search = &r->search;
+	litmus_geometry(test, &r->execution.geometry);
+	litmus_report_begin(&r->report, test, options);
+}
+
+int litmus_runner_prepare(struct litmus_runner *r, struct nvw_machine *machine)
+{
+	if (r->options->fault) {
+		NVW_TRY(emu_plant_fault(machine, r->options->fault));
+	}
+	return litmus_execution_prepare(&r->execution, machine);
+}
+
+bool litmus_has_enough(const struct litmus_runner *r)
+{
+	return r->options->stop_when_seen && r->report.seen;
+}
+
+int litmus_run_schedules(struct litmus_runner *r, uint64_t budget,
+	int (*execute)(struct litmus_runner *r, const struct emu_config *config))
+{
+	const uint64_t schedules = r->options->schedules;
+	struct emu_config config;
+	int error;
+
+	NVW_TRY(litmus_machine(r->report.test, &r->execution.situation, r->options, &config));
+	r->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
+	r->report.situations++;
+	litmus_search_start(&r->search, NVW_OR(schedules, budget), r->options->seed);
+	do {
+		error = execute(r, &config);
+	} while (!error && !litmus_has_enough(r) && litmus_search_next(&r->search));
+	r->report.is_exhaustive &= r->search.is_complete;
+	return error;
+}

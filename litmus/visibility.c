@@ -12,83 +12,55 @@
 enum { SCHEDULES = 10000 };
 
 struct runner {
-	const struct litmus_test *test;
-	const struct litmus_options *options;
-	struct litmus_report *report;
-	struct litmus_search search;
-	struct litmus_execution execution;
+	struct litmus_runner all;
 	struct nvw_pool *pool; /* NULL if the test needs no NVRAM */
 };
 
 /* ---- Executions ------------------------------------------------------------------------------------- */
 
-static int execute_on(struct runner *run, struct nvw_machine *m)
+static int execute_on(struct litmus_runner *r, struct nvw_machine *m)
 {
-	struct litmus_execution *const x = &run->execution;
+	struct litmus_execution *const x = &r->execution;
 	int error;
 
-	if (run->options->fault) {
-		NVW_TRY(emu_plant_fault(m, run->options->fault));
-	}
-	NVW_TRY(litmus_execution_prepare(x, m));
+	NVW_TRY(litmus_runner_prepare(r, m));
 	error = litmus_execution_run(x, m);
 	if (error == NVW_E_DEADLOCK) {
-		run->report->unfinished++;
+		r->report.unfinished++;
 		return 0;
 	}
 	NVW_TRY(error);
 	NVW_TRY(litmus_execution_read(x, m));
-	litmus_report_count(run->report, &x->state);
-	if (litmus_holds(run->test, &x->state) && !run->report->seen++) {
-		litmus_report_witness(run->report, &x->situation, &run->search);
+	litmus_report_count(&r->report, &x->state);
+	if (litmus_holds(x->test, &x->state) && !r->report.seen++) {
+		litmus_report_witness(&r->report, &x->situation, &r->search);
 	}
 	return 0;
 }
 
-static int execute(struct runner *run, const struct emu_config *config)
+static int execute(struct litmus_runner *r, const struct emu_config *config)
 {
 	struct nvw_machine *m;
 	int error;
 
-	NVW_TRY(emu_create(config, run->pool, NULL, &m));
-	error = execute_on(run, m);
+	NVW_TRY(emu_create(config, ((struct runner *)r)->pool, NULL, &m));
+	error = execute_on(r, m);
 	emu_destroy(m);
-	run->report->schedules++;
+	r->report.schedules++;
 	return error;
 }
 
-static bool has_enough(const struct runner *run)
+static int go_through_situations(struct litmus_runner *r)
 {
-	return run->options->stop_when_seen && run->report->seen;
-}
-
-static int go_through_schedules(struct runner *run)
-{
-	const uint64_t schedules = run->options->schedules;
-	struct emu_config config;
-	int error;
-
-	NVW_TRY(litmus_machine(run->test, &run->execution.situation, run->options, &config));
-	run->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
-	litmus_search_start(&run->search, NVW_OR(schedules, SCHEDULES), run->options->seed);
-	do {
-		error = execute(run, &config);
-	} while (!error && !has_enough(run) && litmus_search_next(&run->search));
-	run->report->is_exhaustive &= run->search.is_complete;
-	return error;
-}
-
-static int go_through_situations(struct runner *run)
-{
+	struct litmus_execution *const x = &r->execution;
 	int error = 0;
 
-	for (unsigned i = 0; !error && !has_enough(run) &&
-			     litmus_situation(run->test, i, run->options->seed, &run->execution.situation);
+	for (unsigned i = 0; !error && !litmus_has_enough(r) &&
+			     litmus_situation(x->test, i, r->options->seed, &x->situation);
 		i++) {
-		run->report->situations++;
-		error = go_through_schedules(run);
+		error = litmus_run_schedules(r, SCHEDULES, execute);
 	}
-	litmus_report_sort(run->report);
+	litmus_report_sort(&r->report);
 	return error;
 }
 
@@ -117,19 +89,15 @@ int litmus_run_visibility(
 	struct runner *const run = calloc(1, sizeof *run);
 	int error = 0;
 
-	litmus_report_begin(report, test, options);
 	NVW_ALLOCATED(run, "no memory for a litmus test");
-	run->test = run->execution.test = test;
-	run->options = options;
-	run->report = report;
-	run->execution.search = &run->search;
-	litmus_geometry(test, &run->execution.geometry);
+	litmus_runner_begin(&run->all, test, options);
 	if (needs_nvram(test)) {
 		error = make_pool(&run->pool);
 	}
 	if (error == 0) {
-		error = go_through_situations(run);
+		error = go_through_situations(&run->all);
 	}
+	*report = run->all.report;
 	nvw_pool_close(run->pool);
 	free(run);
 	return error;
