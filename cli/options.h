@@ -134,7 +134,7 @@ static inline uint64_t cli_at(enum cli_circumstance circumstance, bool holds)
 /* Refuses an option without effect in these circumstances. */
 NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint64_t circumstances);
 
-/* Whether two options name one file to be written, which cli_options_parse() refuses, and which (outputs.c). */
+/* Whether two options name one file to be written, and which. cli_options_parse() refuses them. */
 bool cli_writes_twice(
 	const struct cli_options *options, enum cli_option_id *ret_a, enum cli_option_id *ret_b);
 

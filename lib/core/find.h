@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Searches from the first element on: a loop that ends where a condition holds, as an expression. count and the
- * condition are evaluated each turn, so they must have no effects. Included by each.h. */
+/*
+ * Searches from the first element on: a loop that ends where a condition holds, as an expression. count and
+ * the condition are evaluated each turn, so they must have no effects. Included by each.h.
+ */
 #ifndef CORE_FIND_H
 #define CORE_FIND_H
 

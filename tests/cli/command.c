@@ -27,8 +27,8 @@ int command_end(void **state)
 	return shell_end(state);
 }
 
-/* What a word stands for, and behind it *words; NULL: it stands for itself. Fails the test where a variable is
- * not set. */
+/* What a word stands for, and behind it *words; NULL: it stands for itself. A variable that is not set fails
+ * the test. */
 static const char *meaning_of(const char **words)
 {
 	char name[64];
