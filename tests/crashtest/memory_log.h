@@ -80,6 +80,7 @@ static inline void log_store(
 					.kernel = 1,
 					.work_item = item,
 					.group = group,
+					.epoch_wi = 1,
 					.bytes = 8,
 					.off = off,
 					.value = value}});
