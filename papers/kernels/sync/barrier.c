@@ -52,7 +52,6 @@ struct args {
 struct plan {
 	struct sync_shape shape;
 	struct args args;
-	uint64_t ps;
 };
 
 /* ---- Positions -------------------------------------------------------------------------------------- */
@@ -220,7 +219,7 @@ static int barrier_run(void *plan, struct nvw_machine *machine)
 	if (!a->barriers || !a->arrived || !a->data) {
 		return NVW_E_MEMORY;
 	}
-	return sync_launch(machine, &p->shape, &a->places, "tree_barrier", barrier_kernel, a, &p->ps);
+	return sync_launch(machine, &a->places, "tree_barrier", barrier_kernel, a);
 }
 
 static uint32_t position(const uint32_t *groups_on, unsigned cu_count, unsigned cu, uint32_t n)
@@ -326,7 +325,7 @@ static int barrier_report(void *plan, struct nvw_machine *machine, struct nvw_de
 	const struct plan *const p = plan;
 
 	return nvw_describe_real(description, "iteration_ns",
-		(double)p->ps / 1e3 / (double)p->args.iterations, "ns",
+		(double)p->args.places.ps / 1e3 / (double)p->args.iterations, "ns",
 		"simulated time of the kernel for each barrier of all CUs");
 }
 

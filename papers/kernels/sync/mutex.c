@@ -38,7 +38,6 @@ struct plan {
 	struct sync_shape shape;
 	struct sync_history history;
 	struct args args;
-	uint64_t ps;
 };
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ static int mutex_run(void *plan, struct nvw_machine *machine)
 	if (!a->lock.words || !a->data) {
 		return NVW_E_MEMORY;
 	}
-	return sync_launch(machine, &p->shape, &a->places, "mutex", mutex_kernel, a, &p->ps);
+	return sync_launch(machine, &a->places, "mutex", mutex_kernel, a);
 }
 
 /* The expected number of critical sections of a domain. */
@@ -249,7 +248,7 @@ static int mutex_report(void *plan, struct nvw_machine *machine, struct nvw_desc
 	const struct plan *const p = plan;
 
 	return sync_report_sections(
-		description, &p->args.places, p->args.iterations, p->ps, "of all work-groups together");
+		description, &p->args.places, p->args.iterations, "of all work-groups together");
 }
 
 extern const struct nvw_workload nvw_workload_mutex;

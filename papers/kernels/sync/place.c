@@ -116,6 +116,7 @@ int sync_make_places(
 		.groups = nvw_alloc(machine, groups * sizeof(struct sync_group)),
 		.has = calloc(groups, sizeof(bool)),
 		.cu_count = cus,
+		.group_size = shape->group_size,
 		.group_count = groups,
 	};
 	NVW_ALLOCATED(ret_places->has, "no memory for %" PRIu64 " work-groups", groups);
@@ -172,15 +173,15 @@ int sync_place_of(struct nvw_machine *machine, const struct sync_places *places,
 	return sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
 }
 
-int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, const struct sync_places *places,
-	const char *name, nvw_kernel kernel, const void *args, uint64_t *ret_ps)
+int sync_launch(struct nvw_machine *machine, struct sync_places *places, const char *name, nvw_kernel kernel,
+	const void *args)
 {
 	assert(places->has && places->group_count > 0);
 	const uint64_t began = nvw_time_ps(machine);
 	const int error = nvw_launch(
-		machine, name, kernel, args, places->group_count * shape->group_size, shape->group_size);
+		machine, name, kernel, args, places->group_count * places->group_size, places->group_size);
 
-	*ret_ps = nvw_time_ps(machine) - began;
+	places->ps = nvw_time_ps(machine) - began;
 	return error;
 }
 
@@ -259,12 +260,12 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 }
 
 int sync_report_sections(struct nvw_description *description, const struct sync_places *places,
-	uint64_t iterations, uint64_t ps, const char *whose)
+	uint64_t iterations, const char *whose)
 {
 	const uint64_t sections = places->group_count * iterations;
 
 	assert(iterations > 0);
 	NVW_TRY(nvw_describe_u64(description, "critical_sections", sections, "", whose));
-	return nvw_describe_real(description, "section_ns", (double)ps / 1e3 / (double)sections, "ns",
+	return nvw_describe_real(description, "section_ns", (double)places->ps / 1e3 / (double)sections, "ns",
 		"simulated time of the kernel for each critical section");
 }

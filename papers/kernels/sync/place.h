@@ -110,8 +110,9 @@ struct sync_places {
 	struct sync_cu *cus;
 	struct sync_group *groups;
 	bool *has; /* host: per work-group, whether its poll succeeded; stands for a scratchpad */
-	unsigned cu_count;
+	unsigned cu_count, group_size;
 	uint64_t group_count;
+	uint64_t ps; /* host: duration of the last launch */
 };
 
 /* The place of a work-group. */
@@ -136,10 +137,9 @@ NVW_CHECKED int sync_groups_on(
 NVW_CHECKED int sync_place_of(struct nvw_machine *machine, const struct sync_places *places, uint64_t group,
 	struct sync_place *ret_place);
 
-/* Launches a kernel on the places; *ret_ps is its duration. */
-NVW_CHECKED int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape,
-	const struct sync_places *places, const char *name, nvw_kernel kernel, const void *args,
-	uint64_t *ret_ps);
+/* Launches a kernel on the places. */
+NVW_CHECKED int sync_launch(struct nvw_machine *machine, struct sync_places *places, const char *name,
+	nvw_kernel kernel, const void *args);
 
 /*
  * Called by all of a work-group: its first work-item polls until try() returns true, and then the group
@@ -151,9 +151,9 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 /* The same for a single work-item, for which no other waits. */
 void sync_wait_alone(const struct sync_polls *polls, bool (*try)(void *context), void *context);
 
-/* Reports the number of critical sections in this simulated time, and the time per section; whose describes
- * the sections. */
+/* Reports the number of critical sections in the last launch, and its time per section; whose describes the
+ * sections. */
 int sync_report_sections(struct nvw_description *description, const struct sync_places *places,
-	uint64_t iterations, uint64_t ps, const char *whose);
+	uint64_t iterations, const char *whose);
 
 #endif

@@ -50,7 +50,6 @@ struct args {
 struct plan {
 	struct sync_shape shape;
 	struct args args;
-	uint64_t ps;
 };
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
@@ -338,7 +337,7 @@ static int semaphore_run(void *plan, struct nvw_machine *machine)
 		return NVW_E_MEMORY;
 	}
 	NVW_TRY(write_all(a, machine));
-	return sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
+	return sync_launch(machine, &a->places, "semaphore", semaphore_kernel, a);
 }
 
 /* Checks the data left by the writer of a CU; data has room for what is found, and for what is expected. */
@@ -433,7 +432,7 @@ static int semaphore_report(void *plan, struct nvw_machine *machine, struct nvw_
 	const struct plan *const p = plan;
 
 	return sync_report_sections(
-		description, &p->args.places, p->args.iterations, p->ps, "of readers and writers together");
+		description, &p->args.places, p->args.iterations, "of readers and writers together");
 }
 
 extern const struct nvw_workload nvw_workload_semaphore;

@@ -73,7 +73,6 @@ struct plan {
 	struct sync_shape shape;
 	struct unbalanced tree; /* as counted by the host */
 	struct args args;
-	uint64_t ps;
 	struct result total;
 };
 
@@ -349,7 +348,7 @@ static int uts_run(void *plan, struct nvw_machine *machine)
 	NVW_TRY(nvw_write(machine, a->table, p->tree.table, sizeof(p->tree.table)));
 	NVW_TRY(nvw_write(machine, a->global_nodes, &a->root, sizeof(a->root)));
 	NVW_TRY(nvw_write(machine, a->global_words->count, &one, sizeof(one)));
-	NVW_TRY(sync_launch(machine, &p->shape, &a->places, "uts", uts_kernel, a, &p->ps));
+	NVW_TRY(sync_launch(machine, &a->places, "uts", uts_kernel, a));
 	return sum_results(p, machine);
 }
 
@@ -379,7 +378,8 @@ static int uts_report(void *plan, struct nvw_machine *machine, struct nvw_descri
 		description, "pushed_local", p->total.pushed[0], "nodes", "to the CUs' queues"));
 	NVW_TRY(nvw_describe_u64(
 		description, "pushed_global", p->total.pushed[1], "nodes", "to the global queue"));
-	return nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->tree.nodes, "ns",
+	return nvw_describe_real(description, "node_ns",
+		(double)p->args.places.ps / 1e3 / (double)p->tree.nodes, "ns",
 		"simulated time of the kernel for each node");
 }
 
