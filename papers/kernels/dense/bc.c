@@ -145,12 +145,13 @@ static int bc_run(struct dense_plan *p)
 /* ---- The sequential version ------------------------------------------------------------------------ */
 
 /* Counts paths in the order of a queue, which has room for all nodes; returns its end. */
-static uint32_t expect_forwards(const struct graph *g, const struct args *a, uint32_t *queue)
+static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t *queue)
 {
-	int32_t *const levels = a->levels;
-	uint32_t tail = 1;
+	const struct graph *const g = &p->graph;
+	int32_t *const levels = p->expected[LEVELS];
+	uint32_t *const paths = p->expected[PATHS], tail = 1;
 
-	queue[0] = (uint32_t)a->source;
+	queue[0] = source;
 	NVW_FOR(head, tail) {
 		const uint32_t v = queue[head];
 
@@ -162,7 +163,7 @@ static uint32_t expect_forwards(const struct graph *g, const struct args *a, uin
 				queue[tail++] = u;
 			}
 			if (levels[u] == levels[v] + 1) {
-				a->paths[u] += a->paths[v];
+				paths[u] += paths[v];
 			}
 		}
 	}
@@ -170,9 +171,12 @@ static uint32_t expect_forwards(const struct graph *g, const struct args *a, uin
 	return tail;
 }
 
-static void expect_backwards(const struct graph *g, const struct args *a, const uint32_t *queue, uint32_t end)
+static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32_t end)
 {
-	double *const shares = a->shares;
+	const struct graph *const g = &p->graph;
+	const int32_t *const levels = p->expected[LEVELS];
+	const uint32_t *const paths = p->expected[PATHS];
+	double *const shares = p->expected[SHARES];
 
 	assert(end > 0 && end <= g->nodes);
 	while (--end > 0) {
@@ -181,11 +185,11 @@ static void expect_backwards(const struct graph *g, const struct args *a, const 
 		GRAPH_EACH(i, g, v) {
 			const uint32_t u = g->column[i];
 
-			if (a->levels[u] == a->levels[v] + 1) {
-				shares[v] += (double)a->paths[v] / a->paths[u] * (1 + shares[u]);
+			if (levels[u] == levels[v] + 1) {
+				shares[v] += (double)paths[v] / paths[u] * (1 + shares[u]);
 			}
 		}
-		a->centrality[v] += shares[v];
+		((double *)p->expected[CENTRALITY])[v] += shares[v];
 	}
 }
 
@@ -193,17 +197,15 @@ static void expect_backwards(const struct graph *g, const struct args *a, const 
 static void bc_expect(struct dense_plan *p)
 {
 	uint32_t *const queue = p->expected[ROWS];
-	struct args a = {.nodes = p->graph.nodes};
 
-	dense_point_expected(p, &a);
 	assert(p->array[ROWS].count > p->graph.nodes);
-	for (; a.source < sources(p); a.source++) {
-		NVW_FOR(v, a.nodes) {
-			a.levels[v] = v == a.source ? 0 : -1;
-			a.paths[v] = v == a.source;
-			a.shares[v] = 0;
+	NVW_FOR(source, sources(p)) {
+		NVW_FOR(v, p->graph.nodes) {
+			((int32_t *)p->expected[LEVELS])[v] = v == source ? 0 : -1;
+			((uint32_t *)p->expected[PATHS])[v] = v == source;
+			((double *)p->expected[SHARES])[v] = 0;
 		}
-		expect_backwards(&p->graph, &a, queue, expect_forwards(&p->graph, &a, queue));
+		expect_backwards(p, queue, expect_forwards(p, source, queue));
 	}
 	for (uint32_t v = 0; v <= p->graph.nodes; v++) {
 		queue[v] = p->graph.row[v];

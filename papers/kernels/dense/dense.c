@@ -262,12 +262,6 @@ void dense_point(const struct dense_plan *p, void *args)
 	memcpy(args, p->device, p->arrays * sizeof(*p->device));
 }
 
-void dense_point_expected(const struct dense_plan *p, void *args)
-{
-	assert(p->arrays > 0);
-	memcpy(args, p->expected, p->arrays * sizeof(*p->expected));
-}
-
 int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items)
 {

@@ -195,14 +195,9 @@ DENSE_ITEMS(lulesh_compress, a, e, a->elements)
 	nvw_store(&a->volumes[e], volume);
 }
 
-static struct args sizes_of(const struct dense_plan *p)
-{
-	return (struct args){.elements = element_count(p), .nodes = node_count(p), .size = p->size[SIZE]};
-}
-
 static int lulesh_proxy_run(struct dense_plan *p)
 {
-	struct args args = sizes_of(p);
+	struct args args = {.elements = element_count(p), .nodes = node_count(p), .size = p->size[SIZE]};
 
 	dense_point(p, &args);
 	NVW_FOR(i, p->size[STEPS]) {
@@ -216,56 +211,57 @@ static int lulesh_proxy_run(struct dense_plan *p)
 
 /* ---- The sequential version ------------------------------------------------------------------------ */
 
-static void expect_node(const struct args *a, uint64_t i)
+static void expect_node(struct dense_plan *p, uint64_t i)
 {
-	const uint64_t n = a->size + 1, at[3] = {i % n, i / n % n, i / n / n};
-	const uint32_t *const around = a->around + EIGHT * i;
-	double *const velocity = a->velocities + 3 * i;
+	const uint64_t n = p->size[SIZE] + 1, at[3] = {i % n, i / n % n, i / n / n};
+	const uint32_t *const around = (const uint32_t *)p->expected[AROUND] + EIGHT * i;
+	const double *const pressures = p->expected[PRESSURES];
+	double *const velocity = (double *)p->expected[VELOCITIES] + 3 * i;
+	double *const place = (double *)p->expected[PLACES] + 3 * i;
 
-	assert(i < a->nodes);
+	assert(i < node_count(p));
 	NVW_FOR(d, 3) {
 		double force = 0;
 
 		NVW_FOR(k, EIGHT) {
-			force += push(around[k] == NONE ? 0 : a->pressures[around[k]], k, d);
+			force += push(around[k] == NONE ? 0 : pressures[around[k]], k, d);
 		}
-		velocity[d] = accelerate(velocity[d], force, at[d], a->size);
-		a->places[3 * i + d] += time_step * velocity[d];
+		velocity[d] = accelerate(velocity[d], force, at[d], p->size[SIZE]);
+		place[d] += time_step * velocity[d];
 	}
 }
 
-static void expect_element(const struct args *a, uint64_t e)
+static void expect_element(struct dense_plan *p, uint64_t e)
 {
-	const uint32_t *const corners = a->corners + EIGHT * e;
-	double places[EIGHT][3];
+	const uint32_t *const corners = (const uint32_t *)p->expected[CORNERS] + EIGHT * e;
+	double *const volumes = p->expected[VOLUMES], places[EIGHT][3];
 
-	assert(e < a->elements);
+	assert(e < element_count(p));
 	NVW_FOR(c, EIGHT) {
 		NVW_FOR(d, 3) {
-			places[c][d] = a->places[3 * corners[c] + d];
+			places[c][d] = ((double *)p->expected[PLACES])[3 * corners[c] + d];
 		}
 	}
 
-	const double volume = volume_of(places), growth = volume - a->volumes[e];
+	const double volume = volume_of(places), growth = volume - volumes[e];
 
-	a->energies[e] -= a->pressures[e] * growth;
-	a->volumes[e] = volume;
+	((double *)p->expected[ENERGIES])[e] -= ((double *)p->expected[PRESSURES])[e] * growth;
+	volumes[e] = volume;
 }
 
 static void lulesh_proxy_expect(struct dense_plan *p)
 {
-	struct args a = sizes_of(p);
+	const double *const energies = p->expected[ENERGIES], *const volumes = p->expected[VOLUMES];
 
-	dense_point_expected(p, &a);
 	NVW_FOR(step, p->size[STEPS]) {
-		NVW_FOR(e, a.elements) {
-			a.pressures[e] = pressure(a.energies[e], a.volumes[e]);
+		NVW_FOR(e, element_count(p)) {
+			((double *)p->expected[PRESSURES])[e] = pressure(energies[e], volumes[e]);
 		}
-		NVW_FOR(i, a.nodes) {
-			expect_node(&a, i);
+		NVW_FOR(i, node_count(p)) {
+			expect_node(p, i);
 		}
-		NVW_FOR(e, a.elements) {
-			expect_element(&a, e);
+		NVW_FOR(e, element_count(p)) {
+			expect_element(p, e);
 		}
 	}
 }

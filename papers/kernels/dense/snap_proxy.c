@@ -158,40 +158,41 @@ static double flow_in(const double *face, uint64_t i)
 	return i == 0 ? 0 : *face;
 }
 
-static void expect_cell(const struct args *a, unsigned octant, uint64_t x, uint64_t y, uint64_t z)
+static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint64_t y, uint64_t z)
 {
-	const uint64_t n = a->size, column = seen(x, octant, 0, n), row = seen(y, octant, 1, n);
+	const uint64_t n = p->size[SIZE], column = seen(x, octant, 0, n), row = seen(y, octant, 1, n);
 	const uint64_t cell = (seen(z, octant, 2, n) * n + row) * n + column;
+	const double emitted = ((double *)p->expected[EMITTED])[cell];
+	const double section = ((double *)p->expected[SECTIONS])[cell];
 
 	assert(x < n && y < n && z < n);
 	NVW_FOR(d, DIRECTIONS) {
-		double *const fx = a->flow_x + (z * n + y) * DIRECTIONS + d;
-		double *const fy = a->flow_y + (z * n + x) * DIRECTIONS + d;
-		double *const fz = a->flow_z + (y * n + x) * DIRECTIONS + d;
-		const double out = flow(a->emitted[cell], a->sections[cell], d, flow_in(fx, x),
-			flow_in(fy, y), flow_in(fz, z));
+		double *const fx = (double *)p->expected[FLOW_X] + (z * n + y) * DIRECTIONS + d;
+		double *const fy = (double *)p->expected[FLOW_Y] + (z * n + x) * DIRECTIONS + d;
+		double *const fz = (double *)p->expected[FLOW_Z] + (y * n + x) * DIRECTIONS + d;
+		const double out = flow(emitted, section, d, flow_in(fx, x), flow_in(fy, y), flow_in(fz, z));
 
 		*fx = *fy = *fz = out;
-		a->flux[cell] += weight * out;
+		((double *)p->expected[FLUX])[cell] += weight * out;
 	}
 }
 
 static void snap_proxy_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	struct args a = {.size = n};
+	const double *const source = p->expected[SOURCE], *const sections = p->expected[SECTIONS];
+	double *const flux = p->expected[FLUX];
 
-	dense_point_expected(p, &a);
 	assert(p->array[FLUX].count == n * n * n);
 	NVW_FOR(t, p->size[ITERATIONS]) {
 		NVW_FOR(i, cells(p)) {
-			a.emitted[i] = emission(a.source[i], a.sections[i], a.flux[i]);
-			a.flux[i] = 0;
+			((double *)p->expected[EMITTED])[i] = emission(source[i], sections[i], flux[i]);
+			flux[i] = 0;
 		}
 		NVW_FOR(i, OCTANTS * cells(p)) {
 			const uint64_t cell = i % cells(p);
 
-			expect_cell(&a, (unsigned)(i / cells(p)), cell % n, cell / n % n, cell / n / n);
+			expect_cell(p, (unsigned)(i / cells(p)), cell % n, cell / n % n, cell / n / n);
 		}
 	}
 }

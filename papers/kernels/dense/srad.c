@@ -282,13 +282,15 @@ static int srad_run(struct dense_plan *p)
 
 /* ---- The host -------------------------------------------------------------------------------------- */
 
-static void expect_coefficients(const struct args *a)
+static void expect_coefficients(struct dense_plan *p)
 {
-	const uint64_t rows = a->rows, columns = a->columns;
-	const float speckle = speckle_of(a->image, rows, columns);
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
+	const float *const image = p->expected[IMAGE];
+	const float speckle = speckle_of(image, rows, columns);
 
+	assert(p->array[COEFFICIENTS].count == rows * columns);
 	NVW_FOR(y, rows) {
-		const float *const line = a->image + y * columns;
+		const float *const line = image + y * columns;
 		const float *const above = line - (y > 0) * columns;
 		const float *const below = line + (y < rows - 1) * columns;
 
@@ -297,39 +299,38 @@ static void expect_coefficients(const struct args *a)
 				line[x - (x > 0)] - line[x], line[x + (x < columns - 1)] - line[x]};
 			const uint64_t i = y * columns + x;
 
-			a->north[i] = d.north;
-			a->south[i] = d.south;
-			a->west[i] = d.west;
-			a->east[i] = d.east;
-			a->coefficients[i] = coefficient(line[x], d, speckle);
+			((float *)p->expected[NORTH])[i] = d.north;
+			((float *)p->expected[SOUTH])[i] = d.south;
+			((float *)p->expected[WEST])[i] = d.west;
+			((float *)p->expected[EAST])[i] = d.east;
+			((float *)p->expected[COEFFICIENTS])[i] = coefficient(line[x], d, speckle);
 		}
 	}
 }
 
-static void expect_diffuse(const struct args *a)
+static void expect_diffuse(struct dense_plan *p)
 {
-	const uint64_t rows = a->rows, columns = a->columns;
-	const float *const c = a->coefficients;
+	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
+	const float *const north = p->expected[NORTH], *const south = p->expected[SOUTH];
+	const float *const west = p->expected[WEST], *const east = p->expected[EAST];
+	const float *const c = p->expected[COEFFICIENTS];
+	float *const image = p->expected[IMAGE];
 
 	for (uint64_t y = 0, i = 0; y < rows; y++) {
 		for (uint64_t x = 0; x < columns; x++, i++) {
-			const struct differences d = {a->north[i], a->south[i], a->west[i], a->east[i]};
+			const struct differences d = {north[i], south[i], west[i], east[i]};
 
-			a->image[i] = diffuse(a->image[i], d, c[i], c[i + (y < rows - 1) * columns],
-				c[i + (x < columns - 1)]);
+			image[i] = diffuse(
+				image[i], d, c[i], c[i + (y < rows - 1) * columns], c[i + (x < columns - 1)]);
 		}
 	}
 }
 
 static void srad_expect(struct dense_plan *p)
 {
-	struct args a = {.rows = p->size[ROWS], .columns = p->size[COLUMNS]};
-
-	assert(p->array[COEFFICIENTS].count == a.rows * a.columns);
-	dense_point_expected(p, &a);
 	NVW_FOR(i, p->size[ITERATIONS]) {
-		expect_coefficients(&a);
-		expect_diffuse(&a);
+		expect_coefficients(p);
+		expect_diffuse(p);
 	}
 }
 
