@@ -89,10 +89,15 @@ DENSE_ITEMS(apsp_relax, a, id, a->nodes * a->nodes)
 
 static int apsp_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->graph.nodes, .sweeps = p->size[SWEEPS]};
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.weights = p->device[WEIGHTS],
+		.distances = p->device[DISTANCES],
+		.more = p->device[MORE],
+		.nodes = p->graph.nodes,
+		.sweeps = p->size[SWEEPS]};
 	bool is_more = true;
 
-	dense_point(p, &args);
 	while (is_more) {
 		NVW_TRY(dense_clear_flag(p, MORE));
 		NVW_TRY(dense_launch(p, apsp_relax, &args, args.nodes * args.nodes));

@@ -103,9 +103,8 @@ static void middle(const float *parts, uint64_t count, float output[HIDDEN + 1],
 /* ---- The GPU --------------------------------------------------------------------------------------- */
 
 struct args {
-	const float *units;
-	float *weights, *momenta, *parts, *output;
-	const float *errors;
+	const float *units, *errors;
+	float *weights, *momenta, *parts;
 	uint64_t unit_count, part_count;
 	struct scratchpad *scratchpads;
 	uint64_t parts_of_group; /* with a scratchpad */
@@ -226,9 +225,14 @@ static int forward(struct dense_plan *p, struct args *args)
 
 static int backprop_run(struct dense_plan *p)
 {
-	struct args args = {.unit_count = unit_count(p), .part_count = part_count(p)};
+	struct args args = {.units = p->device[UNITS],
+		.errors = p->device[ERRORS],
+		.weights = p->device[WEIGHTS],
+		.momenta = p->device[MOMENTA],
+		.parts = p->device[PARTS],
+		.unit_count = unit_count(p),
+		.part_count = part_count(p)};
 
-	dense_point(p, &args);
 	NVW_TRY(forward(p, &args));
 	NVW_TRY(middle_on_device(p));
 	return dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);

@@ -207,11 +207,9 @@ static const float time_step = 0.05f;
 /* ---- The GPU --------------------------------------------------------------------------------------- */
 
 struct args {
-	const float *masses;
-	float *places, *velocities, *accelerations;
-	const uint32_t *order;
 	const float *cells;
-	const uint32_t *skips;
+	const uint32_t *order, *skips;
+	float *places, *velocities, *accelerations;
 	uint64_t bodies, cell_count;
 	float theta;
 };
@@ -283,9 +281,15 @@ static float theta(const struct dense_plan *p)
 
 static int barnes_hut_run(struct dense_plan *p)
 {
-	struct args args = {.bodies = p->size[BODIES], .theta = theta(p)};
+	struct args args = {.cells = p->device[CELLS],
+		.order = p->device[ORDER],
+		.skips = p->device[SKIPS],
+		.places = p->device[PLACES],
+		.velocities = p->device[VELOCITIES],
+		.accelerations = p->device[ACCELERATIONS],
+		.bodies = p->size[BODIES],
+		.theta = theta(p)};
 
-	dense_point(p, &args);
 	NVW_FOR(i, p->size[STEPS]) {
 		NVW_TRY(build_on_device(p, &args.cell_count));
 		NVW_TRY(dense_launch(p, barnes_hut_accelerate, &args, args.bodies));

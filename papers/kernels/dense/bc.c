@@ -42,10 +42,9 @@ static uint64_t sources(const struct dense_plan *p)
 
 struct args {
 	const uint32_t *rows, *columns;
-	int32_t *levels;
+	int32_t *levels, *more;
 	uint32_t *paths;
 	double *shares, *centrality;
-	int32_t *more;
 	uint64_t nodes, source;
 	int32_t level;
 };
@@ -133,9 +132,15 @@ static int run_source(struct dense_plan *p, struct args *args)
 
 static int bc_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->graph.nodes};
+	struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.levels = p->device[LEVELS],
+		.more = p->device[MORE],
+		.paths = p->device[PATHS],
+		.shares = p->device[SHARES],
+		.centrality = p->device[CENTRALITY],
+		.nodes = p->graph.nodes};
 
-	dense_point(p, &args);
 	for (args.source = 0; args.source < sources(p); args.source++) {
 		NVW_TRY(run_source(p, &args));
 	}

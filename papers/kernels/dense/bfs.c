@@ -89,10 +89,16 @@ DENSE_ITEMS(bfs_advance, a, v, a->nodes)
 
 static int bfs_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->graph.nodes};
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.levels = p->device[LEVELS],
+		.frontier = p->device[FRONTIER],
+		.found = p->device[FOUND],
+		.visited = p->device[VISITED],
+		.more = p->device[MORE],
+		.nodes = p->graph.nodes};
 	bool is_more = true;
 
-	dense_point(p, &args);
 	while (is_more) {
 		NVW_TRY(dense_clear_flag(p, MORE));
 		NVW_TRY(dense_launch(p, bfs_visit, &args, args.nodes));

@@ -39,9 +39,9 @@ DENSE_ITEMS(cache_reuse_update, a, id, a->size)
 
 static int cache_reuse_run(struct dense_plan *p)
 {
-	struct args args = {.size = p->size[SIZE]};
+	const struct args args = {
+		.read = p->device[READ], .updated = p->device[UPDATED], .size = p->size[SIZE]};
 
-	dense_point(p, &args);
 	NVW_FOR(i, p->size[LAUNCHES]) {
 		NVW_TRY(dense_launch(p, cache_reuse_update, &args, args.size));
 	}

@@ -77,9 +77,13 @@ DENSE_ITEMS(convolution_pixel, a, id, a->rows * a->columns)
 
 static int convolution_run(struct dense_plan *p)
 {
-	struct args args = {.rows = p->size[ROWS], .columns = p->size[COLUMNS], .width = p->size[WIDTH]};
+	const struct args args = {.image = p->device[IMAGE],
+		.filter = p->device[FILTER],
+		.result = p->device[RESULT],
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS],
+		.width = p->size[WIDTH]};
 
-	dense_point(p, &args);
 	assert(args.width <= WIDTH_MAX);
 	return dense_launch(p, convolution_pixel, &args, args.rows * args.columns);
 }

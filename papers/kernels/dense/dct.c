@@ -137,9 +137,13 @@ static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 
 static int dct_run(struct dense_plan *p)
 {
-	struct args args = {.rows = p->size[BLOCK_ROWS] * BLOCK, .columns = p->size[BLOCK_COLUMNS] * BLOCK};
+	struct args args = {.image = p->device[IMAGE],
+		.basis = p->device[BASIS],
+		.half = p->device[HALF],
+		.transform = p->device[TRANSFORM],
+		.rows = p->size[BLOCK_ROWS] * BLOCK,
+		.columns = p->size[BLOCK_COLUMNS] * BLOCK};
 
-	dense_point(p, &args);
 	if (p->has_scratchpad) {
 		return run_with_scratchpads(p, &args);
 	}

@@ -256,12 +256,6 @@ int dense_run(void *plan, struct nvw_machine *machine)
 	return p->kernel->run(p);
 }
 
-void dense_point(const struct dense_plan *p, void *args)
-{
-	assert(p->arrays > 0);
-	memcpy(args, p->device, p->arrays * sizeof(*p->device));
-}
-
 int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items)
 {

@@ -151,12 +151,6 @@ void dense_shorten(int32_t *distances, uint64_t n);
 /* expect(): n keys become ascending. */
 void dense_sort(int32_t *keys, uint64_t n);
 
-/*
- * run(): a kernel's struct args begins with a pointer to each of the plan's arrays, in the order of their
- * numbers; they become the device's. Wrong pointers make wrong results, which every run compares.
- */
-void dense_point(const struct dense_plan *p, void *args);
-
 /* A kernel, by a pointer to its arguments. */
 #define DENSE_KERNEL(name, type, given)             \
 	static void name(type *given);              \

@@ -58,9 +58,13 @@ DENSE_ITEMS(dgemm_element, a, id, a->rows * a->columns)
 
 static int dgemm_run(struct dense_plan *p)
 {
-	struct args args = {.rows = p->size[ROWS], .columns = p->size[COLUMNS], .inner = p->size[INNER]};
+	const struct args args = {.left = p->device[LEFT],
+		.right = p->device[RIGHT],
+		.result = p->device[RESULT],
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS],
+		.inner = p->size[INNER]};
 
-	dense_point(p, &args);
 	return dense_launch(p, dgemm_element, &args, args.rows * args.columns);
 }
 

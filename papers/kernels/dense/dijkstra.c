@@ -109,9 +109,11 @@ DENSE_ITEMS(dijkstra_source, a, source, a->nodes)
 
 static int dijkstra_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->size[NODES]};
+	const struct args args = {.weights = p->device[WEIGHTS],
+		.distances = p->device[DISTANCES],
+		.done = p->device[DONE],
+		.nodes = p->size[NODES]};
 
-	dense_point(p, &args);
 	return dense_launch(p, dijkstra_source, &args, args.nodes);
 }
 

@@ -73,9 +73,11 @@ DENSE_KERNEL(fg_share_update, const struct args, a)
 
 static int fg_share_run(struct dense_plan *p)
 {
-	struct args args = {.accounts = p->size[ACCOUNTS], .rounds = p->size[ROUNDS]};
+	const struct args args = {.lock = p->device[LOCK],
+		.ledger = p->device[LEDGER],
+		.accounts = p->size[ACCOUNTS],
+		.rounds = p->size[ROUNDS]};
 
-	dense_point(p, &args);
 	return dense_launch(p, fg_share_update, &args, p->size[GROUPS] * p->group_size);
 }
 

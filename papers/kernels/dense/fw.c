@@ -50,9 +50,8 @@ DENSE_ITEMS(fw_node, a, id, a->nodes * a->nodes)
 
 static int fw_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->size[NODES]};
+	struct args args = {.distances = p->device[DISTANCES], .nodes = p->size[NODES]};
 
-	dense_point(p, &args);
 	for (args.over = 0; args.over < args.nodes; args.over++) {
 		NVW_TRY(dense_launch(p, fw_node, &args, args.nodes * args.nodes));
 	}

@@ -76,9 +76,8 @@ static bool move_centres(const struct dense_plan *p, const float *given, const i
 /* ---- The GPU --------------------------------------------------------------------------------------- */
 
 struct args {
-	const float *given;
+	const float *given, *centres;
 	float *turned;
-	const float *centres;
 	int32_t *membership;
 	uint64_t points, features, clusters;
 };
@@ -134,14 +133,18 @@ static int kmeans_iterate(
 
 static int kmeans_run(struct dense_plan *p)
 {
-	struct args args = {
-		.points = p->size[POINTS], .features = p->size[FEATURES], .clusters = p->size[CLUSTERS]};
+	const struct args args = {.given = p->device[GIVEN],
+		.centres = p->device[CENTRES],
+		.turned = p->device[TURNED],
+		.membership = p->device[MEMBERSHIP],
+		.points = p->size[POINTS],
+		.features = p->size[FEATURES],
+		.clusters = p->size[CLUSTERS]};
 	void *copy = NULL;
 	int32_t *memberships;
 	bool is_changed = true;
 	int r = 0;
 
-	dense_point(p, &args);
 	NVW_TRY(dense_launch(p, kmeans_turn, &args, args.points));
 	NVW_TRY(dense_copy(p, MEMBERSHIP, &copy));
 	memberships = copy;

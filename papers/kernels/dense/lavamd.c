@@ -113,9 +113,12 @@ DENSE_ITEMS(lavamd_forces, a, id, a->boxes * a->boxes * a->boxes * a->particles)
 
 static int lavamd_run(struct dense_plan *p)
 {
-	struct args args = {.boxes = p->size[BOXES], .particles = p->size[PARTICLES]};
+	const struct args args = {.places = p->device[PLACES],
+		.charges = p->device[CHARGES],
+		.forces = p->device[FORCES],
+		.boxes = p->size[BOXES],
+		.particles = p->size[PARTICLES]};
 
-	dense_point(p, &args);
 	return dense_launch(p, lavamd_forces, &args, particle_count(p));
 }
 

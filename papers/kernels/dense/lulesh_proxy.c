@@ -197,9 +197,17 @@ DENSE_ITEMS(lulesh_compress, a, e, a->elements)
 
 static int lulesh_proxy_run(struct dense_plan *p)
 {
-	struct args args = {.elements = element_count(p), .nodes = node_count(p), .size = p->size[SIZE]};
+	const struct args args = {.corners = p->device[CORNERS],
+		.around = p->device[AROUND],
+		.energies = p->device[ENERGIES],
+		.volumes = p->device[VOLUMES],
+		.pressures = p->device[PRESSURES],
+		.velocities = p->device[VELOCITIES],
+		.places = p->device[PLACES],
+		.elements = element_count(p),
+		.nodes = node_count(p),
+		.size = p->size[SIZE]};
 
-	dense_point(p, &args);
 	NVW_FOR(i, p->size[STEPS]) {
 		NVW_TRY(dense_launch(p, lulesh_pressure, &args, args.elements));
 		NVW_TRY(dense_launch(p, lulesh_accelerate, &args, args.nodes));

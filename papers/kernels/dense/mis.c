@@ -99,10 +99,16 @@ DENSE_ITEMS(mis_leave, a, v, a->nodes)
 
 static int mis_run(struct dense_plan *p)
 {
-	struct args args = {.nodes = p->graph.nodes};
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.priorities = p->device[PRIORITIES],
+		.first = p->device[FIRST],
+		.sent_away = p->device[SENT_AWAY],
+		.states = p->device[STATES],
+		.more = p->device[MORE],
+		.nodes = p->graph.nodes};
 	bool is_more = true;
 
-	dense_point(p, &args);
 	while (is_more) {
 		NVW_TRY(dense_clear_flag(p, MORE));
 		NVW_TRY(dense_launch(p, mis_compare, &args, args.nodes));

@@ -51,9 +51,9 @@ DENSE_ITEMS(nn_distance, a, id, a->records)
 
 static int nn_run(struct dense_plan *p)
 {
-	struct args args = {.records = p->size[RECORDS]};
+	const struct args args = {
+		.places = p->device[PLACES], .distances = p->device[DISTANCES], .records = p->size[RECORDS]};
 
-	dense_point(p, &args);
 	return dense_launch(p, nn_distance, &args, args.records);
 }
 

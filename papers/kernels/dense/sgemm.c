@@ -93,13 +93,15 @@ DENSE_ITEMS(sgemm_tile, a, id, a->tile_rows * a->tile_columns)
 
 static int sgemm_run(struct dense_plan *p)
 {
-	struct args args = {.rows = p->size[ROWS],
+	const struct args args = {.left = p->device[LEFT],
+		.right = p->device[RIGHT],
+		.product = p->device[PRODUCT],
+		.rows = p->size[ROWS],
 		.columns = p->size[COLUMNS],
 		.inner = p->size[INNER],
 		.tile_rows = u64_parts(p->size[ROWS], TILE),
 		.tile_columns = u64_parts(p->size[COLUMNS], TILE)};
 
-	dense_point(p, &args);
 	assert(args.tile_rows * TILE >= args.rows && args.tile_columns * TILE >= args.columns);
 	return dense_launch(p, sgemm_tile, &args, args.tile_rows * args.tile_columns);
 }

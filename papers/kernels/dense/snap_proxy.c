@@ -142,9 +142,15 @@ static int run_sweeps(struct dense_plan *p, struct args *args)
 
 static int snap_proxy_run(struct dense_plan *p)
 {
-	struct args args = {.size = p->size[SIZE]};
+	struct args args = {.source = p->device[SOURCE],
+		.sections = p->device[SECTIONS],
+		.emitted = p->device[EMITTED],
+		.flux = p->device[FLUX],
+		.flow_x = p->device[FLOW_X],
+		.flow_y = p->device[FLOW_Y],
+		.flow_z = p->device[FLOW_Z],
+		.size = p->size[SIZE]};
 
-	dense_point(p, &args);
 	NVW_FOR(i, p->size[ITERATIONS]) {
 		NVW_TRY(run_sweeps(p, &args));
 	}

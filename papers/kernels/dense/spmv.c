@@ -48,9 +48,13 @@ DENSE_ITEMS(spmv_row, a, row, a->row_count)
 
 static int spmv_run(struct dense_plan *p)
 {
-	struct args args = {.row_count = p->graph.nodes};
+	const struct args args = {.rows = p->device[ROWS],
+		.columns = p->device[COLUMNS],
+		.values = p->device[VALUES],
+		.vector = p->device[VECTOR],
+		.product = p->device[PRODUCT],
+		.row_count = p->graph.nodes};
 
-	dense_point(p, &args);
 	return dense_launch(p, spmv_row, &args, args.row_count);
 }
 

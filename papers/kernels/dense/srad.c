@@ -264,10 +264,16 @@ static int srad_iterate(struct dense_plan *p, struct args *args, float *image)
 static int srad_run(struct dense_plan *p)
 {
 	float *const image = calloc(p->array[IMAGE].count, sizeof(*image)); /* the host's copy */
-	struct args args = {.rows = p->size[ROWS], .columns = p->size[COLUMNS]};
+	struct args args = {.image = p->device[IMAGE],
+		.coefficients = p->device[COEFFICIENTS],
+		.north = p->device[NORTH],
+		.south = p->device[SOUTH],
+		.west = p->device[WEST],
+		.east = p->device[EAST],
+		.rows = p->size[ROWS],
+		.columns = p->size[COLUMNS]};
 	int r = image ? 0 : nvw_fail(NVW_E_MEMORY, "srad: no memory for the image");
 
-	dense_point(p, &args);
 	if (r == 0 && p->has_scratchpad) {
 		r = dense_scratchpads(p, sizeof(struct scratchpad),
 			blocks_of(args.rows) * blocks_of(args.columns) * p->group_size);

@@ -39,9 +39,8 @@ DENSE_ITEMS(vec_cpy, a, id, a->size)
 
 static int vec_cpy_run(struct dense_plan *p)
 {
-	struct args args = {.size = p->size[SIZE]};
+	const struct args args = {.from = p->device[FROM], .to = p->device[TO], .size = p->size[SIZE]};
 
-	dense_point(p, &args);
 	return dense_launch(p, vec_cpy, &args, args.size);
 }
 
