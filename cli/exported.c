@@ -229,7 +229,6 @@ int exported_manifest(const char *folder, json_t *manifest)
 	struct nvw_new_file file;
 	char path[PATH_BYTES];
 
-	NVW_INVARIANT(json_is_object(manifest));
 	NVW_PRINT(path, "%s/manifest.json", folder);
 	const int error = nvw_new_file_begin(path, false, &file);
 

@@ -12,8 +12,8 @@
 enum { SCHEDULES = 10000 };
 
 struct runner {
-	struct litmus_runner all;
-	struct nvw_pool *pool; /* NULL if the test needs no NVRAM */
+	struct litmus_runner all; /* first: a pointer to it is one to the runner */
+	struct nvw_pool *pool;    /* NULL if the test needs no NVRAM */
 };
 
 /* ---- Executions ------------------------------------------------------------------------------------- */

@@ -25,7 +25,8 @@ struct table_plan {
 NVW_CHECKED int table_plan_add(struct table_plan *plan, const char *const *values);
 void table_plan_end(struct table_plan *plan);
 
-/* NVW_E_USAGE if there is a file that is no such table, has other axes, or a point that the plan lacks. */
+/* NVW_E_USAGE if there is a file that is no such table, has other axes, the numbers of another command, or a
+ * point that the plan lacks. */
 NVW_CHECKED int former_check(const struct table_plan *plan, const char *path);
 
 #endif

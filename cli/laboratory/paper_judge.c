@@ -158,6 +158,7 @@ static bool has_opposite_rows(struct paper_row *row)
 	if (sign_of(row) == 0 || !paper_opposites(&row->measure, no_change, named, others, sizeof others)) {
 		return false;
 	}
+	/* As many of them as there is room for. */
 	NVW_PRINT(row->judgement, "rows of the mean have the other sign: %.473s", others);
 	return true;
 }

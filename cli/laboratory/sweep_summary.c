@@ -267,7 +267,8 @@ static void add_means(struct summary *m)
 		const char *const variant = m->group[i].variant;
 
 		if (!NVW_ANY(before, m->group, i, !strcmp(before->variant, variant))) {
-			json_array_append_new(m->means, mean_of(m, variant)); /* not NULL, which is none */
+			json_array_append_new(
+				m->means, mean_of(m, variant)); /* NULL is no mean, and left out */
 		}
 	}
 }

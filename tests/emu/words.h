@@ -12,12 +12,17 @@ struct words {
 	uint64_t n;
 };
 
-/* Words in device memory, so many bytes of each, which may be none. */
+/* Words in device memory, so many bytes of each; NULL: none. */
 static inline struct words words_of(const struct rig *rig, uint64_t a_bytes, uint64_t b_bytes)
 {
-	struct words w = {.a = nvw_alloc(rig->machine, a_bytes)};
+	struct words w = {0};
 
-	w.b = nvw_alloc(rig->machine, b_bytes);
+	if (a_bytes > 0) {
+		w.a = nvw_alloc(rig->machine, a_bytes);
+	}
+	if (b_bytes > 0) {
+		w.b = nvw_alloc(rig->machine, b_bytes);
+	}
 	return w;
 }
 

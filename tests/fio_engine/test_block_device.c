@@ -13,6 +13,7 @@
 #include <device.h>
 #include <emu.h>
 
+#include "core/print.h"
 #include "crashtest/crash.h"
 #include "crashtest/states/model.h"
 #include "crashtest/requests/writes.h"
@@ -64,7 +65,9 @@ static void write_blocks(struct block_device *d, unsigned first, unsigned count,
 	}
 }
 
-/* Do so many blocks hold what the round wrote? Says which does not. */
+static char lost[100]; /* where blocks do not hold it */
+
+/* Do so many blocks hold what the round wrote? */
 static bool hold(struct block_device *d, unsigned first, unsigned count, unsigned round)
 {
 	bool whole = true;
@@ -78,12 +81,19 @@ static bool hold(struct block_device *d, unsigned first, unsigned count, unsigne
 		const unsigned same = NVW_INDEX(k, BLOCK / 8, found[k] != expected[k]);
 
 		if (same < BLOCK / 8) {
-			print_error("block %u, from byte %u on, is not what round %u wrote\n", i, 8 * same,
+			NVW_PRINT(lost, "block %u, from byte %u on, is not what round %u wrote", i, 8 * same,
 				round);
 			whole = false;
 		}
 	}
 	return whole;
+}
+
+static void assert_holds(struct block_device *d, unsigned first, unsigned count, unsigned round)
+{
+	if (!hold(d, first, count, round)) {
+		fail_msg("%s", lost);
+	}
 }
 
 /* ---- Reading and writing ---------------------------------------------------------------------- */
@@ -98,8 +108,8 @@ TEST(what_is_written_is_read_back_under_every_protocol, make)
 		write_blocks(d, 0, BLOCKS, 2 * i, false);
 		write_blocks(d, 3, 6, 2 * i + 1, i % 2);
 		assert_ok(block_device_sync(d));
-		assert_true(hold(d, 0, 3, 2 * i));
-		assert_true(hold(d, 3, 6, 2 * i + 1));
+		assert_holds(d, 0, 3, 2 * i);
+		assert_holds(d, 3, 6, 2 * i + 1);
 		assert_ok(block_device_close(d));
 	}
 }
@@ -114,7 +124,7 @@ TEST(an_orderly_close_keeps_what_was_never_synced, make)
 	assert_ok(block_device_size(pool, &bytes));
 	assert_int_equal(bytes, BLOCK * BLOCKS);
 	d = open_with(&plain);
-	assert_true(hold(d, 0, BLOCKS, 5));
+	assert_holds(d, 0, BLOCKS, 5);
 	assert_ok(block_device_close(d));
 }
 
@@ -136,7 +146,7 @@ TEST(what_is_not_on_the_device_is_refused_and_the_device_goes_on, make)
 		assert_error_has(option->message);
 	}
 	write_blocks(d, 0, 1, 7, true);
-	assert_true(hold(d, 0, 1, 7));
+	assert_holds(d, 0, 1, 7);
 	assert_ok(block_device_close(d));
 }
 
@@ -294,7 +304,7 @@ static void leave_log(enum block_fault fault, enum nvw_group scope, bool durable
 
 	NVW_FOR(round, 4) {
 		write_blocks(d, round, BLOCKS / 2, round, durable);
-		assert_true(hold(d, round, 2, round));
+		assert_holds(d, round, 2, round);
 		if (!durable && round % 2) {
 			assert_ok(block_device_sync(d));
 		}

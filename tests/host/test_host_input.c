@@ -204,7 +204,7 @@ TEST(a_signal_ends_the_program_and_not_the_report)
 	static const char *const names[] = {"TERM", "HUP"}; /* a shell has its background ignore INT */
 
 	for_each(name, names) {
-		start_anew(NULL);
+		assert_int_equal(start_anew(NULL), 0);
 		exits(2,
 			"mkfifo ready; TMPDIR=$PWD/tmp $NVWAVE exec --record=log -- $HOST_ODD waits pool "
 			">ready "
@@ -280,7 +280,7 @@ TEST(a_part_of_a_mapping_that_becomes_writable_is_recorded)
 
 static int crash_of_written(const char *mode, const char *call)
 {
-	start_anew(NULL);
+	assert_int_equal(start_anew(NULL), 0);
 	return run("$NVWAVE crash --exec=\"$HOST_ODD %s {} %s\" --image=pool --check=true --states=20", mode,
 		call);
 }
@@ -302,7 +302,7 @@ TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 	}
 	assert_int_equal(crash_of_written("written", "ftruncate"), 2);
 	assert_true(printed("UNDECIDED") && printed("odd changes pool by ftruncate() at "));
-	start_anew(NULL);
+	assert_int_equal(start_anew(NULL), 0);
 	record(2, "written", "splice");
 	assert_output_has("UNDECIDED");
 }
@@ -326,7 +326,7 @@ TEST(what_system_calls_write_is_recorded)
 			fail_msg("%s: %.500s", *row, output);
 		}
 	}
-	start_anew(NULL);
+	assert_int_equal(start_anew(NULL), 0);
 	record(0, "written", "pwrite");
 	assert_replays();
 }
@@ -335,7 +335,7 @@ TEST(what_is_written_while_nothing_is_mapped_is_no_matter)
 {
 	assert_int_equal(crash_of_written("written", "nothing"), 0);
 	assert_int_equal(crash_of_written("between", "pwrite"), 0);
-	start_anew(NULL);
+	assert_int_equal(start_anew(NULL), 0);
 	record(0, "between", "pwrite");
 	assert_replays();
 }

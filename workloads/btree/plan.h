@@ -78,7 +78,7 @@ extern const struct nvw_lack btree_lacks[];         /* likewise */
 
 /* The first position in by_key of an operation on the key that is not below op. */
 uint64_t btree_first_of(const struct btree_plan *plan, uint64_t key, uint64_t op);
-/* The position after the key's operations, of which one or none is there. */
+/* The position after the key's operations; at is the first of them, or where it would be. */
 uint64_t btree_end_of(const struct btree_plan *plan, uint64_t key, uint64_t at);
 bool btree_is_loaded(const struct btree_plan *plan, uint64_t key);
 
