@@ -49,7 +49,8 @@ struct ct_cut {
 	uint64_t time_ps, seed; /* UINT64_MAX: never */
 };
 
-/* crashes: refuses a workload that keeps nothing in NVRAM, or has no check. */
+/* crashes: refuses a workload that keeps nothing in NVRAM or has no check, and options unfit for a crash
+ * test. */
 NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 

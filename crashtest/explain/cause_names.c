@@ -137,15 +137,16 @@ void cause_propose(const struct cause_search *s, struct ct_edit edit)
 	}
 }
 
-/* A barrier behind the lost store, or before what relies on it. */
-static void propose(const struct cause_search *s, bool before, enum nvw_group scope)
+enum place { BEHIND_LOST, BEFORE_EARLY };
+
+static void propose(const struct cause_search *s, enum place place, enum nvw_group scope)
 {
 	struct ct_edit edit = {.kind = CT_EDIT_BARRIER, .a = cause_line_of(s, s->lost->site), .scope = scope};
 
-	if (before) {
+	if (place == BEFORE_EARLY) {
 		edit.b = cause_line_of(s, s->early->site);
 	}
-	if (!before || edit.b.line != 0) {
+	if (place == BEHIND_LOST || edit.b.line != 0) {
 		cause_propose(s, edit);
 	}
 }
@@ -155,16 +156,16 @@ static void propose(const struct cause_search *s, bool before, enum nvw_group sc
 void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed)
 {
 	if (needed == CAUSE_WORK_ITEM) {
-		propose(s, true, NVW_WORKITEM);
+		propose(s, BEFORE_EARLY, NVW_WORKITEM);
 	}
-	propose(s, false, NVW_WORKITEM);
+	propose(s, BEHIND_LOST, NVW_WORKITEM);
 	if (needed == CAUSE_HOST) { /* early is in no kernel, or in a later one */
-		propose(s, false, NVW_KERNEL);
+		propose(s, BEHIND_LOST, NVW_KERNEL);
 	}
 	for (enum cause_scope scope = CAUSE_WORK_GROUP; scope <= CAUSE_KERNEL; scope++) {
 		if (scope >= needed) {
-			propose(s, true, (enum nvw_group)scope);
-			propose(s, false, (enum nvw_group)scope);
+			propose(s, BEFORE_EARLY, (enum nvw_group)scope);
+			propose(s, BEHIND_LOST, (enum nvw_group)scope);
 		}
 	}
 }

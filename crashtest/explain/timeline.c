@@ -177,7 +177,7 @@ static void look_at(struct timeline *t, const struct nvw_log_record *r)
 		}
 		break;
 	case NVW_LOG_FLUSH:
-		by.work_item = 0; /* no thread's moment, as a fence */
+		by.work_item = 0; /* of the host: a moment does not say which thread, nor does a fence's */
 		add(t, CT_MOMENT_FLUSH, r, &by)->off = r->flush.off;
 		break;
 	case NVW_LOG_FENCE:

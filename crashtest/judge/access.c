@@ -455,7 +455,7 @@ static uint64_t mask_of(const struct instruction *i, const ucontext_t *c)
 	return mask;
 }
 
-/* Bytes of an element; of some that have bytes or pairs of them, more. */
+/* Bytes of an element: too many for some instructions on bytes or words, which is harmless. */
 static unsigned element_of(const struct instruction *i)
 {
 	const bool is_small = i->pp == F2 || (i->map == 3 && i->code >= 0x3E);

@@ -18,8 +18,8 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
-#include "core/print.h"
 #include "core/invariant.h"
+#include "core/print.h"
 
 enum {
 	FOLDERS_MAX = 16,

@@ -33,7 +33,7 @@ static uint64_t end_of(unsigned bucket)
 
 void nvw_histogram_add(struct nvw_histogram *h, uint64_t time)
 {
-	NVW_DEEP_INVARIANT(bucket_of(time) < NVW_COUNT(h->bucket));
+	NVW_INVARIANT(bucket_of(time) < NVW_COUNT(h->bucket));
 	h->count++;
 	h->longest = nvw_max(h->longest, time);
 	h->bucket[bucket_of(time)]++;
