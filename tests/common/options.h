@@ -10,6 +10,10 @@
 /* "name=value name=value"; a wrong one fails the test. Freed by nvw__options_free(). */
 struct nvw_options *options_of(const struct nvw_option *table, const char *assignments);
 
+/* What is said to options as above, by themselves or by the workload, and its plan. */
+int prepare_with(const struct nvw_workload *workload, const char *assignments, uint64_t seed, int mutation,
+	void **ret_plan);
+
 /* The number of a bug; -1: of none (NULL). One that is not there fails the test. */
 int mutation_of(const struct nvw_workload *workload, const char *name);
 

@@ -28,15 +28,6 @@ struct test {
 	unsigned count;
 };
 
-static inline int prepare(const struct nvw_workload *w, const char *sizes, uint64_t seed, void **ret_plan)
-{
-	struct nvw_options *const options = options_of(w->options, sizes);
-	const int r = w->prepare(options, seed, -1, ret_plan);
-
-	nvw__options_free(options);
-	return r;
-}
-
 static inline struct test begin(const struct nvw_workload *w, const char *sizes, const char *protocol)
 {
 	struct test t = {.workload = w};
@@ -47,7 +38,7 @@ static inline struct test begin(const struct nvw_workload *w, const char *sizes,
 	assert_ok(emu_config_load(&config, "sinclair15"));
 	config.seed = 1;
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	if (prepare(w, sizes, 1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
+	if (prepare_with(w, sizes, 1, -1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
 		fail_msg("%s: %s", w->name, nvw_error_message());
 	}
 	t.plan = plan;

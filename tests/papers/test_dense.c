@@ -163,9 +163,9 @@ TEST(inputs_follow_from_the_seed)
 		const struct nvw_workload *const w = kernel->workload;
 		void *first, *again, *other;
 
-		assert_int_equal(prepare(w, kernel->sizes, 1, &first), 0);
-		assert_int_equal(prepare(w, kernel->sizes, 1, &again), 0);
-		assert_int_equal(prepare(w, kernel->sizes, 2, &other), 0);
+		assert_int_equal(prepare_with(w, kernel->sizes, 1, -1, &first), 0);
+		assert_int_equal(prepare_with(w, kernel->sizes, 1, -1, &again), 0);
+		assert_int_equal(prepare_with(w, kernel->sizes, 2, -1, &other), 0);
 		assert_true(has_same_inputs(first, again));
 		assert_false(has_same_inputs(first, other));
 		w->dispose(first);
@@ -192,7 +192,7 @@ TEST(sizes_out_of_range_are_refused_by_name)
 	for_each(option, bad) {
 		void *plan;
 
-		assert_int_equal(prepare(option->workload, option->sizes, 1, &plan), NVW_E_USAGE);
+		assert_int_equal(prepare_with(option->workload, option->sizes, 1, -1, &plan), NVW_E_USAGE);
 		assert_memory_equal(nvw_error_message(), option->says, strlen(option->says));
 	}
 }

@@ -351,8 +351,8 @@ TEST(graphs_that_are_too_large_are_refused)
 {
 	void *plan;
 
-	assert_int_equal(prepare(&nvw_workload_apsp, "graph=grid:4097x1", 1, &plan), NVW_E_USAGE);
+	assert_int_equal(prepare_with(&nvw_workload_apsp, "graph=grid:4097x1", 1, -1, &plan), NVW_E_USAGE);
 	assert_string_equal(
 		nvw_error_message(), "apsp: --graph: expected a graph of at most 4096 nodes, found 4097");
-	assert_int_equal(prepare(&nvw_workload_bfs, "graph=grid:0x1", 1, &plan), NVW_E_USAGE);
+	assert_int_equal(prepare_with(&nvw_workload_bfs, "graph=grid:0x1", 1, -1, &plan), NVW_E_USAGE);
 }

@@ -7,30 +7,28 @@
 #include "common/shell.h"
 #include "common/test.h"
 
+#include "common/options.h"
+
 #include "../workloads/ideal.h"
 
 #include "papers/kernels/graph/plan.h"
 
-#define OPTIONS(...) ((const struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
+extern const struct nvw_workload nvw_workload_sssp, nvw_workload_color, nvw_workload_pagerank;
 
-static const struct algorithm {
-	const char *name;
-	const struct nvw_option *options;
-	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-} algorithms[] = {
-	[GRAPH_SSSP] = {"sssp", graph_sssp_options, graph_prepare_sssp},
-	[GRAPH_COLOR] = {"color", graph_color_options, graph_prepare_color},
-	[GRAPH_PAGERANK] = {"pagerank", graph_pagerank_options, graph_prepare_pagerank},
+static const struct nvw_workload *const algorithms[] = {
+	[GRAPH_SSSP] = &nvw_workload_sssp,
+	[GRAPH_COLOR] = &nvw_workload_color,
+	[GRAPH_PAGERANK] = &nvw_workload_pagerank,
 };
 
 enum { ALGORITHMS = sizeof(algorithms) / sizeof(*algorithms) };
 
-static struct graph_plan *prepare(enum graph_algorithm a, const struct ideal_option *given, uint64_t seed)
+static struct graph_plan *prepare(enum graph_algorithm a, const char *given, uint64_t seed)
 {
 	void *plan = NULL;
 
-	if (algorithms[a].prepare(ideal_options(algorithms[a].options, given), seed, -1, &plan) != 0) {
-		fail_msg("%s: %s", algorithms[a].name, nvw_error_message());
+	if (prepare_with(algorithms[a], given, seed, -1, &plan) != 0) {
+		fail_msg("%s: %s", algorithms[a]->name, nvw_error_message());
 	}
 	return plan;
 }
@@ -52,12 +50,12 @@ static void assert_verified(struct graph_plan *p, struct nvw_machine *m)
 	const int error = graph_verify(p, m, ideal_findings());
 
 	if (ideal_violations(&why) != 0 || error != 0) {
-		fail_msg("%s, %s: %s", algorithms[p->algorithm].name, p->scenario->name, why);
+		fail_msg("%s, %s: %s", algorithms[p->algorithm]->name, p->scenario->name, why);
 	}
 }
 
 /* Runs and verifies; the plan as the run has left it. */
-static struct graph_plan *verified(enum graph_algorithm a, const struct ideal_option *given, uint64_t seed)
+static struct graph_plan *verified(enum graph_algorithm a, const char *given, uint64_t seed)
 {
 	struct graph_plan *const p = prepare(a, given, seed);
 
@@ -76,9 +74,8 @@ TEST(every_scenario_gives_the_same_results_in_any_interleaving)
 
 	NVW_FOR(i, 7 * ALGORITHMS) {
 		struct graph_plan *const p = verified(i % ALGORITHMS,
-			OPTIONS({"scenario", scenarios[i / ALGORITHMS]},
-				{"graph", i % 2 ? "rmat:7:4" : "road:100"}, {"queues", "6"},
-				{"group-size", "8"}, {"chunk", "3"}, {"max-iterations", "5"}),
+			formatted("scenario=%s graph=%s queues=6 group-size=8 chunk=3 max-iterations=5",
+				scenarios[i / ALGORITHMS], i % 2 ? "rmat:7:4" : "road:100"),
 			i);
 
 		assert_int_equal(p->tasks, p->popped + p->stolen);
@@ -91,26 +88,24 @@ TEST(every_scenario_gives_the_same_results_in_any_interleaving)
 
 TEST(shapes_of_queues_groups_and_tasks_do_not_matter)
 {
-	static const char *const shapes[][3] = {{"1", "1", "0"}, {"1", "64", "1"}, {"7", "5", "200"},
-		{"100", "2", "0"}, {"3", "70", "9"}, {"200", "3", "2"}};
+	static const unsigned shapes[][3] = {
+		{1, 1, 0}, {1, 64, 1}, {7, 5, 200}, {100, 2, 0}, {3, 70, 9}, {200, 3, 2}};
 
 	NVW_FOR(i, 6 * ALGORITHMS) {
-		const char *const *const shape = shapes[i / ALGORITHMS];
+		const unsigned *const shape = shapes[i / ALGORITHMS];
 
 		graph_dispose(verified(i % ALGORITHMS,
-			OPTIONS({"graph", "grid:11x9"}, {"queues", shape[0]}, {"group-size", shape[1]},
-				{"chunk", shape[2]}, {"scenario", "steal-only"}, {"max-iterations", "4"},
-				{"kernels", i % 2 ? "1" : "2"}),
+			formatted("graph=grid:11x9 queues=%u group-size=%u chunk=%u scenario=steal-only "
+				  "max-iterations=4 kernels=%u",
+				shape[0], shape[1], shape[2], 2 - i % 2),
 			i));
 	}
 }
 
 TEST(shortest_paths_end_as_dijkstra_says)
 {
-	struct graph_plan *const p = verified(GRAPH_SSSP,
-		OPTIONS({"graph", "grid:9x8"}, {"source", "30"}, {"queues", "4"}, {"group-size", "8"},
-			{"scenario", "steal-only"}),
-		1);
+	struct graph_plan *const p =
+		verified(GRAPH_SSSP, "graph=grid:9x8 source=30 queues=4 group-size=8 scenario=steal-only", 1);
 
 	assert_true(p->is_done && p->iterations > 9);
 	graph_dispose(p);
@@ -119,8 +114,8 @@ TEST(shortest_paths_end_as_dijkstra_says)
 /* Node 68 of a chain alone changes in the first iteration when distances are from node 69. */
 TEST(one_work_item_that_finds_more_to_do_is_enough)
 {
-	struct graph_plan *const p = verified(GRAPH_SSSP,
-		OPTIONS({"graph", "grid:1x70"}, {"source", "69"}, {"queues", "1"}, {"group-size", "70"}), 1);
+	struct graph_plan *const p =
+		verified(GRAPH_SSSP, "graph=grid:1x70 source=69 queues=1 group-size=70", 1);
 
 	assert_int_equal(p->iterations, 70);
 	graph_dispose(p);
@@ -128,10 +123,8 @@ TEST(one_work_item_that_finds_more_to_do_is_enough)
 
 TEST(a_coloring_ends_with_every_node_colored)
 {
-	struct graph_plan *const p = verified(GRAPH_COLOR,
-		OPTIONS({"graph", "rmat:7:4"}, {"queues", "4"}, {"group-size", "8"},
-			{"scenario", "steal-only"}),
-		1);
+	struct graph_plan *const p =
+		verified(GRAPH_COLOR, "graph=rmat:7:4 queues=4 group-size=8 scenario=steal-only", 1);
 
 	assert_true(p->is_done && p->iterations > 3);
 	graph_dispose(p);
@@ -139,10 +132,8 @@ TEST(a_coloring_ends_with_every_node_colored)
 
 TEST(page_rank_stops_when_ranks_move_less_than_epsilon)
 {
-	struct graph_plan *const p = verified(GRAPH_PAGERANK,
-		OPTIONS({"graph", "grid:8x8"}, {"queues", "4"}, {"group-size", "8"}, {"epsilon", "0.01"},
-			{"max-iterations", "100"}),
-		1);
+	struct graph_plan *const p = verified(
+		GRAPH_PAGERANK, "graph=grid:8x8 queues=4 group-size=8 epsilon=0.01 max-iterations=100", 1);
 
 	assert_true(p->is_done && p->iterations > 5 && p->iterations < 50);
 	graph_dispose(p);
@@ -151,8 +142,7 @@ TEST(page_rank_stops_when_ranks_move_less_than_epsilon)
 /* On a ring every node has rank 1 from the start. */
 TEST(page_rank_of_a_regular_graph_is_one)
 {
-	struct graph_plan *const p = verified(
-		GRAPH_PAGERANK, OPTIONS({"graph", "grid:2x2"}, {"queues", "2"}, {"group-size", "2"}), 1);
+	struct graph_plan *const p = verified(GRAPH_PAGERANK, "graph=grid:2x2 queues=2 group-size=2", 1);
 	struct nvw_machine *const m = run_plan(p, 1);
 	uint64_t ranks[4];
 
@@ -171,8 +161,8 @@ TEST(nodes_that_cannot_be_reached_stay_far)
 
 	write_text("graph", "p tw 4 1\n1 3\n");
 	NVW_FOR(a, ALGORITHMS) {
-		struct graph_plan *const p = prepare(
-			a, OPTIONS({"graph", in_dir("graph")}, {"queues", "2"}, {"group-size", "2"}), 1);
+		struct graph_plan *const p =
+			prepare(a, formatted("graph=%s queues=2 group-size=2", in_dir("graph")), 1);
 		struct nvw_machine *const m = run_plan(p, 1);
 
 		assert_verified(p, m);
@@ -227,8 +217,7 @@ TEST(every_node_is_in_one_task)
 static void expect_violation(
 	enum graph_algorithm a, void (*damage)(struct graph_plan *p, struct nvw_machine *m), const char *part)
 {
-	struct graph_plan *const p =
-		prepare(a, OPTIONS({"graph", "grid:6x6"}, {"queues", "2"}, {"group-size", "8"}), 1);
+	struct graph_plan *const p = prepare(a, "graph=grid:6x6 queues=2 group-size=8", 1);
 	struct nvw_machine *const m = run_plan(p, 1);
 	const char *why;
 
@@ -281,31 +270,30 @@ TEST(bad_options_are_refused)
 {
 	static const struct {
 		enum graph_algorithm algorithm;
-		struct ideal_option option;
+		const char *option;
 		const char *part;
 	} bad[] = {
-		{GRAPH_COLOR, {"queues", "0"}, "--queues: expected 1 to"},
-		{GRAPH_COLOR, {"queues", "65537"}, "--queues: expected 1 to"},
-		{GRAPH_COLOR, {"group-size", "0"}, "--group-size: expected 1 to 1024"},
-		{GRAPH_COLOR, {"chunk", "33554433"}, "--chunk"},
-		{GRAPH_COLOR, {"max-iterations", "4294967296"}, "--max-iterations"},
-		{GRAPH_COLOR, {"graph", "grid:0x0"}, "--graph: expected grid:WxH"},
-		{GRAPH_COLOR, {"graph", "gird:4x4"}, "gird:4x4: No such file"},
-		{GRAPH_SSSP, {"kernels", "3"}, "--kernels: expected 1 to 2, found 3"},
-		{GRAPH_SSSP, {"source", "4096"}, "--source: expected 0 to 4095"},
-		{GRAPH_PAGERANK, {"epsilon", "1.5"}, "--epsilon"},
-		{GRAPH_PAGERANK, {"epsilon", "nan"}, "--epsilon"},
-		{GRAPH_PAGERANK, {"max-iterations", "0"}, "--max-iterations: expected 1"},
+		{GRAPH_COLOR, "queues=0", "--queues: expected 1 to"},
+		{GRAPH_COLOR, "queues=65537", "--queues: expected 1 to"},
+		{GRAPH_COLOR, "group-size=0", "--group-size: expected 1 to 1024"},
+		{GRAPH_COLOR, "chunk=33554433", "--chunk"},
+		{GRAPH_COLOR, "max-iterations=4294967296", "--max-iterations"},
+		{GRAPH_COLOR, "graph=grid:0x0", "--graph: expected grid:WxH"},
+		{GRAPH_COLOR, "graph=gird:4x4", "gird:4x4: No such file"},
+		{GRAPH_SSSP, "kernels=3", "--kernels: expected 1 to 2, found 3"},
+		{GRAPH_SSSP, "source=4096", "--source: expected 0 to 4095"},
+		{GRAPH_PAGERANK, "epsilon=1.5", "--epsilon"},
+		{GRAPH_PAGERANK, "epsilon=nan", "--epsilon"},
+		{GRAPH_PAGERANK, "max-iterations=0", "--max-iterations: expected 1"},
 	};
 
 	for_each(one, bad) {
-		const struct algorithm *const a = &algorithms[one->algorithm];
 		void *plan = NULL;
-		const int error = a->prepare(ideal_options(a->options, OPTIONS(one->option)), 1, -1, &plan);
+		const int error = prepare_with(algorithms[one->algorithm], one->option, 1, -1, &plan);
 
 		if (error == 0 || plan != NULL || strstr(nvw_error_message(), one->part) == NULL) {
-			fail_msg("--%s=%s: %d, expected \"%s\" in \"%s\"", one->option.name,
-				one->option.value, error, one->part, nvw_error_message());
+			fail_msg("--%s: %d, expected \"%s\" in \"%s\"", one->option, error, one->part,
+				nvw_error_message());
 		}
 	}
 }

@@ -14,13 +14,12 @@
 
 #include "papers/kernels/graph/plan.h"
 
-static const struct algorithm {
-	const struct nvw_option *options;
-	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
-} algorithms[] = {
-	[GRAPH_SSSP] = {graph_sssp_options, graph_prepare_sssp},
-	[GRAPH_COLOR] = {graph_color_options, graph_prepare_color},
-	[GRAPH_PAGERANK] = {graph_pagerank_options, graph_prepare_pagerank},
+extern const struct nvw_workload nvw_workload_sssp, nvw_workload_color, nvw_workload_pagerank;
+
+static const struct nvw_workload *const algorithms[] = {
+	[GRAPH_SSSP] = &nvw_workload_sssp,
+	[GRAPH_COLOR] = &nvw_workload_color,
+	[GRAPH_PAGERANK] = &nvw_workload_pagerank,
 };
 
 static const char *kernels = "2"; /* an iteration */
@@ -28,16 +27,13 @@ static const char *kernels = "2"; /* an iteration */
 /* Hubs are in the first queues, so that the others have to steal. */
 static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
 {
-	char text[160];
-	void *plan = NULL;
+	void *plan;
 
-	snprintf(text, sizeof text,
-		"scenario=%s graph=rmat:9:8 queues=8 group-size=64 chunk=4 max-iterations=4 kernels=%s",
-		scenario, kernels);
-	struct nvw_options *const options = options_of(algorithms[a].options, text);
-
-	assert_ok(algorithms[a].prepare(options, 1, -1, &plan));
-	nvw__options_free(options);
+	assert_ok(prepare_with(algorithms[a],
+		formatted("scenario=%s graph=rmat:9:8 queues=8 group-size=64 chunk=4 max-iterations=4 "
+			  "kernels=%s",
+			scenario, kernels),
+		1, -1, &plan));
 	return plan;
 }
 

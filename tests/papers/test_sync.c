@@ -62,12 +62,10 @@ static int run_on(
 static int run(const struct nvw_workload *w, const char *text, const struct setting *s,
 	struct nvw_findings *ret_findings)
 {
-	struct nvw_options *const options = options_of(w->options, text);
 	void *plan = NULL;
-	int error = w->prepare(options, s->seed, s->mutation, &plan);
+	int error = prepare_with(w, text, s->seed, s->mutation, &plan);
 
 	*ret_findings = (struct nvw_findings){0};
-	nvw__options_free(options);
 	if (error == 0) {
 		error = run_on(w, plan, s, ret_findings);
 		w->dispose(plan);

@@ -5,22 +5,18 @@
  */
 #include "common/test.h"
 
-#include <string.h>
+#include "common/options.h"
 
 #include "../workloads/ideal.h"
-
-/* clang-format off */
-#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {"group-size", "8"}, {NULL, NULL}})
-/* clang-format on */
 
 extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier,
 	nvw_workload_uts;
 
-static int run(const struct nvw_workload *w, const struct ideal_option *given, uint64_t seed, int mutation)
+static int run(const struct nvw_workload *w, const char *given, uint64_t seed, int mutation)
 {
 	struct nvw_machine *const m = ideal_create(1 << 20, seed);
 	void *plan = NULL;
-	int error = w->prepare(ideal_options(w->options, given), seed, mutation, &plan);
+	int error = prepare_with(w, formatted("%s group-size=8", given), seed, mutation, &plan);
 
 	error = error ? error : w->run(plan, m);
 	error = error ? error : w->verify(plan, m, ideal_findings());
@@ -29,7 +25,7 @@ static int run(const struct nvw_workload *w, const struct ideal_option *given, u
 	return error;
 }
 
-static void expect_right(const struct nvw_workload *w, const struct ideal_option *given)
+static void expect_right(const struct nvw_workload *w, const char *given)
 {
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		if (run(w, given, seed, -1) != 0) {
@@ -46,32 +42,29 @@ TEST(critical_sections_of_every_mutex_exclude_each_other)
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
 	for_each(kind, kinds) {
-		expect_right(
-			&nvw_workload_mutex, OPTIONS({"kind", *kind}, {"iterations", "5"}, {"accesses", "2"},
-						     {"backoff", "exponential"}, {"backoff-max", "4"}));
-		expect_right(&nvw_workload_mutex,
-			OPTIONS({"kind", *kind}, {"sharing", "local"}, {"iterations", "10"},
-				{"accesses", "2"}, {"backoff", "exponential"}, {"backoff-max", "4"}));
+		const char *const common =
+			formatted("kind=%s accesses=2 backoff=exponential backoff-max=4", *kind);
+
+		expect_right(&nvw_workload_mutex, formatted("%s iterations=5", common));
+		expect_right(&nvw_workload_mutex, formatted("%s iterations=10 sharing=local", common));
 	}
 }
 
 TEST(readers_see_whole_turns_of_the_writer_and_the_last_one)
 {
-	expect_right(&nvw_workload_semaphore, OPTIONS({"iterations", "12"}, {"accesses", "3"}));
-	expect_right(&nvw_workload_semaphore,
-		OPTIONS({"iterations", "12"}, {"accesses", "3"}, {"kind", "spin-backoff"}));
+	expect_right(&nvw_workload_semaphore, "iterations=12 accesses=3");
+	expect_right(&nvw_workload_semaphore, "iterations=12 accesses=3 kind=spin-backoff");
 }
 
 TEST(data_go_round_from_barrier_to_barrier)
 {
-	expect_right(&nvw_workload_tree_barrier, OPTIONS({"iterations", "12"}, {"accesses", "2"}));
-	expect_right(&nvw_workload_tree_barrier,
-		OPTIONS({"iterations", "12"}, {"accesses", "2"}, {"exchange", "local"}));
+	expect_right(&nvw_workload_tree_barrier, "iterations=12 accesses=2");
+	expect_right(&nvw_workload_tree_barrier, "iterations=12 accesses=2 exchange=local");
 }
 
 TEST(every_node_of_a_tree_is_visited_once)
 {
-	expect_right(&nvw_workload_uts, OPTIONS({"nodes", "500"}, {"queue", "20"}));
+	expect_right(&nvw_workload_uts, "nodes=500 queue=20");
 }
 
 TEST(missing_exclusion_is_noticed)
@@ -82,12 +75,7 @@ TEST(missing_exclusion_is_noticed)
 
 	NVW_FOR(i, NVW_COUNT(w)) {
 		const char *why;
-		int m = 0;
-
-		while (strcmp(w[i]->mutations[m].name, bugs[i]) != 0) {
-			m++;
-		}
-		assert_int_equal(run(w[i], OPTIONS({"iterations", "10"}, {"accesses", "2"}), 1, m),
+		assert_int_equal(run(w[i], "iterations=10 accesses=2", 1, mutation_of(w[i], bugs[i])),
 			NVW_E_INCONSISTENT);
 		assert_true(ideal_violations(&why) > 0);
 	}

@@ -2,20 +2,13 @@
 /*
  * An ideal machine: memory without caches, work-items that take turns at random after every memory
  * operation, stores that are durable as they become visible (strict persistency). It stands in for emulator,
- * pool, heap and options, so that a workload's own logic is tested alone: every state that this
+ * pool and heap, so that a workload's own logic is tested alone: every state that this
  * machine's memory passes through is one that any persistency model permits at a power cut.
  */
 #ifndef TESTS_WORKLOADS_IDEAL_H
 #define TESTS_WORKLOADS_IDEAL_H
 
 #include <nvw/workload.h>
-
-struct ideal_option {
-	const char *name, *value;
-};
-
-/* The options given, ended by a NULL name; everything else is as table says. */
-const struct nvw_options *ideal_options(const struct nvw_option *table, const struct ideal_option *given);
 
 /* A machine with a zeroed pool of bytes; one at a time. */
 struct nvw_machine *ideal_create(uint64_t bytes, uint64_t seed);

@@ -4,21 +4,22 @@
 
 #include <string.h>
 
+#include "common/options.h"
+
 #include "subject.h"
 
-void *subject_prepare(
-	const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed, int mutation)
+void *subject_prepare(const struct nvw_workload *workload, const char *given, uint64_t seed, int mutation)
 {
 	void *plan = NULL;
 
-	if (workload->prepare(ideal_options(workload->options, given), seed, mutation, &plan) != 0) {
+	if (prepare_with(workload, given, seed, mutation, &plan) != 0) {
 		fail_msg("prepare: %s", nvw_error_message());
 	}
 	return plan;
 }
 
-struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given,
-	uint64_t seed, int mutation, uint64_t bytes)
+struct subject subject_begin(
+	const struct nvw_workload *workload, const char *given, uint64_t seed, int mutation, uint64_t bytes)
 {
 	return (struct subject){.workload = workload,
 		.plan = subject_prepare(workload, given, seed, mutation),
@@ -88,7 +89,7 @@ void subject_run(struct subject *s, int mutation, uint64_t every)
 	assert_int_equal(report.blocks_freed, 0);
 }
 
-void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
+void subject_expect(const struct nvw_workload *workload, const char *given, subject_hook look,
 	subject_hook damage, const char *part)
 {
 	struct subject s = subject_begin(workload, given, 1, -1, 1 << 20);
@@ -117,14 +118,12 @@ void subject_expect_each_refused(const struct nvw_workload *workload, int error,
 	const struct subject_refusal *refusals, unsigned count)
 {
 	NVW_EACH(refusal, refusals, count) {
-		const struct nvw_options *const options =
-			ideal_options(workload->options, OPTIONS(refusal->option));
 		void *plan = NULL;
 
-		if (workload->prepare(options, 1, -1, &plan) != error || plan != NULL ||
+		if (prepare_with(workload, refusal->option, 1, -1, &plan) != error || plan != NULL ||
 			strstr(nvw_error_message(), refusal->part) == NULL) {
-			fail_msg("--%s=%s: expected \"%s\" in \"%s\"", refusal->option.name,
-				refusal->option.value, refusal->part, nvw_error_message());
+			fail_msg("--%s: expected \"%s\" in \"%s\"", refusal->option, refusal->part,
+				nvw_error_message());
 		}
 	}
 }

@@ -7,10 +7,6 @@
 
 #include "ideal.h"
 
-/* clang-format off */
-#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {NULL, NULL}})
-/* clang-format on */
-
 struct subject {
 	const struct nvw_workload *workload;
 	void *plan;
@@ -19,13 +15,15 @@ struct subject {
 	uint64_t states, inconsistent; /* power cuts; those after which recovery or check found something */
 };
 
-/* The workload's plan; fails the test where there is none. The caller disposes of it. */
-void *subject_prepare(
-	const struct nvw_workload *workload, const struct ideal_option *given, uint64_t seed, int mutation);
+/*
+ * The workload's plan of options as options_of() takes them; fails the test where there is none. The caller
+ * disposes of it.
+ */
+void *subject_prepare(const struct nvw_workload *workload, const char *given, uint64_t seed, int mutation);
 
 /* A plan, and a machine with a pool of so many bytes. */
-struct subject subject_begin(const struct nvw_workload *workload, const struct ideal_option *given,
-	uint64_t seed, int mutation, uint64_t bytes);
+struct subject subject_begin(
+	const struct nvw_workload *workload, const char *given, uint64_t seed, int mutation, uint64_t bytes);
 void subject_end(struct subject *subject);
 
 /*
@@ -40,12 +38,12 @@ void subject_run(struct subject *subject, int mutation, uint64_t every);
  * expects part in the oracle's words, or with part NULL that it says nothing.
  */
 typedef void (*subject_hook)(struct nvw_pool *pool);
-void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
+void subject_expect(const struct nvw_workload *workload, const char *given, subject_hook look,
 	subject_hook damage, const char *part);
 
 /* An option that prepare() refuses with a message that has part, and with the error given for all. */
 struct subject_refusal {
-	struct ideal_option option;
+	const char *option;
 	const char *part;
 };
 #define subject_expect_refusals(workload, error, refusals) \

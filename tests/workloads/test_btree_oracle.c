@@ -16,7 +16,7 @@
 #include <emu.h>
 
 #include "check/check.h"
-#include "core/options.h"
+#include "common/options.h"
 #include "pool/layout.h"
 
 #include "workloads/btree/plan.h"
@@ -31,19 +31,6 @@ static struct tree {
 	char path[64];
 } tree;
 
-static void plan_tree(const char *op)
-{
-	const char *const given[][2] = {{"count", "60"}, {"preload", "60"}, {"batch", "20"}, {"op", op}};
-	struct nvw_options *options;
-
-	assert_ok(nvw__options_create(nvw_workload_btree.options, &options));
-	for_each(pair, given) {
-		assert_ok(nvw__options_set(options, (*pair)[0], (*pair)[1]));
-	}
-	assert_ok(nvw_workload_btree.prepare(options, 1, -1, &tree.plan));
-	nvw__options_free(options);
-}
-
 static void make_tree(const char *op)
 {
 	struct nvw_pool_params params = {0};
@@ -51,7 +38,8 @@ static void make_tree(const char *op)
 	struct emu_config config;
 
 	memset(&tree, 0, sizeof tree);
-	plan_tree(op);
+	assert_ok(prepare_with(
+		&nvw_workload_btree, formatted("count=60 preload=60 batch=20 op=%s", op), 1, -1, &tree.plan));
 	snprintf(tree.path, sizeof tree.path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
 	unlink(tree.path);
 	assert_ok(nvw_workload_btree.pool(tree.plan, &params));

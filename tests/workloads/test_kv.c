@@ -15,7 +15,7 @@
 extern const struct nvw_workload nvw_workload_kv;
 
 /* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. */
-static struct subject run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+static struct subject run(const char *given, uint64_t seed, int mutation, uint64_t every)
 {
 	struct subject s = subject_begin(&nvw_workload_kv, given, seed, mutation, 4 << 20);
 
@@ -29,9 +29,9 @@ TEST(puts_gets_and_deletes_agree_in_any_interleaving)
 	static const char *const scopes[] = {"workitem", "workgroup", "kernel"};
 
 	for (unsigned seed = 1; seed <= 12; seed++) {
-		run(OPTIONS({"count", "600"}, {"preload", "100"}, {"records", "60"},
-			    {"mix", "put=50,get=30,delete=20"}, {"batch", "200"}, {"group-size", "32"},
-			    {"scope", scopes[seed % 3]}, {"value-size", seed % 3 ? "64" : "13"}),
+		run(formatted("count=600 preload=100 records=60 mix=put=50,get=30,delete=20 "
+			      "batch=200 group-size=32 scope=%s value-size=%s",
+			    scopes[seed % 3], seed % 3 ? "64B" : "13B"),
 			seed, KV_UNMUTATED, 0);
 	}
 }
@@ -39,16 +39,14 @@ TEST(puts_gets_and_deletes_agree_in_any_interleaving)
 TEST(same_new_key_from_all_work_items_takes_one_slot)
 {
 	for (unsigned seed = 1; seed <= 5; seed++) {
-		run(OPTIONS({"count", "256"}, {"records", "3"}, {"group-size", "64"}), seed, KV_UNMUTATED, 0);
+		run("count=256 records=3 group-size=64", seed, KV_UNMUTATED, 0);
 	}
 }
 
 TEST(the_table_grows_and_keeps_every_key)
 {
 	struct subject s = subject_begin(&nvw_workload_kv,
-		OPTIONS({"count", "2000"}, {"keys", "sequential"}, {"batch", "500"}, {"slots", "16"},
-			{"group-size", "64"}),
-		1, KV_UNMUTATED, 4 << 20);
+		"count=2000 keys=sequential batch=500 slots=16 group-size=64", 1, KV_UNMUTATED, 4 << 20);
 	const struct kv_plan *const p = s.plan;
 
 	subject_run(&s, KV_UNMUTATED, 0);
@@ -63,12 +61,11 @@ TEST(every_state_of_memory_recovers)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		states +=
-			run(OPTIONS({"count", "90"}, {"preload", "20"}, {"records", "30"},
-				    {"mix", "put=60,get=10,delete=30"}, {"batch", "40"}, {"group-size", "16"},
-				    {"slots", "16"}, {"scope", seed % 2 ? "workitem" : "workgroup"}),
-				seed, KV_UNMUTATED, 7)
-				.states;
+		states += run(formatted("count=90 preload=20 records=30 mix=put=60,get=10,delete=30 "
+					"batch=40 group-size=16 slots=16 scope=%s",
+				      seed % 2 ? "workitem" : "workgroup"),
+			seed, KV_UNMUTATED, 7)
+				  .states;
 	}
 	assert_true(states > 400);
 }
@@ -76,9 +73,7 @@ TEST(every_state_of_memory_recovers)
 TEST(ycsb_mixes_run)
 {
 	for (const char *mix = "abcdef"; *mix != 0; mix++) {
-		run(OPTIONS({"ycsb", ((char[]){*mix, 0})}, {"count", "300"}, {"preload", "200"},
-			    {"group-size", "50"}),
-			3, KV_UNMUTATED, 0);
+		run(formatted("ycsb=%c count=300 preload=200 group-size=50", *mix), 3, KV_UNMUTATED, 0);
 	}
 }
 
@@ -88,9 +83,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
 
 	NVW_FOR(i, NVW_COUNT(bugs)) {
-		const struct subject s =
-			run(OPTIONS({"count", "60"}, {"records", "20"}, {"batch", "20"}, {"slots", "16"}), 1,
-				(int)bugs[i], 3);
+		const struct subject s = run("count=60 records=20 batch=20 slots=16", 1, (int)bugs[i], 3);
 
 		if (s.inconsistent == 0) {
 			fail_msg("%s was not found in %lu states", kv_mutations[bugs[i]].name, s.states);
@@ -101,8 +94,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 /* ---- The oracle ----------------------------------------------------------------------------------- */
 
 /* A small plan that has run, and a copy of its pool. */
-static struct nvw_pool *begin_with_copy(
-	const struct ideal_option *given, struct subject *ret, struct kv_view *ret_view)
+static struct nvw_pool *begin_with_copy(const char *given, struct subject *ret, struct kv_view *ret_view)
 {
 	struct nvw_pool *copy;
 
@@ -115,8 +107,8 @@ static struct nvw_pool *begin_with_copy(
 }
 
 /* Lets damage() change a copy of the pool and expects the oracle's words. */
-static void expect_violation_of(const struct ideal_option *given,
-	void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
+static void expect_violation_of(
+	const char *given, void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
 {
 	struct subject s;
 	struct kv_view v;
@@ -135,7 +127,7 @@ static void expect_violation_of(const struct ideal_option *given,
 
 static void expect_violation(void (*damage)(struct nvw_pool *pool, struct kv_view *v), const char *part)
 {
-	expect_violation_of(OPTIONS({"count", "8"}, {"keys", "sequential"}), damage, part);
+	expect_violation_of("count=8 keys=sequential", damage, part);
 }
 
 /* The first live slot. */
@@ -305,29 +297,26 @@ TEST(a_torn_value_is_noticed)
 
 TEST(a_large_value_that_is_torn_at_its_end_is_noticed)
 {
-	expect_violation_of(OPTIONS({"count", "4"}, {"keys", "sequential"}, {"value-size", "4096"}),
-		tear_end_of_value, "its value is torn or not durable");
+	expect_violation_of("count=4 keys=sequential value-size=4096B", tear_end_of_value,
+		"its value is torn or not durable");
 }
 
 TEST(a_key_with_several_changes_is_noticed_when_it_is_lost)
 {
-	expect_violation_of(
-		OPTIONS({"count", "6"}, {"records", "1"}, {"batch", "1"}), lose_slot, "is lost: operation 5");
-	expect_violation_of(OPTIONS({"count", "6"}, {"records", "1"}, {"batch", "1"}), delete_slot,
-		"is lost: operation 5");
+	expect_violation_of("count=6 records=1 batch=1", lose_slot, "is lost: operation 5");
+	expect_violation_of("count=6 records=1 batch=1", delete_slot, "is lost: operation 5");
 }
 
 TEST(a_value_that_was_replaced_is_noticed)
 {
-	expect_violation_of(OPTIONS({"count", "2"}, {"records", "1"}, {"batch", "1"}), older_value,
+	expect_violation_of("count=2 records=1 batch=1", older_value,
 		"holds a replaced value or one that was never put: operation 1");
 }
 
 TEST(a_deleted_key_that_is_back_is_noticed)
 {
-	expect_violation_of(OPTIONS({"count", "2"}, {"preload", "1"}, {"records", "1"}, {"batch", "1"},
-				    {"mix", "delete=100"}),
-		undelete, "holds a replaced value");
+	expect_violation_of(
+		"count=2 preload=1 records=1 batch=1 mix=delete=100", undelete, "holds a replaced value");
 }
 
 TEST(a_block_in_no_slot_is_noticed)
@@ -344,8 +333,7 @@ TEST(recovery_fills_every_hole_in_a_probe_path)
 {
 	struct subject s;
 	struct kv_view v;
-	struct nvw_pool *const copy =
-		begin_with_copy(OPTIONS({"count", "8"}, {"keys", "sequential"}), &s, &v);
+	struct nvw_pool *const copy = begin_with_copy("count=8 keys=sequential", &s, &v);
 	struct nvw_recovery report = {0};
 
 	move_slot(copy, &v, 2);
@@ -386,20 +374,20 @@ TEST(a_root_that_names_no_table_is_damage)
 TEST(bad_options_are_refused)
 {
 	static const struct subject_refusal bad[] = {
-		{{"value-size", "0"}, "--value-size: expected 1 to 4096"},
-		{{"value-size", "4097"}, "--value-size: expected 1 to 4096"},
-		{{"batch", "0"}, "--batch"},
-		{{"group-size", "0"}, "--group-size"},
-		{{"slots", "99999999999"}, "--slots"},
-		{{"mix", "puts"}, "--mix: expected put, get, delete"},
-		{{"mix", "put=50,get=49"}, "that make 100, found 99"},
-		{{"mix", ""}, "--mix: expected"},
-		{{"mix", "put=50,"}, "--mix: expected"},
-		{{"count", "99999999999"}, "at most"},
+		{"value-size=0B", "--value-size: expected 1 to 4096"},
+		{"value-size=4097B", "--value-size: expected 1 to 4096"},
+		{"batch=0", "--batch"},
+		{"group-size=0", "--group-size"},
+		{"slots=99999999999", "--slots"},
+		{"mix=puts", "--mix: expected put, get, delete"},
+		{"mix=put=50,get=49", "that make 100, found 99"},
+		{"mix=", "--mix: expected"},
+		{"mix=put=50,", "--mix: expected"},
+		{"count=99999999999", "at most"},
 	};
 	static const struct subject_refusal no_files[] = {
-		{{"keys", "zipfan"}, "expected uniform, sequential, zipfian or a file"},
-		{{"ycsb", "g"}, "g: No such file"},
+		{"keys=zipfan", "expected uniform, sequential, zipfian or a file"},
+		{"ycsb=g", "g: No such file"},
 	};
 
 	subject_expect_refusals(&nvw_workload_kv, NVW_E_USAGE, bad);
@@ -408,8 +396,7 @@ TEST(bad_options_are_refused)
 
 TEST(plans_are_the_same_for_the_same_seed)
 {
-	const struct ideal_option *const given =
-		OPTIONS({"count", "500"}, {"mix", "put=50,delete=50"}, {"preload", "50"});
+	const char *const given = "count=500 mix=put=50,delete=50 preload=50";
 	struct kv_plan *const a = subject_prepare(&nvw_workload_kv, given, 7, KV_UNMUTATED);
 	struct kv_plan *const b = subject_prepare(&nvw_workload_kv, given, 7, KV_UNMUTATED);
 	struct kv_plan *const c = subject_prepare(&nvw_workload_kv, given, 8, KV_UNMUTATED);

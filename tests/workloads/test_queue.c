@@ -10,15 +10,12 @@
 #include "subject.h"
 #include "workloads/queue/plan.h"
 
-/* clang-format off */
-#define SMALL {"count", "40"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "16"}, \
-	{"group-size", "8"}, {"payload", "3"}
-/* clang-format on */
+static const char small[] = "count=40 producers=2 consumers=2 capacity=16 group-size=8 payload=3";
 
 extern const struct nvw_workload nvw_workload_queue;
 
 /* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. */
-static struct subject run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+static struct subject run(const char *given, uint64_t seed, int mutation, uint64_t every)
 {
 	struct subject s = subject_begin(&nvw_workload_queue, given, seed, mutation, 4 << 20);
 	const struct queue_plan *const p = s.plan;
@@ -36,18 +33,18 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 	return s;
 }
 
+static const char *const scopes[] = {"workitem", "workgroup"}, *const releases[] = {"durable", "visible"};
+
 TEST(every_message_has_one_effect_in_any_interleaving)
 {
-	static const char *const scopes[] = {"workitem", "workgroup"},
-				 *const releases[] = {"durable", "visible"},
-				 *const counts[] = {"1", "8", "37", "96"},
-				 *const placements[] = {"apart", "together"};
+	static const char *const placements[] = {"apart", "together"};
+	static const unsigned counts[] = {1, 8, 37, 96}, producers[] = {1, 3, 3};
 
 	for (unsigned seed = 1; seed <= 16; seed++) {
-		run(OPTIONS({"count", counts[seed % 4]}, {"producers", seed % 3 ? "3" : "1"},
-			    {"consumers", seed % 5 ? "2" : "4"}, {"capacity", "16"}, {"group-size", "8"},
-			    {"payload", "5"}, {"scope", scopes[seed / 2 % 2]},
-			    {"release", releases[seed / 4 % 2]}, {"placement", placements[seed % 2]}),
+		run(formatted("count=%u producers=%u consumers=%u capacity=16 "
+			      "group-size=8 payload=5 scope=%s release=%s placement=%s",
+			    counts[seed % 4], producers[seed % 3], seed % 5 ? 2 : 4, scopes[seed / 2 % 2],
+			    releases[seed / 4 % 2], placements[seed % 2]),
 			seed, QUEUE_UNMUTATED, 0);
 	}
 }
@@ -57,8 +54,8 @@ TEST(every_state_of_memory_recovers)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 4; seed++) {
-		states += run(OPTIONS(SMALL, {"scope", seed % 2 ? "workitem" : "workgroup"},
-				      {"release", seed / 2 % 2 ? "durable" : "visible"}),
+		states += run(formatted("%s scope=%s release=%s", small, scopes[(seed + 1) % 2],
+				      releases[(seed / 2 + 1) % 2]),
 			seed, QUEUE_UNMUTATED, 1)
 				  .states;
 	}
@@ -72,7 +69,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 		QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
 
 	for_each(bug, bugs) {
-		if (run(OPTIONS(SMALL), 1, (int)*bug, 1).inconsistent == 0) {
+		if (run(small, 1, (int)*bug, 1).inconsistent == 0) {
 			fail_msg("%s was not found", queue_mutations[*bug].name);
 		}
 	}
@@ -116,7 +113,7 @@ static void look(struct nvw_pool *pool)
 
 static void expect(subject_hook damage, const char *part)
 {
-	subject_expect(&nvw_workload_queue, OPTIONS(SMALL), look, damage, part);
+	subject_expect(&nvw_workload_queue, small, look, damage, part);
 }
 
 static void lose_effect(struct nvw_pool *pool)
@@ -240,12 +237,12 @@ TEST(a_root_that_names_no_queue_is_damage)
 TEST(bad_options_are_refused)
 {
 	static const struct subject_refusal bad[] = {
-		{{"count", "0"}, "--count: expected 1 to"},
-		{{"producers", "0"}, "--producers: expected 1 to"},
-		{{"consumers", "256"}, "--consumers: expected 1 to 255, found 256"},
-		{{"payload", "63"}, "--payload: expected 1 to 62"},
-		{{"group-size", "0"}, "--group-size"},
-		{{"capacity", "100"}, "expected a multiple of --group-size=64, found 100"},
+		{"count=0", "--count: expected 1 to"},
+		{"producers=0", "--producers: expected 1 to"},
+		{"consumers=256", "--consumers: expected 1 to 255, found 256"},
+		{"payload=63", "--payload: expected 1 to 62"},
+		{"group-size=0", "--group-size"},
+		{"capacity=100", "expected a multiple of --group-size=64, found 100"},
 	};
 
 	subject_expect_refusals(&nvw_workload_queue, NVW_E_USAGE, bad);
@@ -253,8 +250,8 @@ TEST(bad_options_are_refused)
 
 TEST(more_work_groups_than_the_machine_holds_are_refused)
 {
-	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}),
-		1, QUEUE_UNMUTATED, 4 << 20);
+	struct subject s =
+		subject_begin(&nvw_workload_queue, "producers=8 consumers=1", 1, QUEUE_UNMUTATED, 4 << 20);
 
 	assert_ok(queue_setup(s.plan, s.machine));
 	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);

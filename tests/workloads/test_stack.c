@@ -10,14 +10,12 @@
 #include "subject.h"
 #include "workloads/stack/plan.h"
 
-/* clang-format off */
-#define SMALL {"count", "30"}, {"stacks", "2"}, {"groups", "2"}, {"group-size", "4"}, {"payload", "3"}
-/* clang-format on */
+static const char small[] = "count=30 stacks=2 groups=2 group-size=4 payload=3";
 
 extern const struct nvw_workload nvw_workload_stack;
 
 /* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. */
-static struct subject run(const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every)
+static struct subject run(const char *given, uint64_t seed, int mutation, uint64_t every)
 {
 	struct subject s = subject_begin(&nvw_workload_stack, given, seed, mutation, 4 << 20);
 	const struct stack_plan *const p = s.plan;
@@ -32,13 +30,12 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 
 TEST(no_node_is_lost_or_taken_twice_in_any_interleaving)
 {
-	static const char *const sizes[] = {"1", "4", "9"}, *const stacks[] = {"1", "3", "40"},
-				 *const takes[] = {"0", "50", "100"};
+	static const char *const scopes[] = {"workgroup", "workitem"};
+	static const unsigned sizes[] = {1, 4, 9}, stacks[] = {1, 3, 40}, takes[] = {0, 50, 100};
 
 	for (unsigned seed = 1; seed <= 18; seed++) {
-		run(OPTIONS({"count", "50"}, {"groups", seed % 4 ? "5" : "1"},
-			    {"group-size", sizes[seed / 3 % 3]}, {"stacks", stacks[seed % 3]},
-			    {"take", takes[seed / 2 % 3]}, {"scope", seed % 2 ? "workitem" : "workgroup"}),
+		run(formatted("count=50 groups=%u group-size=%u stacks=%u take=%u scope=%s", seed % 4 ? 5 : 1,
+			    sizes[seed / 3 % 3], stacks[seed % 3], takes[seed / 2 % 3], scopes[seed % 2]),
 			seed, STACK_UNMUTATED, 0);
 	}
 }
@@ -48,7 +45,7 @@ TEST(every_state_of_memory_recovers)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		states += run(OPTIONS(SMALL), seed, STACK_UNMUTATED, 1).states;
+		states += run(small, seed, STACK_UNMUTATED, 1).states;
 	}
 	assert_true(states > 500);
 }
@@ -63,7 +60,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 		uint64_t inconsistent = 0;
 
 		for (unsigned seed = 1; seed <= 4 && inconsistent == 0; seed++) {
-			inconsistent += run(OPTIONS(SMALL), seed, (int)*bug, 1).inconsistent;
+			inconsistent += run(small, seed, (int)*bug, 1).inconsistent;
 		}
 		if (inconsistent == 0) {
 			fail_msg("%s was not found", stack_mutations[*bug].name);
@@ -108,7 +105,7 @@ static void look(struct nvw_pool *pool)
 
 static void expect(subject_hook damage, const char *part)
 {
-	subject_expect(&nvw_workload_stack, OPTIONS(SMALL), look, damage, part);
+	subject_expect(&nvw_workload_stack, small, look, damage, part);
 }
 
 static void lose_node(struct nvw_pool *pool)
@@ -234,12 +231,12 @@ TEST(a_root_that_names_no_extent_is_damage)
 TEST(bad_options_are_refused)
 {
 	static const struct subject_refusal bad[] = {
-		{{"count", "0"}, "--count: expected 1 to"},
-		{{"stacks", "0"}, "--stacks: expected 1 to 65536"},
-		{{"payload", "31"}, "--payload: expected 0 to 30, found 31"},
-		{{"take", "101"}, "--take: expected 0 to 100"},
-		{{"groups", "1025"}, "--groups: expected 1 to 1024"},
-		{{"group-size", "1025"}, "--group-size: expected 1 to 1024"},
+		{"count=0", "--count: expected 1 to"},
+		{"stacks=0", "--stacks: expected 1 to 65536"},
+		{"payload=31", "--payload: expected 0 to 30, found 31"},
+		{"take=101", "--take: expected 0 to 100"},
+		{"groups=1025", "--groups: expected 1 to 1024"},
+		{"group-size=1025", "--group-size: expected 1 to 1024"},
 	};
 
 	subject_expect_refusals(&nvw_workload_stack, NVW_E_USAGE, bad);

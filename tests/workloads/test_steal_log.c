@@ -10,10 +10,7 @@
 #include "subject.h"
 #include "workloads/steal_log/plan.h"
 
-/* clang-format off */
-#define SMALL {"tasks", "6"}, {"groups", "3"}, {"depth", "4"}, {"spawn", "70"}, {"skew", "100"}, \
-	{"words", "3"}, {"group-size", "4"}
-/* clang-format on */
+static const char small[] = "tasks=6 groups=3 depth=4 spawn=70 skew=100 words=3 group-size=4";
 
 extern const struct nvw_workload nvw_workload_steal_log;
 
@@ -21,8 +18,7 @@ extern const struct nvw_workload nvw_workload_steal_log;
  * Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. Adds
  * what was stolen to *stolen, unless it is NULL.
  */
-static struct subject run(
-	const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every, uint64_t *stolen)
+static struct subject run(const char *given, uint64_t seed, int mutation, uint64_t every, uint64_t *stolen)
 {
 	struct subject s = subject_begin(&nvw_workload_steal_log, given, seed, mutation, 4 << 20);
 	const struct steal_plan *const p = s.plan;
@@ -40,14 +36,13 @@ static struct subject run(
 
 TEST(every_task_is_carried_out_once_in_any_interleaving)
 {
-	static const char *const scenarios[] = {"scoped", "agent", "remote"}, *const sizes[] = {
-										      "1", "4", "9"};
+	static const char *const scenarios[] = {"scoped", "agent", "remote"};
+	static const unsigned sizes[] = {1, 4, 9};
 	uint64_t stolen[3] = {0};
 
 	for (unsigned seed = 1; seed <= 18; seed++) {
-		run(OPTIONS({"tasks", "13"}, {"groups", seed % 4 ? "5" : "1"}, {"depth", "5"}, {"skew", "60"},
-			    {"words", "6"}, {"group-size", sizes[seed / 3 % 3]},
-			    {"scenario", scenarios[seed % 3]}),
+		run(formatted("tasks=13 groups=%u depth=5 skew=60 words=6 group-size=%u scenario=%s",
+			    seed % 4 ? 5 : 1, sizes[seed / 3 % 3], scenarios[seed % 3]),
 			seed, STEAL_UNMUTATED, 0, &stolen[seed % 3]);
 	}
 	assert_int_equal(stolen[STEAL_SCOPED], 0);
@@ -59,7 +54,7 @@ TEST(every_state_of_memory_recovers)
 	uint64_t states = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++) {
-		states += run(OPTIONS(SMALL), seed, STEAL_UNMUTATED, 1, NULL).states;
+		states += run(small, seed, STEAL_UNMUTATED, 1, NULL).states;
 	}
 	assert_true(states > 500);
 }
@@ -74,7 +69,7 @@ TEST(bugs_that_need_no_reordering_are_found)
 		uint64_t inconsistent = 0;
 
 		for (unsigned seed = 1; seed <= 4; seed++) {
-			inconsistent += run(OPTIONS(SMALL), seed, (int)*bug, 1, NULL).inconsistent;
+			inconsistent += run(small, seed, (int)*bug, 1, NULL).inconsistent;
 		}
 		if (inconsistent == 0) {
 			fail_msg("%s was not found", steal_mutations[*bug].name);
@@ -125,7 +120,7 @@ static void look(struct nvw_pool *pool)
 
 static void expect(subject_hook damage, const char *part)
 {
-	subject_expect(&nvw_workload_steal_log, OPTIONS(SMALL), look, damage, part);
+	subject_expect(&nvw_workload_steal_log, small, look, damage, part);
 }
 
 static void lose_result(struct nvw_pool *pool)
@@ -240,14 +235,14 @@ TEST(a_root_that_names_no_tasks_is_damage)
 TEST(bad_options_are_refused)
 {
 	static const struct subject_refusal bad[] = {
-		{{"tasks", "0"}, "--tasks: expected 1 to"},
-		{{"spawn", "101"}, "--spawn: expected 0 to 100, found 101"},
-		{{"depth", "0"}, "--depth: expected 1 to"},
-		{{"groups", "4096"}, "--groups: expected 1 to 4095"},
-		{{"skew", "101"}, "--skew: expected 0 to 100"},
-		{{"words", "64"}, "--words: expected 1 to 63"},
-		{{"group-size", "1025"}, "--group-size: expected 1 to 1024"},
-		{{"tasks", "1048576"}, "--tasks times --depth: expected at most 1048576"},
+		{"tasks=0", "--tasks: expected 1 to"},
+		{"spawn=101", "--spawn: expected 0 to 100, found 101"},
+		{"depth=0", "--depth: expected 1 to"},
+		{"groups=4096", "--groups: expected 1 to 4095"},
+		{"skew=101", "--skew: expected 0 to 100"},
+		{"words=64", "--words: expected 1 to 63"},
+		{"group-size=1025", "--group-size: expected 1 to 1024"},
+		{"tasks=1048576", "--tasks times --depth: expected at most 1048576"},
 	};
 
 	subject_expect_refusals(&nvw_workload_steal_log, NVW_E_USAGE, bad);
