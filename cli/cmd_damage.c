@@ -192,25 +192,24 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 		bad_json(c), "made_by", cli_provenance(NULL, NULL));
 }
 
-static int report_campaign(const struct pool_command *command, const struct campaign *c)
+static int report_campaign(const struct cli_options *o, const struct campaign *c)
 {
-	if (command->json) {
-		return cli_print_json(campaign_json(c, command->path), stdout);
+	if (cli_json(o)) {
+		return cli_print_json(campaign_json(c, o->argument[0]), stdout);
 	}
-	print_campaign(c, command->path);
+	print_campaign(c, o->argument[0]);
 	return 0;
 }
 
-static int run_campaign(
-	const struct pool_command *command, struct campaign *c, const struct nvw_pool *first, int *ret_status)
+static int run_campaign(const struct cli_options *o, struct campaign *c, const struct nvw_pool *first)
 {
 	const int error = campaign_run(c, first);
 
-	*ret_status = has_bad(c) ? STATUS_INCONSISTENT : STATUS_CLEAN;
 	if (!error || error == NVW_E_STOPPED) {
-		NVW_TRY(report_campaign(command, c));
+		NVW_TRY(report_campaign(o, c));
 	}
-	return error;
+	NVW_TRY(error);
+	return has_bad(c) ? NVW_E_INCONSISTENT : 0;
 }
 
 /* ---- Copies that are kept ------------------------------------------------------------------------ */
@@ -252,9 +251,9 @@ static int keep_copies(const struct campaign *c, const struct nvw_pool *first, c
 	return error;
 }
 
-static int keep_in(const struct pool_command *command, const struct campaign *c, const struct nvw_pool *first)
+static int keep_in(const struct cli_options *o, const struct campaign *c, const struct nvw_pool *first)
 {
-	const char *const folder = cli_text(&command->given, CLI_damage_output);
+	const char *const folder = cli_text(o, CLI_damage_output);
 
 	NVW_TRY(cli_new_folder("--output", folder));
 	NVW_TRY(keep_copies(c, first, folder));
@@ -262,23 +261,23 @@ static int keep_in(const struct pool_command *command, const struct campaign *c,
 	return 0;
 }
 
-static int damage_command(const struct pool_command *command, int *ret_status)
+static int damage(struct cli_options *o)
 {
-	const struct cli_options *const o = &command->given;
 	struct campaign c = {.copies = cli_number(o, CLI_copies), .seed = cli_number(o, CLI_seed)};
 	struct nvw_pool *first;
 
+	NVW_TRY(pool_command_named(o));
 	NVW_TRY(set_of(o, CLI_what, "what", damage_what_names, REC_LIVE_KINDS, &c.whats));
 	NVW_TRY(set_of(o, CLI_how, "how", damage_how_names, DAMAGE_HOWS, &c.hows));
-	NVW_TRY(nvw_pool_open(command->path, NVW_POOL_READ, &first));
-	const int error = cli_given(o, CLI_damage_output) ? keep_in(command, &c, first) :
-							    run_campaign(command, &c, first, ret_status);
+	NVW_TRY(nvw_pool_open(o->argument[0], NVW_POOL_READ, &first));
+	const int error =
+		cli_given(o, CLI_damage_output) ? keep_in(o, &c, first) : run_campaign(o, &c, first);
 
 	nvw_pool_close(first);
 	return error;
 }
 
-const struct cli_command cmd_damage = {.main = pool_command_run,
+const struct cli_command cmd_damage = {.main = cli_run_command,
 	.help = "nvwave damage POOL [options]\n\n"
 		"Damages copies of a pool, one place each, recovers each copy and judges it: all bytes are "
 		"as without damage\n"
@@ -290,4 +289,4 @@ const struct cli_command cmd_damage = {.main = pool_command_run,
 		"Exit status 1: a copy was accepted although the check could have compared the damaged word "
 		"(silent), was\n"
 		"refused after a write (touched), or its recovery crashed.\n",
-	.work_on_pool = damage_command};
+	.run = damage};

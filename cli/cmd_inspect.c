@@ -2,6 +2,7 @@
 /* nvwave inspect POOL: the durable content of a pool; changes nothing. */
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/describe.h"
 #include "core/each.h"
 #include "core/folder.h"
@@ -10,6 +11,7 @@
 #include "pools/pool_command.h"
 #include "pools/folder.h"
 #include "registry.h"
+#include "session.h"
 
 struct use {
 	uint64_t blocks, bytes;
@@ -185,38 +187,36 @@ static int inspect_row(void *context, const char *path, json_t **ret_report)
 	return r;
 }
 
-static int inspect_command(const struct pool_command *c, int *ret_status)
+static int inspect(struct cli_options *o)
 {
 	static const struct pool_column columns[] = {{"layout", "layout", -10}, {"bytes", "bytes", 12},
 		{"allocated", "allocated_bytes", 12}, {"streams", "streams", 8},
 		{"open epochs", "epochs_incomplete", 11}, {"structure", "structure", -12},
 		{"header", "header", -6}, {NULL, NULL, 0}};
-	bool each_epoch = cli_given(&c->given, CLI_epochs);
+	bool each_epoch = cli_given(o, CLI_epochs);
 	json_t *report = NULL;
 
-	if (nvw_is_folder(c->path)) {
-		return pool_folder_each(c->path, c->json ? inspect_one : inspect_row, &each_epoch, columns,
-			c->json, ret_status);
+	NVW_TRY(pool_command_named(o));
+	if (nvw_is_folder(o->argument[0])) {
+		return pool_folder_each(o->argument[0], cli_json(o) ? inspect_one : inspect_row, &each_epoch,
+			columns, cli_json(o));
 	}
-	const int r = inspect_one(&each_epoch, c->path, &report);
+	const int r = inspect_one(&each_epoch, o->argument[0], &report);
 
 	if (!report) {
 		return r;
 	}
-	const int printed = pool_command_print(report, c->json);
+	const int printed = pool_command_print(report, cli_json(o));
 
 	json_decref(report);
-	if (r == NVW_E_INCONSISTENT) {
-		*ret_status = STATUS_INCONSISTENT;
-	}
-	return printed;
+	return NVW_OR(printed, r);
 }
 
-const struct cli_command cmd_inspect = {.main = pool_command_run,
+const struct cli_command cmd_inspect = {.main = cli_run_command,
 	.help = "nvwave inspect POOL|FOLDER [options]\n\n"
 		"Shows geometry, epochs, heap and structure of a pool as it is on the medium, and changes "
 		"nothing. A pool that\n"
 		"needs recovery is shown as the crash left it: its structure may be reported as "
 		"inconsistent. Of a folder: a table\n"
 		"of its pools, and the worst exit status.\n",
-	.work_on_pool = inspect_command};
+	.run = inspect};

@@ -11,6 +11,7 @@
 #include "pools/folder.h"
 #include "pools/recover_one.h"
 #include "report/words.h"
+#include "session.h"
 
 /* One sentence with the verdict. */
 static void print_text(const json_t *report, const struct pool_recover_how *how)
@@ -33,22 +34,22 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	pool_command_print_findings(report);
 }
 
-static int print_recovered(const struct pool_command *c, const json_t *report, struct pool_recover_how *how)
+static int print_recovered(const struct cli_options *o, const json_t *report, struct pool_recover_how *how)
 {
-	if (c->json) {
+	if (cli_json(o)) {
 		return pool_command_print(report, true);
 	}
 	print_text(report, how);
 	return 0;
 }
 
-static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
+static int one_pool(const struct cli_options *o, struct pool_recover_how *how)
 {
 	json_t *report = NULL;
-	int r = pool_recover_one(how, c->path, &report);
+	int r = pool_recover_one(how, o->argument[0], &report);
 
 	if (report) {
-		const int printed = print_recovered(c, report, how);
+		const int printed = print_recovered(o, report, how);
 
 		r = NVW_OR(r, printed);
 	}
@@ -56,30 +57,25 @@ static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 	return r;
 }
 
-static int recover_command(const struct pool_command *c, int *ret_status)
+static int recover(struct cli_options *o)
 {
 	static const struct pool_column columns[] = {{"layout", "layout", -10},
 		{"open epochs", "epochs_rolled_back", 11}, {"entries undone", "words_restored", 14},
 		{"words written", "words_written", 13}, {"words read", "words_read", 10},
 		{"structure", "structure", -12}, {NULL, NULL, 0}};
-	struct pool_recover_how how = {cli_given(&c->given, CLI_dry_run), cli_given(&c->given, CLI_verify)};
+	struct pool_recover_how how = {cli_given(o, CLI_dry_run), cli_given(o, CLI_verify)};
 
-	if (nvw_is_folder(c->path)) {
-		return pool_folder_each(c->path, pool_recover_one, &how, columns, c->json, ret_status);
+	NVW_TRY(pool_command_named(o));
+	if (nvw_is_folder(o->argument[0])) {
+		return pool_folder_each(o->argument[0], pool_recover_one, &how, columns, cli_json(o));
 	}
-	const int r = one_pool(c, &how);
-
-	if (r == NVW_E_INCONSISTENT) {
-		*ret_status = STATUS_INCONSISTENT;
-		return 0;
-	}
-	return r;
+	return one_pool(o, &how);
 }
 
-const struct cli_command cmd_recover = {.main = pool_command_run,
+const struct cli_command cmd_recover = {.main = cli_run_command,
 	.help = "nvwave recover POOL|FOLDER [options]\n\n"
 		"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery "
 		"and checks the\n"
 		"result. Of a folder, each of its pools, in a process of its own: a table, and the worst "
 		"exit status.\n",
-	.work_on_pool = recover_command};
+	.run = recover};

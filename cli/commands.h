@@ -4,7 +4,6 @@
 #define CLI_COMMANDS_H
 
 struct cli_options;
-struct pool_command;
 
 /* Exit status of every command. */
 enum { STATUS_CLEAN = 0, STATUS_INCONSISTENT = 1, STATUS_INPUT = 2 };
@@ -16,8 +15,6 @@ struct cli_command {
 	const char *help, *after_help; /* around the options; after_help may be NULL */
 	/* With main cli_run_command: returns the exit status, NVW_E_INCONSISTENT, or an error. */
 	int (*run)(struct cli_options *given);
-	/* With main pool_command_run: sets *ret_status, or returns an error with a message. */
-	int (*work_on_pool)(const struct pool_command *c, int *ret_status);
 };
 
 #define COMMAND(name, arguments, summary) extern const struct cli_command cmd_##name;

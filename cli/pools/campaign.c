@@ -399,7 +399,7 @@ static int make_whole(struct run *r)
 	const int error = pool_recover_one(&how, path, &report);
 
 	json_decref(report);
-	NVW_FAIL_IF(error == NVW_E_INCONSISTENT, error,
+	NVW_FAIL_IF(error == NVW_E_INCONSISTENT, NVW_E_INPUT,
 		"%s: it does not pass recovery and check without damage; nvwave recover --dry-run "
 		"says why",
 		nvw_pool_path(r->first));

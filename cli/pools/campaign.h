@@ -53,7 +53,7 @@ NVW_CHECKED int campaign_draw(const struct campaign *c, const struct nvw_pool *f
 
 /*
  * Damages, recovers and judges all copies, in a temporary folder. first is open for reading.
- * NVW_E_INCONSISTENT if the pool itself does not pass recovery and check; NVW_E_USAGE if it has no bytes to
+ * NVW_E_INPUT if the pool itself does not pass recovery and check; NVW_E_USAGE if it has no bytes to
  * damage, or more than 1 GiB; NVW_E_STOPPED with the results so far.
  */
 NVW_CHECKED int campaign_run(struct campaign *campaign, const struct nvw_pool *first);

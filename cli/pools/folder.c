@@ -162,8 +162,8 @@ static int print_all(const struct folder *f)
 	return 0;
 }
 
-int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
-	bool json, int *ret_status)
+int pool_folder_each(
+	const char *path, pool_work *work, void *context, const struct pool_column *columns, bool json)
 {
 	NVW_INVARIANT(columns[0].title);
 
@@ -183,6 +183,5 @@ int pool_folder_each(const char *path, pool_work *work, void *context, const str
 			path, f.others);
 	}
 	json_decref(f.pools);
-	*ret_status = f.status;
-	return error;
+	return NVW_OR(error, f.status);
 }

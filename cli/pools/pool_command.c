@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "check/check.h"
-#include "../commands.h"
-#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/describe.h"
 #include "core/member.h"
@@ -16,37 +14,11 @@
 #include "../session.h"
 #include "../report/words.h"
 
-static int parse(struct pool_command *c, int argc, char **argv)
+int pool_command_named(const struct cli_options *given)
 {
-	struct cli_options *const o = &c->given;
-	NVW_TRY(cli_options_parse(o, false, argc, argv));
-	c->json = cli_json(o);
-	c->help = cli_given(o, CLI_help);
-	NVW_TRY(cli_options_at_most(o, 1));
-	NVW_FAIL_IF(o->argument_count == 0 && !c->help, NVW_E_USAGE,
-		"%s: expected a pool file, or a folder of pools", argv[0]);
-	c->path = o->argument[0];
-	return 0;
-}
-
-static int help_or_work(const struct cli_command *command, const struct pool_command *c, int *ret_status)
-{
-	if (!c->help) {
-		return command->work_on_pool(c, ret_status);
-	}
-	puts(command->help);
-	cli_options_help(c->given.command, 0);
-	return 0;
-}
-
-int pool_command_run(const struct cli_command *command, int argc, char **argv)
-{
-	struct pool_command c = {0};
-	int status = STATUS_CLEAN;
-	const int error = NVW_OR(parse(&c, argc, argv), help_or_work(command, &c, &status));
-
-	cli_options_end(&c.given);
-	return error ? cli_fail() : status;
+	NVW_FAIL_IF(given->argument_count == 0, NVW_E_USAGE, "%s: expected a pool file, or a folder of pools",
+		given->command);
+	return cli_options_at_most(given, 1);
 }
 
 int pool_command_check(struct nvw_pool *pool, json_t *report)
@@ -55,7 +27,6 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 
 	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
 	struct nvw_findings findings = {0};
-	json_t *list;
 	int r;
 
 	if (!w || !w->check) {
@@ -67,11 +38,8 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 		return r;
 	}
 	member_set_text(report, "structure", r ? "inconsistent" : "consistent");
-	list = json_array();
-	NVW_EACH(finding, findings.finding, findings.kept) {
-		json_array_append_new(list, json_string(finding->text));
-	}
-	json_object_set_new(report, "findings", list);
+	json_object_set_new(report, "findings",
+		JSON_LIST(finding, findings.finding, findings.kept, json_string(finding->text)));
 	return r;
 }
 

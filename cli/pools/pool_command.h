@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the commands on pools: their command line, and the check of a pool without its plan. */
+/* Shared by the commands on pools: their argument, and the check of a pool without its plan. */
 #ifndef CLI_POOL_COMMAND_H
 #define CLI_POOL_COMMAND_H
 
@@ -9,15 +9,8 @@
 
 #include "../options.h"
 
-struct pool_command {
-	struct cli_options given;
-	const char *path;
-	bool json, help;
-};
-
-/* A command on a pool (commands.h). */
-struct cli_command;
-int pool_command_run(const struct cli_command *command, int argc, char **argv);
+/* NVW_E_USAGE unless there is one argument: a pool's file, or a folder of pools. */
+NVW_CHECKED int pool_command_named(const struct cli_options *given);
 
 /*
  * Checks the invariants of a structure that nvwave recognises by its layout. Adds "structure" to report:
