@@ -160,16 +160,6 @@ static void *fork_alone(void *argument)
 	return NULL;
 }
 
-static void forks(void)
-{
-	in_thread(fork_alone, NULL);
-}
-
-static void forks_and_starts(void)
-{
-	in_thread(fork_and_start, NULL);
-}
-
 static void cancels(void)
 {
 	pthread_t t;
@@ -186,11 +176,6 @@ static void *select_among_many(void *unused)
 
 	select(FD_SETSIZE + 1, all, NULL, NULL, &(struct timeval){0});
 	return NULL;
-}
-
-static void selects_many(void)
-{
-	in_thread(select_among_many, NULL);
 }
 
 /* Many accesses, for the time that they take. */
@@ -222,11 +207,6 @@ static void *work_y(void *argument)
 	return work((void *)(uintptr_t)&pool->item[8]);
 }
 
-static void works(void)
-{
-	both(work_x, work_y);
-}
-
 static const char *pool_path;
 
 static void leaves_pipe(void)
@@ -238,9 +218,29 @@ static void leaves_pipe(void)
 
 /* ---- The cases --------------------------------------------------------------------------------------- */
 
-static const struct turns_case others[] = {{"all", all}, {"blocks", blocks}, {"cancels", cancels},
-	{"forks", forks}, {"forks-and-starts", forks_and_starts}, {"works", works},
-	{"leaves-pipe", leaves_pipe}, {"selects-many", selects_many}, {NULL, NULL}};
+static const struct turns_case others[] = {
+	{"all", .run = all},
+	{"blocks", .run = blocks},
+	{"cancels", .run = cancels},
+	{"forks", fork_alone},
+	{"forks-and-starts", fork_and_start},
+	{"works", work_x, work_y},
+	{"leaves-pipe", .run = leaves_pipe},
+	{"selects-many", select_among_many},
+	{NULL},
+};
+
+static int run(const struct turns_case *c)
+{
+	if (c->run != NULL) {
+		c->run();
+	} else if (c->second != NULL) {
+		both(c->first, c->second);
+	} else {
+		in_thread(c->first, NULL);
+	}
+	return 0;
+}
 
 static int check(void)
 {
@@ -281,8 +281,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
 		for (const struct turns_case *c = parts[i]; c->name != NULL; c++) {
 			if (strcmp(c->name, argv[2]) == 0) {
-				c->run();
-				return 0;
+				return run(c);
 			}
 		}
 	}

@@ -80,6 +80,7 @@ static inline void *set_ready(void *argument)
 
 struct turns_case {
 	const char *name;
+	void *(*first)(void *), *(*second)(void *); /* its threads, if that is all of it; else NULL */
 	void (*run)(void);
 };
 extern const struct turns_case turns_races[], turns_waits[],

@@ -207,5 +207,11 @@ static void nobody_writes(void)
 	in_thread(never_comes, NULL);
 }
 
-const struct turns_case turns_descriptors[] = {{"events", events}, {"events-early", events_early},
-	{"streams", streams}, {"from-outside", from_outside}, {"nobody-writes", nobody_writes}, {NULL, NULL}};
+const struct turns_case turns_descriptors[] = {
+	{"events", .run = events},
+	{"events-early", .run = events_early},
+	{"streams", .run = streams},
+	{"from-outside", .run = from_outside},
+	{"nobody-writes", .run = nobody_writes},
+	{NULL},
+};

@@ -72,11 +72,6 @@ static void *consume_twice(void *argument)
 	return argument;
 }
 
-static void race_with_two_loads(void)
-{
-	both(consume_twice, publish_early);
-}
-
 /* It stores nothing, and answers. */
 static void *answer_x(void *argument)
 {
@@ -89,21 +84,6 @@ static void *answer_x(void *argument)
 		nvw_operation_is_durable(1);
 	}
 	return NULL;
-}
-
-static void answered_early(void)
-{
-	both(answer_x, publish_early);
-}
-
-static void answered_through_header(void)
-{
-	both(answer_x, publish_through_header);
-}
-
-static void answered(void)
-{
-	both(answer_x, publish);
 }
 
 /* Another thread answers, which has been told by a socket. */
@@ -176,11 +156,6 @@ static void *forget_and_answer(void *argument)
 	return NULL;
 }
 
-static void forgotten(void)
-{
-	both(forget_and_answer, consume_for_nothing);
-}
-
 static int downwards(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -195,11 +170,6 @@ static void *store_what_is_there(void *argument)
 	pool->x = 0;
 	pthread_mutex_unlock(&a);
 	return NULL;
-}
-
-static void forgotten_nothing(void)
-{
-	both(store_what_is_there, consume_for_nothing);
 }
 
 /* What changes it later is recorded by itself, or is found by comparison. */
@@ -218,16 +188,6 @@ static void forgotten_perhaps(void)
 	persist(&pool->y);
 	qsort((void *)&pool->x, 2, sizeof pool->x, downwards);
 	persist(&pool->x);
-}
-
-static void forgotten_harmless(void)
-{
-	both(publish_forgotten, consume_for_nothing);
-}
-
-static void harmless(void)
-{
-	both(consume_for_nothing, publish_early);
 }
 
 /* The order of what qsort() stores is not known; in a line of their own, or in that of x. */
@@ -311,11 +271,6 @@ static void *consume_both(void *argument)
 	return NULL;
 }
 
-static void race_of_two(void)
-{
-	both(consume_both, publish_both);
-}
-
 static void harmless_with_others(void)
 {
 	(void)pool->x;
@@ -326,16 +281,6 @@ static void harmless_in_part(void)
 {
 	(void)pool->x;
 	both(consume_for_nothing, sort_behind_x);
-}
-
-static void race(void)
-{
-	both(consume, publish_early);
-}
-
-static void clean(void)
-{
-	both(consume, publish);
 }
 
 /* One store among many that others are not interested in. The consumer looks once. */
@@ -439,16 +384,6 @@ static void *consume_exchanged_in_time(void *argument)
 	return NULL;
 }
 
-static void exchanged(void)
-{
-	both(consume_exchanged, exchange_rarely);
-}
-
-static void exchanged_in_time(void)
-{
-	both(consume_exchanged_in_time, exchange_rarely_in_time);
-}
-
 static void unmet(void)
 {
 	(void)pool->x;
@@ -515,21 +450,6 @@ static void slot_alone(void)
 	both(fill_alone, look_up_alone);
 }
 
-static void late(void)
-{
-	both(publish_late, consume_at_once);
-}
-
-static void rare(void)
-{
-	both(consume, publish_rarely);
-}
-
-static void rare_in_time(void)
-{
-	both(consume, publish_rarely_in_time);
-}
-
 /* A lock of a kind that is not seen as one: only one of them is between these points. Their places are a
  * candidate, and never come to pass. */
 static void *store_excluded(void *argument)
@@ -592,17 +512,38 @@ static void in_time(void)
 	both(store_and_wait, load_and_wait);
 }
 
-const struct turns_case turns_races[] = {{"race", race}, {"harmless", harmless},
-	{"harmless-with-others", harmless_with_others}, {"harmless-in-part", harmless_in_part},
-	{"harmless-beside-x", harmless_beside_x}, {"race-of-two", race_of_two},
-	{"race-with-two-loads", race_with_two_loads}, {"clean", clean}, {"told", told_in_time},
-	{"told-early", told_early}, {"answered", answered}, {"answered-early", answered_early},
-	{"answered-through-header", answered_through_header}, {"late", late}, {"rare", rare},
-	{"unmet", unmet}, {"met", met}, {"slot", slot}, {"slot-alone", slot_alone}, {"exchanged", exchanged},
-	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
-	{"in-time", in_time}, {"forgotten", forgotten}, {"forgotten-harmless", forgotten_harmless},
-	{"forgotten-nothing", forgotten_nothing}, {"forgotten-nothing-yet", forgotten_nothing_yet},
-	{"forgotten-perhaps", forgotten_perhaps}, {NULL, NULL}};
+const struct turns_case turns_races[] = {
+	{"race", consume, publish_early},
+	{"harmless", consume_for_nothing, publish_early},
+	{"harmless-with-others", .run = harmless_with_others},
+	{"harmless-in-part", .run = harmless_in_part},
+	{"harmless-beside-x", .run = harmless_beside_x},
+	{"race-of-two", consume_both, publish_both},
+	{"race-with-two-loads", consume_twice, publish_early},
+	{"clean", consume, publish},
+	{"told", .run = told_in_time},
+	{"told-early", .run = told_early},
+	{"answered", answer_x, publish},
+	{"answered-early", answer_x, publish_early},
+	{"answered-through-header", answer_x, publish_through_header},
+	{"late", publish_late, consume_at_once},
+	{"rare", consume, publish_rarely},
+	{"unmet", .run = unmet},
+	{"met", .run = met},
+	{"slot", .run = slot},
+	{"slot-alone", .run = slot_alone},
+	{"exchanged", consume_exchanged, exchange_rarely},
+	{"exchanged-in-time", consume_exchanged_in_time, exchange_rarely_in_time},
+	{"rare-in-time", consume, publish_rarely_in_time},
+	{"excluded", .run = excluded},
+	{"in-time", .run = in_time},
+	{"forgotten", forget_and_answer, consume_for_nothing},
+	{"forgotten-harmless", publish_forgotten, consume_for_nothing},
+	{"forgotten-nothing", store_what_is_there, consume_for_nothing},
+	{"forgotten-nothing-yet", .run = forgotten_nothing_yet},
+	{"forgotten-perhaps", .run = forgotten_perhaps},
+	{NULL},
+};
 
 /* As if it were a library's header's: in the log, its store has its caller's place. */
 #line 7 "/usr/include/put.h"

@@ -32,26 +32,11 @@ static void *take_ba(void *argument)
 	return NULL;
 }
 
-static void deadlock(void)
-{
-	both(take_ab, take_ba);
-}
-
-static void in_order(void)
-{
-	both(take_ab, take_ab);
-}
-
 static void *spin_for_ever(void *argument)
 {
 	while (!atomic_load(&other)) {
 	}
 	return NULL;
-}
-
-static void livelock(void)
-{
-	both(spin_for_ever, spin_for_ever);
 }
 
 /* ---- A queue with conditions ------------------------------------------------------------------------- */
@@ -127,11 +112,6 @@ static void *look(void *argument)
 	return NULL;
 }
 
-static void spins(void)
-{
-	both(look, say);
-}
-
 /* Others work while one looks for something else: by the schedule's time, in which a point takes 100 ns, it
  * looks 64 times and not 64 times for each of their stores. Then it goes on at once. */
 static uint64_t now_ns(void)
@@ -162,11 +142,6 @@ static void *follow(void *argument)
 	return NULL;
 }
 
-static void follows(void)
-{
-	both(follow, lead);
-}
-
 /* In a long run a thousand looks at different lines in a row are no wait: by the schedule's time nobody else
  * goes on. Two threads take 4,096 turns of 64 looks before. */
 static void look_at_lines(int times)
@@ -191,22 +166,12 @@ static void *look_around(void *argument)
 	return NULL;
 }
 
-static void looks_around(void)
-{
-	both(look_around, look_around);
-}
-
 static void *yield(void *argument)
 {
 	while (!atomic_load_explicit(&ready, memory_order_relaxed)) {
 		sched_yield();
 	}
 	return NULL;
-}
-
-static void yields(void)
-{
-	both(yield, set_ready);
 }
 
 /* A test-and-set lock of the program's own. */
@@ -283,7 +248,17 @@ static void timeouts(void)
 	pthread_mutex_unlock(&a);
 }
 
-const struct turns_case turns_waits[] = {{"deadlock", deadlock}, {"in-order", in_order},
-	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"follows", follows},
-	{"looks-around", looks_around}, {"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps},
-	{"timeouts", timeouts}, {NULL, NULL}};
+const struct turns_case turns_waits[] = {
+	{"deadlock", take_ab, take_ba},
+	{"in-order", take_ab, take_ab},
+	{"livelock", spin_for_ever, spin_for_ever},
+	{"conditions", .run = conditions},
+	{"spins", look, say},
+	{"follows", follow, lead},
+	{"looks-around", look_around, look_around},
+	{"yields", yield, set_ready},
+	{"own-lock", .run = own_lock},
+	{"sleeps", .run = sleeps},
+	{"timeouts", .run = timeouts},
+	{NULL},
+};
