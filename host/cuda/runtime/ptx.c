@@ -15,17 +15,6 @@
 
 #define HERE __builtin_return_address(0)
 
-/* As in a register: signed values are extended. */
-static uint64_t extended(uint64_t value, unsigned type)
-{
-	const unsigned unused = 64 - 8 * PTX_BYTES(type);
-
-	if (PTX_KIND(type) == PTX_SIGNED) {
-		return (uint64_t)((int64_t)(value << unused) >> unused);
-	}
-	return value << unused >> unused;
-}
-
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
 uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed)
@@ -38,7 +27,7 @@ uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uin
 	}
 	nvw_cuda_before_read((void *)address, PTX_BYTES(type), is_volatile, HERE);
 	memcpy(&value, (void *)address, PTX_BYTES(type));
-	return extended(value, (unsigned)type);
+	return ptx_extended(value, (unsigned)type);
 }
 
 uint64_t nvw_ptx_store(
@@ -80,9 +69,9 @@ uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_
 	} else if (operation == NVW_CUDA_LOAD && order == NVW_CUDA_RELAXED) {
 		nvw_cuda_sbrp(NULL, scope, HERE);
 	}
-	return extended(nvw_cuda_atomic_at(typed_operation(operation, type), type & 3, scope, order,
-				(void *)address, extended(value, (type & 3) | PTX_UNSIGNED << 2),
-				extended(compare, (type & 3) | PTX_UNSIGNED << 2), HERE),
+	return ptx_extended(nvw_cuda_atomic_at(typed_operation(operation, type), type & 3, scope, order,
+				    (void *)address, ptx_extended(value, (type & 3) | PTX_UNSIGNED << 2),
+				    ptx_extended(compare, (type & 3) | PTX_UNSIGNED << 2), HERE),
 		type);
 }
 

@@ -4,10 +4,23 @@
 #ifndef HOST_CUDA_PTX_H
 #define HOST_CUDA_PTX_H
 
+#include <stdint.h>
+
 /* A type: log2 of its bytes, and its kind. */
 enum ptx_kind { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT };
 #define PTX_BYTES(type) (1u << ((type)&3))
 #define PTX_KIND(type)  ((enum ptx_kind)((type) >> 2 & 3))
+
+/* A value as in a register: signed ones are extended by their sign. */
+static inline uint64_t ptx_extended(uint64_t value, unsigned type)
+{
+	const unsigned unused = 64 - 8 * PTX_BYTES(type);
+
+	if (PTX_KIND(type) == PTX_SIGNED) {
+		return (uint64_t)((int64_t)(value << unused) >> unused);
+	}
+	return value << unused >> unused;
+}
 
 /* Operations on registers: their names, as the PTX manual writes them, and how many operands they have. */
 #define PTX_OPERATIONS(X)          \

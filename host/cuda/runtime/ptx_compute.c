@@ -6,25 +6,6 @@
 #include "ptx.h"
 #include "runtime.h"
 
-static uint64_t narrowed(uint64_t value, unsigned bits)
-{
-	return value & nvw_low_bits(bits);
-}
-
-static int64_t signed_of(uint64_t value, unsigned bits)
-{
-	return (int64_t)(value << (64 - bits)) >> (64 - bits);
-}
-
-/* A value of the type in 64 bits. */
-static uint64_t as_typed(uint64_t value, unsigned bits, bool is_signed)
-{
-	if (is_signed) {
-		return (uint64_t)signed_of(value, bits);
-	}
-	return narrowed(value, bits);
-}
-
 /* ---- Floating numbers: 32-bit ones are computed as such ----------------------------------------- */
 
 static double as_double(uint64_t value, unsigned bytes)
@@ -102,23 +83,18 @@ static double of_doubles(enum ptx_operation operation, double x, double y, doubl
 	}
 }
 
-/* ---- Integers ----------------------------------------------------------------------------------- */
+/* ---- Integers: sources are extended to 64 bits, by their sign if the type has one --------------- */
 
 static uint64_t high_half(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 {
 	if (is_signed) {
-		return (uint64_t)(((__int128)signed_of(a, bits) * signed_of(b, bits)) >> bits);
+		return (uint64_t)(((__int128)(int64_t)a * (int64_t)b) >> bits);
 	}
 	return (uint64_t)(((unsigned __int128)a * b) >> bits);
 }
 
-static uint64_t wide(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
-{
-	return as_typed(a, bits, is_signed) * as_typed(b, bits, is_signed);
-}
-
 /* As the device: by zero, all bits; the remainder is the dividend. */
-static uint64_t divided(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+static uint64_t divided(uint64_t a, uint64_t b, bool is_signed)
 {
 	if (b == 0) {
 		return UINT64_MAX;
@@ -126,13 +102,13 @@ static uint64_t divided(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
 	if (!is_signed) {
 		return a / b;
 	}
-	if (signed_of(b, bits) == -1) {
-		return -as_typed(a, bits, true);
+	if ((int64_t)b == -1) {
+		return -a;
 	}
-	return (uint64_t)(signed_of(a, bits) / signed_of(b, bits));
+	return (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static uint64_t remainder_of(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+static uint64_t remainder_of(uint64_t a, uint64_t b, bool is_signed)
 {
 	if (b == 0) {
 		return a;
@@ -140,31 +116,31 @@ static uint64_t remainder_of(uint64_t a, uint64_t b, unsigned bits, bool is_sign
 	if (!is_signed) {
 		return a % b;
 	}
-	if (signed_of(b, bits) == -1) {
+	if ((int64_t)b == -1) {
 		return 0;
 	}
-	return (uint64_t)(signed_of(a, bits) % signed_of(b, bits));
+	return (uint64_t)((int64_t)a % (int64_t)b);
 }
 
-static bool is_below(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+static bool is_below(uint64_t a, uint64_t b, bool is_signed)
 {
 	if (is_signed) {
-		return signed_of(a, bits) < signed_of(b, bits);
+		return (int64_t)a < (int64_t)b;
 	}
 	return a < b;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b, unsigned bits, bool is_signed)
+static uint64_t smaller(uint64_t a, uint64_t b, bool is_signed)
 {
-	return is_below(b, a, bits, is_signed) ? b : a;
+	return is_below(b, a, is_signed) ? b : a;
 }
 
-static uint64_t shifted_right(uint64_t a, uint64_t by, unsigned bits, bool is_signed)
+static uint64_t shifted_right(uint64_t a, uint64_t by, bool is_signed)
 {
 	if (is_signed) {
-		return (uint64_t)(signed_of(a, bits) >> nvw_min(by, 63));
+		return (uint64_t)((int64_t)a >> nvw_min(by, 63));
 	}
-	return by >= bits ? 0 : a >> by;
+	return by > 63 ? 0 : a >> by;
 }
 
 static uint64_t reversed(uint64_t a, unsigned bits)
@@ -271,41 +247,41 @@ static uint64_t of_bits(enum ptx_operation operation, uint64_t a, uint64_t b, ui
 static uint64_t of_integers(
 	enum ptx_operation operation, uint64_t a, uint64_t b, uint64_t c, unsigned bits, bool is_signed)
 {
+	const uint64_t all = nvw_low_bits(bits);
+
 	switch (operation) {
 	case PTX_ADD:
 		return a + b;
 	case PTX_SUB:
 		return a - b;
 	case PTX_MUL_LO:
+	case PTX_MUL_WIDE:
 		return a * b;
 	case PTX_MUL_HI:
 		return high_half(a, b, bits, is_signed);
-	case PTX_MUL_WIDE:
-		return wide(a, b, bits, is_signed);
 	case PTX_MAD_LO:
+	case PTX_MAD_WIDE:
 		return a * b + c;
 	case PTX_MAD_HI:
 		return high_half(a, b, bits, is_signed) + c;
-	case PTX_MAD_WIDE:
-		return wide(a, b, bits, is_signed) + c;
 	case PTX_DIV:
-		return divided(a, b, bits, is_signed);
+		return divided(a, b, is_signed);
 	case PTX_REM:
-		return remainder_of(a, b, bits, is_signed);
+		return remainder_of(a, b, is_signed);
 	case PTX_MIN:
-		return smaller(a, b, bits, is_signed);
+		return smaller(a, b, is_signed);
 	case PTX_MAX:
-		return a ^ b ^ smaller(a, b, bits, is_signed);
+		return a ^ b ^ smaller(a, b, is_signed);
 	case PTX_ABS:
-		return smaller(a, narrowed(-a, bits), bits, false);
+		return smaller(a & all, -a & all, false);
 	case PTX_NEG:
 		return -a;
 	case PTX_SHR:
-		return shifted_right(a, b & UINT32_MAX, bits, is_signed);
+		return shifted_right(a, b & UINT32_MAX, is_signed);
 	case PTX_BFE:
 		return field(a, b, c, bits, is_signed);
 	default:
-		return of_bits(operation, a, b, c, bits);
+		return of_bits(operation, a & all, b & all, c, bits);
 	}
 }
 
@@ -319,10 +295,9 @@ static unsigned relation(uint64_t a, uint64_t b, unsigned type, bool is_signed)
 
 		return (x < y) | (x == y) << 1 | (x > y) << 2;
 	}
-	const unsigned bits = 8 * PTX_BYTES(type);
-	const uint64_t x = narrowed(a, bits), y = narrowed(b, bits);
+	const uint64_t x = ptx_extended(a, type), y = ptx_extended(b, type);
 
-	return is_below(x, y, bits, is_signed) | (x == y) << 1 | is_below(y, x, bits, is_signed) << 2;
+	return is_below(x, y, is_signed) | (x == y) << 1 | is_below(y, x, is_signed) << 2;
 }
 
 static bool holds(enum ptx_comparison how, uint64_t a, uint64_t b, unsigned type)
@@ -366,7 +341,7 @@ static uint64_t rounded(double value, unsigned type)
 static uint64_t converted(uint64_t a, unsigned to, unsigned from)
 {
 	const bool is_signed = PTX_KIND(from) == PTX_SIGNED, is_number = PTX_KIND(to) == PTX_FLOAT;
-	const uint64_t value = as_typed(a, 8 * PTX_BYTES(from), is_signed);
+	const uint64_t value = ptx_extended(a, from);
 
 	if (PTX_KIND(from) == PTX_FLOAT) {
 		const double number = as_double(a, PTX_BYTES(from));
@@ -399,6 +374,6 @@ uint64_t nvw_ptx_compute(uint64_t what, uint64_t a, uint64_t b, uint64_t c)
 			bytes);
 	}
 	/* The third source may be a count, or as wide as a product. */
-	return of_integers(operation, narrowed(a, 8 * bytes), narrowed(b, 8 * bytes), c, 8 * bytes,
+	return of_integers(operation, ptx_extended(a, type), ptx_extended(b, type), c, 8 * bytes,
 		PTX_KIND(type) == PTX_SIGNED);
 }
