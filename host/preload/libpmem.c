@@ -309,52 +309,23 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 	return o->to;
 }
 
-#define COPY(name, flags_)                                                                  \
-	HOST_EXPORT void *name(void *dest, const void *src, size_t len)                     \
-	{                                                                                   \
-		const uint64_t began = host_began();                                        \
-		const struct host_caller caller = HOST_CALLER;                              \
-		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags_}; \
-                                                                                            \
-		return copy(&o, began, &caller);                                            \
+#define COPY(name, declared, ...)                                          \
+	HOST_EXPORT void *name declared                                    \
+	{                                                                  \
+		const uint64_t began = host_began();                       \
+		const struct host_caller caller = HOST_CALLER;             \
+		const struct copy o = {.to = dest, .n = len, __VA_ARGS__}; \
+                                                                           \
+		return copy(&o, began, &caller);                           \
 	}
 
-COPY(pmem_memmove_persist, 0)
-COPY(pmem_memcpy_persist, 0)
-COPY(pmem_memmove_nodrain, PMEM_F_MEM_NODRAIN)
-COPY(pmem_memcpy_nodrain, PMEM_F_MEM_NODRAIN)
-
-#define FILL(name, flags_)                                                             \
-	HOST_EXPORT void *name(void *dest, int c, size_t len)                          \
-	{                                                                              \
-		const uint64_t began = host_began();                                   \
-		const struct host_caller caller = HOST_CALLER;                         \
-		const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags_}; \
-                                                                                       \
-		return copy(&o, began, &caller);                                       \
-	}
-
-FILL(pmem_memset_persist, 0)
-FILL(pmem_memset_nodrain, PMEM_F_MEM_NODRAIN)
-
-#define COPY_WITH_FLAGS(name)                                                              \
-	HOST_EXPORT void *name(void *dest, const void *src, size_t len, unsigned flags)    \
-	{                                                                                  \
-		const uint64_t began = host_began();                                       \
-		const struct host_caller caller = HOST_CALLER;                             \
-		const struct copy o = {.to = dest, .from = src, .n = len, .flags = flags}; \
-                                                                                           \
-		return copy(&o, began, &caller);                                           \
-	}
-
-COPY_WITH_FLAGS(pmem_memmove)
-COPY_WITH_FLAGS(pmem_memcpy)
-
-HOST_EXPORT void *pmem_memset(void *dest, int c, size_t len, unsigned flags)
-{
-	const uint64_t began = host_began();
-	const struct host_caller caller = HOST_CALLER;
-	const struct copy o = {.to = dest, .c = c, .n = len, .flags = flags};
-
-	return copy(&o, began, &caller);
-}
+COPY(pmem_memmove_persist, (void *dest, const void *src, size_t len), .from = src)
+COPY(pmem_memcpy_persist, (void *dest, const void *src, size_t len), .from = src)
+COPY(pmem_memmove_nodrain, (void *dest, const void *src, size_t len), .from = src,
+	.flags = PMEM_F_MEM_NODRAIN)
+COPY(pmem_memcpy_nodrain, (void *dest, const void *src, size_t len), .from = src, .flags = PMEM_F_MEM_NODRAIN)
+COPY(pmem_memmove, (void *dest, const void *src, size_t len, unsigned flags), .from = src, .flags = flags)
+COPY(pmem_memcpy, (void *dest, const void *src, size_t len, unsigned flags), .from = src, .flags = flags)
+COPY(pmem_memset_persist, (void *dest, int c, size_t len), .c = c)
+COPY(pmem_memset_nodrain, (void *dest, int c, size_t len), .c = c, .flags = PMEM_F_MEM_NODRAIN)
+COPY(pmem_memset, (void *dest, int c, size_t len, unsigned flags), .c = c, .flags = flags)
