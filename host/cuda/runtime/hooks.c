@@ -236,40 +236,27 @@ static bool has_place_elsewhere(void *p, size_t n)
  */
 void nvw_cuda_before_copies(int count, ...)
 {
+	struct {
+		void *at, *kept;
+		size_t n;
+	} *const all = alloca((size_t)count * sizeof *all);
 	va_list list;
-	size_t total = 0;
 
 	NVW_INVARIANT(count > 1); /* compiler/announce.c */
 	va_start(list, count);
-	NVW_FOR(i, count) {
-		(void)va_arg(list, void *);
-		total += va_arg(list, size_t);
+	NVW_EACH(one, all, count) {
+		one->at = va_arg(list, void *);
+		one->n = va_arg(list, size_t);
+		one->kept = alloca(one->n + 1);
+		before_read(one->at, one->n, 1, HERE);
+		memcpy(one->kept, one->at, one->n);
 	}
 	va_end(list);
-	char *const kept = alloca(total + 1), *at = kept;
-
-	va_start(list, count);
-	NVW_FOR(i, count) {
-		void *const p = va_arg(list, void *);
-		const size_t n = va_arg(list, size_t);
-
-		before_read(p, n, 1, HERE);
-		memcpy(at, p, n);
-		at += n;
-	}
-	va_end(list);
-	at = kept;
-	va_start(list, count);
-	NVW_FOR(i, count) {
-		void *const p = va_arg(list, void *);
-		const size_t n = va_arg(list, size_t);
-
-		if (has_place_elsewhere(p, n)) {
-			memcpy(p, at, n);
+	NVW_EACH(one, all, count) {
+		if (has_place_elsewhere(one->at, one->n)) {
+			memcpy(one->at, one->kept, one->n);
 		}
-		at += n;
 	}
-	va_end(list);
 }
 
 /* A store of a size that the sanitizer does not know. */
