@@ -15,6 +15,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/order.h"
 #include "core/units.h"
 
 static const char layout[] = "block-device";
@@ -516,13 +517,6 @@ int block_device_sync(struct block_device *d)
 
 /* ---- Figures -------------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 void block_device_figures(struct block_device *d, enum block_kind kind, struct block_figures *ret)
 {
 	NVW_INVARIANT(kind < NVW_COUNT(d->sample));
@@ -531,7 +525,7 @@ void block_device_figures(struct block_device *d, enum block_kind kind, struct b
 
 	*ret = (struct block_figures){.count = s->count, .bytes = s->bytes, .busy_ps = s->busy_ps};
 	if (s->count) {
-		qsort(s->ps, s->count, sizeof *s->ps, compare);
+		qsort(s->ps, s->count, sizeof *s->ps, nvw_by_u64);
 		ret->p50_ps = s->ps[(s->count - 1) / 2];
 		ret->p99_ps = s->ps[(s->count - 1) * 99 / 100];
 		ret->max_ps = s->ps[s->count - 1];
