@@ -10,6 +10,7 @@
 
 #include "core/bounds.h"
 #include "core/each.h"
+#include "core/search.h"
 #include "internal.h"
 
 enum { WHATS_MIN = 256 };
@@ -62,17 +63,12 @@ static struct what describe(const struct emu_races *r, const struct nvw_site *si
 
 static uint32_t what_slot(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
 {
-	uint32_t slot = race_hash((uint64_t)(uintptr_t)site ^ (uint64_t)op << 32) & r->what_mask;
+	const struct what *const whats = r->whats;
+	const uint32_t *const table = r->what_table;
+	const uint32_t hash = race_hash((uint64_t)(uintptr_t)site ^ (uint64_t)op << 32);
 
-	while (r->what_table[slot]) {
-		const struct what *const w = &r->whats[r->what_table[slot] - 1];
-
-		if (w->site == site && w->op == op) {
-			break;
-		}
-		slot = (slot + 1) & r->what_mask;
-	}
-	return slot;
+	return (uint32_t)NVW_PROBE(slot, hash, r->what_mask + 1,
+		!table[slot] || (whats[table[slot] - 1].site == site && whats[table[slot] - 1].op == op));
 }
 
 bool race_grow_whats(struct emu_races *r)
