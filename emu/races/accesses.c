@@ -61,7 +61,7 @@ static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned la
 {
 	NVW_DEEP_INVARIANT(wavefront < r->wavefronts);
 	if (r->parties[wavefront]) {
-		return r->parties[wavefront]->ordered[lane];
+		return r->parties[wavefront]->clocks[ORDERED][lane];
 	}
 	return VCLOCK_NONE;
 }
@@ -76,7 +76,7 @@ static uint64_t unordered(const struct event *e, const struct access *x, unsigne
 	if (!unknown || !party || !r->fences || !race_is_strong(&r->whats[e->what])) {
 		return unknown;
 	}
-	return vclock_unknown(&r->clocks, party->fenced->read[1][lane], x->wavefront, unknown, x->time);
+	return vclock_unknown(&r->clocks, party->clocks[READ_WIDE][lane], x->wavefront, unknown, x->time);
 }
 
 /* The event's lanes with the same clock as the first of lanes. */
@@ -90,7 +90,7 @@ static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t
 		return lanes;
 	}
 	NVW_EACH_BIT(lane, lanes) {
-		same |= (uint64_t)(party->ordered[lane] == first) << lane;
+		same |= (uint64_t)(party->clocks[ORDERED][lane] == first) << lane;
 	}
 	return same;
 }

@@ -12,15 +12,8 @@
  */
 #include "internal.h"
 
-static struct fenced *fenced_of(const struct event *e)
-{
-	struct party *const party = race_party_of(e->m, e->wavefront);
-
-	return party ? party->fenced : NULL;
-}
-
 /* What an atomic with this scope, and then a fence with the wider or the narrower one, get from s. */
-static void read_sync(const struct event *e, const struct sync *s, struct fenced *f, unsigned lane)
+static void read_sync(const struct event *e, const struct sync *s, struct party *party, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
@@ -28,25 +21,25 @@ static void read_sync(const struct event *e, const struct sync *s, struct fenced
 
 	for (unsigned wide = 0; wide < 2; wide++) {
 		if (d && reach >= REACH_LOCAL) {
-			race_learn(r, &f->read[wide][lane], d->released);
+			race_learn(r, &party->clocks[READ + wide][lane], d->released);
 		}
 		if (reach >= REACH_AGENT && (wide || !r->scopes)) {
-			race_learn(r, &f->read[wide][lane], s->released[BY_AGENT]);
+			race_learn(r, &party->clocks[READ + wide][lane], s->released[BY_AGENT]);
 		}
 	}
 	if (r->scopes) {
-		race_learn(r, &f->read_unscoped[lane], s->released[IGNORING_SCOPES]);
+		race_learn(r, &party->clocks[READ_UNSCOPED][lane], s->released[IGNORING_SCOPES]);
 	}
 }
 
 void race_note_read(const struct event *e, const struct cell *c, unsigned lane)
 {
 	const struct emu_races *const r = e->m->races;
-	struct fenced *const f = c->syncs ? fenced_of(e) : NULL;
+	struct party *const party = c->syncs ? race_party_of(e->m, e->wavefront) : NULL;
 
-	for (uint32_t i = c->syncs; f && i; i = sync_at(r, i)->next) {
+	for (uint32_t i = c->syncs; party && i; i = sync_at(r, i)->next) {
 		if (sync_at(r, i)->mask & e->mask) {
-			read_sync(e, sync_at(r, i), f, lane);
+			read_sync(e, sync_at(r, i), party, lane);
 		}
 	}
 }
@@ -69,15 +62,14 @@ void race_fence(const struct event *e, unsigned lane)
 	if (!party || reach < REACH_LOCAL) {
 		return;
 	}
-	struct fenced *const f = party->fenced;
 
-	race_learn(r, &party->ordered[lane], f->read[reach >= REACH_AGENT][lane]);
+	race_learn(r, &party->clocks[ORDERED][lane], party->clocks[READ + (reach >= REACH_AGENT)][lane]);
 	for (unsigned wide = 0; wide <= (reach >= REACH_AGENT); wide++) {
-		keep(e, &f->kept[wide][lane], party->ordered[lane]);
+		keep(e, &party->clocks[KEPT + wide][lane], party->clocks[ORDERED][lane]);
 	}
 	if (r->scopes) {
-		race_learn(r, &party->unscoped[lane], f->read_unscoped[lane]);
-		keep(e, &f->kept_unscoped[lane], party->unscoped[lane]);
+		race_learn(r, &party->clocks[UNSCOPED][lane], party->clocks[READ_UNSCOPED][lane]);
+		keep(e, &party->clocks[KEPT_UNSCOPED][lane], party->clocks[UNSCOPED][lane]);
 	}
 	party->since[lane] = r->time + 1;
 	r->released = true;
@@ -87,19 +79,23 @@ void race_pass_on_fence(const struct event *e, struct cell *c, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
-	const struct fenced *const f = fenced_of(e);
-	struct sync *const s = f && f->kept[0][lane] != VCLOCK_NONE ? race_sync_for(e, c) : NULL;
+	const struct party *const party = race_party_of(e->m, e->wavefront);
+	struct sync *s = NULL;
 
+	if (party && party->clocks[KEPT][lane] != VCLOCK_NONE) {
+		s = race_sync_for(e, c);
+	}
 	if (!s) {
 		return;
 	}
 	if (reach >= REACH_AGENT) {
-		race_pass_on(e, lane, &s->released[BY_AGENT], f->kept[1][lane], s->place + BY_AGENT);
+		race_pass_on(
+			e, lane, &s->released[BY_AGENT], party->clocks[KEPT_WIDE][lane], s->place + BY_AGENT);
 	}
 	if (r->scopes) {
-		race_learn(r, &s->released[IGNORING_SCOPES], f->kept_unscoped[lane]);
+		race_learn(r, &s->released[IGNORING_SCOPES], party->clocks[KEPT_UNSCOPED][lane]);
 	}
 	if (r->scopes && reach >= REACH_LOCAL) {
-		race_release_to_domain(e, s, lane, f->kept[0][lane]);
+		race_release_to_domain(e, s, lane, party->clocks[KEPT][lane]);
 	}
 }

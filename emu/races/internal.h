@@ -89,19 +89,15 @@ struct cell {
 	struct touch written, read_only;
 };
 
-/* A wavefront's work-items have these: what atomics have read, for a later fence of block scope, and of a
- * wider one; what was known at the latest fence of at least block scope, and at the latest wider one. */
-struct fenced {
-	vclock read[2][EMU_LANES], read_unscoped[EMU_LANES];
-	vclock kept[2][EMU_LANES], kept_unscoped[EMU_LANES];
-};
+/* A work-item's clocks: its order; under HRF, its order if scopes were ignored. If fences are known, also what
+ * atomics have read, for a later fence of block scope, and of a wider one; what was known at the latest fence
+ * of at least block scope, and at the latest wider one. */
+enum clocks { ORDERED, UNSCOPED, READ, READ_WIDE, READ_UNSCOPED, KEPT, KEPT_WIDE, KEPT_UNSCOPED, CLOCKS };
 
 /* The clocks of a wavefront's work-items. */
 struct party {
-	vclock ordered[EMU_LANES];
-	vclock unscoped[EMU_LANES]; /* HRF: if scopes were ignored */
 	uint32_t since[EMU_LANES];  /* after the latest release */
-	struct fenced fenced[];     /* one, if fences are known */
+	vclock clocks[][EMU_LANES]; /* race_clocks() of them */
 };
 
 /* An acquire that missed a release because of their scopes. */
@@ -159,6 +155,12 @@ struct event {
 	bool has_value;
 	uint8_t mask;
 };
+
+/* The clocks that a work-item has. */
+static inline unsigned race_clocks(const struct emu_races *r)
+{
+	return r->fences ? CLOCKS : READ;
+}
 
 static inline struct access *access_at(const struct emu_races *r, uint32_t i)
 {

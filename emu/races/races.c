@@ -178,25 +178,6 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 
 /* ---- Barriers, kernels ----------------------------------------------------------------------- */
 
-enum clocks { OF_ORDER, IF_UNSCOPED, OF_READS };
-
-static vclock *clocks_of(struct party *party, enum clocks which)
-{
-	switch (which) {
-	case IF_UNSCOPED:
-		return party->unscoped;
-	case OF_READS:
-		return party->fenced->read[1];
-	default:
-		return party->ordered;
-	}
-}
-
-static bool has_clocks(const struct emu_races *r, enum clocks which)
-{
-	return which == OF_ORDER || (which == IF_UNSCOPED ? r->scopes : r->fences);
-}
-
 /* The join of the clocks of a group's work-items, and of their arrival here. */
 static vclock known_to_group(struct nvw_machine *m, uint32_t first, enum clocks which)
 {
@@ -207,7 +188,7 @@ static vclock known_to_group(struct nvw_machine *m, uint32_t first, enum clocks 
 		struct party *const party = r->parties[i];
 
 		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
-			const vclock clock = clocks_of(party, which)[lane];
+			const vclock clock = party->clocks[which][lane];
 
 			if (clock != previous) {
 				race_learn(r, &known, clock);
@@ -234,7 +215,7 @@ static void join_group(struct nvw_machine *m, uint32_t first, enum clocks which)
 		struct party *const party = race_party_of(m, first + n / EMU_LANES);
 
 		if (party) {
-			vclock *const clock = &clocks_of(party, which)[n % EMU_LANES];
+			vclock *const clock = &party->clocks[which][n % EMU_LANES];
 
 			vclock_drop(&r->clocks, *clock);
 			*clock = vclock_keep(known);
@@ -249,12 +230,14 @@ void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
 	struct emu_races *const r = m->races;
 	const uint32_t first = (uint32_t)(group->id * m->exec.group_wavefronts);
 
-	for (enum clocks which = OF_ORDER; r && which <= OF_READS && !m->error; which++) {
-		if (has_clocks(r, which)) {
-			join_group(m, first, which);
-		}
-	}
 	if (r) {
+		join_group(m, first, ORDERED);
+		if (r->scopes) {
+			join_group(m, first, UNSCOPED);
+		}
+		if (r->fences) {
+			join_group(m, first, READ_WIDE);
+		}
 		race_tell_sync(m, EMU_SYNC_GROUP, group->id * m->exec.group_size, group->size, false);
 		r->released = true;
 		finish_instruction(m);
@@ -281,13 +264,9 @@ void races_kernel_barrier(struct nvw_machine *m)
 static void drop_clocks(struct emu_races *r, struct party *party)
 {
 	NVW_FOR(lane, EMU_LANES) {
-		vclock_drop(&r->clocks, party->ordered[lane]);
-		vclock_drop(&r->clocks, party->unscoped[lane]);
-	}
-	vclock *const fenced = &party->fenced->read[0][0];
-
-	for (unsigned i = 0; r->fences && i < sizeof *party->fenced / sizeof *fenced; i++) {
-		vclock_drop(&r->clocks, fenced[i]);
+		NVW_FOR(which, race_clocks(r)) {
+			vclock_drop(&r->clocks, party->clocks[which][lane]);
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ static void blame(
 {
 	struct emu_races *const r = e->m->races;
 	const uint64_t x_bit = UINT64_C(1) << x_lane;
-	const vclock unscoped = race_party_of(e->m, e->wavefront)->unscoped[lane];
+	const vclock unscoped = race_party_of(e->m, e->wavefront)->clocks[UNSCOPED][lane];
 
 	race->scopes_to_blame = true;
 	for (uint64_t n = r->missed; n && n + MISSES > r->missed; n--) {
@@ -128,11 +128,11 @@ static bool is_ordered_without_scopes(
 	if (!party) {
 		return false;
 	}
-	if (!vclock_unknown(&r->clocks, party->unscoped[lane], x->wavefront, x_bit, x->time)) {
+	if (!vclock_unknown(&r->clocks, party->clocks[UNSCOPED][lane], x->wavefront, x_bit, x->time)) {
 		return true;
 	}
 	return r->fences && race_is_strong(&r->whats[e->what]) &&
-	       !vclock_unknown(&r->clocks, party->fenced->read_unscoped[lane], x->wavefront, x_bit, x->time);
+	       !vclock_unknown(&r->clocks, party->clocks[READ_UNSCOPED][lane], x->wavefront, x_bit, x->time);
 }
 
 void race_tell(

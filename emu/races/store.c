@@ -129,22 +129,19 @@ struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 	NVW_DEEP_INVARIANT(wavefront < m->races->wavefronts);
 
 	struct party **const party = &m->races->parties[wavefront];
-	const bool fences = m->races->fences;
+	const unsigned clocks = race_clocks(m->races);
 
 	if (!*party) {
-		*party = malloc(sizeof **party + fences * sizeof *(*party)->fenced);
+		*party = malloc(sizeof **party + clocks * sizeof *(*party)->clocks);
 		if (!*party) {
 			race_out_of_memory(m);
 			return NULL;
 		}
 		NVW_FOR(lane, EMU_LANES) {
-			(*party)->ordered[lane] = (*party)->unscoped[lane] = VCLOCK_NONE;
 			(*party)->since[lane] = FIRST_TIME;
-		}
-		vclock *const fenced = &(*party)->fenced->read[0][0];
-
-		for (unsigned i = 0; fences && i < sizeof *(*party)->fenced / sizeof *fenced; i++) {
-			fenced[i] = VCLOCK_NONE;
+			NVW_FOR(which, clocks) {
+				(*party)->clocks[which][lane] = VCLOCK_NONE;
+			}
 		}
 	}
 	return *party;

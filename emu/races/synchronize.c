@@ -49,7 +49,7 @@ static void get(const struct event *e, const struct cell *c, unsigned lane, vclo
 {
 	struct emu_races *const r = e->m->races;
 
-	if (race_learn(r, &r->parties[e->wavefront]->ordered[lane], released)) {
+	if (race_learn(r, &r->parties[e->wavefront]->clocks[ORDERED][lane], released)) {
 		race_tell_sync(e->m, EMU_SYNC_ACQUIRE, e->first_global + lane, place,
 			r->whats[e->what].is_write && emu_device_of(e->m, (emu_line_id)(c->key >> 3))->pool);
 	}
@@ -154,12 +154,13 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 	if (!s || !party) {
 		return;
 	}
-	published = vclock_mark(&r->clocks, party->ordered[lane], e->wavefront, e->lanes, r->time);
+	published = vclock_mark(&r->clocks, party->clocks[ORDERED][lane], e->wavefront, e->lanes, r->time);
 	if (w->reach >= REACH_AGENT) {
 		race_pass_on(e, lane, &s->released[BY_AGENT], published, s->place + BY_AGENT);
 	}
 	if (r->scopes) {
-		unscoped = vclock_mark(&r->clocks, party->unscoped[lane], e->wavefront, e->lanes, r->time);
+		unscoped = vclock_mark(
+			&r->clocks, party->clocks[UNSCOPED][lane], e->wavefront, e->lanes, r->time);
 		race_learn(r, &s->released[BY_ANY], published);
 		race_learn(r, &s->released[IGNORING_SCOPES], unscoped);
 		vclock_drop(&r->clocks, unscoped);
@@ -234,12 +235,12 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 static void acquire_scoped(
 	const struct event *e, const struct cell *c, const struct sync *s, struct party *party, unsigned lane)
 {
-	NVW_DEEP_INVARIANT(lane < NVW_COUNT(party->ordered));
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
 
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
 	const struct domain *const d = race_domain_in(r, s, r->domain_of[e->wavefront]);
-	const vclock *const known = &party->ordered[lane];
+	const vclock *const known = &party->clocks[ORDERED][lane];
 	vclock all;
 
 	if (reach == REACH_REMOTE) {
@@ -254,7 +255,7 @@ static void acquire_scoped(
 	if (reach >= REACH_LOCAL && d) {
 		get(e, c, lane, d->released, d->place);
 	}
-	race_learn(r, &party->unscoped[lane], s->released[IGNORING_SCOPES]);
+	race_learn(r, &party->clocks[UNSCOPED][lane], s->released[IGNORING_SCOPES]);
 	all = vclock_join(&r->clocks, *known, s->released[BY_ANY]);
 	if (all != *known) {
 		note_miss(e, s, lane);
