@@ -31,6 +31,8 @@ void rig_set(struct emu_config *config, const char *const *settings)
 	for (; settings && *settings; settings++) {
 		if (!strncmp(*settings, "protocol=", 9)) {
 			snprintf(config->protocol, sizeof config->protocol, "%s", *settings + 9);
+		} else if (!strncmp(*settings, "seed=", 5)) {
+			config->seed = strtoull(*settings + 5, NULL, 10);
 		} else {
 			rig_ok(emu_config_set(config, *settings));
 		}

@@ -25,7 +25,7 @@ struct rig {
 	uint64_t nvram_bytes;
 };
 
-/* Applies settings ("section.key=value", NULL ends), of which one may be the protocol. */
+/* Applies settings ("section.key=value", NULL ends), of which some may be the protocol and the seed. */
 void rig_set(struct emu_config *config, const char *const *settings);
 
 /* Loads a machine file of this text, over the defaults. */

@@ -17,6 +17,7 @@
 
 #include "check/check.h"
 #include "common/options.h"
+#include "common/rig.h"
 #include "papers/kernels/dense/dense.h"
 
 struct test {
@@ -31,14 +32,11 @@ struct test {
 static inline struct test begin(const struct nvw_workload *w, const char *sizes, const char *protocol)
 {
 	struct test t = {.workload = w};
-	struct emu_config config;
 	void *plan;
 
-	emu_config_default(&config);
-	assert_ok(emu_config_load(&config, "sinclair15"));
-	config.seed = 1;
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	if (prepare_with(w, sizes, 1, -1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
+	if (prepare_with(w, sizes, 1, -1, &plan) != 0 ||
+		rig_alone("sinclair15", SETTINGS("seed=1", formatted("protocol=%s", protocol)), &t.machine) !=
+			0) {
 		fail_msg("%s: %s", w->name, nvw_error_message());
 	}
 	t.plan = plan;

@@ -6,11 +6,10 @@
 #include "common/test.h"
 
 #include <stdio.h>
-#include <config/config.h>
-#include <emu.h>
 
 #include "check/check.h"
 #include "common/options.h"
+#include "common/rig.h"
 
 #include "papers/kernels/graph/plan.h"
 
@@ -46,14 +45,9 @@ static bool run(enum graph_algorithm a, const char *scenario, const char *protoc
 	struct graph_plan *const p = prepare(a, scenario);
 	struct nvw_findings findings = {0};
 	struct nvw_machine *machine;
-	struct emu_config config;
 	int error;
 
-	emu_config_default(&config);
-	assert_ok(emu_config_load(&config, "alsop16"));
-	assert_ok(emu_config_set(&config, "gpu.cus=8"));
-	snprintf(config.protocol, sizeof(config.protocol), "%s", protocol);
-	assert_ok(emu_create(&config, NULL, NULL, &machine));
+	assert_ok(rig_alone("alsop16", SETTINGS("gpu.cus=8", formatted("protocol=%s", protocol)), &machine));
 	if (graph_run(p, machine) != 0) {
 		fail_msg("%s, %s: %s", scenario, protocol, nvw_error_message());
 	}

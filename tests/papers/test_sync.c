@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <emu.h>
 #include <nvw/workload.h>
 
 #include "check/check.h"
 #include "common/options.h"
+#include "common/rig.h"
 #include "common/skip.h"
 #include "papers/kernels/sync/rows.h"
 
@@ -32,15 +32,12 @@ struct setting {
 
 static struct nvw_machine *make_machine(const struct setting *s)
 {
-	struct nvw_machine *machine = NULL;
-	struct emu_config config;
+	struct nvw_machine *machine;
 
-	emu_config_default(&config);
-	assert_ok(emu_config_load(&config, "sinclair15"));
-	assert_ok(emu_config_set(&config, formatted("gpu.cus=%u", (unsigned)s->cus)));
-	snprintf(config.protocol, sizeof(config.protocol), "%s", s->protocol);
-	config.seed = s->seed;
-	assert_ok(emu_create(&config, NULL, NULL, &machine));
+	assert_ok(rig_alone("sinclair15",
+		SETTINGS(formatted("gpu.cus=%u", (unsigned)s->cus), formatted("protocol=%s", s->protocol),
+			formatted("seed=%u", (unsigned)s->seed)),
+		&machine));
 	return machine;
 }
 

@@ -157,23 +157,17 @@ static const struct nvw_task_program branching = {
 	.words = 1,
 };
 
-static struct nvw_task_totals run_branching(
-	const char *const *settings, const char *protocol, uint64_t *ret_sum)
+static struct nvw_task_totals run_branching(unsigned width, const char *protocol, uint64_t *ret_sum)
 {
-	const struct nvw_task_options o = {.entries = 1 << 12, .group_size = 128};
-	struct nvw_task_options options = o;
+	struct nvw_task_options options = {.entries = 1 << 12, .group_size = 128};
 	struct nvw_task_totals totals;
 	struct nvw_machine *machine;
-	struct emu_config config;
 	uint64_t *sum;
 
-	emu_config_default(&config);
-	config.seed = 1;
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	for (; *settings != NULL; settings++) {
-		assert_ok(emu_config_set(&config, *settings));
-	}
-	assert_ok(emu_create(&config, NULL, NULL, &machine));
+	assert_ok(rig_alone(NULL,
+		SETTINGS("seed=1", formatted("protocol=%s", protocol),
+			formatted("gpu.wavefront_width=%u", width)),
+		&machine));
 	sum = nvw_alloc(machine, sizeof *sum);
 	options.data = sum;
 	if (nvw_trees_run(machine, &branching, &options, branch, (const uint32_t[]){DEPTH}, 1, &totals) !=
@@ -191,15 +185,13 @@ static struct nvw_task_totals run_branching(
  */
 TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 {
-	static const char *const wide[] = {NULL}, *const narrow[] = {"gpu.wavefront_width=16", NULL};
 	const char *protocol;
 
 	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
 		for (unsigned width = 16; width <= 64; width += 48) {
 			const uint64_t forks = (2 << DEPTH) - 2; /* into entries 1, 2 ... */
 			uint64_t sum, atomics = 0;
-			const struct nvw_task_totals t =
-				run_branching(width == 64 ? wide : narrow, protocol, &sum);
+			const struct nvw_task_totals t = run_branching(width, protocol, &sum);
 
 			NVW_FOR(k, DEPTH) {
 				atomics += 2 * (((1u << k) + width - 1) / width);
