@@ -64,13 +64,18 @@ const char *in_dir(const char *name)
 	return formatted("%s/%s", dir, name);
 }
 
-void write_text(const char *name, const char *text)
+void write_bytes(const char *name, const void *content, size_t bytes)
 {
 	FILE *const f = fopen(in_dir(name), "w");
 
 	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fwrite(content, 1, bytes, f), bytes);
 	assert_int_equal(fclose(f), 0);
+}
+
+void write_text(const char *name, const char *text)
+{
+	write_bytes(name, text, strlen(text));
 }
 
 void clean(void)

@@ -29,6 +29,7 @@ bool printed(const char *text);
 /* The path of a file there, as formatted() makes it. */
 const char *in_dir(const char *name);
 void write_text(const char *name, const char *text);
+void write_bytes(const char *name, const void *content, size_t bytes);
 /* Takes everything out of the folder, but for hidden files. The second is for GROUP(). */
 void clean(void);
 int clean_folder(void **state);

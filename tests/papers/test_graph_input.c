@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs from files and generators: what is promised in graph.h. */
-#include "common/shell.h"
+#include "common/compressed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <archive.h>
-#include <archive_entry.h>
 
 #include <nvw/random.h>
 
@@ -20,37 +17,16 @@
 
 static const char *path; /* of the last one */
 
-static void put_bytes(const char *name, const void *content, size_t bytes)
-{
-	path = in_dir(name);
-
-	FILE *const f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(content, 1, bytes, f), bytes);
-	assert_int_equal(fclose(f), 0);
-}
-
 static void put(const char *name, const char *text)
 {
-	put_bytes(name, text, strlen(text));
+	path = in_dir(name);
+	write_text(name, text);
 }
 
 static void put_compressed(const char *name, const char *text, int (*filter)(struct archive *))
 {
-	struct archive *const a = archive_write_new();
-	struct archive_entry *const entry = archive_entry_new();
-
-	put(name, "");
-	assert_int_equal(filter(a), ARCHIVE_OK);
-	assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
-	assert_int_equal(archive_write_open_filename(a, path), ARCHIVE_OK);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
-	assert_int_equal(archive_write_data(a, text, strlen(text)), strlen(text));
-	assert_int_equal(archive_write_close(a), ARCHIVE_OK);
-	archive_entry_free(entry);
-	archive_write_free(a);
+	path = in_dir(name);
+	write_compressed(name, text, strlen(text), filter);
 }
 
 /* ---- What a graph must be -------------------------------------------------------------------------- */
@@ -275,7 +251,8 @@ TEST(no_bytes_break_a_reader)
 			text[nvw_random_below(&random, n)] =
 				letters[nvw_random_below(&random, sizeof(letters) - 1)];
 		}
-		put_bytes(names[i % 4], text, n);
+		path = in_dir(names[i % 4]);
+		write_bytes(names[i % 4], text, n);
 		if (graph_make(path, 1, &g) == 0) {
 			assert_well_formed(&g);
 			graph_free(&g);

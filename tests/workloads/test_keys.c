@@ -8,40 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <archive.h>
-#include <archive_entry.h>
-
-#include "common/shell.h"
+#include "common/compressed.h"
 #include "common/skip.h"
 
 #include "workloads/common/keyfile.h"
 #include "workloads/common/keys.h"
 #include "workloads/common/zipf.h"
-
-static void put_file(const void *content, size_t bytes)
-{
-	FILE *const f = fopen(in_dir("keys"), "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(content, 1, bytes, f), bytes);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void put_compressed(const void *content, size_t bytes, int (*filter)(struct archive *))
-{
-	struct archive *const a = archive_write_new();
-	struct archive_entry *const entry = archive_entry_new();
-
-	assert_int_equal(filter(a), ARCHIVE_OK);
-	assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
-	assert_int_equal(archive_write_open_filename(a, in_dir("keys")), ARCHIVE_OK);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	assert_int_equal(archive_write_header(a, entry), ARCHIVE_OK);
-	assert_int_equal(archive_write_data(a, content, bytes), bytes);
-	assert_int_equal(archive_write_close(a), ARCHIVE_OK);
-	archive_entry_free(entry);
-	archive_write_free(a);
-}
 
 static void expect_keys(unsigned column, unsigned count, const uint64_t *expected)
 {
@@ -95,19 +67,19 @@ TEST(empty_and_keyless_files_are_refused)
 	expect_refusal(0, "the file is empty");
 	write_text("keys", "# nothing\n\n");
 	expect_refusal(0, "found none in 2 lines");
-	put_compressed("", 0, archive_write_add_filter_gzip);
+	write_compressed("keys", "", 0, archive_write_add_filter_gzip);
 	expect_refusal(0, "empty");
 }
 
 TEST(binary_keys_are_big_endian)
 {
-	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\2", 16);
+	write_bytes("keys", "\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\2", 16);
 	expect_keys(0, 2, (uint64_t[]){1, 0x8000000000000002u});
 }
 
 TEST(a_binary_file_cut_short_is_refused)
 {
-	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0", 13);
+	write_bytes("keys", "\0\0\0\0\0\0\0\1\x80\0\0\0\0", 13);
 	expect_refusal(0, "cut short after 5 of 8 bytes");
 }
 
@@ -126,9 +98,9 @@ TEST(the_format_can_be_forced)
 
 TEST(gzip_and_xz_are_accepted)
 {
-	put_compressed("7\n8\n", 4, archive_write_add_filter_gzip);
+	write_compressed("keys", "7\n8\n", 4, archive_write_add_filter_gzip);
 	expect_keys(0, 2, (uint64_t[]){7, 8});
-	put_compressed("\0\0\0\0\0\0\1\0", 8, archive_write_add_filter_xz);
+	write_compressed("keys", "\0\0\0\0\0\0\1\0", 8, archive_write_add_filter_xz);
 	expect_keys(0, 1, (uint64_t[]){256});
 }
 
@@ -139,7 +111,7 @@ TEST(a_truncated_gzip_file_is_refused)
 	NVW_FOR(i, sizeof(text)) {
 		text[i] = i % 9 == 8 ? '\n' : (char)('0' + nvw_mix64(i) % 10);
 	}
-	put_compressed(text, sizeof(text), archive_write_add_filter_gzip);
+	write_compressed("keys", text, sizeof(text), archive_write_add_filter_gzip);
 	assert_int_equal(truncate(in_dir("keys"), 20000), 0);
 	expect_refusal(0, in_dir("keys"));
 }
@@ -256,28 +228,18 @@ TEST(latest_prefers_the_newest)
 
 TEST(the_corda_trace_is_read_as_it_is)
 {
-	const char *const shared = getenv("SHARED_DATA");
-	uint64_t *keys, count, distinct = 0;
-	char trace[512];
+	static const char name[] = "keys/corda-trace_vaultservice.gz";
+	const char *const trace = shared_data(name);
+	uint64_t *keys, count;
 
-	snprintf(trace, sizeof(trace), "%s/keys/corda-trace_vaultservice.gz", shared ? shared : "");
-	if (shared == NULL || access(trace, R_OK) != 0) {
-		skip_test("%s is not there", trace);
+	if (trace == NULL) {
+		skip_test("%s is not there", name);
 	}
 	assert_ok(keys_make(&(struct keys_source){.source = trace}, 0, &keys, &count));
 	assert_int_equal(count, 135702);
 	assert_true(keys[0] == 0x391c8ee0c57542c7u);
-	qsort(keys, count, sizeof(*keys), by_number);
-	NVW_FOR(i, count) {
-		distinct += i == 0 || keys[i] != keys[i - 1];
-	}
-	assert_int_equal(distinct, 90468);
+	assert_int_equal(sort_into_set(keys, count), 90468);
 	free(keys);
 }
 
-static int begin(void **state)
-{
-	return shell_begin((const char *const[]){NULL});
-}
-
-GROUP(begin, shell_end);
+GROUP(folder_begin, shell_end);
