@@ -23,6 +23,15 @@ const char *test_folder(void)
 	return access(in_memory, W_OK) == 0 ? in_memory : "/tmp";
 }
 
+const char *test_pool(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
+	unlink(path);
+	return path;
+}
+
 void test_has(
 	const char *text, const char *const *parts, size_t count, bool expected, const char *file, int line)
 {

@@ -95,5 +95,7 @@ uint64_t sort_into_set(uint64_t *numbers, uint64_t count);
 /* For pools: in memory, if there is such a folder. A pool is synchronized when it is closed, and a test
  * with many of them would wait for its disk again and again. */
 const char *test_folder(void);
+/* The path of a pool of this process there; there is none yet. */
+const char *test_pool(void);
 
 #endif

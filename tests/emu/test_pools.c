@@ -6,6 +6,7 @@
 #include "common/rig.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <nvw/kernel.h>
@@ -49,7 +50,7 @@ static void make(
 {
 	*t = (struct two){0};
 	machine_config(&t->rig.config, settings);
-	snprintf(t->rig.pool_path, sizeof t->rig.pool_path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	strcpy(t->rig.pool_path, test_pool());
 	remove_pools(t->rig.pool_path);
 	rig_ok(nvw_pool_create_several(t->rig.pool_path, params, count, &t->rig.pool));
 	rig_ok(emu_create(&t->rig.config, t->rig.pool, NULL, &t->rig.machine));
@@ -327,10 +328,9 @@ static void refused(const char *first, const char *second, const char *message)
 	struct nvw_machine *m;
 	struct nvw_pool *pool;
 	struct emu_config c;
-	char path[64];
+	const char *const path = test_pool();
 
 	machine_config(&c, NULL);
-	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
 	remove_pools(path);
 	snprintf(params[0].device, sizeof params[0].device, "%s", first);
 	snprintf(params[1].device, sizeof params[1].device, "%s", second);

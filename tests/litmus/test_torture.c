@@ -187,11 +187,10 @@ TEST(a_program_runs_in_the_process_that_asks)
 	struct torture_program *const program = malloc(sizeof *program);
 	struct nvw_pool *pool = NULL;
 	struct torture_work work = {0};
-	char text[TORTURE_TEXT], path[64];
+	const char *const path = test_pool();
+	char text[TORTURE_TEXT];
 
 	assert_non_null(program);
-	snprintf(path, sizeof path, "/tmp/nvwave-test-torture-%ld.pool", (long)getpid());
-	unlink(path);
 	assert_ok(nvw_pool_create(path, &params, &pool));
 	unlink(path);
 	assert_ok(torture_generate(program, "dd", 3, NULL));

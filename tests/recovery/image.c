@@ -67,11 +67,9 @@ struct image image_new(void)
 		.streams = STREAMS,
 		.log_entries = ENTRIES,
 		.layout = "test"};
-	char path[64];
+	const char *const path = test_pool();
 	struct nvw_pool *pool;
 
-	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
-	unlink(path);
 	assert_ok(nvw_pool_create(path, &params, &pool));
 
 	struct image im = {.g = *nvw_pool_geometry(pool), .stop_at = UINT64_MAX};

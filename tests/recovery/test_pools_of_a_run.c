@@ -10,29 +10,26 @@
 
 #include <libpmem.h>
 
-static char path[64], second[80], third[80];
+static const char *path;
+static char second[80], third[80];
 
-static void remove_all(void)
+static int remove_all(void **state)
 {
 	unlink(path);
 	unlink(second);
 	unlink(third);
+	return 0;
 }
 
 static int begin(void **state)
 {
-	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	path = test_pool();
 	snprintf(second, sizeof second, "%s.1", path);
 	snprintf(third, sizeof third, "%s.2", path);
-	remove_all();
 	return 0;
 }
 
-static int end(void **state)
-{
-	remove_all();
-	return 0;
-}
+GROUP(begin, remove_all, .each = remove_all);
 
 static struct nvw_pool *create(unsigned count)
 {
@@ -56,7 +53,7 @@ static void fails(const char *what, int expected, const char *message)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-TEST(the_first_pool_opens_all_in_their_order, begin, end)
+TEST(the_first_pool_opens_all_in_their_order)
 {
 	struct nvw_pool *pool = create(3);
 
@@ -78,7 +75,7 @@ TEST(the_first_pool_opens_all_in_their_order, begin, end)
 	nvw_pool_close(pool);
 }
 
-TEST(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end)
+TEST(a_pool_that_is_alone_has_the_same_header_as_ever)
 {
 	POOL(pool) = create(1);
 	const char *const header = nvw_pool_base(pool);
@@ -90,7 +87,7 @@ TEST(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end)
 	assert_int_equal(nvw_pool_count(pool), 1);
 }
 
-TEST(a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end)
+TEST(a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused)
 {
 	char copy[96];
 
@@ -109,7 +106,7 @@ TEST(a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end)
 	fails(path, NVW_E_DAMAGED, "found pool 1 of another run, expected pool 1 of");
 }
 
-TEST(nothing_is_left_of_a_run_that_cannot_be_created, begin, end)
+TEST(nothing_is_left_of_a_run_that_cannot_be_created)
 {
 	const struct nvw_pool_params params[] = {{.layout = "test"}, {.layout = "test", .bytes = 1}};
 	struct nvw_pool *pool;
@@ -129,7 +126,7 @@ TEST(nothing_is_left_of_a_run_that_cannot_be_created, begin, end)
 	assert_int_equal(nvw_pool_create_several(path, params, NVW_POOLS_MAX + 1, &pool), NVW_E_USAGE);
 }
 
-TEST(a_writer_locks_every_pool_of_the_run, begin, end)
+TEST(a_writer_locks_every_pool_of_the_run)
 {
 	POOL(pool) = create(2);
 	struct nvw_pool *other;
@@ -151,7 +148,7 @@ static struct image image_of_a_run(unsigned count)
 	return im;
 }
 
-TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
+TEST(an_image_has_the_pools_one_behind_the_other)
 {
 	IMAGE(im) = image_of_a_run(3);
 	struct nvw_pool *pool, *last;
@@ -201,7 +198,7 @@ static uint64_t changed_word(const struct nvw_pool *pool)
 	return nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks + 128);
 }
 
-TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
+TEST(recovery_rolls_back_open_epochs_of_every_pool)
 {
 	IMAGE(im) = image_of_a_run(2);
 	struct nvw_pool *pool;
@@ -238,7 +235,7 @@ TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 	}
 }
 
-TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
+TEST(damage_in_the_second_pool_leaves_the_first_untouched)
 {
 	IMAGE(im) = image_of_a_run(2);
 	struct nvw_recovery report = {0};
@@ -274,7 +271,7 @@ int pmem_msync(const void *addr, size_t len)
 	return 0;
 }
 
-TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, begin, end)
+TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone)
 {
 	struct nvw_pool *const first = create(3);
 	const nvw_off off = nvw_pool_geometry(first)->chunks;
@@ -299,7 +296,7 @@ TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, b
 	nvw_pool_close(first);
 }
 
-TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
+TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them)
 {
 	POOL(pool) = create(1);
 	const nvw_off words = nvw_pool_geometry(pool)->chunks;

@@ -28,7 +28,7 @@ static struct tree {
 	void *plan;
 	struct nvw_pool *pool;
 	struct nvw_acks acks;
-	char path[64];
+	const char *path;
 } tree;
 
 static void make_tree(const char *op)
@@ -40,8 +40,7 @@ static void make_tree(const char *op)
 	memset(&tree, 0, sizeof tree);
 	assert_ok(prepare_with(
 		&nvw_workload_btree, formatted("count=60 preload=60 batch=20 op=%s", op), 1, -1, &tree.plan));
-	snprintf(tree.path, sizeof tree.path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
-	unlink(tree.path);
+	tree.path = test_pool();
 	assert_ok(nvw_workload_btree.pool(tree.plan, &params));
 	assert_ok(nvw_pool_create(tree.path, &params, &tree.pool));
 	emu_config_default(&config);

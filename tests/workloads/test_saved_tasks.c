@@ -19,7 +19,7 @@
 
 extern const struct nvw_workload nvw_workload_saved_tasks;
 
-static char path[64];
+static const char *path;
 
 static struct nvw_machine *machine_of(struct nvw_pool *pool, const char *const *settings)
 {
@@ -242,7 +242,7 @@ TEST(queens_are_counted_once_after_any_cut)
 
 static int begin(void **state)
 {
-	snprintf(path, sizeof path, "%s/nvwave-test-%ld.pool", test_folder(), (long)getpid());
+	path = test_pool();
 	return 0;
 }
 
