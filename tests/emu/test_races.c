@@ -19,13 +19,15 @@ struct program {
 };
 
 /*
- * What is found when two groups of 64, on two CUs, run the kernel under the protocol, with a further setting
+ * What is found when two groups of 64, on two CUs, run the kernel under the protocol, with further settings
  * of the machine.
  */
-static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
-	nvw_kernel kernel, struct program p)
+static struct emu_race_report found_with(const char *protocol, const char *const *also,
+	enum emu_race_model model, nvw_kernel kernel, struct program p)
 {
-	RIG_UNDER(rig, protocol, also, also ? "store_buffer.entries=1" : NULL);
+	RIG(rig);
+
+	rig_begin_under_with(&rig, protocol, 0, also);
 	rig_ok(emu_check_races(rig.machine, model));
 	p.data = nvw_alloc(rig.machine, 4 * 64);
 	p.flag = nvw_alloc(rig.machine, 64);
@@ -159,7 +161,9 @@ TEST(races_are_the_same_under_every_consistency_model)
 
 			p.put = missing == 1 ? NVW_RELAXED : p.put;
 			p.get = missing == 2 ? NVW_RELAXED : p.get;
-			report = found_with(protocols[i / 4], models[i % 4], EMU_RACES_CLAIMED, pass_four, p);
+			report = found_with(protocols[i / 4],
+				SETTINGS(models[i % 4], "store_buffer.entries=1"), EMU_RACES_CLAIMED,
+				pass_four, p);
 			if (missing) {
 				assert_data_race(&report, "store", at_stores, "load", at_issue + 1);
 				assert_int_equal(report.races, 4);
@@ -247,34 +251,21 @@ TEST(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone)
 	}
 }
 
-/* From group to group with work-group scope. */
-KERNEL(pass_on_one_cu, const struct program, p)
-{
-	if (first_of(0)) {
-		nvw_store(p->data, 1);
-		nvw_atomic_store(p->flag, 1, NVW_RELEASE, WG);
-	} else if (first_of(1)) {
-		wait_for(p->flag, 1, NVW_ACQUIRE, WG);
-		(void)nvw_load(p->data);
-	}
-}
-
-/* sinclair15 3: local scope is that of the L1. */
+/* sinclair15 3: local scope is that of the L1. From group to group on one CU, with work-group scope. */
 TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 {
 	static const struct {
 		const char *protocol;
 		unsigned races;
-	} table[] = {{"protocol=gh", 0}, {"protocol=dh", 0}, {"protocol=vi", 2}};
+	} table[] = {{"gh", 0}, {"dh", 0}, {"vi", 2}};
+	struct program p = right;
 
-	NVW_EACH(one, table, 3) {
-		RIG_BEGUN(rig, 0, one->protocol, "gpu.cus=1");
-		struct program p = {.data = nvw_alloc(rig.machine, 64)};
-
-		p.flag = nvw_alloc(rig.machine, 64);
-		rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
-		rig_launch(&rig, pass_on_one_cu, &p, 128, 64);
-		assert_int_equal(emu_races(rig.machine)->count, one->races);
+	p.put_scope = p.get_scope = WG;
+	for_each(one, table) {
+		assert_int_equal(
+			found_with(one->protocol, SETTINGS("gpu.cus=1"), EMU_RACES_CLAIMED, pass_message, p)
+				.count,
+			one->races);
 	}
 }
 
