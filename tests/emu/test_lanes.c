@@ -494,55 +494,61 @@ TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 	}
 }
 
-/* Words of so many bytes; of each line of them, lanes from a first one on store. */
-struct some_stores {
-	struct words w;
-	unsigned bytes, first;
-};
-
-static bool stores(const struct some_stores *s, uint64_t lane)
-{
-	return lane % (EMU_LINE / s->bytes) - s->first < 3;
-}
-
-/* Some lanes of a line store, which waits in the store buffer; then all lanes load theirs. */
-KERNEL(load_around_some_stores, const struct some_stores, s)
+/* The first lanes of a line store words, which wait in the store buffer; then all lanes load theirs. */
+KERNEL(load_behind_some_stores, const struct words, w)
 {
 	const uint64_t id = nvw_local_id();
-	char *const a = (char *)s->w.a + s->bytes * id;
 
-	if (stores(s, id)) {
-		store_bytes(a, s->bytes, 1000 + id);
+	if (id % 8 < 3) {
+		nvw_store(&w->a[id], 1000 + id);
 	}
-	store_bytes((char *)s->w.b + s->bytes * id, s->bytes, load_bytes(a, s->bytes));
+	nvw_store(&w->b[id], nvw_load(&w->a[id]));
 }
 
-static void load_behind_stores(unsigned bytes, unsigned first)
+/* Likewise lanes in the middle of a line, and words of 4 bytes. */
+KERNEL(load_around_some_stores, const struct words, w)
 {
-	RIG_UNDER(rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
-	const struct some_stores s = {words_of(&rig, 512, 512), bytes, first};
+	const uint64_t id = nvw_local_id();
+	uint32_t *const a = (uint32_t *)w->a, *const b = (uint32_t *)w->b;
 
-	for (uint64_t lane = 0; lane < 64; lane++) {
-		rig_ok(nvw_write(rig.machine, (char *)s.w.a + bytes * lane, &lane, bytes));
+	if (id % 16 / 3 == 1) {
+		nvw_store(&a[id], (uint32_t)(1000 + id));
 	}
-	rig_launch(&rig, load_around_some_stores, &s, 64, 64);
-	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
-	NVW_FOR(lane, 64) {
-		uint64_t value = 0;
-
-		rig_ok(nvw_read(rig.machine, &value, (char *)s.w.b + bytes * lane, bytes));
-		assert_int_equal(value, stores(&s, lane) ? 1000 + lane : lane);
-	}
+	nvw_store(&b[id], nvw_load(&a[id]));
 }
 
 TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 {
-	load_behind_stores(4, 3);
+	uint32_t values[64];
+
+	RIG_UNDER(rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	const struct words w = words_of(&rig, sizeof values, sizeof values);
+
+	NVW_FOR(i, 64) {
+		values[i] = i;
+	}
+	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
+	rig_launch(&rig, load_around_some_stores, &w, 64, 64);
+	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
+	rig_ok(nvw_read(rig.machine, values, w.b, sizeof values));
+	NVW_FOR(i, 64) {
+		assert_int_equal(values[i], i % 16 / 3 == 1 ? 1000 + i : i);
+	}
 }
 
 TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 {
-	load_behind_stores(8, 0);
+	RIG_UNDER(rig, "rfo", "store_buffer.entries=64", "l2.latency=500cycles");
+	const struct words w = words_of(&rig, 512, 512);
+
+	NVW_FOR(i, 64) {
+		rig_write(&rig, &w.a[i], i);
+	}
+	rig_launch(&rig, load_behind_some_stores, &w, 64, 64);
+	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
+	NVW_FOR(i, 64) {
+		assert_visible(&rig, &w.b[i], i % 8 < 3 ? 1000 + i : i);
+	}
 }
 
 /* ---- What a work-item has while it waits ------------------------------------------------------ */
