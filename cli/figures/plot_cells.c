@@ -88,9 +88,7 @@ static int add_row(struct plot *p, const struct selection *s, unsigned row)
 		c->failed++;
 		return 0;
 	}
-	if (!NVW_ROOM(c->value, c->room, c->count + 1)) {
-		return plot_no_memory();
-	}
+	NVW_GROWN(c->value, c->room, c->count + 1, "no memory for the table");
 	NVW_TRY(read_y(s, row, &value));
 	if (!c->count) {
 		c->first_row = row;
@@ -123,9 +121,7 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 		words_if(p->left_out, ": none of the chosen points is ok"));
 	NVW_TRY(check_size(p));
 	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
-	if (!p->cell) {
-		return plot_no_memory();
-	}
+	NVW_ALLOCATED(p->cell, "no memory for the table");
 	NVW_FOR(row, s->table->rows) {
 		if (plot_has_place(s, row)) {
 			NVW_TRY(add_row(p, s, row));
@@ -209,9 +205,7 @@ int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 
 	char *const text = strdup(words_or(where, ""));
 
-	if (!text) {
-		return plot_no_memory();
-	}
+	NVW_ALLOCATED(text, "no memory for the table");
 	const int r = select_cells(p, t, text);
 
 	free(text);

@@ -102,9 +102,7 @@ static bool have_one_unit(struct plot_names *n)
 static int number_names(struct plot_names *n)
 {
 	n->number = malloc(n->count * sizeof *n->number);
-	if (!n->number) {
-		return plot_no_memory();
-	}
+	NVW_ALLOCATED(n->number, "no memory for the table");
 	NVW_FOR(i, n->count) {
 		(void)plot_number(n->name[i], &n->number[i], &n->unit);
 	}
@@ -131,9 +129,7 @@ int plot_collect(const struct selection *s, int column, bool all, struct plot_na
 		if ((!all && !plot_has_place(s, row)) || plot_place_of(n, name) < n->count) {
 			continue;
 		}
-		if (!NVW_ROOM(n->name, room, n->count + 1)) {
-			return plot_no_memory();
-		}
+		NVW_GROWN(n->name, room, n->count + 1, "no memory for the table");
 		n->name[n->count++] = name;
 	}
 	return read_numbers(n);
@@ -153,7 +149,7 @@ int plot_choose_looks(const struct selection *s, struct plot_names *of)
 
 	of->look = calloc(of->count + 1, sizeof *of->look);
 	if (r == 0 && !of->look) {
-		r = plot_no_memory();
+		r = nvw_fail(NVW_E_MEMORY, "no memory for the table");
 	}
 	for (unsigned i = 0; r == 0 && i < of->count; i++) {
 		of->look[i] = all.count > PLOT_SERIES_MAX ? i : plot_place_of(&all, of->name[i]);

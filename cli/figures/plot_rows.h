@@ -20,8 +20,6 @@ struct selection {
 	unsigned axes;   /* before the status */
 };
 
-int plot_no_memory(void); /* an error with its message */
-
 /* Takes the conditions of --where, whose text it cuts up and keeps. */
 NVW_CHECKED int plot_read_where(struct selection *s, char *text);
 bool plot_is_selected(const struct selection *s, unsigned row);

@@ -15,11 +15,6 @@
 
 enum { TABLE_BYTES_MAX = 1 << 30 };
 
-int plot_no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the table");
-}
-
 /* Copies a quoted field over its begin; false if no quote ends it. */
 static bool unquote(char **from, char **to)
 {
@@ -78,9 +73,7 @@ static int read_fields(const char *path, struct plot_table *t)
 	char *at = behind_mark(t->text), end = '\n';
 
 	while (*at || end == ',') {
-		if (!NVW_ROOM(t->field, room, count + 1)) {
-			return plot_no_memory();
-		}
+		NVW_GROWN(t->field, room, count + 1, "no memory for the table");
 		NVW_FAIL_IF(!cut_field(&at, &t->field[count], &end), NVW_E_INPUT,
 			"%s: line %u is not CSV: text behind a quote, or none to end it", path, line);
 		count++;
@@ -156,9 +149,7 @@ int plot_column(const struct plot_table *t, const char *what, const char *name, 
 		return 0;
 	}
 	names = calloc(t->columns + 1, sizeof *names);
-	if (!names) {
-		return plot_no_memory();
-	}
+	NVW_ALLOCATED(names, "no memory for the table");
 	memcpy(names, t->field, t->columns * sizeof *names);
 	near = nvw_nearest(name, names);
 	free(names);

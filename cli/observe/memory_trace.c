@@ -27,7 +27,7 @@ struct request {
 
 struct cli_memory_trace {
 	struct nvw_new_file file;
-	bool is_open, no_memory;
+	bool no_memory;
 	enum cli_memory_format format;
 	const char *device;
 	const struct nvw_machine *machine;
@@ -40,26 +40,19 @@ int cli_memory_trace_create(const char *path, enum cli_memory_format format, con
 	uint64_t cycle_ps, struct cli_memory_trace **ret)
 {
 	struct cli_memory_trace *const t = calloc(1, sizeof *t);
-	int r;
 
 	NVW_INVARIANT(cycle_ps > 0);
 	NVW_ALLOCATED(t, "no memory for a memory trace");
+	*ret = t;
 	t->format = format;
 	t->device = device;
 	t->cycle_ps = cycle_ps;
-	r = nvw_new_file_begin(path, false, &t->file);
-	t->is_open = r == 0;
-	if (r < 0) {
-		cli_memory_trace_free(t);
-		return r;
-	}
-	*ret = t;
-	return 0;
+	return nvw_new_file_begin(path, false, &t->file);
 }
 
 void cli_memory_trace_free(struct cli_memory_trace *t)
 {
-	if (t && t->is_open) {
+	if (t && t->file.file) {
 		(void)!nvw_new_file_end(&t->file, NVW_E_STOPPED);
 	}
 	if (t) {
@@ -166,7 +159,7 @@ int cli_memory_trace_end(struct cli_memory_trace *t)
 {
 	int r = 0;
 
-	NVW_INVARIANT(t->is_open);
+	NVW_INVARIANT(t->file.file);
 	if (t->no_memory) {
 		r = nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
 	}
@@ -177,6 +170,5 @@ int cli_memory_trace_end(struct cli_memory_trace *t)
 	for (uint64_t i = 0; i < t->count && r == 0; i++) {
 		r = write_request(t, &t->requests[i]);
 	}
-	t->is_open = false;
 	return nvw_new_file_end(&t->file, r);
 }

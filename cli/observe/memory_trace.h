@@ -17,7 +17,7 @@ struct cli_memory_trace;
 enum cli_memory_format { CLI_MEMORY_DRAMSIM3, CLI_MEMORY_RAMULATOR };
 
 /* Creates the file. device: its name in the machine's description, which the caller keeps. cycle_ps, not 0:
- * of DRAMsim3's cycles. */
+ * of DRAMsim3's cycles. Release by cli_memory_trace_free(), also after an error. */
 NVW_CHECKED int cli_memory_trace_create(const char *path, enum cli_memory_format format, const char *device,
 	uint64_t cycle_ps, struct cli_memory_trace **ret_trace);
 /* NULL is allowed. A file that was not finished is removed. */

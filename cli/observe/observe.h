@@ -14,7 +14,7 @@
 struct cli_observers;
 
 /* As the options say; creates their files. operations: names of the structure's, NULL: none. Release by
- * cli_observers_free(). */
+ * cli_observers_free(), also after an error. */
 NVW_CHECKED int cli_observers_create(const struct cli_options *options, const char *const *operations,
 	struct cli_observers **ret_observers);
 void cli_observers_free(struct cli_observers *observers); /* NULL is allowed */

@@ -42,7 +42,6 @@ struct account {
 
 struct cli_series {
 	struct nvw_new_file file;
-	bool is_open;
 	enum cli_per per;
 	uint64_t interval_ps, next_ps, origin_ps, from_ps;
 	struct nvw_machine *machine;
@@ -60,22 +59,15 @@ int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, 
 	struct cli_series *const s = calloc(1, sizeof *s);
 
 	NVW_ALLOCATED(s, "no memory for a table of statistics");
+	*ret = s;
 	s->per = per;
 	s->interval_ps = interval_ps;
-	const int r = nvw_new_file_begin(path, false, &s->file);
-
-	s->is_open = !r;
-	if (r) {
-		cli_series_free(s);
-	} else {
-		*ret = s;
-	}
-	return r;
+	return nvw_new_file_begin(path, false, &s->file);
 }
 
 void cli_series_free(struct cli_series *s)
 {
-	if (s && s->is_open) {
+	if (s && s->file.file) {
 		(void)!nvw_new_file_end(&s->file, NVW_E_STOPPED);
 	}
 	if (s) {
@@ -410,7 +402,6 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 		   now_ps - s->origin_ps > s->from_ps) { /* an interval has begun */
 		write_difference(s, now_ps - s->origin_ps);
 	}
-	s->is_open = false;
 	const int r = ferror(s->file.file) ? nvw_fail_errno("%s", s->file.path) : 0;
 
 	return nvw_new_file_end(&s->file, r);

@@ -13,7 +13,8 @@ struct cli_series;
 
 enum cli_per { CLI_PER_INTERVAL, CLI_PER_KERNEL, CLI_PER_CU, CLI_PER_GROUP };
 
-/* Creates the file. interval_ps, not 0, is only for CLI_PER_INTERVAL. Release by cli_series_free(). */
+/* Creates the file. interval_ps, not 0, is only for CLI_PER_INTERVAL. Release by cli_series_free(), also
+ * after an error. */
 NVW_CHECKED int cli_series_create(
 	const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret_series);
 /* NULL is allowed. A file that was not finished is removed. */

@@ -44,7 +44,6 @@ struct name {
 
 struct cli_timeline {
 	struct nvw_new_file file;
-	bool is_open; /* the file */
 	struct cli_window window;
 	const struct cli_timeline_format *format;
 	void *writer; /* of the format, while it writes */
@@ -121,21 +120,14 @@ static int choose_format(const char *path, const struct cli_timeline_format **re
 int cli_timeline_create(const char *path, const struct cli_window *window, struct cli_timeline **ret)
 {
 	struct cli_timeline *const t = calloc(1, sizeof *t);
-	int r;
 
 	NVW_INVARIANT(window->from_ps < window->to_ps);
 	NVW_ALLOCATED(t, "no memory for a timeline");
+	*ret = t;
 	t->window = *window;
 	t->complete_ps = UINT64_MAX;
-	r = choose_format(path, &t->format);
-	r = NVW_OR(r, nvw_new_file_begin(path, false, &t->file));
-	t->is_open = r == 0;
-	if (r < 0) {
-		cli_timeline_free(t);
-		return r;
-	}
-	*ret = t;
-	return 0;
+	NVW_TRY(choose_format(path, &t->format));
+	return nvw_new_file_begin(path, false, &t->file);
 }
 
 void cli_timeline_start(struct cli_timeline *t, const struct nvw_machine *machine)
@@ -637,10 +629,9 @@ int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 	struct cli_timeline_file *const writer = calloc(1, t->format->writer_bytes);
 	const int r = write_with(t, order, writer);
 
-	NVW_INVARIANT(t->is_open);
+	NVW_INVARIANT(t->file.file);
 	free(writer);
 	free(order);
-	t->is_open = false;
 	*ret_complete_ps = t->complete_ps;
 	return nvw_new_file_end(&t->file, r);
 }
@@ -650,7 +641,7 @@ void cli_timeline_free(struct cli_timeline *t)
 	if (!t) {
 		return;
 	}
-	if (t->is_open) {
+	if (t->file.file) {
 		(void)!nvw_new_file_end(&t->file, NVW_E_STOPPED);
 	}
 	for (struct name *name = t->names, *next; name; name = next) {

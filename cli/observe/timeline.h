@@ -23,7 +23,7 @@ struct cli_window {
 NVW_CHECKED int cli_window_parse(const char *text, struct cli_window *ret_window);
 
 /* Creates the file: Chrome's JSON if its name ends with .json, else Perfetto's format. Release by
- * cli_timeline_free(). */
+ * cli_timeline_free(), also after an error. */
 NVW_CHECKED int cli_timeline_create(
 	const char *path, const struct cli_window *window, struct cli_timeline **ret_timeline);
 

@@ -3,9 +3,9 @@
 #include "fio_run.h"
 
 #include <config/machines.h>
+#include <nvw/input.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/each.h"
@@ -116,21 +116,6 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 
 /* ---- fio's output -------------------------------------------------------------------------------- */
 
-static char *read_text(const char *path)
-{
-	FILE *const from = fopen(path, "r");
-	struct stat s;
-	char *text = NULL;
-
-	if (from && fstat(fileno(from), &s) == 0 && (text = malloc((size_t)s.st_size + 1))) {
-		text[fread(text, 1, (size_t)s.st_size, from)] = '\0';
-	}
-	if (from) {
-		fclose(from);
-	}
-	return text;
-}
-
 static int keep(const char *path, const char *json)
 {
 	FILE *const to = fopen(path, "w");
@@ -174,7 +159,10 @@ static int parse_output(struct fio_run *run, const char *text)
 
 static int read_output(const struct fio_place *p, struct fio_run *run)
 {
-	char *const text = read_text(p->output);
+	char *text = NULL;
+	uint64_t bytes;
+
+	(void)!nvw_input_read(p->output, UINT32_MAX, &text, &bytes);
 	const int error = parse_output(run, text);
 
 	free(text);
@@ -218,7 +206,10 @@ int fio_check(const struct fio_place *p, int status)
 	if (WEXITSTATUS(status) == 0) {
 		return 0;
 	}
-	char *const text = read_text(p->output);
+	char *text = NULL;
+	uint64_t bytes;
+
+	(void)!nvw_input_read(p->output, UINT32_MAX, &text, &bytes);
 	const char *const said = words_or(strstr(words_or(text, ""), "fio: "), "");
 
 	nvw_fail(NVW_E_INPUT, "fio exited with status %d%s%.*s", WEXITSTATUS(status), words_if(*said, ": "),
