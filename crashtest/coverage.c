@@ -44,12 +44,7 @@ static bool in_one_folder(const char *a, const char *b)
 /* Has the run executed an access in this file's folder? */
 static bool is_of_the_run(const char *file, const uint8_t *executed, unsigned sites)
 {
-	NVW_FOR(i, sites) {
-		if (executed[i] && in_one_folder(nvw__site(i)->file, file)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, sites, executed[i] && in_one_folder(nvw__site(i)->file, file));
 }
 
 /* Functions of a program may be within others: lambdas. */

@@ -83,12 +83,7 @@ static bool earlier(const struct ct_finding *a, const struct ct_finding *b)
 /* The number of the group of a shape; the count of groups if there is none. */
 static unsigned find_group(const struct ct_groups *groups, const char *shape)
 {
-	unsigned i = 0;
-
-	while (i < groups->count && strcmp(groups->group[i].shape, shape) != 0) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, groups->count, !strcmp(groups->group[i].shape, shape));
 }
 
 static struct ct_group *group_of(struct ct_groups *groups, const struct ct_finding *finding)
@@ -223,22 +218,12 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 
 static bool is_in_group(const struct ct_cause *c, const struct ct_line *line)
 {
-	NVW_EACH(group, c->group, c->group_count) {
-		if (!memcmp(group, line, sizeof *line)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(group, c->group, c->group_count, !memcmp(group, line, sizeof *line));
 }
 
 bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b)
 {
-	NVW_EACH(group, a->group, a->group_count) {
-		if (is_in_group(b, group)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(group, a->group, a->group_count, is_in_group(b, group));
 }
 
 /* True for a cause in a host program, where every store has its own flush. */
@@ -302,12 +287,7 @@ static unsigned line_in(const char *place)
 
 static unsigned width_of(const struct ct_cause *c)
 {
-	unsigned i = 0;
-
-	while (i < CT_SCOPES && strcmp(c->needed, ct_scopes[i]) != 0) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, CT_SCOPES, !strcmp(c->needed, ct_scopes[i]));
 }
 
 /* The wider scope; else the later of the lost stores of one file. */
@@ -322,12 +302,7 @@ static bool says_more(const struct ct_cause *a, const struct ct_cause *b)
 static bool is_among(const struct ct_edit *edit, const struct ct_proposals *all)
 {
 	NVW_INVARIANT(all->count <= CT_PROPOSALS_MAX);
-	NVW_EACH(other, all->edit, all->count) {
-		if (!memcmp(other, edit, sizeof *edit)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(other, all->edit, all->count, !memcmp(other, edit, sizeof *edit));
 }
 
 static void join_proposals(struct ct_proposals *to, const struct ct_proposals *from)
@@ -416,12 +391,7 @@ bool ct_finding_has_text(const struct ct_finding *f, const char *text)
 	if (ct_have_one_shape(f->text, text)) {
 		return true;
 	}
-	NVW_EACH(also, f->also, f->also_count) {
-		if (ct_have_one_shape(also->text, text)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(also, f->also, f->also_count, ct_have_one_shape(also->text, text));
 }
 
 void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)

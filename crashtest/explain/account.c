@@ -104,22 +104,13 @@ static bool has_shape(const struct ct_finding *f, uint64_t shape)
 	if (ct_shape_hash(f->text) == shape) {
 		return true;
 	}
-	NVW_EACH(also, f->also, f->also_count) {
-		if (ct_shape_hash(also->text) == shape) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(also, f->also, f->also_count, ct_shape_hash(also->text) == shape);
 }
 
 static bool is_listed(const struct ct_result *r, uint64_t shape)
 {
-	NVW_EACH(f, r->finding, r->finding_count) {
-		if (f->cure.count == 0 && !f->cure.masked && !f->cure.gone && has_shape(f, shape)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(f, r->finding, r->finding_count,
+		f->cure.count == 0 && !f->cure.masked && !f->cure.gone && has_shape(f, shape));
 }
 
 void ct_account_end(struct ct_account *a, struct ct_result *r, const struct ct_result *with_all)

@@ -107,23 +107,13 @@ static bool are_for_one_store(const struct ct_edit *x, const struct ct_edit *y)
 
 static bool repeats_store(const struct ct_edit *edit, const unsigned *set, unsigned i)
 {
-	NVW_EACH(before, set, i) {
-		if (are_for_one_store(&edit[set[i]], &edit[*before])) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(before, set, i, are_for_one_store(&edit[set[i]], &edit[*before]));
 }
 
 static bool is_hopeless(
 	const struct ct_proof *p, const struct ct_finding *f, const unsigned *set, unsigned size)
 {
-	bool is = false;
-
-	NVW_FOR(i, size) {
-		is |= (p->refuted >> set[i] & 1) || repeats_store(f->proposals.edit, set, i);
-	}
-	return is;
+	return NVW_ANY_BELOW(i, size, (p->refuted >> set[i] & 1) || repeats_store(f->proposals.edit, set, i));
 }
 
 /* How many states fail with a set that counts. */
@@ -280,12 +270,7 @@ static void drop_hopeless(const struct ct_proof *p, struct ct_finding *f)
 static bool is_among(const struct ct_edit *edit, const struct ct_edit *others, unsigned count)
 {
 	NVW_INVARIANT(count <= CT_PROPOSALS_MAX);
-	NVW_EACH(other, others, count) {
-		if (is_same_edit(other, edit)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(other, others, count, is_same_edit(other, edit));
 }
 
 static void drop_repeated(struct ct_proposals *p)

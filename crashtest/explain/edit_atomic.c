@@ -36,12 +36,7 @@ static bool is_at_any(const struct edit_log *log, const struct ct_edit *e, uint3
 
 static bool is_in(const struct episode *p, uint64_t place)
 {
-	NVW_EACH(one, p->place, p->count) {
-		if (*one == place) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, p->place, p->count, *one == place);
 }
 
 /* True if somebody else stores to the word of the store at a place before the one to which it moves. */

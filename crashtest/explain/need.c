@@ -182,12 +182,7 @@ static uint64_t index_of(const struct need_search *s, const struct ct_event *e)
 
 static uint64_t first_lost(const struct need_search *s)
 {
-	uint64_t i = 0;
-
-	while (i < s->p->here && !ct_prefix_loses(&s->need->losses, need_event(s, i))) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, s->p->here, ct_prefix_loses(&s->need->losses, need_event(s, i)));
 }
 
 /* Event early fails without the stores that were lost before it. */

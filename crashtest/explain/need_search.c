@@ -34,12 +34,7 @@ bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const str
 
 bool need_has_text(const struct nvw_findings *f, const char *text)
 {
-	NVW_EACH(finding, f->finding, f->kept) {
-		if (!strcmp(finding->text, text)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(finding, f->finding, f->kept, !strcmp(finding->text, text));
 }
 
 bool need_fails_with_text(

@@ -64,11 +64,8 @@ static void add_in_flight(const struct ct_scene *scene, struct ct_side *lost)
 {
 	NVW_FOR(i, scene->medium->cell_count) {
 		const struct ct_cell *c = &scene->medium->cell[i];
-		unsigned v = 0;
+		const unsigned v = NVW_INDEX(k, c->count, !ct_cell_has(c, scene->levels[i], k));
 
-		while (v < c->count && ct_cell_has(c, scene->levels[i], v)) {
-			v++;
-		}
 		if (v < c->count &&
 			(scene->finding->minimised || scene->finding->signal || scene->finding->hung)) {
 			add_cell(scene, c, v, ct_cell_with(c, scene->levels[i], v), lost);

@@ -41,12 +41,7 @@ static bool is_behind(const struct ct_finding *f, const struct ct_by *by, bool b
 
 static bool is_place(const struct ct_finding *f, nvw_off off)
 {
-	NVW_EACH(place, f->place, f->place_count) {
-		if (place->off == off) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(place, f->place, f->place_count, place->off == off);
 }
 
 static enum ct_role role_of(const struct timeline *t)

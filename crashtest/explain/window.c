@@ -43,12 +43,7 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 static bool is_in_group(const struct ct_need *n, uint32_t site)
 {
 	NVW_INVARIANT(n->group_count <= CT_GROUP_MAX);
-	NVW_EACH(group, n->group, n->group_count) {
-		if (group->site == site) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(group, n->group, n->group_count, group->site == site);
 }
 
 static void add_to_group(struct ct_need *n, const struct ct_store *store, bool is_last)
@@ -371,11 +366,8 @@ bool window_explains(struct need_search *s, uint64_t end, uint32_t lost, uint32_
 static void lose_from(struct ct_losses *l, const struct ct_store *store)
 {
 	const nvw_off off = store->off & ~(nvw_off)(l->unit_bytes - 1);
-	unsigned i = 0;
+	const unsigned i = NVW_INDEX(k, l->count, l->loss[k].off >= off);
 
-	while (i < l->count && l->loss[i].off < off) {
-		i++;
-	}
 	if (i < l->count && l->loss[i].off == off) {
 		l->loss[i].from = MIN(l->loss[i].from, store->number);
 		return;

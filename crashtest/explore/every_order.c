@@ -523,12 +523,8 @@ static void want(struct ct_orders *o, uint32_t first, uint32_t second)
 
 static bool is_before_conflict(const struct ct_orders *o, uint32_t first)
 {
-	NVW_EACH(step, o->before.step, o->before.count) {
-		if (*step != first && is_before(o, first, &o->clocks[*step])) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(step, o->before.step, o->before.count,
+		*step != first && is_before(o, first, &o->clocks[*step]));
 }
 
 /* Whether nothing must come between them. */

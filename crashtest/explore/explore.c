@@ -395,12 +395,7 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 
 static bool all_done(const struct exploration *x)
 {
-	NVW_EACH(worker, x->worker, x->jobs) {
-		if (worker->pid != 0) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(worker, x->worker, x->jobs, worker->pid != 0);
 }
 
 static uint64_t tested(const struct exploration *x)
@@ -440,12 +435,7 @@ static void tell_progress(const struct exploration *x)
 
 static bool all_held(const struct exploration *x)
 {
-	NVW_EACH(worker, x->worker, x->jobs) {
-		if (worker->pid != 0 && !worker->shared->held) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(worker, x->worker, x->jobs, worker->pid != 0 && !worker->shared->held);
 }
 
 /* Saves the exploration periodically, when all workers are between two states. If a worker is busy for long,

@@ -73,10 +73,6 @@ bool ct_failed_has(const struct ct_failed_set *s, uint64_t state)
 bool ct_failed_has_text(const struct ct_failed_set *s, const char *text)
 {
 	const uint64_t shape = ct_shape_hash(text);
-	uint64_t i = 0;
 
-	while (i < s->count && s->at[i].shape != shape) {
-		i++;
-	}
-	return i < s->count;
+	return NVW_ANY(failed, s->at, s->count, failed->shape == shape);
 }

@@ -52,12 +52,8 @@ bool ct_leaves_nothing_out(const struct ct_result *r)
 /* Nothing is known of what these leave. */
 static bool has_untested_inputs(const struct ct_corpus *c)
 {
-	NVW_EACH(input, c->input, c->count) {
-		if (input->fate == CT_INPUT_REFUSED || input->fate == CT_INPUT_TIMED_OUT) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(input, c->input, c->count,
+		input->fate == CT_INPUT_REFUSED || input->fate == CT_INPUT_TIMED_OUT);
 }
 
 bool ct_covers_all(const struct ct_result *r)

@@ -89,12 +89,7 @@ static bool is_new(struct ct_shared *s, uint64_t state)
 
 static bool is_said(const struct range *r, uint64_t shape)
 {
-	unsigned i = 0;
-
-	while (i < r->shapes && r->shape[i] != shape) {
-		i++;
-	}
-	return i < r->shapes;
+	return NVW_ANY(said, r->shape, r->shapes, *said == shape);
 }
 
 static void note_shape(struct range *r, uint64_t shape)

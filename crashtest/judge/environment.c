@@ -76,12 +76,7 @@ static bool is_ours(const char *entry)
 	static const char *const ours[] = {
 		CT_ACKNOWLEDGED_VARIABLE, CT_IN_FLIGHT_VARIABLE, CT_OPERATIONS_VARIABLE};
 
-	NVW_EACH_IN(our, ours) {
-		if (ct_is_variable(entry, *our)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(our, ours, NVW_COUNT(ours), ct_is_variable(entry, *our));
 }
 
 static bool is_set_anew(const char *entry, char *const assigned[])

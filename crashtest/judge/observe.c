@@ -184,22 +184,12 @@ static void note_store(uint64_t off, uint64_t bytes)
 
 static const struct map *map_of(uint64_t at)
 {
-	NVW_EACH(m, seen.map, seen.maps) {
-		if (at >= m->at && at - m->at < m->bytes) {
-			return m;
-		}
-	}
-	return NULL;
+	return NVW_FIND(m, seen.map, seen.maps, at >= m->at && at - m->at < m->bytes);
 }
 
 static bool overlaps(uint64_t at, uint64_t bytes)
 {
-	NVW_EACH(m, seen.map, seen.maps) {
-		if (at < m->at + m->bytes && m->at < at + bytes) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(m, seen.map, seen.maps, at < m->at + m->bytes && m->at < at + bytes);
 }
 
 static void protect(uint64_t at, int protection)
@@ -269,12 +259,7 @@ static void pass_on(int signal)
 
 static bool is_stepped(uint64_t page_at)
 {
-	NVW_EACH(step, seen.step, seen.steps) {
-		if (*step == page_at) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(step, seen.step, seen.steps, *step == page_at);
 }
 
 /* The instruction does what is noted, and then on_step() comes. */
@@ -622,22 +607,12 @@ static bool is_known(long number)
 		SYS_sched_getaffinity, SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo,
 		SYS_time, SYS_uname, SYS_write};
 
-	NVW_EACH_IN(one, known) {
-		if (*one == number) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, known, NVW_COUNT(known), *one == number);
 }
 
 static bool points_to_file(const struct call *c)
 {
-	NVW_EACH_IN(argument, c->a) {
-		if (map_of((uint64_t)*argument)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(argument, c->a, NVW_COUNT(c->a), map_of((uint64_t)*argument));
 }
 
 static long follow(const struct call *c)

@@ -135,11 +135,8 @@ uint64_t ct_operations_place(const struct ct_operations *o, uint64_t number)
 
 int ct_within_of(struct ct_within *w, uint64_t thread, uint64_t **ret)
 {
-	uint64_t i = 0;
+	const uint64_t i = NVW_INDEX(k, w->count, w->at[k].thread == thread);
 
-	while (i < w->count && w->at[i].thread != thread) {
-		i++;
-	}
 	if (i == w->count) {
 		NVW_GROWN(w->at, w->capacity, i + 1, "no memory for the operations of a log");
 		w->at[w->count++] = (struct ct_in_thread){.thread = thread};

@@ -47,12 +47,7 @@ static bool is_fatal(int signal)
 {
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 
-	NVW_EACH_IN(one, signals) {
-		if (signal == *one) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, signals, NVW_COUNT(signals), signal == *one);
 }
 
 /* A thread of the command has stopped: goes on, with the signal if it is the command's own. */

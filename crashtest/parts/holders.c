@@ -89,12 +89,7 @@ static bool had(const struct ct_holders *h, uint64_t key)
 {
 	const uint64_t *const old = h->keys.old.at;
 
-	NVW_EACH(one, old, h->keys.old.count) {
-		if (*one == key) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, old, h->keys.old.count, *one == key);
 }
 
 int ct_holders_changed(

@@ -213,12 +213,7 @@ struct versions {
 
 static bool has_value(const struct versions *v, uint64_t value)
 {
-	NVW_EACH(one, v->ret_values, MIN(v->count, v->max)) {
-		if (*one == value) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, v->ret_values, MIN(v->count, v->max), *one == value);
 }
 
 static void add_value(struct versions *v, uint64_t value)

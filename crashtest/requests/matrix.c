@@ -30,13 +30,11 @@ static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 {
 	const struct ct_names *const at = ct_sites_at(&s->sites, site);
 	struct ct_matrix *const x = s->matrix;
-	unsigned i = 0;
 
 	NVW_INVARIANT(at);
-	while (i < x->count &&
-		(x->barrier[i].line != at->line || strcmp(x->barrier[i].file, at->file) != 0)) {
-		i++;
-	}
+	const unsigned i = NVW_INDEX(
+		k, x->count, x->barrier[k].line == at->line && !strcmp(x->barrier[k].file, at->file));
+
 	if (i == CT_BARRIERS_MAX) {
 		x->unlisted++;
 		return NULL;
@@ -60,7 +58,6 @@ static bool same(const struct nvw_log_record *o, const struct nvw_log_record *r)
 static int meet(struct survey *s, const struct nvw_log_record *r)
 {
 	struct ct_barrier *const b = barrier_of(s, r->barrier.site);
-	unsigned i = 0;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_BARRIER);
 	if (!b) {
@@ -68,9 +65,8 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	}
 	b->met++;
 	b->scope = MAX(b->scope, r->barrier.scope);
-	while (i < s->opens && s->open[i].kind == NVW_LOG_BARRIER) {
-		i++;
-	}
+	const unsigned i = NVW_INDEX(k, s->opens, s->open[k].kind != NVW_LOG_BARRIER);
+
 	NVW_GROWN(s->open, s->open_capacity, i + 1, "no memory for the barriers of the run");
 	s->opens = MAX(s->opens, i + 1);
 	s->open[i] = *r;

@@ -178,23 +178,13 @@ static int add_error(struct schedules *x, int error)
 static bool has_text(const struct ct_result *r, const char *text)
 {
 	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		if (ct_finding_has_text(finding, text)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(finding, r->finding, r->finding_count, ct_finding_has_text(finding, text));
 }
 
 /* Whether the sum knows the failures of the result, numbers aside. */
 static bool has_all(const struct ct_result *sum, const struct ct_result *r)
 {
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		if (!has_text(sum, finding->text)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(finding, r->finding, r->finding_count, !has_text(sum, finding->text));
 }
 
 /* Is the schedule the first of the different ones? */

@@ -127,12 +127,8 @@ bool ct_cell_orders(const struct ct_cell *c, unsigned a, unsigned b)
 static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, uint8_t bytes)
 {
 	NVW_DEEP_INVARIANT(count <= c->count);
-	NVW_FOR(v, count) {
-		if (ct_cell_is_first(c, v) && (c->made[v].bytes & bytes) && !ct_cell_has(c, level, v)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(
+		v, count, ct_cell_is_first(c, v) && (c->made[v].bytes & bytes) && !ct_cell_has(c, level, v));
 }
 
 /* The level with the stores of this one and of the version, which has all before it and is newer than any of
@@ -329,12 +325,7 @@ static bool orders_others(const struct ct_medium *m, const struct ct_cell *c, ui
 	if (!m->by_bytes || !c) {
 		return false;
 	}
-	NVW_EACH(made, c->made, c->count) {
-		if (made->bytes != mask) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(made, c->made, c->count, made->bytes != mask);
 }
 
 static uint64_t *newest_content(const struct ct_cell *c)

@@ -103,12 +103,7 @@ static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t numb
 	if (adds_lost(c, with, number)) {
 		return false;
 	}
-	NVW_FOR(i, c->unacked.count) {
-		if (would_ack(c, numbers(&c->unacked)[i], with, number)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(i, c->unacked.count, would_ack(c, numbers(&c->unacked)[i], with, number));
 }
 
 static bool may_be_durable(const struct ct_closed *c, uint32_t number)

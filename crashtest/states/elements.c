@@ -223,12 +223,7 @@ static nvw_off end_of_instruction(const struct ct_medium *m, uint64_t instructio
 
 static bool is_member(const struct cluster *c, uint64_t instruction)
 {
-	NVW_EACH(one, c->instruction, c->count) {
-		if (*one == instruction) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, c->instruction, c->count, *one == instruction);
 }
 
 static void join(const struct ct_medium *m, struct cluster *c, const struct ct_element *e, nvw_off *last_byte)

@@ -152,23 +152,13 @@ static bool has_equations(const struct ct_medium *m)
 static bool orders_unit(
 	const struct ct_cell *c, uint32_t cell, unsigned version, const struct ct_mixed_node *b)
 {
-	NVW_FOR(k, b->count) {
-		if (cell == b->cell[k] && ct_cell_orders(c, version, b->version[k])) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(k, b->count, cell == b->cell[k] && ct_cell_orders(c, version, b->version[k]));
 }
 
 static bool share_bytes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
 {
-	NVW_FOR(i, a->count) {
-		if (orders_unit(&m->cell[a->cell[i]], a->cell[i], a->version[i], b)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, a->count, orders_unit(&m->cell[a->cell[i]], a->cell[i], a->version[i], b));
 }
 
 bool ct_mixed_precedes(
@@ -192,22 +182,12 @@ static bool has(const struct ct_medium *m, const struct ct_mixed_node *n, unsign
 
 bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
-	NVW_FOR(i, n->count) {
-		if (!has(m, n, i, levels)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(i, n->count, !has(m, n, i, levels));
 }
 
 static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
-	NVW_FOR(i, n->count) {
-		if (has(m, n, i, levels)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(i, n->count, has(m, n, i, levels));
 }
 
 /* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel. */

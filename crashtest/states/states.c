@@ -255,12 +255,7 @@ static bool is_lost(const struct ct_graph *g, unsigned i)
 static bool may_lose(const struct ct_graph *g, unsigned i)
 {
 	NVW_DEEP_INVARIANT(i < g->nodes);
-	NVW_FOR(k, NODES_MAX / 64u) {
-		if (g->node[i].after[k] & ~g->lost[k]) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(k, NODES_MAX / 64u, g->node[i].after[k] & ~g->lost[k]);
 }
 
 /* The next set of lost stores, in the order of binary numbers whose highest digit is the newest store, so

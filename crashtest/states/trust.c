@@ -82,12 +82,7 @@ static bool forget(
 /* Versions may be uncertain again: that is news for an instant. */
 static bool has_hidden(const struct ct_cell *c)
 {
-	NVW_EACH(made, c->made, c->count) {
-		if (made->hidden) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(made, c->made, c->count, made->hidden);
 }
 
 static void forget_held(
@@ -175,12 +170,8 @@ static bool is_durable(const struct ct_medium *m, const struct range *r)
 /* Entries before it in its log are whole. */
 static bool follows_whole_ones(const struct ct_medium *m, const struct range *entry)
 {
-	NVW_EACH(r, ranges_of(m), entry - ranges_of(m)) {
-		if (r->thread == entry->thread && r->is_logged && !r->holds) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY(r, ranges_of(m), entry - ranges_of(m),
+		r->thread == entry->thread && r->is_logged && !r->holds);
 }
 
 static void find_what_holds(struct ct_medium *m)

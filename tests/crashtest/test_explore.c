@@ -121,12 +121,7 @@ CHECK(judge_values)
 
 static bool has_finding(const struct ct_result *r, const char *text)
 {
-	NVW_EACH(finding, r->finding, r->finding_count) {
-		if (strcmp(finding->text, text) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(finding, r->finding, r->finding_count, strcmp(finding->text, text) == 0);
 }
 
 TEST(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not)

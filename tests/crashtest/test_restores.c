@@ -241,12 +241,7 @@ static int note_word(void *context, nvw_off off)
 
 static bool has_fallen(const struct plain *before, const struct plain *now)
 {
-	bool fallen = false;
-
-	NVW_FOR(stream, STREAMS) {
-		fallen = fallen || now->completed[stream] < before->completed[stream];
-	}
-	return fallen;
+	return NVW_ANY_BELOW(i, STREAMS, now->completed[i] < before->completed[i]);
 }
 
 /* Whoever relied on what entries did with a word is told when that changes. */

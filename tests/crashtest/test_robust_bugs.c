@@ -158,16 +158,12 @@ static unsigned reports(const struct nvw_workload *w, unsigned model)
 
 	while (next_trial(&rest, trial, sizeof trial)) {
 		judge(w, trial, -1, model);
-		NVW_FOR(k, result.finding_count) {
-			unsigned i = 0;
-
-			while (i < different && strcmp(said[i], result.finding[k].text) != 0) {
-				i++;
-			}
-			if (i == different && different <= REPORTS) {
-				snprintf(said[different++], sizeof *said, "%s", result.finding[k].text);
-				print_message("# %s, %s, %s: %s\n", w->name, models[model], trial,
-					result.finding[k].text);
+		NVW_EACH(finding, result.finding, result.finding_count) {
+			if (!NVW_ANY(one, said, different, strcmp(*one, finding->text) == 0) &&
+				different <= REPORTS) {
+				snprintf(said[different++], sizeof *said, "%.255s", finding->text);
+				print_message(
+					"# %s, %s, %s: %s\n", w->name, models[model], trial, finding->text);
 			}
 		}
 	}

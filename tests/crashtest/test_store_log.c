@@ -50,12 +50,7 @@ static void write_bytes(const char *name, const void *data, size_t n)
 
 static bool has(const struct images *set, const uint8_t *image)
 {
-	NVW_EACH(one, set->image, set->count) {
-		if (memcmp(*one, image, BYTES) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, set->image, set->count, memcmp(*one, image, BYTES) == 0);
 }
 
 static void add(struct images *set, const uint8_t *image)

@@ -39,13 +39,9 @@ void add(struct set *set, const struct state *s)
 
 bool has(const struct set *set, const struct state *s, bool at_least)
 {
-	NVW_EACH(state, set->state, set->count) {
-		if (memcmp(state->word, s->word, sizeof s->word) == 0 &&
-			(at_least ? (state->acks & s->acks) == s->acks : state->acks == s->acks)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(state, set->state, set->count,
+		memcmp(state->word, s->word, sizeof s->word) == 0 &&
+			(at_least ? (state->acks & s->acks) == s->acks : state->acks == s->acks));
 }
 
 int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,

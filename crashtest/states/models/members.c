@@ -171,13 +171,8 @@ static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_reco
 		first = r->barrier.group * m->group_size;
 		count = m->group_size;
 	}
-	NVW_FOR(i, count) {
-		if ((r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) &&
-			is_owing(m, first + i)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, count,
+		(r->barrier.scope == NVW_WORKGROUP || r->barrier.lanes >> i & 1) && is_owing(m, first + i));
 }
 
 /* Counts anew how many members and groups owe something. */

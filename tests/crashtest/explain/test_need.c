@@ -80,12 +80,7 @@ static const struct ct_result *explore(law *is_broken, const struct step *step, 
 
 static bool has_line(const struct ct_cause *c, unsigned line)
 {
-	NVW_EACH(group, c->group, c->group_count) {
-		if (group->line == line) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(group, c->group, c->group_count, group->line == line);
 }
 
 /* A node of a chain is there: its keys, its link and its limit change together. */

@@ -531,23 +531,13 @@ static int by_state(const void *a, const void *b)
 /* Whether every thread has been told of as much. */
 static bool has_acks(uint64_t all, uint64_t some)
 {
-	NVW_FOR(t, THREADS) {
-		if ((all >> 8 * t & 0xff) < (some >> 8 * t & 0xff)) {
-			return false;
-		}
-	}
-	return true;
+	return !NVW_ANY_BELOW(t, THREADS, (all >> 8 * t & 0xff) < (some >> 8 * t & 0xff));
 }
 
 /* A state of one of the runs, with the same acknowledgements or more. */
 static bool is_covered(const struct states *by, const struct state *s)
 {
-	NVW_EACH(of, by->of, by->count) {
-		if (of->stores == s->stores && has_acks(of->acks, s->acks)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(of, by->of, by->count, of->stores == s->stores && has_acks(of->acks, s->acks));
 }
 
 static void sort_states(struct states *s)

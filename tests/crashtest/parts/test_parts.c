@@ -198,14 +198,10 @@ static void add_said(struct said *to, const struct ct_result *r)
 	to->exhausted += r->instants_exhausted;
 	NVW_EACH(finding, r->finding, r->finding_count) {
 		char shape[CT_TEXT_BYTES] = "";
-		unsigned k = 0;
 
 		ct_shape(finding->text, shape);
-		while (k < to->findings && strcmp(to->texts[k], shape) != 0) {
-			k++;
-		}
-		if (k == to->findings) {
-			memset(to->texts[k], 0, CT_TEXT_BYTES);
+		if (!NVW_ANY(said, to->texts, to->findings, strcmp(*said, shape) == 0)) {
+			memset(to->texts[to->findings], 0, CT_TEXT_BYTES);
 			strcpy(to->texts[to->findings++], shape);
 		}
 	}

@@ -63,12 +63,7 @@ enum { STRUCTURES = NVW_COUNT(structures) };
 
 static unsigned length(const char *const *values)
 {
-	unsigned n = 0;
-
-	while (n < 5 && values[n] != NULL) {
-		n++;
-	}
-	return n;
+	return NVW_INDEX(i, 5, values[i] == NULL);
 }
 
 /* Its options are in text. */
