@@ -134,7 +134,7 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 	return 0;
 }
 
-static int write_one(const char *path, unsigned number, const uint8_t *content, uint64_t bytes)
+int ct_write_pool(const char *path, unsigned number, const uint8_t *content, uint64_t bytes)
 {
 	char *const its = nvw__pool_path(path, number);
 
@@ -150,7 +150,7 @@ static int write_initial(const struct ct_bench *b, const char *path)
 	const uint8_t *content = b->initial;
 
 	NVW_FOR(i, b->pool_count) {
-		NVW_TRY(write_one(path, i, content, b->pool_bytes[i]));
+		NVW_TRY(ct_write_pool(path, i, content, b->pool_bytes[i]));
 		content += b->pool_bytes[i];
 	}
 	return 0;

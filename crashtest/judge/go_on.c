@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Going on after a crash. See go_on.h. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -14,29 +12,13 @@
 #include <nvw/random.h>
 
 #include "core/bits.h"
-#include "core/pools.h"
 #include "core/print.h"
 
+#include "../run.h"
 #include "../states/image.h"
 #include "go_on.h"
 
 /* ---- The pools ----------------------------------------------------------------------------------------- */
-
-static int write_bytes(const char *path, const uint8_t *from, uint64_t bytes)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	uint64_t at = 0;
-	ssize_t n = 1;
-
-	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
-	for (; at < bytes && n > 0; at += (uint64_t)MAX(n, 0)) {
-		n = pwrite(fd, from + at, bytes - at, (off_t)at);
-	}
-	const int error = at < bytes ? nvw_fail_errno("%s", path) : 0;
-
-	close(fd);
-	return error;
-}
 
 /* Each pool of the image becomes a file. */
 static int write_pools(const struct ct_image *image, const char *path)
@@ -48,15 +30,8 @@ static int write_pools(const struct ct_image *image, const char *path)
 
 	NVW_TRY(nvw_pool_open_image(&is, &first));
 	for (unsigned i = 0; error == 0 && (pool = nvw_pool_number(first, i)); i++) {
-		char *const its = nvw__pool_path(path, i);
-
-		if (!its) {
-			error = NVW_E_MEMORY;
-		} else {
-			error = write_bytes(
-				its, image->ro + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
-		}
-		free(its);
+		error = ct_write_pool(
+			path, i, image->ro + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
 	}
 	nvw_pool_close(first);
 	return error;
