@@ -257,15 +257,18 @@ static void set(
 	}
 }
 
-void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
+void ct_mixed_close(const struct ct_medium *m, bool upward, unsigned *levels)
 {
 	struct pass p;
 
-	if (!begin(m, true, &p)) {
+	if (!begin(m, upward, &p)) {
 		return;
 	}
-	NVW_EACH(n, p.of->node, p.of->count) {
-		if (!ct_mixed_is_durable(m, n, levels) || is_bound_node(m, &p, n)) {
+	NVW_FOR(i, p.of->count) {
+		const struct ct_mixed_node *const n = &p.of->node[upward ? i : p.of->count - 1 - i];
+		const bool is_as_before = upward ? ct_mixed_is_durable(m, n, levels) : is_lost(m, n, levels);
+
+		if (!is_as_before || is_bound_node(m, &p, n)) {
 			set(m, &p, n, levels);
 			note(m, &p, n);
 		}
@@ -292,24 +295,6 @@ bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 	}
 	ct_reach_end(&p.reach);
 	return closed;
-}
-
-void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
-{
-	struct pass p;
-
-	if (!begin(m, false, &p)) {
-		return;
-	}
-	for (uint64_t i = p.of->count; i > 0; i--) {
-		const struct ct_mixed_node *const n = &p.of->node[i - 1];
-
-		if (!is_lost(m, n, levels) || is_bound_node(m, &p, n)) {
-			set(m, &p, n, levels);
-			note(m, &p, n);
-		}
-	}
-	ct_reach_end(&p.reach);
 }
 
 /* ---- What becomes certain ------------------------------------------------------------------------------ */

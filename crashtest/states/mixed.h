@@ -51,9 +51,9 @@ const struct ct_mixed *ct_mixed_of(const struct ct_medium *medium);
 bool ct_mixed_precedes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b);
 bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *node, const unsigned *levels);
-/* Loses what must persist after a lost store; makes durable what must persist before a durable one. */
-void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels);
-void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels);
+/* Upward, loses what must persist after a lost store; else makes durable what must persist before a durable
+ * one. */
+void ct_mixed_close(const struct ct_medium *m, bool upward, unsigned *levels);
 bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels);
 
 /* Versions have become certain in the cell at off: so do all that persist before them. */

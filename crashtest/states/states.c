@@ -348,50 +348,27 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 	free(g);
 }
 
-/* Loses all stores that must persist after a lost one. levels has the initially lost stores. */
-static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *levels)
+/* Upward, loses all stores that must persist after a lost one; else makes all durable that must persist
+ * before a durable one. levels has those that are lost, or durable, at first. */
+static void close_levels(const struct ct_medium *m, bool upward, uint64_t from, unsigned *levels)
 {
 	struct ct_reach r;
 
 	if (m->rules.mixed) {
-		ct_mixed_close_up(m, levels);
+		ct_mixed_close(m, upward, levels);
 		return;
 	}
-	if (!ct_reach_begin(m, true, &r)) {
+	if (!ct_reach_begin(m, upward, &r)) {
 		return;
 	}
-	for (uint64_t i = from; i < m->flight_count; i++) {
-		const struct ct_flight *const f = &m->flight[i];
+	for (uint64_t i = 0; i < m->flight_count - from; i++) {
+		const struct ct_flight *const f = &m->flight[upward ? from + i : m->flight_count - 1 - i];
 
-		if (is_durable(m, f, levels) && ct_reach_has(&r, &f->by)) {
-			lose_version(m, f->cell, f->version, levels);
+		if (is_durable(m, f, levels) == upward && ct_reach_has(&r, &f->by)) {
+			levels[f->cell] = (upward ? ct_cell_without : ct_cell_with)(
+				&m->cell[f->cell], levels[f->cell], f->version);
 		}
-		if (!is_durable(m, f, levels)) {
-			ct_reach_add(&r, &f->by);
-		}
-	}
-	ct_reach_end(&r);
-}
-
-/* Makes all stores durable that must persist before a durable one. */
-static void close_downward(const struct ct_medium *m, uint64_t newest, unsigned *levels)
-{
-	struct ct_reach r;
-
-	if (m->rules.mixed) {
-		ct_mixed_close_down(m, levels);
-		return;
-	}
-	if (!ct_reach_begin(m, false, &r)) {
-		return;
-	}
-	for (uint64_t i = m->flight_count; i > m->flight_head; i--) {
-		const struct ct_flight *const f = &m->flight[i - 1];
-
-		if (!is_durable(m, f, levels) && ct_reach_has(&r, &f->by)) {
-			levels[f->cell] = ct_cell_with(&m->cell[f->cell], levels[f->cell], f->version);
-		}
-		if (is_durable(m, f, levels)) {
+		if (is_durable(m, f, levels) != upward) {
 			ct_reach_add(&r, &f->by);
 		}
 	}
@@ -406,7 +383,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 
 	if (!x || x->count == 0 || (nvw_random_u64(r) & 1)) {
 		free_sample(m, r, levels);
-		ct_mixed_close_up(m, levels);
+		ct_mixed_close(m, true, levels);
 		return;
 	}
 	NVW_FOR(i, m->cell_count) {
@@ -421,7 +398,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 
 		lose_version(m, n->cell[0], n->version[0], levels);
 	}
-	ct_mixed_close_up(m, levels);
+	ct_mixed_close(m, true, levels);
 }
 
 /* Loses some stores, recent ones more often, and with them those that must persist after them. */
@@ -453,7 +430,7 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 		lose_version(m, f->cell, f->version, levels);
 		first = MIN(first, m->flight_count - back);
 	}
-	close_upward(m, first, levels);
+	close_levels(m, true, first, levels);
 }
 
 /* ---- What every state keeps ---------------------------------------------------------------------------- */
@@ -555,9 +532,14 @@ static void chain_lower(const struct ct_medium *m, uint64_t write, unsigned *lev
 	chain_upto(m, write - 1, levels);
 }
 
+static void graph_raise(const struct ct_medium *m, uint64_t write, unsigned *levels)
+{
+	close_levels(m, false, m->flight_head, levels);
+}
+
 static void graph_lower(const struct ct_medium *m, uint64_t write, unsigned *levels)
 {
-	close_upward(m, m->flight_head, levels);
+	close_levels(m, true, m->flight_head, levels);
 }
 
 /* How the models combine levels. */
@@ -572,7 +554,7 @@ static const struct combination {
 } combinations[] = {
 	[CT_FREE] = {free_count, free_by_number, free_sample, NULL, NULL},
 	[CT_CHAIN] = {chain_count, chain_by_number, chain_sample, chain_upto, chain_lower},
-	[CT_GRAPH] = {graph_count, graph_by_number, graph_or_mixed_sample, close_downward, graph_lower},
+	[CT_GRAPH] = {graph_count, graph_by_number, graph_or_mixed_sample, graph_raise, graph_lower},
 };
 
 static const struct combination *combination_of(const struct ct_medium *m)
