@@ -17,19 +17,12 @@ struct state {
 
 /* The content of a unit as the run goes on. */
 struct unit {
-	nvw_off off;
+	nvw_off off; /* comes first: nvw_by_u64() orders by it */
 	/* the first record that touches it after it was as the crash leaves it; 0: none so far */
 	uint64_t next;
 	bool matched;
 	uint8_t now[NVW_LOG_LINE_BYTES];
 };
-
-static int by_off(const void *a, const void *b)
-{
-	const struct unit *x = a, *y = b;
-
-	return NVW_ORDER(x->off, y->off);
-}
 
 static void note_content(const struct state *s, struct unit *u, uint64_t number)
 {
@@ -49,10 +42,10 @@ static void follow_bytes(const struct state *s, struct unit *units, unsigned cou
 	NVW_INVARIANT(n > 0);
 	for (uint32_t i = 0, part; i < bytes; i += part) {
 		const nvw_off at = off + i, within = at % n;
-		const struct unit key = {.off = at - within};
+		const nvw_off begin = at - within;
 
 		part = n - within < bytes - i ? (uint32_t)(n - within) : bytes - i;
-		struct unit *const u = bsearch(&key, units, count, sizeof key, by_off);
+		struct unit *const u = bsearch(&begin, units, count, sizeof *units, nvw_by_u64);
 
 		if (u) {
 			memcpy(u->now + within, from + i, part);

@@ -15,20 +15,13 @@ enum { EVENTS_MAX = 1 << 20, ACK_OPERATIONS_MAX = 1 << 24 };
 
 /* ---- Making a state ------------------------------------------------------------------------------------ */
 
-static int by_off(const void *a, const void *b)
-{
-	const struct ct_loss *x = a, *y = b;
-
-	return NVW_ORDER(x->off, y->off);
-}
-
 static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)
 {
 	if (!l || l->count == 0) {
 		return false;
 	}
-	const struct ct_loss key = {.off = off & ~(nvw_off)(l->unit_bytes - 1)};
-	const struct ct_loss *const found = bsearch(&key, l->loss, l->count, sizeof key, by_off);
+	const nvw_off unit = off & ~(nvw_off)(l->unit_bytes - 1);
+	const struct ct_loss *const found = bsearch(&unit, l->loss, l->count, sizeof *found, nvw_by_u64);
 
 	return found && number >= found->from;
 }

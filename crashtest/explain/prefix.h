@@ -22,7 +22,7 @@ struct ct_event {
 
 /* The stores from record from on to the unit at off are lost. */
 struct ct_loss {
-	nvw_off off;
+	nvw_off off; /* comes first: nvw_by_u64() orders by it */
 	uint64_t from;
 };
 

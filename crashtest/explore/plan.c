@@ -33,13 +33,6 @@ static double fresh_log2(const struct ct_count *n)
 	return n->log2 + log2(1 - exp2(gap));
 }
 
-static int by_size(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a & CT_PLAN_CAP, y = *(const uint32_t *)b & CT_PLAN_CAP;
-
-	return NVW_ORDER(x, y);
-}
-
 /* Each instant has an interval, and some have all of their states tested. */
 __attribute__((unused)) static bool is_valid(const struct ct_plan *plan)
 {
@@ -55,13 +48,13 @@ static int share_out(struct ct_plan *plan)
 
 	NVW_ALLOCATED(sorted, "no memory for a plan of %llu instants", (ull)plan->instants);
 	NVW_FOR(i, plan->instants) {
-		sorted[i] = plan->fresh[i];
+		sorted[i] = plan->fresh[i] & CT_PLAN_CAP;
 	}
-	qsort(sorted, plan->instants, sizeof *sorted, by_size);
+	qsort(sorted, plan->instants, sizeof *sorted, nvw_by_u32);
 	plan->share = CT_PLAN_CAP;
 	NVW_FOR(i, plan->instants) {
 		const uint64_t fair = left / (plan->instants - i);
-		const uint64_t wants = sorted[i] & CT_PLAN_CAP;
+		const uint64_t wants = sorted[i];
 
 		if (wants > fair) {
 			plan->share = fair;

@@ -16,13 +16,6 @@
 #include "../log_walk.h"
 #include "operations.h"
 
-static int by_number(const void *a, const void *b)
-{
-	const struct ct_operation *const x = a, *const y = b;
-
-	return NVW_ORDER(x->number, y->number);
-}
-
 static int add_operation(struct ct_operations *o, const struct ct_operation *is, const char *name)
 {
 	NVW_GROWN(o->at, o->capacity, o->count + 1, "no memory for the operations of a log");
@@ -64,7 +57,7 @@ static void join(struct ct_operations *o)
 	uint64_t kept = 0;
 
 	if (o->count > 0) {
-		qsort(o->at, o->count, sizeof *o->at, by_number);
+		qsort(o->at, o->count, sizeof *o->at, nvw_by_u64);
 	}
 	NVW_EACH(next, o->at, o->count) {
 		struct ct_operation *const last = kept ? &o->at[kept - 1] : NULL;
@@ -118,12 +111,10 @@ void ct_operations_free(struct ct_operations *o)
 
 const struct ct_operation *ct_operations_find(const struct ct_operations *o, uint64_t number)
 {
-	const struct ct_operation wanted = {.number = number};
-
 	if (!o || o->count == 0) {
 		return NULL;
 	}
-	return bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
+	return bsearch(&number, o->at, o->count, sizeof *o->at, nvw_by_u64);
 }
 
 uint64_t ct_operations_place(const struct ct_operations *o, uint64_t number)

@@ -9,7 +9,7 @@
 #include <check/check.h>
 
 struct ct_operation {
-	uint64_t number;
+	uint64_t number;         /* comes first: nvw_by_u64() orders by it */
 	uint64_t begin, durable; /* numbers of their records, from 1; 0: none */
 	uint64_t thread;
 	char name[96]; /* "": none */

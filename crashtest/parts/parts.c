@@ -192,14 +192,6 @@ static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 
 /* ---- All parts ---------------------------------------------------------------------------------------- */
 
-static int by_part(const void *a, const void *b)
-{
-	const uint64_t x = ((const struct ct_part_trouble *)a)->part,
-		       y = ((const struct ct_part_trouble *)b)->part;
-
-	return NVW_ORDER(x, y);
-}
-
 /* Forgets the answers of the parts that are tried now; those of the others stay. */
 static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t count)
 {
@@ -253,7 +245,7 @@ int ct_parts_try(struct ct_parts *p, void (*began)(void *context, uint64_t part)
 		}
 	}
 	if (p->trouble.count > 1) {
-		qsort(p->trouble.at, p->trouble.count, sizeof(struct ct_part_trouble), by_part);
+		qsort(p->trouble.at, p->trouble.count, sizeof(struct ct_part_trouble), nvw_by_u64);
 	}
 	return p->view.error;
 }

@@ -73,7 +73,7 @@ uint64_t ct_parts_crowd(const struct ct_parts *parts);
 
 /* The parts that do not pass at this instant, in ascending order; in a crowd, those of an earlier one. */
 struct ct_part_trouble {
-	uint64_t part;
+	uint64_t part; /* comes first: nvw_by_u64() orders by it */
 	enum ct_part_verdict verdict;
 	uint32_t evaluation; /* the number of the first that fails */
 	uint32_t forks;

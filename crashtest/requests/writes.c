@@ -28,7 +28,7 @@ struct ct_writes {
 	struct version *version; /* by offset, then by order */
 	uint64_t count, capacity;
 	struct acknowledged {
-		writer by;
+		writer by; /* comes first: nvw_by_u64() orders by it */
 		uint64_t op;
 	} * group; /* writers with an acknowledgement, as in the log */
 	uint64_t group_count, group_capacity;
@@ -95,20 +95,13 @@ static int by_place(const void *a, const void *b)
 	return NVW_OR(NVW_ORDER(x->off, y->off), NVW_ORDER(x->order, y->order));
 }
 
-static int by_group(const void *a, const void *b)
-{
-	const struct acknowledged *const x = a, *const y = b;
-
-	return NVW_ORDER(x->by, y->by);
-}
-
 /* The number that the acknowledgement of this writer gives; without one, the write's own. */
 static uint64_t op_of(const struct ct_writes *w, writer by)
 {
-	const struct acknowledged key = {.by = by}, *said = NULL;
+	const struct acknowledged *said = NULL;
 
 	if (w->group_count > 0) {
-		said = bsearch(&key, w->group, w->group_count, sizeof key, by_group);
+		said = bsearch(&by, w->group, w->group_count, sizeof *said, nvw_by_u64);
 	}
 	return said ? said->op : w->writes;
 }
@@ -119,7 +112,7 @@ static void number_writes(struct ct_writes *w)
 {
 	qsort(w->version, w->count, sizeof *w->version, by_writer);
 	if (w->group_count > 0) {
-		qsort(w->group, w->group_count, sizeof *w->group, by_group);
+		qsort(w->group, w->group_count, sizeof *w->group, nvw_by_u64);
 	}
 	NVW_FOR(i, w->count) {
 		struct version *const v = &w->version[i];

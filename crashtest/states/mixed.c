@@ -20,13 +20,6 @@ void ct_mixed_free(struct ct_mixed *x)
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-static int by_write(const void *a, const void *b)
-{
-	const struct ct_mixed_node *const x = a, *const y = b;
-
-	return NVW_ORDER(x->write, y->write);
-}
-
 static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t cell)
 {
 	NVW_DEEP_INVARIANT(cell < m->cell_count);
@@ -117,7 +110,7 @@ static bool make(const struct ct_medium *m, struct ct_mixed *x)
 		}
 	}
 	if (x->count > 0) {
-		qsort(x->node, x->count, sizeof *x->node, by_write);
+		qsort(x->node, x->count, sizeof *x->node, nvw_by_u64);
 	}
 	join_instructions(x);
 	return number_lines(x);

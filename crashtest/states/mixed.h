@@ -22,7 +22,7 @@
 enum { CT_MIXED_UNITS = 8 }; /* of a line */
 
 struct ct_mixed_node {
-	uint64_t write; /* the number of its last store */
+	uint64_t write; /* the number of its last store; first: nvw_by_u64() orders by it */
 	uint64_t instruction;
 	struct ct_stamp by;
 	uint32_t kernel; /* 0: of host code */
