@@ -14,12 +14,17 @@ static const struct event *store_of(const struct history *h, unsigned s)
 	return &h->event[h->store_at[s]];
 }
 
-/* a persists before b, by equations 1 to 3 or because they are to the same bytes. */
+/* b is behind a barrier that a has met, by equations 1 to 3. */
+static bool is_behind_barrier(const struct event *a, const struct event *b)
+{
+	return (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
+	       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) || a->epoch[2] < b->epoch[2];
+}
+
+/* a persists before b, by a barrier or because they are to the same bytes. */
 static bool is_ordered(const struct event *a, const struct event *b)
 {
-	return (share_bytes(a, b) && a->store < b->store) ||
-	       (a->item == b->item && a->epoch[0] < b->epoch[0]) ||
-	       (a->item / GROUP == b->item / GROUP && a->epoch[1] < b->epoch[1]) || a->epoch[2] < b->epoch[2];
+	return (share_bytes(a, b) && a->store < b->store) || is_behind_barrier(a, b);
 }
 
 static void add_state(const struct history *h, uint32_t durable, uint32_t acks)
@@ -130,13 +135,7 @@ void permit_buffered(const struct history *h)
 			bool told = true;
 
 			NVW_FOR(a, h->stores) {
-				const struct event *const s = store_of(h, a);
-
-				told = told && ((set >> a & 1) ||
-						       !((s->item == e->item && s->epoch[0] < e->epoch[0]) ||
-							       (s->item / GROUP == e->item / GROUP &&
-								       s->epoch[1] < e->epoch[1]) ||
-							       s->epoch[2] < e->epoch[2]));
+				told = told && ((set >> a & 1) || !is_behind_barrier(store_of(h, a), e));
 			}
 			acks |= (uint32_t)told << k;
 		}

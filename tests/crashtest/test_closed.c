@@ -96,13 +96,16 @@ static bool has(unsigned set, unsigned store)
 	return set >> store & 1;
 }
 
+/* Is it of an earlier epoch of the work-item, the group or the kernel? */
+static bool is_of_earlier_epoch(const struct ct_stamp *a, const struct ct_stamp *b)
+{
+	return (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
+	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
+}
+
 static bool must_precede(const struct ct_flight *a, const struct ct_flight *b)
 {
-	return a->write < b->write &&
-	       (a->cell == b->cell ||
-		       (a->by.work_item == b->by.work_item && a->by.epoch_wi < b->by.epoch_wi) ||
-		       (a->by.group == b->by.group && a->by.epoch_wg < b->by.epoch_wg) ||
-		       a->by.epoch_kr < b->by.epoch_kr);
+	return a->write < b->write && (a->cell == b->cell || is_of_earlier_epoch(&a->by, &b->by));
 }
 
 static bool is_closed(const struct kernel *k, unsigned set)
@@ -134,14 +137,7 @@ static bool is_acked(const struct kernel *k, unsigned set, uint64_t op)
 
 	NVW_EACH(told, k->told, k->tolds) {
 		for (unsigned i = 0; i < STORES && told->first == op; i++) {
-			const struct ct_flight *const f = &k->flight[i];
-
-			acked = acked &&
-				(has(set, i) || !((f->by.work_item == told->by.work_item &&
-							  f->by.epoch_wi < told->by.epoch_wi) ||
-							(f->by.group == told->by.group &&
-								f->by.epoch_wg < told->by.epoch_wg) ||
-							f->by.epoch_kr < told->by.epoch_kr));
+			acked = acked && (has(set, i) || !is_of_earlier_epoch(&k->flight[i].by, &told->by));
 		}
 	}
 	return acked;
