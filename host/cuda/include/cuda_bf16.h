@@ -3,9 +3,17 @@
 #ifndef NVW_CUDA_BF16_H
 #define NVW_CUDA_BF16_H
 
+#define NVW_CUDA_T                    __nv_bfloat16
+#define NVW_CUDA_T2                   __nv_bfloat162
+#define NVW_CUDA_NAMED(before, after) before##bfloat16##after
+#define NVW_CUDA_EXPONENT             8
+#define NVW_CUDA_MANTISSA             7
 #include <nvw_cuda_narrow.h>
 
-NVW_CUDA_NARROW(__nv_bfloat16, __nv_bfloat162, bfloat16, 8, 7)
+NVW_CUDA_BOTH __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a)
+{
+	return __nv_bfloat162(a, a);
+}
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
 

@@ -4,6 +4,8 @@
  * mantissa, the other 8 and 7. Each operation is done in double and rounded once: a double has more than
  * twice the bits and more exponents, so that the result is the correctly rounded one, also where double has
  * rounded before. A fused multiplication and addition is rounded to odd first.
+ *
+ * It is included once for each type, whose names and sizes are macros then.
  */
 #ifndef NVW_CUDA_NARROW_H
 #define NVW_CUDA_NARROW_H
@@ -112,280 +114,279 @@ template <class Word, class T> NVW_CUDA_INLINE T nvw_cuda_add_narrow(T *to, T va
 	} while (seen != before);
 	return old;
 }
-#define NVW_CUDA_NARROW_ATOMICS(T, T2)                                 \
-	NVW_CUDA_INLINE T atomicAdd(T *to, T value)                    \
-	{                                                              \
-		return nvw_cuda_add_narrow<unsigned short>(to, value); \
-	}                                                              \
-	NVW_CUDA_INLINE T2 atomicAdd(T2 *to, T2 value)                 \
-	{                                                              \
-		return nvw_cuda_add_narrow<unsigned>(to, value);       \
-	}
-#else
-#define NVW_CUDA_NARROW_ATOMICS(T, T2)
 #endif
 
-#define NVW_CUDA_NARROW_OPERATION(T, T2, name, symbol)                  \
-	NVW_CUDA_BOTH T name(T a, T b)                                  \
-	{                                                               \
-		return T::of((double)(float)a symbol(double)(float) b); \
-	}                                                               \
-	NVW_CUDA_BOTH T name##_sat(T a, T b)                            \
-	{                                                               \
-		const float v = name(a, b);                             \
-		if (!(v > 0)) {                                         \
-			return T::of(0.0f);                             \
-		}                                                       \
-		return T::of(v < 1 ? v : 1);                            \
-	}                                                               \
-	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                            \
-	{                                                               \
-		return T2(name(a.x, b.x), name(a.y, b.y));              \
-	}                                                               \
-	NVW_CUDA_BOTH T operator symbol(const T &a, const T &b)         \
-	{                                                               \
-		return name(a, b);                                      \
-	}                                                               \
-	NVW_CUDA_BOTH T &operator symbol##=(T &a, const T &b)           \
-	{                                                               \
-		return a = name(a, b);                                  \
-	}                                                               \
-	NVW_CUDA_BOTH T2 operator symbol(const T2 &a, const T2 &b)      \
-	{                                                               \
-		return name##2(a, b);                                   \
-	}                                                               \
-	NVW_CUDA_BOTH T2 &operator symbol##=(T2 &a, const T2 &b)        \
-	{                                                               \
-		return a = name##2(a, b);                               \
+#define NVW_CUDA_NARROW_OPERATION(name, symbol)                                               \
+	NVW_CUDA_BOTH NVW_CUDA_T name(NVW_CUDA_T a, NVW_CUDA_T b)                             \
+	{                                                                                     \
+		return NVW_CUDA_T::of((double)(float)a symbol(double)(float) b);              \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T name##_sat(NVW_CUDA_T a, NVW_CUDA_T b)                       \
+	{                                                                                     \
+		const float v = name(a, b);                                                   \
+		if (!(v > 0)) {                                                               \
+			return NVW_CUDA_T::of(0.0f);                                          \
+		}                                                                             \
+		return NVW_CUDA_T::of(v < 1 ? v : 1);                                         \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T2 name##2(NVW_CUDA_T2 a, NVW_CUDA_T2 b)                       \
+	{                                                                                     \
+		return NVW_CUDA_T2(name(a.x, b.x), name(a.y, b.y));                           \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T operator symbol(const NVW_CUDA_T &a, const NVW_CUDA_T &b)    \
+	{                                                                                     \
+		return name(a, b);                                                            \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T &operator symbol##=(NVW_CUDA_T &a, const NVW_CUDA_T &b)      \
+	{                                                                                     \
+		return a = name(a, b);                                                        \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T2 operator symbol(const NVW_CUDA_T2 &a, const NVW_CUDA_T2 &b) \
+	{                                                                                     \
+		return name##2(a, b);                                                         \
+	}                                                                                     \
+	NVW_CUDA_BOTH NVW_CUDA_T2 &operator symbol##=(NVW_CUDA_T2 &a, const NVW_CUDA_T2 &b)   \
+	{                                                                                     \
+		return a = name##2(a, b);                                                     \
 	}
-#define NVW_CUDA_NARROW_COMPARISON(T, T2, name, symbol)                            \
-	NVW_CUDA_BOTH bool __h##name(T a, T b)                                     \
-	{                                                                          \
-		return (float)a symbol(float) b;                                   \
-	}                                                                          \
-	NVW_CUDA_BOTH T2 __h##name##2(T2 a, T2 b)                                  \
-	{                                                                          \
-		return T2(T::of(__h##name(a.x, b.x)), T::of(__h##name(a.y, b.y))); \
-	}                                                                          \
-	NVW_CUDA_BOTH bool __hb##name##2(T2 a, T2 b)                               \
-	{                                                                          \
-		return __h##name(a.x, b.x) && __h##name(a.y, b.y);                 \
-	}                                                                          \
-	NVW_CUDA_BOTH bool operator symbol(const T &a, const T &b)                 \
-	{                                                                          \
-		return __h##name(a, b);                                            \
+#define NVW_CUDA_NARROW_COMPARISON(name, symbol)                                                   \
+	NVW_CUDA_BOTH bool __h##name(NVW_CUDA_T a, NVW_CUDA_T b)                                   \
+	{                                                                                          \
+		return (float)a symbol(float) b;                                                   \
+	}                                                                                          \
+	NVW_CUDA_BOTH NVW_CUDA_T2 __h##name##2(NVW_CUDA_T2 a, NVW_CUDA_T2 b)                       \
+	{                                                                                          \
+		return NVW_CUDA_T2(                                                                \
+			NVW_CUDA_T::of(__h##name(a.x, b.x)), NVW_CUDA_T::of(__h##name(a.y, b.y))); \
+	}                                                                                          \
+	NVW_CUDA_BOTH bool __hb##name##2(NVW_CUDA_T2 a, NVW_CUDA_T2 b)                             \
+	{                                                                                          \
+		return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                 \
+	}                                                                                          \
+	NVW_CUDA_BOTH bool operator symbol(const NVW_CUDA_T &a, const NVW_CUDA_T &b)               \
+	{                                                                                          \
+		return __h##name(a, b);                                                            \
 	}
-#define NVW_CUDA_NARROW_FUNCTION(T, T2, name, value)   \
-	NVW_CUDA_BOTH T h##name(T a)                   \
-	{                                              \
-		const double v = (float)a;             \
-		return T::of(value);                   \
-	}                                              \
-	NVW_CUDA_BOTH T2 h2##name(T2 a)                \
-	{                                              \
-		return T2(h##name(a.x), h##name(a.y)); \
+#define NVW_CUDA_NARROW_FUNCTION(name, value)                   \
+	NVW_CUDA_BOTH NVW_CUDA_T h##name(NVW_CUDA_T a)          \
+	{                                                       \
+		const double v = (float)a;                      \
+		return NVW_CUDA_T::of(value);                   \
+	}                                                       \
+	NVW_CUDA_BOTH NVW_CUDA_T2 h2##name(NVW_CUDA_T2 a)       \
+	{                                                       \
+		return NVW_CUDA_T2(h##name(a.x), h##name(a.y)); \
 	}
 /* Exact, also of not a number: on the bits. */
-#define NVW_CUDA_NARROW_SIGN(T, T2, name, bits)            \
-	NVW_CUDA_BOTH T name(T a)                          \
-	{                                                  \
-		return T::of_bits((unsigned short)(bits)); \
-	}                                                  \
-	NVW_CUDA_BOTH T2 name##2(T2 a)                     \
-	{                                                  \
-		return T2(name(a.x), name(a.y));           \
+#define NVW_CUDA_NARROW_SIGN(name, bits)                            \
+	NVW_CUDA_BOTH NVW_CUDA_T name(NVW_CUDA_T a)                 \
+	{                                                           \
+		return NVW_CUDA_T::of_bits((unsigned short)(bits)); \
+	}                                                           \
+	NVW_CUDA_BOTH NVW_CUDA_T2 name##2(NVW_CUDA_T2 a)            \
+	{                                                           \
+		return NVW_CUDA_T2(name(a.x), name(a.y));           \
 	}
-#define NVW_CUDA_NARROW_CHOICE(T, T2, name, symbol)        \
-	NVW_CUDA_BOTH T name(T a, T b)                     \
-	{                                                  \
-		const float v = a, w = b;                  \
-		const bool first = w != w || v symbol w;   \
-		return v == v && first ? a : b;            \
-	}                                                  \
-	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)               \
-	{                                                  \
-		return T2(name(a.x, b.x), name(a.y, b.y)); \
+#define NVW_CUDA_NARROW_CHOICE(name, symbol)                            \
+	NVW_CUDA_BOTH NVW_CUDA_T name(NVW_CUDA_T a, NVW_CUDA_T b)       \
+	{                                                               \
+		const float v = a, w = b;                               \
+		const bool first = w != w || v symbol w;                \
+		return v == v && first ? a : b;                         \
+	}                                                               \
+	NVW_CUDA_BOTH NVW_CUDA_T2 name##2(NVW_CUDA_T2 a, NVW_CUDA_T2 b) \
+	{                                                               \
+		return NVW_CUDA_T2(name(a.x, b.x), name(a.y, b.y));     \
 	}
-#define NVW_CUDA_NARROW_TO(T, Short, Wide, type, suffix, toward) \
-	NVW_CUDA_BOTH T __##type##2##Short##suffix(Wide value)   \
-	{                                                        \
-		return T::of(value, toward);                     \
+#define NVW_CUDA_NARROW_TO(Wide, type, suffix, toward)                           \
+	NVW_CUDA_BOTH NVW_CUDA_T NVW_CUDA_NAMED(__##type##2, suffix)(Wide value) \
+	{                                                                        \
+		return NVW_CUDA_T::of(value, toward);                            \
 	}
 
-#ifdef __CUDA__
-#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)         \
-	NVW_CUDA_INLINE int __##Short##2int##suffix(T a) \
-	{                                                \
-		return __float2int##suffix(a);           \
-	}
-#else
-#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)
 #endif
 
-/* T with Short in its functions' names, and T2 with Short2. */
-#define NVW_CUDA_NARROW(T, T2, Short, Exponent, Mantissa)                                \
-	struct T {                                                                       \
-		unsigned short x;                                                        \
-		typedef nvw_cuda_format<Exponent, Mantissa> format;                      \
-		T() = default;                                                           \
-		template <class Number>                                                  \
-		__host__ __device__ T(Number value) : x(format::narrowed((double)value)) \
-		{                                                                        \
-		}                                                                        \
-		__host__ __device__ operator float() const                               \
-		{                                                                        \
-			return (float)format::widened(x);                                \
-		}                                                                        \
-		static __host__ __device__ T of_bits(unsigned short bits)                \
-		{                                                                        \
-			T result;                                                        \
-			result.x = bits;                                                 \
-			return result;                                                   \
-		}                                                                        \
-		static __host__ __device__ T of(double value, int toward = NVW_CUDA_RN)  \
-		{                                                                        \
-			return of_bits(format::narrowed(value, toward));                 \
-		}                                                                        \
-	};                                                                               \
-	struct __align__(4) T2                                                           \
-	{                                                                                \
-		T x, y;                                                                  \
-		T2() = default;                                                          \
-		__host__ __device__ T2(T a, T b) : x(a), y(b)                            \
-		{                                                                        \
-		}                                                                        \
-	};                                                                               \
-	NVW_CUDA_NARROW_OPERATION(T, T2, __hadd, +)                                      \
-	NVW_CUDA_NARROW_OPERATION(T, T2, __hsub, -)                                      \
-	NVW_CUDA_NARROW_OPERATION(T, T2, __hmul, *)                                      \
-	NVW_CUDA_NARROW_OPERATION(T, T2, __hdiv, /)                                      \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, eq, ==)                                        \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, ne, !=)                                        \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, lt, <)                                         \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, le, <=)                                        \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, gt, >)                                         \
-	NVW_CUDA_NARROW_COMPARISON(T, T2, ge, >=)                                        \
-	NVW_CUDA_NARROW_CHOICE(T, T2, __hmax, >)                                         \
-	NVW_CUDA_NARROW_CHOICE(T, T2, __hmin, <)                                         \
-	NVW_CUDA_NARROW_SIGN(T, T2, __hneg, a.x ^ 0x8000)                                \
-	NVW_CUDA_NARROW_SIGN(T, T2, __habs, a.x & 0x7fff)                                \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, sqrt, __builtin_sqrt(v))                         \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, floor, __builtin_floor(v))                       \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, ceil, __builtin_ceil(v))                         \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, trunc, __builtin_trunc(v))                       \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, rint, __builtin_rint(v))                         \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, rcp, 1 / v)                                      \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, rsqrt, 1 / __builtin_sqrt(v))                    \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, exp, __builtin_exp(v))                           \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, log, __builtin_log(v))                           \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, exp2, __builtin_exp2(v))                         \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, exp10, __builtin_pow(10, v))                     \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, log2, __builtin_log2(v))                         \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, log10, __builtin_log10(v))                       \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, sin, __builtin_sin(v))                           \
-	NVW_CUDA_NARROW_FUNCTION(T, T2, cos, __builtin_cos(v))                           \
-	NVW_CUDA_BOTH T operator-(const T &a)                                            \
-	{                                                                                \
-		return __hneg(a);                                                        \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 operator-(const T2 &a)                                          \
-	{                                                                                \
-		return __hneg2(a);                                                       \
-	}                                                                                \
-	NVW_CUDA_BOTH T __hfma(T a, T b, T c)                                            \
-	{                                                                                \
-		return T::of(nvw_cuda_fused((float)a, (float)b, (float)c));              \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __hfma2(T2 a, T2 b, T2 c)                                       \
-	{                                                                                \
-		return T2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));                 \
-	}                                                                                \
-	NVW_CUDA_BOTH bool __hisnan(T a)                                                 \
-	{                                                                                \
-		return (a.x & 0x7fff) > T::format::INFINITE;                             \
-	}                                                                                \
-	NVW_CUDA_BOTH int __hisinf(T a)                                                  \
-	{                                                                                \
-		return ((a.x & 0x7fff) == T::format::INFINITE) * (1 - 2 * (a.x >> 15));  \
-	}                                                                                \
-	NVW_CUDA_NARROW_TO(T, Short, float, float, , NVW_CUDA_RN)                        \
-	NVW_CUDA_NARROW_TO(T, Short, float, float, _rn, NVW_CUDA_RN)                     \
-	NVW_CUDA_NARROW_TO(T, Short, float, float, _rz, NVW_CUDA_RZ)                     \
-	NVW_CUDA_NARROW_TO(T, Short, float, float, _rd, NVW_CUDA_RD)                     \
-	NVW_CUDA_NARROW_TO(T, Short, float, float, _ru, NVW_CUDA_RU)                     \
-	NVW_CUDA_NARROW_TO(T, Short, double, double, , NVW_CUDA_RN)                      \
-	NVW_CUDA_NARROW_TO(T, Short, int, int, _rn, NVW_CUDA_RN)                         \
-	NVW_CUDA_NARROW_TO(T, Short, unsigned, uint, _rn, NVW_CUDA_RN)                   \
-	NVW_CUDA_BOTH float __##Short##2float(T a)                                       \
-	{                                                                                \
-		return a;                                                                \
-	}                                                                                \
-	NVW_CUDA_NARROW_TO_INT(T, Short, _rz)                                            \
-	NVW_CUDA_NARROW_TO_INT(T, Short, _rn)                                            \
-	NVW_CUDA_BOTH T __ushort_as_##Short(unsigned short bits)                         \
-	{                                                                                \
-		return T::of_bits(bits);                                                 \
-	}                                                                                \
-	NVW_CUDA_BOTH unsigned short __##Short##_as_ushort(T a)                          \
-	{                                                                                \
-		return a.x;                                                              \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __float2##Short##2_rn(float a)                                  \
-	{                                                                                \
-		return T2(T::of(a), T::of(a));                                           \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __floats2##Short##2_rn(float a, float b)                        \
-	{                                                                                \
-		return T2(T::of(a), T::of(b));                                           \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __float22##Short##2_rn(float2 a)                                \
-	{                                                                                \
-		return T2(T::of(a.x), T::of(a.y));                                       \
-	}                                                                                \
-	NVW_CUDA_BOTH float2 __##Short##22float2(T2 a)                                   \
-	{                                                                                \
-		return make_float2(a.x, a.y);                                            \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __##Short##2##Short##2(T a)                                     \
-	{                                                                                \
-		return T2(a, a);                                                         \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __halves2##Short##2(T a, T b)                                   \
-	{                                                                                \
-		return T2(a, b);                                                         \
-	}                                                                                \
-	NVW_CUDA_BOTH T __low2##Short(T2 a)                                              \
-	{                                                                                \
-		return a.x;                                                              \
-	}                                                                                \
-	NVW_CUDA_BOTH T __high2##Short(T2 a)                                             \
-	{                                                                                \
-		return a.y;                                                              \
-	}                                                                                \
-	NVW_CUDA_BOTH float __low2float(T2 a)                                            \
-	{                                                                                \
-		return a.x;                                                              \
-	}                                                                                \
-	NVW_CUDA_BOTH float __high2float(T2 a)                                           \
-	{                                                                                \
-		return a.y;                                                              \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __lows2##Short##2(T2 a, T2 b)                                   \
-	{                                                                                \
-		return T2(a.x, b.x);                                                     \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __highs2##Short##2(T2 a, T2 b)                                  \
-	{                                                                                \
-		return T2(a.y, b.y);                                                     \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __lowhigh2highlow(T2 a)                                         \
-	{                                                                                \
-		return T2(a.y, a.x);                                                     \
-	}                                                                                \
-	NVW_CUDA_BOTH T2 __h2div(T2 a, T2 b)                                             \
-	{                                                                                \
-		return __hdiv2(a, b);                                                    \
-	}                                                                                \
-	NVW_CUDA_NARROW_ATOMICS(T, T2)
+/* ---- A type: NVW_CUDA_T, whose functions NVW_CUDA_NAMED() names, and NVW_CUDA_T2, two of it */
+#ifdef NVW_CUDA_T
 
+struct NVW_CUDA_T {
+	unsigned short x;
+	typedef nvw_cuda_format<NVW_CUDA_EXPONENT, NVW_CUDA_MANTISSA> format;
+	NVW_CUDA_T() = default;
+	template <class Number>
+	__host__ __device__ NVW_CUDA_T(Number value) : x(format::narrowed((double)value))
+	{
+	}
+	__host__ __device__ operator float() const
+	{
+		return (float)format::widened(x);
+	}
+	static __host__ __device__ NVW_CUDA_T of_bits(unsigned short bits)
+	{
+		NVW_CUDA_T result;
+		result.x = bits;
+		return result;
+	}
+	static __host__ __device__ NVW_CUDA_T of(double value, int toward = NVW_CUDA_RN)
+	{
+		return of_bits(format::narrowed(value, toward));
+	}
+};
+struct __align__(4) NVW_CUDA_T2
+{
+	NVW_CUDA_T x, y;
+	NVW_CUDA_T2() = default;
+	__host__ __device__ NVW_CUDA_T2(NVW_CUDA_T a, NVW_CUDA_T b) : x(a), y(b)
+	{
+	}
+};
+NVW_CUDA_NARROW_OPERATION(__hadd, +)
+NVW_CUDA_NARROW_OPERATION(__hsub, -)
+NVW_CUDA_NARROW_OPERATION(__hmul, *)
+NVW_CUDA_NARROW_OPERATION(__hdiv, /)
+NVW_CUDA_NARROW_COMPARISON(eq, ==)
+NVW_CUDA_NARROW_COMPARISON(ne, !=)
+NVW_CUDA_NARROW_COMPARISON(lt, <)
+NVW_CUDA_NARROW_COMPARISON(le, <=)
+NVW_CUDA_NARROW_COMPARISON(gt, >)
+NVW_CUDA_NARROW_COMPARISON(ge, >=)
+NVW_CUDA_NARROW_CHOICE(__hmax, >)
+NVW_CUDA_NARROW_CHOICE(__hmin, <)
+NVW_CUDA_NARROW_SIGN(__hneg, a.x ^ 0x8000)
+NVW_CUDA_NARROW_SIGN(__habs, a.x & 0x7fff)
+NVW_CUDA_NARROW_FUNCTION(sqrt, __builtin_sqrt(v))
+NVW_CUDA_NARROW_FUNCTION(floor, __builtin_floor(v))
+NVW_CUDA_NARROW_FUNCTION(ceil, __builtin_ceil(v))
+NVW_CUDA_NARROW_FUNCTION(trunc, __builtin_trunc(v))
+NVW_CUDA_NARROW_FUNCTION(rint, __builtin_rint(v))
+NVW_CUDA_NARROW_FUNCTION(rcp, 1 / v)
+NVW_CUDA_NARROW_FUNCTION(rsqrt, 1 / __builtin_sqrt(v))
+NVW_CUDA_NARROW_FUNCTION(exp, __builtin_exp(v))
+NVW_CUDA_NARROW_FUNCTION(log, __builtin_log(v))
+NVW_CUDA_NARROW_FUNCTION(exp2, __builtin_exp2(v))
+NVW_CUDA_NARROW_FUNCTION(exp10, __builtin_pow(10, v))
+NVW_CUDA_NARROW_FUNCTION(log2, __builtin_log2(v))
+NVW_CUDA_NARROW_FUNCTION(log10, __builtin_log10(v))
+NVW_CUDA_NARROW_FUNCTION(sin, __builtin_sin(v))
+NVW_CUDA_NARROW_FUNCTION(cos, __builtin_cos(v))
+NVW_CUDA_BOTH NVW_CUDA_T operator-(const NVW_CUDA_T &a)
+{
+	return __hneg(a);
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 operator-(const NVW_CUDA_T2 &a)
+{
+	return __hneg2(a);
+}
+NVW_CUDA_BOTH NVW_CUDA_T __hfma(NVW_CUDA_T a, NVW_CUDA_T b, NVW_CUDA_T c)
+{
+	return NVW_CUDA_T::of(nvw_cuda_fused((float)a, (float)b, (float)c));
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 __hfma2(NVW_CUDA_T2 a, NVW_CUDA_T2 b, NVW_CUDA_T2 c)
+{
+	return NVW_CUDA_T2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
+}
+NVW_CUDA_BOTH bool __hisnan(NVW_CUDA_T a)
+{
+	return (a.x & 0x7fff) > NVW_CUDA_T::format::INFINITE;
+}
+NVW_CUDA_BOTH int __hisinf(NVW_CUDA_T a)
+{
+	return ((a.x & 0x7fff) == NVW_CUDA_T::format::INFINITE) * (1 - 2 * (a.x >> 15));
+}
+NVW_CUDA_NARROW_TO(float, float, , NVW_CUDA_RN)
+NVW_CUDA_NARROW_TO(float, float, _rn, NVW_CUDA_RN)
+NVW_CUDA_NARROW_TO(float, float, _rz, NVW_CUDA_RZ)
+NVW_CUDA_NARROW_TO(float, float, _rd, NVW_CUDA_RD)
+NVW_CUDA_NARROW_TO(float, float, _ru, NVW_CUDA_RU)
+NVW_CUDA_NARROW_TO(double, double, , NVW_CUDA_RN)
+NVW_CUDA_NARROW_TO(int, int, _rn, NVW_CUDA_RN)
+NVW_CUDA_NARROW_TO(unsigned, uint, _rn, NVW_CUDA_RN)
+NVW_CUDA_BOTH float NVW_CUDA_NAMED(__, 2float)(NVW_CUDA_T a)
+{
+	return a;
+}
+#ifdef __CUDA__
+NVW_CUDA_INLINE int NVW_CUDA_NAMED(__, 2int_rz)(NVW_CUDA_T a)
+{
+	return __float2int_rz(a);
+}
+NVW_CUDA_INLINE int NVW_CUDA_NAMED(__, 2int_rn)(NVW_CUDA_T a)
+{
+	return __float2int_rn(a);
+}
+NVW_CUDA_INLINE NVW_CUDA_T atomicAdd(NVW_CUDA_T *to, NVW_CUDA_T value)
+{
+	return nvw_cuda_add_narrow<unsigned short>(to, value);
+}
+NVW_CUDA_INLINE NVW_CUDA_T2 atomicAdd(NVW_CUDA_T2 *to, NVW_CUDA_T2 value)
+{
+	return nvw_cuda_add_narrow<unsigned>(to, value);
+}
+#endif
+NVW_CUDA_BOTH NVW_CUDA_T NVW_CUDA_NAMED(__ushort_as_, )(unsigned short bits)
+{
+	return NVW_CUDA_T::of_bits(bits);
+}
+NVW_CUDA_BOTH unsigned short NVW_CUDA_NAMED(__, _as_ushort)(NVW_CUDA_T a)
+{
+	return a.x;
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__float2, 2_rn)(float a)
+{
+	return NVW_CUDA_T2(NVW_CUDA_T::of(a), NVW_CUDA_T::of(a));
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__floats2, 2_rn)(float a, float b)
+{
+	return NVW_CUDA_T2(NVW_CUDA_T::of(a), NVW_CUDA_T::of(b));
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__float22, 2_rn)(float2 a)
+{
+	return NVW_CUDA_T2(NVW_CUDA_T::of(a.x), NVW_CUDA_T::of(a.y));
+}
+NVW_CUDA_BOTH float2 NVW_CUDA_NAMED(__, 22float2)(NVW_CUDA_T2 a)
+{
+	return make_float2(a.x, a.y);
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__halves2, 2)(NVW_CUDA_T a, NVW_CUDA_T b)
+{
+	return NVW_CUDA_T2(a, b);
+}
+NVW_CUDA_BOTH NVW_CUDA_T NVW_CUDA_NAMED(__low2, )(NVW_CUDA_T2 a)
+{
+	return a.x;
+}
+NVW_CUDA_BOTH NVW_CUDA_T NVW_CUDA_NAMED(__high2, )(NVW_CUDA_T2 a)
+{
+	return a.y;
+}
+NVW_CUDA_BOTH float __low2float(NVW_CUDA_T2 a)
+{
+	return a.x;
+}
+NVW_CUDA_BOTH float __high2float(NVW_CUDA_T2 a)
+{
+	return a.y;
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__lows2, 2)(NVW_CUDA_T2 a, NVW_CUDA_T2 b)
+{
+	return NVW_CUDA_T2(a.x, b.x);
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 NVW_CUDA_NAMED(__highs2, 2)(NVW_CUDA_T2 a, NVW_CUDA_T2 b)
+{
+	return NVW_CUDA_T2(a.y, b.y);
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 __lowhigh2highlow(NVW_CUDA_T2 a)
+{
+	return NVW_CUDA_T2(a.y, a.x);
+}
+NVW_CUDA_BOTH NVW_CUDA_T2 __h2div(NVW_CUDA_T2 a, NVW_CUDA_T2 b)
+{
+	return __hdiv2(a, b);
+}
+
+#undef NVW_CUDA_T
+#undef NVW_CUDA_T2
+#undef NVW_CUDA_NAMED
+#undef NVW_CUDA_EXPONENT
+#undef NVW_CUDA_MANTISSA
 #endif
