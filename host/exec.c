@@ -387,10 +387,7 @@ static unsigned children(pid_t pid[CHILDREN_MAX])
 
 static bool is_among(pid_t pid, const pid_t *list, unsigned n)
 {
-	while (n > 0 && list[n - 1] != pid) {
-		n--;
-	}
-	return n > 0;
+	return NVW_ANY(one, list, n, *one == pid);
 }
 
 /*

@@ -25,22 +25,12 @@ static bool is_of_file(const struct converter *c, const struct host_event *e)
 {
 	const struct host_kernel_range *const r = (const void *)(e + 1);
 
-	NVW_EACH(one, r, e->bytes / sizeof *r) {
-		if (one->bytes > 0 && one->file == c->file) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, r, e->bytes / sizeof *r, one->bytes > 0 && one->file == c->file);
 }
 
 static struct machine_log *find_log(const struct host_merge *m, uint32_t number)
 {
-	NVW_EACH(log, m->log, m->log_count) {
-		if (log->number == number) {
-			return log;
-		}
-	}
-	return NULL;
+	return NVW_FIND(log, m->log, m->log_count, log->number == number);
 }
 
 static int open_log(const struct converter *c, struct host_merge *m, uint32_t number)

@@ -60,12 +60,7 @@ static struct host_aim draw_aim(const struct host_access_place *p, bool directed
 
 static bool is_aim(const struct host_schedule_plan *plan, uint64_t code)
 {
-	uint32_t i = 0;
-
-	while (i < plan->aims && plan->aim[i].code != code) {
-		i++;
-	}
-	return i < plan->aims;
+	return NVW_ANY(aim, plan->aim, plan->aims, aim->code == code);
 }
 
 /* Plans take turns with the places. A directed one has others beside. Where there are many, a thread that
@@ -142,12 +137,8 @@ static bool is_at(const struct host_session *s, uint32_t site, const char *line)
 {
 	struct host_place p[HOST_INLINED_MAX];
 	const unsigned n = host_places_of(s->control, site, p);
-	unsigned i = 0;
 
-	while (i < n && !is_named(&p[i], line)) {
-		i++;
-	}
-	return i < n;
+	return NVW_ANY(place, p, n, is_named(place, line));
 }
 
 int host_schedule_direct(struct host_session *s, const char *line)

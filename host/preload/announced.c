@@ -95,12 +95,7 @@ static bool matches(const char *name, const char *pattern)
 
 static bool is_harmless(const char *name)
 {
-	NVW_EACH_IN(one, harmless) {
-		if (matches(name, *one)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, harmless, NVW_COUNT(harmless), matches(name, *one));
 }
 
 void host_announces(const void *code)
@@ -116,12 +111,7 @@ void host_announces(const void *code)
 
 static bool is_watched(uintptr_t base)
 {
-	NVW_EACH(one, watched, watched_count) {
-		if (*one == base) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, watched, watched_count, *one == base);
 }
 
 /* ---- The functions that an object calls elsewhere ------------------------------------------------- */

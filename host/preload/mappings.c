@@ -169,13 +169,9 @@ int host_follow_created(int fd, const struct stat *s)
 /* Whether this process has the file mapped, and may be able to store to it. */
 static bool has_mapped(const struct stat *s)
 {
-	NVW_EACH_IN(m, host_mapping) {
-		if (__atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == s->st_ino &&
-			m->device == s->st_dev) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(m, host_mapping, HOST_MAPPINGS_MAX,
+		__atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == s->st_ino &&
+			m->device == s->st_dev);
 }
 
 int host_follow(int fd, const struct stat *s)
@@ -520,12 +516,7 @@ static bool touches(const struct host_mapping *m, uintptr_t start, uintptr_t end
 
 static bool any_touches(uintptr_t start, uintptr_t end)
 {
-	NVW_EACH_IN(one, host_mapping) {
-		if (touches(one, start, end)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, host_mapping, HOST_MAPPINGS_MAX, touches(one, start, end));
 }
 
 void host_unmapping(void *address, size_t length)

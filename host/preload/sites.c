@@ -48,12 +48,7 @@ static bool is_library(const char *path)
 		"libpmem", "libnvwave", "libc.so", "libc-", "ld-linux", "libpthread"};
 	const char *const name = basename(path);
 
-	NVW_EACH_IN(one, names) {
-		if (strncmp(name, *one, strlen(*one)) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, names, NVW_COUNT(names), strncmp(name, *one, strlen(*one)) == 0);
 }
 
 /* The object that contains an address, and its load offset. */

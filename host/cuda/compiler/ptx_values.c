@@ -82,12 +82,7 @@ LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...)
 
 struct ptx_named *ptx_find_register(struct ptx *p, const char *name)
 {
-	NVW_FOR(i, p->register_count) {
-		if (strcmp(p->registers[i].name, name) == 0) {
-			return &p->registers[i];
-		}
-	}
-	return NULL;
+	return NVW_FIND(r, p->registers, p->register_count, strcmp(r->name, name) == 0);
 }
 
 void ptx_declare(struct ptx *p, const char *name, LLVMValueRef value)

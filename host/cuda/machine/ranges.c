@@ -83,12 +83,8 @@ static bool is_of_kind(const struct place *p, const struct nvw_cuda_range *r)
 
 static struct place *place_of(const struct nvw_cuda_range *r)
 {
-	NVW_EACH(p, self.places, self.count) {
-		if (p->range.start == r->start && p->range.bytes == r->bytes && is_of_kind(p, r)) {
-			return p;
-		}
-	}
-	return NULL;
+	return NVW_FIND(p, self.places, self.count,
+		p->range.start == r->start && p->range.bytes == r->bytes && is_of_kind(p, r));
 }
 
 bool ranges_have_room(const struct nvw_cuda_job *job)
@@ -109,12 +105,8 @@ static struct place *unused_place(const struct nvw_cuda_range *r)
 {
 	const size_t wanted = lines(r->bytes) * LINE;
 
-	NVW_EACH(p, self.places, self.count) {
-		if (!p->range.bytes && is_of_kind(p, r) && p->room >= wanted && p->room <= 2 * wanted) {
-			return p;
-		}
-	}
-	return NULL;
+	return NVW_FIND(p, self.places, self.count,
+		!p->range.bytes && is_of_kind(p, r) && p->room >= wanted && p->room <= 2 * wanted);
 }
 
 static char *room_in_machine(const struct nvw_cuda_range *r)
@@ -310,17 +302,15 @@ static void found(struct place *p, const void *address)
 
 bool ranges_have(const void *address, size_t n)
 {
-	if (is_in(self.last, address, n)) {
-		found(self.last, address);
-		return true;
+	struct place *p = self.last;
+
+	if (!is_in(p, address, n)) {
+		p = NVW_FIND(one, self.places, self.count, is_in(one, address, n));
 	}
-	NVW_EACH(p, self.places, self.count) {
-		if (is_in(p, address, n)) {
-			found(p, address);
-			return true;
-		}
+	if (p) {
+		found(p, address);
 	}
-	return false;
+	return p;
 }
 
 uint64_t ranges_locate(const void *address)

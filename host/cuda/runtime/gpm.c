@@ -113,12 +113,7 @@ static struct table *open_table(const char *pool, int fd)
 
 static struct entry *find(struct table *table, const char *path)
 {
-	NVW_EACH_IN(e, table->entry) {
-		if (e->bytes && !strncmp(e->name, path, NAME)) {
-			return e;
-		}
-	}
-	return NULL;
+	return NVW_FIND(e, table->entry, NVW_COUNT(table->entry), e->bytes && !strncmp(e->name, path, NAME));
 }
 
 static uint64_t end_of(const struct table *table)

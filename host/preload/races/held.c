@@ -14,12 +14,7 @@ HOST_EXPORT void nvwave_unlocking_1(const void *lock);
 
 static struct host_held *held(struct host_watched *w, const void *lock)
 {
-	NVW_EACH(held, w->held, w->held_count) {
-		if (held->lock == (uintptr_t)lock) {
-			return held;
-		}
-	}
-	return NULL;
+	return NVW_FIND(held, w->held, w->held_count, held->lock == (uintptr_t)lock);
 }
 
 /* A lock beyond the last that there is room for does not protect: a candidate too many. */

@@ -33,13 +33,8 @@ static bool is_known(const struct host_watched *w, const struct host_race_store 
 {
 	NVW_DEEP_INVARIANT(w->early_count <= EARLY_LOADS);
 
-	unsigned i = 0;
-
-	while (i < w->early_count && (w->early[i].store != s || w->early[i].stored != s->number ||
-					     w->early[i].site != site || w->early[i].helped)) {
-		i++;
-	}
-	return i < w->early_count;
+	return NVW_ANY(early, w->early, w->early_count,
+		early->store == s && early->stored == s->number && early->site == site && !early->helped);
 }
 
 void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../real.h"
+#include "core/each.h"
 #include "interposed.h"
 
 void *schedule_real(const char *name)
@@ -256,12 +257,7 @@ static struct barrier {
 
 static struct barrier *barrier_at(const pthread_barrier_t *at)
 {
-	unsigned i = 0;
-
-	while (i < BARRIERS && barrier[i].at != at) {
-		i++;
-	}
-	return i < BARRIERS ? &barrier[i] : NULL;
+	return NVW_FIND(b, barrier, BARRIERS, b->at == at);
 }
 
 EXPORT int pthread_barrier_init(
@@ -310,12 +306,7 @@ static const void *running[RUNNING]; /* the controls of what pthread_once() is c
 
 static unsigned running_at(const void *control)
 {
-	unsigned i = 0;
-
-	while (i < RUNNING && running[i] != control) {
-		i++;
-	}
-	return i;
+	return NVW_INDEX(i, RUNNING, running[i] == control);
 }
 
 /* Also when an exception leaves it. */

@@ -350,12 +350,7 @@ static void stop_polling(void)
 
 static bool has_seen(const struct host_turn *t, const void *object)
 {
-	unsigned i = 0;
-
-	while (i < t->lines && t->line[i] != (uintptr_t)object / HOST_LINE) {
-		i++;
-	}
-	return i < t->lines;
+	return NVW_ANY(line, t->line, t->lines, *line == (uintptr_t)object / HOST_LINE);
 }
 
 /* Those who poll for it look again. */
