@@ -89,22 +89,26 @@ struct pair {
 	void (*store)(void), (*load)(void);
 };
 
-static void store_all_locked(void)
-{
-	pthread_mutex_lock(&a);
-	pool->x = 1;
-	flush(&pool->x);
-	fence();
-	pthread_mutex_unlock(&a);
-}
+/* What is done between the two: the lock is theirs. */
+#define STORES_UNDER(name, take, release) \
+	static void name(void)            \
+	{                                 \
+		take;                     \
+		pool->x = 1;              \
+		persist(&pool->x);        \
+		release;                  \
+	}
+#define LOADS_UNDER(name, take, release)        \
+	static void name(void)                  \
+	{                                       \
+		take;                           \
+		const uint64_t value = pool->x; \
+		release;                        \
+		consume(value);                 \
+	}
 
-static void load_locked(void)
-{
-	pthread_mutex_lock(&a);
-	const uint64_t value = pool->x;
-	pthread_mutex_unlock(&a);
-	consume(value);
-}
+STORES_UNDER(store_all_locked, pthread_mutex_lock(&a), pthread_mutex_unlock(&a))
+LOADS_UNDER(load_locked, pthread_mutex_lock(&a), pthread_mutex_unlock(&a))
 
 static void load_unlocked(void)
 {
@@ -189,69 +193,14 @@ static void store_two_locks(void)
 	pthread_mutex_unlock(&b);
 }
 
-static void load_locked_b(void)
-{
-	pthread_mutex_lock(&b);
-	const uint64_t value = pool->x;
-	pthread_mutex_unlock(&b);
-	consume(value);
-}
-
-static void store_reading(void)
-{
-	pthread_rwlock_rdlock(&many);
-	pool->x = 1;
-	persist(&pool->x);
-	pthread_rwlock_unlock(&many);
-}
-
-static void store_writing(void)
-{
-	pthread_rwlock_wrlock(&many);
-	pool->x = 1;
-	persist(&pool->x);
-	pthread_rwlock_unlock(&many);
-}
-
-static void load_reading(void)
-{
-	pthread_rwlock_rdlock(&many);
-	const uint64_t value = pool->x;
-	pthread_rwlock_unlock(&many);
-	consume(value);
-}
-
-static void store_spinning(void)
-{
-	pthread_spin_lock(&spin);
-	pool->x = 1;
-	persist(&pool->x);
-	pthread_spin_unlock(&spin);
-}
-
-static void load_spinning(void)
-{
-	pthread_spin_lock(&spin);
-	const uint64_t value = pool->x;
-	pthread_spin_unlock(&spin);
-	consume(value);
-}
-
-static void store_c11(void)
-{
-	mtx_lock(&c11);
-	pool->x = 1;
-	persist(&pool->x);
-	mtx_unlock(&c11);
-}
-
-static void load_c11(void)
-{
-	mtx_lock(&c11);
-	const uint64_t value = pool->x;
-	mtx_unlock(&c11);
-	consume(value);
-}
+LOADS_UNDER(load_locked_b, pthread_mutex_lock(&b), pthread_mutex_unlock(&b))
+STORES_UNDER(store_reading, pthread_rwlock_rdlock(&many), pthread_rwlock_unlock(&many))
+STORES_UNDER(store_writing, pthread_rwlock_wrlock(&many), pthread_rwlock_unlock(&many))
+LOADS_UNDER(load_reading, pthread_rwlock_rdlock(&many), pthread_rwlock_unlock(&many))
+STORES_UNDER(store_spinning, pthread_spin_lock(&spin), pthread_spin_unlock(&spin))
+LOADS_UNDER(load_spinning, pthread_spin_lock(&spin), pthread_spin_unlock(&spin))
+STORES_UNDER(store_c11, mtx_lock(&c11), mtx_unlock(&c11))
+LOADS_UNDER(load_c11, mtx_lock(&c11), mtx_unlock(&c11))
 
 static void store_trylock(void)
 {
@@ -494,13 +443,7 @@ static void release_own(void)
 	atomic_store(&own_lock, 0);
 }
 
-static void store_own_locked(void)
-{
-	take_own();
-	pool->x = 1;
-	persist(&pool->x);
-	release_own();
-}
+STORES_UNDER(store_own_locked, take_own(), release_own())
 
 static void store_own_flush_outside(void)
 {
@@ -510,13 +453,7 @@ static void store_own_flush_outside(void)
 	persist(&pool->x);
 }
 
-static void load_own_locked(void)
-{
-	take_own();
-	const uint64_t value = pool->x;
-	release_own();
-	consume(value);
-}
+LOADS_UNDER(load_own_locked, take_own(), release_own())
 
 /* A bit of the pool, set by inline assembly and cleared by a plain store. */
 static void take_by_assembly(void)
@@ -536,13 +473,7 @@ static void release_by_store(void)
 	*(volatile uint64_t *)&pool->word &= ~UINT64_C(8);
 }
 
-static void store_locked_by_assembly(void)
-{
-	take_by_assembly();
-	pool->x = 1;
-	persist(&pool->x);
-	release_by_store();
-}
+STORES_UNDER(store_locked_by_assembly, take_by_assembly(), release_by_store())
 
 static void store_unlocked_too_early(void)
 {
@@ -552,13 +483,7 @@ static void store_unlocked_too_early(void)
 	persist(&pool->x);
 }
 
-static void load_locked_by_assembly(void)
-{
-	take_by_assembly();
-	const uint64_t value = pool->x;
-	release_by_store();
-	consume(value);
-}
+LOADS_UNDER(load_locked_by_assembly, take_by_assembly(), release_by_store())
 
 /* Another thread clears the bit (run_pair). */
 static void load_own_and_leave_it(void)
