@@ -13,11 +13,14 @@
  */
 #include <stdlib.h>
 
+#include <nvw/random.h>
+
 #include "core/each.h"
+#include "core/order.h"
 #include "turns.h"
 
 static struct {
-	uint64_t random;
+	struct nvw_random random;
 	uint64_t change[HOST_SCHEDULE_DEPTH];
 	unsigned changes, next;
 	int64_t lowest;
@@ -25,25 +28,10 @@ static struct {
 	uint64_t passed[HOST_SCHEDULE_AIMS]; /* executions of the aim's place so far */
 } policy;
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
 static uint64_t below(uint64_t bound)
 {
 	NVW_DEEP_INVARIANT(bound > 0);
-	policy.random += 0x9e3779b97f4a7c15u;
-	return (uint64_t)(((unsigned __int128)mix(policy.random) * bound) >> 64);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
+	return nvw_random_below(&policy.random, bound);
 }
 
 static void draw_changes(unsigned count, uint64_t among)
@@ -53,7 +41,7 @@ static void draw_changes(unsigned count, uint64_t among)
 	NVW_FOR(i, policy.changes) {
 		policy.change[i] = 1 + below(nvw_max(among, 1));
 	}
-	qsort(policy.change, policy.changes, sizeof *policy.change, by_number);
+	qsort(policy.change, policy.changes, sizeof *policy.change, nvw_by_u64);
 }
 
 /* Switches are rare in some schedules: a long time of one thread against a moment of another. */
@@ -70,7 +58,7 @@ void host_policy_begin(void)
 {
 	const struct host_schedule_plan *const p = &host_schedule->plan;
 
-	policy.random = mix(p->seed + 1) ^ mix(p->number * 0x9e3779b97f4a7c15u);
+	policy.random.state = nvw_mix64(p->seed + 1) ^ nvw_mix64(p->number * 0x9e3779b97f4a7c15u);
 	if (p->policy == HOST_POLICY_PRIORITIES) {
 		draw_changes(p->depth - 1, p->points);
 	} else if (p->policy == HOST_POLICY_STORES) {
@@ -135,11 +123,8 @@ static unsigned aim_at(const struct host_turn *t, bool exposed)
 
 	const struct host_schedule_plan *const p = &host_schedule->plan;
 	const uintptr_t behind = (uintptr_t)place_here(t, exposed), ahead = (uintptr_t)t->place;
-	unsigned i = 0;
+	const unsigned i = NVW_INDEX(k, p->aims, p->aim[k].code == (p->aim[k].ahead ? ahead : behind));
 
-	while (i < p->aims && p->aim[i].code != (p->aim[i].ahead ? ahead : behind)) {
-		i++;
-	}
 	if (i == p->aims) {
 		return HOST_SCHEDULE_AIMS;
 	}
