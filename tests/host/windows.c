@@ -120,14 +120,13 @@ static __attribute__((noinline)) uint64_t load_late_word(volatile const uint64_t
 	return *at;
 }
 
-static void *read_late(void *unused)
+static void read_late(void)
 {
 	copy[0] = (char)load_late_word(&pool->late[0]);
 	copy[0] = (char)load_late_word(&pool->late[1]);
-	return unused;
 }
 
-static void in_thread(void *(*what)(void *));
+static void in_thread(void (*what)(void));
 
 static void store_late(void)
 {
@@ -570,18 +569,23 @@ static void touch_all(void)
 	fence();
 }
 
-static void *read_all(void *unused)
+static void read_all(void)
 {
 	memcpy(copy, pool->text, sizeof copy);
 	copy[0] = (char)(pool->x + pool->y + pool->half[0] + pool->half[1] + atomic_load(&pool->word));
-	return unused;
 }
 
-static void in_thread(void *(*what)(void *))
+static void *call(void *what)
+{
+	(*(void (**)(void))what)();
+	return NULL;
+}
+
+static void in_thread(void (*what)(void))
 {
 	pthread_t t;
 
-	pthread_create(&t, NULL, what, NULL);
+	pthread_create(&t, NULL, call, &what);
 	pthread_join(t, NULL);
 }
 
@@ -604,32 +608,30 @@ static void *loading(void *to)
 	return NULL;
 }
 
-/* Two threads have touched the pool before, so that no word is one thread's alone. */
-static void run_pair(const struct pair *p)
+static void run_threads(const struct pair *p)
 {
 	pthread_t first, second;
 
-	touch_all();
-	in_thread(read_all);
 	pthread_create(&first, NULL, storing, (void *)(uintptr_t)p);
 	pthread_create(&second, NULL, loading, (void *)(uintptr_t)p);
 	pthread_join(first, NULL);
 	pthread_join(second, NULL);
+}
+
+/* Two threads have touched the pool before, so that no word is one thread's alone. */
+static void run_pair(const struct pair *p)
+{
+	touch_all();
+	in_thread(read_all);
+	run_threads(p);
 	if (atomic_load(&own_lock) != 0) {
 		atomic_fetch_and(&own_lock, 0);
 	}
 }
 
-static void *child_loads(void *unused)
+static void child_loads(void)
 {
 	consume(pool->x);
-	return unused;
-}
-
-static void *child_stores(void *unused)
-{
-	store_flush_outside();
-	return unused;
 }
 
 static int child_loads_c11(void *unused)
@@ -639,15 +641,10 @@ static int child_loads_c11(void *unused)
 	return 0;
 }
 
-static void *child_only_stores(void *unused)
-{
-	store_never();
-	return unused;
-}
-
 /* A store of the parent, and a load of its child. */
 static void before_create(bool durable_before)
 {
+	void (*loads)(void) = child_loads;
 	pthread_t t;
 
 	in_thread(read_all);
@@ -655,7 +652,7 @@ static void before_create(bool durable_before)
 	if (durable_before) {
 		persist(&pool->x);
 	}
-	pthread_create(&t, NULL, child_loads, NULL);
+	pthread_create(&t, NULL, call, &loads);
 	if (!durable_before) {
 		persist(&pool->x);
 	}
@@ -676,7 +673,7 @@ static void before_create_c11(void)
 static void after_join(void)
 {
 	touch_all();
-	in_thread(child_stores);
+	in_thread(store_flush_outside);
 	consume(pool->x);
 }
 
@@ -685,7 +682,7 @@ static void joined_flush(bool flushes)
 {
 	touch_all();
 	in_thread(read_all);
-	in_thread(child_only_stores);
+	in_thread(store_never);
 	if (flushes) {
 		persist(&pool->x);
 	}
@@ -699,30 +696,16 @@ static void alone(void)
 	load_unlocked();
 }
 
-static void *stores_alone(void *unused)
+static void store_durably(void)
 {
-	wait_turn(0);
 	pool->x = 1;
 	persist(&pool->x);
-	pass_turn(1);
-	return unused;
 }
 
-static void *loads_later(void *unused)
-{
-	wait_turn(1);
-	consume(pool->x);
-	return unused;
-}
-
+/* Nobody has touched the pool before. */
 static void until_published(void)
 {
-	pthread_t first, second;
-
-	pthread_create(&first, NULL, stores_alone, NULL);
-	pthread_create(&second, NULL, loads_later, NULL);
-	pthread_join(first, NULL);
-	pthread_join(second, NULL);
+	run_threads(&(const struct pair){.store = store_durably, .load = load_unlocked});
 }
 
 static bool run(const char *name)
