@@ -131,12 +131,9 @@ static uint64_t end_of(const struct table *table)
 static struct entry *add(struct table *table, const char *path, size_t bytes, int fd)
 {
 	const uint64_t offset = end_of(table);
-	struct entry *free_one = table->entry;
+	struct entry *const free_one = NVW_FIND(e, table->entry, ENTRIES, !e->bytes);
 
-	while (free_one < table->entry + ENTRIES && free_one->bytes) {
-		free_one++;
-	}
-	if (free_one == table->entry + ENTRIES || strlen(path) >= NAME) {
+	if (!free_one || strlen(path) >= NAME) {
 		return complain(path,
 			"expected at most 31 files, with names of at most 111 bytes, in " POOL_VARIABLE);
 	}

@@ -197,16 +197,21 @@ static char *gap(size_t page_bytes)
 	return (size_t)(arena + arena_bytes - from) >= page_bytes + PAGE ? from : NULL;
 }
 
+/* Pages of zeros, in place of those at an address if there is one. */
+static char *map(char *at, size_t bytes, int protection)
+{
+	const int in_place = at ? MAP_FIXED : 0;
+	char *const pages =
+		mmap(at, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | in_place, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
 static bool make_arena(void)
 {
 	for (size_t bytes = ARENA_BYTES_MAX; !arena && bytes > PAGE; bytes /= 2) {
-		void *const pages =
-			mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (pages != MAP_FAILED) {
-			arena = pages;
-			arena_bytes = bytes;
-		}
+		arena = map(NULL, bytes, PROT_NONE);
+		arena_bytes = bytes;
 	}
 	return arena;
 }
@@ -240,22 +245,13 @@ static cudaError_t allocate_device(size_t bytes, void **ret)
 	}
 	b.start = b.pages + page_bytes - aligned;
 	NVW_INVARIANT((uintptr_t)b.start % ALIGNED == 0 && b.start >= b.pages);
-	if (mmap(b.pages, page_bytes, open_count ? PROT_READ | PROT_WRITE : PROT_NONE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED ||
+	if (!map(b.pages, page_bytes, open_count ? PROT_READ | PROT_WRITE : PROT_NONE) ||
 		!insert(place_for(b.start), &b)) {
 		return cudaErrorMemoryAllocation;
 	}
 	ask_for_large_pages(&b);
 	*ret = b.start;
 	return cudaSuccess;
-}
-
-static char *map_plain(size_t bytes)
-{
-	char *const pages =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return pages == MAP_FAILED ? NULL : pages;
 }
 
 static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret)
@@ -265,8 +261,10 @@ static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret
 	if (kind == DEVICE) {
 		return allocate_device(bytes, ret);
 	}
-	if (b.page_bytes >= bytes) {
-		b.pages = (kind == PITCHED ? nvw_cuda_map_pitched : map_plain)(b.page_bytes);
+	if (b.page_bytes >= bytes && kind == PITCHED) {
+		b.pages = nvw_cuda_map_pitched(b.page_bytes);
+	} else if (b.page_bytes >= bytes) {
+		b.pages = map(NULL, b.page_bytes, PROT_READ | PROT_WRITE);
 	}
 	b.start = b.pages;
 	if (!b.pages || !insert(place_for(b.start), &b)) {
@@ -320,8 +318,7 @@ cudaError_t cudaFree(void *p)
 		error = cudaErrorInvalidValue;
 	} else {
 		if (b->kind == DEVICE) { /* the range stays ours */
-			(void)mmap(b->pages, b->page_bytes, PROT_NONE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+			(void)map(b->pages, b->page_bytes, PROT_NONE);
 		} else {
 			munmap(b->pages, b->page_bytes);
 		}
@@ -419,6 +416,24 @@ cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
 	return cudaSuccess;
 }
 
+/* Copies the block at hand, since another thread may move the list. */
+static bool copy_nearest(const void *address, struct block *ret)
+{
+	pthread_mutex_lock(&mutex);
+	const struct block *const b = nearest(address);
+
+	if (b) {
+		*ret = *b;
+	}
+	pthread_mutex_unlock(&mutex);
+	return b;
+}
+
+static bool has(const struct block *b, const void *p, size_t n)
+{
+	return (const char *)p >= b->start && (const char *)p + n <= b->start + b->bytes;
+}
+
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p)
 {
 	static const enum cudaMemoryType types[] = {[DEVICE] = cudaMemoryTypeDevice,
@@ -426,19 +441,16 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const vo
 		[PINNED] = cudaMemoryTypeHost,
 		[REGISTERED] = cudaMemoryTypeHost,
 		[PITCHED] = cudaMemoryTypeDevice};
-	const struct block *b;
+	struct block b;
 
 	memset(ret, 0, sizeof *ret);
-	pthread_mutex_lock(&mutex);
-	b = nearest(p);
-	if (b && (const char *)p >= b->start && (const char *)p < b->start + b->bytes) {
-		ret->type = types[b->kind];
+	if (copy_nearest(p, &b) && has(&b, p, 1)) {
+		ret->type = types[b.kind];
 		ret->devicePointer = (void *)(uintptr_t)p;
-		if (b->kind != DEVICE) {
+		if (b.kind != DEVICE) {
 			ret->hostPointer = ret->devicePointer;
 		}
 	}
-	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
 }
 
@@ -451,19 +463,6 @@ static bool is_near(const struct block *b, const char *at)
 		return (size_t)(b->start - at) <= NEAR_BYTES;
 	}
 	return (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
-}
-
-/* Copies the block at hand, since another thread may move the list. */
-static bool copy_nearest(const void *address, struct block *ret)
-{
-	pthread_mutex_lock(&mutex);
-	const struct block *const b = nearest(address);
-
-	if (b) {
-		*ret = *b;
-	}
-	pthread_mutex_unlock(&mutex);
-	return b;
 }
 
 /* For the handler of faults: no access that may fault is made under the lock. */
@@ -531,17 +530,9 @@ static bool is_right_kind(const void *to, const void *from, enum cudaMemcpyKind 
 /* Whether the range lies in one allocation, if it is device memory. */
 static bool is_inside(const void *p, size_t n)
 {
-	const struct block *b;
-	bool inside;
+	struct block b;
 
-	if (!nvw_cuda_is_device_memory(p)) {
-		return true;
-	}
-	pthread_mutex_lock(&mutex);
-	b = nearest(p);
-	inside = b && (const char *)p >= b->start && (const char *)p + n <= b->start + b->bytes;
-	pthread_mutex_unlock(&mutex);
-	return inside;
+	return !nvw_cuda_is_device_memory(p) || (copy_nearest(p, &b) && has(&b, p, n));
 }
 
 static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, const void *place)
