@@ -89,9 +89,9 @@ struct cell {
 	struct touch written, read_only;
 };
 
-/* A work-item's clocks: its order; under HRF, its order if scopes were ignored. If fences are known, also what
- * atomics have read, for a later fence of block scope, and of a wider one; what was known at the latest fence
- * of at least block scope, and at the latest wider one. */
+/* A work-item's clocks: its order; under HRF, its order if scopes were ignored. If fences are known, also
+ * what atomics have read, for a later fence of block scope, and of a wider one; what was known at the latest
+ * fence of at least block scope, and at the latest wider one. */
 enum clocks { ORDERED, UNSCOPED, READ, READ_WIDE, READ_UNSCOPED, KEPT, KEPT_WIDE, KEPT_UNSCOPED, CLOCKS };
 
 /* The clocks of a wavefront's work-items. */
