@@ -44,7 +44,10 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 		const uint32_t stores = line->stores;
 
 		line->stores = line->stores_tail = 0;
-		return m->persist->write(m, id, line, mask, stores, t);
+		if (m->persist->write) {
+			return m->persist->write(m, id, line, mask, stores, t);
+		}
+		return emu_nvram_write(m, id, line->data, mask, stores, 0, t);
 	}
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];
 

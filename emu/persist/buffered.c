@@ -550,32 +550,31 @@ static emu_time evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t
 
 /* ---- Stores -------------------------------------------------------------------------------- */
 
-static void prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
-	emu_line_id id, emu_time *t)
+static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
 {
+	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	if (!emu_is_persistent(m, id)) {
+	if (!emu_is_persistent(m, r->line)) {
 		return;
 	}
 	if (!cu) {
 		/* At the L2 the store must not overtake its CU's stores of earlier epochs. */
-		*t = evict_earlier(m, emu_cu_of(wf), tag_of(m, wf, emu_first(lanes)), *t);
+		*t = evict_earlier(m, emu_cu_of(r->wf), tag_of(m, r->wf, emu_first(r->lanes)), *t);
 	}
-	line = emu_cache_peek(cu ? cu->stores : m->l2.stores, id);
-	if (line && line->dirty && line->tag != tag_of(m, wf, emu_first(lanes))) {
+	line = emu_cache_peek(cu ? cu->stores : m->l2.stores, r->line);
+	if (line && line->dirty && line->tag != tag_of(m, r->wf, emu_first(r->lanes))) {
 		m->stats.epoch_conflicts++;
-		*t = cu ? coh_l1_event(m, cu, line, id, COH_L1_PERSIST, COH_BY_ACCESS, *t) :
-			  coh_l2_event(m, line, id, COH_L2_FLUSH, COH_BY_PERSIST, *t);
+		*t = cu ? coh_l1_event(m, cu, line, r->line, COH_L1_PERSIST, COH_BY_ACCESS, *t) :
+			  coh_l2_event(m, line, r->line, COH_L2_FLUSH, COH_BY_PERSIST, *t);
 	}
 }
 
-static void mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
-	emu_line_id id)
+static void mark(const struct coh_request *r, struct emu_line *line)
 {
-	if (emu_is_persistent(m, id) && !line->tag) {
-		line->tag = tag_of(m, wf, emu_first(lanes));
-		carry(m, line->tag);
+	if (emu_is_persistent(r->m, r->line) && !line->tag) {
+		line->tag = tag_of(r->m, r->wf, emu_first(r->lanes));
+		carry(r->m, line->tag);
 	}
 }
 
@@ -635,33 +634,13 @@ static void move(struct nvw_machine *m, uint32_t stream, uint32_t from, bool out
 	advance(m, stream);
 }
 
-static void count_barrier(struct nvw_machine *m, enum nvw_group group)
-{
-	uint64_t *const by_group[] = {
-		[NVW_WORKITEM] = &m->stats.p_barriers_wi,
-		[NVW_WORKGROUP] = &m->stats.p_barriers_wg,
-		[NVW_KERNEL] = &m->stats.p_barriers_kr,
-	};
-
-	++*by_group[group];
-}
-
 /* Wavefront instructions are counted and logged at every scope, because work-items do not meet here. */
 static void barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
-	const unsigned first = emu_first(lanes);
-	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
-	const struct record_barrier what = {.site = wf->requests.site[first],
-		.scope = group,
-		.work_item = wf->first_global + first,
-		.group = wf->group->id,
-		.work_items = emu_ones(lanes),
-		.epoch = epochs[group],
-		.lanes = lanes >> first};
+	const struct persist_barrier reached = {.what = persist_describe(wf, lanes, group), .arrived = t};
 
-	count_barrier(m, group);
-	record_barrier(m, &what, false);
+	persist_count(m, &reached.what);
 	NVW_EACH_BIT(lane, lanes) {
 		wf->epoch_wi[lane]++;
 		if (group >= NVW_WORKGROUP) {
@@ -676,7 +655,7 @@ static void barrier(
 	}
 	wf->persist_epoch++;
 	if (emu_is_watched(m)) {
-		persist_watch(m, &(struct persist_barrier){.what = what, .arrived = t}, false, t);
+		persist_watch(m, &reached, false, t);
 	}
 	persist_run_on(m, wf, lanes, t);
 }

@@ -127,16 +127,9 @@ static void begin(struct nvw_machine *m, const struct persist_barrier *what, str
 	emu_schedule(m, at, at_l2, b);
 }
 
-static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
-	uint32_t stores, emu_time t)
-{
-	return emu_nvram_write(m, id, line->data, mask, stores, 0, t);
-}
-
 const struct persist_model persist_epoch = {
 	.info = {.name = "epoch",
 		.title = "gope18 6.1, proposed: a barrier stalls until its stores are durable",
 		.meets = true},
 	.arrived = begin,
-	.write = write,
 };

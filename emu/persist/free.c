@@ -19,10 +19,9 @@ void persist_release_at_once(
 	persist_release(m, b, t);
 }
 
-static void stored(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
-	struct emu_line *line, unsigned offset)
+static void stored(const struct coh_request *request, unsigned lane, struct emu_line *line, unsigned offset)
 {
-	emu_nvram_store_through(m, request->line, offset, line->data + offset, request->size);
+	emu_nvram_store_through(request->m, request->line, offset, line->data + offset, request->size);
 }
 
 /* The medium has the bytes in the order of the instructions. The order of coherence is another one where a
@@ -34,16 +33,9 @@ static void latest(struct nvw_machine *m, emu_line_id id, const struct emu_line 
 	}
 }
 
-static emu_time write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
-	uint32_t stores, emu_time t)
-{
-	return emu_nvram_write(m, id, line->data, mask, stores, 0, t);
-}
-
 const struct persist_model persist_free = {
 	.info = {.name = "free", .title = "every store is durable as it becomes visible", .meets = true},
 	.arrived = persist_release_at_once,
 	.stored = stored,
 	.latest = latest,
-	.write = write,
 };

@@ -111,20 +111,31 @@ void persist_watch(struct nvw_machine *m, const struct persist_barrier *b, bool 
 	}
 }
 
-/* The first of the lanes' work-items represents them in the log. */
-static struct record_barrier describe(
-	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+struct record_barrier persist_describe(const struct emu_wavefront *wf, uint64_t lanes, enum nvw_group scope)
 {
 	const unsigned lane = emu_first(lanes);
-	NVW_DEEP_INVARIANT(lanes != 0);
+	const uint32_t epochs[] = {wf->epoch_wi[lane], wf->epoch_wg[lane], wf->epoch_kr[lane]};
+	NVW_DEEP_INVARIANT(lanes != 0 && scope <= NVW_KERNEL);
 
 	return (struct record_barrier){.site = wf->requests.site[lane],
-		.scope = NVW_WORKITEM,
+		.scope = scope,
 		.work_item = wf->first_global + lane,
 		.group = wf->group->id,
 		.work_items = emu_ones(lanes),
-		.epoch = wf->epoch_wi[lane],
+		.epoch = epochs[scope],
 		.lanes = lanes >> lane};
+}
+
+void persist_count(struct nvw_machine *m, const struct record_barrier *what)
+{
+	uint64_t *const by_scope[] = {
+		[NVW_WORKITEM] = &m->stats.p_barriers_wi,
+		[NVW_WORKGROUP] = &m->stats.p_barriers_wg,
+		[NVW_KERNEL] = &m->stats.p_barriers_kr,
+	};
+
+	++*by_scope[what->scope];
+	record_barrier(m, what, false);
 }
 
 void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group)
@@ -139,10 +150,9 @@ void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_gro
 static void work_item_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const struct persist_barrier b = {
-		.what = describe(m, wf, lanes), .arrived = t, .wf = wf, .lanes = lanes};
+		.what = persist_describe(wf, lanes, NVW_WORKITEM), .arrived = t, .wf = wf, .lanes = lanes};
 
-	m->stats.p_barriers_wi++;
-	record_barrier(m, &b.what, false);
+	persist_count(m, &b.what);
 	persist_count_epochs(wf, lanes, NVW_WORKITEM);
 	m->persist->arrived(m, &b, emu_cu_of(wf), t);
 }
@@ -205,16 +215,15 @@ enum emu_wait persist_barrier(
 void persist_group_arrived(struct nvw_machine *m, struct emu_group *group, emu_time t)
 {
 	const struct emu_wavefront *const wf = &group->slot->wavefronts[0];
-	struct persist_barrier b = {
-		.what = describe(m, wf, 1), .arrived = group->arrived_first, .group = group};
+	struct persist_barrier b = {.what = persist_describe(wf, 1, NVW_WORKGROUP),
+		.arrived = group->arrived_first,
+		.group = group};
 	NVW_DEEP_INVARIANT(wf->epoch_wg[0] > 0);
 
-	b.what.scope = NVW_WORKGROUP;
 	b.what.work_items = group->size;
 	b.what.lanes = 0;
-	b.what.epoch = wf->epoch_wg[0] - 1;
-	m->stats.p_barriers_wg++;
-	record_barrier(m, &b.what, false);
+	b.what.epoch--;
+	persist_count(m, &b.what);
 	m->persist->arrived(m, &b, group->slot->cu, t);
 }
 
@@ -226,8 +235,7 @@ void persist_kernel_arrived(struct nvw_machine *m, emu_time t)
 					    .epoch = m->exec.epoch_kr++},
 		.arrived = m->exec.arrived_first};
 
-	m->stats.p_barriers_kr++;
-	record_barrier(m, &b.what, false);
+	persist_count(m, &b.what);
 	m->persist->arrived(m, &b, NULL, t);
 }
 

@@ -19,8 +19,7 @@
 
 #include "../machine.h"
 #include "../observe/record.h"
-
-struct coh_request;
+#include "../protocol/protocol.h"
 
 /* A barrier that all work-items of its scope have reached. */
 struct persist_barrier {
@@ -44,16 +43,14 @@ struct persist_model {
 
 	/* The lanes whose stores may share a line's dirty bytes with the first one's. NULL: all. */
 	uint64_t (*together)(const struct emu_wavefront *wf, uint64_t lanes);
-	/* The lanes are about to store into a line of cu's L1 or (NULL) of the L2, which is looked up
-	 * next. */
-	void (*prepare)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
-		emu_line_id id, emu_time *t);
+	/* The request's lanes are about to store into its line of cu's L1 or (NULL) of the L2, which is
+	 * looked up next. */
+	void (*prepare)(const struct coh_request *request, struct emu_cu *cu, emu_time *t);
 	/* The line has been found, and becomes dirty. */
-	void (*mark)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_line *line,
-		emu_line_id id);
+	void (*mark)(const struct coh_request *request, struct emu_line *line);
 	/* One lane has stored to NVRAM at an offset of the line. */
-	void (*stored)(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
-		struct emu_line *line, unsigned offset);
+	void (*stored)(
+		const struct coh_request *request, unsigned lane, struct emu_line *line, unsigned offset);
 	/* From now on these dirty bytes of an L1 are the last ones in coherence order: the L2 takes them, or
 	 * the L1 has registered them. */
 	void (*latest)(struct nvw_machine *m, emu_line_id id, const struct emu_line *line, uint64_t bytes);
@@ -72,7 +69,8 @@ struct persist_model {
 		emu_time *t);
 	/* Some of the line's dirty bytes leave for the NVRAM, with its tag; the rest keeps the tag too. */
 	void (*split)(struct nvw_machine *m, struct emu_line *line, emu_line_id id, emu_time *t);
-	/* The bytes of mask leave the L2 with their store records. Returns when the line may be reused. */
+	/* The bytes of mask leave the L2 with their store records. Returns when the line may be reused. NULL:
+	 * they go to the NVRAM. */
 	emu_time (*write)(struct nvw_machine *m, emu_line_id id, struct emu_line *line, uint64_t mask,
 		uint32_t stores, emu_time t);
 	/* Overlays to with bytes that the model holds back. */
@@ -135,6 +133,11 @@ __attribute__((cold)) void persist_watch_epoch(struct nvw_machine *m, enum nvw_g
 /* For the models: lets lanes continue, or those of a barrier; counts the barrier; tells the host. */
 void persist_run_on(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 void persist_release(struct nvw_machine *m, const struct persist_barrier *barrier, emu_time t);
+/* A barrier that these lanes reach, and the epoch of their scope that it ends: the first of the work-items
+ * represents them in the log. */
+struct record_barrier persist_describe(const struct emu_wavefront *wf, uint64_t lanes, enum nvw_group scope);
+/* It is reached by all: counts and logs it. */
+void persist_count(struct nvw_machine *m, const struct record_barrier *what);
 void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
 void persist_tell(struct nvw_machine *m, const struct record_ack *ack);
 /* free.c: a barrier when all earlier stores are durable. */
@@ -159,27 +162,25 @@ static inline uint64_t persist_together(
 	return m->persist->together(wf, lanes);
 }
 
-static inline void persist_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes,
-	struct emu_cu *cu, emu_line_id id, emu_time *t)
+static inline void persist_prepare(const struct coh_request *request, struct emu_cu *cu, emu_time *t)
 {
-	if (m->persist->prepare) {
-		m->persist->prepare(m, wf, lanes, cu, id, t);
+	if (request->m->persist->prepare) {
+		request->m->persist->prepare(request, cu, t);
 	}
 }
 
-static inline void persist_mark(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes,
-	struct emu_line *line, emu_line_id id)
+static inline void persist_mark(const struct coh_request *request, struct emu_line *line)
 {
-	if (m->persist->mark) {
-		m->persist->mark(m, wf, lanes, line, id);
+	if (request->m->persist->mark) {
+		request->m->persist->mark(request, line);
 	}
 }
 
-static inline void persist_stored(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
-	struct emu_line *line, unsigned offset)
+static inline void persist_stored(
+	const struct coh_request *request, unsigned lane, struct emu_line *line, unsigned offset)
 {
-	if (m->persist->stored) {
-		m->persist->stored(m, request, lane, line, offset);
+	if (request->m->persist->stored) {
+		request->m->persist->stored(request, lane, line, offset);
 	}
 }
 

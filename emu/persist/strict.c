@@ -123,9 +123,9 @@ static uint32_t take_record(struct nvw_machine *m, struct emu_line *line, uint64
 	return taken.stores;
 }
 
-static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned lane, struct emu_line *line,
-	unsigned offset)
+static void stored(const struct coh_request *r, unsigned lane, struct emu_line *line, unsigned offset)
 {
+	struct nvw_machine *const m = r->m;
 	struct strict *const s = strict_of(m);
 	const uint64_t mask = ((UINT64_C(1) << r->size) - 1) << offset;
 	const uint32_t wavefront = (uint32_t)(r->wf - m->exec.wavefronts);

@@ -10,23 +10,6 @@
 
 #include "../persist/persist.h"
 
-/* ---- Stores under the persistency model ------------------------------------------------------ */
-
-static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
-{
-	persist_prepare(r->m, r->wf, r->lanes, cu, r->line, t);
-}
-
-static void mark(const struct coh_request *r, struct emu_line *line)
-{
-	persist_mark(r->m, r->wf, r->lanes, line, r->line);
-}
-
-static void settle(const struct coh_request *r, struct emu_line *line)
-{
-	persist_settle(r->m, line);
-}
-
 /* ---- At the L1 ----------------------------------------------------------------------------- */
 
 static emu_time l1_port(const struct coh_request *r, emu_time t)
@@ -155,13 +138,13 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 
 	t = l1_port(r, t) + m->config.l1.occupancy;
 	m->stats.l1_stores++;
-	prepare(r, r->cu, &t);
+	persist_prepare(r, r->cu, &t);
 	line = find_line(r, r->cu->stores);
 	if (!line) {
 		line = coh_l1_replace(m, r->cu, r->cu->stores, r->line, &t);
 		coh_l2_include(m, r->cu, r->line, t);
 	}
-	mark(r, line);
+	persist_mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_store(r, line);
 	t = coh_l1_written_beside(m, r->cu, r->line, t);
@@ -197,16 +180,16 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 		    coh_lanes_serial(r) * m->config.l1.occupancy) +
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
-	prepare(r, r->cu, &t);
+	persist_prepare(r, r->cu, &t);
 	if (m->protocol->directory) {
 		line = l1_own(r, &t);
 	} else {
 		line = l1_writable(r, l1_read(r, &t), &t);
 	}
-	mark(r, line);
+	persist_mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_rmw(r, line);
-	settle(r, line);
+	persist_settle(r->m, line);
 	t = coh_l1_written_beside(m, r->cu, r->line, t);
 	coh_dirtied_l1(m, r->cu, r->line, &t);
 	if (r->again) {
@@ -306,9 +289,9 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 {
 	struct nvw_machine *const m = r->m;
 
-	mark(r, line);
+	persist_mark(r, line);
 	change(r, line);
-	settle(r, line);
+	persist_settle(r->m, line);
 	t = coh_l2_event(m, line, r->line, coh_is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
 	t = coh_l2_written_beside(m, r->line, t);
 	coh_dirtied_l2(m, r->line, &t);
@@ -322,7 +305,7 @@ static emu_time st_l2(const struct coh_request *r, emu_time t)
 	struct emu_line *line;
 
 	t = to_l2(r, t);
-	prepare(r, NULL, &t);
+	persist_prepare(r, NULL, &t);
 	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, 0, &t);
 	t = change_l2(r, line, coh_lanes_store, t);
 	return from_l2(r, 0, t);
@@ -348,7 +331,7 @@ static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 	struct emu_line *line;
 
 	t = to_l2(r, t);
-	prepare(r, NULL, &t);
+	persist_prepare(r, NULL, &t);
 	line = coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t);
 	t = change_l2(r, l2_writable(r, line, &t), coh_lanes_rmw, t);
 	return from_l2(r, touched(r), t);
@@ -619,7 +602,7 @@ static emu_time register_l1(const struct coh_request *r, emu_time t)
 	struct emu_line *line;
 
 	t = l1_port(r, t) + r->m->config.l1.latency;
-	prepare(r, r->cu, &t);
+	persist_prepare(r, r->cu, &t);
 	line = coh_l1_obtain(r->m, r->cu, &r->cu->l1, r->line, &t);
 	return coh_l1_event_on(r->m, r->cu, line, r->line, COH_L1_REGISTER, COH_BY_ATOMIC, r->bytes, t);
 }

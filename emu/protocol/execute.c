@@ -189,7 +189,7 @@ static __attribute__((noinline)) enum coh_place place_in_registry(const struct c
 	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
 		/* Lines that have to leave first may replace this line's registration in the L2: before it is
 		 * looked up. */
-		persist_prepare(r->m, r->wf, r->lanes, r->cu, r->line, t);
+		persist_prepare(r, r->cu, t);
 	}
 	return coh_registry_place(r->m, r->cu, r->line, r->bytes);
 }

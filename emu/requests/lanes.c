@@ -114,7 +114,7 @@ static inline void put(
 		m->stats.nv_stores++;
 		record_store(
 			m, request->wf, lane, line, emu_line_off(m, request->line) + offset, size, value);
-		persist_stored(m, request, lane, line, offset);
+		persist_stored(request, lane, line, offset);
 	}
 }
 
