@@ -260,6 +260,8 @@ int emu_deadlock(struct nvw_machine *m);
 
 /* ---- served.c -------------------------------------------------------------------------------- */
 
+/* The lanes, if there are any, have been served: those who look at accesses are told. */
+void emu_tell_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
 /* Counts this latency for a memory instruction of this kind. */
 void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps);
 /* The delayed request of these lanes completes at t. */

@@ -10,9 +10,6 @@
 #include "../observe/names.h"
 #include "../persist/persist.h"
 #include "../protocol/protocol.h"
-#include "../time/order.h"
-#include "../races/races.h"
-#include "../observe/undo.h"
 #include "store_buffer.h"
 
 #include "core/each.h"
@@ -336,15 +333,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 			}
 		}
 	}
-	if (m->races && !m->error && lanes != queued) {
-		races_access(m, wf, lanes & ~queued);
-	}
-	if (m->undo && !m->error && lanes != queued) {
-		emu_undo_served(m, wf, lanes & ~queued);
-	}
-	if (m->order && !m->error && lanes != queued) {
-		emu_order_access(m, wf, lanes & ~queued);
-	}
+	emu_tell_served(m, wf, lanes & ~queued);
 	if (queued) {
 		wf->issued = t;
 	} else {

@@ -40,18 +40,23 @@ extern inline void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_t
 	}
 }
 
+extern inline void emu_tell_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+{
+	if (m->races && !m->error && lanes) {
+		races_access(m, wf, lanes);
+	}
+	if (m->undo && !m->error && lanes) {
+		emu_undo_served(m, wf, lanes);
+	}
+	if (m->order && !m->error && lanes) {
+		emu_order_access(m, wf, lanes);
+	}
+}
+
 void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	wf->served = emu_later(wf->served, t);
-	if (m->races && !m->error) {
-		races_access(m, wf, lanes);
-	}
-	if (m->undo && !m->error) {
-		emu_undo_served(m, wf, lanes);
-	}
-	if (m->order && !m->error) {
-		emu_order_access(m, wf, lanes);
-	}
+	emu_tell_served(m, wf, lanes);
 	if (--wf->queued == 0) {
 		emu_count_latency(m, wf->requests.op[__builtin_ctzll(lanes)] & 0xff, wf->served - wf->issued);
 		emu_wake_after_access(m, wf, wf->served);
