@@ -55,12 +55,7 @@ void coh_directory_finish(struct nvw_machine *m)
 
 static bool is_held(const struct nvw_machine *m, const struct emu_line *entry, emu_line_id id)
 {
-	uint64_t sharers = 0;
-
-	NVW_EACH(sharer, entry->sharers, EMU_CUS_MAX / 64) {
-		sharers |= *sharer;
-	}
-	return sharers || coh_l2_line(m, id);
+	return coh_has_sharers(entry) || coh_l2_line(m, id);
 }
 
 /* An entry whose line nobody has any more goes first, then the one that was asked least recently. */

@@ -296,16 +296,6 @@ static __attribute__((noinline)) emu_time recall_from(struct nvw_machine *m, str
 	return t;
 }
 
-static bool has_sharers(const struct emu_line *line)
-{
-	uint64_t any = 0;
-
-	NVW_EACH(sharer, line->sharers, EMU_CUS_MAX / 64) {
-		any |= *sharer;
-	}
-	return any;
-}
-
 void coh_line_recall(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
@@ -316,7 +306,7 @@ void coh_line_recall(struct coh_event *e)
 		coh_recall_entry(e);
 		return;
 	}
-	if (!has_sharers(e->line)) {
+	if (!coh_has_sharers(e->line)) {
 		return;
 	}
 	for (unsigned word = 0; word <= (m->config.cus - 1) / 64; word++) {

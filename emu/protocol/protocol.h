@@ -627,6 +627,10 @@ static inline bool coh_is_sharer(const struct emu_line *below, const struct emu_
 {
 	return below->sharers[cu->id / 64] >> cu->id % 64 & 1;
 }
+static inline bool coh_has_sharers(const struct emu_line *below)
+{
+	return NVW_ANY(sharers, below->sharers, EMU_CUS_MAX / 64, *sharers);
+}
 static inline void coh_sharer_remove(struct emu_line *below, const struct emu_cu *cu)
 {
 	below->sharers[cu->id / 64] &= ~(UINT64_C(1) << cu->id % 64);
