@@ -494,11 +494,16 @@ static long behind_object(const char *s, long at)
 	return end > at ? end : NOWHERE;
 }
 
+static bool is_step(const char *s, long at)
+{
+	return (s[at] == '+' || s[at] == '-') && s[at + 1] == s[at];
+}
+
 /* "x++", or "x = y" of a structure, that begin at a place: g++ places them there. */
 static bool take_statement(const char *s, long at, struct nvw__access *ret)
 {
 	const long end = behind_object(s, at), sign = end >= 0 ? skip_space(s, end) : NOWHERE;
-	const bool steps = sign >= 0 && (s[sign] == '+' || s[sign] == '-') && s[sign + 1] == s[sign];
+	const bool steps = sign >= 0 && is_step(s, sign);
 
 	if (sign < 0 || !begins_operand(s, before(s, at)) || (!steps && behind_assignment(s, sign) < 0)) {
 		return false;
@@ -508,11 +513,6 @@ static bool take_statement(const char *s, long at, struct nvw__access *ret)
 }
 
 /* ---- A place ------------------------------------------------------------------------------------- */
-
-static bool is_step(const char *s, long at)
-{
-	return (s[at] == '+' || s[at] == '-') && s[at + 1] == s[at];
-}
 
 static bool ends_object(char c)
 {
