@@ -97,22 +97,12 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 
 static const struct key *find(const char *full)
 {
-	NVW_EACH(key, keys, KEYS) {
-		if (!strcmp(key->full, full)) {
-			return key;
-		}
-	}
-	return NULL;
+	return NVW_FIND(key, keys, KEYS, !strcmp(key->full, full));
 }
 
 static bool is_section(const char *name)
 {
-	NVW_EACH(key, keys, KEYS) {
-		if (!strcmp(key->section, name)) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(key, keys, KEYS, !strcmp(key->section, name));
 }
 
 static int unknown_key(const struct emu_config *c, const char *full)

@@ -221,12 +221,7 @@ static int create(
 
 static const struct device_key *find(const char *name)
 {
-	NVW_EACH(key, keys, KEYS) {
-		if (!strcmp(key->name, name)) {
-			return key;
-		}
-	}
-	return NULL;
+	return NVW_FIND(key, keys, KEYS, !strcmp(key->name, name));
 }
 
 static int unknown_key(const struct emu_config *c, unsigned device, const char *name)

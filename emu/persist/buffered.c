@@ -522,12 +522,7 @@ static void forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 /* Whether the stores of a must persist before those of b (equations 1 to 3). */
 static bool is_earlier(const struct tag *a, const struct tag *b)
 {
-	NVW_FOR(k, STREAMS) {
-		if (a->stream[k] == b->stream[k] && a->epoch[k] < b->epoch[k]) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(k, STREAMS, a->stream[k] == b->stream[k] && a->epoch[k] < b->epoch[k]);
 }
 
 static emu_time evict_earlier(struct nvw_machine *m, struct emu_cu *cu, uint32_t tag, emu_time t)

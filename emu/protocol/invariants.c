@@ -31,12 +31,7 @@ bool coh_differs_below(const struct nvw_machine *m, const struct emu_line *line,
 	uint8_t room[EMU_LINE];
 	const uint8_t *const bytes = bytes_below(m, id, room);
 
-	NVW_FOR(i, EMU_LINE) {
-		if (line->valid >> i & 1 && line->data[i] != bytes[i]) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(i, EMU_LINE, line->valid >> i & 1 && line->data[i] != bytes[i]);
 }
 
 const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsigned dirty)

@@ -143,12 +143,7 @@ static bool rows_name(const struct coh_protocol *p, coh_action action)
 
 static bool cells_name(const struct coh_cell *cells, unsigned count, coh_line_action action)
 {
-	NVW_FOR(n, 3 * count) {
-		if (cells[n / 3].actions[n % 3] == action) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY_BELOW(n, 3 * count, cells[n / 3].actions[n % 3] == action);
 }
 
 const char *emu_protocol_action(const char *protocol, unsigned wanted)

@@ -421,13 +421,11 @@ static void enter_epochs(struct nvw_machine *m)
  * goes on. */
 static bool stays_awake(const struct nvw_machine *m)
 {
-	NVW_EACH(cu, m->turns->cu, m->config.cus) {
-		if (cu->blocked) {
-			return true;
-		}
-	}
-	return !m->turns->rules->skips && !m->scheduler.choose &&
-	       (m->exec.event_count > m->exec.background || m->exec.groups_done == m->exec.groups);
+	const bool goes_on =
+		m->exec.event_count > m->exec.background || m->exec.groups_done == m->exec.groups;
+
+	return NVW_ANY(cu, m->turns->cu, m->config.cus, cu->blocked) ||
+	       (!m->turns->rules->skips && !m->scheduler.choose && goes_on);
 }
 
 static void rest(struct nvw_machine *m)

@@ -103,12 +103,7 @@ void coh_wake(struct nvw_machine *m, struct coh_wait *w, emu_time t)
 
 static bool is_of_an_event(const struct nvw_machine *m, const struct coh_wait *w)
 {
-	NVW_EACH(event, m->exec.events, m->exec.event_count) {
-		if (event->what == w) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(event, m->exec.events, m->exec.event_count, event->what == w);
 }
 
 void coh_waits_forget(struct nvw_machine *m)

@@ -24,12 +24,7 @@ static void count_cause(struct emu_stats *s, enum emu_cause cause, emu_time wait
 static struct emu_waited *find(
 	const struct emu_waited_table *t, const struct nvw_site *site, enum emu_cause cause)
 {
-	NVW_EACH(row, t->rows, t->count) {
-		if (row->site == site && row->cause == cause) {
-			return row;
-		}
-	}
-	return NULL;
+	return NVW_FIND(row, t->rows, t->count, row->site == site && row->cause == cause);
 }
 
 static struct emu_waited *add(struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause)

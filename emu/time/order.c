@@ -29,6 +29,7 @@
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/search.h"
 #include "asked.h"
 #include "../memory/device_memory.h"
 #include "order.h"
@@ -233,12 +234,8 @@ static struct word *place_of(const struct emu_chosen_order *o, uint64_t key)
 {
 	NVW_DEEP_INVARIANT(o->word_count < o->word_capacity);
 
-	uint64_t i = nvw_mix64(key) & (o->word_capacity - 1);
-
-	while (o->words[i].key && o->words[i].key != key) {
-		i = (i + 1) & (o->word_capacity - 1);
-	}
-	return &o->words[i];
+	return &o->words[NVW_PROBE(
+		i, nvw_mix64(key), o->word_capacity, !o->words[i].key || o->words[i].key == key)];
 }
 
 static bool grow(struct emu_chosen_order *o)

@@ -293,12 +293,7 @@ static bool names_bytes(const char *words)
 		n -= 6;
 	}
 	snprintf(name, sizeof name, "%.*s", (int)n, words);
-	NVW_EACH(type, types, NVW_COUNT(types)) {
-		if (strcmp(name, *type) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(type, types, NVW_COUNT(types), strcmp(name, *type) == 0);
 }
 
 /* What is cast, and to what. */

@@ -272,12 +272,7 @@ static bool is_qualifier(const char *word)
 	static const char *const words[] = {
 		"const", "volatile", "struct", "class", "union", "enum", "restrict"};
 
-	NVW_EACH(one, words, NVW_COUNT(words)) {
-		if (strcmp(word, *one) == 0) {
-			return true;
-		}
-	}
-	return false;
+	return NVW_ANY(one, words, NVW_COUNT(words), strcmp(word, *one) == 0);
 }
 
 /* The words without qualifiers: "struct node *" is node, "unsigned char *" unsigned char. */
