@@ -34,4 +34,13 @@ static inline unsigned one_in(unsigned step)
 #define NEXT_PROTOCOL       1
 #endif
 
+/* Each protocol, or each step-th of them, by name and number. */
+struct each_protocol {
+	unsigned number;
+	const char *name;
+};
+#define for_each_protocol_name(at, step)                                   \
+	for (struct each_protocol at = {0, emu_protocol_name(0)}; at.name; \
+		at.name = emu_protocol_name(at.number += (step)))
+
 #endif

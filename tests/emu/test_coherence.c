@@ -3,6 +3,7 @@
 #include "words.h"
 
 #include "machine.h"
+#include "protocol/protocol.h"
 
 /* ---- Coherence ----------------------------------------------------------------------------- */
 
@@ -155,15 +156,13 @@ KERNEL(store_in_two_scopes, const struct two_scopes, s)
 
 TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 {
-	const char *name;
-
-	for (unsigned i = 0; (name = emu_protocol_name(i)); i++) {
-		RIG_UNDER(rig, name, "nvram.domain=eadr");
+	for_each_protocol(p) {
+		RIG_UNDER(rig, p->name, "nvram.domain=eadr");
 		struct two_scopes s = {.x = rig.nvram, .turn = nvw_alloc(rig.machine, 64)};
 
 		rig_launch(&rig, store_in_two_scopes, &s, 2, 1);
 		if (rig_durable(&rig, s.x) != rig_visible(&rig, s.x)) {
-			fail_msg("%s: %llu is durable, and %llu is visible", name,
+			fail_msg("%s: %llu is durable, and %llu is visible", p->name,
 				(unsigned long long)rig_durable(&rig, s.x),
 				(unsigned long long)rig_visible(&rig, s.x));
 		}

@@ -154,17 +154,18 @@ TEST(the_same_seed_gives_the_same_report)
 TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
-	const char *protocol;
 
 	for_each(row, files) {
 		struct litmus_list list = shipped(*row);
 		const unsigned step = row == files ? one_in(2) : 1;
 
-		for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
+		for_each_protocol_name(at, NEXT_PROTOCOL)
+		{
 			const struct litmus_options options = {
-				.protocol = protocol, .schedules = 24, .seed = 1};
+				.protocol = at.name, .schedules = 24, .seed = 1};
 
-			assert_int_equal(failures(&list, &options, p / NEXT_PROTOCOL % step, step), 0);
+			assert_int_equal(
+				failures(&list, &options, at.number / NEXT_PROTOCOL % step, step), 0);
 		}
 		litmus_list_free(&list);
 	}
@@ -176,14 +177,14 @@ TEST(claims_hold_with_store_buffers)
 	static const char *const settings[] = {
 		"store_buffer.entries=2", "store_buffer.order=unordered", NULL};
 	const unsigned step = one_in(2);
-	const char *protocol;
 	struct litmus_list list = shipped("hrf.litmus");
 
-	for (unsigned p = 0; (protocol = emu_protocol_name(p)); p += NEXT_PROTOCOL) {
+	for_each_protocol_name(at, NEXT_PROTOCOL)
+	{
 		const struct litmus_options options = {
-			.protocol = protocol, .schedules = 12, .seed = 1, .settings = settings};
+			.protocol = at.name, .schedules = 12, .seed = 1, .settings = settings};
 
-		assert_int_equal(failures(&list, &options, (p / NEXT_PROTOCOL + 1) % step, step), 0);
+		assert_int_equal(failures(&list, &options, (at.number / NEXT_PROTOCOL + 1) % step, step), 0);
 	}
 	litmus_list_free(&list);
 }

@@ -24,11 +24,11 @@ static void run(const struct torture_options *options)
 TEST(every_load_is_right_under_every_protocol)
 {
 	const uint64_t programs = 60 / one_in(2);
-	const char *protocol;
 
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
+	for_each_protocol_name(at, 1)
+	{
 		const struct torture_options options = {
-			.protocol = protocol, .seed = 1000, .programs = programs, .shrink = true};
+			.protocol = at.name, .seed = 1000, .programs = programs, .shrink = true};
 
 		assert_true(expect_right(&options).work.operations > 100 * programs);
 	}
@@ -46,11 +46,11 @@ TEST(every_load_is_right_in_tiny_caches)
 		{"nvram.domain=eadr", "l2.size=256B", "l2.ways=2", "l2.banks=1", "l1.size=64B", "l1.ways=1",
 			NULL},
 	};
-	const char *protocol;
 
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
-		for (unsigned k = i % one_in(2); k < NVW_COUNT(machines); k += one_in(2)) {
-			expect_right(&(struct torture_options){.protocol = protocol,
+	for_each_protocol_name(at, 1)
+	{
+		for (unsigned k = at.number % one_in(2); k < NVW_COUNT(machines); k += one_in(2)) {
+			expect_right(&(struct torture_options){.protocol = at.name,
 				.seed = 30,
 				.programs = TINY_PROGRAMS,
 				.settings = machines[k],
@@ -133,13 +133,12 @@ TEST(a_protocol_without_one_of_its_actions_is_found)
 
 TEST(every_protocol_has_a_fault_that_is_found)
 {
-	const char *protocol;
-
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
-		run(&(struct torture_options){.protocol = protocol,
+	for_each_protocol_name(at, 1)
+	{
+		run(&(struct torture_options){.protocol = at.name,
 			.seed = 1,
 			.programs = FAULT_PROGRAMS,
-			.fault = emu_protocol_action(protocol, 0)});
+			.fault = emu_protocol_action(at.name, 0)});
 		assert_true(result.failed);
 	}
 }
@@ -266,11 +265,11 @@ TEST(programs_end_where_settings_leave_room_for_few_work_groups)
 TEST(strict_persistency_loads_right_values_under_every_protocol)
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
-	const char *protocol;
 
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
+	for_each_protocol_name(at, 1)
+	{
 		expect_right(&(struct torture_options){
-			.protocol = protocol, .seed = 1 + i, .programs = 4, .settings = settings});
+			.protocol = at.name, .seed = 1 + at.number, .programs = 4, .settings = settings});
 	}
 }
 
@@ -282,11 +281,11 @@ TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 {
 	const char *const settings[] = {"l2.ways=2", NULL};
 	const uint64_t programs = 20 / one_in(2);
-	const char *protocol;
 
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
+	for_each_protocol_name(at, 1)
+	{
 		expect_right(&(struct torture_options){
-			.protocol = protocol, .seed = 1, .programs = programs, .settings = settings});
+			.protocol = at.name, .seed = 1, .programs = programs, .settings = settings});
 	}
 	/* In this program a recall that sent lines ahead would take the room that is made. */
 	expect_right(

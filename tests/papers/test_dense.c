@@ -62,11 +62,10 @@ enum { KERNELS = NVW_COUNT(kernels) };
 
 TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 {
-	const char *protocol;
-
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
+	for_each_protocol_name(at, NEXT_PROTOCOL)
+	{
 		NVW_EACH(kernel, kernels, KERNELS) {
-			RUN(t) = begin(kernel->workload, kernel->sizes, protocol);
+			RUN(t) = begin(kernel->workload, kernel->sizes, at.name);
 
 			run_and_verify(&t);
 		}

@@ -63,15 +63,14 @@ static struct nvw_task_totals run_with(
 
 TEST(programs_compute_under_every_protocol_what_the_host_computes)
 {
-	const char *protocol;
-
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i += NEXT_PROTOCOL) {
+	for_each_protocol_name(at, NEXT_PROTOCOL)
+	{
 		NVW_EACH(program, programs, PROGRAMS) {
-			run_with(program->workload, program->sizes, "", protocol);
+			run_with(program->workload, program->sizes, "", at.name);
 		}
 		NVW_EACH(rival, rivals, RIVALS) {
-			run_with(rival->workload, rival->sizes, "", protocol);
-			run_with(rival->workload, rival->smallest, "", protocol);
+			run_with(rival->workload, rival->sizes, "", at.name);
+			run_with(rival->workload, rival->smallest, "", at.name);
 		}
 	}
 }
@@ -185,13 +184,12 @@ static struct nvw_task_totals run_branching(unsigned width, const char *protocol
  */
 TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 {
-	const char *protocol;
-
-	for (unsigned i = 0; (protocol = emu_protocol_name(i)); i++) {
+	for_each_protocol_name(at, 1)
+	{
 		for (unsigned width = 16; width <= 64; width += 48) {
 			const uint64_t forks = (2 << DEPTH) - 2; /* into entries 1, 2 ... */
 			uint64_t sum, atomics = 0;
-			const struct nvw_task_totals t = run_branching(width, protocol, &sum);
+			const struct nvw_task_totals t = run_branching(width, at.name, &sum);
 
 			NVW_FOR(k, DEPTH) {
 				atomics += 2 * (((1u << k) + width - 1) / width);
