@@ -159,8 +159,7 @@ TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 		struct litmus_list list = shipped(*row);
 		const unsigned step = row == files ? one_in(2) : 1;
 
-		for_each_protocol_name(at, NEXT_PROTOCOL)
-		{
+		for_each_protocol_name(at, NEXT_PROTOCOL) {
 			const struct litmus_options options = {
 				.protocol = at.name, .schedules = 24, .seed = 1};
 
@@ -179,8 +178,7 @@ TEST(claims_hold_with_store_buffers)
 	const unsigned step = one_in(2);
 	struct litmus_list list = shipped("hrf.litmus");
 
-	for_each_protocol_name(at, NEXT_PROTOCOL)
-	{
+	for_each_protocol_name(at, NEXT_PROTOCOL) {
 		const struct litmus_options options = {
 			.protocol = at.name, .schedules = 12, .seed = 1, .settings = settings};
 

@@ -25,8 +25,7 @@ TEST(every_load_is_right_under_every_protocol)
 {
 	const uint64_t programs = 60 / one_in(2);
 
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		const struct torture_options options = {
 			.protocol = at.name, .seed = 1000, .programs = programs, .shrink = true};
 
@@ -47,8 +46,7 @@ TEST(every_load_is_right_in_tiny_caches)
 			NULL},
 	};
 
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		for (unsigned k = at.number % one_in(2); k < NVW_COUNT(machines); k += one_in(2)) {
 			expect_right(&(struct torture_options){.protocol = at.name,
 				.seed = 30,
@@ -133,8 +131,7 @@ TEST(a_protocol_without_one_of_its_actions_is_found)
 
 TEST(every_protocol_has_a_fault_that_is_found)
 {
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		run(&(struct torture_options){.protocol = at.name,
 			.seed = 1,
 			.programs = FAULT_PROGRAMS,
@@ -266,8 +263,7 @@ TEST(strict_persistency_loads_right_values_under_every_protocol)
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
 
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		expect_right(&(struct torture_options){
 			.protocol = at.name, .seed = 1 + at.number, .programs = 4, .settings = settings});
 	}
@@ -282,8 +278,7 @@ TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 	const char *const settings[] = {"l2.ways=2", NULL};
 	const uint64_t programs = 20 / one_in(2);
 
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		expect_right(&(struct torture_options){
 			.protocol = at.name, .seed = 1, .programs = programs, .settings = settings});
 	}

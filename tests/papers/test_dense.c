@@ -62,8 +62,7 @@ enum { KERNELS = NVW_COUNT(kernels) };
 
 TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 {
-	for_each_protocol_name(at, NEXT_PROTOCOL)
-	{
+	for_each_protocol_name(at, NEXT_PROTOCOL) {
 		NVW_EACH(kernel, kernels, KERNELS) {
 			RUN(t) = begin(kernel->workload, kernel->sizes, at.name);
 

@@ -63,8 +63,7 @@ static struct nvw_task_totals run_with(
 
 TEST(programs_compute_under_every_protocol_what_the_host_computes)
 {
-	for_each_protocol_name(at, NEXT_PROTOCOL)
-	{
+	for_each_protocol_name(at, NEXT_PROTOCOL) {
 		NVW_EACH(program, programs, PROGRAMS) {
 			run_with(program->workload, program->sizes, "", at.name);
 		}
@@ -184,8 +183,7 @@ static struct nvw_task_totals run_branching(unsigned width, const char *protocol
  */
 TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 {
-	for_each_protocol_name(at, 1)
-	{
+	for_each_protocol_name(at, 1) {
 		for (unsigned width = 16; width <= 64; width += 48) {
 			const uint64_t forks = (2 << DEPTH) - 2; /* into entries 1, 2 ... */
 			uint64_t sum, atomics = 0;
