@@ -39,15 +39,6 @@ struct images {
 
 static struct images expected, *explored;
 
-static void write_bytes(const char *name, const void *data, size_t n)
-{
-	FILE *const f = fopen(in_dir(name), "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
-}
-
 static bool has(const struct images *set, const uint8_t *image)
 {
 	return NVW_ANY(one, set->image, set->count, memcmp(*one, image, BYTES) == 0);
