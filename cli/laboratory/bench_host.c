@@ -94,14 +94,12 @@ static int add_command(const char *text, const char *file, struct sweep_words *w
 {
 	struct text_stream whole;
 
-	if (!text_begin(&whole)) {
-		return sweep_no_memory();
-	}
+	NVW_FAIL_IF(!text_begin(&whole), NVW_E_MEMORY, SWEEP_NO_MEMORY);
 	for (const char *gap; (gap = strstr(text, "{}")); text = gap + 2) {
 		fprintf(whole.to, "%.*s%s", (int)(gap - text), text, file);
 	}
 	fputs(text, whole.to);
-	int r = text_end(&whole) ? sweep_words_add(w, "/bin/sh") : sweep_no_memory();
+	int r = text_end(&whole) ? sweep_words_add(w, "/bin/sh") : nvw_fail(NVW_E_MEMORY, SWEEP_NO_MEMORY);
 
 	r = NVW_OR(r, sweep_words_add(w, "-c"));
 	r = NVW_OR(r, sweep_words_add(w, "%s", whole.text));

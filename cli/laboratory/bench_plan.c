@@ -281,9 +281,7 @@ static int add_settings(const struct bench *b, struct sweep *s, unsigned i)
 	char section[TEXT_BYTES], *const copy = strdup(options_of(&b->of[i])), *rest = copy, *pair;
 	int r;
 
-	if (!copy) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(copy, SWEEP_NO_MEMORY);
 	NVW_PRINT(section, "case %u", i);
 	r = sweep_bundle_add(s, section, "workload", b->of[i].reference);
 	while (r == 0 && (pair = strtok_r(rest, " ", &rest))) {
@@ -317,9 +315,7 @@ static int add_seeds(const struct bench *b, struct sweep *s)
 static int begin(struct bench *b, struct sweep *s, const char *command)
 {
 	*s = (struct sweep){.where = "bench", .command = strdup(command)};
-	if (!s->command) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(s->command, SWEEP_NO_MEMORY);
 	NVW_TRY(add_cases(b, s));
 	NVW_TRY(add_fixed(b, s));
 	NVW_TRY(add_against(b, s));
@@ -391,9 +387,7 @@ static int examine(
 
 static int add_point(struct sweep *s, unsigned *room, const struct sweep_point *p)
 {
-	if (!NVW_ROOM(s->point, *room, s->count + 1)) {
-		return sweep_no_memory();
-	}
+	NVW_GROWN(s->point, *room, s->count + 1, SWEEP_NO_MEMORY);
 	s->point[s->count++] = *p;
 	return 0;
 }
@@ -428,7 +422,8 @@ static int refuse(struct bench_row *row, enum bench_status status)
 	NVW_INVARIANT(!row->reason);
 	row->status = status;
 	row->reason = strdup(nvw_error_message());
-	return row->reason ? 0 : sweep_no_memory();
+	NVW_ALLOCATED(row->reason, SWEEP_NO_MEMORY);
+	return 0;
 }
 
 static int add_runs(struct planner *of, struct bench_row *row, const struct emu_config *config)
@@ -473,9 +468,7 @@ static int add_row(struct planner *of, struct bench_row row)
 	struct sweep_point first = point_of(b, &b->runs, &row, 0, 0);
 	struct emu_config config;
 
-	if (!NVW_ROOM(b->row, of->rooms[2], b->row_count + 1)) {
-		return sweep_no_memory();
-	}
+	NVW_GROWN(b->row, of->rooms[2], b->row_count + 1, SWEEP_NO_MEMORY);
 	struct bench_row *const new = &b->row[b->row_count++];
 
 	*new = row;
@@ -557,9 +550,7 @@ int bench_plan(struct bench *b, const struct cli_options *given)
 		.records = cli_number(given, CLI_records),
 		.operations = cli_number(given, CLI_operations),
 		.states = cli_given(given, CLI_unchecked) ? 0 : cli_number(given, CLI_bench_states)};
-	if (!b->of) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(b->of, SWEEP_NO_MEMORY);
 	NVW_TRY(add_workloads(b));
 	NVW_TRY(begin_runs(b));
 	NVW_TRY(begin_crashes(b));

@@ -107,7 +107,8 @@ int bench_set_status(struct bench_row *row, enum bench_status status, const char
 	free(row->reason);
 	row->status = status;
 	row->reason = strdup(reason);
-	return row->reason ? 0 : sweep_no_memory();
+	NVW_ALLOCATED(row->reason, SWEEP_NO_MEMORY);
+	return 0;
 }
 
 /* What a run's own check says comes before what its crash test says. */
@@ -137,7 +138,7 @@ static int describe_states(struct bench_row *row, const json_t *values)
 
 	if (n < 0) {
 		row->states = NULL;
-		return sweep_no_memory();
+		return nvw_fail(NVW_E_MEMORY, SWEEP_NO_MEMORY);
 	}
 	return 0;
 }
@@ -162,9 +163,7 @@ static int judge_crash(const struct bench *b, struct bench_row *row)
 int bench_begin_numbers(const struct bench *b, struct bench_row *row)
 {
 	row->of_seed = malloc(b->seeds * sizeof *row->of_seed);
-	if (!row->of_seed) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(row->of_seed, SWEEP_NO_MEMORY);
 	NVW_EACH(number, *row->of_seed, b->seeds * BENCH_METRIC_COUNT) {
 		*number = NAN;
 	}

@@ -160,7 +160,8 @@ struct papers {
 /* Reads all files of the folder. NVW_E_INPUT. Release by papers_end(), also after an error. */
 NVW_CHECKED int papers_read(const char *folder, struct papers *ret_papers);
 void papers_end(struct papers *papers);
-int paper_no_memory(void);
+/* The message of NVW_E_MEMORY. */
+#define PAPER_NO_MEMORY "no memory for the published results"
 /* NVW_E_INPUT if one of the keys is missing; also: what would do instead. */
 NVW_CHECKED int paper_check_keys(
 	const json_t *keys, const char *const *needed, unsigned count, const char *where, const char *also);

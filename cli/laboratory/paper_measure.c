@@ -60,15 +60,13 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 
 	if (!s || !NVW_ROOM(p->sweep, p->sweep_room, p->sweep_count + 1)) {
 		free(s);
-		return paper_no_memory();
+		return nvw_fail(NVW_E_MEMORY, PAPER_NO_MEMORY);
 	}
 	p->sweep[p->sweep_count++] = s;
 	s->journal.fd = -1;
 	s->name = strdup(name);
 	s->path = text_made("%s/sweeps/%s.ini", p->folder, file);
-	if (!s->name || !s->path) {
-		return paper_no_memory();
-	}
+	NVW_FAIL_IF(!s->name || !s->path, NVW_E_MEMORY, PAPER_NO_MEMORY);
 	NVW_PRINT(seeds, "seed=1..%u", p->seeds);
 
 	const char *words[] = {s->path, seeds, word};
@@ -78,7 +76,8 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 	NVW_TRY(sweep_read(&s->sweep, s->path, &given));
 	s->sweep.data = p->data;
 	s->needed = calloc(s->sweep.count, sizeof *s->needed);
-	return s->needed ? 0 : paper_no_memory();
+	NVW_ALLOCATED(s->needed, PAPER_NO_MEMORY);
+	return 0;
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
@@ -105,9 +104,7 @@ static int parse_terms(
 	const struct sweep *s, const char *text, const char *what, const char *where, struct sweep_rule *rule)
 {
 	*rule = (struct sweep_rule){.text = strdup(text)};
-	if (!rule->text) {
-		return paper_no_memory();
-	}
+	NVW_ALLOCATED(rule->text, PAPER_NO_MEMORY);
 	const int r = sweep_rule_parse(s, what, rule);
 
 	NVW_FAIL_IF(r < 0, r, "%s: %s", where, nvw_error_message());
@@ -203,7 +200,7 @@ static int set_measure(
 	int r = open_sweep(p, paper_text(keys, "sweep"), word, &m->of);
 
 	m->value = paper_text(keys, "value");
-	m->base = paper_text(keys, "base") ? paper_text(keys, "base") : m->value;
+	m->base = NVW_OR(paper_text(keys, "base"), m->value);
 	r = NVW_OR(r, parse_terms(&m->of->sweep, paper_text(keys, "points"), "points", where, &m->points));
 	r = r || !over ? r : parse_terms(&m->of->sweep, over, "over", where, &m->over);
 	r = NVW_OR(r, paper_formula_check(m->value, where));

@@ -33,11 +33,6 @@ struct reading {
 	const char *path, *paper;
 };
 
-int paper_no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the published results");
-}
-
 const char *paper_text(const json_t *keys, const char *name)
 {
 	return member_string(keys, name);
@@ -132,7 +127,7 @@ static int set_text(json_t *keys, const char *name, const char *value)
 	const char *const before = paper_text(keys, name);
 	json_t *const whole = json_sprintf("%s%s%s", NVW_OR(before, ""), words_if(before, " "), value);
 
-	return json_object_set_new(keys, name, whole) ? paper_no_memory() : 0;
+	return json_object_set_new(keys, name, whole) ? nvw_fail(NVW_E_MEMORY, PAPER_NO_MEMORY) : 0;
 }
 
 /* The keys of a section, which is made; known: those that it may have. */
@@ -162,9 +157,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	const char *const *known = row_keys;
 	json_t *const keys = keys_of(r->papers, section, r->paper, &known);
 
-	if (!keys) {
-		return paper_no_memory();
-	}
+	NVW_ALLOCATED(keys, PAPER_NO_MEMORY);
 	NVW_FAIL_IF(!*section || !is_among(name, known), NVW_E_INPUT, "%s: [%s] has no key %s%s", r->path,
 		section, name, DID_YOU_MEAN(nvw_nearest(name, known), ""));
 	return set_text(keys, name, value);
@@ -185,9 +178,8 @@ static int inherit(struct papers *p)
 		if (all && paper_text(row->keys, "points")) {
 			NVW_TRY(set_text(row->keys, "points", all));
 		}
-		if (whole && json_object_update_missing(row->keys, whole->keys)) {
-			return paper_no_memory();
-		}
+		NVW_FAIL_IF(whole && json_object_update_missing(row->keys, whole->keys), NVW_E_MEMORY,
+			PAPER_NO_MEMORY);
 	}
 	return 0;
 }
@@ -351,7 +343,7 @@ static int read_paper(void *context, const char *file)
 	NVW_INVARIANT(strlen(file) > strlen(".ini"));
 	if (!path || !NVW_ROOM(p->paper, p->paper_room, p->paper_count + 1)) {
 		free(path);
-		return paper_no_memory();
+		return nvw_fail(NVW_E_MEMORY, PAPER_NO_MEMORY);
 	}
 	struct paper *const paper = &p->paper[p->paper_count++];
 
@@ -440,7 +432,7 @@ static int check_name(const struct papers *p, const char *name)
 {
 	const char **const known = calloc(p->row_count + p->paper_count + 1, sizeof *known);
 	unsigned n = 0;
-	int r = known ? 0 : paper_no_memory();
+	int r = known ? 0 : nvw_fail(NVW_E_MEMORY, PAPER_NO_MEMORY);
 
 	for (unsigned i = 0; known && i < p->row_count; i++) {
 		known[n++] = p->row[i].id;

@@ -92,8 +92,8 @@ struct sweep {
 	json_t *summary; /* {"summary": [...], "geometric_means": [...]}; NULL: not made yet */
 };
 
-/* Returns NVW_E_MEMORY with its message. */
-int sweep_no_memory(void);
+/* The message of NVW_E_MEMORY. */
+#define SWEEP_NO_MEMORY "no memory for the sweep"
 
 /* The file (NULL: none) and the words of the command line, checked as far as they can be without the commands
  * themselves. NVW_E_USAGE or NVW_E_INPUT. Release by sweep_end(), also after an error. */

@@ -48,9 +48,7 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 {
 	struct sweep_bundle *const b = bundle_named(s, section);
 
-	if (!b) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(b, SWEEP_NO_MEMORY);
 	NVW_FAIL_IF(b->count == SWEEP_BUNDLE_MAX, NVW_E_USAGE, "%s: [%s] has more than %d settings", s->where,
 		section, SWEEP_BUNDLE_MAX);
 	NVW_FAIL_IF(!*text, NVW_E_USAGE, "%s: [%s]: %s has no value; - leaves the option out", s->where,
@@ -62,7 +60,7 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 	if (!b->name[b->count] || !b->text[b->count]) {
 		free(b->name[b->count]);
 		free(b->text[b->count]);
-		return sweep_no_memory();
+		return nvw_fail(NVW_E_MEMORY, SWEEP_NO_MEMORY);
 	}
 	b->count++;
 	return 0;

@@ -67,9 +67,7 @@ int sweep_check_metrics(const struct sweep *s)
 	char *const copy = s->metrics ? strdup(s->metrics) : NULL, *rest = copy, *metric;
 	int r = 0;
 
-	if (s->metrics && !copy) {
-		return sweep_no_memory();
-	}
+	NVW_FAIL_IF(s->metrics && !copy, NVW_E_MEMORY, SWEEP_NO_MEMORY);
 	while (rest && r == 0 && (metric = strtok_r(rest, ", ", &rest))) {
 		r = check_metric(s, metric);
 	}

@@ -37,9 +37,8 @@ static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 		NVW_FAIL_IF(!strcmp(*value, text), NVW_E_USAGE, "%s: axis %s has the value %s twice",
 			s->where, a->name, text);
 	}
-	if (!NVW_ROOM(a->value, a->room, a->count + 1) || !(a->value[a->count] = strdup(text))) {
-		return sweep_no_memory();
-	}
+	NVW_FAIL_IF(!NVW_ROOM(a->value, a->room, a->count + 1) || !(a->value[a->count] = strdup(text)),
+		NVW_E_MEMORY, SWEEP_NO_MEMORY);
 	a->count++;
 	return 0;
 }
@@ -91,9 +90,7 @@ static int add_values(struct sweep *s, struct sweep_axis *a, const char *values)
 	const char *const separator = strchr(values, '|') ? "|" : ",";
 	int r = 0;
 
-	if (!copy) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(copy, SWEEP_NO_MEMORY);
 	while (r == 0 && (next = strsep(&rest, separator))) {
 		r = add_range(s, a, trim(next));
 	}
@@ -121,9 +118,7 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 			s->where, SWEEP_AXES_MAX);
 		at = (int)s->axis_count;
 		s->axis[at] = (struct sweep_axis){.name = strdup(name), .from_words = from_words};
-		if (!s->axis[at].name) {
-			return sweep_no_memory();
-		}
+		NVW_FAIL_IF(!s->axis[at].name, NVW_E_MEMORY, SWEEP_NO_MEMORY);
 		s->axis_count++;
 	}
 	struct sweep_axis *const a = &s->axis[at];
@@ -167,9 +162,7 @@ static int add_rule(struct sweep *s, const char *text)
 		s->where, SWEEP_RULES_MAX);
 	char *const copy = strdup(text);
 
-	if (!copy) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(copy, SWEEP_NO_MEMORY);
 	s->exclude[s->exclude_count++].text = copy;
 	return 0;
 }
@@ -191,9 +184,7 @@ static int replace(char **text, const char *value)
 {
 	free(*text);
 	*text = strdup(value);
-	if (!*text) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(*text, SWEEP_NO_MEMORY);
 	return 0;
 }
 
@@ -242,9 +233,7 @@ static int take_word(struct sweep *s, const char *word)
 		"sweep: expected one file and axes as NAME=VALUE,VALUE..., found \"%s\"", word);
 	char *const name = strndup(word, (size_t)(equals - word));
 
-	if (!name) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(name, SWEEP_NO_MEMORY);
 	const int r = add_axis(s, name, equals + 1, true);
 
 	free(name);
@@ -257,9 +246,7 @@ static int take_exclusions(struct sweep *s, const char *text)
 	char *const copy = strdup(text), *rest = copy, *next;
 	int r = 0;
 
-	if (!copy) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(copy, SWEEP_NO_MEMORY);
 	while (r == 0 && (next = strsep(&rest, ";"))) {
 		r = add_rule(s, trim(next));
 	}
@@ -321,9 +308,7 @@ static int enumerate(struct sweep *s)
 		if (is_excluded(s, &at)) {
 			continue;
 		}
-		if (!NVW_ROOM(s->point, room, s->count + 1)) {
-			return sweep_no_memory();
-		}
+		NVW_GROWN(s->point, room, s->count + 1, SWEEP_NO_MEMORY);
 		at.number = s->count + 1;
 		s->point[s->count++] = at;
 	} while (advance(s, &at));

@@ -9,11 +9,6 @@
 #include "core/units.h"
 #include "sweep.h"
 
-int sweep_no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
-}
-
 static int parse_term(const struct sweep *s, const char *what, char *word, struct sweep_term *t)
 {
 	static const char *const ops[] = {"!=", "<=", ">=", "=", "<", ">"};
@@ -33,9 +28,7 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 	t->axis = (unsigned)axis;
 	t->other = sweep_axis_named(s, text);
 	t->text = strdup(text);
-	if (!t->text) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(t->text, SWEEP_NO_MEMORY);
 	return 0;
 }
 
@@ -55,9 +48,7 @@ int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule 
 	char *const copy = strdup(rule->text), *rest = copy, *next;
 	int r = 0;
 
-	if (!copy) {
-		return sweep_no_memory();
-	}
+	NVW_ALLOCATED(copy, SWEEP_NO_MEMORY);
 	while (r == 0 && (next = strtok_r(rest, " \t", &rest))) {
 		r = add_term(s, what, next, rule);
 	}

@@ -492,21 +492,12 @@ const char *cli_patch_print(const struct ct_finding *f, FILE *to)
 	return why;
 }
 
-/* Too many for a stack; freed by the caller. */
-static struct insertion *make_insertions(void)
-{
-	struct insertion *const in = calloc(INSERTIONS_MAX, sizeof *in);
-
-	if (!in) {
-		nvw_fail(NVW_E_MEMORY, "no memory for a patch");
-	}
-	return in;
-}
-
 int cli_patch_write(const struct ct_result *r, const char *path)
 {
-	struct insertion *const in = make_insertions();
-	const int error = !in ? NVW_E_MEMORY : write_insertions(r, path, in);
+	struct insertion *const in = calloc(INSERTIONS_MAX, sizeof *in); /* too many for a stack */
+
+	NVW_ALLOCATED(in, "no memory for a patch");
+	const int error = write_insertions(r, path, in);
 
 	free(in);
 	return error;
@@ -565,8 +556,10 @@ static int apply_insertions(const struct ct_result *r, const char *folder, const
 int cli_patch_apply(const struct ct_result *r, const char *folder, const char *copy,
 	const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
 {
-	struct insertion *const in = make_insertions();
-	const int count = !in ? NVW_E_MEMORY : apply_insertions(r, folder, copy, in, ret_why);
+	struct insertion *const in = calloc(INSERTIONS_MAX, sizeof *in);
+
+	NVW_ALLOCATED(in, "no memory for a patch");
+	const int count = apply_insertions(r, folder, copy, in, ret_why);
 
 	free(in);
 	return count;
