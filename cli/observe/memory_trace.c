@@ -16,8 +16,9 @@
 #include "core/invariant.h"
 #include "core/order.h"
 #include "core/newfile.h"
+#include "report/words.h"
 
-enum { NAME = 64 };
+enum { NAME = 64, NAMES = EMU_DEVICES_MAX * (NVW_DEVICE_NAME_BYTES + 2) };
 
 struct request {
 	uint64_t time_ps, address;
@@ -61,45 +62,24 @@ void cli_memory_trace_free(struct cli_memory_trace *t)
 	}
 }
 
-/* Says which devices there are. */
-static int no_device(const struct cli_memory_trace *t)
-{
-	struct emu_device_stats stats;
-	char *names = NULL;
-	const char *name, *separator = "";
-	size_t bytes;
-	FILE *const to = open_memstream(&names, &bytes);
-
-	for (unsigned i = 0; to && (name = emu_device_statistics(t->machine, i, &stats)); i++) {
-		fprintf(to, "%s%s", separator, name);
-		separator = ", ";
-	}
-	const bool good = to && fclose(to) == 0;
-	const int r = nvw_fail(NVW_E_USAGE,
-		"--memory-device=%s: the machine has no memory device of this name: it has %s", t->device,
-		good ? names : "others");
-
-	free(names);
-	return r;
-}
-
-static bool has_device(const struct cli_memory_trace *t)
-{
-	struct emu_device_stats stats;
-	const char *name;
-	unsigned i = 0;
-
-	while ((name = emu_device_statistics(t->machine, i, &stats)) && strcmp(name, t->device) != 0) {
-		i++;
-	}
-	return name;
-}
-
 int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine *machine)
 {
+	struct emu_device_stats stats;
+	char names[NAMES] = "";
+	const char *name;
+
+	NVW_INVARIANT(!t->machine);
 	t->machine = machine;
 	t->origin_ps = nvw_time_ps(machine);
-	return has_device(t) ? 0 : no_device(t);
+	for (unsigned i = 0; (name = emu_device_statistics(machine, i, &stats)); i++) {
+		if (!strcmp(name, t->device)) {
+			return 0;
+		}
+		words_add(names, sizeof names, ", ", name);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"--memory-device=%s: the machine has no memory device of this name: it has %s", t->device,
+		names);
 }
 
 /* Whether the channel is the device's. */

@@ -226,21 +226,16 @@ static bool is_same_place(const struct row *a, const struct row *b)
 	return a->sight.kind == b->sight.kind && a->sight.unit == b->sight.unit;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-	return NVW_ORDER(a, b);
-}
-
 /* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
 static int by_place(const void *a, const void *b)
 {
 	const struct row *const x = *(struct row *const *)a, *const y = *(struct row *const *)b;
-	int order = order_of(x->sight.kind, y->sight.kind);
+	int order = NVW_ORDER(x->sight.kind, y->sight.kind);
 
-	order = NVW_OR(order, order_of(x->sight.unit, y->sight.unit));
-	order = NVW_OR(order, order_of(x->lane, y->lane));
-	order = NVW_OR(order, order_of(x->sight.from, y->sight.from));
-	order = NVW_OR(order, order_of(y->sight.to, x->sight.to));
+	order = NVW_OR(order, NVW_ORDER(x->sight.unit, y->sight.unit));
+	order = NVW_OR(order, NVW_ORDER(x->lane, y->lane));
+	order = NVW_OR(order, NVW_ORDER(x->sight.from, y->sight.from));
+	order = NVW_OR(order, NVW_ORDER(y->sight.to, x->sight.to));
 	return NVW_OR(order, NVW_ORDER(x, y));
 }
 
@@ -475,11 +470,6 @@ static void join_parts(struct cli_timeline *t)
 
 /* ---- Queues -------------------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
-{
-	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* Times at which a request comes or goes, each kind in ascending order: the length of the queue at each. */
 static int write_lengths(struct cli_timeline *t, const struct cli_track *track, const uint64_t *come,
 	const uint64_t *go, uint32_t count)
@@ -510,8 +500,8 @@ static void sort_times(struct row **order, uint32_t count, uint64_t *times)
 		times[i] = order[i]->sight.from;
 		times[count + i] = order[i]->sight.to;
 	}
-	qsort(times, count, sizeof *times, by_time);
-	qsort(times + count, count, sizeof *times, by_time);
+	qsort(times, count, sizeof *times, nvw_by_u64);
+	qsort(times + count, count, sizeof *times, nvw_by_u64);
 }
 
 /* The queue of a channel: its reads, or its writes, that have arrived and are not done. */

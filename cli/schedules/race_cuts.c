@@ -12,6 +12,7 @@
 #include "core/copy.h"
 #include "core/each.h"
 #include "core/invariant.h"
+#include "core/print.h"
 #include "core/stop.h"
 
 #include "../programs/tested.h"
@@ -421,7 +422,7 @@ static void say_open(struct outcome *o, const struct ct_result *room)
 	}
 	const char *const what = room->finding_count > 0 ? room->finding[0].text : room->undecided;
 
-	snprintf(o->text, sizeof o->text, "%s%.180s", words, what);
+	NVW_PRINT(o->text, "%s%.180s", words, what);
 }
 
 static void conclude(struct outcome *o, const struct ct_result *room)
@@ -431,7 +432,7 @@ static void conclude(struct outcome *o, const struct ct_result *room)
 		say_open(o, room);
 	} else if (room->finding_count > 0) {
 		o->fate = CT_RACE_LOST;
-		snprintf(o->text, sizeof o->text, "%s", room->finding[0].text);
+		NVW_PRINT(o->text, "%s", room->finding[0].text);
 	} else if (ct_covers_all(room)) {
 		o->fate = CT_RACE_TRIED;
 	} else {
@@ -445,7 +446,7 @@ static void judge(struct ct_race *race, const struct outcome *o, uint64_t schedu
 	if (race->fate == CT_RACE_OPEN || o->fate == CT_RACE_LOST) {
 		race->fate = o->fate;
 		race->schedule = schedule;
-		snprintf(race->text, sizeof race->text, "%s", o->text);
+		NVW_PRINT(race->text, "%s", o->text);
 	}
 }
 
@@ -467,8 +468,8 @@ static int explore_one(const struct attempt *a, struct nvw_log_reader *log, uint
 	uint64_t kept = 0;
 
 	NVW_INVARIANT(at->record > 0);
-	snprintf(to_log, sizeof to_log, "%s.cut", a->tested->log);
-	snprintf(to_base, sizeof to_base, "%s.cut", a->tested->base);
+	NVW_PRINT(to_log, "%s.cut", a->tested->log);
+	NVW_PRINT(to_base, "%s.cut", a->tested->base);
 	int error = make_cut(a->tested, log, line, at, to_log, to_base, &kept);
 	const bool fits = !error && kept <= STORES;
 
@@ -526,8 +527,7 @@ static int find_outcome(const struct attempt *a, struct nvw_log_reader *log, con
 	}
 	if (explored == 0) {
 		if (!fails) {
-			snprintf(ret->text, sizeof ret->text,
-				"more than %u stores to its line are not durable", STORES);
+			NVW_PRINT(ret->text, "more than %u stores to its line are not durable", STORES);
 		}
 		return 0;
 	}
