@@ -37,11 +37,10 @@ static void print_help(void)
 }
 
 struct request {
-	bool delays, advice, stacks, compare;
+	struct host_options host; /* check: for candidates of persistency races */
 	const char *record, *report;
-	const char *emulate;       /* the option that asks for kernels on the machine; NULL: none */
-	const char *races;         /* the memory model under which they are looked for; NULL: they are not */
-	bool persistency, initial; /* candidates of persistency races */
+	const char *emulate; /* the option that asks for kernels on the machine; NULL: none */
+	const char *races;   /* the memory model under which they are looked for; NULL: they are not */
 	struct cli_schedules schedules;
 };
 
@@ -198,21 +197,9 @@ static int write_report(const struct host_session *s, const struct cli_session *
 	return nvw_new_file_end(&f, print_report(s, session, o, f.file));
 }
 
-static struct host_options options_of(const struct cli_session *session, const struct request *r)
-{
-	return (struct host_options){.machine = cli_host_machine(&session->config),
-		.delays = r->delays && r->schedules.count == 0,
-		.record = r->record != NULL || r->schedules.count > 0,
-		.stacks = r->stacks,
-		.compare = r->compare,
-		.advice = r->advice,
-		.check = r->persistency,
-		.initial = r->initial};
-}
-
 static int check_request(const struct cli_session *session, const struct request *r)
 {
-	NVW_FAIL_IF(r->persistency && session->config.nvram.domain == EMU_DOMAIN_eadr, NVW_E_USAGE,
+	NVW_FAIL_IF(r->host.check && session->config.nvram.domain == EMU_DOMAIN_eadr, NVW_E_USAGE,
 		"--check=persistency: the domain is eadr, where every store is durable at once");
 	NVW_FAIL_IF(r->emulate && r->schedules.count > 0, NVW_E_USAGE,
 		"--schedules: threads of a program whose kernels run on the machine cannot take "
@@ -258,7 +245,7 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 	if (r->record) {
 		NVW_TRY(write_logs(s, r->record));
 	}
-	if (r->persistency) {
+	if (r->host.check) {
 		NVW_TRY(host_candidates_find(s, &ret_outcome->candidates));
 		exec_schedules_witness(&ret_outcome->schedules, s, &ret_outcome->candidates);
 	}
@@ -290,7 +277,7 @@ static int run_and_report(const struct cli_session *session, const struct reques
 static int execute(const struct cli_session *session, const struct request *r, char **argv)
 {
 	struct outcome o = {.kernels = NULL, .schedules = {.asked = r->schedules}};
-	struct host_options options = options_of(session, r);
+	struct host_options options = r->host;
 	struct host_schedule_plan plan;
 
 	NVW_TRY(check_request(session, r));
@@ -326,20 +313,21 @@ static int check_words(const struct cli_options *o, int argc, int last)
 						cli_at(CLI_AT_NO_KERNEL_RACES, !races));
 }
 
-static struct request request_of(const struct cli_options *o)
+static struct request request_of(const struct cli_session *session)
 {
 	static const char *const models[][2] = {
 		{"source", "source:atomic"}, {"drf", "drf:atomic"}, {"hrf", "hrf:atomic"}};
-	struct request r = {.delays = cli_number(o, CLI_delays) == 0,
-		.advice = cli_given(o, CLI_advice),
+	const struct cli_options *const o = &session->given;
+	struct request r = {.host = {.machine = cli_host_machine(&session->config),
+				    .advice = cli_given(o, CLI_advice),
+				    .stacks = cli_number(o, CLI_callers) == 0,
+				    .compare = cli_number(o, CLI_compare) == 1},
 		.record = cli_text(o, CLI_record),
-		.stacks = cli_number(o, CLI_callers) == 0,
-		.compare = cli_number(o, CLI_compare) == 1,
 		.report = cli_text(o, CLI_report)};
 
 	if (cli_given(o, CLI_exec_races) && cli_number(o, CLI_exec_races) >= PERSISTENCY) {
-		r.persistency = true;
-		r.initial = cli_number(o, CLI_exec_races) > PERSISTENCY;
+		r.host.check = true;
+		r.host.initial = cli_number(o, CLI_exec_races) > PERSISTENCY;
 	} else if (cli_given(o, CLI_exec_races)) {
 		r.emulate = "check";
 		r.races = models[cli_number(o, CLI_exec_races)][cli_number(o, CLI_volatile_access)];
@@ -352,10 +340,12 @@ static struct request request_of(const struct cli_options *o)
 
 static int check_and_execute(const struct cli_session *s, int argc, char **argv, int last)
 {
-	struct request r = request_of(&s->given);
+	struct request r = request_of(s);
 
 	NVW_TRY(check_words(&s->given, argc, last));
 	NVW_TRY(cli_schedules_from(&s->given, &r.schedules));
+	r.host.delays = cli_number(&s->given, CLI_delays) == 0 && r.schedules.count == 0;
+	r.host.record = r.record || r.schedules.count > 0;
 	return execute(s, &r, argv + last + 1);
 }
 
