@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/member.h"
 
 #include "commands.h"
@@ -89,10 +90,9 @@ static int write_and_print(const char *folder, json_t *reports, bool json)
 
 static int report_folder(const char *folder, bool json)
 {
-	json_t *reports = NULL;
-
-	NVW_TRY(report_index_read(folder, &reports));
-	const int result = write_and_print(folder, reports, json);
+	json_t *reports;
+	const int result =
+		NVW_OR(report_index_read(folder, &reports), write_and_print(folder, reports, json));
 
 	json_decref(reports);
 	return result;

@@ -421,15 +421,12 @@ int report_index_read(const char *folder, json_t **ret_reports)
 {
 	struct reading r = {.folder = folder, .rows = json_array()};
 
+	*ret_reports = NULL;
 	NVW_ALLOCATED(r.rows, "no memory for reports");
 	const int error = read_and_compare(&r);
 
-	if (error) {
-		json_decref(r.rows);
-		return error;
-	}
-	*ret_reports = r.rows;
-	return 0;
+	*ret_reports = r.rows; /* sorted, it is another */
+	return error;
 }
 
 const char *report_index_time(const json_t *row, char buffer[REPORT_TIME_TEXT])

@@ -22,7 +22,8 @@
  *	 texts of findings, "verdict": the words of the one before, "" if it is the same, "coverage": what
  *	 differs, in words}}
  *
- * NVW_E_INPUT names a file that is no such report, NVW_E_USAGE a folder without any.
+ * NVW_E_INPUT names a file that is no such report, NVW_E_USAGE a folder without any. The caller releases the
+ * list, also after an error.
  */
 NVW_CHECKED int report_index_read(const char *folder, json_t **ret_reports);
 
