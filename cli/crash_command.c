@@ -410,17 +410,24 @@ int crash_check_foreign(const struct crash_request *r)
 	return check_judges(r);
 }
 
+struct ct_foreign crash_foreign(const struct crash_request *q, const char *store_log, const char *image,
+	const char *recover, const char *command, json_t *made_by)
+{
+	return (struct ct_foreign){.store_log = store_log,
+		.image = image,
+		.command = q->check,
+		.library = q->check_lib,
+		.recover = recover,
+		.next = q->and_then,
+		.command_line = command,
+		.made_by = made_by};
+}
+
 static int test_foreign(struct crash_run *r, const struct ct_options *o)
 {
 	const struct crash_request *const q = r->request;
-	const struct ct_foreign foreign = {.store_log = q->store_log,
-		.image = q->image,
-		.command = q->check,
-		.library = q->check_lib,
-		.recover = q->recover,
-		.next = q->and_then,
-		.command_line = r->heading->command,
-		.made_by = r->heading->made_by};
+	const struct ct_foreign foreign = crash_foreign(
+		q, q->store_log, q->image, q->recover, r->heading->command, r->heading->made_by);
 
 	NVW_TRY(crash_check_foreign(q));
 	return ct_run_foreign(&foreign, o, &r->result);

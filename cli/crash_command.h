@@ -55,6 +55,10 @@ int crash_status(enum ct_verdict verdict);
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 
+/* What ct_run_foreign() gets of the request, for a log with such an image. recover NULL: a checker judges. */
+struct ct_foreign crash_foreign(const struct crash_request *request, const char *store_log, const char *image,
+	const char *recover, const char *command, json_t *made_by);
+
 /* NVW_E_USAGE unless there are an image and one checker; a block device's log needs no checker. */
 NVW_CHECKED int crash_check_foreign(const struct crash_request *request);
 
@@ -68,8 +72,8 @@ int crash_store_log(const struct emu_config *machine, const struct crash_request
 int crash_exec(const struct emu_config *machine, const struct crash_request *request, const char *command,
 	bool json);
 
-/* --merge: combines the JSON reports of all shards of an exploration. */
-int crash_merge(const struct cli_options *given);
+/* --merge: combines the JSON reports of all shards of an exploration. The exit status, or an error. */
+NVW_CHECKED int crash_merge(const struct cli_options *given);
 
 /* --self-test of a workload, or (NULL) of all shipped ones. *ret_good: all bugs found, no false alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,

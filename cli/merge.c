@@ -220,34 +220,26 @@ static int show(const struct merge *m, bool json)
 	return 0;
 }
 
-static int complete_and_show(struct merge *m, bool json)
-{
-	complete(m);
-	NVW_TRY(ct_order_findings(&m->result));
-	return show(m, json);
-}
-
 static int merge_all(struct merge *m, const struct cli_options *given)
 {
 	NVW_EACH(argument, given->argument, given->argument_count) {
 		NVW_TRY(add_report(m, *argument));
 	}
 	NVW_TRY(check_whole(m));
-	return complete_and_show(m, cli_json(given));
+	complete(m);
+	NVW_TRY(ct_order_findings(&m->result));
+	NVW_TRY(show(m, cli_json(given)));
+	return crash_status(ct_verdict_of(&m->result));
 }
 
 int crash_merge(const struct cli_options *given)
 {
 	struct merge *const m = calloc(1, sizeof *m); /* too large for a stack */
 
-	if (!m) {
-		nvw_fail(NVW_E_MEMORY, "no memory for a merged report");
-		return cli_fail();
-	}
-	const int error = merge_all(m, given);
-	const int status = error ? cli_fail() : crash_status(ct_verdict_of(&m->result));
+	NVW_ALLOCATED(m, "no memory for a merged report");
+	const int result = merge_all(m, given);
 
 	json_decref(m->first);
 	free(m);
-	return status;
+	return result;
 }

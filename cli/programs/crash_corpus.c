@@ -32,56 +32,46 @@ struct corpus {
 
 /* ---- Inputs ---------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct ct_input *)a)->name, ((const struct ct_input *)b)->name);
-}
-
 static void path_of(const struct corpus *x, const char *name, char *ret_path, size_t n)
 {
 	snprintf(ret_path, n, "%s/%s", x->folder, name);
 }
 
-/* A folder is none, nor is what a name hides: fuzzers keep their state there. */
-static bool is_input(const struct corpus *x, const struct dirent *e)
+/* What a name hides is none: fuzzers keep their state there. */
+static int is_shown(const struct dirent *e)
 {
-	char path[4096];
-
-	if (e->d_name[0] == '.') {
-		return false;
-	}
-	path_of(x, e->d_name, path, sizeof path);
-	return !nvw_is_folder(path);
+	return e->d_name[0] != '.';
 }
 
-static int add_input(struct ct_corpus *c, const char *name)
+/* Nor is a folder. */
+static int add_input(void *context, const char *name)
 {
+	const struct corpus *const x = context;
+	struct ct_corpus *const c = &x->sum->corpus;
+	char path[4096];
+
+	path_of(x, name, path, sizeof path);
+	if (nvw_is_folder(path)) {
+		return 0;
+	}
 	struct ct_input *const more = realloc(c->input, (c->count + 1) * sizeof *more);
 
 	NVW_ALLOCATED(more, "no memory for the inputs of a corpus");
 	c->input = more;
 	c->input[c->count] = (struct ct_input){.fate = CT_INPUT_NOT_RUN};
-	snprintf(c->input[c->count].name, sizeof c->input[0].name, "%s", name);
+	NVW_PRINT(c->input[c->count].name, "%s", name);
 	c->count++;
 	return 0;
 }
 
 static int find_inputs(struct corpus *x)
 {
-	struct ct_corpus *const c = &x->sum->corpus;
-	DIR *const folder = opendir(x->folder);
-	int error = 0;
+	NVW_INVARIANT(x->sum->corpus.count == 0);
+	const int r = nvw_each_entry(x->folder, is_shown, add_input, x);
 
-	NVW_INVARIANT(c->count == 0);
-	NVW_FAIL_ERRNO_IF(!folder, "--corpus: %s", x->folder);
-	for (struct dirent *e; (e = readdir(folder)) && !error;) {
-		error = is_input(x, e) ? add_input(c, e->d_name) : 0;
-	}
-	closedir(folder);
-	NVW_TRY(error);
-	NVW_FAIL_IF(c->count == 0, NVW_E_INPUT, "--corpus: %s has no files: expected one for each run",
-		x->folder);
-	qsort(c->input, c->count, sizeof *c->input, by_name);
+	NVW_FAIL_IF(r, r, "--corpus: %s", nvw_error_message());
+	NVW_FAIL_IF(x->sum->corpus.count == 0, NVW_E_INPUT,
+		"--corpus: %s has no files: expected one for each run", x->folder);
 	return 0;
 }
 

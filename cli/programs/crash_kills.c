@@ -47,11 +47,9 @@ static int explore_kill(struct crash_tested *t, const struct ct_options *o, stru
 
 static int kill_once(struct crash_tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
 {
-	uint64_t events;
-
 	NVW_INVARIANT(at > 0);
 	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
-	const int found = crash_tested_record(t, at, &events);
+	const int found = crash_tested_record(t, at);
 
 	return found > 0 ? explore_kill(t, o, sum) : found;
 }
@@ -77,8 +75,8 @@ static int kill_often(
 int crash_kills_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
 	const double began = ct_wall_seconds();
-	uint64_t events = 0;
-	int error = crash_tested_record(t, 0, &events);
+	int error = crash_tested_record(t, 0);
+	const uint64_t events = t->recorded.events;
 
 	if (error < 0) {
 		return ct_or_undecided(error, o, ret_result);

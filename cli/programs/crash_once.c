@@ -30,7 +30,6 @@ static int run_copy(
 	const struct crash_tested *const t = trial->tested;
 	struct ct_options o = *trial->options;
 	struct crash_tested again;
-	uint64_t events;
 	int error = crash_tested_begin(t->machine, t->request, trial->image, t->command, &again);
 
 	o.cures = false;
@@ -39,7 +38,7 @@ static int run_copy(
 	o.save = o.resume = o.slices = NULL;
 	again.limit = limit;
 	if (!error) {
-		error = crash_tested_record(&again, 0, &events);
+		error = crash_tested_record(&again, 0);
 		if (again.recorded.seconds > 0) { /* else it has not begun */
 			*ret_status = again.recorded.status;
 		}
@@ -83,8 +82,7 @@ static void try_cures(const struct crash_tested *t, const struct ct_options *o, 
 
 int crash_once_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
-	uint64_t events;
-	int error = crash_tested_record(t, 0, &events);
+	int error = crash_tested_record(t, 0);
 
 	if (error < 0) {
 		return ct_or_undecided(error, o, ret_result);

@@ -119,7 +119,7 @@ struct crash_recording crash_tested_recording(struct crash_tested *t)
 		.coverage = coverage};
 }
 
-int crash_tested_record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_events)
+int crash_tested_record(struct crash_tested *t, uint64_t kill_at)
 {
 	struct crash_recording *const r = &t->recorded;
 
@@ -128,10 +128,7 @@ int crash_tested_record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_
 	if (kill_at > 0) {
 		r->coverage = NULL; /* the uncut run has executed more */
 	}
-	const int found = crash_record(r);
-
-	*ret_events = r->events;
-	return found;
+	return crash_record(r);
 }
 
 int crash_tested_hash(const struct crash_tested *t, uint64_t *hash)
@@ -144,14 +141,7 @@ int crash_tested_hash(const struct crash_tested *t, uint64_t *hash)
 
 struct ct_foreign crash_tested_log(const struct crash_tested *t)
 {
-	return (struct ct_foreign){.store_log = t->log,
-		.image = t->base,
-		.command = t->request->check,
-		.library = t->request->check_lib,
-		.recover = t->recover,
-		.next = t->request->and_then,
-		.command_line = t->command,
-		.made_by = t->made_by};
+	return crash_foreign(t->request, t->log, t->base, t->recover, t->command, t->made_by);
 }
 
 int crash_tested_explore(const struct crash_tested *t, const struct ct_foreign *foreign,

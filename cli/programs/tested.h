@@ -32,7 +32,7 @@ void crash_tested_end(struct crash_tested *t);
 /* A recording as the request wants it, to the end. */
 struct crash_recording crash_tested_recording(struct crash_tested *t);
 /* Runs up to the event; 0: to the end. As crash_record(). */
-NVW_CHECKED int crash_tested_record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_events);
+NVW_CHECKED int crash_tested_record(struct crash_tested *t, uint64_t kill_at);
 /* Continues the hash with the log of the last run. */
 NVW_CHECKED int crash_tested_hash(const struct crash_tested *t, uint64_t *hash);
 
