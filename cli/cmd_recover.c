@@ -46,15 +46,11 @@ static int print_recovered(const struct cli_options *o, const json_t *report, st
 static int one_pool(const struct cli_options *o, struct pool_recover_how *how)
 {
 	json_t *report = NULL;
-	int r = pool_recover_one(how, o->argument[0], &report);
+	const int r = pool_recover_one(how, o->argument[0], &report);
+	const int printed = report ? print_recovered(o, report, how) : 0;
 
-	if (report) {
-		const int printed = print_recovered(o, report, how);
-
-		r = NVW_OR(r, printed);
-	}
 	json_decref(report);
-	return r;
+	return NVW_OR(r, printed);
 }
 
 static int recover(struct cli_options *o)

@@ -41,17 +41,11 @@ struct torture_command {
 
 static int take_protocol(struct torture_command *c, const char *value)
 {
-	const char *name;
-
 	c->each = !strcmp(value, "each");
 	c->options.protocol = value;
-	for (unsigned i = 0; (name = cli_protocol_name(i)); i++) {
-		if (c->each || !strcmp(name, value)) {
-			return 0;
-		}
-	}
-	return nvw_fail(NVW_E_USAGE,
+	NVW_FAIL_IF(!c->each && cli_find_protocol(value), NVW_E_USAGE,
 		"--protocol: there is no coherence protocol \"%s\"; see nvwave list protocols", value);
+	return 0;
 }
 
 static uint64_t programs_of(const struct cli_options *o)

@@ -8,36 +8,16 @@
 #include "core/bounds.h"
 #include "core/newfile.h"
 #include "core/stop.h"
+#include "../../host/program.h"
 #include "plot.h"
 #include "report/words.h"
 
 enum { MESSAGE_BYTES = 400 };
 
 //* ---- gnuplot ------------------------------------------------------------------------------------- */
-static bool has_gnuplot(const char *folder)
-{
-	char *const name = text_made("%s/gnuplot", folder);
-	const bool found = name && access(name, X_OK) == 0;
-
-	free(name);
-	return found;
-}
-
-static bool is_in_path(void)
-{
-	char *const path = strdup(NVW_OR(getenv("PATH"), "/usr/bin:/bin")), *rest = path, *folder;
-	bool found = false;
-
-	while (!found && (folder = strsep(&rest, ":"))) {
-		found = has_gnuplot(folder);
-	}
-	free(path);
-	return found;
-}
-
 int plot_find_gnuplot(void)
 {
-	NVW_FAIL_IF(!is_in_path(), NVW_E_USAGE,
+	NVW_FAIL_IF(host_program_look("gnuplot", NULL, 0) == HOST_PROGRAM_MISSING, NVW_E_USAGE,
 		"plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
 	return 0;
 }
