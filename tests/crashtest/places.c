@@ -9,12 +9,6 @@
 enum { OPS = 8, MARK = 0, PLACES = 8, OWNERS = 8 + 2 * OPS };
 enum { RIGHT = -1, LATE_MARK, STUCK, HASTY };
 
-static int pool(const void *plan, struct nvw_pool_params *ret_params)
-{
-	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "places"};
-	return 0;
-}
-
 /* ---- The program ------------------------------------------------------------------------------------- */
 
 struct args {

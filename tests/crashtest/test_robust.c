@@ -30,12 +30,6 @@ enum fault {
 	TOLD_EARLY
 };
 
-static int pool(const void *plan, struct nvw_pool_params *ret_params)
-{
-	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "records"};
-	return 0;
-}
-
 struct args {
 	uint64_t *words, op;
 	int fault;

@@ -24,6 +24,12 @@ static int prepare(const struct nvw_options *options, uint64_t seed, int mutatio
 	return 0;
 }
 
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "words"};
+	return 0;
+}
+
 static int setup(void *plan, struct nvw_machine *machine)
 {
 	struct nvw_pmem pmem;

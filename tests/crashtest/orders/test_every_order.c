@@ -19,6 +19,8 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
+#include "core/order.h"
 #include "crashtest/explore/every_order.h"
 #include "ordered.h"
 
@@ -176,20 +178,28 @@ static uint64_t launch(const void *what, struct nvw_machine *m)
 	return hash;
 }
 
-static void run_once(launcher *run, const void *what, struct ct_orders *orders, struct found *f)
+/* A machine whose wavefronts go as they are asked to. */
+static struct nvw_machine *machine_asked(
+	const struct emu_asker *asker, struct nvw_pool *pool, struct emu_order_seen *seen)
 {
-	const struct emu_order how = {.kind = EMU_ORDER_ASKED, .asker = ct_orders_asker(orders)};
-	struct emu_order_seen *const seen = calloc(1, sizeof *seen);
+	const struct emu_order how = {.kind = EMU_ORDER_ASKED, .asker = asker};
 	struct emu_config config;
 	struct nvw_machine *m;
 
-	assert_non_null(seen);
 	emu_config_default(&config);
 	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
 	assert_ok(emu_config_set(&config, "gpu.wavefronts_per_cu=4"));
 	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	assert_ok(emu_create(&config, NULL, NULL, &m));
+	*seen = (struct emu_order_seen){0};
+	assert_ok(emu_create(&config, pool, NULL, &m));
 	assert_ok(emu_set_order(m, &how, seen));
+	return m;
+}
+
+static void run_once(launcher *run, const void *what, struct ct_orders *orders, struct found *f)
+{
+	static struct emu_order_seen seen;
+	struct nvw_machine *const m = machine_asked(ct_orders_asker(orders), NULL, &seen);
 	const uint64_t result = run(what, m);
 
 	emu_destroy(m);
@@ -198,9 +208,8 @@ static void run_once(launcher *run, const void *what, struct ct_orders *orders, 
 	} else {
 		f->runs++;
 		add(&f->results, result);
-		add(&f->orders, seen->hash);
+		add(&f->orders, seen.hash);
 	}
-	free(seen);
 }
 
 /* False: there are too many orders. */
@@ -522,10 +531,7 @@ static int by_state(const void *a, const void *b)
 {
 	const struct state *const x = a, *const y = b;
 
-	if (x->stores != y->stores) {
-		return x->stores < y->stores ? -1 : 1;
-	}
-	return (x->acks > y->acks) - (x->acks < y->acks);
+	return NVW_OR(NVW_ORDER(x->stores, y->stores), NVW_ORDER(x->acks, y->acks));
 }
 
 /* Whether every thread has been told of as much. */
@@ -583,22 +589,16 @@ static void run_persistent(const struct program *p, struct ct_orders *orders)
 		.choose = watch_choose,
 		.access = watch_access,
 		.persist = watch_persist};
-	const struct emu_order how = {.kind = EMU_ORDER_ASKED, .asker = &asker};
-	struct emu_order_seen *const seen = calloc(1, sizeof *seen);
-	struct emu_config config;
-	struct nvw_machine *m;
+	static struct emu_order_seen seen;
 	struct nvw_pool *pool;
 	struct nvw_pmem pmem;
 
 	memset(&watched, 0, sizeof watched);
 	watched.inner = ct_orders_asker(orders);
-	emu_config_default(&config);
-	assert_ok(emu_config_set(&config, "gpu.wavefront_width=1"));
-	assert_ok(emu_config_set(&config, "gpu.wavefronts_per_cu=4"));
 	unlink(pool_path);
 	assert_ok(nvw_pool_create(pool_path, &params, &pool));
-	assert_ok(emu_create(&config, pool, NULL, &m));
-	assert_ok(emu_set_order(m, &how, seen));
+	struct nvw_machine *const m = machine_asked(&asker, pool, &seen);
+
 	assert_ok(nvw_pmem_attach(m, &pmem));
 	const struct args a = {
 		p, nvw_at(&pmem, uint64_t, nvw_pool_root_off(&pmem.geometry, 0)), nvw_alloc(m, 64)};
@@ -608,7 +608,6 @@ static void run_persistent(const struct program *p, struct ct_orders *orders)
 	assert_true(error == 0 || ct_orders_is_redundant(orders));
 	emu_destroy(m);
 	nvw_pool_close(pool);
-	free(seen);
 }
 
 static unsigned run_all_persistent(const struct program *p, bool reduced, struct states *s)
