@@ -16,14 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/each.h"
 #include "core/invariant.h"
 #include "core/text_stream.h"
+#include "core/zeroed.h"
 
+#include "../judge/process.h"
 #include "../table.h"
 #include "every_order.h"
 
@@ -646,10 +647,9 @@ const struct emu_asker *ct_orders_asker(const struct ct_orders *o)
 int ct_orders_create(bool reduced, bool persists, struct ct_orders **ret)
 {
 	struct ct_orders *const o = calloc(1, sizeof *o);
-	void *const trace = mmap(NULL, sizeof *o->trace, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *const trace = ct_shared_memory(sizeof *o->trace);
 
-	if (!o || trace == MAP_FAILED) {
+	if (!o || !trace) {
 		free(o);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the orders of wavefronts");
 	}
@@ -680,7 +680,7 @@ void ct_orders_destroy(struct ct_orders *o)
 		return;
 	}
 	free_frames(o);
-	munmap(o->trace, sizeof *o->trace);
+	nvw__unmap(o->trace, sizeof *o->trace);
 	free(o->clocks);
 	free(o->words.at);
 	free(o->before.step);

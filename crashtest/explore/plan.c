@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/param.h>
 
 #include <nvw/random.h>
@@ -13,6 +12,7 @@
 #include "core/order.h"
 #include "core/zeroed.h"
 
+#include "../judge/process.h"
 #include "../states/distinct.h"
 #include "../states/limits.h"
 #include "plan.h"
@@ -99,11 +99,9 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 	NVW_INVARIANT(plan->instants > 0 && plan->instants - 1 <= plan->interval_room);
 	if (i == plan->interval_room) {
 		const uint64_t room = i ? 2 * i : 1024;
-		struct ct_interval *grown = mmap(NULL, room * sizeof *grown, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		struct ct_interval *const grown = ct_shared_memory(room * sizeof *grown);
 
-		NVW_FAIL_IF(grown == MAP_FAILED, NVW_E_MEMORY, "no memory for a plan of %llu instants",
-			(ull)room);
+		NVW_ALLOCATED(grown, "no memory for a plan of %llu instants", (ull)room);
 		if (plan->interval) {
 			memcpy(grown, plan->interval, i * sizeof *grown);
 			munmap(plan->interval, plan->interval_room * sizeof *grown);

@@ -2,7 +2,6 @@
 /* The pool that a part sees. See part_view.h. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <nvw/random.h>
 
@@ -363,20 +362,10 @@ int ct_part_view_changed(struct ct_part_view *p)
 
 /* ---- A life ------------------------------------------------------------------------------------------- */
 
-static void *pages(uint64_t bytes)
-{
-	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED) {
-		return NULL;
-	}
-	return at;
-}
-
 static int make_pages(const struct ct_part_view *p, struct ct_made *made)
 {
-	made->words = pages(p->bytes);
-	made->made_in = pages(p->bytes / 2);
+	made->words = nvw__zeroed(p->bytes);
+	made->made_in = nvw__zeroed(p->bytes / 2);
 	NVW_FAIL_IF(!made->words || !made->made_in, NVW_E_MEMORY, "no memory for a check in parts");
 	return 0;
 }
@@ -396,8 +385,8 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 static void unmake(struct ct_part_view *p, struct ct_made *made)
 {
 	nvw_pool_close(made->pool);
-	nvw__unmap(made->words, p->bytes);
-	nvw__unmap(made->made_in, p->bytes / 2);
+	nvw__zeroed_free(made->words, p->bytes);
+	nvw__zeroed_free(made->made_in, p->bytes / 2);
 }
 
 void ct_part_view_free(struct ct_part_view *p)

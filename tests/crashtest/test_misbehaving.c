@@ -10,6 +10,7 @@
 #include "common/test.h"
 
 #include <crashtest/crash.h>
+#include <crashtest/judge/process.h>
 #include <crashtest/states/image.h>
 
 #include "common/skip.h"
@@ -113,8 +114,8 @@ static volatile unsigned *kills;
 
 static struct ct_result explored_killing(unsigned times, bool barrier, ct_judge judge)
 {
-	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true((const void *)kills != MAP_FAILED);
+	kills = ct_shared_memory(sizeof *kills);
+	assert_true(kills != NULL);
 	*kills = times;
 	const struct ct_result r = explored(log_of_queue(10, barrier), judge, 20000, 1);
 

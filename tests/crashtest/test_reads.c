@@ -13,6 +13,7 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
+#include <crashtest/judge/process.h>
 #include <crashtest/states/image.h>
 #include <nvw/random.h>
 
@@ -175,8 +176,8 @@ TEST(a_kill_from_outside_in_a_tree_changes_nothing)
 	const int fd = make_log();
 	const struct ct_exploration e = in_a_tree(fd, judge_that_is_killed);
 
-	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true((const void *)kills != MAP_FAILED);
+	kills = ct_shared_memory(sizeof *kills);
+	assert_true(kills != NULL);
 	NVW_FOR(i, 2) {
 		*kills = 2 * i;
 		result[i] = *explored_by(&e);

@@ -5,6 +5,7 @@
 #include "common/test.h"
 
 #include <crashtest/crash.h>
+#include <crashtest/judge/process.h>
 #include <crashtest/states/image.h>
 #include "hand_log.h"
 #include "same_result.h"
@@ -85,8 +86,8 @@ TEST(samples_have_every_density_and_leave_out_no_cell)
 		log_done(&run, *one);
 	}
 	log_end(&run);
-	odd = mmap(NULL, sizeof *odd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true((const void *)odd != MAP_FAILED);
+	odd = ct_shared_memory(sizeof *odd);
+	assert_non_null(odd);
 	explored(run.fd, judge_density, 8000, 1);
 	assert_true(odd->sparse > 100 && odd->dense > 100);
 	NVW_FOR(i, CELLS) {

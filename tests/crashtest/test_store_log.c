@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <crashtest/judge/checker.h>
+#include <crashtest/judge/process.h>
 #include <crashtest/states/image.h>
 #include <crashtest/requests/store_log.h>
 #include <nvw/random.h>
@@ -708,8 +709,8 @@ TEST(logs_with_flipped_bits_are_read_or_refused)
 
 static int set_up(void **state)
 {
-	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED ? -1 : folder_begin(state);
+	explored = ct_shared_memory(sizeof *explored);
+	return explored ? folder_begin(state) : -1;
 }
 
 GROUP(set_up, shell_end);
