@@ -11,6 +11,12 @@
 #include <nvw/kernel.h>
 #include <nvw/persist_log.h>
 
+/* Where the line of this number begins. */
+static inline nvw_off line_at(unsigned number)
+{
+	return 64 * (nvw_off)number;
+}
+
 struct memory_log {
 	int fd;
 	struct nvw_log_writer *w;

@@ -19,11 +19,6 @@ enum { ROOM = 20 }; /* what entries name at one instant, at most; places are use
 static const struct nvw_pool_geometry geometry = {
 	.bytes = POOL_BYTES, .est = 4096, .log = 8192, .streams = STREAMS, .log_entries = ENTRIES};
 
-static nvw_off word_off(unsigned word)
-{
-	return 64 * (nvw_off)word;
-}
-
 /* ---- Random logs ------------------------------------------------------------------------------------- */
 
 /*
@@ -57,7 +52,7 @@ static int make_log(uint64_t seed)
 		const uint32_t stream = (uint32_t)nvw_random_below(&random, STREAMS + 1),
 			       entry = (uint32_t)nvw_random_below(&random, ENTRIES);
 		const uint64_t epoch = 1 + nvw_random_below(&random, EPOCHS);
-		const struct nvw__undo undo = {.off = word_off((unsigned)nvw_random_below(&random, WORDS)),
+		const struct nvw__undo undo = {.off = line_at((unsigned)nvw_random_below(&random, WORDS)),
 			.value = nvw_random_below(&random, VALUES) << 45};
 		const bool whole = nvw_random_below(&random, 3) != 0;
 
@@ -191,10 +186,10 @@ static void compare_entries(const struct ct_restores *r, const struct plain *p, 
 			}
 		}
 	}
-	assert_int_equal(ct_restores_of(r, word_off(word), found, STREAMS * ENTRIES + 1), count);
+	assert_int_equal(ct_restores_of(r, line_at(word), found, STREAMS * ENTRIES + 1), count);
 	assert_memory_equal(found, expected, count * sizeof *found);
 	few[2] = UINT32_MAX;
-	assert_int_equal(ct_restores_of(r, word_off(word), few, 2), count);
+	assert_int_equal(ct_restores_of(r, line_at(word), few, 2), count);
 	assert_memory_equal(few, expected, (count < 2 ? count : 2) * sizeof *few);
 	assert_int_equal(few[2], UINT32_MAX);
 }
@@ -207,14 +202,14 @@ static void compare_values(const struct ct_restores *r, const struct plain *p, u
 	NVW_FOR(v, VALUES) {
 		count += p->restores[word][v];
 	}
-	assert_int_equal(ct_restores_values(r, word_off(word), found, VALUES), count);
+	assert_int_equal(ct_restores_values(r, line_at(word), found, VALUES), count);
 	NVW_FOR(i, count) {
 		assert_true(p->restores[word][found[i] >> 45]);
 		NVW_EACH(one, found, i) {
 			assert_int_not_equal(found[i], *one);
 		}
 	}
-	assert_true(ct_restores_values(r, word_off(word), few, 1) >= (count > 1 ? 2 : count));
+	assert_true(ct_restores_values(r, line_at(word), few, 1) >= (count > 1 ? 2 : count));
 	assert_int_equal(few[1], UINT64_MAX);
 }
 

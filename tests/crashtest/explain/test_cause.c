@@ -10,28 +10,21 @@
 
 enum { THIRD_SITE = 3, FOURTH_SITE = 4 };
 
-static nvw_off node_off(unsigned node)
-{
-	return 64 * (nvw_off)node;
-}
-
 /* A stack: word 0 is its head, a node's word its link. */
 CHECK(judge_stack)
 {
 	bool there[16] = {false};
-	uint64_t node;
+	uint64_t node = ct_image_word(image, 0);
 	int verdict = 0;
 
 	*phase = CT_PHASE_CHECK;
-	memcpy(&node, image->ro, 8);
 	while (node != 0 && node < 16 && !there[node]) {
 		there[node] = true;
-		memcpy(&node, image->ro + node_off((unsigned)node), 8);
+		node = ct_image_word(image, line_at((unsigned)node));
 	}
 	for (unsigned op = 1; op < 16; op++) {
 		if (nvw_acked(acks, op) && !there[op]) {
-			verdict =
-				nvw_violation(findings, node_off(op), "acknowledged node %u is missing", op);
+			verdict = nvw_violation(findings, line_at(op), "acknowledged node %u is missing", op);
 		}
 	}
 	return verdict;
@@ -45,10 +38,10 @@ TEST(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well)
 {
 	struct memory_log run = log_begin(8);
 
-	log_store(&run, DATA_SITE, 1, 0, node_off(1), 0x100);
-	log_store(&run, DATA_SITE, 1, 0, node_off(1), 0);
+	log_store(&run, DATA_SITE, 1, 0, line_at(1), 0x100);
+	log_store(&run, DATA_SITE, 1, 0, line_at(1), 0);
 	log_store(&run, FLAG_SITE, 1, 0, 0, 1);
-	log_store(&run, DATA_SITE, 2, 0, node_off(2), 1);
+	log_store(&run, DATA_SITE, 2, 0, line_at(2), 1);
 	log_store(&run, FLAG_SITE, 2, 0, 0, 2);
 	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_ACK,
 				 .ack = {.first = 1, .count = 1, .kernel = 1, .work_item = 1}});
@@ -64,24 +57,18 @@ TEST(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well)
 	assert_true(found);
 }
 
-static uint64_t word_at(const struct ct_image *image, nvw_off off)
-{
-	uint64_t word;
-
-	memcpy(&word, image->ro + off, 8);
-	return word;
-}
-
 CHECK(judge_pair)
 {
 	*phase = CT_PHASE_CHECK;
-	return word_at(image, 0) == word_at(image, 64) ? 0 : nvw_violation(findings, 64, "half a pair");
+	return ct_image_word(image, 0) == ct_image_word(image, 64) ?
+		       0 :
+		       nvw_violation(findings, 64, "half a pair");
 }
 
 CHECK(judge_first)
 {
 	*phase = CT_PHASE_CHECK;
-	return word_at(image, 0) == 0 || word_at(image, 64) != 0 ?
+	return ct_image_word(image, 0) == 0 || ct_image_word(image, 64) != 0 ?
 		       0 :
 		       nvw_violation(findings, 64, "the first without the second");
 }
@@ -89,7 +76,7 @@ CHECK(judge_first)
 CHECK(judge_never)
 {
 	*phase = CT_PHASE_CHECK;
-	return word_at(image, 0) == 0 ? 0 : nvw_violation(findings, 0, "never right");
+	return ct_image_word(image, 0) == 0 ? 0 : nvw_violation(findings, 0, "never right");
 }
 
 /* The first word, then the second, by one work-item. */
@@ -130,7 +117,7 @@ TEST(stores_that_pass_in_the_other_order_are_exchanged)
 
 CHECK(judge_complete)
 {
-	const uint64_t word = word_at(image, 0);
+	const uint64_t word = ct_image_word(image, 0);
 
 	*phase = CT_PHASE_CHECK;
 	return word == 0 || word >> 48 != 0 ? 0 : nvw_violation(findings, 0, "reserved, and not complete");
@@ -170,7 +157,7 @@ CHECK(judge_two)
 {
 	*phase = CT_PHASE_CHECK;
 	for (nvw_off off = 0; off < 512; off += 256) {
-		if (word_at(image, off + 64) != 0 && word_at(image, off) == 0) {
+		if (ct_image_word(image, off + 64) != 0 && ct_image_word(image, off) == 0) {
 			return nvw_violation(findings, 0, "a flag has no data");
 		}
 	}

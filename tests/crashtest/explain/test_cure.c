@@ -16,20 +16,16 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
+#include <crashtest/judge/process.h>
 #include <crashtest/explain/cure.h>
 #include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 4096, ROUNDS = 3 };
 
-static nvw_off word_at(unsigned line)
-{
-	return 64 * (nvw_off)line;
-}
-
 /* Each line has a word of its own, into which the number of the round goes. */
 static void store(struct memory_log *log, unsigned item, unsigned line, uint64_t round)
 {
-	log_store(log, line, item, item, word_at(line), round);
+	log_store(log, line, item, item, line_at(line), round);
 }
 
 static struct memory_log begin(unsigned lines, unsigned items)
@@ -82,22 +78,22 @@ CHECK(judge)
 
 	*phase = CT_PHASE_CHECK;
 	for (unsigned line = 1; line <= 4; line++) {
-		word[line] = ct_image_word(image, word_at(line));
+		word[line] = ct_image_word(image, line_at(line));
 	}
 	if (law->first && word[2] > word[1]) {
-		verdict = nvw_violation(findings, word_at(2), "the second word is ahead of the first");
+		verdict = nvw_violation(findings, line_at(2), "the second word is ahead of the first");
 	}
 	if (law->second && word[4] > word[3]) {
-		verdict = nvw_violation(findings, word_at(4), "the fourth word is ahead of the third");
+		verdict = nvw_violation(findings, line_at(4), "the fourth word is ahead of the third");
 	}
 	for (uint64_t round = 1; round <= ROUNDS && law->acked; round++) {
 		if (nvw_acked(acks, round) && word[1] < round) {
-			verdict = nvw_violation(findings, word_at(1),
+			verdict = nvw_violation(findings, line_at(1),
 				"an operation is lost: %llu was acknowledged", (unsigned long long)round);
 		}
 	}
 	if (law->odd && word[4] == 2) {
-		verdict = nvw_violation(findings, word_at(4), "the fourth word is even");
+		verdict = nvw_violation(findings, line_at(4), "the fourth word is even");
 	}
 	return verdict;
 }
@@ -204,7 +200,7 @@ CHECK(judge_rules)
 	(void)acks;
 	*phase = CT_PHASE_CHECK;
 	for (unsigned line = 1; line <= LINES; line++) {
-		set |= (unsigned)(ct_image_word(image, word_at(line)) != 0) << (line - 1);
+		set |= (unsigned)(ct_image_word(image, line_at(line)) != 0) << (line - 1);
 	}
 	NVW_FOR(i, r->count) {
 		if ((set & r->rule[i].after) == 0 || (set & r->rule[i].before) == r->rule[i].before) {
@@ -234,8 +230,8 @@ static struct ct_exploration explore_rules(struct rules *r, unsigned jobs)
 	struct ct_exploration e =
 		exploration_of(log_of_six(r->items), POOL_BYTES, judge_rules, CT_MODEL_EPOCH);
 
-	r->failed = mmap(NULL, SETS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(r->failed != MAP_FAILED);
+	r->failed = ct_shared_memory(SETS);
+	assert_non_null(r->failed);
 	e.context = r;
 	e.options.jobs = jobs;
 	return e;

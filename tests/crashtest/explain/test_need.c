@@ -27,11 +27,6 @@ struct step {
 
 typedef int law(const uint64_t word[LINES], struct nvw_findings *findings);
 
-static nvw_off word_at(unsigned line)
-{
-	return 64 * (nvw_off)line;
-}
-
 static int make_log(const struct step *step, unsigned count)
 {
 	struct memory_log log = begin_log("needs", POOL_BYTES);
@@ -62,7 +57,7 @@ CHECK(judge)
 	(void)acks;
 	*phase = CT_PHASE_CHECK;
 	for (unsigned line = 1; line < LINES; line++) {
-		word[line] = ct_image_word(image, word_at(line));
+		word[line] = ct_image_word(image, line_at(line));
 	}
 	return (*is_broken)(word, findings);
 }
@@ -89,8 +84,8 @@ static int chain(const uint64_t word[LINES], struct nvw_findings *findings)
 	if (word[1] == 0 || (word[2] == word[3] && word[3] == word[4])) {
 		return 0;
 	}
-	return word[2] && word[4] ? nvw_violation(findings, word_at(3), "the link is wrong") :
-				    nvw_violation(findings, word_at(2), "a key is lost");
+	return word[2] && word[4] ? nvw_violation(findings, line_at(3), "the link is wrong") :
+				    nvw_violation(findings, line_at(2), "a key is lost");
 }
 
 /*
@@ -124,7 +119,7 @@ static int announcement(const uint64_t word[LINES], struct nvw_findings *finding
 	if (low == high || (low && word[1] != 0)) {
 		return 0;
 	}
-	return nvw_violation(findings, word_at(2), "the announcement names no node");
+	return nvw_violation(findings, line_at(2), "the announcement names no node");
 }
 
 /* The head is another work-item's, which no barrier of this one orders; the word is torn all the same. */
@@ -145,7 +140,7 @@ TEST(halves_of_a_word_must_be_atomic_whoever_was_overtaken)
 /* Whoever stores at line 2 once has to store there again. */
 static int content(const uint64_t word[LINES], struct nvw_findings *findings)
 {
-	return word[2] && !word[3] ? nvw_violation(findings, word_at(2), "the content is wrong") : 0;
+	return word[2] && !word[3] ? nvw_violation(findings, line_at(2), "the content is wrong") : 0;
 }
 
 TEST(a_line_that_stores_too_little_is_not_exchanged_with_itself)
@@ -167,8 +162,8 @@ static int leak(const uint64_t word[LINES], struct nvw_findings *findings)
 	if (word[1] == 0 || word[4] != 0) {
 		return 0;
 	}
-	return word[2] && word[5] && !word[3] ? nvw_violation(findings, word_at(3), "the parent is wrong") :
-						nvw_violation(findings, word_at(1), "%u words and a leak",
+	return word[2] && word[5] && !word[3] ? nvw_violation(findings, line_at(3), "the parent is wrong") :
+						nvw_violation(findings, line_at(1), "%u words and a leak",
 							(unsigned)(word[2] + word[3] + word[5]));
 }
 
@@ -192,7 +187,7 @@ TEST(what_changes_how_a_state_fails_is_not_its_cause)
 static int broken_twice(const uint64_t word[LINES], struct nvw_findings *findings)
 {
 	return (word[1] && !word[2]) || (word[3] && !word[4]) ?
-		       nvw_violation(findings, word_at(1), "it is open") :
+		       nvw_violation(findings, line_at(1), "it is open") :
 		       0;
 }
 
@@ -219,7 +214,7 @@ TEST(a_window_ends_with_the_next_store_of_the_group_that_ends_it)
 /* In every second kernel line 2 stores where nobody looks: it ends what line 1 began in the others alone. */
 static int in_the_wrong_place(const uint64_t word[LINES], struct nvw_findings *findings)
 {
-	return word[1] && !word[4] ? nvw_violation(findings, word_at(1), "it is not where it should be") : 0;
+	return word[1] && !word[4] ? nvw_violation(findings, line_at(1), "it is not where it should be") : 0;
 }
 
 TEST(what_goes_on_behind_the_store_that_should_end_it_needs_no_order)
