@@ -21,6 +21,19 @@ void ordered_choose(const struct ordered *program)
 	chosen = *program;
 }
 
+struct ordered ordered_right(enum ordered_kind kind, unsigned size, unsigned groups)
+{
+	return (struct ordered){.kind = kind,
+		.size = size,
+		.groups = groups,
+		.times = 1,
+		.acquire = NVW_ACQUIRE,
+		.release = NVW_RELEASE,
+		.master_acquire = NVW_ACQUIRE,
+		.master_release = NVW_RELEASE,
+		.scope = AGENT};
+}
+
 static uint64_t *at(uint64_t *words, uint64_t i)
 {
 	return words + LINE * i;

@@ -35,6 +35,8 @@ struct ordered {
 
 extern const struct nvw_workload ordered_workload, ordered_in_nvram;
 
+/* One whose orders and scopes are right. */
+struct ordered ordered_right(enum ordered_kind kind, unsigned size, unsigned groups);
 void ordered_choose(const struct ordered *program);
 
 #endif

@@ -396,15 +396,7 @@ TEST(locks_and_barriers_have_the_results_of_every_order)
 
 	protocol = "vi";
 	NVW_FOR(i, count) {
-		const struct ordered p = {.kind = cases[i].kind,
-			.size = cases[i].size,
-			.groups = cases[i].groups,
-			.times = 1,
-			.acquire = NVW_ACQUIRE,
-			.release = NVW_RELEASE,
-			.master_acquire = NVW_ACQUIRE,
-			.master_release = NVW_RELEASE,
-			.scope = AGENT};
+		const struct ordered p = ordered_right(cases[i].kind, cases[i].size, cases[i].groups);
 		struct sum sum = {0};
 
 		compare(launch_shape, &p, i, &sum);

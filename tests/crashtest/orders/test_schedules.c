@@ -11,20 +11,6 @@
 #define WG    NVW_SCOPE_WORKGROUP
 #define AGENT NVW_SCOPE_AGENT
 
-/* Right orders and scopes. */
-static struct ordered right(enum ordered_kind kind, unsigned size, unsigned groups)
-{
-	return (struct ordered){.kind = kind,
-		.size = size,
-		.groups = groups,
-		.times = 1,
-		.acquire = NVW_ACQUIRE,
-		.release = NVW_RELEASE,
-		.master_acquire = NVW_ACQUIRE,
-		.master_release = NVW_RELEASE,
-		.scope = AGENT};
-}
-
 static bool every_order; /* one run for each */
 
 static struct ct_schedules run_with(
@@ -64,7 +50,7 @@ static struct ct_schedules run(const struct ordered *program, uint64_t schedules
 
 TEST(orders_of_accesses_without_conflict_are_one)
 {
-	const struct ordered p = right(ORDERED_APART, 1, 4);
+	const struct ordered p = ordered_right(ORDERED_APART, 1, 4);
 	const struct ct_schedules found = run(&p, 20);
 
 	assert_int_equal(found.run, 20);
@@ -79,7 +65,7 @@ TEST(all_orders_of_few_accesses_are_found_and_no_more)
 	} cases[] = {{2, 1, 2, 20}, {3, 1, 6, 60}, {2, 2, 6, 80}, {2, 3, 20, 400}, {4, 1, 24, 300}};
 
 	for_each(c, cases) {
-		struct ordered p = right(ORDERED_COUNTERS, 1, c->groups);
+		struct ordered p = ordered_right(ORDERED_COUNTERS, 1, c->groups);
 
 		p.times = c->times;
 		assert_int_equal(run(&p, c->schedules).different, c->orders);
@@ -89,7 +75,7 @@ TEST(all_orders_of_few_accesses_are_found_and_no_more)
 /* Lanes of one wavefront have one order; work-items of their own wavefronts have theirs. */
 TEST(wavefronts_are_what_is_ordered)
 {
-	const struct ordered p = right(ORDERED_COUNTERS, 3, 1);
+	const struct ordered p = ordered_right(ORDERED_COUNTERS, 3, 1);
 
 	assert_int_equal(run_with(&p, 100, 1, 64, &result).different, 1);
 	assert_int_equal(run_with(&p, 100, 1, 1, &result).different, 6);
@@ -98,7 +84,7 @@ TEST(wavefronts_are_what_is_ordered)
 /* Whether the flag was looked at before it was set is an order; how often is none. */
 TEST(how_long_a_wavefront_spins_is_no_order)
 {
-	const struct ordered p = right(ORDERED_SPIN, 1, 2);
+	const struct ordered p = ordered_right(ORDERED_SPIN, 1, 2);
 
 	assert_int_equal(run(&p, 50).different, 2);
 }
@@ -106,14 +92,14 @@ TEST(how_long_a_wavefront_spins_is_no_order)
 /* Who has the lock first, and whether the other tried in vain. */
 TEST(how_often_a_lock_is_tried_in_vain_is_no_order)
 {
-	const struct ordered p = right(ORDERED_CASLOCK, 1, 2);
+	const struct ordered p = ordered_right(ORDERED_CASLOCK, 1, 2);
 
 	assert_int_equal(run(&p, 100).different, 4);
 }
 
 TEST(the_same_seed_gives_the_same_schedules)
 {
-	const struct ordered p = right(ORDERED_TTASLOCK, 1, 4);
+	const struct ordered p = ordered_right(ORDERED_TTASLOCK, 1, 4);
 	struct ct_schedules first = run_with(&p, 30, 7, 64, &result);
 	const struct ct_schedules other = run_with(&p, 30, 8, 64, &result);
 
@@ -134,7 +120,7 @@ enum variant { RIGHT, ACQ2RX, REL2RX, DV2WG, MASTER_ACQ2RX, MASTER_REL2RX, WEAKE
 
 static struct ordered variant_of(enum ordered_kind kind, enum variant v, unsigned size, unsigned groups)
 {
-	struct ordered p = right(kind, size, groups);
+	struct ordered p = ordered_right(kind, size, groups);
 
 	if (v == ACQ2RX || v == WEAKEST) {
 		p.acquire = NVW_RELAXED;
@@ -257,7 +243,7 @@ TEST(every_order_is_run_once)
 		{ORDERED_CASLOCK, 2, 1, 4}};
 
 	for_each(c, cases) {
-		struct ordered p = right(c->kind, 1, c->groups);
+		struct ordered p = ordered_right(c->kind, 1, c->groups);
 
 		p.times = c->times;
 		assert_int_equal(run_every(&p).run, c->orders);
@@ -281,7 +267,7 @@ TEST(in_every_order_locks_and_barriers_have_their_known_answers)
 
 TEST(in_every_order_a_wait_that_nobody_ends_is_found)
 {
-	const struct ordered p = right(ORDERED_ENDLESS, 1, 2);
+	const struct ordered p = ordered_right(ORDERED_ENDLESS, 1, 2);
 	const struct ct_schedules found = run_every(&p);
 
 	assert_int_equal(found.run, 2);
@@ -304,7 +290,7 @@ static void expect_under_others(struct ordered p, enum ct_schedule_kind kind, ui
 
 TEST(a_message_of_too_narrow_a_scope_is_found)
 {
-	struct ordered p = right(ORDERED_PUBLISH, 1, 2);
+	struct ordered p = ordered_right(ORDERED_PUBLISH, 1, 2);
 
 	assert_int_equal(run(&p, 30).finding_count, 0);
 	p.scope = WG;
@@ -313,7 +299,7 @@ TEST(a_message_of_too_narrow_a_scope_is_found)
 
 TEST(a_message_published_before_its_data_is_found)
 {
-	struct ordered p = right(ORDERED_PUBLISH, 1, 2);
+	struct ordered p = ordered_right(ORDERED_PUBLISH, 1, 2);
 
 	p.careless = true;
 	expect_under_others(p, CT_SCHEDULE_RACE, 30);
@@ -321,7 +307,7 @@ TEST(a_message_published_before_its_data_is_found)
 
 TEST(a_pop_of_a_head_that_came_back_is_found)
 {
-	struct ordered p = right(ORDERED_STACK, 1, 2);
+	struct ordered p = ordered_right(ORDERED_STACK, 1, 2);
 
 	assert_int_equal(run(&p, 100).finding_count, 0);
 	p.careless = true;
@@ -330,13 +316,13 @@ TEST(a_pop_of_a_head_that_came_back_is_found)
 
 TEST(a_wait_that_nobody_ends_is_found)
 {
-	expect_under_others(right(ORDERED_ENDLESS, 1, 2), CT_SCHEDULE_ENDLESS, 30);
+	expect_under_others(ordered_right(ORDERED_ENDLESS, 1, 2), CT_SCHEDULE_ENDLESS, 30);
 }
 
 /* The states of the order by time are all consistent. */
 TEST(a_crash_state_of_another_order_is_found)
 {
-	struct ordered p = right(ORDERED_CONSUME, 1, 2);
+	struct ordered p = ordered_right(ORDERED_CONSUME, 1, 2);
 
 	run(&p, 30);
 	assert_true(result.consistent);
@@ -359,7 +345,7 @@ TEST(a_crash_state_of_another_order_is_found)
 
 TEST(a_schedule_is_run_again_by_its_number)
 {
-	struct ordered p = right(ORDERED_STACK, 1, 2);
+	struct ordered p = ordered_right(ORDERED_STACK, 1, 2);
 
 	p.careless = true;
 	const struct ct_schedules found = run(&p, 100);
