@@ -2,7 +2,6 @@
 /* See hand_log.h. */
 #include "hand_log.h"
 
-#include <string.h>
 #include <unistd.h>
 
 nvw_off data_off(unsigned op)
@@ -70,10 +69,9 @@ int judge_queue(void *context, struct ct_image *image, const struct nvw_acks *ac
 
 	*phase = CT_PHASE_CHECK;
 	for (unsigned op = 0; op < FLAGS / 64; op++) {
-		uint64_t data, flag;
+		const uint64_t data = ct_image_word(image, data_off(op)),
+			       flag = ct_image_word(image, flag_off(op));
 
-		memcpy(&data, image->ro + data_off(op), 8);
-		memcpy(&flag, image->ro + flag_off(op), 8);
 		if (flag && data != 100 + op) {
 			verdict = nvw_violation(
 				findings, flag_off(op), "entry %u is published without its data", op);

@@ -111,12 +111,9 @@ TEST(a_lost_acknowledged_operation_is_found)
 /* Reports what the first two words hold. */
 CHECK(judge_values)
 {
-	uint64_t first, second;
-
 	*phase = CT_PHASE_CHECK;
-	memcpy(&first, image->ro, 8);
-	memcpy(&second, image->ro + 8, 8);
-	return nvw_violation(findings, 0, "state %c%c", (char)('a' + first), (char)('a' + second));
+	return nvw_violation(findings, 0, "state %c%c", (char)('a' + ct_image_word(image, 0)),
+		(char)('a' + ct_image_word(image, 8)));
 }
 
 static bool has_finding(const struct ct_result *r, const char *text)
@@ -235,12 +232,10 @@ TEST(equal_states_are_tested_once_and_counted)
 
 CHECK(judge_line)
 {
-	uint64_t word, flag;
-
 	*phase = CT_PHASE_CHECK;
-	memcpy(&word, image->ro + data_off(1) + 8 * 3, 8);
-	memcpy(&flag, image->ro + flag_off(1), 8);
-	return flag && word == 7 ? nvw_violation(findings, 64, "the line is old") : 0;
+	return ct_image_word(image, flag_off(1)) && ct_image_word(image, data_off(1) + 8 * 3) == 7 ?
+		       nvw_violation(findings, 64, "the line is old") :
+		       0;
 }
 
 /* A line of which two words change at once. It is lost: each word has what the line before had there. */

@@ -43,22 +43,7 @@ static void compare_some(enum ct_model model, unsigned by, unsigned unit, bool s
 		const struct ct_result *const result = explore(fd, model, by, unit);
 
 		assert_int_equal(result->instants, result->instants_exhausted);
-		NVW_EACH(state, explored->state, explored->count) {
-			/*
-			 * Buffered: an earlier crash may have had fewer acknowledgements than the stores
-			 * would allow.
-			 */
-			if (!has(&permitted, state, model == CT_MODEL_BUFFERED)) {
-				fail_msg("%s, seed %llu: a state was explored that the axioms forbid",
-					ct_model_info(model)->name, (unsigned long long)seed);
-			}
-		}
-		NVW_EACH(state, permitted.state, permitted.count) {
-			if (!has(explored, state, true)) {
-				fail_msg("%s, seed %llu: a permitted state was not explored",
-					ct_model_info(model)->name, (unsigned long long)seed);
-			}
-		}
+		assert_same_states(model, "random runs", seed);
 		close(fd);
 	}
 }

@@ -3,7 +3,7 @@
 #include "word_sets.h"
 
 #include <string.h>
-#include <sys/mman.h>
+#include <crashtest/judge/process.h>
 
 struct set permitted;
 struct set *explored;
@@ -44,6 +44,24 @@ bool has(const struct set *set, const struct state *s, bool at_least)
 			(at_least ? (state->acks & s->acks) == s->acks : state->acks == s->acks));
 }
 
+void assert_same_states(enum ct_model model, const char *what, uint64_t seed)
+{
+	const char *const name = ct_model_info(model)->name;
+
+	NVW_EACH(state, explored->state, explored->count) {
+		if (!has(&permitted, state, model == CT_MODEL_BUFFERED)) {
+			fail_msg("%s, %s, seed %llu: a state was explored that is forbidden", name, what,
+				(unsigned long long)seed);
+		}
+	}
+	NVW_EACH(state, permitted.state, permitted.count) {
+		if (!has(explored, state, true)) {
+			fail_msg("%s, %s, seed %llu: a permitted state was not explored", name, what,
+				(unsigned long long)seed);
+		}
+	}
+}
+
 int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
 	volatile uint32_t *phase)
 {
@@ -57,6 +75,6 @@ int note(void *context, struct ct_image *image, const struct nvw_acks *acks, str
 int set_up(void **state)
 {
 	(void)state;
-	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED;
+	explored = ct_shared_memory(sizeof *explored);
+	return explored == NULL;
 }

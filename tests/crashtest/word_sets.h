@@ -37,6 +37,10 @@ void add(struct set *set, const struct state *s); /* unless it is there */
 /* at_least: one with these words that has no fewer acknowledgements. */
 bool has(const struct set *set, const struct state *s, bool at_least);
 
+/* What is explored is permitted, and what is permitted is explored, with no fewer acknowledgements. Under
+ * buffered epochs an earlier crash may have had fewer than the stores would allow. */
+void assert_same_states(enum ct_model model, const char *what, uint64_t seed);
+
 /* A judge that puts each state in explored. */
 int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
 	volatile uint32_t *phase);

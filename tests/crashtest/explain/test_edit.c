@@ -220,22 +220,6 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 
 /* ---- Comparing -------------------------------------------------------------------------------- */
 
-static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
-{
-	NVW_EACH(state, explored->state, explored->count) {
-		if (!has(&permitted, state, model == CT_MODEL_BUFFERED)) {
-			fail_msg("%s, %s, seed %llu: a state was explored that the edit forbids",
-				ct_model_info(model)->name, what, (unsigned long long)seed);
-		}
-	}
-	NVW_EACH(state, permitted.state, permitted.count) {
-		if (!has(explored, state, true)) {
-			fail_msg("%s, %s, seed %llu: a state that the edit permits was not explored",
-				ct_model_info(model)->name, what, (unsigned long long)seed);
-		}
-	}
-}
-
 /* The edited log's states are those that the edit permits; it is freed. */
 static void compare_edited(struct ct_edited *edited, enum ct_model model, const struct history *h,
 	const struct cure *c, void (*permit)(const struct history *h, const struct cure *c), const char *what,
@@ -244,7 +228,7 @@ static void compare_edited(struct ct_edited *edited, enum ct_model model, const 
 	permitted.count = 0;
 	permit(h, c);
 	explore(edited, model);
-	compare_sets(model, what, seed);
+	assert_same_states(model, what, seed);
 	ct_edited_free(edited);
 }
 
