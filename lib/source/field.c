@@ -178,14 +178,11 @@ static void put_structure(struct writer *w, const char *suffix, Dwarf_Die *type,
 {
 	Dwarf_Die child;
 
-	if (dwarf_child(type, &child) != 0) {
-		return;
-	}
-	do {
-		if (is_part(&child)) {
+	NVW__EACH_CHILD(&child, type) {
+		if (is_part(&child) && !w->full) {
 			put_member(w, suffix, &child, at, depth);
 		}
-	} while (!w->full && dwarf_siblingof(&child, &child) == 0);
+	}
 }
 
 static void put_array(

@@ -21,6 +21,7 @@
 
 #include "demangle.h"
 #include "place.h"
+#include "types.h"
 
 enum { FRAMES_MAX = 16, SCOPES_MAX = 64 };
 
@@ -163,7 +164,7 @@ static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *
 /* What has the address of the descriptions below: a block, or an inlined function. */
 static bool find_scope(Dwarf_Die *below, Dwarf_Addr address, Dwarf_Die *ret_die)
 {
-	for (int error = dwarf_child(below, ret_die); error == 0; error = dwarf_siblingof(ret_die, ret_die)) {
+	NVW__EACH_CHILD(ret_die, below) {
 		if (dwarf_haspc(ret_die, address) == 1) {
 			return true;
 		}
@@ -314,7 +315,7 @@ static bool add_functions(struct nvw__functions *f, Dwarf_Die *below, const Dwar
 {
 	Dwarf_Die die;
 
-	for (int error = dwarf_child(below, &die); error == 0; error = dwarf_siblingof(&die, &die)) {
+	NVW__EACH_CHILD(&die, below) {
 		if (dwarf_tag(&die) == DW_TAG_subprogram && !add_function(f, &die, unit)) {
 			return false;
 		}

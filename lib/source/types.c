@@ -82,10 +82,10 @@ static void search(struct found *f, Dwarf_Die *in, unsigned depth)
 {
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MAX || dwarf_child(in, &child) != 0) {
+	if (depth > DEPTH_MAX) {
 		return;
 	}
-	do {
+	NVW__EACH_CHILD(&child, in) {
 		const int tag = dwarf_tag(&child);
 		const char *const name = dwarf_diename(&child);
 
@@ -96,7 +96,7 @@ static void search(struct found *f, Dwarf_Die *in, unsigned depth)
 		if (is_block(tag) || (f->inside && is_structure(tag))) {
 			search(f, &child, depth + 1);
 		}
-	} while (dwarf_siblingof(&child, &child) == 0);
+	}
 }
 
 /* ---- Types --------------------------------------------------------------------------------------- */
@@ -381,10 +381,10 @@ static bool search_members(const struct nvw__scope *scope, Dwarf_Die *structure,
 {
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MAX || !is_structure(dwarf_tag(structure)) || dwarf_child(structure, &child) != 0) {
+	if (depth > DEPTH_MAX || !is_structure(dwarf_tag(structure))) {
 		return false;
 	}
-	do {
+	NVW__EACH_CHILD(&child, structure) {
 		const char *const own = dwarf_diename(&child);
 		const bool is_member = dwarf_tag(&child) == DW_TAG_member;
 
@@ -394,13 +394,12 @@ static bool search_members(const struct nvw__scope *scope, Dwarf_Die *structure,
 		if (is_member && !own && search_part(scope, &child, name, ret, depth)) {
 			return true;
 		}
-	} while (dwarf_siblingof(&child, &child) == 0);
-	dwarf_child(structure, &child);
-	do {
+	}
+	NVW__EACH_CHILD(&child, structure) {
 		if (dwarf_tag(&child) == DW_TAG_inheritance && search_part(scope, &child, name, ret, depth)) {
 			return true;
 		}
-	} while (dwarf_siblingof(&child, &child) == 0);
+	}
 	return false;
 }
 
@@ -507,14 +506,14 @@ bool nvw__elements_of(Dwarf_Die *array, Dwarf_Die *ret_type, uint64_t *ret_count
 	Dwarf_Die child;
 
 	*ret_count = 0;
-	if (!nvw__type_of(array, ret_type) || dwarf_child(array, &child) != 0) {
+	if (!nvw__type_of(array, ret_type)) {
 		return false;
 	}
-	do {
+	NVW__EACH_CHILD(&child, array) {
 		if (dwarf_tag(&child) == DW_TAG_subrange_type && dimensions++ == 0) {
 			*ret_count = count_of(&child);
 		}
-	} while (dwarf_siblingof(&child, &child) == 0);
+	}
 	*ret_nested = dimensions > 1;
 	return dimensions > 0;
 }

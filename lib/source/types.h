@@ -15,6 +15,11 @@ struct nvw__scope {
 	Dwarf_Die unit, function;
 };
 
+/* A loop over the children of an entry; *child is each of them in turn. */
+#define NVW__EACH_CHILD(child, of)                                     \
+	for (int child_end_ = dwarf_child(of, child); child_end_ == 0; \
+		child_end_ = dwarf_siblingof(child, child))
+
 /* The type of what has one; false: it has none, as a function that returns nothing. */
 bool nvw__type_of(Dwarf_Die *die, Dwarf_Die *ret_type);
 
