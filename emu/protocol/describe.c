@@ -103,7 +103,7 @@ static bool describe_other(const struct coh_protocol *p, unsigned i, struct emu_
 		{"work-group barrier", p->group_barrier},
 	};
 
-	NVW_EACH(other, others, NVW_COUNT(others)) {
+	NVW_EACH_IN(other, others) {
 		if (other->steps[0] && i-- == 0) {
 			snprintf(ret_row->instructions, sizeof ret_row->instructions, "%s", other->name);
 			spell_steps(ret_row, other->steps);

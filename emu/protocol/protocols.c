@@ -113,7 +113,7 @@ static const struct {
 
 const struct emu_protocol_word *coh_line_action_word(coh_line_action action)
 {
-	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
+	NVW_EACH_IN(line_action, line_actions) {
 		if (line_action->action == action) {
 			return &line_action->word;
 		}
@@ -170,12 +170,12 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 {
 	m->fault.action = NULL;
 	m->fault.line = NULL;
-	NVW_EACH(one, actions, NVW_COUNT(actions)) {
+	NVW_EACH_IN(one, actions) {
 		if (!strcmp((*one)->name, action)) {
 			m->fault.action = *one;
 		}
 	}
-	NVW_EACH(line_action, line_actions, NVW_COUNT(line_actions)) {
+	NVW_EACH_IN(line_action, line_actions) {
 		if (!strcmp(line_action->word.text, action)) {
 			m->fault.line = line_action->action;
 		}

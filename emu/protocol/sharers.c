@@ -18,7 +18,7 @@ bool coh_tells_sharers(const struct coh_protocol *protocol)
 	bool tells = false;
 
 	for (const struct coh_cell *cell = protocol->l2; cell != end; cell++) {
-		NVW_EACH(action, cell->actions, NVW_COUNT(cell->actions)) {
+		NVW_EACH_IN(action, cell->actions) {
 			tells |= *action == coh_line_invalidate_sharers ||
 				 *action == coh_line_downgrade_owner || *action == coh_line_ask_owner;
 		}

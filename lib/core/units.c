@@ -221,7 +221,7 @@ int nvw_parse_bool(const char *text, bool *ret)
 	} words[] = {{"on", true}, {"off", false}, {"yes", true}, {"no", false}, {"true", true},
 		{"false", false}, {"1", true}, {"0", false}};
 
-	NVW_EACH(word, words, NVW_COUNT(words)) {
+	NVW_EACH_IN(word, words) {
 		if (!strcmp(text, word->word)) {
 			*ret = word->value;
 			return 0;

@@ -444,7 +444,7 @@ static int describe_kind(
 	snprintf(name, sizeof name, "host_readers.%s_rate", kind);
 	NVW_TRY(nvw_describe_real(
 		description, name, a_second(h->count, seconds), "1/s", "of these a second of real time"));
-	NVW_EACH(quantile, quantiles, NVW_COUNT(quantiles)) {
+	NVW_EACH_IN(quantile, quantiles) {
 		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantile->name);
 		NVW_TRY(nvw_describe_u64(description, name, nvw_histogram_quantile(h, quantile->of_1000),
 			"ns", quantile->meaning));
@@ -478,7 +478,7 @@ static int describe_counts(
 		{"host_readers.grace_time", figures.grace_ns, "ns", "real time of these waits"},
 	};
 
-	NVW_EACH(row, rows, NVW_COUNT(rows)) {
+	NVW_EACH_IN(row, rows) {
 		NVW_TRY(nvw_describe_u64(description, row->name, row->value, row->unit, row->meaning));
 	}
 	return 0;

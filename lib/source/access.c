@@ -332,7 +332,7 @@ static long behind_assignment(const char *s, long at)
 	static const char *const operators[] = {
 		"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "="};
 
-	NVW_EACH(operator, operators, NVW_COUNT(operators)) {
+	NVW_EACH_IN(operator, operators) {
 		const size_t n = strlen(*operator);
 
 		if (strncmp(s + at, *operator, n) == 0 && s[at + (long)n] != '=' &&

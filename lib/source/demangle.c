@@ -48,7 +48,7 @@ static size_t plain_length(const char *text)
 		"operator<<=", "operator>>=", "operator<=>", "operator<<", "operator>>",
 		"operator<=", "operator>=", "operator->*", "operator->", "operator<", "operator>"};
 
-	NVW_EACH(one, plain, NVW_COUNT(plain)) {
+	NVW_EACH_IN(one, plain) {
 		if (begins(text, *one)) {
 			return strlen(*one);
 		}

@@ -304,7 +304,7 @@ static const char *without_casts(const char *text)
 {
 	static const char *const casts[] = {"(void*)", "(char*)", "(unsigned char*)", "(uint8_t*)"};
 
-	NVW_EACH(cast, casts, NVW_COUNT(casts)) {
+	NVW_EACH_IN(cast, casts) {
 		if (strncmp(text, *cast, strlen(*cast)) == 0) {
 			return without_casts(text + strlen(*cast));
 		}

@@ -73,7 +73,7 @@ static bool is_library(const char *file)
 	const char *const name = basename(file);
 	bool is = begins(file, "/usr/include/") || begins(file, "/usr/local/include/");
 
-	NVW_EACH(folder, folders, NVW_COUNT(folders)) {
+	NVW_EACH_IN(folder, folders) {
 		is = is || strstr(file, *folder);
 	}
 	return is || (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || begins(name, "nvw_cuda_") ||

@@ -191,7 +191,7 @@ static const char *word_of(Dwarf_Die *type, int tag)
 		{DW_TAG_enumeration_type, "enum ", ""},
 	};
 
-	NVW_EACH(word, words, NVW_COUNT(words)) {
+	NVW_EACH_IN(word, words) {
 		if (word->tag == tag) {
 			return is_c(type) ? word->in_c : word->in_others;
 		}
