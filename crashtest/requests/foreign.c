@@ -332,19 +332,14 @@ static int open_persist_log(const struct ct_foreign *f, struct evidence *v)
 	return pool > whole_lines(v->bytes) ? lengthen(v, pool) : 0;
 }
 
-static const char *text_or_empty(const char *text)
-{
-	return NVW_OR(text, "");
-}
-
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
 	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:I, s:i, s:s, s:O*, s:O*}", "store_log",
-		f->store_log, "checker", text_or_empty(f->command), "library", text_or_empty(library),
-		"recover", text_or_empty(f->recover), "and_then", f->next, "image_bytes", (json_int_t)bytes,
-		"timeout_ms", (int)o->timeout_ms, "command", text_or_empty(f->command_line), "made_by",
-		f->made_by, "thread_schedule", f->schedule);
+		f->store_log, "checker", NVW_OR(f->command, ""), "library", NVW_OR(library, ""), "recover",
+		NVW_OR(f->recover, ""), "and_then", f->next, "image_bytes", (json_int_t)bytes, "timeout_ms",
+		(int)o->timeout_ms, "command", NVW_OR(f->command_line, ""), "made_by", f->made_by,
+		"thread_schedule", f->schedule);
 
 	free(library);
 	return head;

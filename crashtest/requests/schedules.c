@@ -18,7 +18,6 @@
 #include "core/bounds.h"
 #include "core/member.h"
 #include "core/print.h"
-#include "core/search.h"
 #include "core/stop.h"
 
 #include "../explain/finding.h"
@@ -26,6 +25,7 @@
 #include "../explore/result.h"
 #include "../group.h"
 #include "../judge/process.h"
+#include "../table.h"
 #include "modes.h"
 
 enum {
@@ -41,35 +41,14 @@ struct schedules {
 	struct ct_schedule_named named;
 	struct ct_rules rules;
 	struct ct_logged logged;
-	bool crashes;    /* crash states are tested */
-	uint64_t *known; /* a hash table of the orders; 0: none */
-	uint64_t known_capacity;
+	bool crashes;             /* crash states are tested */
+	struct ct_table known;    /* uint64_t: hashes of the orders */
 	struct ct_orders *orders; /* every one; else NULL */
 	struct ct_orders *again;  /* the last run's, when it is run again to explain what it left */
 	char *turns;              /* of the last run, as a finding has them */
 	struct ct_schedules *ret;
 	struct ct_result *sum;
 };
-
-/* ---- Orders that are known -------------------------------------------------------------------------- */
-
-static int make_table(struct schedules *x)
-{
-	x->known_capacity = nvw_probe_room(64, x->options->schedules);
-	x->known = calloc(x->known_capacity, sizeof *x->known);
-	NVW_ALLOCATED(x->known, "no memory for %llu schedules", (ull)x->options->schedules);
-	return 0;
-}
-
-static bool is_new(struct schedules *x, uint64_t order)
-{
-	const uint64_t key = order | (order == 0);
-	const uint64_t i = NVW_PROBE(k, key, x->known_capacity, x->known[k] == 0 || x->known[k] == key);
-	const bool new = x->known[i] == 0;
-
-	x->known[i] = key;
-	return new;
-}
 
 /* ---- Findings without a crash ----------------------------------------------------------------------- */
 
@@ -327,7 +306,11 @@ static int try_schedule(struct schedules *x, uint64_t number)
 	}
 	x->ret->run++;
 	x->ret->choices = seen->choices > x->ret->choices ? seen->choices : x->ret->choices;
-	if (!is_new(x, seen->hash)) {
+	const uint64_t known = x->known.count;
+	uint64_t *row;
+
+	NVW_TRY(ct_table_take(&x->known, sizeof *row, nvw_min(seen->hash, UINT64_MAX - 1), &row));
+	if (x->known.count == known) {
 		return 0;
 	}
 	x->ret->different++;
@@ -430,7 +413,6 @@ static int check_every_order(const struct schedules *x, const struct ct_options 
 
 static int prepare_runs(struct schedules *x)
 {
-	NVW_TRY(make_table(x));
 	NVW_TRY(ct_bench_create(&x->subject, x->crashes, &x->logged.bench));
 	return ct_run_shared_create(CT_ACK_RANGES_MAX, &x->logged.shared);
 }
@@ -470,7 +452,7 @@ static void end(struct schedules *x)
 	ct_orders_destroy(x->orders);
 	ct_orders_destroy(x->again);
 	free(x->turns);
-	free(x->known);
+	free(x->known.at);
 	free(x);
 }
 
