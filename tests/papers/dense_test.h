@@ -98,6 +98,16 @@ static inline void *result(struct test *t, const char *array)
 	return t->results[t->count++] = copy;
 }
 
+/* Changes a bit of a byte that the device has. */
+static inline void flip(const struct test *t, void *device)
+{
+	uint8_t byte;
+
+	assert_ok(nvw_read(t->machine, &byte, device, 1));
+	byte ^= 1;
+	assert_ok(nvw_write(t->machine, device, &byte, 1));
+}
+
 /* After a run. */
 static inline void *verified(struct test *t, const char *array)
 {

@@ -334,15 +334,9 @@ TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 
 	NVW_EACH(one, cases, 3) {
 		RUN(t) = begin(&nvw_workload_hotspot, one->sizes, "gd");
-		uint8_t byte;
 
 		run_and_verify(&t);
-
-		void *const first = t.plan->device[array_of(&t, one->array)];
-
-		assert_ok(nvw_read(t.machine, &byte, first, 1));
-		byte ^= 1;
-		assert_ok(nvw_write(t.machine, first, &byte, 1));
+		flip(&t, t.plan->device[array_of(&t, one->array)]);
 		assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
 	}
 }
