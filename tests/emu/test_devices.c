@@ -155,7 +155,7 @@ TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 		emu_nvram_complete(rig.machine, 5000000);
 		assert_durable(&rig, at.first, 7);
 		assert_durable(&rig, at.second, 7);
-		assert_int_equal(emu_statistics(rig.machine)->nvram2_words, 1);
+		assert_counted(&rig, nvram2_words, 1);
 	}
 }
 
@@ -301,9 +301,9 @@ TEST(a_dram_only_machine_has_dram_behind_both)
 	nvw_machine_set_volatile(rig.machine);
 	assert_int_equal(emu_memory_read(rig.machine, at.id[0], data, 0), 25000);
 	assert_int_equal(emu_memory_read(rig.machine, at.id[1], data, 0), 25000);
-	assert_int_equal(emu_statistics(rig.machine)->dram_reads, 2);
-	assert_int_equal(emu_statistics(rig.machine)->nvram_reads, 0);
-	assert_int_equal(emu_statistics(rig.machine)->nvram2_reads, 0);
+	assert_counted(&rig, dram_reads, 2);
+	assert_counted(&rig, nvram_reads, 0);
+	assert_counted(&rig, nvram2_reads, 0);
 }
 
 /* ---- Traffic and time ------------------------------------------------------------------------ */

@@ -119,14 +119,14 @@ TEST(a_line_has_one_writer_or_many_readers)
 		expect_states(&rig, &s, "M I X");
 		RUN(&rig, &s, {1, WRITE});
 		expect_states(&rig, &s, "I M X");
-		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
+		assert_counted(&rig, l1_owned, 1);
 		RUN(&rig, &s, {0, READ});
 		assert_int_equal(s.last, 100);
 		expect_states(&rig, &s, last[i % 2]);
 		RUN(&rig, &s, {0, ADD});
 		expect_states(&rig, &s, "M I X");
 		assert_visible(&rig, s.a, 101);
-		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 1);
+		assert_counted(&rig, l1_upgraded, 1);
 	}
 }
 
@@ -141,8 +141,8 @@ TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 		assert_int_equal(s.last, 100);
 		assert_int_equal(line_of(&rig, s.a, 0)->dirty != 0, i % 2 == 0);
 		assert_int_equal(line_of(&rig, s.a, -1)->dirty != 0, i % 2 == 1);
-		assert_int_equal(emu_statistics(rig.machine)->l1_flush_revoke, i % 2);
-		assert_int_equal(emu_statistics(rig.machine)->l1_downgraded, i % 2 ? 1 : 2);
+		assert_counted(&rig, l1_flush_revoke, i % 2);
+		assert_counted(&rig, l1_downgraded, i % 2 ? 1 : 2);
 	}
 }
 
@@ -155,7 +155,7 @@ TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 		RUN(&rig, &s, {2, WRITE});
 		assert_true(line_of(&rig, s.a, 2)->dirty != 0);
 		assert_visible(&rig, s.a, 100);
-		assert_int_equal(emu_statistics(rig.machine)->l2_writes, 0);
+		assert_counted(&rig, l2_writes, 0);
 		rig_write(&rig, s.a, 5);
 		RUN(&rig, &s, {1, READ});
 		assert_int_equal(s.last, 5);
@@ -209,8 +209,8 @@ TEST(persistence_takes_no_ownership_away)
 		expect_states(&rig, &s, "E I X");
 		RUN(&rig, &s, {0, WRITE}, {0, PERSIST});
 		assert_durable(&rig, s.a, 100);
-		assert_int_equal(emu_statistics(rig.machine)->l1_owned, 1);
-		assert_int_equal(emu_statistics(rig.machine)->l1_upgraded, 0);
+		assert_counted(&rig, l1_owned, 1);
+		assert_counted(&rig, l1_upgraded, 0);
 	}
 }
 

@@ -286,7 +286,7 @@ TEST(memory_that_is_given_back_is_not_written)
 		const uint64_t writes = emu_statistics(rig.machine)->dram_writes;
 
 		nvw_release(rig.machine, mark);
-		assert_int_equal(emu_statistics(rig.machine)->dram_writes, writes);
+		assert_counted(&rig, dram_writes, writes);
 	}
 }
 

@@ -237,8 +237,8 @@ TEST(a_compare_exchange_that_fails_stores_nothing)
 
 		rig_launch(&rig, fail_to_exchange, &w, 100, 10);
 		rig_ok(nvw_persist(rig.machine));
-		assert_int_equal(emu_statistics(rig.machine)->nv_stores, 0);
-		assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
+		assert_counted(&rig, nv_stores, 0);
+		assert_counted(&rig, nvram_writes, 0);
 	}
 }
 
@@ -330,7 +330,7 @@ TEST(lanes_may_have_different_places_and_operations)
 	/*
 	 * The lane, the others without it, those that do not acquire, those that do while the others return.
 	 */
-	assert_int_equal(emu_statistics(rig.machine)->divergent_ops, 4);
+	assert_counted(&rig, divergent_ops, 4);
 }
 
 /* All but the last of some neighbours at one place. */
@@ -406,7 +406,7 @@ TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 		NVW_FOR(lane, 3) {
 			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : given->loaded);
 		}
-		assert_int_equal(emu_statistics(rig.machine)->wavefront_ops, 2);
+		assert_counted(&rig, wavefront_ops, 2);
 	}
 }
 

@@ -22,7 +22,7 @@ TEST(messages_take_hops_and_wait_for_each_others_flits)
 	assert_int_equal(emu_network_send(rig.machine, 0, 5, 64, EMU_MESSAGE_READ, 0), 1000 + 3000);
 	assert_int_equal(emu_network_send(rig.machine, 0, 6, 64, EMU_MESSAGE_READ, 0), 3000 + 1000 + 3000);
 	assert_int_equal(emu_network_send(rig.machine, 1, 5, 0, EMU_MESSAGE_READ, 0), 1000 + 3000 + 1000);
-	assert_int_equal(emu_statistics(rig.machine)->net_flits, 7);
+	assert_counted(&rig, net_flits, 7);
 }
 
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
@@ -136,8 +136,8 @@ TEST(launches_and_copies_take_the_time_that_the_machine_says)
 	end = nvw_time_ps(rig.machine);
 	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
 	assert_int_equal(nvw_time_ps(rig.machine), end);
-	assert_int_equal(emu_statistics(rig.machine)->host_copies, 2);
-	assert_int_equal(emu_statistics(rig.machine)->host_launch_ps, 7000000);
+	assert_counted(&rig, host_copies, 2);
+	assert_counted(&rig, host_launch_ps, 7000000);
 }
 
 /* ---- Instructions -------------------------------------------------------------------------------- */

@@ -68,8 +68,8 @@ TEST(a_line_is_hit_until_its_lease_ends)
 		const struct task t = begin(&rig, n, "l1.size=64KiB", NULL);
 
 		launch(&rig, read_twice, &t, 1);
-		assert_int_equal(stats_of(&rig)->l1_load_hits, n == 4 ? 1 : 0);
-		assert_int_equal(stats_of(&rig)->tcs_expired, n == 4 ? 0 : 1);
+		assert_counted(&rig, l1_load_hits, n == 4 ? 1 : 0);
+		assert_counted(&rig, tcs_expired, n == 4 ? 0 : 1);
 	}
 }
 
@@ -85,7 +85,7 @@ TEST(data_are_found_again_by_the_next_kernel)
 
 	launch(&rig, load_once, &t, 1);
 	launch(&rig, load_once, &t, 1);
-	assert_int_equal(stats_of(&rig)->l1_load_hits, 1);
+	assert_counted(&rig, l1_load_hits, 1);
 }
 
 TEST(a_read_and_its_answer_carry_a_timestamp)
@@ -95,7 +95,7 @@ TEST(a_read_and_its_answer_carry_a_timestamp)
 
 	launch(&rig, load_once, &t, 1);
 	/* A header of 8 bytes, and 4 of the clock; the same with a line. */
-	assert_int_equal(stats_of(&rig)->net_flits_read, (8 + 4) / 4 + (8 + 64 + 4) / 4);
+	assert_counted(&rig, net_flits_read, (8 + 4) / 4 + (8 + 64 + 4) / 4);
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------ */
@@ -118,7 +118,7 @@ TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 
 	launch(&rig, one_reads_one_writes, &t, 2);
 	/* Once on its way to the L2, once there. */
-	assert_int_equal(stats_of(&rig)->waits_lease, 2);
+	assert_counted(&rig, waits_lease, 2);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
 	assert_visible(&rig, t.a, 7);
 }
@@ -150,9 +150,9 @@ TEST(a_cu_does_not_wait_for_its_own_lease)
 	const struct task t = begin(&rig, 0, NULL, NULL);
 
 	launch(&rig, read_then_write, &t, 1);
-	assert_int_equal(stats_of(&rig)->waits_lease, 0);
+	assert_counted(&rig, waits_lease, 0);
 	launch(&rig, read_then_write, &t, 1); /* what it stored keeps nobody from writing */
-	assert_int_equal(stats_of(&rig)->waits_lease, 0);
+	assert_counted(&rig, waits_lease, 0);
 }
 
 /* The first work-item reads the line; the second reads it later, and stores. */
@@ -264,7 +264,7 @@ TEST(leases_do_not_grow_for_data_that_are_new)
 	const struct task t = begin(&rig, 220, "tcs.lease=100cycles", "tcs.step=10cycles");
 
 	launch(&rig, read_write_read, &t, 2);
-	assert_int_equal(stats_of(&rig)->tcs_expired, 0);
+	assert_counted(&rig, tcs_expired, 0);
 	assert_int_equal(predicted(&rig), 100);
 }
 
@@ -294,7 +294,7 @@ TEST(the_l2_remembers_the_leases_of_lines_that_it_replaces)
 	assert_true(stats_of(&rig)->tcs_mshr_most >= 1);
 	assert_true(stats_of(&rig)->waits_lease >= 1);
 	assert_true(stats_of(&rig)->sim_time_ps > (uint64_t)LEASE * CYCLE);
-	assert_int_equal(stats_of(&rig)->tcs_full, 0);
+	assert_counted(&rig, tcs_full, 0);
 }
 
 static void read_all(const void *args)

@@ -31,8 +31,8 @@ TEST(every_work_item_runs_once_with_its_own_id)
 		NVW_FOR(id, w.n) {
 			assert_visible(&rig, &w.a[id], id + 1);
 		}
-		assert_int_equal(emu_statistics(rig.machine)->work_items,
-			(w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
+		assert_counted(
+			&rig, work_items, (w.n + group_sizes[i] - 1) / group_sizes[i] * group_sizes[i]);
 	}
 }
 
@@ -304,7 +304,7 @@ TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 		w.n = group;
 		emu_barriers_without_returned(rig.machine);
 		rig_launch(&rig, leave_now_and_then, &w, 512, 128);
-		assert_int_equal(emu_statistics(rig.machine)->barriers, group == NVW_KERNEL ? 2 : 8);
+		assert_counted(&rig, barriers, group == NVW_KERNEL ? 2 : 8);
 		NVW_FOR(i, 512) {
 			const bool stays = i % 5 != 2 && i % 128 != 127 && i % 3 != 1;
 

@@ -243,7 +243,7 @@ TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 	w.a = rig.nvram;
 	rig_launch(&rig, ladder, &w, 64, 32);
 	assert_visible(&rig, &w.a[16 * 63 + 8], 2);
-	assert_int_equal(emu_statistics(rig.machine)->nvram_writes, 0);
+	assert_counted(&rig, nvram_writes, 0);
 }
 
 /* ---- Watched ------------------------------------------------------------------------------------- */

@@ -143,8 +143,8 @@ TEST(each_device_reads_in_its_own_time_and_counts_its_own_lines)
 	assert_int_equal(stats_of(&t, FAR).reads, 1);
 	assert_int_equal(stats_of(&t, BIG).reads, 1);
 	assert_int_equal(stats_of(&t, EMU_DRAM).reads, 0);
-	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 2);
-	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 1);
+	assert_counted(&t.rig, nvram_reads, 2);
+	assert_counted(&t.rig, dram_reads, 1);
 }
 
 TEST(hops_take_network_time_each_way)
@@ -190,8 +190,7 @@ TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 	assert_int_equal(stats_of(&t, FAR).words, 1);
 	/* A word of nvram is 1076 pJ, of far 5 nJ; reads of both lines are 1265 pJ each. */
 	assert_int_equal(stats_of(&t, FAR).energy - stats_of(&t, EMU_NVRAM).energy, 5000 - 1076);
-	assert_int_equal(emu_statistics(t.rig.machine)->energy_nvram,
-		stats_of(&t, FAR).energy + stats_of(&t, EMU_NVRAM).energy);
+	assert_counted(&t.rig, energy_nvram, stats_of(&t, FAR).energy + stats_of(&t, EMU_NVRAM).energy);
 }
 
 /* ---- Durability ---------------------------------------------------------------------------- */
@@ -282,9 +281,9 @@ TEST(a_dram_only_machine_has_dram_behind_both_pools)
 	assert_int_equal(read_at(&t, t.near), 25000);
 	assert_int_equal(read_at(&t, t.far), 25000);
 	assert_int_equal(read_at(&t, t.big), 80000);
-	assert_int_equal(emu_statistics(t.rig.machine)->dram_reads, 3);
-	assert_int_equal(emu_statistics(t.rig.machine)->energy_dram, 3 * 16000);
-	assert_int_equal(emu_statistics(t.rig.machine)->nvram_reads, 0);
+	assert_counted(&t.rig, dram_reads, 3);
+	assert_counted(&t.rig, energy_dram, 3 * 16000);
+	assert_counted(&t.rig, nvram_reads, 0);
 }
 
 /* ---- The host ------------------------------------------------------------------------------ */

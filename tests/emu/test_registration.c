@@ -133,7 +133,7 @@ TEST(local_synchronization_registers_nothing_under_dh_and_does_under_dd)
 
 		p.scope = NVW_SCOPE_WORKGROUP;
 		run(&rig, look, &p, 1, 64);
-		assert_int_equal(stats(&rig)->l1_registrations, i);
+		assert_counted(&rig, l1_registrations, i);
 		assert_int_equal(owners(&rig, p.a), i);
 		p.scope = NVW_SCOPE_AGENT;
 		run(&rig, look, &p, 1, 64);
@@ -202,7 +202,7 @@ TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 			assert_true(q.served[place] < q.served[place - 1] + rig.machine->config.l2.latency);
 		}
 		assert_int_equal(changes, rig.machine->config.cus - 1);
-		assert_int_equal(stats(&rig)->l1_revocations, rig.machine->config.cus - 1);
+		assert_counted(&rig, l1_revocations, rig.machine->config.cus - 1);
 	}
 }
 
@@ -228,11 +228,11 @@ KERNEL(revoke_in_the_middle, const struct args, p)
 	}
 }
 
+static const char *const of_data[] = {"denovo-b", "dd", "dd+ro", "dh"}; /* which register data, too */
+
 TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is)
 {
-	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
-
-	for_each(name, names) {
+	for_each(name, of_data) {
 		RIG(rig);
 		struct args p = begin(&rig, *name, NULL);
 
@@ -261,9 +261,7 @@ KERNEL(store_and_persist, const struct args, p)
 
 TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 {
-	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
-
-	for_each(name, names) {
+	for_each(name, of_data) {
 		RIG(rig);
 		struct args p = begin(&rig, *name, NULL);
 		uint64_t once;
@@ -276,9 +274,9 @@ TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 		assert_int_equal(owners(&rig, p.a), 1);
 		p.rounds = ROUNDS;
 		run(&rig, store_and_persist, &p, 1, 1);
-		assert_int_equal(stats(&rig)->l1_registrations, once);
-		assert_int_equal(stats(&rig)->l1_load_misses, 0);
-		assert_int_equal(stats(&rig)->l1_flush_persist, 1 + ROUNDS);
+		assert_counted(&rig, l1_registrations, once);
+		assert_counted(&rig, l1_load_misses, 0);
+		assert_counted(&rig, l1_flush_persist, 1 + ROUNDS);
 		assert_durable(&rig, p.a, ROUNDS);
 		assert_int_equal(owners(&rig, p.a), 1);
 	}
@@ -315,7 +313,7 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 		assert_true(stats(&rig)->sync_evictions > ROUNDS);
 		assert_true(stats(&rig)->flushes_atomic_out > ROUNDS);
 	} else {
-		assert_int_equal(stats(&rig)->flushes_atomic_out, 0);
+		assert_counted(&rig, flushes_atomic_out, 0);
 	}
 }
 
@@ -356,8 +354,8 @@ TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 
 			run(&rig, return_to_an_atomic, &p, 1, 1);
 			assert_visible(&rig, p.a, 2);
-			assert_int_equal(stats(&rig)->l1_registrations, 1 + lost);
-			assert_int_equal(stats(&rig)->sync_evictions, lost && n == 0);
+			assert_counted(&rig, l1_registrations, 1 + lost);
+			assert_counted(&rig, sync_evictions, lost && n == 0);
 		}
 	}
 }
@@ -392,8 +390,8 @@ TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 				assert_visible(&rig, &p.a[1 + group], ROUNDS);
 			}
 			if (groups == 1) {
-				assert_int_equal(stats(&rig)->l1_registrations,
-					1); /* data leave the registration alone */
+				assert_counted(
+					&rig, l1_registrations, 1); /* data leave the registration alone */
 			}
 		}
 	}
@@ -418,8 +416,8 @@ TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 			rig_write(&rig, p.a, round);
 			run(&rig, read_across_an_acquire, &p, 1, 1);
 			assert_visible(&rig, p.out, round);
-			assert_int_equal(stats(&rig)->l1_read_only_hits, i ? 0 : round);
-			assert_int_equal(stats(&rig)->l1_load_misses,
+			assert_counted(&rig, l1_read_only_hits, i ? 0 : round);
+			assert_counted(&rig, l1_load_misses,
 				round * (1 + i)); /* the flag comes with its registration */
 		}
 	}

@@ -116,7 +116,7 @@ TEST(an_instruction_that_was_put_off_is_carried_out_once)
 	rig_launch(&rig, release_often, &w, 128, 64);
 	assert_visible(&rig, &w.a[0], 3 * 128);
 	assert_visible(&rig, &w.a[8], 2 * 128);
-	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 4 * 2);
+	assert_counted(&rig, waits_marker, 4 * 2);
 }
 
 /*
@@ -136,7 +136,7 @@ TEST(requests_that_wait_for_another_l1_say_so)
 	assert_visible(&rig, w.a, 4 * 64);
 	assert_true(emu_statistics(rig.machine)->waits_owner > 0);
 	assert_true(emu_statistics(rig.machine)->wait_owner_ps > 0);
-	assert_int_equal(emu_statistics(rig.machine)->waits_marker, 0);
+	assert_counted(&rig, waits_marker, 0);
 }
 
 TEST(waiting_is_counted_by_place_and_cause)

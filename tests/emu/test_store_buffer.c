@@ -155,7 +155,7 @@ TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
 	rig_launch_on(&rig, look_at_the_neighbour_s_store, &s, 2, 2);
 	assert_int_equal(s.got[0], 7);
 	assert_int_equal(s.got[1], 0);
-	assert_int_equal(emu_statistics(rig.machine)->buffer_forwards, 1);
+	assert_counted(&rig, buffer_forwards, 1);
 }
 
 /* ---- A work-item's own stores -------------------------------------------------------------- */
@@ -389,7 +389,7 @@ static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, 
 	if (r == 0) {
 		assert_visible(&rig, s->x, 3);
 		assert_visible(&rig, s->y, 30);
-		assert_int_equal(emu_statistics(rig.machine)->waits_marker, 6);
+		assert_counted(&rig, waits_marker, 6);
 	}
 	return r;
 }

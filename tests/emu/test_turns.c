@@ -133,8 +133,8 @@ TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 	assert_int_equal(state_of(&rig, t.a), 'V');
 	launch(&rig, store_once, &beside, 1);
 	launch(&rig, load_once, &t, 1);
-	assert_int_equal(emu_statistics(rig.machine)->stc_uncached, 1);
-	assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 0);
+	assert_counted(&rig, stc_uncached, 1);
+	assert_counted(&rig, l1_load_hits, 0);
 	assert_int_equal(state_of(&rig, t.a), settled(1, table_1[1].load_u));
 }
 
@@ -155,8 +155,8 @@ TEST(data_are_found_again_by_the_next_kernel)
 
 		launch(&rig, read_all, &t, 1);
 		launch(&rig, read_all, &t, 1);
-		assert_int_equal(emu_statistics(rig.machine)->l1_load_misses, 32);
-		assert_int_equal(emu_statistics(rig.machine)->l1_load_hits, 32);
+		assert_counted(&rig, l1_load_misses, 32);
+		assert_counted(&rig, l1_load_hits, 32);
 	}
 }
 
@@ -286,8 +286,8 @@ TEST(a_store_does_not_leave_when_its_epoch_ends)
 	rig.machine->turns->granted = UINT32_C(1) << band_of(&rig, t.a);
 	rig.machine->turns->cu[0].stops = 0; /* PrepareEpochChange has come */
 	launch(&rig, store_once, &t, 1);
-	assert_int_equal(emu_statistics(rig.machine)->waits_turn, 1);
-	assert_int_equal(emu_statistics(rig.machine)->stc_changes, 1);
+	assert_counted(&rig, waits_turn, 1);
+	assert_counted(&rig, stc_changes, 1);
 }
 
 TEST(a_full_queue_holds_its_cu_up)
@@ -353,7 +353,7 @@ TEST(reads_never_wait_for_an_epoch)
 
 		launch(&rig, store_and_read_pages, &t, 5);
 		assert_in_range(emu_statistics(rig.machine)->waits_turn, 1, 20);
-		assert_int_equal(emu_statistics(rig.machine)->waits_bsq, 0);
+		assert_counted(&rig, waits_bsq, 0);
 	}
 }
 
