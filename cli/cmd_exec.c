@@ -344,6 +344,7 @@ static int check_and_execute(const struct cli_session *s, int argc, char **argv,
 
 	NVW_TRY(check_words(&s->given, argc, last));
 	NVW_TRY(cli_schedules_from(&s->given, &r.schedules));
+	/* The rest of what the host is asked for, now that the schedules are known. */
 	r.host.delays = cli_number(&s->given, CLI_delays) == 0 && r.schedules.count == 0;
 	r.host.record = r.record || r.schedules.count > 0;
 	return execute(s, &r, argv + last + 1);

@@ -200,7 +200,8 @@ static int print_json(const struct litmus_command *c)
 		stdout);
 }
 
-//* ---- Running ------------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------------- */
+
 static int run_persist(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
 	struct litmus_report *report)
 {

@@ -90,7 +90,7 @@ static int write_and_print(const char *folder, json_t *reports, bool json)
 
 static int report_folder(const char *folder, bool json)
 {
-	json_t *reports;
+	json_t *reports = NULL;
 	const int result =
 		NVW_OR(report_index_read(folder, &reports), write_and_print(folder, reports, json));
 

@@ -203,7 +203,8 @@ static void print_ends(const struct papers *p)
 	}
 }
 
-//* ---- The command --------------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
+
 static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
 {
 	const struct sweep_manner manner = cli_manner(&c->given);

@@ -99,7 +99,8 @@ static int with_file(
 	return r;
 }
 
-//* ---- The report ---------------------------------------------------------------------------------- */
+/* ---- The report ---------------------------------------------------------------------------------- */
+
 static void count_point(struct sweep_command *c, const struct sweep_point *point)
 {
 	const char *const status = member_string(point->row, "status");

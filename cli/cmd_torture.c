@@ -87,7 +87,8 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	return 0;
 }
 
-//* ---- Programs ------------------------------------------------------------------------------------ */
+/* ---- Programs ------------------------------------------------------------------------------------ */
+
 static void print_option(const char *name, const char *value)
 {
 	printf(" --%s=", name);
@@ -348,7 +349,8 @@ static int make_result(struct torture_command *c, struct torture_result *ret_res
 	}
 }
 
-//* ---- Runs ---------------------------------------------------------------------------------------- */
+/* ---- Runs ---------------------------------------------------------------------------------------- */
+
 static void report_result(const struct torture_command *c, const struct torture_result *result)
 {
 	NVW_INVARIANT(c->on != LIST);

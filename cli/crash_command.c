@@ -294,7 +294,8 @@ struct crash_run {
 	struct ct_matrix matrix;
 };
 
-//* ---- Running ------------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------------- */
+
 static void show_share(const struct ct_progress *p)
 {
 	const double done = (double)p->done, all = (double)p->total;

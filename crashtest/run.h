@@ -54,7 +54,7 @@ struct ct_cut {
 NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 
-/* A file of these bytes: of this pool of a run, path is that of the first. */
+/* Writes the pool of this number of a run; path is that of the first pool. */
 NVW_CHECKED int ct_write_pool(const char *path, unsigned number, const uint8_t *content, uint64_t bytes);
 
 /* A file without a name for a run's persist log. *ret_fd: -1 if there is none. */

@@ -46,7 +46,7 @@ NVW_CHECKED static inline int ct_table_grow(struct ct_table *t, size_t bytes)
 	struct ct_table more = {.count = t->count, .room = t->room ? 2 * t->room : 1024};
 
 	more.at = malloc(more.room * bytes);
-	NVW_ALLOCATED(more.at, "no memory for the words of a run");
+	NVW_ALLOCATED(more.at, "no memory for a table of %zu rows", (size_t)more.room);
 	memset(more.at, 0xff, more.room * bytes);
 	NVW_FOR(i, t->room) {
 		const uint64_t *const row = ct_table_row(t, bytes, i);

@@ -14,7 +14,8 @@
 
 enum { MESSAGE_BYTES = 400 };
 
-//* ---- gnuplot ------------------------------------------------------------------------------------- */
+/* ---- gnuplot ------------------------------------------------------------------------------------- */
+
 int plot_find_gnuplot(void)
 {
 	NVW_FAIL_IF(host_program_look("gnuplot", NULL, 0) == HOST_PROGRAM_MISSING, NVW_E_USAGE,

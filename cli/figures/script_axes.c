@@ -235,7 +235,8 @@ static void print_vertical_axis(const struct script *s, double least, double mos
 	}
 }
 
-//* ---- Both ---------------------------------------------------------------------------------------- */
+/* ---- Both ---------------------------------------------------------------------------------------- */
+
 static void print_places(const struct script *s)
 {
 	if (plot_is_scaled(s->p)) {

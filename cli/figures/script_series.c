@@ -68,7 +68,8 @@ void script_failures(const struct script *s)
 	}
 }
 
-//* ---- Drawing ------------------------------------------------------------------------------------- */
+/* ---- Drawing ------------------------------------------------------------------------------------- */
+
 static void print_title(const struct script *s, unsigned of)
 {
 	const struct plot *const p = s->p;

@@ -44,7 +44,8 @@ void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 	snprintf(ret_name, bytes, "%.*s", (int)(words + n - name), name);
 }
 
-//* ---- The command line ---------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------- */
+
 static int add_machine(const struct bench *b, const struct bench_row *row, struct sweep_words *w)
 {
 	if (cli_given(b->given, CLI_machine)) {

@@ -64,7 +64,8 @@ static void bench_numbers(const json_t *values, const json_t *dram, double ret[B
 	ret[BENCH_OVER_DRAM] = per(ps, value_of(dram, "sim_time"));
 }
 
-//* ---- Over the seeds ------------------------------------------------------------------------ */
+/* ---- Over the seeds ------------------------------------------------------------------------ */
+
 static void set_bounds(struct bench_number *n, const double *value)
 {
 	n->least = INFINITY;

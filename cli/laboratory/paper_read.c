@@ -163,7 +163,8 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	return set_text(keys, name, value);
 }
 
-//* ---- Rows with parts ----------------------------------------------------------------------- */
+/* ---- Rows with parts ----------------------------------------------------------------------- */
+
 static struct paper_row *whole_of(struct papers *p, const struct paper_row *part)
 {
 	return NVW_FIND(row, p->row, p->row_count, *part->part && !*row->part && !strcmp(row->id, part->id));

@@ -12,7 +12,8 @@
 
 enum { FOLDER_KEY_BYTES = 12 };
 
-//* ---- Words --------------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------------- */
+
 static bool is_left_out(const char *word, const char *const *names)
 {
 	const size_t n = strcspn(word, "=");

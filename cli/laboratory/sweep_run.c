@@ -221,7 +221,8 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 	}
 }
 
-//* ---- Progress ------------------------------------------------------------------------------------ */
+/* ---- Progress ------------------------------------------------------------------------------------ */
+
 static void print_rate(struct sweep_progress *p, double now)
 {
 	if (!p->ended || now <= p->began) {

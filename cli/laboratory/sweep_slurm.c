@@ -243,7 +243,8 @@ void slurm_remove(const char *folder)
 	rmdir(folder);
 }
 
-//* ---- The job of an earlier front end ------------------------------------------------------------- */
+/* ---- The job of an earlier front end ------------------------------------------------------------- */
+
 static char *text_in(const char *folder, const char *name)
 {
 	char path[PATH_MAX], *text;

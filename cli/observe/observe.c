@@ -33,7 +33,8 @@ struct cli_observers {
 	bool is_terminal;
 };
 
-//* ---- Options ------------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------------- */
+
 static int parse_time(const char *text, uint64_t *ret_ps)
 {
 	bool cycles = false;

@@ -51,7 +51,8 @@ struct cli_series {
 	uint64_t account_count, wavefronts_per_cu, launches;
 };
 
-//* ---- Creation ------------------------------------------------------------------------------------ */
+/* ---- Creation ------------------------------------------------------------------------------------ */
+
 int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret)
 {
 	NVW_INVARIANT(per != CLI_PER_INTERVAL || interval_ps > 0);

@@ -141,7 +141,8 @@ int bug_list_read(const char *path, struct bug_list *ret_list)
 	return 0;
 }
 
-//* ---- What is found ------------------------------------------------------------------------------- */
+/* ---- What is found ------------------------------------------------------------------------------- */
+
 bool bug_is_harmless(const struct bug *bug, const char *model)
 {
 	size_t n;

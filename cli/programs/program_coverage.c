@@ -32,9 +32,11 @@ static int meet_statement(void *context, const struct host_statement *s)
 int program_coverage_take(const struct host_coverage *coverage, struct ct_result *result)
 {
 	struct statements all = {0};
-	const int error = NVW_OR(host_coverage_each(coverage, meet_statement, &all),
-		all.count > 0 ? ct_coverage_of_program(all.at, all.count, &result->coverage) : 0);
+	int error = host_coverage_each(coverage, meet_statement, &all);
 
+	if (!error && all.count > 0) {
+		error = ct_coverage_of_program(all.at, all.count, &result->coverage);
+	}
 	free(all.at);
 	return error;
 }

@@ -211,7 +211,8 @@ static json_t *describe_machine(const struct emu_config *machine)
 	return o;
 }
 
-//* ---- The whole ----------------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
+
 static void add_machine(json_t *o, const struct emu_config *machine)
 {
 	json_object_set_new(o, "machine", describe_machine(machine));

@@ -136,7 +136,7 @@ void persist_release(struct nvw_machine *m, const struct persist_barrier *barrie
 /* A barrier that these lanes reach, and the epoch of their scope that it ends: the first of the work-items
  * represents them in the log. */
 struct record_barrier persist_describe(const struct emu_wavefront *wf, uint64_t lanes, enum nvw_group scope);
-/* It is reached by all: counts and logs it. */
+/* Counts and logs a barrier that is reached. */
 void persist_count(struct nvw_machine *m, const struct record_barrier *what);
 void persist_count_epochs(struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group);
 void persist_tell(struct nvw_machine *m, const struct record_ack *ack);

@@ -10,7 +10,7 @@
 /* "name=value name=value"; a wrong one fails the test. Freed by nvw__options_free(). */
 struct nvw_options *options_of(const struct nvw_option *table, const char *assignments);
 
-/* What is said to options as above, by themselves or by the workload, and its plan. */
+/* The workload's plan with options as above; returns the error of an option or of its prepare(). */
 int prepare_with(const struct nvw_workload *workload, const char *assignments, uint64_t seed, int mutation,
 	void **ret_plan);
 

@@ -85,10 +85,10 @@ uint64_t rig_visible(const struct rig *rig, const void *device);
 #define assert_durable(rig, device, value) assert_int_equal(rig_durable(rig, device), value)
 #define assert_visible(rig, device, value) assert_int_equal(rig_visible(rig, device), value)
 
-/* A statistic of the machine. */
-#define assert_counted(rig, statistic, n) assert_int_equal(emu_statistics((rig)->machine)->statistic, n)
 /* The host stores it. */
 void rig_write(const struct rig *rig, void *device, uint64_t value);
+/* A statistic of the machine. */
+#define assert_counted(rig, statistic, n) assert_int_equal(emu_statistics((rig)->machine)->statistic, n)
 /* The line that a device address is in. */
 emu_line_id rig_line(const struct rig *rig, const void *device);
 /* What memory has behind the caches. */

@@ -19,8 +19,8 @@ struct program {
 };
 
 /*
- * What is found when two groups of 64, on two CUs, run the kernel under the protocol, with further settings
- * of the machine.
+ * What is found when two groups of 64, on two CUs unless the settings say otherwise, run the kernel under the
+ * protocol.
  */
 static struct emu_race_report found_with(const char *protocol, const char *const *also,
 	enum emu_race_model model, nvw_kernel kernel, struct program p)

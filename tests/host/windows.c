@@ -89,7 +89,7 @@ struct pair {
 	void (*store)(void), (*load)(void);
 };
 
-/* What is done between the two: the lock is theirs. */
+/* A store that is made durable, and a load, between take and release. */
 #define STORES_UNDER(name, take, release) \
 	static void name(void)            \
 	{                                 \

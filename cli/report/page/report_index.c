@@ -425,7 +425,7 @@ int report_index_read(const char *folder, json_t **ret_reports)
 	NVW_ALLOCATED(r.rows, "no memory for reports");
 	const int error = read_and_compare(&r);
 
-	*ret_reports = r.rows; /* sorted, it is another */
+	*ret_reports = r.rows; /* sorting replaces the list */
 	return error;
 }
 

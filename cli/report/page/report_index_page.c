@@ -17,7 +17,8 @@ enum { PATH_BYTES = 4096, HEAD_BYTES = 4096 };
 
 extern const struct emu_text report_style[]; /* report.css */
 
-//* ---- One report ---------------------------------------------------------------------------------- */
+/* ---- One report ---------------------------------------------------------------------------------- */
+
 static void print_address(FILE *f, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";

@@ -181,6 +181,11 @@ static void fence(struct ptx *p, struct ptx_instruction *i)
 
 /* ---- Registers */
 
+static LLVMValueRef lowest_bits(struct ptx *p, LLVMValueRef value, unsigned bits)
+{
+	return LLVMBuildAnd(p->d->builder, value, ptx_number(p, (UINT64_C(1) << bits) - 1), "");
+}
+
 /* d, a; d, a, b; d, a, b, c; d, a, b, c, e: the last two in one. */
 static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what)
 {
@@ -195,7 +200,7 @@ static void compute_what(struct ptx *p, struct ptx_instruction *i, uint64_t what
 	if (i->operands == 5) {
 		LLVMValueRef high = LLVMBuildShl(p->d->builder, source[3], ptx_number(p, 32), "");
 
-		source[2] = LLVMBuildOr(p->d->builder, high, source[2], "");
+		source[2] = LLVMBuildOr(p->d->builder, high, lowest_bits(p, source[2], 32), "");
 	}
 	ptx_set(p, i->operand[0],
 		ptx_ask(p, "nvw_ptx_compute", 4, ptx_number(p, what), source[0], source[1], source[2]));
@@ -223,11 +228,6 @@ static void convert(struct ptx *p, struct ptx_instruction *i)
 		return;
 	}
 	compute_what(p, i, PTX_CVT + 256 * to + 65536 * from);
-}
-
-static LLVMValueRef lowest_bits(struct ptx *p, LLVMValueRef value, unsigned bits)
-{
-	return LLVMBuildAnd(p->d->builder, value, ptx_number(p, (UINT64_C(1) << bits) - 1), "");
 }
 
 /* mov.b64 d, {low, high} */

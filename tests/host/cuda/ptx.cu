@@ -447,7 +447,7 @@ __global__ void computes(int a, unsigned b, u64 c, float f, double d, int *wrong
 	CHECK(b >> 4 & 0xff, unsigned, "r", "bfe.u32 %0, %1, 4, 8;", "r"(b))
 	CHECK((b & ~0xff0u) | 0x120, unsigned, "r", "bfi.b32 %0, %1, %2, 4, 8;", "r"(0x12), "r"(b))
 	CHECK(__byte_perm(b, 0x01020304, 0x5140), unsigned, "r", "prmt.b32 %0, %1, 0x01020304, 0x5140;", "r"(b))
-	CHECK((b & 0x0f0f0f0f) ^ 5, unsigned, "r", "lop3.b32 %0, %1, 0x0f0f0f0f, 5, 0x6a;", "r"(b))
+	CHECK((b & 0x0f0f0f0f) ^ a, unsigned, "r", "{ .reg .s32 t; min.s32 t, %2, -1; lop3.b32 %0, %1, 0x0f0f0f0f, t, 0x6a; }", "r"(b), "r"(a))
 	CHECK(a < 0 ? 1 : 2, int, "r", "{ .reg .pred q; setp.lt.s32 q, %1, 0; selp.s32 %0, 1, 2, q; }", "r"(a))
 	CHECK(b > 9 ? 1 : 2, int, "r", "{ .reg .pred q; setp.gt.u32 q, %1, 9; selp.s32 %0, 1, 2, q; }", "r"(b))
 	CHECK(a / 3, int, "r", "div.s32 %0, %1, 3;", "r"(a))
