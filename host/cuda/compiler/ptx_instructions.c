@@ -345,12 +345,19 @@ static void barrier(struct ptx *p, struct ptx_instruction *i)
 	}
 }
 
-/* d|p, a, mask: a match, of the type's width, or, without p, a reduction of 32 bits. */
+static void reduce(struct ptx *p, struct ptx_instruction *i)
+{
+	LLVMValueRef none = ptx_number(p, 0), value = ptx_value(p, i->operand[1]);
+	LLVMValueRef mask = ptx_value(p, i->operand[2]);
+
+	ptx_set(p, i->operand[0], meet(p, i->rule->number, mask, value, none, ptx_number(p, OF_32_BITS)));
+}
+
+/* d|p, a, mask */
 static void match(struct ptx *p, struct ptx_instruction *i)
 {
-	const bool matches = has(i, TYPE);
-	const char *const found = matches ? second_result(i) : "_";
-	const unsigned how = matches && PTX_BYTES(type_of(i, TYPE)) == 8 ? OF_64_BITS : OF_32_BITS;
+	const char *const found = second_result(i);
+	const unsigned how = PTX_BYTES(type_of(i, TYPE)) == 8 ? OF_64_BITS : OF_32_BITS;
 	LLVMValueRef value = meet(p, i->rule->number, ptx_value(p, i->operand[2]),
 		ptx_value(p, i->operand[1]), ptx_number(p, 0), ptx_number(p, how));
 
@@ -471,15 +478,15 @@ static const struct ptx_rule rules[] = {
 	EXACT("vote.ballot.b32", 2, vote, NVW_CUDA_BALLOT),
 	{"match.any.sync", W(TYPE), 0, 3, 3, match, NVW_CUDA_MATCH_ANY},
 	{"match.all.sync", W(TYPE), 0, 3, 3, match, NVW_CUDA_MATCH_ALL},
-	EXACT("redux.sync.add.u32", 3, match, NVW_CUDA_REDUCE_ADD),
-	EXACT("redux.sync.add.s32", 3, match, NVW_CUDA_REDUCE_ADD),
-	EXACT("redux.sync.min.u32", 3, match, NVW_CUDA_REDUCE_MIN),
-	EXACT("redux.sync.max.u32", 3, match, NVW_CUDA_REDUCE_MAX),
-	EXACT("redux.sync.min.s32", 3, match, NVW_CUDA_REDUCE_SIGNED_MIN),
-	EXACT("redux.sync.max.s32", 3, match, NVW_CUDA_REDUCE_SIGNED_MAX),
-	EXACT("redux.sync.and.b32", 3, match, NVW_CUDA_REDUCE_AND),
-	EXACT("redux.sync.or.b32", 3, match, NVW_CUDA_REDUCE_OR),
-	EXACT("redux.sync.xor.b32", 3, match, NVW_CUDA_REDUCE_XOR),
+	EXACT("redux.sync.add.u32", 3, reduce, NVW_CUDA_REDUCE_ADD),
+	EXACT("redux.sync.add.s32", 3, reduce, NVW_CUDA_REDUCE_ADD),
+	EXACT("redux.sync.min.u32", 3, reduce, NVW_CUDA_REDUCE_MIN),
+	EXACT("redux.sync.max.u32", 3, reduce, NVW_CUDA_REDUCE_MAX),
+	EXACT("redux.sync.min.s32", 3, reduce, NVW_CUDA_REDUCE_SIGNED_MIN),
+	EXACT("redux.sync.max.s32", 3, reduce, NVW_CUDA_REDUCE_SIGNED_MAX),
+	EXACT("redux.sync.and.b32", 3, reduce, NVW_CUDA_REDUCE_AND),
+	EXACT("redux.sync.or.b32", 3, reduce, NVW_CUDA_REDUCE_OR),
+	EXACT("redux.sync.xor.b32", 3, reduce, NVW_CUDA_REDUCE_XOR),
 	EXACT("activemask.b32", 1, active_mask, 0),
 
 	EXACT("nanosleep.u32", 1, sleep_, 0),
