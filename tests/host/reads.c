@@ -137,7 +137,7 @@ static uint64_t by_long_comparison(const uint8_t *at)
 }
 
 /* The word is the second one that the mask chooses. Without AVX-512, as by_word(). */
-static uint64_t by_masked_vector(const uint8_t *at)
+__attribute__((target("avx512vl"))) static uint64_t by_masked_vector(const uint8_t *at)
 {
 	uint64_t value = 0;
 

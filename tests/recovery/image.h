@@ -31,7 +31,7 @@ void image_end(struct image *im);
 int open_image(struct image *im, struct nvw_pool **ret_pool);
 struct nvw_pool *opened(struct image *im);
 /* A pool is closed at the end of its block. */
-#define POOL(name) struct nvw_pool *name __attribute__((cleanup(pool_end)))
+#define POOL(name) __attribute__((unused, cleanup(pool_end))) struct nvw_pool *name
 void pool_end(struct nvw_pool **pool);
 
 struct image image_new(void); /* an empty pool */
