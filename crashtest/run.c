@@ -113,9 +113,10 @@ static int not_written(const char *path)
 	return nvw_fail_errno("%s", path);
 }
 
+/* Over what is there: pages that are given back would be taken again for each state. */
 static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t at = 0;
 
 	NVW_FAIL_ERRNO_IF(fd < 0, "%s", path);
@@ -130,7 +131,9 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 		}
 		at += (uint64_t)n;
 	}
-	NVW_FAIL_ERRNO_IF(close(fd), "%s", path);
+	const bool cut = ftruncate(fd, (off_t)bytes) == 0;
+
+	NVW_FAIL_ERRNO_IF(close(fd) || !cut, "%s", path);
 	return 0;
 }
 
