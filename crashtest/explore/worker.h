@@ -72,7 +72,7 @@ struct ct_worker {
 /* Draws from here on are leaves of the instant's tree (reads.h), in search order. */
 #define CT_DRAW_LEAF (UINT64_C(1) << 62)
 
-/* Tests states from draw first_draw of the medium's instant to the end of the worker's range. For instants
+/* Tests states from next_draw of the medium's instant to the end of the worker's range. For instants
  * before the range it only records the states, so that equal ones are recognised. Called in the child; never
  * returns. */
 _Noreturn void ct_worker_run(

@@ -16,7 +16,7 @@
 /* Kinds are bits, so that a read-modify-write is both a get and a put. */
 enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
 
-/* In the order of kv_operations. */
+/* In the order of their names (kv.c). */
 enum kv_operation {
 	KV_OPERATION_GET,
 	KV_OPERATION_PUT,

@@ -6,7 +6,7 @@
  *
  * A file's size is a word of the image (core/disk_image.h). The file system has no size on the disk that ends
  * in bytes which it has not written there. So a state that has a size without the bytes which uncovered it
- * has the last size before that which may be (ct_files_level()).
+ * has the last size before that which may be.
  */
 
 #include "../files.h"
